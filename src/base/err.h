@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/err.h - why something failed, in the words that the user will read */
+
+#ifndef BASE_ERR_H
+#define BASE_ERR_H
+
+enum { ERR_MSG_MAX = 1024 };	/* A path of 255 bytes twice, and words */
+
+/**
+ * struct err - The caller's room for one explanation
+ * @code:	Negative errno, or 0 if nothing failed yet
+ * @msg:	One line, no newline, outermost context first
+ */
+struct err {
+	int code;
+	char msg[ERR_MSG_MAX];
+};
+
+/* Record a failure. Returns @code, so that "return fail(...)" is the idiom.
+ * @err may be NULL when nobody will read the explanation. errno survives.
+ * Control characters are shown as \xNN: names come from strangers.
+ */
+int fail(struct err *err, int code, const char *fmt, ...)
+	__attribute__((cold, format(printf, 3, 4)));
+
+/* As fail(), and appends ": " and the text of errno. Returns -errno. */
+int fail_errno(struct err *err, const char *fmt, ...)
+	__attribute__((cold, format(printf, 2, 3)));
+
+/* Prefix "<context>: " to an explanation on its way up. Returns its code. */
+int fail_in(struct err *err, const char *fmt, ...)
+	__attribute__((cold, format(printf, 2, 3)));
+
+#endif /* BASE_ERR_H */

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/fs.c - files and directories, by descriptor */
+
+#include "base/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+
+int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err)
+{
+	const size_t start = b->len;
+	char chunk[16384];
+
+	for (;;) {
+		const ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(err, "cannot read");
+		if (!n)
+			return 0;
+		if ((size_t)n > max - (b->len - start))
+			return fail(err, -EFBIG, "larger than %zu bytes", max);
+		buf_add(b, chunk, (size_t)n);
+	}
+}
+
+int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
+	    struct err *err)
+{
+	/* O_NONBLOCK: a FIFO in this place must not hold us up */
+	auto_close int fd = openat(dirfd, path,
+				   O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "cannot open '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return fail(err, -EISDIR, "'%s' is a directory", path);
+	if (!S_ISREG(st.st_mode))
+		return fail(err, -EINVAL, "'%s' is not a regular file", path);
+
+	r = fs_read_fd(fd, max, b, err);
+	return r < 0 ? fail_in(err, "%s", path) : 0;
+}
+
+int fs_write_all(int fd, const void *data, size_t n)
+{
+	const char *p = data;
+
+	while (n) {
+		const ssize_t done = write(fd, p, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -errno;
+		p += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+/* A name that nobody can guess, so that nobody can have put a link there */
+static int temporary_name(const char *name, char *ret, size_t size)
+{
+	unsigned long long r;
+
+	if (getrandom(&r, sizeof(r), 0) != (ssize_t)sizeof(r))
+		return -EIO;
+	if ((size_t)snprintf(ret, size, ".%.200s.%016llx", name, r) >= size)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+static int write_and_rename(int dirfd, const char *temporary, const char *name,
+			    int fd, const void *data, size_t n, mode_t mode)
+{
+	int r = fs_write_all(fd, data, n);
+
+	if (r < 0)
+		return r;
+	if (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
+	    renameat(dirfd, temporary, dirfd, name) < 0)
+		return -errno;
+	return 0;
+}
+
+int fs_replace(int dirfd, const char *name, const void *data, size_t n,
+	       mode_t mode, struct err *err)
+{
+	char temporary[256];
+	auto_close int fd = -1;
+	int r = temporary_name(name, temporary, sizeof(temporary));
+
+	if (r < 0)
+		return fail(err, r, "cannot name a temporary file for '%s'",
+			    name);
+	fd = openat(dirfd, temporary,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fail_errno(err, "cannot write beside '%s'", name);
+
+	r = write_and_rename(dirfd, temporary, name, fd, data, n, mode);
+	if (r < 0) {
+		(void)unlinkat(dirfd, temporary, 0);
+		return fail(err, r, "cannot replace '%s': %s", name,
+			    strerror(-r));
+	}
+	(void)fsync(dirfd);	/* The file is whole either way */
+	return 0;
+}
+
+static int open_dir(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int fs_open_dir_p(const char *path, mode_t mode, struct err *err)
+{
+	int fd = open_dir(path);
+
+	if (fd < 0 && errno == ENOENT) {
+		auto_free char *parent = path_parent(path);
+		auto_close int up = -1;
+
+		if (!strcmp(parent, path))
+			return fail_errno(err, "cannot open '%s'", path);
+		up = fs_open_dir_p(parent, mode, err);
+		if (up < 0)
+			return up;
+		if (mkdirat(up, path_base(path), mode) < 0 && errno != EEXIST)
+			return fail_errno(err, "cannot make '%s'", path);
+		fd = open_dir(path);
+	}
+	if (fd < 0)
+		return fail_errno(err, "cannot open '%s'", path);
+	return fd;
+}
+
+int fs_open_private_dir(const char *path, struct err *err)
+{
+	auto_close int fd = fs_open_dir_p(path, 0700, err);
+	struct stat st, named;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || lstat(path, &named) < 0)
+		return fail_errno(err, "cannot look at '%s'", path);
+	if (!S_ISDIR(named.st_mode) || st.st_ino != named.st_ino ||
+	    st.st_dev != named.st_dev)
+		return fail(err, -ELOOP, "'%s' must not be a symbolic link",
+			    path);
+	if (st.st_uid != geteuid())
+		return fail(err, -EPERM, "'%s' belongs to somebody else", path);
+	if ((st.st_mode & 077) && fchmod(fd, 0700) < 0)
+		return fail_errno(err, "cannot close '%s' to others", path);
+	return take_fd(&fd);
+}
+
+/* NSS is not consulted: it would load libraries on the start path */
+char *fs_home(void)
+{
+	const char *home = getenv("HOME");
+	char line[1024];
+	auto_fclose FILE *f = NULL;
+
+	if (home && home[0] == '/')
+		return path_resolve("/", home);
+
+	f = fopen("/etc/passwd", "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *rest = line, *field[6];
+		size_t n = 0;
+
+		while (n < ARRAY_SIZE(field) &&
+		       (field[n] = strsep(&rest, ":")) != NULL)
+			n++;
+		if (n == ARRAY_SIZE(field) &&
+		    strtoul(field[2], NULL, 10) == geteuid() &&
+		    field[5][0] == '/')
+			return path_resolve("/", field[5]);
+	}
+	return NULL;
+}
+
+char *fs_xdg(const char *variable, const char *fallback)
+{
+	const char *value = getenv(variable);
+	auto_free char *home = NULL;
+
+	if (value && value[0] == '/')
+		return path_resolve("/", value);
+	home = fs_home();
+	return home ? path_join(home, fallback) : NULL;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/fs.h - files and directories, by descriptor */
+
+#ifndef BASE_FS_H
+#define BASE_FS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct buf;
+struct err;
+
+/* Read @path (relative to @dirfd), a regular file of at most @max bytes, to
+ * the end of @b. 0, -ENOENT, -EFBIG, -EISDIR, or another negative errno.
+ */
+int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
+	    struct err *err);
+
+/* As fs_read(), from a descriptor of any kind */
+int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
+
+/* Write all of it, in spite of signals and short writes. 0 or -errno. */
+int fs_write_all(int fd, const void *data, size_t n);
+
+/* Replace @name in @dirfd by @n bytes with @mode, atomically and durably: a
+ * crash at any point leaves the old file or the new one, and nothing else
+ * that anybody could read.
+ */
+int fs_replace(int dirfd, const char *name, const void *data, size_t n,
+	       mode_t mode, struct err *err);
+
+/* Open the directory @path, making what is missing with @mode. The descriptor
+ * (O_DIRECTORY, not O_PATH), or a negative errno.
+ */
+int fs_open_dir_p(const char *path, mode_t mode, struct err *err);
+
+/* As fs_open_dir_p() with 0700, and the last directory must be a real one of
+ * ours that nobody else may enter
+ */
+int fs_open_private_dir(const char *path, struct err *err);
+
+/* $HOME if it is absolute, else the password database's, else NULL. The caller
+ * frees.
+ */
+char *fs_home(void);
+
+/* An XDG base directory: $@variable if it is absolute, else @fallback below
+ * the home directory; NULL without one. The caller frees.
+ */
+char *fs_xdg(const char *variable, const char *fallback);
+
+#endif /* BASE_FS_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/json.h - strict JSON documents that know where each value stands
+ *
+ * jansson parses; this adds the limits, the words and the places. A place is
+ * found again from the text by a value's JSON path ("sandbox.network[2]"), so
+ * nothing is paid for it until somebody asks.
+ */
+
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+enum {
+	JSON_TEXT_MAX = 1 << 20,	/* Bytes of one document */
+	JSON_DEPTH_MAX = 32,		/* Objects and arrays inside each other */
+};
+
+/**
+ * struct json_place - Where a value stands in its text
+ * @offset:	Of its first byte
+ * @end:	Just past its last byte
+ * @line:	From 1
+ * @column:	From 1, in bytes
+ */
+struct json_place {
+	size_t offset, end;
+	unsigned int line, column;
+};
+
+/* Parse @n bytes of @text: one value, UTF-8, no byte-order mark, no NUL, no
+ * duplicate keys, within the limits above. @name goes into the message:
+ * "NAME:LINE:COLUMN: what is wrong". NULL on failure; json_decref() the result.
+ */
+json_t *json_parse(const char *text, size_t n, const char *name,
+		   struct err *err);
+
+/* Find the value at @path in @text, which json_parse() has accepted. A path is
+ * keys and indices: "a.b[3].c"; a key that holds a dot, a bracket or a quote
+ * is written ["key"] with JSON escapes. "" is the whole document. 0, or
+ * -ENOENT if there is no such value.
+ */
+int json_locate(const char *text, size_t n, const char *path,
+		struct json_place *ret);
+
+/* Append one step to a path, quoted where it must be */
+void json_path_key(struct buf *path, const char *key);
+void json_path_index(struct buf *path, size_t index);
+
+#endif /* BASE_JSON_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/loop.c - one epoll loop: every wait is for an event, nothing polls */
+
+#include "base/loop.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+enum { LOOP_BATCH = 64 };
+
+/**
+ * struct loop - The epoll instance, and the batch under way
+ * @fd:		The epoll descriptor
+ * @stopped:	loop_stop() was called, with @value
+ * @value:	What loop_run() returns
+ * @next:	First event of the batch that was not dispatched yet
+ * @count:	Events in the batch
+ * @events:	The batch
+ */
+struct loop {
+	int fd;
+	bool stopped;
+	int value;
+	int next, count;
+	struct epoll_event events[LOOP_BATCH];
+};
+
+int loop_new(struct loop **ret, struct err *err)
+{
+	struct loop *loop = mem_zalloc(sizeof(*loop));
+
+	loop->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (loop->fd < 0) {
+		free(loop);
+		return fail_errno(err, "cannot make an event loop");
+	}
+	*ret = loop;
+	return 0;
+}
+
+void loop_free(struct loop *loop)
+{
+	if (!loop)
+		return;
+	close_fd(&loop->fd);
+	free(loop);
+}
+
+static int control(struct loop *loop, int op, struct loop_source *source,
+		   uint32_t events)
+{
+	struct epoll_event ev = { .events = events, .data.ptr = source };
+
+	return epoll_ctl(loop->fd, op, source->fd, &ev) < 0 ? -errno : 0;
+}
+
+int loop_add(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+	return control(loop, EPOLL_CTL_ADD, source, events);
+}
+
+int loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
+{
+	return control(loop, EPOLL_CTL_MOD, source, events);
+}
+
+void loop_remove(struct loop *loop, struct loop_source *source)
+{
+	(void)control(loop, EPOLL_CTL_DEL, source, 0);
+	for (int i = loop->next; i < loop->count; i++) {
+		if (loop->events[i].data.ptr == source)
+			loop->events[i].data.ptr = NULL;
+	}
+}
+
+int loop_run(struct loop *loop)
+{
+	loop->stopped = false;
+	while (!loop->stopped) {
+		loop->next = 0;
+		loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, -1);
+		if (loop->count < 0 && errno != EINTR)
+			return -errno;
+		while (loop->next < loop->count && !loop->stopped) {
+			const struct epoll_event ev =
+				loop->events[loop->next++];
+			struct loop_source *source = ev.data.ptr;
+			const int r = source ? source->fn(source->arg,
+							  ev.events) : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return loop->value;
+}
+
+void loop_stop(struct loop *loop, int value)
+{
+	loop->stopped = true;
+	loop->value = value;
+}

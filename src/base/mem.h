@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/mem.h - allocation that does not fail: without memory we abort */
+
+#ifndef BASE_MEM_H
+#define BASE_MEM_H
+
+#include <stddef.h>
+
+/* Every function here aborts the process when there is no memory: nothing
+ * half-built can then be mistaken for a policy. Free with free().
+ */
+void *mem_zalloc(size_t size) __attribute__((malloc, returns_nonnull));
+char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
+char *mem_strndup(const char *s, size_t n)
+	__attribute__((malloc, returns_nonnull));
+char *mem_printf(const char *fmt, ...)
+	__attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
+
+/* Make room for one more element of @size bytes in *@array, which holds @len
+ * and has room for *@cap. Returns the address of the new, zeroed element.
+ */
+void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
+	__attribute__((returns_nonnull));
+
+/* Append one zeroed element to { T *v; size_t len, cap; } and point at it */
+#define vec_push(vec)							\
+	((__typeof__((vec)->v))mem_grow((void **)&(vec)->v,		\
+		(vec)->len++, &(vec)->cap, sizeof(*(vec)->v)))
+
+#endif /* BASE_MEM_H */

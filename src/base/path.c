@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/path.c - paths as text: nothing here touches the file system */
+
+#include "base/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+static void drop_last(struct buf *b)
+{
+	while (b->len && b->p[b->len - 1] != '/')
+		b->len--;
+	if (b->len)
+		b->len--;
+	if (b->p)
+		b->p[b->len] = '\0';
+}
+
+static void add_components(struct buf *b, const char *path)
+{
+	while (*path) {
+		const size_t n = strcspn(path, "/");
+
+		if (n == 2 && !memcmp(path, "..", 2)) {
+			drop_last(b);
+		} else if (n && !(n == 1 && *path == '.')) {
+			buf_addc(b, '/');
+			buf_add(b, path, n);
+		}
+		path += n;
+		path += strspn(path, "/");
+	}
+}
+
+char *path_resolve(const char *base, const char *path)
+{
+	struct buf b = { 0 };
+
+	if (*path != '/')
+		add_components(&b, base);
+	add_components(&b, path);
+	if (!b.len)
+		buf_addc(&b, '/');
+	return buf_take(&b);
+}
+
+char *path_join(const char *dir, const char *name)
+{
+	const size_t n = strlen(dir);
+
+	return mem_printf("%s%s%s", dir,
+			  n && dir[n - 1] == '/' ? "" : "/", name);
+}
+
+bool path_is_within(const char *dir, const char *path)
+{
+	const size_t n = strlen(dir);
+
+	if (n == 1)	/* "/" */
+		return true;
+	return !strncmp(dir, path, n) && (!path[n] || path[n] == '/');
+}
+
+bool path_is_below(const char *dir, const char *path)
+{
+	return path_is_within(dir, path) && strcmp(dir, path) != 0;
+}
+
+char *path_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash || slash == path)
+		return mem_strdup("/");
+	return mem_strndup(path, (size_t)(slash - path));
+}
+
+const char *path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+unsigned int path_depth(const char *path)
+{
+	unsigned int n = 0;
+
+	for (; *path; path++) {
+		if (*path == '/' && path[1])
+			n++;
+	}
+	return n;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/path.h - paths as text: nothing here touches the file system */
+
+#ifndef BASE_PATH_H
+#define BASE_PATH_H
+
+#include <stdbool.h>
+
+/* The absolute form of @path as seen from the absolute @base: "//", "/./" and
+ * trailing slashes collapsed, ".." resolved as text. The caller frees.
+ */
+char *path_resolve(const char *base, const char *path);
+
+/* "@dir/@name", with one slash between them. The caller frees. */
+char *path_join(const char *dir, const char *name);
+
+/* True if @path is @dir or lies below it; both in the form of path_resolve() */
+bool path_is_within(const char *dir, const char *path);
+
+/* True if @path lies strictly below @dir */
+bool path_is_below(const char *dir, const char *path);
+
+/* The directory above; "/" is above itself. The caller frees. */
+char *path_parent(const char *path);
+
+/* The last component; points into @path ("" for "/") */
+const char *path_base(const char *path);
+
+/* How many components: 0 for "/", 2 for "/a/b" */
+unsigned int path_depth(const char *path);
+
+#endif /* BASE_PATH_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/sock.h - messages and descriptors over a socket pair */
+
+#ifndef BASE_SOCK_H
+#define BASE_SOCK_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { SOCK_FDS_MAX = 32 };	/* Descriptors in one message */
+
+/* A SOCK_SEQPACKET pair, close-on-exec. 0 or a negative errno. */
+int sock_pair(int ret[2]);
+
+/* Send @n bytes (at least 1) and @nfds descriptors as one message. 0 or
+ * -errno; never raises SIGPIPE.
+ */
+int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds);
+
+/* Receive one message: the bytes, 0 at the end, or -errno. *@nfds says how
+ * many descriptors @fds has room for and becomes how many came; they are
+ * close-on-exec and the caller's. With too many, all are closed: -EMSGSIZE.
+ */
+ssize_t sock_recv(int fd, void *data, size_t n, int *fds, size_t *nfds);
+
+#endif /* BASE_SOCK_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/sys.c - kernel calls that the C library does not have yet */
+
+#include "base/sys.h"
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/mount.h>
+#include <linux/sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int sys_openat2(int dirfd, const char *path, const struct open_how *how)
+{
+	return (int)syscall(SYS_openat2, dirfd, path, how, sizeof(*how));
+}
+
+int sys_open_tree(int dirfd, const char *path, unsigned int flags)
+{
+	return (int)syscall(SYS_open_tree, dirfd, path, flags);
+}
+
+int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,
+		   unsigned int flags)
+{
+	return (int)syscall(SYS_move_mount, from_fd, from, to_fd, to, flags);
+}
+
+int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
+		      const struct mount_attr *attr)
+{
+	return (int)syscall(SYS_mount_setattr, dirfd, path, flags, attr,
+			    sizeof(*attr));
+}
+
+int sys_fsopen(const char *fsname, unsigned int flags)
+{
+	return (int)syscall(SYS_fsopen, fsname, flags);
+}
+
+int sys_fsconfig(int fd, unsigned int cmd, const char *key, const void *value,
+		 int aux)
+{
+	return (int)syscall(SYS_fsconfig, fd, cmd, key, value, aux);
+}
+
+int sys_fsmount(int fd, unsigned int flags, unsigned int attr_flags)
+{
+	return (int)syscall(SYS_fsmount, fd, flags, attr_flags);
+}
+
+int sys_pidfd_open(pid_t pid, unsigned int flags)
+{
+	return (int)syscall(SYS_pidfd_open, pid, flags);
+}
+
+int sys_pidfd_send_signal(int pidfd, int sig)
+{
+	return (int)syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+}
+
+int sys_pidfd_getfd(int pidfd, int targetfd)
+{
+	return (int)syscall(SYS_pidfd_getfd, pidfd, targetfd, 0);
+}
+
+int sys_close_range(unsigned int first, unsigned int last, unsigned int flags)
+{
+	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+int sys_seccomp(unsigned int op, unsigned int flags, const void *args)
+{
+	return (int)syscall(SYS_seccomp, op, flags, args);
+}
+
+pid_t sys_clone3(const struct clone_args *args, size_t size)
+{
+	return (pid_t)syscall(SYS_clone3, args, size);
+}
+
+int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr,
+				size_t size, uint32_t flags)
+{
+	return (int)syscall(SYS_landlock_create_ruleset, attr, size, flags);
+}
+
+int sys_landlock_add_rule(int fd, int type, const void *attr)
+{
+	return (int)syscall(SYS_landlock_add_rule, fd, type, attr, 0);
+}
+
+int sys_landlock_restrict_self(int fd)
+{
+	return (int)syscall(SYS_landlock_restrict_self, fd, 0);
+}
+
+int sys_landlock_abi(void)
+{
+	const int abi = sys_landlock_create_ruleset(NULL, 0,
+					LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : abi;
+}
+
+int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode)
+{
+	const struct open_how how = {
+		.flags = (uint64_t)(unsigned int)(flags | O_CLOEXEC),
+		.mode = mode,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return sys_openat2(dirfd, path, &how);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/sys.h - kernel calls and constants that the C library does not have yet
+ *
+ * Thin: each function is the call of that name and sets errno. Features are
+ * probed by calling, never deduced from a version.
+ */
+
+#ifndef BASE_SYS_H
+#define BASE_SYS_H
+
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct clone_args;
+struct mount_attr;
+struct sock_fprog;
+
+/* seccomp user notification (6.6) */
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
+#endif
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS	SECCOMP_IOW(4, __u64)
+#endif
+
+/* Landlock after ABI 2 */
+enum {
+	SYS_LANDLOCK_FS_TRUNCATE = 1 << 14,		/* ABI 3 */
+	SYS_LANDLOCK_FS_IOCTL_DEV = 1 << 15,		/* ABI 5 */
+	SYS_LANDLOCK_NET_BIND_TCP = 1 << 0,		/* ABI 4 */
+	SYS_LANDLOCK_NET_CONNECT_TCP = 1 << 1,		/* ABI 4 */
+	SYS_LANDLOCK_SCOPE_ABSTRACT_UNIX = 1 << 0,	/* ABI 6 */
+	SYS_LANDLOCK_SCOPE_SIGNAL = 1 << 1,		/* ABI 6 */
+	SYS_LANDLOCK_RULE_NET_PORT = 2,			/* ABI 4 */
+};
+
+/**
+ * struct sys_landlock_ruleset_attr - What a ruleset handles, as of ABI 6
+ */
+struct sys_landlock_ruleset_attr {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+
+/**
+ * struct sys_landlock_net_port_attr - A rule on one TCP port
+ */
+struct sys_landlock_net_port_attr {
+	uint64_t allowed_access;
+	uint64_t port;
+};
+
+int sys_openat2(int dirfd, const char *path, const struct open_how *how);
+int sys_open_tree(int dirfd, const char *path, unsigned int flags);
+int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,
+		   unsigned int flags);
+int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
+		      const struct mount_attr *attr);
+int sys_fsopen(const char *fsname, unsigned int flags);
+int sys_fsconfig(int fd, unsigned int cmd, const char *key, const void *value,
+		 int aux);
+int sys_fsmount(int fd, unsigned int flags, unsigned int attr_flags);
+int sys_pidfd_open(pid_t pid, unsigned int flags);
+int sys_pidfd_send_signal(int pidfd, int sig);
+int sys_pidfd_getfd(int pidfd, int targetfd);
+int sys_close_range(unsigned int first, unsigned int last, unsigned int flags);
+int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
+pid_t sys_clone3(const struct clone_args *args, size_t size);
+int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr,
+				size_t size, uint32_t flags);
+int sys_landlock_add_rule(int fd, int type, const void *attr);
+int sys_landlock_restrict_self(int fd);
+
+/* The Landlock ABI of this kernel, or 0 where there is none */
+int sys_landlock_abi(void);
+
+/* open() that follows no symbolic link anywhere in @path */
+int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode);
+
+#endif /* BASE_SYS_H */

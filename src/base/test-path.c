@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/path.h"
+
+#include "base/own.h"
+#include "test.h"
+
+static void check(const char *base, const char *path, const char *want)
+{
+	auto_free char *got = path_resolve(base, path);
+
+	CHECK_STR(got, want);
+}
+
+TEST(spellings_of_one_path_become_one_text)
+{
+	check("/w", "a", "/w/a");
+	check("/w", "./a//b/./c/", "/w/a/b/c");
+	check("/w", "../x", "/x");
+	check("/w", "../../../x", "/x");
+	check("/w", "/a/../b", "/b");
+	check("/w", "//a", "/a");
+	check("/w", ".", "/w");
+	check("/", "", "/");
+	check("/w", "/..", "/");
+	check("/w", "a\nb\xff", "/w/a\nb\xff");
+	check("/w", "...", "/w/...");
+}
+
+TEST(within_and_below_stop_at_component_ends)
+{
+	CHECK(path_is_within("/a", "/a"));
+	CHECK(path_is_within("/a", "/a/b"));
+	CHECK(!path_is_within("/a", "/ab"));
+	CHECK(path_is_within("/", "/x"));
+	CHECK(!path_is_below("/a", "/a"));
+	CHECK(path_is_below("/", "/a"));
+	CHECK(!path_is_below("/", "/"));
+}
+
+TEST(parents_and_bases)
+{
+	auto_free char *up = path_parent("/a/b"), *top = path_parent("/a");
+
+	CHECK_STR(up, "/a");
+	CHECK_STR(top, "/");
+	CHECK_STR(path_base("/a/b"), "b");
+	CHECK_STR(path_base("/"), "");
+	CHECK_INT(path_depth("/"), 0);
+	CHECK_INT(path_depth("/a/b"), 2);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/text.c - numbers, sizes and durations from text; text made safe to show */
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+
+/* Digits at *@s, which is moved past them */
+static int take_digits(const char **s, uint64_t max, uint64_t *ret)
+{
+	const char *p = *s;
+	uint64_t n = 0;
+
+	if (*p < '0' || *p > '9')
+		return -EINVAL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		const unsigned int digit = (unsigned int)(*p - '0');
+
+		if (n > (max - digit) / 10 && (n > max / 10 || n * 10 > max - digit))
+			return -ERANGE;
+		n = n * 10 + digit;
+	}
+	*s = p;
+	*ret = n;
+	return 0;
+}
+
+int text_to_u64(const char *s, uint64_t max, uint64_t *ret)
+{
+	uint64_t n;
+	int r = take_digits(&s, max, &n);
+
+	if (r < 0)
+		return r;
+	if (*s)
+		return -EINVAL;
+	*ret = n;
+	return 0;
+}
+
+/**
+ * struct unit - A suffix and what it multiplies by
+ */
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+static const struct unit sizes[] = {
+	{ "", 1 }, { "b", 1 },
+	{ "k", 1ULL << 10 }, { "kb", 1ULL << 10 }, { "kib", 1ULL << 10 },
+	{ "m", 1ULL << 20 }, { "mb", 1ULL << 20 }, { "mib", 1ULL << 20 },
+	{ "g", 1ULL << 30 }, { "gb", 1ULL << 30 }, { "gib", 1ULL << 30 },
+	{ "t", 1ULL << 40 }, { "tb", 1ULL << 40 }, { "tib", 1ULL << 40 },
+};
+
+static const struct unit durations[] = {
+	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 },
+	{ "h", 3600 * 1000 }, { "d", 24 * 3600 * 1000 },
+};
+
+static int unit_factor(const struct unit *units, size_t n, const char *suffix,
+		       uint64_t *ret)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!strcasecmp(units[i].name, suffix)) {
+			*ret = units[i].factor;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+int text_to_size(const char *s, uint64_t *ret)
+{
+	uint64_t n, factor;
+	int r = take_digits(&s, UINT64_MAX, &n);
+
+	if (r < 0)
+		return r;
+	r = unit_factor(sizes, ARRAY_SIZE(sizes), s, &factor);
+	if (r < 0)
+		return r;
+	if (n > INT64_MAX / factor)
+		return -ERANGE;
+	*ret = n * factor;
+	return 0;
+}
+
+int text_to_duration_ms(const char *s, uint64_t *ret)
+{
+	const uint64_t max = INT64_MAX / (24 * 3600 * 1000) / 1000;
+	uint64_t whole, thousandths = 0, factor, total;
+	int r = take_digits(&s, max, &whole);
+
+	if (r < 0)
+		return r;
+	if (*s == '.') {
+		uint64_t place = 100;
+
+		if (s[1] < '0' || s[1] > '9')
+			return -EINVAL;
+		for (s++; *s >= '0' && *s <= '9'; s++, place /= 10)
+			thousandths += (uint64_t)(*s - '0') * place;
+	}
+	r = unit_factor(durations, ARRAY_SIZE(durations), s, &factor);
+	if (r < 0)
+		return r;
+	total = whole * factor + thousandths * factor / 1000;
+	if (!total)
+		return -EINVAL;
+	*ret = total;
+	return 0;
+}
+
+size_t text_utf8_len(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	size_t n;
+
+	if (u[0] < 0x80)
+		return 1;
+	if (u[0] >= 0xc2 && u[0] <= 0xdf)
+		n = 2;
+	else if (u[0] >= 0xe0 && u[0] <= 0xef)
+		n = 3;
+	else if (u[0] >= 0xf0 && u[0] <= 0xf4)
+		n = 4;
+	else
+		return 0;
+
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+	}
+	/* Overlong forms, surrogates, and beyond U+10FFFF */
+	if ((u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
+	    (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* C1 controls, zero-width and bidi marks: invisible, or they reorder text */
+static bool is_deceptive(const unsigned char *u, size_t n)
+{
+	if (n == 2)
+		return u[0] == 0xc2 && u[1] < 0xa0;
+	if (n != 3)
+		return false;
+	if (u[0] == 0xe2 && u[1] == 0x80)
+		return (u[2] >= 0x8b && u[2] <= 0x8f) ||
+		       (u[2] >= 0xa8 && u[2] <= 0xae);
+	if (u[0] == 0xe2 && u[1] == 0x81)
+		return u[2] >= 0xa0 && u[2] <= 0xaf;
+	return u[0] == 0xef && u[1] == 0xbb && u[2] == 0xbf;
+}
+
+size_t text_escape_char(const char **s, char *out)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *u = (const unsigned char *)*s;
+	const size_t n = text_utf8_len(*s);
+	const bool plain = n == 1 ? u[0] >= 0x20 && u[0] != 0x7f
+				  : n && !is_deceptive(u, n);
+
+	if (plain) {
+		memcpy(out, u, n);
+		*s += n;
+		return n;
+	}
+	out[0] = '\\';
+	out[1] = 'x';
+	out[2] = hex[u[0] >> 4];
+	out[3] = hex[u[0] & 15];
+	*s += 1;
+	return 4;
+}
+
+void text_escape(struct buf *b, const char *s)
+{
+	char out[5];
+
+	while (*s)
+		buf_add(b, out, text_escape_char(&s, out));
+}
+
+static bool is_shell_plain(const char *s)
+{
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789@%+=:,./_-";
+
+	return *s && !s[strspn(s, plain)];
+}
+
+void text_shell_quote(struct buf *b, const char *s)
+{
+	if (is_shell_plain(s)) {
+		buf_adds(b, s);
+		return;
+	}
+
+	buf_addc(b, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			buf_adds(b, "'\\''");
+		else
+			buf_addc(b, *s);
+	}
+	buf_addc(b, '\'');
+}

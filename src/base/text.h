@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/text.h - numbers, sizes and durations from text; text made safe to show */
+
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+
+/* Each parser takes the whole string: 0, or -EINVAL / -ERANGE, *@ret untouched.
+ * No sign, no leading blanks; a number is 1 to 20 decimal digits.
+ */
+int text_to_u64(const char *s, uint64_t max, uint64_t *ret);
+
+/* Bytes: "512", "64K", "2M", "1G", "1T", also KiB and KB spelled out; all are
+ * powers of 1024.
+ */
+int text_to_size(const char *s, uint64_t *ret);
+
+/* Milliseconds: "250ms", "30", "30s", "5m", "2h", "1d"; a bare number is
+ * seconds; one decimal point is fine ("1.5s"). Zero is refused.
+ */
+int text_to_duration_ms(const char *s, uint64_t *ret);
+
+/* Escape the next character of *@s into @out (at most 5 bytes, no NUL) and
+ * step over it. Printable ASCII and valid UTF-8 pass; control bytes, bidi
+ * controls and invalid bytes become \xNN of their first byte. Returns the bytes written.
+ */
+size_t text_escape_char(const char **s, char *out);
+
+/* Append @s made safe for a terminal */
+void text_escape(struct buf *b, const char *s);
+
+/* Append @s quoted for a POSIX shell; plain words stay plain */
+void text_shell_quote(struct buf *b, const char *s);
+
+/* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */
+size_t text_utf8_len(const char *s);
+
+#endif /* BASE_TEXT_H */
