@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/policy.h - one policy: what a command may do, and who said so
+ *
+ * Readers build a policy with the policy_add_*() and policy_set_*() functions,
+ * strongest source first; after policy_finish() it never changes. A live edit
+ * makes a new one. Nothing here touches the file system: paths are absolute
+ * text, symbolic links are the view's business (plan/view.h).
+ */
+
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/origin.h"
+
+struct err;
+struct glob;
+struct host_pattern;
+
+enum {
+	POLICY_RULES_MAX = 1 << 17,	/* Entries in one list */
+};
+
+enum profile { PROFILE_DEFAULT, PROFILE_HOME, PROFILE_SRT, PROFILE_COUNT };
+
+enum net_mode { NET_FILTERED, NET_NONE, NET_JAIL, NET_HOST, NET_COUNT };
+
+/* File system rules */
+enum path_list {
+	PATH_ALLOW_WRITE, PATH_DENY_WRITE, PATH_ALLOW_READ, PATH_DENY_READ,
+	PATH_LISTS,
+};
+
+/* How hard a rule is to lift */
+enum rule_strength {
+	RULE_BASELINE,	/* Our default: an allow that names it lifts it */
+	RULE_USER,	/* Somebody wrote it */
+	RULE_ALWAYS,	/* Nothing lifts it: our stores, settings files */
+};
+
+/**
+ * struct path_rule - One entry of a path list
+ * @text:	As it was written
+ * @path:	Absolute and normalised; for a glob, its literal prefix
+ * @glob:	The compiled pattern of the whole path, or NULL
+ * @strength:	How hard it is to lift
+ * @must_exist:	A missing path is an error (command-line options)
+ * @origin:	Who said so
+ */
+struct path_rule {
+	char *text;
+	char *path;
+	struct glob *glob;
+	enum rule_strength strength;
+	bool must_exist;
+	struct origin origin;
+};
+
+/* Lists know three states: unset (@set false), empty, and entries. Empty and
+ * unset never mean "allow".
+ */
+struct path_rules {
+	struct path_rule *v;
+	size_t len, cap;
+	bool set;
+};
+
+enum host_list { HOST_ALLOW, HOST_DENY, HOST_LISTS };
+
+/**
+ * struct host_rule - One entry of a host list
+ * @text:	As it was written
+ * @pattern:	Compiled (policy/host.h)
+ * @reason:	The user's own words for a denial, or NULL
+ */
+struct host_rule {
+	char *text;
+	struct host_pattern *pattern;
+	char *reason;
+	struct origin origin;
+};
+
+struct host_rules {
+	struct host_rule *v;
+	size_t len, cap;
+	bool set;
+};
+
+/* Lists of plain strings */
+enum string_list {
+	LIST_UNIX_SOCKETS,	/* Absolute paths */
+	LIST_HOST_PORTS,	/* Decimal ports of the host's loopback */
+	LIST_PUBLISH,		/* Decimal ports published on the host */
+	LIST_ALLOW_IPS,		/* Addresses and CIDRs punched into the jail */
+	LIST_DENIED_ADDRESSES,	/* deniedResolvedAddresses */
+	LIST_EXCLUDED_COMMANDS,
+	LIST_ENABLED_PLATFORMS,
+	LIST_UNPROTECT,		/* Protected names given up */
+	LIST_ENV_SET,		/* NAME=VALUE, or NAME to pass it */
+	LIST_COUNT,
+};
+
+struct string_rule {
+	char *text;
+	struct origin origin;
+};
+
+struct string_rules {
+	struct string_rule *v;
+	size_t len, cap;
+	bool set;
+};
+
+enum policy_flag {
+	FLAG_ENABLED,
+	FLAG_AUTO_ALLOW,		/* autoAllowBashIfSandboxed */
+	FLAG_ALLOW_UNSANDBOXED,		/* allowUnsandboxedCommands */
+	FLAG_FAIL_IF_UNAVAILABLE,
+	FLAG_WEAKER_NESTED,		/* enableWeakerNestedSandbox */
+	FLAG_NESTED_USERNS,		/* allowNestedUserNamespaces */
+	FLAG_ALLOW_GIT_CONFIG,
+	FLAG_FS_DISABLED,		/* srt: filesystem.disabled */
+	FLAG_ALL_UNIX_SOCKETS,
+	FLAG_LOCAL_BINDING,
+	FLAG_STRICT_ALLOWLIST,
+	FLAG_MANAGED_DOMAINS_ONLY,
+	FLAG_MANAGED_READS_ONLY,
+	FLAG_BLOCK_OUTSIDE_READS,	/* blockReadsOutsideWorkingDirectories */
+	FLAG_PASS_ENV,
+	FLAG_COUNT,
+};
+
+/**
+ * struct flag - A switch that may be unset
+ */
+struct flag {
+	bool set, value;
+	struct origin origin;
+};
+
+enum policy_number {
+	NUMBER_TIMEOUT_MS,
+	NUMBER_MEMORY,			/* Bytes */
+	NUMBER_PIDS,
+	NUMBER_FILE_SIZE,		/* Bytes */
+	NUMBER_OUTPUT,			/* Bytes */
+	NUMBER_HTTP_PROXY_PORT,
+	NUMBER_SOCKS_PROXY_PORT,
+	NUMBER_SEARCH_DEPTH,		/* mandatoryDenySearchDepth */
+	NUMBER_COUNT,
+};
+
+struct number {
+	bool set;
+	uint64_t value;
+	struct origin origin;
+};
+
+enum policy_text {
+	TEXT_PARENT_HTTP, TEXT_PARENT_HTTPS, TEXT_PARENT_NO_PROXY,
+	TEXT_MINIMUM_TIER,
+	TEXT_COUNT,
+};
+
+struct text_value {
+	char *value;	/* NULL if unset */
+	struct origin origin;
+};
+
+/**
+ * struct ignore_rule - ignoreViolations: hides reports, never allows
+ * @command:	"*", or a substring of the command
+ * @text:	A substring of the report
+ */
+struct ignore_rule {
+	char *command, *text;
+	struct origin origin;
+};
+
+struct ignore_rules {
+	struct ignore_rule *v;
+	size_t len, cap;
+};
+
+/**
+ * struct source_list - The places this policy came from, by pointer so that
+ * origins stay valid while it grows
+ */
+struct source_list {
+	struct source **v;
+	size_t len, cap;
+};
+
+/**
+ * struct policy - All of it
+ * @cwd:	Where the command starts; absolute, real
+ * @home:	The user's home, or NULL if there is none
+ */
+struct policy {
+	unsigned int refs;
+	char *cwd, *home;
+	enum profile profile;
+	struct origin profile_origin;
+	enum net_mode net;
+	struct origin net_origin;
+	struct path_rules paths[PATH_LISTS];
+	struct host_rules hosts[HOST_LISTS];
+	struct string_rules lists[LIST_COUNT];
+	struct flag flags[FLAG_COUNT];
+	struct number numbers[NUMBER_COUNT];
+	struct text_value texts[TEXT_COUNT];
+	struct ignore_rules ignores;
+	struct source_list sources;
+};
+
+struct policy *policy_new(const char *cwd, const char *home);
+struct policy *policy_ref(struct policy *p);
+void policy_unref(struct policy *p);
+
+static inline void policy_unrefp_(struct policy **p)
+{
+	policy_unref(*p);
+}
+
+#define auto_policy	__attribute__((cleanup(policy_unrefp_)))
+
+/* Remember a place that policy comes from; @text may be NULL. The result
+ * lives as long as the policy.
+ */
+const struct source *policy_add_source(struct policy *p, enum scope scope,
+				       const char *name, const char *text,
+				       size_t len, const char *base);
+
+/* The origin of a value; @key is copied and may be NULL */
+struct origin origin_make(const struct source *source, const char *key,
+			  const char *reason);
+
+/* Add @text, which is in the grammar of sandbox.filesystem.* (spec: "//p" and
+ * "/p" absolute, "~/p" home, else below the source's base; "*?[" are globs).
+ * Takes over @origin, also on failure. 0, or -EINVAL with words.
+ */
+int policy_add_path(struct policy *p, enum path_list list, const char *text,
+		    enum rule_strength strength, struct origin origin,
+		    struct err *err);
+
+/* As policy_add_path() for an absolute path that holds no pattern */
+void policy_add_literal(struct policy *p, enum path_list list,
+			const char *path, enum rule_strength strength,
+			struct origin origin);
+
+/* Add a host pattern (spec/network); duplicates are dropped */
+int policy_add_host(struct policy *p, enum host_list list, const char *text,
+		    const char *reason, struct origin origin, struct err *err);
+
+void policy_add_string(struct policy *p, enum string_list list,
+		       const char *text, struct origin origin);
+
+/* The first, strongest setter wins; later ones are dropped */
+void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
+		     struct origin origin);
+void policy_set_number(struct policy *p, enum policy_number number,
+		       uint64_t value, struct origin origin);
+void policy_set_text(struct policy *p, enum policy_text text,
+		     const char *value, struct origin origin);
+
+/* A flag's value, or @otherwise where nobody set it */
+bool policy_flag(const struct policy *p, enum policy_flag flag,
+		 bool otherwise);
+
+/* Names as users write them; -EINVAL if unknown */
+int profile_parse(const char *name, enum profile *ret);
+const char *profile_name(enum profile profile);
+int net_mode_parse(const char *name, enum net_mode *ret);
+const char *net_mode_name(enum net_mode mode);
+
+/* Add what every policy of this profile has: the writable start directory,
+ * the hidden secrets, our own stores, the protected settings files. After
+ * this the policy is complete and does not change.
+ */
+int policy_finish(struct policy *p, struct err *err);
+
+#endif /* POLICY_POLICY_H */

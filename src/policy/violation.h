@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/violation.h - one refusal: what, by which rule, and how to allow it
+ *
+ * The record lives here because the cage, the network and the watchers all
+ * make them; rings, stores and footers are in watch/.
+ */
+
+#ifndef POLICY_VIOLATION_H
+#define POLICY_VIOLATION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct buf;
+struct err;
+
+enum violation_kind {
+#define VIOLATION(id, name, words) VIOLATION_##id,
+#include "policy/violations.def"
+#undef VIOLATION
+	VIOLATION_KINDS,
+};
+
+/**
+ * struct violation - One refusal. Strings are the record's own; NULL is unknown
+ * @time_ms:	Since the epoch
+ * @run:	The run's id
+ * @command:	The run's command line, shortened
+ * @pid:	As seen from the host; 0 if unknown
+ * @exe:	The program that tried
+ * @op:		The call or the protocol step ("openat", "CONNECT")
+ * @target:	A path from inside, "host:port", a limit's name
+ * @error:	The errno that the program got, or 0
+ * @reason:	Words
+ * @rule_file:	"FILE:LINE" of the rule, or NULL for a built-in one
+ * @rule_key:	The rule's JSON path or name
+ * @suggest_edit, @suggest_command: What would allow it, or NULL
+ * @count:	How often, at least 1
+ */
+struct violation {
+	enum violation_kind kind;
+	int64_t time_ms;
+	char *run, *command;
+	pid_t pid;
+	char *exe, *op, *target;
+	int error;
+	char *reason, *rule_file, *rule_key;
+	char *suggest_edit, *suggest_command;
+	uint64_t count;
+};
+
+const char *violation_kind_name(enum violation_kind kind);
+int violation_kind_parse(const char *name, enum violation_kind *ret);
+
+/* Strings are copied; release with violation_done() */
+void violation_copy(struct violation *to, const struct violation *from);
+void violation_done(struct violation *v);
+
+/* One JSON line, with its newline; bytes that are not UTF-8 become U+FFFD */
+void violation_to_json(const struct violation *v, struct buf *out);
+/* The reverse: 0, or -EINVAL with words and *@ret untouched */
+int violation_from_json(const char *line, size_t n, struct violation *ret,
+			struct err *err);
+
+/**
+ * struct violation_sink - Where records go; the callee copies what it keeps
+ */
+struct violation_sink {
+	void (*fn)(void *arg, const struct violation *v);
+	void *arg;
+};
+
+static inline void violation_report(const struct violation_sink *sink,
+				    const struct violation *v)
+{
+	if (sink && sink->fn)
+		sink->fn(sink->arg, v);
+}
+
+#endif /* POLICY_VIOLATION_H */
