@@ -149,7 +149,8 @@ size_t text_utf8_len(const char *s)
 static bool is_deceptive(const unsigned char *u, size_t n)
 {
 	if (n == 2)
-		return u[0] == 0xc2 && u[1] < 0xa0;
+		return (u[0] == 0xc2 && u[1] < 0xa0) ||
+		       (u[0] == 0xd8 && u[1] == 0x9c);
 	if (n != 3)
 		return false;
 	if (u[0] == 0xe2 && u[1] == 0x80)

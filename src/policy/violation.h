@@ -15,6 +15,12 @@
 struct buf;
 struct err;
 
+enum {
+	VIOLATION_TEXT_MAX = 4096,	/* Bytes kept of one string */
+	VIOLATION_LINE_MAX = 1 << 18,	/* Bytes of one JSON line, escaped */
+	VIOLATION_TIME_SIZE = sizeof("2026-01-31T12:34:56.789Z"),
+};
+
 enum violation_kind {
 #define VIOLATION(id, name, words) VIOLATION_##id,
 #include "policy/violations.def"
@@ -51,13 +57,19 @@ struct violation {
 };
 
 const char *violation_kind_name(enum violation_kind kind);
+const char *violation_kind_words(enum violation_kind kind);
 int violation_kind_parse(const char *name, enum violation_kind *ret);
+
+/* @time_ms as "2026-01-31T12:34:56.789Z" */
+void violation_time(int64_t time_ms, char ret[VIOLATION_TIME_SIZE]);
 
 /* Strings are copied; release with violation_done() */
 void violation_copy(struct violation *to, const struct violation *from);
 void violation_done(struct violation *v);
 
-/* One JSON line, with its newline; bytes that are not UTF-8 become U+FFFD */
+/* One JSON line, with its newline; bytes that are not UTF-8 become U+FFFD, and
+ * characters that could deceive a reader (controls, bidi, "<>") are \uXXXX
+ */
 void violation_to_json(const struct violation *v, struct buf *out);
 /* The reverse: 0, or -EINVAL with words and *@ret untouched */
 int violation_from_json(const char *line, size_t n, struct violation *ret,
