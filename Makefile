@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a person types. meson and ninja do the work; tools/ holds the scripts.
+#
+#   make              build/cloche
+#   make demo         a two-minute tour in a scratch project
+#   make test         everything that must hold, as root and as a user
+#   make check-long   the same with the long runs (an hour or so)
+#   make bench        start-up time against other sandboxes
+#   make install      PREFIX=/usr/local, DESTDIR= for packagers
+#   make format       clang-format over our own files
+#   make clean        remove the build directories
+
+BUILD	?= build
+PREFIX	?= /usr/local
+DESTDIR	?=
+
+.PHONY: all demo test check-long bench install format clean setup
+
+all: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+setup:
+	@tools/setup build
+
+$(BUILD)/build.ninja: | setup
+	@meson setup --prefix '$(PREFIX)' $(BUILD)
+
+demo: all
+	@tools/demo $(BUILD)/cloche
+
+test:
+	@tools/setup build test
+	@tools/test $(BUILD)
+
+check-long:
+	@tools/setup build test
+	@CLOCHE_LONG=1 tools/test $(BUILD)
+
+bench: all
+	@tools/setup build bench
+	@bench/startup $(BUILD)
+
+install: all
+	@meson configure --prefix '$(PREFIX)' $(BUILD)
+	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	rm -rf $(BUILD) build-asan
