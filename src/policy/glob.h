@@ -13,9 +13,12 @@ struct glob;
 /* True if @text holds a pattern character */
 bool glob_is_pattern(const char *text);
 
-/* Compile the absolute @pattern. "*" and "?" stop at "/", "**" does not; "[set]"
- * has ranges, no negation; a set that is empty or backwards is literal text.
- * NULL with words if it is too long.
+/* Compile the absolute @pattern, which path_resolve() has cleaned. "*" and "?"
+ * stop at "/", "**" does not; "**" and a slash match nothing or any
+ * directories; "[set]" has ranges, no negation, and never matches "/"; a set
+ * that is empty, backwards or cut by a "/" is literal text. No escapes: "[*]"
+ * is a star. "?" and sets take one character, or one byte that is not UTF-8.
+ * NULL with words if it is too long or not absolute.
  */
 struct glob *glob_new(const char *pattern, struct err *err);
 void glob_free(struct glob *glob);
@@ -25,8 +28,8 @@ void glob_free(struct glob *glob);
  */
 bool glob_match(const struct glob *glob, const char *path);
 
-/* The directory above the first pattern character: where matches can be.
- * Owned by @glob.
+/* The directory above the first pattern character, or above all of it if
+ * there is none: all matches are below it. Owned by @glob.
  */
 const char *glob_prefix(const struct glob *glob);
 
