@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct policy;
 struct host_rule;
@@ -37,12 +38,61 @@ struct host {
  */
 int host_parse(const char *text, size_t n, uint16_t port, struct host *ret);
 
-/* Compile a rule's pattern. NULL with words if it is not one. */
+/* Split and validate "name:port", "1.2.3.4:port" or "[v6]:port". Without a
+ * port it is @port, and an error where that is 0. Ports are 1 to 65535 in
+ * plain decimal. 0, or -EINVAL with *@ret untouched.
+ */
+int host_parse_authority(const char *text, size_t n, uint16_t port,
+			 struct host *ret);
+
+/* The host of an address: @n is 4 or 16 bytes, IPv4-mapped becomes IPv4 */
+void host_of_address(const uint8_t *address, size_t n, uint16_t port,
+		     struct host *ret);
+
+/* Same name or address; ports are the caller's business */
+bool host_is_same(const struct host *a, const struct host *b);
+
+/* "localhost" or a name below it (RFC 6761) */
+bool host_is_localhost(const struct host *host);
+
+/* Append "name", "1.2.3.4" or "[v6]", and ":port" unless it is 0 or @without */
+void host_format(const struct host *host, uint16_t without, struct buf *out);
+
+/**
+ * struct host_range - Addresses that share their first bits
+ * @kind:	HOST_IPV4 or HOST_IPV6
+ * @bits:	How many bits count: 0 to 32 or 128
+ * @address:	As in struct host; bits that do not count are 0
+ */
+struct host_range {
+	enum host_kind kind;
+	uint8_t bits;
+	uint8_t address[16];
+};
+
+/* "10.0.0.0/8", "10.1.2.3", "fd00::/8" or "[fd00::]/8", @n bytes. 0, or
+ * -EINVAL with *@ret untouched; bits beyond the prefix must be 0.
+ */
+int host_range_parse(const char *text, size_t n, struct host_range *ret);
+bool host_range_has(const struct host_range *range, const struct host *host);
+
+/* Compile a rule's pattern (grammar: host-pattern.c). NULL with words if it is
+ * not one. A bare "*" is for denials only.
+ */
 struct host_pattern *host_pattern_new(const char *text, bool deny,
 				      struct err *err);
 void host_pattern_free(struct host_pattern *pattern);
+
+/* True if @pattern covers @host. A host without a port stands for all of its
+ * ports: an allow pattern with a port covers it, a deny pattern does not.
+ */
 bool host_pattern_match(const struct host_pattern *pattern,
 			const struct host *host);
+
+/* Words of advice on a pattern that holds but is wider than it looks (anyone
+ * can get a name below "*.github.io"), or NULL
+ */
+const char *host_pattern_advice(const struct host_pattern *pattern);
 
 enum host_decision { HOST_DENIED, HOST_ALLOWED, HOST_ASK };
 
@@ -67,5 +117,11 @@ struct host_verdict host_decide(const struct policy *policy,
  */
 bool host_address_is_named(const struct policy *policy,
 			   const struct host *host);
+
+/* True if a deny rule or deniedResolvedAddresses holds this address: no allow
+ * rule lifts it
+ */
+bool host_address_is_denied(const struct policy *policy,
+			    const struct host *host);
 
 #endif /* POLICY_HOST_H */
