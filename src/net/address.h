@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/address.h - which addresses a name may resolve to
+ *
+ * A name that the policy allows is no permission to reach whatever its owner
+ * puts in the DNS: the host's loopback, the LAN, a cloud's metadata service.
+ */
+
+#ifndef NET_ADDRESS_H
+#define NET_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "policy/host.h"
+
+struct policy;
+
+/**
+ * struct address_own - The host's own interface addresses, as data
+ */
+struct address_own {
+	const struct host *v;
+	size_t len;
+};
+
+/* NULL if a connection for @host may be made to @address, which it resolved
+ * to (for an address in the first place, both are the same); else why not, as
+ * in "resolved to a loopback address". @address has the port. @own may be
+ * NULL. Check every address, and dial only those that passed.
+ *
+ * Refused whatever is allowed: what the policy denies by address. Refused
+ * unless an allow rule names that address or a range that holds it: the rows
+ * of address-ranges.def and @own. Rows marked private are open to names that
+ * can't be public ("redis", "nas.local"). "localhost", where it is allowed,
+ * is loopback and nothing else.
+ */
+const char *address_guard(const struct policy *policy,
+			  const struct address_own *own,
+			  const struct host *host, const struct host *address);
+
+/* The host of a socket address, or the reverse. 0 or -EAFNOSUPPORT. */
+int address_from_sockaddr(const struct sockaddr *sa, socklen_t len,
+			  struct host *ret);
+int address_to_sockaddr(const struct host *address,
+			struct sockaddr_storage *ret, socklen_t *len);
+
+#endif /* NET_ADDRESS_H */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/http.h - HTTP/1.x heads: strict in, canonical out
+ *
+ * The way of a request: http_head_scan() until it knows where the head ends,
+ * http_request_parse() once, a verdict on request->host, then
+ * http_request_write() to the origin and its body through net/http-body.h.
+ * Responses go the same way back. Nothing is ever forwarded as it came.
+ *
+ * Errors are -EBADMSG (answer 400, or 502 for a response), -EMSGSIZE (431),
+ * -EOPNOTSUPP (405); http_answer_of() in net/http-answer.h knows. After an
+ * error the connection is closed: where the next message starts is unknown.
+ */
+
+#ifndef NET_HTTP_H
+#define NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/host.h"
+
+struct buf;
+
+enum {
+	HTTP_LINE_MAX = 8 << 10,	/* Request or status line, without CRLF */
+	HTTP_HEAD_MAX = 16 << 10,	/* All of the head, blank line included */
+	HTTP_HEADERS_MAX = 100,
+};
+
+/**
+ * struct http_span - Some bytes of the caller's buffer; not NUL-terminated
+ */
+struct http_span {
+	const char *p;
+	size_t n;
+};
+
+/**
+ * struct http_scan - How far a head has been looked at; zero-initialise it
+ * @at:		Bytes that need no second look
+ * @line:	Where the current line starts
+ * @lines:	Complete lines so far
+ */
+struct http_scan {
+	size_t at, line;
+	unsigned int lines;
+};
+
+/* Look for the end of a head in the @n bytes received so far at @p, each byte
+ * once however often this is called. Returns the head's length with its blank
+ * line, 0 if more is needed, or -EBADMSG / -EMSGSIZE as soon as that is known.
+ */
+ssize_t http_head_scan(struct http_scan *scan, const char *p, size_t n);
+
+struct http_header {
+	struct http_span name, value;	/* @value without blanks around it */
+};
+
+struct http_headers {
+	struct http_header v[HTTP_HEADERS_MAX];
+	size_t len;
+};
+
+enum http_framing {
+	HTTP_BODY_NONE,
+	HTTP_BODY_LENGTH,
+	HTTP_BODY_CHUNKED,
+	HTTP_BODY_UNTIL_CLOSE,	/* Responses only */
+};
+
+enum http_method {
+	HTTP_METHOD_OTHER, HTTP_METHOD_HEAD, HTTP_METHOD_CONNECT,
+};
+
+/**
+ * struct http_request - A request that can be read in one way only
+ * @kind:	The methods that change how we frame; @method has the text
+ * @method:	As received: a token
+ * @target:	What the origin gets: path and query, or "*"; for CONNECT empty
+ * @host:	The destination, with its port: judge this
+ * @minor:	HTTP/1.@minor, 0 or 1
+ * @framing:	How the body is delimited
+ * @length:	For HTTP_BODY_LENGTH
+ * @keep_alive:	The client wants to send another request
+ * @websocket:	Asks for an upgrade to a WebSocket; other upgrades are dropped
+ * @expects:	"Expect: 100-continue": the client waits for our 100
+ * @headers:	All of them, as received
+ */
+struct http_request {
+	enum http_method kind;
+	struct http_span method, target;
+	struct host host;
+	unsigned int minor;
+	enum http_framing framing;
+	uint64_t length;
+	bool keep_alive, websocket, expects;
+	struct http_headers headers;
+};
+
+/* Parse a whole head, @n as returned by http_head_scan(). On a proxy port
+ * @captured is NULL: absolute-form with "http" or CONNECT. On a captured
+ * connection it is the connection's host and port: origin-form, "*", or an
+ * absolute-form and a Host that both name @captured. Spans point into @p.
+ * 0, or an error with *@why (a literal) and *@ret untouched.
+ */
+int http_request_parse(const char *p, size_t n, const struct host *captured,
+		       struct http_request *ret, const char **why);
+
+/* Append the request as the origin gets it: our Host and framing, no
+ * hop-by-hop headers nor those that Connection names; @close says that the
+ * connection will not be used again. Through a parent proxy (@absolute) the
+ * target is in absolute-form. Not for CONNECT.
+ */
+void http_request_write(const struct http_request *request, bool close,
+			bool absolute, struct buf *out);
+
+/* Append a CONNECT for @host to a parent proxy; @authorization is the value
+ * of Proxy-Authorization, or NULL
+ */
+void http_connect_write(const struct host *host, const char *authorization,
+			struct buf *out);
+
+/**
+ * struct http_response - A response that can be read in one way only
+ * @status:	100 to 599
+ * @reason:	Words of the status line; may be empty
+ * @framing:	How the body is delimited, the request taken into account
+ * @length:	For HTTP_BODY_LENGTH
+ * @keep_alive:	The origin will take another request
+ * @interim:	A 1xx: forward it, the real response follows
+ * @tunnel:	From here on bytes: 101 to a WebSocket, 2xx to CONNECT
+ */
+struct http_response {
+	int status;
+	struct http_span reason;
+	unsigned int minor;
+	enum http_framing framing;
+	uint64_t length;
+	bool keep_alive, interim, tunnel;
+	struct http_headers headers;
+};
+
+/* As http_request_parse(), for the response to @request. -EBADMSG and
+ * -EMSGSIZE are both the origin's fault: 502.
+ */
+int http_response_parse(const char *p, size_t n,
+			const struct http_request *request,
+			struct http_response *ret, const char **why);
+
+/* Append the response as the client gets it; @close as above */
+void http_response_write(const struct http_response *response,
+			 const struct http_request *request, bool close,
+			 struct buf *out);
+
+/* The value of the first header called @name, any case; p is NULL if none */
+struct http_span http_header_find(const struct http_headers *headers,
+				  const char *name);
+
+/* True if @span is @text, any case */
+bool http_span_is(struct http_span span, const char *text);
+
+#endif /* NET_HTTP_H */

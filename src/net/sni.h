@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/sni.h - the server name in a TLS ClientHello, without taking part */
+
+#ifndef NET_SNI_H
+#define NET_SNI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/host.h"
+
+enum { SNI_PEEK_MAX = 16 << 10 };	/* Bytes, record headers included */
+
+enum sni_result {
+	SNI_MORE,	/* A ClientHello so far; call again with more bytes */
+	SNI_NOT_TLS,	/* Something else, seen from its first bytes */
+	SNI_MALFORMED,	/* TLS, but broken, ambiguous or over SNI_PEEK_MAX */
+	SNI_NONE,	/* A ClientHello that names nobody */
+	SNI_NAME,	/* A ClientHello that names sni->host */
+};
+
+/**
+ * struct sni - What a ClientHello says about its destination
+ * @host:	For SNI_NAME; no port
+ * @ech:	It carries an Encrypted ClientHello, real or for show: the
+ *		visible name may not be the one that is meant
+ */
+struct sni {
+	struct host host;
+	bool ech;
+};
+
+/* Look at all @n bytes that the connection began with. Fragments of one
+ * ClientHello over several records are put together. *@ret is written for
+ * SNI_NONE and SNI_NAME only.
+ */
+enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret);
+
+/* NULL if a connection for @host may go on after @result; else why not. A
+ * name must be repeated by the SNI; an address needs none, and if it has one
+ * it must be that address. Never called with SNI_MORE; SNI_NOT_TLS passes,
+ * because not everything is TLS: ports that must be are the caller's business.
+ */
+const char *sni_objection(enum sni_result result, const struct sni *sni,
+			  const struct host *host);
+
+#endif /* NET_SNI_H */
