@@ -44,18 +44,25 @@ enum rule_strength {
 /**
  * struct path_rule - One entry of a path list
  * @text:	As it was written
- * @path:	Absolute and normalised; for a glob, its literal prefix
+ * @path:	Absolute and normalised; for a glob, the directory above its
+ *		first pattern character
  * @glob:	The compiled pattern of the whole path, or NULL
+ * @literal:	For a glob, the whole path read as plain text: where a file of
+ *		that very name exists, the rule means it too; else NULL
  * @strength:	How hard it is to lift
  * @must_exist:	A missing path is an error (command-line options)
+ * @marker:	Applies only while the file holds one of these
+ *		(policy/hidden.h), or NULL: always
  * @origin:	Who said so
  */
 struct path_rule {
 	char *text;
 	char *path;
 	struct glob *glob;
+	char *literal;
 	enum rule_strength strength;
 	bool must_exist;
+	const char *marker;
 	struct origin origin;
 };
 
@@ -194,14 +201,37 @@ struct source_list {
 	size_t len, cap;
 };
 
+/* Directories that rows of our tables hang below */
+enum policy_dir {
+	DIR_ROOT,	/* "/" */
+	DIR_ETC,	/* "/etc"; elsewhere in tests */
+	DIR_HOME,
+	DIR_CWD,
+	DIR_CLAUDE,	/* $CLAUDE_CONFIG_DIR, else ~/.claude */
+	DIR_CONFIG,	/* $XDG_CONFIG_HOME, else ~/.config; and so on */
+	DIR_STATE,
+	DIR_CACHE,
+	DIR_DATA,
+	DIR_PARENTS,	/* The start directory and every one above it */
+	DIR_COUNT,
+};
+
+struct policy_seen;
+
 /**
  * struct policy - All of it
  * @cwd:	Where the command starts; absolute, real
  * @home:	The user's home, or NULL if there is none
+ * @dirs:	Absolute, or NULL where there is no home; set before finishing
+ * @seen:	What the lists hold, so that a repeated entry is dropped
+ * @finished:	policy_finish() was here
  */
 struct policy {
 	unsigned int refs;
 	char *cwd, *home;
+	char *dirs[DIR_COUNT];
+	struct policy_seen *seen;
+	bool finished;
 	enum profile profile;
 	struct origin profile_origin;
 	enum net_mode net;
@@ -216,7 +246,14 @@ struct policy {
 	struct source_list sources;
 };
 
+/* @home may be NULL. The directories start as the defaults below @home. */
 struct policy *policy_new(const char *cwd, const char *home);
+
+/* Move one of the directories; anything but an absolute path is ignored, as
+ * the XDG specification wants
+ */
+void policy_set_dir(struct policy *p, enum policy_dir dir, const char *path);
+
 struct policy *policy_ref(struct policy *p);
 void policy_unref(struct policy *p);
 
@@ -238,6 +275,12 @@ const struct source *policy_add_source(struct policy *p, enum scope scope,
 struct origin origin_make(const struct source *source, const char *key,
 			  const char *reason);
 
+/* Release what origin_make() made, where no rule took it over */
+void origin_done(struct origin *origin);
+
+/* A second copy of @origin for a second rule */
+struct origin origin_copy(const struct origin *origin);
+
 /* Add @text, which is in the grammar of sandbox.filesystem.* (spec: "//p" and
  * "/p" absolute, "~/p" home, else below the source's base; "*?[" are globs).
  * Takes over @origin, also on failure. 0, or -EINVAL with words.
@@ -245,6 +288,13 @@ struct origin origin_make(const struct source *source, const char *key,
 int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		    enum rule_strength strength, struct origin origin,
 		    struct err *err);
+
+/* As policy_add_path() for an option of the command line: @text is a plain
+ * path that must exist
+ */
+int policy_require_path(struct policy *p, enum path_list list,
+			const char *text, struct origin origin,
+			struct err *err);
 
 /* As policy_add_path() for an absolute path that holds no pattern */
 void policy_add_literal(struct policy *p, enum path_list list,
@@ -258,6 +308,18 @@ int policy_add_host(struct policy *p, enum host_list list, const char *text,
 void policy_add_string(struct policy *p, enum string_list list,
 		       const char *text, struct origin origin);
 
+void policy_add_ignore(struct policy *p, const char *command,
+		       const char *text, struct origin origin);
+
+/* Remember that a list was written, even if as []: the third state */
+void policy_mark_paths(struct policy *p, enum path_list list);
+void policy_mark_hosts(struct policy *p, enum host_list list);
+void policy_mark_strings(struct policy *p, enum string_list list);
+
+/* True if @list holds exactly @text */
+bool policy_has_string(const struct policy *p, enum string_list list,
+		       const char *text);
+
 /* The first, strongest setter wins; later ones are dropped */
 void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
 		     struct origin origin);
@@ -269,6 +331,16 @@ void policy_set_text(struct policy *p, enum policy_text text,
 /* A flag's value, or @otherwise where nobody set it */
 bool policy_flag(const struct policy *p, enum policy_flag flag,
 		 bool otherwise);
+
+/* A number, or @otherwise where nobody set it */
+uint64_t policy_number(const struct policy *p, enum policy_number number,
+		       uint64_t otherwise);
+
+/* The first, strongest setter wins here as well */
+void policy_set_profile(struct policy *p, enum profile profile,
+			struct origin origin);
+void policy_set_net(struct policy *p, enum net_mode mode,
+		    struct origin origin);
 
 /* Names as users write them; -EINVAL if unknown */
 int profile_parse(const char *name, enum profile *ret);

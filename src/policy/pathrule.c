@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/pathrule.c - the grammar of sandbox.filesystem.* entries
+ *
+ * Theory of operation: only what the user wrote can be a pattern. The directory
+ * that it is relative to is plain text, even if somebody named it "a[1]": its
+ * special characters go into the pattern as sets of one.
+ */
+
+#include "policy/pathrule.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/glob.h"
+#include "policy/policy.h"
+
+/* Drop a final "/" and then "/ **", as often as they come */
+static char *without_tail(const char *text)
+{
+	size_t n = strlen(text);
+
+	for (;;) {
+		if (n > 1 && text[n - 1] == '/')
+			n--;
+		else if (n >= 3 && !memcmp(text + n - 3, "/**", 3))
+			n = n == 3 ? 1 : n - 3;
+		else
+			return mem_strndup(text, n);
+	}
+}
+
+static char *escaped(const char *text)
+{
+	struct buf b = { 0 };
+
+	for (; *text; text++) {
+		if (strchr("*?[", *text))
+			buf_addf(&b, "[%c]", *text);
+		else
+			buf_addc(&b, *text);
+	}
+	return buf_take(&b);
+}
+
+/* ".." after a pattern would have to guess what the pattern matched */
+static bool climbs_out_of_pattern(const char *pattern)
+{
+	const char *p = pattern + strcspn(pattern, "*?[");
+
+	while ((p = strchr(p, '/'))) {
+		p += strspn(p, "/");
+		if (!strncmp(p, "..", 2) && (!p[2] || p[2] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static int add_pattern(const char *base, const char *rest,
+		       struct path_rule *ret, struct err *err)
+{
+	auto_free char *plain_base = escaped(base);
+	auto_free char *pattern = path_resolve(plain_base, rest);
+	auto_free char *head = mem_strndup(rest, strcspn(rest, "*?["));
+	char *slash = strrchr(head, '/');
+	struct glob *glob;
+
+	if (climbs_out_of_pattern(rest))
+		return fail(err, -EINVAL,
+			    "'..' after a pattern; write where it leads");
+	glob = glob_new(pattern, err);
+	if (!glob)
+		return err && err->code ? err->code : -EINVAL;
+
+	if (slash)
+		slash[1] = '\0';
+	else
+		*head = '\0';
+	ret->glob = glob;
+	ret->path = path_resolve(base, head);
+	ret->literal = path_resolve(base, rest);
+	return 0;
+}
+
+int path_rule_parse(const char *text, const char *base, const char *home,
+		    struct path_rule *ret, struct err *err)
+{
+	auto_free char *trimmed = without_tail(text);
+	const char *rest = trimmed;
+
+	if (!*text)
+		return fail(err, -EINVAL, "the path is empty");
+	if (*rest == '/') {
+		base = "/";
+	} else if (!strcmp(rest, "~") || !strncmp(rest, "~/", 2)) {
+		if (!home)
+			return fail(err, -EINVAL,
+				    "'%s' needs a home directory, and $HOME is not set",
+				    text);
+		base = home;
+		rest += strspn(rest + 1, "/") + 1;
+	}
+
+	if (glob_is_pattern(rest))
+		return add_pattern(base, rest, ret, err);
+	ret->path = path_resolve(base, rest);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/pathrule.h - the grammar of sandbox.filesystem.* entries */
+
+#ifndef POLICY_PATHRULE_H
+#define POLICY_PATHRULE_H
+
+struct err;
+struct path_rule;
+
+/* Read @text, written where relative paths start at @base, by somebody whose
+ * home is @home (or NULL): "//p" and "/p" are absolute, "~" and "~/p" lie in
+ * the home, all else below @base; "*", "?" and "[set]" make it a pattern; a
+ * final "/" or "/ **" (without the blank) means the directory itself.
+ * Fills in path, glob and literal. 0, or -EINVAL with words and @ret as it was.
+ */
+int path_rule_parse(const char *text, const char *base, const char *home,
+		    struct path_rule *ret, struct err *err);
+
+#endif /* POLICY_PATHRULE_H */

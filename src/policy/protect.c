@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/protect.c - names that no command may write, in any writable place */
+
+#include "policy/protect.h"
+
+#include <string.h>
+
+#include "base/own.h"
+#include "policy/policy.h"
+
+static const struct protect_row rows[] = {
+#define PROTECT(kind, name, srt, reason) { PROTECT_##kind, name, srt, reason },
+#include "policy/protect.def"
+#undef PROTECT
+};
+
+const struct protect_row *protect_table(size_t *ret_len)
+{
+	*ret_len = ARRAY_SIZE(rows);
+	return rows;
+}
+
+static bool is_git_config(const struct protect_row *row)
+{
+	const size_t n = strlen(row->name);
+
+	return row->kind == PROTECT_REPO && n >= 6 &&
+	       !strcmp(row->name + n - 6, "config");
+}
+
+bool protect_applies(const struct policy *policy,
+		     const struct protect_row *row)
+{
+	if (policy_flag(policy, FLAG_FS_DISABLED, false))
+		return false;
+	if (policy->profile == PROFILE_SRT && !row->srt)
+		return false;
+	if (is_git_config(row) &&
+	    policy_flag(policy, FLAG_ALLOW_GIT_CONFIG, false))
+		return false;
+	return !policy_has_string(policy, LIST_UNPROTECT, row->name);
+}
+
+/* Length of the match of @name at @path, both at the start of a component:
+ * whole components, "*" is any one. 0 if it does not match.
+ */
+static size_t match_here(const char *name, const char *path)
+{
+	const char *p = path;
+
+	for (;;) {
+		const size_t want = strcspn(name, "/");
+		const size_t have = strcspn(p, "/");
+		const bool any = want == 1 && *name == '*' && have;
+
+		if (!any && (want != have || memcmp(name, p, have) != 0))
+			return 0;
+		name += want;
+		p += have;
+		if (!*name)
+			return (size_t)(p - path);
+		if (!*p)
+			return 0;
+		name++;
+		p++;
+	}
+}
+
+static bool row_covers(const struct protect_row *row, const char *path)
+{
+	const size_t n = match_here(row->name, path);
+
+	/* A "file" row also covers what lies below a directory of that name:
+	 * somebody may mkdir it to be there first.
+	 */
+	return n && (!path[n] || path[n] == '/');
+}
+
+const struct protect_row *protect_match(const struct policy *policy,
+					const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+			if (rows[i].kind > PROTECT_DIR ||
+			    !row_covers(&rows[i], at))
+				continue;
+			if (protect_applies(policy, &rows[i]))
+				return &rows[i];
+		}
+	}
+	return NULL;
+}
+
+const struct protect_row *protect_match_repo(const struct policy *policy,
+					     const char *relative)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].kind == PROTECT_REPO &&
+		    row_covers(&rows[i], relative) &&
+		    protect_applies(policy, &rows[i]))
+			return &rows[i];
+	}
+	return NULL;
+}

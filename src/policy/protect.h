@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/protect.h - names that no command may write, in any writable place */
+
+#ifndef POLICY_PROTECT_H
+#define POLICY_PROTECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct policy;
+
+enum protect_kind {
+	PROTECT_FILE,		/* A file of that name below any directory */
+	PROTECT_DIR,		/* A directory likewise, and all below it */
+	PROTECT_REPO,		/* Below a git directory; "*" is one component */
+	PROTECT_SENTINEL,	/* Below the start directory only */
+	PROTECT_KINDS,
+};
+
+/**
+ * struct protect_row - One protected name
+ * @name:	One or more components, no slash at either end
+ * @srt:	Part of profile srt
+ * @reason:	Why
+ */
+struct protect_row {
+	enum protect_kind kind;
+	const char *name;
+	bool srt;
+	const char *reason;
+};
+
+/* The whole table: @ret_len rows */
+const struct protect_row *protect_table(size_t *ret_len);
+
+/* True if @row counts under @policy: its profile has it, and neither
+ * filesystem.unprotect nor allowGitConfig nor filesystem.disabled lifts it
+ */
+bool protect_applies(const struct policy *policy,
+		     const struct protect_row *row);
+
+/* The FILE or DIR row that protects the absolute @path, which lies below a
+ * writable directory: one that names it, or a directory above it. NULL if
+ * none does. Rows of a repository are the caller's, who knows where those are.
+ */
+const struct protect_row *protect_match(const struct policy *policy,
+					const char *path);
+
+/* The REPO row for @relative, a path below a git directory ("hooks/x"), or
+ * NULL
+ */
+const struct protect_row *protect_match_repo(const struct policy *policy,
+					     const char *relative);
+
+#endif /* POLICY_PROTECT_H */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/seen.c - a set of (number, text)
+ *
+ * Theory of operation: open addressing over a power of two, never more than
+ * half full. The hash starts from a per-process secret, so that a settings
+ * file cannot be written to make it slow.
+ */
+
+#include "policy/seen.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/mem.h"
+
+enum { SEEN_SLOTS_MIN = 256 };
+
+struct slot {
+	char *text;	/* NULL: free */
+	uint64_t hash;
+	int key;
+	size_t index;
+};
+
+struct policy_seen {
+	struct slot *slots;
+	size_t cap, len;
+	uint64_t seed;
+};
+
+struct policy_seen *seen_new(void)
+{
+	struct policy_seen *seen = mem_zalloc(sizeof(*seen));
+
+	seen->cap = SEEN_SLOTS_MIN;
+	seen->slots = mem_zalloc(seen->cap * sizeof(*seen->slots));
+	/* Without entropy the set is only slower to attack, not wrong */
+	if (getrandom(&seen->seed, sizeof(seen->seed), GRND_NONBLOCK) < 0)
+		seen->seed = (uint64_t)(uintptr_t)seen;
+	return seen;
+}
+
+void seen_free(struct policy_seen *seen)
+{
+	if (!seen)
+		return;
+	for (size_t i = 0; i < seen->cap; i++)
+		free(seen->slots[i].text);
+	free(seen->slots);
+	free(seen);
+}
+
+static uint64_t mix(uint64_t h)
+{
+	h ^= h >> 32;
+	h *= 0x9e3779b97f4a7c15u;
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_of(const struct policy_seen *seen, int key,
+			const char *text)
+{
+	uint64_t h = mix(seen->seed + (uint64_t)key);
+
+	for (; *text; text++)
+		h = mix(h + (unsigned char)*text + seen->seed);
+	return h;
+}
+
+/* The slot that holds it, or the free one where it belongs */
+static struct slot *find(const struct policy_seen *seen, uint64_t hash,
+			 int key, const char *text)
+{
+	size_t i = hash & (seen->cap - 1);
+
+	for (;; i = (i + 1) & (seen->cap - 1)) {
+		struct slot *slot = &seen->slots[i];
+
+		if (!slot->text || (slot->hash == hash && slot->key == key &&
+				    !strcmp(slot->text, text)))
+			return slot;
+	}
+}
+
+static void grow(struct policy_seen *seen)
+{
+	struct policy_seen bigger = *seen;
+
+	bigger.cap *= 2;
+	bigger.slots = mem_zalloc(bigger.cap * sizeof(*bigger.slots));
+	for (size_t i = 0; i < seen->cap; i++) {
+		const struct slot *old = &seen->slots[i];
+
+		if (old->text)
+			*find(&bigger, old->hash, old->key, old->text) = *old;
+	}
+	free(seen->slots);
+	*seen = bigger;
+}
+
+bool seen_add(struct policy_seen *seen, int key, const char *text,
+	      size_t index, size_t *ret)
+{
+	const uint64_t hash = hash_of(seen, key, text);
+	struct slot *slot;
+
+	if (2 * (seen->len + 1) > seen->cap)
+		grow(seen);
+	slot = find(seen, hash, key, text);
+	if (slot->text) {
+		*ret = slot->index;
+		return false;
+	}
+	*slot = (struct slot){ mem_strdup(text), hash, key, index };
+	seen->len++;
+	return true;
+}

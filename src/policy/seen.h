@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/seen.h - a set of (number, text), so that repeated rules cost nothing */
+
+#ifndef POLICY_SEEN_H
+#define POLICY_SEEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct policy_seen;
+
+struct policy_seen *seen_new(void);
+void seen_free(struct policy_seen *seen);
+
+/* True if (@key, @text) is new; it is then remembered as number @index. If it
+ * is not, *@ret is the number it was given.
+ */
+bool seen_add(struct policy_seen *seen, int key, const char *text,
+	      size_t index, size_t *ret);
+
+#endif /* POLICY_SEEN_H */

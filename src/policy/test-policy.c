@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/test-policy.c - lists, switches, the path grammar and our tables */
+
+#include "policy/policy.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/env.h"
+#include "policy/glob.h"
+#include "policy/hidden.h"
+#include "policy/protect.h"
+#include "test.h"
+
+static struct origin from(struct policy *p, enum scope scope, const char *base)
+{
+	return origin_make(policy_add_source(p, scope, "test", NULL, 0, base),
+			   NULL, NULL);
+}
+
+/* What "path | literal" becomes of @text below /base, home /home/u */
+static const char *read_as(const char *text)
+{
+	static char shown[ERR_MSG_MAX + 2];
+	auto_policy struct policy *p = policy_new("/w", "/home/u");
+	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
+	struct err err = { 0 };
+
+	if (policy_add_path(p, PATH_ALLOW_WRITE, text, RULE_USER,
+			    from(p, SCOPE_USER, "/base"), &err) < 0)
+		snprintf(shown, sizeof(shown), "! %s", err.msg);
+	else if (rules->v[0].glob)
+		snprintf(shown, sizeof(shown), "%s | %s", rules->v[0].path,
+			 rules->v[0].literal);
+	else
+		snprintf(shown, sizeof(shown), "%s", rules->v[0].path);
+	return shown;
+}
+
+TEST(the_path_grammar)
+{
+	static const struct { const char *text, *path; } rows[] = {
+		{ "//etc", "/etc" },
+		{ "/etc", "/etc" },
+		{ "/", "/" },
+		{ "/**", "/" },
+		{ "~", "/home/u" },
+		{ "~/x/../y", "/home/u/y" },
+		{ "~//x", "/home/u/x" },
+		{ "~other/x", "/base/~other/x" },
+		{ "a", "/base/a" },
+		{ "./a/./b//c/", "/base/a/b/c" },
+		{ "a/**", "/base/a" },
+		{ "a/**/", "/base/a" },
+		{ "a/**/**", "/base/a" },
+		{ "..", "/" },
+		{ "../../..", "/" },
+		{ ".", "/base" },
+		{ "a\nb", "/base/a\nb" },
+		{ "\377", "/base/\377" },
+		{ "src/*.c", "/base/src | /base/src/*.c" },
+		{ "*.c", "/base | /base/*.c" },
+		{ "/**/*.pem", "/ | /**/*.pem" },
+		{ "~/.cred*", "/home/u | /home/u/.cred*" },
+		{ "a/[bc]/d", "/base/a | /base/a/[bc]/d" },
+		{ "../x?", "/ | /x?" },
+		{ "", "! the path is empty" },
+		{ "a/*/../b", "! '..' after a pattern; write where it leads" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK_STR(read_as(rows[i].text), rows[i].path);
+}
+
+TEST(a_base_directory_is_never_a_pattern)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	const struct path_rule *rule;
+
+	CHECK_INT(policy_add_path(p, PATH_DENY_READ, "*.pem", RULE_USER,
+				  from(p, SCOPE_USER, "/a[1]*"), NULL), 0);
+	rule = &p->paths[PATH_DENY_READ].v[0];
+	CHECK_STR(rule->path, "/a[1]*");
+	CHECK(glob_match(rule->glob, "/a[1]*/x.pem"));
+	CHECK(!glob_match(rule->glob, "/a1b/x.pem"));
+	CHECK(!glob_match(rule->glob, "/a[1]b/x.pem"));
+}
+
+TEST(without_a_home_a_tilde_is_refused)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	struct err err = { 0 };
+
+	CHECK_INT(policy_add_path(p, PATH_DENY_READ, "~/x", RULE_USER,
+				  from(p, SCOPE_USER, "/"), &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "$HOME");
+	CHECK_INT(policy_finish(p, &err), 0);
+}
+
+TEST(repeated_entries_are_kept_once_and_in_order)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
+	static const char *const texts[] = { "b", "a", "./b", "/w/a", "c" };
+
+	CHECK(!rules->set);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, texts[i],
+					  RULE_USER, from(p, SCOPE_USER, "/w"),
+					  NULL), 0);
+	CHECK_INT(rules->len, 3);
+	CHECK_STR(rules->v[0].path, "/w/b");
+	CHECK_STR(rules->v[2].path, "/w/c");
+	CHECK(rules->set);
+
+	CHECK_INT(policy_require_path(p, PATH_ALLOW_WRITE, "a",
+				      from(p, SCOPE_FLAG, "/w"), NULL), 0);
+	CHECK_INT(rules->len, 3);
+	CHECK(rules->v[1].must_exist);
+	CHECK(!rules->v[0].must_exist);
+}
+
+TEST(the_strongest_comes_first_and_stays)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+
+	CHECK(policy_flag(p, FLAG_ENABLED, true));
+	policy_set_flag(p, FLAG_ENABLED, false, from(p, SCOPE_MANAGED, "/"));
+	policy_set_flag(p, FLAG_ENABLED, true, from(p, SCOPE_USER, "/"));
+	CHECK(!policy_flag(p, FLAG_ENABLED, true));
+	policy_set_number(p, NUMBER_PIDS, 5, from(p, SCOPE_FLAG, "/"));
+	policy_set_number(p, NUMBER_PIDS, 6, from(p, SCOPE_USER, "/"));
+	CHECK_INT(policy_number(p, NUMBER_PIDS, 0), 5);
+	CHECK_INT(policy_number(p, NUMBER_MEMORY, 7), 7);
+	policy_set_net(p, NET_NONE, from(p, SCOPE_FLAG, "/"));
+	policy_set_net(p, NET_HOST, from(p, SCOPE_USER, "/"));
+	CHECK_INT(p->net, NET_NONE);
+}
+
+static const struct path_rule *rule_for(const struct policy *p,
+					enum path_list list, const char *path)
+{
+	for (size_t i = 0; i < p->paths[list].len; i++) {
+		if (!strcmp(p->paths[list].v[i].path, path))
+			return &p->paths[list].v[i];
+	}
+	return NULL;
+}
+
+TEST(a_finished_policy_has_our_tables)
+{
+	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
+	const struct path_rule *rule;
+	auto_buf struct buf words = { 0 };
+
+	policy_set_dir(p, DIR_CONFIG, "/elsewhere");
+	policy_set_dir(p, DIR_STATE, "not/absolute");
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK_INT(policy_finish(p, NULL), -EALREADY);
+
+	CHECK(rule_for(p, PATH_ALLOW_WRITE, "/home/u/w"));
+	rule = rule_for(p, PATH_DENY_READ, "/home/u/.ssh");
+	CHECK(rule && rule->strength == RULE_BASELINE && !rule->marker);
+	origin_describe(&rule->origin, &words);
+	CHECK_STR(buf_str(&words), "built in: SSH private keys");
+	CHECK(rule_for(p, PATH_ALLOW_READ, "/home/u/.ssh/known_hosts"));
+	rule = rule_for(p, PATH_DENY_READ, "/home/u/.npmrc");
+	CHECK(rule && rule->marker);
+	rule = rule_for(p, PATH_DENY_READ, "/elsewhere/cloche");
+	CHECK(rule && rule->strength == RULE_ALWAYS);
+	CHECK(rule_for(p, PATH_DENY_READ, "/home/u/.config/cloche"));
+	CHECK(rule_for(p, PATH_DENY_READ, "/home/u/.local/state/cloche"));
+	CHECK(rule_for(p, PATH_DENY_WRITE, "/home/u/w/.claude/settings.json"));
+	CHECK(rule_for(p, PATH_DENY_WRITE, "/home/.claude/skills"));
+	CHECK(rule_for(p, PATH_DENY_WRITE, "/.claude/skills"));
+	CHECK(rule_for(p, PATH_DENY_WRITE,
+		       "/etc/claude-code/managed-settings.d"));
+}
+
+TEST(profile_srt_has_only_what_srt_has)
+{
+	auto_policy struct policy *p = policy_new("/home/u/w", "/home/u");
+	const struct source *flag = policy_add_source(p, SCOPE_FLAG,
+		"--profile", NULL, 0, "/");
+
+	policy_set_profile(p, PROFILE_SRT, origin_make(flag, NULL, NULL));
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK(!rule_for(p, PATH_ALLOW_WRITE, "/home/u/w"));
+	CHECK(rule_for(p, PATH_ALLOW_WRITE, "/tmp/claude"));
+	CHECK(!rule_for(p, PATH_DENY_READ, "/home/u/.ssh"));
+	CHECK(rule_for(p, PATH_DENY_READ, "/home/u/.local/state/cloche"));
+}
+
+TEST(protected_names)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
+		NULL, 0, "/");
+
+	CHECK(protect_match(p, "/w/.bashrc"));
+	CHECK(protect_match(p, "/w/a/b/.vscode/tasks.json"));
+	CHECK(protect_match(p, "/w/.claude/agents/x.md"));
+	CHECK(!protect_match(p, "/w/.claude/agent"));
+	CHECK(!protect_match(p, "/w/x.claude/agents"));
+	CHECK(!protect_match(p, "/w/.bashrc.d"));
+	CHECK(!protect_match(p, "/w/hooks/x"));
+	CHECK(protect_match_repo(p, "hooks/pre-commit"));
+	CHECK(protect_match_repo(p, "modules/a/config"));
+	CHECK(!protect_match_repo(p, "modules/a"));
+	CHECK(!protect_match_repo(p, "objects/hooks"));
+	CHECK(!protect_match_repo(p, "modules//config"));
+
+	CHECK(protect_match(p, "/w/.idea"));
+	policy_add_string(p, LIST_UNPROTECT, ".idea",
+			  origin_make(flag, NULL, NULL));
+	CHECK(!protect_match(p, "/w/.idea"));
+	policy_set_flag(p, FLAG_ALLOW_GIT_CONFIG, true,
+			origin_make(flag, NULL, NULL));
+	CHECK(!protect_match_repo(p, "config"));
+	CHECK(!protect_match_repo(p, "modules/a/config"));
+	CHECK(protect_match_repo(p, "hooks"));
+	CHECK(protect_match(p, "/w/.husky/x"));
+	policy_set_profile(p, PROFILE_SRT, origin_make(flag, NULL, NULL));
+	CHECK(!protect_match(p, "/w/.husky/x"));
+	CHECK(protect_match(p, "/w/.vscode/x"));
+}
+
+static bool passes(const struct policy *p, const char *name)
+{
+	return env_decide(p, name, strlen(name)).pass;
+}
+
+TEST(the_environment)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
+		NULL, 0, "/");
+
+	CHECK(passes(p, "PATH"));
+	CHECK(passes(p, "LC_ALL"));
+	CHECK(!passes(p, "PATHS"));
+	CHECK(!passes(p, ""));
+	CHECK(!passes(p, "LD_PRELOAD"));
+	CHECK(!passes(p, "GITHUB_TOKEN"));
+	CHECK(!passes(p, "MY_THING"));
+	policy_set_flag(p, FLAG_PASS_ENV, true, origin_make(flag, NULL, NULL));
+	CHECK(passes(p, "MY_THING"));
+	CHECK(!passes(p, "GITHUB_TOKEN"));
+	CHECK(!passes(p, "LD_PRELOAD"));
+	policy_add_string(p, LIST_ENV_SET, "GITHUB_TOKEN",
+			  origin_make(flag, NULL, NULL));
+	policy_add_string(p, LIST_ENV_SET, "LD_PRELOAD=x",
+			  origin_make(flag, NULL, NULL));
+	CHECK(passes(p, "GITHUB_TOKEN"));
+	CHECK(passes(p, "LD_PRELOAD"));
+	CHECK(!passes(p, "GITLAB_TOKEN"));
+}
+
+TEST(markers_find_secrets)
+{
+	static const struct { const char *marker, *text; bool found; } rows[] = {
+		{ "_auth|_password", "//r.io/:_authToken=x", true },
+		{ "_auth|_password", "save-exact=true\n", false },
+		{ "\"auth\"", "{\"auths\": {}}", false },
+		{ "\"auth\"", "{\"auths\": {\"x\": {\"auth\": \"y\"}}}", true },
+		{ "@url", "index-url = https://u:p@pypi.example/simple", true },
+		{ "@url", "index-url = https://tok@pypi.example/", true },
+		{ "@url", "https://pypi.example/@scope mail a@b", false },
+		{ "@url", "https://@", false },
+		{ "@url", "", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		CHECK_INT(hidden_holds_secret(rows[i].marker, rows[i].text,
+					      strlen(rows[i].text)),
+			  rows[i].found);
+}
+
+TEST(many_rules_do_not_get_slow)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	const struct source *source = policy_add_source(p, SCOPE_USER, "test",
+		NULL, 0, "/w");
+	struct err err = { 0 };
+	char text[32];
+
+	for (int i = 0; i < POLICY_RULES_MAX; i++) {
+		snprintf(text, sizeof(text), "d/%d", i);
+		CHECK_INT(policy_add_path(p, PATH_DENY_READ, text, RULE_USER,
+					  origin_make(source, NULL, NULL),
+					  &err), 0);
+	}
+	CHECK_INT(policy_add_path(p, PATH_DENY_READ, "one more", RULE_USER,
+				  origin_make(source, NULL, NULL), &err),
+		  -E2BIG);
+	CHECK_INT(p->paths[PATH_DENY_READ].len, POLICY_RULES_MAX);
+}
