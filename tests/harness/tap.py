@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/harness/tap.py - live tests in Python: TAP, scratch places, terminals
+
+A test script:
+
+    from tap import *
+
+    @test
+    def a_sentence_that_is_true(t):
+        r = t.inside("sh", "-c", "echo hi")
+        equal(r.out, "hi\\n")
+
+    main()
+
+Each test runs in its own process with a fresh project directory (t.dir, the
+current directory), a fresh $HOME (t.home) and a time limit. Whatever it leaves
+running is killed and is a failure. TEST_FILTER=substring runs some of them;
+CLOCHE_LONG=1 makes long() return the larger number.
+"""
+
+import ctypes
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+CLOCHE = os.environ.get("CLOCHE", "build/cloche")
+PROBE = os.environ.get("PROBE", "")
+MUST_WORK = bool(os.environ.get("CLOCHE_MUST_WORK"))
+LONG = bool(os.environ.get("CLOCHE_LONG"))
+IS_ROOT = os.getuid() == 0
+SANITIZED = "ASAN_OPTIONS" in os.environ
+
+TEST_SECONDS = 60 * (3 if SANITIZED else 1)
+RUN_SECONDS = 30 * (3 if SANITIZED else 1)
+EXIT_SECONDS = 10		# For what is dying already
+EXIT_SKIPPED = 77
+PR_SET_CHILD_SUBREAPER = 36
+
+_tests = []
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Skip(Exception):
+    """Raised by skip()"""
+
+
+def skip(reason):
+    """Give up on this test for a reason; a failure under CLOCHE_MUST_WORK"""
+    raise Skip(reason)
+
+
+def need(program):
+    """The path of @program, or a skip"""
+    path = shutil.which(program)
+    if not path:
+        skip(f"needs {program}")
+    return path
+
+
+def long(quick, patient):
+    """How often: @quick in `make test`, @patient in `make check-long`"""
+    return patient if LONG else quick
+
+
+def check(condition, *words):
+    if not condition:
+        raise AssertionError(" ".join(str(w) for w in words) or "is false")
+
+
+def equal(got, want, *words):
+    if got != want:
+        raise AssertionError(
+            f"{' '.join(str(w) for w in words)} is {got!r}, not {want!r}".strip())
+
+
+def contains(text, part, *words):
+    if part not in text:
+        raise AssertionError(
+            f"{' '.join(str(w) for w in words)} is {text!r}, without {part!r}"
+            .strip())
+
+
+def lacks(text, part, *words):
+    if part in text:
+        raise AssertionError(
+            f"{' '.join(str(w) for w in words)} is {text!r}, with {part!r}"
+            .strip())
+
+
+def wait_until(condition, what, seconds=RUN_SECONDS):
+    """Wait for something that gives no event; returns what it returned"""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"not in {seconds} s: {what}")
+        time.sleep(0.005)
+
+
+class Result:
+    """What a program did: code (128+N for signal N), out, err as text"""
+
+    def __init__(self, argv, code, out, err):
+        self.argv = argv
+        self.code = code if code >= 0 else 128 - code
+        self.signal = -code if code < 0 else 0
+        self.raw_out, self.raw_err = out, err
+        self.out = out.decode("utf-8", "surrogateescape")
+        self.err = err.decode("utf-8", "surrogateescape")
+
+    def __repr__(self):
+        return (f"code {self.code}, out {self.out[-2000:]!r}, "
+                f"err {self.err[-2000:]!r}")
+
+    def ok(self, *words):
+        """Fail unless it ended with 0; returns itself"""
+        check(self.code == 0, *words, *self.argv, "ended with", repr(self))
+        return self
+
+    def ended(self, code, *words):
+        check(self.code == code, *words, *self.argv, f"not {code}:", repr(self))
+        return self
+
+
+class Context:
+    """The scratch place of one test, and ways to run things there"""
+
+    def __init__(self, root):
+        self.root = root
+        self.dir = os.path.join(root, "project")
+        self.home = os.path.join(root, "home")
+        self.away = os.path.join(root, "away")		# Neither of the two
+        for path in (self.dir, self.home, self.away):
+            os.mkdir(path)
+        os.environ["HOME"] = self.home
+        os.chdir(self.dir)
+
+    def write(self, path, text="", mode=None):
+        """A file with its parents; relative to the project"""
+        path = os.path.join(self.dir, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        data = text if isinstance(text, bytes) else text.encode()
+        with open(path, "wb") as file:
+            file.write(data)
+        if mode is not None:
+            os.chmod(path, mode)
+        return path
+
+    def read(self, path):
+        with open(os.path.join(self.dir, path), "rb") as file:
+            return file.read().decode("utf-8", "surrogateescape")
+
+    def exists(self, path):
+        return os.path.lexists(os.path.join(self.dir, path))
+
+    def outside(self, *argv, env=None, cwd=None, stdin=b"", tty=False,
+                timeout=RUN_SECONDS, **more):
+        """Run argv as it is. @env adds to the environment (None removes)"""
+        full = dict(os.environ)
+        for name, value in (env or {}).items():
+            full.pop(name, None)
+            if value is not None:
+                full[name] = value
+        argv = [a if isinstance(a, bytes) else str(a) for a in argv]
+        if tty:
+            return _on_terminal(argv, full, cwd or self.dir, stdin, timeout)
+        if isinstance(stdin, str):
+            stdin = stdin.encode()
+        if "stdin_file" in more:
+            feed = {"stdin": more.pop("stdin_file")}
+        else:
+            feed = {"input": stdin}
+        try:
+            done = subprocess.run(
+                argv, env=full, cwd=cwd or self.dir, timeout=timeout,
+                stdout=more.pop("stdout", subprocess.PIPE),
+                stderr=more.pop("stderr", subprocess.PIPE), **feed, **more)
+        except subprocess.TimeoutExpired as late:
+            raise AssertionError(f"{argv} took over {timeout} s; out "
+                                 f"{late.stdout!r}, err {late.stderr!r}")
+        return Result(argv, done.returncode, done.stdout or b"",
+                      done.stderr or b"")
+
+    def run(self, *argv, **more):
+        """Run `cloche ARGV...`"""
+        return self.outside(CLOCHE, *argv, **more)
+
+    def inside(self, *command, options=(), **more):
+        """Run a command in the sandbox: `cloche run OPTIONS -- COMMAND...`"""
+        return self.run("run", *options, "--", *command, **more)
+
+    def shell(self, script, options=(), **more):
+        """Run a shell script in the sandbox"""
+        return self.inside("sh", "-c", script, options=options, **more)
+
+    def probe(self):
+        """A copy of the attack tool in the project; its path"""
+        path = os.path.join(self.dir, "probe")
+        if not os.path.exists(path):
+            shutil.copy(PROBE, path)
+        return path
+
+    def start(self, *argv, **more):
+        """Popen of `cloche ARGV...` with pipes, for tests that look meanwhile"""
+        more.setdefault("stdin", subprocess.PIPE)
+        more.setdefault("stdout", subprocess.PIPE)
+        more.setdefault("stderr", subprocess.PIPE)
+        more.setdefault("cwd", self.dir)
+        return subprocess.Popen([CLOCHE, *argv], **more)
+
+
+def _on_terminal(argv, env, cwd, stdin, timeout):
+    from terminal import Terminal
+    with Terminal(argv, env=env, cwd=cwd) as term:
+        if stdin:
+            term.send(stdin)
+        code = term.wait(timeout)
+        return Result(argv, code, term.text.encode("utf-8", "surrogateescape"),
+                      b"")
+
+
+def tree(path):
+    """{relative path: (type, mode, size or link)} of all below @path"""
+    found = {}
+    for base, dirs, files in os.walk(path):
+        for name in dirs + files:
+            full = os.path.join(base, name)
+            st = os.lstat(full)
+            kind = stat.S_IFMT(st.st_mode)
+            detail = os.readlink(full) if stat.S_ISLNK(st.st_mode) else (
+                st.st_size if stat.S_ISREG(st.st_mode) else None)
+            found[os.path.relpath(full, path)] = (
+                kind, stat.S_IMODE(st.st_mode), detail)
+    return found
+
+
+def children():
+    """Pids of the living children of this process"""
+    found = []
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/children") as file:
+                found += [int(pid) for pid in file.read().split()]
+        except OSError:
+            pass
+    return found
+
+
+def _command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return "?"
+
+
+def _reap():
+    """Collect the dead; True when no child is left"""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return True
+    return False
+
+
+def _reap_leftovers():
+    """Wait for what is ending, kill the rest, return the command lines"""
+    end = time.monotonic() + EXIT_SECONDS
+    while not _reap() and time.monotonic() < end:
+        time.sleep(0.005)
+    left = [_command_line(pid) for pid in children()]
+    while children():
+        for pid in children():
+            os.kill(pid, signal.SIGKILL)
+        _reap()
+    return left
+
+
+def _remove(path):
+    def repair(function, name, _):
+        os.chmod(os.path.dirname(name), 0o700)
+        if os.path.isdir(name) and not os.path.islink(name):
+            os.chmod(name, 0o700)
+        function(name)
+    shutil.rmtree(path, onerror=repair)
+
+
+def _in_child(function, root):
+    """Run one test here; its exit status"""
+    os.setpgid(0, 0)
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP,
+                   signal.SIGTTOU, signal.SIGTTIN, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        function(Context(root))
+        left = _reap_leftovers()
+        check(not left, "left running:", left)
+        return 0
+    except Skip as reason:
+        print(f"# skipped: {reason}")
+        return EXIT_SKIPPED
+    except BaseException:  # A test's fault of any kind is a failure
+        for line in traceback.format_exc().splitlines()[-12:]:
+            print("#", line)
+        return 1
+
+
+def _run_one(function, seconds):
+    root = tempfile.mkdtemp(prefix="t")
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        status = _in_child(function, root)
+        sys.stdout.flush()
+        os._exit(status)
+    end = time.monotonic() + seconds
+    status = None
+    while status is None:
+        done, value = os.waitpid(pid, os.WNOHANG)
+        if done:
+            status = os.waitstatus_to_exitcode(value)
+        elif time.monotonic() > end:
+            print(f"# not done in {seconds} s")
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            status = 1
+        else:
+            time.sleep(0.002)
+    for orphan in children():
+        try:
+            os.kill(orphan, signal.SIGKILL)
+        except OSError:
+            pass
+    wait_until(_reap, "end of killed processes")
+    os.chdir("/")
+    _remove(root)
+    return status
+
+
+def test(function=None, *, timeout=TEST_SECONDS):
+    """Decorator: this function is a test; its name is the sentence"""
+    if function is None:
+        return lambda f: test(f, timeout=timeout)
+    _tests.append((function, timeout))
+    return function
+
+
+def main():
+    """Run the tests of this script, print TAP, exit"""
+    wanted = os.environ.get("TEST_FILTER", "")
+    failed = number = 0
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for function, seconds in _tests:
+        name = function.__name__
+        if wanted not in name:
+            continue
+        number += 1
+        status = _run_one(function, seconds)
+        skipped = status == EXIT_SKIPPED and not MUST_WORK
+        good = status == 0 or skipped
+        failed += not good
+        print(f"{'ok' if good else 'not ok'} {number} - {name}"
+              f"{' # SKIP' if skipped else ''}", flush=True)
+    print(f"1..{number}")
+    sys.exit(1 if failed else 0)
