@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/test-netns.c - every destination is our own, in namespaces of the test */
+
+#include "test.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/netns.h"
+#include "plan/listener.h"
+
+static void put(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_INT(fs_write_all(fd, text, strlen(text)), 0);
+}
+
+static void enter_namespaces(void)
+{
+	const unsigned int uid = geteuid(), gid = getegid();
+	char map[64];
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		test_skip("no user namespaces here: %s", strerror(errno));
+	put("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	put("/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	put("/proc/self/gid_map", map);
+}
+
+static void set_up(const struct netns_config *config, struct listener_set *set)
+{
+	struct err err = { 0 };
+
+	enter_namespaces();
+	if (netns_setup(config, set, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s", err.msg);
+}
+
+static int row_of(const struct listener_set *set, uint16_t port)
+{
+	for (size_t i = 0; i < set->len; i++) {
+		if (set->v[i].port == port)
+			return (int)i;
+	}
+	return -1;
+}
+
+static int fd_of(const struct listener_set *set, uint16_t port)
+{
+	const int row = row_of(set, port);
+
+	return row < 0 ? -1 : set->fds[row];
+}
+
+/* Connect to the numeric @address; the descriptor or -errno */
+static int dial(const char *address, const char *port)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST,
+	};
+	struct addrinfo *list;
+	int fd, r;
+
+	CHECK_INT(getaddrinfo(address, port, &hints, &list), 0);
+	fd = socket(list->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(fd >= 0);
+	r = connect(fd, list->ai_addr, list->ai_addrlen) < 0 ? -errno : fd;
+	freeaddrinfo(list);
+	return r;
+}
+
+/* The address that a connection waiting on @listener was meant for */
+static const char *meant_for(int listener)
+{
+	static char text[INET6_ADDRSTRLEN];
+	struct sockaddr_in6 a;
+	socklen_t len = sizeof(a);
+	auto_close int fd = accept(listener, NULL, NULL);
+
+	CHECK(fd >= 0);
+	CHECK_INT(getsockname(fd, (struct sockaddr *)&a, &len), 0);
+	CHECK_INT(a.sin6_family, AF_INET6);
+	CHECK(inet_ntop(AF_INET6, &a.sin6_addr, text, sizeof(text)));
+	return text;
+}
+
+TEST(any_address_of_both_families_is_captured_with_the_address_meant)
+{
+	struct listener_set set;
+
+	set_up(&(struct netns_config){ .filtered = true }, &set);
+	CHECK(dial("93.184.216.34", "443") >= 0);
+	CHECK_STR(meant_for(fd_of(&set, 443)), "::ffff:93.184.216.34");
+	CHECK(dial("2606:2800::1", "80") >= 0);
+	CHECK_STR(meant_for(fd_of(&set, 80)), "2606:2800::1");
+	CHECK(dial("127.0.0.1", "3128") >= 0);
+	CHECK_STR(meant_for(fd_of(&set, 3128)), "::ffff:127.0.0.1");
+	CHECK(dial("::1", "1080") >= 0);
+	CHECK_STR(meant_for(fd_of(&set, 1080)), "::1");
+	CHECK_INT(dial("93.184.216.34", "8080"), -ECONNREFUSED);
+}
+
+TEST(a_datagram_to_any_resolver_arrives)
+{
+	struct listener_set set;
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(53),
+		.sin_addr.s_addr = htonl(0x08080808),
+	};
+	char in[8];
+	int fd = -1, udp = -1;
+
+	set_up(&(struct netns_config){ .filtered = true }, &set);
+	for (size_t i = 0; i < set.len; i++) {
+		if (set.v[i].role == LISTENER_DNS_UDP)
+			udp = set.fds[i];
+	}
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(sendto(fd, "q", 1, 0, (const struct sockaddr *)&to,
+			 sizeof(to)), 1);
+	CHECK_INT(recv(udp, in, sizeof(in), 0), 1);
+}
+
+/* Without an address beside loopback, this fails even for localhost */
+TEST(names_resolve_for_programs_that_ask_for_configured_families)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM, .ai_family = AF_INET,
+		.ai_flags = AI_ADDRCONFIG,
+	};
+	struct addrinfo *list = NULL;
+	struct listener_set set;
+
+	set_up(&(struct netns_config){ .filtered = true }, &set);
+	CHECK_INT(getaddrinfo("localhost", "80", &hints, &list), 0);
+	freeaddrinfo(list);
+}
+
+TEST(without_a_filter_there_is_loopback_and_nothing_else)
+{
+	struct listener_set set;
+
+	set_up(&(struct netns_config){ .filtered = false }, &set);
+	CHECK_INT(set.len, 0);
+	CHECK_INT(dial("127.0.0.1", "443"), -ECONNREFUSED);
+	CHECK_INT(dial("93.184.216.34", "443"), -ENETUNREACH);
+}
+
+TEST(more_ports_are_captured_once_each)
+{
+	static const uint16_t capture[] = { 5432, 443, 5432 };
+	static const uint16_t host[] = { 6379 };
+	struct listener_set set;
+
+	set_up(&(struct netns_config){
+		.filtered = true, .capture = capture, .n_capture = 3,
+		.host_ports = host, .n_host_ports = 1, .publish = true,
+	}, &set);
+	CHECK_INT(set.v[row_of(&set, 5432)].role, LISTENER_CAPTURE);
+	CHECK_INT(set.v[row_of(&set, 6379)].role, LISTENER_HOST_PORT);
+	CHECK_INT(set.v[set.len - 2].role, LISTENER_SEED);
+	CHECK_INT(set.v[set.len - 1].role, LISTENER_SEED_SOCKET);
+	CHECK_INT(set.len, 11);
+}
+
+TEST(too_many_ports_are_refused_and_nothing_stays_open)
+{
+	uint16_t capture[LISTENERS_MAX];
+	struct listener_set set;
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < LISTENERS_MAX; i++)
+		capture[i] = (uint16_t)(2000 + i);
+	enter_namespaces();
+	CHECK_INT(netns_setup(&(struct netns_config){
+		.filtered = true, .capture = capture,
+		.n_capture = LISTENERS_MAX,
+	}, &set, &err), -ENOSPC);
+	CHECK_INT(set.len, 0);
+	CHECK_CONTAINS(err.msg, "more than");
+}
+
+/* What a keeper does: joins the sandbox and captures one address and port */
+static int keeper_listener(int pidfd, int sock)
+{
+	const struct sockaddr_in a = {
+		.sin_family = AF_INET, .sin_port = htons(9001),
+		.sin_addr.s_addr = htonl(0x5db8d822),
+	};
+	int fd, r = netns_join(pidfd);
+
+	if (r < 0)
+		return 10;
+	fd = netns_listen((const struct sockaddr *)&a, sizeof(a));
+	if (fd < 0)
+		return 11;
+	if (netns_listen((const struct sockaddr *)&a, sizeof(a)) != -EADDRINUSE)
+		return 12;
+	return sock_send(sock, "x", 1, &fd, 1) < 0 ? 13 : 0;
+}
+
+TEST(a_keeper_captures_a_port_on_demand)
+{
+	struct listener_set set;
+	int pair[2], keep[2], status, listener;
+	size_t nfds = 1;
+	pid_t sandbox, keeper;
+	char c;
+
+	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(sock_pair(keep), 0);
+	sandbox = fork();
+	if (!sandbox) {
+		set_up(&(struct netns_config){ .filtered = true }, &set);
+		CHECK_INT(dial("93.184.216.34", "9001"), -ECONNREFUSED);
+		CHECK_INT(sock_send(pair[1], "r", 1, NULL, 0), 0);
+		CHECK_INT(sock_recv(pair[1], &c, 1, NULL, NULL), 1);
+		_exit(dial("93.184.216.34", "9001") < 0);
+	}
+	if (sock_recv(pair[0], &c, 1, NULL, NULL) != 1) {
+		CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
+		_exit(WEXITSTATUS(status));
+	}
+	keeper = fork();
+	if (!keeper)
+		_exit(keeper_listener(sys_pidfd_open(sandbox, 0), keep[0]));
+	CHECK_INT(waitpid(keeper, &status, 0), keeper);
+	CHECK_INT(status, 0);
+	CHECK_INT(sock_recv(keep[1], &c, 1, &listener, &nfds), 1);
+	CHECK_INT(nfds, 1);
+	CHECK_INT(sock_send(pair[0], "g", 1, NULL, 0), 0);
+	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
+	CHECK_INT(status, 0);
+	CHECK(accept(listener, NULL, NULL) >= 0);
+}
+
+/* Not a benchmark: a bound that only a mistake (a sleep, DAD) would break */
+TEST(set_up_is_quick)
+{
+	struct timespec a, b;
+	struct listener_set set;
+	struct err err;
+
+	enter_namespaces();
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	CHECK_INT(netns_setup(&(struct netns_config){ .filtered = true }, &set,
+			      &err), 0);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	printf("# %ld us\n", (b.tv_sec - a.tv_sec) * 1000000 +
+	       (b.tv_nsec - a.tv_nsec) / 1000);
+	CHECK((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec <
+	      50 * 1000000L);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/listener.h - the sockets born in the sandbox's namespace, and their parts
+ *
+ * The cage makes them (cage/netns.h), the gate serves them (net/gate.h); a
+ * set travels between the two as messages of rows and descriptors.
+ */
+
+#ifndef PLAN_LISTENER_H
+#define PLAN_LISTENER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	LISTENERS_MAX = 128,	/* Sockets of one sandbox, at the start */
+	LISTENER_HTTP_PORT = 3128,
+	LISTENER_SOCKS_PORT = 1080,
+	LISTENER_DNS_PORT = 53,
+};
+
+/* The sandbox's own addresses, beside loopback; never given to a name */
+#define LISTENER_OWN_IPV4	{ 198, 18, 0, 1 }
+#define LISTENER_OWN_IPV6	{ 0xfd, 'c', 'l', 'o', 'c', 'h', 'e', 0,	\
+				  0, 0, 0, 0, 0, 0, 0, 1 }
+
+/* What a connection to the socket means. All of them are bound to every
+ * address, so the part below is for the loopback address only; to any other
+ * address a TCP connection is a captured one, whatever the port.
+ */
+enum listener_role {
+	LISTENER_HTTP,		/* HTTP proxy */
+	LISTENER_SOCKS,		/* SOCKS5 proxy */
+	LISTENER_DNS_TCP,	/* DNS, for every address */
+	LISTENER_DNS_UDP,	/* The same, a datagram socket */
+	LISTENER_CAPTURE,	/* Nothing at loopback */
+	LISTENER_HOST_PORT,	/* The same port at the host's loopback */
+	LISTENER_PUBLISH,	/* Born on the host: a port inside */
+	LISTENER_SEED,		/* A listener that only makes other sockets */
+	LISTENER_SEED_SOCKET,	/* Not listening: the first of those sockets */
+	LISTENER_ROLES,
+};
+
+/**
+ * struct listener - One row
+ * @role:	What a connection to it means
+ * @port:	Its port, or the port inside for LISTENER_PUBLISH
+ */
+struct listener {
+	uint16_t role;
+	uint16_t port;
+};
+
+/**
+ * struct listener_set - Rows, and the descriptor of each
+ */
+struct listener_set {
+	size_t len;
+	struct listener v[LISTENERS_MAX];
+	int fds[LISTENERS_MAX];
+};
+
+/* Add a row and take over @fd: 0, or -ENOSPC and @fd is closed */
+int listener_add(struct listener_set *set, enum listener_role role,
+		 uint16_t port, int fd);
+
+/* Close what is left in it */
+void listener_done(struct listener_set *set);
+
+/* Hand all of it over a SOCK_SEQPACKET socket; the descriptors stay open here.
+ * 0 or a negative errno.
+ */
+int listener_send(int sock, const struct listener_set *set);
+
+/* The other end: 0 with *@ret filled, or a negative errno and nothing kept */
+int listener_recv(int sock, struct listener_set *ret);
+
+#endif /* PLAN_LISTENER_H */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-listener.c - sets of listeners between processes */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/own.h"
+#include "base/sock.h"
+#include "plan/listener.h"
+
+static int some_fd(void)
+{
+	const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	CHECK(fd >= 0);
+	return fd;
+}
+
+TEST(a_set_larger_than_one_message_arrives_whole)
+{
+	struct listener_set out = { 0 }, in = { 0 };
+	int pair[2];
+
+	CHECK_INT(sock_pair(pair), 0);
+	for (uint16_t i = 0; i < LISTENERS_MAX; i++)
+		CHECK_INT(listener_add(&out, LISTENER_CAPTURE,
+				       (uint16_t)(i + 1), some_fd()), 0);
+	CHECK_INT(listener_add(&out, LISTENER_CAPTURE, 9, some_fd()), -ENOSPC);
+	CHECK_INT(listener_send(pair[0], &out), 0);
+	CHECK_INT(listener_recv(pair[1], &in), 0);
+	CHECK_INT(in.len, LISTENERS_MAX);
+	for (size_t i = 0; i < in.len; i++) {
+		CHECK_INT(in.v[i].port, i + 1);
+		CHECK_INT(in.v[i].role, LISTENER_CAPTURE);
+		CHECK(fcntl(in.fds[i], F_GETFD) & FD_CLOEXEC);
+	}
+	listener_done(&in);
+	listener_done(&out);
+	CHECK_INT(in.len, 0);
+}
+
+TEST(an_unknown_role_a_wrong_count_and_the_end_are_refused)
+{
+	const struct listener bad = { LISTENER_ROLES, 1 };
+	const uint32_t one = 1, many = LISTENERS_MAX + 1;
+	struct listener_set in = { .len = 42 };
+	const int fd = some_fd();
+	int pair[2];
+
+	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(sock_send(pair[0], &one, sizeof(one), NULL, 0), 0);
+	CHECK_INT(sock_send(pair[0], &bad, sizeof(bad), &fd, 1), 0);
+	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
+	CHECK_INT(sock_send(pair[0], &many, sizeof(many), NULL, 0), 0);
+	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
+	close_fd(&pair[0]);
+	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
+	CHECK_INT(in.len, 42);
+}
