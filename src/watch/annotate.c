@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/annotate.c - what a person or an agent reads after the command */
+
+#include "watch/annotate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "policy/violation.h"
+#include "watch/ring.h"
+
+static const char *const mode_names[ANNOTATE_COUNT] = {
+	[ANNOTATE_AUTO] = "auto",
+	[ANNOTATE_TEXT] = "text",
+	[ANNOTATE_TAGS] = "tags",
+	[ANNOTATE_NEVER] = "never",
+};
+
+int annotate_parse(const char *name, enum annotate_mode *ret)
+{
+	for (int i = 0; i < ANNOTATE_COUNT; i++) {
+		if (!strcmp(mode_names[i], name)) {
+			*ret = (enum annotate_mode)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+enum annotate_mode annotate_choose(enum annotate_mode mode,
+				   const char *claudecode)
+{
+	if (mode != ANNOTATE_AUTO)
+		return mode;
+	return claudecode && *claudecode ? ANNOTATE_TAGS : ANNOTATE_TEXT;
+}
+
+/* Append @s made harmless: no controls, and no tag can be opened or closed */
+static void add_safe(struct buf *out, const char *s, size_t max)
+{
+	const size_t start = out->len;
+	char shown[5];
+
+	for (const char *p = s; *p;) {
+		size_t n;
+
+		if (*p == '<' || *p == '>') {
+			buf_adds(out, *p == '<' ? "\\x3c" : "\\x3e");
+			p++;
+		} else {
+			n = text_escape_char(&p, shown);
+			buf_add(out, shown, n);
+		}
+		if (out->len - start > max && *p) {
+			buf_adds(out, "...");
+			return;
+		}
+	}
+}
+
+/* "fs-write" is called file-write, "net-dns" network-dns */
+static void add_kind(struct buf *out, enum violation_kind kind)
+{
+	const char *name = violation_kind_name(kind);
+
+	if (!strncmp(name, "fs-", 3))
+		buf_addf(out, "file-%s", name + 3);
+	else if (!strncmp(name, "net-", 4))
+		buf_addf(out, "network-%s", name + 4);
+	else
+		buf_adds(out, name);
+}
+
+static void add_why(const struct violation *v, struct buf *out)
+{
+	const char *how = v->suggest_command ? v->suggest_command
+					     : v->suggest_edit;
+
+	if (!v->reason && !how)
+		return;
+	buf_adds(out, " (");
+	if (v->reason)
+		add_safe(out, v->reason, ANNOTATE_TARGET_MAX);
+	if (v->reason && how)
+		buf_adds(out, "; ");
+	if (how) {
+		buf_adds(out, "allow: ");
+		add_safe(out, how, VIOLATION_TEXT_MAX);
+	}
+	buf_addc(out, ')');
+}
+
+void annotate_line(const struct violation *v, struct buf *out)
+{
+	buf_adds(out, "deny ");
+	add_kind(out, v->kind);
+	buf_addc(out, ' ');
+	add_safe(out, v->target ? v->target : "(unknown)", VIOLATION_TEXT_MAX);
+	add_why(v, out);
+	if (v->count > 1)
+		buf_addf(out, " x%" PRIu64, v->count);
+}
+
+static void add_tags(const struct ring *ring, const char *missing,
+		     struct buf *out)
+{
+	buf_adds(out, ANNOTATE_OPEN "\n");
+	for (size_t i = 0; i < ring->len; i++) {
+		annotate_line(&ring->v[i]->v, out);
+		buf_addc(out, '\n');
+	}
+	if (missing) {
+		buf_adds(out, "note ");
+		add_safe(out, missing, VIOLATION_TEXT_MAX);
+		buf_addc(out, '\n');
+	}
+	buf_adds(out, ANNOTATE_CLOSE "\n");
+}
+
+static void add_text_line(const struct violation *v, struct buf *out)
+{
+	buf_addf(out, "cloche:   %s ", violation_kind_words(v->kind));
+	add_safe(out, v->target ? v->target : "(unknown)",
+		 ANNOTATE_TARGET_MAX);
+	add_why(v, out);
+	if (v->count > 1)
+		buf_addf(out, " x%" PRIu64, v->count);
+	buf_addc(out, '\n');
+}
+
+static void add_text(const struct ring *ring, const char *run,
+		     const char *missing, struct buf *out)
+{
+	/* The head, perhaps the note, perhaps "and more" */
+	size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
+	const size_t shown = ring->len <= room ? ring->len : room - 1;
+
+	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", ring->total,
+		 ring->total == 1 ? "" : "s");
+	for (size_t i = 0; i < shown; i++)
+		add_text_line(&ring->v[i]->v, out);
+	if (shown < ring->len) {
+		buf_addf(out, "cloche:   and %zu more: cloche violations list",
+			 ring->len - shown);
+		if (run) {
+			buf_adds(out, " --run ");
+			add_safe(out, run, ANNOTATE_TARGET_MAX);
+		}
+		buf_addc(out, '\n');
+	}
+	if (missing) {
+		buf_adds(out, "cloche:   note: ");
+		add_safe(out, missing, VIOLATION_TEXT_MAX);
+		buf_addc(out, '\n');
+	}
+}
+
+void annotate_footer(const struct ring *ring, enum annotate_mode mode,
+		     const char *run, const char *missing, struct buf *out)
+{
+	if (!ring->len || mode == ANNOTATE_NEVER)
+		return;
+	if (mode == ANNOTATE_TAGS)
+		add_tags(ring, missing, out);
+	else
+		add_text(ring, run, missing, out);
+}

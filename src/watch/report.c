@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/report.c - one run's refusals on their way to ring, stream and store
+ *
+ * Theory of operation: the first of a kind goes out at once, if the rate
+ * allows; repeats are only counted. What the rate held back, and the final
+ * counts, go out when an entry leaves the ring or at the end. So the readers
+ * see each refusal live, then at most once more with its count; the store's
+ * reader keeps the last line of each. Whatever could not go out is counted and
+ * the closing record says how many.
+ */
+
+#include "watch/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "watch/ring.h"
+#include "watch/store.h"
+#include "watch/suggest.h"
+
+struct report {
+	char *run, *command, *missing;
+	const struct ignore_rules *ignores;
+	int stream;
+	struct store *store;
+	struct ring ring;
+	struct rate rate;
+	uint64_t dropped;
+	struct violation_sink sink;
+};
+
+static int64_t clock_ms(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void report_run_id(char ret[REPORT_RUN_SIZE])
+{
+	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+	uint64_t time = (uint64_t)clock_ms(CLOCK_REALTIME);
+	unsigned char random[16];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		abort();
+	for (int i = 9; i >= 0; i--, time >>= 5)
+		ret[i] = digits[time & 31];
+	for (size_t i = 0; i < sizeof(random); i++)
+		ret[10 + i] = digits[random[i] & 31];
+	ret[REPORT_RUN_SIZE - 1] = 0;
+}
+
+/* 0 if the reader has it. A reader that is gone or does not read loses lines:
+ * it must not hold up the run.
+ */
+static int write_stream(struct report *report, const struct violation *v)
+{
+	struct pollfd ready = { .fd = report->stream, .events = POLLOUT };
+	auto_buf struct buf line = { 0 };
+
+	if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
+		return -EAGAIN;
+	violation_to_json(v, &line);
+	return fs_write_all(report->stream, line.p, line.len);
+}
+
+/* Tell both readers; false if the rate held it back */
+static bool tell(struct report *report, const struct violation *v, bool always)
+{
+	if (!rate_take(&report->rate, clock_ms(CLOCK_MONOTONIC)) && !always)
+		return false;
+	if (report->stream >= 0 && write_stream(report, v) < 0)
+		report->dropped++;
+	if (report->store && store_append(report->store, v) < 0)
+		report->dropped++;
+	return true;
+}
+
+static void tell_entry(struct report *report, struct ring_entry *entry,
+		       bool always)
+{
+	if (entry->told != entry->v.count && tell(report, &entry->v, always))
+		entry->told = entry->v.count;
+}
+
+static char *exe_of(pid_t pid)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, path, sizeof(path));
+	return n > 0 ? mem_strndup(path, (size_t)n) : NULL;
+}
+
+/* A copy of @v with what every record of this run has */
+static void complete(const struct report *report, const struct violation *v,
+		     struct violation *ret)
+{
+	violation_copy(ret, v);
+	if (!ret->run)
+		ret->run = mem_strdup(report->run);
+	if (!ret->command && report->command)
+		ret->command = mem_strdup(report->command);
+	if (!ret->exe && ret->pid > 0)
+		ret->exe = exe_of(ret->pid);
+	if (!ret->time_ms)
+		ret->time_ms = clock_ms(CLOCK_REALTIME);
+	suggest_fill(ret, NULL);
+}
+
+static void take_record(void *arg, const struct violation *v)
+{
+	struct report *report = arg;
+	struct ring_entry *entry, *evicted;
+	struct violation full;
+
+	complete(report, v, &full);
+	if (ignore_find(report->ignores, &full)) {
+		violation_done(&full);
+		return;
+	}
+	entry = ring_add(&report->ring, &full, &evicted);
+	violation_done(&full);
+	if (!entry->told)
+		tell_entry(report, entry, false);
+	if (evicted) {
+		tell_entry(report, evicted, false);
+		report->dropped += evicted->told ? 0 : 1;
+		ring_entry_free(evicted);
+	}
+}
+
+int report_new(const struct report_config *config, struct report **ret,
+	       struct err *err)
+{
+	struct report *report = mem_zalloc(sizeof(*report));
+
+	report->run = mem_strdup(config->run);
+	if (config->command)
+		report->command = mem_strndup(config->command,
+					      REPORT_COMMAND_MAX);
+	report->stream = config->stream;
+	report->ignores = config->ignores;
+	report->sink = (struct violation_sink) { take_record, report };
+	if (config->store_dir &&
+	    store_new(config->store_dir, STORE_FILE_MAX, &report->store,
+		      err) < 0)
+		(void)fail_in(err, "refusals will not be stored");
+	*ret = report;
+	return 0;
+}
+
+void report_free(struct report *report)
+{
+	if (!report)
+		return;
+	ring_done(&report->ring);
+	store_free(report->store);
+	free(report->run);
+	free(report->command);
+	free(report->missing);
+	free(report);
+}
+
+const struct violation_sink *report_sink(const struct report *report)
+{
+	return &report->sink;
+}
+
+void report_set_ignores(struct report *report,
+			const struct ignore_rules *ignores)
+{
+	report->ignores = ignores;
+}
+
+void report_missing(struct report *report, const char *words)
+{
+	auto_free char *old = report->missing;
+
+	report->missing = old ? mem_printf("%s; %s", old, words)
+			      : mem_strdup(words);
+}
+
+void report_finish(struct report *report)
+{
+	struct violation closing = {
+		.kind = VIOLATION_LIMIT,
+		.time_ms = clock_ms(CLOCK_REALTIME),
+		.run = report->run,
+		.command = report->command,
+	};
+	auto_free char *op = mem_strdup("report");
+	auto_free char *target = mem_strdup("violations");
+	auto_free char *reason = mem_strdup("records dropped");
+
+	/* The ring is small: its end is not subject to the rate */
+	for (size_t i = 0; i < report->ring.len; i++)
+		tell_entry(report, report->ring.v[i], true);
+	if (!report->dropped)
+		return;
+	closing.op = op;
+	closing.target = target;
+	closing.reason = reason;
+	closing.count = report->dropped;
+	(void)tell(report, &closing, true);
+}
+
+void report_footer(const struct report *report, enum annotate_mode mode,
+		   struct buf *out)
+{
+	annotate_footer(&report->ring, mode, report->run, report->missing,
+			out);
+}
+
+uint64_t report_total(const struct report *report)
+{
+	return report->ring.total;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/report.h - one run's refusals on their way to ring, stream and store */
+
+#ifndef WATCH_REPORT_H
+#define WATCH_REPORT_H
+
+#include <stdint.h>
+
+#include "policy/violation.h"
+#include "watch/annotate.h"
+
+struct err;
+struct ignore_rules;
+struct report;
+
+enum {
+	REPORT_RUN_SIZE = 27,		/* A run's id: 26 characters */
+	REPORT_COMMAND_MAX = 200,	/* Bytes kept of the command line */
+};
+
+/**
+ * struct report_config - Where records go
+ * @run:	The run's id (report_run_id())
+ * @command:	The command line; shortened
+ * @ignores:	Rules that hide records, the caller's; or NULL
+ * @stream:	Descriptor for JSON lines, or -1; the caller's
+ * @store_dir:	The store's directory, or NULL for none
+ */
+struct report_config {
+	const char *run, *command;
+	const struct ignore_rules *ignores;
+	int stream;
+	const char *store_dir;
+};
+
+/* A fresh id: sorts by time, 26 characters of Crockford's base 32 */
+void report_run_id(char ret[REPORT_RUN_SIZE]);
+
+/* 0, or a negative errno. A store that cannot be opened is told in @err (with
+ * a return of 0): refusals must not stop a command that may run.
+ */
+int report_new(const struct report_config *config, struct report **ret,
+	       struct err *err);
+void report_free(struct report *report);
+
+/* The sink to hand out; valid as long as @report */
+const struct violation_sink *report_sink(const struct report *report);
+
+/* The policy changed: these rules count from now on, the old ones may go */
+void report_set_ignores(struct report *report,
+			const struct ignore_rules *ignores);
+
+/* Something is not watched; the footer says so. @words is copied. */
+void report_missing(struct report *report, const char *words);
+
+/* After the last record: write the counts that grew since a record went out,
+ * and the closing record if some were dropped
+ */
+void report_finish(struct report *report);
+
+/* The footer for stderr */
+void report_footer(const struct report *report, enum annotate_mode mode,
+		   struct buf *out);
+
+/* Records seen, repeats included */
+uint64_t report_total(const struct report *report);
+
+#endif /* WATCH_REPORT_H */

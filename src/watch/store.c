@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/store.c - every run's refusals, in $XDG_STATE_HOME/cloche
+ *
+ * Theory of operation: a writer compares the inode behind its descriptor with
+ * the one behind the name before each write, so it follows a rotation by
+ * somebody else. If the rotation falls between the two, the record lands in
+ * the file that was just put aside: still read, still whole. Rotation and
+ * clearing take an exclusive lock; the one that finds it taken leaves the
+ * rotation to the holder and appends. Readers take it shared, so files keep
+ * their names while they are read.
+ */
+
+#include "watch/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/violation.h"
+
+static const char NAME[] = "violations.jsonl";
+static const char LOCK[] = "violations.lock";
+
+/**
+ * struct store - An open store
+ * @dir:	The directory
+ * @lock:	Held exclusively to rename and remove, shared to read
+ * @fd:		The newest file, or -1 before the first write
+ */
+struct store {
+	int dir, lock, fd;
+	size_t file_max;
+	char *path;
+};
+
+char *store_default_dir(void)
+{
+	auto_free char *state = fs_xdg("XDG_STATE_HOME", ".local/state");
+
+	return state ? path_join(state, "cloche") : NULL;
+}
+
+int store_new(const char *dir, size_t file_max, struct store **ret,
+	      struct err *err)
+{
+	auto_close int fd = fs_open_private_dir(dir, err);
+	auto_close int lock = -1;
+	struct store *store;
+
+	if (fd < 0)
+		return fd;
+	lock = openat(fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (lock < 0)
+		return fail_errno(err, "cannot open '%s/%s'", dir, LOCK);
+
+	store = mem_zalloc(sizeof(*store));
+	store->dir = take_fd(&fd);
+	store->lock = take_fd(&lock);
+	store->fd = -1;
+	store->file_max = file_max;
+	store->path = mem_strdup(dir);
+	*ret = store;
+	return 0;
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	close_fd(&store->dir);
+	close_fd(&store->lock);
+	close_fd(&store->fd);
+	free(store->path);
+	free(store);
+}
+
+/* The name of file @i, 0 being the newest */
+static void file_name(unsigned int i, char ret[NAME_MAX])
+{
+	if (i)
+		snprintf(ret, NAME_MAX, "%s.%u", NAME, i);
+	else
+		snprintf(ret, NAME_MAX, "%s", NAME);
+}
+
+/* True if @fd is still the file called NAME */
+static bool is_current(const struct store *store, int fd)
+{
+	struct stat named, open;
+
+	return fd >= 0 && !fstat(fd, &open) &&
+	       !fstatat(store->dir, NAME, &named, AT_SYMLINK_NOFOLLOW) &&
+	       named.st_ino == open.st_ino && named.st_dev == open.st_dev;
+}
+
+static int open_current(struct store *store)
+{
+	if (is_current(store, store->fd))
+		return 0;
+	close_fd(&store->fd);
+	store->fd = openat(store->dir, NAME,
+			   O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW |
+			   O_NONBLOCK | O_CLOEXEC, 0600);
+	return store->fd < 0 ? -errno : 0;
+}
+
+/* Put the newest file aside if it is full; at most one process does it */
+static void rotate(struct store *store)
+{
+	struct stat st;
+
+	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
+		return;
+	if (!fstatat(store->dir, NAME, &st, AT_SYMLINK_NOFOLLOW) &&
+	    (size_t)st.st_size >= store->file_max) {
+		for (unsigned int i = STORE_FILES - 1; i > 0; i--) {
+			char from[NAME_MAX], to[NAME_MAX];
+
+			file_name(i - 1, from);
+			file_name(i, to);
+			(void)renameat(store->dir, from, store->dir, to);
+		}
+	}
+	(void)flock(store->lock, LOCK_UN);
+}
+
+int store_append(struct store *store, const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+	struct stat st;
+	ssize_t n;
+	int r;
+
+	violation_to_json(v, &line);
+	r = open_current(store);
+	if (r < 0)
+		return r;
+	if (fstat(store->fd, &st) < 0)
+		return -errno;
+	if ((size_t)st.st_size + line.len > store->file_max && st.st_size) {
+		rotate(store);
+		r = open_current(store);
+		if (r < 0)
+			return r;
+	}
+
+	n = write(store->fd, line.p, line.len);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < line.len) {
+		/* A full disk: end the torn line, so that only it is lost */
+		(void)!write(store->fd, "\n", 1);
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/**
+ * struct reader - Lines from a file that may still grow
+ */
+struct reader {
+	int fd;
+	struct buf rest;
+};
+
+/* Hand on the whole lines of @rd; a last line without its end stays */
+static int take_lines(struct reader *rd, store_fn fn, void *arg)
+{
+	size_t start = 0;
+	int r = 0;
+
+	while (!r && start < rd->rest.len) {
+		const char *at = rd->rest.p + start;
+		const char *end = memchr(at, '\n', rd->rest.len - start);
+		struct violation v;
+
+		if (!end)
+			break;
+		start += (size_t)(end - at) + 1;
+		if (violation_from_json(at, (size_t)(end - at), &v, NULL) < 0)
+			continue;
+		r = fn(arg, &v);
+		violation_done(&v);
+	}
+	if (start) {
+		rd->rest.len -= start;
+		memmove(rd->rest.p, rd->rest.p + start, rd->rest.len);
+	}
+	if (rd->rest.len > VIOLATION_LINE_MAX)
+		rd->rest.len = 0;
+	return r;
+}
+
+/* Read to the present end */
+static int drain(struct reader *rd, store_fn fn, void *arg)
+{
+	char chunk[16384];
+
+	for (;;) {
+		const ssize_t n = read(rd->fd, chunk, sizeof(chunk));
+		int r;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : 0;
+		buf_add(&rd->rest, chunk, (size_t)n);
+		r = take_lines(rd, fn, arg);
+		if (r)
+			return r;
+	}
+}
+
+static int open_file(const struct store *store, unsigned int i)
+{
+	char name[NAME_MAX];
+
+	file_name(i, name);
+	return openat(store->dir, name,
+		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+int store_each(struct store *store, store_fn fn, void *arg, struct err *err)
+{
+	int r = 0;
+
+	if (flock(store->lock, LOCK_SH) < 0)
+		return fail_errno(err, "cannot lock '%s'", store->path);
+	for (unsigned int i = STORE_FILES; i > 0 && !r; i--) {
+		struct reader rd = { .fd = open_file(store, i - 1) };
+
+		if (rd.fd < 0)
+			continue;
+		r = drain(&rd, fn, arg);
+		if (r < 0)
+			(void)fail(err, r, "cannot read '%s': %s", store->path,
+				   strerror(-r));
+		close_fd(&rd.fd);
+		buf_done(&rd.rest);
+	}
+	(void)flock(store->lock, LOCK_UN);
+	return r;
+}
+
+/* Which file is open as @fd; STORE_FILES if it is none of them any more */
+static unsigned int file_number(const struct store *store, int fd)
+{
+	struct stat open, named;
+	unsigned int i;
+
+	for (i = 0; i < STORE_FILES; i++) {
+		char name[NAME_MAX];
+
+		file_name(i, name);
+		if (fd >= 0 && !fstat(fd, &open) &&
+		    !fstatat(store->dir, name, &named, AT_SYMLINK_NOFOLLOW) &&
+		    named.st_ino == open.st_ino)
+			break;
+	}
+	return i;
+}
+
+/* The newest file is another one: read what came between, and go on there */
+static int next_files(struct store *store, struct reader *rd, store_fn fn,
+		      void *arg)
+{
+	int r = 0;
+
+	(void)flock(store->lock, LOCK_SH);
+	for (unsigned int i = file_number(store, rd->fd); i > 0 && !r; i--) {
+		close_fd(&rd->fd);
+		rd->rest.len = 0;
+		rd->fd = open_file(store, i - 1);
+		if (rd->fd >= 0)
+			r = drain(rd, fn, arg);
+	}
+	(void)flock(store->lock, LOCK_UN);
+	return r;
+}
+
+int store_follow(struct store *store, store_fn fn, void *arg, struct err *err)
+{
+	auto_close int watch = inotify_init1(IN_CLOEXEC);
+	struct reader rd = { .fd = -1 };
+	char events[4096];
+	int r = 0;
+
+	/* Watch first: what is written from now on is announced */
+	if (watch < 0 || inotify_add_watch(watch, store->path, IN_MODIFY |
+					   IN_CREATE | IN_MOVE) < 0)
+		return fail_errno(err, "cannot watch '%s'", store->path);
+	for (unsigned int i = 0; i < STORE_FILES && rd.fd < 0; i++)
+		rd.fd = open_file(store, i);
+	if (rd.fd >= 0)
+		(void)lseek(rd.fd, 0, SEEK_END);
+
+	while (!r) {
+		if (rd.fd >= 0)
+			r = drain(&rd, fn, arg);
+		if (!r && !is_current(store, rd.fd))
+			r = next_files(store, &rd, fn, arg);
+		if (!r && read(watch, events, sizeof(events)) < 0 &&
+		    errno != EINTR)
+			r = fail_errno(err, "cannot watch '%s'", store->path);
+	}
+	close_fd(&rd.fd);
+	buf_done(&rd.rest);
+	return r;
+}
+
+int store_clear(struct store *store, struct err *err)
+{
+	int r = 0;
+
+	if (flock(store->lock, LOCK_EX) < 0)
+		return fail_errno(err, "cannot lock '%s'", store->path);
+	for (unsigned int i = STORE_FILES; i > 0; i--) {
+		char name[NAME_MAX];
+
+		file_name(i - 1, name);
+		if (unlinkat(store->dir, name, 0) < 0 && errno != ENOENT)
+			r = fail_errno(err, "cannot remove '%s/%s'",
+				       store->path, name);
+	}
+	(void)flock(store->lock, LOCK_UN);
+	return r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/suggest.h - the one line that would allow what was refused */
+
+#ifndef WATCH_SUGGEST_H
+#define WATCH_SUGGEST_H
+
+struct ignore_rules;
+struct violation;
+
+/* Fill in @v->suggest_edit and @v->suggest_command where they are NULL and
+ * there is an honest answer. @grant is the path to allow, if that is not the
+ * target itself (a directory, for a name that does not exist); or NULL.
+ * The strings are @v's own.
+ */
+void suggest_fill(struct violation *v, const char *grant);
+
+/* The rule's line of ignoreViolations that hides @v, or NULL */
+const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
+				      const struct violation *v);
+
+#endif /* WATCH_SUGGEST_H */

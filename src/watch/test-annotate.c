@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-annotate.c - the footer says it in one safe line each */
+
+#include "watch/annotate.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "test.h"
+#include "watch/ring.h"
+#include "watch/strip.h"
+
+static char *literal(const char *s)
+{
+	return (char *)(uintptr_t)s;
+}
+
+static void add(struct ring *ring, const char *target)
+{
+	struct ring_entry *out;
+	struct violation v = {
+		.kind = VIOLATION_FS_WRITE, .target = literal(target),
+		.reason = literal("outside the writable paths"),
+		.suggest_command = literal("cloche policy allow write X"),
+	};
+
+	ring_add(ring, &v, &out);
+	ring_entry_free(out);
+}
+
+TEST(the_block_is_that_of_the_specification)
+{
+	struct ring ring = { 0 };
+	struct ring_entry *out;
+	auto_buf struct buf b = { 0 };
+	struct violation v = {
+		.kind = VIOLATION_FS_WRITE, .target = literal("/etc/hosts"),
+		.reason = literal("outside the writable paths"),
+		.suggest_command =
+			literal("cloche policy allow write /etc/hosts"),
+	};
+
+	ring_add(&ring, &v, &out);
+	annotate_footer(&ring, ANNOTATE_TAGS, "01J", NULL, &b);
+	CHECK_STR(buf_str(&b),
+		  "<sandbox_violations>\n"
+		  "deny file-write /etc/hosts (outside the writable paths; "
+		  "allow: cloche policy allow write /etc/hosts)\n"
+		  "</sandbox_violations>\n");
+	ring_done(&ring);
+}
+
+TEST(nothing_refused_nothing_said)
+{
+	struct ring ring = { 0 };
+	auto_buf struct buf b = { 0 };
+
+	annotate_footer(&ring, ANNOTATE_TAGS, "01J", "no observer", &b);
+	annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &b);
+	CHECK_STR(buf_str(&b), "");
+	add(&ring, "/x");
+	annotate_footer(&ring, ANNOTATE_NEVER, "01J", NULL, &b);
+	CHECK_STR(buf_str(&b), "");
+	ring_done(&ring);
+}
+
+TEST(hostile_names_cannot_leave_their_line_or_the_block)
+{
+	static const char *const names[] = {
+		"a\n" ANNOTATE_CLOSE "\nfree", "\033[2J\033]0;x\a", "\r/ok",
+		"\xe2\x80\xae" "fdp.exe", "\xff\xfe", "\xc2\x9b" "31m", "<b>&",
+		ANNOTATE_OPEN, "\xe2\x80\xa8line",
+	};
+	struct ring ring = { 0 };
+	auto_buf struct buf b = { 0 }, rest = { 0 };
+	struct strip strip = { 0 };
+	unsigned int lines = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add(&ring, names[i]);
+	annotate_footer(&ring, ANNOTATE_TAGS, "01J", "a\n<note>", &b);
+	for (size_t i = 0; i < b.len; i++) {
+		const unsigned char c = (unsigned char)b.p[i];
+
+		lines += c == '\n';
+		CHECK(c == '\n' || (c >= 0x20 && c < 0x7f));
+	}
+	CHECK_INT(lines, ARRAY_SIZE(names) + 3);
+	CHECK(strstr(b.p, ANNOTATE_CLOSE) ==
+	      b.p + b.len - strlen(ANNOTATE_CLOSE "\n"));
+
+	strip_feed(&strip, "out\n", 4, &rest);
+	strip_feed(&strip, b.p, b.len, &rest);
+	strip_feed(&strip, "more\n", 5, &rest);
+	strip_finish(&strip, &rest);
+	CHECK_STR(buf_str(&rest), "out\nmore\n");
+	ring_done(&ring);
+}
+
+static unsigned int count_lines(const char *s)
+{
+	unsigned int n = 0;
+
+	for (; (s = strchr(s, '\n')) != NULL; s++)
+		n++;
+	return n;
+}
+
+TEST(a_terminal_gets_eight_lines_at_most)
+{
+	struct ring ring = { 0 };
+	char name[16];
+
+	for (int i = 1; i <= 20; i++) {
+		auto_buf struct buf b = { 0 }, noted = { 0 };
+
+		snprintf(name, sizeof(name), "/x%d", i);
+		add(&ring, name);
+		annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &b);
+		CHECK_INT(count_lines(buf_str(&b)), i <= 7 ? i + 1 : 8);
+		if (i > 7) {
+			CHECK_CONTAINS(buf_str(&b),
+				       "cloche violations list --run 01J");
+		}
+		annotate_footer(&ring, ANNOTATE_TEXT, "01J", "blind", &noted);
+		CHECK(count_lines(buf_str(&noted)) <= 8);
+		CHECK_CONTAINS(buf_str(&noted), "note: blind");
+	}
+	ring_done(&ring);
+}
+
+TEST(long_names_are_shortened_and_repeats_counted)
+{
+	char name[4000];
+	struct ring ring = { 0 };
+	auto_buf struct buf b = { 0 };
+
+	memset(name, 'a', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	add(&ring, name);
+	add(&ring, name);
+	annotate_footer(&ring, ANNOTATE_TEXT, NULL, NULL, &b);
+	CHECK(b.len < 600);
+	CHECK_CONTAINS(buf_str(&b), "refused 2 things\n");
+	CHECK_CONTAINS(buf_str(&b), "... (outside");
+	CHECK_CONTAINS(buf_str(&b), " x2\n");
+	ring_done(&ring);
+}
+
+TEST(an_agent_gets_tags)
+{
+	enum annotate_mode mode = ANNOTATE_COUNT;
+
+	CHECK_INT(annotate_choose(ANNOTATE_AUTO, "1"), ANNOTATE_TAGS);
+	CHECK_INT(annotate_choose(ANNOTATE_AUTO, ""), ANNOTATE_TEXT);
+	CHECK_INT(annotate_choose(ANNOTATE_AUTO, NULL), ANNOTATE_TEXT);
+	CHECK_INT(annotate_choose(ANNOTATE_NEVER, "1"), ANNOTATE_NEVER);
+	CHECK_INT(annotate_parse("tags", &mode), 0);
+	CHECK_INT(mode, ANNOTATE_TAGS);
+	CHECK_INT(annotate_parse("html", &mode), -EINVAL);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-report.c - each refusal once live, once more with its count */
+
+#include "watch/report.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/policy.h"
+#include "test.h"
+#include "watch/ring.h"
+
+enum { LINES_MAX = 1024 };
+
+static struct report *start(int stream, const struct ignore_rules *ignores)
+{
+	auto_free char *dir = path_join(test_dir(), "state");
+	const struct report_config config = {
+		.run = "01J", .command = "npm test", .stream = stream,
+		.ignores = ignores, .store_dir = dir,
+	};
+	struct report *report = NULL;
+
+	CHECK_INT(report_new(&config, &report, NULL), 0);
+	return report;
+}
+
+static void refuse(struct report *report, int i)
+{
+	char target[64];
+	struct violation v = { .kind = VIOLATION_FS_WRITE, .target = target,
+			       .pid = getpid() };
+
+	snprintf(target, sizeof(target), "/etc/%d", i);
+	violation_report(report_sink(report), &v);
+}
+
+/* All records in @text, which is cut up */
+static size_t parse(const char *text, struct violation *ret)
+{
+	size_t n = 0;
+
+	for (const char *end; (end = strchr(text, '\n')) != NULL;
+	     text = end + 1) {
+		CHECK(n < LINES_MAX);
+		CHECK_INT(violation_from_json(text, (size_t)(end - text),
+					      &ret[n++], NULL), 0);
+	}
+	CHECK(!*text);
+	return n;
+}
+
+static int open_stream(char *path, size_t size)
+{
+	snprintf(path, size, "%s/events", test_dir());
+	return open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+}
+
+TEST(a_record_is_completed_and_goes_everywhere)
+{
+	static struct violation v[LINES_MAX];
+	char path[4096];
+	auto_close int fd = open_stream(path, sizeof(path));
+	struct report *report = start(fd, NULL);
+	auto_buf struct buf footer = { 0 };
+	auto_free char *store = path_join(test_dir(),
+					  "state/violations.jsonl");
+
+	refuse(report, 7);
+	CHECK_INT(parse(test_read(path), v), 1);
+	CHECK_STR(v[0].run, "01J");
+	CHECK_STR(v[0].command, "npm test");
+	CHECK_CONTAINS(v[0].exe, "test-watch-report");
+	CHECK_STR(v[0].suggest_command, "cloche policy allow write /etc/7");
+	CHECK(v[0].time_ms > 0);
+	CHECK_STR(test_read(store), test_read(path));
+	report_footer(report, ANNOTATE_TAGS, &footer);
+	CHECK_CONTAINS(buf_str(&footer), "deny file-write /etc/7");
+	report_finish(report);
+	CHECK_INT(parse(test_read(path), v), 1);
+	report_free(report);
+}
+
+TEST(repeats_are_told_once_at_the_end)
+{
+	static struct violation v[LINES_MAX];
+	char path[4096];
+	auto_close int fd = open_stream(path, sizeof(path));
+	struct report *report = start(fd, NULL);
+
+	for (int i = 0; i < 1000; i++)
+		refuse(report, 7);
+	CHECK_INT(parse(test_read(path), v), 1);
+	report_finish(report);
+	CHECK_INT(parse(test_read(path), v), 2);
+	CHECK_INT(v[1].count, 1000);
+	CHECK_INT(report_total(report), 1000);
+	report_free(report);
+}
+
+TEST(the_rate_holds_back_and_the_closing_record_says_so)
+{
+	static struct violation v[LINES_MAX];
+	char path[4096];
+	auto_close int fd = open_stream(path, sizeof(path));
+	struct report *report = start(fd, NULL);
+	size_t n;
+	bool burst;
+
+	for (int i = 0; i < 500; i++)
+		refuse(report, i);
+	n = parse(test_read(path), v);
+	/* More only if this took more than a second */
+	burst = n <= RATE_LINES;
+	report_finish(report);
+	n = parse(test_read(path), v);
+	if (burst) {
+		CHECK_INT(n, RATE_LINES + RING_MAX + 1);
+		CHECK_INT(v[n - 1].kind, VIOLATION_LIMIT);
+		CHECK_STR(v[n - 1].target, "violations");
+		CHECK_INT(v[n - 1].count, 500 - RATE_LINES - RING_MAX);
+	}
+	report_free(report);
+}
+
+TEST(ignored_records_are_seen_by_nobody)
+{
+	char path[4096], any[] = "*", text[] = "/etc/7";
+	struct ignore_rule rule = { .command = any, .text = text };
+	const struct ignore_rules rules = { .v = &rule, .len = 1 };
+	auto_close int fd = open_stream(path, sizeof(path));
+	struct report *report = start(fd, &rules);
+
+	refuse(report, 7);
+	report_finish(report);
+	CHECK_STR(test_read(path), "");
+	CHECK_INT(report_total(report), 0);
+	report_set_ignores(report, NULL);
+	refuse(report, 7);
+	CHECK_INT(report_total(report), 1);
+	report_free(report);
+}
+
+TEST(a_reader_that_does_not_read_does_not_hold_up_the_run)
+{
+	int fds[2];
+	struct report *report;
+
+	CHECK_INT(pipe(fds), 0);
+	CHECK(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
+	report = start(fds[1], NULL);
+	for (int i = 0; i < 100; i++)
+		refuse(report, i);
+	report_finish(report);
+	CHECK_INT(report_total(report), 100);
+	report_free(report);
+}
+
+TEST(run_ids_are_different_and_sort_by_time)
+{
+	char a[REPORT_RUN_SIZE], b[REPORT_RUN_SIZE];
+
+	report_run_id(a);
+	report_run_id(b);
+	CHECK_INT(strlen(a), 26);
+	CHECK(strcmp(a, b) != 0);
+	CHECK(strncmp(a, b, 10) <= 0);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-ring.c - once each, with a count; bounded in memory and rate */
+
+#include "watch/ring.h"
+
+#include "base/own.h"
+#include "test.h"
+
+static struct violation record(char *target, char *exe)
+{
+	return (struct violation) { .kind = VIOLATION_FS_WRITE,
+				    .target = target, .exe = exe };
+}
+
+TEST(the_same_kind_target_and_program_is_counted)
+{
+	char etc[] = "/etc/x", node[] = "node", sh[] = "sh";
+	struct ring ring = { 0 };
+	struct ring_entry *first, *out;
+	struct violation v = record(etc, node);
+
+	first = ring_add(&ring, &v, &out);
+	CHECK_INT(first->v.count, 1);
+	CHECK(ring_add(&ring, &v, &out) == first);
+	CHECK_INT(first->v.count, 2);
+
+	v.exe = sh;
+	CHECK(ring_add(&ring, &v, &out) != first);
+	v.exe = NULL;
+	CHECK(ring_add(&ring, &v, &out) != first);
+	v = record(etc, node);
+	v.kind = VIOLATION_FS_READ;
+	CHECK(ring_add(&ring, &v, &out) != first);
+	v = record(node, node);
+	CHECK(ring_add(&ring, &v, &out) != first);
+	CHECK_INT(ring.len, 5);
+	CHECK_INT(ring.total, 6);
+	ring_done(&ring);
+}
+
+TEST(the_hundred_and_first_pushes_out_the_oldest)
+{
+	struct ring ring = { 0 };
+	struct ring_entry *out;
+	char name[16];
+
+	for (int i = 0; i < RING_MAX; i++) {
+		struct violation v = record(name, NULL);
+
+		snprintf(name, sizeof(name), "%d", i);
+		ring_add(&ring, &v, &out);
+		CHECK(!out);
+	}
+	struct violation v = record(name, NULL);
+
+	snprintf(name, sizeof(name), "more");
+	ring_add(&ring, &v, &out);
+	CHECK(out);
+	CHECK_STR(out->v.target, "0");
+	ring_entry_free(out);
+	CHECK_INT(ring.len, RING_MAX);
+	CHECK_INT(ring.total, RING_MAX + 1);
+	CHECK_STR(ring.v[0]->v.target, "1");
+	CHECK_STR(ring.v[RING_MAX - 1]->v.target, "more");
+	ring_done(&ring);
+}
+
+TEST(fifty_lines_a_second_and_no_more)
+{
+	struct rate rate = { 0 };
+
+	for (int i = 0; i < RATE_LINES; i++)
+		CHECK(rate_take(&rate, 1000 + i));
+	CHECK(!rate_take(&rate, 1999));
+	CHECK(rate_take(&rate, 2000));
+}

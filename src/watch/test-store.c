@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-store.c - whole records, none lost, whoever writes and rotates */
+
+#include "watch/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/violation.h"
+#include "test.h"
+
+enum { WRITERS = 64, EACH = 200 };
+
+static struct store *open_store(size_t file_max)
+{
+	auto_free char *dir = path_join(test_dir(), "state/cloche");
+	struct err err = { 0 };
+	struct store *store = NULL;
+
+	if (store_new(dir, file_max, &store, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s", err.msg);
+	return store;
+}
+
+static void append(struct store *store, unsigned int writer, unsigned int n)
+{
+	char run[16], target[16];
+	struct violation v = { .kind = VIOLATION_FS_WRITE, .run = run,
+			       .target = target, .time_ms = 1, .count = 1 };
+
+	snprintf(run, sizeof(run), "%u", writer);
+	snprintf(target, sizeof(target), "%u", n);
+	CHECK_INT(store_append(store, &v), 0);
+}
+
+static int count_one(void *arg, const struct violation *v)
+{
+	unsigned char (*seen)[EACH] = arg;
+
+	seen[atoi(v->run)][atoi(v->target)]++;
+	return 0;
+}
+
+static const char *file_path(const char *name)
+{
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/state/cloche/%s", test_dir(), name);
+	return path;
+}
+
+TEST(records_come_back_in_order)
+{
+	struct store *store = open_store(STORE_FILE_MAX);
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+	struct stat st;
+
+	append(store, 1, 0);
+	append(store, 1, 1);
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(seen[1][0], 1);
+	CHECK_INT(seen[1][1], 1);
+	CHECK_INT(stat(file_path("violations.jsonl"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0600);
+	CHECK_INT(stat(file_path("."), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0700);
+	store_free(store);
+	free(seen);
+}
+
+TEST(sixty_four_writers_lose_nothing)
+{
+	struct store *store = open_store(STORE_FILE_MAX);
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		if (fork())
+			continue;
+		struct store *own = open_store(STORE_FILE_MAX);
+
+		for (unsigned int i = 0; i < EACH; i++)
+			append(own, w, i);
+		_exit(0);
+	}
+	for (int status; wait(&status) > 0;)
+		CHECK_INT(status, 0);
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		for (unsigned int i = 0; i < EACH; i++)
+			CHECK_INT(seen[w][i], 1);
+	}
+	store_free(store);
+	free(seen);
+}
+
+/* Lines of all files that are not records, and the records */
+static int count_any(void *arg, const struct violation *v)
+{
+	(void)v;
+	++*(unsigned int *)arg;
+	return 0;
+}
+
+static unsigned int count_lines(void)
+{
+	static const char *const names[] = {
+		"violations.jsonl", "violations.jsonl.1",
+		"violations.jsonl.2", "violations.jsonl.3",
+	};
+	unsigned int lines = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *text = test_read(file_path(names[i]));
+
+		for (; text && (text = strchr(text, '\n')) != NULL; text++)
+			lines++;
+	}
+	return lines;
+}
+
+TEST(four_files_of_the_given_size)
+{
+	enum { FILE_MAX = 8 << 10, RECORD_MAX = 512 };
+	struct store *store = open_store(FILE_MAX);
+	struct stat st;
+
+	for (unsigned int i = 0; i < EACH * 2; i++)
+		append(store, 1, i);
+	for (int i = 1; i < STORE_FILES; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "violations.jsonl.%d", i);
+		CHECK_INT(stat(file_path(name), &st), 0);
+		CHECK(st.st_size > FILE_MAX - RECORD_MAX);
+		CHECK(st.st_size < FILE_MAX + RECORD_MAX);
+	}
+	CHECK(access(file_path("violations.jsonl.4"), F_OK) < 0);
+	store_free(store);
+}
+
+TEST(rotation_under_load_keeps_records_whole)
+{
+	enum { FILE_MAX = 64 << 10 };
+	struct store *store = open_store(FILE_MAX);
+	unsigned int records = 0;
+
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		if (fork())
+			continue;
+		struct store *own = open_store(FILE_MAX);
+
+		for (unsigned int i = 0; i < EACH; i++)
+			append(own, w, i);
+		_exit(0);
+	}
+	for (int status; wait(&status) > 0;)
+		CHECK_INT(status, 0);
+	CHECK_INT(store_each(store, count_any, &records, NULL), 0);
+	CHECK(records > 0);
+	CHECK_INT(records, count_lines());	/* None of them torn */
+	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
+	CHECK(access(file_path("violations.jsonl.4"), F_OK) < 0);
+	store_free(store);
+}
+
+TEST(rotation_that_drops_no_file_loses_no_record)
+{
+	/* About 2.3 files' worth: one record is some 230 bytes */
+	enum { FILE_MAX = (WRITERS * EACH * 230) / 2 };
+	struct store *store = open_store(FILE_MAX);
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		if (fork())
+			continue;
+		struct store *own = open_store(FILE_MAX);
+
+		for (unsigned int i = 0; i < EACH; i++)
+			append(own, w, i);
+		_exit(0);
+	}
+	for (int status; wait(&status) > 0;)
+		CHECK_INT(status, 0);
+	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		for (unsigned int i = 0; i < EACH; i++)
+			CHECK_INT(seen[w][i], 1);
+	}
+	store_free(store);
+	free(seen);
+}
+
+TEST(damaged_lines_are_skipped)
+{
+	struct store *store = open_store(STORE_FILE_MAX);
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+	auto_close int fd = -1;
+
+	append(store, 1, 0);
+	fd = open(file_path("violations.jsonl"), O_WRONLY | O_APPEND);
+	CHECK_INT(write(fd, "{\"v\":1,\n\377\n\n", 11), 11);
+	append(store, 1, 1);
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(seen[1][0] + seen[1][1], 2);
+	store_free(store);
+	free(seen);
+}
+
+TEST(a_link_in_the_place_of_the_file_is_not_followed)
+{
+	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation v = { .kind = VIOLATION_LIMIT };
+	auto_free char *victim = path_join(test_dir(), "victim");
+
+	test_write(victim, "");
+	CHECK_INT(symlink(victim, file_path("violations.jsonl")), 0);
+	CHECK_INT(store_append(store, &v), -ELOOP);
+	CHECK_STR(test_read(victim), "");
+	store_free(store);
+}
+
+TEST(clearing_removes_all_and_open_writers_go_on)
+{
+	struct store *store = open_store(STORE_FILE_MAX);
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+
+	append(store, 1, 0);
+	CHECK_INT(store_clear(store, NULL), 0);
+	append(store, 1, 1);
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(seen[1][0], 0);
+	CHECK_INT(seen[1][1], 1);
+	store_free(store);
+	free(seen);
+}
+
+/**
+ * struct follower - What was seen: repeats of 1, then each in order
+ */
+struct follower {
+	int ready, next;
+};
+
+static int until_last(void *arg, const struct violation *v)
+{
+	struct follower *f = arg;
+	const int n = atoi(v->target);
+
+	if (f->next == 1)
+		CHECK_INT(write(f->ready, "", 1), 1);
+	if (n == 1 && f->next <= 2) {
+		f->next = 2;
+		return 0;
+	}
+	CHECK_INT(n, f->next);
+	f->next++;
+	return n == EACH - 1;
+}
+
+TEST(following_sees_new_records_across_a_rotation)
+{
+	enum { FILE_MAX = EACH * 100 };
+	struct store *store = open_store(FILE_MAX), *reader;
+	struct follower follower = { .next = 1 };
+	int ready[2];
+
+	append(store, 0, 0);	/* Not new */
+	CHECK_INT(pipe(ready), 0);
+	reader = open_store(FILE_MAX);
+	if (!fork()) {
+		/* Whether the watch stands can only be seen by its effect:
+		 * go on with the second half when the first was seen
+		 */
+		do {
+			append(store, 2, 1);
+		} while (poll(&(struct pollfd) { .fd = ready[0],
+						 .events = POLLIN }, 1, 1) < 1);
+		for (unsigned int i = 2; i < EACH; i++)
+			append(store, 2, i);
+		_exit(0);
+	}
+	follower.ready = ready[1];
+	CHECK_INT(store_follow(reader, until_last, &follower, NULL), 1);
+	CHECK_INT(follower.next, EACH);
+	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
+	store_free(store);
+	store_free(reader);
+}

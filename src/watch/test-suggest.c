@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-suggest.c - the line that allows, and the rules that hide */
+
+#include "watch/suggest.h"
+
+#include <stdint.h>
+
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/violation.h"
+#include "test.h"
+
+static char *literal(const char *s)
+{
+	return (char *)(uintptr_t)s;
+}
+
+static void check(enum violation_kind kind, const char *target,
+		  const char *grant, const char *edit, const char *command)
+{
+	struct violation v = { .kind = kind, .target = literal(target) };
+
+	suggest_fill(&v, grant);
+	if (edit)
+		CHECK_STR(v.suggest_edit, edit);
+	else
+		CHECK(!v.suggest_edit);
+	if (command)
+		CHECK_STR(v.suggest_command, command);
+	else
+		CHECK(!v.suggest_command);
+	free(v.suggest_edit);
+	free(v.suggest_command);
+}
+
+TEST(each_kind_has_its_line)
+{
+	check(VIOLATION_FS_WRITE, "/etc/hosts", NULL,
+	      "sandbox.filesystem.allowWrite += \"/etc/hosts\"",
+	      "cloche policy allow write /etc/hosts");
+	check(VIOLATION_FS_WRITE, "/srv/a b/new", "/srv/a b",
+	      "sandbox.filesystem.allowWrite += \"/srv/a b\"",
+	      "cloche policy allow write '/srv/a b'");
+	check(VIOLATION_FS_READ, "/h/.ssh/id", NULL,
+	      "sandbox.filesystem.allowRead += \"/h/.ssh/id\"",
+	      "cloche policy allow read /h/.ssh/id");
+	check(VIOLATION_FS_CREATE, "/p/.mcp.json", NULL,
+	      "sandbox.filesystem.unprotect += \".mcp.json\"", NULL);
+	check(VIOLATION_NET_CONNECT, "a.example:443", NULL,
+	      "sandbox.network.allowedDomains += \"a.example\"",
+	      "cloche policy allow domain a.example");
+	check(VIOLATION_NET_CONNECT, "a.example:5432", NULL,
+	      "sandbox.network.allowedDomains += \"a.example:5432\"",
+	      "cloche policy allow domain a.example:5432");
+	check(VIOLATION_UNIX_SOCKET, "/run/x.sock", NULL,
+	      "sandbox.network.allowUnixSockets += \"/run/x.sock\"",
+	      "cloche run --unix-socket /run/x.sock");
+	check(VIOLATION_LIMIT, "time", NULL, NULL, NULL);
+}
+
+TEST(names_that_cannot_be_typed_get_none)
+{
+	check(VIOLATION_FS_WRITE, "/a\nb", NULL, NULL, NULL);
+	check(VIOLATION_FS_WRITE, "", NULL, NULL, NULL);
+	check(VIOLATION_FS_WRITE, NULL, NULL, NULL, NULL);
+}
+
+TEST(a_rule_is_lifted_where_it_was_written)
+{
+	struct violation v = {
+		.kind = VIOLATION_FS_WRITE, .target = literal("/p/x"),
+		.rule_file = literal("/p/.claude/settings.json:4"),
+		.rule_key = literal("sandbox.filesystem.denyWrite[0]"),
+	};
+
+	suggest_fill(&v, NULL);
+	CHECK_STR(v.suggest_edit, "remove sandbox.filesystem.denyWrite[0] "
+		  "from /p/.claude/settings.json:4");
+	CHECK(!v.suggest_command);
+	free(v.suggest_edit);
+}
+
+TEST(ignore_rules_need_the_command_and_the_text)
+{
+	struct ignore_rule rules[] = {
+		{ .command = literal("npm"), .text = literal("/etc/hosts") },
+		{ .command = literal("*"), .text = literal("file-read /x") },
+	};
+	const struct ignore_rules list = { .v = rules, .len = 2 };
+	struct violation v = { .kind = VIOLATION_FS_WRITE,
+			       .command = literal("npm test"),
+			       .target = literal("/etc/hosts") };
+
+	CHECK(ignore_find(&list, &v) == &rules[0]);
+	v.command = literal("make");
+	CHECK(!ignore_find(&list, &v));
+	v.command = NULL;
+	CHECK(!ignore_find(&list, &v));
+	v.kind = VIOLATION_FS_READ;
+	v.target = literal("/x");
+	CHECK(ignore_find(&list, &v) == &rules[1]);
+	CHECK(!ignore_find(NULL, &v));
+}
