@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/box.c - the tmpfs of our own behind masks, /dev, /dev/shm and /tmp */
+
+#include "cage/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "cage/cage.h"
+#include "plan/plan.h"
+
+static const char *const nodes[BOX_NODES] = {
+	"null", "zero", "full", "random", "urandom", "tty",
+};
+
+static const struct {
+	const char *target, *name;
+} links[] = {
+	{ "/proc/self/fd", "dev/fd" },
+	{ "/proc/self/fd/0", "dev/stdin" },
+	{ "/proc/self/fd/1", "dev/stdout" },
+	{ "/proc/self/fd/2", "dev/stderr" },
+	{ "pts/ptmx", "dev/ptmx" },
+};
+
+static const struct {
+	const char *name;
+	mode_t mode;
+} dirs[] = {
+	{ "empty", 0555 }, { "dev", 0755 }, { "dev/shm", 01777 },
+	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
+};
+
+int box_prepare(struct box *box, const struct cage_request *request,
+		struct err *err)
+{
+	box->fd = -1;
+	box->tmp = -1;
+	for (size_t i = 0; i < BOX_NODES; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		box->nodes[i] = sys_open_tree(AT_FDCWD, path,
+					      OPEN_TREE_CLONE |
+					      OPEN_TREE_CLOEXEC);
+		if (box->nodes[i] < 0)
+			return fail_errno(err, "cannot clone '%s'", path);
+	}
+	if (request->tmp_path) {
+		auto_close int fd = tree_open(request->tmp_path, err);
+
+		if (fd < 0)
+			return fd;
+		box->tmp = tree_clone(fd, err, request->tmp_path);
+		if (box->tmp < 0)
+			return box->tmp;
+		return tree_set(box->tmp, MOUNT_ATTR_NODEV, err,
+				request->tmp_path);
+	}
+	return 0;
+}
+
+static int make_tmpfs(struct err *err)
+{
+	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC);
+	int fd;
+
+	if (fs < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "cannot make a tmpfs");
+	fd = sys_fsmount(fs, FSMOUNT_CLOEXEC,
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (fd < 0)
+		return fail_errno(err, "cannot mount a tmpfs");
+	return fd;
+}
+
+static int make_dir(int box, const char *path, mode_t mode, struct err *err)
+{
+	if (mkdirat(box, path, mode) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the mount point '%s'",
+				  path);
+	/* The umask must not decide */
+	if (fchmodat(box, path, mode, 0) < 0)
+		return fail_errno(err, "cannot set the mode of '%s'", path);
+	return 0;
+}
+
+static int make_file(int box, const char *path, mode_t mode, struct err *err)
+{
+	if (mknodat(box, path, S_IFREG | mode, 0) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the mount point '%s'",
+				  path);
+	return 0;
+}
+
+/* The box's directory for mask @mask */
+static void mask_name(unsigned int mask, char *out, size_t size)
+{
+	if (mask == MASK_EMPTY)
+		snprintf(out, size, "empty");
+	else if (mask == MASK_TMP)
+		snprintf(out, size, "tmp");
+	else
+		snprintf(out, size, "mask%u", mask);
+}
+
+/* A stub and the directories above it, inside its mask */
+static int make_stub(int box, const struct plan_stub *stub, struct err *err)
+{
+	char path[4096 + 32];
+	size_t n;
+	int r = 0;
+
+	mask_name(stub->mask, path, sizeof(path));
+	n = strlen(path);
+	if ((size_t)snprintf(path + n, sizeof(path) - n, "/%s", stub->path) >=
+	    sizeof(path) - n)
+		return fail(err, -ENAMETOOLONG, "'%s' is too long", stub->path);
+
+	for (char *p = path + n + 1; r == 0 && (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		r = make_dir(box, path, 0755, err);
+		*p = '/';
+	}
+	if (r < 0)
+		return r;
+	return stub->is_dir ? make_dir(box, path, 0755, err)
+			    : make_file(box, path, 0644, err);
+}
+
+static int fill(int box, const struct plan *plan, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(dirs); i++)
+		r = make_dir(box, dirs[i].name, dirs[i].mode, err);
+	if (r == 0)
+		r = make_file(box, "unreadable", 0, err);
+	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "dev/%s", nodes[i]);
+		r = make_file(box, path, 0644, err);
+	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
+		if (symlinkat(links[i].target, box, links[i].name) < 0)
+			r = fail_errno(err, "cannot link '%s'", links[i].name);
+	}
+	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
+		char name[32];
+
+		mask_name(m, name, sizeof(name));
+		r = make_dir(box, name, 0755, err);
+	}
+	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
+		r = make_stub(box, &plan->stubs.v[i], err);
+	return r;
+}
+
+int box_open(struct box *box, const struct plan *plan, struct err *err)
+{
+	auto_close int at = -1;
+	int r;
+
+	box->fd = make_tmpfs(err);
+	if (box->fd < 0)
+		return box->fd;
+	r = fill(box->fd, plan, err);
+	if (r < 0)
+		return r;
+	/* Kernels before 6.15 clone only what is attached somewhere */
+	at = tree_open("/dev", err);
+	if (at < 0)
+		return at;
+	return tree_attach(box->fd, at, err, "/dev");
+}
+
+/* A clone of one directory or file of the box */
+static int clone_part(const struct box *box, const char *name, uint64_t attr,
+		      struct err *err)
+{
+	auto_close int tree = sys_open_tree(box->fd, name, OPEN_TREE_CLONE |
+							   OPEN_TREE_CLOEXEC);
+	int r;
+
+	if (tree < 0)
+		return fail_errno(err, "cannot clone our own '%s'", name);
+	r = tree_set(tree, attr, err, name);
+	return r < 0 ? r : take_fd(&tree);
+}
+
+int box_mask(const struct box *box, bool dir, unsigned int mask,
+	     struct err *err)
+{
+	char name[32];
+
+	mask_name(mask, name, sizeof(name));
+	return clone_part(box, dir ? name : "unreadable",
+			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC |
+			  MOUNT_ATTR_NODEV, err);
+}
+
+static int attach_at(int tree, const char *path, struct err *err)
+{
+	auto_close int at = tree_open(path, err);
+
+	if (at < 0)
+		return at;
+	return tree_attach(tree, at, err, path);
+}
+
+int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err)
+{
+	if (plan->tmp == TMP_HOST)
+		return 0;
+	if (box->tmp < 0) {
+		box->tmp = clone_part(box, "tmp", MOUNT_ATTR_NODEV, err);
+		if (box->tmp < 0)
+			return box->tmp;
+	}
+	return attach_at(box->tmp, "/tmp", err);
+}
+
+static int mask_proc(const struct box *box, const char *name, bool dir,
+		     struct err *err)
+{
+	auto_close int at = -1, tree = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s", name);
+	at = sys_open_nofollow(AT_FDCWD, path, O_PATH, 0);
+	if (at < 0 && errno == ENOENT)
+		return 0;
+	if (at < 0)
+		return fail_errno(err, "cannot open '%s'", path);
+	tree = box_mask(box, dir, MASK_EMPTY, err);
+	if (tree < 0)
+		return tree;
+	return tree_attach(tree, at, err, path);
+}
+
+static int mount_new_proc(struct err *err)
+{
+	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
+	auto_close int tree = -1;
+
+	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "cannot make a new /proc");
+	/* Read-only: root's uid alone would be enough to write /proc/sys */
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
+			   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+			   MOUNT_ATTR_RDONLY);
+	if (tree < 0)
+		return fail_errno(err, "cannot mount a new /proc");
+	return attach_at(tree, "/proc", err);
+}
+
+int box_mount_proc(const struct box *box, struct err *err)
+{
+	static const struct {
+		const char *name;
+		bool dir;
+	} masks[] = {
+#define PROCMASK(name, dir, reason) { name, dir },
+#include "cage/procmask.def"
+#undef PROCMASK
+	};
+	int r = mount_new_proc(err);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masks); i++)
+		r = mask_proc(box, masks[i].name, masks[i].dir, err);
+	return r;
+}
+
+static int mount_pts(struct err *err)
+{
+	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
+	auto_close int tree = -1;
+
+	if (fs < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "620", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "cannot make a private devpts");
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
+			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (tree < 0)
+		return fail_errno(err, "cannot mount a private devpts");
+	return attach_at(tree, "/dev/pts", err);
+}
+
+int box_mount_dev(struct box *box, struct err *err)
+{
+	auto_close int shm = clone_part(box, "shm", MOUNT_ATTR_NODEV, err);
+	auto_close int dev = clone_part(box, "dev", MOUNT_ATTR_RDONLY |
+					MOUNT_ATTR_NOEXEC, err);
+	int r;
+
+	if (shm < 0 || dev < 0)
+		return err->code;
+	r = attach_at(dev, "/dev", err);
+	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
+		r = attach_at(box->nodes[i], path, err);
+		close_fd(&box->nodes[i]);
+	}
+	if (r == 0)
+		r = attach_at(shm, "/dev/shm", err);
+	if (r == 0)
+		r = mount_pts(err);
+	close_fd(&box->fd);
+	close_fd(&box->tmp);
+	return r;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/box.h - the tmpfs of our own behind masks, /dev, /dev/shm and /tmp */
+
+#ifndef CAGE_BOX_H
+#define CAGE_BOX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cage_request;
+struct err;
+struct plan;
+
+enum { BOX_NODES = 6 };
+
+/**
+ * struct box - Descriptors while the tree is built
+ * @nodes:	Clones of the host's harmless devices
+ * @tmp:	Clone of the directory kept as /tmp, or -1
+ * @fd:		The tmpfs, attached below /dev
+ */
+struct box {
+	int nodes[BOX_NODES];
+	int tmp;
+	int fd;
+};
+
+/* Before the world is read-only: take what comes from the host */
+int box_prepare(struct box *box, const struct cage_request *request,
+		struct err *err);
+
+/* Make the tmpfs and everything in it */
+int box_open(struct box *box, const struct plan *plan, struct err *err);
+
+/* A new clone of the empty directory, of mask number @mask, or of the
+ * unreadable file, read-only
+ */
+int box_mask(const struct box *box, bool dir, unsigned int mask,
+	     struct err *err);
+
+int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
+int box_mount_proc(const struct box *box, struct err *err);
+
+/* Last: covers the box itself */
+int box_mount_dev(struct box *box, struct err *err);
+
+/* tree.c, shared */
+int tree_open(const char *path, struct err *err);
+int tree_clone(int fd, struct err *err, const char *path);
+int tree_attach(int tree, int at, struct err *err, const char *path);
+int tree_set(int tree, uint64_t set, struct err *err, const char *path);
+
+#endif /* CAGE_BOX_H */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/cage.h - carry out a plan: the sandbox's first process, and its messages
+ *
+ * cage_start() forks the sandbox's init into new namespaces. Init builds the
+ * cage stage by stage (child.c has the order), then runs the command. All that
+ * it has to say comes over one socket as struct cage_message; when that socket
+ * ends, so does the sandbox.
+ */
+
+#ifndef CAGE_CAGE_H
+#define CAGE_CAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct plan;
+
+enum cage_event {
+	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
+	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
+			 * network namespaces, then the seccomp listener if
+			 * @value has CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK
+			 * the listeners follow (plan/listener.h).
+			 */
+	CAGE_STARTED,	/* The command runs; descriptor: its pidfd */
+	CAGE_STOPPED,	/* The command was stopped by signal @value */
+	CAGE_EXITED,	/* The command ended: @value is its wait status */
+};
+
+enum {
+	CAGE_TEXT_MAX = 1024,
+	CAGE_HAS_OBSERVER = 1,
+	CAGE_HAS_NETWORK = 2,
+	CAGE_READY_FDS = 4,
+};
+
+/**
+ * struct cage_message - One message from init
+ * @event:	What happened
+ * @value:	See enum cage_event
+ * @maxrss_kib:	With CAGE_EXITED: the largest process, in KiB
+ * @text:	With CAGE_FAILED: one line
+ */
+struct cage_message {
+	enum cage_event event;
+	int value;
+	uint64_t maxrss_kib;
+	char text[CAGE_TEXT_MAX];
+};
+
+enum { CAGE_LIMITS_MAX = 8 };
+
+/**
+ * struct cage_limit - One resource limit to set before the command starts
+ */
+struct cage_limit {
+	int resource;
+	uint64_t value;
+};
+
+/**
+ * struct cage_wipe - Memory that init clears: /proc/1 would show it
+ */
+struct cage_wipe {
+	char *start;
+	size_t len;
+};
+
+/**
+ * struct cage_request - What the plan does not know
+ * @plan:	What to do
+ * @tmp_path:	The directory kept as /tmp, or NULL
+ * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
+ * @limits:	Resource limits
+ * @wipe:	The program's own arguments and environment
+ */
+struct cage_request {
+	const struct plan *plan;
+	const char *tmp_path;
+	int stdio[3];
+	struct cage_limit limits[CAGE_LIMITS_MAX];
+	size_t nlimits;
+	struct cage_wipe wipe[2];
+};
+
+/**
+ * struct cage - A sandbox that is being built or runs
+ * @pid:	Init, as seen from here
+ * @pidfd:	Init; readable when it and all else in there is gone
+ * @socket:	Messages from init; closing it ends the sandbox
+ */
+struct cage {
+	pid_t pid;
+	int pidfd, socket;
+};
+
+/* Start building. 0 and *@ret, or a negative errno with words: then nothing
+ * was started. Signals should be blocked by the caller beforehand; the command
+ * gets @mask.
+ */
+int cage_start(const struct cage_request *request, const void *mask,
+	       struct cage *ret, struct err *err);
+
+/* Kill whatever is left, wait for the end, close everything; safe on a cage
+ * that was never started ({ .pidfd = -1, .socket = -1 })
+ */
+void cage_stop(struct cage *cage);
+
+#endif /* CAGE_CAGE_H */

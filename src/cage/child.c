@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cage/child.c - the order of confinement
+ *
+ * Should: run as pid 1 of new namespaces, single-threaded, with all signals
+ * blocked. Mustn't: run anything, open anything of the caller's, or go on
+ * after a failed stage. After the last stage nothing may fail but execve().
+ *
+ * The order is load-bearing. Mounts need capabilities in the new user
+ * namespace; Landlock forbids mounting, so it follows; the seccomp filter
+ * forbids nearly all of this, so it is last; the assertion comes after it
+ * and is itself confined.
+ */
+
+#include "cage/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/cage.h"
+#include "cage/netns.h"
+#include "cage/seccomp.h"
+#include "plan/listener.h"
+#include "plan/plan.h"
+
+void child_fail(int socket, int status, const char *text)
+{
+	struct cage_message m = { .event = CAGE_FAILED, .value = status };
+
+	snprintf(m.text, sizeof(m.text), "%s", text);
+	(void)sock_send(socket, &m, sizeof(m), NULL, 0);
+	_exit(status);
+}
+
+/* 0, 1 and 2 are the command's; the socket moves to 3; all else is closed */
+static int arrange_descriptors(const struct cage_request *request,
+			       int *socket, struct err *err)
+{
+	int fds[4] = { request->stdio[0], request->stdio[1],
+		       request->stdio[2], *socket };
+
+	/* Out of the way first, so that no dup2() hits one still needed */
+	for (size_t i = 0; i < 4; i++) {
+		if (fds[i] < 0)
+			continue;
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 10);
+		if (fds[i] < 0)
+			return fail_errno(err, "cannot move a descriptor");
+	}
+	for (int i = 0; i < 3; i++) {
+		if (fds[i] < 0)
+			(void)close(i);
+		else if (dup2(fds[i], i) < 0)
+			return fail_errno(err, "cannot set up descriptor %d", i);
+	}
+	if (dup3(fds[3], 3, O_CLOEXEC) < 0 || sys_close_range(4, ~0U, 0) < 0)
+		return fail_errno(err, "cannot close inherited descriptors");
+	*socket = 3;
+	return 0;
+}
+
+static int enter_cwd(const struct plan *plan, struct err *err)
+{
+	if (chdir(plan->cwd) < 0)
+		return fail_errno(err, "cannot enter '%s' inside the sandbox",
+				  plan->cwd);
+	return 0;
+}
+
+static int install_filter(const struct plan *plan, int *listener,
+			  struct err *err)
+{
+	const struct seccomp_config filter = {
+		.unix_sockets = plan->unix_sockets ? SECCOMP_UNIX_ALLOW
+						   : SECCOMP_UNIX_DENY,
+		.observe = !plan->observe ? SECCOMP_OBSERVE_OFF :
+			   plan->observe_full ? SECCOMP_OBSERVE_FULL
+					      : SECCOMP_OBSERVE_ON,
+		.nested_userns = plan->nested_userns,
+	};
+
+	return seccomp_install(&filter, listener, err);
+}
+
+/* The supervisor may have to act in here later, and nobody can open these
+ * once init is closed to others
+ */
+static int open_namespaces(int *fds, struct err *err)
+{
+	static const char *const paths[] = {
+		"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/net",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
+		if (fds[i] < 0)
+			return fail_errno(err, "cannot open %s", paths[i]);
+	}
+	return 0;
+}
+
+static int set_up_network(const struct plan *plan, struct listener_set *set,
+			  struct err *err)
+{
+	const struct netns_config config = {
+		.filtered = plan->net == NET_FILTERED,
+	};
+
+	return plan->net == NET_HOST ? 0 : netns_setup(&config, set, err);
+}
+
+/* All that the supervisor needs, in one go; then none of it is left here */
+static int hand_over(int socket, int *fds, const struct listener_set *set,
+		     struct err *err)
+{
+	struct cage_message m = { .event = CAGE_READY };
+	const size_t n = fds[3] >= 0 ? 4 : 3;
+	int r;
+
+	m.value = (fds[3] >= 0 ? CAGE_HAS_OBSERVER : 0) |
+		  (set->len ? CAGE_HAS_NETWORK : 0);
+	r = sock_send(socket, &m, sizeof(m), fds, n);
+	if (r == 0 && set->len)
+		r = listener_send(socket, set);
+	if (r < 0)
+		return fail(err, r, "cannot hand over to the supervisor");
+	return 0;
+}
+
+static void wipe(const struct cage_request *request)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(request->wipe); i++) {
+		if (request->wipe[i].start)
+			explicit_bzero(request->wipe[i].start,
+				       request->wipe[i].len);
+	}
+}
+
+static int build(const struct cage_request *request,
+		 const struct host_ids *host, int *socket, struct err *err)
+{
+	const struct plan *plan = request->plan;
+	struct listener_set set = { 0 };
+	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1 };
+	int r = stage_idmap(plan, err);
+
+	if (r == 0)
+		r = stage_tree(request, err);
+	if (r == 0)
+		r = stage_keyring(err);
+	if (r == 0)
+		r = enter_cwd(plan, err);
+	if (r == 0)
+		r = arrange_descriptors(request, socket, err);
+	if (r == 0)
+		r = set_up_network(plan, &set, err);
+	if (r == 0)
+		r = open_namespaces(fds, err);
+	if (r == 0)
+		r = stage_limits(request, err);
+	if (r == 0)
+		r = stage_privileges(err);
+	if (r == 0)
+		r = stage_landlock(plan, err);
+	if (r == 0)
+		r = install_filter(plan, &fds[3], err);
+	if (r == 0)
+		r = hand_over(*socket, fds, &set, err);
+	listener_done(&set);
+	for (size_t i = 0; i < CAGE_READY_FDS; i++)
+		close_fd(&fds[i]);
+	if (r == 0)
+		r = stage_assert(plan, host, *socket, err);
+	return r;
+}
+
+void child_main(const struct cage_request *request,
+		const struct host_ids *host, const void *mask, int socket)
+{
+	struct err err = { 0 };
+
+	/* Our end, and the supervisor's, in whatever order they come */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	    prctl(PR_SET_NAME, "cloche-init") < 0)
+		child_fail(socket, 125, "cannot tie init to its supervisor");
+	wipe(request);
+	if (build(request, host, &socket, &err) < 0)
+		child_fail(socket, 125, err.msg);
+	init_run(request->plan, mask, socket);
+}

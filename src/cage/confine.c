@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/confine.c - keyring, limits, capabilities, no_new_privs */
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <linux/securebits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "cage/cage.h"
+#include "cage/stages.h"
+
+/* The session keyring is inherited through every namespace: leave it */
+int stage_keyring(struct err *err)
+{
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
+	    errno != ENOSYS)
+		return fail_errno(err, "cannot leave the caller's keyring");
+	return 0;
+}
+
+int stage_limits(const struct cage_request *request, struct err *err)
+{
+	/* A core_pattern that is a pipe runs a program on the host and ignores
+	 * a limit of 0; it honours 1
+	 */
+	const struct rlimit core = { 1, 1 };
+
+	if (setrlimit(RLIMIT_CORE, &core) < 0)
+		return fail_errno(err, "cannot switch core dumps off");
+	for (size_t i = 0; i < request->nlimits; i++) {
+		const struct cage_limit *limit = &request->limits[i];
+		const struct rlimit value = { limit->value, limit->value };
+
+		if (setrlimit((__rlimit_resource_t)limit->resource, &value) < 0)
+			return fail_errno(err, "cannot set resource limit %d",
+					  limit->resource);
+	}
+	return 0;
+}
+
+/* Without the bounding set and with the bits locked, no execve() can bring a
+ * capability back; no_new_privs says the same a second time
+ */
+int stage_privileges(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	const struct __user_cap_data_struct none[2] = { { 0 } };
+
+	for (int cap = 0; cap <= 63; cap++) {
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
+			if (errno == EINVAL)
+				break;	/* Past the last one */
+			return fail_errno(err, "cannot drop capability %d",
+					  cap);
+		}
+	}
+	if (prctl(PR_SET_SECUREBITS,
+		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
+		  SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
+		  SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+		  SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED, 0, 0, 0) < 0)
+		return fail_errno(err, "cannot lock the capability bits");
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return fail_errno(err, "cannot clear ambient capabilities");
+	if (syscall(SYS_capset, &header, none) < 0)
+		return fail_errno(err, "cannot drop capabilities");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return fail_errno(err, "cannot set no_new_privs");
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/idmap.c - the user namespace knows one user and one group: ours */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cage/stages.h"
+#include "plan/plan.h"
+
+static int write_at(int dir, const char *name, const char *text,
+		    struct err *err)
+{
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return fail_errno(err, "cannot write /proc/self/%s", name);
+	return 0;
+}
+
+int stage_idmap(const struct plan *plan, struct err *err)
+{
+	auto_close int self = open("/proc/self", O_PATH | O_DIRECTORY |
+						 O_CLOEXEC);
+	char map[64];
+	int r;
+
+	if (self < 0)
+		return fail_errno(err, "cannot open /proc/self");
+	r = write_at(self, "setgroups", "deny", err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", plan->machine.uid,
+		 plan->machine.uid);
+	r = write_at(self, "uid_map", map, err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", plan->machine.gid,
+		 plan->machine.gid);
+	return write_at(self, "gid_map", map, err);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/stages.h - the stages of confinement; child.c calls them in order
+ *
+ * Each runs in the sandbox's init and returns 0 or a negative errno with
+ * words. None can be undone.
+ */
+
+#ifndef CAGE_STAGES_H
+#define CAGE_STAGES_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct cage_request;
+struct err;
+struct plan;
+
+enum { NAMESPACES = 7 };	/* user, mnt, pid, net, ipc, uts, cgroup */
+
+/**
+ * struct host_ids - What stage 2 compares with: the host's namespaces
+ */
+struct host_ids {
+	ino_t ns[NAMESPACES];
+};
+
+void host_ids_read(struct host_ids *ids);
+
+/* idmap.c: our own uid and gid, and no other */
+int stage_idmap(const struct plan *plan, struct err *err);
+
+/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp */
+int stage_tree(const struct cage_request *request, struct err *err);
+
+/* confine.c: session keyring; resource limits */
+int stage_keyring(struct err *err);
+int stage_limits(const struct cage_request *request, struct err *err);
+/* Every capability set empty and locked, no_new_privs */
+int stage_privileges(struct err *err);
+
+/* landlock.c: the second layer behind the mounts */
+int stage_landlock(const struct plan *plan, struct err *err);
+
+/* assert.c: read back that all of it holds, or refuse to run anything.
+ * @keep is the one descriptor above 2 that may be open.
+ */
+int stage_assert(const struct plan *plan, const struct host_ids *host,
+		 int keep, struct err *err);
+
+#endif /* CAGE_STAGES_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/start.c - fork the sandbox's init; take it down again */
+
+#include "cage/cage.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/child.h"
+#include "plan/plan.h"
+
+static int explain_clone(struct err *err)
+{
+	const int saved = errno;
+
+	if (saved == EPERM || saved == ENOSPC || saved == EACCES)
+		return fail(err, -saved, "this machine does not let us make user namespaces (%s); 'cloche doctor' says why and what to do",
+			    saved == ENOSPC ? "user.max_user_namespaces is used up"
+					    : "not permitted");
+	errno = saved;
+	return fail_errno(err, "cannot make the sandbox's namespaces");
+}
+
+int cage_start(const struct cage_request *request, const void *mask,
+	       struct cage *ret, struct err *err)
+{
+	int pair[2], pidfd = -1;
+	struct clone_args args = {
+		.flags = request->plan->namespaces | CLONE_PIDFD,
+		.pidfd = (uint64_t)(uintptr_t)&pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	struct host_ids host;
+	pid_t pid;
+	int r = sock_pair(pair);
+
+	if (r < 0)
+		return fail(err, r, "cannot make a socket pair");
+	host_ids_read(&host);
+	(void)fflush(NULL);	/* Or both sides would print what is pending */
+	pid = sys_clone3(&args, sizeof(args));
+	if (pid < 0) {
+		r = explain_clone(err);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+		return r;
+	}
+	if (!pid) {
+		(void)close(pair[0]);
+		child_main(request, &host, mask, pair[1]);
+	}
+	(void)close(pair[1]);
+	*ret = (struct cage){ .pid = pid, .pidfd = pidfd, .socket = pair[0] };
+	return 0;
+}
+
+void cage_stop(struct cage *cage)
+{
+	if (cage->pidfd >= 0) {
+		(void)sys_pidfd_send_signal(cage->pidfd, SIGKILL);
+		while (waitpid(cage->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close_fd(&cage->pidfd);
+	close_fd(&cage->socket);
+}

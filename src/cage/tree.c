@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cage/tree.c - the file system as the command sees it
+ *
+ * Theory of operation: the mount namespace is our own copy of the host's, so
+ * the world is made read-only in place with one recursive call; nothing is
+ * walked, and an unreachable network mount is not touched. What must stay
+ * writable or visible is cloned before that ("pristine"), and attached again
+ * on top. Every path is opened once, without following links, and must still
+ * be what the plan saw; from then on only the descriptor is used.
+ *
+ * One tmpfs ("the box") serves everything we make ourselves: the empty
+ * directory and the unreadable file that masks show, /dev, /dev/shm, a fresh
+ * /tmp. It is attached below /dev while the masks are made, and /dev covers
+ * it in the end.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "cage/box.h"
+#include "cage/cage.h"
+#include "cage/stages.h"
+#include "plan/plan.h"
+
+enum {
+	CLONE_TREE = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+		     AT_EMPTY_PATH,
+};
+
+int tree_clone(int fd, struct err *err, const char *path)
+{
+	const int tree = sys_open_tree(fd, "", CLONE_TREE);
+
+	if (tree < 0)
+		return fail_errno(err, "cannot clone the mount at '%s'", path);
+	return tree;
+}
+
+int tree_attach(int tree, int at, struct err *err, const char *path)
+{
+	if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+					     MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return fail_errno(err, "cannot mount on '%s'", path);
+	return 0;
+}
+
+int tree_set(int tree, uint64_t set, struct err *err, const char *path)
+{
+	const struct mount_attr attr = {
+		.attr_set = set | MOUNT_ATTR_NOSUID,
+		.propagation = MS_PRIVATE,
+	};
+
+	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
+			      &attr) < 0)
+		return fail_errno(err, "cannot restrict the mount at '%s'",
+				  path);
+	return 0;
+}
+
+int tree_open(const char *path, struct err *err)
+{
+	const int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH, 0);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot open '%s'", path);
+	return fd;
+}
+
+/* Open @m's path; it must be what the plan saw, or somebody moved it since */
+static int open_planned(const struct plan_mount *m, struct err *err)
+{
+	auto_close int fd = tree_open(m->path, err);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return fail_errno(err, "cannot look at '%s'", m->path);
+	if (st.st_ino != m->ino || st.st_dev != m->dev)
+		return fail(err, -ESTALE, "'%s' was replaced while the sandbox was being built; try again",
+			    m->path);
+	return take_fd(&fd);
+}
+
+/* Writable roots and carve-outs, from the tree as the host has it */
+static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		auto_close int fd = -1;
+		int r;
+
+		if (!m->pristine)
+			continue;
+		fd = open_planned(m, err);
+		if (fd < 0)
+			return fd;
+		trees[i] = tree_clone(fd, err, m->path);
+		if (trees[i] < 0)
+			return trees[i];
+		r = tree_set(trees[i], MOUNT_ATTR_NODEV |
+			     (m->kind == MOUNT_SHOW ? MOUNT_ATTR_RDONLY : 0),
+			     err, m->path);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The world, read-only: one call for every mount there is */
+static int restrict_world(const struct plan *plan, struct err *err)
+{
+	const struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			    (plan->root_writable ? 0 : MOUNT_ATTR_RDONLY),
+		.propagation = MS_PRIVATE,
+	};
+
+	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
+		return fail_errno(err, "cannot make the file system read-only");
+	return 0;
+}
+
+/* A mask shows a directory or file of the box; a bind shows its own path */
+static int source_of(const struct plan_mount *m, int at, int pristine,
+		     const struct box *box, struct err *err)
+{
+	int tree, r;
+
+	if (m->pristine)
+		return pristine;
+	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
+		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
+	tree = tree_clone(at, err, m->path);
+	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
+		r = tree_set(tree, MOUNT_ATTR_RDONLY, err, m->path);
+		if (r < 0) {
+			(void)close(tree);
+			return r;
+		}
+	}
+	return tree;
+}
+
+/* The path again, now through the mounts made so far. Inside a mask or the
+ * private /tmp it is one of our own stubs, so the identity is not compared.
+ */
+static int open_target(const struct plan_mount *m, struct err *err)
+{
+	return m->pristine ? tree_open(m->path, err) : open_planned(m, err);
+}
+
+static int make_mount(const struct plan_mount *m, int *pristine,
+		      const struct box *box, struct err *err)
+{
+	auto_close int at = open_target(m, err);
+	auto_close int tree = -1;
+
+	if (at < 0)
+		return at;
+	tree = source_of(m, at, take_fd(pristine), box, err);
+	if (tree < 0)
+		return tree;
+	return tree_attach(tree, at, err, m->path);
+}
+
+static int make_mounts(const struct plan *plan, int *pristine,
+		       const struct box *box, struct err *err)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const int r = make_mount(&plan->mounts.v[i], &pristine[i], box,
+					 err);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int build(const struct cage_request *request, int *pristine,
+		 struct err *err)
+{
+	const struct plan *plan = request->plan;
+	struct box box;
+	int r = box_prepare(&box, request, err);
+
+	if (r == 0)
+		r = clone_pristine(plan, pristine, err);
+	if (r == 0)
+		r = restrict_world(plan, err);
+	if (r == 0)
+		r = box_open(&box, plan, err);
+	if (r == 0)
+		r = box_mount_tmp(&box, plan, err);
+	if (r == 0)
+		r = make_mounts(plan, pristine, &box, err);
+	if (r == 0)
+		r = box_mount_proc(&box, err);
+	if (r == 0)
+		r = box_mount_dev(&box, err);
+	return r;
+}
+
+int stage_tree(const struct cage_request *request, struct err *err)
+{
+	const size_t n = request->plan->mounts.len;
+	auto_free int *pristine = mem_zalloc((n + 1) * sizeof(*pristine));
+	int r;
+
+	for (size_t i = 0; i < n; i++)
+		pristine[i] = -1;
+	r = build(request, pristine, err);
+	for (size_t i = 0; i < n; i++)
+		close_fd(&pristine[i]);
+	return r;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/command.h - the verbs: one row each, one file each */
+
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+struct buf;
+struct err;
+struct options;
+
+/**
+ * struct command - One verb
+ * @name:	As it is typed
+ * @synopsis:	What follows it
+ * @help:	One line
+ * @run:	argv[0] is the verb. An exit status, or a negative errno with
+ *		words: then main() prints them and exits with 125 (run) or 2
+ */
+struct command {
+	const char *name, *synopsis, *help;
+	int (*run)(int argc, char **argv, struct err *err);
+};
+
+#define COMMAND(id, name, synopsis, help) \
+	int cli_##id(int argc, char **argv, struct err *err);
+#include "cli/commands.def"
+#undef COMMAND
+
+const struct command *command_find(const char *name);
+/* The whole table, ending with an empty row */
+const struct command *command_table(void);
+
+/* Parse the options of lib/options.def from argv[1] on, up to "--" or the
+ * first word that is none. Returns the index of the first word left, or
+ * -EINVAL with words.
+ */
+int cli_parse_options(int argc, char **argv, struct options *options,
+		      struct err *err);
+
+/* As cli_parse_options(), with "--json" understood as well */
+int cli_parse_query(int argc, char **argv, struct options *options,
+		    int *json, struct err *err);
+
+#endif /* CLI_COMMAND_H */

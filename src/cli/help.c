@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/help.c - cloche help: from the tables of verbs and options */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "lib/options.h"
+
+static void print_option(const struct option_row *row)
+{
+	char left[64];
+
+	snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
+		 row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
+		 row->letter ? ", " : "  ", row->name,
+		 row->argument ? " " : "", row->argument ? row->argument : "");
+	printf("  %-28s %s\n", left, row->help);
+}
+
+static void print_options(void)
+{
+	printf("\nOptions:\n");
+	for (enum option_id id = 0; id < OPTION_COUNT; id++)
+		print_option(option_row(id));
+}
+
+static void print_overview(void)
+{
+	printf("cloche - run a command in a sandbox that the kernel enforces\n\n"
+	       "Usage:\n");
+	for (const struct command *c = command_table(); c->name; c++)
+		printf("  cloche %-10s %s\n", c->name, c->help);
+	printf("\n'cloche help COMMAND' tells more; 'cloche --version' the version.\n"
+	       "Exit status of run: the command's own; 128+N when signal N ended it; 124 time\n"
+	       "limit; 125 the sandbox could not be built (nothing ran); 126 not executable;\n"
+	       "127 not found.\n");
+}
+
+int cli_help(int argc, char **argv, struct err *err)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		print_overview();
+		return 0;
+	}
+	c = command_find(argv[1]);
+	if (!c)
+		return fail(err, -EINVAL, "unknown command '%s'", argv[1]);
+	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
+	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain)
+		print_options();
+	return 0;
+}

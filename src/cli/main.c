@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/main.c - find the verb, run it, say once what went wrong */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cli/command.h"
+#include "lib/supervisor.h"
+
+static const struct command commands[] = {
+#define COMMAND(id, name, synopsis, help) { name, synopsis, help, cli_##id },
+#include "cli/commands.def"
+#undef COMMAND
+	{ 0 },
+};
+
+const struct command *command_table(void)
+{
+	return commands;
+}
+
+const struct command *command_find(const char *name)
+{
+	const struct command *c = commands;
+
+	while (c->name && strcmp(c->name, name) != 0)
+		c++;
+	return c->name ? c : NULL;
+}
+
+/* Wrong usage is 2 for verbs that answer questions; for verbs that run
+ * something 125 says that nothing ran
+ */
+static int exit_code(const char *verb, int r)
+{
+	if (r >= 0)
+		return r;
+	if (!strcmp(verb, "run"))
+		return EXIT_NOT_BUILT;
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	const char *verb = argc > 1 ? argv[1] : "help";
+	struct err err = { 0 };
+	const struct command *c;
+	int r;
+
+	supervisor_set_image(argv, environ);
+	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
+		printf("cloche %s\n", CLOCHE_VERSION);
+		return 0;
+	}
+	if (!strcmp(verb, "--help") || !strcmp(verb, "-h"))
+		verb = "help";
+	c = command_find(verb);
+	if (c && argc > 1)
+		r = c->run(argc - 1, argv + 1, &err);
+	else if (c)
+		r = c->run(0, argv, &err);
+	else
+		r = fail(&err, -EINVAL, "unknown command '%s'; 'cloche help' lists them",
+			 verb);
+	if (r < 0)
+		fprintf(stderr, "cloche: %s\n", err.msg);
+	return exit_code(verb, r);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/run.c - cloche run: a command in the sandbox */
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/words.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "lib/supervisor.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+static void print_notes(const struct session *session)
+{
+	for (size_t i = 0; i < session->view->notes.len; i++) {
+		auto_buf struct buf text = { 0 };
+
+		text_escape(&text, session->view->notes.v[i].text);
+		fprintf(stderr, "cloche: note: %s\n", buf_str(&text));
+	}
+}
+
+static int run(const struct options *options, char **words, struct err *err)
+{
+	auto_free char **command = NULL;
+	struct session session;
+	int r = words_command(options, words, 0, &command, err);
+
+	if (r < 0)
+		return r;
+	r = session_open(options, command, &session, err);
+	if (r < 0)
+		return r;
+	if (!options_has(options, OPTION_QUIET))
+		print_notes(&session);
+	if (options_has(options, OPTION_DEBUG)) {
+		auto_buf struct buf text = { 0 };
+
+		plan_print(session.plan, &text);
+		fputs(buf_str(&text), stderr);
+	}
+	r = supervisor_run(&session, options, err);
+	session_done(&session);
+	return r;
+}
+
+int cli_run(int argc, char **argv, struct err *err)
+{
+	struct options options = { 0 };
+	const int first = cli_parse_options(argc, argv, &options, err);
+	const int r = first < 0 ? first : run(&options, argv + first, err);
+
+	options_done(&options);
+	return r;
+}

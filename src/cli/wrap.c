@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/wrap.c - cloche wrap: one shell line that runs a command in the sandbox */
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/words.h"
+#include "lib/options.h"
+
+/* This very program, so that PATH cannot put another in its place */
+static const char *own_path(char *path, size_t size)
+{
+	const ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+	if (n <= 0)
+		return "cloche";
+	path[n] = '\0';
+	return path;
+}
+
+int cli_wrap(int argc, char **argv, struct err *err)
+{
+	struct options options = { 0 };
+	auto_free char **command = NULL;
+	auto_buf struct buf line = { 0 };
+	char path[PATH_MAX];
+	const int first = cli_parse_options(argc, argv, &options, err);
+	/* Checked here, so that the line does not fail later for this */
+	int r = first < 0 ? first : words_command(&options, argv + first, 0,
+						  &command, err);
+
+	options_done(&options);
+	if (r < 0)
+		return r;
+	text_shell_quote(&line, own_path(path, sizeof(path)));
+	buf_adds(&line, " run");
+	for (int i = 1; i < first; i++) {
+		if (i == first - 1 && !strcmp(argv[i], "--"))
+			break;
+		buf_addc(&line, ' ');
+		text_shell_quote(&line, argv[i]);
+	}
+	buf_adds(&line, " --");
+	for (int i = first; i < argc; i++) {
+		buf_addc(&line, ' ');
+		text_shell_quote(&line, argv[i]);
+	}
+	puts(buf_str(&line));
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/options.h - the options of a run, by name; one table for every use */
+
+#ifndef LIB_OPTIONS_H
+#define LIB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct policy;
+
+enum option_id {
+#define OPTION(id, ...) OPTION_##id,
+#include "lib/options.def"
+#undef OPTION
+	OPTION_COUNT,
+};
+
+/**
+ * struct option_row - One option, for parsers, help, man page and completion
+ * @argument:	What its value is called, or NULL if it takes none
+ */
+struct option_row {
+	const char *name;
+	char letter;
+	const char *argument;
+	const char *help;
+};
+
+/**
+ * struct option_value - One use of an option
+ */
+struct option_value {
+	enum option_id id;
+	char *value;	/* NULL for options without one */
+};
+
+/**
+ * struct options - All that were given, in order; zero-initialise
+ */
+struct options {
+	struct option_value *v;
+	size_t len, cap;
+};
+
+const struct option_row *option_row(enum option_id id);
+
+/* By long name (without dashes) or by letter; OPTION_COUNT if unknown */
+enum option_id option_find(const char *name, size_t n);
+enum option_id option_find_letter(char letter);
+
+/* Check and remember one option: 0, or -EINVAL with words */
+int options_add(struct options *options, enum option_id id, const char *value,
+		struct err *err);
+void options_done(struct options *options);
+
+/* The last value given, or NULL; for options without a value, "" if given */
+const char *options_get(const struct options *options, enum option_id id);
+bool options_has(const struct options *options, enum option_id id);
+
+/* Add all that concerns the policy to it, as scope "flag" */
+int options_apply(const struct options *options, struct policy *policy,
+		  struct err *err);
+
+#endif /* LIB_OPTIONS_H */

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/session.c - options to policy, view and plan: all that precedes a run */
+
+#include "lib/session.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "lib/options.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+
+/* The real start directory: rules and mounts speak of real paths */
+static char *start_directory(const struct options *options, struct err *err)
+{
+	const char *asked = options_get(options, OPTION_CWD);
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (!asked && !getcwd(real, sizeof(real))) {
+		fail_errno(err, "cannot tell the current directory");
+		return NULL;
+	}
+	/* getcwd() marks a directory outside the root this way */
+	if (!asked && real[0] != '/') {
+		fail(err, -ENOENT, "the current directory is not reachable from /");
+		return NULL;
+	}
+	if (asked && !realpath(asked, real)) {
+		fail_errno(err, "--cwd '%s'", asked);
+		return NULL;
+	}
+	if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+		fail(err, -ENOTDIR, "'%s' is not a directory", real);
+		return NULL;
+	}
+	return mem_strdup(real);
+}
+
+static int set_modes(const struct options *options, struct policy *policy,
+		     struct err *err)
+{
+	const char *profile = options_get(options, OPTION_PROFILE);
+	const char *net = options_get(options, OPTION_NET);
+
+	if (profile && profile_parse(profile, &policy->profile) < 0)
+		return fail(err, -EINVAL, "--profile: '%s' is not one of default, home, srt",
+			    profile);
+	if (profile)
+		policy->profile_origin = origin_make(
+			policy_add_source(policy, SCOPE_FLAG, "--profile",
+					  NULL, 0, "/"), NULL, NULL);
+	if (net && net_mode_parse(net, &policy->net) < 0)
+		return fail(err, -EINVAL, "--net: '%s' is not one of filtered, none, jail, host",
+			    net);
+	if (net)
+		policy->net_origin = origin_make(
+			policy_add_source(policy, SCOPE_FLAG, "--net", NULL,
+					  0, "/"), NULL, NULL);
+	return 0;
+}
+
+int session_policy(const struct options *options, struct policy **ret,
+		   struct err *err)
+{
+	auto_free char *cwd = start_directory(options, err);
+	auto_free char *home = fs_home();
+	auto_policy struct policy *policy = NULL;
+	int r;
+
+	if (!cwd)
+		return err->code;
+	policy = policy_new(cwd, home);
+	policy_set_dir(policy, DIR_CONFIG, getenv("XDG_CONFIG_HOME"));
+	policy_set_dir(policy, DIR_STATE, getenv("XDG_STATE_HOME"));
+	policy_set_dir(policy, DIR_CACHE, getenv("XDG_CACHE_HOME"));
+	policy_set_dir(policy, DIR_DATA, getenv("XDG_DATA_HOME"));
+	policy_set_dir(policy, DIR_CLAUDE, getenv("CLAUDE_CONFIG_DIR"));
+	r = set_modes(options, policy, err);
+	if (r == 0)
+		r = options_apply(options, policy, err);
+	if (r == 0)
+		r = policy_finish(policy, err);
+	if (r == 0)
+		*ret = take_ptr(policy);
+	return r;
+}
+
+static int set_observe(const struct options *options,
+		       struct plan_request *request, struct err *err)
+{
+	const char *what = options_get(options, OPTION_OBSERVE);
+
+	request->observe = request->observe_full = false;
+	if (what && strcmp(what, "on") != 0 && strcmp(what, "off") != 0 &&
+	    strcmp(what, "full") != 0)
+		return fail(err, -EINVAL, "--observe: '%s' is not one of on, off, full",
+			    what);
+	return 0;
+}
+
+int session_open(const struct options *options, char *const *argv,
+		 struct session *ret, struct err *err)
+{
+	const struct machine machine = {
+		.landlock_abi = sys_landlock_abi(),
+		.uid = geteuid(), .gid = getegid(),
+	};
+	struct plan_request request = { .argv = argv, .environ = environ };
+	struct session s = { 0 };
+	int r = set_observe(options, &request, err);
+
+	if (r == 0)
+		r = session_policy(options, &s.policy, err);
+	if (r == 0)
+		r = view_build(s.policy, &s.view, err);
+	if (r == 0)
+		r = plan_build(s.view, &machine, &request, &s.plan, err);
+	if (r < 0) {
+		session_done(&s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void session_done(struct session *session)
+{
+	plan_free(session->plan);
+	view_free(session->view);
+	policy_unref(session->policy);
+	*session = (struct session){ 0 };
+}

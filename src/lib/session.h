@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/session.h - options to policy, view and plan: all that precedes a run */
+
+#ifndef LIB_SESSION_H
+#define LIB_SESSION_H
+
+struct err;
+struct options;
+struct plan;
+struct policy;
+struct view;
+
+/**
+ * struct session - One run's decisions
+ */
+struct session {
+	struct policy *policy;
+	struct view *view;
+	struct plan *plan;
+};
+
+/* Read the settings, apply @options, look at the file system, make the plan
+ * for @argv (may be empty for explain). 0, or a negative errno with words;
+ * nothing was changed or started.
+ */
+int session_open(const struct options *options, char *const *argv,
+		 struct session *ret, struct err *err);
+void session_done(struct session *session);
+
+/* Only the policy: what `cloche policy` asks about */
+int session_policy(const struct options *options, struct policy **ret,
+		   struct err *err);
+
+#endif /* LIB_SESSION_H */

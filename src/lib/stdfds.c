@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/stdfds.c - the command's standard descriptors: given through, or relayed */
+
+#include "lib/stdfds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+enum { CHUNK = 64 << 10 };
+
+/**
+ * struct relay - One descriptor that is copied
+ * @pipe:	Our end, non-blocking; -1 when done
+ * @inside:	The command's end; -1 once the sandbox has it
+ * @from, @to:	Where bytes come from and go to
+ * @pending:	Bytes read for the command that its pipe had no room for
+ */
+struct relay {
+	int pipe, inside, from, to;
+	struct loop *loop;
+	struct loop_source source;
+	char *pending;
+	size_t at, len;
+};
+
+struct stdfds {
+	int fds[3];
+	struct relay relays[3];
+};
+
+/* The file behind @fd, as a path of the host; false if it has none */
+static bool path_of(int fd, char *path, size_t size)
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size - 1);
+	if (n <= 0 || path[0] != '/')
+		return false;
+	path[n] = '\0';
+	return true;
+}
+
+static bool needs_relay(const struct plan *plan, int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (!path_of(fd, path, sizeof(path)))
+		return true;
+	if (!view_verdict(plan->view, VIEW_READ, path).allowed)
+		return true;
+	/* Landlock refuses to open it for writing; without it nothing does */
+	return !plan->machine.landlock_abi &&
+	       (flags & O_ACCMODE) == O_RDONLY &&
+	       !view_verdict(plan->view, VIEW_WRITE, path).allowed;
+}
+
+static int make_relay(struct relay *relay, int fd, struct err *err)
+{
+	const bool in = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	relay->pipe = in ? ends[1] : ends[0];
+	relay->inside = in ? ends[0] : ends[1];
+	relay->from = in ? fd : relay->pipe;
+	relay->to = in ? relay->pipe : fd;
+	if (fcntl(relay->pipe, F_SETFL, O_NONBLOCK) < 0)
+		return fail_errno(err, "cannot set up a pipe");
+	return 0;
+}
+
+static int look_at(struct stdfds *s, const struct plan *plan, int fd,
+		   struct err *err)
+{
+	struct stat st;
+
+	s->fds[fd] = fd;
+	if (fstat(fd, &st) < 0) {
+		s->fds[fd] = -1;	/* Closed for us, closed for the command */
+		return 0;
+	}
+	/* From a directory of the host, ".." leads past every mask */
+	if (S_ISDIR(st.st_mode) || (fcntl(fd, F_GETFL) & O_PATH))
+		return fail(err, -EINVAL, "descriptor %d is a directory; it cannot go into the sandbox",
+			    fd);
+	if (!needs_relay(plan, fd))
+		return 0;
+	return make_relay(&s->relays[fd], fd, err);
+}
+
+int stdfds_new(const struct plan *plan, struct stdfds **ret, struct err *err)
+{
+	struct stdfds *s = mem_zalloc(sizeof(*s));
+	int r = 0;
+
+	for (int i = 0; i < 3; i++)
+		s->relays[i].pipe = s->relays[i].inside = -1;
+	for (int i = 0; r == 0 && i < 3; i++)
+		r = look_at(s, plan, i, err);
+	if (r < 0) {
+		stdfds_free(s);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+void stdfds_free(struct stdfds *s)
+{
+	for (int i = 0; s && i < 3; i++) {
+		close_fd(&s->relays[i].pipe);
+		close_fd(&s->relays[i].inside);
+		free(s->relays[i].pending);
+	}
+	free(s);
+}
+
+int stdfds_inside(const struct stdfds *s, int fd)
+{
+	return s->relays[fd].inside >= 0 ? s->relays[fd].inside : s->fds[fd];
+}
+
+static void finish(struct relay *r)
+{
+	loop_remove(r->loop, &r->source);
+	close_fd(&r->pipe);
+}
+
+/* From the command: what there is, to the file. 0 when nothing more is ready */
+static bool copy_out(struct relay *r)
+{
+	char chunk[CHUNK];
+	const ssize_t n = read(r->from, chunk, sizeof(chunk));
+
+	if (n < 0)
+		return errno == EINTR;
+	if (!n || fs_write_all(r->to, chunk, (size_t)n) < 0) {
+		finish(r);
+		return false;
+	}
+	return true;
+}
+
+/* To the command: a file is always ready, the pipe says when it has room */
+static void copy_in(struct relay *r)
+{
+	ssize_t n;
+
+	if (r->at == r->len) {
+		if (!r->pending)
+			r->pending = mem_zalloc(CHUNK);
+		n = read(r->from, r->pending, CHUNK);
+		if (n <= 0) {
+			finish(r);
+			return;
+		}
+		r->at = 0;
+		r->len = (size_t)n;
+	}
+	n = write(r->to, r->pending + r->at, r->len - r->at);
+	if (n < 0 && errno != EAGAIN && errno != EINTR)
+		finish(r);
+	else if (n > 0)
+		r->at += (size_t)n;
+}
+
+static int on_ready(void *arg, uint32_t events)
+{
+	struct relay *r = arg;
+
+	(void)events;
+	if (r->from == r->pipe)
+		(void)copy_out(r);
+	else if (events & EPOLLERR)
+		finish(r);	/* Nobody reads any more */
+	else
+		copy_in(r);
+	return 0;
+}
+
+int stdfds_start(struct stdfds *s, struct loop *loop, struct err *err)
+{
+	for (int i = 0; i < 3; i++) {
+		struct relay *r = &s->relays[i];
+		int e;
+
+		close_fd(&r->inside);
+		if (r->pipe < 0)
+			continue;
+		r->loop = loop;
+		r->source = (struct loop_source){ r->pipe, on_ready, r };
+		e = loop_add(loop, &r->source,
+			     r->from == r->pipe ? EPOLLIN : EPOLLOUT);
+		if (e < 0)
+			return fail(err, e, "cannot relay descriptor %d", i);
+	}
+	return 0;
+}
+
+void stdfds_drain(struct stdfds *s)
+{
+	for (int i = 0; i < 3; i++) {
+		struct relay *r = &s->relays[i];
+
+		while (r->pipe >= 0 && r->from == r->pipe && copy_out(r))
+			;
+	}
+}

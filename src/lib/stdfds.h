@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/stdfds.h - the command's standard descriptors: given through, or relayed
+ *
+ * A regular file on descriptor 0, 1 or 2 can be opened again by its /proc
+ * name. Where that would give the command more than the descriptor itself (the
+ * policy hides the file, or nothing stops opening it for writing), the command
+ * gets a pipe, and we copy.
+ */
+
+#ifndef LIB_STDFDS_H
+#define LIB_STDFDS_H
+
+#include <stdbool.h>
+
+struct err;
+struct loop;
+struct plan;
+
+struct stdfds;
+
+/* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with words for
+ * descriptors that may not go in at all (directories).
+ */
+int stdfds_new(const struct plan *plan, struct stdfds **ret, struct err *err);
+void stdfds_free(struct stdfds *stdio);
+
+/* The descriptor that becomes @fd inside, or -1 if the caller has none */
+int stdfds_inside(const struct stdfds *stdio, int fd);
+
+/* Start copying, after the sandbox has its ends (which are closed here) */
+int stdfds_start(struct stdfds *stdio, struct loop *loop, struct err *err);
+
+/* Copy what is left after the command has ended */
+void stdfds_drain(struct stdfds *stdio);
+
+#endif /* LIB_STDFDS_H */

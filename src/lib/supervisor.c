@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/supervisor.c - run a planned command to its end
+ *
+ * One epoll loop outside the sandbox: signals for the command, messages from
+ * its init, the clock, and whatever watches (observer, gate, settings). The
+ * sandbox lives exactly as long as this does: init holds the other end of a
+ * socket and leaves when it closes.
+ */
+
+#include "lib/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/cage.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "lib/stdfds.h"
+#include "lib/tmpdir.h"
+#include "plan/listener.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+
+enum { GRACE_MS = 2000 };	/* Between asking to end and ending it */
+
+/**
+ * struct supervisor - One run
+ * @cage:	The sandbox
+ * @command:	pidfd of the command, -1 until it has started
+ * @status:	What we will return; -1 until that is known
+ * @timed_out:	The clock ended it
+ * @failed:	The cage said so: nothing ran
+ */
+struct supervisor {
+	const struct session *session;
+	struct err *err;
+	struct loop *loop;
+	struct cage cage;
+	struct stdfds *stdio;
+	struct tmpdir tmp;
+	int command, listener;
+	int namespaces[3];
+	struct listener_set network;
+	int status, wait_status;
+	uint64_t maxrss_kib;
+	bool timed_out, failed;
+	struct loop_source messages, death, signals, clock;
+};
+
+static struct cage_wipe image[2];
+
+void supervisor_set_image(char **argv, char **envp)
+{
+	char **const areas[2] = { argv, envp };
+
+	for (size_t i = 0; i < 2; i++) {
+		char **last = areas[i];
+
+		if (!last || !*last)
+			continue;
+		while (last[1])
+			last++;
+		image[i].start = areas[i][0];
+		image[i].len = (size_t)(*last + strlen(*last) - areas[i][0]);
+	}
+}
+
+/* The command's own way to end, as a shell reports it */
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}
+
+static void say(const char *text)
+{
+	fprintf(stderr, "cloche: %s\n", text);
+}
+
+/* The command has stopped (Ctrl-Z): so do we, or the shell would wait */
+static void stop_too(struct supervisor *s)
+{
+	(void)raise(SIGSTOP);
+	(void)sys_pidfd_send_signal(s->command, SIGCONT);
+}
+
+static int take_ready(struct supervisor *s, const struct cage_message *m,
+		      int *fds, size_t nfds)
+{
+	const size_t want = m->value & CAGE_HAS_OBSERVER ? 4 : 3;
+
+	if (nfds != want)
+		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
+	memcpy(s->namespaces, fds, sizeof(s->namespaces));
+	if (m->value & CAGE_HAS_OBSERVER)
+		s->listener = fds[3];
+	if (m->value & CAGE_HAS_NETWORK)
+		return listener_recv(s->cage.socket, &s->network);
+	return 0;
+}
+
+/* Take one message: 1, 0 at the end, or a negative errno with words */
+static int take_message(struct supervisor *s)
+{
+	struct cage_message m = { 0 };
+	int fds[CAGE_READY_FDS], r;
+	size_t nfds = CAGE_READY_FDS;
+
+	if (sock_recv(s->cage.socket, &m, sizeof(m), fds, &nfds) !=
+	    (ssize_t)sizeof(m))
+		return 0;
+	switch (m.event) {
+	case CAGE_FAILED:
+		m.text[sizeof(m.text) - 1] = '\0';
+		s->failed = true;
+		s->status = m.value;
+		fail(s->err, -ECANCELED, "%s", m.text);
+		break;
+	case CAGE_READY:
+		r = take_ready(s, &m, fds, nfds);
+		return r < 0 ? r : 1;
+	case CAGE_STARTED:
+		if (nfds == 1)
+			s->command = fds[0];
+		break;
+	case CAGE_STOPPED:
+		stop_too(s);
+		break;
+	case CAGE_EXITED:
+		s->wait_status = m.value;
+		s->maxrss_kib = m.maxrss_kib;
+		s->status = exit_status(m.value);
+		break;
+	}
+	return 1;
+}
+
+static int on_message(void *arg, uint32_t events)
+{
+	struct supervisor *s = arg;
+	const int r = take_message(s);
+
+	(void)events;
+	if (r == 0)	/* Its death will follow */
+		loop_remove(s->loop, &s->messages);
+	return r < 0 ? r : 0;
+}
+
+static int on_death(void *arg, uint32_t events)
+{
+	struct supervisor *s = arg;
+
+	(void)events;
+	/* What init said last may still be unread */
+	while (s->status < 0 && take_message(s) > 0)
+		;
+	loop_stop(s->loop, 0);
+	return 0;
+}
+
+/* Signals that the kernel sent to the whole foreground job (Ctrl-C) reached
+ * the command too; those that somebody sent to us are passed on
+ */
+static int on_signal(void *arg, uint32_t events)
+{
+	struct supervisor *s = arg;
+	struct signalfd_siginfo info;
+
+	(void)events;
+	if (read(s->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+		return 0;
+	if (info.ssi_signo == SIGCHLD || info.ssi_code == SI_KERNEL)
+		return 0;
+	if (s->command >= 0)
+		(void)sys_pidfd_send_signal(s->command, (int)info.ssi_signo);
+	else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
+		 info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT) {
+		s->status = 128 + (int)info.ssi_signo;	/* Still building */
+		loop_stop(s->loop, 0);
+	}
+	return 0;
+}
+
+static int set_clock(int fd, uint64_t ms)
+{
+	const struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)(ms / 1000),
+			      .tv_nsec = (long)(ms % 1000) * 1000000 },
+	};
+
+	return timerfd_settime(fd, 0, &when, NULL) < 0 ? -errno : 0;
+}
+
+static int on_clock(void *arg, uint32_t events)
+{
+	struct supervisor *s = arg;
+	uint64_t n;
+
+	(void)events;
+	(void)!read(s->clock.fd, &n, sizeof(n));
+	if (s->timed_out || s->command < 0) {
+		s->timed_out = true;
+		s->status = EXIT_TIMED_OUT;
+		loop_stop(s->loop, 0);
+		return 0;
+	}
+	s->timed_out = true;
+	(void)sys_pidfd_send_signal(s->command, SIGTERM);
+	(void)sys_pidfd_send_signal(s->command, SIGCONT);
+	return set_clock(s->clock.fd, GRACE_MS);
+}
+
+static int add(struct supervisor *s, struct loop_source *source, int fd,
+	       loop_fn fn, uint32_t events)
+{
+	int r;
+
+	*source = (struct loop_source){ fd, fn, s };
+	if (fd < 0)
+		return fail_errno(s->err, "cannot wait for events");
+	r = loop_add(s->loop, source, events);
+	return r < 0 ? fail(s->err, r, "cannot wait for events") : 0;
+}
+
+static int add_clock(struct supervisor *s)
+{
+	const struct number *limit =
+		&s->session->policy->numbers[NUMBER_TIMEOUT_MS];
+	int r;
+
+	if (!limit->set)
+		return 0;
+	r = add(s, &s->clock, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+							      TFD_NONBLOCK),
+		on_clock, EPOLLIN);
+	return r < 0 ? r : set_clock(s->clock.fd, limit->value);
+}
+
+static void add_limit(struct cage_request *request, int resource,
+		      const struct number *limit)
+{
+	if (limit->set)
+		request->limits[request->nlimits++] = (struct cage_limit){
+			resource, limit->value,
+		};
+}
+
+static void fill_request(const struct supervisor *s,
+			 struct cage_request *request)
+{
+	const struct number *numbers = s->session->policy->numbers;
+
+	*request = (struct cage_request){
+		.plan = s->session->plan, .tmp_path = s->tmp.path,
+		.wipe = { image[0], image[1] },
+	};
+	for (int i = 0; i < 3; i++)
+		request->stdio[i] = stdfds_inside(s->stdio, i);
+	add_limit(request, RLIMIT_DATA, &numbers[NUMBER_MEMORY]);
+	add_limit(request, RLIMIT_NPROC, &numbers[NUMBER_PIDS]);
+	add_limit(request, RLIMIT_FSIZE, &numbers[NUMBER_FILE_SIZE]);
+}
+
+static int prepare(struct supervisor *s)
+{
+	const struct policy *policy = s->session->policy;
+	int r = loop_new(&s->loop, s->err);
+
+	if (r == 0)
+		r = stdfds_new(s->session->plan, &s->stdio, s->err);
+	/* Without a place to keep it, /tmp is simply fresh every time */
+	if (r == 0 && s->session->plan->tmp == TMP_KEPT &&
+	    policy->dirs[DIR_CACHE])
+		(void)tmpdir_open(policy->dirs[DIR_CACHE], policy->cwd,
+				  &s->tmp, NULL);
+	return r;
+}
+
+static int start(struct supervisor *s)
+{
+	struct cage_request request;
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	sigdelset(&all, SIGCONT);	/* Continues us without being read */
+	r = add(s, &s->signals, signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK),
+		on_signal, EPOLLIN);
+	fill_request(s, &request);
+	if (r == 0)
+		r = add_clock(s);
+	if (r == 0)
+		r = cage_start(&request, &before, &s->cage, s->err);
+	if (r == 0)
+		r = stdfds_start(s->stdio, s->loop, s->err);
+	if (r == 0)
+		r = add(s, &s->messages, s->cage.socket, on_message, EPOLLIN);
+	if (r == 0)
+		r = add(s, &s->death, s->cage.pidfd, on_death, EPOLLIN);
+	return r;
+}
+
+/* Limits that were hit, by name */
+static void explain_end(const struct supervisor *s)
+{
+	const struct number *numbers = s->session->policy->numbers;
+	char text[160];
+
+	if (s->timed_out) {
+		snprintf(text, sizeof(text), "time limit: the command was ended after %llu.%03llu s (--timeout)",
+			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value / 1000,
+			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value % 1000);
+		say(text);
+	} else if (s->status == 128 + SIGXFSZ && numbers[NUMBER_FILE_SIZE].set) {
+		snprintf(text, sizeof(text), "file size limit: a file reached %llu bytes (--file-size)",
+			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
+		say(text);
+	} else if (s->status == 128 + SIGSYS) {
+		say("the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+	}
+}
+
+static void release(struct supervisor *s)
+{
+	cage_stop(&s->cage);
+	if (s->stdio)
+		stdfds_drain(s->stdio);
+	stdfds_free(s->stdio);
+	tmpdir_close(&s->tmp);
+	listener_done(&s->network);
+	close_fd(&s->command);
+	close_fd(&s->listener);
+	for (size_t i = 0; i < 3; i++)
+		close_fd(&s->namespaces[i]);
+	close_fd(&s->signals.fd);
+	close_fd(&s->clock.fd);
+	loop_free(s->loop);
+}
+
+/* A program that was killed can leave the terminal raw */
+static bool save_terminal(struct termios *ret)
+{
+	return tcgetattr(STDIN_FILENO, ret) == 0;
+}
+
+static void restore_terminal(const struct termios *saved)
+{
+	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, saved);
+}
+
+int supervisor_run(const struct session *session,
+		   const struct options *options, struct err *err)
+{
+	struct supervisor s = {
+		.session = session, .err = err, .status = -1,
+		.cage = { .pidfd = -1, .socket = -1 },
+		.command = -1, .listener = -1, .tmp = { .lock = -1 },
+		.namespaces = { -1, -1, -1 },
+		.signals.fd = -1, .clock.fd = -1, .messages.fd = -1,
+	};
+	struct termios terminal;
+	const bool tty = save_terminal(&terminal);
+	sigset_t before;
+	int r;
+
+	(void)options;
+	(void)sigprocmask(SIG_SETMASK, NULL, &before);
+	r = prepare(&s);
+	if (r == 0)
+		r = start(&s);
+	if (r == 0)
+		r = loop_run(s.loop);
+	release(&s);
+	if (tty)
+		restore_terminal(&terminal);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (r < 0)
+		return r;
+	if (s.timed_out)
+		s.status = EXIT_TIMED_OUT;
+	if (s.failed) {
+		say(err->msg);
+		return s.status;
+	}
+	if (s.status < 0)
+		return fail(err, -ECHILD, "the sandbox ended before the command did");
+	explain_end(&s);
+	return s.status;
+}

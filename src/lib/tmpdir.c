@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/tmpdir.c - the private /tmp of a project, kept between its runs
+ *
+ * It lies in the user's cache directory under a name made from the project's
+ * path, mode 0700: nobody else can make, enter or guess it. Runs hold a shared
+ * lock on it; whoever gets the exclusive one may remove it, if it is empty.
+ */
+
+#include "lib/tmpdir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+
+enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
+
+/* 128 bits of FNV-1a: not secret, only different for different projects */
+static char *name_of(const char *cwd)
+{
+	uint64_t a = 1469598103934665603ULL, b = ~a;
+
+	for (const char *p = cwd; *p; p++) {
+		a = (a ^ (unsigned char)*p) * 1099511628211ULL;
+		b = (b ^ (unsigned char)*p) * 1099511628211ULL + 1;
+	}
+	return mem_printf("%016llx%016llx", (unsigned long long)a,
+			  (unsigned long long)b);
+}
+
+static bool is_still_named(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+int tmpdir_open(const char *cache, const char *cwd, struct tmpdir *ret,
+		struct err *err)
+{
+	auto_free char *name = name_of(cwd);
+	auto_free char *path = mem_printf("%s/cloche/tmp/%s", cache, name);
+
+	for (int i = 0; i < TRIES; i++) {
+		auto_close int fd = fs_open_private_dir(path, err);
+
+		if (fd < 0)
+			return fd;
+		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
+			ret->path = take_ptr(path);
+			ret->lock = take_fd(&fd);
+			return 0;
+		}
+	}
+	return fail(err, -EAGAIN, "'%s' keeps disappearing", path);
+}
+
+void tmpdir_close(struct tmpdir *tmp)
+{
+	if (tmp->path && flock(tmp->lock, LOCK_EX | LOCK_NB) == 0 &&
+	    rmdir(tmp->path) == 0) {
+		auto_free char *all = path_parent(tmp->path);
+		auto_free char *ours = path_parent(all);
+
+		if (rmdir(all) == 0)
+			(void)rmdir(ours);
+	}
+	close_fd(&tmp->lock);
+	free(tmp->path);
+	tmp->path = NULL;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/tmpdir.h - the private /tmp of a project, kept between its runs */
+
+#ifndef LIB_TMPDIR_H
+#define LIB_TMPDIR_H
+
+struct err;
+
+/**
+ * struct tmpdir - One run's hold on it
+ * @path:	Its place on the host, or NULL
+ * @lock:	Held, shared, while the run lasts
+ */
+struct tmpdir {
+	char *path;
+	int lock;
+};
+
+/* Make or reuse the directory of the project @cwd below @cache (the user's
+ * cache directory). 0, or a negative errno with words.
+ */
+int tmpdir_open(const char *cache, const char *cwd, struct tmpdir *ret,
+		struct err *err);
+
+/* Let go of it; if the last run left nothing in it, it is removed, and so are
+ * our directories above it once they are empty
+ */
+void tmpdir_close(struct tmpdir *tmp);
+
+#endif /* LIB_TMPDIR_H */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/env.c - the command's environment, from the caller's and the policy */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "plan/plan.h"
+#include "policy/env.h"
+
+/**
+ * struct env - A growing list of "NAME=VALUE"
+ */
+struct env {
+	char **v;
+	size_t len, cap;
+};
+
+/* Later values replace earlier ones */
+static void put(struct env *env, const char *name, size_t n, const char *value)
+{
+	char *entry = mem_printf("%.*s=%s", (int)n, name, value);
+
+	for (size_t i = 0; i < env->len; i++) {
+		if (!strncmp(env->v[i], entry, n + 1)) {
+			free(env->v[i]);
+			env->v[i] = entry;
+			return;
+		}
+	}
+	*vec_push(env) = entry;
+}
+
+static void put_name(struct env *env, const char *name, const char *value)
+{
+	put(env, name, strlen(name), value);
+}
+
+static const char *lookup(char *const *caller, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (; *caller; caller++) {
+		if (!strncmp(*caller, name, n) && (*caller)[n] == '=')
+			return *caller + n + 1;
+	}
+	return NULL;
+}
+
+static void pass_allowed(struct env *env, const struct policy *policy,
+			 char *const *caller)
+{
+	for (; *caller; caller++) {
+		const size_t n = strcspn(*caller, "=");
+
+		if ((*caller)[n] && n &&
+		    env_decide(policy, *caller, n).pass)
+			put(env, *caller, n, *caller + n + 1);
+	}
+}
+
+/* --env NAME=VALUE sets, --env NAME passes the caller's */
+static void put_asked(struct env *env, const struct policy *policy,
+		      char *const *caller)
+{
+	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+
+	for (size_t i = 0; i < asked->len; i++) {
+		const char *text = asked->v[i].text;
+		const char *equals = strchr(text, '=');
+		const char *value = equals ? equals + 1 : lookup(caller, text);
+
+		if (value)
+			put(env, text, strcspn(text, "="), value);
+	}
+}
+
+char **env_build(const struct policy *policy, char *const *caller,
+		 const char *tmpdir, struct err *err)
+{
+	struct env env = { 0 };
+
+	(void)err;
+	pass_allowed(&env, policy, caller);
+	put_name(&env, "PWD", policy->cwd);
+	put_name(&env, "SANDBOX_RUNTIME", "1");
+	put_name(&env, "TMPDIR", tmpdir);
+	put_asked(&env, policy, caller);
+	*vec_push(&env) = NULL;
+	return env.v;
+}
+
+void env_free(char **env)
+{
+	for (size_t i = 0; env && env[i]; i++)
+		free(env[i]);
+	free(env);
+}

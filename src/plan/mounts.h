@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/mounts.h - from verdicts to an ordered list of mounts */
+
+#ifndef PLAN_MOUNTS_H
+#define PLAN_MOUNTS_H
+
+struct plan;
+struct view;
+
+/* Fill @plan's mounts, stubs and masks from @view; @plan is otherwise empty
+ * but for root_writable
+ */
+void mounts_plan(struct plan *plan, const struct view *view);
+
+#endif /* PLAN_MOUNTS_H */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/plan.c - everything the launcher will do, as data */
+
+#include "plan/plan.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "plan/mounts.h"
+#include "plan/view.h"
+
+static char **copy_strings(char *const *strings)
+{
+	char **copy;
+	size_t n = 0;
+
+	while (strings && strings[n])
+		n++;
+	copy = mem_zalloc((n + 1) * sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mem_strdup(strings[i]);
+	return copy;
+}
+
+static uint64_t namespaces_for(const struct policy *policy)
+{
+	uint64_t all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+		       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+	return policy->net == NET_HOST ? all : all | CLONE_NEWNET;
+}
+
+/* A /tmp with our mount points in it must not outlive the run: it would show
+ * empty directories that nobody made
+ */
+static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
+{
+	if (!view->private_tmp)
+		return TMP_HOST;
+	for (size_t i = 0; i < plan->stubs.len; i++) {
+		if (plan->stubs.v[i].mask == MASK_TMP)
+			return TMP_FRESH;
+	}
+	return view->policy->home ? TMP_KEPT : TMP_FRESH;
+}
+
+int plan_build(const struct view *view, const struct machine *machine,
+	       const struct plan_request *request, struct plan **ret,
+	       struct err *err)
+{
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+	const struct policy *policy = view->policy;
+
+	plan->view = view;
+	plan->machine = *machine;
+	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
+	plan->net = policy->net;
+	plan->namespaces = namespaces_for(policy);
+	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
+	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
+	plan->observe = request->observe;
+	plan->observe_full = request->observe_full;
+	plan->cwd = mem_strdup(policy->cwd);
+	plan->argv = copy_strings(request->argv);
+	mounts_plan(plan, view);
+	plan->tmp = tmp_for(plan, view);
+	plan->env = env_build(policy, request->environ,
+			      policy->profile == PROFILE_SRT ? "/tmp/claude"
+							     : "/tmp", err);
+	if (!plan->env)
+		return -EINVAL;
+	*ret = take_ptr(plan);
+	return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+	if (!plan)
+		return;
+	for (size_t i = 0; i < plan->mounts.len; i++)
+		free(plan->mounts.v[i].path);
+	for (size_t i = 0; i < plan->stubs.len; i++)
+		free(plan->stubs.v[i].path);
+	free(plan->mounts.v);
+	free(plan->stubs.v);
+	env_free(plan->env);
+	env_free(plan->argv);
+	free(plan->cwd);
+	free(plan);
+}
+
+const char *mount_kind_name(enum mount_kind kind)
+{
+	static const char *const names[] = {
+		[MOUNT_BIND_RW] = "write",
+		[MOUNT_BIND_RO] = "read-only",
+		[MOUNT_PIN] = "pin",
+		[MOUNT_MASK_DIR] = "hide directory",
+		[MOUNT_MASK_FILE] = "hide file",
+		[MOUNT_SHOW] = "show",
+	};
+
+	return names[kind];
+}

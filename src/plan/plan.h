@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/plan.h - everything the launcher will do, as data
+ *
+ * Built from a view and facts about the machine, without touching anything:
+ * `cloche explain` prints it, tests compare it, the cage executes it.
+ */
+
+#ifndef PLAN_PLAN_H
+#define PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+struct buf;
+struct err;
+struct view;
+
+enum mount_kind {
+	MOUNT_BIND_RW,		/* A writable root, or one inside a mask */
+	MOUNT_BIND_RO,		/* Read-only inside something writable */
+	MOUNT_PIN,		/* Onto itself: cannot be renamed away */
+	MOUNT_MASK_DIR,		/* An empty, read-only directory */
+	MOUNT_MASK_FILE,	/* A file that nobody may open */
+	MOUNT_SHOW,		/* Visible again inside a mask, read-only */
+};
+
+/**
+ * struct plan_mount - One mount onto an existing path, in order
+ * @kind:	What it does
+ * @path:	Where, and for binds also what; real, absolute
+ * @is_dir:	What stands there
+ * @dev, @ino:	What was seen there when the plan was made
+ * @pristine:	The source is the tree as it was before any mount
+ * @mask:	For MOUNT_MASK_DIR: which skeleton directory it shows
+ * @rule:	The rule behind it, or NULL for our own reasons
+ * @reason:	Words; a literal
+ */
+struct plan_mount {
+	enum mount_kind kind;
+	char *path;
+	bool is_dir;
+	dev_t dev;
+	ino_t ino;
+	bool pristine;
+	unsigned int mask;
+	const struct path_rule *rule;
+	const char *reason;
+};
+
+/**
+ * struct plan_stub - A mount point that must exist inside a mask or /tmp
+ * @mask:	The skeleton directory it is in; MASK_TMP is the private /tmp
+ * @path:	Relative to it
+ */
+struct plan_stub {
+	unsigned int mask;
+	char *path;
+	bool is_dir;
+};
+
+enum {
+	MASK_EMPTY = 0,		/* Nothing is shown inside */
+	MASK_TMP = 1,		/* Below the private /tmp */
+	MASK_FIRST = 2,		/* Masks that show something inside */
+};
+
+enum tmp_kind {
+	TMP_HOST,		/* The host's /tmp, as the rules have it */
+	TMP_KEPT,		/* Private, kept between runs of this project */
+	TMP_FRESH,		/* Private, gone with the sandbox */
+};
+
+/**
+ * struct machine - What this machine can enforce; facts, not wishes
+ * @landlock_abi: 0 where there is none
+ * @uid, @gid:	Who runs us
+ */
+struct machine {
+	int landlock_abi;
+	uid_t uid;
+	gid_t gid;
+};
+
+/**
+ * struct plan - The whole of it
+ * @view:	Not owned; outlives the plan
+ * @root_writable: File system rules are off
+ * @tmp:	What /tmp is
+ * @env:	"NAME=VALUE" for the command, NULL at the end
+ * @argv:	The command, NULL at the end
+ * @namespaces:	CLONE_NEW* flags
+ */
+struct plan {
+	const struct view *view;
+	struct machine machine;
+	bool root_writable;
+	enum tmp_kind tmp;
+	struct { struct plan_mount *v; size_t len, cap; } mounts;
+	struct { struct plan_stub *v; size_t len, cap; } stubs;
+	unsigned int masks;
+	char **env;
+	char **argv;
+	char *cwd;
+	uint64_t namespaces;
+	enum net_mode net;
+	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
+	bool observe, observe_full;
+	bool nested_userns;
+};
+
+/**
+ * struct plan_request - What to run, and how the caller wants it
+ */
+struct plan_request {
+	char *const *argv;
+	char *const *environ;
+	bool observe, observe_full;
+};
+
+int plan_build(const struct view *view, const struct machine *machine,
+	       const struct plan_request *request, struct plan **ret,
+	       struct err *err);
+void plan_free(struct plan *plan);
+
+static inline void plan_freep_(struct plan **plan)
+{
+	plan_free(*plan);
+}
+
+#define auto_plan	__attribute__((cleanup(plan_freep_)))
+
+const char *mount_kind_name(enum mount_kind kind);
+
+/* For people, a line per thing; for programs, one JSON object */
+void plan_print(const struct plan *plan, struct buf *out);
+void plan_print_json(const struct plan *plan, struct buf *out);
+
+/* plan/env.c: the command's environment, from the caller's and the policy */
+char **env_build(const struct policy *policy, char *const *caller,
+		 const char *tmpdir, struct err *err);
+void env_free(char **env);
+
+#endif /* PLAN_PLAN_H */

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/print.c - a plan for people, and for programs */
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+static void add_rule_words(struct buf *out, const struct path_rule *rule,
+			   const char *reason)
+{
+	auto_buf struct buf words = { 0 };
+
+	if (rule)
+		origin_describe(&rule->origin, &words);
+	else
+		buf_adds(&words, reason);
+	text_escape(out, buf_str(&words));
+}
+
+static const char *tmp_words(enum tmp_kind tmp)
+{
+	static const char *const words[] = {
+		[TMP_HOST] = "the host's",
+		[TMP_KEPT] = "private, kept for this project",
+		[TMP_FRESH] = "private, gone afterwards",
+	};
+
+	return words[tmp];
+}
+
+static void print_mounts(const struct plan *plan, struct buf *out)
+{
+	buf_addf(out, "files\n  %-14s /  (%s)\n",
+		 plan->root_writable ? "write" : "read-only",
+		 plan->root_writable ? "file system rules are off"
+				     : "everything not listed below");
+	buf_addf(out, "  %-14s /tmp  (%s)\n", "write", tmp_words(plan->tmp));
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		buf_addf(out, "  %-14s ", mount_kind_name(m->kind));
+		text_escape(out, m->path);
+		buf_adds(out, "  (");
+		add_rule_words(out, m->rule, m->reason);
+		buf_adds(out, ")\n");
+	}
+}
+
+static void print_rest(const struct plan *plan, struct buf *out)
+{
+	const struct policy *policy = plan->view->policy;
+
+	buf_addf(out, "network\n  %s\n", net_mode_name(plan->net));
+	for (size_t i = 0; i < policy->hosts[HOST_ALLOW].len; i++) {
+		const struct host_rule *h = &policy->hosts[HOST_ALLOW].v[i];
+
+		buf_addf(out, "  allow          %s  (", h->text);
+		origin_describe(&h->origin, out);
+		buf_adds(out, ")\n");
+	}
+	for (size_t i = 0; i < policy->hosts[HOST_DENY].len; i++) {
+		const struct host_rule *h = &policy->hosts[HOST_DENY].v[i];
+
+		buf_addf(out, "  deny           %s  (", h->text);
+		origin_describe(&h->origin, out);
+		buf_adds(out, ")\n");
+	}
+	buf_addf(out, "process\n  namespaces     user, mount, pid, ipc, uts, cgroup%s\n",
+		 plan->net == NET_HOST ? "" : ", net");
+	buf_adds(out, "  capabilities   none; no_new_privs; no core dumps; new session keyring\n");
+	buf_adds(out, "  system calls   by table (seccomp); AF_UNIX sockets ");
+	buf_addf(out, "%s\n", plan->unix_sockets ? "allowed" : "refused");
+	if (plan->machine.landlock_abi)
+		buf_addf(out, "  Landlock       ABI %d, second layer for files\n",
+			 plan->machine.landlock_abi);
+	else
+		buf_adds(out, "  Landlock       missing on this kernel: files have one layer\n");
+	buf_addf(out, "  observer       %s\n", !plan->observe ? "off" :
+		 plan->observe_full ? "reads and writes" : "writes");
+}
+
+static const char *const limit_names[NUMBER_COUNT] = {
+	[NUMBER_TIMEOUT_MS] = "timeout (ms)",
+	[NUMBER_MEMORY] = "memory (bytes)",
+	[NUMBER_PIDS] = "processes",
+	[NUMBER_FILE_SIZE] = "file size (bytes)",
+	[NUMBER_OUTPUT] = "output (bytes)",
+};
+
+static void print_limits(const struct plan *plan, struct buf *out)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < NUMBER_COUNT; i++) {
+		const struct number *n = &plan->view->policy->numbers[i];
+
+		if (!limit_names[i] || !n->set)
+			continue;
+		if (!any)
+			buf_adds(out, "limits\n");
+		any = true;
+		buf_addf(out, "  %-14s %llu  (", limit_names[i],
+			 (unsigned long long)n->value);
+		origin_describe(&n->origin, out);
+		buf_adds(out, ")\n");
+	}
+}
+
+void plan_print(const struct plan *plan, struct buf *out)
+{
+	print_mounts(plan, out);
+	print_rest(plan, out);
+	print_limits(plan, out);
+	buf_adds(out, "environment\n");
+	for (char **e = plan->env; *e; e++) {
+		/* A value may be somebody's secret, passed on purpose */
+		buf_adds(out, "  ");
+		buf_add(out, *e, strcspn(*e, "="));
+		buf_addc(out, '\n');
+	}
+	if (plan->argv[0]) {
+		buf_adds(out, "command\n ");
+		for (char **a = plan->argv; *a; a++) {
+			auto_buf struct buf word = { 0 };
+
+			text_shell_quote(&word, *a);
+			buf_addc(out, ' ');
+			text_escape(out, buf_str(&word));
+		}
+		buf_addc(out, '\n');
+	}
+	for (size_t i = 0; i < plan->view->notes.len; i++) {
+		buf_adds(out, "note: ");
+		text_escape(out, plan->view->notes.v[i].text);
+		buf_addc(out, '\n');
+	}
+}
+
+/* JSON strings are UTF-8; names need not be */
+static json_t *json_name(const char *s)
+{
+	json_t *value = json_string(s);
+
+	if (!value) {
+		auto_buf struct buf safe = { 0 };
+
+		text_escape(&safe, s);
+		value = json_string(buf_str(&safe));
+	}
+	return value;
+}
+
+static json_t *json_rule(const struct path_rule *rule, const char *reason)
+{
+	auto_buf struct buf words = { 0 };
+	json_t *o = json_object();
+
+	if (rule)
+		origin_describe(&rule->origin, &words);
+	else
+		buf_adds(&words, reason);
+	json_object_set_new(o, "words", json_name(buf_str(&words)));
+	if (rule && rule->origin.source) {
+		json_object_set_new(o, "scope", json_string(
+			scope_name(rule->origin.source->scope)));
+		json_object_set_new(o, "source",
+				    json_name(rule->origin.source->name));
+		json_object_set_new(o, "line",
+				    json_integer(origin_line(&rule->origin)));
+	}
+	if (rule)
+		json_object_set_new(o, "text", json_name(rule->text));
+	return o;
+}
+
+static json_t *json_mounts(const struct plan *plan)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
+			"kind", mount_kind_name(m->kind), "path",
+			json_name(m->path), "rule",
+			json_rule(m->rule, m->reason)));
+	}
+	return list;
+}
+
+static json_t *json_hosts(const struct policy *policy, enum host_list which)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < policy->hosts[which].len; i++)
+		json_array_append_new(list,
+			json_name(policy->hosts[which].v[i].text));
+	return list;
+}
+
+static json_t *json_limits(const struct policy *policy)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < NUMBER_COUNT; i++) {
+		if (limit_names[i] && policy->numbers[i].set)
+			json_object_set_new(o, limit_names[i], json_integer(
+				(json_int_t)policy->numbers[i].value));
+	}
+	return o;
+}
+
+void plan_print_json(const struct plan *plan, struct buf *out)
+{
+	const struct policy *policy = plan->view->policy;
+	json_t *env = json_array(), *argv = json_array(), *notes = json_array();
+	json_t *root;
+	auto_free char *text = NULL;
+
+	for (char **e = plan->env; *e; e++) {
+		auto_buf struct buf name = { 0 };
+
+		buf_add(&name, *e, strcspn(*e, "="));
+		json_array_append_new(env, json_name(buf_str(&name)));
+	}
+	for (char **a = plan->argv; *a; a++)
+		json_array_append_new(argv, json_name(*a));
+	for (size_t i = 0; i < plan->view->notes.len; i++)
+		json_array_append_new(notes,
+			json_name(plan->view->notes.v[i].text));
+	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o}",
+		"version", 1, "cwd", plan->cwd,
+		"profile", profile_name(policy->profile),
+		"rootWritable", plan->root_writable,
+		"tmp", tmp_words(plan->tmp), "mounts", json_mounts(plan),
+		"net", net_mode_name(plan->net),
+		"allowedDomains", json_hosts(policy, HOST_ALLOW),
+		"deniedDomains", json_hosts(policy, HOST_DENY),
+		"landlock", plan->machine.landlock_abi,
+		"observe", plan->observe, "unixSockets", plan->unix_sockets,
+		"limits", json_limits(policy), "environment", env,
+		"command", argv, "notes", notes);
+	text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+	buf_adds(out, text ? text : "{\"version\": 1}");
+	buf_addc(out, '\n');
+	json_decref(root);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/resolve.c - many paths to their real ones, each directory looked at once
+ *
+ * A policy names a hundred paths in a handful of directories, most of which do
+ * not exist. realpath() would look at each component each time; here a
+ * directory's answer is kept, and below a missing one nothing is looked up.
+ */
+
+#include "plan/resolve.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+
+enum { BUCKETS = 1024 };
+
+/**
+ * struct known - A directory that was resolved
+ */
+struct known {
+	char *path, *real;
+	bool missing;
+	struct known *next;
+};
+
+struct resolver {
+	struct known *buckets[BUCKETS];
+};
+
+static size_t bucket_of(const char *path)
+{
+	uint64_t h = 1469598103934665603ULL;
+
+	for (; *path; path++)
+		h = (h ^ (unsigned char)*path) * 1099511628211ULL;
+	return (h ^ h >> 32) % BUCKETS;
+}
+
+struct resolver *resolver_new(void)
+{
+	return mem_zalloc(sizeof(struct resolver));
+}
+
+void resolver_free(struct resolver *r)
+{
+	for (size_t i = 0; r && i < BUCKETS; i++) {
+		struct known *k = r->buckets[i];
+
+		while (k) {
+			struct known *next = k->next;
+
+			free(k->path);
+			free(k->real);
+			free(k);
+			k = next;
+		}
+	}
+	free(r);
+}
+
+static const struct known *directory(struct resolver *r, const char *path)
+{
+	struct known **bucket = &r->buckets[bucket_of(path)];
+	struct known *k;
+	struct stat st;
+
+	for (k = *bucket; k; k = k->next) {
+		if (!strcmp(k->path, path))
+			return k;
+	}
+	k = mem_zalloc(sizeof(*k));
+	k->path = mem_strdup(path);
+	if (!strcmp(path, "/")) {
+		k->real = mem_strdup("/");
+	} else {
+		k->real = resolver_follow(r, path, &st);
+		k->missing = !S_ISDIR(st.st_mode);
+	}
+	k->next = *bucket;
+	*bucket = k;
+	return k;
+}
+
+char *resolver_spell(struct resolver *r, const char *path, struct stat *st)
+{
+	auto_free char *parent = path_parent(path);
+	const struct known *dir;
+	char *real;
+
+	*st = (struct stat){ 0 };
+	if (!strcmp(path, "/")) {
+		(void)lstat("/", st);
+		return mem_strdup("/");
+	}
+	dir = directory(r, parent);
+	real = path_join(dir->real, path_base(path));
+	if (dir->missing || lstat(real, st) < 0)
+		*st = (struct stat){ 0 };
+	return real;
+}
+
+char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
+{
+	char *spelled = resolver_spell(r, path, st);
+	char real[PATH_MAX];
+
+	if (!S_ISLNK(st->st_mode))
+		return spelled;
+	if (!realpath(spelled, real) || stat(real, st) < 0) {
+		*st = (struct stat){ 0 };	/* Dangling: only the link is there */
+		return spelled;
+	}
+	free(spelled);
+	return mem_strdup(real);
+}

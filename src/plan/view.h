@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/view.h - a policy's path rules, looked up on this file system
+ *
+ * The policy is text. The view is that text with symbolic links followed,
+ * existing protected names and glob matches found by a bounded walk, and each
+ * path's identity (device, inode) taken down. Verdicts are pure from there on:
+ * `policy why`, the plan and the observer ask the same function.
+ */
+
+#ifndef PLAN_VIEW_H
+#define PLAN_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "policy/policy.h"
+
+struct err;
+struct resolver;
+struct stat;
+
+/**
+ * struct view_rule - One rule on one real path
+ * @path:	Absolute; no component but the last is a symbolic link
+ * @list:	What the rule says
+ * @rule:	The policy's rule behind it
+ * @mode:	st_mode of what stands there, 0 if nothing does
+ * @dev, @ino:	Its identity
+ * @found:	The walk found it (a protected name or a glob's match)
+ */
+struct view_rule {
+	char *path;
+	enum path_list list;
+	const struct path_rule *rule;
+	mode_t mode;
+	dev_t dev;
+	ino_t ino;
+	bool found;
+};
+
+struct view_rules {
+	struct view_rule *v;
+	size_t len, cap;
+};
+
+/**
+ * struct glob_rule - A rule that is a pattern, and its list
+ */
+struct glob_rule {
+	const struct path_rule *rule;
+	enum path_list list;
+};
+
+struct glob_rules {
+	struct glob_rule *v;
+	size_t len, cap;
+};
+
+/**
+ * struct view_note - Something the user should hear, once
+ */
+struct view_note {
+	char *text;
+};
+
+struct view_notes {
+	struct view_note *v;
+	size_t len, cap;
+};
+
+/**
+ * struct view - All of it; immutable once built
+ * @policy:	Referenced
+ * @rules:	Sorted by path, then by list
+ * @globs:	Rules that are patterns
+ * @notes:	Rules that had no effect, and why
+ * @owned:	Rules that the view itself made (protected names)
+ * @private_tmp: /tmp is the sandbox's own
+ */
+struct view {
+	struct policy *policy;
+	struct view_rules rules;
+	struct glob_rules globs;
+	struct view_notes notes;
+	struct { struct path_rule **v; size_t len, cap; } owned;
+	bool private_tmp;
+};
+
+int view_build(struct policy *policy, struct view **ret, struct err *err);
+void view_free(struct view *view);
+
+static inline void view_freep_(struct view **view)
+{
+	view_free(*view);
+}
+
+#define auto_view	__attribute__((cleanup(view_freep_)))
+
+enum view_op { VIEW_READ, VIEW_WRITE };
+
+/**
+ * struct verdict - May it, and who says so
+ * @allowed:	The answer
+ * @rule:	The rule that decided, or NULL if none did
+ * @reason:	Words; never NULL
+ */
+struct verdict {
+	bool allowed;
+	const struct path_rule *rule;
+	const char *reason;
+};
+
+/* What the policy says about @path, absolute and real. Pure. */
+struct verdict view_verdict(const struct view *view, enum view_op op,
+			    const char *path);
+
+/* The writable root that @path lies in, or NULL */
+const struct path_rule *view_root_of(const struct view *view,
+				     const char *path);
+
+/* Add a literal rule, as a grant that comes later or what the walk finds.
+ * @path is looked up; a missing one is kept.
+ */
+void view_add(struct view *view, enum path_list list, const char *path,
+	      const struct path_rule *rule, bool found);
+
+/* Sort after view_add(); view_build() does it for its own */
+void view_sort(struct view *view);
+
+#endif /* PLAN_VIEW_H */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/walk.c - what already exists: protected names and matches of patterns
+ *
+ * Theory of operation: a depth-first walk with openat() and readdir(), bounded
+ * in depth and in names, that never follows a link and never leaves the file
+ * system it started on. Nearly all names are dismissed by their first byte:
+ * every protected name starts with a dot.
+ */
+
+#include "plan/walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/glob.h"
+#include "policy/protect.h"
+
+/**
+ * struct walk - One walk
+ * @depth_max:	How deep it goes
+ * @dev:	The file system it stays on
+ * @left:	Names it may still look at
+ * @glob:	The pattern it looks for, or NULL for protected names
+ */
+struct walk {
+	struct view *view;
+	unsigned int depth_max;
+	dev_t dev;
+	size_t *left;
+	const struct glob_rule *glob;
+};
+
+static const struct path_rule *own_rule(struct view *view, const char *path,
+					const char *name, const char *reason)
+{
+	struct path_rule *rule = mem_zalloc(sizeof(*rule));
+
+	rule->text = mem_strdup(name);
+	rule->path = mem_strdup(path);
+	rule->strength = RULE_ALWAYS;
+	rule->origin.key = mem_strdup(name);
+	rule->origin.reason = reason;
+	*vec_push(&view->owned) = rule;
+	return rule;
+}
+
+static void protect(struct view *view, const char *path, const char *name,
+		    const char *reason)
+{
+	view_add(view, PATH_DENY_WRITE, path,
+		 own_rule(view, path, name, reason), true);
+}
+
+static bool exists_at(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* A row such as "modules/<any>/hooks": one component is free */
+static void protect_starred(struct walk *w, const char *git_dir,
+			    const struct protect_row *row)
+{
+	const char *star = strchr(row->name, '*');
+	auto_free char *above = mem_strndup(row->name,
+					    (size_t)(star - row->name));
+	auto_free char *list = path_join(git_dir, above);
+	auto_closedir DIR *dir = opendir(list);
+	struct dirent *entry;
+
+	while (dir && *w->left && (entry = readdir(dir)) != NULL) {
+		auto_free char *below = NULL;
+
+		--*w->left;
+		if (entry->d_name[0] == '.')
+			continue;
+		below = mem_printf("%s%s", entry->d_name, star + 1);
+		if (exists_at(dirfd(dir), below)) {
+			auto_free char *path = path_resolve(list, below);
+
+			protect(w->view, path, row->name, row->reason);
+		}
+	}
+}
+
+/* @git_dir is a repository: hold on to what git obeys in it */
+static void protect_repository(struct walk *w, const char *git_dir)
+{
+	auto_close int fd = open(git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; fd >= 0 && i < n; i++) {
+		if (rows[i].kind != PROTECT_REPO ||
+		    !protect_applies(w->view->policy, &rows[i]))
+			continue;
+		if (strchr(rows[i].name, '*')) {
+			protect_starred(w, git_dir, &rows[i]);
+		} else if (exists_at(fd, rows[i].name)) {
+			auto_free char *path = path_join(git_dir,
+							 rows[i].name);
+
+			protect(w->view, path, rows[i].name, rows[i].reason);
+		}
+	}
+}
+
+static void check_dot_name(struct walk *w, int dir, const char *dir_path,
+			   const char *name)
+{
+	const size_t len = strlen(name);
+	const struct protect_row *rows;
+	size_t n;
+
+	if (!strcmp(name, ".git")) {
+		auto_free char *git = path_join(dir_path, name);
+		struct stat st;
+
+		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISDIR(st.st_mode))
+			protect_repository(w, git);
+		else
+			protect(w->view, git, ".git",
+				"points git at a repository");
+		return;
+	}
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++) {
+		const struct protect_row *row = &rows[i];
+
+		if ((row->kind != PROTECT_FILE && row->kind != PROTECT_DIR) ||
+		    strncmp(row->name, name, len) != 0 ||
+		    (row->name[len] && row->name[len] != '/') ||
+		    !protect_applies(w->view->policy, row))
+			continue;
+		if (!row->name[len] || exists_at(dir, row->name)) {
+			auto_free char *path = path_join(dir_path, row->name);
+
+			protect(w->view, path, row->name, row->reason);
+		}
+	}
+}
+
+static void check_glob(struct walk *w, const char *dir_path, const char *name)
+{
+	auto_free char *path = path_join(dir_path, name);
+
+	if (glob_match(w->glob->rule->glob, path))
+		view_add(w->view, w->glob->list, path, w->glob->rule, true);
+}
+
+static bool is_worth_entering(const struct walk *w, const char *path,
+			      const char *name)
+{
+	if (w->glob)
+		return glob_may_match_below(w->glob->rule->glob, path);
+	return strcmp(name, "node_modules") != 0 && strcmp(name, ".git") != 0;
+}
+
+static void walk_dir(struct walk *w, int at, const char *name,
+		     const char *path, unsigned int depth);
+
+static void walk_entry(struct walk *w, DIR *dir, const struct dirent *entry,
+		       const char *dir_path, unsigned int depth)
+{
+	const char *name = entry->d_name;
+
+	if (w->glob)
+		check_glob(w, dir_path, name);
+	else if (name[0] == '.')
+		check_dot_name(w, dirfd(dir), dir_path, name);
+
+	if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+	    depth + 1 < w->depth_max) {
+		auto_free char *path = path_join(dir_path, name);
+
+		if (is_worth_entering(w, path, name))
+			walk_dir(w, dirfd(dir), name, path, depth + 1);
+	}
+}
+
+static void walk_dir(struct walk *w, int at, const char *name,
+		     const char *path, unsigned int depth)
+{
+	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
+				   O_NOFOLLOW | O_CLOEXEC);
+	auto_closedir DIR *dir = NULL;
+	struct dirent *entry;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
+		return;
+	w->dev = st.st_dev;
+	dir = fdopendir(fd);
+	if (!dir)
+		return;
+	fd = -1;	/* The stream's now */
+	while (*w->left && (entry = readdir(dir)) != NULL) {
+		--*w->left;
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			walk_entry(w, dir, entry, path, depth);
+	}
+}
+
+/* A start directory that is a bare repository, or half of one */
+static void check_sentinels(struct walk *w, const char *cwd)
+{
+	auto_free char *head = path_join(cwd, "HEAD");
+	auto_free char *config = path_join(cwd, "config");
+	auto_free char *objects = path_join(cwd, "objects");
+	auto_free char *refs = path_join(cwd, "refs");
+	struct stat st;
+
+	if (w->view->policy->profile == PROFILE_SRT)
+		return;
+	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(objects, F_OK) == 0 && access(refs, F_OK) == 0) {
+		protect_repository(w, cwd);
+		return;
+	}
+	/* A file of that name, and the rest planted, would be one */
+	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))
+		protect(w->view, head, "HEAD",
+			"would make the directory a bare repository");
+	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
+		protect(w->view, config, "config",
+			"would be a bare repository's settings");
+}
+
+static bool is_inside_another(const struct view *view, size_t count, size_t i)
+{
+	const char *path = view->rules.v[i].path;
+
+	for (size_t j = 0; j < count; j++) {
+		const struct view_rule *r = &view->rules.v[j];
+
+		if (r->list == PATH_ALLOW_WRITE && path_is_below(r->path, path))
+			return true;
+	}
+	return false;
+}
+
+static void walk_protected(struct view *view, size_t *left)
+{
+	const struct number *depth =
+		&view->policy->numbers[NUMBER_SEARCH_DEPTH];
+	const size_t count = view->rules.len;	/* It grows meanwhile */
+
+	for (size_t i = 0; i < count; i++) {
+		struct walk w = {
+			.view = view, .left = left,
+			.depth_max = depth->set ? (unsigned int)depth->value
+						: WALK_DEPTH,
+		};
+		auto_free char *path = mem_strdup(view->rules.v[i].path);
+
+		if (view->rules.v[i].list != PATH_ALLOW_WRITE ||
+		    is_inside_another(view, count, i))
+			continue;
+		if (S_ISDIR(view->rules.v[i].mode))
+			walk_dir(&w, AT_FDCWD, path, path, 0);
+		if (!strcmp(path, view->policy->cwd))
+			check_sentinels(&w, path);
+	}
+}
+
+static int walk_glob(struct view *view, const struct glob_rule *glob,
+		     size_t *left, struct err *err)
+{
+	const char *prefix = glob_prefix(glob->rule->glob);
+	struct walk w = {
+		.view = view, .left = left, .glob = glob,
+		.depth_max = WALK_GLOB_DEPTH,
+	};
+	auto_buf struct buf where = { 0 };
+
+	if (!strcmp(prefix, "/")) {
+		origin_describe(&glob->rule->origin, &where);
+		return fail(err, -EINVAL, "%s: '%s' cannot be enforced: it starts with a pattern; begin it with a directory",
+			    buf_str(&where), glob->rule->text);
+	}
+	walk_dir(&w, AT_FDCWD, prefix, prefix, 0);
+	return 0;
+}
+
+int walk_roots(struct view *view, struct err *err)
+{
+	size_t left = WALK_ENTRIES_MAX;
+
+	for (size_t i = 0; i < view->globs.len; i++) {
+		const int r = walk_glob(view, &view->globs.v[i], &left, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (!policy_flag(view->policy, FLAG_FS_DISABLED, false))
+		walk_protected(view, &left);
+	if (!left)
+		vec_push(&view->notes)->text = mem_strdup(
+			"the writable directories hold more names than are looked at; protected names deep inside are not read-only");
+	return 0;
+}
