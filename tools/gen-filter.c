@@ -5,38 +5,33 @@
  * gen-filter x86_64|aarch64	print filters-ARCH.h
  * gen-filter --check		fail if libseccomp knows a call that has no row
  *
- * Theory of operation.  Each program maps a call number to a verdict or to a
- * block that looks at arguments.  Neighbouring numbers with the same target
- * are merged into ranges, and a search tree over the ranges finds the target.
+ * Theory of operation.  A program is a set of parts: the rules of filters.def
+ * that name one of them count.  There is a whole program for every choice that
+ * struct seccomp_config has, listener included, because a load costs far more
+ * than the few instructions by which they differ.  The exception is the one
+ * against UDP, for a tier where start-up time is no concern.
  *
- * At load the kernel runs the program once for every call number, to learn
- * which it may always allow, and then compiles it: loading costs the sum of
- * all paths plus the number of instructions.  So the tree is the cheapest by
- * that measure, found by dynamic programming over intervals of ranges: an
- * interval is either cut in two (one JGE) or, where all but single numbers
- * share a target, a chain of JEQ.  A leaf is a jump and costs nothing.
- *
- * Rules become straight code: on the first condition that fails, go to the
- * next rule.  What the accumulator holds is known at each of these jumps, so
- * an argument is loaded again only if it has to be.
+ * A program checks the machine, searches for the call number (gen-filter-tree)
+ * and ends at a verdict or at a block of code for a row's rules.  In a block,
+ * the first condition that fails goes to the next rule.  What the accumulator
+ * holds is known at each of these jumps, so an argument is loaded again only
+ * if it has to be.  Where the class of a row allows, its watch decides: an
+ * errno goes before the listener, as with two programs.
  *
  * libseccomp is asked for numbers and nothing else.
  */
 
+#include "gen-filter.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/kd.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
-#include <linux/vt.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +41,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "cage/filter.h"
+#include "cage/seccomp.h"
 
 enum {
-	NUMBERS = 1024,		/* Call numbers looked at; far above the newest */
-	RANGES_MAX = 256,
-	CODE_MAX = 1024,
+	NUMBERS_MAX = 1024,
 	CONDITIONS_MAX = 3,
-	INSN_COST = 24,		/* One instruction, in steps of the load-time run */
+	BY_NAME = -2,
 };
 
 /* Constants that filters.def uses and no header has under that name */
@@ -66,22 +59,6 @@ enum {
 	USERFAULTFD_NEW = 0xaa00,
 	PERSONALITY_QUERY = -1,
 };
-#ifndef CLONE_NEWTIME
-#define CLONE_NEWTIME 0x80
-#endif
-
-enum part {
-	BASE = 1 << 0,
-	STRICT = 1 << 1,
-	UNIX_PATHS = 1 << 2,
-	UNIX_DENY = 1 << 3,
-	UDP_DENY = 1 << 4,
-	OBSERVE = 1 << 5,
-	OBSERVE_FULL = 1 << 6,
-	UNIX_NOTIFY = 1 << 7,
-};
-
-enum column { COLUMN_CLASS, COLUMN_WATCH, COLUMN_COUNT };
 
 enum op { OP_NONE, OP_EQ, OP_NE, OP_GT, OP_ANY };
 
@@ -91,34 +68,22 @@ struct condition {
 	uint32_t mask, value;
 };
 
-struct rule {
+#define ALWAYS			{ OP_NONE, 0, 0, 0 }
+#define EQ(arg, value)		{ OP_EQ, arg, UINT32_MAX, (uint32_t)(value) }
+#define NE(arg, value)		{ OP_NE, arg, UINT32_MAX, (uint32_t)(value) }
+#define BITS_EQ(arg, mask, value) { OP_EQ, arg, (uint32_t)(mask), value }
+#define BITS_GT(arg, mask, value) { OP_GT, arg, (uint32_t)(mask), value }
+#define ANY(arg, mask)		{ OP_ANY, arg, UINT32_MAX, mask }
+
+/* Conditions end in OP_NONE */
+static const struct rule {
 	enum filter_class class;
 	unsigned int parts;
 	enum filter_verdict verdict;
-	struct condition conditions[CONDITIONS_MAX + 1];	/* Ends in OP_NONE */
-};
-
-#define EQ(arg, value)			{ OP_EQ, arg, UINT32_MAX, (uint32_t)(value) }
-#define NE(arg, value)			{ OP_NE, arg, UINT32_MAX, (uint32_t)(value) }
-#define BITS_EQ(arg, mask, value)	{ OP_EQ, arg, (uint32_t)(mask), value }
-#define BITS_GT(arg, mask, value)	{ OP_GT, arg, (uint32_t)(mask), value }
-#define ANY(arg, mask)			{ OP_ANY, arg, UINT32_MAX, mask }
-#define ALWAYS				{ OP_NONE, 0, 0, 0 }
-
-static const struct rule rules[] = {
+	struct condition conditions[CONDITIONS_MAX + 1];
+} rules[] = {
 #define RULE(class, parts, verdict, ...)				\
 	{ CLASS_##class, parts, VERDICT_##verdict, { __VA_ARGS__ } },
-#include "cage/filters.def"
-};
-
-static const struct program {
-	const char *id, *name;
-	unsigned int parts;
-	enum column column;
-	enum filter_verdict otherwise;
-} programs[PROGRAM_COUNT] = {
-#define PROGRAM(id, name, parts, column, otherwise)			\
-	{ #id, name, parts, COLUMN_##column, VERDICT_##otherwise },
 #include "cage/filters.def"
 };
 
@@ -130,23 +95,22 @@ static const struct arch {
 	{ "aarch64", AUDIT_ARCH_AARCH64, SCMP_ARCH_AARCH64 },
 };
 
-enum { ARCH_COUNT = sizeof(arches) / sizeof(*arches), BY_NAME = -2 };
+enum { ARCH_COUNT = sizeof(arches) / sizeof(*arches) };
 
 static const struct row {
 	const char *name;
 	int numbers[ARCH_COUNT];	/* As written; BY_NAME: ask libseccomp */
-	enum filter_class columns[COLUMN_COUNT];
+	enum filter_class class, watch;
 } rows[] = {
 #define SYSCALL(name, class, watch, reason)				\
-	{ #name, { BY_NAME, BY_NAME }, { CLASS_##class, CLASS_##watch } },
+	{ #name, { BY_NAME, BY_NAME }, CLASS_##class, CLASS_##watch },
 #define SYSCALL_NR(name, x86_64, aarch64, class, watch, reason)		\
-	{ #name, { x86_64, aarch64 }, { CLASS_##class, CLASS_##watch } },
+	{ #name, { x86_64, aarch64 }, CLASS_##class, CLASS_##watch },
 #include "cage/syscalls.def"
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };
 
-/* The seccomp return value of each verdict */
 static const uint32_t returns[VERDICT_COUNT] = {
 	[VERDICT_ALLOW] = SECCOMP_RET_ALLOW,
 	[VERDICT_EPERM] = SECCOMP_RET_ERRNO | EPERM,
@@ -158,37 +122,15 @@ static const uint32_t returns[VERDICT_COUNT] = {
 	[VERDICT_KILL] = SECCOMP_RET_KILL_PROCESS,
 };
 
-/* A label is a place to jump to: first the verdicts, then the blocks of the
- * classes, then places within a tree or block.
- */
-enum { LABEL_NEXT = -1, LABEL_CLASS = VERDICT_COUNT,
-       LABEL_FREE = LABEL_CLASS + CLASS_COUNT };
-
-struct insn {
-	uint16_t code;
-	uint32_t k;
-	int yes, no;		/* Labels; for jumps */
+static const unsigned int unix_parts[SECCOMP_UNIX_COUNT] = {
+	[SECCOMP_UNIX_DENY] = UNIX_DENY,
+	[SECCOMP_UNIX_BY_PATH] = UNIX_PATHS,
 };
 
-static struct insn code[CODE_MAX];
-static int places[LABEL_FREE + CODE_MAX];	/* Label to instruction, or -1 */
-static int code_len, label_len;
-static bool wanted[LABEL_FREE];
-
-static void die(const char *fmt, ...)
-	__attribute__((noreturn, format(printf, 1, 2)));
-
-static void die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fprintf(stderr, "gen-filter: ");
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, "\n");
-	exit(1);
-}
+static const unsigned int observe_parts[SECCOMP_OBSERVE_COUNT] = {
+	[SECCOMP_OBSERVE_ON] = OBSERVE,
+	[SECCOMP_OBSERVE_FULL] = OBSERVE_FULL,
+};
 
 /* The number of a row on one architecture, or -1 if it has none there */
 static int number_of(const struct row *row, int arch)
@@ -197,65 +139,57 @@ static int number_of(const struct row *row, int arch)
 							    row->name);
 	const int given = row->numbers[arch];
 
-	if (given == BY_NAME) {
-		if (known == __NR_SCMP_ERROR)
-			die("libseccomp does not know %s: use SYSCALL_NR",
-			    row->name);
-		return known < 0 ? -1 : known;
-	}
-	if (known >= 0 && known != given)
+	if (given == BY_NAME && known == __NR_SCMP_ERROR)
+		die("libseccomp does not know %s: use SYSCALL_NR", row->name);
+	if (given != BY_NAME && known >= 0 && known != given)
 		die("%s is %d on %s, not %d", row->name, known,
 		    arches[arch].name, given);
+	if (known >= NUMBERS_MAX || given >= NUMBERS_MAX)
+		die("the number of %s is too high", row->name);
+	if (given == BY_NAME)
+		return known < 0 ? -1 : known;
 	return given;
 }
 
-static int new_label(void)
+/* The next rule of @class that is in @parts, from @rule on, or NULL */
+static const struct rule *find_rule(unsigned int parts, enum filter_class class,
+				    const struct rule *rule)
 {
-	places[label_len] = code_len;
-	return label_len++;
-}
-
-static int want(int label)
-{
-	if (label >= 0 && label < LABEL_FREE)
-		wanted[label] = true;
-	return label;
-}
-
-static struct insn *emit(uint16_t op, uint32_t k, int yes, int no)
-{
-	if (code_len == CODE_MAX)
-		die("more than %d instructions", CODE_MAX);
-	code[code_len] = (struct insn){ op, k, want(yes), want(no) };
-	return &code[code_len++];
-}
-
-static void emit_load(size_t offset)
-{
-	emit(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, LABEL_NEXT, LABEL_NEXT);
-}
-
-/* The next rule of @class that is part of @program, from rules[@from] on */
-static const struct rule *find_rule(const struct program *program,
-				    enum filter_class class,
-				    const struct rule *from)
-{
-	for (; from < rules + sizeof(rules) / sizeof(*rules); from++) {
-		if (from->class == class && (from->parts & program->parts))
-			return from;
+	for (; rule < rules + sizeof(rules) / sizeof(*rules); rule++) {
+		if (rule->class == class && (rule->parts & parts))
+			return rule;
 	}
 	return NULL;
 }
 
-/* Where to go to decide from @rule on: a verdict if nothing is to be tested */
-static int rule_target(const struct program *program, const struct rule *rule,
-		       int otherwise)
+/* What becomes of a call that no rule decides, or that has no row */
+static enum filter_verdict otherwise(unsigned int parts)
 {
-	if (!rule)
-		return (int)program->otherwise;
-	if (rule->conditions[0].op == OP_NONE)
-		return (int)rule->verdict;
-	return otherwise;
+	return parts & BASE ? VERDICT_ENOSYS : VERDICT_ALLOW;
+}
+
+static int block_label(enum filter_class class, enum filter_class watch)
+{
+	return LABEL_BLOCK + (int)(class * CLASS_COUNT + watch);
+}
+
+/* Where a row's call goes: a verdict, or the block that tests its arguments */
+static int row_target(unsigned int parts, enum filter_class class,
+		      enum filter_class watch)
+{
+	const struct rule *rule = find_rule(parts, class, rules);
+	enum filter_verdict verdict = otherwise(parts);
+
+	if (rule && rule->conditions[0].op != OP_NONE)
+		return block_label(class, watch);
+	if (rule)
+		verdict = rule->verdict;
+	if (verdict != VERDICT_ALLOW)
+		return (int)verdict;
+	rule = find_rule(parts, watch, rules);
+	if (rule && rule->conditions[0].op != OP_NONE)
+		return block_label(CLASS_ALLOW, watch);
+	return rule ? (int)rule->verdict : VERDICT_ALLOW;
 }
 
 /**
@@ -267,282 +201,186 @@ struct holds {
 	uint32_t mask;
 };
 
-static void load_argument(struct holds *a, const struct condition *c)
+static void load_argument(struct code *c, struct holds *a,
+			  const struct condition *condition)
 {
 	/* Little endian: the low half comes first */
-	if (!a->known || a->arg != c->arg ||
-	    (a->mask != UINT32_MAX && a->mask != c->mask)) {
-		emit_load(offsetof(struct seccomp_data, args[c->arg]));
-		*a = (struct holds){ true, c->arg, UINT32_MAX };
+	const uint32_t offset = (uint32_t)
+		offsetof(struct seccomp_data, args[condition->arg]);
+
+	if (!a->known || a->arg != condition->arg ||
+	    (a->mask != UINT32_MAX && a->mask != condition->mask)) {
+		code_emit(c, BPF_LD | BPF_W | BPF_ABS, offset);
+		*a = (struct holds){ true, condition->arg, UINT32_MAX };
 	}
-	if (a->mask != c->mask)
-		emit(BPF_ALU | BPF_AND | BPF_K, c->mask, LABEL_NEXT,
-		     LABEL_NEXT);
-	a->mask = c->mask;
+	if (a->mask != condition->mask)
+		code_emit(c, BPF_ALU | BPF_AND | BPF_K, condition->mask);
+	a->mask = condition->mask;
 }
 
-static void emit_condition(const struct condition *c, int yes, int no)
+static void emit_condition(struct code *c, const struct condition *condition,
+			   int yes, int no)
 {
 	static const uint16_t codes[] = {
 		[OP_EQ] = BPF_JEQ, [OP_NE] = BPF_JEQ, [OP_GT] = BPF_JGT,
 		[OP_ANY] = BPF_JSET,
 	};
-	const bool swap = c->op == OP_NE;
+	const bool swap = condition->op == OP_NE;
 
-	emit(BPF_JMP | BPF_K | codes[c->op], c->value, swap ? no : yes,
-	     swap ? yes : no);
+	code_jump(c, BPF_JMP | BPF_K | codes[condition->op], condition->value,
+		  swap ? no : yes, swap ? yes : no);
 }
 
 /* One rule; @a is what the accumulator holds on entry, and then on failure */
-static void emit_rule(const struct rule *rule, int next, struct holds *a)
+static void emit_rule(struct code *c, const struct rule *rule, int yes, int no,
+		      struct holds *a)
 {
 	struct holds failed = { 0 };
-	bool first = true;
 
-	for (const struct condition *c = rule->conditions; c->op; c++) {
-		load_argument(a, c);
-		if (first)
+	for (const struct condition *i = rule->conditions; i->op; i++) {
+		load_argument(c, a, i);
+		if (i == rule->conditions)
 			failed = *a;
 		else if (failed.arg != a->arg || failed.mask != a->mask)
 			failed.known = false;
-		first = false;
-		emit_condition(c, c[1].op ? LABEL_NEXT : (int)rule->verdict,
-			       next);
+		emit_condition(c, i, i[1].op ? LABEL_NEXT : yes, no);
 	}
 	*a = failed;
 }
 
-static void emit_class(const struct program *program, enum filter_class class)
+/* The rules of a row whose class is CLASS_ALLOW are those of its watch */
+static void emit_block(struct code *c, unsigned int parts,
+		       enum filter_class class, enum filter_class watch)
 {
-	const struct rule *rule = find_rule(program, class, rules);
+	const bool watching = class == CLASS_ALLOW;
+	const enum filter_class which = watching ? watch : class;
+	const int allow = watching ? VERDICT_ALLOW :
+				     row_target(parts, CLASS_ALLOW, watch);
+	const enum filter_verdict end = watching ? VERDICT_ALLOW :
+						   otherwise(parts);
 	struct holds a = { 0 };
 
-	places[LABEL_CLASS + (int)class] = code_len;
-	while (rule && rule->conditions[0].op) {
-		const struct rule *after = find_rule(program, class, rule + 1);
-		const int decided = rule_target(program, after, LABEL_NEXT);
-		const int next = decided == LABEL_NEXT ? label_len++ : decided;
+	code_place(c, block_label(class, watch));
+	for (const struct rule *rule = find_rule(parts, which, rules), *next;
+	     rule && rule->conditions[0].op; rule = next) {
+		const int yes = rule->verdict == VERDICT_ALLOW ?
+				allow : (int)rule->verdict;
+		enum filter_verdict last = end;
+		int no;
 
-		emit_rule(rule, next, &a);
-		if (decided == LABEL_NEXT)
-			places[next] = code_len;
-		rule = after;
+		next = find_rule(parts, which, rule + 1);
+		if (next && next->conditions[0].op) {
+			no = code_label(c);
+			emit_rule(c, rule, yes, no, &a);
+			code_place(c, no);
+			continue;
+		}
+		if (next)
+			last = next->verdict;
+		no = last == VERDICT_ALLOW ? allow : (int)last;
+		emit_rule(c, rule, yes, no, &a);
 	}
 }
 
-/**
- * struct range - Call numbers next to each other with the same target
- * @first:	The lowest
- * @count:	How many; the last range has no end, and counts as NUMBERS
- * @weight:	How many of them the kernel tries at load
- */
-struct range {
-	uint32_t first, count;
-	long weight;
-	int target;
-};
-
-static struct range ranges[RANGES_MAX];
-static int range_len;
-static long costs[RANGES_MAX][RANGES_MAX];
-static int cuts[RANGES_MAX][RANGES_MAX];	/* Last range of the left half */
-
-enum { CUT_CHAIN = -1 };
-
-static void find_ranges(const struct program *program, int arch)
+static void emit_search(struct code *c, unsigned int parts, int arch)
 {
-	int targets[NUMBERS], top = 0;
+	const int none = (int)otherwise(parts);
+	int targets[NUMBERS_MAX], len = 0;
+	bool taken[NUMBERS_MAX] = { 0 };
 
-	for (int i = 0; i < NUMBERS; i++)
-		targets[i] = (int)program->otherwise;
+	for (int i = 0; i < NUMBERS_MAX; i++)
+		targets[i] = none;
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		const enum filter_class class = rows[i].columns[program->column];
 		const int number = number_of(&rows[i], arch);
 
-		if (number >= NUMBERS)
-			die("%s: number %d", rows[i].name, number);
 		if (number < 0)
 			continue;
-		targets[number] = rule_target(program,
-					      find_rule(program, class, rules),
-					      LABEL_CLASS + (int)class);
-		if (number > top)
-			top = number;
+		if (taken[number])
+			die("two rows for %s, number %d", rows[i].name, number);
+		taken[number] = true;
+		targets[number] = row_target(parts, rows[i].class,
+					     rows[i].watch);
+		if (number >= len)
+			len = number + 1;
 	}
-	range_len = 0;
-	for (int i = 0; i < NUMBERS; i++) {
-		struct range *r = &ranges[range_len - 1];
+	tree_emit(c, targets, len, none);
+}
 
-		if (!range_len || r->target != targets[i]) {
-			if (range_len == RANGES_MAX)
-				die("more than %d ranges", RANGES_MAX);
-			r = &ranges[range_len++];
-			*r = (struct range){ (uint32_t)i, 0, 0, targets[i] };
+static void print_program(unsigned int parts, int arch, const char *name)
+{
+	static struct code c;
+
+	code_init(&c);
+	code_emit(&c, BPF_LD | BPF_W | BPF_ABS,
+		  offsetof(struct seccomp_data, arch));
+	/* What only adds refusals leaves foreign calls to the base */
+	code_jump(&c, BPF_JMP | BPF_JEQ | BPF_K, arches[arch].audit, LABEL_NEXT,
+		  parts & BASE ? VERDICT_KILL : VERDICT_ALLOW);
+	code_emit(&c, BPF_LD | BPF_W | BPF_ABS,
+		  offsetof(struct seccomp_data, nr));
+	emit_search(&c, parts, arch);
+
+	/* Jumps go forward: CLASS_ALLOW, the first, is where others go on */
+	for (int class = CLASS_COUNT - 1; class >= 0; class--) {
+		for (int watch = 0; watch < CLASS_COUNT; watch++) {
+			if (c.wanted[block_label(class, watch)])
+				emit_block(&c, parts, class, watch);
 		}
-		r->count++;
-		r->weight += i <= top;
-	}
-}
-
-/* What all ranges from @i to @j share but for single numbers, or -1 */
-static int find_background(int i, int j)
-{
-	int shared = -1;
-
-	for (int k = i; k <= j; k++) {
-		if (ranges[k].count == 1)
-			continue;
-		if (shared >= 0 && shared != ranges[k].target)
-			return -1;
-		shared = ranges[k].target;
-	}
-	return shared;
-}
-
-static long chain_cost(int i, int j)
-{
-	const int background = find_background(i, j);
-	long cost = 0, depth = 0, rest = 0;
-
-	if (background < 0)
-		return -1;
-	for (int k = i; k <= j; k++) {
-		if (ranges[k].target == background)
-			rest += ranges[k].weight;
-		else
-			cost += ++depth + INSN_COST;
-	}
-	return cost + rest * depth;
-}
-
-static void plan_tree(void)
-{
-	for (int span = 0; span < range_len; span++) {
-		for (int i = 0; i + span < range_len; i++) {
-			const int j = i + span;
-			long weight = 0, best = span ? chain_cost(i, j) : 0;
-			int cut = CUT_CHAIN;
-
-			for (int k = i; k <= j; k++)
-				weight += ranges[k].weight;
-			for (int k = i; k < j; k++) {
-				const long cost = costs[i][k] + costs[k + 1][j] +
-						  weight + INSN_COST;
-
-				if (best >= 0 && cost >= best)
-					continue;
-				best = cost;
-				cut = k;
-			}
-			costs[i][j] = best;
-			cuts[i][j] = cut;
-		}
-	}
-}
-
-static int emit_chain(int i, int j)
-{
-	const int background = find_background(i, j), label = new_label();
-	struct insn *last = NULL;
-
-	for (int k = i; k <= j; k++) {
-		if (ranges[k].target != background)
-			last = emit(BPF_JMP | BPF_JEQ | BPF_K, ranges[k].first,
-				    ranges[k].target, LABEL_NEXT);
-	}
-	if (last)
-		last->no = want(background);
-	return label;
-}
-
-/* The search among ranges @i to @j; returns where it starts */
-static int emit_tree(int i, int j)
-{
-	const int cut = cuts[i][j];
-	struct insn *node;
-	int label;
-
-	if (i == j)
-		return want(ranges[i].target);
-	if (cut == CUT_CHAIN)
-		return emit_chain(i, j);
-	label = new_label();
-	node = emit(BPF_JMP | BPF_JGE | BPF_K, ranges[cut + 1].first,
-		    LABEL_NEXT, LABEL_NEXT);
-	node->no = emit_tree(i, cut);
-	node->yes = emit_tree(cut + 1, j);
-	return label;
-}
-
-static void emit_program(const struct program *program, int arch)
-{
-	/* Programs that only add refusals leave foreign calls to the base */
-	const bool base = program->otherwise != VERDICT_ALLOW;
-
-	code_len = 0;
-	label_len = LABEL_FREE;
-	memset(wanted, 0, sizeof(wanted));
-	find_ranges(program, arch);
-	plan_tree();
-
-	emit_load(offsetof(struct seccomp_data, arch));
-	emit(BPF_JMP | BPF_JEQ | BPF_K, arches[arch].audit, LABEL_NEXT,
-	     base ? VERDICT_KILL : VERDICT_ALLOW);
-	emit_load(offsetof(struct seccomp_data, nr));
-	(void)emit_tree(0, range_len - 1);
-	for (int i = 0; i < CLASS_COUNT; i++) {
-		if (wanted[LABEL_CLASS + i])
-			emit_class(program, (enum filter_class)i);
 	}
 	for (int i = 0; i < VERDICT_COUNT; i++) {
-		places[i] = code_len;
-		if (wanted[i])
-			emit(BPF_RET | BPF_K, returns[i], LABEL_NEXT,
-			     LABEL_NEXT);
+		code_place(&c, i);
+		if (c.wanted[i])
+			code_emit(&c, BPF_RET | BPF_K, returns[i]);
+	}
+	code_print(&c, name);
+}
+
+/* Call @each for every choice of struct seccomp_config that has a program */
+static void each_choice(int arch, void (*each)(int arch, const char *name,
+					       unsigned int parts))
+{
+	for (int u = 0; u < SECCOMP_UNIX_COUNT; u++) {
+		for (int nested = 0; nested < 2; nested++) {
+			for (int o = 0; o < SECCOMP_OBSERVE_COUNT; o++) {
+				char name[64];
+
+				snprintf(name, sizeof(name), "%s_%d_%d_%d",
+					 arches[arch].name, u, nested, o);
+				each(arch, name, BASE | (nested ? 0 : STRICT) |
+				     unix_parts[u] | observe_parts[o]);
+			}
+		}
 	}
 }
 
-static unsigned int distance(const struct program *program, int from, int label)
+static void print_one(int arch, const char *name, unsigned int parts)
 {
-	const int to = label == LABEL_NEXT ? from + 1 : places[label];
-
-	if (to <= from || to - from - 1 > UINT8_MAX)
-		die("%s: no jump from %d to %d: make the program smaller",
-		    program->name, from, to);
-	return (unsigned int)(to - from - 1);
+	print_program(parts, arch, name);
 }
 
-static void print_program(const struct program *program, int arch)
+static void print_entry(int arch, const char *name, unsigned int parts)
 {
-	printf("\nstatic const struct sock_filter %s_%s[] = {\n",
-	       arches[arch].name, program->id);
-	for (int i = 0; i < code_len; i++) {
-		const bool jump = BPF_CLASS(code[i].code) == BPF_JMP;
-
-		printf("\t{ 0x%02x, %u, %u, 0x%08x },\n", code[i].code,
-		       jump ? distance(program, i, code[i].yes) : 0,
-		       jump ? distance(program, i, code[i].no) : 0, code[i].k);
-	}
-	printf("};\n");
+	(void)arch;
+	(void)parts;
+	printf("\tFILTER(%s),\n", name);
 }
 
 static void print_header(int arch)
 {
 	const char *name = arches[arch].name;
+	char no_udp[64];
 
+	snprintf(no_udp, sizeof(no_udp), "%s_no_udp_code", name);
 	printf("/* Made by tools/gen-filter from syscalls.def and filters.def */\n\n"
 	       "#include \"cage/filter.h\"\n");
-	for (int i = 0; i < PROGRAM_COUNT; i++) {
-		emit_program(&programs[i], arch);
-		print_program(&programs[i], arch);
-	}
-	printf("\nstatic const struct filter %s_filters[PROGRAM_COUNT] = {\n",
-	       name);
-	for (int i = 0; i < PROGRAM_COUNT; i++)
-		printf("\t{ \"%s\", %s_%s,\n"
-		       "\t  sizeof(%s_%s) / sizeof(struct sock_filter) },\n",
-		       programs[i].name, name, programs[i].id, name,
-		       programs[i].id);
+	print_program(UDP_DENY, arch, no_udp);
+	each_choice(arch, print_one);
+
+	printf("\nstatic const struct filter %s_no_udp = FILTER(%s);\n", name,
+	       no_udp);
+	printf("\n/* By unix_sockets, nested_userns, observe */\n"
+	       "static const struct filter %s_filters[] = {\n", name);
+	each_choice(arch, print_entry);
 	printf("};\n\n/* One for each row of syscalls.def; -1: not here */\n"
 	       "static const short %s_numbers[] = {\n", name);
 	for (size_t i = 0; i < ROW_COUNT; i++)
@@ -564,7 +402,7 @@ static int check(void)
 	int missing = 0;
 
 	for (int arch = 0; arch < ARCH_COUNT; arch++) {
-		for (int i = 0; i < NUMBERS; i++) {
+		for (int i = 0; i < NUMBERS_MAX; i++) {
 			char *name = seccomp_syscall_resolve_num_arch(
 				arches[arch].token, i);
 

@@ -9,7 +9,6 @@
 #define CAGE_FILTER_H
 
 #include <linux/filter.h>
-#include <stddef.h>
 
 enum filter_class {
 #define CLASS(id, words) CLASS_##id,
@@ -17,10 +16,15 @@ enum filter_class {
 	CLASS_COUNT,
 };
 
-enum filter_program {
-#define PROGRAM(id, name, parts, column, otherwise) PROGRAM_##id,
-#include "cage/filters.def"
-	PROGRAM_COUNT,
+/* A program is a set of these */
+enum filter_part {
+	BASE = 1 << 0,		/* In all but UDP_DENY */
+	STRICT = 1 << 1,	/* No nested namespaces */
+	UNIX_PATHS = 1 << 2,	/* Unix sockets by path: the listener decides */
+	UNIX_DENY = 1 << 3,	/* No Unix sockets */
+	OBSERVE = 1 << 4,	/* The listener hears of changes */
+	OBSERVE_FULL = 1 << 5,	/* And of all opens */
+	UDP_DENY = 1 << 6,	/* On its own: where no namespace stops UDP */
 };
 
 enum filter_verdict {
@@ -31,20 +35,20 @@ enum filter_verdict {
 	VERDICT_EPROTONOSUPPORT,
 	VERDICT_EBUSY,
 	VERDICT_NOTIFY,
-	VERDICT_KILL,		/* The whole process, by SIGSYS */
+	VERDICT_KILL,	/* The whole process, by SIGSYS */
 	VERDICT_COUNT,
 };
 
 /**
  * struct filter - One program, ready for the kernel
- * @name:	What a person calls it
  * @code:	The instructions
  * @len:	How many
  */
 struct filter {
-	const char *name;
 	const struct sock_filter *code;
 	unsigned short len;
 };
+
+#define FILTER(array)	{ array, sizeof(array) / sizeof(*(array)) }
 
 #endif /* CAGE_FILTER_H */

@@ -2,10 +2,11 @@
 /*
  * cage/seccomp.c - load the system call filter
  *
- * Theory of operation.  The kernel asks all loaded programs and takes the
- * strictest answer: kill, then an errno, then the listener, then allow.  So
- * the order of loading changes no verdict, but the base program refuses
- * listeners, ours included: a listening program is loaded before it.
+ * Theory of operation.  There is one ready program for every configuration,
+ * listener included, and one load.  If the listener is refused (EBUSY) nothing
+ * was loaded, and the caller takes the program without.  The kernel asks all
+ * programs and takes the strictest answer (kill, an errno, the listener,
+ * allow), so that what the command loads on top can only tighten.
  *
  * Another machine's calls (int 0x80 and 32-bit programs) end the process with
  * SIGSYS.  ENOSYS would let a 32-bit program stumble on and die of something
@@ -33,10 +34,12 @@
 #if defined(__x86_64__)
 #include "filters-x86_64.h"
 #define NATIVE_FILTERS	x86_64_filters
+#define NATIVE_NO_UDP	x86_64_no_udp
 #define NATIVE_NUMBERS	x86_64_numbers
 #elif defined(__aarch64__)
 #include "filters-aarch64.h"
 #define NATIVE_FILTERS	aarch64_filters
+#define NATIVE_NO_UDP	aarch64_no_udp
 #define NATIVE_NUMBERS	aarch64_numbers
 #else
 #error "no filter for this machine: teach tools/gen-filter.c its numbers"
@@ -47,55 +50,24 @@ static const char *const class_words[CLASS_COUNT] = {
 #include "cage/filters.def"
 };
 
+/* No pointers: they would be relocated at every start, for explain alone */
 static const struct row {
-	const char *name;
-	enum filter_class class, watch;
-	const char *reason;
+	char name[SECCOMP_NAME_MAX + 1], reason[SECCOMP_REASON_MAX + 1];
+	unsigned char class, watch;
 } rows[] = {
 #define SYSCALL(name, class, watch, reason)				\
-	{ #name, CLASS_##class, CLASS_##watch, reason },
+	{ #name, reason, CLASS_##class, CLASS_##watch },
 #define SYSCALL_NR(name, x86_64, aarch64, class, watch, reason)		\
-	{ #name, CLASS_##class, CLASS_##watch, reason },
+	{ #name, reason, CLASS_##class, CLASS_##watch },
 #include "cage/syscalls.def"
 #undef SYSCALL
 #undef SYSCALL_NR
 };
 
-_Static_assert(ARRAY_SIZE(rows) == ARRAY_SIZE(NATIVE_NUMBERS),
-	       "filters-*.h and syscalls.def differ");
-
-/**
- * struct loads - The programs of a configuration, in the order of loading
- */
-struct loads {
-	enum filter_program v[SECCOMP_LOADS_MAX];
-	size_t len;
-	bool listener;		/* The first of them listens */
-};
-
-static struct loads choose(const struct seccomp_config *config)
-{
-	static const enum filter_program bases[][2] = {
-		[SECCOMP_UNIX_DENY] = { PROGRAM_BASE_NO_UNIX,
-					PROGRAM_NESTED_NO_UNIX },
-		[SECCOMP_UNIX_BY_PATH] = { PROGRAM_BASE_PATHS,
-					   PROGRAM_NESTED_PATHS },
-		[SECCOMP_UNIX_ALLOW] = { PROGRAM_BASE, PROGRAM_NESTED },
-	};
-	struct loads loads = { .listener = seccomp_wants_listener(config) };
-
-	if (config->observe == SECCOMP_OBSERVE_FULL)
-		loads.v[loads.len++] = PROGRAM_OBSERVE_FULL;
-	else if (config->observe == SECCOMP_OBSERVE_ON)
-		loads.v[loads.len++] = PROGRAM_OBSERVE;
-	else if (loads.listener)
-		loads.v[loads.len++] = PROGRAM_UNIX_NOTIFY;
-	loads.v[loads.len++] = bases[config->unix_sockets]
-				    [config->nested_userns];
-	if (config->deny_udp)
-		loads.v[loads.len++] = PROGRAM_UDP_DENY;
-	return loads;
-}
+_Static_assert(ARRAY_SIZE(rows) == ARRAY_SIZE(NATIVE_NUMBERS) &&
+	       ARRAY_SIZE(NATIVE_FILTERS) == SECCOMP_UNIX_COUNT * 2 *
+					     SECCOMP_OBSERVE_COUNT,
+	       "what tools/gen-filter wrote is not what we read");
 
 bool seccomp_wants_listener(const struct seccomp_config *config)
 {
@@ -103,9 +75,19 @@ bool seccomp_wants_listener(const struct seccomp_config *config)
 	       config->unix_sockets == SECCOMP_UNIX_BY_PATH;
 }
 
-static int load(enum filter_program program, unsigned int flags)
+/* NULL if @config is not one that the generator foresaw */
+static const struct filter *choose(const struct seccomp_config *config)
 {
-	const struct filter *filter = &NATIVE_FILTERS[program];
+	if ((unsigned int)config->unix_sockets >= SECCOMP_UNIX_COUNT ||
+	    (unsigned int)config->observe >= SECCOMP_OBSERVE_COUNT)
+		return NULL;
+	return &NATIVE_FILTERS[(config->unix_sockets * 2 +
+				(config->nested_userns ? 1 : 0)) *
+			       SECCOMP_OBSERVE_COUNT + config->observe];
+}
+
+static int load(const struct filter *filter, unsigned int flags)
+{
 	/* The kernel only reads it, but its header has no const */
 	const struct sock_fprog prog = {
 		.len = filter->len,
@@ -119,19 +101,15 @@ static int load(enum filter_program program, unsigned int flags)
 /* Returns the listener. A kernel before 5.19 cannot shield a waiting call
  * from signals; it then restarts, which the observer lives with.
  */
-static int load_listener(enum filter_program program, struct err *err)
+static int load_listener(const struct filter *filter)
 {
 	const unsigned int flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
-	int fd = load(program, flags |
-			       SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	int fd = load(filter, flags | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 
 	if (fd == -EINVAL)
-		fd = load(program, flags);
-	if (fd == -EBUSY)
-		return fail(err, fd, "another program already listens to system calls");
+		fd = load(filter, flags);
 	if (fd < 0)
-		return fail(err, fd, "cannot load the filter '%s': %s",
-			    NATIVE_FILTERS[program].name, strerror(-fd));
+		return fd;
 	/* Wakes the supervisor on this processor: ten times quicker. Kernels
 	 * before 6.6 do without.
 	 */
@@ -143,39 +121,38 @@ static int load_listener(enum filter_program program, struct err *err)
 int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 		    struct err *err)
 {
-	const struct loads loads = choose(config);
+	const struct filter *filter = choose(config);
+	const bool listen = seccomp_wants_listener(config);
 	auto_close int listener = -1;
+	int r;
 
+	if (!filter)
+		return fail(err, -EINVAL, "no such system call filter");
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
-		return fail(err, -EINVAL, "no_new_privs must be set before the filter");
-	if (loads.listener) {
-		listener = load_listener(loads.v[0], err);
-		if (listener < 0)
-			return listener;
-	}
-	for (size_t i = loads.listener; i < loads.len; i++) {
-		const int r = load(loads.v[i], 0);
+		return fail(err, -EINVAL,
+			    "no_new_privs must be set before the filter");
 
-		if (r < 0)
-			return fail(err, r, "cannot load the filter '%s': %s",
-				    NATIVE_FILTERS[loads.v[i]].name,
-				    strerror(-r));
-	}
+	r = listen ? load_listener(filter) : load(filter, 0);
+	if (r == -EBUSY && listen)
+		return fail(err, r, "another program already listens to system calls");
+	if (r >= 0 && listen)
+		listener = r;
+	if (r >= 0 && config->deny_udp)
+		r = load(&NATIVE_NO_UDP, 0);
+	if (r < 0)
+		return fail(err, r, "cannot load the system call filter: %s",
+			    strerror(-r));
+
 	*ret_listener = take_fd(&listener);
 	return 0;
 }
 
-size_t seccomp_loads(const struct seccomp_config *config,
-		     struct seccomp_load ret[SECCOMP_LOADS_MAX])
+unsigned int seccomp_instructions(const struct seccomp_config *config)
 {
-	const struct loads loads = choose(config);
+	const struct filter *filter = choose(config);
 
-	for (size_t i = 0; i < loads.len; i++) {
-		const struct filter *filter = &NATIVE_FILTERS[loads.v[i]];
-
-		ret[i] = (struct seccomp_load){ filter->name, filter->len };
-	}
-	return loads.len;
+	return (filter ? filter->len : 0U) +
+	       (config->deny_udp ? NATIVE_NO_UDP.len : 0U);
 }
 
 bool seccomp_next_row(size_t *cursor, struct seccomp_row *ret)

@@ -18,13 +18,15 @@ enum seccomp_unix {
 	SECCOMP_UNIX_DENY,	/* socket(AF_UNIX) is EPERM */
 	SECCOMP_UNIX_BY_PATH,	/* Streams only; the listener gets connect, bind */
 	SECCOMP_UNIX_ALLOW,
+	SECCOMP_UNIX_COUNT,
 };
 
 /* What the listener is asked about */
 enum seccomp_observe {
 	SECCOMP_OBSERVE_OFF,
-	SECCOMP_OBSERVE_ON,	/* Calls that may change files; connect, bind */
+	SECCOMP_OBSERVE_ON,	/* connect(), and calls that may change files */
 	SECCOMP_OBSERVE_FULL,	/* And every open() and openat() */
+	SECCOMP_OBSERVE_COUNT,
 };
 
 /**
@@ -57,21 +59,10 @@ bool seccomp_wants_listener(const struct seccomp_config *config);
 int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 		    struct err *err);
 
-/**
- * struct seccomp_load - One program that seccomp_install() would load
- * @name:		What a person calls it
- * @instructions:	Its length
- */
-struct seccomp_load {
-	const char *name;
-	unsigned int instructions;
-};
+/* How many instructions that would load */
+unsigned int seccomp_instructions(const struct seccomp_config *config);
 
-enum { SECCOMP_LOADS_MAX = 3 };
-
-/* What would be loaded, in order; returns how many of @ret are filled in */
-size_t seccomp_loads(const struct seccomp_config *config,
-		     struct seccomp_load ret[SECCOMP_LOADS_MAX]);
+enum { SECCOMP_NAME_MAX = 23, SECCOMP_REASON_MAX = 55 };
 
 /**
  * struct seccomp_row - What one system call meets
