@@ -49,10 +49,14 @@ char *path_resolve(const char *base, const char *path)
 
 char *path_join(const char *dir, const char *name)
 {
-	const size_t n = strlen(dir);
+	const size_t n = strlen(dir), m = strlen(name);
+	const size_t slash = n && dir[n - 1] == '/' ? 0 : 1;
+	char *path = mem_zalloc(n + slash + m + 1);
 
-	return mem_printf("%s%s%s", dir,
-			  n && dir[n - 1] == '/' ? "" : "/", name);
+	memcpy(path, dir, n);
+	memcpy(path + n, "/", slash);
+	memcpy(path + n + slash, name, m);
+	return path;
 }
 
 bool path_is_within(const char *dir, const char *path)

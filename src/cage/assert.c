@@ -20,30 +20,32 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "cage/stages.h"
 #include "plan/plan.h"
 
 static const struct {
-	const char *path;
+	const char *name;
 	uint64_t flag;
 } namespaces[NAMESPACES] = {
-	{ "/proc/self/ns/user", CLONE_NEWUSER },
-	{ "/proc/self/ns/mnt", CLONE_NEWNS },
-	{ "/proc/self/ns/pid", CLONE_NEWPID },
-	{ "/proc/self/ns/net", CLONE_NEWNET },
-	{ "/proc/self/ns/ipc", CLONE_NEWIPC },
-	{ "/proc/self/ns/uts", CLONE_NEWUTS },
-	{ "/proc/self/ns/cgroup", CLONE_NEWCGROUP },
+	{ "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS },
+	{ "pid", CLONE_NEWPID }, { "net", CLONE_NEWNET },
+	{ "ipc", CLONE_NEWIPC }, { "uts", CLONE_NEWUTS },
+	{ "cgroup", CLONE_NEWCGROUP },
 };
 
 void host_ids_read(struct host_ids *ids)
 {
+	auto_close int dir = open("/proc/self/ns",
+				  O_PATH | O_DIRECTORY | O_CLOEXEC);
+
 	for (size_t i = 0; i < NAMESPACES; i++) {
 		struct stat st;
 
-		ids->ns[i] = stat(namespaces[i].path, &st) < 0 ? 0 : st.st_ino;
+		ids->ns[i] = fstatat(dir, namespaces[i].name, &st, 0) < 0 ?
+			     0 : st.st_ino;
 	}
 }
 
@@ -83,28 +85,31 @@ static int check_namespaces(const struct plan *plan,
 		if (!(plan->namespaces & namespaces[i].flag))
 			continue;
 		if (!ours.ns[i] || ours.ns[i] == host->ns[i])
-			return fail(err, -EPERM, "%s is the host's",
-				    namespaces[i].path);
+			return fail(err, -EPERM, "the %s namespace is the host's",
+				    namespaces[i].name);
 	}
 	return 0;
 }
 
 static int check_descriptors(int keep, struct err *err)
 {
-	auto_closedir DIR *dir = opendir("/proc/self/fd");
-	struct dirent *entry;
+	auto_close int list = open("/proc/self/fd",
+				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t room[64];
+	struct dir dir = {
+		.fd = list, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+	int r;
 
-	if (!dir)
-		return fail_errno(err, "cannot read /proc/self/fd");
-	while ((entry = readdir(dir)) != NULL) {
-		const int fd = (int)strtol(entry->d_name, NULL, 10);
+	while ((r = dir_next(&dir, &entry)) > 0) {
+		const int fd = (int)strtol(entry.name, NULL, 10);
 
-		if (entry->d_name[0] == '.' || fd <= 2 || fd == keep ||
-		    fd == dirfd(dir))
-			continue;
-		return fail(err, -EPERM, "descriptor %d is left open", fd);
+		if (fd > 2 && fd != keep && fd != list)
+			return fail(err, -EPERM, "descriptor %d is left open",
+				    fd);
 	}
-	return 0;
+	return r < 0 ? fail(err, r, "cannot read /proc/self/fd") : 0;
 }
 
 static int check_root(const struct plan *plan, struct err *err)

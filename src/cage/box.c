@@ -39,6 +39,12 @@ static const struct {
 	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
 };
 
+/* Masks are clones of it and stay that way; what must be writable clears it */
+enum {
+	BOX_ATTR = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+		   MOUNT_ATTR_NOEXEC,
+};
+
 int box_prepare(struct box *box, const struct cage_request *request,
 		struct err *err)
 {
@@ -62,7 +68,7 @@ int box_prepare(struct box *box, const struct cage_request *request,
 		box->tmp = tree_clone(fd, err, request->tmp_path);
 		if (box->tmp < 0)
 			return box->tmp;
-		return tree_set(box->tmp, MOUNT_ATTR_NODEV, err,
+		return tree_set(box->tmp, MOUNT_ATTR_NODEV, 0, err,
 				request->tmp_path);
 	}
 	return 0;
@@ -89,9 +95,6 @@ static int make_dir(int box, const char *path, mode_t mode, struct err *err)
 	if (mkdirat(box, path, mode) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the mount point '%s'",
 				  path);
-	/* The umask must not decide */
-	if (fchmodat(box, path, mode, 0) < 0)
-		return fail_errno(err, "cannot set the mode of '%s'", path);
 	return 0;
 }
 
@@ -171,11 +174,13 @@ int box_open(struct box *box, const struct plan *plan, struct err *err)
 {
 	auto_close int at = -1;
 	int r;
+	const mode_t before = umask(0);	/* Modes are ours to choose */
 
 	box->fd = make_tmpfs(err);
-	if (box->fd < 0)
-		return box->fd;
-	r = fill(box->fd, plan, err);
+	r = box->fd < 0 ? box->fd : fill(box->fd, plan, err);
+	(void)umask(before);
+	if (r == 0)
+		r = tree_set(box->fd, BOX_ATTR, 0, err, "our own tmpfs");
 	if (r < 0)
 		return r;
 	/* Kernels before 6.15 clone only what is attached somewhere */
@@ -185,17 +190,18 @@ int box_open(struct box *box, const struct plan *plan, struct err *err)
 	return tree_attach(box->fd, at, err, "/dev");
 }
 
-/* A clone of one directory or file of the box */
-static int clone_part(const struct box *box, const char *name, uint64_t attr,
+/* A clone of one directory or file of the box, less the attributes @clear */
+static int clone_part(const struct box *box, const char *name, uint64_t clear,
 		      struct err *err)
 {
 	auto_close int tree = sys_open_tree(box->fd, name, OPEN_TREE_CLONE |
-							   OPEN_TREE_CLOEXEC);
-	int r;
+					    OPEN_TREE_CLOEXEC);
+	int r = 0;
 
 	if (tree < 0)
 		return fail_errno(err, "cannot clone our own '%s'", name);
-	r = tree_set(tree, attr, err, name);
+	if (clear)
+		r = tree_set(tree, 0, clear, err, name);
 	return r < 0 ? r : take_fd(&tree);
 }
 
@@ -205,9 +211,7 @@ int box_mask(const struct box *box, bool dir, unsigned int mask,
 	char name[32];
 
 	mask_name(mask, name, sizeof(name));
-	return clone_part(box, dir ? name : "unreadable",
-			  MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC |
-			  MOUNT_ATTR_NODEV, err);
+	return clone_part(box, dir ? name : "unreadable", 0, err);
 }
 
 static int attach_at(int tree, const char *path, struct err *err)
@@ -224,7 +228,8 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err)
 	if (plan->tmp == TMP_HOST)
 		return 0;
 	if (box->tmp < 0) {
-		box->tmp = clone_part(box, "tmp", MOUNT_ATTR_NODEV, err);
+		box->tmp = clone_part(box, "tmp", MOUNT_ATTR_RDONLY |
+				      MOUNT_ATTR_NOEXEC, err);
 		if (box->tmp < 0)
 			return box->tmp;
 	}
@@ -282,7 +287,15 @@ int box_mount_proc(const struct box *box, struct err *err)
 	return r;
 }
 
-static int mount_pts(struct err *err)
+/* Onto a directory or file of the new /dev, by descriptor and name */
+static int attach_in(int dev, int tree, const char *name, struct err *err)
+{
+	if (sys_move_mount(tree, "", dev, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return fail_errno(err, "cannot mount on '/dev/%s'", name);
+	return 0;
+}
+
+static int mount_pts(int dev, struct err *err)
 {
 	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
 	auto_close int tree = -1;
@@ -297,30 +310,29 @@ static int mount_pts(struct err *err)
 			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (tree < 0)
 		return fail_errno(err, "cannot mount a private devpts");
-	return attach_at(tree, "/dev/pts", err);
+	return attach_in(dev, tree, "pts", err);
+}
+
+static int fill_dev(struct box *box, int dev, struct err *err)
+{
+	auto_close int shm = clone_part(box, "shm", MOUNT_ATTR_RDONLY |
+					MOUNT_ATTR_NOEXEC, err);
+	int r = shm < 0 ? shm : attach_in(dev, shm, "shm", err);
+
+	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
+		r = attach_in(dev, box->nodes[i], nodes[i], err);
+		close_fd(&box->nodes[i]);
+	}
+	return r < 0 ? r : mount_pts(dev, err);
 }
 
 int box_mount_dev(struct box *box, struct err *err)
 {
-	auto_close int shm = clone_part(box, "shm", MOUNT_ATTR_NODEV, err);
-	auto_close int dev = clone_part(box, "dev", MOUNT_ATTR_RDONLY |
-					MOUNT_ATTR_NOEXEC, err);
-	int r;
+	auto_close int dev = clone_part(box, "dev", 0, err);
+	int r = dev < 0 ? dev : attach_at(dev, "/dev", err);
 
-	if (shm < 0 || dev < 0)
-		return err->code;
-	r = attach_at(dev, "/dev", err);
-	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		r = attach_at(box->nodes[i], path, err);
-		close_fd(&box->nodes[i]);
-	}
 	if (r == 0)
-		r = attach_at(shm, "/dev/shm", err);
-	if (r == 0)
-		r = mount_pts(err);
+		r = fill_dev(box, dev, err);
 	close_fd(&box->fd);
 	close_fd(&box->tmp);
 	return r;

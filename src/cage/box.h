@@ -48,6 +48,7 @@ int box_mount_dev(struct box *box, struct err *err);
 int tree_open(const char *path, struct err *err);
 int tree_clone(int fd, struct err *err, const char *path);
 int tree_attach(int tree, int at, struct err *err, const char *path);
-int tree_set(int tree, uint64_t set, struct err *err, const char *path);
+int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
+	     const char *path);
 
 #endif /* CAGE_BOX_H */

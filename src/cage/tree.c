@@ -57,10 +57,12 @@ int tree_attach(int tree, int at, struct err *err, const char *path)
 	return 0;
 }
 
-int tree_set(int tree, uint64_t set, struct err *err, const char *path)
+int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
+	     const char *path)
 {
 	const struct mount_attr attr = {
 		.attr_set = set | MOUNT_ATTR_NOSUID,
+		.attr_clr = clear,
 		.propagation = MS_PRIVATE,
 	};
 
@@ -114,7 +116,7 @@ static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 			return trees[i];
 		r = tree_set(trees[i], MOUNT_ATTR_NODEV |
 			     (m->kind == MOUNT_SHOW ? MOUNT_ATTR_RDONLY : 0),
-			     err, m->path);
+			     0, err, m->path);
 		if (r < 0)
 			return r;
 	}
@@ -147,7 +149,7 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
 	tree = tree_clone(at, err, m->path);
 	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
-		r = tree_set(tree, MOUNT_ATTR_RDONLY, err, m->path);
+		r = tree_set(tree, MOUNT_ATTR_RDONLY, 0, err, m->path);
 		if (r < 0) {
 			(void)close(tree);
 			return r;

@@ -42,13 +42,15 @@ struct level {
 	size_t mount;
 };
 
-enum { LEVELS_MAX = 2048 };	/* PATH_MAX / 2 components */
-
+/**
+ * struct walk - The visit of all rules, parents first
+ * @v, @len, @cap: The levels that the current path lies below
+ */
 struct walk {
 	struct plan *plan;
 	const struct view *view;
-	struct level stack[LEVELS_MAX];
-	size_t depth;
+	struct level *v;
+	size_t len, cap;
 };
 
 /* By component, so that what lies below "/a" follows it before "/a.b" */
@@ -168,7 +170,7 @@ static void push_stub(struct walk *w, struct level *above, const char *path,
 
 static void push_level(struct walk *w, const char *path, enum state state)
 {
-	struct level *l = &w->stack[w->depth++];
+	struct level *l = vec_push(w);
 
 	l->path = path;
 	l->state = state;
@@ -183,11 +185,10 @@ static void visit(struct walk *w, const struct view_rule *at)
 	struct level *above;
 	struct plan_mount *m;
 
-	while (!path_is_within(w->stack[w->depth - 1].path, at->path))
-		w->depth--;
-	above = &w->stack[w->depth - 1];
-	if (!strcmp(above->path, at->path) || state == above->state ||
-	    w->depth == LEVELS_MAX)
+	while (!path_is_within(w->v[w->len - 1].path, at->path))
+		w->len--;
+	above = &w->v[w->len - 1];
+	if (!strcmp(above->path, at->path) || state == above->state)
 		return;
 
 	if (above->state == STATE_WRITE)
@@ -229,11 +230,9 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	const size_t n = view->rules.len;
 	auto_free const struct view_rule **sorted =
 		mem_zalloc((n + 1) * sizeof(*sorted));
-	auto_free struct walk *w = mem_zalloc(sizeof(*w));
+	struct walk w = { .plan = plan, .view = view };
 	size_t count = 0;
 
-	w->plan = plan;
-	w->view = view;
 	plan->masks = MASK_FIRST;
 	/* What does not exist cannot be mounted on; the observer and the exit
 	 * check watch for it
@@ -246,7 +245,8 @@ void mounts_plan(struct plan *plan, const struct view *view)
 		sorted[count++] = &private_tmp;
 	qsort(sorted, count, sizeof(*sorted), compare_rules);
 
-	push_level(w, "/", plan->root_writable ? STATE_WRITE : STATE_READ);
+	push_level(&w, "/", plan->root_writable ? STATE_WRITE : STATE_READ);
 	for (size_t i = 0; i < count; i++)
-		visit(w, sorted[i]);
+		visit(&w, sorted[i]);
+	free(w.v);
 }

@@ -9,7 +9,6 @@
 
 #include "plan/resolve.h"
 
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "base/own.h"
 #include "base/path.h"
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 256 };
 
 /**
  * struct known - A directory that was resolved
@@ -87,13 +86,13 @@ static const struct known *directory(struct resolver *r, const char *path)
 	return k;
 }
 
-char *resolver_spell(struct resolver *r, const char *path, struct stat *st)
+/* The path with all but its last component followed */
+static char *spell(struct resolver *r, const char *path, struct stat *st)
 {
 	auto_free char *parent = path_parent(path);
 	const struct known *dir;
 	char *real;
 
-	*st = (struct stat){ 0 };
 	if (!strcmp(path, "/")) {
 		(void)lstat("/", st);
 		return mem_strdup("/");
@@ -105,17 +104,39 @@ char *resolver_spell(struct resolver *r, const char *path, struct stat *st)
 	return real;
 }
 
-char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
+/* Where the link at @path ends; NULL if it dangles */
+static char *chase(const char *path, struct stat *st)
 {
-	char *spelled = resolver_spell(r, path, st);
-	char real[PATH_MAX];
+	char *real = realpath(path, NULL);
 
+	if (real && stat(real, st) == 0)
+		return real;
+	free(real);
+	*st = (struct stat){ 0 };
+	return NULL;
+}
+
+char *resolver_follow_both(struct resolver *r, const char *path,
+			   struct stat *st, char **ret_link,
+			   struct stat *link)
+{
+	char *spelled = spell(r, path, st), *real;
+
+	*ret_link = NULL;
 	if (!S_ISLNK(st->st_mode))
 		return spelled;
-	if (!realpath(spelled, real) || stat(real, st) < 0) {
-		*st = (struct stat){ 0 };	/* Dangling: only the link is there */
-		return spelled;
-	}
-	free(spelled);
-	return mem_strdup(real);
+	*link = *st;
+	real = chase(spelled, st);
+	if (!real)
+		real = mem_strdup(spelled);
+	*ret_link = spelled;
+	return real;
+}
+
+char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
+{
+	auto_free char *link = NULL;
+	struct stat ignored;
+
+	return resolver_follow_both(r, path, st, &link, &ignored);
 }

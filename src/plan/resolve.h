@@ -18,7 +18,13 @@ void resolver_free(struct resolver *r);
  */
 char *resolver_follow(struct resolver *r, const char *path, struct stat *st);
 
-/* As resolver_follow(), but the last component is not followed */
-char *resolver_spell(struct resolver *r, const char *path, struct stat *st);
+/* As resolver_follow(); if the last component is a symbolic link, *@ret_link
+ * is its own path (the caller frees) and *@link what lstat() says of it,
+ * else *@ret_link is NULL
+ */
+char *resolver_follow_both(struct resolver *r, const char *path,
+			   struct stat *st, char **ret_link,
+			   struct stat *link);
+
 
 #endif /* PLAN_RESOLVE_H */

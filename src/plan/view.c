@@ -161,19 +161,16 @@ static bool holds_secret(const char *path, const char *marker)
 	return r < 0 || hidden_holds_secret(marker, buf_str(&text), text.len);
 }
 
-static void add_deny(struct view *view, struct resolver *resolver,
-		     enum path_list list, const struct path_rule *rule,
-		     const char *real, const struct stat *st)
+static void add_deny(struct view *view, enum path_list list,
+		     const struct path_rule *rule, const char *real,
+		     const struct stat *st, const char *link,
+		     const struct stat *link_st)
 {
-	auto_free char *spelled = NULL;
-	struct stat link;
-
 	if (rule->marker && (!st->st_mode || !holds_secret(real, rule->marker)))
 		return;
 	add_seen(view, list, real, rule, st);
-	spelled = resolver_spell(resolver, rule->path, &link);
-	if (strcmp(spelled, real) != 0)		/* The link itself */
-		add_seen(view, list, spelled, rule, &link);
+	if (link && strcmp(link, real) != 0)
+		add_seen(view, list, link, rule, link_st);
 }
 
 static int add_path(struct view *view, struct resolver *resolver,
@@ -181,12 +178,14 @@ static int add_path(struct view *view, struct resolver *resolver,
 		    const char *path, struct err *err)
 {
 	const bool allow = list == PATH_ALLOW_WRITE || list == PATH_ALLOW_READ;
-	struct stat st;
-	auto_free char *real = resolver_follow(resolver, path, &st);
+	struct stat st, link_st;
+	auto_free char *link = NULL;
+	auto_free char *real = resolver_follow_both(resolver, path, &st, &link,
+						    &link_st);
 
 	if (allow)
 		return add_allow(view, list, rule, real, &st, err);
-	add_deny(view, resolver, list, rule, real, &st);
+	add_deny(view, list, rule, real, &st, link, &link_st);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -32,6 +33,7 @@
  * @depth_max:	How deep it goes
  * @dev:	The file system it stays on
  * @left:	Names it may still look at
+ * @rooms:	A buffer per level, made when first used
  * @glob:	The pattern it looks for, or NULL for protected names
  */
 struct walk {
@@ -40,7 +42,18 @@ struct walk {
 	dev_t dev;
 	size_t *left;
 	const struct glob_rule *glob;
+	char **rooms;
 };
+
+/* Room to read a directory at @depth; one deeper than all is for @depth_max */
+static struct dir reader(struct walk *w, int fd, unsigned int depth)
+{
+	if (!w->rooms[depth])
+		w->rooms[depth] = mem_zalloc(DIR_ROOM);
+	return (struct dir){
+		.fd = fd, .room = w->rooms[depth], .size = DIR_ROOM,
+	};
+}
 
 static const struct path_rule *own_rule(struct view *view, const char *path,
 					const char *name, const char *reason)
@@ -78,17 +91,19 @@ static void protect_starred(struct walk *w, const char *git_dir,
 	auto_free char *above = mem_strndup(row->name,
 					    (size_t)(star - row->name));
 	auto_free char *list = path_join(git_dir, above);
-	auto_closedir DIR *dir = opendir(list);
-	struct dirent *entry;
+	auto_close int fd = open(list, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dir dir;
+	struct dir_entry entry;
 
-	while (dir && *w->left && (entry = readdir(dir)) != NULL) {
-		auto_free char *below = NULL;
+	if (fd < 0)
+		return;
+	dir = reader(w, fd, w->depth_max);
+	while (*w->left && dir_next(&dir, &entry) > 0) {
+		auto_free char *below = mem_printf("%s%s", entry.name,
+						   star + 1);
 
 		--*w->left;
-		if (entry->d_name[0] == '.')
-			continue;
-		below = mem_printf("%s%s", entry->d_name, star + 1);
-		if (exists_at(dirfd(dir), below)) {
+		if (exists_at(fd, below)) {
 			auto_free char *path = path_resolve(list, below);
 
 			protect(w->view, path, row->name, row->reason);
@@ -174,22 +189,22 @@ static bool is_worth_entering(const struct walk *w, const char *path,
 static void walk_dir(struct walk *w, int at, const char *name,
 		     const char *path, unsigned int depth);
 
-static void walk_entry(struct walk *w, DIR *dir, const struct dirent *entry,
+static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 		       const char *dir_path, unsigned int depth)
 {
-	const char *name = entry->d_name;
+	const char *name = entry->name;
 
 	if (w->glob)
 		check_glob(w, dir_path, name);
 	else if (name[0] == '.')
-		check_dot_name(w, dirfd(dir), dir_path, name);
+		check_dot_name(w, at, dir_path, name);
 
-	if ((entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+	if ((entry->type == DT_DIR || entry->type == DT_UNKNOWN) &&
 	    depth + 1 < w->depth_max) {
 		auto_free char *path = path_join(dir_path, name);
 
 		if (is_worth_entering(w, path, name))
-			walk_dir(w, dirfd(dir), name, path, depth + 1);
+			walk_dir(w, at, name, path, depth + 1);
 	}
 }
 
@@ -198,22 +213,17 @@ static void walk_dir(struct walk *w, int at, const char *name,
 {
 	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
-	auto_closedir DIR *dir = NULL;
-	struct dirent *entry;
+	struct dir_entry entry;
 	struct stat st;
+	struct dir dir;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
 		return;
 	w->dev = st.st_dev;
-	dir = fdopendir(fd);
-	if (!dir)
-		return;
-	fd = -1;	/* The stream's now */
-	while (*w->left && (entry = readdir(dir)) != NULL) {
+	dir = reader(w, fd, depth);
+	while (*w->left && dir_next(&dir, &entry) > 0) {
 		--*w->left;
-		if (strcmp(entry->d_name, ".") != 0 &&
-		    strcmp(entry->d_name, "..") != 0)
-			walk_entry(w, dir, entry, path, depth);
+		walk_entry(w, fd, &entry, path, depth);
 	}
 }
 
@@ -240,6 +250,19 @@ static void check_sentinels(struct walk *w, const char *cwd)
 	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
 		protect(w->view, config, "config",
 			"would be a bare repository's settings");
+}
+
+/* Walk from @path, with @w filled in but for its buffers */
+static void walk_from(struct walk *w, const char *path)
+{
+	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
+	walk_dir(w, AT_FDCWD, path, path, 0);
+	if (!w->glob && !strcmp(path, w->view->policy->cwd))
+		check_sentinels(w, path);
+	for (unsigned int i = 0; i <= w->depth_max; i++)
+		free(w->rooms[i]);
+	free(w->rooms);
+	w->rooms = NULL;
 }
 
 static bool is_inside_another(const struct view *view, size_t count, size_t i)
@@ -273,9 +296,7 @@ static void walk_protected(struct view *view, size_t *left)
 		    is_inside_another(view, count, i))
 			continue;
 		if (S_ISDIR(view->rules.v[i].mode))
-			walk_dir(&w, AT_FDCWD, path, path, 0);
-		if (!strcmp(path, view->policy->cwd))
-			check_sentinels(&w, path);
+			walk_from(&w, path);
 	}
 }
 
@@ -294,7 +315,7 @@ static int walk_glob(struct view *view, const struct glob_rule *glob,
 		return fail(err, -EINVAL, "%s: '%s' cannot be enforced: it starts with a pattern; begin it with a directory",
 			    buf_str(&where), glob->rule->text);
 	}
-	walk_dir(&w, AT_FDCWD, prefix, prefix, 0);
+	walk_from(&w, prefix);
 	return 0;
 }
 

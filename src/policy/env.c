@@ -11,20 +11,22 @@
 struct row {
 	bool pass;
 	const char *pattern, *reason;
+	size_t len;
 };
 
 static const struct row rows[] = {
-#define NEVER(pattern, reason) { false, pattern, reason },
-#define PASS(pattern, reason) { true, pattern, reason },
+#define NEVER(pattern, reason) { false, pattern, reason, sizeof(pattern) - 1 },
+#define PASS(pattern, reason) { true, pattern, reason, sizeof(pattern) - 1 },
 #include "policy/env.def"
 #undef NEVER
 #undef PASS
 };
 
 /* The tables have a star at the start or at the end, never inside */
-static bool matches(const char *pattern, const char *name, size_t n)
+static bool matches(const struct row *row, const char *name, size_t n)
 {
-	const size_t len = strlen(pattern);
+	const char *pattern = row->pattern;
+	const size_t len = row->len;
 
 	if (len > 1 && pattern[len - 1] == '*')
 		return n >= len - 1 && !memcmp(pattern, name, len - 1);
@@ -37,7 +39,7 @@ static bool matches(const char *pattern, const char *name, size_t n)
 static const struct row *find(bool pass, const char *name, size_t n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].pass == pass && matches(rows[i].pattern, name, n))
+		if (rows[i].pass == pass && matches(&rows[i], name, n))
 			return &rows[i];
 	}
 	return NULL;
