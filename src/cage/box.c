@@ -130,6 +130,9 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	    sizeof(path) - n)
 		return fail(err, -ENAMETOOLONG, "'%s' is too long", stub->path);
 
+	/* Directories that only lead somewhere take no files of their own:
+	 * they are sealed below, once everything is in them
+	 */
 	for (char *p = path + n + 1; r == 0 && (p = strchr(p, '/')); p++) {
 		*p = '\0';
 		r = make_dir(box, path, 0755, err);
@@ -139,6 +142,24 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 		return r;
 	return stub->is_dir ? make_dir(box, path, 0755, err)
 			    : make_file(box, path, 0644, err);
+}
+
+/* The directories above a stub: what is beside it is not the command's */
+static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
+{
+	char path[4096 + 32];
+	size_t n;
+
+	mask_name(stub->mask, path, sizeof(path));
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/%s", stub->path);
+	for (char *p = path + n + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		if (fchmodat(box, path, 0555, 0) < 0)
+			return fail_errno(err, "cannot seal '%s'", path);
+		*p = '/';
+	}
+	return 0;
 }
 
 static int fill(int box, const struct plan *plan, struct err *err)
@@ -167,6 +188,8 @@ static int fill(int box, const struct plan *plan, struct err *err)
 	}
 	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
 		r = make_stub(box, &plan->stubs.v[i], err);
+	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
+		r = seal_stub(box, &plan->stubs.v[i], err);
 	return r;
 }
 

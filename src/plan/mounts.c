@@ -85,8 +85,7 @@ static enum state state_of(const struct view *view, const char *path,
 	*rule = v.rule;
 	if (!v.allowed)
 		return STATE_HIDDEN;
-	if (view->private_tmp && path_is_within("/tmp", path) &&
-	    (!v.rule || path_is_within(v.rule->path, "/tmp")))
+	if (view_is_private(view, path))
 		return STATE_TMP;
 	v = view_verdict(view, VIEW_WRITE, path);
 	*rule = v.rule;

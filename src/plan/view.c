@@ -56,6 +56,20 @@ void view_add(struct view *view, enum path_list list, const char *path,
 	view->rules.v[view->rules.len - 1].found = found;
 }
 
+const struct path_rule *view_own_rule(struct view *view, const char *path,
+				      const char *name, const char *reason)
+{
+	struct path_rule *rule = mem_zalloc(sizeof(*rule));
+
+	rule->text = mem_strdup(name);
+	rule->path = mem_strdup(path);
+	rule->strength = RULE_ALWAYS;
+	rule->origin.key = mem_strdup(name);
+	rule->origin.reason = reason;
+	*vec_push(&view->owned) = rule;
+	return rule;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct view_rule *x = a, *y = b;
@@ -222,6 +236,17 @@ static bool wants_private_tmp(const struct view *view)
 	return true;
 }
 
+/* A home below /tmp (a test's, a container's) is still the home */
+static void show_home(struct view *view)
+{
+	const char *home = view->policy->home;
+
+	if (view->private_tmp && home && path_is_below("/tmp", home))
+		view_add(view, PATH_ALLOW_READ, home,
+			 view_own_rule(view, home, "home",
+				       "the home directory is visible"), false);
+}
+
 static int add_rules(struct view *view, struct resolver *resolver,
 		     struct err *err)
 {
@@ -251,6 +276,7 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 	if (r < 0)
 		return r;
 	view->private_tmp = wants_private_tmp(view);
+	show_home(view);
 	view_sort(view);
 	r = walk_roots(view, err);
 	if (r < 0)
@@ -386,6 +412,21 @@ static struct verdict read_verdict(const struct view *view, const char *path)
 	return (struct verdict){ true, NULL, "readable by default" };
 }
 
+/* In a private /tmp, and not shown from the host's by a rule below it */
+static bool is_private(const struct view *view, const char *path,
+		       const struct verdict *readable)
+{
+	return view->private_tmp && path_is_within("/tmp", path) &&
+	       !(readable->rule && path_is_below("/tmp", readable->rule->path));
+}
+
+bool view_is_private(const struct view *view, const char *path)
+{
+	const struct verdict readable = read_verdict(view, path);
+
+	return readable.allowed && is_private(view, path, &readable);
+}
+
 static struct verdict write_verdict(const struct view *view, const char *path)
 {
 	const struct path_rule *allow = NULL;
@@ -393,6 +434,9 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 
 	if (!readable.allowed)
 		return readable;
+	if (is_private(view, path, &readable))
+		return (struct verdict){ true, NULL,
+					 "the sandbox's own /tmp" };
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
 		const struct found f = rules_at(view, path, n);
 
@@ -401,10 +445,6 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 						 "denied by a rule" };
 		if (!allow)
 			allow = f.by[PATH_ALLOW_WRITE];
-		if (!allow && view->private_tmp && n == 4 &&
-		    !strncmp(path, "/tmp", n))
-			return (struct verdict){ true, NULL,
-						 "the sandbox's own /tmp" };
 	}
 	if (!allow && policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		return (struct verdict){ true, NULL,

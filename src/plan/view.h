@@ -125,6 +125,13 @@ const struct path_rule *view_root_of(const struct view *view,
 void view_add(struct view *view, enum path_list list, const char *path,
 	      const struct path_rule *rule, bool found);
 
+/* A rule of the view's own, for view_add(); @reason is a literal */
+const struct path_rule *view_own_rule(struct view *view, const char *path,
+				      const char *name, const char *reason);
+
+/* True if @path is in the sandbox's own /tmp, not in the host's */
+bool view_is_private(const struct view *view, const char *path);
+
 /* Sort after view_add(); view_build() does it for its own */
 void view_sort(struct view *view);
 

@@ -55,25 +55,11 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
-static const struct path_rule *own_rule(struct view *view, const char *path,
-					const char *name, const char *reason)
-{
-	struct path_rule *rule = mem_zalloc(sizeof(*rule));
-
-	rule->text = mem_strdup(name);
-	rule->path = mem_strdup(path);
-	rule->strength = RULE_ALWAYS;
-	rule->origin.key = mem_strdup(name);
-	rule->origin.reason = reason;
-	*vec_push(&view->owned) = rule;
-	return rule;
-}
-
 static void protect(struct view *view, const char *path, const char *name,
 		    const char *reason)
 {
 	view_add(view, PATH_DENY_WRITE, path,
-		 own_rule(view, path, name, reason), true);
+		 view_own_rule(view, path, name, reason), true);
 }
 
 static bool exists_at(int dir, const char *name)

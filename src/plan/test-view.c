@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/view.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/policy.h"
+#include "test.h"
+
+/* A policy over the test's directory, as the command line would make it */
+static struct policy *make(const char *cwd)
+{
+	auto_free char *home = path_join(test_dir(), "home");
+
+	(void)mkdir(home, 0755);
+	return policy_new(cwd, home);
+}
+
+static void rule(struct policy *p, enum path_list list, const char *path)
+{
+	const struct source *source = policy_add_source(p, SCOPE_FLAG,
+		"--option", NULL, 0, p->cwd);
+
+	CHECK_INT(policy_add_path(p, list, path, RULE_USER,
+				  origin_make(source, NULL, NULL), NULL), 0);
+}
+
+static struct view *look(struct policy *p)
+{
+	struct view *view = NULL;
+	struct err err = { 0 };
+
+	CHECK_INT(policy_finish(p, &err), 0);
+	CHECK_INT(view_build(p, &view, &err), 0);
+	return view;
+}
+
+static char *in_dir(const char *name)
+{
+	return path_join(test_dir(), name);
+}
+
+static void make_file(const char *name)
+{
+	auto_free char *path = in_dir(name);
+
+	test_write(path, "x");
+}
+
+static bool may(const struct view *view, enum view_op op, const char *name)
+{
+	auto_free char *path = in_dir(name);
+
+	return view_verdict(view, op, path).allowed;
+}
+
+TEST(the_start_directory_is_writable_and_nothing_else)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/a/b");
+	p = make(cwd);
+	view = look(p);
+	CHECK(may(view, VIEW_WRITE, "project/a/b"));
+	CHECK(may(view, VIEW_WRITE, "project/new"));
+	CHECK(!view_verdict(view, VIEW_WRITE, "/etc/passwd").allowed);
+	CHECK(view_verdict(view, VIEW_READ, "/etc/passwd").allowed);
+	CHECK_STR(view_verdict(view, VIEW_WRITE, "/etc/x").reason,
+		  "outside the writable paths");
+}
+
+TEST(deny_write_wins_at_any_depth)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/a/b/c");
+	p = make(cwd);
+	rule(p, PATH_DENY_WRITE, "a");
+	rule(p, PATH_ALLOW_WRITE, "a/b");
+	view = look(p);
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/c"));
+	CHECK(may(view, VIEW_READ, "project/a/b/c"));
+	CHECK(may(view, VIEW_WRITE, "project/other"));
+}
+
+TEST(the_deepest_read_rule_decides)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/s/open/deep/f");
+	p = make(cwd);
+	rule(p, PATH_DENY_READ, "s");
+	rule(p, PATH_ALLOW_READ, "s/open");
+	rule(p, PATH_DENY_READ, "s/open/deep");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "project/s/x"));
+	CHECK(may(view, VIEW_READ, "project/s/open/y"));
+	CHECK(!may(view, VIEW_READ, "project/s/open/deep/f"));
+	/* Hidden means not writable either */
+	CHECK(!may(view, VIEW_WRITE, "project/s/x"));
+}
+
+TEST(a_tie_is_denied_for_directories_and_lifted_for_a_named_file)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/d/f");
+	make_file("project/file");
+	p = make(cwd);
+	rule(p, PATH_DENY_READ, "d");
+	rule(p, PATH_ALLOW_READ, "d");
+	rule(p, PATH_DENY_READ, "file");
+	rule(p, PATH_ALLOW_READ, "file");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "project/d/f"));
+	CHECK(may(view, VIEW_READ, "project/file"));
+}
+
+TEST(a_denied_link_denies_what_it_points_to)
+{
+	auto_free char *cwd = in_dir("project"), *link = in_dir("project/link");
+	auto_free char *secret = in_dir("secret");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/x");
+	make_file("secret/key");
+	CHECK_INT(symlink(secret, link), 0);
+	p = make(cwd);
+	rule(p, PATH_DENY_READ, "link");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "secret/key"));
+	CHECK(!may(view, VIEW_READ, "project/link"));
+}
+
+TEST(an_allow_through_a_planted_link_allows_nothing)
+{
+	auto_free char *cwd = in_dir("project"), *link = in_dir("project/link");
+	auto_free char *outside = in_dir("outside");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/x");
+	make_file("outside/f");
+	CHECK_INT(symlink(outside, link), 0);
+	p = make(cwd);
+	rule(p, PATH_ALLOW_WRITE, "link");
+	view = look(p);
+	CHECK(!view_root_of(view, outside));
+	CHECK_INT(view->notes.len, 1);
+	CHECK_CONTAINS(view->notes.v[0].text, "symbolic link");
+}
+
+TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/.bashrc");
+	make_file("project/a/b/.envrc");
+	make_file("project/a/b/c/.envrc");
+	make_file("project/a/.git/hooks/pre-commit");
+	make_file("project/a/.git/config");
+	make_file("project/a/.git/modules/sub/config");
+	make_file("project/node_modules/.npmrc");
+	make_file("project/.claude/agents/x");
+	make_file("project/.claude/other");
+	p = make(cwd);
+	view = look(p);
+	CHECK(!may(view, VIEW_WRITE, "project/.bashrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/.envrc"));
+	CHECK(may(view, VIEW_WRITE, "project/a/b/c/.envrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/.git/hooks/pre-commit"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/.git/config"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/.git/modules/sub/config"));
+	CHECK(may(view, VIEW_WRITE, "project/a/.git/index"));
+	CHECK(!may(view, VIEW_WRITE, "project/.claude/agents/x"));
+	CHECK(may(view, VIEW_WRITE, "project/.claude/other"));
+}
+
+TEST(globs_are_found_and_decide_for_later_files_too)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+	size_t found = 0;
+
+	make_file("project/a/x.env");
+	make_file("project/y.env");
+	p = make(cwd);
+	rule(p, PATH_DENY_READ, "**/*.env");
+	view = look(p);
+	for (size_t i = 0; i < view->rules.len; i++)
+		found += view->rules.v[i].list == PATH_DENY_READ &&
+			 view->rules.v[i].found;
+	CHECK_INT(found, 2);
+	CHECK(!may(view, VIEW_READ, "project/a/x.env"));
+	CHECK(!may(view, VIEW_READ, "project/later/z.env"));
+	CHECK(may(view, VIEW_READ, "project/z.txt"));
+}
+
+TEST(a_pattern_that_starts_at_the_root_is_an_error_that_names_it)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	struct view *view = NULL;
+	struct err err = { 0 };
+
+	make_file("project/x");
+	p = make(cwd);
+	rule(p, PATH_DENY_READ, "/*/x");
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK_INT(view_build(p, &view, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "/*/x");
+	CHECK_CONTAINS(err.msg, "--option");
+}
+
+TEST(a_missing_root_from_the_command_line_is_an_error)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	struct view *view = NULL;
+	struct err err = { 0 };
+
+	make_file("project/x");
+	p = make(cwd);
+	rule(p, PATH_ALLOW_WRITE, "missing");
+	p->paths[PATH_ALLOW_WRITE].v[0].must_exist = true;
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK_INT(view_build(p, &view, &err), -ENOENT);
+	CHECK_CONTAINS(err.msg, "missing");
+}
