@@ -219,6 +219,13 @@ struct glob *pattern_finish(struct glob *glob, const char *text,
 	return glob;
 }
 
+char *pattern_literal(const struct glob *glob)
+{
+	if (glob->len && glob->v[0].kind != PIECE_BELOW)
+		return NULL;
+	return mem_strdup(buf_str(&glob->literal));
+}
+
 static void set_state(struct states *s, size_t i)
 {
 	s->bits[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;

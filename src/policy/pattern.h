@@ -51,4 +51,9 @@ void pattern_add_range(struct glob *glob, uint32_t first, uint32_t last);
 struct glob *pattern_finish(struct glob *glob, const char *text,
 			    struct err *err);
 
+/* The one path that @glob matches, perhaps with all below it; NULL if it can
+ * match another. The caller frees.
+ */
+char *pattern_literal(const struct glob *glob);
+
 #endif /* POLICY_PATTERN_H */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/fuzz-gitignore.c - a path, a newline, and a list; below what is
+ * ignored all is ignored, and a pattern's only path does match
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/gitignore.h"
+#include "policy/glob.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_list(const char *text, const char *path)
+{
+	struct gitignore *list = gitignore_new("/w", text, NULL);
+	auto_free char *below = path_join(path, "x");
+
+	if (!list)
+		return;
+	(void)gitignore_match(list, path, false);
+	if (gitignore_match(list, path, true) &&
+	    !gitignore_match(list, below, false))
+		abort();
+	gitignore_free(list);
+}
+
+static void check_pattern(const char *text, const char *path)
+{
+	auto_free char *below = path_join(path, "x");
+	struct ignore_pattern p;
+
+	if (ignore_pattern_init(&p, "/w", text,
+				IGNORE_NO_NEGATION | IGNORE_WITH_BELOW,
+				NULL) < 0)
+		return;
+	if (p.literal && !glob_match(p.glob, p.literal))
+		abort();
+	if (glob_match(p.glob, path) && !glob_match(p.glob, below))
+		abort();
+	ignore_pattern_done(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	auto_free char *text = mem_zalloc(size + 1);
+	auto_free char *path = NULL;
+	char *end;
+
+	memcpy(text, data, size);
+	end = strchr(text, '\n');
+	if (!end)
+		return 0;
+	*end = '\0';
+	path = path_resolve("/w", text);
+	if (!path_is_below("/w", path))
+		return 0;
+	check_list(end + 1, path);
+	check_pattern(end + 1, path);
+	return 0;
+}
