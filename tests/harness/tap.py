@@ -20,6 +20,7 @@ CLOCHE_LONG=1 makes long() return the larger number.
 
 import ctypes
 import os
+import re
 import shutil
 import signal
 import stat
@@ -207,6 +208,18 @@ class Context:
         if not os.path.exists(path):
             shutil.copy(PROBE, path)
         return path
+
+    def attempts(self, lines, inside=True, wrap=(), **more):
+        """Let the attack tool try each line, in the sandbox or not: a
+        dictionary of results, and all that it printed
+        """
+        feed = "".join(line + "\n" for line in lines)
+        run = self.inside if inside else self.outside
+        r = run(*wrap, self.probe(), "-", stdin=feed, **more)
+        found = dict(re.findall(r"^(.*): (\w+)$", r.out, re.M))
+        for line in lines:
+            check(line in found, "no result for", line, repr(r))
+        return found, r.out
 
     def start(self, *argv, **more):
         """Popen of `cloche ARGV...` with pipes, for tests that look meanwhile"""

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/files.py - ways around what is read-only or hidden"""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+REFUSED = ("EACCES", "EPERM", "EROFS", "EBUSY", "ENOENT", "EXDEV", "ENOSYS",
+           "ENXIO", "EOPNOTSUPP", "EINVAL", "SIGSYS")
+
+
+def all_refused(found, lines):
+    for line in lines:
+        check(found[line] in REFUSED, line, "gave", found[line])
+
+
+def repository(t):
+    """A project with something protected three directories down"""
+    t.write("a/b/.git/hooks/pre-commit", "old")
+    t.write("a/b/.git/config", "old")
+    t.write("a/b/.git/HEAD", "ref: refs/heads/m\n")
+    os.makedirs(t.dir + "/a/b/.git/objects")
+    os.makedirs(t.dir + "/a/b/.git/refs")
+    t.write("free/x", "free")
+    os.mkdir(t.dir + "/spare")
+
+
+ANCESTORS = ("a", "a/b", "a/b/.git", "a/b/.git/hooks")
+
+
+@test
+def ancestors_of_protected_names_stay_in_place(t):
+    repository(t)
+    lines = []
+    for path in ANCESTORS:
+        lines += [f"rename {path} moved", f"exchange {path} spare",
+                  f"exchange spare {path}", f"rmdir {path}"]
+    found, _ = t.attempts(lines)
+    for line in lines:
+        check(found[line] in REFUSED + ("ENOTEMPTY",), line, found[line])
+    equal(t.read("a/b/.git/hooks/pre-commit"), "old")
+    control = ["rename free moved", "rename moved free",
+               "exchange free spare", "exchange free spare"]
+    found, _ = t.attempts(control)
+    for line in control:
+        equal(found[line], "OK", "the control", line)
+
+
+@test
+def the_project_itself_stays_in_place(t):
+    repository(t)
+    found, _ = t.attempts([f"rename {t.dir} {t.root}/other",
+                            f"exchange {t.dir} {t.away}", f"rmdir {t.dir}"],
+                        cwd=t.dir)
+    check("OK" not in found.values(), found)
+
+
+@test
+def a_protected_directory_cannot_be_grown(t):
+    repository(t)
+    hook = "a/b/.git/hooks/"
+    lines = [f"create {hook}post-commit", f"write {hook}pre-commit",
+             f"truncate {hook}pre-commit", f"unlink {hook}pre-commit",
+             f"chmod {hook}pre-commit", f"utime {hook}pre-commit",
+             f"setxattr {hook}pre-commit", f"link free/x {hook}linked",
+             f"symlink x {hook}sym", f"mkdir {hook}d", f"mkfifo {hook}f",
+             f"rename free/x {hook}moved", f"tmpfile {hook}.",
+             "write a/b/.git/config", "rename free/x a/b/.git/config",
+             "unlink a/b/.git/config", "truncate a/b/.git/config"]
+    found, _ = t.attempts(lines)
+    all_refused(found, lines)
+    equal(os.listdir(t.dir + "/a/b/.git/hooks"), ["pre-commit"])
+    outside, _ = t.attempts([f"create {hook}post-commit",
+                              f"chmod {hook}pre-commit"], inside=False)
+    equal(set(outside.values()), {"OK"}, "the control")
+
+
+@test
+def metadata_of_the_read_only_world_cannot_change(t):
+    t.write(t.away + "/file", "x")
+    lines = [f"{what} {t.away}/file"
+             for what in ("chmod", "utime", "setxattr", "truncate", "write",
+                          "unlink")]
+    found, _ = t.attempts(lines)
+    all_refused(found, lines)
+    found, _ = t.attempts(lines[:2], inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
+def hard_links_do_not_carry_access(t):
+    t.write(t.away + "/file", "old")
+    t.write("keep", "old")
+    t.write("secret", "SECRET")
+    options = ["--deny-write", "keep", "--deny-read", "secret"]
+    lines = [f"link {t.away}/file mine", "link keep mine2",
+             "link secret mine3", "rename secret mine4", "rename keep mine5"]
+    found, out = t.attempts(lines, options=options)
+    all_refused(found, lines)
+    lacks(t.shell("cat mine* 2>/dev/null", options=options).out, "SECRET")
+    found, _ = t.attempts(["link free linked"] if t.write("free", "") else [])
+    equal(found["link free linked"], "OK", "the control")
+
+
+@test
+def links_planted_in_one_run_do_not_help_the_next(t):
+    t.write(t.away + "/target", "old")
+    t.write(t.home + "/.ssh/id_x", "SECRET")
+    t.write("dir/x", "x")
+    t.shell(f"ln -s {t.away} out; ln -s ~/.ssh keys; rm -r dir; "
+            f"ln -s {t.away} dir; ln -s {t.away}/target .bashrc; "
+            "mkdir -p .git; ln -s ../dir .git/hooks")
+    r = t.shell("echo new > out/target; echo new > dir/target; cat keys/id_x; "
+                "echo new > .bashrc; echo x > .git/hooks/new",
+                options=["--deny-write", "dir"])
+    equal(t.read(t.away + "/target"), "old")
+    equal(os.listdir(t.away), ["target"])
+    lacks(r.out, "SECRET")
+    r = t.shell("echo new > dir/target", options=["--write", "dir"])
+    equal(t.read(t.away + "/target"), "old", "a planted link was followed")
+
+
+@test
+def a_file_as_standard_output_cannot_be_opened_again(t):
+    t.write(t.away + "/log", "old content\n")
+    probe = t.probe()
+    for run, wanted in ((t.outside, "rewritten"), (t.inside, "old content")):
+        t.write(t.away + "/log", "old content\n")
+        with open(t.away + "/log", "a") as out:
+            run(probe, "reopen-write", "1", stdout=out)
+        content = t.read(t.away + "/log")
+        check(content.startswith(wanted), run.__name__, content)
+
+
+@test
+def a_file_as_standard_input_cannot_be_written(t):
+    t.write(t.away + "/in", "old content\n")
+    probe = t.probe()
+    with open(t.away + "/in") as feed:
+        t.outside(probe, "reopen-write", "0", stdin_file=feed)
+    contains(t.read(t.away + "/in"), "rewritten", "the control")
+    t.write(t.away + "/in", "old content\n")
+    with open(t.away + "/in") as feed:
+        t.inside(probe, "reopen-write", "0", stdin_file=feed)
+    equal(t.read(t.away + "/in"), "old content\n")
+
+
+@test
+def a_hidden_file_as_output_cannot_be_read(t):
+    t.write("secret", "SECRET\n")
+    probe = t.probe()
+    with open(t.dir + "/secret", "a") as out:
+        r = t.inside(probe, "reopen-read", "1", stdout=out,
+                     options=["--deny-read", "secret"])
+    lacks(r.err, "SECRET")
+    content = t.read("secret")
+    equal(content.count("SECRET"), 1, "what was read was written:", content)
+
+
+@test
+def other_names_for_a_hidden_file(t):
+    secret = t.write("dir/secret", "SECRET")
+    t.write("dir/plain", "PLAIN")
+    names = [secret, f"/proc/self/root{secret}", "/proc/self/cwd/dir/secret",
+             f"/proc/1/root{secret}", "/proc/1/cwd/dir/secret",
+             f"/proc/thread-self/root{secret}", f"/.//{secret}",
+             "dir/../dir/secret", "./dir//secret"]
+    lines = [f"read {name}" for name in names] + ["by-handle dir/secret"]
+    for options in (["--deny-read", "dir/secret"], ["--deny-read", "dir/secret/"],
+                    ["--deny-read", "./dir/../dir/secret"],
+                    ["--deny-read", "dir//secret"], ["--deny-read", "dir"]):
+        found, out = t.attempts(lines, options=options)
+        lacks(out, "SECRET", options)
+        all_refused(found, lines)
+    found, out = t.attempts(lines[:3])
+    contains(out, "SECRET", "the control")
+
+
+@test
+def a_mask_cannot_be_taken_off(t):
+    t.write("dir/secret", "SECRET")
+    t.write("file", "SECRET")
+    lines = ["umount dir", "umount file", "umount /proc", "umount /tmp",
+             "remount-rw /", "remount-rw dir", "mount-setattr /",
+             "mount-tmpfs free", "bind free dir", "move-mount dir free",
+             "open-tree /", "fsopen tmpfs", "chroot free",
+             "pivot-root free free"]
+    os.mkdir(t.dir + "/free")
+    found, _ = t.attempts(lines, options=["--deny-read", "dir", "--deny-read",
+                                           "file"])
+    all_refused(found, lines)
+    control = ["mount-tmpfs free", "umount free", "fsopen tmpfs", "chroot free"]
+    found, _ = t.attempts(control, inside=False, wrap=("unshare", "-Urm"))
+    for line in control[:3]:
+        equal(found[line], "OK", "the control", line)
+
+
+@test
+def devices_cannot_be_made(t):
+    lines = ["mknod-char null", "mknod-block disk"]
+    found, _ = t.attempts(lines)
+    all_refused(found, lines)
+    check(not t.exists("null") and not t.exists("disk"))
+    if IS_ROOT:
+        found, _ = t.attempts(["mknod-char null"], inside=False)
+        equal(found["mknod-char null"], "OK", "the control")
+
+
+@test
+def no_mount_is_writable_that_should_not_be(t):
+    found, out = t.attempts(["mounts"])
+    writable = {line for line in out.splitlines() if line.startswith("/")}
+    allowed = ("/tmp", "/dev/shm", t.dir)
+    devices = re.compile(r"/dev/(null|zero|full|random|urandom|tty|console|"
+                         r"pts(/\w+)?|ptmx|mqueue)$")
+    strange = {p for p in writable if not p.startswith(allowed)
+               and not devices.match(p)}
+    equal(strange, set(), "writable mounts")
+    check(any(p.startswith(t.dir) for p in writable), "the control:", out)
+
+
+@test
+def proc_sys_and_dev_take_no_writes(t):
+    found, out = t.attempts(["writable /proc/sys", "writable /sys",
+                              "writable /proc/fs", "writable /proc/irq",
+                              "writable /proc/bus", "writable /dev"])
+    devices = re.compile(r"/dev/(null|zero|full|random|urandom|tty|console|"
+                         r"ptmx|pts/\w+|shm/.*|mqueue/.*|std\w+|fd/.*)$")
+    strange = [line for line in out.splitlines() if line.startswith("/")
+               and not devices.match(line)]
+    equal(strange, [], "opened for writing")
+    contains(out, "/dev/null\n", "the control")
+
+
+@test
+def sensitive_parts_of_proc_are_closed(t):
+    names = ("keys", "key-users", "kcore", "kmsg", "sysrq-trigger",
+             "timer_list", "sched_debug", "latency_stats", "kallsyms")
+    script = "; ".join(f"head -c 64 /proc/{n} 2>/dev/null | wc -c" for n in names)
+    counts = t.shell(script).ok().out.split()
+    for name, count in zip(names, counts):
+        equal(count, "0", "/proc/" + name)
+    r = t.shell("echo h > /proc/sysrq-trigger")
+    check(r.code != 0, "sysrq-trigger took a write")
+
+
+@test
+def fifos_outside_the_roots_take_no_writes(t):
+    fifo = t.away + "/fifo"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    found, _ = t.attempts([f"fifo-write {fifo}"])
+    check(found[f"fifo-write {fifo}"] in ("EACCES", "EPERM", "EROFS", "ENOENT"),
+          "a FIFO of the host was written:", found)
+    found, _ = t.attempts([f"fifo-write {fifo}"], inside=False)
+    equal(found[f"fifo-write {fifo}"], "OK", "the control")
+    equal(os.read(reader, 10), b"x")
+
+
+main()

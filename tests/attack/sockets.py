@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/sockets.py - ways out that are not files"""
+
+import os
+import re
+import socket
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+NONE = ("--net", "none")
+REFUSED = ("EACCES", "EPERM", "EAFNOSUPPORT", "ENOENT", "ECONNREFUSED",
+           "ENETUNREACH", "EROFS", "ENOSYS")
+
+
+@test
+def only_listed_families_open(t):
+    _, out = t.attempts(["families"], options=NONE)
+    pairs = {tuple(map(int, line.split())) for line in out.splitlines()
+             if re.match(r"^\d+ \d+$", line)}
+    for family, kind in pairs:
+        check(family in (AF_UNIX, AF_INET, AF_INET6, AF_NETLINK),
+              "family", family, "opened")
+        check(family not in (AF_INET, AF_INET6) or kind in (1, 2),
+              "raw type", kind, "of", family)
+    check((AF_INET, 1) in pairs, "the control: TCP did not open")
+    _, control = t.attempts(["families"], inside=False)
+    contains(control, f"\n{AF_NETLINK} 3\n", "the control")
+
+
+@test
+def only_route_netlink_opens(t):
+    _, out = t.attempts(["netlinks"], options=NONE)
+    opened = {line for line in out.splitlines() if line.isdigit()}
+    check(opened <= {"0"}, "netlink protocols:", opened)
+    _, control = t.attempts(["netlinks"], inside=False)
+    contains(control, "\n9\n", "the control")
+
+
+@test
+def high_bits_do_not_fool_the_filter(t):
+    for family in (AF_UNIX, 38, 40, 17):
+        line = f"socket-high {family} 1"
+        found, _ = t.attempts([line, f"socket {family} 1 0"], options=NONE)
+        check(found[line] in REFUSED, line, found[line])
+        equal(found[line], found[f"socket {family} 1 0"], "high and low")
+    found, _ = t.attempts(["socket-high 1 1"], inside=False)
+    equal(found["socket-high 1 1"], "OK", "the control")
+
+
+@test
+def pairs_of_sockets_work(t):
+    found, _ = t.attempts(["socketpair 1", "tcp-listen"], options=NONE)
+    equal(found, {"socketpair 1": "OK", "tcp-listen": "OK"})
+
+
+@test
+def sockets_of_the_host_are_out_of_reach(t):
+    path = t.away + "/s"
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    os.chdir(t.away)
+    stream.bind("s")
+    datagram = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    datagram.bind("d")
+    os.chdir(t.dir)
+    inside = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    inside.bind("in-the-project")
+    abstract = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    name = f"cloche-canary-{os.getpid()}"
+    abstract.bind("\0" + name)
+    for server in (stream, abstract, inside):
+        server.listen(5)
+        server.setblocking(False)
+    lines = [f"unix-connect {path}", "unix-connect ../away/s",
+             "unix-send ../away/d", "unix-connect in-the-project",
+             f"abstract {name}"]
+    found, _ = t.attempts(lines, options=NONE)
+    for line in lines:
+        check(found[line] in REFUSED, line, "gave", found[line])
+    for server in (stream, abstract, inside):
+        try:
+            server.accept()
+            check(False, "somebody connected")
+        except BlockingIOError:
+            pass
+    found, _ = t.attempts(lines[1:], inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
+def the_network_of_the_host_is_out_of_reach(t):
+    server = socket.create_server(("127.0.0.1", 0))
+    server.setblocking(False)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    udp.setblocking(False)
+    tcp_line = f"tcp 127.0.0.1 {server.getsockname()[1]}"
+    udp_line = f"udp 127.0.0.1 {udp.getsockname()[1]}"
+    found, _ = t.attempts([tcp_line, udp_line], options=NONE)
+    check(found[tcp_line] in REFUSED, found)
+    for attempt in (server.accept, lambda: udp.recv(1)):
+        try:
+            attempt()
+            check(False, "something arrived from inside")
+        except BlockingIOError:
+            pass
+    found, _ = t.attempts([tcp_line, udp_line], inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+    server.setblocking(True)
+    server.accept()
+    udp.setblocking(True)
+    equal(udp.recv(1), b"x")
+
+
+@test
+def only_loopback_is_there(t):
+    _, out = t.attempts(["interfaces"], options=NONE)
+    names = [line for line in out.splitlines() if ":" not in line]
+    equal(names, ["lo"])
+    found, _ = t.attempts(["tcp 192.0.2.1 80", "udp 192.0.2.1 53"], options=NONE)
+    check("OK" not in found.values(), found)
+
+
+@test
+def the_hosts_network_is_there_when_asked_for(t):
+    server = socket.create_server(("127.0.0.1", 0))
+    line = f"tcp 127.0.0.1 {server.getsockname()[1]}"
+    found, _ = t.attempts([line], options=("--net", "host"))
+    equal(found[line], "OK")
+
+
+main()

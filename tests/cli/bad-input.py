@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/bad-input.py - one line, exit 125, nothing ran, nothing left"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+RUN = ("--", "touch", "ran")
+MIB = 1 << 20
+
+
+def refused(t, r, *parts):
+    """@r was refused before anything ran, and says why in one line"""
+    equal(r.code, 125, repr(r))
+    equal(r.out, "", "standard output")
+    lines = r.err.splitlines()
+    equal(len(lines), 1, "lines:", r.err)
+    check(lines[0].startswith("cloche: "), r.err)
+    for part in parts:
+        contains(r.err, part)
+    check(not t.exists("ran"), "the command ran")
+
+
+def unchanged(t, before):
+    equal(tree(t.dir), before, "the project")
+
+
+@test
+def options_that_do_not_exist(t):
+    before = tree(t.dir)
+    for option in ("--no-such", "-Z", "--writ", "--write-all", "--timeoutx=1"):
+        refused(t, t.run("run", option, *RUN), option.split("=")[0])
+    unchanged(t, before)
+
+
+@test
+def options_without_their_value(t):
+    for option in ("--write", "--read", "--deny-write", "--deny-read", "-s",
+                   "--settings", "--timeout", "--profile", "--net", "--env",
+                   "--cwd", "--memory"):
+        refused(t, t.run("run", option))
+
+
+@test
+def options_with_a_wrong_value(t):
+    for words in (("--profile", "nope"), ("--net", "nope"), ("--tier", "nope"),
+                  ("--timeout", "soon"), ("--pids", "-3"), ("--pids", "0"),
+                  ("--env", "=x"), ("--env", ""), ("--write", ""),
+                  ("--quiet=1",)):
+        refused(t, t.run("run", *words, *RUN), words[0].split("=")[0])
+
+
+@test
+def no_command(t):
+    for words in ((), ("--",), ("--quiet",), ("-c",)):
+        refused(t, t.run("run", *words))
+    refused(t, t.run("run", "-c", "true", "--", "touch", "ran"))
+
+
+@test
+def a_command_that_does_not_exist(t):
+    r = t.run("nonsense")
+    equal(r.code, 2, repr(r))
+    contains(r.err, "nonsense")
+    equal(t.run("--version").ok().err, "")
+    contains(t.run("--version").out, "cloche")
+    contains(t.run("help").ok().out, "run")
+
+
+@test
+def settings_that_cannot_be_used(t):
+    def with_text(text):
+        file = t.write(t.away + "/s.json", text)
+        return t.run("run", "-s", file, *RUN)
+    refused(t, t.run("run", "-s", t.away + "/missing.json", *RUN), "missing.json")
+    refused(t, t.run("run", "-s", t.away, *RUN), t.away)
+    refused(t, with_text(""), "s.json")
+    refused(t, with_text("   \n"), "s.json")
+    refused(t, with_text("{"), "s.json:1:")
+    refused(t, with_text('{\n  "filesystem": {,}\n}'), "s.json:2:")
+    refused(t, with_text('{"a":1,"a":2}'), "s.json:1:")
+    refused(t, with_text(b"\xef\xbb\xbf{}"), "s.json")
+    refused(t, with_text('{"filesystem":{"denyRead":["a\\u0000b"]}}'), "s.json:1:")
+    refused(t, with_text('{"filesystem":{"denyRead":"notalist"}}'), "s.json:1:")
+    refused(t, with_text('{"filesystem":{"denyRead":[7]}}'), "s.json:1:")
+    refused(t, with_text("[]"), "s.json")
+    refused(t, with_text("[" * 100 + "]" * 100), "s.json")
+    refused(t, with_text('{"x":"' + "y" * MIB + '"}'), "s.json")
+
+
+@test
+def settings_nobody_may_read(t):
+    if IS_ROOT:
+        return	# Root may read them: there is nothing to refuse
+    file = t.write(t.away + "/s.json", "{}", 0o000)
+    refused(t, t.run("run", "-s", file, *RUN), "s.json")
+
+
+@test
+def settings_of_the_largest_size_work(t):
+    filler = "y" * (MIB - 100)
+    file = t.write(t.away + "/s.json", json.dumps({"x": filler}))
+    t.run("run", "-s", file, "--", "true").ok()
+
+
+@test
+def a_writable_root_that_does_not_exist(t):
+    before = tree(t.dir)
+    refused(t, t.run("run", "--write", "missing", *RUN), "missing")
+    refused(t, t.run("run", "--write", t.away + "/missing", *RUN), "missing")
+    unchanged(t, before)
+    file = t.write(t.away + "/s.json", json.dumps(
+        {"filesystem": {"allowWrite": [".", t.away + "/missing"]}}))
+    r = t.run("run", "-s", file, "--", "touch", "made").ok()
+    check(t.exists("made"))
+    check(not os.path.exists(t.away + "/missing"), "it was created")
+    contains(r.err, "missing", "a note")
+
+
+@test
+def a_start_directory_that_is_gone(t):
+    refused(t, t.run("run", "--cwd", "missing", *RUN), "missing")
+    t.write("file", "")
+    refused(t, t.run("run", "--cwd", "file", *RUN), "file")
+    script = 'mkdir gone && cd gone && rmdir ../gone && "$0" run -- touch ran'
+    r = t.outside("sh", "-c", script, CLOCHE)
+    refused(t, r)
+
+
+@test
+def a_start_directory_outside_the_view(t):
+    os.mkdir(t.dir + "/hidden")
+    refused(t, t.run("run", "--cwd", "hidden", "--deny-read",
+                     t.dir + "/hidden", *RUN), "hidden")
+
+
+@test(timeout=180)
+def a_hundred_thousand_rules(t):
+    rules = [f"/nowhere/d{i}/f" for i in range(30000)]
+    text = json.dumps({"filesystem": {"denyRead": rules, "allowWrite": ["."]}})
+    check(len(text) < MIB)
+    file = t.write(t.away + "/s.json", text)
+    t.run("run", "-s", file, "--", "touch", "many", timeout=60).ok()
+    check(t.exists("many"))
+    words = [w for i in range(100000) for w in ("--deny-read", f"/n/{i}")]
+    r = t.run("run", *words, "--", "touch", "more", timeout=120)
+    check(r.code in (0, 125), repr(r))
+    equal(t.exists("more"), r.code == 0)
+
+
+@test
+def where_user_namespaces_are_refused(t):
+    need("unshare")
+    script = ('echo 0 > /proc/sys/user/max_user_namespaces && '
+              '"$0" run --tier full -- touch ran')
+    r = t.outside("unshare", "-Ur", "sh", "-c", script, CLOCHE)
+    refused(t, r)
+    control = t.outside("unshare", "-Ur", CLOCHE, "run", "--tier", "full",
+                        "--", "touch", "nested")
+    check(control.code == 0, "the control:", repr(control))
+
+
+@test
+def a_rule_that_cannot_be_enforced_is_named(t):
+    for rule in ("~nobody-such/x", "bad[glob"):
+        file = t.write(t.away + "/s.json", json.dumps(
+            {"filesystem": {"denyRead": [rule]}}))
+        r = t.run("run", "-s", file, *RUN)
+        if r.code == 125:
+            contains(r.err, rule)
+        else:
+            r.ok()	# Read as a literal name: enforceable
+            os.unlink(t.dir + "/ran")
+
+
+main()

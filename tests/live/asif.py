@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/asif.py - as if the sandbox were not there"""
+
+import os
+import signal
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SIGNALS = ("INT", "TERM", "HUP", "QUIT", "USR1", "USR2")
+ARGUMENT_MAX = 131071		# MAX_ARG_STRLEN without its NUL
+
+
+@test
+def exit_codes_are_the_commands(t):
+    for code in (0, 1, 2, 42, 124, 125, 126, 127, 128, 200, 255):
+        equal(t.shell(f"exit {code}").code, code)
+
+
+@test
+def an_ending_signal_is_128_plus_it(t):
+    for name in SIGNALS + ("KILL", "SEGV", "ABRT", "PIPE"):
+        number = getattr(signal, "SIG" + name)
+        r = t.shell(f"ulimit -c 0; kill -{name} $$")
+        equal(r.code, 128 + number, name)
+
+
+@test
+def missing_and_not_executable(t):
+    r = t.inside("no-such-program-here").ended(127)
+    contains(r.err, "cloche: ")
+    contains(r.err, "no-such-program-here")
+    equal(len(r.err.splitlines()), 1, "lines of the message")
+    t.write("text", "just text", 0o644)
+    t.inside("./text").ended(126)
+    t.inside("./missing").ended(127)
+    t.inside(t.dir).ended(126)
+
+
+@test
+def signals_reach_the_command(t):
+    for name in SIGNALS:
+        p = t.start("run", "--", "sh", "-c",
+                    f"trap 'echo got; exit 3' {name}; echo ready; "
+                    "sleep 1000 & wait; wait")
+        equal(p.stdout.readline(), b"ready\n", name)
+        p.send_signal(getattr(signal, "SIG" + name))
+        equal(p.stdout.readline(), b"got\n", name)
+        equal(p.wait(RUN_SECONDS), 3, name)
+        p.communicate()
+
+
+@test
+def an_uncaught_signal_ends_it(t):
+    for name in ("TERM", "INT", "HUP", "QUIT", "USR1"):
+        number = getattr(signal, "SIG" + name)
+        p = t.start("run", "--", "sh", "-c",
+                    "ulimit -c 0; echo ready; exec sleep 1000")
+        equal(p.stdout.readline(), b"ready\n")
+        p.send_signal(number)
+        code = p.wait(RUN_SECONDS)
+        p.communicate()
+        check(code in (128 + number, -number), name, code)
+
+
+@test
+def stop_and_continue_reach_the_command(t):
+    p = t.start("run", "--", "sh", "-c",
+                "trap 'echo continued' CONT; echo ready; "
+                "while :; do sleep 1000 & wait; done")
+    equal(p.stdout.readline(), b"ready\n")
+    p.send_signal(signal.SIGCONT)
+    equal(p.stdout.readline(), b"continued\n")
+    p.send_signal(signal.SIGTERM)
+    p.wait(RUN_SECONDS)
+    p.communicate()
+
+
+@test
+def killing_cloche_ends_everything_inside(t):
+    p = t.start("run", "--", "sh", "-c",
+                "setsid sleep 1000 & (sleep 1000 &) ; echo ready; sleep 1000")
+    equal(p.stdout.readline(), b"ready\n")
+    check(children(), "the control sees no process")
+    p.kill()
+    p.communicate()
+    wait_until(lambda: not [c for c in children() if c != p.pid],
+               "the end of the sandbox")
+
+
+@test
+def background_children_end_with_the_command(t):
+    r = t.shell("sleep 1000 & setsid sleep 1000 & echo done")
+    equal(r.ok().out, "done\n")
+
+
+@test
+def pipes_carry_bytes_untouched(t):
+    data = os.urandom(1 << 20) * 8
+    r = t.inside("cat", stdin=data, timeout=120)
+    check(r.ok().raw_out == data, "the bytes differ")
+    r = t.shell("cat >&2; exit 4", stdin=b"to stderr\0\xff")
+    equal(r.raw_err, b"to stderr\0\xff")
+    equal(r.code, 4)
+
+
+@test
+def a_closed_reader_ends_the_writer(t):
+    r = t.outside("sh", "-c", '"$0" run -- yes | head -n 1', CLOCHE)
+    equal(r.ok().out, "y\n")
+
+
+@test
+def closed_standard_descriptors_are_no_trouble(t):
+    for redirect in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        r = t.outside("sh", "-c", f'"$0" run -- sh -c "exit 6" {redirect}',
+                      CLOCHE)
+        equal(r.code, 6, redirect)
+    r = t.outside("sh", "-c", '"$0" run -- sh -c "echo lost" >&- && : || echo '
+                  'failed', CLOCHE)
+    equal(t.exists("lost"), False)
+
+
+@test
+def regular_files_as_standard_descriptors(t):
+    t.write(t.away + "/in", "input")
+    with open(t.away + "/in") as feed, open(t.away + "/out", "w") as out, \
+            open(t.away + "/err", "w") as err:
+        t.shell("cat; echo more; echo bad >&2", stdin_file=feed, stdout=out,
+                stderr=err).ok()
+    equal(t.read(t.away + "/out"), "inputmore\n")
+    equal(t.read(t.away + "/err"), "bad\n")
+    t.outside("sh", "-c", f'"$0" run -- echo second >> {t.away}/out',
+              CLOCHE).ok()
+    equal(t.read(t.away + "/out"), "inputmore\nsecond\n")
+
+
+@test
+def arguments_arrive_as_they_are(t):
+    words = ["", " ", "--", "-c", "--write", "a b", "'\"", "$HOME", "\n",
+             b"\xff\xfe", "é", "-" * 1000]
+    r = t.inside("sh", "-c", 'printf "%s\\0" "$@"', "sh", *words)
+    want = b"".join((w if isinstance(w, bytes) else w.encode()) + b"\0"
+                    for w in words)
+    equal(r.ok().raw_out, want)
+
+
+@test
+def large_arguments_pass(t):
+    r = t.inside("sh", "-c", "echo ${#1}", "sh", "x" * (ARGUMENT_MAX - 10))
+    equal(r.ok().out, f"{ARGUMENT_MAX - 10}\n")
+    many = ["y" * 90] * 10000
+    equal(t.inside("sh", "-c", "echo $#", "sh", *many).ok().out, "10000\n")
+
+
+@test
+def a_command_may_be_named_like_an_option(t):
+    t.write("bin/--x", "#!/bin/sh\necho ran --x \"$@\"\n", 0o755)
+    t.write("bin/run", "#!/bin/sh\necho ran run\n", 0o755)
+    path = {"PATH": t.dir + "/bin:" + os.environ["PATH"]}
+    equal(t.inside("--x", "--", "-y", env=path).ok().out, "ran --x -- -y\n")
+    equal(t.inside("run", env=path).ok().out, "ran run\n")
+    equal(t.inside("./bin/--x").ok().out, "ran --x\n")
+
+
+@test
+def without_the_dashes_options_end_at_the_command(t):
+    r = t.run("run", "echo", "--timeout", "-s", "x")
+    equal(r.ok().out, "--timeout -s x\n")
+
+
+@test
+def a_shell_string_runs_in_a_shell(t):
+    r = t.run("run", "-c", "echo one; echo two | tr a-z A-Z; exit 5")
+    equal((r.code, r.out), (5, "one\nTWO\n"))
+    r = t.run("run", "--shell", "/bin/bash", "-c", "echo ${BASH_VERSION:+bash}")
+    equal(r.ok().out, "bash\n")
+
+
+@test
+def cwd_can_be_another_directory(t):
+    os.mkdir(t.dir + "/sub")
+    r = t.inside("pwd", options=["--cwd", "sub"])
+    equal(r.ok().out, t.dir + "/sub\n")
+
+
+def program_of_32_bits():
+    """The smallest one: it exits with 5"""
+    code = b"\xb8\1\0\0\0\xbb\5\0\0\0\xcd\x80"
+    base, head = 0x08048000, 0x34 + 0x20
+    size = head + len(code)
+    return (b"\x7fELF\1\1\1" + bytes(9) +
+            struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, base + head, 0x34, 0, 0,
+                        0x34, 0x20, 1, 0, 0, 0) +
+            struct.pack("<IIIIIIII", 1, 0, base, base, size, size, 5, 4096) +
+            code)
+
+
+@test
+def a_program_of_32_bits_gets_a_message(t):
+    if os.uname().machine != "x86_64":
+        skip("a thing of x86-64")
+    t.write("old", program_of_32_bits(), 0o755)
+    t.outside("./old").ended(5, "the control")
+    r = t.inside("./old")
+    check(r.code not in (0, 5), "it ran:", repr(r))
+    contains(r.err, "cloche: ")
+    contains(r.err, "32-bit")
+
+
+@test
+def standard_output_is_the_commands_alone(t):
+    r = t.shell("echo only", options=["--debug"])
+    equal(r.ok().out, "only\n")
+    equal(t.shell("true").ok().out, "")
+    equal(t.shell("true").ok().err, "")
+
+
+main()

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/files.py - what the command may read and write"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SECRETS = (".ssh/id_ed25519", ".aws/credentials", ".gnupg/private-keys-v1.d/k",
+           ".netrc", ".git-credentials", ".config/gcloud/credentials.db",
+           ".kube/config", ".pypirc", ".config/gh/hosts.yml", ".vault-token",
+           ".password-store/x.gpg", ".local/share/keyrings/login.keyring",
+           ".mozilla/firefox/p/logins.json", ".bash_history", ".zsh_history",
+           ".cargo/credentials.toml", ".azure/accessTokens.json",
+           ".terraform.d/credentials.tfrc.json")
+
+
+def settings(t, **lists):
+    """An srt-shaped settings file outside the project; its path"""
+    return t.write(t.away + "/settings.json", json.dumps({
+        "filesystem": {"allowWrite": [], "denyWrite": [], "denyRead": [],
+                       **lists},
+        "network": {"allowedDomains": [], "deniedDomains": []}}))
+
+
+@test
+def the_project_is_writable_and_the_rest_is_not(t):
+    t.write(t.away + "/file", "old")
+    for place in (t.home, t.away, "/usr", "/etc", "/", "/var/tmp"):
+        r = t.shell(f"echo x > {place}/cloche-was-here")
+        check(r.code != 0, place, "was writable")
+        check(not os.path.exists(place + "/cloche-was-here"), place)
+    t.shell(f"echo new > {t.away}/file").ended(2)
+    t.shell(f"rm {t.away}/file").ended(1)
+    equal(t.read(t.away + "/file"), "old")
+    t.shell("echo x > here && mkdir -p a/b && echo y > a/b/c && mv a d").ok()
+    equal(t.read("d/b/c"), "y\n")
+
+
+@test
+def the_world_is_readable(t):
+    equal(t.inside("cat", "/etc/passwd").ok().out, open("/etc/passwd").read())
+    t.write(t.home + "/notes", "plain")
+    equal(t.inside("cat", t.home + "/notes").ok().out, "plain")
+
+
+@test
+def secrets_of_the_home_are_hidden(t):
+    t.write(t.home + "/plain", "CANARY-plain")
+    for name in SECRETS:
+        t.write(f"{t.home}/{name}", "CANARY-" + name)
+    r = t.shell("grep -rs CANARY ~")
+    equal([line for line in r.out.splitlines() if "plain" not in line], [],
+          "secrets read")
+    contains(r.out, "CANARY-plain", "the control")
+
+
+@test
+def known_hosts_stays_readable(t):
+    t.write(t.home + "/.ssh/known_hosts", "hosts")
+    t.write(t.home + "/.ssh/id_rsa", "KEY")
+    r = t.shell("cat ~/.ssh/known_hosts; cat ~/.ssh/id_rsa; ls ~/.ssh")
+    contains(r.out, "hosts")
+    lacks(r.out, "KEY")
+
+
+@test
+def allow_read_lifts_the_default_set(t):
+    t.write(t.home + "/.ssh/id_x", "KEY")
+    r = t.inside("cat", t.home + "/.ssh/id_x",
+                 options=["--read", t.home + "/.ssh"])
+    equal(r.ok().out, "KEY")
+
+
+@test
+def options_name_more_paths(t):
+    t.write(t.away + "/w/file", "old")
+    t.write("keep", "old")
+    t.write("secret", "SECRET")
+    t.write("hidden/file", "SECRET")
+    t.write("hidden/shown/file", "shown")
+    options = ["--write", t.away + "/w", "--deny-write", "keep",
+               "--deny-read", "secret", "--deny-read", "hidden",
+               "--read", "hidden/shown"]
+    r = t.shell(f"echo new > {t.away}/w/file; echo new > keep; cat secret; "
+                "cat hidden/file; cat hidden/shown/file", options=options)
+    equal(t.read(t.away + "/w/file"), "new\n")
+    equal(t.read("keep"), "old")
+    equal(r.out, "shown")
+    equal(t.read("secret"), "SECRET")
+
+
+@test
+def settings_say_the_same(t):
+    t.write(t.away + "/w/file", "old")
+    t.write("keep", "old")
+    t.write("secret", "SECRET")
+    file = settings(t, allowWrite=[".", t.away + "/w"], denyWrite=["keep"],
+                    denyRead=["secret"])
+    r = t.shell(f"echo new > {t.away}/w/file; echo new > keep; cat secret",
+                options=["-s", file])
+    equal(t.read(t.away + "/w/file"), "new\n")
+    equal(t.read("keep"), "old")
+    equal(r.out, "")
+
+
+@test
+def a_hidden_file_is_refused_and_a_hidden_directory_is_empty(t):
+    t.write("file", "SECRET")
+    t.write("dir/file", "SECRET")
+    options = ["--deny-read", "file", "--deny-read", "dir"]
+    probe = t.probe()
+    r = t.inside(probe, "-", options=options,
+                 stdin="read file\nlist dir\nread dir/file\ncreate dir/new\n")
+    equal(r.ok().out.splitlines(),
+          ["read file: EACCES", "list dir: OK", "read dir/file: ENOENT",
+           "create dir/new: EROFS"])
+    check(not t.exists("dir/new"))
+
+
+@test
+def protected_names_that_exist_stay_as_they_are(t):
+    names = (".bashrc", ".gitconfig", ".mcp.json", ".vscode/tasks.json",
+             ".idea/workspace.xml", ".claude/settings.json",
+             ".claude/commands/x.md", "sub/.envrc", "sub/deep/.zshrc",
+             ".husky/pre-commit")
+    for name in names:
+        t.write(name, "old")
+    t.write("plain", "old")
+    script = "".join(f"echo new > {n}; rm -f {n}; mv {n} gone; " for n in names)
+    t.shell(script + "echo new > plain")
+    for name in names:
+        equal(t.read(name), "old", name)
+    equal(t.read("plain"), "new\n")
+
+
+@test
+def git_hooks_and_config_are_protected_and_commits_work(t):
+    need("git")
+    git = ["git", "-c", "user.name=n", "-c", "user.email=e@x"]
+    t.outside("git", "init", "-q", ".").ok()
+    config = t.read(".git/config")
+    t.shell("echo '#!/bin/sh' > .git/hooks/pre-commit; echo '[a]' >> .git/config; "
+            "mv .git/hooks .git/other; mv .git git-aside")
+    check(not t.exists(".git/hooks/pre-commit"), "a hook was planted")
+    equal(t.read(".git/config"), config)
+    t.write("file", "1")
+    t.inside(*git, "add", "file").ok()
+    t.inside(*git, "commit", "-qm", "first").ok()
+    contains(t.outside("git", "log", "--oneline").ok().out, "first")
+
+
+@test
+def a_private_tmp_is_kept_for_the_project_only(t):
+    r = t.shell("echo kept > /tmp/mine; ls /tmp; stat -c %a /tmp; "
+                "echo $TMPDIR; mktemp")
+    check(r.code == 0, repr(r))
+    check(not os.path.exists("/tmp/mine"), "the host's /tmp was written")
+    equal(t.inside("cat", "/tmp/mine").ok().out, "kept\n", "the second run")
+    other = os.path.join(t.root, "other")
+    os.mkdir(other)
+    check(t.inside("cat", "/tmp/mine", cwd=other).code != 0,
+          "another project saw it")
+
+
+@test
+def the_hosts_tmp_is_not_seen(t):
+    path = f"/tmp/cloche-canary-{os.getpid()}"
+    with open(path, "w") as file:
+        file.write("CANARY")
+    try:
+        lacks(t.shell(f"cat {path}; ls /tmp").out, "CANARY")
+    finally:
+        os.unlink(path)
+
+
+@test
+def a_project_below_tmp_works(t):
+    import tempfile
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="cloche-p") as project:
+        t.shell("echo hi > ok; echo x > ../no", cwd=project)
+        with open(project + "/ok") as file:
+            equal(file.read(), "hi\n")
+        check(not os.path.exists("/tmp/no"))
+
+
+@test
+def devices_are_few_and_work(t):
+    r = t.shell("echo x > /dev/null; head -c4 /dev/zero | wc -c; "
+                "head -c4 /dev/urandom | wc -c; echo y > /dev/shm/z && "
+                "cat /dev/shm/z; ls /dev; echo o > /dev/stdout")
+    r.ok()
+    equal(r.out.splitlines()[:3], ["4", "4", "y"])
+    for name in ("mem", "kmsg", "sda", "vda", "kvm", "fuse", "disk", "input"):
+        check(name not in r.out.split(), "/dev has", name)
+
+
+@test
+def nothing_of_ours_stays_on_the_host(t):
+    t.write("a/b/file", "x")
+    before = tree(t.dir), set(os.listdir(t.home))
+    temp = {n for n in os.listdir("/tmp") if "cloche" in n}
+    mounts = open("/proc/self/mountinfo").read()
+    for script in ("true", "false", "kill -9 $$", "exit 125"):
+        t.shell(script)
+    t.inside("no-such-program")
+    equal(tree(t.dir), before[0], "the project")
+    new = set(os.listdir(t.home)) - before[1]
+    check(new <= {".local", ".cache"}, "in the home:", new)
+    mine = [n for n in os.listdir("/tmp") if "cloche" in n and n not in temp
+            and not n.startswith("cloche-test-")
+            and os.lstat("/tmp/" + n).st_uid == os.getuid()]
+    equal(mine, [], "in /tmp")
+    equal(open("/proc/self/mountinfo").read(), mounts)
+
+
+@test
+def what_a_symbolic_link_points_to_decides(t):
+    t.write(t.away + "/target", "old")
+    os.symlink(t.away + "/target", t.dir + "/link")
+    t.shell("echo new > link")
+    equal(t.read(t.away + "/target"), "old")
+    t.write("secret", "SECRET")
+    os.symlink("secret", t.dir + "/alias")
+    r = t.shell("cat secret alias", options=["--deny-read", "alias"])
+    equal(r.out, "", "both the link and its target")
+
+
+@test
+def strange_names_are_names(t):
+    for name in ("a b", "new\nline", "-dash", "*", "quote'\"", "tab\t",
+                 b"\xff\xfe".decode("utf-8", "surrogateescape")):
+        os.mkdir(os.path.join(t.dir, name))
+        path = os.path.join(t.dir, name)
+        t.shell("echo x > inside", cwd=path).ok(repr(name))
+        check(os.path.exists(path + "/inside"))
+        t.shell("echo y > inside", cwd=t.dir,
+                options=["--deny-write", path.replace("*", "[*]")])
+    for name in ("a b", "new\nline"):
+        path = os.path.join(t.dir, name)
+        t.shell('echo z > "$1/inside"', options=["--deny-write", path])
+        equal(open(path + "/inside").read(), "x\n", repr(name))
+
+
+main()

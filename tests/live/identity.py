@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/identity.py - who the command is: itself, with nothing extra"""
+
+import fcntl
+import os
+import re
+import resource
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
+LEAKED_FDS = (3, 255, 1024, 65535)
+
+
+def status_of(text):
+    """/proc/self/status as a dictionary"""
+    return dict(re.findall(r"^(\w+):\t(.*)$", text, re.M))
+
+
+@test
+def the_first_example_of_the_readme(t):
+    t.write(t.home + "/.ssh/id_x", "PRIVATE")
+    r = t.shell("id -u; echo hi > ok; echo no > ~/no; cat ~/.ssh/id_x; exit 7")
+    r.ended(7)
+    equal(r.out, f"{os.getuid()}\n")
+    equal(t.read("ok"), "hi\n")
+    check(not os.path.exists(t.home + "/no"), "a file outside was written")
+    lacks(r.out + r.err, "PRIVATE")
+
+
+@test
+def the_ids_and_groups_are_the_callers(t):
+    script = "id -u; id -g; id -un; umask; pwd"
+    equal(t.shell(script).ok().out, t.outside("sh", "-c", script).ok().out)
+
+
+@test
+def no_capability_is_left(t):
+    status = status_of(t.inside("cat", "/proc/self/status").ok().out)
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        equal(int(status[name], 16), 0, name)
+    outside = status_of(t.outside("cat", "/proc/self/status").out)
+    check(int(outside["CapBnd"], 16), "the control has an empty bounding set")
+
+
+@test
+def new_privileges_and_calls_are_closed(t):
+    status = status_of(t.inside("cat", "/proc/self/status").ok().out)
+    equal(status["NoNewPrivs"], "1", "NoNewPrivs")
+    equal(status["Seccomp"], "2", "Seccomp")
+    init = status_of(t.inside("cat", "/proc/1/status").ok().out)
+    equal(init["Seccomp"], "2", "Seccomp of the first process")
+    equal(init["NoNewPrivs"], "1", "NoNewPrivs of the first process")
+    equal(int(init["CapEff"], 16), 0, "CapEff of the first process")
+    equal(int(init["CapBnd"], 16), 0, "CapBnd of the first process")
+
+
+@test
+def seven_namespaces_are_new(t):
+    script = "for n in %s; do readlink /proc/self/ns/$n; done" % " ".join(NAMESPACES)
+    inside = t.shell(script).ok().out.split()
+    outside = t.outside("sh", "-c", script).ok().out.split()
+    equal(len(inside), len(NAMESPACES))
+    for name, ours, theirs in zip(NAMESPACES, inside, outside):
+        check(ours != theirs, "same namespace:", name)
+
+
+@test
+def only_three_descriptors_are_open(t):
+    secret = t.write(t.away + "/secret", "SECRET")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    top = hard - 1 if hard != resource.RLIM_INFINITY else LEAKED_FDS[-1]
+    numbers = sorted({min(n, top) for n in LEAKED_FDS})
+    source = os.open(secret, os.O_RDWR)
+    source = fcntl.fcntl(source, fcntl.F_DUPFD, 10)
+    for number in numbers:
+        os.dup2(source, number, inheritable=True)
+    probe = t.probe()
+    control = t.outside(probe, "fds", close_fds=False).ok().out
+    for number in numbers:
+        contains(control, f"\n{number} ", "the control")
+    inside = t.inside(probe, "fds", close_fds=False).ok().out
+    equal([line.split()[0] for line in inside.splitlines()[:-1]],
+          ["0", "1", "2"], "open descriptors")
+
+
+@test
+def the_first_process_shows_nothing_of_the_caller(t):
+    r = t.shell("tr '\\0' '\\n' </proc/1/environ; tr '\\0' ' ' </proc/1/cmdline",
+                env={"PLANTED_SECRET": "hunter2"})
+    lacks(r.out, "hunter2")
+    r = t.shell("cat /proc/*/environ | tr '\\0' '\\n'",
+                env={"PLANTED_SECRET": "hunter2"})
+    lacks(r.out, "hunter2")
+    control = t.shell("cat /proc/*/environ | tr '\\0' '\\n'",
+                      options=["--env", "PLANTED_SECRET"],
+                      env={"PLANTED_SECRET": "hunter2"})
+    contains(control.out, "hunter2", "the control")
+
+
+@test
+def only_the_sandbox_is_in_proc(t):
+    r = t.shell("ls /proc | grep '^[0-9]' | wc -l; cat /proc/[0-9]*/comm")
+    count = int(r.ok().out.split()[0])
+    check(count < 8, "processes seen inside:", r.out)
+
+
+@test
+def the_environment_is_an_allow_list(t):
+    hidden = {"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2",
+              "LD_PRELOAD_X": "s3", "MY_OWN": "s4"}
+    out = t.inside("env", env={**hidden, "LANG": "C.UTF-8", "TERM": "vt100"}).ok().out
+    for name in hidden:
+        lacks(out, name + "=")
+    contains(out, f"HOME={t.home}\n")
+    contains(out, "PATH=")
+    contains(out, "TERM=vt100\n")
+    contains(out, "LANG=C.UTF-8\n")
+
+
+@test
+def env_options_pass_and_set(t):
+    out = t.inside("env", options=["--env", "MY_OWN", "--env", "NEW=a=b c"],
+                   env={"MY_OWN": "kept", "OTHER": "not"}).ok().out
+    contains(out, "MY_OWN=kept\n")
+    contains(out, "NEW=a=b c\n")
+    lacks(out, "OTHER=")
+    out = t.inside("env", options=["--pass-env"], env={"OTHER": "all"}).ok().out
+    contains(out, "OTHER=all\n")
+
+
+@test
+def the_host_name_is_not_changed_for_the_host(t):
+    before = os.uname().nodename
+    t.shell("hostname other 2>/dev/null; true").ok()
+    equal(os.uname().nodename, before)
+
+
+@test
+def signal_dispositions_and_masks_are_the_callers(t):
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
+    for trap in ("", "trap '' HUP USR1; "):
+        outside = t.outside("sh", "-c", trap + 'exec "$@"', "sh", "sh", "-c",
+                            script).ok().out
+        inside = t.outside("sh", "-c", trap + 'exec "$@"', "sh", CLOCHE, "run",
+                           "--", "sh", "-c", script).ok().out
+        equal(inside, outside, "signals with", repr(trap))
+
+
+main()

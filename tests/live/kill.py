@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/kill.py - SIGKILL at any moment leaves nothing behind"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+MOMENTS = long(20, 200)
+SPREAD = 0.030 * (10 if SANITIZED else 1)	# Start-up lies well inside
+SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
+
+
+def mounts():
+    with open("/proc/self/mountinfo") as file:
+        return file.read()
+
+
+def ours_in_tmp():
+    return {n for n in os.listdir("/tmp") if "cloche" in n
+            and not n.startswith("cloche-test-")
+            and os.lstat("/tmp/" + n).st_uid == os.getuid()}
+
+
+@test(timeout=30 + MOMENTS * 10)
+def at_random_moments(t):
+    print(f"# CLOCHE_SEED={SEED}")
+    dice = random.Random(SEED)
+    t.write(".git/hooks/x", "")
+    t.write(".vscode/x", "")
+    t.write("secret", "S")
+    t.inside("true").ok()
+    before = tree(t.dir), tree(t.home), mounts(), ours_in_tmp()
+    for number in range(MOMENTS):
+        p = subprocess.Popen(
+            [CLOCHE, "run", "--deny-read", "secret", "--", "sh", "-c",
+             "sleep 1000 & setsid sleep 1000 & sleep 1000"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        time.sleep(dice.random() * SPREAD)	# The moment is the test
+        p.kill()
+        p.wait()
+        wait_until(lambda: not _alive(), f"nothing running, after {number}")
+        equal(tree(t.dir), before[0], "the project")
+        equal(mounts(), before[2], "mounts")
+    equal(ours_in_tmp() - before[3], set(), "/tmp")
+    home = {k for k in tree(t.home) if k not in before[1]}
+    equal(home, set(), "the home")
+
+
+def _alive():
+    """Reap what died; what still runs"""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return []
+    return children()
+
+
+@test
+def a_run_after_a_killed_one_works(t):
+    p = t.start("run", "--", "sh", "-c", "echo ready; sleep 1000")
+    equal(p.stdout.readline(), b"ready\n")
+    p.kill()
+    p.communicate()
+    r = t.shell("echo fine")
+    equal(r.ok().out, "fine\n")
+
+
+main()

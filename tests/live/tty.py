@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/tty.py - on a real terminal, with a real shell's job control"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+from terminal import Terminal
+
+PROMPT = "PROMPT> "
+
+
+def shell(t):
+    """An interactive bash with job control, as a person has it"""
+    need("bash")
+    env = {**os.environ, "PS1": PROMPT, "TERM": "xterm", "CLOCHE": CLOCHE}
+    term = Terminal(["bash", "--norc", "--noprofile", "--noediting", "-i"],
+                    env=env, cwd=t.dir)
+    term.line(f"PS1='{PROMPT}'; stty -echo; echo up")
+    term.expect("up\r\n.*" + PROMPT)
+    return term
+
+
+def status(term):
+    """$? of the last command"""
+    term.line("echo status=$?")
+    code = int(term.expect(r"status=(\d+)").group(1))
+    term.expect(PROMPT)
+    return code
+
+
+@test
+def the_terminal_is_a_terminal(t):
+    with shell(t) as term:
+        term.line('$CLOCHE run -- sh -c "test -t 0 && test -t 1 && test -t 2'
+                  ' && echo all three; echo x > /dev/tty; stty size"')
+        term.expect("all three\r\nx\r\n24 80\r\n")
+        term.expect(PROMPT)
+        term.line("$CLOCHE run -- tty; $CLOCHE run -- ps -o tty= -p 2")
+        term.expect("/dev/")
+        term.expect(PROMPT)
+
+
+@test
+def control_c_interrupts_the_command(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- sh -c 'echo ready; exec sleep 1000'")
+        term.expect("ready")
+        term.send("\x03")
+        term.expect(PROMPT)
+        equal(status(term), 130)
+
+
+@test
+def a_command_that_catches_control_c_goes_on(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- sh -c 'trap \"echo caught\" INT; echo ready; "
+                  "sleep 1000; echo after; exit 9'")
+        term.expect("ready")
+        term.send("\x03")
+        term.expect("caught\r\nafter")
+        term.expect(PROMPT)
+        equal(status(term), 9)
+
+
+@test
+def control_backslash_quits_it(t):
+    with shell(t) as term:
+        term.line("ulimit -c 0; $CLOCHE run -- sh -c 'echo ready; exec sleep 1000'")
+        term.expect("ready")
+        term.send("\x1c")
+        term.expect(PROMPT)
+        equal(status(term), 131)
+
+
+@test
+def control_z_stops_and_fg_continues(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- sh -c 'trap \"echo again\" CONT; echo ready; "
+                  "while read line; do echo got $line; done; exit 3'")
+        term.expect("ready")
+        term.send("\x1a")
+        term.expect("Stopped")
+        term.expect(PROMPT)
+        equal(status(term), 148, "status of a stopped job")
+        term.line("jobs")
+        term.expect(r"\[1\]\+\s+Stopped")
+        term.expect(PROMPT)
+        term.line("fg")
+        term.expect("again")
+        term.line("word")
+        term.expect("got word")
+        term.send("\x04")
+        term.expect(PROMPT)
+        equal(status(term), 3)
+
+
+@test
+def bg_lets_it_run_and_reading_stops_it(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- cat &")
+        term.expect(PROMPT)
+        term.line("")
+        term.expect(PROMPT)
+        wait_jobs = "until jobs | grep -q Stopped; do sleep 0.02; done; jobs"
+        term.line(wait_jobs)
+        term.expect("Stopped")
+        term.expect(PROMPT)
+        term.line("fg")
+        term.line("hello")
+        term.expect("hello\r\n")
+        term.send("\x04")
+        term.expect(PROMPT)
+        equal(status(term), 0)
+
+
+@test
+def a_shell_inside_has_job_control_of_its_own(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run --env PS1 -- bash --norc --noprofile "
+                  "--noediting -i")
+        term.line("PS1='INNER> '; echo in")
+        term.expect("in\r\n.*INNER> ")
+        lacks(term.text, "no job control")
+        term.line("sleep 1000")
+        term.line("")
+        term.send("\x1a")
+        term.expect("Stopped.*\r\n.*INNER> ")
+        term.line("jobs")
+        term.expect("sleep 1000")
+        term.line("fg")
+        term.expect("sleep 1000")
+        term.send("\x03")
+        term.expect("INNER> ")
+        term.line("exit 12")
+        term.expect(PROMPT)
+        equal(status(term), 12)
+
+
+@test
+def vi_edits_a_file(t):
+    need("vi")
+    with shell(t) as term:
+        term.line("stty echo; stty -a | tr ';' '\\n' | grep -c .; echo modes")
+        term.expect("modes\r\n")
+        term.expect(PROMPT)
+        before = term.settings()
+        term.line("$CLOCHE run -- vi -u NONE -N note.txt")
+        term.expect("note.txt")
+        term.send("ihello from vi\x1b")
+        term.send(":wq\r")
+        term.expect(PROMPT)
+        equal(term.settings(), before, "terminal modes")
+    equal(t.read("note.txt"), "hello from vi\n")
+
+
+@test
+def less_shows_and_leaves(t):
+    need("less")
+    t.write("long.txt", "".join(f"line {i}\n" for i in range(200)))
+    with shell(t) as term:
+        term.line("$CLOCHE run -- less long.txt")
+        term.expect("line 5")
+        term.send(" ")
+        term.expect("line 40")
+        term.send("q")
+        term.expect(PROMPT)
+        equal(status(term), 0)
+
+
+@test
+def a_new_window_size_arrives(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- bash --norc -c 'trap \"stty size\" WINCH; "
+                  "echo ready; while :; do sleep 1000 & wait; kill $!; done'")
+        term.expect("ready")
+        term.resize(33, 99)
+        term.expect("33 99")
+        term.send("\x03")
+        term.expect(PROMPT)
+
+
+@test
+def a_hang_up_ends_everything(t):
+    term = Terminal([CLOCHE, "run", "--", "sh", "-c",
+                     "echo ready; sleep 1000"], cwd=t.dir)
+    term.expect("ready")
+    os.close(term.fd)
+    os.waitpid(term.pid, 0)
+
+
+@test
+def output_of_a_pipe_line_is_whole(t):
+    with shell(t) as term:
+        term.line("$CLOCHE run -- seq 1 5000 | $CLOCHE run -- tail -n 1 | "
+                  "$CLOCHE run -- cat; echo ${PIPESTATUS[*]}")
+        term.expect("5000\r\n0 0 0")
+
+
+main()

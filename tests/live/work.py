@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/work.py - real work inside, as the people do it"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+
+def git_config(t):
+    t.write(t.home + "/.gitconfig",
+            "[user]\n\tname = A\n\temail = a@x\n[init]\n\tdefaultBranch = m\n")
+
+
+@test
+def git_commits_branches_and_merges(t):
+    need("git")
+    git_config(t)
+    t.outside("git", "init", "-q", ".").ok()
+    t.shell("""set -e
+        echo 1 > a; git add a; git commit -qm one
+        git checkout -qb side; echo 2 > b; git add b; git commit -qm two
+        git checkout -q m; echo 3 > c; git add c; git commit -qm three
+        git merge -q --no-edit side
+        git stash list; git gc -q; git fsck --no-progress
+        git status --porcelain""").ok()
+    equal(t.outside("git", "rev-list", "--count", "HEAD").ok().out, "4\n")
+
+
+@test
+def a_repository_can_be_born_inside(t):
+    need("git")
+    git_config(t)
+    t.shell("git init -q new && cd new && echo 1 > a && git add a && "
+            "git commit -qm one").ok()
+    t.shell("git clone -q new copy").ok()
+    contains(t.outside("git", "-C", "copy", "log", "--oneline").ok().out, "one")
+
+
+@test
+def a_worktree_commits_into_its_repository(t):
+    need("git")
+    git_config(t)
+    main = t.root + "/main"
+    t.outside("git", "init", "-q", main).ok()
+    t.outside("git", "-C", main, "commit", "-q", "--allow-empty", "-m", "0").ok()
+    tree_dir = t.root + "/tree"
+    t.outside("git", "-C", main, "worktree", "add", "-q", tree_dir, "-b", "w").ok()
+    t.shell("echo 1 > a && git add a && git commit -qm inside",
+            cwd=tree_dir).ok()
+    contains(t.outside("git", "-C", main, "log", "--oneline", "w").ok().out,
+             "inside")
+    t.shell(f"echo x > {main}/.git/hooks/post-commit", cwd=tree_dir)
+    check(not os.path.exists(main + "/.git/hooks/post-commit"))
+    t.shell(f"echo x > {main}/file", cwd=tree_dir)
+    check(not os.path.exists(main + "/file"), "the main work tree was written")
+
+
+@test(timeout=120)
+def npm_installs_a_local_package(t):
+    need("npm")
+    t.write("dep/package.json", '{"name":"dep","version":"1.0.0","main":"i.js"}')
+    t.write("dep/i.js", "module.exports = 42")
+    t.write("package.json", '{"name":"p","version":"1.0.0","scripts":'
+            '{"test":"node -e \\"process.exit(require(\'dep\')-42)\\""}}')
+    t.inside("npm", "install", "--no-audit", "--no-fund", "./dep",
+             timeout=100).ok()
+    t.inside("npm", "test", timeout=100).ok()
+    check(t.exists("node_modules/dep"))
+
+
+@test(timeout=120)
+def make_builds_a_small_c_project(t):
+    need("make")
+    need("cc")
+    names = [f"f{i}" for i in range(8)]
+    for name in names:
+        t.write(name + ".c", f"int {name}(void) {{ return 1; }}\n")
+    t.write("main.c", "#include <stdio.h>\n" +
+            "".join(f"int {n}(void);\n" for n in names) +
+            'int main(void) { printf("%d\\n", ' +
+            "+".join(f"{n}()" for n in names) + "); return 0; }\n")
+    t.write("Makefile", "prog: main.o " + " ".join(n + ".o" for n in names) +
+            "\n\tcc -o $@ $^\n")
+    t.inside("make", "-j2", timeout=100).ok()
+    equal(t.inside("./prog").ok().out, "8\n")
+
+
+@test(timeout=180)
+def python_makes_a_virtual_environment(t):
+    python = "/usr/bin/python3"
+    if t.outside(python, "-c", "import ensurepip, venv").code:
+        skip("needs python3-venv")
+    t.inside(python, "-m", "venv", "venv", timeout=150).ok()
+    r = t.inside("venv/bin/python", "-c", "import sys; print(sys.prefix)")
+    equal(r.ok().out, t.dir + "/venv\n")
+
+
+@test
+def threads_and_child_processes_work(t):
+    r = t.inside("/usr/bin/python3", "-c", """
+import threading, multiprocessing, subprocess, tempfile, socket, sqlite3
+n = []
+ts = [threading.Thread(target=n.append, args=(i,)) for i in range(8)]
+[x.start() for x in ts]; [x.join() for x in ts]
+print(len(n), subprocess.check_output(['echo', 'sub']).decode().strip())
+with multiprocessing.Pool(2) as pool: print(sum(pool.map(abs, range(5))))
+a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))
+s = socket.create_server(('127.0.0.1', 0))
+c = socket.create_connection(s.getsockname()); print('loopback')
+d = sqlite3.connect('db'); d.execute('create table t(a)'); d.commit()
+print(tempfile.mkstemp()[1] != '')
+""")
+    equal(r.ok().out.split("\n")[:5],
+          ["8 sub", "10", "b'x'", "loopback", "True"])
+
+
+@test
+def tar_and_find_and_sed_work(t):
+    t.shell("""set -e
+        mkdir -p a/b; for i in 1 2 3; do echo $i > a/b/$i; done
+        tar czf a.tgz a; rm -r a; tar xzf a.tgz
+        find a -type f | xargs sed -i s/^/x/
+        cat a/b/1; cp -a a c; chmod -R u-w c; chmod -R u+w c; rm -rf c""").ok()
+    equal(t.read("a/b/1"), "x1\n")
+
+
+main()
