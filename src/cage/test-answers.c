@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cage/test-answers.c - what the filter should answer, once more in plain C
+ *
+ * Written from the manual pages, not from the rules in filters.def.
+ */
+
+#include "cage/test-answers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "cage/seccomp.h"
+
+#define ERRNO(e)	(SECCOMP_RET_ERRNO | (e))
+
+static uint32_t want_socket(const struct seccomp_config *config, int family,
+			    int type, int protocol)
+{
+	const int kind = type & 0xf;
+
+	if (family == AF_UNIX) {
+		if (config->unix_sockets == SECCOMP_UNIX_DENY)
+			return ERRNO(EPERM);
+		if (config->unix_sockets == SECCOMP_UNIX_BY_PATH &&
+		    (kind == SOCK_DGRAM || kind == SOCK_RAW))
+			return ERRNO(EPERM);
+		return SECCOMP_RET_ALLOW;
+	}
+	if (family == AF_NETLINK)
+		return protocol == NETLINK_ROUTE ? SECCOMP_RET_ALLOW :
+						   ERRNO(EAFNOSUPPORT);
+	if (family != AF_INET && family != AF_INET6)
+		return ERRNO(EAFNOSUPPORT);
+	if (kind != SOCK_STREAM && kind != SOCK_DGRAM && kind)
+		return ERRNO(EPERM);
+	if (!protocol || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)
+		return SECCOMP_RET_ALLOW;
+	if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
+		return ERRNO(EPERM);
+	return ERRNO(EPROTONOSUPPORT);
+}
+
+static uint32_t want_pair(const struct seccomp_config *config, int family,
+			  int type)
+{
+	const int kind = type & 0xf;
+
+	if (family != AF_UNIX)
+		return ERRNO(EAFNOSUPPORT);
+	if (config->unix_sockets != SECCOMP_UNIX_ALLOW &&
+	    (kind == SOCK_DGRAM || kind == SOCK_RAW))
+		return ERRNO(EPERM);
+	return SECCOMP_RET_ALLOW;
+}
+
+static bool is_bad_request(uint32_t request)
+{
+	return request == TIOCSTI || request == TIOCLINUX ||
+	       request == TIOCSETD || request == TIOCCONS ||
+	       request == 0x5437 || request == 0xaa00 ||
+	       (request >= 0x4b00 && request <= 0x4bff) ||
+	       (request >= 0x5600 && request <= 0x560f);
+}
+
+static bool is_device(uint32_t mode)
+{
+	return S_ISCHR(mode) || S_ISBLK(mode);
+}
+
+static bool is_harmless(uint32_t persona)
+{
+	return persona == 0xffffffff ||
+	       !(persona & ~0x60008U);	/* LINUX32, UNAME26, no ASLR */
+}
+
+static uint32_t refuse_if(bool refused, int error)
+{
+	return refused ? ERRNO((uint32_t)error) : SECCOMP_RET_ALLOW;
+}
+
+uint32_t answer_class(const struct seccomp_config *config,
+		      enum filter_class class, const uint32_t *a)
+{
+	const bool nested = config->nested_userns;
+
+	switch (class) {
+	case CLASS_ALLOW:
+		return SECCOMP_RET_ALLOW;
+	case CLASS_EPERM:
+		return ERRNO(EPERM);
+	case CLASS_NEST_EPERM:
+		return refuse_if(!nested, EPERM);
+	case CLASS_NEST_ENOSYS:
+		return refuse_if(!nested, ENOSYS);
+	case CLASS_CLONE:
+		return refuse_if(!nested && a[0] & 0x7e020000, EPERM);
+	case CLASS_UNSHARE:
+		return refuse_if(!nested && a[0] & 0x7e020080, EPERM);
+	case CLASS_SOCKET:
+		return want_socket(config, (int)a[0], (int)a[1], (int)a[2]);
+	case CLASS_SOCKETPAIR:
+		return want_pair(config, (int)a[0], (int)a[1]);
+	case CLASS_IOCTL:
+		return refuse_if(is_bad_request(a[1]), EPERM);
+	case CLASS_PERSONALITY:
+		return refuse_if(!is_harmless(a[0]), EPERM);
+	case CLASS_PRCTL:
+		return refuse_if(a[0] == 35, EPERM);	/* PR_SET_MM */
+	case CLASS_SECCOMP:
+		return refuse_if(a[0] == 1 && a[1] & 8, EBUSY);
+	case CLASS_MKNOD:
+		return refuse_if(is_device(a[1]), EPERM);
+	case CLASS_MKNODAT:
+		return refuse_if(is_device(a[2]), EPERM);
+	default:
+		return ERRNO(ENOSYS);
+	}
+}
+
+bool answer_is_watched(const struct seccomp_config *config,
+		       enum filter_class watch, const uint32_t *a)
+{
+	const bool paths = config->unix_sockets == SECCOMP_UNIX_BY_PATH;
+	const bool on = config->observe != SECCOMP_OBSERVE_OFF;
+	const bool full = config->observe == SECCOMP_OBSERVE_FULL;
+	uint32_t flags;
+
+	switch (watch) {
+	case CLASS_CHANGE:
+		return on;
+	case CLASS_CONNECT:
+		return on || paths;
+	case CLASS_BIND:
+		return paths;
+	case CLASS_OPEN_FLAGS_1:
+	case CLASS_OPEN_FLAGS_2:
+		flags = a[watch == CLASS_OPEN_FLAGS_1 ? 1 : 2];
+		return full || (on && flags & (O_WRONLY | O_RDWR | O_CREAT |
+					       O_TRUNC));
+	default:
+		return false;
+	}
+}
