@@ -75,6 +75,7 @@ struct cage_wipe {
  * @tmp_path:	The directory kept as /tmp, or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
  * @limits:	Resource limits
+ * @wait:	Start the command only after a byte on the socket
  * @wipe:	The program's own arguments and environment
  */
 struct cage_request {
@@ -83,6 +84,7 @@ struct cage_request {
 	int stdio[3];
 	struct cage_limit limits[CAGE_LIMITS_MAX];
 	size_t nlimits;
+	bool wait;
 	struct cage_wipe wipe[2];
 };
 
@@ -103,6 +105,9 @@ struct cage {
  */
 int cage_start(const struct cage_request *request, const void *mask,
 	       struct cage *ret, struct err *err);
+
+/* The byte that a request with @wait waits for. 0 or a negative errno. */
+int cage_go(const struct cage *cage);
 
 /* Kill whatever is left, wait for the end, close everything; safe on a cage
  * that was never started ({ .pidfd = -1, .socket = -1 })

@@ -188,6 +188,7 @@ void child_main(const struct cage_request *request,
 		const struct host_ids *host, const void *mask, int socket)
 {
 	struct err err = { 0 };
+	char go;
 
 	/* Our end, and the supervisor's, in whatever order they come */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
@@ -196,5 +197,7 @@ void child_main(const struct cage_request *request,
 	wipe(request);
 	if (build(request, host, &socket, &err) < 0)
 		child_fail(socket, 125, err.msg);
+	if (request->wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
+		_exit(125);
 	init_run(request->plan, mask, socket);
 }

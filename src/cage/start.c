@@ -62,6 +62,11 @@ int cage_start(const struct cage_request *request, const void *mask,
 	return 0;
 }
 
+int cage_go(const struct cage *cage)
+{
+	return sock_send(cage->socket, "", 1, NULL, 0);
+}
+
 void cage_stop(struct cage *cage)
 {
 	if (cage->pidfd >= 0) {

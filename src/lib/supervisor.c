@@ -16,13 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -30,6 +30,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
+#include "lib/limits.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/stdfds.h"
@@ -56,6 +57,7 @@ struct supervisor {
 	struct cage cage;
 	struct stdfds *stdio;
 	struct tmpdir tmp;
+	struct limits *limits;
 	int command, listener;
 	int namespaces[3];
 	struct listener_set network;
@@ -254,29 +256,16 @@ static int add_clock(struct supervisor *s)
 	return r < 0 ? r : set_clock(s->clock.fd, limit->value);
 }
 
-static void add_limit(struct cage_request *request, int resource,
-		      const struct number *limit)
-{
-	if (limit->set)
-		request->limits[request->nlimits++] = (struct cage_limit){
-			resource, limit->value,
-		};
-}
-
 static void fill_request(const struct supervisor *s,
 			 struct cage_request *request)
 {
-	const struct number *numbers = s->session->policy->numbers;
-
 	*request = (struct cage_request){
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
 		.wipe = { image[0], image[1] },
 	};
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = stdfds_inside(s->stdio, i);
-	add_limit(request, RLIMIT_DATA, &numbers[NUMBER_MEMORY]);
-	add_limit(request, RLIMIT_NPROC, &numbers[NUMBER_PIDS]);
-	add_limit(request, RLIMIT_FSIZE, &numbers[NUMBER_FILE_SIZE]);
+	limits_fill(s->limits, request);
 }
 
 static int prepare(struct supervisor *s)
@@ -284,6 +273,7 @@ static int prepare(struct supervisor *s)
 	const struct policy *policy = s->session->policy;
 	int r = loop_new(&s->loop, s->err);
 
+	s->limits = limits_new(policy);
 	if (r == 0)
 		r = stdfds_new(s->session->plan, &s->stdio, s->err);
 	/* Without a place to keep it, /tmp is simply fresh every time */
@@ -292,6 +282,17 @@ static int prepare(struct supervisor *s)
 		(void)tmpdir_open(policy->dirs[DIR_CACHE], policy->cwd,
 				  &s->tmp, NULL);
 	return r;
+}
+
+/* Into the control group, and only then on */
+static int let_go(struct supervisor *s)
+{
+	int r = limits_apply(s->limits, s->cage.pid);
+
+	if (r == 0)
+		r = cage_go(&s->cage);
+	return r < 0 ? fail(s->err, r, "cannot put the sandbox into its control group")
+		     : 0;
 }
 
 static int start(struct supervisor *s)
@@ -310,6 +311,8 @@ static int start(struct supervisor *s)
 		r = add_clock(s);
 	if (r == 0)
 		r = cage_start(&request, &before, &s->cage, s->err);
+	if (r == 0 && request.wait)
+		r = let_go(s);
 	if (r == 0)
 		r = stdfds_start(s->stdio, s->loop, s->err);
 	if (r == 0)
@@ -323,16 +326,20 @@ static int start(struct supervisor *s)
 static void explain_end(const struct supervisor *s)
 {
 	const struct number *numbers = s->session->policy->numbers;
+	auto_buf struct buf hits = { 0 };
 	char text[160];
+
+	if (limits_explain(s->limits, s->status, &hits)) {
+		for (char *line = hits.p; *line; line += strlen(line) + 1) {
+			line[strcspn(line, "\n")] = '\0';
+			say(line);
+		}
+	}
 
 	if (s->timed_out) {
 		snprintf(text, sizeof(text), "time limit: the command was ended after %llu.%03llu s (--timeout)",
 			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value / 1000,
 			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value % 1000);
-		say(text);
-	} else if (s->status == 128 + SIGXFSZ && numbers[NUMBER_FILE_SIZE].set) {
-		snprintf(text, sizeof(text), "file size limit: a file reached %llu bytes (--file-size)",
-			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
 		say(text);
 	} else if (s->status == 128 + SIGSYS) {
 		say("the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
@@ -345,6 +352,7 @@ static void release(struct supervisor *s)
 	if (s->stdio)
 		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
+	limits_free(s->limits);
 	tmpdir_close(&s->tmp);
 	listener_done(&s->network);
 	close_fd(&s->command);
@@ -390,6 +398,9 @@ int supervisor_run(const struct session *session,
 		r = start(&s);
 	if (r == 0)
 		r = loop_run(s.loop);
+	cage_stop(&s.cage);
+	if (r >= 0 && !s.failed)
+		explain_end(&s);
 	release(&s);
 	if (tty)
 		restore_terminal(&terminal);
@@ -404,6 +415,5 @@ int supervisor_run(const struct session *session,
 	}
 	if (s.status < 0)
 		return fail(err, -ECHILD, "the sandbox ended before the command did");
-	explain_end(&s);
 	return s.status;
 }

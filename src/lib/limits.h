@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/limits.h - memory, processes, file size: a control group, or rlimits
+ *
+ * A control group counts the whole sandbox and tells when it was hit, but we
+ * may make one only where it was delegated to us. Otherwise each process gets
+ * the limit, and a hit shows only in what the command does next.
+ */
+
+#ifndef LIB_LIMITS_H
+#define LIB_LIMITS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct buf;
+struct cage_request;
+struct limits;
+struct policy;
+
+/* Which limits the policy has, and how they can be kept here */
+struct limits *limits_new(const struct policy *policy);
+/* Removes the group; nothing may run in it any more */
+void limits_free(struct limits *limits);
+
+/* True if the sandbox's init must wait until limits_apply() was called */
+bool limits_need_group(const struct limits *limits);
+
+/* Add what rlimits do to @request */
+void limits_fill(const struct limits *limits, struct cage_request *request);
+
+/* Put @init into the group. 0 or a negative errno: then nothing may run. */
+int limits_apply(const struct limits *limits, pid_t init);
+
+/* Append "memory limit: ..." if one was hit, or may have been; @status is the
+ * exit status. True if there is something to say.
+ */
+bool limits_explain(const struct limits *limits, int status,
+		    struct buf *out);
+
+/* "control group (v2)", "control group (v1)" or "per process" */
+const char *limits_method(const struct limits *limits);
+
+#endif /* LIB_LIMITS_H */
