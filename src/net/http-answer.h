@@ -10,7 +10,7 @@ struct buf;
 struct host;
 
 enum http_answer {
-#define ANSWER(id, status, words, error, body) HTTP_ANSWER_##id,
+#define ANSWER(id, status, words, error, extra, body) HTTP_ANSWER_##id,
 #include "net/http-answers.def"
 #undef ANSWER
 	HTTP_ANSWERS,

@@ -27,6 +27,7 @@ enum {
 	HTTP_LINE_MAX = 8 << 10,	/* Request or status line, without CRLF */
 	HTTP_HEAD_MAX = 16 << 10,	/* All of the head, blank line included */
 	HTTP_HEADERS_MAX = 100,
+	HTTP_CONNECTION_MAX = 32,	/* Names in all Connection headers */
 };
 
 /**
@@ -71,15 +72,20 @@ enum http_framing {
 };
 
 enum http_method {
-	HTTP_METHOD_OTHER, HTTP_METHOD_HEAD, HTTP_METHOD_CONNECT,
+	HTTP_METHOD_OTHER, HTTP_METHOD_GET, HTTP_METHOD_HEAD,
+	HTTP_METHOD_OPTIONS, HTTP_METHOD_CONNECT,
 };
 
 /**
  * struct http_request - A request that can be read in one way only
- * @kind:	The methods that change how we frame; @method has the text
+ * @kind:	The methods that we treat specially; @method has the text
  * @method:	As received: a token
- * @target:	What the origin gets: path and query, or "*"; for CONNECT empty
+ * @target:	Path and query as received, or "*"; may be empty, or start with
+ *		"?": the writer adds what is missing; for CONNECT empty
  * @host:	The destination, with its port: judge this
+ * @vhost:	What the origin's Host will be. The same as @host, except on a
+ *		connection captured by address, where a client may know a name
+ *		for it: where host_is_same() says no, judge this one too
  * @minor:	HTTP/1.@minor, 0 or 1
  * @framing:	How the body is delimited
  * @length:	For HTTP_BODY_LENGTH
@@ -91,7 +97,7 @@ enum http_method {
 struct http_request {
 	enum http_method kind;
 	struct http_span method, target;
-	struct host host;
+	struct host host, vhost;
 	unsigned int minor;
 	enum http_framing framing;
 	uint64_t length;
@@ -102,7 +108,8 @@ struct http_request {
 /* Parse a whole head, @n as returned by http_head_scan(). On a proxy port
  * @captured is NULL: absolute-form with "http" or CONNECT. On a captured
  * connection it is the connection's host and port: origin-form, "*", or an
- * absolute-form and a Host that both name @captured. Spans point into @p.
+ * absolute-form that names @captured. Host must name the destination; its
+ * port, where it has one, must be the same too. Spans point into @p.
  * 0, or an error with *@why (a literal) and *@ret untouched.
  */
 int http_request_parse(const char *p, size_t n, const struct host *captured,
@@ -126,7 +133,8 @@ void http_connect_write(const struct host *host, const char *authorization,
  * struct http_response - A response that can be read in one way only
  * @status:	100 to 599
  * @reason:	Words of the status line; may be empty
- * @framing:	How the body is delimited, the request taken into account
+ * @declared:	How the headers say that a body would be delimited
+ * @framing:	How it is, the request taken into account
  * @length:	For HTTP_BODY_LENGTH
  * @keep_alive:	The origin will take another request
  * @interim:	A 1xx: forward it, the real response follows
@@ -136,7 +144,7 @@ struct http_response {
 	int status;
 	struct http_span reason;
 	unsigned int minor;
-	enum http_framing framing;
+	enum http_framing declared, framing;
 	uint64_t length;
 	bool keep_alive, interim, tunnel;
 	struct http_headers headers;
@@ -149,7 +157,10 @@ int http_response_parse(const char *p, size_t n,
 			const struct http_request *request,
 			struct http_response *ret, const char **why);
 
-/* Append the response as the client gets it; @close as above */
+/* Append the response as the client gets it; @close as above, and then also
+ * where the body ends with the connection. An interim response is nothing to
+ * an HTTP/1.0 client: nothing is appended.
+ */
 void http_response_write(const struct http_response *response,
 			 const struct http_request *request, bool close,
 			 struct buf *out);
