@@ -146,8 +146,19 @@ static void wipe(const struct cage_request *request)
 	}
 }
 
-static int build(const struct cage_request *request,
-		 const struct host_ids *host, int *socket, struct err *err)
+/* The supervisor's namespaces, which it sends; then the last look */
+static int check(const struct plan *plan, int socket, struct err *err)
+{
+	struct host_ids host;
+
+	if (sock_recv(socket, &host, sizeof(host), NULL, NULL) !=
+	    (ssize_t)sizeof(host))
+		return fail(err, -EPROTO, "the supervisor is gone");
+	return stage_assert(plan, &host, socket, err);
+}
+
+static int build(const struct cage_request *request, int *socket,
+		 struct err *err)
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
@@ -180,12 +191,12 @@ static int build(const struct cage_request *request,
 	for (size_t i = 0; i < CAGE_READY_FDS; i++)
 		close_fd(&fds[i]);
 	if (r == 0)
-		r = stage_assert(plan, host, *socket, err);
+		r = check(plan, *socket, err);
 	return r;
 }
 
-void child_main(const struct cage_request *request,
-		const struct host_ids *host, const void *mask, int socket)
+void child_main(const struct cage_request *request, const void *mask,
+		int socket)
 {
 	struct err err = { 0 };
 	char go;
@@ -195,7 +206,7 @@ void child_main(const struct cage_request *request,
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
 		child_fail(socket, 125, "cannot tie init to its supervisor");
 	wipe(request);
-	if (build(request, host, &socket, &err) < 0)
+	if (build(request, &socket, &err) < 0)
 		child_fail(socket, 125, err.msg);
 	if (request->wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);

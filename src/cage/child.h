@@ -9,8 +9,8 @@
 /* Build the cage, run the command with signal mask @mask (a sigset_t), report
  * over @socket. Runs as process 1 of the new pid namespace.
  */
-void child_main(const struct cage_request *request,
-		const struct host_ids *host, const void *mask, int socket)
+void child_main(const struct cage_request *request, const void *mask,
+		int socket)
 	__attribute__((noreturn));
 
 /* init.c: run the command and stay until it has ended */

@@ -44,7 +44,6 @@ int cage_start(const struct cage_request *request, const void *mask,
 
 	if (r < 0)
 		return fail(err, r, "cannot make a socket pair");
-	host_ids_read(&host);
 	(void)fflush(NULL);	/* Or both sides would print what is pending */
 	pid = sys_clone3(&args, sizeof(args));
 	if (pid < 0) {
@@ -55,9 +54,12 @@ int cage_start(const struct cage_request *request, const void *mask,
 	}
 	if (!pid) {
 		(void)close(pair[0]);
-		child_main(request, &host, mask, pair[1]);
+		child_main(request, mask, pair[1]);
 	}
 	(void)close(pair[1]);
+	/* While init builds: it reads them only when it is done */
+	host_ids_read(&host);
+	(void)sock_send(pair[0], &host, sizeof(host), NULL, 0);
 	*ret = (struct cage){ .pid = pid, .pidfd = pidfd, .socket = pair[0] };
 	return 0;
 }
