@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/address.h - connect() and bind(): ports on demand, sockets by path
+ *
+ * Where an allow must be exact, letting the call go on is not enough: the
+ * address could change after we looked. The call is then made here, on a copy
+ * of the socket and on the very inode that was looked at.
+ */
+
+#ifndef WATCH_ADDRESS_H
+#define WATCH_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "watch/judge.h"
+#include "watch/observer.h"
+#include "watch/place.h"
+
+struct tracee;
+
+enum { ADDRESS_OWN_MAX = 1024 };	/* Sockets of the sandbox remembered */
+
+/**
+ * struct addresses - What may be connected to
+ * @by_path:	Unix sockets need to be in @allowed or @own
+ * @allowed:	The policy's
+ * @own:	Bound by the sandbox itself in this run
+ */
+struct addresses {
+	bool by_path;
+	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
+};
+
+void addresses_done(struct addresses *a);
+
+/**
+ * struct address_answer - What becomes of the call
+ * @done:	It was made here; @error is its result, 0 for success
+ * @judgement:	Otherwise this: goes on, or fails
+ */
+struct address_answer {
+	bool done;
+	int error;
+	struct judgement judgement;
+};
+
+/* Answer @call (CALL_CONNECT or CALL_BIND) with the arguments @args of
+ * @tracee. @place is room for where a path leads (place_done() it).
+ */
+int address_answer(struct addresses *addresses, const struct judge *judge,
+		   struct tracee *tracee, const struct call *call,
+		   const unsigned long long *args, struct place *place,
+		   struct address_answer *ret);
+
+#endif /* WATCH_ADDRESS_H */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/calls.h - system calls as rows of a table */
+
+#ifndef WATCH_CALLS_H
+#define WATCH_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct seccomp_data;
+
+enum { CALL_HERE = -1, CALL_NO = -2 };
+
+enum call_what {
+	CALL_OPEN,	/* By its flags */
+	CALL_OPEN_HOW,	/* By struct open_how */
+	CALL_CREAT,
+	CALL_MAKE,	/* A new name: directory, node, symbolic link */
+	CALL_UNLINK, CALL_RMDIR, CALL_RENAME, CALL_LINK,
+	CALL_CHANGE,	/* Of what stands there: size, mode */
+	CALL_CONNECT, CALL_BIND,
+};
+
+/**
+ * struct call - What a row of calls.def says
+ */
+struct call {
+	int nr;
+	const char *name;
+	enum call_what what;
+	int dir, path, dir2, path2, flags;
+};
+
+/* The row of a call, or NULL */
+const struct call *call_find(int nr);
+
+#endif /* WATCH_CALLS_H */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/judge.c - from a call and where its paths lead to an answer
+ *
+ * Theory of operation: a program must see the errors that it would see without
+ * us, unless the policy refuses. So what fails anyway goes on and fails by
+ * itself (a directory that exists is EEXIST), and where the kernel would name
+ * the read-only mount before it looks (removing what is not there), the honest
+ * error is given here. Only then is the policy asked.
+ */
+
+#include "watch/judge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/stat.h>
+
+#include "watch/place.h"
+
+static const struct judgement GO_ON = { 0 };
+
+static struct judgement fails(int error)
+{
+	return (struct judgement) { .error = error };
+}
+
+/* Does the policy refuse a change of @p? */
+static struct judgement refuse(const struct judge *j, const struct place *p,
+			       enum violation_kind kind)
+{
+	struct judgement g = { .place = p, .kind = kind };
+
+	j->policy->verdict(j->policy->arg, OBSERVER_WRITE, p->path, &g.verdict);
+	switch (g.verdict.answer) {
+	case OBSERVER_ALLOWED:
+		break;
+	case OBSERVER_OUTSIDE:
+		/* A mount of the sandbox's own may be writable: /dev/shm */
+		if (p->read_only)
+			g.error = EROFS;
+		else if (j->no_mounts)
+			g.error = EACCES;
+		break;
+	case OBSERVER_DENIED:
+		g.error = p->read_only ? EROFS : EACCES;
+		if (!p->exists && !p->read_only)
+			g.kind = VIOLATION_FS_CREATE;
+		break;
+	}
+	g.report = g.error;
+	return g;
+}
+
+static struct judgement judge_make(const struct judge *j,
+				   const struct place *p)
+{
+	return p->exists ? GO_ON : refuse(j, p, VIOLATION_FS_WRITE);
+}
+
+static bool is_special(mode_t mode)
+{
+	return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
+static struct judgement judge_read(const struct judge *j,
+				   const struct place *p)
+{
+	struct judgement g = { .place = p, .kind = VIOLATION_FS_READ };
+
+	if (!j->reads || !p->exists)
+		return GO_ON;
+	j->policy->verdict(j->policy->arg, OBSERVER_READ, p->path, &g.verdict);
+	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
+	g.report = g.error;
+	return g;
+}
+
+static struct judgement judge_open(const struct judge *j,
+				   const struct attempt *a)
+{
+	const struct place *p = a->from;
+	const bool writes = (a->flags & O_ACCMODE) != O_RDONLY ||
+			    (a->flags & O_TRUNC);
+	struct judgement g;
+
+	if (a->flags & O_PATH)
+		return GO_ON;
+	if ((a->flags & O_TMPFILE) == O_TMPFILE)
+		return p->exists ? refuse(j, p, VIOLATION_FS_WRITE) : GO_ON;
+	if (!p->exists)
+		return a->flags & O_CREAT ? judge_make(j, p) : GO_ON;
+	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
+		return GO_ON;
+	if (!writes)
+		return judge_read(j, p);
+	if (S_ISDIR(p->mode) || is_special(p->mode))
+		return GO_ON;
+
+	g = refuse(j, p, VIOLATION_FS_WRITE);
+	/* Permissions come first, except when it is to be cut */
+	if (g.error == EROFS && !(a->flags & O_TRUNC) &&
+	    place_writable(p) == -EACCES)
+		g.error = EACCES;
+	return g;
+}
+
+static struct judgement judge_remove(const struct judge *j,
+				     const struct attempt *a)
+{
+	const struct place *p = a->from;
+	const bool dir = a->what == CALL_RMDIR || (a->flags & AT_REMOVEDIR);
+	struct judgement g;
+
+	if (!*p->name)
+		return GO_ON;
+	if (!p->exists)
+		return fails(ENOENT);
+	if (dir && !S_ISDIR(p->mode))
+		return fails(ENOTDIR);
+	if (!dir && S_ISDIR(p->mode))
+		return fails(EISDIR);
+	g = refuse(j, p, VIOLATION_FS_WRITE);
+	if (g.error && p->mount_root)
+		g.error = EBUSY;
+	return g;
+}
+
+static struct judgement judge_rename(const struct judge *j,
+				     const struct attempt *a)
+{
+	const struct place *from = a->from, *to = a->to;
+	struct judgement g;
+
+	if (!*from->name || !*to->name)
+		return GO_ON;
+	if (!from->exists ||
+	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
+		return fails(ENOENT);
+	if (from->mount != to->mount)
+		return GO_ON;		/* EXDEV; a copy is asked about */
+	if ((a->flags & RENAME_NOREPLACE) && to->exists)
+		return GO_ON;
+
+	g = refuse(j, from, VIOLATION_FS_RENAME);
+	if (!g.error)
+		g = refuse(j, to, VIOLATION_FS_RENAME);
+	if (from->mount_root || (to->exists && to->mount_root)) {
+		if (!g.error) {
+			g.place = from->mount_root ? from : to;
+			g.kind = VIOLATION_FS_RENAME;
+			g.report = true;
+			g.verdict.reason = "holds protected names";
+		}
+		g.error = EBUSY;
+	}
+	return g;
+}
+
+static struct judgement judge_link(const struct judge *j,
+				   const struct attempt *a)
+{
+	struct judgement g;
+
+	if (!a->from->exists || a->to->exists ||
+	    a->from->mount != a->to->mount)
+		return GO_ON;
+	/* A second name would be a way around the rule on the first */
+	g = refuse(j, a->from, VIOLATION_FS_WRITE);
+	if (g.verdict.answer == OBSERVER_DENIED)
+		return g;
+	return refuse(j, a->to, VIOLATION_FS_WRITE);
+}
+
+struct judgement judge(const struct judge *j, const struct attempt *a)
+{
+	switch (a->what) {
+	case CALL_OPEN:
+	case CALL_OPEN_HOW:
+	case CALL_CREAT:
+		return judge_open(j, a);
+	case CALL_MAKE:
+	case CALL_BIND:
+		return judge_make(j, a->from);
+	case CALL_UNLINK:
+	case CALL_RMDIR:
+		return judge_remove(j, a);
+	case CALL_RENAME:
+		return judge_rename(j, a);
+	case CALL_LINK:
+		return judge_link(j, a);
+	case CALL_CHANGE:
+		return a->from->exists && !is_special(a->from->mode) ?
+		       refuse(j, a->from, VIOLATION_FS_WRITE) : GO_ON;
+	case CALL_CONNECT:
+		break;
+	}
+	return GO_ON;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/judge.h - from a call and where its paths lead to an answer */
+
+#ifndef WATCH_JUDGE_H
+#define WATCH_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/violation.h"
+#include "watch/calls.h"
+#include "watch/observer.h"
+
+struct place;
+
+/**
+ * struct judge - Whose law
+ */
+struct judge {
+	const struct observer_policy *policy;
+	bool no_mounts, reads;
+};
+
+/**
+ * struct attempt - A call, looked up
+ * @what:	Never CALL_OPEN_HOW or CALL_CREAT: those are CALL_OPEN
+ * @flags:	Of the call: O_*, AT_*, RENAME_*
+ * @from:	Where it leads; for CALL_RENAME and CALL_LINK the old name
+ * @to:		For those two the new name, else NULL
+ */
+struct attempt {
+	enum call_what what;
+	uint64_t flags;
+	const struct place *from, *to;
+};
+
+/**
+ * struct judgement - The answer
+ * @error:	0: the call goes on; else the errno it fails with
+ * @report:	It is a refusal of the policy; then also:
+ * @kind, @place, @verdict: what was refused, where, and why
+ */
+struct judgement {
+	int error;
+	bool report;
+	enum violation_kind kind;
+	const struct place *place;
+	struct observer_verdict verdict;
+};
+
+struct judgement judge(const struct judge *judge, const struct attempt *a);
+
+#endif /* WATCH_JUDGE_H */

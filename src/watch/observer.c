@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/observer.c - who tries to change what: answers to seccomp's questions
+ *
+ * Theory of operation: most questions are about a plain name in a writable
+ * directory. The quick way answers those with the text alone, after a look
+ * that no link is in it; directories that were looked at are remembered for a
+ * moment. All others are looked up (place.c) and judged (judge.c).
+ *
+ * Races: the process can change the text, the links and its descriptors after
+ * we looked. It gains nothing by it: a call that goes on meets the kernel's own
+ * floor. It can only hide from a report, and what it plants by that is found
+ * by born.c.
+ */
+
+#include "watch/observer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "policy/violation.h"
+#include "watch/address.h"
+#include "watch/calls.h"
+#include "watch/judge.h"
+#include "watch/place.h"
+#include "watch/suggest.h"
+#include "watch/tracee.h"
+
+enum {
+	DIRS = 256,		/* Directories remembered */
+	DIR_LIFE_MS = 200,	/* For how long */
+};
+
+/**
+ * struct seen_dir - A directory whose text leads through no link
+ */
+struct seen_dir {
+	char *path;
+	int64_t until_ms;
+};
+
+/**
+ * struct name - A path argument
+ * @text:	As given
+ * @full:	With the directory it is relative to; only text
+ */
+struct name {
+	char text[PATH_MAX], full[2 * PATH_MAX];
+};
+
+struct observer {
+	int listener, root;
+	struct judge judge;
+	struct observer_policy policy;
+	const struct violation_sink *sink;
+	struct addresses addresses;
+	struct tracees tracees;
+	struct seen_dir dirs[DIRS];
+	struct name names[2];
+	struct place places[2];
+	struct observer_stats stats;
+};
+
+/**
+ * struct question - What is being answered
+ */
+struct question {
+	const struct seccomp_notif *notif;
+	const struct call *call;
+	struct tracee *tracee;
+	enum call_what what;
+	uint64_t flags;
+	bool follow;
+};
+
+int observer_new(const struct observer_config *config, struct observer **ret,
+		 struct err *err)
+{
+	struct observer *o;
+
+	if (!config->policy.verdict)
+		return fail(err, -EINVAL, "an observer needs a policy");
+	o = mem_zalloc(sizeof(*o));
+	o->listener = config->listener;
+	o->root = -1;
+	o->policy = config->policy;
+	o->judge = (struct judge) { &o->policy, config->no_mounts,
+				    config->reads };
+	o->sink = config->sink;
+	o->addresses.by_path = config->sockets_by_path;
+	for (size_t i = 0; i < config->nsockets; i++)
+		*vec_push(&o->addresses.allowed) = config->sockets[i];
+	tracees_init(&o->tracees);
+	o->places[0].parent = o->places[1].parent = -1;
+	/* Wake the one who asked on our processor; older kernels do without */
+	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+		    SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	*ret = o;
+	return 0;
+}
+
+void observer_free(struct observer *o)
+{
+	if (!o)
+		return;
+	close_fd(&o->listener);
+	close_fd(&o->root);
+	tracees_done(&o->tracees);
+	addresses_done(&o->addresses);
+	for (size_t i = 0; i < DIRS; i++)
+		free(o->dirs[i].path);
+	free(o);
+}
+
+int observer_fd(const struct observer *o)
+{
+	return o->listener;
+}
+
+void observer_set_policy(struct observer *o,
+			 const struct observer_policy *policy)
+{
+	o->policy = *policy;
+}
+
+const struct observer_stats *observer_stats(const struct observer *o)
+{
+	return &o->stats;
+}
+
+/* Read argument @path, relative to the directory in argument @dir */
+static int read_name(const struct question *q, int dir, int path,
+		     struct name *name)
+{
+	const unsigned long long *args = q->notif->data.args;
+	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
+	ssize_t n = tracee_string(q->tracee, args[path], name->text,
+				  sizeof(name->text));
+
+	if (n < 0)
+		return (int)n;
+	if (name->text[0] == '/') {
+		memcpy(name->full, name->text, (size_t)n + 1);
+		return 0;
+	}
+	n = fd == AT_FDCWD ? tracee_link(q->tracee, "cwd", name->full, PATH_MAX)
+			   : tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	if (n < 0)
+		return (int)n;
+	if (n > 1)
+		name->full[n++] = '/';
+	memcpy(name->full + n, name->text, strlen(name->text) + 1);
+	return 0;
+}
+
+/* True if every component of @path is a plain name */
+static bool is_simple(const char *path)
+{
+	for (const char *p = path; *p; p++) {
+		if (*p != '/')
+			continue;
+		if (p[1] == '/' || !p[1])
+			return false;
+		if (p[1] == '.' && (p[2] == '/' || !p[2] || (p[2] == '.' &&
+				    (p[3] == '/' || !p[3]))))
+			return false;
+	}
+	return strncmp(path, "/proc/", 6) != 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* True if the directory, the first @n bytes of @path, is reached without any
+ * symbolic link
+ */
+static bool has_no_links(struct observer *o, const char *path, size_t n)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+	const int64_t now = now_ms();
+	struct seen_dir *seen;
+	auto_close int fd = -1;
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
+	seen = &o->dirs[hash % DIRS];
+	if (seen->path && now < seen->until_ms &&
+	    !strncmp(seen->path, path, n) && !seen->path[n])
+		return true;
+
+	free(seen->path);
+	seen->path = mem_strndup(path, n);
+	seen->until_ms = 0;
+	fd = sys_openat2(o->root, seen->path, &how);
+	if (fd < 0)
+		return false;
+	seen->until_ms = now + DIR_LIFE_MS;
+	return true;
+}
+
+/* The quick way: true if the call may go on without another look */
+static bool is_quick(struct observer *o, const struct question *q,
+		     const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	if (!o->policy.is_plain || !is_simple(path) ||
+	    !o->policy.is_plain(o->policy.arg, path))
+		return false;
+	if (o->root < 0)
+		o->root = tracee_root(q->tracee);
+	if (o->root < 0 ||
+	    (slash > path && !has_no_links(o, path, (size_t)(slash - path))))
+		return false;
+	return !q->follow ||
+	       fstatat(o->root, path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       !S_ISLNK(st.st_mode);
+}
+
+/* Unify what open, openat, openat2 and creat say */
+static int read_flags(struct question *q)
+{
+	const unsigned long long *args = q->notif->data.args;
+	struct open_how how = { 0 };
+	int r;
+
+	q->what = q->call->what;
+	if (q->call->flags >= 0)
+		q->flags = (uint32_t)args[q->call->flags];
+	if (q->what == CALL_CREAT)
+		q->flags = O_WRONLY | O_CREAT | O_TRUNC;
+	if (q->what == CALL_OPEN_HOW) {
+		r = tracee_read(q->tracee, args[2], &how, sizeof(how));
+		if (r < 0)
+			return r;
+		q->flags = how.flags;
+		/* Elsewhere "/" is not the root that we would start from */
+		if (how.resolve & RESOLVE_IN_ROOT)
+			return -EPERM;
+	}
+	if (q->what == CALL_CREAT || q->what == CALL_OPEN_HOW)
+		q->what = CALL_OPEN;
+
+	if (q->what == CALL_OPEN)
+		q->follow = !(q->flags & O_NOFOLLOW) &&
+			    (q->flags & (O_CREAT | O_EXCL)) !=
+			    (O_CREAT | O_EXCL);
+	else if (q->what == CALL_CHANGE)
+		q->follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
+	else if (q->what == CALL_LINK)
+		q->follow = q->flags & AT_SYMLINK_FOLLOW;
+	return 0;
+}
+
+/* True if the flags of an open say that it changes nothing */
+static bool only_reads(const struct observer *o, const struct question *q)
+{
+	return q->what == CALL_OPEN && !o->judge.reads &&
+	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
+	       (q->flags & O_TMPFILE) != O_TMPFILE;
+}
+
+static int look_up(struct observer *o, const struct question *q, int i,
+		   bool follow)
+{
+	return place_find(q->tracee, "", o->names[i].full, follow,
+			  &o->places[i]);
+}
+
+/* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
+static int judge_slowly(struct observer *o, struct question *q,
+			struct judgement *ret)
+{
+	struct attempt a = { .what = q->what, .flags = q->flags,
+			     .from = &o->places[0] };
+	int r = look_up(o, q, 0, q->follow);
+
+	if (q->what == CALL_LINK || q->what == CALL_RENAME) {
+		const int r2 = look_up(o, q, 1, false);
+
+		if (r2 < 0)
+			return r2;
+		a.to = &o->places[1];
+		if (q->what == CALL_LINK && r == -EXDEV) {
+			/* A file without a name gets one */
+			a.what = CALL_MAKE;
+			a.from = a.to;
+			r = 0;
+		}
+	}
+	if (r < 0)
+		return r;
+	*ret = judge(&o->judge, &a);
+	return 0;
+}
+
+/* What to allow instead of a name that is not there yet: its directory, unless
+ * that is a whole world
+ */
+static char *grant_for(const struct place *p)
+{
+	auto_free char *parent = path_parent(p->path);
+
+	return p->exists || path_depth(parent) < 3 ? NULL : take_ptr(parent);
+}
+
+static void report(struct observer *o, const struct question *q,
+		   const struct judgement *g)
+{
+	const struct place *p = g->place;
+	auto_free char *grant = p ? grant_for(p) : NULL;
+	const char *given = o->names[p == &o->places[1]].text;
+	struct violation v = {
+		.kind = g->kind, .error = g->error,
+		.pid = tracee_process(q->tracee, NULL), .count = 1,
+		.op = mem_strdup(q->call->name),
+		.target = p ? mem_strdup(p->path) : NULL,
+		.rule_file = g->verdict.rule_file ?
+			     mem_strdup(g->verdict.rule_file) : NULL,
+		.rule_key = g->verdict.rule_key ?
+			    mem_strdup(g->verdict.rule_key) : NULL,
+	};
+
+	if (p && p->linked && q->what != CALL_CONNECT && q->what != CALL_BIND)
+		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
+				      given);
+	else
+		v.reason = mem_strdup(g->verdict.reason);
+	if (p)
+		suggest_fill(&v, grant);
+	o->stats.refused++;
+	violation_report(o->sink, &v);
+	violation_done(&v);
+}
+
+/* Errors that the kernel will find by itself */
+static bool is_natural(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
+	       error == -ENAMETOOLONG || error == -EFAULT ||
+	       error == -EBADF || error == -EXDEV || error == -EACCES;
+}
+
+/* Read and judge the call in @q; 0 and *@ret, or a negative errno */
+static int judge_call(struct observer *o, struct question *q,
+		      struct judgement *ret)
+{
+	const struct call *c = q->call;
+	bool two = c->path2 >= 0;
+	int r = read_flags(q);
+
+	if (r < 0 || only_reads(o, q))
+		return r;
+	r = read_name(q, c->dir, c->path, &o->names[0]);
+	/* Something open gets a name: only that one is looked at */
+	if (q->what == CALL_LINK &&
+	    (r == -ENOTDIR || (!r && !o->names[0].text[0]))) {
+		q->what = CALL_MAKE;
+		two = false;
+		r = read_name(q, c->dir2, c->path2, &o->names[0]);
+	}
+	if (!r && two)
+		r = read_name(q, c->dir2, c->path2, &o->names[1]);
+	if (r < 0 || !o->names[0].text[0])
+		return r;
+	if (is_quick(o, q, o->names[0].full) &&
+	    (!two || is_quick(o, q, o->names[1].full))) {
+		o->stats.quick++;
+		return 0;
+	}
+	return judge_slowly(o, q, ret);
+}
+
+static int respond(struct observer *o, uint64_t id, int error, bool done)
+{
+	struct seccomp_notif_resp resp = { .id = id };
+
+	if (error)
+		resp.error = -error;
+	else if (!done)
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	/* ENOENT: killed while we looked */
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
+	    errno != ENOENT && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+/* Refuse what could not be read or looked up */
+static struct judgement refuse_unseen(struct observer *o)
+{
+	o->stats.failed++;
+	return (struct judgement) {
+		.error = EACCES, .report = true, .kind = VIOLATION_FS_WRITE,
+		.verdict = { .reason = "the path could not be looked up" },
+	};
+}
+
+static int answer(struct observer *o, const struct seccomp_notif *notif)
+{
+	struct question q = {
+		.notif = notif, .call = call_find(notif->data.nr),
+		.tracee = tracee_get(&o->tracees, (pid_t)notif->pid),
+	};
+	struct address_answer a = { 0 };
+	int r = q.call && q.tracee ? 0 : -EPERM;
+
+	if (!r && (q.call->what == CALL_CONNECT || q.call->what == CALL_BIND)) {
+		q.what = q.call->what;
+		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
+				   notif->data.args, &o->places[0], &a);
+	} else if (!r) {
+		r = judge_call(o, &q, &a.judgement);
+	}
+	if (r < 0 && !is_natural(r))
+		a.judgement = refuse_unseen(o);
+
+	/* If it is gone, what we read may have been somebody else's */
+	if (a.judgement.report && q.call && q.tracee &&
+	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
+		report(o, &q, &a.judgement);
+	place_done(&o->places[0]);
+	place_done(&o->places[1]);
+	return respond(o, notif->id, a.done ? a.error : a.judgement.error,
+		       a.done);
+}
+
+int observer_dispatch(struct observer *o, uint32_t events)
+{
+	struct seccomp_notif notif = { 0 };
+
+	if (!(events & EPOLLIN))
+		return events & (EPOLLHUP | EPOLLERR) ? 1 : 0;
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0)
+		return errno == ENOENT || errno == EINTR ? 0 : -errno;
+	o->stats.asked++;
+	return answer(o, &notif);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/observer.h - who tries to change what: answers to seccomp's questions
+ *
+ * The kernel asks before a call that may write; the observer looks where the
+ * path leads and answers with an error, or lets the call go on. It never
+ * grants: a call that goes on meets the mounts and Landlock as if nobody had
+ * looked. What cannot be read or looked up is refused.
+ */
+
+#ifndef WATCH_OBSERVER_H
+#define WATCH_OBSERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+struct err;
+struct observer;
+struct violation_sink;
+
+enum observer_op { OBSERVER_READ, OBSERVER_WRITE };
+
+enum observer_answer {
+	OBSERVER_ALLOWED,
+	OBSERVER_OUTSIDE,	/* No rule allows it: refused where the mount
+				 * is read-only, as the kernel will */
+	OBSERVER_DENIED,	/* A rule denies it: refused, mount or not */
+};
+
+/**
+ * struct observer_verdict - What the policy says of a path
+ * @reason:	Words
+ * @rule_file, @rule_key: As in struct violation; may be NULL
+ * All strings stay valid until the next question.
+ */
+struct observer_verdict {
+	enum observer_answer answer;
+	const char *reason, *rule_file, *rule_key;
+};
+
+/**
+ * struct observer_socket - A Unix socket that may be connected to
+ */
+struct observer_socket {
+	dev_t dev;
+	ino_t ino;
+};
+
+/**
+ * struct observer_policy - The questions that the observer asks
+ * @arg:	Handed to each
+ * @verdict:	What may be done with @path, absolute and real, from inside
+ * @is_plain:	Cheap: true only if @path as text is in a writable place, and
+ *		no name in it is one that a rule could deny. May be NULL.
+ * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
+ *		is a copy of the socket, or -1. 0 lets it go on, a negative
+ *		errno is its result. May be NULL.
+ */
+struct observer_policy {
+	void *arg;
+	void (*verdict)(void *arg, enum observer_op op, const char *path,
+			struct observer_verdict *ret);
+	bool (*is_plain)(void *arg, const char *path);
+	int (*connect)(void *arg, const struct sockaddr *address,
+		       socklen_t len, int socket);
+};
+
+/**
+ * struct observer_config - All that the observer needs
+ * @listener:	The descriptor of seccomp's listener; the observer's from now on
+ * @policy:	See above
+ * @sink:	Where refusals go
+ * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
+ * @reads:	Reads are asked about as well
+ * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
+ *		connected to; otherwise all may
+ */
+struct observer_config {
+	int listener;
+	struct observer_policy policy;
+	const struct violation_sink *sink;
+	bool no_mounts, reads, sockets_by_path;
+	const struct observer_socket *sockets;
+	size_t nsockets;
+};
+
+/**
+ * struct observer_stats - What was asked so far
+ */
+struct observer_stats {
+	uint64_t asked, quick, refused, failed;
+};
+
+int observer_new(const struct observer_config *config, struct observer **ret,
+		 struct err *err);
+void observer_free(struct observer *observer);
+
+/* For the loop: wait for EPOLLIN and call observer_dispatch() */
+int observer_fd(const struct observer *observer);
+
+/* Answer one question; @events is what epoll said. 0; 1 when nobody is left who could ask; or a negative
+ * errno when the listener is broken (then everything asked fails: ENOSYS).
+ */
+int observer_dispatch(struct observer *observer, uint32_t events);
+
+/* Swap the policy (a live edit) */
+void observer_set_policy(struct observer *observer,
+			 const struct observer_policy *policy);
+
+const struct observer_stats *observer_stats(const struct observer *observer);
+
+#endif /* WATCH_OBSERVER_H */

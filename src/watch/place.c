@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/place.c - where a path leads, as the kernel would see it from inside
+ *
+ * Theory of operation: openat2() with RESOLVE_IN_ROOT walks the directories
+ * in the process's own root, so its mounts and links count, not ours. It walks
+ * no magic links (/proc/self/fd/3), and "self" would be us; those are replaced
+ * by where they lead before the walk. A link may lead there as well: when the
+ * walk fails, its first link is replaced by hand and the walk starts again.
+ * The last component is looked at by itself.
+ *
+ * What is left of /proc is either plainly no path of ours (a process's own
+ * settings), or a magic link of somebody else: then we cannot tell (-EPERM).
+ */
+
+#include "watch/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "watch/tracee.h"
+
+/* "@dir/@rest" into a buffer of PATH_MAX, which may be @dir: 0 or -errno */
+static int join(char *ret, const char *dir, const char *rest)
+{
+	char whole[2 * PATH_MAX];
+	const int n = snprintf(whole, sizeof(whole), "%s%s%s", dir,
+			       *rest == '/' || !*rest ? "" : "/", rest);
+
+	if (n < 0 || n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(ret, whole, (size_t)n + 1);
+	return 0;
+}
+
+/* Take out "//" and "/./", which mean nothing; ".." means a lot */
+static void squeeze(char *path)
+{
+	char *to = path;
+
+	for (const char *p = path; *p;) {
+		if (p[0] == '/' && (p[1] == '/' ||
+				    (p[1] == '.' && p[2] == '/')))
+			p += p[1] == '/' ? 1 : 2;
+		else
+			*to++ = *p++;
+	}
+	*to = 0;
+}
+
+/* The rest of @path after the component @name, or NULL if it does not start
+ * so; a rest starts with "/" or is empty
+ */
+static const char *after(const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+
+	while (*path == '/')
+		path++;
+	return !strncmp(path, name, n) && (path[n] == '/' || !path[n]) ?
+	       path + n : NULL;
+}
+
+/* "fd/7/x" of a process: read its link 7. The rest, or NULL. */
+static const char *follow_fd(struct tracee *t, const char *path, char *target,
+			     ssize_t *n)
+{
+	const char *rest = after(path, "fd");
+	char number[16];
+	uint64_t fd;
+	size_t len;
+
+	if (!rest)
+		return NULL;
+	rest += strspn(rest, "/");
+	len = strcspn(rest, "/");
+	if (len >= sizeof(number))
+		return NULL;
+	memcpy(number, rest, len);
+	number[len] = 0;
+	if (text_to_u64(number, INT_MAX, &fd) < 0)
+		return NULL;
+	*n = tracee_fd_link(t, (int)fd, target, PATH_MAX);
+	return rest + len;
+}
+
+/* The rest of @path after "/proc/PROCESS"; *@own if that is the caller */
+static const char *after_process(const char *path, bool *own)
+{
+	const char *below = after(path, "proc"), *rest;
+	size_t n;
+
+	if (!below)
+		return NULL;
+	rest = after(below, "self");
+	if (!rest)
+		rest = after(below, "thread-self");
+	*own = rest;
+	if (rest)
+		return rest;
+	below += strspn(below, "/");
+	n = strspn(below, "0123456789");
+	return n && (below[n] == '/' || !below[n]) ? below + n : NULL;
+}
+
+/* True if @rest of /proc/PROCESS/... goes through a link that leads elsewhere */
+static bool has_magic(const char *rest)
+{
+	static const char *const links[] = {
+		"root", "cwd", "fd", "exe", "map_files", "ns",
+	};
+
+	for (; *rest; rest += strcspn(rest, "/")) {
+		rest += strspn(rest, "/");
+		for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+			if (after(rest, links[i]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 0 if @path does not
+ * lead to a process, -EXDEV if it is not a path, -EPERM if we cannot tell
+ */
+static int follow_magic(struct tracee *t, char *path)
+{
+	static const char *const links[] = { "root", "cwd" };
+	const char *below, *rest = NULL;
+	char target[PATH_MAX];
+	bool own = false;
+	ssize_t n = 0;
+
+	below = after_process(path, &own);
+	if (!below)
+		return 0;
+	for (size_t i = 0; own && i < ARRAY_SIZE(links) && !rest; i++) {
+		rest = after(below, links[i]);
+		if (rest)
+			n = tracee_link(t, links[i], target, sizeof(target));
+	}
+	if (own && !rest)
+		rest = follow_fd(t, below, target, &n);
+	if (!rest)
+		return has_magic(below) ? -EPERM : -EXDEV;
+	if (n < 0)
+		return n == -ENOTDIR ? -EXDEV : (int)n;
+	n = join(path, strcmp(target, "/") ? target : "", rest);
+	return n < 0 ? (int)n : 1;
+}
+
+/* Cut off the last component of @path. Where it was; "" if there is none. */
+static const char *split(char *path, bool *ends_in_slash, char name[NAME_MAX + 1])
+{
+	size_t n = strlen(path), start;
+
+	*ends_in_slash = n > 1 && path[n - 1] == '/';
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = 0;
+	start = n;
+	while (start > 0 && path[start - 1] != '/')
+		start--;
+	if (n - start > NAME_MAX)
+		return NULL;
+	memcpy(name, path + start, n - start + 1);
+	if (!*name || !strcmp(name, ".") || !strcmp(name, "..")) {
+		*name = 0;	/* A directory, whichever it is */
+		return name;
+	}
+	path[start > 1 ? start - 1 : start] = 0;
+	return name;
+}
+
+static int open_parent(int root, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT,
+	};
+	int fd;
+
+	do
+		fd = sys_openat2(root, *path ? path : "/", &how);
+	while (fd < 0 && errno == EAGAIN);	/* A rename got in between */
+	return fd < 0 ? -errno : fd;
+}
+
+/* The real path of the directory @fd, then "/@name" */
+static int name_place(int fd, const char *name, struct place *p)
+{
+	char link[32], dir[PATH_MAX];
+	ssize_t n;
+	int r;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, dir, sizeof(dir) - 1);
+	if (n <= 0 || dir[0] != '/')
+		return n < 0 ? -errno : -ENOENT;
+	dir[n] = 0;
+	r = join(p->path, strcmp(dir, "/") || !*name ? dir : "", name);
+	p->name = *name && !r ? p->path + strlen(p->path) - strlen(name) : "";
+	return r;
+}
+
+/* What stands there, and on which mounts */
+static int look(int fd, const char *name, struct place *p)
+{
+	const unsigned int mask = STATX_TYPE | STATX_MODE | STATX_MNT_ID;
+	auto_close int target = -1;
+	struct statvfs vfs;
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &x) < 0)
+		return -errno;
+	p->mount = x.stx_mnt_id;
+	p->exists = true;
+	if (*name) {
+		target = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (target < 0 && errno != ENOENT)
+			return -errno;
+		p->exists = target >= 0;
+		if (p->exists && statx(target, "", AT_EMPTY_PATH |
+				       AT_STATX_DONT_SYNC, mask, &x) < 0)
+			return -errno;
+	}
+	p->mode = x.stx_mode;
+	p->mount_root = p->exists && *name &&
+			(x.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	if (fstatvfs(target >= 0 ? target : fd, &vfs) < 0)
+		return -errno;
+	p->read_only = vfs.f_flag & ST_RDONLY;
+	return 0;
+}
+
+/* A link stands in the last place: @path becomes where it leads */
+static int follow_link(int fd, const struct place *p, char *path)
+{
+	char target[PATH_MAX], dir[PATH_MAX];
+	const ssize_t n = readlinkat(fd, p->name, target, sizeof(target) - 1);
+
+	if (n < 0)
+		return -errno;
+	target[n] = 0;
+	if (target[0] == '/') {
+		memcpy(path, target, (size_t)n + 1);
+		return 0;
+	}
+	memcpy(dir, p->path, (size_t)(p->name - p->path));
+	dir[p->name - p->path] = 0;
+	return join(path, dir, target);
+}
+
+/* The walk to the directory @path failed: replace its first symbolic link by
+ * where that leads. 1 if there was one, else @error.
+ */
+static int expand(int root, char *path, int error)
+{
+	char prefix[PATH_MAX], name[NAME_MAX + 1], rest[PATH_MAX];
+	const char *end = path;
+
+	while (*end) {
+		struct place p = { .parent = -1 };
+		auto_close int fd = -1;
+		bool slash;
+		int r;
+
+		end += strspn(end, "/");
+		end += strcspn(end, "/");
+		memcpy(prefix, path, (size_t)(end - path));
+		prefix[end - path] = 0;
+		if (!split(prefix, &slash, name) || !*name)
+			continue;
+		fd = open_parent(root, prefix);
+		if (fd < 0 || name_place(fd, name, &p) < 0 ||
+		    look(fd, name, &p) < 0 || !p.exists)
+			return error;
+		if (!S_ISLNK(p.mode))
+			continue;
+		memcpy(rest, end, strlen(end) + 1);
+		if (!strcmp(p.path, "/proc/self") ||
+		    !strcmp(p.path, "/proc/thread-self"))
+			return join(path, p.path, rest) < 0 ? error : 1;
+		if (!strncmp(p.path, "/proc/", 6))
+			return -EXDEV;
+		r = follow_link(fd, &p, path);
+		if (r < 0)
+			return r;
+		r = join(path, path, rest);
+		return r < 0 ? r : 1;
+	}
+	return error;
+}
+
+/* One walk: 0 done, 1 if @path was changed to where a link leads, or a
+ * negative errno
+ */
+static int walk(int root, char *path, bool follow, struct place *p)
+{
+	char whole[PATH_MAX], name[NAME_MAX + 1];
+	bool slash;
+	auto_close int fd = -1;
+	int r;
+
+	memcpy(whole, path, strlen(path) + 1);
+	if (!split(path, &slash, name))
+		return -ENAMETOOLONG;
+	fd = open_parent(root, path);
+	if (fd < 0) {
+		memcpy(path, whole, strlen(whole) + 1);
+		p->linked = true;
+		return expand(root, path, fd);
+	}
+	r = name_place(fd, name, p);
+	if (r < 0)
+		return r;
+	r = look(fd, name, p);
+	if (r < 0)
+		return r;
+	if (p->exists && S_ISLNK(p->mode) && (follow || slash)) {
+		r = follow_link(fd, p, path);
+		p->linked = true;
+		return r < 0 ? r : 1;
+	}
+	p->parent = take_fd(&fd);
+	return 0;
+}
+
+int place_find(struct tracee *tracee, const char *base, const char *text,
+	       bool follow, struct place *ret)
+{
+	auto_close int root = tracee_root(tracee);
+	char path[PATH_MAX];
+	int r;
+
+	if (root < 0)
+		return root;
+	if (!*text)
+		return -ENOENT;
+	r = join(path, *text == '/' ? "" : base, text);
+	if (r < 0)
+		return r;
+	*ret = (struct place) { .parent = -1 };
+	for (int links = 0; links < PLACE_LINKS_MAX; links++) {
+		squeeze(path);
+		r = follow_magic(tracee, path);
+		if (r < 0)
+			return r;
+		ret->linked |= r;
+		r = walk(root, path, follow, ret);
+		if (r <= 0)
+			return r;
+	}
+	return -ELOOP;
+}
+
+void place_done(struct place *place)
+{
+	close_fd(&place->parent);
+}
+
+int place_writable(const struct place *place)
+{
+	if (!faccessat(place->parent, *place->name ? place->name : ".", W_OK,
+		       AT_EACCESS))
+		return 0;
+	return errno == EROFS ? -EROFS : -EACCES;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/tracee.c - a process that waits for our answer: its memory, its view */
+
+#include "watch/tracee.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/sys.h"
+
+enum { PAGE = 4096, FIRST_READ = 512 };
+
+void tracees_init(struct tracees *t)
+{
+	for (size_t i = 0; i < TRACEES; i++)
+		t->v[i] = (struct tracee) { 0, -1 };
+}
+
+void tracees_done(struct tracees *t)
+{
+	for (size_t i = 0; i < TRACEES; i++)
+		close_fd(&t->v[i].dir);
+}
+
+static int open_dir(struct tracee *t)
+{
+	char path[32];
+
+	close_fd(&t->dir);
+	snprintf(path, sizeof(path), "/proc/%d", (int)t->tid);
+	t->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return t->dir < 0 ? -errno : 0;
+}
+
+struct tracee *tracee_get(struct tracees *t, pid_t tid)
+{
+	struct tracee *slot = &t->v[(size_t)tid % TRACEES];
+
+	if (slot->dir >= 0 && slot->tid == tid)
+		return slot;
+	slot->tid = tid;
+	return open_dir(slot) < 0 ? NULL : slot;
+}
+
+/* -errno; but that we may not look must not pass for an error of the call */
+static int own_error(void)
+{
+	return errno == EACCES ? -EPERM : -errno;
+}
+
+int tracee_read(const struct tracee *t, uint64_t address, void *ret, size_t n)
+{
+	struct iovec to = { ret, n };
+	struct iovec from = { (void *)(uintptr_t)address, n };
+	const ssize_t got = process_vm_readv(t->tid, &to, 1, &from, 1, 0);
+
+	if (got < 0)
+		return own_error();
+	return (size_t)got == n ? 0 : -EFAULT;
+}
+
+ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
+		      size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		const size_t to_page = PAGE - (size_t)((address + len) % PAGE);
+		size_t n = len ? PAGE : FIRST_READ;
+		const char *end;
+		int r;
+
+		/* Not past the page: the next may not be there */
+		if (n > to_page)
+			n = to_page;
+		if (n > size - len)
+			n = size - len;
+		r = tracee_read(t, address + len, ret + len, n);
+		if (r < 0)
+			return r;
+		end = memchr(ret + len, 0, n);
+		if (end)
+			return end - ret;
+		len += n;
+	}
+	return -ENAMETOOLONG;
+}
+
+ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	ssize_t n = readlinkat(t->dir, name, ret, size);
+
+	/* The directory of a thread that had this number before is empty */
+	if (n < 0 && (errno == ENOENT || errno == ESRCH) && !open_dir(t))
+		n = readlinkat(t->dir, name, ret, size);
+	if (n < 0)
+		return own_error();
+	if ((size_t)n >= size)
+		return -ENAMETOOLONG;
+	ret[n] = 0;
+	if (ret[0] != '/' ||
+	    ((size_t)n >= sizeof(deleted) &&
+	     !strcmp(ret + n - (sizeof(deleted) - 1), deleted)))
+		return -ENOTDIR;
+	return n;
+}
+
+ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return tracee_link(t, name, ret, size);
+}
+
+int tracee_root(struct tracee *t)
+{
+	int fd = openat(t->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && (errno == ENOENT || errno == ESRCH) && !open_dir(t))
+		fd = openat(t->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? own_error() : fd;
+}
+
+int tracee_get_fd(const struct tracee *t, int fd)
+{
+	auto_close int pidfd = sys_pidfd_open(tracee_process(t, NULL), 0);
+	int copy;
+
+	if (pidfd < 0)
+		return -errno;
+	copy = sys_pidfd_getfd(pidfd, fd);
+	return copy < 0 ? -errno : copy;
+}
+
+/* The number after @label in @status, or @otherwise */
+static long status_number(const char *status, const char *label, int base,
+			  long otherwise)
+{
+	const char *at = strstr(status, label);
+
+	return at ? strtol(at + strlen(label), NULL, base) : otherwise;
+}
+
+pid_t tracee_process(const struct tracee *t, mode_t *umask)
+{
+	auto_close int fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
+	char status[1024];
+	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+
+	status[n < 0 ? 0 : n] = 0;
+	if (umask)
+		*umask = (mode_t)status_number(status, "\nUmask:\t", 8, 0) &
+			 07777;
+	return (pid_t)status_number(status, "\nTgid:\t", 10, t->tid);
+}

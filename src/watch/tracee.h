@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/tracee.h - a process that waits for our answer: its memory, its view
+ *
+ * All of it is the process's to change at any time: what is read here decides
+ * what is reported and what is refused, never what is granted.
+ */
+
+#ifndef WATCH_TRACEE_H
+#define WATCH_TRACEE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { TRACEES = 64 };		/* /proc directories kept open */
+
+/**
+ * struct tracee - One thread
+ * @tid:	As seen from here
+ * @dir:	Its /proc directory. It stays that thread's when the number is
+ *		given to another; it is then empty and opened again.
+ */
+struct tracee {
+	pid_t tid;
+	int dir;
+};
+
+/**
+ * struct tracees - The threads that asked lately
+ */
+struct tracees {
+	struct tracee v[TRACEES];
+};
+
+void tracees_init(struct tracees *t);
+void tracees_done(struct tracees *t);
+
+/* The thread @tid, or NULL with errno set if it cannot be looked at */
+struct tracee *tracee_get(struct tracees *t, pid_t tid);
+
+/* Copy @n bytes at @address: 0 or a negative errno */
+int tracee_read(const struct tracee *t, uint64_t address, void *ret, size_t n);
+
+/* Copy the string at @address. Its length, or -EFAULT, -ENAMETOOLONG if it
+ * does not fit, or another negative errno.
+ */
+ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
+		      size_t size);
+
+/* Where "cwd", "root" or a descriptor leads, as absolute text seen from the
+ * process's mount namespace. Its length, or a negative errno; -ENOTDIR if it
+ * is no path at all (a pipe, a deleted file).
+ */
+ssize_t tracee_link(struct tracee *t, const char *name, char *ret,
+		    size_t size);
+ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size);
+
+/* Its root directory, O_PATH; or a negative errno */
+int tracee_root(struct tracee *t);
+
+/* A copy of its descriptor; or a negative errno */
+int tracee_get_fd(const struct tracee *t, int fd);
+
+/* The process that the thread belongs to, and its umask; the thread's own
+ * number and 0 if they cannot be read
+ */
+pid_t tracee_process(const struct tracee *t, mode_t *umask);
+
+#endif /* WATCH_TRACEE_H */
