@@ -335,7 +335,8 @@ static void report(struct observer *o, const struct question *q,
 {
 	const struct place *p = g->place;
 	auto_free char *grant = p ? grant_for(p) : NULL;
-	const char *given = o->names[p == &o->places[1]].text;
+	const struct name *name = &o->names[p == &o->places[1]];
+	auto_free char *asked = path_resolve("/", name->full);
 	struct violation v = {
 		.kind = g->kind, .error = g->error,
 		.pid = tracee_process(q->tracee, NULL), .count = 1,
@@ -347,9 +348,10 @@ static void report(struct observer *o, const struct question *q,
 			    mem_strdup(g->verdict.rule_key) : NULL,
 	};
 
-	if (p && p->linked && q->what != CALL_CONNECT && q->what != CALL_BIND)
+	if (p && q->what != CALL_CONNECT && q->what != CALL_BIND &&
+	    strcmp(asked, p->path))
 		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
-				      given);
+				      name->text);
 	else
 		v.reason = mem_strdup(g->verdict.reason);
 	if (p)

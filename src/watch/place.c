@@ -93,6 +93,11 @@ static const char *follow_fd(struct tracee *t, const char *path, char *target,
 	return rest + len;
 }
 
+static bool is_proc(const char *path)
+{
+	return !strncmp(path, "/proc/", 6);
+}
+
 /* The rest of @path after "/proc/PROCESS"; *@own if that is the caller */
 static const char *after_process(const char *path, bool *own)
 {
@@ -289,7 +294,7 @@ static int expand(int root, char *path, int error)
 		if (!strcmp(p.path, "/proc/self") ||
 		    !strcmp(p.path, "/proc/thread-self"))
 			return join(path, p.path, rest) < 0 ? error : 1;
-		if (!strncmp(p.path, "/proc/", 6))
+		if (is_proc(p.path))
 			return -EXDEV;
 		r = follow_link(fd, &p, path);
 		if (r < 0)
@@ -314,20 +319,19 @@ static int walk(int root, char *path, bool follow, struct place *p)
 	if (!split(path, &slash, name))
 		return -ENAMETOOLONG;
 	fd = open_parent(root, path);
-	if (fd < 0) {
+	r = fd < 0 ? fd : name_place(fd, name, p);
+	/* A link into /proc may have led to our "self" instead of theirs */
+	if (fd >= 0 && !r && is_proc(p->path) && !is_proc(whole))
+		r = -EPERM;
+	if (r < 0) {
 		memcpy(path, whole, strlen(whole) + 1);
-		p->linked = true;
-		return expand(root, path, fd);
+		return expand(root, path, r);
 	}
-	r = name_place(fd, name, p);
-	if (r < 0)
-		return r;
 	r = look(fd, name, p);
 	if (r < 0)
 		return r;
 	if (p->exists && S_ISLNK(p->mode) && (follow || slash)) {
 		r = follow_link(fd, p, path);
-		p->linked = true;
 		return r < 0 ? r : 1;
 	}
 	p->parent = take_fd(&fd);
@@ -354,7 +358,6 @@ int place_find(struct tracee *tracee, const char *base, const char *text,
 		r = follow_magic(tracee, path);
 		if (r < 0)
 			return r;
-		ret->linked |= r;
 		r = walk(root, path, follow, ret);
 		if (r <= 0)
 			return r;

@@ -18,7 +18,6 @@ enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
  * @parent:	The directory, O_PATH; the place itself if @name is ""
  * @path:	Absolute, from inside, without symbolic links before @name
  * @name:	The last component, in @path; "" for "/" and "x/.."
- * @linked:	A link led here: @path is not what was asked for
  * @exists:	Something is there; then also:
  * @mode, @mount_root: its st_mode; it is where something is mounted
  * @read_only:	It (or, if missing, the directory) is on a read-only mount
@@ -28,7 +27,7 @@ struct place {
 	int parent;
 	char path[PATH_MAX];
 	const char *name;
-	bool linked, exists, mount_root, read_only;
+	bool exists, mount_root, read_only;
 	mode_t mode;
 	uint64_t mount;
 };
