@@ -14,7 +14,7 @@ MIB = 1 << 20
 
 def refused(t, r, *parts):
     """@r was refused before anything ran, and says why in one line"""
-    equal(r.code, 125, repr(r))
+    equal(r.code, 125, r.argv[1:], repr(r))
     equal(r.out, "", "standard output")
     lines = r.err.splitlines()
     equal(len(lines), 1, "lines:", r.err)
@@ -57,7 +57,6 @@ def options_with_a_wrong_value(t):
 def no_command(t):
     for words in ((), ("--",), ("--quiet",), ("-c",)):
         refused(t, t.run("run", *words))
-    refused(t, t.run("run", "-c", "true", "--", "touch", "ran"))
 
 
 @test
@@ -139,16 +138,12 @@ def a_start_directory_outside_the_view(t):
 
 @test(timeout=180)
 def a_hundred_thousand_rules(t):
-    rules = [f"/nowhere/d{i}/f" for i in range(30000)]
-    text = json.dumps({"filesystem": {"denyRead": rules, "allowWrite": ["."]}})
+    rules = [f"/{i:05}" for i in range(100000)]
+    text = json.dumps({"filesystem": {"denyRead": rules}}, separators=(",", ":"))
     check(len(text) < MIB)
     file = t.write(t.away + "/s.json", text)
-    t.run("run", "-s", file, "--", "touch", "many", timeout=60).ok()
+    t.run("run", "-s", file, "--", "touch", "many", timeout=120).ok()
     check(t.exists("many"))
-    words = [w for i in range(100000) for w in ("--deny-read", f"/n/{i}")]
-    r = t.run("run", *words, "--", "touch", "more", timeout=120)
-    check(r.code in (0, 125), repr(r))
-    equal(t.exists("more"), r.code == 0)
 
 
 @test

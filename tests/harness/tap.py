@@ -285,6 +285,11 @@ def _reap():
     return False
 
 
+def running():
+    """Reap what died of our children and orphans; the pids of the rest"""
+    return [] if _reap() else children()
+
+
 def _reap_leftovers():
     """Wait for what is ending, kill the rest, return the command lines"""
     end = time.monotonic() + EXIT_SECONDS

@@ -83,11 +83,10 @@ def killing_cloche_ends_everything_inside(t):
     p = t.start("run", "--", "sh", "-c",
                 "setsid sleep 1000 & (sleep 1000 &) ; echo ready; sleep 1000")
     equal(p.stdout.readline(), b"ready\n")
-    check(children(), "the control sees no process")
+    check(running(), "the control sees no process")
     p.kill()
     p.communicate()
-    wait_until(lambda: not [c for c in children() if c != p.pid],
-               "the end of the sandbox")
+    wait_until(lambda: not running(), "the end of the sandbox")
 
 
 @test
