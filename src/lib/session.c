@@ -101,7 +101,8 @@ static int set_observe(const struct options *options,
 {
 	const char *what = options_get(options, OPTION_OBSERVE);
 
-	request->observe = request->observe_full = false;
+	request->observe = !what || strcmp(what, "off") != 0;
+	request->observe_full = what && !strcmp(what, "full");
 	if (what && strcmp(what, "on") != 0 && strcmp(what, "off") != 0 &&
 	    strcmp(what, "full") != 0)
 		return fail(err, -EINVAL, "--observe: '%s' is not one of on, off, full",

@@ -35,6 +35,7 @@
 #include "lib/session.h"
 #include "lib/stdfds.h"
 #include "lib/tmpdir.h"
+#include "lib/watchers.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -52,12 +53,14 @@ enum { GRACE_MS = 2000 };	/* Between asking to end and ending it */
  */
 struct supervisor {
 	const struct session *session;
+	const struct options *options;
 	struct err *err;
 	struct loop *loop;
 	struct cage cage;
 	struct stdfds *stdio;
 	struct tmpdir tmp;
 	struct limits *limits;
+	struct watchers *watchers;
 	int command, listener;
 	int namespaces[3];
 	struct listener_set network;
@@ -113,7 +116,16 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(s->namespaces, fds, sizeof(s->namespaces));
 	if (m->value & CAGE_HAS_OBSERVER)
-		s->listener = fds[3];
+		s->listener = take_fd(&fds[3]);
+	if (s->listener >= 0) {
+		const int r = watchers_observe(s->watchers, s->loop,
+					       take_fd(&s->listener), s->err);
+
+		if (r < 0)
+			return r;
+	} else if (s->session->plan->observe) {
+		watchers_missing(s->watchers, "another program holds the seccomp listener, so refused writes are not reported");
+	}
 	if (m->value & CAGE_HAS_NETWORK)
 		return listener_recv(s->cage.socket, &s->network);
 	return 0;
@@ -275,6 +287,8 @@ static int prepare(struct supervisor *s)
 
 	s->limits = limits_new(policy);
 	if (r == 0)
+		r = watchers_new(s->session, s->options, &s->watchers, s->err);
+	if (r == 0)
 		r = stdfds_new(s->session->plan, &s->stdio, s->err);
 	/* Without a place to keep it, /tmp is simply fresh every time */
 	if (r == 0 && s->session->plan->tmp == TMP_KEPT &&
@@ -353,6 +367,7 @@ static void release(struct supervisor *s)
 		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
 	limits_free(s->limits);
+	watchers_free(s->watchers);
 	tmpdir_close(&s->tmp);
 	listener_done(&s->network);
 	close_fd(&s->command);
@@ -380,7 +395,8 @@ int supervisor_run(const struct session *session,
 		   const struct options *options, struct err *err)
 {
 	struct supervisor s = {
-		.session = session, .err = err, .status = -1,
+		.session = session, .options = options, .err = err,
+		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.command = -1, .listener = -1, .tmp = { .lock = -1 },
 		.namespaces = { -1, -1, -1 },
@@ -391,7 +407,6 @@ int supervisor_run(const struct session *session,
 	sigset_t before;
 	int r;
 
-	(void)options;
 	(void)sigprocmask(SIG_SETMASK, NULL, &before);
 	r = prepare(&s);
 	if (r == 0)
@@ -399,8 +414,11 @@ int supervisor_run(const struct session *session,
 	if (r == 0)
 		r = loop_run(s.loop);
 	cage_stop(&s.cage);
-	if (r >= 0 && !s.failed)
+	if (r >= 0 && !s.failed) {
 		explain_end(&s);
+		watchers_finish(s.watchers,
+				options_has(options, OPTION_QUIET));
+	}
 	release(&s);
 	if (tty)
 		restore_terminal(&terminal);

@@ -36,6 +36,7 @@ struct report {
 	const struct ignore_rules *ignores;
 	int stream;
 	struct store *store;
+	char *store_dir;
 	struct ring ring;
 	struct rate rate;
 	uint64_t dropped;
@@ -79,6 +80,23 @@ static int write_stream(struct report *report, const struct violation *v)
 	return fs_write_all(report->stream, line.p, line.len);
 }
 
+/* A run without refusals leaves no trace: the store is opened when needed */
+static int store(struct report *report, const struct violation *v)
+{
+	int r = 0;
+
+	if (!report->store)
+		r = store_new(report->store_dir, STORE_FILE_MAX,
+			      &report->store, NULL);
+	if (r < 0) {
+		report_missing(report, "refusals could not be stored");
+		free(report->store_dir);
+		report->store_dir = NULL;
+		return r;
+	}
+	return store_append(report->store, v);
+}
+
 /* Tell both readers; false if the rate held it back */
 static bool tell(struct report *report, const struct violation *v, bool always)
 {
@@ -86,7 +104,7 @@ static bool tell(struct report *report, const struct violation *v, bool always)
 		return false;
 	if (report->stream >= 0 && write_stream(report, v) < 0)
 		report->dropped++;
-	if (report->store && store_append(report->store, v) < 0)
+	if (report->store_dir && store(report, v) < 0)
 		report->dropped++;
 	return true;
 }
@@ -158,10 +176,9 @@ int report_new(const struct report_config *config, struct report **ret,
 	report->stream = config->stream;
 	report->ignores = config->ignores;
 	report->sink = (struct violation_sink) { take_record, report };
-	if (config->store_dir &&
-	    store_new(config->store_dir, STORE_FILE_MAX, &report->store,
-		      err) < 0)
-		(void)fail_in(err, "refusals will not be stored");
+	if (config->store_dir)
+		report->store_dir = mem_strdup(config->store_dir);
+	(void)err;
 	*ret = report;
 	return 0;
 }
@@ -172,6 +189,7 @@ void report_free(struct report *report)
 		return;
 	ring_done(&report->ring);
 	store_free(report->store);
+	free(report->store_dir);
 	free(report->run);
 	free(report->command);
 	free(report->missing);

@@ -36,8 +36,8 @@ struct report_config {
 /* A fresh id: sorts by time, 26 characters of Crockford's base 32 */
 void report_run_id(char ret[REPORT_RUN_SIZE]);
 
-/* 0, or a negative errno. A store that cannot be opened is told in @err (with
- * a return of 0): refusals must not stop a command that may run.
+/* 0, or a negative errno. The store is opened with the first record; if it
+ * cannot be, the footer says so: that must not stop a command that may run.
  */
 int report_new(const struct report_config *config, struct report **ret,
 	       struct err *err);

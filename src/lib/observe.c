@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/observe.c - the observer's questions, answered by the view
+ *
+ * The mounts hold what exists. What does not exist yet is held here: protected
+ * names at any depth, the settings files of every scope, and the directories
+ * that would have to be made for them.
+ */
+
+#include "lib/observe.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "policy/protect.h"
+#include "watch/observer.h"
+
+/**
+ * struct root - A writable place, for the quick answer
+ * @mixed:	A rule below it denies a name without a leading dot
+ */
+struct root {
+	const char *path;
+	bool mixed;
+};
+
+/**
+ * struct observe - The view, and room for one answer's words
+ * @since:	When the run began: older repositories are existing ones
+ */
+struct observe {
+	const struct view *view;
+	struct root *v;
+	size_t len, cap;
+	struct timespec since;
+	struct buf file, key;
+};
+
+/* True if some component of the relative @path starts with a dot */
+static bool has_dot_name(const char *path)
+{
+	return path[0] == '.' || strstr(path, "/.");
+}
+
+static bool is_mixed(const struct view *view, const char *root)
+{
+	const size_t n = strlen(root);
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list != PATH_ALLOW_WRITE && path_is_below(root, r->path) &&
+		    !has_dot_name(r->path + n + 1))
+			return true;
+	}
+	return view->globs.len > 0;
+}
+
+struct observe *observe_new(const struct view *view)
+{
+	struct observe *o = mem_zalloc(sizeof(*o));
+
+	o->view = view;
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &o->since);
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+		struct root *root;
+
+		if (r->list != PATH_ALLOW_WRITE ||
+		    !view_verdict(view, VIEW_WRITE, r->path).allowed)
+			continue;
+		root = vec_push(o);
+		root->path = r->path;
+		root->mixed = is_mixed(view, r->path);
+	}
+	return o;
+}
+
+void observe_free(struct observe *o)
+{
+	if (!o)
+		return;
+	buf_done(&o->file);
+	buf_done(&o->key);
+	free(o->v);
+	free(o);
+}
+
+static bool is_plain(void *arg, const char *path)
+{
+	const struct observe *o = arg;
+
+	for (size_t i = 0; i < o->len; i++) {
+		const struct root *root = &o->v[i];
+
+		if (path_is_below(root->path, path))
+			return !root->mixed &&
+			       !has_dot_name(path + strlen(root->path) + 1);
+	}
+	return false;
+}
+
+/* Did the git directory @dir exist when the run began? Without a birth time,
+ * say yes: a wrong no would open an existing repository
+ */
+static bool is_old(const struct observe *o, const char *dir)
+{
+	struct statx st;
+
+	if (statx(AT_FDCWD, dir, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) < 0)
+		return false;
+	if (!(st.stx_mask & STATX_BTIME))
+		return true;
+	return st.stx_btime.tv_sec < o->since.tv_sec ||
+	       (st.stx_btime.tv_sec == o->since.tv_sec &&
+		(long)st.stx_btime.tv_nsec < o->since.tv_nsec);
+}
+
+/* The repository row behind @path, if it lies in an existing repository */
+static const struct protect_row *match_repo(const struct observe *o,
+					    const char *path)
+{
+	const char *git = path;
+
+	while ((git = strstr(git, "/.git/")) != NULL) {
+		auto_free char *dir = mem_strndup(path,
+						  (size_t)(git - path) + 5);
+		const struct protect_row *row =
+			protect_match_repo(o->view->policy, git + 6);
+
+		if (row && is_old(o, dir))
+			return row;
+		git += 5;
+	}
+	return NULL;
+}
+
+/* A missing directory that would have to be made for a protected file */
+static const struct view_rule *match_above(const struct observe *o,
+					   const char *path)
+{
+	const struct view *view = o->view;
+	struct stat st;
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_DENY_WRITE && !r->mode &&
+		    r->rule->strength == RULE_ALWAYS &&
+		    path_is_below(path, r->path))
+			return lstat(path, &st) < 0 ? r : NULL;
+	}
+	return NULL;
+}
+
+static void set_rule(struct observe *o, const struct path_rule *rule,
+		     struct observer_verdict *ret)
+{
+	o->file.len = o->key.len = 0;
+	if (!rule)
+		return;
+	if (rule->origin.source && rule->origin.source->text) {
+		buf_addf(&o->file, "%s:%u", rule->origin.source->name,
+			 origin_line(&rule->origin));
+		ret->rule_file = buf_str(&o->file);
+	}
+	buf_adds(&o->key, rule->origin.key ? rule->origin.key : rule->text);
+	ret->rule_key = buf_str(&o->key);
+}
+
+static void deny_row(struct observe *o, const struct protect_row *row,
+		     struct observer_verdict *ret)
+{
+	o->key.len = 0;
+	buf_addf(&o->key, "protected name %s", row->name);
+	ret->answer = OBSERVER_DENIED;
+	ret->reason = row->reason;
+	ret->rule_key = buf_str(&o->key);
+}
+
+/* Allowed by the lists: is it a name that nobody may make? */
+static void check_names(struct observe *o, const char *path,
+			struct observer_verdict *ret)
+{
+	const struct protect_row *row;
+	const struct view_rule *above;
+
+	if (view_is_private(o->view, path))
+		return;
+	row = protect_match(o->view->policy, path);
+	if (!row)
+		row = match_repo(o, path);
+	if (row) {
+		deny_row(o, row, ret);
+		return;
+	}
+	above = match_above(o, path);
+	if (above) {
+		ret->answer = OBSERVER_DENIED;
+		ret->reason = above->rule->origin.reason ?
+			above->rule->origin.reason : "a protected file's directory";
+		set_rule(o, above->rule, ret);
+	}
+}
+
+static void on_verdict(void *arg, enum observer_op op, const char *path,
+		       struct observer_verdict *ret)
+{
+	struct observe *o = arg;
+	const struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
+					      VIEW_READ : VIEW_WRITE, path);
+
+	*ret = (struct observer_verdict){
+		.answer = v.allowed ? OBSERVER_ALLOWED :
+			  v.rule ? OBSERVER_DENIED : OBSERVER_OUTSIDE,
+		.reason = v.rule && !v.allowed && v.rule->origin.reason ?
+			  v.rule->origin.reason : v.reason,
+	};
+	set_rule(o, v.allowed ? NULL : v.rule, ret);
+	if (ret->answer == OBSERVER_OUTSIDE)
+		ret->rule_key = "sandbox.filesystem.allowWrite";
+	if (v.allowed && op == OBSERVER_WRITE)
+		check_names(o, path, ret);
+}
+
+void observe_policy(struct observe *observe, struct observer_policy *ret)
+{
+	*ret = (struct observer_policy){
+		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
+	};
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/observe.h - the observer's questions, answered by the view */
+
+#ifndef LIB_OBSERVE_H
+#define LIB_OBSERVE_H
+
+#include <stdint.h>
+
+struct err;
+struct observe;
+struct observer_policy;
+struct view;
+
+/* The questions about @view, which outlives the result */
+struct observe *observe_new(const struct view *view);
+void observe_free(struct observe *observe);
+
+/* To hand to the observer; connect is for the caller to fill in */
+void observe_policy(struct observe *observe, struct observer_policy *ret);
+
+#endif /* LIB_OBSERVE_H */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/watchers.h - what is refused during a run: seen, recorded, told */
+
+#ifndef LIB_WATCHERS_H
+#define LIB_WATCHERS_H
+
+#include <stdbool.h>
+
+struct err;
+struct loop;
+struct options;
+struct session;
+struct violation_sink;
+struct watchers;
+
+/* From the options --events and --annotate. 0, or a negative errno with words
+ * for a stream that cannot be written.
+ */
+int watchers_new(const struct session *session, const struct options *options,
+		 struct watchers **ret, struct err *err);
+void watchers_free(struct watchers *watchers);
+
+/* Where refusals go; valid as long as @watchers */
+const struct violation_sink *watchers_sink(const struct watchers *watchers);
+
+/* Answer seccomp's @listener (taken over) from @loop */
+int watchers_observe(struct watchers *watchers, struct loop *loop,
+		     int listener, struct err *err);
+
+/* Something is not watched; the footer says so */
+void watchers_missing(struct watchers *watchers, const char *words);
+
+/* The command has ended: last records, and the footer on stderr */
+void watchers_finish(struct watchers *watchers, bool quiet);
+
+#endif /* LIB_WATCHERS_H */
