@@ -431,6 +431,7 @@ TEST(a_listener_in_the_way_is_told_apart)
 	CHECK(add_filter(SYS_acct, SECCOMP_RET_USER_NOTIF,
 			 SECCOMP_FILTER_FLAG_NEW_LISTENER) >= 0);
 	CHECK_INT(seccomp_install(&observe, &listener, &err), -EBUSY);
+	CHECK_CONTAINS(err.msg, "already listens");
 	CHECK_INT(listener, -2);
 	CHECK_INT(try(SYS_clone3, 0, 0, 0), EINVAL);	/* Nothing was loaded */
 	confine(&strict);
