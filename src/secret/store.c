@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * secret/store.c - a service's secrets: names over one document
+ *
+ * Theory of operation: reads go to the cache. Writes stand in a queue; the
+ * first takes the lock, runs through the backends, tells the cache what became
+ * of the document, lets the lock go and answers. Whatever is written is checked
+ * first: a document that could not be read again is never stored.
+ */
+
+#include "secret/store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "secret/bytes.h"
+#include "secret/chain.h"
+#include "secret/doc.h"
+#include "secret/lock.h"
+#include "secret/place.h"
+
+enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
+
+/**
+ * struct write - One write, in the queue or under way
+ * @lock:	Held or waited for, by the first in the queue
+ * @data:	The new document, or the value of @name
+ * @name:	Of the member to set or remove, else NULL
+ */
+struct write {
+	struct write *next;
+	struct store *store;
+	enum write_kind kind;
+	struct lock *lock;
+	struct bytes data;
+	char *name;
+	edit_fn change;
+	void *change_arg;
+	answer_fn done;
+	void *arg;
+};
+
+/**
+ * struct store - Backends, cache and queue
+ * @first:	The queue of writes; @last is where the next is hung on
+ * @busy:	@first was started
+ * @pumping:	pump() is on the stack
+ * @closing:	Nothing new is started
+ */
+struct store {
+	struct loop *loop;
+	struct chain chain;
+	struct cache *cache;
+	struct write *first, **last;
+	unsigned int lock_ms;
+	bool busy, pumping, closing;
+};
+
+static void pump(struct store *store);
+
+int store_open(struct loop *loop, const struct store_options *options,
+	       struct store **ret, struct err *err)
+{
+	struct store *store = mem_zalloc(sizeof(*store));
+	const int r = chain_init(&store->chain, loop, options, err);
+
+	if (r < 0) {
+		free(store);
+		return r;
+	}
+	store->loop = loop;
+	store->cache = cache_new(store->chain.top, options->clock);
+	store->last = &store->first;
+	store->lock_ms = options->lock_ms ? options->lock_ms : STORE_LOCK_MS;
+	*ret = store;
+	return 0;
+}
+
+const char *store_dir(const struct store *store)
+{
+	return place_path(store->chain.place);
+}
+
+struct backend *store_backend(struct store *store, size_t number)
+{
+	return number < store->chain.count ? store->chain.leaf[number] : NULL;
+}
+
+static void end_write(struct write *w, const struct answer *answer)
+{
+	struct store *store = w->store;
+
+	lock_free(take_ptr(w->lock));
+	store->first = w->next;
+	if (!store->first)
+		store->last = &store->first;
+	w->done(w->arg, answer);
+	bytes_done(&w->data);
+	free(w->name);
+	free(w);
+	store->busy = false;
+	pump(store);
+}
+
+static void written(void *arg, const struct answer *answer)
+{
+	struct write *w = arg;
+	const bool deleted = w->kind == WRITE_DELETE && answer->r >= 0;
+	const struct bytes *known = w->kind == WRITE_UPDATE ? &w->data :
+							      answer->data;
+
+	/* "Nothing to change" changed nothing */
+	if (answer->r || w->kind == WRITE_DELETE)
+		cache_changed(w->store->cache, answer->r > 0 && !deleted ?
+			      known : NULL, deleted);
+	end_write(w, answer);
+}
+
+static int checked_change(void *arg, struct span old, bool patch,
+			  struct bytes *ret, struct err *err)
+{
+	struct write *w = arg;
+	int r = w->change(w->change_arg, old, patch, ret, err);
+
+	if (r <= 0)
+		return r;
+	r = doc_check(span_of(ret), "all secrets together", err);
+	return r < 0 ? r : 1;
+}
+
+static void locked(void *arg, int r, const struct err *err)
+{
+	struct write *w = arg;
+	struct backend *top = w->store->chain.top;
+	const struct answer answer = { .r = r, .err = *err };
+
+	if (r < 0)
+		end_write(w, &answer);
+	else if (w->kind == WRITE_UPDATE)
+		backend_update(top, &w->data, written, w);
+	else if (w->kind == WRITE_DELETE)
+		backend_delete(top, written, w);
+	else
+		backend_edit(top, checked_change, w, written, w);
+}
+
+/* Start the first write, and the next when it is done at once: in a loop, so
+ * that a long queue is not a deep stack
+ */
+static void pump(struct store *store)
+{
+	if (store->pumping)
+		return;
+	store->pumping = true;
+	while (store->first && !store->busy && !store->closing) {
+		store->busy = true;
+		lock_take(&store->first->lock, store->loop, store->chain.place,
+			  store->chain.lock, store->lock_ms, locked,
+			  store->first);
+	}
+	store->pumping = false;
+}
+
+static void add_write(struct store *store, const struct write *fields)
+{
+	struct write *w = mem_zalloc(sizeof(*w));
+
+	*w = *fields;
+	w->store = store;
+	if (w->name)
+		w->change_arg = w;
+	*store->last = w;
+	store->last = &w->next;
+	pump(store);
+}
+
+static void cancel_write(struct write *w)
+{
+	const struct answer answer = { .r = -ECANCELED };
+
+	end_write(w, &answer);
+}
+
+void store_free(struct store *store)
+{
+	if (!store)
+		return;
+	store->closing = true;
+	backend_cancel(store->chain.top);
+	while (store->first)	/* Waiting for the lock, or behind another */
+		cancel_write(store->first);
+	cache_free(store->cache);
+	chain_done(&store->chain);
+	free(store);
+}
+
+void store_read(struct store *store, answer_fn done, void *arg)
+{
+	cache_read(store->cache, done, arg);
+}
+
+static void ignore(void *arg, const struct answer *answer)
+{
+	(void)arg;
+	(void)answer;
+}
+
+void store_prefetch(struct store *store)
+{
+	cache_read(store->cache, ignore, NULL);
+}
+
+void store_clear(struct store *store)
+{
+	cache_clear(store->cache);
+}
+
+void store_update(struct store *store, struct span data, answer_fn done,
+		  void *arg)
+{
+	struct write w = { .kind = WRITE_UPDATE, .done = done, .arg = arg };
+	struct err err = { 0 };
+
+	if (doc_check(data, "the document", &err) < 0) {
+		answer_fail(done, arg, &err);
+		return;
+	}
+	bytes_add(&w.data, data.p, data.n);
+	add_write(store, &w);
+}
+
+void store_delete(struct store *store, answer_fn done, void *arg)
+{
+	add_write(store, &(struct write){ .kind = WRITE_DELETE, .done = done,
+					  .arg = arg });
+}
+
+void store_edit(struct store *store, edit_fn change, void *change_arg,
+		answer_fn done, void *arg)
+{
+	add_write(store, &(struct write){ .kind = WRITE_EDIT, .change = change,
+					  .change_arg = change_arg,
+					  .done = done, .arg = arg });
+}
+
+static int set_member(void *arg, struct span old, bool patch,
+		      struct bytes *ret, struct err *err)
+{
+	const struct write *w = arg;
+
+	(void)patch;
+	(void)err;
+	doc_put(old, w->name, span_of(&w->data), ret);
+	return 1;
+}
+
+static int remove_member(void *arg, struct span old, bool patch,
+			 struct bytes *ret, struct err *err)
+{
+	const struct write *w = arg;
+	struct span value;
+
+	(void)err;
+	if (patch)
+		doc_put(old, w->name, span_str("null"), ret);
+	else if (doc_find(old, w->name, &value))
+		doc_drop(old, w->name, ret);
+	else
+		return 0;
+	return 1;
+}
+
+void store_set(struct store *store, const char *name, struct span value,
+	       answer_fn done, void *arg)
+{
+	struct write w = { .kind = WRITE_EDIT, .change = set_member,
+			   .name = mem_strdup(name), .done = done, .arg = arg };
+
+	bytes_add(&w.data, value.p, value.n);
+	add_write(store, &w);
+}
+
+void store_remove(struct store *store, const char *name, answer_fn done,
+		  void *arg)
+{
+	struct write w = { .kind = WRITE_EDIT, .change = remove_member,
+			   .name = mem_strdup(name), .done = done, .arg = arg };
+
+	add_write(store, &w);
+}

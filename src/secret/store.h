@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* secret/store.h - a service's secrets: names over one document
+ *
+ * The whole of it: backends joined by fallback, a cache in front for readers,
+ * the lock around every write. Asynchronous on the caller's loop; every
+ * operation answers exactly once, perhaps before it returns. secret/sync.h
+ * waits for the answer.
+ */
+
+#ifndef SECRET_STORE_H
+#define SECRET_STORE_H
+
+#include <stddef.h>
+
+#include "secret/backend.h"
+#include "secret/cache.h"
+#include "secret/key.h"
+
+struct loop;
+struct span;
+struct store;
+
+/* The usual service */
+#define STORE_SERVICE "cloche"
+
+enum {
+	STORE_LOCK_MS = 10000,		/* Waiting for another writer */
+	STORE_HELPER_MS = 10000,	/* One run of a helper program */
+};
+
+/**
+ * struct store_options - Zero-initialise it for the usual
+ * @backend:	"keychain", "secret-service", "file", "plaintext"; NULL: the
+ *		best that works here, falling back to the others
+ * @service:	Whose document; NULL: STORE_SERVICE
+ * @dir:	Of the files; NULL: $XDG_CONFIG_HOME/cloche
+ * @programs:	Directory of the helper programs; NULL: where they were
+ *		installed
+ * @security:	The keychain's program; NULL: /usr/bin/security, or the
+ *		first on $PATH where there is none
+ * @key:	Of the encrypted file; where it names none,
+ *		$CLOCHE_PASSPHRASE_FILE and $CLOCHE_KEY_FILE count
+ * @lock_ms:	0: STORE_LOCK_MS
+ * @helper_ms:	0: STORE_HELPER_MS
+ * @clock:	For the cache; NULL: the usual
+ */
+struct store_options {
+	const char *backend, *service, *dir, *programs, *security;
+	struct key_source key;
+	unsigned int lock_ms, helper_ms;
+	cache_clock clock;
+};
+
+/* Nothing is read or made yet. 0, or -EINVAL for a wrong option. */
+int store_open(struct loop *loop, const struct store_options *options,
+	       struct store **ret, struct err *err);
+
+/* What is under way is answered with -ECANCELED. Not from a callback. */
+void store_free(struct store *store);
+
+/* The directory of the files */
+const char *store_dir(const struct store *store);
+
+/* The document, through the cache */
+void store_read(struct store *store, answer_fn done, void *arg);
+
+/* Start a read so that later ones find it done; it blocks nobody. Several
+ * stores prefetched one after the other are read side by side.
+ */
+void store_prefetch(struct store *store);
+
+/* Forget what was read: the next read asks the backend */
+void store_clear(struct store *store);
+
+/* Replace the document, under the lock; @data is copied */
+void store_update(struct store *store, struct span data, answer_fn done,
+		  void *arg);
+
+/* Remove the document, under the lock */
+void store_delete(struct store *store, answer_fn done, void *arg);
+
+/* Read, change and write, under the lock: see edit_fn */
+void store_edit(struct store *store, edit_fn change, void *change_arg,
+		answer_fn done, void *arg);
+
+/* Set member @name to the JSON text @value; both are copied */
+void store_set(struct store *store, const char *name, struct span value,
+	       answer_fn done, void *arg);
+
+/* Take member @name out: 1, or 0 if there is none */
+void store_remove(struct store *store, const char *name, answer_fn done,
+		  void *arg);
+
+/* One backend of the store alone, without cache and fallback, to look into; or
+ * NULL if @number is one too many. The best comes first.
+ */
+struct backend *store_backend(struct store *store, size_t number);
+
+#endif /* SECRET_STORE_H */

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "secret/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "test.h"
+
+/* True if the mapping that holds @p has the two-letter kernel flag @flag */
+static bool has_vm_flag(const void *p, const char *flag)
+{
+	auto_fclose FILE *f = fopen("/proc/self/smaps", "re");
+	char line[512];
+	bool here = false;
+
+	CHECK(f);
+	while (fgets(line, sizeof(line), f)) {
+		uintptr_t from, to;
+
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &from, &to) == 2)
+			here = from <= (uintptr_t)p && (uintptr_t)p < to;
+		else if (here && !strncmp(line, "VmFlags:", 8))
+			return strstr(line, flag) != NULL;
+	}
+	return false;
+}
+
+/* How often @canary, given as two halves so that this program's own text is no
+ * hit, stands in writable memory outside the stack
+ */
+static int count_in_memory(const char *half, const char *other)
+{
+	auto_fclose FILE *maps = fopen("/proc/self/maps", "re");
+	auto_close int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+	char line[512];
+	int hits = 0;
+
+	CHECK(maps && mem >= 0);
+	while (fgets(line, sizeof(line), maps)) {
+		const size_t n = strlen(half), m = strlen(other);
+		uintptr_t from, to;
+		char mode[5];
+		char *copy;
+		ssize_t got;
+
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to,
+			   mode) != 3 || mode[1] != 'w' || strstr(line, "[stack"))
+			continue;
+		copy = mmap(NULL, to - from, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		got = pread(mem, copy, to - from, (off_t)from);
+		for (ssize_t i = 0; i + (ssize_t)(n + m) <= got; i++)
+			hits += !memcmp(copy + i, half, n) &&
+				!memcmp(copy + i + n, other, m);
+		munmap(copy, to - from);
+	}
+	return hits;
+}
+
+TEST(they_are_locked_and_left_out_of_dumps_and_children)
+{
+	auto_bytes struct bytes b = { 0 };
+	char *plain = malloc(100);
+
+	bytes_adds(&b, "secret");
+	if (bytes_unlocked())
+		test_skip("RLIMIT_MEMLOCK is too small");
+	CHECK(has_vm_flag(b.p, " lo"));
+	CHECK(has_vm_flag(b.p, " dd"));
+	CHECK(has_vm_flag(b.p, " wf"));
+	CHECK(!has_vm_flag(plain, " dd"));	/* The control */
+	free(plain);
+}
+
+TEST(a_forked_child_finds_zeros)
+{
+	auto_bytes struct bytes b = { 0 };
+	char plain[] = "control";
+	int status;
+	pid_t pid;
+
+	bytes_adds(&b, "secret");
+	pid = fork();
+	if (!pid)
+		_exit(b.p[0] == '\0' && b.p[5] == '\0' && plain[0] == 'c' ?
+		      0 : 1);
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+	CHECK_STR(b.p, "secret");
+}
+
+TEST(growing_leaves_no_copy_behind)
+{
+	static const char half[] = "c4nary-", other[] = "of-bytes";
+	auto_bytes struct bytes b = { 0 };
+
+	bytes_adds(&b, half);
+	bytes_adds(&b, other);
+	for (int i = 0; i < 5; i++)
+		bytes_reserve(&b, 3 * b.cap);
+	CHECK_INT(count_in_memory(half, other), 1);	/* The control too */
+	bytes_done(&b);
+	CHECK_INT(count_in_memory(half, other), 0);
+}
+
+TEST(clearing_wipes_and_keeps_the_room)
+{
+	auto_bytes struct bytes b = { 0 };
+	size_t cap;
+
+	bytes_adds(&b, "secret");
+	cap = b.cap;
+	bytes_clear(&b);
+	CHECK_INT(b.len, 0);
+	CHECK_INT(b.cap, cap);
+	for (size_t i = 0; i < cap; i++)
+		CHECK(!b.p[i]);
+}
+
+TEST(moving_gives_away_and_copying_does_not)
+{
+	auto_bytes struct bytes a = { 0 }, b = { 0 };
+
+	bytes_adds(&a, "one");
+	bytes_adds(&b, "two");
+	bytes_copy(&b, &a);
+	CHECK_STR(bytes_str(&b), "one");
+	CHECK(a.p != b.p);
+	bytes_move(&a, &b);
+	CHECK_STR(bytes_str(&a), "one");
+	CHECK_STR(bytes_str(&b), "");
+	CHECK(!b.p);
+}
+
+TEST(reading_stops_at_the_limit_and_not_before)
+{
+	auto_bytes struct bytes b = { 0 }, c = { 0 };
+	int fds[2];
+
+	CHECK_INT(pipe(fds), 0);
+	CHECK_INT(write(fds[1], "123456", 6), 6);
+	close(fds[1]);
+	CHECK_INT(bytes_read_fd(&b, fds[0], 6, NULL), 0);
+	CHECK_STR(bytes_str(&b), "123456");
+	CHECK_INT(pipe(fds), 0);
+	CHECK_INT(write(fds[1], "1234567", 7), 7);
+	close(fds[1]);
+	CHECK_INT(bytes_read_fd(&c, fds[0], 6, NULL), -EFBIG);
+}
+
+TEST(hexadecimal_both_ways)
+{
+	auto_bytes struct bytes hex = { 0 }, back = { 0 };
+
+	bytes_add_hex(&hex, "\x00\xff{a", 4);
+	CHECK_STR(bytes_str(&hex), "00ff7b61");
+	CHECK_INT(bytes_add_unhex(&back, "00FF7b61", 8), 0);
+	CHECK_INT(back.len, 4);
+	CHECK(!memcmp(back.p, "\x00\xff{a", 4));
+	CHECK_INT(bytes_add_unhex(&back, "0", 1), -EINVAL);
+	CHECK_INT(bytes_add_unhex(&back, "0g", 2), -EINVAL);
+	CHECK_INT(back.len, 4);
+}
+
+TEST(comparing_looks_at_every_byte)
+{
+	CHECK(bytes_same("abc", 3, "abc", 3));
+	CHECK(!bytes_same("abc", 3, "abd", 3));
+	CHECK(!bytes_same("xbc", 3, "abc", 3));
+	CHECK(!bytes_same("abc", 3, "abcd", 4));
+	CHECK(bytes_same("", 0, "", 0));
+}

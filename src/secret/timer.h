@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* secret/timer.h - a descriptor that becomes readable once, later */
+
+#ifndef SECRET_TIMER_H
+#define SECRET_TIMER_H
+
+struct err;
+
+/* A timerfd that fires once, @ms (at least 1) from now; or a negative errno */
+int timer_new(unsigned int ms, struct err *err);
+
+#endif /* SECRET_TIMER_H */
