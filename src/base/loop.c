@@ -22,6 +22,8 @@ enum { LOOP_BATCH = 64 };
  * @next:	First event of the batch that was not dispatched yet
  * @count:	Events in the batch
  * @events:	The batch
+ * @first, @last: Tasks put off until the end of the round
+ * @tasks:	How many they are
  */
 struct loop {
 	int fd;
@@ -29,6 +31,8 @@ struct loop {
 	int value;
 	int next, count;
 	struct epoll_event events[LOOP_BATCH];
+	struct loop_task *first, *last;
+	size_t tasks;
 };
 
 int loop_new(struct loop **ret, struct err *err)
@@ -79,12 +83,56 @@ void loop_remove(struct loop *loop, struct loop_source *source)
 	}
 }
 
+void loop_defer(struct loop *loop, struct loop_task *task)
+{
+	if (task->queued)
+		return;
+	task->queued = true;
+	task->prev = loop->last;
+	task->next = NULL;
+	*(loop->last ? &loop->last->next : &loop->first) = task;
+	loop->last = task;
+	loop->tasks++;
+}
+
+void loop_cancel(struct loop *loop, struct loop_task *task)
+{
+	if (!task->queued)
+		return;
+	*(task->prev ? &task->prev->next : &loop->first) = task->next;
+	*(task->next ? &task->next->prev : &loop->last) = task->prev;
+	task->queued = false;
+	loop->tasks--;
+}
+
+/* What is put off again meanwhile waits for the next round */
+static void run_tasks(struct loop *loop)
+{
+	for (size_t n = loop->tasks; n && loop->first && !loop->stopped; n--) {
+		struct loop_task *task = loop->first;
+
+		loop_cancel(loop, task);
+		task->fn(task->arg);
+	}
+}
+
+void loop_drain(struct loop *loop)
+{
+	while (loop && loop->first) {
+		struct loop_task *task = loop->first;
+
+		loop_cancel(loop, task);
+		task->fn(task->arg);
+	}
+}
+
 int loop_run(struct loop *loop)
 {
 	loop->stopped = false;
-	while (!loop->stopped) {
+	while (run_tasks(loop), !loop->stopped) {
 		loop->next = 0;
-		loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, -1);
+		loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH,
+					 loop->first ? 0 : -1);
 		if (loop->count < 0 && errno != EINTR)
 			return -errno;
 		while (loop->next < loop->count && !loop->stopped) {

@@ -4,6 +4,7 @@
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -26,6 +27,19 @@ struct loop_source {
 	void *arg;
 };
 
+/**
+ * struct loop_task - Something to do after the events at hand; the caller owns
+ * @fn:		Called once for each loop_defer()
+ * @arg:	Handed to @fn
+ * @prev, @next, @queued: The loop's; zero-initialise them
+ */
+struct loop_task {
+	void (*fn)(void *arg);
+	void *arg;
+	struct loop_task *prev, *next;
+	bool queued;
+};
+
 int loop_new(struct loop **ret, struct err *err);
 void loop_free(struct loop *loop);
 
@@ -35,6 +49,16 @@ int loop_change(struct loop *loop, struct loop_source *source,
 		uint32_t events);
 /* Safe from within any handler: a removed source is not called again */
 void loop_remove(struct loop *loop, struct loop_source *source);
+
+/* Call @task once every source that is ready now had its turn: how a handler
+ * with much to do lets others in between. No effect if it is queued already.
+ */
+void loop_defer(struct loop *loop, struct loop_task *task);
+/* Forget it; safe if it is not queued, and from within any handler */
+void loop_cancel(struct loop *loop, struct loop_task *task);
+
+/* Run the tasks that are queued, until there is none */
+void loop_drain(struct loop *loop);
 
 /* Dispatch until loop_stop() (returns its value) or a handler's error */
 int loop_run(struct loop *loop);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-loop.c - one epoll loop */
+
+#include "test.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+
+static struct loop *loop;
+static char trace[64];
+
+static void note(char c)
+{
+	const size_t n = strlen(trace);
+
+	CHECK(n + 1 < sizeof(trace));
+	trace[n] = c;
+}
+
+static struct loop_source ready, other;
+static struct loop_task task, second;
+
+static int on_ready(void *arg, uint32_t events)
+{
+	(void)arg;
+	CHECK(events & EPOLLIN);
+	note('r');
+	loop_defer(loop, &task);
+	loop_defer(loop, &task);
+	return 0;
+}
+
+static int on_other(void *arg, uint32_t events)
+{
+	(void)arg;
+	(void)events;
+	note('o');
+	loop_remove(loop, &other);
+	return 0;
+}
+
+static void on_task(void *arg)
+{
+	const char *text = arg;
+
+	note(*text);
+	if (strlen(trace) > 6)
+		loop_stop(loop, 7);
+	else
+		loop_defer(loop, &task);
+}
+
+static void make(struct loop_source *source, loop_fn fn)
+{
+	*source = (struct loop_source){ .fn = fn };
+	source->fd = eventfd(1, EFD_CLOEXEC);
+	CHECK(source->fd >= 0);
+	CHECK_INT(loop_add(loop, source, EPOLLIN), 0);
+}
+
+TEST(a_task_waits_for_the_events_at_hand_and_runs_once)
+{
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	task = (struct loop_task){ .fn = on_task, .arg = (void *)(size_t)"t" };
+	make(&ready, on_ready);
+	make(&other, on_other);
+	CHECK_INT(loop_run(loop), 7);
+	CHECK_STR(trace, "rotrtrt");
+	loop_free(loop);
+}
+
+TEST(a_task_that_is_cancelled_is_not_called)
+{
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	task = (struct loop_task){ .fn = on_task, .arg = (void *)(size_t)"t" };
+	second = (struct loop_task){ .fn = on_task,
+				     .arg = (void *)(size_t)"s" };
+	loop_defer(loop, &second);
+	loop_defer(loop, &task);
+	loop_cancel(loop, &second);
+	loop_cancel(loop, &second);
+	CHECK_INT(loop_run(loop), 7);
+	CHECK_STR(trace, "ttttttt");
+	loop_free(loop);
+}
