@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * net/accept.c - where connections come from, and what they are meant to be
+ *
+ * Theory of operation: a listener waits level-triggered, so whatever is left
+ * in its queue is offered again. Over the limit, a connection that never got
+ * to say what it wants makes room for one that may; if there is none, the new
+ * one hears that it is one too many. Without descriptors, a spare one is given
+ * up for the moment it takes to accept and close: the queue gets shorter and
+ * the loop never spins.
+ */
+
+#include "net/accept.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "net/address.h"
+#include "net/conn.h"
+#include "net/dns-server.h"
+#include "net/http-answer.h"
+
+enum {
+	ACCEPTS_MAX = 64,	/* Before others have their turn */
+	HEAD_GRACE_MS = 1000,	/* For a request to be complete, at the limit */
+};
+
+/**
+ * struct gate_listener - One socket that is served
+ */
+struct gate_listener {
+	struct gate *gate;
+	struct gate_listener *next;
+	struct loop_source source;
+	struct listener row;
+};
+
+static bool is_loopback(const struct host *host)
+{
+	static const uint8_t one[16] = { [15] = 1 };
+
+	return host->kind == HOST_IPV4 ? host->address[0] == 127
+				       : !memcmp(host->address, one, 16);
+}
+
+static void start_local(struct conn *conn, const struct listener *row)
+{
+	const struct gate *gate = conn->gate;
+
+	switch (row->role) {
+	case LISTENER_HTTP:
+		if (gate->http_proxy_port)
+			conn_start_fixed(conn, gate->http_proxy_port);
+		else
+			conn_start_http(conn);
+		break;
+	case LISTENER_SOCKS:
+		if (gate->socks_proxy_port)
+			conn_start_fixed(conn, gate->socks_proxy_port);
+		else
+			conn_start_socks(conn);
+		break;
+	case LISTENER_HOST_PORT:
+		conn_start_fixed(conn, row->port);
+		break;
+	default:
+		conn_reset(conn);
+	}
+}
+
+static void start(struct conn *conn, const struct listener *row)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct host meant;
+
+	if (row->role == LISTENER_DNS_TCP) {
+		conn_start_dns(conn);
+	} else if (row->role == LISTENER_PUBLISH) {
+		conn_start_published(conn, row->port);
+	} else if (getsockname(conn->client.source.fd, (struct sockaddr *)&sa,
+			       &len) < 0 ||
+		   address_from_sockaddr((struct sockaddr *)&sa, len,
+					 &meant) < 0) {
+		conn_reset(conn);
+	} else if (is_loopback(&meant)) {
+		start_local(conn, row);
+	} else {
+		conn_start_captured(conn, &meant);
+	}
+	if (!conn->closed && conn->step)
+		conn_run(conn);
+}
+
+static bool has_room(struct gate *gate)
+{
+	struct timer *oldest;
+
+	if (gate->conns < gate->conns_max)
+		return true;
+	oldest = timers_oldest(gate->timers, TIMER_HEAD, HEAD_GRACE_MS);
+	if (!oldest)
+		return false;
+	conn_reset(oldest->arg);
+	return true;
+}
+
+static void shed(struct gate *gate, const struct listener *row, int fd)
+{
+	auto_buf struct buf out = { 0 };
+	struct conn *conn;
+
+	if (row->role != LISTENER_HTTP || gate->shed == GATE_SHED_MAX) {
+		close_fd(&fd);
+		return;
+	}
+	conn = conn_new(gate, fd, false);
+	if (!conn)
+		return;
+	http_answer_write(HTTP_ANSWER_LIMIT, NULL, &out);
+	conn_say(conn, out.p, out.len);
+}
+
+static void take_spare(struct gate *gate)
+{
+	if (gate->spare < 0)
+		gate->spare = fcntl(gate->control.fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void on_pause_over(void *arg)
+{
+	struct gate *gate = arg;
+
+	take_spare(gate);
+	for (struct gate_listener *l = gate->listeners; l; l = l->next)
+		(void)loop_change(gate->loop, &l->source, EPOLLIN);
+}
+
+static void pause_all(struct gate *gate)
+{
+	for (struct gate_listener *l = gate->listeners; l; l = l->next)
+		(void)loop_change(gate->loop, &l->source, 0);
+	gate->pause.fn = on_pause_over;
+	gate->pause.arg = gate;
+	timer_start(gate->timers, &gate->pause, TIMER_PAUSE);
+}
+
+/* No descriptors: turn the connection away with the one we kept */
+static void turn_away(struct gate *gate, int listener)
+{
+	int fd;
+
+	close_fd(&gate->spare);
+	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		pause_all(gate);
+	close_fd(&fd);
+	take_spare(gate);
+}
+
+static int on_stream(void *arg, uint32_t events)
+{
+	struct gate_listener *l = arg;
+	struct gate *gate = l->gate;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
+		const int fd = accept4(l->source.fd, NULL, NULL,
+				       SOCK_CLOEXEC | SOCK_NONBLOCK);
+		struct conn *conn;
+
+		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
+			continue;
+		if (fd < 0) {
+			if (errno != EAGAIN)
+				turn_away(gate, l->source.fd);
+			break;
+		}
+		if (!has_room(gate)) {
+			shed(gate, &l->row, fd);
+			continue;
+		}
+		conn = conn_new(gate, fd, true);
+		if (conn)
+			start(conn, &l->row);
+	}
+	return 0;
+}
+
+static int on_datagram(void *arg, uint32_t events)
+{
+	struct gate_listener *l = arg;
+
+	(void)events;
+	dns_serve_datagrams(l->gate, l->source.fd);
+	return 0;
+}
+
+int accept_add(struct gate *gate, struct listener row, int fd)
+{
+	struct gate_listener *l = mem_zalloc(sizeof(*l));
+	int r;
+
+	l->gate = gate;
+	l->row = row;
+	l->source = (struct loop_source){
+		fd, row.role == LISTENER_DNS_UDP ? on_datagram : on_stream, l,
+	};
+	r = loop_add(gate->loop, &l->source, EPOLLIN);
+	if (r < 0) {
+		close_fd(&fd);
+		free(l);
+		return r;
+	}
+	l->next = gate->listeners;
+	gate->listeners = l;
+	take_spare(gate);
+	return 0;
+}
+
+void accept_done(struct gate *gate)
+{
+	while (gate->listeners) {
+		struct gate_listener *l = gate->listeners;
+
+		gate->listeners = l->next;
+		loop_remove(gate->loop, &l->source);
+		close_fd(&l->source.fd);
+		free(l);
+	}
+	close_fd(&gate->spare);
+	timer_stop(gate->timers, &gate->pause);
+}

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * net/conn-http.c - requests and responses, one pair after the other
+ *
+ * Theory of operation: the same machine serves the proxy port, where each
+ * request names its host, and captured connections, where the connection does.
+ * A request is judged by itself; the connection to the origin is kept as long
+ * as requests go to the same host. Heads are parsed and written anew, bodies
+ * pass a framing check, and what is long and needs none is spliced.
+ *
+ * A kept connection may be closed by the origin just when we use it again. If
+ * nothing came back for a request without a body, it goes once more over a
+ * new connection: the client could not know that there was an old one.
+ */
+
+#include "net/conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "net/http-answer.h"
+#include "net/http-body.h"
+
+enum { HTTP_HEAD, HTTP_REACH, HTTP_EXCHANGE };
+
+enum { RAW_MIN = 32 << 10 };	/* Fewer bytes are not worth a pump */
+
+/**
+ * struct exchange - A request on its way, and the response to it
+ * @captured:	The connection's own host; port 0 on the proxy port
+ * @scan:	Of the head that is being read from the client
+ * @request:	Its headers point into the input only until it is sent
+ * @sent:	The head as it was sent, while it may have to be sent again
+ * @up, @down:	The bodies
+ * @response_scan: Of the head that is being read from the server
+ * @in:		From the server
+ * @headed:	The response's head was passed on
+ * @server_stays: The origin will take another request
+ * @last:	The client connection ends with this response
+ * @resend:	@sent goes out again when the server is reached
+ * @served:	Requests that were answered over this server connection
+ */
+struct exchange {
+	struct host captured;
+	struct http_scan scan, response_scan;
+	struct http_request request;
+	struct buf sent;
+	struct http_body up, down;
+	struct input in;
+	bool headed, server_stays, last, resend;
+	unsigned int served;
+};
+
+void exchange_free(struct exchange *x)
+{
+	if (!x)
+		return;
+	input_done(&x->in);
+	buf_done(&x->sent);
+	free(x);
+}
+
+static void answer(struct conn *conn, enum http_answer what,
+		   const struct http_answer_words *words)
+{
+	auto_buf struct buf out = { 0 };
+
+	http_answer_write(what, words, &out);
+	conn_say(conn, out.p, out.len);
+}
+
+static void answer_why(struct conn *conn, enum http_answer what,
+		       const char *why)
+{
+	answer(conn, what, &(struct http_answer_words){ .reason = why });
+}
+
+static enum http_answer answer_of(enum reach_outcome outcome)
+{
+	switch (outcome) {
+	case REACH_DENIED:
+		return HTTP_ANSWER_BLOCKED;
+	case REACH_GUARDED:
+		return HTTP_ANSWER_BLOCKED_ADDRESS;
+	case REACH_TIMEOUT:
+		return HTTP_ANSWER_TIMEOUT;
+	case REACH_BUSY:
+		return HTTP_ANSWER_LIMIT;
+	default:
+		return HTTP_ANSWER_UNREACHABLE;
+	}
+}
+
+static void answer_outcome(struct conn *conn)
+{
+	const struct reach *r = &conn->reach;
+	const bool refused = r->outcome == REACH_DENIED ||
+			     r->outcome == REACH_GUARDED;
+	auto_buf struct buf fix = { 0 };
+
+	if (r->outcome == REACH_DENIED && !*r->rule) {
+		buf_adds(&fix, "cloche policy allow domain ");
+		host_format(&r->host, r->host.port == 80 ? 80 : 443, &fix);
+	}
+	answer(conn, answer_of(r->outcome), &(struct http_answer_words){
+		.reason = r->reason, .host = &r->host,
+		.rule = refused && *r->rule ? r->rule : NULL,
+		.fix = fix.len ? fix.p : NULL,
+		.head_only = conn->http->request.kind == HTTP_METHOD_HEAD,
+	});
+}
+
+static void http_expired(struct conn *conn)
+{
+	const struct exchange *x = conn->http;
+
+	if (conn->state == HTTP_HEAD && conn->in.len)
+		answer(conn, HTTP_ANSWER_DEADLINE, NULL);
+	else if (conn->state == HTTP_EXCHANGE && !x->headed)
+		answer(conn, HTTP_ANSWER_TIMEOUT, NULL);
+	else
+		conn_close(conn);
+}
+
+/* The request as the origin gets it */
+static void send_request(struct conn *conn, size_t head)
+{
+	struct exchange *x = conn->http;
+	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+	x->sent.len = 0;
+	http_request_write(&x->request, false, false, &x->sent);
+	flow_hold(&conn->up, x->sent.p, x->sent.len);
+	http_body_init(&x->up, x->request.framing, x->request.length);
+	x->headed = x->server_stays = x->last = false;
+	x->response_scan = (struct http_scan){ 0 };
+	if (x->request.expects)
+		flow_hold(&conn->down, go_on, sizeof(go_on) - 1);
+	input_take(&conn->in, head);
+	x->request.headers.len = 0;
+	x->request.method = x->request.target = (struct http_span){ 0 };
+	conn->state = HTTP_EXCHANGE;
+	conn_wait(conn, TIMER_IDLE);
+	conn->again = true;
+}
+
+static void reached(struct conn *conn)
+{
+	static const char established[] =
+		"HTTP/1.1 200 Connection Established\r\n\r\n";
+	struct exchange *x = conn->http;
+
+	if (conn->reach.outcome == REACH_PENDING) {
+		if (conn->client.reset)
+			conn_close(conn);
+		return;
+	}
+	if (conn->reach.outcome != REACH_OK) {
+		answer_outcome(conn);
+		return;
+	}
+	x->served = 0;
+	if (x->resend) {
+		x->resend = false;
+		flow_hold(&conn->up, x->sent.p, x->sent.len);
+		conn->state = HTTP_EXCHANGE;
+		conn_wait(conn, TIMER_IDLE);
+		conn->again = true;
+		return;
+	}
+	if (x->request.kind != HTTP_METHOD_CONNECT) {
+		send_request(conn, x->scan.at);
+		return;
+	}
+	input_take(&conn->in, x->scan.at);
+	flow_hold(&conn->down, established, sizeof(established) - 1);
+	conn_tunnel(conn, true);
+}
+
+/* Somebody to talk to already? Judged again all the same. */
+static void find_server(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+	const struct host *host = &x->request.host;
+	const bool usable = conn->server.source.fd >= 0 &&
+		x->request.kind != HTTP_METHOD_CONNECT &&
+		!conn->server.hung_up && !conn->server.readable &&
+		conn->reach.host.port == host->port &&
+		host_is_same(&conn->reach.host, host);
+	char op[24] = "";
+
+	conn->state = HTTP_REACH;
+	if (usable) {
+		if (!reach_is_allowed(&conn->reach))
+			answer_outcome(conn);
+		else
+			send_request(conn, x->scan.at);
+		return;
+	}
+	end_close(conn->gate->loop, &conn->server);
+	input_done(&x->in);
+	if (x->request.method.n < sizeof(op))
+		memcpy(op, x->request.method.p, x->request.method.n);
+	conn_reach(conn, host, *op ? op : "HTTP");
+	conn->again = true;
+}
+
+static void read_head(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+	const char *why = NULL;
+	ssize_t n;
+	int r;
+
+	/* Between requests a server has nothing to say but goodbye */
+	if (conn->server.readable || conn->server.hung_up)
+		end_close(conn->gate->loop, &conn->server);
+	conn_read(conn);
+	if (!conn->in.len) {
+		if (conn->client.eof || conn->client.failed)
+			conn_close(conn);
+		return;
+	}
+	if (conn->timer.kind != TIMER_HEAD || !conn->timer.deadline)
+		conn_wait(conn, TIMER_HEAD);
+	n = http_head_scan(&x->scan, conn->in.p + conn->in.off, conn->in.len);
+	if (n < 0) {
+		answer(conn, http_answer_of((int)n), NULL);
+		return;
+	}
+	if (!n) {
+		if (conn->client.eof || conn->client.failed)
+			conn_close(conn);
+		return;
+	}
+	r = http_request_parse(conn->in.p + conn->in.off, (size_t)n,
+			       x->captured.port ? &x->captured : NULL,
+			       &x->request, &why);
+	if (r < 0) {
+		answer_why(conn, http_answer_of(r), why);
+		return;
+	}
+	x->scan = (struct http_scan){ .at = (size_t)n };
+	find_server(conn);
+}
+
+/* One step for a body: what was read goes through the framing check into the
+ * flow; if nothing was, and much is to come that needs no look, it is pumped.
+ * Bytes that moved; or a negative errno, -EBADMSG for the framing.
+ */
+static ssize_t move_body(struct http_body *body, struct input *in,
+			 struct flow *flow)
+{
+	const uint64_t raw = http_body_raw(body);
+	struct http_span out;
+	const char *why;
+	ssize_t n = 0;
+
+	if (http_body_is_done(body) || flow_waiting(flow) >= FLOW_HELD_MAX)
+		return 0;
+	if (in->len) {
+		n = http_body_step(body, in->p + in->off, in->len, &out, &why);
+		if (n > 0 && out.n)
+			flow_hold(flow, out.p, out.n);
+		if (n > 0)
+			input_take(in, (size_t)n);
+	} else if (raw >= RAW_MIN) {
+		flow->limit = raw;
+		n = flow_pump(flow);
+		if (n > 0)
+			http_body_skip(body, (uint64_t)n);
+	} else {
+		input_read(in, flow->from);
+		n = (ssize_t)in->len;
+	}
+	return n;
+}
+
+/* The origin ended, or broke, before its response did */
+static void server_gone(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+
+	if (x->headed) {
+		conn_reset(conn);
+		return;
+	}
+	if (!x->served || x->in.len || x->up.framing != HTTP_BODY_NONE) {
+		answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+			   "the host closed the connection");
+		return;
+	}
+	x->resend = true;
+	end_close(conn->gate->loop, &conn->server);
+	flow_done(&conn->up);
+	conn->state = HTTP_REACH;
+	conn_reach(conn, &x->request.host, conn->reach.op);
+	conn->again = true;
+}
+
+/* A response to a request for a WebSocket: from here on bytes */
+static void start_tunnel(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+
+	if (x->in.len)
+		flow_hold(&conn->down, x->in.p + x->in.off, x->in.len);
+	input_done(&x->in);
+	conn->up.limit = conn->down.limit = UINT64_MAX;
+	conn_tunnel(conn, false);
+}
+
+static void pass_head(struct conn *conn, const struct http_response *response)
+{
+	struct exchange *x = conn->http;
+	auto_buf struct buf out = { 0 };
+
+	x->last = !x->request.keep_alive ||
+		  response->framing == HTTP_BODY_UNTIL_CLOSE;
+	http_response_write(response, &x->request, x->last, &out);
+	flow_hold(&conn->down, out.p, out.len);
+	if (response->interim && !response->tunnel)
+		return;
+	x->headed = true;
+	x->server_stays = response->keep_alive;
+	http_body_init(&x->down, response->framing, response->length);
+}
+
+static void read_response_head(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+	struct http_response response;
+	const char *why = NULL;
+	ssize_t n = 0;
+
+	input_read(&x->in, &conn->server);
+	if (x->in.len)
+		n = http_head_scan(&x->response_scan, x->in.p + x->in.off,
+				   x->in.len);
+	if (!n) {
+		if (conn->server.eof || conn->server.failed)
+			server_gone(conn);
+		return;
+	}
+	if (n < 0 || http_response_parse(x->in.p + x->in.off, (size_t)n,
+					 &x->request, &response, &why) < 0) {
+		answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+			   why ? why : "the host's answer is malformed");
+		return;
+	}
+	x->response_scan = (struct http_scan){ 0 };
+	pass_head(conn, &response);
+	input_take(&x->in, (size_t)n);
+	if (response.tunnel)
+		start_tunnel(conn);
+	conn->active = conn->again = true;
+}
+
+/* Both are through: the next request, or the end */
+static void next_request(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+
+	if (x->last || !http_body_is_done(&x->up) || flow_waiting(&conn->up)) {
+		conn_say(conn, NULL, 0);
+		return;
+	}
+	if (!x->server_stays || x->in.len)
+		end_close(conn->gate->loop, &conn->server);
+	input_done(&x->in);
+	x->served++;
+	x->scan = (struct http_scan){ 0 };
+	conn->state = HTTP_HEAD;
+	conn_wait(conn, TIMER_IDLE);
+	conn->again = true;
+}
+
+/* The request's body. False if that was the end of the connection. An origin
+ * may answer without reading all of it: only the response tells.
+ */
+static bool push_request(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+	const ssize_t n = move_body(&x->up, &conn->in, &conn->up);
+
+	if (n == -EBADMSG && !x->headed) {
+		answer_why(conn, HTTP_ANSWER_BAD_REQUEST,
+			   "the request body is malformed");
+		return false;
+	}
+	if (conn->client.reset || conn->client.failed || n == -EBADMSG ||
+	    (conn->client.eof && !conn->in.len && !http_body_is_done(&x->up))) {
+		conn_close(conn);
+		return false;
+	}
+	conn->again |= n > 0;
+	(void)flow_flush(&conn->up);
+	return true;
+}
+
+static void pull_response(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+	const ssize_t n = move_body(&x->down, &x->in, &conn->down);
+	const bool over = conn->server.eof && !x->in.len;
+
+	if (n < 0 || flow_flush(&conn->down) < 0) {
+		conn_reset(conn);
+		return;
+	}
+	conn->active |= n > 0;
+	conn->again |= n > 0;
+	if (flow_waiting(&conn->down))
+		return;
+	if (http_body_is_done(&x->down)) {
+		next_request(conn);
+	} else if (over && http_body_may_end(&x->down)) {
+		x->last = true;
+		next_request(conn);
+	} else if (over || conn->server.failed) {
+		server_gone(conn);
+	}
+}
+
+static void step_http(struct conn *conn)
+{
+	switch (conn->state) {
+	case HTTP_HEAD:
+		read_head(conn);
+		break;
+	case HTTP_REACH:
+		reached(conn);
+		break;
+	case HTTP_EXCHANGE:
+		if (!push_request(conn))
+			break;
+		if (conn->http->headed)
+			pull_response(conn);
+		else if (flow_flush(&conn->down) < 0)
+			conn_close(conn);
+		else
+			read_response_head(conn);
+		break;
+	}
+}
+
+void conn_start_http(struct conn *conn)
+{
+	conn->http = mem_zalloc(sizeof(*conn->http));
+	conn->step = step_http;
+	conn->expired = http_expired;
+	conn->state = HTTP_HEAD;
+	conn_wait(conn, TIMER_HEAD);
+}
+
+void conn_start_origin(struct conn *conn, const struct host *host)
+{
+	conn_start_http(conn);
+	conn->http->captured = *host;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * net/conn-tunnel.c - bytes both ways, after a look at how they begin
+ *
+ * Theory of operation: a connection for a name that begins with a TLS
+ * ClientHello must say that name in it, or the address behind an allowed name
+ * would serve as a front for others. The server may speak first, so its bytes
+ * flow while the client's are held back; they are held only until it is clear
+ * what they are. On port 443 nothing but TLS is expected, unless the rule that
+ * allows it names the port.
+ */
+
+#include "net/conn.h"
+
+#include <string.h>
+
+#include "net/sni.h"
+#include "policy/policy.h"
+
+enum { TLS_PORT = 443 };
+
+static const char not_tls[] = "not TLS on port 443";
+
+static void refuse_hello(struct conn *conn, const char *why)
+{
+	/* A fatal "access denied" that a TLS client can show to its user */
+	static const uint8_t alert[] = { 21, 3, 1, 0, 2, 2, 49 };
+
+	gate_report(conn->gate, &(struct refusal){
+		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
+		.host = &conn->reach.host, .reason = why,
+	});
+	input_done(&conn->in);
+	conn_say(conn, alert, sizeof(alert));
+}
+
+/* True if the rule behind the connection says ":443" itself */
+static bool names_port(const struct conn *conn)
+{
+	const struct host_verdict v = gate_decide(conn->gate,
+						  &conn->reach.host);
+	const char *colon = v.rule ? strrchr(v.rule->text, ':') : NULL;
+
+	return colon && !strcmp(colon, ":443");
+}
+
+/* Look at the client's first bytes. True when they may pass. */
+static bool inspect(struct conn *conn)
+{
+	const struct host *host = &conn->reach.host;
+	const char *why;
+	struct sni sni;
+	enum sni_result result;
+
+	if (!conn_read(conn) && !conn->in.len)
+		return conn->client.eof;
+	result = sni_parse((const uint8_t *)conn->in.p + conn->in.off,
+			   conn->in.len, &sni);
+	if (result == SNI_MORE) {
+		if (conn->client.eof)
+			refuse_hello(conn, "TLS ClientHello is not complete");
+		else if (!conn->timer.deadline ||
+			 conn->timer.kind != TIMER_HELLO)
+			conn_wait(conn, TIMER_HELLO);
+		return false;
+	}
+	why = sni_objection(result, &sni, host);
+	if (!why && result == SNI_NOT_TLS && host->port == TLS_PORT &&
+	    host->kind == HOST_NAME && !names_port(conn))
+		why = not_tls;
+	if (why) {
+		refuse_hello(conn, why);
+		return false;
+	}
+	return true;
+}
+
+static void hello_expired(struct conn *conn)
+{
+	if (conn->in.len)
+		refuse_hello(conn, "TLS ClientHello took too long");
+	else
+		conn_close(conn);
+}
+
+/* One direction; true if it moved and may move more */
+static bool pump(struct conn *conn, struct flow *flow)
+{
+	const ssize_t moved = flow_pump(flow);
+
+	if (moved < 0) {
+		conn_reset(conn);
+		return false;
+	}
+	conn->active |= moved > 0;
+	if (flow->from->eof && !flow_waiting(flow))
+		end_shut(flow->to);
+	return moved >= FLOW_TURN_MAX;
+}
+
+static void step_tunnel(struct conn *conn)
+{
+	bool more = false;
+
+	if (conn->inspect) {
+		if (inspect(conn)) {
+			conn->inspect = false;
+			conn->expired = NULL;
+			conn_wait(conn, TIMER_IDLE);
+		}
+		if (conn->closed || conn->step != step_tunnel)
+			return;
+	}
+	if (!conn->inspect && conn->in.len) {
+		flow_hold(&conn->up, conn->in.p + conn->in.off, conn->in.len);
+		input_take(&conn->in, conn->in.len);
+	}
+	if (!conn->inspect)
+		more = pump(conn, &conn->up);
+	if (!conn->closed)
+		more |= pump(conn, &conn->down);
+	if (!conn->closed && conn->client.shut && conn->server.shut)
+		conn_close(conn);
+	else if (more)
+		conn_later(conn);
+}
+
+void conn_tunnel(struct conn *conn, bool look)
+{
+	const bool tls = look && conn->reach.host.port == TLS_PORT;
+
+	conn->inspect = look;
+	conn->step = step_tunnel;
+	conn->expired = look ? hello_expired : NULL;
+	conn_wait(conn, tls ? TIMER_HELLO : TIMER_IDLE);
+	conn->again = true;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/conn.c - one connection: its life, its last words, its memory */
+
+#include "net/conn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+
+enum { STEPS_MAX = 64 };	/* Before others have their turn */
+
+static void free_later(void *arg)
+{
+	free(arg);
+}
+
+static void run_later(void *arg)
+{
+	conn_run(arg);
+}
+
+static int on_client(void *arg, uint32_t events)
+{
+	struct conn *conn = arg;
+
+	end_note(&conn->client, events);
+	conn_run(conn);
+	return 0;
+}
+
+static int on_server(void *arg, uint32_t events)
+{
+	struct conn *conn = arg;
+
+	end_note(&conn->server, events);
+	conn_run(conn);
+	return 0;
+}
+
+static void on_timer(void *arg)
+{
+	struct conn *conn = arg;
+
+	if (conn->timer.kind == TIMER_IDLE && conn->active) {
+		conn_wait(conn, TIMER_IDLE);
+		return;
+	}
+	if (conn->expired)
+		conn->expired(conn);
+	else
+		conn_close(conn);
+}
+
+struct conn *conn_new(struct gate *gate, int fd, bool counted)
+{
+	struct conn *conn = mem_zalloc(sizeof(*conn));
+
+	conn->gate = gate;
+	conn->counted = counted;
+	conn->client.source = (struct loop_source){ fd, on_client, conn };
+	conn->server.source = (struct loop_source){ -1, on_server, conn };
+	conn->timer.fn = on_timer;
+	conn->timer.arg = conn;
+	conn->task = (struct loop_task){ .fn = run_later, .arg = conn };
+	flow_init(&conn->up, &conn->client, &conn->server);
+	flow_init(&conn->down, &conn->server, &conn->client);
+	if (loop_add(gate->loop, &conn->client.source, end_events()) < 0) {
+		close_fd(&fd);
+		free(conn);
+		return NULL;
+	}
+	conn->next = gate->first;
+	if (conn->next)
+		conn->next->prev = conn;
+	gate->first = conn;
+	*(counted ? &gate->conns : &gate->shed) += 1;
+	return conn;
+}
+
+void conn_close(struct conn *conn)
+{
+	struct gate *gate = conn->gate;
+
+	if (conn->closed)
+		return;
+	conn->closed = true;
+	timer_stop(gate->timers, &conn->timer);
+	reach_stop(&conn->reach);
+	end_close(gate->loop, &conn->client);
+	end_close(gate->loop, &conn->server);
+	flow_done(&conn->up);
+	flow_done(&conn->down);
+	input_done(&conn->in);
+	exchange_free(conn->http);
+	conn->http = NULL;
+	*(conn->prev ? &conn->prev->next : &gate->first) = conn->next;
+	if (conn->next)
+		conn->next->prev = conn->prev;
+	*(conn->counted ? &gate->conns : &gate->shed) -= 1;
+	loop_cancel(gate->loop, &conn->task);
+	conn->task.fn = free_later;
+	loop_defer(gate->loop, &conn->task);
+}
+
+void conn_reset(struct conn *conn)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	if (conn->closed)
+		return;
+	(void)setsockopt(conn->client.source.fd, SOL_SOCKET, SO_LINGER, &now,
+			 sizeof(now));
+	conn_close(conn);
+}
+
+void conn_run(struct conn *conn)
+{
+	conn->again = true;
+	if (conn->running || conn->closed)
+		return;
+	conn->running = true;
+	for (int i = 0; conn->again && !conn->closed; i++) {
+		if (i == STEPS_MAX) {
+			conn_later(conn);
+			break;
+		}
+		conn->again = false;
+		conn->step(conn);
+	}
+	conn->running = false;
+}
+
+void conn_wake(void *arg)
+{
+	struct conn *conn = arg;
+
+	/* The reach had the server's events for itself until now */
+	conn->server.source.fn = on_server;
+	conn->server.source.arg = conn;
+	conn_run(conn);
+}
+
+void conn_later(struct conn *conn)
+{
+	if (!conn->closed)
+		loop_defer(conn->gate->loop, &conn->task);
+}
+
+void conn_wait(struct conn *conn, enum timer_kind kind)
+{
+	conn->active = false;
+	timer_start(conn->gate->timers, &conn->timer, kind);
+}
+
+void conn_reach(struct conn *conn, const struct host *host, const char *op)
+{
+	struct reach *r = &conn->reach;
+
+	reach_stop(r);
+	*r = (struct reach){
+		.gate = conn->gate, .end = &conn->server,
+		.fn = conn_wake, .arg = conn, .host = *host,
+	};
+	snprintf(r->op, sizeof(r->op), "%s", op);
+	timer_stop(conn->gate->timers, &conn->timer);
+	reach_start(r);
+}
+
+/* Its last words: written, then the client's are read and thrown away so that
+ * no reset overtakes ours.
+ */
+static void step_last_words(struct conn *conn)
+{
+	char trash[4096];
+
+	if (flow_flush(&conn->down) < 0) {
+		conn_close(conn);
+		return;
+	}
+	if (flow_waiting(&conn->down))
+		return;
+	end_shut(&conn->client);
+	while (end_read(&conn->client, trash, sizeof(trash)) > 0)
+		;
+	if (conn->client.eof || conn->client.failed)
+		conn_close(conn);
+}
+
+void conn_say(struct conn *conn, const void *p, size_t n)
+{
+	if (conn->closed)
+		return;
+	reach_stop(&conn->reach);
+	end_close(conn->gate->loop, &conn->server);
+	if (n)
+		flow_hold(&conn->down, p, n);
+	conn->step = step_last_words;
+	conn->expired = NULL;
+	conn_wait(conn, TIMER_LINGER);
+	conn_run(conn);
+}
+
+void conn_judge_again(struct conn *conn)
+{
+	if (conn->closed || !conn->reach.gate ||
+	    conn->reach.outcome != REACH_OK ||
+	    reach_is_allowed(&conn->reach))
+		return;
+	conn_reset(conn);
+}
+
+void input_read(struct input *in, struct end *from)
+{
+	ssize_t got;
+
+	if (in->len == CONN_INPUT_MAX || !from->readable || from->eof)
+		return;
+	if (!in->p)
+		in->p = mem_zalloc(CONN_INPUT_MAX);
+	if (in->off) {
+		memmove(in->p, in->p + in->off, in->len);
+		in->off = 0;
+	}
+	got = end_read(from, in->p + in->len, CONN_INPUT_MAX - in->len);
+	if (got > 0)
+		in->len += (size_t)got;
+	if (!in->len)
+		input_done(in);
+}
+
+bool conn_read(struct conn *conn)
+{
+	const size_t had = conn->in.len;
+
+	input_read(&conn->in, &conn->client);
+	conn->active |= conn->in.len > had;
+	return conn->in.len > had;
+}
+
+void input_take(struct input *in, size_t n)
+{
+	in->off += n;
+	in->len -= n;
+	if (!in->len)
+		input_done(in);
+}
+
+void input_done(struct input *in)
+{
+	free(in->p);
+	*in = (struct input){ 0 };
+}

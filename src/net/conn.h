@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/conn.h - one connection of a sandboxed program
+ *
+ * What kind of connection it is, is its step function: called whenever
+ * something may have changed, it does what can be done and returns. Nothing in
+ * it is ever called from within itself, and a connection that was closed stays
+ * in memory until nobody can be looking at it.
+ */
+
+#ifndef NET_CONN_H
+#define NET_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/flow.h"
+#include "net/gate-state.h"
+#include "net/http.h"
+#include "net/reach.h"
+#include "net/timer.h"
+#include "plan/listener.h"
+
+struct buf;
+struct exchange;
+
+enum { CONN_INPUT_MAX = 16 << 10 };	/* A head, a ClientHello */
+
+/**
+ * struct input - Bytes that were read and are looked at before they move on
+ */
+struct input {
+	char *p;
+	size_t off, len;
+};
+
+/**
+ * struct conn - One connection
+ * @step:	What to do when something happened
+ * @expired:	What to do when it took too long
+ * @state:	The step function's own
+ * @counted:	Counts for the limit; else it only gets a last word
+ * @running, @again, @closed: See conn_run()
+ * @active:	Something moved since the idle timer was started
+ * @inspect:	The client's first bytes are still to be looked at
+ * @client, @server: Both sides
+ * @up, @down:	To the server, and back
+ * @in:		From the client
+ * @reach:	The way to the server; reach.host is whom this is about
+ * @http:	Requests and responses, for connections that have them
+ */
+struct conn {
+	struct gate *gate;
+	struct conn *prev, *next;
+	void (*step)(struct conn *conn);
+	void (*expired)(struct conn *conn);
+	int state;
+	bool counted, running, again, closed, active, inspect;
+	struct end client, server;
+	struct flow up, down;
+	struct input in;
+	struct timer timer;
+	struct loop_task task;
+	struct reach reach;
+	struct exchange *http;
+};
+
+/* Make a connection of the accepted @fd, which is taken; NULL if it can't be
+ * waited for. The caller sets it going with a conn_start_*() function.
+ */
+struct conn *conn_new(struct gate *gate, int fd, bool counted);
+
+/* The ways to begin; @meant is the address that the client connected to */
+void conn_start_http(struct conn *conn);
+void conn_start_socks(struct conn *conn);
+void conn_start_dns(struct conn *conn);
+void conn_start_captured(struct conn *conn, const struct host *meant);
+void conn_start_fixed(struct conn *conn, uint16_t port);
+void conn_start_published(struct conn *conn, uint16_t port);
+
+/* HTTP on a captured connection for @host */
+void conn_start_origin(struct conn *conn, const struct host *host);
+
+/* From here on bytes both ways, between a client and a server that is there;
+ * with @inspect only after a look at how the client begins. What is in @in
+ * goes first.
+ */
+void conn_tunnel(struct conn *conn, bool inspect);
+
+/* Let the step function run until it has nothing to do; when called from
+ * within it, once more.
+ */
+void conn_run(struct conn *conn);
+/* For a struct reach */
+void conn_wake(void *conn);
+
+/* Come back after others had their turn */
+void conn_later(struct conn *conn);
+
+/* Read into conn->in: true if there is something new */
+bool conn_read(struct conn *conn);
+void input_read(struct input *in, struct end *from);
+void input_take(struct input *in, size_t n);
+void input_done(struct input *in);
+
+/* Go on to where conn->reach.host is: the step function sees the outcome */
+void conn_reach(struct conn *conn, const struct host *host, const char *op);
+
+/* Wait at most this long for the next thing */
+void conn_wait(struct conn *conn, enum timer_kind kind);
+
+/* Close: in order, after the last words @p were taken or a while has passed;
+ * or at once, the client seeing a reset
+ */
+void conn_say(struct conn *conn, const void *p, size_t n);
+void conn_close(struct conn *conn);
+void conn_reset(struct conn *conn);
+
+/* Close what the policy no longer allows */
+void conn_judge_again(struct conn *conn);
+
+void exchange_free(struct exchange *exchange);
+
+#endif /* NET_CONN_H */

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/dial.c - connect to the first of a few addresses that answers */
+
+#include "net/dial.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/loop.h"
+#include "base/own.h"
+#include "net/address.h"
+#include "net/flow.h"
+
+static void try_next(struct dial *d);
+
+void dial_stop(struct dial *d)
+{
+	timer_stop(d->timers, &d->total);
+	timer_stop(d->timers, &d->attempt);
+}
+
+static void finish(struct dial *d, int error)
+{
+	dial_stop(d);
+	if (error)
+		end_close(d->loop, d->end);
+	d->fn(d->arg, error);
+}
+
+static void give_up_this_one(struct dial *d, int error)
+{
+	d->error = error;
+	end_close(d->loop, d->end);
+	try_next(d);
+}
+
+static int on_event(void *arg, uint32_t events)
+{
+	struct dial *d = arg;
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	end_note(d->end, events);
+	if (!d->end->writable)
+		return 0;
+	if (getsockopt(d->end->source.fd, SOL_SOCKET, SO_ERROR, &error,
+		       &len) < 0)
+		error = errno;
+	if (error)
+		give_up_this_one(d, -error);
+	else
+		finish(d, 0);
+	return 0;
+}
+
+static void on_attempt_over(void *arg)
+{
+	give_up_this_one(arg, -ETIMEDOUT);
+}
+
+static void on_total_over(void *arg)
+{
+	finish(arg, -ETIMEDOUT);
+}
+
+/* The same address, for a socket that serves both families */
+static socklen_t map(struct sockaddr_storage *sa)
+{
+	const struct sockaddr_in four = *(const struct sockaddr_in *)sa;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)sa;
+
+	if (sa->ss_family == AF_INET) {
+		*six = (struct sockaddr_in6){
+			.sin6_family = AF_INET6, .sin6_port = four.sin_port,
+			.sin6_addr.s6_addr = { [10] = 0xff, [11] = 0xff },
+		};
+		memcpy(six->sin6_addr.s6_addr + 12, &four.sin_addr, 4);
+	}
+	return sizeof(*six);
+}
+
+/* Start connecting @fd. 0, or a negative errno and @fd is closed. */
+static int start(struct dial *d, int fd, const struct host *address,
+		 bool as_ipv6)
+{
+	static const int on = 1;
+	struct sockaddr_storage sa;
+	socklen_t len;
+	int r = address_to_sockaddr(address, &sa, &len);
+
+	if (!r && as_ipv6)
+		len = map(&sa);
+	*d->end = (struct end){ .source = { fd, on_event, d } };
+	if (!r) {
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+		if (connect(fd, (const struct sockaddr *)&sa, len) < 0 &&
+		    errno != EINPROGRESS)
+			r = -errno;
+	}
+	if (!r)
+		r = loop_add(d->loop, &d->end->source, end_events());
+	if (r < 0)
+		close_fd(&d->end->source.fd);
+	return r;
+}
+
+static void try_next(struct dial *d)
+{
+	while (d->next < d->count) {
+		const struct host *address = &d->v[d->next++];
+		const int family = address->kind == HOST_IPV6 ? AF_INET6
+							      : AF_INET;
+		const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
+				      SOCK_NONBLOCK, 0);
+		const int r = fd < 0 ? -errno
+				 : start(d, fd, address, false);
+
+		if (!r) {
+			/* The last one may use up what is left of the total */
+			if (d->next < d->count)
+				timer_start(d->timers, &d->attempt,
+					    TIMER_ATTEMPT);
+			else
+				timer_stop(d->timers, &d->attempt);
+			return;
+		}
+		d->error = r;
+	}
+	finish(d, d->error);
+}
+
+static void prepare(struct dial *d)
+{
+	d->next = 0;
+	d->error = -EHOSTUNREACH;
+	d->total.fn = on_total_over;
+	d->attempt.fn = on_attempt_over;
+	d->total.arg = d->attempt.arg = d;
+	timer_start(d->timers, &d->total, TIMER_DIAL);
+}
+
+void dial_start(struct dial *d)
+{
+	prepare(d);
+	try_next(d);
+}
+
+void dial_start_with(struct dial *d, int fd)
+{
+	int family = AF_UNSPEC, r;
+	socklen_t len = sizeof(family);
+
+	prepare(d);
+	d->next = d->count;
+	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	r = start(d, fd, &d->v[0], family == AF_INET6);
+	if (r < 0)
+		finish(d, r);
+}

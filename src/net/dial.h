@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/dial.h - connect to the first of a few addresses that answers */
+
+#ifndef NET_DIAL_H
+#define NET_DIAL_H
+
+#include <stddef.h>
+
+#include "net/timer.h"
+#include "policy/host.h"
+
+struct end;
+struct loop;
+
+enum { DIAL_ADDRESSES_MAX = 4 };
+
+/**
+ * struct dial - One attempt; zero-initialise it, fill in the first part
+ * @loop, @timers: Of the gate
+ * @end:	Becomes the connected socket; its source's fn and arg are the
+ *		dial's until it is done
+ * @fn:		Called once with 0 or a negative errno, maybe from within
+ *		dial_start()
+ * @arg:	Handed to @fn
+ * @v, @count:	Addresses with ports, checked already
+ */
+struct dial {
+	struct loop *loop;
+	struct timers *timers;
+	struct end *end;
+	void (*fn)(void *arg, int error);
+	void *arg;
+	struct host v[DIAL_ADDRESSES_MAX];
+	size_t count;
+
+	size_t next;
+	int error;
+	struct timer total, attempt;
+};
+
+void dial_start(struct dial *dial);
+
+/* As dial_start(), with a socket that exists already (in another network
+ * namespace), for the one address there is. Takes @fd.
+ */
+void dial_start_with(struct dial *dial, int fd);
+
+/* Give up without a word; safe at any time */
+void dial_stop(struct dial *dial);
+
+#endif /* NET_DIAL_H */

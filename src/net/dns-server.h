@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/dns-server.h - the sandbox's DNS: policy in, pool addresses out */
+
+#ifndef NET_DNS_SERVER_H
+#define NET_DNS_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "net/dns.h"
+
+struct gate;
+
+/* Answer the @n bytes of one message. The answer's length, or 0: say nothing.
+ * Nothing is ever asked of anybody else.
+ */
+size_t dns_serve(struct gate *gate, const uint8_t *p, size_t n,
+		 uint8_t ret[DNS_ANSWER_MAX]);
+
+/* Answer the datagrams that wait on @fd, each from the address it was sent to */
+void dns_serve_datagrams(struct gate *gate, int fd);
+
+#endif /* NET_DNS_SERVER_H */

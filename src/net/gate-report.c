@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gate-report.c - verdicts, and what the supervisor hears about them */
+
+#include "net/gate-state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "net/ask.h"
+#include "net/gate-wire.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+
+/* Never waits: a supervisor that is behind loses reports, not connections */
+int gate_send(struct gate *gate, const struct gate_message *message,
+	      const char *text, size_t n)
+{
+	/* sendmsg() does not write through these */
+	struct iovec iov[] = {
+		{ (void *)(size_t)message, sizeof(*message) },
+		{ (void *)(size_t)text, n },
+	};
+	const struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n ? 2 : 1 };
+
+	if (n > GATE_TEXT_MAX)
+		return -EMSGSIZE;
+	return sendmsg(gate->control.fd, &msg,
+		       MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static void tell_lost(struct gate *gate)
+{
+	const struct gate_message message = {
+		.kind = GATE_LOST, .id = (uint32_t)gate->lost,
+	};
+
+	if (gate->lost && !gate_send(gate, &message, NULL, 0))
+		gate->lost = 0;
+}
+
+static void set_rule(struct violation *v, const struct host_rule *rule)
+{
+	const struct origin *origin = &rule->origin;
+	const unsigned int line = origin_line(origin);
+
+	v->rule_key = mem_strdup(origin->key ? origin->key : rule->text);
+	if (!origin->source)
+		return;
+	v->rule_file = line ? mem_printf("%s:%u", origin->source->name, line)
+			    : mem_strdup(origin->source->name);
+}
+
+static int64_t wall_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+void gate_report(struct gate *gate, const struct refusal *refusal)
+{
+	const struct gate_message message = { .kind = GATE_VIOLATION };
+	struct violation v = {
+		.kind = refusal->kind, .time_ms = wall_ms(), .count = 1,
+		.error = refusal->kind == VIOLATION_NET_DNS ? 0 : EACCES,
+	};
+	auto_buf struct buf line = { 0 }, target = { 0 };
+
+	host_format(refusal->host, 0, &target);
+	v.target = buf_take(&target);
+	v.op = mem_strdup(refusal->op);
+	v.reason = mem_strdup(refusal->reason);
+	if (refusal->rule)
+		set_rule(&v, refusal->rule);
+	else
+		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
+	violation_to_json(&v, &line);
+	violation_done(&v);
+	tell_lost(gate);
+	if (gate_send(gate, &message, line.p, line.len) < 0)
+		gate->lost++;
+}
+
+struct host_verdict gate_decide(const struct gate *gate,
+				const struct host *host)
+{
+	struct host_verdict v = host_decide(gate->policy, host, gate->may_ask);
+
+	if (v.decision == HOST_ASK && ask_is_allowed(gate->asks, host))
+		v.decision = HOST_ALLOWED;
+	return v;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gate-wire.h - the messages between a gate and its supervisor
+ *
+ * One message is one struct gate_message and what its kind says: text after
+ * it, or one descriptor beside it.
+ */
+
+#ifndef NET_GATE_WIRE_H
+#define NET_GATE_WIRE_H
+
+#include <stdint.h>
+
+enum { GATE_TEXT_MAX = 8 << 10 };	/* Bytes of text in one message */
+
+enum gate_message_kind {
+	/* From the gate */
+	GATE_VIOLATION,		/* Text: one JSON line (policy/violation.h) */
+	GATE_LOST,		/* @id: that many of them were dropped */
+	GATE_ASK,		/* @id, @port; text: the host */
+	/* To the gate */
+	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
+	GATE_LISTENER,		/* @role, @port; descriptor: the socket */
+	GATE_ANSWER,		/* @id, @allow, @scope */
+	GATE_MESSAGES,
+};
+
+struct gate_message {
+	uint32_t kind;
+	uint32_t id;
+	uint16_t role, port;
+	uint8_t allow, scope;
+	uint8_t pad[2];
+};
+
+#endif /* NET_GATE_WIRE_H */

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gate.c - the process that serves a sandbox's network */
+
+#include "net/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "net/accept.h"
+#include "net/confine.h"
+#include "net/conn.h"
+#include "net/gate-policy.h"
+#include "net/gate-wire.h"
+#include "net/pool.h"
+#include "net/seed.h"
+#include "policy/policy.h"
+
+static uint16_t port_of(const struct policy *policy, enum policy_number number)
+{
+	const struct number *n = &policy->numbers[number];
+
+	return n->set && n->value <= UINT16_MAX ? (uint16_t)n->value : 0;
+}
+
+/* From here on @policy decides; connections that it forbids are closed */
+static int use_policy(struct gate *gate, struct policy *policy,
+		      struct err *err)
+{
+	struct parents parents;
+	const int r = parents_init(&parents, policy, err);
+
+	if (r < 0)
+		return r;
+	parents_done(&gate->parents);
+	gate->parents = parents;
+	gate->http_proxy_port = port_of(policy, NUMBER_HTTP_PROXY_PORT);
+	gate->socks_proxy_port = port_of(policy, NUMBER_SOCKS_PROXY_PORT);
+	policy_unref(gate->policy);
+	gate->policy = policy_ref(policy);
+	for (struct conn *c = gate->first, *next; c; c = next) {
+		next = c->next;
+		conn_judge_again(c);
+	}
+	return 0;
+}
+
+/* A policy that can't be read is the end: going on with the old one could
+ * let through what was just forbidden.
+ */
+static int take_policy(struct gate *gate, int fd)
+{
+	auto_buf struct buf text = { 0 };
+	auto_policy struct policy *policy = NULL;
+	int r;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	r = fs_read_fd(fd, GATE_POLICY_MAX, &text, NULL);
+	if (r < 0)
+		return r;
+	policy = gate_policy_read(buf_str(&text), text.len, NULL);
+	return policy ? use_policy(gate, policy, NULL) : -EINVAL;
+}
+
+static int take_listener(struct gate *gate, const struct gate_message *m,
+			 int *fd)
+{
+	const struct listener row = { m->role, m->port };
+
+	if (row.role >= LISTENER_ROLES)
+		return -EPROTO;
+	return accept_add(gate, row, take_fd(fd));
+}
+
+static int take_message(struct gate *gate, const struct gate_message *m,
+			int *fd)
+{
+	switch (m->kind) {
+	case GATE_POLICY:
+		return *fd < 0 ? -EPROTO : take_policy(gate, *fd);
+	case GATE_LISTENER:
+		return *fd < 0 ? -EPROTO : take_listener(gate, m, fd);
+	case GATE_ANSWER:
+		ask_answer(gate->asks, m->id, m->allow,
+			   m->scope == ASK_SESSION ? ASK_SESSION : ASK_ONCE);
+		return 0;
+	default:
+		return -EPROTO;
+	}
+}
+
+static int on_control(void *arg, uint32_t events)
+{
+	struct gate *gate = arg;
+	struct gate_message m;
+	auto_close int fd = -1;
+	size_t nfds = 1;
+	const ssize_t got = sock_recv(gate->control.fd, &m, sizeof(m), &fd,
+				      &nfds);
+
+	(void)events;
+	if (!got) {
+		loop_stop(gate->loop, 0);
+		return 0;
+	}
+	if (got < 0)
+		return got == -EAGAIN ? 0 : (int)got;
+	return got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
+}
+
+static int send_question(void *arg, uint32_t id, const struct host *host)
+{
+	const struct gate_message m = {
+		.kind = GATE_ASK, .id = id, .port = host->port,
+	};
+
+	return gate_send(arg, &m, host->name, strlen(host->name));
+}
+
+static int add_listeners(struct gate *gate, struct listener_set *set)
+{
+	int seeds[2] = { -1, -1 }, r = 0;
+
+	for (size_t i = 0; i < set->len; i++) {
+		const int fd = take_fd(&set->fds[i]);
+
+		if (set->v[i].role == LISTENER_SEED)
+			seeds[0] = fd;
+		else if (set->v[i].role == LISTENER_SEED_SOCKET)
+			seeds[1] = fd;
+		else if (!r)
+			r = accept_add(gate, set->v[i], fd);
+	}
+	set->len = 0;
+	gate->seed = seed_new(seeds[0], seeds[1]);
+	return r;
+}
+
+static int set_up(struct gate *gate, const struct gate_config *config,
+		  int *resolver)
+{
+	int r = loop_new(&gate->loop, NULL);
+
+	if (!r)
+		r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
+	if (!r)
+		r = resolver_new(gate->loop, gate->timers, take_fd(resolver),
+				 &gate->resolver, NULL);
+	if (r < 0)
+		return r;
+	gate->pool = pool_new();
+	gate->asks = asks_new(gate->timers, send_question, gate);
+	gate->may_ask = config->may_ask;
+	gate->conns_max = config->conns_max &&
+			  config->conns_max < GATE_CONNS_MAX
+				  ? config->conns_max : GATE_CONNS_MAX;
+	gate->control = (struct loop_source){ config->control, on_control,
+					      gate };
+	r = use_policy(gate, config->policy, NULL);
+	if (!r)
+		r = loop_add(gate->loop, &gate->control, EPOLLIN);
+	return r < 0 ? r : add_listeners(gate, config->listeners);
+}
+
+static void tear_down(struct gate *gate)
+{
+	while (gate->first)
+		conn_close(gate->first);
+	if (gate->timers)
+		accept_done(gate);
+	loop_drain(gate->loop);
+	seed_free(gate->seed);
+	asks_free(gate->asks);
+	resolver_free(gate->resolver);
+	pool_free(gate->pool);
+	parents_done(&gate->parents);
+	policy_unref(gate->policy);
+	timers_free(gate->timers);
+	loop_free(gate->loop);
+}
+
+int gate_serve(const struct gate_config *config, int resolver)
+{
+	struct gate gate = { .spare = -1 };
+	int r = set_up(&gate, config, &resolver);
+
+	if (!r)
+		r = loop_run(gate.loop);
+	tear_down(&gate);
+	close_fd(&resolver);
+	return r;
+}
+
+/* The resolver lives beside the gate, with its own confinement */
+static void resolver_main(const struct gate_config *config, int sock)
+{
+	if (confine_inherit(&sock, 1, "cloche-resolve", NULL) < 0 ||
+	    confine_seal(CONFINED_RESOLVER, NULL) < 0)
+		_exit(1);
+	resolve_serve(sock, config->lookup ? config->lookup : resolve_system);
+}
+
+void gate_main(const struct gate_config *config)
+{
+	int keep[LISTENERS_MAX + 2], pair[2] = { -1, -1 };
+	size_t n = 0;
+	pid_t pid;
+
+	for (size_t i = 0; i < config->listeners->len; i++)
+		keep[n++] = config->listeners->fds[i];
+	keep[n++] = config->control;
+	if (sock_pair(pair) < 0)
+		_exit(1);
+	pid = fork();
+	if (!pid)
+		resolver_main(config, pair[1]);
+	close_fd(&pair[1]);
+	keep[n++] = pair[0];
+	if (pid < 0 || confine_inherit(keep, n, "cloche-gate", NULL) < 0 ||
+	    confine_seal(CONFINED_GATE, NULL) < 0)
+		_exit(1);
+	_exit(gate_serve(config, pair[0]) < 0);
+}

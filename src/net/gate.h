@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gate.h - the process that serves a sandbox's network
+ *
+ * The only one that parses bytes from the network. It is forked by the
+ * supervisor (net/gatekeeper.h), confines itself before its first byte, and
+ * ends with the supervisor. Without it nobody accepts on the listeners.
+ */
+
+#ifndef NET_GATE_H
+#define NET_GATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "net/resolve.h"
+#include "net/timer.h"
+
+struct listener_set;
+struct policy;
+
+enum {
+	GATE_CONNS_MAX = 512,	/* Beyond: 503 */
+	GATE_SHED_MAX = 128,	/* Of those, who get to hear it */
+};
+
+/**
+ * struct gate_config - What a gate is told at its start
+ * @listeners:	Taken over: the descriptors are closed when the gate ends
+ * @policy:	What is allowed
+ * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
+ * @may_ask:	Unknown hosts are a question, not a refusal
+ * @lookup:	How names are resolved; NULL for the C library
+ * @conns_max:	Fewer connections than GATE_CONNS_MAX; 0 for that
+ * @ms:		Shorter times than net/timers.def; 0 for those
+ */
+struct gate_config {
+	struct listener_set *listeners;
+	struct policy *policy;
+	int control;
+	bool may_ask;
+	resolve_fn lookup;
+	size_t conns_max;
+	unsigned int ms[TIMER_KINDS];
+};
+
+/* In the forked process: forgets everything but @config, confines itself,
+ * serves until @control ends, and never returns.
+ */
+void gate_main(const struct gate_config *config) __attribute__((noreturn));
+
+/* Serve without confinement, over @resolver, the socket to a process in
+ * resolve_serve(): what gate_main() does in the end, and all that a test
+ * wants. Returns when @control ends (0), or a negative errno.
+ */
+int gate_serve(const struct gate_config *config, int resolver);
+
+#endif /* NET_GATE_H */

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gatekeeper.c - the supervisor's side of a sandbox's network */
+
+#include "net/gatekeeper.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "net/gate-policy.h"
+#include "net/gate-wire.h"
+#include "net/gate.h"
+#include "plan/listener.h"
+#include "policy/policy.h"
+
+enum { MESSAGES_MAX = 64 };	/* Taken before others have their turn */
+
+/**
+ * struct gatekeeper - What the supervisor holds
+ * @set:	The sockets, until the gate has them
+ * @waiting:	One for each of @set
+ * @control:	To the gate; -1 without one
+ * @pid:	Of the gate, or 0
+ * @over:	It was there and is gone: there will be no other
+ */
+struct gatekeeper {
+	struct loop *loop;
+	struct gatekeeper_config config;
+	struct listener_set set;
+	struct loop_source waiting[LISTENERS_MAX];
+	struct loop_source control;
+	pid_t pid;
+	bool over;
+};
+
+static void stop_waiting(struct gatekeeper *k)
+{
+	for (size_t i = 0; i < k->set.len; i++)
+		loop_remove(k->loop, &k->waiting[i]);
+}
+
+static void finish(struct gatekeeper *k)
+{
+	int status;
+
+	stop_waiting(k);
+	listener_done(&k->set);
+	if (k->control.fd >= 0)
+		loop_remove(k->loop, &k->control);
+	close_fd(&k->control.fd);
+	if (k->pid > 0) {
+		(void)kill(k->pid, SIGKILL);
+		while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	k->pid = 0;
+	k->over = true;
+}
+
+static void tell_gone(struct gatekeeper *k)
+{
+	finish(k);
+	if (k->config.gone)
+		k->config.gone(k->config.arg, "the network gate ended: "
+			       "connections are refused from now on");
+}
+
+static void take_violation(struct gatekeeper *k, const char *text, size_t n)
+{
+	struct violation v;
+
+	if (violation_from_json(text, n, &v, NULL) < 0)
+		return;
+	violation_report(&k->config.sink, &v);
+	violation_done(&v);
+}
+
+static void take_question(struct gatekeeper *k, const struct gate_message *m,
+			  const char *text, size_t n)
+{
+	struct host host;
+
+	if (!k->config.ask || host_parse(text, n, m->port, &host) < 0)
+		gatekeeper_answer(k, m->id, false, ASK_ONCE);
+	else
+		k->config.ask(k->config.arg, m->id, &host);
+}
+
+static void take_lost(struct gatekeeper *k, uint32_t count)
+{
+	struct violation v = { .kind = VIOLATION_LIMIT, .count = count };
+
+	v.op = mem_strdup("report");
+	v.target = mem_strdup("network reports");
+	v.reason = mem_strdup("more refusals than could be reported");
+	violation_report(&k->config.sink, &v);
+	violation_done(&v);
+}
+
+/* The gate is confined because it might be taken over: what it says is data */
+static bool take_message(struct gatekeeper *k)
+{
+	struct {
+		struct gate_message m;
+		char text[GATE_TEXT_MAX];
+	} in;
+	const ssize_t got = recv(k->control.fd, &in, sizeof(in), MSG_DONTWAIT);
+	const size_t n = (size_t)got - sizeof(in.m);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (got < (ssize_t)sizeof(in.m)) {
+		tell_gone(k);
+		return false;
+	}
+	if (in.m.kind == GATE_VIOLATION)
+		take_violation(k, in.text, n);
+	else if (in.m.kind == GATE_ASK)
+		take_question(k, &in.m, in.text, n);
+	else if (in.m.kind == GATE_LOST)
+		take_lost(k, in.m.id);
+	return true;
+}
+
+static int on_control(void *arg, uint32_t events)
+{
+	struct gatekeeper *k = arg;
+
+	(void)events;
+	for (int i = 0; i < MESSAGES_MAX; i++) {
+		if (!take_message(k))
+			break;
+	}
+	return 0;
+}
+
+int gatekeeper_start(struct gatekeeper *k, struct err *err)
+{
+	struct gate_config config = { 0 };
+	int pair[2], r;
+
+	if (k->over)
+		return fail(err, -EOWNERDEAD, "the network gate has ended");
+	if (k->pid)
+		return 0;
+	r = sock_pair(pair);
+	if (r < 0)
+		return fail(err, r, "cannot make a socket for the gate: %s",
+			    strerror(-r));
+	stop_waiting(k);
+	if (k->config.limits)
+		config = *k->config.limits;
+	config.listeners = &k->set;
+	config.policy = k->config.policy;
+	config.control = pair[1];
+	config.may_ask = k->config.ask != NULL;
+	k->pid = fork();
+	if (!k->pid)
+		gate_main(&config);
+	close_fd(&pair[1]);
+	listener_done(&k->set);
+	if (k->pid < 0) {
+		close_fd(&pair[0]);
+		finish(k);
+		return fail_errno(err, "cannot start the network gate");
+	}
+	k->control.fd = pair[0];
+	r = loop_add(k->loop, &k->control, EPOLLIN);
+	if (r < 0)
+		finish(k);
+	return r;
+}
+
+static int on_listener(void *arg, uint32_t events)
+{
+	struct gatekeeper *k = arg;
+	struct err err = { 0 };
+
+	(void)events;
+	if (gatekeeper_start(k, &err) < 0 && k->config.gone)
+		k->config.gone(k->config.arg, err.msg);
+	return 0;
+}
+
+/* Seeds and datagram sockets too: whatever becomes ready needs the gate */
+static int wait_on(struct gatekeeper *k, size_t i)
+{
+	k->waiting[i] = (struct loop_source){ k->set.fds[i], on_listener, k };
+	if (k->set.v[i].role == LISTENER_SEED ||
+	    k->set.v[i].role == LISTENER_SEED_SOCKET)
+		return 0;
+	return loop_add(k->loop, &k->waiting[i], EPOLLIN);
+}
+
+int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
+		   struct listener_set *listeners, struct gatekeeper **ret,
+		   struct err *err)
+{
+	struct gatekeeper *k = mem_zalloc(sizeof(*k));
+	int r = 0;
+
+	k->loop = loop;
+	k->config = *config;
+	k->config.policy = policy_ref(config->policy);
+	k->control = (struct loop_source){ -1, on_control, k };
+	k->set = *listeners;
+	listeners->len = 0;
+	for (size_t i = 0; !r && i < k->set.len; i++)
+		r = wait_on(k, i);
+	if (r < 0) {
+		gatekeeper_free(k);
+		return fail(err, r, "cannot wait for connections: %s",
+			    strerror(-r));
+	}
+	*ret = k;
+	return 0;
+}
+
+void gatekeeper_free(struct gatekeeper *k)
+{
+	if (!k)
+		return;
+	finish(k);
+	policy_unref(k->config.policy);
+	free(k);
+}
+
+int gatekeeper_add(struct gatekeeper *k, uint16_t role, uint16_t port, int fd)
+{
+	const struct gate_message m = {
+		.kind = GATE_LISTENER, .role = role, .port = port,
+	};
+	int r;
+
+	if (k->over) {
+		close_fd(&fd);
+		return -EOWNERDEAD;
+	}
+	if (k->pid) {
+		r = sock_send(k->control.fd, &m, sizeof(m), &fd, 1);
+		close_fd(&fd);
+		return r;
+	}
+	r = listener_add(&k->set, role, port, fd);
+	return r < 0 ? r : wait_on(k, k->set.len - 1);
+}
+
+int gatekeeper_publish(struct gatekeeper *k, uint16_t port, struct err *err)
+{
+	static const int on = 1;
+	const struct sockaddr_in a = {
+		.sin_family = AF_INET, .sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC |
+				   SOCK_NONBLOCK, 0);
+	int r;
+
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return fail_errno(err, "cannot listen on 127.0.0.1:%u", port);
+	r = gatekeeper_add(k, LISTENER_PUBLISH, port, take_fd(&fd));
+	return r < 0 ? fail(err, r, "cannot publish port %u: %s", port,
+			    strerror(-r)) : 0;
+}
+
+int gatekeeper_reload(struct gatekeeper *k, struct policy *policy,
+		      struct err *err)
+{
+	const struct gate_message m = { .kind = GATE_POLICY };
+	auto_buf struct buf text = { 0 };
+	auto_close int fd = -1;
+	int r;
+
+	if (k->over)
+		return fail(err, -EOWNERDEAD, "the network gate has ended");
+	if (k->pid) {
+		gate_policy_write(policy, &text);
+		fd = memfd_create("policy", MFD_CLOEXEC);
+		r = fd < 0 ? -errno : fs_write_all(fd, text.p, text.len);
+		if (!r)
+			r = sock_send(k->control.fd, &m, sizeof(m), &fd, 1);
+		if (r < 0) {
+			/* Never go on with what was just forbidden */
+			tell_gone(k);
+			return fail(err, r, "cannot give the gate its policy: "
+				    "%s", strerror(-r));
+		}
+	}
+	policy_ref(policy);
+	policy_unref(k->config.policy);
+	k->config.policy = policy;
+	return 0;
+}
+
+void gatekeeper_answer(struct gatekeeper *k, uint32_t id, bool allow,
+		       enum ask_scope scope)
+{
+	const struct gate_message m = {
+		.kind = GATE_ANSWER, .id = id, .allow = allow,
+		.scope = (uint8_t)scope,
+	};
+
+	if (k->pid)
+		(void)sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gatekeeper.h - the supervisor's side of a sandbox's network
+ *
+ * It waits on the listeners until somebody inside connects, and only then
+ * forks the gate: a command that never uses the network never pays for it.
+ * From then on the sockets are the gate's alone, so when the gate ends, for
+ * whatever reason, the kernel refuses connections.
+ */
+
+#ifndef NET_GATEKEEPER_H
+#define NET_GATEKEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "net/ask.h"
+#include "net/resolve.h"
+#include "policy/violation.h"
+
+struct err;
+struct gate_config;
+struct gatekeeper;
+struct listener_set;
+struct loop;
+struct policy;
+
+/**
+ * struct gatekeeper_config - Who wants to know what; callbacks get @arg
+ * @policy:	What is allowed; referenced
+ * @sink:	Gets each refusal; run, command, pid and suggestions are unset
+ * @ask:	Put a question about @host to somebody, and later call
+ *		gatekeeper_answer() with @id; NULL if nobody can be asked
+ * @gone:	The gate ended and the network with it; @why is one line
+ * @limits:	Shorter times, fewer connections, another resolver; or NULL
+ */
+struct gatekeeper_config {
+	struct policy *policy;
+	struct violation_sink sink;
+	void (*ask)(void *arg, uint32_t id, const struct host *host);
+	void (*gone)(void *arg, const char *why);
+	void *arg;
+	const struct gate_config *limits;
+};
+
+/* Take over @listeners and wait on @loop */
+int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
+		   struct listener_set *listeners, struct gatekeeper **ret,
+		   struct err *err);
+
+/* End the gate, if there is one */
+void gatekeeper_free(struct gatekeeper *keeper);
+
+/* Serve one more socket (plan/listener.h), which is taken */
+int gatekeeper_add(struct gatekeeper *keeper, uint16_t role, uint16_t port,
+		   int fd);
+
+/* Listen on the host's 127.0.0.1:@port and connect to that port inside; the
+ * listeners of the sandbox must have had a seed. 0 or a negative errno with
+ * words.
+ */
+int gatekeeper_publish(struct gatekeeper *keeper, uint16_t port,
+		       struct err *err);
+
+/* From now on @policy decides, also about connections that are open */
+int gatekeeper_reload(struct gatekeeper *keeper, struct policy *policy,
+		      struct err *err);
+
+/* What somebody said to the question @id */
+void gatekeeper_answer(struct gatekeeper *keeper, uint32_t id, bool allow,
+		       enum ask_scope scope);
+
+/* Start the gate now, instead of at the first connection */
+int gatekeeper_start(struct gatekeeper *keeper, struct err *err);
+
+#endif /* NET_GATEKEEPER_H */

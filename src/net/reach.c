@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * net/reach.c - from a host to a connection: judge, ask, resolve, guard, dial
+ *
+ * Theory of operation: each step either goes on to the next or ends with an
+ * outcome. No name is resolved and no address dialled before the verdict; what
+ * is dialled are the very addresses that were checked. With a parent proxy the
+ * name goes to it unresolved, so the guard can only look at literals.
+ */
+
+#include "net/reach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "net/address.h"
+#include "net/flow.h"
+#include "net/gate-state.h"
+#include "net/http.h"
+#include "policy/policy.h"
+
+static void finish(struct reach *r, enum reach_outcome outcome)
+{
+	reach_stop(r);
+	if (outcome != REACH_OK)
+		end_close(r->gate->loop, r->end);
+	r->outcome = outcome;
+	r->fn(r->arg);
+}
+
+void reach_stop(struct reach *r)
+{
+	if (!r->gate)
+		return;
+	ask_forget(&r->ask);
+	resolver_forget(r->gate->resolver, &r->resolve);
+	if (r->dial.timers)
+		dial_stop(&r->dial);
+	timer_stop(r->gate->timers, &r->parent_timer);
+	free(r->parent_in);
+	r->parent_in = NULL;
+}
+
+static void set_words(struct reach *r, const char *reason,
+		      const struct host_rule *rule)
+{
+	auto_buf struct buf words = { 0 };
+
+	snprintf(r->reason, sizeof(r->reason), "%.*s",
+		 REACH_REASON_MAX - 1, reason);
+	r->rule[0] = '\0';
+	if (rule) {
+		origin_describe(&rule->origin, &words);
+		snprintf(r->rule, sizeof(r->rule), "%.*s", REACH_RULE_MAX - 1,
+			 buf_str(&words));
+	}
+}
+
+static void refuse(struct reach *r, enum reach_outcome outcome,
+		   const char *reason, const struct host_rule *rule)
+{
+	set_words(r, reason, rule);
+	gate_report(r->gate, &(struct refusal){
+		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
+		.reason = reason, .rule = rule,
+	});
+	finish(r, outcome);
+}
+
+static enum reach_outcome outcome_of(int error)
+{
+	switch (error) {
+	case 0:
+		return REACH_OK;
+	case -ECONNREFUSED:
+	case -ECONNRESET:
+		return REACH_REFUSED;
+	case -ETIMEDOUT:
+		return REACH_TIMEOUT;
+	case -ENOENT:
+		return REACH_NO_NAME;
+	case -EMFILE:
+	case -ENFILE:
+	case -EBUSY:
+		return REACH_BUSY;
+	default:
+		return REACH_UNREACHABLE;
+	}
+}
+
+static void fail_with(struct reach *r, int error, const char *what)
+{
+	const enum reach_outcome outcome = outcome_of(error);
+
+	set_words(r, what, NULL);
+	finish(r, outcome);
+}
+
+/* The parent proxy's answer: 2xx and then bytes, which the server may have
+ * sent already and stay in the socket: we read one head and not a byte more.
+ */
+static int read_answer(struct reach *r)
+{
+	static const struct http_request connect = {
+		.kind = HTTP_METHOD_CONNECT, .minor = 1,
+	};
+	struct http_scan scan = { 0 };
+	struct http_response response;
+	const char *why;
+	ssize_t got, n;
+
+	if (!r->parent_in)
+		r->parent_in = mem_zalloc(HTTP_HEAD_MAX);
+	got = recv(r->end->source.fd, r->parent_in, HTTP_HEAD_MAX, MSG_PEEK);
+	if (got <= 0)
+		return !got ? -ECONNRESET : -errno;
+	n = http_head_scan(&scan, r->parent_in, (size_t)got);
+	if (n <= 0)
+		return n ? (int)n : -EAGAIN;
+	if (recv(r->end->source.fd, r->parent_in, (size_t)n, 0) != n)
+		return -ECONNRESET;
+	if (http_response_parse(r->parent_in, (size_t)n, &connect, &response,
+				&why) < 0)
+		return -EPROTO;
+	if (response.interim)
+		return read_answer(r);
+	return response.tunnel ? 0 : -EPERM;
+}
+
+static int on_parent(void *arg, uint32_t events)
+{
+	struct reach *r = arg;
+	int e;
+
+	end_note(r->end, events);
+	e = read_answer(r);
+	if (e == -EAGAIN)
+		return 0;
+	if (e == -EPERM)
+		fail_with(r, -EHOSTUNREACH, "the parent proxy refused");
+	else if (e < 0)
+		fail_with(r, -EHOSTUNREACH,
+			  "the parent proxy's answer could not be read");
+	else
+		finish(r, REACH_OK);
+	return 0;
+}
+
+static void on_parent_deadline(void *arg)
+{
+	fail_with(arg, -ETIMEDOUT, "the parent proxy did not answer in time");
+}
+
+static void ask_parent(struct reach *r)
+{
+	const struct parent *p = parents_for(&r->gate->parents, &r->host);
+	auto_buf struct buf out = { 0 };
+
+	if (!p) {	/* Reloaded meanwhile */
+		fail_with(r, -EHOSTUNREACH, "the parent proxy is gone");
+		return;
+	}
+	http_connect_write(&r->host, p->authorization, &out);
+	if (end_write(r->end, out.p, out.len) != (ssize_t)out.len) {
+		fail_with(r, -EHOSTUNREACH, "the parent proxy takes nothing");
+		return;
+	}
+	r->end->source.fn = on_parent;
+	r->end->source.arg = r;
+	r->parent_timer.fn = on_parent_deadline;
+	r->parent_timer.arg = r;
+	timer_start(r->gate->timers, &r->parent_timer, TIMER_PARENT);
+}
+
+static void on_dialled(void *arg, int error)
+{
+	struct reach *r = arg;
+
+	if (error)
+		fail_with(r, error, strerror(-error));
+	else if (r->via_parent)
+		ask_parent(r);
+	else
+		finish(r, REACH_OK);
+}
+
+static void dial(struct reach *r)
+{
+	r->dial.loop = r->gate->loop;
+	r->dial.timers = r->gate->timers;
+	r->dial.end = r->end;
+	r->dial.fn = on_dialled;
+	r->dial.arg = r;
+	dial_start(&r->dial);
+}
+
+/* Check one address; those that pass are dialled. NULL, or the objection. */
+static const char *guard(struct reach *r, const struct host *address, bool own)
+{
+	const struct address_own mine = { address, own };
+	const struct policy *policy = r->gate->policy;
+	const char *why;
+
+	/* Somebody who said yes to an address has named it */
+	if (r->granted && r->host.kind != HOST_NAME)
+		why = host_address_is_denied(policy, address)
+			      ? "address is on the deny list" : NULL;
+	else
+		why = address_guard(policy, &mine, &r->host, address);
+	if (!why && r->dial.count < DIAL_ADDRESSES_MAX)
+		r->dial.v[r->dial.count++] = *address;
+	return why;
+}
+
+static void on_resolved(void *arg, const struct resolve_answer *answer)
+{
+	struct reach *r = arg;
+	const char *why = NULL;
+
+	if (answer->error) {
+		fail_with(r, answer->error == -EAGAIN || answer->error == -EIO
+				     ? -ENOENT : answer->error,
+			  "the name could not be resolved");
+		return;
+	}
+	for (uint32_t i = 0; i < answer->count; i++) {
+		struct host address;
+		const char *objection = NULL;
+
+		host_of_address(answer->v[i].bytes, answer->v[i].len,
+				r->port, &address);
+		if (!r->via_parent)
+			objection = guard(r, &address, answer->v[i].own);
+		else if (r->dial.count < DIAL_ADDRESSES_MAX)
+			r->dial.v[r->dial.count++] = address;
+		if (objection)
+			why = objection;
+	}
+	if (r->dial.count)
+		dial(r);
+	else
+		refuse(r, REACH_GUARDED, why ? why : "no address", NULL);
+}
+
+static void resolve(struct reach *r, const struct host *host)
+{
+	struct resolve_answer answer;
+	int got;
+
+	r->resolve.fn = on_resolved;
+	r->resolve.arg = r;
+	got = resolver_ask(r->gate->resolver, host, &r->resolve, &answer);
+	if (got < 0)
+		fail_with(r, got, "too many names at once");
+	else if (got)
+		on_resolved(r, &answer);
+}
+
+/* The user's own proxy is where the user says: no guard on its address */
+static void go_to_parent(struct reach *r, const struct parent *parent)
+{
+	r->via_parent = true;
+	r->port = parent->host.port;
+	if (parent->host.kind == HOST_NAME) {
+		resolve(r, &parent->host);
+		return;
+	}
+	r->dial.v[r->dial.count++] = parent->host;
+	dial(r);
+}
+
+static void go(struct reach *r)
+{
+	const struct parent *parent = parents_for(&r->gate->parents, &r->host);
+	const char *why;
+
+	r->dial.count = 0;
+	r->via_parent = false;
+	r->port = r->host.port;
+	if (parent && r->host.kind == HOST_NAME) {
+		go_to_parent(r, parent);
+		return;
+	}
+	if (r->host.kind == HOST_NAME) {
+		resolve(r, &r->host);
+		return;
+	}
+	why = guard(r, &r->host, false);
+	if (why) {
+		refuse(r, REACH_GUARDED, why, NULL);
+	} else if (parent) {
+		r->dial.count = 0;
+		go_to_parent(r, parent);
+	} else {
+		dial(r);
+	}
+}
+
+static void on_answer(void *arg, bool allow)
+{
+	struct reach *r = arg;
+
+	r->granted = allow;
+	if (allow)
+		go(r);
+	else
+		refuse(r, REACH_DENIED, "the answer was no", NULL);
+}
+
+static void ask(struct reach *r, const struct host_verdict *verdict)
+{
+	int got;
+
+	r->ask.fn = on_answer;
+	r->ask.arg = r;
+	got = ask_start(r->gate->asks, &r->host, &r->ask);
+	if (got == 1)
+		on_answer(r, true);
+	else if (got)
+		refuse(r, REACH_DENIED, got == 2 ? "the answer was no"
+						 : verdict->reason, NULL);
+}
+
+void reach_start(struct reach *r)
+{
+	const struct host_verdict v = gate_decide(r->gate, &r->host);
+
+	r->outcome = REACH_PENDING;
+	r->granted = false;
+	if (v.decision == HOST_ALLOWED)
+		go(r);
+	else if (v.decision == HOST_ASK)
+		ask(r, &v);
+	else
+		refuse(r, REACH_DENIED, v.reason, v.rule);
+}
+
+bool reach_is_allowed(struct reach *r)
+{
+	const struct host_verdict v = gate_decide(r->gate, &r->host);
+
+	if (v.decision == HOST_ALLOWED ||
+	    (v.decision == HOST_ASK && r->granted))
+		return true;
+	set_words(r, v.reason, v.rule);
+	gate_report(r->gate, &(struct refusal){
+		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
+		.reason = v.reason, .rule = v.rule,
+	});
+	r->outcome = REACH_DENIED;
+	return false;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/reach.h - from a host to a connection: judge, ask, resolve, guard, dial
+ *
+ * The one way out. Whatever wants a connection to somebody goes through here,
+ * with one validated host from the first step to the last.
+ */
+
+#ifndef NET_REACH_H
+#define NET_REACH_H
+
+#include <stdbool.h>
+
+#include "net/ask.h"
+#include "net/dial.h"
+#include "net/resolve.h"
+#include "policy/host.h"
+
+struct end;
+struct gate;
+
+enum {
+	REACH_REASON_MAX = 200,
+	REACH_RULE_MAX = 300,
+};
+
+enum reach_outcome {
+	REACH_PENDING,
+	REACH_OK,
+	REACH_DENIED,		/* By the policy, or by who was asked */
+	REACH_GUARDED,		/* All its addresses are refused */
+	REACH_NO_NAME,		/* It has no address */
+	REACH_REFUSED,		/* It has, but nobody listens */
+	REACH_UNREACHABLE,
+	REACH_TIMEOUT,
+	REACH_BUSY,		/* Too many at once */
+};
+
+/**
+ * struct reach - One way out; zero-initialise it, fill in the first part
+ * @gate, @end:	@end becomes the connected socket
+ * @fn:		Called when @outcome is no longer REACH_PENDING, maybe from
+ *		within reach_start()
+ * @arg:	Handed to @fn
+ * @op:		What the client did, for reports: "CONNECT", "GET", "connect"
+ * @host:	Where to
+ * @outcome:	What became of it
+ * @reason:	Words for a refusal
+ * @rule:	"FILE:LINE: KEY" of the rule that refused, or ""
+ * @via_parent:	@end leads to a proxy that was told where to
+ * @granted:	Somebody was asked and said yes
+ * @port:	Of the addresses to dial
+ */
+struct reach {
+	struct gate *gate;
+	struct end *end;
+	void (*fn)(void *arg);
+	void *arg;
+	char op[24];
+	struct host host;
+	enum reach_outcome outcome;
+	char reason[REACH_REASON_MAX];
+	char rule[REACH_RULE_MAX];
+
+	bool via_parent, granted;
+	uint16_t port;
+	struct ask_wait ask;
+	struct resolve_wait resolve;
+	struct dial dial;
+	struct timer parent_timer;
+	char *parent_in;
+};
+
+void reach_start(struct reach *reach);
+
+/* The verdict alone, for a connection that reach_start() made to the same
+ * host: true if it may go on; else @outcome and the words are set, and it was
+ * reported. An answer to a question holds for the connection it was for.
+ */
+bool reach_is_allowed(struct reach *reach);
+
+/* Give up without a word; safe at any time */
+void reach_stop(struct reach *reach);
+
+#endif /* NET_REACH_H */

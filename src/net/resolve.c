@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/resolve.c - the asking side: questions, those who wait, recent answers */
+
+#include "net/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "net/resolve-wire.h"
+#include "net/timer.h"
+
+/**
+ * struct question - A name that helpers were asked about
+ * @id:		Number of the request; late replies match nobody
+ * @waiting:	Who wants to know
+ */
+struct question {
+	struct resolver *resolver;
+	struct question *prev, *next;
+	uint64_t id;
+	char name[HOST_NAME_MAX_LEN + 1];
+	struct timer timer;
+	struct resolve_wait *waiting;
+};
+
+/**
+ * struct kept - A recent good answer
+ */
+struct kept {
+	char name[HOST_NAME_MAX_LEN + 1];
+	int64_t until;
+	struct resolve_answer answer;
+};
+
+struct resolver {
+	struct loop *loop;
+	struct timers *timers;
+	struct loop_source source;
+	uint64_t last_id;
+	struct question *questions;
+	size_t count;
+	struct kept kept[RESOLVE_KEPT_MAX];
+	size_t next_kept;
+};
+
+/* Nobody will find it any more; those who wait still can leave */
+static void unlist(struct question *q)
+{
+	struct resolver *r = q->resolver;
+
+	timer_stop(r->timers, &q->timer);
+	*(q->prev ? &q->prev->next : &r->questions) = q->next;
+	if (q->next)
+		q->next->prev = q->prev;
+	r->count--;
+}
+
+void resolver_forget(struct resolver *r, struct resolve_wait *w)
+{
+	(void)r;
+	if (!w->question)
+		return;
+	*(w->prev ? &w->prev->next : &w->question->waiting) = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	w->question = NULL;
+}
+
+static void finish(struct question *q, const struct resolve_answer *answer)
+{
+	unlist(q);
+	while (q->waiting) {
+		struct resolve_wait *w = q->waiting;
+
+		resolver_forget(q->resolver, w);
+		w->fn(w->arg, answer);
+	}
+	free(q);
+}
+
+static void on_deadline(void *arg)
+{
+	const struct resolve_answer late = { .error = -ETIMEDOUT };
+
+	finish(arg, &late);
+}
+
+static void keep(struct resolver *r, const struct question *q,
+		 const struct resolve_answer *answer)
+{
+	struct kept *k = &r->kept[r->next_kept++ % RESOLVE_KEPT_MAX];
+
+	memcpy(k->name, q->name, sizeof(k->name));
+	k->until = timer_now() + RESOLVE_KEEP_MS;
+	k->answer = *answer;
+}
+
+/* Helpers parse what strangers' name servers send: their word is checked */
+static bool is_sane(const struct resolve_answer *a)
+{
+	if (a->error > 0 || a->count > RESOLVE_ADDRESSES_MAX ||
+	    (!a->error && !a->count))
+		return false;
+	for (uint32_t i = 0; i < a->count; i++) {
+		if (a->v[i].len != 4 && a->v[i].len != 16)
+			return false;
+	}
+	return true;
+}
+
+static void take_reply(struct resolver *r, struct resolve_reply *reply)
+{
+	struct question *q = r->questions;
+
+	while (q && q->id != reply->id)
+		q = q->next;
+	if (!q)
+		return;
+	if (!is_sane(&reply->answer))
+		reply->answer = (struct resolve_answer){ .error = -EIO };
+	if (!reply->answer.error)
+		keep(r, q, &reply->answer);
+	finish(q, &reply->answer);
+}
+
+/* Without helpers nothing resolves: everybody learns it at once */
+static void lose_helpers(struct resolver *r)
+{
+	const struct resolve_answer lost = { .error = -EIO };
+
+	loop_remove(r->loop, &r->source);
+	close_fd(&r->source.fd);
+	while (r->questions)
+		finish(r->questions, &lost);
+}
+
+static int on_reply(void *arg, uint32_t events)
+{
+	struct resolver *r = arg;
+	struct resolve_reply reply;
+	ssize_t got;
+
+	(void)events;
+	while (r->source.fd >= 0) {
+		got = recv(r->source.fd, &reply, sizeof(reply), MSG_DONTWAIT);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			break;
+		if (got != sizeof(reply))
+			lose_helpers(r);
+		else
+			take_reply(r, &reply);
+	}
+	return 0;
+}
+
+int resolver_new(struct loop *loop, struct timers *timers, int sock,
+		 struct resolver **ret, struct err *err)
+{
+	struct resolver *r = mem_zalloc(sizeof(*r));
+	int added;
+
+	r->loop = loop;
+	r->timers = timers;
+	r->source = (struct loop_source){ sock, on_reply, r };
+	added = loop_add(loop, &r->source, EPOLLIN);
+	if (added < 0) {
+		close_fd(&sock);
+		free(r);
+		return fail(err, added, "cannot wait for the resolver: %s",
+			    strerror(-added));
+	}
+	*ret = r;
+	return 0;
+}
+
+void resolver_free(struct resolver *r)
+{
+	if (!r)
+		return;
+	lose_helpers(r);
+	free(r);
+}
+
+static const struct kept *find_kept(const struct resolver *r, const char *name)
+{
+	const int64_t now = timer_now();
+
+	for (size_t i = 0; i < RESOLVE_KEPT_MAX; i++) {
+		if (r->kept[i].until > now && !strcmp(r->kept[i].name, name))
+			return &r->kept[i];
+	}
+	return NULL;
+}
+
+static struct question *find_question(const struct resolver *r,
+				      const char *name)
+{
+	struct question *q = r->questions;
+
+	while (q && strcmp(q->name, name) != 0)
+		q = q->next;
+	return q;
+}
+
+static struct question *send_question(struct resolver *r, const char *name)
+{
+	struct resolve_request out = { .id = ++r->last_id };
+	struct question *q;
+
+	memcpy(out.name, name, strlen(name) + 1);
+	if (r->count == RESOLVE_NAMES_MAX || r->source.fd < 0 ||
+	    send(r->source.fd, &out, sizeof(out),
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return NULL;
+	q = mem_zalloc(sizeof(*q));
+	q->resolver = r;
+	q->id = out.id;
+	memcpy(q->name, out.name, sizeof(q->name));
+	q->timer.fn = on_deadline;
+	q->timer.arg = q;
+	q->next = r->questions;
+	if (q->next)
+		q->next->prev = q;
+	r->questions = q;
+	r->count++;
+	timer_start(r->timers, &q->timer, TIMER_RESOLVE);
+	return q;
+}
+
+int resolver_ask(struct resolver *r, const struct host *host,
+		 struct resolve_wait *wait, struct resolve_answer *ret)
+{
+	const struct kept *kept = find_kept(r, host->name);
+	struct question *q;
+
+	if (kept) {
+		*ret = kept->answer;
+		return 1;
+	}
+	q = find_question(r, host->name);
+	if (!q)
+		q = send_question(r, host->name);
+	if (!q)
+		return -EBUSY;
+	wait->question = q;
+	wait->prev = NULL;
+	wait->next = q->waiting;
+	if (wait->next)
+		wait->next->prev = wait;
+	q->waiting = wait;
+	return 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/resolve.h - names to addresses, in other processes
+ *
+ * getaddrinfo() blocks, and loads what /etc/nsswitch.conf says: it runs in a
+ * few helper processes that are confined on their own and know nothing of
+ * policy. Only names that the policy allowed get here.
+ */
+
+#ifndef NET_RESOLVE_H
+#define NET_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/host.h"
+
+struct err;
+struct loop;
+struct resolver;
+struct timers;
+
+enum {
+	RESOLVE_ADDRESSES_MAX = 16,	/* Kept of one answer */
+	RESOLVE_HELPERS_MAX = 4,
+	RESOLVE_NAMES_MAX = 256,	/* Names being asked for at once */
+	RESOLVE_KEEP_MS = 5000,		/* A burst asks once */
+	RESOLVE_KEPT_MAX = 64,		/* Names whose answers are kept */
+};
+
+/**
+ * struct resolve_address - One address of an answer
+ * @len:	4 or 16
+ * @own:	It is one of this machine's own interface addresses
+ */
+struct resolve_address {
+	uint8_t len;
+	uint8_t bytes[16];
+	bool own;
+};
+
+/**
+ * struct resolve_answer - The addresses of a name
+ * @error:	0, -ENOENT if there is no such name, -ETIMEDOUT, -EAGAIN
+ */
+struct resolve_answer {
+	int32_t error;
+	uint32_t count;
+	struct resolve_address v[RESOLVE_ADDRESSES_MAX];
+};
+
+/* Runs in a helper: fill *@ret for @name. Tests have their own. */
+typedef void (*resolve_fn)(const char *name, struct resolve_answer *ret);
+
+/* The C library's, with the addresses that are our own marked */
+void resolve_system(const char *name, struct resolve_answer *ret);
+
+/* Body of the helpers' parent: serves requests from @sock until it ends, and
+ * never returns. To be called in a forked process that is confined already.
+ */
+void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
+
+/* The asking side, over the other end of @sock, which it takes */
+int resolver_new(struct loop *loop, struct timers *timers, int sock,
+		 struct resolver **ret, struct err *err);
+void resolver_free(struct resolver *resolver);
+
+/**
+ * struct resolve_wait - One who waits for an answer
+ * @fn:		Called once, never from within resolver_ask(); *@answer is
+ *		gone when it returns
+ * @arg:	Handed to @fn
+ * The rest is the resolver's; zero-initialise it.
+ */
+struct resolve_wait {
+	void (*fn)(void *arg, const struct resolve_answer *answer);
+	void *arg;
+	struct resolve_wait *prev, *next;
+	struct question *question;
+};
+
+/* Ask for the addresses of @host, a name. 0: @wait->fn will be called; 1:
+ * *@ret has the answer already; -EBUSY: too many at once.
+ */
+int resolver_ask(struct resolver *resolver, const struct host *host,
+		 struct resolve_wait *wait, struct resolve_answer *ret);
+void resolver_forget(struct resolver *resolver, struct resolve_wait *wait);
+
+#endif /* NET_RESOLVE_H */

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/timer.c - deadlines: one kernel timer, a queue for each kind */
+
+#include "net/timer.h"
+
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+static const unsigned int builtin_ms[] = {
+#define TIMER(id, ms, words) [TIMER_##id] = (ms),
+#include "net/timers.def"
+#undef TIMER
+};
+
+/**
+ * struct timers - All queues
+ * @armed:	When the kernel wakes us, or 0; never later than the first
+ *		deadline, but it may be earlier: stopping does not re-arm
+ */
+struct timers {
+	struct loop *loop;
+	struct loop_source source;
+	int64_t armed;
+	unsigned int ms[TIMER_KINDS];
+	struct timer *first[TIMER_KINDS], *last[TIMER_KINDS];
+};
+
+int64_t timer_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void arm(struct timers *t, int64_t deadline)
+{
+	const struct itimerspec when = {
+		.it_value.tv_sec = deadline / 1000,
+		.it_value.tv_nsec = (deadline % 1000) * 1000000,
+	};
+
+	if (t->armed && t->armed <= deadline)
+		return;
+	t->armed = deadline;
+	(void)timerfd_settime(t->source.fd, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void arm_earliest(struct timers *t)
+{
+	t->armed = 0;
+	for (int i = 0; i < TIMER_KINDS; i++) {
+		if (t->first[i])
+			arm(t, t->first[i]->deadline);
+	}
+}
+
+/* The clock of the deadlines is coarse and may lag behind the kernel's timer,
+ * which then is simply armed again.
+ */
+static int on_expiry(void *arg, uint32_t events)
+{
+	struct timers *t = arg;
+	const int64_t now = timer_now();
+	uint64_t count;
+
+	(void)events;
+	if (read(t->source.fd, &count, sizeof(count)) < 0)
+		return 0;
+	for (int i = 0; i < TIMER_KINDS; i++) {
+		while (t->first[i] && t->first[i]->deadline <= now) {
+			struct timer *timer = t->first[i];
+
+			timer_stop(t, timer);
+			timer->fn(timer->arg);
+		}
+	}
+	arm_earliest(t);
+	return 0;
+}
+
+int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
+	       struct err *err)
+{
+	struct timers *t = mem_zalloc(sizeof(*t));
+
+	t->loop = loop;
+	t->source = (struct loop_source){ .fn = on_expiry, .arg = t };
+	t->source.fd = timerfd_create(CLOCK_MONOTONIC,
+				      TFD_CLOEXEC | TFD_NONBLOCK);
+	if (t->source.fd < 0 || loop_add(loop, &t->source, EPOLLIN) < 0) {
+		const int r = fail_errno(err, "cannot make a timer");
+
+		close_fd(&t->source.fd);
+		free(t);
+		return r;
+	}
+	for (int i = 0; i < TIMER_KINDS; i++)
+		t->ms[i] = ms && ms[i] && ms[i] < builtin_ms[i] ? ms[i]
+								: builtin_ms[i];
+	*ret = t;
+	return 0;
+}
+
+void timers_free(struct timers *t)
+{
+	if (!t)
+		return;
+	loop_remove(t->loop, &t->source);
+	close_fd(&t->source.fd);
+	free(t);
+}
+
+void timer_start(struct timers *t, struct timer *timer, enum timer_kind kind)
+{
+	timer_stop(t, timer);
+	timer->kind = kind;
+	timer->deadline = timer_now() + t->ms[kind];
+	timer->prev = t->last[kind];
+	timer->next = NULL;
+	*(timer->prev ? &timer->prev->next : &t->first[kind]) = timer;
+	t->last[kind] = timer;
+	arm(t, timer->deadline);
+}
+
+void timer_stop(struct timers *t, struct timer *timer)
+{
+	if (!timer->deadline)
+		return;
+	*(timer->prev ? &timer->prev->next : &t->first[timer->kind]) =
+		timer->next;
+	*(timer->next ? &timer->next->prev : &t->last[timer->kind]) =
+		timer->prev;
+	timer->deadline = 0;
+}
+
+struct timer *timers_oldest(const struct timers *t, enum timer_kind kind,
+			    unsigned int ms)
+{
+	struct timer *timer = t->first[kind];
+
+	return timer && timer_now() - (timer->deadline - t->ms[kind]) >= ms
+		       ? timer : NULL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/timer.h - deadlines: one kernel timer, a queue for each kind of patience
+ *
+ * All deadlines of one kind are equally far away when they start, so a queue
+ * in order of starting is in order of ending: everything here is constant
+ * time, and the clock is asked once for each start.
+ */
+
+#ifndef NET_TIMER_H
+#define NET_TIMER_H
+
+#include <stdint.h>
+
+struct err;
+struct loop;
+struct timers;
+
+/* How long we wait for what, in milliseconds; see net/timers.def */
+enum timer_kind {
+#define TIMER(id, ms, words) TIMER_##id,
+#include "net/timers.def"
+#undef TIMER
+	TIMER_KINDS,
+};
+
+/**
+ * struct timer - One deadline; zero-initialise it, and set @fn and @arg
+ * @fn:		Called once when it passes; the timer is stopped by then
+ * @arg:	Handed to @fn
+ * The rest is the queue's.
+ */
+struct timer {
+	void (*fn)(void *arg);
+	void *arg;
+	struct timer *prev, *next;
+	enum timer_kind kind;
+	int64_t deadline;	/* 0 if it is not running */
+};
+
+/* @ms[kind] shortens the built-in time of that kind; 0, or longer, leaves it.
+ * @ms may be NULL.
+ */
+int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
+	       struct err *err);
+void timers_free(struct timers *timers);
+
+/* Start it, or start it anew */
+void timer_start(struct timers *timers, struct timer *timer,
+		 enum timer_kind kind);
+void timer_stop(struct timers *timers, struct timer *timer);
+
+/* The timer of @kind that has been running longest, if that is at least @ms;
+ * else NULL
+ */
+struct timer *timers_oldest(const struct timers *timers, enum timer_kind kind,
+			    unsigned int ms);
+
+/* Milliseconds of the coarse monotonic clock */
+int64_t timer_now(void);
+
+#endif /* NET_TIMER_H */
