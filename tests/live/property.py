@@ -18,6 +18,8 @@ from reference import LISTS, Reference, agrees
 POLICIES = long(500, 10000) // (5 if SANITIZED else 1)
 POLICIES_PER_TREE = 25
 DEPTH = 4
+OPTIONS = {"allowWrite": "--write", "denyWrite": "--deny-write",
+           "allowRead": "--read", "denyRead": "--deny-read"}
 SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
 
 
@@ -73,11 +75,27 @@ def spelled(dice, path):
     return path
 
 
-def compare(t, dice, policy, found, what):
+def as_settings(t, dice, policy):
     file = t.write(t.away + "/s.json", json.dumps({"filesystem": {
         name: [spelled(dice, p) for p in paths]
         for name, paths in policy.items()}}))
-    r = t.inside(t.probe(), "walk", options=["--quiet", "-s", file],
+    return ["--quiet", "-s", file]
+
+
+def as_options(policy, dice):
+    """The same on the command line, where an allowed path must exist"""
+    words = ["--quiet"]
+    for name, paths in policy.items():
+        for path in paths:
+            if name.startswith("deny") or os.path.exists(path):
+                words += [OPTIONS[name], spelled(dice, path)]
+    return words
+
+
+def compare(t, dice, policy, found, what):
+    words = as_settings(t, dice, policy) if dice.random() < 0.5 else \
+        as_options(policy, dice)
+    r = t.inside(t.probe(), "walk", options=words,
                  stdin="".join(p + "\n" for p in found)).ok(what, policy)
     reference = Reference(policy)
     answers = r.out.splitlines()
