@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/measure.py - the measurements of bench/startup, as Markdown
+
+Runs in the room that tools/as makes, as an ordinary user: ./bin holds cloche,
+the timer and, if it could be had, srt. Every table is one interleaved run.
+"""
+
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+BIN = os.path.dirname(os.path.abspath(__file__))
+CLOCHE = os.environ["CLOCHE"]
+ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "200"))
+SLOW = int(os.environ.get("CLOCHE_BENCH_SLOW", "20"))
+SRT = BIN + "/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js"
+HOME = os.environ["HOME"]
+
+# What srt protects in a project, and so do we: both get the same ten
+PROTECTED = (".git/hooks/", ".git/config", ".vscode/", ".idea/",
+             ".claude/commands/", ".claude/agents/", ".bashrc", ".gitconfig",
+             ".mcp.json", ".gitmodules")
+TREE_FILES = 100000
+
+
+def make(path):
+    """A file, or a directory if @path ends in a slash"""
+    os.makedirs(path if path.endswith("/") else os.path.dirname(path),
+                exist_ok=True)
+    if not path.endswith("/"):
+        open(path, "w").close()
+
+
+def project(name):
+    path = f"{HOME}/{name}"
+    os.makedirs(path)
+    for part in PROTECTED:
+        make(f"{path}/{part}")
+    return path
+
+
+def measure(variants, cwd):
+    """variants: {name: (rounds, argv)}; {name: [microseconds]}"""
+    feed = "".join("\t".join([name, str(rounds), *argv]) + "\n"
+                   for name, (rounds, argv) in variants.items())
+    out = subprocess.run([BIN + "/timer"], input=feed, text=True, cwd=cwd,
+                         stdout=subprocess.PIPE, check=True).stdout
+    times = {name: [] for name in variants}
+    for line in out.splitlines():
+        name, wall, _, code = line.split("\t")
+        if code != "0":
+            sys.exit(f"bench: '{name}' ended with {code}")
+        times[name].append(int(wall))
+    return times
+
+
+def median(times):
+    return statistics.median(times)
+
+
+def p95(times):
+    return sorted(times)[math.ceil(len(times) * 0.95) - 1]
+
+
+def table(times, bases):
+    """Rows of medians, and their ratios to each of the bases"""
+    print("| command | runs | median ms | p95 ms |" +
+          "".join(f" x {b} |" for b in bases))
+    print("|---|--:|--:|--:|" + "--:|" * len(bases))
+    for name, values in times.items():
+        ratios = "".join(f" {median(values) / median(times[b]):.2f} |"
+                         for b in bases)
+        print(f"| {name} | {len(values)} | {median(values) / 1000:.2f} | "
+              f"{p95(values) / 1000:.2f} |{ratios}")
+    print()
+
+
+def goal(words, value, limit):
+    mark = "met" if value <= limit else "MISSED"
+    print(f"* {words}: {value:.4g} (at most {limit:.4g}: {mark})")
+
+
+def bwrap(cwd, *command):
+    """srt's argument list, and the isolation that it leaves out"""
+    words = ["bwrap", "--new-session", "--die-with-parent", "--unshare-net",
+             "--ro-bind", "/", "/", "--bind", cwd, cwd]
+    for part in PROTECTED:
+        path = f"{cwd}/{part}".rstrip("/")
+        words += ["--ro-bind", path, path]
+    return words + ["--dev", "/dev", "--unshare-pid", "--unshare-user",
+                    "--cap-drop", "ALL", "--proc", "/proc", "--unshare-ipc",
+                    "--unshare-uts", "--", *command]
+
+
+def start_up():
+    cwd = project("start")
+    run = [CLOCHE, "run", "--"]
+    none = [CLOCHE, "run", "--net", "none", "--"]
+    variants = {
+        "true": (ROUNDS, ["true"]),
+        "bash -c true": (ROUNDS, ["bash", "-c", "true"]),
+        "cloche true": (ROUNDS, [*run, "true"]),
+        "cloche --net none true": (ROUNDS, [*none, "true"]),
+        "cloche bash": (ROUNDS, [*run, "bash", "-c", "true"]),
+        "cloche --net none bash": (ROUNDS, [*none, "bash", "-c", "true"]),
+    }
+    if shutil.which("bwrap"):
+        variants["bwrap true"] = (ROUNDS, bwrap(cwd, "true"))
+        variants["bwrap bash"] = (ROUNDS, bwrap(cwd, "bash", "-c", "true"))
+    if shutil.which("firejail"):
+        variants["firejail true"] = (SLOW, [
+            "firejail", "--quiet", "--noprofile", "--net=none", "true"])
+    if os.path.exists(SRT):
+        variants["srt true"] = (SLOW, ["node", SRT, "true"])
+    times = measure(variants, cwd)
+    print("## One command\n")
+    table(times, ["true", "bash -c true"])
+    m = {name: median(values) for name, values in times.items()}
+    if "bwrap true" in m:
+        goal("cloche --net none true / bwrap with the same isolation, true",
+             m["cloche --net none true"] / m["bwrap true"], 0.6)
+        goal("cloche true (filtered network) / bwrap true",
+             m["cloche true"] / m["bwrap true"], 0.6)
+    goal("cloche --net none bash / plain bash",
+         m["cloche --net none bash"] / m["bash -c true"], 2.5)
+    if "srt true" in m:
+        goal("cloche true / srt true", m["cloche true"] / m["srt true"], 1 / 80)
+    print()
+
+
+def rules():
+    """More rules: of paths that are there, and of paths that are not"""
+    cwd = project("rules")
+    variants = {}
+    for kind in ("missing", "existing"):
+        for count in (1, 100, 1000):
+            paths = [f"{HOME}/{kind}-{i}" for i in range(count)]
+            if kind == "existing":
+                for path in paths:
+                    make(path)
+            file = f"{HOME}/{kind}-{count}.json"
+            with open(file, "w") as out:
+                json.dump({"filesystem": {"denyRead": paths,
+                                          "allowWrite": ["."]}}, out)
+            variants[f"{count} rules, {kind} paths"] = (
+                ROUNDS, [CLOCHE, "run", "--quiet", "--net", "none", "-s", file,
+                         "--", "true"])
+    times = measure(variants, cwd)
+    print("## Rules\n")
+    table(times, ["1 rules, missing paths", "1 rules, existing paths"])
+    for kind in ("missing", "existing"):
+        goal(f"1000 rules / 1 rule, {kind} paths",
+             median(times[f"1000 rules, {kind} paths"]) /
+             median(times[f"1 rules, {kind} paths"]), 2)
+    print()
+
+
+def large_tree():
+    """The search for protected names, against srt's ripgrep call"""
+    small, large = project("small"), project("large")
+    for i in range(TREE_FILES):
+        path = f"{large}/d{i % 100}/e{i % 1000 // 100}/f{i}"
+        if i < 1000:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").close()
+    run = [CLOCHE, "run", "--net", "none", "--cwd"]
+    rounds = max(10, ROUNDS // 4)
+    variants = {"cloche, 12 files": (rounds, [*run, small, "--", "true"]),
+                f"cloche, {TREE_FILES} files": (rounds, [*run, large, "--", "true"])}
+    if shutil.which("rg"):
+        variants["ripgrep as srt calls it"] = (rounds, [
+            "rg", "--files", "--hidden", "--no-ignore", "--no-config",
+            "--max-depth", "4", "--iglob", ".bashrc", "--iglob", ".gitconfig",
+            "--iglob", ".mcp.json", "--iglob", "**/.vscode/**", "--iglob",
+            "**/.git/hooks/**", "-g", "!**/node_modules/**", large])
+    times = measure(variants, small)
+    print(f"## A project of {TREE_FILES} files\n")
+    table(times, ["cloche, 12 files"])
+    names = list(variants)
+    if len(names) == 3:
+        walk = median(times[names[1]]) - median(times[names[0]])
+        goal("our walk / ripgrep's", walk / median(times[names[2]]), 0.4)
+    print()
+
+
+def processes(top):
+    """(pid, resident KiB, name) of @top and all below it"""
+    found = []
+    with open(f"/proc/{top}/status") as file:
+        fields = dict(line.split(":\t", 1) for line in file if ":\t" in line)
+    found.append((top, int(fields.get("VmRSS", "0 kB").split()[0]),
+                  fields["Name"].strip()))
+    with open(f"/proc/{top}/task/{top}/children") as file:
+        for pid in file.read().split():
+            found += processes(int(pid))
+    return found
+
+
+def footprint():
+    cwd = project("memory")
+    p = subprocess.Popen([CLOCHE, "run", "--", "sh", "-c",
+                          "echo up; exec sleep 1000"], cwd=cwd,
+                         stdout=subprocess.PIPE)
+    p.stdout.readline()
+    found = processes(p.pid)
+    p.terminate()
+    p.wait()
+    print("## While a command runs\n")
+    for _, resident, name in found:
+        print(f"* {name}: {resident} KiB resident")
+    print(f"* processes, the command's included: {len(found)}")
+    goal("resident MiB of the supervisor", found[0][1] / 1024, 4)
+    print()
+
+
+def work():
+    """Whole jobs, outside and inside, taking turns"""
+    cwd = project("work")
+    shutil.rmtree(cwd + "/.git")
+    subprocess.run(["git", "init", "-q", cwd], check=True)
+    for i in range(60):
+        with open(f"{cwd}/f{i}.c", "w") as file:
+            file.write("#include <stdio.h>\n#include <stdlib.h>\n"
+                       f"int f{i}(int x) {{ return printf(\"%d\", x + {i}); }}\n")
+    with open(cwd + "/Makefile", "w") as file:
+        file.write("all: $(patsubst %.c,%.o,$(wildcard *.c))\n")
+    make(cwd + "/dep/index.js")
+    with open(cwd + "/dep/package.json", "w") as file:
+        file.write('{"name": "dep", "version": "1.0.0"}')
+    jobs = {
+        "make -j2": "rm -f *.o; make -s -j2",
+        "git commit": "echo x >> notes; git add -A; git -c user.name=a "
+                      "-c user.email=a@x commit -qm x",
+        "npm install": "rm -rf node_modules package-lock.json; npm install "
+                       "--silent --no-audit --no-fund ./dep",
+        "python3 -m venv": "rm -rf v; /usr/bin/python3 -m venv --without-pip v",
+    }
+    if not shutil.which("npm"):
+        del jobs["npm install"]
+    variants = {}
+    for name, script in jobs.items():
+        variants[name] = (SLOW, ["bash", "-c", script])
+        variants[name + ", inside"] = (
+            SLOW, [CLOCHE, "run", "--quiet", "--", "bash", "-c", script])
+    times = measure(variants, cwd)
+    print("## Whole jobs\n")
+    table(times, ["make -j2"])
+    for name in jobs:
+        goal(f"{name}: inside / outside",
+             median(times[name + ", inside"]) / median(times[name]), 1.05)
+    print()
+
+
+def main():
+    start = time.monotonic()
+    start_up()
+    rules()
+    large_tree()
+    footprint()
+    work()
+    print(f"All of it took {time.monotonic() - start:.0f} s.")
+
+
+main()
