@@ -5,13 +5,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
+#include "policy/settings.h"
 
 /* The real start directory: rules and mounts speak of real paths */
 static char *start_directory(const struct options *options, struct err *err)
@@ -47,53 +48,68 @@ static char *start_directory(const struct options *options, struct err *err)
 	return mem_strdup(real);
 }
 
+static struct origin option_origin(struct policy *policy, const char *name)
+{
+	return origin_make(policy_add_source(policy, SCOPE_FLAG, name, NULL, 0,
+					     "/"), NULL, NULL);
+}
+
 static int set_modes(const struct options *options, struct policy *policy,
 		     struct err *err)
 {
 	const char *profile = options_get(options, OPTION_PROFILE);
 	const char *net = options_get(options, OPTION_NET);
+	enum profile p;
+	enum net_mode n;
 
-	if (profile && profile_parse(profile, &policy->profile) < 0)
+	if (profile && profile_parse(profile, &p) < 0)
 		return fail(err, -EINVAL, "--profile: '%s' is not one of default, home, srt",
 			    profile);
 	if (profile)
-		policy->profile_origin = origin_make(
-			policy_add_source(policy, SCOPE_FLAG, "--profile",
-					  NULL, 0, "/"), NULL, NULL);
-	if (net && net_mode_parse(net, &policy->net) < 0)
+		policy_set_profile(policy, p,
+				   option_origin(policy, "--profile"));
+	if (net && net_mode_parse(net, &n) < 0)
 		return fail(err, -EINVAL, "--net: '%s' is not one of filtered, none, jail, host",
 			    net);
 	if (net)
-		policy->net_origin = origin_make(
-			policy_add_source(policy, SCOPE_FLAG, "--net", NULL,
-					  0, "/"), NULL, NULL);
+		policy_set_net(policy, n, option_origin(policy, "--net"));
 	return 0;
+}
+
+static int apply_options(void *arg, struct policy *policy, struct err *err)
+{
+	const struct options *options = arg;
+	const int r = set_modes(options, policy, err);
+
+	return r < 0 ? r : options_apply(options, policy, err);
+}
+
+int session_policy_report(const struct options *options, bool check,
+			  struct policy **ret, struct settings_report *report,
+			  struct err *err)
+{
+	auto_free char *cwd = start_directory(options, err);
+	struct settings_request request;
+	int r;
+
+	if (!cwd)
+		return err->code;
+	settings_request_init(&request, cwd);
+	request.flag = options_get(options, OPTION_SETTINGS);
+	request.no_settings = options_has(options, OPTION_NO_SETTINGS);
+	request.check = check;
+	request.options = apply_options;
+	/* The callback only reads them */
+	request.options_arg = (void *)(uintptr_t)options;
+	r = settings_load(&request, ret, report, err);
+	settings_request_done(&request);
+	return r;
 }
 
 int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err)
 {
-	auto_free char *cwd = start_directory(options, err);
-	auto_free char *home = fs_home();
-	auto_policy struct policy *policy = NULL;
-	int r;
-
-	if (!cwd)
-		return err->code;
-	policy = policy_new(cwd, home);
-	policy_set_dir(policy, DIR_CONFIG, getenv("XDG_CONFIG_HOME"));
-	policy_set_dir(policy, DIR_STATE, getenv("XDG_STATE_HOME"));
-	policy_set_dir(policy, DIR_CACHE, getenv("XDG_CACHE_HOME"));
-	policy_set_dir(policy, DIR_DATA, getenv("XDG_DATA_HOME"));
-	policy_set_dir(policy, DIR_CLAUDE, getenv("CLAUDE_CONFIG_DIR"));
-	r = set_modes(options, policy, err);
-	if (r == 0)
-		r = options_apply(options, policy, err);
-	if (r == 0)
-		r = policy_finish(policy, err);
-	if (r == 0)
-		*ret = take_ptr(policy);
-	return r;
+	return session_policy_report(options, false, ret, NULL, err);
 }
 
 static int set_observe(const struct options *options,

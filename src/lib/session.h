@@ -4,10 +4,13 @@
 #ifndef LIB_SESSION_H
 #define LIB_SESSION_H
 
+#include <stdbool.h>
+
 struct err;
 struct options;
 struct plan;
 struct policy;
+struct settings_report;
 struct view;
 
 /**
@@ -30,5 +33,12 @@ void session_done(struct session *session);
 /* Only the policy: what `cloche policy` asks about */
 int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err);
+
+/* The same, and what there is to tell about the settings (policy/settings.h);
+ * with @check every error is told instead of stopping at the first
+ */
+int session_policy_report(const struct options *options, bool check,
+			  struct policy **ret, struct settings_report *report,
+			  struct err *err);
 
 #endif /* LIB_SESSION_H */

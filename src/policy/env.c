@@ -45,13 +45,13 @@ static const struct row *find(bool pass, const char *name, size_t n)
 	return NULL;
 }
 
-static bool is_asked_for(const struct policy *policy, const char *name,
-			 size_t n)
+static bool is_listed(const struct policy *policy, enum string_list list,
+		      const char *name, size_t n)
 {
-	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+	const struct string_rules *rules = &policy->lists[list];
 
-	for (size_t i = 0; i < asked->len; i++) {
-		const char *text = asked->v[i].text;
+	for (size_t i = 0; i < rules->len; i++) {
+		const char *text = rules->v[i].text;
 
 		if (strcspn(text, "=") == n && !memcmp(text, name, n))
 			return true;
@@ -64,7 +64,11 @@ struct env_verdict env_decide(const struct policy *policy, const char *name,
 {
 	const struct row *row;
 
-	if (is_asked_for(policy, name, n))
+	if (is_listed(policy, LIST_ENV_DENY, name, n))
+		return (struct env_verdict){
+			false, NULL, "a credential by the settings",
+		};
+	if (is_listed(policy, LIST_ENV_SET, name, n))
 		return (struct env_verdict){ true, NULL, "named by --env" };
 	if (policy->profile == PROFILE_SRT)
 		return (struct env_verdict){

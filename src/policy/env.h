@@ -21,9 +21,10 @@ struct env_verdict {
 	const char *reason;
 };
 
-/* About the @n byte variable name @name. LIST_ENV_SET (--env) goes first, then
- * the rows that never pass, then --pass-env, then the rows that do. Profile
- * srt passes everything, as srt does.
+/* Whether the variable of the @n byte name @name passes with the value it has
+ * outside. Order: LIST_ENV_DENY, LIST_ENV_SET (--env), the rows that never
+ * pass, --pass-env, the rows that do. Profile srt passes everything but
+ * LIST_ENV_DENY, as srt does.
  */
 struct env_verdict env_decide(const struct policy *policy, const char *name,
 			      size_t n);

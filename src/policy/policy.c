@@ -106,6 +106,19 @@ static void free_ignores(struct ignore_rules *rules)
 	free(rules->v);
 }
 
+void credential_done(struct credential *c)
+{
+	for (size_t i = 0; i < c->claims.len; i++)
+		free(c->claims.v[i]);
+	for (size_t i = 0; i < c->hosts.len; i++)
+		free(c->hosts.v[i]);
+	free(c->claims.v);
+	free(c->hosts.v);
+	free(c->name);
+	free(c->extract);
+	origin_done(&c->origin);
+}
+
 static void free_sources(struct source_list *sources)
 {
 	for (size_t i = 0; i < sources->len; i++) {
@@ -145,6 +158,9 @@ void policy_unref(struct policy *p)
 		free(p->dirs[i]);
 	free_scalars(p);
 	free_ignores(&p->ignores);
+	for (size_t i = 0; i < p->credentials.len; i++)
+		credential_done(&p->credentials.v[i]);
+	free(p->credentials.v);
 	free_sources(&p->sources);
 	seen_free(p->seen);
 	free(p->cwd);
@@ -200,17 +216,20 @@ static int check_room(size_t len, const struct origin *origin,
 		    POLICY_RULES_MAX);
 }
 
-/* Take over the parts of @rule; an entry that is there already is dropped */
+/* Take over the parts of @rule; an entry that is there already, which @whole
+ * tells, is dropped
+ */
 static void push_path(struct policy *p, enum path_list list,
-		      struct path_rule rule)
+		      struct path_rule rule, const char *whole)
 {
-	const char *whole = rule.literal ? rule.literal : rule.path;
 	const int key = SEEN_PATHS + (int)list * 8 + (int)rule.strength * 2 +
 			!!rule.glob;
 	struct path_rules *rules = &p->paths[list];
 	size_t at;
 
-	rules->set = true;
+	/* Our own tables do not make it a list that somebody wrote */
+	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
+		rules->set = true;
 	if (!seen_add(p->seen, key, whole, rules->len, &at)) {
 		rules->v[at].must_exist |= rule.must_exist;
 		free_path_rule(&rule);
@@ -235,8 +254,24 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		return r;
 	}
 	rule.text = mem_strdup(text);
-	push_path(p, list, rule);
+	push_path(p, list, rule, rule.literal ? rule.literal : rule.path);
 	return 0;
+}
+
+void policy_add_glob(struct policy *p, enum path_list list, const char *text,
+		     struct glob *glob, enum rule_strength strength,
+		     struct origin origin)
+{
+	const char *base = origin.source ? origin.source->base : p->cwd;
+	auto_free char *whole = mem_printf("%s\n%s", base, text);
+
+	push_path(p, list, (struct path_rule){
+		.text = mem_strdup(text),
+		.path = mem_strdup(glob_prefix(glob)),
+		.glob = glob,
+		.strength = strength,
+		.origin = origin,
+	}, whole);
 }
 
 int policy_require_path(struct policy *p, enum path_list list,
@@ -254,7 +289,7 @@ int policy_require_path(struct policy *p, enum path_list list,
 	}
 	rule.text = mem_strdup(text);
 	rule.path = path_resolve(base, text);
-	push_path(p, list, rule);
+	push_path(p, list, rule, rule.path);
 	return 0;
 }
 
@@ -262,12 +297,14 @@ void policy_add_literal(struct policy *p, enum path_list list,
 			const char *path, enum rule_strength strength,
 			struct origin origin)
 {
-	push_path(p, list, (struct path_rule){
+	struct path_rule rule = {
 		.text = mem_strdup(path),
 		.path = path_resolve("/", path),
 		.strength = strength,
 		.origin = origin,
-	});
+	};
+
+	push_path(p, list, rule, rule.path);
 }
 
 int policy_add_host(struct policy *p, enum host_list list, const char *text,
@@ -339,6 +376,20 @@ void policy_add_ignore(struct policy *p, const char *command,
 		.text = mem_strdup(text),
 		.origin = origin,
 	};
+}
+
+bool policy_set_reason(struct policy *p, const char *text,
+		       const char *reason)
+{
+	struct host_rule *rule;
+	size_t at;
+
+	if (!seen_find(p->seen, SEEN_HOSTS + HOST_DENY, text, &at))
+		return false;
+	rule = &p->hosts[HOST_DENY].v[at];
+	if (!rule->reason)
+		rule->reason = mem_strdup(reason);
+	return true;
 }
 
 void policy_mark_paths(struct policy *p, enum path_list list)

@@ -47,8 +47,9 @@ enum rule_strength {
  * @path:	Absolute and normalised; for a glob, the directory above its
  *		first pattern character
  * @glob:	The compiled pattern of the whole path, or NULL
- * @literal:	For a glob, the whole path read as plain text: where a file of
- *		that very name exists, the rule means it too; else NULL
+ * @literal:	For a glob of sandbox.filesystem, the whole path read as plain
+ *		text: where a file of that very name exists, the rule means it
+ *		too; else NULL
  * @strength:	How hard it is to lift
  * @must_exist:	A missing path is an error (command-line options)
  * @marker:	Applies only while the file holds one of these
@@ -107,6 +108,10 @@ enum string_list {
 	LIST_ENABLED_PLATFORMS,
 	LIST_UNPROTECT,		/* Protected names given up */
 	LIST_ENV_SET,		/* NAME=VALUE, or NAME to pass it */
+	LIST_ENV_DENY,		/* Names whose value outside stays outside */
+	LIST_GIT_SAFE,		/* git.safeDirectories */
+	LIST_TLS_EXCLUDE,	/* tlsTerminate.excludeDomains */
+	LIST_TLS_EXTRA_CA,	/* tlsTerminate.extraCaCertPaths */
 	LIST_COUNT,
 };
 
@@ -137,6 +142,9 @@ enum policy_flag {
 	FLAG_MANAGED_READS_ONLY,
 	FLAG_BLOCK_OUTSIDE_READS,	/* blockReadsOutsideWorkingDirectories */
 	FLAG_PASS_ENV,
+	FLAG_TLS_TERMINATE,
+	FLAG_PLAINTEXT_INJECT,		/* credentials.allowPlaintextInject */
+	FLAG_MANAGED_RULES_ONLY,	/* allowManagedPermissionRulesOnly */
 	FLAG_COUNT,
 };
 
@@ -169,6 +177,7 @@ struct number {
 enum policy_text {
 	TEXT_PARENT_HTTP, TEXT_PARENT_HTTPS, TEXT_PARENT_NO_PROXY,
 	TEXT_MINIMUM_TIER,
+	TEXT_TLS_CA_CERT, TEXT_TLS_CA_KEY,
 	TEXT_COUNT,
 };
 
@@ -189,6 +198,40 @@ struct ignore_rule {
 
 struct ignore_rules {
 	struct ignore_rule *v;
+	size_t len, cap;
+};
+
+enum credential_kind { CREDENTIAL_FILE, CREDENTIAL_ENV };
+
+enum no_match { NO_MATCH_WARN, NO_MATCH_DENY, NO_MATCH_ERROR };
+
+/**
+ * struct credential - A secret that is masked: credentials.files, .envVars
+ * @kind:	A file or a variable
+ * @name:	The file's absolute path, or the variable's name
+ * @extract:	A regular expression whose group is the secret, or NULL: all
+ * @no_match:	What to do where @extract finds nothing
+ * @jwt:	The secret is a JSON web token
+ * @claims:	The claims of it to mask, or none: the whole token
+ * @duplicates:	Mask other copies of it in the file as well
+ * @hosts:	Where the real value may go
+ *
+ * What is masked is hidden as well (PATH_DENY_READ, LIST_ENV_DENY): who does
+ * not know about masks shows nothing rather than the secret.
+ */
+struct credential {
+	enum credential_kind kind;
+	char *name, *extract;
+	enum no_match no_match;
+	bool jwt, duplicates;
+	struct { char **v; size_t len, cap; } claims, hosts;
+	struct origin origin;
+};
+
+void credential_done(struct credential *c);
+
+struct credentials {
+	struct credential *v;
 	size_t len, cap;
 };
 
@@ -243,6 +286,7 @@ struct policy {
 	struct number numbers[NUMBER_COUNT];
 	struct text_value texts[TEXT_COUNT];
 	struct ignore_rules ignores;
+	struct credentials credentials;
 	struct source_list sources;
 };
 
@@ -296,6 +340,13 @@ int policy_require_path(struct policy *p, enum path_list list,
 			const char *text, struct origin origin,
 			struct err *err);
 
+/* Add a pattern that was compiled elsewhere, for gitignore(5) has its own
+ * grammar. Takes over @glob.
+ */
+void policy_add_glob(struct policy *p, enum path_list list, const char *text,
+		     struct glob *glob, enum rule_strength strength,
+		     struct origin origin);
+
 /* As policy_add_path() for an absolute path that holds no pattern */
 void policy_add_literal(struct policy *p, enum path_list list,
 			const char *path, enum rule_strength strength,
@@ -310,6 +361,12 @@ void policy_add_string(struct policy *p, enum string_list list,
 
 void policy_add_ignore(struct policy *p, const char *command,
 		       const char *text, struct origin origin);
+
+/* Words for the denial whose text is exactly @text; false if there is none,
+ * and it changes nothing where somebody stronger gave words
+ */
+bool policy_set_reason(struct policy *p, const char *text,
+		       const char *reason);
 
 /* Remember that a list was written, even if as []: the third state */
 void policy_mark_paths(struct policy *p, enum path_list list);

@@ -118,3 +118,15 @@ bool seen_add(struct policy_seen *seen, int key, const char *text,
 	seen->len++;
 	return true;
 }
+
+bool seen_find(const struct policy_seen *seen, int key, const char *text,
+	       size_t *ret)
+{
+	const struct slot *slot = find(seen, hash_of(seen, key, text), key,
+				       text);
+
+	if (!slot->text)
+		return false;
+	*ret = slot->index;
+	return true;
+}

@@ -18,4 +18,8 @@ void seen_free(struct policy_seen *seen);
 bool seen_add(struct policy_seen *seen, int key, const char *text,
 	      size_t index, size_t *ret);
 
+/* True if (@key, @text) is there; *@ret is its number */
+bool seen_find(const struct policy_seen *seen, int key, const char *text,
+	       size_t *ret);
+
 #endif /* POLICY_SEEN_H */

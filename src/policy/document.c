@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/document.c - settings files taken apart into facts */
+
+#include "policy/document.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/policy.h"
+#include "policy/schema.h"
+
+bool scope_is_repository(enum scope scope)
+{
+	return scope == SCOPE_PROJECT || scope == SCOPE_LOCAL;
+}
+
+static void describe(const struct document *document, const char *key,
+		     struct err *into, const char *fmt, va_list ap)
+{
+	const struct source *source = document->source;
+	struct json_place at = { .line = 1, .column = 1 };
+	char words[ERR_MSG_MAX / 2];
+
+	(void)json_locate(source->text, source->len, key, &at);
+	(void)vsnprintf(words, sizeof(words), fmt, ap);
+	fail(into, -EINVAL, "%s:%u:%u: %s%s%s", source->name, at.line,
+	     at.column, key, *key ? ": " : "", words);
+}
+
+void document_note(const struct facts *facts, const struct document *document,
+		   enum note_level level, const char *key, const char *fmt,
+		   ...)
+{
+	struct err words = { 0 };
+	va_list ap;
+
+	if (!facts->report)
+		return;
+	va_start(ap, fmt);
+	describe(document, key, &words, fmt, ap);
+	va_end(ap);
+	settings_note(facts->report, level, "%s", words.msg);
+}
+
+int document_problem(const struct facts *facts,
+		     const struct document *document, const char *key,
+		     struct err *err, const char *fmt, ...)
+{
+	struct err words = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	describe(document, key, &words, fmt, ap);
+	va_end(ap);
+	if (!facts->check && !document->tolerant)
+		return fail(err, -EINVAL, "%s", words.msg);
+	settings_note(facts->report, NOTE_ERROR, "%s", words.msg);
+	return 0;
+}
+
+/**
+ * struct walk - Where we are in a document
+ * @path:	Below the area, as rows are named
+ * @key:	In the file
+ */
+struct walk {
+	struct facts *facts;
+	const struct document *document;
+	enum setting_area area;
+	struct buf path, key;
+	struct err *err;
+};
+
+static void note_unknown(const struct walk *walk, const char *key)
+{
+	const struct setting *near = schema_nearest(walk->area,
+						    buf_str(&walk->path));
+	const bool claude = walk->document->shape == SHAPE_CLAUDE;
+
+	if (near)
+		document_note(walk->facts, walk->document, NOTE_WARNING, key,
+			      "unknown key, ignored; did you mean %s%s?",
+			      claude && near->area == AREA_SANDBOX ?
+			      "sandbox." : "", near->path);
+	else
+		document_note(walk->facts, walk->document, NOTE_WARNING, key,
+			      "unknown key, ignored");
+}
+
+static void add_fact(const struct walk *walk, const struct setting *setting,
+		     json_t *value)
+{
+	*vec_push(walk->facts) = (struct fact){
+		.document = walk->document,
+		.setting = setting,
+		.value = value,
+		.key = mem_strdup(buf_str(&walk->key)),
+	};
+}
+
+static int walk_object(struct walk *walk, json_t *object);
+
+/* Rows have no names with dots, so a quoted step never looks like one */
+static int walk_member(struct walk *walk, const char *name, json_t *value)
+{
+	const size_t path_len = walk->path.len, key_len = walk->key.len;
+	const struct setting *setting;
+	int r = 0;
+
+	json_path_key(&walk->path, name);
+	json_path_key(&walk->key, name);
+	setting = schema_find(walk->area, buf_str(&walk->path));
+	if (json_is_null(value))
+		;	/* Unset, whatever it is */
+	else if (setting)
+		add_fact(walk, setting, value);
+	else if (!schema_is_object(walk->area, buf_str(&walk->path)))
+		note_unknown(walk, buf_str(&walk->key));
+	else if (json_is_object(value))
+		r = walk_object(walk, value);
+	else
+		r = document_problem(walk->facts, walk->document,
+				     buf_str(&walk->key), walk->err,
+				     "must be an object");
+
+	walk->path.len = path_len;
+	walk->key.len = key_len;
+	walk->path.p[path_len] = '\0';
+	walk->key.p[key_len] = '\0';
+	return r;
+}
+
+static int walk_object(struct walk *walk, json_t *object)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value) {
+		const int r = walk_member(walk, name, value);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* What a Claude file holds beside our keys is its own business */
+static int walk_claude(struct walk *walk, json_t *root)
+{
+	json_t *sandbox = json_object_get(root, "sandbox");
+	const char *name;
+	json_t *value;
+	int r;
+
+	walk->area = AREA_CLAUDE;
+	json_object_foreach(root, name, value) {
+		if (!schema_find(AREA_CLAUDE, name) &&
+		    !schema_is_object(AREA_CLAUDE, name))
+			continue;
+		r = walk_member(walk, name, value);
+		if (r < 0)
+			return r;
+	}
+	if (!sandbox || json_is_null(sandbox))
+		return 0;
+	if (!json_is_object(sandbox))
+		return document_problem(walk->facts, walk->document, "sandbox",
+					walk->err, "must be an object");
+	walk->area = AREA_SANDBOX;
+	json_path_key(&walk->key, "sandbox");
+	return walk_object(walk, sandbox);
+}
+
+static int walk_document(struct facts *facts, const struct document *document,
+			 struct err *err)
+{
+	struct walk walk = {
+		.facts = facts, .document = document,
+		.area = AREA_SANDBOX, .err = err,
+	};
+	int r;
+
+	if (!json_is_object(document->root))
+		r = document_problem(facts, document, "", err,
+				     "must be an object: { ... }");
+	else if (document->shape == SHAPE_CLAUDE)
+		r = walk_claude(&walk, document->root);
+	else
+		r = walk_object(&walk, document->root);
+	buf_done(&walk.path);
+	buf_done(&walk.key);
+	return r;
+}
+
+static enum document_shape guess_shape(const json_t *root)
+{
+	return json_object_get(root, "sandbox") ||
+	       json_object_get(root, "permissions") ?
+	       SHAPE_CLAUDE : SHAPE_SRT;
+}
+
+int document_add(struct facts *facts, struct policy *policy,
+		 const struct document_place *place, const char *text,
+		 size_t n, struct err *err)
+{
+	struct err why = { 0 };
+	json_t *root = json_parse(text, n, place->name, &why);
+	struct document *document;
+
+	if (!root) {
+		if (!facts->check && !place->drop_in)
+			return fail(err, why.code, "%s", why.msg);
+		settings_note(facts->report, NOTE_ERROR, "%s", why.msg);
+		return 1;
+	}
+	document = mem_zalloc(sizeof(*document));
+	document->source = policy_add_source(policy, place->scope, place->name,
+					     text, n, place->base);
+	document->shape = place->shape == SHAPE_GUESS ? guess_shape(root)
+						      : place->shape;
+	document->root = root;
+	document->rules_base = mem_strdup(place->rules_base);
+	document->tightens = place->tightens;
+	document->tolerant = place->tolerant;
+	*vec_push(&facts->documents) = document;
+	return walk_document(facts, document, err);
+}
+
+void facts_done(struct facts *facts)
+{
+	for (size_t i = 0; i < facts->len; i++)
+		free(facts->v[i].key);
+	free(facts->v);
+	for (size_t i = 0; i < facts->documents.len; i++) {
+		json_decref(facts->documents.v[i]->root);
+		free(facts->documents.v[i]->rules_base);
+		free(facts->documents.v[i]);
+	}
+	free(facts->documents.v);
+	*facts = (struct facts){ 0 };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/edit.h - change one value of a JSON text and nothing else
+ *
+ * Pure: text in, text out. Other keys, their order, indentation and line ends
+ * stay as they are.
+ */
+
+#ifndef POLICY_EDIT_H
+#define POLICY_EDIT_H
+
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+enum { EDIT_DEPTH_MAX = 8 };	/* Keys of one path */
+
+/* Set the value at @path ("sandbox.network.allowedDomains": plain keys) of the
+ * object in @n bytes of @text to the JSON text @value; objects on the way are
+ * made. An empty @text is an empty object. @name is for words. 0, or -EINVAL
+ * with @out as it was.
+ */
+int edit_set(const char *text, size_t n, const char *name, const char *path,
+	     const char *value, struct buf *out, struct err *err);
+
+/* Add the string @value to the end of the list at @path, which is made if it
+ * is not there. 1 if it was added, 0 if it is in the list already.
+ */
+int edit_append(const char *text, size_t n, const char *name,
+		const char *path, const char *value, struct buf *out,
+		struct err *err);
+
+#endif /* POLICY_EDIT_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/git.h - which git directories belong to the start directory */
+
+#ifndef POLICY_GIT_H
+#define POLICY_GIT_H
+
+#include <stdbool.h>
+
+struct err;
+struct policy;
+struct reader;
+
+/**
+ * struct git_repo - The repository around a directory; all paths absolute
+ * @top:	The working tree
+ * @pointer:	The ".git" file of @top, or NULL where it is a directory
+ * @dir:	HEAD and index of this working tree
+ * @common:	Objects, refs, hooks and config; @dir unless the working tree is
+ *		a linked one
+ * @checkout:	The working tree that @common lies in, or NULL
+ * @trusted:	@dir points back at us, or lies in @top: see git_discover()
+ */
+struct git_repo {
+	char *top, *pointer, *dir, *common, *checkout;
+	bool trusted;
+};
+
+/* Find the repository around @start. 1 if there is one, 0 if not, or a
+ * negative errno for a ".git" that cannot be read.
+ *
+ * A ".git" file comes with the project and may name any directory. It is
+ * trusted only if what it names is a git directory that is ours and says so: a
+ * linked working tree's or a submodule's that points back; or, for
+ * --separate-git-dir, one that is neither bare nor another tree's.
+ */
+int git_discover(const struct reader *reader, const char *start,
+		 struct git_repo *ret, struct err *err);
+void git_repo_done(struct git_repo *repo);
+
+/* Let the command work with a git directory that lies elsewhere: it becomes
+ * writable, without the names of protect.def below it. Nothing where @repo is
+ * not trusted.
+ */
+void git_grant(const struct git_repo *repo, struct policy *policy);
+
+#endif /* POLICY_GIT_H */

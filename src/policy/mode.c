@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/mode.c - disabled, regular or auto-allow, and who decides it */
+
+#include "policy/mode.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "policy/policy.h"
+
+static const char *const names[MODE_COUNT] = {
+	[MODE_DISABLED] = "disabled",
+	[MODE_REGULAR] = "regular",
+	[MODE_AUTO_ALLOW] = "auto-allow",
+};
+
+const char *mode_name(enum mode mode)
+{
+	return names[mode];
+}
+
+int mode_parse(const char *name, enum mode *ret)
+{
+	for (enum mode mode = 0; mode < MODE_COUNT; mode++) {
+		if (!strcmp(names[mode], name)) {
+			*ret = mode;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static bool is_platform(const struct policy *policy)
+{
+	return !policy->lists[LIST_ENABLED_PLATFORMS].len ||
+	       policy_has_string(policy, LIST_ENABLED_PLATFORMS, "linux");
+}
+
+enum mode mode_of(const struct policy *policy)
+{
+	if (!policy_flag(policy, FLAG_ENABLED, false) || !is_platform(policy))
+		return MODE_DISABLED;
+	return policy_flag(policy, FLAG_AUTO_ALLOW, false) ? MODE_AUTO_ALLOW
+							   : MODE_REGULAR;
+}
+
+bool mode_is_off(const struct policy *policy, const struct origin **ret)
+{
+	if (!policy_flag(policy, FLAG_ENABLED, true)) {
+		*ret = &policy->flags[FLAG_ENABLED].origin;
+		return true;
+	}
+	if (!is_platform(policy)) {
+		*ret = &policy->lists[LIST_ENABLED_PLATFORMS].v[0].origin;
+		return true;
+	}
+	return false;
+}
+
+const struct origin *mode_lock(const struct policy *policy)
+{
+	static const enum policy_flag deciding[] = {
+		FLAG_ENABLED, FLAG_AUTO_ALLOW, FLAG_ALLOW_UNSANDBOXED,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(deciding); i++) {
+		const struct flag *flag = &policy->flags[deciding[i]];
+
+		if (flag->set && flag->origin.source->scope >= SCOPE_FLAG)
+			return &flag->origin;
+	}
+	return NULL;
+}

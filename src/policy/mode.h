@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/mode.h - disabled, regular or auto-allow, and who decides it */
+
+#ifndef POLICY_MODE_H
+#define POLICY_MODE_H
+
+#include <stdbool.h>
+
+struct origin;
+struct policy;
+
+enum mode { MODE_DISABLED, MODE_REGULAR, MODE_AUTO_ALLOW, MODE_COUNT };
+
+/* "disabled", "regular", "auto-allow" */
+const char *mode_name(enum mode mode);
+/* 0, or -EINVAL */
+int mode_parse(const char *name, enum mode *ret);
+
+/* The mode that an agent would find: unset is disabled */
+enum mode mode_of(const struct policy *policy);
+
+/* True if somebody switched the sandbox off: by "enabled": false, or by an
+ * enabledPlatforms without "linux". *@ret is then the origin to name. Unset is
+ * not off: who runs cloche wants a sandbox.
+ */
+bool mode_is_off(const struct policy *policy, const struct origin **ret);
+
+/* The managed or flag setting that decides the mode, so that local settings
+ * are not edited in vain; or NULL
+ */
+const struct origin *mode_lock(const struct policy *policy);
+
+#endif /* POLICY_MODE_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/report.c - what happened on the way from files to a policy */
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "policy/settings.h"
+
+void settings_note(struct settings_report *report, enum note_level level,
+		   const char *fmt, ...)
+{
+	char text[ERR_MSG_MAX];
+	va_list ap;
+
+	if (!report)
+		return;
+	if (report->notes.len == NOTES_MAX) {
+		report->dropped++;
+		return;
+	}
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	*vec_push(&report->notes) = (struct settings_note){
+		.level = level, .text = mem_strdup(text),
+	};
+}
+
+size_t settings_errors(const struct settings_report *report)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < report->notes.len; i++)
+		n += report->notes.v[i].level == NOTE_ERROR;
+	return n;
+}
+
+void settings_report_done(struct settings_report *report)
+{
+	for (size_t i = 0; i < report->notes.len; i++)
+		free(report->notes.v[i].text);
+	for (size_t i = 0; i < report->files.len; i++)
+		free(report->files.v[i].path);
+	free(report->notes.v);
+	free(report->files.v);
+	*report = (struct settings_report){ 0 };
+}

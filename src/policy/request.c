@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/request.c - where this process's settings are: its environment */
+
+#include <stdlib.h>
+
+#include "base/fs.h"
+#include "policy/roots.h"
+#include "policy/settings.h"
+
+void settings_request_init(struct settings_request *req, const char *cwd)
+{
+	*req = (struct settings_request){
+		.cwd = cwd,
+		.etc = roots_etc(),
+		.claude = getenv("CLAUDE_CONFIG_DIR"),
+		.config = getenv("XDG_CONFIG_HOME"),
+		.state = getenv("XDG_STATE_HOME"),
+		.cache = getenv("XDG_CACHE_HOME"),
+		.data = getenv("XDG_DATA_HOME"),
+		.owned_home = fs_home(),
+	};
+	req->home = req->owned_home;
+}
+
+void settings_request_done(struct settings_request *req)
+{
+	free(req->owned_home);
+	*req = (struct settings_request){ 0 };
+}

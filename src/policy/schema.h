@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/schema.h - the keys of a settings file, as rows */
+
+#ifndef POLICY_SCHEMA_H
+#define POLICY_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum setting_area { AREA_SANDBOX, AREA_CLAUDE };
+
+enum setting_type {
+	TYPE_FLAG,	/* true or false -> enum policy_flag */
+	TYPE_COUNT,	/* A whole number from 1 -> enum policy_number */
+	TYPE_PORT,	/* 1 to 65535 */
+	TYPE_DEPTH,	/* 1 to 10 */
+	TYPE_SIZE,	/* Bytes, or text with a unit */
+	TYPE_DURATION,	/* Seconds, or text with a unit */
+	TYPE_TEXT,	/* -> enum policy_text */
+	TYPE_TIER, TYPE_PROFILE, TYPE_NET,	/* One of a few words */
+	TYPE_PATHS,	/* -> enum path_list */
+	TYPE_HOSTS,	/* -> enum host_list */
+	TYPE_STRINGS,	/* -> enum string_list; and with checks: */
+	TYPE_PORTS, TYPE_RANGES, TYPE_SOCKETS, TYPE_VARIABLES,
+	TYPE_REASONS,	/* {text: text} */
+	TYPE_IGNORES,	/* {text: [text]} */
+	TYPE_TLS,	/* An object: a switch and its parts */
+	TYPE_CREDENTIALS,	/* A list of objects */
+	TYPE_RULES,	/* Permission rules -> enum rules_list */
+	TYPE_UNUSED,	/* Known; worth a word that it does nothing here */
+	TYPE_FOREIGN,	/* Known; somebody else's */
+	TYPE_KINDS,
+};
+
+enum rules_list { RULES_ALLOW, RULES_DENY, RULES_ASK };
+
+enum guard {
+#define GUARD(name, words) GUARD_##name,
+#include "policy/guards.def"
+#undef GUARD
+	GUARD_COUNT,
+};
+
+/* What of a key tightens: all that a project's .cloche.json may say */
+enum tighten {
+	TIGHTEN_NEVER,
+	TIGHTEN_YES,	/* Any value */
+	TIGHTEN_TRUE, TIGHTEN_FALSE,
+	TIGHTEN_LESS,	/* Less than every weaker file says */
+	TIGHTEN_MORE,
+	TIGHTEN_DENY,	/* Entries with mode "deny" */
+	TIGHTEN_PROFILE, TIGHTEN_TIER, TIGHTEN_NET,	/* home; full; none */
+};
+
+/**
+ * struct setting - One row of settings.def
+ * @path:	Keys with dots between them
+ * @slot:	Which member of the policy, by @type
+ * @otherwise:	The default, in words; "" for rows that do nothing
+ * @words:	What it does; one line
+ */
+struct setting {
+	enum setting_area area;
+	const char *path;
+	enum setting_type type;
+	int slot;
+	enum guard guard;
+	enum tighten tighten;
+	const char *otherwise, *words;
+};
+
+const struct setting *schema_table(size_t *ret_len);
+
+/* The row of exactly @path, or NULL */
+const struct setting *schema_find(enum setting_area area, const char *path);
+
+/* True if @path is an object that holds keys of the table */
+bool schema_is_object(enum setting_area area, const char *path);
+
+/* The row whose path looks most like @path, or NULL if none does */
+const struct setting *schema_nearest(enum setting_area area,
+				     const char *path);
+
+/* "true or false", "a list of paths": for errors and the manual */
+const char *schema_type_words(enum setting_type type);
+const char *schema_guard_words(enum guard guard);
+
+#endif /* POLICY_SCHEMA_H */

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/settings.c - from settings files to one explained policy
+ *
+ * Theory of operation: every place is looked at, strongest first. Its text is
+ * taken apart into facts (document.c), the facts tell which locks hold
+ * (locks.c), and then they go into the policy (apply.c), whose own rule is that
+ * the first value stays. Nothing is applied before all files have been read:
+ * what a weak file may say depends on the strong ones, and the other way round
+ * for "any true wins".
+ */
+
+#include "policy/settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/apply.h"
+#include "policy/document.h"
+#include "policy/git.h"
+#include "policy/locks.h"
+#include "policy/outside.h"
+#include "policy/policy.h"
+#include "policy/reader.h"
+
+/**
+ * struct place - A file that decides
+ */
+struct place {
+	enum scope scope;
+	char *path;
+};
+
+/**
+ * struct load - One run of settings_load()
+ * @files:	Every place that was looked at, there or not
+ * @repo:	The repository around the start directory
+ * @in_repo:	There is one
+ */
+struct load {
+	const struct settings_request *req;
+	const struct reader *reader;
+	struct policy *policy;
+	struct facts facts;
+	struct { struct place *v; size_t len, cap; } files;
+	struct git_repo repo;
+	bool in_repo;
+	struct err *err;
+};
+
+static void note_file(struct load *load, enum scope scope, const char *path,
+		      enum file_state state)
+{
+	if (load->facts.report)
+		*vec_push(&load->facts.report->files) = (struct settings_file){
+			.scope = scope,
+			.state = state,
+			.path = mem_strdup(path),
+		};
+}
+
+/* Nobody may change the rules while they hold, or for the next run. srt knows
+ * nothing of the agent's files, so its profile freezes what it was given.
+ */
+static void freeze_files(struct load *load)
+{
+	const struct source *source = policy_add_source(load->policy,
+		SCOPE_BUILTIN, "settings", NULL, 0, "/");
+
+	for (size_t i = 0; i < load->files.len; i++) {
+		const struct place *file = &load->files.v[i];
+
+		if (load->policy->profile == PROFILE_SRT &&
+		    scope_is_repository(file->scope))
+			continue;
+		policy_add_literal(load->policy, PATH_DENY_WRITE, file->path,
+			RULE_ALWAYS,
+			origin_make(source, NULL, "a settings file"));
+	}
+}
+
+static void remember_file(struct load *load,
+			  const struct document_place *place)
+{
+	*vec_push(&load->files) = (struct place){
+		.scope = place->scope, .path = mem_strdup(place->name),
+	};
+}
+
+/* Read the file @place->name; a missing one is fine but where @required */
+static int add_file(struct load *load, const struct document_place *place,
+		    bool required)
+{
+	auto_buf struct buf text = { 0 };
+	struct err why = { 0 };
+	int r;
+
+	remember_file(load, place);
+	r = load->reader->read(load->reader->arg, place->name, JSON_TEXT_MAX,
+			       &text, &why);
+	if (r == -ENOENT && !required) {
+		note_file(load, place->scope, place->name, FILE_MISSING);
+		return 0;
+	}
+	if (r < 0) {
+		note_file(load, place->scope, place->name, FILE_BAD);
+		if (!load->req->check && !place->drop_in)
+			return fail(load->err, r, "%s", why.msg);
+		settings_note(load->facts.report, NOTE_ERROR, "%s", why.msg);
+		return 0;
+	}
+	r = document_add(&load->facts, load->policy, place, buf_str(&text),
+			 text.len, load->err);
+	note_file(load, place->scope, place->name,
+		  r == 0 ? FILE_READ : FILE_BAD);
+	return r < 0 ? r : 0;
+}
+
+static bool is_drop_in(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return *name != '.' && n > 5 && !strcmp(name + n - 5, ".json");
+}
+
+/* Later names are stronger, so they go first */
+static int add_drop_ins(struct load *load, const char *dir,
+			enum document_shape shape)
+{
+	struct reader_names names = { 0 };
+	struct err why = { 0 };
+	int r;
+
+	r = load->reader->list(load->reader->arg, dir, &names, &why);
+	if (r == -ENOENT || r == -ENOTDIR)
+		return 0;
+	/* Not to know what the administrator wants is no reason to go on */
+	if (r < 0)
+		return fail(load->err, r, "%s", why.msg);
+	for (size_t i = names.len; i-- > 0 && r == 0;) {
+		auto_free char *path = path_join(dir, names.v[i]);
+
+		if (is_drop_in(names.v[i]))
+			r = add_file(load, &(struct document_place){
+				.scope = SCOPE_MANAGED, .shape = shape,
+				.name = path, .base = load->req->cwd,
+				.rules_base = dir, .tolerant = true,
+				.drop_in = true,
+			}, false);
+	}
+	reader_names_done(&names);
+	return r;
+}
+
+static int add_managed(struct load *load, const char *dir_name,
+		       const char *file, const char *drop_ins,
+		       enum document_shape shape)
+{
+	auto_free char *dir = path_join(load->policy->dirs[DIR_ETC], dir_name);
+	auto_free char *path = path_join(dir, file);
+	auto_free char *more = path_join(dir, drop_ins);
+	int r;
+
+	r = add_drop_ins(load, more, shape);
+	if (r < 0)
+		return r;
+	return add_file(load, &(struct document_place){
+		.scope = SCOPE_MANAGED, .shape = shape, .name = path,
+		.base = load->req->cwd, .rules_base = dir, .tolerant = true,
+	}, false);
+}
+
+static int add_flag(struct load *load)
+{
+	const char *flag = load->req->flag;
+	auto_free char *path = NULL;
+	auto_free char *dir = NULL;
+
+	if (!flag)
+		return 0;
+	if (flag[strspn(flag, " \t\r\n")] == '{') {
+		const int r = document_add(&load->facts, load->policy,
+			&(struct document_place){
+				.scope = SCOPE_FLAG, .shape = SHAPE_GUESS,
+				.name = "--settings", .base = load->req->cwd,
+				.rules_base = load->req->cwd,
+			}, flag, strlen(flag), load->err);
+
+		note_file(load, SCOPE_FLAG, "--settings",
+			  r == 0 ? FILE_READ : FILE_BAD);
+		return r < 0 ? r : 0;
+	}
+	path = path_resolve(load->req->cwd, flag);
+	dir = path_parent(path);
+	return add_file(load, &(struct document_place){
+		.scope = SCOPE_FLAG, .shape = SHAPE_GUESS, .name = path,
+		.base = load->req->cwd, .rules_base = dir,
+	}, true);
+}
+
+/* The directory whose .claude/settings.local.json is the local one: the
+ * repository's, so that a linked working tree has the settings of the main one
+ */
+static const char *local_root(const struct load *load)
+{
+	const char *root = load->repo.checkout && load->repo.trusted ?
+		load->repo.checkout : load->repo.top;
+	auto_free char *claude = NULL;
+	bool owned = false;
+
+	if (!load->in_repo || !strcmp(root, load->req->cwd) ||
+	    (load->policy->home && !strcmp(root, load->policy->home)))
+		return NULL;
+	claude = path_join(root, ".claude");
+	if (load->reader->kind(load->reader->arg, root, &owned) !=
+	    READER_DIR || !owned)
+		return NULL;
+	if (load->reader->kind(load->reader->arg, claude, &owned) !=
+	    READER_NONE && !owned)
+		return NULL;
+	return root;
+}
+
+static int add_local(struct load *load)
+{
+	const char *roots[] = { local_root(load), load->req->cwd };
+
+	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+		auto_free char *path = roots[i] ? path_join(roots[i],
+			".claude/settings.local.json") : NULL;
+		int r;
+
+		if (!path)
+			continue;
+		r = add_file(load, &(struct document_place){
+			.scope = SCOPE_LOCAL, .shape = SHAPE_CLAUDE,
+			.name = path, .base = load->req->cwd,
+			.rules_base = load->req->cwd,
+		}, false);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_project(struct load *load)
+{
+	const char *cwd = load->req->cwd;
+	auto_free char *own = path_join(cwd, ".cloche.json");
+	auto_free char *claude = path_join(cwd, ".claude/settings.json");
+	int r;
+
+	r = add_file(load, &(struct document_place){
+		.scope = SCOPE_PROJECT, .shape = SHAPE_OWN, .name = own,
+		.base = cwd, .rules_base = cwd, .tightens = true,
+	}, false);
+	if (r < 0)
+		return r;
+	return add_file(load, &(struct document_place){
+		.scope = SCOPE_PROJECT, .shape = SHAPE_CLAUDE, .name = claude,
+		.base = cwd, .rules_base = cwd,
+	}, false);
+}
+
+static int add_user(struct load *load)
+{
+	const char *config = load->policy->dirs[DIR_CONFIG];
+	const char *claude = load->policy->dirs[DIR_CLAUDE];
+	auto_free char *own = config ? path_join(config, "cloche/policy.json")
+				     : NULL;
+	auto_free char *theirs = claude ? path_join(claude, "settings.json")
+					: NULL;
+	int r = 0;
+
+	if (own)
+		r = add_file(load, &(struct document_place){
+			.scope = SCOPE_USER, .shape = SHAPE_OWN, .name = own,
+			.base = load->req->cwd, .rules_base = load->req->cwd,
+		}, false);
+	if (r == 0 && theirs)
+		r = add_file(load, &(struct document_place){
+			.scope = SCOPE_USER, .shape = SHAPE_CLAUDE,
+			.name = theirs, .base = claude, .rules_base = claude,
+		}, false);
+	return r;
+}
+
+static int read_all(struct load *load)
+{
+	int r;
+
+	r = add_managed(load, "cloche", "policy.json", "policy.d", SHAPE_OWN);
+	if (r == 0)
+		r = add_managed(load, "claude-code", "managed-settings.json",
+				"managed-settings.d", SHAPE_CLAUDE);
+	if (r < 0 || load->req->no_settings)
+		return r < 0 ? r : add_flag(load);
+	/* A ".git" that nobody can read is not ours to complain about here */
+	load->in_repo = git_discover(load->reader, load->req->cwd, &load->repo,
+				     NULL) > 0;
+	r = add_flag(load);
+	if (r == 0)
+		r = add_local(load);
+	if (r == 0)
+		r = add_project(load);
+	return r < 0 ? r : add_user(load);
+}
+
+/* An option that a lock forbids was asked for by name: say so and stop */
+static int check_options(const struct load *load, const struct locks *locks)
+{
+	const struct host_rules *hosts = &load->policy->hosts[HOST_ALLOW];
+	const struct path_rules *paths = &load->policy->paths[PATH_ALLOW_READ];
+
+	if (locks->domains && hosts->len)
+		return fail(load->err, -EPERM,
+			    "--allow %s: only managed domains count (%s sets %s)",
+			    hosts->v[0].text,
+			    locks->domains->document->source->name,
+			    locks->domains->key);
+	if (locks->read_paths && paths->len)
+		return fail(load->err, -EPERM,
+			    "--read %s: only managed paths count (%s sets %s)",
+			    paths->v[0].text,
+			    locks->read_paths->document->source->name,
+			    locks->read_paths->key);
+	return 0;
+}
+
+/* Without a filter the managed lists would mean nothing */
+static int check_net(const struct load *load)
+{
+	const struct origin *origin = &load->policy->net_origin;
+
+	if (load->policy->net != NET_HOST || !origin->source ||
+	    origin->source->scope == SCOPE_MANAGED)
+		return 0;
+	for (size_t i = 0; i < load->facts.len; i++) {
+		const struct fact *fact = &load->facts.v[i];
+
+		if (fact->document->source->scope != SCOPE_MANAGED ||
+		    !strstr(fact->key, "network."))
+			continue;
+		return fail(load->err, -EPERM,
+			    "the host's network is refused: %s sets %s",
+			    fact->document->source->name, fact->key);
+	}
+	return 0;
+}
+
+static int apply_all(struct load *load, struct locks *locks)
+{
+	const struct apply apply = {
+		.facts = &load->facts,
+		.policy = load->policy,
+		.locks = locks,
+		.reader = load->reader,
+		.err = load->err,
+	};
+	const struct settings_request *req = load->req;
+	int r;
+
+	r = apply_facts(&apply, APPLY_STICKY);
+	if (r == 0)
+		r = apply_facts(&apply, APPLY_MANAGED);
+	if (r == 0 && req->options)
+		r = req->options(req->options_arg, load->policy, load->err);
+	if (r == 0)
+		r = check_options(load, locks);
+	if (r == 0)
+		r = apply_facts(&apply, APPLY_OTHERS);
+	if (r < 0)
+		return r;
+	locks_note_denials(locks, load->policy, load->reader);
+	r = apply_facts(&apply, APPLY_ALLOW);
+	return r < 0 ? r : check_net(load);
+}
+
+static int finish(struct load *load)
+{
+	if (load->in_repo && load->policy->profile != PROFILE_SRT)
+		git_grant(&load->repo, load->policy);
+	if (policy_flag(load->policy, FLAG_BLOCK_OUTSIDE_READS, false)) {
+		const int r = outside_deny(load->policy, load->reader,
+					   load->err);
+
+		if (r < 0)
+			return r;
+	}
+	if (!policy_flag(load->policy, FLAG_FS_DISABLED, false))
+		freeze_files(load);
+	return policy_finish(load->policy, load->err);
+}
+
+static void load_init(struct load *load, const struct settings_request *req,
+		      struct settings_report *report, struct err *err)
+{
+	*load = (struct load){
+		.req = req,
+		.reader = req->reader ? req->reader : &reader_files,
+		.policy = policy_new(req->cwd, req->home),
+		.facts = { .report = report, .check = req->check },
+		.err = err,
+	};
+	policy_set_dir(load->policy, DIR_ETC, req->etc);
+	policy_set_dir(load->policy, DIR_CLAUDE, req->claude);
+	policy_set_dir(load->policy, DIR_CONFIG, req->config);
+	policy_set_dir(load->policy, DIR_STATE, req->state);
+	policy_set_dir(load->policy, DIR_CACHE, req->cache);
+	policy_set_dir(load->policy, DIR_DATA, req->data);
+}
+
+static int load_end(struct load *load, int r, struct policy **ret)
+{
+	struct locks locks = { 0 };
+
+	if (r == 0) {
+		locks_init(&locks, &load->facts);
+		r = apply_all(load, &locks);
+	}
+	if (r == 0)
+		r = finish(load);
+	locks_done(&locks);
+	facts_done(&load->facts);
+	git_repo_done(&load->repo);
+	for (size_t i = 0; i < load->files.len; i++)
+		free(load->files.v[i].path);
+	free(load->files.v);
+	if (r == 0 && ret)
+		*ret = take_ptr(load->policy);
+	policy_unref(load->policy);
+	return r;
+}
+
+int settings_load(const struct settings_request *req, struct policy **ret,
+		  struct settings_report *report, struct err *err)
+{
+	struct load load;
+
+	if (!req->cwd || *req->cwd != '/')
+		return fail(err, -EINVAL, "the start directory is not absolute");
+	load_init(&load, req, report, err);
+	return load_end(&load, read_all(&load), ret);
+}
+
+int settings_check_text(const struct settings_request *req, enum scope scope,
+			const char *name, const char *text, size_t n,
+			struct settings_report *report, struct err *err)
+{
+	struct settings_request checked = *req;
+	struct load load;
+	int r;
+
+	checked.check = true;
+	load_init(&load, &checked, report, err);
+	r = document_add(&load.facts, load.policy, &(struct document_place){
+		.scope = scope, .shape = SHAPE_GUESS, .name = name,
+		.base = req->cwd, .rules_base = req->cwd,
+	}, text, n, err);
+	return load_end(&load, r < 0 ? r : 0, NULL);
+}

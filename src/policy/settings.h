@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/settings.h - from settings files to one explained policy */
+
+#ifndef POLICY_SETTINGS_H
+#define POLICY_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/origin.h"
+
+struct err;
+struct policy;
+struct reader;
+
+/**
+ * struct settings_request - Whose settings, and where to look
+ * @reader:	NULL for the machine's own file system
+ * @cwd:	Where the command starts; absolute and real
+ * @home:	The user's home, or NULL
+ * @etc:	"/etc" but in tests
+ * @claude, @config, @state, @cache, @data: $CLAUDE_CONFIG_DIR and the XDG
+ *		directories; NULL or not absolute means the default
+ * @flag:	The argument of --settings: a file, or JSON text; or NULL
+ * @no_settings: Managed files only
+ * @options:	Adds what the command line says, between the managed files and
+ *		the others; may be NULL
+ * @check:	Collect every error in the report instead of stopping
+ * @owned_home:	For settings_request_done()
+ */
+struct settings_request {
+	const struct reader *reader;
+	const char *cwd, *home, *etc;
+	const char *claude, *config, *state, *cache, *data;
+	const char *flag;
+	bool no_settings;
+	int (*options)(void *arg, struct policy *policy, struct err *err);
+	void *options_arg;
+	bool check;
+	char *owned_home;
+};
+
+enum note_level {
+	NOTE_INFO,	/* Known, and does nothing here */
+	NOTE_WARNING,	/* Ignored, or probably not what was meant */
+	NOTE_ERROR,	/* Stops the run; or a managed drop-in's, which doesn't */
+	NOTE_LEVELS,
+};
+
+enum {
+	NOTES_MAX = 1000,	/* Kept in a report; more are only counted */
+};
+
+/**
+ * struct settings_note - Something to tell
+ * @text:	One line: "FILE:LINE:COLUMN: words"
+ */
+struct settings_note {
+	enum note_level level;
+	char *text;
+};
+
+enum file_state { FILE_MISSING, FILE_READ, FILE_BAD };
+
+/**
+ * struct settings_file - A place that was looked at, strongest first
+ */
+struct settings_file {
+	enum scope scope;
+	enum file_state state;
+	char *path;
+};
+
+/**
+ * struct settings_report - What happened on the way; zero-initialise it
+ * @dropped:	Notes beyond NOTES_MAX
+ */
+struct settings_report {
+	struct { struct settings_note *v; size_t len, cap; } notes;
+	struct { struct settings_file *v; size_t len, cap; } files;
+	size_t dropped;
+};
+
+/* Fill in from the environment of this process. The strings are owned by the
+ * environment, or by @req until settings_request_done().
+ */
+void settings_request_init(struct settings_request *req, const char *cwd);
+void settings_request_done(struct settings_request *req);
+
+/* Read, merge and finish. 0 and a finished policy, or a negative errno with
+ * "FILE:LINE:COLUMN: what is wrong". With @req->check there is a policy unless
+ * memory or the request is bad, and the errors are in @report (which may be
+ * NULL otherwise).
+ */
+int settings_load(const struct settings_request *req, struct policy **ret,
+		  struct settings_report *report, struct err *err);
+
+/* As with @req->check, about one file's @text alone, as a file of @scope:
+ * "policy check FILE". The policy is not kept.
+ */
+int settings_check_text(const struct settings_request *req, enum scope scope,
+			const char *name, const char *text, size_t n,
+			struct settings_report *report, struct err *err);
+
+void settings_note(struct settings_report *report, enum note_level level,
+		   const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+size_t settings_errors(const struct settings_report *report);
+void settings_report_done(struct settings_report *report);
+
+#define auto_report	__attribute__((cleanup(settings_report_done)))
+
+#endif /* POLICY_SETTINGS_H */

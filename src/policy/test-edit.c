@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/test-edit.c - an edit changes one value and nothing else */
+
+#include "policy/edit.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "test.h"
+
+static const char *set(const char *text, const char *path, const char *value)
+{
+	static struct buf out;
+	struct err err = { 0 };
+
+	buf_done(&out);
+	if (edit_set(text, strlen(text), "f", path, value, &out, &err) < 0)
+		buf_addf(&out, "! %s", err.msg);
+	return buf_str(&out);
+}
+
+static const char *append(const char *text, const char *path,
+			  const char *value)
+{
+	static struct buf out;
+	struct err err = { 0 };
+	int r;
+
+	buf_done(&out);
+	r = edit_append(text, strlen(text), "f", path, value, &out, &err);
+	if (r <= 0)
+		buf_addf(&out, r ? "! %s" : "same%s", err.msg);
+	return buf_str(&out);
+}
+
+TEST(a_value_is_replaced_where_it_stands)
+{
+	CHECK_STR(set("{\"a\" : {\"b\":  1 , \"c\":2}}", "a.b", "true"),
+		  "{\"a\" : {\"b\":  true , \"c\":2}}");
+	CHECK_STR(set("{\"a\": null}", "a", "1"), "{\"a\": 1}");
+}
+
+TEST(a_new_key_goes_last_and_looks_like_the_others)
+{
+	CHECK_STR(set("{\n    \"z\": 1,\n    \"a\": {\n        \"x\": []\n    }\n}\n",
+		      "a.y", "true"),
+		  "{\n    \"z\": 1,\n    \"a\": {\n        \"x\": [],\n        \"y\": true\n    }\n}\n");
+	CHECK_STR(set("{\n\t\"z\": 1\n}\n", "sandbox.enabled", "true"),
+		  "{\n\t\"z\": 1,\n\t\"sandbox\": {\n\t\t\"enabled\": true\n\t}\n}\n");
+	CHECK_STR(set("{\"z\": 1}", "a.b", "2"),
+		  "{\"z\": 1, \"a\": {\"b\": 2}}");
+	CHECK_STR(set("{\r\n  \"z\": 1\r\n}", "a", "2"),
+		  "{\r\n  \"z\": 1,\r\n  \"a\": 2\r\n}");
+}
+
+TEST(empty_files_and_objects)
+{
+	CHECK_STR(set("", "a.b", "1"),
+		  "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
+	CHECK_STR(set(" \n", "a", "1"), "{\n  \"a\": 1\n}\n");
+	CHECK_STR(set("{}", "a", "1"), "{\n  \"a\": 1\n}");
+	CHECK_STR(set("{\"a\": {}}", "a.b", "1"),
+		  "{\"a\": {\n    \"b\": 1\n  }}");
+	CHECK_STR(set("{\"a\": null}", "a.b", "1"),
+		  "{\"a\": {\n    \"b\": 1\n  }}");
+}
+
+TEST(lists_grow_at_their_end)
+{
+	CHECK_STR(append("{\"a\": [\"x\"]}", "a", "y"),
+		  "{\"a\": [\"x\", \"y\"]}");
+	CHECK_STR(append("{\n  \"a\": [\n    \"x\"\n  ]\n}", "a", "y"),
+		  "{\n  \"a\": [\n    \"x\",\n    \"y\"\n  ]\n}");
+	CHECK_STR(append("{\"a\": []}", "a", "q\"\n"),
+		  "{\"a\": [\"q\\\"\\n\"]}");
+	CHECK_STR(append("{\"a\": [\"x\"]}", "a", "x"), "same");
+	CHECK_STR(append("{\"s\": {\"o\": 1}}", "s.a", "x"),
+		  "{\"s\": {\"o\": 1, \"a\": [\"x\"]}}");
+	CHECK_STR(append("", "a.b", "x"),
+		  "{\n  \"a\": {\n    \"b\": [\"x\"]\n  }\n}\n");
+	CHECK_STR(append("{\"a\": [1, {\"x\": [\"]\"]}]}", "a", "x"),
+		  "{\"a\": [1, {\"x\": [\"]\"]}, \"x\"]}");
+}
+
+TEST(what_cannot_be_edited_says_so)
+{
+	CHECK_STR(set("[]", "a", "1"), "! f: must be an object: { ... }");
+	CHECK_STR(set("{\"a\": 1}", "a.b", "1"), "! f: a must be an object");
+	CHECK_STR(append("{\"a\": 1}", "a", "x"), "! f: a must be a list");
+	CHECK_STR(append("{}", "a", "\377"), "! '\\xff' is not UTF-8 text");
+	CHECK_CONTAINS(set("{", "a", "1"), "! f:1:1: not valid JSON");
+}
