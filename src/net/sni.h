@@ -39,8 +39,9 @@ enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret);
 
 /* NULL if a connection for @host may go on after @result; else why not. A
  * name must be repeated by the SNI; an address needs none, and if it has one
- * it must be that address. Never called with SNI_MORE; SNI_NOT_TLS passes,
- * because not everything is TLS: ports that must be are the caller's business.
+ * it must be that address (a caller may judge such a name by the policy
+ * instead). SNI_MORE is for a client that fell silent. SNI_NOT_TLS passes: not
+ * everything is TLS, and ports that must be are the caller's business.
  */
 const char *sni_objection(enum sni_result result, const struct sni *sni,
 			  const struct host *host);

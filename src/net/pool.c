@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/pool.c - an address for each allowed name, for the life of a sandbox */
+
+#include "net/pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum { FIRST = 256 };	/* Numbers below it are for ourselves */
+
+static const uint8_t v4_base[4] = { 198, 18, 0, 0 };
+/* "cloche" in a ULA */
+static const uint8_t v6_base[16] = { 0xfd, 'c', 'l', 'o', 'c', 'h', 'e' };
+
+/**
+ * struct pool - Names by number, and their numbers in the order of names
+ * @names:	Owned
+ * @sorted:	A list kept in order has no worst case that a stranger could
+ *		bring about by choosing names, unlike a table of hashes
+ */
+struct pool {
+	size_t len;
+	char *names[POOL_NAMES_MAX];
+	uint16_t sorted[POOL_NAMES_MAX];
+};
+
+static_assert(FIRST + POOL_NAMES_MAX <= 1 << 16, "numbers fit in two bytes");
+
+struct pool *pool_new(void)
+{
+	return mem_zalloc(sizeof(struct pool));
+}
+
+void pool_free(struct pool *pool)
+{
+	for (size_t i = 0; pool && i < pool->len; i++)
+		free(pool->names[i]);
+	free(pool);
+}
+
+size_t pool_len(const struct pool *pool)
+{
+	return pool->len;
+}
+
+int pool_number(struct pool *pool, const struct host *host)
+{
+	size_t low = 0, high = pool->len;
+
+	if (host->kind != HOST_NAME)
+		return -EINVAL;
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+		const int order = strcmp(host->name,
+					 pool->names[pool->sorted[mid]]);
+
+		if (!order)
+			return pool->sorted[mid];
+		if (order < 0)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	if (pool->len == POOL_NAMES_MAX)
+		return -ENOSPC;
+	memmove(&pool->sorted[low + 1], &pool->sorted[low],
+		(pool->len - low) * sizeof(*pool->sorted));
+	pool->sorted[low] = (uint16_t)pool->len;
+	pool->names[pool->len] = mem_strdup(host->name);
+	return (int)pool->len++;
+}
+
+void pool_v4(int number, uint8_t ret[4])
+{
+	memcpy(ret, v4_base, 4);
+	ret[2] = (uint8_t)((FIRST + number) >> 8);
+	ret[3] = (uint8_t)(FIRST + number);
+}
+
+void pool_v6(int number, uint8_t ret[16])
+{
+	memcpy(ret, v6_base, 16);
+	ret[14] = (uint8_t)((FIRST + number) >> 8);
+	ret[15] = (uint8_t)(FIRST + number);
+}
+
+bool pool_covers(const struct host *address)
+{
+	const uint8_t *a = address->address;
+
+	if (address->kind == HOST_IPV4)
+		return a[0] == v4_base[0] && (a[1] & 0xfe) == v4_base[1];
+	return address->kind == HOST_IPV6 && !memcmp(a, v6_base, 8);
+}
+
+int pool_name(const struct pool *pool, const struct host *address,
+	      struct host *ret)
+{
+	const size_t at = address->kind == HOST_IPV4 ? 2 : 14;
+	const uint8_t *base = address->kind == HOST_IPV4 ? v4_base : v6_base;
+	const uint8_t *a = address->address;
+	size_t number;
+
+	if (!pool_covers(address) || memcmp(a, base, at) != 0)
+		return -ENOENT;
+	number = (size_t)(a[at] << 8 | a[at + 1]);
+	if (number < FIRST || number - FIRST >= pool->len)
+		return -ENOENT;
+	*ret = (struct host){ .kind = HOST_NAME, .port = address->port };
+	memcpy(ret->name, pool->names[number - FIRST],
+	       strlen(pool->names[number - FIRST]) + 1);
+	return 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-pool.c - names keep their addresses, addresses their names */
+
+#include "net/pool.h"
+
+#include <errno.h>
+
+#include "base/own.h"
+#include "test.h"
+
+static struct host host(const char *text)
+{
+	struct host h;
+
+	CHECK_INT(host_parse(text, strlen(text), 443, &h), 0);
+	return h;
+}
+
+static struct host v4(int number)
+{
+	uint8_t p[4];
+	struct host h;
+
+	pool_v4(number, p);
+	host_of_address(p, 4, 443, &h);
+	return h;
+}
+
+static struct host v6(int number)
+{
+	uint8_t p[16];
+	struct host h;
+
+	pool_v6(number, p);
+	host_of_address(p, 16, 443, &h);
+	return h;
+}
+
+TEST(a_name_has_one_address_of_each_family)
+{
+	struct pool *pool = pool_new();
+	const struct host a = host("a.test"), b = host("b.test");
+	struct host address, name;
+
+	CHECK_INT(pool_number(pool, &b), 0);
+	CHECK_INT(pool_number(pool, &a), 1);
+	CHECK_INT(pool_number(pool, &b), 0);
+	CHECK_INT(pool_len(pool), 2);
+	address = v4(1);
+	CHECK_STR(address.name, "198.18.1.1");
+	CHECK_INT(pool_name(pool, &address, &name), 0);
+	CHECK_STR(name.name, "a.test");
+	CHECK_INT(name.port, 443);
+	CHECK_INT(name.kind, HOST_NAME);
+	address = v6(0);
+	CHECK_STR(address.name, "fd63:6c6f:6368:6500::100");
+	CHECK_INT(pool_name(pool, &address, &name), 0);
+	CHECK_STR(name.name, "b.test");
+	pool_free(pool);
+}
+
+TEST(addresses_that_nobody_was_given_have_no_name)
+{
+	static const char *const none[] = {
+		"198.18.1.1", "198.18.0.0", POOL_SELF_V4, "198.18.0.255",
+		"198.19.1.0", "198.17.1.0", "198.20.1.0", "10.0.1.0", "1.1.1.1",
+		POOL_SELF_V6, "fd63:6c6f:6368:6500::101",
+		"fd63:6c6f:6368:6500:1::100", "fd63:6c6f:6368:6501::100",
+		"fd63:6c6f:6368:6500::1:100", "::100", "a.test",
+	};
+	struct pool *pool = pool_new();
+	const struct host a = host("a.test");
+	struct host name = { .port = 42 }, address;
+
+	CHECK_INT(pool_number(pool, &a), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		address = host(none[i]);
+		CHECK_INT(pool_name(pool, &address, &name), -ENOENT);
+		CHECK_INT(name.port, 42);
+	}
+	address = v4(0);
+	CHECK_INT(pool_name(pool, &address, &name), 0);
+	pool_free(pool);
+}
+
+TEST(the_ranges_are_ours_given_out_or_not)
+{
+	static const struct {
+		const char *address;
+		bool covered;
+	} rows[] = {
+		{ "198.18.0.0", true }, { "198.19.255.255", true },
+		{ "198.17.255.255", false }, { "198.20.0.0", false },
+		{ POOL_SELF_V4, true }, { POOL_SELF_V6, true },
+		{ "fd63:6c6f:6368:6500:ffff:ffff:ffff:ffff", true },
+		{ "fd63:6c6f:6368:6501::", false }, { "fd63::", false },
+		{ "a.test", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct host h = host(rows[i].address);
+
+		CHECK_INT(pool_covers(&h), rows[i].covered);
+	}
+}
+
+TEST(only_names_are_numbered)
+{
+	struct pool *pool = pool_new();
+	const struct host h = host("1.2.3.4");
+
+	CHECK_INT(pool_number(pool, &h), -EINVAL);
+	CHECK_INT(pool_len(pool), 0);
+	pool_free(pool);
+	pool_free(NULL);
+}
+
+/* In an order that is neither sorted nor reversed; all survive the last one */
+TEST(the_pool_is_bounded_and_stable)
+{
+	struct pool *pool = pool_new();
+	struct host h, address, name;
+	char text[32];
+
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < POOL_NAMES_MAX; i++) {
+			snprintf(text, sizeof(text), "n%d.wild.test",
+				 i * 2731 % POOL_NAMES_MAX);
+			h = host(text);
+			CHECK_INT(pool_number(pool, &h), i);
+			address = i % 2 ? v4(i) : v6(i);
+			CHECK_INT(pool_name(pool, &address, &name), 0);
+			CHECK_STR(name.name, text);
+		}
+	}
+	h = host("one.more.test");
+	CHECK_INT(pool_number(pool, &h), -ENOSPC);
+	CHECK_INT(pool_len(pool), POOL_NAMES_MAX);
+	h = host("n0.wild.test");
+	CHECK_INT(pool_number(pool, &h), 0);
+	pool_free(pool);
+}
