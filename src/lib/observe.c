@@ -42,7 +42,7 @@ struct observe {
 	struct root *v;
 	size_t len, cap;
 	struct timespec since;
-	struct buf file, key;
+	struct buf file, key, edit;
 };
 
 /* True if some component of the relative @path starts with a dot */
@@ -91,6 +91,7 @@ void observe_free(struct observe *o)
 		return;
 	buf_done(&o->file);
 	buf_done(&o->key);
+	buf_done(&o->edit);
 	free(o->v);
 	free(o);
 }
@@ -144,6 +145,54 @@ static const struct protect_row *match_repo(const struct observe *o,
 	return NULL;
 }
 
+static bool has_component(const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = path; (p = strstr(p, name)) != NULL; p += n) {
+		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
+			return true;
+	}
+	return false;
+}
+
+/* True if @path lies in a repository whose directory was made in this run,
+ * below the writable @root: a clone brings such names, and must work
+ */
+static bool is_in_new_repository(const struct observe *o, const char *root,
+				 const char *path)
+{
+	const size_t n = strlen(root);
+	const char *end = path + n;
+
+	while (path[n] && (end = strchr(end + 1, '/')) != NULL) {
+		auto_free char *dir = mem_strndup(path, (size_t)(end - path));
+		auto_free char *git = path_join(dir, ".git");
+		struct stat st;
+
+		if (!is_old(o, dir) && !lstat(git, &st))
+			return true;
+	}
+	return false;
+}
+
+/* The row for a protected name at any depth. Not for packages: they bring
+ * such names too, and nobody opens those as a project.
+ */
+static const struct protect_row *match_name(const struct observe *o,
+					    const char *path)
+{
+	const struct protect_row *row = protect_match(o->view->policy, path);
+	const struct path_rule *root = row ? view_root_of(o->view, path) : NULL;
+
+	if (!root || !path_is_below(root->path, path) ||
+	    has_component(path + strlen(root->path), "node_modules") ||
+	    is_in_new_repository(o, root->path, path))
+		return NULL;
+	/* The root may itself be called so: only what is below it counts */
+	return protect_match(o->view->policy, path + strlen(root->path));
+}
+
 /* A missing directory that would have to be made for a protected file */
 static const struct view_rule *match_above(const struct observe *o,
 					   const char *path)
@@ -180,11 +229,14 @@ static void set_rule(struct observe *o, const struct path_rule *rule,
 static void deny_row(struct observe *o, const struct protect_row *row,
 		     struct observer_verdict *ret)
 {
-	o->key.len = 0;
+	o->key.len = o->edit.len = 0;
 	buf_addf(&o->key, "protected name %s", row->name);
+	buf_addf(&o->edit, "sandbox.filesystem.unprotect += \"%s\"",
+		 row->name);
 	ret->answer = OBSERVER_DENIED;
 	ret->reason = row->reason;
 	ret->rule_key = buf_str(&o->key);
+	ret->edit = buf_str(&o->edit);
 }
 
 /* Allowed by the lists: is it a name that nobody may make? */
@@ -196,7 +248,7 @@ static void check_names(struct observe *o, const char *path,
 
 	if (view_is_private(o->view, path))
 		return;
-	row = protect_match(o->view->policy, path);
+	row = match_name(o, path);
 	if (!row)
 		row = match_repo(o, path);
 	if (row) {

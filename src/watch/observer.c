@@ -354,7 +354,10 @@ static void report(struct observer *o, const struct question *q,
 				      name->text);
 	else
 		v.reason = mem_strdup(g->verdict.reason);
-	if (p)
+	if (g->verdict.edit)
+		v.suggest_edit = mem_strdup(g->verdict.edit);
+	else if (p && (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
+		       g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
 	o->stats.refused++;
 	violation_report(o->sink, &v);

@@ -33,11 +33,12 @@ enum observer_answer {
  * struct observer_verdict - What the policy says of a path
  * @reason:	Words
  * @rule_file, @rule_key: As in struct violation; may be NULL
+ * @edit:	For OBSERVER_DENIED without a @rule_file: what would lift it
  * All strings stay valid until the next question.
  */
 struct observer_verdict {
 	enum observer_answer answer;
-	const char *reason, *rule_file, *rule_key;
+	const char *reason, *rule_file, *rule_key, *edit;
 };
 
 /**

@@ -139,7 +139,10 @@ static void complete(const struct report *report, const struct violation *v,
 		ret->exe = exe_of(ret->pid);
 	if (!ret->time_ms)
 		ret->time_ms = clock_ms(CLOCK_REALTIME);
-	suggest_fill(ret, NULL);
+	/* Of writes the observer knows more than the record says */
+	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
+	    ret->kind != VIOLATION_FS_RENAME)
+		suggest_fill(ret, NULL);
 }
 
 static void take_record(void *arg, const struct violation *v)

@@ -233,12 +233,14 @@ TEST(thirty_two_threads_are_one_process_and_each_is_reported)
 	CHECK_INT(w.status, 0);
 	CHECK_INT(w.len, THREADS * EACH);
 	for (size_t i = 0; i < w.len; i++) {
-		int t, n;
+		char *rest;
+		const long t = strtol(strrchr(w.v[i].target, '/') + 2, &rest,
+				      10);
+		const long n = strtol(rest + 1, NULL, 10);
 
 		CHECK_INT(w.v[i].pid, w.v[0].pid);
 		CHECK_INT(w.v[i].error, EROFS);
-		CHECK_INT(sscanf(strrchr(w.v[i].target, '/'), "/t%d-%d", &t,
-				 &n), 2);
+		CHECK(t >= 0 && t < THREADS && n >= 0 && n < EACH);
 		CHECK(!seen[t][n]);
 		seen[t][n] = true;
 	}

@@ -33,7 +33,7 @@ static struct report *start(int stream, const struct ignore_rules *ignores)
 static void refuse(struct report *report, int i)
 {
 	char target[64];
-	struct violation v = { .kind = VIOLATION_FS_WRITE, .target = target,
+	struct violation v = { .kind = VIOLATION_FS_READ, .target = target,
 			       .pid = getpid() };
 
 	snprintf(target, sizeof(target), "/etc/%d", i);
@@ -76,11 +76,11 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK_STR(v[0].run, "01J");
 	CHECK_STR(v[0].command, "npm test");
 	CHECK_CONTAINS(v[0].exe, "test-watch-report");
-	CHECK_STR(v[0].suggest_command, "cloche policy allow write /etc/7");
+	CHECK_STR(v[0].suggest_command, "cloche policy allow read /etc/7");
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
 	report_footer(report, ANNOTATE_TAGS, &footer);
-	CHECK_CONTAINS(buf_str(&footer), "deny file-write /etc/7");
+	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);
 	report_free(report);

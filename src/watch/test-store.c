@@ -48,7 +48,7 @@ static int count_one(void *arg, const struct violation *v)
 {
 	unsigned char (*seen)[EACH] = arg;
 
-	seen[atoi(v->run)][atoi(v->target)]++;
+	seen[strtol(v->run, NULL, 10)][strtol(v->target, NULL, 10)]++;
 	return 0;
 }
 
@@ -256,7 +256,7 @@ struct follower {
 static int until_last(void *arg, const struct violation *v)
 {
 	struct follower *f = arg;
-	const int n = atoi(v->target);
+	const int n = (int)strtol(v->target, NULL, 10);
 
 	if (f->next == 1)
 		CHECK_INT(write(f->ready, "", 1), 1);
