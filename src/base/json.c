@@ -237,6 +237,25 @@ int json_locate(const char *text, size_t n, const char *path,
 	return 0;
 }
 
+int json_next(const char *text, size_t n, struct json_place *place)
+{
+	const char *end = text + n;
+	const char *p = skip_blank(text + place->end, end);
+	struct json_place at = *place;
+
+	if (p >= end || *p != ',')
+		return -ENOENT;
+	p = skip_blank(p + 1, end);
+	for (const char *c = text + place->offset; c < p; c++) {
+		at.column = *c == '\n' ? 1 : at.column + 1;
+		at.line += *c == '\n';
+	}
+	at.offset = (size_t)(p - text);
+	at.end = (size_t)(skip_value(p, end) - text);
+	*place = at;
+	return 0;
+}
+
 void json_path_key(struct buf *path, const char *key)
 {
 	if (*key && !key[strcspn(key, ".[]\"\\")]) {

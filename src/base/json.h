@@ -47,6 +47,11 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 int json_locate(const char *text, size_t n, const char *path,
 		struct json_place *ret);
 
+/* Step from an element of an array, which json_locate() found, to the next: a
+ * long list is then walked in one pass. 0, or -ENOENT with *@place untouched.
+ */
+int json_next(const char *text, size_t n, struct json_place *place);
+
 /* Append one step to a path, quoted where it must be */
 void json_path_key(struct buf *path, const char *key);
 void json_path_index(struct buf *path, size_t index);

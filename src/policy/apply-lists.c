@@ -65,9 +65,7 @@ static bool admit_path(const struct apply *apply, const struct fact *fact,
 				    guard == GUARD_ALLOW_READ, &refusal);
 	if (!admitted)
 		apply_note_refusal(apply, fact, index, &refusal);
-	free(rule.path);
-	free(rule.literal);
-	glob_free(rule.glob);
+	path_rule_done(&rule);
 	return admitted;
 }
 

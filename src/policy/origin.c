@@ -3,8 +3,13 @@
 
 #include "policy/origin.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/mem.h"
 
 const char *scope_name(enum scope scope)
 {
@@ -20,14 +25,70 @@ const char *scope_name(enum scope scope)
 	return names[scope];
 }
 
+/**
+ * struct line_cache - The entry of a list that was looked up last
+ * @list:	The list's JSON path, or NULL
+ * @index:	Which entry
+ * @at:		Where it is
+ */
+struct line_cache {
+	char *list;
+	size_t index;
+	struct json_place at;
+};
+
+void line_cache_free(struct line_cache *cache)
+{
+	if (cache)
+		free(cache->list);
+	free(cache);
+}
+
+/* Split "list[3]": the length of "list" and 3; 0 if @key is no entry */
+static size_t split(const char *key, size_t *ret_index)
+{
+	const char *bracket = strrchr(key, '[');
+	char *end;
+
+	if (!bracket || bracket[1] < '0' || bracket[1] > '9')
+		return 0;
+	*ret_index = strtoul(bracket + 1, &end, 10);
+	return strcmp(end, "]") != 0 ? 0 : (size_t)(bracket - key);
+}
+
+/* True if @at is the place of @key because the last look-up was just before */
+static bool is_next(const struct source *source, const char *key, size_t n,
+		    size_t index, struct json_place *at)
+{
+	const struct line_cache *cache = source->lines;
+
+	if (!n || !cache->list || strncmp(cache->list, key, n) != 0 ||
+	    cache->list[n] || index < cache->index ||
+	    index > cache->index + 1)
+		return false;
+	*at = cache->at;
+	return index == cache->index ||
+	       json_next(source->text, source->len, at) == 0;
+}
+
 unsigned int origin_line(const struct origin *origin)
 {
 	const struct source *source = origin->source;
 	struct json_place at;
+	size_t n, index = 0;
 
-	if (!source || !source->text || !origin->key ||
+	if (!source || !source->text || !origin->key)
+		return 0;
+	n = split(origin->key, &index);
+	if (!is_next(source, origin->key, n, index, &at) &&
 	    json_locate(source->text, source->len, origin->key, &at) < 0)
 		return 0;
+	if (n) {
+		free(source->lines->list);
+		source->lines->list = mem_strndup(origin->key, n);
+		source->lines->index = index;
+		source->lines->at = at;
+	}
 	return at.line;
 }
 
@@ -46,4 +107,9 @@ void origin_describe(const struct origin *origin, struct buf *out)
 		buf_addf(out, ":%u", line);
 	if (origin->key)
 		buf_addf(out, ": %s", origin->key);
+}
+
+struct line_cache *line_cache_new(void)
+{
+	return mem_zalloc(sizeof(struct line_cache));
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 struct buf;
+struct line_cache;
 
 /* From the weakest to the strongest */
 enum scope {
@@ -26,6 +27,7 @@ enum scope {
  * @text:	The file's bytes, or NULL; lines are looked up in it when asked
  * @len:	Bytes of @text
  * @base:	The directory that relative paths in it start from
+ * @lines:	Where the last look-up ended, so that the next is short
  */
 struct source {
 	enum scope scope;
@@ -33,7 +35,11 @@ struct source {
 	char *text;
 	size_t len;
 	char *base;
+	struct line_cache *lines;
 };
+
+struct line_cache *line_cache_new(void);
+void line_cache_free(struct line_cache *cache);
 
 /**
  * struct origin - Where one value came from

@@ -113,3 +113,12 @@ int path_rule_parse(const char *text, const char *base, const char *home,
 	ret->path = path_resolve(base, rest);
 	return 0;
 }
+
+void path_rule_done(struct path_rule *rule)
+{
+	free(rule->text);
+	free(rule->path);
+	free(rule->literal);
+	glob_free(rule->glob);
+	origin_done(&rule->origin);
+}

@@ -16,4 +16,7 @@ struct path_rule;
 int path_rule_parse(const char *text, const char *base, const char *home,
 		    struct path_rule *ret, struct err *err);
 
+/* Release the parts of @rule */
+void path_rule_done(struct path_rule *rule);
+
 #endif /* POLICY_PATHRULE_H */

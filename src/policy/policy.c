@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/policy.c - one policy: its lists, its switches, and who said so */
+/* policy/policy.c - one policy: its life, its switches, and who said so */
 
 #include "policy/policy.h"
 
@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/glob.h"
 #include "policy/host.h"
 #include "policy/pathrule.h"
 #include "policy/seen.h"
-
-/* Keys of the set of what was seen: the lists share it */
-enum { SEEN_PATHS = 0, SEEN_HOSTS = 100, SEEN_STRINGS = 200 };
 
 static void default_dir(struct policy *p, enum policy_dir dir,
 			const char *below_home)
@@ -60,19 +55,10 @@ void origin_done(struct origin *origin)
 	origin->key = NULL;
 }
 
-static void free_path_rule(struct path_rule *rule)
-{
-	free(rule->text);
-	free(rule->path);
-	free(rule->literal);
-	glob_free(rule->glob);
-	origin_done(&rule->origin);
-}
-
 static void free_paths(struct path_rules *rules)
 {
 	for (size_t i = 0; i < rules->len; i++)
-		free_path_rule(&rules->v[i]);
+		path_rule_done(&rules->v[i]);
 	free(rules->v);
 }
 
@@ -125,6 +111,7 @@ static void free_sources(struct source_list *sources)
 		free(sources->v[i]->name);
 		free(sources->v[i]->text);
 		free(sources->v[i]->base);
+		line_cache_free(sources->v[i]->lines);
 		free(sources->v[i]);
 	}
 	free(sources->v);
@@ -187,6 +174,7 @@ const struct source *policy_add_source(struct policy *p, enum scope scope,
 	source->text = text ? mem_strndup(text, len) : NULL;
 	source->len = text ? len : 0;
 	source->base = mem_strdup(base ? base : p->cwd);
+	source->lines = line_cache_new();
 	*vec_push(&p->sources) = source;
 	return source;
 }
@@ -204,217 +192,6 @@ struct origin origin_make(const struct source *source, const char *key,
 struct origin origin_copy(const struct origin *origin)
 {
 	return origin_make(origin->source, origin->key, origin->reason);
-}
-
-static int check_room(size_t len, const struct origin *origin,
-		      struct err *err)
-{
-	if (len < POLICY_RULES_MAX)
-		return 0;
-	return fail(err, -E2BIG, "%s: more than %d entries in one list",
-		    origin->source ? origin->source->name : "built in",
-		    POLICY_RULES_MAX);
-}
-
-/* Take over the parts of @rule; an entry that is there already, which @whole
- * tells, is dropped
- */
-static void push_path(struct policy *p, enum path_list list,
-		      struct path_rule rule, const char *whole)
-{
-	const int key = SEEN_PATHS + (int)list * 8 + (int)rule.strength * 2 +
-			!!rule.glob;
-	struct path_rules *rules = &p->paths[list];
-	size_t at;
-
-	/* Our own tables do not make it a list that somebody wrote */
-	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
-		rules->set = true;
-	if (!seen_add(p->seen, key, whole, rules->len, &at)) {
-		rules->v[at].must_exist |= rule.must_exist;
-		free_path_rule(&rule);
-		return;
-	}
-	*vec_push(rules) = rule;
-}
-
-int policy_add_path(struct policy *p, enum path_list list, const char *text,
-		    enum rule_strength strength, struct origin origin,
-		    struct err *err)
-{
-	const char *base = origin.source ? origin.source->base : p->cwd;
-	struct path_rule rule = { .strength = strength, .origin = origin };
-	int r;
-
-	r = check_room(p->paths[list].len, &origin, err);
-	if (r == 0)
-		r = path_rule_parse(text, base, p->home, &rule, err);
-	if (r < 0) {
-		origin_done(&origin);
-		return r;
-	}
-	rule.text = mem_strdup(text);
-	push_path(p, list, rule, rule.literal ? rule.literal : rule.path);
-	return 0;
-}
-
-void policy_add_glob(struct policy *p, enum path_list list, const char *text,
-		     struct glob *glob, enum rule_strength strength,
-		     struct origin origin)
-{
-	const char *base = origin.source ? origin.source->base : p->cwd;
-	auto_free char *whole = mem_printf("%s\n%s", base, text);
-
-	push_path(p, list, (struct path_rule){
-		.text = mem_strdup(text),
-		.path = mem_strdup(glob_prefix(glob)),
-		.glob = glob,
-		.strength = strength,
-		.origin = origin,
-	}, whole);
-}
-
-int policy_require_path(struct policy *p, enum path_list list,
-			const char *text, struct origin origin,
-			struct err *err)
-{
-	const char *base = origin.source ? origin.source->base : p->cwd;
-	struct path_rule rule = {
-		.strength = RULE_USER, .must_exist = true, .origin = origin,
-	};
-
-	if (!*text) {
-		origin_done(&origin);
-		return fail(err, -EINVAL, "the path is empty");
-	}
-	rule.text = mem_strdup(text);
-	rule.path = path_resolve(base, text);
-	push_path(p, list, rule, rule.path);
-	return 0;
-}
-
-void policy_add_literal(struct policy *p, enum path_list list,
-			const char *path, enum rule_strength strength,
-			struct origin origin)
-{
-	struct path_rule rule = {
-		.text = mem_strdup(path),
-		.path = path_resolve("/", path),
-		.strength = strength,
-		.origin = origin,
-	};
-
-	push_path(p, list, rule, rule.path);
-}
-
-int policy_add_host(struct policy *p, enum host_list list, const char *text,
-		    const char *reason, struct origin origin, struct err *err)
-{
-	struct host_rules *rules = &p->hosts[list];
-	struct host_pattern *pattern;
-	size_t at;
-	int r;
-
-	r = check_room(rules->len, &origin, err);
-	if (r < 0)
-		goto out;
-	pattern = host_pattern_new(text, list == HOST_DENY, err);
-	if (!pattern) {
-		r = err && err->code ? err->code : -EINVAL;
-		goto out;
-	}
-	rules->set = true;
-	if (!seen_add(p->seen, SEEN_HOSTS + (int)list, text, rules->len,
-		      &at)) {
-		struct host_rule *first = &rules->v[at];
-
-		/* The words may come from another file than the entry */
-		if (reason && !first->reason)
-			first->reason = mem_strdup(reason);
-		host_pattern_free(pattern);
-		goto out;
-	}
-	*vec_push(rules) = (struct host_rule){
-		.text = mem_strdup(text),
-		.pattern = pattern,
-		.reason = reason ? mem_strdup(reason) : NULL,
-		.origin = origin,
-	};
-	return 0;
-out:
-	origin_done(&origin);
-	return r;
-}
-
-void policy_add_string(struct policy *p, enum string_list list,
-		       const char *text, struct origin origin)
-{
-	struct string_rules *rules = &p->lists[list];
-	size_t at;
-
-	rules->set = true;
-	if (rules->len >= POLICY_RULES_MAX ||
-	    !seen_add(p->seen, SEEN_STRINGS + (int)list, text, rules->len,
-		      &at)) {
-		origin_done(&origin);
-		return;
-	}
-	*vec_push(rules) = (struct string_rule){
-		.text = mem_strdup(text), .origin = origin,
-	};
-}
-
-void policy_add_ignore(struct policy *p, const char *command,
-		       const char *text, struct origin origin)
-{
-	if (p->ignores.len >= POLICY_RULES_MAX) {
-		origin_done(&origin);
-		return;
-	}
-	*vec_push(&p->ignores) = (struct ignore_rule){
-		.command = mem_strdup(command),
-		.text = mem_strdup(text),
-		.origin = origin,
-	};
-}
-
-bool policy_set_reason(struct policy *p, const char *text,
-		       const char *reason)
-{
-	struct host_rule *rule;
-	size_t at;
-
-	if (!seen_find(p->seen, SEEN_HOSTS + HOST_DENY, text, &at))
-		return false;
-	rule = &p->hosts[HOST_DENY].v[at];
-	if (!rule->reason)
-		rule->reason = mem_strdup(reason);
-	return true;
-}
-
-void policy_mark_paths(struct policy *p, enum path_list list)
-{
-	p->paths[list].set = true;
-}
-
-void policy_mark_hosts(struct policy *p, enum host_list list)
-{
-	p->hosts[list].set = true;
-}
-
-void policy_mark_strings(struct policy *p, enum string_list list)
-{
-	p->lists[list].set = true;
-}
-
-bool policy_has_string(const struct policy *p, enum string_list list,
-		       const char *text)
-{
-	for (size_t i = 0; i < p->lists[list].len; i++) {
-		if (!strcmp(p->lists[list].v[i].text, text))
-			return true;
-	}
-	return false;
 }
 
 void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,

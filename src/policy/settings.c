@@ -24,6 +24,7 @@
 #include "base/path.h"
 #include "policy/apply.h"
 #include "policy/document.h"
+#include "policy/footguns.h"
 #include "policy/git.h"
 #include "policy/locks.h"
 #include "policy/outside.h"
@@ -380,6 +381,8 @@ static int apply_all(struct load *load, struct locks *locks)
 		return r;
 	locks_note_denials(locks, load->policy, load->reader);
 	r = apply_facts(&apply, APPLY_ALLOW);
+	if (r == 0 && req->check)
+		footguns_note(&load->facts, load->policy);
 	return r < 0 ? r : check_net(load);
 }
 
@@ -454,6 +457,8 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err)
 {
+	const bool own = !strcmp(path_base(name), ".cloche.json");
+	const bool ours = own || !strcmp(path_base(name), "policy.json");
 	struct settings_request checked = *req;
 	struct load load;
 	int r;
@@ -461,8 +466,30 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 	checked.check = true;
 	load_init(&load, &checked, report, err);
 	r = document_add(&load.facts, load.policy, &(struct document_place){
-		.scope = scope, .shape = SHAPE_GUESS, .name = name,
-		.base = req->cwd, .rules_base = req->cwd,
+		.scope = scope, .shape = ours ? SHAPE_OWN : SHAPE_GUESS,
+		.name = name, .base = req->cwd, .rules_base = req->cwd,
+		.tightens = own,
 	}, text, n, err);
 	return load_end(&load, r < 0 ? r : 0, NULL);
+}
+
+char *settings_file_for(const struct settings_request *req, enum scope scope)
+{
+	struct load load;
+	const char *dir;
+	char *path = NULL;
+
+	load_init(&load, req, NULL, NULL);
+	load.in_repo = git_discover(load.reader, req->cwd, &load.repo,
+				    NULL) > 0;
+	dir = local_root(&load);
+	if (scope == SCOPE_LOCAL)
+		path = path_join(dir ? dir : req->cwd,
+				 ".claude/settings.local.json");
+	else if (load.policy->dirs[DIR_CLAUDE])
+		path = path_join(load.policy->dirs[DIR_CLAUDE],
+				 "settings.json");
+	git_repo_done(&load.repo);
+	policy_unref(load.policy);
+	return path;
 }

@@ -96,11 +96,18 @@ int settings_load(const struct settings_request *req, struct policy **ret,
 		  struct settings_report *report, struct err *err);
 
 /* As with @req->check, about one file's @text alone, as a file of @scope:
- * "policy check FILE". The policy is not kept.
+ * "policy check FILE". The name tells cloche's own files from the others. The
+ * policy is not kept.
  */
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
+
+/* The Claude file of SCOPE_LOCAL or SCOPE_USER that edits go to; NULL without
+ * a home. The caller frees.
+ */
+char *settings_file_for(const struct settings_request *req,
+			enum scope scope);
 
 void settings_note(struct settings_report *report, enum note_level level,
 		   const char *fmt, ...)

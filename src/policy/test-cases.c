@@ -200,6 +200,18 @@ static void ask_all(struct trial *t, char *questions, struct buf *out)
 	}
 }
 
+/* Each line as a comment of TAP */
+static void print_text(const char *title, const char *text)
+{
+	printf("# %s\n", title);
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+
+		printf("#   %.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
+}
+
 static bool run_case(const char *dir)
 {
 	auto_free char *questions = slurp(dir, "question");
@@ -223,9 +235,10 @@ static bool run_case(const char *dir)
 		return fs_replace(fd, "answer", got.p, got.len, 0644,
 				  NULL) == 0;
 	}
-	if (!same)
-		printf("# got:\n%s# not:\n%s", buf_str(&got),
-		       want ? want : "(no answer)\n");
+	if (!same) {
+		print_text("got:", buf_str(&got));
+		print_text("not:", want ? want : "(no answer)\n");
+	}
 	return same;
 }
 

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/policy.c - cloche policy: what holds, why, and how to change it */
+
+#include "cli/policy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "cli/command.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "lib/why.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+
+static const struct {
+	const char *name, *words;
+	int (*run)(const struct policy_call *call, struct err *err);
+} verbs[] = {
+	{ "show", "[--json]", policy_show },
+	{ "check", "[--json] [FILE]", policy_check },
+	{ "why", "[--json] read|write|connect TARGET", policy_why },
+	{ "mode", "[--json] [disabled|regular|auto-allow]", policy_mode },
+	{ "exclude", "COMMAND", policy_exclude },
+	{ "allow", "[--scope local|user] read|write|domain VALUE",
+	  policy_allow },
+	{ "deny", "[--scope local|user] read|write|domain VALUE",
+	  policy_deny },
+};
+
+void policy_print_json(json_t *value)
+{
+	auto_free char *text = json_dumps(value, JSON_COMPACT);
+
+	puts(text ? text : "null");
+	json_decref(value);
+}
+
+json_t *policy_origin_json(const struct origin *origin)
+{
+	const struct source *source = origin->source;
+	const unsigned int line = origin_line(origin);
+
+	if (!source)
+		return json_null();
+	return json_pack("{s:s, s:s*, s:o, s:s*, s:s*}",
+			 "scope", scope_name(source->scope),
+			 "file", source->scope == SCOPE_BUILTIN ? NULL
+								: source->name,
+			 "line", line ? json_integer(line) : json_null(),
+			 "key", origin->key,
+			 "reason", origin->reason);
+}
+
+/* Take "--scope X" and "--scope=X" out of the words: it is ours alone */
+static int take_scope(int *argc, char **argv, enum scope *ret,
+		      struct err *err)
+{
+	for (int i = 1; i < *argc; i++) {
+		const bool joined = !strncmp(argv[i], "--scope=", 8);
+		const char *value = joined ? argv[i] + 8 :
+			i + 1 < *argc ? argv[i + 1] : "";
+		const int used = joined ? 1 : 2;
+
+		if (!strcmp(argv[i], "--"))
+			return 0;
+		if (!joined && strcmp(argv[i], "--scope") != 0)
+			continue;
+		if (!strcmp(value, "user"))
+			*ret = SCOPE_USER;
+		else if (!strcmp(value, "local"))
+			*ret = SCOPE_LOCAL;
+		else
+			return fail(err, -EINVAL,
+				    "--scope: '%s' is neither local nor user",
+				    value);
+		memmove(argv + i, argv + i + used,
+			(size_t)(*argc - i - used + 1) * sizeof(*argv));
+		*argc -= used;
+		i--;
+	}
+	return 0;
+}
+
+/* Options may stand before and behind the words: all are gathered */
+static int parse(int argc, char **argv, struct options *options,
+		 struct policy_call *call, struct err *err)
+{
+	int kept = 0;
+	int r = take_scope(&argc, argv, &call->scope, err);
+
+	call->words = argv + 1;
+	for (int i = 1; r >= 0 && i < argc;) {
+		const bool rest = !strcmp(argv[i], "--");
+		const int used = cli_parse_query(argc - i + 1, argv + i - 1,
+						 options, &call->json, err);
+
+		if (used < 0)
+			return used;
+		i += used - 1;
+		if (i < argc)
+			call->words[kept++] = argv[i++];
+		while (rest && i < argc)
+			call->words[kept++] = argv[i++];
+	}
+	call->count = kept;
+	call->options = options;
+	return r;
+}
+
+static int usage(struct err *err)
+{
+	auto_buf struct buf all = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		buf_addf(&all, "%s%s", i ? ", " : "", verbs[i].name);
+	return fail(err, -EINVAL, "policy needs one of %s", buf_str(&all));
+}
+
+int cli_policy(int argc, char **argv, struct err *err)
+{
+	struct options options = { 0 };
+	struct policy_call call = { .scope = SCOPE_LOCAL };
+	int r;
+
+	if (argc < 2)
+		return usage(err);
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		if (strcmp(verbs[i].name, argv[1]) != 0)
+			continue;
+		r = parse(argc - 1, argv + 1, &options, &call, err);
+		if (r >= 0)
+			r = verbs[i].run(&call, err);
+		if (r == -EINVAL && !*err->msg)
+			r = fail(err, r, "usage: cloche policy %s %s",
+				 verbs[i].name, verbs[i].words);
+		options_done(&options);
+		return r;
+	}
+	return usage(err);
+}
+
+static json_t *why_json(enum why_op op, const struct why *why)
+{
+	return json_pack("{s:i, s:b, s:s, s:s, s:s, s:s*, s:o*, s:s*}",
+			 "version", 1, "allowed", why->allowed,
+			 "op", why_op_name(op), "target", why->target,
+			 "reason", why->reason, "rule", why->rule,
+			 "origin", why->origin ?
+			 policy_origin_json(why->origin) : NULL,
+			 "suggest", why->suggest);
+}
+
+static void why_print(enum why_op op, const struct why *why)
+{
+	auto_buf struct buf from = { 0 };
+
+	printf("%s: %s %s (%s)\n", why->allowed ? "allowed" : "denied",
+	       why_op_name(op), why->target, why->reason);
+	if (why->origin) {
+		origin_describe(why->origin, &from);
+		printf("  rule: %s  (%s)\n", why->rule, buf_str(&from));
+	} else if (why->rule) {
+		printf("  rule: %s  (built in)\n", why->rule);
+	}
+	if (why->suggest)
+		printf("  to allow it: %s\n", why->suggest);
+}
+
+int policy_why(const struct policy_call *call, struct err *err)
+{
+	auto_policy struct policy *policy = NULL;
+	struct why why;
+	enum why_op op;
+	bool allowed;
+	int r;
+
+	if (call->count != 2 || why_op_parse(call->words[0], &op) < 0)
+		return -EINVAL;
+	r = session_policy(call->options, &policy, err);
+	if (r == 0)
+		r = why_ask(policy, op, call->words[1], &why, err);
+	if (r < 0)
+		return r;
+	if (call->json)
+		policy_print_json(why_json(op, &why));
+	else
+		why_print(op, &why);
+	allowed = why.allowed;
+	why_done(&why);
+	return allowed ? 0 : 1;
+}
+
+static json_t *notes_json(const struct settings_report *report)
+{
+	static const char *const levels[NOTE_LEVELS] = {
+		[NOTE_INFO] = "info",
+		[NOTE_WARNING] = "warning",
+		[NOTE_ERROR] = "error",
+	};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < report->notes.len; i++)
+		json_array_append_new(list, json_pack("{s:s, s:s}",
+			"level", levels[report->notes.v[i].level],
+			"text", report->notes.v[i].text));
+	return list;
+}
+
+static void notes_print(const struct settings_report *report)
+{
+	static const char *const words[NOTE_LEVELS] = {
+		[NOTE_INFO] = "note", [NOTE_WARNING] = "warning",
+		[NOTE_ERROR] = "error",
+	};
+
+	for (size_t i = 0; i < report->notes.len; i++)
+		printf("%s: %s\n", words[report->notes.v[i].level],
+		       report->notes.v[i].text);
+	if (report->dropped)
+		printf("and %zu more\n", report->dropped);
+	if (!report->notes.len)
+		puts("nothing to complain about");
+}
+
+/* What the file system says about the rules: only where they could be read */
+static int check_view(struct policy *policy, struct settings_report *report)
+{
+	auto_view struct view *view = NULL;
+	struct err why = { 0 };
+
+	if (settings_errors(report))
+		return 0;
+	if (view_build(policy, &view, &why) < 0) {
+		settings_note(report, NOTE_ERROR, "%s", why.msg);
+		return 0;
+	}
+	for (size_t i = 0; i < view->notes.len; i++)
+		settings_note(report, NOTE_WARNING, "%s",
+			      view->notes.v[i].text);
+	return 0;
+}
+
+static int check_file(const char *file, struct settings_report *report,
+		      struct err *err)
+{
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_buf struct buf text = { 0 };
+	struct settings_request request;
+	int r;
+
+	if (!cwd)
+		return fail_errno(err, "cannot tell the current directory");
+	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, err);
+	if (r < 0)
+		return r;
+	settings_request_init(&request, cwd);
+	r = settings_check_text(&request, SCOPE_USER, file, buf_str(&text),
+				text.len, report, err);
+	settings_request_done(&request);
+	return r;
+}
+
+int policy_check(const struct policy_call *call, struct err *err)
+{
+	auto_report struct settings_report report = { 0 };
+	auto_policy struct policy *policy = NULL;
+	size_t errors;
+	int r;
+
+	if (call->count > 1)
+		return -EINVAL;
+	if (call->count) {
+		r = check_file(call->words[0], &report, err);
+	} else {
+		r = session_policy_report(call->options, true, &policy,
+					  &report, err);
+		if (r == 0)
+			r = check_view(policy, &report);
+	}
+	if (r < 0)
+		return r;
+	errors = settings_errors(&report);
+	if (call->json)
+		policy_print_json(json_pack("{s:i, s:b, s:o}", "version", 1,
+			"ok", !errors, "notes", notes_json(&report)));
+	else
+		notes_print(&report);
+	return errors ? 1 : 0;
+}

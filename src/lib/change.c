@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/change.c - edits of the user's settings files */
+
+#include "lib/change.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/edit.h"
+#include "policy/settings.h"
+
+/**
+ * struct change - A file that is being edited
+ * @file:	Its real path: a link is followed, so that it stays a link
+ * @dir:	Its directory, locked against another edit
+ * @mode:	Permissions to keep
+ */
+struct change {
+	enum scope scope;
+	char *file;
+	int dir;
+	mode_t mode;
+	struct buf text;
+};
+
+static void change_done(struct change *c)
+{
+	free(c->file);
+	close_fd(&c->dir);
+	buf_done(&c->text);
+}
+
+static int change_init(struct change *c, const struct settings_request *req,
+		       enum scope scope, struct err *err)
+{
+	auto_free char *asked = settings_file_for(req, scope);
+	auto_free char *dir = NULL;
+	struct stat st;
+	int r;
+
+	*c = (struct change){ .scope = scope, .dir = -1, .mode = 0644 };
+	if (!asked)
+		return fail(err, -ENOENT,
+			    "there is no home directory; set $HOME");
+	c->file = realpath(asked, NULL);
+	if (!c->file)
+		c->file = take_ptr(asked);
+	dir = path_parent(c->file);
+	c->dir = fs_open_dir_p(dir, 0755, err);
+	if (c->dir < 0)
+		return c->dir;
+	if (flock(c->dir, LOCK_EX) < 0)
+		return fail_errno(err, "cannot lock '%s'", dir);
+	if (fstatat(c->dir, path_base(c->file), &st, 0) == 0)
+		c->mode = st.st_mode & 0777;
+	r = fs_read(c->dir, path_base(c->file), JSON_TEXT_MAX, &c->text, err);
+	return r == -ENOENT ? 0 : r;
+}
+
+/* Nothing is written that could not be read again */
+static int check(const struct settings_request *req, const struct change *c,
+		 const struct buf *text, struct err *err)
+{
+	auto_report struct settings_report report = { 0 };
+	int r;
+
+	r = settings_check_text(req, c->scope, c->file, buf_str(text),
+				text->len, &report, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < report.notes.len; i++) {
+		if (report.notes.v[i].level == NOTE_ERROR)
+			return fail(err, -EINVAL, "not changed: %s",
+				    report.notes.v[i].text);
+	}
+	return 0;
+}
+
+static int save(const struct settings_request *req, struct change *c,
+		const struct buf *text, struct err *err)
+{
+	int r;
+
+	r = check(req, c, text, err);
+	if (r < 0)
+		return r;
+	r = fs_replace(c->dir, path_base(c->file), buf_str(text), text->len,
+		       c->mode, err);
+	return r < 0 ? fail_in(err, "%s", c->file) : 0;
+}
+
+int change_append(const struct settings_request *req, enum scope scope,
+		  const char *path, const char *value, char **ret_file,
+		  struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	struct change c;
+	int r, added = 0;
+
+	r = change_init(&c, req, scope, err);
+	if (r == 0)
+		r = added = edit_append(buf_str(&c.text), c.text.len, c.file,
+					path, value, &text, err);
+	if (r > 0)
+		r = save(req, &c, &text, err);
+	if (r >= 0)
+		*ret_file = take_ptr(c.file);
+	change_done(&c);
+	return r < 0 ? r : added;
+}
+
+int change_mode(const struct settings_request *req, enum mode mode,
+		char **ret_file, struct err *err)
+{
+	auto_buf struct buf first = { 0 };
+	auto_buf struct buf second = { 0 };
+	struct change c;
+	int r;
+
+	r = change_init(&c, req, SCOPE_LOCAL, err);
+	if (r == 0)
+		r = edit_set(buf_str(&c.text), c.text.len, c.file,
+			     "sandbox.enabled",
+			     mode == MODE_DISABLED ? "false" : "true", &first,
+			     err);
+	/* What a disabled sandbox would do when enabled again stays */
+	if (r == 0 && mode != MODE_DISABLED)
+		r = edit_set(buf_str(&first), first.len, c.file,
+			     "sandbox.autoAllowBashIfSandboxed",
+			     mode == MODE_AUTO_ALLOW ? "true" : "false",
+			     &second, err);
+	if (r == 0)
+		r = save(req, &c, mode == MODE_DISABLED ? &first : &second,
+			 err);
+	if (r == 0)
+		*ret_file = take_ptr(c.file);
+	change_done(&c);
+	return r;
+}

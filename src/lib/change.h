@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/change.h - edits of the user's settings files */
+
+#ifndef LIB_CHANGE_H
+#define LIB_CHANGE_H
+
+#include "policy/mode.h"
+#include "policy/origin.h"
+
+struct err;
+struct settings_request;
+
+/* Add @value to the list at @path ("sandbox.network.allowedDomains") of the
+ * Claude file of @scope, local or user. The file is replaced at once or not at
+ * all, and only if what came of it is valid; the rest of it stays as it was. 1
+ * if it was added, 0 if it was there; *@ret_file names the file and is the
+ * caller's to free.
+ */
+int change_append(const struct settings_request *req, enum scope scope,
+		  const char *path, const char *value, char **ret_file,
+		  struct err *err);
+
+/* Write @mode into the local file, likewise */
+int change_mode(const struct settings_request *req, enum mode mode,
+		char **ret_file, struct err *err);
+
+#endif /* LIB_CHANGE_H */

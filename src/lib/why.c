@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/why.c - may a command read, write or reach this, and who says so
+ *
+ * Theory of operation: the view answers for what exists and for what rules
+ * name. Protected names that do not exist yet are refused when somebody makes
+ * them, so they are asked about here by name, below the writable directory that
+ * they would stand in.
+ */
+
+#include "lib/why.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "plan/resolve.h"
+#include "plan/view.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+#include "policy/protect.h"
+
+static const char *const op_names[WHY_OPS] = {
+	[WHY_READ] = "read", [WHY_WRITE] = "write", [WHY_CONNECT] = "connect",
+};
+
+int why_op_parse(const char *name, enum why_op *ret)
+{
+	for (enum why_op op = 0; op < WHY_OPS; op++) {
+		if (!strcmp(op_names[op], name)) {
+			*ret = op;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+const char *why_op_name(enum why_op op)
+{
+	return op_names[op];
+}
+
+void why_done(struct why *why)
+{
+	if (why->origin)
+		origin_done(why->origin);
+	free(why->origin);
+	free(why->target);
+	free(why->rule);
+	free(why->reason);
+	free(why->suggest);
+	*why = (struct why){ 0 };
+}
+
+static void set_rule(struct why *why, const char *text,
+		     const struct origin *origin)
+{
+	why->rule = mem_strdup(text);
+	why->origin = mem_zalloc(sizeof(*why->origin));
+	*why->origin = origin_copy(origin);
+}
+
+static void set_suggestion(struct why *why, const char *what)
+{
+	auto_buf struct buf b = { 0 };
+
+	buf_addf(&b, "cloche policy allow %s ", what);
+	text_shell_quote(&b, why->target);
+	why->suggest = buf_take(&b);
+}
+
+static void set_verdict(struct why *why, const struct verdict *v,
+			const char *what)
+{
+	why->allowed = v->allowed;
+	why->reason = mem_strdup(v->reason);
+	if (v->rule)
+		set_rule(why, v->rule->text, &v->rule->origin);
+	/* What somebody denied is not allowed by one more line */
+	if (!v->allowed && (!v->rule || v->rule->strength == RULE_BASELINE))
+		set_suggestion(why, what);
+}
+
+/* The row that protects @path because of its name, or NULL */
+static const struct protect_row *by_name(const struct view *view,
+					 const char *path)
+{
+	const struct path_rule *root = view_root_of(view, path);
+	const struct protect_row *row;
+	const char *below;
+
+	if (!root || !path_is_below(root->path, path))
+		return NULL;
+	below = path + strlen(root->path) + (root->path[1] != '\0');
+	row = protect_match(view->policy, below);
+	for (const char *at = below; at && !row; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (!strncmp(at, ".git/", 5))
+			row = protect_match_repo(view->policy, at + 5);
+	}
+	return row;
+}
+
+static void set_protected(struct why *why, const struct protect_row *row)
+{
+	why->reason = mem_printf("protected name: %s", row->reason);
+	why->rule = mem_strdup(row->name);
+}
+
+static int ask_path(struct policy *policy, enum why_op op, struct why *why,
+		    struct err *err)
+{
+	const enum view_op view_op = op == WHY_READ ? VIEW_READ : VIEW_WRITE;
+	struct resolver *resolver = resolver_new();
+	auto_view struct view *view = NULL;
+	auto_free char *link = NULL;
+	auto_free char *real = NULL;
+	const struct protect_row *row = NULL;
+	struct stat st, link_st;
+	struct verdict v;
+	int r;
+
+	real = resolver_follow_both(resolver, why->target, &st, &link,
+				    &link_st);
+	resolver_free(resolver);
+	r = view_build(policy, &view, err);
+	if (r < 0)
+		return r;
+	v = view_verdict(view, view_op, real);
+	if (v.allowed && link)
+		v = view_verdict(view, view_op, link);
+	free(why->target);
+	why->target = mem_strdup(link && !v.allowed ? link : real);
+	if (op == WHY_WRITE && v.allowed && !view_is_private(view, real))
+		row = by_name(view, real);
+	if (row)
+		set_protected(why, row);
+	else
+		set_verdict(why, &v, op_names[op]);
+	return 0;
+}
+
+static int ask_host(const struct policy *policy, const char *target,
+		    struct why *why, struct err *err)
+{
+	auto_buf struct buf shown = { 0 };
+	struct host_verdict v;
+	struct host host;
+
+	if (host_parse_authority(target, strlen(target), 443, &host) < 0)
+		return fail(err, -EINVAL, "'%s' is not a host or host:port",
+			    target);
+	/* A port is shown if it was asked about */
+	host_format(&host, strrchr(target, ':') ? 0 : 443, &shown);
+	why->target = buf_take(&shown);
+	if (policy->net == NET_HOST || policy->net == NET_NONE) {
+		why->allowed = policy->net == NET_HOST;
+		why->reason = mem_strdup(why->allowed ?
+			"the host's network is not filtered" :
+			"there is no network");
+		return 0;
+	}
+	v = host_decide(policy, &host, false);
+	why->allowed = v.decision == HOST_ALLOWED;
+	why->reason = mem_strdup(v.reason);
+	if (v.rule)
+		set_rule(why, v.rule->text, &v.rule->origin);
+	else if (!why->allowed)
+		set_suggestion(why, "domain");
+	return 0;
+}
+
+int why_ask(struct policy *policy, enum why_op op, const char *target,
+	    struct why *ret, struct err *err)
+{
+	struct why why = { 0 };
+	int r;
+
+	if (!*target)
+		return fail(err, -EINVAL, "the %s is empty",
+			    op == WHY_CONNECT ? "host" : "path");
+	if (op == WHY_CONNECT) {
+		r = ask_host(policy, target, &why, err);
+	} else {
+		why.target = path_resolve(policy->cwd, target);
+		r = ask_path(policy, op, &why, err);
+	}
+	if (r < 0) {
+		why_done(&why);
+		return r;
+	}
+	*ret = why;
+	return 0;
+}

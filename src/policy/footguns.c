@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/footguns.c - settings that are valid and probably not meant
+ *
+ * Theory of operation: one look at each entry as it was written, one at the
+ * policy that came of all. Nothing here changes a verdict.
+ */
+
+#include "policy/footguns.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/document.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+#include "policy/schema.h"
+
+static void __attribute__((format(printf, 4, 5)))
+warn_entry(const struct facts *facts, const struct fact *fact, size_t index,
+	   const char *fmt, ...)
+{
+	auto_buf struct buf key = { 0 };
+	char words[ERR_MSG_MAX / 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(words, sizeof(words), fmt, ap);
+	va_end(ap);
+	buf_adds(&key, fact->key);
+	json_path_index(&key, index);
+	document_note(facts, fact->document, NOTE_WARNING, buf_str(&key),
+		      "%s", words);
+}
+
+static bool is_one_slash(const char *text)
+{
+	return text[0] == '/' && text[1] != '/';
+}
+
+/* Where the path of a Read or Edit rule begins in @rule, or NULL */
+static const char *rule_path(const char *rule)
+{
+	if (!strncmp(rule, "Read(", 5) || !strncmp(rule, "Edit(", 5))
+		return rule + 5;
+	return NULL;
+}
+
+/* "/etc/passwd" in a rule is below the settings' own directory: people who
+ * write the name of a system directory mean the system's
+ */
+static bool means_the_system(const char *path)
+{
+	static const char *const tops[] = {
+		"/bin/", "/boot/", "/dev/", "/etc/", "/home/", "/lib/",
+		"/media/", "/mnt/", "/opt/", "/proc/", "/root/", "/run/",
+		"/srv/", "/sys/", "/tmp/", "/usr/", "/var/",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tops); i++) {
+		if (!strncmp(path, tops[i], strlen(tops[i])))
+			return true;
+	}
+	return false;
+}
+
+static void look_at_rule(const struct facts *facts, const struct fact *fact,
+			 size_t index, const char *rule)
+{
+	const char *path = rule_path(rule);
+
+	if (path && is_one_slash(path) && means_the_system(path))
+		warn_entry(facts, fact, index,
+			   "one slash starts at %s; for the system's directory write %.5s/%s",
+			   fact->document->rules_base, rule, path);
+}
+
+static void look_at_excluded(const struct facts *facts,
+			     const struct fact *fact, size_t index,
+			     const char *text)
+{
+	if (!text[strcspn(text, " *:")])
+		warn_entry(facts, fact, index,
+			   "matches the bare command only; with arguments it is '%s *'",
+			   text);
+}
+
+static void look_at_socket(const struct facts *facts, const struct fact *fact,
+			   size_t index, const char *text)
+{
+	static const char *const escapes[] = {
+		"docker.sock", "podman.sock", "containerd.sock", "crio.sock",
+		"system_bus_socket", "/bus", "systemd/private",
+		"libvirt-sock", "lxd/unix.socket", "snapd.socket",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(escapes); i++) {
+		if (!strstr(text, escapes[i]))
+			continue;
+		warn_entry(facts, fact, index,
+			   "who listens there runs programs outside of the sandbox: this is an escape");
+		return;
+	}
+}
+
+static void look_at_host(const struct facts *facts, const struct fact *fact,
+			 size_t index, const char *text)
+{
+	struct host_pattern *pattern = host_pattern_new(text, false, NULL);
+	const char *advice = pattern ? host_pattern_advice(pattern) : NULL;
+
+	if (advice)
+		warn_entry(facts, fact, index, "%s", advice);
+	host_pattern_free(pattern);
+}
+
+static void look_at_entry(const struct facts *facts, const struct fact *fact,
+			  size_t index, const char *text)
+{
+	switch (fact->setting->type) {
+	case TYPE_RULES:
+		look_at_rule(facts, fact, index, text);
+		break;
+	case TYPE_SOCKETS:
+		look_at_socket(facts, fact, index, text);
+		break;
+	case TYPE_HOSTS:
+		if (fact->setting->slot == HOST_ALLOW)
+			look_at_host(facts, fact, index, text);
+		break;
+	case TYPE_STRINGS:
+		if (fact->setting->slot == LIST_EXCLUDED_COMMANDS)
+			look_at_excluded(facts, fact, index, text);
+		break;
+	default:
+		break;
+	}
+}
+
+/**
+ * struct slashes - What a document has seen: paths with one slash of each
+ * grammar
+ */
+struct slashes {
+	const struct document *document;
+	const struct fact *sandbox, *rule;
+};
+
+static void look_at_slashes(const struct facts *facts, struct slashes *s,
+			    const struct fact *fact, const char *text)
+{
+	const char *path = rule_path(text);
+
+	if (s->document != fact->document)
+		*s = (struct slashes){ .document = fact->document };
+	if (s->sandbox && s->rule)
+		return;
+	if (fact->setting->type == TYPE_RULES && path && is_one_slash(path))
+		s->rule = fact;
+	else if (fact->setting->type == TYPE_PATHS && is_one_slash(text))
+		s->sandbox = fact;
+	if (s->sandbox && s->rule)
+		document_note(facts, fact->document, NOTE_WARNING,
+			      s->rule->key,
+			      "this file mixes two grammars: '/x' in %s is the absolute /x, in Read(/x) and Edit(/x) it is %s/x; write //x there for the absolute one",
+			      s->sandbox->key, fact->document->rules_base);
+}
+
+static void look_at_facts(const struct facts *facts)
+{
+	struct slashes slashes = { 0 };
+
+	for (size_t i = 0; i < facts->len; i++) {
+		const struct fact *fact = &facts->v[i];
+		json_t *entry;
+		size_t j;
+
+		if (!json_is_array(fact->value))
+			continue;
+		json_array_foreach(fact->value, j, entry) {
+			const char *text = json_string_value(entry);
+
+			if (!text)
+				continue;
+			look_at_entry(facts, fact, j, text);
+			look_at_slashes(facts, &slashes, fact, text);
+		}
+	}
+}
+
+static void warn_origin(const struct facts *facts,
+			const struct origin *origin, const char *what)
+{
+	auto_buf struct buf where = { 0 };
+
+	origin_describe(origin, &where);
+	settings_note(facts->report, NOTE_WARNING, "%s: %s", buf_str(&where),
+		      what);
+}
+
+static void look_at_writes(const struct facts *facts, const struct policy *p)
+{
+	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const struct path_rule *rule = &rules->v[i];
+
+		if (rule->glob)
+			continue;
+		if (!rule->path[1])
+			warn_origin(facts, &rule->origin,
+				    "everything is writable; name the directories that are meant");
+		else if (p->home && path_is_within(rule->path, p->home))
+			warn_origin(facts, &rule->origin,
+				    "the whole home directory is writable; name the directories that are meant");
+	}
+}
+
+void footguns_note(const struct facts *facts, const struct policy *policy)
+{
+	const struct flag *automatic = &policy->flags[FLAG_AUTO_ALLOW];
+
+	look_at_facts(facts);
+	look_at_writes(facts, policy);
+	if (automatic->set && automatic->value &&
+	    !policy_flag(policy, FLAG_ENABLED, false))
+		warn_origin(facts, &automatic->origin,
+			    "has no effect while the sandbox is not enabled");
+	for (size_t i = 0; i < policy->hosts[HOST_DENY].len; i++) {
+		const struct host_rule *rule = &policy->hosts[HOST_DENY].v[i];
+
+		if (!strcmp(rule->text, "*") && policy->hosts[HOST_ALLOW].len)
+			warn_origin(facts, &rule->origin,
+				    "denies every host, also those that are allowed; without it all others are refused anyway");
+	}
+}

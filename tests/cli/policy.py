@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/policy.py - cloche policy: show, check, why and the edits"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+TESTED = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+LOCAL = ".claude/settings.local.json"
+PROJECT = ".claude/settings.json"
+
+
+def settings(t, path, **sandbox):
+    return t.write(path, json.dumps({"sandbox": sandbox}) + "\n")
+
+
+def managed(t, *argv, **sandbox):
+    """Run `cloche policy ARGV...` under a managed file: the test program"""
+    t.write(t.away + "/etc/claude-code/managed-settings.json",
+            json.dumps({"sandbox": sandbox}, indent=2))
+    return t.outside(TESTED, "policy", *argv,
+                     env={"CLOCHE_ROOT_ETC": t.away + "/etc"})
+
+
+@test
+def show_names_the_line_behind_each_value(t):
+    t.write(PROJECT, '{\n "sandbox": {\n  "network": {\n'
+                     '   "allowedDomains": [\n    "a.example",\n'
+                     '    "b.example"]\n  }\n }\n}\n')
+    r = t.run("policy", "show").ok()
+    contains(r.out, f"a.example  ({t.dir}/{PROJECT}:5: "
+                    "sandbox.network.allowedDomains[0])")
+    contains(r.out, f"b.example  ({t.dir}/{PROJECT}:6: ")
+    contains(r.out, "SSH private keys")
+
+
+@test
+def show_speaks_json(t):
+    settings(t, LOCAL, enabled=True, filesystem={"denyRead": ["x*"]})
+    all = json.loads(t.run("policy", "show", "--json").ok().out)
+    equal(all["version"], 1)
+    equal(all["mode"], "regular")
+    equal(all["cwd"], t.dir)
+    equal(all["settings"]["enabled"]["value"], True)
+    origin = all["settings"]["enabled"]["origin"]
+    equal((origin["scope"], origin["file"], origin["line"], origin["key"]),
+          ("local", f"{t.dir}/{LOCAL}", 1, "sandbox.enabled"))
+    patterns = [e.get("pattern") for e in
+                all["settings"]["filesystem.denyRead"]["entries"]]
+    check("x*" in patterns, patterns)
+    check({"scope": "local", "path": f"{t.dir}/{LOCAL}", "state": "read"}
+          in all["files"], all["files"])
+
+
+@test
+def show_keeps_secrets_to_itself(t):
+    settings(t, t.home + "/.claude/settings.json", env=["TOKEN=hunter2"],
+             network={"parentProxy": {"http": "http://me:hunter2@proxy:1"}})
+    for more in ((), ("--json",)):
+        r = t.run("policy", "show", *more).ok()
+        lacks(r.out, "hunter2")
+        contains(r.out, "TOKEN")
+        contains(r.out, "@proxy:1")
+
+
+@test
+def bytes_that_are_no_text_are_legal(t):
+    os.mkdir(os.fsencode(t.dir) + b"/\xff\n")
+    cwd = os.fsencode(t.dir) + b"/\xff\n"
+    r = t.run("policy", "show", cwd=cwd).ok()
+    contains(r.out, "\\xff\\x0a")
+    json.loads(t.run("policy", "show", "--json", cwd=cwd).ok().out)
+
+
+@test
+def why_answers_with_the_exit_status(t):
+    settings(t, PROJECT, network={"allowedDomains": ["a.example"],
+                                  "deniedDomains": ["b.example"]})
+    for target in ("x", "new/y", t.dir + "/z"):
+        t.run("policy", "why", "write", target).ok()
+    for target in (PROJECT, LOCAL, ".claude/skills/x", ".bashrc", "/etc/x",
+                   "sub/.vscode/tasks.json", ".mcp.json", ".git/hooks/x"):
+        r = t.run("policy", "why", "write", target).ended(1, target)
+        contains(r.out, "denied: write ")
+    t.run("policy", "why", "read", "/etc/passwd").ok()
+    r = t.run("policy", "why", "read", t.home + "/.ssh/id_rsa").ended(1)
+    contains(r.out, "SSH private keys")
+    contains(r.out, "cloche policy allow read")
+    t.run("policy", "why", "read", t.home + "/.ssh/known_hosts").ended(1)
+    t.write(t.home + "/.ssh/known_hosts")
+    t.run("policy", "why", "read", t.home + "/.ssh/known_hosts").ok()
+    t.run("policy", "why", "connect", "a.example").ok()
+    r = t.run("policy", "why", "connect", "b.example:80").ended(1)
+    contains(r.out, f"{PROJECT}:1: sandbox.network.deniedDomains[0]")
+    r = t.run("policy", "why", "connect", "c.example").ended(1)
+    contains(r.out, "cloche policy allow domain c.example\n")
+
+
+@test
+def why_speaks_json(t):
+    r = t.run("policy", "why", "--json", "write", PROJECT).ended(1)
+    answer = json.loads(r.out)
+    equal((answer["version"], answer["allowed"], answer["op"],
+           answer["target"]), (1, False, "write", f"{t.dir}/{PROJECT}"))
+    check(answer["origin"]["reason"], answer)
+
+
+@test
+def why_looks_at_both_ends_of_a_link(t):
+    t.write("real", "")
+    t.write("secret", "")
+    os.symlink("secret", t.dir + "/alias")
+    os.symlink("real", t.dir + "/harmless")
+    os.symlink("/etc/hostname", t.dir + "/out")
+    settings(t, PROJECT, filesystem={"denyRead": ["secret"]})
+    t.run("policy", "why", "read", "harmless").ok()
+    t.run("policy", "why", "read", "alias").ended(1)
+    t.run("policy", "why", "write", "out").ended(1)
+    t.run("policy", "why", "write", "harmless").ok()
+
+
+@test
+def a_marked_file_is_hidden_while_it_holds_a_secret(t):
+    t.write(t.home + "/.npmrc", "save-exact=true\n")
+    t.run("policy", "why", "read", t.home + "/.npmrc").ok()
+    t.write(t.home + "/.npmrc", "//r.example/:_authToken=x\n")
+    t.run("policy", "why", "read", t.home + "/.npmrc").ended(1)
+    t.run("policy", "allow", "read", t.home + "/.npmrc").ok()
+    t.run("policy", "why", "read", t.home + "/.npmrc").ok()
+
+
+@test
+def check_tells_errors_from_warnings(t):
+    t.run("policy", "check").ok()
+    settings(t, PROJECT, enable=True)
+    r = t.run("policy", "check").ok()
+    contains(r.out, "did you mean sandbox.enabled?")
+    settings(t, PROJECT, enabled="x")
+    settings(t, LOCAL, enabled="y")
+    r = t.run("policy", "check").ended(1)
+    contains(r.out, f"{PROJECT}:1:25: sandbox.enabled: must be true or false")
+    contains(r.out, f"{LOCAL}:1:25: ")
+    answer = json.loads(t.run("policy", "check", "--json").ended(1).out)
+    equal((answer["version"], answer["ok"], len(answer["notes"])),
+          (1, False, 2))
+
+
+@test
+def check_looks_at_one_file(t):
+    t.write("bad.json", "{")
+    t.write("good.json", '{"sandbox": {"enabled": true}}')
+    t.write(".cloche.json", '{"filesystem": {"allowWrite": ["/x"]}}')
+    contains(t.run("policy", "check", "bad.json").ended(1).out, "bad.json:1:")
+    t.run("policy", "check", "good.json").ok()
+    contains(t.run("policy", "check", ".cloche.json").ok().out,
+             "may only tighten")
+    t.run("policy", "check", "none.json").ended(2)
+
+
+@test
+def a_bad_file_stops_a_run_and_nothing_runs(t):
+    settings(t, PROJECT, enabled="x")
+    r = t.inside("touch", "ran").ended(125)
+    contains(r.err, f"{t.dir}/{PROJECT}:1:25: sandbox.enabled: must be")
+    check(not t.exists("ran"))
+    t.inside("touch", "ran", options=("--no-settings",)).ok()
+    check(t.exists("ran"))
+
+
+@test
+def the_mode_is_written_and_the_rest_stays(t):
+    before = ('{\n    "z": [1,  2],\n    "sandbox": {\n        '
+              '"network": {"allowedDomains": []}\n    },\n    "a": null\n}\n')
+    t.write(LOCAL, before, mode=0o600)
+    equal(t.run("policy", "mode").ok().out, "disabled\n")
+    t.run("policy", "mode", "auto-allow").ok()
+    equal(t.read(LOCAL), before.replace(
+        '[]}\n', '[]},\n        "enabled": true,\n'
+        '        "autoAllowBashIfSandboxed": true\n'))
+    equal(os.stat(LOCAL).st_mode & 0o777, 0o600)
+    equal(t.run("policy", "mode").ok().out, "auto-allow\n")
+    t.run("policy", "mode", "regular").ok()
+    equal(t.run("policy", "mode").ok().out, "regular\n")
+    t.run("policy", "mode", "disabled").ok()
+    answer = json.loads(t.run("policy", "mode", "--json").ok().out)
+    equal((answer["version"], answer["mode"], answer["locked"]),
+          (1, "disabled", False))
+    equal(sorted(os.listdir(".claude")), ["settings.local.json"])
+    t.run("policy", "mode", "on").ended(2)
+
+
+@test
+def the_local_file_is_that_of_the_repository(t):
+    t.outside("git", "init", "-q", ".").ok()
+    os.makedirs("a/b")
+    t.run("policy", "mode", "regular", cwd=t.dir + "/a/b").ok()
+    check(t.exists(LOCAL) and not t.exists("a/b/.claude"))
+    equal(t.run("policy", "mode", cwd=t.dir + "/a/b").ok().out, "regular\n")
+
+
+@test
+def excluded_commands_lose_their_quotes(t):
+    t.run("policy", "exclude", "'docker *'").ok()
+    t.run("policy", "exclude", '"npm *"').ok()
+    t.run("policy", "exclude", "docker *").ok()
+    equal(json.loads(t.read(LOCAL))["sandbox"]["excludedCommands"],
+          ["docker *", "npm *"])
+    t.run("policy", "exclude", "''").ended(2)
+
+
+@test
+def allow_and_deny_change_what_why_says(t):
+    t.run("policy", "why", "connect", "a.example").ended(1)
+    t.run("policy", "allow", "domain", "a.example").ok()
+    t.run("policy", "why", "connect", "a.example").ok()
+    t.write("keep", "")
+    t.run("policy", "why", "write", "keep").ok()
+    t.run("policy", "deny", "write", "keep").ok()
+    t.run("policy", "why", "write", "keep").ended(1)
+    t.run("policy", "deny", "read", "keep").ok()
+    t.run("policy", "why", "read", "keep").ended(1)
+    os.mkdir(t.away + "/w")
+    t.run("policy", "allow", "write", t.away + "/w", "--scope", "user").ok()
+    check(t.exists(t.home + "/.claude/settings.json"))
+    t.run("policy", "why", "write", t.away + "/w/x").ok()
+    r = t.run("policy", "allow", "write", "keep").ok()
+    contains(r.err, f"still denied: {t.dir}/{LOCAL}")
+
+
+@test
+def a_bad_value_changes_nothing(t):
+    t.run("policy", "allow", "domain", "ok.example").ok()
+    before = t.read(LOCAL)
+    for value in ("*", "http://x", "*.com", "a b", ""):
+        t.run("policy", "allow", "domain", value).ended(2, value)
+        equal(t.read(LOCAL), before)
+    t.write(LOCAL, "{")
+    t.run("policy", "allow", "domain", "b.example").ended(2)
+    equal(t.read(LOCAL), "{")
+
+
+@test
+def a_linked_settings_file_stays_a_link(t):
+    t.write(t.away + "/dotfiles/s.json", "{}\n")
+    os.makedirs(t.home + "/.claude")
+    os.symlink(t.away + "/dotfiles/s.json", t.home + "/.claude/settings.json")
+    t.run("policy", "allow", "domain", "a.example", "--scope=user").ok()
+    check(os.path.islink(t.home + "/.claude/settings.json"))
+    contains(t.read(t.away + "/dotfiles/s.json"), "a.example")
+
+
+@test
+def managed_settings_lock_the_mode(t):
+    t.write(LOCAL, "{}\n")
+    for verb in (("mode", "disabled"), ("exclude", "docker *")):
+        r = managed(t, *verb, enabled=True).ended(1)
+        contains(r.err, t.away + "/etc/claude-code/managed-settings.json:3: "
+                 "sandbox.enabled")
+        equal(t.read(LOCAL), "{}\n")
+    answer = json.loads(managed(t, "mode", "--json", enabled=True).ok().out)
+    equal((answer["mode"], answer["locked"]), ("regular", True))
+    # Without the lock the same words work
+    managed(t, "mode", "disabled").ok()
+    contains(t.read(LOCAL), '"enabled": false')
+
+
+@test
+def the_installed_program_knows_one_etc(t):
+    managed(t, "mode", enabled=True).ok()
+    env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
+    equal(t.run("policy", "mode", env=env).ok().out, "disabled\n")
+    equal(t.outside(TESTED, "policy", "mode", env=env).ok().out, "regular\n")
+
+
+@test
+def wrong_usage_says_what_is_right(t):
+    for argv in ((), ("nonsense",), ("why",), ("why", "read"),
+                 ("why", "smell", "x"), ("show", "x"), ("mode", "a", "b"),
+                 ("exclude",), ("allow", "read"), ("allow", "smell", "x"),
+                 ("allow", "read", "x", "--scope", "managed"),
+                 ("show", "--nonsense")):
+        r = t.run("policy", *argv).ended(2, argv)
+        equal(len(r.err.splitlines()), 1, argv, r.err)
+        check(r.err.startswith("cloche: "), r.err)
+
+
+main()
