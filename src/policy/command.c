@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/command.c - Bash rule contents against simple commands
+ *
+ * Theory of operation: a rule that takes something away (deny, ask) and one
+ * that gives (allow, exclude) look at a command differently. The first matches
+ * if any way of reading the command does: with and without assignments, inside
+ * each wrapper, with and without quotes. The second must match what is really
+ * written, sees past harmless assignments only, and its wildcards never stand
+ * for the name of the command when that name is not known.
+ */
+
+#include "policy/command.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/shell.h"
+
+static const struct wrapper {
+	const char *name;
+	size_t arguments;
+	const char *options;
+} wrappers[] = {
+#define WRAPPER(name, arguments, options) { name, arguments, options },
+#include "policy/wrappers.def"
+#undef WRAPPER
+};
+
+static const char *const safe_env[] = {
+#define SAFE_ENV(name) name,
+#include "policy/safe-env.def"
+#undef SAFE_ENV
+};
+
+enum { COMMAND_STAGES_MAX = 16 };	/* Wrappers in each other */
+
+/* They run what follows, at once or later: a prefix says nothing about it */
+static const char *const runners[] = { "watch", "setsid", "ionice", "flock" };
+
+static const char *const find_actions[] = {
+	"-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0",
+	"-fprintf", "-fls",
+};
+
+int command_pattern_init(struct command_pattern *ret, const char *text,
+			 struct err *err)
+{
+	struct command_pattern p = { 0 };
+	bool word;
+	size_t n;
+
+	text += strspn(text, " \t");
+	n = strlen(text);
+	while (n && strchr(" \t", text[n - 1]))
+		n--;
+	if (n > COMMAND_PATTERN_MAX)
+		return fail(err, -EINVAL, "a command pattern of more than %d "
+			    "characters", COMMAND_PATTERN_MAX);
+	word = n >= 2 && text[n - 1] == '*' && strchr(": ", text[n - 2]);
+	if (word)
+		n -= 2;
+	if (!n)
+		return fail(err, -EINVAL, "the command pattern is empty; for "
+			    "every command write *");
+	p.text = mem_strndup(text, n);
+	p.longer = word ? mem_printf("%s *", p.text) : NULL;
+	p.plain = strcspn(p.text, "*");
+	p.exact = !word && !p.text[p.plain];
+	*ret = p;
+	return 0;
+}
+
+void command_pattern_done(struct command_pattern *p)
+{
+	free(p->text);
+	free(p->longer);
+	*p = (struct command_pattern){ 0 };
+}
+
+/* "*" is any text. Each piece between stars goes where it first fits: if any
+ * place leads to a match, the first does. The last piece goes to the end.
+ */
+static bool wild_match(const char *pattern, const char *text, size_t n)
+{
+	size_t piece = strcspn(pattern, "*");
+	const char *end = text + n;
+
+	if (piece > n || memcmp(pattern, text, piece) != 0)
+		return false;
+	if (!pattern[piece])
+		return piece == n;
+	text += piece;
+	pattern += piece + 1;
+	while (pattern[piece = strcspn(pattern, "*")]) {
+		text = piece ? memmem(text, (size_t)(end - text), pattern,
+				      piece) : text;
+		if (!text)
+			return false;
+		text += piece;
+		pattern += piece + 1;
+	}
+	return (size_t)(end - text) >= piece &&
+	       !memcmp(end - piece, pattern, piece);
+}
+
+bool command_pattern_match(const struct command_pattern *p, const char *text)
+{
+	const size_t n = strlen(text);
+
+	if (wild_match(p->text, text, n))
+		return true;
+	return p->longer && wild_match(p->longer, text, n);
+}
+
+static const struct shell_word *word_at(const struct shell_script *script,
+					const struct shell_command *c,
+					size_t i)
+{
+	return &script->words.v[c->first + i];
+}
+
+/* Does word @i begin with "-"? An unknown word might. */
+static bool is_option(const struct shell_script *script,
+		      const struct shell_command *c, size_t i)
+{
+	return !word_at(script, c, i)->known ||
+	       *shell_plain_from(script, c, i) == '-';
+}
+
+/* How many words the option @spec (@n bytes) takes at word @i: 0 if it is
+ * another one
+ */
+static size_t take_option(const char *spec, size_t n,
+			  const struct shell_script *script,
+			  const struct shell_command *c, size_t i)
+{
+	const struct shell_word *w = word_at(script, c, i);
+	const char *text = shell_plain_from(script, c, i);
+	const bool valued = spec[n - 1] == ':' || spec[n - 1] == '=';
+	const size_t name = valued ? n - 1 : n;
+
+	if (!w->known)
+		return 0;
+	if (!strncmp(spec, "-#", n))
+		return w->plain_len > 1 &&
+		       strspn(text + 1, "0123456789") >= w->plain_len - 1;
+	if (w->plain_len < name || strncmp(text, spec, name) != 0)
+		return 0;
+	if (!valued)
+		return w->plain_len == name;
+	if (w->plain_len == name)	/* The value is the next word */
+		return i + 1 < c->count && word_at(script, c, i + 1)->known ?
+		       2 : 0;
+	return spec[n - 1] == ':' || text[name] == '=';
+}
+
+static size_t skip_options(const struct wrapper *wrapper,
+			   const struct shell_script *script,
+			   const struct shell_command *c, size_t i)
+{
+	const char *spec = wrapper->options;
+
+	while (*spec && i < c->count) {
+		const size_t n = strcspn(spec, " ");
+		const size_t taken = take_option(spec, n, script, c, i);
+
+		i += taken;
+		spec = taken ? wrapper->options : spec + n + (spec[n] == ' ');
+	}
+	return i;
+}
+
+/* The first word of what the wrapper at word @i runs, or @i if it is none */
+static size_t unwrap(const struct shell_script *script,
+		     const struct shell_command *c, size_t i)
+{
+	const struct wrapper *wrapper = NULL;
+	size_t next = i + 1;
+
+	for (size_t k = 0; k < ARRAY_SIZE(wrappers); k++) {
+		if (shell_word_is(script, c, i, wrappers[k].name))
+			wrapper = &wrappers[k];
+	}
+	if (!wrapper)
+		return i;
+	next = skip_options(wrapper, script, c, next);
+	if (shell_word_is(script, c, next, "--"))
+		next++;
+	for (size_t k = 0; k < wrapper->arguments; k++, next++) {
+		if (next >= c->count || is_option(script, c, next))
+			return i;
+	}
+	return next < c->count && !is_option(script, c, next) ? next : i;
+}
+
+static bool is_safe_assignment(const struct shell_script *script,
+			       const struct shell_command *c, size_t i)
+{
+	const char *text = shell_raw_from(script, c, i);
+
+	for (size_t k = 0; k < ARRAY_SIZE(safe_env); k++) {
+		const size_t n = strlen(safe_env[k]);
+
+		if (!strncmp(text, safe_env[k], n) && text[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* A command is read in stages: all of it, behind its assignments, and behind
+ * each wrapper. Move *@i to the next; false if there is none.
+ */
+static bool next_stage(const struct shell_script *script,
+		       const struct shell_command *c, size_t *i)
+{
+	const size_t next = *i < c->assignments ? c->assignments
+						: unwrap(script, c, *i);
+
+	if (next == *i || next >= c->count)
+		return false;
+	*i = next;
+	return true;
+}
+
+bool command_may_match(const struct command_pattern *p,
+		       const struct shell_script *script,
+		       const struct shell_command *c)
+{
+	unsigned int stages = 0;
+	size_t i = 0;
+
+	do {
+		if (command_pattern_match(p, shell_raw_from(script, c, i)) ||
+		    command_pattern_match(p, shell_plain_from(script, c, i)))
+			return true;
+		/* So many wrappers hide something */
+		if (stages++ == COMMAND_STAGES_MAX)
+			return true;
+	} while (next_stage(script, c, &i));
+	return false;
+}
+
+size_t command_name(const struct shell_script *script,
+		    const struct shell_command *c)
+{
+	unsigned int stages = 0;
+	size_t i = c->assignments;
+
+	if (i >= c->count)
+		return i;
+	while (next_stage(script, c, &i)) {
+		if (stages++ == COMMAND_STAGES_MAX)
+			return c->count;
+	}
+	return i;
+}
+
+bool command_is(const struct shell_script *script,
+		const struct shell_command *c, size_t i, const char *name)
+{
+	const struct shell_word *w = word_at(script, c, i);
+	const char *text = shell_plain_from(script, c, i);
+	const size_t n = strlen(name);
+
+	return w->known && w->plain_len >= n &&
+	       !memcmp(text + w->plain_len - n, name, n) &&
+	       (w->plain_len == n || text[w->plain_len - n - 1] == '/');
+}
+
+/* True if the program at word @i runs or deletes what its arguments say */
+static bool is_runner(const struct shell_script *script,
+		      const struct shell_command *c, size_t i)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(runners); k++) {
+		if (command_is(script, c, i, runners[k]))
+			return true;
+	}
+	if (!command_is(script, c, i, "find"))
+		return false;
+	for (size_t k = i + 1; k < c->count; k++) {
+		for (size_t a = 0; a < ARRAY_SIZE(find_actions); a++) {
+			if (shell_word_is(script, c, k, find_actions[a]))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A wildcard must not stand for what nobody can know: assignments that are not
+ * harmless, a name that the shell makes up, a command that runs another
+ */
+static bool is_wildcard_fair(const struct command_pattern *p,
+			     const struct shell_script *script,
+			     const struct shell_command *c, size_t i)
+{
+	size_t name = i < c->assignments ? c->assignments : i;
+	const struct shell_word *w;
+
+	if (p->exact)
+		return true;
+	if (name >= c->count)
+		return false;
+	w = word_at(script, c, name);
+	if ((name > i || !w->known) &&
+	    p->plain < w->raw + w->raw_len - word_at(script, c, i)->raw)
+		return false;
+	do {
+		if (is_runner(script, c, name))
+			return false;
+	} while (next_stage(script, c, &name));
+	return true;
+}
+
+bool command_must_match(const struct command_pattern *p,
+			const struct shell_script *script,
+			const struct shell_command *c)
+{
+	unsigned int stages = 0;
+	bool harmless = true;
+	size_t i = 0;
+
+	for (size_t k = 0; k < c->assignments; k++)
+		harmless = harmless && is_safe_assignment(script, c, k);
+	do {
+		if (command_pattern_match(p, shell_raw_from(script, c, i)) &&
+		    is_wildcard_fair(p, script, c, i))
+			return true;
+		if (i < c->assignments && !harmless)
+			return false;
+	} while (stages++ < COMMAND_STAGES_MAX && next_stage(script, c, &i));
+	return false;
+}
