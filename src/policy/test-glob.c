@@ -391,7 +391,7 @@ TEST(the_worst_pattern_takes_no_more_than_its_product)
 	for (int i = 0; i < HALF; i++)
 		memcpy(p + 1 + 2 * i, i % 8 ? "*a" : "?a", 2);
 	p[0] = '/';
-	strcat(p, "b");
+	p[1 + 2 * HALF] = 'b';
 	memset(s, 'a', N);
 	s[0] = '/';
 	glob = glob_new(p, NULL);
