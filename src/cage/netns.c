@@ -224,6 +224,16 @@ static int add_stream(struct listener_set *set, enum listener_role role,
 	return 0;
 }
 
+/* IPv4 takes the route's word that an address is ours; IPv6 wants to see it on
+ * an interface, unless the socket says otherwise
+ */
+static int be_anybody(int fd)
+{
+	static const int on = 1;
+
+	return setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &on, sizeof(on));
+}
+
 /* The datagram socket must learn which server was asked, to answer as it */
 static int add_dns(struct listener_set *set, struct err *err)
 {
@@ -232,6 +242,7 @@ static int add_dns(struct listener_set *set, struct err *err)
 	auto_close int fd = any_socket(SOCK_DGRAM, &ipv6);
 
 	if (fd < 0 || bind_any(fd, ipv6, LISTENER_DNS_PORT) < 0 ||
+	    (ipv6 && be_anybody(fd) < 0) ||
 	    setsockopt(fd, ipv6 ? IPPROTO_IPV6 : IPPROTO_IP,
 		       ipv6 ? IPV6_RECVPKTINFO : IP_PKTINFO, &on,
 		       sizeof(on)) < 0)
@@ -330,6 +341,7 @@ int netns_listen(const struct sockaddr *address, socklen_t len)
 	fd = socket(address->sa_family,
 		    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 ||
+	    (address->sa_family == AF_INET6 && be_anybody(fd) < 0) ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
 	    bind(fd, address, len) < 0 || start_listening(fd) < 0)
 		return -errno;

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -195,6 +196,26 @@ TEST(too_many_ports_are_refused_and_nothing_stays_open)
 	}, &set, &err), -ENOSPC);
 	CHECK_INT(set.len, 0);
 	CHECK_CONTAINS(err.msg, "more than");
+}
+
+TEST(one_address_of_either_family_is_captured_on_demand)
+{
+	const struct sockaddr_in6 six = {
+		.sin6_family = AF_INET6, .sin6_port = htons(9001),
+		.sin6_addr.s6_addr = { 0x26, 0x06, [15] = 1 },
+	};
+	const struct sockaddr_un other = { .sun_family = AF_UNIX };
+	struct listener_set set;
+	int fd;
+
+	set_up(&(struct netns_config){ .filtered = true }, &set);
+	fd = netns_listen((const struct sockaddr *)&six, sizeof(six));
+	CHECK(fd >= 0);
+	CHECK(dial("2606::1", "9001") >= 0);
+	CHECK_STR(meant_for(fd), "2606::1");
+	CHECK_INT(dial("2606::2", "9001"), -ECONNREFUSED);
+	CHECK_INT(netns_listen((const struct sockaddr *)&other, sizeof(other)),
+		  -EAFNOSUPPORT);
 }
 
 /* What a keeper does: joins the sandbox and captures one address and port */

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tests/live/gate-driver.c - a network without the rest of a sandbox
+ *
+ * gate-driver [OPTIONS] -- CLIENT [ARG...]
+ *
+ *   --allow/--deny HOST	rules of the policy, as in the settings
+ *   --denied-address RANGE	deniedResolvedAddresses
+ *   --name NAME=ADDRESS,...	what NAME resolves to; other names do not
+ *   --host-port/--publish PORT, --capture PORT
+ *   --parent URL, --http-proxy-port PORT, --socks-proxy-port PORT
+ *   --ask yes|no|session	somebody answers; without it nobody is asked
+ *   --ms KIND=MS		a shorter time of net/timers.def
+ *   --conns N			fewer connections
+ *   --origin COMMAND		runs on the host side; READY on its stdout first
+ *   --events FILE		refusals, one JSON line each; questions too
+ *   --reload FIFO		"allow HOST" or "deny HOST" in it: a new policy
+ *   --pid FILE			the gate's pid, once it runs
+ *   --system-resolver		getaddrinfo() instead of --name
+ *
+ * The "host" is a network namespace of its own in which every address is
+ * local, so origins can have public ones; the sandbox is another one. The
+ * status is the client's.
+ */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/netns.h"
+#include "net/gate.h"
+#include "net/gatekeeper.h"
+#include "plan/listener.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+
+enum { NAMES_MAX = 32, PORTS_MAX = 16, RULES_MAX = 64 };
+
+struct rule {
+	enum host_list list;
+	const char *text;
+};
+
+static const char *names[NAMES_MAX];
+static size_t n_names;
+static struct rule rules[RULES_MAX];
+static size_t n_rules;
+static const char *denied_address, *parent, *ask, *origin, *events_path;
+static const char *reload_path, *pid_path;
+static uint16_t host_ports[PORTS_MAX], captures[PORTS_MAX], publish[PORTS_MAX];
+static size_t n_host_ports, n_captures, n_publish;
+static uint16_t http_proxy_port, socks_proxy_port;
+static struct gate_config limits;
+static struct gatekeeper *keeper;
+static struct loop *loop;
+static FILE *events;
+static int reload_fd = -1;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "gate-driver: %s: %s\n", what, strerror(errno));
+	exit(99);
+}
+
+static void need(int r, const struct err *err)
+{
+	if (r < 0) {
+		fprintf(stderr, "gate-driver: %s\n",
+			*err->msg ? err->msg : strerror(-r));
+		exit(99);
+	}
+}
+
+/* Runs in the resolver: only memory that was there before */
+static void lookup(const char *name, struct resolve_answer *ret)
+{
+	const size_t n = strlen(name);
+
+	ret->error = -ENOENT;
+	for (size_t i = 0; i < n_names; i++) {
+		char list[512], *save = NULL;
+
+		if (strncmp(names[i], name, n) != 0 || names[i][n] != '=')
+			continue;
+		if (!strcmp(names[i] + n + 1, "hang"))
+			pause();
+		snprintf(list, sizeof(list), "%s", names[i] + n + 1);
+		for (char *a = strtok_r(list, ",", &save);
+		     a && ret->count < RESOLVE_ADDRESSES_MAX;
+		     a = strtok_r(NULL, ",", &save)) {
+			struct resolve_address *r = &ret->v[ret->count];
+
+			r->len = strchr(a, ':') ? 16 : 4;
+			if (inet_pton(r->len == 16 ? AF_INET6 : AF_INET, a,
+				      r->bytes) == 1)
+				ret->count++;
+		}
+		ret->error = ret->count ? 0 : -ENOENT;
+		return;
+	}
+}
+
+static void put(const char *path, const char *text)
+{
+	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || fs_write_all(fd, text, strlen(text)) < 0)
+		die(path);
+}
+
+/* The host: a user namespace to own everything, and a network of our own */
+static void enter_host(void)
+{
+	const unsigned int uid = geteuid(), gid = getegid();
+	struct listener_set none;
+	struct err err = { 0 };
+	char map[64];
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+		fprintf(stderr, "gate-driver: no user namespaces here\n");
+		exit(77);
+	}
+	put("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	put("/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	put("/proc/self/gid_map", map);
+	need(netns_setup(&(struct netns_config){ .filtered = true }, &none,
+			 &err), &err);
+	listener_done(&none);
+	put("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+}
+
+static pid_t start_sandbox(char **client, struct listener_set *set)
+{
+	const struct netns_config config = {
+		.filtered = true, .capture = captures, .n_capture = n_captures,
+		.host_ports = host_ports, .n_host_ports = n_host_ports,
+		.publish = n_publish > 0,
+	};
+	struct err err = { 0 };
+	int pair[2];
+	pid_t pid;
+
+	if (sock_pair(pair) < 0)
+		die("socketpair");
+	pid = fork();
+	if (!pid) {
+		struct listener_set mine;
+		char c;
+
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (unshare(CLONE_NEWNET) < 0)
+			die("unshare");
+		need(netns_setup(&config, &mine, &err), &err);
+		need(listener_send(pair[1], &mine), &err);
+		listener_done(&mine);
+		if (recv(pair[1], &c, 1, 0) != 1)
+			exit(99);
+		close(pair[0]);
+		close(pair[1]);
+		signal(SIGPIPE, SIG_DFL);
+		execvp(client[0], client);
+		die(client[0]);
+	}
+	close(pair[1]);
+	need(listener_recv(pair[0], set), &err);
+	/* The client starts when everything else stands; see main() */
+	if (dup2(pair[0], 200) < 0)
+		die("dup2");
+	close(pair[0]);
+	return pid;
+}
+
+static void start_origin(void)
+{
+	int out[2];
+	char line[64];
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		die("pipe");
+	pid = fork();
+	if (!pid) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(out[1], 1);
+		execl("/bin/sh", "sh", "-c", origin, (char *)NULL);
+		die("sh");
+	}
+	close(out[1]);
+	n = read(out[0], line, sizeof(line));
+	if (n < 5 || memcmp(line, "READY", 5) != 0) {
+		fprintf(stderr, "gate-driver: the origin did not start\n");
+		exit(99);
+	}
+}
+
+static struct policy *make_policy(void)
+{
+	struct policy *p = policy_new("/", NULL);
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < n_rules; i++) {
+		const struct source *s = policy_add_source(p, SCOPE_FLAG,
+			rules[i].list == HOST_DENY ? "--deny" : "--allow",
+			NULL, 0, NULL);
+
+		need(policy_add_host(p, rules[i].list, rules[i].text, NULL,
+				     origin_make(s, NULL, NULL), &err), &err);
+	}
+	if (denied_address)
+		policy_add_string(p, LIST_DENIED_ADDRESSES, denied_address,
+				  origin_make(NULL, NULL, NULL));
+	if (parent)
+		policy_set_text(p, TEXT_PARENT_HTTP, parent,
+				origin_make(NULL, NULL, NULL));
+	if (http_proxy_port)
+		policy_set_number(p, NUMBER_HTTP_PROXY_PORT, http_proxy_port,
+				  origin_make(NULL, NULL, NULL));
+	if (socks_proxy_port)
+		policy_set_number(p, NUMBER_SOCKS_PROXY_PORT, socks_proxy_port,
+				  origin_make(NULL, NULL, NULL));
+	return p;
+}
+
+static void on_violation(void *arg, const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+
+	(void)arg;
+	if (!events)
+		return;
+	violation_to_json(v, &line);
+	fputs(buf_str(&line), events);
+	fflush(events);
+}
+
+static void on_ask(void *arg, uint32_t id, const struct host *host)
+{
+	(void)arg;
+	if (events) {
+		fprintf(events, "{\"ask\":\"%s\",\"port\":%u}\n", host->name,
+			host->port);
+		fflush(events);
+	}
+	if (strcmp(ask, "never") != 0)
+		gatekeeper_answer(keeper, id, strcmp(ask, "no") != 0,
+				  strcmp(ask, "session") ? ASK_ONCE
+							 : ASK_SESSION);
+}
+
+static void on_gone(void *arg, const char *why)
+{
+	(void)arg;
+	fprintf(stderr, "gate-driver: %s\n", why);
+}
+
+static int on_client_end(void *arg, uint32_t e)
+{
+	(void)arg;
+	(void)e;
+	loop_stop(loop, 0);
+	return 0;
+}
+
+/* "allow HOST" or "deny HOST" replaces all rules; "+" keeps the others */
+static int on_reload(void *arg, uint32_t e)
+{
+	static char text[512];
+	struct err err = { 0 };
+	auto_policy struct policy *p = NULL;
+	const ssize_t n = read(reload_fd, text, sizeof(text) - 1);
+	char *space;
+
+	(void)arg;
+	(void)e;
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	space = strchr(text, ' ');
+	if (!space)
+		return 0;
+	if (*text != '+')
+		n_rules = 0;
+	rules[n_rules++] = (struct rule){
+		strstr(text, "deny") ? HOST_DENY : HOST_ALLOW,
+		mem_strdup(space + 1),
+	};
+	p = make_policy();
+	need(gatekeeper_reload(keeper, p, &err), &err);
+	return 0;
+}
+
+static uint16_t port(const char *text)
+{
+	const int n = atoi(text);
+
+	if (n < 1 || n > 65535)
+		die(text);
+	return (uint16_t)n;
+}
+
+static void set_ms(const char *text)
+{
+	static const char *const kinds[] = {
+#define TIMER(id, ms, words) [TIMER_##id] = #id,
+#include "net/timers.def"
+#undef TIMER
+	};
+
+	for (size_t i = 0; i < TIMER_KINDS; i++) {
+		const size_t n = strlen(kinds[i]);
+
+		if (!strncmp(text, kinds[i], n) && text[n] == '=')
+			limits.ms[i] = (unsigned int)atoi(text + n + 1);
+	}
+}
+
+static void parse(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "allow", 1, NULL, 'a' }, { "deny", 1, NULL, 'd' },
+		{ "denied-address", 1, NULL, 'D' }, { "name", 1, NULL, 'n' },
+		{ "host-port", 1, NULL, 'h' }, { "publish", 1, NULL, 'p' },
+		{ "capture", 1, NULL, 'c' }, { "parent", 1, NULL, 'P' },
+		{ "http-proxy-port", 1, NULL, 'x' },
+		{ "socks-proxy-port", 1, NULL, 'X' },
+		{ "ask", 1, NULL, 'q' }, { "ms", 1, NULL, 'm' },
+		{ "conns", 1, NULL, 'N' }, { "origin", 1, NULL, 'o' },
+		{ "events", 1, NULL, 'e' }, { "reload", 1, NULL, 'r' },
+		{ "pid", 1, NULL, 'i' }, { "system-resolver", 0, NULL, 's' },
+		{ 0 },
+	};
+	int c;
+
+	limits.lookup = lookup;
+	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		switch (c) {
+		case 'a':
+			rules[n_rules++] = (struct rule){ HOST_ALLOW, optarg };
+			break;
+		case 'd':
+			rules[n_rules++] = (struct rule){ HOST_DENY, optarg };
+			break;
+		case 'D': denied_address = optarg; break;
+		case 'n': names[n_names++] = optarg; break;
+		case 'h': host_ports[n_host_ports++] = port(optarg); break;
+		case 'p': publish[n_publish++] = port(optarg); break;
+		case 'c': captures[n_captures++] = port(optarg); break;
+		case 'P': parent = optarg; break;
+		case 'x': http_proxy_port = port(optarg); break;
+		case 'X': socks_proxy_port = port(optarg); break;
+		case 'q': ask = optarg; break;
+		case 'm': set_ms(optarg); break;
+		case 'N': limits.conns_max = (size_t)atoi(optarg); break;
+		case 'o': origin = optarg; break;
+		case 'e': events_path = optarg; break;
+		case 'r': reload_path = optarg; break;
+		case 'i': pid_path = optarg; break;
+		case 's': limits.lookup = NULL; break;
+		default: exit(99);
+		}
+	}
+	if (optind == argc) {
+		errno = EINVAL;
+		die("no client");
+	}
+}
+
+/* The gate is our only child that is called so */
+static void write_pid(void)
+{
+	FILE *p = NULL;
+	char command[128];
+
+	if (!pid_path)
+		return;
+	snprintf(command, sizeof(command),
+		 "pgrep -x -P %d cloche-gate > '%s'", (int)getpid(), pid_path);
+	p = popen(command, "r");
+	if (!p || pclose(p))
+		die("pgrep");
+}
+
+int main(int argc, char **argv)
+{
+	struct gatekeeper_config config = {
+		.sink = { on_violation, NULL }, .gone = on_gone,
+		.limits = &limits,
+	};
+	struct listener_set set;
+	struct loop_source client = { .fn = on_client_end };
+	struct loop_source reload = { .fn = on_reload };
+	struct err err = { 0 };
+	int status = 0;
+	pid_t pid;
+
+	parse(argc, argv);
+	if (events_path)
+		events = fopen(events_path, "we");
+	enter_host();
+	if (origin)
+		start_origin();
+	pid = start_sandbox(argv + optind, &set);
+	config.policy = make_policy();
+	config.ask = ask ? on_ask : NULL;
+	need(loop_new(&loop, &err), &err);
+	client.fd = sys_pidfd_open(pid, 0);
+	need(loop_add(loop, &client, EPOLLIN), &err);
+	need(gatekeeper_new(loop, &config, &set, &keeper, &err), &err);
+	for (size_t i = 0; i < n_publish; i++)
+		need(gatekeeper_publish(keeper, publish[i], &err), &err);
+	if (reload_path) {
+		reload_fd = open(reload_path, O_RDWR | O_CLOEXEC);
+		reload.fd = reload_fd;
+		need(loop_add(loop, &reload, EPOLLIN), &err);
+	}
+	if (pid_path) {
+		need(gatekeeper_start(keeper, &err), &err);
+		write_pid();
+	}
+	if (send(200, "g", 1, 0) != 1)
+		die("start");
+	close(200);
+	loop_run(loop);
+	if (waitpid(pid, &status, 0) < 0)
+		die("wait");
+	gatekeeper_free(keeper);
+	policy_unref(config.policy);
+	loop_free(loop);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
