@@ -282,8 +282,10 @@ static bool admit_repository(const struct locks *locks,
 	case GUARD_NO_REPO_TRUE:
 		return !yes || refuse(ret, from_repository, NULL);
 	case GUARD_NO_PROJECT:
-		return scope_of(fact) != SCOPE_PROJECT ||
-		       refuse(ret, from_repository, NULL);
+		if (scope_of(fact) == SCOPE_PROJECT)
+			return refuse(ret, from_repository, NULL);
+		return !locks->unsandboxed ||
+		       refuse(ret, locked, locks->unsandboxed);
 	case GUARD_TIGHTEN:
 		return tightens(facts, fact) ||
 		       refuse(ret, "ignored: a repository's files may only tighten it",

@@ -28,6 +28,13 @@ void memory_add_link(struct memory *m, const char *path, const char *target)
 	};
 }
 
+void memory_add_foreign(struct memory *m, const char *path)
+{
+	*vec_push(m) = (struct memory_file){
+		.path = mem_strdup(path), .foreign = true,
+	};
+}
+
 void memory_done(struct memory *m)
 {
 	for (size_t i = 0; i < m->len; i++) {

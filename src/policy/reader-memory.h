@@ -24,6 +24,8 @@ struct memory {
 
 void memory_add(struct memory *m, const char *path, const char *text);
 void memory_add_link(struct memory *m, const char *path, const char *target);
+/* A directory of somebody else */
+void memory_add_foreign(struct memory *m, const char *path);
 void memory_done(struct memory *m);
 
 /* Reads from @m, which stays where it is */

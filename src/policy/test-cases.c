@@ -108,6 +108,22 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 	return 0;
 }
 
+/* "\\n" and "\\t" in a file's text */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++, to++) {
+		const bool escape = *text == '\\' &&
+				    (text[1] == 'n' || text[1] == 't');
+
+		*to = *text;
+		if (escape)
+			*to = *++text == 'n' ? '\n' : '\t';
+	}
+	*to = '\0';
+}
+
 /* One line of "setup": what the files do not say */
 static void set_up(struct trial *t, char *line)
 {
@@ -131,13 +147,13 @@ static void set_up(struct trial *t, char *line)
 		*vec_push(&t->options) = value;
 	else if (!strcmp(line, "dir"))
 		memory_add(&t->files, value, NULL);
+	else if (!strcmp(line, "foreign"))
+		memory_add_foreign(&t->files, value);
 	else if (second && !strcmp(line, "file"))
-		*second++ = '\0', memory_add(&t->files, value, second);
+		*second++ = '\0', unescape(second),
+		memory_add(&t->files, value, second);
 	else if (second && !strcmp(line, "link"))
 		*second++ = '\0', memory_add_link(&t->files, value, second);
-	else if (second && !strcmp(line, "foreign"))
-		*second++ = '\0', memory_add(&t->files, value, second),
-		t->files.v[t->files.len - 1].foreign = true;
 	else
 		fprintf(stderr, "# setup: '%s' is not understood\n", line);
 }
