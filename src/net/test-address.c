@@ -188,7 +188,7 @@ TEST(private_names_may_lead_to_private_addresses)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);
 	static const char *const names[] = {
-		"redis", "nas.local", "db.internal", "x.y.lan", "pi.home.arpa",
+		"redis", "a.corp", "nas.local", "db.internal", "x.y.lan", "pi.home.arpa",
 	};
 	static const char *const publics[] = {
 		"a.example", "local.example", "a.notlocal", "internal.com",

@@ -4,7 +4,9 @@
 #include "net/dns.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "test.h"
 
@@ -78,9 +80,18 @@ static void opt(struct message *m, unsigned int version, size_t data)
 		put(m, "x", 1);
 }
 
+/* From a copy of exactly that size, so that a sanitizer sees its end */
+static int parse_cut(const struct message *m, size_t n, struct dns_query *ret)
+{
+	auto_free uint8_t *copy = mem_zalloc(n + !n);
+
+	memcpy(copy, m->p, n);
+	return dns_query_parse(copy, n, ret);
+}
+
 static int parse(const struct message *m, struct dns_query *ret)
 {
-	return dns_query_parse(m->p, m->n, ret);
+	return parse_cut(m, m->n, ret);
 }
 
 TEST(questions_are_read)
@@ -106,9 +117,15 @@ TEST(questions_are_read)
 	m = query("1.0.18.198.in-addr.arpa", PTR);
 	CHECK_INT(parse(&m, &q), 0);
 	CHECK_INT(q.ask, DNS_ASK_REVERSE);
-	m = query("1.0.ip6.arpa", A);
+	m = query("ip6.arpa", A);
 	CHECK_INT(parse(&m, &q), 0);
 	CHECK_INT(q.ask, DNS_ASK_REVERSE);
+	m = query("a.notip6.arpa", A);
+	CHECK_INT(parse(&m, &q), 0);
+	CHECK_INT(q.ask, DNS_ASK_A);
+	m = query("in-addr.arpa.test", A);
+	CHECK_INT(parse(&m, &q), 0);
+	CHECK_INT(q.ask, DNS_ASK_A);
 }
 
 TEST(the_question_is_repeated_byte_by_byte)
@@ -188,9 +205,41 @@ TEST(extensions_are_tolerated_and_returned)
 	CHECK_INT(dns_answer(&q, DNS_BADVERS, NULL, out), question + 11);
 	CHECK(!memcmp(out + question, "\0\0\51\4\320\1\0\0\0\0\0", 11));
 
+	for (int i = DNS_NODATA; i < DNS_BADVERS; i++) {
+		CHECK_INT(dns_answer(&q, (enum dns_result)i, NULL, out),
+			  question + 11);
+		CHECK_INT(out[question + 5], 0);
+	}
+
 	m.n = question;		/* Twice is once too often */
 	m.p[11] = 2;
 	opt(&m, 0, 0);
+	opt(&m, 0, 0);
+	CHECK_INT(parse(&m, &q), DNS_FORMERR);
+}
+
+/* Four records that nobody asked us to understand, then a fifth */
+TEST(additional_records_are_few_and_whole)
+{
+	struct message m = start(0x0100, 1, 4);
+	struct dns_query q;
+
+	ask(&m, "a.test", A);
+	for (int i = 0; i < 5; i++) {
+		const size_t before = m.n;
+
+		put(&m, i % 2 ? "\1k\300\14" : "\300\14", i % 2 ? 4 : 2);
+		put16(&m, 250);
+		put(&m, "\0\377\0\0\0\0\0\3key", 11);
+		m.p[11] = (uint8_t)(i + 1);
+		CHECK_INT(parse(&m, &q), i < 4 ? 0 : DNS_FORMERR);
+		CHECK(!q.edns);
+		for (size_t n = before; n < m.n; n++)
+			CHECK_INT(parse_cut(&m, n, &q), DNS_FORMERR);
+	}
+	m = start(0, 1, 1);	/* An OPT is of the root */
+	ask(&m, "a.test", A);
+	put(&m, "\1a", 2);
 	opt(&m, 0, 0);
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }
@@ -230,7 +279,7 @@ TEST(malformed_questions_get_formerr_in_every_cut)
 	struct dns_query q;
 
 	for (size_t n = 12; n < good.n; n++) {
-		CHECK_INT(dns_query_parse(good.p, n, &q), DNS_FORMERR);
+		CHECK_INT(parse_cut(&good, n, &q), DNS_FORMERR);
 		CHECK_INT(dns_answer(&q, DNS_FORMERR, NULL, out), 12);
 		CHECK(!memcmp(out, "\x12\x34\x81\x81\0\0\0\0\0\0\0\0", 12));
 	}
@@ -243,7 +292,7 @@ TEST(malformed_questions_get_formerr_in_every_cut)
 	ask(&m, "a.test", A);
 	ask(&m, "b.test", A);
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
-	for (unsigned int at = 7; at < 12; at += 2) {	/* Counts */
+	for (unsigned int at = 4; at < 12; at++) {	/* Counts */
 		m = good;
 		m.p[at] = 5;
 		CHECK_INT(parse(&m, &q), DNS_FORMERR);
@@ -305,6 +354,23 @@ TEST(names_fit_in_255_bytes_on_the_wire)
 	CHECK_INT(q.question_n, DNS_QUESTION_MAX);
 	name[253] = 'a';
 	name[254] = '\0';
+	m = query(name, A);
+	CHECK_INT(parse(&m, &q), DNS_FORMERR);
+}
+
+TEST(labels_have_63_bytes)
+{
+	char name[70];
+	struct message m;
+	struct dns_query q;
+
+	memset(name, 'a', sizeof(name));
+	name[63] = '\0';
+	m = query(name, A);
+	CHECK_INT(parse(&m, &q), 0);
+	CHECK(q.named);
+	name[63] = 'a';
+	name[64] = '\0';
 	m = query(name, A);
 	CHECK_INT(parse(&m, &q), DNS_FORMERR);
 }

@@ -83,7 +83,8 @@ TEST(malformed_chunks_are_refused_in_every_cut)
 		"1\t\r\n", "1\n", "1\r\r\n", "1\rx", ";a\r\n", "1,\r\nx\r\n",
 		"1\r\nxx\r\n", "1\r\nx\n0\r\n\r\n", "1\r\nx\r\r\n", "1\r\nx0\r\n",
 		"0\r\n\n", "0\r\n\rx", "0\r\n X: 1\r\n", "0\r\n\tX: 1\r\n",
-		"0\r\nX\r\n", "0\r\nX : 1\r\n", "0\r\n: 1\r\n", "0\r\nX: 1\n",
+		"0\r\nX\r\n", "0\r\n\x7f: 1\r\n", "g\r\n", "G\r\n", "1;\x7f\r\n",
+		"@\r\n", "`\r\n", "/\r\n", ":\r\n", "0\r\nX : 1\r\n", "0\r\n: 1\r\n", "0\r\nX: 1\n",
 		"0\r\nX: 1\rY", "0\r\nX: \x01\r\n", "1;a\n", "1;\x01\r\n",
 		"1;a\rb", "1000000000000000\r\n", "ffffffffffffffff\r\n",
 		"10000000000000005\r\n", "fffffffffffffffffffff\r\n",
@@ -103,6 +104,29 @@ TEST(malformed_chunks_are_refused_in_every_cut)
 					  bad[i]);
 			CHECK(!done);
 		}
+	}
+}
+
+TEST(sizes_are_hexadecimal)
+{
+	static const char digits[] = "0123456789abcdef", big[] = "ABCDEF";
+
+	for (unsigned int i = 1; i < 16; i++) {
+		struct http_body body;
+		struct http_span span;
+		char text[4] = { digits[i], '\r', '\n' };
+
+		http_body_init(&body, HTTP_BODY_CHUNKED, 0);
+		CHECK_INT(http_body_step(&body, text, 3, &span, NULL), 3);
+		CHECK_INT(http_body_raw(&body), i);
+		CHECK(span.n == 3 && *span.p == digits[i]);
+		if (i < 10)
+			continue;
+		text[0] = big[i - 10];
+		http_body_init(&body, HTTP_BODY_CHUNKED, 0);
+		CHECK_INT(http_body_step(&body, text, 3, &span, NULL), 3);
+		CHECK_INT(http_body_raw(&body), i);
+		CHECK(span.n == 3 && *span.p == digits[i]);
 	}
 }
 
@@ -167,6 +191,8 @@ TEST(a_length_is_counted_down)
 	CHECK_INT(feed(&body, "helloGET /", 10, 2, &out), 5);
 	CHECK_STR(buf_str(&out), "hello");
 	CHECK(http_body_is_done(&body) && http_body_may_end(&body));
+	CHECK_INT(http_body_step(&body, "GET /", 5, &(struct http_span){ 0 },
+				 NULL), 0);
 	http_body_init(&body, HTTP_BODY_LENGTH, 0);
 	CHECK(http_body_is_done(&body));
 	http_body_init(&body, HTTP_BODY_NONE, 0);

@@ -179,7 +179,7 @@ TEST(ambiguous_framing_is_refused)
 		"Transfer-Encoding : chunked\r\n", "Transfer_Encoding\"x: chunked\r\n",
 		"Transfer-Encoding\r\n: chunked\r\n",
 		"Transfer-Encoding: chunked\r\nContent-Length: 0\r\n",
-		"X\302\240: y\r\n", "X(: y\r\n", "X/: y\r\n", "X@: y\r\n",
+		"(X: y\r\n", "X\302\240: y\r\n", "X(: y\r\n", "X/: y\r\n", "X@: y\r\n",
 		"Content-Length: 5\n", "Content-Length: 5\rX: y\r\n",
 		"Content-Length: 5\r\n\nX: y\r\n",
 	};

@@ -76,7 +76,8 @@ TEST(malformed_answers_are_refused)
 		"HTTP/1.1 20\r\n\r\n", "HTTP/1.1 2000\r\n\r\n",
 		"HTTP/1.1 099 x\r\n\r\n", "HTTP/1.1 600 x\r\n\r\n",
 		"HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1 2x0 OK\r\n\r\n",
-		"HTTP/1.1 200OK\r\n\r\n", "HTTP/2 200 OK\r\n\r\n",
+		"HTTP/1.1 200OK\r\n\r\n", "HTTP/1.1 1:0 x\r\n\r\n",
+		"HTTP/1.1 2/9 x\r\n\r\n", "HTTP/2 200 OK\r\n\r\n",
 		"HTTP/2.0 200 OK\r\n\r\n", "ICY 200 OK\r\n\r\n",
 		"http/1.1 200 OK\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n"
@@ -108,6 +109,9 @@ TEST(the_words_of_a_status_may_be_missing)
 	CHECK_STR(forwarded("HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", &get,
 			    false),
 		  "HTTP/1.1 200 \r\nContent-Length: 0\r\n\r\n");
+	CHECK_STR(forwarded("HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n",
+			    &get, false),
+		  "HTTP/1.1 599 x\r\nContent-Length: 0\r\n\r\n");
 	CHECK_STR(forwarded("HTTP/1.1 404 Not \303\251\r\n"
 			    "Content-Length: 0\r\n\r\n", &get, true),
 		  "HTTP/1.1 404 Not \303\251\r\nContent-Length: 0\r\n"
@@ -127,6 +131,20 @@ TEST(clients_get_end_to_end_headers_and_our_framing)
 		  "Set-Cookie: b\r\nTransfer-Encoding: chunked\r\n\r\n");
 	CHECK_STR(forwarded("HTTP/1.0 200 OK\r\n\r\n", &get, false),
 		  "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+}
+
+TEST(the_first_header_counts_too)
+{
+	struct http_response r;
+
+	CHECK_INT(parse("HTTP/1.1 200 OK\r\nConnection: close\r\n"
+			"Content-Length: 0\r\n\r\n", &get, &r), 0);
+	CHECK(!r.keep_alive);
+	CHECK_INT(parse("HTTP/1.1 200 OK\r\nConnection: a b\r\n\r\n", &get,
+			&r), -EBADMSG);
+	CHECK_STR(forwarded("HTTP/1.1 200 OK\r\nClose: 1\r\nZ09-z: 1\r\n"
+			    "Content-Length: 0\r\n\r\n", &get, false),
+		  "HTTP/1.1 200 OK\r\nZ09-z: 1\r\nContent-Length: 0\r\n\r\n");
 }
 
 TEST(head_and_304_keep_the_length_they_speak_of)

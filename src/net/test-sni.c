@@ -258,6 +258,81 @@ TEST(lengths_must_fit_exactly)
 	}
 }
 
+/* The message says that it ends early; it must not be read beyond that */
+TEST(a_hello_cut_short_is_malformed)
+{
+	auto_buf struct buf extensions = { 0 }, hello = { 0 };
+	/* Where a hello without extensions could end */
+	const size_t bare = 4 + 34 + 1 + 4 + 2;
+
+	add_extension(&extensions, 0x002b, "\2\3\4", 3);
+	add_name(&extensions, "a.test", 6);
+	make_hello(&hello, &extensions);
+	for (size_t n = 4; n < hello.len; n++) {
+		auto_buf struct buf wire = { 0 }, cut = { 0 };
+
+		buf_add(&cut, hello.p, n);
+		cut.p[3] = (char)(n - 4);
+		make_records(&wire, &cut, cut.len);
+		check_wire(wire.p, wire.len,
+			   n == bare ? SNI_NONE : SNI_MALFORMED);
+	}
+}
+
+static enum sni_result parse_patched(size_t at, int value)
+{
+	auto_buf struct buf extensions = { 0 }, hello = { 0 }, wire = { 0 };
+	struct sni sni;
+
+	add_name(&extensions, "a.test", 6);
+	make_hello(&hello, &extensions);
+	hello.p[at] = (char)value;
+	make_records(&wire, &hello, hello.len);
+	return sni_parse((const uint8_t *)wire.p, wire.len, &sni);
+}
+
+TEST(a_hello_is_of_a_known_version)
+{
+	CHECK_INT(parse_patched(4, 3), SNI_NAME);
+	CHECK_INT(parse_patched(4, 2), SNI_MALFORMED);
+	CHECK_INT(parse_patched(4, 4), SNI_MALFORMED);
+	CHECK_INT(parse_patched(5, 1), SNI_NAME);
+}
+
+static enum sni_result parse_shaped(size_t session, size_t suites,
+				    size_t compressions)
+{
+	auto_buf struct buf body = { 0 }, hello = { 0 }, wire = { 0 };
+	struct sni sni;
+
+	put(&body, 0x0301, 2);
+	for (int i = 0; i < 32; i++)
+		put(&body, 0, 1);
+	put(&body, (unsigned int)session, 1);
+	while (session--)
+		put(&body, 0, 1);
+	put(&body, (unsigned int)suites, 2);
+	while (suites--)
+		put(&body, 0, 1);
+	put(&body, (unsigned int)compressions, 1);
+	while (compressions--)
+		put(&body, 0, 1);
+	put(&hello, 1, 1);
+	put_part(&hello, 3, &body);
+	make_records(&wire, &hello, hello.len);
+	return sni_parse((const uint8_t *)wire.p, wire.len, &sni);
+}
+
+TEST(the_parts_of_a_hello_have_their_sizes)
+{
+	CHECK_INT(parse_shaped(0, 2, 1), SNI_NONE);
+	CHECK_INT(parse_shaped(32, 200, 2), SNI_NONE);
+	CHECK_INT(parse_shaped(33, 2, 1), SNI_MALFORMED);
+	CHECK_INT(parse_shaped(0, 0, 1), SNI_MALFORMED);
+	CHECK_INT(parse_shaped(0, 3, 1), SNI_MALFORMED);
+	CHECK_INT(parse_shaped(0, 2, 0), SNI_MALFORMED);
+}
+
 static enum sni_result parse_padded(size_t total)
 {
 	auto_buf struct buf extensions = { 0 }, padding = { 0 }, hello = { 0 };

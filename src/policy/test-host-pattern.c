@@ -197,6 +197,7 @@ static const char *advice(const char *text, bool deny)
 TEST(shared_suffixes_draw_advice)
 {
 	CHECK(advice("*.github.io", false));
+	CHECK(advice("*.amazonaws.com", false));
 	CHECK(advice("*.core.windows.net", false));
 	CHECK(!advice("*.github.io", true));
 	CHECK(!advice("me.github.io", false));

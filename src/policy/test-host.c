@@ -42,6 +42,7 @@ TEST(names_are_folded_and_lose_one_final_dot)
 		{ "127.0.0.1.example", "127.0.0.1.example" },
 		{ "0x7f.example", "0x7f.example" },
 		{ "1e100.net", "1e100.net" },
+		{ "AZaz09.Zz", "azaz09.zz" },
 		{ "a.b1", "a.b1" },
 		{ "a.1b", "a.1b" },
 		{ "r3---sn-x.example", "r3---sn-x.example" },
@@ -127,6 +128,8 @@ TEST(addresses_are_canonical)
 		{ "::", "::", HOST_IPV6 },
 		{ "0:0:0:0:0:0:0:1", "::1", HOST_IPV6 },
 		{ "2001:DB8::1", "2001:db8::1", HOST_IPV6 },
+		{ "1111:2222:3333:4444:5555:6666:255.255.255.255",
+		  "1111:2222:3333:4444:5555:6666:ffff:ffff", HOST_IPV6 },
 		{ "::ffff:127.0.0.1", "127.0.0.1", HOST_IPV4 },
 		{ "::ffff:7f00:1", "127.0.0.1", HOST_IPV4 },
 		{ "::FFFF:7F00:0001", "127.0.0.1", HOST_IPV4 },
@@ -295,6 +298,8 @@ TEST(ranges_hold_their_edges)
 	CHECK(range_has("[fc00::]/7", "fdff::1"));
 	CHECK(!range_has("fc00::/7", "fe00::"));
 	CHECK(range_has("[::1]", "::1"));
+	CHECK(range_has("::1/128", "::1"));
+	CHECK(!range_has("::1/128", "::"));
 	CHECK(range_has("10.0.0.0/8", "::ffff:10.1.2.3"));
 	CHECK(!range_has("10.0.0.0/8", "a00::"));
 	CHECK(!range_has("10.0.0.0/8", "example.com"));
@@ -307,7 +312,8 @@ TEST(what_is_no_range_is_refused)
 		"10.0.0.1/8", "10/8", "10.0.0.0/8/8", "10.0.0.0/ 8", "fd00::/129",
 		"fd00::1/8", "[fd00::/8]", "[fd00::", "[10.0.0.0]/33", "a.b",
 		"a.b/8", "10.0.0.0/1000", "10.0.0.0/-1", "::ffff:0:0/96",
-		"::ffff:10.0.0.0/104",
+		"::ffff:10.0.0.0/104", "10.0.0.0/4294967304", "10.0.0.0/1:",
+		"110.0.0.0]/8", "[10.0.0.0/8", "[]/8", "[]", "]",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
