@@ -129,6 +129,11 @@ struct backend *fake_init(struct fake *fake, const char *data)
 	return &fake->base;
 }
 
+void fake_set(struct fake *fake, const char *data)
+{
+	snprintf(fake->data, sizeof(fake->data), "%s", data);
+}
+
 void fake_break(struct fake *fake, int code)
 {
 	fake->fail_read = fake->fail_update = fake->fail_delete = code;

@@ -34,6 +34,9 @@ extern void (*fake_before_write)(void);
 /* In place; backend_free() leaves it alone. @data may be NULL. */
 struct backend *fake_init(struct fake *fake, const char *data);
 
+/* Change the document behind everybody's back */
+void fake_set(struct fake *fake, const char *data);
+
 /* Fail at everything with @code */
 void fake_break(struct fake *fake, int code);
 

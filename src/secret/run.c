@@ -369,7 +369,7 @@ static int start(struct run *run, const struct run_spec *spec)
 	int r;
 
 	if (access(spec->argv[0], X_OK) < 0)
-		return -errno;
+		return errno == ENOTDIR ? -ENOENT : -errno;
 	run->source[TIMER].fd = timer_new(spec->timeout_ms, NULL);
 	r = run->source[TIMER].fd;
 	if (r >= 0)

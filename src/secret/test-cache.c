@@ -51,7 +51,7 @@ TEST(a_document_is_good_for_thirty_seconds)
 	struct seen seen;
 
 	CHECK_STR(ask(cache, &seen), "{\"a\":1}");
-	strcpy(fake.data, "{\"a\":2}");
+	fake_set(&fake, "{\"a\":2}");
 	now += 29999;
 	CHECK_STR(ask(cache, &seen), "{\"a\":1}");
 	CHECK_STR(fake.log, "r");
@@ -124,7 +124,7 @@ TEST(a_reader_after_a_change_does_not_join_the_read_before_it)
 	fake.hold = true;
 	cache_read(cache, on_answer, &early);
 	cache_changed(cache, NULL, false);
-	strcpy(fake.data, "{\"new\":1}");
+	fake_set(&fake, "{\"new\":1}");
 	cache_read(cache, on_answer, &late);
 	CHECK_STR(fake.log, "rr");
 	fake_release(&fake);
@@ -148,7 +148,7 @@ TEST(the_old_read_landing_last_changes_nothing)
 	cache_read(cache, on_answer, &early);
 	cache_clear(cache);
 	fake.hold = false;
-	strcpy(fake.data, "{\"new\":1}");
+	fake_set(&fake, "{\"new\":1}");
 	CHECK_STR(ask(cache, &late), "{\"new\":1}");
 	fake_release(&fake);
 	CHECK_STR(ask(cache, &late), "{\"new\":1}");
@@ -176,7 +176,7 @@ TEST(a_failing_read_serves_the_last_good_document_and_says_so)
 	CHECK_STR(fake.log, "rr");
 	/* And it recovers */
 	fake_break(&fake, 0);
-	strcpy(fake.data, "{\"a\":2}");
+	fake_set(&fake, "{\"a\":2}");
 	now += CACHE_TTL_MS;
 	CHECK_STR(ask(cache, &seen), "{\"a\":2}");
 	CHECK(!(seen.notes & NOTE_STALE));
