@@ -14,6 +14,7 @@
 
 #include "base/fs.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 
@@ -73,11 +74,12 @@ void test_write(const char *path, const char *text)
 
 const char *test_read(const char *path)
 {
+	static struct { char **v; size_t len, cap; } kept;	/* Not leaks */
 	struct buf b = { 0 };
 
 	if (fs_read(AT_FDCWD, path, 1 << 24, &b, NULL) < 0)
 		return NULL;
-	return buf_take(&b);
+	return *vec_push(&kept) = buf_take(&b);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,
