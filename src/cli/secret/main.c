@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/secret/main.c - the program behind `cloche secret`
+ *
+ * A program of its own, so that `cloche` links no cryptographic library. It
+ * hardens itself before it looks at anything. Under the name docker-credential-
+ * cloche it is docker's helper.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "cli/secret/secret.h"
+#include "secret/bytes.h"
+#include "secret/harden.h"
+#include "secret/store.h"
+
+static const struct secret_command commands[] = {
+#define SECRET_COMMAND(id, name, synopsis, fewest, most, help) \
+	{ name, synopsis, fewest, most, help, secret_##id },
+#include "cli/secret/commands.def"
+#undef SECRET_COMMAND
+};
+
+static const struct secret_command *find_command(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+void secret_help(const char *name)
+{
+	const struct secret_command *only = name ? find_command(name) : NULL;
+
+	if (only)
+		printf("Usage: cloche secret %s [OPTIONS] %s\n%s\n", only->name,
+		       only->synopsis, only->help);
+	else
+		puts("Usage: cloche secret COMMAND [OPTIONS] [NAME]\n\nCommands:");
+	for (size_t i = 0; !only && i < ARRAY_SIZE(commands); i++)
+		printf("  %-17s %-21s %s\n", commands[i].name,
+		       commands[i].synopsis, commands[i].help);
+	secret_help_options(only ? name : NULL);
+}
+
+/* The directory of this program if the helper is there too, else NULL: where
+ * it was installed. The caller frees.
+ */
+static char *programs_dir(void)
+{
+	char self[4096];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_free char *dir = NULL, *helper = NULL;
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	dir = path_parent(self);
+	helper = path_join(dir, "cloche-secret-service");
+	return access(helper, X_OK) < 0 ? NULL : take_ptr(dir);
+}
+
+/* Somebody is there to be asked for the passphrase: only where the encrypted
+ * file was asked for, or already exists
+ */
+static bool may_ask(const struct arguments *args)
+{
+	return isatty(STDERR_FILENO) &&
+	       (!args->backend || !strcmp(args->backend, "file"));
+}
+
+static int open_and_run(const struct secret_command *command,
+			const struct arguments *args, struct err *err)
+{
+	auto_free char *programs = programs_dir();
+	bool make_by_asking = args->backend != NULL;
+	struct store_options options = {
+		.backend = args->backend,
+		.service = args->service,
+		.programs = programs,
+		.key = {
+			.passphrase_file = args->passphrase_file,
+			.key_file = args->key_file,
+			.keyring = args->keyring,
+			.ask = may_ask(args) ? input_passphrase : NULL,
+			.ask_arg = &make_by_asking,
+		},
+	};
+	struct session s = { .args = args };
+	int r = loop_new(&s.loop, err);
+
+	if (r < 0)
+		return r;
+	r = store_open(s.loop, &options, &s.store, err);
+	if (!r) {
+		r = command->run(&s, err);
+		store_free(s.store);
+	}
+	loop_free(s.loop);
+	if (r >= 0 && bytes_unlocked())
+		fputs("Warning: The memory cannot be locked (see ulimit -l): a secret may reach the swap.\n",
+		      stderr);
+	return r;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	const char *verb = argc > 1 ? argv[1] : "--help";
+	const struct secret_command *command = find_command(verb);
+	struct arguments args = { 0 };
+	int r;
+
+	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") ||
+	    !strcmp(verb, "help")) {
+		secret_help(NULL);
+		return argc > 1 ? EXIT_YES : EXIT_USAGE;
+	}
+	if (!command)
+		return fail(err, -EINVAL,
+			    "unknown command 'secret %s'; 'cloche secret --help' lists them",
+			    verb);
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			secret_help(verb);
+			return EXIT_YES;
+		}
+	}
+	r = secret_parse(argc - 1, argv + 1, command, &args, err);
+	return r < 0 ? r : open_and_run(command, &args, err);
+}
+
+/* docker-credential-cloche ACTION */
+static int run_docker(int argc, char **argv, struct err *err)
+{
+	char verb[] = "docker-credential";
+	char *full[] = { argv[0], verb, argc > 1 ? argv[1] : NULL, NULL };
+
+	return run(argc > 1 ? 3 : 2, full, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = { 0 };
+	int r = harden_process(&err);
+
+	if (r >= 0 && argc == 2 && !strcmp(argv[1], "helper"))
+		return secret_helper();
+	if (r >= 0)
+		r = !strncmp(path_base(argv[0]), "docker-credential-", 18) ?
+			run_docker(argc, argv, &err) : run(argc, argv, &err);
+	if (r >= 0)
+		return r;
+	fprintf(stderr, "cloche: %s\n", err.msg);
+	return r == -EINVAL ? EXIT_USAGE : EXIT_NO;
+}
