@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/birth.h - what was made after a run began */
+
+#ifndef WATCH_BIRTH_H
+#define WATCH_BIRTH_H
+
+#include <stdbool.h>
+#include <time.h>
+
+/* Now, by the clock that file systems take birth times from */
+struct timespec birth_now(void);
+
+/* True if what stands at @path was made at or after @since. Without a birth
+ * time it is old: a wrong "new" would open what exists.
+ */
+bool birth_is_after(const char *path, const struct timespec *since);
+
+/* True if @path lies in a repository whose directory was made after @since,
+ * below (not at) @root: a clone brings its own protected names, and must work
+ */
+bool birth_in_repository(const char *root, const char *path,
+			 const struct timespec *since);
+
+#endif /* WATCH_BIRTH_H */

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/born.c - protected names that appear during a run
+ *
+ * Theory of operation: the view is built again and compared with the one from
+ * before: a protected name that is found now and was not then has been
+ * planted. Repositories are another matter: one whose git directory was born
+ * in the run must work, so only what git would run is taken out of it.
+ */
+
+#include "watch/born.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "policy/protect.h"
+#include "watch/birth.h"
+#include "watch/gitrepo.h"
+#include "watch/journal.h"
+#include "watch/sealed.h"
+
+/**
+ * struct watch - A directory that is watched
+ */
+struct watch {
+	int wd;
+	char *path;
+};
+
+struct born {
+	struct born_config config;
+	struct journal journal;
+	int held, inotify;
+	struct { struct watch *v; size_t len, cap; } watches;
+};
+
+/**
+ * struct sweep - One look at everything
+ */
+struct sweep {
+	const struct journal *journal;
+	struct gitrepo_config seal;
+	struct { char **v; size_t len, cap; } repos;
+};
+
+static const char *root_of(const struct journal *j, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < j->roots.len; i++) {
+		if (path_is_within(j->roots.v[i], path) &&
+		    (!best || strlen(j->roots.v[i]) < strlen(best)))
+			best = j->roots.v[i];
+	}
+	return best;
+}
+
+/* The git directory that @path lies in, or NULL. The caller frees. */
+static char *git_dir_of(const char *path)
+{
+	const char *at = strstr(path, "/.git/");
+
+	return at ? mem_strndup(path, (size_t)(at - path) + 5) : NULL;
+}
+
+static void add_repo(struct sweep *s, char *git)
+{
+	for (size_t i = 0; i < s->repos.len; i++) {
+		if (!strcmp(s->repos.v[i], git)) {
+			free(git);
+			return;
+		}
+	}
+	*vec_push(&s->repos) = git;
+}
+
+/* A protected name that was not there before */
+static void take_name(struct sweep *s, const char *path, const char *reason)
+{
+	const struct journal *j = s->journal;
+	const char *root = root_of(j, path);
+	auto_free char *parent = path_parent(path);
+	char *git = git_dir_of(path);
+
+	if (git && birth_is_after(git, &j->since)) {
+		add_repo(s, git);
+		return;
+	}
+	free(git);
+	if (!root || birth_in_repository(root, path, &j->since))
+		return;
+	/* A worktree made in this run points at its repository */
+	if (!strcmp(path_base(path), ".git") && birth_is_after(parent, &j->since))
+		return;
+	(void)sealed_move(&s->seal, path, reason);
+}
+
+static bool exists(const char *dir, const char *name)
+{
+	auto_free char *path = path_join(dir, name);
+	struct stat st;
+
+	return !lstat(path, &st);
+}
+
+/* Files that together make the start directory look like a bare repository:
+ * git would obey them wherever it is called in there
+ */
+static void take_sentinels(struct sweep *s, const struct policy *policy)
+{
+	const char *cwd = s->journal->cwd;
+	const bool bare = exists(cwd, "HEAD") && exists(cwd, "objects") &&
+			  exists(cwd, "refs");
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *path = path_join(cwd, rows[i].name);
+
+		if (rows[i].kind != PROTECT_SENTINEL ||
+		    !protect_applies(policy, &rows[i]) ||
+		    !root_of(s->journal, path) ||
+		    journal_existed(s->journal, path))
+			continue;
+		if (exists(cwd, rows[i].name) &&
+		    (bare || !strcmp(rows[i].name, "HEAD")))
+			(void)sealed_move(&s->seal, path, rows[i].reason);
+	}
+}
+
+static bool is_protected_name(const struct view_rule *r)
+{
+	return r->found && r->list == PATH_DENY_WRITE;
+}
+
+static void sweep_all(struct sweep *s, struct policy *policy)
+{
+	auto_view struct view *view = NULL;
+
+	if (view_build(policy, &view, NULL) < 0)
+		return;
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (is_protected_name(r) &&
+		    !journal_existed(s->journal, r->path))
+			take_name(s, r->path, r->rule->origin.reason ?
+				  r->rule->origin.reason : "protected name");
+	}
+	for (size_t i = 0; i < s->repos.len; i++) {
+		gitrepo_disarm(&s->seal, s->repos.v[i]);
+		free(s->repos.v[i]);
+	}
+	free(s->repos.v);
+	take_sentinels(s, policy);
+}
+
+/* A run that was killed: its policy is gone, but what it could write is known,
+ * and what is protected does not depend on it
+ */
+static void sweep_after(void *arg, const struct journal *j)
+{
+	const struct born_config *c = arg;
+	struct sweep s = { .journal = j,
+			   .seal = { c->state, j->run, c->sink } };
+	auto_policy struct policy *policy =
+		policy_new(j->cwd, c->view->policy->home);
+	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
+							"journal", NULL, 0,
+							"/");
+
+	for (size_t i = 0; i < j->roots.len; i++)
+		policy_add_literal(policy, PATH_ALLOW_WRITE, j->roots.v[i],
+				   RULE_USER, origin_make(source, NULL, NULL));
+	if (policy_finish(policy, NULL) == 0)
+		sweep_all(&s, policy);
+}
+
+static void add_existing(struct journal *j, const char *path)
+{
+	*vec_push(&j->existing) = mem_strdup(path);
+}
+
+static void fill_journal(const struct born_config *c, struct journal *j)
+{
+	const struct view *view = c->view;
+	const struct protect_row *rows;
+	size_t n;
+
+	j->run = mem_strdup(c->run);
+	j->cwd = mem_strdup(view->policy->cwd);
+	j->since = c->since;
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE && S_ISDIR(r->mode))
+			*vec_push(&j->roots) = mem_strdup(r->path);
+		else if (is_protected_name(r) ||
+			 (r->list == PATH_DENY_WRITE && r->mode))
+			add_existing(j, r->path);
+	}
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *path = path_join(j->cwd, rows[i].name);
+
+		if (rows[i].kind == PROTECT_SENTINEL &&
+		    exists(j->cwd, rows[i].name))
+			add_existing(j, path);
+	}
+}
+
+static void watch_dir(struct born *b, const char *path)
+{
+	const int wd = b->watches.len < BORN_ROOTS_MAX ?
+		inotify_add_watch(b->inotify, path, IN_CREATE | IN_MOVED_TO |
+				  IN_ONLYDIR | IN_DONT_FOLLOW) : -1;
+	struct watch *w;
+
+	if (wd < 0)
+		return;
+	w = vec_push(&b->watches);
+	w->wd = wd;
+	w->path = mem_strdup(path);
+}
+
+int born_new(const struct born_config *config, struct born **ret,
+	     struct err *err)
+{
+	struct born *b = mem_zalloc(sizeof(*b));
+
+	b->config = *config;
+	b->held = b->inotify = -1;
+	*ret = b;
+	journal_replay(config->state, sweep_after, &b->config);
+	fill_journal(config, &b->journal);
+	b->held = journal_write(config->state, &b->journal, err);
+	if (b->held < 0)
+		return b->held;
+	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (b->inotify < 0)
+		return fail_errno(err, "cannot watch the writable directories");
+	for (size_t i = 0; i < b->journal.roots.len; i++) {
+		auto_free char *claude = path_join(b->journal.roots.v[i],
+						   ".claude");
+
+		watch_dir(b, b->journal.roots.v[i]);
+		watch_dir(b, claude);
+	}
+	return 0;
+}
+
+void born_free(struct born *b)
+{
+	if (!b)
+		return;
+	for (size_t i = 0; i < b->watches.len; i++)
+		free(b->watches.v[i].path);
+	free(b->watches.v);
+	close_fd(&b->held);
+	close_fd(&b->inotify);
+	journal_done(&b->journal);
+	free(b);
+}
+
+int born_fd(const struct born *b)
+{
+	return b->inotify;
+}
+
+static void take_event(struct born *b, const struct inotify_event *event)
+{
+	const struct policy *policy = b->config.view->policy;
+	struct sweep s = { .journal = &b->journal,
+			   .seal = { b->config.state, b->config.run,
+				     b->config.sink } };
+
+	for (size_t i = 0; event->len && i < b->watches.len; i++) {
+		auto_free char *path = NULL;
+		const struct protect_row *row;
+
+		if (b->watches.v[i].wd != event->wd)
+			continue;
+		path = path_join(b->watches.v[i].path, event->name);
+		if (!strcmp(event->name, ".claude"))
+			watch_dir(b, path);
+		row = protect_match(policy, path);
+		if (row && !journal_existed(&b->journal, path))
+			take_name(&s, path, row->reason);
+		break;
+	}
+}
+
+void born_dispatch(struct born *b)
+{
+	char room[8192] __attribute__((aligned(__alignof__(
+		struct inotify_event))));
+	const ssize_t n = read(b->inotify, room, sizeof(room));
+
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *event =
+			(const struct inotify_event *)(const void *)(room + at);
+
+		take_event(b, event);
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
+}
+
+void born_finish(struct born *b)
+{
+	struct sweep s = { .journal = &b->journal,
+			   .seal = { b->config.state, b->config.run,
+				     b->config.sink } };
+
+	sweep_all(&s, b->config.view->policy);
+	journal_remove(b->config.state, &b->journal);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/born.h - protected names that appear during a run, and what becomes of
+ * them
+ *
+ * The observer refuses honest attempts. What comes into being all the same (a
+ * race, no observer) is moved to quarantine: at once where it is seen, and at
+ * the end of the run, or of the next one if this one is killed.
+ */
+
+#ifndef WATCH_BORN_H
+#define WATCH_BORN_H
+
+#include <stdint.h>
+#include <time.h>
+
+struct born;
+struct err;
+struct view;
+struct violation_sink;
+
+enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
+
+/**
+ * struct born_config - Of one run
+ * @view:	As it is before the run; outlives the result
+ * @state:	Our state directory
+ * @run:	The run's id
+ * @since:	When it began (birth_now())
+ */
+struct born_config {
+	const struct view *view;
+	const char *state, *run;
+	const struct violation_sink *sink;
+	struct timespec since;
+};
+
+/* Clean up after runs that were killed, write this one's journal, and watch.
+ * 0, or a negative errno with words: then the watch is not complete.
+ */
+int born_new(const struct born_config *config, struct born **ret,
+	     struct err *err);
+void born_free(struct born *born);
+
+/* For the loop (EPOLLIN), or -1 if there is nothing to wait for */
+int born_fd(const struct born *born);
+void born_dispatch(struct born *born);
+
+/* The sandbox is gone: look once more at everything. The journal goes. */
+void born_finish(struct born *born);
+
+#endif /* WATCH_BORN_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/gitconfig.h - a git configuration without what makes git run programs
+ *
+ * The parser follows git's own: sections and names without case, subsections
+ * with; a value may go on after a backslash at the end of a line; a name may
+ * stand on the line of its section.
+ */
+
+#ifndef WATCH_GITCONFIG_H
+#define WATCH_GITCONFIG_H
+
+#include <stddef.h>
+
+struct buf;
+
+enum { GITCONFIG_MAX = 1 << 20 };	/* Bytes of one file */
+
+/* Called for each setting that is taken out: "core.fsmonitor", and why */
+typedef void (*gitconfig_fn)(void *arg, const char *key, const char *why);
+
+/* Copy @n bytes of @text to @out without the settings of gitkeys.def. Returns
+ * how many were taken out, or -EINVAL if git would not read it either (what
+ * was copied is then to be thrown away).
+ */
+int gitconfig_clean(const char *text, size_t n, struct buf *out,
+		    gitconfig_fn fn, void *arg);
+
+#endif /* WATCH_GITCONFIG_H */

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/gitrepo.c - a repository made in a run, without what git would run */
+
+#include "watch/gitrepo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "policy/violation.h"
+#include "watch/gitconfig.h"
+#include "watch/quarantine.h"
+#include "watch/sealed.h"
+
+/* Directories are opened without following a link: the command made them */
+static DIR *open_dir(const char *path)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
+					      O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (dir)
+		(void)take_fd(&fd);
+	return dir;
+}
+
+static bool is_sample(const char *name)
+{
+	const size_t n = strlen(name);
+
+	return n > 7 && !strcmp(name + n - 7, ".sample");
+}
+
+static void disarm_hooks(const struct gitrepo_config *c, const char *git)
+{
+	auto_free char *path = path_join(git, "hooks");
+	auto_closedir DIR *dir = open_dir(path);
+	unsigned int left = GITREPO_HOOKS_MAX;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!dir) {
+		/* A link instead of a directory leads git to other hooks */
+		if (!lstat(path, &st) && !S_ISDIR(st.st_mode))
+			sealed_move(c, path, "git would run what it leads to");
+		return;
+	}
+	while (left && (entry = readdir(dir)) != NULL) {
+		auto_free char *hook = path_join(path, entry->d_name);
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    is_sample(entry->d_name))
+			continue;
+		left--;
+		sealed_move(c, hook, "a git hook made in this run");
+	}
+	if (!left)	/* Too many to be told apart: all of it goes */
+		sealed_move(c, path, "more hooks than are looked at");
+}
+
+static void note_key(void *arg, const char *key, const char *why)
+{
+	struct buf *keys = arg;
+
+	buf_addf(keys, "%s%s (%s)", keys->len ? ", " : "", key, why);
+}
+
+/* Rewrite @name in @git without what runs programs */
+static void disarm_config(const struct gitrepo_config *c, const char *git,
+			  const char *name)
+{
+	auto_close int dir = sys_open_nofollow(AT_FDCWD, git, O_RDONLY |
+					       O_DIRECTORY | O_CLOEXEC, 0);
+	auto_close int fd = dir < 0 ? -1 :
+		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		       O_CLOEXEC);
+	auto_free char *path = path_join(git, name);
+	auto_buf struct buf text = { 0 }, clean = { 0 }, keys = { 0 };
+	struct stat st;
+	int r;
+
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return;
+	if (fd < 0 || !S_ISREG(st.st_mode) ||
+	    fs_read_fd(fd, GITCONFIG_MAX, &text, NULL) < 0) {
+		sealed_move(c, path, "git settings that cannot be looked at");
+		return;
+	}
+	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key, &keys);
+	if (r < 0)
+		sealed_move(c, path, "git settings that cannot be read");
+	else if (r > 0)
+		sealed_rewrite(c, dir, path, &text, &clean, buf_str(&keys));
+}
+
+static bool is_git_dir(const char *path)
+{
+	auto_free char *head = path_join(path, "HEAD");
+	auto_free char *common = path_join(path, "commondir");
+	auto_free char *config = path_join(path, "config");
+	struct stat st;
+
+	return !lstat(head, &st) &&
+	       (!lstat(config, &st) || !lstat(common, &st));
+}
+
+static void disarm(const struct gitrepo_config *c, const char *git,
+		   unsigned int depth, unsigned int *left);
+
+/* Git directories below @path: submodules' names may have slashes */
+static void disarm_below(const struct gitrepo_config *c, const char *path,
+			 unsigned int depth, unsigned int *left)
+{
+	auto_closedir DIR *dir = depth ? open_dir(path) : NULL;
+	struct dirent *entry;
+
+	while (dir && *left && (entry = readdir(dir)) != NULL) {
+		auto_free char *below = path_join(path, entry->d_name);
+		struct stat st;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		--*left;
+		if (is_git_dir(below))
+			disarm(c, below, depth - 1, left);
+		else
+			disarm_below(c, below, depth - 1, left);
+	}
+}
+
+static void disarm(const struct gitrepo_config *c, const char *git,
+		   unsigned int depth, unsigned int *left)
+{
+	auto_free char *modules = path_join(git, "modules");
+	auto_free char *worktrees = path_join(git, "worktrees");
+
+	disarm_hooks(c, git);
+	disarm_config(c, git, "config");
+	disarm_config(c, git, "config.worktree");
+	disarm_below(c, modules, depth, left);
+	disarm_below(c, worktrees, depth, left);
+}
+
+void gitrepo_disarm(const struct gitrepo_config *config, const char *path)
+{
+	unsigned int left = GITREPO_MODULES_MAX;
+
+	disarm(config, path, GITREPO_DEPTH_MAX, &left);
+}

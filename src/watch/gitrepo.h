@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/gitrepo.h - a repository made in a run, without what git would run */
+
+#ifndef WATCH_GITREPO_H
+#define WATCH_GITREPO_H
+
+struct violation_sink;
+
+enum {
+	GITREPO_HOOKS_MAX = 1024,	/* Names looked at in one hooks/ */
+	GITREPO_MODULES_MAX = 256,	/* Submodules and worktrees below it */
+	GITREPO_DEPTH_MAX = 8,
+};
+
+/**
+ * struct gitrepo_config - Where finds go
+ * @state:	Our state directory
+ * @run:	The run's id
+ */
+struct gitrepo_config {
+	const char *state, *run;
+	const struct violation_sink *sink;
+};
+
+/* Move active hooks (those that are no samples) of the git directory @path to
+ * quarantine, take the settings of gitkeys.def out of its configuration, and
+ * do so for the submodules and worktrees inside it. Every find is reported.
+ */
+void gitrepo_disarm(const struct gitrepo_config *config, const char *path);
+
+#endif /* WATCH_GITREPO_H */

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/journal.c - what a run may leave behind, known before it starts */
+
+#include "watch/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "watch/encode.h"
+
+void journal_done(struct journal *j)
+{
+	for (size_t i = 0; i < j->roots.len; i++)
+		free(j->roots.v[i]);
+	for (size_t i = 0; i < j->existing.len; i++)
+		free(j->existing.v[i]);
+	free(j->roots.v);
+	free(j->existing.v);
+	free(j->run);
+	free(j->cwd);
+	*j = (struct journal) { 0 };
+}
+
+bool journal_existed(const struct journal *j, const char *path)
+{
+	for (size_t i = 0; i < j->existing.len; i++) {
+		if (!strcmp(j->existing.v[i], path))
+			return true;
+	}
+	return false;
+}
+
+static int open_dir(const char *state, struct err *err)
+{
+	auto_free char *path = path_join(state, "journal");
+	auto_close int above = fs_open_private_dir(state, err);
+
+	return above < 0 ? above : fs_open_private_dir(path, err);
+}
+
+static json_t *encode_list(char *const *v, size_t len)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < len; i++) {
+		auto_free char *text = encode_bytes(v[i]);
+
+		json_array_append_new(list, json_string(text));
+	}
+	return list;
+}
+
+static char *to_text(const struct journal *j)
+{
+	auto_free char *cwd = encode_bytes(j->cwd);
+	json_t *root = json_pack("{s:i, s:s, s:s, s:[I, I], s:o, s:o}",
+				 "v", 1, "run", j->run, "cwd", cwd, "since",
+				 (json_int_t)j->since.tv_sec,
+				 (json_int_t)j->since.tv_nsec, "roots",
+				 encode_list(j->roots.v, j->roots.len),
+				 "existing",
+				 encode_list(j->existing.v, j->existing.len));
+	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+
+	json_decref(root);
+	return text;
+}
+
+int journal_write(const char *state, const struct journal *j, struct err *err)
+{
+	auto_close int dir = open_dir(state, err);
+	auto_close int fd = -1;
+	auto_free char *name = mem_printf("%s.json", j->run);
+	auto_free char *text = to_text(j);
+
+	if (dir < 0)
+		return dir;
+	if (!text)
+		return fail(err, -EINVAL, "cannot describe the run");
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+		    O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	    fs_write_all(fd, text, strlen(text)) < 0)
+		return fail_errno(err, "cannot write the run's journal");
+	return take_fd(&fd);
+}
+
+void journal_remove(const char *state, const struct journal *j)
+{
+	auto_close int dir = open_dir(state, NULL);
+	auto_free char *name = mem_printf("%s.json", j->run);
+
+	if (dir >= 0)
+		(void)unlinkat(dir, name, 0);
+}
+
+static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item) {
+		struct { char **v; size_t len, cap; } vec = { *v, *len, *cap };
+
+		if (json_is_string(item))
+			*vec_push(&vec) = decode_bytes(json_string_value(item));
+		*v = vec.v;
+		*len = vec.len;
+		*cap = vec.cap;
+	}
+}
+
+static int parse(const char *text, size_t n, struct journal *ret)
+{
+	json_t *root = json_parse(text, n, "journal", NULL);
+	json_t *roots = NULL, *existing = NULL;
+	json_int_t seconds = 0, nanoseconds = 0;
+	const char *run = NULL, *cwd = NULL;
+	int version = 0;
+	const int r = !root ? -1 :
+		json_unpack(root, "{s:i, s:s, s:s, s:[I, I], s:o, s:o}",
+			    "v", &version, "run", &run, "cwd", &cwd, "since",
+			    &seconds, &nanoseconds, "roots", &roots,
+			    "existing", &existing);
+
+	if (!r && version == 1) {
+		ret->run = mem_strdup(run);
+		ret->cwd = decode_bytes(cwd);
+		ret->since.tv_sec = (time_t)seconds;
+		ret->since.tv_nsec = (long)nanoseconds;
+		decode_list(roots, &ret->roots.v, &ret->roots.len,
+			    &ret->roots.cap);
+		decode_list(existing, &ret->existing.v, &ret->existing.len,
+			    &ret->existing.cap);
+	}
+	json_decref(root);
+	return r || version != 1 ? -EINVAL : 0;
+}
+
+/* If nobody holds it: hand it on, then remove it */
+static void replay_one(int dir, const char *name,
+		       void (*fn)(void *, const struct journal *), void *arg)
+{
+	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW |
+				   O_NONBLOCK | O_CLOEXEC);
+	auto_buf struct buf text = { 0 };
+	struct journal j = { 0 };
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return;
+	/* Half written: the command had not started */
+	if (!fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL) &&
+	    !parse(buf_str(&text), text.len, &j))
+		fn(arg, &j);
+	journal_done(&j);
+	(void)unlinkat(dir, name, 0);
+}
+
+void journal_replay(const char *state,
+		    void (*fn)(void *arg, const struct journal *j), void *arg)
+{
+	auto_free char *path = path_join(state, "journal");
+	auto_closedir DIR *dir = opendir(path);
+	unsigned int left = JOURNAL_REPLAY_MAX;
+	struct dirent *entry;
+
+	while (dir && left && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] == '.')
+			continue;
+		left--;
+		replay_one(dirfd(dir), entry->d_name, fn, arg);
+	}
+}

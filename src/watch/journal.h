@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/journal.h - what a run may leave behind, known before it starts
+ *
+ * STATE/journal/RUN.json exists while a run lasts, and is locked by it. One
+ * that nobody holds belongs to a run that was killed.
+ */
+
+#ifndef WATCH_JOURNAL_H
+#define WATCH_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+struct err;
+
+enum { JOURNAL_REPLAY_MAX = 64 };	/* Runs cleaned up after at once */
+
+/**
+ * struct journal - One run's
+ * @run:	Its id
+ * @cwd:	Where it started
+ * @roots:	What it may write
+ * @existing:	Protected names that were there
+ * @since:	When it began
+ */
+struct journal {
+	char *run, *cwd;
+	struct { char **v; size_t len, cap; } roots, existing;
+	struct timespec since;
+};
+
+void journal_done(struct journal *j);
+bool journal_existed(const struct journal *j, const char *path);
+
+/* Write it and hold it: a descriptor that keeps it ours, or a negative errno */
+int journal_write(const char *state, const struct journal *j, struct err *err);
+/* The run is over: remove it */
+void journal_remove(const char *state, const struct journal *j);
+
+/* Call @fn for each journal that nobody holds, and remove it afterwards */
+void journal_replay(const char *state,
+		    void (*fn)(void *arg, const struct journal *j), void *arg);
+
+#endif /* WATCH_JOURNAL_H */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/quarantine.c - what was planted is moved away, and can come back
+ *
+ * Theory of operation: the command may still run while we move, so paths are
+ * opened once, from the root, without following any link, and what happens
+ * then happens in that directory. The record is written before the move: after
+ * a crash there is a record of something that is still there, never something
+ * gone without a record.
+ */
+
+#include "watch/quarantine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "policy/violation.h"
+#include "watch/copy.h"
+#include "watch/encode.h"
+
+static const char ITEM[] = "item";
+static const char META[] = "meta.json";
+
+static void make_id(char ret[QUARANTINE_ID_SIZE])
+{
+	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+	unsigned char random[QUARANTINE_ID_SIZE - 1];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		abort();
+	for (size_t i = 0; i < sizeof(random); i++)
+		ret[i] = digits[random[i] & 31];
+	ret[sizeof(random)] = 0;
+}
+
+static bool is_id(const char *id)
+{
+	return strlen(id) == QUARANTINE_ID_SIZE - 1 &&
+	       strspn(id, "0123456789abcdefghjkmnpqrstvwxyz") == strlen(id);
+}
+
+static int open_store(const char *state, struct err *err)
+{
+	auto_free char *path = path_join(state, "quarantine");
+	auto_close int above = fs_open_private_dir(state, err);
+
+	return above < 0 ? above : fs_open_private_dir(path, err);
+}
+
+/* A new directory with its record; the descriptor, or a negative errno */
+static int make_entry(const char *state, const char *path, const char *run,
+		      const char *reason, bool copy,
+		      char ret_id[QUARANTINE_ID_SIZE], struct err *err)
+{
+	auto_close int store = open_store(state, err);
+	auto_close int dir = -1;
+	auto_free char *encoded = encode_bytes(path);
+	auto_free char *text = NULL;
+	struct timespec now;
+	char when[VIOLATION_TIME_SIZE];
+	json_t *meta;
+	int r;
+
+	if (store < 0)
+		return store;
+	make_id(ret_id);
+	if (mkdirat(store, ret_id, 0700) < 0)
+		return fail_errno(err, "cannot make a place in quarantine");
+	dir = openat(store, ret_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		     O_CLOEXEC);
+	if (dir < 0)
+		return fail_errno(err, "cannot open '%s' in quarantine",
+				  ret_id);
+	clock_gettime(CLOCK_REALTIME, &now);
+	violation_time((int64_t)now.tv_sec * 1000, when);
+	meta = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b}", "v", 1, "path",
+			 encoded, "time", when, "run", run ? run : "",
+			 "reason", reason, "copy", copy);
+	text = meta ? json_dumps(meta, JSON_INDENT(1)) : NULL;
+	json_decref(meta);
+	r = text ? fs_replace(dir, META, text, strlen(text), 0600, err)
+		 : fail(err, -ENOMEM, "cannot describe '%s'", path);
+	return r < 0 ? r : take_fd(&dir);
+}
+
+static int open_parent(const char *path, struct err *err)
+{
+	auto_free char *parent = path_parent(path);
+	const int fd = sys_open_nofollow(AT_FDCWD, parent, O_PATH | O_DIRECTORY |
+					 O_CLOEXEC, 0);
+
+	return fd < 0 ? fail_errno(err, "cannot open '%s'", parent) : fd;
+}
+
+int quarantine_move(const char *state, const char *path, const char *run,
+		    const char *reason, char ret_id[QUARANTINE_ID_SIZE],
+		    struct err *err)
+{
+	auto_close int parent = open_parent(path, err);
+	auto_close int dir = -1;
+	struct stat st;
+	int r;
+
+	if (parent < 0)
+		return parent;
+	if (fstatat(parent, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	dir = make_entry(state, path, run, reason, false, ret_id, err);
+	if (dir < 0)
+		return dir;
+	r = copy_move(parent, path_base(path), dir, ITEM,
+		      QUARANTINE_ENTRIES_MAX, QUARANTINE_DEPTH_MAX);
+	if (r < 0)
+		return fail(err, r, "cannot move '%s' to quarantine: %s", path,
+			    strerror(-r));
+	return 0;
+}
+
+int quarantine_keep(const char *state, const char *path, const void *data,
+		    size_t n, const char *run, const char *reason,
+		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)
+{
+	auto_close int dir = make_entry(state, path, run, reason, true, ret_id,
+					err);
+
+	return dir < 0 ? dir : fs_replace(dir, ITEM, data, n, 0600, err);
+}
+
+/* Where entry @dir belongs, and whether it is a copy */
+static char *read_meta(int dir, bool *copy, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	const char *path = NULL;
+	char *decoded = NULL;
+	int is_copy = 0;
+	json_t *meta;
+
+	if (fs_read(dir, META, JSON_TEXT_MAX, &text, err) < 0)
+		return NULL;
+	meta = json_parse(buf_str(&text), text.len, META, err);
+	if (!meta)
+		return NULL;
+	if (!json_unpack(meta, "{s:s, s:b}", "path", &path, "copy", &is_copy) &&
+	    path[0] == '/')
+		decoded = decode_bytes(path);
+	else
+		(void)fail(err, -EINVAL, "%s does not say where it was", META);
+	json_decref(meta);
+	*copy = is_copy;
+	return decoded;
+}
+
+int quarantine_restore(const char *state, const char *id, struct err *err)
+{
+	auto_close int store = -1, dir = -1, parent = -1;
+	auto_free char *path = NULL;
+	bool copy = false;
+	int r;
+
+	if (!is_id(id))
+		return fail(err, -EINVAL, "'%s' is not an id of quarantine",
+			    id);
+	store = open_store(state, err);
+	if (store < 0)
+		return store;
+	dir = openat(store, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+		     O_CLOEXEC);
+	if (dir < 0)
+		return fail(err, -ENOENT, "nothing called '%s' is in quarantine",
+			    id);
+	path = read_meta(dir, &copy, err);
+	parent = path ? open_parent(path, err) : -1;
+	if (parent < 0)
+		return err ? err->code : -EINVAL;
+	if (copy)
+		(void)unlinkat(parent, path_base(path), 0);
+	r = copy_move(dir, ITEM, parent, path_base(path),
+		      QUARANTINE_ENTRIES_MAX, QUARANTINE_DEPTH_MAX);
+	if (r == -EEXIST)
+		return fail(err, r, "'%s' is there again; move it away first",
+			    path);
+	if (r < 0)
+		return fail(err, r, "cannot restore '%s': %s", path,
+			    strerror(-r));
+	return copy_remove(store, id, QUARANTINE_DEPTH_MAX);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-gitconfig.c - what git would run is taken out, nothing else */
+
+#include "watch/gitconfig.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "test.h"
+
+static void note(void *arg, const char *key, const char *why)
+{
+	struct buf *keys = arg;
+
+	CHECK(*why);
+	buf_addf(keys, "%s ", key);
+}
+
+static void check(const char *text, const char *keys, const char *left)
+{
+	auto_buf struct buf out = { 0 }, found = { 0 };
+	const int r = gitconfig_clean(text, strlen(text), &out, note, &found);
+
+	if (r < 0)
+		test_fail(__FILE__, __LINE__, "refused: %s", text);
+	CHECK_STR(buf_str(&found), keys);
+	if (left)
+		CHECK_STR(buf_str(&out), left);
+}
+
+TEST(a_fresh_repository_stays_as_it_is)
+{
+	static const char fresh[] =
+		"[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n"
+		"\tbare = false\n[remote \"origin\"]\n"
+		"\turl = https://example.com/a.git\n"
+		"\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+		"[branch \"main\"]\n\tremote = origin\n";
+
+	check(fresh, "", fresh);
+}
+
+TEST(what_runs_programs_is_taken_out)
+{
+	check("[core]\n\tbare = false\n\tfsmonitor = ./x\n\tfilemode = true\n",
+	      "core.fsmonitor ",
+	      "[core]\n\tbare = false\n\t\n\tfilemode = true\n");
+	check("[CORE]\nHooksPath=x\n", "core.hookspath ", NULL);
+	check("[core] sshCommand = x\n", "core.sshcommand ", NULL);
+	check("[core]fsmonitor\n", "core.fsmonitor ", NULL);
+	check("\xef\xbb\xbf[core]\npager = x", "core.pager ", NULL);
+	check("[filter \"lfs\"]\n\tsmudge = x\n\tclean = y\n\trequired\n",
+	      "filter.lfs.smudge filter.lfs.clean ", NULL);
+	check("[filter.lfs]\nprocess = x\n", "filter.lfs.process ", NULL);
+	check("[credential \"https://x\"]\nhelper = !x\n",
+	      "credential.https://x.helper ", NULL);
+	check("[alias]\nst = status\nx = !evil\ny = \"!evil\"\n",
+	      "alias.x alias.y ", NULL);
+	check("[include]\npath = x\n[includeIf \"gitdir:/\"]\npath = y\n",
+	      "include.path includeif.gitdir:/.path ", NULL);
+	check("[a \"]\\\"x\"]\nb = c\n[core]\r\neditor = x\r\n",
+	      "core.editor ", NULL);
+}
+
+TEST(values_that_go_on_are_taken_out_whole)
+{
+	check("[core]\nfsmonitor = a \\\n  b ; c\nbare = true\n",
+	      "core.fsmonitor ", "[core]\nbare = true\n");
+	check("[core]\nbare = a # x \\\nfsmonitor = b\n", "core.fsmonitor ",
+	      NULL);
+	check("[user]\nname = \"a\\\n[core]\\\nfsmonitor=x\"\n", "", NULL);
+	check("[core]\nfsmonitor = \"a # b\"\n", "core.fsmonitor ", NULL);
+}
+
+TEST(what_git_cannot_read_is_refused)
+{
+	static const char *const bad[] = {
+		"a = b\n", "[core\n", "[]\n", "[core]\n= x\n", "[core]\na b\n",
+		"[core]\na = \"x\n", "[core]\na = \\q\n", "[a \"b]\n", "\001",
+		"[core]\na_b = 1\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		auto_buf struct buf out = { 0 };
+
+		CHECK_INT(gitconfig_clean(bad[i], strlen(bad[i]), &out, NULL,
+					  NULL), -EINVAL);
+	}
+}

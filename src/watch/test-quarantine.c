@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-quarantine.c - moved away whole, brought back whole */
+
+#include "watch/quarantine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/violation.h"
+#include "test.h"
+#include "watch/copy.h"
+#include "watch/gitrepo.h"
+
+static const char *at(const char *name)
+{
+	static char room[8][4096];
+	static unsigned int next;
+	char *path = room[next++ % ARRAY_SIZE(room)];
+
+	snprintf(path, sizeof(*room), "%s/%s", test_dir(), name);
+	return path;
+}
+
+static void move(const char *name, char id[QUARANTINE_ID_SIZE])
+{
+	struct err err = { 0 };
+
+	if (quarantine_move(at("state"), at(name), "01J", "why", id, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s", err.msg);
+	CHECK(access(at(name), F_OK) < 0);
+}
+
+TEST(a_tree_goes_and_comes_back)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct stat st;
+
+	test_write(at("work/.vscode/tasks.json"), "x");
+	CHECK_INT(chmod(at("work/.vscode/tasks.json"), 0751), 0);
+	CHECK_INT(symlink("/etc/passwd", at("work/.vscode/link")), 0);
+	move("work/.vscode", id);
+	CHECK_INT(quarantine_restore(at("state"), id, NULL), 0);
+	CHECK_STR(test_read(at("work/.vscode/tasks.json")), "x");
+	CHECK_INT(stat(at("work/.vscode/tasks.json"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0751);
+	CHECK_INT(lstat(at("work/.vscode/link"), &st), 0);
+	CHECK(S_ISLNK(st.st_mode));
+	CHECK_INT(quarantine_restore(at("state"), id, NULL), -ENOENT);
+}
+
+TEST(hostile_names_come_back_too)
+{
+	char id[QUARANTINE_ID_SIZE];
+
+	test_write(at("work/a\n%41\xff\"\\b"), "x");
+	move("work/a\n%41\xff\"\\b", id);
+	CHECK_INT(quarantine_restore(at("state"), id, NULL), 0);
+	CHECK_STR(test_read(at("work/a\n%41\xff\"\\b")), "x");
+}
+
+TEST(what_is_there_again_is_not_overwritten)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct err err = { 0 };
+
+	test_write(at("work/.mcp.json"), "planted");
+	move("work/.mcp.json", id);
+	test_write(at("work/.mcp.json"), "mine");
+	CHECK_INT(quarantine_restore(at("state"), id, &err), -EEXIST);
+	CHECK_CONTAINS(err.msg, "move it away first");
+	CHECK_STR(test_read(at("work/.mcp.json")), "mine");
+}
+
+TEST(links_on_the_way_are_not_followed)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct err err = { 0 };
+
+	test_write(at("host/.mcp.json"), "the user's own");
+	CHECK_INT(mkdir(at("work"), 0755), 0);
+	CHECK_INT(symlink(at("host"), at("work/sub")), 0);
+	CHECK_INT(quarantine_move(at("state"), at("work/sub/.mcp.json"), NULL,
+				  "why", id, &err), -ELOOP);
+	CHECK_STR(test_read(at("host/.mcp.json")), "the user's own");
+	/* The link itself may go: what it leads to stays */
+	move("work/sub", id);
+	CHECK_STR(test_read(at("host/.mcp.json")), "the user's own");
+}
+
+TEST(ids_are_no_paths)
+{
+	static const char *const bad[] = {
+		"", "..", "../../etc", "0123456789ab/", "0123456789ab0",
+		"012345678UPP",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK_INT(quarantine_restore(at("state"), bad[i], NULL),
+			  -EINVAL);
+}
+
+TEST(another_disk_gets_a_copy)
+{
+	auto_close int from = -1, to = -1;
+	char other[] = "/dev/shm/cloche-test-XXXXXX";
+	struct stat a, b;
+	char path[128];
+
+	CHECK(mkdtemp(other));
+	CHECK_INT(stat(other, &a), 0);
+	CHECK_INT(stat(test_dir(), &b), 0);
+	if (a.st_dev == b.st_dev) {
+		rmdir(other);
+		test_skip("/dev/shm is not another file system");
+	}
+	test_write(at("tree/d/file"), "deep");
+	CHECK_INT(symlink("/etc", at("tree/link")), 0);
+	from = open(test_dir(), O_RDONLY | O_DIRECTORY);
+	to = open(other, O_RDONLY | O_DIRECTORY);
+	CHECK_INT(copy_move(from, "tree", to, "t", 3, 8), -E2BIG);
+	CHECK_STR(test_read(at("tree/d/file")), "deep");
+	CHECK(faccessat(to, "t", F_OK, 0) < 0);
+	CHECK_INT(copy_move(from, "tree", to, "t", 4, 1), -ELOOP);
+	CHECK_INT(copy_move(from, "tree", to, "t", 4, 8), 0);
+	CHECK(access(at("tree"), F_OK) < 0);
+	snprintf(path, sizeof(path), "%s/t/d/file", other);
+	CHECK_STR(test_read(path), "deep");
+	CHECK_INT(copy_remove(to, "t", 8), 0);
+	CHECK_INT(rmdir(other), 0);
+}
+
+static void keep(void *arg, const struct violation *v)
+{
+	struct buf *b = arg;
+
+	CHECK_INT(v->kind, VIOLATION_QUARANTINE);
+	CHECK_CONTAINS(v->suggest_command, "cloche violations restore ");
+	buf_addf(b, "%s: %s\n", v->target + strlen(test_dir()), v->reason);
+}
+
+TEST(a_repository_is_disarmed_and_told)
+{
+	auto_buf struct buf said = { 0 };
+	const struct violation_sink sink = { keep, &said };
+	auto_free char *state = path_join(test_dir(), "state");
+	const struct gitrepo_config config = { state, "01J", &sink };
+
+	test_write(at("n/.git/HEAD"), "ref: refs/heads/main\n");
+	test_write(at("n/.git/config"),
+		   "[core]\n\tbare = false\n\tfsmonitor = ./x\n");
+	test_write(at("n/.git/hooks/pre-commit"), "#!/bin/sh\n");
+	test_write(at("n/.git/hooks/pre-commit.sample"), "#!/bin/sh\n");
+	test_write(at("n/.git/modules/a/b/HEAD"), "x");
+	test_write(at("n/.git/modules/a/b/config"), "[core]\npager = x\n");
+	test_write(at("n/.git/modules/a/b/hooks/update"), "x");
+	gitrepo_disarm(&config, at("n/.git"));
+
+	CHECK(access(at("n/.git/hooks/pre-commit"), F_OK) < 0);
+	CHECK(!access(at("n/.git/hooks/pre-commit.sample"), F_OK));
+	CHECK(access(at("n/.git/modules/a/b/hooks/update"), F_OK) < 0);
+	CHECK_STR(test_read(at("n/.git/config")),
+		  "[core]\n\tbare = false\n\t\n");
+	CHECK_STR(test_read(at("n/.git/modules/a/b/config")), "[core]\n");
+	CHECK_CONTAINS(buf_str(&said), "/n/.git/hooks/pre-commit: ");
+	CHECK_CONTAINS(buf_str(&said), "/n/.git/config: core.fsmonitor");
+	CHECK_CONTAINS(buf_str(&said), "/n/.git/modules/a/b/config: ");
+}
