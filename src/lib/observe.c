@@ -22,6 +22,7 @@
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
+#include "watch/birth.h"
 #include "watch/observer.h"
 
 /**
@@ -65,12 +66,13 @@ static bool is_mixed(const struct view *view, const char *root)
 	return view->globs.len > 0;
 }
 
-struct observe *observe_new(const struct view *view)
+struct observe *observe_new(const struct view *view,
+			    const struct timespec *since)
 {
 	struct observe *o = mem_zalloc(sizeof(*o));
 
 	o->view = view;
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &o->since);
+	o->since = *since;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 		struct root *root;
@@ -110,27 +112,12 @@ static bool is_plain(void *arg, const char *path)
 	return false;
 }
 
-/* Did the git directory @dir exist when the run began? Without a birth time,
- * say yes: a wrong no would open an existing repository
- */
-static bool is_old(const struct observe *o, const char *dir)
-{
-	struct statx st;
-
-	if (statx(AT_FDCWD, dir, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) < 0)
-		return false;
-	if (!(st.stx_mask & STATX_BTIME))
-		return true;
-	return st.stx_btime.tv_sec < o->since.tv_sec ||
-	       (st.stx_btime.tv_sec == o->since.tv_sec &&
-		(long)st.stx_btime.tv_nsec < o->since.tv_nsec);
-}
-
 /* The repository row behind @path, if it lies in an existing repository */
 static const struct protect_row *match_repo(const struct observe *o,
 					    const char *path)
 {
 	const char *git = path;
+	struct stat st;
 
 	while ((git = strstr(git, "/.git/")) != NULL) {
 		auto_free char *dir = mem_strndup(path,
@@ -138,7 +125,7 @@ static const struct protect_row *match_repo(const struct observe *o,
 		const struct protect_row *row =
 			protect_match_repo(o->view->policy, git + 6);
 
-		if (row && is_old(o, dir))
+		if (row && !lstat(dir, &st) && !birth_is_after(dir, &o->since))
 			return row;
 		git += 5;
 	}
@@ -156,26 +143,6 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
-/* True if @path lies in a repository whose directory was made in this run,
- * below the writable @root: a clone brings such names, and must work
- */
-static bool is_in_new_repository(const struct observe *o, const char *root,
-				 const char *path)
-{
-	const size_t n = strlen(root);
-	const char *end = path + n;
-
-	while (path[n] && (end = strchr(end + 1, '/')) != NULL) {
-		auto_free char *dir = mem_strndup(path, (size_t)(end - path));
-		auto_free char *git = path_join(dir, ".git");
-		struct stat st;
-
-		if (!is_old(o, dir) && !lstat(git, &st))
-			return true;
-	}
-	return false;
-}
-
 /* The row for a protected name at any depth. Not for packages: they bring
  * such names too, and nobody opens those as a project.
  */
@@ -187,7 +154,7 @@ static const struct protect_row *match_name(const struct observe *o,
 
 	if (!root || !path_is_below(root->path, path) ||
 	    has_component(path + strlen(root->path), "node_modules") ||
-	    is_in_new_repository(o, root->path, path))
+	    birth_in_repository(root->path, path, &o->since))
 		return NULL;
 	/* The root may itself be called so: only what is below it counts */
 	return protect_match(o->view->policy, path + strlen(root->path));

@@ -9,10 +9,14 @@
 struct err;
 struct observe;
 struct observer_policy;
+struct timespec;
 struct view;
 
-/* The questions about @view, which outlives the result */
-struct observe *observe_new(const struct view *view);
+/* The questions about @view, which outlives the result; what was made after
+ * @since is new
+ */
+struct observe *observe_new(const struct view *view,
+			    const struct timespec *since);
 void observe_free(struct observe *observe);
 
 /* To hand to the observer; connect is for the caller to fill in */

@@ -328,6 +328,8 @@ static int start(struct supervisor *s)
 	if (r == 0 && request.wait)
 		r = let_go(s);
 	if (r == 0)
+		watchers_start(s->watchers, s->loop);
+	if (r == 0)
 		r = stdfds_start(s->stdio, s->loop, s->err);
 	if (r == 0)
 		r = add(s, &s->messages, s->cage.socket, on_message, EPOLLIN);

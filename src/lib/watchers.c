@@ -22,6 +22,8 @@
 #include "lib/session.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "watch/birth.h"
+#include "watch/born.h"
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
@@ -32,10 +34,14 @@ struct watchers {
 	struct observe *observe;
 	struct observer *observer;
 	struct loop *loop;
-	struct loop_source source;
+	struct born *born;
+	struct loop_source source, births;
 	enum annotate_mode mode;
 	int stream;
 	bool owns_stream;
+	char run[REPORT_RUN_SIZE];
+	char *state;
+	struct timespec since;
 };
 
 /* --events N is a descriptor that the caller holds open, else it is a file */
@@ -84,22 +90,22 @@ int watchers_new(const struct session *session, const struct options *options,
 		 struct watchers **ret, struct err *err)
 {
 	struct watchers *w = mem_zalloc(sizeof(*w));
-	auto_free char *store = store_default_dir();
 	auto_buf struct buf command = { 0 };
-	char run[REPORT_RUN_SIZE];
 	int r;
 
 	w->session = session;
+	w->state = store_default_dir();
+	w->since = birth_now();
 	r = open_stream(w, options_get(options, OPTION_EVENTS), err);
 	if (r == 0)
 		r = choose_mode(w, options_get(options, OPTION_ANNOTATE), err);
 	if (r == 0) {
 		describe_command(session->plan, &command);
-		report_run_id(run);
+		report_run_id(w->run);
 		r = report_new(&(struct report_config){
-			.run = run, .command = buf_str(&command),
+			.run = w->run, .command = buf_str(&command),
 			.ignores = &session->policy->ignores,
-			.stream = w->stream, .store_dir = store,
+			.stream = w->stream, .store_dir = w->state,
 		}, &w->report, err);
 	}
 	if (r < 0) {
@@ -115,6 +121,8 @@ void watchers_free(struct watchers *w)
 	if (!w)
 		return;
 	observer_free(w->observer);
+	born_free(w->born);
+	free(w->state);
 	observe_free(w->observe);
 	report_free(w->report);
 	if (w->owns_stream)
@@ -125,6 +133,32 @@ void watchers_free(struct watchers *w)
 const struct violation_sink *watchers_sink(const struct watchers *w)
 {
 	return report_sink(w->report);
+}
+
+static int on_birth(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+
+	(void)events;
+	born_dispatch(w->born);
+	return 0;
+}
+
+void watchers_start(struct watchers *w, struct loop *loop)
+{
+	const struct born_config config = {
+		.view = w->session->view, .state = w->state, .run = w->run,
+		.sink = report_sink(w->report), .since = w->since,
+	};
+
+	if (!w->state ||
+	    policy_flag(w->session->policy, FLAG_FS_DISABLED, false))
+		return;
+	if (born_new(&config, &w->born, NULL) < 0)
+		report_missing(w->report, "planted files are not watched for: the state directory cannot be written");
+	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
+	if (w->births.fd >= 0)
+		(void)loop_add(loop, &w->births, EPOLLIN);
 }
 
 static int on_question(void *arg, uint32_t events)
@@ -146,7 +180,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	};
 	int r;
 
-	w->observe = observe_new(w->session->view);
+	w->observe = observe_new(w->session->view, &w->since);
 	observe_policy(w->observe, &config.policy);
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
@@ -168,6 +202,9 @@ void watchers_finish(struct watchers *w, bool quiet)
 {
 	auto_buf struct buf text = { 0 };
 
+	if (w->born)
+		born_finish(w->born, !w->observer ||
+				     observer_stats(w->observer)->asked);
 	report_finish(w->report);
 	if (quiet)
 		return;

@@ -23,6 +23,11 @@ void watchers_free(struct watchers *watchers);
 /* Where refusals go; valid as long as @watchers */
 const struct violation_sink *watchers_sink(const struct watchers *watchers);
 
+/* The sandbox is being built: clean up after runs that were killed, and watch
+ * the writable directories
+ */
+void watchers_start(struct watchers *watchers, struct loop *loop);
+
 /* Answer seccomp's @listener (taken over) from @loop */
 int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     int listener, struct err *err);

@@ -290,13 +290,16 @@ static void take_event(struct born *b, const struct inotify_event *event)
 	for (size_t i = 0; event->len && i < b->watches.len; i++) {
 		auto_free char *path = NULL;
 		const struct protect_row *row;
+		const char *root;
 
 		if (b->watches.v[i].wd != event->wd)
 			continue;
 		path = path_join(b->watches.v[i].path, event->name);
 		if (!strcmp(event->name, ".claude"))
 			watch_dir(b, path);
-		row = protect_match(policy, path);
+		/* The root may itself be called so: only what is below counts */
+		root = root_of(&b->journal, path);
+		row = root ? protect_match(policy, path + strlen(root)) : NULL;
 		if (row && !journal_existed(&b->journal, path))
 			take_name(&s, path, row->reason);
 		break;
@@ -318,12 +321,13 @@ void born_dispatch(struct born *b)
 	}
 }
 
-void born_finish(struct born *b)
+void born_finish(struct born *b, bool changed)
 {
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
 
-	sweep_all(&s, b->config.view->policy);
+	if (changed)
+		sweep_all(&s, b->config.view->policy);
 	journal_remove(b->config.state, &b->journal);
 }

@@ -10,6 +10,7 @@
 #ifndef WATCH_BORN_H
 #define WATCH_BORN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -45,7 +46,9 @@ void born_free(struct born *born);
 int born_fd(const struct born *born);
 void born_dispatch(struct born *born);
 
-/* The sandbox is gone: look once more at everything. The journal goes. */
-void born_finish(struct born *born);
+/* The sandbox is gone: look once more at everything, if anything may have
+ * @changed. The journal goes.
+ */
+void born_finish(struct born *born, bool changed);
 
 #endif /* WATCH_BORN_H */

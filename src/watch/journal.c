@@ -79,20 +79,45 @@ static char *to_text(const struct journal *j)
 	return text;
 }
 
+/* Directories of ours that hold nothing are not left behind */
+static void remove_empty(const char *state)
+{
+	auto_free char *path = path_join(state, "journal");
+
+	if (!rmdir(path))
+		(void)rmdir(state);
+}
+
+/* Another run that ends may remove the directory between our two steps */
+static int create(const char *state, const char *name, struct err *err)
+{
+	int fd = -1;
+
+	for (int tries = 0; fd < 0 && tries < 8; tries++) {
+		auto_close int dir = open_dir(state, err);
+
+		if (dir < 0)
+			return dir;
+		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
+			    O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0 && errno != ENOENT)
+			break;
+	}
+	return fd < 0 ? fail_errno(err, "cannot write the run's journal") : fd;
+}
+
 int journal_write(const char *state, const struct journal *j, struct err *err)
 {
-	auto_close int dir = open_dir(state, err);
-	auto_close int fd = -1;
 	auto_free char *name = mem_printf("%s.json", j->run);
 	auto_free char *text = to_text(j);
+	auto_close int fd = -1;
 
-	if (dir < 0)
-		return dir;
 	if (!text)
 		return fail(err, -EINVAL, "cannot describe the run");
-	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-		    O_CLOEXEC, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	fd = create(state, name, err);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
 	    fs_write_all(fd, text, strlen(text)) < 0)
 		return fail_errno(err, "cannot write the run's journal");
 	return take_fd(&fd);
@@ -105,6 +130,7 @@ void journal_remove(const char *state, const struct journal *j)
 
 	if (dir >= 0)
 		(void)unlinkat(dir, name, 0);
+	remove_empty(state);
 }
 
 static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
