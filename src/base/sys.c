@@ -3,10 +3,12 @@
 
 #include "base/sys.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -77,6 +79,21 @@ int sys_seccomp(unsigned int op, unsigned int flags, const void *args)
 pid_t sys_clone3(const struct clone_args *args, size_t size)
 {
 	return (pid_t)syscall(SYS_clone3, args, size);
+}
+
+pid_t sys_fork_into(uint64_t flags, int *pidfd)
+{
+	const struct clone_args args = {
+		.flags = flags | (pidfd ? CLONE_PIDFD : 0),
+		.pidfd = (uint64_t)(uintptr_t)pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	const pid_t pid = sys_clone3(&args, sizeof(args));
+
+	if (pid >= 0 || errno != ENOSYS)
+		return pid;
+	return (pid_t)syscall(SYS_clone, args.flags | SIGCHLD, NULL, pidfd,
+			      NULL, NULL);
 }
 
 int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr,
