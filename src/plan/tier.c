@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/tier.c - how strong a boundary is, and what it guarantees */
+
+#include "plan/tier.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *words;
+} tiers[TIER_COUNT] = {
+#define TIER(id, name, words) [TIER_##id] = { name, words },
+#include "plan/tiers.def"
+};
+
+/**
+ * struct row - One promise
+ * @holds, @by:	In the full tier, then in the landlock tier
+ * @abi:	Of Landlock, that the landlock tier takes for it
+ */
+static const struct row {
+	const char *name, *promise;
+	enum holds holds[2];
+	const char *by[2];
+	int abi;
+} rows[GUARANTEE_COUNT] = {
+#define GUARANTEE(id, name, promise, full, full_by, landlock, landlock_by, abi) \
+	[GUARANTEE_##id] = { name, promise, { full, landlock },		\
+			     { full_by, landlock_by }, abi },
+#include "plan/tiers.def"
+};
+
+const char *tier_name(enum tier tier)
+{
+	return tiers[tier].name;
+}
+
+const char *tier_words(enum tier tier)
+{
+	return tiers[tier].words;
+}
+
+int tier_parse(const char *name, enum tier *ret)
+{
+	for (enum tier t = TIER_FULL; t < TIER_NONE; t++) {
+		if (!strcmp(tiers[t].name, name)) {
+			*ret = t;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
+				    int abi)
+{
+	const struct row *row = &rows[guarantee];
+	struct guarantee_state state = {
+		.name = row->name, .promise = row->promise,
+		.holds = MISSING, .by = "nothing is run",
+	};
+
+	if (tier == TIER_NONE)
+		return state;
+	state.holds = row->holds[tier];
+	state.by = row->by[tier];
+	if (tier == TIER_LANDLOCK && abi < row->abi) {
+		state.holds = MISSING;
+		state.by = "this kernel's Landlock is too old for it";
+	}
+	return state;
+}
+
+const char *holds_name(enum holds holds)
+{
+	static const char *const names[] = { "holds", "partly", "missing" };
+
+	return names[holds];
+}

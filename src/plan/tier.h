@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/tier.h - how strong a boundary is, and what it guarantees
+ *
+ * One table (tiers.def) for doctor, explain, the footer and the documents.
+ */
+
+#ifndef PLAN_TIER_H
+#define PLAN_TIER_H
+
+#include <stdbool.h>
+
+enum tier {
+#define TIER(id, name, words) TIER_##id,
+#include "plan/tiers.def"
+	TIER_COUNT,
+};
+
+enum guarantee {
+#define GUARANTEE(id, ...) GUARANTEE_##id,
+#include "plan/tiers.def"
+	GUARANTEE_COUNT,
+};
+
+enum holds { HOLDS, PARTLY, MISSING };
+
+enum {
+	/* Below it truncate() and TCP are not covered: no boundary at all */
+	TIER_LANDLOCK_ABI = 4,
+};
+
+/**
+ * struct guarantee_state - What a promise is worth in a tier on a kernel
+ * @name:	One word
+ * @promise:	What the user is told
+ * @by:		How it is held, or what is missing
+ */
+struct guarantee_state {
+	const char *name, *promise;
+	enum holds holds;
+	const char *by;
+};
+
+/* "full", "landlock", "none" */
+const char *tier_name(enum tier tier);
+const char *tier_words(enum tier tier);
+
+/* By name, "none" is none; -EINVAL if unknown */
+int tier_parse(const char *name, enum tier *ret);
+
+/* With Landlock of @abi; in TIER_NONE nothing holds */
+struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
+				    int abi);
+
+/* "holds", "partly", "missing" */
+const char *holds_name(enum holds holds);
+
+#endif /* PLAN_TIER_H */
