@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/doctor.h - what this machine can enforce, tried for real
+ *
+ * Each probe (probes.def) runs in a child of its own and does what the cage
+ * would do; nothing is deduced from versions. From the answers follow the tier
+ * and what it guarantees (plan/tiers.def).
+ */
+
+#ifndef DOCTOR_DOCTOR_H
+#define DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/tier.h"
+
+struct buf;
+
+enum probe {
+#define PROBE(id, ...) PROBE_##id,
+#include "doctor/probes.def"
+#undef PROBE
+	PROBE_COUNT,
+};
+
+enum cause {
+#define CAUSE(id, ...) CAUSE_##id,
+#include "doctor/causes.def"
+#undef CAUSE
+	CAUSE_COUNT,
+};
+
+enum mark {
+	MARK_YES,
+	MARK_FACT,	/* Neither good nor bad */
+	MARK_LESS,	/* Something is missing */
+	MARK_BAD,	/* A tier is missing */
+};
+
+enum { PROBE_DETAIL_MAX = 160 };
+
+/**
+ * struct probe_result - What one probe found
+ * @ran:	It was asked for
+ * @mark:	The answer
+ * @cause:	Why not, if that is known
+ * @error:	errno of the refusal, or 0
+ * @value:	A number, where the answer is one (the Landlock ABI)
+ * @detail:	A few words more, or ""
+ */
+struct probe_result {
+	bool ran;
+	enum mark mark;
+	enum cause cause;
+	int error, value;
+	char detail[PROBE_DETAIL_MAX];
+};
+
+/**
+ * struct doctor - All answers
+ */
+struct doctor {
+	struct probe_result results[PROBE_COUNT];
+	enum tier tier;
+};
+
+/* Run every probe, or with @quick only those that a tier depends on. @limits
+ * says how limits are kept (lib/limits.h knows), or is NULL. 0 or a negative
+ * errno: then nothing is known.
+ */
+int doctor_run(struct doctor *ret, bool quick, const char *limits);
+
+/* Why the full tier cannot be had, in one clause; NULL if it can */
+const char *doctor_why_not(const struct doctor *doctor);
+
+/* The report for people, and for programs */
+void doctor_print(const struct doctor *doctor, struct buf *out);
+void doctor_print_json(const struct doctor *doctor, struct buf *out);
+
+/* The AppArmor profile that lets the program at @path have what it needs */
+void doctor_print_apparmor(const char *path, struct buf *out);
+
+/* docs/platforms.md, from the same tables */
+void doctor_print_platforms(struct buf *out);
+
+/**
+ * struct preflight - What the settings want
+ * @enabled:	They switch the sandbox on
+ * @minimum:	The weakest tier they put up with
+ * @firewall:	An egress firewall of ours is active
+ */
+struct preflight {
+	bool enabled;
+	enum tier minimum;
+	bool firewall;
+};
+
+/* A file that is there while `cloche firewall` is up */
+#define FIREWALL_STATE	"/run/cloche/firewall"
+
+/* Append one line if the sandbox is switched on but cannot run here, else
+ * nothing. Runs the quick probes only if need be.
+ */
+void doctor_preflight(const struct preflight *want, struct buf *out);
+
+#endif /* DOCTOR_DOCTOR_H */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/place.c - where we run: WSL, containers, other sandboxes */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "doctor/probe.h"
+
+enum { PLACE_FILE_MAX = 1 << 20 };
+
+bool place_read(const char *path, struct buf *out)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && fs_read_fd(fd, PLACE_FILE_MAX, out, NULL) == 0;
+}
+
+long place_number(const char *path)
+{
+	auto_buf struct buf text = { 0 };
+	char *end;
+	long n;
+
+	if (!place_read(path, &text))
+		return -1;
+	n = strtol(buf_str(&text), &end, 10);
+	return end == buf_str(&text) ? -1 : n;
+}
+
+static bool file_has(const char *path, const char *part)
+{
+	auto_buf struct buf text = { 0 };
+
+	return place_read(path, &text) && strstr(buf_str(&text), part);
+}
+
+/* Version 1 spells its maker with a capital and is no Linux */
+int place_wsl(void)
+{
+	static const char release[] = "/proc/sys/kernel/osrelease";
+
+	if (file_has(release, "WSL2") || file_has(release, "microsoft"))
+		return 2;
+	return file_has(release, "Microsoft") ? 1 : 0;
+}
+
+bool place_is_gvisor(void)
+{
+	return file_has("/proc/version", "gVisor") ||
+	       file_has("/proc/sys/kernel/osrelease", "gvisor") ||
+	       /* What it has claimed to be since its first release */
+	       file_has("/proc/version", "4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016");
+}
+
+bool place_is_kubernetes(void)
+{
+	return getenv("KUBERNETES_SERVICE_HOST") ||
+	       access("/var/run/secrets/kubernetes.io", F_OK) == 0;
+}
+
+/* A machine's image may have been a container's: what counts is whether we
+ * are in the kernel's first namespaces, whose numbers are fixed
+ */
+static bool is_first_namespace(void)
+{
+	enum { FIRST_UTS = 0xEFFFFFFE, FIRST_PID = 0xEFFFFFFC };
+	struct stat uts, pid;
+
+	return stat("/proc/self/ns/uts", &uts) == 0 &&
+	       stat("/proc/self/ns/pid", &pid) == 0 &&
+	       uts.st_ino == FIRST_UTS && pid.st_ino == FIRST_PID;
+}
+
+bool place_is_docker(void)
+{
+	return access("/.dockerenv", F_OK) == 0 && !is_first_namespace();
+}
+
+const char *place_container(void)
+{
+	static const char release[] = "/proc/sys/kernel/osrelease";
+	const char *name;
+
+	if (place_is_gvisor())
+		return "gVisor: a kernel of its own between you and the machine, itself a boundary";
+	if (is_first_namespace())
+		return NULL;
+	if (getenv("CODESPACES"))
+		return "GitHub Codespaces: a container in a virtual machine of your own";
+	if (place_is_kubernetes())
+		return "a Kubernetes pod";
+	if (place_is_docker() && file_has(release, "linuxkit"))
+		return "Docker Desktop: its virtual machine is already a boundary to your computer; weakening the container for a sandbox inside is usually a bad trade";
+	if (place_is_docker())
+		return "Docker";
+	if (access("/run/.containerenv", F_OK) == 0)
+		return "Podman";
+	name = getenv("container");
+	if (access("/run/systemd/container", F_OK) == 0 || (name && *name))
+		return "a container (systemd-nspawn, LXC or the like)";
+	return NULL;
+}
+
+const char *place_sandbox(void)
+{
+	auto_buf struct buf first = { 0 }, status = { 0 };
+
+	if (place_read("/proc/1/comm", &first)) {
+		if (!strcmp(buf_str(&first), "cloche-init\n"))
+			return "cloche";
+		if (!strcmp(buf_str(&first), "bwrap\n"))
+			return "bubblewrap";
+		if (!strcmp(buf_str(&first), "firejail\n"))
+			return "firejail";
+	}
+	if (getenv("SANDBOX_RUNTIME"))
+		return "sandbox-runtime or cloche";
+	if (place_read("/proc/self/status", &status) &&
+	    strstr(buf_str(&status), "\nNoNewPrivs:\t1"))
+		return "one that set no_new_privs";
+	return NULL;
+}
+
+void probe_wsl(struct probe_result *r)
+{
+	const int version = place_wsl();
+
+	if (!version)
+		return;
+	probe_no(r, PROBE_wsl, version == 1 ? CAUSE_WSL1 : CAUSE_NONE, 0);
+	probe_detail(r, "version %d", version);
+	r->value = version;
+}
+
+void probe_container(struct probe_result *r)
+{
+	const char *container = place_container();
+
+	if (!container)
+		return;
+	probe_no(r, PROBE_container, CAUSE_NONE, 0);
+	probe_detail(r, "%s", container);
+}
+
+void probe_nested(struct probe_result *r)
+{
+	const char *sandbox = place_sandbox();
+
+	if (!sandbox)
+		return;
+	probe_no(r, PROBE_nested, CAUSE_NONE, 0);
+	probe_detail(r, "%s", sandbox);
+}

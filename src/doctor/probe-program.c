@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/probe-program.c - programs of others that features need; IPv6 */
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "doctor/probe.h"
+
+enum { ANSWER_MAX = 4096 };
+
+/* Only where the distribution puts programs: never what a project planted */
+static const char *const places[] = {
+	"/usr/bin", "/usr/sbin", "/bin", "/sbin", "/usr/local/bin",
+	"/usr/local/sbin",
+};
+
+static const char *find(const char *name, char *path, size_t size)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, size, "%s/%s", places[i], name);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+/* Run it with its output in @out (or nowhere): its exit status, or -errno */
+static int run(const char *const *argv, struct buf *out)
+{
+	char path[64];
+	int pipes[2], status = 0;
+	pid_t pid;
+
+	if (!find(argv[0], path, sizeof(path)))
+		return -ENOENT;
+	if (pipe2(pipes, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		(void)dup2(null, 0);
+		(void)dup2(pipes[1], 1);
+		(void)dup2(null, 2);
+		if (chdir("/") == 0)
+			(void)execv(path, (char *const *)(size_t)argv);
+		_exit(127);
+	}
+	(void)close(pipes[1]);
+	if (pid > 0 && out)
+		(void)fs_read_fd(pipes[0], ANSWER_MAX, out, NULL);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	(void)close(pipes[0]);
+	if (pid < 0)
+		return -EAGAIN;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -EINTR;
+}
+
+void probe_pasta(struct probe_result *r)
+{
+	static const char *const argv[] = { "pasta", "--version", NULL };
+	auto_buf struct buf out = { 0 };
+	const int status = run(argv, &out);
+
+	if (status != 0) {
+		probe_no(r, PROBE_pasta, CAUSE_NONE,
+			 status < 0 ? -status : 0);
+		return;
+	}
+	probe_detail(r, "%.*s", (int)strcspn(buf_str(&out), "\n"),
+		     buf_str(&out));
+}
+
+/* Keep one capability over an execve() as somebody else than root */
+static int keep_capability(unsigned int cap)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2] = { { 0 } };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	data[0].inheritable |= 1U << cap;
+	if (syscall(SYS_capset, &header, data) < 0 ||
+	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+static int try_nft(void)
+{
+	static const char *const argv[] = { "nft", "list", "tables", NULL };
+	int status = keep_capability(CAP_NET_ADMIN);
+
+	if (status == 0)
+		status = run(argv, NULL);
+
+	return status > 0 ? -EOPNOTSUPP : status;
+}
+
+/* In a network of its own, where even we may ask it something */
+void probe_nft(struct probe_result *r)
+{
+	const int error = -probe_inside(CLONE_NEWNET, try_nft, NULL);
+
+	if (error)
+		probe_no(r, PROBE_nft, CAUSE_NONE, error);
+}
+
+void probe_ipv6(struct probe_result *r)
+{
+	const struct sockaddr_in6 local = {
+		.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	auto_close int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&local,
+			   sizeof(local)) < 0)
+		probe_no(r, PROBE_ipv6, CAUSE_NONE, errno);
+}
+
+void probe_git(struct probe_result *r)
+{
+	static const char *const argv[] = {
+		"git", "config", "--get", "safe.bareRepository", NULL,
+	};
+	auto_buf struct buf out = { 0 };
+	const int status = run(argv, &out);
+
+	if (status == -ENOENT) {
+		r->mark = MARK_FACT;
+		probe_detail(r, "git is not installed");
+		return;
+	}
+	if (strcmp(buf_str(&out), "explicit\n") != 0)
+		probe_no(r, PROBE_git, CAUSE_NONE, 0);
+}
+
+void probe_cgroup(struct probe_result *r)
+{
+	/* Tried by whoever keeps the limits; see doctor_run() */
+	r->ran = false;
+}

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/fallback/doctor.py - doctor and preflight where something is missing"""
+
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+REFUSE = os.environ.get("REFUSE", "")
+PREFLIGHT_MS = 50 * (10 if SANITIZED else 1)
+
+# What is taken away: the tier then, a probe that says no, and its cause
+LACKS = {
+    "userns": ("landlock", "userns", "seccomp"),
+    "max-userns": ("landlock", "userns", "max-user-namespaces"),
+    "mounts": ("landlock", "mounts", ""),
+    "proc": ("landlock", "proc", "masked-proc"),
+    "landlock": ("full", "landlock", ""),
+    "notify": ("full", "observer", "listener-busy"),
+    "fuse": ("full", "fuse", None),
+    "openat2": ("none", "calls", ""),
+    "close_range": ("none", "calls", ""),
+    "seccomp": ("none", "seccomp", ""),
+    "userns,landlock": ("none", "userns", "seccomp"),
+    "max-userns,landlock": ("none", "userns", "max-user-namespaces"),
+}
+
+
+def doctor(t, what=None):
+    """The report as JSON, and the exit status"""
+    argv = [CLOCHE, "doctor", "--json"]
+    r = t.outside(*([REFUSE, what] if what else []), *argv)
+    report = json.loads(r.out)
+    equal(report["version"], 1)
+    return report, r.code
+
+
+def probes(report):
+    return {p["id"]: p for p in report["probes"]}
+
+
+def settings(t, **sandbox):
+    os.makedirs(t.home + "/.claude", exist_ok=True)
+    t.write(t.home + "/.claude/settings.json", json.dumps({"sandbox": sandbox}))
+
+
+@test
+def this_machine_has_the_full_tier(t):
+    report, code = doctor(t)
+    equal((report["tier"], code), ("full", 0))
+    found = probes(report)
+    for name in ("userns", "uid-map", "mounts", "proc", "network", "seccomp"):
+        check(found[name]["ok"], name, found[name])
+    check(all(g["state"] == "holds" for g in report["guarantees"]), report)
+    text = t.run("doctor").ok().out
+    contains(text, "✓ user namespaces")
+    contains(text, "tier: full")
+
+
+@test
+def each_thing_that_is_missing_is_named_with_its_cause(t):
+    for what, (tier, probe, cause) in LACKS.items():
+        report, code = doctor(t, what)
+        found = probes(report)[probe]
+        equal(report["tier"], tier, what)
+        equal(code, 0 if tier == "full" else 1, what)
+        check(not found["ok"], what, found)
+        check(found["meaning"] and found["fix"], what, found)
+        if cause is not None:
+            equal(found["cause"], cause, what)
+
+
+@test
+def a_missing_tier_holds_nothing(t):
+    report, _ = doctor(t, "userns,landlock")
+    check(all(g["state"] == "missing" for g in report["guarantees"]), report)
+
+
+@test
+def the_text_has_a_mark_a_meaning_and_a_fix(t):
+    r = t.outside(REFUSE, "max-userns", CLOCHE, "doctor").ended(1)
+    contains(r.out, "✗ user namespaces")
+    contains(r.out, "why: user.max_user_namespaces is 0")
+    contains(r.out, "fix: sudo sysctl -w user.max_user_namespaces=")
+    contains(r.out, "tier: landlock")
+
+
+@test
+def wrong_usage_is_2(t):
+    r = t.run("doctor", "--nonsense").ended(2)
+    contains(r.err, "--nonsense")
+    equal(r.out, "")
+
+
+@test
+def the_apparmor_profile_names_this_program(t):
+    r = t.run("doctor", "--print-apparmor").ok()
+    contains(r.out, f'profile cloche "{os.path.realpath(CLOCHE)}" flags=(unconfined)')
+    contains(r.out, "userns,")
+
+
+@test
+def git_is_told_about_planted_repositories(t):
+    need("git")
+    check(not probes(doctor(t)[0])["git"]["ok"], "a fresh home is not safe")
+    t.write(t.home + "/.gitconfig", "[safe]\n\tbareRepository = explicit\n")
+    check(probes(doctor(t)[0])["git"]["ok"], "explicit is safe")
+
+
+@test
+def preflight_is_silent_when_all_is_well(t):
+    quiet = [("healthy", dict(enabled=True), None),
+             ("disabled", dict(enabled=False), "userns,landlock"),
+             ("unset", {}, "userns,landlock"),
+             ("landlock will do", dict(enabled=True), "userns")]
+    for words, sandbox, what in quiet:
+        settings(t, **sandbox)
+        r = t.outside(*([REFUSE, what] if what else []), CLOCHE, "preflight")
+        r.ok(words)
+        equal((r.out, r.err), ("", ""), words)
+
+
+@test
+def preflight_is_silent_when_it_cannot_tell(t):
+    os.makedirs(t.home + "/.claude")
+    t.write(t.home + "/.claude/settings.json", '{"sandbox": {"enabled": tru')
+    r = t.outside(REFUSE, "userns,landlock", CLOCHE, "preflight").ok()
+    equal((r.out, r.err), ("", ""))
+
+
+@test
+def preflight_says_what_is_on_but_not_enforced(t):
+    settings(t, enabled=True)
+    r = t.outside(REFUSE, "userns,landlock", CLOCHE, "preflight").ok()
+    contains(r.out, "configured on, but not enforced: ")
+    equal(r.out.count("\n"), 1)
+    settings(t, enabled=True, minimumTier="full")
+    r = t.outside(REFUSE, "max-userns", CLOCHE, "preflight").ok()
+    contains(r.out, "user.max_user_namespaces is 0")
+    contains(r.out, "minimumTier asks for full")
+
+
+@test
+def preflight_always_ends_with_0(t):
+    for words in (["--nonsense"], ["--settings", "/nowhere"], ["--settings"]):
+        t.run("preflight", *words).ok()
+
+
+@test
+def preflight_is_quick(t):
+    settings(t, enabled=True)
+    best = 1e9
+    for _ in range(5):
+        start = time.monotonic()
+        t.run("preflight").ok()
+        best = min(best, time.monotonic() - start)
+    check(best * 1000 < PREFLIGHT_MS, f"{best * 1000:.1f} ms")
+
+
+main()
