@@ -187,6 +187,7 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:
 	case TYPE_VARIABLES:
+	case TYPE_COMMANDS:
 		return strings_json(p, (enum string_list)s->slot);
 	case TYPE_CREDENTIALS:
 		return credentials_json(p, (enum credential_kind)s->slot);

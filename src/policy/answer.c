@@ -181,6 +181,7 @@ static void answer_value(const struct policy *p, const char *key,
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:
 	case TYPE_VARIABLES:
+	case TYPE_COMMANDS:
 		answer_strings(&p->lists[s->slot], out);
 		break;
 	case TYPE_CREDENTIALS:
@@ -312,6 +313,15 @@ static void answer_env(const struct policy *p, const char *name,
 	buf_addf(out, "%s: %s\n", v.pass ? "passes" : "stays", v.reason);
 }
 
+static void answer_excluded(const struct policy *p, const char *command,
+			    struct buf *out)
+{
+	auto_free char *why = NULL;
+	const bool yes = mode_excludes(p, command, &why);
+
+	buf_addf(out, yes ? "yes\n" : "no: %s\n", why ? why : "");
+}
+
 static const char *after(const char *question, const char *word)
 {
 	const size_t n = strlen(word);
@@ -336,6 +346,8 @@ void answer(const struct policy *policy, const struct settings_report *report,
 		answer_protected(policy, rest, out);
 	else if ((rest = after(question, "env ")))
 		answer_env(policy, rest, out);
+	else if ((rest = after(question, "excluded ")))
+		answer_excluded(policy, rest, out);
 	else if (!strcmp(question, "mode"))
 		answer_mode(policy, out);
 	else if (!strcmp(question, "files"))

@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/command.h"
 #include "policy/document.h"
 #include "policy/glob.h"
 #include "policy/host.h"
@@ -151,12 +152,23 @@ static const char *string_fault(enum setting_type type, const char *text)
 	}
 }
 
+static int check_command(const char *text, struct err *why)
+{
+	struct command_pattern pattern;
+	const int r = command_pattern_init(&pattern, text, why);
+
+	if (r == 0)
+		command_pattern_done(&pattern);
+	return r;
+}
+
 static int apply_string(const struct apply *apply, const struct fact *fact,
 			size_t index, json_t *entry)
 {
 	const enum setting_type type = fact->setting->type;
 	const char *text = json_string_value(entry);
 	struct path_rule rule = { 0 };
+	struct err why = { 0 };
 	const char *fault;
 	char number[24];
 
@@ -170,6 +182,8 @@ static int apply_string(const struct apply *apply, const struct fact *fact,
 		return apply_problem(apply, fact, index, "must be text");
 	if (!*text)
 		return empty_entry(apply, fact, index, type == TYPE_RANGES);
+	if (type == TYPE_COMMANDS && check_command(text, &why) < 0)
+		return apply_problem(apply, fact, index, "%s", why.msg);
 	fault = string_fault(type, text);
 	if (fault)
 		return apply_problem(apply, fact, index, "'%s' %s", text,

@@ -135,9 +135,8 @@ static void look_at_entry(const struct facts *facts, const struct fact *fact,
 		if (fact->setting->slot == HOST_ALLOW)
 			look_at_host(facts, fact, index, text);
 		break;
-	case TYPE_STRINGS:
-		if (fact->setting->slot == LIST_EXCLUDED_COMMANDS)
-			look_at_excluded(facts, fact, index, text);
+	case TYPE_COMMANDS:
+		look_at_excluded(facts, fact, index, text);
 		break;
 	default:
 		break;

@@ -4,9 +4,12 @@
 #include "policy/mode.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/own.h"
+#include "policy/command.h"
 #include "policy/policy.h"
 
 static const char *const names[MODE_COUNT] = {
@@ -71,4 +74,27 @@ const struct origin *mode_lock(const struct policy *policy)
 			return &flag->origin;
 	}
 	return NULL;
+}
+
+bool mode_excludes(const struct policy *policy, const char *command,
+		   char **why)
+{
+	const struct string_rules *rules =
+		&policy->lists[LIST_EXCLUDED_COMMANDS];
+	auto_free const char **patterns = NULL;
+
+	if (!policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true)) {
+		if (why)
+			*why = mem_strdup("allowUnsandboxedCommands is false");
+		return false;
+	}
+	if (!rules->len) {
+		if (why)
+			*why = mem_strdup("excludedCommands is empty");
+		return false;
+	}
+	patterns = mem_zalloc(rules->len * sizeof(*patterns));
+	for (size_t i = 0; i < rules->len; i++)
+		patterns[i] = rules->v[i].text;
+	return excluded_match(command, patterns, rules->len, why);
 }

@@ -30,4 +30,11 @@ bool mode_is_off(const struct policy *policy, const struct origin **ret);
  */
 const struct origin *mode_lock(const struct policy *policy);
 
+/* True if the shell line @command may run outside of the sandbox, which takes
+ * an entry of excludedCommands and allowUnsandboxedCommands. *@why, if wanted,
+ * is words to free for a "no".
+ */
+bool mode_excludes(const struct policy *policy, const char *command,
+		   char **why);
+
 #endif /* POLICY_MODE_H */

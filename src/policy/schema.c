@@ -120,6 +120,7 @@ const char *schema_type_words(enum setting_type type)
 		[TYPE_RANGES] = "a list of addresses and ranges",
 		[TYPE_SOCKETS] = "a list of paths",
 		[TYPE_VARIABLES] = "a list of NAME or NAME=VALUE",
+		[TYPE_COMMANDS] = "a list of commands",
 		[TYPE_REASONS] = "an object of texts",
 		[TYPE_IGNORES] = "an object of lists of texts",
 		[TYPE_TLS] = "an object",

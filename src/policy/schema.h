@@ -22,6 +22,7 @@ enum setting_type {
 	TYPE_HOSTS,	/* -> enum host_list */
 	TYPE_STRINGS,	/* -> enum string_list; and with checks: */
 	TYPE_PORTS, TYPE_RANGES, TYPE_SOCKETS, TYPE_VARIABLES,
+	TYPE_COMMANDS,
 	TYPE_REASONS,	/* {text: text} */
 	TYPE_IGNORES,	/* {text: [text]} */
 	TYPE_TLS,	/* An object: a switch and its parts */
