@@ -199,11 +199,10 @@ static void trim(char *s)
 
 /* Write the pieces of @text, which has no "!" and no final slash */
 static struct glob *build(const char *dir, const char *text,
-			  unsigned int flags)
+			  unsigned int flags, bool *can)
 {
 	const bool path = strchr(text, '/') != NULL;
 	struct glob *glob = pattern_new();
-	bool can;
 
 	if (dir[1])
 		pattern_add_text(glob, dir);
@@ -211,8 +210,8 @@ static struct glob *build(const char *dir, const char *text,
 	if (path ? flags & IGNORE_FLOATING : !(flags & IGNORE_ANCHORED))
 		pattern_add(glob, PIECE_DIRS);
 	text += *text == '/';
-	can = *text && compile(glob, text, path);
-	if (!can)
+	*can = *text && compile(glob, text, path);
+	if (!*can)
 		pattern_add_set(glob, false);
 	if (flags & IGNORE_WITH_BELOW)
 		pattern_add(glob, PIECE_BELOW);
@@ -225,6 +224,7 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 	struct ignore_pattern p = { 0 };
 	auto_free char *copy = mem_strdup(text);
 	const char *s = copy;
+	bool can;
 	size_t n;
 
 	trim(copy);
@@ -246,9 +246,14 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 		copy[strlen(copy) - 1] = '\0';
 	}
 
-	p.glob = pattern_finish(build(dir, s, flags), s, err);
+	p.glob = pattern_finish(build(dir, s, flags, &can), s, err);
 	if (!p.glob)
-		return err ? err->code : -EINVAL;
+		return -EINVAL;
+	if (!can && flags & IGNORE_MUST_MATCH) {
+		glob_free(p.glob);
+		return fail(err, -EINVAL, "'%s' can never match: a [ is not "
+			    "closed, or a \\ is last", text);
+	}
 	p.literal = pattern_literal(p.glob);
 	*ret = p;
 	return 0;

@@ -37,11 +37,12 @@ enum ignore_flags {
 	IGNORE_ANCHORED = 2,	/* Also without a slash it starts at @dir */
 	IGNORE_FLOATING = 4,	/* Also with a slash it is at any depth */
 	IGNORE_WITH_BELOW = 8,	/* @glob also matches all below it */
+	IGNORE_MUST_MATCH = 16,	/* A pattern that never matches is an error */
 };
 
 /* Compile @text as if it were in @dir/.gitignore, @dir absolute and clean. As
- * in git, a pattern that can never match is not an error; "#" is no comment
- * here. 0, or -EINVAL with words and *@ret untouched.
+ * in git, a pattern that can never match is no error by itself; "#" is no
+ * comment here. 0, or -EINVAL with words and *@ret untouched.
  */
 int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 			const char *text, unsigned int flags, struct err *err);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/fuzz-rule.c - a rule, a newline, and a path or a command: what a rule
+ * allows, the same rule would deny, and a path is covered with all below it
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/ruleset.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const struct rule_bases bases = { "/r", "/w", "/h" };
+
+static bool covers(const char *text, enum rule_action action, const char *path)
+{
+	struct rule_path p;
+	struct rule r;
+	bool yes = false;
+
+	if (rule_parse(text, action, &r, NULL) < 0)
+		return false;
+	if (r.kind == RULE_PATH && !rule_path_init(&p, &r, &bases, NULL)) {
+		auto_free char *below = path_join(path, "x");
+
+		yes = rule_path_match(&p, path);
+		if (yes && !rule_path_match(&p, below))
+			abort();
+		if (yes && !path_is_within(p.path, path))
+			abort();
+		rule_path_done(&p);
+	}
+	rule_done(&r);
+	return yes;
+}
+
+static enum rule_action decide(const char *text, enum rule_action action,
+			       const char *command)
+{
+	struct ruleset *set = ruleset_new();
+	struct ruleset_verdict v;
+
+	(void)ruleset_add(set, text, action, &bases, (struct origin){ 0 },
+			  NULL);
+	v = ruleset_decide_command(set, command);
+	ruleset_verdict_done(&v);
+	ruleset_free(set);
+	return v.action;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	auto_free char *text = mem_zalloc(size + 1);
+	auto_free char *path = NULL;
+	char *end;
+
+	memcpy(text, data, size);
+	end = strchr(text, '\n');
+	if (!end)
+		return 0;
+	*end = '\0';
+	path = path_resolve("/w", end + 1);
+	if (covers(text, ACTION_ALLOW, path) && !covers(text, ACTION_DENY, path))
+		abort();
+	if (decide(text, ACTION_ALLOW, end + 1) == ACTION_ALLOW &&
+	    decide(text, ACTION_DENY, end + 1) != ACTION_DENY)
+		abort();
+	return 0;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/rule-path.c - the paths of Read and Edit rules
+ *
+ * Theory of operation: a specifier is where it starts ("//", "/", "~/", or the
+ * start directory) and a gitignore pattern from there. A rule about a directory
+ * is about all in it, so a final slash and final "**" components fall away, and
+ * the compiled pattern always includes what is below. "." and ".." are resolved
+ * first; ".." may lead above the start, but not out of a wildcard.
+ *
+ * A rule that can never match, or that takes back what others said ("!x"), is
+ * an error: as a denial it would protect nothing, and say nothing.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/gitignore.h"
+#include "policy/glob.h"
+#include "policy/rule.h"
+
+/**
+ * struct place - A specifier, taken apart
+ * @dir:	Where the pattern starts
+ * @pattern:	Clean: no empty component, no "." or "..", no slash around it
+ * @fixed:	It cannot be somewhere below @dir
+ * @dotted:	It began with "./"
+ * @whole:	It ended in "/" or in two stars: a directory is meant
+ */
+struct place {
+	char *dir;
+	struct buf pattern;
+	bool fixed, dotted, whole;
+};
+
+static void place_done(struct place *place)
+{
+	free(place->dir);
+	buf_done(&place->pattern);
+}
+
+static const char *skip_slashes(const char *s)
+{
+	return s + strspn(s, "/");
+}
+
+/* Find the directory that @text starts from; returns the rest of it */
+static const char *find_dir(struct place *place, const char *text,
+			    const struct rule_bases *bases, struct err *err)
+{
+	const char *dir = bases->cwd;
+
+	if (!strncmp(text, "//", 2)) {
+		dir = "/";
+	} else if (*text == '/') {
+		dir = bases->root;
+	} else if (*text == '~') {
+		dir = bases->home;
+		if (text[1] && text[1] != '/') {
+			fail(err, -EINVAL, "'%s' names another user's home, "
+			     "which is not looked up; write //home/NAME, or "
+			     "\\~ for a file's name", text);
+			return NULL;
+		}
+		text++;
+		if (!dir) {
+			fail(err, -EINVAL, "'~%s' needs a home directory, and "
+			     "$HOME is not set", text);
+			return NULL;
+		}
+	} else {
+		place->dotted = !strncmp(text, "./", 2) || !strcmp(text, ".");
+		place->dir = mem_strdup(dir);
+		return text;
+	}
+	place->fixed = true;
+	place->dir = mem_strdup(dir);
+	return skip_slashes(text);
+}
+
+/* Go up from what @place has so far. False if that is a wildcard. */
+static bool go_up(struct place *place)
+{
+	struct buf *b = &place->pattern;
+	const char *slash, *last;
+
+	if (!b->len) {
+		char *up = path_parent(place->dir);
+
+		free(place->dir);
+		place->dir = up;
+		place->fixed = true;
+		return true;
+	}
+	slash = strrchr(b->p, '/');
+	last = slash ? slash + 1 : b->p;
+	if (strpbrk(last, "*?[\\"))
+		return false;
+	b->len = slash ? (size_t)(slash - b->p) : 0;
+	b->p[b->len] = '\0';
+	return true;
+}
+
+static int add_components(struct place *place, const char *s, struct err *err)
+{
+	struct buf *b = &place->pattern;
+
+	for (s = skip_slashes(s); *s; s = skip_slashes(s)) {
+		const size_t n = strcspn(s, "/");
+
+		place->whole = s[n] == '/';
+		if (n == 2 && !memcmp(s, "..", 2)) {
+			if (!go_up(place))
+				return fail(err, -EINVAL, "'..' behind a "
+					    "pattern; write where it leads");
+		} else if (n != 1 || *s != '.') {
+			if (b->len)
+				buf_addc(b, '/');
+			buf_add(b, s, n);
+		}
+		s += n;
+	}
+	return 0;
+}
+
+/* All of a directory is the directory: drop "**" components from the end */
+static void drop_final_stars(struct place *place)
+{
+	struct buf *b = &place->pattern;
+
+	for (;;) {
+		const char *slash = b->len ? strrchr(b->p, '/') : NULL;
+
+		if (!b->len || strcmp(slash ? slash + 1 : b->p, "**") != 0)
+			return;
+		b->len = slash ? (size_t)(slash - b->p) : 0;
+		b->p[b->len] = '\0';
+		place->whole = true;
+	}
+}
+
+/* A name alone is meant at any depth, but an allow that says "this directory"
+ * means the one here
+ */
+static bool is_here(const struct place *place, enum rule_action action)
+{
+	return place->fixed || (action == ACTION_ALLOW &&
+				(place->dotted || place->whole));
+}
+
+static int compile(struct rule_path *ret, const struct place *place,
+		   enum rule_action action, struct err *err)
+{
+	const char *p = place->pattern.p;
+	const bool here = is_here(place, action);
+	/* A leading "/" anchors; there, and behind "./", "!" is a name's */
+	auto_free char *text = mem_printf("%s%s", here ? "/" :
+		place->dotted && *p == '!' ? "\\" : "", p);
+	struct ignore_pattern pattern;
+	int r;
+
+	r = ignore_pattern_init(&pattern, place->dir, text, IGNORE_NO_NEGATION |
+				IGNORE_WITH_BELOW | IGNORE_MUST_MATCH, err);
+	if (r < 0)
+		return r;
+	if (pattern.literal) {
+		ret->path = take_ptr(pattern.literal);
+		ret->glob = NULL;
+	} else {
+		ret->path = mem_strdup(glob_prefix(pattern.glob));
+		ret->glob = take_ptr(pattern.glob);
+	}
+	ignore_pattern_done(&pattern);
+	return 0;
+}
+
+int rule_path_init(struct rule_path *ret, const struct rule *rule,
+		   const struct rule_bases *bases, struct err *err)
+{
+	__attribute__((cleanup(place_done))) struct place place = { 0 };
+	const char *rest = find_dir(&place, rule->content, bases, err);
+	int r;
+
+	if (!rest)
+		return -EINVAL;
+	r = add_components(&place, rest, err);
+	if (r < 0)
+		return r;
+	drop_final_stars(&place);
+	if (place.pattern.len)
+		return compile(ret, &place, rule->action, err);
+	ret->path = take_ptr(place.dir);
+	ret->glob = NULL;
+	return 0;
+}
+
+void rule_path_done(struct rule_path *path)
+{
+	free(path->path);
+	glob_free(path->glob);
+	*path = (struct rule_path){ 0 };
+}
+
+bool rule_path_match(const struct rule_path *path, const char *absolute)
+{
+	return path->glob ? glob_match(path->glob, absolute)
+			  : path_is_within(path->path, absolute);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/ruleset.c - deny, ask, allow: what rules say about one use of a tool */
+
+#include "policy/ruleset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/shell.h"
+
+/**
+ * struct entry - One rule of the set
+ * @path:	Of RULE_PATH; else empty
+ */
+struct entry {
+	struct rule rule;
+	struct rule_path path;
+	struct origin origin;
+};
+
+struct ruleset {
+	struct {
+		struct entry *v;
+		size_t len, cap;
+	} actions[ACTION_COUNT];
+};
+
+/* What keeps a line from being allowed part by part: a part cannot show it */
+enum {
+	HIDDEN_FEATURES = SHELL_SUBSTITUTION | SHELL_REDIRECT_FILE |
+			  SHELL_HEREDOC | SHELL_COMPOUND,
+};
+
+static const char *const words[ACTION_COUNT + 1] = {
+	[ACTION_DENY] = "denied by a rule",
+	[ACTION_ASK] = "a rule says to ask",
+	[ACTION_ALLOW] = "allowed by a rule",
+	[ACTION_COUNT] = "no rule speaks about it",
+};
+
+struct ruleset *ruleset_new(void)
+{
+	return mem_zalloc(sizeof(struct ruleset));
+}
+
+void ruleset_free(struct ruleset *set)
+{
+	if (!set)
+		return;
+	for (size_t a = 0; a < ACTION_COUNT; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			struct entry *e = &set->actions[a].v[i];
+
+			rule_done(&e->rule);
+			rule_path_done(&e->path);
+			free(e->origin.key);
+		}
+		free(set->actions[a].v);
+	}
+	free(set);
+}
+
+void ruleset_verdict_done(struct ruleset_verdict *verdict)
+{
+	free(verdict->why);
+	verdict->why = NULL;
+}
+
+int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
+		const struct rule_bases *bases, struct origin origin,
+		struct err *err)
+{
+	struct entry e = { .origin = origin };
+	int r = rule_parse(text, action, &e.rule, err);
+
+	if (!r && e.rule.kind == RULE_PATH && !e.rule.inert)
+		r = rule_path_init(&e.path, &e.rule, bases, err);
+	if (r < 0) {
+		rule_done(&e.rule);
+		free(origin.key);
+		return r;
+	}
+	*vec_push(&set->actions[action]) = e;
+	return 0;
+}
+
+static struct ruleset_verdict verdict(enum rule_action action,
+				      const struct entry *e)
+{
+	return (struct ruleset_verdict){
+		.action = action, .rule = e ? &e->rule : NULL,
+		.origin = e ? &e->origin : NULL,
+		.why = mem_printf(e ? "%s: %s" : "%s", words[action],
+				  e ? e->rule.text : ""),
+	};
+}
+
+/* The commands of a line as a deny or ask rule sees them, and all of it */
+static bool is_touched(const struct rule *rule, const char *line,
+		       const struct shell_script *script)
+{
+	if (rule_names_tool(rule, "Bash"))
+		return true;
+	if (rule->kind != RULE_COMMAND)
+		return false;
+	for (size_t i = 0; i < script->commands.len; i++) {
+		if (command_may_match(&rule->command, script,
+				      &script->commands.v[i]))
+			return true;
+	}
+	return command_pattern_match(&rule->command, line);
+}
+
+static bool is_allowed(const struct ruleset *set, size_t *ret,
+		       const struct shell_script *script,
+		       const struct shell_command *c)
+{
+	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
+		const struct rule *r = &set->actions[ACTION_ALLOW].v[i].rule;
+
+		if (r->kind == RULE_COMMAND &&
+		    command_must_match(&r->command, script, c)) {
+			*ret = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* True if somebody wrote a rule about some commands, which this line might
+ * have to obey if only it could be read
+ */
+static bool has_command_rules(const struct ruleset *set)
+{
+	for (size_t a = ACTION_DENY; a < ACTION_ALLOW; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			if (set->actions[a].v[i].rule.kind == RULE_COMMAND)
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct ruleset_verdict ask_because(const char *why)
+{
+	return (struct ruleset_verdict){
+		.action = ACTION_ASK,
+		.why = mem_printf("it cannot be read: %s", why),
+	};
+}
+
+/* All of @line is allowed by one rule: any command, or this very text */
+static const struct entry *find_whole(const struct ruleset *set,
+				      const char *line)
+{
+	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
+		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
+
+		if (rule_names_tool(&e->rule, "Bash") ||
+		    (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
+		     !strcmp(e->rule.command.text, line)))
+			return e;
+	}
+	return NULL;
+}
+
+/* Each part of @script is allowed by some rule; the verdict names the last */
+static struct ruleset_verdict decide_parts(const struct ruleset *set,
+					   const struct shell_script *script)
+{
+	size_t rule = 0;
+
+	if (script->why || script->features & HIDDEN_FEATURES ||
+	    !script->commands.len)
+		return verdict(ACTION_COUNT, NULL);
+	for (size_t i = 0; i < script->commands.len; i++) {
+		if (!is_allowed(set, &rule, script, &script->commands.v[i]))
+			return verdict(ACTION_COUNT, NULL);
+	}
+	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
+}
+
+static bool is_name_unknown(const struct shell_script *script)
+{
+	for (size_t i = 0; i < script->commands.len; i++) {
+		const struct shell_command *c = &script->commands.v[i];
+		const size_t name = command_name(script, c);
+
+		if (name < c->count && !script->words.v[c->first + name].known)
+			return true;
+	}
+	return false;
+}
+
+struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
+					      const char *command)
+{
+	auto_shell struct shell_script script = { 0 };
+	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
+	const struct entry *whole;
+
+	for (size_t n = strlen(line); n && strchr(" \t\n", line[n - 1]); n--)
+		line[n - 1] = '\0';
+	shell_parse(command, &script);
+	for (enum rule_action a = ACTION_DENY; a < ACTION_ALLOW; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			const struct entry *e = &set->actions[a].v[i];
+
+			if (is_touched(&e->rule, line, &script))
+				return verdict(a, e);
+		}
+	}
+	if (strlen(command) > SHELL_TEXT_MAX)
+		return ask_because(script.why);
+	whole = find_whole(set, line);
+	if (whole)
+		return verdict(ACTION_ALLOW, whole);
+	if (has_command_rules(set) &&
+	    (script.why || is_name_unknown(&script)))
+		return ask_because(script.why ? script.why :
+				   "the shell makes up a command's name");
+	return decide_parts(set, &script);
+}
+
+/* Does @e speak about a use of @tool (of kind @kind) on @path? */
+static bool covers_path(const struct entry *e, const char *tool,
+			enum rule_tool kind, const char *path)
+{
+	const struct rule *r = &e->rule;
+
+	if (rule_names_tool(r, tool))
+		return true;
+	if (r->kind != RULE_PATH || r->inert ||
+	    !rule_path_match(&e->path, path))
+		return false;
+	return r->tool == kind ||
+	       (r->action == ACTION_DENY && r->tool == TOOL_READ &&
+		kind == TOOL_EDIT);
+}
+
+struct ruleset_verdict ruleset_decide_path(const struct ruleset *set,
+					   const char *tool, const char *path)
+{
+	const enum rule_tool kind = rule_tool_of(tool);
+
+	for (enum rule_action a = ACTION_DENY; a < ACTION_COUNT; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			const struct entry *e = &set->actions[a].v[i];
+
+			if (covers_path(e, tool, kind, path))
+				return verdict(a, e);
+		}
+	}
+	return verdict(ACTION_COUNT, NULL);
+}
+
+struct ruleset_verdict ruleset_decide_tool(const struct ruleset *set,
+					   const char *tool)
+{
+	for (enum rule_action a = ACTION_DENY; a < ACTION_COUNT; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			const struct entry *e = &set->actions[a].v[i];
+
+			if (rule_names_tool(&e->rule, tool))
+				return verdict(a, e);
+		}
+	}
+	return verdict(ACTION_COUNT, NULL);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/test-rule.c - permission rules: grammar, paths, and verdicts */
+
+#include "policy/rule.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/glob.h"
+#include "policy/ruleset.h"
+#include "test.h"
+
+static const struct rule_bases bases = { "/root", "/w", "/home/u" };
+
+static void check_rule(const char *text, enum rule_action action,
+		       enum rule_tool tool, enum rule_kind kind,
+		       const char *content)
+{
+	struct err err = { 0 };
+	struct rule r;
+
+	if (rule_parse(text, action, &r, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s: %s", text, err.msg);
+	if (r.tool != tool || r.kind != kind)
+		test_fail(__FILE__, __LINE__, "%s: %d, %d", text, r.tool,
+			  r.kind);
+	CHECK_STR(r.text, text);
+	if (content)
+		CHECK_STR(r.content, content);
+	rule_done(&r);
+}
+
+TEST(each_form_is_recognised)
+{
+	check_rule("Bash", ACTION_ALLOW, TOOL_BASH, RULE_TOOL, NULL);
+	check_rule("Bash(*)", ACTION_ALLOW, TOOL_BASH, RULE_TOOL, "*");
+	check_rule(" Bash(npm test) ", ACTION_ALLOW, TOOL_BASH, RULE_COMMAND,
+		   "npm test");
+	check_rule("Bash(echo (a) b)", ACTION_ALLOW, TOOL_BASH, RULE_COMMAND,
+		   "echo (a) b");
+	check_rule("Bash(run_in_background:true)", ACTION_DENY, TOOL_BASH,
+		   RULE_INPUT, NULL);
+	check_rule("Bash(run_in_background:true)", ACTION_ALLOW, TOOL_BASH,
+		   RULE_COMMAND, NULL);
+	check_rule("Read(./a)", ACTION_DENY, TOOL_READ, RULE_PATH, "./a");
+	check_rule("Edit", ACTION_DENY, TOOL_EDIT, RULE_TOOL, NULL);
+	check_rule("WebFetch(domain:*.Example.COM.)", ACTION_ALLOW, TOOL_FETCH,
+		   RULE_DOMAIN, "*.example.com");
+	check_rule("WebFetch", ACTION_ALLOW, TOOL_FETCH, RULE_TOOL, NULL);
+	check_rule("mcp__srv", ACTION_ALLOW, TOOL_MCP, RULE_TOOL, NULL);
+	check_rule("mcp__srv__*", ACTION_ALLOW, TOOL_MCP, RULE_TOOL, NULL);
+	check_rule("mcp__*", ACTION_DENY, TOOL_MCP, RULE_TOOL, NULL);
+	check_rule("Agent(Explore)", ACTION_DENY, TOOL_OTHER, RULE_OPAQUE,
+		   "Explore");
+}
+
+TEST(what_is_no_rule_is_refused_with_a_column_and_words)
+{
+	static const struct {
+		const char *text;
+		enum rule_action action;
+		const char *why;
+	} bad[] = {
+		{ "", ACTION_DENY, "column 1: a rule begins" },
+		{ "(a)", ACTION_DENY, "column 1: a rule begins" },
+		{ "  (a)", ACTION_DENY, "column 3: a rule begins" },
+		{ "Bash(", ACTION_DENY, "column 5: ( is not closed" },
+		{ "Bash(a", ACTION_DENY, "column 5: ( is not closed" },
+		{ "Bash(a)b", ACTION_DENY, "column 8: nothing can stand" },
+		{ "Bash()", ACTION_DENY, "column 6: nothing is between" },
+		{ "Bash a", ACTION_DENY, "column 5: ' ' cannot be" },
+		{ "Bash)", ACTION_DENY, "column 5: ')' cannot be" },
+		{ "Bash( )", ACTION_DENY, "column 6: the command pattern" },
+		{ "Bash(:*)", ACTION_ALLOW, "column 6: the command pattern" },
+		{ "WebFetch(https://x)", ACTION_DENY, "column 10: WebFetch" },
+		{ "WebFetch(domain:)", ACTION_DENY, "column 17: the host" },
+		{ "WebFetch(domain:.)", ACTION_DENY, "column 17: the host" },
+		{ "*", ACTION_ALLOW, "column 1: an allow rule" },
+		{ "mcp__*", ACTION_ALLOW, "column 6: an allow rule" },
+		{ "mcp____*", ACTION_ALLOW, "column 8: an allow rule" },
+		{ "mcp__a(b)", ACTION_ALLOW, "column 7: an allow rule" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct rule r = { .text = NULL };
+		struct err err = { 0 };
+
+		CHECK_INT(rule_parse(bad[i].text, bad[i].action, &r, &err),
+			  -EINVAL);
+		CHECK_CONTAINS(err.msg, bad[i].why);
+		CHECK(!r.text);
+	}
+}
+
+TEST(a_rule_has_a_limit)
+{
+	auto_free char *text = mem_zalloc(RULE_TEXT_MAX + 2);
+	struct err err = { 0 };
+	struct rule r;
+
+	memset(text, 'A', RULE_TEXT_MAX);
+	CHECK_INT(rule_parse(text, ACTION_DENY, &r, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "10000");	/* As a name's pattern */
+	memcpy(text, "Read(", 5);
+	text[RULE_TEXT_MAX - 1] = ')';
+	CHECK_INT(rule_parse(text, ACTION_DENY, &r, &err), 0);
+	rule_done(&r);
+	text[RULE_TEXT_MAX] = ' ';
+	CHECK_INT(rule_parse(text, ACTION_DENY, &r, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "12000");
+}
+
+TEST(path_rules_of_other_tools_have_no_effect_and_say_so)
+{
+	static const char *const texts[] = {
+		"Write(a)", "MultiEdit(a)", "NotebookEdit(a)", "Glob(a)",
+		"Grep(a)", "LS(a)",
+	};
+	struct rule r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		CHECK_INT(rule_parse(texts[i], ACTION_DENY, &r, NULL), 0);
+		CHECK_CONTAINS(r.inert, i < 3 ? "Edit(...)" : "Read(...)");
+		rule_done(&r);
+	}
+	CHECK_INT(rule_parse("Write", ACTION_DENY, &r, NULL), 0);
+	CHECK(!r.inert);
+	rule_done(&r);
+	CHECK_INT(rule_tool_of("Write"), TOOL_EDIT);
+	CHECK_INT(rule_tool_of("Grep"), TOOL_READ);
+	CHECK_INT(rule_tool_of("Task"), TOOL_OTHER);
+}
+
+/* "PATH" where a rule covers one path and all below it, "DIR+" for a pattern
+ * with its directory, "?" and words where it is refused
+ */
+static const char *place(const char *content, enum rule_action action)
+{
+	static char out[1100];
+	auto_free char *text = mem_printf("Edit(%s)", content);
+	struct err err = { 0 };
+	struct rule_path p;
+	struct rule r;
+
+	CHECK_INT(rule_parse(text, action, &r, NULL), 0);
+	if (rule_path_init(&p, &r, &bases, &err) < 0) {
+		snprintf(out, sizeof(out), "?%s", err.msg);
+	} else {
+		snprintf(out, sizeof(out), "%s%s", p.path, p.glob ? "+" : "");
+		rule_path_done(&p);
+	}
+	rule_done(&r);
+	return out;
+}
+
+TEST(where_a_path_starts)
+{
+	CHECK_STR(place("//a/b", ACTION_ALLOW), "/a/b");
+	CHECK_STR(place("//", ACTION_ALLOW), "/");
+	CHECK_STR(place("//**", ACTION_ALLOW), "/");
+	CHECK_STR(place("///a", ACTION_ALLOW), "/a");
+	CHECK_STR(place("/a", ACTION_DENY), "/root/a");
+	CHECK_STR(place("/", ACTION_DENY), "/root");
+	CHECK_STR(place("/a/**", ACTION_DENY), "/root/a");
+	CHECK_STR(place("~/a", ACTION_DENY), "/home/u/a");
+	CHECK_STR(place("~", ACTION_DENY), "/home/u");
+	CHECK_STR(place("~/", ACTION_DENY), "/home/u");
+	CHECK_STR(place("~/**", ACTION_DENY), "/home/u");
+	CHECK_STR(place("a/b", ACTION_DENY), "/w/a/b");
+	CHECK_STR(place("./a/b/", ACTION_ALLOW), "/w/a/b");
+	CHECK_STR(place(".", ACTION_ALLOW), "/w");
+	CHECK_STR(place("**", ACTION_ALLOW), "/w");
+	CHECK_STR(place("a/./b//c", ACTION_ALLOW), "/w/a/b/c");
+	CHECK_STR(place("a/x/../b", ACTION_ALLOW), "/w/a/b");
+	CHECK_STR(place("../a", ACTION_ALLOW), "/a");
+	CHECK_STR(place("../../../a", ACTION_DENY), "/a");
+	CHECK_STR(place("//a/**/b", ACTION_DENY), "/a+");
+	CHECK_STR(place("/a*", ACTION_DENY), "/root+");
+	CHECK_STR(place("/[a", ACTION_DENY), "?'/[a' can never match: a [ is "
+		  "not closed, or a \\ is last");
+	CHECK_STR(place("a/*/../b", ACTION_DENY),
+		  "?'..' behind a pattern; write where it leads");
+	CHECK_CONTAINS(place("~other/x", ACTION_DENY), "?'~other/x' names");
+	CHECK_CONTAINS(place("!a", ACTION_DENY), "?'!a' is negated");
+	CHECK_STR(place("/!a", ACTION_DENY), "/root/!a");
+	CHECK_STR(place("/a\\*b", ACTION_DENY), "/root/a*b");
+	CHECK_STR(place("/#a", ACTION_DENY), "/root/#a");
+}
+
+TEST(without_a_home_there_is_no_tilde)
+{
+	const struct rule_bases homeless = { "/root", "/w", NULL };
+	struct rule_path p = { .path = NULL };
+	struct err err = { 0 };
+	struct rule r;
+
+	CHECK_INT(rule_parse("Read(~/x)", ACTION_DENY, &r, NULL), 0);
+	CHECK_INT(rule_path_init(&p, &r, &homeless, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "$HOME is not set");
+	CHECK(!p.path);
+	rule_done(&r);
+}
+
+static bool covers(const char *content, enum rule_action action,
+		   const char *path)
+{
+	auto_free char *text = mem_printf("Read(%s)", content);
+	struct rule_path p;
+	struct rule r;
+	bool yes;
+
+	CHECK_INT(rule_parse(text, action, &r, NULL), 0);
+	CHECK_INT(rule_path_init(&p, &r, &bases, NULL), 0);
+	yes = rule_path_match(&p, path);
+	rule_path_done(&p);
+	rule_done(&r);
+	return yes;
+}
+
+TEST(a_name_alone_is_at_any_depth_below_the_start_directory)
+{
+	CHECK(covers(".env", ACTION_DENY, "/w/.env"));
+	CHECK(covers(".env", ACTION_DENY, "/w/a/b/.env"));
+	CHECK(covers(".env", ACTION_DENY, "/w/.env/x"));
+	CHECK(!covers(".env", ACTION_DENY, "/v/.env"));
+	CHECK(!covers(".env", ACTION_DENY, "/w/.envrc"));
+	CHECK(covers("*.key", ACTION_ALLOW, "/w/a/b.key"));
+	CHECK(covers("*", ACTION_DENY, "/w/a"));
+	CHECK(!covers("*", ACTION_DENY, "/v/a"));
+}
+
+TEST(a_directory_here_or_at_any_depth)
+{
+	/* A denial reaches further than an allowance of the same words */
+	CHECK(covers("src/**", ACTION_DENY, "/w/a/src/x"));
+	CHECK(covers("src/**", ACTION_ASK, "/w/a/src/x"));
+	CHECK(!covers("src/**", ACTION_ALLOW, "/w/a/src/x"));
+	CHECK(covers("src/**", ACTION_ALLOW, "/w/src/x"));
+	CHECK(covers("src/**", ACTION_ALLOW, "/w/src"));
+	CHECK(!covers("src/", ACTION_ALLOW, "/w/a/src/x"));
+	CHECK(covers("src/", ACTION_DENY, "/w/a/src/x"));
+	CHECK(covers("./.env", ACTION_DENY, "/w/a/.env"));
+	CHECK(!covers("./.env", ACTION_ALLOW, "/w/a/.env"));
+	CHECK(covers("./!x", ACTION_DENY, "/w/a/!x"));
+	CHECK(!covers("/src/**", ACTION_DENY, "/root/a/src/x"));
+	CHECK(!covers("a/src/**", ACTION_DENY, "/w/b/a/src/x"));
+	CHECK(covers("**/src/**", ACTION_ALLOW, "/w/a/src/x"));
+	CHECK(covers("a/*/c", ACTION_ALLOW, "/w/a/b/c/d"));
+	CHECK(!covers("a/*/c", ACTION_ALLOW, "/w/a/b/x/c"));
+	CHECK(covers("//**/.env", ACTION_DENY, "/x/y/.env"));
+	CHECK(!covers("../x", ACTION_DENY, "/w/x"));
+}
+
+TEST(special_characters_of_the_bases_are_plain)
+{
+	const struct rule_bases odd = { "/r*", "/w[a]", "/home/?" };
+	struct rule_path p;
+	struct rule r;
+
+	CHECK_INT(rule_parse("Read(*.c)", ACTION_DENY, &r, NULL), 0);
+	CHECK_INT(rule_path_init(&p, &r, &odd, NULL), 0);
+	CHECK_STR(p.path, "/w[a]");
+	CHECK(rule_path_match(&p, "/w[a]/x/y.c"));
+	CHECK(!rule_path_match(&p, "/wa/y.c"));
+	rule_path_done(&p);
+	rule_done(&r);
+}
+
+static const char *const letters[] = { "deny", "ask", "allow", "none" };
+
+/* Rules are "D:rule", "A:rule" (ask), "+:rule" (allow), ended by NULL */
+static struct ruleset *make_set(const char *const *rules)
+{
+	struct ruleset *set = ruleset_new();
+
+	for (; *rules; rules++) {
+		const enum rule_action action =
+			**rules == 'D' ? ACTION_DENY :
+			**rules == 'A' ? ACTION_ASK : ACTION_ALLOW;
+
+		CHECK_INT(ruleset_add(set, *rules + 2, action, &bases,
+				      (struct origin){
+					.key = mem_strdup(*rules) }, NULL), 0);
+	}
+	return set;
+}
+
+static void check_command(const char *const *rules, const char *command,
+			  const char *want, const char *why)
+{
+	struct ruleset *set = make_set(rules);
+	struct ruleset_verdict v = ruleset_decide_command(set, command);
+
+	if (strcmp(letters[v.action], want) != 0)
+		test_fail(__FILE__, __LINE__, "'%s' is %s: %s", command,
+			  letters[v.action], v.why);
+	CHECK_CONTAINS(v.why, why);
+	CHECK(!v.rule == !v.origin);
+	ruleset_verdict_done(&v);
+	ruleset_free(set);
+}
+
+TEST(deny_before_ask_before_allow)
+{
+	static const char *const rules[] = {
+		"+:Bash(git *)", "A:Bash(git push *)", "D:Bash(git push -f *)",
+		"+:Bash(git push -f x)", "+:Bash(ls)", NULL,
+	};
+
+	check_command(rules, "git status", "allow", "Bash(git *)");
+	check_command(rules, "git push", "ask", "Bash(git push *)");
+	check_command(rules, "git push -f x", "deny", "git push -f *");
+	check_command(rules, "git status && ls", "allow", "Bash(ls)");
+	check_command(rules, "git status && rm x", "none", "no rule");
+	check_command(rules, "ls; (git push -f)", "deny", "-f *");
+	check_command(rules, "ls $(git push -f)", "deny", "-f *");
+	check_command(rules, "A=b timeout 5 git push -f", "deny", "-f *");
+	check_command(rules, "git log > f", "none", "no rule");
+	check_command(rules, "git log >/dev/null 2>&1", "allow", "git *");
+	check_command(rules, "(git log)", "none", "no rule");
+	check_command(rules, "git log $(git log)", "none", "no rule");
+	check_command(rules, "git log 'x", "ask", "a quote is not closed");
+	check_command(rules, "$x push -f", "ask", "makes up a command's name");
+	check_command(rules, "git push -f; case", "deny", "-f *");
+}
+
+TEST(a_whole_tool_is_allowed_or_not)
+{
+	static const char *const all[] = { "+:Bash", NULL };
+	static const char *const star[] = { "+:Bash(*)", "D:Bash(rm *)", NULL };
+	static const char *const none[] = { "+:Bash(ls *)", "D:B*", NULL };
+	static const char *const exact[] = { "+:Bash(a && b > c)", NULL };
+	auto_free char *longest = mem_zalloc(10002);
+
+	check_command(all, "anything 'at", "allow", "Bash");
+	check_command(star, "x $((1))", "allow", "Bash(*)");
+	check_command(star, "x; rm y", "deny", "rm *");
+	check_command(none, "ls", "deny", "B*");
+	check_command(exact, " a && b > c\n", "allow", "a && b > c");
+	check_command(exact, "a && b > d", "none", "");
+	memset(longest, 'a', 10001);
+	check_command(all, longest, "ask", "10000");
+}
+
+static void check_path(const char *const *rules, const char *tool,
+		       const char *path, const char *want)
+{
+	struct ruleset *set = make_set(rules);
+	struct ruleset_verdict v = ruleset_decide_path(set, tool, path);
+
+	if (strcmp(letters[v.action], want) != 0)
+		test_fail(__FILE__, __LINE__, "%s %s is %s", tool, path,
+			  letters[v.action]);
+	ruleset_verdict_done(&v);
+	ruleset_free(set);
+}
+
+TEST(paths_by_the_tool_that_stands_for_others)
+{
+	static const char *const rules[] = {
+		"D:Read(.env)", "+:Edit(/src/**)", "A:Edit(*.lock)",
+		"+:Read(//etc/**)", "D:Write(/src/x)", "D:Grep", NULL,
+	};
+
+	check_path(rules, "Read", "/w/a/.env", "deny");
+	check_path(rules, "Glob", "/w/a/.env", "deny");
+	check_path(rules, "Write", "/w/a/.env", "deny");
+	check_path(rules, "Write", "/root/src/x", "allow");
+	check_path(rules, "MultiEdit", "/root/src/x", "allow");
+	check_path(rules, "Read", "/root/src/x", "none");
+	check_path(rules, "Edit", "/w/a.lock", "ask");
+	check_path(rules, "Read", "/etc/hosts", "allow");
+	check_path(rules, "Edit", "/etc/hosts", "none");
+	check_path(rules, "Grep", "/etc/hosts", "deny");
+}
+
+static void check_tool(const char *const *rules, const char *tool,
+		       const char *want)
+{
+	struct ruleset *set = make_set(rules);
+	struct ruleset_verdict v = ruleset_decide_tool(set, tool);
+
+	if (strcmp(letters[v.action], want) != 0)
+		test_fail(__FILE__, __LINE__, "%s is %s", tool,
+			  letters[v.action]);
+	ruleset_verdict_done(&v);
+	ruleset_free(set);
+}
+
+TEST(servers_and_their_tools)
+{
+	static const char *const rules[] = {
+		"+:mcp__a", "+:mcp__b__*", "+:mcp__c__get", "D:mcp__*__drop",
+		"A:mcp__b__put", NULL,
+	};
+
+	check_tool(rules, "mcp__a__x", "allow");
+	check_tool(rules, "mcp__ab__x", "none");
+	check_tool(rules, "mcp__b__x", "allow");
+	check_tool(rules, "mcp__b__put", "ask");
+	check_tool(rules, "mcp__c__get", "allow");
+	check_tool(rules, "mcp__c__set", "none");
+	check_tool(rules, "mcp__a__drop", "deny");
+}
+
+TEST(a_bad_rule_is_not_added)
+{
+	struct ruleset *set = ruleset_new();
+	struct err err = { 0 };
+
+	CHECK_INT(ruleset_add(set, "Read(!x)", ACTION_DENY, &bases,
+			      (struct origin){ .key = mem_strdup("k") },
+			      &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "negated");
+	check_path((const char *const[]){ NULL }, "Read", "/w/x", "none");
+	ruleset_free(set);
+}
