@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/violations.c - cloche violations: what was refused, here and before */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "policy/violation.h"
+#include "watch/annotate.h"
+#include "watch/quarantine.h"
+#include "watch/store.h"
+#include "watch/strip.h"
+
+/**
+ * struct query - What is asked for
+ * @run:	Only this run, or NULL
+ * @since_ms:	Only later ones
+ * @kind:	Only this kind, or VIOLATION_KINDS for all
+ * @word:	What is left of the command line, or NULL
+ */
+struct query {
+	const char *run, *word;
+	int64_t since_ms;
+	enum violation_kind kind;
+	bool json;
+};
+
+/**
+ * struct records - Those found, each once; the last line of one counts
+ * @slots:	Open addressing over @v, by run, kind, target and program
+ */
+struct records {
+	const struct query *query;
+	struct violation *v;
+	size_t len, cap;
+	size_t *slots;
+	size_t nslots;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int set_option(struct query *q, const char *name, const char *value,
+		      struct err *err)
+{
+	uint64_t ms;
+
+	if (!strcmp(name, "--run")) {
+		q->run = value;
+		return 0;
+	}
+	if (!strcmp(name, "--since")) {
+		if (text_to_duration_ms(value, &ms) < 0)
+			return fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d",
+				    value);
+		q->since_ms = now_ms() - (int64_t)ms;
+		return 0;
+	}
+	if (!strcmp(name, "--kind")) {
+		if (violation_kind_parse(value, &q->kind) < 0)
+			return fail(err, -EINVAL, "--kind: '%s' is no kind of refusal; try fs-write, fs-read, net-connect",
+				    value);
+		return 0;
+	}
+	return fail(err, -EINVAL, "unknown option '%s' of violations", name);
+}
+
+/* "--name value" and "--name=value" */
+static int parse(int argc, char **argv, struct query *q, struct err *err)
+{
+	*q = (struct query) { .kind = VIOLATION_KINDS };
+	for (int i = 2; i < argc; i++) {
+		const size_t n = strcspn(argv[i], "=");
+		auto_free char *name = mem_strndup(argv[i], n);
+		const char *value = argv[i][n] ? argv[i] + n + 1 : NULL;
+		int r;
+
+		if (!strcmp(argv[i], "--json")) {
+			q->json = true;
+			continue;
+		}
+		if (argv[i][0] != '-' && !q->word) {
+			q->word = argv[i];
+			continue;
+		}
+		if (!value)
+			value = i + 1 < argc ? argv[++i] : NULL;
+		if (argv[i][0] != '-' && !value)
+			return fail(err, -EINVAL, "unexpected '%s'", argv[i]);
+		if (!value)
+			return fail(err, -EINVAL, "%s needs a value", name);
+		r = set_option(q, name, value, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static bool is_wanted(const struct query *q, const struct violation *v)
+{
+	return (!q->run || (v->run && !strcmp(v->run, q->run))) &&
+	       v->time_ms >= q->since_ms &&
+	       (q->kind == VIOLATION_KINDS || v->kind == q->kind);
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static size_t hash_text(size_t hash, const char *s)
+{
+	for (; s && *s; s++)
+		hash = (hash ^ (unsigned char)*s) * 1099511628211u;
+	return hash * 31;
+}
+
+/* Where @v is, or where it belongs */
+static size_t *find_slot(const struct records *r, const struct violation *v)
+{
+	size_t at = hash_text(hash_text(hash_text(v->kind, v->run), v->target),
+			      v->exe) % r->nslots;
+
+	while (r->slots[at]) {
+		const struct violation *o = &r->v[r->slots[at] - 1];
+
+		if (o->kind == v->kind && same(o->run, v->run) &&
+		    same(o->target, v->target) && same(o->exe, v->exe))
+			break;
+		at = (at + 1) % r->nslots;
+	}
+	return &r->slots[at];
+}
+
+static void grow_slots(struct records *r)
+{
+	free(r->slots);
+	r->nslots = r->nslots ? r->nslots * 2 : 1024;
+	r->slots = mem_zalloc(r->nslots * sizeof(*r->slots));
+	for (size_t i = 0; i < r->len; i++)
+		*find_slot(r, &r->v[i]) = i + 1;
+}
+
+static int collect(void *arg, const struct violation *v)
+{
+	struct records *r = arg;
+	size_t *slot;
+
+	if (!is_wanted(r->query, v))
+		return 0;
+	if (r->len * 2 >= r->nslots)
+		grow_slots(r);
+	slot = find_slot(r, v);
+	if (*slot) {
+		violation_done(&r->v[*slot - 1]);
+	} else {
+		(void)vec_push(r);
+		*slot = r->len;
+	}
+	violation_copy(&r->v[*slot - 1], v);
+	return 0;
+}
+
+static void print_text(const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+	char when[VIOLATION_TIME_SIZE];
+
+	violation_time(v->time_ms, when);
+	annotate_line(v, &line);
+	printf("%.19sZ %s\n", when, buf_str(&line));
+}
+
+static void print_json(const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+
+	violation_to_json(v, &line);
+	fputs(buf_str(&line), stdout);
+}
+
+static void print_records(const struct records *r)
+{
+	if (!r->query->json) {
+		for (size_t i = 0; i < r->len; i++)
+			print_text(&r->v[i]);
+		return;
+	}
+	fputs("{\"version\":1,\"violations\":[\n", stdout);
+	for (size_t i = 0; i < r->len; i++) {
+		fputs(i ? "," : "", stdout);
+		print_json(&r->v[i]);
+	}
+	fputs("]}\n", stdout);
+}
+
+static int do_list(struct store *store, const struct query *q,
+		   struct err *err)
+{
+	struct records r = { .query = q };
+	const int result = store_each(store, collect, &r, err);
+
+	if (result == 0)
+		print_records(&r);
+	for (size_t i = 0; i < r.len; i++)
+		violation_done(&r.v[i]);
+	free(r.v);
+	free(r.slots);
+	return result;
+}
+
+static int show(void *arg, const struct violation *v)
+{
+	const struct query *q = arg;
+
+	if (!is_wanted(q, v))
+		return 0;
+	if (q->json)
+		print_json(v);
+	else
+		print_text(v);
+	return fflush(stdout) ? 1 : 0;	/* The reader is gone */
+}
+
+static int do_follow(struct store *store, const struct query *q,
+		     struct err *err)
+{
+	const int r = store_follow(store, show, (void *)(uintptr_t)q, err);
+
+	return r < 0 ? r : 0;
+}
+
+static int do_clear(struct store *store, const struct query *q,
+		    struct err *err)
+{
+	(void)q;
+	return store_clear(store, err);
+}
+
+/* Standard input to standard output, without the blocks of footers */
+static int strip_stream(struct err *err)
+{
+	struct strip strip = { 0 };
+	char chunk[16384];
+	ssize_t n;
+	int r = 0;
+
+	do {
+		auto_buf struct buf out = { 0 };
+
+		n = read(STDIN_FILENO, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			r = fail_errno(err, "cannot read standard input");
+		else if (n > 0)
+			strip_feed(&strip, chunk, (size_t)n, &out);
+		else
+			strip_finish(&strip, &out);
+		if (r == 0 && out.len)
+			r = fs_write_all(STDOUT_FILENO, out.p, out.len);
+	} while (n != 0 && r == 0);
+	return r < 0 ? fail(err, r, "cannot copy: %s", strerror(-r)) : 0;
+}
+
+static int with_store(const struct query *q, struct err *err,
+		      int (*fn)(struct store *, const struct query *,
+				struct err *))
+{
+	auto_free char *dir = store_default_dir();
+	struct store *store = NULL;
+	int r;
+
+	if (!dir)
+		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
+	r = store_new(dir, STORE_FILE_MAX, &store, err);
+	if (r == 0)
+		r = fn(store, q, err);
+	store_free(store);
+	return r;
+}
+
+static int restore(const struct query *q, struct err *err)
+{
+	auto_free char *dir = store_default_dir();
+
+	if (!q->word)
+		return fail(err, -EINVAL, "restore needs an id; 'cloche violations list --kind quarantine' names them");
+	if (!dir)
+		return fail(err, -ENOENT, "no home directory; set XDG_STATE_HOME");
+	return quarantine_restore(dir, q->word, err);
+}
+
+int cli_violations(int argc, char **argv, struct err *err)
+{
+	const char *verb = argc > 1 ? argv[1] : "list";
+	struct query q;
+	int r = parse(argc, argv, &q, err);
+
+	if (r < 0)
+		return r;
+	if (!strcmp(verb, "restore"))
+		return restore(&q, err);
+	if (q.word)
+		return fail(err, -EINVAL, "unexpected '%s'", q.word);
+	if (!strcmp(verb, "list"))
+		return with_store(&q, err, do_list);
+	if (!strcmp(verb, "follow"))
+		return with_store(&q, err, do_follow);
+	if (!strcmp(verb, "clear"))
+		return with_store(&q, err, do_clear);
+	if (!strcmp(verb, "strip"))
+		return strip_stream(err);
+	return fail(err, -EINVAL, "violations: '%s' is not one of list, follow, strip, clear, restore",
+		    verb);
+}
