@@ -208,6 +208,30 @@ static void find_server(struct conn *conn)
 	conn->again = true;
 }
 
+/* On a connection captured by address, Host may be a name for it. It must be
+ * allowed as a name as well, or the address would be a front for others.
+ */
+static bool vhost_is_allowed(struct conn *conn)
+{
+	const struct http_request *q = &conn->http->request;
+	struct host_verdict v;
+
+	if (host_is_same(&q->host, &q->vhost))
+		return true;
+	v = gate_decide(conn->gate, &q->vhost);
+	if (v.decision == HOST_ALLOWED)
+		return true;
+	gate_report(conn->gate, &(struct refusal){
+		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
+		.reason = v.reason, .rule = v.rule,
+	});
+	answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+		.reason = v.reason, .host = &q->vhost,
+		.head_only = q->kind == HTTP_METHOD_HEAD,
+	});
+	return false;
+}
+
 static void read_head(struct conn *conn)
 {
 	struct exchange *x = conn->http;
@@ -244,7 +268,8 @@ static void read_head(struct conn *conn)
 		return;
 	}
 	x->scan = (struct http_scan){ .at = (size_t)n };
-	find_server(conn);
+	if (vhost_is_allowed(conn))
+		find_server(conn);
 }
 
 /* One step for a body: what was read goes through the framing check into the

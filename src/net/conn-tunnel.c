@@ -44,6 +44,16 @@ static bool names_port(const struct conn *conn)
 	return colon && !strcmp(colon, ":443");
 }
 
+/* A connection to an address may say a name, if that is allowed as well */
+static bool names_another(const struct conn *conn, const struct sni *sni)
+{
+	struct host h = sni->host;
+
+	h.port = conn->reach.host.port;
+	return conn->reach.host.kind != HOST_NAME &&
+	       gate_decide(conn->gate, &h).decision == HOST_ALLOWED;
+}
+
 /* Look at the client's first bytes. True when they may pass. */
 static bool inspect(struct conn *conn)
 {
@@ -65,6 +75,8 @@ static bool inspect(struct conn *conn)
 		return false;
 	}
 	why = sni_objection(result, &sni, host);
+	if (result == SNI_NAME && names_another(conn, &sni))
+		why = NULL;
 	if (!why && result == SNI_NOT_TLS && host->port == TLS_PORT &&
 	    host->kind == HOST_NAME && !names_port(conn))
 		why = not_tls;

@@ -114,6 +114,28 @@ except ConnectionRefusedError: print("refused")
 
 
 @test
+def an_address_may_be_called_by_an_allowed_name_only(t):
+    g = Gate(t, ["http:80", "https:443"],
+             allow=["93.184.216.34", "good.test", "below.good.test:443"])
+    curl = [need("curl"), "-sS", "-k", "-m", "10"]
+    for name in ("good.test", "93.184.216.34"):
+        for scheme in ("http", "https"):
+            r = g.run(*curl, "--connect-to", "::93.184.216.34:",
+                      f"{scheme}://{name}/", env=BARE).ok()
+            equal(r.out, f"path / host {name} body 0")
+    r = g.run(*curl, "-i", "--connect-to", "::93.184.216.34:",
+              "http://bad.test/", env=BARE).ok()
+    contains(r.out, "403 host is not on the allow list")
+    contains(g.refused(), ("net-http", "bad.test:80"))
+    r = g.run(*curl, "--connect-to", "::93.184.216.34:", "https://bad.test/",
+              env=BARE)
+    contains(r.err.lower(), "access denied")
+    r = g.run(*curl, "-i", "--connect-to", "::93.184.216.34:",
+              "http://below.good.test/", env=BARE).ok()
+    contains(r.out, "403 host is not on the allow list")
+
+
+@test
 def no_packet_leaves_for_a_denied_name(t):
     g = Gate(t, ["http:80", "echo:443"])
     g.python('''
