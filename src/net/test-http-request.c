@@ -314,6 +314,7 @@ TEST(what_is_between_neighbours_stays_there)
 			    "Connection: keep-alive, X-Mine, Connection\r\n"
 			    "x-mine: 1\r\nX-Mine-Not: 2\r\n"
 			    "Upgrade: h2c\r\nHTTP2-Settings: AAA\r\n"
+			    "Expect: 100-continue\r\n"
 			    "X-Forwarded-For: 127.0.0.1\r\nForwarded: for=x\r\n"
 			    "Transfer-Encoding: chunked\r\nCookie: a=b\r\n\r\n",
 			    NULL, false),
