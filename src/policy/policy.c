@@ -12,6 +12,7 @@
 #include "base/path.h"
 #include "policy/host.h"
 #include "policy/pathrule.h"
+#include "policy/ruleset.h"
 #include "policy/seen.h"
 
 static void default_dir(struct policy *p, enum policy_dir dir,
@@ -30,6 +31,7 @@ struct policy *policy_new(const char *cwd, const char *home)
 	if (home && *home == '/')
 		p->home = path_resolve("/", home);
 	p->seen = seen_new();
+	p->ruleset = ruleset_new();
 	p->dirs[DIR_ROOT] = mem_strdup("/");
 	p->dirs[DIR_ETC] = mem_strdup("/etc");
 	p->dirs[DIR_CWD] = mem_strdup(p->cwd);
@@ -150,6 +152,7 @@ void policy_unref(struct policy *p)
 	free(p->credentials.v);
 	free_sources(&p->sources);
 	seen_free(p->seen);
+	ruleset_free(p->ruleset);
 	free(p->cwd);
 	free(p->home);
 	free(p);

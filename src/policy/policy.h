@@ -19,6 +19,7 @@
 struct err;
 struct glob;
 struct host_pattern;
+struct ruleset;
 
 enum {
 	POLICY_RULES_MAX = 1 << 17,	/* Entries in one list */
@@ -265,6 +266,7 @@ struct policy_seen;
  * struct policy - All of it
  * @cwd:	Where the command starts; absolute, real
  * @home:	The user's home, or NULL if there is none
+ * @ruleset:	An agent's permission rules (policy/ruleset.h), all of them
  * @dirs:	Absolute, or NULL where there is no home; set before finishing
  * @seen:	What the lists hold, so that a repeated entry is dropped
  * @finished:	policy_finish() was here
@@ -287,6 +289,7 @@ struct policy {
 	struct text_value texts[TEXT_COUNT];
 	struct ignore_rules ignores;
 	struct credentials credentials;
+	struct ruleset *ruleset;
 	struct source_list sources;
 };
 
