@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/git.py - git works inside: worktrees, submodules, separate dirs"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+WHO = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.com",
+       "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.com"}
+
+
+def git(t, *argv, cwd=None):
+    """git outside of the sandbox, which must work"""
+    return t.outside("git", "-c", "protocol.file.allow=always", *argv,
+                     env=WHO, cwd=cwd).ok()
+
+
+def repository(t, path):
+    path = os.path.join(t.dir, path)
+    os.makedirs(path)
+    git(t, "init", "-q", "-b", "main", path)
+    t.write(path + "/file", "1\n")
+    git(t, "add", "file", cwd=path)
+    git(t, "commit", "-q", "-m", "first", cwd=path)
+    return path
+
+
+def commit(t, cwd):
+    """A commit inside, seen from outside"""
+    t.shell("echo more >> file && git add file && git commit -q -m inside",
+            cwd=cwd, env=WHO).ok()
+    contains(git(t, "log", "-1", "--format=%s", cwd=cwd).out, "inside")
+
+
+def refused(t, cwd, *paths):
+    """None of the paths can be written inside, and all are as before"""
+    for path in paths:
+        before = open(path).read() if os.path.exists(path) else None
+        t.inside("sh", "-c", 'echo x >> "$1"', "sh", path, cwd=cwd)
+        after = open(path).read() if os.path.exists(path) else None
+        equal(after, before, path)
+
+
+@test
+def a_plain_repository(t):
+    need("git")
+    top = repository(t, "repo")
+    commit(t, top)
+    t.shell("git checkout -q -b other && git tag x && git gc -q", cwd=top,
+            env=WHO).ok()
+    refused(t, top, top + "/.git/hooks/pre-commit", top + "/.git/config")
+
+
+@test
+def a_linked_working_tree(t):
+    need("git")
+    top = repository(t, "main")
+    tree_ = os.path.join(t.dir, "linked")
+    git(t, "worktree", "add", "-q", tree_, cwd=top)
+    commit(t, tree_)
+    refused(t, tree_, top + "/.git/hooks/pre-commit", top + "/.git/config",
+            tree_ + "/.git", top + "/.git/worktrees/linked/commondir",
+            top + "/file")
+
+
+@test
+def a_working_tree_made_inside(t):
+    need("git")
+    top = repository(t, "main")
+    t.shell("git worktree add -q sub/tree && cd sub/tree && "
+            "echo x >> file && git commit -q -a -m inside", cwd=top,
+            env=WHO).ok()
+    contains(git(t, "log", "-1", "--format=%s", "tree", cwd=top).out, "inside")
+
+
+@test
+def a_submodule(t):
+    need("git")
+    library = repository(t, "library")
+    top = repository(t, "main")
+    git(t, "submodule", "--quiet", "add", library, "library", cwd=top)
+    git(t, "commit", "-q", "-m", "submodule", cwd=top)
+    commit(t, top + "/library")
+    refused(t, top + "/library", top + "/.git/modules/library/hooks/x",
+            top + "/.git/modules/library/config", top + "/library/.git",
+            top + "/.git/config")
+
+
+@test
+def a_separate_directory(t):
+    need("git")
+    top = os.path.join(t.dir, "tree")
+    apart = os.path.join(t.dir, "apart")
+    git(t, "init", "-q", "-b", "main", f"--separate-git-dir={apart}", top)
+    t.write(top + "/file", "1\n")
+    git(t, "add", "file", cwd=top)
+    git(t, "commit", "-q", "-m", "first", cwd=top)
+    commit(t, top)
+    refused(t, top, apart + "/hooks/pre-commit", apart + "/config",
+            top + "/.git")
+
+
+@test
+def a_planted_pointer_opens_nothing(t):
+    need("git")
+    victim = repository(t, "victim")
+    os.mkdir("project")
+    t.write("project/.git", f"gitdir: {victim}/.git\n")
+    refused(t, t.dir + "/project", victim + "/.git/HEAD",
+            victim + "/.git/refs/heads/main")
+    # The same with a linked tree's shape, whose way back leads elsewhere
+    git(t, "worktree", "add", "-q", t.dir + "/linked", cwd=victim)
+    t.write("project/.git", f"gitdir: {victim}/.git/worktrees/linked\n")
+    refused(t, t.dir + "/project", victim + "/.git/HEAD",
+            victim + "/.git/worktrees/linked/HEAD")
+
+
+main()
