@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/words.h"
+#include "lib/bare.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
@@ -25,6 +26,34 @@ static void print_notes(const struct session *session)
 	}
 }
 
+static int run_session(const struct session *session,
+		       const struct options *options, char *const *command,
+		       struct err *err)
+{
+	auto_free char *why = NULL;
+	int r = bare_decide(session->policy, options, command, &why, err);
+
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return bare_exec(session->policy, command, why, err);
+	if (!options_has(options, OPTION_QUIET)) {
+		if (why)
+			fprintf(stderr, "cloche: note: %s\n", why);
+		print_notes(session);
+	}
+	if (options_has(options, OPTION_DEBUG)) {
+		auto_buf struct buf text = { 0 };
+
+		plan_print(session->plan, &text);
+		fputs(buf_str(&text), stderr);
+	}
+	r = supervisor_run(session, options, err);
+	if (r < 0 && bare_instead(session->policy, options, err))
+		return bare_exec(session->policy, command, err->msg, err);
+	return r;
+}
+
 static int run(const struct options *options, char **words, struct err *err)
 {
 	auto_free char **command = NULL;
@@ -36,15 +65,7 @@ static int run(const struct options *options, char **words, struct err *err)
 	r = session_open(options, command, &session, err);
 	if (r < 0)
 		return r;
-	if (!options_has(options, OPTION_QUIET))
-		print_notes(&session);
-	if (options_has(options, OPTION_DEBUG)) {
-		auto_buf struct buf text = { 0 };
-
-		plan_print(session.plan, &text);
-		fputs(buf_str(&text), stderr);
-	}
-	r = supervisor_run(&session, options, err);
+	r = run_session(&session, options, command, err);
 	session_done(&session);
 	return r;
 }

@@ -275,6 +275,55 @@ def the_installed_program_knows_one_etc(t):
     equal(t.outside(TESTED, "policy", "mode", env=env).ok().out, "regular\n")
 
 
+def is_bare(r):
+    return "WITHOUT a sandbox" in r.err
+
+
+@test
+def a_sandbox_that_is_off_needs_a_word_to_stay_off(t):
+    script = ("sh", "-c", "echo x > " + t.away + "/out")
+    settings(t, LOCAL, enabled=False)
+    r = t.inside(*script)
+    check(r.code != 0 and not is_bare(r), r)
+    contains(r.err, f"{LOCAL}:1: sandbox.enabled")
+    r = t.inside(*script, options=("--allow-unsandboxed",)).ok()
+    check(is_bare(r), r)
+    check(t.exists(t.away + "/out"))
+    settings(t, LOCAL, enabledPlatforms=["macos"])
+    r = t.inside("true", options=("--allow-unsandboxed",)).ok()
+    contains(r.err, "sandbox.enabledPlatforms[0]")
+    settings(t, LOCAL, enabled=True)
+    r = t.inside("true", options=("--allow-unsandboxed",)).ok()
+    check(not is_bare(r), r)
+
+
+@test
+def excluded_commands_run_outside_if_they_may(t):
+    settings(t, LOCAL, excludedCommands=["touch *"])
+    out = t.away + "/out"
+    check(t.inside("touch", out).code != 0)
+    r = t.inside("touch", out, options=("--allow-unsandboxed",)).ok()
+    check(is_bare(r) and t.exists(out), r)
+    os.unlink(out)
+    for line in (f"touch {out}; id", f"touch $(echo {out})", f"cd / && touch {out}"):
+        r = t.run("run", "--allow-unsandboxed", "-c", line)
+        check(not is_bare(r) and not t.exists(out), line, r)
+    settings(t, LOCAL, excludedCommands=["touch *"],
+             allowUnsandboxedCommands=False)
+    r = t.inside("touch", out, options=("--allow-unsandboxed",)).ended(125)
+    contains(r.err, "sandbox.allowUnsandboxedCommands")
+    check(not t.exists(out))
+
+
+@test
+def bare_commands_keep_their_exit_status(t):
+    settings(t, LOCAL, enabled=False)
+    bare = ("--allow-unsandboxed",)
+    t.inside("sh", "-c", "exit 7", options=bare).ended(7)
+    t.inside("no-such-program", options=bare).ended(127)
+    t.inside(t.write("plain", "x", mode=0o644), options=bare).ended(126)
+
+
 @test
 def wrong_usage_says_what_is_right(t):
     for argv in ((), ("nonsense",), ("why",), ("why", "read"),
