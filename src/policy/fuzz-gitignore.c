@@ -31,16 +31,14 @@ static void check_list(const char *text, const char *path)
 
 static void check_pattern(const char *text, const char *path)
 {
-	auto_free char *below = path_join(path, "x");
 	struct ignore_pattern p;
 
-	if (ignore_pattern_init(&p, "/w", text,
-				IGNORE_NO_NEGATION | IGNORE_WITH_BELOW,
-				NULL) < 0)
+	if (ignore_pattern_init(&p, "/w", text, IGNORE_NO_NEGATION |
+				IGNORE_MUST_MATCH, NULL) < 0)
 		return;
 	if (p.literal && !glob_match(p.glob, p.literal))
 		abort();
-	if (glob_match(p.glob, path) && !glob_match(p.glob, below))
+	if (p.literal && glob_match(p.glob, path) != !strcmp(p.literal, path))
 		abort();
 	ignore_pattern_done(&p);
 }

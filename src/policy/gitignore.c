@@ -198,8 +198,7 @@ static void trim(char *s)
 }
 
 /* Write the pieces of @text, which has no "!" and no final slash */
-static struct glob *build(const char *dir, const char *text,
-			  unsigned int flags, bool *can)
+static struct glob *build(const char *dir, const char *text, bool *can)
 {
 	const bool path = strchr(text, '/') != NULL;
 	struct glob *glob = pattern_new();
@@ -207,14 +206,12 @@ static struct glob *build(const char *dir, const char *text,
 	if (dir[1])
 		pattern_add_text(glob, dir);
 	pattern_add_char(glob, PATTERN_SLASH);
-	if (path ? flags & IGNORE_FLOATING : !(flags & IGNORE_ANCHORED))
+	if (!path)
 		pattern_add(glob, PIECE_DIRS);
 	text += *text == '/';
 	*can = *text && compile(glob, text, path);
 	if (!*can)
 		pattern_add_set(glob, false);
-	if (flags & IGNORE_WITH_BELOW)
-		pattern_add(glob, PIECE_BELOW);
 	return glob;
 }
 
@@ -246,7 +243,7 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 		copy[strlen(copy) - 1] = '\0';
 	}
 
-	p.glob = pattern_finish(build(dir, s, flags, &can), s, err);
+	p.glob = pattern_finish(build(dir, s, &can), s, err);
 	if (!p.glob)
 		return -EINVAL;
 	if (!can && flags & IGNORE_MUST_MATCH) {

@@ -34,10 +34,7 @@ struct ignore_pattern {
 
 enum ignore_flags {
 	IGNORE_NO_NEGATION = 1,	/* "!" is an error: a single rule has none */
-	IGNORE_ANCHORED = 2,	/* Also without a slash it starts at @dir */
-	IGNORE_FLOATING = 4,	/* Also with a slash it is at any depth */
-	IGNORE_WITH_BELOW = 8,	/* @glob also matches all below it */
-	IGNORE_MUST_MATCH = 16,	/* A pattern that never matches is an error */
+	IGNORE_MUST_MATCH = 2,	/* A pattern that never matches is an error */
 };
 
 /* Compile @text as if it were in @dir/.gitignore, @dir absolute and clean. As

@@ -145,8 +145,6 @@ void pattern_add(struct glob *glob, enum piece_kind kind)
 		push_optional(glob, kind);
 	else
 		push(glob, kind);
-	if (kind == PIECE_BELOW)
-		push(glob, PIECE_ANY);
 }
 
 /* The bytes of a character; only valid ones come apart */
@@ -221,9 +219,7 @@ struct glob *pattern_finish(struct glob *glob, const char *text,
 
 char *pattern_literal(const struct glob *glob)
 {
-	if (glob->len && glob->v[0].kind != PIECE_BELOW)
-		return NULL;
-	return mem_strdup(buf_str(&glob->literal));
+	return glob->len ? NULL : mem_strdup(buf_str(&glob->literal));
 }
 
 static void set_state(struct states *s, size_t i)
@@ -289,10 +285,6 @@ static void step(const struct glob *glob, size_t i, uint32_t c,
 		if (slash)
 			enter(glob, next, i + 1);
 		break;
-	case PIECE_BELOW:
-		if (slash)
-			enter(glob, next, i + 1);
-		break;
 	}
 }
 
@@ -341,13 +333,7 @@ bool glob_match(const struct glob *glob, const char *path)
 	if (strncmp(path, literal->p, literal->len) != 0)
 		return false;
 	start(glob, &s);
-	if (!run(glob, &s, path + literal->len))
-		return false;
-	if (has_state(&s, glob->len))
-		return true;
-	/* BELOW is next to last, and may match nothing */
-	return glob->len >= 2 && glob->v[glob->len - 2].kind == PIECE_BELOW &&
-	       has_state(&s, glob->len - 2);
+	return run(glob, &s, path + literal->len) && has_state(&s, glob->len);
 }
 
 const char *glob_prefix(const struct glob *glob)

@@ -30,7 +30,6 @@ enum piece_kind {
 	PIECE_STAR,	/* "*": any text without "/" */
 	PIECE_ANY,	/* "**": any text */
 	PIECE_DIRS,	/* "**" and a slash: nothing, or any text and a "/" */
-	PIECE_BELOW,	/* Last: nothing, or a "/" and any text */
 };
 
 /* The next character of *@s, which is not at its end; steps over it */
@@ -51,8 +50,8 @@ void pattern_add_range(struct glob *glob, uint32_t first, uint32_t last);
 struct glob *pattern_finish(struct glob *glob, const char *text,
 			    struct err *err);
 
-/* The one path that @glob matches, perhaps with all below it; NULL if it can
- * match another. The caller frees.
+/* The one path that @glob matches, or NULL if it can match another. The
+ * caller frees.
  */
 char *pattern_literal(const struct glob *glob);
 

@@ -3,10 +3,10 @@
  * policy/rule-path.c - the paths of Read and Edit rules
  *
  * Theory of operation: a specifier is where it starts ("//", "/", "~/", or the
- * start directory) and a gitignore pattern from there. A rule about a directory
- * is about all in it, so a final slash and final "**" components fall away, and
- * the compiled pattern always includes what is below. "." and ".." are resolved
- * first; ".." may lead above the start, but not out of a wildcard.
+ * start directory) and a gitignore pattern from there. A rule is about a thing
+ * and all below it, so all in a directory is the directory: a final slash and
+ * final "*" and "**" components fall away. "." and ".." are resolved first; ".."
+ * may lead above the start, but not out of a wildcard.
  *
  * A rule that can never match, or that takes back what others said ("!x"), is
  * an error: as a denial it would protect nothing, and say nothing.
@@ -30,13 +30,12 @@
  * @dir:	Where the pattern starts
  * @pattern:	Clean: no empty component, no "." or "..", no slash around it
  * @fixed:	It cannot be somewhere below @dir
- * @dotted:	It began with "./"
- * @whole:	It ended in "/" or in two stars: a directory is meant
+ * @whole:	It ended in "/" or in stars: a directory is meant
  */
 struct place {
 	char *dir;
 	struct buf pattern;
-	bool fixed, dotted, whole;
+	bool fixed, whole;
 };
 
 static void place_done(struct place *place)
@@ -75,7 +74,7 @@ static const char *find_dir(struct place *place, const char *text,
 			return NULL;
 		}
 	} else {
-		place->dotted = !strncmp(text, "./", 2) || !strcmp(text, ".");
+		place->fixed = !strncmp(text, "./", 2);
 		place->dir = mem_strdup(dir);
 		return text;
 	}
@@ -129,16 +128,20 @@ static int add_components(struct place *place, const char *s, struct err *err)
 	return 0;
 }
 
-/* All of a directory is the directory: drop "**" components from the end */
+/* All in a directory is the directory. "src" and one star has a slash in it,
+ * so that it cannot be elsewhere; with two stars it can (is_here()).
+ */
 static void drop_final_stars(struct place *place)
 {
 	struct buf *b = &place->pattern;
 
 	for (;;) {
 		const char *slash = b->len ? strrchr(b->p, '/') : NULL;
+		const char *last = slash ? slash + 1 : buf_str(b);
 
-		if (!b->len || strcmp(slash ? slash + 1 : b->p, "**") != 0)
+		if (strcmp(last, "*") != 0 && strcmp(last, "**") != 0)
 			return;
+		place->fixed = place->fixed || (slash && !last[1]);
 		b->len = slash ? (size_t)(slash - b->p) : 0;
 		b->p[b->len] = '\0';
 		place->whole = true;
@@ -150,23 +153,19 @@ static void drop_final_stars(struct place *place)
  */
 static bool is_here(const struct place *place, enum rule_action action)
 {
-	return place->fixed || (action == ACTION_ALLOW &&
-				(place->dotted || place->whole));
+	return place->fixed || (action == ACTION_ALLOW && place->whole);
 }
 
 static int compile(struct rule_path *ret, const struct place *place,
 		   enum rule_action action, struct err *err)
 {
-	const char *p = place->pattern.p;
-	const bool here = is_here(place, action);
-	/* A leading "/" anchors; there, and behind "./", "!" is a name's */
-	auto_free char *text = mem_printf("%s%s", here ? "/" :
-		place->dotted && *p == '!' ? "\\" : "", p);
+	auto_free char *text = mem_printf("%s%s", is_here(place, action) ? "/"
+					  : "", place->pattern.p);
 	struct ignore_pattern pattern;
 	int r;
 
-	r = ignore_pattern_init(&pattern, place->dir, text, IGNORE_NO_NEGATION |
-				IGNORE_WITH_BELOW | IGNORE_MUST_MATCH, err);
+	r = ignore_pattern_init(&pattern, place->dir, text,
+				IGNORE_NO_NEGATION | IGNORE_MUST_MATCH, err);
 	if (r < 0)
 		return r;
 	if (pattern.literal) {
@@ -209,6 +208,18 @@ void rule_path_done(struct rule_path *path)
 
 bool rule_path_match(const struct rule_path *path, const char *absolute)
 {
-	return path->glob ? glob_match(path->glob, absolute)
-			  : path_is_within(path->path, absolute);
+	auto_free char *up = NULL;
+	char *slash;
+
+	if (!path->glob)
+		return path_is_within(path->path, absolute);
+	if (glob_match(path->glob, absolute))
+		return true;
+	up = mem_strdup(absolute);
+	while ((slash = strrchr(up, '/')) && slash > up) {
+		*slash = '\0';
+		if (glob_match(path->glob, up))
+			return true;
+	}
+	return false;
 }

@@ -81,22 +81,24 @@ struct rule_bases {
 };
 
 /**
- * struct rule_path - What a Read or Edit rule covers, always with all below it
+ * struct rule_path - What a Read or Edit rule names; it covers all below that
  * @path:	The one path, or for a pattern the directory that matches are in
- * @glob:	NULL, or the pattern over absolute paths
+ * @glob:	NULL, or the pattern over absolute paths, for the thing itself
  */
 struct rule_path {
 	char *path;
 	struct glob *glob;
 };
 
-/* The paths of @rule, which is RULE_PATH. A name without a slash is meant at
- * any depth below @bases->cwd; "name/" and "name" with two stars only there if
- * they allow something. 0, or -EINVAL with words and *@ret untouched.
+/* The paths of @rule, which is RULE_PATH. A name alone is meant at any depth
+ * below @bases->cwd, and so is a directory's ("name/", or with two stars) if it
+ * is denied; where it is allowed, only the one there is meant. 0, or -EINVAL with words and *@ret untouched.
  */
 int rule_path_init(struct rule_path *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err);
 void rule_path_done(struct rule_path *path);
+
+/* True if @absolute, or a directory above it, is named */
 bool rule_path_match(const struct rule_path *path, const char *absolute);
 
 #endif /* POLICY_RULE_H */

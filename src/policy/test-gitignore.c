@@ -137,13 +137,11 @@ TEST(a_plain_anchored_pattern_says_its_only_path)
 	CHECK(p.dir_only);
 	ignore_pattern_done(&p);
 
-	CHECK_INT(ignore_pattern_init(&p, "/", "a/b", IGNORE_WITH_BELOW, NULL),
-		  0);
+	CHECK_INT(ignore_pattern_init(&p, "/", "a/b", 0, NULL), 0);
 	CHECK_STR(p.literal, "/a/b");
 	CHECK(glob_match(p.glob, "/a/b"));
-	CHECK(glob_match(p.glob, "/a/b/c/d"));
+	CHECK(!glob_match(p.glob, "/a/b/c"));
 	CHECK(!glob_match(p.glob, "/a/bc"));
-	CHECK(glob_may_match_below(p.glob, "/a/b"));
 	ignore_pattern_done(&p);
 
 	CHECK_INT(ignore_pattern_init(&p, "/w", "name", 0, NULL), 0);
@@ -151,21 +149,24 @@ TEST(a_plain_anchored_pattern_says_its_only_path)
 	ignore_pattern_done(&p);
 }
 
-TEST(the_callers_flags_anchor_or_float)
+TEST(a_rule_that_can_never_match_is_an_error)
 {
-	struct ignore_pattern p;
+	static const char *const never[] = {
+		"[a", "a\\", "/", "[[:nope:]]", "x[", "", "//",
+	};
+	struct ignore_pattern p = { .literal = NULL };
+	struct err err = { 0 };
 
-	CHECK_INT(ignore_pattern_init(&p, "/w", "src", IGNORE_ANCHORED, NULL),
-		  0);
-	CHECK_STR(p.literal, "/w/src");
-	ignore_pattern_done(&p);
-
-	CHECK_INT(ignore_pattern_init(&p, "/w", "src/*", IGNORE_FLOATING,
-				      NULL), 0);
-	CHECK(glob_match(p.glob, "/w/a/src/x"));
-	CHECK(glob_match(p.glob, "/w/src/x"));
-	CHECK(!glob_match(p.glob, "/w/asrc/x"));
-	ignore_pattern_done(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
+		CHECK_INT(ignore_pattern_init(&p, "/w", never[i],
+					      IGNORE_MUST_MATCH, &err),
+			  -EINVAL);
+		CHECK_CONTAINS(err.msg, "can never match");
+		CHECK(!p.glob);
+		CHECK_INT(ignore_pattern_init(&p, "/w", never[i], 0, NULL), 0);
+		CHECK(!glob_match(p.glob, "/w/a"));
+		ignore_pattern_done(&p);
+	}
 }
 
 TEST(limits_name_the_line)

@@ -172,6 +172,13 @@ TEST(where_a_path_starts)
 	CHECK_STR(place("./a/b/", ACTION_ALLOW), "/w/a/b");
 	CHECK_STR(place(".", ACTION_ALLOW), "/w");
 	CHECK_STR(place("**", ACTION_ALLOW), "/w");
+	CHECK_STR(place("*", ACTION_DENY), "/w");
+	CHECK_STR(place("**/*", ACTION_DENY), "/w");
+	CHECK_STR(place("a/*", ACTION_DENY), "/w/a");
+	CHECK_STR(place("a/**/*", ACTION_DENY), "/w/a");
+	CHECK_STR(place("a/**", ACTION_DENY), "/w+");
+	CHECK_STR(place("a/**", ACTION_ALLOW), "/w/a");
+	CHECK_STR(place("*/a/**", ACTION_ALLOW), "/w+");
 	CHECK_STR(place("a/./b//c", ACTION_ALLOW), "/w/a/b/c");
 	CHECK_STR(place("a/x/../b", ACTION_ALLOW), "/w/a/b");
 	CHECK_STR(place("../a", ACTION_ALLOW), "/a");
@@ -241,9 +248,10 @@ TEST(a_directory_here_or_at_any_depth)
 	CHECK(covers("src/**", ACTION_ALLOW, "/w/src"));
 	CHECK(!covers("src/", ACTION_ALLOW, "/w/a/src/x"));
 	CHECK(covers("src/", ACTION_DENY, "/w/a/src/x"));
-	CHECK(covers("./.env", ACTION_DENY, "/w/a/.env"));
-	CHECK(!covers("./.env", ACTION_ALLOW, "/w/a/.env"));
-	CHECK(covers("./!x", ACTION_DENY, "/w/a/!x"));
+	CHECK(covers("./.env", ACTION_DENY, "/w/.env"));
+	CHECK(!covers("./.env", ACTION_DENY, "/w/a/.env"));
+	CHECK(!covers("./src/**", ACTION_DENY, "/w/a/src/x"));
+	CHECK(covers("./!x", ACTION_DENY, "/w/!x"));
 	CHECK(!covers("/src/**", ACTION_DENY, "/root/a/src/x"));
 	CHECK(!covers("a/src/**", ACTION_DENY, "/w/b/a/src/x"));
 	CHECK(covers("**/src/**", ACTION_ALLOW, "/w/a/src/x"));
