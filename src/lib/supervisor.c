@@ -115,6 +115,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	if (nfds != want)
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(s->namespaces, fds, sizeof(s->namespaces));
+	watchers_keep(s->watchers, s->namespaces[0], s->namespaces[1]);
 	if (m->value & CAGE_HAS_OBSERVER)
 		s->listener = take_fd(&fds[3]);
 	if (s->listener >= 0) {

@@ -24,6 +24,7 @@
 #include "policy/policy.h"
 #include "watch/birth.h"
 #include "watch/born.h"
+#include "watch/keeper.h"
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
@@ -35,6 +36,7 @@ struct watchers {
 	struct observer *observer;
 	struct loop *loop;
 	struct born *born;
+	struct keeper keeper;
 	struct loop_source source, births;
 	enum annotate_mode mode;
 	int stream;
@@ -94,6 +96,7 @@ int watchers_new(const struct session *session, const struct options *options,
 	int r;
 
 	w->session = session;
+	w->keeper = (struct keeper){ -1, -1 };
 	w->state = store_default_dir();
 	w->since = birth_now();
 	r = open_stream(w, options_get(options, OPTION_EVENTS), err);
@@ -120,6 +123,7 @@ void watchers_free(struct watchers *w)
 {
 	if (!w)
 		return;
+	keeper_stop(&w->keeper);
 	observer_free(w->observer);
 	born_free(w->born);
 	free(w->state);
@@ -159,6 +163,12 @@ void watchers_start(struct watchers *w, struct loop *loop)
 	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
 	if (w->births.fd >= 0)
 		(void)loop_add(loop, &w->births, EPOLLIN);
+}
+
+void watchers_keep(struct watchers *w, int user, int mnt)
+{
+	if (keeper_start(&w->keeper, w->session->plan, user, mnt, NULL) < 0)
+		report_missing(w->report, "protected files that are replaced from outside stay open");
 }
 
 static int on_question(void *arg, uint32_t events)

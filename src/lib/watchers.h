@@ -32,6 +32,9 @@ void watchers_start(struct watchers *watchers, struct loop *loop);
 int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     int listener, struct err *err);
 
+/* Keep masks and read-only files in the sandbox's user and mount namespaces */
+void watchers_keep(struct watchers *watchers, int user, int mnt);
+
 /* Something is not watched; the footer says so */
 void watchers_missing(struct watchers *watchers, const char *words);
 
