@@ -129,7 +129,7 @@ int bytes_read_fd(struct bytes *b, int fd, size_t max, struct err *err)
 		ssize_t n;
 
 		bytes_reserve(b, b->len + CHUNK);
-		n = read(fd, b->p + b->len, CHUNK);
+		n = read(fd, b->p + b->len, b->cap - b->len - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

@@ -11,9 +11,12 @@
 #include "secret/doc.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "secret/bytes.h"
 
@@ -216,33 +219,44 @@ static int check_value(struct span text, const char *what, struct err *err)
 		    (size_t)((p ? p : s.at) - text.p));
 }
 
-static bool same_key(struct span a, struct span b)
+static int compare(const void *a, const void *b)
 {
-	auto_bytes struct bytes plain = { 0 };
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
-	if (!memchr(a.p, '\\', a.n) && !memchr(b.p, '\\', b.n))
-		return a.n == b.n && !memcmp(a.p, b.p, a.n);
-	return !doc_unquote(a, &plain) && doc_key_is(b, bytes_str(&plain));
+/* Is a name there twice, however it is spelled? The names are written out one
+ * after the other and sorted: a hostile text must not make this a square.
+ */
+static bool has_twice(struct span text, size_t count)
+{
+	auto_free const char **names = mem_zalloc(count * sizeof(*names) + 1);
+	auto_bytes struct bytes plain = { 0 };
+	struct doc_member m;
+	size_t cursor = 0, n = 0;
+	bool twice = false;
+
+	bytes_reserve(&plain, text.n + count);
+	while (doc_next(text, &cursor, &m)) {
+		names[n++] = plain.p + plain.len;
+		(void)doc_unquote(m.key, &plain);
+		bytes_addc(&plain, '\0');
+	}
+	qsort(names, n, sizeof(*names), compare);
+	for (size_t i = 1; i < n; i++)
+		twice = twice || !strcmp(names[i - 1], names[i]);
+	return twice;
 }
 
 static int check_members(struct span text, const char *what, struct err *err)
 {
-	struct span keys[DOC_MEMBERS_MAX];
-	struct doc_member m;
-	size_t n = 0, cursor = 0;
+	const size_t count = doc_count(text);
 
-	while (doc_next(text, &cursor, &m)) {
-		if (n == DOC_MEMBERS_MAX)
-			return fail(err, -EFBIG, "%s: more than %d entries",
-				    what, DOC_MEMBERS_MAX);
-		for (size_t i = 0; i < n; i++) {
-			if (same_key(keys[i], m.key))
-				return fail(err, -EBADMSG,
-					    "%s: a name stands twice, at byte %zu",
-					    what, (size_t)(m.key.p - text.p));
-		}
-		keys[n++] = m.key;
-	}
+	if (count > DOC_MEMBERS_MAX)
+		return fail(err, -EFBIG, "%s: more than %d entries", what,
+			    DOC_MEMBERS_MAX);
+	if (has_twice(text, count))
+		return fail(err, -EBADMSG, "%s: a name stands there twice",
+			    what);
 	return 0;
 }
 

@@ -186,11 +186,15 @@ int doc_unquote(struct span string, struct bytes *out)
 	bytes_reserve(out, out->len + string.n);
 	bytes_add(out, "", 0);
 	for (size_t i = 1; i < string.n - 1;) {
-		if (string.p[i] == '\\') {
-			i += unescape(string.p + i, out);
-		} else {
-			bytes_addc(out, string.p[i++]);
-		}
+		const char *escape = memchr(string.p + i, '\\',
+					    string.n - 1 - i);
+		const size_t plain = escape ? (size_t)(escape - string.p) - i :
+					      string.n - 1 - i;
+
+		bytes_add(out, string.p + i, plain);
+		i += plain;
+		if (escape)
+			i += unescape(escape, out);
 	}
 	return 0;
 }

@@ -17,10 +17,10 @@ struct bytes;
 struct err;
 
 enum {
-	DOC_MAX = 256 << 10,		/* Bytes of one document */
+	DOC_MAX = 512 << 10,		/* Bytes of one document */
 	DOC_QUOTED_MAX = 6 * DOC_MAX + 4096,	/* One quoted inside another */
 	DOC_DEPTH_MAX = 32,		/* Objects and arrays inside each other */
-	DOC_MEMBERS_MAX = 1024,		/* Members of the document itself */
+	DOC_MEMBERS_MAX = 16384,	/* Members of the document itself */
 };
 
 /**

@@ -187,6 +187,7 @@ int place_read(struct place *place, const char *name, size_t max,
 	if ((size_t)st.st_size > max)
 		return fail(err, -EFBIG, "'%s/%s' is larger than %zu bytes",
 			    place->path, name, max);
+	bytes_reserve(ret, ret->len + (size_t)st.st_size + 1);
 	r = bytes_read_fd(ret, fd, max, err);
 	if (r < 0)
 		return fail_in(err, "%s/%s", place->path, name);

@@ -7,7 +7,8 @@
  * status is the low byte of the framework's error; values that are not plain
  * ASCII are printed in hexadecimal. Items are files below $HOME/keychain, and
  * $HOME/spawns gets one line per start. A file $HOME/mood makes it misbehave:
- * locked, hang, crash, garbage, megabyte, mute.
+ * locked, hang, crash, garbage, megabyte, mute; or "pair": it answers only once
+ * two of it were started.
  */
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LINE_BUFFER = 4096, WORDS = 16, ITEM_MAX = 1 << 20 };
@@ -128,6 +130,24 @@ static int interactive(void)
 	return r;
 }
 
+/* Until $HOME/spawns has two lines */
+static void wait_for_another(void)
+{
+	const struct timespec moment = { 0, 1000000 };
+	int lines = 0;
+
+	while (lines < 2) {
+		FILE *f = fopen(home("spawns"), "re");
+
+		lines = 0;
+		for (int c = f ? fgetc(f) : EOF; c != EOF; c = fgetc(f))
+			lines += c == '\n';
+		if (f)
+			(void)fclose(f);
+		(void)nanosleep(&moment, NULL);
+	}
+}
+
 static void misbehave(void)
 {
 	char mood[32] = "";
@@ -137,6 +157,10 @@ static void misbehave(void)
 		return;
 	(void)!fgets(mood, sizeof(mood), f);
 	(void)fclose(f);
+	if (!strcmp(mood, "pair")) {
+		wait_for_another();
+		return;
+	}
 	if (!strcmp(mood, "locked"))
 		exit(LOCKED);
 	if (!strcmp(mood, "hang"))

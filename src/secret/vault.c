@@ -139,8 +139,6 @@ static int open_file(struct vault *vault, const struct bytes *file,
 			       file->len, ret, err);
 	if (r == -EKEYREJECTED)
 		bytes_done(&vault->master);
-	if (!r)
-		r = doc_check(span_of(ret), "its content", err);
 	return r < 0 ? in_file(vault, err) : 0;
 }
 
@@ -158,6 +156,9 @@ int vault_read(struct vault *vault, struct bytes *ret, unsigned int *notes,
 	r = open_file(vault, &file, &info, ret, err);
 	if (r < 0)
 		return r;
+	r = doc_check(span_of(ret), "its content", err);
+	if (r < 0)
+		return in_file(vault, err);
 	if (info.generation < seen)
 		*notes |= NOTE_ROLLBACK;
 	return 1;

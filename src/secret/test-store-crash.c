@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writers that are killed, and writers that are many. The counts are those of
+ * an ordinary test run; CLOCHE_LONG makes them ten times as many.
+ */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "secret/bytes.h"
+#include "secret/doc.h"
+#include "secret/store.h"
+#include "secret/sync.h"
+#include "test.h"
+
+enum { KILLS = 500, WRITERS = 64, PADDING = 20000 };
+
+/* A sanitizer looks for other faults, and takes its time */
+#ifdef __SANITIZE_ADDRESS__
+enum { UPDATES = 20 };
+#else
+enum { UPDATES = 100 };
+#endif
+
+/**
+ * struct shared - What the writer tells, in memory that both see
+ * @trying:	The number that is being written
+ * @done:	The number whose write has returned
+ */
+struct shared {
+	volatile int trying, done;
+};
+
+static char key[512];
+static struct loop *loop;
+
+static int repeat(int n)
+{
+	return getenv("CLOCHE_LONG") ? 10 * n : n;
+}
+
+static void begin(void)
+{
+	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("XDG_RUNTIME_DIR");
+	unsetenv("DBUS_SESSION_BUS_ADDRESS");
+	snprintf(key, sizeof(key), "%s/key", test_dir());
+	test_write(key, "0123456789abcdef0123456789abcdef");
+	CHECK_INT(chmod(key, 0600), 0);
+}
+
+static struct store *open_store(const char *key_file)
+{
+	const struct store_options options = {
+		.key.key_file = key_file, .lock_ms = 120000,
+	};
+	struct store *store;
+
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(store_open(loop, &options, &store, NULL), 0);
+	return store;
+}
+
+static void close_store(struct store *store)
+{
+	store_free(store);
+	loop_free(loop);
+}
+
+static int set(struct store *store, const char *name, struct span value)
+{
+	auto_sync struct sync s = { .loop = loop };
+
+	store_set(store, name, value, sync_answer, &s);
+	return sync_wait(&s);
+}
+
+/* {"n":NUMBER,"padding":"..."}: large enough to be killed in the middle of */
+static _Noreturn void write_forever(const char *key_file, struct shared *told,
+				    int ready)
+{
+	struct store *store = open_store(key_file);
+	auto_bytes struct bytes padding = { 0 };
+
+	bytes_addc(&padding, '"');
+	while (padding.len < PADDING)
+		bytes_addc(&padding, 'x');
+	bytes_addc(&padding, '"');
+	CHECK_INT(set(store, "padding", span_of(&padding)), 1);
+	CHECK_INT(write(ready, "", 1), 1);
+	for (;;) {
+		auto_free char *json = mem_printf("%d", told->done + 1);
+
+		told->trying = told->done + 1;
+		CHECK_INT(set(store, "n", span_str(json)), 1);
+		told->done = told->trying;
+	}
+}
+
+static int number_in(const char *key_file)
+{
+	struct store *store = open_store(key_file);
+	auto_sync struct sync s = { .loop = loop };
+	struct span value;
+	int n = -1;
+
+	store_read(store, sync_answer, &s);
+	if (sync_wait(&s) < 0)
+		test_fail(__FILE__, __LINE__, "%s", s.answer.err.msg);
+	if (doc_find(span_of(&s.data), "n", &value))
+		n = (int)strtol(value.p, NULL, 10);
+	close_store(store);
+	return n;
+}
+
+/* Nothing may lie about that others could read, or that nobody knows */
+static void check_files(void)
+{
+	auto_free char *path = path_join(test_dir(), ".config/cloche");
+	auto_closedir DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		struct stat st;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		CHECK_INT(fstatat(dirfd(dir), entry->d_name, &st,
+				  AT_SYMLINK_NOFOLLOW), 0);
+		CHECK_INT(st.st_mode & 07777, 0600);
+		CHECK(!strncmp(entry->d_name, "credentials", 11));
+	}
+}
+
+static void wait_randomly(void)
+{
+	unsigned int chance = 0;
+	struct timespec moment = { 0 };
+
+	CHECK(getrandom(&chance, sizeof(chance), 0) == sizeof(chance));
+	moment.tv_nsec = (long)(chance % 8000000);
+	(void)nanosleep(&moment, NULL);
+}
+
+static void kill_writers(const char *key_file)
+{
+	struct shared *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int neither = 0, advanced = 0;
+
+	CHECK(told != MAP_FAILED);
+	for (int i = 0; i < repeat(KILLS); i++) {
+		const int before = told->done;
+		int n, ready[2];
+		char byte;
+		pid_t pid;
+
+		CHECK_INT(pipe(ready), 0);
+		pid = fork();
+		if (!pid)
+			write_forever(key_file, told, ready[1]);
+		CHECK_INT(read(ready[0], &byte, 1), 1);
+		close(ready[0]);
+		close(ready[1]);
+		wait_randomly();
+		CHECK_INT(kill(pid, SIGKILL), 0);
+		CHECK_INT(waitpid(pid, NULL, 0), pid);
+		n = number_in(key_file);
+		neither += n >= 0 && n != told->done && n != told->trying;
+		neither += n < 0 && told->done > 0;
+		check_files();
+		told->done = n > 0 ? n : 0;
+		advanced += told->done > before;
+	}
+	printf("# %d kills, %d of them after a finished write\n",
+	       repeat(KILLS), advanced);
+	CHECK_INT(neither, 0);
+	CHECK(advanced > repeat(KILLS) / 20);	/* It did write */
+}
+
+TEST(a_killed_writer_leaves_old_or_new_when_encrypted)
+{
+	begin();
+	kill_writers(key);
+}
+
+TEST(a_killed_writer_leaves_old_or_new_in_plaintext)
+{
+	begin();
+	kill_writers(NULL);
+}
+
+static _Noreturn void write_own(int writer)
+{
+	struct store *store = open_store(key);
+
+	for (int i = 0; i < UPDATES; i++) {
+		auto_free char *name = mem_printf("w%d-%d", writer, i);
+
+		if (set(store, name, span_str("\"x\"")) != 1)
+			_exit(1);
+	}
+	close_store(store);
+	_exit(0);
+}
+
+TEST(sixty_four_writers_lose_nothing)
+{
+	struct store *store;
+	struct sync s = { 0 };
+	int good = 0, status;
+
+	begin();
+	for (int i = 0; i < WRITERS; i++) {
+		if (!fork())
+			write_own(i);
+	}
+	while (wait(&status) > 0)
+		good += !status;
+	CHECK_INT(good, WRITERS);
+	store = open_store(key);
+	s.loop = loop;
+	store_read(store, sync_answer, &s);
+	CHECK_INT(sync_wait(&s), 1);
+	CHECK_INT(doc_count(span_of(&s.data)), WRITERS * UPDATES);
+	sync_done(&s);
+	close_store(store);
+}

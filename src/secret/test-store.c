@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "secret/store.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "secret/bytes.h"
+#include "secret/doc.h"
+#include "secret/sync.h"
+#include "test.h"
+
+static struct loop *loop;
+static struct store *store;
+static struct sync last;
+static uint64_t now = 1000;
+
+static uint64_t fake_clock(void)
+{
+	return now;
+}
+
+static struct store *open_store(const char *backend, const char *service)
+{
+	const struct store_options options = {
+		.backend = backend, .service = service, .security = STAND_IN,
+		.clock = fake_clock, .helper_ms = 60000,
+	};
+	struct store *opened = NULL;
+
+	CHECK_INT(store_open(loop, &options, &opened, NULL), 0);
+	return opened;
+}
+
+/* Everything below the test's directory: no bus, no keys, no other home */
+static void begin(const char *backend)
+{
+	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("XDG_RUNTIME_DIR");
+	unsetenv("DBUS_SESSION_BUS_ADDRESS");
+	unsetenv("CLOCHE_PASSPHRASE_FILE");
+	unsetenv("CLOCHE_KEY_FILE");
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	last.loop = loop;
+	store = open_store(backend, NULL);
+}
+
+static void end(void)
+{
+	sync_done(&last);
+	store_free(store);
+	loop_free(loop);
+}
+
+static int set(const char *name, const char *json)
+{
+	last.answered = false;
+	store_set(store, name, span_str(json), sync_answer, &last);
+	return sync_wait(&last);
+}
+
+static int get_all(void)
+{
+	last.answered = false;
+	store_read(store, sync_answer, &last);
+	return sync_wait(&last);
+}
+
+static void mood(const char *word)
+{
+	auto_free char *path = path_join(test_dir(), "mood");
+
+	test_write(path, word);
+}
+
+static int spawned(const char *what)
+{
+	auto_free char *path = path_join(test_dir(), "spawns");
+	const char *log = test_read(path);
+	int n = 0;
+
+	for (const char *p = log; p && (p = strstr(p, what)) != NULL; p++)
+		n++;
+	return n;
+}
+
+TEST(names_are_set_read_and_removed)
+{
+	begin(NULL);
+	CHECK_INT(get_all(), 0);
+	CHECK_INT(set("a", "\"1\""), 1);
+	CHECK(last.answer.notes & NOTE_PLAINTEXT);
+	CHECK_INT(set("b", "\"2\""), 1);
+	CHECK_INT(set("a", "\"3\""), 1);
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"b\":\"2\",\"a\":\"3\"}");
+	last.answered = false;
+	store_remove(store, "b", sync_answer, &last);
+	CHECK_INT(sync_wait(&last), 1);
+	last.answered = false;
+	store_delete(store, sync_answer, &last);
+	CHECK_INT(sync_wait(&last), 1);
+	CHECK_INT(get_all(), 0);
+	end();
+}
+
+/**
+ * struct crowd - Readers that came together
+ */
+struct crowd {
+	int answers, right;
+};
+
+static void on_answer(void *arg, const struct answer *answer)
+{
+	struct crowd *crowd = arg;
+
+	crowd->answers++;
+	crowd->right += answer->r == 1 && answer->data &&
+			!strcmp(bytes_str(answer->data), "{\"a\":\"1\"}");
+	if (crowd->answers == 50)
+		loop_stop(loop, 0);
+}
+
+TEST(fifty_concurrent_reads_are_one_helper)
+{
+	struct crowd crowd = { 0 };
+
+	begin("keychain");
+	CHECK_INT(set("a", "\"1\""), 1);
+	store_clear(store);
+	CHECK_INT(spawned("find"), 1);	/* That of the edit */
+	for (int i = 0; i < 50; i++)
+		store_read(store, on_answer, &crowd);
+	CHECK_INT(crowd.answers, 0);
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_INT(crowd.answers, 50);
+	CHECK_INT(crowd.right, 50);
+	CHECK_INT(spawned("find"), 2);
+	end();
+}
+
+TEST(a_read_before_an_update_does_not_hide_it)
+{
+	struct sync early = { 0 };
+
+	begin("keychain");
+	CHECK_INT(set("a", "\"old\""), 1);
+	store_clear(store);
+	early.loop = loop;
+	store_read(store, sync_answer, &early);	/* Under way */
+	CHECK(!early.answered);
+	CHECK_INT(set("a", "\"new\""), 1);
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"a\":\"new\"}");
+	CHECK_INT(sync_wait(&early), 1);
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"a\":\"new\"}");
+	sync_done(&early);
+	end();
+}
+
+TEST(a_helper_that_fails_after_a_good_read_serves_the_old_value_and_says_so)
+{
+	begin("keychain");
+	CHECK_INT(set("a", "\"1\""), 1);
+	mood("crash");
+	CHECK_INT(get_all(), 1);
+	CHECK_INT(last.answer.notes, 0);
+	now += CACHE_TTL_MS;
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"a\":\"1\"}");
+	CHECK(last.answer.notes & NOTE_STALE);
+	CHECK_CONTAINS(last.answer.err.msg, "crashed");
+	end();
+}
+
+TEST(prefetching_two_entries_reads_them_side_by_side)
+{
+	struct store *other;
+
+	begin("keychain");
+	other = open_store("keychain", "legacy");
+	mood("pair");	/* Each helper waits for the other one */
+	store_prefetch(store);
+	store_prefetch(other);
+	CHECK_INT(get_all(), 0);
+	last.answered = false;
+	store_read(other, sync_answer, &last);
+	CHECK_INT(sync_wait(&last), 0);
+	CHECK_INT(spawned("find"), 2);
+	store_free(other);
+	end();
+}
+
+TEST(the_entry_of_another_directory_is_another_one)
+{
+	auto_free char *dir = path_join(test_dir(), "elsewhere/cloche");
+	const struct store_options options = {
+		.backend = "keychain", .security = STAND_IN, .dir = dir,
+	};
+	struct store *other;
+
+	begin("keychain");
+	CHECK_INT(set("a", "\"1\""), 1);
+	CHECK_INT(store_open(loop, &options, &other, NULL), 0);
+	last.answered = false;
+	store_read(other, sync_answer, &last);
+	CHECK_INT(sync_wait(&last), 0);
+	store_free(other);
+	end();
+}
+
+TEST(freeing_answers_what_is_under_way)
+{
+	struct sync write = { 0 }, queued = { 0 }, read = { 0 };
+
+	begin("keychain");
+	mood("hang");
+	write.loop = queued.loop = read.loop = loop;
+	store_set(store, "a", span_str("1"), sync_answer, &write);
+	store_set(store, "b", span_str("1"), sync_answer, &queued);
+	store_read(store, sync_answer, &read);
+	CHECK(!write.answered && !queued.answered && !read.answered);
+	store_free(store);
+	CHECK_INT(write.answer.r, -ECANCELED);
+	CHECK_INT(queued.answer.r, -ECANCELED);
+	CHECK_INT(read.answer.r, -ECANCELED);
+	loop_free(loop);
+}
+
+TEST(many_writes_at_once_are_done_in_order)
+{
+	struct sync syncs[500] = { 0 };
+
+	begin("plaintext");
+	for (int i = 0; i < 500; i++) {
+		auto_free char *json = mem_printf("%d", i);
+
+		syncs[i].loop = loop;
+		store_set(store, "n", span_str(json), sync_answer, &syncs[i]);
+	}
+	for (int i = 0; i < 500; i++) {
+		CHECK_INT(sync_wait(&syncs[i]), 1);
+		sync_done(&syncs[i]);
+	}
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"n\":499}");
+	end();
+}
+
+TEST(more_than_a_document_can_hold_is_refused_and_changes_nothing)
+{
+	auto_bytes struct bytes big = { 0 };
+
+	begin("plaintext");
+	CHECK_INT(set("a", "1"), 1);
+	bytes_addc(&big, '"');
+	while (big.len < DOC_MAX)
+		bytes_addc(&big, 'x');
+	bytes_addc(&big, '"');
+	CHECK_INT(set("b", big.p), -EFBIG);
+	CHECK_INT(get_all(), 1);
+	CHECK_STR(bytes_str(&last.data), "{\"a\":1}");
+	end();
+}
+
+TEST(what_is_no_document_is_not_stored)
+{
+	begin("plaintext");
+	last.answered = false;
+	store_update(store, span_str("[1]"), sync_answer, &last);
+	CHECK_INT(sync_wait(&last), -EBADMSG);
+	CHECK_INT(get_all(), 0);
+	end();
+}
+
+TEST(wrong_options_are_named)
+{
+	const struct store_options backend = { .backend = "floppy" };
+	const struct store_options service = { .service = "a/b" };
+	struct store *none = NULL;
+	struct err err = { 0 };
+
+	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(store_open(loop, &backend, &none, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "'floppy'");
+	CHECK_INT(store_open(loop, &service, &none, &err), -EINVAL);
+	CHECK(!none);
+	loop_free(loop);
+}
