@@ -7,7 +7,7 @@
  * status is the low byte of the framework's error; values that are not plain
  * ASCII are printed in hexadecimal. Items are files below $HOME/keychain, and
  * $HOME/spawns gets one line per start. A file $HOME/mood makes it misbehave:
- * locked, hang, crash, garbage, megabyte, mute; or "pair": it answers only once
+ * locked, hang, crash, garbage, flood, mute; or "pair": it answers only once
  * two of it were started.
  */
 
@@ -170,7 +170,7 @@ static void misbehave(void)
 		(void)raise(SIGKILL);
 	if (!strcmp(mood, "garbage"))
 		(void)puts("\x01\xff{not json");
-	for (int i = 0; !strcmp(mood, "megabyte") && i < 1 << 20; i++)
+	for (int i = 0; !strcmp(mood, "flood") && i < 1 << 22; i++)
 		(void)putchar('a');
 	exit(0);
 }

@@ -204,7 +204,7 @@ TEST(a_program_that_misbehaves_is_a_failure)
 	mood("garbage");
 	CHECK_INT(get(), -EBADMSG);
 	CHECK(!strstr(last.answer.err.msg, "not json"));
-	mood("megabyte");
+	mood("flood");
 	CHECK_INT(get(), -EMSGSIZE);
 	mood("mute");
 	CHECK_INT(get(), -EBADMSG);
