@@ -317,7 +317,8 @@ def _in_child(function, root):
     os.setpgid(0, 0)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP,
-                   signal.SIGTTOU, signal.SIGTTIN, signal.SIGTSTP):
+                   signal.SIGTERM, signal.SIGTTOU, signal.SIGTTIN,
+                   signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
     try:
         function(Context(root))
@@ -333,6 +334,15 @@ def _in_child(function, root):
         return 1
 
 
+def _give_up(pid):
+    """We are being ended: so is the test, and whatever it started"""
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    for orphan in children():
+        os.kill(orphan, signal.SIGKILL)
+    os._exit(1)
+
+
 def _run_one(function, seconds):
     root = tempfile.mkdtemp(prefix="t")
     sys.stdout.flush()
@@ -343,6 +353,8 @@ def _run_one(function, seconds):
         os._exit(status)
     end = time.monotonic() + seconds
     status = None
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: _give_up(pid))
     while status is None:
         done, value = os.waitpid(pid, os.WNOHANG)
         if done:

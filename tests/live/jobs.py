@@ -176,12 +176,13 @@ def less_shows_and_leaves(t):
 def a_new_window_size_arrives(t):
     with shell(t) as term:
         term.line("$CLOCHE run -- bash --norc -c 'trap \"stty size\" WINCH; "
-                  "echo ready; while :; do sleep 1000 & wait; kill $!; done'")
+                  "echo ready; read line; exit 8'")
         term.expect("ready")
         term.resize(33, 99)
         term.expect("33 99")
-        term.send("\x03")
+        term.line("")
         term.expect(PROMPT)
+        equal(status(term), 8)
 
 
 @test
