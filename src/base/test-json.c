@@ -99,3 +99,24 @@ TEST(depth_and_size_stop_just_past_their_limits)
 	CHECK_CONTAINS(err.msg, "1 MiB");
 	buf_done(&b);
 }
+
+TEST(a_list_is_walked_from_entry_to_entry)
+{
+	static const char list[] =
+		"{\"a\": [1,\n [2, \"]\"],\n  {\"b\": [3]} , \"x\"], \"c\": 4}";
+	struct json_place at, want;
+	char path[8];
+
+	CHECK_INT(json_locate(list, strlen(list), "a[0]", &at), 0);
+	for (int i = 1; i < 4; i++) {
+		snprintf(path, sizeof(path), "a[%d]", i);
+		CHECK_INT(json_next(list, strlen(list), &at), 0);
+		CHECK_INT(json_locate(list, strlen(list), path, &want), 0);
+		CHECK_INT(at.offset, want.offset);
+		CHECK_INT(at.end, want.end);
+		CHECK_INT(at.line, want.line);
+		CHECK_INT(at.column, want.column);
+	}
+	CHECK_INT(json_next(list, strlen(list), &at), -ENOENT);
+	CHECK_INT(at.offset, want.offset);
+}

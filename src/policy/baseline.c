@@ -73,13 +73,26 @@ static void add_row(struct policy *p, const struct source *source,
 		    enum rule_strength strength, const char *marker,
 		    const char *reason)
 {
-	auto_free char *whole = path_resolve(dir, path);
 	const size_t before = p->paths[list].len;
 
-	policy_add_literal(p, list, whole, strength,
-			   origin_make(source, NULL, reason));
+	policy_take_literal(p, list, path_join(dir, path), strength,
+			    origin_make(source, NULL, reason));
 	if (p->paths[list].len > before)
 		p->paths[list].v[before].marker = marker;
+}
+
+/* The default place of @dir, if it was moved from there */
+static char *moved_from(const struct policy *p, enum policy_dir dir)
+{
+	const char *below = default_below_home(dir);
+	const size_t n = p->home ? strlen(p->home) : 0;
+	const char *at = p->dirs[dir];
+
+	if (!below || !p->home ||
+	    (at && !strncmp(at, p->home, n) && at[n] == '/' &&
+	     !strcmp(at + n + 1, below)))
+		return NULL;
+	return path_join(p->home, below);
 }
 
 /* At the directory itself, and at its default place if it was moved */
@@ -88,9 +101,7 @@ static void add_rows(struct policy *p, const struct source *source,
 		     const char *path, enum rule_strength strength,
 		     const char *marker, const char *reason)
 {
-	const char *below = default_below_home(dir);
-	auto_free char *usual = below && p->home ?
-		path_resolve(p->home, below) : NULL;
+	auto_free char *usual = moved_from(p, dir);
 
 	if (p->dirs[dir])
 		add_row(p, source, list, p->dirs[dir], path, strength, marker,

@@ -21,6 +21,7 @@
 #include "policy/document.h"
 #include "policy/host.h"
 #include "policy/policy.h"
+#include "policy/protect.h"
 #include "policy/schema.h"
 
 static void __attribute__((format(printf, 4, 5)))
@@ -121,6 +122,20 @@ static void look_at_host(const struct facts *facts, const struct fact *fact,
 	host_pattern_free(pattern);
 }
 
+static void look_at_unprotect(const struct facts *facts,
+			      const struct fact *fact, size_t index,
+			      const char *text)
+{
+	size_t n;
+	const struct protect_row *rows = protect_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(rows[i].name, text))
+			return;
+	}
+	warn_entry(facts, fact, index, "'%s' is not a protected name", text);
+}
+
 static void look_at_entry(const struct facts *facts, const struct fact *fact,
 			  size_t index, const char *text)
 {
@@ -134,6 +149,10 @@ static void look_at_entry(const struct facts *facts, const struct fact *fact,
 	case TYPE_HOSTS:
 		if (fact->setting->slot == HOST_ALLOW)
 			look_at_host(facts, fact, index, text);
+		break;
+	case TYPE_STRINGS:
+		if (fact->setting->slot == LIST_UNPROTECT)
+			look_at_unprotect(facts, fact, index, text);
 		break;
 	case TYPE_COMMANDS:
 		look_at_excluded(facts, fact, index, text);

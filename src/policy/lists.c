@@ -29,20 +29,21 @@ static int check_room(size_t len, const struct origin *origin,
 }
 
 /* Take over the parts of @rule; an entry that is there already, which @whole
- * tells, is dropped
+ * or else its path tells, is dropped
  */
 static void push_path(struct policy *p, enum path_list list,
 		      struct path_rule rule, const char *whole)
 {
-	const int key = SEEN_PATHS + (int)list * 8 + (int)rule.strength * 2 +
-			!!rule.glob;
+	const unsigned int key = SEEN_PATHS + (unsigned int)list * 8 +
+		(unsigned int)rule.strength * 2 + !!rule.glob;
 	struct path_rules *rules = &p->paths[list];
 	size_t at;
 
 	/* Our own tables do not make it a list that somebody wrote */
 	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
 		rules->set = true;
-	if (!seen_add(p->seen, key, whole, rules->len, &at)) {
+	if (whole ? !seen_add_copy(p->seen, key, whole, rules->len, &at)
+		  : !seen_add(p->seen, key, rule.path, rules->len, &at)) {
 		rules->v[at].must_exist |= rule.must_exist;
 		path_rule_done(&rule);
 		return;
@@ -66,7 +67,7 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		return r;
 	}
 	rule.text = mem_strdup(text);
-	push_path(p, list, rule, rule.literal ? rule.literal : rule.path);
+	push_path(p, list, rule, rule.literal);
 	return 0;
 }
 
@@ -101,22 +102,27 @@ int policy_require_path(struct policy *p, enum path_list list,
 	}
 	rule.text = mem_strdup(text);
 	rule.path = path_resolve(base, text);
-	push_path(p, list, rule, rule.path);
+	push_path(p, list, rule, NULL);
 	return 0;
+}
+
+void policy_take_literal(struct policy *p, enum path_list list, char *path,
+			 enum rule_strength strength, struct origin origin)
+{
+	push_path(p, list, (struct path_rule){
+		.text = mem_strdup(path),
+		.path = path,
+		.strength = strength,
+		.origin = origin,
+	}, NULL);
 }
 
 void policy_add_literal(struct policy *p, enum path_list list,
 			const char *path, enum rule_strength strength,
 			struct origin origin)
 {
-	struct path_rule rule = {
-		.text = mem_strdup(path),
-		.path = path_resolve("/", path),
-		.strength = strength,
-		.origin = origin,
-	};
-
-	push_path(p, list, rule, rule.path);
+	policy_take_literal(p, list, path_resolve("/", path), strength,
+			    origin);
 }
 
 int policy_add_host(struct policy *p, enum host_list list, const char *text,
@@ -136,8 +142,7 @@ int policy_add_host(struct policy *p, enum host_list list, const char *text,
 		goto out;
 	}
 	rules->set = true;
-	if (!seen_add(p->seen, SEEN_HOSTS + (int)list, text, rules->len,
-		      &at)) {
+	if (seen_find(p->seen, SEEN_HOSTS + list, text, &at)) {
 		struct host_rule *first = &rules->v[at];
 
 		/* The words may come from another file than the entry */
@@ -152,6 +157,8 @@ int policy_add_host(struct policy *p, enum host_list list, const char *text,
 		.reason = reason ? mem_strdup(reason) : NULL,
 		.origin = origin,
 	};
+	(void)seen_add(p->seen, SEEN_HOSTS + list,
+		       rules->v[rules->len - 1].text, rules->len - 1, &at);
 	return 0;
 out:
 	origin_done(&origin);
@@ -166,14 +173,15 @@ void policy_add_string(struct policy *p, enum string_list list,
 
 	rules->set = true;
 	if (rules->len >= POLICY_RULES_MAX ||
-	    !seen_add(p->seen, SEEN_STRINGS + (int)list, text, rules->len,
-		      &at)) {
+	    seen_find(p->seen, SEEN_STRINGS + list, text, &at)) {
 		origin_done(&origin);
 		return;
 	}
 	*vec_push(rules) = (struct string_rule){
 		.text = mem_strdup(text), .origin = origin,
 	};
+	(void)seen_add(p->seen, SEEN_STRINGS + list,
+		       rules->v[rules->len - 1].text, rules->len - 1, &at);
 }
 
 void policy_add_ignore(struct policy *p, const char *command,

@@ -131,12 +131,32 @@ void locks_done(struct locks *locks)
 	*locks = (struct locks){ 0 };
 }
 
-void locks_note_denials(struct locks *locks, const struct policy *policy,
+/* True if a repository's file opens paths: only then is it worth knowing what
+ * is denied, which costs a look at the file system for each denial
+ */
+static bool repository_opens_paths(const struct facts *facts)
+{
+	for (size_t i = 0; i < facts->len; i++) {
+		const struct setting *s = facts->v[i].setting;
+
+		if (is_repository(&facts->v[i]) &&
+		    (s->guard == GUARD_ALLOW_READ ||
+		     s->guard == GUARD_ALLOW_WRITE ||
+		     (s->type == TYPE_RULES && s->slot == RULES_ALLOW)))
+			return true;
+	}
+	return false;
+}
+
+void locks_note_denials(struct locks *locks, const struct facts *facts,
+			const struct policy *policy,
 			const struct reader *reader)
 {
 	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
 	size_t unused;
 
+	if (!repository_opens_paths(facts))
+		return;
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct path_rule *rule = &rules->v[i];
 		auto_free char *real = NULL;
@@ -145,9 +165,11 @@ void locks_note_denials(struct locks *locks, const struct policy *policy,
 			continue;
 		/* A pattern counts for all of where it can match */
 		real = reader->real(reader->arg, rule->path);
-		(void)seen_add(locks->denied, 0, rule->path, i, &unused);
+		(void)seen_add_copy(locks->denied, 0, rule->path, i,
+				    &unused);
 		if (real)
-			(void)seen_add(locks->denied, 0, real, i, &unused);
+			(void)seen_add_copy(locks->denied, 0, real, i,
+					    &unused);
 		if (rule->origin.source->scope == SCOPE_FLAG)
 			locks->option_reads = true;
 	}

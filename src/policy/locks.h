@@ -42,7 +42,8 @@ void locks_init(struct locks *locks, const struct facts *facts);
 void locks_done(struct locks *locks);
 
 /* Once the denials are in @policy, remember those of trusted scopes */
-void locks_note_denials(struct locks *locks, const struct policy *policy,
+void locks_note_denials(struct locks *locks, const struct facts *facts,
+			const struct policy *policy,
 			const struct reader *reader);
 
 /**

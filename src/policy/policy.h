@@ -355,6 +355,10 @@ void policy_add_literal(struct policy *p, enum path_list list,
 			const char *path, enum rule_strength strength,
 			struct origin origin);
 
+/* As policy_add_literal() with a @path that is clean and is taken over */
+void policy_take_literal(struct policy *p, enum path_list list, char *path,
+			 enum rule_strength strength, struct origin origin);
+
 /* Add a host pattern (spec/network); duplicates are dropped */
 int policy_add_host(struct policy *p, enum host_list list, const char *text,
 		    const char *reason, struct origin origin, struct err *err);

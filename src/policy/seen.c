@@ -19,16 +19,16 @@
 enum { SEEN_SLOTS_MIN = 256 };
 
 struct slot {
-	char *text;	/* NULL: free */
-	uint64_t hash;
-	int key;
-	size_t index;
+	const char *text;	/* NULL: free */
+	uint32_t hash, index;
+	uint16_t key;
 };
 
 struct policy_seen {
 	struct slot *slots;
 	size_t cap, len;
 	uint64_t seed;
+	struct { char **v; size_t len, cap; } copies;
 };
 
 struct policy_seen *seen_new(void)
@@ -47,8 +47,9 @@ void seen_free(struct policy_seen *seen)
 {
 	if (!seen)
 		return;
-	for (size_t i = 0; i < seen->cap; i++)
-		free(seen->slots[i].text);
+	for (size_t i = 0; i < seen->copies.len; i++)
+		free(seen->copies.v[i]);
+	free(seen->copies.v);
 	free(seen->slots);
 	free(seen);
 }
@@ -60,19 +61,19 @@ static uint64_t mix(uint64_t h)
 	return h ^ h >> 29;
 }
 
-static uint64_t hash_of(const struct policy_seen *seen, int key,
+static uint32_t hash_of(const struct policy_seen *seen, unsigned int key,
 			const char *text)
 {
-	uint64_t h = mix(seen->seed + (uint64_t)key);
+	uint64_t h = mix(seen->seed + key);
 
 	for (; *text; text++)
 		h = mix(h + (unsigned char)*text + seen->seed);
-	return h;
+	return (uint32_t)(h >> 16);
 }
 
 /* The slot that holds it, or the free one where it belongs */
-static struct slot *find(const struct policy_seen *seen, uint64_t hash,
-			 int key, const char *text)
+static struct slot *find(const struct policy_seen *seen, uint32_t hash,
+			 unsigned int key, const char *text)
 {
 	size_t i = hash & (seen->cap - 1);
 
@@ -101,10 +102,10 @@ static void grow(struct policy_seen *seen)
 	*seen = bigger;
 }
 
-bool seen_add(struct policy_seen *seen, int key, const char *text,
+bool seen_add(struct policy_seen *seen, unsigned int key, const char *text,
 	      size_t index, size_t *ret)
 {
-	const uint64_t hash = hash_of(seen, key, text);
+	const uint32_t hash = hash_of(seen, key, text);
 	struct slot *slot;
 
 	if (2 * (seen->len + 1) > seen->cap)
@@ -114,13 +115,25 @@ bool seen_add(struct policy_seen *seen, int key, const char *text,
 		*ret = slot->index;
 		return false;
 	}
-	*slot = (struct slot){ mem_strdup(text), hash, key, index };
+	*slot = (struct slot){ text, hash, (uint32_t)index, (uint16_t)key };
 	seen->len++;
 	return true;
 }
 
-bool seen_find(const struct policy_seen *seen, int key, const char *text,
-	       size_t *ret)
+bool seen_add_copy(struct policy_seen *seen, unsigned int key,
+		   const char *text, size_t index, size_t *ret)
+{
+	char *copy;
+
+	if (seen_find(seen, key, text, ret))
+		return false;
+	copy = mem_strdup(text);
+	*vec_push(&seen->copies) = copy;
+	return seen_add(seen, key, copy, index, ret);
+}
+
+bool seen_find(const struct policy_seen *seen, unsigned int key,
+	       const char *text, size_t *ret)
 {
 	const struct slot *slot = find(seen, hash_of(seen, key, text), key,
 				       text);

@@ -379,7 +379,7 @@ static int apply_all(struct load *load, struct locks *locks)
 		r = apply_facts(&apply, APPLY_OTHERS);
 	if (r < 0)
 		return r;
-	locks_note_denials(locks, load->policy, load->reader);
+	locks_note_denials(locks, &load->facts, load->policy, load->reader);
 	r = apply_facts(&apply, APPLY_ALLOW);
 	if (r == 0 && req->check)
 		footguns_note(&load->facts, load->policy);

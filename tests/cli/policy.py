@@ -123,6 +123,18 @@ def why_looks_at_both_ends_of_a_link(t):
 
 
 @test
+def a_settings_file_cannot_be_made_inside(t):
+    t.run("policy", "why", "write", PROJECT).ended(1)
+    t.shell("mkdir .claude; echo {} > .claude/settings.json;"
+            "mkdir x; echo {} > x/settings.json; mv x .claude;"
+            "echo {} > y; mv y .mcp.json; ln x/settings.json .cloche.json;"
+            "touch made")
+    check(t.exists("made"), "nothing was tried")
+    for path in (".claude", PROJECT, ".mcp.json", ".cloche.json"):
+        check(not t.exists(path), path)
+
+
+@test
 def a_marked_file_is_hidden_while_it_holds_a_secret(t):
     t.write(t.home + "/.npmrc", "save-exact=true\n")
     t.run("policy", "why", "read", t.home + "/.npmrc").ok()
