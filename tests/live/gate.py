@@ -320,12 +320,12 @@ def serve(family, host, port):
     l = socket.socket(family); l.bind((host, port)); l.listen(); print(port, flush=True)
     for i in range(3):
         s, a = l.accept(); s.sendall(b"inside " + s.recv(100)); s.close()
-    open(%r + "/served-%%d" %% port, "w").close()
 ts = [threading.Thread(target=serve, args=a) for a in (
     (socket.AF_INET, "127.0.0.1", 3000), (socket.AF_INET6, "::1", 3001))]
 for x in ts: x.start()
 open(%r + "/up", "w").close()
 for x in ts: x.join()
+while not os.path.exists(%r + "/done"): time.sleep(0.01)
 ''' % (t.dir, t.dir))
     equal(t.read("answers"), "inside hello\n" * 6)
 
@@ -348,6 +348,7 @@ for port in (3000, 3001):
                 break
             time.sleep(0.01)
         print(got.decode(), file=out)
+open(sys.argv[1] + "/done", "w").close()
 time.sleep(1000)
 '''
 
