@@ -120,6 +120,11 @@ static int set_up_network(const struct plan *plan, struct listener_set *set,
 {
 	const struct netns_config config = {
 		.filtered = plan->net == NET_FILTERED,
+		.capture = plan->network.capture.v,
+		.n_capture = plan->network.capture.len,
+		.host_ports = plan->network.host_ports.v,
+		.n_host_ports = plan->network.host_ports.len,
+		.publish = plan->network.publish.len > 0,
 	};
 
 	return plan->net == NET_HOST ? 0 : netns_setup(&config, set, err);

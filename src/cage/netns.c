@@ -348,7 +348,8 @@ int netns_listen(const struct sockaddr *address, socklen_t len)
 	return take_fd(&fd);
 }
 
-int netns_join(int pidfd)
+int netns_join(int user, int net)
 {
-	return setns(pidfd, CLONE_NEWUSER | CLONE_NEWNET) < 0 ? -errno : 0;
+	return setns(user, CLONE_NEWUSER) < 0 ||
+	       setns(net, CLONE_NEWNET) < 0 ? -errno : 0;
 }

@@ -47,9 +47,9 @@ int netns_setup(const struct netns_config *config, struct listener_set *ret,
  */
 int netns_listen(const struct sockaddr *address, socklen_t len);
 
-/* Move the caller, which must have one thread, into the user and network
- * namespaces of the process behind @pidfd. 0 or a negative errno.
+/* Move the caller, which must have one thread, into namespaces: descriptors of
+ * the user and of the network namespace. 0 or a negative errno.
  */
-int netns_join(int pidfd);
+int netns_join(int user, int net);
 
 #endif /* CAGE_NETNS_H */

@@ -19,7 +19,7 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/sock.h"
-#include "base/sys.h"
+#include "cage/netkeeper.h"
 #include "cage/netns.h"
 #include "plan/listener.h"
 
@@ -218,35 +218,32 @@ TEST(one_address_of_either_family_is_captured_on_demand)
 		  -EAFNOSUPPORT);
 }
 
-/* What a keeper does: joins the sandbox and captures one address and port */
-static int keeper_listener(int pidfd, int sock)
+static int open_ns(pid_t pid, const char *name)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+TEST(a_keeper_captures_a_port_on_demand)
 {
 	const struct sockaddr_in a = {
 		.sin_family = AF_INET, .sin_port = htons(9001),
 		.sin_addr.s_addr = htonl(0x5db8d822),
 	};
-	int fd, r = netns_join(pidfd);
-
-	if (r < 0)
-		return 10;
-	fd = netns_listen((const struct sockaddr *)&a, sizeof(a));
-	if (fd < 0)
-		return 11;
-	if (netns_listen((const struct sockaddr *)&a, sizeof(a)) != -EADDRINUSE)
-		return 12;
-	return sock_send(sock, "x", 1, &fd, 1) < 0 ? 13 : 0;
-}
-
-TEST(a_keeper_captures_a_port_on_demand)
-{
+	const struct sockaddr *sa = (const struct sockaddr *)&a;
+	struct netkeeper *keeper;
 	struct listener_set set;
-	int pair[2], keep[2], status, listener;
-	size_t nfds = 1;
-	pid_t sandbox, keeper;
+	struct err err = { 0 };
+	int pair[2], status, fd;
+	pid_t sandbox;
 	char c;
 
 	CHECK_INT(sock_pair(pair), 0);
-	CHECK_INT(sock_pair(keep), 0);
 	sandbox = fork();
 	if (!sandbox) {
 		set_up(&(struct netns_config){ .filtered = true }, &set);
@@ -259,17 +256,16 @@ TEST(a_keeper_captures_a_port_on_demand)
 		CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 		_exit(WEXITSTATUS(status));
 	}
-	keeper = fork();
-	if (!keeper)
-		_exit(keeper_listener(sys_pidfd_open(sandbox, 0), keep[0]));
-	CHECK_INT(waitpid(keeper, &status, 0), keeper);
-	CHECK_INT(status, 0);
-	CHECK_INT(sock_recv(keep[1], &c, 1, &listener, &nfds), 1);
-	CHECK_INT(nfds, 1);
+	CHECK_INT(netkeeper_start(open_ns(sandbox, "user"),
+				  open_ns(sandbox, "net"), &keeper, &err), 0);
+	fd = netkeeper_listen(keeper, sa, sizeof(a));
+	CHECK(fd >= 0);
+	CHECK_INT(netkeeper_listen(keeper, sa, sizeof(a)), -EADDRINUSE);
 	CHECK_INT(sock_send(pair[0], "g", 1, NULL, 0), 0);
 	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 	CHECK_INT(status, 0);
-	CHECK(accept(listener, NULL, NULL) >= 0);
+	CHECK(accept(fd, NULL, NULL) >= 0);
+	netkeeper_stop(keeper);
 }
 
 /* Not a benchmark: a bound that only a mistake (a sleep, DAD) would break */

@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "lib/network.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -37,12 +38,14 @@ struct root {
 /**
  * struct observe - The view, and room for one answer's words
  * @since:	When the run began: older repositories are existing ones
+ * @network:	Captures ports on demand, or NULL
  */
 struct observe {
 	const struct view *view;
 	struct root *v;
 	size_t len, cap;
 	struct timespec since;
+	struct network_run *network;
 	struct buf file, key, edit;
 };
 
@@ -251,9 +254,20 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		check_names(o, path, ret);
 }
 
-void observe_policy(struct observe *observe, struct observer_policy *ret)
+static int on_connect(void *arg, const struct sockaddr *address,
+		      socklen_t len, int socket)
 {
+	const struct observe *o = arg;
+
+	return network_connect(o->network, address, len, socket);
+}
+
+void observe_policy(struct observe *observe, struct network_run *network,
+		    struct observer_policy *ret)
+{
+	observe->network = network;
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
+		.connect = network ? on_connect : NULL,
 	};
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct err;
+struct network_run;
 struct observe;
 struct observer_policy;
 struct timespec;
@@ -19,7 +20,8 @@ struct observe *observe_new(const struct view *view,
 			    const struct timespec *since);
 void observe_free(struct observe *observe);
 
-/* To hand to the observer; connect is for the caller to fill in */
-void observe_policy(struct observe *observe, struct observer_policy *ret);
+/* To hand to the observer; connect goes to @network, which may be NULL */
+void observe_policy(struct observe *observe, struct network_run *network,
+		    struct observer_policy *ret);
 
 #endif /* LIB_OBSERVE_H */

@@ -31,6 +31,7 @@
 #include "base/sys.h"
 #include "cage/cage.h"
 #include "lib/limits.h"
+#include "lib/network.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/stdfds.h"
@@ -63,7 +64,7 @@ struct supervisor {
 	struct watchers *watchers;
 	int command, listener;
 	int namespaces[3];
-	struct listener_set network;
+	struct network_run *network;
 	int status, wait_status;
 	uint64_t maxrss_kib;
 	bool timed_out, failed;
@@ -107,10 +108,26 @@ static void stop_too(struct supervisor *s)
 	(void)sys_pidfd_send_signal(s->command, SIGCONT);
 }
 
+static int take_network(struct supervisor *s)
+{
+	struct listener_set listeners = { 0 };
+	const int r = listener_recv(s->cage.socket, &listeners);
+
+	if (r < 0)
+		return fail(s->err, r, "the sandbox did not hand over its network");
+	return network_start(&(struct network_config){
+		.loop = s->loop, .session = s->session,
+		.options = s->options, .sink = watchers_sink(s->watchers),
+		.listeners = &listeners,
+		.user = s->namespaces[0], .net = s->namespaces[2],
+	}, &s->network, s->err);
+}
+
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
 	const size_t want = m->value & CAGE_HAS_OBSERVER ? 4 : 3;
+	int r = 0;
 
 	if (nfds != want)
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
@@ -118,18 +135,18 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	watchers_keep(s->watchers, s->namespaces[0], s->namespaces[1]);
 	if (m->value & CAGE_HAS_OBSERVER)
 		s->listener = take_fd(&fds[3]);
+	if (m->value & CAGE_HAS_NETWORK)
+		r = take_network(s);
+	if (r < 0)
+		return r;
 	if (s->listener >= 0) {
-		const int r = watchers_observe(s->watchers, s->loop,
-					       take_fd(&s->listener), s->err);
-
-		if (r < 0)
-			return r;
+		r = watchers_observe(s->watchers, s->loop,
+				     take_fd(&s->listener), s->network,
+				     s->err);
 	} else if (s->session->plan->observe) {
 		watchers_missing(s->watchers, "another program holds the seccomp listener, so refused writes are not reported");
 	}
-	if (m->value & CAGE_HAS_NETWORK)
-		return listener_recv(s->cage.socket, &s->network);
-	return 0;
+	return r;
 }
 
 /* Take one message: 1, 0 at the end, or a negative errno with words */
@@ -370,9 +387,9 @@ static void release(struct supervisor *s)
 		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
 	limits_free(s->limits);
+	network_free(s->network);
 	watchers_free(s->watchers);
 	tmpdir_close(&s->tmp);
-	listener_done(&s->network);
 	close_fd(&s->command);
 	close_fd(&s->listener);
 	for (size_t i = 0; i < 3; i++)
@@ -419,6 +436,7 @@ int supervisor_run(const struct session *session,
 	cage_stop(&s.cage);
 	if (r >= 0 && !s.failed) {
 		explain_end(&s);
+		network_finish(s.network);
 		watchers_finish(s.watchers,
 				options_has(options, OPTION_QUIET));
 	}

@@ -182,7 +182,7 @@ static int on_question(void *arg, uint32_t events)
 }
 
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,
-		     struct err *err)
+		     struct network_run *network, struct err *err)
 {
 	struct observer_config config = {
 		.listener = listener, .sink = report_sink(w->report),
@@ -191,7 +191,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	int r;
 
 	w->observe = observe_new(w->session->view, &w->since);
-	observe_policy(w->observe, &config.policy);
+	observe_policy(w->observe, network, &config.policy);
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
 		return r;

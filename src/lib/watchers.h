@@ -8,6 +8,7 @@
 
 struct err;
 struct loop;
+struct network_run;
 struct options;
 struct session;
 struct violation_sink;
@@ -28,9 +29,12 @@ const struct violation_sink *watchers_sink(const struct watchers *watchers);
  */
 void watchers_start(struct watchers *watchers, struct loop *loop);
 
-/* Answer seccomp's @listener (taken over) from @loop */
+/* Answer seccomp's @listener (taken over) from @loop; connections go by
+ * @network first, if there is one
+ */
 int watchers_observe(struct watchers *watchers, struct loop *loop,
-		     int listener, struct err *err);
+		     int listener, struct network_run *network,
+		     struct err *err);
 
 /* Keep masks and read-only files in the sandbox's user and mount namespaces */
 void watchers_keep(struct watchers *watchers, int user, int mnt);

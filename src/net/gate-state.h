@@ -22,7 +22,7 @@ struct gate_message;
 struct host;
 struct host_rule;
 struct pool;
-struct resolver;
+struct lookup;
 struct seed;
 struct timers;
 
@@ -39,7 +39,7 @@ struct timers;
 struct gate {
 	struct loop *loop;
 	struct timers *timers;
-	struct resolver *resolver;
+	struct lookup *resolver;
 	struct policy *policy;
 	struct pool *pool;
 	struct asks *asks;

@@ -156,7 +156,7 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 	if (!r)
 		r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
 	if (!r)
-		r = resolver_new(gate->loop, gate->timers, take_fd(resolver),
+		r = lookup_new(gate->loop, gate->timers, take_fd(resolver),
 				 &gate->resolver, NULL);
 	if (r < 0)
 		return r;
@@ -183,7 +183,7 @@ static void tear_down(struct gate *gate)
 	loop_drain(gate->loop);
 	seed_free(gate->seed);
 	asks_free(gate->asks);
-	resolver_free(gate->resolver);
+	lookup_free(gate->resolver);
 	pool_free(gate->pool);
 	parents_done(&gate->parents);
 	policy_unref(gate->policy);

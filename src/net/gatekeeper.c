@@ -150,6 +150,14 @@ static int on_control(void *arg, uint32_t events)
 	return 0;
 }
 
+void gatekeeper_drain(struct gatekeeper *k)
+{
+	if (!k)
+		return;
+	while (k->control.fd >= 0 && take_message(k))
+		;
+}
+
 int gatekeeper_start(struct gatekeeper *k, struct err *err)
 {
 	struct gate_config config = { 0 };

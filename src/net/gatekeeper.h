@@ -47,6 +47,11 @@ int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
 		   struct listener_set *listeners, struct gatekeeper **ret,
 		   struct err *err);
 
+/* Take what the gate has said so far. A refusal is reported before the client
+ * hears of it, so nothing that a program saw is missing then.
+ */
+void gatekeeper_drain(struct gatekeeper *keeper);
+
 /* End the gate, if there is one */
 void gatekeeper_free(struct gatekeeper *keeper);
 

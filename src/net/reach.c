@@ -38,7 +38,7 @@ void reach_stop(struct reach *r)
 	if (!r->gate)
 		return;
 	ask_forget(&r->ask);
-	resolver_forget(r->gate->resolver, &r->resolve);
+	lookup_forget(r->gate->resolver, &r->resolve);
 	if (r->dial.timers)
 		dial_stop(&r->dial);
 	timer_stop(r->gate->timers, &r->parent_timer);
@@ -254,7 +254,7 @@ static void resolve(struct reach *r, const struct host *host)
 
 	r->resolve.fn = on_resolved;
 	r->resolve.arg = r;
-	got = resolver_ask(r->gate->resolver, host, &r->resolve, &answer);
+	got = lookup_ask(r->gate->resolver, host, &r->resolve, &answer);
 	if (got < 0)
 		fail_with(r, got, "too many names at once");
 	else if (got)

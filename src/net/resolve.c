@@ -22,7 +22,7 @@
  * @waiting:	Who wants to know
  */
 struct question {
-	struct resolver *resolver;
+	struct lookup *resolver;
 	struct question *prev, *next;
 	uint64_t id;
 	char name[HOST_NAME_MAX_LEN + 1];
@@ -39,7 +39,7 @@ struct kept {
 	struct resolve_answer answer;
 };
 
-struct resolver {
+struct lookup {
 	struct loop *loop;
 	struct timers *timers;
 	struct loop_source source;
@@ -53,7 +53,7 @@ struct resolver {
 /* Nobody will find it any more; those who wait still can leave */
 static void unlist(struct question *q)
 {
-	struct resolver *r = q->resolver;
+	struct lookup *r = q->resolver;
 
 	timer_stop(r->timers, &q->timer);
 	*(q->prev ? &q->prev->next : &r->questions) = q->next;
@@ -62,7 +62,7 @@ static void unlist(struct question *q)
 	r->count--;
 }
 
-void resolver_forget(struct resolver *r, struct resolve_wait *w)
+void lookup_forget(struct lookup *r, struct resolve_wait *w)
 {
 	(void)r;
 	if (!w->question)
@@ -79,7 +79,7 @@ static void finish(struct question *q, const struct resolve_answer *answer)
 	while (q->waiting) {
 		struct resolve_wait *w = q->waiting;
 
-		resolver_forget(q->resolver, w);
+		lookup_forget(q->resolver, w);
 		w->fn(w->arg, answer);
 	}
 	free(q);
@@ -92,7 +92,7 @@ static void on_deadline(void *arg)
 	finish(arg, &late);
 }
 
-static void keep(struct resolver *r, const struct question *q,
+static void keep(struct lookup *r, const struct question *q,
 		 const struct resolve_answer *answer)
 {
 	struct kept *k = &r->kept[r->next_kept++ % RESOLVE_KEPT_MAX];
@@ -115,7 +115,7 @@ static bool is_sane(const struct resolve_answer *a)
 	return true;
 }
 
-static void take_reply(struct resolver *r, struct resolve_reply *reply)
+static void take_reply(struct lookup *r, struct resolve_reply *reply)
 {
 	struct question *q = r->questions;
 
@@ -131,7 +131,7 @@ static void take_reply(struct resolver *r, struct resolve_reply *reply)
 }
 
 /* Without helpers nothing resolves: everybody learns it at once */
-static void lose_helpers(struct resolver *r)
+static void lose_helpers(struct lookup *r)
 {
 	const struct resolve_answer lost = { .error = -EIO };
 
@@ -143,7 +143,7 @@ static void lose_helpers(struct resolver *r)
 
 static int on_reply(void *arg, uint32_t events)
 {
-	struct resolver *r = arg;
+	struct lookup *r = arg;
 	struct resolve_reply reply;
 	ssize_t got;
 
@@ -160,10 +160,10 @@ static int on_reply(void *arg, uint32_t events)
 	return 0;
 }
 
-int resolver_new(struct loop *loop, struct timers *timers, int sock,
-		 struct resolver **ret, struct err *err)
+int lookup_new(struct loop *loop, struct timers *timers, int sock,
+		 struct lookup **ret, struct err *err)
 {
-	struct resolver *r = mem_zalloc(sizeof(*r));
+	struct lookup *r = mem_zalloc(sizeof(*r));
 	int added;
 
 	r->loop = loop;
@@ -180,7 +180,7 @@ int resolver_new(struct loop *loop, struct timers *timers, int sock,
 	return 0;
 }
 
-void resolver_free(struct resolver *r)
+void lookup_free(struct lookup *r)
 {
 	if (!r)
 		return;
@@ -188,7 +188,7 @@ void resolver_free(struct resolver *r)
 	free(r);
 }
 
-static const struct kept *find_kept(const struct resolver *r, const char *name)
+static const struct kept *find_kept(const struct lookup *r, const char *name)
 {
 	const int64_t now = timer_now();
 
@@ -199,7 +199,7 @@ static const struct kept *find_kept(const struct resolver *r, const char *name)
 	return NULL;
 }
 
-static struct question *find_question(const struct resolver *r,
+static struct question *find_question(const struct lookup *r,
 				      const char *name)
 {
 	struct question *q = r->questions;
@@ -209,7 +209,7 @@ static struct question *find_question(const struct resolver *r,
 	return q;
 }
 
-static struct question *send_question(struct resolver *r, const char *name)
+static struct question *send_question(struct lookup *r, const char *name)
 {
 	struct resolve_request out = { .id = ++r->last_id };
 	struct question *q;
@@ -234,7 +234,7 @@ static struct question *send_question(struct resolver *r, const char *name)
 	return q;
 }
 
-int resolver_ask(struct resolver *r, const struct host *host,
+int lookup_ask(struct lookup *r, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret)
 {
 	const struct kept *kept = find_kept(r, host->name);

@@ -17,7 +17,7 @@
 
 struct err;
 struct loop;
-struct resolver;
+struct lookup;
 struct timers;
 
 enum {
@@ -61,13 +61,13 @@ void resolve_system(const char *name, struct resolve_answer *ret);
 void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
 
 /* The asking side, over the other end of @sock, which it takes */
-int resolver_new(struct loop *loop, struct timers *timers, int sock,
-		 struct resolver **ret, struct err *err);
-void resolver_free(struct resolver *resolver);
+int lookup_new(struct loop *loop, struct timers *timers, int sock,
+		 struct lookup **ret, struct err *err);
+void lookup_free(struct lookup *resolver);
 
 /**
  * struct resolve_wait - One who waits for an answer
- * @fn:		Called once, never from within resolver_ask(); *@answer is
+ * @fn:		Called once, never from within lookup_ask(); *@answer is
  *		gone when it returns
  * @arg:	Handed to @fn
  * The rest is the resolver's; zero-initialise it.
@@ -82,8 +82,8 @@ struct resolve_wait {
 /* Ask for the addresses of @host, a name. 0: @wait->fn will be called; 1:
  * *@ret has the answer already; -EBUSY: too many at once.
  */
-int resolver_ask(struct resolver *resolver, const struct host *host,
+int lookup_ask(struct lookup *resolver, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret);
-void resolver_forget(struct resolver *resolver, struct resolve_wait *wait);
+void lookup_forget(struct lookup *resolver, struct resolve_wait *wait);
 
 #endif /* NET_RESOLVE_H */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "plan/network.h"
 #include "plan/plan.h"
 #include "policy/env.h"
 
@@ -35,6 +36,11 @@ static void put(struct env *env, const char *name, size_t n, const char *value)
 static void put_name(struct env *env, const char *name, const char *value)
 {
 	put(env, name, strlen(name), value);
+}
+
+static void put_variable(void *arg, const char *name, const char *value)
+{
+	put_name(arg, name, value);
 }
 
 static const char *lookup(char *const *caller, const char *name)
@@ -86,6 +92,8 @@ char **env_build(const struct policy *policy, char *const *caller,
 	put_name(&env, "PWD", policy->cwd);
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	put_name(&env, "TMPDIR", tmpdir);
+	if (policy->net == NET_FILTERED)
+		network_env(policy, put_variable, &env);
 	put_asked(&env, policy, caller);
 	*vec_push(&env) = NULL;
 	return env.v;

@@ -72,6 +72,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 							     : "/tmp", err);
 	if (!plan->env)
 		return -EINVAL;
+	if (network_plan(policy, &plan->network, err) < 0)
+		return -EINVAL;
 	*ret = take_ptr(plan);
 	return 0;
 }

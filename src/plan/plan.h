@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "plan/network.h"
 #include "policy/policy.h"
 
 struct buf;
@@ -93,6 +94,7 @@ struct machine {
  * @env:	"NAME=VALUE" for the command, NULL at the end
  * @argv:	The command, NULL at the end
  * @namespaces:	CLONE_NEW* flags
+ * @network:	Ports, for NET_FILTERED
  */
 struct plan {
 	const struct view *view;
@@ -107,6 +109,7 @@ struct plan {
 	char *cwd;
 	uint64_t namespaces;
 	enum net_mode net;
+	struct network network;
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
 	bool observe, observe_full;
 	bool nested_userns;

@@ -252,3 +252,8 @@ bool host_pattern_match(const struct host_pattern *pattern,
 	}
 	return pattern->deny;
 }
+
+uint16_t host_pattern_port(const struct host_pattern *pattern)
+{
+	return pattern->port;
+}

@@ -89,6 +89,9 @@ void host_pattern_free(struct host_pattern *pattern);
 bool host_pattern_match(const struct host_pattern *pattern,
 			const struct host *host);
 
+/* The port that @pattern names, or 0 */
+uint16_t host_pattern_port(const struct host_pattern *pattern);
+
 /* Words of advice on a pattern that holds but is wider than it looks (anyone
  * can get a name below "*.github.io"), or NULL
  */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/network.c - a run's network: gate, ports on demand, questions
+ *
+ * Ports on demand: a connect() to a port that nobody captures yet gets its
+ * listener just before it goes on. Nothing is granted by that: the gate
+ * decides about the connection as about any other. A destination is captured
+ * once; when there are too many of them, the kernel refuses the next.
+ */
+
+#include "lib/network.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cage/netkeeper.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "net/gatekeeper.h"
+#include "plan/listener.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
+
+/**
+ * struct network_run - One run's network
+ * @fixed:	Ports that are captured for every address
+ * @captured:	Destinations that were captured on demand
+ * @keeper:	Listens inside for us; NULL until it is needed
+ * @no_keeper:	It could not be had
+ */
+struct network_run {
+	struct gatekeeper *gate;
+	int user, net;
+	struct { uint16_t *v; size_t len, cap; } fixed;
+	struct { struct sockaddr_in6 *v; size_t len, cap; } captured;
+	struct netkeeper *keeper;
+	bool no_keeper;
+};
+
+static void on_gone(void *arg, const char *why)
+{
+	(void)arg;
+	fprintf(stderr, "cloche: %s\n", why);
+}
+
+static void remember_ports(struct network_run *n,
+			   const struct listener_set *set)
+{
+	for (size_t i = 0; i < set->len; i++) {
+		if (set->v[i].role != LISTENER_DNS_UDP && set->v[i].port)
+			*vec_push(&n->fixed) = set->v[i].port;
+	}
+}
+
+static int publish(struct network_run *n, const struct plan *plan,
+		   struct err *err)
+{
+	const struct network_ports *ports = &plan->network.publish;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ports->len; i++)
+		r = gatekeeper_publish(n->gate, ports->v[i], err);
+	return r;
+}
+
+int network_start(const struct network_config *config,
+		  struct network_run **ret, struct err *err)
+{
+	struct network_run *n = mem_zalloc(sizeof(*n));
+	const struct gatekeeper_config keeper = {
+		.policy = config->session->policy, .sink = *config->sink,
+		.gone = on_gone, .arg = n,
+	};
+	int r;
+
+	n->user = config->user;
+	n->net = config->net;
+	remember_ports(n, config->listeners);
+	r = gatekeeper_new(config->loop, &keeper, config->listeners, &n->gate,
+			   err);
+	if (!r)
+		r = publish(n, config->session->plan, err);
+	if (r < 0) {
+		network_free(n);
+		return r;
+	}
+	*ret = n;
+	return 0;
+}
+
+void network_finish(struct network_run *n)
+{
+	if (!n)
+		return;
+	gatekeeper_drain(n->gate);
+	gatekeeper_free(n->gate);
+	n->gate = NULL;
+	netkeeper_stop(n->keeper);
+	n->keeper = NULL;
+}
+
+void network_free(struct network_run *n)
+{
+	if (!n)
+		return;
+	network_finish(n);
+	free(n->fixed.v);
+	free(n->captured.v);
+	free(n);
+}
+
+int network_reload(struct network_run *n, struct policy *policy,
+		   struct err *err)
+{
+	return n && n->gate ? gatekeeper_reload(n->gate, policy, err) : 0;
+}
+
+/* The destination in one form for both families. False if it is none that
+ * could be captured: loopback, unspecified, or not an address.
+ */
+static bool normalise(const struct sockaddr *sa, socklen_t len,
+		      struct sockaddr_in6 *ret)
+{
+	*ret = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
+	if (sa->sa_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
+		const struct sockaddr_in *in = (const void *)sa;
+
+		ret->sin6_port = in->sin_port;
+		ret->sin6_addr.s6_addr[10] = ret->sin6_addr.s6_addr[11] = 0xff;
+		memcpy(ret->sin6_addr.s6_addr + 12, &in->sin_addr, 4);
+	} else if (sa->sa_family == AF_INET6 &&
+		   len >= sizeof(struct sockaddr_in6)) {
+		const struct sockaddr_in6 *in6 = (const void *)sa;
+
+		ret->sin6_port = in6->sin6_port;
+		ret->sin6_addr = in6->sin6_addr;
+	} else {
+		return false;
+	}
+	if (IN6_IS_ADDR_V4MAPPED(&ret->sin6_addr))
+		return ret->sin6_addr.s6_addr[12] != 127 &&
+		       ret->sin6_addr.s6_addr[12] != 0;
+	return !IN6_IS_ADDR_LOOPBACK(&ret->sin6_addr) &&
+	       !IN6_IS_ADDR_UNSPECIFIED(&ret->sin6_addr);
+}
+
+static bool is_captured(const struct network_run *n,
+			const struct sockaddr_in6 *a)
+{
+	for (size_t i = 0; i < n->fixed.len; i++) {
+		if (htons(n->fixed.v[i]) == a->sin6_port)
+			return true;
+	}
+	for (size_t i = 0; i < n->captured.len; i++) {
+		if (!memcmp(&n->captured.v[i], a, sizeof(*a)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_stream(int sock)
+{
+	int type = SOCK_STREAM;
+	socklen_t len = sizeof(type);
+
+	return sock < 0 || getsockopt(sock, SOL_SOCKET, SO_TYPE, &type,
+				      &len) < 0 || type == SOCK_STREAM;
+}
+
+static bool has_keeper(struct network_run *n)
+{
+	if (!n->keeper && !n->no_keeper &&
+	    netkeeper_start(n->user, n->net, &n->keeper, NULL) < 0)
+		n->no_keeper = true;
+	return n->keeper != NULL;
+}
+
+/* An IPv4 destination gets an IPv4 listener: the program may use the same port
+ * for a server of its own on the other family
+ */
+static int listen_for(struct network_run *n, const struct sockaddr_in6 *a)
+{
+	struct sockaddr_in four = {
+		.sin_family = AF_INET, .sin_port = a->sin6_port,
+	};
+
+	if (!IN6_IS_ADDR_V4MAPPED(&a->sin6_addr))
+		return netkeeper_listen(n->keeper, (const struct sockaddr *)a,
+					sizeof(*a));
+	memcpy(&four.sin_addr, a->sin6_addr.s6_addr + 12, 4);
+	return netkeeper_listen(n->keeper, (const struct sockaddr *)&four,
+				sizeof(four));
+}
+
+int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
+		    int sock)
+{
+	struct network_run *n = arg;
+	struct sockaddr_in6 a;
+	int fd;
+
+	if (!n->gate || !normalise(address, len, &a) || !a.sin6_port ||
+	    is_captured(n, &a) || n->captured.len == ON_DEMAND_MAX ||
+	    !is_stream(sock) || !has_keeper(n))
+		return 0;
+	fd = listen_for(n, &a);
+	if (fd == -EADDRINUSE)	/* The program's own server: not worth again */
+		return 0;
+	if (fd >= 0 && gatekeeper_add(n->gate, LISTENER_CAPTURE,
+				      ntohs(a.sin6_port), fd) == 0)
+		*vec_push(&n->captured) = a;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/network.h - a run's network: gate, ports on demand, questions */
+
+#ifndef LIB_NETWORK_H
+#define LIB_NETWORK_H
+
+#include <sys/socket.h>
+
+struct err;
+struct listener_set;
+struct loop;
+struct network_run;
+struct options;
+struct policy;
+struct session;
+struct violation_sink;
+
+/**
+ * struct network_config - What a run's network is made of
+ * @listeners:	From the sandbox; taken over
+ * @user, @net:	The sandbox's namespaces; stay the caller's and open
+ */
+struct network_config {
+	struct loop *loop;
+	const struct session *session;
+	const struct options *options;
+	const struct violation_sink *sink;
+	struct listener_set *listeners;
+	int user, net;
+};
+
+int network_start(const struct network_config *config,
+		  struct network_run **ret, struct err *err);
+
+/* The command has ended: take the last reports, end the gate */
+void network_finish(struct network_run *network);
+void network_free(struct network_run *network);
+
+/* A connect() is about to be made inside (struct observer_policy): capture its
+ * destination. Always 0: whether it may is the gate's to say.
+ */
+int network_connect(void *network, const struct sockaddr *address,
+		    socklen_t len, int socket);
+
+/* From now on @policy decides */
+int network_reload(struct network_run *network, struct policy *policy,
+		   struct err *err);
+
+#endif /* LIB_NETWORK_H */

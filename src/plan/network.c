@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/network.c - the ports that a sandbox's network needs, and its variables */
+
+#include "plan/network.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+
+static bool add(struct network_ports *ports, uint16_t port)
+{
+	for (size_t i = 0; i < ports->len; i++) {
+		if (ports->v[i] == port)
+			return true;
+	}
+	if (ports->len == NETWORK_PORTS_MAX)
+		return false;
+	ports->v[ports->len++] = port;
+	return true;
+}
+
+static int add_list(struct network_ports *ports, const struct policy *policy,
+		    enum string_list list, const char *option, struct err *err)
+{
+	const struct string_rules *rules = &policy->lists[list];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		uint64_t port;
+
+		if (text_to_u64(rules->v[i].text, UINT16_MAX, &port) < 0 ||
+		    !port)
+			return fail(err, -EINVAL, "%s: '%s' is not a port",
+				    option, rules->v[i].text);
+		if (!add(ports, (uint16_t)port))
+			return fail(err, -E2BIG, "%s: more than %d ports",
+				    option, NETWORK_PORTS_MAX);
+	}
+	return 0;
+}
+
+int network_plan(const struct policy *policy, struct network *ret,
+		 struct err *err)
+{
+	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
+	int r;
+
+	*ret = (struct network){ 0 };
+	r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS, "--host-port",
+		     err);
+	if (!r)
+		r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
+			     err);
+	for (size_t i = 0; !r && i < allow->len; i++) {
+		const uint16_t port = host_pattern_port(allow->v[i].pattern);
+
+		if (port)
+			(void)add(&ret->capture, port);
+	}
+	return r;
+}
+
+/* The range in a rule's text, which may end in a port */
+static int range_of(const char *text, struct host_range *ret)
+{
+	const char *colon = strrchr(text, ':');
+
+	if (!host_range_parse(text, strlen(text), ret))
+		return 0;
+	return colon ? host_range_parse(text, (size_t)(colon - text), ret)
+		     : -EINVAL;
+}
+
+static bool holds_first_of(const struct host_range *a,
+			   const struct host_range *b)
+{
+	struct host first;
+
+	host_of_address(b->address, b->kind == HOST_IPV4 ? 4 : 16, 0, &first);
+	return host_range_has(a, &first);
+}
+
+/* True if the rule @text allows something of what @what stands for */
+static bool allows(const char *text, const char *what)
+{
+	const size_t n = strcspn(text, ":"), len = strlen(what);
+	struct host_range range, rule;
+
+	if (!host_range_parse(what, len, &range))
+		return !range_of(text, &rule) &&
+		       (holds_first_of(&range, &rule) ||
+			holds_first_of(&rule, &range));
+	return *what == '.' ? n >= len && !strncmp(text + n - len, what, len)
+			    : n == len && !strncmp(text, what, n);
+}
+
+static bool is_allowed(const struct policy *policy, const char *what)
+{
+	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
+
+	for (size_t i = 0; i < allow->len; i++) {
+		if (allows(allow->v[i].text, what))
+			return true;
+	}
+	return false;
+}
+
+void network_env(const struct policy *policy,
+		 void (*put)(void *arg, const char *name, const char *value),
+		 void *arg)
+{
+	static const struct {
+		const char *name, *value;
+	} variables[] = {
+#define PROXY_ENV(name, value) { name, value },
+#define DIRECT(entry, what)
+#include "plan/network.def"
+#undef PROXY_ENV
+#undef DIRECT
+	}, direct[] = {
+#define PROXY_ENV(name, value)
+#define DIRECT(entry, what) { entry, what },
+#include "plan/network.def"
+#undef PROXY_ENV
+#undef DIRECT
+	};
+	auto_buf struct buf list = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
+		put(arg, variables[i].name, variables[i].value);
+	for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
+		if (!is_allowed(policy, direct[i].value))
+			buf_addf(&list, "%s%s", list.len ? "," : "",
+				 direct[i].name);
+	}
+	put(arg, "NO_PROXY", buf_str(&list));
+	put(arg, "no_proxy", buf_str(&list));
+}

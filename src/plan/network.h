@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/network.h - the ports that a sandbox's network needs */
+
+#ifndef PLAN_NETWORK_H
+#define PLAN_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct host_range;
+struct policy;
+
+enum { NETWORK_PORTS_MAX = 32 };	/* Of each kind */
+
+/**
+ * struct network_ports - Ports of one kind, each once
+ */
+struct network_ports {
+	uint16_t v[NETWORK_PORTS_MAX];
+	size_t len;
+};
+
+/**
+ * struct network - What is listened on beside the built-in ports
+ * @capture:	Inside, because a rule names that port; as many as there is
+ *		room for, others are captured when somebody connects
+ * @host_ports:	Inside, for the host's loopback
+ * @publish:	On the host's loopback, for a server inside
+ */
+struct network {
+	struct network_ports capture, host_ports, publish;
+};
+
+/* 0, or -E2BIG with words */
+int network_plan(const struct policy *policy, struct network *ret,
+		 struct err *err);
+
+/* The variables that tell programs of the proxies: @put is called for each */
+void network_env(const struct policy *policy,
+		 void (*put)(void *arg, const char *name, const char *value),
+		 void *arg);
+
+#endif /* PLAN_NETWORK_H */

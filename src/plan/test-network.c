@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-network.c - ports and variables of a sandbox's network */
+
+#include "test.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/network.h"
+#include "policy/policy.h"
+
+static struct policy *with_hosts(const char *const *hosts)
+{
+	struct policy *p = policy_new("/", NULL);
+
+	for (; *hosts; hosts++)
+		CHECK_INT(policy_add_host(p, HOST_ALLOW, *hosts, NULL,
+					  origin_make(NULL, NULL, NULL), NULL),
+			  0);
+	return p;
+}
+
+static void add(struct policy *p, enum string_list list, const char *text)
+{
+	policy_add_string(p, list, text, origin_make(NULL, NULL, NULL));
+}
+
+TEST(ports_that_rules_name_are_captured_once)
+{
+	const char *const hosts[] = { "a.test:5432", "b.test", "c.test:5432",
+				      "10.0.0.1:99", NULL };
+	auto_policy struct policy *p = with_hosts(hosts);
+	struct network n;
+
+	add(p, LIST_HOST_PORTS, "8080");
+	add(p, LIST_PUBLISH, "3000");
+	CHECK_INT(network_plan(p, &n, NULL), 0);
+	CHECK_INT(n.capture.len, 2);
+	CHECK_INT(n.capture.v[0], 5432);
+	CHECK_INT(n.capture.v[1], 99);
+	CHECK_INT(n.host_ports.v[0], 8080);
+	CHECK_INT(n.publish.v[0], 3000);
+}
+
+TEST(a_port_that_is_none_and_too_many_are_refused)
+{
+	const char *const hosts[] = { NULL };
+	auto_policy struct policy *p = with_hosts(hosts);
+	auto_policy struct policy *q = with_hosts(hosts);
+	struct network n;
+	struct err err = { 0 };
+	char text[8];
+
+	add(p, LIST_HOST_PORTS, "0");
+	CHECK_INT(network_plan(p, &n, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "'0' is not a port");
+	for (int i = 0; i < NETWORK_PORTS_MAX; i++) {
+		snprintf(text, sizeof(text), "%d", 2000 + i);
+		add(q, LIST_PUBLISH, text);
+	}
+	CHECK_INT(network_plan(q, &n, NULL), 0);
+	add(q, LIST_PUBLISH, "9999");
+	CHECK_INT(network_plan(q, &n, &err), -E2BIG);
+}
+
+static void collect(void *arg, const char *name, const char *value)
+{
+	buf_addf(arg, "%s=%s\n", name, value);
+}
+
+static const char *variables(const char *const *hosts)
+{
+	auto_policy struct policy *p = with_hosts(hosts);
+	struct buf out = { 0 };
+
+	network_env(p, collect, &out);
+	return buf_take(&out);
+}
+
+TEST(programs_are_told_of_the_proxies)
+{
+	const char *const none[] = { NULL };
+	const char *const private[] = { "10.1.2.3:80", "nas.local", "localhost",
+					"192.168.0.0/24", NULL };
+
+	CHECK_CONTAINS(variables(none), "HTTPS_PROXY=http://localhost:3128\n");
+	CHECK_CONTAINS(variables(none), "all_proxy=socks5h://localhost:1080\n");
+	CHECK_CONTAINS(variables(none),
+		       "no_proxy=localhost,127.0.0.1,::1,*.local,.local,"
+		       "169.254.0.0/16,10.0.0.0/8,172.16.0.0/12,"
+		       "192.168.0.0/16\n");
+	CHECK_CONTAINS(variables(private),
+		       "NO_PROXY=127.0.0.1,::1,169.254.0.0/16,172.16.0.0/12\n");
+}
