@@ -11,6 +11,7 @@
 #include "lib/supervisor.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,16 @@ static int on_death(void *arg, uint32_t events)
 	return 0;
 }
 
+/* The command may run already and init's word of it wait to be read */
+static void catch_up(struct supervisor *s)
+{
+	struct pollfd p = { .fd = s->cage.socket, .events = POLLIN };
+
+	while (s->command < 0 && s->status < 0 && poll(&p, 1, 0) == 1 &&
+	       (p.revents & POLLIN) && take_message(s) > 0)
+		;
+}
+
 /* Signals that the kernel sent to the whole foreground job (Ctrl-C) reached
  * the command too; those that somebody sent to us are passed on
  */
@@ -221,6 +232,7 @@ static int on_signal(void *arg, uint32_t events)
 		return 0;
 	if (info.ssi_signo == SIGCHLD || info.ssi_code == SI_KERNEL)
 		return 0;
+	catch_up(s);
 	if (s->command >= 0)
 		(void)sys_pidfd_send_signal(s->command, (int)info.ssi_signo);
 	else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||

@@ -47,6 +47,7 @@
 #include "base/own.h"
 #include "base/sock.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "cage/netns.h"
 #include "net/gate.h"
 #include "net/gatekeeper.h"
@@ -118,6 +119,14 @@ static void lookup(const char *name, struct resolve_answer *ret)
 		ret->error = ret->count ? 0 : -ENOENT;
 		return;
 	}
+}
+
+static void read_text(const char *path, char *text, size_t size)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	text[n < 0 ? 0 : n] = '\0';
 }
 
 static void put(const char *path, const char *text)
@@ -313,13 +322,20 @@ static int on_reload(void *arg, uint32_t e)
 	return 0;
 }
 
+static unsigned int number(const char *text, unsigned int max)
+{
+	uint64_t n;
+
+	if (text_to_u64(text, max, &n) < 0) {
+		errno = EINVAL;
+		die(text);
+	}
+	return (unsigned int)n;
+}
+
 static uint16_t port(const char *text)
 {
-	const int n = atoi(text);
-
-	if (n < 1 || n > 65535)
-		die(text);
-	return (uint16_t)n;
+	return (uint16_t)number(text, UINT16_MAX);
 }
 
 static void set_ms(const char *text)
@@ -334,7 +350,7 @@ static void set_ms(const char *text)
 		const size_t n = strlen(kinds[i]);
 
 		if (!strncmp(text, kinds[i], n) && text[n] == '=')
-			limits.ms[i] = (unsigned int)atoi(text + n + 1);
+			limits.ms[i] = number(text + n + 1, 1 << 30);
 	}
 }
 
@@ -374,7 +390,7 @@ static void parse(int argc, char **argv)
 		case 'X': socks_proxy_port = port(optarg); break;
 		case 'q': ask = optarg; break;
 		case 'm': set_ms(optarg); break;
-		case 'N': limits.conns_max = (size_t)atoi(optarg); break;
+		case 'N': limits.conns_max = number(optarg, 1 << 20); break;
 		case 'o': origin = optarg; break;
 		case 'e': events_path = optarg; break;
 		case 'r': reload_path = optarg; break;
@@ -389,19 +405,26 @@ static void parse(int argc, char **argv)
 	}
 }
 
-/* The gate is our only child that is called so */
+/* Of our children, the gate is the one that is called so */
 static void write_pid(void)
 {
-	FILE *p = NULL;
-	char command[128];
+	char path[64], name[32] = "", children[256] = "";
+	char *save = NULL;
+	FILE *out = fopen(pid_path, "we");
 
-	if (!pid_path)
-		return;
-	snprintf(command, sizeof(command),
-		 "pgrep -x -P %d cloche-gate > '%s'", (int)getpid(), pid_path);
-	p = popen(command, "r");
-	if (!p || pclose(p))
-		die("pgrep");
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	read_text(path, children, sizeof(children));
+	for (char *pid = strtok_r(children, " ", &save); pid;
+	     pid = strtok_r(NULL, " ", &save)) {
+		snprintf(path, sizeof(path), "/proc/%s/comm", pid);
+		do {	/* It takes its name after the fork */
+			read_text(path, name, sizeof(name));
+		} while (!strncmp(name, "gate-driver", 11));
+		if (out && !strncmp(name, "cloche-gate", 11))
+			fprintf(out, "%s\n", pid);
+	}
+	if (!out || fclose(out))
+		die(pid_path);
 }
 
 int main(int argc, char **argv)
