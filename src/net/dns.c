@@ -196,7 +196,7 @@ size_t dns_answer(const struct dns_query *query, enum dns_result result,
 	memcpy(p, query->question, query->question_n);
 	p += query->question_n;
 	if (found) {
-		p = put16(p, 0xc000 | HEADER_LEN);	/* The question's name */
+		p = put16(p, 0xc000 | HEADER_LEN);	/* Its name again */
 		p = put16(p, query->type);
 		p = put16(p, CLASS_IN);
 		p = put16(p, 0);

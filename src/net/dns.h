@@ -14,7 +14,7 @@
 enum {
 	DNS_QUERY_MAX = 4096,		/* Longer ones are dropped */
 	DNS_QUESTION_MAX = 255 + 4,	/* Wire name, type and class */
-	DNS_ANSWER_MAX = 512,		/* Every answer of ours fits in UDP */
+	DNS_ANSWER_MAX = 512,		/* Every answer of ours fits */
 	DNS_TTL = 60,			/* Seconds; pool addresses never change */
 };
 
@@ -22,7 +22,7 @@ enum {
 enum dns_ask {
 	DNS_ASK_A,
 	DNS_ASK_AAAA,
-	DNS_ASK_OTHER,		/* Name allowed: DNS_NODATA (HTTPS and SVCB too) */
+	DNS_ASK_OTHER,		/* Name allowed: DNS_NODATA; HTTPS, SVCB too */
 	DNS_ASK_REVERSE,	/* Below in-addr.arpa or ip6.arpa: DNS_NXDOMAIN,
 				 * and not worth a report */
 };

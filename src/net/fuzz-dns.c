@@ -28,7 +28,8 @@ static void check_answer(const struct dns_query *q, enum dns_result result)
 	if (ns_parserr(&msg, ns_s_an, 0, &rr) < 0)
 		fuzz_want(!q->named);	/* It has no text for some names */
 	else
-		fuzz_want(ns_rr_rdlen(rr) == (q->ask == DNS_ASK_AAAA ? 16 : 4) &&
+		fuzz_want(ns_rr_rdlen(rr) ==
+			  (q->ask == DNS_ASK_AAAA ? 16 : 4) &&
 			  !memcmp(ns_rr_rdata(rr), address, ns_rr_rdlen(rr)));
 }
 

@@ -31,7 +31,7 @@ int http_version_parse(const char *p, size_t n, unsigned int *minor);
 bool http_connection_has(const struct http_headers *headers,
 			 struct http_span token);
 
-/* True if there is exactly one header @name and its value is @value, any case */
+/* True if there is one header @name and its value is @value, any case */
 bool http_header_is(const struct http_headers *headers, const char *name,
 		    const char *value);
 

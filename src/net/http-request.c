@@ -75,7 +75,8 @@ static int absolute_parse(struct http_request *ret, const char **why)
 	struct http_span t = ret->target;
 	size_t n = 0;
 
-	if (t.n < sizeof(scheme) || memcmp(t.p, scheme, sizeof(scheme) - 1) != 0)
+	if (t.n < sizeof(scheme) ||
+	    memcmp(t.p, scheme, sizeof(scheme) - 1) != 0)
 		return http_refuse(why, -EBADMSG,
 				   "the request target is not an http:// address");
 	t = http_span(t.p + sizeof(scheme) - 1, t.n - sizeof(scheme) + 1);

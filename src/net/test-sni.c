@@ -182,7 +182,7 @@ TEST(broken_records_are_malformed)
 	check_wire("\26\3\1\0\1\1\24\3\3\0\1\1", 12, SNI_MALFORMED);
 	check_wire("\26\3\1\0\4\1\0\0\0", 9, SNI_MALFORMED);
 	check_wire("\26\3\1\0\4\1\1\0\0", 9, SNI_MALFORMED);
-	/* A second message in the ClientHello's record, all of it there or not */
+	/* A second message in the ClientHello's record, whole or not */
 	check_wire("\26\3\1\0\6\1\0\0\1\3\1", 11, SNI_MALFORMED);
 	check_wire("\26\3\1\0\6\1\0\0\1\3", 10, SNI_MALFORMED);
 }

@@ -259,7 +259,7 @@ int host_range_parse(const char *text, size_t n, struct host_range *ret)
 		if (range.address[i / 8] & 0x80 >> i % 8)
 			return -EINVAL;
 	}
-	/* Hosts hold mapped addresses as IPv4: such a range would never match */
+	/* Hosts hold mapped addresses as IPv4: such a range holds nothing */
 	if (range.kind == HOST_IPV6 && bits >= 96 &&
 	    !memcmp(range.address, mapped_prefix, sizeof(mapped_prefix)))
 		return -EINVAL;

@@ -79,7 +79,7 @@ TEST(patterns_cover_what_they_say)
 		{ "[fd00::]/8:22", "fd12::1", 22, true },
 		{ "[fd00::]/8:22", "fd12::1", 23, false },
 		{ "fc00::/7", "fd12::1", 1, true },
-		/* A name that looks like an address's neighbour is still a name */
+		/* A name that looks like an address is still a name */
 		{ "10.0.0.0/8", "10.0.0.1.example", 1, false },
 		{ "127.0.0.1.example", "127.0.0.1", 1, false },
 		{ "*.github.io", "someone.github.io", 443, true },
