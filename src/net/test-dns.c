@@ -320,19 +320,22 @@ TEST(other_kinds_of_questions_are_refused)
 
 TEST(compression_has_no_place_in_a_question)
 {
-	static const uint8_t loops[][4] = {
-		{ 0xc0, 12, 0, 0 }, { 1, 'a', 0xc0, 12 }, { 0xc0, 0xff, 0, 0 },
-		{ 0x40, 'a', 0, 0 }, { 0x80, 'a', 0, 0 },
+	static const struct {
+		const char *p;
+		size_t n;
+	} names[] = {
+		{ "\300\14", 2 }, { "\1a\300\14", 4 }, { "\300\377", 2 },
+		{ "\1a\300\15", 4 }, { "\300\0", 2 }, { "\100a\0", 3 },
+		{ "\200a\0", 3 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(loops); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		struct message m = start(0, 1, 0);
 		struct dns_query q;
 
-		put(&m, loops[i], 4);
+		put(&m, names[i].p, names[i].n);
 		put16(&m, A);
 		put16(&m, 1);
-		put(&m, "\0\0\0\0\0\0\0\0", 8);
 		CHECK_INT(parse(&m, &q), DNS_FORMERR);
 	}
 }
