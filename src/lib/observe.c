@@ -37,11 +37,12 @@ struct root {
 
 /**
  * struct observe - The view, and room for one answer's words
+ * @initial:	What the mounts of the sandbox were made from
  * @since:	When the run began: older repositories are existing ones
  * @network:	Captures ports on demand, or NULL
  */
 struct observe {
-	const struct view *view;
+	const struct view *view, *initial;
 	struct root *v;
 	size_t len, cap;
 	struct timespec since;
@@ -70,18 +71,21 @@ static bool is_mixed(const struct view *view, const char *root)
 }
 
 struct observe *observe_new(const struct view *view,
+			    const struct view *initial,
 			    const struct timespec *since)
 {
 	struct observe *o = mem_zalloc(sizeof(*o));
 
 	o->view = view;
+	o->initial = initial;
 	o->since = *since;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 		struct root *root;
 
 		if (r->list != PATH_ALLOW_WRITE ||
-		    !view_verdict(view, VIEW_WRITE, r->path).allowed)
+		    !view_verdict(view, VIEW_WRITE, r->path).allowed ||
+		    !view_verdict(initial, VIEW_WRITE, r->path).allowed)
 			continue;
 		root = vec_push(o);
 		root->path = r->path;
@@ -254,6 +258,16 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		check_names(o, path, ret);
 }
 
+/* In a root that an edit granted after the sandbox was built */
+static bool is_late(void *arg, const char *path)
+{
+	const struct observe *o = arg;
+
+	return o->view != o->initial &&
+	       view_verdict(o->view, VIEW_WRITE, path).allowed &&
+	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
+}
+
 static int on_connect(void *arg, const struct sockaddr *address,
 		      socklen_t len, int socket)
 {
@@ -269,5 +283,6 @@ void observe_policy(struct observe *observe, struct network_run *network,
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
+		.is_late = is_late,
 	};
 }

@@ -13,10 +13,12 @@ struct observer_policy;
 struct timespec;
 struct view;
 
-/* The questions about @view, which outlives the result; what was made after
- * @since is new
+/* The questions about @view. @initial is what the sandbox was built from: @view
+ * itself, or an older one after an edit. Both outlive the result. What was
+ * made after @since is new.
  */
 struct observe *observe_new(const struct view *view,
+			    const struct view *initial,
 			    const struct timespec *since);
 void observe_free(struct observe *observe);
 

@@ -109,6 +109,14 @@ static void stop_too(struct supervisor *s)
 	(void)sys_pidfd_send_signal(s->command, SIGCONT);
 }
 
+static void on_reload(void *arg, struct policy *policy)
+{
+	struct supervisor *s = arg;
+
+	if (s->network)
+		(void)network_reload(s->network, policy, NULL);
+}
+
 static int take_network(struct supervisor *s)
 {
 	struct listener_set listeners = { 0 };
@@ -357,8 +365,11 @@ static int start(struct supervisor *s)
 		r = cage_start(&request, &before, &s->cage, s->err);
 	if (r == 0 && request.wait)
 		r = let_go(s);
-	if (r == 0)
+	if (r == 0) {
 		watchers_start(s->watchers, s->loop);
+		watchers_live(s->watchers, s->loop);
+		watchers_on_reload(s->watchers, on_reload, s);
+	}
 	if (r == 0)
 		r = stdfds_start(s->stdio, s->loop, s->err);
 	if (r == 0)

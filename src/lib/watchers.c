@@ -21,13 +21,18 @@
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"
+#include "plan/view.h"
 #include "policy/policy.h"
+#include "policy/settings.h"
 #include "watch/birth.h"
 #include "watch/born.h"
 #include "watch/keeper.h"
+#include "watch/live.h"
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
+
+enum { SHADOW_MS = 2000 };	/* A call that went on is surely over then */
 
 struct watchers {
 	const struct session *session;
@@ -37,7 +42,15 @@ struct watchers {
 	struct loop *loop;
 	struct born *born;
 	struct keeper keeper;
-	struct loop_source source, births;
+	struct loop_source source, births, edits;
+	struct live *live;
+	struct network_run *network;
+	const struct options *options;
+	struct policy *policy;	/* Of the last edit, or NULL */
+	struct view *view;
+	int namespaces[2];
+	watchers_fn reloaded;
+	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
 	bool owns_stream;
@@ -96,6 +109,8 @@ int watchers_new(const struct session *session, const struct options *options,
 	int r;
 
 	w->session = session;
+	w->options = options;
+	w->namespaces[0] = w->namespaces[1] = -1;
 	w->keeper = (struct keeper){ -1, -1 };
 	w->state = store_default_dir();
 	w->since = birth_now();
@@ -129,6 +144,9 @@ void watchers_free(struct watchers *w)
 	free(w->state);
 	observe_free(w->observe);
 	report_free(w->report);
+	live_free(w->live);
+	view_free(w->view);
+	policy_unref(w->policy);
 	if (w->owns_stream)
 		close_fd(&w->stream);
 	free(w);
@@ -148,9 +166,27 @@ static int on_birth(void *arg, uint32_t events)
 	return 0;
 }
 
+/* An honest attempt from inside is refused, so a protected name can only come
+ * from there in the shadow of a call that was let through
+ */
+static bool is_inside(void *arg)
+{
+	const struct watchers *w = arg;
+	struct timespec now;
+	int64_t changed;
+
+	if (!w->observer)
+		return true;
+	changed = observer_stats(w->observer)->made_ms;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return changed && (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+	       changed < SHADOW_MS;
+}
+
 void watchers_start(struct watchers *w, struct loop *loop)
 {
 	const struct born_config config = {
+		.is_inside = is_inside, .arg = w,
 		.view = w->session->view, .state = w->state, .run = w->run,
 		.sink = report_sink(w->report), .since = w->since,
 	};
@@ -167,8 +203,121 @@ void watchers_start(struct watchers *w, struct loop *loop)
 
 void watchers_keep(struct watchers *w, int user, int mnt)
 {
+	w->namespaces[0] = user;
+	w->namespaces[1] = mnt;
 	if (keeper_start(&w->keeper, w->session->plan, user, mnt, NULL) < 0)
 		report_missing(w->report, "protected files that are replaced from outside stay open");
+}
+
+/* New masks and read-only files: a keeper with the new plan makes them */
+static void keep_anew(struct watchers *w, const struct view *view)
+{
+	const struct plan *old = w->session->plan;
+	const struct plan_request request = {
+		.argv = old->argv, .environ = environ,
+	};
+	auto_plan struct plan *plan = NULL;
+
+	if (w->namespaces[0] < 0 ||
+	    plan_build(view, &old->machine, &request, &plan, NULL) < 0)
+		return;
+	keeper_stop(&w->keeper);
+	(void)keeper_start(&w->keeper, plan, w->namespaces[0],
+			   w->namespaces[1], NULL);
+}
+
+/* A settings file that the command may have planted decides nothing */
+static int check_sources(const struct watchers *w, const struct policy *policy,
+			 struct err *err)
+{
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i];
+
+		if (s->text && s->name[0] == '/' &&
+		    (!w->born || !born_is_own(w->born, s->name)))
+			return fail(err, -EPERM, "'%s' appeared where the command can write; use 'cloche policy', or edit it between runs",
+				    s->name);
+	}
+	return 0;
+}
+
+/* All of it is made before any of it counts */
+static int reload(struct watchers *w, struct err *err)
+{
+	auto_policy struct policy *policy = NULL;
+	auto_view struct view *view = NULL;
+	struct observer_policy questions;
+	struct observe *observe;
+	int r = session_policy(w->options, &policy, err);
+
+	if (r == 0)
+		r = check_sources(w, policy, err);
+	if (r == 0)
+		r = view_build(policy, &view, err);
+	if (r < 0)
+		return r;
+	observe = observe_new(view, w->session->view, &w->since);
+	observe_policy(observe, w->network, &questions);
+	if (w->observer)
+		observer_set_policy(w->observer, &questions);
+	report_set_ignores(w->report, &policy->ignores);
+	keep_anew(w, view);
+	if (w->reloaded)
+		w->reloaded(w->reloaded_arg, policy);
+	observe_free(w->observe);
+	view_free(w->view);
+	policy_unref(w->policy);
+	w->observe = observe;
+	w->view = take_ptr(view);
+	w->policy = take_ptr(policy);
+	return 0;
+}
+
+static void on_edit(void *arg)
+{
+	struct watchers *w = arg;
+	struct err err = { 0 };
+
+	if (reload(w, &err) < 0 && !options_has(w->options, OPTION_QUIET))
+		fprintf(stderr, "cloche: settings not reloaded, the old ones hold: %s\n",
+			err.msg);
+}
+
+static int on_edits(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+
+	(void)events;
+	if (w->born)		/* Plants go before anybody reads them */
+		born_dispatch(w->born);
+	live_dispatch(w->live);
+	return 0;
+}
+
+void watchers_live(struct watchers *w, struct loop *loop)
+{
+	auto_policy struct policy *unused = NULL;
+	auto_report struct settings_report report = { 0 };
+	const char *files[LIVE_FILES_MAX];
+	size_t n = 0;
+
+	if (session_policy_report(w->options, false, &unused, &report,
+				  NULL) < 0)
+		return;
+	for (size_t i = 0; i < report.files.len && n < LIVE_FILES_MAX; i++) {
+		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
+			files[n++] = report.files.v[i].path;
+	}
+	if (!n || live_new(files, n, on_edit, w, &w->live, NULL) < 0)
+		return;
+	w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
+	(void)loop_add(loop, &w->edits, EPOLLIN);
+}
+
+void watchers_on_reload(struct watchers *w, watchers_fn fn, void *arg)
+{
+	w->reloaded = fn;
+	w->reloaded_arg = arg;
 }
 
 static int on_question(void *arg, uint32_t events)
@@ -190,7 +339,9 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	};
 	int r;
 
-	w->observe = observe_new(w->session->view, &w->since);
+	w->network = network;
+	w->observe = observe_new(w->session->view, w->session->view,
+				 &w->since);
 	observe_policy(w->observe, network, &config.policy);
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)

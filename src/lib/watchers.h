@@ -10,6 +10,7 @@ struct err;
 struct loop;
 struct network_run;
 struct options;
+struct policy;
 struct session;
 struct violation_sink;
 struct watchers;
@@ -38,6 +39,15 @@ int watchers_observe(struct watchers *watchers, struct loop *loop,
 
 /* Keep masks and read-only files in the sandbox's user and mount namespaces */
 void watchers_keep(struct watchers *watchers, int user, int mnt);
+
+/* Watch the settings: a valid edit takes effect in the running sandbox, any
+ * other changes nothing and is told on stderr
+ */
+void watchers_live(struct watchers *watchers, struct loop *loop);
+
+/* Who else wants the new policy (referenced if it is kept): the network */
+typedef void (*watchers_fn)(void *arg, struct policy *policy);
+void watchers_on_reload(struct watchers *watchers, watchers_fn fn, void *arg);
 
 /* Something is not watched; the footer says so */
 void watchers_missing(struct watchers *watchers, const char *words);

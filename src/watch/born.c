@@ -30,6 +30,7 @@
 #include "watch/gitrepo.h"
 #include "watch/journal.h"
 #include "watch/sealed.h"
+#include "watch/trust.h"
 
 /**
  * struct watch - A directory that is watched
@@ -280,28 +281,59 @@ int born_fd(const struct born *b)
 	return b->inotify;
 }
 
-static void take_event(struct born *b, const struct inotify_event *event)
+/* A name has appeared: if it is a protected one, is it the user's? */
+static void consider(struct born *b, const char *path)
 {
-	const struct policy *policy = b->config.view->policy;
+	const char *root = root_of(&b->journal, path);
+	/* The root may itself be called so: only what is below counts */
+	const struct protect_row *row = root ?
+		protect_match(b->config.view->policy, path + strlen(root)) :
+		NULL;
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
+	struct stat st;
 
+	if (!row || journal_existed(&b->journal, path) || lstat(path, &st) < 0)
+		return;
+	if (trust_has(b->config.state, path) ||
+	    (b->config.is_inside && !b->config.is_inside(b->config.arg)))
+		add_existing(&b->journal, path);
+	else
+		take_name(&s, path, row->reason);
+}
+
+/* A directory of ours to watch has appeared, perhaps with names in it */
+static void enter_dir(struct born *b, const char *path)
+{
+	const char *name = path_base(path);
+	const size_t n = strlen(name);
+	const struct protect_row *rows;
+	size_t len;
+
+	watch_dir(b, path);
+	rows = protect_table(&len);
+	for (size_t i = 0; i < len; i++) {
+		auto_free char *below = NULL;
+
+		if (strncmp(rows[i].name, name, n) || rows[i].name[n] != '/')
+			continue;
+		below = path_join(path, rows[i].name + n + 1);
+		consider(b, below);
+	}
+}
+
+static void take_event(struct born *b, const struct inotify_event *event)
+{
 	for (size_t i = 0; event->len && i < b->watches.len; i++) {
 		auto_free char *path = NULL;
-		const struct protect_row *row;
-		const char *root;
 
 		if (b->watches.v[i].wd != event->wd)
 			continue;
 		path = path_join(b->watches.v[i].path, event->name);
 		if (!strcmp(event->name, ".claude"))
-			watch_dir(b, path);
-		/* The root may itself be called so: only what is below counts */
-		root = root_of(&b->journal, path);
-		row = root ? protect_match(policy, path + strlen(root)) : NULL;
-		if (row && !journal_existed(&b->journal, path))
-			take_name(&s, path, row->reason);
+			enter_dir(b, path);
+		consider(b, path);
 		break;
 	}
 }
@@ -319,6 +351,12 @@ void born_dispatch(struct born *b)
 		take_event(b, event);
 		at += (ssize_t)(sizeof(*event) + event->len);
 	}
+}
+
+bool born_is_own(const struct born *b, const char *path)
+{
+	return !root_of(&b->journal, path) ||
+	       journal_existed(&b->journal, path);
 }
 
 void born_finish(struct born *b, bool changed)

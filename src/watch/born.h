@@ -27,12 +27,17 @@ enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
  * @state:	Our state directory
  * @run:	The run's id
  * @since:	When it began (birth_now())
+ * @is_inside:	Asked when a protected name appears: false if nobody inside can
+ *		have made it just now, so that it is the user's own. May be NULL:
+ *		then it never is.
  */
 struct born_config {
 	const struct view *view;
 	const char *state, *run;
 	const struct violation_sink *sink;
 	struct timespec since;
+	bool (*is_inside)(void *arg);
+	void *arg;
 };
 
 /* Clean up after runs that were killed, write this one's journal, and watch.
@@ -45,6 +50,11 @@ void born_free(struct born *born);
 /* For the loop (EPOLLIN), or -1 if there is nothing to wait for */
 int born_fd(const struct born *born);
 void born_dispatch(struct born *born);
+
+/* True if nobody inside can have made @path: it is not in a writable root, was
+ * there before, or is known to be the user's
+ */
+bool born_is_own(const struct born *born, const char *path);
 
 /* The sandbox is gone: look once more at everything, if anything may have
  * @changed. The journal goes.

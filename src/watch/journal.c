@@ -37,7 +37,7 @@ void journal_done(struct journal *j)
 bool journal_existed(const struct journal *j, const char *path)
 {
 	for (size_t i = 0; i < j->existing.len; i++) {
-		if (!strcmp(j->existing.v[i], path))
+		if (path_is_within(j->existing.v[i], path))
 			return true;
 	}
 	return false;

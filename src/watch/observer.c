@@ -3,9 +3,8 @@
  * watch/observer.c - who tries to change what: answers to seccomp's questions
  *
  * Theory of operation: most questions are about a plain name in a writable
- * directory. The quick way answers those with the text alone, after a look
- * that no link is in it; directories that were looked at are remembered for a
- * moment. All others are looked up (place.c) and judged (judge.c).
+ * directory; quick.c answers those with the text alone. All others are looked
+ * up (place.c) and judged (judge.c).
  *
  * Races: the process can change the text, the links and its descriptors after
  * we looked. It gains nothing by it: a call that goes on meets the kernel's own
@@ -38,22 +37,11 @@
 #include "watch/address.h"
 #include "watch/calls.h"
 #include "watch/judge.h"
+#include "watch/perform.h"
 #include "watch/place.h"
+#include "watch/quick.h"
 #include "watch/suggest.h"
 #include "watch/tracee.h"
-
-enum {
-	DIRS = 256,		/* Directories remembered */
-	DIR_LIFE_MS = 200,	/* For how long */
-};
-
-/**
- * struct seen_dir - A directory whose text leads through no link
- */
-struct seen_dir {
-	char *path;
-	int64_t until_ms;
-};
 
 /**
  * struct name - A path argument
@@ -65,13 +53,13 @@ struct name {
 };
 
 struct observer {
-	int listener, root;
+	int listener;
 	struct judge judge;
 	struct observer_policy policy;
 	const struct violation_sink *sink;
 	struct addresses addresses;
 	struct tracees tracees;
-	struct seen_dir dirs[DIRS];
+	struct quick quick;
 	struct name names[2];
 	struct place places[2];
 	struct observer_stats stats;
@@ -79,14 +67,16 @@ struct observer {
 
 /**
  * struct question - What is being answered
+ * @done:	The call was made here; @fd is what it opened, or -1
  */
 struct question {
 	const struct seccomp_notif *notif;
 	const struct call *call;
 	struct tracee *tracee;
 	enum call_what what;
-	uint64_t flags;
-	bool follow;
+	uint64_t flags, how_mode;
+	bool follow, done;
+	int fd;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
@@ -98,7 +88,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
 	o->listener = config->listener;
-	o->root = -1;
+	quick_init(&o->quick);
 	o->policy = config->policy;
 	o->judge = (struct judge) { &o->policy, config->no_mounts,
 				    config->reads };
@@ -120,11 +110,9 @@ void observer_free(struct observer *o)
 	if (!o)
 		return;
 	close_fd(&o->listener);
-	close_fd(&o->root);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
-	for (size_t i = 0; i < DIRS; i++)
-		free(o->dirs[i].path);
+	quick_done(&o->quick);
 	free(o);
 }
 
@@ -169,80 +157,6 @@ static int read_name(const struct question *q, int dir, int path,
 	return 0;
 }
 
-/* True if every component of @path is a plain name */
-static bool is_simple(const char *path)
-{
-	for (const char *p = path; *p; p++) {
-		if (*p != '/')
-			continue;
-		if (p[1] == '/' || !p[1])
-			return false;
-		if (p[1] == '.' && (p[2] == '/' || !p[2] || (p[2] == '.' &&
-				    (p[3] == '/' || !p[3]))))
-			return false;
-	}
-	return strncmp(path, "/proc/", 6) != 0;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-/* True if the directory, the first @n bytes of @path, is reached without any
- * symbolic link
- */
-static bool has_no_links(struct observer *o, const char *path, size_t n)
-{
-	const struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
-	const int64_t now = now_ms();
-	struct seen_dir *seen;
-	auto_close int fd = -1;
-	uint32_t hash = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
-	seen = &o->dirs[hash % DIRS];
-	if (seen->path && now < seen->until_ms &&
-	    !strncmp(seen->path, path, n) && !seen->path[n])
-		return true;
-
-	free(seen->path);
-	seen->path = mem_strndup(path, n);
-	seen->until_ms = 0;
-	fd = sys_openat2(o->root, seen->path, &how);
-	if (fd < 0)
-		return false;
-	seen->until_ms = now + DIR_LIFE_MS;
-	return true;
-}
-
-/* The quick way: true if the call may go on without another look */
-static bool is_quick(struct observer *o, const struct question *q,
-		     const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	struct stat st;
-
-	if (!o->policy.is_plain || !is_simple(path) ||
-	    !o->policy.is_plain(o->policy.arg, path))
-		return false;
-	if (o->root < 0)
-		o->root = tracee_root(q->tracee);
-	if (o->root < 0 ||
-	    (slash > path && !has_no_links(o, path, (size_t)(slash - path))))
-		return false;
-	return !q->follow ||
-	       fstatat(o->root, path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	       !S_ISLNK(st.st_mode);
-}
-
 /* Unify what open, openat, openat2 and creat say */
 static int read_flags(struct question *q)
 {
@@ -260,6 +174,7 @@ static int read_flags(struct question *q)
 		if (r < 0)
 			return r;
 		q->flags = how.flags;
+		q->how_mode = how.mode;
 		/* Elsewhere "/" is not the root that we would start from */
 		if (how.resolve & RESOLVE_IN_ROOT)
 			return -EPERM;
@@ -293,6 +208,44 @@ static int look_up(struct observer *o, const struct question *q, int i,
 			  &o->places[i]);
 }
 
+static bool is_late(const struct observer *o, const struct attempt *a)
+{
+	const struct observer_policy *p = &o->policy;
+
+	return p->is_late &&
+	       (p->is_late(p->arg, a->from->path) ||
+		(a->to && p->is_late(p->arg, a->to->path)));
+}
+
+/* Allowed, but only since an edit of the settings: the kernel would refuse.
+ * What fails by itself (it exists, it is special) goes on and does so.
+ */
+static void perform_late(const struct observer *o, struct question *q,
+			 const struct attempt *a, struct judgement *ret)
+{
+	const struct performance p = {
+		.call = q->call, .what = a->what, .flags = a->flags,
+		.how_mode = q->how_mode, .args = q->notif->data.args,
+		.tracee = q->tracee, .from = a->from, .to = a->to,
+	};
+	int r;
+
+	if (a->from->exists &&
+	    (a->what == CALL_MAKE || (!S_ISREG(a->from->mode) &&
+	     a->what == CALL_OPEN && (a->flags & O_TMPFILE) != O_TMPFILE)))
+		return;
+	/* Only for the one who asked: it must still be waiting */
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
+		  &q->notif->id) < 0)
+		return;
+	r = perform(&p);
+	q->done = true;
+	if (r < 0)
+		ret->error = -r;
+	else if (a->what == CALL_OPEN)
+		q->fd = r;
+}
+
 /* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
 static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
@@ -317,6 +270,8 @@ static int judge_slowly(struct observer *o, struct question *q,
 	if (r < 0)
 		return r;
 	*ret = judge(&o->judge, &a);
+	if (!ret->error && is_late(o, &a))
+		perform_late(o, q, &a, ret);
 	return 0;
 }
 
@@ -394,8 +349,10 @@ static int judge_call(struct observer *o, struct question *q,
 		r = read_name(q, c->dir2, c->path2, &o->names[1]);
 	if (r < 0 || !o->names[0].text[0])
 		return r;
-	if (is_quick(o, q, o->names[0].full) &&
-	    (!two || is_quick(o, q, o->names[1].full))) {
+	if (quick_pass(&o->quick, &o->policy, q->tracee, o->names[0].full,
+		       q->follow) &&
+	    (!two || quick_pass(&o->quick, &o->policy, q->tracee,
+				o->names[1].full, false))) {
 		o->stats.quick++;
 		return 0;
 	}
@@ -417,6 +374,21 @@ static int respond(struct observer *o, uint64_t id, int error, bool done)
 	return 0;
 }
 
+/* Hand in what was opened, and with it the answer */
+static int respond_fd(struct observer *o, const struct question *q)
+{
+	const struct seccomp_notif_addfd add = {
+		.id = q->notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)q->fd,
+		.newfd_flags = (uint32_t)q->flags & O_CLOEXEC,
+	};
+
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
+	    errno != ENOENT)
+		return respond(o, q->notif->id, errno, false);
+	return 0;
+}
+
 /* Refuse what could not be read or looked up */
 static struct judgement refuse_unseen(struct observer *o)
 {
@@ -427,11 +399,30 @@ static struct judgement refuse_unseen(struct observer *o)
 	};
 }
 
+/* True if the call, let through, can bring a name into being. Its flags are in
+ * a register, but for openat2().
+ */
+static bool may_make(const struct question *q)
+{
+	switch (q->what) {
+	case CALL_OPEN:
+		return (q->flags & O_CREAT) || q->call->what == CALL_OPEN_HOW;
+	case CALL_MAKE:
+	case CALL_RENAME:
+	case CALL_LINK:
+	case CALL_BIND:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct question q = {
 		.notif = notif, .call = call_find(notif->data.nr),
 		.tracee = tracee_get(&o->tracees, (pid_t)notif->pid),
+		.fd = -1,
 	};
 	struct address_answer a = { 0 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
@@ -452,8 +443,15 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		report(o, &q, &a.judgement);
 	place_done(&o->places[0]);
 	place_done(&o->places[1]);
+	if (q.fd >= 0) {
+		r = respond_fd(o, &q);
+		close_fd(&q.fd);
+		return r;
+	}
+	if (!a.done && !q.done && !a.judgement.error && may_make(&q))
+		o->stats.made_ms = quick_now_ms();
 	return respond(o, notif->id, a.done ? a.error : a.judgement.error,
-		       a.done);
+		       a.done || q.done);
 }
 
 int observer_dispatch(struct observer *o, uint32_t events)

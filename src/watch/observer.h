@@ -55,6 +55,9 @@ struct observer_socket {
  * @verdict:	What may be done with @path, absolute and real, from inside
  * @is_plain:	Cheap: true only if @path as text is in a writable place, and
  *		no name in it is one that a rule could deny. May be NULL.
+ * @is_late:	True if @path is in a root that was granted after the start, so
+ *		that neither mounts nor Landlock know of it: what is allowed
+ *		there is done by the observer (watch/perform.h). May be NULL.
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
  *		is a copy of the socket, or -1. 0 lets it go on, a negative
  *		errno is its result. May be NULL.
@@ -64,6 +67,7 @@ struct observer_policy {
 	void (*verdict)(void *arg, enum observer_op op, const char *path,
 			struct observer_verdict *ret);
 	bool (*is_plain)(void *arg, const char *path);
+	bool (*is_late)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
 };
@@ -89,9 +93,12 @@ struct observer_config {
 
 /**
  * struct observer_stats - What was asked so far
+ * @made_ms:	When a call that can make a name last went on, by
+ *		CLOCK_MONOTONIC_COARSE; 0 if never
  */
 struct observer_stats {
 	uint64_t asked, quick, refused, failed;
+	int64_t made_ms;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/live.h - settings files that change while a command runs
+ *
+ * Their directories are watched, so that atomic saves count, and the nearest
+ * directory that exists, so that a file made later counts too. Removing a file
+ * is no change: an editor does that on its way, and a policy must not become
+ * another one because a file is gone.
+ */
+
+#ifndef WATCH_LIVE_H
+#define WATCH_LIVE_H
+
+#include <stddef.h>
+
+struct err;
+struct live;
+
+enum { LIVE_FILES_MAX = 256 };
+
+/* Watch @n absolute paths; @fn is called, once per batch, when one of them was
+ * written or came into being. 0, or a negative errno with words.
+ */
+int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
+	     void *arg, struct live **ret, struct err *err);
+void live_free(struct live *live);
+
+/* For the loop: EPOLLIN */
+int live_fd(const struct live *live);
+void live_dispatch(struct live *live);
+
+#endif /* WATCH_LIVE_H */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/perform.c - a call made by the supervisor, for a root granted later */
+
+#include "watch/perform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "watch/place.h"
+#include "watch/tracee.h"
+
+/* The directory of @place as the host has it, where it can be written; it must
+ * be the one that was looked at
+ */
+static int open_parent(const struct place *place)
+{
+	auto_free char *path = *place->name ? path_parent(place->path)
+					    : mem_strdup(place->path);
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH |
+					      O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat host, inside;
+
+	if (fd < 0 || fstat(fd, &host) < 0 ||
+	    fstat(place->parent, &inside) < 0)
+		return -errno;
+	if (host.st_dev != inside.st_dev || host.st_ino != inside.st_ino)
+		return -EACCES;
+	return take_fd(&fd);
+}
+
+static mode_t mode_of(const struct performance *p, unsigned int arg)
+{
+	mode_t mask = 0;
+
+	tracee_process(p->tracee, &mask);
+	return (mode_t)p->args[arg] & 0777 & ~mask;
+}
+
+static int perform_open(const struct performance *p, int dir)
+{
+	const bool at = p->call->dir >= 0;
+	const int flags = ((int)p->flags & ~(O_CLOEXEC | O_PATH)) | O_CLOEXEC |
+			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	mode_t mask = 0, mode;
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (p->how_mode) {
+		tracee_process(p->tracee, &mask);
+		mode = (mode_t)p->how_mode & 0777 & ~mask;
+	} else {
+		mode = mode_of(p, p->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
+	}
+	fd = openat(dir, *p->from->name ? p->from->name : ".", flags, mode);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EACCES;
+	if (!(p->flags & O_NONBLOCK) &&
+	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+/* mkdir, mknod and symlink, with and without a directory */
+static int perform_make(const struct performance *p, int dir)
+{
+	const unsigned int shift = p->call->dir >= 0;
+	const char *name = p->from->name;
+	char target[PATH_MAX];
+	ssize_t n;
+	int r;
+
+	if (strstr(p->call->name, "symlink")) {
+		n = tracee_string(p->tracee, p->args[0], target,
+				  sizeof(target));
+		if (n < 0)
+			return (int)n;
+		r = symlinkat(target, dir, name);
+	} else if (strstr(p->call->name, "mkdir")) {
+		r = mkdirat(dir, name, mode_of(p, 1 + shift));
+	} else {
+		const mode_t type = (mode_t)p->args[1 + shift] & S_IFMT;
+
+		if (type && type != S_IFREG && type != S_IFIFO)
+			return -EPERM;
+		r = mknodat(dir, name, type | mode_of(p, 1 + shift), 0);
+	}
+	return r < 0 ? -errno : 0;
+}
+
+/* truncate and chmod, of a regular file or a directory */
+static int perform_change(const struct performance *p, int dir)
+{
+	const unsigned int shift = p->call->dir >= 0;
+	const bool cut = !strcmp(p->call->name, "truncate");
+	auto_close int fd = openat(dir, *p->from->name ? p->from->name : ".",
+				   (cut ? O_WRONLY : O_RDONLY) | O_NOFOLLOW |
+				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return -EACCES;
+	r = cut ? ftruncate(fd, (off_t)p->args[1])
+		: fchmod(fd, (mode_t)p->args[1 + shift] & 0777);
+	return r < 0 ? -errno : 0;
+}
+
+static int perform_two(const struct performance *p, int dir)
+{
+	auto_close int to = open_parent(p->to);
+	int r;
+
+	if (to < 0)
+		return to;
+	if (p->what == CALL_LINK)
+		r = linkat(dir, p->from->name, to, p->to->name, 0);
+	else
+		r = (int)syscall(SYS_renameat2, dir, p->from->name, to,
+				 p->to->name, (unsigned int)p->flags);
+	return r < 0 ? -errno : 0;
+}
+
+int perform(const struct performance *p)
+{
+	auto_close int dir = open_parent(p->from);
+	int r = 0;
+
+	if (dir < 0)
+		return dir;
+	switch (p->what) {
+	case CALL_OPEN:
+	case CALL_OPEN_HOW:
+	case CALL_CREAT:
+		return perform_open(p, dir);
+	case CALL_MAKE:
+		return perform_make(p, dir);
+	case CALL_CHANGE:
+		return perform_change(p, dir);
+	case CALL_RENAME:
+	case CALL_LINK:
+		return perform_two(p, dir);
+	case CALL_UNLINK:
+		r = unlinkat(dir, p->from->name, (int)p->flags & AT_REMOVEDIR);
+		break;
+	case CALL_RMDIR:
+		r = unlinkat(dir, p->from->name, AT_REMOVEDIR);
+		break;
+	case CALL_CONNECT:
+	case CALL_BIND:
+		return -EACCES;
+	}
+	return r < 0 ? -errno : 0;
+}

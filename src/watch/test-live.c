@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-live.c - every way to save a file counts, removing it does not */
+
+#include "watch/live.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "test.h"
+
+static const char *at(const char *name)
+{
+	static char room[8][4096];
+	static unsigned int next;
+	char *path = room[next++ % ARRAY_SIZE(room)];
+
+	snprintf(path, sizeof(*room), "%s/%s", test_dir(), name);
+	return path;
+}
+
+static void count(void *arg)
+{
+	++*(int *)arg;
+}
+
+static struct live *start(const char *name, int *changes)
+{
+	const char *file = at(name);
+	struct live *live = NULL;
+
+	CHECK_INT(live_new(&file, 1, count, changes, &live, NULL), 0);
+	CHECK(live_fd(live) >= 0);
+	return live;
+}
+
+TEST(written_in_place_and_replaced_by_rename)
+{
+	int changes = 0;
+	struct live *live;
+
+	test_write(at("settings.json"), "1");
+	live = start("settings.json", &changes);
+	live_dispatch(live);
+	CHECK_INT(changes, 0);
+	test_write(at("settings.json"), "2");
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	test_write(at("other.json"), "x");
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	CHECK_INT(rename(at("other.json"), at("settings.json")), 0);
+	live_dispatch(live);
+	CHECK_INT(changes, 2);
+	CHECK_INT(unlink(at("settings.json")), 0);
+	live_dispatch(live);
+	CHECK_INT(changes, 2);
+	live_free(live);
+}
+
+TEST(a_file_whose_directory_is_made_later)
+{
+	int changes = 0;
+	struct live *live = start("a/b/settings.json", &changes);
+
+	CHECK_INT(mkdir(at("a"), 0755), 0);
+	live_dispatch(live);
+	CHECK_INT(mkdir(at("a/b"), 0755), 0);
+	live_dispatch(live);
+	CHECK_INT(changes, 0);
+	test_write(at("a/b/settings.json"), "1");
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	live_free(live);
+}
+
+TEST(all_made_at_once_is_seen_too)
+{
+	int changes = 0;
+	struct live *live = start("a/b/settings.json", &changes);
+
+	test_write(at("a/b/settings.json"), "1");
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	test_write(at("a/b/settings.json"), "2");
+	live_dispatch(live);
+	CHECK_INT(changes, 2);
+	live_free(live);
+}
