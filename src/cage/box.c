@@ -293,7 +293,11 @@ static int mount_new_proc(struct err *err)
 	return attach_at(tree, "/proc", err);
 }
 
-int box_mount_proc(const struct box *box, struct err *err)
+/* What a container covers of its /proc must not show in a new one: EPERM. If
+ * the user can live with the old one (read-only like all the rest), so be it.
+ */
+int box_mount_proc(const struct box *box, const struct plan *plan,
+		   struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -304,10 +308,13 @@ int box_mount_proc(const struct box *box, struct err *err)
 #undef PROCMASK
 	};
 	int r = mount_new_proc(err);
+	const bool old = r == -EPERM && plan->weak_proc;
 
+	if (old)
+		r = 0;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masks); i++)
 		r = mask_proc(box, masks[i].name, masks[i].dir, err);
-	return r;
+	return r < 0 ? r : old;
 }
 
 /* Onto a directory or file of the new /dev, by descriptor and name */

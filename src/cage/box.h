@@ -39,7 +39,9 @@ int box_mask(const struct box *box, bool dir, unsigned int mask,
 	     struct err *err);
 
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
-int box_mount_proc(const struct box *box, struct err *err);
+/* 1 if /proc stayed the host's */
+int box_mount_proc(const struct box *box, const struct plan *plan,
+		   struct err *err);
 
 /* Last: covers the box itself */
 int box_mount_dev(struct box *box, struct err *err);

@@ -21,7 +21,7 @@ struct plan;
 enum cage_event {
 	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
-			 * network namespaces, then the seccomp listener if
+			 * network namespaces (in tier full), then the seccomp listener if
 			 * @value has CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK
 			 * the listeners follow (plan/listener.h).
 			 */
@@ -34,6 +34,7 @@ enum {
 	CAGE_TEXT_MAX = 1024,
 	CAGE_HAS_OBSERVER = 1,
 	CAGE_HAS_NETWORK = 2,
+	CAGE_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
 	CAGE_READY_FDS = 4,
 };
 
@@ -93,10 +94,12 @@ struct cage_request {
  * @pid:	Init, as seen from here
  * @pidfd:	Init; readable when it and all else in there is gone
  * @socket:	Messages from init; closing it ends the sandbox
+ * @sweeps:	Init itself ends the others, so it must not be killed
  */
 struct cage {
 	pid_t pid;
 	int pidfd, socket;
+	bool sweeps;
 };
 
 /* Start building. 0 and *@ret, or a negative errno with words: then nothing

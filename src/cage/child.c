@@ -10,6 +10,9 @@
  * namespace; Landlock forbids mounting, so it follows; the seccomp filter
  * forbids nearly all of this, so it is last; the assertion comes after it
  * and is itself confined.
+ *
+ * The landlock tier takes the same way without namespaces and mounts: what is
+ * left is Landlock, the filter, and an init that ends its descendants.
  */
 
 #include "cage/child.h"
@@ -86,7 +89,9 @@ static int install_filter(const struct plan *plan, int *listener,
 		.observe = !plan->observe ? SECCOMP_OBSERVE_OFF :
 			   plan->observe_full ? SECCOMP_OBSERVE_FULL
 					      : SECCOMP_OBSERVE_ON,
-		.nested_userns = plan->nested_userns,
+		.nested_userns = plan->nested_userns &&
+				 plan->tier == TIER_FULL,
+		.deny_udp = plan->tier != TIER_FULL && plan->net != NET_HOST,
 	};
 
 	const int r = seccomp_install(&filter, listener, err);
@@ -101,13 +106,14 @@ static int install_filter(const struct plan *plan, int *listener,
 /* The supervisor may have to act in here later, and nobody can open these
  * once init is closed to others
  */
-static int open_namespaces(int *fds, struct err *err)
+static int open_namespaces(const struct plan *plan, int *fds, struct err *err)
 {
 	static const char *const paths[] = {
 		"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/net",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+	for (size_t i = 0; plan->tier == TIER_FULL && i < ARRAY_SIZE(paths);
+	     i++) {
 		fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
 		if (fds[i] < 0)
 			return fail_errno(err, "cannot open %s", paths[i]);
@@ -127,20 +133,27 @@ static int set_up_network(const struct plan *plan, struct listener_set *set,
 		.publish = plan->network.publish.len > 0,
 	};
 
-	return plan->net == NET_HOST ? 0 : netns_setup(&config, set, err);
+	if (plan->tier != TIER_FULL || plan->net == NET_HOST)
+		return 0;
+	return netns_setup(&config, set, err);
 }
 
 /* All that the supervisor needs, in one go; then none of it is left here */
-static int hand_over(int socket, int *fds, const struct listener_set *set,
+static int hand_over(int socket, const int *fds,
+		     const struct listener_set *set, int value,
 		     struct err *err)
 {
 	struct cage_message m = { .event = CAGE_READY };
-	const size_t n = fds[3] >= 0 ? 4 : 3;
-	int r;
+	int there[CAGE_READY_FDS], r;
+	size_t n = 0;
 
-	m.value = (fds[3] >= 0 ? CAGE_HAS_OBSERVER : 0) |
+	for (size_t i = 0; i < CAGE_READY_FDS; i++) {
+		if (fds[i] >= 0)
+			there[n++] = fds[i];
+	}
+	m.value = value | (fds[3] >= 0 ? CAGE_HAS_OBSERVER : 0) |
 		  (set->len ? CAGE_HAS_NETWORK : 0);
-	r = sock_send(socket, &m, sizeof(m), fds, n);
+	r = sock_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
 		r = listener_send(socket, set);
 	if (r < 0)
@@ -168,16 +181,40 @@ static int check(const struct plan *plan, int socket, struct err *err)
 	return stage_assert(plan, &host, socket, err);
 }
 
+/* A place of our own; or, where none can be had, at least all our children */
+static int separate(const struct cage_request *request, int *value,
+		    struct err *err)
+{
+	int r;
+
+	if (request->plan->tier != TIER_FULL) {
+		if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+			return fail_errno(err, "cannot keep hold of all processes");
+		return 0;
+	}
+	r = stage_idmap(request->plan, err);
+	if (r == 0)
+		r = stage_tree(request, err);
+	*value = r > 0 ? CAGE_HOST_PROC : 0;
+	return r < 0 ? r : 0;
+}
+
+/* The filters, the strictest last: what it refuses is needed until then */
+static int filter(const struct plan *plan, int *listener, struct err *err)
+{
+	const int r = plan->tier == TIER_FULL ? 0 : stage_shared(err);
+
+	return r < 0 ? r : install_filter(plan, listener, err);
+}
+
 static int build(const struct cage_request *request, int *socket,
 		 struct err *err)
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
 	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1 };
-	int r = stage_idmap(plan, err);
+	int value = 0, r = separate(request, &value, err);
 
-	if (r == 0)
-		r = stage_tree(request, err);
 	if (r == 0)
 		r = stage_keyring(err);
 	if (r == 0)
@@ -187,17 +224,17 @@ static int build(const struct cage_request *request, int *socket,
 	if (r == 0)
 		r = set_up_network(plan, &set, err);
 	if (r == 0)
-		r = open_namespaces(fds, err);
+		r = open_namespaces(plan, fds, err);
 	if (r == 0)
 		r = stage_limits(request, err);
 	if (r == 0)
-		r = stage_privileges(err);
+		r = stage_privileges(plan, err);
 	if (r == 0)
-		r = stage_landlock(plan, err);
+		r = stage_landlock(request, err);
 	if (r == 0)
-		r = install_filter(plan, &fds[3], err);
+		r = filter(plan, &fds[3], err);
 	if (r == 0)
-		r = hand_over(*socket, fds, &set, err);
+		r = hand_over(*socket, fds, &set, value, err);
 	listener_done(&set);
 	for (size_t i = 0; i < CAGE_READY_FDS; i++)
 		close_fd(&fds[i]);
@@ -212,8 +249,11 @@ void child_main(const struct cage_request *request, const void *mask,
 	struct err err = { 0 };
 	char go;
 
-	/* Our end, and the supervisor's, in whatever order they come */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	/* Our end, and the supervisor's, in whatever order they come. Without a
+	 * pid namespace, init must live on to end the others: the socket tells.
+	 */
+	if ((request->plan->tier == TIER_FULL &&
+	     prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
 		child_fail(socket, 125, "cannot tie init to its supervisor");
 	wipe(request);

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "cage/cage.h"
 #include "cage/stages.h"
+#include "plan/plan.h"
 
 /* The session keyring is inherited through every namespace: leave it */
 int stage_keyring(struct err *err)
@@ -47,13 +48,8 @@ int stage_limits(const struct cage_request *request, struct err *err)
 /* Without the bounding set and with the bits locked, no execve() can bring a
  * capability back; no_new_privs says the same a second time
  */
-int stage_privileges(struct err *err)
+static int lock_capabilities(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	const struct __user_cap_data_struct none[2] = { { 0 } };
-
 	for (int cap = 0; cap <= 63; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
 			if (errno == EINVAL)
@@ -68,6 +64,34 @@ int stage_privileges(struct err *err)
 		  SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
 		  SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot lock the capability bits");
+	return 0;
+}
+
+/* Outside a user namespace of its own, an ordinary user may not touch the
+ * bounding set; having nothing, it cannot lose anything either
+ */
+static bool may_lock(const struct plan *plan)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	return plan->tier == TIER_FULL ||
+	       syscall(SYS_capget, &header, data) < 0 ||
+	       (data[0].effective & (1U << CAP_SETPCAP));
+}
+
+int stage_privileges(const struct plan *plan, struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	const struct __user_cap_data_struct none[2] = { { 0 } };
+	const int r = may_lock(plan) ? lock_capabilities(err) : 0;
+
+	if (r < 0)
+		return r;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot clear ambient capabilities");
 	if (syscall(SYS_capset, &header, none) < 0)

@@ -5,12 +5,20 @@
  * It is not a program of its own: an execve() costs more than the rest of the
  * cage. So it must not be worth looking into: its environment and arguments
  * are wiped, and nobody inside may read or trace it.
+ *
+ * In tier full its end is the end of the pid namespace. In the landlock tier
+ * there is none, so before init leaves, it ends every descendant: all orphans
+ * become its children, and are listed by the kernel. The command lives in a
+ * Landlock domain below init's and cannot signal it.
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -26,7 +34,51 @@
 #include "cage/child.h"
 #include "plan/plan.h"
 
-static void tell(int socket, enum cage_event event, int value,
+enum { CHILDREN_ROOM = 4096 };	/* What is listed at once */
+
+/**
+ * struct init - What process 1 knows
+ * @children:	The kernel's list of our children, or -1 where the end of a pid
+ *		namespace is enough
+ */
+struct init {
+	int socket, children;
+	pid_t command;
+};
+
+/* Signal every child once: true if there was one */
+static bool kill_children(const struct init *init)
+{
+	char list[CHILDREN_ROOM + 1];
+	const ssize_t n = pread(init->children, list, CHILDREN_ROOM, 0);
+	char *p = list, *end;
+	pid_t pid;
+
+	if (n <= 0)
+		return false;
+	list[n] = '\0';
+	/* Each number has a blank behind it, unless it was cut off */
+	while ((pid = (pid_t)strtol(p, &end, 10)) > 0 && *end == ' ') {
+		(void)kill(pid, SIGKILL);
+		p = end + 1;
+	}
+	return true;
+}
+
+/* End all descendants, then ourselves: whoever dies leaves its children to us,
+ * and what is listed has been signalled, so that the wait ends
+ */
+static void leave(const struct init *init, int status)
+{
+	while (init->children >= 0 && kill_children(init)) {
+		(void)waitpid(-1, NULL, 0);
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+	}
+	_exit(status);
+}
+
+static void tell(const struct init *init, enum cage_event event, int value,
 		 uint64_t maxrss_kib)
 {
 	const struct cage_message m = {
@@ -34,8 +86,8 @@ static void tell(int socket, enum cage_event event, int value,
 	};
 
 	/* With nobody to tell, there is nothing to stay for */
-	if (sock_send(socket, &m, sizeof(m), NULL, 0) < 0)
-		_exit(125);
+	if (sock_send(init->socket, &m, sizeof(m), NULL, 0) < 0)
+		leave(init, 125);
 }
 
 static void fail_exec(int socket, const char *name, int error)
@@ -52,10 +104,29 @@ static void fail_exec(int socket, const char *name, int error)
 	child_fail(socket, error == ENOENT ? 127 : 126, err.msg);
 }
 
+/* A domain of the command's own, from which init cannot be signalled; -1 where
+ * a pid namespace sees to that, or Landlock is too old
+ */
+static int open_domain(const struct plan *plan, int socket)
+{
+	const struct sys_landlock_ruleset_attr attr = {
+		.scoped = SYS_LANDLOCK_SCOPE_SIGNAL,
+	};
+	int fd;
+
+	if (plan->tier == TIER_FULL || plan->machine.landlock_abi < 6)
+		return -1;
+	fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	if (fd < 0)
+		child_fail(socket, 125, "cannot make a Landlock domain for the command");
+	return fd;
+}
+
 /* vfork(): the child borrows our memory until it has become the command, so a
  * failed execve() can leave its errno here
  */
-static pid_t start(const struct plan *plan, const sigset_t *mask, int socket)
+static pid_t start(const struct plan *plan, const sigset_t *mask, int socket,
+		   const int domain)
 {
 	volatile int error = 0;
 	pid_t pid;
@@ -64,7 +135,8 @@ static pid_t start(const struct plan *plan, const sigset_t *mask, int socket)
 	pid = vfork();
 	if (!pid) {
 		(void)sigprocmask(SIG_SETMASK, mask, NULL);
-		execvpe(plan->argv[0], plan->argv, plan->env);
+		if (domain < 0 || sys_landlock_restrict_self(domain) == 0)
+			execvpe(plan->argv[0], plan->argv, plan->env);
 		error = errno;
 		_exit(127);
 	}
@@ -75,31 +147,49 @@ static pid_t start(const struct plan *plan, const sigset_t *mask, int socket)
 	return pid;
 }
 
-static void tell_started(int socket, pid_t pid)
+static void tell_started(const struct init *init)
 {
 	const struct cage_message m = { .event = CAGE_STARTED };
-	auto_close int fd = sys_pidfd_open(pid, 0);
+	auto_close int fd = sys_pidfd_open(init->command, 0);
 
-	if (fd < 0 || sock_send(socket, &m, sizeof(m), &fd, 1) < 0)
-		_exit(125);
+	if (fd < 0 || sock_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
+		leave(init, 125);
 }
 
-static void reap(int socket, pid_t command)
+/* The list of our children, re-read from its start; -1 where there is a pid
+ * namespace to end
+ */
+static int open_children(const struct plan *plan, int socket)
+{
+	char path[64];
+	int fd;
+
+	if (plan->tier == TIER_FULL)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		 (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		child_fail(socket, 125, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
+	return fd;
+}
+
+static void reap(const struct init *init)
 {
 	struct rusage usage;
 	int status;
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
-		if (pid != command)
+		if (pid != init->command)
 			continue;
 		if (WIFSTOPPED(status)) {
-			tell(socket, CAGE_STOPPED, WSTOPSIG(status), 0);
+			tell(init, CAGE_STOPPED, WSTOPSIG(status), 0);
 			continue;
 		}
 		(void)getrusage(RUSAGE_CHILDREN, &usage);
-		tell(socket, CAGE_EXITED, status, (uint64_t)usage.ru_maxrss);
-		_exit(0);	/* And the kernel ends all others */
+		tell(init, CAGE_EXITED, status, (uint64_t)usage.ru_maxrss);
+		leave(init, 0);	/* And the kernel ends all others */
 	}
 }
 
@@ -108,8 +198,11 @@ void init_run(const struct plan *plan, const void *mask, int socket)
 	struct pollfd fds[2] = {
 		{ .fd = -1, .events = POLLIN }, { .fd = socket },
 	};
+	struct init init = {
+		.socket = socket, .children = open_children(plan, socket),
+	};
+	auto_close int domain = open_domain(plan, socket);
 	sigset_t child;
-	pid_t command;
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
 		child_fail(socket, 125, "cannot close init to the command");
@@ -119,16 +212,17 @@ void init_run(const struct plan *plan, const void *mask, int socket)
 	if (fds[0].fd < 0)
 		child_fail(socket, 125, "cannot wait for signals");
 
-	command = start(plan, mask, socket);
-	tell_started(socket, command);
+	init.command = start(plan, mask, socket, domain);
+	close_fd(&domain);
+	tell_started(&init);
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		reap(socket, command);
+		reap(&init);
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			_exit(125);
+			leave(&init, 125);
 		if (fds[1].revents)	/* The supervisor is gone */
-			_exit(125);
+			leave(&init, 125);
 		(void)!read(fds[0].fd, &info, sizeof(info));
 	}
 }

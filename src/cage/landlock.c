@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "cage/cage.h"
 #include "cage/stages.h"
 #include "plan/plan.h"
 
@@ -105,6 +106,63 @@ static int allow_stdio(int ruleset, uint64_t handled, struct err *err)
 	return 0;
 }
 
+/* The landlock tier has the host's /dev: only what is harmless in there */
+static int allow_devices(int ruleset, uint64_t handled, struct err *err)
+{
+	static const char *const devices[] = {
+		"/dev/null", "/dev/zero", "/dev/full", "/dev/random",
+		"/dev/urandom", "/dev/tty",
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(devices); i++)
+		r = allow(ruleset, devices[i], (READ_RIGHTS | DEVICE_RIGHTS) &
+					       handled, err);
+	return r;
+}
+
+/* What was granted for what stands beside it may be gone or replaced since:
+ * then it has nothing. A rule's own path must be what the plan saw.
+ */
+static int allow_grant(int ruleset, const struct plan_grant *grant,
+		       uint64_t handled, struct err *err)
+{
+	static const uint64_t rights[] = {
+		[GRANT_LIST] = LANDLOCK_ACCESS_FS_READ_DIR,
+		[GRANT_READ] = READ_RIGHTS,
+		[GRANT_WRITE] = READ_RIGHTS | WRITE_RIGHTS,
+	};
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, grant->path, O_PATH, 0);
+	struct stat st;
+
+	if (fd < 0 && grant->beside)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fail_errno(err, "cannot open '%s'", grant->path);
+	if (st.st_dev != grant->dev || st.st_ino != grant->ino)
+		return grant->beside ? 0 :
+			fail(err, -ESTALE, "'%s' was replaced while the sandbox was being built; try again",
+			     grant->path);
+	return allow_fd(ruleset, fd, rights[grant->right] & handled, err,
+			grant->path);
+}
+
+static int allow_grants(int ruleset, const struct plan *plan,
+			const char *tmp_path, uint64_t handled,
+			struct err *err)
+{
+	int r = allow_devices(ruleset, handled, err);
+
+	if (r == 0 && tmp_path)
+		r = allow(ruleset, tmp_path, (READ_RIGHTS | WRITE_RIGHTS) &
+					     handled, err);
+	if (r == 0)
+		r = allow_stdio(ruleset, handled, err);
+	for (size_t i = 0; r == 0 && i < plan->grants.len; i++)
+		r = allow_grant(ruleset, &plan->grants.v[i], handled, err);
+	return r;
+}
+
 static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 		     struct err *err)
 {
@@ -130,11 +188,40 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 	return r;
 }
 
-int stage_landlock(const struct plan *plan, struct err *err)
+/* The only layer: it must be seen to work. Nobody may write here, and without
+ * Landlock (or an outer sandbox's read-only /proc) this process could.
+ */
+static int check_enforced(const struct plan *plan, struct err *err)
 {
+	auto_close int fd = -1;
+
+	if (plan->tier == TIER_FULL || plan->root_writable)
+		return 0;
+	fd = open("/proc/self/comm", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 || (errno != EACCES && errno != EROFS))
+		return fail(err, -EPERM, "Landlock does not hold here");
+	return 0;
+}
+
+static int check_abi(const struct plan *plan, struct err *err)
+{
+	if (plan->tier == TIER_FULL ||
+	    plan->machine.landlock_abi >= TIER_LANDLOCK_ABI)
+		return 0;
+	return fail(err, -EOPNOTSUPP, "the landlock tier needs Landlock ABI %d, and this kernel has %d; 'cloche doctor' says more",
+		    TIER_LANDLOCK_ABI, plan->machine.landlock_abi);
+}
+
+int stage_landlock(const struct cage_request *request, struct err *err)
+{
+	const struct plan *plan = request->plan;
 	const int abi = plan->machine.landlock_abi;
 	const struct sys_landlock_ruleset_attr attr = {
 		.handled_access_fs = handled_by(abi),
+		.handled_access_net = plan->tier == TIER_FULL ||
+				      plan->net == NET_HOST ? 0 :
+				      SYS_LANDLOCK_NET_BIND_TCP |
+				      SYS_LANDLOCK_NET_CONNECT_TCP,
 		.scoped = abi < 6 ? 0 : SYS_LANDLOCK_SCOPE_ABSTRACT_UNIX |
 					SYS_LANDLOCK_SCOPE_SIGNAL,
 	};
@@ -142,17 +229,20 @@ int stage_landlock(const struct plan *plan, struct err *err)
 	const size_t size = abi < 4 ? sizeof(uint64_t) :
 			    abi < 6 ? 2 * sizeof(uint64_t) : sizeof(attr);
 	auto_close int ruleset = -1;
-	int r;
+	int r = check_abi(plan, err);
 
-	if (!abi)
-		return 0;	/* The plan says so, and so does explain */
+	if (r < 0 || !abi)
+		return r;	/* The plan says so, and so does explain */
 	ruleset = sys_landlock_create_ruleset(&attr, size, 0);
 	if (ruleset < 0)
 		return fail_errno(err, "cannot make a Landlock ruleset");
-	r = allow_all(ruleset, plan, attr.handled_access_fs, err);
+	r = plan->tier == TIER_FULL ?
+	    allow_all(ruleset, plan, attr.handled_access_fs, err) :
+	    allow_grants(ruleset, plan, request->tmp_path,
+			 attr.handled_access_fs, err);
 	if (r < 0)
 		return r;
 	if (sys_landlock_restrict_self(ruleset) < 0)
 		return fail_errno(err, "cannot enforce the Landlock ruleset");
-	return 0;
+	return check_enforced(plan, err);
 }

@@ -29,17 +29,24 @@ void host_ids_read(struct host_ids *ids);
 /* idmap.c: our own uid and gid, and no other */
 int stage_idmap(const struct plan *plan, struct err *err);
 
-/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp */
+/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. 1 if
+ * /proc stayed the host's (plan->weak_proc).
+ */
 int stage_tree(const struct cage_request *request, struct err *err);
 
 /* confine.c: session keyring; resource limits */
 int stage_keyring(struct err *err);
 int stage_limits(const struct cage_request *request, struct err *err);
 /* Every capability set empty and locked, no_new_privs */
-int stage_privileges(struct err *err);
+int stage_privileges(const struct plan *plan, struct err *err);
 
-/* landlock.c: the second layer behind the mounts */
-int stage_landlock(const struct plan *plan, struct err *err);
+/* landlock.c: the second layer behind the mounts; in the landlock tier, the
+ * first
+ */
+int stage_landlock(const struct cage_request *request, struct err *err);
+
+/* shared.c: the landlock tier's second filter, for what only namespaces bound */
+int stage_shared(struct err *err);
 
 /* assert.c: read back that all of it holds, or refuse to run anything.
  * @keep is the one descriptor above 2 that may be open.

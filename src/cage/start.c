@@ -4,7 +4,6 @@
 #include "cage/cage.h"
 
 #include <errno.h>
-#include <linux/sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -33,11 +32,6 @@ int cage_start(const struct cage_request *request, const void *mask,
 	       struct cage *ret, struct err *err)
 {
 	int pair[2], pidfd = -1;
-	struct clone_args args = {
-		.flags = request->plan->namespaces | CLONE_PIDFD,
-		.pidfd = (uint64_t)(uintptr_t)&pidfd,
-		.exit_signal = SIGCHLD,
-	};
 	struct host_ids host;
 	pid_t pid;
 	int r = sock_pair(pair);
@@ -45,7 +39,7 @@ int cage_start(const struct cage_request *request, const void *mask,
 	if (r < 0)
 		return fail(err, r, "cannot make a socket pair");
 	(void)fflush(NULL);	/* Or both sides would print what is pending */
-	pid = sys_clone3(&args, sizeof(args));
+	pid = sys_fork_into(request->plan->namespaces, &pidfd);
 	if (pid < 0) {
 		r = explain_clone(err);
 		(void)close(pair[0]);
@@ -60,7 +54,10 @@ int cage_start(const struct cage_request *request, const void *mask,
 	/* While init builds: it reads them only when it is done */
 	host_ids_read(&host);
 	(void)sock_send(pair[0], &host, sizeof(host), NULL, 0);
-	*ret = (struct cage){ .pid = pid, .pidfd = pidfd, .socket = pair[0] };
+	*ret = (struct cage){
+		.pid = pid, .pidfd = pidfd, .socket = pair[0],
+		.sweeps = request->plan->tier != TIER_FULL,
+	};
 	return 0;
 }
 
@@ -71,8 +68,11 @@ int cage_go(const struct cage *cage)
 
 void cage_stop(struct cage *cage)
 {
+	if (cage->sweeps)
+		close_fd(&cage->socket);	/* It will understand */
 	if (cage->pidfd >= 0) {
-		(void)sys_pidfd_send_signal(cage->pidfd, SIGKILL);
+		if (!cage->sweeps)
+			(void)sys_pidfd_send_signal(cage->pidfd, SIGKILL);
 		while (waitpid(cage->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}

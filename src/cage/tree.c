@@ -197,9 +197,10 @@ static int build(const struct cage_request *request, int *pristine,
 		 struct err *err)
 {
 	const struct plan *plan = request->plan;
+	int old_proc = 0, r;
 	struct box box;
-	int r = box_prepare(&box, request, err);
 
+	r = box_prepare(&box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, pristine, err);
 	if (r == 0)
@@ -211,10 +212,10 @@ static int build(const struct cage_request *request, int *pristine,
 	if (r == 0)
 		r = make_mounts(plan, pristine, &box, err);
 	if (r == 0)
-		r = box_mount_proc(&box, err);
-	if (r == 0)
+		old_proc = r = box_mount_proc(&box, plan, err);
+	if (r >= 0)
 		r = box_mount_dev(&box, err);
-	return r;
+	return r < 0 ? r : old_proc;
 }
 
 int stage_tree(const struct cage_request *request, struct err *err)

@@ -13,6 +13,7 @@
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
+#include "lib/tier.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 
@@ -27,8 +28,35 @@ static void print_notes(const struct session *session)
 }
 
 static int run_session(const struct session *session,
-		       const struct options *options, char *const *command,
-		       struct err *err)
+		       const struct options *options, struct err *err)
+{
+	if (!options_has(options, OPTION_QUIET))
+		print_notes(session);
+	if (options_has(options, OPTION_DEBUG)) {
+		auto_buf struct buf text = { 0 };
+
+		plan_print(session->plan, &text);
+		fputs(buf_str(&text), stderr);
+	}
+	return supervisor_run(session, options, err);
+}
+
+/* Once more in the landlock tier, if that will do; always said */
+static int run_weaker(struct options *options, char *const *command,
+		      struct session *session, int r, struct err *err)
+{
+	if (!tier_falls_back(options, session, err))
+		return r;
+	fprintf(stderr, "cloche: %s\n", err->msg);
+	session_done(session);
+	r = options_add(options, OPTION_TIER, tier_name(TIER_LANDLOCK), err);
+	if (r == 0)
+		r = session_open(options, command, session, err);
+	return r < 0 ? r : run_session(session, options, err);
+}
+
+static int run_opened(struct session *session, struct options *options,
+		      char *const *command, struct err *err)
 {
 	auto_free char *why = NULL;
 	int r = bare_decide(session->policy, options, command, &why, err);
@@ -37,27 +65,21 @@ static int run_session(const struct session *session,
 		return r;
 	if (r > 0)
 		return bare_exec(session->policy, command, why, err);
-	if (!options_has(options, OPTION_QUIET)) {
-		if (why)
-			fprintf(stderr, "cloche: note: %s\n", why);
-		print_notes(session);
-	}
-	if (options_has(options, OPTION_DEBUG)) {
-		auto_buf struct buf text = { 0 };
-
-		plan_print(session->plan, &text);
-		fputs(buf_str(&text), stderr);
-	}
-	r = supervisor_run(session, options, err);
-	if (r < 0 && bare_instead(session->policy, options, err))
+	if (why && !options_has(options, OPTION_QUIET))
+		fprintf(stderr, "cloche: note: %s\n", why);
+	r = run_session(session, options, err);
+	if (r < 0)
+		r = run_weaker(options, command, session, r, err);
+	if (r < 0 && session->policy &&
+	    bare_instead(session->policy, options, err))
 		return bare_exec(session->policy, command, err->msg, err);
 	return r;
 }
 
-static int run(const struct options *options, char **words, struct err *err)
+static int run(struct options *options, char **words, struct err *err)
 {
 	auto_free char **command = NULL;
-	struct session session;
+	struct session session = { 0 };
 	int r = words_command(options, words, 0, &command, err);
 
 	if (r < 0)
@@ -65,7 +87,7 @@ static int run(const struct options *options, char **words, struct err *err)
 	r = session_open(options, command, &session, err);
 	if (r < 0)
 		return r;
-	r = run_session(&session, options, command, err);
+	r = run_opened(&session, options, command, err);
 	session_done(&session);
 	return r;
 }

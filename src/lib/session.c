@@ -16,6 +16,9 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "lib/options.h"
+#include "lib/tier.h"
+#include "lib/tmpdir.h"
+#include "plan/grants.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
@@ -126,6 +129,37 @@ static int set_observe(const struct options *options,
 	return 0;
 }
 
+/* Inside a sandbox of ours /tmp is private already, and no other could be made
+ */
+static void use_outer_tmp(struct session *s)
+{
+	s->view->private_tmp = false;
+	view_add(s->view, PATH_ALLOW_WRITE, "/tmp",
+		 view_own_rule(s->view, "/tmp", "/tmp",
+			       "the outer sandbox's own /tmp"), false);
+	view_sort(s->view);
+}
+
+/* In the landlock tier $TMPDIR stands for /tmp */
+static void set_tmpdir(struct session *s, struct plan_request *request)
+{
+	const char *cache = s->policy->dirs[DIR_CACHE];
+	const bool landlock = request->tier == TIER_LANDLOCK;
+	const bool nested = tier_is_nested();
+
+	if (cache && !nested && s->view->private_tmp)
+		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
+	if (!landlock)
+		return;
+	if (nested && s->view->private_tmp)
+		use_outer_tmp(s);
+	request->tmpdir = s->tmpdir;
+	grants_close_tmp(s->view, s->tmpdir);
+	if (s->policy->net == NET_FILTERED && s->policy->hosts[HOST_ALLOW].len)
+		vec_push(&s->view->notes)->text =
+			mem_strdup("tier landlock has no network: the allowed hosts cannot be reached");
+}
+
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
@@ -140,7 +174,12 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = session_policy(options, &s.policy, err);
 	if (r == 0)
+		r = tier_choose(options, s.policy, &machine, &request.tier,
+				err);
+	if (r == 0)
 		r = view_build(s.policy, &s.view, err);
+	if (r == 0)
+		set_tmpdir(&s, &request);
 	if (r == 0)
 		r = plan_build(s.view, &machine, &request, &s.plan, err);
 	if (r < 0) {
@@ -156,5 +195,6 @@ void session_done(struct session *session)
 	plan_free(session->plan);
 	view_free(session->view);
 	policy_unref(session->policy);
+	free(session->tmpdir);
 	*session = (struct session){ 0 };
 }

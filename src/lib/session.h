@@ -15,11 +15,13 @@ struct view;
 
 /**
  * struct session - One run's decisions
+ * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  */
 struct session {
 	struct policy *policy;
 	struct view *view;
 	struct plan *plan;
+	char *tmpdir;
 };
 
 /* Read the settings, apply @options, look at the file system, make the plan

@@ -132,18 +132,32 @@ static int take_network(struct supervisor *s)
 	}, &s->network, s->err);
 }
 
+/* With nobody to see refusals the footer would be empty: so say it now */
+static void miss_observer(struct supervisor *s)
+{
+	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported";
+
+	watchers_missing(s->watchers, words);
+	if (!options_has(s->options, OPTION_QUIET))
+		say(words);
+}
+
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
-	const size_t want = m->value & CAGE_HAS_OBSERVER ? 4 : 3;
+	const size_t ns = s->session->plan->tier == TIER_FULL ? 3 : 0;
+	const size_t want = m->value & CAGE_HAS_OBSERVER ? ns + 1 : ns;
 	int r = 0;
 
 	if (nfds != want)
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
-	memcpy(s->namespaces, fds, sizeof(s->namespaces));
-	watchers_keep(s->watchers, s->namespaces[0], s->namespaces[1]);
+	memcpy(s->namespaces, fds, ns * sizeof(*fds));
+	if (ns)
+		watchers_keep(s->watchers, s->namespaces[0], s->namespaces[1]);
 	if (m->value & CAGE_HAS_OBSERVER)
-		s->listener = take_fd(&fds[3]);
+		s->listener = take_fd(&fds[ns]);
+	if (m->value & CAGE_HOST_PROC)
+		say("weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
 	if (m->value & CAGE_HAS_NETWORK)
 		r = take_network(s);
 	if (r < 0)
@@ -153,7 +167,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 				     take_fd(&s->listener), s->network,
 				     s->err);
 	} else if (s->session->plan->observe) {
-		watchers_missing(s->watchers, "another program holds the seccomp listener, so refused writes are not reported");
+		miss_observer(s);
 	}
 	return r;
 }
@@ -318,6 +332,16 @@ static void fill_request(const struct supervisor *s,
 	limits_fill(s->limits, request);
 }
 
+/* Without a place to keep it, /tmp is simply fresh every time; but where
+ * $TMPDIR names it, it has to be there
+ */
+static int open_tmpdir(struct supervisor *s)
+{
+	const int r = tmpdir_open(s->session->tmpdir, &s->tmp, s->err);
+
+	return s->session->plan->tier == TIER_FULL ? 0 : r;
+}
+
 static int prepare(struct supervisor *s)
 {
 	const struct policy *policy = s->session->policy;
@@ -328,11 +352,8 @@ static int prepare(struct supervisor *s)
 		r = watchers_new(s->session, s->options, &s->watchers, s->err);
 	if (r == 0)
 		r = stdfds_new(s->session->plan, &s->stdio, s->err);
-	/* Without a place to keep it, /tmp is simply fresh every time */
-	if (r == 0 && s->session->plan->tmp == TMP_KEPT &&
-	    policy->dirs[DIR_CACHE])
-		(void)tmpdir_open(policy->dirs[DIR_CACHE], policy->cwd,
-				  &s->tmp, NULL);
+	if (r == 0 && s->session->plan->tmp == TMP_KEPT && s->session->tmpdir)
+		r = open_tmpdir(s);
 	return r;
 }
 
@@ -471,6 +492,8 @@ int supervisor_run(const struct session *session,
 		return r;
 	if (s.timed_out)
 		s.status = EXIT_TIMED_OUT;
+	if (s.failed && s.status == EXIT_NOT_BUILT)
+		return err->code;
 	if (s.failed) {
 		say(err->msg);
 		return s.status;

@@ -47,19 +47,23 @@ static bool is_still_named(int fd, const char *path)
 	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
 }
 
-int tmpdir_open(const char *cache, const char *cwd, struct tmpdir *ret,
-		struct err *err)
+char *tmpdir_path(const char *cache, const char *cwd, bool shown)
 {
 	auto_free char *name = name_of(cwd);
-	auto_free char *path = mem_printf("%s/cloche/tmp/%s", cache, name);
 
+	return mem_printf("%s/%s/%s", cache, shown ? "cloche-tmp/kept"
+						   : "cloche/tmp", name);
+}
+
+int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
+{
 	for (int i = 0; i < TRIES; i++) {
 		auto_close int fd = fs_open_private_dir(path, err);
 
 		if (fd < 0)
 			return fd;
 		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
-			ret->path = take_ptr(path);
+			ret->path = mem_strdup(path);
 			ret->lock = take_fd(&fd);
 			return 0;
 		}

@@ -4,6 +4,8 @@
 #ifndef LIB_TMPDIR_H
 #define LIB_TMPDIR_H
 
+#include <stdbool.h>
+
 struct err;
 
 /**
@@ -16,11 +18,16 @@ struct tmpdir {
 	int lock;
 };
 
-/* Make or reuse the directory of the project @cwd below @cache (the user's
- * cache directory). 0, or a negative errno with words.
+/* Where the directory of the project @cwd is, below @cache (the user's cache
+ * directory). What is @shown is not below our own directories, which no
+ * command may see. The caller frees.
  */
-int tmpdir_open(const char *cache, const char *cwd, struct tmpdir *ret,
-		struct err *err);
+char *tmpdir_path(const char *cache, const char *cwd, bool shown);
+
+/* Make or reuse @path, made by tmpdir_path(). 0, or a negative errno with
+ * words.
+ */
+int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err);
 
 /* Let go of it; if the last run left nothing in it, it is removed, and so are
  * our directories above it once they are empty

@@ -336,6 +336,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	struct observer_config config = {
 		.listener = listener, .sink = report_sink(w->report),
 		.reads = w->session->plan->observe_full,
+		.no_mounts = w->session->plan->tier != TIER_FULL,
 	};
 	int r;
 

@@ -53,8 +53,7 @@ struct walk {
 	size_t len, cap;
 };
 
-/* By component, so that what lies below "/a" follows it before "/a.b" */
-static int compare_paths(const char *a, const char *b)
+int mounts_compare_paths(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -73,7 +72,7 @@ static int compare_rules(const void *a, const void *b)
 {
 	const struct view_rule *const *x = a, *const *y = b;
 
-	return compare_paths((*x)->path, (*y)->path);
+	return mounts_compare_paths((*x)->path, (*y)->path);
 }
 
 /* What kind of world does the command see at @path? */

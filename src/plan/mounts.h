@@ -12,4 +12,7 @@ struct view;
  */
 void mounts_plan(struct plan *plan, const struct view *view);
 
+/* By component, so that what lies below "/a" follows it before "/a.b" */
+int mounts_compare_paths(const char *a, const char *b);
+
 #endif /* PLAN_MOUNTS_H */

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "plan/grants.h"
 #include "plan/mounts.h"
 #include "plan/view.h"
 
@@ -47,29 +48,47 @@ static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
 	return view->policy->home ? TMP_KEPT : TMP_FRESH;
 }
 
+static const char *tmpdir_for(const struct plan_request *request,
+			      const struct policy *policy)
+{
+	if (request->tmpdir)
+		return request->tmpdir;
+	return policy->profile == PROFILE_SRT ? "/tmp/claude" : "/tmp";
+}
+
 int plan_build(const struct view *view, const struct machine *machine,
 	       const struct plan_request *request, struct plan **ret,
 	       struct err *err)
 {
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 	const struct policy *policy = view->policy;
+	int r;
 
 	plan->view = view;
 	plan->machine = *machine;
 	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
 	plan->net = policy->net;
-	plan->namespaces = namespaces_for(policy);
+	plan->tier = request->tier;
+	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false);
+	plan->namespaces = plan->tier == TIER_FULL ? namespaces_for(policy) : 0;
 	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
 	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
 	plan->observe = request->observe;
 	plan->observe_full = request->observe_full;
 	plan->cwd = mem_strdup(policy->cwd);
 	plan->argv = copy_strings(request->argv);
-	mounts_plan(plan, view);
-	plan->tmp = tmp_for(plan, view);
-	plan->env = env_build(policy, request->environ,
-			      policy->profile == PROFILE_SRT ? "/tmp/claude"
-							     : "/tmp", err);
+	if (plan->tier == TIER_LANDLOCK) {
+		r = grants_plan(plan, view, err);
+		if (r < 0)
+			return r;
+		plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
+	} else {
+		mounts_plan(plan, view);
+		plan->tmp = tmp_for(plan, view);
+	}
+	plan->env = env_build(policy, request->environ, tmpdir_for(request,
+								   policy),
+			      err);
 	if (!plan->env)
 		return -EINVAL;
 	if (network_plan(policy, &plan->network, err) < 0)
@@ -86,6 +105,14 @@ void plan_free(struct plan *plan)
 		free(plan->mounts.v[i].path);
 	for (size_t i = 0; i < plan->stubs.len; i++)
 		free(plan->stubs.v[i].path);
+	for (size_t i = 0; i < plan->grants.len; i++)
+		free(plan->grants.v[i].path);
+	for (size_t i = 0; i < plan->carved.len; i++) {
+		free(plan->carved.v[i].path);
+		free(plan->carved.v[i].because);
+	}
+	free(plan->grants.v);
+	free(plan->carved.v);
 	free(plan->mounts.v);
 	free(plan->stubs.v);
 	env_free(plan->env);

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "plan/network.h"
+#include "plan/tier.h"
 #include "policy/policy.h"
 
 struct buf;
@@ -63,6 +64,40 @@ struct plan_stub {
 	bool is_dir;
 };
 
+/* What Landlock lets a command do, each with all before it */
+enum grant_right {
+	GRANT_NOTHING,
+	GRANT_LIST,		/* Names in directories */
+	GRANT_READ,
+	GRANT_WRITE,
+};
+
+/**
+ * struct plan_grant - The landlock tier: what may be done at and below a path
+ * @dev, @ino:	What was seen there when the plan was made
+ * @beside:	Granted because something beside it must not be
+ */
+struct plan_grant {
+	enum grant_right right;
+	char *path;
+	dev_t dev;
+	ino_t ino;
+	bool beside;
+	const struct path_rule *rule;
+};
+
+/**
+ * struct plan_carved - A directory whose entries are granted one by one
+ * @right:	What they have
+ * @listed:	Its names can be listed
+ * @because:	The first path in it that has less
+ */
+struct plan_carved {
+	enum grant_right right;
+	char *path, *because;
+	bool listed;
+};
+
 enum {
 	MASK_EMPTY = 0,		/* Nothing is shown inside */
 	MASK_TMP = 1,		/* Below the private /tmp */
@@ -89,6 +124,9 @@ struct machine {
 /**
  * struct plan - The whole of it
  * @view:	Not owned; outlives the plan
+ * @tier:	How it will be held
+ * @grants, @carved: In the landlock tier, instead of mounts
+ * @weak_proc:	Do with the host's /proc, read-only, where a new one is refused
  * @root_writable: File system rules are off
  * @tmp:	What /tmp is
  * @env:	"NAME=VALUE" for the command, NULL at the end
@@ -99,6 +137,10 @@ struct machine {
 struct plan {
 	const struct view *view;
 	struct machine machine;
+	enum tier tier;
+	struct { struct plan_grant *v; size_t len, cap; } grants;
+	struct { struct plan_carved *v; size_t len, cap; } carved;
+	bool weak_proc;
 	bool root_writable;
 	enum tmp_kind tmp;
 	struct { struct plan_mount *v; size_t len, cap; } mounts;
@@ -117,11 +159,14 @@ struct plan {
 
 /**
  * struct plan_request - What to run, and how the caller wants it
+ * @tmpdir:	In the landlock tier: where $TMPDIR is; else NULL
  */
 struct plan_request {
 	char *const *argv;
 	char *const *environ;
 	bool observe, observe_full;
+	enum tier tier;
+	const char *tmpdir;
 };
 
 int plan_build(const struct view *view, const struct machine *machine,

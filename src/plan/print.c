@@ -34,6 +34,59 @@ static const char *tmp_words(enum tmp_kind tmp)
 	return words[tmp];
 }
 
+static const char *grant_words(enum grant_right right)
+{
+	static const char *const words[] = {
+		[GRANT_NOTHING] = "hide", [GRANT_LIST] = "list",
+		[GRANT_READ] = "read", [GRANT_WRITE] = "write",
+	};
+
+	return words[right];
+}
+
+/* Entries beside something are told by their directory: there are many */
+static void print_grants(const struct plan *plan, struct buf *out)
+{
+	buf_adds(out, "files (Landlock)\n");
+	for (size_t i = 0; i < plan->grants.len; i++) {
+		const struct plan_grant *g = &plan->grants.v[i];
+
+		if (g->beside)
+			continue;
+		buf_addf(out, "  %-14s ", grant_words(g->right));
+		text_escape(out, g->path);
+		buf_adds(out, "  (");
+		add_rule_words(out, g->rule, "readable by default");
+		buf_adds(out, ")\n");
+	}
+	for (size_t i = 0; i < plan->carved.len; i++) {
+		const struct plan_carved *c = &plan->carved.v[i];
+
+		buf_addf(out, "  %-14s ", grant_words(c->right));
+		text_escape(out, c->path);
+		buf_adds(out, "  (its entries one by one, because of ");
+		text_escape(out, c->because);
+		buf_addf(out, "%s%s)\n", c->listed ? "" : "; it cannot be listed",
+			 c->right == GRANT_WRITE ?
+			 "; nothing can be made or removed in it directly" : "");
+	}
+}
+
+static void print_tier(const struct plan *plan, struct buf *out)
+{
+	buf_addf(out, "tier\n  %s  (%s)\n", tier_name(plan->tier),
+		 tier_words(plan->tier));
+	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
+		const struct guarantee_state s =
+			guarantee_in(g, plan->tier,
+				     plan->machine.landlock_abi);
+
+		if (s.holds != HOLDS)
+			buf_addf(out, "  %-14s %s: %s\n", holds_name(s.holds),
+				 s.promise, s.by);
+	}
+}
+
 static void print_mounts(const struct plan *plan, struct buf *out)
 {
 	buf_addf(out, "files\n  %-14s /  (%s)\n",
@@ -71,14 +124,18 @@ static void print_rest(const struct plan *plan, struct buf *out)
 		origin_describe(&h->origin, out);
 		buf_adds(out, ")\n");
 	}
-	buf_addf(out, "process\n  namespaces     user, mount, pid, ipc, uts, cgroup%s\n",
-		 plan->net == NET_HOST ? "" : ", net");
+	buf_addf(out, "process\n  namespaces     %s%s\n",
+		 plan->tier == TIER_FULL ? "user, mount, pid, ipc, uts, cgroup"
+					 : "none",
+		 plan->net == NET_HOST || plan->tier != TIER_FULL ? ""
+								  : ", net");
 	buf_adds(out, "  capabilities   none; no_new_privs; no core dumps; new session keyring\n");
 	buf_adds(out, "  system calls   by table (seccomp); AF_UNIX sockets ");
 	buf_addf(out, "%s\n", plan->unix_sockets ? "allowed" : "refused");
 	if (plan->machine.landlock_abi)
-		buf_addf(out, "  Landlock       ABI %d, second layer for files\n",
-			 plan->machine.landlock_abi);
+		buf_addf(out, "  Landlock       ABI %d, %s layer for files\n",
+			 plan->machine.landlock_abi,
+			 plan->tier == TIER_FULL ? "second" : "only");
 	else
 		buf_adds(out, "  Landlock       missing on this kernel: files have one layer\n");
 	buf_addf(out, "  observer       %s\n", !plan->observe ? "off" :
@@ -114,7 +171,11 @@ static void print_limits(const struct plan *plan, struct buf *out)
 
 void plan_print(const struct plan *plan, struct buf *out)
 {
-	print_mounts(plan, out);
+	print_tier(plan, out);
+	if (plan->tier == TIER_FULL)
+		print_mounts(plan, out);
+	else
+		print_grants(plan, out);
 	print_rest(plan, out);
 	print_limits(plan, out);
 	buf_adds(out, "environment\n");
@@ -216,6 +277,22 @@ static json_t *json_limits(const struct policy *policy)
 	return o;
 }
 
+static json_t *json_grants(const struct plan *plan)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->grants.len; i++) {
+		const struct plan_grant *g = &plan->grants.v[i];
+		json_t *o = json_rule(g->rule, "readable by default");
+
+		json_object_set_new(o, "right",
+				    json_string(grant_words(g->right)));
+		json_object_set_new(o, "path", json_name(g->path));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 void plan_print_json(const struct plan *plan, struct buf *out)
 {
 	const struct policy *policy = plan->view->policy;
@@ -234,7 +311,7 @@ void plan_print_json(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->view->notes.len; i++)
 		json_array_append_new(notes,
 			json_name(plan->view->notes.v[i].text));
-	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o}",
+	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
 		"version", 1, "cwd", plan->cwd,
 		"profile", profile_name(policy->profile),
 		"rootWritable", plan->root_writable,
@@ -245,7 +322,8 @@ void plan_print_json(const struct plan *plan, struct buf *out)
 		"landlock", plan->machine.landlock_abi,
 		"observe", plan->observe, "unixSockets", plan->unix_sockets,
 		"limits", json_limits(policy), "environment", env,
-		"command", argv, "notes", notes);
+		"command", argv, "notes", notes,
+		"tier", tier_name(plan->tier), "grants", json_grants(plan));
 	text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 	buf_adds(out, text ? text : "{\"version\": 1}");
 	buf_addc(out, '\n');

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/tier.c - which tier a run gets, and when a weaker one will do
+ *
+ * The full tier is tried first and not asked about: that costs nothing where it
+ * works. Only when it could not be built is the doctor called, and only if it
+ * finds the machine at fault is the landlock tier tried, and said so.
+ */
+
+#include "lib/tier.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "doctor/doctor.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+
+bool tier_is_nested(void)
+{
+	auto_fclose FILE *file = fopen("/proc/1/comm", "re");
+	char name[16] = "";
+
+	return file && fgets(name, sizeof(name), file) &&
+	       !strcmp(name, "cloche-init\n");
+}
+
+static enum tier minimum_of(const struct policy *policy)
+{
+	enum tier minimum = TIER_LANDLOCK;
+
+	if (policy->texts[TEXT_MINIMUM_TIER].value)
+		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
+				 &minimum);
+	return minimum;
+}
+
+/* What only namespaces can do is refused, not left out */
+static int check_wishes(const struct options *options,
+			const struct policy *policy, struct err *err)
+{
+	static const struct {
+		enum string_list list;
+		const char *words;
+	} lists[] = {
+		{ LIST_HOST_PORTS, "ports of the host's loopback (--host-port)" },
+		{ LIST_PUBLISH, "published ports (--publish)" },
+		{ LIST_UNIX_SOCKETS, "Unix sockets by path (--unix-socket)" },
+	};
+
+	if (policy->net == NET_JAIL)
+		return fail(err, -EOPNOTSUPP, "--net jail needs tier full; 'cloche doctor' says why this machine has only landlock");
+	if (options_has(options, OPTION_EPHEMERAL))
+		return fail(err, -EOPNOTSUPP, "--ephemeral needs tier full; 'cloche doctor' says why this machine has only landlock");
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (policy->lists[lists[i].list].len)
+			return fail(err, -EOPNOTSUPP, "%s: not in tier landlock; take them out of the policy, or see 'cloche doctor' for tier full",
+				    lists[i].words);
+	}
+	return 0;
+}
+
+int tier_choose(const struct options *options, const struct policy *policy,
+		const struct machine *machine, enum tier *ret,
+		struct err *err)
+{
+	const char *asked = options_get(options, OPTION_TIER);
+	enum tier tier = TIER_FULL;
+	auto_buf struct buf who = { 0 };
+
+	if (asked && tier_parse(asked, &tier) < 0)
+		return fail(err, -EINVAL, "--tier: '%s' is not one of full, landlock",
+			    asked);
+	if (tier > minimum_of(policy)) {
+		origin_describe(&policy->texts[TEXT_MINIMUM_TIER].origin, &who);
+		return fail(err, -EPERM, "tier %s is less than the policy asks for: minimumTier is %s (%s)",
+			    tier_name(tier), tier_name(minimum_of(policy)),
+			    buf_str(&who));
+	}
+	*ret = tier;
+	if (tier == TIER_FULL)
+		return 0;
+	if (machine->landlock_abi < TIER_LANDLOCK_ABI)
+		return fail(err, -EOPNOTSUPP, "the landlock tier needs Landlock ABI %d, and this kernel has %d; 'cloche doctor' says more",
+			    TIER_LANDLOCK_ABI, machine->landlock_abi);
+	return check_wishes(options, policy, err);
+}
+
+bool tier_falls_back(const struct options *options,
+		     const struct session *session, struct err *err)
+{
+	struct doctor doctor;
+	const char *why;
+
+	if (session->plan->tier != TIER_FULL ||
+	    doctor_run(&doctor, true, NULL) < 0 || doctor.tier == TIER_FULL)
+		return false;
+	why = doctor_why_not(&doctor);
+	why = why ? why : err->msg;
+	if (options_has(options, OPTION_TIER)) {
+		fail(err, -EOPNOTSUPP, "tier full cannot be had here: %s; 'cloche doctor' says what to do",
+		     why);
+		return false;
+	}
+	if (minimum_of(session->policy) == TIER_FULL) {
+		fail(err, -EOPNOTSUPP, "minimumTier is full, which cannot be had here: %s; 'cloche doctor' says what to do",
+		     why);
+		return false;
+	}
+	if (doctor.tier == TIER_NONE) {
+		fail(err, -EOPNOTSUPP, "this machine cannot hold a sandbox: %s; nothing was run; 'cloche doctor' says what to do",
+		     why);
+		return false;
+	}
+	fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",
+	     why);
+	return true;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/tier.h - which tier a run gets, and when a weaker one will do */
+
+#ifndef LIB_TIER_H
+#define LIB_TIER_H
+
+#include <stdbool.h>
+
+#include "plan/tier.h"
+
+struct err;
+struct machine;
+struct options;
+struct policy;
+struct session;
+
+/* From --tier and minimumTier. 0; or -EINVAL, -EPERM or -EOPNOTSUPP with
+ * words: the option is wrong, the policy forbids it, the tier cannot do what
+ * the policy wants.
+ */
+int tier_choose(const struct options *options, const struct policy *policy,
+		const struct machine *machine, enum tier *ret,
+		struct err *err);
+
+/* The full tier could not be built, for the reason in @err. True if the machine
+ * is to blame and policy and options accept the landlock tier: then @err is
+ * the line to say before trying that. Otherwise @err is the error to end with.
+ */
+bool tier_falls_back(const struct options *options,
+		     const struct session *session, struct err *err);
+
+/* True inside a sandbox of ours */
+bool tier_is_nested(void);
+
+#endif /* LIB_TIER_H */

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/grants.c - the landlock tier: verdicts as a list of Landlock grants
+ *
+ * Theory of operation: Landlock only adds. A grant on a directory counts for
+ * all below it, and nothing can be taken back there. So a directory that holds
+ * something with fewer rights than itself is carved: its entries are granted
+ * one by one, and the one that leads to the exception is carved in turn. What
+ * is lost is on the safe side, and `explain` says so:
+ *
+ * - Nothing can be made, removed or renamed in a carved directory itself (the
+ *   right to do so would count inside the exception as well).
+ * - What appears later beside a hidden path is hidden too.
+ * - A directory above a hidden directory cannot be listed: the right to list
+ *   it would list the hidden one.
+ *
+ * Links are not granted: whatever they lead to has its own grants.
+ */
+
+#include "plan/grants.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/mounts.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+/**
+ * struct point - A path that some rule names, and how it is seen
+ * @plain:	Its names are no secret: listing it is harmless
+ */
+struct point {
+	const char *path;
+	enum grant_right right;
+	bool is_dir, plain;
+	const struct path_rule *rule;
+};
+
+/**
+ * struct carver - The work at hand
+ * @v, @len:	All points, parents first
+ */
+struct carver {
+	struct plan *plan;
+	struct point *v;
+	size_t len, cap;
+	struct err *err;
+	unsigned int depth;
+};
+
+/**
+ * struct place - A path to grant, and the points strictly below it
+ * @have:	What a grant further up gives already
+ */
+struct place {
+	const char *path;
+	enum grant_right right, have;
+	const struct path_rule *rule;
+	size_t first, last;
+};
+
+void grants_close_tmp(struct view *view, const char *tmpdir)
+{
+	if (view->private_tmp)
+		view_add(view, PATH_DENY_READ, "/tmp",
+			 view_own_rule(view, "/tmp", "/tmp",
+				       "the host's /tmp is closed in this tier; $TMPDIR is private"),
+			 false);
+	view->private_tmp = false;
+	if (tmpdir)
+		view_add(view, PATH_ALLOW_WRITE, tmpdir,
+			 view_own_rule(view, tmpdir, "$TMPDIR",
+				       "the private temporary directory"),
+			 false);
+	view_sort(view);
+}
+
+static enum grant_right right_at(const struct view *view, const char *path,
+				 const struct path_rule **rule)
+{
+	struct verdict v = view_verdict(view, VIEW_READ, path);
+
+	*rule = v.rule;
+	if (!v.allowed)
+		return GRANT_NOTHING;
+	v = view_verdict(view, VIEW_WRITE, path);
+	*rule = v.rule;
+	return v.allowed ? GRANT_WRITE : GRANT_READ;
+}
+
+static int compare_points(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+
+	return mounts_compare_paths(x->path, y->path);
+}
+
+/* Every existing path of a rule, each once; and /dev, of which the cage grants
+ * the harmless devices one by one
+ */
+static void collect(struct carver *c, const struct view *view)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+		struct point *p;
+
+		if (!r->mode || path_is_within("/dev", r->path) ||
+		    !strcmp(r->path, "/"))
+			continue;
+		p = vec_push(c);
+		p->path = r->path;
+		p->is_dir = S_ISDIR(r->mode);
+		p->plain = !strcmp(r->path, "/tmp");
+		p->right = right_at(view, r->path, &p->rule);
+	}
+	*vec_push(c) = (struct point){
+		.path = "/dev", .right = GRANT_NOTHING, .is_dir = true,
+		.plain = true,
+	};
+	qsort(c->v, c->len, sizeof(*c->v), compare_points);
+	for (size_t i = 0; i < c->len; i++) {
+		if (!kept || strcmp(c->v[kept - 1].path, c->v[i].path) != 0)
+			c->v[kept++] = c->v[i];
+	}
+	c->len = kept;
+}
+
+static int push(struct carver *c, const struct place *at,
+		enum grant_right right, bool beside)
+{
+	struct plan_grant *g;
+	struct stat st;
+
+	if (right <= at->have)
+		return 0;
+	if (c->plan->grants.len == GRANTS_MAX)
+		return fail(c->err, -E2BIG, "the landlock tier cannot express the rules: over %d directory entries lie beside what is hidden or protected, '%s' among them; hide or protect fewer paths in large directories, or use tier full",
+			    GRANTS_MAX, at->path);
+	if (lstat(at->path, &st) < 0 || S_ISLNK(st.st_mode))
+		return 0;	/* Gone, or a link: granted nothing */
+	g = vec_push(&c->plan->grants);
+	g->path = mem_strdup(at->path);
+	g->right = right;
+	g->dev = st.st_dev;
+	g->ino = st.st_ino;
+	g->beside = beside;
+	g->rule = at->rule;
+	return 0;
+}
+
+static int emit(struct carver *c, const struct place *at, bool beside);
+
+/* The points at or below @path, from @first on and before @last */
+static size_t span(const struct carver *c, const char *path, size_t *first,
+		   size_t last)
+{
+	size_t end;
+
+	while (*first < last && !path_is_within(path, c->v[*first].path))
+		(*first)++;
+	for (end = *first; end < last &&
+	     path_is_within(path, c->v[end].path); end++)
+		;
+	return end;
+}
+
+/* One entry of a carved directory, or a point inside something granted */
+static int descend(struct carver *c, const struct place *above,
+		   const char *path, enum grant_right have, bool beside)
+{
+	struct place at = {
+		.path = path, .right = above->right, .have = have,
+		.rule = above->rule, .first = above->first,
+	};
+
+	at.last = span(c, path, &at.first, above->last);
+	if (at.first < at.last && !strcmp(c->v[at.first].path, path)) {
+		at.right = c->v[at.first].right;
+		at.rule = c->v[at.first].rule;
+		at.first++;
+	}
+	return emit(c, &at, beside);
+}
+
+/* The points directly below, where the rest is decided */
+static int emit_points(struct carver *c, const struct place *at,
+		       enum grant_right have)
+{
+	size_t i = at->first;
+
+	while (i < at->last) {
+		const char *path = c->v[i].path;
+		const int r = descend(c, at, path, have, false);
+
+		if (r < 0)
+			return r;
+		i = span(c, path, &i, at->last);
+	}
+	return 0;
+}
+
+static int carve_entries(struct carver *c, const struct place *at,
+			 enum grant_right have)
+{
+	auto_close int fd = open(at->path, O_RDONLY | O_DIRECTORY |
+				 O_NOFOLLOW | O_CLOEXEC);
+	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
+	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	struct dir_entry entry;
+	int r;
+
+	if (fd < 0)
+		return fail_errno(c->err, "the landlock tier cannot hide or protect '%s': cannot list '%s'",
+				  c->v[at->first].path, at->path);
+	while ((r = dir_next(&dir, &entry)) > 0) {
+		auto_free char *path = path_join(at->path, entry.name);
+		const int done = descend(c, at, path, have, true);
+
+		if (done < 0)
+			return done;
+	}
+	return r < 0 ? fail(c->err, r, "cannot list '%s'", at->path) : 0;
+}
+
+static int carve(struct carver *c, const struct place *at, bool hidden,
+		 bool hidden_dir)
+{
+	struct place whole = *at;
+	enum grant_right have = at->have;
+	struct plan_carved *carved;
+	int r = 0;
+
+	if (c->depth == GRANTS_DEPTH_MAX)
+		return fail(c->err, -ELOOP, "the landlock tier cannot express the rules: '%s' is too deep",
+			    at->path);
+	/* What all below may have is granted on the whole */
+	if (!hidden && have < GRANT_READ)
+		have = GRANT_READ;
+	else if (!hidden_dir && have < GRANT_LIST)
+		have = GRANT_LIST;
+	if (have > at->have) {
+		whole.have = at->have;
+		r = push(c, &whole, have, false);
+	}
+	carved = vec_push(&c->plan->carved);
+	carved->path = mem_strdup(at->path);
+	carved->right = at->right;
+	carved->listed = have >= GRANT_LIST;
+	carved->because = mem_strdup(c->v[at->first].path);
+	c->depth++;
+	if (r == 0)
+		r = carve_entries(c, at, have);
+	c->depth--;
+	return r;
+}
+
+static int emit(struct carver *c, const struct place *at, bool beside)
+{
+	bool less = false, hidden = false, hidden_dir = false;
+	int r;
+
+	for (size_t i = at->first; i < at->last; i++) {
+		const struct point *p = &c->v[i];
+
+		less |= p->right < at->right;
+		hidden |= p->right == GRANT_NOTHING;
+		hidden_dir |= p->right == GRANT_NOTHING && p->is_dir &&
+			      !p->plain;
+	}
+	if (less)
+		return carve(c, at, hidden, hidden_dir);
+	r = push(c, at, at->right, beside);
+	return r < 0 ? r : emit_points(c, at, at->right > at->have ? at->right
+								   : at->have);
+}
+
+int grants_plan(struct plan *plan, const struct view *view, struct err *err)
+{
+	struct carver c = { .plan = plan, .err = err };
+	struct place root = {
+		.path = "/", .have = GRANT_NOTHING,
+		.right = plan->root_writable ? GRANT_WRITE : GRANT_READ,
+	};
+	int r;
+
+	collect(&c, view);
+	root.last = c.len;
+	r = emit(&c, &root, false);
+	free(c.v);
+	return r;
+}

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/fallback/landlock.py - the landlock tier: what it promises holds"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+LANDLOCK = ("--tier", "landlock")
+NONE = LANDLOCK + ("--net", "none")
+REFUSED = {"EACCES", "EPERM", "EROFS", "ENOSYS", "EXDEV"}
+
+
+def refused(t, lines, options=NONE, control=True):
+    """Each line is refused inside and, as the control, works outside"""
+    found, out = t.attempts(lines, options=options)
+    for line in lines:
+        check(found[line] in REFUSED, line, "gave", found[line], out)
+    if control:
+        found, _ = t.attempts(lines, inside=False)
+        for line in lines:
+            equal(found[line], "OK", "the control of", line)
+
+
+def repository(t):
+    """A project with what git makes, and something to work on"""
+    t.write(".git/hooks/pre-commit", "#!/bin/sh\n", 0o755)
+    t.write(".git/config", "[core]\n")
+    t.write(".git/HEAD", "ref: refs/heads/main\n")
+    t.write("src/main.c", "int main(void) { return 0; }\n")
+    t.write("README", "text\n")
+
+
+@test
+def the_command_works_where_it_may(t):
+    repository(t)
+    r = t.shell("echo more >> README; echo new > src/new.c; mkdir src/d;"
+                "mv src/new.c src/d/moved.c; rm src/main.c; cat README;"
+                "echo t > $TMPDIR/file && cat $TMPDIR/file; exit 3",
+                options=LANDLOCK).ended(3)
+    equal(r.out, "text\nmore\nt\n")
+    equal(sorted(os.listdir(t.dir + "/src")), ["d"])
+    check(os.path.exists(t.dir + "/src/d/moved.c"), "not moved")
+
+
+@test
+def a_project_with_nothing_protected_is_wholly_writable(t):
+    r = t.shell("echo a > new && mkdir d && echo b > d/f && mv new d/ && ls d",
+                options=LANDLOCK).ok()
+    equal(r.out, "f\nnew\n")
+
+
+@test
+def nothing_outside_changes(t):
+    t.write(t.away + "/f", "old")
+    os.mkdir(t.away + "/d")
+    lines = [f"write {t.away}/f", f"truncate {t.away}/f",
+             f"create {t.away}/new", f"mkdir {t.away}/newd",
+             f"mkfifo {t.away}/fifo", f"symlink x {t.away}/link",
+             f"rename {t.away}/f {t.away}/g", f"unlink {t.away}/g",
+             f"rmdir {t.away}/d"]
+    before = tree(t.away)
+    found, out = t.attempts(lines, options=NONE)
+    for line in lines:
+        check(found[line] in REFUSED | {"ENOENT"}, line, found[line], out)
+    equal(tree(t.away), before)
+    found, _ = t.attempts(lines, inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
+def a_file_cannot_be_carried_in_or_out(t):
+    t.write(t.away + "/f", "old")
+    t.write("mine", "mine")
+    refused(t, [f"link {t.away}/f {t.dir}/in", f"rename {t.dir}/mine {t.away}/out"])
+
+
+@test
+def hidden_files_and_directories_stay_unread(t):
+    for path in (".ssh/id_x", ".aws/credentials", ".netrc"):
+        t.write(f"{t.home}/{path}", "PRIVATE")
+    t.write(t.home + "/notes", "plain")
+    t.write(t.away + "/secret/deep/f", "PRIVATE")
+    t.write(t.away + "/beside", "plain")
+    options = NONE + ("--deny-read", t.away + "/secret")
+    lines = [f"read {t.home}/.ssh/id_x", f"read {t.home}/.aws/credentials",
+             f"read {t.home}/.netrc", f"list {t.home}/.ssh",
+             f"read {t.away}/secret/deep/f", f"list {t.away}/secret",
+             f"read /proc/self/root{t.home}/.ssh/id_x"]
+    refused(t, lines, options)
+    found, _ = t.attempts([f"read {t.home}/notes", f"read {t.away}/beside"],
+                          options=options)
+    equal(set(found.values()), {"OK"}, "what is beside it")
+
+
+@test
+def what_is_shown_again_inside_a_hidden_directory_is_read(t):
+    t.write(t.away + "/secret/f", "PRIVATE")
+    t.write(t.away + "/secret/shown", "plain")
+    options = NONE + ("--deny-read", t.away + "/secret",
+                      "--read", t.away + "/secret/shown")
+    found, _ = t.attempts([f"read {t.away}/secret/shown",
+                           f"read {t.away}/secret/f"], options=options)
+    equal(found[f"read {t.away}/secret/shown"], "OK")
+    check(found[f"read {t.away}/secret/f"] in REFUSED, found)
+
+
+@test
+def protected_files_stay_as_they_are(t):
+    repository(t)
+    before = tree(t.dir + "/.git")
+    lines = ["write .git/config", "truncate .git/config",
+             "unlink .git/config", "rename .git/config .git/c",
+             "create .git/hooks/post-commit", "unlink .git/hooks/pre-commit",
+             "rename .git/hooks .git/h", "rename .git g",
+             "exchange .git src", "rename src/main.c .git/config",
+             "link src/main.c .git/hooks/x", "symlink x .git/hooks/l",
+             "mkfifo .git/hooks/p", "tmpfile .git/hooks"]
+    found, out = t.attempts(lines, options=NONE)
+    for line in lines:
+        check(found[line] in REFUSED | {"ENOENT"}, line, found[line], out)
+    equal(tree(t.dir + "/.git"), before)
+
+
+@test
+def a_denied_directory_inside_a_writable_one_is_kept(t):
+    t.write("keep/f", "old")
+    t.write("other/f", "old")
+    options = NONE + ("--deny-write", "keep")
+    found, out = t.attempts(["write keep/f", "create keep/g", "unlink keep/f",
+                             "rename keep k", "write other/f",
+                             "create other/g"], options=options)
+    equal((found["write other/f"], found["create other/g"]), ("OK", "OK"))
+    for line in ("write keep/f", "create keep/g", "unlink keep/f",
+                 "rename keep k"):
+        check(found[line] in REFUSED, line, found[line], out)
+
+
+@test
+def a_protected_name_is_not_newly_made(t):
+    t.write("sub/f", "")
+    r = t.shell("mkdir sub/.vscode; echo x > sub/.bashrc; echo x > .mcp.json;"
+                "true", options=NONE)
+    check(not t.exists("sub/.bashrc") and not t.exists(".mcp.json"), repr(r))
+    check(not t.exists("sub/.vscode"), repr(r))
+    contains(r.err, "refused")
+
+
+@test
+def no_byte_leaves_by_the_network(t):
+    server = socket.create_server(("127.0.0.1", 0))
+    server.setblocking(False)
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", 0))
+    udp.setblocking(False)
+    lines = [f"tcp 127.0.0.1 {server.getsockname()[1]}",
+             f"udp 127.0.0.1 {udp.getsockname()[1]}", "tcp-listen",
+             "socket 17 3 0", "socket 2 3 1", "socket 2 2 1"]
+    for options in (NONE, LANDLOCK):
+        found, out = t.attempts(lines, options=options)
+        for line in lines:
+            check(found[line] in REFUSED | {"EAFNOSUPPORT"}, line, out)
+    for attempt in (server.accept, lambda: udp.recv(1)):
+        try:
+            attempt()
+            check(False, "something arrived from inside")
+        except BlockingIOError:
+            pass
+    found, _ = t.attempts(lines[:3], inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
+def the_hosts_network_is_there_when_asked_for(t):
+    server = socket.create_server(("127.0.0.1", 0))
+    line = f"tcp 127.0.0.1 {server.getsockname()[1]}"
+    found, _ = t.attempts([line], options=LANDLOCK + ("--net", "host"))
+    equal(found[line], "OK")
+
+
+@test
+def sockets_of_the_host_are_out_of_reach(t):
+    os.chdir(t.away)
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stream.bind("s")
+    stream.listen(5)
+    os.chdir(t.dir)
+    name = f"cloche-canary-{os.getpid()}"
+    abstract = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    abstract.bind("\0" + name)
+    abstract.listen(5)
+    refused(t, ["unix-connect ../away/s", f"abstract {name}"])
+    allow = json.dumps({"sandbox": {"network": {"allowAllUnixSockets": True}}})
+    found, _ = t.attempts([f"abstract {name}"], options=NONE + ("-s", allow))
+    check(found[f"abstract {name}"] in REFUSED, "Landlock alone:", found)
+
+
+@test
+def other_processes_are_left_alone(t):
+    victim = subprocess.Popen(["sleep", "60"])
+    lines = [f"kill {victim.pid}", f"ptrace {victim.pid}",
+             f"vm-read {victim.pid}", f"pidfd-getfd {victim.pid} 0",
+             f"read /proc/{victim.pid}/environ"]
+    found, out = t.attempts(lines, options=NONE)
+    for line in lines:
+        check(found[line] in REFUSED, line, found[line], out)
+    found, _ = t.attempts([lines[0], lines[4]], inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+    victim.kill()
+    victim.wait()
+
+
+@test
+def limits_and_priorities_of_others_stay(t):
+    victim = subprocess.Popen(["sleep", "60"])
+    script = (f"import os, resource\n"
+              f"for f in (lambda: resource.prlimit({victim.pid}, resource.RLIMIT_CPU, (1, 1)),\n"
+              f"          lambda: os.setpriority(os.PRIO_PROCESS, {victim.pid}, 19),\n"
+              f"          lambda: os.setpriority(os.PRIO_USER, 0, 19)):\n"
+              f"    try:\n        f()\n        print('done')\n"
+              f"    except PermissionError:\n        print('refused')\n"
+              f"os.setpriority(os.PRIO_PROCESS, 0, 5)\n"
+              f"resource.setrlimit(resource.RLIMIT_CPU, (100, 100))\n"
+              f"print('own')\n")
+    r = t.inside("/usr/bin/python3", "-c", script, options=NONE).ok()
+    equal(r.out, "refused\nrefused\nrefused\nown\n")
+    r = t.outside("/usr/bin/python3", "-c", script.replace("PRIO_USER, 0", f"PRIO_PROCESS, {victim.pid}"))
+    equal(r.ok("the control").out, "done\ndone\ndone\nown\n")
+    victim.kill()
+    victim.wait()
+
+
+@test
+def shared_memory_of_the_host_is_out_of_reach(t):
+    libc = ctypes.CDLL(None, use_errno=True)
+    key = 0x10000000 + os.getpid()
+    segment = libc.shmget(key, 4096, 0o1600)
+    check(segment >= 0, "shmget")
+    try:
+        refused(t, [f"shm {key}"])
+    finally:
+        libc.shmctl(segment, 0, None)
+
+
+@test
+def nothing_can_gain_privileges(t):
+    r = t.inside("cat", "/proc/self/status", options=NONE).ok()
+    status = dict(line.split(":\t", 1) for line in r.out.splitlines()
+                  if ":\t" in line)
+    equal(status["NoNewPrivs"], "1")
+    equal(status["Seccomp"], "2")
+    for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+        equal(int(status[name], 16), 0, name)
+    refused(t, ["unshare user", "mount-tmpfs /mnt", "chroot /",
+                "io-uring", "bpf", "setuid 0" if not IS_ROOT else "setuid 1",
+                "sethostname"], control=False)
+
+
+@test
+def inherited_descriptors_are_closed(t):
+    t.write(t.away + "/f", "SECRET")
+    fd = os.open(t.away + "/f", os.O_RDWR)
+    os.dup2(fd, 77)
+    os.set_inheritable(77, True)
+    _, out = t.attempts(["fds"], options=NONE, close_fds=False)
+    lacks(out, "77")
+
+
+@test
+def nothing_outlives_the_command(t):
+    marker = f"{30000 + os.getpid() % 10000}.{os.getpid()}"
+    r = t.shell(f"setsid sleep {marker} >/dev/null 2>&1 & "
+                f"(trap '' TERM HUP INT; sleep {marker} >/dev/null 2>&1 & "
+                f"(sleep {marker} > /dev/null 2>&1 &) ) & sleep 0.1; exit 4",
+                options=NONE)
+    r.ended(4)
+    equal(find(marker), [])
+
+
+def find(marker):
+    """Processes with @marker in their command line"""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                text = file.read()
+        except OSError:
+            continue
+        if marker.encode() in text and b"sleep\0" in text:
+            found.append(int(pid))
+    return found
+
+
+@test
+def nothing_outlives_a_killed_supervisor(t):
+    marker = f"{40000 + os.getpid() % 10000}.{os.getpid()}"
+    p = t.start("run", *NONE, "--", "sh", "-c",
+                f"setsid sleep {marker} & sleep {marker}")
+    wait_until(lambda: len(find(marker)) == 2, "both to run")
+    p.kill()
+    p.wait()
+    wait_until(lambda: not find(marker), "the end of both")
+
+
+@test
+def the_one_who_ends_them_cannot_be_ended(t):
+    marker = f"{50000 + os.getpid() % 10000}.{os.getpid()}"
+    r = t.shell(f"(setsid sleep {marker} >/dev/null 2>&1 &) ; kill -9 $PPID; "
+                f"echo alive", options=NONE)
+    equal((r.code, r.out), (0, "alive\n"), repr(r))
+    equal(find(marker), [])
+
+
+@test
+def signals_and_exit_codes_are_as_ever(t):
+    t.shell("kill -TERM $$", options=NONE).ended(128 + signal.SIGTERM)
+    t.inside("/no/such", options=NONE).ended(127)
+    t.inside("/etc/passwd", options=NONE).ended(126)
+    t.shell("sleep 60", options=NONE + ("--timeout", "200ms")).ended(124)
+
+
+@test
+def what_the_tier_cannot_do_is_an_error_with_a_name(t):
+    for options, words in ((("--net", "jail"), "--net jail"),
+                           (("--ephemeral",), "--ephemeral"),
+                           (("--host-port", "5432"), "--host-port"),
+                           (("--publish", "8080"), "--publish"),
+                           (("--unix-socket", "/s"), "--unix-socket")):
+        r = t.shell("echo ran", options=LANDLOCK + options).ended(125)
+        equal(r.out, "")
+        contains(r.err, words)
+
+
+@test
+def too_many_neighbours_are_an_error_with_a_name(t):
+    for i in range(8300):
+        os.mknod(f"{t.away}/{i}")
+    t.write(t.away + "/secret", "PRIVATE")
+    r = t.shell("echo ran", options=NONE + ("--deny-read", t.away + "/secret"))
+    r.ended(125)
+    equal(r.out, "")
+    contains(r.err, "the landlock tier cannot express the rules")
+
+
+@test
+def explain_says_what_the_tier_means(t):
+    repository(t)
+    r = t.run("explain", *LANDLOCK).ok()
+    contains(r.out, "landlock  (")
+    contains(r.out, "the host's /proc is visible")
+    contains(r.out, f"{t.dir}  (its entries one by one, because of")
+    plan = json.loads(t.run("explain", "--json", *LANDLOCK).ok().out)
+    equal(plan["tier"], "landlock")
+    check(any(g["path"] == t.dir + "/src" and g["right"] == "write"
+              for g in plan["grants"]), plan["grants"])
+
+
+main()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/fallback/run.py - run where something is missing: less, or refused
+
+Never silently weaker: each absence either changes nothing that is promised,
+or leads to the landlock tier and is said, or nothing runs at all.
+"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+REFUSE = os.environ.get("REFUSE", "")
+SAID = "cloche: tier landlock: "
+
+# What is taken away, and the tier that is left
+TIERS = {
+    "userns": "landlock",
+    "max-userns": "landlock",
+    "mounts": "landlock",
+    "proc": "landlock",
+    "landlock": "full",
+    "notify": "full",
+    "fuse": "full",
+    "openat2": "none",
+    "close_range": "none",
+    "seccomp": "none",
+    "userns,landlock": "none",
+    "max-userns,landlock": "none",
+    "mounts,landlock": "none",
+    "proc,landlock": "none",
+    "userns,notify": "landlock",
+}
+
+
+def lacking(t, what, *command, options=(), **more):
+    return t.outside(REFUSE, what, CLOCHE, "run", *options, "--", *command,
+                     **more)
+
+
+@test
+def each_absence_has_the_tier_of_the_table(t):
+    t.write(t.away + "/f", "old")
+    t.write(t.home + "/.ssh/id_x", "PRIVATE")
+    script = f"echo ran > ran; echo evil > {t.away}/f; cat ~/.ssh/id_x; true"
+    for what, tier in TIERS.items():
+        r = lacking(t, what, "sh", "-c", script)
+        ran = t.exists("ran")
+        if ran:
+            os.unlink(t.dir + "/ran")
+        equal(ran, tier != "none", what, repr(r))
+        equal(r.code, 0 if ran else 125, what)
+        equal(SAID in r.err, tier == "landlock", what, repr(r))
+        equal(t.read(t.away + "/f"), "old", what)
+        lacks(r.out + r.err, "PRIVATE", what)
+        if tier == "none":
+            contains(r.err, "cannot hold a sandbox", what)
+            equal(r.err.count("\n"), 1, what)
+
+
+@test
+def quiet_does_not_silence_the_tier(t):
+    contains(lacking(t, "userns", "true", options=("--quiet",)).ok().err, SAID)
+
+
+@test
+def who_insists_on_full_gets_nothing_less(t):
+    r = lacking(t, "userns", "sh", "-c", "echo ran > ran",
+                options=("--tier", "full")).ended(125)
+    contains(r.err, "tier full cannot be had here")
+    check(not t.exists("ran"), "it ran")
+    t.shell("echo ran > ran", options=("--tier", "full")).ok("the control")
+
+
+@test
+def minimum_tier_fails_closed(t):
+    full = json.dumps({"sandbox": {"minimumTier": "full"}})
+    r = lacking(t, "userns", "sh", "-c", "echo ran > ran",
+                options=("-s", full)).ended(125)
+    contains(r.err, "minimumTier is full")
+    r = t.shell("echo ran > ran", options=("-s", full, "--tier", "landlock"))
+    r.ended(125)
+    contains(r.err, "less than the policy asks for")
+    check(not t.exists("ran"), "it ran")
+    t.shell("echo ran > ran", options=("-s", full)).ok("the control")
+
+
+@test
+def an_unknown_tier_is_an_error(t):
+    for name in ("", "none", "FULL", "bwrap"):
+        r = t.shell("echo ran", options=("--tier", name)).ended(125)
+        equal(r.out, "")
+
+
+@test
+def without_a_listener_the_footer_says_what_is_missing(t):
+    t.write(t.away + "/f", "old")
+    r = lacking(t, "notify", "sh", "-c", f"echo x > {t.away}/f; true").ok()
+    contains(r.err, "not reported")
+    equal(t.read(t.away + "/f"), "old")
+
+
+@test
+def a_fault_of_the_policy_is_not_blamed_on_the_machine(t):
+    r = t.run("run", "--cwd", "/nowhere", "--", "true").ended(125)
+    lacks(r.err, "tier landlock")
+    t.inside("/no/such/command").ended(127)
+
+
+@test
+def a_covered_proc_can_be_lived_with_if_asked(t):
+    weaker = json.dumps({"sandbox": {"enableWeakerNestedSandbox": True}})
+    t.write(t.away + "/f", "old")
+    script = (f"readlink /proc/self/ns/pid; echo evil > {t.away}/f;"
+              "echo 1 > /proc/self/oom_score_adj; "
+              "cat /proc/$OUTER/environ; true")
+    r = lacking(t, "proc", "sh", "-c", script, env={"CANARY": "PRIVATE"},
+                options=("-s", weaker, "--env", f"OUTER={os.getpid()}")).ok()
+    contains(r.err, "cloche: weaker nested sandbox: ")
+    lacks(r.err, SAID)
+    check(r.out.strip() != os.readlink("/proc/self/ns/pid"), "the host's pids")
+    lacks(r.out, "PRIVATE")
+    equal(t.read(t.away + "/f"), "old")
+
+
+@test
+def weaker_is_not_said_where_nothing_is_weaker(t):
+    weaker = json.dumps({"sandbox": {"enableWeakerNestedSandbox": True}})
+    r = t.shell("ls /proc | grep -c '^[0-9]'", options=("-s", weaker)).ok()
+    lacks(r.err, "weaker")
+    check(int(r.out) < 10, "the host's processes are seen:", r.out)
+
+
+@test
+def inside_itself_it_adds_its_layers(t):
+    t.write("a/f", "old")
+    t.write("b/f", "old")
+    r = t.inside(CLOCHE, "run", "--net", "none", "--deny-write", "b", "--",
+                 "sh", "-c", "echo new > a/f; echo new > b/f; echo t > /tmp/x;"
+                 f"cat /tmp/x; echo evil > {t.away}/f; exit 5",
+                 options=("--read", os.path.dirname(CLOCHE))).ended(5)
+    contains(r.err, SAID + "this runs in a cloche sandbox")
+    equal((t.read("a/f"), t.read("b/f"), r.out), ("new\n", "old", "t\n"))
+    check(not os.path.exists(t.away + "/f"), "written outside")
+
+
+@test
+def inside_bubblewrap_it_works(t):
+    bwrap = need("bwrap")
+    wrap = (bwrap, "--dev-bind", "/", "/", "--unshare-user", "--unshare-pid",
+            "--proc", "/proc")
+    if t.outside(*wrap, "true").code:
+        skip("bwrap does not work here")
+    t.write(t.away + "/f", "old")
+    r = t.outside(*wrap, CLOCHE, "run", "--", "sh", "-c",
+                  f"echo ran > ran; echo evil > {t.away}/f; true").ok()
+    check(t.exists("ran"), repr(r))
+    equal(t.read(t.away + "/f"), "old")
+
+
+main()
