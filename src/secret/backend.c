@@ -110,7 +110,7 @@ static void edit_read(void *arg, const struct answer *answer)
 		out.r = e->change(e->change_arg,
 				  answer->data ? span_of(answer->data) :
 						 span_str("{}"),
-				  false, &e->made, &out.err);
+				  NULL, &e->made, &out.err);
 	if (out.r <= 0)
 		end_edit(e, &out);
 	else

@@ -49,12 +49,12 @@ struct answer {
 
 typedef void (*answer_fn)(void *arg, const struct answer *answer);
 
-/* Make the new document of the old one. @patch: @old is not the document but
- * changes to one that cannot be read now; what is to be taken out of the
- * document must then be set to null in the changes. 1 to write @ret, 0 if
- * there is nothing to change, or a negative errno.
+/* Make the new document of the old one. With a @tombstone, @old is not the
+ * document but changes to one that cannot be read now; what is to be taken out
+ * of the document must then be set to the tombstone (a JSON value). 1 to write
+ * @ret, 0 if there is nothing to change, or a negative errno.
  */
-typedef int (*edit_fn)(void *arg, struct span old, bool patch,
+typedef int (*edit_fn)(void *arg, struct span old, const char *tombstone,
 		       struct bytes *ret, struct err *err);
 
 /**

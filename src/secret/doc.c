@@ -129,6 +129,13 @@ bool doc_is_null(struct span value)
 	return value.n == 4 && !memcmp(value.p, "null", 4);
 }
 
+bool doc_is_tombstone(struct span value)
+{
+	const size_t n = strlen(DOC_TOMBSTONE);
+
+	return value.n > n && !memcmp(value.p, DOC_TOMBSTONE, n);
+}
+
 static void add_utf8(struct bytes *out, uint32_t c)
 {
 	if (c < 0x80) {
@@ -334,7 +341,14 @@ static bool has_key(struct span doc, struct span key)
 	       doc_find(doc, bytes_str(&name), &value);
 }
 
-void doc_merge(struct span base, struct span over, struct bytes *out)
+static bool is_text(struct span value, const char *text)
+{
+	return text && value.n == strlen(text) &&
+	       !memcmp(value.p, text, value.n);
+}
+
+void doc_merge(struct span base, struct span over, const char *tombstone,
+	       struct bytes *out)
 {
 	struct bytes made = { 0 };
 	struct doc_member m;
@@ -347,7 +361,23 @@ void doc_merge(struct span base, struct span over, struct bytes *out)
 			doc_add_member(&made, &m);
 	}
 	for (cursor = 0; doc_next(over, &cursor, &m);) {
-		if (!doc_is_null(m.value))
+		if (!is_text(m.value, tombstone))
+			doc_add_member(&made, &m);
+	}
+	doc_close(&made);
+	bytes_move(out, &made);
+}
+
+void doc_strip(struct span doc, struct bytes *out)
+{
+	struct bytes made = { 0 };
+	struct doc_member m;
+	size_t cursor = 0;
+
+	bytes_reserve(&made, doc.n + 2);
+	doc_open(&made);
+	while (doc_next(doc, &cursor, &m)) {
+		if (!doc_is_tombstone(m.value))
 			doc_add_member(&made, &m);
 	}
 	doc_close(&made);

@@ -22,10 +22,12 @@
 
 /**
  * struct fallback - The two stores
+ * @tombstone:	What a patch of the first says of a removed member
  */
 struct fallback {
 	struct backend base;
 	struct backend *store[2];
+	char *tombstone;
 	const struct claim_ops *claim;
 	void *claim_arg;
 };
@@ -74,11 +76,12 @@ static int make_view(struct op *op)
 
 	if (first && second && op->facts.claim == CLAIM_PATCH)
 		doc_merge(span_of(&op->read[0]), span_of(&op->read[1]),
-			  &op->view);
+			  op->f->tombstone, &op->view);
 	else if (first)
 		bytes_copy(&op->view, &op->read[0]);
 	else if (second)	/* Without what a patch took out */
-		doc_merge(span_str("{}"), span_of(&op->read[1]), &op->view);
+		doc_merge(span_str("{}"), span_of(&op->read[1]),
+			  op->f->tombstone, &op->view);
 	else
 		return 0;
 	return 1;
@@ -268,17 +271,20 @@ static void do_change(struct op *op)
 	const struct span old = make_view(op) ? span_of(&op->view) :
 						span_str("{}");
 
-	record(op, op->change(op->change_arg, old, false, &op->made,
+	record(op, op->change(op->change_arg, old, NULL, &op->made,
 			      &op->other));
 }
 
-static int change_as_patch(void *arg, struct span old, bool patch,
+/* For the second store. If that is a fallback which can only patch, too, it is
+ * still our tombstone that goes in: to it, that is a value like any other.
+ */
+static int change_as_patch(void *arg, struct span old, const char *tombstone,
 			   struct bytes *ret, struct err *err)
 {
 	struct op *op = arg;
 
-	(void)patch;
-	return op->change(op->change_arg, old, true, ret, err);
+	(void)tombstone;
+	return op->change(op->change_arg, old, op->f->tombstone, ret, err);
 }
 
 /* Start a step of the stores; its answer may come before this returns */
@@ -396,6 +402,7 @@ static void fallback_free(struct backend *b)
 
 	backend_free(f->store[0]);
 	backend_free(f->store[1]);
+	free(f->tombstone);
 	free(f);
 }
 
@@ -417,5 +424,6 @@ struct backend *fallback_new(struct backend *first, struct backend *second,
 	*f = (struct fallback){ .base = { &fallback_ops },
 				.store = { first, second },
 				.claim = claim, .claim_arg = claim_arg };
+	f->tombstone = mem_printf(DOC_TOMBSTONE "\"%s\"}", first->ops->name);
 	return &f->base;
 }

@@ -82,8 +82,8 @@ const char *pair_seen(struct pair *p)
 }
 
 /* Set "n", or with @remove take "o" out */
-static int change(void *arg, struct span old, bool patch, struct bytes *ret,
-		  struct err *err)
+static int change(void *arg, struct span old, const char *tombstone,
+		  struct bytes *ret, struct err *err)
 {
 	const bool remove = *(const bool *)arg;
 	struct span value;
@@ -91,8 +91,8 @@ static int change(void *arg, struct span old, bool patch, struct bytes *ret,
 	(void)err;
 	if (!remove)
 		doc_put(old, "n", span_str("3"), ret);
-	else if (patch)
-		doc_put(old, "o", span_str("null"), ret);
+	else if (tombstone)
+		doc_put(old, "o", span_str(tombstone), ret);
 	else if (doc_find(old, "o", &value))
 		doc_drop(old, "o", ret);
 	else

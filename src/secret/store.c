@@ -22,6 +22,13 @@
 #include "secret/lock.h"
 #include "secret/place.h"
 
+enum {
+	/* What was removed is remembered in a patch, but not without end: where
+	 * there never is another store, nobody would ever tidy up
+	 */
+	PATCH_MEMBERS_MAX = DOC_MEMBERS_MAX / 2,
+};
+
 enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
 
 /**
@@ -119,11 +126,11 @@ static void written(void *arg, const struct answer *answer)
 	end_write(w, answer);
 }
 
-static int checked_change(void *arg, struct span old, bool patch,
+static int checked_change(void *arg, struct span old, const char *tombstone,
 			  struct bytes *ret, struct err *err)
 {
 	struct write *w = arg;
-	int r = w->change(w->change_arg, old, patch, ret, err);
+	int r = w->change(w->change_arg, old, tombstone, ret, err);
 
 	if (r <= 0)
 		return r;
@@ -246,30 +253,30 @@ void store_edit(struct store *store, edit_fn change, void *change_arg,
 					  .done = done, .arg = arg });
 }
 
-static int set_member(void *arg, struct span old, bool patch,
+static int set_member(void *arg, struct span old, const char *tombstone,
 		      struct bytes *ret, struct err *err)
 {
 	const struct write *w = arg;
 
-	(void)patch;
+	(void)tombstone;
 	(void)err;
 	doc_put(old, w->name, span_of(&w->data), ret);
 	return 1;
 }
 
-static int remove_member(void *arg, struct span old, bool patch,
+static int remove_member(void *arg, struct span old, const char *tombstone,
 			 struct bytes *ret, struct err *err)
 {
 	const struct write *w = arg;
 	struct span value;
 
 	(void)err;
-	if (patch)
-		doc_put(old, w->name, span_str("null"), ret);
-	else if (doc_find(old, w->name, &value))
-		doc_drop(old, w->name, ret);
-	else
+	if (!doc_find(old, w->name, &value) || doc_is_tombstone(value))
 		return 0;
+	if (tombstone && doc_count(old) < PATCH_MEMBERS_MAX)
+		doc_put(old, w->name, span_str(tombstone), ret);
+	else
+		doc_drop(old, w->name, ret);
 	return 1;
 }
 

@@ -64,7 +64,7 @@ static const struct crash {
 	{ OLD1, "", CLAIM_NONE, true, update_all, OLD1, NEW },
 	{ OLD1, OLD2, CLAIM_WHOLE, false, update_all, OLD2, NEW },
 	{ OLD1, OLD2, CLAIM_PATCH, false, update_all, OLD2, NEW },
-	{ OLD1, "{\"p\":4,\"o\":null}", CLAIM_PATCH, false, update_all,
+	{ OLD1, "{\"p\":4,\"o\":{\"$removed\":\"fake\"}}", CLAIM_PATCH, false, update_all,
 	  "{\"p\":4}", NEW },
 	{ OLD1, "{\"p\":4}", CLAIM_PATCH, false, set_n,
 	  "{\"o\":1,\"p\":4}", "{\"o\":1,\"p\":4,\"n\":3}" },

@@ -316,3 +316,32 @@ TEST(fallbacks_nest)
 	CHECK_STR(inner.one.data, "");
 	backend_free(outer.both);
 }
+
+/* Removed while both the first and the inner first are locked: the tombstone
+ * has to travel through the inner fallback, which has tombstones of its own
+ */
+TEST(what_was_removed_stays_removed_through_a_nested_fallback)
+{
+	struct pair inner, outer;
+	struct backend_ops named;
+
+	pair_init(&inner, "{\"i\":1}", "");
+	outer = (struct pair){ 0 };
+	pair_set(&outer.one, "{\"o\":1,\"k\":2}");
+	named = *outer.one.base.ops;
+	named.name = "outer";
+	outer.one.base.ops = &named;
+	outer.both = fallback_new(&outer.one.base, inner.both, &pair_claim_ops,
+				  &outer);
+	for (int locked = 0; locked < 2; locked++) {
+		fake_break(&outer.one, -EACCES);
+		fake_break(&inner.one, locked ? -EACCES : 0);
+		pair_edit(&outer, true);
+		CHECK_INT(outer.r, 1);
+		pair_edit(&outer, false);
+		fake_break(&outer.one, 0);
+		fake_break(&inner.one, 0);
+		CHECK_STR(pair_seen(&outer), "{\"k\":2,\"i\":1,\"n\":3}");
+	}
+	backend_free(outer.both);
+}

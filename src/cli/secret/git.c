@@ -95,7 +95,7 @@ static int git_store(struct session *s, const struct credential *c,
 	return r < 0 ? r : EXIT_YES;
 }
 
-static int drop_matching(void *arg, struct span old, bool patch,
+static int drop_matching(void *arg, struct span old, const char *tombstone,
 			 struct bytes *ret, struct err *err)
 {
 	const struct credential *want = arg;
@@ -111,9 +111,9 @@ static int drop_matching(void *arg, struct span old, bool patch,
 		if (!credential_matches(want, m.value, true))
 			continue;
 		(void)doc_unquote(m.key, &name);
-		if (patch)
+		if (tombstone)
 			doc_put(span_of(ret), bytes_str(&name),
-				span_str("null"), &rest);
+				span_str(tombstone), &rest);
 		else
 			doc_drop(span_of(ret), bytes_str(&name), &rest);
 		bytes_move(ret, &rest);

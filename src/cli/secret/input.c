@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <termios.h>
@@ -30,16 +31,20 @@ static void on_signal(int number)
 	caught = number;
 }
 
-/* One line, read(2) byte by byte: what follows is somebody else's */
-static int read_line(int fd, struct bytes *ret)
+/* One line, read(2) byte by byte: what follows is somebody else's. Signals are
+ * blocked but for the moments of waiting, so that none comes just before.
+ */
+static int read_line(int fd, const sigset_t *waiting, struct bytes *ret)
 {
-	char c;
-	ssize_t n;
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	ssize_t n = 1;
 
 	bytes_reserve(ret, PASSPHRASE_MAX);
-	while ((n = read(fd, ret->p + ret->len, 1)) == 1) {
-		c = ret->p[ret->len];
-		if (c == '\n')
+	while (n == 1) {
+		if (ppoll(&ready, 1, NULL, waiting) < 0)
+			return -errno;
+		n = read(fd, ret->p + ret->len, 1);
+		if (n < 1 || ret->p[ret->len] == '\n')
 			break;
 		if (++ret->len == VALUE_MAX_BYTES)
 			return -EFBIG;
@@ -57,6 +62,7 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 	const struct sigaction catch = { .sa_handler = on_signal };
 	struct sigaction before[QUIET_SIGNALS];
 	struct termios usual, silent;
+	sigset_t quiet, waiting;
 	int r;
 
 	if (tcgetattr(tty, &usual) < 0)
@@ -64,19 +70,24 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 	silent = usual;
 	silent.c_lflag &= ~(tcflag_t)ECHO;
 	caught = 0;
+	(void)sigemptyset(&quiet);
+	for (size_t i = 0; i < QUIET_SIGNALS; i++)
+		(void)sigaddset(&quiet, signals[i]);
+	(void)sigprocmask(SIG_BLOCK, &quiet, &waiting);
 	for (size_t i = 0; i < QUIET_SIGNALS; i++)
 		(void)sigaction(signals[i], &catch, &before[i]);
 	r = tcsetattr(tty, TCSAFLUSH, &silent) < 0 ? -errno : 0;
 	if (!r)
 		r = fs_write_all(tty, question, strlen(question));
 	if (!r)
-		r = read_line(tty, ret);
+		r = read_line(tty, &waiting, ret);
 	(void)fs_write_all(tty, "\n", 1);
 	(void)tcsetattr(tty, TCSAFLUSH, &usual);
 	for (size_t i = 0; i < QUIET_SIGNALS; i++)
 		(void)sigaction(signals[i], &before[i], NULL);
 	if (caught)
 		(void)raise(caught);
+	(void)sigprocmask(SIG_SETMASK, &waiting, NULL);
 	return r;
 }
 

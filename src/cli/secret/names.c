@@ -46,8 +46,9 @@ int session_read(struct session *s, struct bytes *ret, struct err *err)
 
 	store_read(s->store, sync_answer, &sync);
 	r = session_wait(&sync, err);
+	/* A single backend may hold a patch to one that was not asked for */
 	if (r > 0)
-		bytes_move(ret, &sync.data);
+		doc_strip(span_of(&sync.data), ret);
 	return r;
 }
 
@@ -92,7 +93,8 @@ static const char *shadowed_in(struct session *s, const char *name)
 
 		backend_read(b, sync_answer, &sync);
 		if (sync_wait(&sync) > 0 &&
-		    doc_find(span_of(&sync.data), name, &value))
+		    doc_find(span_of(&sync.data), name, &value) &&
+		    !doc_is_tombstone(value))
 			return b->ops->name;
 	}
 	return NULL;
@@ -157,7 +159,8 @@ int secret_get(struct session *s, struct err *err)
 		*err = sync.answer.err;
 		return err->code;
 	}
-	if (!doc_find(span_of(&sync.data), s->args->word, &found))
+	if (!doc_find(span_of(&sync.data), s->args->word, &found) ||
+	    doc_is_tombstone(found))
 		return no_secret(s, &sync.answer);
 	print_notes(&sync.answer);
 	return print_value(s, found, err);

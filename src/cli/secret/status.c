@@ -64,11 +64,14 @@ static void as_line(const char *name, const struct answer *answer,
 static void look(struct session *s, struct backend *b, struct bytes *json)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
+	auto_bytes struct bytes doc = { 0 };
 	size_t count = 0;
 
 	backend_read(b, sync_answer, &sync);
-	if (sync_wait(&sync) > 0)
-		count = doc_count(span_of(&sync.data));
+	if (sync_wait(&sync) > 0) {
+		doc_strip(span_of(&sync.data), &doc);
+		count = doc_count(span_of(&doc));
+	}
 	if (s->args->json)
 		as_json(json, b->ops->name, &sync.answer, count);
 	else

@@ -134,8 +134,8 @@ static int check_members(struct span doc, struct err *err)
 		r = name_check(bytes_str(&name), name.len, err);
 		if (!r && !doc_unquote(m.value, &value))
 			r = value_check(bytes_str(&value), value.len, err);
-		if (!r && doc_is_null(m.value))
-			r = fail(err, -EINVAL, "the value is null");
+		if (!r && (doc_is_null(m.value) || doc_is_tombstone(m.value)))
+			r = fail(err, -EINVAL, "there is no value");
 		if (r < 0)
 			return fail_in(err, "entry %zu",
 				       doc_count((struct span){ doc.p, cursor }));
@@ -151,25 +151,26 @@ struct import {
 	bool force;
 };
 
-static int merge(void *arg, struct span old, bool patch, struct bytes *ret,
-		 struct err *err)
+static int merge(void *arg, struct span old, const char *tombstone,
+		 struct bytes *ret, struct err *err)
 {
 	const struct import *import = arg;
 	struct doc_member m;
 	size_t cursor = 0;
 
-	(void)patch;
+	(void)tombstone;
 	while (!import->force && doc_next(import->doc, &cursor, &m)) {
 		auto_bytes struct bytes name = { 0 };
 		struct span there;
 
 		(void)doc_unquote(m.key, &name);
-		if (doc_find(old, bytes_str(&name), &there))
+		if (doc_find(old, bytes_str(&name), &there) &&
+		    !doc_is_tombstone(there))
 			return fail(err, -EEXIST,
 				    "there is a secret '%s' already: use --force to replace it",
 				    bytes_str(&name));
 	}
-	doc_merge(old, import->doc, ret);
+	doc_merge(old, import->doc, NULL, ret);
 	return 1;
 }
 

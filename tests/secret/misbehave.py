@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/secret/misbehave.py - helper programs that hang, crash or talk nonsense
+
+The program for the keyring is replaced by a shell script; macOS' keychain by a
+stand-in on $PATH.
+"""
+
+from common import *
+
+BUS = {"DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"}
+
+
+def with_helper(t, script, *argv, **more):
+    cloche = programs_with(t, script)
+    env = {"XDG_CONFIG_HOME": None, "XDG_STATE_HOME": None,
+           "CLOCHE_PASSPHRASE_FILE": None, "CLOCHE_KEY_FILE": None, **BUS,
+           **more.pop("env", {})}
+    return t.outside(cloche, "secret", *argv, env=env, **more)
+
+
+NONSENSE = {
+    "crash": "kill -9 $$",
+    "exit_status": "exit 3",
+    "silence": "exit 0",
+    "garbage": r"printf '\001\377{no json'",
+    "megabyte": "head -c 1048576 /dev/zero | tr '\\0' a",
+    "flood": "exec yes",
+    "another_version": """echo '{"version":2,"result":"none"}'""",
+    "another_shape": "echo '[1]'",
+    "unknown_result": """echo '{"version":1,"result":"perhaps"}'""",
+}
+
+
+for _name, _script in NONSENSE.items():
+    def _one(t, script=_script):
+        # Alone: one line. With the others: a fallback that says why.
+        refused(with_helper(t, script, "get", "A", "--backend",
+                            "secret-service"), 1, "cloche-secret-service")
+        refused(with_helper(t, script, "set", "A", "--backend",
+                            "secret-service", stdin="v"), 1)
+        r = with_helper(t, script, "set", "A", stdin="v").ok()
+        contains(r.err, PLAIN_WARNING)
+        contains(r.err, "The preferred store was not used")
+        equal(with_helper(t, script, "get", "A").ok().out, "v\n")
+    _one.__name__ = f"a_helper_with_{_name}_is_a_failure_and_no_more"
+    test(_one)
+
+
+@test
+def a_document_that_is_none_is_not_papered_over(t):
+    answer = """echo '{"version":1,"result":"found","data":"nonsense"}'"""
+    refused(with_helper(t, answer, "get", "A"), 1, "not valid JSON")
+    refused(with_helper(t, answer, "set", "A", stdin="v"), 1)
+
+
+@test
+def a_helper_that_hangs_is_killed_with_its_children(t):
+    r = with_helper(t, "sleep 1000 & exec sleep 1000", "get", "A", "--backend",
+                    "secret-service", timeout=60)
+    refused(r, 1, "did not answer in time")
+
+
+@test
+def words_of_a_helper_cannot_move_the_cursor(t):
+    r = with_helper(t, r"printf '\033[2Jevil\n\007' >&2; exit 1", "get", "A",
+                    "--backend", "secret-service")
+    refused(r, 1, "evil")
+    lacks(r.err, "\033")
+
+
+@test
+def a_helper_finds_no_value_in_its_arguments_or_environment(t):
+    log = os.path.join(t.away, "log")
+    script = (f"cat >{log}; tr '\\0' '\\n' </proc/$$/cmdline >>{log}.argv; "
+              f"env >>{log}.env; ls /proc/$$/fd >>{log}.fds; "
+              """echo '{"version":1,"result":"none"}'""")
+    with_helper(t, script, "set", "A", stdin="s3cret",
+                env={"MY_TOKEN": "t0ken"})
+    contains(t.read(log), "s3cret")	# The control: on standard input it is
+    lacks(t.read(log + ".argv"), "s3cret")
+    lacks(t.read(log + ".env"), "s3cret")
+    lacks(t.read(log + ".env"), "t0ken")
+
+
+def with_keychain(t, *argv, **more):
+    """`security` as the stand-in on $PATH"""
+    bin_dir = os.path.join(t.away, "stand-in")
+    os.makedirs(bin_dir, exist_ok=True)
+    shutil.copy(os.path.join(BIN, "stand-in-security"), bin_dir + "/security")
+    if os.path.exists("/usr/bin/security"):
+        skip("there is a real /usr/bin/security")
+    env = {"PATH": bin_dir + ":" + os.environ["PATH"]}
+    return secret(t, *argv, "--backend", "keychain", env=env, **more)
+
+
+@test
+def the_keychain_keeps_short_and_long_documents(t):
+    equal(with_keychain(t, "set", "A", stdin="v1").ok().err, "")
+    equal(with_keychain(t, "get", "A").ok().out, "v1\n")
+    equal(t.read(t.home + "/spawns").split(),
+          ["find-generic-password", "-i", "find-generic-password"])
+    r = with_keychain(t, "set", "B", stdin="x" * 3000).ok()
+    contains(r.err, "process list")
+    equal(with_keychain(t, "get", "B").ok().out, "x" * 3000 + "\n")
+    equal(t.read(t.home + "/spawns").split()[-2:],
+          ["add-generic-password", "find-generic-password"])
+    with_keychain(t, "delete", "A").ok()
+    equal(with_keychain(t, "list").ok().out, "B\n")
+
+
+@test
+def a_locked_keychain_is_one_clear_line(t):
+    t.write(t.home + "/mood", "locked")
+    refused(with_keychain(t, "get", "A"), 1, "unlock-keychain")
+    refused(with_keychain(t, "set", "A", stdin="v"), 1, "unlock-keychain")
+
+
+main()

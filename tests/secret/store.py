@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/secret/store.py - the encrypted file, bad files, bad keys, bad disks"""
+
+from common import *
+from terminal import Terminal
+
+
+def passphrase(t, words="correct horse\n", name="words"):
+    path = os.path.join(t.away, name)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+              "w") as f:
+        f.write(words)
+    return path
+
+
+@test
+def a_passphrase_file_opens_the_encrypted_store(t):
+    options = ("--backend", "file", "--passphrase-file", passphrase(t))
+    equal(put(t, "A", "s3cret", *options).ok().err, "")
+    equal(get(t, "A", *options), "s3cret")
+    with open(store_file(t, "credentials.enc"), "rb") as f:
+        lacks(f.read(), b"s3cret")
+    check(not os.path.exists(store_file(t)))
+
+
+@test
+def a_passphrase_file_may_come_from_the_environment_or_a_pipe(t):
+    env = {"CLOCHE_PASSPHRASE_FILE": passphrase(t)}
+    equal(put(t, "A", "1", env=env).ok().err, "")
+    equal(get(t, "A", env=env), "1")
+    r = t.outside("bash", "-c", '"$0" secret get A --passphrase-file '
+                  "<(echo 'correct horse')", CLOCHE).ok()
+    equal(r.out, "1\n")
+
+
+@test
+def a_wrong_passphrase_is_one_clear_line_and_changes_nothing(t):
+    right = ("--passphrase-file", passphrase(t))
+    wrong = ("--passphrase-file", passphrase(t, "wrong\n", "wrong"))
+    put(t, "A", "old", *right).ok()
+    before = tree(store_dir(t))
+    for options in (wrong, ("--backend", "file", *wrong)):
+        refused(secret(t, "get", "A", *options), 1, "wrong passphrase")
+        refused(put(t, "A", "new", *options), 1, "wrong passphrase")
+        refused(secret(t, "delete", "A", *options), 1, "wrong passphrase")
+        refused(secret(t, "list", *options), 1, "wrong passphrase")
+    equal(tree(store_dir(t)), before)
+    equal(get(t, "A", *right), "old")
+
+
+@test
+def an_encrypted_store_without_its_key_is_never_replaced_by_plaintext(t):
+    put(t, "A", "old", "--key-file", key_file(t)).ok()
+    for r in (secret(t, "get", "A"), put(t, "A", "new"), secret(t, "list")):
+        refused(r, 1, "--passphrase-file")
+    check(not os.path.exists(store_file(t)))
+    equal(get(t, "A", "--key-file", key_file(t)), "old")
+
+
+@test
+def plaintext_moves_into_the_encrypted_file_once_there_is_a_key(t):
+    equal(put(t, "A", "1").ok().err, PLAIN_WARNING)
+    options = ("--key-file", key_file(t))
+    equal(get(t, "A", *options), "1")
+    equal(put(t, "B", "2", *options).ok().err, "")
+    equal(names(t, *options), ["A", "B"])
+    check(not os.path.exists(store_file(t)), "the plaintext was left")
+
+
+@test
+def a_passphrase_is_asked_for_twice_when_it_is_new(t):
+    os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
+    value = t.write("value", "s3cret")
+    command = f"{CLOCHE} secret %s --backend file %s"
+    with Terminal(["sh", "-c", command % ("set A", f"<{value}")]) as term:
+        term.expect("New passphrase of the store: ")
+        term.line("correct horse")
+        term.expect("Once more: ")
+        term.line("correct horse")
+        equal(term.wait(), 0)
+        lacks(term.text, "horse")
+    with Terminal(["sh", "-c", command % ("get A", "--print")]) as term:
+        term.expect("Passphrase of the store: ")
+        term.line("correct horse")
+        term.expect("s3cret")
+        equal(term.wait(), 0)
+    with Terminal(["sh", "-c", command % ("get A", "--print")]) as term:
+        term.expect("Passphrase of the store: ")
+        term.line("battery staple")
+        term.expect("wrong passphrase")
+        equal(term.wait(), 1)
+
+
+@test
+def two_different_new_passphrases_make_no_store(t):
+    os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
+    value = t.write("value", "s3cret")
+    with Terminal(["sh", "-c", f"{CLOCHE} secret set A --backend file "
+                   f"<{value}"]) as term:
+        term.expect("New passphrase of the store: ")
+        term.line("one")
+        term.expect("Once more: ")
+        term.line("two")
+        equal(term.wait(), 1)
+    check(not os.path.exists(store_file(t, "credentials.enc")))
+
+
+@test
+def the_kernel_keyring_can_hold_the_key(t):
+    keyctl = need("keyctl")
+    script = (f"{keyctl} padd user cloche-key @s <{key_file(t)} >/dev/null; "
+              "printf v | $0 secret set A --backend file --keyring cloche-key;"
+              "$0 secret get A --backend file --keyring cloche-key;"
+              "$0 secret get A --backend file --keyring other")
+    r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
+    if "Operation not permitted" in r.err or "not implemented" in r.err:
+        skip("no kernel keyring here")
+    equal(r.out, "v\n")
+    contains(r.err, "keyctl padd user other @u")
+    equal(r.code, 1)
+
+
+def spoil_link(path, t):
+    os.rename(path, t.away + "/moved")
+    os.symlink(t.away + "/moved", path)
+
+
+def spoil_hard_link(path, t):
+    os.link(path, t.away + "/second")
+
+
+def spoil_mode(path, t):
+    os.chmod(path, 0o640)
+
+
+def spoil_fifo(path, t):
+    os.unlink(path)
+    os.mkfifo(path, 0o600)
+
+
+def spoil_directory(path, t):
+    os.unlink(path)
+    os.mkdir(path)
+
+
+def spoil_truncate(path, t):
+    os.truncate(path, os.path.getsize(path) - 1)
+
+
+def spoil_empty(path, t):
+    os.truncate(path, 0)
+
+
+def spoil_garbage(path, t):
+    with open(path, "wb") as f:
+        f.write(os.urandom(300))
+
+
+def spoil_size(path, t):
+    with open(path, "ab") as f:
+        f.write(b" " * (1 << 20))
+
+
+SPOILERS = (spoil_link, spoil_hard_link, spoil_mode, spoil_fifo,
+            spoil_directory, spoil_truncate, spoil_empty, spoil_garbage,
+            spoil_size)
+
+
+def check_spoiled(t, name, options, spoil):
+    """Everything is refused with one line, and nothing is changed"""
+    put(t, "A", "old", *options).ok()
+    path = store_file(t, name)
+    spoil(path, t)
+    before = tree(store_dir(t)), tree(t.away)
+    for r in (secret(t, "get", "A", *options), put(t, "A", "new", *options),
+              secret(t, "list", *options), secret(t, "delete", "A", *options),
+              secret(t, "export", *options)):
+        refused(r, 1)
+        contains(r.err, name)
+    equal((tree(store_dir(t)), tree(t.away)), before)
+
+
+for _spoil in SPOILERS:
+    for _name in ("credentials.json", "credentials.enc"):
+        def _one(t, spoil=_spoil, name=_name):
+            options = () if name.endswith("json") else ("--key-file",
+                                                        key_file(t))
+            check_spoiled(t, name, options, spoil)
+        _one.__name__ = (_spoil.__name__.replace("spoil_", "a_bad_file_") +
+                         "_" + _name.replace(".", "_") + "_is_refused")
+        test(_one)
+
+
+@test
+def a_directory_that_others_can_change_is_refused(t):
+    put(t, "A", "old").ok()
+    for mode in (0o770, 0o707, 0o777):
+        os.chmod(store_dir(t), mode)
+        refused(secret(t, "get", "A"), 1, "chmod 700")
+        refused(put(t, "A", "new"), 1, "chmod 700")
+    os.chmod(store_dir(t), 0o700)
+    equal(get(t, "A"), "old")
+    os.rename(store_dir(t), t.away + "/real")
+    os.symlink(t.away + "/real", store_dir(t))
+    refused(secret(t, "get", "A"), 1, "link")
+    refused(put(t, "A", "new"), 1, "link")
+
+
+@test
+def what_belongs_to_somebody_else_is_refused(t):
+    if not IS_ROOT:
+        skip("needs root")
+    put(t, "A", "old").ok()
+    os.chown(store_file(t), 1, 1)
+    refused(secret(t, "get", "A"), 1, "belongs to somebody else")
+    refused(put(t, "A", "new"), 1, "belongs to somebody else")
+    os.chown(store_dir(t), 1, 1)
+    refused(secret(t, "get", "A"), 1, "belongs to uid 1")
+
+
+@test
+def a_full_disk_is_one_clear_line_and_keeps_the_old_data(t):
+    if not IS_ROOT:
+        skip("needs root to mount a small disk")
+    script = """mount -t tmpfs -o size=64k,mode=700 none "$HOME/.config/cloche"
+        printf old | $0 secret set A 2>/dev/null
+        dd if=/dev/zero of="$HOME/.config/cloche/fill" 2>/dev/null
+        head -c 30000 /dev/zero | tr '\\0' x | $0 secret set B; echo "rc $?"
+        $0 secret get A; ls "$HOME/.config/cloche"
+        mount -o remount,ro "$HOME/.config/cloche"
+        printf new | $0 secret set A; echo "rc $?"; $0 secret get A"""
+    os.makedirs(store_dir(t))
+    r = t.outside("unshare", "-m", "sh", "-c", script, CLOCHE,
+                  env={"DBUS_SESSION_BUS_ADDRESS": None})
+    equal(r.out, "rc 1\nold\ncredentials.json\ncredentials.lock\n"
+          "credentials.over-secret-service\nfill\nrc 1\nold\n")
+    contains(r.err, "No space left on device")
+    contains(r.err, "Read-only file system")
+    equal(r.err.count("\n"), 2)
+
+
+@test
+def a_key_that_others_can_write_is_refused(t):
+    path = key_file(t)
+    os.chmod(path, 0o666)
+    refused(put(t, "A", "1", "--backend", "file", "--key-file", path), 1,
+            "chmod 600")
+    os.chmod(path, 0o644)
+    contains(put(t, "A", "1", "--backend", "file", "--key-file", path).ok().err,
+             "Warning: Others can read")
+
+
+@test
+def an_older_file_that_was_put_back_is_noticed(t):
+    options = ("--key-file", key_file(t))
+    path = store_file(t, "credentials.enc")
+    put(t, "A", "1", *options).ok()
+    with open(path, "rb") as f:
+        old = f.read()
+    put(t, "A", "2", *options).ok()
+    with open(path, "wb") as f:
+        f.write(old)
+    r = secret(t, "get", "A", *options).ok()
+    equal(r.out, "1\n")
+    contains(r.err, "Warning: The store is older")
+
+
+@test
+def a_name_that_a_better_store_shadows_is_pointed_at(t):
+    put(t, "A", "1").ok()
+    put(t, "B", "2", "--backend", "file", "--key-file", key_file(t)).ok()
+    refused(secret(t, "get", "A", "--key-file", key_file(t)), 1,
+            "there is no secret 'A'", "--backend plaintext")
+
+
+@test
+def many_at_once_lose_nothing(t):
+    writers = [t.start("secret", "set", f"N{i}", "--key-file", key_file(t),
+                       stderr=subprocess.DEVNULL) for i in range(20)]
+    for i, writer in enumerate(writers):
+        writer.communicate(f"v{i}".encode())
+        equal(writer.returncode, 0)
+    equal(len(names(t, "--key-file", key_file(t))), 20)
+
+
+main()
