@@ -97,7 +97,10 @@ static struct ruleset_verdict verdict(enum rule_action action,
 	};
 }
 
-/* The commands of a line as a deny or ask rule sees them, and all of it */
+/* As a deny or ask rule sees a line: each command of it; all of it only if the
+ * rule has an operator in it ("curl * | sh"), or wildcards would join parts that
+ * have nothing to do with each other
+ */
 static bool is_touched(const struct rule *rule, const char *line,
 		       const struct shell_script *script)
 {
@@ -110,7 +113,8 @@ static bool is_touched(const struct rule *rule, const char *line,
 				      &script->commands.v[i]))
 			return true;
 	}
-	return command_pattern_match(&rule->command, line);
+	return strpbrk(rule->content, ";&|<>\n") &&
+	       command_pattern_match(&rule->command, line);
 }
 
 static bool is_allowed(const struct ruleset *set, size_t *ret,

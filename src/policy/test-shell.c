@@ -102,6 +102,8 @@ TEST(redirections_are_no_words)
 	CHECK_INT(features("a 2>&1 >&2 <&- 3>&1-"), SHELL_REDIRECT_FD);
 	CHECK_INT(features("a >/dev/null 2>'/dev/null'"), SHELL_REDIRECT_NULL);
 	CHECK_INT(features("a > f"), SHELL_REDIRECT_FILE);
+	CHECK_INT(features("a > /dev/nullx"), SHELL_REDIRECT_FILE);
+	CHECK_INT(features("a > /dev/sda"), SHELL_REDIRECT_FILE);
 	CHECK_INT(features("a >> f"), SHELL_REDIRECT_FILE);
 	CHECK_INT(features("a >| f"), SHELL_REDIRECT_FILE);
 	CHECK_INT(features("a <> f"), SHELL_REDIRECT_FILE);
