@@ -17,14 +17,15 @@ DESTDIR	?=
 .PHONY: all demo test check-long bench install format clean setup
 
 all: setup $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+	@ninja -C $(BUILD) $(NINJAFLAGS)
 
 setup:
 	@tools/setup build
 
 $(BUILD)/build.ninja: | setup
-	@meson setup --prefix '$(PREFIX)' $(BUILD)
+	@meson setup --prefix '$(PREFIX)' $(BUILD) >/dev/null
 
+demo: NINJAFLAGS = --quiet
 demo: all
 	@tools/demo $(BUILD)/cloche
 
