@@ -45,11 +45,37 @@ enum {
 		   MOUNT_ATTR_NOEXEC,
 };
 
+/* The caller's terminal, to be /dev/console: a private devpts has no name for
+ * it, and ttyname() looks in /dev. Nothing depends on it.
+ */
+static int clone_terminal(const struct cage_request *request)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
+		char link[32], path[64];
+		struct stat st, named;
+		ssize_t n;
+
+		if (request->stdio[i] < 0 || !isatty(request->stdio[i]))
+			continue;
+		snprintf(link, sizeof(link), "/proc/self/fd/%d",
+			 request->stdio[i]);
+		n = readlink(link, path, sizeof(path) - 1);
+		path[n > 0 ? n : 0] = '\0';
+		if (fstat(request->stdio[i], &st) == 0 &&
+		    lstat(path, &named) == 0 && st.st_rdev == named.st_rdev &&
+		    st.st_ino == named.st_ino)
+			return sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
+							     OPEN_TREE_CLOEXEC);
+	}
+	return -1;
+}
+
 int box_prepare(struct box *box, const struct cage_request *request,
 		struct err *err)
 {
 	box->fd = -1;
 	box->tmp = -1;
+	box->console = clone_terminal(request);
 	for (size_t i = 0; i < BOX_NODES; i++) {
 		char path[32];
 
@@ -162,7 +188,8 @@ static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
 	return 0;
 }
 
-static int fill(int box, const struct plan *plan, struct err *err)
+static int fill(int box, const struct plan *plan, bool console,
+		struct err *err)
 {
 	int r = 0;
 
@@ -176,6 +203,8 @@ static int fill(int box, const struct plan *plan, struct err *err)
 		snprintf(path, sizeof(path), "dev/%s", nodes[i]);
 		r = make_file(box, path, 0644, err);
 	}
+	if (r == 0 && console)
+		r = make_file(box, "dev/console", 0644, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
 		if (symlinkat(links[i].target, box, links[i].name) < 0)
 			r = fail_errno(err, "cannot link '%s'", links[i].name);
@@ -200,7 +229,8 @@ int box_open(struct box *box, const struct plan *plan, struct err *err)
 	const mode_t before = umask(0);	/* Modes are ours to choose */
 
 	box->fd = make_tmpfs(err);
-	r = box->fd < 0 ? box->fd : fill(box->fd, plan, err);
+	r = box->fd < 0 ? box->fd : fill(box->fd, plan,
+						box->console >= 0, err);
 	(void)umask(before);
 	if (r == 0)
 		r = tree_set(box->fd, BOX_ATTR, 0, err, "our own tmpfs");
@@ -353,6 +383,8 @@ static int fill_dev(struct box *box, int dev, struct err *err)
 		r = attach_in(dev, box->nodes[i], nodes[i], err);
 		close_fd(&box->nodes[i]);
 	}
+	if (r == 0 && box->console >= 0)
+		r = attach_in(dev, box->console, "console", err);
 	return r < 0 ? r : mount_pts(dev, err);
 }
 
@@ -365,5 +397,6 @@ int box_mount_dev(struct box *box, struct err *err)
 		r = fill_dev(box, dev, err);
 	close_fd(&box->fd);
 	close_fd(&box->tmp);
+	close_fd(&box->console);
 	return r;
 }

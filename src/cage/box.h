@@ -16,12 +16,13 @@ enum { BOX_NODES = 6 };
 /**
  * struct box - Descriptors while the tree is built
  * @nodes:	Clones of the host's harmless devices
+ * @console:	Clone of the caller's terminal, or -1
  * @tmp:	Clone of the directory kept as /tmp, or -1
  * @fd:		The tmpfs, attached below /dev
  */
 struct box {
 	int nodes[BOX_NODES];
-	int tmp;
+	int console, tmp;
 	int fd;
 };
 

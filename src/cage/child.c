@@ -84,8 +84,9 @@ static int install_filter(const struct plan *plan, int *listener,
 			  struct err *err)
 {
 	struct seccomp_config filter = {
-		.unix_sockets = plan->unix_sockets ? SECCOMP_UNIX_ALLOW
-						   : SECCOMP_UNIX_DENY,
+		.unix_sockets = plan->unix_sockets ? SECCOMP_UNIX_ALLOW :
+				plan->sockets_by_path ? SECCOMP_UNIX_BY_PATH
+						      : SECCOMP_UNIX_DENY,
 		.observe = !plan->observe ? SECCOMP_OBSERVE_OFF :
 			   plan->observe_full ? SECCOMP_OBSERVE_FULL
 					      : SECCOMP_OBSERVE_ON,
@@ -100,6 +101,8 @@ static int install_filter(const struct plan *plan, int *listener,
 		return r;
 	/* Somebody listens already: the boundary holds, the reports are fewer */
 	filter.observe = SECCOMP_OBSERVE_OFF;
+	if (filter.unix_sockets == SECCOMP_UNIX_BY_PATH)
+		filter.unix_sockets = SECCOMP_UNIX_DENY;
 	return seccomp_install(&filter, listener, err);
 }
 

@@ -30,8 +30,12 @@ int stage_limits(const struct cage_request *request, struct err *err)
 	/* A core_pattern that is a pipe runs a program on the host and ignores
 	 * a limit of 0; it honours 1
 	 */
-	const struct rlimit core = { 1, 1 };
+	struct rlimit core;
 
+	if (getrlimit(RLIMIT_CORE, &core) < 0)
+		return fail_errno(err, "cannot read the core dump limit");
+	/* A caller with a hard limit of 0 keeps it; who can raise it does */
+	core.rlim_cur = core.rlim_max = core.rlim_max < 1 ? 0 : 1;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return fail_errno(err, "cannot switch core dumps off");
 	for (size_t i = 0; i < request->nlimits; i++) {

@@ -5,8 +5,8 @@
  * Read and execute everywhere the mounts show something, write only beneath
  * the writable roots. This also stops what mounts cannot: FIFOs on a read-only
  * mount, and files of the host re-opened for writing through /proc/self/fd. A
- * descriptor that the caller handed over for writing stays re-openable: that
- * gives away nothing, and "> /dev/stderr" must work.
+ * terminal that the caller handed over stays re-openable: "> /dev/stderr" must
+ * work (files are relayed, lib/stdfds.c).
  */
 
 #include <errno.h>
@@ -95,11 +95,10 @@ static int allow_stdio(int ruleset, uint64_t handled, struct err *err)
 		int r;
 
 		if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY ||
-		    fstat(fd, &st) < 0 ||
-		    !(S_ISREG(st.st_mode) || S_ISCHR(st.st_mode)))
+		    fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode))
 			continue;
 		r = allow_fd(ruleset, fd, DEVICE_RIGHTS & handled, err,
-			     "standard output");
+			     "the terminal");
 		if (r < 0)
 			return r;
 	}

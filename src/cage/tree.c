@@ -75,7 +75,8 @@ int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
 
 int tree_open(const char *path, struct err *err)
 {
-	const int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH, 0);
+	const int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH | O_NOFOLLOW,
+					 0);
 
 	if (fd < 0)
 		return fail_errno(err, "cannot open '%s'", path);
@@ -147,7 +148,7 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 		return pristine;
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
-	tree = tree_clone(at, err, m->path);
+	tree = tree_clone(at, err, m->path);	/* Also of a link itself */
 	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
 		r = tree_set(tree, MOUNT_ATTR_RDONLY, 0, err, m->path);
 		if (r < 0) {

@@ -269,6 +269,9 @@ bool limits_explain(const struct limits *l, int status, struct buf *out)
 	if (numbers[NUMBER_FILE_SIZE].set && status == 128 + SIGXFSZ)
 		buf_addf(out, "file size limit: a file reached %llu bytes (--file-size)\n",
 			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
+	else if (numbers[NUMBER_FILE_SIZE].set && status != 0)
+		buf_addf(out, "file size limit: the command failed with a limit of %llu in force (--file-size)\n",
+			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
 	for (size_t i = 0; i < CONTROLLERS; i++) {
 		const struct controller *c = &controllers[i];
 		const unsigned long long n = numbers[c->number].value;

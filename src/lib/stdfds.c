@@ -69,10 +69,13 @@ static bool needs_relay(const struct plan *plan, int fd)
 		return true;
 	if (!view_verdict(plan->view, VIEW_READ, path).allowed)
 		return true;
-	/* Landlock refuses to open it for writing; without it nothing does */
-	return !plan->machine.landlock_abi &&
-	       (flags & O_ACCMODE) == O_RDONLY &&
-	       !view_verdict(plan->view, VIEW_WRITE, path).allowed;
+	if (view_verdict(plan->view, VIEW_WRITE, path).allowed &&
+	    !view_is_private(plan->view, path))
+		return false;
+	/* Landlock refuses to open it for writing; without it nothing does. A
+	 * file for output must be open to "> /dev/stderr" all the same.
+	 */
+	return !plan->machine.landlock_abi || (flags & O_ACCMODE) != O_RDONLY;
 }
 
 static int make_relay(struct relay *relay, int fd, struct err *err)
@@ -91,6 +94,16 @@ static int make_relay(struct relay *relay, int fd, struct err *err)
 	return 0;
 }
 
+static bool is_same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+	       (fcntl(a, F_GETFL) & O_ACCMODE) ==
+	       (fcntl(b, F_GETFL) & O_ACCMODE);
+}
+
 static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 		   struct err *err)
 {
@@ -107,6 +120,13 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 			    fd);
 	if (!needs_relay(plan, fd))
 		return 0;
+	/* One file, one pipe: or 2>&1 would lose its order */
+	for (int i = 0; i < fd; i++) {
+		if (s->relays[i].inside >= 0 && is_same_file(i, fd)) {
+			s->fds[fd] = s->relays[i].inside;
+			return 0;
+		}
+	}
 	return make_relay(&s->relays[fd], fd, err);
 }
 

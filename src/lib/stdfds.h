@@ -2,9 +2,10 @@
 /* lib/stdfds.h - the command's standard descriptors: given through, or relayed
  *
  * A regular file on descriptor 0, 1 or 2 can be opened again by its /proc
- * name. Where that would give the command more than the descriptor itself (the
- * policy hides the file, or nothing stops opening it for writing), the command
- * gets a pipe, and we copy.
+ * name. Where that would give the command more than the descriptor itself, it
+ * gets a pipe, and we copy: a file that the policy hides; a file outside the
+ * writable paths that it may append to, but not truncate or read; and where
+ * there is no Landlock, one that it may only read.
  */
 
 #ifndef LIB_STDFDS_H

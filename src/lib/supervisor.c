@@ -66,6 +66,7 @@ struct supervisor {
 	int command, listener;
 	int namespaces[3];
 	struct network_run *network;
+	sigset_t pending;	/* Came before the command had started */
 	int status, wait_status;
 	uint64_t maxrss_kib;
 	bool timed_out, failed;
@@ -102,10 +103,19 @@ static void say(const char *text)
 	fprintf(stderr, "cloche: %s\n", text);
 }
 
-/* The command has stopped (Ctrl-Z): so do we, or the shell would wait */
-static void stop_too(struct supervisor *s)
+/* The command has stopped (Ctrl-Z): so do we, in the same way, or the shell
+ * would wait for us
+ */
+static void stop_too(struct supervisor *s, int signal)
 {
-	(void)raise(SIGSTOP);
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	/* In this order: one may be pending already, and twice is too often */
+	(void)raise(signal);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+	(void)sigprocmask(SIG_BLOCK, &one, NULL);
 	(void)sys_pidfd_send_signal(s->command, SIGCONT);
 }
 
@@ -195,9 +205,13 @@ static int take_message(struct supervisor *s)
 	case CAGE_STARTED:
 		if (nfds == 1)
 			s->command = fds[0];
+		for (int sig = 1; sig < NSIG; sig++) {
+			if (sigismember(&s->pending, sig) == 1)
+				(void)sys_pidfd_send_signal(s->command, sig);
+		}
 		break;
 	case CAGE_STOPPED:
-		stop_too(s);
+		stop_too(s, m.value);
 		break;
 	case CAGE_EXITED:
 		s->wait_status = m.value;
@@ -231,14 +245,11 @@ static int on_death(void *arg, uint32_t events)
 	return 0;
 }
 
-/* The command may run already and init's word of it wait to be read */
-static void catch_up(struct supervisor *s)
+static bool is_readable(int fd)
 {
-	struct pollfd p = { .fd = s->cage.socket, .events = POLLIN };
+	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (s->command < 0 && s->status < 0 && poll(&p, 1, 0) == 1 &&
-	       (p.revents & POLLIN) && take_message(s) > 0)
-		;
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
 }
 
 /* Signals that the kernel sent to the whole foreground job (Ctrl-C) reached
@@ -252,16 +263,19 @@ static int on_signal(void *arg, uint32_t events)
 	(void)events;
 	if (read(s->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
-	if (info.ssi_signo == SIGCHLD || info.ssi_code == SI_KERNEL)
+	/* But a hang-up reaches only the leader of the session: maybe us */
+	if (info.ssi_signo == SIGCHLD ||
+	    (info.ssi_code == SI_KERNEL && info.ssi_signo != SIGHUP &&
+	     info.ssi_signo != SIGCONT))
 		return 0;
-	catch_up(s);
+	/* It may run already, and its message be on the way */
+	while (s->command < 0 && is_readable(s->cage.socket) &&
+	       take_message(s) > 0)
+		;
 	if (s->command >= 0)
 		(void)sys_pidfd_send_signal(s->command, (int)info.ssi_signo);
-	else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT ||
-		 info.ssi_signo == SIGHUP || info.ssi_signo == SIGQUIT) {
-		s->status = 128 + (int)info.ssi_signo;	/* Still building */
-		loop_stop(s->loop, 0);
-	}
+	else
+		sigaddset(&s->pending, (int)info.ssi_signo);
 	return 0;
 }
 
@@ -376,7 +390,6 @@ static int start(struct supervisor *s)
 
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
-	sigdelset(&all, SIGCONT);	/* Continues us without being read */
 	r = add(s, &s->signals, signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK),
 		on_signal, EPOLLIN);
 	fill_request(s, &request);

@@ -101,6 +101,7 @@ static struct plan_mount *push_mount(struct walk *w, enum mount_kind kind,
 	m->kind = kind;
 	m->path = mem_strdup(at->path);
 	m->is_dir = S_ISDIR(at->mode);
+	m->is_link = S_ISLNK(at->mode);
 	m->dev = at->dev;
 	m->ino = at->ino;
 	m->rule = rule;
@@ -176,6 +177,22 @@ static void push_level(struct walk *w, const char *path, enum state state)
 	l->mount = w->plan->mounts.len - 1;
 }
 
+/* A link cannot be read-only or hidden (what it points to can), but held */
+static void visit_link(struct walk *w, const struct view_rule *at)
+{
+	const struct level *above;
+	const struct path_rule *rule;
+
+	while (!path_is_within(w->v[w->len - 1].path, at->path))
+		w->len--;
+	above = &w->v[w->len - 1];
+	if (above->state != STATE_WRITE || is_mounted(w, at->path) ||
+	    state_of(w->view, at->path, &rule) == STATE_WRITE)
+		return;
+	pin_between(w, above->path, at->path);
+	push_mount(w, MOUNT_PIN, at, rule, "a protected link");
+}
+
 static void visit(struct walk *w, const struct view_rule *at)
 {
 	const struct path_rule *rule;
@@ -236,7 +253,7 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	 * check watch for it
 	 */
 	for (size_t i = 0; i < n; i++) {
-		if (view->rules.v[i].mode && !S_ISLNK(view->rules.v[i].mode))
+		if (view->rules.v[i].mode)
 			sorted[count++] = &view->rules.v[i];
 	}
 	if (view->private_tmp)
@@ -244,7 +261,11 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	qsort(sorted, count, sizeof(*sorted), compare_rules);
 
 	push_level(&w, "/", plan->root_writable ? STATE_WRITE : STATE_READ);
-	for (size_t i = 0; i < count; i++)
-		visit(&w, sorted[i]);
+	for (size_t i = 0; i < count; i++) {
+		if (S_ISLNK(sorted[i]->mode))
+			visit_link(&w, sorted[i]);
+		else
+			visit(&w, sorted[i]);
+	}
 	free(w.v);
 }

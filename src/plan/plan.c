@@ -7,6 +7,7 @@
 #include <linux/sched.h>
 #include <stdlib.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "plan/grants.h"
@@ -64,6 +65,9 @@ int plan_build(const struct view *view, const struct machine *machine,
 	const struct policy *policy = view->policy;
 	int r;
 
+	if (!view_verdict(view, VIEW_READ, policy->cwd).allowed)
+		return fail(err, -EACCES, "the start directory '%s' is hidden by a rule; start elsewhere or allow reading it",
+			    policy->cwd);
 	plan->view = view;
 	plan->machine = *machine;
 	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
@@ -72,6 +76,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false);
 	plan->namespaces = plan->tier == TIER_FULL ? namespaces_for(policy) : 0;
 	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
+	plan->sockets_by_path = !plan->unix_sockets &&
+				policy->lists[LIST_UNIX_SOCKETS].len > 0;
 	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
 	plan->observe = request->observe;
 	plan->observe_full = request->observe_full;

@@ -34,7 +34,7 @@ enum mount_kind {
  * struct plan_mount - One mount onto an existing path, in order
  * @kind:	What it does
  * @path:	Where, and for binds also what; real, absolute
- * @is_dir:	What stands there
+ * @is_dir, @is_link: What stands there
  * @dev, @ino:	What was seen there when the plan was made
  * @pristine:	The source is the tree as it was before any mount
  * @mask:	For MOUNT_MASK_DIR: which skeleton directory it shows
@@ -44,7 +44,7 @@ enum mount_kind {
 struct plan_mount {
 	enum mount_kind kind;
 	char *path;
-	bool is_dir;
+	bool is_dir, is_link;
 	dev_t dev;
 	ino_t ino;
 	bool pristine;
@@ -153,6 +153,7 @@ struct plan {
 	enum net_mode net;
 	struct network network;
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
+	bool sockets_by_path;	/* Only those of allowUnixSockets */
 	bool observe, observe_full;
 	bool nested_userns;
 };

@@ -9,8 +9,8 @@
  *
  * Symbolic links: a denial covers the link and what it points to. An allow
  * through a link that the command itself could have planted (it lies in a
- * writable root, in the home or in /tmp) counts only if another allow covers
- * the target; links that belong to the system (/var/run) are just followed.
+ * writable root, in the home or in /tmp) adds nothing: the target is allowed
+ * by a rule of its own, or not; links of the system (/var/run) are followed.
  */
 
 #include "plan/view.h"
@@ -146,10 +146,10 @@ static int add_allow(struct view *view, enum path_list list,
 
 	if (strcmp(real, rule->path) != 0) {
 		link = first_link(rule->path);
-		if (link && is_plantable(view, link) &&
-		    !is_allowed_elsewhere(view, list, real)) {
-			note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
-					      rule->text, link, real));
+		if (link && is_plantable(view, link)) {
+			if (!is_allowed_elsewhere(view, list, real))
+				note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
+						      rule->text, link, real));
 			return 0;
 		}
 	}
@@ -399,8 +399,10 @@ static struct verdict read_verdict(const struct view *view, const char *path)
 		const struct path_rule *deny = f.by[PATH_DENY_READ];
 		const struct path_rule *allow = f.by[PATH_ALLOW_READ];
 
-		/* Writing somewhere means reading there, unless denied */
-		if (!allow)
+		/* Writing somewhere means reading there, but does not lift
+		 * what somebody denied there
+		 */
+		if (!allow && (!deny || deny->strength == RULE_BASELINE))
 			allow = f.by[PATH_ALLOW_WRITE];
 		if (deny && (!allow || !allow_wins(view, &f)))
 			return (struct verdict){ false, deny,

@@ -130,7 +130,7 @@ def protected_names_that_exist_stay_as_they_are(t):
         t.write(name, "{}")	# Some of them are read as settings
     t.write("plain", "old")
     script = "".join(f"echo new > {n}; rm -f {n}; mv {n} gone; " for n in names)
-    t.shell(script + "echo new > plain")
+    t.shell(script + "echo new > plain", options=["--no-settings"])
     for name in names:
         equal(t.read(name), "{}", name)
     equal(t.read("plain"), "new\n")
