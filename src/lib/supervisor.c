@@ -11,6 +11,7 @@
 #include "lib/supervisor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -69,7 +71,7 @@ struct supervisor {
 	sigset_t pending;	/* Came before the command had started */
 	int status, wait_status;
 	uint64_t maxrss_kib;
-	bool timed_out, failed;
+	bool timed_out, failed, was_stopped;
 	struct loop_source messages, death, signals, clock;
 };
 
@@ -110,13 +112,49 @@ static void stop_too(struct supervisor *s, int signal)
 {
 	sigset_t one;
 
+	s->was_stopped = true;
+
 	sigemptyset(&one);
 	sigaddset(&one, signal);
 	/* In this order: one may be pending already, and twice is too often */
 	(void)raise(signal);
 	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
 	(void)sigprocmask(SIG_BLOCK, &one, NULL);
-	(void)sys_pidfd_send_signal(s->command, SIGCONT);
+}
+
+/* Is the process behind @pidfd stopped? */
+static bool is_stopped(int pidfd)
+{
+	auto_buf struct buf text = { 0 };
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	at = strstr(buf_str(&text), "\nPid:");
+	snprintf(path, sizeof(path), "/proc/%ld/stat",
+		 at ? strtol(at + 5, NULL, 10) : 0);
+	text.len = 0;
+	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	at = strrchr(buf_str(&text), ')');	/* The name may hold anything */
+	return at && at[1] == ' ' && at[2] == 'T';
+}
+
+/* After a stop a shell continues the whole job, us and the command; somebody
+ * else perhaps only us. A command that runs already must not get a second
+ * SIGCONT for the first: programs catch it.
+ */
+static void forward(struct supervisor *s, int signal)
+{
+	const bool whole_job = signal == SIGCONT && s->was_stopped &&
+			       !is_stopped(s->command);
+
+	if (signal == SIGCONT)
+		s->was_stopped = false;
+	if (!whole_job)
+		(void)sys_pidfd_send_signal(s->command, signal);
 }
 
 static void on_reload(void *arg, struct policy *policy)
@@ -222,12 +260,23 @@ static int take_message(struct supervisor *s)
 	return 1;
 }
 
+static bool is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static int on_message(void *arg, uint32_t events)
 {
 	struct supervisor *s = arg;
-	const int r = take_message(s);
+	int r;
 
 	(void)events;
+	/* A signal may have made us read it already */
+	if (!is_readable(s->cage.socket))
+		return 0;
+	r = take_message(s);
 	if (r == 0)	/* Its death will follow */
 		loop_remove(s->loop, &s->messages);
 	return r < 0 ? r : 0;
@@ -243,13 +292,6 @@ static int on_death(void *arg, uint32_t events)
 		;
 	loop_stop(s->loop, 0);
 	return 0;
-}
-
-static bool is_readable(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
 }
 
 /* Signals that the kernel sent to the whole foreground job (Ctrl-C) reached
@@ -273,7 +315,7 @@ static int on_signal(void *arg, uint32_t events)
 	       take_message(s) > 0)
 		;
 	if (s->command >= 0)
-		(void)sys_pidfd_send_signal(s->command, (int)info.ssi_signo);
+		forward(s, (int)info.ssi_signo);
 	else
 		sigaddset(&s->pending, (int)info.ssi_signo);
 	return 0;
