@@ -282,12 +282,18 @@ static int next_files(struct store *store, struct reader *rd, store_fn fn,
 	int r = 0;
 
 	(void)flock(store->lock, LOCK_SH);
+	if (rd->fd >= 0)	/* Its last lines, from just before the change */
+		r = drain(rd, fn, arg);
 	for (unsigned int i = file_number(store, rd->fd); i > 0 && !r; i--) {
+		const int fd = open_file(store, i - 1);
+
+		/* Not there yet: the old one still says where we are */
+		if (fd < 0)
+			continue;
 		close_fd(&rd->fd);
 		rd->rest.len = 0;
-		rd->fd = open_file(store, i - 1);
-		if (rd->fd >= 0)
-			r = drain(rd, fn, arg);
+		rd->fd = fd;
+		r = drain(rd, fn, arg);
 	}
 	(void)flock(store->lock, LOCK_UN);
 	return r;
