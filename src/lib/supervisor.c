@@ -482,6 +482,11 @@ static void explain_end(const struct supervisor *s)
 static void release(struct supervisor *s)
 {
 	cage_stop(&s->cage);
+	/* Who holds a namespace last takes it down, and waits for that: let it
+	 * be the keeper, which nobody waits for
+	 */
+	for (size_t i = 0; i < 3; i++)
+		close_fd(&s->namespaces[i]);
 	if (s->stdio)
 		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
@@ -491,8 +496,6 @@ static void release(struct supervisor *s)
 	tmpdir_close(&s->tmp);
 	close_fd(&s->command);
 	close_fd(&s->listener);
-	for (size_t i = 0; i < 3; i++)
-		close_fd(&s->namespaces[i]);
 	close_fd(&s->signals.fd);
 	close_fd(&s->clock.fd);
 	loop_free(s->loop);

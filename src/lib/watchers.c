@@ -138,13 +138,13 @@ void watchers_free(struct watchers *w)
 {
 	if (!w)
 		return;
-	keeper_stop(&w->keeper);
 	observer_free(w->observer);
 	born_free(w->born);
 	free(w->state);
 	observe_free(w->observe);
 	report_free(w->report);
 	live_free(w->live);
+	keeper_stop(&w->keeper);	/* Last: it holds what is slow to close */
 	view_free(w->view);
 	policy_unref(w->policy);
 	if (w->owns_stream)
@@ -201,29 +201,43 @@ void watchers_start(struct watchers *w, struct loop *loop)
 		(void)loop_add(loop, &w->births, EPOLLIN);
 }
 
+static int start_keeper(struct watchers *w, const struct plan *plan)
+{
+	int hold[2];
+	size_t n = 0;
+
+	if (w->born && born_fd(w->born) >= 0)
+		hold[n++] = born_fd(w->born);
+	if (w->live)
+		hold[n++] = live_fd(w->live);
+	return keeper_start(&w->keeper, plan, w->namespaces[0],
+			    w->namespaces[1], hold, n, NULL);
+}
+
 void watchers_keep(struct watchers *w, int user, int mnt)
 {
 	w->namespaces[0] = user;
 	w->namespaces[1] = mnt;
-	if (keeper_start(&w->keeper, w->session->plan, user, mnt, NULL) < 0)
+	if (start_keeper(w, w->session->plan) < 0)
 		report_missing(w->report, "protected files that are replaced from outside stay open");
 }
 
 /* New masks and read-only files: a keeper with the new plan makes them */
 static void keep_anew(struct watchers *w, const struct view *view)
 {
-	const struct plan *old = w->session->plan;
+	const struct plan *first = w->session->plan;
 	const struct plan_request request = {
-		.argv = old->argv, .environ = environ,
+		.argv = first->argv, .environ = environ,
 	};
 	auto_plan struct plan *plan = NULL;
+	struct keeper old;
 
 	if (w->namespaces[0] < 0 ||
-	    plan_build(view, &old->machine, &request, &plan, NULL) < 0)
+	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
 		return;
-	keeper_stop(&w->keeper);
-	(void)keeper_start(&w->keeper, plan, w->namespaces[0],
-			   w->namespaces[1], NULL);
+	old = w->keeper;		/* Until the new one holds what it holds */
+	(void)start_keeper(w, plan);
+	keeper_stop(&old);
 }
 
 /* A settings file that the command may have planted decides nothing */

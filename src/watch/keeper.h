@@ -17,7 +17,10 @@
 struct err;
 struct plan;
 
-enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
+enum {
+	KEEPER_MOUNTS_MAX = 4096,	/* More are not kept */
+	KEEPER_HOLD_MAX = 8,
+};
 
 /**
  * struct keeper - The process, from outside
@@ -30,12 +33,14 @@ struct keeper {
 };
 
 /* Start it for the mounts of @plan, in the user and mount namespaces @user and
- * @mnt. 0 (also if there is nothing to keep), or a negative errno with words.
+ * @mnt. It also holds copies of the @nhold descriptors in @hold: closing an
+ * inotify descriptor takes many milliseconds for whoever is the last to do so,
+ * and nobody waits for the keeper. 0, or a negative errno with words.
  */
 int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
-		 int mnt, struct err *err);
+		 int mnt, const int *hold, size_t nhold, struct err *err);
 
-/* End it and wait for that; safe on { -1, -1 } */
+/* End it, without waiting for that; safe on { -1, -1 } */
 void keeper_stop(struct keeper *keeper);
 
 #endif /* WATCH_KEEPER_H */
