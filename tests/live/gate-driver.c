@@ -55,7 +55,7 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 
-enum { NAMES_MAX = 32, PORTS_MAX = 16, RULES_MAX = 64 };
+enum { NAMES_MAX = 32, PORTS_MAX = 16, RULES_MAX = 64, CHILDREN_MAX = 256 };
 
 struct rule {
 	enum host_list list;
@@ -405,25 +405,32 @@ static void parse(int argc, char **argv)
 	}
 }
 
-/* Of our children, the gate is the one that is called so */
-static void write_pid(void)
+/* The pid of our child that is called so, as text; "" if there is none */
+static const char *find_gate(char *children)
 {
-	char path[64], name[32] = "", children[256] = "";
-	char *save = NULL;
-	FILE *out = fopen(pid_path, "we");
+	char path[64], name[32], *save = NULL;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	read_text(path, children, sizeof(children));
+	read_text(path, children, CHILDREN_MAX);
 	for (char *pid = strtok_r(children, " ", &save); pid;
 	     pid = strtok_r(NULL, " ", &save)) {
 		snprintf(path, sizeof(path), "/proc/%s/comm", pid);
-		do {	/* It takes its name after the fork */
-			read_text(path, name, sizeof(name));
-		} while (!strncmp(name, "gate-driver", 11));
-		if (out && !strncmp(name, "cloche-gate", 11))
-			fprintf(out, "%s\n", pid);
+		read_text(path, name, sizeof(name));
+		if (!strncmp(name, "cloche-gate", 11))
+			return pid;
 	}
-	if (!out || fclose(out))
+	return "";
+}
+
+static void write_pid(void)
+{
+	char children[CHILDREN_MAX];
+	const char *pid = "";
+	FILE *out = fopen(pid_path, "we");
+
+	while (!*pid)	/* It takes its name after the fork */
+		pid = find_gate(children);
+	if (!out || fprintf(out, "%s\n", pid) < 0 || fclose(out))
 		die(pid_path);
 }
 
