@@ -3,11 +3,11 @@
  * net/accept.c - where connections come from, and what they are meant to be
  *
  * Theory of operation: a listener waits level-triggered, so whatever is left
- * in its queue is offered again. Over the limit, a connection that never got
- * to say what it wants makes room for one that may; if there is none, the new
- * one hears that it is one too many. Without descriptors, a spare one is given
- * up for the moment it takes to accept and close: the queue gets shorter and
- * the loop never spins.
+ * in its queue is offered again. Over the limit, the connection that has been
+ * silent for longest makes room: one that never got to say what it wants, or
+ * one between two requests; if there is none, the new one hears that it is one
+ * too many. Without descriptors, a spare one is given up for the moment it
+ * takes to accept and close: the queue gets shorter and the loop never spins.
  */
 
 #include "net/accept.h"
@@ -30,7 +30,7 @@
 
 enum {
 	ACCEPTS_MAX = 64,	/* Before others have their turn */
-	HEAD_GRACE_MS = 1000,	/* For a request to be complete, at the limit */
+	SILENCE_MS = 20,	/* Before it may cost a connection, at the limit */
 };
 
 /**
@@ -106,7 +106,9 @@ static bool has_room(struct gate *gate)
 
 	if (gate->conns < gate->conns_max)
 		return true;
-	oldest = timers_oldest(gate->timers, TIMER_HEAD, HEAD_GRACE_MS);
+	oldest = timers_oldest(gate->timers, TIMER_HEAD, SILENCE_MS);
+	if (!oldest)
+		oldest = timers_oldest(gate->timers, TIMER_KEEP, SILENCE_MS);
 	if (!oldest)
 		return false;
 	conn_reset(oldest->arg);

@@ -399,7 +399,7 @@ static void next_request(struct conn *conn)
 	x->served++;
 	x->scan = (struct http_scan){ 0 };
 	conn->state = HTTP_HEAD;
-	conn_wait(conn, TIMER_IDLE);
+	conn_wait(conn, TIMER_KEEP);
 	conn->again = true;
 }
 

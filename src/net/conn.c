@@ -62,6 +62,8 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->gate = gate;
 	conn->counted = counted;
 	conn->client.source = (struct loop_source){ fd, on_client, conn };
+	/* Most have sent something by now; if not, the first call tells */
+	conn->client.readable = conn->client.writable = true;
 	conn->server.source = (struct loop_source){ -1, on_server, conn };
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;

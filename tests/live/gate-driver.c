@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -104,7 +105,7 @@ static void lookup(const char *name, struct resolve_answer *ret)
 		if (strncmp(names[i], name, n) != 0 || names[i][n] != '=')
 			continue;
 		if (!strcmp(names[i] + n + 1, "hang"))
-			pause();
+			(void)poll(NULL, 0, -1);
 		snprintf(list, sizeof(list), "%s", names[i] + n + 1);
 		for (char *a = strtok_r(list, ",", &save);
 		     a && ret->count < RESOLVE_ADDRESSES_MAX;

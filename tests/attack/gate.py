@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/gate.py - ways around the names: each with its control
+
+Every attempt goes to an origin that would answer. What it saw is what counts.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from gate import *
+
+# Spellings of hosts that are not allowed, most of them of allowed ones
+SPELLINGS = [
+    b"evil.test\\0.good.test", b"good.test\\0", b"good.test%00", b"good.test%2e",
+    b"good.test\\t", b"good.test ", b"evil@good.test", b"good.test@evil.test",
+    b"evil.test#good.test", b"evil.test/.good.test", b"evil.test\\\\.good.test",
+    b"evil.test;good.test", b"evil.test,good.test", b"evil.test|good.test",
+    b"good..test", b".good.test", b"good.test..", b"\\xe3\\x80\\x82good.test",
+    b"127\\xe3\\x80\\x820\\xe3\\x80\\x820\\xe3\\x80\\x821", b"2130706433",
+    b"0x7f000001", b"0177.0.0.1", b"127.1", b"0x7f.1", b"0", b"127.0.0.01",
+    b"0x17f000001", b"4294967297", b"0.0.0.0", b"127.0.0.1", b"localhost",
+    b"[::]", b"[::1]", b"[::ffff:127.0.0.1]", b"[::ffff:7f00:1]",
+    b"[::127.0.0.1]", b"[64:ff9b::7f00:1]", b"[2002:7f00:1::]", b"[fe80::1%25lo]",
+    b"[::1%lo]", b"169.254.169.254", b"[fd00:ec2::254]", b"wild.test",
+    b"evilwild.test", b"a..wild.test", b"xgood.test", b"good.test.evil.test",
+]
+
+
+@test
+def no_spelling_reaches_another_host(t):
+    g = Gate(t, ["http:80", "echo:443"], allow=["good.test", "*.wild.test"],
+             names={"a.wild.test": "93.184.216.34", "evil.test": "93.184.216.36",
+                    "evilwild.test": "93.184.216.36", "wild.test": "93.184.216.36",
+                    "xgood.test": "93.184.216.36", "localhost": "127.0.0.1",
+                    "good.test.evil.test": "93.184.216.36"})
+    hosts = "[%s]" % ", ".join('b"%s"' % h.decode() for h in SPELLINGS)
+    out = g.python('''
+bad = 0
+for h in %s:
+    for raw in (b"CONNECT %%s:443 HTTP/1.1\\r\\nHost: %%s:443\\r\\n\\r\\n" %% (h, h),
+                b"GET http://%%s/ HTTP/1.1\\r\\nHost: %%s\\r\\n\\r\\n" %% (h, h)):
+        r = say(raw)
+        if r.split(b" ")[1:2] not in ([b"400"], [b"403"]): print("HTTP", h, r[:60])
+    s = connect(port=1080); s.sendall(b"\\5\\1\\0"); s.recv(2)
+    s.sendall(b"\\5\\1\\0\\3" + bytes([len(h)]) + h + b"\\1\\xbb"); s.shutdown(1)
+    r = everything(s)
+    if r[1:2] not in (b"\\1", b"\\2"): print("SOCKS", h, r)
+for h in (b"good.test", b"GOOD.Test", b"good.test.", b"a.wild.test"):
+    s, head = tunnel(h + b":443"); print(head.split(b" ")[1], h)
+''' % hosts)
+    equal(out, "b'200' b'good.test'\nb'200' b'GOOD.Test'\n"
+          "b'200' b'good.test.'\nb'200' b'a.wild.test'\n")
+    equal(set(g.connections()), {"echo:443 ::ffff:93.184.216.34"})
+
+
+REBINDING = {
+    "loop.test": "127.0.0.1", "loop6.test": "::1", "zero.test": "0.0.0.0",
+    "lan.test": "10.1.2.3", "lan2.test": "192.168.1.1", "cgn.test": "100.64.0.1",
+    "meta.test": "169.254.169.254", "meta6.test": "fd00:ec2::254",
+    "mapped.test": "::ffff:10.0.0.1", "nat64.test": "64:ff9b::7f00:1",
+    "sixto4.test": "2002:7f00:1::", "multi.test": "224.0.0.1",
+    "pool.test": "198.18.0.5", "ula.test": "fd63:6c6f:6368:6500::5",
+}
+
+
+@test
+def no_name_resolves_into_this_machine_or_its_lan(t):
+    names = {**REBINDING, "both.test": "127.0.0.1,93.184.216.34,10.0.0.1"}
+    g = Gate(t, ["echo:7000", "http:80"], allow=[*names, "good.test"],
+             names=names)
+    out = g.python('''
+for n in %r:
+    s, head = tunnel(n.encode() + b":7000"); print(n, head.split(b" ")[1].decode())
+    r = say(b"GET http://%%s/ HTTP/1.1\\r\\nHost: %%s\\r\\n\\r\\n" %% (n.encode(), n.encode()))
+    print(n, r.split(b" ")[1].decode())
+s, head = tunnel(b"both.test:7000"); print(head.split(b" ")[1])
+s, head = tunnel(b"good.test:7000"); print(head.split(b" ")[1])
+''' % list(REBINDING))
+    for name in REBINDING:
+        contains(out, f"{name} 403\n{name} 403\n")
+    check(out.endswith("b'200'\nb'200'\n"), out)
+    equal(set(g.connections()), {"echo:7000 ::ffff:93.184.216.34"})
+    g = Gate(t, ["echo:7000"], allow=["lan.test", "10.1.2.3"],
+             names=REBINDING)
+    contains(g.python('print(tunnel(b"lan.test:7000")[1])'), "200")
+    g = Gate(t, ["echo:7000"], allow=["good.test"],
+             options=["--denied-address", "93.184.216.34"])
+    contains(g.python('print(tunnel(b"good.test:7000")[1])'), "403")
+
+
+@test
+def the_sni_must_be_the_name(t):
+    g = Gate(t, ["echo:443", "echo:8443", "echo:9443"],
+             allow=["good.test", "93.184.216.35", "ssh.test:443"],
+             names={"ssh.test": "93.184.216.34"},
+             options=["--capture", "8443", "--ms", "HELLO=300"])
+    out = g.python('''
+def attempt(where, data, slow=False):
+    s, head = tunnel(where)
+    for part in ([data[i:i+1] for i in range(len(data))] if slow else [data]):
+        try: s.sendall(part)
+        except OSError: break
+    s.settimeout(5)
+    got = b""
+    try:
+        while len(got) < len(data):
+            more = s.recv(65536)
+            if not more: break
+            got += more
+    except OSError: pass
+    return "passed" if got == data else "closed"
+good, bad, none = hello("good.test"), hello("bad.test"), hello(None)
+print(1, attempt(b"good.test:443", good), attempt(b"good.test:8443", good))
+print(2, attempt(b"good.test:443", good, True), attempt(b"good.test:443", hello("GOOD.TEST")))
+print(3, attempt(b"good.test:443", bad), attempt(b"good.test:8443", bad), attempt(b"good.test:443", bad, True))
+print(4, attempt(b"good.test:443", none), attempt(b"93.184.216.35:443", none))
+print(5, attempt(b"good.test:443", b"plain text\\r\\n"), attempt(b"good.test:443", b"SSH-2.0-x\\r\\n"),
+      attempt(b"good.test:8443", b"plain text\\r\\n"), attempt(b"ssh.test:443", b"SSH-2.0-x\\r\\n"))
+print(6, attempt(b"good.test:443", good[:50]), attempt(b"good.test:8443", good[:50]))
+print(7, attempt(b"good.test:443", b"\\x16\\x03\\x01\\x00\\x05\\x01\\xff\\xff\\xff\\xff" + bytes(100)))
+# Captured, and behind SOCKS
+s = connect("good.test", 443); s.sendall(good); print(8, s.recv(9999) == good)
+s = connect("good.test", 8443); s.sendall(bad); print(9, everything(s)[:1] in (b"\\x15", b"<"))
+s = connect(port=1080); s.sendall(b"\\5\\1\\0"); s.recv(2)
+s.sendall(b"\\5\\1\\0\\3\\x09good.test\\1\\xbb"); s.recv(10); s.sendall(bad); print(10, everything(s)[:1] in (b"\\x15", b"<"))
+''')
+    equal(out.splitlines(), [
+        "1 passed passed", "2 passed passed", "3 closed closed closed",
+        "4 closed passed", "5 closed closed passed passed", "6 closed closed",
+        "7 closed", "8 True", "9 True", "10 True"])
+    equal(len([e for e in g.refused() if e[0] == "net-sni"]), 11)
+    for data in g.received("echo-443") + g.received("echo-8443"):
+        lacks(data, b"bad.test")
+
+
+# What a strict parser refuses; each is one attempt on a fresh connection
+SMUGGLING = [
+    "Content-Length: 5\\r\\nTransfer-Encoding: chunked",
+    "Content-Length: 5\\r\\nContent-Length: 6", "Content-Length: 5,5",
+    "Content-Length: +5", "Content-Length: 0x5", "Content-Length: 5 5",
+    "Content-Length: -1", "Content-Length: 99999999999999999999",
+    "Transfer-Encoding: xchunked", "Transfer-Encoding: chunked, identity",
+    "Transfer-Encoding: identity", "Transfer-Encoding: chunked\\r\\nTransfer-Encoding: chunked",
+    "Transfer-Encoding : chunked", "Transfer-Encoding:\\x0bchunked",
+    "X: y\\r\\n folded", "X: a\\nSmuggled: b", "X: a\\rSmuggled: b", "X: a\\0b",
+    "Host: bad.test", ": empty", "X y: z", "\\tX: y",
+]
+
+
+@test
+def nothing_is_smuggled_past_the_proxy(t):
+    g = Gate(t, ["http:80"], allow=["good.test"])
+    rows = "[%s]" % ", ".join('b"%s"' % row for row in SMUGGLING)
+    out = g.python('''
+tail = b"\\r\\n\\r\\n0\\r\\n\\r\\nGET http://bad.test/smuggled HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n"
+for row in %s:
+    for first, host, port in ((b"POST http://good.test/ HTTP/1.1", "127.0.0.1", 3128),
+                              (b"POST / HTTP/1.1", "good.test", 80)):
+        r = say(first + b"\\r\\nHost: good.test\\r\\n" + row + tail, host, port)
+        if r.count(b"HTTP/1.1 ") != 1 or not r.startswith(b"HTTP/1.1 400"): print(row, r)
+for line in (b"GET  http://good.test/ HTTP/1.1", b"GET http://good.test/ HTTP/2.0",
+             b"PRI * HTTP/2.0", b"GET http://good.test/", b"GET /only HTTP/1.1",
+             b"GET https://good.test/ HTTP/1.1", b"GET ftp://good.test/ HTTP/1.1",
+             b"GET http:///x HTTP/1.1", b"GET http://bad.test@good.test/ HTTP/1.1",
+             b"GET http://good.test:0/ HTTP/1.1", b"GET http://good.test:65536/ HTTP/1.1",
+             b"GET http://good.test:4294967739/ HTTP/1.1", b"GET http://good.test:+80/ HTTP/1.1",
+             b"CONNECT good.test HTTP/1.1", b"CONNECT good.test:443/x HTTP/1.1",
+             b"G\\0T http://good.test/ HTTP/1.1"):
+    r = say(line + b"\\r\\nHost: good.test\\r\\n\\r\\n")
+    if not r.startswith(b"HTTP/1.1 4"): print(line, r)
+print(say(b"TRACE http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")[:12])
+print(say(b"GET http://good.test/" + b"a" * 9000 + b" HTTP/1.1\\r\\n\\r\\n")[:12])
+print(say(b"GET http://good.test/ HTTP/1.1\\r\\n" + b"X: y\\r\\n" * 101 + b"\\r\\n")[:12])
+print(say(b"POST http://good.test/control HTTP/1.1\\r\\nHost: good.test\\r\\nContent-Length: 2\\r\\n\\r\\nok")[-35:])
+''' % rows)
+    equal(out.splitlines(), [
+        "b'HTTP/1.1 405'", "b'HTTP/1.1 431'", "b'HTTP/1.1 431'",
+        "b'path /control host good.test body 2'"])
+    equal(g.requests(), ["POST /control HTTP/1.1"])
+
+
+@test
+def headers_of_the_hop_stay_here(t):
+    g = Gate(t, ["http:80"])
+    g.python('''
+say(b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\nProxy-Authorization: Basic c2VjcmV0\\r\\n"
+    b"Proxy-Connection: keep-alive\\r\\nConnection: X-Mine, close\\r\\nX-Mine: 1\\r\\nTE: trailers\\r\\n"
+    b"Upgrade: h2c\\r\\nHTTP2-Settings: AAA\\r\\nX-Unix-Socket: /run/docker.sock\\r\\nKept: yes\\r\\n\\r\\n")
+''')
+    sent = g.received("http-80")[0].lower()
+    for name in (b"proxy-", b"x-mine", b"te:", b"upgrade", b"http2-settings"):
+        lacks(sent, name)
+    contains(sent, b"kept: yes")
+
+
+@test
+def socks_does_connect_and_nothing_else(t):
+    g = Gate(t, ["echo:7000"], allow=["good.test", "93.184.216.34"])
+    out = g.python('''
+def socks(request, greeting=b"\\5\\1\\0", slow=False):
+    s = connect(port=1080)
+    try:
+        for part in ([bytes([b]) for b in greeting + request] if slow else [greeting + request]):
+            s.sendall(part)
+        s.shutdown(1)
+    except OSError: pass
+    return everything(s)
+name = b"\\5\\1\\0\\3\\x09good.test" + struct.pack(">H", 7000)
+print(socks(name), socks(name + b"data"), socks(name, slow=True))
+print(socks(b"\\5\\1\\0\\1\\x5d\\xb8\\xd8\\x22" + struct.pack(">H", 7000)))
+print(socks(b"\\5\\1\\0\\1\\x5d\\xb8\\xd8\\x24" + struct.pack(">H", 7000)))
+for command in (0, 2, 3, 255): print(socks(b"\\5%c\\0\\3\\x09good.test\\0\\x50" % command))
+print(socks(b"\\5\\1\\0\\7xxxx\\0\\x50"), socks(b"\\5\\1\\0\\3\\0\\0\\x50"), socks(b"\\5\\1\\1\\3\\x09good.test\\0\\x50"))
+print(socks(b"", b"\\4\\1\\0\\x50\\0\\0\\0\\1x\\0good.test\\0"), socks(name, b"\\5\\0"), socks(name, b"\\5\\1\\2"))
+''')
+    ok = "\\x05\\x00\\x05\\x00\\x00\\x01" + "\\x00" * 6
+    no = "b'\\x05\\x00\\x05\\x%02x\\x00\\x01" + "\\x00" * 6 + "'"
+    lines = out.splitlines()
+    equal(lines[0], f"b'{ok}<end>' b'{ok}data<end>' b'{ok}<end>'")
+    equal(lines[1], f"b'{ok}<end>'")
+    equal(lines[2], no % 2)
+    equal(lines[3:7], [no % 7] * 4)
+    equal(lines[7], f"{no % 8} {no % 1} b'\\x05\\x00'")
+    equal(lines[8], "b'' b'\\x05\\xff' b'\\x05\\xff'")
+
+
+@test
+def the_hosts_loopback_is_out_of_reach(t):
+    g = Gate(t, ["http:80", "echo:7000"], allow=["good.test"],
+             names={"localhost": "127.0.0.1"}, options=["--capture", "7000"])
+    out = g.python('''
+for h in (b"127.0.0.1", b"localhost", b"[::1]", b"0.0.0.0"):
+    print(tunnel(h + b":7000")[1].split(b" ")[1])
+for h in ("127.0.0.1", "::1", "198.18.0.1"):
+    try: print(connect(h, 7000).recv(1))
+    except OSError as e: print(type(e).__name__)
+''')
+    equal(out, "b'403'\n" * 4 + "ConnectionResetError\n" * 3)
+    equal(g.connections(), [])
+
+
+@test
+def an_address_of_the_pool_that_nobody_was_given_leads_nowhere(t):
+    g = Gate(t, ["http:80", "echo:443"], allow=["good.test", "198.18.0.0/15"])
+    out = g.python('''
+for port in (80, 443):
+    try: print(connect("198.18.77.77", port).recv(1))
+    except OSError as e: print(type(e).__name__)
+''')
+    equal(out, "ConnectionResetError\n" * 2)
+    equal(g.connections(), [])
+
+
+@test
+def two_sandboxes_have_two_gates(t):
+    first = Gate(t, ["http:80"], allow=["good.test"])
+    p = first.start("/usr/bin/python3", "-c", CLIENT +
+                    'print(tunnel(b"good.test:80")[1][:12], flush=True); '
+                    'sys.stdin.readline()')
+    equal(p.stdout.readline(), b"b'HTTP/1.1 200'\n")
+    second = Gate(t, ["http:80"], allow=["other.test"])
+    out = second.python('print(tunnel(b"good.test:80")[1][:12], '
+                        'tunnel(b"other.test:80")[1][:12])')
+    equal(out, "b'HTTP/1.1 403' b'HTTP/1.1 200'\n")
+    # Nor is there anything on the host's own loopback
+    for port in (3128, 1080):
+        with open("/proc/net/tcp") as file:
+            lacks(file.read(), f"0100007F:{port:04X} 00000000:0000 0A")
+    p.communicate(b"\n", RUN_SECONDS)
+
+
+@test
+def a_reload_closes_what_it_forbids(t):
+    fifo = os.path.join(t.dir, "fifo")
+    os.mkfifo(fifo)
+    g = Gate(t, ["echo:7000"], allow=["good.test", "other.test"],
+             options=["--reload", fifo])
+    out = g.python('''
+a, head = tunnel(b"good.test:7000"); a.sendall(b"1"); print(a.recv(9))
+b, head = tunnel(b"other.test:7000"); b.sendall(b"2"); print(b.recv(9))
+open(%r, "w").write("allow other.test\\n")
+print(everything(a))
+b.sendall(b"3"); print(b.recv(9))
+print(tunnel(b"good.test:7000")[1][:12])
+''' % fifo)
+    equal(out, "b'1'\nb'2'\nb'<reset>'\nb'3'\nb'HTTP/1.1 403'\n")
+
+
+@test
+def a_thousand_reloads_never_open_a_denied_host(t):
+    fifo = os.path.join(t.dir, "fifo")
+    os.mkfifo(fifo)
+    g = Gate(t, ["echo:7000"], allow=["good.test"], options=["--reload", fifo])
+    out = g.python('''
+import threading
+stop, counts = [], {}
+def load(name, want):
+    while not stop:
+        try: head = tunnel(name + b":7000")[1][9:12]
+        except OSError: head = b"cut"
+        counts[name, head] = counts.get((name, head), 0) + 1
+ts = [threading.Thread(target=load, args=(n, w)) for n, w in ((b"good.test", b"200"), (b"bad.test", b"403"))]
+for x in ts: x.start()
+for i in range(%d):
+    open(%r, "w").write(("allow good.test", "allow other.test")[i %% 2] + "\\n")
+    time.sleep(0.001)
+stop.append(1)
+for x in ts: x.join()
+print(sorted(counts))
+print(all(counts.get((b"bad.test", h), 0) == 0 for h in (b"200", b"502")), counts.get((b"bad.test", b"403"), 0) > 50)
+''' % (long(200, 1000), fifo))
+    check(out.endswith("True True\n"), out)
+    lacks("".join(g.connections()), "93.184.216.36")
+
+
+main()

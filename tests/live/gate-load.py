@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/gate-load.py - a gate under those who mean no good"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from gate import *
+
+RSS_MAX_KIB = 48 << 10
+SLOW_MS = 100			# What others may wait for, at the 99th percentile
+
+LOAD = r'''
+import resource, threading
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
+def get(host=b"good.test"):
+    return b"GET http://%s/ HTTP/1.1\r\nHost: %s\r\n\r\n" % (host, host)
+def one_request():
+    start = time.monotonic()
+    r = say(get())
+    return (time.monotonic() - start) * 1000, r[9:12]
+def others(n):
+    """The waits of a well-behaved client, and what it was answered"""
+    rows = [one_request() for i in range(n)]
+    waits = sorted(r[0] for r in rows)
+    return waits[len(waits) * 99 // 100], set(r[1] for r in rows)
+'''
+
+
+class Watched:
+    """A gate whose process can be looked at"""
+
+    def __init__(self, t, **more):
+        self.t = t
+        self.pid_file = os.path.join(t.dir, "pid")
+        options = [*more.pop("options", ()), "--pid", self.pid_file]
+        self.gate = Gate(t, more.pop("origin", ["http:80", "echo:7000"]),
+                         options=options, **more)
+
+    def start(self, code):
+        self.p = self.gate.start("/usr/bin/python3", "-c", CLIENT + LOAD + code)
+        return self.p
+
+    def line(self):
+        return self.p.stdout.readline().decode().rstrip("\n")
+
+    def pid(self):
+        return int(self.t.read("pid"))
+
+    def rss(self):
+        with open(f"/proc/{self.pid()}/statm") as file:
+            return int(file.read().split()[1]) * 4
+
+    def fds(self):
+        if not IS_ROOT:		# Nobody looks into the gate
+            return 0
+        return len(os.listdir(f"/proc/{self.pid()}/fd"))
+
+    def cpu(self):
+        with open(f"/proc/{self.pid()}/stat") as file:
+            f = file.read().rsplit(")", 1)[1].split()
+        return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+    def go(self):
+        self.p.stdin.write(b"\n")
+        self.p.stdin.flush()
+
+    def end(self):
+        out, err = self.p.communicate(b"\n", RUN_SECONDS)
+        equal(err, b"")
+        equal(self.p.returncode, 0)
+        return out.decode()
+
+
+@test
+def slow_heads_are_cut_and_others_do_not_wait(t):
+    w = Watched(t, options=["--ms", "HEAD=3000"])
+    w.start('''
+print(one_request()[1].decode(), flush=True); sys.stdin.readline()
+ss = []
+for i in range(%d):
+    s = connect(); s.send(b"GET http://good.test/ HT"); ss.append(s)
+wait, seen = others(%d)
+print(wait, seen, flush=True); sys.stdin.readline()
+cut = 0
+for s in ss:
+    s.settimeout(10)
+    cut += everything(s).startswith((b"HTTP/1.1 408", b"<reset>", b""))
+print(cut == len(ss), flush=True); sys.stdin.readline()
+''' % (long(700, 2000), long(100, 500)))
+    equal(w.line(), "200")
+    fds = w.fds()
+    w.go()
+    wait, seen = w.line().split(" ", 1)
+    equal(seen, "{b'200'}")
+    check(float(wait) < SLOW_MS * (5 if SANITIZED else 1), "waited", wait, "ms")
+    check(SANITIZED or w.rss() < RSS_MAX_KIB, "rss", w.rss())
+    w.go()
+    equal(w.line(), "True")
+    wait_until(lambda: w.fds() <= fds, "descriptors are given back")
+    w.end()
+
+
+@test
+def idle_tunnels_have_a_limit_and_a_size(t):
+    w = Watched(t)
+    w.start('''
+keep, refused = [], 0
+for i in range(%d):
+    s, head = tunnel(b"good.test:7000")
+    if head[9:12] == b"200": keep.append(s)
+    else: refused += head[9:12] == b"503"
+print(len(keep), refused, flush=True); sys.stdin.readline()
+for s in keep: s.close()
+print(others(20)[1], flush=True); sys.stdin.readline()
+''' % long(1500, 10000))
+    n, refused = map(int, w.line().split())
+    equal(n, 512)
+    equal(refused, long(1500, 10000) - 512)
+    check(SANITIZED or w.rss() < RSS_MAX_KIB, "rss", w.rss())
+    w.go()
+    equal(w.line(), "{b'200'}")
+    w.end()
+
+
+@test
+def five_hundred_at_once_are_all_served(t):
+    w = Watched(t)
+    w.start('''
+ss = [connect() for i in range(500)]
+for s in ss: s.sendall(get())
+print(sum(until(s, b"body 0")[9:12] == b"200" for s in ss), flush=True)
+''')
+    equal(w.line(), "500")
+    w.end()
+
+
+@test
+def without_descriptors_it_neither_spins_nor_dies(t):
+    w = Watched(t)
+    limit = 64
+    p = w.start('''
+sys.stdin.readline()
+ss = []
+for i in range(100):
+    s = connect(); s.settimeout(10); s.sendall(b"CONNECT good.test:7000 HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"); ss.append(s)
+ok = sum(everything(s) == b"" or True for s in ss[70:])
+print("full", flush=True); sys.stdin.readline()
+for s in ss: s.close()
+for i in range(50):
+    try:
+        if one_request()[1] == b"200": break
+    except OSError: pass
+    time.sleep(0.1)
+print(one_request()[1], flush=True)
+'''.replace("everything(s) == b\"\" or True", "1"))
+    wait_until(lambda: os.path.exists(w.pid_file) and t.read("pid"), "a pid")
+    t.outside(need("prlimit"), "--pid", str(w.pid()),
+              f"--nofile={limit}:{limit}").ok() if IS_ROOT else skip(
+        "another process's limits are root's to set")
+    w.go()
+    equal(w.line(), "full")
+    before = w.cpu()
+    time.sleep(1)
+    check(w.cpu() - before < 0.3, "it spins:", w.cpu() - before)
+    w.go()
+    equal(w.line(), "b'200'")
+    w.end()
+
+
+@test
+def a_slow_reader_holds_only_its_own(t):
+    w = Watched(t, origin=["source:7001", "http:80"])
+    w.start('''
+s, head = tunnel(b"good.test:7001"); s.recv(1)
+print("go", flush=True); sys.stdin.readline()
+wait, seen = others(50); print(wait, seen, flush=True)
+n = 0
+while n < %d << 20: n += len(s.recv(1 << 20))
+wait, seen = others(5); print(n > 0, seen, flush=True); sys.stdin.readline()
+''' % long(256, 10240))
+    equal(w.line(), "go")
+    before = w.rss()
+    w.go()
+    wait, seen = w.line().split(" ", 1)
+    equal(seen, "{b'200'}")
+    equal(w.line(), "True {b'200'}")
+    check(SANITIZED or w.rss() < before + 4096, "rss grew from", before, "to",
+          w.rss())
+    w.end()
+
+
+@test
+def clients_that_vanish_leave_nothing(t):
+    w = Watched(t, names={"hang.test": "hang", "gone.test": "203.0.113.1"},
+                allow=["good.test", "hang.test", "gone.test"])
+    w.start('''
+print(one_request()[1], flush=True); sys.stdin.readline()
+linger = struct.pack("ii", 1, 0)
+for i in range(%d):
+    s = connect(); kind = i %% 6
+    if kind == 0: s.sendall(b"GET http://good.test/")
+    if kind == 1: s.sendall(b"CONNECT hang.test:80 HTTP/1.1\\r\\nHost: hang.test\\r\\n\\r\\n")
+    if kind == 2: s.sendall(get() * 3)
+    if kind == 3: s.sendall(b"CONNECT good.test:7000 HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\nhello")
+    if kind == 4: s.sendall(b"POST http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\nContent-Length: 100\\r\\n\\r\\nx")
+    if kind == 5: s.sendall(b"GET http://good.test/never HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+    if i %% 2: s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    s.close()
+print(one_request()[1], flush=True); sys.stdin.readline()
+''' % long(600, 20000))
+    equal(w.line(), "b'200'")
+    fds = w.fds()
+    w.go()
+    equal(w.line(), "b'200'")
+    # Those who ask for a name that hangs are let go when its time is over
+    wait_until(lambda: w.fds() <= fds + 2, f"{w.fds()} descriptors, not {fds}")
+    w.end()
+
+
+@test
+def a_name_that_hangs_does_not_hold_up_others(t):
+    w = Watched(t, names={"hang.test": "hang"}, allow=["good.test", "hang.test"],
+                options=["--ms", "RESOLVE=1500"])
+    w.start('''
+s = connect(); s.sendall(b"CONNECT hang.test:80 HTTP/1.1\\r\\nHost: hang.test\\r\\n\\r\\n")
+wait, seen = others(20); print(wait < 1000, seen, until(s, b"\\r\\n")[9:12], flush=True)
+''')
+    equal(w.line(), "True {b'200'} b'504'")
+    w.end()
+
+
+main()
