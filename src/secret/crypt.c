@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "secret/doc.h"
 #include "secret/key.h"
+#include "secret/sha256.h"
 
 enum {
 	AT_KIND = 8, AT_CIPHER = 9, AT_LOG_N = 10, AT_R = 11, AT_P = 12,
@@ -119,15 +120,24 @@ static int hkdf(const void *key, size_t key_n, const void *salt, size_t salt_n,
 	return derive("HKDF", params, out, n);
 }
 
+static unsigned char *hashed(const struct bytes *words, struct bytes *room)
+{
+	bytes_reserve(room, SHA256_BYTES);
+	sha256(words->p, words->len, (unsigned char *)room->p);
+	return (unsigned char *)room->p;
+}
+
 static int scrypt(const struct bytes *words, const struct crypt_info *info,
 		  unsigned char *out, size_t n)
 {
+	auto_bytes struct bytes sum = { 0 };
 	uint64_t cost = 1ULL << info->log_n;
 	uint64_t memory = cost * 128 * CRYPT_R + (1 << 20);
 	uint32_t r = CRYPT_R, p = CRYPT_P;
 	const OSSL_PARAM params[] = {
 		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_PASSWORD,
-						  words->p, words->len),
+						  hashed(words, &sum),
+						  SHA256_BYTES),
 		OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT,
 						  param_data(info->salt),
 						  CRYPT_SALT),

@@ -11,8 +11,9 @@
  *  10  scrypt log2(N), r, p; 3 zero bytes   88  check of the master key
  *					    104  length (32 bits), 4 zero bytes
  *
- * master = scrypt(passphrase, salt), or HKDF(key bytes, salt); every write has
- * its own random seed, and HKDF(master, seed) gives it a key and a nonce of its
+ * master = scrypt(SHA-256(passphrase), salt), or HKDF(key bytes, salt): the
+ * library makes copies in its own heap, and gets no passphrase to copy. Every
+ * write has its own random seed, and HKDF(master, seed) gives it a key and a nonce of its
  * own: there is no nonce to repeat, however many writes there are.
  */
 

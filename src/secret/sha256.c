@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/sha256.c - SHA-256 (FIPS 180-4), to name things */
+/* secret/sha256.c - SHA-256 (FIPS 180-4) */
 
 #include "secret/sha256.h"
 
@@ -64,6 +64,8 @@ static void compress(uint32_t h[8], const unsigned char *block)
 	}
 	for (int i = 0; i < 8; i++)
 		h[i] += v[i];
+	explicit_bzero(w, sizeof(w));
+	explicit_bzero(v, sizeof(v));
 }
 
 void sha256(const void *data, size_t n, unsigned char ret[static SHA256_BYTES])
@@ -89,4 +91,5 @@ void sha256(const void *data, size_t n, unsigned char ret[static SHA256_BYTES])
 		compress(h, last + at);
 	for (int i = 0; i < SHA256_BYTES; i++)
 		ret[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+	explicit_bzero(last, sizeof(last));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/sha256.h - SHA-256 (FIPS 180-4), to name things: the programs that
- * need it for a keychain's entry do not link a cryptographic library
+/* secret/sha256.h - SHA-256 (FIPS 180-4)
+ *
+ * For programs that do not link a cryptographic library, and for what such a
+ * library must not see: it leaves no copy of its input behind.
  */
 
 #ifndef SECRET_SHA256_H

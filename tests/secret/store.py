@@ -206,10 +206,8 @@ def a_directory_that_others_can_change_is_refused(t):
     refused(put(t, "A", "new"), 1, "link")
 
 
-@test
+@as_root
 def what_belongs_to_somebody_else_is_refused(t):
-    if not IS_ROOT:
-        skip("needs root")
     put(t, "A", "old").ok()
     os.chown(store_file(t), 1, 1)
     refused(secret(t, "get", "A"), 1, "belongs to somebody else")
@@ -218,10 +216,8 @@ def what_belongs_to_somebody_else_is_refused(t):
     refused(secret(t, "get", "A"), 1, "belongs to uid 1")
 
 
-@test
+@as_root
 def a_full_disk_is_one_clear_line_and_keeps_the_old_data(t):
-    if not IS_ROOT:
-        skip("needs root to mount a small disk")
     script = """mount -t tmpfs -o size=64k,mode=700 none "$HOME/.config/cloche"
         printf old | $0 secret set A 2>/dev/null
         dd if=/dev/zero of="$HOME/.config/cloche/fill" 2>/dev/null
