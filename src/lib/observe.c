@@ -20,6 +20,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/network.h"
+#include "plan/grants.h"
+#include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -38,11 +40,13 @@ struct root {
 /**
  * struct observe - The view, and room for one answer's words
  * @initial:	What the mounts of the sandbox were made from
+ * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
  * @network:	Captures ports on demand, or NULL
  */
 struct observe {
 	const struct view *view, *initial;
+	const struct plan *plan;
 	struct root *v;
 	size_t len, cap;
 	struct timespec since;
@@ -70,14 +74,15 @@ static bool is_mixed(const struct view *view, const char *root)
 	return view->globs.len > 0;
 }
 
-struct observe *observe_new(const struct view *view,
-			    const struct view *initial,
+struct observe *observe_new(const struct view *view, const struct plan *plan,
 			    const struct timespec *since)
 {
 	struct observe *o = mem_zalloc(sizeof(*o));
+	const struct view *initial = plan->view;
 
 	o->view = view;
 	o->initial = initial;
+	o->plan = plan;
 	o->since = *since;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
@@ -109,6 +114,8 @@ static bool is_plain(void *arg, const char *path)
 {
 	const struct observe *o = arg;
 
+	if (o->plan->tier != TIER_FULL && !grants_cover(o->plan, path))
+		return false;
 	for (size_t i = 0; i < o->len; i++) {
 		const struct root *root = &o->v[i];
 
@@ -258,11 +265,41 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		check_names(o, path, ret);
 }
 
-/* In a root that an edit granted after the sandbox was built */
+static bool may_write(const struct observe *o, const char *path)
+{
+	return view_verdict(o->view, VIEW_WRITE, path).allowed;
+}
+
+static bool may_write_above(const struct observe *o, const char *path)
+{
+	auto_free char *parent = path_parent(path);
+
+	return may_write(o, parent);
+}
+
+/* Without mounts nothing else holds a writable root in its place, or what is
+ * above something protected
+ */
+static bool is_fixed(void *arg, const char *path)
+{
+	const struct observe *o = arg;
+
+	return o->plan->tier != TIER_FULL &&
+	       (grants_carve(o->plan, path) ||
+		(may_write(o, path) && !may_write_above(o, path)));
+}
+
+/* In a root that an edit granted after the sandbox was built; or, in the
+ * landlock tier, in a directory where Landlock cannot allow what the policy
+ * does
+ */
 static bool is_late(void *arg, const char *path)
 {
 	const struct observe *o = arg;
 
+	if (o->plan->tier != TIER_FULL)
+		return may_write(o, path) && may_write_above(o, path) &&
+		       !grants_cover(o->plan, path);
 	return o->view != o->initial &&
 	       view_verdict(o->view, VIEW_WRITE, path).allowed &&
 	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
@@ -283,6 +320,6 @@ void observe_policy(struct observe *observe, struct network_run *network,
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
-		.is_late = is_late,
+		.is_late = is_late, .is_fixed = is_fixed,
 	};
 }

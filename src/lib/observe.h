@@ -10,15 +10,15 @@ struct err;
 struct network_run;
 struct observe;
 struct observer_policy;
+struct plan;
 struct timespec;
 struct view;
 
-/* The questions about @view. @initial is what the sandbox was built from: @view
- * itself, or an older one after an edit. Both outlive the result. What was
- * made after @since is new.
+/* The questions about @view. @plan is what the sandbox was built from: from
+ * @view itself, or from an older one after an edit. Both outlive the result.
+ * What was made after @since is new.
  */
-struct observe *observe_new(const struct view *view,
-			    const struct view *initial,
+struct observe *observe_new(const struct view *view, const struct plan *plan,
 			    const struct timespec *since);
 void observe_free(struct observe *observe);
 

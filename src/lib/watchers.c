@@ -270,7 +270,7 @@ static int reload(struct watchers *w, struct err *err)
 		r = view_build(policy, &view, err);
 	if (r < 0)
 		return r;
-	observe = observe_new(view, w->session->view, &w->since);
+	observe = observe_new(view, w->session->plan, &w->since);
 	observe_policy(observe, w->network, &questions);
 	if (w->observer)
 		observer_set_policy(w->observer, &questions);
@@ -355,7 +355,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	int r;
 
 	w->network = network;
-	w->observe = observe_new(w->session->view, w->session->view,
+	w->observe = observe_new(w->session->view, w->session->plan,
 				 &w->since);
 	observe_policy(w->observe, network, &config.policy);
 	r = observer_new(&config, &w->observer, err);

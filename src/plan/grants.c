@@ -9,7 +9,8 @@
  * is lost is on the safe side, and `explain` says so:
  *
  * - Nothing can be made, removed or renamed in a carved directory itself (the
- *   right to do so would count inside the exception as well).
+ *   right to do so would count inside the exception as well). What the policy
+ *   allows there is done by the observer on the command's behalf.
  * - What appears later beside a hidden path is hidden too.
  * - A directory above a hidden directory cannot be listed: the right to list
  *   it would list the hidden one.
@@ -301,4 +302,24 @@ int grants_plan(struct plan *plan, const struct view *view, struct err *err)
 	r = emit(&c, &root, false);
 	free(c.v);
 	return r;
+}
+
+bool grants_cover(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->grants.len; i++) {
+		const struct plan_grant *g = &plan->grants.v[i];
+
+		if (g->right == GRANT_WRITE && path_is_below(g->path, path))
+			return true;
+	}
+	return false;
+}
+
+bool grants_carve(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->carved.len; i++) {
+		if (!strcmp(plan->carved.v[i].path, path))
+			return true;
+	}
+	return false;
 }

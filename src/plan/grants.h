@@ -4,6 +4,8 @@
 #ifndef PLAN_GRANTS_H
 #define PLAN_GRANTS_H
 
+#include <stdbool.h>
+
 struct err;
 struct plan;
 struct view;
@@ -22,5 +24,15 @@ void grants_close_tmp(struct view *view, const char *tmpdir);
  * rule which Landlock cannot express here.
  */
 int grants_plan(struct plan *plan, const struct view *view, struct err *err);
+
+/* In the landlock tier: does Landlock itself let @path be changed, made and
+ * removed?
+ */
+bool grants_cover(const struct plan *plan, const char *path);
+
+/* And is @path one of the directories above something protected or hidden,
+ * which must stay where they are?
+ */
+bool grants_carve(const struct plan *plan, const char *path);
 
 #endif /* PLAN_GRANTS_H */

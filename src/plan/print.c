@@ -67,8 +67,9 @@ static void print_grants(const struct plan *plan, struct buf *out)
 		buf_adds(out, "  (its entries one by one, because of ");
 		text_escape(out, c->because);
 		buf_addf(out, "%s%s)\n", c->listed ? "" : "; it cannot be listed",
-			 c->right == GRANT_WRITE ?
-			 "; nothing can be made or removed in it directly" : "");
+			 c->right != GRANT_WRITE ? "" : plan->observe ?
+			 "; what is made or removed in it goes through the observer" :
+			 "; without the observer nothing can be made or removed in it");
 	}
 }
 

@@ -121,7 +121,7 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	if (g.error && p->mount_root)
+	if (p->mount_root && (g.error || j->no_mounts))
 		g.error = EBUSY;
 	return g;
 }

@@ -204,8 +204,14 @@ static bool only_reads(const struct observer *o, const struct question *q)
 static int look_up(struct observer *o, const struct question *q, int i,
 		   bool follow)
 {
-	return place_find(q->tracee, "", o->names[i].full, follow,
-			  &o->places[i]);
+	struct place *place = &o->places[i];
+	const int r = place_find(q->tracee, "", o->names[i].full, follow,
+				 place);
+
+	if (!r && o->policy.is_fixed &&
+	    o->policy.is_fixed(o->policy.arg, place->path))
+		place->mount_root = true;
+	return r;
 }
 
 static bool is_late(const struct observer *o, const struct attempt *a)
@@ -215,6 +221,14 @@ static bool is_late(const struct observer *o, const struct attempt *a)
 	return p->is_late &&
 	       (p->is_late(p->arg, a->from->path) ||
 		(a->to && p->is_late(p->arg, a->to->path)));
+}
+
+static bool may_write(const struct observer *o, const struct place *p)
+{
+	struct observer_verdict v;
+
+	o->policy.verdict(o->policy.arg, OBSERVER_WRITE, p->path, &v);
+	return v.answer == OBSERVER_ALLOWED;
 }
 
 /* Allowed, but only since an edit of the settings: the kernel would refuse.
@@ -230,6 +244,13 @@ static void perform_late(const struct observer *o, struct question *q,
 	};
 	int r;
 
+	/* A second name for what may not be written would make it writable,
+	 * and we are not stopped by the mounts that would stop the caller
+	 */
+	if (a->what == CALL_LINK && !may_write(o, a->from)) {
+		ret->error = EXDEV;
+		return;
+	}
 	if (a->from->exists &&
 	    (a->what == CALL_MAKE || (!S_ISREG(a->from->mode) &&
 	     a->what == CALL_OPEN && (a->flags & O_TMPFILE) != O_TMPFILE)))

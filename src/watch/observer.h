@@ -58,6 +58,8 @@ struct observer_socket {
  * @is_late:	True if @path is in a root that was granted after the start, so
  *		that neither mounts nor Landlock know of it: what is allowed
  *		there is done by the observer (watch/perform.h). May be NULL.
+ * @is_fixed:	True if what stands at @path may not be moved or removed; where
+ *		there are mounts, they say so. May be NULL.
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
  *		is a copy of the socket, or -1. 0 lets it go on, a negative
  *		errno is its result. May be NULL.
@@ -68,6 +70,7 @@ struct observer_policy {
 			struct observer_verdict *ret);
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path);
+	bool (*is_fixed)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
 };

@@ -81,6 +81,9 @@ static int perform_make(const struct performance *p, int dir)
 	ssize_t n;
 	int r;
 
+	/* A file without a name: its descriptor is not ours to link */
+	if (p->call->what == CALL_LINK)
+		return -EXDEV;
 	if (strstr(p->call->name, "symlink")) {
 		n = tracee_string(p->tracee, p->args[0], target,
 				  sizeof(target));
