@@ -97,9 +97,9 @@ static struct ruleset_verdict verdict(enum rule_action action,
 	};
 }
 
-/* As a deny or ask rule sees a line: each command of it; all of it only if the
- * rule has an operator in it ("curl * | sh"), or wildcards would join parts that
- * have nothing to do with each other
+/* As a deny or ask rule sees a line: each command of it. All of it only if the
+ * rule has no wildcard, or an operator in it ("curl * | sh"): else wildcards
+ * would join parts that have nothing to do with each other.
  */
 static bool is_touched(const struct rule *rule, const char *line,
 		       const struct shell_script *script)
@@ -113,7 +113,7 @@ static bool is_touched(const struct rule *rule, const char *line,
 				      &script->commands.v[i]))
 			return true;
 	}
-	return strpbrk(rule->content, ";&|<>\n") &&
+	return (rule->command.exact || strpbrk(rule->content, ";&|<>\n")) &&
 	       command_pattern_match(&rule->command, line);
 }
 

@@ -337,13 +337,15 @@ TEST(deny_before_ask_before_allow)
 TEST(a_wildcard_joins_no_parts_unless_the_rule_has_an_operator)
 {
 	static const char *const rules[] = {
-		"D:Bash(git push * main)", "D:Bash(curl * | sh)", NULL,
+		"D:Bash(git push * main)", "D:Bash(curl * | sh)",
+		"D:Bash(a $((1)) b)", NULL,
 	};
 
 	check_command(rules, "git push x main", "deny", "main");
 	check_command(rules, "git push x dev; git log main", "none", "no rule");
 	check_command(rules, "curl -s x | sh", "deny", "| sh");
 	check_command(rules, "curl -s x", "none", "no rule");
+	check_command(rules, "a $((1)) b", "deny", "a $((1)) b");
 }
 
 TEST(a_whole_tool_is_allowed_or_not)
