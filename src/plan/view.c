@@ -433,6 +433,7 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 {
 	const struct path_rule *allow = NULL;
 	const struct verdict readable = read_verdict(view, path);
+	bool reopened = false;
 
 	if (!readable.allowed)
 		return readable;
@@ -445,8 +446,12 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 		if (f.by[PATH_DENY_WRITE])
 			return (struct verdict){ false, f.by[PATH_DENY_WRITE],
 						 "denied by a rule" };
-		if (!allow)
+		if (!allow && !reopened)
 			allow = f.by[PATH_ALLOW_WRITE];
+		/* In srt what is opened again in a hidden place is read-only */
+		if (view->policy->profile == PROFILE_SRT && !allow &&
+		    f.by[PATH_DENY_READ])
+			reopened = true;
 	}
 	if (!allow && policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		return (struct verdict){ true, NULL,
