@@ -180,16 +180,6 @@ static int take_network(struct supervisor *s)
 	}, &s->network, s->err);
 }
 
-/* With nobody to see refusals the footer would be empty: so say it now */
-static void miss_observer(struct supervisor *s)
-{
-	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported";
-
-	watchers_missing(s->watchers, words);
-	if (!options_has(s->options, OPTION_QUIET))
-		say(words);
-}
-
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
@@ -215,7 +205,8 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 				     take_fd(&s->listener), s->network,
 				     s->err);
 	} else if (s->session->plan->observe) {
-		miss_observer(s);
+		watchers_blind(s->watchers,
+			       options_has(s->options, OPTION_QUIET));
 	}
 	return r;
 }

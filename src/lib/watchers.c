@@ -369,9 +369,13 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	return r < 0 ? fail(err, r, "cannot wait for the observer") : 0;
 }
 
-void watchers_missing(struct watchers *w, const char *words)
+void watchers_blind(struct watchers *w, bool quiet)
 {
+	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported";
+
 	report_missing(w->report, words);
+	if (!quiet)
+		fprintf(stderr, "cloche: %s\n", words);
 }
 
 void watchers_finish(struct watchers *w, bool quiet)

@@ -49,8 +49,10 @@ void watchers_live(struct watchers *watchers, struct loop *loop);
 typedef void (*watchers_fn)(void *arg, struct policy *policy);
 void watchers_on_reload(struct watchers *watchers, watchers_fn fn, void *arg);
 
-/* Something is not watched; the footer says so */
-void watchers_missing(struct watchers *watchers, const char *words);
+/* The observer could not be had. With nobody to see refusals the footer would
+ * be empty, so it is said now, unless @quiet.
+ */
+void watchers_blind(struct watchers *watchers, bool quiet);
 
 /* The command has ended: last records, and the footer on stderr */
 void watchers_finish(struct watchers *watchers, bool quiet);

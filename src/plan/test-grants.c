@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-grants.c - what the landlock tier grants, and what it leaves out */
+
+#include "plan/grants.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "test.h"
+
+/* Rules by hand: only the lists that a test gives, nothing built in */
+static struct view *view_of(struct policy *policy)
+{
+	struct view *view = mem_zalloc(sizeof(*view));
+
+	view->policy = policy_ref(policy);
+	return view;
+}
+
+static void add(struct view *view, enum path_list list, const char *path)
+{
+	view_add(view, list, path, view_own_rule(view, path, path, "test"),
+		 false);
+	view_sort(view);
+}
+
+/* What is granted at @path: by a grant at or above it */
+static enum grant_right right_of(const struct plan *plan, const char *path)
+{
+	enum grant_right right = GRANT_NOTHING;
+
+	for (size_t i = 0; i < plan->grants.len; i++) {
+		const struct plan_grant *g = &plan->grants.v[i];
+
+		if (path_is_within(g->path, path) && g->right > right)
+			right = g->right;
+	}
+	return right;
+}
+
+static const char *at(const char *name)
+{
+	static char path[8][256];
+	static size_t next;
+	char *p = path[next++ % 8];
+
+	snprintf(p, sizeof(path[0]), "%s%s%s", test_dir(), *name ? "/" : "",
+		 name);
+	return p;
+}
+
+/* a/{secret,plain,deep/x}, w/{keep/f,src/f,top} */
+static struct view *tree(void)
+{
+	auto_policy struct policy *policy = policy_new(test_dir(), NULL);
+
+	test_write(at("a/secret"), "");
+	test_write(at("a/plain"), "");
+	test_write(at("a/deep/x"), "");
+	test_write(at("w/keep/f"), "");
+	test_write(at("w/src/f"), "");
+	test_write(at("w/top"), "");
+	CHECK_INT(symlink("a/secret", at("link")), 0);
+	return view_of(policy);
+}
+
+TEST(a_hidden_file_is_left_out_and_its_neighbours_are_not)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	add(view, PATH_DENY_READ, at("a/secret"));
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK(right_of(plan, at("a/secret")) < GRANT_READ);
+	CHECK_INT(right_of(plan, at("a/plain")), GRANT_READ);
+	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_READ);
+	CHECK_INT(right_of(plan, at("w/top")), GRANT_READ);
+	/* No directory is hidden: names are no secret */
+	CHECK_INT(right_of(plan, at("a")), GRANT_LIST);
+	CHECK(right_of(plan, at("link")) < GRANT_READ);
+}
+
+TEST(above_a_hidden_directory_nothing_can_be_listed)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	add(view, PATH_DENY_READ, at("a/deep"));
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, at("a")), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, "/"), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, at("a/plain")), GRANT_READ);
+	CHECK(grants_carve(plan, at("a")));
+	CHECK(!grants_carve(plan, at("w")));
+}
+
+TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	add(view, PATH_ALLOW_WRITE, at("w"));
+	add(view, PATH_DENY_WRITE, at("w/keep"));
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(right_of(plan, at("w/keep/f")), GRANT_READ);
+	CHECK_INT(right_of(plan, at("w")), GRANT_READ);
+	CHECK_INT(right_of(plan, at("w/src/f")), GRANT_WRITE);
+	CHECK_INT(right_of(plan, at("w/top")), GRANT_WRITE);
+	CHECK(grants_cover(plan, at("w/src/f")));
+	CHECK(!grants_cover(plan, at("w/src")));
+	CHECK(!grants_cover(plan, at("w/new")));
+	CHECK(grants_carve(plan, at("w")));
+}
+
+TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	add(view, PATH_DENY_READ, at("a"));
+	add(view, PATH_ALLOW_READ, at("a/deep"));
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_READ);
+	CHECK_INT(right_of(plan, at("a/secret")), GRANT_NOTHING);
+}
+
+TEST(devices_are_never_granted_as_a_whole)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK(right_of(plan, "/dev/null") < GRANT_READ);
+	CHECK_INT(right_of(plan, "/proc/self/status"), GRANT_READ);
+}
+
+static void make_neighbours(const char *prefix, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "a/%s%zu", prefix, i);
+		CHECK_INT(mknod(at(name), S_IFREG | 0600, 0), 0);
+	}
+}
+
+/* What stands in the directories above counts too, and others make and remove
+ * files there meanwhile: hence the slack
+ */
+TEST(too_many_neighbours_are_an_error_that_names_the_place)
+{
+	enum { SLACK = 200 };
+	auto_view struct view *view = tree();
+	auto_plan struct plan *some = mem_zalloc(sizeof(*some));
+	auto_plan struct plan *many = mem_zalloc(sizeof(*many));
+	auto_plan struct plan *more = mem_zalloc(sizeof(*more));
+	struct err err = { 0 };
+
+	add(view, PATH_DENY_READ, at("a/secret"));
+	CHECK_INT(grants_plan(some, view, NULL), 0);
+	make_neighbours("n", GRANTS_MAX - SLACK - some->grants.len);
+	CHECK_INT(grants_plan(many, view, &err), 0);
+	CHECK(many->grants.len > GRANTS_MAX - 2 * SLACK);
+	make_neighbours("m", 2 * SLACK);
+	CHECK_INT(grants_plan(more, view, &err), -E2BIG);
+	CHECK_INT(more->grants.len, GRANTS_MAX);
+	CHECK_CONTAINS(err.msg, "cannot express");
+}
