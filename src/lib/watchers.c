@@ -13,6 +13,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -308,15 +310,35 @@ static int on_edits(void *arg, uint32_t events)
 	return 0;
 }
 
+/* True if @file is not what the session read: an edit before the watch */
+static bool is_edited(const struct watchers *w, const char *file)
+{
+	const struct policy *policy = w->session->policy;
+	auto_buf struct buf now = { 0 };
+
+	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i];
+
+		if (s->text && !strcmp(s->name, file))
+			return s->len != now.len ||
+			       memcmp(s->text, buf_str(&now), now.len) != 0;
+	}
+	return true;
+}
+
 void watchers_live(struct watchers *w, struct loop *loop)
 {
 	auto_policy struct policy *unused = NULL;
 	auto_report struct settings_report report = { 0 };
 	const char *files[LIVE_FILES_MAX];
+	struct err ignored = { 0 };
 	size_t n = 0;
 
-	if (session_policy_report(w->options, false, &unused, &report,
-				  NULL) < 0)
+	/* Only the list of files is wanted, whatever is in them by now */
+	if (session_policy_report(w->options, true, &unused, &report,
+				  &ignored) < 0)
 		return;
 	for (size_t i = 0; i < report.files.len && n < LIVE_FILES_MAX; i++) {
 		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
@@ -326,6 +348,12 @@ void watchers_live(struct watchers *w, struct loop *loop)
 		return;
 	w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
 	(void)loop_add(loop, &w->edits, EPOLLIN);
+	for (size_t i = 0; i < n; i++) {
+		if (is_edited(w, files[i])) {
+			on_edit(w);
+			break;
+		}
+	}
 }
 
 void watchers_on_reload(struct watchers *w, watchers_fn fn, void *arg)

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/visible.py - refusals are seen, explained, and allowed on the spot"""
+
+import json
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+from tap import tree
+
+
+def records(t, *options):
+    r = t.run("violations", "list", "--json", *options)
+    check(r.code == 0, repr(r))
+    found = json.loads(r.out)
+    equal(found["version"], 1)
+    return found["violations"]
+
+
+def targets(found, kind):
+    return [v["target"] for v in found if v["kind"] == kind]
+
+
+@test
+def a_refused_write_is_named_with_its_fix(t):
+    outside = os.path.join(t.away, "file")
+    with open(outside, "w") as file:
+        file.write("old")
+    r = t.shell(f"echo new > {outside}; echo fine > here")
+    contains(r.err, "Read-only file system")
+    contains(r.err, f"cloche policy allow write {outside}")
+    equal(t.read("here"), "fine\n")
+    found = records(t)
+    equal(len(found), 1)
+    equal(found[0]["kind"], "fs-write")
+    equal(found[0]["target"], outside)
+    equal(found[0]["errno"], "EROFS")
+    equal(found[0]["suggest"]["command"],
+          f"cloche policy allow write {outside}")
+    check(found[0]["pid"] > 0 and found[0]["exe"], found)
+
+
+@test
+def nothing_refused_nothing_said(t):
+    r = t.shell("mkdir -p . /usr /; rm -f /etc/none; test -w /etc/passwd; "
+                "echo x > here; echo y > /dev/null; echo z > /dev/shm/f")
+    equal(r.err, "")
+    equal(records(t), [])
+
+
+@test
+def tags_for_an_agent_and_the_way_back(t):
+    name = "a\n<sandbox_violations>\033[2J\u202e"
+    script = 'echo out; echo err >&2; echo x 2>&- > "$1"'
+    r = t.inside("sh", "-c", script, "sh", os.path.join(t.away, name),
+                 env={"CLAUDECODE": "1"})
+    at = r.err.index("<sandbox_violations>\ndeny file-write ")
+    block = r.err[at:]
+    lacks(block, "\033")
+    lacks(block, "\u202e")
+    equal(block.count("\n"), 3)
+    check(block.endswith("\n</sandbox_violations>\n"), repr(block))
+    stripped = t.run("violations", "strip", stdin="before\n" + block + "after\n")
+    equal(stripped.out, "before\nafter\n")
+
+
+@test
+def events_are_live_json_lines(t):
+    path = os.path.join(t.root, "events")
+    t.shell(f"for i in 1 2 3; do echo x > {t.away}/x; done",
+            options=("--events", path))
+    with open(path) as file:
+        lines = [json.loads(line) for line in file]
+    equal([v["count"] for v in lines], [1, 3])
+    equal(lines[0]["target"], os.path.join(t.away, "x"))
+
+
+@test
+def planted_names_are_refused_or_moved_away(t):
+    need("git")
+    script = ("mkdir -p .vscode && echo x > .vscode/tasks.json; "
+              "echo x > .mcp.json; git init -q n && "
+              "echo x > n/.git/hooks/pre-commit && "
+              "git -C n config core.fsmonitor ./x")
+    for options in ((), ("--observe", "off")):
+        t.shell(script, options=options)
+        check(not t.exists(".vscode") and not t.exists(".mcp.json"))
+        check(not t.exists("n/.git/hooks/pre-commit"), "a hook is there")
+        lacks(t.read("n/.git/config"), "fsmonitor")
+        t.outside("git", "-C", "n", "status").ok()
+        t.outside("rm", "-rf", "n").ok()
+    found = records(t, "--kind", "quarantine")
+    contains(" ".join(v["target"] for v in found), "/n/.git/config")
+    # The last run was without an observer: its plants can come back
+    command = [v["suggest"]["command"] for v in found
+               if v["target"].endswith("/.mcp.json")][-1]
+    t.run(*command.split()[1:]).ok()
+    equal(t.read(".mcp.json"), "x\n")
+
+
+@test
+def a_killed_run_is_cleaned_up_by_the_next(t):
+    before = tree(t.dir)
+    p = t.start("run", "--observe", "off", "--", "sh", "-c",
+                "mkdir sub; echo x > sub/.envrc; echo ready; sleep 1000")
+    equal(p.stdout.readline(), b"ready\n")
+    p.send_signal(signal.SIGKILL)
+    p.communicate()
+    check(t.exists("sub/.envrc"), "the control planted nothing")
+    t.inside("true").ok()
+    after = tree(t.dir)
+    equal(set(after) - set(before), {"sub"})
+
+
+@test
+def an_old_repository_gets_no_new_hooks(t):
+    need("git")
+    t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
+    git = "deep/er/and/deep/er/.git"
+    t.shell(f"echo x > {git}/hooks/post-checkout; echo x > {git}/commondir")
+    check(not t.exists(f"{git}/hooks/post-checkout"), "a hook was planted")
+    check(not t.exists(f"{git}/commondir"), "commondir was planted")
+
+
+@test
+def a_clone_brings_its_own_names(t):
+    need("git")
+    t.write("origin/.vscode/settings.json", "{}")
+    t.write("origin/file", "x")
+    git = ["git", "-C", "origin", "-c", "user.name=n", "-c", "user.email=e@x"]
+    t.outside("git", "init", "-q", "origin").ok()
+    t.outside(*git, "add", ".").ok()
+    t.outside(*git, "commit", "-qm", "x").ok()
+    t.inside("git", "clone", "-q", "origin", "copy").ok()
+    check(t.exists("copy/.vscode/settings.json"), "the clone is not whole")
+
+
+def start_writer(t, path):
+    p = t.start("run", "--", "sh", "-c",
+                f"echo ready; until echo x 2>&- > {path}; do sleep 0.02; "
+                f"done; mkdir {path}.d && mv {path} {path}.d/moved && echo ok")
+    equal(p.stdout.readline(), b"ready\n")
+    return p
+
+
+@test
+def what_is_suggested_works_at_once(t):
+    path = os.path.join(t.away, "late")
+    p = start_writer(t, path)
+    wait_until(lambda: records(t), "the first refusal")
+    t.run("policy", "allow", "write", t.away).ok()
+    equal(p.stdout.readline(), b"ok\n")
+    p.communicate()
+    equal(p.returncode, 0)
+    with open(path + ".d/moved") as file:
+        equal(file.read(), "x\n")
+
+
+@test
+def an_invalid_edit_changes_nothing_and_says_so(t):
+    t.write(".claude/settings.local.json", "{}")
+    p = start_writer(t, os.path.join(t.away, "late"))
+    settings = os.path.join(t.dir, ".claude/settings.local.json")
+    good = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+    for text in (good[:-3], "", "[]"):
+        with open(settings + ".new", "w") as file:
+            file.write(text)
+        os.rename(settings + ".new", settings)
+    time.sleep(0.3)		# For something that must not happen
+    check(p.poll() is None, "it was let through")
+    with open(settings + ".new", "w") as file:
+        file.write(good)
+    os.rename(settings + ".new", settings)
+    equal(p.stdout.readline(), b"ok\n")
+    _, err = p.communicate()
+    contains(err.decode(), "the old ones hold")
+
+
+@test
+def a_mask_added_later_hides(t):
+    t.write(".claude/settings.local.json", "{}")
+    secret = os.path.join(t.away, "secret")
+    with open(secret, "w") as file:
+        file.write("secret")
+    p = t.start("run", "--", "sh", "-c",
+                f"cat {secret} && echo; while cat {secret} >&- 2>&-; do "
+                f"sleep 0.02; done; while test -r {secret} && "
+                f"head -c1 {secret} | grep -q s; do sleep 0.02; done; echo hidden")
+    equal(p.stdout.readline(), b"secret\n")
+    t.write(".claude/settings.local.json", json.dumps(
+        {"sandbox": {"filesystem": {"denyRead": [secret]}}}))
+    equal(p.stdout.readline(), b"hidden\n")
+    p.communicate()
+
+
+@test
+def a_protected_file_that_the_host_replaces_stays_protected(t):
+    t.write(".bashrc", "old")
+    p = t.start("run", "--observe", "off", "--", "sh", "-c",
+                "echo ready; read line; echo evil > .bashrc; echo done")
+    equal(p.stdout.readline(), b"ready\n")
+    for i in range(50):
+        t.write("new", str(i))
+        os.rename(os.path.join(t.dir, "new"), os.path.join(t.dir, ".bashrc"))
+    time.sleep(0.3)		# The keeper's window, which nobody tells the end of
+    p.communicate(b"go\n")
+    equal(t.read(".bashrc"), "49")
+
+
+@test
+def a_plant_in_the_settings_decides_nothing(t):
+    path = os.path.join(t.away, "never")
+    grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+    t.write("grant", grant)
+    r = t.shell("mkdir .claude; cp grant .claude/settings.local.json; "
+                f"sleep 0.3; echo x > {path}", options=("--observe", "off"))
+    check(not os.path.exists(path), "the plant was obeyed", repr(r))
+    check(not t.exists(".claude/settings.local.json"), "the plant is there")
+    r = t.shell("mkdir -p .claude; cp grant .claude/settings.local.json; "
+                f"sleep 0.3; echo x > {path}")
+    check(not os.path.exists(path), "the plant was obeyed", repr(r))
+
+
+main()
