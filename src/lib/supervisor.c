@@ -21,7 +21,6 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -33,6 +32,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
+#include "lib/job.h"
 #include "lib/limits.h"
 #include "lib/network.h"
 #include "lib/options.h"
@@ -50,7 +50,7 @@ enum { GRACE_MS = 2000 };	/* Between asking to end and ending it */
 /**
  * struct supervisor - One run
  * @cage:	The sandbox
- * @command:	pidfd of the command, -1 until it has started
+ * @job:	The command, to our caller
  * @status:	What we will return; -1 until that is known
  * @timed_out:	The clock ended it
  * @failed:	The cage said so: nothing ran
@@ -65,13 +65,13 @@ struct supervisor {
 	struct tmpdir tmp;
 	struct limits *limits;
 	struct watchers *watchers;
-	int command, listener;
+	struct job job;
+	int listener;
 	int namespaces[3];
 	struct network_run *network;
-	sigset_t pending;	/* Came before the command had started */
 	int status, wait_status;
 	uint64_t maxrss_kib;
-	bool timed_out, failed, was_stopped;
+	bool timed_out, failed;
 	struct loop_source messages, death, signals, clock;
 };
 
@@ -103,58 +103,6 @@ static int exit_status(int status)
 static void say(const char *text)
 {
 	fprintf(stderr, "cloche: %s\n", text);
-}
-
-/* The command has stopped (Ctrl-Z): so do we, in the same way, or the shell
- * would wait for us
- */
-static void stop_too(struct supervisor *s, int signal)
-{
-	sigset_t one;
-
-	s->was_stopped = true;
-
-	sigemptyset(&one);
-	sigaddset(&one, signal);
-	/* In this order: one may be pending already, and twice is too often */
-	(void)raise(signal);
-	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
-	(void)sigprocmask(SIG_BLOCK, &one, NULL);
-}
-
-/* Is the process behind @pidfd stopped? */
-static bool is_stopped(int pidfd)
-{
-	auto_buf struct buf text = { 0 };
-	char path[64];
-	const char *at;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
-	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return false;
-	at = strstr(buf_str(&text), "\nPid:");
-	snprintf(path, sizeof(path), "/proc/%ld/stat",
-		 at ? strtol(at + 5, NULL, 10) : 0);
-	text.len = 0;
-	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
-		return false;
-	at = strrchr(buf_str(&text), ')');	/* The name may hold anything */
-	return at && at[1] == ' ' && at[2] == 'T';
-}
-
-/* After a stop a shell continues the whole job, us and the command; somebody
- * else perhaps only us. A command that runs already must not get a second
- * SIGCONT for the first: programs catch it.
- */
-static void forward(struct supervisor *s, int signal)
-{
-	const bool whole_job = signal == SIGCONT && s->was_stopped &&
-			       !is_stopped(s->command);
-
-	if (signal == SIGCONT)
-		s->was_stopped = false;
-	if (!whole_job)
-		(void)sys_pidfd_send_signal(s->command, signal);
 }
 
 static void on_reload(void *arg, struct policy *policy)
@@ -233,14 +181,10 @@ static int take_message(struct supervisor *s)
 		return r < 0 ? r : 1;
 	case CAGE_STARTED:
 		if (nfds == 1)
-			s->command = fds[0];
-		for (int sig = 1; sig < NSIG; sig++) {
-			if (sigismember(&s->pending, sig) == 1)
-				(void)sys_pidfd_send_signal(s->command, sig);
-		}
+			job_started(&s->job, fds[0]);
 		break;
 	case CAGE_STOPPED:
-		stop_too(s, m.value);
+		job_stop(&s->job, m.value);
 		break;
 	case CAGE_EXITED:
 		s->wait_status = m.value;
@@ -285,9 +229,6 @@ static int on_death(void *arg, uint32_t events)
 	return 0;
 }
 
-/* Signals that the kernel sent to the whole foreground job (Ctrl-C) reached
- * the command too; those that somebody sent to us are passed on
- */
 static int on_signal(void *arg, uint32_t events)
 {
 	struct supervisor *s = arg;
@@ -296,19 +237,13 @@ static int on_signal(void *arg, uint32_t events)
 	(void)events;
 	if (read(s->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
-	/* But a hang-up reaches only the leader of the session: maybe us */
-	if (info.ssi_signo == SIGCHLD ||
-	    (info.ssi_code == SI_KERNEL && info.ssi_signo != SIGHUP &&
-	     info.ssi_signo != SIGCONT))
+	if (!job_concerns(&info))
 		return 0;
 	/* It may run already, and its message be on the way */
-	while (s->command < 0 && is_readable(s->cage.socket) &&
+	while (s->job.command < 0 && is_readable(s->cage.socket) &&
 	       take_message(s) > 0)
 		;
-	if (s->command >= 0)
-		forward(s, (int)info.ssi_signo);
-	else
-		sigaddset(&s->pending, (int)info.ssi_signo);
+	job_signal(&s->job, (int)info.ssi_signo);
 	return 0;
 }
 
@@ -329,15 +264,15 @@ static int on_clock(void *arg, uint32_t events)
 
 	(void)events;
 	(void)!read(s->clock.fd, &n, sizeof(n));
-	if (s->timed_out || s->command < 0) {
+	if (s->timed_out || s->job.command < 0) {
 		s->timed_out = true;
 		s->status = EXIT_TIMED_OUT;
 		loop_stop(s->loop, 0);
 		return 0;
 	}
 	s->timed_out = true;
-	(void)sys_pidfd_send_signal(s->command, SIGTERM);
-	(void)sys_pidfd_send_signal(s->command, SIGCONT);
+	(void)sys_pidfd_send_signal(s->job.command, SIGTERM);
+	(void)sys_pidfd_send_signal(s->job.command, SIGCONT);
 	return set_clock(s->clock.fd, GRACE_MS);
 }
 
@@ -485,23 +420,11 @@ static void release(struct supervisor *s)
 	network_free(s->network);
 	watchers_free(s->watchers);
 	tmpdir_close(&s->tmp);
-	close_fd(&s->command);
+	job_done(&s->job);
 	close_fd(&s->listener);
 	close_fd(&s->signals.fd);
 	close_fd(&s->clock.fd);
 	loop_free(s->loop);
-}
-
-/* A program that was killed can leave the terminal raw */
-static bool save_terminal(struct termios *ret)
-{
-	return tcgetattr(STDIN_FILENO, ret) == 0;
-}
-
-static void restore_terminal(const struct termios *saved)
-{
-	if (tcgetpgrp(STDIN_FILENO) == getpgrp())
-		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, saved);
 }
 
 int supervisor_run(const struct session *session,
@@ -511,15 +434,14 @@ int supervisor_run(const struct session *session,
 		.session = session, .options = options, .err = err,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
-		.command = -1, .listener = -1, .tmp = { .lock = -1 },
+		.listener = -1, .tmp = { .lock = -1 },
 		.namespaces = { -1, -1, -1 },
 		.signals.fd = -1, .clock.fd = -1, .messages.fd = -1,
 	};
-	struct termios terminal;
-	const bool tty = save_terminal(&terminal);
 	sigset_t before;
 	int r;
 
+	job_init(&s.job);
 	(void)sigprocmask(SIG_SETMASK, NULL, &before);
 	r = prepare(&s);
 	if (r == 0)
@@ -534,8 +456,6 @@ int supervisor_run(const struct session *session,
 				options_has(options, OPTION_QUIET));
 	}
 	release(&s);
-	if (tty)
-		restore_terminal(&terminal);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
 		return r;

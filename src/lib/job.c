@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/job.c - the command as its caller's job: signals, stops, the terminal */
+
+#include "lib/job.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/sys.h"
+
+void job_init(struct job *job)
+{
+	*job = (struct job){ .command = -1 };
+	job->has_terminal = tcgetattr(STDIN_FILENO, &job->terminal) == 0;
+}
+
+void job_done(struct job *job)
+{
+	close_fd(&job->command);
+	/* A program that was killed can leave it raw */
+	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
+		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &job->terminal);
+}
+
+void job_started(struct job *job, int pidfd)
+{
+	job->command = pidfd;
+	for (int sig = 1; sig < NSIG; sig++) {
+		if (sigismember(&job->pending, sig) == 1)
+			(void)sys_pidfd_send_signal(pidfd, sig);
+	}
+}
+
+void job_stop(struct job *job, int signal)
+{
+	sigset_t one;
+
+	job->was_stopped = true;
+	sigemptyset(&one);
+	sigaddset(&one, signal);
+	/* In this order: one may be pending already, and twice is too often */
+	(void)raise(signal);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+	(void)sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+bool job_concerns(const struct signalfd_siginfo *info)
+{
+	if (info->ssi_signo == SIGCHLD)
+		return false;
+	/* But a hang-up reaches only the leader of the session: maybe us */
+	return info->ssi_code != SI_KERNEL || info->ssi_signo == SIGHUP ||
+	       info->ssi_signo == SIGCONT;
+}
+
+/* Is the process behind @pidfd stopped? */
+static bool is_stopped(int pidfd)
+{
+	auto_buf struct buf text = { 0 };
+	char path[64];
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	at = strstr(buf_str(&text), "\nPid:");
+	snprintf(path, sizeof(path), "/proc/%ld/stat",
+		 at ? strtol(at + 5, NULL, 10) : 0);
+	text.len = 0;
+	if (fs_read(AT_FDCWD, path, 4096, &text, NULL) < 0)
+		return false;
+	at = strrchr(buf_str(&text), ')');	/* The name may hold anything */
+	return at && at[1] == ' ' && at[2] == 'T';
+}
+
+/* After a stop a shell continues the whole job, us and the command; somebody
+ * else perhaps only us. A command that runs already must not get a second
+ * SIGCONT for the first: programs catch it.
+ */
+void job_signal(struct job *job, int signal)
+{
+	if (job->command < 0) {
+		sigaddset(&job->pending, signal);
+		return;
+	}
+	if (signal == SIGCONT && job->was_stopped) {
+		job->was_stopped = false;
+		if (!is_stopped(job->command))
+			return;
+	}
+	(void)sys_pidfd_send_signal(job->command, signal);
+}
