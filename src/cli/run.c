@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/words.h"
 #include "lib/bare.h"
+#include "lib/held.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
@@ -55,8 +56,17 @@ static int run_weaker(struct options *options, char *const *command,
 	return r < 0 ? r : run_session(session, options, err);
 }
 
+/* Without a sandbox: in our place, so what we hold is let go first */
+static int run_bare(const struct session *session, char *const *command,
+		    const char *why, struct held *held, struct err *err)
+{
+	held_close(held);
+	return bare_exec(session->policy, command, why, err);
+}
+
 static int run_opened(struct session *session, struct options *options,
-		      char *const *command, struct err *err)
+		      char *const *command, struct held *held,
+		      struct err *err)
 {
 	auto_free char *why = NULL;
 	int r = bare_decide(session->policy, options, command, &why, err);
@@ -64,7 +74,7 @@ static int run_opened(struct session *session, struct options *options,
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return bare_exec(session->policy, command, why, err);
+		return run_bare(session, command, why, held, err);
 	if (why && !options_has(options, OPTION_QUIET))
 		fprintf(stderr, "cloche: note: %s\n", why);
 	r = run_session(session, options, err);
@@ -72,7 +82,7 @@ static int run_opened(struct session *session, struct options *options,
 		r = run_weaker(options, command, session, r, err);
 	if (r < 0 && session->policy &&
 	    bare_instead(session->policy, options, err))
-		return bare_exec(session->policy, command, err->msg, err);
+		return run_bare(session, command, err->msg, held, err);
 	return r;
 }
 
@@ -80,15 +90,17 @@ static int run(struct options *options, char **words, struct err *err)
 {
 	auto_free char **command = NULL;
 	struct session session = { 0 };
+	struct held held = { 0 };
 	int r = words_command(options, words, 0, &command, err);
 
 	if (r < 0)
 		return r;
+	held_open(&held);	/* First: the plan hides what is there */
 	r = session_open(options, command, &session, err);
-	if (r < 0)
-		return r;
-	r = run_opened(&session, options, command, err);
+	if (r == 0)
+		r = run_opened(&session, options, command, &held, err);
 	session_done(&session);
+	held_close(&held);
 	return r;
 }
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/held.c - a directory of ours that must be there while a sandbox runs
+ *
+ * Every run holds a shared lock on it. Whoever gets the exclusive one at its
+ * end is the last, and may remove it if it is still empty: then a machine that
+ * keeps no secrets looks as it did before.
+ */
+
+#include "lib/held.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/path.h"
+
+enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
+
+static bool is_still_named(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+/* Never as one of the standard descriptors, even where those are closed: the
+ * command must find them so
+ */
+static int open_dir(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC);
+
+	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+/* Open @path, and make it first if that is needed */
+static int open_or_make(const char *path, const char *above, bool *made_above)
+{
+	const int fd = open_dir(path);
+	auto_close int up = -1;
+
+	if (fd >= 0)
+		return fd;
+	*made_above = *made_above || access(above, F_OK) < 0;
+	up = fs_open_dir_p(above, 0700, NULL);
+	if (up >= 0)
+		(void)mkdirat(up, path_base(path), 0700);
+	return open_dir(path);
+}
+
+void held_open(struct held *ret)
+{
+	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
+	auto_free char *path = above ? path_join(above, "cloche") : NULL;
+	bool made_above = false;
+
+	for (int i = 0; path && i < TRIES; i++) {
+		auto_close int fd = open_or_make(path, above, &made_above);
+
+		if (fd < 0)
+			return;
+		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
+			*ret = (struct held){ take_ptr(path), take_fd(&fd),
+					      made_above };
+			return;
+		}
+	}
+}
+
+void held_close(struct held *held)
+{
+	if (!held->path)
+		return;
+	if (flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
+	    rmdir(held->path) == 0 && held->made_above) {
+		auto_free char *above = path_parent(held->path);
+
+		(void)rmdir(above);
+	}
+	close_fd(&held->lock);
+	free(held->path);
+	*held = (struct held){ 0 };
+}

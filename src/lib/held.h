@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/held.h - a directory of ours that must be there while a sandbox runs */
+
+#ifndef LIB_HELD_H
+#define LIB_HELD_H
+
+#include <stdbool.h>
+
+/**
+ * struct held - The directory of the secrets; zero-initialise it
+ * @path:	NULL if it is not held
+ * @lock:	The directory, with a shared lock
+ * @made_above:	The directory above it was not there either
+ */
+struct held {
+	char *path;
+	int lock;
+	bool made_above;
+};
+
+/* Make $XDG_CONFIG_HOME/cloche if it is not there, and keep it until
+ * held_close(): a mask needs something to lie on, and a store that is first made
+ * while a sandbox runs would be seen in it. Where it cannot be made, there will
+ * be no store either: nothing is held, and that is fine.
+ */
+void held_open(struct held *ret);
+
+/* Let go; the last one removes what is empty. Safe on one that holds nothing. */
+void held_close(struct held *held);
+
+#endif /* LIB_HELD_H */

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/secret/sandbox.py - a sandbox sees no store, no lock, no bus, no key
+
+Every look from inside has its control from outside.
+"""
+
+from common import *
+from ring import *
+
+PROFILES = ("default", "home", "srt")
+CONNECT = """import socket, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+print("connected")"""
+
+
+def everywhere(t, *command, **more):
+    """The same command in a sandbox of every profile"""
+    for profile in PROFILES:
+        yield t.inside(*command, options=("--profile", profile), **more)
+
+
+@test
+def no_file_of_a_store_is_seen(t):
+    put(t, "A", "s3cret-value").ok()
+    put(t, "B", "x", "--backend", "file", "--key-file", key_file(t)).ok()
+    files = [store_file(t, name) for name in
+             ("credentials.json", "credentials.enc", "credentials.lock")]
+    script = "for f; do cat \"$f\" && echo seen; done; ls -A \"$0\""
+    contains(t.outside("sh", "-c", script, store_dir(t), *files).out, "seen")
+    for r in everywhere(t, "sh", "-c", script, store_dir(t), *files):
+        lacks(r.out, "seen")
+        lacks(r.out, "s3cret-value")
+        lacks(r.out, "credentials")
+
+
+@test
+def no_generation_is_seen(t):
+    put(t, "A", "x", "--backend", "file", "--key-file", key_file(t)).ok()
+    state = os.path.join(t.home, ".local/state/cloche/secret")
+    script = "find \"$0\" -type f"
+    contains(t.outside("sh", "-c", script, state).out, "generation")
+    for r in everywhere(t, "sh", "-c", script, state):
+        lacks(r.out, "generation")
+
+
+@test
+def asking_by_name_does_not_lift_it(t):
+    put(t, "A", "s3cret-value").ok()
+    r = t.inside("cat", store_file(t), options=("--read", store_dir(t)))
+    lacks(r.out, "s3cret-value")
+    r = t.inside("cat", store_file(t), options=("--write", t.home))
+    lacks(r.out, "s3cret-value")
+
+
+@test
+def the_program_itself_finds_nothing_inside(t):
+    put(t, "A", "s3cret-value").ok()
+    bin_dir = os.path.join(t.dir, "bin")
+    os.mkdir(bin_dir)
+    for name in ("cloche", "cloche-secret"):
+        shutil.copy(os.path.join(BIN, name), bin_dir)
+    own = os.path.join(bin_dir, "cloche")
+    equal(t.outside(own, "secret", "get", "A").out, "s3cret-value\n")
+    for r in everywhere(t, own, "secret", "get", "A"):
+        lacks(r.out, "s3cret-value")
+        check(r.code != 0, repr(r))
+
+
+@test
+def a_store_made_while_it_runs_is_not_seen(t):
+    """The directory is made under the eyes of a running sandbox"""
+    go = os.path.join(t.dir, "go")
+    os.mkfifo(go)
+    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
+    for profile in PROFILES:
+        shutil.rmtree(t.home + "/.config", ignore_errors=True)
+        with t.start("run", "--profile", profile, "--", "sh", "-c",
+                     script) as inside:
+            equal(inside.stdout.readline(), b"ready\n")
+            put(t, "A", "s3cret-value").ok()
+            with open(go, "w"):
+                pass
+            out, _ = inside.communicate()
+            lacks(out, b"s3cret-value", profile)
+            lacks(out, b"credentials", profile)
+
+
+@test
+def a_run_leaves_no_directory_of_the_store_behind(t):
+    t.inside("true").ok()
+    check(not os.path.exists(t.home + "/.config"), "it was left")
+    os.mkdir(t.home + "/.config")
+    t.inside("true").ok()
+    equal(tree(t.home + "/.config"), {})
+    os.mkdir(store_dir(t))		# Somebody's own, as empty as it is
+    t.write(store_dir(t) + "/policy.json", "{}")
+    t.inside("true").ok()
+    equal(os.listdir(store_dir(t)), ["policy.json"])
+
+
+@test
+def the_first_of_two_runs_to_end_does_not_unmask_the_other(t):
+    go = os.path.join(t.dir, "go")
+    os.mkfifo(go)
+    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
+    with t.start("run", "--", "sh", "-c", script) as inside:
+        equal(inside.stdout.readline(), b"ready\n")
+        t.inside("true").ok()
+        put(t, "A", "s3cret-value").ok()
+        with open(go, "w"):
+            pass
+        out, _ = inside.communicate()
+        lacks(out, b"s3cret")
+        lacks(out, b"credentials")
+
+
+@test
+def a_store_changed_while_it_runs_is_not_seen(t):
+    """A rename lifts a mask from a file: it has to be the directory's"""
+    go = os.path.join(t.dir, "go")
+    os.mkfifo(go)
+    put(t, "A", "s3cret-1").ok()
+    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
+    for profile in PROFILES:
+        with t.start("run", "--profile", profile, "--", "sh", "-c",
+                     script) as inside:
+            equal(inside.stdout.readline(), b"ready\n")
+            put(t, "A", "s3cret-2").ok()
+            with open(go, "w"):
+                pass
+            out, _ = inside.communicate()
+            lacks(out, b"s3cret", profile)
+            lacks(out, b"credentials", profile)
+
+
+@test
+def no_bus_is_reached(t):
+    with Keyring(t).start() as ring:
+        ring.put("A", "s3cret-value").ok()
+        address = ring.env["DBUS_SESSION_BUS_ADDRESS"]
+        path = re.search(r"path=([^,]*)", address).group(1)
+        python = need("python3")
+        contains(t.outside(python, "-c", CONNECT, path).out, "connected")
+        for r in everywhere(t, python, "-c", CONNECT, path, env=ring.env):
+            lacks(r.out, "connected")
+        equal(t.shell("echo $DBUS_SESSION_BUS_ADDRESS", env=ring.env).out, "\n")
+
+
+@test
+def no_key_of_the_kernel_keyring_is_reached(t):
+    keyctl = need("keyctl")
+    script = (f"{keyctl} padd user cloche-key @s <{key_file(t)} >/dev/null; "
+              f'look="{keyctl} search @s user cloche-key"; '
+              '$look && echo outside; '
+              'for p in default home srt; do '
+              '"$0" run --profile $p -- $look && echo inside; done; :')
+    r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
+    contains(r.out, "outside")
+    lacks(r.out, "inside")
+
+
+main()
