@@ -12,6 +12,7 @@
  *   --ask yes|no|session	somebody answers; without it nobody is asked
  *   --ms KIND=MS		a shorter time of net/timers.def
  *   --conns N			fewer connections
+ *   --nofile N			as many descriptors for the gate
  *   --origin COMMAND		runs on the host side; READY on its stdout first
  *   --events FILE		refusals, one JSON line each; questions too
  *   --reload FIFO		"allow HOST" or "deny HOST" in it: a new policy
@@ -35,6 +36,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -73,6 +75,7 @@ static uint16_t host_ports[PORTS_MAX], captures[PORTS_MAX], publish[PORTS_MAX];
 static size_t n_host_ports, n_captures, n_publish;
 static uint16_t http_proxy_port, socks_proxy_port;
 static struct gate_config limits;
+static unsigned int nofile;
 static struct gatekeeper *keeper;
 static struct loop *loop;
 static FILE *events;
@@ -365,7 +368,7 @@ static void parse(int argc, char **argv)
 		{ "http-proxy-port", 1, NULL, 'x' },
 		{ "socks-proxy-port", 1, NULL, 'X' },
 		{ "ask", 1, NULL, 'q' }, { "ms", 1, NULL, 'm' },
-		{ "conns", 1, NULL, 'N' }, { "origin", 1, NULL, 'o' },
+		{ "conns", 1, NULL, 'N' }, { "nofile", 1, NULL, 'f' }, { "origin", 1, NULL, 'o' },
 		{ "events", 1, NULL, 'e' }, { "reload", 1, NULL, 'r' },
 		{ "pid", 1, NULL, 'i' }, { "system-resolver", 0, NULL, 's' },
 		{ 0 },
@@ -392,6 +395,7 @@ static void parse(int argc, char **argv)
 		case 'q': ask = optarg; break;
 		case 'm': set_ms(optarg); break;
 		case 'N': limits.conns_max = number(optarg, 1 << 20); break;
+		case 'f': nofile = number(optarg, 1 << 20); break;
 		case 'o': origin = optarg; break;
 		case 'e': events_path = optarg; break;
 		case 'r': reload_path = optarg; break;
@@ -463,6 +467,9 @@ int main(int argc, char **argv)
 	need(gatekeeper_new(loop, &config, &set, &keeper, &err), &err);
 	for (size_t i = 0; i < n_publish; i++)
 		need(gatekeeper_publish(keeper, publish[i], &err), &err);
+	if (nofile && setrlimit(RLIMIT_NOFILE, &(struct rlimit){
+			nofile, nofile }) < 0)
+		die("setrlimit");
 	if (reload_path) {
 		reload_fd = open(reload_path, O_RDWR | O_CLOEXEC);
 		reload.fd = reload_fd;
