@@ -256,7 +256,8 @@ static void resolve(struct reach *r, const struct host *host)
 	r->resolve.arg = r;
 	got = lookup_ask(r->gate->resolver, host, &r->resolve, &answer);
 	if (got < 0)
-		fail_with(r, got, "too many names at once");
+		fail_with(r, got, got == -EBUSY ? "too many names at once"
+						: "the resolver is gone");
 	else if (got)
 		on_resolved(r, &answer);
 }

@@ -245,6 +245,8 @@ int lookup_ask(struct lookup *r, const struct host *host,
 		return 1;
 	}
 	q = find_question(r, host->name);
+	if (r->source.fd < 0)
+		return -EIO;
 	if (!q)
 		q = send_question(r, host->name);
 	if (!q)

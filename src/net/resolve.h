@@ -80,7 +80,8 @@ struct resolve_wait {
 };
 
 /* Ask for the addresses of @host, a name. 0: @wait->fn will be called; 1:
- * *@ret has the answer already; -EBUSY: too many at once.
+ * *@ret has the answer already; -EBUSY: too many at once; -EIO: the helpers
+ * are gone.
  */
 int lookup_ask(struct lookup *resolver, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret);
