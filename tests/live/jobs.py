@@ -174,12 +174,19 @@ def less_shows_and_leaves(t):
 
 @test
 def a_new_window_size_arrives(t):
+    t.write("size.py", """
+import os, signal, sys
+signal.signal(signal.SIGWINCH,
+              lambda *_: print(*os.get_terminal_size(), flush=True))
+print("ready", flush=True)
+sys.stdin.readline()
+sys.exit(4)
+""")
     with shell(t) as term:
-        term.line("$CLOCHE run -- bash --norc -c 'trap \"stty size\" WINCH; "
-                  "echo ready; until read line; do :; done; exit 4'")
+        term.line("$CLOCHE run -- /usr/bin/python3 size.py")
         term.expect("ready")
         term.resize(33, 99)
-        term.expect("33 99")
+        term.expect("99 33")
         term.line("enough")
         term.expect(PROMPT)
         equal(status(term), 4)
