@@ -68,8 +68,9 @@ static struct judgement judge_read(const struct judge *j,
 {
 	struct judgement g = { .place = p, .kind = VIOLATION_FS_READ };
 
-	if (!j->reads || !p->exists)
+	if (!j->reads)
 		return GO_ON;
+	/* What a mask hides is not there: the policy knows it, not the mounts */
 	j->policy->verdict(j->policy->arg, OBSERVER_READ, p->path, &g.verdict);
 	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
 	g.report = g.error;
@@ -88,8 +89,10 @@ static struct judgement judge_open(const struct judge *j,
 		return GO_ON;
 	if ((a->flags & O_TMPFILE) == O_TMPFILE)
 		return p->exists ? refuse(j, p, VIOLATION_FS_WRITE) : GO_ON;
+	if (!p->exists && !(a->flags & O_CREAT))
+		return writes ? GO_ON : judge_read(j, p);
 	if (!p->exists)
-		return a->flags & O_CREAT ? judge_make(j, p) : GO_ON;
+		return judge_make(j, p);
 	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
 		return GO_ON;
 	if (!writes)

@@ -68,6 +68,7 @@ struct observer {
 /**
  * struct question - What is being answered
  * @done:	The call was made here; @fd is what it opened, or -1
+ * @reads:	It is known to change nothing
  */
 struct question {
 	const struct seccomp_notif *notif;
@@ -75,7 +76,7 @@ struct question {
 	struct tracee *tracee;
 	enum call_what what;
 	uint64_t flags, how_mode;
-	bool follow, done;
+	bool follow, done, reads;
 	int fd;
 };
 
@@ -194,9 +195,9 @@ static int read_flags(struct question *q)
 }
 
 /* True if the flags of an open say that it changes nothing */
-static bool only_reads(const struct observer *o, const struct question *q)
+static bool only_reads(const struct question *q)
 {
-	return q->what == CALL_OPEN && !o->judge.reads &&
+	return q->what == CALL_OPEN &&
 	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
 	       (q->flags & O_TMPFILE) != O_TMPFILE;
 }
@@ -310,7 +311,8 @@ static void report(struct observer *o, const struct question *q,
 		   const struct judgement *g)
 {
 	const struct place *p = g->place;
-	auto_free char *grant = p ? grant_for(p) : NULL;
+	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
+				grant_for(p) : NULL;
 	const struct name *name = &o->names[p == &o->places[1]];
 	auto_free char *asked = path_resolve("/", name->full);
 	struct violation v = {
@@ -356,7 +358,8 @@ static int judge_call(struct observer *o, struct question *q,
 	bool two = c->path2 >= 0;
 	int r = read_flags(q);
 
-	if (r < 0 || only_reads(o, q))
+	q->reads = !r && only_reads(q);
+	if (r < 0 || (q->reads && !o->judge.reads))
 		return r;
 	r = read_name(q, c->dir, c->path, &o->names[0]);
 	/* Something open gets a name: only that one is looked at */
@@ -455,7 +458,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	} else if (!r) {
 		r = judge_call(o, &q, &a.judgement);
 	}
-	if (r < 0 && !is_natural(r))
+	/* Masks hide what must not be read, whether we can tell or not */
+	if (r < 0 && !is_natural(r) && !q.reads)
 		a.judgement = refuse_unseen(o);
 
 	/* If it is gone, what we read may have been somebody else's */

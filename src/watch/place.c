@@ -121,7 +121,7 @@ static const char *after_process(const char *path, bool *own)
 static bool has_magic(const char *rest)
 {
 	static const char *const links[] = {
-		"root", "cwd", "fd", "exe", "map_files", "ns",
+		"root", "cwd", "fd", "exe", "map_files",
 	};
 
 	for (; *rest; rest += strcspn(rest, "/")) {

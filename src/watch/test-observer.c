@@ -319,6 +319,39 @@ TEST(a_process_that_hides_is_refused_and_reported)
 	CHECK_INT(watched_only(&w)->kind, VIOLATION_FS_WRITE);
 }
 
+/* A policy for which nothing may be looked up: whatever happens must fail */
+static int unreadable(void *arg)
+{
+	/* The flags are in memory that is not there; a NULL how is EFAULT */
+	(void)arg;
+	if (syscall(SYS_openat2, AT_FDCWD, "../out/file", 16, 24) >= 0)
+		return 1;
+	return errno == EFAULT ? 0 : errno;
+}
+
+static int other_magic(void *arg)
+{
+	char path[64];
+
+	(void)arg;
+	snprintf(path, sizeof(path), "/proc/%d/cwd/.mcp.json", (int)getpid());
+	return open(path, O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
+}
+
+TEST(what_cannot_be_looked_up_is_refused)
+{
+	static struct watched w;
+
+	make_tree();
+	watched_run(&w, unreadable, NULL);
+	CHECK_INT(w.status, 0);
+	watched_run(&w, other_magic, NULL);
+	CHECK_INT(WEXITSTATUS(w.status), EACCES);
+	CHECK(access(watched_path("work/.mcp.json"), F_OK) < 0);
+	CHECK(!watched_only(&w)->target);
+	CHECK_INT(w.stats.failed, 1);
+}
+
 TEST(a_link_is_reported_as_given_and_as_resolved)
 {
 	static struct watched w;

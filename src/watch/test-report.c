@@ -48,6 +48,7 @@ static size_t parse(const char *text, struct violation *ret)
 	for (const char *end; (end = strchr(text, '\n')) != NULL;
 	     text = end + 1) {
 		CHECK(n < LINES_MAX);
+		violation_done(&ret[n]);
 		CHECK_INT(violation_from_json(text, (size_t)(end - text),
 					      &ret[n++], NULL), 0);
 	}
