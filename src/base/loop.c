@@ -126,25 +126,49 @@ void loop_drain(struct loop *loop)
 	}
 }
 
+/* Wait for at most @ms, -1 for ever, and handle what is ready */
+static int dispatch(struct loop *loop, int ms)
+{
+	loop->next = 0;
+	loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, ms);
+	if (loop->count < 0 && errno != EINTR)
+		return -errno;
+	while (loop->next < loop->count && !loop->stopped) {
+		const struct epoll_event ev = loop->events[loop->next++];
+		struct loop_source *source = ev.data.ptr;
+		const int r = source ? source->fn(source->arg, ev.events) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int loop_fd(const struct loop *loop)
+{
+	return loop->fd;
+}
+
+int loop_turn(struct loop *loop)
+{
+	int r;
+
+	loop->stopped = false;
+	run_tasks(loop);
+	r = dispatch(loop, 0);
+	if (!r)
+		run_tasks(loop);
+	return r;
+}
+
 int loop_run(struct loop *loop)
 {
 	loop->stopped = false;
 	while (run_tasks(loop), !loop->stopped) {
-		loop->next = 0;
-		loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH,
-					 loop->first ? 0 : -1);
-		if (loop->count < 0 && errno != EINTR)
-			return -errno;
-		while (loop->next < loop->count && !loop->stopped) {
-			const struct epoll_event ev =
-				loop->events[loop->next++];
-			struct loop_source *source = ev.data.ptr;
-			const int r = source ? source->fn(source->arg,
-							  ev.events) : 0;
+		const int r = dispatch(loop, loop->first ? 0 : -1);
 
-			if (r < 0)
-				return r;
-		}
+		if (r < 0)
+			return r;
 	}
 	return loop->value;
 }

@@ -60,6 +60,13 @@ void loop_cancel(struct loop *loop, struct loop_task *task);
 /* Run the tasks that are queued, until there is none */
 void loop_drain(struct loop *loop);
 
+/* For whoever has a loop of their own: a descriptor that is readable while
+ * something is ready here, and a turn that handles it and never waits. 0, or a
+ * handler's error.
+ */
+int loop_fd(const struct loop *loop);
+int loop_turn(struct loop *loop);
+
 /* Dispatch until loop_stop() (returns its value) or a handler's error */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop, int value);
