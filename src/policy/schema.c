@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 
 static const struct setting rows[] = {
-#define SETTING(area, path, type, slot, guard, tighten, otherwise, words)	\
+#define SETTING(area, path, type, slot, guard, tighten, otherwise, words) \
 	{ AREA_##area, path, TYPE_##type, slot, GUARD_##guard,		\
 	  TIGHTEN_##tighten, otherwise, words },
 #include "policy/settings.def"

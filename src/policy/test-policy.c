@@ -261,7 +261,10 @@ TEST(the_environment)
 
 TEST(markers_find_secrets)
 {
-	static const struct { const char *marker, *text; bool found; } rows[] = {
+	static const struct {
+		const char *marker, *text;
+		bool found;
+	} rows[] = {
 		{ "_auth|_password", "//r.io/:_authToken=x", true },
 		{ "_auth|_password", "save-exact=true\n", false },
 		{ "\"auth\"", "{\"auths\": {}}", false },
