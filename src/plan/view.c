@@ -182,7 +182,9 @@ static void add_deny(struct view *view, enum path_list list,
 {
 	if (rule->marker && (!st->st_mode || !holds_secret(real, rule->marker)))
 		return;
-	add_seen(view, list, real, rule, st);
+	/* A link that dangles is still there to be held in place */
+	add_seen(view, list, real, rule,
+		 link && !strcmp(link, real) ? link_st : st);
 	if (link && strcmp(link, real) != 0)
 		add_seen(view, list, link, rule, link_st);
 }
