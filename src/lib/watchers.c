@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -372,6 +373,26 @@ static int on_question(void *arg, uint32_t events)
 	return 0;
 }
 
+/* The sockets that the policy names, as the objects they are now */
+static struct observer_socket *find_sockets(const struct policy *policy,
+					    size_t *ret_len)
+{
+	const struct string_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
+	struct observer_socket *sockets =
+		mem_zalloc((names->len + 1) * sizeof(*sockets));
+
+	*ret_len = 0;
+	for (size_t i = 0; i < names->len; i++) {
+		struct stat st;
+
+		if (stat(names->v[i].text, &st) == 0 && S_ISSOCK(st.st_mode))
+			sockets[(*ret_len)++] = (struct observer_socket){
+				st.st_dev, st.st_ino,
+			};
+	}
+	return sockets;
+}
+
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		     struct network_run *network, struct err *err)
 {
@@ -379,8 +400,13 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.listener = listener, .sink = report_sink(w->report),
 		.reads = w->session->plan->observe_full,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
+		.sockets_by_path = w->session->plan->sockets_by_path,
 	};
+	auto_free struct observer_socket *sockets =
+		find_sockets(w->session->policy, &config.nsockets);
 	int r;
+
+	config.sockets = sockets;
 
 	w->network = network;
 	w->observe = observe_new(w->session->view, w->session->plan,

@@ -82,6 +82,19 @@ static void put_asked(struct env *env, const struct policy *policy,
 	}
 }
 
+/* An agent whose socket is allowed is no secret any more */
+static void put_agent(struct env *env, const struct policy *policy,
+		      char *const *caller)
+{
+	const struct string_rules *sockets = &policy->lists[LIST_UNIX_SOCKETS];
+	const char *agent = lookup(caller, "SSH_AUTH_SOCK");
+
+	for (size_t i = 0; agent && i < sockets->len; i++) {
+		if (!strcmp(sockets->v[i].text, agent))
+			put_name(env, "SSH_AUTH_SOCK", agent);
+	}
+}
+
 char **env_build(const struct policy *policy, char *const *caller,
 		 const char *tmpdir, struct err *err)
 {
@@ -94,6 +107,7 @@ char **env_build(const struct policy *policy, char *const *caller,
 	put_name(&env, "TMPDIR", tmpdir);
 	if (policy->net == NET_FILTERED)
 		network_env(policy, put_variable, &env);
+	put_agent(&env, policy, caller);
 	put_asked(&env, policy, caller);
 	*vec_push(&env) = NULL;
 	return env.v;

@@ -249,6 +249,28 @@ static void show_home(struct view *view)
 				       "the home directory is visible"), false);
 }
 
+/* A socket that may be used must be there, also in a hidden directory */
+static void show_sockets(struct view *view, struct resolver *resolver)
+{
+	const struct string_rules *sockets =
+		&view->policy->lists[LIST_UNIX_SOCKETS];
+
+	for (size_t i = 0; i < sockets->len; i++) {
+		const char *text = sockets->v[i].text;
+		struct stat st;
+		auto_free char *real = resolver_follow(resolver, text, &st);
+
+		if (S_ISSOCK(st.st_mode))
+			add_seen(view, PATH_ALLOW_READ, real,
+				 view_own_rule(view, real, text,
+					       "a Unix socket that may be used"),
+				 &st);
+		else
+			note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
+					      text));
+	}
+}
+
 static int add_rules(struct view *view, struct resolver *resolver,
 		     struct err *err)
 {
@@ -274,6 +296,7 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 
 	view->policy = policy_ref(policy);
 	r = add_rules(view, resolver, err);
+	show_sockets(view, resolver);
 	resolver_free(resolver);
 	if (r < 0)
 		return r;
