@@ -425,9 +425,10 @@ static struct verdict read_verdict(const struct view *view, const char *path)
 		const struct path_rule *allow = f.by[PATH_ALLOW_READ];
 
 		/* Writing somewhere means reading there, but does not lift
-		 * what somebody denied there
+		 * what somebody denied there (in srt it does)
 		 */
-		if (!allow && (!deny || deny->strength == RULE_BASELINE))
+		if (!allow && (!deny || deny->strength == RULE_BASELINE ||
+			       view->policy->profile == PROFILE_SRT))
 			allow = f.by[PATH_ALLOW_WRITE];
 		if (deny && (!allow || !allow_wins(view, &f)))
 			return (struct verdict){ false, deny,
