@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/verify-judge.c - from proofs to verdicts: whose doing was it? */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "doctor/verify-state.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+
+static const char *const names[VERDICTS] = {
+	[VERDICT_PASS] = "PASS", [VERDICT_FAIL] = "FAIL",
+	[VERDICT_INCONCLUSIVE] = "INCONCLUSIVE", [VERDICT_CHOICE] = "CHOICE",
+	[VERDICT_SKIP] = "SKIP",
+};
+
+const char *verdict_name(enum verify_verdict verdict)
+{
+	return names[verdict];
+}
+
+static const struct policy *policy_of(const struct verify *v)
+{
+	return v->request.plan->view->policy;
+}
+
+/* "RULE (who said so)" */
+static void say_rule(struct verify_result *r, const char *text,
+		     const struct origin *origin)
+{
+	auto_buf struct buf by = { 0 };
+
+	if (origin && origin->source)
+		origin_describe(origin, &by);
+	snprintf(r->why, sizeof(r->why), "allowed by your policy: %s%s%s%s",
+		 text, by.len ? " (" : "", buf_str(&by), by.len ? ")" : "");
+}
+
+/* Does somebody's rule allow it? Built-in rules are no excuse, but for the
+ * profile whose point it is to be as open as srt.
+ */
+static bool rule_allows(const struct view *view, enum view_op op,
+			const char *path, struct verify_result *r)
+{
+	const struct policy *p = view->policy;
+	const struct verdict v = view_verdict(view, op, path);
+	const struct path_rule *rule = v.rule;
+
+	if (!v.allowed)
+		return false;
+	if (rule && rule->origin.source &&
+	    rule->origin.source->scope != SCOPE_BUILTIN) {
+		say_rule(r, rule->text, &rule->origin);
+		return true;
+	}
+	if (p->profile == PROFILE_SRT)
+		say_rule(r, "profile srt", &p->profile_origin);
+	else if (policy_flag(p, FLAG_FS_DISABLED, false))
+		say_rule(r, "filesystem.disabled",
+			 &p->flags[FLAG_FS_DISABLED].origin);
+	return p->profile == PROFILE_SRT ||
+	       policy_flag(p, FLAG_FS_DISABLED, false);
+}
+
+static bool is_about_files(const struct verify_row *row)
+{
+	return (row->proof == PROOF_INTACT || row->proof == PROOF_ABSENT ||
+		row->proof == PROOF_BYTES) && row->target[0];
+}
+
+/* The same place in the user's own home or project; NULL if there is none */
+static const char *real_path(const struct verify *v, const char *target,
+			     char *ret, size_t size)
+{
+	const struct policy *p = policy_of(v);
+	const char *base = target[0] == 'H' ? p->home :
+			   target[0] == 'P' ? p->cwd : NULL;
+
+	if (!base || target[1] != '/' || strchr(target, '+'))
+		return NULL;
+	snprintf(ret, size, "%s%s", base, target + 1);
+	return ret;
+}
+
+static bool files_allow(const struct verify *v, const struct verify_row *row,
+			bool hit, struct verify_result *r)
+{
+	const enum view_op op = row->proof == PROOF_BYTES ? VIEW_READ
+							  : VIEW_WRITE;
+	char path[PATH_MAX];
+
+	if (real_path(v, row->target, path, sizeof(path)) &&
+	    rule_allows(v->request.plan->view, op, path, r))
+		return true;
+	world_path(&v->target.w, row->target, v->target.canary, path,
+		   sizeof(path));
+	return hit && rule_allows(v->view, op, path, r);
+}
+
+static bool flag_allows(const struct verify *v, enum policy_flag flag,
+			const char *name, struct verify_result *r)
+{
+	const struct policy *p = policy_of(v);
+
+	if (!policy_flag(p, flag, false))
+		return false;
+	say_rule(r, name, &p->flags[flag].origin);
+	return true;
+}
+
+static bool variable_allowed(const struct verify *v,
+			     const struct verify_row *row,
+			     struct verify_result *r)
+{
+	const struct policy *p = policy_of(v);
+
+	if (p->profile == PROFILE_SRT) {
+		say_rule(r, "profile srt", &p->profile_origin);
+		return true;
+	}
+	if (policy_has_string(p, LIST_ENV_SET, row->argument)) {
+		say_rule(r, row->argument, NULL);
+		return true;
+	}
+	return flag_allows(v, FLAG_PASS_ENV, "--pass-env", r);
+}
+
+static bool is_network(const struct verify_row *row)
+{
+	return row->guarantee == GUARANTEE_NETWORK ||
+	       (row->attempt == attempt_namespace &&
+		!strcmp(row->argument, "net")) ||
+	       row->attempt == attempt_abstract;
+}
+
+static bool is_nesting(const struct verify_row *row)
+{
+	return !strcmp(row->id, "P079") || !strcmp(row->id, "P120") ||
+	       row->attempt == attempt_sethostname;
+}
+
+/* Is it the user's own doing? */
+static bool is_choice(const struct verify *v, const struct verify_row *row,
+		      bool hit, struct verify_result *r)
+{
+	const struct policy *p = policy_of(v);
+
+	if (is_about_files(row) && row->guarantee != GUARANTEE_IPC &&
+	    (hit || row->group != VERIFY_GROUP_DESCRIPTORS) &&
+	    files_allow(v, row, hit, r))
+		return true;
+	if (!hit)
+		return false;
+	if (row->guarantee == GUARANTEE_PLANTED && !v->request.plan->observe) {
+		say_rule(r, "--observe off", NULL);
+		return true;
+	}
+	if (is_network(row) && p->net == NET_HOST) {
+		say_rule(r, "network host", &p->net_origin);
+		return true;
+	}
+	if (row->guarantee == GUARANTEE_UNIX_SOCKETS ||
+	    !strncmp(row->title, "AF_UNIX", 7))
+		return flag_allows(v, FLAG_ALL_UNIX_SOCKETS,
+				   "allowAllUnixSockets", r);
+	if (row->attempt == attempt_variable)
+		return variable_allowed(v, row, r);
+	if (is_nesting(row))
+		return flag_allows(v, FLAG_NESTED_USERNS,
+				   "allowNestedUserNamespaces", r);
+	return v->request.plan->weak_proc &&
+	       row->guarantee == GUARANTEE_PROCESSES &&
+	       flag_allows(v, FLAG_WEAKER_NESTED,
+			   "enableWeakerNestedSandbox", r);
+}
+
+static const char *errno_layer(const struct verify_row *row, int error)
+{
+	const bool call = row->group == VERIFY_GROUP_SYSCALLS ||
+			  row->attempt == attempt_tty;
+
+	switch (error) {
+	case EROFS:
+		return "read-only mount";
+	case EBUSY:
+		return "pinned mount";
+	case EXDEV:
+		return "mount boundary";
+	case ENOENT:
+	case ENOTDIR:
+		return "not in the view";
+	case ESRCH:
+		return "own pid namespace";
+	case ECONNREFUSED:
+	case ENETUNREACH:
+	case EHOSTUNREACH:
+		return "own network namespace";
+	case EBADF:
+		return "descriptors are closed";
+	case ENOSYS:
+	case EAFNOSUPPORT:
+	case EPROTONOSUPPORT:
+	case FOUND_SIGNAL | SIGSYS:
+		return "system call filter";
+	case EACCES:
+		return row->group == VERIFY_GROUP_HIDDEN ? "mask" :
+		       row->group == VERIFY_GROUP_PROXY ? "gate" :
+		       "observer, Landlock";
+	case EPERM:
+		return call ? "system call filter" : "observer, kernel";
+	case EINVAL:
+		return "refused to start";
+	}
+	return NULL;
+}
+
+/* What stopped it, from what the attempt said; that can only misattribute */
+static const char *layer_of(const struct verify *v,
+			    const struct verify_row *row, int error)
+{
+	const char *layer = errno_layer(row, error);
+
+	if (row->proof == PROOF_GONE)
+		layer = "own pid namespace";
+	if (row->attempt == attempt_namespace)
+		layer = "own namespace";
+	if (row->attempt == attempt_status)
+		layer = "capabilities, no_new_privs";
+	if (!layer)
+		layer = guarantee_in(row->guarantee, v->request.plan->tier,
+				     v->request.plan->machine.landlock_abi).by;
+	return layer;
+}
+
+/* Promises that are kept with namespaces alone */
+static bool needs_namespaces(const struct verify_row *row)
+{
+	return row->attempt == attempt_namespace ||
+	       row->attempt == attempt_nosuid ||
+	       row->attempt == attempt_nodev ||
+	       row->attempt == attempt_devices ||
+	       row->attempt == attempt_interfaces ||
+	       !strncmp(row->argument, "CapBnd", 6);
+}
+
+static enum verify_verdict on_hit(struct verify *v,
+				  const struct verify_row *row,
+				  struct verify_result *r)
+{
+	const struct plan *plan = v->request.plan;
+	const struct guarantee_state g = guarantee_in(row->guarantee,
+			plan->tier, plan->machine.landlock_abi);
+
+	if (is_choice(v, row, true, r))
+		return VERDICT_CHOICE;
+	if (g.holds == HOLDS) {
+		snprintf(r->why, sizeof(r->why), "it worked: nothing stopped it");
+		return VERDICT_FAIL;
+	}
+	snprintf(r->why, sizeof(r->why), "tier %s does not promise it: %s",
+		 tier_name(plan->tier), g.by);
+	return VERDICT_INCONCLUSIVE;
+}
+
+static enum verify_verdict without_control(const struct verify_row *row,
+					   struct verify_result *r)
+{
+	const int error = r->control_error;
+
+	snprintf(r->why, sizeof(r->why), "the same attempt fails outside as well%s%s",
+		 error > 0 && error < FOUND_SIGNAL ? ": " : "",
+		 error > 0 && error < FOUND_SIGNAL ? strerror(error) : "");
+	return row->when & WHEN_MAYBE ? VERDICT_SKIP : VERDICT_INCONCLUSIVE;
+}
+
+static enum verify_verdict judge(struct verify *v, size_t number,
+				 const struct verify_row *row,
+				 struct verify_result *r)
+{
+	const bool hit = row->proof == PROOF_GONE ? v->survived :
+			 proof_hit(&v->target, v->view, number, row,
+				   &r->found);
+
+	if (v->request.plan->tier != TIER_FULL && needs_namespaces(row)) {
+		snprintf(r->why, sizeof(r->why), "tier %s has no namespaces",
+			 tier_name(v->request.plan->tier));
+		return VERDICT_SKIP;
+	}
+	if (!r->control && !hit)
+		return without_control(row, r);
+	if (hit)
+		return on_hit(v, row, r);
+	if (r->found.error == FOUND_NOTHING) {
+		snprintf(r->why, sizeof(r->why), "no answer from the sandbox%s%s",
+			 v->failure[0] ? ": " : "", v->failure);
+		return VERDICT_INCONCLUSIVE;
+	}
+	if (is_choice(v, row, false, r))
+		return VERDICT_CHOICE;
+	r->layer = layer_of(v, row, r->found.error);
+	return VERDICT_PASS;
+}
+
+void verify_judge(struct verify *v)
+{
+	size_t n;
+	const struct verify_row *rows = verify_rows(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct verify_result *r = &v->results[i];
+
+		if (!r->asked)
+			continue;
+		r->layer = "";
+		r->verdict = judge(v, i, &rows[i], r);
+		v->counts[r->verdict]++;
+	}
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor/verify-launch.c - the sandboxes in which attempts are made
+ *
+ * They are started as a user starts them: this program, `run`, the user's own
+ * options. So the whole way from the command line to the kernel is tested, not
+ * a shorter one.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "doctor/verify-state.h"
+
+enum {
+	RUN_MS = 60000,		/* A sandbox with all attempts */
+	GONE_MS = 2000,		/* For what outlives it to go */
+	REPORT_MAX = 4 << 20,
+	WORDS_MAX = 64,
+};
+
+/**
+ * struct sandbox - One that runs
+ * @in:		Its standard input, or -1: it has the armed file
+ * @out:	What it reports
+ * @act:	The row whose file the host replaces when asked, or NULL
+ */
+struct sandbox {
+	pid_t pid;
+	int pidfd, in, out;
+	const struct verify_row *act;
+	struct buf report;
+	bool gone, survived;
+	int status;
+};
+
+struct words {
+	const char *v[WORDS_MAX];
+	size_t len;
+	char room[8][PATH_MAX];
+	size_t used;
+};
+
+static void add(struct words *words, const char *word)
+{
+	if (words->len < WORDS_MAX - 1)
+		words->v[words->len++] = word;
+}
+
+static void add_number(struct words *words, long value)
+{
+	char *room = words->room[words->used++];
+
+	snprintf(room, sizeof(words->room[0]), "%ld", value);
+	add(words, room);
+}
+
+/* What verify_attempt() takes, in its order */
+static void add_attempt(const struct verify *v, const char *kind,
+			struct words *words)
+{
+	const struct world *w = &v->target.w;
+
+	add(words, "--");
+	add(words, v->exe);
+	add(words, "verify");
+	add(words, "--attempt");
+	add(words, kind);
+	add(words, w->root);
+	add(words, w->name);
+	add(words, w->own);
+	add_number(words, w->tcp4);
+	add_number(words, w->own_port);
+	add_number(words, w->udp);
+	add_number(words, w->victim);
+	add_number(words, w->key);
+	add_number(words, v->request.full ? WHEN_QUICK | WHEN_FULL
+					  : WHEN_QUICK);
+}
+
+static void add_start(const struct verify *v, struct words *words)
+{
+	add(words, v->target.text);
+	add(words, "run");
+	add(words, "--quiet");
+	add(words, "--annotate=never");
+}
+
+static void run_child(const struct verify *v, const struct words *words,
+		      int in, int out)
+{
+	char path[PATH_MAX], *list, *argv[WORDS_MAX];
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	target_arm(&v->target, true);
+	if (in >= 0)
+		(void)dup2(in, STDIN_FILENO);
+	(void)dup2(out, STDOUT_FILENO);
+	world_path(&v->target.w, "A/bin", NULL, path, sizeof(path));
+	list = mem_printf("%s:%s", path, getenv("PATH") ?: "/usr/bin:/bin");
+	(void)setenv("PATH", list, 1);
+	(void)!chdir(verify_project(v));
+	memcpy(argv, words->v, sizeof(argv));
+	execv("/proc/self/exe", argv);
+	_exit(127);
+}
+
+static int start(const struct verify *v, const struct words *words, bool talks,
+		 struct sandbox *ret, struct err *err)
+{
+	int out[2] = { -1, -1 }, in[2] = { -1, -1 };
+
+	*ret = (struct sandbox){ .pidfd = -1, .in = -1, .out = -1 };
+	if (pipe2(out, O_CLOEXEC) < 0 || (talks && pipe2(in, O_CLOEXEC) < 0))
+		return fail_errno(err, "cannot make a pipe");
+	ret->pid = fork();
+	if (ret->pid == 0)
+		run_child(v, words, in[0], out[1]);
+	(void)close(out[1]);
+	close_fd(&in[0]);
+	ret->out = out[0];
+	ret->in = in[1];
+	if (ret->pid < 0)
+		return fail_errno(err, "cannot start the sandbox");
+	ret->pidfd = sys_pidfd_open(ret->pid, 0);
+	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Take what there is; false at the end */
+static bool take_output(struct verify *v, struct sandbox *s)
+{
+	char room[65536];
+	const ssize_t n = read(s->out, room, sizeof(room));
+
+	if (n <= 0 || s->report.len > REPORT_MAX)
+		return false;
+	buf_add(&s->report, room, (size_t)n);
+	if (s->act && memchr(room, '!', (size_t)n)) {
+		(void)target_replace(&v->target, s->act);
+		(void)!write(s->in, "\n", 1);
+	}
+	return true;
+}
+
+/* To the end of its report. Whoever still holds the pipe when the sandbox is
+ * gone has outlived it.
+ */
+static void follow(struct verify *v, struct sandbox *s)
+{
+	uint64_t end = now_ms() + RUN_MS;
+	struct pollfd p[2] = {
+		{ .fd = s->out, .events = POLLIN },
+		{ .fd = s->pidfd, .events = POLLIN },
+	};
+
+	while (!verify_is_over()) {
+		const uint64_t now = now_ms();
+
+		if (now >= end)
+			break;
+		if (poll(p, 2, (int)(end - now)) < 0)
+			continue;
+		if (p[0].revents && !take_output(v, s))
+			return;
+		if (p[1].fd >= 0 && p[1].revents) {
+			p[1].fd = -1;
+			s->gone = true;
+			end = now_ms() + GONE_MS;
+		}
+	}
+	s->survived = s->gone;
+}
+
+static void finish(struct sandbox *s)
+{
+	if (s->pid > 0) {
+		if (!s->gone)
+			(void)kill(s->pid, s->survived ? SIGKILL : 0);
+		while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
+			(void)kill(s->pid, SIGKILL);
+	}
+	close_fd(&s->pidfd);
+	close_fd(&s->in);
+	close_fd(&s->out);
+}
+
+static int run(struct verify *v, const struct words *words,
+	       const struct verify_row *act, struct sandbox *s,
+	       struct err *err)
+{
+	int r = start(v, words, act != NULL, s, err);
+
+	s->act = act;
+	if (r == 0)
+		follow(v, s);
+	if (verify_is_over() || (!s->gone && !s->survived && r < 0))
+		(void)kill(s->pid, SIGKILL);
+	finish(s);
+	if (r == 0 && verify_is_over())
+		r = fail(err, -EINTR, "interrupted");
+	return r;
+}
+
+/* The first line of what cloche itself said, after the canary's */
+static void keep_complaint(struct verify *v)
+{
+	char path[PATH_MAX], line[WHY_MAX];
+	auto_fclose FILE *file = NULL;
+
+	world_path(&v->target.w, "A/stderr", NULL, path, sizeof(path));
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "cloche: ", 8) != 0)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		snprintf(v->failure, sizeof(v->failure), "%.*s",
+			 (int)sizeof(v->failure) - 1, line + 8);
+	}
+}
+
+int verify_main_run(struct verify *v, struct err *err)
+{
+	struct words words = { 0 };
+	struct sandbox s;
+	int r;
+
+	add_start(v, &words);
+	for (char *const *o = v->request.options; *o; o++)
+		add(&words, *o);
+	add_attempt(v, "main", &words);
+	r = run(v, &words, NULL, &s, err);
+	if (r == 0) {
+		(void)verify_take_report(v, s.report.p, s.report.len);
+		v->started = WIFEXITED(s.status) && !WEXITSTATUS(s.status);
+		v->survived = s.survived;
+		keep_complaint(v);
+	}
+	buf_done(&s.report);
+	return r;
+}
+
+/* The rule that this attempt is about */
+static void add_rule(const struct verify *v, const struct verify_row *row,
+		     struct words *words)
+{
+	char *room = words->room[words->used++];
+
+	if (row->attempt == attempt_denied) {
+		world_path(&v->target.w, row->argument, NULL, room,
+			   sizeof(words->room[0]));
+		add(words, "--deny-read");
+		add(words, room);
+	} else if (row->attempt == attempt_empty) {
+		add(words, "--settings");
+		add(words, row->argument);
+	}
+}
+
+static int live_run(struct verify *v, size_t number,
+		    const struct verify_row *row, struct err *err)
+{
+	struct words words = { 0 };
+	char kind[32];
+	struct sandbox s;
+	int r;
+
+	snprintf(kind, sizeof(kind), "%zu", number);
+	add_start(v, &words);
+	for (char *const *o = v->request.options; *o; o++)
+		add(&words, *o);
+	add_rule(v, row, &words);
+	add_attempt(v, kind, &words);
+	r = target_plant(&v->target, row, err);
+	if (r == 0)
+		r = run(v, &words, row, &s, err);
+	else
+		s = (struct sandbox){ 0 };
+	if (r == 0)
+		(void)verify_take_report(v, s.report.p, s.report.len);
+	buf_done(&s.report);
+	return r;
+}
+
+int verify_live_runs(struct verify *v, struct err *err)
+{
+	size_t n;
+	const struct verify_row *rows = verify_rows(&n);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (v->results[i].asked && verify_is_live(&rows[i]))
+			r = live_run(v, i, &rows[i], err);
+	}
+	return r;
+}
+
+/* A command line, and whether the command ran all the same */
+static int refusal(struct verify *v, const char *word, bool *ret_ran,
+		   int *ret_status, struct err *err)
+{
+	struct words words = { 0 };
+	char path[PATH_MAX];
+	struct sandbox s;
+	int r;
+
+	world_path(&v->target.w, "P/ran", NULL, path, sizeof(path));
+	(void)unlink(path);
+	add_start(v, &words);
+	if (word[0] == '{')
+		add(&words, "--settings");
+	add(&words, word);
+	add_attempt(v, "mark", &words);
+	r = run(v, &words, NULL, &s, err);
+	buf_done(&s.report);
+	*ret_ran = access(path, F_OK) == 0;
+	*ret_status = WIFEXITED(s.status) ? WEXITSTATUS(s.status) : -1;
+	return r;
+}
+
+int verify_refusals(struct verify *v, struct err *err)
+{
+	size_t n;
+	const struct verify_row *rows = verify_rows(&n);
+	bool control = false, ran;
+	int status, r = refusal(v, "--profile=default", &control, &status,
+				err);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct verify_result *result = &v->results[i];
+
+		if (!result->asked || rows[i].proof != PROOF_EITHER)
+			continue;
+		r = refusal(v, rows[i].argument, &ran, &status, err);
+		result->control = control;
+		result->found.error = ran ? 0 : status == 125 ? EINVAL
+							      : FOUND_NOTHING;
+	}
+	return r;
+}

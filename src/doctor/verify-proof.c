@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/verify-proof.c - did it work? Asked of the host, after the attempt */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "doctor/verify-listen.h"
+#include "doctor/verify-state.h"
+#include "plan/view.h"
+
+bool proof_is_refusal(int error)
+{
+	switch (error) {
+	case EPERM:
+	case EACCES:
+	case ENOSYS:
+	case EAFNOSUPPORT:
+	case EPROTONOSUPPORT:
+	case ESOCKTNOSUPPORT:
+	case ESRCH:
+	case EROFS:
+	case ENOENT:
+	case FOUND_SIGNAL | SIGSYS:
+		return true;
+	}
+	return false;
+}
+
+static bool has_canary(const struct target *t, const char *bytes, size_t n)
+{
+	return memmem(bytes, n, t->canary, NEEDLE) != NULL;
+}
+
+/* The file is the one that was planted, in every respect */
+static bool is_intact(const struct target *t, const char *path)
+{
+	char text[CANARY_TEXT + 16];
+	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	n = read(fd, text, sizeof(text));
+	return n == CANARY_TEXT + 3 && has_canary(t, text, (size_t)n) &&
+	       (st.st_mode & 07777) == 0600 &&
+	       st.st_mtim.tv_sec == PLANTED_TIME;
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/* What was left in mounts is removed; true if it was there on the host, in a
+ * place that is neither the scratch place nor one that @view lets be written
+ */
+static bool left_in_mounts(const struct target *t, const struct view *view,
+			   const struct found *f)
+{
+	bool found = false;
+	char list[FOUND_MAX + 1];
+
+	memcpy(list, f->bytes, f->len);
+	list[f->len] = '\0';
+	for (const char *path = list; path < list + f->len;
+	     path += strlen(path) + 1) {
+		const char *slash = strrchr(path, '/');
+
+		if (!slash || strcmp(slash + 1, t->w.name) != 0 ||
+		    unlink(path) < 0)
+			continue;
+		if (strncmp(path, t->w.root, strlen(t->w.root)) != 0 &&
+		    !(view && view_verdict(view, VIEW_WRITE, path).allowed))
+			found = true;
+	}
+	return found;
+}
+
+static bool is_same_outside(const struct verify_row *row,
+			    const struct found *f)
+{
+	char path[64], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", row->target);
+	n = readlink(path, target, sizeof(target));
+	return n > 0 && (size_t)n == f->len && !memcmp(target, f->bytes, f->len);
+}
+
+/* Whoever says no name may be anybody: then nobody is above suspicion */
+static bool was_heard(struct target *t, size_t number)
+{
+	target_listen(t);
+	return t->nameless || (number < HEARD_ROWS && t->heard[number]);
+}
+
+bool proof_hit(struct target *t, const struct view *view, size_t number,
+	       const struct verify_row *row, const struct found *f)
+{
+	char path[PATH_MAX];
+
+	world_path(&t->w, row->target, t->canary, path, sizeof(path));
+	switch (row->proof) {
+	case PROOF_INTACT:
+		return !is_intact(t, path);
+	case PROOF_ABSENT:
+		return is_there(path);
+	case PROOF_MOUNTS:
+		return left_in_mounts(t, view, f) || is_there(path);
+	case PROOF_BYTES:
+		return has_canary(t, f->bytes, f->len);
+	case PROOF_READS:
+		return !f->error && f->len;
+	case PROOF_CALL:
+		return f->error != FOUND_NOTHING &&
+		       !proof_is_refusal(f->error);
+	case PROOF_HIT:
+		return was_heard(t, number);
+	case PROOF_ALIVE:
+		return !target_stays_alive(t);
+	case PROOF_SAME:
+		return is_same_outside(row, f);
+	case PROOF_EITHER:
+		return !f->error;
+	case PROOF_GONE:
+		break;	/* Whoever ran it knows */
+	}
+	return false;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* doctor/verify-world.c - scratch directories, planted files, a victim */
+
+#include "doctor/verify-world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <linux/keyctl.h>
+#include <mqueue.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "doctor/verify-listen.h"
+
+enum { ARMED_FILE = 7, ARMED_DIR = 8, WALK_FDS = 16, DYING_MS = 50 };
+
+static int random_hex(char ret[static CANARY_HEX + 1])
+{
+	unsigned char bytes[CANARY_HEX / 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+/* 28 of its bits: never IPC_PRIVATE, never negative */
+static int random_key(const char *name)
+{
+	char part[8];
+
+	snprintf(part, sizeof(part), "%.7s", name);
+	return (int)strtol(part, NULL, 16) | 1;
+}
+
+static int make_parents(const char *path)
+{
+	char dir[PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
+		*p = '\0';
+		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return 0;
+}
+
+/* A file as it must stay: its text, its mode, its time */
+static int put(const char *path, const char *text, mode_t mode)
+{
+	const struct timespec times[2] = { { PLANTED_TIME, 0 },
+					   { PLANTED_TIME, 0 } };
+	auto_close int fd = -1;
+	int r = make_parents(path);
+
+	if (r < 0)
+		return r;
+	(void)unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (fd < 0)
+		return -errno;
+	r = fs_write_all(fd, text, strlen(text));
+	if (r == 0 && (fchmod(fd, mode) < 0 || futimens(fd, times) < 0))
+		r = -errno;
+	return r;
+}
+
+static int put_canary(const struct target *t, const char *path)
+{
+	char text[CANARY_TEXT + 8];
+
+	/* A comment wherever something might read it */
+	snprintf(text, sizeof(text), "# %s\n", t->text);
+	return put(path, text, 0600);
+}
+
+/* What makes a directory a repository */
+static int put_repository(const char *path)
+{
+	static const char *const parts[] = { "objects/", "refs/" };
+	const char *at = strstr(path, "/.git/");
+	char part[PATH_MAX];
+	int r = 0;
+
+	if (!at)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++) {
+		snprintf(part, sizeof(part), "%.*s%s", (int)(at - path + 6),
+			 path, parts[i]);
+		r = make_parents(part);
+	}
+	snprintf(part, sizeof(part), "%.*sHEAD", (int)(at - path + 6), path);
+	return r < 0 || access(part, F_OK) == 0 ?
+	       r : put(part, "ref: refs/heads/main\n", 0600);
+}
+
+int target_plant(struct target *t, const struct verify_row *row,
+		 struct err *err)
+{
+	char path[PATH_MAX];
+	int r;
+
+	if (!row->target[0] || (row->proof != PROOF_INTACT &&
+				row->proof != PROOF_BYTES &&
+				row->proof != PROOF_ABSENT &&
+				row->proof != PROOF_MOUNTS))
+		return 0;
+	world_path(&t->w, row->target, t->canary, path, sizeof(path));
+	r = put_repository(path);
+	if (r == 0 && (row->proof == PROOF_ABSENT ||
+		       row->proof == PROOF_MOUNTS))
+		(void)unlink(path);
+	else if (r == 0)
+		r = put_canary(t, path);
+	return r < 0 ? fail(err, r, "cannot make '%s': %s", path, strerror(-r))
+		     : 0;
+}
+
+int target_replace(struct target *t, const struct verify_row *row)
+{
+	char path[PATH_MAX], fresh[PATH_MAX + 8];
+	int r;
+
+	world_path(&t->w, row->target, t->canary, path, sizeof(path));
+	snprintf(fresh, sizeof(fresh), "%s.new", path);
+	r = put_canary(t, fresh);
+	if (r == 0 && rename(fresh, path) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Programs that a launcher might look for, which tell when they are run */
+static int put_helpers(const struct target *t)
+{
+	static const char *const names[] = {
+		"bwrap", "socat", "rg", "ip", "nft", "pasta", "slirp4netns",
+		"newuidmap", "newgidmap", "sh", "bash", "git", "env",
+	};
+	char path[PATH_MAX], script[PATH_MAX + 64], ran[PATH_MAX];
+	int r = 0;
+
+	world_path(&t->w, "A/helper-ran", NULL, ran, sizeof(ran));
+	snprintf(script, sizeof(script), "#!/bin/sh\n: > '%s'\n", ran);
+	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "A/bin/%s", names[i]);
+		world_path(&t->w, name, NULL, path, sizeof(path));
+		r = put(path, script, 0700);
+	}
+	return r;
+}
+
+static int put_places(struct target *t, const char *parent)
+{
+	static const char *const below[] = { "home/", "project/", "away/" };
+	char path[PATH_MAX + 16];
+	int r = 0;
+
+	if (snprintf(t->w.root, sizeof(t->w.root), "%s/cloche-verify-XXXXXX",
+		     parent) >= (int)sizeof(t->w.root))
+		return -ENAMETOOLONG;
+	if (!mkdtemp(t->w.root)) {
+		t->w.root[0] = '\0';
+		return -errno;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(below) && r == 0; i++) {
+		snprintf(path, sizeof(path), "%s/%s", t->w.root, below[i]);
+		r = make_parents(path);
+	}
+	if (r == 0) {
+		world_path(&t->w, "A/stdin", NULL, path, sizeof(path));
+		r = put_canary(t, path);
+	}
+	return r == 0 ? put_helpers(t) : r;
+}
+
+/* Objects outside the file system, each with the canary in it */
+static void put_ipc(struct target *t)
+{
+	struct {
+		long type;
+		char text[CANARY_TEXT];
+	} message = { .type = 1 };
+	struct mq_attr attr = { .mq_maxmsg = 1, .mq_msgsize = CANARY_TEXT };
+	char name[64];
+	void *at;
+	mqd_t queue;
+
+	t->shm = shmget(t->w.key, CANARY_TEXT + 1, IPC_CREAT | IPC_EXCL | 0600);
+	at = t->shm < 0 ? (void *)-1 : shmat(t->shm, NULL, 0);
+	if (at != (void *)-1) {
+		memcpy(at, t->text, CANARY_TEXT);
+		(void)shmdt(at);
+	}
+	t->msg = msgget(t->w.key, IPC_CREAT | IPC_EXCL | 0600);
+	memcpy(message.text, t->text, CANARY_TEXT);
+	if (t->msg >= 0)
+		(void)msgsnd(t->msg, &message, CANARY_TEXT, IPC_NOWAIT);
+	snprintf(name, sizeof(name), "/%s", t->w.name);
+	queue = mq_open(name, O_WRONLY | O_CREAT | O_NONBLOCK, 0600, &attr);
+	if (queue >= 0) {
+		(void)mq_send(queue, t->text, CANARY_TEXT, 0);
+		(void)mq_close(queue);
+	}
+}
+
+static void set_variables(const struct target *t)
+{
+	static const char *const names[] = {
+		"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK",
+		"LD_LIBRARY_PATH", "VERIFY_UNLISTED",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		(void)setenv(names[i], t->text, 1);
+}
+
+/* A process whose name, command line and environment hold the canary */
+static void become_victim(const struct target *t, int tell)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)dup2(tell, STDOUT_FILENO);
+	set_variables(t);
+	execl("/proc/self/exe", t->text, "verify", "--attempt", "victim",
+	      t->canary, NULL);
+	_exit(1);
+}
+
+int target_revive(struct target *t, struct err *err)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	if (t->w.victim > 0 && target_is_alive(t))
+		return 0;
+	t->w.victim = 0;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "cannot make a pipe");
+	pid = fork();
+	if (pid == 0)
+		become_victim(t, ends[1]);
+	(void)close(ends[1]);
+	if (pid > 0)
+		t->w.victim = pid;
+	if (pid < 0 || read(ends[0], &byte, 1) != 1) {
+		(void)close(ends[0]);
+		return fail(err, -ECHILD, "cannot start a process to aim at");
+	}
+	(void)close(ends[0]);
+	if (!t->w.inside)
+		t->w.init = pid;
+	return 0;
+}
+
+bool target_is_alive(const struct target *t)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)t->w.victim, &info,
+		      WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid;
+}
+
+bool target_stays_alive(const struct target *t)
+{
+	struct pollfd p = { .events = POLLIN };
+	bool dead;
+
+	p.fd = sys_pidfd_open(t->w.victim, 0);
+	dead = poll(&p, 1, DYING_MS) == 1;
+	close_fd(&p.fd);
+	return !dead && target_is_alive(t);
+}
+
+static void end_victim(struct target *t)
+{
+	if (t->w.victim <= 0)
+		return;
+	(void)kill(t->w.victim, SIGKILL);
+	(void)waitpid(t->w.victim, NULL, 0);
+	t->w.victim = 0;
+}
+
+int target_make(struct target *t, const char *parent, struct err *err)
+{
+	int r;
+
+	*t = (struct target){ .shm = -1, .msg = -1 };
+	for (size_t i = 0; i < HEARD_PLACES; i++)
+		t->listeners[i] = -1;
+	r = random_hex(t->canary);
+	if (r == 0)
+		r = random_hex(t->w.name);
+	snprintf(t->text, sizeof(t->text), CANARY_PREFIX "%s", t->canary);
+	if (r == 0)
+		r = put_places(t, parent);
+	if (r < 0)
+		return fail(err, r, "cannot make a scratch directory in '%s': %s",
+			    parent, strerror(-r));
+	t->w.key = random_key(t->w.name);
+	put_ipc(t);
+	r = listen_open(t);
+	if (r < 0)
+		return fail(err, r, "cannot listen: %s", strerror(-r));
+	return target_revive(t, err);
+}
+
+static void arm_keys(const struct target *t)
+{
+	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	(void)syscall(SYS_add_key, "user", t->w.name, t->text, CANARY_TEXT,
+		      KEY_SPEC_SESSION_KEYRING);
+	(void)syscall(SYS_add_key, "user", t->text, "x", 1,
+		      KEY_SPEC_SESSION_KEYRING);
+}
+
+static void arm_descriptor(const struct target *t, const char *text,
+			   int flags, int number)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	world_path(&t->w, text, NULL, path, sizeof(path));
+	fd = open(path, flags | O_CLOEXEC, 0600);
+	if (fd >= 0 && dup2(fd, number) >= 0 && fd != number)
+		(void)close(fd);
+}
+
+void target_arm(const struct target *t, bool keys)
+{
+	set_variables(t);
+	arm_descriptor(t, "A/stdin", O_RDONLY, STDIN_FILENO);
+	arm_descriptor(t, "A/stderr", O_WRONLY | O_APPEND | O_CREAT,
+		       STDERR_FILENO);
+	arm_descriptor(t, "H/.ssh/id_ed25519", O_RDONLY, ARMED_FILE);
+	arm_descriptor(t, "H/.ssh", O_RDONLY | O_DIRECTORY, ARMED_DIR);
+	if (keys)
+		arm_keys(t);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	(void)st, (void)ftw;
+	if (type == FTW_DNR)
+		(void)chmod(path, 0700);
+	(void)remove(path);
+	return 0;
+}
+
+void target_done(struct target *t)
+{
+	char path[64];
+
+	end_victim(t);
+	for (size_t i = 0; i < HEARD_PLACES; i++)
+		close_fd(&t->listeners[i]);
+	if (t->shm >= 0)
+		(void)shmctl(t->shm, IPC_RMID, NULL);
+	if (t->msg >= 0)
+		(void)msgctl(t->msg, IPC_RMID, NULL);
+	t->shm = t->msg = -1;
+	if (!t->w.root[0])
+		return;
+	snprintf(path, sizeof(path), "/%s", t->w.name);
+	(void)mq_unlink(path);
+	snprintf(path, sizeof(path), "/tmp/%s", t->w.name);
+	(void)unlink(path);
+	snprintf(path, sizeof(path), "/dev/shm/%s", t->w.name);
+	(void)unlink(path);
+	(void)nftw(t->w.root, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+	t->w.root[0] = '\0';
+}
