@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/buf.h"
+#include "base/own.h"
 #include "base/err.h"
 #include "plan/network.h"
 #include "policy/policy.h"
@@ -69,7 +70,7 @@ static void collect(void *arg, const char *name, const char *value)
 	buf_addf(arg, "%s=%s\n", name, value);
 }
 
-static const char *variables(const char *const *hosts)
+static char *variables(const char *const *hosts)
 {
 	auto_policy struct policy *p = with_hosts(hosts);
 	struct buf out = { 0 };
@@ -83,13 +84,15 @@ TEST(programs_are_told_of_the_proxies)
 	const char *const none[] = { NULL };
 	const char *const private[] = { "10.1.2.3:80", "nas.local", "localhost",
 					"192.168.0.0/24", NULL };
+	auto_free char *plain = variables(none);
+	auto_free char *at_home = variables(private);
 
-	CHECK_CONTAINS(variables(none), "HTTPS_PROXY=http://localhost:3128\n");
-	CHECK_CONTAINS(variables(none), "all_proxy=socks5h://localhost:1080\n");
-	CHECK_CONTAINS(variables(none),
+	CHECK_CONTAINS(plain, "HTTPS_PROXY=http://localhost:3128\n");
+	CHECK_CONTAINS(plain, "all_proxy=socks5h://localhost:1080\n");
+	CHECK_CONTAINS(plain,
 		       "no_proxy=localhost,127.0.0.1,::1,*.local,.local,"
 		       "169.254.0.0/16,10.0.0.0/8,172.16.0.0/12,"
 		       "192.168.0.0/16\n");
-	CHECK_CONTAINS(variables(private),
+	CHECK_CONTAINS(at_home,
 		       "NO_PROXY=127.0.0.1,::1,169.254.0.0/16,172.16.0.0/12\n");
 }
