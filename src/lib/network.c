@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "cage/netkeeper.h"
+#include "lib/asker.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "net/gatekeeper.h"
@@ -32,6 +33,7 @@ enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
 
 /**
  * struct network_run - One run's network
+ * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address
  * @captured:	Destinations that were captured on demand
  * @keeper:	Listens inside for us; NULL until it is needed
@@ -39,6 +41,7 @@ enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
  */
 struct network_run {
 	struct gatekeeper *gate;
+	struct asker *asker;
 	int user, net;
 	struct { uint16_t *v; size_t len, cap; } fixed;
 	struct { struct sockaddr_in6 *v; size_t len, cap; } captured;
@@ -50,6 +53,31 @@ static void on_gone(void *arg, const char *why)
 {
 	(void)arg;
 	fprintf(stderr, "cloche: %s\n", why);
+}
+
+static void on_ask(void *arg, uint32_t id, const struct host *host)
+{
+	struct network_run *n = arg;
+
+	asker_ask(n->asker, id, host);
+}
+
+static void on_answer(void *arg, uint32_t id, bool allow,
+		      enum ask_scope scope)
+{
+	struct network_run *n = arg;
+
+	if (n->gate)
+		gatekeeper_answer(n->gate, id, allow, scope);
+}
+
+static void on_reload(void *arg, struct policy *policy)
+{
+	struct network_run *n = arg;
+	struct err err = { 0 };
+
+	if (network_reload(n, policy, &err) < 0)
+		fprintf(stderr, "cloche: %s\n", err.msg);
 }
 
 static void remember_ports(struct network_run *n,
@@ -76,7 +104,7 @@ int network_start(const struct network_config *config,
 		  struct network_run **ret, struct err *err)
 {
 	struct network_run *n = mem_zalloc(sizeof(*n));
-	const struct gatekeeper_config keeper = {
+	struct gatekeeper_config keeper = {
 		.policy = config->session->policy, .sink = *config->sink,
 		.gone = on_gone, .arg = n,
 	};
@@ -85,8 +113,16 @@ int network_start(const struct network_config *config,
 	n->user = config->user;
 	n->net = config->net;
 	remember_ports(n, config->listeners);
-	r = gatekeeper_new(config->loop, &keeper, config->listeners, &n->gate,
-			   err);
+	r = asker_new(&(struct asker_config){
+		.loop = config->loop, .session = config->session,
+		.options = config->options, .answer = on_answer,
+		.reload = on_reload, .arg = n,
+	}, &n->asker, err);
+	if (!r) {
+		keeper.ask = asker_can_ask(n->asker) ? on_ask : NULL;
+		r = gatekeeper_new(config->loop, &keeper, config->listeners,
+				   &n->gate, err);
+	}
 	if (!r)
 		r = publish(n, config->session->plan, err);
 	if (r < 0) {
@@ -106,6 +142,8 @@ void network_finish(struct network_run *n)
 	n->gate = NULL;
 	netkeeper_stop(n->keeper);
 	n->keeper = NULL;
+	asker_free(n->asker);
+	n->asker = NULL;
 }
 
 void network_free(struct network_run *n)

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/asker.c - hosts that no rule mentions: who is asked, and how
+ *
+ * One question is on the terminal at a time; others wait behind it. The gate
+ * gives up on a question after a minute by itself, so an answer that comes too
+ * late changes nothing but the session's memory.
+ */
+
+#include "lib/asker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "lib/change.h"
+#include "lib/control.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "plan/plan.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+
+struct question {
+	uint32_t id;
+	struct host host;
+};
+
+/**
+ * struct asker - The terminal, or the control descriptor
+ * @tty:	-1 unless questions go there
+ * @control:	-1 unless --control-fd
+ * @line:	What came on it so far
+ * @queue:	Questions for the terminal; the first one is shown
+ */
+struct asker {
+	struct asker_config config;
+	bool asks;
+	struct loop_source tty, control;
+	struct buf line;
+	struct { struct question *v; size_t len, cap; } queue;
+};
+
+static void show_first(const struct asker *a)
+{
+	const struct question *q = a->queue.v;
+	const char *command = a->config.session->plan->argv[0];
+	auto_buf struct buf text = { 0 };
+
+	buf_adds(&text, "cloche: Allow ");
+	host_format(&q->host, 0, &text);
+	buf_adds(&text, " for ");
+	text_escape(&text, command ? path_base(command) : "the command");
+	buf_adds(&text, "? [o]nce [s]ession [a]lways [n]o ");
+	(void)fs_write_all(a->tty.fd, text.p, text.len);
+}
+
+/* "always": into the local settings, where only this user decides */
+static void remember(const struct asker *a, const struct host *host)
+{
+	struct settings_request req;
+	auto_buf struct buf text = { 0 };
+	auto_free char *file = NULL;
+	struct err err = { 0 };
+
+	host_format(host, host->port == 80 ? 80 : 443, &text);
+	settings_request_init(&req, a->config.session->policy->cwd);
+	if (change_append(&req, SCOPE_LOCAL, "sandbox.network.allowedDomains",
+			  buf_str(&text), &file, &err) < 0)
+		fprintf(stderr, "cloche: not remembered: %s\n", err.msg);
+}
+
+static void answer_first(struct asker *a, char letter)
+{
+	const struct question q = a->queue.v[0];
+	const bool allow = letter == 'o' || letter == 's' || letter == 'a';
+
+	a->queue.len--;
+	memmove(a->queue.v, a->queue.v + 1,
+		a->queue.len * sizeof(*a->queue.v));
+	if (letter == 'a')
+		remember(a, &q.host);
+	a->config.answer(a->config.arg, q.id, allow,
+			 letter == 'o' ? ASK_ONCE : ASK_SESSION);
+	if (a->queue.len)
+		show_first(a);
+}
+
+/* What is typed while nothing is asked was not meant for us */
+static int on_tty(void *arg, uint32_t events)
+{
+	struct asker *a = arg;
+	char text[64];
+	ssize_t n;
+
+	if (events & (EPOLLERR | EPOLLHUP)) {
+		loop_remove(a->config.loop, &a->tty);
+		close_fd(&a->tty.fd);
+		while (a->queue.len)
+			answer_first(a, 'n');
+		return 0;
+	}
+	if (!a->queue.len)
+		return 0;
+	n = read(a->tty.fd, text, sizeof(text));
+	for (ssize_t i = 0; i < n; i++) {
+		const char letter = (char)(text[i] | 0x20);
+
+		if (strchr("osan", letter)) {
+			answer_first(a, letter);
+			break;
+		}
+	}
+	if (!a->queue.len)
+		(void)loop_change(a->config.loop, &a->tty, 0);
+	return 0;
+}
+
+static void take_line(struct asker *a, const char *line, size_t n)
+{
+	struct err err = { 0 };
+	struct control_answer answer;
+	auto_policy struct policy *policy = NULL;
+
+	switch (control_parse(line, n, a->config.session->policy, &answer,
+			      &policy, &err)) {
+	case CONTROL_ANSWER:
+		a->config.answer(a->config.arg, answer.id, answer.allow,
+				 answer.scope);
+		break;
+	case CONTROL_POLICY:
+		a->config.reload(a->config.arg, policy);
+		break;
+	case CONTROL_BAD:
+		fprintf(stderr, "cloche: Invalid config on control fd %d: ignored, previous config still in force (%s)\n",
+			a->control.fd, err.msg);
+		break;
+	}
+}
+
+static int on_control(void *arg, uint32_t events)
+{
+	struct asker *a = arg;
+	char text[4096];
+	const ssize_t n = read(a->control.fd, text, sizeof(text));
+	char *end;
+
+	(void)events;
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0 || a->line.len + (size_t)n > ASKER_LINE_MAX) {
+		/* Nobody is left who could answer */
+		loop_remove(a->config.loop, &a->control);
+		a->control.fd = -1;
+		return 0;
+	}
+	buf_add(&a->line, text, (size_t)n);
+	while (a->line.len && (end = memchr(a->line.p, '\n', a->line.len))) {
+		const size_t used = (size_t)(end - a->line.p);
+
+		take_line(a, a->line.p, used);
+		a->line.len -= used + 1;
+		memmove(a->line.p, end + 1, a->line.len);
+	}
+	return 0;
+}
+
+static int open_control(struct asker *a, const char *text, struct err *err)
+{
+	uint64_t fd;
+	int r;
+
+	if (text_to_u64(text, 1 << 20, &fd) < 0 || fd < 3)
+		return fail(err, -EINVAL, "--control-fd: '%s' is not a descriptor of 3 or more",
+			    text);
+	if (fcntl((int)fd, F_GETFD) < 0)
+		return fail_errno(err, "--control-fd: descriptor %s", text);
+	a->control.fd = (int)fd;
+	r = loop_add(a->config.loop, &a->control, EPOLLIN);
+	if (r < 0)
+		return fail(err, r, "--control-fd: cannot wait for descriptor %s: %s",
+			    text, strerror(-r));
+	return 0;
+}
+
+/* Without a terminal nobody is asked: unknown hosts are refused, as always */
+static void open_tty(struct asker *a)
+{
+	a->tty.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY |
+			 O_NONBLOCK);
+	if (a->tty.fd >= 0 && loop_add(a->config.loop, &a->tty, 0) < 0)
+		close_fd(&a->tty.fd);
+}
+
+int asker_new(const struct asker_config *config, struct asker **ret,
+	      struct err *err)
+{
+	const char *control = options_get(config->options, OPTION_CONTROL_FD);
+	struct asker *a = mem_zalloc(sizeof(*a));
+	int r = 0;
+
+	a->config = *config;
+	a->asks = options_has(config->options, OPTION_ASK);
+	a->tty = (struct loop_source){ -1, on_tty, a };
+	a->control = (struct loop_source){ -1, on_control, a };
+	if (control)
+		r = open_control(a, control, err);
+	else if (a->asks)
+		open_tty(a);
+	if (r < 0) {
+		free(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+void asker_free(struct asker *a)
+{
+	if (!a)
+		return;
+	if (a->tty.fd >= 0)
+		loop_remove(a->config.loop, &a->tty);
+	if (a->control.fd >= 0)
+		loop_remove(a->config.loop, &a->control);
+	close_fd(&a->tty.fd);
+	buf_done(&a->line);
+	free(a->queue.v);
+	free(a);
+}
+
+bool asker_can_ask(const struct asker *a)
+{
+	return a->asks && (a->tty.fd >= 0 || a->control.fd >= 0);
+}
+
+static void ask_control(struct asker *a, uint32_t id, const struct host *host)
+{
+	const char *command = a->config.session->plan->argv[0];
+	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:s?}}", "ask",
+				 "id", (int)id, "host", host->name,
+				 "port", (int)host->port, "exe", command);
+	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	auto_free char *line = text ? mem_printf("%s\n", text) : NULL;
+
+	free(text);
+	json_decref(root);
+	if (!line || fs_write_all(a->control.fd, line, strlen(line)) < 0)
+		a->config.answer(a->config.arg, id, false, ASK_ONCE);
+}
+
+void asker_ask(struct asker *a, uint32_t id, const struct host *host)
+{
+	if (a->control.fd >= 0) {
+		ask_control(a, id, host);
+		return;
+	}
+	if (a->tty.fd < 0 || a->queue.len == ASKER_QUEUE_MAX) {
+		a->config.answer(a->config.arg, id, false, ASK_ONCE);
+		return;
+	}
+	*vec_push(&a->queue) = (struct question){ id, *host };
+	if (a->queue.len > 1)
+		return;
+	(void)loop_change(a->config.loop, &a->tty, EPOLLIN);
+	show_first(a);
+}
