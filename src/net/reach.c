@@ -332,7 +332,8 @@ void reach_start(struct reach *r)
 	const struct host_verdict v = gate_decide(r->gate, &r->host);
 
 	r->outcome = REACH_PENDING;
-	r->granted = false;
+	/* Allowed by no rule: somebody said yes for the session */
+	r->granted = v.decision == HOST_ALLOWED && !v.rule;
 	if (v.decision == HOST_ALLOWED)
 		go(r);
 	else if (v.decision == HOST_ASK)

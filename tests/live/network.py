@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/network.py - cloche run and the network of this machine
+
+Servers are on the host's loopback and on ports that the kernel chose.
+"""
+
+import json
+import os
+import re
+import socket
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+from terminal import Terminal
+
+FETCH = r'''
+import socket, sys
+def tunnel(where, port=3128):
+    s = socket.create_connection(("127.0.0.1", port), timeout=20)
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        got = s.recv(1)
+        if not got: break
+        head += got
+    return s, head.split(b"\r\n")[0].decode()
+'''
+
+
+class Server:
+    """Answers each connection with "hello" and counts them"""
+
+    def __init__(self, host="127.0.0.1"):
+        self.socket = socket.create_server((host, 0))
+        self.port = self.socket.getsockname()[1]
+        self.count = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                s, _ = self.socket.accept()
+            except OSError:
+                return
+            self.count += 1
+            s.sendall(b"hello")
+            s.close()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def python(t, code, *options, **more):
+    return t.inside("/usr/bin/python3", "-c", FETCH + code, options=options,
+                    **more)
+
+
+@test
+def nothing_is_reached_by_default_and_each_attempt_is_told(t):
+    server = Server()
+    events = os.path.join(t.away, "events")
+    r = python(t, f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1])
+try: socket.getaddrinfo("example.test", 80)
+except OSError: print("no such name")
+try: socket.create_connection(("192.0.2.77", 8123), 5).recv(1)
+except OSError as e: print(type(e).__name__)
+try: socket.create_connection(("127.0.0.1", {server.port}), 5)
+except OSError as e: print(type(e).__name__)
+''', "--events", events).ok()
+    equal(r.out.splitlines(), [
+        "HTTP/1.1 403 host is not on the allow list", "no such name",
+        "ConnectionResetError", "ConnectionRefusedError"])
+    equal(server.count, 0)
+    with open(events) as file:
+        rows = [json.loads(line) for line in file]
+    equal({(row["kind"], row["target"]) for row in rows}, {
+        ("net-connect", f"127.0.0.1:{server.port}"),
+        ("net-dns", "example.test"), ("net-connect", "192.0.2.77:8123")})
+    for row in rows:
+        check(row["suggest"]["command"].startswith("cloche policy allow domain "),
+              row)
+    contains(r.err, "192.0.2.77:8123")
+
+
+@test
+def an_allowed_address_is_reached_by_proxy_and_the_variables_say_where(t):
+    server = Server()
+    r = python(t, f'''
+import os
+print(os.environ["HTTPS_PROXY"], os.environ["ALL_PROXY"])
+s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9))
+''', "--allow", f"127.0.0.1:{server.port}").ok()
+    equal(r.out.splitlines(), [
+        "http://localhost:3128 socks5h://localhost:1080",
+        "HTTP/1.1 200 Connection Established b'hello'"])
+    equal(r.err, "")
+    r = python(t, f'print(tunnel(b"127.0.0.1:{server.port}")[1])', "--allow",
+               f"127.0.0.1:{server.port}", "--deny", "127.0.0.1").ok()
+    contains(r.out, "403 host is on the deny list")
+
+
+@test
+def a_port_that_nobody_named_is_captured_on_demand(t):
+    address = own_address()
+    server = Server(address)
+    code = f'''
+s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
+'''
+    r = python(t, code, "--allow", address).ok()
+    equal(r.out, "b'hello'\n")
+    r = python(t, code, "--allow", f"{address}:{server.port}", "--observe",
+               "off").ok()
+    equal(r.out, "b'hello'\n")
+    r = python(t, code, "--allow", address, "--observe", "off")
+    contains(r.err, "refused")
+    equal(server.count, 2)
+
+
+def own_address():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        s.connect(("192.0.2.1", 9))
+    except OSError:
+        skip("no address but loopback")
+    return s.getsockname()[0]
+
+
+@test
+def a_port_of_the_host_is_a_port_inside(t):
+    server = Server()
+    code = f'''
+s = socket.create_connection(("localhost", {server.port}), 10); print(s.recv(9))
+'''
+    equal(python(t, code, "--host-port", server.port).ok().out, "b'hello'\n")
+    contains(python(t, code).err, "refused")
+    equal(server.count, 1)
+
+
+@test
+def a_published_port_is_a_port_of_the_host(t):
+    port = free_port()
+    p = t.start("run", "--publish", str(port), "--", "/usr/bin/python3", "-c", f'''
+import socket
+l = socket.create_server(("127.0.0.1", {port})); print("up", flush=True)
+s, a = l.accept(); s.sendall(b"from inside"); s.close()
+''')
+    equal(p.stdout.readline(), b"up\n")
+    with socket.create_connection(("127.0.0.1", port), 10) as s:
+        equal(s.recv(99), b"from inside")
+    try:
+        socket.create_connection((own_address(), port), 2)
+        check(False, "reachable on another interface")
+    except OSError:
+        pass
+    p.communicate(timeout=RUN_SECONDS)
+    equal(p.returncode, 0)
+
+
+@test
+def somebody_at_the_terminal_is_asked(t):
+    server = Server()
+    code = FETCH + f'''
+for i in range(2): print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
+'''
+    for letter, want, asked in (("s", "200", 1), ("n", "403", 1),
+                                ("o", "200", 2)):
+        with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
+                       code]) as term:
+            for _ in range(asked):
+                term.expect(re.escape(
+                    f"Allow 127.0.0.1:{server.port} for python3? "
+                    "[o]nce [s]ession [a]lways [n]o "))
+                term.send(letter + "\n")
+            equal(term.wait(RUN_SECONDS), 0)
+            equal(term.text.count(f"HTTP/1.1 {want}"), 2, letter, term.text)
+
+
+@test
+def always_is_written_down(t):
+    server = Server()
+    code = FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
+    with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
+                   code]) as term:
+        term.expect(re.escape("[n]o "))
+        term.send("a\n")
+        equal(term.wait(RUN_SECONDS), 0)
+        contains(term.text, "HTTP/1.1 200")
+    contains(t.read(".claude/settings.local.json"),
+             f'"127.0.0.1:{server.port}"')
+    contains(t.inside("/usr/bin/python3", "-c", code).out, "HTTP/1.1 200")
+
+
+@test
+def a_program_answers_and_updates_on_the_control_descriptor(t):
+    server = Server()
+    ours, theirs = socket.socketpair()
+    p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
+                "/usr/bin/python3", "-c", FETCH + f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
+sys.stdin.readline()
+s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9), flush=True)
+sys.stdin.readline()
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
+''', pass_fds=[theirs.fileno()])
+    theirs.close()
+    lines = ours.makefile("rw")
+
+    def say(value):
+        lines.write(json.dumps(value) + "\n")
+        lines.flush()
+
+    for allow, want in ((False, b"403"), (True, b"200")):
+        ask = json.loads(lines.readline())["ask"]
+        equal((ask["host"], ask["port"]), ("127.0.0.1", server.port))
+        say({"answer": {"id": ask["id"], "allow": allow, "scope": "once"}})
+        contains(p.stdout.readline(), want)
+    lines.write("this is no JSON\n")
+    say({"network": {"allowedDomains": [f"127.0.0.1:{server.port}"]}})
+    contains(p.stderr.readline(), b"Invalid config on control fd")
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    contains(p.stdout.readline(), b"200 Connection Established b'hello'")
+    say({"network": {"allowedDomains": [], "deniedDomains": ["127.0.0.1"]}})
+    # The next line is refused, so the one before it was taken
+    lines.write("nor is this\n")
+    lines.flush()
+    contains(p.stderr.readline(), b"Invalid config on control fd")
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    contains(p.stdout.readline(), b"403 host is on the deny list")
+    p.communicate(timeout=RUN_SECONDS)
+    equal(p.returncode, 0)
+
+
+@test
+def a_dead_gate_is_said_once(t):
+    server = Server()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
+                "/usr/bin/python3", "-c", FETCH + f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
+while True:
+    try: socket.create_connection(("127.0.0.1", 3128), 5)
+    except ConnectionRefusedError: break
+print("refused", flush=True)
+''')
+    contains(p.stdout.readline(), b"200")
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
+        found = [pid for pid in file.read().split() if open(
+            f"/proc/{pid}/comm").read() == "cloche-gate\n"]
+    equal(len(found), 1)
+    os.kill(int(found[0]), signal.SIGKILL)
+    out, err = p.communicate(b"\n", RUN_SECONDS)
+    equal(out, b"refused\n")
+    equal(err, b"cloche: the network gate ended: connections are refused from "
+          b"now on\n")
+    equal(p.returncode, 0)
+
+
+main()
