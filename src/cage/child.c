@@ -229,7 +229,7 @@ static int build(const struct cage_request *request, int *socket,
 	if (r == 0)
 		r = open_namespaces(plan, fds, err);
 	if (r == 0)
-		r = stage_limits(request, err);
+		r = stage_core(err);
 	if (r == 0)
 		r = stage_privileges(plan, err);
 	if (r == 0)
@@ -264,5 +264,5 @@ void child_main(const struct cage_request *request, const void *mask,
 		child_fail(socket, 125, err.msg);
 	if (request->wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);
-	init_run(request->plan, mask, socket);
+	init_run(request, mask, socket);
 }

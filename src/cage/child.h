@@ -14,7 +14,8 @@ void child_main(const struct cage_request *request, const void *mask,
 	__attribute__((noreturn));
 
 /* init.c: run the command and stay until it has ended */
-void init_run(const struct plan *plan, const void *mask, int socket)
+void init_run(const struct cage_request *request, const void *mask,
+	      int socket)
 	__attribute__((noreturn));
 
 /* Report and end: nothing has run. @status is 125, 126 or 127. */

@@ -25,7 +25,7 @@ int stage_keyring(struct err *err)
 	return 0;
 }
 
-int stage_limits(const struct cage_request *request, struct err *err)
+int stage_core(struct err *err)
 {
 	/* A core_pattern that is a pipe runs a program on the host and ignores
 	 * a limit of 0; it honours 1
@@ -38,13 +38,17 @@ int stage_limits(const struct cage_request *request, struct err *err)
 	core.rlim_cur = core.rlim_max = core.rlim_max < 1 ? 0 : 1;
 	if (setrlimit(RLIMIT_CORE, &core) < 0)
 		return fail_errno(err, "cannot switch core dumps off");
+	return 0;
+}
+
+int limits_set(const struct cage_request *request)
+{
 	for (size_t i = 0; i < request->nlimits; i++) {
 		const struct cage_limit *limit = &request->limits[i];
 		const struct rlimit value = { limit->value, limit->value };
 
 		if (setrlimit((__rlimit_resource_t)limit->resource, &value) < 0)
-			return fail_errno(err, "cannot set resource limit %d",
-					  limit->resource);
+			return -errno;
 	}
 	return 0;
 }

@@ -125,9 +125,10 @@ static int open_domain(const struct plan *plan, int socket)
 /* vfork(): the child borrows our memory until it has become the command, so a
  * failed execve() can leave its errno here
  */
-static pid_t start(const struct plan *plan, const sigset_t *mask, int socket,
-		   const int domain)
+static pid_t start(const struct cage_request *request, const sigset_t *mask,
+		   int socket, const int domain)
 {
+	const struct plan *plan = request->plan;
 	volatile int error = 0;
 	pid_t pid;
 
@@ -135,7 +136,8 @@ static pid_t start(const struct plan *plan, const sigset_t *mask, int socket,
 	pid = vfork();
 	if (!pid) {
 		(void)sigprocmask(SIG_SETMASK, mask, NULL);
-		if (domain < 0 || sys_landlock_restrict_self(domain) == 0)
+		if ((domain < 0 || sys_landlock_restrict_self(domain) == 0) &&
+		    limits_set(request) == 0)
 			execvpe(plan->argv[0], plan->argv, plan->env);
 		error = errno;
 		_exit(127);
@@ -193,8 +195,10 @@ static void reap(const struct init *init)
 	}
 }
 
-void init_run(const struct plan *plan, const void *mask, int socket)
+void init_run(const struct cage_request *request, const void *mask,
+	      int socket)
 {
+	const struct plan *plan = request->plan;
 	struct pollfd fds[2] = {
 		{ .fd = -1, .events = POLLIN }, { .fd = socket },
 	};
@@ -212,7 +216,7 @@ void init_run(const struct plan *plan, const void *mask, int socket)
 	if (fds[0].fd < 0)
 		child_fail(socket, 125, "cannot wait for signals");
 
-	init.command = start(plan, mask, socket, domain);
+	init.command = start(request, mask, socket, domain);
 	close_fd(&domain);
 	tell_started(&init);
 	for (;;) {

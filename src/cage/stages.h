@@ -34,9 +34,11 @@ int stage_idmap(const struct plan *plan, struct err *err);
  */
 int stage_tree(const struct cage_request *request, struct err *err);
 
-/* confine.c: session keyring; resource limits */
+/* confine.c: session keyring; no core dumps */
 int stage_keyring(struct err *err);
-int stage_limits(const struct cage_request *request, struct err *err);
+int stage_core(struct err *err);
+/* The command's resource limits, which init does not share. 0 or -errno. */
+int limits_set(const struct cage_request *request);
 /* Every capability set empty and locked, no_new_privs */
 int stage_privileges(const struct plan *plan, struct err *err);
 
