@@ -17,6 +17,8 @@ class Keyring:
         self.daemon = None
         self.runtime = os.path.join(t.away, "run")
         os.mkdir(self.runtime, 0o700)
+        if not os.path.exists(os.path.join(BIN, "cloche-secret-service")):
+            skip("built without libsecret")
         need("gnome-keyring-daemon")
         need("gdbus")
         config = os.path.join(os.path.dirname(os.path.abspath(__file__)),
