@@ -94,7 +94,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	memcpy(text, data, size);
 	ours = !doc_check(doc, "fuzz", NULL);
-	compare(text, size, ours);
+	/* jansson steps over a NUL byte here and there; we never do */
+	if (memchr(text, '\0', size))
+		demand(!ours);
+	else
+		compare(text, size, ours);
 	if (ours)
 		edit(doc);
 	free(text);
