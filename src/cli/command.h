@@ -26,6 +26,11 @@ struct command {
 #include "cli/commands.def"
 #undef COMMAND
 
+/* Hand over to cloche-secret under the name in argv[0]. A negative errno with
+ * words; it does not return otherwise.
+ */
+int cli_secret_as(char **argv, struct err *err);
+
 const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */
 const struct command *command_table(void);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "lib/supervisor.h"
 
@@ -52,6 +53,12 @@ int main(int argc, char **argv)
 	int r;
 
 	supervisor_set_image(argv, environ);
+	if (argc > 0 && strstr(path_base(argv[0]), "-credential-")) {
+		/* docker-credential-cloche and git-credential-cloche */
+		r = cli_secret_as(argv, &err);
+		fprintf(stderr, "cloche: %s\n", err.msg);
+		return r < 0 ? 1 : r;
+	}
 	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
 		printf("cloche %s\n", CLOCHE_VERSION);
 		return 0;

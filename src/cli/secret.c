@@ -29,15 +29,22 @@ static char *beside(void)
 }
 
 /* Never by PATH: what it is given is secret */
-int cli_secret(int argc, char **argv, struct err *err)
+int cli_secret_as(char **argv, struct err *err)
 {
 	auto_free char *path = beside();
 
-	(void)argc;
-	argv[0] = (char[]){ PROGRAM };
 	if (path)
 		(void)execv(path, argv);
 	(void)execv(CLOCHE_LIBEXECDIR "/" PROGRAM, argv);
 	return fail(err, -errno, "cannot run '%s/%s': %s", CLOCHE_LIBEXECDIR,
 		    PROGRAM, strerror(errno));
+}
+
+int cli_secret(int argc, char **argv, struct err *err)
+{
+	char name[] = PROGRAM;
+
+	(void)argc;
+	argv[0] = name;
+	return cli_secret_as(argv, err);
 }

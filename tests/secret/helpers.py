@@ -161,6 +161,29 @@ def docker_s_credentials_are_stored_found_listed_and_erased(t):
 
 
 @test
+def the_name_of_a_link_is_enough(t):
+    """A link to either program, under the helper's name"""
+    env = {"DBUS_SESSION_BUS_ADDRESS": None}
+    for number, program in enumerate(("cloche", "cloche-secret")):
+        path = os.path.join(t.away, f"links{number}")
+        os.mkdir(path)
+        for tool in ("docker", "git"):
+            os.symlink(os.path.join(BIN, program),
+                       f"{path}/{tool}-credential-cloche")
+        t.outside(path + "/docker-credential-cloche", "store", env=env,
+                  stdin=json.dumps(LOGIN)).ok()
+        r = t.outside(path + "/docker-credential-cloche", "get", env=env,
+                      stdin=URL).ok()
+        equal(json.loads(r.out), LOGIN)
+        t.outside(path + "/git-credential-cloche", "store", env=env,
+                  stdin=HTTPS + "username=me\npassword=x\n").ok()
+        r = t.outside(path + "/git-credential-cloche", "get", env=env,
+                      stdin=HTTPS).ok()
+        contains(r.out, "password=x\n")
+        equal(t.outside(path + "/git-credential-cloche", env=env).code, 2)
+
+
+@test
 def docker_s_bad_input_is_refused(t):
     for text in ("", "\n", "https://", "https:///x", "https://a\rb/",
                  "https://a\nhttps://b", "a\0b", "../x"):

@@ -3,8 +3,8 @@
  * cli/secret/main.c - the program behind `cloche secret`
  *
  * A program of its own, so that `cloche` links no cryptographic library. It
- * hardens itself before it looks at anything. Under the name docker-credential-
- * cloche it is docker's helper.
+ * hardens itself before it looks at anything. Under the names docker-credential-
+ * cloche and git-credential-cloche it is their helper.
  */
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "cli/secret/secret.h"
@@ -138,25 +139,43 @@ static int run(int argc, char **argv, struct err *err)
 	return r < 0 ? r : open_and_run(command, &args, err);
 }
 
-/* docker-credential-cloche ACTION */
-static int run_docker(int argc, char **argv, struct err *err)
+/* As docker-credential-cloche or git-credential-cloche: the verb, or NULL */
+static const char *verb_of(const char *program)
 {
-	char verb[] = "docker-credential";
-	char *full[] = { argv[0], verb, argc > 1 ? argv[1] : NULL, NULL };
+	static const char *const verbs[] = { "docker-credential",
+					     "git-credential" };
+	const char *name = path_base(program);
+
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		const size_t n = strlen(verbs[i]);
+
+		if (!strncmp(name, verbs[i], n) && name[n] == '-')
+			return verbs[i];
+	}
+	return NULL;
+}
+
+/* ACTION under one of those names */
+static int run_helper(const char *verb, int argc, char **argv,
+		      struct err *err)
+{
+	auto_free char *word = mem_strdup(verb);
+	char *full[] = { argv[0], word, argc > 1 ? argv[1] : NULL, NULL };
 
 	return run(argc > 1 ? 3 : 2, full, err);
 }
 
 int main(int argc, char **argv)
 {
+	const char *verb = argc > 0 ? verb_of(argv[0]) : NULL;
 	struct err err = { 0 };
 	int r = harden_process(&err);
 
 	if (r >= 0 && argc == 2 && !strcmp(argv[1], "helper"))
 		return secret_helper();
 	if (r >= 0)
-		r = !strncmp(path_base(argv[0]), "docker-credential-", 18) ?
-			run_docker(argc, argv, &err) : run(argc, argv, &err);
+		r = verb ? run_helper(verb, argc, argv, &err) :
+			   run(argc, argv, &err);
 	if (r >= 0)
 		return r;
 	fprintf(stderr, "cloche: %s\n", err.msg);
