@@ -56,7 +56,7 @@ struct watchers {
 	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
-	bool owns_stream;
+	bool owns_stream, armed;
 	char run[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
@@ -186,6 +186,13 @@ static bool is_inside(void *arg)
 	       changed < SHADOW_MS;
 }
 
+/* From now on something may be planted */
+static void arm(struct watchers *w)
+{
+	if (w->born && born_arm(w->born, NULL) < 0)
+		report_missing(w->report, "planted files are not watched for: the state directory cannot be written");
+}
+
 void watchers_start(struct watchers *w, struct loop *loop)
 {
 	const struct born_config config = {
@@ -197,8 +204,9 @@ void watchers_start(struct watchers *w, struct loop *loop)
 	if (!w->state ||
 	    policy_flag(w->session->policy, FLAG_FS_DISABLED, false))
 		return;
-	if (born_new(&config, &w->born, NULL) < 0)
-		report_missing(w->report, "planted files are not watched for: the state directory cannot be written");
+	(void)born_new(&config, &w->born, NULL);
+	if (!w->session->plan->observe)
+		arm(w);		/* Nobody will say when it begins to write */
 	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
 	if (w->births.fd >= 0)
 		(void)loop_add(loop, &w->births, EPOLLIN);
@@ -367,6 +375,10 @@ static int on_question(void *arg, uint32_t events)
 {
 	struct watchers *w = arg;
 
+	if (w->born && !w->armed) {
+		w->armed = true;
+		arm(w);
+	}
 	/* Whatever went wrong with it, the kernel's own floor still holds */
 	if (observer_dispatch(w->observer, events) != 0)
 		loop_remove(w->loop, &w->source);
@@ -427,6 +439,7 @@ void watchers_blind(struct watchers *w, bool quiet)
 {
 	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported";
 
+	arm(w);
 	report_missing(w->report, words);
 	if (!quiet)
 		fprintf(stderr, "cloche: %s\n", words);

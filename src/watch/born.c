@@ -43,6 +43,7 @@ struct watch {
 struct born {
 	struct born_config config;
 	struct journal journal;
+	bool armed;
 	int held, inotify;
 	struct { struct watch *v; size_t len, cap; } watches;
 };
@@ -243,24 +244,30 @@ int born_new(const struct born_config *config, struct born **ret,
 	struct born *b = mem_zalloc(sizeof(*b));
 
 	b->config = *config;
-	b->held = b->inotify = -1;
+	b->held = -1;
 	*ret = b;
 	journal_replay(config->state, sweep_after, &b->config);
 	fill_journal(config, &b->journal);
-	b->held = journal_write(config->state, &b->journal, err);
-	if (b->held < 0)
-		return b->held;
 	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (b->inotify < 0)
 		return fail_errno(err, "cannot watch the writable directories");
-	for (size_t i = 0; i < b->journal.roots.len; i++) {
+	return 0;
+}
+
+int born_arm(struct born *b, struct err *err)
+{
+	if (b->armed)
+		return 0;
+	b->armed = true;
+	b->held = journal_write(b->config.state, &b->journal, err);
+	for (size_t i = 0; b->inotify >= 0 && i < b->journal.roots.len; i++) {
 		auto_free char *claude = path_join(b->journal.roots.v[i],
 						   ".claude");
 
 		watch_dir(b, b->journal.roots.v[i]);
 		watch_dir(b, claude);
 	}
-	return 0;
+	return b->held < 0 ? b->held : 0;
 }
 
 void born_free(struct born *b)
@@ -367,5 +374,6 @@ void born_finish(struct born *b, bool changed)
 
 	if (changed)
 		sweep_all(&s, b->config.view->policy);
-	journal_remove(b->config.state, &b->journal);
+	if (b->armed)
+		journal_remove(b->config.state, &b->journal);
 }

@@ -40,11 +40,15 @@ struct born_config {
 	void *arg;
 };
 
-/* Clean up after runs that were killed, write this one's journal, and watch.
- * 0, or a negative errno with words: then the watch is not complete.
- */
+/* Clean up after runs that were killed, and get ready to watch this one */
 int born_new(const struct born_config *config, struct born **ret,
 	     struct err *err);
+
+/* Before anything can be planted: write the journal, and watch. A run that
+ * never writes needs neither. 0, or a negative errno with words: then the
+ * watch is not complete. Called again, it does nothing.
+ */
+int born_arm(struct born *born, struct err *err);
 void born_free(struct born *born);
 
 /* For the loop (EPOLLIN), or -1 if there is nothing to wait for */
