@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/verdict.c - may it be read, may it be written, and who says so
+ *
+ * Theory of operation: rules are kept sorted by path, so a verdict is one
+ * binary search per ancestor of the path asked about, deepest first; a
+ * thousand rules cost what ten cost. Reads: the deepest rule that covers the
+ * path decides. Writes: an allow must cover it and no deny may, at any depth.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/glob.h"
+
+/* First rule at or after the @n bytes of @path, in sorted order */
+static size_t lower_bound(const struct view *view, const char *path, size_t n)
+{
+	size_t lo = 0, hi = view->rules.len;
+
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		const char *other = view->rules.v[mid].path;
+		const int c = strncmp(other, path, n);
+
+		if (c < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/**
+ * struct found - The rules that stand at one path, one per list
+ */
+struct found {
+	const struct path_rule *by[PATH_LISTS];
+	bool is_file;
+};
+
+static void keep_stronger(struct found *f, enum path_list list,
+			  const struct path_rule *rule)
+{
+	if (!f->by[list] || rule->strength > f->by[list]->strength)
+		f->by[list] = rule;
+}
+
+/* All rules whose path, or whose glob, is exactly the first @n bytes */
+static struct found rules_at(const struct view *view, const char *path,
+			     size_t n)
+{
+	struct found f = { 0 };
+
+	for (size_t i = lower_bound(view, path, n); i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (strncmp(r->path, path, n) != 0 || r->path[n])
+			break;
+		keep_stronger(&f, r->list, r->rule);
+		if (r->mode && !S_ISDIR(r->mode))
+			f.is_file = true;
+	}
+	if (view->globs.len) {
+		auto_free char *prefix = mem_strndup(path, n);
+
+		for (size_t i = 0; i < view->globs.len; i++) {
+			const struct glob_rule *g = &view->globs.v[i];
+
+			if (glob_match(g->rule->glob, prefix))
+				keep_stronger(&f, g->list, g->rule);
+		}
+	}
+	return f;
+}
+
+/* Both an allow and a deny stand at one path: which one holds for reading? */
+static bool allow_wins(const struct view *view, const struct found *f)
+{
+	const struct path_rule *deny = f->by[PATH_DENY_READ];
+
+	if (deny->strength == RULE_ALWAYS)
+		return false;
+	if (deny->strength == RULE_BASELINE)
+		return true;
+	/* A denied file is lifted by naming that file; srt lets allow win */
+	return f->is_file || view->policy->profile == PROFILE_SRT;
+}
+
+/* The length of the parent of the first @n bytes of @path; 0 above "/" */
+static size_t shorten(const char *path, size_t n)
+{
+	if (n <= 1)
+		return 0;
+	while (n > 1 && path[n - 1] != '/')
+		n--;
+	return n > 1 ? n - 1 : 1;
+}
+
+static struct verdict read_verdict(const struct view *view, const char *path)
+{
+	for (size_t n = strlen(path); n; n = shorten(path, n)) {
+		const struct found f = rules_at(view, path, n);
+		const struct path_rule *deny = f.by[PATH_DENY_READ];
+		const struct path_rule *allow = f.by[PATH_ALLOW_READ];
+
+		/* Writing somewhere means reading there, but does not lift
+		 * what somebody denied there (in srt it does)
+		 */
+		if (!allow && (!deny || deny->strength == RULE_BASELINE ||
+			       view->policy->profile == PROFILE_SRT))
+			allow = f.by[PATH_ALLOW_WRITE];
+		if (deny && (!allow || !allow_wins(view, &f)))
+			return (struct verdict){ false, deny,
+						 "hidden by a rule" };
+		if (allow)
+			return (struct verdict){ true, allow,
+						 "allowed by a rule" };
+	}
+	return (struct verdict){ true, NULL, "readable by default" };
+}
+
+/* In a private /tmp, and not shown from the host's by a rule below it */
+static bool is_private(const struct view *view, const char *path,
+		       const struct verdict *readable)
+{
+	return view->private_tmp && path_is_within("/tmp", path) &&
+	       !(readable->rule && path_is_below("/tmp", readable->rule->path));
+}
+
+bool view_is_private(const struct view *view, const char *path)
+{
+	const struct verdict readable = read_verdict(view, path);
+
+	return readable.allowed && is_private(view, path, &readable);
+}
+
+static struct verdict write_verdict(const struct view *view, const char *path)
+{
+	const struct path_rule *allow = NULL;
+	const struct verdict readable = read_verdict(view, path);
+	bool reopened = false;
+
+	if (!readable.allowed)
+		return readable;
+	if (is_private(view, path, &readable))
+		return (struct verdict){ true, NULL,
+					 "the sandbox's own /tmp" };
+	for (size_t n = strlen(path); n; n = shorten(path, n)) {
+		const struct found f = rules_at(view, path, n);
+
+		if (f.by[PATH_DENY_WRITE])
+			return (struct verdict){ false, f.by[PATH_DENY_WRITE],
+						 "denied by a rule" };
+		if (!allow && !reopened)
+			allow = f.by[PATH_ALLOW_WRITE];
+		/* In srt what is opened again in a hidden place is read-only */
+		if (view->policy->profile == PROFILE_SRT && !allow &&
+		    f.by[PATH_DENY_READ])
+			reopened = true;
+	}
+	if (!allow && policy_flag(view->policy, FLAG_FS_DISABLED, false))
+		return (struct verdict){ true, NULL,
+					 "file system rules are off" };
+	if (!allow)
+		return (struct verdict){ false, NULL,
+					 "outside the writable paths" };
+	return (struct verdict){ true, allow, "allowed by a rule" };
+}
+
+struct verdict view_verdict(const struct view *view, enum view_op op,
+			    const char *path)
+{
+	return op == VIEW_READ ? read_verdict(view, path)
+			       : write_verdict(view, path);
+}
+
+const struct path_rule *view_root_of(const struct view *view,
+				     const char *path)
+{
+	for (size_t n = strlen(path); n; n = shorten(path, n)) {
+		const struct found f = rules_at(view, path, n);
+
+		if (f.by[PATH_ALLOW_WRITE])
+			return f.by[PATH_ALLOW_WRITE];
+	}
+	return NULL;
+}
