@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-confine.c - what is left of the gate and of its resolver */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/sys.h"
+#include "net/confine.h"
+
+/* Run @fn in a child that is sealed as @kind; its status */
+static int sealed(enum confined kind, int (*fn)(void))
+{
+	int status;
+	const pid_t pid = fork();
+
+	if (!pid) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		    confine_seal(kind, NULL) < 0)
+			_exit(99);
+		_exit(fn());
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int refused(int r)
+{
+	return r < 0 && (errno == EPERM || errno == EACCES);
+}
+
+static int gate_attempts(void)
+{
+	if (!refused(open("/etc/passwd", O_RDONLY)))
+		return 1;
+	if (!refused(socket(AF_UNIX, SOCK_STREAM, 0)))
+		return 2;
+	if (!refused(socket(AF_NETLINK, SOCK_RAW, 0)))
+		return 3;
+	if (!refused(execl("/bin/true", "true", (char *)NULL)))
+		return 4;
+	if (fork() >= 0)
+		return 5;
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+		return 6;
+	if (!refused(kill(getppid(), 0)))
+		return 7;
+	if (socket(AF_INET, SOCK_STREAM, 0) < 0 ||
+	    socket(AF_INET6, SOCK_STREAM, 0) < 0)
+		return 8;
+	return 0;
+}
+
+TEST(the_gate_has_sockets_and_nothing_else)
+{
+	CHECK_INT(sealed(CONFINED_GATE, gate_attempts), 0);
+}
+
+static int resolver_attempts(void)
+{
+	struct addrinfo *list = NULL;
+
+	if (open("/etc/hosts", O_RDONLY) < 0)
+		return 1;
+	if (sys_landlock_abi() && !refused(open("/proc/self/status", O_RDONLY)))
+		return 2;
+	if (!refused(open("/etc/cloche-test", O_WRONLY | O_CREAT, 0600)))
+		return 3;
+	if (!refused(execl("/bin/true", "true", (char *)NULL)))
+		return 4;
+	if (!refused(socket(AF_PACKET, SOCK_RAW, 0)))
+		return 5;
+	if (getaddrinfo("localhost", NULL, NULL, &list))
+		return 6;
+	return 0;
+}
+
+TEST(the_resolver_reads_what_names_need)
+{
+	if (!sys_landlock_abi())
+		test_skip("no Landlock here");
+	CHECK_INT(sealed(CONFINED_RESOLVER, resolver_attempts), 0);
+}
+
+TEST(a_confined_process_forgets_its_parent)
+{
+	const int keep = open("/dev/null", O_RDONLY);
+	const int other = open("/dev/zero", O_RDONLY);
+	int status;
+	pid_t pid;
+
+	CHECK_INT(setenv("SECRET", "value", 1), 0);
+	pid = fork();
+	if (!pid) {
+		struct stat a, b;
+
+		if (confine_inherit(&keep, 1, "test", NULL) < 0)
+			_exit(1);
+		if (getenv("SECRET") || fcntl(keep, F_GETFD) < 0 ||
+		    fcntl(other, F_GETFD) >= 0)
+			_exit(2);
+		if (fstat(1, &a) < 0 || stat("/dev/null", &b) < 0 ||
+		    a.st_rdev != b.st_rdev)
+			_exit(3);
+		if (prctl(PR_GET_DUMPABLE) || !prctl(PR_GET_NO_NEW_PRIVS, 0, 0,
+						     0, 0))
+			_exit(4);
+		_exit(0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-flow.c - bytes from one socket to another, with back-pressure */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "net/flow.h"
+
+enum { TOTAL = 3 << 20 };
+
+/**
+ * struct bench - left | a ... flow ... b | right
+ */
+static struct {
+	int left, right;
+	struct end a, b;
+	struct flow flow;
+} bench;
+
+static void set_up(void)
+{
+	int one[2], two[2];
+
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, one), 0);
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, two), 0);
+	bench.left = one[0];
+	bench.right = two[1];
+	bench.a = (struct end){ .source.fd = one[1], .readable = true };
+	bench.b = (struct end){ .source.fd = two[0], .writable = true };
+	flow_init(&bench.flow, &bench.a, &bench.b);
+}
+
+/* As the loop would: everything may have changed */
+static ssize_t pump(void)
+{
+	end_note(&bench.a, EPOLLIN);
+	end_note(&bench.b, EPOLLOUT);
+	return flow_pump(&bench.flow);
+}
+
+static char byte_at(size_t i)
+{
+	return (char)(i * 31 + i / 251);
+}
+
+/* Move TOTAL bytes through, the reader taking at most @gulp at a time */
+static void carry(size_t gulp)
+{
+	char *out = mem_zalloc(TOTAL), *in = mem_zalloc(gulp);
+	size_t sent = 0, got = 0;
+
+	for (size_t i = 0; i < TOTAL; i++)
+		out[i] = byte_at(i);
+	while (got < TOTAL) {
+		const ssize_t put = sent == TOTAL ? 0 :
+			send(bench.left, out + sent, TOTAL - sent, 0);
+		ssize_t n;
+
+		sent += put > 0 ? (size_t)put : 0;
+		CHECK(pump() >= 0);
+		CHECK(flow_waiting(&bench.flow) <= FLOW_HELD_MAX);
+		n = recv(bench.right, in, gulp, 0);
+		for (ssize_t i = 0; i < n; i++)
+			CHECK(in[i] == byte_at(got + (size_t)i));
+		got += n > 0 ? (size_t)n : 0;
+	}
+	CHECK_INT(bench.flow.total, TOTAL);
+	free(out);
+	free(in);
+}
+
+TEST(all_bytes_arrive_in_order_with_a_quick_reader)
+{
+	set_up();
+	carry(1 << 20);
+	CHECK(bench.flow.pipe[0] >= 0);		/* It was worth a pipe */
+}
+
+TEST(a_slow_reader_is_waited_for_and_little_is_held)
+{
+	set_up();
+	carry(1000);
+}
+
+TEST(without_descriptors_for_a_pipe_bytes_are_copied)
+{
+	int last = -1;
+
+	set_up();
+	for (int fd = dup(0); fd >= 0; fd = dup(0))
+		last = fd;
+	CHECK(last > 0);
+	carry(1 << 16);
+	CHECK_INT(bench.flow.pipe[0], -1);
+}
+
+TEST(a_limit_is_kept_to_the_byte)
+{
+	char in[64];
+
+	set_up();
+	CHECK_INT(send(bench.left, "abcdefgh", 8, 0), 8);
+	bench.flow.limit = 5;
+	CHECK_INT(pump(), 5);
+	CHECK_INT(bench.flow.limit, 0);
+	CHECK_INT(pump(), 0);
+	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 5);
+}
+
+TEST(the_end_is_seen_after_the_last_byte)
+{
+	char in[64];
+
+	set_up();
+	CHECK_INT(send(bench.left, "last", 4, 0), 4);
+	close_fd(&bench.left);
+	end_note(&bench.a, EPOLLIN | EPOLLRDHUP);
+	CHECK_INT(pump(), 4);
+	CHECK(bench.a.eof);
+	end_shut(&bench.b);
+	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 4);
+	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 0);
+}
+
+TEST(what_was_held_goes_first)
+{
+	char in[64] = "";
+
+	set_up();
+	CHECK_INT(send(bench.left, "second", 6, 0), 6);
+	flow_hold(&bench.flow, "fi", 2);
+	flow_hold(&bench.flow, "rst ", 4);
+	CHECK_INT(flow_waiting(&bench.flow), 6);
+	CHECK_INT(pump(), 6);
+	CHECK_INT(recv(bench.right, in, sizeof(in) - 1, 0), 12);
+	CHECK_STR(in, "first second");
+	CHECK(!bench.flow.held);
+}
+
+TEST(a_reader_that_is_gone_is_an_error)
+{
+	set_up();
+	CHECK_INT(send(bench.left, "x", 1, 0), 1);
+	close_fd(&bench.right);
+	CHECK(pump() < 0);
+	CHECK(bench.b.failed);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-gate-policy.c - a policy on its way to the gate */
+
+#include "test.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/gate-policy.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+
+static struct host_verdict decide(const struct policy *p, const char *name,
+				  uint16_t port)
+{
+	struct host h;
+
+	CHECK_INT(host_parse(name, strlen(name), port, &h), 0);
+	return host_decide(p, &h, true);
+}
+
+TEST(the_copy_decides_as_the_original_and_names_the_same_rule)
+{
+	static const char file[] = "{\n  \"deny\": [\"bad.test\"]\n}";
+	auto_policy struct policy *p = policy_new("/", NULL), *q = NULL;
+	const struct source *source = policy_add_source(p, SCOPE_MANAGED,
+		"/etc/x.json", file, sizeof(file) - 1, NULL);
+	auto_buf struct buf text = { 0 }, where = { 0 };
+	struct host_verdict v;
+
+	policy_add_host(p, HOST_ALLOW, "*.good.test:443", NULL,
+			origin_make(source, NULL, NULL), NULL);
+	policy_add_host(p, HOST_DENY, "bad.test", "because",
+			origin_make(source, "deny[0]", NULL), NULL);
+	policy_add_string(p, LIST_DENIED_ADDRESSES, "192.0.2.0/24",
+			  origin_make(NULL, NULL, NULL));
+	policy_set_flag(p, FLAG_MANAGED_DOMAINS_ONLY, true,
+			origin_make(NULL, NULL, NULL));
+	policy_set_number(p, NUMBER_HTTP_PROXY_PORT, 8888,
+			  origin_make(NULL, NULL, NULL));
+	policy_set_text(p, TEXT_PARENT_HTTP, "http://p.test:1",
+			origin_make(NULL, NULL, NULL));
+	gate_policy_write(p, &text);
+	q = gate_policy_read(text.p, text.len, NULL);
+	CHECK(q);
+	CHECK_INT(decide(q, "a.good.test", 443).decision, HOST_ALLOWED);
+	CHECK_INT(decide(q, "a.good.test", 80).decision, HOST_DENIED);
+	CHECK_INT(decide(q, "else.test", 80).decision, HOST_DENIED);
+	v = decide(q, "bad.test", 80);
+	CHECK_STR(v.reason, "because");
+	origin_describe(&v.rule->origin, &where);
+	CHECK_CONTAINS(buf_str(&where), "/etc/x.json:2");
+	CHECK_CONTAINS(buf_str(&where), "deny[0]");
+	CHECK_STR(q->lists[LIST_DENIED_ADDRESSES].v[0].text, "192.0.2.0/24");
+	CHECK_INT(q->numbers[NUMBER_HTTP_PROXY_PORT].value, 8888);
+	CHECK_STR(q->texts[TEXT_PARENT_HTTP].value, "http://p.test:1");
+}
+
+TEST(what_cannot_be_read_is_no_policy)
+{
+	static const char *const bad[] = {
+		"", "[]", "{}", "{\"allow\":[],\"deny\":1}",
+		"{\"allow\":[[\"*\",null,1,\"f\",null]],\"deny\":[]}",
+		"{\"allow\":[[null,null,1,\"f\",null]],\"deny\":[]}",
+		"{\"allow\":[[\"a.b\",null,99,\"f\",null]],\"deny\":[]}",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		struct err err = { 0 };
+
+		CHECK(!gate_policy_read(bad[i], strlen(bad[i]), &err));
+		CHECK(*err.msg);
+	}
+}

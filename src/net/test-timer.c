@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-timer.c - deadlines */
+
+#include "test.h"
+
+#include "base/loop.h"
+#include "net/timer.h"
+
+static struct loop *loop;
+static struct timers *timers;
+static struct timer first, second, third;
+static char trace[8];
+
+static void set_up(void)
+{
+	static const unsigned int ms[TIMER_KINDS] = {
+		[TIMER_HEAD] = 30, [TIMER_DIAL] = 10, [TIMER_IDLE] = 20,
+	};
+
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+}
+
+static void note(void *arg)
+{
+	strncat(trace, arg, sizeof(trace) - strlen(trace) - 1);
+	if (strchr(arg, '!'))
+		loop_stop(loop, 0);
+}
+
+static void start(struct timer *t, enum timer_kind kind, const char *text)
+{
+	t->fn = note;
+	t->arg = (void *)(size_t)text;
+	timer_start(timers, t, kind);
+}
+
+TEST(deadlines_pass_in_their_own_order)
+{
+	set_up();
+	start(&first, TIMER_HEAD, "c!");
+	start(&second, TIMER_DIAL, "a");
+	start(&third, TIMER_IDLE, "b");
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_STR(trace, "abc!");
+}
+
+TEST(a_stopped_one_does_not_pass_and_a_restarted_one_waits_anew)
+{
+	set_up();
+	start(&second, TIMER_DIAL, "x");
+	start(&first, TIMER_DIAL, "y");
+	timer_stop(timers, &second);
+	timer_stop(timers, &second);
+	start(&first, TIMER_HEAD, "d!");
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_STR(trace, "d!");
+	CHECK_INT(first.deadline, 0);
+}
+
+TEST(times_only_get_shorter)
+{
+	static const unsigned int ms[TIMER_KINDS] = {
+		[TIMER_LINGER] = 1u << 30, [TIMER_PAUSE] = 5,
+	};
+
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+	start(&first, TIMER_LINGER, "never");
+	start(&second, TIMER_PAUSE, "p!");
+	CHECK(first.deadline - timer_now() <= 2000);
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_STR(trace, "p!");
+}
+
+TEST(the_oldest_of_a_kind_is_found_if_it_is_old_enough)
+{
+	set_up();
+	start(&first, TIMER_IDLE, "");
+	start(&second, TIMER_IDLE, "");
+	CHECK(timers_oldest(timers, TIMER_IDLE, 0) == &first);
+	CHECK(!timers_oldest(timers, TIMER_IDLE, 1000));
+	CHECK(!timers_oldest(timers, TIMER_HEAD, 0));
+	timer_stop(timers, &first);
+	CHECK(timers_oldest(timers, TIMER_IDLE, 0) == &second);
+}
