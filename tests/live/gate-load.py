@@ -224,4 +224,19 @@ wait, seen = others(20); print(wait < 1000, seen, until(s, b"\\r\\n")[9:12], flu
     w.end()
 
 
+@test
+def helpers_that_hang_are_replaced(t):
+    names = {f"hang{i}.test": "hang" for i in range(8)}
+    w = Watched(t, names=names, allow=["good.test", *names])
+    w.start('''
+for i in range(8):
+    s = connect(); s.sendall(b"CONNECT hang%d.test:80 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n".replace(b"x", b"hang%d.test") % (i, i))
+end = time.monotonic() + 25
+while one_request()[1] != b"200" and time.monotonic() < end: pass
+print(one_request()[1], flush=True)
+''')
+    equal(w.line(), "b'200'")
+    w.end()
+
+
 main()
