@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,5 +47,7 @@ int cli_secret(int argc, char **argv, struct err *err)
 
 	(void)argc;
 	argv[0] = name;
-	return cli_secret_as(argv, err);
+	(void)cli_secret_as(argv, err);
+	fprintf(stderr, "cloche: %s\n", err->msg);
+	return 1;	/* Not wrong usage */
 }
