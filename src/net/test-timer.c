@@ -23,7 +23,9 @@ static void set_up(void)
 
 static void note(void *arg)
 {
-	strncat(trace, arg, sizeof(trace) - strlen(trace) - 1);
+	const size_t n = strlen(trace);
+
+	snprintf(trace + n, sizeof(trace) - n, "%s", (const char *)arg);
 	if (strchr(arg, '!'))
 		loop_stop(loop, 0);
 }
