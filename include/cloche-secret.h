@@ -160,8 +160,8 @@ int cloche_secret_delete_now(cloche_secrets *secrets, const char *name);
 const char *cloche_secrets_message(const cloche_secrets *secrets);
 unsigned int cloche_secrets_warnings(const cloche_secrets *secrets);
 
-/* A value in locked memory, ended by a NUL that does not count; wiped when it is
- * freed
+/* A value in locked memory, ended by a NUL that does not count; wiped when it
+ * is freed
  */
 const char *cloche_secret_data(const struct cloche_secret_value *value);
 size_t cloche_secret_length(const struct cloche_secret_value *value);

@@ -19,13 +19,13 @@ struct held {
 };
 
 /* Make $XDG_CONFIG_HOME/cloche if it is not there, and keep it until
- * held_close(): a mask needs something to lie on, and a store that is first made
- * while a sandbox runs would be seen in it. Where it cannot be made, there will
- * be no store either: nothing is held, and that is fine.
+ * held_close(): a mask needs something to lie on, and a store that is first
+ * made while a sandbox runs would be seen in it. Where it cannot be made, there
+ * will be no store either: nothing is held, and that is fine.
  */
 void held_open(struct held *ret);
 
-/* Let go; the last one removes what is empty. Safe on one that holds nothing. */
+/* Let go; the last one removes what is empty. Safe if nothing is held. */
 void held_close(struct held *held);
 
 #endif /* LIB_HELD_H */

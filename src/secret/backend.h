@@ -32,7 +32,7 @@ enum note {
 const char *note_text(enum note number);
 
 /**
- * struct answer - How an operation went; all of it lasts as long as the callback
+ * struct answer - How an operation went; it lasts as long as the callback
  * @r:		1 found (read) or done, 0 nothing there, or a negative errno;
  *		-ENOTSUP: this backend cannot work here at all
  * @data:	The document that a read found, else NULL

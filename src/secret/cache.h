@@ -23,7 +23,7 @@ enum { CACHE_TTL_MS = 30000 };
 /* Milliseconds of a clock that never goes back */
 typedef uint64_t (*cache_clock)(void);
 
-/* @store stays the caller's and outlives the cache; @clock NULL for the usual */
+/* @store is the caller's and outlives the cache; @clock NULL for the usual */
 struct cache *cache_new(struct backend *store, cache_clock clock);
 
 /* Whoever waits is answered with -ECANCELED by the store's cancelling, which

@@ -63,7 +63,8 @@ int crypt_info(const void *file, size_t n, struct crypt_info *ret,
 {
 	const unsigned char *h = file;
 
-	if (n < CRYPT_HEADER + CRYPT_TAG || memcmp(h, magic, sizeof(magic)) != 0)
+	if (n < CRYPT_HEADER + CRYPT_TAG ||
+	    memcmp(h, magic, sizeof(magic)) != 0)
 		return fail(err, -EBADMSG, "not an encrypted store");
 	if (get_number(h + AT_LENGTH, 4) != n - CRYPT_HEADER - CRYPT_TAG)
 		return fail(err, -EBADMSG, "truncated, or damaged");

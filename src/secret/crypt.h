@@ -13,8 +13,8 @@
  *
  * master = scrypt(SHA-256(passphrase), salt), or HKDF(key bytes, salt): the
  * library makes copies in its own heap, and gets no passphrase to copy. Every
- * write has its own random seed, and HKDF(master, seed) gives it a key and a nonce of its
- * own: there is no nonce to repeat, however many writes there are.
+ * write has its own random seed, and HKDF(master, seed) gives it a key and a
+ * nonce of its own: there is no nonce to repeat, however many writes there are.
  */
 
 #ifndef SECRET_CRYPT_H

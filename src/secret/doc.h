@@ -19,7 +19,7 @@ struct err;
 enum {
 	DOC_MAX = 512 << 10,		/* Bytes of one document */
 	DOC_QUOTED_MAX = 6 * DOC_MAX + 4096,	/* One quoted inside another */
-	DOC_DEPTH_MAX = 32,		/* Objects and arrays inside each other */
+	DOC_DEPTH_MAX = 32,		/* Objects and arrays in each other */
 	DOC_MEMBERS_MAX = 16384,	/* Members of the document itself */
 };
 
@@ -107,8 +107,8 @@ void doc_put(struct span doc, const char *name, struct span value,
 /* @doc without @name */
 void doc_drop(struct span doc, const char *name, struct bytes *out);
 
-/* @base, patched: members of @over win, and those that are @tombstone (which may
- * be NULL) take a member out
+/* @base, patched: members of @over win, and those that are @tombstone (which
+ * may be NULL) take a member out
  */
 void doc_merge(struct span base, struct span over, const char *tombstone,
 	       struct bytes *out);

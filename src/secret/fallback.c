@@ -183,7 +183,8 @@ static void conclude_update(struct op *op, struct answer *out)
 	const bool shadowed = !written_1 && !done(op, STEP_DELETE_1) &&
 		(failed(op, STEP_CLAIM_WHOLE) || failed(op, STEP_CLAIM_PATCH));
 
-	if (op->facts.did[STEP_CHANGE] == 0 || op->facts.did[STEP_PATCH_2] == 0) {
+	if (op->facts.did[STEP_CHANGE] == 0 ||
+	    op->facts.did[STEP_PATCH_2] == 0) {
 		out->r = 0;
 	} else if (failed(op, STEP_CHANGE) || shadowed ||
 		   (!written_1 && !written_2 && op->other.code)) {

@@ -169,6 +169,7 @@ static void helper_free(struct backend *b)
 
 struct backend *helper_new(struct loop *loop, const struct helper_spec *spec)
 {
+	const struct helper_parameter *p = spec->parameters;
 	struct helper *h = mem_zalloc(sizeof(*h));
 	size_t n = 0;
 
@@ -182,7 +183,7 @@ struct backend *helper_new(struct loop *loop, const struct helper_spec *spec)
 	h->timeout_ms = spec->timeout_ms;
 	for (size_t i = 0; spec->argv[i] && i < ARGV_MAX; i++)
 		h->argv[i] = mem_strdup(spec->argv[i]);
-	for (const struct helper_parameter *p = spec->parameters; p->name; p++) {
+	for (; p->name; p++) {
 		if (!p->value || n == HELPER_PARAMETERS_MAX)
 			continue;
 		h->parameters[n].name = mem_strdup(p->name);

@@ -20,7 +20,7 @@ enum key_kind {
 	KEY_RANDOM = 2,		/* Bytes with enough chance in them */
 };
 
-/* Ask a person. @fresh: for a new store, so ask twice. 0 or a negative errno. */
+/* Ask a person. @fresh: for a new store, so ask twice. 0 or -errno. */
 typedef int (*key_ask)(void *arg, bool fresh, struct bytes *ret,
 		       struct err *err);
 

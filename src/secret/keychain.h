@@ -12,7 +12,7 @@ enum {
 	 * rest for another command; well below that nothing can go wrong
 	 */
 	KEYCHAIN_LINE_MAX = 4096 - 64,
-	KEYCHAIN_ARGUMENT_MAX = 120 << 10,	/* The kernel's limit is 128 K */
+	KEYCHAIN_ARGUMENT_MAX = 120 << 10,	/* The kernel's is 128 K */
 };
 
 /* The exit status of `security` for an item that does not exist, and for a

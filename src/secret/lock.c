@@ -143,7 +143,7 @@ static int on_child(void *arg, uint32_t events)
 	int r;
 
 	(void)events;
-	/* Held through the child, if it did its work: then this costs nothing */
+	/* Ours through the child, if it did its work: then this is free */
 	r = try_lock(lock->fd, F_OFD_SETLK);
 	if (r < 0)
 		fail(&err, r, "cannot lock the store");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/secret/fuzz-credential.c - what git may send: whatever is taken has a host,
- * no line end, and is found again under what was asked
+/* cli/secret/fuzz-credential.c - what git may send: whatever is taken has a
+ * host, no line end, and is found again under what was asked
  */
 
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * cli/secret/main.c - the program behind `cloche secret`
  *
  * A program of its own, so that `cloche` links no cryptographic library. It
- * hardens itself before it looks at anything. Under the names docker-credential-
- * cloche and git-credential-cloche it is their helper.
+ * hardens itself before it looks at anything. Under the names
+ * docker-credential-cloche and git-credential-cloche it is their helper.
  */
 
 #include <errno.h>

@@ -100,8 +100,9 @@ bool credential_matches(const struct credential *want, struct span entry,
 	const int last = password ? ATTRIBUTE_PASSWORD : ATTRIBUTE_USERNAME;
 
 	for (int i = ATTRIBUTE_PROTOCOL; i <= last; i++) {
-		if (want->of[i].p &&
-		    !same(want->of[i], entry, attribute_name((enum attribute)i)))
+		const char *name = attribute_name((enum attribute)i);
+
+		if (want->of[i].p && !same(want->of[i], entry, name))
 			return false;
 	}
 	return true;

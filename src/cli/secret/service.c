@@ -54,13 +54,17 @@ static int locked(struct err *err)
 /* The bus's words; a service that is not there is not a failure of ours */
 static int failed(GError *error, const char *what, struct err *err)
 {
+	static const int bus[] = {
+		G_DBUS_ERROR_SERVICE_UNKNOWN, G_DBUS_ERROR_NAME_HAS_NO_OWNER,
+		G_DBUS_ERROR_SPAWN_SERVICE_NOT_FOUND,
+	};
 	int code = -EIO;
 
-	if (g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN) ||
-	    g_error_matches(error, G_DBUS_ERROR,
-			    G_DBUS_ERROR_NAME_HAS_NO_OWNER) ||
-	    g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SPAWN_SERVICE_NOT_FOUND) ||
-	    g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND) ||
+	for (size_t i = 0; i < sizeof(bus) / sizeof(*bus); i++) {
+		if (g_error_matches(error, G_DBUS_ERROR, bus[i]))
+			code = -ENOTSUP;
+	}
+	if (g_error_matches(error, G_IO_ERROR, G_IO_ERROR_NOT_FOUND) ||
 	    g_error_matches(error, G_IO_ERROR, G_IO_ERROR_CONNECTION_REFUSED))
 		code = -ENOTSUP;
 	else if (g_error_matches(error, SECRET_ERROR, SECRET_ERROR_IS_LOCKED))

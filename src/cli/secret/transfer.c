@@ -126,7 +126,7 @@ static int check_members(struct span doc, struct err *err)
 	struct doc_member m;
 	size_t cursor = 0;
 
-	while (doc_next(doc, &cursor, &m)) {
+	for (size_t number = 1; doc_next(doc, &cursor, &m); number++) {
 		auto_bytes struct bytes name = { 0 }, value = { 0 };
 		int r;
 
@@ -137,8 +137,7 @@ static int check_members(struct span doc, struct err *err)
 		if (!r && (doc_is_null(m.value) || doc_is_tombstone(m.value)))
 			r = fail(err, -EINVAL, "there is no value");
 		if (r < 0)
-			return fail_in(err, "entry %zu",
-				       doc_count((struct span){ doc.p, cursor }));
+			return fail_in(err, "entry %zu", number);
 	}
 	return 0;
 }
