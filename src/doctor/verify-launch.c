@@ -266,16 +266,28 @@ static void add_rule(const struct verify *v, const struct verify_row *row,
 		     struct words *words)
 {
 	char *room = words->room[words->used++];
+	const size_t size = sizeof(words->room[0]);
 
 	if (row->attempt == attempt_denied) {
-		world_path(&v->target.w, row->argument, NULL, room,
-			   sizeof(words->room[0]));
 		add(words, "--deny-read");
-		add(words, room);
+		world_path(&v->target.w, row->argument, NULL, room, size);
+	} else if (row->attempt == attempt_reload) {
+		add(words, "--settings");
+		world_path(&v->target.w, row->argument, NULL, room, size);
 	} else if (row->attempt == attempt_empty) {
 		add(words, "--settings");
-		add(words, row->argument);
+		snprintf(room, size, "%s", row->argument);
+	} else if (row->attempt == attempt_sni ||
+		   row->attempt == attempt_rebind ||
+		   row->attempt == attempt_wildcard) {
+		add(words, "--allow");
+		snprintf(room, size, "%s", row->argument);
+		if (!strcmp(room, "HOSTNAME"))
+			(void)gethostname(room, size);
+	} else {
+		return;
 	}
+	add(words, room);
 }
 
 static int live_run(struct verify *v, size_t number,
@@ -293,12 +305,17 @@ static int live_run(struct verify *v, size_t number,
 	add_rule(v, row, &words);
 	add_attempt(v, kind, &words);
 	r = target_plant(&v->target, row, err);
+	target_listen(&v->target);
 	if (r == 0)
-		r = run(v, &words, row, &s, err);
+		r = run(v, &words, verify_has_act(row) ? row : NULL, &s, err);
 	else
 		s = (struct sandbox){ 0 };
 	if (r == 0)
 		(void)verify_take_report(v, s.report.p, s.report.len);
+	/* The gate dials before it sees what the client asks for */
+	v->target.lenient = row->attempt == attempt_sni;
+	target_listen(&v->target);
+	v->target.lenient = false;
 	buf_done(&s.report);
 	return r;
 }

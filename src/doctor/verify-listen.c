@@ -164,7 +164,7 @@ static void take_words(struct target *t, const char *text, size_t n)
 			any = t->heard[row] = true;
 		at += 4;
 	}
-	if (!any)
+	if (!any && !(t->lenient && !n))
 		t->nameless = true;
 }
 

@@ -51,12 +51,19 @@ const char *verify_group_words(enum verify_group group)
 	return groups[group].words;
 }
 
-bool verify_is_live(const struct verify_row *row)
+bool verify_has_act(const struct verify_row *row)
 {
 	return row->attempt == attempt_replaced_read ||
 	       row->attempt == attempt_replaced_write ||
-	       row->attempt == attempt_denied ||
-	       row->attempt == attempt_empty;
+	       row->attempt == attempt_reload;
+}
+
+bool verify_is_live(const struct verify_row *row)
+{
+	return verify_has_act(row) || row->attempt == attempt_denied ||
+	       row->attempt == attempt_empty || row->attempt == attempt_sni ||
+	       row->attempt == attempt_rebind ||
+	       row->attempt == attempt_wildcard;
 }
 
 static const char *place_of(char letter)

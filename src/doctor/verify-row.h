@@ -91,8 +91,10 @@ const struct verify_row *verify_rows(size_t *ret_len);
 const char *verify_group_name(enum verify_group group);
 const char *verify_group_words(enum verify_group group);
 
-/* The rows that need a sandbox of their own: the host acts meanwhile */
+/* The rows that need a sandbox of their own */
 bool verify_is_live(const struct verify_row *row);
+/* Of these, the ones that the host acts in, when it is told to by "!" */
+bool verify_has_act(const struct verify_row *row);
 
 /* A path of the table in @w; @canary may be NULL */
 void world_path(const struct world *w, const char *text, const char *canary,

@@ -13,6 +13,7 @@
 
 #include "base/own.h"
 #include "doctor/verify-row.h"
+#include "doctor/verify-try.h"
 
 #define PATH(w, text, name) \
 	char name[PATH_MAX]; \
@@ -379,21 +380,17 @@ void attempt_everywhere(const struct world *w, const char *argument,
 	attempt_create(w, "A/everywhere", f);
 }
 
-/* The host replaces the file now: it is told by a byte, and answers with one */
-static void let_host_act(struct found *f)
+/* The host replaces the file now: it is told by a byte, and answers with one.
+ * What could be seen only at once is not looked for.
+ */
+void try_after_host(struct found *f)
 {
+	const struct timespec quarter = { .tv_nsec = 250000000 };
 	char byte = '\n';
 
 	if (write(STDOUT_FILENO, "!\n", 2) < 0 ||
 	    read(STDIN_FILENO, &byte, 1) < 0)
 		f->error = errno;
-}
-
-/* Somebody who keeps trying: what is seen only at once is counted apart */
-static void settle(void)
-{
-	const struct timespec quarter = { .tv_nsec = 250000000 };
-
 	(void)nanosleep(&quarter, NULL);
 }
 
@@ -402,10 +399,8 @@ void attempt_replaced_read(const struct world *w, const char *argument,
 {
 	PATH(w, argument, path);
 
-	if (w->inside) {
-		let_host_act(f);
-		settle();
-	}
+	if (w->inside)
+		try_after_host(f);
 	found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
 }
 
@@ -414,9 +409,7 @@ void attempt_replaced_write(const struct world *w, const char *argument,
 {
 	PATH(w, argument, path);
 
-	if (w->inside) {
-		let_host_act(f);
-		settle();
-	}
+	if (w->inside)
+		try_after_host(f);
 	write_mark(f, path, O_APPEND);
 }

@@ -15,10 +15,11 @@
 
 #include "base/own.h"
 #include "doctor/verify-row.h"
+#include "doctor/verify-try.h"
 
-enum { HTTP_PROXY = 3128, SOCKS_PROXY = 1080, REPLY_SECONDS = 2 };
+enum { REPLY_SECONDS = 2 };
 
-static void send_word(struct found *f, int fd)
+void try_word(struct found *f, int fd)
 {
 	char word[64];
 
@@ -42,7 +43,7 @@ static void to_unix(const struct world *w, const char *path, int type,
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		found_result(f, -1);
 	else
-		send_word(f, fd);
+		try_word(f, fd);
 }
 
 /* Relative to the scratch place: an address has room for 107 bytes only */
@@ -91,7 +92,7 @@ void attempt_abstract(const struct world *w, const char *argument,
 				    1 + n)) < 0)
 		found_result(f, -1);
 	else
-		send_word(f, fd);
+		try_word(f, fd);
 }
 
 void attempt_fifo(const struct world *w, const char *argument,
@@ -107,7 +108,7 @@ void attempt_fifo(const struct world *w, const char *argument,
 }
 
 /* Connected, with a time limit on what follows; or -1 */
-static int dial(const char *host, int port, int type)
+int try_dial(const char *host, int port, int type)
 {
 	const struct addrinfo hints = { .ai_socktype = type };
 	const struct timeval limit = { .tv_sec = REPLY_SECONDS };
@@ -138,23 +139,23 @@ static int dial(const char *host, int port, int type)
 void attempt_tcp(const struct world *w, const char *argument, struct found *f)
 {
 	const bool own = !strcmp(argument, "OWN");
-	auto_close int fd = dial(own ? w->own : argument,
+	auto_close int fd = try_dial(own ? w->own : argument,
 				 own ? w->own_port : w->tcp4, SOCK_STREAM);
 
 	if (fd < 0)
 		found_result(f, -1);
 	else
-		send_word(f, fd);
+		try_word(f, fd);
 }
 
 void attempt_udp(const struct world *w, const char *argument, struct found *f)
 {
-	auto_close int fd = dial(argument, w->udp, SOCK_DGRAM);
+	auto_close int fd = try_dial(argument, w->udp, SOCK_DGRAM);
 
 	if (fd < 0)
 		found_result(f, -1);
 	else
-		send_word(f, fd);
+		try_word(f, fd);
 }
 
 void attempt_interfaces(const struct world *w, const char *argument,
@@ -177,12 +178,12 @@ void attempt_interfaces(const struct world *w, const char *argument,
 /* Send @n bytes to a proxy, take the answer, then say our word. The control
  * has no proxy: it goes to the host in question itself.
  */
-static void through(const struct world *w, int proxy, const char *host,
+void try_proxy(const struct world *w, int proxy, const char *host,
 		    const void *bytes, size_t n, struct found *f)
 {
 	auto_close int fd = w->inside ?
-		dial("127.0.0.1", proxy, SOCK_STREAM) :
-		dial(host, w->tcp4, SOCK_STREAM);
+		try_dial("127.0.0.1", proxy, SOCK_STREAM) :
+		try_dial(host, w->tcp4, SOCK_STREAM);
 	char reply[512];
 	ssize_t got;
 
@@ -193,7 +194,7 @@ static void through(const struct world *w, int proxy, const char *host,
 	got = w->inside ? recv(fd, reply, sizeof(reply), 0) : 0;
 	if (got > 0)
 		found_bytes(f, reply, (size_t)got);
-	send_word(f, fd);
+	try_word(f, fd);
 	if (w->inside && (got <= 0 || memmem(reply, (size_t)got, " 403 ", 5) ||
 			  memmem(reply, (size_t)got, " 400 ", 5)))
 		f->error = EACCES;
@@ -218,18 +219,8 @@ void attempt_connect(const struct world *w, const char *argument,
 
 	snprintf(text, sizeof(text), "CONNECT %s:%d HTTP/1.1\r\nHost: %s:%d\r\n\r\n",
 		 argument, w->tcp4, argument, w->tcp4);
-	through(w, HTTP_PROXY, bare(argument, room, sizeof(room)), text,
+	try_proxy(w, HTTP_PROXY, bare(argument, room, sizeof(room)), text,
 		strlen(text), f);
-}
-
-/* Whatever the list is, by itself it opens nothing: straight, then by proxy */
-void attempt_empty(const struct world *w, const char *argument,
-		   struct found *f)
-{
-	(void)argument;
-	attempt_tcp(w, "127.0.0.1", f);
-	if (w->inside)
-		attempt_connect(w, "127.0.0.1", f);
 }
 
 static void get(const struct world *w, const char *uri_host,
@@ -240,7 +231,7 @@ static void get(const struct world *w, const char *uri_host,
 	found_word(f, word, sizeof(word));
 	snprintf(text, sizeof(text), "GET http://%s:%d/%s HTTP/1.1\r\n%s\r\nConnection: close\r\n\r\n",
 		 uri_host, w->tcp4, word, header);
-	through(w, HTTP_PROXY, bare(host, room, sizeof(room)), text,
+	try_proxy(w, HTTP_PROXY, bare(host, room, sizeof(room)), text,
 		strlen(text), f);
 }
 
@@ -286,7 +277,7 @@ static void socks(const struct world *w, const char *type, size_t type_len,
 	n += type_len;
 	text[n++] = (char)(w->tcp4 >> 8);
 	text[n++] = (char)w->tcp4;
-	through(w, SOCKS_PROXY, host, text, n, f);
+	try_proxy(w, SOCKS_PROXY, host, text, n, f);
 	if (w->inside && f->len >= 4 && f->bytes[3] != 0)
 		f->error = EACCES;
 }

@@ -64,9 +64,9 @@ void attempt_comms(const struct world *w, const char *argument,
 	char path[64];
 
 	(void)argument;
-	scan_processes("comm", true, f);
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)w->victim);
 	found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
+	scan_processes("comm", true, f);
 }
 
 void attempt_environs(const struct world *w, const char *argument,

@@ -36,6 +36,7 @@ enum heard_at {
  * @shm, @msg:	System V objects, -1 where there are none
  * @heard:	Rows whose word a listener received
  * @nameless:	A listener heard something that names no row
+ * @lenient:	A connection without a word is no news
  */
 struct target {
 	struct world w;
@@ -44,7 +45,7 @@ struct target {
 	int listeners[HEARD_PLACES];
 	int shm, msg;
 	bool heard[HEARD_ROWS];
-	bool nameless;
+	bool nameless, lenient;
 };
 
 /* Make everything below a new directory in @parent. 0 or a negative errno with
@@ -57,7 +58,9 @@ void target_done(struct target *t);
 int target_plant(struct target *t, const struct verify_row *row,
 		 struct err *err);
 
-/* Replace that file as an editor does: a new one is renamed over it */
+/* Replace that file, or the one of its argument, as an editor does: a new one
+ * is renamed over it
+ */
 int target_replace(struct target *t, const struct verify_row *row);
 
 /* In a child that is about to try: the caller's environment, descriptors and,
