@@ -48,8 +48,13 @@ struct sandbox {
 	int status;
 };
 
+/**
+ * struct words - A command line
+ * @keys:	The caller has a keyring; a user has room for some hundred
+ */
 struct words {
 	const char *v[WORDS_MAX];
+	bool keys;
 	size_t len;
 	char room[8][PATH_MAX];
 	size_t used;
@@ -106,7 +111,7 @@ static void run_child(const struct verify *v, const struct words *words,
 	char path[PATH_MAX], *list, *argv[WORDS_MAX];
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	target_arm(&v->target, true);
+	target_arm(&v->target, words->keys);
 	if (in >= 0)
 		(void)dup2(in, STDIN_FILENO);
 	(void)dup2(out, STDOUT_FILENO);
@@ -242,7 +247,7 @@ static void keep_complaint(struct verify *v)
 
 int verify_main_run(struct verify *v, struct err *err)
 {
-	struct words words = { 0 };
+	struct words words = { .keys = true };
 	struct sandbox s;
 	int r;
 

@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "doctor/verify-state.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -137,21 +138,26 @@ static int copy_settings(const struct verify *v, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* A directory to work in that the sandbox shows: not /tmp, which it replaces */
+/* A directory to work in that the sandbox shows: not in /tmp, which it
+ * replaces, unless nothing else is left
+ */
 static void choose_parent(struct verify *v)
 {
 	const struct policy *p = v->request.plan->view->policy;
-	const char *const places[] = { "/var/tmp", p->cwd, p->home, "/tmp" };
+	const char *const places[] = {
+		getenv("TMPDIR"), "/var/tmp", p->cwd, p->home,
+	};
 	char real[PATH_MAX];
 
+	snprintf(v->parent, sizeof(v->parent), "/tmp");
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		if (places[i] && access(places[i], W_OK | X_OK) == 0 &&
-		    realpath(places[i], real)) {
+		    realpath(places[i], real) &&
+		    !path_is_within("/tmp", real)) {
 			snprintf(v->parent, sizeof(v->parent), "%s", real);
 			return;
 		}
 	}
-	snprintf(v->parent, sizeof(v->parent), "/var/tmp");
 }
 
 static int copy_program(const char *to, struct err *err)

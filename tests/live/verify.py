@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/verify.py - cloche verify: proves the boundary, leaves nothing"""
+
+import glob
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+QUICK_SECONDS = 10 * (10 if SANITIZED else 1)
+FULL_SECONDS = 120
+PROBES_MIN = 100
+GROUPS = {"launch", "hidden", "protected", "process", "descriptors",
+          "syscalls", "network", "proxy", "secrets", "lifecycle"}
+VERDICTS = {"PASS", "FAIL", "INCONCLUSIVE", "CHOICE", "SKIP"}
+
+# Critical probes, and those that most sandboxes fail
+MUST_PASS = """P003 P005 P007 P015 P016 P017 P019 P023 P035 P036 P038 P039 P040
+    P041 P043 P059 P060 P061 P062 P064 P070 P071 P073 P096 P098 P101 P108 P113
+    P114 P115 P117? P120 P139 P140 P151 P159 P160? P164 P179 P180""".split()
+
+
+def verify(t, *options, code=None, **more):
+    """The report as JSON"""
+    r = t.run("verify", "--json", *options, timeout=FULL_SECONDS, **more)
+    report = json.loads(r.out)
+    bad = [p for p in report["probes"]
+           if p["verdict"] in ("FAIL", "INCONCLUSIVE")]
+    if code is not None:
+        equal(r.code, code, bad)
+    return report
+
+
+def traces():
+    """Whatever could be left over"""
+    found = set(glob.glob(os.environ["TMPDIR"] + "/cloche-verify-*"))
+    for name in ("/tmp", "/dev/shm", "/dev/mqueue"):
+        if os.path.isdir(name):
+            found |= {name + "/" + n for n in os.listdir(name)
+                      if re.fullmatch("[0-9a-f]{32}", n)}
+    return found
+
+
+def no_traces(before):
+    """What a test beside us has made will go by itself"""
+    for path in traces() - before:
+        wait_until(lambda: not os.path.lexists(path), path + " is gone")
+
+
+def tree(*roots):
+    return {os.path.join(place, name) for root in roots
+            for place, dirs, files in os.walk(root) for name in dirs + files}
+
+
+@test
+def the_default_policy_holds(t):
+    before, mine = traces(), tree(t.root)
+    report = verify(t, code=0)
+    check(len(report["probes"]) >= PROBES_MIN, len(report["probes"]))
+    equal(report["summary"]["fail"], 0)
+    check(report["ms"] < QUICK_SECONDS * 1000, report["ms"], "ms")
+    equal(tree(t.root), mine, "the user's own files")
+    no_traces(before)
+
+
+@test
+def critical_probes_have_working_controls(t):
+    report = verify(t, code=0)
+    for probe in MUST_PASS:
+        rows = [p for p in report["probes"] if p["id"] == probe.rstrip("?")]
+        if probe.endswith("?") and not rows:
+            continue
+        passed = [p for p in rows if p["verdict"] == "PASS"]
+        check(passed or probe.endswith("?"), probe, rows)
+        for p in passed:
+            check(p["control"], "no control:", p)
+
+
+@test
+def the_report_has_its_shape(t):
+    report = verify(t, code=0)
+    equal(report["version"], 1)
+    equal(report["mode"], "quick")
+    equal(report["tier"], "full")
+    equal(report["kernel"], os.uname().release)
+    check(re.fullmatch("[0-9a-f]{64}", report["policy"]), report["policy"])
+    check(isinstance(report["landlockAbi"], int))
+    check(report["facts"], "no facts")
+    equal({p["group"] for p in report["probes"]}, GROUPS)
+    for p in report["probes"]:
+        check(p["verdict"] in VERDICTS, p)
+        check(re.fullmatch(r"P\d{3}", p["id"]), p)
+        check(p["severity"] in "CHML", p)
+        check(p["layer"] if p["verdict"] == "PASS" else p["why"], p)
+    counts = report["summary"]
+    equal(sum(counts.values()), len(report["probes"]))
+
+
+@test
+def the_hash_names_the_policy(t):
+    first = verify(t, code=0)["policy"]
+    equal(verify(t, code=0)["policy"], first)
+    check(verify(t, "--allow", "example.com", code=0)["policy"] != first)
+
+
+@test
+def other_profiles_hold(t):
+    report = verify(t, "--profile", "home", code=0)
+    equal(report["summary"]["choice"], 0)
+    report = verify(t, "--profile", "srt", code=0)
+    choices = [p for p in report["probes"] if p["verdict"] == "CHOICE"]
+    check(choices and all("profile srt" in p["why"] for p in choices), choices)
+    check(any(p["id"] == "P059" and p["verdict"] == "PASS"
+              for p in report["probes"]))
+    verify(t, "--net", "none", code=0)
+
+
+@test
+def a_weakened_policy_is_the_users_choice(t):
+    os.mkdir(t.home + "/.ssh")
+    report = verify(t, "--write", t.home, "--read", t.home + "/.ssh", code=0)
+    found = {p["title"]: p for p in report["probes"]}
+    key, rc = found["~/.ssh/id_ed25519"], found["a new file in $HOME"]
+    equal((key["verdict"], rc["verdict"]), ("CHOICE", "CHOICE"))
+    contains(key["why"], "allowed by your policy: " + t.home + "/.ssh")
+    contains(rc["why"], "--write")
+    equal(found["~/.netrc"]["verdict"], "PASS", "what was not given away")
+    equal(os.listdir(t.home), [".ssh"], "the home afterwards")
+
+
+@test
+def settings_are_the_users_own(t):
+    t.write(t.home + "/.claude/settings.json", json.dumps(
+        {"sandbox": {"filesystem": {"allowRead": ["~/.aws"]}}}))
+    os.mkdir(t.home + "/.aws")
+    report = verify(t, code=0)
+    found = {p["title"]: p for p in report["probes"]}
+    equal(found["~/.aws/credentials"]["verdict"], "CHOICE")
+    contains(found["~/.aws/credentials"]["why"], "settings.json")
+    report = verify(t, "--no-settings", code=0)
+    found = {p["title"]: p for p in report["probes"]}
+    equal(found["~/.aws/credentials"]["verdict"], "PASS")
+
+
+@test
+def the_hosts_network_is_the_users_choice(t):
+    report = verify(t, "--net", "host", code=0)
+    found = {p["title"]: p for p in report["probes"]}
+    equal(found["TCP to the host's loopback"]["verdict"], "CHOICE")
+    contains(found["TCP to the host's loopback"]["why"], "--net")
+
+
+@test
+def the_landlock_tier_says_what_it_does_not_promise(t):
+    report = verify(t, "--tier", "landlock", code=3)
+    unsure = [p for p in report["probes"] if p["verdict"] == "INCONCLUSIVE"]
+    check(unsure and all("tier landlock does not promise" in p["why"]
+                         for p in unsure), unsure)
+    equal(report["summary"]["fail"], 0)
+
+
+@test
+def a_missing_layer_turns_it_red(t):
+    refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
+    r = t.outside(refuse, "landlock", CLOCHE, "verify", "--json",
+                  timeout=FULL_SECONDS)
+    report = json.loads(r.out)
+    equal(report["landlockAbi"], 0)
+    failed = {p["title"] for p in report["probes"] if p["verdict"] == "FAIL"}
+    equal((r.code, failed), (1, {"a FIFO of the host"}))
+
+
+@test
+def a_sandbox_that_does_not_start_is_no_pass(t):
+    report = verify(t, "--pids", "1", code=3)
+    equal(report["summary"]["fail"], 0)
+    check(report["summary"]["inconclusive"] > PROBES_MIN, report["summary"])
+
+
+@test
+def people_get_a_summary(t):
+    r = t.run("verify", timeout=FULL_SECONDS).ok()
+    for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
+                  " passed, 0 failed, 0 inconclusive"):
+        contains(r.out, words)
+    equal(r.err, "")
+    r = t.run("verify", "--full", timeout=FULL_SECONDS).ok()
+    contains(r.out, "✓ P038 C renaming .git away: pinned mount (EBUSY)")
+
+
+@test
+def wrong_usage_is_two(t):
+    for words in (["--no-such"], ["--", "true"], ["--profile", "nonsense"]):
+        equal(t.run("verify", *words).code, 2, words)
+
+
+@test
+def an_interrupt_leaves_nothing(t):
+    before = traces()
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        p = subprocess.Popen([CLOCHE, "verify"], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.PIPE)
+        wait_until(lambda: traces() - before, "the scratch place")
+        p.send_signal(sig)
+        p.communicate(timeout=RUN_SECONDS)
+        equal(p.returncode, 130)
+        no_traces(before)
+
+
+@test
+def odd_places_give_clear_results(t):
+    for env in ({"HOME": None}, {"HOME": "/nonexistent"},
+                {"TMPDIR": "/nonexistent"}):
+        verify(t, env=env, code=0)
+    verify(t, cwd="/", code=0)
+    os.chmod(t.home, 0o500)
+    verify(t, code=0)
+
+
+main()
