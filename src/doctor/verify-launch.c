@@ -279,6 +279,9 @@ static void add_rule(const struct verify *v, const struct verify_row *row,
 	} else if (row->attempt == attempt_reload) {
 		add(words, "--settings");
 		world_path(&v->target.w, row->argument, NULL, room, size);
+	} else if (row->attempt == attempt_listener) {
+		add(words, "--observe");
+		snprintf(room, size, "off");	/* Or the kernel has one */
 	} else if (row->attempt == attempt_empty) {
 		add(words, "--settings");
 		snprintf(room, size, "%s", row->argument);

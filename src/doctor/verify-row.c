@@ -63,6 +63,7 @@ bool verify_is_live(const struct verify_row *row)
 	return verify_has_act(row) || row->attempt == attempt_denied ||
 	       row->attempt == attempt_empty || row->attempt == attempt_sni ||
 	       row->attempt == attempt_rebind ||
+	       row->attempt == attempt_listener ||
 	       row->attempt == attempt_wildcard;
 }
 
