@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/completion.py - the completion scripts, in the shells themselves"""
+
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+# What bash offers for the last of the words: its function is called as bash
+# calls it
+BASH = """source ./script && [[ $(complete -p cloche) == *_cloche* ]] || exit 9
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_cloche
+((${#COMPREPLY[@]})) && printf '%s\\n' "${COMPREPLY[@]}"
+exit 0"""
+
+# What zsh makes of a typed line, with a TAB for each ^I in it: `cloche` is a
+# function there that prints its words. One TAB takes the first match, two the
+# second.
+ZSH = """zmodload zsh/zpty
+zpty z zsh -f
+zpty -w z 'PS1= PS2= RPS1=; unsetopt zle_bracketed_paste prompt_sp; setopt menucomplete'
+zpty -w z 'autoload -Uz compinit && compinit -D -u; source ./script; LISTMAX=0'
+zpty -w z 'cloche() { print -r "<""GOT $*"">" }; print "REA""DY"'
+zpty -r z text '*READY*'
+zpty -w z "$1"
+zpty -r z text '*<GOT *>*'
+print -r -- ${${text##*<GOT }%%>*}
+zpty -d z"""
+
+# The options with fixed values
+CHOICES = ("profile", "net", "annotate", "observe", "tier")
+
+
+def script(t, shell):
+    need(shell)
+    text = t.run("completion", shell).ok().out
+    t.write("script", text)
+    return text
+
+
+def bash(t, *words):
+    r = t.outside("bash", "--norc", "-c", BASH, "bash", "cloche", *words)
+    equal(r.err, "", words)
+    return r.ok().out.split("\n")[:-1]
+
+
+def zsh(t, line):
+    r = t.outside("zsh", "-f", "-c", ZSH, "zsh", line)
+    return r.ok().out.strip()
+
+
+def fish(t, line):
+    r = t.outside("fish", "--no-config", "-c",
+                  "source ./script; complete -C $argv[1]", line)
+    equal(r.err, "", line)
+    return [row.split("\t")[0] for row in r.ok().out.splitlines()]
+
+
+def allowed(t, option):
+    """The values that @option takes, by its own complaint"""
+    r = t.run("run", f"--{option}", "no-such", "--", "true").ended(125)
+    return re.search(r"is not one of (.*)", r.err).group(1).split(", ")
+
+
+@test
+def a_wrong_shell_is_wrong_usage(t):
+    for words in ((), ("tcsh",), ("",), ("bash", "zsh"), ("--help",)):
+        r = t.run("completion", *words).ended(2)
+        equal(r.out, "", words)
+        equal(len(r.err.splitlines()), 1, r.err)
+        contains(r.err, "bash, zsh, fish")
+
+
+@test
+def bash_completes_verbs_and_their_words(t):
+    script(t, "bash")
+    equal(bash(t, "ru"), ["run"])
+    equal(bash(t, "nonsense"), [])
+    verbs = re.findall(r"^  cloche (\S+)", t.run("help").ok().out, re.M)
+    check("run" in verbs and "completion" in verbs, verbs)
+    equal(sorted(bash(t, "")), sorted(verbs + ["--help", "--version"]))
+    equal(sorted(bash(t, "help", "")), sorted(verbs))
+    equal(bash(t, "completion", ""), ["bash", "zsh", "fish"])
+    equal(bash(t, "policy", ""),
+          ["show", "check", "why", "mode", "exclude", "allow", "deny"])
+    equal(bash(t, "violations", ""),
+          ["list", "follow", "strip", "clear", "restore"])
+    equal(bash(t, "violations", "list", "--"),
+          ["--run", "--since", "--kind", "--json"])
+    check("set" in bash(t, "secret", "s"))
+    equal(bash(t, "doctor", "--j"), ["--json"])
+
+
+@test
+def bash_completes_every_option(t):
+    script(t, "bash")
+    known = re.findall(r"--[a-z-]+", "\n".join(
+        line[:30] for line in t.run("help", "run").ok().out.splitlines()
+        if re.match(r"  (-.,|   ) --", line)))
+    check(len(known) > 20, known)
+    for verb in ("run", "wrap", "explain"):
+        equal(sorted(bash(t, verb, "--ti")), ["--tier", "--timeout"])
+        got = bash(t, verb, "-")
+        for option in known + ["-s", "-c"]:
+            check(option in got, verb, "lacks", option)
+    equal(bash(t, "explain", "--js"), ["--json"])
+    equal(bash(t, "run", "--js"), [])
+
+
+@test
+def bash_completes_values(t):
+    script(t, "bash")
+    for option in CHOICES:
+        values = allowed(t, option)
+        equal(bash(t, "run", f"--{option}", ""), values)
+        equal(bash(t, "run", "--quiet", f"--{option}", "=", values[0]),
+              [values[0]])
+        equal(bash(t, "run", f"--{option}", "="), values)
+        equal(bash(t, "run", f"--{option}="),
+              [f"--{option}={value}" for value in values])
+    t.write("one file", "")
+    os.mkdir(t.dir + "/one-dir")
+    for option in ("-s", "--settings", "--write", "--read", "--deny-read",
+                   "--deny-write", "--events", "--unix-socket", "--shell"):
+        equal(sorted(bash(t, "run", option, "one")), ["one file", "one-dir"])
+    equal(bash(t, "run", "--cwd", "one"), ["one-dir"])
+    equal(bash(t, "run", "--allow", "one"), [])
+
+
+@test
+def bash_leaves_the_command_alone(t):
+    script(t, "bash")
+    t.write("--tin", "")
+    check("bash" in bash(t, "run", "bas"), "a command")
+    check("bash" in bash(t, "run", "--tier", "full", "--", "bas"), "behind --")
+    for before in (("--",), ("ls",), ("--net", "none", "--", "ls"),
+                   ("--quiet", "--net=none", "ls")):
+        lacks(bash(t, "run", *before, "--ti"), "--tier", before)
+    equal(bash(t, "run", "--net=none", "ls", "--ti"), ["--tin"])
+
+
+@test
+def zsh_completes_verbs_options_and_values(t):
+    script(t, "zsh")
+    equal(zsh(t, "cloche ru\t"), "run")
+    equal(zsh(t, "cloche run --ti\t"), "run --tier")
+    equal(zsh(t, "cloche run --ti\t\t"), "run --timeout")
+    equal(zsh(t, "cloche explain --js\t"), "explain --json")
+    equal(zsh(t, "cloche policy sh\t"), "policy show")
+    equal(zsh(t, "cloche violations list --si\t"), "violations list --since")
+    for option in CHOICES:
+        values = sorted(allowed(t, option))
+        equal([zsh(t, f"cloche run --{option} " + "\t" * (i + 1))
+               for i in range(len(values))],
+              [f"run --{option} {value}" for value in values])
+    t.write("settings-file", "")
+    equal(zsh(t, "cloche run -s setti\t"), "run -s settings-file")
+    equal(zsh(t, "cloche run --write setti\t"), "run --write settings-file")
+    equal(zsh(t, "cloche run -- cat --ti\t"), "run -- cat --ti")
+
+
+def fish_completes_verbs_options_and_values(t):
+    script(t, "fish")
+    equal(fish(t, "cloche ru"), ["run"])
+    equal(sorted(fish(t, "cloche run --ti")), ["--tier", "--timeout"])
+    equal(fish(t, "cloche explain --js"), ["--json"])
+    equal(fish(t, "cloche policy sh"), ["show"])
+    for option in CHOICES:
+        equal(sorted(fish(t, f"cloche run --{option} ")),
+              sorted(allowed(t, option)))
+    t.write("settings-file", "")
+    equal(fish(t, "cloche run -s setti"), ["settings-file"])
+    lacks(fish(t, "cloche run -- cat --ti"), "--tier")
+    lacks(fish(t, "cloche run --net none cat --ti"), "--tier")
+
+
+if shutil.which("fish"):	# In no list of packages: tried where it is
+    test(fish_completes_verbs_options_and_values)
+main()
