@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/test-man.c - cloche(1) and cloche-run(1) say what the tables say
+ *
+ * Run with the directory of the pages. MAN_WRITE=1 writes them anew.
+ */
+
+#include "page.h"
+
+#include "base/buf.h"
+#include "base/own.h"
+
+static void add_verbs(struct buf *out)
+{
+	static const struct {
+		const char *name, *synopsis, *help;
+	} rows[] = {
+#define COMMAND(id, name, synopsis, help) { name, synopsis, help },
+#include "cli/commands.def"
+#undef COMMAND
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		buf_adds(out, ".TP\n\\fBcloche ");
+		page_text(out, rows[i].name);
+		buf_adds(out, "\\fR ");
+		page_text(out, rows[i].synopsis);
+		buf_addc(out, '\n');
+		page_text(out, rows[i].help);
+		buf_adds(out, ".\n");
+	}
+}
+
+static void add_options(struct buf *out)
+{
+	static const struct {
+		const char *name;
+		char letter;
+		const char *argument, *help;
+	} rows[] = {
+#define OPTION(id, name, letter, argument, kind, index, help) \
+		{ name, letter, argument, help },
+#include "lib/options.def"
+#undef OPTION
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		buf_adds(out, ".TP\n");
+		if (rows[i].letter)
+			buf_addf(out, "\\fB\\-%c\\fR, ", rows[i].letter);
+		buf_adds(out, "\\fB\\-\\-");
+		page_text(out, rows[i].name);
+		buf_adds(out, "\\fR");
+		if (rows[i].argument) {
+			buf_adds(out, " \\fI");
+			page_text(out, rows[i].argument);
+			buf_adds(out, "\\fR");
+		}
+		buf_addc(out, '\n');
+		page_text(out, rows[i].help);
+		buf_adds(out, ".\n");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct page_mark verbs[] = {
+		{ "@VERBS@", add_verbs }, { 0 },
+	};
+	static const struct page_mark options[] = {
+		{ "@OPTIONS@", add_options }, { 0 },
+	};
+	const char *dir = argc > 1 ? argv[1] : "man";
+	const int bad = page_check(dir, "cloche.1", "commands.def", verbs);
+
+	return page_check(dir, "cloche-run.1", "options.def", options) || bad;
+}
