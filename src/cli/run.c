@@ -14,6 +14,7 @@
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
+#include "lib/tidy.h"
 #include "lib/tier.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -91,16 +92,19 @@ static int run(struct options *options, char **words, struct err *err)
 	auto_free char **command = NULL;
 	struct session session = { 0 };
 	struct held held = { 0 };
+	struct tidy tidy;
 	int r = words_command(options, words, 0, &command, err);
 
 	if (r < 0)
 		return r;
+	tidy_open(&tidy);
 	held_open(&held);	/* First: the plan hides what is there */
 	r = session_open(options, command, &session, err);
 	if (r == 0)
 		r = run_opened(&session, options, command, &held, err);
 	session_done(&session);
 	held_close(&held);
+	tidy_close(&tidy);
 	return r;
 }
 
