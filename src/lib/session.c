@@ -160,6 +160,21 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 			mem_strdup("tier landlock has no network: the allowed hosts cannot be reached");
 }
 
+/* Named in the interface, and not built yet: less than was asked for would be
+ * worse than nothing
+ */
+static int refuse_unbuilt(const struct options *options,
+			  const struct policy *policy, struct err *err)
+{
+	if (options_has(options, OPTION_EPHEMERAL))
+		return fail(err, -ENOTSUP, "--ephemeral is not in this version; nothing was run");
+	if (policy->profile == PROFILE_HOME)
+		return fail(err, -ENOTSUP, "profile home is not in this version; use default, and hide more with --deny-read");
+	if (policy->net == NET_JAIL)
+		return fail(err, -ENOTSUP, "network mode jail is not in this version; use filtered, none or host");
+	return 0;
+}
+
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
@@ -176,6 +191,8 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
+	if (r == 0)
+		r = refuse_unbuilt(options, s.policy, err);
 	if (r == 0)
 		r = view_build(s.policy, &s.view, err);
 	if (r == 0)
