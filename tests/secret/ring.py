@@ -25,6 +25,7 @@ class Keyring:
                               "bus.conf")
         self.bus = subprocess.Popen(
             [need("dbus-daemon"), "--config-file", config, "--nofork",
+             f"--address=unix:dir={self.runtime}",
              "--print-address=1"], stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL)
         address = self.bus.stdout.readline().decode().strip()
