@@ -51,7 +51,8 @@ int cli_help(int argc, char **argv, struct err *err)
 	if (!c)
 		return fail(err, -EINVAL, "unknown command '%s'", argv[1]);
 	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
-	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain)
+	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain ||
+	    c->run == cli_verify)
 		print_options();
 	return 0;
 }

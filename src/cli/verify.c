@@ -20,6 +20,8 @@
 #include "policy/policy.h"
 #include "policy/settings.h"
 
+enum { EXIT_INTERRUPTED = 130 };	/* As a shell has it */
+
 /**
  * struct verify_call - One use of the verb
  * @words:	The user's options for `cloche run`
@@ -177,5 +179,5 @@ int cli_verify(int argc, char **argv, struct err *err)
 		free(call.words.v[i]);
 	free(call.words.v);
 	options_done(&call.options);
-	return r == -EINTR ? 130 : r;
+	return r < 0 && verify_is_over() ? EXIT_INTERRUPTED : r;
 }

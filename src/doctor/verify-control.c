@@ -163,7 +163,9 @@ int verify_controls(struct verify *v, struct err *err)
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (verify_is_over())
 			r = fail(err, -EINTR, "interrupted");
-		else if (v->results[i].asked && rows[i].proof != PROOF_EITHER)
+		else if (v->results[i].asked &&
+			 rows[i].proof != PROOF_EITHER &&
+			 rows[i].proof != PROOF_OWN)
 			r = control(v, &t, i, &rows[i], err);
 	}
 	target_done(&t);

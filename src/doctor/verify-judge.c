@@ -283,6 +283,7 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 				 struct verify_result *r)
 {
 	const bool hit = row->proof == PROOF_GONE ? v->survived :
+			 row->proof == PROOF_OWN ? r->own_hit :
 			 proof_hit(&v->target, v->view, number, row,
 				   &r->found);
 

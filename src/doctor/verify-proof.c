@@ -132,6 +132,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	case PROOF_EITHER:
 		return !f->error;
 	case PROOF_GONE:
+	case PROOF_OWN:
 		break;	/* Whoever ran it knows */
 	}
 	return false;

@@ -64,6 +64,7 @@ bool verify_is_live(const struct verify_row *row)
 	       row->attempt == attempt_empty || row->attempt == attempt_sni ||
 	       row->attempt == attempt_rebind ||
 	       row->attempt == attempt_listener ||
+	       row->proof == PROOF_OWN ||
 	       row->attempt == attempt_wildcard;
 }
 
@@ -96,7 +97,7 @@ void world_path(const struct world *w, const char *text, const char *canary,
 		snprintf(ret, size, "%.*s%s", (int)(plus - text), text, rest);
 		return;
 	}
-	if (place && text[1] == '/')
+	if (place && (text[1] == '/' || !text[1]))
 		snprintf(ret, size, "%s/%s%s", w->root, place, text + 1);
 	else
 		snprintf(ret, size, "%s", text);

@@ -60,19 +60,39 @@ const char *verify_project(const struct verify *v)
 	return path;
 }
 
+static const char *const moved[VERIFY_SAVED] = {
+	"HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+	"XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR",
+};
+
+static void set_home(const struct verify *v, const char *name,
+		     const char *below)
+{
+	char path[PATH_MAX];
+
+	world_path(&v->target.w, below, NULL, path, sizeof(path));
+	(void)setenv(name, path, 1);
+}
+
 void verify_enter(const struct verify *v)
 {
-	static const char *const away[] = {
-		"CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
-		"XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR",
-	};
-	char home[PATH_MAX];
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++)
+		(void)unsetenv(moved[i]);
+	set_home(v, "HOME", "H");
+}
 
-	world_path(&v->target.w, "H/", NULL, home, sizeof(home));
-	home[strlen(home) - 1] = '\0';
-	(void)setenv("HOME", home, 1);
-	for (size_t i = 0; i < ARRAY_SIZE(away); i++)
-		(void)unsetenv(away[i]);
+void verify_go_home(const struct verify *v)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		if (v->saved[i])
+			(void)setenv(moved[i], v->saved[i], 1);
+		else
+			(void)unsetenv(moved[i]);
+	}
+	/* What is refused now is no news for the user's own records */
+	set_home(v, "XDG_STATE_HOME", "H/.local/state");
+	set_home(v, "XDG_CACHE_HOME", "H/.cache");
+	(void)!chdir(v->request.plan->view->policy->cwd);
 }
 
 /* Where @path of the user's own is in the scratch place; false if nowhere */
@@ -213,6 +233,10 @@ int verify_new(const struct verify_request *request, struct verify **ret,
 	int r;
 
 	v->request = *request;
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		if (getenv(moved[i]))
+			v->saved[i] = mem_strdup(getenv(moved[i]));
+	}
 	catch_signals();
 	choose_parent(v);
 	ask_rows(v);
@@ -258,6 +282,9 @@ int verify_go(struct verify *v, const struct view *view, struct err *err)
 	progress(v, "verify: files that change meanwhile ...");
 	if (r == 0)
 		r = verify_live_runs(v, err);
+	progress(v, "verify: your own files, under your own rules ...");
+	if (r == 0)
+		r = verify_own(v, err);
 	progress(v, "verify: command lines that must be refused ...");
 	if (r == 0)
 		r = verify_refusals(v, err);
@@ -281,6 +308,8 @@ void verify_free(struct verify *v)
 	if (!v)
 		return;
 	target_done(&v->target);
+	for (size_t i = 0; i < ARRAY_SIZE(v->saved); i++)
+		free(v->saved[i]);
 	free(v->results);
 	free(v);
 }

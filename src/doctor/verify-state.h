@@ -14,19 +14,20 @@ enum verify_verdict {
 	VERDICT_SKIP, VERDICTS,
 };
 
-enum { WHY_MAX = 256 };
+enum { WHY_MAX = 256, VERIFY_SAVED = 7 };
 
 /**
  * struct verify_result - Of one row
  * @asked:	It is part of this mode
  * @control:	The attempt outside succeeded
+ * @own_hit:	PROOF_OWN: it worked
  * @control_error: What it said
  * @found:	What came back from inside
  * @layer:	What stopped it, a literal; "" if nothing did
  * @why:	Words for a verdict that is no pass
  */
 struct verify_result {
-	bool asked, control;
+	bool asked, control, own_hit;
 	int control_error;
 	struct found found;
 	enum verify_verdict verdict;
@@ -36,6 +37,7 @@ struct verify_result {
 
 /**
  * struct verify - All of it
+ * @saved:	The caller's variables that verify_enter() changes
  * @parent:	Where scratch directories are made
  * @exe:	This program, at a path that the sandbox shows
  * @started:	The main sandbox ran to its end
@@ -44,6 +46,7 @@ struct verify_result {
  */
 struct verify {
 	struct verify_request request;
+	char *saved[VERIFY_SAVED];
 	char parent[PATH_MAX], exe[PATH_MAX];
 	struct target target;
 	const struct view *view;
@@ -56,9 +59,6 @@ struct verify {
 
 const char *verdict_name(enum verify_verdict verdict);
 
-/* verify-run.c: true once a signal asked us to end */
-bool verify_is_over(void);
-
 /* verify-control.c: try every row outside, in a world of its own. 0 or a
  * negative errno with words.
  */
@@ -70,6 +70,15 @@ int verify_controls(struct verify *v, struct err *err);
 int verify_main_run(struct verify *v, struct err *err);
 int verify_live_runs(struct verify *v, struct err *err);
 int verify_refusals(struct verify *v, struct err *err);
+/* One row's sandbox in the user's own place, with @n bytes to read */
+int verify_own_run(struct verify *v, size_t number, const char *feed,
+		   size_t n, struct err *err);
+
+/* verify-own.c: the user's own files, by the user's own rules */
+int verify_own(struct verify *v, struct err *err);
+
+/* verify-run.c: undo verify_enter(), but for state and caches, in a child */
+void verify_go_home(const struct verify *v);
 
 /* verify-inside.c: put what a sandbox reported into the results; returns the
  * number of lines understood. "!" asks the host to act: @act is called.

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <linux/keyctl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -28,8 +27,9 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "doctor/verify-listen.h"
+#include "doctor/verify-scratch.h"
 
-enum { ARMED_FILE = 7, ARMED_DIR = 8, WALK_FDS = 16, DYING_MS = 50 };
+enum { ARMED_FILE = 7, ARMED_DIR = 8, DYING_MS = 50 };
 
 static int random_hex(char ret[static CANARY_HEX + 1])
 {
@@ -194,13 +194,15 @@ static int put_places(struct target *t, const char *parent)
 	char path[PATH_MAX + 16];
 	int r = 0;
 
-	if (snprintf(t->w.root, sizeof(t->w.root), "%s/cloche-verify-XXXXXX",
+	if (snprintf(t->w.root, sizeof(t->w.root), "%s/" SCRATCH_PREFIX "XXXXXX",
 		     parent) >= (int)sizeof(t->w.root))
 		return -ENAMETOOLONG;
+	scratch_sweep(parent);
 	if (!mkdtemp(t->w.root)) {
 		t->w.root[0] = '\0';
 		return -errno;
 	}
+	t->lock = scratch_lock(t->w.root);
 	for (size_t i = 0; i < ARRAY_SIZE(below) && r == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", t->w.root, below[i]);
 		r = make_parents(path);
@@ -323,7 +325,7 @@ int target_make(struct target *t, const char *parent, struct err *err)
 {
 	int r;
 
-	*t = (struct target){ .shm = -1, .msg = -1 };
+	*t = (struct target){ .shm = -1, .msg = -1, .lock = -1 };
 	for (size_t i = 0; i < HEARD_PLACES; i++)
 		t->listeners[i] = -1;
 	r = random_hex(t->canary);
@@ -376,16 +378,6 @@ void target_arm(const struct target *t, bool keys)
 		arm_keys(t);
 }
 
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
-{
-	(void)st, (void)ftw;
-	if (type == FTW_DNR)
-		(void)chmod(path, 0700);
-	(void)remove(path);
-	return 0;
-}
-
 void target_done(struct target *t)
 {
 	char path[64];
@@ -406,6 +398,7 @@ void target_done(struct target *t)
 	(void)unlink(path);
 	snprintf(path, sizeof(path), "/dev/shm/%s", t->w.name);
 	(void)unlink(path);
-	(void)nftw(t->w.root, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+	scratch_remove(t->w.root);
+	close_fd(&t->lock);
 	t->w.root[0] = '\0';
 }

@@ -34,6 +34,7 @@ enum heard_at {
  * @text:	CANARY_PREFIX and @canary
  * @listeners:	By place, -1 where there is none
  * @shm, @msg:	System V objects, -1 where there are none
+ * @lock:	Held while the scratch place is in use
  * @heard:	Rows whose word a listener received
  * @nameless:	A listener heard something that names no row
  * @lenient:	A connection without a word is no news
@@ -43,7 +44,7 @@ struct target {
 	char canary[CANARY_HEX + 1];
 	char text[CANARY_TEXT + 1];
 	int listeners[HEARD_PLACES];
-	int shm, msg;
+	int shm, msg, lock;
 	bool heard[HEARD_ROWS];
 	bool nameless, lenient;
 };

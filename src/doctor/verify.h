@@ -66,6 +66,9 @@ void verify_print(const struct verify *v, struct buf *out);
 void verify_print_json(const struct verify *v, struct buf *out);
 int verify_status(const struct verify *v);
 
+/* True once a signal asked us to end: whatever failed then is no news */
+bool verify_is_over(void);
+
 /* Ends what was started, removes what was made */
 void verify_free(struct verify *v);
 

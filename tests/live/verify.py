@@ -148,6 +148,20 @@ def settings_are_the_users_own(t):
 
 
 @test
+def the_users_own_rules_are_tried_where_they_are(t):
+    t.write("sub/secret", "S3CRET")
+    t.write("sub/kept", "as it is")
+    t.write("sub/dir/file", "as it is")
+    before = tree(t.root)
+    report = verify(t, "--deny-read", "sub/secret", "--deny-write", "sub/kept",
+                    "--deny-write", t.dir + "/sub/dir", code=0)
+    own = [p for p in report["probes"] if "your rules" in p["title"]]
+    equal([p["verdict"] for p in own], ["PASS", "PASS"], own)
+    equal(tree(t.root), before, "the user's own files")
+    equal(t.read("sub/kept"), "as it is")
+
+
+@test
 def the_hosts_network_is_the_users_choice(t):
     report = verify(t, "--net", "host", code=0)
     found = {p["title"]: p for p in report["probes"]}
