@@ -114,6 +114,8 @@ for i in range(%d):
     else: refused += head[9:12] == b"503"
 print(len(keep), refused, flush=True); sys.stdin.readline()
 for s in keep: s.close()
+end = time.monotonic() + 20     # It hears of the closing one by one
+while one_request()[1] != b"200" and time.monotonic() < end: time.sleep(0.05)
 print(others(20)[1], flush=True); sys.stdin.readline()
 ''' % long(1500, 10000))
     n, refused = map(int, w.line().split())
