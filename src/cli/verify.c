@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "cli/command.h"
+#include "doctor/doctor.h"
 #include "doctor/verify.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -141,6 +142,24 @@ static int go(struct verify_call *call, const struct verify_request *request,
 	return r;
 }
 
+/* What `run` would find out by failing: this machine has the weaker tier */
+static int choose_tier(struct verify_call *call, struct err *err)
+{
+	struct doctor doctor;
+	int r = 0;
+
+	if (options_has(&call->options, OPTION_TIER) ||
+	    doctor_run(&doctor, true, NULL) < 0 ||
+	    doctor.tier != TIER_LANDLOCK)
+		return 0;
+	r = options_add(&call->options, OPTION_TIER, tier_name(TIER_LANDLOCK),
+			err);
+	if (!call->json)
+		fprintf(stderr, "cloche: tier landlock: %s\n",
+			doctor_why_not(&doctor));
+	return r;
+}
+
 static int verify(struct verify_call *call, struct err *err)
 {
 	static char *const none[] = { NULL };
@@ -171,6 +190,8 @@ int cli_verify(int argc, char **argv, struct err *err)
 	if (argc > 1 && !strcmp(argv[1], "--attempt"))
 		return verify_attempt(argc - 2, argv + 2);
 	r = parse(argc, argv, &call, err);
+	if (r >= 0)
+		r = choose_tier(&call, err);
 	if (r >= 0) {
 		collect_words(&call);
 		r = verify(&call, err);

@@ -292,7 +292,7 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 			 tier_name(v->request.plan->tier));
 		return VERDICT_SKIP;
 	}
-	if (!r->control && !hit)
+	if (!r->control && (!hit || row->proof == PROOF_INTACT))
 		return without_control(row, r);
 	if (hit)
 		return on_hit(v, row, r);

@@ -109,9 +109,7 @@ def the_hash_names_the_policy(t):
 
 
 @test
-def other_profiles_hold(t):
-    report = verify(t, "--profile", "home", code=0)
-    equal(report["summary"]["choice"], 0)
+def profile_srt_holds(t):
     report = verify(t, "--profile", "srt", code=0)
     choices = [p for p in report["probes"] if p["verdict"] == "CHOICE"]
     check(choices and all("profile srt" in p["why"] for p in choices), choices)
@@ -187,6 +185,25 @@ def a_missing_layer_turns_it_red(t):
     equal(report["landlockAbi"], 0)
     failed = {p["title"] for p in report["probes"] if p["verdict"] == "FAIL"}
     equal((r.code, failed), (1, {"a FIFO of the host"}))
+
+
+@test
+def without_namespaces_the_weaker_tier_is_verified(t):
+    refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
+    r = t.outside(refuse, "userns", CLOCHE, "verify", "--json",
+                  timeout=FULL_SECONDS).ended(3)
+    report = json.loads(r.out)
+    equal((report["tier"], report["summary"]["fail"]), ("landlock", 0))
+
+
+@test
+def inside_a_sandbox_nothing_is_made_up(t):
+    r = t.inside(CLOCHE, "verify", "--json", options=["--quiet"],
+                 timeout=FULL_SECONDS)
+    report = json.loads(r.out)
+    equal((r.code, report["summary"]["fail"]), (3, 0))
+    check(report["summary"]["pass"] >= PROBES_MIN, report["summary"])
+    check(all(p["why"] for p in report["probes"] if p["verdict"] != "PASS"))
 
 
 @test
