@@ -258,6 +258,8 @@ def work():
 
 def main():
     start = time.monotonic()
+    for name in (".cache", ".config", ".local/state"):  # As every home has
+        os.makedirs(os.path.join(os.environ["HOME"], name), exist_ok=True)
     start_up()
     rules()
     large_tree()

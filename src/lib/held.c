@@ -2,9 +2,10 @@
 /*
  * lib/held.c - a directory of ours that must be there while a sandbox runs
  *
- * Every run holds a shared lock on it. Whoever gets the exclusive one at its
- * end is the last, and may remove it if it is still empty: then a machine that
- * keeps no secrets looks as it did before.
+ * It stays, empty, in a home that has a configuration directory: to make and
+ * remove it with each run would cost more than the sandbox (ext4 is slow to
+ * reuse what was just removed). In a bare home nothing is left: every run holds
+ * a shared lock, and whoever gets the exclusive one at its end removes it.
  */
 
 #include "lib/held.h"
@@ -78,8 +79,8 @@ void held_close(struct held *held)
 {
 	if (!held->path)
 		return;
-	if (flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
-	    rmdir(held->path) == 0 && held->made_above) {
+	if (held->made_above && flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
+	    rmdir(held->path) == 0) {
 		auto_free char *above = path_parent(held->path);
 
 		(void)rmdir(above);

@@ -55,8 +55,20 @@ char *tmpdir_path(const char *cache, const char *cwd, bool shown)
 						   : "cloche/tmp", name);
 }
 
+/* Is the cache directory that @path lies three levels below missing? */
+static bool lacks_cache(const char *path)
+{
+	auto_free char *all = path_parent(path);
+	auto_free char *ours = path_parent(all);
+	auto_free char *cache = path_parent(ours);
+
+	return access(cache, F_OK) < 0;
+}
+
 int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
 {
+	const bool made_cache = lacks_cache(path);
+
 	for (int i = 0; i < TRIES; i++) {
 		auto_close int fd = fs_open_private_dir(path, err);
 
@@ -65,6 +77,7 @@ int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
 		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
 			ret->path = mem_strdup(path);
 			ret->lock = take_fd(&fd);
+			ret->made_cache = made_cache;
 			return 0;
 		}
 	}
@@ -73,7 +86,9 @@ int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
 
 void tmpdir_close(struct tmpdir *tmp)
 {
-	if (tmp->path && flock(tmp->lock, LOCK_EX | LOCK_NB) == 0 &&
+	/* Making and removing it each time would cost more than the sandbox */
+	if (tmp->path && tmp->made_cache &&
+	    flock(tmp->lock, LOCK_EX | LOCK_NB) == 0 &&
 	    rmdir(tmp->path) == 0) {
 		auto_free char *all = path_parent(tmp->path);
 		auto_free char *ours = path_parent(all);

@@ -6,16 +6,20 @@
 
 #include <stdbool.h>
 
+#include <stdbool.h>
+
 struct err;
 
 /**
  * struct tmpdir - One run's hold on it
  * @path:	Its place on the host, or NULL
  * @lock:	Held, shared, while the run lasts
+ * @made_cache:	There was no cache directory before
  */
 struct tmpdir {
 	char *path;
 	int lock;
+	bool made_cache;
 };
 
 /* Where the directory of the project @cwd is, below @cache (the user's cache
@@ -29,8 +33,8 @@ char *tmpdir_path(const char *cache, const char *cwd, bool shown);
  */
 int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err);
 
-/* Let go of it; if the last run left nothing in it, it is removed, and so are
- * our directories above it once they are empty
+/* Let go of it. It is kept for the next run; only where there was no cache
+ * directory at all, and nothing was left in it, it goes again.
  */
 void tmpdir_close(struct tmpdir *tmp);
 
