@@ -26,9 +26,12 @@ bool birth_is_after(const char *path, const struct timespec *since)
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
 	    !(x.stx_mask & STATX_BTIME))
 		return false;
+	/* Both clocks tick in milliseconds. What was made in the very tick is
+	 * taken to be older: a wrong yes would open an existing repository.
+	 */
 	return x.stx_btime.tv_sec > since->tv_sec ||
 	       (x.stx_btime.tv_sec == since->tv_sec &&
-		(long)x.stx_btime.tv_nsec >= since->tv_nsec);
+		(long)x.stx_btime.tv_nsec > since->tv_nsec);
 }
 
 bool birth_in_repository(const char *root, const char *path,
