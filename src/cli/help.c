@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "cli/command.h"
+#include "cli/persona.h"
 #include "lib/options.h"
 
 static void print_option(const struct option_row *row)
@@ -25,6 +26,13 @@ static void print_options(void)
 	printf("\nOptions:\n");
 	for (enum option_id id = 0; id < OPTION_COUNT; id++)
 		print_option(option_row(id));
+}
+
+static void print_personas(void)
+{
+	printf("\nNames:\n");
+	for (const struct persona *p = persona_table(); p->name; p++)
+		printf("  %-10s %s\n", p->name, p->help);
 }
 
 static void print_overview(void)
@@ -54,5 +62,7 @@ int cli_help(int argc, char **argv, struct err *err)
 	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain ||
 	    c->run == cli_verify)
 		print_options();
+	if (c->run == cli_as)
+		print_personas();
 	return 0;
 }

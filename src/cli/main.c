@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "cli/command.h"
+#include "cli/persona.h"
 #include "lib/supervisor.h"
 
 static const struct command commands[] = {
@@ -40,7 +41,7 @@ static int exit_code(const char *verb, int r)
 {
 	if (r >= 0)
 		return r;
-	if (!strcmp(verb, "run"))
+	if (!strcmp(verb, "run") || !strcmp(verb, "as"))
 		return EXIT_NOT_BUILT;
 	return 2;
 }
@@ -53,6 +54,8 @@ int main(int argc, char **argv)
 	int r;
 
 	supervisor_set_image(argv, environ);
+	if (argc > 0 && persona_find(argv[0]))
+		return persona_find(argv[0])->run(argc, argv);
 	if (argc > 0 && strstr(path_base(argv[0]), "-credential-")) {
 		/* docker-credential-cloche and git-credential-cloche */
 		r = cli_secret_as(argv, &err);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/persona.c - cloche as NAME: programs that cloche stands in for */
+
+#include "cli/persona.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "cli/command.h"
+
+static const struct persona personas[] = {
+#define PERSONA(id, name, help) { name, help, persona_##id },
+#include "cli/personas.def"
+#undef PERSONA
+	{ 0 },
+};
+
+const struct persona *persona_table(void)
+{
+	return personas;
+}
+
+const struct persona *persona_find(const char *argv0)
+{
+	const char *name = path_base(argv0);
+	const struct persona *p = personas;
+
+	if (*name == '-')	/* A login shell */
+		name++;
+	while (p->name && strcmp(p->name, name) != 0)
+		p++;
+	return p->name ? p : NULL;
+}
+
+int cli_as(int argc, char **argv, struct err *err)
+{
+	const struct persona *p;
+
+	if (argc < 2)
+		return fail(err, -EINVAL, "as whom? 'cloche help as' lists the names");
+	p = persona_find(argv[1]);
+	if (!p)
+		return fail(err, -EINVAL, "cloche cannot stand in for '%s'; 'cloche help as' lists the names",
+			    argv[1]);
+	return p->run(argc - 1, argv + 1);
+}
