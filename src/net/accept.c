@@ -162,7 +162,10 @@ static void turn_away(struct gate *gate, int listener)
 
 	close_fd(&gate->spare);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (fd < 0)
+	/* The kernel looks for a descriptor before it looks into the queue:
+	 * often nobody waits at all
+	 */
+	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		pause_all(gate);
 	close_fd(&fd);
 	take_spare(gate);

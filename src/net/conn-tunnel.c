@@ -62,7 +62,14 @@ static bool inspect(struct conn *conn)
 	struct sni sni;
 	enum sni_result result;
 
-	if (!conn_read(conn) && !conn->in.len)
+	if (!conn_read(conn) && conn->client.failed) {
+		/* Nobody is left to be looked at: the error was told just now,
+		 * and there won't be another event
+		 */
+		conn_reset(conn);
+		return false;
+	}
+	if (!conn->in.len)
 		return conn->client.eof;
 	result = sni_parse((const uint8_t *)conn->in.p + conn->in.off,
 			   conn->in.len, &sni);

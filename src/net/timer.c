@@ -33,12 +33,17 @@ struct timers {
 	struct timer *first[TIMER_KINDS], *last[TIMER_KINDS];
 };
 
-int64_t timer_now(void)
+static int64_t read_clock(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t timer_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 static void arm(struct timers *t, int64_t deadline)
@@ -63,13 +68,14 @@ static void arm_earliest(struct timers *t)
 	}
 }
 
-/* The clock of the deadlines is coarse and may lag behind the kernel's timer,
- * which then is simply armed again.
+/* The clock of the deadlines is coarse and lags behind the kernel's timer by up
+ * to a tick; what woke us is over by the exact clock, or we would be woken
+ * again and again until the tick comes.
  */
 static int on_expiry(void *arg, uint32_t events)
 {
 	struct timers *t = arg;
-	const int64_t now = timer_now();
+	const int64_t now = read_clock(CLOCK_MONOTONIC);
 	uint64_t count;
 
 	(void)events;

@@ -141,10 +141,6 @@ print(sum(until(s, b"body 0")[9:12] == b"200" for s in ss), flush=True)
 
 @test
 def without_descriptors_it_neither_spins_nor_dies(t):
-    # About one run in four it does not serve again within 20 seconds: an open
-    # fault of the gate, left to the long runs until it is found
-    if not long(False, True):
-        return
     w = Watched(t, options=["--nofile", "64"])
     w.start('''
 ss = []
@@ -169,6 +165,28 @@ print(last, flush=True)
     check(w.cpu() - before < 0.3, "it spins:", w.cpu() - before)
     w.go()
     equal(w.line(), "b'200'")
+    w.end()
+
+
+@test
+def a_tunnel_that_is_reset_before_its_first_byte_is_let_go(t):
+    w = Watched(t, options=["--conns", "1"])
+    w.start('''
+for i in range(20):
+    s, head = tunnel(b"good.test:7000")
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.close()
+    end = time.monotonic() + 20
+    while True:
+        s, head = tunnel(b"good.test:7000")
+        if head[9:12] == b"200" or time.monotonic() > end: break
+        s.close(); time.sleep(0.01)
+    print(head[9:12].decode(), flush=True)
+    s.sendall(b"x"); s.recv(1); s.close()
+    while one_request()[1] != b"200" and time.monotonic() < end: time.sleep(0.01)
+''')
+    for i in range(20):
+        equal(w.line(), "200")
     w.end()
 
 
