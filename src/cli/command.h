@@ -26,6 +26,9 @@ struct command {
 #include "cli/commands.def"
 #undef COMMAND
 
+/* For programs, not people: found by name, but in no list */
+int cli_ssh_connect(int argc, char **argv, struct err *err);
+
 /* Hand over to cloche-secret under the name in argv[0]. A negative errno with
  * words; it does not return otherwise.
  */

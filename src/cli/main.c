@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/persona.h"
+#include "lib/session.h"
 #include "lib/supervisor.h"
 
 static const struct command commands[] = {
@@ -20,18 +21,26 @@ static const struct command commands[] = {
 	{ 0 },
 };
 
+static const struct command hidden[] = {
+	{ "ssh-connect", "HOST PORT", "ssh's ProxyCommand", cli_ssh_connect },
+	{ 0 },
+};
+
 const struct command *command_table(void)
 {
 	return commands;
 }
 
-const struct command *command_find(const char *name)
+static const struct command *find_in(const struct command *c, const char *name)
 {
-	const struct command *c = commands;
-
 	while (c->name && strcmp(c->name, name) != 0)
 		c++;
 	return c->name ? c : NULL;
+}
+
+const struct command *command_find(const char *name)
+{
+	return find_in(commands, name);
 }
 
 /* Wrong usage is 2 for verbs that answer questions; for verbs that run
@@ -54,6 +63,7 @@ int main(int argc, char **argv)
 	int r;
 
 	supervisor_set_image(argv, environ);
+	session_set_program("/proc/self/exe");
 	if (argc > 0 && persona_find(argv[0]))
 		return persona_find(argv[0])->run(argc, argv);
 	if (argc > 0 && strstr(path_base(argv[0]), "-credential-")) {
@@ -69,6 +79,8 @@ int main(int argc, char **argv)
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h"))
 		verb = "help";
 	c = command_find(verb);
+	if (!c)
+		c = find_in(hidden, verb);
 	if (c && argc > 1)
 		r = c->run(argc - 1, argv + 1, &err);
 	else if (c)

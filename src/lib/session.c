@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "lib/options.h"
 #include "lib/tier.h"
@@ -175,6 +176,26 @@ static int refuse_unbuilt(const struct options *options,
 	return 0;
 }
 
+static const char *program_path;
+
+void session_set_program(const char *path)
+{
+	program_path = path;
+}
+
+/* Our own program as the command will find it, if it does */
+static char *find_program(const struct session *s)
+{
+	char real[PATH_MAX];
+
+	if (!program_path || s->policy->net != NET_FILTERED ||
+	    !realpath(program_path, real) || access(real, X_OK) < 0 ||
+	    (s->view->private_tmp && path_is_below("/tmp", real)) ||
+	    !view_verdict(s->view, VIEW_READ, real).allowed)
+		return NULL;
+	return mem_strdup(real);
+}
+
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
@@ -183,6 +204,7 @@ int session_open(const struct options *options, char *const *argv,
 		.uid = geteuid(), .gid = getegid(),
 	};
 	struct plan_request request = { .argv = argv, .environ = environ };
+	auto_free char *program = NULL;
 	struct session s = { 0 };
 	int r = set_observe(options, &request, err);
 
@@ -195,8 +217,10 @@ int session_open(const struct options *options, char *const *argv,
 		r = refuse_unbuilt(options, s.policy, err);
 	if (r == 0)
 		r = view_build(s.policy, &s.view, err);
-	if (r == 0)
+	if (r == 0) {
 		set_tmpdir(&s, &request);
+		request.program = program = find_program(&s);
+	}
 	if (r == 0)
 		r = plan_build(s.view, &machine, &request, &s.plan, err);
 	if (r < 0) {

@@ -30,6 +30,10 @@ struct session {
  */
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err);
+/* Where this program is, for those inside who call it; @path must stay. A link
+ * is followed when it is needed. Without it the command gets none.
+ */
+void session_set_program(const char *path);
 void session_done(struct session *session);
 
 /* Only the policy: what `cloche policy` asks about */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "plan/network.h"
@@ -95,9 +96,28 @@ static void put_agent(struct env *env, const struct policy *policy,
 	}
 }
 
-char **env_build(const struct policy *policy, char *const *caller,
-		 const char *tmpdir, struct err *err)
+/* git's ssh asks our gate by name, and tells its user why not. A command of
+ * the caller's own that may pass goes before ours.
+ */
+static void put_ssh(struct env *env, const char *program)
 {
+	static const char name[] = "GIT_SSH_COMMAND";
+	auto_buf struct buf command = { 0 };
+
+	for (size_t i = 0; i < env->len; i++) {
+		if (!strncmp(env->v[i], name, sizeof(name) - 1) &&
+		    env->v[i][sizeof(name) - 1] == '=')
+			return;
+	}
+	if (program && network_ssh(program, &command))
+		put_name(env, name, buf_str(&command));
+}
+
+char **env_build(const struct policy *policy,
+		 const struct plan_request *request, const char *tmpdir,
+		 struct err *err)
+{
+	char *const *caller = request->environ;
 	struct env env = { 0 };
 
 	(void)err;
@@ -105,8 +125,10 @@ char **env_build(const struct policy *policy, char *const *caller,
 	put_name(&env, "PWD", policy->cwd);
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	put_name(&env, "TMPDIR", tmpdir);
-	if (policy->net == NET_FILTERED)
+	if (policy->net == NET_FILTERED) {
 		network_env(policy, put_variable, &env);
+		put_ssh(&env, request->program);
+	}
 	put_agent(&env, policy, caller);
 	put_asked(&env, policy, caller);
 	*vec_push(&env) = NULL;

@@ -141,3 +141,19 @@ void network_env(const struct policy *policy,
 	put(arg, "NO_PROXY", buf_str(&list));
 	put(arg, "no_proxy", buf_str(&list));
 }
+
+bool network_ssh(const char *program, struct buf *out)
+{
+	/* Through git's shell, ssh's own words and the user's shell: what any
+	 * of them might take for something else stays out
+	 */
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		"0123456789/._+-";
+
+	if (*program != '/' || program[strspn(program, plain)])
+		return false;
+	buf_addf(out, "ssh -o ProxyUseFdpass=yes -o ProxyCommand='%s ssh-connect %%h %%p'",
+		 program);
+	return true;
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct err;
 struct host_range;
 struct policy;
@@ -41,5 +42,11 @@ int network_plan(const struct policy *policy, struct network *ret,
 void network_env(const struct policy *policy,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg);
+
+/* What git is to call instead of ssh, where @program is cloche as the command
+ * sees it. False if that is no name for a shell and for ssh: plain ssh works
+ * as well, for its connections are captured.
+ */
+bool network_ssh(const char *program, struct buf *out);
 
 #endif /* PLAN_NETWORK_H */

@@ -92,9 +92,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 		mounts_plan(plan, view);
 		plan->tmp = tmp_for(plan, view);
 	}
-	plan->env = env_build(policy, request->environ, tmpdir_for(request,
-								   policy),
-			      err);
+	plan->env = env_build(policy, request, tmpdir_for(request, policy), err);
 	if (!plan->env)
 		return -EINVAL;
 	if (network_plan(policy, &plan->network, err) < 0)

@@ -161,13 +161,14 @@ struct plan {
 /**
  * struct plan_request - What to run, and how the caller wants it
  * @tmpdir:	In the landlock tier: where $TMPDIR is; else NULL
+ * @program:	Where the command will find cloche itself; NULL if nowhere
  */
 struct plan_request {
 	char *const *argv;
 	char *const *environ;
 	bool observe, observe_full;
 	enum tier tier;
-	const char *tmpdir;
+	const char *tmpdir, *program;
 };
 
 int plan_build(const struct view *view, const struct machine *machine,
@@ -189,8 +190,9 @@ void plan_print(const struct plan *plan, struct buf *out);
 void plan_print_json(const struct plan *plan, struct buf *out);
 
 /* plan/env.c: the command's environment, from the caller's and the policy */
-char **env_build(const struct policy *policy, char *const *caller,
-		 const char *tmpdir, struct err *err);
+char **env_build(const struct policy *policy,
+		 const struct plan_request *request, const char *tmpdir,
+		 struct err *err);
 void env_free(char **env);
 
 #endif /* PLAN_PLAN_H */

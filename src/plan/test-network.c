@@ -79,6 +79,20 @@ static char *variables(const char *const *hosts)
 	return buf_take(&out);
 }
 
+TEST(git_is_told_how_to_call_ssh_where_the_words_are_safe)
+{
+	static const char *const bad[] = {
+		"cloche", "", "/a b/cloche", "/a'/cloche", "/%h/cloche",
+		"/a\"/cloche", "/$HOME/cloche", "/caf\303\251/cloche",
+	};
+	auto_buf struct buf out = { 0 };
+
+	CHECK(network_ssh("/usr/bin/cloche", &out));
+	CHECK_STR(buf_str(&out), "ssh -o ProxyUseFdpass=yes -o ProxyCommand='/usr/bin/cloche ssh-connect %h %p'");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK(!network_ssh(bad[i], &out));
+}
+
 TEST(programs_are_told_of_the_proxies)
 {
 	const char *const none[] = { NULL };
