@@ -35,6 +35,8 @@ struct report {
 	char *run, *command, *missing;
 	const struct ignore_rules *ignores;
 	int stream;
+	int (*take)(void *arg, const struct violation *v);
+	void *take_arg;
 	struct store *store;
 	char *store_dir;
 	struct ring ring;
@@ -103,6 +105,8 @@ static bool tell(struct report *report, const struct violation *v, bool always)
 	if (!rate_take(&report->rate, clock_ms(CLOCK_MONOTONIC)) && !always)
 		return false;
 	if (report->stream >= 0 && write_stream(report, v) < 0)
+		report->dropped++;
+	if (report->take && report->take(report->take_arg, v) < 0)
 		report->dropped++;
 	if (report->store_dir && store(report, v) < 0)
 		report->dropped++;
@@ -177,6 +181,8 @@ int report_new(const struct report_config *config, struct report **ret,
 		report->command = mem_strndup(config->command,
 					      REPORT_COMMAND_MAX);
 	report->stream = config->stream;
+	report->take = config->take;
+	report->take_arg = config->arg;
 	report->ignores = config->ignores;
 	report->sink = (struct violation_sink) { take_record, report };
 	if (config->store_dir)

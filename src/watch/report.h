@@ -24,12 +24,16 @@ enum {
  * @command:	The command line; shortened
  * @ignores:	Rules that hide records, the caller's; or NULL
  * @stream:	Descriptor for JSON lines, or -1; the caller's
+ * @take:	Gets each record that goes out, with @arg: 0, or a negative
+ *		errno if it is lost; or NULL
  * @store_dir:	The store's directory, or NULL for none
  */
 struct report_config {
 	const char *run, *command;
 	const struct ignore_rules *ignores;
 	int stream;
+	int (*take)(void *arg, const struct violation *v);
+	void *arg;
 	const char *store_dir;
 };
 
