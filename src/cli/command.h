@@ -34,6 +34,11 @@ int cli_ssh_connect(int argc, char **argv, struct err *err);
  */
 int cli_secret_as(char **argv, struct err *err);
 
+/* The supervisor of a run that the library started (lib/embed.h). An exit
+ * status; whatever there is to say goes to the library.
+ */
+int cli_embedded(int argc, char **argv, struct err *err);
+
 const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */
 const struct command *command_table(void);

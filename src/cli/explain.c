@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "cli/command.h"
-#include "cli/words.h"
+#include "lib/words.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/persona.h"
+#include "lib/embed.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
 
@@ -71,6 +72,10 @@ int main(int argc, char **argv)
 		r = cli_secret_as(argv, &err);
 		fprintf(stderr, "cloche: %s\n", err.msg);
 		return r < 0 ? 1 : r;
+	}
+	if (!strcmp(verb, EMBED_VERB)) {
+		r = cli_embedded(argc - 1, argv + 1, &err);
+		return r < 0 ? EXIT_NOT_BUILT : r;
 	}
 	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
 		printf("cloche %s\n", CLOCHE_VERSION);

@@ -1,119 +1,82 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/run.c - cloche run: a command in the sandbox */
+/* cli/run.c - cloche run: a command in the sandbox, by the public functions */
 
+#include <cloche.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/own.h"
-#include "base/text.h"
+#include "base/fs.h"
 #include "cli/command.h"
-#include "cli/words.h"
-#include "lib/bare.h"
-#include "lib/held.h"
 #include "lib/options.h"
-#include "lib/session.h"
-#include "lib/supervisor.h"
-#include "lib/tidy.h"
-#include "lib/tier.h"
-#include "plan/plan.h"
-#include "plan/view.h"
 
-static void print_notes(const struct session *session)
+static void on_message(void *arg, cloche_run *run, const char *line)
 {
-	for (size_t i = 0; i < session->view->notes.len; i++) {
-		auto_buf struct buf text = { 0 };
+	(void)arg;
+	(void)run;
+	fprintf(stderr, "cloche: %s\n", line);
+}
 
-		text_escape(&text, session->view->notes.v[i].text);
-		fprintf(stderr, "cloche: note: %s\n", buf_str(&text));
+static void on_report(void *arg, cloche_run *run, const char *text)
+{
+	(void)arg;
+	(void)run;
+	(void)fflush(stderr);
+	(void)fs_write_all(STDERR_FILENO, text, strlen(text));
+}
+
+static int run(cloche_sandbox *box, char **argv, struct err *err)
+{
+	const struct cloche_events events = {
+		.size = sizeof(events), .message = on_message,
+		.report = on_report,
+	};
+	const struct cloche_run_options options = {
+		.size = sizeof(options), .argv = (const char *const *)argv,
+		.events = &events,
+	};
+	struct cloche_result how = { .size = sizeof(how) };
+	cloche_run *started;
+	const int r = cloche_start(box, &options, &started);
+
+	if (r < 0)
+		return fail(err, r, "%s", cloche_sandbox_message(box));
+	if (cloche_run_wait(started, &how) < 0)
+		fail(err, how.error, "%s", how.message);
+	cloche_run_free(started);
+	return how.error ? how.error : how.status;
+}
+
+static int set_options(cloche_sandbox *box, const struct options *options,
+		       struct err *err)
+{
+	for (size_t i = 0; i < options->len; i++) {
+		const struct option_value *v = &options->v[i];
+		const int r = cloche_sandbox_set(box, option_row(v->id)->name,
+						 v->value);
+
+		if (r < 0)
+			return fail(err, r, "%s", cloche_sandbox_message(box));
 	}
-}
-
-static int run_session(const struct session *session,
-		       const struct options *options, struct err *err)
-{
-	if (!options_has(options, OPTION_QUIET))
-		print_notes(session);
-	if (options_has(options, OPTION_DEBUG)) {
-		auto_buf struct buf text = { 0 };
-
-		plan_print(session->plan, &text);
-		fputs(buf_str(&text), stderr);
-	}
-	return supervisor_run(session, options, err);
-}
-
-/* Once more in the landlock tier, if that will do; always said */
-static int run_weaker(struct options *options, char *const *command,
-		      struct session *session, int r, struct err *err)
-{
-	if (!tier_falls_back(options, session, err))
-		return r;
-	fprintf(stderr, "cloche: %s\n", err->msg);
-	session_done(session);
-	r = options_add(options, OPTION_TIER, tier_name(TIER_LANDLOCK), err);
-	if (r == 0)
-		r = session_open(options, command, session, err);
-	return r < 0 ? r : run_session(session, options, err);
-}
-
-/* Without a sandbox: in our place, so what we hold is let go first */
-static int run_bare(const struct session *session, char *const *command,
-		    const char *why, struct held *held, struct err *err)
-{
-	held_close(held);
-	return bare_exec(session->policy, command, why, err);
-}
-
-static int run_opened(struct session *session, struct options *options,
-		      char *const *command, struct held *held,
-		      struct err *err)
-{
-	auto_free char *why = NULL;
-	int r = bare_decide(session->policy, options, command, &why, err);
-
-	if (r < 0)
-		return r;
-	if (r > 0)
-		return run_bare(session, command, why, held, err);
-	if (why && !options_has(options, OPTION_QUIET))
-		fprintf(stderr, "cloche: note: %s\n", why);
-	r = run_session(session, options, err);
-	if (r < 0)
-		r = run_weaker(options, command, session, r, err);
-	if (r < 0 && session->policy &&
-	    bare_instead(session->policy, options, err))
-		return run_bare(session, command, err->msg, held, err);
-	return r;
-}
-
-static int run(struct options *options, char **words, struct err *err)
-{
-	auto_free char **command = NULL;
-	struct session session = { 0 };
-	struct held held = { 0 };
-	struct tidy tidy;
-	int r = words_command(options, words, 0, &command, err);
-
-	if (r < 0)
-		return r;
-	tidy_open(&tidy);
-	held_open(&held);	/* First: the plan hides what is there */
-	r = session_open(options, command, &session, err);
-	if (r == 0)
-		r = run_opened(&session, options, command, &held, err);
-	session_done(&session);
-	held_close(&held);
-	tidy_close(&tidy);
-	return r;
+	return 0;
 }
 
 int cli_run(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
 	const int first = cli_parse_options(argc, argv, &options, err);
-	const int r = first < 0 ? first : run(&options, argv + first, err);
+	cloche_sandbox *box = NULL;
+	int r = first;
 
+	if (r >= 0)
+		r = cloche_sandbox_new(NULL, &box, err->msg,
+				       sizeof(err->msg));
+	if (r >= 0)
+		r = set_options(box, &options, err);
 	options_done(&options);
+	if (r >= 0)
+		r = run(box, argv + first, err);
+	cloche_sandbox_free(box);
 	return r;
 }

@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/words.h"
+#include "lib/words.h"
 #include "lib/options.h"
 
 /* This very program, so that PATH cannot put another in its place */

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -28,7 +27,9 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "lib/change.h"
+#include "lib/channel.h"
 #include "lib/control.h"
+#include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"
@@ -42,7 +43,8 @@ struct question {
 };
 
 /**
- * struct asker - The terminal, or the control descriptor
+ * struct asker - The terminal, the control descriptor, or the library
+ * @channel:	The library that started us, or NULL
  * @tty:	-1 unless questions go there
  * @control:	-1 unless --control-fd
  * @line:	What came on it so far
@@ -51,6 +53,7 @@ struct question {
 struct asker {
 	struct asker_config config;
 	bool asks;
+	struct channel *channel;
 	struct loop_source tty, control;
 	struct buf line;
 	struct { struct question *v; size_t len, cap; } queue;
@@ -82,7 +85,8 @@ static void remember(const struct asker *a, const struct host *host)
 	settings_request_init(&req, a->config.session->policy->cwd);
 	if (change_append(&req, SCOPE_LOCAL, "sandbox.network.allowedDomains",
 			  buf_str(&text), &file, &err) < 0)
-		fprintf(stderr, "cloche: not remembered: %s\n", err.msg);
+		hooks_say(a->config.options, "not remembered: %s",
+			  err.msg);
 }
 
 static void answer_first(struct asker *a, char letter)
@@ -147,8 +151,8 @@ static void take_line(struct asker *a, const char *line, size_t n)
 		a->config.reload(a->config.arg, policy);
 		break;
 	case CONTROL_BAD:
-		fprintf(stderr, "cloche: Invalid config on control fd %d: ignored, previous config still in force (%s)\n",
-			a->control.fd, err.msg);
+		hooks_say(a->config.options, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
+			  a->control.fd, err.msg);
 		break;
 	}
 }
@@ -218,9 +222,12 @@ int asker_new(const struct asker_config *config, struct asker **ret,
 	a->asks = options_has(config->options, OPTION_ASK);
 	a->tty = (struct loop_source){ -1, on_tty, a };
 	a->control = (struct loop_source){ -1, on_control, a };
+	a->channel = hooks_channel(config->options);
+	if (a->channel)
+		channel_on_answer(a->channel, config->answer, config->arg);
 	if (control)
 		r = open_control(a, control, err);
-	else if (a->asks)
+	else if (a->asks && !a->channel)
 		open_tty(a);
 	if (r < 0) {
 		free(a);
@@ -238,6 +245,8 @@ void asker_free(struct asker *a)
 		loop_remove(a->config.loop, &a->tty);
 	if (a->control.fd >= 0)
 		loop_remove(a->config.loop, &a->control);
+	if (a->channel)
+		channel_on_answer(a->channel, NULL, NULL);
 	close_fd(&a->tty.fd);
 	buf_done(&a->line);
 	free(a->queue.v);
@@ -246,7 +255,7 @@ void asker_free(struct asker *a)
 
 bool asker_can_ask(const struct asker *a)
 {
-	return a->asks && (a->tty.fd >= 0 || a->control.fd >= 0);
+	return a->asks && (a->channel || a->tty.fd >= 0 || a->control.fd >= 0);
 }
 
 static void ask_control(struct asker *a, uint32_t id, const struct host *host)
@@ -264,10 +273,22 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 }
 
+static void ask_library(const struct asker *a, uint32_t id,
+			const struct host *host)
+{
+	if (channel_ask(a->channel, id, host,
+			a->config.session->plan->argv[0]) < 0)
+		a->config.answer(a->config.arg, id, false, ASK_ONCE);
+}
+
 void asker_ask(struct asker *a, uint32_t id, const struct host *host)
 {
 	if (a->control.fd >= 0) {
 		ask_control(a, id, host);
+		return;
+	}
+	if (a->channel) {
+		ask_library(a, id, host);
 		return;
 	}
 	if (a->tty.fd < 0 || a->queue.len == ASKER_QUEUE_MAX) {

@@ -4,7 +4,7 @@
 #include "lib/bare.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +14,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "lib/channel.h"
+#include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/supervisor.h"
 #include "policy/mode.h"
@@ -97,17 +99,21 @@ int bare_instead(const struct policy *policy, const struct options *options,
 	       policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true);
 }
 
-int bare_exec(const struct policy *policy, char *const *argv, const char *why,
-	      struct err *err)
+int bare_exec(const struct policy *policy, const struct options *options,
+	      char *const *argv, const char *why, struct err *err)
 {
 	auto_buf struct buf safe = { 0 };
+	bool missing;
 
 	text_escape(&safe, why);
-	fprintf(stderr, "cloche: warning: running WITHOUT a sandbox: %s\n",
-		buf_str(&safe));
+	hooks_say(options, "warning: running WITHOUT a sandbox: %s",
+		  buf_str(&safe));
+	if (hooks_channel(options))
+		channel_bare(hooks_channel(options));
 	if (chdir(policy->cwd) < 0)
 		return fail_errno(err, "cannot enter '%s'", policy->cwd);
 	execvp(argv[0], argv);
-	fprintf(stderr, "cloche: %s: %s\n", argv[0], strerror(errno));
-	return errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+	missing = errno == ENOENT;
+	hooks_say(options, "%s: %s", argv[0], strerror(errno));
+	return missing ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

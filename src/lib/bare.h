@@ -25,10 +25,10 @@ int bare_decide(const struct policy *policy, const struct options *options,
 int bare_instead(const struct policy *policy, const struct options *options,
 		 const struct err *err);
 
-/* Say why on stderr and become @argv, in the policy's start directory. Returns
- * only on failure: 126 or 127, said so; or a negative errno with words.
+/* Say why and become @argv, in the policy's start directory. Returns only on
+ * failure: 126 or 127, said so; or a negative errno with words.
  */
-int bare_exec(const struct policy *policy, char *const *argv, const char *why,
-	      struct err *err);
+int bare_exec(const struct policy *policy, const struct options *options,
+	      char *const *argv, const char *why, struct err *err);
 
 #endif /* LIB_BARE_H */

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +21,7 @@
 #include "base/own.h"
 #include "cage/netkeeper.h"
 #include "lib/asker.h"
+#include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "net/gatekeeper.h"
@@ -33,6 +33,7 @@ enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
 
 /**
  * struct network_run - One run's network
+ * @options:	Whom to tell
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address
  * @captured:	Destinations that were captured on demand
@@ -40,6 +41,7 @@ enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
  * @no_keeper:	It could not be had
  */
 struct network_run {
+	const struct options *options;
 	struct gatekeeper *gate;
 	struct asker *asker;
 	int user, net;
@@ -51,8 +53,9 @@ struct network_run {
 
 static void on_gone(void *arg, const char *why)
 {
-	(void)arg;
-	fprintf(stderr, "cloche: %s\n", why);
+	const struct network_run *n = arg;
+
+	hooks_say(n->options, "%s", why);
 }
 
 static void on_ask(void *arg, uint32_t id, const struct host *host)
@@ -77,7 +80,7 @@ static void on_reload(void *arg, struct policy *policy)
 	struct err err = { 0 };
 
 	if (network_reload(n, policy, &err) < 0)
-		fprintf(stderr, "cloche: %s\n", err.msg);
+		hooks_say(n->options, "%s", err.msg);
 }
 
 static void remember_ports(struct network_run *n,
@@ -110,6 +113,7 @@ int network_start(const struct network_config *config,
 	};
 	int r;
 
+	n->options = config->options;
 	n->user = config->user;
 	n->net = config->net;
 	remember_ports(n, config->listeners);

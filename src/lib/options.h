@@ -6,8 +6,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
+struct hooks;
 struct policy;
 
 enum option_id {
@@ -28,6 +30,21 @@ struct option_row {
 	const char *help;
 };
 
+/* What becomes of a value (options.def) */
+enum option_kind {
+	KIND_PATH, KIND_HOST, KIND_LIST, KIND_PORT, KIND_SOCKET, KIND_ENV,
+	KIND_SIZE, KIND_TIME, KIND_COUNT, KIND_FLAG, KIND_RUN,
+};
+
+/**
+ * struct option_effect - Where a value goes
+ * @index:	Which list, number or flag of that kind
+ */
+struct option_effect {
+	enum option_kind kind;
+	int index;
+};
+
 /**
  * struct option_value - One use of an option
  */
@@ -38,13 +55,19 @@ struct option_value {
 
 /**
  * struct options - All that were given, in order; zero-initialise
+ * @hooks:	Who is told what happens (lib/hooks.h); the caller's, or NULL
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
+	const struct hooks *hooks;
 };
 
 const struct option_row *option_row(enum option_id id);
+const struct option_effect *option_effect(enum option_id id);
+
+/* The number that @value is, for the kinds that have one: 0 or -EINVAL */
+int option_number(enum option_kind kind, const char *value, uint64_t *ret);
 
 /* By long name (without dashes) or by letter; OPTION_COUNT if unknown */
 enum option_id option_find(const char *name, size_t n);
@@ -54,6 +77,12 @@ enum option_id option_find_letter(char letter);
 int options_add(struct options *options, enum option_id id, const char *value,
 		struct err *err);
 void options_done(struct options *options);
+
+/* Put @value in the place of the last one of an option that takes one; NULL
+ * takes that use away. Returns the old value, to be freed, or NULL.
+ */
+char *options_swap(struct options *options, enum option_id id,
+		   const char *value);
 
 /* The last value given, or NULL; for options without a value, "" if given */
 const char *options_get(const struct options *options, enum option_id id);

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,7 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/loop.h"
@@ -32,6 +30,9 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
+#include "lib/channel.h"
+#include "lib/ending.h"
+#include "lib/hooks.h"
 #include "lib/job.h"
 #include "lib/limits.h"
 #include "lib/network.h"
@@ -100,11 +101,6 @@ static int exit_status(int status)
 				   : WEXITSTATUS(status);
 }
 
-static void say(const char *text)
-{
-	fprintf(stderr, "cloche: %s\n", text);
-}
-
 static void on_reload(void *arg, struct policy *policy)
 {
 	struct supervisor *s = arg;
@@ -128,6 +124,40 @@ static int take_network(struct supervisor *s)
 	}, &s->network, s->err);
 }
 
+static void on_library_signal(void *arg, int number)
+{
+	struct supervisor *s = arg;
+
+	job_signal(&s->job, number);
+}
+
+static int on_library_update(void *arg, struct err *err)
+{
+	struct supervisor *s = arg;
+
+	return watchers_reload(s->watchers, err);
+}
+
+static void on_library_gone(void *arg)
+{
+	struct supervisor *s = arg;
+
+	s->status = EXIT_NOT_BUILT;
+	loop_stop(s->loop, 0);
+}
+
+/* Only now: an update needs something to change */
+static int serve_library(struct supervisor *s)
+{
+	struct channel *channel = hooks_channel(s->options);
+	const struct channel_handlers handlers = {
+		.signal = on_library_signal, .reload = on_library_update,
+		.gone = on_library_gone, .arg = s,
+	};
+
+	return channel ? channel_serve(channel, s->loop, &handlers) : 0;
+}
+
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
@@ -143,7 +173,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	if (m->value & CAGE_HAS_OBSERVER)
 		s->listener = take_fd(&fds[ns]);
 	if (m->value & CAGE_HOST_PROC)
-		say("weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
+		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
 	if (m->value & CAGE_HAS_NETWORK)
 		r = take_network(s);
 	if (r < 0)
@@ -156,7 +186,16 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		watchers_blind(s->watchers,
 			       options_has(s->options, OPTION_QUIET));
 	}
-	return r;
+	if (r == 0)
+		watchers_ready(s->watchers);
+	return r < 0 ? r : serve_library(s);
+}
+
+static void started(struct supervisor *s, int pidfd)
+{
+	job_started(&s->job, pidfd);
+	if (hooks_channel(s->options))
+		channel_started(hooks_channel(s->options));
 }
 
 /* Take one message: 1, 0 at the end, or a negative errno with words */
@@ -181,7 +220,7 @@ static int take_message(struct supervisor *s)
 		return r < 0 ? r : 1;
 	case CAGE_STARTED:
 		if (nfds == 1)
-			job_started(&s->job, fds[0]);
+			started(s, fds[0]);
 		break;
 	case CAGE_STOPPED:
 		job_stop(&s->job, m.value);
@@ -381,32 +420,10 @@ static int start(struct supervisor *s)
 	return r;
 }
 
-/* Limits that were hit, by name */
-static void explain_end(const struct supervisor *s)
-{
-	const struct number *numbers = s->session->policy->numbers;
-	auto_buf struct buf hits = { 0 };
-	char text[160];
-
-	if (limits_explain(s->limits, s->status, &hits)) {
-		for (char *line = hits.p; *line; line += strlen(line) + 1) {
-			line[strcspn(line, "\n")] = '\0';
-			say(line);
-		}
-	}
-
-	if (s->timed_out) {
-		snprintf(text, sizeof(text), "time limit: the command was ended after %llu.%03llu s (--timeout)",
-			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value / 1000,
-			 (unsigned long long)numbers[NUMBER_TIMEOUT_MS].value % 1000);
-		say(text);
-	} else if (s->status == 128 + SIGSYS) {
-		say("the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
-	}
-}
-
 static void release(struct supervisor *s)
 {
+	if (hooks_channel(s->options))
+		channel_leave(hooks_channel(s->options));
 	cage_stop(&s->cage);
 	/* Who holds a namespace last takes it down, and waits for that: let it
 	 * be the keeper, which nobody waits for
@@ -450,7 +467,10 @@ int supervisor_run(const struct session *session,
 		r = loop_run(s.loop);
 	cage_stop(&s.cage);
 	if (r >= 0 && !s.failed) {
-		explain_end(&s);
+		ending_explain(&(struct ending){
+			.options = options, .policy = session->policy,
+			.limits = s.limits, .status = s.status,
+			.timed_out = s.timed_out });
 		network_finish(s.network);
 		watchers_finish(s.watchers,
 				options_has(options, OPTION_QUIET));
@@ -464,7 +484,7 @@ int supervisor_run(const struct session *session,
 	if (s.failed && s.status == EXIT_NOT_BUILT)
 		return err->code;
 	if (s.failed) {
-		say(err->msg);
+		hooks_say(options, "%s", err->msg);
 		return s.status;
 	}
 	if (s.status < 0)

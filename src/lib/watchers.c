@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -20,6 +19,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "lib/channel.h"
+#include "lib/hooks.h"
 #include "lib/observe.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -56,7 +57,7 @@ struct watchers {
 	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
-	bool owns_stream, armed;
+	bool owns_stream, armed, ready, edited;
 	char run[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
@@ -127,6 +128,9 @@ int watchers_new(const struct session *session, const struct options *options,
 			.run = w->run, .command = buf_str(&command),
 			.ignores = &session->policy->ignores,
 			.stream = w->stream, .store_dir = w->state,
+			.take = hooks_channel(options) ? channel_violation
+						       : NULL,
+			.arg = hooks_channel(options),
 		}, &w->report, err);
 	}
 	if (r < 0) {
@@ -267,7 +271,7 @@ static int check_sources(const struct watchers *w, const struct policy *policy,
 }
 
 /* All of it is made before any of it counts */
-static int reload(struct watchers *w, struct err *err)
+int watchers_reload(struct watchers *w, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	auto_view struct view *view = NULL;
@@ -303,9 +307,13 @@ static void on_edit(void *arg)
 	struct watchers *w = arg;
 	struct err err = { 0 };
 
-	if (reload(w, &err) < 0 && !options_has(w->options, OPTION_QUIET))
-		fprintf(stderr, "cloche: settings not reloaded, the old ones hold: %s\n",
-			err.msg);
+	if (!w->ready) {
+		w->edited = true;
+		return;
+	}
+	if (watchers_reload(w, &err) < 0 && !options_has(w->options, OPTION_QUIET))
+		hooks_say(w->options, "settings not reloaded, the old ones hold: %s",
+			  err.msg);
 }
 
 static int on_edits(void *arg, uint32_t events)
@@ -363,6 +371,13 @@ void watchers_live(struct watchers *w, struct loop *loop)
 			break;
 		}
 	}
+}
+
+void watchers_ready(struct watchers *w)
+{
+	w->ready = true;
+	if (w->edited)
+		on_edit(w);
 }
 
 void watchers_on_reload(struct watchers *w, watchers_fn fn, void *arg)
@@ -442,7 +457,7 @@ void watchers_blind(struct watchers *w, bool quiet)
 	arm(w);
 	report_missing(w->report, words);
 	if (!quiet)
-		fprintf(stderr, "cloche: %s\n", words);
+		hooks_say(w->options, "%s", words);
 }
 
 void watchers_finish(struct watchers *w, bool quiet)
@@ -456,7 +471,5 @@ void watchers_finish(struct watchers *w, bool quiet)
 	if (quiet)
 		return;
 	report_footer(w->report, w->mode, &text);
-	(void)fflush(stderr);
-	if (text.len)
-		(void)!write(STDERR_FILENO, text.p, text.len);
+	hooks_print(w->options, text.p, text.len);
 }

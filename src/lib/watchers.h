@@ -45,6 +45,14 @@ void watchers_keep(struct watchers *watchers, int user, int mnt);
  */
 void watchers_live(struct watchers *watchers, struct loop *loop);
 
+/* The sandbox is built: edits from before take effect now, others at once */
+void watchers_ready(struct watchers *watchers);
+
+/* Read the settings again, as the options say now. 0, or a negative errno with
+ * words and nothing has changed.
+ */
+int watchers_reload(struct watchers *watchers, struct err *err);
+
 /* Who else wants the new policy (referenced if it is kept): the network */
 typedef void (*watchers_fn)(void *arg, struct policy *policy);
 void watchers_on_reload(struct watchers *watchers, watchers_fn fn, void *arg);

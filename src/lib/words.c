@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/words.c - the command to run: words, or a string for the shell */
+/* lib/words.c - the command to run: words, or a string for the shell */
 
-#include "cli/words.h"
+#include "lib/words.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/words.h - the command to run: words, or a string for the shell */
+/* lib/words.h - the command to run: words, or a string for the shell */
 
-#ifndef CLI_WORDS_H
-#define CLI_WORDS_H
+#ifndef LIB_WORDS_H
+#define LIB_WORDS_H
 
 struct err;
 struct options;
@@ -17,4 +17,4 @@ enum { WORDS_SHELL = 4 };	/* shell, "-c", the string, NULL */
 int words_command(const struct options *options, char **words,
 		  int may_be_empty, char ***ret, struct err *err);
 
-#endif /* CLI_WORDS_H */
+#endif /* LIB_WORDS_H */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/embedded.c - the supervisor of a run that the library started */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "lib/channel.h"
+#include "lib/embed.h"
+#include "lib/hooks.h"
+#include "lib/options.h"
+#include "lib/run.h"
+
+static void on_say(void *arg, const char *line)
+{
+	channel_say(arg, line);
+}
+
+static void on_print(void *arg, const char *text, size_t n)
+{
+	(void)n;
+	channel_report(arg, text);
+}
+
+/* @text is the words, each with its NUL; *@ret points into it, to be freed */
+static int split_words(const struct buf *text, char ***ret)
+{
+	struct { char **v; size_t len, cap; } words = { 0 };
+	static char verb[] = EMBED_VERB;
+	char *at = text->p;
+	int n;
+
+	*vec_push(&words) = verb;
+	while (at && at < text->p + text->len) {
+		*vec_push(&words) = at;
+		at += strlen(at) + 1;
+	}
+	n = (int)words.len;
+	*vec_push(&words) = NULL;
+	*ret = words.v;
+	return n;
+}
+
+static int read_words(struct buf *text, struct err *err)
+{
+	auto_close int fd = EMBED_WORDS;
+	const int r = fs_read_fd(fd, EMBED_WORDS_MAX, text, err);
+
+	if (r < 0)
+		return r;
+	if (text->len && text->p[text->len - 1])
+		return fail(err, -EPROTO, "the options do not end");
+	return 0;
+}
+
+static int run(struct options *options, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char **words = NULL;
+	int first = read_words(&text, err);
+
+	if (first == 0) {
+		const int n = split_words(&text, &words);
+
+		first = cli_parse_options(n, words, options, err);
+	}
+	if (first < 0)
+		return first;
+	/* The library tells each refusal: nobody needs the footer as well */
+	if (!options_has(options, OPTION_ANNOTATE))
+		(void)options_add(options, OPTION_ANNOTATE, "never", NULL);
+	return run_command(options, words + first, err);
+}
+
+int cli_embedded(int argc, char **argv, struct err *err)
+{
+	struct options options = { 0 };
+	struct hooks hooks = { .say = on_say, .print = on_print };
+	uint64_t parent = 0;
+	int r;
+
+	if (argc != 2 || text_to_u64(argv[1], INT32_MAX, &parent) < 0 ||
+	    fcntl(EMBED_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ||
+	    fcntl(EMBED_WORDS, F_SETFD, FD_CLOEXEC) < 0)
+		return fail(err, -EINVAL, "only the library starts this");
+	r = channel_new(EMBED_SOCKET, (pid_t)parent, &options,
+			&hooks.channel, err);
+	if (r < 0)
+		return r;
+	hooks.arg = hooks.channel;
+	options.hooks = &hooks;
+	r = run(&options, err);
+	channel_ended(hooks.channel, r, err->msg);
+	channel_free(hooks.channel);
+	options_done(&options);
+	return r;
+}

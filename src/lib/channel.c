@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/channel.c - a supervisor's line to the library that started it
+ *
+ * The end of the line is the end of the run: the library closes it when the
+ * run is freed. A copy of the descriptor may live on in a child that the
+ * program forked, so the program's own death is watched for as well.
+ */
+
+#include "lib/channel.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "lib/options.h"
+#include "lib/wire.h"
+#include "policy/host.h"
+#include "policy/violation.h"
+
+enum { FAREWELL_MS = 5000 };	/* For the last words to be read */
+
+struct channel {
+	struct wire wire;
+	struct loop_source parent;
+	struct options *options;
+	struct channel_handlers handlers;
+	channel_answer_fn answer;
+	void *answer_arg;
+	struct loop *loop;
+};
+
+#define SEND(channel, verb, ...)					\
+	wire_send(&(channel)->wire, verb,				\
+		  (const char *const[]){ __VA_ARGS__, NULL })
+
+static void give_up(void *arg)
+{
+	struct channel *c = arg;
+
+	if (c->handlers.gone)
+		c->handlers.gone(c->handlers.arg);
+}
+
+static int on_parent(void *arg, uint32_t events)
+{
+	struct channel *c = arg;
+
+	(void)events;
+	loop_remove(c->loop, &c->parent);
+	close_fd(&c->parent.fd);
+	give_up(c);
+	return 0;
+}
+
+static void take_answer(const struct channel *c, const char *const *words)
+{
+	uint64_t id;
+
+	/* Only a clear yes is one */
+	if (c->answer && text_to_u64(words[0], UINT32_MAX, &id) == 0)
+		c->answer(c->answer_arg, (uint32_t)id,
+			  !strcmp(words[1], "1"),
+			  !strcmp(words[2], "1") ? ASK_SESSION : ASK_ONCE);
+}
+
+static void take_update(struct channel *c, const char *const *words)
+{
+	struct err err = { 0 };
+	auto_free char *old = NULL;
+	char code[16];
+	int r;
+
+	if (words[1][strspn(words[1], " \t\r\n")] != '{') {
+		r = fail(&err, -EINVAL, "the policy is not a JSON object");
+	} else {
+		old = options_swap(c->options, OPTION_SETTINGS, words[1]);
+		r = c->handlers.reload(c->handlers.arg, &err);
+		if (r < 0)
+			free(options_swap(c->options, OPTION_SETTINGS, old));
+	}
+	snprintf(code, sizeof(code), "%d", r < 0 ? -r : 0);
+	(void)SEND(c, WIRE_UPDATED, words[0], code, err.msg);
+}
+
+static void take(void *arg, enum wire_verb verb, const char *const *words)
+{
+	struct channel *c = arg;
+	uint64_t number;
+
+	switch (verb) {
+	case WIRE_ANSWER:
+		take_answer(c, words);
+		break;
+	case WIRE_UPDATE:
+		take_update(c, words);
+		break;
+	case WIRE_SIGNAL:
+		if (text_to_u64(words[0], 64, &number) == 0 && number)
+			c->handlers.signal(c->handlers.arg, (int)number);
+		break;
+	default:
+		break;
+	}
+}
+
+int channel_new(int fd, pid_t parent, struct options *options,
+		struct channel **ret, struct err *err)
+{
+	auto_close int socket = fd;
+	auto_close int pidfd = sys_pidfd_open(parent, 0);
+	struct channel *c;
+
+	/* Whoever started us may be gone already, and its number another's */
+	if (pidfd < 0 || getppid() != parent)
+		return fail(err, -EPIPE, "the program that started this is gone");
+	c = mem_zalloc(sizeof(*c));
+	wire_init(&c->wire, take_fd(&socket));
+	c->wire.take = take;
+	c->wire.gone = give_up;
+	c->wire.arg = c;
+	c->parent = (struct loop_source){ take_fd(&pidfd), on_parent, c };
+	c->options = options;
+	(void)SEND(c, WIRE_HELLO, CLOCHE_VERSION);
+	*ret = c;
+	return 0;
+}
+
+void channel_free(struct channel *c)
+{
+	if (!c)
+		return;
+	channel_leave(c);
+	wire_flush(&c->wire, FAREWELL_MS);
+	wire_done(&c->wire);
+	close_fd(&c->parent.fd);
+	free(c);
+}
+
+int channel_serve(struct channel *c, struct loop *loop,
+		  const struct channel_handlers *handlers)
+{
+	int r;
+
+	c->handlers = *handlers;
+	r = wire_attach(&c->wire, loop);
+	if (r == 0)
+		r = loop_add(loop, &c->parent, EPOLLIN);
+	if (r == 0)
+		c->loop = loop;
+	return r;
+}
+
+void channel_leave(struct channel *c)
+{
+	wire_detach(&c->wire);
+	if (c->loop && c->parent.fd >= 0)
+		loop_remove(c->loop, &c->parent);
+	c->loop = NULL;
+	c->handlers = (struct channel_handlers){ 0 };
+}
+
+void channel_say(struct channel *c, const char *line)
+{
+	(void)SEND(c, WIRE_SAY, line);
+}
+
+void channel_report(struct channel *c, const char *text)
+{
+	(void)SEND(c, WIRE_REPORT, text);
+}
+
+void channel_started(struct channel *c)
+{
+	(void)SEND(c, WIRE_STARTED, NULL);
+}
+
+void channel_bare(struct channel *c)
+{
+	(void)SEND(c, WIRE_BARE, NULL);
+	wire_flush(&c->wire, FAREWELL_MS);
+}
+
+int channel_violation(void *arg, const struct violation *v)
+{
+	struct channel *c = arg;
+	auto_buf struct buf json = { 0 };
+	char count[24];
+
+	violation_to_json(v, &json);
+	snprintf(count, sizeof(count), "%llu", (unsigned long long)v->count);
+	return SEND(c, WIRE_VIOLATION, violation_kind_name(v->kind), v->op,
+		    v->target, v->exe, v->reason,
+		    v->rule_file ? v->rule_file : v->rule_key,
+		    v->suggest_edit ? v->suggest_edit : v->suggest_command,
+		    count, buf_str(&json));
+}
+
+void channel_ended(struct channel *c, int status, const char *why)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", status < 0 ? -status : status);
+	if (status < 0)
+		(void)SEND(c, WIRE_FAILED, number, why);
+	else
+		(void)SEND(c, WIRE_ENDED, number);
+}
+
+int channel_ask(struct channel *c, uint32_t id, const struct host *host,
+		const char *exe)
+{
+	char number[16], port[8];
+
+	snprintf(number, sizeof(number), "%u", id);
+	snprintf(port, sizeof(port), "%u", host->port);
+	return SEND(c, WIRE_ASK, number, host->name, port, exe);
+}
+
+void channel_on_answer(struct channel *c, channel_answer_fn fn, void *arg)
+{
+	c->answer = fn;
+	c->answer_arg = arg;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/ending.c - why a command ended, where that is not the command's doing */
+
+#include "lib/ending.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "lib/hooks.h"
+#include "lib/limits.h"
+#include "policy/policy.h"
+
+void ending_explain(const struct ending *e)
+{
+	const unsigned long long ms = e->policy->numbers[NUMBER_TIMEOUT_MS].value;
+	auto_buf struct buf hits = { 0 };
+
+	if (limits_explain(e->limits, e->status, &hits)) {
+		for (char *line = hits.p; *line; line += strlen(line) + 1) {
+			line[strcspn(line, "\n")] = '\0';
+			hooks_say(e->options, "%s", line);
+		}
+	}
+	if (e->timed_out)
+		hooks_say(e->options, "time limit: the command was ended after %llu.%03llu s (--timeout)",
+			  ms / 1000, ms % 1000);
+	else if (e->status == 128 + SIGSYS)
+		hooks_say(e->options, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/ending.h - why a command ended, where that is not the command's doing */
+
+#ifndef LIB_ENDING_H
+#define LIB_ENDING_H
+
+#include <stdbool.h>
+
+struct limits;
+struct options;
+struct policy;
+
+/**
+ * struct ending - A run that is over
+ * @status:	As a shell reports it
+ * @timed_out:	Our clock ended it
+ */
+struct ending {
+	const struct options *options;
+	const struct policy *policy;
+	const struct limits *limits;
+	int status;
+	bool timed_out;
+};
+
+/* Say which limits were hit, by name */
+void ending_explain(const struct ending *ending);
+
+#endif /* LIB_ENDING_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/launch.c - start the program that supervises a run
+ *
+ * posix_spawn() shares the caller's memory until the exec, so it costs the same
+ * in a process of any size, and is safe in one with threads. What it gets is
+ * arranged here, above the numbers it will have there; everything else of the
+ * caller's is closed, also what was left open on exec.
+ */
+
+#include "lib/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "lib/api.h"
+#include "lib/embed.h"
+
+enum { NFDS = 5, ABOVE = 16 };
+
+static void add_word(struct buf *words, const char *word)
+{
+	buf_add(words, word, strlen(word) + 1);
+}
+
+static void add_option(struct buf *words, enum option_id id, const char *value)
+{
+	buf_addf(words, "--%s", option_row(id)->name);
+	buf_addc(words, '\0');
+	if (value)
+		add_word(words, value);
+}
+
+/* The options and the command, as a file: /proc shows arguments to everybody */
+static int write_words(const struct cloche_sandbox *sandbox,
+		       const struct cloche_run_options *o, bool ask,
+		       struct err *err)
+{
+	auto_close int fd = memfd_create("cloche-options", MFD_CLOEXEC);
+	auto_buf struct buf words = { 0 };
+	int r;
+
+	for (size_t i = 0; i < sandbox->options.len; i++)
+		add_option(&words, sandbox->options.v[i].id,
+			   sandbox->options.v[i].value);
+	if (o->directory)
+		add_option(&words, OPTION_CWD, o->directory);
+	if (ask)
+		add_option(&words, OPTION_ASK, NULL);
+	add_word(&words, "--");
+	for (size_t i = 0; o->argv && o->argv[i]; i++)
+		add_word(&words, o->argv[i]);
+	if (words.len > EMBED_WORDS_MAX)
+		return fail(err, -E2BIG, "the command is too long");
+	if (fd < 0)
+		return fail_errno(err, "cannot hand over the options");
+	r = fs_write_all(fd, words.p, words.len);
+	if (r < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return fail(err, r < 0 ? r : -errno, "cannot hand over the options");
+	return take_fd(&fd);
+}
+
+/* A copy of @fd above all numbers that are used there; /dev/null for -1 */
+static int lift(int fd, struct err *err)
+{
+	auto_close int null = fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
+				     : -1;
+	const int copy = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, ABOVE);
+
+	return copy < 0 ? fail_errno(err, "descriptor %d", fd) : copy;
+}
+
+static int arrange(posix_spawn_file_actions_t *actions, const int *fds)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < NFDS; i++)
+		r = posix_spawn_file_actions_adddup2(actions, fds[i], i);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(actions, NFDS);
+	return r;
+}
+
+/* The command must find the signals as a program usually does, not as this
+ * thread has them
+ */
+static int reset_signals(posix_spawnattr_t *attr)
+{
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	r = posix_spawnattr_setsigmask(attr, &set);
+	sigfillset(&set);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(attr, &set);
+	return r ? r : posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+}
+
+static int start(const char *program, const int *fds, const char *const *env,
+		 pid_t *ret)
+{
+	static char verb[] = EMBED_VERB, name[] = "cloche";
+	char parent[16];
+	char *argv[] = { name, verb, parent, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r;
+
+	snprintf(parent, sizeof(parent), "%d", (int)getpid());
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r == 0) {
+		r = arrange(&actions, fds);
+		if (r == 0)
+			r = reset_signals(&attr);
+		if (r == 0)
+			r = posix_spawn(ret, program, &actions, &attr, argv,
+					env ? (char **)(uintptr_t)env
+					    : environ);
+		(void)posix_spawnattr_destroy(&attr);
+	}
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int launch_supervisor(struct cloche_sandbox *sandbox,
+		     const struct cloche_run_options *o, bool ask, int socket,
+		     pid_t *ret)
+{
+	static const int own[3] = { 0, 1, 2 };
+	const int *stdio = o->stdio ? o->stdio : own;
+	struct err *err = &sandbox->err;
+	int fds[NFDS] = { -1, -1, -1, -1, -1 }, r = 0;
+
+	for (int i = 0; r >= 0 && i < NFDS; i++) {
+		auto_close int words = i == EMBED_WORDS ?
+			write_words(sandbox, o, ask, err) : -1;
+
+		if (i == EMBED_WORDS && words < 0)
+			r = words;
+		else
+			r = fds[i] = lift(i < 3 ? stdio[i] :
+					  i == EMBED_SOCKET ? socket : words,
+					  err);
+	}
+	if (r >= 0) {
+		r = start(sandbox->program, fds, o->env, ret);
+		if (r < 0)
+			fail(err, r, "cannot start '%s': %s", sandbox->program,
+			     strerror(-r));
+	}
+	for (int i = 0; i < NFDS; i++)
+		close_fd(&fds[i]);
+	return r < 0 ? r : 0;
+}

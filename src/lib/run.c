@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/run.c - a command from its options to its end, in this process */
+
+#include "lib/run.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "lib/bare.h"
+#include "lib/held.h"
+#include "lib/hooks.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "lib/supervisor.h"
+#include "lib/tidy.h"
+#include "lib/tier.h"
+#include "lib/words.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+static void tell_notes(const struct session *session,
+		       const struct options *options)
+{
+	for (size_t i = 0; i < session->view->notes.len; i++) {
+		auto_buf struct buf text = { 0 };
+
+		text_escape(&text, session->view->notes.v[i].text);
+		hooks_say(options, "note: %s", buf_str(&text));
+	}
+}
+
+static int run_session(const struct session *session,
+		       const struct options *options, struct err *err)
+{
+	if (!options_has(options, OPTION_QUIET))
+		tell_notes(session, options);
+	if (options_has(options, OPTION_DEBUG)) {
+		auto_buf struct buf text = { 0 };
+
+		plan_print(session->plan, &text);
+		hooks_print(options, buf_str(&text), text.len);
+	}
+	return supervisor_run(session, options, err);
+}
+
+/* Once more in the landlock tier, if that will do; always said */
+static int run_weaker(struct options *options, char *const *command,
+		      struct session *session, int r, struct err *err)
+{
+	if (!tier_falls_back(options, session, err))
+		return r;
+	hooks_say(options, "%s", err->msg);
+	session_done(session);
+	r = options_add(options, OPTION_TIER, tier_name(TIER_LANDLOCK), err);
+	if (r == 0)
+		r = session_open(options, command, session, err);
+	return r < 0 ? r : run_session(session, options, err);
+}
+
+/* Without a sandbox: in our place, so what we hold is let go first */
+static int run_bare(const struct session *session,
+		    const struct options *options, char *const *command,
+		    const char *why, struct held *held, struct err *err)
+{
+	held_close(held);
+	return bare_exec(session->policy, options, command, why, err);
+}
+
+static int run_opened(struct session *session, struct options *options,
+		      char *const *command, struct held *held,
+		      struct err *err)
+{
+	auto_free char *why = NULL;
+	int r = bare_decide(session->policy, options, command, &why, err);
+
+	if (r < 0)
+		return r;
+	if (r > 0)
+		return run_bare(session, options, command, why, held, err);
+	if (why && !options_has(options, OPTION_QUIET))
+		hooks_say(options, "note: %s", why);
+	r = run_session(session, options, err);
+	if (r < 0)
+		r = run_weaker(options, command, session, r, err);
+	if (r < 0 && session->policy &&
+	    bare_instead(session->policy, options, err))
+		return run_bare(session, options, command, err->msg, held,
+				err);
+	return r;
+}
+
+int run_command(struct options *options, char **argv, struct err *err)
+{
+	auto_free char **command = NULL;
+	struct session session = { 0 };
+	struct held held = { 0 };
+	struct tidy tidy;
+	int r = words_command(options, argv, 0, &command, err);
+
+	if (r < 0)
+		return r;
+	tidy_open(&tidy);
+	held_open(&held);	/* First: the plan hides what is there */
+	r = session_open(options, command, &session, err);
+	if (r == 0)
+		r = run_opened(&session, options, command, &held, err);
+	session_done(&session);
+	held_close(&held);
+	tidy_close(&tidy);
+	return r;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/wire.h - messages between a run's supervisor and the library
+ *
+ * Over a stream socket: the length of what follows, the verb, and words that
+ * end with a NUL each. Either side reads only what it has room for and never
+ * waits for the other.
+ */
+
+#ifndef LIB_WIRE_H
+#define LIB_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+
+enum {
+	WIRE_FRAME_MAX = 2 << 20,	/* Bytes of one message */
+	WIRE_QUEUE_MAX = 4 << 20,	/* Bytes that wait for a slow reader */
+	WIRE_WORDS_MAX = 9,
+};
+
+enum wire_verb {
+#define WIRE(id, words) WIRE_##id,
+#include "lib/wire.def"
+#undef WIRE
+	WIRE_VERBS,
+};
+
+/**
+ * struct wire - One end; wire_init() it
+ * @loop:	NULL while nobody waits for the other side
+ * @take:	A message; it has as many words as its row says
+ * @gone:	The other end is closed, or made no sense; called once
+ */
+struct wire {
+	struct loop *loop;
+	struct loop_source source;
+	struct buf in, out;
+	void (*take)(void *arg, enum wire_verb verb, const char *const *words);
+	void (*gone)(void *arg);
+	void *arg;
+};
+
+/* @fd is taken over and becomes non-blocking */
+void wire_init(struct wire *wire, int fd);
+void wire_done(struct wire *wire);
+
+/* Wait for messages on @loop, from now on; and no more */
+int wire_attach(struct wire *wire, struct loop *loop);
+void wire_detach(struct wire *wire);
+
+/* Send now, or as soon as there is room. 0, -ENOBUFS if too much waits
+ * already, -EMSGSIZE, or -EPIPE.
+ */
+int wire_send(struct wire *wire, enum wire_verb verb,
+	      const char *const *words);
+
+/* Wait until everything is sent, at most @ms */
+void wire_flush(struct wire *wire, int ms);
+
+#endif /* LIB_WIRE_H */
