@@ -21,13 +21,16 @@ struct plan;
 enum cage_event {
 	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
-			 * network namespaces (in tier full), then the seccomp listener if
-			 * @value has CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK
-			 * the listeners follow (plan/listener.h).
+			 * network namespaces and its mountinfo (in tier full),
+			 * then the seccomp listener if @value has
+			 * CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK the
+			 * listeners follow (plan/listener.h).
 			 */
 	CAGE_STARTED,	/* The command runs; descriptor: its pidfd */
 	CAGE_STOPPED,	/* The command was stopped by signal @value */
-	CAGE_EXITED,	/* The command ended: @value is its wait status */
+	CAGE_EXITED,	/* The command ended, and so did all others but init:
+			 * @value is its wait status
+			 */
 };
 
 enum {
@@ -35,7 +38,8 @@ enum {
 	CAGE_HAS_OBSERVER = 1,
 	CAGE_HAS_NETWORK = 2,
 	CAGE_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
-	CAGE_READY_FDS = 4,
+	CAGE_OWN_FDS = 4,	/* Those that tier full hands over */
+	CAGE_READY_FDS = CAGE_OWN_FDS + 1,
 };
 
 /**
@@ -95,11 +99,12 @@ struct cage_request {
  * @pidfd:	Init; readable when it and all else in there is gone
  * @socket:	Messages from init; closing it ends the sandbox
  * @sweeps:	Init itself ends the others, so it must not be killed
+ * @over:	CAGE_EXITED has come: only init is left, and leaves by itself
  */
 struct cage {
 	pid_t pid;
 	int pidfd, socket;
-	bool sweeps;
+	bool sweeps, over;
 };
 
 /* Start building. 0 and *@ret, or a negative errno with words: then nothing
@@ -112,9 +117,19 @@ int cage_start(const struct cage_request *request, const void *mask,
 /* The byte that a request with @wait waits for. 0 or a negative errno. */
 int cage_go(const struct cage *cage);
 
+/* Close @fd, but not here: it is left with init. Some descriptors (inotify)
+ * take milliseconds to close for whoever does so last.
+ */
+void cage_bury(const struct cage *cage, int *fd);
+
 /* Kill whatever is left, wait for the end, close everything; safe on a cage
  * that was never started ({ .pidfd = -1, .socket = -1 })
  */
 void cage_stop(struct cage *cage);
+
+/* The same for one that is @over, without waiting for init: what it holds takes
+ * time to go, and nothing in there can act any more
+ */
+void cage_leave(struct cage *cage);
 
 #endif /* CAGE_CAGE_H */

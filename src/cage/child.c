@@ -113,6 +113,7 @@ static int open_namespaces(const struct plan *plan, int *fds, struct err *err)
 {
 	static const char *const paths[] = {
 		"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/net",
+		"/proc/self/mountinfo",
 	};
 
 	for (size_t i = 0; plan->tier == TIER_FULL && i < ARRAY_SIZE(paths);
@@ -154,7 +155,7 @@ static int hand_over(int socket, const int *fds,
 		if (fds[i] >= 0)
 			there[n++] = fds[i];
 	}
-	m.value = value | (fds[3] >= 0 ? CAGE_HAS_OBSERVER : 0) |
+	m.value = value | (fds[CAGE_OWN_FDS] >= 0 ? CAGE_HAS_OBSERVER : 0) |
 		  (set->len ? CAGE_HAS_NETWORK : 0);
 	r = sock_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
@@ -215,7 +216,7 @@ static int build(const struct cage_request *request, int *socket,
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
-	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1 };
+	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1 };
 	int value = 0, r = separate(request, &value, err);
 
 	if (r == 0)
@@ -235,7 +236,7 @@ static int build(const struct cage_request *request, int *socket,
 	if (r == 0)
 		r = stage_landlock(request, err);
 	if (r == 0)
-		r = filter(plan, &fds[3], err);
+		r = filter(plan, &fds[CAGE_OWN_FDS], err);
 	if (r == 0)
 		r = hand_over(*socket, fds, &set, value, err);
 	listener_done(&set);

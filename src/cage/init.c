@@ -6,10 +6,10 @@
  * cage. So it must not be worth looking into: its environment and arguments
  * are wiped, and nobody inside may read or trace it.
  *
- * In tier full its end is the end of the pid namespace. In the landlock tier
- * there is none, so before init leaves, it ends every descendant: all orphans
- * become its children, and are listed by the kernel. The command lives in a
- * Landlock domain below init's and cannot signal it.
+ * When the command has ended, init ends every other process, and only then
+ * tells. In the landlock tier there is no pid namespace: all orphans become
+ * init's children, and are listed by the kernel. The command lives in a Landlock
+ * domain below init's and cannot signal it.
  */
 
 #include <errno.h>
@@ -65,16 +65,28 @@ static bool kill_children(const struct init *init)
 	return true;
 }
 
-/* End all descendants, then ourselves: whoever dies leaves its children to us,
- * and what is listed has been signalled, so that the wait ends
+/* End all others: whoever dies leaves its children to us, and what is listed has
+ * been signalled, so that the wait ends. In a pid namespace one call reaches
+ * everybody.
  */
-static void leave(const struct init *init, int status)
+static void end_others(const struct init *init)
 {
+	if (init->children < 0) {
+		if (kill(-1, SIGKILL) < 0)
+			return;	/* There is nobody */
+		while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+			;
+	}
 	while (init->children >= 0 && kill_children(init)) {
 		(void)waitpid(-1, NULL, 0);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
 	}
+}
+
+static void leave(const struct init *init, int status)
+{
+	end_others(init);
 	_exit(status);
 }
 
@@ -176,6 +188,19 @@ static int open_children(const struct plan *plan, int socket)
 	return fd;
 }
 
+/* All is over and told. The namespaces go with whoever holds them last, and
+ * that takes time: stay until the supervisor has let go, so that nobody waits
+ * for it.
+ */
+static void wait_for_supervisor(const struct init *init)
+{
+	struct pollfd fd = { .fd = init->socket };
+
+	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
 static void reap(const struct init *init)
 {
 	struct rusage usage;
@@ -190,8 +215,9 @@ static void reap(const struct init *init)
 			continue;
 		}
 		(void)getrusage(RUSAGE_CHILDREN, &usage);
+		end_others(init);
 		tell(init, CAGE_EXITED, status, (uint64_t)usage.ru_maxrss);
-		leave(init, 0);	/* And the kernel ends all others */
+		wait_for_supervisor(init);
 	}
 }
 
@@ -218,6 +244,7 @@ void init_run(const struct cage_request *request, const void *mask,
 
 	init.command = start(request, mask, socket, domain);
 	close_fd(&domain);
+	(void)sys_close_range(0, 2, 0);	/* Or a pipe would not end */
 	tell_started(&init);
 	for (;;) {
 		struct signalfd_siginfo info;

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/child.h"
@@ -66,6 +67,13 @@ int cage_go(const struct cage *cage)
 	return sock_send(cage->socket, "", 1, NULL, 0);
 }
 
+void cage_bury(const struct cage *cage, int *fd)
+{
+	if (*fd >= 0 && cage->socket >= 0)
+		(void)sock_send(cage->socket, "", 1, fd, 1);
+	close_fd(fd);
+}
+
 void cage_stop(struct cage *cage)
 {
 	if (cage->sweeps)
@@ -78,4 +86,15 @@ void cage_stop(struct cage *cage)
 	}
 	close_fd(&cage->pidfd);
 	close_fd(&cage->socket);
+}
+
+void cage_leave(struct cage *cage)
+{
+	if (!cage->over || cage->pidfd < 0) {
+		cage_stop(cage);
+		return;
+	}
+	close_fd(&cage->socket);	/* It has waited for this */
+	close_fd(&cage->pidfd);
+	reap_later(cage->pid);
 }

@@ -55,6 +55,7 @@ enum { GRACE_MS = 2000 };	/* Between asking to end and ending it */
  * @status:	What we will return; -1 until that is known
  * @timed_out:	The clock ended it
  * @failed:	The cage said so: nothing ran
+ * @own:	The sandbox's namespaces (user, mount, network) and mountinfo
  */
 struct supervisor {
 	const struct session *session;
@@ -68,7 +69,7 @@ struct supervisor {
 	struct watchers *watchers;
 	struct job job;
 	int listener;
-	int namespaces[3];
+	int own[CAGE_OWN_FDS];
 	struct network_run *network;
 	int status, wait_status;
 	uint64_t maxrss_kib;
@@ -120,7 +121,7 @@ static int take_network(struct supervisor *s)
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
 		.listeners = &listeners,
-		.user = s->namespaces[0], .net = s->namespaces[2],
+		.user = s->own[0], .net = s->own[2],
 	}, &s->network, s->err);
 }
 
@@ -161,17 +162,18 @@ static int serve_library(struct supervisor *s)
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
-	const size_t ns = s->session->plan->tier == TIER_FULL ? 3 : 0;
-	const size_t want = m->value & CAGE_HAS_OBSERVER ? ns + 1 : ns;
+	const size_t own = s->session->plan->tier == TIER_FULL ? CAGE_OWN_FDS : 0;
+	const size_t want = m->value & CAGE_HAS_OBSERVER ? own + 1 : own;
 	int r = 0;
 
 	if (nfds != want)
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
-	memcpy(s->namespaces, fds, ns * sizeof(*fds));
-	if (ns)
-		watchers_keep(s->watchers, s->namespaces[0], s->namespaces[1]);
+	memcpy(s->own, fds, own * sizeof(*fds));
+	if (own)
+		watchers_keep(s->watchers, s->loop, s->own[0], s->own[1],
+			      s->own[3]);
 	if (m->value & CAGE_HAS_OBSERVER)
-		s->listener = take_fd(&fds[ns]);
+		s->listener = take_fd(&fds[own]);
 	if (m->value & CAGE_HOST_PROC)
 		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
 	if (m->value & CAGE_HAS_NETWORK)
@@ -229,6 +231,8 @@ static int take_message(struct supervisor *s)
 		s->wait_status = m.value;
 		s->maxrss_kib = m.maxrss_kib;
 		s->status = exit_status(m.value);
+		s->cage.over = true;
+		loop_stop(s->loop, 0);
 		break;
 	}
 	return 1;
@@ -408,7 +412,6 @@ static int start(struct supervisor *s)
 		r = let_go(s);
 	if (r == 0) {
 		watchers_start(s->watchers, s->loop);
-		watchers_live(s->watchers, s->loop);
 		watchers_on_reload(s->watchers, on_reload, s);
 	}
 	if (r == 0)
@@ -424,18 +427,20 @@ static void release(struct supervisor *s)
 {
 	if (hooks_channel(s->options))
 		channel_leave(hooks_channel(s->options));
-	cage_stop(&s->cage);
 	/* Who holds a namespace last takes it down, and waits for that: let it
-	 * be the keeper, which nobody waits for
+	 * be init, which nobody waits for unless it is in a control group
 	 */
-	for (size_t i = 0; i < 3; i++)
-		close_fd(&s->namespaces[i]);
+	for (size_t i = 0; i < CAGE_OWN_FDS; i++)
+		close_fd(&s->own[i]);
+	if (!s->limits || limits_need_group(s->limits))
+		cage_stop(&s->cage);
 	if (s->stdio)
 		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
 	limits_free(s->limits);
 	network_free(s->network);
-	watchers_free(s->watchers);
+	watchers_free(s->watchers, &s->cage);
+	cage_leave(&s->cage);
 	tmpdir_close(&s->tmp);
 	job_done(&s->job);
 	close_fd(&s->listener);
@@ -452,7 +457,7 @@ int supervisor_run(const struct session *session,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.listener = -1, .tmp = { .lock = -1 },
-		.namespaces = { -1, -1, -1 },
+		.own = { -1, -1, -1, -1 },
 		.signals.fd = -1, .clock.fd = -1, .messages.fd = -1,
 	};
 	sigset_t before;
@@ -465,7 +470,8 @@ int supervisor_run(const struct session *session,
 		r = start(&s);
 	if (r == 0)
 		r = loop_run(s.loop);
-	cage_stop(&s.cage);
+	if (!s.cage.over)
+		cage_stop(&s.cage);
 	if (r >= 0 && !s.failed) {
 		ending_explain(&(struct ending){
 			.options = options, .policy = session->policy,

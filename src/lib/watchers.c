@@ -9,17 +9,18 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/json.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cage/cage.h"
 #include "lib/channel.h"
+#include "lib/edits.h"
 #include "lib/hooks.h"
 #include "lib/observe.h"
 #include "lib/options.h"
@@ -27,7 +28,6 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
-#include "policy/settings.h"
 #include "watch/birth.h"
 #include "watch/born.h"
 #include "watch/keeper.h"
@@ -36,7 +36,10 @@
 #include "watch/report.h"
 #include "watch/store.h"
 
-enum { SHADOW_MS = 2000 };	/* A call that went on is surely over then */
+enum {
+	SHADOW_MS = 2000,	/* A call that went on is surely over then */
+	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
+};
 
 struct watchers {
 	const struct session *session;
@@ -46,7 +49,7 @@ struct watchers {
 	struct loop *loop;
 	struct born *born;
 	struct keeper keeper;
-	struct loop_source source, births, edits;
+	struct loop_source source, births, edits, mounts, later;
 	struct live *live;
 	struct network_run *network;
 	const struct options *options;
@@ -57,7 +60,7 @@ struct watchers {
 	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
-	bool owns_stream, armed, ready, edited;
+	bool owns_stream, ready, edited;
 	char run[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
@@ -116,6 +119,7 @@ int watchers_new(const struct session *session, const struct options *options,
 	w->options = options;
 	w->namespaces[0] = w->namespaces[1] = -1;
 	w->keeper = (struct keeper){ -1, -1 };
+	w->later.fd = w->mounts.fd = -1;
 	w->state = store_default_dir();
 	w->since = birth_now();
 	r = open_stream(w, options_get(options, OPTION_EVENTS), err);
@@ -134,24 +138,38 @@ int watchers_new(const struct session *session, const struct options *options,
 		}, &w->report, err);
 	}
 	if (r < 0) {
-		watchers_free(w);
+		watchers_free(w, NULL);
 		return r;
 	}
 	*ret = w;
 	return 0;
 }
 
-void watchers_free(struct watchers *w)
+/* Closing an inotify descriptor takes milliseconds */
+static void bury(const struct cage *cage, int fd)
+{
+	int copy = fd >= 0 && cage ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+
+	if (copy >= 0)
+		cage_bury(cage, &copy);
+}
+
+void watchers_free(struct watchers *w, const struct cage *cage)
 {
 	if (!w)
 		return;
+	if (w->born)
+		bury(cage, born_fd(w->born));
+	if (w->live)
+		bury(cage, live_fd(w->live));
+	close_fd(&w->later.fd);
 	observer_free(w->observer);
 	born_free(w->born);
 	free(w->state);
 	observe_free(w->observe);
 	report_free(w->report);
 	live_free(w->live);
-	keeper_stop(&w->keeper);	/* Last: it holds what is slow to close */
+	keeper_stop(&w->keeper);
 	view_free(w->view);
 	policy_unref(w->policy);
 	if (w->owns_stream)
@@ -193,8 +211,44 @@ static bool is_inside(void *arg)
 /* From now on something may be planted */
 static void arm(struct watchers *w)
 {
-	if (w->born && born_arm(w->born, NULL) < 0)
+	if (!w->born || w->births.fn)
+		return;
+	if (born_arm(w->born, NULL) < 0)
 		report_missing(w->report, "planted files are not watched for: the state directory cannot be written");
+	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
+	if (w->births.fd >= 0)
+		(void)loop_add(w->loop, &w->births, EPOLLIN);
+}
+
+static void on_make(void *arg)
+{
+	arm(arg);
+}
+
+static void watch_settings(struct watchers *w);
+
+static int on_later(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+
+	(void)events;
+	loop_remove(w->loop, &w->later);
+	close_fd(&w->later.fd);
+	watch_settings(w);
+	return 0;
+}
+
+static void watch_later(struct watchers *w)
+{
+	const struct itimerspec when = {
+		.it_value.tv_nsec = LIVE_AFTER_MS * 1000000,
+	};
+	const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+						       TFD_NONBLOCK);
+
+	w->later = (struct loop_source){ fd, on_later, w };
+	if (fd >= 0 && timerfd_settime(fd, 0, &when, NULL) == 0)
+		(void)loop_add(w->loop, &w->later, EPOLLIN);
 }
 
 void watchers_start(struct watchers *w, struct loop *loop)
@@ -205,35 +259,43 @@ void watchers_start(struct watchers *w, struct loop *loop)
 		.sink = report_sink(w->report), .since = w->since,
 	};
 
+	w->loop = loop;
+	watch_later(w);
 	if (!w->state ||
 	    policy_flag(w->session->policy, FLAG_FS_DISABLED, false))
 		return;
-	(void)born_new(&config, &w->born, NULL);
+	born_new(&config, &w->born);
 	if (!w->session->plan->observe)
 		arm(w);		/* Nobody will say when it begins to write */
-	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
-	if (w->births.fd >= 0)
-		(void)loop_add(loop, &w->births, EPOLLIN);
 }
 
 static int start_keeper(struct watchers *w, const struct plan *plan)
 {
-	int hold[2];
-	size_t n = 0;
-
-	if (w->born && born_fd(w->born) >= 0)
-		hold[n++] = born_fd(w->born);
-	if (w->live)
-		hold[n++] = live_fd(w->live);
+	if (w->mounts.fd >= 0)	/* From now on it looks itself */
+		loop_remove(w->loop, &w->mounts);
+	w->mounts.fd = -1;
 	return keeper_start(&w->keeper, plan, w->namespaces[0],
-			    w->namespaces[1], hold, n, NULL);
+			    w->namespaces[1], NULL);
 }
 
-void watchers_keep(struct watchers *w, int user, int mnt)
+/* A mount has gone: until then there was nothing to keep */
+static int on_mounts(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+
+	(void)events;
+	if (start_keeper(w, w->session->plan) < 0)
+		report_missing(w->report, "protected files that are replaced from outside stay open");
+	return 0;
+}
+
+void watchers_keep(struct watchers *w, struct loop *loop, int user, int mnt,
+		   int mountinfo)
 {
 	w->namespaces[0] = user;
 	w->namespaces[1] = mnt;
-	if (start_keeper(w, w->session->plan) < 0)
+	w->mounts = (struct loop_source){ mountinfo, on_mounts, w };
+	if (loop_add(loop, &w->mounts, EPOLLPRI) < 0)
 		report_missing(w->report, "protected files that are replaced from outside stay open");
 }
 
@@ -327,50 +389,17 @@ static int on_edits(void *arg, uint32_t events)
 	return 0;
 }
 
-/* True if @file is not what the session read: an edit before the watch */
-static bool is_edited(const struct watchers *w, const char *file)
+static void watch_settings(struct watchers *w)
 {
-	const struct policy *policy = w->session->policy;
-	auto_buf struct buf now = { 0 };
+	bool edited = false;
 
-	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
-		return false;
-	for (size_t i = 0; i < policy->sources.len; i++) {
-		const struct source *s = policy->sources.v[i];
-
-		if (s->text && !strcmp(s->name, file))
-			return s->len != now.len ||
-			       memcmp(s->text, buf_str(&now), now.len) != 0;
-	}
-	return true;
-}
-
-void watchers_live(struct watchers *w, struct loop *loop)
-{
-	auto_policy struct policy *unused = NULL;
-	auto_report struct settings_report report = { 0 };
-	const char *files[LIVE_FILES_MAX];
-	struct err ignored = { 0 };
-	size_t n = 0;
-
-	/* Only the list of files is wanted, whatever is in them by now */
-	if (session_policy_report(w->options, true, &unused, &report,
-				  &ignored) < 0)
-		return;
-	for (size_t i = 0; i < report.files.len && n < LIVE_FILES_MAX; i++) {
-		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
-			files[n++] = report.files.v[i].path;
-	}
-	if (!n || live_new(files, n, on_edit, w, &w->live, NULL) < 0)
+	if (edits_watch(w->options, w->session->policy, on_edit, w, &w->live,
+			&edited) < 0)
 		return;
 	w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
-	(void)loop_add(loop, &w->edits, EPOLLIN);
-	for (size_t i = 0; i < n; i++) {
-		if (is_edited(w, files[i])) {
-			on_edit(w);
-			break;
-		}
-	}
+	(void)loop_add(w->loop, &w->edits, EPOLLIN);
+	if (edited)
+		on_edit(w);
 }
 
 void watchers_ready(struct watchers *w)
@@ -390,10 +419,6 @@ static int on_question(void *arg, uint32_t events)
 {
 	struct watchers *w = arg;
 
-	if (w->born && !w->armed) {
-		w->armed = true;
-		arm(w);
-	}
 	/* Whatever went wrong with it, the kernel's own floor still holds */
 	if (observer_dispatch(w->observer, events) != 0)
 		loop_remove(w->loop, &w->source);
@@ -428,6 +453,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.reads = w->session->plan->observe_full,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
 		.sockets_by_path = w->session->plan->sockets_by_path,
+		.on_make = on_make, .arg = w,
 	};
 	auto_free struct observer_socket *sockets =
 		find_sockets(w->session->policy, &config.nsockets);
@@ -442,7 +468,6 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
 		return r;
-	w->loop = loop;
 	w->source = (struct loop_source){
 		observer_fd(w->observer), on_question, w,
 	};
@@ -466,7 +491,7 @@ void watchers_finish(struct watchers *w, bool quiet)
 
 	if (w->born)
 		born_finish(w->born, !w->observer ||
-				     observer_stats(w->observer)->asked);
+				     observer_stats(w->observer)->made_ms);
 	report_finish(w->report);
 	if (quiet)
 		return;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct cage;
 struct err;
 struct loop;
 struct network_run;
@@ -20,13 +21,16 @@ struct watchers;
  */
 int watchers_new(const struct session *session, const struct options *options,
 		 struct watchers **ret, struct err *err);
-void watchers_free(struct watchers *watchers);
+/* What is slow to close is left with @cage */
+void watchers_free(struct watchers *watchers, const struct cage *cage);
 
 /* Where refusals go; valid as long as @watchers */
 const struct violation_sink *watchers_sink(const struct watchers *watchers);
 
-/* The sandbox is being built: clean up after runs that were killed, and watch
- * the writable directories
+/* The sandbox is being built: clean up after runs that were killed; watch the
+ * writable directories as soon as something is made; and, if the run is not a
+ * short one, the settings: a valid edit takes effect in the running sandbox, any
+ * other changes nothing and is told on stderr
  */
 void watchers_start(struct watchers *watchers, struct loop *loop);
 
@@ -37,13 +41,11 @@ int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     int listener, struct network_run *network,
 		     struct err *err);
 
-/* Keep masks and read-only files in the sandbox's user and mount namespaces */
-void watchers_keep(struct watchers *watchers, int user, int mnt);
-
-/* Watch the settings: a valid edit takes effect in the running sandbox, any
- * other changes nothing and is told on stderr
+/* Keep masks and read-only files in the sandbox's namespaces @user and @mnt:
+ * @mountinfo says when one has gone. All three stay open as long as @watchers.
  */
-void watchers_live(struct watchers *watchers, struct loop *loop);
+void watchers_keep(struct watchers *watchers, struct loop *loop, int user,
+		   int mnt, int mountinfo);
 
 /* The sandbox is built: edits from before take effect now, others at once */
 void watchers_ready(struct watchers *watchers);

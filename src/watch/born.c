@@ -238,28 +238,44 @@ static void watch_dir(struct born *b, const char *path)
 	w->path = mem_strdup(path);
 }
 
-int born_new(const struct born_config *config, struct born **ret,
-	     struct err *err)
+void born_new(const struct born_config *config, struct born **ret)
 {
 	struct born *b = mem_zalloc(sizeof(*b));
 
 	b->config = *config;
-	b->held = -1;
+	b->held = b->inotify = -1;
 	*ret = b;
 	journal_replay(config->state, sweep_after, &b->config);
 	fill_journal(config, &b->journal);
-	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (b->inotify < 0)
-		return fail_errno(err, "cannot watch the writable directories");
-	return 0;
+}
+
+/* What has appeared since the start, and before anybody inside made anything,
+ * is the user's
+ */
+static void add_late(struct journal *j)
+{
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n * j->roots.len; i++) {
+		const char *root = j->roots.v[i / n];
+		const char *name = rows[i % n].name;
+		auto_free char *path = path_join(root, name);
+
+		if (exists(root, name) && !journal_existed(j, path))
+			add_existing(j, path);
+	}
 }
 
 int born_arm(struct born *b, struct err *err)
 {
 	if (b->armed)
 		return 0;
+	add_late(&b->journal);
 	b->armed = true;
 	b->held = journal_write(b->config.state, &b->journal, err);
+	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	for (size_t i = 0; b->inotify >= 0 && i < b->journal.roots.len; i++) {
 		auto_free char *claude = path_join(b->journal.roots.v[i],
 						   ".claude");
@@ -267,6 +283,8 @@ int born_arm(struct born *b, struct err *err)
 		watch_dir(b, b->journal.roots.v[i]);
 		watch_dir(b, claude);
 	}
+	if (b->inotify < 0)
+		return fail_errno(err, "cannot watch the writable directories");
 	return b->held < 0 ? b->held : 0;
 }
 
@@ -362,7 +380,7 @@ void born_dispatch(struct born *b)
 
 bool born_is_own(const struct born *b, const char *path)
 {
-	return !root_of(&b->journal, path) ||
+	return !b->armed || !root_of(&b->journal, path) ||
 	       journal_existed(&b->journal, path);
 }
 

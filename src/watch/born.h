@@ -41,8 +41,7 @@ struct born_config {
 };
 
 /* Clean up after runs that were killed, and get ready to watch this one */
-int born_new(const struct born_config *config, struct born **ret,
-	     struct err *err);
+void born_new(const struct born_config *config, struct born **ret);
 
 /* Before anything can be planted: write the journal, and watch. A run that
  * never writes needs neither. 0, or a negative errno with words: then the
@@ -51,12 +50,12 @@ int born_new(const struct born_config *config, struct born **ret,
 int born_arm(struct born *born, struct err *err);
 void born_free(struct born *born);
 
-/* For the loop (EPOLLIN), or -1 if there is nothing to wait for */
+/* For the loop (EPOLLIN), or -1 if there is nothing to wait for (yet) */
 int born_fd(const struct born *born);
 void born_dispatch(struct born *born);
 
-/* True if nobody inside can have made @path: it is not in a writable root, was
- * there before, or is known to be the user's
+/* True if nobody inside can have made @path: nothing was made yet, it is not in
+ * a writable root, was there before, or is known to be the user's
  */
 bool born_is_own(const struct born *born, const char *path);
 

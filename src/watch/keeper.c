@@ -30,21 +30,17 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "plan/plan.h"
 
-enum {
-	REAP_MAX = 64,		/* Keepers that are ending */
-	HOLD_FIRST = 64,	/* Number of the first descriptor to hold */
-};
 
 static bool is_kept(const struct plan_mount *m)
 {
@@ -184,32 +180,21 @@ static void be_quick(void)
 }
 
 /* Only these stay: 0 to 2 are the namespaces and the socket */
-static int arrange(int user, int mnt, int socket, const int *hold,
-		   size_t nhold)
+static int arrange(int user, int mnt, int socket)
 {
-	unsigned int above = HOLD_FIRST;
-
-	for (size_t i = 0; i < nhold && i < KEEPER_HOLD_MAX; i++) {
-		const int fd = fcntl(hold[i], F_DUPFD, above);
-
-		if (fd >= 0)
-			above = (unsigned int)fd + 1;
-	}
 	/* The low numbers may be taken by what we need */
-	user = fcntl(user, F_DUPFD, above);
-	mnt = fcntl(mnt, F_DUPFD, above);
-	socket = fcntl(socket, F_DUPFD, above);
+	user = fcntl(user, F_DUPFD, 3);
+	mnt = fcntl(mnt, F_DUPFD, 3);
+	socket = fcntl(socket, F_DUPFD, 3);
 	if (dup2(user, 0) < 0 || dup2(mnt, 1) < 0 || dup2(socket, 2) < 0 ||
-	    sys_close_range(3, HOLD_FIRST - 1, 0) < 0 ||
-	    sys_close_range(above, ~0U, 0) < 0)
+	    sys_close_range(3, ~0U, 0) < 0)
 		return -errno;
 	return 0;
 }
 
 static void __attribute__((noreturn)) keeper_main(const struct plan *plan,
 						  int user, int mnt,
-						  int socket, const int *hold,
-						  size_t nhold)
+						  int socket)
 {
 	sigset_t none;
 	int proc;
@@ -218,7 +203,7 @@ static void __attribute__((noreturn)) keeper_main(const struct plan *plan,
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
 	    prctl(PR_SET_NAME, "cloche-keeper") < 0 ||
-	    arrange(user, mnt, socket, hold, nhold) < 0)
+	    arrange(user, mnt, socket) < 0)
 		_exit(1);
 	/* The sandbox's own /proc does not know us */
 	proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -231,7 +216,7 @@ static void __attribute__((noreturn)) keeper_main(const struct plan *plan,
 }
 
 int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
-		 int mnt, const int *hold, size_t nhold, struct err *err)
+		 int mnt, struct err *err)
 {
 	size_t kept = 0;
 	int pair[2];
@@ -240,7 +225,7 @@ int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
 	*keeper = (struct keeper) { -1, -1 };
 	for (size_t i = 0; i < plan->mounts.len; i++)
 		kept += is_kept(&plan->mounts.v[i]);
-	if (!kept && !nhold)
+	if (!kept)
 		return 0;
 	if (kept > KEEPER_MOUNTS_MAX)
 		return fail(err, -E2BIG, "more than %d mounts cannot be kept",
@@ -249,7 +234,7 @@ int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
 		return fail_errno(err, "cannot talk to the keeper");
 	pid = fork();
 	if (!pid)
-		keeper_main(plan, user, mnt, pair[1], hold, nhold);
+		keeper_main(plan, user, mnt, pair[1]);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);
@@ -259,30 +244,11 @@ int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
 	return 0;
 }
 
-/* Its end takes the mount namespace down with it, which is slow: collect those
- * that have ended since, and leave this one for the next time
- */
-static void reap(pid_t pid)
-{
-	static pid_t pids[REAP_MAX];
-
-	for (size_t i = 0; i < REAP_MAX; i++) {
-		if (pids[i] && waitpid(pids[i], NULL, WNOHANG) != 0)
-			pids[i] = 0;
-		if (!pids[i] && pid > 0) {
-			pids[i] = pid;
-			pid = -1;
-		}
-	}
-	if (pid > 0)
-		(void)waitpid(pid, NULL, 0);
-}
-
 void keeper_stop(struct keeper *keeper)
 {
 	if (keeper->pid > 0) {
 		(void)kill(keeper->pid, SIGKILL);
-		reap(keeper->pid);
+		reap_later(keeper->pid);
 	}
 	close_fd(&keeper->socket);
 	keeper->pid = -1;

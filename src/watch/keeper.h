@@ -11,16 +11,12 @@
 #ifndef WATCH_KEEPER_H
 #define WATCH_KEEPER_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 struct err;
 struct plan;
 
-enum {
-	KEEPER_MOUNTS_MAX = 4096,	/* More are not kept */
-	KEEPER_HOLD_MAX = 8,
-};
+enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 
 /**
  * struct keeper - The process, from outside
@@ -33,12 +29,10 @@ struct keeper {
 };
 
 /* Start it for the mounts of @plan, in the user and mount namespaces @user and
- * @mnt. It also holds copies of the @nhold descriptors in @hold: closing an
- * inotify descriptor takes many milliseconds for whoever is the last to do so,
- * and nobody waits for the keeper. 0, or a negative errno with words.
+ * @mnt. It begins with a look at all of them. 0, or a negative errno with words.
  */
 int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
-		 int mnt, const int *hold, size_t nhold, struct err *err);
+		 int mnt, struct err *err);
 
 /* End it, without waiting for that; safe on { -1, -1 } */
 void keeper_stop(struct keeper *keeper);

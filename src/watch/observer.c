@@ -63,6 +63,8 @@ struct observer {
 	struct name names[2];
 	struct place places[2];
 	struct observer_stats stats;
+	void (*on_make)(void *arg);
+	void *arg;
 };
 
 /**
@@ -94,6 +96,8 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->judge = (struct judge) { &o->policy, config->no_mounts,
 				    config->reads };
 	o->sink = config->sink;
+	o->on_make = config->on_make;
+	o->arg = config->arg;
 	o->addresses.by_path = config->sockets_by_path;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
@@ -473,8 +477,11 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		close_fd(&q.fd);
 		return r;
 	}
-	if (!a.done && !q.done && !a.judgement.error && may_make(&q))
+	if (!a.done && !q.done && !a.judgement.error && may_make(&q)) {
 		o->stats.made_ms = quick_now_ms();
+		if (o->on_make)
+			o->on_make(o->arg);
+	}
 	return respond(o, notif->id, a.done ? a.error : a.judgement.error,
 		       a.done || q.done);
 }

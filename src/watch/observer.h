@@ -82,6 +82,8 @@ struct observer_policy {
  * @sink:	Where refusals go
  * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
  * @reads:	Reads are asked about as well
+ * @on_make:	Called with @arg before a call that can make a name goes on; may
+ *		be NULL
  * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
  *		connected to; otherwise all may
  */
@@ -92,6 +94,8 @@ struct observer_config {
 	bool no_mounts, reads, sockets_by_path;
 	const struct observer_socket *sockets;
 	size_t nsockets;
+	void (*on_make)(void *arg);
+	void *arg;
 };
 
 /**

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/reap.h - children whose end takes time, and that nobody waits for */
+
+#ifndef BASE_REAP_H
+#define BASE_REAP_H
+
+#include <sys/types.h>
+
+enum { REAP_MAX = 64 };	/* At most so many are ending at a time */
+
+/* Collect those that have ended since, and leave @pid, which is about to end,
+ * for the next time. Waits only if too many are ending.
+ */
+void reap_later(pid_t pid);
+
+#endif /* BASE_REAP_H */

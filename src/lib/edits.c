@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/edits.c - the settings files of a run, watched for edits */
+
+#include "lib/edits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "lib/session.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+#include "watch/live.h"
+
+/* True if @file is not what @policy was made from */
+static bool is_edited(const struct policy *policy, const char *file)
+{
+	auto_buf struct buf now = { 0 };
+
+	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
+		return false;
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i];
+
+		if (s->text && !strcmp(s->name, file))
+			return s->len != now.len ||
+			       memcmp(s->text, buf_str(&now), now.len) != 0;
+	}
+	return true;
+}
+
+int edits_watch(const struct options *options, const struct policy *policy,
+		void (*fn)(void *arg), void *arg, struct live **ret,
+		bool *ret_edited)
+{
+	auto_policy struct policy *unused = NULL;
+	auto_report struct settings_report report = { 0 };
+	const char *files[LIVE_FILES_MAX];
+	struct err ignored = { 0 };
+	size_t n = 0;
+	int r;
+
+	/* Only the list of files is wanted, whatever is in them by now */
+	r = session_policy_report(options, true, &unused, &report, &ignored);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < report.files.len && n < LIVE_FILES_MAX; i++) {
+		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
+			files[n++] = report.files.v[i].path;
+	}
+	r = n ? live_new(files, n, fn, arg, ret, NULL) : -ENOENT;
+	for (size_t i = 0; r == 0 && i < n && !*ret_edited; i++)
+		*ret_edited = is_edited(policy, files[i]);
+	return r;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/edits.h - the settings files of a run, watched for edits */
+
+#ifndef LIB_EDITS_H
+#define LIB_EDITS_H
+
+#include <stdbool.h>
+
+struct live;
+struct options;
+struct policy;
+
+/* Watch every file that could have made @policy: @fn is called with @arg when
+ * one changes. *@ret_edited says whether one has changed since it was read.
+ * 0 and *@ret, or a negative errno.
+ */
+int edits_watch(const struct options *options, const struct policy *policy,
+		void (*fn)(void *arg), void *arg, struct live **ret,
+		bool *ret_edited);
+
+#endif /* LIB_EDITS_H */
