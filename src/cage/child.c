@@ -206,7 +206,7 @@ static int separate(const struct cage_request *request, int *value,
 /* The filters, the strictest last: what it refuses is needed until then */
 static int filter(const struct plan *plan, int *listener, struct err *err)
 {
-	const int r = plan->tier == TIER_FULL ? 0 : stage_shared(err);
+	const int r = plan->tier == TIER_FULL ? 0 : stage_shared(plan, err);
 
 	return r < 0 ? r : install_filter(plan, listener, err);
 }

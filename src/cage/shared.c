@@ -14,12 +14,14 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "cage/stages.h"
+#include "plan/plan.h"
 
 static const struct {
 	unsigned int call, argument;
@@ -28,10 +30,19 @@ static const struct {
 #define SHARED(call, argument, least, most) \
 	{ SYS_##call, argument, least, most },
 #include "cage/shared.def"
-#undef SHARED
 };
 
-enum { ROW_LENGTH = 6 };
+static const struct {
+	unsigned int call, argument;
+	uint32_t bits;
+	int error;
+} network[] = {
+#define NETWORK(call, argument, bits, error) \
+	{ SYS_##call, argument, bits, error },
+#include "cage/shared.def"
+};
+
+enum { ROW_LENGTH = 6, NETWORK_LENGTH = 5 };
 
 #define LOAD(member) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
@@ -59,18 +70,39 @@ static void add_row(struct sock_filter *code, size_t row)
 	memcpy(code, program, sizeof(program));
 }
 
-/* Foreign machines' calls end the process already, by the main filter */
-int stage_shared(struct err *err)
+/* No bits: whatever the argument is, it falls through */
+static void add_network(struct sock_filter *code, size_t row)
 {
-	struct sock_filter code[ARRAY_SIZE(rows) * ROW_LENGTH + 1];
-	const struct sock_fprog prog = {
-		.len = ARRAY_SIZE(code), .filter = code,
+	const uint32_t bits = network[row].bits;
+	const struct sock_filter program[NETWORK_LENGTH] = {
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, network[row].call, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 (uint32_t)ARGUMENT(network[row].argument)),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, bits ? 1 : 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO |
+					  (uint32_t)network[row].error),
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		add_row(code + i * ROW_LENGTH, i);
-	code[ARRAY_SIZE(code) - 1] = (struct sock_filter)
+	memcpy(code, program, sizeof(program));
+}
+
+/* Foreign machines' calls end the process already, by the main filter */
+int stage_shared(const struct plan *plan, struct err *err)
+{
+	struct sock_filter code[ARRAY_SIZE(rows) * ROW_LENGTH +
+				ARRAY_SIZE(network) * NETWORK_LENGTH + 1];
+	struct sock_fprog prog = { .filter = code };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++, n += ROW_LENGTH)
+		add_row(code + n, i);
+	for (size_t i = 0; plan->net != NET_HOST && i < ARRAY_SIZE(network);
+	     i++, n += NETWORK_LENGTH)
+		add_network(code + n, i);
+	code[n++] = (struct sock_filter)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	prog.len = (unsigned short)n;
 	if (sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return fail_errno(err, "cannot load the landlock tier's filter");
 	return 0;

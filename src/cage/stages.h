@@ -48,7 +48,7 @@ int stage_privileges(const struct plan *plan, struct err *err);
 int stage_landlock(const struct cage_request *request, struct err *err);
 
 /* shared.c: the landlock tier's second filter, for what only namespaces bound */
-int stage_shared(struct err *err);
+int stage_shared(const struct plan *plan, struct err *err);
 
 /* assert.c: read back that all of it holds, or refuse to run anything.
  * @keep is the one descriptor above 2 that may be open.

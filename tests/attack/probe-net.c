@@ -180,6 +180,40 @@ int net_listen(char **argv)
 	return probe_result(accept(server, NULL, NULL));
 }
 
+/* A connection that is opened by sending, HOW: sendto, sendmsg, sendmmsg */
+int net_fast_open(char **argv)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons((unsigned short)probe_number(argv[1])),
+	};
+	struct iovec bytes = { "x", 1 };
+	struct mmsghdr m = { .msg_hdr = {
+		.msg_name = &address, .msg_namelen = sizeof(address),
+		.msg_iov = &bytes, .msg_iovlen = 1,
+	} };
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (fd < 0 || inet_pton(AF_INET, argv[0], &address.sin_addr) != 1)
+		return -errno;
+	if (!strcmp(argv[2], "sendmsg"))
+		return probe_result(sendmsg(fd, &m.msg_hdr, MSG_FASTOPEN));
+	if (!strcmp(argv[2], "sendmmsg"))
+		return probe_result(sendmmsg(fd, &m, 1, MSG_FASTOPEN));
+	return probe_result(sendto(fd, "x", 1, MSG_FASTOPEN,
+				   (struct sockaddr *)&address,
+				   sizeof(address)));
+}
+
+/* Without bind() the kernel chooses a port, of every address */
+int net_listen_any(char **argv)
+{
+	const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)argv;
+	return fd < 0 ? -errno : probe_result(listen(fd, 1));
+}
+
 int net_interfaces(char **argv)
 {
 	struct if_nameindex *names = if_nameindex();
