@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,11 +31,21 @@
 #include "plan/listener.h"
 #include "policy/host.h"
 
-/* To the gate, whose listener is at this port of every sandbox */
+/* The gate's port: the same in every sandbox with a network of its own */
+static uint16_t gate_port(void)
+{
+	const char *url = getenv("HTTP_PROXY");
+	const char *colon = url ? strrchr(url, ':') : NULL;
+	uint64_t port;
+
+	return colon && text_to_u64(colon + 1, UINT16_MAX, &port) == 0
+	       ? (uint16_t)port : LISTENER_HTTP_PORT;
+}
+
 static int dial_gate(struct err *err)
 {
 	const struct sockaddr_in gate = {
-		.sin_family = AF_INET, .sin_port = htons(LISTENER_HTTP_PORT),
+		.sin_family = AF_INET, .sin_port = htons(gate_port()),
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

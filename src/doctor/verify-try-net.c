@@ -175,15 +175,26 @@ void attempt_interfaces(const struct world *w, const char *argument,
 		if_freenameindex(names);
 }
 
+int try_dial_proxy(const struct world *w, int proxy, const char *host)
+{
+	const char *url = getenv(proxy == HTTP_PROXY ? "HTTP_PROXY"
+						     : "ALL_PROXY");
+	const char *colon = url ? strrchr(url, ':') : NULL;
+
+	if (!w->inside)
+		return try_dial(host, w->tcp4, SOCK_STREAM);
+	return try_dial("127.0.0.1",
+			colon ? (int)strtol(colon + 1, NULL, 10) : proxy,
+			SOCK_STREAM);
+}
+
 /* Send @n bytes to a proxy, take the answer, then say our word. The control
  * has no proxy: it goes to the host in question itself.
  */
 void try_proxy(const struct world *w, int proxy, const char *host,
 		    const void *bytes, size_t n, struct found *f)
 {
-	auto_close int fd = w->inside ?
-		try_dial("127.0.0.1", proxy, SOCK_STREAM) :
-		try_dial(host, w->tcp4, SOCK_STREAM);
+	auto_close int fd = try_dial_proxy(w, proxy, host);
 	char reply[512];
 	ssize_t got;
 

@@ -67,9 +67,7 @@ static size_t make_hello(const struct found *f, unsigned char *p)
 /* Allowed: the host of CONNECT. Asked for: somebody else. */
 void attempt_sni(const struct world *w, const char *argument, struct found *f)
 {
-	auto_close int fd = w->inside ?
-		try_dial("127.0.0.1", HTTP_PROXY, SOCK_STREAM) :
-		try_dial("127.0.0.1", w->tcp4, SOCK_STREAM);
+	auto_close int fd = try_dial_proxy(w, HTTP_PROXY, "127.0.0.1");
 	unsigned char hello[HELLO_MAX];
 	char text[256], reply[256];
 	ssize_t got = 1;

@@ -9,11 +9,14 @@
 struct found;
 struct world;
 
-/* Where the gate's proxies are in every sandbox */
+/* Where the gate's proxies are, unless the environment says otherwise */
 enum { HTTP_PROXY = 3128, SOCKS_PROXY = 1080 };
 
 /* A connected socket with a time limit on what follows, or -1 with errno */
 int try_dial(const char *host, int port, int type);
+
+/* As try_dial(), to a proxy; in a control, to @host instead */
+int try_dial_proxy(const struct world *w, int proxy, const char *host);
 
 /* Say who we are to whoever listens */
 void try_word(struct found *f, int fd);

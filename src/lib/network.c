@@ -6,11 +6,17 @@
  * listener just before it goes on. Nothing is granted by that: the gate
  * decides about the connection as about any other. A destination is captured
  * once; when there are too many of them, the kernel refuses the next.
+ *
+ * In the landlock tier there is nothing to listen in: a connection to the
+ * proxies is made on the command's behalf (lib/proxies.h), any other is
+ * refused here and again by Landlock.
  */
 
 #include "lib/network.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,6 +29,7 @@
 #include "lib/asker.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
+#include "lib/proxies.h"
 #include "lib/session.h"
 #include "net/gatekeeper.h"
 #include "plan/listener.h"
@@ -39,6 +46,8 @@ enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
  * @captured:	Destinations that were captured on demand
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
+ * @proxies:	In the landlock tier; 0 otherwise
+ * @sink:	For what is refused here
  */
 struct network_run {
 	const struct options *options;
@@ -49,6 +58,8 @@ struct network_run {
 	struct { struct sockaddr_in6 *v; size_t len, cap; } captured;
 	struct netkeeper *keeper;
 	bool no_keeper;
+	struct network_proxies proxies;
+	const struct violation_sink *sink;
 };
 
 static void on_gone(void *arg, const char *why)
@@ -110,12 +121,15 @@ int network_start(const struct network_config *config,
 	struct gatekeeper_config keeper = {
 		.policy = config->session->policy, .sink = *config->sink,
 		.gone = on_gone, .arg = n,
+		.known_peers = config->session->plan->tier != TIER_FULL,
 	};
 	int r;
 
 	n->options = config->options;
 	n->user = config->user;
 	n->net = config->net;
+	n->proxies = config->session->plan->proxies;
+	n->sink = config->sink;
 	remember_ports(n, config->listeners);
 	r = asker_new(&(struct asker_config){
 		.loop = config->loop, .session = config->session,
@@ -243,6 +257,46 @@ static int listen_for(struct network_run *n, const struct sockaddr_in6 *a)
 				sizeof(four));
 }
 
+static int expect(void *arg, uint16_t port)
+{
+	struct network_run *n = arg;
+
+	return n->gate ? gatekeeper_expect(n->gate, port) : -ECONNREFUSED;
+}
+
+static void report_direct(const struct network_run *n,
+			  const struct sockaddr *address, socklen_t len)
+{
+	char host[INET6_ADDRSTRLEN], port[8];
+	struct violation v = {
+		.kind = VIOLATION_NET_CONNECT, .error = EACCES, .count = 1,
+	};
+
+	if (getnameinfo(address, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return;
+	v.op = mem_strdup("connect");
+	v.target = mem_printf(address->sa_family == AF_INET6 ? "[%s]:%s"
+							     : "%s:%s",
+			      host, port);
+	v.reason = mem_strdup("tier landlock has no direct connections");
+	v.suggest_edit = mem_strdup("let the program use $HTTPS_PROXY or $ALL_PROXY");
+	violation_report(n->sink, &v);
+	violation_done(&v);
+}
+
+/* On the command's behalf, or not at all */
+static int connect_for(struct network_run *n, const struct sockaddr *address,
+		       socklen_t len, int sock)
+{
+	const int r = proxies_connect(&n->proxies, address, len, sock, expect,
+				      n);
+
+	if (r == -EACCES)
+		report_direct(n, address, len);
+	return r;
+}
+
 int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		    int sock)
 {
@@ -250,6 +304,8 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 	struct sockaddr_in6 a;
 	int fd;
 
+	if (n->proxies.http)
+		return connect_for(n, address, len, sock);
 	if (!n->gate || !normalise(address, len, &a) || !a.sin6_port ||
 	    is_captured(n, &a) || n->captured.len == ON_DEMAND_MAX ||
 	    !is_stream(sock) || !has_keeper(n))

@@ -37,7 +37,8 @@ void network_finish(struct network_run *network);
 void network_free(struct network_run *network);
 
 /* A connect() is about to be made inside (struct observer_policy): capture its
- * destination. Always 0: whether it may is the gate's to say.
+ * destination. 0: whether it may is the gate's to say. In the landlock tier it
+ * is made here: 1, or a negative errno.
  */
 int network_connect(void *network, const struct sockaddr *address,
 		    socklen_t len, int socket);

@@ -17,9 +17,11 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "lib/options.h"
+#include "lib/proxies.h"
 #include "lib/tier.h"
 #include "lib/tmpdir.h"
 #include "plan/grants.h"
+#include "plan/listener.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
@@ -156,9 +158,24 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 		use_outer_tmp(s);
 	request->tmpdir = s->tmpdir;
 	grants_close_tmp(s->view, s->tmpdir);
-	if (s->policy->net == NET_FILTERED && s->policy->hosts[HOST_ALLOW].len)
+}
+
+/* In the landlock tier the proxies are on the host's loopback, and the
+ * observer takes the command there
+ */
+static int set_proxies(struct session *s, struct plan_request *request,
+		       struct network_proxies *ports, struct err *err)
+{
+	if (request->tier != TIER_LANDLOCK || s->policy->net != NET_FILTERED)
+		return 0;
+	if (!request->observe) {
 		vec_push(&s->view->notes)->text =
-			mem_strdup("tier landlock has no network: the allowed hosts cannot be reached");
+			mem_strdup("tier landlock has no network with --observe off: the allowed hosts cannot be reached");
+		return 0;
+	}
+	s->proxies = mem_zalloc(sizeof(*s->proxies));
+	request->proxies = ports;
+	return proxies_open(s->proxies, ports, err);
 }
 
 /* Named in the interface, and not built yet: less than was asked for would be
@@ -205,6 +222,7 @@ int session_open(const struct options *options, char *const *argv,
 	};
 	struct plan_request request = { .argv = argv, .environ = environ };
 	auto_free char *program = NULL;
+	struct network_proxies ports;
 	struct session s = { 0 };
 	int r = set_observe(options, &request, err);
 
@@ -222,6 +240,8 @@ int session_open(const struct options *options, char *const *argv,
 		request.program = program = find_program(&s);
 	}
 	if (r == 0)
+		r = set_proxies(&s, &request, &ports, err);
+	if (r == 0)
 		r = plan_build(s.view, &machine, &request, &s.plan, err);
 	if (r < 0) {
 		session_done(&s);
@@ -237,5 +257,8 @@ void session_done(struct session *session)
 	view_free(session->view);
 	policy_unref(session->policy);
 	free(session->tmpdir);
+	if (session->proxies)
+		listener_done(session->proxies);
+	free(session->proxies);
 	*session = (struct session){ 0 };
 }

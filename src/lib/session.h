@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 struct err;
+struct listener_set;
 struct options;
 struct plan;
 struct policy;
@@ -16,12 +17,14 @@ struct view;
 /**
  * struct session - One run's decisions
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
+ * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  */
 struct session {
 	struct policy *policy;
 	struct view *view;
 	struct plan *plan;
 	char *tmpdir;
+	struct listener_set *proxies;
 };
 
 /* Read the settings, apply @options, look at the file system, make the plan

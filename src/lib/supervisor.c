@@ -110,17 +110,18 @@ static void on_reload(void *arg, struct policy *policy)
 		(void)network_reload(s->network, policy, NULL);
 }
 
+/* The sandbox's own listeners, or in the landlock tier the session's */
 static int take_network(struct supervisor *s)
 {
-	struct listener_set listeners = { 0 };
-	const int r = listener_recv(s->cage.socket, &listeners);
+	struct listener_set own = { 0 }, *shared = s->session->proxies;
+	const int r = shared ? 0 : listener_recv(s->cage.socket, &own);
 
 	if (r < 0)
 		return fail(s->err, r, "the sandbox did not hand over its network");
 	return network_start(&(struct network_config){
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
-		.listeners = &listeners,
+		.listeners = shared ? shared : &own,
 		.user = s->own[0], .net = s->own[2],
 	}, &s->network, s->err);
 }
@@ -176,7 +177,8 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		s->listener = take_fd(&fds[own]);
 	if (m->value & CAGE_HOST_PROC)
 		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
-	if (m->value & CAGE_HAS_NETWORK)
+	if ((m->value & CAGE_HAS_NETWORK) ||
+	    (s->session->proxies && s->listener >= 0))
 		r = take_network(s);
 	if (r < 0)
 		return r;

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -171,6 +172,28 @@ static void turn_away(struct gate *gate, int listener)
 	take_spare(gate);
 }
 
+/* Announced before it connected: what was said since is heard first */
+static bool is_expected(struct gate *gate, int fd)
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	struct host peer;
+	uint8_t bit;
+
+	if (!gate->peers)
+		return true;
+	if (gate_hear(gate) < 0 ||
+	    getpeername(fd, (struct sockaddr *)&sa, &len) < 0 ||
+	    address_from_sockaddr((struct sockaddr *)&sa, len, &peer) < 0 ||
+	    !is_loopback(&peer))
+		return false;
+	bit = (uint8_t)(1 << peer.port % 8);
+	if (!(gate->peers[peer.port / 8] & bit))
+		return false;
+	gate->peers[peer.port / 8] &= (uint8_t)~bit;
+	return true;
+}
+
 static int on_stream(void *arg, uint32_t events)
 {
 	struct gate_listener *l = arg;
@@ -188,6 +211,10 @@ static int on_stream(void *arg, uint32_t events)
 			if (errno != EAGAIN)
 				turn_away(gate, l->source.fd);
 			break;
+		}
+		if (!is_expected(gate, fd)) {
+			(void)close(fd);
+			continue;
 		}
 		if (!has_room(gate)) {
 			shed(gate, &l->row, fd);

@@ -34,6 +34,7 @@ struct timers;
  * @control:	To and from the supervisor
  * @lost:	Reports that found no room on their way
  * @listeners:	Where connections come from
+ * @peers:	See struct gate_config
  * @pause:	Runs while nothing is accepted, for want of descriptors
  */
 struct gate {
@@ -55,8 +56,12 @@ struct gate {
 	struct loop_source control;
 	uint64_t lost;
 	struct gate_listener *listeners;
+	uint8_t *peers;
 	struct timer pause;
 };
+
+/* Take what the supervisor has said so far: 0 or a negative errno */
+int gate_hear(struct gate *gate);
 
 /**
  * struct refusal - What to say about one

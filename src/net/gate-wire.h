@@ -21,6 +21,7 @@ enum gate_message_kind {
 	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
 	GATE_LISTENER,		/* @role, @port; descriptor: the socket */
 	GATE_ANSWER,		/* @id, @allow, @scope */
+	GATE_PEER,		/* @port: a client will come from there */
 	GATE_MESSAGES,
 };
 

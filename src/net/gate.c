@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,28 +97,52 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 		ask_answer(gate->asks, m->id, m->allow,
 			   m->scope == ASK_SESSION ? ASK_SESSION : ASK_ONCE);
 		return 0;
+	case GATE_PEER:
+		if (gate->peers)
+			gate->peers[m->port / 8] |=
+				(uint8_t)(1 << m->port % 8);
+		return 0;
 	default:
 		return -EPROTO;
 	}
 }
 
-static int on_control(void *arg, uint32_t events)
+/* One message: 1, 0 if there is none, or a negative errno */
+static int hear_one(struct gate *gate)
 {
-	struct gate *gate = arg;
 	struct gate_message m;
 	auto_close int fd = -1;
 	size_t nfds = 1;
 	const ssize_t got = sock_recv(gate->control.fd, &m, sizeof(m), &fd,
 				      &nfds);
+	int r;
+
+	if (!got)
+		loop_stop(gate->loop, 0);
+	if (got <= 0)
+		return got == -EAGAIN ? 0 : (int)got;
+	r = got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
+	return r < 0 ? r : 1;
+}
+
+static int on_control(void *arg, uint32_t events)
+{
+	const int r = hear_one(arg);
 
 	(void)events;
-	if (!got) {
-		loop_stop(gate->loop, 0);
-		return 0;
-	}
-	if (got < 0)
-		return got == -EAGAIN ? 0 : (int)got;
-	return got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
+	return r < 0 ? r : 0;
+}
+
+int gate_hear(struct gate *gate)
+{
+	struct pollfd p = { .fd = gate->control.fd, .events = POLLIN };
+	int r = 1;
+
+	while (r > 0 && poll(&p, 1, 0) == 1)
+		r = hear_one(gate);
+	if (r < 0)
+		loop_stop(gate->loop, r);
+	return r < 0 ? r : 0;
 }
 
 static int send_question(void *arg, uint32_t id, const struct host *host)
@@ -163,6 +188,7 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 	gate->pool = pool_new();
 	gate->asks = asks_new(gate->timers, send_question, gate);
 	gate->may_ask = config->may_ask;
+	gate->peers = config->peers;
 	gate->conns_max = config->conns_max &&
 			  config->conns_max < GATE_CONNS_MAX
 				  ? config->conns_max : GATE_CONNS_MAX;

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "net/resolve.h"
 #include "net/timer.h"
@@ -21,6 +22,7 @@ struct policy;
 enum {
 	GATE_CONNS_MAX = 512,	/* Beyond: 503 */
 	GATE_SHED_MAX = 128,	/* Of those, who get to hear it */
+	GATE_PEERS_SIZE = 65536 / 8,	/* Bytes of a bit for each port */
 };
 
 /**
@@ -30,6 +32,8 @@ enum {
  * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
  * @may_ask:	Unknown hosts are a question, not a refusal
  * @lookup:	How names are resolved; NULL for the C library
+ * @peers:	A bit for each port that a client may come from, cleared when it
+ *		has; GATE_PEER sets more. NULL: whoever reaches a listener.
  * @conns_max:	Fewer connections than GATE_CONNS_MAX; 0 for that
  * @ms:		Shorter times than net/timers.def; 0 for those
  */
@@ -39,6 +43,7 @@ struct gate_config {
 	int control;
 	bool may_ask;
 	resolve_fn lookup;
+	uint8_t *peers;
 	size_t conns_max;
 	unsigned int ms[TIMER_KINDS];
 };

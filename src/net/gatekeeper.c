@@ -36,6 +36,7 @@ enum { MESSAGES_MAX = 64 };	/* Taken before others have their turn */
  * @set:	The sockets, until the gate has them
  * @waiting:	One for each of @set
  * @control:	To the gate; -1 without one
+ * @peers:	Clients that will come, until the gate has them; or NULL
  * @pid:	Of the gate, or 0
  * @over:	It was there and is gone: there will be no other
  */
@@ -45,6 +46,7 @@ struct gatekeeper {
 	struct listener_set set;
 	struct loop_source waiting[LISTENERS_MAX];
 	struct loop_source control;
+	uint8_t *peers;
 	pid_t pid;
 	bool over;
 };
@@ -178,6 +180,7 @@ int gatekeeper_start(struct gatekeeper *k, struct err *err)
 	config.policy = k->config.policy;
 	config.control = pair[1];
 	config.may_ask = k->config.ask != NULL;
+	config.peers = k->peers;
 	k->pid = fork();
 	if (!k->pid)
 		gate_main(&config);
@@ -227,6 +230,8 @@ int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
 	k->config = *config;
 	k->config.policy = policy_ref(config->policy);
 	k->control = (struct loop_source){ -1, on_control, k };
+	if (config->known_peers)
+		k->peers = mem_zalloc(GATE_PEERS_SIZE);
 	k->set = *listeners;
 	listeners->len = 0;
 	for (size_t i = 0; !r && i < k->set.len; i++)
@@ -246,6 +251,7 @@ void gatekeeper_free(struct gatekeeper *k)
 		return;
 	finish(k);
 	policy_unref(k->config.policy);
+	free(k->peers);
 	free(k);
 }
 
@@ -329,4 +335,17 @@ void gatekeeper_answer(struct gatekeeper *k, uint32_t id, bool allow,
 
 	if (k->pid)
 		(void)sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+}
+
+int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
+{
+	const struct gate_message m = { .kind = GATE_PEER, .port = port };
+
+	if (k->over)
+		return -EOWNERDEAD;
+	if (k->pid)
+		return sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+	if (k->peers)
+		k->peers[port / 8] |= (uint8_t)(1 << port % 8);
+	return 0;
 }

@@ -30,6 +30,8 @@ struct policy;
  * @sink:	Gets each refusal; run, command, pid and suggestions are unset
  * @ask:	Put a question about @host to somebody, and later call
  *		gatekeeper_answer() with @id; NULL if nobody can be asked
+ * @known_peers: Others can reach the listeners too: only clients that
+ *		gatekeeper_expect() announced are served
  * @gone:	The gate ended and the network with it; @why is one line
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */
@@ -39,6 +41,7 @@ struct gatekeeper_config {
 	void (*ask)(void *arg, uint32_t id, const struct host *host);
 	void (*gone)(void *arg, const char *why);
 	void *arg;
+	bool known_peers;
 	const struct gate_config *limits;
 };
 
@@ -73,6 +76,11 @@ int gatekeeper_reload(struct gatekeeper *keeper, struct policy *policy,
 /* What somebody said to the question @id */
 void gatekeeper_answer(struct gatekeeper *keeper, uint32_t id, bool allow,
 		       enum ask_scope scope);
+
+/* A client will connect from the loopback's @port; say so before it does. 0 or
+ * a negative errno.
+ */
+int gatekeeper_expect(struct gatekeeper *keeper, uint16_t port);
 
 /* Start the gate now, instead of at the first connection */
 int gatekeeper_start(struct gatekeeper *keeper, struct err *err);

@@ -115,7 +115,7 @@ static void put_ssh(struct env *env, const char *program)
 
 char **env_build(const struct policy *policy,
 		 const struct plan_request *request, const char *tmpdir,
-		 struct err *err)
+		 enum net_mode net, struct err *err)
 {
 	char *const *caller = request->environ;
 	struct env env = { 0 };
@@ -125,8 +125,8 @@ char **env_build(const struct policy *policy,
 	put_name(&env, "PWD", policy->cwd);
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	put_name(&env, "TMPDIR", tmpdir);
-	if (policy->net == NET_FILTERED) {
-		network_env(policy, put_variable, &env);
+	if (net == NET_FILTERED) {
+		network_env(policy, request->proxies, put_variable, &env);
 		put_ssh(&env, request->program);
 	}
 	put_agent(&env, policy, caller);

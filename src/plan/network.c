@@ -110,7 +110,38 @@ static bool is_allowed(const struct policy *policy, const char *what)
 	return false;
 }
 
+/* What an own network's proxies are called, where they are elsewhere; an
+ * address instead of a name, for there may be nobody to ask for it
+ */
+static void put_moved(const char *name, const char *value,
+		      const struct network_proxies *proxies,
+		      void (*put)(void *arg, const char *name,
+				  const char *value), void *arg)
+{
+	static const char *const names[] = { "localhost", "3128", "1080" };
+	auto_buf struct buf text = { 0 };
+
+	while (*value) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(names) &&
+		       strncmp(value, names[i], strlen(names[i])) != 0)
+			i++;
+		if (i == ARRAY_SIZE(names))
+			buf_addc(&text, *value++);
+		else if (i == 0)
+			buf_adds(&text, "127.0.0.1");
+		else
+			buf_addf(&text, "%u", i == 1 ? proxies->http
+						     : proxies->socks);
+		if (i < ARRAY_SIZE(names))
+			value += strlen(names[i]);
+	}
+	put(arg, name, buf_str(&text));
+}
+
 void network_env(const struct policy *policy,
+		 const struct network_proxies *proxies,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg)
 {
@@ -131,8 +162,13 @@ void network_env(const struct policy *policy,
 	};
 	auto_buf struct buf list = { 0 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(variables); i++)
-		put(arg, variables[i].name, variables[i].value);
+	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+		if (proxies)
+			put_moved(variables[i].name, variables[i].value,
+				  proxies, put, arg);
+		else
+			put(arg, variables[i].name, variables[i].value);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
 		if (!is_allowed(policy, direct[i].value))
 			buf_addf(&list, "%s%s", list.len ? "," : "",

@@ -34,12 +34,22 @@ struct network {
 	struct network_ports capture, host_ports, publish;
 };
 
+/**
+ * struct network_proxies - Where the proxies are, on the loopback
+ */
+struct network_proxies {
+	uint16_t http, socks;
+};
+
 /* 0, or -E2BIG with words */
 int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err);
 
-/* The variables that tell programs of the proxies: @put is called for each */
+/* The variables that tell programs of the proxies: @put is called for each.
+ * @proxies is NULL for the ports of an own network.
+ */
 void network_env(const struct policy *policy,
+		 const struct network_proxies *proxies,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg);
 

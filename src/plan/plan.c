@@ -92,7 +92,12 @@ int plan_build(const struct view *view, const struct machine *machine,
 		mounts_plan(plan, view);
 		plan->tmp = tmp_for(plan, view);
 	}
-	plan->env = env_build(policy, request, tmpdir_for(request, policy), err);
+	if (request->proxies)
+		plan->proxies = *request->proxies;
+	else if (plan->tier == TIER_LANDLOCK && plan->net == NET_FILTERED)
+		plan->net = NET_NONE;
+	plan->env = env_build(policy, request, tmpdir_for(request, policy),
+			      plan->net, err);
 	if (!plan->env)
 		return -EINVAL;
 	if (network_plan(policy, &plan->network, err) < 0)

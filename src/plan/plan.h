@@ -133,6 +133,8 @@ struct machine {
  * @argv:	The command, NULL at the end
  * @namespaces:	CLONE_NEW* flags
  * @network:	Ports, for NET_FILTERED
+ * @proxies:	In the landlock tier: the ports of the gate, which is the only
+ *		one that may be connected to; 0 where there is no network
  */
 struct plan {
 	const struct view *view;
@@ -152,6 +154,7 @@ struct plan {
 	uint64_t namespaces;
 	enum net_mode net;
 	struct network network;
+	struct network_proxies proxies;
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
 	bool sockets_by_path;	/* Only those of allowUnixSockets */
 	bool observe, observe_full;
@@ -162,6 +165,7 @@ struct plan {
  * struct plan_request - What to run, and how the caller wants it
  * @tmpdir:	In the landlock tier: where $TMPDIR is; else NULL
  * @program:	Where the command will find cloche itself; NULL if nowhere
+ * @proxies:	In the landlock tier: where the proxies are, or NULL
  */
 struct plan_request {
 	char *const *argv;
@@ -169,6 +173,7 @@ struct plan_request {
 	bool observe, observe_full;
 	enum tier tier;
 	const char *tmpdir, *program;
+	const struct network_proxies *proxies;
 };
 
 int plan_build(const struct view *view, const struct machine *machine,
@@ -192,7 +197,7 @@ void plan_print_json(const struct plan *plan, struct buf *out);
 /* plan/env.c: the command's environment, from the caller's and the policy */
 char **env_build(const struct policy *policy,
 		 const struct plan_request *request, const char *tmpdir,
-		 struct err *err);
+		 enum net_mode net, struct err *err);
 void env_free(char **env);
 
 #endif /* PLAN_PLAN_H */

@@ -75,7 +75,7 @@ static char *variables(const char *const *hosts)
 	auto_policy struct policy *p = with_hosts(hosts);
 	struct buf out = { 0 };
 
-	network_env(p, collect, &out);
+	network_env(p, NULL, collect, &out);
 	return buf_take(&out);
 }
 
@@ -109,4 +109,19 @@ TEST(programs_are_told_of_the_proxies)
 		       "192.168.0.0/16\n");
 	CHECK_CONTAINS(at_home,
 		       "NO_PROXY=127.0.0.1,::1,169.254.0.0/16,172.16.0.0/12\n");
+}
+
+TEST(proxies_can_be_elsewhere)
+{
+	const char *const none[] = { NULL };
+	const struct network_proxies proxies = { .http = 40001, .socks = 7 };
+	auto_policy struct policy *p = with_hosts(none);
+	auto_buf struct buf out = { 0 };
+
+	network_env(p, &proxies, collect, &out);
+	CHECK_CONTAINS(buf_str(&out), "HTTPS_PROXY=http://127.0.0.1:40001\n");
+	CHECK_CONTAINS(buf_str(&out), "all_proxy=socks5h://127.0.0.1:7\n");
+	CHECK_CONTAINS(buf_str(&out), "CLOUDSDK_PROXY_PORT=40001\n");
+	CHECK(!strstr(buf_str(&out), "3128") && !strstr(buf_str(&out), "1080"));
+	CHECK_CONTAINS(buf_str(&out), "no_proxy=localhost,127.0.0.1,");
 }

@@ -222,6 +222,7 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 
 		r = policy->connect(policy->arg, &a.sa, a.len, copy);
 		ret->judgement.error = r < 0 ? -r : 0;
+		ret->done = r > 0;
 	}
 	return 0;
 }

@@ -61,8 +61,8 @@ struct observer_socket {
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
  *		there are mounts, they say so. May be NULL.
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
- *		is a copy of the socket, or -1. 0 lets it go on, a negative
- *		errno is its result. May be NULL.
+ *		is a copy of the socket, or -1. 0 lets it go on, 1 says that it
+ *		was made, a negative errno is its result. May be NULL.
  */
 struct observer_policy {
 	void *arg;

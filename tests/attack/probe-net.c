@@ -187,7 +187,8 @@ int net_fast_open(char **argv)
 		.sin_family = AF_INET,
 		.sin_port = htons((unsigned short)probe_number(argv[1])),
 	};
-	struct iovec bytes = { "x", 1 };
+	char byte = 'x';
+	struct iovec bytes = { &byte, 1 };
 	struct mmsghdr m = { .msg_hdr = {
 		.msg_name = &address, .msg_namelen = sizeof(address),
 		.msg_iov = &bytes, .msg_iovlen = 1,

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/fallback/network.py - the landlock tier's network: the gate, or nothing
+
+Servers are on the host's loopback, which the gate reaches only because a test
+allows it; the command must not reach them by any other way.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+LANDLOCK = ("--tier", "landlock")
+
+# What programs inside have to say: the proxies' ports, a request by each way
+INSIDE = r"""
+import os, select, socket, struct, sys
+HTTP = int(os.environ["HTTP_PROXY"].rsplit(":", 1)[1])
+SOCKS = int(os.environ["ALL_PROXY"].rsplit(":", 1)[1])
+def connect(port, family=socket.AF_INET, host="127.0.0.1", wait=True):
+    s = socket.socket(family)
+    s.settimeout(20)
+    if not wait:
+        s.setblocking(False)
+        s.connect_ex((host, port))
+        select.select([], [s], [], 20)
+        error = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error: raise OSError(error, os.strerror(error))
+        s.settimeout(20)
+    else:
+        s.connect((host, port))
+    return s
+def all_of(s):
+    got = b""
+    while True:
+        part = s.recv(4096)
+        if not part: return got
+        got += part
+def fetch(s, where):
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
+    text = all_of(s)
+    return text.split(b"\r\n")[0].decode(), text.rpartition(b"\r\n\r\n")[2].decode()
+def socks(s, host, port):
+    s.sendall(b"\5\1\0")
+    s.recv(2)
+    s.sendall(b"\5\1\0\3" + bytes([len(host)]) + host + struct.pack("!H", port))
+    answer = s.recv(10)
+    return answer[1], all_of(s).decode()
+"""
+
+
+class Server:
+    """Answers each connection with "hello" and counts them"""
+
+    def __init__(self, host="127.0.0.1"):
+        self.socket = socket.create_server((host, 0))
+        self.port = self.socket.getsockname()[1]
+        self.count = 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                s, _ = self.socket.accept()
+            except OSError:
+                return
+            self.count += 1
+            s.settimeout(20)
+            s.sendall(b"hello")
+            s.shutdown(socket.SHUT_WR)
+            try:
+                while s.recv(4096):
+                    pass
+            except OSError:
+                pass
+            s.close()
+
+
+def allow(server):
+    return ("--allow", f"127.0.0.1:{server.port}", "--allow-ip", "127.0.0.1")
+
+
+def python(t, code, *options, **more):
+    return t.inside("/usr/bin/python3", "-c", INSIDE + code,
+                    options=LANDLOCK + options, **more)
+
+
+@test
+def an_allowed_host_is_reached_through_the_proxies(t):
+    server = Server()
+    where = f"127.0.0.1:{server.port}".encode()
+    r = python(t, f"""
+print(*fetch(connect(HTTP), {where}))
+print(*fetch(connect(HTTP, wait=False), {where}))
+print(*fetch(connect(HTTP, socket.AF_INET6, "::ffff:127.0.0.1"), {where}))
+print(*socks(connect(SOCKS), b"127.0.0.1", {server.port}))
+""", *allow(server)).ok()
+    equal(r.out.splitlines(),
+          ["HTTP/1.1 200 Connection Established hello"] * 3 + ["0 hello"])
+    equal((server.count, r.err), (4, ""))
+
+
+@test
+def curl_knows_the_way(t):
+    need("curl")
+    server = Server()
+    where = f"http://127.0.0.1:{server.port}/"
+    r = t.shell(f"curl -sS --http0.9 -m 20 -p {where};"
+                f"curl -sS --http0.9 -m 20 --proxy $ALL_PROXY {where}",
+                options=LANDLOCK + allow(server)).ok()
+    equal(r.out, "hellohello", repr(r))
+
+
+@test
+def any_other_host_is_refused_and_told(t):
+    server = Server()
+    events = os.path.join(t.away, "events")
+    where = f"127.0.0.1:{server.port}"
+    r = python(t, f"""
+print(fetch(connect(HTTP), {where.encode()})[0])
+print(socks(connect(SOCKS), b"127.0.0.1", {server.port})[0])
+print(socks(connect(SOCKS), b"example.test", 443)[0])
+try: connect({server.port})
+except PermissionError: print("refused")
+""", "--events", events).ok()
+    equal(r.out.splitlines(), ["HTTP/1.1 403 host is not on the allow list",
+                               "2", "2", "refused"])
+    equal(server.count, 0)
+    rows = [json.loads(line) for line in open(events)]
+    equal({(row["kind"], row["target"]) for row in rows},
+          {("net-connect", where), ("net-connect", "example.test:443")})
+
+
+@test
+def the_proxies_port_elsewhere_is_not_reached(t):
+    """Landlock knows ports, not addresses: it is not what decides"""
+    control = Server()
+    r = python(t, f"""
+tried = 0
+for host in ("127.0.0.2", "0.0.0.0", "192.0.2.1", "::1", "::",
+             "::ffff:127.0.0.2", "::ffff:192.0.2.1"):
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for port in (HTTP, SOCKS):
+        try: connect(port, family, host)
+        except PermissionError: tried += 1
+print(tried)
+print(fetch(connect(HTTP), b"127.0.0.1:{control.port}")[1])
+""", *allow(control)).ok()
+    equal(r.out, "14\nhello\n")
+
+
+@test
+def nobody_else_gets_through_the_gate(t):
+    """It listens where every user of this machine can knock"""
+    server = Server()
+    p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3",
+                "-c", INSIDE + f"""
+print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])
+print(HTTP, SOCKS, flush=True)
+sys.stdin.readline()
+print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])
+""", text=True)
+    equal(p.stdout.readline(), "hello\n")
+    ports = [int(word) for word in p.stdout.readline().split()]
+    for port in ports:
+        for _ in range(20):
+            with socket.create_connection(("127.0.0.1", port), 20) as s:
+                try:
+                    s.sendall(f"CONNECT 127.0.0.1:{server.port} HTTP/1.1\r\n"
+                              "\r\n".encode())
+                    equal(s.recv(100), b"", "an answer to a stranger")
+                except ConnectionError:
+                    pass
+    equal(server.count, 1)
+    out, err = p.communicate("\n", timeout=RUN_SECONDS)
+    equal((out, p.returncode, server.count), ("hello\n", 0, 2), err)
+
+
+@test
+def an_address_that_changes_meanwhile_gains_nothing(t):
+    """The supervisor connects to what it has read"""
+    server, denied = Server(), Server()
+    seconds = 20 if os.environ.get("CLOCHE_LONG") else 2
+    r = python(t, f"""
+import ctypes, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+def address(port):
+    return struct.pack("=HHI8x", socket.AF_INET, socket.htons(port),
+                       socket.htonl(0x7f000001))
+room = ctypes.create_string_buffer(16)
+good, bad = address(HTTP), address({denied.port})
+stop = False
+def flip():
+    while not stop:
+        ctypes.memmove(room, good, 16)
+        ctypes.memmove(room, bad, 16)
+threading.Thread(target=flip, daemon=True).start()
+end, tries, made = time.monotonic() + {seconds}, 0, 0
+while time.monotonic() < end:
+    s = socket.socket()
+    tries += 1
+    made += libc.connect(s.fileno(), room, 16) == 0
+    s.close()
+stop = True
+print(tries > 50 and made > 0)
+""", "--quiet", *allow(server)).ok()
+    equal((r.out, denied.count), ("True\n", 0))
+
+
+@test
+def a_socket_that_was_prepared_gains_nothing(t):
+    """Fast open, a device, a second connect(), a disconnect"""
+    server, denied = Server(), Server()
+    r = python(t, f"""
+where = b"127.0.0.1:{server.port}"
+s = socket.socket()
+s.setsockopt(socket.IPPROTO_TCP, 30, 1)
+s.connect(("127.0.0.1", HTTP))
+print(fetch(s, where)[1])
+s = connect(HTTP)
+for port in (HTTP, {denied.port}):
+    print(os.strerror(s.connect_ex(("127.0.0.1", port))))
+print(fetch(s, where)[1])
+s = connect(HTTP)
+import ctypes
+print(ctypes.CDLL(None).connect(s.fileno(), struct.pack("=H14x", 0), 16))
+try: s.connect(("127.0.0.1", {denied.port}))
+except OSError as e: print(e.strerror)
+try: s.sendto(b"x", socket.MSG_FASTOPEN, ("127.0.0.1", {denied.port}))
+except OSError as e: print(e.strerror)
+try: socket.socket().bind(("127.0.0.1", 0))
+except OSError as e: print(e.strerror)
+""", *allow(server)).ok()
+    refused = "Permission denied"
+    equal(r.out.splitlines(), [
+        "hello", "Success", refused, "hello",
+        "0", refused, "Operation not supported", refused])
+    equal(denied.count, 0)
+
+
+@test
+def without_an_observer_there_is_no_network(t):
+    server = Server()
+    options = LANDLOCK + allow(server) + ("--observe", "off")
+    found, _ = t.attempts([f"tcp 127.0.0.1 {server.port}"], options=options)
+    equal((set(found.values()), server.count), ({"EACCES"}, 0))
+    r = t.shell("env | grep -i _proxy; true", options=options).ok()
+    equal(r.out, "")
+    r = t.run("explain", *options).ok()
+    contains(r.out, "no network with --observe off")
+
+
+@test
+def a_killed_gate_is_the_end_of_the_network(t):
+    server = Server()
+    p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3",
+                "-c", INSIDE + f"""
+print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1], flush=True)
+sys.stdin.readline()
+for _ in range(5):
+    try: print(fetch(connect(HTTP), b"127.0.0.1:{server.port}")[1])
+    except OSError: print("refused")
+""", text=True)
+    equal(p.stdout.readline(), "hello\n")
+    gates = [child for child in children(p.pid)
+             if open(f"/proc/{child}/comm").read() == "cloche-gate\n"]
+    equal(len(gates), 1, "gates")
+    os.kill(gates[0], signal.SIGKILL)
+    wait_until(lambda: not os.path.exists(f"/proc/{gates[0]}"), "its end")
+    out, err = p.communicate("\n", timeout=RUN_SECONDS)
+    equal((out.split(), server.count), (["refused"] * 5, 1), err)
+    contains(err, "the network gate ended")
+
+
+def children(pid):
+    return [int(word) for word in
+            open(f"/proc/{pid}/task/{pid}/children").read().split()]
+
+
+@test
+def none_is_none(t):
+    server = Server()
+    r = t.shell("env | grep -i _proxy; true",
+                options=LANDLOCK + ("--net", "none")).ok()
+    equal(r.out, "")
+    found, _ = t.attempts([f"tcp 127.0.0.1 {server.port}"],
+                          options=LANDLOCK + ("--net", "none"))
+    equal((set(found.values()), server.count), ({"EACCES"}, 0))
+
+
+main()
