@@ -314,6 +314,24 @@ static int append(const struct editing *e, json_t *list, const char *path,
 	return 0;
 }
 
+/* Put the JSON text @literal behind the others of the list at @path */
+static int append_literal(const struct editing *e, json_t *list,
+			  const char *path, const char *literal,
+			  struct buf *out, struct err *err)
+{
+	auto_free char *whole = mem_printf("[%s]", literal);
+	int r;
+
+	if (list && !json_is_null(list) && !json_is_array(list))
+		return fail(err, -EINVAL, "%s: %s must be a list", e->name,
+			    path);
+	if (json_array_size(list))
+		r = append(e, list, path, literal, out);
+	else
+		r = set(e, path, whole, out, err);
+	return r < 0 ? r : 1;
+}
+
 static int append_string(const struct editing *e, const char *path,
 			 const char *value, struct buf *out, struct err *err)
 {
@@ -321,22 +339,13 @@ static int append_string(const struct editing *e, const char *path,
 	json_t *string = json_string(value);
 	auto_free char *literal = string ? json_dumps(string, JSON_ENCODE_ANY)
 					 : NULL;
-	auto_free char *whole = literal ? mem_printf("[%s]", literal) : NULL;
-	int r;
 
 	json_decref(string);
 	if (!literal)
 		return fail(err, -EINVAL, "'%s' is not UTF-8 text", value);
-	if (list && !json_is_null(list) && !json_is_array(list))
-		return fail(err, -EINVAL, "%s: %s must be a list", e->name,
-			    path);
 	if (has_string(list, value))
 		return 0;
-	if (json_array_size(list))
-		r = append(e, list, path, literal, out);
-	else
-		r = set(e, path, whole, out, err);
-	return r < 0 ? r : 1;
+	return append_literal(e, list, path, literal, out, err);
 }
 
 int edit_append(const char *text, size_t n, const char *name,
@@ -352,4 +361,48 @@ int edit_append(const char *text, size_t n, const char *name,
 	r = append_string(&e, path, value, out, err);
 	editing_done(&e);
 	return r;
+}
+
+int edit_append_value(const char *text, size_t n, const char *name,
+		      const char *path, const char *value, struct buf *out,
+		      struct err *err)
+{
+	struct editing e;
+	int r;
+
+	r = editing_init(&e, text, n, name, err);
+	if (r < 0)
+		return r;
+	r = append_literal(&e, value_at(e.root, path), path, value, out, err);
+	editing_done(&e);
+	return r;
+}
+
+/* The end of the entry before, or the start of the one behind, says where the
+ * cut begins or ends, so that no comma is left
+ */
+int edit_remove(const char *text, size_t n, const char *path, size_t index,
+		struct buf *out, struct err *err)
+{
+	auto_free char *here = mem_printf("%s[%zu]", path, index);
+	auto_free char *before = mem_printf("%s[%zu]", path, index - 1);
+	auto_free char *behind = mem_printf("%s[%zu]", path, index + 1);
+	struct json_place at, other;
+	size_t from, to;
+
+	if (json_locate(text, n, here, &at) < 0)
+		return fail(err, -ENOENT, "there is no %s", here);
+	from = at.offset;
+	to = at.end;
+	if (index && json_locate(text, n, before, &other) == 0)
+		from = other.end;
+	else if (json_locate(text, n, behind, &other) == 0)
+		to = other.offset;
+	else if (json_locate(text, n, path, &other) == 0) {
+		from = other.offset + 1;
+		to = other.end - 1;
+	}
+	buf_add(out, text, from);
+	buf_add(out, text + to, n - to);
+	return 0;
 }

@@ -30,4 +30,17 @@ int edit_append(const char *text, size_t n, const char *name,
 		const char *path, const char *value, struct buf *out,
 		struct err *err);
 
+/* As edit_append() for any value, given as JSON text; it is added even if it
+ * is there. 1, or a negative errno.
+ */
+int edit_append_value(const char *text, size_t n, const char *name,
+		      const char *path, const char *value, struct buf *out,
+		      struct err *err);
+
+/* Take entry @index out of the list at @path, with the comma that goes with
+ * it. 0, or -ENOENT if there is none, with words.
+ */
+int edit_remove(const char *text, size_t n, const char *path, size_t index,
+		struct buf *out, struct err *err);
+
 #endif /* POLICY_EDIT_H */

@@ -228,6 +228,38 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 	return decide_parts(set, &script);
 }
 
+/* "field:value", where a "*" in the rule's value stands for any text */
+static bool covers_input(const struct rule *rule, const char *field,
+			 const char *value)
+{
+	const size_t n = strlen(field);
+	struct command_pattern p;
+	bool r;
+
+	if (rule->kind != RULE_INPUT || rule->tool != TOOL_BASH ||
+	    strncmp(rule->content, field, n) != 0 || rule->content[n] != ':' ||
+	    command_pattern_init(&p, rule->content + n + 1, NULL) < 0)
+		return false;
+	r = command_pattern_match(&p, value);
+	command_pattern_done(&p);
+	return r;
+}
+
+struct ruleset_verdict ruleset_decide_input(const struct ruleset *set,
+					    const char *field,
+					    const char *value)
+{
+	for (enum rule_action a = ACTION_DENY; a < ACTION_ALLOW; a++) {
+		for (size_t i = 0; i < set->actions[a].len; i++) {
+			const struct entry *e = &set->actions[a].v[i];
+
+			if (covers_input(&e->rule, field, value))
+				return verdict(a, e);
+		}
+	}
+	return verdict(ACTION_COUNT, NULL);
+}
+
 /* Does @e speak about a use of @tool (of kind @kind) on @path? */
 static bool covers_path(const struct entry *e, const char *tool,
 			enum rule_tool kind, const char *path)

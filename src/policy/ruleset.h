@@ -50,6 +50,13 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command);
 
+/* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
+ * denied, asked about, or ACTION_COUNT. @value is the field's text.
+ */
+struct ruleset_verdict ruleset_decide_input(const struct ruleset *set,
+					    const char *field,
+					    const char *value);
+
 /* May @tool touch the absolute @path? A denied read is a denied write. Where
  * there are symbolic links, ask for the link and for its target: a denial of
  * one is enough, an allowance must be for both.

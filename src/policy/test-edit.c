@@ -84,6 +84,40 @@ TEST(lists_grow_at_their_end)
 		  "{\"a\": [1, {\"x\": [\"]\"]}, \"x\"]}");
 }
 
+static const char *removed(const char *text, size_t index)
+{
+	static struct buf out;
+	struct err err = { 0 };
+
+	buf_done(&out);
+	if (edit_remove(text, strlen(text), "a", index, &out, &err) < 0)
+		buf_addf(&out, "! %s", err.msg);
+	return buf_str(&out);
+}
+
+TEST(an_entry_goes_with_its_comma)
+{
+	CHECK_STR(removed("{\"a\": [ 1 ]}", 0), "{\"a\": []}");
+	CHECK_STR(removed("{\"a\": [1, {\"x\": []}, 3]}", 0),
+		  "{\"a\": [{\"x\": []}, 3]}");
+	CHECK_STR(removed("{\"a\": [1, {\"x\": []}, 3]}", 1),
+		  "{\"a\": [1, 3]}");
+	CHECK_STR(removed("{\n \"a\": [\n  1,\n  2\n ]\n}", 1),
+		  "{\n \"a\": [\n  1\n ]\n}");
+	CHECK_STR(removed("{\"a\": [1]}", 1), "! there is no a[1]");
+}
+
+TEST(any_value_can_be_added)
+{
+	const char *text = "{\"a\": [1]}";
+	auto_buf struct buf out = { 0 };
+
+	CHECK_INT(edit_append_value(text, strlen(text), "f", "a", "{\"b\": 1}",
+				    &out, NULL), 1);
+	CHECK_STR(buf_str(&out), "{\"a\": [1, {\"b\": 1}]}");
+	CHECK_STR(removed(buf_str(&out), 1), text);
+}
+
 TEST(what_cannot_be_edited_says_so)
 {
 	CHECK_STR(set("[]", "a", "1"), "! f: must be an object: { ... }");

@@ -427,6 +427,33 @@ TEST(servers_and_their_tools)
 	check_tool(rules, "mcp__a__drop", "deny");
 }
 
+TEST(a_field_of_the_call_can_be_denied)
+{
+	static const char *const rules[] = {
+		"D:Bash(dangerouslyDisableSandbox:true)", "A:Bash(timeout:6*)",
+		"+:Bash", NULL,
+	};
+	static const struct {
+		const char *field, *value, *want;
+	} rows[] = {
+		{ "dangerouslyDisableSandbox", "true", "deny" },
+		{ "dangerouslyDisableSandbox", "false", "none" },
+		{ "timeout", "60000", "ask" },
+		{ "timeout", "5", "none" },
+		{ "time", "60000", "none" },
+	};
+	struct ruleset *set = make_set(rules);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ruleset_verdict v = ruleset_decide_input(set,
+			rows[i].field, rows[i].value);
+
+		CHECK_STR(letters[v.action], rows[i].want);
+		ruleset_verdict_done(&v);
+	}
+	ruleset_free(set);
+}
+
 TEST(a_bad_rule_is_not_added)
 {
 	struct ruleset *set = ruleset_new();
