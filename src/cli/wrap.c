@@ -12,11 +12,11 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/hook.h"
 #include "lib/words.h"
 #include "lib/options.h"
 
-/* This very program, so that PATH cannot put another in its place */
-static const char *own_path(char *path, size_t size)
+const char *own_path(char *path, size_t size)
 {
 	const ssize_t n = readlink("/proc/self/exe", path, size - 1);
 

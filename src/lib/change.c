@@ -27,12 +27,14 @@
  * @file:	Its real path: a link is followed, so that it stays a link
  * @dir:	Its directory, locked against another edit
  * @mode:	Permissions to keep
+ * @exists:	It was there
  */
 struct change {
 	enum scope scope;
 	char *file;
 	int dir;
 	mode_t mode;
+	bool exists;
 	struct buf text;
 };
 
@@ -43,21 +45,16 @@ static void change_done(struct change *c)
 	buf_done(&c->text);
 }
 
-static int change_init(struct change *c, const struct settings_request *req,
-		       enum scope scope, struct err *err)
+static int change_open(struct change *c, const char *path, struct err *err)
 {
-	auto_free char *asked = settings_file_for(req, scope);
 	auto_free char *dir = NULL;
 	struct stat st;
 	int r;
 
-	*c = (struct change){ .scope = scope, .dir = -1, .mode = 0644 };
-	if (!asked)
-		return fail(err, -ENOENT,
-			    "there is no home directory; set $HOME");
-	c->file = realpath(asked, NULL);
+	*c = (struct change){ .dir = -1, .mode = 0644 };
+	c->file = realpath(path, NULL);
 	if (!c->file)
-		c->file = take_ptr(asked);
+		c->file = mem_strdup(path);
 	dir = path_parent(c->file);
 	c->dir = fs_open_dir_p(dir, 0755, err);
 	if (c->dir < 0)
@@ -67,7 +64,24 @@ static int change_init(struct change *c, const struct settings_request *req,
 	if (fstatat(c->dir, path_base(c->file), &st, 0) == 0)
 		c->mode = st.st_mode & 0777;
 	r = fs_read(c->dir, path_base(c->file), JSON_TEXT_MAX, &c->text, err);
+	c->exists = r == 0;
 	return r == -ENOENT ? 0 : r;
+}
+
+static int change_init(struct change *c, const struct settings_request *req,
+		       enum scope scope, struct err *err)
+{
+	auto_free char *asked = settings_file_for(req, scope);
+	int r;
+
+	if (!asked) {
+		*c = (struct change){ .dir = -1 };
+		return fail(err, -ENOENT,
+			    "there is no home directory; set $HOME");
+	}
+	r = change_open(c, asked, err);
+	c->scope = scope;
+	return r;
 }
 
 /* Nothing is written that could not be read again */
@@ -89,21 +103,25 @@ static int check(const struct settings_request *req, const struct change *c,
 	return 0;
 }
 
-static int save(const struct settings_request *req, struct change *c,
-		const struct buf *text, struct err *err)
+static int put(struct change *c, const struct buf *text, struct err *err)
 {
 	auto_free char *state = store_default_dir();
 	int r;
 
-	r = check(req, c, text, err);
-	if (r < 0)
-		return r;
 	/* A sandbox that runs meanwhile must know that it was not its command */
 	if (state)
 		(void)trust_note(state, c->file, buf_str(text), text->len);
 	r = fs_replace(c->dir, path_base(c->file), buf_str(text), text->len,
 		       c->mode, err);
 	return r < 0 ? fail_in(err, "%s", c->file) : 0;
+}
+
+static int save(const struct settings_request *req, struct change *c,
+		const struct buf *text, struct err *err)
+{
+	const int r = check(req, c, text, err);
+
+	return r < 0 ? r : put(c, text, err);
 }
 
 int change_append(const struct settings_request *req, enum scope scope,
@@ -153,4 +171,28 @@ int change_mode(const struct settings_request *req, enum mode mode,
 		*ret_file = take_ptr(c.file);
 	change_done(&c);
 	return r;
+}
+
+int change_file(const char *path, change_fn fn, void *arg, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	struct change c;
+	json_t *root;
+	int want = 0, r;
+
+	r = change_open(&c, path, err);
+	if (r == 0)
+		r = want = fn(arg, &c.text, c.exists, &text, err);
+	if (r == CHANGE_WRITE && text.len) {
+		root = json_parse(buf_str(&text), text.len, c.file, err);
+		r = root ? 0 : -EINVAL;
+		json_decref(root);
+	}
+	if (r >= 0 && want == CHANGE_WRITE)
+		r = put(&c, &text, err);
+	if (r >= 0 && want == CHANGE_REMOVE &&
+	    unlinkat(c.dir, path_base(c.file), 0) < 0 && errno != ENOENT)
+		r = fail_errno(err, "cannot remove '%s'", c.file);
+	change_done(&c);
+	return r < 0 ? r : want;
 }

@@ -4,9 +4,12 @@
 #ifndef LIB_CHANGE_H
 #define LIB_CHANGE_H
 
+#include <stdbool.h>
+
 #include "policy/mode.h"
 #include "policy/origin.h"
 
+struct buf;
 struct err;
 struct settings_request;
 
@@ -23,5 +26,24 @@ int change_append(const struct settings_request *req, enum scope scope,
 /* Write @mode into the local file, likewise */
 int change_mode(const struct settings_request *req, enum mode mode,
 		char **ret_file, struct err *err);
+
+/* What an edit of any file wants */
+enum change_want {
+	CHANGE_KEEP,	/* Leave it alone */
+	CHANGE_WRITE,	/* Write @ret */
+	CHANGE_REMOVE,	/* There shall be no such file */
+};
+
+/* An edit: @text is what is there; there is no file yet unless @exists. One of
+ * enum change_want, or a negative errno with words.
+ */
+typedef int (*change_fn)(void *arg, const struct buf *text, bool exists,
+			 struct buf *ret, struct err *err);
+
+/* Let @fn edit the JSON file @path, which is made with its directory if need
+ * be; at once or not at all, and under a lock. What @fn returned, or a negative
+ * errno with words.
+ */
+int change_file(const char *path, change_fn fn, void *arg, struct err *err);
 
 #endif /* LIB_CHANGE_H */

@@ -198,8 +198,9 @@ static bool is_name_unknown(const struct shell_script *script)
 	return false;
 }
 
-struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
-					      const char *command)
+/* @broad: rules to ask about every command count */
+static struct ruleset_verdict decide_command(const struct ruleset *set,
+					     const char *command, bool broad)
 {
 	auto_shell struct shell_script script = { 0 };
 	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
@@ -212,6 +213,9 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 		for (size_t i = 0; i < set->actions[a].len; i++) {
 			const struct entry *e = &set->actions[a].v[i];
 
+			if (!broad && a == ACTION_ASK &&
+			    e->rule.kind == RULE_TOOL)
+				continue;
 			if (is_touched(&e->rule, line, &script))
 				return verdict(a, e);
 		}
@@ -226,6 +230,18 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 		return ask_because(script.why ? script.why :
 				   "the shell makes up a command's name");
 	return decide_parts(set, &script);
+}
+
+struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
+					      const char *command)
+{
+	return decide_command(set, command, true);
+}
+
+struct ruleset_verdict ruleset_decide_sandboxed(const struct ruleset *set,
+						const char *command)
+{
+	return decide_command(set, command, false);
 }
 
 /* "field:value", where a "*" in the rule's value stands for any text */

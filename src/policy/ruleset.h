@@ -50,6 +50,12 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command);
 
+/* The same where the sandbox stands for the user's consent: a rule to ask about
+ * every command ("Bash") is then meant for those outside
+ */
+struct ruleset_verdict ruleset_decide_sandboxed(const struct ruleset *set,
+						const char *command);
+
 /* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
  * denied, asked about, or ACTION_COUNT. @value is the field's text.
  */

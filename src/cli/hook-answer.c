@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/hook-answer.c - cloche hook AGENT EVENT: the child's work */
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cli/command.h"
+#include "cli/hook.h"
+#include "doctor/doctor.h"
+#include "lib/hook.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "policy/mode.h"
+#include "policy/policy.h"
+#include "policy/violation.h"
+#include "watch/annotate.h"
+#include "watch/store.h"
+
+enum {
+	FAILURE_LINES_MAX = 8,		/* Refusals that are told */
+	FAILURE_AGE_MS = 10 * 60000,	/* Older ones were another command's */
+};
+
+/* The agents tell their hooks where the project is; the session may be in a
+ * directory below. Others are where they were started.
+ */
+static char *project_of(const struct hook_call *call)
+{
+	static const char *const variables[AGENT_COUNT] = {
+		[AGENT_CLAUDE] = "CLAUDE_PROJECT_DIR",
+		[AGENT_GEMINI] = "GEMINI_PROJECT_DIR",
+		[AGENT_CURSOR] = "CURSOR_PROJECT_DIR",
+	};
+	const char *name = variables[call->agent->id];
+	const char *said = name ? getenv(name) : NULL;
+	char real[PATH_MAX];
+
+	if (said && *said == '/' && realpath(said, real))
+		return mem_strdup(real);
+	return mem_strdup(call->cwd);
+}
+
+/* What was given for run: settings, profile and the like */
+static int parse_options(int argc, char **argv, const char *project,
+			 struct options *options, struct err *err)
+{
+	const int first = cli_parse_options(argc, argv, options, err);
+
+	if (first < 0)
+		return first;
+	if (first < argc)
+		return fail(err, -EINVAL, "'%s' is no option of run",
+			    argv[first]);
+	return options_add(options, OPTION_CWD, project, err);
+}
+
+static int answer_tool(const struct hook_call *call, const char *project,
+		       const struct options *options, char **words,
+		       struct buf *out, struct err *err)
+{
+	auto_policy struct policy *policy = NULL;
+	struct hook_decision decision = { 0 };
+	char path[PATH_MAX];
+	const struct hook_wrapper wrapper = {
+		.program = own_path(path, sizeof(path)),
+		.options = (const char *const *)words,
+		.project = project,
+	};
+	int r = 0;
+
+	if (call->command)
+		r = session_policy(options, &policy, err);
+	if (r < 0)
+		return r;
+	if (call->command)
+		hook_decide(policy, &wrapper, call,
+			    options_has(options, OPTION_ALLOW_UNSANDBOXED),
+			    &decision);
+	r = hook_reply(call, &decision, out, err);
+	hook_decision_done(&decision);
+	return r;
+}
+
+/* Whoever installs the hook wants the sandbox, whatever "enabled" says: that is
+ * the agent's own, and two do not fit into each other
+ */
+static void add_advice(const struct hook_call *call,
+		       const struct policy *policy, struct buf *words)
+{
+	struct preflight want = { .enabled = true, .minimum = TIER_LANDLOCK };
+
+	want.firewall = access(FIREWALL_STATE, F_OK) == 0;
+	if (policy->texts[TEXT_MINIMUM_TIER].value)
+		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
+				 &want.minimum);
+	doctor_preflight(&want, words);
+	if (call->agent->id == AGENT_CLAUDE &&
+	    mode_of(policy) != MODE_DISABLED) {
+		buf_adds(words, "cloche: the agent's own sandbox is switched on as well, and ours may not start inside it (");
+		origin_describe(&policy->flags[FLAG_ENABLED].origin, words);
+		buf_adds(words, "); switch one of the two off\n");
+	}
+}
+
+static int answer_start(const struct hook_call *call,
+			const struct options *options, struct buf *out,
+			struct err *err)
+{
+	auto_policy struct policy *policy = NULL;
+	auto_buf struct buf words = { 0 };
+	struct err why = { 0 };
+
+	/* Then every command will be refused: say so now */
+	if (session_policy(options, &policy, &why) < 0)
+		buf_addf(&words, "cloche: %s\n", why.msg);
+	else
+		add_advice(call, policy, &words);
+	return hook_reply_words(call, buf_str(&words), out, err);
+}
+
+/**
+ * struct failure - What was refused to one command
+ * @command:	As records have it
+ * @run:	The newest run of it
+ */
+struct failure {
+	const char *command;
+	int64_t since_ms;
+	char *run;
+	struct buf lines;
+	size_t count;
+};
+
+static int add_failure(void *arg, const struct violation *v)
+{
+	struct failure *f = arg;
+
+	if (v->time_ms < f->since_ms || !v->run || !v->command ||
+	    !strstr(v->command, f->command))
+		return 0;
+	if (!f->run || strcmp(f->run, v->run) != 0) {
+		free(f->run);
+		f->run = mem_strdup(v->run);
+		buf_done(&f->lines);
+		f->count = 0;
+	}
+	if (f->count++ < FAILURE_LINES_MAX) {
+		annotate_line(v, &f->lines);
+		buf_addc(&f->lines, '\n');
+	}
+	return 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+/* The command as the agent ran it, without what we put around it */
+static char *inner_command(const struct hook_call *call, const char *project,
+			   char **words)
+{
+	char path[PATH_MAX];
+	const struct hook_wrapper wrapper = {
+		.program = own_path(path, sizeof(path)),
+		.options = (const char *const *)words,
+		.project = project,
+	};
+	char *inner = hook_unwrap(&wrapper, call->dir, call->command);
+
+	return inner ? inner : mem_strdup(call->command);
+}
+
+static int answer_failure(const struct hook_call *call, const char *project,
+			  char **options, struct buf *out, struct err *err)
+{
+	auto_free char *state = store_default_dir();
+	auto_free char *command = NULL;
+	auto_buf struct buf words = { 0 };
+	struct failure f = { .since_ms = now_ms() - FAILURE_AGE_MS };
+	struct store *store = NULL;
+
+	if (call->command && state &&
+	    store_new(state, STORE_FILE_MAX, &store, NULL) == 0) {
+		command = inner_command(call, project, options);
+		f.command = command;
+		(void)store_each(store, add_failure, &f, NULL);
+	}
+	store_free(store);
+	if (f.count) {
+		buf_addf(&words, "The sandbox refused this to the command:\n%s",
+			 buf_str(&f.lines));
+		if (f.count > FAILURE_LINES_MAX)
+			buf_addf(&words, "and %zu more\n",
+				 f.count - FAILURE_LINES_MAX);
+		buf_adds(&words, "Only the user can allow it. Find a way that needs it not, or ask.\n");
+	}
+	free(f.run);
+	buf_done(&f.lines);
+	return hook_reply_words(call, buf_str(&words), out, err);
+}
+
+static int answer(const struct hook_call *call, int argc, char **argv,
+		  struct buf *out, struct err *err)
+{
+	auto_free char *project = project_of(call);
+	struct options options = { 0 };
+	int r = parse_options(argc, argv, project, &options, err);
+
+	if (r < 0)
+		;	/* Said */
+	else if (call->event->kind == EVENT_PRE_TOOL)
+		r = answer_tool(call, project, &options, argv + 1, out, err);
+	else if (call->event->kind == EVENT_START)
+		r = answer_start(call, &options, out, err);
+	else
+		r = answer_failure(call, project, argv + 1, out, err);
+	options_done(&options);
+	return r;
+}
+
+int hook_answer(const struct agent *agent, const struct agent_event *event,
+		int in, int argc, char **argv, struct buf *out,
+		struct err *err)
+{
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_buf struct buf text = { 0 };
+	struct hook_call call;
+	int r = fs_read_fd(in, JSON_TEXT_MAX, &text, err);
+
+	if (r < 0)
+		return r;
+	r = hook_call_parse(agent, event, buf_str(&text), text.len,
+			    cwd ? cwd : "", &call, err);
+	if (r < 0)
+		return r;
+	r = answer(&call, argc, argv, out, err);
+	hook_call_done(&call);
+	return r;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/hook.c - cloche hook: an agent asks before it runs something
+ *
+ * Theory of operation: agents take a hook that crashes, hangs or fails in any
+ * way but one for consent. The one way is exit status 2. So the work is done
+ * in a child, and the parent does nothing that could go wrong: it waits for the
+ * whole answer, and unless the child ends well in time, it ends with 2. Signals
+ * that ask it to end do the same.
+ */
+
+#include "cli/hook.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "lib/hook.h"
+
+enum { EXIT_BLOCK = 2 };
+enum { HOOK_REPLY_MAX = 16 << 20 };	/* A call is 1 MiB, quoted twice */
+
+static volatile sig_atomic_t worker;
+
+/* Only what is safe in a handler */
+static void block(int sig)
+{
+	static const char late[] = "cloche: hook: no answer in time; refused\n";
+	static const char ended[] = "cloche: hook: ended by a signal; refused\n";
+
+	if (worker > 0)
+		(void)kill((pid_t)worker, SIGKILL);
+	if (sig == SIGALRM)
+		(void)!write(STDERR_FILENO, late, sizeof(late) - 1);
+	else
+		(void)!write(STDERR_FILENO, ended, sizeof(ended) - 1);
+	_exit(EXIT_BLOCK);
+}
+
+static void arm(uint64_t ms)
+{
+	static const int ends[] = {
+		SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+	};
+	const struct sigaction action = { .sa_handler = block };
+	const struct itimerval timer = {
+		.it_value = { .tv_sec = (time_t)(ms / 1000),
+			      .tv_usec = (suseconds_t)(ms % 1000) * 1000 },
+	};
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		(void)sigaction(ends[i], &action, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGCHLD, SIG_DFL);	/* Ignored, there is no status */
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+/* Take "--watchdog DUR" out of the words */
+static int take_watchdog(int *argc, char **argv, uint64_t *ret,
+			 struct err *err)
+{
+	for (int i = 1; i < *argc; i++) {
+		const bool joined = !strncmp(argv[i], "--watchdog=", 11);
+		const char *value = joined ? argv[i] + 11 :
+			i + 1 < *argc ? argv[i + 1] : "";
+		const int used = joined ? 1 : 2;
+
+		if (!joined && strcmp(argv[i], "--watchdog") != 0)
+			continue;
+		if (text_to_duration_ms(value, ret) < 0 ||
+		    *ret > HOOK_WATCHDOG_MS)
+			return fail(err, -EINVAL, "--watchdog: '%s' is not a time of at most %d s",
+				    value, HOOK_WATCHDOG_MS / 1000);
+		memmove(argv + i, argv + i + used,
+			(size_t)(*argc - i - used + 1) * sizeof(*argv));
+		*argc -= used;
+		return 0;
+	}
+	return 0;
+}
+
+static void work(const struct agent *agent, const struct agent_event *event,
+		 int argc, char **argv, int to)
+{
+	auto_buf struct buf out = { 0 };
+	struct err err = { 0 };
+	int r;
+
+	/* The handlers are the parent's */
+	(void)signal(SIGALRM, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	r = hook_answer(agent, event, STDIN_FILENO, argc, argv, &out, &err);
+	if (r == 0 && fs_write_all(to, buf_str(&out), out.len) < 0)
+		r = fail_errno(&err, "cannot hand the answer over");
+	if (r < 0)
+		fprintf(stderr, "cloche: hook: %s\n", err.msg);
+	_exit(r < 0 ? EXIT_BLOCK : 0);
+}
+
+static int collect(pid_t pid, int from, struct buf *reply, struct err *err)
+{
+	int status, r;
+
+	r = fs_read_fd(from, HOOK_REPLY_MAX, reply, err);
+	if (r < 0)
+		return r;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return fail_errno(err, "hook: cannot wait");
+	}
+	worker = 0;
+	if (WIFSIGNALED(status))
+		return fail(err, -ECHILD, "hook: the worker was ended by signal %d; refused",
+			    WTERMSIG(status));
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EXIT_BLOCK;
+}
+
+static int supervise(const struct agent *agent,
+		     const struct agent_event *event, int argc, char **argv,
+		     struct err *err)
+{
+	auto_buf struct buf reply = { 0 };
+	int ends[2], r;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return fail_errno(err, "hook: cannot make a pipe");
+	pid = fork();
+	if (pid < 0)
+		return fail_errno(err, "hook: cannot start a worker");
+	if (pid == 0) {
+		close(ends[0]);
+		work(agent, event, argc, argv, ends[1]);
+	}
+	worker = pid;
+	close(ends[1]);
+	r = collect(pid, ends[0], &reply, err);
+	/* An answer that does not arrive is no answer */
+	if (r == 0 && reply.len &&
+	    fs_write_all(STDOUT_FILENO, buf_str(&reply), reply.len) < 0)
+		r = fail_errno(err, "hook: cannot write the answer");
+	return r;
+}
+
+int cli_hook(int argc, char **argv, struct err *err)
+{
+	const struct agent *agent = argc > 1 ? agent_find(argv[1]) : NULL;
+	const struct agent_event *event = NULL;
+	auto_buf struct buf names = { 0 };
+	uint64_t ms = HOOK_WATCHDOG_MS;
+	int r;
+
+	if (argc > 1 && (!strcmp(argv[1], "install") ||
+			 !strcmp(argv[1], "print") ||
+			 !strcmp(argv[1], "uninstall")))
+		return hook_manage(argc - 1, argv + 1, err);
+	if (!agent) {
+		agent_names(&names);
+		return fail(err, -EINVAL, "hook needs an agent (%s), or install, print, uninstall",
+			    buf_str(&names));
+	}
+	event = argc > 2 ? agent_event_find(agent, argv[2]) : NULL;
+	if (!event) {
+		agent_event_names(agent, &names);
+		return fail(err, -EINVAL, "hook %s needs one of %s",
+			    agent->name, buf_str(&names));
+	}
+	argc -= 2;
+	argv += 2;
+	r = take_watchdog(&argc, argv, &ms, err);
+	if (r < 0)
+		return r;
+	arm(ms);
+	return supervise(agent, event, argc, argv, err);
+}

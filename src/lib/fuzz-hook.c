@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/fuzz-hook.c - a byte for the agent, then what it says: the answer is
+ * JSON, a denied command is never rewritten, and what is rewritten is known
+ * again and holds the command as it was
+ */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "fuzz.h"
+#include "lib/hook.h"
+#include "policy/policy.h"
+#include "policy/ruleset.h"
+
+static const char *const options[] = { "--net", "none", NULL };
+static const struct hook_wrapper wrapper = {
+	"/usr/bin/cloche", options, "/w",
+};
+
+static struct policy *make_policy(void)
+{
+	static const struct rule_bases bases = { "/w", "/w", "/h" };
+	struct policy *p = policy_new("/w", "/h");
+
+	(void)ruleset_add(p->ruleset, "Bash(curl *)", ACTION_DENY, &bases,
+			  (struct origin){ 0 }, NULL);
+	(void)ruleset_add(p->ruleset, "Bash(git push *)", ACTION_ASK, &bases,
+			  (struct origin){ 0 }, NULL);
+	policy_add_string(p, LIST_EXCLUDED_COMMANDS, "docker *",
+			  (struct origin){ 0 });
+	return p;
+}
+
+static void check(const struct hook_call *call, const struct hook_decision *d)
+{
+	auto_buf struct buf reply = { 0 };
+	auto_free char *inner = NULL;
+	json_t *root;
+
+	fuzz_want(d->verdict != HOOK_DENY || !d->command);
+	fuzz_want(d->verdict == HOOK_NO_OPINION || d->reason);
+	fuzz_want(hook_reply(call, d, &reply, NULL) == 0);
+	if (d->command) {
+		inner = hook_unwrap(&wrapper, call->dir, d->command);
+		fuzz_want(inner && !strcmp(inner, call->command));
+		fuzz_want(reply.len);
+	}
+	if (!reply.len)
+		return;
+	root = json_loads(buf_str(&reply), 0, NULL);
+	fuzz_want(json_is_object(root));
+	json_decref(root);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const names[] = {
+		"claude", "codex", "gemini", "cursor",
+	};
+	auto_policy struct policy *policy = NULL;
+	struct hook_decision d;
+	struct hook_call call;
+	const struct agent *agent;
+	auto_free char *text = NULL;
+
+	if (!size)
+		return 0;
+	agent = agent_find(names[data[0] % AGENT_COUNT]);
+	text = mem_zalloc(size);
+	memcpy(text, data + 1, size - 1);
+	if (hook_call_parse(agent, agent_event_find(agent, "pre-tool-use"),
+			    text, size - 1, "/w", &call, NULL) < 0)
+		return 0;
+	if (call.command) {
+		policy = make_policy();
+		hook_decide(policy, &wrapper, &call, false, &d);
+		check(&call, &d);
+		hook_decision_done(&d);
+	}
+	hook_call_done(&call);
+	return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/hook-call.c - what an agent's hook is told, from JSON */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "lib/hook.h"
+
+static const struct agent agents[] = {
+#define AGENT(id, name, tool, variable, dir, file) \
+	{ AGENT_##id, name, tool, variable, dir, file },
+#include "lib/agents.def"
+};
+
+static const struct agent_event events[] = {
+#define EVENT(agent, kind, theirs, ours, matcher) \
+	{ AGENT_##agent, EVENT_##kind, theirs, ours, matcher },
+#include "lib/agents.def"
+};
+
+static const char *const kinds[EVENT_KINDS] = {
+	[EVENT_PRE_TOOL] = "pre-tool-use",
+	[EVENT_START] = "session-start",
+	[EVENT_FAILURE] = "post-tool-use-failure",
+};
+
+/* Where agents keep the directory of one command */
+static const char *const directories[] = {
+	"dir_path", "working_directory", "workdir", "directory",
+};
+
+const struct agent *agent_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++) {
+		if (!strcmp(agents[i].name, name))
+			return &agents[i];
+	}
+	return NULL;
+}
+
+const struct agent_event *agent_event_find(const struct agent *agent,
+					   const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		if (events[i].agent == agent->id &&
+		    !strcmp(events[i].ours, name))
+			return &events[i];
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		if (events[i].agent == agent->id &&
+		    !strcmp(kinds[events[i].kind], name))
+			return &events[i];
+	}
+	return NULL;
+}
+
+const struct agent_event *agent_event_at(const struct agent *agent, size_t i)
+{
+	unsigned int seen = 0;
+
+	for (size_t k = 0; k < ARRAY_SIZE(events); k++) {
+		const struct agent_event *e = &events[k];
+
+		if (e->agent != agent->id || seen & 1u << e->kind)
+			continue;
+		seen |= 1u << e->kind;
+		if (!i--)
+			return e;
+	}
+	return NULL;
+}
+
+void agent_names(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(agents); i++)
+		buf_addf(out, "%s%s", i ? ", " : "", agents[i].name);
+}
+
+void agent_event_names(const struct agent *agent, struct buf *out)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++) {
+		if (events[i].agent != agent->id)
+			continue;
+		buf_addf(out, "%s%s", comma, events[i].ours);
+		comma = ", ";
+	}
+}
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* A hook that was installed for another event must not guess */
+static int check_event(const struct hook_call *call, struct err *err)
+{
+	const char *said = text_of(call->root, "hook_event_name");
+
+	if (!said || !strcmp(said, call->event->theirs))
+		return 0;
+	return fail(err, -EINVAL, "the hook is for %s and was called for %s; run 'cloche hook install %s' again",
+		    call->event->theirs, said, call->agent->name);
+}
+
+/* The tool's input; Cursor's older event has the command beside the rest */
+static int find_command(struct hook_call *call, struct err *err)
+{
+	const char *tool = text_of(call->root, "tool_name");
+	json_t *input = json_object_get(call->root, "tool_input");
+
+	if (!tool && !input && text_of(call->root, "command"))
+		input = call->root;
+	else if (!tool)
+		return fail(err, -EINVAL, "the call names no tool");
+	else if (strcmp(tool, call->agent->tool) != 0)
+		return 0;
+	call->input = input;
+	call->command = text_of(input, "command");
+	if (!call->command)
+		return fail(err, -EINVAL, "the call has no command");
+	call->unsandboxed = json_is_true(json_object_get(input,
+		"dangerouslyDisableSandbox"));
+	return 0;
+}
+
+static int find_directory(struct hook_call *call, const char *cwd,
+			  struct err *err)
+{
+	const char *said = text_of(call->root, "cwd");
+	const char *dir = NULL;
+
+	call->cwd = said && *said ? said : cwd;
+	if (*call->cwd != '/')
+		return fail(err, -EINVAL, "cwd '%s' is not absolute",
+			    call->cwd);
+	for (size_t i = 0; !dir && i < ARRAY_SIZE(directories); i++)
+		dir = text_of(call->input, directories[i]);
+	call->dir = path_resolve(call->cwd, dir && *dir ? dir : ".");
+	return 0;
+}
+
+int hook_call_parse(const struct agent *agent, const struct agent_event *event,
+		    const char *text, size_t n, const char *cwd,
+		    struct hook_call *ret, struct err *err)
+{
+	struct hook_call call = { .agent = agent, .event = event };
+	int r = 0;
+
+	call.root = json_parse(text, n, "stdin", err);
+	if (!call.root)
+		return -EINVAL;
+	if (!json_is_object(call.root))
+		r = fail(err, -EINVAL, "stdin: must be an object: { ... }");
+	if (r == 0)
+		r = check_event(&call, err);
+	if (r == 0 && event->kind != EVENT_START)
+		r = find_command(&call, err);
+	if (r == 0)
+		r = find_directory(&call, cwd, err);
+	if (r < 0) {
+		hook_call_done(&call);
+		return r;
+	}
+	call.mode = text_of(call.root, "permission_mode");
+	*ret = call;
+	return 0;
+}
+
+void hook_call_done(struct hook_call *call)
+{
+	json_decref(call->root);
+	free(call->dir);
+	*call = (struct hook_call){ 0 };
+}

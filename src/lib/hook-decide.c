@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/hook-decide.c - may the agent run this, and how
+ *
+ * Theory of operation: the agent will look at the line that we give it, not at
+ * the one that the model wrote, so its own rules would miss: an allowed command
+ * would be asked about, a denied one would pass. Therefore the rules are
+ * obeyed here, on the original. Deny and ask are final. Where no rule speaks
+ * the agent decides as it would, unless the settings allow what is sandboxed.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "lib/hook.h"
+#include "policy/command.h"
+#include "policy/mode.h"
+#include "policy/policy.h"
+#include "policy/ruleset.h"
+#include "policy/shell.h"
+
+/* Never removed without a question, sandbox or not */
+static const char *const critical[] = {
+	"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "$HOME/*", ".", "./",
+	"./*", "..", "../", "*", ".git", ".git/", "\"$HOME\"",
+};
+
+static char *with_origin(const struct ruleset_verdict *v)
+{
+	struct buf b = { 0 };
+
+	buf_adds(&b, v->why);
+	if (v->origin && v->origin->source) {
+		buf_adds(&b, " (");
+		origin_describe(v->origin, &b);
+		buf_addc(&b, ')');
+	}
+	return buf_take(&b);
+}
+
+static bool is_critical(const struct shell_script *script,
+			const struct shell_command *c, size_t name)
+{
+	for (size_t i = name + 1; i < c->count; i++) {
+		const struct shell_word *w = script->words.v + c->first + i;
+		auto_free char *raw = mem_strndup(script->raw.p + w->raw,
+						  w->raw_len);
+		auto_free char *plain = mem_strndup(script->plain.p + w->plain,
+						    w->plain_len);
+
+		for (size_t k = 0; k < ARRAY_SIZE(critical); k++) {
+			if (!strcmp(raw, critical[k]) ||
+			    !strcmp(plain, critical[k]))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool removes_critical(const char *command)
+{
+	auto_shell struct shell_script script = { 0 };
+
+	(void)shell_parse(command, &script);
+	for (size_t i = 0; i < script.commands.len; i++) {
+		const struct shell_command *c = &script.commands.v[i];
+		const size_t name = command_name(&script, c);
+
+		if ((command_is(&script, c, name, "rm") ||
+		     command_is(&script, c, name, "rmdir")) &&
+		    is_critical(&script, c, name))
+			return true;
+	}
+	return false;
+}
+
+/* What the rules say about the fields of the call beside its command */
+static struct ruleset_verdict decide_fields(const struct policy *policy,
+					    const struct hook_call *call)
+{
+	struct ruleset_verdict worst = { .action = ACTION_COUNT };
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(call->input, key, value) {
+		auto_free char *text = json_is_string(value) ?
+			mem_strdup(json_string_value(value)) :
+			json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+		struct ruleset_verdict v;
+
+		if (!text || !strcmp(key, "command"))
+			continue;
+		v = ruleset_decide_input(policy->ruleset, key, text);
+		if (v.action < worst.action) {
+			ruleset_verdict_done(&worst);
+			worst = v;
+		} else {
+			ruleset_verdict_done(&v);
+		}
+	}
+	return worst;
+}
+
+/* The settings let a sandboxed command run without a question. Not while the
+ * agent only plans, and not where all would be removed.
+ */
+static bool is_automatic(const struct policy *policy,
+			 const struct hook_call *call, const char *command)
+{
+	return policy_flag(policy, FLAG_AUTO_ALLOW, false) &&
+	       !(call->mode && !strcmp(call->mode, "plan")) &&
+	       !removes_critical(command);
+}
+
+/* The stricter of what is said about the command and about its fields */
+static struct ruleset_verdict decide_rules(const struct policy *policy,
+					   const struct hook_call *call,
+					   const char *command, bool automatic)
+{
+	struct ruleset_verdict v = automatic ?
+		ruleset_decide_sandboxed(policy->ruleset, command) :
+		ruleset_decide_command(policy->ruleset, command);
+	struct ruleset_verdict fields = decide_fields(policy, call);
+
+	if (fields.action < ACTION_ALLOW && fields.action < v.action) {
+		ruleset_verdict_done(&v);
+		return fields;
+	}
+	ruleset_verdict_done(&fields);
+	return v;
+}
+
+static void say(struct hook_decision *d, enum hook_verdict verdict,
+		const char *reason)
+{
+	free(d->reason);
+	d->verdict = verdict;
+	d->reason = mem_strdup(reason);
+}
+
+static void apply_verdict(const struct ruleset_verdict *v,
+			  struct hook_decision *d)
+{
+	static const enum hook_verdict verdicts[ACTION_COUNT + 1] = {
+		[ACTION_DENY] = HOOK_DENY,
+		[ACTION_ASK] = HOOK_ASK,
+		[ACTION_ALLOW] = HOOK_ALLOW,
+		[ACTION_COUNT] = HOOK_NO_OPINION,
+	};
+
+	d->verdict = verdicts[v->action];
+	if (d->verdict != HOOK_NO_OPINION)
+		d->reason = with_origin(v);
+}
+
+/* Whether the command stays outside; *@ret_ask is why the user is asked */
+static bool stays_outside(const struct policy *policy,
+			  const struct hook_call *call, const char *command,
+			  bool obey_off, const char **ret_ask)
+{
+	const struct origin *off;
+
+	*ret_ask = NULL;
+	if (!policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true))
+		return false;
+	if (obey_off && mode_is_off(policy, &off))
+		return true;
+	if (mode_excludes(policy, command, NULL))
+		return true;
+	if (call->unsandboxed)
+		*ret_ask = "it asks to run without the sandbox";
+	return call->unsandboxed;
+}
+
+/* Where no rule speaks: silence, or what the settings or the mode say */
+static void decide_rest(const struct hook_call *call, const char *command,
+			bool automatic, struct hook_decision *d)
+{
+	const bool bypass = call->mode &&
+		!strcmp(call->mode, "bypassPermissions");
+
+	if (d->verdict != HOOK_NO_OPINION)
+		return;
+	if (automatic)
+		say(d, HOOK_ALLOW, "it runs in the sandbox");
+	else if (bypass && !removes_critical(command))
+		say(d, HOOK_ALLOW, "the permission mode allows it");
+}
+
+void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
+		 const struct hook_call *call, bool obey_off,
+		 struct hook_decision *ret)
+{
+	auto_free char *inner = hook_unwrap(w, call->dir, call->command);
+	const char *command = inner ? inner : call->command;
+	const char *ask = NULL;
+	const bool outside = !inner && stays_outside(policy, call, command,
+						     obey_off, &ask);
+	const bool automatic = !outside && is_automatic(policy, call, command);
+	auto_buf struct buf line = { 0 };
+	struct ruleset_verdict v;
+
+	*ret = (struct hook_decision){ 0 };
+	if (!inner && hook_is_forged(w, command)) {
+		say(ret, HOOK_DENY, "it starts a sandbox of its own; give the command alone, it is put into the sandbox");
+		return;
+	}
+	v = decide_rules(policy, call, command, automatic);
+	apply_verdict(&v, ret);
+	ruleset_verdict_done(&v);
+	if (ask && ret->verdict != HOOK_DENY)
+		say(ret, HOOK_ASK, ask);
+	if (outside)
+		return;
+	decide_rest(call, command, automatic, ret);
+	if (!inner && ret->verdict != HOOK_DENY) {
+		hook_wrap(w, call->dir, command, &line);
+		ret->command = buf_take(&line);
+	}
+}
+
+void hook_decision_done(struct hook_decision *d)
+{
+	free(d->reason);
+	free(d->command);
+	*d = (struct hook_decision){ 0 };
+}

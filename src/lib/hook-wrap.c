@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/hook-wrap.c - a command line of an agent becomes `cloche run ...`
+ *
+ * Theory of operation: the line is a constant head and one quoted word. So
+ * what is ours is known by making it again: only a line that comes out byte
+ * for byte the same is ours, and nothing in it is believed. Any other line that
+ * starts a sandbox of ours looks like a wrapper and is none: it is refused,
+ * for whoever reads it later must not take it for one.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "lib/hook.h"
+#include "policy/command.h"
+#include "policy/shell.h"
+
+/* All but the last word */
+static void add_head(const struct hook_wrapper *w, struct buf *out)
+{
+	text_shell_quote(out, w->program);
+	buf_adds(out, " run");
+	for (size_t i = 0; w->options[i]; i++) {
+		buf_addc(out, ' ');
+		text_shell_quote(out, w->options[i]);
+	}
+	buf_adds(out, " --cwd ");
+	text_shell_quote(out, w->project);
+	buf_adds(out, " -c ");
+}
+
+/* The shell's first line where the command starts elsewhere in the project */
+static void add_move(const struct hook_wrapper *w, const char *dir,
+		     struct buf *out)
+{
+	if (!strcmp(dir, w->project))
+		return;
+	buf_adds(out, "cd -- ");
+	text_shell_quote(out, dir);
+	buf_adds(out, " || exit\n");
+}
+
+void hook_wrap(const struct hook_wrapper *w, const char *dir,
+	       const char *command, struct buf *out)
+{
+	auto_buf struct buf script = { 0 };
+
+	add_head(w, out);
+	add_move(w, dir, &script);
+	buf_adds(&script, command);
+	text_shell_quote(out, buf_str(&script));
+}
+
+/* Undo text_shell_quote(), more or less: the caller quotes again */
+static char *unquote(const char *s)
+{
+	struct buf b = { 0 };
+
+	for (; *s; s++) {
+		if (!strncmp(s, "'\\''", 4)) {
+			buf_addc(&b, '\'');
+			s += 3;
+		} else if (*s != '\'') {
+			buf_addc(&b, *s);
+		}
+	}
+	return buf_take(&b);
+}
+
+char *hook_unwrap(const struct hook_wrapper *w, const char *dir,
+		  const char *line)
+{
+	auto_buf struct buf head = { 0 };
+	auto_buf struct buf move = { 0 };
+	auto_buf struct buf again = { 0 };
+	auto_free char *script = NULL;
+	char *command;
+
+	add_head(w, &head);
+	if (strncmp(line, buf_str(&head), head.len) != 0)
+		return NULL;
+	script = unquote(line + head.len);
+	add_move(w, dir, &move);
+	if (strncmp(script, buf_str(&move), move.len) != 0)
+		return NULL;
+	command = script + move.len;
+	hook_wrap(w, dir, command, &again);
+	if (strcmp(buf_str(&again), line) != 0)
+		return NULL;
+	memmove(script, command, strlen(command) + 1);
+	return take_ptr(script);
+}
+
+/* The name, or another name of the same file */
+static bool is_program(const char *program, const char *word)
+{
+	struct stat ours, theirs;
+
+	if (!strcmp(path_base(word), "cloche") ||
+	    !strcmp(path_base(word), path_base(program)))
+		return true;
+	return strchr(word, '/') && stat(program, &ours) == 0 &&
+	       stat(word, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+	       ours.st_ino == theirs.st_ino;
+}
+
+static bool is_run(const struct hook_wrapper *w,
+		   const struct shell_script *script,
+		   const struct shell_command *c, size_t name)
+{
+	const struct shell_word *words = script->words.v + c->first;
+	char *word;
+	bool r;
+
+	if (name + 1 >= c->count || !words[name].known ||
+	    !shell_word_is(script, c, name + 1, "run"))
+		return false;
+	word = strndup(script->plain.p + words[name].plain,
+		       words[name].plain_len);
+	r = word && is_program(w->program, word);
+	free(word);
+	return r;
+}
+
+bool hook_is_forged(const struct hook_wrapper *w, const char *line)
+{
+	auto_shell struct shell_script script = { 0 };
+
+	(void)shell_parse(line, &script);
+	for (size_t i = 0; i < script.commands.len; i++) {
+		const struct shell_command *c = &script.commands.v[i];
+
+		if (is_run(w, &script, c, command_name(&script, c)) ||
+		    is_run(w, &script, c, c->assignments))
+			return true;
+	}
+	return false;
+}

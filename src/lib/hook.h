@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/hook.h - an agent asks before it runs a command: what to answer
+ *
+ * An agent hands its hook a JSON object and obeys the one that comes back. The
+ * agents differ in names and in what they believe; agents.def and hook-reply.c
+ * know that, the rest does not. Nothing here reads a descriptor or prints.
+ */
+
+#ifndef LIB_HOOK_H
+#define LIB_HOOK_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+struct options;
+struct policy;
+
+enum { HOOK_WATCHDOG_MS = 15000 };	/* Less than the agents' limit below */
+enum { HOOK_TIMEOUT_S = 20 };		/* What is installed as the limit */
+
+enum agent_id {
+#define AGENT(id, ...) AGENT_##id,
+#include "lib/agents.def"
+	AGENT_COUNT,
+};
+
+enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_FAILURE, EVENT_KINDS };
+
+/**
+ * struct agent - A row of agents.def
+ */
+struct agent {
+	enum agent_id id;
+	const char *name, *tool, *variable, *dir, *file;
+};
+
+/**
+ * struct agent_event - A row of agents.def
+ * @theirs:	The agent's name for it
+ * @ours:	As a word of the command line
+ * @matcher:	For its settings, or NULL: always
+ */
+struct agent_event {
+	enum agent_id agent;
+	enum event_kind kind;
+	const char *theirs, *ours, *matcher;
+};
+
+/* By name; NULL if unknown. The names of a kind ("pre-tool-use") are known
+ * for every agent that has it.
+ */
+const struct agent *agent_find(const char *name);
+const struct agent_event *agent_event_find(const struct agent *agent,
+					   const char *name);
+/* The @i-th event that is installed for @agent; NULL past the last */
+const struct agent_event *agent_event_at(const struct agent *agent, size_t i);
+/* "claude, codex, ..." */
+void agent_names(struct buf *out);
+void agent_event_names(const struct agent *agent, struct buf *out);
+
+/**
+ * struct hook_call - What the agent said
+ * @root:	All of it
+ * @input:	The tool's input, which holds "command"; or NULL
+ * @command:	NULL where the tool is not the agent's shell
+ * @cwd:	Where the session is; absolute
+ * @dir:	Where the command is to start; absolute. The caller's to free.
+ * @mode:	The permission mode, or NULL
+ * @unsandboxed: The model asks to have no sandbox
+ */
+struct hook_call {
+	const struct agent *agent;
+	const struct agent_event *event;
+	json_t *root, *input;
+	const char *command, *cwd, *mode;
+	char *dir;
+	bool unsandboxed;
+};
+
+/* Read @n bytes of @text. @cwd is for agents that do not say where they are. 0,
+ * or -EINVAL with words.
+ */
+int hook_call_parse(const struct agent *agent, const struct agent_event *event,
+		    const char *text, size_t n, const char *cwd,
+		    struct hook_call *ret, struct err *err);
+void hook_call_done(struct hook_call *call);
+
+/**
+ * struct hook_wrapper - How a command is put into the sandbox
+ * @program:	This very program
+ * @options:	Words for `cloche run`, NULL-terminated
+ * @project:	The writable directory; absolute
+ */
+struct hook_wrapper {
+	const char *program;
+	const char *const *options;
+	const char *project;
+};
+
+/* Append the line that runs @command, to start in @dir, in the sandbox */
+void hook_wrap(const struct hook_wrapper *w, const char *dir,
+	       const char *command, struct buf *out);
+
+/* If @line is what hook_wrap() makes of some command, byte for byte, that
+ * command, to be freed; else NULL
+ */
+char *hook_unwrap(const struct hook_wrapper *w, const char *dir,
+		  const char *line);
+
+/* True if a part of @line starts a sandbox of ours */
+bool hook_is_forged(const struct hook_wrapper *w, const char *line);
+
+enum hook_verdict {
+	HOOK_NO_OPINION,	/* The agent's own rules decide */
+	HOOK_ALLOW,
+	HOOK_ASK,
+	HOOK_DENY,
+};
+
+/**
+ * struct hook_decision - The answer
+ * @reason:	Words, or NULL with HOOK_NO_OPINION
+ * @command:	To be run instead, or NULL: as it is
+ */
+struct hook_decision {
+	enum hook_verdict verdict;
+	char *reason, *command;
+};
+
+/* Decide about @call, which has a command. @obey_off: where the settings switch
+ * the sandbox off, that counts.
+ */
+void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
+		 const struct hook_call *call, bool obey_off,
+		 struct hook_decision *ret);
+void hook_decision_done(struct hook_decision *d);
+
+/* Append what the agent wants to read; nothing where silence says it. 0, or
+ * -EINVAL with words: then the agent must be told no.
+ */
+int hook_reply(const struct hook_call *call, const struct hook_decision *d,
+	       struct buf *out, struct err *err);
+
+/* Append @words for the agent, and where it can for the user, at another event
+ * than EVENT_PRE_TOOL; no words, no more than the agent must have
+ */
+int hook_reply_words(const struct hook_call *call, const char *words,
+		     struct buf *out, struct err *err);
+
+/**
+ * struct hook_target - Where and what to install
+ * @file:	The agent's settings
+ * @program:	This very program
+ * @options:	Words for `cloche run`, NULL-terminated
+ */
+struct hook_target {
+	const struct agent *agent;
+	const char *file, *program;
+	const char *const *options;
+};
+
+/* The settings that hold just our hooks, as JSON to be freed */
+json_t *hook_settings(const struct hook_target *t, struct err *err);
+
+/* Add our hooks to the agent's settings; those of an earlier time go. 1, 0 if
+ * they were there, or a negative errno with words.
+ */
+int hook_install(const struct hook_target *t, struct err *err);
+
+/* Take them out again. A file that nobody else touched is as it was before,
+ * byte for byte. 1, 0 if there were none, or a negative errno with words.
+ */
+int hook_uninstall(const struct hook_target *t, struct err *err);
+
+#endif /* LIB_HOOK_H */

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/hook-install.py - our hooks in an agent's settings, and out again"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SETTINGS = ".claude/settings.json"
+
+# Each agent's file below the home, and the event that comes before a tool
+FILES = {
+    "claude": ".claude/settings.json", "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json", "cursor": ".cursor/hooks.json",
+}
+EVENTS = {"claude": "PreToolUse", "codex": "PreToolUse",
+          "gemini": "BeforeTool", "cursor": "preToolUse"}
+CALL = {"cwd": "/", "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_input": {"command": "ls"}}
+
+
+def originals(agent):
+    """Texts that a file may hold before, each with its own habits"""
+    event = EVENTS[agent]
+    yield None
+    yield ""
+    yield "{}"
+    yield "{}\n"
+    yield '{"hooks": {}}'
+    yield '{\n    "a": 1,\n    "hooks": {}\n}\n'
+    yield '{\n\t"hooks": {\n\t\t"%s": []\n\t},\n\t"z": "\u00e9"\n}' % event
+    yield ('{\r\n  "env": {"T": "x"},\r\n  "hooks": {"%s": [ {"command":'
+           ' "mine", "matcher": "X"} ]}\r\n}\r\n' % event)
+    yield '{"hooks":null,"version":1}'
+
+
+@test
+def installing_and_uninstalling_leaves_every_byte(t):
+    for agent, name in FILES.items():
+        for text in originals(agent):
+            path = os.path.join(t.home, name)
+            if text is not None:
+                t.write(path, text, mode=0o640)
+            t.run("hook", "install", agent).ok(repr(text))
+            with open(path, newline="") as file:
+                now = file.read()
+            event = EVENTS[agent]
+            equal(json.dumps(json.loads(now)).count(f"hook\", \"{agent}\"")
+                  + now.count(f" hook {agent} "),
+                  len(json.loads(t.run("hook", "print", agent).ok().out)
+                      ["hooks"]), agent, repr(text))
+            check(any("cloche" in json.dumps(entry) for entry in
+                      json.loads(now)["hooks"][event]), now)
+            before = os.stat(path).st_ino
+            contains(t.run("hook", "install", agent).ok().out, "already")
+            equal(os.stat(path).st_ino, before)
+            t.run("hook", "uninstall", agent).ok()
+            if text is None:
+                check(not os.path.exists(os.path.dirname(path)), agent)
+                continue
+            with open(path, newline="") as file:
+                equal(file.read(), text, agent)
+            equal(os.stat(path).st_mode & 0o777, 0o640)
+            contains(t.run("hook", "uninstall", agent).ok().out, "no hooks")
+            with open(path, newline="") as file:
+                equal(file.read(), text, agent)
+            os.unlink(path)
+            os.rmdir(os.path.dirname(path))
+
+
+@test
+def what_others_change_meanwhile_stays(t):
+    path = t.write(t.home + "/" + SETTINGS, '{\n  "a": 1\n}\n')
+    t.run("hook", "install", "claude").ok()
+    with open(path) as file:
+        text = file.read()
+    t.write(path, text.replace('"a": 1', '"a": 2, "b": [1]'))
+    t.run("hook", "uninstall", "claude").ok()
+    with open(path) as file:
+        equal(file.read(), '{\n  "a": 2, "b": [1]\n}\n')
+    # Reformatted, nothing can be put back: our entries go all the same
+    t.run("hook", "install", "claude").ok()
+    with open(path) as file:
+        now = json.load(file)
+    now["hooks"]["PreToolUse"].insert(0, {"matcher": "X", "hooks": [
+        {"type": "command", "command": "mine"}]})
+    t.write(path, json.dumps(now, indent=7))
+    t.run("hook", "uninstall", "claude").ok()
+    with open(path) as file:
+        left = json.load(file)
+    equal(left, {"a": 2, "b": [1], "hooks": {
+        "PreToolUse": now["hooks"]["PreToolUse"][:1], "SessionStart": [],
+        "PostToolUseFailure": []}})
+
+
+@test
+def a_second_install_replaces_the_first(t):
+    t.run("hook", "install", "codex", "--net", "none").ok()
+    t.run("hook", "install", "codex", "--net", "host").ok()
+    with open(t.home + "/.codex/hooks.json") as file:
+        text = file.read()
+    lacks(text, "--net none")
+    equal(text.count("--net host"), 2)
+    t.run("hook", "uninstall", "codex").ok()
+    check(not os.path.exists(t.home + "/.codex"))
+
+
+@test
+def what_was_installed_is_what_the_agent_would_run(t):
+    t.run("hook", "install", "claude", "--scope", "project", "--net",
+          "none").ok()
+    hook = json.loads(t.read(SETTINGS))["hooks"]["PreToolUse"][0]["hooks"][0]
+    check(hook["timeout"] > 15, hook)
+    r = t.outside(hook["command"], *hook["args"],
+                  stdin=json.dumps(CALL)).ok()
+    contains(json.loads(r.out)["hookSpecificOutput"]["updatedInput"]
+             ["command"], "--net none")
+    for agent in ("codex", "gemini", "cursor"):
+        printed = json.loads(t.run("hook", "print", agent).ok().out)
+        event = EVENTS[agent]
+        entry = printed["hooks"][event][0]
+        line = entry.get("hooks", [entry])[0]["command"]
+        t.outside("sh", "-c", line, stdin='{"cwd": "/", "tool_name": "x"}').ok()
+
+
+@test
+def a_link_stays_a_link(t):
+    os.makedirs(t.home + "/.claude")
+    real = t.write(t.away + "/dotfiles.json", '{"a": 1}\n')
+    os.symlink(real, t.home + "/" + SETTINGS)
+    t.run("hook", "install", "claude").ok()
+    check(os.path.islink(t.home + "/" + SETTINGS))
+    contains(open(real).read(), "pre-tool-use")
+    t.run("hook", "uninstall", "claude").ok()
+    equal(open(real).read(), '{"a": 1}\n')
+
+
+@test
+def a_file_that_is_no_json_is_left_alone(t):
+    path = t.write(t.home + "/" + SETTINGS, "{ broken")
+    t.run("hook", "install", "claude").ended(2)
+    equal(open(path).read(), "{ broken")
+    t.write(path, '{"hooks": 3}')
+    t.run("hook", "install", "claude").ended(2)
+    equal(open(path).read(), '{"hooks": 3}')
+
+
+main()

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/hook.py - cloche hook: agents ask before they run a command"""
+
+import json
+import os
+import shlex
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SETTINGS = ".claude/settings.json"
+REFUSED = 2
+
+AGENTS = ("claude", "codex", "gemini", "cursor")
+
+
+def call(t, command, cwd=None, mode="default", **fields):
+    """What Claude Code documents for PreToolUse"""
+    return {"session_id": "s", "prompt_id": "7f3a", "effort": {"level": "high"},
+            "transcript_path": "/t.jsonl", "cwd": cwd or t.dir,
+            "permission_mode": mode, "hook_event_name": "PreToolUse",
+            "tool_name": "Bash",
+            "tool_input": {"command": command, "description": "d\u00e9",
+                           "timeout": 120000, "run_in_background": False,
+                           **fields},
+            "tool_use_id": "toolu_1"}
+
+
+def ask(t, what, *options, agent="claude", event="pre-tool-use", env=None):
+    """The hook's answer: a dictionary, empty for silence"""
+    r = t.run("hook", agent, event, *options, stdin=json.dumps(what), env=env)
+    r.ok()
+    return json.loads(r.out) if r.out else {}
+
+
+def specific(t, what, *options, **more):
+    return ask(t, what, *options, **more).get("hookSpecificOutput", {})
+
+
+def rules(t, **lists):
+    t.write(SETTINGS, json.dumps({"permissions": lists}))
+
+
+def sandbox(t, **values):
+    t.write(t.home + "/" + SETTINGS, json.dumps({"sandbox": values}))
+
+
+@test
+def the_command_is_rewritten_and_every_field_is_kept(t):
+    what = call(t, "echo hi", extra={"a": [1, None, 2.5]})
+    answer = specific(t, what)
+    equal(answer["hookEventName"], "PreToolUse")
+    check("permissionDecision" not in answer, answer)
+    command = answer["updatedInput"].pop("command")
+    what["tool_input"].pop("command")
+    equal(answer["updatedInput"], what["tool_input"])
+    check(command.startswith(os.path.realpath(CLOCHE) + " run "), command)
+
+
+@test
+def the_rewritten_command_runs_in_the_sandbox(t):
+    t.write(t.home + "/.ssh/id_ed25519", "key\n")
+    script = "cat ~/.ssh/id_ed25519; echo \"it's\" > out; echo x > ../away/out"
+    equal(t.outside("sh", "-c", "cat ~/.ssh/id_ed25519").ok().out, "key\n")
+    command = specific(t, call(t, script))["updatedInput"]["command"]
+    r = t.outside("bash", "-c", command)
+    lacks(r.out, "key")
+    equal(t.read("out"), "it's\n")
+    check(not os.path.exists(t.away + "/out"))
+
+
+@test
+def quotes_newlines_and_bytes_arrive_as_they_are(t):
+    for text in ["a'b\"c", "$HOME `x` \\", "two\nlines", "\u00e9\u4e2d\U0001f600",
+                 "-n", "!!", "*"]:
+        line = "printf %s " + shlex.quote(text)
+        command = specific(t, call(t, line))["updatedInput"]["command"]
+        equal(t.outside("bash", "-c", command).ok().out, text)
+
+
+@test
+def a_session_below_the_project_keeps_the_projects_policy(t):
+    os.makedirs(t.dir + "/sub dir")
+    t.write(".claude/settings.json", json.dumps(
+        {"sandbox": {"filesystem": {"denyWrite": ["kept"]}}}))
+    t.write("kept", "")
+    what = call(t, "pwd; echo x > here; echo x > ../top; echo x > ../kept",
+                cwd=t.dir + "/sub dir")
+    command = specific(t, what, env={"CLAUDE_PROJECT_DIR": t.dir}
+                       )["updatedInput"]["command"]
+    r = t.outside("bash", "-c", command)
+    equal(r.out, t.dir + "/sub dir\n")
+    check(t.exists("sub dir/here") and t.exists("top"), r)
+    equal(t.read("kept"), "")
+
+
+@test
+def a_deny_rule_on_the_original_denies(t):
+    rules(t, deny=["Bash(curl *)"], allow=["Bash"])
+    for command in ["curl x", "true && curl x", "FOO=1 timeout 5 curl x"]:
+        answer = specific(t, call(t, command))
+        equal(answer["permissionDecision"], "deny", command)
+        contains(answer["permissionDecisionReason"], "Bash(curl *)")
+        contains(answer["permissionDecisionReason"], SETTINGS)
+        check("updatedInput" not in answer, answer)
+    equal(specific(t, call(t, "ls"))["permissionDecision"], "allow")
+
+
+@test
+def ask_and_allow_are_decided_on_the_original(t):
+    rules(t, ask=["Bash(git push *)"], allow=["Bash(git *)"])
+    answer = specific(t, call(t, "git push origin"))
+    equal(answer["permissionDecision"], "ask")
+    contains(answer["updatedInput"]["command"], "git push origin")
+    equal(specific(t, call(t, "git status"))["permissionDecision"], "allow")
+    check("permissionDecision" not in specific(t, call(t, "make")))
+
+
+@test
+def fields_of_the_call_have_rules_too(t):
+    rules(t, deny=["Bash(run_in_background:true)"], allow=["Bash"])
+    equal(specific(t, call(t, "ls", run_in_background=True))
+          ["permissionDecision"], "deny")
+    equal(specific(t, call(t, "ls"))["permissionDecision"], "allow")
+
+
+@test
+def what_is_sandboxed_may_be_allowed_by_the_settings(t):
+    rules(t, ask=["Bash", "Bash(git push *)"], deny=["Bash(curl *)"])
+    equal(specific(t, call(t, "make"))["permissionDecision"], "ask")
+    sandbox(t, autoAllowBashIfSandboxed=True)
+    equal(specific(t, call(t, "make"))["permissionDecision"], "allow")
+    equal(specific(t, call(t, "git push x"))["permissionDecision"], "ask")
+    equal(specific(t, call(t, "curl x"))["permissionDecision"], "deny")
+    equal(specific(t, call(t, "make", mode="plan"))["permissionDecision"],
+          "ask")
+    for critical in ["rm -rf /", "rm -rf ~", "rm -r *", 'rm -rf "$HOME"']:
+        equal(specific(t, call(t, critical))["permissionDecision"], "ask",
+              critical)
+
+
+@test
+def the_bypass_mode_asks_nothing_and_denies_all_the_same(t):
+    rules(t, deny=["Bash(curl *)"])
+    answer = specific(t, call(t, "make", mode="bypassPermissions"))
+    equal(answer["permissionDecision"], "allow")
+    contains(answer["updatedInput"]["command"], " run ")
+    equal(specific(t, call(t, "curl x", mode="bypassPermissions"))
+          ["permissionDecision"], "deny")
+
+
+@test
+def a_wrapper_of_ours_is_left_alone_and_judged_by_what_it_holds(t):
+    rules(t, deny=["Bash(curl *)"])
+    for inner in ["echo hi", "echo \"it's\"", "a\nb"]:
+        wrapped = specific(t, call(t, inner))["updatedInput"]["command"]
+        equal(ask(t, call(t, wrapped)), {}, inner)
+    wrapped = specific(t, call(t, "true"))["updatedInput"]["command"]
+    forged = wrapped.replace("-c true", "-c 'curl x'")
+    answer = specific(t, call(t, forged))
+    equal(answer["permissionDecision"], "deny")
+    contains(answer["permissionDecisionReason"], "Bash(curl *)")
+
+
+@test
+def a_forged_wrapper_is_refused(t):
+    sandbox(t, autoAllowBashIfSandboxed=True)
+    real = os.path.realpath(CLOCHE)
+    wrapped = specific(t, call(t, "true"))["updatedInput"]["command"]
+    os.symlink(real, t.dir + "/other")
+    for line in [wrapped + " ; id", wrapped + "x y",
+                 wrapped.replace(" run ", " run --net host "),
+                 wrapped.replace(" run ", " run --settings /tmp/x "),
+                 wrapped.replace(t.dir, "/"), "cloche run -- id",
+                 "/somewhere/cloche run id", f"{real} run -c id",
+                 "X=1 cloche run id", "timeout 5 cloche run id",
+                 "true && cloche run id", "echo $(cloche run id)",
+                 f"{t.dir}/other run id", "'clo'che \"run\" id"]:
+        answer = specific(t, call(t, line))
+        equal(answer["permissionDecision"], "deny", line)
+        contains(answer["permissionDecisionReason"], "sandbox of its own")
+    # The control: other verbs and other words go into the sandbox
+    for line in ["cloche doctor", "echo cloche run id", "git run"]:
+        contains(specific(t, call(t, line))["updatedInput"]["command"], line)
+
+
+@test
+def excluded_commands_stay_outside(t):
+    sandbox(t, excludedCommands=["docker *"])
+    equal(ask(t, call(t, "docker ps")), {})
+    for inside in ["docker ps; id", "docker ps > f", "cd / && docker ps"]:
+        contains(specific(t, call(t, inside))["updatedInput"]["command"],
+                 " run ")
+    rules(t, deny=["Bash(docker rm *)"])
+    equal(specific(t, call(t, "docker rm x"))["permissionDecision"], "deny")
+    sandbox(t, excludedCommands=["docker *"], allowUnsandboxedCommands=False)
+    contains(specific(t, call(t, "docker ps"))["updatedInput"]["command"],
+             " run ")
+
+
+@test
+def the_model_may_ask_for_no_sandbox_and_the_user_decides(t):
+    what = call(t, "make", dangerouslyDisableSandbox=True,
+                mode="bypassPermissions")
+    answer = specific(t, what)
+    equal(answer["permissionDecision"], "ask")
+    check("updatedInput" not in answer, answer)
+    sandbox(t, allowUnsandboxedCommands=False)
+    contains(specific(t, what)["updatedInput"]["command"], " run ")
+
+
+@test
+def a_sandbox_that_is_switched_off_is_used_unless_told_to_obey(t):
+    t.write(SETTINGS, json.dumps({"sandbox": {"enabled": False}}))
+    contains(specific(t, call(t, "ls"))["updatedInput"]["command"], " run ")
+    equal(ask(t, call(t, "ls"), "--allow-unsandboxed"), {})
+
+
+@test
+def options_of_run_go_into_the_wrapper_and_the_policy(t):
+    t.write(t.away + "/s.json", json.dumps(
+        {"permissions": {"deny": ["Bash(id)"]}}))
+    options = ("-s", t.away + "/s.json", "--net", "none")
+    answer = specific(t, call(t, "ls"), *options)
+    contains(answer["updatedInput"]["command"],
+             f"-s {t.away}/s.json --net none --cwd {t.dir} -c ls")
+    equal(specific(t, call(t, "id"), *options)["permissionDecision"], "deny")
+
+
+@test
+def other_tools_are_none_of_our_business(t):
+    what = call(t, "x")
+    what["tool_name"] = "Read"
+    what["tool_input"] = {"file_path": "/x"}
+    equal(ask(t, what), {})
+
+
+def refused(t, text, *options, agent="claude", event="pre-tool-use", **more):
+    r = t.run("hook", agent, event, *options, stdin=text, **more)
+    r.ended(REFUSED)
+    equal(r.out, "")
+    check(r.err.startswith("cloche: ") and r.err.count("\n") == 1, r)
+    return r
+
+
+@test
+def whatever_cannot_be_understood_is_refused(t):
+    good = json.dumps(call(t, "ls"))
+    t.run("hook", "claude", "pre-tool-use", stdin=good).ok()
+    for agent in AGENTS:
+        for text in ["", " ", "{", "[]", "null", "x", good[:-1], good + "x",
+                     "{}", '{"tool_name": 1}', good.replace("ls", "\\u0000"),
+                     '{"tool_name":"Bash","tool_name":"Read"}',
+                     "[" * 100000, '{"a":' * 40 + "1" + "}" * 40,
+                     "\ufeff" + good]:
+            refused(t, text, agent=agent)
+    for text in [good.replace('"ls"', "7"), good.replace("PreToolUse", "Stop"),
+                 good.replace(t.dir, "relative"), good.encode()[:-9] + b"\xff",
+                 good.replace("ls", "x" * (1 << 20))]:
+        refused(t, text)
+
+
+@test
+def settings_that_cannot_be_read_refuse_every_command(t):
+    t.write(SETTINGS, "{")
+    contains(refused(t, json.dumps(call(t, "ls"))).err, SETTINGS)
+
+
+@test
+def wrong_usage_refuses(t):
+    for argv in [(), ("nobody",), ("claude",), ("claude", "stop"),
+                 ("claude", "pre-tool-use", "--nope"),
+                 ("claude", "pre-tool-use", "word"),
+                 ("claude", "pre-tool-use", "--watchdog", "1h"),
+                 ("install",), ("install", "nobody"),
+                 ("install", "codex", "--scope", "local")]:
+        t.run("hook", *argv, stdin=json.dumps(call(t, "ls"))).ended(REFUSED)
+
+
+@test
+def a_directory_that_is_no_text_refuses_rather_than_passes(t):
+    os.mkdir(os.fsencode(t.dir) + b"/\xff")
+    refused(t, json.dumps(call(t, "ls")),
+            env={"CLAUDE_PROJECT_DIR": t.dir + "/\udcff"})
+
+
+@test
+def a_hook_that_hangs_refuses_in_time(t):
+    hook = t.start("hook", "claude", "pre-tool-use", "--watchdog", "300ms")
+    equal(hook.wait(RUN_SECONDS), REFUSED)
+    contains(hook.stderr.read().decode(), "no answer in time")
+    hook.stdin.close()
+
+
+def worker_of(hook):
+    path = f"/proc/{hook.pid}/task/{hook.pid}/children"
+    return wait_until(lambda: [int(p) for p in open(path).read().split()],
+                      "a worker")[0]
+
+
+@test
+def a_worker_that_dies_refuses(t):
+    for number in (signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT):
+        hook = t.start("hook", "claude", "pre-tool-use")
+        os.kill(worker_of(hook), number)
+        equal(hook.wait(RUN_SECONDS), REFUSED)
+        equal(hook.stdout.read(), b"")
+        contains(hook.stderr.read().decode(), f"signal {int(number)}")
+        hook.stdin.close()
+
+
+@test
+def a_hook_that_is_told_to_end_refuses_and_takes_its_worker_along(t):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        hook = t.start("hook", "claude", "pre-tool-use")
+        worker = worker_of(hook)
+        os.kill(hook.pid, number)
+        equal(hook.wait(RUN_SECONDS), REFUSED)
+        wait_until(lambda: worker not in running(), "the worker's end")
+        hook.stdin.close()
+
+
+@test
+def an_answer_that_nobody_takes_refuses(t):
+    read, write = os.pipe()
+    os.close(read)
+    t.run("hook", "claude", "pre-tool-use", stdin=json.dumps(call(t, "ls")),
+          stdout=write).ended(REFUSED)
+    os.close(write)
+
+
+@test
+def codex_gets_a_rewrite_with_allow_and_is_never_asked(t):
+    rules(t, ask=["Bash(git push *)"], deny=["Bash(curl *)"])
+    what = call(t, "ls")
+    answer = ask(t, what, agent="codex")
+    equal(list(answer), ["hookSpecificOutput"])
+    equal(set(answer["hookSpecificOutput"]),
+          {"hookEventName", "permissionDecision", "updatedInput"})
+    equal(answer["hookSpecificOutput"]["permissionDecision"], "allow")
+    for command in ["curl x", "git push x"]:
+        answer = specific(t, call(t, command), agent="codex")
+        equal(answer["permissionDecision"], "deny", command)
+        check("updatedInput" not in answer, answer)
+    sandbox(t, excludedCommands=["docker *"])
+    equal(ask(t, call(t, "docker ps"), agent="codex"), {})
+
+
+@test
+def gemini_gets_its_input_laid_over(t):
+    rules(t, deny=["Bash(curl *)"], ask=["Bash(git push *)"])
+    os.mkdir(t.dir + "/sub")
+    what = {"session_id": "s", "transcript_path": "", "cwd": t.dir,
+            "hook_event_name": "BeforeTool", "timestamp": "2026-01-01T00:00:00Z",
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": "pwd", "dir_path": "sub"}}
+    answer = ask(t, what, agent="gemini", event="before-tool")
+    command = answer["hookSpecificOutput"]["tool_input"].pop("command")
+    equal(answer["hookSpecificOutput"]["tool_input"], {"dir_path": "sub"})
+    equal(t.outside("bash", "-c", command).ok().out, t.dir + "/sub\n")
+    for command in ["curl x", "git push x"]:
+        what["tool_input"]["command"] = command
+        answer = ask(t, what, agent="gemini")
+        equal(answer["decision"], "deny")
+    what["tool_name"] = "read_file"
+    equal(t.run("hook", "gemini", "before-tool",
+                stdin=json.dumps(what)).ok().out, "{}\n")
+
+
+@test
+def cursor_always_gets_an_object(t):
+    rules(t, deny=["Bash(curl *)"], ask=["Bash(git push *)"])
+    what = {"hook_event_name": "preToolUse", "cwd": t.dir, "tool_name": "Shell",
+            "conversation_id": "c", "workspace_roots": [t.dir],
+            "tool_input": {"command": "ls", "working_directory": ""}}
+    answer = ask(t, what, agent="cursor")
+    equal(answer["permission"], "allow")
+    contains(answer["updated_input"]["command"], " run ")
+    equal(answer["updated_input"]["working_directory"], "")
+    for command, verdict in [("curl x", "deny"), ("git push x", "ask")]:
+        what["tool_input"]["command"] = command
+        equal(ask(t, what, agent="cursor")["permission"], verdict)
+    what["tool_name"] = "Read"
+    equal(t.run("hook", "cursor", "pre-tool-use",
+                stdin=json.dumps(what)).ok().out, "{}\n")
+    older = {"hook_event_name": "beforeShellExecution", "cwd": t.dir,
+             "command": "curl x"}
+    equal(ask(t, older, agent="cursor", event="before-shell-execution")
+          ["permission"], "deny")
+
+
+@test
+def a_session_starts_in_silence_where_all_is_well(t):
+    for agent in AGENTS:
+        what = {"session_id": "s", "cwd": t.dir, "source": "startup"}
+        equal(ask(t, what, agent=agent, event="session-start"), {}, agent)
+
+
+@test
+def a_session_that_starts_with_bad_settings_or_two_sandboxes_is_told(t):
+    what = {"cwd": t.dir, "hook_event_name": "SessionStart",
+            "source": "startup"}
+    t.write(SETTINGS, "{")
+    answer = ask(t, what, event="session-start")
+    contains(answer["systemMessage"], SETTINGS)
+    contains(answer["hookSpecificOutput"]["additionalContext"], SETTINGS)
+    t.write(SETTINGS, '{"sandbox": {"enabled": true}}')
+    contains(ask(t, what, event="session-start")["systemMessage"],
+             "own sandbox is switched on as well")
+
+
+@test
+def a_failed_command_is_told_what_was_refused(t):
+    command = specific(t, call(t, "echo x > /etc/hosts"))["updatedInput"]
+    check(t.outside("bash", "-c", command["command"]).code != 0)
+    what = {"cwd": t.dir, "hook_event_name": "PostToolUseFailure",
+            "tool_name": "Bash", "tool_input": command, "error": "Exit code 1",
+            "tool_use_id": "x", "is_interrupt": False}
+    answer = specific(t, what, event="post-tool-use-failure")
+    equal(answer["hookEventName"], "PostToolUseFailure")
+    contains(answer["additionalContext"], "deny file-write /etc/hosts")
+    what["tool_input"] = {"command": "something else"}
+    equal(ask(t, what, event="post-tool-use-failure"), {})
+
+
+main()
