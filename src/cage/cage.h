@@ -21,8 +21,8 @@ struct plan;
 enum cage_event {
 	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
-			 * network namespaces and its mountinfo (in tier full),
-			 * then the seccomp listener if @value has
+			 * network namespaces and its mountinfo, twice (in tier
+			 * full), then the seccomp listener if @value has
 			 * CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK the
 			 * listeners follow (plan/listener.h).
 			 */
@@ -38,7 +38,7 @@ enum {
 	CAGE_HAS_OBSERVER = 1,
 	CAGE_HAS_NETWORK = 2,
 	CAGE_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
-	CAGE_OWN_FDS = 4,	/* Those that tier full hands over */
+	CAGE_OWN_FDS = 5,	/* Those that tier full hands over */
 	CAGE_READY_FDS = CAGE_OWN_FDS + 1,
 };
 

@@ -113,7 +113,7 @@ static int open_namespaces(const struct plan *plan, int *fds, struct err *err)
 {
 	static const char *const paths[] = {
 		"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/net",
-		"/proc/self/mountinfo",
+		"/proc/self/mountinfo", "/proc/self/mountinfo",
 	};
 
 	for (size_t i = 0; plan->tier == TIER_FULL && i < ARRAY_SIZE(paths);
@@ -216,7 +216,7 @@ static int build(const struct cage_request *request, int *socket,
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
-	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1 };
+	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
 	int value = 0, r = separate(request, &value, err);
 
 	if (r == 0)

@@ -323,3 +323,22 @@ void observe_policy(struct observe *observe, struct network_run *network,
 		.is_late = is_late, .is_fixed = is_fixed,
 	};
 }
+
+struct observer_socket *observe_sockets(const struct policy *policy,
+					size_t *ret_len)
+{
+	const struct string_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
+	struct observer_socket *sockets =
+		mem_zalloc((names->len + 1) * sizeof(*sockets));
+
+	*ret_len = 0;
+	for (size_t i = 0; i < names->len; i++) {
+		struct stat st;
+
+		if (stat(names->v[i].text, &st) == 0 && S_ISSOCK(st.st_mode))
+			sockets[(*ret_len)++] = (struct observer_socket){
+				st.st_dev, st.st_ino,
+			};
+	}
+	return sockets;
+}

@@ -4,13 +4,16 @@
 #ifndef LIB_OBSERVE_H
 #define LIB_OBSERVE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
 struct network_run;
 struct observe;
 struct observer_policy;
+struct observer_socket;
 struct plan;
+struct policy;
 struct timespec;
 struct view;
 
@@ -25,5 +28,11 @@ void observe_free(struct observe *observe);
 /* To hand to the observer; connect goes to @network, which may be NULL */
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret);
+
+/* The Unix sockets that the policy names, as the objects they are now. The
+ * caller frees.
+ */
+struct observer_socket *observe_sockets(const struct policy *policy,
+					size_t *ret_len);
 
 #endif /* LIB_OBSERVE_H */

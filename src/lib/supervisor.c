@@ -171,8 +171,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(s->own, fds, own * sizeof(*fds));
 	if (own)
-		watchers_keep(s->watchers, s->loop, s->own[0], s->own[1],
-			      s->own[3]);
+		watchers_keep(s->watchers, s->loop, s->own);
 	if (m->value & CAGE_HAS_OBSERVER)
 		s->listener = take_fd(&fds[own]);
 	if (m->value & CAGE_HOST_PROC)
@@ -408,14 +407,16 @@ static int start(struct supervisor *s)
 	fill_request(s, &request);
 	if (r == 0)
 		r = add_clock(s);
+	/* First, unless an observer will hold the command's first write back */
+	if (r == 0 && !s->session->plan->observe)
+		watchers_start(s->watchers, s->loop);
 	if (r == 0)
 		r = cage_start(&request, &before, &s->cage, s->err);
 	if (r == 0 && request.wait)
 		r = let_go(s);
-	if (r == 0) {
+	if (r == 0 && s->session->plan->observe)
 		watchers_start(s->watchers, s->loop);
-		watchers_on_reload(s->watchers, on_reload, s);
-	}
+	watchers_on_reload(s->watchers, on_reload, s);
 	if (r == 0)
 		r = stdfds_start(s->stdio, s->loop, s->err);
 	if (r == 0)
@@ -459,7 +460,7 @@ int supervisor_run(const struct session *session,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.listener = -1, .tmp = { .lock = -1 },
-		.own = { -1, -1, -1, -1 },
+		.own = { -1, -1, -1, -1, -1 },
 		.signals.fd = -1, .clock.fd = -1, .messages.fd = -1,
 	};
 	sigset_t before;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -289,14 +290,20 @@ static int on_mounts(void *arg, uint32_t events)
 	return 0;
 }
 
-void watchers_keep(struct watchers *w, struct loop *loop, int user, int mnt,
-		   int mountinfo)
+/* The loop forgets what happened before the descriptor was added, so a second
+ * one is asked for that
+ */
+void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
-	w->namespaces[0] = user;
-	w->namespaces[1] = mnt;
-	w->mounts = (struct loop_source){ mountinfo, on_mounts, w };
-	if (loop_add(loop, &w->mounts, EPOLLPRI) < 0)
-		report_missing(w->report, "protected files that are replaced from outside stay open");
+	struct pollfd before = { .fd = own[4], .events = POLLPRI };
+	int r;
+
+	w->namespaces[0] = own[0];
+	w->namespaces[1] = own[1];
+	w->mounts = (struct loop_source){ own[3], on_mounts, w };
+	r = loop_add(loop, &w->mounts, EPOLLPRI);
+	if (r < 0 || poll(&before, 1, 0) != 0)
+		(void)on_mounts(w, 0);
 }
 
 /* New masks and read-only files: a keeper with the new plan makes them */
@@ -425,26 +432,6 @@ static int on_question(void *arg, uint32_t events)
 	return 0;
 }
 
-/* The sockets that the policy names, as the objects they are now */
-static struct observer_socket *find_sockets(const struct policy *policy,
-					    size_t *ret_len)
-{
-	const struct string_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
-	struct observer_socket *sockets =
-		mem_zalloc((names->len + 1) * sizeof(*sockets));
-
-	*ret_len = 0;
-	for (size_t i = 0; i < names->len; i++) {
-		struct stat st;
-
-		if (stat(names->v[i].text, &st) == 0 && S_ISSOCK(st.st_mode))
-			sockets[(*ret_len)++] = (struct observer_socket){
-				st.st_dev, st.st_ino,
-			};
-	}
-	return sockets;
-}
-
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		     struct network_run *network, struct err *err)
 {
@@ -456,7 +443,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.on_make = on_make, .arg = w,
 	};
 	auto_free struct observer_socket *sockets =
-		find_sockets(w->session->policy, &config.nsockets);
+		observe_sockets(w->session->policy, &config.nsockets);
 	int r;
 
 	config.sockets = sockets;

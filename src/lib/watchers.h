@@ -41,11 +41,11 @@ int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     int listener, struct network_run *network,
 		     struct err *err);
 
-/* Keep masks and read-only files in the sandbox's namespaces @user and @mnt:
- * @mountinfo says when one has gone. All three stay open as long as @watchers.
+/* Keep masks and read-only files in the sandbox. @own are the descriptors that
+ * came with CAGE_READY; they stay open as long as @watchers.
  */
-void watchers_keep(struct watchers *watchers, struct loop *loop, int user,
-		   int mnt, int mountinfo);
+void watchers_keep(struct watchers *watchers, struct loop *loop,
+		   const int *own);
 
 /* The sandbox is built: edits from before take effect now, others at once */
 void watchers_ready(struct watchers *watchers);
