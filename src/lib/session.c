@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,6 +117,49 @@ int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err)
 {
 	return session_policy_report(options, false, ret, NULL, err);
+}
+
+/* "http://..." or without a scheme: other kinds of proxies are not ours to use,
+ * and the user did not set them for us
+ */
+static bool is_http_proxy(const char *url)
+{
+	return *url && (!strstr(url, "://") || !strncasecmp(url, "http://", 7));
+}
+
+/* Where the settings say nothing, the gate takes the way that the user's other
+ * programs take
+ */
+static void use_own_proxies(struct policy *policy)
+{
+	static const struct {
+		enum policy_text text;
+		const char *names[2];
+		bool is_url;
+	} rows[] = {
+		{ TEXT_PARENT_HTTP, { "http_proxy", "HTTP_PROXY" }, true },
+		{ TEXT_PARENT_HTTPS, { "https_proxy", "HTTPS_PROXY" }, true },
+		{ TEXT_PARENT_NO_PROXY, { "no_proxy", "NO_PROXY" }, false },
+	};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		const char *name = rows[i / 2].names[i % 2];
+		const char *value = getenv(name);
+
+		if (value && (!rows[i / 2].is_url || is_http_proxy(value)))
+			policy_set_text(policy, rows[i / 2].text, value,
+					option_origin(policy, name));
+	}
+}
+
+int session_run_policy(const struct options *options, struct policy **ret,
+		       struct err *err)
+{
+	const int r = session_policy(options, ret, err);
+
+	if (r == 0 && (*ret)->net == NET_FILTERED)
+		use_own_proxies(*ret);
+	return r;
 }
 
 static int set_observe(const struct options *options,
@@ -227,7 +271,7 @@ int session_open(const struct options *options, char *const *argv,
 	int r = set_observe(options, &request, err);
 
 	if (r == 0)
-		r = session_policy(options, &s.policy, err);
+		r = session_run_policy(options, &s.policy, err);
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);

@@ -43,7 +43,13 @@ void session_done(struct session *session);
 int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err);
 
-/* The same, and what there is to tell about the settings (policy/settings.h);
+/* The policy of a run: the same, and the caller's own $HTTP_PROXY, which may
+ * hold a password and is nothing to show
+ */
+int session_run_policy(const struct options *options, struct policy **ret,
+		       struct err *err);
+
+/* As session_policy(), and what there is to tell about the settings (policy/settings.h);
  * with @check every error is told instead of stopping at the first
  */
 int session_policy_report(const struct options *options, bool check,

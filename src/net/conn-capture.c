@@ -51,7 +51,7 @@ void conn_start_captured(struct conn *conn, const struct host *meant)
 		return;
 	}
 	conn->step = step_captured;
-	conn_reach(conn, &host, "connect");
+	conn_reach(conn, &host, "connect", false);
 }
 
 /* A fixed place on this machine's loopback, or inside: no policy, no look */

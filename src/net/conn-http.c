@@ -63,54 +63,9 @@ void exchange_free(struct exchange *x)
 	free(x);
 }
 
-static void answer(struct conn *conn, enum http_answer what,
-		   const struct http_answer_words *words)
+static bool is_head(const struct conn *conn)
 {
-	auto_buf struct buf out = { 0 };
-
-	http_answer_write(what, words, &out);
-	conn_say(conn, out.p, out.len);
-}
-
-static void answer_why(struct conn *conn, enum http_answer what,
-		       const char *why)
-{
-	answer(conn, what, &(struct http_answer_words){ .reason = why });
-}
-
-static enum http_answer answer_of(enum reach_outcome outcome)
-{
-	switch (outcome) {
-	case REACH_DENIED:
-		return HTTP_ANSWER_BLOCKED;
-	case REACH_GUARDED:
-		return HTTP_ANSWER_BLOCKED_ADDRESS;
-	case REACH_TIMEOUT:
-		return HTTP_ANSWER_TIMEOUT;
-	case REACH_BUSY:
-		return HTTP_ANSWER_LIMIT;
-	default:
-		return HTTP_ANSWER_UNREACHABLE;
-	}
-}
-
-static void answer_outcome(struct conn *conn)
-{
-	const struct reach *r = &conn->reach;
-	const bool refused = r->outcome == REACH_DENIED ||
-			     r->outcome == REACH_GUARDED;
-	auto_buf struct buf fix = { 0 };
-
-	if (r->outcome == REACH_DENIED && !*r->rule) {
-		buf_adds(&fix, "cloche policy allow domain ");
-		host_format(&r->host, r->host.port == 80 ? 80 : 443, &fix);
-	}
-	answer(conn, answer_of(r->outcome), &(struct http_answer_words){
-		.reason = r->reason, .host = &r->host,
-		.rule = refused && *r->rule ? r->rule : NULL,
-		.fix = fix.len ? fix.p : NULL,
-		.head_only = conn->http->request.kind == HTTP_METHOD_HEAD,
-	});
+	return conn->http->request.kind == HTTP_METHOD_HEAD;
 }
 
 static void http_expired(struct conn *conn)
@@ -118,11 +73,33 @@ static void http_expired(struct conn *conn)
 	const struct exchange *x = conn->http;
 
 	if (conn->state == HTTP_HEAD && conn->in.len)
-		answer(conn, HTTP_ANSWER_DEADLINE, NULL);
+		conn_answer(conn, HTTP_ANSWER_DEADLINE, NULL);
 	else if (conn->state == HTTP_EXCHANGE && !x->headed)
-		answer(conn, HTTP_ANSWER_TIMEOUT, NULL);
+		conn_answer(conn, HTTP_ANSWER_TIMEOUT, NULL);
 	else
 		conn_close(conn);
+}
+
+/* Requests go to a parent proxy as they are; in a tunnel through it, and to
+ * an origin, they go without its name
+ */
+static bool is_to_parent(const struct conn *conn)
+{
+	return conn->reach.via_parent && conn->reach.plain;
+}
+
+static const char *parent_words(const struct conn *conn)
+{
+	const struct parent *p = parents_for(&conn->gate->parents,
+					     &conn->reach.host, true);
+
+	return p ? p->authorization : NULL;
+}
+
+/* Through a proxy only a tunnel is sure to take an upgrade */
+static bool is_plain(const struct http_request *q)
+{
+	return q->kind != HTTP_METHOD_CONNECT && !q->websocket;
 }
 
 /* The request as the origin gets it */
@@ -132,7 +109,11 @@ static void send_request(struct conn *conn, size_t head)
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 	x->sent.len = 0;
-	http_request_write(&x->request, false, false, &x->sent);
+	if (is_to_parent(conn))
+		http_request_write_absolute(&x->request, parent_words(conn),
+					    &x->sent);
+	else
+		http_request_write(&x->request, false, &x->sent);
 	flow_hold(&conn->up, x->sent.p, x->sent.len);
 	http_body_init(&x->up, x->request.framing, x->request.length);
 	x->headed = x->server_stays = x->last = false;
@@ -159,7 +140,7 @@ static void reached(struct conn *conn)
 		return;
 	}
 	if (conn->reach.outcome != REACH_OK) {
-		answer_outcome(conn);
+		conn_answer_outcome(conn, is_head(conn));
 		return;
 	}
 	x->served = 0;
@@ -187,6 +168,7 @@ static void find_server(struct conn *conn)
 	const struct host *host = &x->request.host;
 	const bool usable = conn->server.source.fd >= 0 &&
 		x->request.kind != HTTP_METHOD_CONNECT &&
+		!(is_to_parent(conn) && x->request.websocket) &&
 		!conn->server.hung_up && !conn->server.readable &&
 		conn->reach.host.port == host->port &&
 		host_is_same(&conn->reach.host, host);
@@ -195,7 +177,7 @@ static void find_server(struct conn *conn)
 	conn->state = HTTP_REACH;
 	if (usable) {
 		if (!reach_is_allowed(&conn->reach))
-			answer_outcome(conn);
+			conn_answer_outcome(conn, is_head(conn));
 		else
 			send_request(conn, x->scan.at);
 		return;
@@ -204,7 +186,7 @@ static void find_server(struct conn *conn)
 	input_done(&x->in);
 	if (x->request.method.n < sizeof(op))
 		memcpy(op, x->request.method.p, x->request.method.n);
-	conn_reach(conn, host, *op ? op : "HTTP");
+	conn_reach(conn, host, *op ? op : "HTTP", is_plain(&x->request));
 	conn->again = true;
 }
 
@@ -225,7 +207,7 @@ static bool vhost_is_allowed(struct conn *conn)
 		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
 		.reason = v.reason, .rule = v.rule,
 	});
-	answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+	conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
 		.reason = v.reason, .host = &q->vhost,
 		.head_only = q->kind == HTTP_METHOD_HEAD,
 	});
@@ -252,7 +234,7 @@ static void read_head(struct conn *conn)
 		conn_wait(conn, TIMER_HEAD);
 	n = http_head_scan(&x->scan, conn->in.p + conn->in.off, conn->in.len);
 	if (n < 0) {
-		answer(conn, http_answer_of((int)n), NULL);
+		conn_answer(conn, http_answer_of((int)n), NULL);
 		return;
 	}
 	if (!n) {
@@ -264,7 +246,7 @@ static void read_head(struct conn *conn)
 			       x->captured.port ? &x->captured : NULL,
 			       &x->request, &why);
 	if (r < 0) {
-		answer_why(conn, http_answer_of(r), why);
+		conn_answer_why(conn, http_answer_of(r), why);
 		return;
 	}
 	x->scan = (struct http_scan){ .at = (size_t)n };
@@ -314,7 +296,7 @@ static void server_gone(struct conn *conn)
 		return;
 	}
 	if (!x->served || x->in.len || x->up.framing != HTTP_BODY_NONE) {
-		answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
 			   "the host closed the connection");
 		return;
 	}
@@ -322,7 +304,7 @@ static void server_gone(struct conn *conn)
 	end_close(conn->gate->loop, &conn->server);
 	flow_done(&conn->up);
 	conn->state = HTTP_REACH;
-	conn_reach(conn, &x->request.host, conn->reach.op);
+	conn_reach(conn, &x->request.host, conn->reach.op, conn->reach.plain);
 	conn->again = true;
 }
 
@@ -372,11 +354,16 @@ static void read_response_head(struct conn *conn)
 	}
 	if (n < 0 || http_response_parse(x->in.p + x->in.off, (size_t)n,
 					 &x->request, &response, &why) < 0) {
-		answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
 			   why ? why : "the host's answer is malformed");
 		return;
 	}
 	x->response_scan = (struct http_scan){ 0 };
+	if (response.status == 407 && is_to_parent(conn)) {
+		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+			   "the parent proxy wants other credentials");
+		return;
+	}
 	pass_head(conn, &response);
 	input_take(&x->in, (size_t)n);
 	if (response.tunnel)
@@ -412,7 +399,7 @@ static bool push_request(struct conn *conn)
 	const ssize_t n = move_body(&x->up, &conn->in, &conn->up);
 
 	if (n == -EBADMSG && !x->headed) {
-		answer_why(conn, HTTP_ANSWER_BAD_REQUEST,
+		conn_answer_why(conn, HTTP_ANSWER_BAD_REQUEST,
 			   "the request body is malformed");
 		return false;
 	}

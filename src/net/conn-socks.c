@@ -62,7 +62,7 @@ static void request(struct conn *conn)
 	} else if (n) {
 		input_take(&conn->in, (size_t)n);
 		conn->state = SOCKS_REACH;
-		conn_reach(conn, &host, "SOCKS5");
+		conn_reach(conn, &host, "SOCKS5", false);
 	}
 }
 

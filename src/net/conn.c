@@ -158,14 +158,15 @@ void conn_wait(struct conn *conn, enum timer_kind kind)
 	timer_start(conn->gate->timers, &conn->timer, kind);
 }
 
-void conn_reach(struct conn *conn, const struct host *host, const char *op)
+void conn_reach(struct conn *conn, const struct host *host, const char *op,
+		bool plain)
 {
 	struct reach *r = &conn->reach;
 
 	reach_stop(r);
 	*r = (struct reach){
 		.gate = conn->gate, .end = &conn->server,
-		.fn = conn_wake, .arg = conn, .host = *host,
+		.fn = conn_wake, .arg = conn, .host = *host, .plain = plain,
 	};
 	snprintf(r->op, sizeof(r->op), "%s", op);
 	timer_stop(conn->gate->timers, &conn->timer);

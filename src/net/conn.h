@@ -16,6 +16,7 @@
 
 #include "net/flow.h"
 #include "net/gate-state.h"
+#include "net/http-answer.h"
 #include "net/http.h"
 #include "net/reach.h"
 #include "net/timer.h"
@@ -103,8 +104,11 @@ void input_read(struct input *in, struct end *from);
 void input_take(struct input *in, size_t n);
 void input_done(struct input *in);
 
-/* Go on to where conn->reach.host is: the step function sees the outcome */
-void conn_reach(struct conn *conn, const struct host *host, const char *op);
+/* Go on to where conn->reach.host is: the step function sees the outcome.
+ * @plain as in struct reach.
+ */
+void conn_reach(struct conn *conn, const struct host *host, const char *op,
+		bool plain);
 
 /* Wait at most this long for the next thing */
 void conn_wait(struct conn *conn, enum timer_kind kind);
@@ -115,6 +119,15 @@ void conn_wait(struct conn *conn, enum timer_kind kind);
 void conn_say(struct conn *conn, const void *p, size_t n);
 void conn_close(struct conn *conn);
 void conn_reset(struct conn *conn);
+
+/* Close with an answer of our own to an HTTP request: @words may be NULL; or
+ * only why; or what became of conn->reach
+ */
+void conn_answer(struct conn *conn, enum http_answer what,
+		 const struct http_answer_words *words);
+void conn_answer_why(struct conn *conn, enum http_answer what,
+		     const char *why);
+void conn_answer_outcome(struct conn *conn, bool head_only);
 
 /* Close what the policy no longer allows */
 void conn_judge_again(struct conn *conn);

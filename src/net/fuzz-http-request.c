@@ -31,7 +31,7 @@ static void check_forwarded(const struct http_request *q)
 	const char *why = NULL;
 	struct http_request again;
 
-	http_request_write(q, false, false, &once);
+	http_request_write(q, false, &once);
 	/* It may have grown by "/", Host or a final line; not without bound */
 	fuzz_want(once.len < HTTP_HEAD_MAX + 512);
 	if (once.len > HTTP_HEAD_MAX || q->headers.len == HTTP_HEADERS_MAX)
@@ -43,7 +43,7 @@ static void check_forwarded(const struct http_request *q)
 	fuzz_want(q->host.port == again.host.port);
 	fuzz_want(q->framing == again.framing && q->length == again.length);
 	fuzz_want(q->websocket == again.websocket && q->kind == again.kind);
-	http_request_write(&again, false, false, &twice);
+	http_request_write(&again, false, &twice);
 	fuzz_want(once.len == twice.len &&
 		  !memcmp(once.p, twice.p, once.len));
 	fuzz_want(!strcasestr(once.p, "\nproxy-authorization:"));

@@ -82,8 +82,8 @@ static void add_target(const struct http_request *request, bool absolute,
 	add_span(out, t);
 }
 
-void http_request_write(const struct http_request *request, bool close,
-			bool absolute, struct buf *out)
+static void add_first(const struct http_request *request, bool absolute,
+		      struct buf *out)
 {
 	add_span(out, request->method);
 	buf_addc(out, ' ');
@@ -91,9 +91,31 @@ void http_request_write(const struct http_request *request, bool close,
 	buf_addf(out, " HTTP/1.%u\r\nHost: ", request->minor);
 	host_format(&request->vhost, PORT_HTTP, out);
 	buf_adds(out, "\r\n");
+}
+
+void http_request_write(const struct http_request *request, bool close,
+			struct buf *out)
+{
+	add_first(request, false, out);
 	add_headers(&request->headers, out);
 	add_framing(request->framing, request->length, out);
 	add_connection(request->websocket, close, out);
+	buf_adds(out, "\r\n");
+}
+
+static void add_authorization(const char *value, struct buf *out)
+{
+	if (value)
+		buf_addf(out, "Proxy-Authorization: %s\r\n", value);
+}
+
+void http_request_write_absolute(const struct http_request *request,
+				 const char *authorization, struct buf *out)
+{
+	add_first(request, true, out);
+	add_authorization(authorization, out);
+	add_headers(&request->headers, out);
+	add_framing(request->framing, request->length, out);
 	buf_adds(out, "\r\n");
 }
 
@@ -105,8 +127,7 @@ void http_connect_write(const struct host *host, const char *authorization,
 	buf_adds(out, " HTTP/1.1\r\nHost: ");
 	host_format(host, 0, out);
 	buf_adds(out, "\r\n");
-	if (authorization)
-		buf_addf(out, "Proxy-Authorization: %s\r\n", authorization);
+	add_authorization(authorization, out);
 	buf_adds(out, "\r\n");
 }
 

@@ -118,11 +118,16 @@ int http_request_parse(const char *p, size_t n, const struct host *captured,
 
 /* Append the request as the origin gets it: our Host and framing, no
  * hop-by-hop headers nor those that Connection names; @close says that the
- * connection will not be used again. Through a parent proxy (@absolute) the
- * target is in absolute-form. Not for CONNECT.
+ * connection will not be used again. Not for CONNECT.
  */
 void http_request_write(const struct http_request *request, bool close,
-			bool absolute, struct buf *out);
+			struct buf *out);
+
+/* The same for a parent proxy: the target is in absolute-form, and
+ * @authorization, if not NULL, is the value of Proxy-Authorization
+ */
+void http_request_write_absolute(const struct http_request *request,
+				 const char *authorization, struct buf *out);
 
 /* Append a CONNECT for @host to a parent proxy; @authorization is the value
  * of Proxy-Authorization, or NULL

@@ -183,10 +183,10 @@ static bool is_loopback(const struct host *host)
 }
 
 const struct parent *parents_for(const struct parents *parents,
-				 const struct host *host)
+				 const struct host *host, bool plain)
 {
-	const struct parent *p = host->port == 80 ? &parents->http
-						  : &parents->https;
+	const struct parent *p = plain || host->port == 80 ? &parents->http
+							   : &parents->https;
 
 	if (p == &parents->https && !p->host.port)
 		p = &parents->http;

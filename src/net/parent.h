@@ -4,6 +4,7 @@
 #ifndef NET_PARENT_H
 #define NET_PARENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/host.h"
@@ -37,8 +38,10 @@ int parents_init(struct parents *ret, const struct policy *policy,
 		 struct err *err);
 void parents_done(struct parents *parents);
 
-/* The proxy on the way to @host, or NULL: dial it ourselves */
+/* The proxy on the way to @host, or NULL: dial it ourselves. @plain: for HTTP
+ * requests, which it gets as they are instead of a CONNECT.
+ */
 const struct parent *parents_for(const struct parents *parents,
-				 const struct host *host);
+				 const struct host *host, bool plain);
 
 #endif /* NET_PARENT_H */

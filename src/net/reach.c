@@ -158,7 +158,8 @@ static void on_parent_deadline(void *arg)
 
 static void ask_parent(struct reach *r)
 {
-	const struct parent *p = parents_for(&r->gate->parents, &r->host);
+	const struct parent *p = parents_for(&r->gate->parents, &r->host,
+					     false);
 	auto_buf struct buf out = { 0 };
 
 	if (!p) {	/* Reloaded meanwhile */
@@ -183,7 +184,7 @@ static void on_dialled(void *arg, int error)
 
 	if (error)
 		fail_with(r, error, strerror(-error));
-	else if (r->via_parent)
+	else if (r->via_parent && !r->plain)
 		ask_parent(r);
 	else
 		finish(r, REACH_OK);
@@ -277,7 +278,8 @@ static void go_to_parent(struct reach *r, const struct parent *parent)
 
 static void go(struct reach *r)
 {
-	const struct parent *parent = parents_for(&r->gate->parents, &r->host);
+	const struct parent *parent = parents_for(&r->gate->parents, &r->host,
+						  r->plain);
 	const char *why;
 
 	r->dial.count = 0;

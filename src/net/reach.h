@@ -43,6 +43,8 @@ enum reach_outcome {
  * @arg:	Handed to @fn
  * @op:		What the client did, for reports: "CONNECT", "GET", "connect"
  * @host:	Where to
+ * @plain:	HTTP requests will follow: a parent proxy gets them as they
+ *		are, without a CONNECT
  * @outcome:	What became of it
  * @reason:	Words for a refusal
  * @rule:	"FILE:LINE: KEY" of the rule that refused, or ""
@@ -57,6 +59,7 @@ struct reach {
 	void *arg;
 	char op[24];
 	struct host host;
+	bool plain;
 	enum reach_outcome outcome;
 	char reason[REACH_REASON_MAX];
 	char rule[REACH_RULE_MAX];

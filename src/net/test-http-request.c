@@ -46,7 +46,7 @@ static const char *forwarded(const char *text, const struct host *captured,
 
 	buf_done(&b);
 	if (!parse(text, captured, &q))
-		http_request_write(&q, close, false, &b);
+		http_request_write(&q, close, &b);
 	return buf_str(&b);
 }
 
@@ -371,9 +371,13 @@ TEST(a_parent_proxy_gets_absolute_forms)
 
 	CHECK_INT(parse("GET http://a.test:81/x HTTP/1.1\r\nHost: a.test:81\r\n"
 			"\r\n", NULL, &q), 0);
-	http_request_write(&q, false, true, &b);
+	http_request_write_absolute(&q, NULL, &b);
 	CHECK_STR(buf_str(&b), "GET http://a.test:81/x HTTP/1.1\r\n"
 		  "Host: a.test:81\r\n\r\n");
+	buf_done(&b);
+	http_request_write_absolute(&q, "Basic eDp5", &b);
+	CHECK_STR(buf_str(&b), "GET http://a.test:81/x HTTP/1.1\r\n"
+		  "Host: a.test:81\r\nProxy-Authorization: Basic eDp5\r\n\r\n");
 	buf_done(&b);
 	http_connect_write(&q.host, "Basic eDp5", &b);
 	CHECK_STR(buf_str(&b), "CONNECT a.test:81 HTTP/1.1\r\n"

@@ -33,7 +33,7 @@ static const char *way(const struct parents *parents, const char *name,
 	struct host h;
 
 	CHECK_INT(host_parse(name, strlen(name), port, &h), 0);
-	p = parents_for(parents, &h);
+	p = parents_for(parents, &h, false);
 	return p ? p->host.name : "direct";
 }
 
@@ -75,11 +75,15 @@ TEST(each_destination_has_its_way)
 	auto_policy struct policy *p = with("web.test:1", "tls.test:2",
 		"corp.test, .inner.test,*.deep.test,10.0.0.0/8, 192.0.2.7");
 	struct parents parents;
+	struct host h;
 
 	CHECK_INT(parents_init(&parents, p, NULL), 0);
 	CHECK_STR(way(&parents, "a.test", 80), "web.test");
 	CHECK_STR(way(&parents, "a.test", 443), "tls.test");
 	CHECK_STR(way(&parents, "a.test", 22), "tls.test");
+	CHECK_INT(host_parse("a.test", 6, 8080, &h), 0);
+	CHECK_STR(parents_for(&parents, &h, true)->host.name, "web.test");
+	CHECK_STR(parents_for(&parents, &h, false)->host.name, "tls.test");
 	CHECK_STR(way(&parents, "corp.test", 443), "direct");
 	CHECK_STR(way(&parents, "x.corp.test", 443), "direct");
 	CHECK_STR(way(&parents, "xcorp.test", 443), "tls.test");

@@ -359,23 +359,37 @@ def the_users_own_proxy_and_the_parent_proxy(t):
              options=["--http-proxy-port", "8888"])
     out = g.python('print(say(b"GET http://anything/ HTTP/1.1\\r\\n\\r\\n"))')
     contains(out, "path http://anything/")
-    g = Gate(t, ["parent:8080"], allow=["good.test", "refused.test"],
+    g = Gate(t, ["parent:8080"], allow=["good.test", "refused.test",
+                                        "secret.test"],
              options=["--parent", "http://me:p%40ss@127.0.0.1:8080"])
     out = g.python('''
-print(say(b"GET http://good.test/x HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")[-40:])
+s = connect()	# Two requests on one connection, to ours and to the parent
+for i in range(2):
+    s.sendall(b"GET http://good.test/x HTTP/1.1\\r\\nHost: good.test\\r\\nProxy-Authorization: mine\\r\\n\\r\\n")
+    print(until(s, b"body 0")[-45:])
+s.sendall(b"GET http://good.test/ws HTTP/1.1\\r\\nHost: good.test\\r\\nConnection: Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\n\\r\\n")
+print(until(s, b"welcome")[:12])
+print(say(b"GET http://secret.test/ HTTP/1.1\\r\\nHost: secret.test\\r\\n\\r\\n").split(b"\\r\\n")[0])
+print(say(b"GET http://bad.test/ HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n").split(b"\\r\\n")[0])
 s, head = tunnel(b"good.test:443"); print(head)
 s, head = tunnel(b"refused.test:443"); print(head.split(b"\\r\\n")[0])
 s, head = tunnel(b"bad.test:443"); print(head.split(b"\\r\\n")[0])
 ''')
-    contains(out, "path /x host good.test")
+    equal(out.count("path http://good.test/x host good.test"), 2, out)
+    contains(out, "b'HTTP/1.1 101")
+    contains(out, "502 the parent proxy wants other credentials")
     contains(out, "200 Connection Established")
-    contains(out, "502")
-    contains(out, "403 host is not on the allow list")
+    contains(out, "502 the parent proxy refused")
+    equal(out.count("403 host is not on the allow list"), 2, out)
     equal(g.requests()[1:], [
-        "CONNECT good.test:80 HTTP/1.1", "GET /x HTTP/1.1",
+        "GET http://good.test/x HTTP/1.1", "GET http://good.test/x HTTP/1.1",
+        "CONNECT good.test:80 HTTP/1.1", "GET /ws HTTP/1.1",
         "CONNECT good.test:443 HTTP/1.1", "CONNECT refused.test:443 HTTP/1.1"])
-    contains(g.received("parent-8080")[0],
-             b"Proxy-Authorization: Basic bWU6cEBzcw==\r\n")
+    got = g.received("parent-8080")
+    equal(got[0].count(b"Proxy-Authorization: Basic bWU6cEBzcw==\r\n"), 2)
+    lacks(got[0], b"mine")
+    # What is said inside the tunnel is for the origin
+    equal(got[1].count(b"Proxy-Authorization"), 1)
 
 
 @test

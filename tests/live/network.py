@@ -104,6 +104,55 @@ s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9))
     contains(r.out, "403 host is on the deny list")
 
 
+class ParentProxy:
+    """Writes down the first line of each request, and refuses them all"""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://me:pw@127.0.0.1:%d" % self.socket.getsockname()[1]
+        self.lines = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            s, _ = self.socket.accept()
+            got = s.recv(4096)
+            self.lines.append(got.split(b"\r\n")[0].decode())
+            s.sendall(b"HTTP/1.1 404 Seen\r\nContent-Length: 0\r\n"
+                      b"Connection: close\r\n\r\n")
+            s.close()
+
+
+@test
+def the_callers_own_proxy_is_on_the_way(t):
+    proxy = ParentProxy()
+    code = """
+import os
+print(tunnel(b"good.test:443")[1])
+s = socket.create_connection(("127.0.0.1", 3128), 20)
+s.sendall(b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+print(s.recv(17))
+print(tunnel(b"bad.test:443")[1])
+print([v for v in os.environ.values() if "pw" in v])
+"""
+    allow = ["--allow", "good.test"]
+    for env in ({"http_proxy": proxy.url, "HTTPS_PROXY": proxy.url},
+                {"HTTP_PROXY": proxy.url}):
+        proxy.lines.clear()
+        r = python(t, code, *allow, env=env).ok()
+        equal(r.out.splitlines(), [
+            "HTTP/1.1 502 the parent proxy refused", "b'HTTP/1.1 404 Seen'",
+            "HTTP/1.1 403 host is not on the allow list", "[]"])
+        equal(proxy.lines, ["CONNECT good.test:443 HTTP/1.1",
+                            "GET http://good.test/ HTTP/1.1"])
+        lacks(t.run("explain", *allow, "true", env=env).ok().out, "pw")
+    proxy.lines.clear()
+    python(t, code, *allow, env={"HTTPS_PROXY": proxy.url,
+                                 "NO_PROXY": "good.test"})
+    python(t, code, *allow, env={"HTTPS_PROXY": "socks5://127.0.0.1:9"})
+    equal(proxy.lines, [])
+
+
 @test
 def a_port_that_nobody_named_is_captured_on_demand(t):
     address = own_address()

@@ -5,7 +5,7 @@ origin.py DIRECTORY KIND:PORT...
 
 Kinds: http (plain), https (the same behind TLS), echo, banner (speaks first),
 sink (reads slowly when told), source (sends as fast as it can), parent (a
-proxy that knows CONNECT). Each connection gets a number; its bytes go to
+proxy: CONNECT, and http itself). Each connection gets a number; its bytes go to
 DIRECTORY/KIND-PORT-NUMBER, and where it came from to DIRECTORY/connections.
 Prints READY when all listen.
 
@@ -208,6 +208,14 @@ def sink(r, sock):
 
 def parent(r, sock):
     first = r.line()
+    if first and not first.startswith(b"CONNECT "):
+        if b"secret.test" in first:
+            sock.sendall(b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic\r\n"
+                         b"Content-Length: 0\r\n\r\n")
+            return
+        r.data = first + b"\r\n" + r.data
+        http(r, sock)
+        return
     while r.line():
         pass
     note("requests", first.decode())
