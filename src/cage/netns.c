@@ -343,6 +343,8 @@ int netns_listen(const struct sockaddr *address, socklen_t len)
 	if (fd < 0 ||
 	    (address->sa_family == AF_INET6 && be_anybody(fd) < 0) ||
 	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+	    /* One that was given up may still be on its way to be closed */
+	    setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ||
 	    bind(fd, address, len) < 0 || start_listening(fd) < 0)
 		return -errno;
 	return take_fd(&fd);

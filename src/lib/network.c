@@ -4,8 +4,10 @@
  *
  * Ports on demand: a connect() to a port that nobody captures yet gets its
  * listener just before it goes on. Nothing is granted by that: the gate
- * decides about the connection as about any other. A destination is captured
- * once; when there are too many of them, the kernel refuses the next.
+ * decides about the connection as about any other. A destination that nobody
+ * connected to for a while gives its listener up when another comes, so they
+ * are few, and the port can be a server's; when there are too many, the one
+ * that waited longest goes.
  *
  * In the landlock tier there is nothing to listen in: a connection to the
  * proxies is made on the command's behalf (lib/proxies.h), any other is
@@ -21,6 +23,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -36,7 +39,21 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 
-enum { ON_DEMAND_MAX = 256 };	/* Destinations captured on demand */
+enum {
+	ON_DEMAND_MAX = 256,		/* Destinations captured on demand */
+	ON_DEMAND_IDLE_MS = 60000,	/* Without a connect() to it */
+};
+
+/**
+ * struct destination - One that is captured
+ * @id:		The gate's name for its listener
+ * @used_ms:	When somebody last connected to it
+ */
+struct destination {
+	struct sockaddr_in6 address;
+	uint32_t id;
+	int64_t used_ms;
+};
 
 /**
  * struct network_run - One run's network
@@ -55,7 +72,8 @@ struct network_run {
 	struct asker *asker;
 	int user, net;
 	struct { uint16_t *v; size_t len, cap; } fixed;
-	struct { struct sockaddr_in6 *v; size_t len, cap; } captured;
+	struct { struct destination *v; size_t len, cap; } captured;
+	uint32_t last_id;
 	struct netkeeper *keeper;
 	bool no_keeper;
 	struct network_proxies proxies;
@@ -209,16 +227,50 @@ static bool normalise(const struct sockaddr *sa, socklen_t len,
 	       !IN6_IS_ADDR_UNSPECIFIED(&ret->sin6_addr);
 }
 
-static bool is_captured(const struct network_run *n,
-			const struct sockaddr_in6 *a)
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void release(struct network_run *n, size_t i)
+{
+	gatekeeper_remove(n->gate, n->captured.v[i].id);
+	n->captured.v[i] = n->captured.v[--n->captured.len];
+}
+
+/* Let go of what is not used, and of the least used if that is not enough */
+static void make_room(struct network_run *n)
+{
+	const int64_t now = now_ms();
+	size_t oldest = 0;
+
+	for (size_t i = n->captured.len; i-- > 0;) {
+		if (now - n->captured.v[i].used_ms > ON_DEMAND_IDLE_MS)
+			release(n, i);
+	}
+	if (n->captured.len < ON_DEMAND_MAX)
+		return;
+	for (size_t i = 1; i < n->captured.len; i++) {
+		if (n->captured.v[i].used_ms < n->captured.v[oldest].used_ms)
+			oldest = i;
+	}
+	release(n, oldest);
+}
+
+static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
 {
 	for (size_t i = 0; i < n->fixed.len; i++) {
 		if (htons(n->fixed.v[i]) == a->sin6_port)
 			return true;
 	}
 	for (size_t i = 0; i < n->captured.len; i++) {
-		if (!memcmp(&n->captured.v[i], a, sizeof(*a)))
-			return true;
+		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
+			continue;
+		n->captured.v[i].used_ms = now_ms();
+		return true;
 	}
 	return false;
 }
@@ -307,14 +359,18 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 	if (n->proxies.http)
 		return connect_for(n, address, len, sock);
 	if (!n->gate || !normalise(address, len, &a) || !a.sin6_port ||
-	    is_captured(n, &a) || n->captured.len == ON_DEMAND_MAX ||
-	    !is_stream(sock) || !has_keeper(n))
+	    is_captured(n, &a) || !is_stream(sock) || !has_keeper(n))
 		return 0;
+	make_room(n);
 	fd = listen_for(n, &a);
-	if (fd == -EADDRINUSE)	/* The program's own server: not worth again */
+	if (fd < 0)	/* The program's own server, perhaps */
 		return 0;
-	if (fd >= 0 && gatekeeper_add(n->gate, LISTENER_CAPTURE,
-				      ntohs(a.sin6_port), fd) == 0)
-		*vec_push(&n->captured) = a;
+	n->last_id++;
+	if (gatekeeper_add(n->gate, &(struct gatekeeper_listener){
+			LISTENER_CAPTURE, ntohs(a.sin6_port), n->last_id,
+	    }, fd) == 0)
+		*vec_push(&n->captured) = (struct destination){
+			a, n->last_id, now_ms(),
+		};
 	return 0;
 }

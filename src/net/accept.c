@@ -36,12 +36,14 @@ enum {
 
 /**
  * struct gate_listener - One socket that is served
+ * @id:		The supervisor's name for one that may go; else 0
  */
 struct gate_listener {
 	struct gate *gate;
 	struct gate_listener *next;
 	struct loop_source source;
 	struct listener row;
+	uint32_t id;
 };
 
 static bool is_loopback(const struct host *host)
@@ -236,13 +238,14 @@ static int on_datagram(void *arg, uint32_t events)
 	return 0;
 }
 
-int accept_add(struct gate *gate, struct listener row, int fd)
+int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd)
 {
 	struct gate_listener *l = mem_zalloc(sizeof(*l));
 	int r;
 
 	l->gate = gate;
 	l->row = row;
+	l->id = id;
 	l->source = (struct loop_source){
 		fd, row.role == LISTENER_DNS_UDP ? on_datagram : on_stream, l,
 	};
@@ -258,16 +261,33 @@ int accept_add(struct gate *gate, struct listener row, int fd)
 	return 0;
 }
 
+/* The first of a list, or of what is left of it */
+static void drop(struct gate *gate, struct gate_listener **at)
+{
+	struct gate_listener *l = *at;
+
+	*at = l->next;
+	loop_remove(gate->loop, &l->source);
+	close_fd(&l->source.fd);
+	free(l);
+}
+
+void accept_remove(struct gate *gate, uint32_t id)
+{
+	for (struct gate_listener **at = &gate->listeners; *at;
+	     at = &(*at)->next) {
+		if (!id || (*at)->id != id)
+			continue;
+		(void)on_stream(*at, EPOLLIN);
+		drop(gate, at);
+		return;
+	}
+}
+
 void accept_done(struct gate *gate)
 {
-	while (gate->listeners) {
-		struct gate_listener *l = gate->listeners;
-
-		gate->listeners = l->next;
-		loop_remove(gate->loop, &l->source);
-		close_fd(&l->source.fd);
-		free(l);
-	}
+	while (gate->listeners)
+		drop(gate, &gate->listeners);
 	close_fd(&gate->spare);
 	timer_stop(gate->timers, &gate->pause);
 }

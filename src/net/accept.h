@@ -4,12 +4,19 @@
 #ifndef NET_ACCEPT_H
 #define NET_ACCEPT_H
 
+#include <stdint.h>
+
 #include "plan/listener.h"
 
 struct gate;
 
-/* Serve one more socket, which is taken. 0 or a negative errno. */
-int accept_add(struct gate *gate, struct listener row, int fd);
+/* Serve one more socket, which is taken; @id is what accept_remove() calls it,
+ * 0 if it stays. 0 or a negative errno.
+ */
+int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd);
+
+/* Serve those who wait there, then close it */
+void accept_remove(struct gate *gate, uint32_t id);
 
 /* Close them all */
 void accept_done(struct gate *gate);

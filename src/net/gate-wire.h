@@ -19,7 +19,8 @@ enum gate_message_kind {
 	GATE_ASK,		/* @id, @port; text: the host */
 	/* To the gate */
 	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
-	GATE_LISTENER,		/* @role, @port; descriptor: the socket */
+	GATE_LISTENER,		/* @role, @port, @id; descriptor: the socket */
+	GATE_UNLISTEN,		/* @id of a listener */
 	GATE_ANSWER,		/* @id, @allow, @scope */
 	GATE_PEER,		/* @port: a client will come from there */
 	GATE_MESSAGES,

@@ -82,7 +82,7 @@ static int take_listener(struct gate *gate, const struct gate_message *m,
 
 	if (row.role >= LISTENER_ROLES)
 		return -EPROTO;
-	return accept_add(gate, row, take_fd(fd));
+	return accept_add(gate, row, m->id, take_fd(fd));
 }
 
 static int take_message(struct gate *gate, const struct gate_message *m,
@@ -93,6 +93,9 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 		return *fd < 0 ? -EPROTO : take_policy(gate, *fd);
 	case GATE_LISTENER:
 		return *fd < 0 ? -EPROTO : take_listener(gate, m, fd);
+	case GATE_UNLISTEN:
+		accept_remove(gate, m->id);
+		return 0;
 	case GATE_ANSWER:
 		ask_answer(gate->asks, m->id, m->allow,
 			   m->scope == ASK_SESSION ? ASK_SESSION : ASK_ONCE);
@@ -166,7 +169,7 @@ static int add_listeners(struct gate *gate, struct listener_set *set)
 		else if (set->v[i].role == LISTENER_SEED_SOCKET)
 			seeds[1] = fd;
 		else if (!r)
-			r = accept_add(gate, set->v[i], fd);
+			r = accept_add(gate, set->v[i], 0, fd);
 	}
 	set->len = 0;
 	gate->seed = seed_new(seeds[0], seeds[1]);

@@ -255,24 +255,44 @@ void gatekeeper_free(struct gatekeeper *k)
 	free(k);
 }
 
-int gatekeeper_add(struct gatekeeper *k, uint16_t role, uint16_t port, int fd)
+int gatekeeper_add(struct gatekeeper *k,
+		   const struct gatekeeper_listener *row, int fd)
 {
 	const struct gate_message m = {
-		.kind = GATE_LISTENER, .role = role, .port = port,
+		.kind = GATE_LISTENER, .role = row->role, .port = row->port,
+		.id = row->id,
 	};
-	int r;
+	struct err err = { 0 };
+	int r = 0;
 
 	if (k->over) {
 		close_fd(&fd);
 		return -EOWNERDEAD;
+	}
+	/* Who is to be removed again must be known by its name from the start,
+	 * and somebody is about to connect to it anyway
+	 */
+	if (!k->pid && row->id)
+		r = gatekeeper_start(k, &err);
+	if (r < 0) {
+		close_fd(&fd);
+		return r;
 	}
 	if (k->pid) {
 		r = sock_send(k->control.fd, &m, sizeof(m), &fd, 1);
 		close_fd(&fd);
 		return r;
 	}
-	r = listener_add(&k->set, role, port, fd);
+	r = listener_add(&k->set, row->role, row->port, fd);
 	return r < 0 ? r : wait_on(k, k->set.len - 1);
+}
+
+void gatekeeper_remove(struct gatekeeper *k, uint32_t id)
+{
+	const struct gate_message m = { .kind = GATE_UNLISTEN, .id = id };
+
+	if (k->pid)
+		(void)sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
 }
 
 int gatekeeper_publish(struct gatekeeper *k, uint16_t port, struct err *err)
@@ -291,7 +311,8 @@ int gatekeeper_publish(struct gatekeeper *k, uint16_t port, struct err *err)
 	    bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
 	    listen(fd, SOMAXCONN) < 0)
 		return fail_errno(err, "cannot listen on 127.0.0.1:%u", port);
-	r = gatekeeper_add(k, LISTENER_PUBLISH, port, take_fd(&fd));
+	r = gatekeeper_add(k, &(struct gatekeeper_listener){
+		LISTENER_PUBLISH, port, 0 }, take_fd(&fd));
 	return r < 0 ? fail(err, r, "cannot publish port %u: %s", port,
 			    strerror(-r)) : 0;
 }

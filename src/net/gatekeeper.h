@@ -58,9 +58,22 @@ void gatekeeper_drain(struct gatekeeper *keeper);
 /* End the gate, if there is one */
 void gatekeeper_free(struct gatekeeper *keeper);
 
-/* Serve one more socket (plan/listener.h), which is taken */
-int gatekeeper_add(struct gatekeeper *keeper, uint16_t role, uint16_t port,
-		   int fd);
+/**
+ * struct gatekeeper_listener - A socket that comes later
+ * @role, @port: As in struct listener
+ * @id:		What gatekeeper_remove() calls it; 0 if it stays
+ */
+struct gatekeeper_listener {
+	uint16_t role, port;
+	uint32_t id;
+};
+
+/* Serve one more socket, which is taken */
+int gatekeeper_add(struct gatekeeper *keeper,
+		   const struct gatekeeper_listener *row, int fd);
+
+/* Close it again, when those who wait there were served */
+void gatekeeper_remove(struct gatekeeper *keeper, uint32_t id);
 
 /* Listen on the host's 127.0.0.1:@port and connect to that port inside; the
  * listeners of the sandbox must have had a seed. 0 or a negative errno with

@@ -170,6 +170,20 @@ s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
     equal(server.count, 2)
 
 
+@test
+def destinations_on_demand_are_let_go(t):
+    r = python(t, """
+def attempt(i):
+    try: socket.create_connection((f"192.0.2.{i % 250 + 1}", 8000 + i), 20).recv(1)
+    except OSError as e: return type(e).__name__
+seen = {attempt(i) for i in [*range(400), 0, 399]}
+with open("/proc/net/tcp") as f: listening = sum(" 0A " in line for line in f)
+print(seen, listening <= 260)
+""").ok()
+    # A reset is the gate's; the kernel would refuse
+    equal(r.out, "{'ConnectionResetError'} True\n")
+
+
 def own_address():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
