@@ -134,7 +134,8 @@ static int set_up_network(const struct plan *plan, struct listener_set *set,
 		.n_capture = plan->network.capture.len,
 		.host_ports = plan->network.host_ports.v,
 		.n_host_ports = plan->network.host_ports.len,
-		.publish = plan->network.publish.len > 0,
+		.publish = plan->network.publish.len > 0 ||
+			   plan->network.publish_any,
 	};
 
 	if (plan->tier != TIER_FULL || plan->net == NET_HOST)

@@ -134,6 +134,7 @@ bool answer_is_watched(const struct seccomp_config *config,
 
 	switch (watch) {
 	case CLASS_CHANGE:
+	case CLASS_LISTEN:
 		return on;
 	case CLASS_CONNECT:
 		return on || paths;

@@ -42,6 +42,7 @@
 enum {
 	ON_DEMAND_MAX = 256,		/* Destinations captured on demand */
 	ON_DEMAND_IDLE_MS = 60000,	/* Without a connect() to it */
+	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
 };
 
 /**
@@ -61,6 +62,7 @@ struct destination {
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address
  * @captured:	Destinations that were captured on demand
+ * @published:	Ports that are the host's as well, or could not be
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
  * @proxies:	In the landlock tier; 0 otherwise
@@ -74,6 +76,7 @@ struct network_run {
 	struct { uint16_t *v; size_t len, cap; } fixed;
 	struct { struct destination *v; size_t len, cap; } captured;
 	uint32_t last_id;
+	struct { uint16_t *v; size_t len, cap; } published;
 	struct netkeeper *keeper;
 	bool no_keeper;
 	struct network_proxies proxies;
@@ -127,8 +130,10 @@ static int publish(struct network_run *n, const struct plan *plan,
 	const struct network_ports *ports = &plan->network.publish;
 	int r = 0;
 
-	for (size_t i = 0; !r && i < ports->len; i++)
+	for (size_t i = 0; !r && i < ports->len; i++) {
 		r = gatekeeper_publish(n->gate, ports->v[i], err);
+		*vec_push(&n->published) = ports->v[i];
+	}
 	return r;
 }
 
@@ -189,6 +194,7 @@ void network_free(struct network_run *n)
 	network_finish(n);
 	free(n->fixed.v);
 	free(n->captured.v);
+	free(n->published.v);
 	free(n);
 }
 
@@ -373,4 +379,34 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 			a, n->last_id, now_ms(),
 		};
 	return 0;
+}
+
+/* The port that a stream socket is bound to, or 0 */
+static uint16_t port_of(int sock)
+{
+	struct sockaddr_storage sa = { 0 };
+	socklen_t len = sizeof(sa);
+
+	if (getsockname(sock, (struct sockaddr *)&sa, &len) < 0)
+		return 0;
+	/* Both families have it in the same place */
+	return sa.ss_family == AF_INET || sa.ss_family == AF_INET6
+		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
+}
+
+void network_listen(struct network_run *n, int sock)
+{
+	const uint16_t port = port_of(sock);
+	struct err err = { 0 };
+
+	if (!n->gate || !port || n->published.len == PUBLISHED_MAX)
+		return;
+	for (size_t i = 0; i < n->published.len; i++) {
+		if (n->published.v[i] == port)
+			return;
+	}
+	*vec_push(&n->published) = port;
+	if (gatekeeper_publish(n->gate, port, &err) < 0)
+		fprintf(stderr, "cloche: the command's port %u is not reachable from the host: %s\n",
+			port, err.msg);
 }

@@ -43,6 +43,11 @@ void network_free(struct network_run *network);
 int network_connect(void *network, const struct sockaddr *address,
 		    socklen_t len, int socket);
 
+/* A listen() on a copy of @socket is about to be made inside: publish its port
+ * on the host, if the policy says so for any port
+ */
+void network_listen(struct network_run *network, int socket);
+
 /* From now on @policy decides */
 int network_reload(struct network_run *network, struct policy *policy,
 		   struct err *err);

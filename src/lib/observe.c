@@ -313,6 +313,13 @@ static int on_connect(void *arg, const struct sockaddr *address,
 	return network_connect(o->network, address, len, socket);
 }
 
+static void on_listen(void *arg, int socket)
+{
+	const struct observe *o = arg;
+
+	network_listen(o->network, socket);
+}
+
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret)
 {
@@ -320,6 +327,8 @@ void observe_policy(struct observe *observe, struct network_run *network,
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
+		.listen = network && observe->plan->network.publish_any
+				  ? on_listen : NULL,
 		.is_late = is_late, .is_fixed = is_fixed,
 	};
 }

@@ -279,6 +279,9 @@ int session_open(const struct options *options, char *const *argv,
 		r = refuse_unbuilt(options, s.policy, err);
 	if (r == 0)
 		r = view_build(s.policy, &s.view, err);
+	if (r == 0 && !request.observe &&
+	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
+		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
 		set_tmpdir(&s, &request);
 		request.program = program = find_program(&s);

@@ -50,7 +50,9 @@ int network_plan(const struct policy *policy, struct network *ret,
 	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
 	int r;
 
-	*ret = (struct network){ 0 };
+	*ret = (struct network){
+		.publish_any = policy_flag(policy, FLAG_LOCAL_BINDING, false),
+	};
 	r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS, "--host-port",
 		     err);
 	if (!r)

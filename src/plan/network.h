@@ -29,9 +29,11 @@ struct network_ports {
  *		room for, others are captured when somebody connects
  * @host_ports:	Inside, for the host's loopback
  * @publish:	On the host's loopback, for a server inside
+ * @publish_any: The same for whatever port is listened on inside
  */
 struct network {
 	struct network_ports capture, host_ports, publish;
+	bool publish_any;
 };
 
 /**

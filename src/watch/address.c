@@ -226,3 +226,15 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 	}
 	return 0;
 }
+
+void address_listen(const struct observer_policy *policy,
+		    struct tracee *tracee, int number)
+{
+	auto_close int copy = -1;
+
+	if (!policy->listen)
+		return;
+	copy = tracee_get_fd(tracee, number);
+	if (copy >= 0)
+		policy->listen(policy->arg, copy);
+}

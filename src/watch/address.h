@@ -54,4 +54,8 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		   const unsigned long long *args, struct place *place,
 		   struct address_answer *ret);
 
+/* A listen() on descriptor @number of @tracee is about to go on */
+void address_listen(const struct observer_policy *policy,
+		    struct tracee *tracee, int number);
+
 #endif /* WATCH_ADDRESS_H */

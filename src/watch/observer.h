@@ -63,6 +63,7 @@ struct observer_socket {
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
  *		is a copy of the socket, or -1. 0 lets it go on, 1 says that it
  *		was made, a negative errno is its result. May be NULL.
+ * @listen:	Before a listen() on @socket, a copy, goes on. May be NULL.
  */
 struct observer_policy {
 	void *arg;
@@ -73,6 +74,7 @@ struct observer_policy {
 	bool (*is_fixed)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
+	void (*listen)(void *arg, int socket);
 };
 
 /**

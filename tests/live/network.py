@@ -225,6 +225,63 @@ s, a = l.accept(); s.sendall(b"from inside"); s.close()
 
 
 @test
+def whatever_listens_inside_is_a_port_of_the_host_if_allowed(t):
+    settings = t.write("local.json", json.dumps(
+        {"network": {"allowLocalBinding": True}}))
+    code = """
+import socket, sys
+ls = [socket.create_server(("127.0.0.1", 0)),
+      socket.create_server(("::1", 0), family=socket.AF_INET6)]
+print(*[l.getsockname()[1] for l in ls], flush=True)
+for l in ls * int(sys.argv[1]):
+    s, a = l.accept(); s.sendall(b"from inside"); s.close()
+"""
+
+    def start(*options):
+        p = t.start("run", *options, "--", "/usr/bin/python3", "-c", code, "2")
+        return p, [int(w) for w in p.stdout.readline().split()]
+
+    p, ports = start("--settings", settings)
+    while not all(is_open("127.0.0.1", port) for port in ports):
+        p.kill()    # Somebody had that very port on the host
+        contains(p.communicate()[1], b"is not reachable from the host")
+        p, ports = start("--settings", settings)
+    for port in ports:    # Once by is_open() already
+        with socket.create_connection(("127.0.0.1", port), 10) as s:
+            equal(s.recv(99), b"from inside")
+        check(not is_open("::1", port) and not is_open(own_address(), port))
+    out, err = p.communicate(timeout=RUN_SECONDS)
+    equal((p.returncode, err), (0, b""))
+    p, ports = start()
+    check(not any(is_open("127.0.0.1", port) for port in ports))
+    p.kill()
+    p.communicate()
+
+
+def is_open(host, port):
+    try:
+        socket.create_connection((host, port), 10).close()
+        return True
+    except OSError:
+        return False
+
+
+@test
+def a_port_in_use_on_the_host_is_said(t):
+    server = Server()
+    settings = t.write("local.json", json.dumps(
+        {"network": {"allowLocalBinding": True}}))
+    r = python(t, f"""
+l = socket.create_server(("127.0.0.1", {server.port})); print("up")
+""", "--settings", settings).ok()
+    equal(r.out, "up\n")
+    contains(r.err, f"port {server.port} is not reachable from the host")
+    contains(python(t, f"""
+l = socket.create_server(("127.0.0.1", {server.port})); print("up")
+""").ok().out, "up")
+
+
+@test
 def somebody_at_the_terminal_is_asked(t):
     server = Server()
     code = FETCH + f'''
