@@ -197,6 +197,18 @@ static int answer_unix(struct addresses *a, const struct judge *j,
 	return 0;
 }
 
+static void tell_listen(const struct observer_policy *policy,
+			struct tracee *tracee, int number)
+{
+	auto_close int copy = -1;
+
+	if (!policy->listen)
+		return;
+	copy = tracee_get_fd(tracee, number);
+	if (copy >= 0)
+		policy->listen(policy->arg, copy);
+}
+
 int address_answer(struct addresses *addresses, const struct judge *judge,
 		   struct tracee *tracee, const struct call *call,
 		   const unsigned long long *args, struct place *place,
@@ -206,9 +218,14 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 	char text[PATH_MAX];
 	const char *path;
 	struct address a;
-	int r = read_address(tracee, args, &a);
+	int r;
 
 	*ret = (struct address_answer) { 0 };
+	if (call->what == CALL_LISTEN) {
+		tell_listen(policy, tracee, (int)args[0]);
+		return 0;
+	}
+	r = read_address(tracee, args, &a);
 	if (r <= 0)
 		return r;
 	if (a.sa.sa_family == AF_UNIX) {
@@ -225,16 +242,4 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		ret->done = r > 0;
 	}
 	return 0;
-}
-
-void address_listen(const struct observer_policy *policy,
-		    struct tracee *tracee, int number)
-{
-	auto_close int copy = -1;
-
-	if (!policy->listen)
-		return;
-	copy = tracee_get_fd(tracee, number);
-	if (copy >= 0)
-		policy->listen(policy->arg, copy);
 }

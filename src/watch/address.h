@@ -46,16 +46,12 @@ struct address_answer {
 	struct judgement judgement;
 };
 
-/* Answer @call (CALL_CONNECT or CALL_BIND) with the arguments @args of
+/* Answer @call (CALL_CONNECT, CALL_BIND, CALL_LISTEN) with the arguments @args of
  * @tracee. @place is room for where a path leads (place_done() it).
  */
 int address_answer(struct addresses *addresses, const struct judge *judge,
 		   struct tracee *tracee, const struct call *call,
 		   const unsigned long long *args, struct place *place,
 		   struct address_answer *ret);
-
-/* A listen() on descriptor @number of @tracee is about to go on */
-void address_listen(const struct observer_policy *policy,
-		    struct tracee *tracee, int number);
 
 #endif /* WATCH_ADDRESS_H */

@@ -455,13 +455,10 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	struct address_answer a = { 0 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
 
-	if (!r && (q.call->what == CALL_CONNECT || q.call->what == CALL_BIND)) {
+	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
 		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
 				   notif->data.args, &o->places[0], &a);
-	} else if (!r && q.call->what == CALL_LISTEN) {
-		q.what = q.call->what;
-		address_listen(&o->policy, q.tracee, (int)notif->data.args[0]);
 	} else if (!r) {
 		r = judge_call(o, &q, &a.judgement);
 	}
