@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +29,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
+#include "lib/clock.h"
 #include "lib/channel.h"
 #include "lib/ending.h"
 #include "lib/hooks.h"
@@ -46,14 +46,11 @@
 #include "plan/view.h"
 #include "policy/policy.h"
 
-enum { GRACE_MS = 2000 };	/* Between asking to end and ending it */
-
 /**
  * struct supervisor - One run
  * @cage:	The sandbox
  * @job:	The command, to our caller
  * @status:	What we will return; -1 until that is known
- * @timed_out:	The clock ended it
  * @failed:	The cage said so: nothing ran
  * @own:	The sandbox's namespaces (user, mount, network) and mountinfo
  */
@@ -73,8 +70,9 @@ struct supervisor {
 	struct network_run *network;
 	int status, wait_status;
 	uint64_t maxrss_kib;
-	bool timed_out, failed;
-	struct loop_source messages, death, signals, clock;
+	bool failed;
+	struct loop_source messages, death, signals;
+	struct clock clock;
 };
 
 static struct cage_wipe image[2];
@@ -291,35 +289,6 @@ static int on_signal(void *arg, uint32_t events)
 	return 0;
 }
 
-static int set_clock(int fd, uint64_t ms)
-{
-	const struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(ms / 1000),
-			      .tv_nsec = (long)(ms % 1000) * 1000000 },
-	};
-
-	return timerfd_settime(fd, 0, &when, NULL) < 0 ? -errno : 0;
-}
-
-static int on_clock(void *arg, uint32_t events)
-{
-	struct supervisor *s = arg;
-	uint64_t n;
-
-	(void)events;
-	(void)!read(s->clock.fd, &n, sizeof(n));
-	if (s->timed_out || s->job.command < 0) {
-		s->timed_out = true;
-		s->status = EXIT_TIMED_OUT;
-		loop_stop(s->loop, 0);
-		return 0;
-	}
-	s->timed_out = true;
-	(void)sys_pidfd_send_signal(s->job.command, SIGTERM);
-	(void)sys_pidfd_send_signal(s->job.command, SIGCONT);
-	return set_clock(s->clock.fd, GRACE_MS);
-}
-
 static int add(struct supervisor *s, struct loop_source *source, int fd,
 	       loop_fn fn, uint32_t events)
 {
@@ -330,20 +299,6 @@ static int add(struct supervisor *s, struct loop_source *source, int fd,
 		return fail_errno(s->err, "cannot wait for events");
 	r = loop_add(s->loop, source, events);
 	return r < 0 ? fail(s->err, r, "cannot wait for events") : 0;
-}
-
-static int add_clock(struct supervisor *s)
-{
-	const struct number *limit =
-		&s->session->policy->numbers[NUMBER_TIMEOUT_MS];
-	int r;
-
-	if (!limit->set)
-		return 0;
-	r = add(s, &s->clock, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-							      TFD_NONBLOCK),
-		on_clock, EPOLLIN);
-	return r < 0 ? r : set_clock(s->clock.fd, limit->value);
 }
 
 static void fill_request(const struct supervisor *s,
@@ -406,7 +361,8 @@ static int start(struct supervisor *s)
 		on_signal, EPOLLIN);
 	fill_request(s, &request);
 	if (r == 0)
-		r = add_clock(s);
+		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
+				s->err);
 	/* First, unless an observer will hold the command's first write back */
 	if (r == 0 && !s->session->plan->observe)
 		watchers_start(s->watchers, s->loop);
@@ -448,7 +404,7 @@ static void release(struct supervisor *s)
 	job_done(&s->job);
 	close_fd(&s->listener);
 	close_fd(&s->signals.fd);
-	close_fd(&s->clock.fd);
+	clock_done(&s->clock);
 	loop_free(s->loop);
 }
 
@@ -461,7 +417,7 @@ int supervisor_run(const struct session *session,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.listener = -1, .tmp = { .lock = -1 },
 		.own = { -1, -1, -1, -1, -1 },
-		.signals.fd = -1, .clock.fd = -1, .messages.fd = -1,
+		.signals.fd = -1, .clock.source.fd = -1, .messages.fd = -1,
 	};
 	sigset_t before;
 	int r;
@@ -479,7 +435,7 @@ int supervisor_run(const struct session *session,
 		ending_explain(&(struct ending){
 			.options = options, .policy = session->policy,
 			.limits = s.limits, .status = s.status,
-			.timed_out = s.timed_out });
+			.timed_out = s.clock.timed_out });
 		network_finish(s.network);
 		watchers_finish(s.watchers,
 				options_has(options, OPTION_QUIET));
@@ -488,7 +444,7 @@ int supervisor_run(const struct session *session,
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)
 		return r;
-	if (s.timed_out)
+	if (s.clock.timed_out)
 		s.status = EXIT_TIMED_OUT;
 	if (s.failed && s.status == EXIT_NOT_BUILT)
 		return err->code;
