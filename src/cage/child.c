@@ -36,6 +36,9 @@
 #include "plan/listener.h"
 #include "plan/plan.h"
 
+/* What is handed over, after the sandbox's own */
+enum { AT_LISTENER = CAGE_OWN_FDS, AT_TMP };
+
 void child_fail(int socket, int status, const char *text)
 {
 	struct cage_message m = { .event = CAGE_FAILED, .value = status };
@@ -109,18 +112,25 @@ static int install_filter(const struct plan *plan, int *listener,
 /* The supervisor may have to act in here later, and nobody can open these
  * once init is closed to others
  */
-static int open_namespaces(const struct plan *plan, int *fds, struct err *err)
+static int open_own(const struct cage_request *request, int *fds,
+		    struct err *err)
 {
 	static const char *const paths[] = {
 		"/proc/self/ns/user", "/proc/self/ns/mnt", "/proc/self/ns/net",
 		"/proc/self/mountinfo", "/proc/self/mountinfo",
 	};
 
-	for (size_t i = 0; plan->tier == TIER_FULL && i < ARRAY_SIZE(paths);
-	     i++) {
+	if (request->plan->tier != TIER_FULL)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
 		if (fds[i] < 0)
 			return fail_errno(err, "cannot open %s", paths[i]);
+	}
+	if (request->hand_tmp) {
+		fds[AT_TMP] = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fds[AT_TMP] < 0)
+			return fail_errno(err, "cannot open /tmp");
 	}
 	return 0;
 }
@@ -156,7 +166,8 @@ static int hand_over(int socket, const int *fds,
 		if (fds[i] >= 0)
 			there[n++] = fds[i];
 	}
-	m.value = value | (fds[CAGE_OWN_FDS] >= 0 ? CAGE_HAS_OBSERVER : 0) |
+	m.value = value | (fds[AT_LISTENER] >= 0 ? CAGE_HAS_OBSERVER : 0) |
+		  (fds[AT_TMP] >= 0 ? CAGE_HAS_TMP : 0) |
 		  (set->len ? CAGE_HAS_NETWORK : 0);
 	r = sock_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
@@ -217,7 +228,7 @@ static int build(const struct cage_request *request, int *socket,
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
-	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
+	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
 	int value = 0, r = separate(request, &value, err);
 
 	if (r == 0)
@@ -229,7 +240,7 @@ static int build(const struct cage_request *request, int *socket,
 	if (r == 0)
 		r = set_up_network(plan, &set, err);
 	if (r == 0)
-		r = open_namespaces(plan, fds, err);
+		r = open_own(request, fds, err);
 	if (r == 0)
 		r = stage_core(err);
 	if (r == 0)
@@ -237,7 +248,7 @@ static int build(const struct cage_request *request, int *socket,
 	if (r == 0)
 		r = stage_landlock(request, err);
 	if (r == 0)
-		r = filter(plan, &fds[CAGE_OWN_FDS], err);
+		r = filter(plan, &fds[AT_LISTENER], err);
 	if (r == 0)
 		r = hand_over(*socket, fds, &set, value, err);
 	listener_done(&set);

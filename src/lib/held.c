@@ -4,8 +4,10 @@
  *
  * It stays, empty, in a home that has a configuration directory: to make and
  * remove it with each run would cost more than the sandbox (ext4 is slow to
- * reuse what was just removed). In a bare home nothing is left: every run holds
- * a shared lock, and whoever gets the exclusive one at its end removes it.
+ * reuse what was just removed). In a bare home a lock stands for it as long as
+ * the run is short (base/homelock.h). What a longer one makes is not left: every
+ * run holds a shared lock, and whoever gets the exclusive one at its end removes
+ * the directory.
  */
 
 #include "lib/held.h"
@@ -17,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/fs.h"
+#include "base/homelock.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 
@@ -56,36 +60,76 @@ static int open_or_make(const char *path, const char *above, bool *made_above)
 	return open_dir(path);
 }
 
-void held_open(struct held *ret)
+/* True if the lock on $HOME stands for the directory: there is none, and
+ * nothing to put it in
+ */
+static bool lock_home(const char *path, const char *above, struct held *ret)
 {
-	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
-	auto_free char *path = above ? path_join(above, "cloche") : NULL;
+	auto_close int fd = access(above, F_OK) < 0 ? homelock_take() : -1;
+
+	if (fd < 0 || access(path, F_OK) == 0)
+		return false;
+	*ret = (struct held){ .waits = true, .home = take_fd(&fd) };
+	return true;
+}
+
+static void hold(const char *path, const char *above, struct held *ret)
+{
 	bool made_above = false;
 
-	for (int i = 0; path && i < TRIES; i++) {
+	for (int i = 0; i < TRIES; i++) {
 		auto_close int fd = open_or_make(path, above, &made_above);
 
 		if (fd < 0)
 			return;
 		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
-			*ret = (struct held){ take_ptr(path), take_fd(&fd),
-					      made_above };
+			ret->path = mem_strdup(path);
+			ret->lock = take_fd(&fd);
+			ret->made_above = made_above;
 			return;
 		}
 	}
 }
 
+void held_open(struct held *ret)
+{
+	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
+	auto_free char *path = above ? path_join(above, "cloche") : NULL;
+
+	if (path && !lock_home(path, above, ret))
+		hold(path, above, ret);
+}
+
+void held_settle(struct held *held)
+{
+	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
+	auto_free char *path = above ? path_join(above, "cloche") : NULL;
+
+	if (held && held->waits && path)
+		hold(path, above, held);
+}
+
+void held_masked(struct held *held)
+{
+	if (!held || !held->waits || !held->path)
+		return;
+	held->waits = false;
+	close_fd(&held->home);
+}
+
 void held_close(struct held *held)
 {
-	if (!held->path)
-		return;
-	if (held->made_above && flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
+	if (held->path && held->made_above &&
+	    flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
 	    rmdir(held->path) == 0) {
 		auto_free char *above = path_parent(held->path);
 
 		(void)rmdir(above);
 	}
-	close_fd(&held->lock);
+	if (held->path)
+		close_fd(&held->lock);
+	if (held->waits)
+		close_fd(&held->home);
 	free(held->path);
 	*held = (struct held){ 0 };
 }

@@ -11,19 +11,28 @@
  * @path:	NULL if it is not held
  * @lock:	The directory, with a shared lock
  * @made_above:	The directory above it was not there either
+ * @home:	The lock on $HOME that stands for it, if @waits
  */
 struct held {
 	char *path;
 	int lock;
-	bool made_above;
+	bool made_above, waits;
+	int home;
 };
 
 /* Make $XDG_CONFIG_HOME/cloche if it is not there, and keep it until
  * held_close(): a mask needs something to lie on, and a store that is first
- * made while a sandbox runs would be seen in it. Where it cannot be made, there
- * will be no store either: nothing is held, and that is fine.
+ * made while a sandbox runs would be seen in it. In a bare home only see to it
+ * that no store is made. Where it cannot be made, there will be no store either:
+ * nothing is held, and that is fine.
  */
 void held_open(struct held *ret);
+
+/* The run is not a short one: if only $HOME is locked, make the directory. It
+ * has to be masked then; after that, held_masked().
+ */
+void held_settle(struct held *held);
+void held_masked(struct held *held);
 
 /* Let go; the last one removes what is empty. Safe if nothing is held. */
 void held_close(struct held *held);

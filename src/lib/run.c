@@ -50,6 +50,8 @@ static int run_session(const struct session *session,
 static int run_weaker(struct options *options, char *const *command,
 		      struct session *session, int r, struct err *err)
 {
+	struct held *held = session->held;
+
 	if (!tier_falls_back(options, session, err))
 		return r;
 	hooks_say(options, "%s", err->msg);
@@ -57,6 +59,7 @@ static int run_weaker(struct options *options, char *const *command,
 	r = options_add(options, OPTION_TIER, tier_name(TIER_LANDLOCK), err);
 	if (r == 0)
 		r = session_open(options, command, session, err);
+	session->held = held;
 	return r < 0 ? r : run_session(session, options, err);
 }
 
@@ -82,6 +85,7 @@ static int run_opened(struct session *session, struct options *options,
 		return run_bare(session, options, command, why, held, err);
 	if (why && !options_has(options, OPTION_QUIET))
 		hooks_say(options, "note: %s", why);
+	session->held = held;
 	r = run_session(session, options, err);
 	if (r < 0)
 		r = run_weaker(options, command, session, r, err);

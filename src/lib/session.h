@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 struct err;
+struct held;
 struct listener_set;
 struct options;
 struct plan;
@@ -17,6 +18,7 @@ struct view;
 /**
  * struct session - One run's decisions
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
+ * @held:	The directory of the secrets, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  */
 struct session {
@@ -24,6 +26,7 @@ struct session {
 	struct view *view;
 	struct plan *plan;
 	char *tmpdir;
+	struct held *held;
 	struct listener_set *proxies;
 };
 

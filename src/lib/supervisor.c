@@ -162,16 +162,19 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
 	const size_t own = s->session->plan->tier == TIER_FULL ? CAGE_OWN_FDS : 0;
-	const size_t want = m->value & CAGE_HAS_OBSERVER ? own + 1 : own;
+	size_t at = own;
 	int r = 0;
 
-	if (nfds != want)
+	if (nfds != own + !!(m->value & CAGE_HAS_OBSERVER) +
+		    !!(m->value & CAGE_HAS_TMP))
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(s->own, fds, own * sizeof(*fds));
 	if (own)
 		watchers_keep(s->watchers, s->loop, s->own);
 	if (m->value & CAGE_HAS_OBSERVER)
-		s->listener = take_fd(&fds[own]);
+		s->listener = take_fd(&fds[at++]);
+	if (m->value & CAGE_HAS_TMP)
+		s->tmp.fresh = take_fd(&fds[at]);
 	if (m->value & CAGE_HOST_PROC)
 		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
 	if ((m->value & CAGE_HAS_NETWORK) ||
@@ -306,6 +309,7 @@ static void fill_request(const struct supervisor *s,
 {
 	*request = (struct cage_request){
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
+		.hand_tmp = s->tmp.later != NULL,
 		.wipe = { image[0], image[1] },
 	};
 	for (int i = 0; i < 3; i++)
@@ -318,9 +322,10 @@ static void fill_request(const struct supervisor *s,
  */
 static int open_tmpdir(struct supervisor *s)
 {
-	const int r = tmpdir_open(s->session->tmpdir, &s->tmp, s->err);
+	const bool full = s->session->plan->tier == TIER_FULL;
+	const int r = tmpdir_open(s->session->tmpdir, full, &s->tmp, s->err);
 
-	return s->session->plan->tier == TIER_FULL ? 0 : r;
+	return full ? 0 : r;
 }
 
 static int prepare(struct supervisor *s)
@@ -415,7 +420,7 @@ int supervisor_run(const struct session *session,
 		.session = session, .options = options, .err = err,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
-		.listener = -1, .tmp = { .lock = -1 },
+		.listener = -1, .tmp = { .lock = -1, .fresh = -1 },
 		.own = { -1, -1, -1, -1, -1 },
 		.signals.fd = -1, .clock.source.fd = -1, .messages.fd = -1,
 	};

@@ -5,6 +5,9 @@
  * It lies in the user's cache directory under a name made from the project's
  * path, mode 0700: nobody else can make, enter or guess it. Runs hold a shared
  * lock on it; whoever gets the exclusive one may remove it, if it is empty.
+ *
+ * A home without a cache directory stays as it is: there /tmp is a tmpfs first,
+ * and only what is left in it at the end of the run makes the directory.
  */
 
 #include "lib/tmpdir.h"
@@ -18,11 +21,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "watch/copy.h"
 
 enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
 
@@ -65,10 +70,15 @@ static bool lacks_cache(const char *path)
 	return access(cache, F_OK) < 0;
 }
 
-int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
+int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
+		struct err *err)
 {
 	const bool made_cache = lacks_cache(path);
 
+	if (made_cache && may_wait) {
+		ret->later = mem_strdup(path);
+		return 0;
+	}
 	for (int i = 0; i < TRIES; i++) {
 		auto_close int fd = fs_open_private_dir(path, err);
 
@@ -84,8 +94,34 @@ int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err)
 	return fail(err, -EAGAIN, "'%s' keeps disappearing", path);
 }
 
+/* What is in the fresh /tmp, for the next run. A name that another run has kept
+ * meanwhile stays that one's.
+ */
+static void keep(const struct tmpdir *tmp)
+{
+	uint64_t room[512];
+	struct dir dir = {
+		.fd = tmp->fresh, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+	auto_close int to = -1;
+
+	while (dir_next(&dir, &entry) > 0) {
+		if (to < 0)
+			to = fs_open_private_dir(tmp->later, NULL);
+		if (to < 0)
+			return;
+		(void)copy_move(tmp->fresh, entry.name, to, entry.name,
+				TMPDIR_ENTRIES_MAX, TMPDIR_DEPTH_MAX);
+	}
+}
+
 void tmpdir_close(struct tmpdir *tmp)
 {
+	if (tmp->later && tmp->fresh >= 0)
+		keep(tmp);
+	close_fd(&tmp->fresh);
+	free(take_ptr(tmp->later));
 	/* Making and removing it each time would cost more than the sandbox */
 	if (tmp->path && tmp->made_cache &&
 	    flock(tmp->lock, LOCK_EX | LOCK_NB) == 0 &&

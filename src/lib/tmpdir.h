@@ -6,20 +6,27 @@
 
 #include <stdbool.h>
 
-#include <stdbool.h>
-
 struct err;
+
+enum {
+	TMPDIR_ENTRIES_MAX = 1 << 17,	/* Names kept from a fresh /tmp */
+	TMPDIR_DEPTH_MAX = 64,
+};
 
 /**
  * struct tmpdir - One run's hold on it
  * @path:	Its place on the host, or NULL
  * @lock:	Held, shared, while the run lasts
  * @made_cache:	There was no cache directory before
+ * @later:	Where to keep what a fresh /tmp holds in the end, or NULL
+ * @fresh:	That /tmp; -1 until the sandbox has handed it over
  */
 struct tmpdir {
 	char *path;
 	int lock;
 	bool made_cache;
+	char *later;
+	int fresh;
 };
 
 /* Where the directory of the project @cwd is, below @cache (the user's cache
@@ -28,13 +35,15 @@ struct tmpdir {
  */
 char *tmpdir_path(const char *cache, const char *cwd, bool shown);
 
-/* Make or reuse @path, made by tmpdir_path(). 0, or a negative errno with
- * words.
+/* Make or reuse @path, made by tmpdir_path(). Where there is no cache directory
+ * at all, and it @may_wait, nothing is made: /tmp is fresh, and kept in the end
+ * if there is something in it. 0, or a negative errno with words.
  */
-int tmpdir_open(const char *path, struct tmpdir *ret, struct err *err);
+int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
+		struct err *err);
 
-/* Let go of it. It is kept for the next run; only where there was no cache
- * directory at all, and nothing was left in it, it goes again.
+/* Let go of it, after the run. It is kept for the next; only where there was no
+ * cache directory, and nothing was left in it, it goes again.
  */
 void tmpdir_close(struct tmpdir *tmp);
 

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,6 +21,9 @@
 #include "cage/cage.h"
 #include "lib/channel.h"
 #include "lib/edits.h"
+#include "lib/events.h"
+#include "lib/held.h"
+#include "lib/keep.h"
 #include "lib/hooks.h"
 #include "lib/observe.h"
 #include "lib/options.h"
@@ -31,7 +33,6 @@
 #include "policy/policy.h"
 #include "watch/birth.h"
 #include "watch/born.h"
-#include "watch/keeper.h"
 #include "watch/live.h"
 #include "watch/observer.h"
 #include "watch/report.h"
@@ -49,14 +50,13 @@ struct watchers {
 	struct observer *observer;
 	struct loop *loop;
 	struct born *born;
-	struct keeper keeper;
-	struct loop_source source, births, edits, mounts, later;
+	struct keep keep;
+	struct loop_source source, births, edits, later;
 	struct live *live;
 	struct network_run *network;
 	const struct options *options;
 	struct policy *policy;	/* Of the last edit, or NULL */
 	struct view *view;
-	int namespaces[2];
 	watchers_fn reloaded;
 	void *reloaded_arg;
 	enum annotate_mode mode;
@@ -66,28 +66,6 @@ struct watchers {
 	char *state;
 	struct timespec since;
 };
-
-/* --events N is a descriptor that the caller holds open, else it is a file */
-static int open_stream(struct watchers *w, const char *where, struct err *err)
-{
-	uint64_t fd;
-
-	w->stream = -1;
-	if (!where)
-		return 0;
-	if (text_to_u64(where, 1 << 20, &fd) == 0) {
-		if (fcntl((int)fd, F_GETFD) < 0)
-			return fail_errno(err, "--events: descriptor %s", where);
-		w->stream = (int)fd;
-		return 0;
-	}
-	w->stream = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-			 O_NOCTTY, 0600);
-	w->owns_stream = true;
-	if (w->stream < 0)
-		return fail_errno(err, "--events: cannot open '%s'", where);
-	return 0;
-}
 
 static int choose_mode(struct watchers *w, const char *name, struct err *err)
 {
@@ -118,12 +96,11 @@ int watchers_new(const struct session *session, const struct options *options,
 
 	w->session = session;
 	w->options = options;
-	w->namespaces[0] = w->namespaces[1] = -1;
-	w->keeper = (struct keeper){ -1, -1 };
-	w->later.fd = w->mounts.fd = -1;
+	w->later.fd = -1;
 	w->state = store_default_dir();
 	w->since = birth_now();
-	r = open_stream(w, options_get(options, OPTION_EVENTS), err);
+	r = events_open(options_get(options, OPTION_EVENTS), &w->stream,
+			&w->owns_stream, err);
 	if (r == 0)
 		r = choose_mode(w, options_get(options, OPTION_ANNOTATE), err);
 	if (r == 0) {
@@ -170,7 +147,7 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 	observe_free(w->observe);
 	report_free(w->report);
 	live_free(w->live);
-	keeper_stop(&w->keeper);
+	keep_done(&w->keep);
 	view_free(w->view);
 	policy_unref(w->policy);
 	if (w->owns_stream)
@@ -270,58 +247,20 @@ void watchers_start(struct watchers *w, struct loop *loop)
 		arm(w);		/* Nobody will say when it begins to write */
 }
 
-static int start_keeper(struct watchers *w, const struct plan *plan)
-{
-	if (w->mounts.fd >= 0)	/* From now on it looks itself */
-		loop_remove(w->loop, &w->mounts);
-	w->mounts.fd = -1;
-	return keeper_start(&w->keeper, plan, w->namespaces[0],
-			    w->namespaces[1], NULL);
-}
-
-/* A mount has gone: until then there was nothing to keep */
-static int on_mounts(void *arg, uint32_t events)
+static void on_lost(void *arg)
 {
 	struct watchers *w = arg;
 
-	(void)events;
-	if (start_keeper(w, w->session->plan) < 0)
-		report_missing(w->report, "protected files that are replaced from outside stay open");
-	return 0;
+	report_missing(w->report, "protected files that are replaced from outside stay open");
 }
 
-/* The loop forgets what happened before the descriptor was added, so a second
- * one is asked for that
- */
 void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
-	struct pollfd before = { .fd = own[4], .events = POLLPRI };
-	int r;
-
-	w->namespaces[0] = own[0];
-	w->namespaces[1] = own[1];
-	w->mounts = (struct loop_source){ own[3], on_mounts, w };
-	r = loop_add(loop, &w->mounts, EPOLLPRI);
-	if (r < 0 || poll(&before, 1, 0) != 0)
-		(void)on_mounts(w, 0);
-}
-
-/* New masks and read-only files: a keeper with the new plan makes them */
-static void keep_anew(struct watchers *w, const struct view *view)
-{
-	const struct plan *first = w->session->plan;
-	const struct plan_request request = {
-		.argv = first->argv, .environ = environ,
+	w->keep = (struct keep){
+		.session = w->session, .loop = loop, .own = own,
+		.lost = on_lost, .arg = w,
 	};
-	auto_plan struct plan *plan = NULL;
-	struct keeper old;
-
-	if (w->namespaces[0] < 0 ||
-	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
-		return;
-	old = w->keeper;		/* Until the new one holds what it holds */
-	(void)start_keeper(w, plan);
-	keeper_stop(&old);
+	keep_start(&w->keep);
 }
 
 /* A settings file that the command may have planted decides nothing */
@@ -359,7 +298,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (w->observer)
 		observer_set_policy(w->observer, &questions);
 	report_set_ignores(w->report, &policy->ignores);
-	keep_anew(w, view);
+	keep_view(&w->keep, view, &w->since);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);
 	observe_free(w->observe);
@@ -401,10 +340,12 @@ static void watch_settings(struct watchers *w)
 	bool edited = false;
 
 	if (edits_watch(w->options, w->session->policy, on_edit, w, &w->live,
-			&edited) < 0)
-		return;
-	w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
-	(void)loop_add(w->loop, &w->edits, EPOLLIN);
+			&edited) == 0) {
+		w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
+		(void)loop_add(w->loop, &w->edits, EPOLLIN);
+	}
+	held_settle(w->session->held);
+	keep_held(&w->keep);
 	if (edited)
 		on_edit(w);
 }

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/homelock.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -111,6 +112,10 @@ int place_fd(struct place *place, bool make, struct err *err)
 	r = check_dir(place->path, fd, err);
 	if (r < 0)
 		return r;
+	if (make && !homelock_wait(HOMELOCK_WAIT_MS))
+		return fail(err, -EBUSY,
+			    "a sandbox runs that was started before there was '%s', and could read it: end that first",
+			    place->path);
 	place->fd = take_fd(&fd);
 	return place->fd;
 }

@@ -88,7 +88,7 @@ static int copy_link(int from, const char *name, int to, const char *to_name)
 }
 
 static int copy_dir(struct copy *c, int from, const char *name, int to,
-		    const char *to_name)
+		    const char *to_name, mode_t mode)
 {
 	auto_closedir DIR *dir = open_dir(from, name);
 	auto_close int below = -1;
@@ -107,7 +107,11 @@ static int copy_dir(struct copy *c, int from, const char *name, int to,
 	while (!r && (entry = next_name(dir)) != NULL)
 		r = copy_any(c, dirfd(dir), entry, below, entry);
 	c->depth++;
-	return r ? r : -errno;
+	if (!r)
+		r = -errno;
+	if (!r && fchmod(below, mode & 0777) < 0)
+		r = -errno;
+	return r;
 }
 
 static int copy_any(struct copy *c, int from, const char *name, int to,
@@ -122,7 +126,7 @@ static int copy_any(struct copy *c, int from, const char *name, int to,
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return copy_dir(c, from, name, to, to_name);
+		return copy_dir(c, from, name, to, to_name, st.st_mode);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from, name, to, to_name);
 	if (S_ISREG(st.st_mode))

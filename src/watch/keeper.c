@@ -152,6 +152,7 @@ static void keep(const struct plan *plan, int socket, int proc)
 	};
 
 	check_all(plan);	/* What changed before we watched */
+	(void)sock_send(socket, "", 1, NULL, 0);
 	while (poll(fds, ARRAY_SIZE(fds), -1) > 0 || errno == EINTR) {
 		if (fds[0].revents)
 			_exit(0);

@@ -21,7 +21,7 @@ enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 /**
  * struct keeper - The process, from outside
  * @pid:	-1 if there is none
- * @socket:	Closed by us, it ends
+ * @socket:	Readable once everything is covered; closed by us, it ends
  */
 struct keeper {
 	pid_t pid;

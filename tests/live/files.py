@@ -158,7 +158,8 @@ def a_private_tmp_is_kept_for_the_project_only(t):
                 "echo $TMPDIR; mktemp")
     check(r.code == 0, repr(r))
     check(not os.path.exists("/tmp/mine"), "the host's /tmp was written")
-    equal(t.inside("cat", "/tmp/mine").ok().out, "kept\n", "the second run")
+    for nth in ("second", "third"):
+        equal(t.inside("cat", "/tmp/mine").ok().out, "kept\n", nth)
     other = os.path.join(t.root, "other")
     os.mkdir(other)
     check(t.inside("cat", "/tmp/mine", cwd=other).code != 0,
@@ -208,7 +209,7 @@ def nothing_of_ours_stays_on_the_host(t):
     t.inside("no-such-program")
     equal(tree(t.dir), before[0], "the project")
     new = set(os.listdir(t.home)) - before[1]
-    check(new <= {".local", ".cache"}, "in the home:", new)
+    equal(new, set(), "in the home")
     mine = [n for n in os.listdir("/tmp") if "cloche" in n and n not in temp
             and not n.startswith("cloche-test-")
             and os.lstat("/tmp/" + n).st_uid == os.getuid()]

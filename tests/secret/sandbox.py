@@ -4,6 +4,9 @@
 Every look from inside has its control from outside.
 """
 
+import fcntl
+import struct
+
 from common import *
 from ring import *
 
@@ -84,6 +87,18 @@ def a_store_made_while_it_runs_is_not_seen(t):
             out, _ = inside.communicate()
             lacks(out, b"s3cret-value", profile)
             lacks(out, b"credentials", profile)
+
+
+@test
+def no_store_is_made_while_a_short_run_could_see_it(t):
+    """Such a run locks the home (src/base/homelock.h)"""
+    home = os.open(t.home, os.O_RDONLY)
+    fcntl.fcntl(home, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0))
+    r = put(t, "A", "s3cret-value")
+    check(r.code != 0, repr(r))
+    contains(r.err, "end that first")
+    os.close(home)
+    put(t, "A", "s3cret-value").ok()
 
 
 @test

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/keep.c - masks and read-only files of a running sandbox */
+
+#include "lib/keep.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "lib/held.h"
+#include "lib/session.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "watch/birth.h"
+
+/* The keeper has looked at everything once */
+static int on_covered(void *arg, uint32_t events)
+{
+	struct keep *k = arg;
+
+	(void)events;
+	loop_remove(k->loop, &k->covered);
+	held_masked(k->session->held);
+	return 0;
+}
+
+/* A keeper for @plan; the one before goes when it has begun */
+static void replace(struct keep *k, const struct plan *plan)
+{
+	struct keeper old = k->keeper;
+
+	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
+	loop_remove(k->loop, &k->covered);
+	if (keeper_start(&k->keeper, plan, k->own[0], k->own[1], NULL) < 0)
+		k->lost(k->arg);
+	keeper_stop(&old);
+	k->covered = (struct loop_source){ k->keeper.socket, on_covered, k };
+	if (k->keeper.socket >= 0)
+		(void)loop_add(k->loop, &k->covered, EPOLLIN);
+}
+
+/* A mount has gone: until then there was nothing to keep */
+static int on_mounts(void *arg, uint32_t events)
+{
+	struct keep *k = arg;
+
+	(void)events;
+	replace(k, k->session->plan);
+	return 0;
+}
+
+/* The loop forgets what happened before the descriptor was added, so a second
+ * one is asked for that
+ */
+void keep_start(struct keep *k)
+{
+	struct pollfd before = { .fd = k->own[4], .events = POLLPRI };
+	int r;
+
+	k->keeper = (struct keeper){ -1, -1 };
+	k->covered.fd = -1;
+	k->mounts = (struct loop_source){ k->own[3], on_mounts, k };
+	r = loop_add(k->loop, &k->mounts, EPOLLPRI);
+	if (r < 0 || poll(&before, 1, 0) != 0)
+		(void)on_mounts(k, 0);
+	keep_held(k);
+}
+
+void keep_done(struct keep *k)
+{
+	if (k->own)
+		keeper_stop(&k->keeper);
+	k->own = NULL;
+}
+
+void keep_held(struct keep *k)
+{
+	const struct held *held = k->session->held;
+	struct plan_mount *mounts;
+	struct plan more;
+
+	if (!k->own || !held || !held->waits || !held->path)
+		return;
+	more = *k->session->plan;
+	mounts = mem_zalloc((more.mounts.len + 1) * sizeof(*mounts));
+	memcpy(mounts, more.mounts.v, more.mounts.len * sizeof(*mounts));
+	mounts[more.mounts.len++] = (struct plan_mount){
+		.kind = MOUNT_MASK_DIR, .path = held->path,
+	};
+	more.mounts.v = mounts;
+	replace(k, &more);
+	free(mounts);
+}
+
+/* What the command made itself is not made read-only under its hands: the
+ * observer knows what to refuse
+ */
+static void spare_new(struct plan *plan, const struct timespec *since)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_BIND_RO && birth_is_after(m->path, since))
+			free(m->path);
+		else
+			plan->mounts.v[n++] = *m;
+	}
+	plan->mounts.len = n;
+}
+
+void keep_view(struct keep *k, const struct view *view,
+	       const struct timespec *since)
+{
+	const struct plan *first = k->session->plan;
+	const struct plan_request request = {
+		.argv = first->argv, .environ = environ,
+	};
+	auto_plan struct plan *plan = NULL;
+
+	if (!k->own ||
+	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
+		return;
+	spare_new(plan, since);
+	replace(k, plan);
+}
