@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "lib/options.h"
@@ -47,6 +48,20 @@ static void print_overview(void)
 	       "127 not found.\n");
 }
 
+static void print_firewall_options(void)
+{
+	static const struct option_row rows[] = {
+#define FIREWALL_OPTION(id, word, value, verbs, words) \
+		{ .name = word, .argument = value, .help = words },
+#include "cli/firewall.def"
+#undef FIREWALL_OPTION
+	};
+
+	printf("\nOptions:\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		print_option(&rows[i]);
+}
+
 int cli_help(int argc, char **argv, struct err *err)
 {
 	const struct command *c;
@@ -64,5 +79,7 @@ int cli_help(int argc, char **argv, struct err *err)
 		print_options();
 	if (c->run == cli_as)
 		print_personas();
+	if (c->run == cli_firewall)
+		print_firewall_options();
 	return 0;
 }

@@ -3,13 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
+#include "firewall/state.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "policy/policy.h"
@@ -20,11 +20,14 @@ static void say(const struct options *options)
 	auto_buf struct buf out = { 0 };
 	struct preflight want = { .minimum = TIER_LANDLOCK };
 	struct err err = { 0 };
+	json_t *left;
 
 	/* Settings that cannot be read are the business of `policy check` */
 	if (session_policy(options, &policy, &err) < 0)
 		return;
-	want.firewall = access(FIREWALL_STATE, F_OK) == 0;
+	left = state_left();
+	want.firewall = left != NULL;
+	json_decref(left);
 	want.enabled = policy_flag(policy, FLAG_ENABLED, false);
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/test-man.c - cloche(1) and cloche-run(1) say what the tables say
+ * cli/test-man.c - cloche(1), cloche-run(1) and others say what the tables say
  *
  * Run with the directory of the pages. MAN_WRITE=1 writes them anew.
  */
@@ -31,6 +31,25 @@ static void add_verbs(struct buf *out)
 	}
 }
 
+static void add_option(struct buf *out, char letter, const char *name,
+		       const char *argument, const char *help)
+{
+	buf_adds(out, ".TP\n");
+	if (letter)
+		buf_addf(out, "\\fB\\-%c\\fR, ", letter);
+	buf_adds(out, "\\fB\\-\\-");
+	page_text(out, name);
+	buf_adds(out, "\\fR");
+	if (argument) {
+		buf_adds(out, " \\fI");
+		page_text(out, argument);
+		buf_adds(out, "\\fR");
+	}
+	buf_addc(out, '\n');
+	page_text(out, help);
+	buf_adds(out, ".\n");
+}
+
 static void add_options(struct buf *out)
 {
 	static const struct {
@@ -44,22 +63,25 @@ static void add_options(struct buf *out)
 #undef OPTION
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		buf_adds(out, ".TP\n");
-		if (rows[i].letter)
-			buf_addf(out, "\\fB\\-%c\\fR, ", rows[i].letter);
-		buf_adds(out, "\\fB\\-\\-");
-		page_text(out, rows[i].name);
-		buf_adds(out, "\\fR");
-		if (rows[i].argument) {
-			buf_adds(out, " \\fI");
-			page_text(out, rows[i].argument);
-			buf_adds(out, "\\fR");
-		}
-		buf_addc(out, '\n');
-		page_text(out, rows[i].help);
-		buf_adds(out, ".\n");
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add_option(out, rows[i].letter, rows[i].name,
+			   rows[i].argument, rows[i].help);
+}
+
+static void add_firewall_options(struct buf *out)
+{
+	static const struct {
+		const char *name, *argument, *help;
+	} rows[] = {
+#define FIREWALL_OPTION(id, name, argument, verbs, help) \
+		{ name, argument, help },
+#include "cli/firewall.def"
+#undef FIREWALL_OPTION
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add_option(out, 0, rows[i].name, rows[i].argument,
+			   rows[i].help);
 }
 
 int main(int argc, char **argv)
@@ -70,8 +92,13 @@ int main(int argc, char **argv)
 	static const struct page_mark options[] = {
 		{ "@OPTIONS@", add_options }, { 0 },
 	};
+	static const struct page_mark firewall[] = {
+		{ "@OPTIONS@", add_firewall_options }, { 0 },
+	};
 	const char *dir = argc > 1 ? argv[1] : "man";
-	const int bad = page_check(dir, "cloche.1", "commands.def", verbs);
+	int bad = page_check(dir, "cloche.1", "commands.def", verbs);
 
-	return page_check(dir, "cloche-run.1", "options.def", options) || bad;
+	bad |= page_check(dir, "cloche-run.1", "options.def", options);
+	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);
+	return bad;
 }

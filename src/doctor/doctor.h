@@ -95,9 +95,6 @@ struct preflight {
 	bool firewall;
 };
 
-/* A file that is there while `cloche firewall` is up */
-#define FIREWALL_STATE	"/run/cloche/firewall"
-
 /* Append one line if the sandbox is switched on but cannot run here, else
  * nothing. Runs the quick probes only if need be.
  */

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firewall/firewall.c - up, down, verify
+ *
+ * Theory of operation: everything that can fail is done before anything is
+ * changed: words, files, names, the program, the capability, a table of
+ * somebody else. Then one transaction replaces our table, and the promise is
+ * tried. If it does not hold, another transaction replaces the table by one
+ * that lets nothing out. At no moment is more open than before or than asked.
+ *
+ * Where such a failure left everything closed, names cannot be resolved for
+ * the next attempt: DNS alone is opened for it, and closed again if it fails.
+ */
+
+#include "firewall/firewall.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "firewall/local.h"
+#include "firewall/names.h"
+#include "firewall/nft.h"
+#include "firewall/state.h"
+
+static int load(const struct ruleset *r, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+
+	ruleset_write(r, &text);
+	return nft_load(&text, err);
+}
+
+/* The promise starts with the table being there */
+static int load_and_look(const struct ruleset *r, struct err *err)
+{
+	struct state state;
+	int result = load(r, err);
+
+	if (result < 0)
+		return result;
+	result = state_read(&state, err);
+	if (result == 0 && strcmp(state.id, r->id) != 0)
+		result = fail(err, -EIO, "nft took the ruleset, but the kernel does not have it");
+	state_done(&state);
+	return result;
+}
+
+static int refuse_foreign(struct err *err)
+{
+	return fail(err, -EEXIST, "there is a table '" RULESET_FAMILY " " RULESET_TABLE "' that is not ours; look at it ('nft list table " RULESET_FAMILY " " RULESET_TABLE "') and remove it");
+}
+
+/* A failure in here leaves what was there, and that is told */
+static int deny_all(const char *id, struct err *err)
+{
+	struct ruleset r = { .deny_all = true };
+
+	snprintf(r.id, sizeof(r.id), "%s", id);
+	return load(&r, err);
+}
+
+static int open_dns(const struct firewall *f, const char *id, struct err *err)
+{
+	struct ruleset r = { 0 };
+	int result;
+
+	snprintf(r.id, sizeof(r.id), "%s", id);
+	for (size_t i = 0; i < f->resolvers.len; i++)
+		(void)range_list_add(&r.resolvers, &f->resolvers.v[i]);
+	if (!f->resolvers.len)
+		local_resolvers(&r.resolvers);
+	range_list_tidy(&r.resolvers);
+	result = load(&r, err);
+	ruleset_done(&r);
+	return result;
+}
+
+/* The names among what is verified; a wrong one must not be found out later */
+static int check_names(const struct firewall *f, const struct target_list *list,
+		       struct err *err)
+{
+	struct answer answer;
+	int r = 0;
+
+	for (size_t i = 0; i < list->len && r == 0; i++) {
+		if (list->v[i].host.kind == HOST_NAME)
+			r = names_resolve(list->v[i].host.name, &f->resolvers,
+					  &answer, err);
+	}
+	return r;
+}
+
+static int plan(const struct firewall *f, struct ruleset *ret, struct err *err)
+{
+	int r = firewall_plan(f, ret, err);
+
+	if (r == 0 && !f->no_verify)
+		r = check_names(f, &f->must, err);
+	if (r == 0 && !f->no_verify)
+		r = check_names(f, &f->must_not, err);
+	return r;
+}
+
+static json_t *texts_of(const struct target_list *list)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < list->len; i++)
+		(void)json_array_append_new(array,
+					    json_string(list->v[i].text));
+	return array;
+}
+
+/* A hint only: that it cannot be left is told, and is no failure */
+static void leave(const struct firewall *f, const char *mode,
+		  struct buf *said)
+{
+	struct err err = { 0 };
+	json_t *document = json_pack("{s:i, s:s}", "version", 1, "state", mode);
+
+	(void)json_object_set_new(document, "verifyAllowed",
+				  texts_of(&f->must));
+	(void)json_object_set_new(document, "verifyDenied",
+				  texts_of(&f->must_not));
+	if (state_leave(document, &err) < 0)
+		buf_addf(said, "note: 'cloche preflight' will not know of this: %s\n",
+			 err.msg);
+}
+
+static int verify_or_close(const struct firewall *f, const struct ruleset *r,
+			   struct buf *said, struct err *err)
+{
+	struct range_list addresses = { 0 };
+	struct err why = { 0 };
+	int result;
+
+	for (size_t i = 0; i < r->names.len; i++)
+		(void)range_list_add_host(&addresses, &r->names.v[i].address);
+	for (size_t i = 0; i < r->ranges.len; i++)
+		(void)range_list_add(&addresses, &r->ranges.v[i]);
+	result = firewall_check_targets(f, &addresses, r, said, &why);
+	range_list_done(&addresses);
+	if (result == 0)
+		return 0;
+	if (result < 0)
+		buf_addf(said, "FAILED: %s\n", why.msg);
+	result = deny_all(r->id, err);
+	return result < 0 ? fail_in(err, "the verification failed, and closing everything too") : 1;
+}
+
+int firewall_up(const struct firewall *f, struct ruleset *ret,
+		struct buf *said, struct err *err)
+{
+	struct state before;
+	bool closed;
+	int r = state_read(&before, err);
+
+	closed = before.mode == FIREWALL_DENY_ALL && f->names.len;
+	if (r == 0 && before.mode == FIREWALL_FOREIGN)
+		r = refuse_foreign(err);
+	if (r == 0 && closed)
+		r = open_dns(f, before.id, err);
+	if (r == 0)
+		r = plan(f, ret, err);
+	if (r == 0)
+		r = load_and_look(ret, err);
+	if (r < 0 && closed)
+		(void)deny_all(before.id, NULL);
+	state_done(&before);
+	if (r < 0)
+		return r;
+	if (!f->no_verify)
+		r = verify_or_close(f, ret, said, err);
+	leave(f, r ? "deny-all" : "up", said);
+	return r;
+}
+
+int firewall_down(struct err *err)
+{
+	struct state before;
+	int r = state_read(&before, err);
+
+	state_done(&before);
+	if (r < 0)
+		return r;
+	if (before.mode == FIREWALL_FOREIGN)
+		return refuse_foreign(err);
+	if (before.mode != FIREWALL_DOWN)
+		r = load(NULL, err);
+	if (r == 0)
+		r = state_leave(NULL, err);
+	return r < 0 ? r : before.mode == FIREWALL_DOWN;
+}
+
+static void recall(struct target_list *list, const json_t *texts)
+{
+	size_t i;
+	json_t *value;
+
+	json_array_foreach(texts, i, value) {
+		if (json_is_string(value))
+			(void)firewall_target(list, json_string_value(value),
+					      NULL);
+	}
+}
+
+int firewall_verify(struct firewall *f, struct buf *said, struct err *err)
+{
+	json_t *left = state_left();
+	struct state state;
+	int r = state_read(&state, err);
+
+	if (!f->must.len)
+		recall(&f->must, json_object_get(left, "verifyAllowed"));
+	if (!f->must_not.len)
+		recall(&f->must_not, json_object_get(left, "verifyDenied"));
+	json_decref(left);
+	if (r == 0 && state.mode != FIREWALL_UP) {
+		buf_addf(said, "FAILED: the firewall is %s\n",
+			 state_mode_name(state.mode));
+		r = 1;
+	} else if (r == 0) {
+		r = firewall_check_targets(f, &state.addresses, NULL, said,
+					   err);
+	}
+	state_done(&state);
+	return r;
+}

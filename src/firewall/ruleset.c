@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firewall/ruleset.c - the ruleset as text for nft
+ *
+ * Theory of operation: two base chains (what this machine sends, what it
+ * forwards) whose policy is drop. Loopback passes; then answers on connections
+ * that others opened to us; then DNS, to the resolvers and to nobody else, not
+ * even to an allowed address; then the sets. What is left is counted by kind
+ * and rejected, so that a client fails at once instead of after two minutes.
+ *
+ * "Established" is not enough to pass: in the direction in which a connection
+ * was opened the address must be in a set for every packet. A connection that
+ * was open before, or whose address was taken out since, ends.
+ *
+ * Our table alone is replaced, in one transaction: "table" makes sure that
+ * there is one to delete. A drop in one table is final whatever others accept.
+ */
+
+#include "firewall/ruleset.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/own.h"
+
+#define TABLE	RULESET_FAMILY " " RULESET_TABLE
+
+enum { COMMENT_MAX = 120 };	/* The kernel takes 128 bytes with its NUL */
+
+static const char reject[] = "reject with icmpx type admin-prohibited\n";
+
+static const enum host_kind kinds[] = { HOST_IPV4, HOST_IPV6 };
+
+static const char *digit(enum host_kind kind)
+{
+	return kind == HOST_IPV4 ? "4" : "6";
+}
+
+static const char *protocol(enum host_kind kind)
+{
+	return kind == HOST_IPV4 ? "ip" : "ip6";
+}
+
+static void add_address(struct buf *out, enum host_kind kind,
+			const uint8_t *address)
+{
+	char text[INET6_ADDRSTRLEN];
+
+	buf_adds(out, inet_ntop(kind == HOST_IPV4 ? AF_INET : AF_INET6,
+				address, text, sizeof(text)));
+}
+
+static size_t add_ranges(struct buf *out, const struct range_list *list,
+			 enum host_kind kind)
+{
+	const unsigned int most = kind == HOST_IPV4 ? 32 : 128;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		const struct host_range *r = &list->v[i];
+
+		if (r->kind != kind)
+			continue;
+		buf_adds(out, n++ ? ",\n\t\t\t" : "");
+		add_address(out, kind, r->address);
+		if (r->bits < most)
+			buf_addf(out, "/%u", r->bits);
+	}
+	return n;
+}
+
+/* A name is letters, digits, dots, "-" and "_" (host_parse()): safe in quotes */
+static size_t add_named(struct buf *out, const struct named_list *list,
+			enum host_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		const struct named_address *a = &list->v[i];
+
+		if (a->address.kind != kind)
+			continue;
+		buf_adds(out, n++ ? ",\n\t\t\t" : "");
+		add_address(out, kind, a->address.address);
+		buf_addf(out, " comment \"%.*s\"", COMMENT_MAX, a->name);
+	}
+	return n;
+}
+
+static void add_set(struct buf *out, const char *name, enum host_kind kind,
+		    bool interval, struct buf *elements)
+{
+	buf_addf(out, "\tset %s%s {\n\t\ttype ipv%s_addr\n", name,
+		 digit(kind), digit(kind));
+	if (interval)
+		buf_adds(out, "\t\tflags interval\n");
+	if (elements->len)
+		buf_addf(out, "\t\telements = {\n\t\t\t%s\n\t\t}\n",
+			 buf_str(elements));
+	buf_adds(out, "\t}\n");
+}
+
+static void add_range_sets(struct buf *out, const char *name,
+			   const struct range_list *list)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		auto_buf struct buf elements = { 0 };
+
+		if (add_ranges(&elements, list, kinds[k]))
+			add_set(out, name, kinds[k], true, &elements);
+	}
+}
+
+static bool has_kind(const struct range_list *list, enum host_kind kind)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (list->v[i].kind == kind)
+			return true;
+	}
+	return false;
+}
+
+static void add_accept(struct buf *out, const char *name,
+		       const struct range_list *list)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		if (!list || has_kind(list, kinds[k]))
+			buf_addf(out, "\t\t%s daddr @%s%s accept\n",
+				 protocol(kinds[k]), name, digit(kinds[k]));
+	}
+}
+
+static void add_refused(struct buf *out)
+{
+	buf_adds(out, "\tchain refused {\n"
+		 "\t\tmeta nfproto ipv4 counter name " RULESET_COUNTER "ipv4\n"
+		 "\t\tmeta nfproto ipv6 counter name " RULESET_COUNTER "ipv6\n"
+		 "\t\t");
+	buf_adds(out, reject);
+	buf_adds(out, "\t}\n");
+}
+
+static void add_allowed(const struct ruleset *r, struct buf *out)
+{
+	buf_adds(out, "\tchain dns {\n");
+	add_accept(out, "resolvers", &r->resolvers);
+	buf_adds(out, "\t\tcounter name " RULESET_COUNTER "dns ");
+	buf_adds(out, reject);
+	buf_adds(out, "\t}\n\tchain " RULESET_OPEN " {\n"
+		 "\t\tmeta l4proto { tcp, udp } th dport { 53, 853 } goto dns\n");
+	add_accept(out, "names", NULL);
+	add_accept(out, "ranges", &r->ranges);
+	add_accept(out, "lan", &r->lan);
+	buf_adds(out, "\t}\n");
+}
+
+static void add_base(const struct ruleset *r, const char *hook,
+		     struct buf *out)
+{
+	buf_addf(out, "\tchain %s {\n"
+		 "\t\ttype filter hook %s priority filter; policy drop;\n",
+		 hook, hook);
+	/* Without neighbours there is no IPv6, and they are on this link */
+	if (!strcmp(hook, "output"))
+		buf_adds(out, "\t\toifname \"lo\" accept\n"
+			 "\t\ticmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept\n"
+			 "\t\ticmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept\n");
+	buf_adds(out, "\t\tct state established ct direction reply accept\n"
+		 "\t\tct state related meta l4proto { icmp, ipv6-icmp } accept\n");
+	if (!r->deny_all)
+		buf_adds(out, "\t\tjump " RULESET_OPEN "\n");
+	buf_adds(out, "\t\tgoto refused\n\t}\n");
+}
+
+void ruleset_write(const struct ruleset *r, struct buf *out)
+{
+	buf_adds(out, "table " TABLE "\ndelete table " TABLE "\n");
+	if (!r)
+		return;
+	buf_addf(out, "table " TABLE " {\n\tchain %s {\n\t}\n"
+		 "\tcounter " RULESET_COUNTER "dns {\n\t}\n"
+		 "\tcounter " RULESET_COUNTER "ipv4 {\n\t}\n"
+		 "\tcounter " RULESET_COUNTER "ipv6 {\n\t}\n", r->id);
+	if (!r->deny_all) {
+		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+			auto_buf struct buf elements = { 0 };
+
+			(void)add_named(&elements, &r->names, kinds[k]);
+			add_set(out, "names", kinds[k], false, &elements);
+		}
+		add_range_sets(out, "ranges", &r->ranges);
+		add_range_sets(out, "lan", &r->lan);
+		add_range_sets(out, "resolvers", &r->resolvers);
+	}
+	add_refused(out);
+	if (!r->deny_all)
+		add_allowed(r, out);
+	add_base(r, "output", out);
+	add_base(r, "forward", out);
+	buf_adds(out, "}\n");
+}
+
+void ruleset_write_names(const struct ruleset *r, struct buf *out)
+{
+	/* Empty anyway, but only there if the table is still ours */
+	buf_addf(out, "flush chain " TABLE " %s\n", r->id);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		auto_buf struct buf elements = { 0 };
+
+		buf_addf(out, "flush set " TABLE " names%s\n",
+			 digit(kinds[k]));
+		if (add_named(&elements, &r->names, kinds[k]))
+			buf_addf(out, "add element " TABLE " names%s {\n\t\t\t%s\n}\n",
+				 digit(kinds[k]), buf_str(&elements));
+	}
+}
+
+void ruleset_done(struct ruleset *r)
+{
+	named_list_done(&r->names);
+	range_list_done(&r->ranges);
+	range_list_done(&r->lan);
+	range_list_done(&r->resolvers);
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firewall/state.c - what is in force, read from the kernel
+ *
+ * The kernel's table is the truth: it is there, or not, for each network
+ * namespace, and carries its own mark. The file below /run is a hint for those
+ * who may not ask the kernel, and remembers what to verify.
+ */
+
+#include "firewall/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "firewall/nft.h"
+
+const char *const state_counters[STATE_COUNTERS] = { "dns", "ipv4", "ipv6" };
+
+const char *state_mode_name(enum firewall_mode mode)
+{
+	static const char *const names[] = {
+		[FIREWALL_DOWN] = "down", [FIREWALL_UP] = "up",
+		[FIREWALL_DENY_ALL] = "deny-all",
+		[FIREWALL_FOREIGN] = "foreign",
+	};
+
+	return names[mode];
+}
+
+uint64_t state_refused(const struct state *state)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < STATE_COUNTERS; i++)
+		sum += state->packets[i];
+	return sum;
+}
+
+void state_time(int64_t seconds, char ret[32])
+{
+	const time_t t = (time_t)seconds;
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(ret, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+static const char *name_of(const json_t *object)
+{
+	const char *name = json_string_value(json_object_get(object, "name"));
+
+	return name ? name : "";
+}
+
+static void read_chain(const json_t *chain, struct state *s)
+{
+	const char *name = name_of(chain);
+	const size_t n = strlen(RULESET_MARK);
+
+	if (!strcmp(name, RULESET_OPEN) && s->mode == FIREWALL_DENY_ALL)
+		s->mode = FIREWALL_UP;
+	if (strncmp(name, RULESET_MARK, n) != 0)
+		return;
+	if (s->mode == FIREWALL_FOREIGN)
+		s->mode = FIREWALL_DENY_ALL;
+	snprintf(s->id, sizeof(s->id), "%s", name);
+	s->since = strtoll(name + n, NULL, 10);
+}
+
+static void read_counter(const json_t *counter, struct state *s)
+{
+	const char *name = name_of(counter);
+	const size_t n = strlen(RULESET_COUNTER);
+
+	for (size_t i = 0; i < STATE_COUNTERS; i++) {
+		if (strncmp(name, RULESET_COUNTER, n) != 0 ||
+		    strcmp(name + n, state_counters[i]) != 0)
+			continue;
+		s->packets[i] = (uint64_t)json_integer_value(
+			json_object_get(counter, "packets"));
+		s->bytes[i] = (uint64_t)json_integer_value(
+			json_object_get(counter, "bytes"));
+	}
+}
+
+/* "1.2.3.4", or with a comment { "elem": { "val": "1.2.3.4" } } */
+static void read_element(const json_t *value, struct state *s)
+{
+	const json_t *elem = json_object_get(value, "elem");
+	const char *text;
+	struct host host;
+
+	if (elem)
+		value = json_object_get(elem, "val");
+	text = json_string_value(value);
+	if (text && host_parse(text, strlen(text), 0, &host) == 0 &&
+	    host.kind != HOST_NAME)
+		(void)range_list_add_host(&s->addresses, &host);
+}
+
+static void read_set(const json_t *set, struct state *s)
+{
+	const json_t *elements = json_object_get(set, "elem");
+	const char *name = name_of(set);
+	size_t i;
+	json_t *value;
+
+	s->sets++;
+	s->elements += json_array_size(elements);
+	if (strncmp(name, "names", 5) != 0 && strncmp(name, "ranges", 6) != 0)
+		return;
+	json_array_foreach(elements, i, value)
+		read_element(value, s);
+}
+
+/* The mark is read before the other chains: it decides what they mean */
+void state_parse(const json_t *list, struct state *ret)
+{
+	size_t i;
+	json_t *value;
+
+	*ret = (struct state){ .mode = FIREWALL_FOREIGN };
+	for (int round = 0; round < 2; round++) {
+		json_array_foreach(list, i, value)
+			read_chain(json_object_get(value, "chain"), ret);
+	}
+	json_array_foreach(list, i, value) {
+		const json_t *set = json_object_get(value, "set");
+
+		read_counter(json_object_get(value, "counter"), ret);
+		if (set)
+			read_set(set, ret);
+	}
+}
+
+static bool is_listed(const json_t *tables)
+{
+	size_t i;
+	json_t *value;
+
+	json_array_foreach(tables, i, value) {
+		const json_t *table = json_object_get(value, "table");
+		const char *family = json_string_value(
+			json_object_get(table, "family"));
+
+		if (family && !strcmp(family, RULESET_FAMILY) &&
+		    !strcmp(name_of(table), RULESET_TABLE))
+			return true;
+	}
+	return false;
+}
+
+int state_read(struct state *ret, struct err *err)
+{
+	static const char *const all[] = { "tables", NULL };
+	static const char *const ours[] = {
+		"table", RULESET_FAMILY, RULESET_TABLE, NULL,
+	};
+	json_t *list;
+	int r = nft_check(err);
+
+	*ret = (struct state){ .mode = FIREWALL_DOWN };
+	if (r < 0)
+		return r;
+	list = nft_list(all, err);
+	if (!list)
+		return err->code;
+	if (!is_listed(list)) {
+		json_decref(list);
+		return 0;
+	}
+	json_decref(list);
+	list = nft_list(ours, err);
+	if (!list)
+		return err->code;
+	state_parse(list, ret);
+	json_decref(list);
+	return 0;
+}
+
+void state_done(struct state *state)
+{
+	range_list_done(&state->addresses);
+}
+
+/* Which network namespace this is; numbers are not used twice at a time */
+static json_t *namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/net", &st) < 0)
+		return json_integer(0);
+	return json_integer((json_int_t)st.st_ino);
+}
+
+json_t *state_left(void)
+{
+	auto_buf struct buf text = { 0 };
+	json_t *document = NULL, *here = namespace();
+
+	if (fs_read(AT_FDCWD, FIREWALL_STATE, JSON_TEXT_MAX, &text, NULL) == 0)
+		document = json_parse(buf_str(&text), text.len,
+				      FIREWALL_STATE, NULL);
+	if (document && !json_equal(json_object_get(document, "network"), here)) {
+		json_decref(document);
+		document = NULL;
+	}
+	json_decref(here);
+	return document;
+}
+
+static int write_document(const json_t *document, struct err *err)
+{
+	auto_free char *dir = path_parent(FIREWALL_STATE);
+	auto_close int fd = fs_open_dir_p(dir, 0755, err);
+	auto_free char *text = json_dumps(document, JSON_INDENT(2));
+	auto_buf struct buf out = { 0 };
+
+	if (fd < 0)
+		return fd;
+	buf_addf(&out, "%s\n", text ? text : "{}");
+	return fs_replace(fd, path_base(FIREWALL_STATE), out.p, out.len, 0644,
+			  err);
+}
+
+int state_leave(json_t *document, struct err *err)
+{
+	auto_free char *dir = path_parent(FIREWALL_STATE);
+	json_t *before;
+	int r;
+
+	if (document) {
+		(void)json_object_set_new(document, "network", namespace());
+		r = write_document(document, err);
+		json_decref(document);
+		return r;
+	}
+	before = state_left();
+	if (!before)
+		return 0;
+	json_decref(before);
+	if (unlink(FIREWALL_STATE) < 0 && errno != ENOENT)
+		return fail_errno(err, "cannot remove '%s'", FIREWALL_STATE);
+	(void)rmdir(dir);	/* Unless something else is in there */
+	return 0;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* firewall/test-local.c - resolv.conf and the kernel's routes, read */
+
+#include "firewall/local.h"
+
+#include "firewall/names.h"
+#include "firewall/ruleset.h"
+#include "test.h"
+
+static struct host host(const char *text)
+{
+	struct host h;
+
+	if (host_parse(text, strlen(text), 0, &h) < 0)
+		test_fail(__FILE__, __LINE__, "'%s' is no host", text);
+	return h;
+}
+
+static bool has(const struct range_list *list, const char *text)
+{
+	const struct host h = host(text);
+
+	return range_list_has(list, &h);
+}
+
+TEST(name_servers_but_not_on_loopback)
+{
+	struct range_list list = { 0 };
+
+	local_parse_resolvers("# nameserver 9.9.9.9\nsearch a b\n"
+			      "nameserver 10.0.0.1\nnameserver\t127.0.0.53\n"
+			      "  nameserver fe80::1%eth0 \nnameserver ::1\n"
+			      "nameserver dns.test\nnameserver\nnameserver 1.2.3\n"
+			      "nameserver 10.0.0.2", &list);
+	CHECK_INT(list.len, 3);
+	CHECK(has(&list, "10.0.0.1"));
+	CHECK(has(&list, "10.0.0.2"));
+	CHECK(has(&list, "fe80::1"));
+	range_list_done(&list);
+}
+
+TEST(gateways_of_default_routes)
+{
+	struct range_list list = { 0 };
+	char text[512];
+	/* As this machine would print 10.1.2.3 */
+	const union { uint8_t bytes[4]; uint32_t word; } gateway = {
+		{ 10, 1, 2, 3 },
+	};
+
+	snprintf(text, sizeof(text), "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n"
+		 "eth0\t00000000\t%08X\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
+		 "eth0\t0000000A\t0101010A\t0003\t0\t0\t0\t000000FF\t0\t0\t0\n"
+		 "eth1\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n",
+		 gateway.word);
+	local_parse_route4(text, &list);
+	CHECK_INT(list.len, 1);
+	CHECK(has(&list, "10.1.2.3"));
+	local_parse_route6("00000000000000000000000000000000 00 00000000000000000000000000000000 00 fd000000000000000000000000000001 00000400 00000001 00000000 00000003 eth0\n"
+			   "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n"
+			   "00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200 lo\n",
+			   &list);
+	CHECK_INT(list.len, 2);
+	CHECK(has(&list, "fd00::1"));
+	range_list_done(&list);
+}
+
+TEST(a_name_does_not_open_these)
+{
+	static const char *const never[] = {
+		"169.254.169.254", "169.254.1.1", "100.100.100.200", "0.0.0.0",
+		"224.0.0.1", "255.255.255.255", "fe80::1", "fd00:ec2::254",
+		"ff02::1", "::", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
+	};
+	static const char *const fine[] = {
+		"8.8.8.8", "10.0.0.1", "192.168.1.1", "127.0.0.1", "192.0.2.1",
+		"fd00::1", "2001:db8::1", "64:ff9b::808:808",
+	};
+
+	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++) {
+		const struct host h = host(never[i]);
+
+		if (!names_guard(&h))
+			test_fail(__FILE__, __LINE__, "%s passes", never[i]);
+	}
+	for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++) {
+		const struct host h = host(fine[i]);
+
+		if (names_guard(&h))
+			test_fail(__FILE__, __LINE__, "%s is stopped", fine[i]);
+	}
+}

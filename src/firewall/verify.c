@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firewall/verify.c - what the firewall promises, tried
+ *
+ * Theory of operation: somebody allowed must answer, and somebody denied must
+ * not. Where the user names nobody, any allowed address will do that answers
+ * at the port of HTTPS, if only with a refusal of its own: the packets went
+ * and came. As the denied one serve addresses that documents use and nobody
+ * has; they would not answer anyway, so for them the proof is that our
+ * counter moved, unless there is no way to them at all.
+ */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "firewall/firewall.h"
+#include "firewall/names.h"
+#include "firewall/reach.h"
+#include "firewall/state.h"
+
+enum { HTTPS = 443 };
+
+static const char *const nobody[] = {
+	"192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1",
+};
+
+/**
+ * struct trial - One verification under way
+ * @addresses:	Single addresses that are allowed, from the kernel's sets
+ * @failed:	Something did not hold
+ */
+struct trial {
+	const struct firewall *f;
+	const struct range_list *addresses;
+	const struct ruleset *ruleset;
+	struct buf *said;
+	bool failed;
+};
+
+static const char *words_of(int r)
+{
+	switch (r) {
+	case -ETIMEDOUT:
+		return "no answer";
+	case -ECONNREFUSED:
+		return "it refuses the connection";
+	case -ENETUNREACH:
+		return "there is no route";
+	default:
+		return "it is refused";
+	}
+}
+
+/* Its addresses with the port; how many, or a negative errno with words */
+static int addresses_of(const struct firewall *f, const struct target *t,
+			struct host ret[REACH_HOSTS_MAX], struct err *err)
+{
+	struct answer answer;
+	int r;
+
+	if (t->host.kind != HOST_NAME) {
+		ret[0] = t->host;
+		return 1;
+	}
+	r = names_resolve(t->host.name, &f->resolvers, &answer, err);
+	if (r < 0)
+		return r;
+	for (r = 0; r < REACH_HOSTS_MAX && (size_t)r < answer.len; r++) {
+		ret[r] = answer.v[r];
+		ret[r].port = t->host.port;
+	}
+	return r;
+}
+
+static void tell(struct trial *t, bool good, const char *what,
+		 const char *words)
+{
+	buf_addf(t->said, "%s: %s %s\n", good ? "ok" : "FAILED", what, words);
+	t->failed |= !good;
+}
+
+static int try_must(struct trial *t, const struct target *target,
+		    struct err *err)
+{
+	struct host hosts[REACH_HOSTS_MAX];
+	int r = addresses_of(t->f, target, hosts, err);
+	auto_buf struct buf words = { 0 };
+
+	if (r < 0) {
+		tell(t, false, target->text, "must be reachable, but has no address");
+		return 0;
+	}
+	r = reach_any(hosts, (size_t)r, REACH_MS);
+	buf_addf(&words, "must be reachable%s%s", r < 0 ? ", but " : ", and is",
+		 r < 0 ? words_of(r) : "");
+	tell(t, r >= 0, target->text, buf_str(&words));
+	return 0;
+}
+
+static int try_must_not(struct trial *t, const struct target *target,
+			struct err *err)
+{
+	struct host hosts[REACH_HOSTS_MAX];
+	int r = addresses_of(t->f, target, hosts, err);
+
+	if (r < 0)
+		return r;	/* Nothing was proved */
+	r = reach_any(hosts, (size_t)r, REACH_MS);
+	/* Who refuses a connection was reached, too */
+	if (r >= 0 || r == -ECONNREFUSED)
+		tell(t, false, target->text, "must not be reachable, but is");
+	else
+		tell(t, true, target->text, "must not be reachable, and is not");
+	return 0;
+}
+
+static void guess_must(struct trial *t)
+{
+	struct host hosts[REACH_HOSTS_MAX];
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < t->addresses->len && n < REACH_HOSTS_MAX; i++) {
+		const struct host_range *a = &t->addresses->v[i];
+
+		if (a->bits == (a->kind == HOST_IPV4 ? 32 : 128))
+			host_of_address(a->address, a->bits / 8, HTTPS,
+					&hosts[n++]);
+	}
+	if (!n) {
+		buf_adds(t->said, "note: only networks are allowed, and none of their hosts was tried; --verify-allowed HOST:PORT names one\n");
+		return;
+	}
+	r = reach_any(hosts, n, REACH_MS);
+	if (r >= 0 || r == -ECONNREFUSED)
+		tell(t, true, "an allowed address", "answers");
+	else
+		tell(t, false, "no allowed address answers", "at port 443; name one that must with --verify-allowed HOST:PORT, or give --no-verify");
+}
+
+static int counted(uint64_t *ret, struct err *err)
+{
+	struct state state;
+	const int r = state_read(&state, err);
+
+	*ret = r < 0 ? 0 : state_refused(&state);
+	state_done(&state);
+	return r;
+}
+
+static bool is_allowed(const struct trial *t, const struct host *host)
+{
+	return range_list_has(t->addresses, host) ||
+	       (t->ruleset && (range_list_has(&t->ruleset->ranges, host) ||
+			       range_list_has(&t->ruleset->lan, host) ||
+			       named_list_has(&t->ruleset->names, host)));
+}
+
+static int guess_must_not(struct trial *t, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(nobody); i++) {
+		uint64_t before, after;
+		struct host host;
+		int r;
+
+		if (host_parse(nobody[i], strlen(nobody[i]), HTTPS, &host) < 0 ||
+		    is_allowed(t, &host))
+			continue;
+		r = counted(&before, err);
+		if (r < 0)
+			return r;
+		r = reach_any(&host, 1, REACH_MS);
+		if (r == -ENETUNREACH)
+			continue;
+		if (r < 0 && r != -ECONNREFUSED && counted(&after, err) == 0 &&
+		    after > before)
+			tell(t, true, nobody[i], "is not allowed, and was refused");
+		else
+			tell(t, false, nobody[i], "is not allowed, but was let through");
+	}
+	return 0;
+}
+
+int firewall_check_targets(const struct firewall *f,
+			   const struct range_list *addresses,
+			   const struct ruleset *ruleset, struct buf *said,
+			   struct err *err)
+{
+	struct trial t = {
+		.f = f, .addresses = addresses, .ruleset = ruleset,
+		.said = said,
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < f->must.len && r == 0; i++)
+		r = try_must(&t, &f->must.v[i], err);
+	if (!f->must.len)
+		guess_must(&t);
+	for (size_t i = 0; i < f->must_not.len && r == 0; i++)
+		r = try_must_not(&t, &f->must_not.v[i], err);
+	if (!f->must_not.len && r == 0)
+		r = guess_must_not(&t, err);
+	return r < 0 ? r : t.failed;
+}
