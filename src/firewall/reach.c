@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,6 +74,19 @@ static bool is_waiting(const struct pollfd *p, size_t n)
 			return true;
 	}
 	return false;
+}
+
+bool reach_has_route(const struct host *host)
+{
+	struct sockaddr_storage sa;
+	socklen_t len;
+	auto_close int fd = -1;
+
+	if (address_to_sockaddr(host, &sa, &len) < 0)
+		return false;
+	fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return fd >= 0 &&
+	       connect(fd, (const struct sockaddr *)&sa, len) == 0;
 }
 
 int reach_any(const struct host *hosts, size_t n, int timeout_ms)

@@ -4,6 +4,7 @@
 #ifndef FIREWALL_REACH_H
 #define FIREWALL_REACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/host.h"
@@ -18,5 +19,8 @@ enum {
  * said no, -ENETUNREACH if there is no way, -ETIMEDOUT.
  */
 int reach_any(const struct host *hosts, size_t n, int timeout_ms);
+
+/* Whether packets to @host would be sent at all; none is */
+bool reach_has_route(const struct host *host);
 
 #endif /* FIREWALL_REACH_H */

@@ -189,6 +189,20 @@ int state_read(struct state *ret, struct err *err)
 	return 0;
 }
 
+int state_count(const char *counter, uint64_t *ret, struct err *err)
+{
+	struct state state;
+	const int r = state_read(&state, err);
+
+	*ret = 0;
+	for (size_t i = 0; i < STATE_COUNTERS && r == 0; i++) {
+		if (!strcmp(counter, state_counters[i]))
+			*ret = state.packets[i];
+	}
+	state_done(&state);
+	return r;
+}
+
 void state_done(struct state *state)
 {
 	range_list_done(&state->addresses);

@@ -52,6 +52,8 @@ int state_read(struct state *ret, struct err *err);
 void state_done(struct state *state);
 
 const char *state_mode_name(enum firewall_mode mode);
+/* One counter as the kernel has it now. 0, or a negative errno with words. */
+int state_count(const char *counter, uint64_t *ret, struct err *err);
 uint64_t state_refused(const struct state *state);
 
 /* "2026-01-02T03:04:05Z" */
