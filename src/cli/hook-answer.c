@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/hook.h"
 #include "doctor/doctor.h"
+#include "firewall/state.h"
 #include "lib/hook.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -99,7 +100,7 @@ static void add_advice(const struct hook_call *call,
 {
 	struct preflight want = { .enabled = true, .minimum = TIER_LANDLOCK };
 
-	want.firewall = access(FIREWALL_STATE, F_OK) == 0;
+	want.firewall = state_is_left();
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
 				 &want.minimum);

@@ -20,14 +20,11 @@ static void say(const struct options *options)
 	auto_buf struct buf out = { 0 };
 	struct preflight want = { .minimum = TIER_LANDLOCK };
 	struct err err = { 0 };
-	json_t *left;
 
 	/* Settings that cannot be read are the business of `policy check` */
 	if (session_policy(options, &policy, &err) < 0)
 		return;
-	left = state_left();
-	want.firewall = left != NULL;
-	json_decref(left);
+	want.firewall = state_is_left();
 	want.enabled = policy_flag(policy, FLAG_ENABLED, false);
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,

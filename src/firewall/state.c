@@ -234,6 +234,14 @@ json_t *state_left(void)
 	return document;
 }
 
+bool state_is_left(void)
+{
+	json_t *left = state_left();
+
+	json_decref(left);
+	return left != NULL;
+}
+
 static int write_document(const json_t *document, struct err *err)
 {
 	auto_free char *dir = path_parent(FIREWALL_STATE);

@@ -64,6 +64,8 @@ void state_time(int64_t seconds, char ret[32]);
  * 0 or a negative errno with words.
  */
 int state_leave(json_t *document, struct err *err);
+/* Whether it says that a firewall is up in this network namespace */
+bool state_is_left(void);
 /* What was left for this network namespace, or NULL */
 json_t *state_left(void);
 
