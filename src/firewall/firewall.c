@@ -34,11 +34,25 @@ static int load(const struct ruleset *r, struct err *err)
 	return nft_load(&text, err);
 }
 
+/* In place if that can be done; a table of another shape is replaced */
+static int load_over(struct ruleset *r, const struct state *before,
+		     struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+
+	if (before->mode != FIREWALL_UP)
+		return load(r, err);
+	firewall_mark(r, before->since);
+	ruleset_write_over(r, before->id, &text);
+	return nft_load(&text, NULL) < 0 ? load(r, err) : 0;
+}
+
 /* The promise starts with the table being there */
-static int load_and_look(const struct ruleset *r, struct err *err)
+static int load_and_look(struct ruleset *r, const struct state *before,
+			 struct err *err)
 {
 	struct state state;
-	int result = load(r, err);
+	int result = load_over(r, before, err);
 
 	if (result < 0)
 		return result;
@@ -167,7 +181,7 @@ int firewall_up(const struct firewall *f, struct ruleset *ret,
 	if (r == 0)
 		r = plan(f, ret, err);
 	if (r == 0)
-		r = load_and_look(ret, err);
+		r = load_and_look(ret, &before, err);
 	if (r < 0 && closed)
 		(void)deny_all(before.id, NULL);
 	state_done(&before);

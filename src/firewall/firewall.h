@@ -93,6 +93,9 @@ int firewall_watch(const struct firewall *f, struct ruleset *r,
 
 /* For parts of this folder */
 
+/* Fill in the id: since when, and who we are */
+void firewall_mark(struct ruleset *r, int64_t since);
+
 /* Resolve one name into @r. 0, or a negative errno with words. */
 int firewall_look_up(const struct firewall *f, const char *name,
 		     struct ruleset *r, int64_t now_ms, struct err *err);

@@ -2,6 +2,7 @@
 /* firewall/request.c - what is asked for, from words to addresses */
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -143,14 +144,19 @@ static void copy(struct range_list *to, const struct range_list *from)
 	range_list_tidy(to);
 }
 
+void firewall_mark(struct ruleset *r, int64_t since)
+{
+	snprintf(r->id, sizeof(r->id), RULESET_MARK "%lld_%d",
+		 (long long)since, (int)getpid());
+}
+
 int firewall_plan(const struct firewall *f, struct ruleset *ret,
 		  struct err *err)
 {
 	const int64_t now_ms = firewall_now_ms();
 	int r = 0;
 
-	snprintf(ret->id, sizeof(ret->id), RULESET_MARK "%lld_%d",
-		 (long long)time(NULL), (int)getpid());
+	firewall_mark(ret, time(NULL));
 	if (!f->names.len && !f->ranges.len && !f->lan)
 		return fail(err, -EINVAL, "nothing is allowed: give --allow HOST, --ranges FILE or --lan");
 	copy(&ret->ranges, &f->ranges);

@@ -14,6 +14,9 @@
  *
  * Our table alone is replaced, in one transaction: "table" makes sure that
  * there is one to delete. A drop in one table is final whatever others accept.
+ * A table that is up is filled anew instead: between the old rules and the new
+ * elements of a new interval set the kernel has a moment in which neither
+ * holds, and allowed packets would be refused in it.
  */
 
 #include "firewall/ruleset.h"
@@ -52,8 +55,8 @@ static void add_address(struct buf *out, enum host_kind kind,
 				address, text, sizeof(text)));
 }
 
-static size_t add_ranges(struct buf *out, const struct range_list *list,
-			 enum host_kind kind)
+static void add_ranges(struct buf *out, const struct range_list *list,
+		       enum host_kind kind)
 {
 	const unsigned int most = kind == HOST_IPV4 ? 32 : 128;
 	size_t n = 0;
@@ -68,7 +71,6 @@ static size_t add_ranges(struct buf *out, const struct range_list *list,
 		if (r->bits < most)
 			buf_addf(out, "/%u", r->bits);
 	}
-	return n;
 }
 
 /* A name is letters, digits, dots, "-" and "_" (host_parse()): safe in quotes */
@@ -108,28 +110,16 @@ static void add_range_sets(struct buf *out, const char *name,
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		auto_buf struct buf elements = { 0 };
 
-		if (add_ranges(&elements, list, kinds[k]))
-			add_set(out, name, kinds[k], true, &elements);
+		add_ranges(&elements, list, kinds[k]);
+		add_set(out, name, kinds[k], true, &elements);
 	}
 }
 
-static bool has_kind(const struct range_list *list, enum host_kind kind)
+static void add_accept(struct buf *out, const char *name)
 {
-	for (size_t i = 0; i < list->len; i++) {
-		if (list->v[i].kind == kind)
-			return true;
-	}
-	return false;
-}
-
-static void add_accept(struct buf *out, const char *name,
-		       const struct range_list *list)
-{
-	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-		if (!list || has_kind(list, kinds[k]))
-			buf_addf(out, "\t\t%s daddr @%s%s accept\n",
-				 protocol(kinds[k]), name, digit(kinds[k]));
-	}
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+		buf_addf(out, "\t\t%s daddr @%s%s accept\n",
+			 protocol(kinds[k]), name, digit(kinds[k]));
 }
 
 static void add_refused(struct buf *out)
@@ -142,17 +132,17 @@ static void add_refused(struct buf *out)
 	buf_adds(out, "\t}\n");
 }
 
-static void add_allowed(const struct ruleset *r, struct buf *out)
+static void add_allowed(struct buf *out)
 {
 	buf_adds(out, "\tchain dns {\n");
-	add_accept(out, "resolvers", &r->resolvers);
+	add_accept(out, "resolvers");
 	buf_adds(out, "\t\tcounter name " RULESET_COUNTER "dns ");
 	buf_adds(out, reject);
 	buf_adds(out, "\t}\n\tchain " RULESET_OPEN " {\n"
 		 "\t\tmeta l4proto { tcp, udp } th dport { 53, 853 } goto dns\n");
-	add_accept(out, "names", NULL);
-	add_accept(out, "ranges", &r->ranges);
-	add_accept(out, "lan", &r->lan);
+	add_accept(out, "names");
+	add_accept(out, "ranges");
+	add_accept(out, "lan");
 	buf_adds(out, "\t}\n");
 }
 
@@ -174,11 +164,8 @@ static void add_base(const struct ruleset *r, const char *hook,
 	buf_adds(out, "\t\tgoto refused\n\t}\n");
 }
 
-void ruleset_write(const struct ruleset *r, struct buf *out)
+static void add_table(const struct ruleset *r, struct buf *out)
 {
-	buf_adds(out, "table " TABLE "\ndelete table " TABLE "\n");
-	if (!r)
-		return;
 	buf_addf(out, "table " TABLE " {\n\tchain %s {\n\t}\n"
 		 "\tcounter " RULESET_COUNTER "dns {\n\t}\n"
 		 "\tcounter " RULESET_COUNTER "ipv4 {\n\t}\n"
@@ -196,10 +183,36 @@ void ruleset_write(const struct ruleset *r, struct buf *out)
 	}
 	add_refused(out);
 	if (!r->deny_all)
-		add_allowed(r, out);
+		add_allowed(out);
 	add_base(r, "output", out);
 	add_base(r, "forward", out);
 	buf_adds(out, "}\n");
+}
+
+void ruleset_write(const struct ruleset *r, struct buf *out)
+{
+	buf_adds(out, "table " TABLE "\ndelete table " TABLE "\n");
+	if (r)
+		add_table(r, out);
+}
+
+void ruleset_write_over(const struct ruleset *r, const char *id,
+			struct buf *out)
+{
+	static const char *const chains[] = {
+		"refused", "dns", RULESET_OPEN, "output", "forward",
+	};
+	static const char *const sets[] = {
+		"names", "ranges", "lan", "resolvers",
+	};
+
+	buf_addf(out, "delete chain " TABLE " %s\n", id);
+	for (size_t i = 0; i < ARRAY_SIZE(chains); i++)
+		buf_addf(out, "flush chain " TABLE " %s\n", chains[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+		buf_addf(out, "flush set " TABLE " %s4\nflush set " TABLE " %s6\n",
+			 sets[i], sets[i]);
+	add_table(r, out);
 }
 
 void ruleset_write_names(const struct ruleset *r, struct buf *out)

@@ -100,6 +100,12 @@ void ruleset_done(struct ruleset *ruleset);
  */
 void ruleset_write(const struct ruleset *ruleset, struct buf *out);
 
+/* The same over a table of this shape that lets something out and has the mark
+ * @id: no packet sees a gap, counters go on. It fails as a whole otherwise.
+ */
+void ruleset_write_over(const struct ruleset *ruleset, const char *id,
+			struct buf *out);
+
 /* Replaces the addresses of names only, and counters go on. It fails as a
  * whole if the table is no longer the one with this id.
  */

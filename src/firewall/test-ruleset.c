@@ -71,7 +71,7 @@ TEST(everything_at_once)
 	ruleset_done(&r);
 }
 
-TEST(only_what_is_there_gets_a_set)
+TEST(sets_may_be_empty)
 {
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { .id = RULESET_MARK "1_1" };
@@ -93,6 +93,18 @@ TEST(deny_all_has_no_way_out)
 	same("deny-all.nft", &out);
 	CHECK(!strstr(buf_str(&out), "192.0.2.10"));
 	CHECK(!strstr(buf_str(&out), RULESET_OPEN));
+	ruleset_done(&r);
+}
+
+TEST(in_place)
+{
+	auto_buf struct buf out = { 0 };
+	struct ruleset r = { .id = RULESET_MARK "1_2" };
+
+	add(&r.ranges, "2001:db8::/32");
+	ruleset_write_over(&r, RULESET_MARK "1_1", &out);
+	same("over.nft", &out);
+	CHECK(!strstr(buf_str(&out), "delete table"));
 	ruleset_done(&r);
 }
 
