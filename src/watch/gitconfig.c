@@ -230,3 +230,50 @@ int gitconfig_clean(const char *text, size_t n, struct buf *out,
 	buf_done(&c.section);
 	return r < 0 ? r : removed;
 }
+
+/* Spaces at the end of a value do not count */
+static void trim(struct buf *value)
+{
+	while (value->len && isspace((unsigned char)value->p[value->len - 1]))
+		value->p[--value->len] = '\0';
+}
+
+static int tell_entry(struct cursor *c, gitconfig_each_fn fn, void *arg)
+{
+	auto_buf struct buf name = { 0 }, value = { 0 }, key = { 0 };
+	const int r = parse_entry(c, &name, &value);
+
+	if (r < 0 || !c->section.len)
+		return -EINVAL;
+	trim(&value);
+	buf_addf(&key, "%s.%s", buf_str(&c->section), buf_str(&name));
+	fn(arg, buf_str(&key), buf_str(&value));
+	return 0;
+}
+
+int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
+{
+	struct cursor c = { .p = text, .end = text + n };
+	int r = 0;
+
+	if (n > GITCONFIG_MAX || memchr(text, 0, n))
+		return -EINVAL;
+	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
+		c.p += 3;
+	while (c.p < c.end && !r) {
+		if (isspace((unsigned char)*c.p)) {
+			c.p++;
+		} else if (*c.p == '#' || *c.p == ';') {
+			while (c.p < c.end && *c.p != '\n')
+				c.p++;
+		} else if (*c.p == '[') {
+			r = parse_section(&c);
+		} else if (isalpha((unsigned char)*c.p)) {
+			r = tell_entry(&c, fn, arg);
+		} else {
+			r = -EINVAL;
+		}
+	}
+	buf_done(&c.section);
+	return r;
+}

@@ -25,4 +25,16 @@ typedef void (*gitconfig_fn)(void *arg, const char *key, const char *why);
 int gitconfig_clean(const char *text, size_t n, struct buf *out,
 		    gitconfig_fn fn, void *arg);
 
+/* Called for each setting: "core.fsmonitor" in lower case (but for the
+ * subsection), and its value, "" if it has none
+ */
+typedef void (*gitconfig_each_fn)(void *arg, const char *key,
+				  const char *value);
+
+/* All settings of @n bytes of @text, in order. 0, or -EINVAL if git would not
+ * read it either.
+ */
+int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn,
+		   void *arg);
+
 #endif /* WATCH_GITCONFIG_H */
