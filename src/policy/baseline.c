@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/baseline.h"
+#include "policy/home.h"
 #include "policy/policy.h"
 
 struct hidden_row {
@@ -68,17 +71,39 @@ static const char *default_below_home(enum policy_dir dir)
 	return below[dir];
 }
 
-static void add_row(struct policy *p, const struct source *source,
-		    enum path_list list, const char *dir, const char *path,
-		    enum rule_strength strength, const char *marker,
-		    const char *reason)
+/* Somebody named that path before us: it is still the place that we make it */
+static void mark_place(struct path_rules *rules, const char *path,
+		       const struct path_rule *row)
 {
-	const size_t before = p->paths[list].len;
+	for (size_t i = 0; i < rules->len; i++) {
+		struct path_rule *rule = &rules->v[i];
 
-	policy_take_literal(p, list, path_join(dir, path), strength,
+		if (rule->glob || strcmp(rule->path, path) != 0)
+			continue;
+		rule->place = row->place;
+		if (rule->strength < row->strength)
+			rule->strength = row->strength;
+	}
+}
+
+/* @row says how; its path is below @dir */
+static void add_row(struct policy *p, const struct source *source,
+		    enum path_list list, const char *dir,
+		    const struct path_rule *row, const char *reason)
+{
+	struct path_rules *rules = &p->paths[list];
+	const size_t before = rules->len;
+	auto_free char *path = *row->path ? path_join(dir, row->path)
+					  : mem_strdup(dir);
+
+	policy_take_literal(p, list, mem_strdup(path), row->strength,
 			    origin_make(source, NULL, reason));
-	if (p->paths[list].len > before)
-		p->paths[list].v[before].marker = marker;
+	if (rules->len > before) {
+		rules->v[before].marker = row->marker;
+		rules->v[before].place = row->place;
+	} else if (row->place != PLACE_HOST) {
+		mark_place(rules, path, row);
+	}
 }
 
 /* The default place of @dir, if it was moved from there */
@@ -95,20 +120,26 @@ static char *moved_from(const struct policy *p, enum policy_dir dir)
 	return path_join(p->home, below);
 }
 
-/* At the directory itself, and at its default place if it was moved */
-static void add_rows(struct policy *p, const struct source *source,
-		     enum policy_dir dir, enum path_list list,
-		     const char *path, enum rule_strength strength,
-		     const char *marker, const char *reason)
+void baseline_add(struct policy *p, const struct source *source,
+		  enum policy_dir dir, enum path_list list,
+		  const struct path_rule *row, const char *reason)
 {
 	auto_free char *usual = moved_from(p, dir);
 
 	if (p->dirs[dir])
-		add_row(p, source, list, p->dirs[dir], path, strength, marker,
-			reason);
+		add_row(p, source, list, p->dirs[dir], row, reason);
 	if (usual)
-		add_row(p, source, list, usual, path, strength, marker,
-			reason);
+		add_row(p, source, list, usual, row, reason);
+}
+
+/* A row of a table, as the rule that it is a part of */
+static struct path_rule rule_of(const char *path, enum rule_strength strength,
+				const char *marker)
+{
+	return (struct path_rule){
+		.path = (char *)(uintptr_t)path, .strength = strength,
+		.marker = marker,
+	};
 }
 
 static void add_hidden(struct policy *p)
@@ -118,24 +149,29 @@ static void add_hidden(struct policy *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(hidden_rows); i++) {
 		const struct hidden_row *row = &hidden_rows[i];
+		const struct path_rule rule = rule_of(row->path, row->strength,
+						      row->marker);
 
 		if (p->profile == PROFILE_SRT && row->strength != RULE_ALWAYS)
 			continue;
-		add_rows(p, source, row->dir, row->list, row->path,
-			 row->strength, row->marker, row->reason);
+		/* What this profile shows has a row in home.def */
+		if (p->profile == PROFILE_HOME && row->list == PATH_ALLOW_READ)
+			continue;
+		baseline_add(p, source, row->dir, row->list, &rule,
+			     row->reason);
 	}
 }
 
 static void add_in_parents(struct policy *p, const struct source *source,
 			   const struct frozen_row *row)
 {
+	const struct path_rule rule = rule_of(row->path, RULE_ALWAYS, NULL);
 	auto_free char *dir = mem_strdup(p->cwd);
 
 	for (;;) {
 		char *parent = path_parent(dir);
 
-		add_row(p, source, PATH_DENY_WRITE, dir, row->path,
-			RULE_ALWAYS, NULL, row->reason);
+		add_row(p, source, PATH_DENY_WRITE, dir, &rule, row->reason);
 		if (!strcmp(parent, dir)) {
 			free(parent);
 			return;
@@ -152,14 +188,16 @@ static void add_frozen(struct policy *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(frozen_rows); i++) {
 		const struct frozen_row *row = &frozen_rows[i];
+		const struct path_rule rule = rule_of(row->path, RULE_ALWAYS,
+						      NULL);
 
 		if (p->profile == PROFILE_SRT && !row->srt)
 			continue;
 		if (row->dir == DIR_PARENTS)
 			add_in_parents(p, source, row);
 		else
-			add_rows(p, source, row->dir, PATH_DENY_WRITE,
-				 row->path, RULE_ALWAYS, NULL, row->reason);
+			baseline_add(p, source, row->dir, PATH_DENY_WRITE,
+				     &rule, row->reason);
 	}
 }
 
@@ -194,6 +232,8 @@ int policy_finish(struct policy *p, struct err *err)
 	else
 		policy_add_literal(p, PATH_ALLOW_WRITE, p->cwd, RULE_BASELINE,
 			origin_make(profile, NULL, "the start directory"));
+	if (p->profile == PROFILE_HOME)
+		home_add(p);
 	add_hidden(p);
 	add_frozen(p);
 	return 0;

@@ -42,6 +42,16 @@ enum rule_strength {
 	RULE_ALWAYS,	/* Nothing lifts it: our stores, settings files */
 };
 
+/* What kind of place a rule makes of its path (policy/home.def) */
+enum rule_place {
+	PLACE_HOST,	/* The host's files */
+	PLACE_PRIVATE,	/* A denied directory that is empty and the sandbox's own */
+	PLACE_LAYER,	/* The host's files below a private writable layer */
+	PLACE_CACHE,	/* As that; without layers the host's own, writable */
+	PLACE_BIN,	/* A program; a link to one stays a link */
+	PLACE_COVER,	/* Hidden in a layer, existing or not */
+};
+
 /**
  * struct path_rule - One entry of a path list
  * @text:	As it was written
@@ -55,6 +65,7 @@ enum rule_strength {
  * @must_exist:	A missing path is an error (command-line options)
  * @marker:	Applies only while the file holds one of these
  *		(policy/hidden.h), or NULL: always
+ * @place:	What becomes of the path
  * @origin:	Who said so
  */
 struct path_rule {
@@ -65,6 +76,7 @@ struct path_rule {
 	enum rule_strength strength;
 	bool must_exist;
 	const char *marker;
+	enum rule_place place;
 	struct origin origin;
 };
 
@@ -146,6 +158,7 @@ enum policy_flag {
 	FLAG_TLS_TERMINATE,
 	FLAG_PLAINTEXT_INJECT,		/* credentials.allowPlaintextInject */
 	FLAG_MANAGED_RULES_ONLY,	/* allowManagedPermissionRulesOnly */
+	FLAG_NO_FORGE,			/* Profile home: without gh and glab */
 	FLAG_COUNT,
 };
 
