@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "cage/cage.h"
@@ -132,6 +133,24 @@ static int make_file(int box, const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
+static int make_link(int box, const char *path, const char *target,
+		     struct err *err)
+{
+	if (symlinkat(target, box, path) < 0 && errno != EEXIST)
+		return fail_errno(err, "cannot make the link '%s'", path);
+	return 0;
+}
+
+static int write_text(int box, const char *path, const char *text,
+		      struct err *err)
+{
+	auto_close int fd = openat(box, path, O_WRONLY | O_NOFOLLOW |
+				   O_CLOEXEC);
+	const int r = fd < 0 ? -errno : fs_write_all(fd, text, strlen(text));
+
+	return r < 0 ? fail(err, r, "cannot write '%s'", path) : 0;
+}
+
 /* The box's directory for mask @mask */
 static void mask_name(unsigned int mask, char *out, size_t size)
 {
@@ -166,8 +185,12 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	return stub->is_dir ? make_dir(box, path, 0755, err)
-			    : make_file(box, path, 0644, err);
+	if (stub->target)
+		return make_link(box, path, stub->target, err);
+	if (stub->is_dir)
+		return make_dir(box, path, 0755, err);
+	r = make_file(box, path, 0644, err);
+	return r < 0 || !stub->text ? r : write_text(box, path, stub->text, err);
 }
 
 /* The directories above a stub: what is beside it is not the command's */
@@ -217,8 +240,10 @@ static int fill(int box, const struct plan *plan, bool console,
 	}
 	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
 		r = make_stub(box, &plan->stubs.v[i], err);
-	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
-		r = seal_stub(box, &plan->stubs.v[i], err);
+	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++) {
+		if (!plan->stubs.v[i].open)
+			r = seal_stub(box, &plan->stubs.v[i], err);
+	}
 	return r;
 }
 
@@ -265,6 +290,69 @@ int box_mask(const struct box *box, bool dir, unsigned int mask,
 
 	mask_name(mask, name, sizeof(name));
 	return clone_part(box, dir ? name : "unreadable", 0, err);
+}
+
+int box_private(const struct box *box, unsigned int mask, struct err *err)
+{
+	char name[32];
+
+	mask_name(mask, name, sizeof(name));
+	return clone_part(box, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+			  err);
+}
+
+/* A clone of the layer's directory that can be written through, attached to
+ * itself: an overlay wants its upper directory mounted somewhere, and writable
+ */
+static int open_layer(const struct box *box, unsigned int mask,
+		      struct err *err)
+{
+	auto_close int at = -1, tree = box_private(box, mask, err);
+	char name[32];
+	int r;
+
+	if (tree < 0)
+		return tree;
+	mask_name(mask, name, sizeof(name));
+	at = openat(box->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0)
+		return fail_errno(err, "cannot open our own '%s'", name);
+	r = tree_attach(tree, at, err, name);
+	return r < 0 ? r : take_fd(&tree);
+}
+
+/* A directory by its descriptor, as the text that overlayfs wants */
+static int set_dir(int fs, const char *key, int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return fd < 0 ? -1 : sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path, 0);
+}
+
+int box_layer(const struct box *box, unsigned int mask, int lower,
+	      struct err *err)
+{
+	auto_close int fs = sys_fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int dir = -1, upper = -1, work = -1;
+	int tree;
+
+	if (fs < 0)
+		return fail_errno(err, "there are no overlays");
+	dir = open_layer(box, mask, err);
+	if (dir < 0)
+		return dir;
+	upper = openat(dir, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	work = openat(dir, "w", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (set_dir(fs, "lowerdir", lower) < 0 ||
+	    set_dir(fs, "upperdir", upper) < 0 ||
+	    set_dir(fs, "workdir", work) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "cannot make an overlay");
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
+			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return tree < 0 ? fail_errno(err, "cannot mount an overlay") : tree;
 }
 
 static int attach_at(int tree, const char *path, struct err *err)

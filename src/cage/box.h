@@ -39,6 +39,15 @@ int box_open(struct box *box, const struct plan *plan, struct err *err);
 int box_mask(const struct box *box, bool dir, unsigned int mask,
 	     struct err *err);
 
+/* A new clone of mask number @mask that can be written to */
+int box_private(const struct box *box, unsigned int mask, struct err *err);
+
+/* The directory @lower with mask number @mask as the private layer over it. A
+ * negative errno where this kernel has no such overlays.
+ */
+int box_layer(const struct box *box, unsigned int mask, int lower,
+	      struct err *err);
+
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 /* 1 if /proc stayed the host's */
 int box_mount_proc(const struct box *box, const struct plan *plan,

@@ -40,6 +40,7 @@ enum {
 	CAGE_HAS_NETWORK = 2,
 	CAGE_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
 	CAGE_HAS_TMP = 8,
+	CAGE_NO_LAYER = 16,	/* Shared directories are read-only (MOUNT_LAYER) */
 	CAGE_OWN_FDS = 5,	/* Those that tier full hands over */
 	CAGE_READY_FDS = CAGE_OWN_FDS + 2,
 };

@@ -211,7 +211,7 @@ static int separate(const struct cage_request *request, int *value,
 	r = stage_idmap(request->plan, err);
 	if (r == 0)
 		r = stage_tree(request, err);
-	*value = r > 0 ? CAGE_HOST_PROC : 0;
+	*value = r > 0 ? r : 0;
 	return r < 0 ? r : 0;
 }
 

@@ -181,7 +181,8 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind == MOUNT_BIND_RW)
+		if (m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
+		    m->kind == MOUNT_LAYER)
 			r = allow(ruleset, m->path, write, err);
 	}
 	return r;

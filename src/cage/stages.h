@@ -29,8 +29,8 @@ void host_ids_read(struct host_ids *ids);
 /* idmap.c: our own uid and gid, and no other */
 int stage_idmap(const struct plan *plan, struct err *err);
 
-/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. 1 if
- * /proc stayed the host's (plan->weak_proc).
+/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
+ * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER.
  */
 int stage_tree(const struct cage_request *request, struct err *err);
 

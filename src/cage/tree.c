@@ -13,6 +13,10 @@
  * directory and the unreadable file that masks show, /dev, /dev/shm, a fresh
  * /tmp. It is attached below /dev while the masks are made, and /dev covers
  * it in the end.
+ *
+ * A private layer is an overlay whose lower directory is the host's. Where the
+ * kernel refuses one, the host's directory is shown read-only instead, and the
+ * caches that the plan lists for that case are writable.
  */
 
 #include <errno.h>
@@ -116,7 +120,8 @@ static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 		if (trees[i] < 0)
 			return trees[i];
 		r = tree_set(trees[i], MOUNT_ATTR_NODEV |
-			     (m->kind == MOUNT_SHOW ? MOUNT_ATTR_RDONLY : 0),
+			     (m->kind == MOUNT_SHOW || m->kind == MOUNT_LAYER ?
+			      MOUNT_ATTR_RDONLY : 0),
 			     0, err, m->path);
 		if (r < 0)
 			return r;
@@ -138,6 +143,55 @@ static int restrict_world(const struct plan *plan, struct err *err)
 	return 0;
 }
 
+/**
+ * struct trees - What will be mounted, as far as it had to be taken early
+ * @v:		For each mount of the plan, or -1
+ * @bare:	For each mask of the plan: it was to be a layer, and is none
+ */
+struct trees {
+	int *v;
+	bool *bare;
+};
+
+/* While the host's directories can still be seen. 1 if one could not be made,
+ * which the clone that was taken of it makes up for.
+ */
+static int make_layers(const struct plan *plan, const struct box *box,
+		       struct trees *trees, struct err *err)
+{
+	int missing = 0;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		auto_close int lower = -1;
+		struct err why = { 0 };
+		int tree;
+
+		if (m->kind != MOUNT_LAYER)
+			continue;
+		lower = open_planned(m, err);
+		if (lower < 0)
+			return lower;
+		tree = box_layer(box, m->mask, lower, &why);
+		if (tree < 0) {
+			trees->bare[m->mask] = true;
+			missing = 1;
+			continue;
+		}
+		close_fd(&trees->v[i]);
+		trees->v[i] = tree;
+	}
+	return missing;
+}
+
+/* Some mounts are for layers that stand, some for those that do not */
+static bool is_wanted(const struct plan_mount *m, const struct trees *trees)
+{
+	if (m->kind == MOUNT_SPARE)
+		return trees->bare[m->mask];
+	return !m->layer || !trees->bare[m->layer];
+}
+
 /* A mask shows a directory or file of the box; a bind shows its own path */
 static int source_of(const struct plan_mount *m, int at, int pristine,
 		     const struct box *box, struct err *err)
@@ -148,6 +202,8 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 		return pristine;
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
+	if (m->kind == MOUNT_PRIVATE)
+		return box_private(box, m->mask, err);
 	tree = tree_clone(at, err, m->path);	/* Also of a link itself */
 	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
 		r = tree_set(tree, MOUNT_ATTR_RDONLY, 0, err, m->path);
@@ -159,12 +215,13 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 	return tree;
 }
 
-/* The path again, now through the mounts made so far. Inside a mask or the
- * private /tmp it is one of our own stubs, so the identity is not compared.
+/* The path again, now through the mounts made so far. Inside a mask, a private
+ * place or a layer it is ours, so the identity is not compared.
  */
 static int open_target(const struct plan_mount *m, struct err *err)
 {
-	return m->pristine ? tree_open(m->path, err) : open_planned(m, err);
+	return m->pristine || m->loose ? tree_open(m->path, err)
+				       : open_planned(m, err);
 }
 
 static int make_mount(const struct plan_mount *m, int *pristine,
@@ -181,54 +238,61 @@ static int make_mount(const struct plan_mount *m, int *pristine,
 	return tree_attach(tree, at, err, m->path);
 }
 
-static int make_mounts(const struct plan *plan, int *pristine,
+static int make_mounts(const struct plan *plan, struct trees *trees,
 		       const struct box *box, struct err *err)
 {
 	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const int r = make_mount(&plan->mounts.v[i], &pristine[i], box,
-					 err);
+		int r = 0;
 
+		if (is_wanted(&plan->mounts.v[i], trees))
+			r = make_mount(&plan->mounts.v[i], &trees->v[i], box,
+				       err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int build(const struct cage_request *request, int *pristine,
+static int build(const struct cage_request *request, struct trees *trees,
 		 struct err *err)
 {
 	const struct plan *plan = request->plan;
-	int old_proc = 0, r;
+	int old_proc = 0, no_layer = 0, r;
 	struct box box;
 
 	r = box_prepare(&box, request, err);
 	if (r == 0)
-		r = clone_pristine(plan, pristine, err);
+		r = clone_pristine(plan, trees->v, err);
 	if (r == 0)
 		r = restrict_world(plan, err);
 	if (r == 0)
 		r = box_open(&box, plan, err);
 	if (r == 0)
+		no_layer = r = make_layers(plan, &box, trees, err);
+	if (r >= 0)
 		r = box_mount_tmp(&box, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, pristine, &box, err);
+		r = make_mounts(plan, trees, &box, err);
 	if (r == 0)
 		old_proc = r = box_mount_proc(&box, plan, err);
 	if (r >= 0)
 		r = box_mount_dev(&box, err);
-	return r < 0 ? r : old_proc;
+	return r < 0 ? r : (old_proc ? CAGE_HOST_PROC : 0) |
+			   (no_layer ? CAGE_NO_LAYER : 0);
 }
 
 int stage_tree(const struct cage_request *request, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
-	auto_free int *pristine = mem_zalloc((n + 1) * sizeof(*pristine));
+	auto_free int *v = mem_zalloc((n + 1) * sizeof(*v));
+	auto_free bool *bare = mem_zalloc(request->plan->masks + 1);
+	struct trees trees = { v, bare };
 	int r;
 
 	for (size_t i = 0; i < n; i++)
-		pristine[i] = -1;
-	r = build(request, pristine, err);
+		v[i] = -1;
+	r = build(request, &trees, err);
 	for (size_t i = 0; i < n; i++)
-		close_fd(&pristine[i]);
+		close_fd(&v[i]);
 	return r;
 }

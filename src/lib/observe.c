@@ -249,9 +249,12 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		       struct observer_verdict *ret)
 {
 	struct observe *o = arg;
-	const struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
-					      VIEW_READ : VIEW_WRITE, path);
+	struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
+					VIEW_READ : VIEW_WRITE, path);
 
+	/* Not the host's file of that name, which is hidden: the sandbox's */
+	if (op == OBSERVER_READ && !v.allowed)
+		v.allowed = view_place(o->view, path) == VIEW_PRIVATE;
 	*ret = (struct observer_verdict){
 		.answer = v.allowed ? OBSERVER_ALLOWED :
 			  v.rule ? OBSERVER_DENIED : OBSERVER_OUTSIDE,

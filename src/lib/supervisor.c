@@ -176,7 +176,9 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	if (m->value & CAGE_HAS_TMP)
 		s->tmp.fresh = take_fd(&fds[at]);
 	if (m->value & CAGE_HOST_PROC)
-		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox)");
+		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
+	if (m->value & CAGE_NO_LAYER)
+		hooks_say(s->options, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
 	if ((m->value & CAGE_HAS_NETWORK) ||
 	    (s->session->proxies && s->listener >= 0))
 		r = take_network(s);

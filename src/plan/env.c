@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "plan/network.h"
 #include "plan/plan.h"
 #include "policy/env.h"
@@ -96,6 +97,58 @@ static void put_agent(struct env *env, const struct policy *policy,
 	}
 }
 
+/* A directory that somebody may have planted something in: in the home, and
+ * not in the project, which is the command's own
+ */
+static bool is_behind(const struct policy *policy, const char *dir)
+{
+	return path_is_within(policy->home, dir) &&
+	       !path_is_within(policy->cwd, dir);
+}
+
+static void add_word(struct buf *out, const char *word)
+{
+	buf_addf(out, "%s%s", out->len ? ":" : "", word);
+}
+
+char *env_path(const struct policy *policy, const char *path)
+{
+	auto_free char *bin = path_join(policy->home, ".local/bin");
+	auto_free char *words = mem_strdup(path);
+	auto_buf struct buf front = { 0 }, behind = { 0 };
+	char *save = NULL;
+
+	for (char *word = strtok_r(words, ":", &save); word;
+	     word = strtok_r(NULL, ":", &save)) {
+		auto_free char *dir = path_resolve(policy->cwd, word);
+
+		if (!strcmp(dir, bin))
+			continue;
+		add_word(is_behind(policy, dir) ? &behind : &front, word);
+	}
+	if (behind.len)
+		add_word(&front, buf_str(&behind));
+	add_word(&front, bin);
+	return buf_take(&front);
+}
+
+/* Profile home: nothing in the home shadows a program of the system, and git
+ * reads what was made for it
+ */
+static void put_home(struct env *env, const struct policy *policy,
+		     char *const *caller)
+{
+	const char *path = lookup(caller, "PATH");
+	auto_free char *ordered = env_path(policy, path && *path ? path :
+		"/usr/local/bin:/usr/bin:/bin");
+	auto_free char *config = path_join(policy->home, ".gitconfig");
+
+	put_name(env, "HOME", policy->home);
+	put_name(env, "PATH", ordered);
+	put_name(env, "GIT_CONFIG_SYSTEM", "/dev/null");
+	put_name(env, "GIT_CONFIG_GLOBAL", config);
+}
+
 /* git's ssh asks our gate by name, and tells its user why not. A command of
  * the caller's own that may pass goes before ours.
  */
@@ -122,6 +175,8 @@ char **env_build(const struct policy *policy,
 
 	(void)err;
 	pass_allowed(&env, policy, caller);
+	if (policy->profile == PROFILE_HOME && policy->home)
+		put_home(&env, policy, caller);
 	put_name(&env, "PWD", policy->cwd);
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	put_name(&env, "TMPDIR", tmpdir);

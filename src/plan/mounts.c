@@ -11,7 +11,11 @@
  * cannot be renamed.
  *
  * A directory that is hidden but shows something inside is a directory of the
- * cage's own little file system with mount points ("stubs") in it.
+ * cage's own little file system with mount points ("stubs") in it. So is a
+ * private home, which the command may write to; what leads to a stub in there
+ * is pinned, so that it stays where the rules say it is. A layer is an overlay
+ * with two such directories, for what is written ("u") and for the kernel's
+ * work ("w"); what is covered in it is a stub in the first.
  */
 
 #include "plan/mounts.h"
@@ -26,7 +30,10 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 
-enum state { STATE_HIDDEN, STATE_READ, STATE_WRITE, STATE_TMP };
+enum state {
+	STATE_HIDDEN, STATE_READ, STATE_WRITE, STATE_TMP, STATE_PRIVATE,
+	STATE_LAYER,
+};
 
 /**
  * struct level - A visited path that the next ones may lie below
@@ -79,15 +86,23 @@ static int compare_rules(const void *a, const void *b)
 static enum state state_of(const struct view *view, const char *path,
 			   const struct path_rule **rule)
 {
+	static const enum state states[] = {
+		[VIEW_TMP] = STATE_TMP, [VIEW_PRIVATE] = STATE_PRIVATE,
+	};
+	const enum view_place place = view_place(view, path);
 	struct verdict v = view_verdict(view, VIEW_READ, path);
 
 	*rule = v.rule;
+	if (place == VIEW_TMP || place == VIEW_PRIVATE)
+		return states[place];
 	if (!v.allowed)
 		return STATE_HIDDEN;
-	if (view_is_private(view, path))
-		return STATE_TMP;
+	if (place == VIEW_LAYER &&
+	    view_verdict(view, VIEW_WRITE, path).allowed)
+		return STATE_LAYER;
 	v = view_verdict(view, VIEW_WRITE, path);
-	*rule = v.rule;
+	if (v.allowed || v.rule)	/* Else who shows it is who counts */
+		*rule = v.rule;
 	return v.allowed ? STATE_WRITE : STATE_READ;
 }
 
@@ -109,8 +124,10 @@ static struct plan_mount *push_mount(struct walk *w, enum mount_kind kind,
 	return m;
 }
 
-/* A directory between a writable root and what is protected in it */
-static void push_pin(struct walk *w, const char *path)
+/* A directory between a writable root and what is protected in it; @loose if
+ * what will stand there is not what stands there now
+ */
+static void push_pin(struct walk *w, const char *path, bool loose)
 {
 	struct view_rule at = { 0 };
 	struct stat st;
@@ -122,7 +139,8 @@ static void push_pin(struct walk *w, const char *path)
 	at.dev = st.st_dev;
 	at.ino = st.st_ino;
 	push_mount(w, MOUNT_PIN, &at, NULL,
-		   "so that what is protected inside cannot be renamed away");
+		   "so that what is protected inside cannot be renamed away")
+		->loose = loose;
 	free(at.path);
 }
 
@@ -136,24 +154,38 @@ static bool is_mounted(const struct walk *w, const char *path)
 }
 
 /* Pin every directory strictly between the writable @above and @path */
-static void pin_between(struct walk *w, const char *above, const char *path)
+static void pin_between(struct walk *w, const struct level *above,
+			const char *path)
 {
-	const size_t start = strlen(above) == 1 ? 0 : strlen(above);
+	const size_t n = strlen(above->path), start = n == 1 ? 0 : n;
+	const bool loose = above->state != STATE_WRITE;
 	const char *p = path + start;
 
 	while ((p = strchr(p + 1, '/')) != NULL) {
 		auto_free char *dir = mem_strndup(path, (size_t)(p - path));
 
 		if (!is_mounted(w, dir))
-			push_pin(w, dir);
+			push_pin(w, dir, loose);
 	}
 }
 
-/* A mount point for @path inside the mask (or private /tmp) of @above */
+static struct plan_stub *add_stub(struct walk *w, unsigned int mask,
+				  const char *path, bool is_dir)
+{
+	struct plan_stub *stub = vec_push(&w->plan->stubs);
+
+	stub->mask = mask;
+	stub->path = mem_strdup(path);
+	stub->is_dir = is_dir;
+	return stub;
+}
+
+/* A mount point for @path inside the mask (or private place) of @above */
 static void push_stub(struct walk *w, struct level *above, const char *path,
 		      bool is_dir)
 {
-	struct plan_stub *stub;
+	const char *below = path + strlen(above->path) + 1;
+	auto_free char *upper = mem_printf("u/%s", below);
 
 	if (above->state == STATE_TMP) {
 		above->mask = MASK_TMP;
@@ -161,10 +193,11 @@ static void push_stub(struct walk *w, struct level *above, const char *path,
 		above->mask = w->plan->masks++;
 		w->plan->mounts.v[above->mount].mask = above->mask;
 	}
-	stub = vec_push(&w->plan->stubs);
-	stub->mask = above->mask;
-	stub->path = mem_strdup(path + strlen(above->path) + 1);
-	stub->is_dir = is_dir;
+	add_stub(w, above->mask, above->state == STATE_LAYER ? upper : below,
+		 is_dir)->open = above->state == STATE_PRIVATE ||
+				 above->state == STATE_LAYER;
+	if (above->state == STATE_PRIVATE)
+		pin_between(w, above, path);
 }
 
 static void push_level(struct walk *w, const char *path, enum state state)
@@ -189,8 +222,126 @@ static void visit_link(struct walk *w, const struct view_rule *at)
 	if (above->state != STATE_WRITE || is_mounted(w, at->path) ||
 	    state_of(w->view, at->path, &rule) == STATE_WRITE)
 		return;
-	pin_between(w, above->path, at->path);
+	pin_between(w, above, at->path);
 	push_mount(w, MOUNT_PIN, at, rule, "a protected link");
+}
+
+/* The directories that every home has, empty, and links to programs */
+static void furnish(struct walk *w, const char *path, unsigned int mask)
+{
+	static const enum policy_dir dirs[] = {
+		DIR_CONFIG, DIR_CACHE, DIR_DATA, DIR_STATE,
+	};
+	const struct policy *policy = w->view->policy;
+	const size_t n = strlen(path) + 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		const char *dir = policy->dirs[dirs[i]];
+
+		if (dir && path_is_below(path, dir))
+			add_stub(w, mask, dir + n, true)->open = true;
+	}
+	if (policy->home && !strcmp(policy->home, path))
+		add_stub(w, mask, ".local/bin", true)->open = true;
+	for (size_t i = 0; i < w->view->links.len; i++) {
+		const struct view_link *link = &w->view->links.v[i];
+		struct plan_stub *stub;
+
+		if (!path_is_below(path, link->path) ||
+		    view_place(w->view, link->path) != VIEW_PRIVATE)
+			continue;
+		stub = add_stub(w, mask, link->path + n, false);
+		stub->open = true;
+		stub->target = mem_strdup(link->target);
+	}
+}
+
+static void visit_private(struct walk *w, struct level *above,
+			  const struct view_rule *at,
+			  const struct path_rule *rule)
+{
+	struct plan_mount *m;
+
+	if (above->state == STATE_HIDDEN || above->state == STATE_TMP ||
+	    above->state == STATE_LAYER)
+		push_stub(w, above, at->path, true);
+	m = push_mount(w, MOUNT_PRIVATE, at, rule, "empty and private");
+	m->loose = true;
+	m->mask = w->plan->masks++;
+	push_level(w, at->path, STATE_PRIVATE);
+	w->v[w->len - 1].mask = m->mask;
+	furnish(w, at->path, m->mask);
+}
+
+/* A cache that stays writable where no layer can be had */
+static void push_spare(struct walk *w, const struct view_rule *at,
+		       const struct path_rule *rule, unsigned int mask)
+{
+	struct plan_mount *m = push_mount(w, MOUNT_SPARE, at, rule,
+					  "writable, if there is no layer");
+
+	m->pristine = true;
+	m->mask = mask;
+}
+
+static void visit_layer(struct walk *w, struct level *above,
+			const struct view_rule *at,
+			const struct path_rule *rule)
+{
+	struct plan_mount *m;
+
+	if (above->state == STATE_HIDDEN || above->state == STATE_PRIVATE ||
+	    above->state == STATE_TMP)
+		push_stub(w, above, at->path, true);
+	m = push_mount(w, MOUNT_LAYER, at, rule, "a private layer");
+	m->pristine = true;
+	m->mask = w->plan->masks++;
+	push_level(w, at->path, STATE_LAYER);
+	w->v[w->len - 1].mask = m->mask;
+	add_stub(w, m->mask, "u", true)->open = true;
+	add_stub(w, m->mask, "w", true)->open = true;
+	if (rule->place == PLACE_CACHE)
+		push_spare(w, at, rule, m->mask);
+}
+
+static void visit_hidden(struct walk *w, struct level *above,
+			 const struct view_rule *at,
+			 const struct path_rule *rule)
+{
+	struct plan_mount *m;
+
+	if (above->state == STATE_TMP || above->state == STATE_PRIVATE)
+		return;		/* The host's file is not in there */
+	if (!at->mode)
+		push_stub(w, above, at->path, true);
+	m = push_mount(w, S_ISDIR(at->mode) || !at->mode ? MOUNT_MASK_DIR
+							 : MOUNT_MASK_FILE,
+		       at, rule, "hidden");
+	m->loose = above->state == STATE_LAYER;
+	m->layer = at->mode ? 0 : above->mask;
+	push_level(w, at->path, STATE_HIDDEN);
+}
+
+static void visit_shown(struct walk *w, struct level *above,
+			const struct view_rule *at, enum state state,
+			const struct path_rule *rule)
+{
+	const bool inside = above->state == STATE_WRITE ||
+			    above->state == STATE_LAYER;
+	struct plan_mount *m;
+
+	if (state == STATE_READ && inside) {
+		m = push_mount(w, MOUNT_BIND_RO, at, rule, "read-only");
+		m->loose = above->state == STATE_LAYER;
+	} else {
+		if (above->state != STATE_READ && !inside)
+			push_stub(w, above, at->path, S_ISDIR(at->mode));
+		m = state == STATE_WRITE ?
+		    push_mount(w, MOUNT_BIND_RW, at, rule, "writable") :
+		    push_mount(w, MOUNT_SHOW, at, rule, "shown again");
+		m->pristine = true;
+	}
+	push_level(w, at->path, state);
 }
 
 static void visit(struct walk *w, const struct view_rule *at)
@@ -198,44 +349,41 @@ static void visit(struct walk *w, const struct view_rule *at)
 	const struct path_rule *rule;
 	const enum state state = state_of(w->view, at->path, &rule);
 	struct level *above;
-	struct plan_mount *m;
 
 	while (!path_is_within(w->v[w->len - 1].path, at->path))
 		w->len--;
 	above = &w->v[w->len - 1];
+	/* What is not there is covered in layers only */
+	if (!at->mode && (above->state != STATE_LAYER || state != STATE_HIDDEN))
+		return;
+	if (state == STATE_LAYER && above->state == STATE_LAYER &&
+	    at->rule->place == PLACE_CACHE &&
+	    strcmp(above->path, at->path) != 0)
+		push_spare(w, at, rule, above->mask);
 	if (!strcmp(above->path, at->path) || state == above->state)
 		return;
 
-	if (above->state == STATE_WRITE)
-		pin_between(w, above->path, at->path);
-	if (state == STATE_HIDDEN && above->state == STATE_TMP)
-		return;		/* The host's file is not in a private /tmp */
-
+	if (at->mode && (above->state == STATE_WRITE ||
+			 above->state == STATE_LAYER))
+		pin_between(w, above, at->path);
 	switch (state) {
 	case STATE_HIDDEN:
-		push_mount(w, S_ISDIR(at->mode) ? MOUNT_MASK_DIR
-						: MOUNT_MASK_FILE,
-			   at, rule, "hidden");
+		visit_hidden(w, above, at, rule);
 		break;
 	case STATE_WRITE:
-		if (above->state != STATE_READ)
-			push_stub(w, above, at->path, S_ISDIR(at->mode));
-		m = push_mount(w, MOUNT_BIND_RW, at, rule, "writable");
-		m->pristine = true;
-		break;
 	case STATE_READ:
-		if (above->state == STATE_WRITE) {
-			push_mount(w, MOUNT_BIND_RO, at, rule, "read-only");
-			break;
-		}
-		push_stub(w, above, at->path, S_ISDIR(at->mode));
-		m = push_mount(w, MOUNT_SHOW, at, rule, "shown again");
-		m->pristine = true;
+		visit_shown(w, above, at, state, rule);
+		break;
+	case STATE_PRIVATE:
+		visit_private(w, above, at, rule);
+		break;
+	case STATE_LAYER:
+		visit_layer(w, above, at, rule);
 		break;
 	case STATE_TMP:		/* The cage mounts it itself */
+		push_level(w, at->path, state);
 		break;
 	}
-	push_level(w, at->path, state);
 }
 
 void mounts_plan(struct plan *plan, const struct view *view)
@@ -253,7 +401,8 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	 * check watch for it
 	 */
 	for (size_t i = 0; i < n; i++) {
-		if (view->rules.v[i].mode)
+		if (view->rules.v[i].mode ||
+		    view->rules.v[i].rule->place == PLACE_COVER)
 			sorted[count++] = &view->rules.v[i];
 	}
 	if (view->private_tmp)

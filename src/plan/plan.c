@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -49,6 +50,25 @@ static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
 	return view->policy->home ? TMP_KEPT : TMP_FRESH;
 }
 
+/* Where GIT_CONFIG_GLOBAL leads: a file of the private home */
+static void add_git_config(struct plan *plan, const char *text)
+{
+	const char *home = plan->view->policy->home;
+
+	for (size_t i = 0; text && i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		struct plan_stub *stub;
+
+		if (m->kind != MOUNT_PRIVATE || strcmp(m->path, home) != 0)
+			continue;
+		stub = vec_push(&plan->stubs);
+		stub->mask = m->mask;
+		stub->path = mem_strdup(".gitconfig");
+		stub->text = mem_strdup(text);
+		stub->open = true;
+	}
+}
+
 static const char *tmpdir_for(const struct plan_request *request,
 			      const struct policy *policy)
 {
@@ -73,7 +93,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
 	plan->net = policy->net;
 	plan->tier = request->tier;
-	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false);
+	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false) ||
+			  policy->profile == PROFILE_HOME;
 	plan->namespaces = plan->tier == TIER_FULL ? namespaces_for(policy) : 0;
 	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
 	plan->sockets_by_path = !plan->unix_sockets &&
@@ -90,6 +111,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 		plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
 	} else {
 		mounts_plan(plan, view);
+		add_git_config(plan, request->git_config);
 		plan->tmp = tmp_for(plan, view);
 	}
 	if (request->proxies)
@@ -112,8 +134,11 @@ void plan_free(struct plan *plan)
 		return;
 	for (size_t i = 0; i < plan->mounts.len; i++)
 		free(plan->mounts.v[i].path);
-	for (size_t i = 0; i < plan->stubs.len; i++)
+	for (size_t i = 0; i < plan->stubs.len; i++) {
 		free(plan->stubs.v[i].path);
+		free(plan->stubs.v[i].target);
+		free(plan->stubs.v[i].text);
+	}
 	for (size_t i = 0; i < plan->grants.len; i++)
 		free(plan->grants.v[i].path);
 	for (size_t i = 0; i < plan->carved.len; i++) {
@@ -139,6 +164,9 @@ const char *mount_kind_name(enum mount_kind kind)
 		[MOUNT_MASK_DIR] = "hide directory",
 		[MOUNT_MASK_FILE] = "hide file",
 		[MOUNT_SHOW] = "show",
+		[MOUNT_PRIVATE] = "private",
+		[MOUNT_LAYER] = "private layer",
+		[MOUNT_SPARE] = "write, spare",
 	};
 
 	return names[kind];

@@ -28,6 +28,9 @@ enum mount_kind {
 	MOUNT_MASK_DIR,		/* An empty, read-only directory */
 	MOUNT_MASK_FILE,	/* A file that nobody may open */
 	MOUNT_SHOW,		/* Visible again inside a mask, read-only */
+	MOUNT_PRIVATE,		/* A directory of our own, writable */
+	MOUNT_LAYER,		/* The host's, with a private layer; or read-only */
+	MOUNT_SPARE,		/* As MOUNT_BIND_RW, where there is no layer */
 };
 
 /**
@@ -37,7 +40,10 @@ enum mount_kind {
  * @is_dir, @is_link: What stands there
  * @dev, @ino:	What was seen there when the plan was made
  * @pristine:	The source is the tree as it was before any mount
- * @mask:	For MOUNT_MASK_DIR: which skeleton directory it shows
+ * @loose:	Something else will stand there by then: do not compare
+ * @mask:	Which skeleton directory it shows, or writes to; for
+ *		MOUNT_SPARE, that of its layer
+ * @layer:	The mount point is in this layer, or 0: it exists
  * @rule:	The rule behind it, or NULL for our own reasons
  * @reason:	Words; a literal
  */
@@ -47,8 +53,8 @@ struct plan_mount {
 	bool is_dir, is_link;
 	dev_t dev;
 	ino_t ino;
-	bool pristine;
-	unsigned int mask;
+	bool pristine, loose;
+	unsigned int mask, layer;
 	const struct path_rule *rule;
 	const char *reason;
 };
@@ -57,11 +63,14 @@ struct plan_mount {
  * struct plan_stub - A mount point that must exist inside a mask or /tmp
  * @mask:	The skeleton directory it is in; MASK_TMP is the private /tmp
  * @path:	Relative to it
+ * @open:	What leads to it is the command's to write in
+ * @target:	It is a symbolic link to there, or NULL
+ * @text:	It is a file with this content, or NULL
  */
 struct plan_stub {
 	unsigned int mask;
-	char *path;
-	bool is_dir;
+	char *path, *target, *text;
+	bool is_dir, open;
 };
 
 /* What Landlock lets a command do, each with all before it */
@@ -166,13 +175,14 @@ struct plan {
  * @tmpdir:	In the landlock tier: where $TMPDIR is; else NULL
  * @program:	Where the command will find cloche itself; NULL if nowhere
  * @proxies:	In the landlock tier: where the proxies are, or NULL
+ * @git_config:	In profile home: the content of ~/.gitconfig
  */
 struct plan_request {
 	char *const *argv;
 	char *const *environ;
 	bool observe, observe_full;
 	enum tier tier;
-	const char *tmpdir, *program;
+	const char *tmpdir, *program, *git_config;
 	const struct network_proxies *proxies;
 };
 
@@ -199,5 +209,10 @@ char **env_build(const struct policy *policy,
 		 const struct plan_request *request, const char *tmpdir,
 		 enum net_mode net, struct err *err);
 void env_free(char **env);
+
+/* Profile home: @path with the directories of the home behind those of the
+ * system, and ~/.local/bin last. The caller frees.
+ */
+char *env_path(const struct policy *policy, const char *path);
 
 #endif /* PLAN_PLAN_H */

@@ -106,6 +106,26 @@ static void print_mounts(const struct plan *plan, struct buf *out)
 	}
 }
 
+static bool is_told(const struct plan_stub *stub)
+{
+	return stub->target || stub->text;
+}
+
+/* Made for the run: what stands in a private place that was not mounted */
+static void print_made(const struct plan *plan, struct buf *out)
+{
+	for (size_t i = 0; i < plan->stubs.len; i++) {
+		const struct plan_stub *stub = &plan->stubs.v[i];
+
+		if (!is_told(stub))
+			continue;
+		buf_addf(out, "  %-14s ", stub->target ? "link" : "make");
+		text_escape(out, stub->path);
+		buf_adds(out, stub->target ? "  (a program's; leads where the host's does)\n"
+					   : "  (in the private home: git's settings, safe ones only)\n");
+	}
+}
+
 static void print_rest(const struct plan *plan, struct buf *out)
 {
 	const struct policy *policy = plan->view->policy;
@@ -173,10 +193,12 @@ static void print_limits(const struct plan *plan, struct buf *out)
 void plan_print(const struct plan *plan, struct buf *out)
 {
 	print_tier(plan, out);
-	if (plan->tier == TIER_FULL)
+	if (plan->tier == TIER_FULL) {
 		print_mounts(plan, out);
-	else
+		print_made(plan, out);
+	} else {
 		print_grants(plan, out);
+	}
 	print_rest(plan, out);
 	print_limits(plan, out);
 	buf_adds(out, "environment\n");

@@ -38,10 +38,11 @@ static size_t lower_bound(const struct view *view, const char *path, size_t n)
 
 /**
  * struct found - The rules that stand at one path, one per list
+ * @private:	One of them makes it a private place
  */
 struct found {
 	const struct path_rule *by[PATH_LISTS];
-	bool is_file;
+	bool is_file, private;
 };
 
 static void keep_stronger(struct found *f, enum path_list list,
@@ -63,6 +64,7 @@ static struct found rules_at(const struct view *view, const char *path,
 		if (strncmp(r->path, path, n) != 0 || r->path[n])
 			break;
 		keep_stronger(&f, r->list, r->rule);
+		f.private |= r->rule->place == PLACE_PRIVATE;
 		if (r->mode && !S_ISDIR(r->mode))
 			f.is_file = true;
 	}
@@ -80,7 +82,8 @@ static struct found rules_at(const struct view *view, const char *path,
 }
 
 /* Both an allow and a deny stand at one path: which one holds for reading? */
-static bool allow_wins(const struct view *view, const struct found *f)
+static bool allow_wins(const struct view *view, const struct found *f,
+		       const struct path_rule *allow)
 {
 	const struct path_rule *deny = f->by[PATH_DENY_READ];
 
@@ -88,6 +91,9 @@ static bool allow_wins(const struct view *view, const struct found *f)
 		return false;
 	if (deny->strength == RULE_BASELINE)
 		return true;
+	/* What our tables show does not lift what somebody denied */
+	if (allow->strength == RULE_BASELINE)
+		return false;
 	/* A denied file is lifted by naming that file; srt lets allow win */
 	return f->is_file || view->policy->profile == PROFILE_SRT;
 }
@@ -102,53 +108,106 @@ static size_t shorten(const char *path, size_t n)
 	return n > 1 ? n - 1 : 1;
 }
 
+/* Which of the rules at one path holds for reading; NULL if none is there */
+static const struct path_rule *reader(const struct view *view,
+				      const struct found *f)
+{
+	const struct path_rule *deny = f->by[PATH_DENY_READ];
+	const struct path_rule *allow = f->by[PATH_ALLOW_READ];
+
+	/* Writing somewhere means reading there, but does not lift what
+	 * somebody denied there (in srt it does)
+	 */
+	if (!allow && (!deny || deny->strength == RULE_BASELINE ||
+		       view->policy->profile == PROFILE_SRT))
+		allow = f->by[PATH_ALLOW_WRITE];
+	return deny && (!allow || !allow_wins(view, f, allow)) ? deny : allow;
+}
+
 static struct verdict read_verdict(const struct view *view, const char *path)
 {
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
 		const struct found f = rules_at(view, path, n);
-		const struct path_rule *deny = f.by[PATH_DENY_READ];
-		const struct path_rule *allow = f.by[PATH_ALLOW_READ];
+		const struct path_rule *rule = reader(view, &f);
 
-		/* Writing somewhere means reading there, but does not lift
-		 * what somebody denied there (in srt it does)
-		 */
-		if (!allow && (!deny || deny->strength == RULE_BASELINE ||
-			       view->policy->profile == PROFILE_SRT))
-			allow = f.by[PATH_ALLOW_WRITE];
-		if (deny && (!allow || !allow_wins(view, &f)))
-			return (struct verdict){ false, deny,
+		if (rule && rule == f.by[PATH_DENY_READ])
+			return (struct verdict){ false, rule,
 						 "hidden by a rule" };
-		if (allow)
-			return (struct verdict){ true, allow,
+		if (rule)
+			return (struct verdict){ true, rule,
 						 "allowed by a rule" };
 	}
 	return (struct verdict){ true, NULL, "readable by default" };
 }
 
+static bool is_layer(const struct path_rule *rule)
+{
+	return rule && (rule->place == PLACE_LAYER ||
+			rule->place == PLACE_CACHE);
+}
+
+/* In an empty place of the sandbox's own: nothing between shows the host's */
+static bool is_in_private(const struct view *view, const char *path)
+{
+	if (view->policy->profile != PROFILE_HOME)
+		return false;
+	for (size_t n = strlen(path); n; n = shorten(path, n)) {
+		const struct found f = rules_at(view, path, n);
+		const struct path_rule *rule = reader(view, &f);
+
+		if (f.private)
+			return true;
+		if (rule && rule != f.by[PATH_DENY_READ])
+			return false;
+	}
+	return false;
+}
+
 /* In a private /tmp, and not shown from the host's by a rule below it */
-static bool is_private(const struct view *view, const char *path,
-		       const struct verdict *readable)
+static bool is_in_tmp(const struct view *view, const char *path,
+		      const struct verdict *readable)
 {
 	return view->private_tmp && path_is_within("/tmp", path) &&
 	       !(readable->rule && path_is_below("/tmp", readable->rule->path));
 }
 
-bool view_is_private(const struct view *view, const char *path)
+static enum view_place place_of(const struct view *view, const char *path,
+				const struct verdict *readable)
+{
+	if (is_in_private(view, path))
+		return VIEW_PRIVATE;
+	if (!readable->allowed)
+		return VIEW_HOST;
+	if (is_in_tmp(view, path, readable))
+		return VIEW_TMP;
+	return is_layer(readable->rule) ? VIEW_LAYER : VIEW_HOST;
+}
+
+enum view_place view_place(const struct view *view, const char *path)
 {
 	const struct verdict readable = read_verdict(view, path);
 
-	return readable.allowed && is_private(view, path, &readable);
+	return place_of(view, path, &readable);
+}
+
+bool view_is_private(const struct view *view, const char *path)
+{
+	return view_place(view, path) != VIEW_HOST;
 }
 
 static struct verdict write_verdict(const struct view *view, const char *path)
 {
 	const struct path_rule *allow = NULL;
 	const struct verdict readable = read_verdict(view, path);
+	const enum view_place place = place_of(view, path, &readable);
 	bool reopened = false;
 
+	if (place == VIEW_PRIVATE)
+		return (struct verdict){ true, NULL,
+					 "the sandbox's own home" };
 	if (!readable.allowed)
 		return readable;
-	if (is_private(view, path, &readable))
+	if (place == VIEW_TMP)
 		return (struct verdict){ true, NULL,
 					 "the sandbox's own /tmp" };
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
@@ -164,6 +223,9 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 		    f.by[PATH_DENY_READ])
 			reopened = true;
 	}
+	if (place == VIEW_LAYER)
+		return (struct verdict){ true, readable.rule,
+					 "kept in a private layer" };
 	if (!allow && policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		return (struct verdict){ true, NULL,
 					 "file system rules are off" };

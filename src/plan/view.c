@@ -12,9 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -158,6 +160,20 @@ static int add_allow(struct view *view, enum path_list list,
 	return 0;
 }
 
+void view_add_link(struct view *view, const char *path)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	struct view_link *link;
+
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	link = vec_push(&view->links);
+	link->path = mem_strdup(path);
+	link->target = mem_strdup(target);
+}
+
 /* A conditional row hides a file only while there is a secret in it */
 static bool holds_secret(const char *path, const char *marker)
 {
@@ -193,8 +209,13 @@ static int add_path(struct view *view, struct resolver *resolver,
 	auto_free char *real = resolver_follow_both(resolver, path, &st, &link,
 						    &link_st);
 
-	if (allow)
+	/* The link itself shows nothing; what it leads to has its own rules */
+	if (rule->place == PLACE_BIN && link)
+		view_add_link(view, link);
+	if (allow && !(rule->place == PLACE_BIN && link))
 		return add_allow(view, list, rule, real, &st, err);
+	if (allow)
+		return 0;
 	add_deny(view, list, rule, real, &st, link, &link_st);
 	return 0;
 }
@@ -237,7 +258,8 @@ static void show_home(struct view *view)
 {
 	const char *home = view->policy->home;
 
-	if (view->private_tmp && home && path_is_below("/tmp", home))
+	if (view->private_tmp && home && path_is_below("/tmp", home) &&
+	    view->policy->profile != PROFILE_HOME)
 		view_add(view, PATH_ALLOW_READ, home,
 			 view_own_rule(view, home, "home",
 				       "the home directory is visible"), false);
@@ -313,6 +335,11 @@ void view_free(struct view *view)
 		free(view->rules.v[i].path);
 	for (size_t i = 0; i < view->notes.len; i++)
 		free(view->notes.v[i].text);
+	for (size_t i = 0; i < view->links.len; i++) {
+		free(view->links.v[i].path);
+		free(view->links.v[i].target);
+	}
+	free(view->links.v);
 	for (size_t i = 0; i < view->owned.len; i++) {
 		free(view->owned.v[i]->text);
 		free(view->owned.v[i]->path);

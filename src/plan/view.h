@@ -70,12 +70,25 @@ struct view_notes {
 };
 
 /**
+ * struct view_link - A symbolic link that stands in a private place, too
+ */
+struct view_link {
+	char *path, *target;
+};
+
+struct view_links {
+	struct view_link *v;
+	size_t len, cap;
+};
+
+/**
  * struct view - All of it; immutable once built
  * @policy:	Referenced
  * @rules:	Sorted by path, then by list
  * @globs:	Rules that are patterns
  * @notes:	Rules that had no effect, and why
  * @owned:	Rules that the view itself made (protected names)
+ * @links:	Of programs (PLACE_BIN)
  * @private_tmp: /tmp is the sandbox's own
  */
 struct view {
@@ -83,6 +96,7 @@ struct view {
 	struct view_rules rules;
 	struct glob_rules globs;
 	struct view_notes notes;
+	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	bool private_tmp;
 };
@@ -125,11 +139,24 @@ const struct path_rule *view_root_of(const struct view *view,
 void view_add(struct view *view, enum path_list list, const char *path,
 	      const struct path_rule *rule, bool found);
 
+/* The symbolic link at @path stands in a private place, too */
+void view_add_link(struct view *view, const char *path);
+
 /* A rule of the view's own, for view_add(); @reason is a literal */
 const struct path_rule *view_own_rule(struct view *view, const char *path,
 				      const char *name, const char *reason);
 
-/* True if @path is in the sandbox's own /tmp, not in the host's */
+/* Whose files a path leads to */
+enum view_place {
+	VIEW_HOST,		/* The host's, if it may be read at all */
+	VIEW_TMP,		/* The sandbox's own /tmp */
+	VIEW_PRIVATE,		/* The sandbox's own home, empty at first */
+	VIEW_LAYER,		/* The host's; what is written is kept aside */
+};
+
+enum view_place view_place(const struct view *view, const char *path);
+
+/* True if what is written at @path does not get to the host */
 bool view_is_private(const struct view *view, const char *path);
 
 /* Sort after view_add(); view_build() does it for its own */
