@@ -17,6 +17,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/gitfile.h"
+#include "lib/home.h"
 #include "lib/options.h"
 #include "lib/proxies.h"
 #include "lib/tier.h"
@@ -230,8 +232,6 @@ static int refuse_unbuilt(const struct options *options,
 {
 	if (options_has(options, OPTION_EPHEMERAL))
 		return fail(err, -ENOTSUP, "--ephemeral is not in this version; nothing was run");
-	if (policy->profile == PROFILE_HOME)
-		return fail(err, -ENOTSUP, "profile home is not in this version; use default, and hide more with --deny-read");
 	if (policy->net == NET_JAIL)
 		return fail(err, -ENOTSUP, "network mode jail is not in this version; use filtered, none or host");
 	return 0;
@@ -257,6 +257,21 @@ static char *find_program(const struct session *s)
 	return mem_strdup(real);
 }
 
+/* Profile home: git's settings, and the program that shall run */
+static void furnish_home(struct session *s, struct plan_request *request)
+{
+	const char *path = getenv("PATH");
+	auto_free char *ordered = NULL;
+
+	if (s->policy->profile != PROFILE_HOME)
+		return;
+	s->git_config = gitfile_make(s->policy);
+	request->git_config = s->git_config;
+	ordered = env_path(s->policy, path ? path : "");
+	if (request->argv && request->argv[0])
+		home_show_command(s->view, request->argv[0], ordered);
+}
+
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
@@ -277,12 +292,15 @@ int session_open(const struct options *options, char *const *argv,
 				err);
 	if (r == 0)
 		r = refuse_unbuilt(options, s.policy, err);
+	if (r == 0 && s.policy->profile == PROFILE_HOME)
+		r = home_check(s.policy, err);
 	if (r == 0)
 		r = view_build(s.policy, &s.view, err);
 	if (r == 0 && !request.observe &&
 	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
 		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
+		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);
 		request.program = program = find_program(&s);
 	}
@@ -307,5 +325,6 @@ void session_done(struct session *session)
 	if (session->proxies)
 		listener_done(session->proxies);
 	free(session->proxies);
+	free(session->git_config);
 	*session = (struct session){ 0 };
 }

@@ -20,6 +20,7 @@ struct view;
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  * @held:	The directory of the secrets, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
+ * @git_config:	In profile home: the content of ~/.gitconfig
  */
 struct session {
 	struct policy *policy;
@@ -28,6 +29,7 @@ struct session {
 	char *tmpdir;
 	struct held *held;
 	struct listener_set *proxies;
+	char *git_config;
 };
 
 /* Read the settings, apply @options, look at the file system, make the plan

@@ -57,6 +57,8 @@ static int check_wishes(const struct options *options,
 
 	if (policy->net == NET_JAIL)
 		return fail(err, -EOPNOTSUPP, "--net jail needs tier full; 'cloche doctor' says why this machine has only landlock");
+	if (policy->profile == PROFILE_HOME)
+		return fail(err, -EOPNOTSUPP, "profile home needs tier full, for a home of its own; 'cloche doctor' says why this machine has only landlock");
 	if (options_has(options, OPTION_EPHEMERAL))
 		return fail(err, -EOPNOTSUPP, "--ephemeral needs tier full; 'cloche doctor' says why this machine has only landlock");
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

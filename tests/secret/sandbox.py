@@ -10,7 +10,7 @@ import struct
 from common import *
 from ring import *
 
-PROFILES = ("default", "srt")
+PROFILES = ("default", "home", "srt")
 CONNECT = """import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
