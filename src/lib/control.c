@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
+#include "policy/srt.h"
 
 static enum control_kind parse_answer(const json_t *answer,
 				      struct control_answer *ret,
@@ -52,7 +54,8 @@ static int keep_rules(struct policy *to, const struct policy *from,
 		const struct host_rule *rule = &rules->v[i];
 		const struct source *source = rule->origin.source;
 
-		if (list == HOST_ALLOW &&
+		/* srt's lines replace the denials as well */
+		if ((list == HOST_ALLOW || from->profile == PROFILE_SRT) &&
 		    (!source || source->scope != SCOPE_MANAGED))
 			continue;
 		r = policy_add_host(to, list, rule->text, rule->reason,
@@ -153,9 +156,12 @@ enum control_kind control_parse(const char *line, size_t n,
 	json_t *root = json_parse(line, n, "control", err);
 	const json_t *answer = json_object_get(root, "answer");
 	enum control_kind kind = CONTROL_BAD;
+	auto_buf struct buf issues = { 0 };
 
 	if (json_is_object(answer))
 		kind = parse_answer(answer, ret_answer, err);
+	else if (policy->profile == PROFILE_SRT && srt_check(root, &issues))
+		fail(err, -EINVAL, "%s", buf_str(&issues));
 	else if (json_is_object(root))
 		kind = parse_policy(root, policy, ret_policy, err);
 	else if (root)

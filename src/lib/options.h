@@ -56,11 +56,13 @@ struct option_value {
 /**
  * struct options - All that were given, in order; zero-initialise
  * @hooks:	Who is told what happens (lib/hooks.h); the caller's, or NULL
+ * @as_srt:	The settings file must be what srt takes (policy/srt.h)
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
 	const struct hooks *hooks;
+	bool as_srt;
 };
 
 const struct option_row *option_row(enum option_id id);

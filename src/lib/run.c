@@ -17,6 +17,7 @@
 #include "lib/supervisor.h"
 #include "lib/tidy.h"
 #include "lib/tier.h"
+#include "lib/tmpdir.h"
 #include "lib/words.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -108,7 +109,9 @@ int run_command(struct options *options, char **argv, struct err *err)
 		return r;
 	tidy_open(&tidy);
 	held_open(&held);	/* First: the plan hides what is there */
-	r = session_open(options, command, &session, err);
+	r = tmpdir_srt(options, err);
+	if (r == 0)
+		r = session_open(options, command, &session, err);
 	if (r == 0)
 		r = run_opened(&session, options, command, &held, err);
 	session_done(&session);

@@ -106,6 +106,7 @@ int session_policy_report(const struct options *options, bool check,
 	settings_request_init(&request, cwd);
 	request.flag = options_get(options, OPTION_SETTINGS);
 	request.no_settings = options_has(options, OPTION_NO_SETTINGS);
+	request.as_srt = options->as_srt;
 	request.check = check;
 	request.options = apply_options;
 	/* The callback only reads them */

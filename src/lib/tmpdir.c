@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "lib/options.h"
 #include "watch/copy.h"
 
 enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
@@ -135,4 +136,33 @@ void tmpdir_close(struct tmpdir *tmp)
 	close_fd(&tmp->lock);
 	free(tmp->path);
 	tmp->path = NULL;
+}
+
+/* A real directory of ours that nobody else can change: 1; or 0 */
+static int own_directory(const char *path)
+{
+	struct stat st;
+
+	if (mkdir(path, 0700) == 0)
+		return 1;
+	return errno == EEXIST && lstat(path, &st) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       !(st.st_mode & 002);
+}
+
+int tmpdir_srt(struct options *options, struct err *err)
+{
+	const char *profile = options_get(options, OPTION_PROFILE);
+	auto_free char *own = mem_printf("/tmp/claude-%u", geteuid());
+	const char *code = getenv("CLAUDE_CODE_TMPDIR");
+	const char *claude = getenv("CLAUDE_TMPDIR");
+
+	if (!profile || strcmp(profile, "srt") != 0 || (code && *code) ||
+	    (claude && *claude) || own_directory("/tmp/claude") ||
+	    !own_directory(own))
+		return 0;
+	/* Whoever plans this run, and any within it, finds it there */
+	if (setenv("CLAUDE_TMPDIR", own, 1) < 0)
+		return fail_errno(err, "cannot set $CLAUDE_TMPDIR");
+	return options_add(options, OPTION_WRITE, own, err);
 }

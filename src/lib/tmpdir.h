@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 struct err;
+struct options;
 
 enum {
 	TMPDIR_ENTRIES_MAX = 1 << 17,	/* Names kept from a fresh /tmp */
@@ -46,5 +47,11 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
  * cache directory, and nothing was left in it, it goes again.
  */
 void tmpdir_close(struct tmpdir *tmp);
+
+/* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for that
+ * profile. /tmp/claude if it is ours, else one that is, which is then added to
+ * @options and named by $CLAUDE_TMPDIR. 0, also where neither could be had; or a negative errno with words.
+ */
+int tmpdir_srt(struct options *options, struct err *err);
 
 #endif /* LIB_TMPDIR_H */

@@ -45,7 +45,7 @@ static void put_variable(void *arg, const char *name, const char *value)
 	put_name(arg, name, value);
 }
 
-static const char *lookup(char *const *caller, const char *name)
+const char *env_lookup(char *const *caller, const char *name)
 {
 	const size_t n = strlen(name);
 
@@ -77,7 +77,7 @@ static void put_asked(struct env *env, const struct policy *policy,
 	for (size_t i = 0; i < asked->len; i++) {
 		const char *text = asked->v[i].text;
 		const char *equals = strchr(text, '=');
-		const char *value = equals ? equals + 1 : lookup(caller, text);
+		const char *value = equals ? equals + 1 : env_lookup(caller, text);
 
 		if (value)
 			put(env, text, strcspn(text, "="), value);
@@ -89,7 +89,7 @@ static void put_agent(struct env *env, const struct policy *policy,
 		      char *const *caller)
 {
 	const struct string_rules *sockets = &policy->lists[LIST_UNIX_SOCKETS];
-	const char *agent = lookup(caller, "SSH_AUTH_SOCK");
+	const char *agent = env_lookup(caller, "SSH_AUTH_SOCK");
 
 	for (size_t i = 0; agent && i < sockets->len; i++) {
 		if (!strcmp(sockets->v[i].text, agent))
@@ -138,7 +138,7 @@ char *env_path(const struct policy *policy, const char *path)
 static void put_home(struct env *env, const struct policy *policy,
 		     char *const *caller)
 {
-	const char *path = lookup(caller, "PATH");
+	const char *path = env_lookup(caller, "PATH");
 	auto_free char *ordered = env_path(policy, path && *path ? path :
 		"/usr/local/bin:/usr/bin:/bin");
 	auto_free char *config = path_join(policy->home, ".gitconfig");
@@ -179,7 +179,8 @@ char **env_build(const struct policy *policy,
 		put_home(&env, policy, caller);
 	put_name(&env, "PWD", policy->cwd);
 	put_name(&env, "SANDBOX_RUNTIME", "1");
-	put_name(&env, "TMPDIR", tmpdir);
+	if (tmpdir)
+		put_name(&env, "TMPDIR", tmpdir);
 	if (net == NET_FILTERED) {
 		network_env(policy, request->proxies, put_variable, &env);
 		put_ssh(&env, request->program);

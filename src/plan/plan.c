@@ -69,12 +69,28 @@ static void add_git_config(struct plan *plan, const char *text)
 	}
 }
 
+static const char *const srt_tmpdirs[] = {
+	"CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR",
+};
+
 static const char *tmpdir_for(const struct plan_request *request,
 			      const struct policy *policy)
 {
 	if (request->tmpdir)
 		return request->tmpdir;
-	return policy->profile == PROFILE_SRT ? "/tmp/claude" : "/tmp";
+	if (policy->profile != PROFILE_SRT)
+		return "/tmp";
+	/* As srt has it: where it changes no files, it changes no $TMPDIR */
+	if (policy_flag(policy, FLAG_FS_DISABLED, false))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(srt_tmpdirs); i++) {
+		const char *said = env_lookup(request->environ,
+					      srt_tmpdirs[i]);
+
+		if (said && *said)
+			return said;
+	}
+	return "/tmp/claude";
 }
 
 int plan_build(const struct view *view, const struct machine *machine,

@@ -204,11 +204,15 @@ const char *mount_kind_name(enum mount_kind kind);
 void plan_print(const struct plan *plan, struct buf *out);
 void plan_print_json(const struct plan *plan, struct buf *out);
 
-/* plan/env.c: the command's environment, from the caller's and the policy */
+/* plan/env.c: the command's environment, from the caller's and the policy;
+ * @tmpdir is NULL where $TMPDIR is left alone
+ */
 char **env_build(const struct policy *policy,
 		 const struct plan_request *request, const char *tmpdir,
 		 enum net_mode net, struct err *err);
 void env_free(char **env);
+/* The value of a variable in @caller, or NULL */
+const char *env_lookup(char *const *caller, const char *name);
 
 /* Profile home: @path with the directories of the home behind those of the
  * system, and ~/.local/bin last. The caller frees.

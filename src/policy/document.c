@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
+#include "policy/srt.h"
 
 bool scope_is_repository(enum scope scope)
 {
@@ -212,6 +213,7 @@ int document_add(struct facts *facts, struct policy *policy,
 {
 	struct err why = { 0 };
 	json_t *root = json_parse(text, n, place->name, &why);
+	auto_buf struct buf issues = { 0 };
 	struct document *document;
 
 	if (!root) {
@@ -219,6 +221,11 @@ int document_add(struct facts *facts, struct policy *policy,
 			return fail(err, why.code, "%s", why.msg);
 		settings_note(facts->report, NOTE_ERROR, "%s", why.msg);
 		return 1;
+	}
+	if (place->as_srt && srt_check(root, &issues)) {
+		json_decref(root);
+		return fail(err, -EINVAL, "%s does not hold a valid config — %s",
+			    place->name, buf_str(&issues));
 	}
 	document = mem_zalloc(sizeof(*document));
 	document->source = policy_add_source(policy, place->scope, place->name,

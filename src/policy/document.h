@@ -69,12 +69,13 @@ struct facts {
 /**
  * struct document_place - What a document is, before it is parsed
  * @drop_in:	Bad text is reported and the file left out
+ * @as_srt:	It must be what srt takes, and means what it means there
  */
 struct document_place {
 	enum scope scope;
 	enum document_shape shape;
 	const char *name, *base, *rules_base;
-	bool tightens, tolerant, drop_in;
+	bool tightens, tolerant, drop_in, as_srt;
 };
 
 /* Parse @n bytes of @text and add what it sets. Unknown keys are noted. 0; or

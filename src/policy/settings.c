@@ -201,8 +201,10 @@ static int add_flag(struct load *load)
 	path = path_resolve(load->req->cwd, flag);
 	dir = path_parent(path);
 	return add_file(load, &(struct document_place){
-		.scope = SCOPE_FLAG, .shape = SHAPE_GUESS, .name = path,
-		.base = load->req->cwd, .rules_base = dir,
+		.scope = SCOPE_FLAG,
+		.shape = load->req->as_srt ? SHAPE_SRT : SHAPE_GUESS,
+		.name = path, .base = load->req->cwd, .rules_base = dir,
+		.as_srt = load->req->as_srt,
 	}, true);
 }
 

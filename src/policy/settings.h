@@ -22,6 +22,7 @@ struct reader;
  * @claude, @config, @state, @cache, @data: $CLAUDE_CONFIG_DIR and the XDG
  *		directories; NULL or not absolute means the default
  * @flag:	The argument of --settings: a file, or JSON text; or NULL
+ * @as_srt:	@flag is what srt takes, and means what it means there
  * @no_settings: Managed files only
  * @options:	Adds what the command line says, between the managed files and
  *		the others; may be NULL
@@ -33,7 +34,7 @@ struct settings_request {
 	const char *cwd, *home, *etc;
 	const char *claude, *config, *state, *cache, *data;
 	const char *flag;
-	bool no_settings;
+	bool as_srt, no_settings;
 	int (*options)(void *arg, struct policy *policy, struct err *err);
 	void *options_arg;
 	bool check;

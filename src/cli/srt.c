@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/srt.c - cloche as srt: the command line of sandbox-runtime
+ *
+ * Theory of operation: options, settings discovery, messages and exit status
+ * are srt's; the run is `cloche run --profile srt` without the agent's files.
+ * srt joins its words to one line for bash. Here they stay words, which bash
+ * runs as "$@": builtins and assignments work, and no line can grow too long.
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "cli/persona.h"
+#include "cli/srt.h"
+#include "lib/hooks.h"
+#include "lib/options.h"
+#include "lib/run.h"
+#include "policy/srt.h"
+
+static const char release[] = "0.0.83";	/* Whose behaviour this is */
+
+#define FILE_RULES "this file's rules (its denyRead, allowRead and credential entries included)"
+
+static int refuse(const char *reason, const char *lost)
+{
+	fprintf(stderr, "Error: %s\n", reason);
+	fprintf(stderr, "Refusing to run with the built-in defaults, which would drop %s.\n",
+		lost);
+	return 1;
+}
+
+static void debug(const struct srt_call *call, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void debug(const struct srt_call *call, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!call->debug)
+		return;
+	fputs("[SandboxDebug] ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+}
+
+static void on_say(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "%s%s\n", strncmp(line, "note: ", 6) ? "" : "srt: ",
+		line);
+}
+
+/* The plan, with -d: srt marks each line of its own */
+static void on_print(void *arg, const char *text, size_t n)
+{
+	(void)arg;
+	while (n) {
+		const char *end = memchr(text, '\n', n);
+		const size_t len = end ? (size_t)(end - text) : n;
+
+		fprintf(stderr, "[SandboxDebug] %.*s\n", (int)len, text);
+		n -= len + (end != NULL);
+		text += len + (end != NULL);
+	}
+}
+
+/* Look at the file as srt does; 0, or the exit status with all said */
+static int check_text(const char *file, const struct buf *text)
+{
+	auto_buf struct buf issues = { 0 };
+	auto_free char *reason = NULL;
+	struct err err = { 0 };
+	json_t *root;
+
+	if (!buf_str(text)[strspn(buf_str(text), " \t\r\n\v\f")]) {
+		reason = mem_printf("%s is empty. Delete it, or put a config in it.",
+				    file);
+		return refuse(reason, FILE_RULES);
+	}
+	root = json_parse(buf_str(text), text->len, file, &err);
+	if (!root) {
+		const char *words = strstr(err.msg, "not valid JSON: ");
+
+		reason = mem_printf("%s is not valid JSON: %s", file,
+				    words ? words + 16 : err.msg);
+		return refuse(reason, FILE_RULES);
+	}
+	if (srt_check(root, &issues))
+		reason = mem_printf("%s does not hold a valid config — %s",
+				    file, buf_str(&issues));
+	else if (json_object_get(json_object_get(root, "network"),
+				 "mitmProxy"))
+		fprintf(stderr, "srt: note: network.mitmProxy has no effect here: %s\n",
+			file);
+	json_decref(root);
+	return reason ? refuse(reason, FILE_RULES) : 0;
+}
+
+/* Find and check the settings; *@ret is the file to use, or NULL: none */
+static int find_settings(const struct srt_call *call, char **ret)
+{
+	auto_free char *home = fs_home();
+	auto_free char *file = call->settings ? mem_strdup(call->settings) :
+		home ? path_join(home, ".srt-settings.json") : NULL;
+	auto_buf struct buf text = { 0 };
+	auto_free char *reason = NULL;
+	int r;
+
+	*ret = NULL;
+	if (!file)
+		return 0;
+	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL);
+	if (r == -ENOENT && call->settings) {
+		reason = mem_printf("%s does not exist.", file);
+		return refuse(reason, "the rules --settings asked for");
+	}
+	if (r == -ENOENT) {
+		debug(call, "No config found at %s, using default config",
+		      file);
+		return 0;
+	}
+	if (r < 0) {
+		reason = mem_printf("%s could not be read (%s).", file,
+				    strerrorname_np(-r));
+		return refuse(reason, FILE_RULES);
+	}
+	r = check_text(file, &text);
+	if (r == 0)
+		*ret = take_ptr(file);
+	return r;
+}
+
+/* Where updates come from must be readable: else they would go nowhere */
+static int check_control(const char *text)
+{
+	const int fd = atoi(text);
+
+	if (fcntl(fd, F_GETFD) >= 0 &&
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY)
+		return 0;
+	fprintf(stderr, "Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.\n",
+		text);
+	return 1;
+}
+
+/* As `which` would find it */
+static char *find_shell(void)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		const size_t n = strcspn(path, ":");
+		auto_free char *dir = mem_strndup(path, n);
+		char *file = path_join(dir, "bash");
+
+		if (*dir == '/' && access(file, X_OK) == 0)
+			return file;
+		free(file);
+		path += n + (path[n] == ':');
+	}
+	return mem_strdup(access("/bin/bash", X_OK) == 0 ? "/bin/bash"
+							  : "/bin/sh");
+}
+
+/* A leading word that srt leaves without quotes, so bash takes it for an
+ * assignment
+ */
+static bool is_assignment(const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=@+,-";
+	const size_t name = strcspn(word, "=");
+
+	if (!name || !word[name] || (*word >= '0' && *word <= '9') ||
+	    strspn(word, plain) != strlen(word))
+		return false;
+	for (size_t i = 0; i < name; i++) {
+		if (strchr("./:@+,-", word[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The argv that runs @call's words, or its string. The caller frees the list,
+ * @script is for what it holds.
+ */
+static char **command_for(const struct srt_call *call, char *shell,
+			  struct buf *script)
+{
+	static char dash_c[] = "-c";
+	size_t n = 0, at = 0, first = 0;
+	char **argv;
+
+	while (call->words[n])
+		n++;
+	argv = mem_zalloc((n + 5) * sizeof(*argv));
+	argv[at++] = shell;
+	argv[at++] = dash_c;
+	if (call->string) {
+		argv[at++] = (char *)(size_t)call->string;
+		return argv;
+	}
+	for (; first < n && is_assignment(call->words[first]); first++)
+		buf_addf(script, "%s ", call->words[first]);
+	if (first < n)
+		buf_adds(script, "\"$@\"");
+	argv[at++] = script->p;
+	argv[at++] = shell;
+	for (size_t i = first; i < n; i++)
+		argv[at++] = call->words[i];
+	return argv;
+}
+
+static int add_options(const struct srt_call *call, const char *settings,
+		       struct options *options, struct err *err)
+{
+	int r = options_add(options, OPTION_NO_SETTINGS, NULL, err);
+
+	options->as_srt = true;
+	if (r == 0)
+		r = options_add(options, OPTION_PROFILE, "srt", err);
+	if (r == 0)
+		r = options_add(options, OPTION_ANNOTATE, "never", err);
+	if (r == 0 && settings)
+		r = options_add(options, OPTION_SETTINGS, settings, err);
+	if (r == 0 && call->control)
+		r = options_add(options, OPTION_CONTROL_FD, call->control,
+				err);
+	if (r == 0 && call->debug)
+		r = options_add(options, OPTION_DEBUG, NULL, err);
+	return r;
+}
+
+static int run(const struct srt_call *call, const char *settings)
+{
+	static const struct hooks hooks = {
+		.say = on_say, .print = on_print,
+	};
+	struct options options = { .hooks = &hooks };
+	auto_free char *shell = find_shell();
+	auto_buf struct buf script = { 0 };
+	auto_free char **argv = command_for(call, shell, &script);
+	struct err err = { 0 };
+	int r;
+
+	debug(call, "Initializing sandbox...");
+	if (call->string)
+		debug(call, "Command string mode (-c): %s", call->string);
+	r = add_options(call, settings, &options, &err);
+	if (r == 0)
+		r = run_command(&options, argv, &err);
+	options_done(&options);
+	if (r < 0)
+		fprintf(stderr, "Error: %s\n", err.msg);
+	return r < 0 ? 1 : r;
+}
+
+int persona_srt(int argc, char **argv)
+{
+	struct srt_call call = { 0 };
+	auto_free char *settings = NULL;
+	int r = srt_parse(argc, argv, &call);
+
+	if (r >= 0)
+		return r;
+	if (call.version) {
+		puts(release);
+		return 0;
+	}
+	if (getenv("SRT_DEBUG") && *getenv("SRT_DEBUG"))
+		call.debug = true;
+	r = find_settings(&call, &settings);
+	if (r == 0 && call.control)
+		r = check_control(call.control);
+	if (r == 0 && !call.string && !call.words[0]) {
+		fprintf(stderr, "Error: No command specified. Use -c <command> or provide command arguments.\n");
+		r = 1;
+	}
+	return r ? r : run(&call, settings);
+}

@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/srt.c - settings of srt, one key at a time
+ *
+ * Theory of operation: the rows of srt.def are looked at in their order, as
+ * srt does, so that problems come in the same order. A value of the wrong type
+ * stops what concerns several keys (srt-cross.c), any other problem does not.
+ */
+
+#include "policy/srt.h"
+
+#include <arpa/inet.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+enum kind {
+	OBJECT, STRICT, TLS,
+	FLAG, NUMBER, ENUM, CALLBACK,
+	TEXT, TEXTS,	/* A list of them */
+	WORD,		/* Not empty */
+	PATH, BINARY, URL, ENTRY, EXTRACT, VARIABLE, SERVICE,
+	ALLOWED, DENIED, HOST, RANGE,
+};
+
+enum many { ONE, LIST, SOME, MAP };
+enum need { OPTIONAL, REQUIRED };
+
+struct field {
+	const char *parent, *name;
+	enum kind kind;
+	enum many many;
+	enum need need;
+	const char *detail;
+};
+
+static const struct field fields[] = {
+#define FIELD(parent, name, kind, many, need, detail) \
+	{ parent, name, kind, many, need, detail },
+#include "policy/srt.def"
+#undef FIELD
+};
+
+#define HOST_WORDS "Invalid domain pattern. Must be a valid domain (e.g., \"example.com\"), a wildcard (e.g., \"*.example.com\"), or a bracketed IPv6 literal (e.g., \"[::1]\", \"[2001:db8::1]:443\"). Overly broad patterns like \"*.com\" or \"*\" are not allowed for security reasons."
+
+void srt_issue(struct srt_issues *issues, const char *path, const char *fmt,
+	       ...)
+{
+	struct buf *out = issues->out;
+	va_list ap;
+	char *words;
+
+	if (out) {
+		va_start(ap, fmt);
+		if (vasprintf(&words, fmt, ap) < 0)
+			abort();
+		va_end(ap);
+		buf_addf(out, "%s%s: %s", issues->count ? "; " : "",
+			 *path ? path : "(root)", words);
+		free(words);
+	}
+	issues->count++;
+}
+
+static const char *type_name(const json_t *value)
+{
+	switch (value ? json_typeof(value) : JSON_NULL) {
+	case JSON_OBJECT:
+		return "object";
+	case JSON_ARRAY:
+		return "array";
+	case JSON_STRING:
+		return "string";
+	case JSON_INTEGER:
+	case JSON_REAL:
+		return "number";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "boolean";
+	default:
+		return "null";
+	}
+}
+
+static bool wrong_type(struct srt_issues *issues, const char *path,
+		       const char *wanted, const json_t *value)
+{
+	srt_issue(issues, path, "Expected %s, received %s", wanted,
+		  type_name(value));
+	issues->aborted = true;
+	return false;
+}
+
+static void check_object(struct srt_issues *issues, const char *row,
+			 const char *path, json_t *object, bool strict);
+
+static void check_number(struct srt_issues *issues, const char *path,
+			 const char *bounds, const json_t *value)
+{
+	const double n = json_number_value(value);
+	char *rest;
+	const long low = strtol(bounds, &rest, 10);
+	const long high = strtol(rest, NULL, 10);
+
+	if (!json_is_number(value)) {
+		wrong_type(issues, path, "number", value);
+		return;
+	}
+	if (json_is_real(value) && (n > 1e15 || (double)(int64_t)n < n))
+		srt_issue(issues, path, "Expected integer, received float");
+	if (n < (double)low)
+		srt_issue(issues, path, "Number must be greater than or equal to %ld",
+			  low);
+	if (n > (double)high)
+		srt_issue(issues, path, "Number must be less than or equal to %ld",
+			  high);
+}
+
+static void check_enum(struct srt_issues *issues, const char *path,
+		       const char *words, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	auto_buf struct buf expected = { 0 };
+
+	for (const char *w = words; *w; w += strspn(w, " ")) {
+		const size_t n = strcspn(w, " ");
+
+		if (text && strlen(text) == n && !strncmp(text, w, n))
+			return;
+		buf_addf(&expected, "%s'%.*s'", w == words ? "" : " | ",
+			 (int)n, w);
+		w += n;
+	}
+	if (text)
+		srt_issue(issues, path, "Invalid enum value. Expected %s, received '%s'",
+			  buf_str(&expected), text);
+	else
+		srt_issue(issues, path, "Expected %s, received %s",
+			  buf_str(&expected), type_name(value));
+	issues->aborted = true;
+}
+
+/* A path, or {"path": PATH, "literal": true} */
+static void check_entry(struct srt_issues *issues, const char *path,
+			const json_t *value)
+{
+	static const char *const keys[] = { "path", "literal" };
+	const json_t *name = json_is_object(value) ?
+		json_object_get(value, "path") : value;
+	auto_buf struct buf unknown = { 0 };
+	const char *key;
+	json_t *member;
+
+	if (!json_is_string(name) || (name != value &&
+	    !json_is_true(json_object_get(value, "literal")))) {
+		srt_issue(issues, path, "Expected a path, or { \"path\": \"<path>\", \"literal\": true }");
+		issues->aborted = true;
+		return;
+	}
+	if (name != value) {
+		json_object_foreach((json_t *)(size_t)value, key, member) {
+			if (strcmp(key, keys[0]) && strcmp(key, keys[1]))
+				buf_addf(&unknown, "%s'%s'",
+					 unknown.len ? ", " : "", key);
+		}
+	}
+	if (!*json_string_value(name)) {
+		auto_free char *at = mem_printf("%s%s", path,
+						name == value ? "" : ".path");
+
+		srt_issue(issues, at, "Path cannot be empty");
+	}
+	if (unknown.len)
+		srt_issue(issues, path, "Unrecognized key(s) in object: %s",
+			  buf_str(&unknown));
+}
+
+static bool is_variable(const char *text)
+{
+	for (const char *c = text; *c; c++) {
+		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+		      *c == '_' || (c > text && *c >= '0' && *c <= '9')))
+			return false;
+	}
+	return *text;
+}
+
+static bool is_range(const char *text)
+{
+	const size_t n = strcspn(text, "/");
+	auto_free char *host = mem_strndup(text, n);
+	unsigned char address[sizeof(struct in6_addr)];
+	const bool four = inet_pton(AF_INET, host, address) == 1;
+	const bool six = inet_pton(AF_INET6, host, address) == 1;
+	const char *bits = text + n + (text[n] == '/');
+	const size_t digits = strspn(bits, "0123456789");
+
+	if (!four && !six)
+		return false;
+	return !text[n] || (digits && digits <= 3 && !bits[digits] &&
+			    strtoul(bits, NULL, 10) <= (four ? 32u : 128u));
+}
+
+static bool is_url(const char *text)
+{
+	const size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
+	const char *rest = text + scheme + 1;
+	const bool web = !strncasecmp(text, "http", 4) ||
+			 !strncasecmp(text, "ws", 2);
+
+	if (!scheme || text[scheme] != ':' || !*rest)
+		return false;
+	rest += web ? strspn(rest, "/\\") : 0;
+	return !web || (*rest && !strchr("?#:", *rest) &&
+			strcspn(rest, " <>^|") >= strcspn(rest, "/?#"));
+}
+
+/* Groups that catch, as far as can be told without running it */
+static bool has_group(const char *pattern)
+{
+	bool class = false;
+
+	for (const char *c = pattern; *c; c++) {
+		if (*c == '\\' && c[1])
+			c++;
+		else if (*c == '[')
+			class = true;
+		else if (*c == ']')
+			class = false;
+		else if (!class && *c == '(' &&
+			 (c[1] != '?' || (c[2] == '<' && c[3] != '=' &&
+					  c[3] != '!')))
+			return true;
+	}
+	return false;
+}
+
+/* What is wrong with @text; NULL if nothing is */
+static const char *judge_text(enum kind kind, const char *text)
+{
+	const char *star = strchr(text, '*');
+	auto_free char *host = NULL;
+
+	switch (kind) {
+	case WORD:
+		return *text ? NULL : "String must contain at least 1 character(s)";
+	case PATH:
+		return *text ? NULL : "Path cannot be empty";
+	case BINARY:
+		return *text == '/' ? NULL : "Binary path must be absolute";
+	case URL:
+		return is_url(text) ? NULL : "Invalid url";
+	case EXTRACT:
+		return has_group(text) ? NULL :
+			"extract must contain at least one capturing group — group 1 is the credential value to mask (e.g. \"token:\\s*(\\S+)\").";
+	case VARIABLE:
+		return is_variable(text) ? NULL :
+			"Environment variable name must start with a letter or underscore and contain only letters, digits, and underscores";
+	case SERVICE:
+		return !star || !star[1] ? NULL :
+			"Wildcards are only allowed as a single trailing \"*\" (e.g., \"com.example.*\" or \"*\" for all services).";
+	case ALLOWED:
+		return srt_is_entry(text) ? NULL :
+			HOST_WORDS " An optional \":port\" suffix (1-65535) restricts the entry to that port.";
+	case DENIED:
+		host = srt_host_of(text);
+		return !strcmp(host, "*") || srt_is_entry(text) ? NULL :
+			HOST_WORDS " In deniedDomains a bare \"*\" (deny-all) is also accepted, and an optional \":port\" suffix (1-65535) restricts the entry to that port.";
+	case HOST:
+		return srt_is_host(text) ? NULL : HOST_WORDS;
+	case RANGE:
+		return is_range(text) ? NULL :
+			"Invalid IP address or CIDR range. Use an IPv4/IPv6 literal or CIDR, e.g. \"10.0.0.0/8\", \"192.168.1.10\", \"fc00::/7\" (IPv6 unbracketed).";
+	default:
+		return NULL;
+	}
+}
+
+static void check_text(struct srt_issues *issues, const char *path,
+		       enum kind kind, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	const char *wrong;
+
+	if (!text) {
+		wrong_type(issues, path, "string", value);
+		return;
+	}
+	if (kind == BINARY && !*text)
+		srt_issue(issues, path, "Path cannot be empty");
+	wrong = judge_text(kind, text);
+	if (wrong)
+		srt_issue(issues, path, "%s", wrong);
+}
+
+static void check_texts(struct srt_issues *issues, const char *path,
+			const json_t *value)
+{
+	json_t *entry;
+	size_t i;
+
+	if (!json_is_array(value))
+		wrong_type(issues, path, "array", value);
+	json_array_foreach(value, i, entry) {
+		auto_free char *at = mem_printf("%s.%zu", path, i);
+
+		check_text(issues, at, TEXT, entry);
+	}
+}
+
+static void check_tls(struct srt_issues *issues, const char *path,
+		      json_t *value)
+{
+	const char *cert, *key;
+
+	check_object(issues, "network.tlsTerminate", path, value, false);
+	cert = json_string_value(json_object_get(value, "caCertPath"));
+	key = json_string_value(json_object_get(value, "caKeyPath"));
+	if (!(cert && *cert) != !(key && *key))
+		srt_issue(issues, path, "caCertPath and caKeyPath must be provided together");
+}
+
+/* One value, or one entry of a list. @row is the path without indices. */
+static void check_value(struct srt_issues *issues, const struct field *f,
+			const char *row, const char *path, json_t *value)
+{
+	switch (f->kind) {
+	case OBJECT:
+	case STRICT:
+	case TLS:
+		if (!json_is_object(value))
+			wrong_type(issues, path, "object", value);
+		else if (f->kind == TLS)
+			check_tls(issues, path, value);
+		else
+			check_object(issues, row, path, value,
+				     f->kind == STRICT);
+		return;
+	case FLAG:
+		if (!json_is_boolean(value))
+			wrong_type(issues, path, "boolean", value);
+		return;
+	case NUMBER:
+		check_number(issues, path, f->detail, value);
+		return;
+	case ENUM:
+		check_enum(issues, path, f->detail, value);
+		return;
+	case CALLBACK:
+		srt_issue(issues, path, "filterRequest must be a function");
+		return;
+	case ENTRY:
+		check_entry(issues, path, value);
+		return;
+	case TEXTS:
+		check_texts(issues, path, value);
+		return;
+	default:
+		check_text(issues, path, f->kind, value);
+	}
+}
+
+static void check_list(struct srt_issues *issues, const struct field *f,
+		       const char *row, const char *path, json_t *list)
+{
+	json_t *entry;
+	size_t i;
+
+	if (!json_is_array(list)) {
+		wrong_type(issues, path, "array", list);
+		return;
+	}
+	if (f->many == SOME && !json_array_size(list))
+		srt_issue(issues, path, "Array must contain at least 1 element(s)");
+	json_array_foreach(list, i, entry) {
+		auto_free char *at = mem_printf("%s.%zu", path, i);
+
+		check_value(issues, f, row, at, entry);
+	}
+}
+
+static void check_map(struct srt_issues *issues, const struct field *f,
+		      const char *row, const char *path, json_t *map)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(map)) {
+		wrong_type(issues, path, "object", map);
+		return;
+	}
+	json_object_foreach(map, key, value) {
+		auto_free char *at = mem_printf("%s.%s", path, key);
+
+		check_value(issues, f, row, at, value);
+	}
+}
+
+static void check_field(struct srt_issues *issues, const struct field *f,
+			const char *path, json_t *object)
+{
+	auto_free char *row = mem_printf("%s%s%s", f->parent,
+					 *f->parent ? "." : "", f->name);
+	auto_free char *at = mem_printf("%s%s%s", path, *path ? "." : "",
+					f->name);
+	json_t *value = json_object_get(object, f->name);
+
+	if (!value && f->need == OPTIONAL)
+		return;
+	if (!value) {
+		srt_issue(issues, at, "Required");
+		issues->aborted = true;
+	} else if (f->many == LIST || f->many == SOME) {
+		check_list(issues, f, row, at, value);
+	} else if (f->many == MAP) {
+		check_map(issues, f, row, at, value);
+	} else {
+		check_value(issues, f, row, at, value);
+	}
+}
+
+static bool is_known(const char *row, const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (!strcmp(fields[i].parent, row) &&
+		    !strcmp(fields[i].name, key))
+			return true;
+	}
+	return false;
+}
+
+/* Take out what srt does not know; a strict object does not put up with it */
+static void prune(struct srt_issues *issues, const char *row, const char *path,
+		  json_t *object, bool strict)
+{
+	auto_buf struct buf unknown = { 0 };
+	const char *key;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, key, value) {
+		if (is_known(row, key))
+			continue;
+		buf_addf(&unknown, "%s'%s'", unknown.len ? ", " : "", key);
+		json_object_del(object, key);
+	}
+	if (strict && unknown.len)
+		srt_issue(issues, path, "Unrecognized key(s) in object: %s",
+			  buf_str(&unknown));
+}
+
+static void check_object(struct srt_issues *issues, const char *row,
+			 const char *path, json_t *object, bool strict)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		if (!strcmp(fields[i].parent, row))
+			check_field(issues, &fields[i], path, object);
+	}
+	prune(issues, row, path, object, strict);
+}
+
+/* Where srt leaves the file system alone its lists mean nothing */
+static void drop_lists(json_t *filesystem)
+{
+	static const char *const lists[] = {
+		"denyRead", "allowRead", "allowWrite", "denyWrite",
+	};
+
+	if (!json_is_true(json_object_get(filesystem, "disabled")))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		json_object_del(filesystem, lists[i]);
+}
+
+size_t srt_check(json_t *root, struct buf *out)
+{
+	struct srt_issues issues = { .out = out };
+
+	if (!json_is_object(root))
+		wrong_type(&issues, "", "object", root);
+	else
+		check_object(&issues, "", "", root, false);
+	if (!issues.aborted)
+		srt_cross_check(root, &issues);
+	drop_lists(json_object_get(root, "filesystem"));
+	return issues.count;
+}

@@ -1,0 +1,466 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/srt.py - cloche as srt: what a user of srt sees
+
+The same words, the same settings, the same messages as sandbox-runtime 0.0.83.
+Where it is plainly wrong we are not; docs/migrating-from-srt.md lists that.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+# Else each run would leave a directory in /tmp
+os.environ["CLAUDE_TMPDIR"] = "/var/tmp"
+
+
+def srt(t, *argv, **more):
+    return t.run("as", "srt", *argv, **more)
+
+
+def config(network=None, filesystem=None, **top):
+    return {"network": {"allowedDomains": [], "deniedDomains": [],
+                        **(network or {})},
+            "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [],
+                           **(filesystem or {})}, **top}
+
+
+def settings(t, what=None, **lists):
+    """A settings file outside the project; lists are of the file system"""
+    text = json.dumps(what if what is not None else config(filesystem=lists))
+    return t.write(t.away + "/srt.json", text)
+
+
+def shell(t, script, **lists):
+    return srt(t, "-s", settings(t, **lists), "-c", script)
+
+
+@test
+def it_is_known_by_its_name(t):
+    os.symlink(os.path.realpath(CLOCHE), t.away + "/srt")
+    equal(t.outside(t.away + "/srt", "--version").ok().out, "0.0.83\n")
+    equal(t.outside(t.away + "/srt", "echo", "hi").ok().out, "hi\n")
+    equal(srt(t, "-V").ok().out, "0.0.83\n")
+    contains(srt(t, "--help").ok().out,
+             "Usage: srt [options] [command] [command...]\n")
+
+
+@test
+def words_are_words_and_a_string_is_a_string(t):
+    equal(srt(t, "printf", "<%s>", "a b", "", "$HOME", "it's", "*").ok().out,
+          "<a b><><$HOME><it's><*>")
+    equal(srt(t, "-c", "echo $((1 + 1)) | cat").ok().out, "2\n")
+    r = srt(t, "echo one word")
+    equal((r.code, r.err.split("bash: ")[1]),
+          (127, "line 1: echo one word: command not found\n"))
+    equal(srt(t, "-c", "echo [$1]", "x", "y").ok().out, "[]\n")
+    equal(srt(t, "type", "cd").ok().out, "cd is a shell builtin\n")
+    equal(srt(t, "A=1", "B=x/y", "printenv", "A", "B").ok().out, "1\nx/y\n")
+    equal(srt(t, "A=1").ok().out, "")
+
+
+@test
+def options_end_where_the_command_begins(t):
+    for argv in [("echo", "-d", "-s", "x", "-c", "y"),
+                 ("--", "echo", "-d", "-s", "x", "-c", "y")]:
+        r = srt(t, *argv).ok()
+        equal((r.out, r.err), ("-d -s x -c y\n", ""))
+    contains(srt(t, "--unknown", "echo").ended(127).err,
+             "--unknown: command not found")
+    equal(srt(t, "--", "-x").ended(127).out, "")
+
+
+@test
+def no_command_is_an_error(t):
+    for argv in [(), ("-c", ""), ("-d",)]:
+        r = srt(t, *argv).ended(1)
+        contains(r.err, "Error: No command specified. Use -c <command> or "
+                        "provide command arguments.\n")
+
+
+@test
+def wrong_options_are_told_as_srt_tells_them(t):
+    equal(srt(t, "-s").ended(1).err,
+          "error: option '-s, --settings <path>' argument missing\n")
+    for fd in ("2", "x", "-1", "3e0", " 5"):
+        equal(srt(t, "--control-fd=" + fd, "true").ended(1).err,
+              f"error: option '--control-fd <fd>' argument '{fd}' is invalid. "
+              "must be an integer file descriptor >= 3 (0-2 are stdin, stdout "
+              "and stderr).\n")
+    read, write = os.pipe()
+    for fd in (77, write):
+        equal(srt(t, "--control-fd", fd, "true", pass_fds=[write]).ended(1).err,
+              f"Error: --control-fd {fd} is not usable: EBADF: bad file "
+              "descriptor, read. Refusing to run the command without the "
+              "control channel it asks for.\n")
+    srt(t, "proxy").ended(2)
+    srt(t, "windows-install").ended(1)
+    srt(t, "--", "proxy").ended(127)
+
+
+@test
+def the_exit_status_is_the_commands(t):
+    for status in (0, 1, 7, 125, 255):
+        srt(t, "-c", f"exit {status}").ended(status)
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT,
+                   signal.SIGSEGV):
+        srt(t, "-c", f"kill -{int(number)} $$").ended(128 + number)
+    srt(t, "/etc/passwd").ended(126)
+
+
+@test
+def a_signal_to_srt_is_never_success(t):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        run = t.start("as", "srt", "-c", "echo up; exec sleep 1000")
+        equal(run.stdout.readline(), b"up\n")
+        run.send_signal(number)
+        code = run.wait(RUN_SECONDS)
+        check(code in (128 + number, -number), code)
+        run.stdin.close()
+
+
+@test
+def the_default_file_is_in_the_home(t):
+    r = srt(t, "-c", "echo x > f")
+    contains(r.err, "Read-only file system")
+    t.write(t.home + "/.srt-settings.json",
+            json.dumps(config(filesystem={"allowWrite": ["."]})))
+    srt(t, "-c", "echo x > f").ok()
+    equal(t.read("f"), "x\n")
+
+
+@test
+def unknown_keys_are_ignored_everywhere(t):
+    what = config({"zzz": 1}, {"zzz": [], "allowWrite": ["."]}, zzz=1,
+                  sandbox={"filesystem": {"denyWrite": ["."]}},
+                  permissions={"deny": ["Edit(./**)"]}, enabled=False,
+                  limits={"timeout": "1ms"})
+    r = srt(t, "-s", settings(t, what), "-c", "echo x > f").ok()
+    equal((t.read("f"), r.err), ("x\n", ""))
+
+
+@test
+def the_agents_own_files_do_not_count(t):
+    for path in (".claude/settings.json", t.home + "/.claude/settings.json",
+                 ".cloche.json"):
+        t.write(path, json.dumps({"sandbox": {"filesystem": {
+            "denyRead": [t.dir + "/f"]}}, "filesystem": {"denyRead": ["f"]}}))
+    t.write("f", "x\n")
+    equal(srt(t, "cat", "f").ok().out, "x\n")
+
+
+@test
+def refusals_have_the_errors_of_srt(t):
+    t.write("secret/f", "x\n")
+    t.write("hidden", "x\n")
+    t.write("w/keep/f", "x\n")
+    r = shell(t, """
+exec 2>&1
+echo x > out
+cat secret/f
+cat hidden
+echo x > w/keep/f
+mv w/keep w/gone
+rmdir w/keep
+echo x > w/new && cat w/new
+""", denyRead=["secret", "hidden"], allowWrite=["w"], denyWrite=["w/keep"])
+    lines = r.out.splitlines()
+    for part, error in [("out:", "Read-only file system"),
+                        ("secret/f:", "No such file or directory"),
+                        ("hidden:", "Permission denied"),
+                        ("w/keep/f:", "Read-only file system"),
+                        ("mv:", "Device or resource busy"),
+                        ("rmdir:", "Device or resource busy")]:
+        check(any(part in line and error in line for line in lines), part,
+              error, lines)
+    equal(lines[-1], "x")
+
+
+@test
+def protected_names_leave_nothing_behind(t):
+    names = [".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc",
+             ".zprofile", ".profile", ".ripgreprc", ".mcp.json"]
+    script = "".join(f"(echo x > {n}) 2>/dev/null && echo {n}\n" for n in names)
+    os.mkdir(t.dir + "/.claude")
+    script += "".join(f"mkdir {d} 2>/dev/null && (echo x > {d}/f) "
+                      f"2>/dev/null && echo {d}\n"
+                      for d in (".vscode", ".idea", ".claude/commands",
+                                ".claude/agents"))
+    before = tree(t.dir)
+    r = shell(t, script + "ls -A; true", allowWrite=["."])
+    equal(r.out.split(), [".claude"], "written or seen")
+    equal(tree(t.dir), before)
+    # The control: another name is written, and so are these elsewhere
+    shell(t, "echo x > .other", allowWrite=["."]).ok()
+    check(t.exists(".other"))
+
+
+@test
+def git_init_works_and_hooks_stay(t):
+    need("git")
+    shell(t, "git init -q . && test -d .git", allowWrite=["."]).ok()
+    equal(t.outside("git", "init", "-q", ".").code, 0)
+    r = shell(t, "echo x > .git/hooks/pre-commit; echo x >> .git/config;"
+                 "echo x > .git/other", allowWrite=["."])
+    check(not t.exists(".git/hooks/pre-commit") and t.exists(".git/other"), r)
+    lacks(t.read(".git/config"), "x\n")
+    shell(t, "echo '#x' >> .git/config", allowWrite=["."],
+          allowGitConfig=True).ok()
+    contains(t.read(".git/config"), "#x")
+
+
+@test
+def read_rules_are_those_of_srt(t):
+    for path in ("d/f", "d/open/f", "d/open/shut/f", "d/w/f"):
+        t.write(path, "x\n")
+    r = shell(t, "for f in d/f d/open/f d/open/shut/f d/w/f; do "
+                 "cat $f >/dev/null 2>&1 && echo $f; done; echo y > d/w/new",
+              denyRead=["d", "d/open/shut"], allowRead=["d/open"],
+              allowWrite=["d/w"])
+    equal(r.out.split(), ["d/open/f", "d/w/f"])
+    equal(t.read("d/w/new"), "y\n")
+    r = shell(t, "ls / ; echo ok", denyRead=["/"],
+              allowRead=["/usr", "/bin", "/lib", "/lib64", "/etc", t.root])
+    equal(r.out.splitlines()[-1], "ok")
+    r = shell(t, "ls /home /root /var/tmp 2>&1; true", denyRead=["/"],
+              allowRead=["/usr", "/bin", "/lib", "/lib64", t.root])
+    lacks(r.out, "backups")
+
+
+@test
+def a_rule_never_hides_our_own_plumbing(t):
+    server = Server()
+    what = config({"allowedDomains": [f"127.0.0.1:{server.port}"]},
+                  {"denyRead": ["/tmp"]})
+    r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port)
+    contains(r.out, "200")
+
+
+@test
+def the_file_system_can_be_left_alone(t):
+    what = config(filesystem={"disabled": True, "denyRead": ["f"]})
+    t.write("f", "x\n")
+    r = srt(t, "-s", settings(t, what), "-c",
+            f"cat f; echo y > .bashrc; echo $TMPDIR; echo y > {t.away}/out",
+            env={"TMPDIR": "/of/mine"}).ok()
+    equal(r.out, "x\n/of/mine\n")
+    check(t.exists(".bashrc") and os.path.exists(t.away + "/out"))
+
+
+@test
+def the_environment_is_that_of_srt(t):
+    r = srt(t, "env", "-0", env={"SECRET_TOKEN": "x", "MY_THING": "y"}).ok()
+    env = dict(line.split("=", 1) for line in r.out.split("\0") if line)
+    equal(env["SANDBOX_RUNTIME"], "1")
+    equal((env["SECRET_TOKEN"], env["MY_THING"]), ("x", "y"))
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy",
+                 "DOCKER_HTTP_PROXY", "DOCKER_HTTPS_PROXY"):
+        contains(env[name], "localhost:3128", name)
+    for name in ("ALL_PROXY", "all_proxy", "GRPC_PROXY", "grpc_proxy",
+                 "FTP_PROXY", "ftp_proxy", "RSYNC_PROXY", "GIT_SSH_COMMAND",
+                 "CLAUDE_CODE_HOST_HTTP_PROXY_PORT",
+                 "CLAUDE_CODE_HOST_SOCKS_PROXY_PORT"):
+        check(name in env, name)
+    equal((env["CLOUDSDK_PROXY_TYPE"], env["CLOUDSDK_PROXY_ADDRESS"],
+           env["CLOUDSDK_PROXY_PORT"]), ("http", "localhost", "3128"))
+    for part in ("localhost", "127.0.0.1", "::1", "169.254.0.0/16",
+                 "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"):
+        check(part in env["NO_PROXY"].split(","), part)
+    equal(env["no_proxy"], env["NO_PROXY"])
+    # And more than srt: these would break what the caller had
+    check("GIT_CONFIG_PARAMETERS" not in env and "JAVA_TOOL_OPTIONS" not in env)
+
+
+@test
+def the_temporary_directory_is_there_and_writable(t):
+    places = ("/tmp/claude", f"/tmp/claude-{os.getuid()}")
+    before = [os.path.exists(path) for path in places]
+    r = srt(t, "-c", 'echo "$TMPDIR"; f=$(mktemp) && echo x > $f && rm $f',
+            env={"CLAUDE_TMPDIR": None}).ok()
+    check(r.out.strip() in places, r)
+    for path, was in zip(places, before):
+        if not was and os.path.exists(path):
+            equal(os.stat(path).st_mode & 0o777, 0o700)
+            os.rmdir(path)
+    for name in ("CLAUDE_TMPDIR", "CLAUDE_CODE_TMPDIR"):
+        equal(srt(t, "printenv", "TMPDIR", env={name: "/x/y"}).ok().out,
+              "/x/y\n")
+
+
+@test
+def bytes_and_long_lines_arrive_as_they_are(t):
+    raw = bytes(range(1, 256)).replace(b"/", b"")
+    r = srt(t, "printf", "%s", raw).ok()
+    equal(r.raw_out, raw)
+    words = ["x" * 1000] * 500	# Over 128 KiB, which is too much for one word
+    r = srt(t, "sh", "-c", 'echo $#', "sh", *words).ok()
+    equal(r.out, "500\n")
+
+
+@test
+def the_system_calls_of_srts_filters_are_refused(t):
+    code = r"""
+import ctypes, os, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def tried(name, call):
+    try:
+        r = call()
+    except OSError as e:
+        print(name, e.errno)
+        return
+    print(name, "ok" if not isinstance(r, int) or r >= 0 else ctypes.get_errno())
+tried("unix", lambda: socket.socket(socket.AF_UNIX))
+tried("vsock", lambda: socket.socket(40))
+tried("pair", lambda: socket.socketpair())
+tried("inet", lambda: socket.socket())
+tried("uring", lambda: libc.syscall(425, 1, 0))
+tried("userns", lambda: libc.unshare(0x10000000))
+tried("mount", lambda: libc.mount(b"x", b"/", b"tmpfs", 0, None))
+"""
+    r = srt(t, "/usr/bin/python3", "-c", code).ok()
+    found = dict(line.split() for line in r.out.splitlines())
+    for name in ("unix", "vsock", "uring", "userns", "mount"):
+        check(found[name] != "ok", name, found)
+    for name in ("pair", "inet"):
+        equal(found[name], "ok", name)
+    what = config({"allowAllUnixSockets": True})
+    r = srt(t, "-s", settings(t, what), "/usr/bin/python3", "-c", code).ok()
+    contains(r.out, "unix ok")
+
+
+FETCH = """/usr/bin/python3 -c '
+import socket
+s = socket.create_connection(("127.0.0.1", 3128), 20)
+s.sendall(b"CONNECT 127.0.0.1:%d HTTP/1.1\\r\\n\\r\\n")
+got = b""
+while True:
+    more = s.recv(999)
+    if not more: break
+    got += more
+print(got.decode())'"""
+
+
+class Server:
+    """Says hello to each connection"""
+
+    def __init__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            s, _ = self.socket.accept()
+            s.sendall(b"hello")
+            s.close()
+
+
+@test
+def the_proxy_refuses_in_srts_words(t):
+    server = Server()
+    entry = f"127.0.0.1:{server.port}"
+    r = srt(t, "-c", FETCH % server.port).ok()
+    check(r.out.startswith("HTTP/1.1 403 host is not on the allow list\r\n"), r)
+    contains(r.out, "X-Proxy-Error: blocked-by-allowlist\r\n")
+    contains(r.out, "Connection blocked by network allowlist")
+    for network, words in [
+            ({"deniedDomains": [entry]}, "host is on the deny list"),
+            ({"deniedDomains": ["*"]}, "host is on the deny list"),
+            ({"deniedDomains": [entry], "deniedDomainReasons": {entry: "ask me"}},
+             "ask me")]:
+        what = config({"allowedDomains": [entry], **network})
+        r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port).ok()
+        contains(r.out, f"403 {words}\r\n")
+    what = config({"allowedDomains": [entry]})
+    r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port).ok()
+    contains(r.out, "200")
+    contains(r.out, "hello")
+
+
+@test
+def lines_on_the_control_descriptor_replace_the_lists(t):
+    server = Server()
+    entry = f"127.0.0.1:{server.port}"
+    read, write = os.pipe()
+    script = ("while read line; do " + FETCH % server.port +
+              " | head -n 1; done")
+    run = t.start("as", "srt", "-s", settings(t, config(
+        {"deniedDomains": [entry]})), "--control-fd", str(read), "-c", script,
+        pass_fds=[read])
+    os.close(read)
+
+    def told():
+        run.stdin.write(b"go\n")
+        run.stdin.flush()
+        return run.stdout.readline().decode()
+
+    contains(told(), "403 host is on the deny list")
+    for bad in ("{", "{}", '{"network": {"allowedDomains": ["%s"]}}' % entry,
+                json.dumps(config({"allowedDomains": ["*"]}))):
+        os.write(write, bad.encode() + b"\n")
+        line = run.stderr.readline().decode()
+        check(line.startswith(f"Invalid config on control fd {read}: ignored, "
+                              "previous config still in force"), line)
+    contains(told(), "403 host is on the deny list")
+    os.write(write, b"\n" + json.dumps(
+        config({"allowedDomains": [entry]})).encode() + b"\r\n")
+    wait_until(lambda: "200" in told(), "the update")
+    os.close(write)	# No end: the last settings stay
+    contains(told(), "200")
+    run.stdin.close()
+    equal(run.wait(RUN_SECONDS), 0)
+
+
+@test
+def no_descriptor_gets_in(t):
+    read, write = os.pipe()
+    os.set_inheritable(read, True)
+    os.dup2(read, 251, True)
+    r = srt(t, "--control-fd", read, "-c", "ls /proc/self/fd",
+            pass_fds=[read, 251]).ok()
+    check(set(r.out.split()) <= {"0", "1", "2", "3"}, r)
+    os.close(write)
+
+
+@test
+def debugging_is_marked_and_on_standard_error(t):
+    for argv, env in [(("-d",), {}), ((), {"SRT_DEBUG": "true"})]:
+        r = srt(t, *argv, "-c", "echo hi", env=env).ok()
+        equal(r.out, "hi\n")
+        check(r.err and all(line.startswith("[SandboxDebug] ")
+                            for line in r.err.splitlines()), r)
+
+
+@test
+def nothing_is_said_about_refusals_but_they_are_kept(t):
+    r = srt(t, "-c", "echo x > /etc/hosts; true").ok()
+    equal(r.err.count("\n"), 1, r.err)
+    contains(t.run("violations", "list").ok().out, "/etc/hosts")
+
+
+@test
+def what_has_no_effect_is_said(t):
+    r = shell(t, "true", allowWrite=["build"]).ok()
+    contains(r.err, "build")
+    what = config({"mitmProxy": {"socketPath": "/x", "domains": ["a.b"]}})
+    contains(srt(t, "-s", settings(t, what), "true").ok().err, "mitmProxy")
+
+
+@test
+def an_administrators_policy_holds_all_the_same(t):
+    tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+    t.write(t.away + "/etc/cloche/policy.json", json.dumps(
+        {"filesystem": {"denyRead": [t.dir + "/f"]}}))
+    t.write("f", "x\n")
+    run = lambda env: t.outside(tested, "as", "srt", "cat", "f", env=env)
+    equal(run({}).ok().out, "x\n")
+    equal(run({"CLOCHE_ROOT_ETC": t.away + "/etc"}).out, "")
+
+
+main()
