@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/netkeeper.c - a process that listens inside a sandbox on our behalf
+ * cage/netkeeper.c - a process in a sandbox's network, on our behalf
  *
  * The sandbox can neither see nor name it: it is in none of its other
  * namespaces, nobody may look into it, and it keeps one capability, to bind to
- * low ports. It reads addresses from the supervisor and nothing else.
+ * low ports. It reads requests from the supervisor and nothing else.
  */
 
 #include "cage/netkeeper.h"
@@ -25,10 +25,31 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/netns.h"
+#include "plan/listener.h"
 
 struct netkeeper {
 	int sock;
 	pid_t pid;
+};
+
+/**
+ * struct request - What the supervisor wants
+ * @len:	Of @address, to listen there; 0 to find @client
+ */
+struct request {
+	socklen_t len;
+	union {
+		struct sockaddr_storage address;
+		struct listener_client client;
+	};
+};
+
+/**
+ * struct reply - And what it gets, a descriptor beside it
+ */
+struct reply {
+	int error;
+	uint64_t inode;
 };
 
 /* All but the right to bind, for as long as the process lives */
@@ -55,16 +76,22 @@ static int close_others(int sock)
 
 static void serve(void)
 {
-	struct sockaddr_storage sa;
-	ssize_t got;
+	struct request in;
 
-	while ((got = sock_recv(0, &sa, sizeof(sa), NULL, NULL)) > 0) {
-		int fd = got < (ssize_t)sizeof(sa.ss_family) ? -EINVAL :
-			netns_listen((const struct sockaddr *)&sa,
-				     (socklen_t)got);
-		const int error = fd < 0 ? fd : 0;
+	while (sock_recv(0, &in, sizeof(in), NULL, NULL) == sizeof(in)) {
+		struct reply out = { 0 };
+		int fd = -1;
 
-		if (sock_send(0, &error, sizeof(error), &fd, fd >= 0) < 0)
+		if (in.len > sizeof(in.address))
+			break;
+		if (in.len)
+			out.error = fd = netns_listen(
+				(const struct sockaddr *)&in.address, in.len);
+		else
+			out.inode = netns_inode(&in.client);
+		if (out.error > 0)
+			out.error = 0;
+		if (sock_send(0, &out, sizeof(out), &fd, fd >= 0) < 0)
 			break;
 		if (fd >= 0)
 			close_fd(&fd);
@@ -135,19 +162,42 @@ void netkeeper_stop(struct netkeeper *k)
 	free(k);
 }
 
+/* Ask, and wait for the answer; *@ret_fd is -1 if none came with it */
+static int ask(struct netkeeper *k, const struct request *in,
+	       struct reply *ret, int *ret_fd)
+{
+	size_t nfds = 1;
+	const int r = sock_send(k->sock, in, sizeof(*in), NULL, 0);
+
+	*ret_fd = -1;
+	if (r < 0)
+		return r;
+	return sock_recv(k->sock, ret, sizeof(*ret), ret_fd, &nfds) ==
+			       sizeof(*ret) ? 0 : -EIO;
+}
+
 int netkeeper_listen(struct netkeeper *k, const struct sockaddr *address,
 		     socklen_t len)
 {
-	int fd = -1, error = -EIO;
-	size_t nfds = 1;
-	const int r = sock_send(k->sock, address, len, NULL, 0);
+	struct request in = { .len = len };
+	struct reply out;
+	int fd, r;
 
-	if (r < 0)
-		return r;
-	if (sock_recv(k->sock, &error, sizeof(error), &fd, &nfds) !=
-	    sizeof(error))
-		return -EIO;
-	if (error < 0 || nfds != 1)
-		return error < 0 ? error : -EIO;
-	return fd;
+	if (len < sizeof(address->sa_family) || len > sizeof(in.address))
+		return -EINVAL;
+	memcpy(&in.address, address, len);
+	r = ask(k, &in, &out, &fd);
+	if (!r)
+		r = out.error;
+	return !r && fd < 0 ? -EIO : r < 0 ? r : fd;
+}
+
+uint64_t netkeeper_inode(struct netkeeper *k,
+			 const struct listener_client *client)
+{
+	const struct request in = { .client = *client };
+	struct reply out;
+	int fd;
+
+	return ask(k, &in, &out, &fd) < 0 ? 0 : out.inode;
 }

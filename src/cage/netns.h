@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 struct err;
+struct listener_client;
 struct listener_set;
 
 /**
@@ -46,6 +47,11 @@ int netns_setup(const struct netns_config *config, struct listener_set *ret,
  * there already, which is no failure of the capture; or a negative errno.
  */
 int netns_listen(const struct sockaddr *address, socklen_t len);
+
+/* The inode of the socket in the caller's network namespace that is @client, or
+ * 0 if there is none or the kernel does not tell
+ */
+uint64_t netns_inode(const struct listener_client *client);
 
 /* Move the caller, which must have one thread, into namespaces: descriptors of
  * the user and of the network namespace. 0 or a negative errno.

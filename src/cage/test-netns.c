@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -239,7 +240,7 @@ TEST(a_keeper_captures_a_port_on_demand)
 	struct netkeeper *keeper;
 	struct listener_set set;
 	struct err err = { 0 };
-	int pair[2], status, fd;
+	int pair[2], status, fd, again;
 	pid_t sandbox;
 	char c;
 
@@ -260,12 +261,65 @@ TEST(a_keeper_captures_a_port_on_demand)
 				  open_ns(sandbox, "net"), &keeper, &err), 0);
 	fd = netkeeper_listen(keeper, sa, sizeof(a));
 	CHECK(fd >= 0);
-	CHECK_INT(netkeeper_listen(keeper, sa, sizeof(a)), -EADDRINUSE);
+	/* The place of one that is given up, but not closed yet */
+	again = netkeeper_listen(keeper, sa, sizeof(a));
+	CHECK(again >= 0);
+	CHECK_INT(close(again), 0);
 	CHECK_INT(sock_send(pair[0], "g", 1, NULL, 0), 0);
 	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 	CHECK_INT(status, 0);
 	CHECK(accept(fd, NULL, NULL) >= 0);
 	netkeeper_stop(keeper);
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+
+	CHECK_INT(fstat(fd, &st), 0);
+	return st.st_ino;
+}
+
+static struct listener_client ends_of(int fd, bool udp)
+{
+	struct sockaddr_in own, peer;
+	socklen_t len = sizeof(own);
+	struct listener_client c = { .family = 4, .udp = udp };
+
+	CHECK_INT(getsockname(fd, (struct sockaddr *)&own, &len), 0);
+	CHECK_INT(getpeername(fd, (struct sockaddr *)&peer, &len), 0);
+	c.port = ntohs(own.sin_port);
+	c.to_port = ntohs(peer.sin_port);
+	memcpy(c.address, &own.sin_addr, 4);
+	memcpy(c.to, &peer.sin_addr, 4);
+	return c;
+}
+
+TEST(a_socket_is_found_by_its_addresses)
+{
+	const struct sockaddr_in dns = {
+		.sin_family = AF_INET, .sin_port = htons(53),
+		.sin_addr.s_addr = htonl(0x5db8d822),
+	};
+	struct listener_client c;
+	struct listener_set set;
+	int fd, udp;
+
+	set_up(&(struct netns_config){ .filtered = true }, &set);
+	fd = dial("93.184.216.34", "443");
+	CHECK(fd >= 0);
+	c = ends_of(fd, false);
+	CHECK_INT(netns_inode(&c), inode_of(fd));
+	c.port++;
+	CHECK_INT(netns_inode(&c), 0);
+	c.family = 0;
+	CHECK_INT(netns_inode(&c), 0);
+
+	udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	CHECK_INT(connect(udp, (const struct sockaddr *)&dns, sizeof(dns)), 0);
+	c = ends_of(udp, true);
+	CHECK_INT(netns_inode(&c), inode_of(udp));
+	CHECK_INT(close(fd), 0);
 }
 
 /* Not a benchmark: a bound that only a mistake (a sleep, DAD) would break */

@@ -11,6 +11,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -40,6 +42,7 @@
 struct question {
 	uint32_t id;
 	struct host host;
+	pid_t pid;
 };
 
 /**
@@ -59,16 +62,31 @@ struct asker {
 	struct { struct question *v; size_t len, cap; } queue;
 };
 
+/* The program that @pid runs, or the one that was started if nobody knows */
+static char *program_of(const struct asker *a, pid_t pid)
+{
+	const char *command = a->config.session->plan->argv[0];
+	char path[32], exe[PATH_MAX];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = pid ? readlink(path, exe, sizeof(exe)) : -1;
+	return n > 0 ? mem_strndup(exe, (size_t)n)
+		     : mem_strdup(command ? command : "the command");
+}
+
 static void show_first(const struct asker *a)
 {
 	const struct question *q = a->queue.v;
-	const char *command = a->config.session->plan->argv[0];
+	auto_free char *program = program_of(a, q->pid);
 	auto_buf struct buf text = { 0 };
 
 	buf_adds(&text, "cloche: Allow ");
 	host_format(&q->host, 0, &text);
 	buf_adds(&text, " for ");
-	text_escape(&text, command ? path_base(command) : "the command");
+	text_escape(&text, path_base(program));
+	if (q->pid)
+		buf_addf(&text, " (pid %d)", (int)q->pid);
 	buf_adds(&text, "? [o]nce [s]ession [a]lways [n]o ");
 	(void)fs_write_all(a->tty.fd, text.p, text.len);
 }
@@ -258,12 +276,13 @@ bool asker_can_ask(const struct asker *a)
 	return a->asks && (a->channel || a->tty.fd >= 0 || a->control.fd >= 0);
 }
 
-static void ask_control(struct asker *a, uint32_t id, const struct host *host)
+static void ask_control(struct asker *a, uint32_t id, const struct host *host,
+			pid_t pid)
 {
-	const char *command = a->config.session->plan->argv[0];
+	auto_free char *program = program_of(a, pid);
 	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:s?}}", "ask",
 				 "id", (int)id, "host", host->name,
-				 "port", (int)host->port, "exe", command);
+				 "port", (int)host->port, "exe", program);
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	auto_free char *line = text ? mem_printf("%s\n", text) : NULL;
 
@@ -274,28 +293,30 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host)
 }
 
 static void ask_library(const struct asker *a, uint32_t id,
-			const struct host *host)
+			const struct host *host, pid_t pid)
 {
-	if (channel_ask(a->channel, id, host,
-			a->config.session->plan->argv[0]) < 0)
+	auto_free char *program = program_of(a, pid);
+
+	if (channel_ask(a->channel, id, host, program) < 0)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 }
 
-void asker_ask(struct asker *a, uint32_t id, const struct host *host)
+void asker_ask(struct asker *a, uint32_t id, const struct host *host,
+	       pid_t pid)
 {
 	if (a->control.fd >= 0) {
-		ask_control(a, id, host);
+		ask_control(a, id, host, pid);
 		return;
 	}
 	if (a->channel) {
-		ask_library(a, id, host);
+		ask_library(a, id, host, pid);
 		return;
 	}
 	if (a->tty.fd < 0 || a->queue.len == ASKER_QUEUE_MAX) {
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 		return;
 	}
-	*vec_push(&a->queue) = (struct question){ id, *host };
+	*vec_push(&a->queue) = (struct question){ id, *host, pid };
 	if (a->queue.len > 1)
 		return;
 	(void)loop_change(a->config.loop, &a->tty, EPOLLIN);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "net/ask.h"
 
@@ -48,7 +49,10 @@ void asker_free(struct asker *asker);
 /* True if there is somebody to ask */
 bool asker_can_ask(const struct asker *asker);
 
-/* Ask about @host; the answer comes by the callback, maybe from within */
-void asker_ask(struct asker *asker, uint32_t id, const struct host *host);
+/* Ask about @host for the process @pid, 0 if unknown; the answer comes by the
+ * callback, maybe from within
+ */
+void asker_ask(struct asker *asker, uint32_t id, const struct host *host,
+	       pid_t pid);
 
 #endif /* LIB_ASKER_H */

@@ -29,11 +29,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "cage/netkeeper.h"
+#include "cage/netns.h"
 #include "lib/asker.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/proxies.h"
 #include "lib/session.h"
+#include "lib/who.h"
 #include "net/gatekeeper.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
@@ -43,6 +45,7 @@ enum {
 	ON_DEMAND_MAX = 256,		/* Destinations captured on demand */
 	ON_DEMAND_IDLE_MS = 60000,	/* Without a connect() to it */
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
+	LOOKS_MAX = 50,			/* Refusals in a second that get a pid */
 };
 
 /**
@@ -65,6 +68,9 @@ struct destination {
  * @published:	Ports that are the host's as well, or could not be
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
+ * @init:	Process 1 of the sandbox, as seen from here
+ * @last_seen:	Who was refused last
+ * @looks_since, @looks: When, and how often in that second, we looked for one
  * @proxies:	In the landlock tier; 0 otherwise
  * @sink:	For what is refused here
  */
@@ -79,9 +85,20 @@ struct network_run {
 	struct { uint16_t *v; size_t len, cap; } published;
 	struct netkeeper *keeper;
 	bool no_keeper;
+	pid_t init, last_seen;
+	int64_t looks_since;
+	unsigned int looks;
 	struct network_proxies proxies;
 	const struct violation_sink *sink;
 };
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
 
 static void on_gone(void *arg, const char *why)
 {
@@ -90,11 +107,43 @@ static void on_gone(void *arg, const char *why)
 	hooks_say(n->options, "%s", why);
 }
 
-static void on_ask(void *arg, uint32_t id, const struct host *host)
+static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 {
 	struct network_run *n = arg;
 
-	asker_ask(n->asker, id, host);
+	asker_ask(n->asker, id, host, pid);
+}
+
+static bool has_keeper(struct network_run *n)
+{
+	if (!n->keeper && !n->no_keeper &&
+	    netkeeper_start(n->user, n->net, &n->keeper, NULL) < 0)
+		n->no_keeper = true;
+	return n->keeper != NULL;
+}
+
+/* Whose socket a refusal was about. Not free, and not worth more than a part
+ * of our time: in a flood the first ones tell.
+ */
+static pid_t on_who(void *arg, const struct listener_client *client)
+{
+	struct network_run *n = arg;
+	const int64_t now = now_ms();
+	uint64_t inode;
+
+	if (now - n->looks_since > 1000) {
+		n->looks_since = now;
+		n->looks = 0;
+	}
+	if (n->looks++ >= LOOKS_MAX)
+		return 0;
+	if (n->proxies.http)	/* The sandbox's network is ours */
+		inode = netns_inode(client);
+	else
+		inode = has_keeper(n) ? netkeeper_inode(n->keeper, client) : 0;
+	if (inode)
+		n->last_seen = who_has(n->init, inode, n->last_seen);
+	return inode ? n->last_seen : 0;
 }
 
 static void on_answer(void *arg, uint32_t id, bool allow,
@@ -143,7 +192,7 @@ int network_start(const struct network_config *config,
 	struct network_run *n = mem_zalloc(sizeof(*n));
 	struct gatekeeper_config keeper = {
 		.policy = config->session->policy, .sink = *config->sink,
-		.gone = on_gone, .arg = n,
+		.gone = on_gone, .who = on_who, .arg = n,
 		.known_peers = config->session->plan->tier != TIER_FULL,
 	};
 	int r;
@@ -151,6 +200,7 @@ int network_start(const struct network_config *config,
 	n->options = config->options;
 	n->user = config->user;
 	n->net = config->net;
+	n->init = config->init;
 	n->proxies = config->session->plan->proxies;
 	n->sink = config->sink;
 	remember_ports(n, config->listeners);
@@ -233,14 +283,6 @@ static bool normalise(const struct sockaddr *sa, socklen_t len,
 	       !IN6_IS_ADDR_UNSPECIFIED(&ret->sin6_addr);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void release(struct network_run *n, size_t i)
 {
 	gatekeeper_remove(n->gate, n->captured.v[i].id);
@@ -288,14 +330,6 @@ static bool is_stream(int sock)
 
 	return sock < 0 || getsockopt(sock, SOL_SOCKET, SO_TYPE, &type,
 				      &len) < 0 || type == SOCK_STREAM;
-}
-
-static bool has_keeper(struct network_run *n)
-{
-	if (!n->keeper && !n->no_keeper &&
-	    netkeeper_start(n->user, n->net, &n->keeper, NULL) < 0)
-		n->no_keeper = true;
-	return n->keeper != NULL;
 }
 
 /* An IPv4 destination gets an IPv4 listener: the program may use the same port
@@ -407,6 +441,6 @@ void network_listen(struct network_run *n, int sock)
 	}
 	*vec_push(&n->published) = port;
 	if (gatekeeper_publish(n->gate, port, &err) < 0)
-		fprintf(stderr, "cloche: the command's port %u is not reachable from the host: %s\n",
-			port, err.msg);
+		hooks_say(n->options, "the command's port %u is not reachable from the host: %s",
+			  port, err.msg);
 }

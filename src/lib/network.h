@@ -19,6 +19,7 @@ struct violation_sink;
  * struct network_config - What a run's network is made of
  * @listeners:	From the sandbox; taken over
  * @user, @net:	The sandbox's namespaces; stay the caller's and open
+ * @init:	Its process 1
  */
 struct network_config {
 	struct loop *loop;
@@ -27,6 +28,7 @@ struct network_config {
 	const struct violation_sink *sink;
 	struct listener_set *listeners;
 	int user, net;
+	pid_t init;
 };
 
 int network_start(const struct network_config *config,

@@ -120,7 +120,7 @@ static int take_network(struct supervisor *s)
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
 		.listeners = shared ? shared : &own,
-		.user = s->own[0], .net = s->own[2],
+		.user = s->own[0], .net = s->own[2], .init = s->cage.pid,
 	}, &s->network, s->err);
 }
 

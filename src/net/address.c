@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/own.h"
+#include "plan/listener.h"
 
 enum row_kind { ROW_REFUSED, ROW_PRIVATE };
 
@@ -174,4 +175,18 @@ int address_to_sockaddr(const struct host *address,
 		return 0;
 	}
 	return -EAFNOSUPPORT;
+}
+
+void address_client(const struct host *from, const struct host *to, bool udp,
+		    struct listener_client *ret)
+{
+	*ret = (struct listener_client){ 0 };
+	if (from->kind != to->kind || from->kind == HOST_NAME)
+		return;
+	ret->family = from->kind == HOST_IPV6 ? 6 : 4;
+	ret->udp = udp;
+	ret->port = from->port;
+	ret->to_port = to->port;
+	memcpy(ret->address, from->address, sizeof(ret->address));
+	memcpy(ret->to, to->address, sizeof(ret->to));
 }

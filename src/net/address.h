@@ -15,6 +15,7 @@
 
 #include "policy/host.h"
 
+struct listener_client;
 struct policy;
 
 /**
@@ -45,5 +46,11 @@ int address_from_sockaddr(const struct sockaddr *sa, socklen_t len,
 			  struct host *ret);
 int address_to_sockaddr(const struct host *address,
 			struct sockaddr_storage *ret, socklen_t *len);
+
+/* Both ends of a client's connection to us, addresses of one family; else
+ * @ret is empty
+ */
+void address_client(const struct host *from, const struct host *to, bool udp,
+		    struct listener_client *ret);
 
 #endif /* NET_ADDRESS_H */

@@ -31,17 +31,14 @@ struct asked {
 
 struct asks {
 	struct timers *timers;
-	int (*send)(void *arg, uint32_t id, const struct host *host);
+	ask_send_fn send;
 	void *arg;
 	struct asked *first;
 	size_t open, kept;
 	uint32_t last_id;
 };
 
-struct asks *asks_new(struct timers *timers,
-		      int (*send)(void *arg, uint32_t id,
-				  const struct host *host),
-		      void *arg)
+struct asks *asks_new(struct timers *timers, ask_send_fn send, void *arg)
 {
 	struct asks *asks = mem_zalloc(sizeof(*asks));
 
@@ -142,12 +139,13 @@ static void on_deadline(void *arg)
 	settle(arg, false, false);
 }
 
-static struct asked *pose(struct asks *asks, const struct host *host)
+static struct asked *pose(struct asks *asks, const struct host *host,
+			  const struct conn *client)
 {
 	struct asked *a;
 
 	if (asks->open == ASK_OPEN_MAX ||
-	    asks->send(asks->arg, ++asks->last_id, host) < 0)
+	    asks->send(asks->arg, ++asks->last_id, host, client) < 0)
 		return NULL;
 	a = mem_zalloc(sizeof(*a));
 	a->asks = asks;
@@ -169,7 +167,7 @@ int ask_start(struct asks *asks, const struct host *host,
 	if (a && !a->open)
 		return a->allow ? 1 : 2;
 	if (!a)
-		a = pose(asks, host);
+		a = pose(asks, host, wait->client);
 	if (!a)
 		return -EBUSY;
 	wait->asked = a;

@@ -10,6 +10,7 @@
 #include "policy/host.h"
 
 struct asks;
+struct conn;
 struct timers;
 
 enum {
@@ -23,19 +24,22 @@ enum ask_scope { ASK_ONCE, ASK_SESSION };
 /**
  * struct ask_wait - One who waits; zero-initialise it, set @fn and @arg
  * @fn:		Called once with the answer, never from within ask_start()
+ * @client:	For @send
  */
 struct ask_wait {
 	void (*fn)(void *arg, bool allow);
 	void *arg;
+	const struct conn *client;
 	struct ask_wait *prev, *next;
 	struct asked *asked;
 };
 
-/* @send puts a question to whoever answers; 0 or a negative errno */
-struct asks *asks_new(struct timers *timers,
-		      int (*send)(void *arg, uint32_t id,
-				  const struct host *host),
-		      void *arg);
+/* @send puts a question to whoever answers, @client being who wants to know it
+ * first, or NULL; 0 or a negative errno
+ */
+typedef int (*ask_send_fn)(void *arg, uint32_t id, const struct host *host,
+			   const struct conn *client);
+struct asks *asks_new(struct timers *timers, ask_send_fn send, void *arg);
 void asks_free(struct asks *asks);
 
 /* Ask about @host and its port, once for all who wait for the same. 0: the

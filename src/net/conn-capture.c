@@ -24,7 +24,7 @@ static void refuse(struct conn *conn)
 	    conn->reach.host.port == TLS_PORT)
 		conn_say(conn, alert, sizeof(alert));
 	else
-		conn_reset(conn);
+		conn_refuse(conn);
 }
 
 static void step_captured(struct conn *conn)

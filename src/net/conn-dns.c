@@ -18,7 +18,8 @@ static bool serve_one(struct conn *conn)
 	}
 	if (!n)
 		return false;
-	len = dns_serve(conn->gate, p + 2, (size_t)n - 2, out + 2);
+	len = dns_serve(conn->gate, &(struct dns_client){ .conn = conn }, p + 2,
+			(size_t)n - 2, out + 2);
 	if (!len) {
 		conn_close(conn);
 		return false;

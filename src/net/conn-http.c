@@ -205,8 +205,8 @@ static bool vhost_is_allowed(struct conn *conn)
 		return true;
 	gate_report(conn->gate, &(struct refusal){
 		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
-		.reason = v.reason, .rule = v.rule,
-	});
+		.reason = v.reason, .rule = v.rule, .conn = conn,
+	}, &conn->seen);
 	conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
 		.reason = v.reason, .host = &q->vhost,
 		.head_only = q->kind == HTTP_METHOD_HEAD,

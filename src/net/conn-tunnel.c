@@ -28,8 +28,8 @@ static void refuse_hello(struct conn *conn, const char *why)
 
 	gate_report(conn->gate, &(struct refusal){
 		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
-		.host = &conn->reach.host, .reason = why,
-	});
+		.host = &conn->reach.host, .reason = why, .conn = conn,
+	}, &conn->seen);
 	input_done(&conn->in);
 	conn_say(conn, alert, sizeof(alert));
 }

@@ -68,6 +68,8 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;
 	conn->task = (struct loop_task){ .fn = run_later, .arg = conn };
+	conn->seen.fn = run_later;
+	conn->seen.arg = conn;
 	flow_init(&conn->up, &conn->client, &conn->server);
 	flow_init(&conn->down, &conn->server, &conn->client);
 	if (loop_add(gate->loop, &conn->client.source, end_events()) < 0) {
@@ -91,6 +93,7 @@ void conn_close(struct conn *conn)
 		return;
 	conn->closed = true;
 	timer_stop(gate->timers, &conn->timer);
+	seen_forget(&conn->seen);
 	reach_stop(&conn->reach);
 	end_close(gate->loop, &conn->client);
 	end_close(gate->loop, &conn->server);
@@ -166,11 +169,30 @@ void conn_reach(struct conn *conn, const struct host *host, const char *op,
 	reach_stop(r);
 	*r = (struct reach){
 		.gate = conn->gate, .end = &conn->server,
-		.fn = conn_wake, .arg = conn, .host = *host, .plain = plain,
+		.fn = conn_wake, .arg = conn, .conn = conn,
+		.seen = &conn->seen, .host = *host, .plain = plain,
 	};
 	snprintf(r->op, sizeof(r->op), "%s", op);
 	timer_stop(conn->gate->timers, &conn->timer);
 	reach_start(r);
+}
+
+static void step_refused(struct conn *conn)
+{
+	if (!conn->seen.id)
+		conn_reset(conn);
+}
+
+void conn_refuse(struct conn *conn)
+{
+	if (conn->closed)
+		return;
+	/* Nothing moves from now on */
+	reach_stop(&conn->reach);
+	end_close(conn->gate->loop, &conn->server);
+	timer_stop(conn->gate->timers, &conn->timer);
+	conn->step = step_refused;
+	conn_run(conn);
 }
 
 /* Its last words: written, then the client's are read and thrown away so that
@@ -180,6 +202,8 @@ static void step_last_words(struct conn *conn)
 {
 	char trash[4096];
 
+	if (conn->seen.id)
+		return;
 	if (flow_flush(&conn->down) < 0) {
 		conn_close(conn);
 		return;
@@ -213,7 +237,7 @@ void conn_judge_again(struct conn *conn)
 	    conn->reach.outcome != REACH_OK ||
 	    reach_is_allowed(&conn->reach))
 		return;
-	conn_reset(conn);
+	conn_refuse(conn);
 }
 
 void input_read(struct input *in, struct end *from)

@@ -47,6 +47,7 @@ struct input {
  * @client, @server: Both sides
  * @up, @down:	To the server, and back
  * @in:		From the client
+ * @seen:	Waits until its refusal was looked at
  * @reach:	The way to the server; reach.host is whom this is about
  * @http:	Requests and responses, for connections that have them
  */
@@ -62,6 +63,7 @@ struct conn {
 	struct input in;
 	struct timer timer;
 	struct loop_task task;
+	struct seen_wait seen;
 	struct reach reach;
 	struct exchange *http;
 };
@@ -119,6 +121,9 @@ void conn_wait(struct conn *conn, enum timer_kind kind);
 void conn_say(struct conn *conn, const void *p, size_t n);
 void conn_close(struct conn *conn);
 void conn_reset(struct conn *conn);
+
+/* The same reset for one that was just reported: when that was looked at */
+void conn_refuse(struct conn *conn);
 
 /* Close with an answer of our own to an HTTP request: @words may be NULL; or
  * only why; or what became of conn->reach

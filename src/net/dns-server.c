@@ -10,22 +10,47 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/mem.h"
+#include "net/address.h"
 #include "net/conn.h"
 #include "net/pool.h"
 
-enum { DATAGRAMS_MAX = 64 };	/* Before others have their turn */
+enum {
+	DATAGRAMS_MAX = 64,	/* Before others have their turn */
+	HELD_MAX = 256,		/* Answers that wait (struct seen_wait) */
+};
 
-static void report(struct gate *gate, const struct host *host,
-		   const char *reason, const struct host_rule *rule)
+/**
+ * struct dns_held - An answer to a datagram, until its refusal was looked at
+ */
+struct dns_held {
+	struct gate *gate;
+	struct dns_held *prev, *next;
+	struct seen_wait wait;
+	int fd;
+	struct sockaddr_storage from;
+	union {
+		struct cmsghdr align;
+		char bytes[256];
+	} control;
+	struct msghdr msg;
+	uint8_t out[DNS_ANSWER_MAX];
+	size_t n;
+};
+
+static void report(struct gate *gate, const struct dns_client *client,
+		   const struct host *host, const struct host_verdict *v)
 {
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_DNS, .op = "DNS", .host = host,
-		.reason = reason, .rule = rule,
-	});
+		.reason = v->reason, .rule = v->rule, .conn = client->conn,
+		.datagram = client->datagram,
+	}, client->wait);
 }
 
 static enum dns_result localhost(enum dns_ask ask, uint8_t address[16])
@@ -40,13 +65,17 @@ static enum dns_result localhost(enum dns_ask ask, uint8_t address[16])
 	return DNS_ADDRESS;
 }
 
-static enum dns_result from_pool(struct gate *gate, const struct dns_query *q,
-				 uint8_t address[16])
+static enum dns_result from_pool(struct gate *gate,
+				 const struct dns_client *client,
+				 const struct dns_query *q, uint8_t address[16])
 {
+	const struct host_verdict full = {
+		.reason = "too many names were looked up",
+	};
 	const int number = pool_number(gate->pool, &q->host);
 
 	if (number < 0) {
-		report(gate, &q->host, "too many names were looked up", NULL);
+		report(gate, client, &q->host, &full);
 		return DNS_SERVFAIL;
 	}
 	if (q->ask == DNS_ASK_A)
@@ -56,8 +85,9 @@ static enum dns_result from_pool(struct gate *gate, const struct dns_query *q,
 	return DNS_ADDRESS;
 }
 
-static enum dns_result decide(struct gate *gate, const struct dns_query *q,
-			      uint8_t address[16])
+static enum dns_result decide(struct gate *gate,
+			      const struct dns_client *client,
+			      const struct dns_query *q, uint8_t address[16])
 {
 	const bool wants = q->ask == DNS_ASK_A || q->ask == DNS_ASK_AAAA;
 	struct host_verdict v;
@@ -68,14 +98,14 @@ static enum dns_result decide(struct gate *gate, const struct dns_query *q,
 		return wants ? localhost(q->ask, address) : DNS_NODATA;
 	v = gate_decide(gate, &q->host);
 	if (v.decision == HOST_DENIED) {
-		report(gate, &q->host, v.reason, v.rule);
+		report(gate, client, &q->host, &v);
 		return DNS_NXDOMAIN;
 	}
-	return wants ? from_pool(gate, q, address) : DNS_NODATA;
+	return wants ? from_pool(gate, client, q, address) : DNS_NODATA;
 }
 
-size_t dns_serve(struct gate *gate, const uint8_t *p, size_t n,
-		 uint8_t ret[DNS_ANSWER_MAX])
+size_t dns_serve(struct gate *gate, const struct dns_client *client,
+		 const uint8_t *p, size_t n, uint8_t ret[DNS_ANSWER_MAX])
 {
 	struct dns_query query;
 	uint8_t address[16] = { 0 };
@@ -84,7 +114,7 @@ size_t dns_serve(struct gate *gate, const uint8_t *p, size_t n,
 	if (r < 0)
 		return 0;
 	return dns_answer(&query, r ? (enum dns_result)r
-				    : decide(gate, &query, address),
+				    : decide(gate, client, &query, address),
 			  address, ret);
 }
 
@@ -106,31 +136,106 @@ static void reply(int fd, struct msghdr *msg, uint8_t *p, size_t n)
 	(void)sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* Where a datagram came from and went to, for who wants to know whose it was */
+static void look_at(struct dns_held *h, struct listener_client *ret)
+{
+	const struct cmsghdr *c = CMSG_FIRSTHDR(&h->msg);
+	struct host from, to;
+
+	*ret = (struct listener_client){ 0 };
+	if (!c || address_from_sockaddr((struct sockaddr *)&h->from,
+					h->msg.msg_namelen, &from) < 0)
+		return;
+	if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+		struct in_pktinfo four;
+
+		memcpy(&four, CMSG_DATA(c), sizeof(four));
+		host_of_address((const uint8_t *)&four.ipi_addr, 4,
+				LISTENER_DNS_PORT, &to);
+	} else if (c->cmsg_level == IPPROTO_IPV6 &&
+		   c->cmsg_type == IPV6_PKTINFO) {
+		struct in6_pktinfo six;
+
+		memcpy(&six, CMSG_DATA(c), sizeof(six));
+		host_of_address((const uint8_t *)&six.ipi6_addr, 16,
+				LISTENER_DNS_PORT, &to);
+	} else {
+		return;
+	}
+	address_client(&from, &to, true, ret);
+}
+
+static void drop(struct dns_held *h)
+{
+	seen_forget(&h->wait);
+	*(h->prev ? &h->prev->next : &h->gate->held) = h->next;
+	if (h->next)
+		h->next->prev = h->prev;
+	h->gate->n_held--;
+	free(h);
+}
+
+static void send_held(void *arg)
+{
+	struct dns_held *h = arg;
+
+	reply(h->fd, &h->msg, h->out, h->n);
+	drop(h);
+}
+
+static void keep(struct gate *gate, struct dns_held *h)
+{
+	h->next = gate->held;
+	if (h->next)
+		h->next->prev = h;
+	gate->held = h;
+	gate->n_held++;
+}
+
+void dns_done(struct gate *gate)
+{
+	while (gate->held)
+		drop(gate->held);
+}
+
+/* Take one datagram into @h and make an answer; false if there was none */
+static bool serve_one(struct gate *gate, int fd, struct dns_held *h)
+{
+	uint8_t in[DNS_QUERY_MAX + 1];
+	struct iovec iov = { .iov_base = in, .iov_len = sizeof(in) };
+	struct listener_client from;
+	const struct dns_client client = {
+		.datagram = &from,
+		.wait = gate->n_held < HELD_MAX ? &h->wait : NULL,
+	};
+	ssize_t got;
+
+	*h = (struct dns_held){
+		.gate = gate, .fd = fd, .wait = { .fn = send_held, .arg = h },
+		.msg = { .msg_name = &h->from, .msg_namelen = sizeof(h->from),
+			 .msg_iov = &iov, .msg_iovlen = 1,
+			 .msg_control = &h->control,
+			 .msg_controllen = sizeof(h->control) },
+	};
+	got = recvmsg(fd, &h->msg, MSG_DONTWAIT);
+	if (got < 0)
+		return errno == EINTR;
+	look_at(h, &from);
+	h->n = dns_serve(gate, &client, in, (size_t)got, h->out);
+	return true;
+}
+
 void dns_serve_datagrams(struct gate *gate, int fd)
 {
-	for (int i = 0; i < DATAGRAMS_MAX; i++) {
-		uint8_t in[DNS_QUERY_MAX + 1], out[DNS_ANSWER_MAX];
-		union {
-			struct cmsghdr align;
-			char bytes[256];
-		} control;
-		struct sockaddr_storage from;
-		struct iovec iov = { .iov_base = in, .iov_len = sizeof(in) };
-		struct msghdr msg = {
-			.msg_name = &from, .msg_namelen = sizeof(from),
-			.msg_iov = &iov, .msg_iovlen = 1,
-			.msg_control = &control,
-			.msg_controllen = sizeof(control),
-		};
-		const ssize_t got = recvmsg(fd, &msg, MSG_DONTWAIT);
-		size_t n;
+	struct dns_held *h = mem_zalloc(sizeof(*h));
 
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			break;
-		n = dns_serve(gate, in, (size_t)got, out);
-		if (n)
-			reply(fd, &msg, out, n);
+	for (int i = 0; i < DATAGRAMS_MAX && serve_one(gate, fd, h); i++) {
+		if (h->wait.id) {
+			keep(gate, h);
+			h = mem_zalloc(sizeof(*h));
+		} else if (h->n) {
+			reply(fd, &h->msg, h->out, h->n);
+		}
 	}
+	free(h);
 }

@@ -12,7 +12,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "net/address.h"
 #include "net/ask.h"
+#include "net/conn.h"
 #include "net/gate-wire.h"
 #include "policy/host.h"
 #include "policy/policy.h"
@@ -64,9 +66,68 @@ static int64_t wall_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-void gate_report(struct gate *gate, const struct refusal *refusal)
+void seen_forget(struct seen_wait *w)
 {
-	const struct gate_message message = { .kind = GATE_VIOLATION };
+	if (!w->id)
+		return;
+	timer_stop(w->gate->timers, &w->timer);
+	*(w->prev ? &w->prev->next : &w->gate->unseen) = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	w->id = 0;
+}
+
+static void go_on(void *arg)
+{
+	struct seen_wait *w = arg;
+
+	seen_forget(w);
+	w->fn(w->arg);
+}
+
+void gate_seen(struct gate *gate, uint32_t id)
+{
+	struct seen_wait *w = gate->unseen;
+
+	while (w && w->id != id)
+		w = w->next;
+	if (w)
+		go_on(w);
+}
+
+static void wait_for(struct gate *gate, uint32_t id, struct seen_wait *w)
+{
+	seen_forget(w);
+	w->id = id;
+	w->gate = gate;
+	w->prev = NULL;
+	w->next = gate->unseen;
+	if (w->next)
+		w->next->prev = w;
+	gate->unseen = w;
+	w->timer.fn = go_on;
+	w->timer.arg = w;
+	timer_start(gate->timers, &w->timer, TIMER_SEEN);
+}
+
+void gate_look_at(const struct conn *conn, struct listener_client *ret)
+{
+	const int fd = conn->client.source.fd;
+	struct sockaddr_storage a, b;
+	socklen_t a_len = sizeof(a), b_len = sizeof(b);
+	struct host from, to;
+
+	if (!getpeername(fd, (struct sockaddr *)&a, &a_len) &&
+	    !getsockname(fd, (struct sockaddr *)&b, &b_len) &&
+	    !address_from_sockaddr((struct sockaddr *)&a, a_len, &from) &&
+	    !address_from_sockaddr((struct sockaddr *)&b, b_len, &to))
+		address_client(&from, &to, false, ret);
+}
+
+void gate_report(struct gate *gate, const struct refusal *refusal,
+		 struct seen_wait *wait)
+{
+	struct gate_message message = { .kind = GATE_VIOLATION };
 	struct violation v = {
 		.kind = refusal->kind, .time_ms = wall_ms(), .count = 1,
 		.error = refusal->kind == VIOLATION_NET_DNS ? 0 : EACCES,
@@ -84,8 +145,17 @@ void gate_report(struct gate *gate, const struct refusal *refusal)
 	violation_to_json(&v, &line);
 	violation_done(&v);
 	tell_lost(gate);
+	if (refusal->conn)
+		gate_look_at(refusal->conn, &message.client);
+	else if (refusal->datagram)
+		message.client = *refusal->datagram;
+	if (wait && gate->looked_at && message.client.family)
+		message.id = ++gate->last_report ? gate->last_report
+						 : ++gate->last_report;
 	if (gate_send(gate, &message, line.p, line.len) < 0)
 		gate->lost++;
+	else if (message.id)
+		wait_for(gate, message.id, wait);
 }
 
 struct host_verdict gate_decide(const struct gate *gate,

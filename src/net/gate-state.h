@@ -14,17 +14,38 @@
 #include "base/loop.h"
 #include "net/gate.h"
 #include "net/parent.h"
+#include "net/timer.h"
 #include "policy/violation.h"
 
 struct asks;
 struct conn;
+struct dns_held;
 struct gate_message;
 struct host;
 struct host_rule;
+struct listener_client;
 struct pool;
 struct lookup;
 struct seed;
 struct timers;
+
+/**
+ * struct seen_wait - Somebody who waits until a report was taken
+ *
+ * The supervisor looks who it was that is refused. Until it has, or a moment
+ * has passed, the client does not hear of the refusal: it might be gone then.
+ * Zero-initialise it.
+ * @fn:		Called with @arg when the wait is over; nobody waits any more
+ * @id:		Of the report, or 0
+ */
+struct seen_wait {
+	void (*fn)(void *arg);
+	void *arg;
+	uint32_t id;
+	struct seen_wait *prev, *next;
+	struct timer timer;
+	struct gate *gate;
+};
 
 /**
  * struct gate - One sandbox's network
@@ -33,6 +54,9 @@ struct timers;
  * @spare:	A descriptor kept for the day when there is none left
  * @control:	To and from the supervisor
  * @lost:	Reports that found no room on their way
+ * @last_report, @unseen: Number of the last one, and who waits
+ * @looked_at:	The supervisor looks, and says when it has
+ * @held, @n_held: Answers of the DNS that wait for that
  * @listeners:	Where connections come from
  * @peers:	See struct gate_config
  * @pause:	Runs while nothing is accepted, for want of descriptors
@@ -55,6 +79,11 @@ struct gate {
 	int spare;
 	struct loop_source control;
 	uint64_t lost;
+	uint32_t last_report;
+	struct seen_wait *unseen;
+	bool looked_at;
+	struct dns_held *held;
+	size_t n_held;
 	struct gate_listener *listeners;
 	uint8_t *peers;
 	struct timer pause;
@@ -70,6 +99,8 @@ int gate_hear(struct gate *gate);
  * @host:	Where to
  * @reason:	Words
  * @rule:	Who refused, or NULL
+ * @conn:	Whose, or NULL
+ * @datagram:	Without a connection: where it came from, or NULL
  */
 struct refusal {
 	enum violation_kind kind;
@@ -77,10 +108,23 @@ struct refusal {
 	const struct host *host;
 	const char *reason;
 	const struct host_rule *rule;
+	struct conn *conn;
+	const struct listener_client *datagram;
 };
 
-/* Send a record to the supervisor; what finds no room is counted */
-void gate_report(struct gate *gate, const struct refusal *refusal);
+/* Send a record to the supervisor; what finds no room is counted. If @wait is
+ * not NULL and there is something to wait for, it waits (@id is not 0).
+ */
+void gate_report(struct gate *gate, const struct refusal *refusal,
+		 struct seen_wait *wait);
+
+/* Both ends of a client's socket */
+void gate_look_at(const struct conn *conn, struct listener_client *ret);
+
+/* The report @id was taken: whoever waits goes on */
+void gate_seen(struct gate *gate, uint32_t id);
+/* Wait no more; safe at any time */
+void seen_forget(struct seen_wait *wait);
 
 /* Send a message with @n bytes of text to the supervisor, or -errno at once */
 int gate_send(struct gate *gate, const struct gate_message *message,

@@ -10,18 +10,22 @@
 
 #include <stdint.h>
 
+#include "plan/listener.h"
+
 enum { GATE_TEXT_MAX = 8 << 10 };	/* Bytes of text in one message */
 
 enum gate_message_kind {
 	/* From the gate */
-	GATE_VIOLATION,		/* Text: one JSON line (policy/violation.h) */
+	GATE_VIOLATION,		/* @id, or 0; @client; text: one JSON line
+				 * (policy/violation.h) */
 	GATE_LOST,		/* @id: that many of them were dropped */
-	GATE_ASK,		/* @id, @port; text: the host */
+	GATE_ASK,		/* @id, @port, @client; text: the host */
 	/* To the gate */
 	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
 	GATE_LISTENER,		/* @role, @port, @id; descriptor: the socket */
 	GATE_UNLISTEN,		/* @id of a listener */
 	GATE_ANSWER,		/* @id, @allow, @scope */
+	GATE_SEEN,		/* @id of a violation: it was taken */
 	GATE_PEER,		/* @port: a client will come from there */
 	GATE_MESSAGES,
 };
@@ -32,6 +36,7 @@ struct gate_message {
 	uint16_t role, port;
 	uint8_t allow, scope;
 	uint8_t pad[2];
+	struct listener_client client;
 };
 
 #endif /* NET_GATE_WIRE_H */

@@ -22,6 +22,7 @@
 #include "net/accept.h"
 #include "net/confine.h"
 #include "net/conn.h"
+#include "net/dns-server.h"
 #include "net/gate-policy.h"
 #include "net/gate-wire.h"
 #include "net/pool.h"
@@ -93,6 +94,9 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 		return *fd < 0 ? -EPROTO : take_policy(gate, *fd);
 	case GATE_LISTENER:
 		return *fd < 0 ? -EPROTO : take_listener(gate, m, fd);
+	case GATE_SEEN:
+		gate_seen(gate, m->id);
+		return 0;
 	case GATE_UNLISTEN:
 		accept_remove(gate, m->id);
 		return 0;
@@ -148,11 +152,14 @@ int gate_hear(struct gate *gate)
 	return r < 0 ? r : 0;
 }
 
-static int send_question(void *arg, uint32_t id, const struct host *host)
+static int send_question(void *arg, uint32_t id, const struct host *host,
+			 const struct conn *client)
 {
-	const struct gate_message m = {
+	struct gate_message m = {
 		.kind = GATE_ASK, .id = id, .port = host->port,
 	};
+
+	gate_look_at(client, &m.client);
 
 	return gate_send(arg, &m, host->name, strlen(host->name));
 }
@@ -191,6 +198,7 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 	gate->pool = pool_new();
 	gate->asks = asks_new(gate->timers, send_question, gate);
 	gate->may_ask = config->may_ask;
+	gate->looked_at = config->looked_at;
 	gate->peers = config->peers;
 	gate->conns_max = config->conns_max &&
 			  config->conns_max < GATE_CONNS_MAX
@@ -207,6 +215,7 @@ static void tear_down(struct gate *gate)
 {
 	while (gate->first)
 		conn_close(gate->first);
+	dns_done(gate);
 	if (gate->timers)
 		accept_done(gate);
 	loop_drain(gate->loop);

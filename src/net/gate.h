@@ -31,6 +31,7 @@ enum {
  * @policy:	What is allowed
  * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
  * @may_ask:	Unknown hosts are a question, not a refusal
+ * @looked_at:	The supervisor looks who is refused, and says so (GATE_SEEN)
  * @lookup:	How names are resolved; NULL for the C library
  * @peers:	A bit for each port that a client may come from, cleared when it
  *		has; GATE_PEER sets more. NULL: whoever reaches a listener.
@@ -41,7 +42,7 @@ struct gate_config {
 	struct listener_set *listeners;
 	struct policy *policy;
 	int control;
-	bool may_ask;
+	bool may_ask, looked_at;
 	resolve_fn lookup;
 	uint8_t *peers;
 	size_t conns_max;

@@ -83,14 +83,34 @@ static void tell_gone(struct gatekeeper *k)
 			       "connections are refused from now on");
 }
 
-static void take_violation(struct gatekeeper *k, const char *text, size_t n)
+/* Its client may go now: we have seen it */
+static void tell_seen(struct gatekeeper *k, uint32_t id)
+{
+	const struct gate_message m = { .kind = GATE_SEEN, .id = id };
+
+	/* A gate that is behind goes on by its own clock */
+	if (id)
+		(void)send(k->control.fd, &m, sizeof(m),
+			   MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static pid_t who_is(struct gatekeeper *k, const struct gate_message *m)
+{
+	return k->config.who && m->client.family
+		       ? k->config.who(k->config.arg, &m->client) : 0;
+}
+
+static void take_violation(struct gatekeeper *k, const struct gate_message *m,
+			   const char *text, size_t n)
 {
 	struct violation v;
 
 	if (violation_from_json(text, n, &v, NULL) < 0)
 		return;
+	v.pid = who_is(k, m);
 	violation_report(&k->config.sink, &v);
 	violation_done(&v);
+	tell_seen(k, m->id);
 }
 
 static void take_question(struct gatekeeper *k, const struct gate_message *m,
@@ -101,7 +121,7 @@ static void take_question(struct gatekeeper *k, const struct gate_message *m,
 	if (!k->config.ask || host_parse(text, n, m->port, &host) < 0)
 		gatekeeper_answer(k, m->id, false, ASK_ONCE);
 	else
-		k->config.ask(k->config.arg, m->id, &host);
+		k->config.ask(k->config.arg, m->id, &host, who_is(k, m));
 }
 
 static void take_lost(struct gatekeeper *k, uint32_t count)
@@ -132,7 +152,7 @@ static bool take_message(struct gatekeeper *k)
 		return false;
 	}
 	if (in.m.kind == GATE_VIOLATION)
-		take_violation(k, in.text, n);
+		take_violation(k, &in.m, in.text, n);
 	else if (in.m.kind == GATE_ASK)
 		take_question(k, &in.m, in.text, n);
 	else if (in.m.kind == GATE_LOST)
@@ -180,6 +200,7 @@ int gatekeeper_start(struct gatekeeper *k, struct err *err)
 	config.policy = k->config.policy;
 	config.control = pair[1];
 	config.may_ask = k->config.ask != NULL;
+	config.looked_at = k->config.who != NULL;
 	config.peers = k->peers;
 	k->pid = fork();
 	if (!k->pid)

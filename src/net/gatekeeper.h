@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "net/ask.h"
 #include "net/resolve.h"
@@ -20,6 +21,7 @@
 struct err;
 struct gate_config;
 struct gatekeeper;
+struct listener_client;
 struct listener_set;
 struct loop;
 struct policy;
@@ -27,18 +29,20 @@ struct policy;
 /**
  * struct gatekeeper_config - Who wants to know what; callbacks get @arg
  * @policy:	What is allowed; referenced
- * @sink:	Gets each refusal; run, command, pid and suggestions are unset
- * @ask:	Put a question about @host to somebody, and later call
+ * @sink:	Gets each refusal; run, command and suggestions are unset
+ * @ask:	Put a question about @host, for @pid, to somebody, and later call
  *		gatekeeper_answer() with @id; NULL if nobody can be asked
  * @known_peers: Others can reach the listeners too: only clients that
  *		gatekeeper_expect() announced are served
+ * @who:	Which process is @client, or 0; NULL if nobody can tell
  * @gone:	The gate ended and the network with it; @why is one line
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */
 struct gatekeeper_config {
 	struct policy *policy;
 	struct violation_sink sink;
-	void (*ask)(void *arg, uint32_t id, const struct host *host);
+	void (*ask)(void *arg, uint32_t id, const struct host *host, pid_t pid);
+	pid_t (*who)(void *arg, const struct listener_client *client);
 	void (*gone)(void *arg, const char *why);
 	void *arg;
 	bool known_peers;

@@ -67,8 +67,8 @@ static void refuse(struct reach *r, enum reach_outcome outcome,
 	set_words(r, reason, rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
-		.reason = reason, .rule = rule,
-	});
+		.reason = reason, .rule = rule, .conn = r->conn,
+	}, r->seen);
 	finish(r, outcome);
 }
 
@@ -321,6 +321,7 @@ static void ask(struct reach *r, const struct host_verdict *verdict)
 
 	r->ask.fn = on_answer;
 	r->ask.arg = r;
+	r->ask.client = r->conn;
 	got = ask_start(r->gate->asks, &r->host, &r->ask);
 	if (got == 1)
 		on_answer(r, true);
@@ -354,8 +355,8 @@ bool reach_is_allowed(struct reach *r)
 	set_words(r, v.reason, v.rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
-		.reason = v.reason, .rule = v.rule,
-	});
+		.reason = v.reason, .rule = v.rule, .conn = r->conn,
+	}, r->seen);
 	r->outcome = REACH_DENIED;
 	return false;
 }

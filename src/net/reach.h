@@ -15,8 +15,10 @@
 #include "net/resolve.h"
 #include "policy/host.h"
 
+struct conn;
 struct end;
 struct gate;
+struct seen_wait;
 
 enum {
 	REACH_REASON_MAX = 200,
@@ -41,6 +43,7 @@ enum reach_outcome {
  * @fn:		Called when @outcome is no longer REACH_PENDING, maybe from
  *		within reach_start()
  * @arg:	Handed to @fn
+ * @conn, @seen: Whose way it is, and who waits when it is refused
  * @op:		What the client did, for reports: "CONNECT", "GET", "connect"
  * @host:	Where to
  * @plain:	HTTP requests will follow: a parent proxy gets them as they
@@ -57,6 +60,8 @@ struct reach {
 	struct end *end;
 	void (*fn)(void *arg);
 	void *arg;
+	struct conn *conn;
+	struct seen_wait *seen;
 	char op[24];
 	struct host host;
 	bool plain;

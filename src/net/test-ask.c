@@ -15,10 +15,12 @@ static struct asks *asks;
 static uint32_t last_id, sent;
 static int told[ASK_OPEN_MAX + 8], stop_after;
 
-static int on_send(void *arg, uint32_t id, const struct host *host)
+static int on_send(void *arg, uint32_t id, const struct host *host,
+		   const struct conn *client)
 {
 	(void)arg;
 	(void)host;
+	(void)client;
 	last_id = id;
 	sent++;
 	return 0;

@@ -59,6 +59,19 @@ struct listener_set {
 	int fds[LISTENERS_MAX];
 };
 
+/**
+ * struct listener_client - The other end of a connection, or of a datagram
+ * @family:	4, 6, or 0 if unknown
+ * @udp:	A datagram; else TCP
+ * @port, @address: Its own
+ * @to_port, @to: Where it connected to
+ */
+struct listener_client {
+	uint8_t family, udp;
+	uint16_t port, to_port;
+	uint8_t address[16], to[16];
+};
+
 /* Add a row and take over @fd: 0, or -ENOSPC and @fd is closed */
 int listener_add(struct listener_set *set, enum listener_role role,
 		 uint16_t port, int fd);

@@ -269,9 +269,10 @@ static void on_violation(void *arg, const struct violation *v)
 	fflush(events);
 }
 
-static void on_ask(void *arg, uint32_t id, const struct host *host)
+static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 {
 	(void)arg;
+	(void)pid;
 	if (events) {
 		fprintf(events, "{\"ask\":\"%s\",\"port\":%u}\n", host->name,
 			host->port);

@@ -104,6 +104,66 @@ s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9))
     contains(r.out, "403 host is on the deny list")
 
 
+@test
+def a_refusal_knows_who_it_was(t):
+    events = os.path.join(t.away, "events")
+    kinds = {
+        "proxy": 'tunnel(b"bad.test:443")',
+        "captured": 'socket.create_connection(("192.0.2.77", 443), 9).recv(9)',
+        "reset": 'socket.create_connection(("192.0.2.77", 8123), 9).recv(9)',
+        "dns": 'socket.getaddrinfo("bad.test", 80)',
+    }
+    for kind, code in kinds.items():
+        # It is gone as soon as it hears of it; its parent holds the host's view
+        for i in range(long(3, 100)):
+            if os.path.exists(events):
+                os.unlink(events)
+            python(t, f"""
+import os, sys
+pid = os.fork()
+if not pid:
+    try: {code}
+    except OSError: pass
+    os._exit(0)
+os.wait()
+""", "--events", events).ok()
+            with open(events) as file:
+                rows = [json.loads(line) for line in file]
+            check(rows, kind)
+            for row in rows:
+                check(row["pid"] and row["pid"] > 1, kind, row)
+                contains(row["exe"] or "", "python3")
+            equal(len({row["pid"] for row in rows}), 1)
+
+
+@test
+def a_refusal_by_a_child_is_not_its_parents(t):
+    events = os.path.join(t.away, "events")
+    p = t.start("run", "--events", events, "--", "/usr/bin/python3", "-c", FETCH + """
+import os
+r, w = os.pipe()
+pid = os.fork()
+if not pid:
+    s, head = tunnel(b"bad.test:443")
+    os.read(r, 1)
+    os._exit(0)
+print("up", flush=True)
+sys.stdin.readline()
+os.write(w, b"x")
+os.wait()
+""")
+    equal(p.stdout.readline(), b"up\n")
+    wait_until(lambda: os.path.exists(events) and os.path.getsize(events) > 0,
+               "the refusal is told")
+    with open(events) as file:
+        row = json.loads(file.readline())
+    with open(f"/proc/{row['pid']}/status") as file:
+        status = dict(l.split(":\t", 1) for l in file.read().splitlines())
+    inside = [int(n) for n in status["NSpid"].split()]
+    check(inside[0] == row["pid"] and inside[-1] == 3, inside)
+    p.communicate(b"\n", RUN_SECONDS)
+
+
 class ParentProxy:
     """Writes down the first line of each request, and refuses them all"""
 
@@ -229,16 +289,21 @@ def whatever_listens_inside_is_a_port_of_the_host_if_allowed(t):
     settings = t.write("local.json", json.dumps(
         {"network": {"allowLocalBinding": True}}))
     code = """
-import socket, sys
+import socket, sys, threading
 ls = [socket.create_server(("127.0.0.1", 0)),
       socket.create_server(("::1", 0), family=socket.AF_INET6)]
+def serve(l):
+    while True:
+        s, a = l.accept()
+        try: s.sendall(b"from inside"); s.close()
+        except OSError: pass
+for l in ls: threading.Thread(target=serve, args=[l], daemon=True).start()
 print(*[l.getsockname()[1] for l in ls], flush=True)
-for l in ls * int(sys.argv[1]):
-    s, a = l.accept(); s.sendall(b"from inside"); s.close()
+sys.stdin.readline()
 """
 
     def start(*options):
-        p = t.start("run", *options, "--", "/usr/bin/python3", "-c", code, "2")
+        p = t.start("run", *options, "--", "/usr/bin/python3", "-c", code)
         return p, [int(w) for w in p.stdout.readline().split()]
 
     p, ports = start("--settings", settings)
@@ -246,11 +311,11 @@ for l in ls * int(sys.argv[1]):
         p.kill()    # Somebody had that very port on the host
         contains(p.communicate()[1], b"is not reachable from the host")
         p, ports = start("--settings", settings)
-    for port in ports:    # Once by is_open() already
+    for port in ports:
         with socket.create_connection(("127.0.0.1", port), 10) as s:
             equal(s.recv(99), b"from inside")
         check(not is_open("::1", port) and not is_open(own_address(), port))
-    out, err = p.communicate(timeout=RUN_SECONDS)
+    out, err = p.communicate(b"\n", timeout=RUN_SECONDS)
     equal((p.returncode, err), (0, b""))
     p, ports = start()
     check(not any(is_open("127.0.0.1", port) for port in ports))
@@ -292,9 +357,9 @@ for i in range(2): print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
         with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
                        code]) as term:
             for _ in range(asked):
-                term.expect(re.escape(
-                    f"Allow 127.0.0.1:{server.port} for python3? "
-                    "[o]nce [s]ession [a]lways [n]o "))
+                term.expect(re.escape(f"Allow 127.0.0.1:{server.port} for ") +
+                            r"python3[.0-9]* \(pid \d+\)\? " +
+                            re.escape("[o]nce [s]ession [a]lways [n]o "))
                 term.send(letter + "\n")
             equal(term.wait(RUN_SECONDS), 0)
             equal(term.text.count(f"HTTP/1.1 {want}"), 2, letter, term.text)
@@ -338,6 +403,7 @@ print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
     for allow, want in ((False, b"403"), (True, b"200")):
         ask = json.loads(lines.readline())["ask"]
         equal((ask["host"], ask["port"]), ("127.0.0.1", server.port))
+        contains(ask["exe"], "/python3")
         say({"answer": {"id": ask["id"], "allow": allow, "scope": "once"}})
         contains(p.stdout.readline(), want)
     lines.write("this is no JSON\n")
