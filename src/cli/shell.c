@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/shell.c - cloche as a shell: the real one, in the sandbox
+ *
+ * Many programs run commands by "$SHELL -c" or by the first bash on the PATH,
+ * and can be told which. All words are the shell's own; the policy comes from
+ * the settings. The real shell is the next one of that name, so a link of ours
+ * may stand before it on the PATH. Inside the sandbox the link is simply the
+ * shell.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "cli/persona.h"
+#include "lib/hooks.h"
+#include "lib/options.h"
+#include "lib/run.h"
+#include "lib/supervisor.h"
+#include "lib/tier.h"
+
+static void on_say(void *arg, const char *line)
+{
+	(void)arg;
+	fprintf(stderr, "cloche: %s\n", line);
+}
+
+static void on_print(void *arg, const char *text, size_t n)
+{
+	(void)arg;
+	(void)fflush(stderr);
+	(void)fs_write_all(STDERR_FILENO, text, n);
+}
+
+static bool is_ourselves(const char *file)
+{
+	struct stat self, other;
+
+	return stat("/proc/self/exe", &self) == 0 && stat(file, &other) == 0 &&
+	       self.st_dev == other.st_dev && self.st_ino == other.st_ino;
+}
+
+/* The shell @name in @dir, if it is one and not a link to us; or NULL */
+static char *shell_in(const char *dir, const char *name)
+{
+	char *file = path_join(dir, name);
+
+	if (*dir == '/' && access(file, X_OK) == 0 && !is_ourselves(file))
+		return file;
+	free(file);
+	return NULL;
+}
+
+static char *find_shell(const char *name)
+{
+	const char *path = getenv("PATH");
+	char *file = NULL;
+
+	while (!file && path && *path) {
+		const size_t n = strcspn(path, ":");
+		auto_free char *dir = mem_strndup(path, n);
+
+		file = shell_in(dir, name);
+		path += n + (path[n] == ':');
+	}
+	if (!file)
+		file = shell_in("/usr/bin", name);
+	return file ? file : shell_in("/bin", name);
+}
+
+/* The shell's argv; a login shell is told by an option, for its name is only
+ * known outside
+ */
+static char **words_for(char *shell, bool login, int argc, char **argv)
+{
+	static char dash_l[] = "-l";
+	char **words = mem_zalloc(((size_t)argc + 2) * sizeof(*words));
+	size_t n = 0;
+
+	words[n++] = shell;
+	if (login)
+		words[n++] = dash_l;
+	for (int i = 1; i < argc; i++)
+		words[n++] = argv[i];
+	return words;
+}
+
+static int run(char **words)
+{
+	static const struct hooks hooks = {
+		.say = on_say, .print = on_print,
+	};
+	struct options options = { .hooks = &hooks };
+	struct err err = { 0 };
+	const int r = run_command(&options, words, &err);
+
+	options_done(&options);
+	if (r < 0)
+		fprintf(stderr, "cloche: %s\n", err.msg);
+	return r < 0 ? EXIT_NOT_BUILT : r;
+}
+
+int persona_shell(int argc, char **argv)
+{
+	const char *name = path_base(argv[0]);
+	const bool login = *name == '-';
+	auto_free char *shell = find_shell(name + login);
+	auto_free char **words = NULL;
+
+	if (!shell) {
+		fprintf(stderr, "cloche: there is no shell %s but this link\n",
+			name + login);
+		return EXIT_NOT_FOUND;
+	}
+	words = words_for(shell, login, argc, argv);
+	if (!tier_is_nested())
+		return run(words);
+	execv(shell, words);
+	fprintf(stderr, "cloche: %s: %s\n", shell, strerror(errno));
+	return EXIT_NOT_EXECUTABLE;
+}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/shell.py - cloche as sh and bash: the real shell, in the sandbox"""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+from terminal import Terminal
+
+
+def shim(t, name="bash"):
+    """A directory with a link of ours under the shell's name"""
+    os.makedirs(t.away + "/bin", exist_ok=True)
+    link = t.away + "/bin/" + name
+    if not os.path.lexists(link):
+        os.symlink(os.path.realpath(CLOCHE), link)
+    return link
+
+
+def hide(t):
+    """A file that a shell outside reads and one inside does not"""
+    t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    return "cat ~/.ssh/id_rsa"
+
+
+@test
+def a_line_runs_in_the_sandbox(t):
+    secret = hide(t)
+    contains(t.outside("bash", "-c", secret).ok().out, "BEGIN")
+    for name in ("sh", "bash"):
+        for run in ([CLOCHE, "as", name], [shim(t, name)]):
+            r = t.outside(*run, "-c", secret + "; echo x > f; echo $0 $1",
+                          "zero", "one")
+            lacks(r.out, "BEGIN", run)
+            contains(r.out, "zero one")
+            equal(t.read("f"), "x\n")
+            r = t.outside(*run, "-c", f"echo x > {t.away}/f")
+            check(r.code != 0 and not os.path.exists(t.away + "/f"), r)
+
+
+@test
+def status_and_signals_are_the_shells(t):
+    for status in (0, 3, 126, 127):
+        t.outside(shim(t), "-c", f"exit {status}").ended(status)
+    t.outside(shim(t), "-c", "kill -KILL $$").ended(137)
+    t.outside(shim(t), "-c", "no-such-command").ended(127)
+    t.outside(shim(t), "-e", "-c", "false; echo no").ended(1)
+
+
+@test
+def all_words_are_the_shells_own(t):
+    script = t.write("script", "echo $#: $*\n")
+    equal(t.outside(shim(t), script, "--net", "-s").ok().out, "2: --net -s\n")
+    equal(t.outside(shim(t), "-s", "a", stdin="echo $1; cat\nrest\n").ok().out,
+          "a\nrest\n")
+    contains(t.outside(shim(t), "--version").ok().out, "GNU bash")
+    equal(t.outside(shim(t), "-o", "pipefail", "-c", "false | true; echo $?")
+          .ok().out, "1\n")
+
+
+@test
+def a_login_shell_reads_its_profile(t):
+    t.write(t.home + "/.bash_profile", "export FROM_PROFILE=yes\n")
+    line = "echo [$FROM_PROFILE]; shopt -q login_shell && echo login"
+    equal(t.outside(shim(t), "-c", line).out, "[]\n")
+    equal(t.outside(shim(t), "-lc", line).ok().out, "[yes]\nlogin\n")
+    equal(t.outside(shim(t), "-l", "-c", line).ok().out, "[yes]\nlogin\n")
+    r = t.outside("bash", "-c", f"exec -a -bash {shim(t)} -c '{line}'")
+    equal(r.ok().out, "[yes]\nlogin\n")
+
+
+@test
+def an_interactive_shell_has_its_terminal(t):
+    secret = hide(t)
+    t.write(t.home + "/.bashrc", "PS1='ready> '\n")
+    with Terminal([shim(t), "-i"], cwd=t.dir) as term:
+        term.expect("ready> ")
+        term.send("tty >/dev/null && echo is-a-$((1+1))-tty\n")
+        term.expect("is-a-2-tty")
+        term.expect("ready> ")
+        term.send(secret + "; echo st=$?\n")
+        term.expect("st=1")
+        term.send("sleep 1000\n")
+        wait_until(lambda: "sleep" in str(subprocess.run(
+            ["ps", "-eo", "args"], capture_output=True).stdout), "a sleep")
+        term.send("\x03")
+        term.send("echo back-$((2+2))\n")
+        term.expect("back-4")
+        term.send("exit 9\n")
+        equal(term.wait(RUN_SECONDS), 9)
+    lacks(term.text, "BEGIN OPENSSH")
+
+
+@test
+def a_link_that_is_first_on_the_path_finds_the_real_one(t):
+    path = os.path.dirname(shim(t)) + ":" + os.environ["PATH"]
+    env = {"PATH": path, "SHELL": shim(t)}
+    r = t.outside("bash", "-c", "readlink /proc/$$/exe", env=env).ok()
+    lacks(r.out, "cloche")
+    # Inside, the same link is just the shell: no sandbox in the sandbox
+    r = t.outside("bash", "-c", 'bash -c "$SHELL -c \\"echo deep\\""; '
+                  "env bash -c 'readlink /proc/$$/exe'", env=env).ok()
+    contains(r.out, "deep\n")
+    lacks(r.out, "cloche")
+    equal(r.err, "")
+    r = t.outside(shim(t), "-c", "true", env={"PATH": "/nowhere"})
+    r.ok()
+    os.symlink(os.path.realpath(CLOCHE), t.away + "/bin/zsh")
+    if not os.path.exists("/usr/bin/zsh") and not os.path.exists("/bin/zsh"):
+        t.outside(t.away + "/bin/zsh", "-c", "true").ended(127)
+
+
+@test
+def the_settings_decide_and_bad_ones_run_nothing(t):
+    t.write(".claude/settings.json",
+            '{"sandbox": {"filesystem": {"denyRead": ["f"]}}}')
+    t.write("f", "x\n")
+    equal(t.outside(shim(t), "-c", "cat f").out, "")
+    t.write(".claude/settings.json", "{")
+    r = t.outside(shim(t), "-c", "echo ran").ended(125)
+    equal(r.out, "")
+
+
+main()
