@@ -22,24 +22,30 @@ static int write_at(int dir, const char *name, const char *text,
 	return 0;
 }
 
+int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
+		gid_t group_outside, struct err *err)
+{
+	char map[64];
+	int r;
+
+	r = write_at(self, "setgroups", "deny", err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", inside, outside);
+	r = write_at(self, "uid_map", map, err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", group_inside, group_outside);
+	return write_at(self, "gid_map", map, err);
+}
+
 int stage_idmap(const struct plan *plan, struct err *err)
 {
 	auto_close int self = open("/proc/self", O_PATH | O_DIRECTORY |
 						 O_CLOEXEC);
-	char map[64];
-	int r;
 
 	if (self < 0)
 		return fail_errno(err, "cannot open /proc/self");
-	r = write_at(self, "setgroups", "deny", err);
-	if (r < 0)
-		return r;
-	snprintf(map, sizeof(map), "%u %u 1", plan->machine.uid,
-		 plan->machine.uid);
-	r = write_at(self, "uid_map", map, err);
-	if (r < 0)
-		return r;
-	snprintf(map, sizeof(map), "%u %u 1", plan->machine.gid,
-		 plan->machine.gid);
-	return write_at(self, "gid_map", map, err);
+	return idmap_write(self, plan->machine.uid, plan->machine.uid,
+			   plan->machine.gid, plan->machine.gid, err);
 }

@@ -28,6 +28,11 @@ void host_ids_read(struct host_ids *ids);
 
 /* idmap.c: our own uid and gid, and no other */
 int stage_idmap(const struct plan *plan, struct err *err);
+/* One user and one group of the namespace above, under whatever number; for a
+ * process that is alone in a new user namespace. @self is its /proc/self.
+ */
+int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
+		gid_t group_outside, struct err *err);
 
 /* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
  * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER.
