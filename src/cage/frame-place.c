@@ -129,6 +129,11 @@ int place_dir(int root, const struct frame_op *op, mode_t mode,
 int place_file(int root, const struct frame_op *op, mode_t mode,
 	       struct err *err)
 {
+	const struct open_how how = {
+		.flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC,
+		.mode = mode, .resolve = RESOLVE_IN_ROOT,
+	};
+	auto_close int made = -1;
 	auto_close int fd = place_open(root, op->dest);
 	int is_dir;
 
@@ -138,7 +143,9 @@ int place_file(int root, const struct frame_op *op, mode_t mode,
 
 		if (at < 0)
 			return at;
-		if (mknodat(at, name, S_IFREG | mode, 0) < 0 && errno != EEXIST)
+		/* Also where a link says that it should be */
+		made = sys_openat2(root, op->dest, &how);
+		if (made < 0)
 			return fail_errno(err, "Can't create file at %s",
 					  op->dest);
 		fd = place_open(root, op->dest);

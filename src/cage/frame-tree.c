@@ -253,15 +253,16 @@ static int build(struct frame_tree *tree, struct err *err)
 	if (r == 0 &&
 	    sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &slave) < 0)
 		r = fail_errno(err, "Failed to make / slave");
-	if (r == 0)
-		r = open_store(tree, err);
 	if (r < 0)
 		return r;
 	if (fits_in_place(tree)) {
 		r = root_in_place(tree, err);
+		if (r == 0)	/* Behind it: it must stay writable */
+			r = open_store(tree, err);
 		done = 1;
 	} else {
-		done = r = root_new(tree, err);
+		r = open_store(tree, err);
+		done = r = r < 0 ? r : root_new(tree, err);
 	}
 	for (size_t i = (size_t)done; r >= 0 && i < tree->frame->ops.len; i++)
 		r = frame_do(tree, i, err);
