@@ -112,7 +112,7 @@ static int add_node(struct frame_tree *tree, int dev, size_t i,
 {
 	auto_close int node = take_fd(&tree->nodes[i]);
 
-	if (node < 0 && !tree->cloned)
+	if (node < 0 && !tree->in_place)
 		node = clone_node(i);
 	if (node < 0 && i == FRAME_CONSOLE)
 		return 0;
@@ -158,7 +158,7 @@ int frame_fill_dev(struct frame_tree *tree, int dev, struct err *err)
 	return r < 0 ? r : add_pts(dev, err);
 }
 
-/* Where we could write to them, they become read-only */
+/* Where we could write to them, by whatever right, they become read-only */
 int frame_cover_proc(int proc, struct err *err)
 {
 	static const char *const names[] = {
@@ -172,7 +172,7 @@ int frame_cover_proc(int proc, struct err *err)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_close int tree = -1;
 
-		if (faccessat(proc, names[i], W_OK, 0) < 0) {
+		if (faccessat(proc, names[i], W_OK, AT_EACCESS) < 0) {
 			if (errno == EACCES || errno == ENOENT ||
 			    errno == EROFS)
 				continue;

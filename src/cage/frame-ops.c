@@ -57,15 +57,32 @@ int frame_clone(int source, const struct frame_op *op, struct err *err)
 	return take_fd(&mount);
 }
 
-/* The same place: on it a mount becomes the root */
-static bool is_root(const struct frame_tree *tree, int at)
+int frame_take_mount(struct frame_source *source, const struct frame_op *op,
+		     struct err *err)
 {
-	struct statx a, b;
+	return source->is_mount ? take_fd(&source->fd)
+				: frame_clone(source->fd, op, err);
+}
 
-	return statx(at, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &a) == 0 &&
-	       statx(tree->root, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID,
-		     &b) == 0 &&
-	       a.stx_ino == b.stx_ino && a.stx_mnt_id == b.stx_mnt_id;
+int frame_source_clone(struct frame_source *source, const struct frame_op *op,
+		       struct err *err)
+{
+	const int mount = frame_clone(source->fd, op, err);
+
+	if (mount < 0)
+		return mount;
+	close_fd(&source->fd);
+	*source = (struct frame_source){ mount, true };
+	return 0;
+}
+
+bool frame_is_same(int a, int b)
+{
+	struct statx x, y;
+
+	return statx(a, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &x) == 0 &&
+	       statx(b, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &y) == 0 &&
+	       x.stx_ino == y.stx_ino && x.stx_mnt_id == y.stx_mnt_id;
 }
 
 /* Attach @mount (taken over) at @at; if that is the root, it is from now on */
@@ -73,7 +90,7 @@ int frame_attach(struct frame_tree *tree, int mount, int at,
 		 const struct frame_op *op, struct err *err)
 {
 	auto_close int fd = mount;
-	const bool root = is_root(tree, at);
+	const bool root = frame_is_same(tree->root, at);
 
 	if (sys_move_mount(fd, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
 					   MOVE_MOUNT_T_EMPTY_PATH) < 0)
@@ -87,22 +104,22 @@ int frame_attach(struct frame_tree *tree, int mount, int at,
 }
 
 static int do_bind(struct frame_tree *tree, const struct frame_op *op,
-		   int *source, struct err *err)
+		   struct frame_source *source, struct err *err)
 {
 	auto_close int at = -1;
 	struct stat st;
 	int mount;
 
-	if (*source < 0)
+	if (source->fd < 0)
 		return 0;	/* Only tried */
-	if (fstat(*source, &st) < 0)
+	if (fstat(source->fd, &st) < 0)
 		return fail_errno(err, "Can't get type of source %s",
 				  source_name(op));
 	at = S_ISDIR(st.st_mode) ? place_dir(tree->root, op, 0755, err)
 				 : place_file(tree->root, op, 0444, err);
 	if (at < 0)
 		return at;
-	mount = tree->cloned ? take_fd(source) : frame_clone(*source, op, err);
+	mount = frame_take_mount(source, op, err);
 	return mount < 0 ? mount : frame_attach(tree, mount, at, op, err);
 }
 
@@ -119,7 +136,7 @@ static int mount_new(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_tmpfs(struct frame_tree *tree, const struct frame_op *op,
-		    int *source, struct err *err)
+		    struct frame_source *source, struct err *err)
 {
 	const int mount = frame_new_tmpfs(op->perms, op->size, err);
 
@@ -128,7 +145,7 @@ static int do_tmpfs(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_mqueue(struct frame_tree *tree, const struct frame_op *op,
-		     int *source, struct err *err)
+		     struct frame_source *source, struct err *err)
 {
 	const int mount = frame_new_fs("mqueue", NULL, 0, err);
 
@@ -139,14 +156,13 @@ static int do_mqueue(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_proc(struct frame_tree *tree, const struct frame_op *op,
-		   int *source, struct err *err)
+		   struct frame_source *source, struct err *err)
 {
 	auto_close int proc = -1;
 	int r;
 
 	if (!frame_has_pidns(tree->frame)) {
-		proc = tree->cloned ? take_fd(source)
-				    : frame_clone(*source, op, err);
+		proc = frame_take_mount(source, op, err);
 		if (proc < 0)
 			return proc;
 	} else {
@@ -160,7 +176,7 @@ static int do_proc(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_dev(struct frame_tree *tree, const struct frame_op *op,
-		  int *source, struct err *err)
+		  struct frame_source *source, struct err *err)
 {
 	auto_close int dev = frame_new_tmpfs(0755, 0, err);
 	int r;
@@ -173,7 +189,7 @@ static int do_dev(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_dir(struct frame_tree *tree, const struct frame_op *op,
-		  int *source, struct err *err)
+		  struct frame_source *source, struct err *err)
 {
 	auto_close int at = place_dir(tree->root, op, op->perms, err);
 
@@ -200,7 +216,7 @@ static int copy_bytes(int from, int to, const struct frame_op *op,
 }
 
 static int do_file(struct frame_tree *tree, const struct frame_op *op,
-		   int *source, struct err *err)
+		   struct frame_source *source, struct err *err)
 {
 	const struct open_how how = {
 		.flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY,
@@ -221,7 +237,7 @@ static int do_file(struct frame_tree *tree, const struct frame_op *op,
 
 /* In the store under a name that goes at once; bound from there */
 static int do_data(struct frame_tree *tree, const struct frame_op *op,
-		   int *source, struct err *err)
+		   struct frame_source *source, struct err *err)
 {
 	auto_close int at = place_file(tree->root, op, 0444, err);
 	auto_close int fd = -1;
@@ -248,7 +264,7 @@ static int do_data(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_symlink(struct frame_tree *tree, const struct frame_op *op,
-		      int *source, struct err *err)
+		      struct frame_source *source, struct err *err)
 {
 	auto_free char *name = NULL;
 	auto_close int at = place_parent(tree->root, op, &name, err);
@@ -283,7 +299,7 @@ static int open_there(const struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_remount(struct frame_tree *tree, const struct frame_op *op,
-		      int *source, struct err *err)
+		      struct frame_source *source, struct err *err)
 {
 	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
 	auto_close int at = open_there(tree, op, err);
@@ -298,7 +314,7 @@ static int do_remount(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_chmod(struct frame_tree *tree, const struct frame_op *op,
-		    int *source, struct err *err)
+		    struct frame_source *source, struct err *err)
 {
 	auto_close int at = open_there(tree, op, err);
 	char path[32];
@@ -314,7 +330,7 @@ static int do_chmod(struct frame_tree *tree, const struct frame_op *op,
 }
 
 static int do_hostname(struct frame_tree *tree, const struct frame_op *op,
-		       int *source, struct err *err)
+		       struct frame_source *source, struct err *err)
 {
 	(void)tree;
 	(void)source;
@@ -326,7 +342,8 @@ static int do_hostname(struct frame_tree *tree, const struct frame_op *op,
 int frame_do(struct frame_tree *tree, size_t i, struct err *err)
 {
 	static int (*const run[FRAME_KINDS])(struct frame_tree *,
-					     const struct frame_op *, int *,
+					     const struct frame_op *,
+					     struct frame_source *,
 					     struct err *) = {
 		[FRAME_BIND] = do_bind, [FRAME_OVERLAY] = frame_overlay,
 		[FRAME_REMOUNT] = do_remount, [FRAME_PROC] = do_proc,

@@ -11,6 +11,7 @@
 struct err;
 struct frame;
 struct frame_op;
+struct frame_source;
 struct frame_tree;
 
 /* MOUNT_ATTR_* of what is bound by @op */
@@ -19,8 +20,19 @@ uint64_t frame_bind_attr(const struct frame_op *op);
 /* A mount of its own of what @source is a place in, restricted as @op has it */
 int frame_clone(int source, const struct frame_op *op, struct err *err);
 
+/* A place that becomes a mount, as the host has it now */
+int frame_source_clone(struct frame_source *source, const struct frame_op *op,
+		       struct err *err);
+
+/* The mount to attach: the source itself, or a new one of its place */
+int frame_take_mount(struct frame_source *source, const struct frame_op *op,
+		     struct err *err);
+
 /* Has the command a pid namespace other than ours? */
 bool frame_has_pidns(const struct frame *frame);
+
+/* Do both lead to the same place of the same mount? */
+bool frame_is_same(int a, int b);
 
 /* Attach @mount (taken over) at @at; if that is the root, it is from now on */
 int frame_attach(struct frame_tree *tree, int mount, int at,

@@ -76,7 +76,7 @@ static int add_scratch(struct frame_tree *tree, struct layers *layers,
  * first: that is the caller's last
  */
 static int collect(struct frame_tree *tree, const struct frame_op *op,
-		   int *source, struct layers *layers, struct err *err)
+		   struct frame_source *source, struct layers *layers, struct err *err)
 {
 	int r = 0;
 
@@ -85,7 +85,7 @@ static int collect(struct frame_tree *tree, const struct frame_op *op,
 		if (r == 0)
 			r = add_scratch(tree, layers, err);
 	} else if (op->source) {
-		*vec_push(layers) = take_fd(source);
+		*vec_push(layers) = take_fd(&source->fd);
 		r = add_path(layers, op->work, err);
 	}
 	for (size_t i = op->layers; r == 0 && i-- > 0;)
@@ -144,7 +144,7 @@ static int make(const struct layers *layers, const struct frame_op *op,
 }
 
 int frame_overlay(struct frame_tree *tree, const struct frame_op *op,
-		  int *source, struct err *err)
+		  struct frame_source *source, struct err *err)
 {
 	auto_close int at = place_dir(tree->root, op, 0755, err);
 	auto_close int cwd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -40,14 +40,16 @@ int place_open(int root, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Parents of something that others may not see are not for others either */
+/* Parents of something that others may not see are not for others either. What
+ * has no mode of its own (a bind, a link) counts as such: bubblewrap does it so.
+ */
 static mode_t parent_mode(const struct frame_op *op)
 {
 	mode_t mode = 0755;
 
-	if (op->asked && !(op->perms & 0070))
+	if (!(op->perms & 0070))
 		mode &= (mode_t)~0050;
-	if (op->asked && !(op->perms & 0007))
+	if (!(op->perms & 0007))
 		mode &= (mode_t)~0005;
 	return mode;
 }

@@ -76,7 +76,8 @@ static int open_by_fd(const struct frame_op *op, struct err *err)
 }
 
 static int open_source(const struct frame_tree *tree,
-		       const struct frame_op *op, int *ret, struct err *err)
+		       const struct frame_op *op, struct frame_source *ret,
+		       struct err *err)
 {
 	const char *path = op->source;
 	int fd;
@@ -97,8 +98,12 @@ static int open_source(const struct frame_tree *tree,
 			return fail_errno(err, "Can't find source path %s",
 					  path);
 	}
-	*ret = fd;
-	return fd < 0 ? fd : 0;
+	ret->fd = fd;
+	if (fd < 0)
+		return fd;
+	/* The root's mount is about to carry the new one, and a copy would, too */
+	return op->kind == FRAME_BIND && frame_is_same(fd, tree->host) ?
+	       frame_source_clone(ret, op, err) : 0;
 }
 
 /* More sources than the soft limit has room for; the command's limit is put
@@ -115,30 +120,18 @@ static void make_room(size_t sources)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int open_sources(struct frame_tree *tree, struct err *err)
-{
-	const struct frame *frame = tree->frame;
-	int r = 0;
-
-	make_room(frame->ops.len);
-	for (size_t i = 0; r == 0 && i < frame->ops.len; i++)
-		r = open_source(tree, &frame->ops.v[i], &tree->sources[i],
-				err);
-	return r;
-}
-
 /* Is the first operation a bind of "/" on "/", and the rest of a kind that can
  * live with that?
  */
-static bool fits_in_place(const struct frame_tree *tree)
+static bool fits_in_place(const struct frame *frame)
 {
-	const struct frame *frame = tree->frame;
 	const struct frame_op *first = frame->ops.v;
 	size_t devs = 0;
 
 	if (!frame->ops.len || first->kind != FRAME_BIND || first->fd >= 0 ||
 	    strcmp(first->source, "/") != 0 || strcmp(first->dest, "/") != 0 ||
-	    frame->ops.len > IN_PLACE_MAX)
+	    frame->ops.len > IN_PLACE_MAX ||
+	    frame->no_userns)	/* Writes to the host's /proc later */
 		return false;
 	for (size_t i = 0; i < frame->ops.len; i++) {
 		if (frame->ops.v[i].kind == FRAME_OVERLAY)
@@ -146,6 +139,18 @@ static bool fits_in_place(const struct frame_tree *tree)
 		devs += frame->ops.v[i].kind == FRAME_DEV;
 	}
 	return devs <= 1;
+}
+
+static int open_sources(struct frame_tree *tree, struct err *err)
+{
+	const struct frame *frame = tree->frame;
+	int r = 0;
+
+	make_room(frame->ops.len);
+	for (size_t i = fits_in_place(frame); r == 0 && i < frame->ops.len; i++)
+		r = open_source(tree, &frame->ops.v[i], &tree->sources[i],
+				err);
+	return r;
 }
 
 static bool has_kind(const struct frame *frame, enum frame_kind kind)
@@ -164,17 +169,11 @@ static int root_in_place(struct frame_tree *tree, struct err *err)
 	const struct mount_attr attr = { .attr_set = frame_bind_attr(first) };
 	int r = 0;
 
-	tree->cloned = true;
+	tree->in_place = true;
 	for (size_t i = 1; r == 0 && i < tree->frame->ops.len; i++) {
-		int *source = &tree->sources[i];
-		int mount;
-
-		if (*source < 0)
-			continue;
-		mount = frame_clone(*source, &tree->frame->ops.v[i], err);
-		close_fd(source);
-		*source = mount;
-		r = mount < 0 ? mount : 0;
+		if (tree->sources[i].fd >= 0 && !tree->sources[i].is_mount)
+			r = frame_source_clone(&tree->sources[i],
+					       &tree->frame->ops.v[i], err);
 	}
 	if (r == 0 && has_kind(tree->frame, FRAME_DEV))
 		r = frame_take_nodes(tree, err);
@@ -192,9 +191,9 @@ static int root_new(struct frame_tree *tree, struct err *err)
 	const bool bound = frame->ops.len &&
 			   frame->ops.v[0].kind == FRAME_BIND &&
 			   !strcmp(frame->ops.v[0].dest, "/") &&
-			   tree->sources[0] >= 0;
+			   tree->sources[0].fd >= 0;
 	auto_close int root = bound ?
-		frame_clone(tree->sources[0], &frame->ops.v[0], err) :
+		frame_take_mount(tree->sources, &frame->ops.v[0], err) :
 		frame_new_tmpfs(0755, 0, err);
 
 	if (root < 0)
@@ -225,6 +224,26 @@ static int open_store(struct frame_tree *tree, struct err *err)
 	return 0;
 }
 
+/* The old root goes, with what is stacked on it: each call takes the topmost.
+ * A mount that is gone cannot be changed either; one that can is still there.
+ */
+static int leave(const struct frame_tree *tree, struct err *err)
+{
+	const struct mount_attr same = { .propagation = MS_PRIVATE };
+
+	if (fchdir(tree->host) < 0)
+		return fail_errno(err, "chdir to the old root");
+	while (umount2(".", MNT_DETACH) == 0)
+		;
+	if (errno != EINVAL)
+		return fail_errno(err, "unmount old root");
+	if (sys_mount_setattr(tree->host, "", AT_EMPTY_PATH, &same) == 0)
+		return fail(err, -EBUSY, "the old root is still there");
+	if (chdir("/") < 0)
+		return fail_errno(err, "chdir /");
+	return 0;
+}
+
 /* The new root takes the old one's place, and the old one goes. Without a new
  * one, only the store has to.
  */
@@ -238,11 +257,7 @@ static int enter(struct frame_tree *tree, struct err *err)
 	}
 	if (fchdir(tree->root) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
 		return fail_errno(err, "pivot_root");
-	if (fchdir(tree->host) < 0 || umount2(".", MNT_DETACH) < 0)
-		return fail_errno(err, "unmount old root");
-	if (chdir("/") < 0)
-		return fail_errno(err, "chdir /");
-	return 0;
+	return leave(tree, err);
 }
 
 static int build(struct frame_tree *tree, struct err *err)
@@ -255,7 +270,7 @@ static int build(struct frame_tree *tree, struct err *err)
 		r = fail_errno(err, "Failed to make / slave");
 	if (r < 0)
 		return r;
-	if (fits_in_place(tree)) {
+	if (fits_in_place(tree->frame)) {
 		r = root_in_place(tree, err);
 		if (r == 0)	/* Behind it: it must stay writable */
 			r = open_store(tree, err);
@@ -271,8 +286,8 @@ static int build(struct frame_tree *tree, struct err *err)
 
 int frame_build(const struct frame *frame, struct err *err)
 {
-	auto_free int *sources = mem_zalloc((frame->ops.len + 1) *
-					    sizeof(*sources));
+	auto_free struct frame_source *sources =
+		mem_zalloc((frame->ops.len + 1) * sizeof(*sources));
 	struct frame_tree tree = {
 		.frame = frame, .store = -1, .sources = sources,
 		.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -284,7 +299,7 @@ int frame_build(const struct frame *frame, struct err *err)
 	(void)getrlimit(RLIMIT_NOFILE, &limit);
 	tree.root = tree.host;
 	for (size_t i = 0; i < frame->ops.len; i++)
-		sources[i] = -1;
+		sources[i].fd = -1;
 	for (size_t i = 0; i < FRAME_NODES; i++)
 		tree.nodes[i] = -1;
 	if (tree.host < 0 || tree.self < 0)
@@ -292,7 +307,7 @@ int frame_build(const struct frame *frame, struct err *err)
 	else
 		r = build(&tree, err);
 	for (size_t i = 0; i < frame->ops.len; i++)
-		close_fd(&sources[i]);
+		close_fd(&sources[i].fd);
 	for (size_t i = 0; i < FRAME_NODES; i++)
 		close_fd(&tree.nodes[i]);
 	if (tree.root != tree.host)

@@ -19,23 +19,33 @@ enum {
 };
 
 /**
+ * struct frame_source - What an operation binds
+ * @fd:		A place, or a mount of its own; -1 if there is none
+ * @is_mount:	Which of the two: taken before the host's root changed
+ */
+struct frame_source {
+	int fd;
+	bool is_mount;
+};
+
+/**
  * struct frame_tree - Descriptors while the new root is built
  * @host:	The root as it was
  * @root:	The new one; the same as @host while that is rebuilt in place
  * @self:	/proc/self, to name descriptors for mount()
  * @store:	A tmpfs that nobody sees, for bytes and overlays; -1 until needed
- * @sources:	What each operation binds: a place or, in place, a mount
+ * @sources:	One for each operation
  * @nodes:	Devices of the host, where they must be taken beforehand
  * @stored:	How many names @store has
- * @cloned:	@sources are mounts
+ * @in_place:	The host's root is restricted, and so are its devices
  */
 struct frame_tree {
 	const struct frame *frame;
 	int host, root, self, store;
-	int *sources;
+	struct frame_source *sources;
 	int nodes[FRAME_NODES];
 	unsigned int stored;
-	bool cloned;
+	bool in_place;
 };
 
 /* frame-tree.c: build the root that @frame asks for and enter it */
@@ -66,7 +76,7 @@ int frame_cover_proc(int proc, struct err *err);
 
 /* frame-overlay.c: an operation like those of frame-ops.c */
 int frame_overlay(struct frame_tree *tree, const struct frame_op *op,
-		  int *source, struct err *err);
+		  struct frame_source *source, struct err *err);
 
 /**
  * struct frame_owner - Who started it: inside, we cannot ask any more

@@ -39,8 +39,8 @@ enum {
  * @dest:	Where; always below the new root, whatever links say
  * @work:	Overlay: its work directory
  * @fd:		Where a file's bytes come from, or what is bound; else -1
- * @perms:	Of what is made
- * @asked:	@perms was asked for: parents follow it
+ * @perms:	Of what is made; its parents follow it
+ * @asked:	@perms was asked for
  * @size:	tmpfs: at most so many bytes; 0 is the kernel's default
  * @layer, @layers: Overlay: the first of its lower directories, and how many
  */

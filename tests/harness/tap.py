@@ -308,7 +308,10 @@ def _remove(path):
         os.chmod(os.path.dirname(name), 0o700)
         if os.path.isdir(name) and not os.path.islink(name):
             os.chmod(name, 0o700)
-        function(name)
+        if function in (os.open, os.scandir, os.lstat):
+            shutil.rmtree(name, onerror=repair)
+        else:
+            function(name)
     shutil.rmtree(path, onerror=repair)
 
 

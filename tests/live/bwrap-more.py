@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/bwrap-more.py - our bwrap: life and death, and newer options
+
+What tests/live/bwrap.py cannot compare: what happens over time, what Debian's
+bubblewrap is too old for, and where ours is stricter.
+"""
+
+import fcntl
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+BWRAP = os.path.join(os.path.dirname(CLOCHE), "bwrap")
+HOST = ["--ro-bind", "/", "/"]
+USR = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
+       "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
+
+
+def start(*words, **more):
+    return subprocess.Popen([BWRAP, *words], **more)
+
+
+def overlays(t):
+    """Skip where the kernel has none for us"""
+    for name in ("low", "high", "up", "work"):
+        os.mkdir(name)
+    t.write("low/a", "low a")
+    t.write("low/b", "low b")
+    t.write("high/b", "high b")
+    r = t.outside(BWRAP, *HOST, "--overlay-src", "low", "--overlay", "up",
+                  "work", "/mnt", "true")
+    if "Can't make overlay mount" in r.err:
+        skip("no overlays here: " + r.err)
+    r.ok()
+
+
+@test
+def cloche_stands_in_by_name_and_by_verb(t):
+    os.symlink(CLOCHE, "bwrap")
+    for words in ([CLOCHE, "as", "bwrap"], ["./bwrap"], [BWRAP]):
+        equal(t.outside(*words, "--version").ok().out, "bubblewrap 0.11.0\n")
+        equal(t.outside(*words, *HOST, "echo", "in").ok().out, "in\n")
+        r = t.outside(*words, "--nonsense")
+        equal((r.code, r.err), (1, "bwrap: Unknown option --nonsense\n"))
+    r = t.run("as", "nobody-we-know")
+    equal(r.code, 125)
+    contains(r.err, "nobody-we-know")
+
+
+@test
+def help_lists_every_option(t):
+    r = t.outside(BWRAP, "--help").ok()
+    check(r.out.startswith(f"usage: {BWRAP} [OPTIONS...] [--] COMMAND"))
+    for option in ("--bind", "--perms", "--argv0", "--ro-overlay",
+                   "--json-status-fd", "--assert-userns-disabled"):
+        contains(r.out, f"    {option} ")
+    r = t.outside(BWRAP)
+    equal(r.code, 1)
+    contains(r.err, "usage: ")
+
+
+@test
+def it_runs_itself_again(t):
+    r = t.outside(BWRAP, "--unshare-user", "--uid", "0", "--gid", "0",
+                  "--cap-add", "ALL", "--bind", "/", "/", "/proc/self/exe",
+                  "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev",
+                  "echo", "twice").ok()
+    equal(r.out, "twice\n")
+
+
+@test
+def labels_are_refused_by_name(t):
+    for option in ("--exec-label", "--file-label"):
+        r = t.outside(BWRAP, *HOST, option, "x", "true")
+        equal(r.code, 1)
+        contains(r.err, option + " is not supported")
+
+
+@test
+def warnings_come_before_errors_and_with_levels(t):
+    r = t.outside(BWRAP, "--level-prefix", *HOST, "--chdir", "/", "--chdir",
+                  "/usr", "pwd").ok()
+    equal((r.out, r.err),
+          ("/usr\n", "<4>bwrap: Only the last --chdir option will take effect\n"))
+    r = t.outside(BWRAP, "--level-prefix", *HOST, "/no/such")
+    equal(r.err, "<3>bwrap: execvp /no/such: No such file or directory\n")
+
+
+@test
+def the_command_has_another_name(t):
+    r = t.outside(BWRAP, *HOST, "--argv0", "other", "sh", "-c", "echo $0").ok()
+    equal(r.out, "other\n")
+    r = t.outside(BWRAP, *HOST, "--argv0", "a", "--argv0", "b", "true")
+    equal(r.err, "bwrap: --argv0 used multiple times\n")
+
+
+@test
+def links_are_made_once(t):
+    bind = ["--bind", "/", "/"]
+    for _ in range(2):
+        t.outside(BWRAP, *bind, "--symlink", "x", t.dir + "/l", "true").ok()
+    equal(os.readlink("l"), "x")
+    r = t.outside(BWRAP, *bind, "--symlink", "y", t.dir + "/l", "true")
+    contains(r.err, "existing destination is x")
+    t.write("f")
+    r = t.outside(BWRAP, *bind, "--symlink", "y", t.dir + "/f", "true")
+    contains(r.err, "destination exists and is not a symlink")
+
+
+@test
+def overlays_keep_or_lose_what_is_written(t):
+    overlays(t)
+    script = "cat /o/a /o/b; echo new > /o/b; cat /o/b"
+    src = ["--overlay-src", "low", "--overlay-src", "high"]
+    r = t.outside(BWRAP, *USR, *src, "--tmp-overlay", "/o", "sh", "-c", script)
+    equal(r.ok().out, "low ahigh bnew\n")
+    equal((t.read("low/b"), t.read("high/b"), os.listdir("up")),
+          ("low b", "high b", []))
+    r = t.outside(BWRAP, *USR, *src, "--overlay", "up", "work", "/o", "sh",
+                  "-c", script)
+    equal(r.ok().out, "low ahigh bnew\n")
+    equal((t.read("up/b"), t.read("high/b")), ("new\n", "high b"))
+    r = t.outside(BWRAP, *USR, *src, "--ro-overlay", "/o", "sh", "-c",
+                  "cat /o/b; echo x > /o/b")
+    equal((r.code, r.out), (2, "high b"))
+    contains(r.err, "Read-only")
+
+
+@test
+def an_overlay_can_be_the_root(t):
+    overlays(t)
+    r = t.outside(BWRAP, "--overlay-src", "low", "--overlay-src", "high",
+                  "--tmp-overlay", "/", *USR, "sh", "-c", "cat /a /b; ls /")
+    equal(r.ok().out, "low ahigh ba\nb\nbin\nlib\nlib64\nusr\n")
+    check("usr" not in os.listdir("low") + os.listdir("high"))
+
+
+@test
+def many_layers_and_strange_names(t):
+    overlays(t)
+    words = []
+    for i in range(60):
+        t.write(f"l {i}:,\\\"/n{i}")
+        words += ["--overlay-src", f"l {i}:,\\\""]
+    r = t.outside(BWRAP, *USR, *words, "--tmp-overlay", "/o", "ls", "/o")
+    if "Invalid argument" in r.err:
+        skip("this kernel takes layers in one option only: " + r.err)
+    equal(sorted(r.ok().out.split()), sorted(f"n{i}" for i in range(60)))
+
+
+@test
+def overlay_sources_must_be_used(t):
+    for words, error in (
+            (["--overlay-src", "/usr", "true"], "must be followed by"),
+            (["--overlay-src", "/usr", "--chdir", "/", "true"],
+             "must be followed by"),
+            (["--tmp-overlay", "/x", "true"], "at least one --overlay-src"),
+            (["--overlay-src", "/usr", "--ro-overlay", "/x", "true"],
+             "at least two --overlay-src")):
+        r = t.outside(BWRAP, *HOST, *words)
+        equal(r.code, 1)
+        contains(r.err, error)
+
+
+@test
+def user_namespaces_can_be_switched_off(t):
+    host = ["--bind", "/", "/"]
+    again = ["--", BWRAP, "--unshare-user", *host, "true"]
+    t.outside(BWRAP, "--unshare-user", *host, *again).ok()	# The control
+    r = t.outside(BWRAP, "--unshare-user", "--disable-userns", *host, *again)
+    equal(r.code, 1)
+    contains(r.err, "namespace")
+    r = t.outside(BWRAP, "--unshare-user", "--assert-userns-disabled", *HOST,
+                  "true")
+    equal(r.err, "bwrap: creation of new user namespaces was not disabled as "
+                 "requested\n")
+    t.outside(BWRAP, "--unshare-user", "--disable-userns",
+              "--assert-userns-disabled", *HOST, "true").ok()
+
+
+@test
+def links_cannot_lead_out_of_the_new_root(t):
+    t.write("host/file", "host")
+    os.makedirs("root/usr")
+    for name, target in (("abs", t.dir + "/host"), ("up", "../../../../.."),
+                         ("bin", "usr/bin"), ("lib", "usr/lib"),
+                         ("lib64", "usr/lib64")):
+        os.symlink(target, "root/" + name)
+    before = tree("host")
+    root = ["--bind", t.dir + "/root", "/", "--ro-bind", "/usr", "/usr"]
+    t.outside(BWRAP, *root, "--dir", "/up/here", "true").ok()
+    check(t.exists("root/here") and not os.path.exists("/here"))
+    for words in (["--dir", "/abs/made"], ["--tmpfs", "/abs/file"],
+                  ["--symlink", "x", "/abs/link"],
+                  ["--ro-bind", "/etc/passwd", "/abs/file"]):
+        t.outside(BWRAP, *root, *words, "true").ended(1)
+        equal(tree("host"), before, *words)
+    os.makedirs("root" + t.dir + "/host")
+    t.outside(BWRAP, *root, "--dir", "/abs/made", "true").ok()
+    check(t.exists("root" + t.dir + "/host/made"), "the control")
+    equal(tree("host"), before)
+
+
+@test
+def json_tells_of_start_and_end(t):
+    for options, code in ((["--unshare-all"], 42), ([], 7),
+                          (["--unshare-pid", "--as-pid-1"], 0)):
+        with open("info", "wb") as info, open("status", "wb") as status:
+            r = t.outside(
+                BWRAP, *HOST, *options, "--info-fd", str(info.fileno()),
+                "--json-status-fd", str(status.fileno()), "sh", "-c",
+                "for n in ipc mnt net pid uts cgroup; do "
+                f"readlink /proc/self/ns/$n; done; exit {code}",
+                pass_fds=(info.fileno(), status.fileno())).ended(code)
+        info = json.loads(t.read("info"))
+        first, last = map(json.loads, t.read("status").splitlines())
+        equal(first, info)
+        equal(last, {"exit-code": code})
+        inside = dict(re.findall(r"^(\w+):\[(\d+)\]$", r.out, re.M))
+        equal(info["mnt-namespace"], int(inside["mnt"]))
+        if "--unshare-all" in options:
+            for name in ("ipc", "net", "uts", "cgroup"):
+                equal(info[name + "-namespace"], int(inside[name]), name)
+        else:
+            check("net-namespace" not in info, info)
+
+
+@test
+def an_exit_code_is_told_only_of_what_ran(t):
+    for options in ([], ["--unshare-pid"]):
+        with open("status", "wb") as status:
+            t.outside(BWRAP, *HOST, *options, "--json-status-fd",
+                      str(status.fileno()), "/no/such",
+                      pass_fds=(status.fileno(),)).ended(1)
+        lacks(t.read("status"), "exit-code")
+        contains(t.read("status"), "child-pid")
+
+
+@test
+def it_waits_for_a_byte(t):
+    read, write = os.pipe()
+    p = start("--bind", "/", "/", "--block-fd", str(read), "touch",
+              t.dir + "/done", pass_fds=(read,))
+    os.close(read)
+    info = wait_until(lambda: children(), "a child")
+    check(info and not t.exists("done"))
+    os.write(write, b"x")
+    equal(p.wait(), 0)
+    check(t.exists("done"))
+
+
+@test
+def somebody_else_may_map_the_users(t):
+    go_read, go_write = os.pipe()
+    info_read, info_write = os.pipe()
+    p = start("--unshare-user", "--ro-bind", "/", "/", "--userns-block-fd",
+              str(go_read), "--info-fd", str(info_write), "id", "-u",
+              pass_fds=(go_read, info_write), stdout=subprocess.PIPE)
+    os.close(info_write)
+    with open(info_read) as file:
+        pid = json.load(file)["child-pid"]
+    for name, text in (("uid_map", f"77 {os.getuid()} 1"),
+                       ("setgroups", "deny"),
+                       ("gid_map", f"78 {os.getgid()} 1")):
+        with open(f"/proc/{pid}/{name}", "w") as file:
+            file.write(text)
+    os.write(go_write, b"1")
+    equal(p.communicate()[0], b"77\n")
+
+
+@test
+def the_sync_descriptor_lives_as_long_as_the_sandbox(t):
+    for options in (["--unshare-pid", "--proc", "/proc"], []):
+        read, write = os.pipe()
+        hold, hold_write = os.pipe()
+        p = start(*HOST, *options, "--sync-fd", str(write), "sh", "-c",
+                  f"ls -l /proc/$$/fd; cat <&{hold}", pass_fds=(write, hold),
+                  stdout=subprocess.PIPE)
+        os.close(write)
+        os.close(hold)
+        os.set_blocking(read, False)
+        text = os.read(p.stdout.fileno(), 4096).decode()
+        try:
+            os.read(read, 1)
+            raise AssertionError("it was closed")
+        except BlockingIOError:
+            pass
+        lacks(text, f" {write} -> ", "the command holds it")
+        os.close(hold_write)
+        equal(p.wait(), 0)
+        p.stdout.close()
+        os.set_blocking(read, True)
+        equal(os.read(read, 1), b"")
+        os.close(read)
+
+
+def locked(path):
+    """Would a writer have to wait?"""
+    with open(path, "r+") as file:
+        want = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0)
+        got = fcntl.fcntl(file.fileno(), fcntl.F_GETLK, want)
+        return struct.unpack("hhqqi4x", got)[0] != fcntl.F_UNLCK
+
+
+@test
+def locks_are_held(t):
+    t.write("lock")
+    hold, write = os.pipe()
+    p = start("--bind", "/", "/", "--lock-file", t.dir + "/lock", "cat",
+              stdin=hold)
+    os.close(hold)
+    wait_until(lambda: locked("lock"), "the lock")
+    os.close(write)
+    equal(p.wait(), 0)
+    check(not locked("lock"))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def pid_of(mark):
+    """A process that has @mark among its arguments and is not bwrap"""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == b"sleep" and mark in words:
+            return int(pid)
+    return None
+
+
+@test
+def it_ends_with_its_parent_if_asked(t):
+    for i, options in enumerate((["--die-with-parent"],
+                                 ["--die-with-parent", "--unshare-pid"],
+                                 ["--die-with-parent", "--unshare-pid",
+                                  "--as-pid-1"])):
+        mark = f"86{i}.{os.getpid()}"
+        shell = subprocess.Popen(["sh", "-c", '"$@" & wait', "x", BWRAP, *HOST,
+                                  *options, "sleep", mark])
+        pid = wait_until(lambda: pid_of(mark.encode()), "the command")
+        shell.kill()
+        shell.wait()
+        wait_until(lambda: not alive(pid), "its end")
+
+
+@test
+def it_outlives_bwrap_if_not_asked(t):
+    mark = f"870.{os.getpid()}"
+    p = start(*HOST, "sleep", mark)
+    pid = wait_until(lambda: pid_of(mark.encode()), "the command")
+    p.kill()
+    p.wait()
+    check(alive(pid))
+    os.kill(pid, signal.SIGKILL)
+
+
+@test
+def what_is_left_behind_lives_on(t):
+    mark = f"880.{os.getpid()}"
+    p = start(*HOST, "--dev", "/dev", "--unshare-pid", "sh", "-c",
+              f"sleep {mark} & exit 5")
+    equal(p.wait(), 5)
+    pid = wait_until(lambda: pid_of(mark.encode()), "the process")
+    os.kill(pid, signal.SIGKILL)
+
+
+@test
+def descriptors_reach_the_command_and_ours_do_not(t):
+    a, b = socket.socketpair()
+    b.send(b"hello")
+    b.shutdown(socket.SHUT_WR)
+    r = t.outside(BWRAP, *HOST, "--unshare-all", "sh", "-c",
+                  "ls /proc/self/fd; cat <&$1", "x", str(a.fileno()),
+                  pass_fds=(a.fileno(),))
+    contains(r.ok().out, "hello")
+    fds = set(r.out.split("hello")[0].split())
+    check(str(a.fileno()) in fds and len(fds) == 5, fds)	# One is of ls
+
+
+@test
+def a_session_of_its_own(t):
+    script = "cut -d' ' -f6 /proc/self/stat"
+    equal(int(t.outside(BWRAP, *HOST, "sh", "-c", script).ok().out),
+          os.getsid(0))
+    check(int(t.outside(BWRAP, *HOST, "--new-session", "sh", "-c",
+                        script).ok().out) != os.getsid(0))
+
+
+def seccomp_program(nr, errno):
+    """A program that refuses one system call"""
+    return b"".join(struct.pack("HBBI", *row) for row in (
+        (0x20, 0, 0, 0), (0x15, 0, 1, nr), (0x06, 0, 0, 0x50000 | errno),
+        (0x06, 0, 0, 0x7fff0000)))
+
+
+@test
+def filters_are_loaded_in_order(t):
+    chdir = {"x86_64": 80, "aarch64": 49}[os.uname().machine]
+    getcwd = {"x86_64": 79, "aarch64": 17}[os.uname().machine]
+    for option, programs, both in (
+            ("--seccomp", (chdir,), False),
+            ("--add-seccomp-fd", (chdir, getcwd), True)):
+        words, fds = [], []
+        for number in programs:
+            fd = os.memfd_create("filter", 0)
+            os.write(fd, seccomp_program(number, 99))
+            os.lseek(fd, 0, 0)
+            words += [option, str(fd)]
+            fds.append(fd)
+        r = t.outside(BWRAP, *HOST, "--unshare-pid", *words, sys.executable,
+                      "-c", "import os\n"
+                      "for f in (lambda: os.chdir('/'), os.getcwd):\n"
+                      "    try: f(); print(0)\n"
+                      "    except OSError as e: print(e.errno)\n",
+                      pass_fds=fds).ok()
+        equal(r.out.split(), ["99", "99" if both else "0"], option)
+
+
+@test
+def many_binds_fit(t):
+    words = []
+    for i in range(1500):
+        words += ["--ro-bind", "/usr/share", f"/b/{i}"]
+    data = "".join(w + "\0" for w in words).encode()
+    fd = os.memfd_create("args", 0)
+    os.write(fd, data)
+    os.lseek(fd, 0, 0)
+    r = t.outside(BWRAP, *USR, "--args", str(fd), "sh", "-c",
+                  "ls /b | wc -l; ulimit -n", pass_fds=(fd,))
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    equal(r.ok().out.split(), ["1500", str(soft)])
+
+
+@test
+def too_many_words_are_refused(t):
+    def args(n):
+        fd = os.memfd_create("args", 0)
+        os.write(fd, b"--new-session\0" * n)
+        os.lseek(fd, 0, 0)
+        return t.outside(BWRAP, *HOST, "--args", str(fd), "true",
+                         pass_fds=(fd,))
+    args(9000 - 6).ok()
+    r = args(9000 - 5)
+    equal((r.code, r.err),
+          (1, "bwrap: Exceeded maximum number of arguments 9000\n"))
+
+
+def later_mounts_of_the_host_appear(t):
+    script = f"""
+    mount -t tmpfs x {t.dir} && mount --make-shared {t.dir} &&
+    mkdir {t.dir}/in && mkfifo {t.away}/go {t.away}/up && {{
+    {BWRAP} {' '.join(USR)} --bind {t.dir} /d --bind {t.away} /a sh -c \
+        'echo up > /a/up; read x < /a/go; ls /d/in' &
+    read x < {t.away}/up; mount -t tmpfs y {t.dir}/in && echo > {t.dir}/in/seen
+    echo go > {t.away}/go; wait; }}"""
+    r = t.outside("unshare", "-m", "sh", "-c", script).ok()
+    equal(r.out, "seen\n")
+
+
+if IS_ROOT:	# Who else could mount on the host?
+    test(later_mounts_of_the_host_appear)
+
+main()
