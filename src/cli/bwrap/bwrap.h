@@ -18,6 +18,7 @@ enum {
 	BWRAP_ARGS_BYTES = 64 << 20,	/* What --args may hold */
 	BWRAP_HELP = 1,			/* bwrap_parse(): asked for that */
 	BWRAP_VERSION = 2,
+	RDONLY_DATA = 1 << 16,		/* Beside a kind, in a row's value */
 };
 
 /**
@@ -58,6 +59,19 @@ struct bwrap_row {
 	uint64_t value;
 	const char *help;
 };
+
+/* Each function takes what it needs of the row, its words and room for an error */
+#define OPTION(id)							\
+	int bwrap_set_##id(struct bwrap *b, const struct bwrap_row *row, \
+			   char *const *w, struct err *err)
+#define UNUSED(...)	((void)(b), (void)(row), (void)(w), (void)(err))
+
+#define BWRAP(name, words, count, id, value, help) OPTION(id);
+#include "cli/bwrap/options.def"
+#undef BWRAP
+
+/* A descriptor's number; 0, or -EINVAL with words */
+int bwrap_fd(const char *word, int *ret, struct err *err);
 
 /* The whole table, ending with an empty row */
 const struct bwrap_row *bwrap_table(void);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/bwrap/test-bwrap.c - command lines to frames, and what is wrong with them */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cli/bwrap/bwrap.h"
+#include "test.h"
+
+enum { USER = 1000 };
+
+static char *env[] = { (char *)(uintptr_t)"A=1", (char *)(uintptr_t)"B=2",
+		       NULL };
+
+/* Parse @line, split at blanks, and check it; the result is bwrap_parse()'s */
+static int parse(struct bwrap *b, const char *line, struct err *err)
+{
+	static char *words[64];
+	char *rest = mem_strdup(line);	/* The frame points into it */
+	size_t n = 0;
+	int r;
+
+	while ((words[n] = strsep(&rest, " ")) != NULL)
+		n++;
+	r = bwrap_parse(b, words, env, 0, err);
+	return r < 0 ? r : frame_check(&b->frame, USER, err);
+}
+
+static void check_shown(const char *line, const char *want)
+{
+	auto_buf struct buf text = { 0 };
+	struct err err = { 0 };
+	struct bwrap b;
+
+	if (parse(&b, line, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s: %s", line, err.msg);
+	frame_print(&b.frame, &text);
+	CHECK_STR(buf_str(&text), want);
+	frame_done(&b.frame);
+	buf_done(&b.warned);
+}
+
+static void check_wrong(const char *line, const char *want)
+{
+	struct err err = { 0 };
+	struct bwrap b;
+
+	if (parse(&b, line, &err) >= 0)
+		test_fail(__FILE__, __LINE__, "%s is fine", line);
+	CHECK_STR(err.msg, want);
+	frame_done(&b.frame);
+	buf_done(&b.warned);
+}
+
+TEST(operations_stay_in_order)
+{
+	check_shown("--ro-bind / / --dev /dev --bind-try a b --proc /proc "
+		    "--dev-bind c d --tmpfs /t --mqueue /q -- cmd --bind",
+		    "namespaces user\n"
+		    "bind read-only / at /\n"
+		    "dev at /dev\n"
+		    "bind if there a at b\n"
+		    "proc at /proc\n"
+		    "bind with devices c at d\n"
+		    "tmpfs at /t\n"
+		    "mqueue at /q\n"
+		    "command cmd --bind\n");
+}
+
+TEST(modes_and_sizes_are_for_one_option)
+{
+	check_shown("--perms 0700 --dir /a --dir /b --size 10 --perms 1777 "
+		    "--tmpfs /t --tmpfs /u --perms 0 --file 5 /f --bind-data 6 /g "
+		    "--ro-bind-data 7 /h --chmod 755 /a x",
+		    "namespaces user\n"
+		    "directory at /a mode 0700\n"
+		    "directory at /b\n"
+		    "tmpfs at /t mode 1777 size 10\n"
+		    "tmpfs at /u\n"
+		    "file fd 5 at /f mode 0000\n"
+		    "bind data fd 6 at /g\n"
+		    "bind data read-only fd 7 at /h\n"
+		    "mode at /a\n"
+		    "command x\n");
+}
+
+TEST(overlays_take_the_layers_before_them)
+{
+	check_shown("--overlay-src a --overlay-src b --overlay u w /o "
+		    "--overlay-src c --tmp-overlay /p --overlay-src d "
+		    "--overlay-src e --ro-overlay /q x",
+		    "namespaces user\n"
+		    "overlay layers a:b u at /o\n"
+		    "overlay scratch layers c at /p\n"
+		    "overlay read-only layers d:e at /q\n"
+		    "command x\n");
+}
+
+TEST(namespaces_add_up)
+{
+	check_shown("--unshare-all --share-net x",
+		    "namespaces user pid ipc uts user? cgroup?\ncommand x\n");
+	check_shown("--share-net --unshare-net --unshare-cgroup x",
+		    "namespaces user net cgroup\ncommand x\n");
+}
+
+TEST(what_cannot_be_is_said)
+{
+	check_wrong("--bind a", "--bind takes two arguments");
+	check_wrong("--dir", "--dir takes an argument");
+	check_wrong("--overlay a b", "--overlay takes three arguments");
+	check_wrong("--what", "Unknown option --what");
+	check_wrong("--seccomp -1 x", "Invalid fd: -1");
+	check_wrong("--uid 4294967296 x", "Invalid uid: 4294967296");
+	check_wrong("--perms 8 --dir /x x",
+		    "--perms takes an octal argument <= 07777");
+	check_wrong("--perms 10000 --dir /x x",
+		    "--perms takes an octal argument <= 07777");
+	check_wrong("--perms 7777 --perms 1 --dir /x x",
+		    "--perms given twice for the same action");
+	check_wrong("--perms 1 --proc /x x",
+		    "--perms must be followed by an option that creates a file");
+	check_wrong("--size 18446744073709551616 --tmpfs /x x",
+		    "--size takes a non-zero number of bytes");
+	check_wrong("--size 9223372036854775808 --tmpfs /x x",
+		    "--size (for tmpfs) is limited to 9223372036854775807");
+	check_wrong("--hostname h x",
+		    "Specifying --hostname requires --unshare-uts");
+	check_wrong("--userns 5 --unshare-user x",
+		    "--userns is not compatible with --unshare-user");
+	check_wrong("--setenv A=B c x", "setenv failed: Invalid argument");
+	check_wrong("--cap-add 41 x", "unknown cap: 41");
+}
+
+TEST(the_environment_is_changed_in_order)
+{
+	struct bwrap b;
+
+	CHECK_INT(parse(&b, "--setenv C 3 --unsetenv A --setenv B 4 x", NULL),
+		  0);
+	CHECK_STR(b.frame.env[0], "B=4");
+	CHECK_STR(b.frame.env[1], "C=3");
+	CHECK(!b.frame.env[2]);
+	frame_done(&b.frame);
+	CHECK_INT(parse(&b, "--setenv C 3 --clearenv --setenv D 5 x", NULL), 0);
+	CHECK_STR(b.frame.env[0], "D=5");
+	CHECK(!b.frame.env[1]);
+	frame_done(&b.frame);
+}
+
+TEST(capabilities_have_many_names)
+{
+	struct bwrap b;
+
+	CHECK_INT(parse(&b, "--cap-add CAP_CHOWN --cap-add net_admin "
+			"--cap-add 40 x", NULL), 0);
+	CHECK_INT(b.frame.caps, 1ULL << 40 | 1ULL << 12 | 1);
+	frame_done(&b.frame);
+	CHECK_INT(parse(&b, "--cap-add all --cap-drop Cap_Sys_Admin x", NULL), 0);
+	CHECK_INT(b.frame.caps, ~(1ULL << 21));
+	frame_done(&b.frame);
+}
+
+TEST(options_come_from_descriptors_too)
+{
+	static const char text[] = "--dir\0/a\0--args\0003";
+	const int fd = memfd_create("args", 0);
+	char line[64];
+
+	CHECK(write(fd, text, 9) == 9 && lseek(fd, 0, SEEK_SET) == 0);
+	snprintf(line, sizeof(line), "--args %d --dir /b x", dup(fd));
+	check_shown(line, "namespaces user\ndirectory at /a\n"
+			  "directory at /b\ncommand x\n");
+	CHECK(pwrite(fd, text, sizeof(text), 0) == sizeof(text) &&
+	      lseek(fd, 0, SEEK_SET) == 0);
+	snprintf(line, sizeof(line), "--args %d x", fd);
+	check_wrong(line, "--args not supported in arguments file");
+}
+
+TEST(every_option_has_a_line_of_help_and_its_words)
+{
+	for (const struct bwrap_row *row = bwrap_table(); row->name; row++) {
+		int words = *row->words != '\0';
+
+		for (const char *p = row->words; *p; p++)
+			words += *p == ' ';
+		CHECK_INT(words, row->count);
+		CHECK(!strncmp(row->name, "--", 2) && strlen(row->help) > 5);
+	}
+}
