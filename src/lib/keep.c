@@ -79,11 +79,12 @@ void keep_done(struct keep *k)
 
 void keep_held(struct keep *k)
 {
-	const struct held *held = k->session->held;
+	/* The settings may be watched before the mounts are */
+	const struct held *held = k->own ? k->session->held : NULL;
 	struct plan_mount *mounts;
 	struct plan more;
 
-	if (!k->own || !held || !held->waits || !held->path)
+	if (!held || !held->waits || !held->path)
 		return;
 	more = *k->session->plan;
 	mounts = mem_zalloc((more.mounts.len + 1) * sizeof(*mounts));
