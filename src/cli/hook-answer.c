@@ -21,6 +21,7 @@
 #include "lib/hook.h"
 #include "lib/options.h"
 #include "lib/session.h"
+#include "lib/shim.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/violation.h"
@@ -100,6 +101,7 @@ static void add_advice(const struct hook_call *call,
 {
 	struct preflight want = { .enabled = true, .minimum = TIER_LANDLOCK };
 
+	shim_tell_bypass(words);
 	want.firewall = state_is_left();
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,

@@ -12,15 +12,19 @@
 #include "firewall/state.h"
 #include "lib/options.h"
 #include "lib/session.h"
+#include "lib/shim.h"
 #include "policy/policy.h"
 
 static void say(const struct options *options)
 {
+	auto_buf struct buf bypass = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_buf struct buf out = { 0 };
 	struct preflight want = { .minimum = TIER_LANDLOCK };
 	struct err err = { 0 };
 
+	shim_tell_bypass(&bypass);
+	fputs(buf_str(&bypass), stdout);
 	/* Settings that cannot be read are the business of `policy check` */
 	if (session_policy(options, &policy, &err) < 0)
 		return;

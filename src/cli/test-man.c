@@ -84,6 +84,25 @@ static void add_firewall_options(struct buf *out)
 			   rows[i].help);
 }
 
+static void add_shim_commands(struct buf *out)
+{
+	static const struct {
+		const char *name, *synopsis, *help;
+	} rows[] = {
+#define SHIM_COMMAND(id, name, synopsis, help) { name, synopsis, help },
+#include "cli/shim.def"
+#undef SHIM_COMMAND
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		buf_addf(out, ".TP\n\\fB%s\\fR ", rows[i].name);
+		page_text(out, rows[i].synopsis);
+		buf_addc(out, '\n');
+		page_text(out, rows[i].help);
+		buf_adds(out, ".\n");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct page_mark verbs[] = {
@@ -95,10 +114,14 @@ int main(int argc, char **argv)
 	static const struct page_mark firewall[] = {
 		{ "@OPTIONS@", add_firewall_options }, { 0 },
 	};
+	static const struct page_mark shim[] = {
+		{ "@COMMANDS@", add_shim_commands }, { 0 },
+	};
 	const char *dir = argc > 1 ? argv[1] : "man";
 	int bad = page_check(dir, "cloche.1", "commands.def", verbs);
 
 	bad |= page_check(dir, "cloche-run.1", "options.def", options);
+	bad |= page_check(dir, "cloche-shim.1", "shim.def", shim);
 	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);
 	return bad;
 }

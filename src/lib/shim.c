@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/shim.c - make and remove wrappers
+ *
+ * Theory of operation: where a wrapper may lie is asked of the policy itself:
+ * as it is here, and as it would be if a command started in the home
+ * directory, where everything but cloche's own directories is writable. A
+ * directory in a git work tree is somebody's project. So most homes end up
+ * with cloche's own directory, which is never writable inside (always.def).
+ */
+
+#include "lib/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "lib/why.h"
+#include "policy/policy.h"
+
+enum { SCRIPT_MAX = 64 << 10 };
+
+void shim_text(const char *cloche, const char *name, const char *real,
+	       const char *const *options, struct buf *out)
+{
+	buf_addf(out, "#!/bin/sh\n" SHIM_MARK "%s\n"
+		 "# Runs the program of that name in the sandbox. 'cloche shim remove %s'\n"
+		 "# removes it; the program itself is untouched.\nexec ", name,
+		 name);
+	text_shell_quote(out, cloche);
+	buf_addf(out, " run --env " SHIM_VARIABLE "=%s", name);
+	for (; *options; options++) {
+		buf_addc(out, ' ');
+		text_shell_quote(out, *options);
+	}
+	buf_adds(out, " -- ");
+	text_shell_quote(out, real);
+	buf_adds(out, " \"$@\"\n");
+}
+
+bool shim_is_ours(const char *text)
+{
+	const char *second = strchr(text, '\n');
+
+	return !strncmp(text, "#!", 2) && second &&
+	       !strncmp(second + 1, SHIM_MARK, strlen(SHIM_MARK));
+}
+
+int shim_read_script(const char *path, struct buf *text)
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
+				 O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size > SCRIPT_MAX)
+		return -EINVAL;
+	return fs_read_fd(fd, SCRIPT_MAX, text, NULL);
+}
+
+static bool is_program(const char *path)
+{
+	auto_buf struct buf text = { 0 };
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    access(path, X_OK) < 0)
+		return false;
+	return shim_read_script(path, &text) < 0 ||
+	       !shim_is_ours(buf_str(&text));
+}
+
+/* The next directory of *@path, which moves on; NULL at the end */
+static char *next_dir(const char **path)
+{
+	const char *start = *path;
+	const size_t n = start ? strcspn(start, ":") : 0;
+
+	if (!start || !*start)
+		return NULL;
+	*path = start[n] ? start + n + 1 : NULL;
+	return mem_strndup(start, n);
+}
+
+char *shim_find_real(const char *name, const char *path)
+{
+	char *dir;
+
+	while ((dir = next_dir(&path))) {
+		auto_free char *owned = dir;
+		char *file = *owned == '/' ? path_join(owned, name) : NULL;
+
+		if (file && is_program(file))
+			return file;
+		free(file);
+	}
+	return NULL;
+}
+
+char *shim_own_dir(void)
+{
+	auto_free char *config = fs_xdg("XDG_CONFIG_HOME", ".config");
+
+	return config ? path_join(config, "cloche") : NULL;
+}
+
+/* Would a command that starts in @cwd be able to write @file? */
+static bool is_writable_from(const char *cwd, const char *file)
+{
+	struct options options = { 0 };
+	auto_policy struct policy *policy = NULL;
+	struct why why = { 0 };
+	bool writable = true;	/* What cannot be found out is no */
+
+	if (options_add(&options, OPTION_CWD, cwd, NULL) == 0 &&
+	    session_policy(&options, &policy, NULL) == 0 &&
+	    why_ask(policy, WHY_WRITE, file, &why, NULL) == 0)
+		writable = why.allowed;
+	why_done(&why);
+	options_done(&options);
+	return writable;
+}
+
+static bool is_in_work_tree(const char *dir)
+{
+	auto_free char *at = mem_strdup(dir);
+
+	for (;;) {
+		auto_free char *git = path_join(at, ".git");
+		char *above;
+
+		if (access(git, F_OK) == 0)
+			return true;
+		if (!strcmp(at, "/"))
+			return false;
+		above = path_parent(at);
+		free(at);
+		at = above;
+	}
+}
+
+/* Why a shim must not lie in @dir, which exists; NULL if it may */
+static const char *objection(const char *dir, const char *name)
+{
+	auto_free char *file = path_join(dir, name);
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_free char *home = fs_home();
+	struct stat st;
+
+	if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return "is not a directory";
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return "may be written by others";
+	if (st.st_uid != geteuid())
+		return "belongs to somebody else";
+	if (is_in_work_tree(dir))
+		return "lies in a git work tree, where sandboxed commands write";
+	if ((cwd && is_writable_from(cwd, file)) ||
+	    (home && is_writable_from(home, file)))
+		return "can be written by sandboxed commands";
+	return NULL;
+}
+
+/* A directory on @path before the real one that will do; NULL if none */
+static char *place_on_path(const char *name, const char *real,
+			   const char *path)
+{
+	auto_free char *last = path_parent(real);
+	char *dir;
+
+	while ((dir = next_dir(&path))) {
+		auto_free char *owned = dir;
+
+		if (!strcmp(owned, last))
+			return NULL;
+		if (*owned == '/' && access(owned, W_OK) == 0 &&
+		    !objection(owned, name))
+			return take_ptr(owned);
+	}
+	return NULL;
+}
+
+char *shim_place(const char *dir, const char *name, const char *real,
+		 const char *path, struct err *err)
+{
+	auto_free char *own = shim_own_dir();
+	auto_free char *shims = own ? path_join(own, "shims") : NULL;
+	auto_free char *found = NULL;
+	auto_close int fd = -1;
+	const char *why;
+
+	if (dir) {
+		found = realpath(dir, NULL);
+		why = found ? objection(found, name) : "is not a directory";
+		if (!why)
+			return take_ptr(found);
+		fail(err, -EACCES, "'%s' %s; without --dir a safe place is found",
+		     dir, why);
+		return NULL;
+	}
+	found = place_on_path(name, real, path);
+	if (found)
+		return take_ptr(found);
+	if (!shims) {
+		fail(err, -ENOENT, "there is no home directory; set $HOME");
+		return NULL;
+	}
+	fd = fs_open_dir_p(shims, 0700, err);
+	if (fd < 0)
+		return NULL;
+	why = objection(shims, name);
+	if (!why)
+		return take_ptr(shims);
+	fail(err, -EACCES, "'%s' %s; name a directory with --dir", shims, why);
+	return NULL;
+}
+
+static int check_name(const char *name, struct err *err)
+{
+	static const char good[] = "abcdefghijklmnopqrstuvwxyz"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
+	const size_t n = strlen(name);
+
+	if (!n || n > SHIM_NAME_MAX || strspn(name, good) != n ||
+	    *name == '-' || *name == '.')
+		return fail(err, -EINVAL, "'%s' is not the name of a program",
+			    name);
+	if (!strcmp(name, "cloche"))
+		return fail(err, -EINVAL, "cloche itself needs no shim");
+	return 0;
+}
+
+/* Nothing there, or a shim of ours */
+static int check_free(const char *file, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	const int r = shim_read_script(file, &text);
+
+	if (r == -ENOENT || (r == 0 && shim_is_ours(buf_str(&text))))
+		return 0;
+	return fail(err, -EEXIST, "'%s' is there already and is no shim of ours; it is left alone",
+		    file);
+}
+
+static int write_shim(const char *file, const struct buf *text,
+		      struct err *err)
+{
+	auto_free char *dir = path_parent(file);
+	auto_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return fail_errno(err, "cannot open '%s'", dir);
+	return fs_replace(fd, path_base(file), text->p, text->len, 0755, err);
+}
+
+static void list_add(struct shim_list *list, const struct shim *shim)
+{
+	struct shim *row = NULL;
+
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strcmp(list->v[i].path, shim->path))
+			row = &list->v[i];
+	}
+	if (row)
+		shim_done(row);
+	else
+		row = vec_push(list);
+	row->name = mem_strdup(shim->name);
+	row->path = mem_strdup(shim->path);
+	row->real = mem_strdup(shim->real);
+}
+
+int shim_install(const char *cloche, const char *name, const char *dir,
+		 const char *const *options, struct shim *ret, struct err *err)
+{
+	const char *path = getenv("PATH");
+	auto_free char *place = NULL;
+	auto_buf struct buf text = { 0 };
+	struct shim_list list = { 0 };
+	int r = check_name(name, err);
+
+	if (r < 0)
+		return r;
+	ret->real = shim_find_real(name, path);
+	if (!ret->real)
+		return fail(err, -ENOENT, "there is no program '%s' on $PATH",
+			    name);
+	place = shim_place(dir, name, ret->real, path, err);
+	if (!place)
+		return err->code;
+	ret->name = mem_strdup(name);
+	ret->path = path_join(place, name);
+	r = check_free(ret->path, err);
+	if (r == 0)
+		r = shim_read_list(&list, err);
+	if (r == 0 && list.len == SHIMS_MAX)
+		r = fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
+	if (r == 0) {
+		shim_text(cloche, name, ret->real, options, &text);
+		r = write_shim(ret->path, &text, err);
+	}
+	if (r == 0) {
+		list_add(&list, ret);
+		r = shim_write_list(&list, err);
+	}
+	shim_list_done(&list);
+	return r;
+}
+
+int shim_remove(const char *name, struct err *err)
+{
+	struct shim_list list = { 0 };
+	size_t kept = 0, found = 0;
+	int r = shim_read_list(&list, err);
+
+	for (size_t i = 0; i < list.len && r == 0; i++) {
+		if (!strcmp(list.v[i].name, name)) {
+			found++;
+			r = check_free(list.v[i].path, err);
+			if (r == 0 && unlink(list.v[i].path) < 0 &&
+			    errno != ENOENT)
+				r = fail_errno(err, "cannot remove '%s'",
+					       list.v[i].path);
+		}
+	}
+	if (r == 0 && !found)
+		r = fail(err, -ENOENT, "there is no shim '%s'; 'cloche shim list' shows them",
+			 name);
+	for (size_t i = 0; i < list.len && r == 0; i++) {
+		if (!strcmp(list.v[i].name, name))
+			shim_done(&list.v[i]);
+		else
+			list.v[kept++] = list.v[i];
+	}
+	if (r == 0) {
+		list.len = kept;
+		r = shim_write_list(&list, err);
+	}
+	shim_list_done(&list);
+	return r;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/shim.h - wrappers that run a program in the sandbox under its own name
+ *
+ * A shim is a small script that lies earlier on $PATH than the program. It
+ * must lie where no sandboxed command can write, or the command would choose
+ * what runs next. A file lists them, so that they can be found again.
+ */
+
+#ifndef LIB_SHIM_H
+#define LIB_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct err;
+
+/* The second line of each shim starts with this */
+#define SHIM_MARK	"# cloche shim: "
+/* Set inside, so that who asks knows that the shim was used */
+#define SHIM_VARIABLE	"CLOCHE_SHIM"
+
+enum {
+	SHIM_NAME_MAX = 64,
+	SHIMS_MAX = 256,
+	SHIM_ANCESTORS_MAX = 32,	/* Processes above us that are looked at */
+};
+
+/**
+ * struct shim - One wrapper
+ * @name:	Of the program
+ * @path:	Of the wrapper
+ * @real:	Of the program
+ */
+struct shim {
+	char *name, *path, *real;
+};
+
+/**
+ * struct shim_list - All that the file lists
+ */
+struct shim_list {
+	struct shim *v;
+	size_t len, cap;
+};
+
+enum shim_state {
+	SHIM_OK,
+	SHIM_BYPASSED,		/* $PATH leads to another file of that name */
+	SHIM_CHANGED,		/* What lies there is not ours any more */
+	SHIM_GONE,
+	SHIM_NO_PROGRAM,	/* The real one is gone */
+};
+
+const char *shim_state_name(enum shim_state state);
+
+/* Pure: the script. @options are words for `cloche run`, NULL-ended. */
+void shim_text(const char *cloche, const char *name, const char *real,
+	       const char *const *options, struct buf *out);
+
+/* Whether @text is a shim of ours */
+bool shim_is_ours(const char *text);
+
+/* The first program @name on @path (as $PATH) that is no shim; NULL if none.
+ * The caller frees.
+ */
+char *shim_find_real(const char *name, const char *path);
+
+/* Where a shim for @real may lie: @dir if that is given, else a directory on
+ * @path before that of @real that is ours and never writable inside, else
+ * cloche's own below the configuration. NULL with words; the caller frees.
+ */
+char *shim_place(const char *dir, const char *name, const char *real,
+		 const char *path, struct err *err);
+
+/* Make the shim and list it; a file that is not ours is never overwritten.
+ * 0 with *@ret filled in, or a negative errno with words.
+ */
+int shim_install(const char *cloche, const char *name, const char *dir,
+		 const char *const *options, struct shim *ret,
+		 struct err *err);
+/* Remove it from the disk and from the list */
+int shim_remove(const char *name, struct err *err);
+
+int shim_read_list(struct shim_list *ret, struct err *err);
+enum shim_state shim_state(const struct shim *shim, const char *path);
+void shim_done(struct shim *shim);
+void shim_list_done(struct shim_list *list);
+
+/* If we run below a program that has a shim, but was started without it: one
+ * line about that, else nothing
+ */
+void shim_tell_bypass(struct buf *out);
+
+/* For parts of this: the file's name, a file's text, and the list kept */
+char *shim_own_dir(void);
+int shim_read_script(const char *path, struct buf *text);
+int shim_write_list(const struct shim_list *list, struct err *err);
+
+#endif /* LIB_SHIM_H */

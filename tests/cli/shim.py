@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/shim.py - cloche shim: where wrappers lie, and what they run"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+REAL = """#!/bin/sh
+echo "real:$*:$CLOCHE_SHIM"
+touch "$HOME/leak" 2>/dev/null && echo leaked
+touch here && echo wrote
+"""
+SHIMS = ".config/cloche/shims"
+
+
+def program(t, name="agent", text=REAL):
+    """A program in a directory of its own, which is on $PATH"""
+    path = t.write(os.path.join(t.away, "bin", name), text, 0o755)
+    os.environ["PATH"] = os.path.dirname(path) + ":" + \
+        "/usr/local/bin:/usr/bin:/bin"
+    return path
+
+
+def on_path(directory):
+    os.environ["PATH"] = directory + ":" + os.environ["PATH"]
+
+
+@test
+def a_shim_runs_the_real_one_in_the_sandbox(t):
+    real = program(t)
+    contains(t.outside(real).ok().out, "leaked")	# The control
+    os.remove(t.home + "/leak")
+    os.remove(t.dir + "/here")
+    r = t.run("shim", "install", "agent").ok()
+    shim = os.path.join(t.home, SHIMS, "agent")
+    contains(r.out, shim)
+    contains(r.err, "PATH=")
+    on_path(os.path.dirname(shim))
+    r = t.outside("agent", "a", "b c").ok()
+    equal(r.out, "real:a b c:agent\nwrote\n")
+    check(not os.path.exists(t.home + "/leak"))
+    equal(os.stat(shim).st_mode & 0o777, 0o755)
+    # Its exit status is the program's
+    t.write(real, "#!/bin/sh\nexit 7\n")
+    t.outside("agent").ended(7)
+
+
+@test
+def options_of_run_are_kept(t):
+    program(t, text="#!/bin/sh\necho $X:$Y; touch here && echo wrote\n")
+    t.run("shim", "install", "--env", "X=a b", "agent", "--env=Y=it's",
+          "--deny-write", ".").ok()
+    r = t.outside(os.path.join(t.home, SHIMS, "agent"))
+    equal(r.out, "a b:it's\n")
+    r = t.run("shim", "install", "agent", "--no-such").ended(2)
+    r = t.run("shim", "install", "agent", "other").ended(2)
+    contains(r.err, "other")
+
+
+@test
+def the_first_safe_directory_on_the_path_is_taken(t):
+    program(t)
+    safe = os.path.join(t.away, "first")
+    os.mkdir(safe, 0o755)
+    inside = os.path.join(t.dir, "bin")		# The project: writable
+    os.mkdir(inside)
+    local = os.path.join(t.home, ".local/bin")	# Writable from the home
+    os.makedirs(local)
+    on_path(f"{inside}:{local}:{safe}")
+    r = t.run("shim", "install", "agent").ok()
+    contains(r.out, safe + "/agent: runs")
+    equal(r.err, "")
+    equal(t.outside("agent").ok().out.splitlines()[0], "real::agent")
+    check(not os.path.exists(os.path.join(t.home, SHIMS)))
+
+
+@test
+def never_where_a_sandboxed_command_could_write(t):
+    program(t)
+    tree = os.path.join(t.away, "repo/bin")
+    os.makedirs(tree)
+    os.mkdir(os.path.join(t.away, "repo/.git"))
+    shared = os.path.join(t.away, "shared")
+    os.mkdir(shared)
+    os.chmod(shared, 0o777)
+    os.mkdir(os.path.join(t.home, "bin"))
+    os.mkdir(os.path.join(t.dir, "bin"))
+    os.symlink(os.path.join(t.dir, "bin"), os.path.join(t.away, "link"))
+    for bad in (t.dir, t.dir + "/bin", t.away + "/link", t.home + "/bin",
+                t.home, tree, shared, "/tmp", t.away + "/nowhere",
+                t.away + "/bin/agent"):
+        r = t.run("shim", "install", "--dir", bad, "agent").ended(2, bad)
+        equal(len(r.err.splitlines()), 1, r.err)
+        contains(r.err, bad)
+    good = os.path.join(t.away, "good")
+    os.mkdir(good, 0o755)
+    t.run("shim", "install", "--dir=" + good, "agent").ok()
+    # The place of last resort is closed even to a command in the home
+    t.run("shim", "install", "agent").ok()
+    r = t.run("run", "--", "sh", "-c", f"echo x >> {SHIMS}/agent; "
+              f"rm -f {SHIMS}/agent; mv {SHIMS} away; touch fine", cwd=t.home)
+    check(os.path.exists(t.home + "/fine"), r)	# The control
+    lacks(t.read(os.path.join(t.home, SHIMS, "agent")), "x\n\n")
+    check(os.path.exists(os.path.join(t.home, SHIMS, "agent")))
+
+
+@test
+def files_of_others_are_left_alone(t):
+    program(t)
+    place = os.path.join(t.away, "place")
+    os.mkdir(place, 0o755)
+    for make in (lambda p: t.write(p, "#!/bin/sh\n# mine\n", 0o755),
+                 lambda p: os.symlink("/bin/true", p), os.mkdir):
+        make(place + "/agent")
+        before = tree(place)
+        r = t.run("shim", "install", "--dir", place, "agent").ended(2)
+        contains(r.err, "left alone")
+        equal(tree(place), before)
+        os.rmdir(place + "/agent") if os.path.isdir(place + "/agent") and \
+            not os.path.islink(place + "/agent") else os.remove(place + "/agent")
+    t.run("shim", "install", "--dir", place, "agent").ok()
+    t.run("shim", "install", "--dir", place, "agent").ok()	# Ours: renewed
+    t.write(place + "/agent", "#!/bin/sh\n# changed\n")
+    equal(json.loads(t.run("shim", "list", "--json").ended(1).out)["shims"][0]
+          ["state"], "changed")
+    t.run("shim", "remove", "agent").ended(2)
+    contains(t.read(place + "/agent"), "changed")
+
+
+@test
+def the_list_says_what_is_bypassed(t):
+    real = program(t)
+    equal(t.run("shim", "list").ok().out, "")
+    t.run("shim", "install", "agent").ok()
+    shim = os.path.join(t.home, SHIMS, "agent")
+    r = t.run("shim", "list").ended(1)
+    contains(r.out, "BYPASSED")
+    on_path(os.path.dirname(shim))
+    r = t.run("shim", "list", "--json").ok()
+    equal(json.loads(r.out), {"version": 1, "shims": [
+        {"name": "agent", "path": shim, "real": real, "state": "ok"}]})
+    os.remove(real)
+    contains(t.run("shim", "list").ended(1).out, "program is gone")
+    t.outside("agent").ended(127)
+    os.remove(shim)
+    contains(t.run("shim", "list").ended(1).out, "GONE")
+    t.run("shim", "remove", "agent").ok()
+    check(not os.path.exists(t.home + "/.config/cloche/shims.json"))
+    check(not os.path.exists(os.path.join(t.home, SHIMS)))
+    t.run("shim", "remove", "agent").ended(2)
+
+
+@test
+def preflight_says_when_the_real_one_runs_directly(t):
+    real = program(t, text=f"#!/bin/sh\n{CLOCHE} preflight; true\n")
+    equal(t.outside(real).ok().out, "")
+    t.run("shim", "install", "agent").ok()
+    r = t.outside(real).ok()
+    contains(r.out, "agent was started directly")
+    equal(len(r.out.splitlines()), 1)
+    equal(t.run("preflight").ok().out, "")		# Not below it
+    r = t.outside(os.path.join(t.home, SHIMS, "agent")).ok()
+    lacks(r.out, "directly")
+
+
+@test
+def wrong_words(t):
+    program(t)
+    for words in ((), ("nonsense",), ("install",), ("install", "no-such-x"),
+                  ("install", "../agent"), ("install", ""), ("install", "cloche"),
+                  ("install", "a b"), ("install", ".x"), ("install", "--dir"),
+                  ("install", "x" * 65), ("remove",), ("remove", "a", "b"),
+                  ("remove", "agent"), ("list", "x")):
+        r = t.run("shim", *words).ended(2, words)
+        equal(len(r.err.splitlines()), 1, r.err)
+        equal(r.out, "")
+    check(not os.path.exists(t.home + "/.config/cloche/shims.json"))
+    t.write(t.home + "/.config/cloche/shims.json", '{"shims": [1]}')
+    contains(t.run("shim", "list").ended(2).err, "shims.json")
+
+
+main()
