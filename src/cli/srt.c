@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/persona.h"
 #include "cli/srt.h"
 #include "lib/hooks.h"
@@ -149,8 +151,11 @@ static int find_settings(const struct srt_call *call, char **ret)
 /* Where updates come from must be readable: else they would go nowhere */
 static int check_control(const char *text)
 {
-	const int fd = atoi(text);
+	uint64_t number = 0;
+	int fd;
 
+	(void)text_to_u64(text, INT_MAX, &number);	/* srt_parse() did it */
+	fd = (int)number;
 	if (fcntl(fd, F_GETFD) >= 0 &&
 	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY)
 		return 0;

@@ -12,6 +12,11 @@
 #include "plan/plan.h"
 #include "policy/env.h"
 
+enum {
+	TRUSTED_MAX = 8,		/* More directories become all of them */
+	TRUSTED_COUNT_MAX = 10000,	/* Entries that the caller may have */
+};
+
 /**
  * struct env - A growing list of "NAME=VALUE"
  */
@@ -38,6 +43,18 @@ static void put(struct env *env, const char *name, size_t n, const char *value)
 static void put_name(struct env *env, const char *name, const char *value)
 {
 	put(env, name, strlen(name), value);
+}
+
+/* The value that the command will have, or NULL */
+static const char *find(const struct env *env, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < env->len; i++) {
+		if (!strncmp(env->v[i], name, n) && env->v[i][n] == '=')
+			return env->v[i] + n + 1;
+	}
+	return NULL;
 }
 
 static void put_variable(void *arg, const char *name, const char *value)
@@ -157,13 +174,51 @@ static void put_ssh(struct env *env, const char *program)
 	static const char name[] = "GIT_SSH_COMMAND";
 	auto_buf struct buf command = { 0 };
 
-	for (size_t i = 0; i < env->len; i++) {
-		if (!strncmp(env->v[i], name, sizeof(name) - 1) &&
-		    env->v[i][sizeof(name) - 1] == '=')
-			return;
-	}
+	if (find(env, name))
+		return;
 	if (program && network_ssh(program, &command))
 		put_name(env, name, buf_str(&command));
+}
+
+static void put_git(struct env *env, unsigned int *count, const char *key,
+		    const char *value)
+{
+	auto_free char *k = mem_printf("GIT_CONFIG_KEY_%u", *count);
+	auto_free char *v = mem_printf("GIT_CONFIG_VALUE_%u", (*count)++);
+
+	put_name(env, k, key);
+	put_name(env, v, value);
+}
+
+/* Repositories that git shall trust, and those below them, behind what the
+ * caller has there already; a count of 0 is the caller's wish for none
+ */
+static void put_trusted(struct env *env, const struct policy *policy)
+{
+	static const char key[] = "safe.directory", total[] = "GIT_CONFIG_COUNT";
+	const struct string_rules *dirs = &policy->lists[LIST_GIT_SAFE];
+	const char *had = find(env, total);
+	unsigned int count = had ? (unsigned int)strtoul(had, NULL, 10) : 0;
+	auto_free char *sum = NULL;
+
+	if (!dirs->len || policy->profile == PROFILE_HOME ||
+	    (had && !strcmp(had, "0")) || count > TRUSTED_COUNT_MAX)
+		return;
+	for (size_t i = 0; dirs->len <= TRUSTED_MAX && i < dirs->len; i++) {
+		auto_free char *dir = mem_strdup(dirs->v[i].text);
+		auto_free char *below = NULL;
+		size_t n = strlen(dir);
+
+		while (n > 1 && dir[n - 1] == '/')
+			dir[--n] = '\0';
+		below = path_join(dir, "*");
+		put_git(env, &count, key, dir);
+		put_git(env, &count, key, below);
+	}
+	if (dirs->len > TRUSTED_MAX)
+		put_git(env, &count, key, "*");
+	sum = mem_printf("%u", count);
+	put_name(env, total, sum);
 }
 
 char **env_build(const struct policy *policy,
@@ -185,6 +240,7 @@ char **env_build(const struct policy *policy,
 		network_env(policy, request->proxies, put_variable, &env);
 		put_ssh(&env, request->program);
 	}
+	put_trusted(&env, policy);
 	put_agent(&env, policy, caller);
 	put_asked(&env, policy, caller);
 	*vec_push(&env) = NULL;

@@ -201,13 +201,28 @@ static void add_frozen(struct policy *p)
 	}
 }
 
+/* Somebody wants @path, which is below the home, or what is above it hidden */
+static bool is_hidden_below_home(const struct policy *p, const char *path)
+{
+	const struct path_rules *hidden = &p->paths[PATH_DENY_READ];
+	auto_free char *full = path_join(p->home, path);
+
+	for (size_t i = 0; i < hidden->len; i++) {
+		if (!hidden->v[i].glob && path_is_within(hidden->v[i].path,
+							 full))
+			return true;
+	}
+	return false;
+}
+
 static void add_srt_writable(struct policy *p)
 {
 	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
 		"profile srt", NULL, 0, "/");
 
 	for (size_t i = 0; i < ARRAY_SIZE(srt_writable); i++) {
-		if (*srt_writable[i] == '~' && !p->home)
+		if (*srt_writable[i] == '~' &&
+		    (!p->home || is_hidden_below_home(p, srt_writable[i] + 2)))
 			continue;
 		(void)policy_add_path(p, PATH_ALLOW_WRITE, srt_writable[i],
 			RULE_BASELINE,

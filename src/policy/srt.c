@@ -466,17 +466,23 @@ static void check_object(struct srt_issues *issues, const char *row,
 	prune(issues, row, path, object, strict);
 }
 
-/* Where srt leaves the file system alone its lists mean nothing */
-static void drop_lists(json_t *filesystem)
+/* What srt does not look at on this system, and we would: Unix sockets by path
+ * and ports on the host. Where it leaves the file system alone, its lists.
+ */
+static void drop_unused(json_t *root)
 {
+	json_t *network = json_object_get(root, "network");
+	json_t *filesystem = json_object_get(root, "filesystem");
 	static const char *const lists[] = {
 		"denyRead", "allowRead", "allowWrite", "denyWrite",
 	};
 
+	(void)json_object_del(network, "allowUnixSockets");
+	(void)json_object_del(network, "allowLocalBinding");
 	if (!json_is_true(json_object_get(filesystem, "disabled")))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_object_del(filesystem, lists[i]);
+		(void)json_object_del(filesystem, lists[i]);
 }
 
 size_t srt_check(json_t *root, struct buf *out)
@@ -489,6 +495,6 @@ size_t srt_check(json_t *root, struct buf *out)
 		check_object(&issues, "", "", root, false);
 	if (!issues.aborted)
 		srt_cross_check(root, &issues);
-	drop_lists(json_object_get(root, "filesystem"));
+	drop_unused(root);
 	return issues.count;
 }

@@ -8,10 +8,7 @@ Where it is plainly wrong we are not; docs/migrating-from-srt.md lists that.
 import json
 import os
 import signal
-import socket
-import subprocess
 import sys
-import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -234,15 +231,6 @@ def read_rules_are_those_of_srt(t):
 
 
 @test
-def a_rule_never_hides_our_own_plumbing(t):
-    server = Server()
-    what = config({"allowedDomains": [f"127.0.0.1:{server.port}"]},
-                  {"denyRead": ["/tmp"]})
-    r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port)
-    contains(r.out, "200")
-
-
-@test
 def the_file_system_can_be_left_alone(t):
     what = config(filesystem={"disabled": True, "denyRead": ["f"]})
     t.write("f", "x\n")
@@ -334,98 +322,52 @@ tried("mount", lambda: libc.mount(b"x", b"/", b"tmpfs", 0, None))
     contains(r.out, "unix ok")
 
 
-FETCH = """/usr/bin/python3 -c '
-import socket
-s = socket.create_connection(("127.0.0.1", 3128), 20)
-s.sendall(b"CONNECT 127.0.0.1:%d HTTP/1.1\\r\\n\\r\\n")
-got = b""
-while True:
-    more = s.recv(999)
-    if not more: break
-    got += more
-print(got.decode())'"""
-
-
-class Server:
-    """Says hello to each connection"""
-
-    def __init__(self):
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            s, _ = self.socket.accept()
-            s.sendall(b"hello")
-            s.close()
+@test
+def credentials_that_are_denied_stay_outside(t):
+    t.write("token", "x\n")
+    what = config(credentials={"envVars": [{"name": "MY_KEY", "mode": "deny"}],
+                               "files": [{"path": "token", "mode": "deny"}]})
+    r = srt(t, "-s", settings(t, what), "-c", "echo [$MY_KEY$MY_OTHER]; cat token",
+            env={"MY_KEY": "a", "MY_OTHER": "b"})
+    equal(r.out, "[b]\n")
 
 
 @test
-def the_proxy_refuses_in_srts_words(t):
-    server = Server()
-    entry = f"127.0.0.1:{server.port}"
-    r = srt(t, "-c", FETCH % server.port).ok()
-    check(r.out.startswith("HTTP/1.1 403 host is not on the allow list\r\n"), r)
-    contains(r.out, "X-Proxy-Error: blocked-by-allowlist\r\n")
-    contains(r.out, "Connection blocked by network allowlist")
-    for network, words in [
-            ({"deniedDomains": [entry]}, "host is on the deny list"),
-            ({"deniedDomains": ["*"]}, "host is on the deny list"),
-            ({"deniedDomains": [entry], "deniedDomainReasons": {entry: "ask me"}},
-             "ask me")]:
-        what = config({"allowedDomains": [entry], **network})
-        r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port).ok()
-        contains(r.out, f"403 {words}\r\n")
-    what = config({"allowedDomains": [entry]})
-    r = srt(t, "-s", settings(t, what), "-c", FETCH % server.port).ok()
-    contains(r.out, "200")
-    contains(r.out, "hello")
+def git_trusts_the_directories_that_are_named(t):
+    what = config(git={"safeDirectories": ["/a/", "/b c"]})
+    line = "env | grep ^GIT_CONFIG_ | sort"
+    pairs = ["/a", "/a/*", "/b c", "/b c/*"]
+    want = lambda first: sorted(
+        [f"GIT_CONFIG_COUNT={first + 4}"] +
+        [f"GIT_CONFIG_KEY_{first + i}=safe.directory" for i in range(4)] +
+        [f"GIT_CONFIG_VALUE_{first + i}={pairs[i]}" for i in range(4)])
+    file = settings(t, what)
+    equal(sorted(srt(t, "-s", file, "-c", line).ok().out.splitlines()), want(0))
+    mine = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "a.b",
+            "GIT_CONFIG_VALUE_0": "c"}
+    equal(sorted(srt(t, "-s", file, "-c", line, env=mine).ok().out.splitlines()),
+          sorted(want(1) + ["GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"]))
+    equal(srt(t, "-s", file, "-c", line, env={"GIT_CONFIG_COUNT": "0"}).out,
+          "GIT_CONFIG_COUNT=0\n")
+    what["git"]["safeDirectories"] = [f"/{i}" for i in range(9)]
+    contains(srt(t, "-s", settings(t, what), "-c", line).out,
+             "GIT_CONFIG_VALUE_0=*\n")
 
 
 @test
-def lines_on_the_control_descriptor_replace_the_lists(t):
-    server = Server()
-    entry = f"127.0.0.1:{server.port}"
-    read, write = os.pipe()
-    script = ("while read line; do " + FETCH % server.port +
-              " | head -n 1; done")
-    run = t.start("as", "srt", "-s", settings(t, config(
-        {"deniedDomains": [entry]})), "--control-fd", str(read), "-c", script,
-        pass_fds=[read])
-    os.close(read)
-
-    def told():
-        run.stdin.write(b"go\n")
-        run.stdin.flush()
-        return run.stdout.readline().decode()
-
-    contains(told(), "403 host is on the deny list")
-    for bad in ("{", "{}", '{"network": {"allowedDomains": ["%s"]}}' % entry,
-                json.dumps(config({"allowedDomains": ["*"]}))):
-        os.write(write, bad.encode() + b"\n")
-        line = run.stderr.readline().decode()
-        check(line.startswith(f"Invalid config on control fd {read}: ignored, "
-                              "previous config still in force"), line)
-    contains(told(), "403 host is on the deny list")
-    os.write(write, b"\n" + json.dumps(
-        config({"allowedDomains": [entry]})).encode() + b"\r\n")
-    wait_until(lambda: "200" in told(), "the update")
-    os.close(write)	# No end: the last settings stay
-    contains(told(), "200")
-    run.stdin.close()
-    equal(run.wait(RUN_SECONDS), 0)
-
-
-@test
-def no_descriptor_gets_in(t):
-    read, write = os.pipe()
-    os.set_inheritable(read, True)
-    os.dup2(read, 251, True)
-    r = srt(t, "--control-fd", read, "-c", "ls /proc/self/fd",
-            pass_fds=[read, 251]).ok()
-    check(set(r.out.split()) <= {"0", "1", "2", "3"}, r)
-    os.close(write)
+def a_few_paths_are_always_writable_if_they_are_there(t):
+    paths = [t.home + "/.npm/_logs", t.home + "/.claude/debug"]
+    line = "; ".join(f"echo x > {path}/f" for path in paths)
+    srt(t, "-c", line)
+    check(not any(os.path.exists(path) for path in paths))
+    for path in paths:
+        os.makedirs(path)
+    srt(t, "-c", line).ok()
+    for path in paths:
+        equal(t.read(path + "/f"), "x\n")
+        os.unlink(path + "/f")
+    shell(t, line, denyRead=["~"])
+    check(not any(os.path.exists(path + "/f") for path in paths))
 
 
 @test
