@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/// <reference types="node" />
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
+
+/** As `cloche run --events` writes it */
+export interface Violation {
+  v: 1;
+  time: string;
+  run: string;
+  command: string | null;
+  pid: number | null;
+  exe: string | null;
+  kind: string;
+  op: string | null;
+  target: string | null;
+  errno: string | null;
+  reason: string | null;
+  rule: { file: string | null; path: string | null } | null;
+  suggest: { edit: string | null; command: string | null } | null;
+  count: number;
+}
+
+export interface Question {
+  readonly host: string;
+  readonly port: number;
+  readonly program: string;
+  allow(options?: { remember?: boolean }): void;
+  deny(options?: { remember?: boolean }): void;
+}
+
+export type Policy = string | Record<string, unknown>;
+export type Command = string | readonly string[];
+export type Stdio = 'pipe' | 'inherit' | 'ignore' | number;
+
+export interface RunOptions {
+  cwd?: string;
+  env?: Record<string, string>;
+  input?: string | Uint8Array;
+  signal?: AbortSignal;
+  stdio?: readonly [Stdio, Stdio, Stdio];
+}
+
+export interface Result {
+  status: number;
+  signal: NodeJS.Signals | null;
+  sandboxed: boolean;
+  stdout?: string;
+  stderr?: string;
+  violations: Violation[];
+  messages: string[];
+}
+
+export class ClocheError extends Error {
+  readonly errno: number;
+  readonly code?: string;
+}
+
+export class Run extends EventEmitter {
+  private constructor();
+  readonly stdin: Writable | null;
+  readonly stdout: Readable | null;
+  readonly stderr: Readable | null;
+  readonly result: Promise<Result>;
+  readonly violations: Violation[];
+  readonly messages: string[];
+  update(policy: Policy): Promise<void>;
+  kill(signal?: NodeJS.Signals | number): boolean;
+}
+
+export class Sandbox extends EventEmitter {
+  constructor(policy?: Policy | null, options?: { program?: string } &
+    Record<string, string | number | boolean | readonly string[] | undefined>);
+  start(command: Command, options?: RunOptions): Run;
+  run(command: Command, options?: RunOptions): Promise<Result>;
+  wrap(command: Command): string;
+  update(policy: Policy): Promise<void>;
+  close(): Promise<void>;
+  readonly running: Run[];
+  on(event: 'violation', listener: (violation: Violation, run: Run) => void): this;
+  on(event: 'ask', listener: (question: Question, run: Run) => void): this;
+  on(event: 'message', listener: (line: string, run: Run) => void): this;
+}
+
+export const version: string;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// cloche - run commands in a sandbox that the Linux kernel enforces
+
+'use strict';
+
+const { EventEmitter } = require('node:events');
+const { native, program } = require('./native');
+const { Run, ClocheError } = require('./run');
+
+const text = (policy) => policy == null ? null
+  : typeof policy === 'string' ? policy : JSON.stringify(policy);
+
+// {write: ['/a', '/b'], ask: true, timeout: '5s'} as [[name, value]...]
+function pairs(options) {
+  const found = [];
+  for (const [name, value] of Object.entries(options ?? {})) {
+    const dashed = name.replace(/[A-Z]/g, (c) => '-' + c.toLowerCase());
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one === true) found.push([dashed, null]);
+      else if (one !== false && one != null) found.push([dashed, String(one)]);
+    }
+  }
+  return found;
+}
+
+/**
+ * A policy, and the commands that run under it.
+ *
+ * Events: 'violation' (record, run), 'ask' (question, run), 'message' (line,
+ * run). A host that no rule mentions is refused unless somebody listens for
+ * 'ask' when the command starts, and allows it.
+ */
+class Sandbox extends EventEmitter {
+  #policy;
+  #options;
+  #program;
+  #runs = new Set();
+
+  constructor(policy = null, { program: own, ...options } = {}) {
+    super();
+    this.#policy = text(policy);
+    this.#options = pairs(options);
+    this.#program = own ?? program;
+    this.wrap(['true']);   // Wrong options are said at once
+  }
+
+  #box(extra = []) {
+    return { program: this.#program, policy: this.#policy,
+             options: [...this.#options, ...extra] };
+  }
+
+  // An array is a command and its arguments, a string is for the shell
+  #words(command) {
+    if (Array.isArray(command)) return [command, this.#box()];
+    return [[], this.#box([['command', String(command)]])];
+  }
+
+  /** Start a command; the Run has its streams, events and result */
+  start(command, options = {}) {
+    const [argv, box] = this.#words(command);
+    const run = new Run(box, argv, options, this.listenerCount('ask') > 0);
+    this.#runs.add(run);
+    run.on('violation', (v) => this.emit('violation', v, run));
+    run.on('message', (line) => this.emit('message', line, run));
+    run.on('ask', (question) => this.emit('ask', question, run));
+    run.once('ended', () => this.#runs.delete(run));
+    return run;
+  }
+
+  /** Run a command to its end: {status, stdout, stderr, violations, ...} */
+  async run(command, options = {}) {
+    return this.start(command, { capture: true, ...options }).result;
+  }
+
+  /** A line for a shell that runs the command in the sandbox, by itself */
+  wrap(command) {
+    const [argv, box] = this.#words(command);
+    return native.wrap(box, argv);
+  }
+
+  /**
+   * From now on this policy decides, also for the commands that run. Rejects,
+   * and changes nothing, if it has a mistake; the runs are asked first.
+   */
+  async update(policy) {
+    const next = text(policy);
+    await Promise.all([...this.#runs].map((run) => run.update(next)));
+    this.#policy = next;
+  }
+
+  /** The commands that run now */
+  get running() { return [...this.#runs]; }
+
+  /** End whatever runs, and wait for that */
+  async close() {
+    const running = this.running;
+    for (const run of running) run.kill('SIGKILL');
+    await Promise.allSettled(running.map((run) => run.result));
+  }
+
+  async [Symbol.asyncDispose ?? Symbol.for('asyncDispose')]() {
+    await this.close();
+  }
+}
+
+module.exports = { Sandbox, Run, ClocheError, version: native.version };

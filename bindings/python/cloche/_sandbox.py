@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A policy, and the commands that run under it"""
+
+import asyncio
+import json
+import os
+import select
+import weakref
+
+from . import _native as native
+from ._run import Run
+
+
+def _pairs(options):
+    """{"write": ["/a"], "no_settings": True} as (name, value)..."""
+    for name, value in options.items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if one is True:
+                yield name.replace("_", "-"), None
+            elif one is not False and one is not None:
+                yield name.replace("_", "-"), str(one)
+
+
+def _text(policy):
+    return policy if policy is None or isinstance(policy, str) \
+        else json.dumps(policy)
+
+
+class Sandbox:
+    """A policy as in cloche-settings(5), and options of cloche-run(1) by name
+
+    on_violation(record), on_message(line) and on_ask(question) are called
+    while a command runs. Without on_ask, hosts that no rule mentions are
+    refused; it answers by question.allow() or .deny(), or by what it returns.
+    """
+
+    def __init__(self, policy=None, *, program=None, on_violation=None,
+                 on_ask=None, on_message=None, **options):
+        self._policy = _text(policy)
+        self._options = list(_pairs(options))
+        self._program = program or native.PROGRAM
+        self._runs = weakref.WeakSet()
+        self.on_violation, self.on_ask = on_violation, on_ask
+        self.on_message = on_message
+        native.sandbox_free(self._box())	# Mistakes are said at once
+
+    def _box(self, *more):
+        return native.sandbox_new(self._program, self._policy,
+                                  self._options + list(more))
+
+    def _words(self, command):
+        """A list is a command and its arguments, a string is for the shell"""
+        if isinstance(command, str):
+            return self._box(("command", command)), []
+        return self._box(), command
+
+    def start(self, command, *, cwd=None, env=None, stdio=None):
+        """Start a command. @stdio: three descriptors, -1 for /dev/null"""
+        box, argv = self._words(command)
+        try:
+            run = Run(box, argv, cwd=cwd, env=env, stdio=stdio,
+                      on_violation=self.on_violation, on_ask=self.on_ask,
+                      on_message=self.on_message)
+        finally:
+            native.sandbox_free(box)
+        self._runs.add(run)
+        return run
+
+    def run(self, command, *, cwd=None, env=None, input=None, text=True):
+        """Run a command to its end: its output and a Result with all of it"""
+        ends = [os.pipe() for _ in range(3)]
+        theirs = [ends[0][0], ends[1][1], ends[2][1]]
+        ours = [ends[0][1], ends[1][0], ends[2][0]]
+        try:
+            run = self.start(command, cwd=cwd, env=env, stdio=theirs)
+        except BaseException:
+            for fd in ours:
+                os.close(fd)
+            raise
+        finally:
+            for fd in theirs:
+                os.close(fd)
+        if isinstance(input, str):
+            input = input.encode()
+        with run:
+            out, err = _exchange(run, ours, input or b"")
+            result = run.wait()
+        result.stdout, result.stderr = (
+            data.decode("utf-8", "replace") if text else data
+            for data in (out, err))
+        return result
+
+    async def run_async(self, command, **more):
+        """As run(), in a thread; so the functions are called there"""
+        return await asyncio.to_thread(self.run, command, **more)
+
+    def wrap(self, command):
+        """A line for a shell that runs the command in the sandbox, by itself"""
+        box, argv = self._words(command)
+        try:
+            return native.wrap(box, argv)
+        finally:
+            native.sandbox_free(box)
+
+    def update(self, policy):
+        """From now on @policy decides, also for the commands that run
+
+        Raises, and changes nothing for later ones, if it has a mistake.
+        """
+        policy = _text(policy)
+        for run in list(self._runs):
+            run.update(policy)
+        self._policy = policy
+
+    def close(self):
+        """End whatever runs, and wait for that"""
+        for run in list(self._runs):
+            run.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def _exchange(run, fds, data):
+    """Feed standard input, read the two others, and handle the events"""
+    into, out, err = fds
+    found = {out: bytearray(), err: bytearray()}
+    poll = select.poll()
+    os.set_blocking(into, False)
+    if data:
+        poll.register(into, select.POLLOUT)
+    else:
+        os.close(into)
+        into = -1
+    for fd in found:
+        poll.register(fd, select.POLLIN)
+    going, open_fds = True, set(found)
+    poll.register(run.fileno(), select.POLLIN)
+    watched = run.fileno()
+    try:
+        while going or open_fds:
+            for fd, _ in poll.poll():
+                if fd == watched and going:
+                    going = run.turn()
+                    if not going:
+                        poll.unregister(watched)
+                elif fd == into:
+                    data = _write(into, data)
+                    if not data:
+                        poll.unregister(into)
+                        os.close(into)
+                        into = -1
+                elif fd in open_fds:
+                    part = os.read(fd, 65536)
+                    found[fd] += part
+                    if not part:
+                        poll.unregister(fd)
+                        open_fds.discard(fd)
+    finally:
+        for fd in (into, out, err):
+            if fd >= 0:
+                os.close(fd)
+    return bytes(found[out]), bytes(found[err])
+
+
+def _write(fd, data):
+    """What is left of @data; nothing if nobody reads any more"""
+    try:
+        return data[os.write(fd, data):]
+    except BlockingIOError:
+        return data
+    except BrokenPipeError:
+        return b""
