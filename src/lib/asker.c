@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -50,12 +52,13 @@ struct question {
  * @channel:	The library that started us, or NULL
  * @tty:	-1 unless questions go there
  * @control:	-1 unless --control-fd
+ * @connected:	It is a connection of our own
  * @line:	What came on it so far
  * @queue:	Questions for the terminal; the first one is shown
  */
 struct asker {
 	struct asker_config config;
-	bool asks;
+	bool asks, connected;
 	struct channel *channel;
 	struct loop_source tty, control;
 	struct buf line;
@@ -175,6 +178,14 @@ static void take_line(struct asker *a, const char *line, size_t n)
 	}
 }
 
+/* The descriptor is the caller's, the connection ours */
+static void release_control(struct asker *a)
+{
+	if (a->connected)
+		close_fd(&a->control.fd);
+	a->control.fd = -1;
+}
+
 static int on_control(void *arg, uint32_t events)
 {
 	struct asker *a = arg;
@@ -188,7 +199,7 @@ static int on_control(void *arg, uint32_t events)
 	if (n <= 0 || a->line.len + (size_t)n > ASKER_LINE_MAX) {
 		/* Nobody is left who could answer */
 		loop_remove(a->config.loop, &a->control);
-		a->control.fd = -1;
+		release_control(a);
 		return 0;
 	}
 	buf_add(&a->line, text, (size_t)n);
@@ -202,17 +213,46 @@ static int on_control(void *arg, uint32_t events)
 	return 0;
 }
 
-static int open_control(struct asker *a, const char *text, struct err *err)
+/* For a program that cannot hand us a descriptor: a shell is in between */
+static int connect_control(struct asker *a, const char *path, struct err *err)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return fail(err, -ENAMETOOLONG, "--control-fd: '%s' is too long for a socket",
+			    path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address,
+			      sizeof(address)) < 0)
+		return fail_errno(err, "--control-fd: cannot connect to '%s'",
+				  path);
+	a->control.fd = take_fd(&fd);
+	a->connected = true;
+	return 0;
+}
+
+static int find_control(struct asker *a, const char *text, struct err *err)
 {
 	uint64_t fd;
-	int r;
 
+	if (text[0] == '/')
+		return connect_control(a, text, err);
 	if (text_to_u64(text, 1 << 20, &fd) < 0 || fd < 3)
 		return fail(err, -EINVAL, "--control-fd: '%s' is not a descriptor of 3 or more",
 			    text);
 	if (fcntl((int)fd, F_GETFD) < 0)
 		return fail_errno(err, "--control-fd: descriptor %s", text);
 	a->control.fd = (int)fd;
+	return 0;
+}
+
+static int open_control(struct asker *a, const char *text, struct err *err)
+{
+	int r = find_control(a, text, err);
+
+	if (r < 0)
+		return r;
 	r = loop_add(a->config.loop, &a->control, EPOLLIN);
 	if (r < 0)
 		return fail(err, r, "--control-fd: cannot wait for descriptor %s: %s",
@@ -248,6 +288,7 @@ int asker_new(const struct asker_config *config, struct asker **ret,
 	else if (a->asks && !a->channel)
 		open_tty(a);
 	if (r < 0) {
+		release_control(a);
 		free(a);
 		return r;
 	}
@@ -263,6 +304,7 @@ void asker_free(struct asker *a)
 		loop_remove(a->config.loop, &a->tty);
 	if (a->control.fd >= 0)
 		loop_remove(a->config.loop, &a->control);
+	release_control(a);
 	if (a->channel)
 		channel_on_answer(a->channel, NULL, NULL);
 	close_fd(&a->tty.fd);

@@ -7,6 +7,7 @@ import json
 import os
 import select
 import threading
+import weakref
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -83,12 +84,18 @@ class Run:
             native.ENDED(self._guard(self._take_ended)))
 
     def _guard(self, function):
-        """An exception cannot pass through C: it is raised after the turn"""
+        """An exception cannot pass through C: it is raised after the turn.
+        C holds no reference: a run that nobody has must end.
+        """
+        weak = weakref.WeakMethod(function)
+
         def call(_arg, _run, *values):
+            take = weak()
             try:
-                function(*values)
+                take(*values)
             except BaseException as error:
-                self._failure = self._failure or error
+                run = take.__self__
+                run._failure = run._failure or error
         return call
 
     def _take_violation(self, struct):

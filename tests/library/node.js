@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/library/node.js - the package for Node, installed
+
+'use strict';
+
+const assert = require('node:assert');
+const { spawnSync, spawn } = require('node:child_process');
+const fs = require('node:fs');
+const net = require('node:net');
+const path = require('node:path');
+const test = require('node:test');
+const { Worker } = require('node:worker_threads');
+const { Sandbox, ClocheError } = require('cloche');
+
+const away = process.env.AWAY;
+const long = Boolean(process.env.CLOCHE_LONG);
+const fresh = () => fs.mkdtempSync(path.join(away, 'd'));
+const countFds = () => fs.readdirSync('/proc/self/fd').length;
+const CONNECT = (port) => `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:${port} HTTP/1.1\\r\\n\\r\\n' >&3; read -r a b c <&3; echo $b; exec 3<&-`;
+
+// A server on the host's loopback while fn(port) runs
+async function withServer(fn) {
+  const server = net.createServer((socket) => socket.destroy());
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    await fn(server.address().port);
+  } finally {
+    server.close();
+  }
+}
+
+// The end of a pipe that is held by whatever the run started
+const ended = (stream) => new Promise((resolve) => {
+  stream.resume();
+  stream.on('close', resolve);
+});
+
+test('status, output, input, directory and environment', async () => {
+  const box = new Sandbox();
+  const dir = fs.realpathSync(fresh());
+  let r = await box.run(['sh', '-c', 'echo out; echo err >&2; exit 7']);
+  assert.deepStrictEqual([r.status, r.signal, r.stdout, r.stderr, r.sandboxed],
+    [7, null, 'out\n', 'err\n', true]);
+  r = await box.run('cat; pwd; echo $LANG', { input: 'in\n', cwd: dir,
+    env: { LANG: 'C', PATH: process.env.PATH } });
+  assert.strictEqual(r.stdout, `in\n${dir}\nC\n`);
+  r = await box.run('kill -9 $$');
+  assert.deepStrictEqual([r.status, r.signal], [137, 'SIGKILL']);
+  r = await box.run(['no-such-program']);
+  assert.strictEqual(r.status, 127);
+});
+
+test('a refusal is an event, and is in the result', async () => {
+  const dir = fresh();
+  const box = new Sandbox();
+  const seen = [];
+  box.on('violation', (v, run) => seen.push([v.kind, v.target, run.constructor.name]));
+  const r = await box.run(`echo hi >${dir}/file`);
+  assert.deepStrictEqual(seen, [['fs-write', `${dir}/file`, 'Run']]);
+  assert.strictEqual(r.violations.length, 1);
+  const allowed = await new Sandbox(null, { write: [dir] }).run(`echo hi >${dir}/file`);
+  assert.deepStrictEqual([allowed.status, allowed.violations.length], [0, 0]);
+});
+
+test('a question is answered, now or later', async () => withServer(async (port) => {
+  for (const [answer, want] of [['allow', '200\n'], ['deny', '403\n']]) {
+    const box = new Sandbox();
+    box.on('ask', (question) => {
+      assert.deepStrictEqual([question.host, question.port], ['127.0.0.1', port]);
+      setImmediate(() => question[answer]());
+    });
+    const r = await box.run(['bash', '-c', CONNECT(port)]);
+    assert.strictEqual(r.stdout, want);
+  }
+  const nobody = await new Sandbox().run(['bash', '-c', CONNECT(port)]);
+  assert.strictEqual(nobody.stdout, '403\n');
+}));
+
+test('a new policy counts at once, a wrong one changes nothing', async () => withServer(async (port) => {
+  const dir = fresh();
+  const box = new Sandbox({ filesystem: { allowWrite: [] } });
+  const run = box.start(['bash', '-c', `while read x; do (echo hi >${dir}/file) 2>/dev/null && echo yes || echo no; ${CONNECT(port)}; done`]);
+  const lines = require('node:readline').createInterface({ input: run.stdout })[Symbol.asyncIterator]();
+  const turn = async () => {
+    run.stdin.write('\n');
+    return [(await lines.next()).value, (await lines.next()).value];
+  };
+  assert.deepStrictEqual(await turn(), ['no', '403']);
+  await box.update({ filesystem: { allowWrite: [dir] }, network: { allowedDomains: ['127.0.0.1'] } });
+  assert.deepStrictEqual(await turn(), ['yes', '200']);
+  await assert.rejects(box.update({ filesystem: { allowWrite: 7 } }), (error) =>
+    error instanceof ClocheError && error.code === 'EINVAL' && /allowWrite/.test(error.message));
+  assert.deepStrictEqual(await turn(), ['yes', '200']);
+  run.stdin.end();
+  assert.strictEqual((await run.result).status, 0);
+  // It holds for what starts later, too
+  assert.strictEqual((await box.run(`echo hi >${dir}/file`)).status, 0);
+}));
+
+test('mistakes are errors with words', async () => {
+  assert.throws(() => new Sandbox(null, { noSuch: 'x' }), /no-such/);
+  assert.throws(() => new Sandbox(null, { timeout: 'soon' }), /timeout/);
+  assert.throws(() => new Sandbox('settings.json'), /JSON/);
+  await assert.rejects(new Sandbox({ filesystem: { allowWrite: 7 } }).run('true'),
+    (error) => error instanceof ClocheError && error.errno < 0 && /allowWrite/.test(error.message));
+  await assert.rejects(new Sandbox(null, { program: '/no/such' }).run('true'), /no\/such/);
+  await assert.rejects(new Sandbox().run(['a\0b']), /NUL/);
+  assert.throws(() => new Sandbox().start('true', { stdio: ['what', 'pipe', 'pipe'] }), /stdio/);
+});
+
+test('abort, kill and close end the command and all it started', async () => {
+  const box = new Sandbox();
+  const control = new AbortController();
+  const aborted = box.start('sleep 1000 & sleep 1000', { signal: control.signal });
+  const killed = box.start("trap 'exit 5' TERM; echo; sleep 1000 & wait");
+  const closed = box.start('sleep 1000');
+  await new Promise((resolve) => killed.stdout.once('data', resolve));
+  control.abort();
+  assert.strictEqual((await aborted.result).signal, 'SIGKILL');
+  killed.kill();
+  assert.strictEqual((await killed.result).status, 5);
+  assert.strictEqual(killed.kill(), false);
+  assert.strictEqual(box.running.length, 1);
+  await box.close();
+  await ended(closed.stdout);
+  assert.strictEqual(box.running.length, 0);
+});
+
+test('a wrapped line runs by itself', () => {
+  const box = new Sandbox(null, { timeout: '30s' });
+  const done = spawnSync(box.wrap("echo 'it works'"), { shell: true });
+  assert.strictEqual(String(done.stdout), 'it works\n');
+});
+
+test('twenty side by side, a hundred one after the other, and nothing is left', async () => {
+  const box = new Sandbox();
+  const many = await Promise.all(Array.from({ length: 20 }, (_, i) => box.run(`exit ${i}`)));
+  assert.deepStrictEqual(many.map((r) => r.status), Array.from({ length: 20 }, (_, i) => i));
+  await box.run('true');
+  await new Promise(setImmediate);
+  const before = countFds();
+  for (let i = 0; i < (long ? 1000 : 100); i++) await box.run('true');
+  await new Promise(setImmediate);
+  assert.ok(countFds() <= before, `${countFds()} descriptors, ${before} before`);
+});
+
+test('a command ends with the process or the worker that started it', async () => {
+  const code = `const { Sandbox } = require('cloche');
+    new Sandbox().start("echo; sleep 1000", { stdio: ['ignore', 1, 'ignore'] });`;
+  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+  child.kill('SIGKILL');
+  await ended(child.stdout);
+
+  const fd = fs.openSync(path.join(fresh(), 'out'), 'w+');
+  const worker = new Worker(`const { Sandbox } = require('cloche');
+    const run = new Sandbox().start("echo; exec sleep 1000", { stdio: ['ignore', 'pipe', 'ignore'] });
+    run.stdout.once('data', () => require('worker_threads').parentPort.postMessage('up'));`, { eval: true });
+  await new Promise((resolve) => worker.once('message', resolve));
+  assert.strictEqual(await worker.terminate(), 1);
+  fs.closeSync(fd);
+  const left = spawnSync('sh', ['-c', `cat /proc/${process.pid}/task/*/children`]);
+  for (const pid of String(left.stdout).split(/\s+/).filter(Boolean)) {
+    const name = fs.existsSync(`/proc/${pid}/comm`) ? fs.readFileSync(`/proc/${pid}/comm`, 'utf8') : '';
+    assert.notStrictEqual(name, 'cloche\n');
+  }
+});
+
+test('what a listener throws is not swallowed', () => {
+  const code = `const { Sandbox } = require('cloche');
+    process.on('uncaughtException', (e) => { console.log('caught', e.message); process.exit(0); });
+    const box = new Sandbox();
+    box.on('violation', () => { throw new Error('mine'); });
+    box.run('echo hi >/nowhere');`;
+  const done = spawnSync(process.execPath, ['-e', code]);
+  assert.strictEqual(String(done.stdout), 'caught mine\n', String(done.stderr));
+});

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/library/python.py - the package for Python, installed"""
+
+import asyncio
+import errno
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from cloche import ClocheError, Sandbox
+
+AWAY = os.environ["AWAY"]
+LONG = bool(os.environ.get("CLOCHE_LONG"))
+
+
+def fresh():
+    return tempfile.mkdtemp(dir=AWAY)
+
+
+def connect(port):
+    return ("exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT 127.0.0.1:"
+            f"{port} HTTP/1.1\\r\\n\\r\\n' >&3; read -r a b c <&3; echo $b; "
+            "exec 3<&-")
+
+
+def count_fds():
+    return len(os.listdir("/proc/self/fd"))
+
+
+class Runs(unittest.TestCase):
+    def test_status_output_input_directory_and_environment(self):
+        box, place = Sandbox(), os.path.realpath(fresh())
+        r = box.run(["sh", "-c", "echo out; echo err >&2; exit 7"])
+        self.assertEqual((r.status, r.stdout, r.stderr, r.sandboxed),
+                         (7, "out\n", "err\n", True))
+        r = box.run("cat; pwd; echo $LANG", input="in\n", cwd=place,
+                    env={"LANG": "C", "PATH": os.environ["PATH"]})
+        self.assertEqual(r.stdout, f"in\n{place}\nC\n")
+        self.assertEqual(box.run("kill -9 $$").status, 137)
+        self.assertEqual(box.run(["no-such-program"]).status, 127)
+        big = b"x" * 3000000
+        self.assertEqual(box.run("cat", input=big, text=False).stdout, big)
+
+    def test_a_refusal_is_an_event_and_in_the_result(self):
+        place, seen = fresh(), []
+        r = Sandbox(on_violation=seen.append).run(f"echo hi >{place}/file")
+        self.assertEqual([(v["kind"], v["target"]) for v in seen],
+                         [("fs-write", f"{place}/file")])
+        self.assertEqual(r.violations, seen)
+        r = Sandbox(write=[place]).run(f"echo hi >{place}/file")
+        self.assertEqual((r.status, r.violations), (0, []))
+
+    def test_a_question_is_answered(self):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            answers = ((lambda q: q.allow(), "200\n"),
+                       (lambda q: True, "200\n"), (lambda q: q.deny(), "403\n"),
+                       (lambda q: False, "403\n"), (lambda q: 1, "403\n"),
+                       (None, "403\n"))
+            for answer, want in answers:
+                r = Sandbox(on_ask=answer).run(["bash", "-c", connect(port)])
+                self.assertEqual(r.stdout, want)
+
+    def test_a_new_policy_counts_at_once_a_wrong_one_changes_nothing(self):
+        place = fresh()
+        box = Sandbox({"filesystem": {"allowWrite": []}})
+        ours, theirs = socket.socketpair()
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            run = box.start(["bash", "-c", f"""while read x; do
+                (echo hi >{place}/file) 2>/dev/null && echo yes || echo no
+                {connect(port)}; done"""], stdio=[theirs.fileno()] * 3)
+            theirs.close()
+            lines = ours.makefile("rw")
+
+            def turn():
+                lines.write("\n")
+                lines.flush()
+                return lines.readline(), lines.readline()
+
+            self.assertEqual(turn(), ("no\n", "403\n"))
+            box.update({"filesystem": {"allowWrite": [place]},
+                        "network": {"allowedDomains": ["127.0.0.1"]}})
+            self.assertEqual(turn(), ("yes\n", "200\n"))
+            with self.assertRaisesRegex(ClocheError, "allowWrite") as caught:
+                box.update({"filesystem": {"allowWrite": 7}})
+            self.assertEqual(caught.exception.errno, errno.EINVAL)
+            self.assertEqual(turn(), ("yes\n", "200\n"))
+        ours.shutdown(socket.SHUT_WR)
+        self.assertEqual(run.wait().status, 0)
+        lines.close()
+        ours.close()
+        self.assertEqual(box.run(f"echo hi >{place}/file").status, 0)
+
+    def test_another_thread_updates_and_ends_it(self):
+        place = fresh()
+        box = Sandbox({"filesystem": {"allowWrite": []}})
+        run = box.start(f"while ! (echo hi >{place}/file) 2>/dev/null; do "
+                        "sleep 0.05; done; echo $$; sleep 1000",
+                        stdio=[-1, -1, -1])
+        done = []
+        thread = threading.Thread(target=lambda: done.append(run.wait()))
+        thread.start()
+        box.update({"filesystem": {"allowWrite": [place]}})
+        while not os.path.exists(f"{place}/file"):
+            self.assertTrue(thread.is_alive())
+        run.send_signal(9)
+        thread.join()
+        self.assertEqual(done[0].status, 137)
+        run.send_signal(9)	# Nobody is there any more
+
+    def test_mistakes_are_errors_with_words(self):
+        with self.assertRaisesRegex(ClocheError, "no-such"):
+            Sandbox(no_such="x")
+        with self.assertRaisesRegex(ClocheError, "JSON"):
+            Sandbox("settings.json")
+        with self.assertRaisesRegex(ClocheError, "allowWrite"):
+            Sandbox({"filesystem": {"allowWrite": 7}}).run("true")
+        with self.assertRaisesRegex(ClocheError, "/no/such"):
+            Sandbox(program="/no/such").run("true")
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            Sandbox().run(["a\0b"])
+
+    def test_what_a_callback_raises_comes_out(self):
+        def fail(_):
+            raise KeyError("mine")
+        with self.assertRaisesRegex(KeyError, "mine"):
+            Sandbox(on_violation=fail).run("echo hi >/nowhere")
+
+    def test_a_wrapped_line_runs_by_itself(self):
+        line = Sandbox(timeout="30s").wrap("echo 'it works'")
+        self.assertEqual(subprocess.check_output(line, shell=True),
+                         b"it works\n")
+
+    def test_async(self):
+        async def both():
+            box = Sandbox()
+            return await asyncio.gather(box.run_async("exit 3"),
+                                        box.run_async("exit 4"))
+        self.assertEqual([r.status for r in asyncio.run(both())], [3, 4])
+
+    def test_many_runs_leave_nothing(self):
+        box = Sandbox()
+        box.run("true")
+        before = count_fds()
+        for _ in range(1000 if LONG else 100):
+            box.run("true")
+        self.assertEqual(count_fds(), before)
+        with self.assertRaises(ChildProcessError):
+            os.waitpid(-1, os.WNOHANG)
+
+    def test_a_command_ends_with_its_object_and_its_process(self):
+        read, write = os.pipe()
+        run = Sandbox().start("echo; sleep 1000", stdio=[-1, write, -1])
+        os.close(write)
+        self.assertEqual(os.read(read, 1), b"\n")
+        del run
+        self.assertEqual(os.read(read, 1), b"")
+        os.close(read)
+        code = ("from cloche import Sandbox; import time\n"
+                "run = Sandbox().start('echo; sleep 1000')\ntime.sleep(1000)")
+        child = subprocess.Popen([sys.executable, "-c", code],
+                                 stdout=subprocess.PIPE)
+        self.assertEqual(child.stdout.read(1), b"\n")
+        child.kill()
+        self.assertEqual(child.stdout.read(1), b"")
+        child.wait()
+        child.stdout.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

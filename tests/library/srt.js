@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// tests/library/srt.js - what an embedder of sandbox-runtime calls, on cloche
+
+'use strict';
+
+const assert = require('node:assert');
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const path = require('node:path');
+const test = require('node:test');
+const { SandboxManager, SandboxViolationStore } = require('cloche/srt');
+
+const away = process.env.AWAY;
+const fresh = () => fs.mkdtempSync(path.join(away, 'd'));
+const config = (allowWrite = [], allowedDomains = []) => ({
+  network: { allowedDomains, deniedDomains: [] },
+  filesystem: { denyRead: [], allowWrite, denyWrite: [] },
+});
+
+// As embedders do it: the line goes to a shell
+function run(line, feed) {
+  const child = spawn(line, { shell: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  const got = { out: '', err: '' };
+  child.stdout.on('data', (d) => { got.out += d; feed?.(child, got); });
+  child.stderr.on('data', (d) => { got.err += d; });
+  return new Promise((resolve) => child.on('close', (code) => resolve({ ...got, code })));
+}
+
+test.afterEach(() => SandboxManager.reset());
+
+test('initialize, wrap, annotate, reset', async () => {
+  const dir = fresh();
+  assert.strictEqual(SandboxManager.isSupportedPlatform(), true);
+  assert.deepStrictEqual(SandboxManager.checkDependencies().errors, []);
+  await assert.rejects(SandboxManager.wrapWithSandbox('true'), /not initialized/);
+  await SandboxManager.initialize(config());
+  await SandboxManager.initialize(config());   // The same again is fine
+  await assert.rejects(SandboxManager.initialize(config(['/srv'])), { code: 'initialize_conflict' });
+  assert.strictEqual(SandboxManager.isSandboxingEnabled(), true);
+
+  const command = `echo out; echo hi >${dir}/file`;
+  const r = await run(await SandboxManager.wrapWithSandbox(command));
+  assert.strictEqual(r.out, 'out\n');
+  assert.notStrictEqual(r.code, 0);
+  const annotated = SandboxManager.annotateStderrWithSandboxFailures(command, r.err);
+  assert.ok(annotated.startsWith(r.err));
+  assert.match(annotated, new RegExp(`\n<sandbox_violations>\ndeny fs-write ${dir}/file .*\n</sandbox_violations>$`));
+  assert.strictEqual(SandboxManager.annotateStderrWithSandboxFailures('another', 'x'), 'x');
+
+  const store = SandboxManager.getSandboxViolationStore();
+  assert.ok(store instanceof SandboxViolationStore);
+  assert.deepStrictEqual([store.getCount(), store.getTotalCount()], [1, 1]);
+  const line = await SandboxManager.wrapWithSandbox('true');
+  const place = line.match(/--settings (\S+)\/settings\.json/)[1];
+  await SandboxManager.reset();
+  assert.strictEqual(fs.existsSync(place), false);
+  assert.strictEqual(store.getCount(), 0);
+});
+
+test('subscribers hear of a refusal while the command runs', async () => {
+  await SandboxManager.initialize(config());
+  const heard = new Promise((resolve) => SandboxManager.getSandboxViolationStore()
+    .subscribe((all) => all.length && resolve(all[0])));
+  const child = spawn(await SandboxManager.wrapWithSandbox(`echo hi >${fresh()}/file; sleep 1000`),
+    { shell: true, stdio: 'ignore', detached: true });
+  assert.match((await heard).line, /^deny fs-write /);
+  process.kill(-child.pid, 'SIGTERM');
+  await new Promise((resolve) => child.on('close', resolve));
+});
+
+test('updateConfig reaches a command that runs', async () => {
+  const dir = fresh();
+  await SandboxManager.initialize(config());
+  const line = await SandboxManager.wrapWithSandbox(
+    `try() { (echo hi >${dir}/file) 2>/dev/null && echo yes || echo no; }; try; while [ "$(try)" = no ]; do sleep 0.05; done; echo done`);
+  const r = await run(line, (_, got) => {
+    if (got.out === 'no\n') SandboxManager.updateConfig(config([dir]));
+  });
+  assert.deepStrictEqual([r.out, r.code], ['no\ndone\n', 0]);
+  assert.throws(() => SandboxManager.updateConfig({ network: 7 }), /network/);
+  assert.deepStrictEqual(SandboxManager.getConfig(), config([dir]));
+});
+
+test('the ask callback decides about unknown hosts', async () => {
+  const asked = [];
+  await SandboxManager.initialize(config(), async (question) => {
+    asked.push(question);
+    return question.host === 'yes.invalid';
+  });
+  const get = (host) => `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT ${host}:443 HTTP/1.1\\r\\n\\r\\n' >&3; read -r a b c <&3; echo $b`;
+  const no = await run(await SandboxManager.wrapWithSandbox(get('no.invalid'), 'bash'));
+  const yes = await run(await SandboxManager.wrapWithSandbox(get('yes.invalid'), 'bash'));
+  assert.deepStrictEqual(asked, [{ host: 'no.invalid', port: 443 }, { host: 'yes.invalid', port: 443 }]);
+  assert.strictEqual(no.out, '403\n');
+  assert.notStrictEqual(yes.out, '403\n');   // It was let through, and is not there
+});
+
+test('a custom configuration replaces the lists that it names', async () => {
+  const dir = fresh();
+  await SandboxManager.initialize(config());
+  const command = `echo hi >${dir}/file`;
+  assert.notStrictEqual((await run(await SandboxManager.wrapWithSandbox(command))).code, 0);
+  const line = await SandboxManager.wrapWithSandbox(command, undefined, { filesystem: { allowWrite: [dir] } });
+  assert.strictEqual((await run(line)).code, 0);
+  const { argv } = await SandboxManager.wrapWithSandboxArgv('exit 3');
+  const child = spawn(argv[0], argv.slice(1));
+  assert.strictEqual(await new Promise((resolve) => child.on('close', resolve)), 3);
+});
+
+test('the command cannot reach the files of the manager', async () => {
+  await SandboxManager.initialize(config(['/']));
+  const line = await SandboxManager.wrapWithSandbox('true');
+  const place = line.match(/--settings (\S+)\/settings\.json/)[1];
+  const before = fs.readFileSync(`${place}/settings.json`, 'utf8');
+  const r = await run(await SandboxManager.wrapWithSandbox(
+    `cat ${place}/settings.json; echo '{}' >${place}/settings.json; mv ${place} ${place}.old; true`));
+  assert.strictEqual(r.out, '');
+  assert.strictEqual(fs.readFileSync(`${place}/settings.json`, 'utf8'), before);
+});
+
+test('what cannot be enforced is refused', async () => {
+  const wrong = config();
+  wrong.network.filterRequest = () => ({ action: 'deny' });
+  await assert.rejects(SandboxManager.initialize(wrong), /filterRequest/);
+  await assert.rejects(SandboxManager.initialize({ ...config(), filesystem: 7 }), /filesystem/);
+  assert.strictEqual(SandboxManager.isSandboxingEnabled(), false);
+});
