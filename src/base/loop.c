@@ -24,6 +24,7 @@ enum { LOOP_BATCH = 64 };
  * @events:	The batch
  * @first, @last: Tasks put off until the end of the round
  * @tasks:	How many they are
+ * @urgent:	Goes first in a batch, or NULL
  */
 struct loop {
 	int fd;
@@ -33,6 +34,7 @@ struct loop {
 	struct epoll_event events[LOOP_BATCH];
 	struct loop_task *first, *last;
 	size_t tasks;
+	const struct loop_source *urgent;
 };
 
 int loop_new(struct loop **ret, struct err *err)
@@ -83,6 +85,11 @@ void loop_remove(struct loop *loop, struct loop_source *source)
 	}
 }
 
+void loop_prefer(struct loop *loop, const struct loop_source *source)
+{
+	loop->urgent = source;
+}
+
 void loop_defer(struct loop *loop, struct loop_task *task)
 {
 	if (task->queued)
@@ -126,6 +133,20 @@ void loop_drain(struct loop *loop)
 	}
 }
 
+/* epoll promises no order: what came last may stand first in a batch */
+static void sort_batch(struct loop *loop)
+{
+	for (int i = 1; loop->urgent && i < loop->count; i++) {
+		const struct epoll_event first = loop->events[0];
+
+		if (loop->events[i].data.ptr != loop->urgent)
+			continue;
+		loop->events[0] = loop->events[i];
+		loop->events[i] = first;
+		return;
+	}
+}
+
 /* Wait for at most @ms, -1 for ever, and handle what is ready */
 static int dispatch(struct loop *loop, int ms)
 {
@@ -133,6 +154,7 @@ static int dispatch(struct loop *loop, int ms)
 	loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, ms);
 	if (loop->count < 0 && errno != EINTR)
 		return -errno;
+	sort_batch(loop);
 	while (loop->next < loop->count && !loop->stopped) {
 		const struct epoll_event ev = loop->events[loop->next++];
 		struct loop_source *source = ev.data.ptr;

@@ -50,6 +50,11 @@ int loop_change(struct loop *loop, struct loop_source *source,
 /* Safe from within any handler: a removed source is not called again */
 void loop_remove(struct loop *loop, struct loop_source *source);
 
+/* Of all that is ready at once, handle @source first: what it says counts for
+ * the others. NULL for none.
+ */
+void loop_prefer(struct loop *loop, const struct loop_source *source);
+
 /* Call @task once every source that is ready now had its turn: how a handler
  * with much to do lets others in between. No effect if it is queued already.
  */

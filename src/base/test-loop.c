@@ -86,3 +86,35 @@ TEST(a_task_that_is_cancelled_is_not_called)
 	CHECK_STR(trace, "ttttttt");
 	loop_free(loop);
 }
+
+static int on_letter(void *arg, uint32_t events)
+{
+	const char *letter = arg;
+
+	(void)events;
+	note(*letter);
+	return 0;
+}
+
+TEST(the_preferred_source_goes_first)
+{
+	static char letters[] = "abc";
+	struct loop_source sources[3];
+
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	for (size_t i = 0; i < 3; i++) {
+		make(&sources[i], on_letter);
+		sources[i].arg = &letters[i];
+		CHECK_INT(loop_add(loop, &sources[i], EPOLLIN), 0);
+	}
+	for (size_t i = 0; i < 3; i++) {
+		loop_prefer(loop, &sources[i]);
+		memset(trace, 0, sizeof(trace));
+		CHECK_INT(loop_turn(loop), 0);
+		CHECK_INT(strlen(trace), 3);
+		CHECK(trace[0] == letters[i]);
+	}
+	loop_free(loop);
+	for (size_t i = 0; i < 3; i++)
+		close(sources[i].fd);
+}

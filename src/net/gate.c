@@ -205,6 +205,8 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 				  ? config->conns_max : GATE_CONNS_MAX;
 	gate->control = (struct loop_source){ config->control, on_control,
 					      gate };
+	/* A new policy is in force for whatever comes after it */
+	loop_prefer(gate->loop, &gate->control);
 	r = use_policy(gate, config->policy, NULL);
 	if (!r)
 		r = loop_add(gate->loop, &gate->control, EPOLLIN);
