@@ -105,7 +105,6 @@ TEST(the_preferred_source_goes_first)
 	for (size_t i = 0; i < 3; i++) {
 		make(&sources[i], on_letter);
 		sources[i].arg = &letters[i];
-		CHECK_INT(loop_add(loop, &sources[i], EPOLLIN), 0);
 	}
 	for (size_t i = 0; i < 3; i++) {
 		loop_prefer(loop, &sources[i]);
