@@ -405,9 +405,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 
 void watchers_blind(struct watchers *w, bool quiet)
 {
-	const char *words = w->session->proxies
-		? "another program holds the seccomp listener, so refused writes are not reported, and in tier landlock there is no network"
-		: "another program holds the seccomp listener, so refused writes are not reported";
+	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported (and tier landlock has no network)";
 
 	arm(w);
 	report_missing(w->report, words);
