@@ -5,6 +5,7 @@
 #   make demo         a two-minute tour in a scratch project
 #   make test         everything that must hold, as root and as a user
 #   make check-long   the same with the long runs (an hour or so)
+#   make check-kernel verify on Debian's kernel, under qemu (some minutes)
 #   make bench        start-up time against other sandboxes
 #   make install      PREFIX=/usr/local, DESTDIR= for packagers
 #   make format       clang-format over our own files
@@ -14,7 +15,7 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all demo test check-long bench install format clean setup
+.PHONY: all demo test check-long check-kernel bench install format clean setup
 
 all: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -36,6 +37,10 @@ test:
 check-long:
 	@tools/setup build test
 	@CLOCHE_LONG=1 tools/test $(BUILD)
+
+check-kernel: all
+	@tools/setup build kernel
+	@tests/kernel/run $(BUILD) tests/kernel/RESULTS.md
 
 bench: all
 	@tools/setup build bench
