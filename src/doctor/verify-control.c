@@ -106,11 +106,44 @@ static bool survives(const struct target *t, const struct verify_row *row,
 	return lives;
 }
 
+/* A process that was given the secret as a word, as any other would be */
+static bool is_seen(const struct target *t)
+{
+	char secret[CANARY_HEX + 1], byte;
+	int ends[2];
+	bool seen;
+	pid_t pid;
+
+	passed_secret(t, secret);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return false;
+	pid = fork();
+	if (pid == 0) {
+		(void)dup2(ends[1], STDOUT_FILENO);
+		execl("/proc/self/exe", "cloche", "verify", "--attempt",
+		      "victim", secret, NULL);
+		_exit(1);
+	}
+	(void)close(ends[1]);
+	seen = pid > 0 && read(ends[0], &byte, 1) == 1 &&
+	       seen_in_command_lines(t);
+	(void)close(ends[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	return seen;
+}
+
 static bool control_hits(struct target *t, const struct verify_row *row,
 			 size_t number, struct found *f)
 {
 	if (row->proof == PROOF_GONE)
 		return survives(t, row, number, f);
+	if (row->proof == PROOF_SEEN) {
+		f->error = 0;
+		return is_seen(t);
+	}
 	try_armed(t, row, number, false, -1, f);
 	if (proof_hit(t, NULL, number, row, f))
 		return true;

@@ -70,6 +70,7 @@ static bool rule_allows(const struct view *view, enum view_op op,
 static bool is_about_files(const struct verify_row *row)
 {
 	return (row->proof == PROOF_INTACT || row->proof == PROOF_ABSENT ||
+		row->proof == PROOF_LINK ||
 		row->proof == PROOF_BYTES) && row->target[0];
 }
 
@@ -283,7 +284,8 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 				 struct verify_result *r)
 {
 	const bool hit = row->proof == PROOF_GONE ? v->survived :
-			 row->proof == PROOF_OWN ? r->own_hit :
+			 row->proof == PROOF_OWN ||
+			 row->proof == PROOF_SEEN ? r->own_hit :
 			 proof_hit(&v->target, v->view, number, row,
 				   &r->found);
 
@@ -292,7 +294,8 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 			 tier_name(v->request.plan->tier));
 		return VERDICT_SKIP;
 	}
-	if (!r->control && (!hit || row->proof == PROOF_INTACT))
+	if (!r->control && (!hit || row->proof == PROOF_INTACT ||
+			    row->proof == PROOF_LINK))
 		return without_control(row, r);
 	if (hit)
 		return on_hit(v, row, r);

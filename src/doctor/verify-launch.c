@@ -24,6 +24,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "doctor/verify-lack.h"
+#include "doctor/verify-listen.h"
 #include "doctor/verify-state.h"
 
 enum {
@@ -37,14 +39,15 @@ enum {
  * struct sandbox - One that runs
  * @in:		Its standard input, or -1: it has the armed file
  * @out:	What it reports
- * @act:	The row whose file the host replaces when asked, or NULL
+ * @act:	The row for which the host acts when asked, or NULL
+ * @seen:	What it saw then
  */
 struct sandbox {
 	pid_t pid;
 	int pidfd, in, out;
 	const struct verify_row *act;
 	struct buf report;
-	bool gone, survived;
+	bool gone, survived, seen;
 	int status;
 };
 
@@ -52,11 +55,12 @@ struct sandbox {
  * struct words - A command line
  * @keys:	The caller has a keyring; a user has room for some hundred
  * @own:	In the user's own place, with @feed as standard input
+ * @lack:	What the kernel does not have, or NULL
  */
 struct words {
 	const char *v[WORDS_MAX];
 	bool keys, own;
-	const char *feed;
+	const char *feed, *lack;
 	size_t feed_len;
 	size_t len;
 	char room[8][PATH_MAX];
@@ -125,6 +129,8 @@ static void run_child(const struct verify *v, const struct words *words,
 	(void)!chdir(verify_project(v));
 	if (words->own)
 		verify_go_home(v);
+	if (words->lack && lack_of(words->lack) < 0)
+		_exit(127);
 	memcpy(argv, words->v, sizeof(argv));
 	execv("/proc/self/exe", argv);
 	_exit(127);
@@ -174,7 +180,10 @@ static bool take_output(struct verify *v, struct sandbox *s)
 		return false;
 	buf_add(&s->report, room, (size_t)n);
 	if (s->act && memchr(room, '!', (size_t)n)) {
-		(void)target_replace(&v->target, s->act);
+		if (s->act->attempt == attempt_passed)
+			s->seen = seen_in_command_lines(&v->target);
+		else
+			(void)target_replace(&v->target, s->act);
 		(void)!write(s->in, "\n", 1);
 	}
 	return true;
@@ -277,36 +286,61 @@ int verify_main_run(struct verify *v, struct err *err)
 	return r;
 }
 
-/* The rule that this attempt is about */
+/* The rule that an attempt is about: an option, and its argument as the value
+ * if there is no other; @path: one of the table's places
+ */
+static const struct {
+	attempt_fn *attempt;
+	const char *option, *value;
+	bool path;
+} rules[] = {
+	{ attempt_denied, "--deny-read", NULL, true },
+	{ attempt_reload, "--settings", NULL, true },
+	{ attempt_hostile, "--cwd", "P/hostile", true },
+	{ attempt_listener, "--observe", "off", false },	/* Or there is one */
+	{ attempt_empty, "--settings", NULL, false },
+	{ attempt_sni, "--allow", NULL, false },
+	{ attempt_rebind, "--allow", NULL, false },
+	{ attempt_wildcard, "--allow", NULL, false },
+	{ attempt_pipeline, "--allow", NULL, false },
+	{ attempt_other_port, "--allow", NULL, false },
+	{ attempt_passed, "--env", PASSED_VARIABLE, false },
+};
+
 static void add_rule(const struct verify *v, const struct verify_row *row,
 		     struct words *words)
 {
 	char *room = words->room[words->used++];
 	const size_t size = sizeof(words->room[0]);
 
-	if (row->attempt == attempt_denied) {
-		add(words, "--deny-read");
-		world_path(&v->target.w, row->argument, NULL, room, size);
-	} else if (row->attempt == attempt_reload) {
-		add(words, "--settings");
-		world_path(&v->target.w, row->argument, NULL, room, size);
-	} else if (row->attempt == attempt_listener) {
-		add(words, "--observe");
-		snprintf(room, size, "off");	/* Or the kernel has one */
-	} else if (row->attempt == attempt_empty) {
-		add(words, "--settings");
-		snprintf(room, size, "%s", row->argument);
-	} else if (row->attempt == attempt_sni ||
-		   row->attempt == attempt_rebind ||
-		   row->attempt == attempt_wildcard) {
-		add(words, "--allow");
-		snprintf(room, size, "%s", row->argument);
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		const char *value = rules[i].value ?: row->argument;
+
+		if (rules[i].attempt != row->attempt)
+			continue;
+		if (rules[i].path)
+			world_path(&v->target.w, value, NULL, room, size);
+		else
+			snprintf(room, size, "%s", value);
 		if (!strcmp(room, "HOSTNAME"))
 			(void)gethostname(room, size);
-	} else {
-		return;
+		add(words, rules[i].option);
+		add(words, room);
 	}
-	add(words, room);
+}
+
+/* A pipeline needs somebody who answers its first request */
+static pid_t start_server(const struct verify *v, const struct verify_row *row)
+{
+	const int fd = v->target.listeners[HEARD_TCP4];
+	pid_t pid;
+
+	if (row->attempt != attempt_pipeline || fd < 0)
+		return 0;
+	pid = fork();
+	if (pid == 0)
+		listen_answer(fd);
+	return pid;
 }
 
 static int live_run(struct verify *v, size_t number,
@@ -315,24 +349,35 @@ static int live_run(struct verify *v, size_t number,
 	struct words words = { 0 };
 	char kind[32];
 	struct sandbox s;
-	int r;
+	pid_t server;
+	int r = 0;
 
 	snprintf(kind, sizeof(kind), "%zu", number);
 	add_start(v, &words);
+	if (row->attempt == attempt_passed)
+		words.v[0] = "cloche";	/* Which must not be what shows it */
 	for (char *const *o = v->request.options; *o; o++)
 		add(&words, *o);
 	add_rule(v, row, &words);
 	add_attempt(v, kind, &words);
 	(void)target_plant(&v->target, row, NULL);
 	target_listen(&v->target);
-	r = run(v, &words, verify_has_act(row) ? row : NULL, &s, err);
-	if (r == 0)
-		(void)verify_take_report(v, s.report.p, s.report.len);
+	server = start_server(v, row);
+	for (int again = row->attempt == attempt_twice; again >= 0; again--) {
+		r = run(v, &words, verify_has_act(row) ? row : NULL, &s, err);
+		if (r == 0)
+			(void)verify_take_report(v, s.report.p, s.report.len);
+		buf_done(&s.report);
+	}
+	v->results[number].own_hit = s.seen;
+	if (server > 0) {
+		(void)kill(server, SIGKILL);
+		(void)waitpid(server, NULL, 0);
+	}
 	/* The gate dials before it sees what the client asks for */
 	v->target.lenient = row->attempt == attempt_sni;
 	target_listen(&v->target);
 	v->target.lenient = false;
-	buf_done(&s.report);
 	return r;
 }
 
@@ -371,10 +416,10 @@ int verify_live_runs(struct verify *v, struct err *err)
 }
 
 /* A command line, and whether the command ran all the same */
-static int refusal(struct verify *v, const char *word, bool *ret_ran,
-		   int *ret_status, struct err *err)
+static int refusal(struct verify *v, const char *word, const char *lack,
+		   bool *ret_ran, int *ret_status, struct err *err)
 {
-	struct words words = { 0 };
+	struct words words = { .lack = lack };
 	char path[PATH_MAX];
 	struct sandbox s;
 	int r;
@@ -398,15 +443,18 @@ int verify_refusals(struct verify *v, struct err *err)
 	size_t n;
 	const struct verify_row *rows = verify_rows(&n);
 	bool control = false, ran;
-	int status, r = refusal(v, "--profile=default", &control, &status,
-				err);
+	int status, r = refusal(v, "--profile=default", NULL, &control,
+				&status, err);
 
 	for (size_t i = 0; i < n && r == 0; i++) {
 		struct verify_result *result = &v->results[i];
 
 		if (!result->asked || rows[i].proof != PROOF_EITHER)
 			continue;
-		r = refusal(v, rows[i].argument, &ran, &status, err);
+		r = rows[i].attempt == attempt_lack
+		    ? refusal(v, lack_option(rows[i].argument),
+			      rows[i].argument, &ran, &status, err)
+		    : refusal(v, rows[i].argument, NULL, &ran, &status, err);
 		result->control = control;
 		result->found.error = ran ? 0 : status == 125 ? EINVAL
 							      : FOUND_NOTHING;

@@ -11,10 +11,12 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -206,4 +208,39 @@ void target_listen(struct target *t)
 			(void)close(conn);
 		}
 	}
+}
+
+void listen_answer(int listener)
+{
+	static const char ok[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+	struct pollfd p = { .fd = listener, .events = POLLIN };
+	char text[1024];
+	int fd;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Only the first: whatever comes after it is for the others to hear */
+	while (poll(&p, 1, -1) < 0 || (fd = accept(listener, NULL, NULL)) < 0)
+		;
+	p.fd = fd;
+	while (poll(&p, 1, -1) == 1) {
+		const ssize_t n = recv(fd, text, sizeof(text), 0);
+
+		if (n <= 0)
+			break;
+		if (memmem(text, (size_t)n, "row-", 4)) {
+			/* Passed on after all: say so where it is heard */
+			const int back = socket(AF_INET, SOCK_STREAM, 0);
+			struct sockaddr_in a;
+			socklen_t len = sizeof(a);
+
+			if (getsockname(listener, (struct sockaddr *)&a,
+					&len) == 0 &&
+			    connect(back, (struct sockaddr *)&a, len) == 0)
+				(void)!send(back, text, (size_t)n,
+					    MSG_NOSIGNAL);
+		}
+		(void)!send(fd, ok, sizeof(ok) - 1, MSG_NOSIGNAL);
+	}
+	for (;;)
+		(void)pause();
 }

@@ -13,4 +13,9 @@ int listen_open(struct target *t);
 /* The place that a row's target names, or HEARD_PLACES */
 int listen_place(const char *name);
 
+/* In a process of its own: answer each HTTP request on the connections that
+ * @listener gets first, and hear no words in them; never returns
+ */
+void listen_answer(int listener) __attribute__((noreturn));
+
 #endif /* DOCTOR_VERIFY_LISTEN_H */

@@ -40,7 +40,7 @@ static bool has_canary(const struct target *t, const char *bytes, size_t n)
 /* The file is the one that was planted, in every respect */
 static bool is_intact(const struct target *t, const char *path)
 {
-	char text[CANARY_TEXT + 16];
+	char text[CANARY_LINE + 1], want[CANARY_LINE];
 	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	ssize_t n;
@@ -48,9 +48,27 @@ static bool is_intact(const struct target *t, const char *path)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return false;
 	n = read(fd, text, sizeof(text));
-	return n == CANARY_TEXT + 3 && has_canary(t, text, (size_t)n) &&
+	canary_line(t, path, want);
+	return n == (ssize_t)strlen(want) && !memcmp(text, want, (size_t)n) &&
 	       (st.st_mode & 07777) == 0600 &&
 	       st.st_mtim.tv_sec == PLANTED_TIME;
+}
+
+void link_end(const char *path, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s.real", path);
+}
+
+static bool is_link_intact(const struct target *t, const char *path)
+{
+	char real[PATH_MAX + 8], to[NAME_MAX + 1];
+	const ssize_t n = readlink(path, to, sizeof(to) - 1);
+
+	link_end(path, real, sizeof(real));
+	if (n <= 0)
+		return false;
+	to[n] = '\0';
+	return !strcmp(to, strrchr(real, '/') + 1) && is_intact(t, real);
 }
 
 static bool is_there(const char *path)
@@ -112,6 +130,8 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	switch (row->proof) {
 	case PROOF_INTACT:
 		return !is_intact(t, path);
+	case PROOF_LINK:
+		return !is_link_intact(t, path);
 	case PROOF_ABSENT:
 		return is_there(path);
 	case PROOF_MOUNTS:
@@ -132,6 +152,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	case PROOF_EITHER:
 		return !f->error;
 	case PROOF_GONE:
+	case PROOF_SEEN:
 	case PROOF_OWN:
 		break;	/* Whoever ran it knows */
 	}

@@ -18,6 +18,7 @@ static const struct verify_row rows[] = {
 #define QUICK	WHEN_QUICK
 #define FULL	WHEN_FULL
 #define MAYBE	WHEN_MAYBE
+#define ALONE	WHEN_ALONE
 #define VERIFY(id, severity, group, guarantee, when, attempt, argument, \
 	       proof, target, title) \
 	{ id, severity, VERIFY_GROUP_##group, GUARANTEE_##guarantee, when, \
@@ -26,6 +27,7 @@ static const struct verify_row rows[] = {
 #undef QUICK
 #undef FULL
 #undef MAYBE
+#undef ALONE
 };
 
 static const struct {
@@ -55,17 +57,13 @@ bool verify_has_act(const struct verify_row *row)
 {
 	return row->attempt == attempt_replaced_read ||
 	       row->attempt == attempt_replaced_write ||
-	       row->attempt == attempt_reload;
+	       row->attempt == attempt_reload ||
+	       row->attempt == attempt_passed;
 }
 
 bool verify_is_live(const struct verify_row *row)
 {
-	return verify_has_act(row) || row->attempt == attempt_denied ||
-	       row->attempt == attempt_empty || row->attempt == attempt_sni ||
-	       row->attempt == attempt_rebind ||
-	       row->attempt == attempt_listener ||
-	       row->proof == PROOF_OWN ||
-	       row->attempt == attempt_wildcard;
+	return row->when & WHEN_ALONE;
 }
 
 static const char *place_of(char letter)

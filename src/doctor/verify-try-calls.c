@@ -183,3 +183,33 @@ void attempt_listener(const struct world *w, const char *argument,
 	if (f->error == EBUSY)
 		f->error = EPERM;
 }
+
+/* A call by its number, which newer machines share, with nothing useful */
+void attempt_call(const struct world *w, const char *argument,
+		  struct found *f)
+{
+	(void)w;
+	found_result(f, syscall(strtol(argument, NULL, 10), -1L, NOWHERE, -1L,
+				NOWHERE, -1L, -1L));
+}
+
+/* Every family and type: which opens that is not on the short list? */
+void attempt_families(const struct world *w, const char *argument,
+		      struct found *f)
+{
+	(void)w, (void)argument;
+	f->error = EAFNOSUPPORT;
+	for (int family = 0; family < 256; family++) {
+		const bool listed = family == AF_INET || family == AF_INET6 ||
+				    family == AF_NETLINK;
+
+		for (int type = SOCK_STREAM; type <= SOCK_PACKET; type++) {
+			auto_close int fd = socket(family, type | SOCK_CLOEXEC,
+						   0);
+
+			if (fd < 0 || (listed && type <= SOCK_RAW))
+				continue;
+			f->error = 0;
+		}
+	}
+}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -179,6 +180,24 @@ void attempt_chmod(const struct world *w, const char *argument,
 	PATH(w, argument, path);
 
 	found_result(f, chmod(path, 0777));
+}
+
+/* The mode by a descriptor that was opened to read */
+void attempt_fchmod(const struct world *w, const char *argument,
+		    struct found *f)
+{
+	PATH(w, argument, path);
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	found_result(f, fd < 0 ? -1 : fchmod(fd, 0666));
+}
+
+void attempt_setxattr(const struct world *w, const char *argument,
+		      struct found *f)
+{
+	PATH(w, argument, path);
+
+	found_result(f, setxattr(path, "user.cloche", "x", 1, 0));
 }
 
 void attempt_utime(const struct world *w, const char *argument,

@@ -8,6 +8,7 @@
 #include <netdb.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -146,6 +147,57 @@ void attempt_tcp(const struct world *w, const char *argument, struct found *f)
 		found_result(f, -1);
 	else
 		try_word(f, fd);
+}
+
+/* A connection that is no connect() */
+void attempt_tcp_fast(const struct world *w, const char *argument,
+		      struct found *f)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)w->tcp4),
+	};
+	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char word[64];
+
+	(void)inet_pton(AF_INET, argument, &to.sin_addr);
+	found_word(f, word, sizeof(word));
+	found_result(f, sendto(fd, word, strlen(word),
+			       MSG_FASTOPEN | MSG_NOSIGNAL,
+			       (struct sockaddr *)&to, sizeof(to)));
+}
+
+/* Sockets of services, those that are there: "U/" is the user's own directory
+ * of them. One that answers is enough.
+ */
+void attempt_services(const struct world *w, const char *argument,
+		      struct found *f)
+{
+	const char *own = getenv("XDG_RUNTIME_DIR");
+	char path[PATH_MAX], list[1024], *save = NULL;
+
+	snprintf(list, sizeof(list), "%s", argument);
+	f->error = ENOENT;
+	for (const char *name = strtok_r(list, " ", &save); name;
+	     name = strtok_r(NULL, " ", &save)) {
+		struct sockaddr_un to = { .sun_family = AF_UNIX };
+		auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
+					   0);
+
+		snprintf(path, sizeof(path), "%s%s",
+			 *name == 'U' ? own ?: "/nonexistent" : "",
+			 *name == 'U' ? name + 1 : name);
+		(void)w;
+		if (strlen(path) >= sizeof(to.sun_path))
+			continue;
+		memcpy(to.sun_path, path, strlen(path));
+		if (fd >= 0 && connect(fd, (struct sockaddr *)&to,
+				       sizeof(to)) == 0) {
+			f->error = 0;
+			return;
+		}
+		if (errno != ENOENT)
+			f->error = EACCES;
+	}
 }
 
 void attempt_udp(const struct world *w, const char *argument, struct found *f)

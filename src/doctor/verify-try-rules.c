@@ -122,6 +122,28 @@ void attempt_wildcard(const struct world *w, const char *argument,
 	attempt_connect(w, "127.0.0.1", f);
 }
 
+/* A rule for one port of a host */
+void attempt_other_port(const struct world *w, const char *argument,
+			struct found *f)
+{
+	(void)argument;
+	attempt_connect(w, "localhost", f);
+}
+
+/* In a project whose own files say that everything is allowed */
+void attempt_hostile(const struct world *w, const char *argument,
+		     struct found *f)
+{
+	attempt_create(w, argument, f);
+}
+
+/* Tried by the launcher: verify-launch.c */
+void attempt_lack(const struct world *w, const char *argument,
+		  struct found *f)
+{
+	(void)w, (void)argument, (void)f;
+}
+
 /* The file of the rules is overwritten with what no one can read */
 void attempt_reload(const struct world *w, const char *argument,
 		    struct found *f)

@@ -86,13 +86,38 @@ static int put(const char *path, const char *text, mode_t mode)
 	return r;
 }
 
+/* What a file of that name holds: a comment wherever something might read it,
+ * or the pointer of a work tree
+ */
+void canary_line(const struct target *t, const char *path,
+		 char ret[static CANARY_LINE])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(ret, CANARY_LINE, "%s %s\n",
+		 slash && !strcmp(slash, "/.git") ? "gitdir:" : "#", t->text);
+}
+
 static int put_canary(const struct target *t, const char *path)
 {
-	char text[CANARY_TEXT + 8];
+	char text[CANARY_LINE];
 
-	/* A comment wherever something might read it */
-	snprintf(text, sizeof(text), "# %s\n", t->text);
+	canary_line(t, path, text);
 	return put(path, text, 0600);
+}
+
+/* A link beside what it leads to */
+static int put_link(const struct target *t, const char *path)
+{
+	char real[PATH_MAX + 8];
+	int r;
+
+	link_end(path, real, sizeof(real));
+	r = put_canary(t, real);
+	(void)unlink(path);
+	if (r == 0 && symlink(strrchr(real, '/') + 1, path) < 0)
+		r = -errno;
+	return r;
 }
 
 /* What makes a directory a repository */
@@ -113,6 +138,23 @@ static int put_repository(const char *path)
 	snprintf(part, sizeof(part), "%.*sHEAD", (int)(at - path + 6), path);
 	return r < 0 || access(part, F_OK) == 0 ?
 	       r : put(part, "ref: refs/heads/main\n", 0600);
+}
+
+/* Rules that a project may not make */
+static int put_hostile(const struct target *t)
+{
+	static const char *const names[] = {
+		"P/hostile/.claude/settings.json", "P/hostile/.cloche.json",
+	};
+	char path[PATH_MAX];
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
+		world_path(&t->w, names[i], NULL, path, sizeof(path));
+		r = put(path, "{\"sandbox\":{\"filesystem\":{\"disabled\":true},\"passEnv\":true,\"allowNestedUserNamespaces\":true}}\n",
+			0600);
+	}
+	return r;
 }
 
 /* Rules that are fine, for now */
@@ -137,13 +179,20 @@ int target_plant(struct target *t, const struct verify_row *row,
 
 	if (row->attempt == attempt_reload)
 		return put_settings(t, row->argument, err);
+	if (row->attempt == attempt_hostile && put_hostile(t) < 0)
+		return fail(err, -EIO, "cannot make a hostile project");
 	if (!row->target[0] || (row->proof != PROOF_INTACT &&
 				row->proof != PROOF_BYTES &&
 				row->proof != PROOF_ABSENT &&
+				row->proof != PROOF_LINK &&
 				row->proof != PROOF_MOUNTS))
 		return 0;
 	world_path(&t->w, row->target, t->canary, path, sizeof(path));
-	r = put_repository(path);
+	r = row->target[0] == 'A' ? make_parents(path) : 0;
+	if (r == 0)
+		r = put_repository(path);
+	if (r == 0 && row->proof == PROOF_LINK)
+		return put_link(t, path);
 	if (r == 0 && (row->proof == PROOF_ABSENT ||
 		       row->proof == PROOF_MOUNTS))
 		(void)unlink(path);
@@ -249,11 +298,16 @@ static void set_variables(const struct target *t)
 {
 	static const char *const names[] = {
 		"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK",
-		"LD_LIBRARY_PATH", "VERIFY_UNLISTED",
+		"LD_LIBRARY_PATH", "GCONV_PATH", "BASH_ENV",
+		"PYTHONSTARTUP", "PERL5LIB", "VERIFY_UNLISTED",
 	};
+
+	char secret[CANARY_HEX + 1];
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		(void)setenv(names[i], t->text, 1);
+	passed_secret(t, secret);
+	(void)setenv(PASSED_VARIABLE, secret, 1);
 }
 
 /* A process whose name, command line and environment hold the canary */

@@ -15,9 +15,11 @@
 struct err;
 
 #define CANARY_PREFIX	"cloche-canary-"
+#define PASSED_VARIABLE	"VERIFY_PASSED"
 
 enum {
 	CANARY_TEXT = sizeof(CANARY_PREFIX) - 1 + CANARY_HEX,
+	CANARY_LINE = CANARY_TEXT + 16,
 	HEARD_ROWS = 512,	/* At most so many rows */
 	PLANTED_TIME = 1000000000,	/* Of every planted file */
 };
@@ -55,6 +57,11 @@ struct target {
 int target_make(struct target *t, const char *parent, struct err *err);
 void target_done(struct target *t);
 
+/* The text of a planted file at @path, and where a planted link leads */
+void canary_line(const struct target *t, const char *path,
+		 char ret[static CANARY_LINE]);
+void link_end(const char *path, char *ret, size_t size);
+
 /* Put the file there that @row is about, and what its directory needs */
 int target_plant(struct target *t, const struct verify_row *row,
 		 struct err *err);
@@ -74,6 +81,12 @@ int target_revive(struct target *t, struct err *err);
 bool target_is_alive(const struct target *t);
 /* As target_is_alive(), with time for a signal to do its work */
 bool target_stays_alive(const struct target *t);
+
+/* The value of PASSED_VARIABLE: a secret that a sandbox was given, and no
+ * command line of the host shows. True if one does.
+ */
+void passed_secret(const struct target *t, char ret[static CANARY_HEX + 1]);
+bool seen_in_command_lines(const struct target *t);
 
 /* Take down what the listeners heard so far */
 void target_listen(struct target *t);

@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,11 +56,22 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
+/* A link is held in its place, and what it leads to stays as it is; unless
+ * that is the place itself, which would close the whole project
+ */
 static void protect(struct view *view, const char *path, const char *name,
 		    const char *reason)
 {
+	char real[PATH_MAX];
+	struct stat st;
+
 	view_add(view, PATH_DENY_WRITE, path,
 		 view_own_rule(view, path, name, reason), true);
+	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) ||
+	    !realpath(path, real) || path_is_within(real, path))
+		return;
+	view_add(view, PATH_DENY_WRITE, real,
+		 view_own_rule(view, real, name, reason), true);
 }
 
 static bool exists_at(int dir, const char *name)
@@ -106,7 +118,8 @@ static void protect_repository(struct walk *w, const char *git_dir)
 
 	rows = protect_table(&n);
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
-		if (rows[i].kind != PROTECT_REPO ||
+		if ((rows[i].kind != PROTECT_REPO &&
+		     rows[i].kind != PROTECT_KEPT) ||
 		    !protect_applies(w->view->policy, &rows[i]))
 			continue;
 		if (strchr(rows[i].name, '*')) {

@@ -13,6 +13,7 @@ enum protect_kind {
 	PROTECT_FILE,		/* A file of that name below any directory */
 	PROTECT_DIR,		/* A directory likewise, and all below it */
 	PROTECT_REPO,		/* Below a git directory; "*" is one component */
+	PROTECT_KEPT,		/* Likewise, but only once it exists */
 	PROTECT_SENTINEL,	/* Below the start directory only */
 	PROTECT_KINDS,
 };
