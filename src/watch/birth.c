@@ -5,33 +5,62 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 
+enum { MARK_TRIES = 4 };
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec ||
+	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/* File systems take their times from a clock that ticks in milliseconds.
+ * Since Linux 6.13 a change that comes after somebody looked gets the exact
+ * time instead, and no later time anywhere is less than that: such a change
+ * of a file of our own parts what was made before from what is made after it,
+ * to the nanosecond. Older kernels have the tick, and what was made in it is
+ * taken to be old: a wrong "new" would open an existing repository.
+ */
 struct timespec birth_now(void)
 {
-	struct timespec now;
+	auto_close int fd = memfd_create("birth", MFD_CLOEXEC);
+	struct timespec tick = { 0 };
+	struct stat st;
 
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return now;
+	for (int i = 0; i < MARK_TRIES; i++) {
+		const bool seen = fd >= 0 && fstat(fd, &st) == 0 &&
+				  fchmod(fd, i % 2 ? 0600 : 0700) == 0 &&
+				  fstat(fd, &st) == 0;
+
+		(void)clock_gettime(CLOCK_REALTIME_COARSE, &tick);
+		if (!seen || !is_later(&st.st_ctim, &tick))
+			continue;
+		/* The mark's own time counts as after it */
+		if (st.st_ctim.tv_nsec-- == 0) {
+			st.st_ctim.tv_nsec = 999999999;
+			st.st_ctim.tv_sec--;
+		}
+		return st.st_ctim;
+	}
+	return tick;
 }
 
 bool birth_is_after(const char *path, const struct timespec *since)
 {
+	struct timespec birth;
 	struct statx x;
 
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
 	    !(x.stx_mask & STATX_BTIME))
 		return false;
-	/* Both clocks tick in milliseconds. What was made in the very tick is
-	 * taken to be older: a wrong yes would open an existing repository.
-	 */
-	return x.stx_btime.tv_sec > since->tv_sec ||
-	       (x.stx_btime.tv_sec == since->tv_sec &&
-		(long)x.stx_btime.tv_nsec > since->tv_nsec);
+	birth = (struct timespec){ x.stx_btime.tv_sec, x.stx_btime.tv_nsec };
+	return is_later(&birth, since);
 }
 
 bool birth_in_repository(const char *root, const char *path,

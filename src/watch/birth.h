@@ -7,10 +7,12 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Now, by the clock that file systems take birth times from */
+/* Now, by the clock that file systems take birth times from, as exactly as the
+ * kernel has it
+ */
 struct timespec birth_now(void);
 
-/* True if what stands at @path was made at or after @since. Without a birth
+/* True if what stands at @path was made after @since. Without a birth
  * time it is old: a wrong "new" would open what exists.
  */
 bool birth_is_after(const char *path, const struct timespec *since);
