@@ -5,10 +5,12 @@
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,13 +18,34 @@
 #include "cage/stages.h"
 #include "plan/plan.h"
 
-/* The session keyring is inherited through every namespace: leave it */
+enum { KEYRING_TRIES = 250, KEYRING_WAIT_MS = 20 };
+
+/* A container's filter refuses all of it: then nobody inside has keys */
+static bool has_no_keys(int error)
+{
+	return error == ENOSYS ||
+	       (error == EPERM &&
+		syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID,
+			KEY_SPEC_SESSION_KEYRING, 0) < 0 && errno == EPERM);
+}
+
+/* The session keyring is inherited through every namespace: leave it. A new
+ * one counts against the user's quota, and those of runs that ended are given
+ * back with a delay: many runs in a row have to wait a moment.
+ */
 int stage_keyring(struct err *err)
 {
-	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
-	    errno != ENOSYS)
-		return fail_errno(err, "cannot leave the caller's keyring");
-	return 0;
+	const struct timespec wait = { .tv_nsec = KEYRING_WAIT_MS * 1000000 };
+
+	for (int i = 0; i < KEYRING_TRIES; i++) {
+		if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING,
+			    NULL) >= 0 || has_no_keys(errno))
+			return 0;
+		if (errno != EDQUOT)
+			return fail_errno(err, "cannot leave the caller's keyring");
+		(void)nanosleep(&wait, NULL);
+	}
+	return fail(err, -EDQUOT, "cannot leave the caller's keyring: your quota of kernel keys is used up (/proc/key-users); wait for other runs to end, or raise the sysctl kernel.keys.maxkeys");
 }
 
 int stage_core(struct err *err)

@@ -294,6 +294,12 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 			 tier_name(v->request.plan->tier));
 		return VERDICT_SKIP;
 	}
+	if (row->group == VERIFY_GROUP_PROXY && row->proof == PROOF_CALL &&
+	    v->request.plan->net != NET_FILTERED) {
+		snprintf(r->why, sizeof(r->why), "there is no gate to ask: network %s",
+			 net_mode_name(v->request.plan->net));
+		return VERDICT_SKIP;
+	}
 	if (!r->control && (!hit || row->proof == PROOF_INTACT ||
 			    row->proof == PROOF_LINK))
 		return without_control(row, r);

@@ -56,7 +56,7 @@ static void print_row(const struct verify_row *row,
 	buf_addc(out, '\n');
 }
 
-/* Choices for the same reason are one line, but for --full */
+/* What has the same reason is one line, but for --full */
 static size_t alike(const struct verify *v, size_t first, size_t n)
 {
 	size_t rows, same = 0;
@@ -85,7 +85,7 @@ static void print_result(const struct verify *v, size_t i, size_t n,
 	}
 	if (r->verdict == VERDICT_PASS || r->verdict == VERDICT_SKIP)
 		return;
-	if (r->verdict != VERDICT_CHOICE)
+	if (r->verdict == VERDICT_FAIL)
 		print_row(row, r, 0, out);
 	else if (!alike(v, i, i))
 		print_row(row, r, alike(v, i, n) - 1, out);
@@ -117,6 +117,7 @@ static const char *const facts[] = {
 	"An allowed host is trusted: whatever the command can read, it can send there, in requests that look like any other.",
 	"A host that the command reaches sees this machine's address and what the command says of itself.",
 	"The command sees the names of files that it may read, the machine's name, kernel and processors, and the time.",
+	"A hidden file that you replace while a command runs can be read for about a millisecond, until its mask is back; a hidden directory cannot.",
 	"A file that the command may write can be run by you later: look at `git diff` before you do.",
 };
 

@@ -20,6 +20,8 @@
 	char name[PATH_MAX]; \
 	world_path(w, text, NULL, name, sizeof(name))
 
+enum { REPLACED_TRIES = 20 };
+
 static const char mark[] = "changed by cloche verify\n";
 
 /* A free name in the project; every attempt has its own */
@@ -416,11 +418,21 @@ void try_after_host(struct found *f)
 void attempt_replaced_read(const struct world *w, const char *argument,
 			   struct found *f)
 {
+	const struct timespec tenth = { .tv_nsec = 100000000 };
 	PATH(w, argument, path);
 
 	if (w->inside)
 		try_after_host(f);
-	found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
+	/* The mask is put back in a moment, longer on a busy machine: what can
+	 * be read once that is over counts
+	 */
+	for (int i = 0; i < (w->inside ? REPLACED_TRIES : 1); i++) {
+		f->len = 0;
+		found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
+		if (!f->len)
+			break;
+		(void)nanosleep(&tenth, NULL);
+	}
 }
 
 void attempt_replaced_write(const struct world *w, const char *argument,

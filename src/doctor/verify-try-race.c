@@ -23,6 +23,8 @@
 #include "doctor/verify-row.h"
 #include "doctor/verify-try.h"
 
+enum { CONTROL_MS = 4000 };
+
 static int64_t now_ms(void)
 {
 	struct timespec ts;
@@ -31,14 +33,22 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+/* A control has as long as it takes, within reason */
+static int64_t until(const struct world *w, const char *argument, char **rest)
+{
+	const int64_t ms = strtol(argument, rest, 10);
+
+	return now_ms() + (w->inside ? ms : CONTROL_MS);
+}
+
 /* "MS PLACE": how long, and where the link leads */
 static int64_t split(const struct world *w, const char *argument, char *ret)
 {
 	char *place;
-	const int64_t ms = strtol(argument, &place, 10);
+	const int64_t end = until(w, argument, &place);
 
 	world_path(w, place + 1, NULL, ret, PATH_MAX);
-	return now_ms() + ms;
+	return end;
 }
 
 /* A directory of ours and a link to @place change names without end */
@@ -60,7 +70,7 @@ static pid_t swap(const struct world *w, const struct found *f,
 		(void)renameat2(AT_FDCWD, ret, AT_FDCWD, link, RENAME_EXCHANGE);
 }
 
-static void end(pid_t pid)
+static void finish(pid_t pid)
 {
 	if (pid <= 0)
 		return;
@@ -72,38 +82,40 @@ void attempt_race_write(const struct world *w, const char *argument,
 			struct found *f)
 {
 	char place[PATH_MAX], dir[PATH_MAX], path[PATH_MAX + 16];
-	const int64_t until = split(w, argument, place);
+	const int64_t end = split(w, argument, place);
 	char *name = strrchr(place, '/');
+	char hit[PATH_MAX];
 	pid_t pid;
 
+	snprintf(hit, sizeof(hit), "%s", place);
 	*name++ = '\0';
 	pid = swap(w, f, place, dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f->error = EACCES;
-	while (pid > 0 && now_ms() < until) {
+	while (pid > 0 && now_ms() < end && access(hit, F_OK) < 0) {
 		auto_close int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC,
 					 0600);
 
 		(void)!write(fd, "raced\n", 6);
 	}
-	end(pid);
+	finish(pid);
 }
 
 void attempt_race_read(const struct world *w, const char *argument,
 		       struct found *f)
 {
 	char place[PATH_MAX], dir[PATH_MAX], path[PATH_MAX + NAME_MAX];
-	const int64_t until = split(w, argument, place);
+	const int64_t end = split(w, argument, place);
 	char *name = strrchr(place, '/');
 	pid_t pid;
 
 	*name++ = '\0';
 	pid = swap(w, f, place, dir);
 	snprintf(path, sizeof(path), "%s/%.200s", dir, name);
-	while (pid > 0 && !f->len && now_ms() < until)
+	while (pid > 0 && !f->len && now_ms() < end)
 		found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
 	f->error = f->len ? 0 : EACCES;
-	end(pid);
+	finish(pid);
 }
 
 /* Between an address that is somebody's business and one that is nobody's */
@@ -121,7 +133,7 @@ static void flip(struct sockaddr_in *room, const struct sockaddr_in *both)
 void attempt_race_connect(const struct world *w, const char *argument,
 			  struct found *f)
 {
-	const int64_t until = now_ms() + strtol(argument, NULL, 10);
+	const int64_t end = until(w, argument, NULL);
 	const char *url = getenv("HTTP_PROXY");
 	const char *colon = url ? strrchr(url, ':') : NULL;
 	const long proxy = colon ? strtol(colon + 1, NULL, 10) : HTTP_PROXY;
@@ -142,7 +154,7 @@ void attempt_race_connect(const struct world *w, const char *argument,
 	if (pid == 0)
 		flip(room, both);
 	f->error = EACCES;
-	while (pid > 0 && now_ms() < until) {
+	while (pid > 0 && now_ms() < end) {
 		auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC,
 					   0);
 		struct sockaddr_in peer = { 0 };
@@ -155,7 +167,7 @@ void attempt_race_connect(const struct world *w, const char *argument,
 		try_word(f, fd);
 		break;
 	}
-	end(pid);
+	finish(pid);
 }
 
 /* The ground for the next run: what it will make or use leads elsewhere. It

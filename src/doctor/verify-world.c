@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -30,7 +31,8 @@
 #include "doctor/verify-scratch.h"
 
 /* Numbers that nothing of ours has */
-enum { ARMED_FILE = 207, ARMED_DIR = 208, DYING_MS = 50 };
+enum { ARMED_FILE = 207, ARMED_DIR = 208, DYING_MS = 50, CONTROL_MS = 2000,
+       KEYS_TRIES = 250, KEYS_WAIT_MS = 20 };
 
 static int random_hex(char ret[static CANARY_HEX + 1])
 {
@@ -362,7 +364,8 @@ bool target_stays_alive(const struct target *t)
 	bool dead;
 
 	p.fd = sys_pidfd_open(t->w.victim, 0);
-	dead = poll(&p, 1, DYING_MS) == 1;
+	/* A control must see it die, and does not wait for long if it does */
+	dead = poll(&p, 1, t->w.inside ? DYING_MS : CONTROL_MS) == 1;
 	close_fd(&p.fd);
 	return !dead && target_is_alive(t);
 }
@@ -400,9 +403,15 @@ int target_make(struct target *t, const char *parent, struct err *err)
 	return target_revive(t, err);
 }
 
+/* The user's quota of keys may be used up, and takes a moment to recover */
 static void arm_keys(const struct target *t)
 {
-	(void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	const struct timespec wait = { .tv_nsec = KEYS_WAIT_MS * 1000000 };
+
+	for (int i = 0; i < KEYS_TRIES &&
+	     syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0 &&
+	     errno == EDQUOT; i++)
+		(void)nanosleep(&wait, NULL);
 	(void)syscall(SYS_add_key, "user", t->w.name, t->text, CANARY_TEXT,
 		      KEY_SPEC_SESSION_KEYRING);
 	(void)syscall(SYS_add_key, "user", t->text, "x", 1,

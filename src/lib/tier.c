@@ -23,13 +23,24 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 
-bool tier_is_nested(void)
+const char *tier_around(void)
 {
+	static const struct {
+		const char *comm, *name;
+	} known[] = {
+		{ "cloche-init\n", "cloche" }, { "bwrap\n", "bubblewrap" },
+		{ "firejail\n", "firejail" },
+	};
 	auto_fclose FILE *file = fopen("/proc/1/comm", "re");
-	char name[16] = "";
+	char comm[20] = "";
 
-	return file && fgets(name, sizeof(name), file) &&
-	       !strcmp(name, "cloche-init\n");
+	if (!file || !fgets(comm, sizeof(comm), file))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (!strcmp(comm, known[i].comm))
+			return known[i].name;
+	}
+	return NULL;
 }
 
 static enum tier minimum_of(const struct policy *policy)

@@ -29,7 +29,9 @@ int tier_choose(const struct options *options, const struct policy *policy,
 bool tier_falls_back(const struct options *options,
 		     const struct session *session, struct err *err);
 
-/* True inside a sandbox of ours */
-bool tier_is_nested(void);
+/* The sandbox that this runs in, by the name of its first process; NULL if it
+ * is none that we know. One of ours is "cloche".
+ */
+const char *tier_around(void);
 
 #endif /* LIB_TIER_H */

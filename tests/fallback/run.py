@@ -32,6 +32,8 @@ TIERS = {
     "mounts,landlock": "none",
     "proc,landlock": "none",
     "userns,notify": "landlock",
+    "docker": "landlock",
+    "ipv6": "full",
 }
 
 
@@ -158,6 +160,16 @@ def inside_bubblewrap_it_works(t):
                   f"echo ran > ran; echo evil > {t.away}/f; true").ok()
     check(t.exists("ran"), repr(r))
     equal(t.read(t.away + "/f"), "old")
+    contains(r.err, "bubblewrap is around this sandbox")
+    r = t.outside(*wrap, CLOCHE, "doctor", env={"SANDBOX_RUNTIME": None})
+    contains(r.out, "another sandbox is around us")
+
+
+@test
+def a_used_up_quota_of_keys_is_explained(t):
+    r = lacking(t, "quota", "sh", "-c", "echo ran").ended(125)
+    equal((r.out, r.err.count("\n")), ("", 1), repr(r))
+    contains(r.err, "your quota of kernel keys is used up")
 
 
 main()

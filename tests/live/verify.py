@@ -19,10 +19,17 @@ GROUPS = {"launch", "hidden", "protected", "process", "descriptors",
           "syscalls", "network", "proxy", "secrets", "lifecycle"}
 VERDICTS = {"PASS", "FAIL", "INCONCLUSIVE", "CHOICE", "SKIP"}
 
-# Critical probes, and those that most sandboxes fail
-MUST_PASS = """P003 P005 P007 P015 P016 P017 P019 P023 P035 P036 P038 P039 P040
-    P041 P043 P059 P060 P061 P062 P064 P070 P071 P073 P096 P098 P101 P108 P113
-    P114 P115 P117? P120 P139 P140 P151 P159 P160? P164 P179 P180""".split()
+LONG = bool(os.environ.get("CLOCHE_LONG"))
+
+# The critical probes of the catalogue and those that most sandboxes fail; "?"
+# may have nothing to test on a machine. Missing: P215 to P217, P221, P222,
+# which are about the store of secrets and have tests of their own.
+MUST_PASS = """P001 P002 P003 P004 P005 P006 P007 P009 P015 P016 P017 P018 P019
+    P023 P027? P035 P036 P037 P038 P039 P040 P041 P042 P043 P044 P048 P059 P060
+    P061 P062 P064 P070 P071 P072 P073 P074 P075? P077? P096 P098 P101 P102?
+    P103? P108? P113 P114 P115 P116 P117? P120 P139 P140 P143 P151 P152 P153
+    P154 P155 P156 P157 P158 P159 P160? P161? P164 P166 P167 P170 P173 P179
+    P180""".split()
 
 
 def verify(t, *options, code=None, **more):
@@ -32,7 +39,7 @@ def verify(t, *options, code=None, **more):
     bad = [p for p in report["probes"]
            if p["verdict"] in ("FAIL", "INCONCLUSIVE")]
     if code is not None:
-        equal(r.code, code, bad)
+        equal(r.code, code, bad[:5])
     return report
 
 
@@ -57,35 +64,18 @@ def tree(*roots):
             for place, dirs, files in os.walk(root) for name in dirs + files}
 
 
-@test
-def the_default_policy_holds(t):
-    before, mine = traces(), tree(t.root)
-    report = verify(t, code=0)
-    check(len(report["probes"]) >= PROBES_MIN, len(report["probes"]))
-    equal(report["summary"]["fail"], 0)
-    check(report["ms"] < QUICK_SECONDS * 1000, report["ms"], "ms")
-    equal(tree(t.root), mine, "the user's own files")
-    no_traces(before)
-
-
-@test
-def critical_probes_have_working_controls(t):
-    report = verify(t, code=0)
+def critical_probes_pass(report):
     for probe in MUST_PASS:
         rows = [p for p in report["probes"] if p["id"] == probe.rstrip("?")]
-        if probe.endswith("?") and not rows:
-            continue
+        check(rows, "not in the table:", probe)
         passed = [p for p in rows if p["verdict"] == "PASS"]
         check(passed or probe.endswith("?"), probe, rows)
         for p in passed:
             check(p["control"], "no control:", p)
 
 
-@test
-def the_report_has_its_shape(t):
-    report = verify(t, code=0)
+def has_its_shape(report):
     equal(report["version"], 1)
-    equal(report["mode"], "quick")
     equal(report["tier"], "full")
     equal(report["kernel"], os.uname().release)
     check(re.fullmatch("[0-9a-f]{64}", report["policy"]), report["policy"])
@@ -97,15 +87,34 @@ def the_report_has_its_shape(t):
         check(re.fullmatch(r"P\d{3}", p["id"]), p)
         check(p["severity"] in "CHML", p)
         check(p["layer"] if p["verdict"] == "PASS" else p["why"], p)
-    counts = report["summary"]
-    equal(sum(counts.values()), len(report["probes"]))
+    equal(sum(report["summary"].values()), len(report["probes"]))
 
 
 @test
-def the_hash_names_the_policy(t):
-    first = verify(t, code=0)["policy"]
-    equal(verify(t, code=0)["policy"], first)
-    check(verify(t, "--allow", "example.com", code=0)["policy"] != first)
+def the_default_policy_holds(t):
+    before, mine = traces(), tree(t.root)
+    report = verify(t, code=0)
+    check(len(report["probes"]) >= PROBES_MIN, len(report["probes"]))
+    equal((report["mode"], report["summary"]["fail"]), ("quick", 0))
+    check(report["ms"] < QUICK_SECONDS * 1000, report["ms"], "ms")
+    equal(tree(t.root), mine, "the user's own files")
+    no_traces(before)
+    critical_probes_pass(report)
+    has_its_shape(report)
+    other = verify(t, "--allow", "example.com", code=0)
+    check(other["policy"] != report["policy"], "the hash names the policy")
+
+
+@test
+def the_full_run_holds_too(t):
+    if SANITIZED and not LONG:
+        return
+    report = verify(t, "--full", code=0)
+    equal((report["mode"], report["summary"]["fail"]), ("full", 0))
+    check(report["ms"] < FULL_SECONDS * 1000, report["ms"], "ms")
+    longer = [p for p in report["probes"] if "for longer" in p["title"]]
+    equal({p["verdict"] for p in longer}, {"PASS"}, longer)
+    has_its_shape(report)
 
 
 @test
@@ -140,9 +149,6 @@ def settings_are_the_users_own(t):
     found = {p["title"]: p for p in report["probes"]}
     equal(found["~/.aws/credentials"]["verdict"], "CHOICE")
     contains(found["~/.aws/credentials"]["why"], "settings.json")
-    report = verify(t, "--no-settings", code=0)
-    found = {p["title"]: p for p in report["probes"]}
-    equal(found["~/.aws/credentials"]["verdict"], "PASS")
 
 
 @test
@@ -170,10 +176,19 @@ def the_hosts_network_is_the_users_choice(t):
 @test
 def the_landlock_tier_says_what_it_does_not_promise(t):
     report = verify(t, "--tier", "landlock", code=3)
+    only_what_is_not_promised(report)
+    equal(report["summary"]["fail"], 0)
+    for p in report["probes"]:
+        if p["group"] in ("network", "proxy", "syscalls"):
+            check(p["verdict"] in ("PASS", "SKIP"), p)
+
+
+def only_what_is_not_promised(report):
+    """What tier landlock leaves open: its table names each"""
     unsure = [p for p in report["probes"] if p["verdict"] == "INCONCLUSIVE"]
     check(unsure and all("tier landlock does not promise" in p["why"]
                          for p in unsure), unsure)
-    equal(report["summary"]["fail"], 0)
+    equal({p["id"] for p in unsure} - {"P023", "P028", "P070", "P071"}, set())
 
 
 @test
@@ -188,12 +203,24 @@ def a_missing_layer_turns_it_red(t):
 
 
 @test
-def without_namespaces_the_weaker_tier_is_verified(t):
+def in_a_container_the_weaker_tier_is_verified(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
-    r = t.outside(refuse, "userns", CLOCHE, "verify", "--json",
+    r = t.outside(refuse, "docker", CLOCHE, "verify", "--json",
                   timeout=FULL_SECONDS).ended(3)
     report = json.loads(r.out)
     equal((report["tier"], report["summary"]["fail"]), ("landlock", 0))
+    only_what_is_not_promised(report)
+
+
+@test
+def without_ipv6_there_is_less_to_test(t):
+    refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
+    r = t.outside(refuse, "ipv6", CLOCHE, "verify", "--json",
+                  timeout=FULL_SECONDS)
+    report = json.loads(r.out)
+    equal((r.code, report["tier"]), (0, "full"), report["summary"])
+    check(all("fails outside" in p["why"] for p in report["probes"]
+              if p["id"] == "P161"), "IPv6 was tested")
 
 
 @test
@@ -220,8 +247,6 @@ def people_get_a_summary(t):
                   " passed, 0 failed, 0 inconclusive"):
         contains(r.out, words)
     equal(r.err, "")
-    r = t.run("verify", "--full", timeout=FULL_SECONDS).ok()
-    contains(r.out, "✓ P038 C renaming .git away: pinned mount (EBUSY)")
 
 
 @test
@@ -245,10 +270,9 @@ def an_interrupt_leaves_nothing(t):
 
 @test
 def odd_places_give_clear_results(t):
-    for env in ({"HOME": None}, {"HOME": "/nonexistent"},
-                {"TMPDIR": "/nonexistent"}):
-        verify(t, env=env, code=0)
-    verify(t, cwd="/", code=0)
+    verify(t, env={"HOME": None}, code=0)
+    verify(t, env={"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}, cwd="/",
+           code=0)
     os.chmod(t.home, 0o500)
     verify(t, code=0)
 
