@@ -43,6 +43,13 @@ const char *tier_around(void)
 	return NULL;
 }
 
+bool tier_is_nested(void)
+{
+	const char *around = tier_around();
+
+	return around && !strcmp(around, "cloche");
+}
+
 static enum tier minimum_of(const struct policy *policy)
 {
 	enum tier minimum = TIER_LANDLOCK;

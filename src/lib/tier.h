@@ -33,5 +33,6 @@ bool tier_falls_back(const struct options *options,
  * is none that we know. One of ours is "cloche".
  */
 const char *tier_around(void);
+bool tier_is_nested(void);
 
 #endif /* LIB_TIER_H */
