@@ -118,14 +118,17 @@ TEST(a_root_in_a_root_is_one_and_a_denied_one_none)
 		     { PATH_ALLOW_WRITE, "d/e" });
 }
 
-TEST(a_protected_link_is_held_in_place)
+TEST(a_protected_link_is_held_in_place_with_its_end)
 {
 	auto_free char *link = path_join(test_dir(), "p/.envrc");
+	auto_free char *loop = path_join(test_dir(), "p/.husky");
 
 	make("h/x");
 	make("p/real");
 	CHECK_INT(symlink("real", link), 0);
-	CHECK_MOUNTS("write @/p\n" "pin @/p/.envrc\n",
+	CHECK_INT(symlink(".", loop), 0);	/* Not all of the project */
+	CHECK_MOUNTS("write @/p\n" "pin @/p/.envrc\n" "pin @/p/.husky\n"
+		     "read-only @/p/real\n",
 		     { PATH_ALLOW_WRITE, "." });
 }
 
