@@ -23,10 +23,12 @@
 #include "lib/proxies.h"
 #include "lib/tier.h"
 #include "lib/tmpdir.h"
+#include "lib/walked.h"
 #include "plan/grants.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "plan/walk-cache.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
 
@@ -303,7 +305,9 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0 && s.policy->profile == PROFILE_HOME)
 		r = home_check(s.policy, err);
 	if (r == 0)
-		r = view_build(s.policy, &s.view, err);
+		s.walked = walked_open(s.policy);
+	if (r == 0)
+		r = view_build_with(s.policy, s.walked, &s.view, err);
 	if (r == 0 && !request.observe &&
 	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
 		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
@@ -328,6 +332,7 @@ void session_done(struct session *session)
 {
 	plan_free(session->plan);
 	view_free(session->view);
+	walk_cache_free(session->walked);
 	policy_unref(session->policy);
 	free(session->tmpdir);
 	if (session->proxies)

@@ -14,10 +14,12 @@ struct plan;
 struct policy;
 struct settings_report;
 struct view;
+struct walk_cache;
 
 /**
  * struct session - One run's decisions
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
+ * @walked:	What is known of the directories, or NULL
  * @held:	The directory of the secrets, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
@@ -27,6 +29,7 @@ struct session {
 	struct view *view;
 	struct plan *plan;
 	char *tmpdir;
+	struct walk_cache *walked;
 	struct held *held;
 	struct listener_set *proxies;
 	char *git_config;

@@ -40,6 +40,7 @@
 #include "lib/session.h"
 #include "lib/stdfds.h"
 #include "lib/tmpdir.h"
+#include "lib/walked.h"
 #include "lib/watchers.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
@@ -379,6 +380,7 @@ static int start(struct supervisor *s)
 		r = let_go(s);
 	if (r == 0 && s->session->plan->observe)
 		watchers_start(s->watchers, s->loop);
+	walked_keep(s->session->policy, s->session->walked);
 	watchers_on_reload(s->watchers, on_reload, s);
 	if (r == 0)
 		r = stdfds_start(s->stdio, s->loop, s->err);

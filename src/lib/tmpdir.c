@@ -32,8 +32,8 @@
 
 enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
 
-/* 128 bits of FNV-1a: not secret, only different for different projects */
-static char *name_of(const char *cwd)
+/* 128 bits of FNV-1a: only different for different projects */
+char *tmpdir_name(const char *cwd)
 {
 	uint64_t a = 1469598103934665603ULL, b = ~a;
 
@@ -55,7 +55,7 @@ static bool is_still_named(int fd, const char *path)
 
 char *tmpdir_path(const char *cache, const char *cwd, bool shown)
 {
-	auto_free char *name = name_of(cwd);
+	auto_free char *name = tmpdir_name(cwd);
 
 	return mem_printf("%s/%s/%s", cache, shown ? "cloche-tmp/kept"
 						   : "cloche/tmp", name);

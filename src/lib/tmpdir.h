@@ -30,6 +30,9 @@ struct tmpdir {
 	int fresh;
 };
 
+/* A file name for the project @cwd: not a secret. The caller frees. */
+char *tmpdir_name(const char *cwd);
+
 /* Where the directory of the project @cwd is, below @cache (the user's cache
  * directory). What is @shown is not below our own directories, which no
  * command may see. The caller frees.

@@ -306,11 +306,18 @@ static int add_rules(struct view *view, struct resolver *resolver,
 
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
+	return view_build_with(policy, NULL, ret, err);
+}
+
+int view_build_with(struct policy *policy, struct walk_cache *cache,
+		    struct view **ret, struct err *err)
+{
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
 	struct resolver *resolver = resolver_new();
 	int r;
 
 	view->policy = policy_ref(policy);
+	view->cache = cache;
 	r = add_rules(view, resolver, err);
 	show_sockets(view, resolver);
 	resolver_free(resolver);

@@ -19,6 +19,7 @@
 struct err;
 struct resolver;
 struct stat;
+struct walk_cache;
 
 /**
  * struct view_rule - One rule on one real path
@@ -90,6 +91,7 @@ struct view_links {
  * @owned:	Rules that the view itself made (protected names)
  * @links:	Of programs (PLACE_BIN)
  * @private_tmp: /tmp is the sandbox's own
+ * @cache:	What was known of the directories, or NULL; not the view's own
  */
 struct view {
 	struct policy *policy;
@@ -99,9 +101,13 @@ struct view {
 	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	bool private_tmp;
+	struct walk_cache *cache;
 };
 
 int view_build(struct policy *policy, struct view **ret, struct err *err);
+/* With help from a @cache (plan/walk-cache.h), which may be NULL */
+int view_build_with(struct policy *policy, struct walk_cache *cache,
+		    struct view **ret, struct err *err);
 void view_free(struct view *view);
 
 static inline void view_freep_(struct view **view)

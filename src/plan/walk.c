@@ -5,7 +5,8 @@
  * Theory of operation: a depth-first walk with openat() and readdir(), bounded
  * in depth and in names, that never follows a link and never leaves the file
  * system it started on. Nearly all names are dismissed by their first byte:
- * every protected name starts with a dot.
+ * every protected name starts with a dot. What is left, and the directories, is
+ * what a cache remembers (walk-cache.h).
  */
 
 #include "plan/walk.h"
@@ -14,9 +15,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -26,6 +29,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/view.h"
+#include "plan/walk-cache.h"
 #include "policy/glob.h"
 #include "policy/protect.h"
 
@@ -36,6 +40,7 @@
  * @left:	Names it may still look at
  * @rooms:	A buffer per level, made when first used
  * @glob:	The pattern it looks for, or NULL for protected names
+ * @cache:	Of directories, or NULL
  */
 struct walk {
 	struct view *view;
@@ -43,6 +48,7 @@ struct walk {
 	dev_t dev;
 	size_t *left;
 	const struct glob_rule *glob;
+	struct walk_cache *cache;
 	char **rooms;
 };
 
@@ -207,23 +213,67 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 	}
 }
 
-static void walk_dir(struct walk *w, int at, const char *name,
-		     const char *path, unsigned int depth)
+/* Read a directory that is open, and have it remembered */
+static void walk_open(struct walk *w, int fd, const struct stat *st,
+		      const char *path, unsigned int depth)
 {
-	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
-				   O_NOFOLLOW | O_CLOEXEC);
+	const size_t before = *w->left;
+	auto_buf struct buf names = { 0 };
 	struct dir_entry entry;
-	struct stat st;
-	struct dir dir;
+	struct dir dir = reader(w, fd, depth);
+	size_t read = 0;
+	int r = 0;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
-		return;
-	w->dev = st.st_dev;
-	dir = reader(w, fd, depth);
-	while (*w->left && dir_next(&dir, &entry) > 0) {
+	while (*w->left && (r = dir_next(&dir, &entry)) > 0) {
+		--*w->left;
+		read++;
+		if (w->cache && (entry.name[0] == '.' || entry.type == DT_DIR ||
+			      entry.type == DT_UNKNOWN))
+			walk_names_add(&names, &entry);
+		walk_entry(w, fd, &entry, path, depth);
+	}
+	if (w->cache && before && r == 0)
+		walk_cache_add(w->cache, st, read, &names);
+}
+
+/* True if the cache knew the directory: only what it names is looked at */
+static bool walk_known(struct walk *w, int at, const char *name,
+		       const struct stat *st, const char *path,
+		       unsigned int depth)
+{
+	struct walk_names names;
+	struct dir_entry entry;
+	auto_close int fd = -1;
+
+	if (!walk_cache_find(w->cache, st, &names))
+		return false;
+	if (names.p == names.end)
+		return true;
+	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	while (fd >= 0 && *w->left && walk_names_next(&names, &entry)) {
 		--*w->left;
 		walk_entry(w, fd, &entry, path, depth);
 	}
+	return true;
+}
+
+static void walk_dir(struct walk *w, int at, const char *name,
+		     const char *path, unsigned int depth)
+{
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (w->cache && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode) && (!w->dev || st.st_dev == w->dev)) {
+		w->dev = st.st_dev;
+		if (walk_known(w, at, name, &st, path, depth))
+			return;
+	}
+	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
+		return;
+	w->dev = st.st_dev;
+	walk_open(w, fd, &st, path, depth);
 }
 
 /* A start directory that is a bare repository, or half of one */
@@ -251,9 +301,30 @@ static void check_sentinels(struct walk *w, const char *cwd)
 			"would be a bare repository's settings");
 }
 
-/* Walk from @path, with @w filled in but for its buffers */
+/* True where the kernel itself keeps a directory's change time: a server could
+ * say anything
+ */
+static bool has_change_times(const char *path)
+{
+	static const long known[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+
+	if (statfs(path, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (fs.f_type == known[i])
+			return true;
+	}
+	return false;
+}
+
+/* Walk from @path, with @w filled in but for its buffers and cache */
 static void walk_from(struct walk *w, const char *path)
 {
+	w->cache = w->glob || !has_change_times(path) ? NULL : w->view->cache;
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
 	if (!w->glob && !strcmp(path, w->view->policy->cwd))

@@ -148,11 +148,12 @@ static bool is_protected_name(const struct view_rule *r)
 	return r->found && r->list == PATH_DENY_WRITE;
 }
 
-static void sweep_all(struct sweep *s, struct policy *policy)
+static void sweep_all(struct sweep *s, struct policy *policy,
+		      struct walk_cache *cache)
 {
 	auto_view struct view *view = NULL;
 
-	if (view_build(policy, &view, NULL) < 0)
+	if (view_build_with(policy, cache, &view, NULL) < 0)
 		return;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
@@ -188,7 +189,7 @@ static void sweep_after(void *arg, const struct journal *j)
 		policy_add_literal(policy, PATH_ALLOW_WRITE, j->roots.v[i],
 				   RULE_USER, origin_make(source, NULL, NULL));
 	if (policy_finish(policy, NULL) == 0)
-		sweep_all(&s, policy);
+		sweep_all(&s, policy, NULL);
 }
 
 static void add_existing(struct journal *j, const char *path)
@@ -391,7 +392,7 @@ void born_finish(struct born *b, bool changed)
 				     b->config.sink } };
 
 	if (changed)
-		sweep_all(&s, b->config.view->policy);
+		sweep_all(&s, b->config.view->policy, b->config.view->cache);
 	if (b->armed)
 		journal_remove(b->config.state, &b->journal);
 }

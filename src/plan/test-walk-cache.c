@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/walk-cache.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "test.h"
+
+enum { OLD = 1000 };	/* A change time long ago */
+
+static struct stat directory(unsigned int ino, time_t changed)
+{
+	struct stat st = { .st_dev = 7, .st_ino = ino };
+
+	st.st_ctim.tv_sec = changed;
+	st.st_ctim.tv_nsec = 5;
+	return st;
+}
+
+static void add(struct walk_cache *cache, struct stat st, const char *name)
+{
+	const struct dir_entry entry = { .name = name, .type = DT_DIR };
+	auto_buf struct buf names = { 0 };
+
+	if (name)
+		walk_names_add(&names, &entry);
+	walk_cache_add(cache, &st, WALK_CACHE_WORTH, &names);
+}
+
+/* What the next run knows after this one saw two directories */
+static void two(struct buf *text)
+{
+	struct walk_cache *cache = walk_cache_new(NULL, 0);
+
+	add(cache, directory(1, OLD), ".vscode");
+	add(cache, directory(2, OLD), NULL);
+	CHECK(walk_cache_text(cache, text));
+	walk_cache_free(cache);
+}
+
+static bool knows(const struct buf *text, struct stat st, const char *name)
+{
+	struct walk_cache *cache = walk_cache_new(text->p, text->len);
+	struct walk_names names;
+	struct dir_entry entry;
+	const bool known = walk_cache_find(cache, &st, &names);
+
+	if (known && name)
+		CHECK(walk_names_next(&names, &entry) &&
+		      !strcmp(entry.name, name) && entry.type == DT_DIR);
+	if (known)
+		CHECK(!walk_names_next(&names, &entry));
+	walk_cache_free(cache);
+	return known;
+}
+
+TEST(what_was_read_is_known_the_next_time)
+{
+	auto_buf struct buf text = { 0 };
+
+	two(&text);
+	CHECK(knows(&text, directory(1, OLD), ".vscode"));
+	CHECK(knows(&text, directory(2, OLD), NULL));
+	CHECK(!knows(&text, directory(3, OLD), NULL));
+}
+
+TEST(a_change_is_not_overlooked)
+{
+	auto_buf struct buf text = { 0 };
+	struct stat st = directory(1, OLD + 1);
+
+	two(&text);
+	CHECK(!knows(&text, st, NULL));
+	st = directory(1, OLD);
+	st.st_ctim.tv_nsec++;
+	CHECK(!knows(&text, st, NULL));
+	st = directory(1, OLD);
+	st.st_dev++;
+	CHECK(!knows(&text, st, NULL));
+}
+
+TEST(what_could_change_in_the_same_tick_is_not_kept)
+{
+	struct walk_cache *cache = walk_cache_new(NULL, 0);
+	auto_buf struct buf text = { 0 };
+
+	add(cache, directory(1, OLD), ".vscode");
+	add(cache, directory(2, time(NULL)), NULL);
+	CHECK(walk_cache_text(cache, &text));
+	walk_cache_free(cache);
+	CHECK(knows(&text, directory(1, OLD), ".vscode"));
+	CHECK(!knows(&text, directory(2, time(NULL)), NULL));
+}
+
+TEST(a_file_that_is_not_whole_is_nothing)
+{
+	auto_buf struct buf text = { 0 };
+
+	two(&text);
+	for (size_t n = 0; n < text.len; n++) {
+		const struct buf part = { .p = text.p, .len = n };
+
+		CHECK(!knows(&part, directory(1, OLD), NULL));
+	}
+	for (size_t i = 0; i < text.len; i++) {
+		text.p[i] ^= 1;
+		CHECK(!knows(&text, directory(1, OLD), NULL));
+		text.p[i] ^= 1;
+	}
+	CHECK(knows(&text, directory(1, OLD), ".vscode"));
+}
+
+static struct view *look(struct walk_cache *cache)
+{
+	struct policy *p = policy_new(test_dir(), test_dir());
+	const struct source *source = policy_add_source(p, SCOPE_FLAG,
+		"--option", NULL, 0, p->cwd);
+	struct view *view = NULL;
+
+	CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, ".", RULE_USER,
+				  origin_make(source, NULL, NULL), NULL), 0);
+	CHECK_INT(policy_finish(p, NULL), 0);
+	CHECK_INT(view_build_with(p, cache, &view, NULL), 0);
+	policy_unref(p);
+	return view;
+}
+
+static bool protects(struct walk_cache *cache, const char *name)
+{
+	auto_view struct view *view = look(cache);
+	auto_free char *path = path_join(test_dir(), name);
+
+	return !view_verdict(view, VIEW_WRITE, path).allowed &&
+	       view_verdict(view, VIEW_WRITE, test_dir()).allowed;
+}
+
+/* The record says that there is nothing in the test's directory */
+TEST(only_a_known_directory_is_not_read)
+{
+	struct walk_cache *cache;
+	auto_free char *sub = path_join(test_dir(), "sub");
+	auto_free char *path = path_join(sub, ".envrc");
+	auto_buf struct buf text = { 0 };
+	struct stat st;
+
+	CHECK_INT(mkdir(sub, 0755), 0);
+	test_write(path, "x");
+	CHECK(protects(NULL, "sub/.envrc"));
+	CHECK_INT(stat(sub, &st), 0);
+
+	/* A lie that only a record can tell: change times are the kernel's */
+	cache = walk_cache_new(NULL, 0);
+	for (int older = 1; older >= 0; older--) {
+		struct { uint64_t dev, ino; int64_t sec; uint32_t nsec, len; } r = {
+			st.st_dev, st.st_ino, st.st_ctim.tv_sec - older,
+			(uint32_t)st.st_ctim.tv_nsec, 0,
+		};
+
+		walk_cache_free(cache);
+		buf_done(&text);
+		walk_cache_seal(&r, sizeof(r), &text);
+		cache = walk_cache_new(text.p, text.len);
+		CHECK_INT(protects(cache, "sub/.envrc"), older);
+	}
+	walk_cache_free(cache);
+}

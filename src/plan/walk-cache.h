@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/walk-cache.h - directories that have not changed are not read again
+ *
+ * A record holds the names in a directory that are worth a look (walk.c), as
+ * long as the directory's inode and change time are the same. Nobody can set a
+ * change time, so what a command plants is always seen. A directory that was
+ * changed less than a second ago could change again in the same tick, and is
+ * not kept.
+ */
+
+#ifndef PLAN_WALK_CACHE_H
+#define PLAN_WALK_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct dir_entry;
+struct stat;
+struct walk_cache;
+
+enum {
+	WALK_CACHE_MAX = 16 << 20,	/* Bytes; what is more is not kept */
+	WALK_CACHE_WORTH = 2048,	/* Names read: fewer are not worth it */
+};
+
+/**
+ * struct walk_names - What is left of a directory's names
+ */
+struct walk_names {
+	const char *p, *end;
+};
+
+/* From what walk_cache_text() made, or from nothing; broken text is nothing.
+ * Never NULL.
+ */
+struct walk_cache *walk_cache_new(const void *text, size_t n);
+void walk_cache_free(struct walk_cache *cache);
+
+/* True and *@ret if the directory @st is known. @ret is valid as long as @cache
+ */
+bool walk_cache_find(struct walk_cache *cache, const struct stat *st,
+		     struct walk_names *ret);
+
+/* The next name. True, or false at the end. */
+bool walk_names_next(struct walk_names *names, struct dir_entry *ret);
+
+/* A name for the record that is being made in @names */
+void walk_names_add(struct buf *names, const struct dir_entry *entry);
+
+/* @st was read as a whole, @read names; those worth a look are in @names */
+void walk_cache_add(struct walk_cache *cache, const struct stat *st,
+		    size_t read, const struct buf *names);
+
+/* If much was read that was not known, all that was found or read, as text for
+ * the next time: true. After this nothing more is taken down.
+ */
+bool walk_cache_text(struct walk_cache *cache, struct buf *ret);
+
+/* For the fuzzer: a text of @records, whole or not */
+void walk_cache_seal(const void *records, size_t n, struct buf *ret);
+
+#endif /* PLAN_WALK_CACHE_H */
