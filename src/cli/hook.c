@@ -129,7 +129,10 @@ static int collect(pid_t pid, int from, struct buf *reply, struct err *err)
 	if (WIFSIGNALED(status))
 		return fail(err, -ECHILD, "hook: the worker was ended by signal %d; refused",
 			    WTERMSIG(status));
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EXIT_BLOCK;
+	if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != EXIT_BLOCK)
+		return fail(err, -ECHILD, "hook: the worker failed with %d; refused",
+			    WEXITSTATUS(status));
+	return WEXITSTATUS(status);	/* Said, if there is something to say */
 }
 
 static int supervise(const struct agent *agent,
