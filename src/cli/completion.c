@@ -90,6 +90,17 @@ void completion_words(const struct command *c, struct buf *out)
 #include "cli/secret/commands.def"
 			);
 #undef SECRET_COMMAND
+	else if (c->run == cli_hook)
+#define AGENT(id, name, ...) name " "
+		buf_adds(out, "install print uninstall "
+#include "lib/agents.def"
+			);
+	else if (c->run == cli_as)
+#define PERSONA(id, name, help) name " "
+		buf_adds(out,
+#include "cli/personas.def"
+			);
+#undef PERSONA
 	else if (c->run == cli_help) {
 		completion_verbs(true, out);
 		completion_verbs(false, out);
