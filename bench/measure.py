@@ -19,6 +19,7 @@ CLOCHE = os.environ["CLOCHE"]
 ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "200"))
 SLOW = int(os.environ.get("CLOCHE_BENCH_SLOW", "20"))
 SRT = BIN + "/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js"
+OUR_BWRAP = BIN + "/bwrap"
 HOME = os.environ["HOME"]
 
 # What srt protects in a project, and so do we: both get the same ten
@@ -85,9 +86,9 @@ def goal(words, value, limit):
     print(f"* {words}: {value:.4g} (at most {limit:.4g}: {mark})")
 
 
-def bwrap(cwd, *command):
+def bwrap(program, cwd, *command):
     """srt's argument list, and the isolation that it leaves out"""
-    words = ["bwrap", "--new-session", "--die-with-parent", "--unshare-net",
+    words = [program, "--new-session", "--die-with-parent", "--unshare-net",
              "--ro-bind", "/", "/", "--bind", cwd, cwd]
     for part in PROTECTED:
         path = f"{cwd}/{part}".rstrip("/")
@@ -110,8 +111,15 @@ def start_up():
         "cloche --net none bash": (ROUNDS, [*none, "bash", "-c", "true"]),
     }
     if shutil.which("bwrap"):
-        variants["bwrap true"] = (ROUNDS, bwrap(cwd, "true"))
-        variants["bwrap bash"] = (ROUNDS, bwrap(cwd, "bash", "-c", "true"))
+        variants["bwrap true"] = (ROUNDS, bwrap("bwrap", cwd, "true"))
+        variants["bwrap bash"] = (ROUNDS, bwrap("bwrap", cwd, "bash", "-c",
+                                                "true"))
+        variants["cloche's bwrap true"] = (ROUNDS, bwrap(OUR_BWRAP, cwd,
+                                                         "true"))
+        variants["bwrap --ro-bind / / true"] = (ROUNDS, [
+            "bwrap", "--ro-bind", "/", "/", "true"])
+        variants["cloche's bwrap --ro-bind / / true"] = (ROUNDS, [
+            OUR_BWRAP, "--ro-bind", "/", "/", "true"])
     if shutil.which("firejail"):
         variants["firejail true"] = (SLOW, [
             "firejail", "--quiet", "--noprofile", "--net=none", "true"])
@@ -126,6 +134,11 @@ def start_up():
              m["cloche --net none true"] / m["bwrap true"], 0.6)
         goal("cloche true (filtered network) / bwrap true",
              m["cloche true"] / m["bwrap true"], 0.6)
+        goal("cloche's bwrap / bwrap, the same arguments",
+             m["cloche's bwrap true"] / m["bwrap true"], 0.6)
+        goal("the same with --ro-bind / / alone",
+             m["cloche's bwrap --ro-bind / / true"] /
+             m["bwrap --ro-bind / / true"], 0.7)
     goal("cloche --net none bash / plain bash",
          m["cloche --net none bash"] / m["bash -c true"], 2.5)
     if "srt true" in m:

@@ -103,6 +103,22 @@ static void add_shim_commands(struct buf *out)
 	}
 }
 
+static void add_bwrap_options(struct buf *out)
+{
+	static const struct {
+		const char *name, *argument, *help;
+	} rows[] = {
+#define BWRAP(name, words, count, id, value, help) { name, words, help },
+#include "cli/bwrap/options.def"
+#undef BWRAP
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add_option(out, 0, rows[i].name + 2,
+			   *rows[i].argument ? rows[i].argument : NULL,
+			   rows[i].help);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct page_mark verbs[] = {
@@ -117,11 +133,15 @@ int main(int argc, char **argv)
 	static const struct page_mark shim[] = {
 		{ "@COMMANDS@", add_shim_commands }, { 0 },
 	};
+	static const struct page_mark bwrap[] = {
+		{ "@OPTIONS@", add_bwrap_options }, { 0 },
+	};
 	const char *dir = argc > 1 ? argv[1] : "man";
 	int bad = page_check(dir, "cloche.1", "commands.def", verbs);
 
 	bad |= page_check(dir, "cloche-run.1", "options.def", options);
 	bad |= page_check(dir, "cloche-shim.1", "shim.def", shim);
 	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);
+	bad |= page_check(dir, "cloche-bwrap.1", "bwrap/options.def", bwrap);
 	return bad;
 }

@@ -124,12 +124,14 @@ static int prepare(const struct frame *frame, const struct frame_child *child,
 	r = frame_renounce(frame, err);
 	if (r < 0)
 		return r;
-	/* Behind it: a change of privileges would undo it */
+	/* Behind it: a change of privileges would undo it. A parent that went
+	 * before has sent no signal.
+	 */
 	if (frame->die_with_parent) {
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
 			return fail_errno(err, "prctl");
 		if (getppid() != parent)
-			return fail(err, -ESRCH, "the parent is gone");
+			(void)raise(SIGKILL);
 	}
 	r = tell_started(frame, &info, &status, err);
 	while (r == 0 && frame->userns_block >= 0 &&

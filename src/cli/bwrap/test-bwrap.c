@@ -24,13 +24,14 @@ static char *env[] = { (char *)(uintptr_t)"A=1", (char *)(uintptr_t)"B=2",
 static int parse(struct bwrap *b, const char *line, struct err *err)
 {
 	static char *words[64];
-	char *rest = mem_strdup(line);	/* The frame points into it */
+	char *copy = mem_strdup(line), *rest = copy;
 	size_t n = 0;
 	int r;
 
 	while ((words[n] = strsep(&rest, " ")) != NULL)
 		n++;
 	r = bwrap_parse(b, words, env, 0, err);
+	*vec_push(&b->frame.held) = copy;	/* It points there */
 	return r < 0 ? r : frame_check(&b->frame, USER, err);
 }
 
