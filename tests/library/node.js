@@ -31,6 +31,7 @@ async function withServer(fn) {
 
 // The end of a pipe that is held by whatever the run started
 const ended = (stream) => new Promise((resolve) => {
+  if (stream.closed) return resolve();
   stream.resume();
   stream.on('close', resolve);
 });
@@ -152,13 +153,11 @@ test('a command ends with the process or the worker that started it', async () =
   child.kill('SIGKILL');
   await ended(child.stdout);
 
-  const fd = fs.openSync(path.join(fresh(), 'out'), 'w+');
   const worker = new Worker(`const { Sandbox } = require('cloche');
     const run = new Sandbox().start("echo; exec sleep 1000", { stdio: ['ignore', 'pipe', 'ignore'] });
     run.stdout.once('data', () => require('worker_threads').parentPort.postMessage('up'));`, { eval: true });
   await new Promise((resolve) => worker.once('message', resolve));
   assert.strictEqual(await worker.terminate(), 1);
-  fs.closeSync(fd);
   const left = spawnSync('sh', ['-c', `cat /proc/${process.pid}/task/*/children`]);
   for (const pid of String(left.stdout).split(/\s+/).filter(Boolean)) {
     const name = fs.existsSync(`/proc/${pid}/comm`) ? fs.readFileSync(`/proc/${pid}/comm`, 'utf8') : '';
