@@ -7,6 +7,8 @@
 #   make check-long   the same with the long runs (an hour or so)
 #   make check-kernel verify on Debian's kernel, under qemu (some minutes)
 #   make bench        start-up time against other sandboxes
+#   make node-package, make python-package
+#                     the bindings as files for npm and pip, in build/
 #   make install      PREFIX=/usr/local, DESTDIR= for packagers
 #   make format       clang-format over our own files
 #   make clean        remove the build directories
@@ -15,7 +17,7 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all demo test check-long check-kernel bench install format clean setup
+.PHONY: all demo test check-long check-kernel bench install node-package python-package format clean setup
 
 all: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -45,6 +47,12 @@ check-kernel: all
 bench: all
 	@tools/setup build bench
 	@bench/startup $(BUILD)
+
+node-package: all
+	@tools/pack-node $(BUILD)
+
+python-package: all
+	@tools/pack-python $(BUILD)
 
 install: all
 	@meson configure --prefix '$(PREFIX)' $(BUILD)
