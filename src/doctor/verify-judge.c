@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "doctor/verify-state.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -39,6 +40,23 @@ static void say_rule(struct verify_result *r, const char *text,
 		origin_describe(origin, &by);
 	snprintf(r->why, sizeof(r->why), "allowed by your policy: %s%s%s%s",
 		 text, by.len ? " (" : "", buf_str(&by), by.len ? ")" : "");
+}
+
+/* A home of our own gives some things back, by name, and says so */
+static bool home_gives(const struct view *view, enum view_op op,
+		       const char *path, struct verify_result *r)
+{
+	const struct policy *p = view->policy;
+	const struct path_rules *rules = &p->paths[PATH_ALLOW_READ];
+
+	for (size_t i = 0; p->profile == PROFILE_HOME && op == VIEW_READ &&
+	     i < rules->len; i++) {
+		if (rules->v[i].path && path_is_within(rules->v[i].path, path)) {
+			say_rule(r, "profile home", &p->profile_origin);
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Does somebody's rule allow it? Built-in rules are no excuse, but for the
@@ -100,7 +118,8 @@ static bool files_allow(const struct verify *v, const struct verify_row *row,
 		return true;
 	world_path(&v->target.w, row->target, v->target.canary, path,
 		   sizeof(path));
-	return hit && rule_allows(v->view, op, path, r);
+	return hit && (rule_allows(v->view, op, path, r) ||
+		       home_gives(v->view, op, path, r));
 }
 
 static bool flag_allows(const struct verify *v, enum policy_flag flag,

@@ -128,6 +128,15 @@ def profile_srt_holds(t):
 
 
 @test
+def profile_home_holds(t):
+    report = verify(t, "--profile", "home", code=0)
+    choices = {p["title"]: p["why"] for p in report["probes"]
+               if p["verdict"] == "CHOICE"}
+    check(all("profile home" in why for why in choices.values()), choices)
+    equal(set(choices), {"~/.config/gh/hosts.yml"}, "what its table gives back")
+
+
+@test
 def a_weakened_policy_is_the_users_choice(t):
     os.mkdir(t.home + "/.ssh")
     report = verify(t, "--write", t.home, "--read", t.home + "/.ssh", code=0)
