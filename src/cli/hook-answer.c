@@ -33,8 +33,9 @@ enum {
 	FAILURE_AGE_MS = 10 * 60000,	/* Older ones were another command's */
 };
 
-/* The agents tell their hooks where the project is; the session may be in a
- * directory below. Others are where they were started.
+/* The agents tell their hooks where the project is, by a variable or (Cursor)
+ * in the call; the session may be in a directory below. Others are where they
+ * were started.
  */
 static char *project_of(const struct hook_call *call)
 {
@@ -44,11 +45,17 @@ static char *project_of(const struct hook_call *call)
 		[AGENT_CURSOR] = "CURSOR_PROJECT_DIR",
 	};
 	const char *name = variables[call->agent->id];
-	const char *said = name ? getenv(name) : NULL;
+	const json_t *roots = json_object_get(call->root, "workspace_roots");
+	const char *said[] = {
+		name ? getenv(name) : NULL,
+		json_string_value(json_array_get(roots, 0)),
+	};
 	char real[PATH_MAX];
 
-	if (said && *said == '/' && realpath(said, real))
-		return mem_strdup(real);
+	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+		if (said[i] && *said[i] == '/' && realpath(said[i], real))
+			return mem_strdup(real);
+	}
 	return mem_strdup(call->cwd);
 }
 

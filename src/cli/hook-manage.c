@@ -19,7 +19,11 @@
 #include "cli/hook.h"
 #include "lib/hook.h"
 #include "lib/options.h"
+#include "policy/roots.h"
 #include "policy/settings.h"
+
+/* Below /etc: a file of our own among the administrator's */
+#define MANAGED_FILE "claude-code/managed-settings.d/50-cloche.json"
 
 /* Take "--scope X" out of the words; NULL if it is not there */
 static int take_scope(int *argc, char **argv, const char **ret,
@@ -32,7 +36,7 @@ static int take_scope(int *argc, char **argv, const char **ret,
 		if (!joined && strcmp(argv[i], "--scope") != 0)
 			continue;
 		if (!joined && i + 1 >= *argc)
-			return fail(err, -EINVAL, "--scope needs user, project or local");
+			return fail(err, -EINVAL, "--scope needs user, project, local or managed");
 		*ret = joined ? argv[i] + 8 : argv[i + 1];
 		memmove(argv + i, argv + i + used,
 			(size_t)(*argc - i - used + 1) * sizeof(*argv));
@@ -69,6 +73,8 @@ static char *file_for(const struct agent *agent, const char *scope,
 
 	if (!strcmp(scope, "user"))
 		return user_file(agent, err);
+	if (!strcmp(scope, "managed") && agent->id == AGENT_CLAUDE)
+		return path_join(roots_etc(), MANAGED_FILE);
 	if (!cwd) {
 		fail_errno(err, "cannot tell the current directory");
 		return NULL;
@@ -79,7 +85,8 @@ static char *file_for(const struct agent *agent, const char *scope,
 	}
 	if (strcmp(scope, "local") != 0 || agent->id != AGENT_CLAUDE) {
 		fail(err, -EINVAL, "--scope: '%s' is not one of user, project%s",
-		     scope, agent->id == AGENT_CLAUDE ? ", local" : "");
+		     scope, agent->id == AGENT_CLAUDE ? ", local, managed"
+						      : "");
 		return NULL;
 	}
 	settings_request_init(&request, cwd);

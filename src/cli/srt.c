@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -34,6 +35,8 @@
 #include "policy/srt.h"
 
 static const char release[] = "0.0.83";	/* Whose behaviour this is */
+
+enum { CONTROL_FILE_MAX = 1 << 20 };	/* What a pipe may hold */
 
 #define FILE_RULES "this file's rules (its denyRead, allowRead and credential entries included)"
 
@@ -148,16 +151,42 @@ static int find_settings(const struct srt_call *call, char **ret)
 	return r;
 }
 
+/* A file cannot be waited for: what it holds goes into a pipe in its place. 0,
+ * or a negative errno.
+ */
+static int control_from_file(int fd)
+{
+	auto_buf struct buf text = { 0 };
+	auto_close int from = -1;
+	auto_close int to = -1;
+	int ends[2], r;
+
+	r = fs_read_fd(fd, CONTROL_FILE_MAX, &text, NULL);
+	if (r < 0)
+		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	from = ends[0];
+	to = ends[1];
+	/* Nobody reads yet: all of it must fit */
+	if (fcntl(to, F_SETPIPE_SZ, CONTROL_FILE_MAX) < 0 ||
+	    dup2(from, fd) < 0)
+		return -errno;
+	return fs_write_all(to, buf_str(&text), text.len);
+}
+
 /* Where updates come from must be readable: else they would go nowhere */
 static int check_control(const char *text)
 {
 	uint64_t number = 0;
+	struct stat st;
 	int fd;
 
 	(void)text_to_u64(text, INT_MAX, &number);	/* srt_parse() did it */
 	fd = (int)number;
-	if (fcntl(fd, F_GETFD) >= 0 &&
-	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY)
+	if (fstat(fd, &st) == 0 &&
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY &&
+	    (!S_ISREG(st.st_mode) || control_from_file(fd) == 0))
 		return 0;
 	fprintf(stderr, "Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.\n",
 		text);

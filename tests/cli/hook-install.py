@@ -126,6 +126,38 @@ def what_was_installed_is_what_the_agent_would_run(t):
 
 
 @test
+def many_at_once_install_once(t):
+    path = t.write(t.home + "/" + SETTINGS, '{"a": 1}\n')
+    all = [t.start("hook", "install", "claude") for _ in range(16)]
+    for one in all:
+        one.communicate(timeout=RUN_SECONDS)
+        equal(one.returncode, 0)
+    with open(path) as file:
+        text = file.read()
+    equal(text.count("pre-tool-use"), 1)
+    equal(json.loads(text)["a"], 1)
+    t.run("hook", "uninstall", "claude").ok()
+    with open(path) as file:
+        equal(file.read(), '{"a": 1}\n')
+
+
+@test
+def an_administrator_installs_for_all(t):
+    tested = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+    env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
+    file = t.away + "/etc/claude-code/managed-settings.d/50-cloche.json"
+    t.outside(tested, "hook", "install", "claude", "--scope", "managed",
+              env=env).ok()
+    with open(file) as text:
+        check("PreToolUse" in json.load(text)["hooks"])
+    # A file of hooks is no policy: commands run as before
+    t.outside(tested, "run", "true", env=env).ok()
+    t.outside(tested, "hook", "uninstall", "claude", "--scope", "managed",
+              env=env).ok()
+    check(not os.path.exists(file))
+
+
+@test
 def a_link_stays_a_link(t):
     os.makedirs(t.home + "/.claude")
     real = t.write(t.away + "/dotfiles.json", '{"a": 1}\n')

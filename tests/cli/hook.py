@@ -379,6 +379,10 @@ def cursor_always_gets_an_object(t):
     equal(answer["permission"], "allow")
     contains(answer["updated_input"]["command"], " run ")
     equal(answer["updated_input"]["working_directory"], "")
+    contains(answer["updated_input"]["command"], f"--cwd {t.dir} ")
+    elsewhere = {**what, "cwd": "/"}
+    contains(ask(t, elsewhere, agent="cursor")["updated_input"]["command"],
+             f"--cwd {t.dir} ")
     for command, verdict in [("curl x", "deny"), ("git push x", "ask")]:
         what["tool_input"]["command"] = command
         equal(ask(t, what, agent="cursor")["permission"], verdict)

@@ -124,6 +124,18 @@ def lines_on_the_control_descriptor_replace_the_lists(t):
 
 
 @test
+def a_file_of_lines_is_read_too(t):
+    server = Server()
+    what = config({"allowedDomains": [f"127.0.0.1:{server.port}"]})
+    lines = t.write(t.away + "/lines", "{\n" + json.dumps(what) + "\n")
+    with open(lines) as file:
+        r = srt(t, "--control-fd", file.fileno(), "-c",
+                "while ! " + FETCH % server.port + " | grep 200; do :; done",
+                pass_fds=[file.fileno()]).ok()
+    contains(r.err, "ignored, previous config still in force")
+
+
+@test
 def no_descriptor_gets_in(t):
     read, write = os.pipe()
     os.set_inheritable(read, True)

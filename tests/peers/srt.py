@@ -298,6 +298,36 @@ def changed(random):
     return config
 
 
+# Words that both must take alike: status, output and what is said
+CALLS = [
+    (), ("-c", ""), ("-s",), ("-V",), ("--version", "x"), ("-c", "exit 7"),
+    ("-c", "kill -9 $$"), ("-c", "kill -TERM $$"), ("-c", "echo $0 $1", "x"),
+    ("-cecho x",), ("echo", "a b", "c'd", "", "$HOME", "*"), ("nosuch",),
+    ("/etc/passwd",), ("one word",), ("A=1", "B=/x:y", "printenv", "A", "B"),
+    ("cd", "/"), ("type", "cd"), ("--", "echo", "-d", "-s"), ("test", "-w", "/"),
+    ("--control-fd", "2", "true"), ("--control-fd=x", "true"),
+    ("--control-fd", "99", "true"), ("--settings=/nope", "true"),
+    ("-s", "/etc/hostname", "true"), ("-s", "/etc", "true"),
+    ("-s", "", "echo", "x"), ("sh", "-c", "echo err >&2; exit 3"),
+    ("-c", "cat; echo $SANDBOX_RUNTIME"), ("-c", "touch x; mkdir y; echo $?"),
+]
+
+
+@test
+def calls_have_the_same_end_and_the_same_words(t):
+    if not os.path.exists(SRT):
+        skip("needs srt, which tests/peers/run gets from npm")
+    for program in ("node", "bwrap", "socat", "rg"):
+        need(program)
+    for argv in CALLS:
+        theirs = t.outside("node", SRT, *argv, stdin="in\n", timeout=60)
+        ours = t.run("as", "srt", *argv, stdin="in\n",
+                     env={"CLAUDE_TMPDIR": "/tmp"})
+        cut = lambda text: text.split("is not valid JSON")[0]
+        equal((ours.code, ours.out, cut(ours.err)),
+              (theirs.code, theirs.out, cut(theirs.err)), argv)
+
+
 @test
 def what_srt_says_of_a_file_is_what_we_say(t):
     if not os.path.exists(SRT):
