@@ -118,10 +118,14 @@ static int set_up_network(const struct child *c, struct err *err)
 {
 	const struct netns_config config = { .filtered = false };
 	struct listener_set none = { 0 };
+	int r;
 
 	if (!(c->frame->namespaces & CLONE_NEWNET))
 		return 0;
-	return netns_setup(&config, &none, err);
+	r = netns_setup(&config, &none, NULL);
+	/* Known words again, from containers */
+	return r < 0 ? fail(err, r, "loopback: Failed RTM_NEWADDR: %s",
+			    strerror(-r)) : 0;
 }
 
 static int read_filter(struct child *c, int fd, struct err *err)

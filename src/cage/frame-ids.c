@@ -34,6 +34,7 @@ int frame_map_ids(const struct frame *frame, int self,
 {
 	const uid_t new_uid = inner(frame->uid, owner->uid);
 	const gid_t new_gid = inner(frame->gid, owner->gid);
+	int r;
 
 	if (frame->userns >= 0) {
 		if (new_gid != owner->gid && setgid(new_gid) < 0)
@@ -46,7 +47,9 @@ int frame_map_ids(const struct frame *frame, int self,
 	}
 	if (!(frame->namespaces & CLONE_NEWUSER) || frame->userns_block >= 0)
 		return 0;
-	return idmap_write(self, new_uid, owner->uid, new_gid, owner->gid, err);
+	r = idmap_write(self, new_uid, owner->uid, new_gid, owner->gid, NULL);
+	/* These words are known: it is how AppArmor's restriction shows */
+	return r < 0 ? fail(err, r, "setting up uid map: %s", strerror(-r)) : 0;
 }
 
 /* One user namespace is the last: the limit is set in ours, and the command

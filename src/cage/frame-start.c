@@ -57,7 +57,7 @@ static int explain_fork(const struct frame *frame, struct err *err)
 	if (frame->namespaces & CLONE_NEWUSER && saved == EINVAL)
 		return fail(err, -saved, "Creating new namespace failed, likely because the kernel does not support user namespaces.");
 	if (frame->namespaces & CLONE_NEWUSER && saved == EPERM)
-		return fail(err, -saved, "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces; 'cloche doctor' says why and what to do");
+		return fail(err, -saved, "No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces. On e.g. debian this can be enabled with 'sysctl kernel.unprivileged_userns_clone=1'.");
 	if (saved == ENOSPC)
 		return fail(err, -saved, "Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)");
 	errno = saved;

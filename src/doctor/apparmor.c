@@ -28,6 +28,15 @@ static void add_path(struct buf *out, const char *path)
 	buf_addc(out, '"');
 }
 
+static void add_rules(struct buf *out)
+{
+	buf_adds(out,
+		 " flags=(unconfined) {\n"
+		 "  userns,\n"
+		 "  include if exists <local/cloche>\n"
+		 "}\n");
+}
+
 void doctor_print_apparmor(const char *path, struct buf *out)
 {
 	buf_adds(out,
@@ -39,9 +48,9 @@ void doctor_print_apparmor(const char *path, struct buf *out)
 		 "\n"
 		 "profile cloche ");
 	add_path(out, path);
-	buf_adds(out,
-		 " flags=(unconfined) {\n"
-		 "  userns,\n"
-		 "  include if exists <local/cloche>\n"
-		 "}\n");
+	add_rules(out);
+	/* A program of its own, and AppArmor goes by the path */
+	buf_adds(out, "\nprofile cloche-bwrap ");
+	add_path(out, CLOCHE_LIBEXECDIR "/drop-in/bwrap");
+	add_rules(out);
 }

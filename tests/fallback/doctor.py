@@ -100,6 +100,7 @@ def the_apparmor_profile_names_this_program(t):
     r = t.run("doctor", "--print-apparmor").ok()
     contains(r.out, f'profile cloche "{os.path.realpath(CLOCHE)}" flags=(unconfined)')
     contains(r.out, "userns,")
+    contains(r.out, '/drop-in/bwrap" flags=(unconfined)')
 
 
 @test

@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
 BWRAP = os.path.join(os.path.dirname(CLOCHE), "bwrap")
+REFUSE = os.environ.get("REFUSE", "")
 HOST = ["--ro-bind", "/", "/"]
 USR = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
        "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
@@ -392,6 +393,28 @@ def descriptors_reach_the_command_and_ours_do_not(t):
     contains(r.ok().out, "hello")
     fds = set(r.out.split("hello")[0].split())
     check(str(a.fileno()) in fds and len(fds) == 5, fds)	# One is of ls
+
+
+@test
+def descriptors_that_are_not_open_are_nobodys(t):
+    for number in range(3, 10):
+        for words, code in ((["--block-fd", number], 0),
+                            (["--sync-fd", number], 0),
+                            (["--json-status-fd", number], 1),
+                            (["--bind-fd", number, "/mnt"], 1),
+                            (["--seccomp", number], 1)):
+            r = t.outside(BWRAP, *HOST, *words, "true")
+            equal(r.code, code, *words, repr(r))
+
+
+@test
+def a_machine_without_user_namespaces_is_told_apart(t):
+    if IS_ROOT:	# Needs none
+        t.outside(REFUSE, "userns", BWRAP, *HOST, "true").ok()
+    r = t.outside(REFUSE, "userns", BWRAP, "--unshare-user", *HOST, "true")
+    equal(r.code, 1)
+    contains(r.err, "bwrap: No permissions to create new namespace, likely "
+                    "because the kernel does not allow")
 
 
 @test

@@ -2,6 +2,8 @@
 /* cli/bwrap/main.c - cloche as bwrap: bubblewrap's command line */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "cli/bwrap/bwrap.h"
 #include "cli/persona.h"
 #include "lib/framed.h"
@@ -59,6 +62,31 @@ static uint64_t own_capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+/* A number that is not open must not become one that we open ourselves: then
+ * it means a descriptor that nobody has
+ */
+static void settle_fd(int *fd)
+{
+	if (*fd > STDERR_FILENO && fcntl(*fd, F_GETFD) < 0)
+		*fd = INT_MAX;
+}
+
+static void settle_fds(struct frame *frame)
+{
+	int *const fds[] = {
+		&frame->userns, &frame->userns2, &frame->pidns, &frame->block,
+		&frame->userns_block, &frame->info, &frame->status,
+		&frame->sync,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		settle_fd(fds[i]);
+	for (size_t i = 0; i < frame->filters.len; i++)
+		settle_fd(&frame->filters.v[i]);
+	for (size_t i = 0; i < frame->ops.len; i++)
+		settle_fd(&frame->ops.v[i].fd);
+}
+
 static int run(struct bwrap *b, const char *name, struct err *err)
 {
 	int r;
@@ -72,6 +100,7 @@ static int run(struct bwrap *b, const char *name, struct err *err)
 		print_usage(stderr, name);
 		return EXIT_FRAME_FAILED;
 	}
+	settle_fds(&b->frame);
 	return framed_run(&b->frame, err);
 }
 
