@@ -382,6 +382,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
 		.sockets_by_path = w->session->plan->sockets_by_path,
 		.on_make = on_make, .arg = w,
+		.home = w->session->policy->home,
 	};
 	auto_free struct observer_socket *sockets =
 		observe_sockets(w->session->policy, &config.nsockets);

@@ -65,6 +65,7 @@ struct observer {
 	struct observer_stats stats;
 	void (*on_make)(void *arg);
 	void *arg;
+	const char *home;
 };
 
 /**
@@ -97,6 +98,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 				    config->reads };
 	o->sink = config->sink;
 	o->on_make = config->on_make;
+	o->home = config->home;
 	o->arg = config->arg;
 	o->addresses.by_path = config->sockets_by_path;
 	for (size_t i = 0; i < config->nsockets; i++)
@@ -304,11 +306,14 @@ static int judge_slowly(struct observer *o, struct question *q,
 /* What to allow instead of a name that is not there yet: its directory, unless
  * that is a whole world
  */
-static char *grant_for(const struct place *p)
+static char *grant_for(const struct observer *o, const struct place *p)
 {
 	auto_free char *parent = path_parent(p->path);
 
-	return p->exists || path_depth(parent) < 3 ? NULL : take_ptr(parent);
+	if (p->exists || path_depth(parent) < 3 ||
+	    (o->home && path_is_within(parent, o->home)))
+		return NULL;
+	return take_ptr(parent);
 }
 
 static void report(struct observer *o, const struct question *q,
@@ -316,7 +321,7 @@ static void report(struct observer *o, const struct question *q,
 {
 	const struct place *p = g->place;
 	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
-				grant_for(p) : NULL;
+				grant_for(o, p) : NULL;
 	const struct name *name = &o->names[p == &o->places[1]];
 	auto_free char *asked = path_resolve("/", name->full);
 	struct violation v = {

@@ -86,6 +86,7 @@ struct observer_policy {
  * @reads:	Reads are asked about as well
  * @on_make:	Called with @arg before a call that can make a name goes on; may
  *		be NULL
+ * @home:	The user's home, which is never suggested as a whole; may be NULL
  * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
  *		connected to; otherwise all may
  */
@@ -98,6 +99,7 @@ struct observer_config {
 	size_t nsockets;
 	void (*on_make)(void *arg);
 	void *arg;
+	const char *home;
 };
 
 /**
