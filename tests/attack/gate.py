@@ -90,6 +90,100 @@ s, head = tunnel(b"good.test:7000"); print(head.split(b" ")[1])
 
 
 @test
+def a_name_that_changes_its_mind_stays_out(t):
+    public, own = "93.184.216.34", "127.0.0.1,10.0.0.1"
+    n = long(20, 500)
+    names = {f"n{i}.test": (f"{public}|{own}", f"{own}|{public}")[i % 2]
+             for i in range(20)}
+    g = Gate(t, ["echo:7000"], allow=list(names), names=names)
+    out = g.python('''
+seen = set()
+for i in range(%d):
+    for n in %r:
+        seen.add(tunnel(n.encode() + b":7000")[1].split(b" ")[1].decode())
+print(*sorted(seen))
+''' % (n, list(names)), timeout=600)
+    equal(out, "200 403\n")    # Both came up, and only one was dialled
+    equal(set(g.connections()), {f"echo:7000 ::ffff:{public}"})
+
+
+@test
+def no_method_and_no_port_is_treated_better(t):
+    g = Gate(t, ["http:80", "echo:443"], allow=["good.test:80"])
+    out = g.python('''
+for method in (b"GET", b"POST", b"HEAD", b"PUT", b"DELETE", b"PATCH", b"OPTIONS", b"PROPFIND", b"X"):
+    print(say(method + b" http://bad.test/ HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n")[9:12].decode(), end=" ")
+print(say(b"OPTIONS http://bad.test HTTP/1.1\\r\\nHost: bad.test\\r\\n\\r\\n")[9:12].decode())
+for port in (b"80", b"443", b"22", b"0", b"65536", b"4294967376", b"+80", b"080", b"80 ", b""):
+    print(tunnel(b"good.test:" + port)[1][9:12].decode(), end=" ")
+print()
+''')
+    equal(out, "403 " * 9 + "403\n200 403 403" + " 400" * 7 + " \n")
+    equal(set(g.connections()), {"http:80 ::ffff:93.184.216.34"})
+
+
+@test
+def a_redirect_is_the_clients_to_follow(t):
+    g = Gate(t, ["http:80"])
+    curl = [need("curl"), "-sS", "-m", "10", "-i", "-x", PROXY]
+    contains(g.run(*curl, "http://good.test/redirect").ok().out, "302 Found")
+    contains(g.run(*curl, "-L", "http://good.test/redirect").out,
+             "403 host is not on the allow list")
+    equal(g.requests(), ["GET /redirect HTTP/1.1"] * 2)
+
+
+@test
+def the_gate_does_not_lead_to_itself(t):
+    g = Gate(t, ["http:80"], allow=["good.test", "self.test"],
+             names={"self.test": "198.18.0.1,127.0.0.1"})
+    out = g.python('''
+for h in (b"127.0.0.1", b"localhost", b"198.18.0.1", b"self.test", b"[fd63:6c6f:6368:6500::1]"):
+    for port in (b"3128", b"1080", b"53"):
+        print(tunnel(h + b":" + port)[1][9:12].decode(), end=" ")
+print(tunnel(b"good.test:80")[1][9:12].decode())
+''')
+    equal(out, "403 " * 15 + "200\n")
+
+
+RELAY = '''
+import threading
+def copy(a, b):
+    try:
+        while True:
+            got = a.recv(65536)
+            if not got: break
+            b.sendall(got)
+        b.shutdown(socket.SHUT_WR)
+    except OSError: pass
+def relay(to):
+    l = socket.create_server(("127.0.0.1", 0))
+    def serve():
+        while True:
+            a = l.accept()[0]; b = connect(port=to)
+            for x, y in ((a, b), (b, a)):
+                threading.Thread(target=copy, args=(x, y), daemon=True).start()
+    threading.Thread(target=serve, daemon=True).start()
+    return l.getsockname()[1]
+'''
+
+
+@test
+def a_relay_in_front_changes_no_verdict(t):
+    g = Gate(t, ["http:80", "echo:7000"])
+    out = g.python(RELAY + '''
+def http(port, name): return say(b"GET http://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (name, name), port=port)[9:12]
+def tcp(port, name): return say(b"CONNECT %s:7000 HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (name, name), port=port)[9:12]
+def socks(port, name): return say(b"\\5\\1\\0\\5\\1\\0\\3" + bytes([len(name)]) + name + struct.pack(">H", 7000), port=port)[3:4]
+one, sone = relay(3128), relay(1080)
+for h, s in ((3128, 1080), (one, sone), (relay(one), relay(sone))):
+    print([(http(h, n), tcp(h, n), socks(s, n)) for n in (b"good.test", b"bad.test")])
+''')
+    want = "[(b'200', b'200', b'\\x00'), (b'403', b'403', b'\\x02')]\n"
+    equal(out, want * 3)
+    lacks("".join(g.connections()), "93.184.216.36")
+
+
+@test
 def the_sni_must_be_the_name(t):
     g = Gate(t, ["echo:443", "echo:8443", "echo:9443"],
              allow=["good.test", "93.184.216.35", "ssh.test:443"],

@@ -22,7 +22,8 @@ from tap import *
 MARK = "CLOCHE_OWN_HOST"
 
 
-def _call(*argv):
+def call(*argv):
+    """Run a program that must succeed"""
     subprocess.run(argv, check=True)
 
 
@@ -34,7 +35,7 @@ def _cover(path, text):
         open(real, "w").close()
     with open(os.path.join(os.environ["TMPDIR"], "cover"), "w") as file:
         file.write(text)
-    _call("mount", "--bind", file.name, real)
+    call("mount", "--bind", file.name, real)
     os.unlink(file.name)
 
 
@@ -82,12 +83,12 @@ def own_host(names):
             sys.exit(1 if MUST_WORK else 0)
         os.environ[MARK] = "1"
         os.execvp("unshare", ["unshare", *how, sys.executable, *sys.argv])
-    _call("ip", "link", "set", "lo", "up")
-    _call("ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
+    call("ip", "link", "set", "lo", "up")
+    call("ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
     for address in set(names.values()):
-        _call("ip", "route", "add", "local", address, "dev", "lo")
+        call("ip", "route", "add", "local", address, "dev", "lo")
     if IS_ROOT:
-        _call("mount", "-t", "tmpfs", "none", "/run")
+        call("mount", "-t", "tmpfs", "none", "/run")
         os.mkdir("/run/sshd", 0o755)
     _cover("/etc/hosts", f"127.0.0.1 localhost {socket.gethostname()}\n")
     _cover("/etc/resolv.conf", "nameserver 127.0.0.1\n")

@@ -6,7 +6,7 @@
  *
  *   --allow/--deny HOST	rules of the policy, as in the settings
  *   --denied-address RANGE	deniedResolvedAddresses
- *   --name NAME=ADDRESS,...	what NAME resolves to; other names do not
+ *   --name NAME=A,...[|B,...]	what NAME resolves to, in turns; others do not
  *   --host-port/--publish PORT, --capture PORT
  *   --parent URL, --http-proxy-port PORT, --socks-proxy-port PORT
  *   --ask yes|no|session	somebody answers; without it nobody is asked
@@ -96,6 +96,15 @@ static void need(int r, const struct err *err)
 	}
 }
 
+/* One of two lists, in turns */
+static char *take_turns(char *lists)
+{
+	static unsigned int turn;
+	char *one = strsep(&lists, "|");
+
+	return lists && turn++ % 2 ? lists : one;
+}
+
 /* Runs in the resolver: only memory that was there before */
 static void lookup(const char *name, struct resolve_answer *ret)
 {
@@ -110,7 +119,7 @@ static void lookup(const char *name, struct resolve_answer *ret)
 		if (!strcmp(names[i] + n + 1, "hang"))
 			(void)poll(NULL, 0, -1);
 		snprintf(list, sizeof(list), "%s", names[i] + n + 1);
-		for (char *a = strtok_r(list, ",", &save);
+		for (char *a = strtok_r(take_turns(list), ",", &save);
 		     a && ret->count < RESOLVE_ADDRESSES_MAX;
 		     a = strtok_r(NULL, ",", &save)) {
 			struct resolve_address *r = &ret->v[ret->count];

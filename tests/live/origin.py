@@ -83,6 +83,9 @@ def respond(sock, path, headers, body):
     if path == "/chunked":
         sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                      b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nT: x\r\n\r\n")
+    elif path == "/redirect":
+        sock.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://bad.test/\r\n"
+                     b"Content-Length: 0\r\n\r\n")
     elif path == "/close":
         sock.sendall(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
         return False

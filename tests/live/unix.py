@@ -21,14 +21,17 @@ for name in sys.argv[1:]:
 """
 
 
-def serve(address):
+def serve(address, words=b"hello"):
     s = socket.socket(socket.AF_UNIX)
     s.bind(address)
     s.listen(16)
 
     def answer():
         while True:
-            s.accept()[0].sendall(b"hello")
+            try:
+                s.accept()[0].sendall(words)
+            except OSError:
+                pass    # A client that left
     threading.Thread(target=answer, daemon=True).start()
 
 
@@ -96,6 +99,133 @@ def without_the_observer_too(t):
     got = attempts(t, [f"{there}/a", f"{there}/b"],
                    ["--observe", "off", "--unix-socket", f"{there}/a"])
     equal(got, ["hello", "13"])
+
+
+# One flips between two names, the other connects: whose "hello" comes?
+RACE = r"""
+import ctypes, mmap, os, signal, socket, struct, sys
+kind, good, bad, count, flips = *sys.argv[1:4], *map(int, sys.argv[4:6])
+libc = ctypes.CDLL(None, use_errno=True)
+shared = mmap.mmap(-1, 4096)
+def address(path): return struct.pack("H", socket.AF_UNIX) + path.encode() + b"\0"
+def flip_bytes():
+    a, b = (address(p).ljust(110, b"\0") for p in (good, bad))
+    done = 0
+    while True:
+        shared[:110] = b; shared[:110] = a
+        done += 2
+        shared[200:208] = struct.pack("Q", done)
+def flip_link():
+    done = 0
+    while True:
+        for target in (bad, good):
+            os.symlink(target, "next"); os.rename("next", "link")
+            done += 1
+            shared[200:208] = struct.pack("Q", done)
+shared[:110] = address("link" if kind == "link" else good).ljust(110, b"\0")
+os.symlink(good, "link")
+pid = os.fork()
+if not pid: (flip_link if kind == "link" else flip_bytes)()
+where = ctypes.addressof(ctypes.c_char.from_buffer(shared))
+seen, tries = {}, 0
+while tries < count or struct.unpack("Q", shared[200:208])[0] < flips:
+    s = socket.socket(socket.AF_UNIX)
+    r = libc.connect(s.fileno(), ctypes.c_void_p(where), 110)
+    got = s.recv(5).decode() if r == 0 else str(ctypes.get_errno())
+    seen[got] = seen.get(got, 0) + 1
+    tries += 1
+    s.close()
+os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
+print(seen)
+"""
+
+
+@test(timeout=long(90, 900))
+def a_race_never_reaches_the_neighbour(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    serve(f"{there}/b", b"WRONG")
+    for kind, count, flips in (("bytes", 300, long(50000, 1000000)),
+                               ("link", 300, long(500, 20000))):
+        words = [kind, f"{there}/a", f"{there}/b", str(count), str(flips)]
+        where = os.path.join(t.dir, kind)
+        os.makedirs(where + "/inside")
+        # The control: without the sandbox the race is won now and then
+        r = t.outside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
+                      f"{there}/b", "300", "300", cwd=where).ok()
+        contains(r.out, "'WRONG'", kind)
+        r = t.inside("/usr/bin/python3", "-c", RACE, *words,
+                     cwd=where + "/inside",
+                     options=["--unix-socket", f"{there}/a"], timeout=800).ok()
+        contains(r.out, "'hello'", kind)
+        contains(r.out, "'13'", kind)
+        lacks(r.out, "WRONG", kind)
+
+
+@test
+def descriptors_that_travel_open_nothing(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    serve(f"{there}/b")
+    code = """
+import os, socket, sys
+a, b = socket.socketpair()
+def attempt(s, path):
+    try:
+        s.connect(path)
+        return s.recv(5).decode()
+    except OSError as e:
+        return e.errno
+pid = os.fork()
+if not pid:    # Makes sockets and opens places; the other one connects
+    keep = [socket.socket(socket.AF_UNIX) for i in range(2)]
+    for s in keep: socket.send_fds(a, [b"s"], [s.fileno()])
+    for path in sys.argv[1:3]:
+        socket.send_fds(a, [b"p"], [os.open(path, os.O_PATH)])
+    os._exit(0)
+a.close()
+for path in sys.argv[1:3]:
+    fd = socket.recv_fds(b, 1, 1)[1][0]
+    print(attempt(socket.socket(fileno=fd), path))
+for i in range(2):
+    fd = socket.recv_fds(b, 1, 1)[1][0]
+    print(attempt(socket.socket(socket.AF_UNIX), f"/proc/self/fd/{fd}"))
+os.wait()
+"""
+    words = ["/usr/bin/python3", "-c", code, f"{there}/a", f"{there}/b"]
+    equal(t.outside(*words).ok().out.split(), ["hello"] * 4)
+    got = t.inside(*words, options=["--unix-socket", f"{there}/a"]).ok()
+    equal(got.out.split(), ["hello", "13", "hello", "13"])
+
+
+@test
+def a_real_agent_works_and_no_other(t):
+    there = outside(t, "s")
+    agents = []
+    try:
+        for name in ("mine", "other"):
+            agents.append(subprocess.Popen(
+                [need("ssh-agent"), "-D", "-a", f"{there}/{name}"],
+                stdout=subprocess.DEVNULL))
+            wait_until(lambda: os.path.exists(f"{there}/{name}"), "an agent")
+            key = f"{there}/key-{name}"
+            t.outside("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name,
+                      "-f", key).ok()
+            t.outside("ssh-add", "-q", key,
+                      env={"SSH_AUTH_SOCK": f"{there}/{name}"}).ok()
+        env = {"SSH_AUTH_SOCK": f"{there}/mine"}
+        listed = ["--unix-socket", f"{there}/mine"]
+        r = t.inside("ssh-add", "-l", env=env, options=listed).ok()
+        contains(r.out, " mine ")
+        r = t.inside("sh", "-c", f"SSH_AUTH_SOCK={there}/other ssh-add -l",
+                     env=env, options=listed)
+        check(r.code != 0 and " other " not in r.out, repr(r))
+        r = t.inside("sh", "-c", f"SSH_AUTH_SOCK={there}/mine ssh-add -l")
+        check(r.code != 0 and " mine " not in r.out, repr(r))
+    finally:
+        for agent in agents:
+            agent.kill()
+            agent.wait()
 
 
 @test
