@@ -280,8 +280,7 @@ static void on_violation(void *arg, const struct violation *v)
 
 static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 {
-	(void)arg;
-	(void)pid;
+	(void)(arg && pid);
 	if (events) {
 		fprintf(events, "{\"ask\":\"%s\",\"port\":%u}\n", host->name,
 			host->port);
@@ -301,8 +300,7 @@ static void on_gone(void *arg, const char *why)
 
 static int on_client_end(void *arg, uint32_t e)
 {
-	(void)arg;
-	(void)e;
+	(void)(arg && e);
 	loop_stop(loop, 0);
 	return 0;
 }
