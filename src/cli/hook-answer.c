@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -26,6 +27,7 @@
 #include "policy/policy.h"
 #include "policy/violation.h"
 #include "watch/annotate.h"
+#include "watch/report.h"
 #include "watch/store.h"
 
 enum {
@@ -140,23 +142,36 @@ static int answer_start(const struct hook_call *call,
 
 /**
  * struct failure - What was refused to one command
- * @command:	As records have it
+ * @script:	What the shell was given, quoted as records have it
  * @run:	The newest run of it
  */
 struct failure {
-	const char *command;
+	const char *script;
 	int64_t since_ms;
 	char *run;
 	struct buf lines;
 	size_t count;
 };
 
+/* A record has the shell, "-c" and the script, cut off at some length */
+static bool is_about(const struct violation *v, const char *script)
+{
+	const char *said = v->command ? strstr(v->command, " -c ") : NULL;
+	const bool cut = v->command &&
+			 strlen(v->command) >= REPORT_COMMAND_MAX;
+
+	if (!said)
+		return false;
+	said += 4;
+	return cut ? !strncmp(script, said, strlen(said))
+		   : !strcmp(script, said);
+}
+
 static int add_failure(void *arg, const struct violation *v)
 {
 	struct failure *f = arg;
 
-	if (v->time_ms < f->since_ms || !v->run || !v->command ||
-	    !strstr(v->command, f->command))
+	if (v->time_ms < f->since_ms || !v->run || !is_about(v, f->script))
 		return 0;
 	if (!f->run || strcmp(f->run, v->run) != 0) {
 		free(f->run);
@@ -179,9 +194,9 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* The command as the agent ran it, without what we put around it */
-static char *inner_command(const struct hook_call *call, const char *project,
-			   char **words)
+/* The script that was run: an agent may tell the line as it was before */
+static void add_script(const struct hook_call *call, const char *project,
+		       char **words, struct buf *out)
 {
 	char path[PATH_MAX];
 	const struct hook_wrapper wrapper = {
@@ -189,24 +204,27 @@ static char *inner_command(const struct hook_call *call, const char *project,
 		.options = (const char *const *)words,
 		.project = project,
 	};
-	char *inner = hook_unwrap(&wrapper, call->dir, call->command);
+	auto_free char *inner = hook_unwrap(&wrapper, call->dir,
+					    call->command);
+	auto_buf struct buf line = { 0 };
 
-	return inner ? inner : mem_strdup(call->command);
+	hook_wrap(&wrapper, call->dir, inner ? inner : call->command, &line);
+	buf_adds(out, hook_wrapped_word(&wrapper, buf_str(&line)));
 }
 
 static int answer_failure(const struct hook_call *call, const char *project,
 			  char **options, struct buf *out, struct err *err)
 {
 	auto_free char *state = store_default_dir();
-	auto_free char *command = NULL;
+	auto_buf struct buf script = { 0 };
 	auto_buf struct buf words = { 0 };
 	struct failure f = { .since_ms = now_ms() - FAILURE_AGE_MS };
 	struct store *store = NULL;
 
 	if (call->command && state &&
 	    store_new(state, STORE_FILE_MAX, &store, NULL) == 0) {
-		command = inner_command(call, project, options);
-		f.command = command;
+		add_script(call, project, options, &script);
+		f.script = buf_str(&script);
 		(void)store_each(store, add_failure, &f, NULL);
 	}
 	store_free(store);

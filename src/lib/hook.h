@@ -110,6 +110,9 @@ void hook_wrap(const struct hook_wrapper *w, const char *dir,
 char *hook_unwrap(const struct hook_wrapper *w, const char *dir,
 		  const char *line);
 
+/* The last word of @line, which hook_wrap() made: the script, quoted */
+const char *hook_wrapped_word(const struct hook_wrapper *w, const char *line);
+
 /* True if a part of @line starts a sandbox of ours */
 bool hook_is_forged(const struct hook_wrapper *w, const char *line);
 

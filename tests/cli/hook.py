@@ -417,14 +417,18 @@ def a_session_that_starts_with_bad_settings_or_two_sandboxes_is_told(t):
 
 @test
 def a_failed_command_is_told_what_was_refused(t):
-    command = specific(t, call(t, "echo x > /etc/hosts"))["updatedInput"]
-    check(t.outside("bash", "-c", command["command"]).code != 0)
     what = {"cwd": t.dir, "hook_event_name": "PostToolUseFailure",
-            "tool_name": "Bash", "tool_input": command, "error": "Exit code 1",
+            "tool_name": "Bash", "error": "Exit code 1",
             "tool_use_id": "x", "is_interrupt": False}
-    answer = specific(t, what, event="post-tool-use-failure")
-    equal(answer["hookEventName"], "PostToolUseFailure")
-    contains(answer["additionalContext"], "deny file-write /etc/hosts")
+    for line in ["echo x > /etc/hosts", 'echo "it\'s"\necho x > /etc/hosts',
+                 "echo x > /etc/hosts #" + "y" * 9000]:
+        command = specific(t, call(t, line))["updatedInput"]
+        check(t.outside("bash", "-c", command["command"]).code != 0)
+        for told in (command, {"command": line}):
+            what["tool_input"] = told
+            answer = specific(t, what, event="post-tool-use-failure")
+            equal(answer["hookEventName"], "PostToolUseFailure")
+            contains(answer["additionalContext"], "deny file-write /etc/hosts")
     what["tool_input"] = {"command": "something else"}
     equal(ask(t, what, event="post-tool-use-failure"), {})
 
