@@ -4,16 +4,25 @@
 #include "plan/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "plan/grants.h"
 #include "plan/mounts.h"
 #include "plan/view.h"
+
+#define RESOLV_CONF "/etc/resolv.conf"
+
+enum { RESOLV_MAX = 1 << 16 };	/* Bytes of it */
 
 static char **copy_strings(char *const *strings)
 {
@@ -73,6 +82,44 @@ static const char *const srt_tmpdirs[] = {
 	"CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR",
 };
 
+/* The sandbox asks pasta instead of a resolver that only the host can reach */
+static void add_resolver(struct plan *plan)
+{
+	char real[PATH_MAX];
+	struct plan_mount *m;
+	struct plan_stub *stub;
+	struct stat st;
+
+	if (!realpath(RESOLV_CONF, real) || lstat(real, &st) < 0 ||
+	    !S_ISREG(st.st_mode))
+		return;		/* Names do not resolve, as on the host */
+	m = vec_push(&plan->mounts);
+	m->kind = MOUNT_MADE;
+	m->path = mem_strdup(real);
+	m->dev = st.st_dev;
+	m->ino = st.st_ino;
+	m->mask = plan->masks++;
+	m->reason = "the host's resolvers are on its own loopback; pasta asks them";
+	stub = vec_push(&plan->stubs);
+	stub->mask = m->mask;
+	stub->path = mem_strdup("file");
+	stub->text = mem_strdup("nameserver " JAIL_FORWARD "\n");
+	stub->open = true;
+}
+
+static int add_jail(struct plan *plan, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	int r;
+
+	if (net_is_jail(plan->view->policy->net))
+		(void)fs_read(AT_FDCWD, RESOLV_CONF, RESOLV_MAX, &text, NULL);
+	r = jail_plan(plan->view->policy, buf_str(&text), &plan->jail, err);
+	if (r == 0 && plan->jail.forward)
+		add_resolver(plan);
+	return r;
+}
+
 static const char *tmpdir_for(const struct plan_request *request,
 			      const struct policy *policy)
 {
@@ -107,7 +154,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->view = view;
 	plan->machine = *machine;
 	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
-	plan->net = policy->net;
+	plan->net = policy->net == NET_JAIL_FILTERED ? NET_FILTERED
+						     : policy->net;
 	plan->tier = request->tier;
 	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false) ||
 			  policy->profile == PROFILE_HOME;
@@ -128,6 +176,9 @@ int plan_build(const struct view *view, const struct machine *machine,
 	} else {
 		mounts_plan(plan, view);
 		add_git_config(plan, request->git_config);
+		r = add_jail(plan, err);
+		if (r < 0)
+			return r;
 		plan->tmp = tmp_for(plan, view);
 	}
 	if (request->proxies)
@@ -165,6 +216,7 @@ void plan_free(struct plan *plan)
 	free(plan->carved.v);
 	free(plan->mounts.v);
 	free(plan->stubs.v);
+	jail_done(&plan->jail);
 	env_free(plan->env);
 	env_free(plan->argv);
 	free(plan->cwd);
@@ -183,6 +235,7 @@ const char *mount_kind_name(enum mount_kind kind)
 		[MOUNT_PRIVATE] = "private",
 		[MOUNT_LAYER] = "private layer",
 		[MOUNT_SPARE] = "write, spare",
+		[MOUNT_MADE] = "replace",
 	};
 
 	return names[kind];

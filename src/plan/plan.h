@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "plan/jail.h"
 #include "plan/network.h"
 #include "plan/tier.h"
 #include "policy/policy.h"
@@ -31,6 +32,7 @@ enum mount_kind {
 	MOUNT_PRIVATE,		/* A directory of our own, writable */
 	MOUNT_LAYER,		/* The host's, with a private layer; or read-only */
 	MOUNT_SPARE,		/* As MOUNT_BIND_RW, where there is no layer */
+	MOUNT_MADE,		/* A file of our own, read-only */
 };
 
 /**
@@ -142,6 +144,7 @@ struct machine {
  * @argv:	The command, NULL at the end
  * @namespaces:	CLONE_NEW* flags
  * @network:	Ports, for NET_FILTERED
+ * @jail:	Routes, for NET_JAIL, or for the gate of NET_FILTERED
  * @proxies:	In the landlock tier: the ports of the gate, which is the only
  *		one that may be connected to; 0 where there is no network
  */
@@ -163,6 +166,7 @@ struct plan {
 	uint64_t namespaces;
 	enum net_mode net;
 	struct network network;
+	struct jail jail;
 	struct network_proxies proxies;
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
 	bool sockets_by_path;	/* Only those of allowUnixSockets */

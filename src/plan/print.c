@@ -126,11 +126,63 @@ static void print_made(const struct plan *plan, struct buf *out)
 	}
 }
 
+/* What was asked for, or in a lesser tier what became of it */
+static enum net_mode net_of(const struct plan *plan)
+{
+	return plan->jail.on ? plan->view->policy->net : plan->net;
+}
+
+static void add_range(struct buf *out, const struct host_range *range)
+{
+	const int bytes = range->kind == HOST_IPV4 ? 4 : 16;
+	struct host host;
+
+	host_of_address(range->address, (size_t)bytes, 0, &host);
+	buf_addf(out, "%s", host.name);
+	if (range->bits != bytes * 8)
+		buf_addf(out, "/%u", range->bits);
+}
+
+static void print_jail(const struct plan *plan, struct buf *out)
+{
+	if (!plan->jail.on)
+		return;
+	buf_addf(out, "  %-14s the network that the machine is in  (pasta and routes%s)\n"
+		      "  %-14s the gateway\n", "unreachable",
+		 plan->net == NET_FILTERED ? ", for the gate" : "",
+		 "reachable");
+	for (size_t i = 0; i < plan->jail.len; i++) {
+		const struct jail_route *route = &plan->jail.v[i];
+
+		buf_addf(out, "  %-14s ", route->open ? "reachable"
+						      : "unreachable");
+		add_range(out, &route->range);
+		buf_addf(out, "  (%s)\n", route->why);
+	}
+}
+
+static json_t *json_jail(const struct plan *plan)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; plan->jail.on && i < plan->jail.len; i++) {
+		const struct jail_route *route = &plan->jail.v[i];
+		auto_buf struct buf range = { 0 };
+
+		add_range(&range, &route->range);
+		json_array_append_new(list, json_pack("{s:s, s:b, s:s}",
+			"range", buf_str(&range), "reachable", route->open,
+			"why", route->why));
+	}
+	return list;
+}
+
 static void print_rest(const struct plan *plan, struct buf *out)
 {
 	const struct policy *policy = plan->view->policy;
 
-	buf_addf(out, "network\n  %s\n", net_mode_name(plan->net));
+	buf_addf(out, "network\n  %s\n", net_mode_name(net_of(plan)));
+	print_jail(plan, out);
 	for (size_t i = 0; i < policy->hosts[HOST_ALLOW].len; i++) {
 		const struct host_rule *h = &policy->hosts[HOST_ALLOW].v[i];
 
@@ -334,12 +386,12 @@ void plan_print_json(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->view->notes.len; i++)
 		json_array_append_new(notes,
 			json_name(plan->view->notes.v[i].text));
-	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
+	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
 		"version", 1, "cwd", plan->cwd,
 		"profile", profile_name(policy->profile),
 		"rootWritable", plan->root_writable,
 		"tmp", tmp_words(plan->tmp), "mounts", json_mounts(plan),
-		"net", net_mode_name(plan->net),
+		"net", net_mode_name(net_of(plan)), "jail", json_jail(plan),
 		"allowedDomains", json_hosts(policy, HOST_ALLOW),
 		"deniedDomains", json_hosts(policy, HOST_DENY),
 		"landlock", plan->machine.landlock_abi,

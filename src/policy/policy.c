@@ -296,11 +296,14 @@ static const char *const net_names[NET_COUNT] = {
 	[NET_NONE] = "none",
 	[NET_JAIL] = "jail",
 	[NET_HOST] = "host",
+	[NET_JAIL_FILTERED] = "jail,filtered",
 };
 
 int net_mode_parse(const char *name, enum net_mode *ret)
 {
-	const int r = name_parse(net_names, NET_COUNT, name);
+	const int r = name_parse(net_names, NET_COUNT,
+				 !strcmp(name, "filtered,jail") ?
+				 net_names[NET_JAIL_FILTERED] : name);
 
 	if (r < 0)
 		return r;

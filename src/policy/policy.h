@@ -27,7 +27,21 @@ enum {
 
 enum profile { PROFILE_DEFAULT, PROFILE_HOME, PROFILE_SRT, PROFILE_COUNT };
 
-enum net_mode { NET_FILTERED, NET_NONE, NET_JAIL, NET_HOST, NET_COUNT };
+enum net_mode {
+	NET_FILTERED, NET_NONE, NET_JAIL, NET_HOST,
+	NET_JAIL_FILTERED,	/* The domain filter, and its gate in the jail */
+	NET_COUNT,
+};
+
+static inline bool net_is_filtered(enum net_mode mode)
+{
+	return mode == NET_FILTERED || mode == NET_JAIL_FILTERED;
+}
+
+static inline bool net_is_jail(enum net_mode mode)
+{
+	return mode == NET_JAIL || mode == NET_JAIL_FILTERED;
+}
 
 /* File system rules */
 enum path_list {

@@ -112,7 +112,7 @@ const char *schema_type_words(enum setting_type type)
 		[TYPE_TEXT] = "text",
 		[TYPE_TIER] = "\"full\" or \"landlock\"",
 		[TYPE_PROFILE] = "\"default\", \"home\" or \"srt\"",
-		[TYPE_NET] = "\"filtered\", \"none\", \"jail\" or \"host\"",
+		[TYPE_NET] = "\"filtered\", \"none\", \"jail\", \"jail,filtered\" or \"host\"",
 		[TYPE_PATHS] = "a list of paths",
 		[TYPE_HOSTS] = "a list of hosts",
 		[TYPE_STRINGS] = "a list of texts",

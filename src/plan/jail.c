@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/jail.c - the egress jail: which addresses can be reached */
+
+#include "plan/jail.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/policy.h"
+
+static const struct {
+	const char *range, *why;
+} rows[] = {
+#define JAIL(range, why) { range, why },
+#include "plan/jail.def"
+#undef JAIL
+};
+
+static int add(struct jail *jail, const struct host_range *range, bool open,
+	       const char *why, struct err *err)
+{
+	struct jail_route *route;
+
+	for (size_t i = 0; i < jail->len; i++) {
+		if (!memcmp(&jail->v[i].range, range, sizeof(*range)))
+			return 0;
+	}
+	if (jail->len == JAIL_ROUTES_MAX)
+		return fail(err, -E2BIG, "--allow-ip: more than %d ranges",
+			    JAIL_ROUTES_MAX);
+	route = vec_push(jail);
+	route->range = *range;
+	route->open = open;
+	route->why = why;
+	return 0;
+}
+
+static int add_allowed(struct jail *jail, const struct policy *policy,
+		       struct err *err)
+{
+	const struct string_rules *rules = &policy->lists[LIST_ALLOW_IPS];
+	int r = 0;
+
+	for (size_t i = 0; !r && i < rules->len; i++) {
+		const struct string_rule *rule = &rules->v[i];
+		struct host_range range = { 0 };
+		auto_buf struct buf who = { 0 };
+
+		origin_describe(&rule->origin, &who);
+		if (host_range_parse(rule->text, strlen(rule->text), &range))
+			return fail(err, -EINVAL, "%s: '%s' is not an address or a range (10.1.2.3, 10.1.0.0/16)",
+				    buf_str(&who), rule->text);
+		if (!range.bits)
+			return fail(err, -EINVAL, "%s: '%s' is every address, which is no jail; --net host shares the host's network",
+				    buf_str(&who), rule->text);
+		r = add(jail, &range, true, "allowed by --allow-ip or allowIps",
+			err);
+	}
+	return r;
+}
+
+static bool is_loopback(const struct host_range *range)
+{
+	static const uint8_t one[16] = { [15] = 1 }, none[16];
+
+	if (range->kind == HOST_IPV4)
+		return range->address[0] == 127 || range->address[0] == 0;
+	return !memcmp(range->address, one, 16) ||
+	       !memcmp(range->address, none, 16);
+}
+
+/* "nameserver ADDRESS" lines; one on the host's loopback cannot be reached */
+static int add_resolvers(struct jail *jail, const char *text, struct err *err)
+{
+	static const char word[] = "nameserver";
+	size_t found = 0;
+	int r = 0;
+
+	while (!r && *text && found < JAIL_RESOLVERS_MAX) {
+		const char *end = text + strcspn(text, "\n"), *p = text;
+		struct host_range range = { 0 };
+		size_t n;
+
+		text = *end ? end + 1 : end;
+		if (strncmp(p, word, sizeof(word) - 1) != 0)
+			continue;
+		p += sizeof(word) - 1;
+		p += strspn(p, " \t");
+		n = strcspn(p, " \t\r\n%#;");
+		if (host_range_parse(p, n, &range) < 0 || is_loopback(&range))
+			continue;
+		found++;
+		r = add(jail, &range, true, "a resolver of this machine", err);
+	}
+	jail->forward = !found;
+	return r;
+}
+
+static struct host first_of(const struct host_range *range)
+{
+	struct host host;
+
+	host_of_address(range->address, range->kind == HOST_IPV4 ? 4 : 16, 0,
+			&host);
+	return host;
+}
+
+static bool is_open(const struct jail *jail, const struct host_range *range)
+{
+	const struct host first = first_of(range);
+
+	for (size_t i = 0; i < jail->len; i++) {
+		const struct jail_route *route = &jail->v[i];
+
+		if (route->open && route->range.kind == range->kind &&
+		    route->range.bits <= range->bits &&
+		    host_range_has(&route->range, &first))
+			return true;
+	}
+	return false;
+}
+
+int jail_plan(const struct policy *policy, const char *resolv,
+	      struct jail *ret, struct err *err)
+{
+	struct host_range range = { 0 };
+	int r;
+
+	ret->on = net_is_jail(policy->net);
+	r = add_allowed(ret, policy, err);
+	if (!ret->on || r < 0)
+		return r;
+	if (policy->net == NET_JAIL)	/* Else names are resolved outside */
+		r = add_resolvers(ret, resolv, err);
+	if (!r && ret->forward &&
+	    !host_range_parse(JAIL_FORWARD, strlen(JAIL_FORWARD), &range))
+		r = add(ret, &range, true, "pasta's own resolver", err);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(rows); i++) {
+		range = (struct host_range){ 0 };
+		r = host_range_parse(rows[i].range, strlen(rows[i].range),
+				     &range);
+		if (!r && !is_open(ret, &range))
+			r = add(ret, &range, false, rows[i].why, err);
+	}
+	return r;
+}
+
+void jail_done(struct jail *jail)
+{
+	free(jail->v);
+	*jail = (struct jail){ 0 };
+}
+
+const struct jail_route *jail_find(const struct jail *jail,
+				   const struct host *host)
+{
+	const struct jail_route *best = NULL;
+
+	for (size_t i = 0; i < jail->len; i++) {
+		const struct jail_route *route = &jail->v[i];
+
+		if (host_range_has(&route->range, host) &&
+		    (!best || route->range.bits > best->range.bits))
+			best = route;
+	}
+	return best && !best->open ? best : NULL;
+}

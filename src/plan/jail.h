@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/jail.h - the egress jail: which addresses can be reached */
+
+#ifndef PLAN_JAIL_H
+#define PLAN_JAIL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/host.h"
+
+struct err;
+struct policy;
+
+enum {
+	JAIL_ROUTES_MAX = 512,	/* Ranges of one jail */
+	JAIL_RESOLVERS_MAX = 8,
+};
+
+/* Where DNS goes if the host's resolvers are all on its own loopback */
+#define JAIL_FORWARD "169.254.1.53"
+
+/**
+ * struct jail_route - What becomes of a range
+ * @open:	Reachable, in spite of a range around it
+ * @why:	Words; a literal, or the policy's
+ */
+struct jail_route {
+	struct host_range range;
+	bool open;
+	const char *why;
+};
+
+/**
+ * struct jail - The routes of a jail
+ * @on:		There is one
+ * @forward:	DNS goes by JAIL_FORWARD, and so says resolv.conf inside
+ */
+struct jail {
+	bool on, forward;
+	struct jail_route *v;
+	size_t len, cap;
+};
+
+/* From the policy and @resolv, the text of resolv.conf. A range that an open
+ * one holds is not blocked. 0, or a negative errno with words.
+ */
+int jail_plan(const struct policy *policy, const char *resolv,
+	      struct jail *ret, struct err *err);
+void jail_done(struct jail *jail);
+
+/* The range that keeps @host from being reached, or NULL */
+const struct jail_route *jail_find(const struct jail *jail,
+				   const struct host *host);
+
+#endif /* PLAN_JAIL_H */
