@@ -86,7 +86,8 @@ pid_t sys_fork_into(uint64_t flags, int *pidfd)
 	const struct clone_args args = {
 		.flags = flags | (pidfd ? CLONE_PIDFD : 0),
 		.pidfd = (uint64_t)(uintptr_t)pidfd,
-		.exit_signal = SIGCHLD,
+		/* A sibling has its brother's */
+		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 	};
 	const pid_t pid = sys_clone3(&args, sizeof(args));
 

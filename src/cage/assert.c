@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/nsfs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -94,6 +96,22 @@ static int check_namespaces(const struct plan *plan,
 	return 0;
 }
 
+/* The network of a jail belongs to a user namespace that is not ours: the
+ * kernel tells us no more about it
+ */
+static int check_jail(const struct plan *plan, struct err *err)
+{
+	auto_close int net = -1, owner = -1;
+
+	if (plan->net != NET_JAIL)
+		return 0;
+	net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	owner = net < 0 ? -1 : ioctl(net, NS_GET_USERNS);
+	if (net < 0 || owner >= 0 || errno != EPERM)
+		return fail(err, -EPERM, "the network is not a jail");
+	return 0;
+}
+
 static int check_descriptors(int keep, struct err *err)
 {
 	auto_close int list = open("/proc/self/fd",
@@ -138,6 +156,8 @@ int stage_assert(const struct plan *plan, const struct host_ids *host,
 		r = fail(err, -EPERM, "no seccomp filter is in force");
 	if (r == 0)
 		r = check_namespaces(plan, host, err);
+	if (r == 0)
+		r = check_jail(plan, err);
 	if (r == 0)
 		r = check_descriptors(keep, err);
 	if (r == 0)

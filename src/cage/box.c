@@ -301,6 +301,15 @@ int box_private(const struct box *box, unsigned int mask, struct err *err)
 			  err);
 }
 
+int box_file(const struct box *box, unsigned int mask, struct err *err)
+{
+	char name[32], path[64];
+
+	mask_name(mask, name, sizeof(name));
+	snprintf(path, sizeof(path), "%s/file", name);
+	return clone_part(box, path, 0, err);
+}
+
 /* A clone of the layer's directory that can be written through, attached to
  * itself: an overlay wants its upper directory mounted somewhere, and writable
  */

@@ -42,6 +42,9 @@ int box_mask(const struct box *box, bool dir, unsigned int mask,
 /* A new clone of mask number @mask that can be written to */
 int box_private(const struct box *box, unsigned int mask, struct err *err);
 
+/* A new clone of the file in mask number @mask, read-only */
+int box_file(const struct box *box, unsigned int mask, struct err *err);
+
 /* The directory @lower with mask number @mask as the private layer over it. A
  * negative errno where this kernel has no such overlays.
  */

@@ -83,6 +83,7 @@ struct cage_wipe {
  * @tmp_path:	The directory kept as /tmp, or NULL
  * @hand_tmp:	Hand over the fresh /tmp, so that what is in it can be kept
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
+ * @jail:	Namespaces (user, network) to be in, of an egress jail; or -1
  * @limits:	Resource limits
  * @wait:	Start the command only after a byte on the socket
  * @wipe:	The program's own arguments and environment
@@ -92,6 +93,7 @@ struct cage_request {
 	const char *tmp_path;
 	bool hand_tmp;
 	int stdio[3];
+	int jail[2];
 	struct cage_limit limits[CAGE_LIMITS_MAX];
 	size_t nlimits;
 	bool wait;

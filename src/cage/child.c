@@ -148,7 +148,9 @@ static int set_up_network(const struct plan *plan, struct listener_set *set,
 			   plan->network.publish_any,
 	};
 
-	if (plan->tier != TIER_FULL || plan->net == NET_HOST)
+	/* A jail's network is its holder's to set up */
+	if (plan->tier != TIER_FULL || plan->net == NET_HOST ||
+	    plan->net == NET_JAIL)
 		return 0;
 	return netns_setup(&config, set, err);
 }

@@ -202,6 +202,8 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 		return pristine;
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
+	if (m->kind == MOUNT_MADE)
+		return box_file(box, m->mask, err);
 	if (m->kind == MOUNT_PRIVATE)
 		return box_private(box, m->mask, err);
 	tree = tree_clone(at, err, m->path);	/* Also of a link itself */

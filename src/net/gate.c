@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,10 @@ void gate_main(const struct gate_config *config)
 		resolver_main(config, pair[1]);
 	close_fd(&pair[1]);
 	keep[n++] = pair[0];
+	/* Names are resolved outside, as ever; only what is dialled is jailed */
+	if (config->jail && (setns(config->jail[0], CLONE_NEWUSER) < 0 ||
+			     setns(config->jail[1], CLONE_NEWNET) < 0))
+		_exit(1);
 	if (pid < 0 || confine_inherit(keep, n, "cloche-gate", NULL) < 0 ||
 	    confine_seal(CONFINED_GATE, NULL) < 0)
 		_exit(1);

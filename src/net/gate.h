@@ -35,6 +35,7 @@ enum {
  * @lookup:	How names are resolved; NULL for the C library
  * @peers:	A bit for each port that a client may come from, cleared when it
  *		has; GATE_PEER sets more. NULL: whoever reaches a listener.
+ * @jail:	Namespaces (user, network) to dial from, or NULL: our own
  * @conns_max:	Fewer connections than GATE_CONNS_MAX; 0 for that
  * @ms:		Shorter times than net/timers.def; 0 for those
  */
@@ -45,6 +46,7 @@ struct gate_config {
 	bool may_ask, looked_at;
 	resolve_fn lookup;
 	uint8_t *peers;
+	const int *jail;
 	size_t conns_max;
 	unsigned int ms[TIMER_KINDS];
 };

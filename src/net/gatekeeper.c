@@ -197,6 +197,7 @@ int gatekeeper_start(struct gatekeeper *k, struct err *err)
 	if (k->config.limits)
 		config = *k->config.limits;
 	config.listeners = &k->set;
+	config.jail = k->config.jail;
 	config.policy = k->config.policy;
 	config.control = pair[1];
 	config.may_ask = k->config.ask != NULL;

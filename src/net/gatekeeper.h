@@ -36,6 +36,7 @@ struct policy;
  *		gatekeeper_expect() announced are served
  * @who:	Which process is @client, or 0; NULL if nobody can tell
  * @gone:	The gate ended and the network with it; @why is one line
+ * @jail:	Namespaces (user, network) to dial from, or NULL; they stay open
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */
 struct gatekeeper_config {
@@ -46,6 +47,7 @@ struct gatekeeper_config {
 	void (*gone)(void *arg, const char *why);
 	void *arg;
 	bool known_peers;
+	const int *jail;
 	const struct gate_config *limits;
 };
 

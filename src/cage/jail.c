@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cage/jail.c - the holder of an egress jail
+ *
+ * Theory of operation: pasta (of the package passt) carries the traffic of a
+ * network namespace to the host's network as an ordinary process, without
+ * privilege. The order is what makes it a jail: the namespace, pasta, the
+ * routes, and only then somebody inside.
+ *
+ * The holder is the first process of a pid namespace, so that pasta ends when
+ * it does, however that comes about. It lives in a user namespace that owns
+ * the network namespace; the sandbox's own user namespace is a child of that
+ * one, and so has no right to a route or a device, whatever capabilities it
+ * could come by. Pasta is forked before the holder leaves the host's network,
+ * to which nobody returns.
+ *
+ *	supervisor ── holder ── pasta (first in the host's network)
+ *	    │            └ in the jail's network; locks the routes, then waits
+ *	    └─ init of the sandbox (enters the jail's network)
+ */
+
+#include "cage/jail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/sock.h"
+#include "base/sys.h"
+#include "cage/stages.h"
+#include "plan/plan.h"
+
+enum {
+	PASTA_MS = 20000,	/* Until it must have configured the interface */
+	WORDS_MAX = 512,	/* Of what it says when it fails */
+	NET_FD = 9,		/* The namespace's descriptor in pasta */
+};
+
+/**
+ * struct jail_message - What the holder tells
+ * @error:	0: it stands (with its two namespaces), or over; else -errno
+ */
+struct jail_message {
+	int error;
+	char text[ERR_MSG_MAX];
+};
+
+#define HATCH "; --net host shares the host's network, without a jail"
+
+const char *jail_find_pasta(char *path, size_t size)
+{
+	/* Where distributions put programs: never what a project planted */
+	static const char *const places[] = {
+		"/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		snprintf(path, size, "%s/pasta", places[i]);
+		if (access(path, X_OK) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+static int check_needs(char *pasta, size_t size, struct err *err)
+{
+	if (!jail_find_pasta(pasta, size))
+		return fail(err, -ENOENT, "--net jail needs pasta: install the package passt" HATCH);
+	if (access("/dev/net/tun", R_OK | W_OK) < 0)
+		return fail_errno(err, "--net jail needs /dev/net/tun (modprobe tun; in a container --device /dev/net/tun)" HATCH);
+	return 0;
+}
+
+/* What pasta needs in the namespace that it serves, and drops itself: without
+ * being root there, an exec would leave nothing
+ */
+static int keep_rights(void)
+{
+	static const int rights[] = {
+		CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
+		CAP_SYS_PTRACE, CAP_SETPCAP, CAP_SETUID, CAP_SETGID,
+	};
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
+		data[0].inheritable |= 1u << rights[i];
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
+		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, rights[i], 0,
+			  0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn)) run_pasta(const char *pasta,
+						const struct plan *plan,
+						int socket, int words)
+{
+	const char *argv[] = {
+		pasta, "--config-net", "--netns", "/proc/self/fd/9",
+		"--quiet", "--no-map-gw", "--tcp-ports", "none",
+		"--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none",
+		"--no-dhcp", "--no-dhcpv6", "--no-ra", NULL, NULL, NULL,
+	};
+	const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
+	size_t n = ARRAY_SIZE(argv) - 3, nfds = 1;
+	int net = -1;
+	char go;
+
+	if (plan->jail.forward) {
+		argv[n++] = "--dns-forward";
+		argv[n] = JAIL_FORWARD;
+	}
+	if (sock_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
+	    dup2(net, NET_FD) < 0 || dup2(words, 2) < 0 ||
+	    sys_close_range(NET_FD + 1, ~0U, 0) < 0 ||
+	    sys_close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
+		_exit(126);
+	(void)execve(pasta, (char *const *)(uintptr_t)argv,
+		     (char *const *)(uintptr_t)env);
+	_exit(127);
+}
+
+/* What pasta said, one line of it */
+static void read_words(int fd, char *text, size_t size)
+{
+	ssize_t n = read(fd, text, size - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	while (!strncmp(text, "Failed to send", 14) && strchr(text, '\n'))
+		memmove(text, strchr(text, '\n') + 1,
+			strlen(strchr(text, '\n')));
+	text[strcspn(text, "\n")] = '\0';
+}
+
+/* It goes to the background when it is ready */
+static int wait_for(pid_t pid, int words, struct err *err)
+{
+	auto_close int pidfd = sys_pidfd_open(pid, 0);
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	char text[WORDS_MAX];
+	int status = 0;
+
+	if (pidfd < 0 || poll(&p, 1, PASTA_MS) != 1)
+		return fail(err, -ETIMEDOUT, "--net jail: pasta did not get ready" HATCH);
+	if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	    !WEXITSTATUS(status))
+		return 0;
+	read_words(words, text, sizeof(text));
+	return fail(err, -EIO, "--net jail: pasta failed: %s" HATCH,
+		    *text ? text : "it does not say why");
+}
+
+/* Fork pasta, leave the host's network, and have pasta join us there */
+static int attach(const char *pasta, const struct plan *plan, int *net,
+		  struct err *err)
+{
+	auto_close int words = -1;
+	int pair[2], pipes[2];
+	pid_t pid;
+
+	if (sock_pair(pair) < 0 || pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0)
+		return fail_errno(err, "--net jail: cannot talk to pasta");
+	pid = fork();
+	if (!pid)
+		run_pasta(pasta, plan, pair[1], pipes[1]);
+	(void)close(pair[1]);
+	(void)close(pipes[1]);
+	words = pipes[0];
+	if (pid < 0 || unshare(CLONE_NEWNET) < 0)
+		return fail_errno(err, "--net jail: cannot make a network namespace");
+	*net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	if (*net < 0 || sock_send(pair[0], "", 1, net, 1) < 0)
+		return fail_errno(err, "--net jail: cannot hand the network over");
+	(void)close(pair[0]);
+	return wait_for(pid, words, err);
+}
+
+static int drop_all(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	const struct __user_cap_data_struct none[2] = { { 0 } };
+
+	if (syscall(SYS_capset, &header, none) < 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return fail_errno(err, "--net jail: cannot drop privileges");
+	return 0;
+}
+
+/* Until the supervisor is gone; tell it when pasta is */
+static void __attribute__((noreturn)) hold(int socket, int children)
+{
+	const struct jail_message over = { 0 };
+	struct pollfd fds[] = {
+		{ .fd = socket, .events = POLLIN },
+		{ .fd = children, .events = POLLIN },
+	};
+
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			_exit(1);
+		if (fds[0].revents)
+			_exit(0);
+		if (!fds[1].revents)
+			continue;
+		(void)!read(children, &info, sizeof(info));
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			(void)sock_send(socket, &over, sizeof(over), NULL, 0);
+	}
+}
+
+/* Nothing of the caller's but the socket */
+static int leave(int *socket, struct err *err)
+{
+	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(*socket, 3) < 0 || dup2(null, 0) < 0 ||
+	    dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+	    sys_close_range(4, ~0U, 0) < 0 ||
+	    fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
+		return fail_errno(err, "--net jail: cannot close descriptors");
+	*socket = 3;
+	(void)setsid();
+	return chdir("/") < 0 ? fail_errno(err, "cannot enter /") : 0;
+}
+
+static void __attribute__((noreturn)) holder_main(const struct plan *plan,
+						  const char *pasta,
+						  int socket)
+{
+	struct jail_message m = { 0 };
+	struct err err = { 0 };
+	int fds[2] = { -1, -1 }, children, r;
+	sigset_t set;
+
+	(void)prctl(PR_SET_NAME, "cloche-jail");
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&set);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	r = leave(&socket, &err);
+	if (r == 0)
+		r = stage_idmap(plan, &err);
+	if (r == 0)
+		r = attach(pasta, plan, &fds[1], &err);
+	if (r == 0)
+		r = jail_lock(&plan->jail, &err);
+	fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	if (r == 0)
+		r = drop_all(&err);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* What was dropped reset it */
+	sigaddset(&set, SIGCHLD);
+	(void)sigprocmask(SIG_SETMASK, &set, NULL);
+	children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (r == 0 && (children < 0 || fds[0] < 0))
+		r = fail_errno(&err, "--net jail: cannot watch over pasta");
+	m.error = r;
+	snprintf(m.text, sizeof(m.text), "%s", err.msg);
+	if (sock_send(socket, &m, sizeof(m), fds, r < 0 ? 0 : 2) < 0 || r < 0)
+		_exit(1);
+	close_fd(&fds[0]);
+	close_fd(&fds[1]);
+	hold(socket, children);
+}
+
+static int wait_ready(struct jail_run *run, struct err *err)
+{
+	struct jail_message m = { 0 };
+	int fds[2] = { -1, -1 };
+	size_t n = 2;
+
+	if (sock_recv(run->socket, &m, sizeof(m), fds, &n) !=
+	    (ssize_t)sizeof(m))
+		return fail(err, -EPIPE, "--net jail: its holder ended");
+	m.text[sizeof(m.text) - 1] = '\0';
+	if (m.error < 0 || n != 2)
+		return fail(err, m.error < 0 ? m.error : -EPROTO, "%s", m.text);
+	run->user = fds[0];
+	run->net = fds[1];
+	return 0;
+}
+
+int jail_start(const struct plan *plan, struct jail_run *ret, struct err *err)
+{
+	struct jail_run run = JAIL_NONE;
+	char pasta[64];
+	int pair[2];
+	int r = check_needs(pasta, sizeof(pasta), err);
+
+	if (r < 0)
+		return r;
+	if (sock_pair(pair) < 0)
+		return fail_errno(err, "--net jail: cannot make a socket pair");
+	(void)fflush(NULL);
+	run.pid = sys_fork_into(CLONE_NEWUSER | CLONE_NEWPID, NULL);
+	if (!run.pid)
+		holder_main(plan, pasta, pair[1]);
+	(void)close(pair[1]);
+	run.socket = pair[0];
+	if (run.pid < 0)
+		r = fail_errno(err, "--net jail: cannot make a user namespace; 'cloche doctor' says why");
+	else
+		r = wait_ready(&run, err);
+	if (r < 0) {
+		jail_stop(&run);
+		return r;
+	}
+	*ret = run;
+	return 0;
+}
+
+void jail_stop(struct jail_run *run)
+{
+	close_fd(&run->socket);
+	close_fd(&run->user);
+	close_fd(&run->net);
+	if (run->pid > 0) {
+		(void)kill(run->pid, SIGKILL);
+		while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	run->pid = -1;
+}

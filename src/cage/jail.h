@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/jail.h - a network namespace that reaches the internet and nothing near
+ *
+ * jail_start() returns when the routes are locked, or fails: there is no jail
+ * that is half open. Closing it ends pasta.
+ */
+
+#ifndef CAGE_JAIL_H
+#define CAGE_JAIL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct jail;
+struct plan;
+
+/**
+ * struct jail_run - A jail that stands
+ * @user, @net:	Its namespaces; the first owns the second
+ * @socket:	Readable when its network has ended
+ * @pid:	The holder
+ */
+struct jail_run {
+	int user, net, socket;
+	pid_t pid;
+};
+
+#define JAIL_NONE	((struct jail_run){ -1, -1, -1, -1 })
+
+int jail_start(const struct plan *plan, struct jail_run *ret,
+	       struct err *err);
+
+/* Safe on JAIL_NONE */
+void jail_stop(struct jail_run *run);
+
+/* Where pasta is: in @path, or NULL */
+const char *jail_find_pasta(char *path, size_t size);
+
+/* jail-routes.c: lock the routes of the namespace that we are in. 0, or a
+ * negative errno with words.
+ */
+int jail_lock(const struct jail *jail, struct err *err);
+
+#endif /* CAGE_JAIL_H */
