@@ -26,7 +26,7 @@ static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz-";
 /* tests/cli/completion.py holds them against what the parsers accept */
 static const char *const choices[OPTION_COUNT] = {
 	[OPTION_PROFILE] = "default home srt",
-	[OPTION_NET] = "filtered none jail host",
+	[OPTION_NET] = "filtered none jail host jail,filtered",
 	[OPTION_ANNOTATE] = "auto text tags never",
 	[OPTION_OBSERVE] = "on off full",
 	[OPTION_TIER] = "full landlock",

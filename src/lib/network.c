@@ -28,6 +28,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "cage/jail.h"
 #include "cage/netkeeper.h"
 #include "cage/netns.h"
 #include "lib/asker.h"
@@ -78,7 +79,7 @@ struct network_run {
 	const struct options *options;
 	struct gatekeeper *gate;
 	struct asker *asker;
-	int user, net;
+	int user, net, jail[2];
 	struct { uint16_t *v; size_t len, cap; } fixed;
 	struct { struct destination *v; size_t len, cap; } captured;
 	uint32_t last_id;
@@ -194,8 +195,14 @@ int network_start(const struct network_config *config,
 		.policy = config->session->policy, .sink = *config->sink,
 		.gone = on_gone, .who = on_who, .arg = n,
 		.known_peers = config->session->plan->tier != TIER_FULL,
+		.jail = config->jail ? n->jail : NULL,
 	};
 	int r;
+
+	if (config->jail) {
+		n->jail[0] = config->jail->user;
+		n->jail[1] = config->jail->net;
+	}
 
 	n->options = config->options;
 	n->user = config->user;

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 struct err;
+struct jail_run;
 struct listener_set;
 struct loop;
 struct network_run;
@@ -18,6 +19,7 @@ struct violation_sink;
 /**
  * struct network_config - What a run's network is made of
  * @listeners:	From the sandbox; taken over
+ * @jail:	Where the gate dials from, or NULL: the host's own network
  * @user, @net:	The sandbox's namespaces; stay the caller's and open
  * @init:	Its process 1
  */
@@ -27,6 +29,7 @@ struct network_config {
 	const struct options *options;
 	const struct violation_sink *sink;
 	struct listener_set *listeners;
+	const struct jail_run *jail;
 	int user, net;
 	pid_t init;
 };

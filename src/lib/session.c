@@ -80,7 +80,7 @@ static int set_modes(const struct options *options, struct policy *policy,
 		policy_set_profile(policy, p,
 				   option_origin(policy, "--profile"));
 	if (net && net_mode_parse(net, &n) < 0)
-		return fail(err, -EINVAL, "--net: '%s' is not one of filtered, none, jail, host",
+		return fail(err, -EINVAL, "--net: '%s' is not one of filtered, none, jail, host, jail,filtered",
 			    net);
 	if (net)
 		policy_set_net(policy, n, option_origin(policy, "--net"));
@@ -162,7 +162,7 @@ int session_run_policy(const struct options *options, struct policy **ret,
 {
 	const int r = session_policy(options, ret, err);
 
-	if (r == 0 && (*ret)->net == NET_FILTERED)
+	if (r == 0 && net_is_filtered((*ret)->net))
 		use_own_proxies(*ret);
 	return r;
 }
@@ -222,7 +222,7 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 static int set_proxies(struct session *s, struct plan_request *request,
 		       struct network_proxies *ports, struct err *err)
 {
-	if (request->tier != TIER_LANDLOCK || s->policy->net != NET_FILTERED)
+	if (request->tier != TIER_LANDLOCK || !net_is_filtered(s->policy->net))
 		return 0;
 	if (!request->observe) {
 		vec_push(&s->view->notes)->text =
@@ -237,13 +237,20 @@ static int set_proxies(struct session *s, struct plan_request *request,
 /* Named in the interface, and not built yet: less than was asked for would be
  * worse than nothing
  */
-static int refuse_unbuilt(const struct options *options,
-			  const struct policy *policy, struct err *err)
+static int refuse_unbuilt(const struct options *options, struct err *err)
 {
 	if (options_has(options, OPTION_EPHEMERAL))
 		return fail(err, -ENOTSUP, "--ephemeral is not in this version; nothing was run");
-	if (policy->net == NET_JAIL)
-		return fail(err, -ENOTSUP, "network mode jail is not in this version; use filtered, none or host");
+	return 0;
+}
+
+/* Ports of the host's loopback are near, and a jail leads only far away */
+static int check_ports(const struct policy *policy, struct err *err)
+{
+	if (net_is_jail(policy->net) && policy->lists[LIST_HOST_PORTS].len)
+		return fail(err, -EINVAL, "--host-port does not lead out of a jail; leave it out, or use --net filtered");
+	if (policy->net == NET_JAIL && policy->lists[LIST_PUBLISH].len)
+		return fail(err, -EINVAL, "--publish needs the domain filter; use --net jail,filtered");
 	return 0;
 }
 
@@ -259,7 +266,7 @@ static char *find_program(const struct session *s)
 {
 	char real[PATH_MAX];
 
-	if (!program_path || s->policy->net != NET_FILTERED ||
+	if (!program_path || !net_is_filtered(s->policy->net) ||
 	    !realpath(program_path, real) || access(real, X_OK) < 0 ||
 	    (s->view->private_tmp && path_is_below("/tmp", real)) ||
 	    !view_verdict(s->view, VIEW_READ, real).allowed)
@@ -301,7 +308,9 @@ int session_open(const struct options *options, char *const *argv,
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
 	if (r == 0)
-		r = refuse_unbuilt(options, s.policy, err);
+		r = refuse_unbuilt(options, err);
+	if (r == 0)
+		r = check_ports(s.policy, err);
 	if (r == 0 && s.policy->profile == PROFILE_HOME)
 		r = home_check(s.policy, err);
 	if (r == 0)

@@ -29,6 +29,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
+#include "cage/jail.h"
 #include "lib/clock.h"
 #include "lib/channel.h"
 #include "lib/ending.h"
@@ -69,10 +70,11 @@ struct supervisor {
 	int listener;
 	int own[CAGE_OWN_FDS];
 	struct network_run *network;
+	struct jail_run jail;
 	int status, wait_status;
 	uint64_t maxrss_kib;
 	bool failed;
-	struct loop_source messages, death, signals;
+	struct loop_source messages, death, signals, jailer;
 	struct clock clock;
 };
 
@@ -121,6 +123,7 @@ static int take_network(struct supervisor *s)
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
 		.listeners = shared ? shared : &own,
+		.jail = s->jail.net < 0 ? NULL : &s->jail,
 		.user = s->own[0], .net = s->own[2], .init = s->cage.pid,
 	}, &s->network, s->err);
 }
@@ -314,7 +317,12 @@ static void fill_request(const struct supervisor *s,
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
 		.hand_tmp = s->tmp.later != NULL,
 		.wipe = { image[0], image[1] },
+		.jail = { -1, -1 },
 	};
+	if (s->session->plan->net == NET_JAIL) {
+		request->jail[0] = s->jail.user;
+		request->jail[1] = s->jail.net;
+	}
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = stdfds_inside(s->stdio, i);
 	limits_fill(s->limits, request);
@@ -346,6 +354,27 @@ static int prepare(struct supervisor *s)
 	return r;
 }
 
+static int on_jail_end(void *arg, uint32_t events)
+{
+	struct supervisor *s = arg;
+
+	(void)events;
+	loop_remove(s->loop, &s->jailer);
+	hooks_say(s->options, "pasta ended: there is no network from now on (--net jail)");
+	return 0;
+}
+
+static int start_jail(struct supervisor *s)
+{
+	int r;
+
+	if (!s->session->plan->jail.on)
+		return 0;
+	r = jail_start(s->session->plan, &s->jail, s->err);
+	return r < 0 ? r : add(s, &s->jailer, s->jail.socket, on_jail_end,
+			       EPOLLIN);
+}
+
 /* Into the control group, and only then on */
 static int let_go(struct supervisor *s)
 {
@@ -367,6 +396,8 @@ static int start(struct supervisor *s)
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	r = add(s, &s->signals, signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK),
 		on_signal, EPOLLIN);
+	if (r == 0)
+		r = start_jail(s);
 	fill_request(s, &request);
 	if (r == 0)
 		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
@@ -409,6 +440,7 @@ static void release(struct supervisor *s)
 	network_free(s->network);
 	watchers_free(s->watchers, &s->cage);
 	cage_leave(&s->cage);
+	jail_stop(&s->jail);
 	tmpdir_close(&s->tmp);
 	job_done(&s->job);
 	close_fd(&s->listener);
@@ -425,7 +457,7 @@ int supervisor_run(const struct session *session,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.listener = -1, .tmp = { .lock = -1, .fresh = -1 },
-		.own = { -1, -1, -1, -1, -1 },
+		.own = { -1, -1, -1, -1, -1 }, .jail = JAIL_NONE,
 		.signals.fd = -1, .clock.source.fd = -1, .messages.fd = -1,
 	};
 	sigset_t before;

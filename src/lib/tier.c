@@ -73,7 +73,7 @@ static int check_wishes(const struct options *options,
 		{ LIST_UNIX_SOCKETS, "Unix sockets by path (--unix-socket)" },
 	};
 
-	if (policy->net == NET_JAIL)
+	if (net_is_jail(policy->net))
 		return fail(err, -EOPNOTSUPP, "--net jail needs tier full; 'cloche doctor' says why this machine has only landlock");
 	if (policy->profile == PROFILE_HOME)
 		return fail(err, -EOPNOTSUPP, "profile home needs tier full, for a home of its own; 'cloche doctor' says why this machine has only landlock");

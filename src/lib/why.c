@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "plan/jail.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/host.h"
@@ -147,6 +148,23 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	return 0;
 }
 
+/* A jail knows addresses only; a name may lead anywhere far away */
+static int ask_jail(const struct policy *policy, const struct host *host,
+		    struct why *why, struct err *err)
+{
+	struct jail jail = { 0 };
+	const struct jail_route *route;
+	const int r = jail_plan(policy, "", &jail, err);
+
+	route = r < 0 ? NULL : jail_find(&jail, host);
+	why->allowed = !route;
+	why->reason = route ? mem_printf("the jail does not lead there: %s",
+					 route->why) :
+		      mem_strdup("the jail leads to all but private addresses");
+	jail_done(&jail);
+	return r;
+}
+
 static int ask_host(const struct policy *policy, const char *target,
 		    struct why *why, struct err *err)
 {
@@ -167,6 +185,8 @@ static int ask_host(const struct policy *policy, const char *target,
 			"there is no network");
 		return 0;
 	}
+	if (policy->net == NET_JAIL)
+		return ask_jail(policy, &host, why, err);
 	v = host_decide(policy, &host, false);
 	why->allowed = v.decision == HOST_ALLOWED;
 	why->reason = mem_strdup(v.reason);

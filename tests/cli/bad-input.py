@@ -46,7 +46,7 @@ def options_without_their_value(t):
 
 @test
 def what_is_not_built_yet_is_refused_and_not_ignored(t):
-    for words in (["--ephemeral"], ["--net", "jail"]):
+    for words in (["--ephemeral"],):
         refused(t, t.run("run", *words, *RUN), "not in this version")
 
 
