@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/fallback/doctor.py - doctor and preflight where something is missing"""
 
+import ctypes
 import json
 import os
+import shutil
+import socket
 import sys
 import time
 
@@ -58,6 +61,57 @@ def this_machine_has_the_full_tier(t):
     text = t.run("doctor").ok().out
     contains(text, "✓ user namespaces")
     contains(text, "tier: full")
+
+
+def can_open(path):
+    try:
+        os.close(os.open(path, os.O_RDWR))
+        return True
+    except OSError:
+        return False
+
+
+def can_bind_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as s:
+            s.bind(("::1", 0))
+        return True
+    except OSError:
+        return False
+
+
+def landlock_abi():
+    """landlock_create_ruleset() as a question; 0 without Landlock"""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return max(libc.syscall(444, None, ctypes.c_size_t(0), 1), 0)
+
+
+@test
+def every_line_is_true_here(t):
+    """Asked of the machine by other means"""
+    report, _ = doctor(t)
+    found = {name: p["status"] == "ok" for name, p in probes(report).items()}
+    unshare = need("unshare")
+    wanted = {
+        "userns": t.outside(unshare, "-U", "true").code == 0,
+        "uid-map": t.outside(unshare, "-U", "--map-current-user",
+                             "true").code == 0,
+        "proc": t.outside(unshare, "-Urpf", "--mount-proc", "true").code == 0,
+        "network": t.outside(unshare, "-Urn", "true").code == 0,
+        "overlay": t.outside(
+            unshare, "-Urm", "sh", "-c", "mount -t tmpfs t /mnt && cd /mnt && "
+            "mkdir l u w m && mount -t overlay -o userxattr,lowerdir=l,"
+            "upperdir=u,workdir=w o m").code == 0,
+        "fuse": can_open("/dev/fuse"),
+        "tun": can_open("/dev/net/tun"),
+        "pasta": shutil.which("pasta") is not None,
+        "ipv6": can_bind_ipv6(),
+        "wsl": "microsoft" not in os.uname().release.lower(),
+        "landlock": landlock_abi() > 0,
+    }
+    equal({name: found[name] for name in wanted}, wanted)
+    equal(report["landlock"], landlock_abi())
+    equal(report["kernel"], os.uname().release)
 
 
 @test

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/verify.py - cloche verify: proves the boundary, leaves nothing"""
 
+import functools
 import glob
 import json
 import os
@@ -30,6 +31,15 @@ MUST_PASS = """P001 P002 P003 P004 P005 P006 P007 P009 P015 P016 P017 P018 P019
     P103? P108? P113 P114 P115 P116 P117? P120 P139 P140 P143 P151 P152 P153
     P154 P155 P156 P157 P158 P159 P160? P161? P164 P166 P167 P170 P173 P179
     P180""".split()
+
+
+def once(function):
+    """Both builds share this code: one of them runs the test"""
+    @functools.wraps(function)
+    def wrapper(t):
+        if not SANITIZED or LONG:
+            function(t)
+    return wrapper
 
 
 def verify(t, *options, code=None, **more):
@@ -106,9 +116,8 @@ def the_default_policy_holds(t):
 
 
 @test
+@once
 def the_full_run_holds_too(t):
-    if SANITIZED and not LONG:
-        return
     report = verify(t, "--full", code=0)
     equal((report["mode"], report["summary"]["fail"]), ("full", 0))
     check(report["ms"] < FULL_SECONDS * 1000, report["ms"], "ms")
@@ -118,6 +127,7 @@ def the_full_run_holds_too(t):
 
 
 @test
+@once
 def profile_srt_holds(t):
     report = verify(t, "--profile", "srt", code=0)
     choices = [p for p in report["probes"] if p["verdict"] == "CHOICE"]
@@ -128,6 +138,7 @@ def profile_srt_holds(t):
 
 
 @test
+@once
 def profile_home_holds(t):
     report = verify(t, "--profile", "home", code=0)
     choices = {p["title"]: p["why"] for p in report["probes"]
@@ -137,6 +148,7 @@ def profile_home_holds(t):
 
 
 @test
+@once
 def a_weakened_policy_is_the_users_choice(t):
     os.mkdir(t.home + "/.ssh")
     report = verify(t, "--write", t.home, "--read", t.home + "/.ssh", code=0)
@@ -150,6 +162,7 @@ def a_weakened_policy_is_the_users_choice(t):
 
 
 @test
+@once
 def settings_are_the_users_own(t):
     t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"allowRead": ["~/.aws"]}}}))
@@ -161,6 +174,7 @@ def settings_are_the_users_own(t):
 
 
 @test
+@once
 def the_users_own_rules_are_tried_where_they_are(t):
     t.write("sub/secret", "S3CRET")
     t.write("sub/kept", "as it is")
@@ -175,6 +189,7 @@ def the_users_own_rules_are_tried_where_they_are(t):
 
 
 @test
+@once
 def the_hosts_network_is_the_users_choice(t):
     report = verify(t, "--net", "host", code=0)
     found = {p["title"]: p for p in report["probes"]}
@@ -201,6 +216,7 @@ def only_what_is_not_promised(report):
 
 
 @test
+@once
 def a_missing_layer_turns_it_red(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "landlock", CLOCHE, "verify", "--json",
@@ -212,6 +228,7 @@ def a_missing_layer_turns_it_red(t):
 
 
 @test
+@once
 def in_a_container_the_weaker_tier_is_verified(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "docker", CLOCHE, "verify", "--json",
@@ -222,6 +239,7 @@ def in_a_container_the_weaker_tier_is_verified(t):
 
 
 @test
+@once
 def without_ipv6_there_is_less_to_test(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "ipv6", CLOCHE, "verify", "--json",
@@ -233,6 +251,7 @@ def without_ipv6_there_is_less_to_test(t):
 
 
 @test
+@once
 def inside_a_sandbox_nothing_is_made_up(t):
     r = t.inside(CLOCHE, "verify", "--json", options=["--quiet"],
                  timeout=FULL_SECONDS)
@@ -243,6 +262,7 @@ def inside_a_sandbox_nothing_is_made_up(t):
 
 
 @test
+@once
 def a_sandbox_that_does_not_start_is_no_pass(t):
     report = verify(t, "--pids", "1", code=3)
     equal(report["summary"]["fail"], 0)
@@ -250,6 +270,7 @@ def a_sandbox_that_does_not_start_is_no_pass(t):
 
 
 @test
+@once
 def people_get_a_summary(t):
     r = t.run("verify", timeout=FULL_SECONDS).ok()
     for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
@@ -278,6 +299,7 @@ def an_interrupt_leaves_nothing(t):
 
 
 @test
+@once
 def odd_places_give_clear_results(t):
     verify(t, env={"HOME": None}, code=0)
     verify(t, env={"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}, cwd="/",
