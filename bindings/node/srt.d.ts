@@ -46,6 +46,8 @@ export const SandboxManager: {
   wrapWithSandboxArgv(command: string, binShell?: string, customConfig?: Partially, abortSignal?: AbortSignal, ids?: Ids): Promise<{ argv: string[]; env: NodeJS.ProcessEnv }>;
   updateConfig(config: SandboxRuntimeConfig): void;
   reset(): Promise<void>;
+  registerCommandNetworkLists(commandId: string, lists: { allowedDomains: string[] }): void;
+  unregisterCommandNetworkLists(commandId: string): void;
   cleanupAfterCommand(): void;
   waitForNetworkInitialization(): Promise<boolean>;
   getSandboxViolationStore(): SandboxViolationStore;
@@ -55,6 +57,15 @@ export const SandboxManager: {
   getFsWriteConfig(): { allowOnly: unknown[]; denyWithinAllow: unknown[] };
   getNetworkRestrictionConfig(): { allowedHosts: string[]; deniedHosts: string[] };
   [other: string]: unknown;
+};
+
+export class LinuxSandboxProfileError extends Error {
+  readonly code: string;
+}
+
+export const SandboxRuntimeConfigSchema: {
+  parse(value: unknown): SandboxRuntimeConfig;
+  safeParse(value: unknown): { success: true; data: SandboxRuntimeConfig } | { success: false; error: Error };
 };
 
 export function getDefaultWritePaths(): string[];

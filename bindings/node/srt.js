@@ -20,6 +20,8 @@ const { SandboxViolationStore, toViolation } = require('./srt-store');
 const LISTS = { network: ['allowedDomains', 'deniedDomains'],
                 filesystem: ['denyRead', 'allowRead', 'allowWrite', 'denyWrite'] };
 
+const COMMAND_ID_MIN = 22;   // So that nobody guesses another command's
+
 class SandboxInitializeConflictError extends Error {
   constructor() {
     super('SandboxManager is already initialized with another configuration; call reset() first');
@@ -28,8 +30,19 @@ class SandboxInitializeConflictError extends Error {
   }
 }
 
-// What the manager knows between initialize() and reset()
+/** What srt throws when a command cannot be wrapped */
+class LinuxSandboxProfileError extends Error {
+  constructor(code, message) {
+    super(message);
+    this.name = 'LinuxSandboxProfileError';
+    this.code = code;
+  }
+}
+
+// What the manager knows between initialize() and reset(); customs holds how
+// each settings file of one command follows from the manager's
 let state = null;
+const commandLists = new Map();   // commandId -> {allowedDomains}
 const store = new SandboxViolationStore();
 
 const need = () => {
@@ -53,15 +66,20 @@ function check(file) {
   }
 }
 
-// Each list that is named takes the place of the manager's
-function merge(config, custom) {
-  const merged = structuredClone(JSON.parse(JSON.stringify(config)));
+// Each list that is named takes the place of the manager's; hosts of one command
+// are added to it, unless the list is strict
+function merge(config, custom, id) {
+  const merged = JSON.parse(JSON.stringify(config));
   for (const [group, names] of Object.entries(LISTS)) {
     for (const name of names) {
       if (custom?.[group]?.[name] !== undefined)
         merged[group] = { ...merged[group], [name]: custom[group][name] };
     }
   }
+  const more = commandLists.get(id)?.allowedDomains;
+  if (more && !merged.network?.strictAllowlist)
+    merged.network = { ...merged.network,
+      allowedDomains: [...(merged.network?.allowedDomains ?? []), ...more] };
   return merged;
 }
 
@@ -85,15 +103,18 @@ async function initialize(config, askCallback, _enableLogMonitor = false) {
 }
 
 // The options of `cloche run` for one command
-function optionsFor(command, binShell, custom, key) {
+function optionsFor(command, binShell, custom, ids) {
   const { config, place, socket, customs } = need();
+  const key = ids?.commandId ?? ids?.commandText ?? command;
   let file = path.join(place.dir, 'settings.json');
-  if (custom) {
+  if (command.includes('\0'))
+    throw new LinuxSandboxProfileError('nul_in_path', 'the command has a NUL in it');
+  if (custom || ids?.commandId) {
     refuseUnknown(custom);
     const name = `custom-${customs.size + 1}.json`;
-    file = place.settings(name, merge(config, custom));
-    check(file);
-    customs.set(name, custom);
+    file = place.settings(name, merge(config, custom, ids?.commandId));
+    if (custom) check(file);
+    customs.set(name, { custom, id: ids?.commandId });
   }
   const options = [
     ['profile', 'srt'], ['no-settings', null], ['settings', file],
@@ -114,18 +135,16 @@ function findShell(name) {
   throw new Error(`Shell '${name}' not found in PATH`);
 }
 
-async function wrapWithSandbox(command, binShell, customConfig, abortSignal, ids = {}) {
+async function wrapWithSandbox(command, binShell, customConfig, abortSignal, ids) {
   abortSignal?.throwIfAborted();
-  const key = ids.commandId ?? ids.commandText ?? command;
   return native.wrap({ program, policy: null,
-    options: optionsFor(command, binShell, customConfig, key) }, []);
+    options: optionsFor(command, binShell, customConfig, ids) }, []);
 }
 
-async function wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, ids = {}) {
+async function wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, ids) {
   abortSignal?.throwIfAborted();
-  const key = ids.commandId ?? ids.commandText ?? command;
   const argv = [program, 'run'];
-  for (const [name, value] of optionsFor(command, binShell, customConfig, key))
+  for (const [name, value] of optionsFor(command, binShell, customConfig, ids))
     argv.push(`--${name}`, ...(value === null ? [] : [value]));
   return { argv, env: { ...process.env } };
 }
@@ -139,12 +158,32 @@ function updateConfig(config) {
   fs.rmSync(trial);
   s.config = config;
   s.place.settings('settings.json', config);
-  for (const [name, custom] of s.customs) s.place.settings(name, merge(config, custom));
+  rewriteCustoms(() => true);
+}
+
+function rewriteCustoms(concerns) {
+  for (const [name, { custom, id }] of state?.customs ?? []) {
+    if (concerns(id)) state.place.settings(name, merge(state.config, custom, id));
+  }
+}
+
+/** More hosts for the command that is wrapped with this commandId */
+function registerCommandNetworkLists(id, lists) {
+  if (typeof id !== 'string' || id.length < COMMAND_ID_MIN)
+    throw new Error(`a commandId has at least ${COMMAND_ID_MIN} characters`);
+  commandLists.set(id, lists);
+  rewriteCustoms((other) => other === id);
+}
+
+function unregisterCommandNetworkLists(id) {
+  commandLists.delete(id);
+  rewriteCustoms((other) => other === id);
 }
 
 async function reset() {
   state?.place.remove();
   state = null;
+  commandLists.clear();
   store.clear();
 }
 
@@ -182,7 +221,29 @@ function judge({ tier, probes = [] }) {
 }
 
 const config = () => state?.config;
-const defaultWritePaths = () => ['/dev/stdout', '/dev/stderr', '/dev/null', '/dev/tty'];
+const defaultWritePaths = () => ['/dev/stdout', '/dev/stderr', '/dev/null', '/dev/tty',
+  '/dev/dtracehelper', '/dev/autofs_nowait', '/tmp/claude', '/private/tmp/claude',
+  path.join(os.homedir(), '.npm/_logs'), path.join(os.homedir(), '.claude/debug')];
+
+// The part of a zod schema that embedders use, with cloche as the judge
+const SandboxRuntimeConfigSchema = {
+  parse(value) {
+    const place = new Place();
+    try {
+      check(place.settings('trial.json', value));
+      return value;
+    } finally {
+      place.remove();
+    }
+  },
+  safeParse(value) {
+    try {
+      return { success: true, data: this.parse(value) };
+    } catch (error) {
+      return { success: false, error };
+    }
+  },
+};
 
 const SandboxManager = {
   initialize,
@@ -194,17 +255,23 @@ const SandboxManager = {
   wrapWithSandboxArgv,
   updateConfig,
   reset,
+  registerCommandNetworkLists,
+  unregisterCommandNetworkLists,
+  askCallbackDenyReason: true,
   cleanupAfterCommand: () => state?.place.catchUp(),
   waitForNetworkInitialization: async () => state !== null,
   getSandboxViolationStore,
   annotateStderrWithSandboxFailures,
   getConfig: config,
   getFsReadConfig: () => ({ denyOnly: config()?.filesystem?.denyRead ?? [],
-                            allowWithinDeny: config()?.filesystem?.allowRead ?? [] }),
+                            allowWithinDeny: config()?.filesystem?.allowRead ?? [],
+                            unlistableDenyDirs: [] }),
   getFsWriteConfig: () => ({ allowOnly: [...defaultWritePaths(), ...(config()?.filesystem?.allowWrite ?? [])],
                              denyWithinAllow: config()?.filesystem?.denyWrite ?? [] }),
-  getNetworkRestrictionConfig: () => ({ allowedHosts: config()?.network?.allowedDomains ?? [],
-                                        deniedHosts: config()?.network?.deniedDomains ?? [] }),
+  getNetworkRestrictionConfig: () => ({
+    ...(state && { allowedHosts: config().network?.allowedDomains ?? [] }),
+    ...(config()?.network?.deniedDomains?.length && { deniedHosts: config().network.deniedDomains }),
+  }),
   getAllowUnixSockets: () => config()?.network?.allowUnixSockets,
   getAllowLocalBinding: () => config()?.network?.allowLocalBinding,
   getAllowMachLookup: () => config()?.network?.allowMachLookup,
@@ -222,4 +289,5 @@ const SandboxManager = {
 };
 
 module.exports = { SandboxManager, SandboxViolationStore, SandboxInitializeConflictError,
+                   LinuxSandboxProfileError, SandboxRuntimeConfigSchema,
                    getDefaultWritePaths: defaultWritePaths };

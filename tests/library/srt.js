@@ -107,6 +107,27 @@ test('a custom configuration replaces the lists that it names', async () => {
   assert.strictEqual(await new Promise((resolve) => child.on('close', resolve)), 3);
 });
 
+test('hosts of one command', async () => {
+  const id = 'x'.repeat(22);
+  const get = `exec 3<>/dev/tcp/127.0.0.1/3128; printf 'CONNECT mine.invalid:443 HTTP/1.1\\r\\n\\r\\n' >&3; read -r a b c <&3; echo $b`;
+  await SandboxManager.initialize(config());
+  assert.throws(() => SandboxManager.registerCommandNetworkLists('short', {}), /22/);
+  SandboxManager.registerCommandNetworkLists(id, { allowedDomains: ['mine.invalid'] });
+  const mine = await run(await SandboxManager.wrapWithSandbox(get, 'bash', undefined, undefined, { commandId: id }));
+  const other = await run(await SandboxManager.wrapWithSandbox(get, 'bash'));
+  SandboxManager.unregisterCommandNetworkLists(id);
+  const later = await run(await SandboxManager.wrapWithSandbox(get, 'bash', undefined, undefined, { commandId: id }));
+  assert.notStrictEqual(mine.out, '403\n');
+  assert.deepStrictEqual([other.out, later.out], ['403\n', '403\n']);
+  assert.match(SandboxManager.annotateStderrWithSandboxFailures(id, ''), /mine.invalid:443/);
+});
+
+test('a schema judges a configuration', async () => {
+  const { SandboxRuntimeConfigSchema } = await import(require.resolve('cloche/srt'));
+  assert.strictEqual(SandboxRuntimeConfigSchema.safeParse(config()).success, true);
+  assert.strictEqual(SandboxRuntimeConfigSchema.safeParse({ network: 7 }).success, false);
+});
+
 test('the command cannot reach the files of the manager', async () => {
   await SandboxManager.initialize(config(['/']));
   const line = await SandboxManager.wrapWithSandbox('true');
