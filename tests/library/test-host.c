@@ -267,9 +267,12 @@ TEST(descriptors_of_the_host_stay_outside)
 	int pair[2], end;
 	cloche_run *run;
 
-	CHECK_INT(pipe(pair), 0);	/* Not closed on exec */
-	run = start_long(box, &story, &end);
+	/* Not closed on exec, and of a number that nobody uses there */
+	CHECK_INT(pipe(pair), 0);
+	CHECK_INT(dup2(pair[1], 100), 100);
 	close(pair[1]);
+	run = start_long(box, &story, &end);
+	close(100);
 	ends_within(pair[0], 60000);	/* Nobody else has it */
 	cloche_run_free(run);
 	close(end);
