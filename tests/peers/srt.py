@@ -10,6 +10,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -326,6 +327,63 @@ def calls_have_the_same_end_and_the_same_words(t):
         cut = lambda text: text.split("is not valid JSON")[0]
         equal((ours.code, ours.out, cut(ours.err)),
               (theirs.code, theirs.out, cut(theirs.err)), argv)
+
+
+# Requests to the proxy from inside; {port} is a server of ours
+REQUESTS = [
+    "CONNECT a.test:443", "CONNECT denied.test:443", "CONNECT reason.test:443",
+    "CONNECT sub.wild.test:443", "CONNECT wild.test:443", "CONNECT redis:6379",
+    "CONNECT DENIED.TEST:443", "CONNECT nonsense", "CONNECT a.test:0",
+    "CONNECT a.test:99999", "CONNECT 127.0.0.1:{port}", "CONNECT 127.0.0.1:1",
+    "CONNECT localhost:{port}", "GET http://a.test/", "GET http://denied.test/",
+    "GET http://127.0.0.1:1/",
+]
+
+ASK = r'''
+import base64, os, socket, sys, urllib.parse
+proxy = urllib.parse.urlparse(os.environ["HTTP_PROXY"])
+user = urllib.parse.unquote(proxy.username or "") + ":" + (proxy.password or "")
+auth = "Proxy-Authorization: Basic %s\r\n" % base64.b64encode(
+    user.encode()).decode() if proxy.username else ""
+for line in sys.argv[1:]:
+    host = line.split()[1].replace("http://", "").strip("/")
+    s = socket.create_connection(("127.0.0.1", 3128), 20)
+    s.sendall(f"{line} HTTP/1.1\r\nHost: {host}\r\n{auth}\r\n".encode())
+    got = b""
+    while b"\r\n\r\n" not in got:
+        more = s.recv(9999)
+        if not more: break
+        got += more
+    head = got.decode("latin-1").split("\r\n\r\n")[0].split("\r\n")
+    first = head[0] if "CONNECT" in line and " 403 " in head[0] else \
+        head[0].split()[1]
+    error = [h for h in head if h.startswith("X-Proxy-Error: blocked")]
+    print(line, "=>", first, error)
+'''
+
+
+@test
+def the_proxy_decides_and_answers_alike(t):
+    if not os.path.exists(SRT):
+        skip("needs srt, which tests/peers/run gets from npm")
+    for program in ("node", "bwrap", "socat", "rg"):
+        need(program)
+    what = fs()
+    what["network"] = {
+        "allowedDomains": ["127.0.0.1", "localhost", "denied.test",
+                           "*.wild.test"],
+        "deniedDomains": ["denied.test", "reason.test", "*.wild.test"],
+        "deniedDomainReasons": {"reason.test": "ask me first"}}
+    file = t.write(t.away + "/srt.json", json.dumps(what))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        argv = ["/usr/bin/python3", "-c", ASK] + [
+            request.replace("{port}", str(port)) for request in REQUESTS]
+        theirs = t.outside("node", SRT, "-s", file, "--", *argv,
+                           timeout=60).ok()
+        ours = t.run("as", "srt", "-s", file, *argv,
+                     env={"CLAUDE_TMPDIR": "/tmp"}).ok()
+    equal(ours.out.splitlines(), theirs.out.splitlines())
 
 
 @test
