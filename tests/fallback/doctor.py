@@ -215,4 +215,25 @@ def preflight_is_quick(t):
     check(best * 1000 < PREFLIGHT_MS, f"{best * 1000:.1f} ms")
 
 
+@test
+def a_session_is_told_that_its_commands_will_not_run(t):
+    call = json.dumps({"cwd": t.dir, "hook_event_name": "SessionStart",
+                       "source": "startup"})
+    start = [CLOCHE, "hook", "claude", "session-start"]
+    equal(t.outside(*start, stdin=call).ok().out, "")
+    r = t.outside(REFUSE, "userns,landlock", *start, stdin=call).ok()
+    answer = json.loads(r.out)
+    contains(answer["systemMessage"], "not enforced: ")
+    contains(answer["hookSpecificOutput"]["additionalContext"],
+             "not enforced: ")
+    # And they do not: the hook wraps all the same, and nothing runs
+    call = json.dumps({"cwd": t.dir, "hook_event_name": "PreToolUse",
+                       "tool_name": "Bash", "tool_input": {"command": "id > f"}})
+    r = t.outside(REFUSE, "userns,landlock", CLOCHE, "hook", "claude",
+                  "pre-tool-use", stdin=call).ok()
+    line = json.loads(r.out)["hookSpecificOutput"]["updatedInput"]["command"]
+    t.outside(REFUSE, "userns,landlock", "sh", "-c", line).ended(125)
+    check(not t.exists("f"))
+
+
 main()
