@@ -37,7 +37,7 @@ test:
 	@tools/test $(BUILD)
 
 check-long:
-	@tools/setup build test
+	@tools/setup build test long
 	@CLOCHE_LONG=1 tools/test $(BUILD)
 
 check-kernel: all
