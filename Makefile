@@ -10,6 +10,10 @@
 #   make node-package, make python-package
 #                     the bindings as files for npm and pip, in build/
 #   make install      PREFIX=/usr/local, DESTDIR= for packagers
+#   make deb          Debian packages, in build/packages
+#   make tarball      programs for any Linux, in build/packages
+#   make sbom         what it is made of (SPDX), in build/packages
+#   make check-packages   install them in a fresh Debian; build them twice
 #   make format       clang-format over our own files
 #   make clean        remove the build directories
 
@@ -17,7 +21,8 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all demo test check-long check-kernel bench install node-package python-package format clean setup
+.PHONY: all demo test check-long check-kernel bench install node-package \
+	python-package deb tarball sbom check-packages format clean setup
 
 all: setup $(BUILD)/build.ninja
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -57,6 +62,24 @@ python-package: all
 install: all
 	@meson configure --prefix '$(PREFIX)' $(BUILD)
 	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
+
+deb:
+	@tools/setup build package
+	@tools/make-deb $(BUILD)/packages
+
+tarball:
+	@tools/setup build
+	@tools/make-tarball $(BUILD)/packages
+
+sbom:
+	@mkdir -p $(BUILD)/packages
+	@tools/make-sbom >$(BUILD)/packages/sbom.spdx.json
+	@echo $(BUILD)/packages/sbom.spdx.json
+
+check-packages: deb
+	@lintian --fail-on error,warning $(BUILD)/packages/*.deb
+	@tools/check-deb $(BUILD)/packages
+	@tools/check-reproducible
 
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
