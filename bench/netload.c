@@ -11,6 +11,7 @@
  *   keep N, close N		N requests for 1 KiB, 16 at once: on kept
  *				connections, or a new one for each; per second
  *   parallel N			how many of N connections at once are served
+ *   hold N			one connection, a line on stdin, then all N
  *
  * With a proxy, down, up, connect and parallel are tunnels (CONNECT); keep and
  * close are plain requests that the proxy has to parse. One line of JSON.
@@ -398,6 +399,20 @@ static void parallel(int n)
 	free(fds);
 }
 
+/* Idle connections, for who looks at the other side meanwhile */
+static void hold(int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (dial(true) < 0)
+			die("connect");
+		if (i && i < n - 1)
+			continue;
+		printf("%d\n", i + 1);
+		fflush(stdout);
+		(void)getchar();
+	}
+}
+
 static struct sockaddr_in address(const char *host, const char *port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };
@@ -430,6 +445,8 @@ int main(int argc, char **argv)
 		bulk(argv[1][0] == 'd', strtoull(argv[2], NULL, 10));
 	else if (!strcmp(argv[1], "connect"))
 		connects((size_t)strtoull(argv[2], NULL, 10));
+	else if (!strcmp(argv[1], "hold"))
+		hold((int)strtol(argv[2], NULL, 10));
 	else if (!strcmp(argv[1], "parallel"))
 		parallel((int)strtol(argv[2], NULL, 10));
 	else

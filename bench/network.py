@@ -14,6 +14,7 @@ import socket
 import statistics
 import subprocess
 import sys
+import time
 
 BIN = os.path.dirname(os.path.abspath(__file__))
 NETLOAD = BIN + "/netload"
@@ -108,6 +109,61 @@ def measure(found):
     return results
 
 
+def seconds(argv, n):
+    """Wall times of a command, in milliseconds"""
+    taken = []
+    for _ in range(n):
+        start = time.monotonic()
+        subprocess.run(argv, cwd=HOME, stdout=subprocess.DEVNULL, check=True)
+        taken.append((time.monotonic() - start) * 1000)
+    return taken
+
+
+def commands(port):
+    """{name: milliseconds} of whole commands, in turns"""
+    cloche = [CLOCHE, "run", "--no-settings", "--quiet"]
+    allow = ["--allow", f"127.0.0.1:{port}"]
+    rows = {"true, no network": [*cloche, "--net", "none", "--", "true"],
+            "true, an allow-list": [*cloche, *allow, "--", "true"]}
+    if shutil.which("curl"):
+        curl = ["curl", "-sS", f"http://127.0.0.1:{port}/1024"]
+        rows["curl, bare"] = curl
+        rows["curl, sandboxed"] = [*cloche, *allow, "--", *curl, "--noproxy", "",
+                                   "-x", "http://127.0.0.1:3128"]
+    taken = {name: [] for name in rows}
+    for _ in range(ROUNDS):
+        for name, argv in rows.items():
+            taken[name] += seconds(argv, 20)
+    return {name: statistics.median(row) for name, row in taken.items()}
+
+
+def gate_of(pid):
+    """The gate of a run, once it is there"""
+    while True:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            for child in file.read().split():
+                with open(f"/proc/{child}/comm") as name:
+                    if name.read().startswith("cloche-gate"):
+                        return child
+
+
+def memory(port, n=500):
+    """KiB of the gate for each of n idle tunnels"""
+    p = subprocess.Popen([CLOCHE, "run", "--no-settings", "--quiet", "--allow",
+                          f"127.0.0.1:{port}", "--", NETLOAD, "hold", str(n),
+                          "127.0.0.1", str(port), *PROXY], cwd=HOME, text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    resident = []
+    for _ in range(2):	# One tunnel, then all
+        p.stdout.readline()
+        with open(f"/proc/{gate_of(p.pid)}/statm") as file:
+            resident.append(int(file.read().split()[1]) * 4)
+        p.stdin.write("\n")
+        p.stdin.flush()
+    p.communicate()
+    return (resident[1] - resident[0]) / (n - 1)
+
+
 def table(results):
     print("| path | " + " | ".join(f"{t[0]} {t[2]}" for t in TESTS) + " |")
     print("|---" * (len(TESTS) + 1) + "|")
@@ -144,12 +200,23 @@ def main():
     try:
         port = int(server.stdout.readline())
         results = measure(paths(port, own_address()))
+        whole = commands(port)
+        kib = memory(port)
     finally:
         server.kill()
     print(f"# Network, measured\n\n{ROUNDS} rounds, medians; GiB/s, "
           "microseconds, requests per second, connections served.\n")
     table(results)
+    print("\nWhole commands, milliseconds:\n")
+    for name, ms in whole.items():
+        print(f"- {name}: {ms:.2f}")
+    print(f"\nMemory of the gate for an idle tunnel: {kib:.1f} KiB")
     print("\n## Goals\n")
+    goal("start-up with an allow-list / without network",
+         whole["true, an allow-list"] / whole["true, no network"], 1.2, False)
+    if "curl, bare" in whole:
+        goal("one sandboxed curl / bare",
+             whole["curl, sandboxed"] / whole["curl, bare"], 1.4, False)
     for path in ("cloche proxy", "cloche capture"):
         goal(f"{path}: bulk down / direct",
              ratio(results, path, "direct", ("down", "gib")), 0.4)

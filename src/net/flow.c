@@ -21,6 +21,7 @@
 
 /* One for the whole process, which has one thread */
 static char shared[FLOW_HELD_MAX];
+static unsigned int n_wide;
 
 uint32_t end_events(void)
 {
@@ -121,6 +122,7 @@ void flow_done(struct flow *f)
 	free(f->held);
 	close_fd(&f->pipe[0]);
 	close_fd(&f->pipe[1]);
+	n_wide -= f->wide;
 	flow_init(f, f->from, f->to);
 }
 
@@ -201,8 +203,23 @@ static bool has_pipe(struct flow *f)
 	return !pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK);
 }
 
-static ssize_t fill_pipe(struct flow *f, size_t n)
+/* How much goes into the pipe at once */
+static size_t width(struct flow *f)
 {
+	if (!f->tried && f->total >= FLOW_WIDE_AFTER &&
+	    n_wide < FLOW_WIDE_MAX) {
+		f->tried = true;
+		f->wide = fcntl(f->pipe[1], F_SETPIPE_SZ, FLOW_WIDE) >=
+			  FLOW_WIDE;
+		n_wide += f->wide;
+	}
+	return f->wide ? FLOW_WIDE : FLOW_HELD_MAX;
+}
+
+static ssize_t fill_pipe(struct flow *f)
+{
+	const size_t room = width(f);
+	const size_t n = room < f->limit ? room : (size_t)f->limit;
 	const ssize_t got = note_read(f->from,
 		splice(f->from->source.fd, NULL, f->pipe[1], NULL, n,
 		       SPLICE_F_MOVE | SPLICE_F_NONBLOCK), 1);
@@ -212,8 +229,10 @@ static ssize_t fill_pipe(struct flow *f, size_t n)
 	return got;
 }
 
-static ssize_t copy(struct flow *f, size_t n)
+static ssize_t copy(struct flow *f)
 {
+	const size_t n = f->limit < FLOW_HELD_MAX ? (size_t)f->limit
+						  : FLOW_HELD_MAX;
 	const ssize_t got = end_read(f->from, shared, n);
 	ssize_t put;
 
@@ -233,7 +252,6 @@ ssize_t flow_pump(struct flow *f)
 	size_t moved = 0;
 
 	while (moved < FLOW_TURN_MAX) {
-		size_t n = FLOW_HELD_MAX;
 		ssize_t got;
 
 		if (flow_flush(f) < 0)
@@ -241,9 +259,7 @@ ssize_t flow_pump(struct flow *f)
 		if (flow_waiting(f) || !f->limit || !f->from->readable ||
 		    f->from->eof)
 			break;
-		if (n > f->limit)
-			n = (size_t)f->limit;
-		got = has_pipe(f) ? fill_pipe(f, n) : copy(f, n);
+		got = has_pipe(f) ? fill_pipe(f) : copy(f);
 		if (got < 0)
 			return got;
 		f->limit -= f->limit == UINT64_MAX ? 0 : (uint64_t)got;

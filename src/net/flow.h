@@ -4,7 +4,9 @@
  * An end is a socket in the loop, edge-triggered: it remembers what the kernel
  * said until a call finds otherwise. A flow is one direction between two ends.
  * Short transfers are copied through one buffer that all flows share; a flow
- * that turns out to be long gets a pipe and its bytes never come up to us.
+ * that turns out to be long gets a pipe and its bytes never come up to us. The
+ * few that are longest get a wide one: fewer calls for the same bytes, but all
+ * pipes of a user count together, so there are not many of them.
  */
 
 #ifndef NET_FLOW_H
@@ -21,6 +23,9 @@ enum {
 	FLOW_HELD_MAX = 64 << 10,	/* Bytes waiting in one direction */
 	FLOW_PIPE_AFTER = 128 << 10,	/* Copied before a pipe is worth it */
 	FLOW_TURN_MAX = 1 << 20,	/* Moved before others have their turn */
+	FLOW_WIDE = 1 << 20,		/* Bytes in a wide pipe, the kernel's */
+	FLOW_WIDE_AFTER = 8 << 20,	/* Moved before a pipe is made wide */
+	FLOW_WIDE_MAX = 8,		/* Wide pipes at a time, of all flows */
 };
 
 /**
@@ -60,6 +65,7 @@ void end_shut(struct end *end);
  * @from, @to:	The ends
  * @held:	Bytes read but not written yet: @len from @off; else NULL
  * @pipe:	Or they are in here, @piped bytes; -1 without one
+ * @wide, @tried: It is a wide one; it was tried, and won't be again
  * @limit:	How many bytes may still be read; UINT64_MAX for a tunnel
  * @total:	Bytes that were written
  */
@@ -69,6 +75,7 @@ struct flow {
 	size_t off, len, room;
 	int pipe[2];
 	size_t piped;
+	bool wide, tried;
 	uint64_t limit, total;
 };
 

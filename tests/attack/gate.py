@@ -401,9 +401,10 @@ for i in range(%d):
     time.sleep(0.001)
 stop.append(1)
 for x in ts: x.join()
-print(sorted(counts))
+print(sorted(counts.items()))
 print(all(counts.get((b"bad.test", h), 0) == 0 for h in (b"200", b"502")), counts.get((b"bad.test", b"403"), 0) > 50)
 ''' % (long(200, 1000), fifo))
+    print("#", out.splitlines()[0])
     check(out.endswith("True True\n"), out)
     lacks("".join(g.connections()), "93.184.216.36")
 

@@ -314,8 +314,7 @@ static int on_reload(void *arg, uint32_t e)
 	const ssize_t n = read(reload_fd, text, sizeof(text) - 1);
 	char *space;
 
-	(void)arg;
-	(void)e;
+	(void)(arg && e);
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
@@ -493,6 +492,7 @@ int main(int argc, char **argv)
 	loop_run(loop);
 	if (waitpid(pid, &status, 0) < 0)
 		die("wait");
+	gatekeeper_drain(keeper);	/* What the client has heard is told */
 	gatekeeper_free(keeper);
 	policy_unref(config.policy);
 	loop_free(loop);

@@ -28,6 +28,11 @@ def others(n):
 '''
 
 
+def note(*words):
+    """A figure, for who reads the log"""
+    print("#", *words, flush=True)
+
+
 class Watched:
     """A gate whose process can be looked at"""
 
@@ -96,6 +101,8 @@ print(cut == len(ss), flush=True); sys.stdin.readline()
     # At the limit a newcomer may be told so, but nobody waits
     check(seen in ("{b'200'}", "{b'200', b'503'}", "{b'503', b'200'}"), seen)
     check(float(wait) < SLOW_MS * (5 if SANITIZED else 1), "waited", wait, "ms")
+    note("slow heads:", long(700, 2000), "p99 of others", wait, "ms, RSS",
+         w.rss(), "KiB")
     check(SANITIZED or w.rss() < RSS_MAX_KIB, "rss", w.rss())
     w.go()
     equal(w.line(), "True")
@@ -121,6 +128,7 @@ print(others(20)[1], flush=True); sys.stdin.readline()
     n, refused = map(int, w.line().split())
     equal(n, 512)
     equal(refused, long(1500, 10000) - 512)
+    note("tunnels:", n, "kept,", refused, "refused, RSS", w.rss(), "KiB")
     check(SANITIZED or w.rss() < RSS_MAX_KIB, "rss", w.rss())
     w.go()
     equal(w.line(), "{b'200'}")
@@ -206,7 +214,10 @@ wait, seen = others(5); print(n > 0, seen, flush=True); sys.stdin.readline()
     w.go()
     wait, seen = w.line().split(" ", 1)
     equal(seen, "{b'200'}")
+    check(float(wait) < SLOW_MS * (5 if SANITIZED else 1), "waited", wait, "ms")
     equal(w.line(), "True {b'200'}")
+    note("slow reader:", long(256, 10240), "MiB, p99 of others", wait,
+         "ms, RSS", before, "to", w.rss(), "KiB")
     check(SANITIZED or w.rss() < before + 4096, "rss grew from", before, "to",
           w.rss())
     w.end()
