@@ -55,6 +55,7 @@ static char byte_at(size_t i)
 static void carry(size_t gulp)
 {
 	char *out = mem_zalloc(TOTAL), *in = mem_zalloc(gulp);
+	const uint64_t before = bench.flow.total;
 	size_t sent = 0, got = 0;
 
 	for (size_t i = 0; i < TOTAL; i++)
@@ -66,13 +67,14 @@ static void carry(size_t gulp)
 
 		sent += put > 0 ? (size_t)put : 0;
 		CHECK(pump() >= 0);
-		CHECK(flow_waiting(&bench.flow) <= FLOW_HELD_MAX);
+		CHECK(flow_waiting(&bench.flow) <= (bench.flow.wide
+						    ? FLOW_WIDE : FLOW_HELD_MAX));
 		n = recv(bench.right, in, gulp, 0);
 		for (ssize_t i = 0; i < n; i++)
 			CHECK(in[i] == byte_at(got + (size_t)i));
 		got += n > 0 ? (size_t)n : 0;
 	}
-	CHECK_INT(bench.flow.total, TOTAL);
+	CHECK_INT(bench.flow.total - before, TOTAL);
 	free(out);
 	free(in);
 }
@@ -155,4 +157,27 @@ TEST(a_reader_that_is_gone_is_an_error)
 	close_fd(&bench.right);
 	CHECK(pump() < 0);
 	CHECK(bench.b.failed);
+}
+
+/* A flow that has moved much already, and moves on */
+static bool is_wide(void)
+{
+	set_up();
+	bench.flow.total = FLOW_WIDE_AFTER;
+	carry(64 << 10);
+	return bench.flow.wide;
+}
+
+TEST(few_get_a_wide_pipe_and_give_it_back)
+{
+	struct flow kept[FLOW_WIDE_MAX];
+
+	for (size_t i = 0; i < FLOW_WIDE_MAX; i++) {
+		CHECK(is_wide());
+		kept[i] = bench.flow;
+	}
+	CHECK(!is_wide());
+	flow_done(&kept[0]);
+	CHECK(is_wide());
+	CHECK(!is_wide());
 }
