@@ -187,6 +187,20 @@ static int follow(const struct frame *frame, const struct frame_child *child,
 	return code;
 }
 
+/* A standard descriptor that is closed must not become one of ours; for the
+ * command it is closed again
+ */
+static void reserve_standard(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 int framed_run(struct frame *frame, struct err *err)
 {
 	const struct sigaction plain = { .sa_handler = SIG_DFL };
@@ -194,6 +208,7 @@ int framed_run(struct frame *frame, struct err *err)
 	struct frame_child child;
 	int r;
 
+	reserve_standard();
 	/* Who ignores it cannot wait for a child */
 	(void)sigaction(SIGCHLD, &plain, NULL);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -408,6 +408,21 @@ def descriptors_that_are_not_open_are_nobodys(t):
 
 
 @test
+def closed_standard_descriptors_stay_closed(t):
+    real = need("bwrap")
+    for closed in ("0", "1", "0 2", "0 1 2"):
+        shut = " ".join(f"{n}>&-" for n in closed.split())
+        for options in ("", "--unshare-pid"):
+            got = []
+            for program in (real, BWRAP):
+                t.outside("sh", "-c", f"{program} --bind / / {options} sh -c "
+                          f"'ls -l /proc/self/fd > {t.dir}/fds' {shut}")
+                got.append(re.findall(r" (\d) -> (?!/proc|.*/fds)",
+                                      t.read("fds")))
+            equal(got[1], got[0], closed, options)
+
+
+@test
 def a_machine_without_user_namespaces_is_told_apart(t):
     if IS_ROOT:	# Needs none
         t.outside(REFUSE, "userns", BWRAP, *HOST, "true").ok()
