@@ -86,6 +86,7 @@ static int answer_tool(const struct hook_call *call, const char *project,
 		.program = own_path(path, sizeof(path)),
 		.options = (const char *const *)words,
 		.project = project,
+		.trusts = hook_trusts,
 	};
 	int r = 0;
 

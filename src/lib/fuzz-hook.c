@@ -19,7 +19,7 @@
 
 static const char *const options[] = { "--net", "none", NULL };
 static const struct hook_wrapper wrapper = {
-	"/usr/bin/cloche", options, "/w",
+	.program = "/usr/bin/cloche", .options = options, .project = "/w",
 };
 
 static struct policy *make_policy(void)

@@ -104,27 +104,44 @@ static struct ruleset_verdict decide_fields(const struct policy *policy,
 	return worst;
 }
 
+/* A repository's own settings allow nothing before the user trusts it */
+static bool counts(const struct hook_wrapper *w, const struct origin *origin)
+{
+	return !origin || !origin->source ||
+	       (origin->source->scope != SCOPE_PROJECT &&
+		origin->source->scope != SCOPE_LOCAL) ||
+	       (w->trusts && w->trusts(w->project));
+}
+
 /* The settings let a sandboxed command run without a question. Not while the
  * agent only plans, and not where all would be removed.
  */
 static bool is_automatic(const struct policy *policy,
+			 const struct hook_wrapper *w,
 			 const struct hook_call *call, const char *command)
 {
 	return policy_flag(policy, FLAG_AUTO_ALLOW, false) &&
+	       counts(w, &policy->flags[FLAG_AUTO_ALLOW].origin) &&
 	       !(call->mode && !strcmp(call->mode, "plan")) &&
 	       !removes_critical(command);
 }
 
 /* The stricter of what is said about the command and about its fields */
 static struct ruleset_verdict decide_rules(const struct policy *policy,
+					   const struct hook_wrapper *w,
 					   const struct hook_call *call,
 					   const char *command, bool automatic)
 {
-	struct ruleset_verdict v = automatic ?
-		ruleset_decide_sandboxed(policy->ruleset, command) :
-		ruleset_decide_command(policy->ruleset, command);
+	const unsigned int without = automatic ? WITHOUT_BROAD_ASK : 0;
+	struct ruleset_verdict v = ruleset_decide_without(policy->ruleset,
+							  command, without);
 	struct ruleset_verdict fields = decide_fields(policy, call);
 
+	if (v.action == ACTION_ALLOW && !counts(w, v.origin)) {
+		ruleset_verdict_done(&v);
+		v = ruleset_decide_without(policy->ruleset, command, without |
+					   WITHOUT_REPOSITORY_ALLOW);
+	}
 	if (fields.action < ACTION_ALLOW && fields.action < v.action) {
 		ruleset_verdict_done(&v);
 		return fields;
@@ -158,6 +175,7 @@ static void apply_verdict(const struct ruleset_verdict *v,
 
 /* Whether the command stays outside; *@ret_ask is why the user is asked */
 static bool stays_outside(const struct policy *policy,
+			  const struct hook_wrapper *w,
 			  const struct hook_call *call, const char *command,
 			  bool obey_off, const char **ret_ask)
 {
@@ -166,9 +184,11 @@ static bool stays_outside(const struct policy *policy,
 	*ret_ask = NULL;
 	if (!policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true))
 		return false;
-	if (obey_off && mode_is_off(policy, &off))
+	if (obey_off && mode_is_off(policy, &off) && counts(w, off))
 		return true;
-	if (mode_excludes(policy, command, NULL))
+	if (mode_excludes_trusted(policy, command) ||
+	    (mode_excludes(policy, command, NULL) && w->trusts &&
+	     w->trusts(w->project)))
 		return true;
 	if (call->unsandboxed)
 		*ret_ask = "it asks to run without the sandbox";
@@ -197,9 +217,10 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	auto_free char *inner = hook_unwrap(w, call->dir, call->command);
 	const char *command = inner ? inner : call->command;
 	const char *ask = NULL;
-	const bool outside = !inner && stays_outside(policy, call, command,
+	const bool outside = !inner && stays_outside(policy, w, call, command,
 						     obey_off, &ask);
-	const bool automatic = !outside && is_automatic(policy, call, command);
+	const bool automatic = !outside && is_automatic(policy, w, call,
+							command);
 	auto_buf struct buf line = { 0 };
 	struct ruleset_verdict v;
 
@@ -208,7 +229,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 		say(ret, HOOK_DENY, "it starts a sandbox of its own; give the command alone, it is put into the sandbox");
 		return;
 	}
-	v = decide_rules(policy, call, command, automatic);
+	v = decide_rules(policy, w, call, command, automatic);
 	apply_verdict(&v, ret);
 	ruleset_verdict_done(&v);
 	if (ask && ret->verdict != HOOK_DENY)

@@ -93,12 +93,21 @@ void hook_call_done(struct hook_call *call);
  * @program:	This very program
  * @options:	Words for `cloche run`, NULL-terminated
  * @project:	The writable directory; absolute
+ * @trusts:	Did the user say that @project is trusted? Until then what its
+ *		own settings allow does not count. NULL: no.
  */
 struct hook_wrapper {
 	const char *program;
 	const char *const *options;
 	const char *project;
+	bool (*trusts)(const char *project);
 };
+
+/* What Claude Code was told about that: of @project or a directory above it.
+ * Where it was never used there is nobody to ask, and the user's own choice to
+ * install the hook for this project stands.
+ */
+bool hook_trusts(const char *project);
 
 /* Append the line that runs @command, to start in @dir, in the sandbox */
 void hook_wrap(const struct hook_wrapper *w, const char *dir,

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/document.h"
 #include "policy/shell.h"
 
 /**
@@ -117,14 +118,24 @@ static bool is_touched(const struct rule *rule, const char *line,
 	       command_pattern_match(&rule->command, line);
 }
 
+/* Does the allowance @e count? */
+static bool counts(const struct entry *e, unsigned int without)
+{
+	const struct source *source = e->origin.source;
+
+	return !(without & WITHOUT_REPOSITORY_ALLOW) || !source ||
+	       !scope_is_repository(source->scope);
+}
+
 static bool is_allowed(const struct ruleset *set, size_t *ret,
 		       const struct shell_script *script,
-		       const struct shell_command *c)
+		       const struct shell_command *c, unsigned int without)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
-		const struct rule *r = &set->actions[ACTION_ALLOW].v[i].rule;
+		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
+		const struct rule *r = &e->rule;
 
-		if (r->kind == RULE_COMMAND &&
+		if (counts(e, without) && r->kind == RULE_COMMAND &&
 		    command_must_match(&r->command, script, c)) {
 			*ret = i;
 			return true;
@@ -157,14 +168,15 @@ static struct ruleset_verdict ask_because(const char *why)
 
 /* All of @line is allowed by one rule: any command, or this very text */
 static const struct entry *find_whole(const struct ruleset *set,
-				      const char *line)
+				      const char *line, unsigned int without)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 
-		if (rule_names_tool(&e->rule, "Bash") ||
-		    (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
-		     !strcmp(e->rule.command.text, line)))
+		if (counts(e, without) &&
+		    (rule_names_tool(&e->rule, "Bash") ||
+		     (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
+		      !strcmp(e->rule.command.text, line))))
 			return e;
 	}
 	return NULL;
@@ -172,7 +184,8 @@ static const struct entry *find_whole(const struct ruleset *set,
 
 /* Each part of @script is allowed by some rule; the verdict names the last */
 static struct ruleset_verdict decide_parts(const struct ruleset *set,
-					   const struct shell_script *script)
+					   const struct shell_script *script,
+					   unsigned int without)
 {
 	size_t rule = 0;
 
@@ -180,7 +193,8 @@ static struct ruleset_verdict decide_parts(const struct ruleset *set,
 	    !script->commands.len)
 		return verdict(ACTION_COUNT, NULL);
 	for (size_t i = 0; i < script->commands.len; i++) {
-		if (!is_allowed(set, &rule, script, &script->commands.v[i]))
+		if (!is_allowed(set, &rule, script, &script->commands.v[i],
+				without))
 			return verdict(ACTION_COUNT, NULL);
 	}
 	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
@@ -198,9 +212,9 @@ static bool is_name_unknown(const struct shell_script *script)
 	return false;
 }
 
-/* @broad: rules to ask about every command count */
-static struct ruleset_verdict decide_command(const struct ruleset *set,
-					     const char *command, bool broad)
+struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
+					      const char *command,
+					      unsigned int without)
 {
 	auto_shell struct shell_script script = { 0 };
 	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
@@ -213,7 +227,7 @@ static struct ruleset_verdict decide_command(const struct ruleset *set,
 		for (size_t i = 0; i < set->actions[a].len; i++) {
 			const struct entry *e = &set->actions[a].v[i];
 
-			if (!broad && a == ACTION_ASK &&
+			if (without & WITHOUT_BROAD_ASK && a == ACTION_ASK &&
 			    e->rule.kind == RULE_TOOL)
 				continue;
 			if (is_touched(&e->rule, line, &script))
@@ -222,26 +236,20 @@ static struct ruleset_verdict decide_command(const struct ruleset *set,
 	}
 	if (strlen(command) > SHELL_TEXT_MAX)
 		return ask_because(script.why);
-	whole = find_whole(set, line);
+	whole = find_whole(set, line, without);
 	if (whole)
 		return verdict(ACTION_ALLOW, whole);
 	if (has_command_rules(set) &&
 	    (script.why || is_name_unknown(&script)))
 		return ask_because(script.why ? script.why :
 				   "the shell makes up a command's name");
-	return decide_parts(set, &script);
+	return decide_parts(set, &script, without);
 }
 
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command)
 {
-	return decide_command(set, command, true);
-}
-
-struct ruleset_verdict ruleset_decide_sandboxed(const struct ruleset *set,
-						const char *command)
-{
-	return decide_command(set, command, false);
+	return ruleset_decide_without(set, command, 0);
 }
 
 /* "field:value", where a "*" in the rule's value stands for any text */

@@ -50,11 +50,20 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command);
 
-/* The same where the sandbox stands for the user's consent: a rule to ask about
- * every command ("Bash") is then meant for those outside
- */
-struct ruleset_verdict ruleset_decide_sandboxed(const struct ruleset *set,
-						const char *command);
+/* Rules that do not count for a decision */
+enum ruleset_without {
+	/* To ask about every command ("Bash"): the sandbox stands for the
+	 * user's consent, and such a rule is meant for those outside
+	 */
+	WITHOUT_BROAD_ASK = 1 << 0,
+	/* Allowances that came with the repository, which nobody trusts yet */
+	WITHOUT_REPOSITORY_ALLOW = 1 << 1,
+};
+
+/* The same without some rules: a mask of enum ruleset_without */
+struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
+					      const char *command,
+					      unsigned int without);
 
 /* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
  * denied, asked about, or ACTION_COUNT. @value is the field's text.

@@ -118,6 +118,36 @@ def ask_and_allow_are_decided_on_the_original(t):
     check("permissionDecision" not in specific(t, call(t, "make")))
 
 
+def trust(t, *projects):
+    t.write(t.home + "/.claude.json", json.dumps({"numStartups": 1, "projects": {
+        path: {"hasTrustDialogAccepted": True} for path in projects}}))
+
+
+@test
+def a_repository_allows_nothing_before_it_is_trusted(t):
+    t.write(SETTINGS, json.dumps({
+        "permissions": {"allow": ["Bash"], "deny": ["Bash(curl *)"]},
+        "sandbox": {"autoAllowBashIfSandboxed": True,
+                    "excludedCommands": ["docker *"]}}))
+    told = lambda command: specific(t, call(t, command))
+    for projects in [(), ("/elsewhere", t.dir + "/below")]:
+        trust(t, *projects)
+        check("permissionDecision" not in told("make"))
+        contains(told("docker ps")["updatedInput"]["command"], " run ")
+        equal(told("curl x")["permissionDecision"], "deny")
+        equal(specific(t, call(t, "docker ps", mode="bypassPermissions"))
+              ["permissionDecision"], "allow")
+    t.write(t.home + "/" + SETTINGS, '{"permissions": {"allow": ["Bash(ls *)"]}}')
+    equal(told("ls -l")["permissionDecision"], "allow")
+    t.write(t.home + "/.claude.json", "{ not json")
+    check("permissionDecision" not in told("make"))
+    for projects in [(t.dir,), (t.root,)]:
+        trust(t, *projects)
+        equal(told("make")["permissionDecision"], "allow")
+        equal(told("docker ps")["permissionDecision"], "allow")
+        check("updatedInput" not in told("docker ps"))
+
+
 @test
 def fields_of_the_call_have_rules_too(t):
     rules(t, deny=["Bash(run_in_background:true)"], allow=["Bash"])

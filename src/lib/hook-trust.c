@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/hook-trust.c - has the user told Claude Code to trust this project? */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "lib/hook.h"
+
+enum { TRUST_FILE_MAX = 64 << 20 };	/* It holds a history and grows */
+
+/* Claude Code keeps its state beside its settings, or in the home. 0 with the
+ * state, which is NULL if it cannot be understood; or a negative errno.
+ */
+static int read_state(json_t **ret)
+{
+	const char *moved = getenv("CLAUDE_CONFIG_DIR");
+	auto_free char *home = fs_home();
+	const char *dir = moved && *moved == '/' ? moved : home;
+	auto_free char *file = dir ? path_join(dir, ".claude.json") : NULL;
+	auto_buf struct buf text = { 0 };
+	int r;
+
+	if (!file)
+		return -ENOENT;
+	r = fs_read(AT_FDCWD, file, TRUST_FILE_MAX, &text, NULL);
+	if (r == 0)
+		*ret = json_loadb(buf_str(&text), text.len, 0, NULL);
+	return r;
+}
+
+/* Of @project, or a directory above it */
+static bool is_accepted(const json_t *projects, const char *project)
+{
+	char *path = mem_strdup(project);
+	bool trusted = false, top = false;
+
+	while (!trusted && !top) {
+		char *above = path_parent(path);
+
+		trusted = json_is_true(json_object_get(
+			json_object_get(projects, path),
+			"hasTrustDialogAccepted"));
+		top = !strcmp(above, path);
+		free(path);
+		path = above;
+	}
+	free(path);
+	return trusted;
+}
+
+bool hook_trusts(const char *project)
+{
+	json_t *root = NULL;
+	const int r = read_state(&root);
+	bool trusted;
+
+	if (r == -ENOENT)
+		return true;
+	trusted = is_accepted(json_object_get(root, "projects"), project);
+	json_decref(root);
+	return trusted;
+}
