@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/fallback/attack.py - the attacks of tests/attack in the landlock tier
+
+The same attempts, by the same scripts. What fails there is listed here with
+the reason, and must keep failing for it: a promise that tier does not make, or
+a refusal by another name.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+ATTACK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attack")
+SECONDS = 240
+
+# Puts the option into every run
+WRAPPER = """#!/usr/bin/python3
+import os, sys
+words = sys.argv[1:]
+if words[:1] == ["run"]:
+    words[1:1] = ["--tier", "landlock"]
+os.execv({cloche!r}, [{cloche!r}] + words)
+"""
+
+# test: (what its failure must say, why)
+FILES = {
+    "a_protected_directory_cannot_be_grown":
+        ("utime .* gave OK", "times cannot be kept by Landlock"),
+    "metadata_of_the_read_only_world_cannot_change":
+        ("utime .* gave OK", "times cannot be kept by Landlock"),
+    "no_mount_is_writable_that_should_not_be":
+        ("the control", "there are no mounts of ours to write to"),
+    "proc_sys_and_dev_take_no_writes":
+        ("the control .*without '/dev/null", "/dev cannot be listed"),
+    "sensitive_parts_of_proc_are_closed":
+        ("/proc/keys is", "the host's /proc is visible"),
+}
+KERNEL = {
+    "the_session_keyring_is_fresh":
+        ("keyring ", "the host's /proc is visible: names of keys"),
+    "shared_memory_of_the_host_is_not_seen":
+        ("is 'EPERM', not 'ENOENT'", "refused instead of absent"),
+    "the_terminal_takes_no_pushed_input":
+        ("is 'EACCES', not 'EPERM'", "refused by Landlock first"),
+    "processes_of_the_host_are_out_of_reach":
+        ("'kill .*': 'EPERM'", "refused instead of absent"),
+}
+SOCKETS = {
+    "pairs_of_sockets_work":
+        ("'tcp-listen': 'EACCES'", "no server can listen"),
+    "only_loopback_is_there":
+        (r"is \['lo', ", "the host's interfaces have names"),
+}
+
+
+def attack(t, script, exceptions):
+    t.write(t.away + "/cloche", WRAPPER.format(cloche=CLOCHE), 0o755)
+    env = {**os.environ, "CLOCHE": t.away + "/cloche", "TEST_FILTER": ""}
+    r = subprocess.run(["/usr/bin/python3", f"{ATTACK}/{script}.py"], text=True,
+                       capture_output=True, env=env, timeout=SECONDS)
+    blocks = re.findall(r"((?:^#.*\n)*)^(not ok|ok) \d+ - (\w+)", r.stdout, re.M)
+    check(len(blocks) > len(exceptions), script, r.stdout, r.stderr)
+    failed = {name: words for words, result, name in blocks
+              if result == "not ok"}
+    equal(set(failed), set(exceptions), script, failed)
+    for name, (words, why) in exceptions.items():
+        check(re.search(words, failed[name]), name, why, failed[name])
+
+
+@test
+def files(t):
+    attack(t, "files", FILES)
+
+
+@test
+def kernel(t):
+    attack(t, "kernel", KERNEL)
+
+
+@test
+def sockets(t):
+    attack(t, "sockets", SOCKETS)
+
+
+main()
