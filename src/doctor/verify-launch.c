@@ -356,8 +356,12 @@ static int live_run(struct verify *v, size_t number,
 	add_start(v, &words);
 	if (row->attempt == attempt_passed)
 		words.v[0] = "cloche";	/* Which must not be what shows it */
-	for (char *const *o = v->request.options; *o; o++)
-		add(&words, *o);
+	for (char *const *o = v->request.options; *o; o++) {
+		/* The scratch place has none but those it is about */
+		if (row->attempt != attempt_hostile ||
+		    strcmp(*o, "--no-settings") != 0)
+			add(&words, *o);
+	}
 	add_rule(v, row, &words);
 	add_attempt(v, kind, &words);
 	(void)target_plant(&v->target, row, NULL);
