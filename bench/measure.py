@@ -146,6 +146,37 @@ def start_up():
     print()
 
 
+# What a home has of the things that profile home gives back
+LIVED_IN = (".config/gh/hosts.yml", ".local/share/uv/x", ".local/share/keyrings/x",
+            ".cache/pip/x", ".cache/uv/x", ".npm/_cacache/x",
+            ".cargo/registry/x", ".local/bin/uv", ".ssh/id", ".aws/credentials",
+            ".bash_history", ".gitconfig")
+
+
+def homes():
+    """The strict home against the default, in a home that somebody lives in"""
+    home = f"{HOME}/lived-in"
+    cwd = f"{home}/project"
+    os.makedirs(cwd)
+    for part in LIVED_IN:
+        make(f"{home}/{part}")
+    variants = {}
+    for net in ("none", "filtered"):
+        for profile in ("default", "home"):
+            variants[f"--profile {profile} --net {net}"] = (ROUNDS, [
+                "env", f"HOME={home}", CLOCHE, "run", "--profile", profile,
+                "--net", net, "--", "true"])
+    times = measure(variants, cwd)
+    print("## Profiles\n")
+    base = "--profile default --net none"
+    table(times, [base])
+    for net in ("none", "filtered"):
+        goal(f"profile home / default, --net {net}",
+             median(times[f"--profile home --net {net}"]) /
+             median(times[f"--profile default --net {net}"]), 1.5)
+    print()
+
+
 def rules():
     """More rules: of paths that are there, and of paths that are not"""
     cwd = project("rules")
@@ -278,6 +309,7 @@ def main():
     for name in (".cache", ".config", ".local/state"):  # As every home has
         os.makedirs(os.path.join(os.environ["HOME"], name), exist_ok=True)
     start_up()
+    homes()
     rules()
     large_tree()
     footprint()

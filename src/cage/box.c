@@ -36,7 +36,7 @@ static const struct {
 	const char *name;
 	mode_t mode;
 } dirs[] = {
-	{ "empty", 0555 }, { "dev", 0755 }, { "dev/shm", 01777 },
+	{ "empty", 0555 }, { "writable", 0755 }, { "dev", 0755 }, { "dev/shm", 01777 },
 	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
 };
 
@@ -76,6 +76,7 @@ int box_prepare(struct box *box, const struct cage_request *request,
 {
 	box->fd = -1;
 	box->tmp = -1;
+	box->writable = -1;
 	box->console = clone_terminal(request);
 	for (size_t i = 0; i < BOX_NODES; i++) {
 		char path[32];
@@ -152,7 +153,7 @@ static int write_text(int box, const char *path, const char *text,
 }
 
 /* The box's directory for mask @mask */
-static void mask_name(unsigned int mask, char *out, size_t size)
+void box_mask_name(unsigned int mask, char *out, size_t size)
 {
 	if (mask == MASK_EMPTY)
 		snprintf(out, size, "empty");
@@ -169,7 +170,7 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	size_t n;
 	int r = 0;
 
-	mask_name(stub->mask, path, sizeof(path));
+	box_mask_name(stub->mask, path, sizeof(path));
 	n = strlen(path);
 	if ((size_t)snprintf(path + n, sizeof(path) - n, "/%s", stub->path) >=
 	    sizeof(path) - n)
@@ -199,7 +200,7 @@ static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
 	char path[4096 + 32];
 	size_t n;
 
-	mask_name(stub->mask, path, sizeof(path));
+	box_mask_name(stub->mask, path, sizeof(path));
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/%s", stub->path);
 	for (char *p = path + n + 1; (p = strchr(p, '/')); p++) {
@@ -235,7 +236,7 @@ static int fill(int box, const struct plan *plan, bool console,
 	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
 		char name[32];
 
-		mask_name(m, name, sizeof(name));
+		box_mask_name(m, name, sizeof(name));
 		r = make_dir(box, name, 0755, err);
 	}
 	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
@@ -269,7 +270,7 @@ int box_open(struct box *box, const struct plan *plan, struct err *err)
 }
 
 /* A clone of one directory or file of the box, less the attributes @clear */
-static int clone_part(const struct box *box, const char *name, uint64_t clear,
+int box_part(const struct box *box, const char *name, uint64_t clear,
 		      struct err *err)
 {
 	auto_close int tree = sys_open_tree(box->fd, name, OPEN_TREE_CLONE |
@@ -288,16 +289,16 @@ int box_mask(const struct box *box, bool dir, unsigned int mask,
 {
 	char name[32];
 
-	mask_name(mask, name, sizeof(name));
-	return clone_part(box, dir ? name : "unreadable", 0, err);
+	box_mask_name(mask, name, sizeof(name));
+	return box_part(box, dir ? name : "unreadable", 0, err);
 }
 
 int box_private(const struct box *box, unsigned int mask, struct err *err)
 {
 	char name[32];
 
-	mask_name(mask, name, sizeof(name));
-	return clone_part(box, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
+	box_mask_name(mask, name, sizeof(name));
+	return box_part(box, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
 			  err);
 }
 
@@ -305,63 +306,9 @@ int box_file(const struct box *box, unsigned int mask, struct err *err)
 {
 	char name[32], path[64];
 
-	mask_name(mask, name, sizeof(name));
+	box_mask_name(mask, name, sizeof(name));
 	snprintf(path, sizeof(path), "%s/file", name);
-	return clone_part(box, path, 0, err);
-}
-
-/* A clone of the layer's directory that can be written through, attached to
- * itself: an overlay wants its upper directory mounted somewhere, and writable
- */
-static int open_layer(const struct box *box, unsigned int mask,
-		      struct err *err)
-{
-	auto_close int at = -1, tree = box_private(box, mask, err);
-	char name[32];
-	int r;
-
-	if (tree < 0)
-		return tree;
-	mask_name(mask, name, sizeof(name));
-	at = openat(box->fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (at < 0)
-		return fail_errno(err, "cannot open our own '%s'", name);
-	r = tree_attach(tree, at, err, name);
-	return r < 0 ? r : take_fd(&tree);
-}
-
-/* A directory by its descriptor, as the text that overlayfs wants */
-static int set_dir(int fs, const char *key, int fd)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return fd < 0 ? -1 : sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path, 0);
-}
-
-int box_layer(const struct box *box, unsigned int mask, int lower,
-	      struct err *err)
-{
-	auto_close int fs = sys_fsopen("overlay", FSOPEN_CLOEXEC);
-	auto_close int dir = -1, upper = -1, work = -1;
-	int tree;
-
-	if (fs < 0)
-		return fail_errno(err, "there are no overlays");
-	dir = open_layer(box, mask, err);
-	if (dir < 0)
-		return dir;
-	upper = openat(dir, "u", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	work = openat(dir, "w", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (set_dir(fs, "lowerdir", lower) < 0 ||
-	    set_dir(fs, "upperdir", upper) < 0 ||
-	    set_dir(fs, "workdir", work) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "cannot make an overlay");
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
-			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	return tree < 0 ? fail_errno(err, "cannot mount an overlay") : tree;
+	return box_part(box, path, 0, err);
 }
 
 static int attach_at(int tree, const char *path, struct err *err)
@@ -378,7 +325,7 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err)
 	if (plan->tmp == TMP_HOST)
 		return 0;
 	if (box->tmp < 0) {
-		box->tmp = clone_part(box, "tmp", MOUNT_ATTR_RDONLY |
+		box->tmp = box_part(box, "tmp", MOUNT_ATTR_RDONLY |
 				      MOUNT_ATTR_NOEXEC, err);
 		if (box->tmp < 0)
 			return box->tmp;
@@ -472,7 +419,7 @@ static int mount_pts(int dev, struct err *err)
 
 static int fill_dev(struct box *box, int dev, struct err *err)
 {
-	auto_close int shm = clone_part(box, "shm", MOUNT_ATTR_RDONLY |
+	auto_close int shm = box_part(box, "shm", MOUNT_ATTR_RDONLY |
 					MOUNT_ATTR_NOEXEC, err);
 	int r = shm < 0 ? shm : attach_in(dev, shm, "shm", err);
 
@@ -487,13 +434,14 @@ static int fill_dev(struct box *box, int dev, struct err *err)
 
 int box_mount_dev(struct box *box, struct err *err)
 {
-	auto_close int dev = clone_part(box, "dev", 0, err);
+	auto_close int dev = box_part(box, "dev", 0, err);
 	int r = dev < 0 ? dev : attach_at(dev, "/dev", err);
 
 	if (r == 0)
 		r = fill_dev(box, dev, err);
 	close_fd(&box->fd);
 	close_fd(&box->tmp);
+	close_fd(&box->writable);
 	close_fd(&box->console);
 	return r;
 }

@@ -5,6 +5,7 @@
 #define CAGE_BOX_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cage_request;
@@ -19,11 +20,12 @@ enum { BOX_NODES = 6 };
  * @console:	Clone of the caller's terminal, or -1
  * @tmp:	Clone of the directory kept as /tmp, or -1
  * @fd:		The tmpfs, attached below /dev
+ * @writable:	The same, for layers; -1 until there is one
  */
 struct box {
 	int nodes[BOX_NODES];
 	int console, tmp;
-	int fd;
+	int fd, writable;
 };
 
 /* Before the world is read-only: take what comes from the host */
@@ -48,8 +50,7 @@ int box_file(const struct box *box, unsigned int mask, struct err *err);
 /* The directory @lower with mask number @mask as the private layer over it. A
  * negative errno where this kernel has no such overlays.
  */
-int box_layer(const struct box *box, unsigned int mask, int lower,
-	      struct err *err);
+int box_layer(struct box *box, unsigned int mask, int lower, struct err *err);
 
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 /* 1 if /proc stayed the host's */
@@ -58,6 +59,13 @@ int box_mount_proc(const struct box *box, const struct plan *plan,
 
 /* Last: covers the box itself */
 int box_mount_dev(struct box *box, struct err *err);
+
+/* The name of mask number @mask in the box */
+void box_mask_name(unsigned int mask, char *out, size_t size);
+
+/* A clone of one directory or file of the box, less the attributes @clear */
+int box_part(const struct box *box, const char *name, uint64_t clear,
+	     struct err *err);
 
 /* tree.c, shared */
 int tree_open(const char *path, struct err *err);

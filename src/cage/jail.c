@@ -117,7 +117,8 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 {
 	const char *argv[] = {
 		pasta, "--config-net", "--netns", "/proc/self/fd/9",
-		"--quiet", "--no-map-gw", "--tcp-ports", "none",
+		"--ns-ifname", "jail0", "--quiet", "--no-map-gw",
+		"--tcp-ports", "none",
 		"--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none",
 		"--no-dhcp", "--no-dhcpv6", "--no-ra", NULL, NULL, NULL,
 	};
@@ -135,6 +136,9 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 	    sys_close_range(NET_FD + 1, ~0U, 0) < 0 ||
 	    sys_close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
 		_exit(126);
+	/* It takes an ignored SIGPIPE for a failure */
+	for (int i = 1; i < NSIG; i++)
+		(void)signal(i, SIG_DFL);
 	(void)execve(pasta, (char *const *)(uintptr_t)argv,
 		     (char *const *)(uintptr_t)env);
 	_exit(127);

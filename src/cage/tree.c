@@ -103,28 +103,38 @@ static int open_planned(const struct plan_mount *m, struct err *err)
 	return take_fd(&fd);
 }
 
-/* Writable roots and carve-outs, from the tree as the host has it */
+/* Clone one of them, with the rights that it will have */
+static int clone_planned(const struct plan_mount *m, struct err *err)
+{
+	const bool writable = m->kind == MOUNT_BIND_RW ||
+			      m->kind == MOUNT_SPARE;
+	auto_close int fd = open_planned(m, err), tree = -1;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	tree = tree_clone(fd, err, m->path);
+	if (tree < 0)
+		return tree;
+	r = tree_set(tree, MOUNT_ATTR_NODEV |
+		     (writable ? 0 : MOUNT_ATTR_RDONLY), 0, err, m->path);
+	return r < 0 ? r : take_fd(&tree);
+}
+
+/* Writable roots and carve-outs, from the tree as the host has it. Of layers,
+ * only where they are missing: a clone that nobody mounts is slow to drop.
+ */
 static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 {
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
-		auto_close int fd = -1;
-		int r;
 
-		if (!m->pristine)
+		if (!m->pristine || m->kind == MOUNT_LAYER ||
+		    m->kind == MOUNT_SPARE)
 			continue;
-		fd = open_planned(m, err);
-		if (fd < 0)
-			return fd;
-		trees[i] = tree_clone(fd, err, m->path);
+		trees[i] = clone_planned(m, err);
 		if (trees[i] < 0)
 			return trees[i];
-		r = tree_set(trees[i], MOUNT_ATTR_NODEV |
-			     (m->kind == MOUNT_SHOW || m->kind == MOUNT_LAYER ?
-			      MOUNT_ATTR_RDONLY : 0),
-			     0, err, m->path);
-		if (r < 0)
-			return r;
 	}
 	return 0;
 }
@@ -153,10 +163,30 @@ struct trees {
 	bool *bare;
 };
 
-/* While the host's directories can still be seen. 1 if one could not be made,
- * which the clone that was taken of it makes up for.
+/* What stands in for a layer: the host's directory, read-only, and the caches
+ * in it that may be written
  */
-static int make_layers(const struct plan *plan, const struct box *box,
+static int stand_in(const struct plan *plan, unsigned int mask,
+		    struct trees *trees, struct err *err)
+{
+	trees->bare[mask] = true;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if ((m->kind != MOUNT_LAYER && m->kind != MOUNT_SPARE) ||
+		    m->mask != mask)
+			continue;
+		trees->v[i] = clone_planned(m, err);
+		if (trees->v[i] < 0)
+			return trees->v[i];
+	}
+	return 0;
+}
+
+/* While the host's directories can still be seen, and written. 1 if one could
+ * not be made.
+ */
+static int make_layers(const struct plan *plan, struct box *box,
 		       struct trees *trees, struct err *err)
 {
 	int missing = 0;
@@ -165,21 +195,20 @@ static int make_layers(const struct plan *plan, const struct box *box,
 		const struct plan_mount *m = &plan->mounts.v[i];
 		auto_close int lower = -1;
 		struct err why = { 0 };
-		int tree;
+		int r;
 
 		if (m->kind != MOUNT_LAYER)
 			continue;
 		lower = open_planned(m, err);
 		if (lower < 0)
 			return lower;
-		tree = box_layer(box, m->mask, lower, &why);
-		if (tree < 0) {
-			trees->bare[m->mask] = true;
-			missing = 1;
+		trees->v[i] = box_layer(box, m->mask, lower, &why);
+		if (trees->v[i] >= 0)
 			continue;
-		}
-		close_fd(&trees->v[i]);
-		trees->v[i] = tree;
+		missing = 1;
+		r = stand_in(plan, m->mask, trees, err);
+		if (r < 0)
+			return r;
 	}
 	return missing;
 }
@@ -266,12 +295,12 @@ static int build(const struct cage_request *request, struct trees *trees,
 	if (r == 0)
 		r = clone_pristine(plan, trees->v, err);
 	if (r == 0)
-		r = restrict_world(plan, err);
-	if (r == 0)
 		r = box_open(&box, plan, err);
 	if (r == 0)
 		no_layer = r = make_layers(plan, &box, trees, err);
 	if (r >= 0)
+		r = restrict_world(plan, err);
+	if (r == 0)
 		r = box_mount_tmp(&box, plan, err);
 	if (r == 0)
 		r = make_mounts(plan, trees, &box, err);
