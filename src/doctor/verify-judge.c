@@ -180,6 +180,11 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 		say_rule(r, "--observe off", NULL);
 		return true;
 	}
+	/* Its only one, and pasta's at the other end */
+	if (row->attempt == attempt_interfaces && p->net == NET_JAIL) {
+		say_rule(r, "network jail", &p->net_origin);
+		return true;
+	}
 	if (is_network(row) && p->net == NET_HOST) {
 		say_rule(r, "network host", &p->net_origin);
 		return true;

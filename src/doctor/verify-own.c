@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "doctor/verify-state.h"
 #include "plan/plan.h"
 #include "plan/view.h"
@@ -149,16 +150,43 @@ static void collect(const struct verify *v, bool write, struct buf *feed)
 	}
 }
 
-static bool is_read(const struct view *view, const char *path,
+/* A name of the sandbox's own, in a place that is private to it */
+static bool is_furnished(const struct verify *v, const char *name)
+{
+	const struct plan *plan = v->request.plan;
+
+	if (path_is_within(name, v->exe))
+		return true;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (path_is_within(name, m->path))
+			return true;
+		for (size_t j = 0; m->kind == MOUNT_PRIVATE &&
+				   j < plan->stubs.len; j++) {
+			const struct plan_stub *stub = &plan->stubs.v[j];
+			auto_free char *path = path_join(m->path, stub->path);
+
+			if (stub->mask == m->mask && path_is_within(name, path))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool is_read(const struct verify *v, const char *path,
 		    const char *rest)
 {
+	const struct view *view = v->request.plan->view;
 	char bytes[PREFIX], hex[2 * PREFIX + 1] = "", name[PATH_MAX];
 	struct stat st;
 
 	if (*rest == '/') {
 		snprintf(name, sizeof(name), "%s%s", path, rest);
 		return lstat(name, &st) == 0 &&
-		       !view_verdict(view, VIEW_READ, name).allowed;
+		       !view_verdict(view, VIEW_READ, name).allowed &&
+		       !(view_place(view, name) == VIEW_PRIVATE &&
+			 is_furnished(v, name));
 	}
 	for (size_t i = 0, n = prefix_of(path, bytes); i < n; i++)
 		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
@@ -189,8 +217,7 @@ static void look(struct verify *v, bool write, const struct buf *feed,
 		const char *path = path_at(feed, strtoul(p, &rest, 10));
 
 		if (path && (write ? is_written(&v->target, path) :
-				     is_read(v->request.plan->view, path,
-					     rest)))
+				     is_read(v, path, rest)))
 			r->own_hit = true;
 	}
 }

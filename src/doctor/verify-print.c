@@ -128,6 +128,8 @@ static void print_hosts(const struct verify *v, struct buf *out)
 
 	if (v->request.plan->net == NET_HOST)
 		buf_adds(out, "  The network is the host's: everything can be sent anywhere.\n");
+	else if (v->request.plan->net == NET_JAIL)
+		buf_adds(out, "  The network is a jail: everything can be sent anywhere but to private addresses.\n");
 	else if (!hosts->len)
 		buf_adds(out, "  No host is allowed: nothing can be sent over the network.\n");
 	for (size_t i = 0; i < hosts->len; i++) {

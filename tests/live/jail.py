@@ -133,12 +133,12 @@ def names_are_resolved(t):
 
 @test
 def routes_and_devices_cannot_be_changed(t):
-    attempts = (f"ip route add {OFFICE} via {GATEWAY} dev eth0",
+    attempts = (f"ip route add {OFFICE} via {GATEWAY} dev jail0",
                 "ip route del blackhole 10.0.0.0/8", "ip route flush all",
-                f"ip -6 route add {ULA} dev eth0", "ip link set eth0 down",
-                "ip address add 10.0.0.1/8 dev eth0", "ip link add d0 type dummy",
+                f"ip -6 route add {ULA} dev jail0", "ip link set jail0 down",
+                "ip address add 10.0.0.1/8 dev jail0", "ip link add d0 type dummy",
                 "ip rule add from all lookup local pref 1",
-                "ip neigh add 192.168.77.9 lladdr 02:00:00:00:00:01 dev eth0")
+                "ip neigh add 192.168.77.9 lladdr 02:00:00:00:00:01 dev jail0")
     with lan(t) as machine:
         for options in (JAIL, (*JAIL, "-s", json.dumps(
                 {"sandbox": {"allowNestedUserNamespaces": True}}))):
@@ -260,6 +260,14 @@ def without_pasta_there_is_no_network_and_that_is_said(t):
             equal(len(lines), 4)
 
 
+@test
+def ignored_signals_are_no_obstacle(t):
+    """pasta takes an ignored SIGPIPE for a failure"""
+    with lan(t) as machine:
+        machine.run("sh", "-c", 'trap "" PIPE CHLD QUIT; exec "$@"', "sh",
+                    CLOCHE, *JAIL, "--", "true").ok()
+
+
 def refused(r, words):
     r.ended(125)
     equal(r.err.count("\n"), 1, repr(r))
@@ -329,6 +337,16 @@ def it_is_explained(t):
     t.run("policy", "why", "connect", "example.com").ok()
     contains(t.run("policy", "why", "connect", "169.254.169.254").ended(1).out,
              "metadata")
+
+
+@test
+def verify_finds_no_way_out(t):
+    with lan(t) as machine:
+        r = machine.run(CLOCHE, "verify", "--quick", "--profile", "home", "--net",
+                        "jail", timeout=TEST_SECONDS)
+        check(r.code in (0, 3), repr(r))	# 3: the test machine lacks a control
+        lacks(r.out, "FAIL")
+        contains(r.out, "network is a jail")
 
 
 @test
