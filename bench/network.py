@@ -109,14 +109,11 @@ def measure(found):
     return results
 
 
-def seconds(argv, n):
-    """Wall times of a command, in milliseconds"""
-    taken = []
-    for _ in range(n):
-        start = time.monotonic()
-        subprocess.run(argv, cwd=HOME, stdout=subprocess.DEVNULL, check=True)
-        taken.append((time.monotonic() - start) * 1000)
-    return taken
+def milliseconds(argv):
+    """Wall time of a command"""
+    start = time.monotonic()
+    subprocess.run(argv, cwd=HOME, stdout=subprocess.DEVNULL, check=True)
+    return (time.monotonic() - start) * 1000
 
 
 def commands(port):
@@ -131,9 +128,9 @@ def commands(port):
         rows["curl, sandboxed"] = [*cloche, *allow, "--", *curl, "--noproxy", "",
                                    "-x", "http://127.0.0.1:3128"]
     taken = {name: [] for name in rows}
-    for _ in range(ROUNDS):
+    for _ in range(20 * ROUNDS):
         for name, argv in rows.items():
-            taken[name] += seconds(argv, 20)
+            taken[name].append(milliseconds(argv))
     return {name: statistics.median(row) for name, row in taken.items()}
 
 
