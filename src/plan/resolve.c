@@ -9,6 +9,7 @@
 
 #include "plan/resolve.h"
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,20 @@
 #include "base/own.h"
 #include "base/path.h"
 
-enum { BUCKETS = 256 };
+enum {
+	BUCKETS = 256,
+	OPEN_AFTER = 4,	/* Looks into a directory before it is worth opening */
+};
 
 /**
  * struct known - A directory that was resolved
+ * @fd:		Itself, once many names in it were looked at; -1 before
  */
 struct known {
 	char *path, *real;
 	bool missing;
+	unsigned int looks;
+	int fd;
 	struct known *next;
 };
 
@@ -56,6 +63,7 @@ void resolver_free(struct resolver *r)
 
 			free(k->path);
 			free(k->real);
+			close_fd(&k->fd);
 			free(k);
 			k = next;
 		}
@@ -63,7 +71,7 @@ void resolver_free(struct resolver *r)
 	free(r);
 }
 
-static const struct known *directory(struct resolver *r, const char *path)
+static struct known *directory(struct resolver *r, const char *path)
 {
 	struct known **bucket = &r->buckets[bucket_of(path)];
 	struct known *k;
@@ -75,6 +83,7 @@ static const struct known *directory(struct resolver *r, const char *path)
 	}
 	k = mem_zalloc(sizeof(*k));
 	k->path = mem_strdup(path);
+	k->fd = -1;
 	if (!strcmp(path, "/")) {
 		k->real = mem_strdup("/");
 	} else {
@@ -86,11 +95,23 @@ static const struct known *directory(struct resolver *r, const char *path)
 	return k;
 }
 
+/* Look at @path, which is in @dir */
+static int look(struct known *dir, const char *path, struct stat *st)
+{
+	if (++dir->looks == OPEN_AFTER)
+		dir->fd = open(dir->real, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+			       O_CLOEXEC);
+	if (dir->fd >= 0)
+		return fstatat(dir->fd, path_base(path), st,
+			       AT_SYMLINK_NOFOLLOW);
+	return lstat(path, st);
+}
+
 /* The path with all but its last component followed */
 static char *spell(struct resolver *r, const char *path, struct stat *st)
 {
 	auto_free char *parent = path_parent(path);
-	const struct known *dir;
+	struct known *dir;
 	char *real;
 
 	if (!strcmp(path, "/")) {
@@ -99,7 +120,7 @@ static char *spell(struct resolver *r, const char *path, struct stat *st)
 	}
 	dir = directory(r, parent);
 	real = path_join(dir->real, path_base(path));
-	if (dir->missing || lstat(real, st) < 0)
+	if (dir->missing || look(dir, real, st) < 0)
 		*st = (struct stat){ 0 };
 	return real;
 }
