@@ -214,7 +214,7 @@ void cloche_run_free(cloche_run *run);
 /* For an event loop: watch the descriptor for reading, with poll(2) or
  * anything like it, and call ..._turn() when it is ready; that never waits for
  * anything but a process that is ending. 1 while the run goes on, 0 when it has
- * ended.
+ * ended, -ECHILD after a fork.
  */
 int cloche_run_fd(const cloche_run *run);
 int cloche_run_turn(cloche_run *run);

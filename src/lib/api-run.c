@@ -34,13 +34,17 @@
 #include "lib/launch.h"
 #include "lib/wire.h"
 
-enum { PATIENCE_MS = 10000 };	/* For a supervisor to end its sandbox */
+enum {
+	PATIENCE_MS = 10000,	/* For a supervisor to end its sandbox */
+	SIGNAL_MAX = 64,
+};
 
 /**
  * struct cloche_run - A command under its supervisor
  * @owner:	The process that started it: a fork of it is none
  * @supervisor:	0 when it is reaped
  * @greeted:	It is a program of our version
+ * @early:	Signals for a command that may not run yet: bits
  * @bare:	It became the command itself
  * @told:	Its last words came
  * @over:	It is gone, and so is the command
@@ -52,7 +56,8 @@ struct cloche_run {
 	struct cloche_events events;
 	void *arg;
 	unsigned int updates;
-	bool greeted, bare, told, over;
+	uint64_t early;
+	bool greeted, started, bare, told, over;
 	int error, status;
 	struct err err;
 };
@@ -120,6 +125,7 @@ static void take_word(cloche_run *run, enum wire_verb verb,
 
 	switch (verb) {
 	case WIRE_STARTED:
+		run->started = true;
 		if (e->started)
 			e->started(run->arg, run);
 		break;
@@ -229,11 +235,21 @@ static int on_bare_end(void *arg, uint32_t events)
 	return 0;
 }
 
+/* The exec that closed its socket is behind it */
+static bool is_command(const cloche_run *run)
+{
+	return run->bare && run->wire.source.fn == on_bare_end;
+}
+
 static void on_gone(void *arg)
 {
 	cloche_run *run = arg;
 	int pidfd = run->bare ? sys_pidfd_open(run->supervisor, 0) : -1;
 
+	for (int i = 1; run->bare && i <= SIGNAL_MAX; i++) {
+		if (run->early & (1ULL << (i - 1)))
+			(void)kill(run->supervisor, i);
+	}
 	if (pidfd >= 0) {
 		run->wire.source = (struct loop_source){
 			pidfd, on_bare_end, run,
@@ -295,16 +311,27 @@ int cloche_start(cloche_sandbox *sandbox,
 	return 0;
 }
 
-/* Without its socket it ends what it supervises; if not, we end it */
+/* When we have nothing more to say it ends what it supervises. If not, or if it
+ * is the command itself by now, we end it.
+ */
 static void end_supervisor(cloche_run *run)
 {
-	struct pollfd p = { .events = POLLIN };
+	struct pollfd p = { .fd = loop_fd(run->loop), .events = POLLIN };
+	int pidfd, ready = 1;
 
-	(void)shutdown(run->wire.source.fd, SHUT_RDWR);
-	p.fd = sys_pidfd_open(run->supervisor, 0);
-	if (p.fd >= 0 && (run->bare || poll(&p, 1, PATIENCE_MS) == 0))
-		(void)sys_pidfd_send_signal(p.fd, SIGKILL);
-	close_fd(&p.fd);
+	run->events = (struct cloche_events){ 0 };
+	if (!run->bare)
+		(void)shutdown(run->wire.source.fd, SHUT_WR);
+	while (!run->over && !is_command(run) && ready) {
+		ready = poll(&p, 1, PATIENCE_MS);
+		(void)loop_turn(run->loop);
+	}
+	if (run->over)
+		return;
+	pidfd = sys_pidfd_open(run->supervisor, 0);
+	if (pidfd >= 0)
+		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+	close_fd(&pidfd);
 	(void)reap(run, 0);
 }
 
@@ -379,14 +406,20 @@ int cloche_run_signal(cloche_run *run, int signal)
 	char text[16];
 	int r = check(run);
 
-	if (r == 0 && (signal <= 0 || signal > 64))
+	if (r == 0 && (signal <= 0 || signal > SIGNAL_MAX))
 		r = fail(&run->err, -EINVAL, "%d is not a signal", signal);
 	if (r < 0)
 		return r;
-	if (run->bare)
+	if (is_command(run))
 		return kill(run->supervisor, signal) < 0 ? -errno : 0;
+	/* If it becomes the command, it will not have read this */
+	if (!run->started)
+		run->early |= 1ULL << (signal - 1);
+	if (run->bare)
+		return 0;
 	snprintf(text, sizeof(text), "%d", signal);
-	return sent(run, SEND(run, WIRE_SIGNAL, text));
+	r = SEND(run, WIRE_SIGNAL, text);
+	return r == -EPIPE && !run->started ? 0 : sent(run, r);
 }
 
 int cloche_run_answer(cloche_run *run, unsigned int id, int allow,

@@ -344,6 +344,38 @@ TEST(a_host_that_does_not_look_holds_nothing_up)
 	cloche_sandbox_free(box);
 }
 
+static long find_child(void)
+{
+	char path[64], text[64] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
+		 (int)getpid());
+	file = fopen(path, "re");
+	CHECK(file);
+	CHECK(fgets(text, sizeof(text), file));
+	fclose(file);
+	return strtol(text, NULL, 10);
+}
+
+TEST(a_supervisor_that_is_killed_takes_the_command_with_it)
+{
+	struct story story = { 0 };
+	cloche_sandbox *box = make_box(NULL);
+	struct cloche_result how = { .size = sizeof(how) };
+	int end;
+	cloche_run *run = start_long(box, &story, &end);
+
+	CHECK_INT(kill((pid_t)find_child(), SIGKILL), 0);
+	CHECK_INT(cloche_run_wait(run, &how), -EPIPE);
+	CHECK_CONTAINS(how.message, "supervisor");
+	CHECK_INT(story.ended, 1);
+	ends_within(end, 60000);
+	cloche_run_free(run);
+	CHECK_INT(count_children(), 0);
+	cloche_sandbox_free(box);
+}
+
 /* /proc shows everybody the arguments of every process */
 TEST(neither_policy_nor_command_is_an_argument)
 {
@@ -357,13 +389,7 @@ TEST(neither_policy_nor_command_is_an_argument)
 
 	CHECK_INT(cloche_sandbox_set(box, "env", "TOKEN=hunter2"), 0);
 	run = start_long(box, &story, &end);
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children",
-		 (int)getpid());
-	file = fopen(path, "re");
-	CHECK(file);
-	CHECK(fgets(text, sizeof(text), file));
-	fclose(file);
-	pid = strtol(text, NULL, 10);
+	pid = find_child();
 	snprintf(path, sizeof(path), "/proc/%ld/cmdline", pid);
 	file = fopen(path, "re");
 	CHECK(file);

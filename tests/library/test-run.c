@@ -408,3 +408,55 @@ TEST(a_program_that_is_not_there_or_not_ours)
 	starts_nothing("/bin/true", 0, -EPIPE);
 	starts_nothing("/bin/cat", 0, -EPIPE);
 }
+
+/* What says hello over the socket as a program of another version would */
+TEST(a_program_of_another_version)
+{
+	char program[4200];
+
+	snprintf(program, sizeof(program), "%s/cloche", test_dir());
+	test_write(program, "#!/bin/sh\nprintf '\\004\\0\\0\\0\\0\\0\\0\\0\\060.0\\0' >&3\nread x <&3\n");
+	CHECK_INT(chmod(program, 0755), 0);
+	starts_nothing(program, 0, -EPROTO);
+}
+
+/* Only where settings and caller both say so, and never unsaid */
+TEST(a_sandbox_that_is_switched_off)
+{
+	static const char off[] = "{\"sandbox\":{\"enabled\":false}}";
+	struct story story = { 0 }, kept = { 0 };
+	cloche_sandbox *box = make_box(off);
+	struct cloche_result how = { .size = sizeof(how) };
+	char away[4096];
+	int in[2], out[2];
+	cloche_run *run;
+
+	enter_project(away);
+	CHECK_INT(run_script(box, &kept, "exit 3", NULL, 0), 3);
+	CHECK_INT(kept.result.sandboxed, 1);
+	CHECK_INT(cloche_sandbox_set(box, "allow-unsandboxed", NULL), 0);
+	CHECK_INT(run_script(box, &story, "exit 3", NULL, 0), 3);
+	CHECK_INT(story.result.sandboxed, 0);
+	CHECK_CONTAINS(story.lines, "WITHOUT a sandbox");
+
+	/* It has no supervisor: signals and the end are ours to bring */
+	story = (struct story){ .started = 1 };
+	run = start_waiting(box, &story, "trap 'exit 5' USR1; echo; read x; wait", in, out);
+	do
+		CHECK(cloche_run_turn(run) > 0);
+	while (!story.lines[0]);
+	CHECK_INT(cloche_run_signal(run, SIGUSR1), 0);
+	CHECK_INT(cloche_run_wait(run, &how), 0);
+	CHECK_INT(how.status, 5);
+	cloche_run_free(run);
+	close(in[1]);
+	close(out[0]);
+
+	story = (struct story){ .started = 1 };
+	run = start_waiting(box, &story, "echo; exec sleep 1000", in, out);
+	cloche_run_free(run);
+	CHECK_INT(read(out[0], away, 1), 0);
+	close(in[1]);
+	close(out[0]);
+	cloche_sandbox_free(box);
+}
