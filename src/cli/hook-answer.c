@@ -35,11 +35,12 @@ enum {
 	FAILURE_AGE_MS = 10 * 60000,	/* Older ones were another command's */
 };
 
-/* The agents tell their hooks where the project is, by a variable or (Cursor)
- * in the call; the session may be in a directory below. Others are where they
- * were started.
+/* The project must not follow the model, which may choose where a command
+ * starts. The agents tell their hooks where it is: by a variable, (Cursor) in
+ * the call, or (Codex, whose "cwd" is the model's choice) by starting the hook
+ * there. Else it is where the session says it is.
  */
-static char *project_of(const struct hook_call *call)
+static char *project_of(const struct hook_call *call, const char *here)
 {
 	static const char *const variables[AGENT_COUNT] = {
 		[AGENT_CLAUDE] = "CLAUDE_PROJECT_DIR",
@@ -51,6 +52,7 @@ static char *project_of(const struct hook_call *call)
 	const char *said[] = {
 		name ? getenv(name) : NULL,
 		json_string_value(json_array_get(roots, 0)),
+		call->agent->id == AGENT_CODEX ? here : NULL,
 	};
 	char real[PATH_MAX];
 
@@ -242,10 +244,10 @@ static int answer_failure(const struct hook_call *call, const char *project,
 	return hook_reply_words(call, buf_str(&words), out, err);
 }
 
-static int answer(const struct hook_call *call, int argc, char **argv,
-		  struct buf *out, struct err *err)
+static int answer(const struct hook_call *call, const char *here, int argc,
+		  char **argv, struct buf *out, struct err *err)
 {
-	auto_free char *project = project_of(call);
+	auto_free char *project = project_of(call, here);
 	struct options options = { 0 };
 	int r = parse_options(argc, argv, project, &options, err);
 
@@ -268,15 +270,18 @@ int hook_answer(const struct agent *agent, const struct agent_event *event,
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_buf struct buf text = { 0 };
 	struct hook_call call;
-	int r = fs_read_fd(in, JSON_TEXT_MAX, &text, err);
+	int r;
 
+	if (!cwd)
+		return fail_errno(err, "cannot tell the current directory");
+	r = fs_read_fd(in, JSON_TEXT_MAX, &text, err);
 	if (r < 0)
 		return r;
-	r = hook_call_parse(agent, event, buf_str(&text), text.len,
-			    cwd ? cwd : "", &call, err);
+	r = hook_call_parse(agent, event, buf_str(&text), text.len, cwd,
+			    &call, err);
 	if (r < 0)
 		return r;
-	r = answer(&call, argc, argv, out, err);
+	r = answer(&call, cwd, argc, argv, out, err);
 	hook_call_done(&call);
 	return r;
 }

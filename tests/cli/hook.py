@@ -379,6 +379,18 @@ def codex_gets_a_rewrite_with_allow_and_is_never_asked(t):
 
 
 @test
+def the_model_of_codex_does_not_choose_what_is_writable(t):
+    os.mkdir(t.dir + "/sub")
+    for cwd in (t.dir + "/sub", t.home, "/"):
+        what = call(t, f"pwd; touch {t.dir}/ok {t.home}/no", cwd=cwd)
+        command = specific(t, what, agent="codex")["updatedInput"]["command"]
+        contains(command, f"--cwd {t.dir} ")
+        equal(t.outside("bash", "-c", command).out, cwd + "\n")
+        check(t.exists("ok") and not os.path.exists(t.home + "/no"), cwd)
+        os.unlink(t.dir + "/ok")
+
+
+@test
 def gemini_gets_its_input_laid_over(t):
     rules(t, deny=["Bash(curl *)"], ask=["Bash(git push *)"])
     os.mkdir(t.dir + "/sub")
