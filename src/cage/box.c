@@ -38,6 +38,7 @@ static const struct {
 } dirs[] = {
 	{ "empty", 0555 }, { "writable", 0755 }, { "dev", 0755 }, { "dev/shm", 01777 },
 	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
+	{ "masks", 0555 },
 };
 
 /* Masks are clones of it and stay that way; what must be writable clears it */

@@ -20,6 +20,9 @@ struct plan;
 
 enum cage_event {
 	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
+	CAGE_MASKS,	/* Before that: the masks talk; descriptors: their FUSE
+			 * connection, the sandbox's pid namespace
+			 */
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
 			 * network namespaces and its mountinfo, twice (in tier
 			 * full), then the seccomp listener if @value has

@@ -199,10 +199,25 @@ static int check(const struct plan *plan, int socket, struct err *err)
 	return stage_assert(plan, &host, socket, err);
 }
 
+/* Who answers for the masks must be able to tell who asked: by a number in our
+ * pid namespace
+ */
+static int hand_masks(int socket, int masks, struct err *err)
+{
+	const struct cage_message m = { .event = CAGE_MASKS };
+	auto_close int pids = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	const int fds[2] = { masks, pids };
+	const int r = pids < 0 ? -errno : sock_send(socket, &m, sizeof(m), fds,
+						    2);
+
+	return r < 0 ? fail(err, r, "cannot hand over the masks") : 0;
+}
+
 /* A place of our own; or, where none can be had, at least all our children */
 static int separate(const struct cage_request *request, int *value,
-		    struct err *err)
+		    int socket, struct err *err)
 {
+	auto_close int masks = -1;
 	int r;
 
 	if (request->plan->tier != TIER_FULL) {
@@ -212,8 +227,10 @@ static int separate(const struct cage_request *request, int *value,
 	}
 	r = stage_idmap(request->plan, err);
 	if (r == 0)
-		r = stage_tree(request, err);
+		r = stage_tree(request, &masks, err);
 	*value = r > 0 ? r : 0;
+	if (r >= 0 && masks >= 0)
+		return hand_masks(socket, masks, err);
 	return r < 0 ? r : 0;
 }
 
@@ -231,7 +248,7 @@ static int build(const struct cage_request *request, int *socket,
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
 	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
-	int value = 0, r = separate(request, &value, err);
+	int value = 0, r = separate(request, &value, *socket, err);
 
 	if (r == 0)
 		r = stage_keyring(err);

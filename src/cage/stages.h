@@ -35,9 +35,11 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 		gid_t group_outside, struct err *err);
 
 /* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
- * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER.
+ * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. *@masks is the
+ * FUSE connection of masks that talk, or -1.
  */
-int stage_tree(const struct cage_request *request, struct err *err);
+int stage_tree(const struct cage_request *request, int *masks,
+	       struct err *err);
 
 /* confine.c: session keyring; no core dumps */
 int stage_keyring(struct err *err);

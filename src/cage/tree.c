@@ -36,6 +36,7 @@
 #include "base/sys.h"
 #include "cage/box.h"
 #include "cage/cage.h"
+#include "cage/mask.h"
 #include "cage/stages.h"
 #include "plan/plan.h"
 
@@ -227,7 +228,7 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 {
 	int tree, r;
 
-	if (m->pristine)
+	if (pristine >= 0)
 		return pristine;
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
@@ -270,27 +271,36 @@ static int make_mount(const struct plan_mount *m, int *pristine,
 }
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
-		       const struct box *box, struct err *err)
+		       const struct box *box, struct masks *masks,
+		       struct err *err)
 {
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		int r = 0;
+	int r = 0;
 
-		if (is_wanted(&plan->mounts.v[i], trees))
-			r = make_mount(&plan->mounts.v[i], &trees->v[i], box,
-				       err);
-		if (r < 0)
-			return r;
+	if (masks->device >= 0) {
+		auto_close int at = openat(box->fd, "masks", O_PATH |
+					   O_DIRECTORY | O_CLOEXEC);
+
+		masks_start(masks, at);
 	}
-	return 0;
+	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
+		if (!is_wanted(&plan->mounts.v[i], trees))
+			continue;
+		if (trees->v[i] < 0)
+			trees->v[i] = masks_clone(masks, i);
+		r = make_mount(&plan->mounts.v[i], &trees->v[i], box, err);
+	}
+	masks_finish(masks);
+	return r;
 }
 
 static int build(const struct cage_request *request, struct trees *trees,
-		 struct err *err)
+		 struct masks *masks, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
 	struct box box;
 
+	masks_prepare(masks, plan);
 	r = box_prepare(&box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, trees->v, err);
@@ -303,7 +313,7 @@ static int build(const struct cage_request *request, struct trees *trees,
 	if (r == 0)
 		r = box_mount_tmp(&box, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, &box, err);
+		r = make_mounts(plan, trees, &box, masks, err);
 	if (r == 0)
 		old_proc = r = box_mount_proc(&box, plan, err);
 	if (r >= 0)
@@ -312,17 +322,20 @@ static int build(const struct cage_request *request, struct trees *trees,
 			   (no_layer ? CAGE_NO_LAYER : 0);
 }
 
-int stage_tree(const struct cage_request *request, struct err *err)
+int stage_tree(const struct cage_request *request, int *masks,
+	       struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
 	auto_free int *v = mem_zalloc((n + 1) * sizeof(*v));
 	auto_free bool *bare = mem_zalloc(request->plan->masks + 1);
 	struct trees trees = { v, bare };
+	struct masks talking;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = -1;
-	r = build(request, &trees, err);
+	r = build(request, &trees, &talking, err);
+	*masks = talking.device;
 	for (size_t i = 0; i < n; i++)
 		close_fd(&v[i]);
 	return r;

@@ -308,6 +308,30 @@ static bool is_late(void *arg, const char *path)
 	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
 }
 
+/* Masks that an edit made are plain */
+static enum observer_mask on_mask(void *arg, const char *path)
+{
+	const struct observe *o = arg;
+
+	enum observer_mask mask = OBSERVER_NO_MASK;
+
+	/* Parents come first: what a mask shows has the last word */
+	for (size_t i = 0; o->plan->talk && i < o->plan->mounts.len; i++) {
+		const struct plan_mount *m = &o->plan->mounts.v[i];
+		const bool hides = m->kind == MOUNT_MASK_DIR ||
+				   m->kind == MOUNT_MASK_FILE;
+
+		if (mask == OBSERVER_NO_MASK && !hides)
+			continue;
+		if (!strcmp(m->path, path))
+			mask = m->is_dir ? OBSERVER_MASKED_DIR
+					 : OBSERVER_MASKED_FILE;
+		else if (hides && path_is_below(m->path, path))
+			mask = OBSERVER_MASKED;
+	}
+	return mask;
+}
+
 static int on_connect(void *arg, const struct sockaddr *address,
 		      socklen_t len, int socket)
 {
@@ -332,7 +356,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 		.connect = network ? on_connect : NULL,
 		.listen = network && observe->plan->network.publish_any
 				  ? on_listen : NULL,
-		.is_late = is_late, .is_fixed = is_fixed,
+		.is_late = is_late, .is_fixed = is_fixed, .mask = on_mask,
 	};
 }
 

@@ -188,14 +188,13 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		r = take_network(s);
 	if (r < 0)
 		return r;
-	if (s->listener >= 0) {
+	if (s->listener >= 0)
 		r = watchers_observe(s->watchers, s->loop,
 				     take_fd(&s->listener), s->network,
 				     s->err);
-	} else if (s->session->plan->observe) {
+	else if (s->session->plan->observe)
 		watchers_blind(s->watchers,
 			       options_has(s->options, OPTION_QUIET));
-	}
 	if (r == 0)
 		watchers_ready(s->watchers);
 	return r < 0 ? r : serve_library(s);
@@ -225,6 +224,8 @@ static int take_message(struct supervisor *s)
 		s->status = m.value;
 		fail(s->err, -ECANCELED, "%s", m.text);
 		break;
+	case CAGE_MASKS:
+		return watchers_masks(s->watchers, s->loop, fds, nfds);
 	case CAGE_READY:
 		r = take_ready(s, &m, fds, nfds);
 		return r < 0 ? r : 1;

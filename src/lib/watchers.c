@@ -34,6 +34,7 @@
 #include "watch/birth.h"
 #include "watch/born.h"
 #include "watch/live.h"
+#include "watch/mask.h"
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
@@ -48,10 +49,11 @@ struct watchers {
 	struct report *report;
 	struct observe *observe;
 	struct observer *observer;
+	struct masks_run *masks;
 	struct loop *loop;
 	struct born *born;
 	struct keep keep;
-	struct loop_source source, births, edits, later;
+	struct loop_source source, births, edits, later, attempts;
 	struct live *live;
 	struct network_run *network;
 	const struct options *options;
@@ -142,6 +144,7 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 		bury(cage, live_fd(w->live));
 	close_fd(&w->later.fd);
 	observer_free(w->observer);
+	masks_free(w->masks);
 	born_free(w->born);
 	free(w->state);
 	observe_free(w->observe);
@@ -297,6 +300,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 	observe_policy(observe, w->network, &questions);
 	if (w->observer)
 		observer_set_policy(w->observer, &questions);
+	if (w->masks)
+		masks_set_policy(w->masks, &questions);
 	report_set_ignores(w->report, &policy->ignores);
 	keep_view(&w->keep, view, &w->since);
 	if (w->reloaded)
@@ -373,6 +378,53 @@ static int on_question(void *arg, uint32_t events)
 	return 0;
 }
 
+static int on_attempt(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+
+	if (masks_dispatch(w->masks, events) == 0)
+		return 0;
+	loop_remove(w->loop, &w->attempts);
+	masks_free(w->masks);	/* Nobody must wait for an answer */
+	w->masks = NULL;
+	return 0;
+}
+
+/* What the questions are answered from, made when first needed */
+static void ask_policy(struct watchers *w, struct network_run *network,
+		       struct observer_policy *ret)
+{
+	if (!w->observe)
+		w->observe = observe_new(w->session->view, w->session->plan,
+					 &w->since);
+	observe_policy(w->observe, network, ret);
+}
+
+int watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
+		   size_t nfds)
+{
+	struct observer_policy questions;
+	struct masks_config config = {
+		.plan = w->session->plan, .policy = &questions,
+		.sink = report_sink(w->report),
+	};
+
+	if (nfds != 2)
+		return 1;
+	config.device = fds[0];
+	config.pids = fds[1];
+	ask_policy(w, NULL, &questions);
+	w->loop = loop;
+	if (masks_new(&config, &w->masks, NULL) < 0)
+		return 1;
+	w->attempts = (struct loop_source){ fds[0], on_attempt, w };
+	if (loop_add(loop, &w->attempts, EPOLLIN) < 0) {
+		masks_free(w->masks);
+		w->masks = NULL;
+	}
+	return 1;
+}
+
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		     struct network_run *network, struct err *err)
 {
@@ -391,9 +443,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	config.sockets = sockets;
 
 	w->network = network;
-	w->observe = observe_new(w->session->view, w->session->plan,
-				 &w->since);
-	observe_policy(w->observe, network, &config.policy);
+	ask_policy(w, network, &config.policy);
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
 		return r;

@@ -5,6 +5,7 @@
 #define LIB_WATCHERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct cage;
 struct err;
@@ -40,6 +41,12 @@ void watchers_start(struct watchers *watchers, struct loop *loop);
 int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     int listener, struct network_run *network,
 		     struct err *err);
+
+/* Answer for masks that talk, from @loop. @fds came with CAGE_MASKS and are taken
+ * over. Returns 1: without it, masks are silent.
+ */
+int watchers_masks(struct watchers *watchers, struct loop *loop,
+		   const int *fds, size_t nfds);
 
 /* Keep masks and read-only files in the sandbox. @own are the descriptors that
  * came with CAGE_READY; they stay open as long as @watchers.

@@ -166,6 +166,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
 	plan->observe = request->observe;
 	plan->observe_full = request->observe_full;
+	plan->talk = request->observe && !request->observe_full &&
+		     request->tier == TIER_FULL;
 	plan->cwd = mem_strdup(policy->cwd);
 	plan->argv = copy_strings(request->argv);
 	if (plan->tier == TIER_LANDLOCK) {

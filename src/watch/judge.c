@@ -16,7 +16,33 @@
 #include <linux/fs.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
 #include "watch/place.h"
+
+/* A mask that talks does not let us in: what there is to see, we know */
+static bool see_mask(const struct observer_policy *policy, struct place *p)
+{
+	const enum observer_mask mask = policy->mask && p->path[0] ?
+		policy->mask(policy->arg, p->path) : OBSERVER_NO_MASK;
+
+	if (mask == OBSERVER_NO_MASK)
+		return false;
+	p->name = path_base(p->path);
+	p->exists = p->mount_root = mask != OBSERVER_MASKED;
+	p->mode = mask == OBSERVER_MASKED_DIR ? S_IFDIR : S_IFREG;
+	p->read_only = true;
+	return true;
+}
+
+int judge_found(const struct judge *j, int found, struct place *p)
+{
+	if (found == -EACCES && see_mask(j->policy, p))
+		found = 0;
+	if (!found && j->policy->is_fixed &&
+	    j->policy->is_fixed(j->policy->arg, p->path))
+		p->mount_root = true;
+	return found;
+}
 
 static const struct judgement GO_ON = { 0 };
 

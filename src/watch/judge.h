@@ -48,6 +48,11 @@ struct judgement {
 	struct observer_verdict verdict;
 };
 
+/* What place_find() could not see of @place, the policy may know: @found is its
+ * result, and what is returned instead
+ */
+int judge_found(const struct judge *judge, int found, struct place *place);
+
 struct judgement judge(const struct judge *judge, const struct attempt *a);
 
 #endif /* WATCH_JUDGE_H */

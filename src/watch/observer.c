@@ -211,14 +211,10 @@ static bool only_reads(const struct question *q)
 static int look_up(struct observer *o, const struct question *q, int i,
 		   bool follow)
 {
-	struct place *place = &o->places[i];
-	const int r = place_find(q->tracee, "", o->names[i].full, follow,
-				 place);
-
-	if (!r && o->policy.is_fixed &&
-	    o->policy.is_fixed(o->policy.arg, place->path))
-		place->mount_root = true;
-	return r;
+	return judge_found(&o->judge, place_find(q->tracee, "",
+						 o->names[i].full, follow,
+						 &o->places[i]),
+			   &o->places[i]);
 }
 
 static bool is_late(const struct observer *o, const struct attempt *a)

@@ -29,6 +29,13 @@ enum observer_answer {
 	OBSERVER_DENIED,	/* A rule denies it: refused, mount or not */
 };
 
+enum observer_mask {
+	OBSERVER_NO_MASK,
+	OBSERVER_MASKED_DIR,	/* A hidden directory itself */
+	OBSERVER_MASKED_FILE,	/* A hidden file itself */
+	OBSERVER_MASKED,	/* In a hidden directory */
+};
+
 /**
  * struct observer_verdict - What the policy says of a path
  * @reason:	Words
@@ -60,6 +67,8 @@ struct observer_socket {
  *		there is done by the observer (watch/perform.h). May be NULL.
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
  *		there are mounts, they say so. May be NULL.
+ * @mask:	What of a mask that talks @path is: we cannot look into those.
+ *		May be NULL.
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
  *		is a copy of the socket, or -1. 0 lets it go on, 1 says that it
  *		was made, a negative errno is its result. May be NULL.
@@ -72,6 +81,7 @@ struct observer_policy {
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path);
 	bool (*is_fixed)(void *arg, const char *path);
+	enum observer_mask (*mask)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
 	void (*listen)(void *arg, int socket);

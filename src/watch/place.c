@@ -328,8 +328,10 @@ static int walk(int root, char *path, bool follow, struct place *p)
 		return expand(root, path, r);
 	}
 	r = look(fd, name, p);
-	if (r < 0)
+	if (r < 0) {
+		memcpy(path, whole, strlen(whole) + 1);
 		return r;
+	}
 	if (p->exists && S_ISLNK(p->mode) && (follow || slash)) {
 		r = follow_link(fd, p, path);
 		return r < 0 ? r : 1;
@@ -359,6 +361,8 @@ int place_find(struct tracee *tracee, const char *base, const char *text,
 		if (r < 0)
 			return r;
 		r = walk(root, path, follow, ret);
+		if (r == -EACCES)
+			memcpy(ret->path, path, strlen(path) + 1);
 		if (r <= 0)
 			return r;
 	}

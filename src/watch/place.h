@@ -35,7 +35,8 @@ struct place {
 /* Look up @text, given relative to the directory @base (absolute text), as
  * @tracee would. With @follow a link in the last place is followed. 0 and *@ret
  * (release with place_done()); -EXDEV if it leads to something that is no path
- * (a pipe behind /proc/self/fd); or a negative errno.
+ * (a pipe behind /proc/self/fd); or a negative errno. With -EACCES @ret->path
+ * is as far as it got: without links up to where it may not look.
  */
 int place_find(struct tracee *tracee, const char *base, const char *text,
 	       bool follow, struct place *ret);

@@ -179,6 +179,126 @@ def an_invalid_edit_changes_nothing_and_says_so(t):
     contains(err.decode(), "the old ones hold")
 
 
+def need_fuse():
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        skip(f"/dev/fuse: {error}")
+
+
+STATIC = """#include <fcntl.h>
+#include <unistd.h>
+int main(int c, char **v) { return c > 1 && open(v[1], O_RDONLY) < 0; }
+"""
+
+
+@test
+def denied_reads_are_named_with_the_reader(t):
+    need_fuse()
+    need("cc")
+    t.write("secret", "x")
+    t.write("dir/sub/file", "x")
+    t.write("static.c", STATIC)
+    t.outside("cc", "-static", "-o", "static", "static.c").ok()
+    options = ("--deny-read", "secret", "--deny-read", "dir")
+    readers = [("cat", ["cat"]), ("bash", ["bash", "-c", ': < "$1"', "bash"]),
+               ("python3", ["python3", "-c", "import sys; open(sys.argv[1])"]),
+               ("static", [os.path.join(t.dir, "static")])]
+    for name, command in readers:
+        for path in ("secret", "dir/sub/file"):
+            t.run("violations", "clear").ok()
+            t.inside(*command, path, options=options)
+            found = [v for v in records(t) if v["kind"] == "fs-read"]
+            equal([(v["target"], v["errno"], v["count"]) for v in found],
+                  [(os.path.join(t.dir, path), "EACCES", 1)], (name, found))
+            contains(os.path.basename(found[0]["exe"]), name[:6])
+            check(found[0]["pid"] > 0)
+            contains(found[0]["suggest"]["command"], "policy allow read")
+            # Without the observer there are no reports, and no reads
+            check(t.inside(*command, path, options=options +
+                           ("--observe", "off")).code, "it was read")
+    equal(t.inside("cat", "secret").out, "x", "the control")
+
+
+@test
+def a_hidden_directory_is_empty_and_says_so(t):
+    need_fuse()
+    t.write("dir/file", "x")
+    t.write("bare/x", "x")
+    os.unlink(os.path.join(t.dir, "bare/x"))
+    r = t.shell("ls -A dir bare; cat dir/missing; test -e dir/missing",
+                options=("--deny-read", "dir", "--deny-read", "bare"))
+    equal(r.out, "bare:\n\ndir:\n")
+    # What is not there was not refused
+    equal([(v["target"], v["errno"]) for v in records(t)],
+          [(os.path.join(t.dir, "dir"), None)])
+
+
+@test
+def a_work_place_below_a_hidden_directory_is_left_in_peace(t):
+    t.write("home/secret", "x")
+    t.write("home/work/file", "y")
+    r = t.shell("cat home/work/file; cat home/secret; cat home/none; "
+                "echo z > home/work/new; echo z > home/work/.mcp.json",
+                options=("--deny-read", "home", "--read", "home/work",
+                         "--write", "home/work"))
+    equal(r.out, "y")
+    equal(r.err.count("No such file"), 2)
+    equal(t.read("home/work/new"), "z\n")
+    check(not t.exists("home/work/.mcp.json"), "it was not observed")
+
+
+@test
+def what_a_hidden_directory_shows_is_read_only(t):
+    shown = os.path.join(t.away, "shown")
+    for name in ("shown", "secret"):
+        t.write(os.path.join(t.away, name), name)
+    r = t.shell(f"cat {shown}; echo z > {shown}; rm -f {shown}",
+                options=("--deny-read", t.away, "--read", shown))
+    equal(r.out, "shown")
+    equal(t.read(shown), "shown")
+    check(("fs-write", shown, "EROFS") in
+          [(v["kind"], v["target"], v["errno"]) for v in records(t)],
+          records(t))
+
+
+@test
+def threads_that_read_what_is_hidden_are_one_process(t):
+    need_fuse()
+    t.write("dir/file", "x")
+    script = """
+import threading
+def read(i):
+    for _ in range(20):
+        try: open("dir/file").read()
+        except OSError: pass
+all = [threading.Thread(target=read, args=(i,)) for i in range(32)]
+for x in all: x.start()
+for x in all: x.join()
+import os; print(os.getpid())
+"""
+    t.write("read.py", script)
+    t.inside("python3", "read.py", options=("--deny-read", "dir")).ok()
+    found = records(t)
+    equal([(v["target"], v["errno"]) for v in found if v["count"] == 640],
+          [(os.path.join(t.dir, "dir/file"), "EACCES")], found)
+    equal(len({v["pid"] for v in found}), 1, found)
+
+
+@test
+def writes_to_what_is_hidden_are_seen(t):
+    t.write("secret", "x")
+    t.write("dir/file", "x")
+    t.shell("echo y > secret; mkdir dir/new; rm -f dir/file; chmod 600 secret",
+            options=("--deny-read", "secret", "--deny-read", "dir"))
+    found = [(v["kind"], os.path.relpath(v["target"], t.dir), v["errno"])
+             for v in records(t)]
+    for v in (("fs-write", "secret", "EROFS"), ("fs-write", "dir/new", "EROFS")):
+        check(v in found, v, found)
+    equal(t.read("secret"), "x")
+    equal(t.read("dir/file"), "x")
+
+
 @test
 def a_mask_added_later_hides(t):
     t.write(".claude/settings.local.json", "{}")

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cage/mask.c - masks that talk: the FUSE mount behind them, being built
+ *
+ * Theory of operation: one FUSE file system (a superblock is what costs) holds
+ * a node for every mask, and each mask is a clone of its node. To reach the
+ * nodes, somebody must answer while we look them up; a second thread does, for
+ * as long as the tree is built. One reading of the root brings all nodes into
+ * the kernel's cache, so there are few questions.
+ *
+ * Both threads stay on one processor: to wake another one costs more than the
+ * answers. They share errno, so the second makes no call that fails unless all
+ * is lost anyway.
+ *
+ * Everybody in the sandbox may ask (allow_other). Nobody outside may, and is
+ * refused at once, which is why the supervisor can both answer for the masks
+ * and walk into them without waiting for itself.
+ */
+
+#include "cage/mask.h"
+
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <linux/futex.h>
+#include <linux/mount.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "plan/plan.h"
+
+enum { STACK_SIZE = 32 << 10 };
+
+/**
+ * struct server - The second thread
+ * @tid:	Its number; the kernel clears it, and wakes us, at its end
+ * @stop:	The next look-up is the last
+ * @before:	Where we may run otherwise; @pinned if that counts
+ */
+struct server {
+	const struct mask_tree *tree;
+	int device;
+	int tid;
+	bool stop, pinned;
+	cpu_set_t before;
+	uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
+	char stack[STACK_SIZE] __attribute__((aligned(16)));
+};
+
+void masks_prepare(struct masks *masks, const struct plan *plan)
+{
+	struct stat st;
+
+	*masks = (struct masks){ .device = -1, .root = -1 };
+	mask_tree_build(plan, &masks->tree);
+	/* The kernel wants it opened in the namespace that mounts */
+	if (masks->tree.len)
+		masks->device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	/* A file open for writing would keep the world from being read-only */
+	if (masks->device >= 0 &&
+	    (fstat(masks->device, &st) < 0 || !S_ISCHR(st.st_mode)))
+		close_fd(&masks->device);
+}
+
+static int set_number(int fs, const char *key, unsigned int value)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", value);
+	return sys_fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
+}
+
+static int make_root(const struct masks *masks)
+{
+	auto_close int fs = sys_fsopen("fuse", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || set_number(fs, "fd", (unsigned int)masks->device) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
+	    set_number(fs, "user_id", masks->tree.uid) < 0 ||
+	    set_number(fs, "group_id", masks->tree.gid) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "allow_other", NULL, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	return sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
+			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			   MOUNT_ATTR_NOEXEC);
+}
+
+/* Others may be queued before it, but this is the last that is waited for */
+static bool is_last(const struct server *s)
+{
+	return __atomic_load_n(&s->stop, __ATOMIC_ACQUIRE) &&
+	       ((const struct fuse_in_header *)s->request)->opcode ==
+	       FUSE_LOOKUP;
+}
+
+static int serve(void *arg)
+{
+	struct server *s = arg;
+	struct mask_event ignored;
+	bool last;
+
+	do {
+		const ssize_t n = read(s->device, s->request,
+				       sizeof(s->request));
+		const ssize_t len = n < 0 ? n :
+			mask_answer(s->tree, s->request, (size_t)n, s->reply,
+				    &ignored);
+
+		/* Before the answer: whoever has that goes on */
+		last = len > 0 && is_last(s);
+		/* Nobody would ever answer the one who asked */
+		if (len < 0 || (len > 0 &&
+				write(s->device, s->reply, (size_t)len) < 0))
+			(void)syscall(SYS_exit_group, 125);
+	} while (!last);
+	return 0;
+}
+
+static void stay_here(struct server *s)
+{
+	cpu_set_t here;
+	const int cpu = sched_getcpu();
+
+	CPU_ZERO(&here);
+	if (cpu < 0 || cpu >= CPU_SETSIZE ||
+	    sched_getaffinity(0, sizeof(s->before), &s->before) < 0)
+		return;
+	CPU_SET(cpu, &here);
+	s->pinned = sched_setaffinity(0, sizeof(here), &here) == 0;
+}
+
+static bool start_server(struct masks *masks)
+{
+	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+			  CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
+			  CLONE_CHILD_CLEARTID;
+	struct server *s = mem_zalloc(sizeof(*s));
+
+	s->tree = &masks->tree;
+	s->device = masks->device;
+	masks->server = s;
+	stay_here(s);
+	if (clone(serve, s->stack + STACK_SIZE, flags, s, &s->tid, NULL,
+		  &s->tid) < 0)
+		s->tid = 0;
+	return s->tid;
+}
+
+static void stop_server(struct masks *masks)
+{
+	struct server *s = masks->server;
+	struct stat st;
+	int tid;
+
+	if (!s)
+		return;
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
+	if (s->tid)		/* There is no such name, but a question */
+		(void)fstatat(masks->root, "stop", &st, 0);
+	while ((tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE)) != 0)
+		(void)syscall(SYS_futex, &s->tid, FUTEX_WAIT, tid, NULL, NULL,
+			      0);
+	if (s->pinned)
+		(void)sched_setaffinity(0, sizeof(s->before), &s->before);
+	free(s);
+	masks->server = NULL;
+}
+
+/* Make the kernel know all nodes of the root */
+static bool read_root(int root)
+{
+	auto_close int dir = openat(root, ".", O_RDONLY | O_DIRECTORY |
+				    O_CLOEXEC);
+	uint64_t room[256];
+	long n = dir < 0 ? -1 : 1;
+
+	while (n > 0)
+		n = syscall(SYS_getdents64, dir, room, sizeof(room));
+	return n == 0;
+}
+
+void masks_start(struct masks *masks, int at)
+{
+	masks->root = at < 0 ? -1 : make_root(masks);
+	/* Kernels before 6.15 clone only what is attached somewhere */
+	if (masks->root >= 0 &&
+	    sys_move_mount(masks->root, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+			   MOVE_MOUNT_T_EMPTY_PATH) == 0 &&
+	    start_server(masks) && read_root(masks->root))
+		return;
+	stop_server(masks);
+	close_fd(&masks->root);
+	close_fd(&masks->device);
+}
+
+int masks_clone(const struct masks *masks, size_t mount)
+{
+	char name[16];
+
+	if (masks->root < 0 || !mask_tree_has(&masks->tree, mount, name))
+		return -1;
+	return sys_open_tree(masks->root, name, OPEN_TREE_CLONE |
+			     OPEN_TREE_CLOEXEC);
+}
+
+void masks_finish(struct masks *masks)
+{
+	stop_server(masks);
+	close_fd(&masks->root);
+	mask_tree_done(&masks->tree);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/mask.h - masks that talk: the FUSE mount behind them, being built */
+
+#ifndef CAGE_MASK_H
+#define CAGE_MASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/mask.h"
+
+struct plan;
+struct server;
+
+/**
+ * struct masks - While the tree is built
+ * @tree:	The nodes
+ * @device:	/dev/fuse, of our own connection; or -1: masks are silent
+ * @root:	The mount with all nodes, or -1
+ */
+struct masks {
+	struct mask_tree tree;
+	int device, root;
+	struct server *server;
+};
+
+/* Before the world is read-only and without devices: open what is needed. It
+ * never fails: without it masks are silent.
+ */
+void masks_prepare(struct masks *masks, const struct plan *plan);
+
+/* Make the file system on directory @at, and answer for it from here */
+void masks_start(struct masks *masks, int at);
+
+/* A clone of the node for mount number @mount, or -1 if that is silent */
+int masks_clone(const struct masks *masks, size_t mount);
+
+/* The tree stands: from now on nobody answers here. What is left is @device,
+ * to be handed to whoever does, or -1.
+ */
+void masks_finish(struct masks *masks);
+
+#endif /* CAGE_MASK_H */

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/mask.c - masks that talk: what a FUSE mount over hidden paths answers
+ *
+ * Theory of operation: the kernel asks about numbered nodes. The root is 1, the
+ * tree's node i is i + 2; they never change, so everything may be cached for
+ * ever. What may be opened is nothing, so there is never a file to read. Names
+ * that the tree does not have are refused or missing, always the same within a
+ * mask: the answer must not tell whether the host has such a name.
+ */
+
+#include "plan/mask.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+
+enum {
+	FIRST_NODE = FUSE_ROOT_ID + 1,
+	FOR_EVER = 1 << 30,		/* Seconds */
+	MINOR = 31,			/* Of the protocol, as spoken here */
+	NAMES_MAX = 255,
+	BLOCK = 4096,
+};
+
+/**
+ * struct reply - An answer being written, as the kernel wants it
+ */
+struct reply {
+	struct fuse_out_header header;
+	union {
+		struct fuse_init_out init;
+		struct fuse_attr_out attr;
+		struct fuse_entry_out entry;
+		struct fuse_open_out open;
+		struct fuse_statfs_out statfs;
+		char bytes[MASK_REPLY_MAX - sizeof(struct fuse_out_header)];
+	};
+};
+
+static_assert(sizeof(struct reply) == MASK_REPLY_MAX, "the reply's room");
+
+static struct mask_node *push_node(struct mask_tree *tree, int parent,
+				   char *name, char *path, bool is_dir)
+{
+	struct mask_node *node = vec_push(tree);
+
+	*node = (struct mask_node){
+		.parent = parent, .name = name, .path = path, .is_dir = is_dir,
+	};
+	return node;
+}
+
+static int find_name(const struct mask_tree *tree, int parent,
+		     const char *name, size_t n)
+{
+	for (size_t i = 0; i < tree->len; i++) {
+		const struct mask_node *node = &tree->v[i];
+
+		if (node->parent == parent && strlen(node->name) == n &&
+		    !memcmp(node->name, name, n))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* The mount point @stub in the mask @top, and the directories above it */
+static void push_stub(struct mask_tree *tree, int top,
+		      const struct plan_stub *stub)
+{
+	const char *name = stub->path;
+	int parent = top;
+
+	while (*name) {
+		const size_t n = strcspn(name, "/");
+		const bool last = !name[n];
+		const int there = find_name(tree, parent, name, n);
+		struct mask_node *node;
+
+		if (there < 0) {
+			node = push_node(tree, parent, mem_strndup(name, n),
+				mem_printf("%s/%.*s", tree->v[parent].path,
+					   (int)n, name),
+				!last || stub->is_dir);
+			node->refuses = tree->v[top].refuses;
+			parent = (int)tree->len - 1;
+		} else {
+			parent = there;
+		}
+		name += n + !last;
+	}
+}
+
+/* In our own directories a cloche inside must find nothing rather than an
+ * error; profile srt hides as srt does
+ */
+static bool is_refusing(const struct plan *plan, const struct plan_mount *m)
+{
+	return plan->view->policy->profile != PROFILE_SRT &&
+	       !(m->rule && m->rule->strength == RULE_ALWAYS);
+}
+
+/* What a mask shows must be a few files and nothing else. Whoever works in a
+ * directory below a hidden one must be observed, and the observer, outside,
+ * does not get through.
+ */
+static bool is_simple(const struct plan *plan, const struct plan_mount *m)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->stubs.len; i++) {
+		const struct plan_stub *stub = &plan->stubs.v[i];
+
+		if (m->mask == MASK_EMPTY || stub->mask != m->mask)
+			continue;
+		if (stub->is_dir || stub->open || stub->target || stub->text)
+			return false;
+		n++;
+	}
+	return n <= MASK_NODES_MAX / 2;
+}
+
+void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
+{
+	size_t masks = 0;
+
+	*ret = (struct mask_tree){
+		.uid = plan->machine.uid, .gid = plan->machine.gid,
+	};
+	for (size_t i = 0; plan->talk && i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		const bool dir = m->kind == MOUNT_MASK_DIR;
+		const int top = (int)ret->len;
+
+		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
+		    (dir && !is_simple(plan, m)))
+			continue;
+		if (masks++ == MASK_NODES_MAX || top >= MASK_NODES_MAX)
+			break;
+		push_node(ret, MASK_TOP, mem_printf("%zu", i),
+			  mem_strdup(m->path), dir)->refuses =
+			is_refusing(plan, m);
+		for (size_t s = 0; dir && s < plan->stubs.len; s++) {
+			if (m->mask != MASK_EMPTY &&
+			    plan->stubs.v[s].mask == m->mask)
+				push_stub(ret, top, &plan->stubs.v[s]);
+		}
+	}
+}
+
+void mask_tree_done(struct mask_tree *tree)
+{
+	for (size_t i = 0; i < tree->len; i++) {
+		free(tree->v[i].name);
+		free(tree->v[i].path);
+	}
+	free(tree->v);
+	*tree = (struct mask_tree){ 0 };
+}
+
+bool mask_tree_has(const struct mask_tree *tree, size_t mount, char name[16])
+{
+	const int n = snprintf(name, 16, "%zu", mount);
+
+	return n < 16 && find_name(tree, MASK_TOP, name, (size_t)n) >= 0;
+}
+
+static void fill_attr(const struct mask_tree *tree, uint64_t id,
+		      struct fuse_attr *attr)
+{
+	const bool dir = id == FUSE_ROOT_ID || tree->v[id - FIRST_NODE].is_dir;
+
+	*attr = (struct fuse_attr){
+		.ino = id, .mode = dir ? S_IFDIR | 0555 : S_IFREG,
+		.nlink = dir ? 2 : 1, .uid = tree->uid, .gid = tree->gid,
+		.blksize = BLOCK,
+	};
+}
+
+static void fill_entry(const struct mask_tree *tree, uint64_t id,
+		       struct fuse_entry_out *entry)
+{
+	*entry = (struct fuse_entry_out){
+		.nodeid = id, .entry_valid = FOR_EVER, .attr_valid = FOR_EVER,
+	};
+	fill_attr(tree, id, &entry->attr);
+}
+
+static ssize_t answer_init(const struct fuse_init_in *in, struct reply *out)
+{
+	out->init = (struct fuse_init_out){
+		.major = FUSE_KERNEL_VERSION,
+		.minor = in->minor < MINOR ? in->minor : MINOR,
+		.max_readahead = in->max_readahead,
+		.flags = in->flags & FUSE_DO_READDIRPLUS,
+		.max_write = BLOCK,
+	};
+	/* Another major version would want another answer: there is none */
+	return in->major == FUSE_KERNEL_VERSION ? (ssize_t)sizeof(out->init)
+						: -EPROTO;
+}
+
+/* The index of node @id, or MASK_TOP */
+static int index_of(uint64_t id)
+{
+	return id == FUSE_ROOT_ID ? MASK_TOP : (int)(id - FIRST_NODE);
+}
+
+/* The names from @in->offset on, as many as fit, each with its attributes */
+static ssize_t answer_names(const struct mask_tree *tree, int dir,
+			    const struct fuse_read_in *in, bool plus,
+			    struct reply *out)
+{
+	const size_t room = in->size < sizeof(out->bytes) ? in->size
+							  : sizeof(out->bytes);
+	size_t at = 0;
+
+	for (uint64_t i = in->offset; i < tree->len; i++) {
+		const struct mask_node *node = &tree->v[i];
+		const size_t len = strlen(node->name);
+		const size_t head = plus ? FUSE_NAME_OFFSET_DIRENTPLUS
+					 : FUSE_NAME_OFFSET;
+		const size_t size = FUSE_DIRENT_ALIGN(head + len);
+		struct fuse_dirent entry = {
+			.ino = i + FIRST_NODE, .off = i + 1,
+			.namelen = (uint32_t)len,
+			.type = node->is_dir ? DT_DIR : DT_REG,
+		};
+		struct fuse_entry_out attributes;
+
+		if (node->parent != dir)
+			continue;
+		if (at + size > room)
+			break;
+		memset(out->bytes + at, 0, size);
+		if (plus) {
+			fill_entry(tree, i + FIRST_NODE, &attributes);
+			memcpy(out->bytes + at, &attributes,
+			       sizeof(attributes));
+		}
+		memcpy(out->bytes + at + head - FUSE_NAME_OFFSET, &entry,
+		       FUSE_NAME_OFFSET);
+		memcpy(out->bytes + at + head, node->name, len);
+		at += size;
+	}
+	return (ssize_t)at;
+}
+
+static ssize_t answer_lookup(const struct mask_tree *tree, int dir,
+			     const char *name, size_t n, struct reply *out,
+			     struct mask_event *event)
+{
+	const size_t len = strnlen(name, n);
+	int there;
+
+	if (len == n)
+		return -EPROTO;
+	there = find_name(tree, dir, name, len);
+	if (there >= 0) {
+		fill_entry(tree, (uint64_t)there + FIRST_NODE, &out->entry);
+		return (ssize_t)sizeof(out->entry);
+	}
+	if (dir == MASK_TOP)
+		return -ENOENT;
+	event->what = MASK_SOUGHT;
+	event->name = name;
+	return tree->v[dir].refuses ? -EACCES : -ENOENT;
+}
+
+/* Bytes of an opcode's own header, or of a name; -1 for what is not known */
+static int size_of(uint32_t opcode)
+{
+	switch (opcode) {
+	case FUSE_INIT:		return offsetof(struct fuse_init_in, flags) + 4;
+	case FUSE_LOOKUP:	return 1;
+	case FUSE_READDIR:
+	case FUSE_READDIRPLUS:	return sizeof(struct fuse_read_in);
+	case FUSE_ACCESS:	return sizeof(struct fuse_access_in);
+	case FUSE_GETATTR:
+	case FUSE_OPEN:
+	case FUSE_OPENDIR:
+	case FUSE_RELEASEDIR:
+	case FUSE_STATFS:	return 0;
+	default:		return -1;
+	}
+}
+
+/* What is asked of a node that exists: bytes of the body, or -errno */
+static ssize_t answer_node(const struct mask_tree *tree,
+			   const struct fuse_in_header *in, const void *body,
+			   size_t n, struct reply *out,
+			   struct mask_event *event)
+{
+	const int node = index_of(in->nodeid);
+	const bool dir = node == MASK_TOP || tree->v[node].is_dir;
+
+	switch (in->opcode) {
+	case FUSE_LOOKUP:
+		return dir ? answer_lookup(tree, node, body, n, out, event)
+			   : -ENOTDIR;
+	case FUSE_GETATTR:
+		out->attr = (struct fuse_attr_out){ .attr_valid = FOR_EVER };
+		fill_attr(tree, in->nodeid, &out->attr.attr);
+		return (ssize_t)sizeof(out->attr);
+	case FUSE_OPEN:
+		event->what = dir ? MASK_NOTHING : MASK_OPENED;
+		return -EACCES;
+	case FUSE_OPENDIR:
+		event->what = node == MASK_TOP ? MASK_NOTHING : MASK_LISTED;
+		out->open = (struct fuse_open_out){ 0 };
+		return (ssize_t)sizeof(out->open);
+	case FUSE_READDIR:
+	case FUSE_READDIRPLUS:
+		return answer_names(tree, node, body,
+				    in->opcode == FUSE_READDIRPLUS, out);
+	case FUSE_ACCESS:
+		return dir && !(((const struct fuse_access_in *)body)->mask & 2)
+		       ? 0 : -EACCES;
+	case FUSE_RELEASEDIR:
+		return 0;
+	case FUSE_STATFS:
+		out->statfs = (struct fuse_statfs_out){
+			.st = { .bsize = BLOCK, .namelen = NAMES_MAX },
+		};
+		return (ssize_t)sizeof(out->statfs);
+	default:
+		return -ENOSYS;
+	}
+}
+
+static bool expects_nothing(uint32_t opcode)
+{
+	return opcode == FUSE_FORGET || opcode == FUSE_BATCH_FORGET ||
+	       opcode == FUSE_INTERRUPT;
+}
+
+ssize_t mask_answer(const struct mask_tree *tree, const void *request,
+		    size_t n, void *reply, struct mask_event *event)
+{
+	const struct fuse_in_header *in = request;
+	const void *body = in + 1;
+	struct reply *out = reply;
+	ssize_t r;
+	int least;
+
+	*event = (struct mask_event){ 0 };
+	if (n < sizeof(*in) || in->len != n)
+		return -EPROTO;
+	if (expects_nothing(in->opcode))
+		return 0;
+	n -= sizeof(*in);
+	least = size_of(in->opcode);
+	if (least < 0)
+		r = -ENOSYS;
+	else if (n < (size_t)least)
+		return -EPROTO;
+	else if (in->opcode == FUSE_INIT)
+		r = answer_init(body, out);
+	else if (in->nodeid < FUSE_ROOT_ID ||
+		 in->nodeid >= tree->len + FIRST_NODE)
+		r = -ESTALE;
+	else
+		r = answer_node(tree, in, body, n, out, event);
+	if (event->what) {
+		event->node = (size_t)index_of(in->nodeid);
+		event->tid = (pid_t)in->pid;
+		event->error = r < 0 ? (int)-r : 0;
+	}
+	out->header = (struct fuse_out_header){
+		.len = (uint32_t)(sizeof(out->header) + (r > 0 ? (size_t)r : 0)),
+		.error = r < 0 ? (int)r : 0, .unique = in->unique,
+	};
+	return out->header.len;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/mask.h - masks that talk: what a FUSE mount over hidden paths answers
+ *
+ * One FUSE file system holds a node for every mask of a plan. This is the pure
+ * half: which nodes there are, and the reply to each request of the kernel. The
+ * cage mounts the nodes (cage/mask.h), the supervisor answers and reports
+ * (watch/mask.h).
+ */
+
+#ifndef PLAN_MASK_H
+#define PLAN_MASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct plan;
+
+enum {
+	MASK_NODES_MAX = 64,		/* More masks stay silent */
+	MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
+	MASK_REPLY_MAX = 8192,
+	MASK_TOP = -1,			/* In the root, which nobody sees */
+};
+
+/**
+ * struct mask_node - A file or directory of the masks
+ * @parent:	Index of the directory it is in, or MASK_TOP
+ * @name:	In @parent; of a mask itself: the index of its mount in the plan
+ * @path:	What it stands for, on the host
+ * @is_dir:	Looks empty, but for the nodes in it; a file cannot be opened
+ * @refuses:	Names in it are refused (EACCES); else they are not there (ENOENT)
+ */
+struct mask_node {
+	int parent;
+	char *name, *path;
+	bool is_dir, refuses;
+};
+
+/**
+ * struct mask_tree - All of them
+ * @uid, @gid:	Whose they are
+ */
+struct mask_tree {
+	struct mask_node *v;
+	size_t len, cap;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* The nodes for the masks of @plan; none if it does not ask for them */
+void mask_tree_build(const struct plan *plan, struct mask_tree *ret);
+void mask_tree_done(struct mask_tree *tree);
+
+/* True if the mask of mount number @mount is a node: *@name is its name in the
+ * root, of at most 15 bytes
+ */
+bool mask_tree_has(const struct mask_tree *tree, size_t mount, char name[16]);
+
+enum mask_attempt {
+	MASK_NOTHING,		/* Nothing that concerns anybody */
+	MASK_OPENED,		/* Somebody tried to open the node, a file */
+	MASK_LISTED,		/* ... read the names in it */
+	MASK_SOUGHT,		/* ... reach @name in it */
+};
+
+/**
+ * struct mask_event - What was attempted
+ * @node:	Index of the node
+ * @name:	In the request; only of MASK_SOUGHT
+ * @tid:	The thread, in the pid namespace of whoever mounted
+ * @error:	What it got, 0 if it got nothing to see
+ */
+struct mask_event {
+	enum mask_attempt what;
+	size_t node;
+	const char *name;
+	pid_t tid;
+	int error;
+};
+
+/* The reply to a request of the kernel: its length, 0 where none is expected,
+ * or -EPROTO if the request is none. @reply has MASK_REPLY_MAX bytes and is
+ * aligned for 8-byte members, as is @request.
+ */
+ssize_t mask_answer(const struct mask_tree *tree, const void *request,
+		    size_t n, void *reply, struct mask_event *event);
+
+#endif /* PLAN_MASK_H */

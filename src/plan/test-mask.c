@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-mask.c - what masks that talk answer */
+
+#include <errno.h>
+#include <linux/fuse.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "plan/mask.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "test.h"
+
+static uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
+static struct mask_event event;
+
+/* A file; a directory; one that shows files; one that shows a directory; one of
+ * our own
+ */
+static void make_tree(struct mask_tree *ret)
+{
+	static char paths[][8] = {
+		"/h/file", "/h/dir", "/h/ssh", "/h/home", "/h/own",
+	};
+	static char known[] = "known", deep[] = "a/b", work[] = "work";
+	static struct path_rule rules[] = {
+		{ .strength = RULE_BASELINE }, { .strength = RULE_ALWAYS },
+	};
+	static struct policy policy;
+	static struct view view = { .policy = &policy };
+	struct plan plan = { .view = &view, .talk = true };
+	struct plan_stub *stub;
+
+	for (size_t i = 0; i < 5; i++) {
+		struct plan_mount *m = vec_push(&plan.mounts);
+
+		m->kind = i ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
+		m->path = paths[i];
+		m->rule = &rules[i == 4];
+		m->mask = i == 2 || i == 3 ? MASK_FIRST + (unsigned int)i : MASK_EMPTY;
+	}
+	stub = vec_push(&plan.stubs);
+	*stub = (struct plan_stub){ .mask = MASK_FIRST + 2, .path = known };
+	stub = vec_push(&plan.stubs);
+	*stub = (struct plan_stub){ .mask = MASK_FIRST + 2, .path = deep };
+	stub = vec_push(&plan.stubs);
+	*stub = (struct plan_stub){
+		.mask = MASK_FIRST + 3, .path = work, .is_dir = true,
+	};
+	mask_tree_build(&plan, ret);
+	free(plan.mounts.v);
+	free(plan.stubs.v);
+}
+
+/* Ask, and return the error of the reply */
+static int ask(const struct mask_tree *tree, uint32_t opcode, uint64_t node,
+	       const void *body, size_t n)
+{
+	struct fuse_in_header head = {
+		.len = (uint32_t)(sizeof(head) + n), .opcode = opcode,
+		.unique = 7, .nodeid = node, .pid = 42,
+	};
+	struct fuse_out_header out;
+	ssize_t len;
+
+	memcpy(request, &head, sizeof(head));
+	if (n)
+		memcpy((char *)request + sizeof(head), body, n);
+	len = mask_answer(tree, request, head.len, reply, &event);
+	if (len <= 0)
+		return (int)len;
+	memcpy(&out, reply, sizeof(out));
+	CHECK_INT(out.len, len);
+	CHECK_INT(out.unique, 7);
+	return out.error;
+}
+
+/* The node number of @name in @node, or a negative errno */
+static long find(const struct mask_tree *tree, uint64_t node, const char *name)
+{
+	struct fuse_entry_out entry;
+	const int r = ask(tree, FUSE_LOOKUP, node, name, strlen(name) + 1);
+
+	if (r < 0)
+		return r;
+	memcpy(&entry, (char *)reply + sizeof(struct fuse_out_header),
+	       sizeof(entry));
+	return (long)entry.nodeid;
+}
+
+TEST(a_file_does_not_open_and_says_who_tried)
+{
+	struct mask_tree tree;
+	long file;
+
+	make_tree(&tree);
+	file = find(&tree, FUSE_ROOT_ID, "0");
+	CHECK(file > 1);
+	CHECK_INT(event.what, MASK_NOTHING);
+	CHECK_INT(ask(&tree, FUSE_OPEN, (uint64_t)file,
+		      &(struct fuse_open_in){ 0 },
+		      sizeof(struct fuse_open_in)), -EACCES);
+	CHECK_INT(event.what, MASK_OPENED);
+	CHECK_INT(event.error, EACCES);
+	CHECK_INT(event.tid, 42);
+	CHECK_STR(tree.v[event.node].path, "/h/file");
+	mask_tree_done(&tree);
+}
+
+TEST(names_are_refused_or_missing_whatever_they_are)
+{
+	struct mask_tree tree;
+	long dir, own, ssh;
+
+	make_tree(&tree);
+	dir = find(&tree, FUSE_ROOT_ID, "1");
+	ssh = find(&tree, FUSE_ROOT_ID, "2");
+	own = find(&tree, FUSE_ROOT_ID, "4");
+	CHECK(dir > 1 && ssh > 1 && own > 1);
+	/* Somebody works below this one */
+	CHECK_INT(find(&tree, FUSE_ROOT_ID, "3"), -ENOENT);
+	CHECK_INT(find(&tree, (uint64_t)dir, "x"), -EACCES);
+	CHECK_INT(event.what, MASK_SOUGHT);
+	CHECK_STR(event.name, "x");
+	CHECK_INT(find(&tree, (uint64_t)ssh, "id"), -EACCES);
+	CHECK(find(&tree, (uint64_t)ssh, "known") > 1);
+	CHECK_INT(event.what, MASK_NOTHING);
+	ssh = find(&tree, (uint64_t)ssh, "a");
+	CHECK(ssh > 1);
+	CHECK(find(&tree, (uint64_t)ssh, "b") > 1);
+	CHECK_INT(find(&tree, (uint64_t)own, "x"), -ENOENT);
+	CHECK_INT(event.what, MASK_SOUGHT);
+	CHECK_INT(event.error, ENOENT);
+	mask_tree_done(&tree);
+}
+
+TEST(a_directory_lists_what_is_shown_in_it)
+{
+	const struct fuse_read_in in = { .size = 4096 };
+	struct mask_tree tree;
+	struct fuse_dirent entry;
+	const char *body = (char *)reply + sizeof(struct fuse_out_header);
+	long ssh;
+
+	make_tree(&tree);
+	ssh = find(&tree, FUSE_ROOT_ID, "2");
+	CHECK_INT(ask(&tree, FUSE_OPENDIR, (uint64_t)ssh, NULL, 0), 0);
+	CHECK_INT(event.what, MASK_LISTED);
+	CHECK_INT(event.error, 0);
+	CHECK_INT(ask(&tree, FUSE_READDIR, (uint64_t)ssh, &in, sizeof(in)), 0);
+	memcpy(&entry, body, FUSE_NAME_OFFSET);
+	CHECK_INT(entry.namelen, 5);
+	CHECK(!memcmp(body + FUSE_NAME_OFFSET, "known", 5));
+	CHECK_INT(ask(&tree, FUSE_READDIR, FUSE_ROOT_ID + 2, &in,
+		      sizeof(in)), 0);
+	CHECK_INT(((struct fuse_out_header *)reply)->len,
+		  sizeof(struct fuse_out_header));
+	mask_tree_done(&tree);
+}
+
+TEST(what_is_no_request_gets_no_answer)
+{
+	struct mask_tree tree;
+	struct fuse_in_header head = { .len = sizeof(head) + 1 };
+
+	make_tree(&tree);
+	CHECK_INT(mask_answer(&tree, &head, sizeof(head), reply, &event),
+		  -EPROTO);
+	CHECK_INT(ask(&tree, FUSE_LOOKUP, 1, "abc", 3), -EPROTO);
+	CHECK_INT(ask(&tree, FUSE_LOOKUP, 1, NULL, 0), -EPROTO);
+	CHECK_INT(ask(&tree, FUSE_READDIR, 1, "abc", 3), -EPROTO);
+	CHECK_INT(ask(&tree, FUSE_FORGET, 1, NULL, 0), 0);
+	CHECK_INT(ask(&tree, FUSE_GETATTR, tree.len + 2, NULL, 0), -ESTALE);
+	CHECK_INT(ask(&tree, FUSE_GETATTR, 0, NULL, 0), -ESTALE);
+	CHECK_INT(ask(&tree, FUSE_GETATTR, tree.len + 1, NULL, 0), 0);
+	CHECK_INT(ask(&tree, 9999, 1, NULL, 0), -ENOSYS);
+	mask_tree_done(&tree);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/mask.c - masks that talk: who tried to read what is hidden
+ *
+ * Theory of operation: the kernel names the mask, one name in it and a thread.
+ * The thread waits for us, so its call can be read: that gives the call's name
+ * and the rest of the path. None of it decides anything, so it does not matter
+ * that the process can change it meanwhile.
+ *
+ * What is not on the host either was not refused: a program that looks whether
+ * there is a file gets the same answer as everywhere in the mask, and no report.
+ */
+
+#include "watch/mask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/mask.h"
+#include "policy/violation.h"
+#include "watch/calls.h"
+#include "watch/observer.h"
+#include "watch/suggest.h"
+#include "watch/tracee.h"
+
+/* A number of another pid namespace in ours (Linux 6.11) */
+#ifndef NS_GET_PID_FROM_PIDNS
+#define NS_GET_PID_FROM_PIDNS	_IOR(0xb7, 0x6, int)
+#endif
+
+enum { PROCESSES_MAX = 8192 };	/* Looked through, where that is missing */
+
+struct masks_run {
+	int device, pids;
+	struct mask_tree tree;
+	struct observer_policy policy;
+	const struct violation_sink *sink;
+	struct tracees tracees;
+	uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
+};
+
+/**
+ * struct reading - The call that waits
+ * @op:		Its name, or NULL
+ * @path:	Its path, absolute; "" if it could not be read
+ */
+struct reading {
+	const char *op;
+	char path[2 * PATH_MAX];
+};
+
+int masks_new(const struct masks_config *config, struct masks_run **ret,
+	      struct err *err)
+{
+	struct masks_run *m = mem_zalloc(sizeof(*m));
+
+	m->device = config->device;
+	m->pids = config->pids;
+	m->policy = *config->policy;
+	m->sink = config->sink;
+	tracees_init(&m->tracees);
+	mask_tree_build(config->plan, &m->tree);
+	if (fcntl(m->device, F_SETFL, O_NONBLOCK) < 0) {
+		const int r = fail_errno(err, "cannot answer for the masks");
+
+		masks_free(m);
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+void masks_free(struct masks_run *m)
+{
+	if (!m)
+		return;
+	close_fd(&m->device);	/* Whoever still asks is refused */
+	close_fd(&m->pids);
+	tracees_done(&m->tracees);
+	mask_tree_done(&m->tree);
+	free(m);
+}
+
+int masks_fd(const struct masks_run *m)
+{
+	return m->device;
+}
+
+void masks_set_policy(struct masks_run *m,
+		      const struct observer_policy *policy)
+{
+	m->policy = *policy;
+}
+
+/* True if process @pid has the number @inner in the namespace @pids */
+static bool is_called(pid_t pid, pid_t inner, const struct stat *pids)
+{
+	char path[64], status[1024];
+	const char *at;
+	auto_close int fd = -1;
+	struct stat st;
+	ssize_t n;
+	long last = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (stat(path, &st) < 0 || st.st_ino != pids->st_ino)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	status[n < 0 ? 0 : n] = '\0';
+	at = strstr(status, "\nNSpid:");
+	if (!at)
+		return false;
+	for (at += strlen("\nNSpid:"); *at == '\t'; at += strcspn(at, "\t\n"))
+		last = strtol(++at, NULL, 10);
+	return last == inner;
+}
+
+/* Older kernels: look through all processes. 0 if it is not found. */
+static pid_t search_process(const struct masks_run *m, pid_t inner)
+{
+	auto_close int list = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t room[1024];
+	struct dir dir = {
+		.fd = list, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+	struct stat pids;
+
+	if (list < 0 || fstat(m->pids, &pids) < 0)
+		return 0;
+	for (int i = 0; i < PROCESSES_MAX && dir_next(&dir, &entry) > 0; i++) {
+		const pid_t pid = (pid_t)strtol(entry.name, NULL, 10);
+
+		if (pid > 0 && is_called(pid, inner, &pids))
+			return pid;
+	}
+	return 0;
+}
+
+static pid_t host_thread(const struct masks_run *m, pid_t inner)
+{
+	const int pid = ioctl(m->pids, NS_GET_PID_FROM_PIDNS,
+			      (unsigned long)inner);
+
+	if (pid > 0 || errno == ESRCH)
+		return pid > 0 ? pid : 0;
+	return search_process(m, inner);
+}
+
+static const struct read_call {
+	int nr;
+	const char *name;
+	int dir, path;
+} reads[] = {
+#define HERE CALL_HERE
+#define READ(name, dir, path) { SYS_##name, #name, dir, path },
+#include "watch/reads.def"
+#undef READ
+};
+
+/* Number and arguments of the call that @t waits in: true if they are known */
+static bool read_call(const struct tracee *t, const struct read_call **ret,
+		      unsigned long long args[2])
+{
+	auto_close int fd = openat(t->dir, "syscall", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	const ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	char *end;
+	long nr;
+
+	text[n < 0 ? 0 : n] = '\0';	/* "NUMBER 0xARG 0xARG ..." */
+	nr = strtol(text, &end, 10);
+	if (end == text || *end != ' ')
+		return false;		/* It runs, or waits in none */
+	args[0] = strtoull(end, &end, 16);
+	args[1] = strtoull(end, &end, 16);
+	for (size_t i = 0; i < ARRAY_SIZE(reads); i++) {
+		if (reads[i].nr == nr) {
+			*ret = &reads[i];
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_reading(struct tracee *t, struct reading *ret)
+{
+	const struct read_call *call;
+	unsigned long long args[2];
+	char text[PATH_MAX];
+	ssize_t n = 0;
+
+	ret->op = NULL;
+	ret->path[0] = '\0';
+	if (!t || !read_call(t, &call, args))
+		return;
+	ret->op = call->name;
+	if (tracee_string(t, args[call->path], text, sizeof(text)) < 0)
+		return;
+	if (text[0] != '/') {
+		const int dir = call->dir == CALL_HERE ? AT_FDCWD
+						       : (int)args[call->dir];
+
+		n = dir == AT_FDCWD ?
+		    tracee_link(t, "cwd", ret->path, PATH_MAX) :
+		    tracee_fd_link(t, dir, ret->path, PATH_MAX);
+		if (n < 0) {
+			ret->path[0] = '\0';
+			return;
+		}
+		ret->path[n++] = '/';
+	}
+	memcpy(ret->path + n, text, strlen(text) + 1);
+}
+
+/* What follows the last component @name in @path; "" if nothing does */
+static const char *rest_after(const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+	const char *rest = "";
+
+	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
+		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
+			rest = p + n;
+	}
+	return rest;
+}
+
+/* The whole path that was meant, as far as it can be told */
+static char *target_of(const struct masks_run *m,
+		       const struct mask_event *event,
+		       const struct reading *reading)
+{
+	const char *mask = m->tree.v[event->node].path;
+	auto_free char *there = NULL;
+
+	if (event->what != MASK_SOUGHT)
+		return mem_strdup(mask);
+	there = mem_printf("%s/%s%s", mask, event->name,
+			   rest_after(reading->path, event->name));
+	return path_resolve("/", there);
+}
+
+static bool is_empty(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_NONBLOCK | O_CLOEXEC);
+	uint64_t room[128];
+	struct dir dir = {
+		.fd = fd, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+
+	return fd >= 0 && dir_next(&dir, &entry) == 0;
+}
+
+/* True if the host has nothing there that could have been read */
+static bool is_nothing(const struct mask_event *event, const char *target)
+{
+	struct statx x;
+
+	if (event->what == MASK_LISTED)
+		return is_empty(target);
+	return statx(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+		     AT_STATX_DONT_SYNC, STATX_TYPE, &x) < 0 &&
+	       (errno == ENOENT || errno == ENOTDIR);
+}
+
+static const char *op_of(const struct mask_event *event,
+			 const struct reading *reading)
+{
+	if (reading->op)
+		return reading->op;
+	return event->what == MASK_SOUGHT ? "lookup" : "open";
+}
+
+static void report(struct masks_run *m, const struct mask_event *event)
+{
+	const pid_t tid = host_thread(m, event->tid);
+	struct tracee *t = tid ? tracee_get(&m->tracees, tid) : NULL;
+	struct observer_verdict verdict = { 0 };
+	struct reading reading;
+	auto_free char *target = NULL, *asked = NULL;
+	struct violation v = { .kind = VIOLATION_FS_READ, .count = 1 };
+	const char *reason;
+
+	read_reading(t, &reading);
+	target = target_of(m, event, &reading);
+	if (is_nothing(event, target))
+		return;
+	m->policy.verdict(m->policy.arg, OBSERVER_READ, target, &verdict);
+	reason = verdict.reason ? verdict.reason : "hidden";
+	v.error = event->error;
+	v.pid = t ? tracee_process(t, NULL) : 0;
+	v.op = mem_strdup(op_of(event, &reading));
+	v.rule_file = verdict.rule_file ? mem_strdup(verdict.rule_file) : NULL;
+	v.rule_key = verdict.rule_key ? mem_strdup(verdict.rule_key) : NULL;
+	asked = path_resolve("/", reading.path);
+	if (reading.path[0] && strcmp(asked, target))
+		v.reason = mem_printf("%s; given as %s", reason, reading.path);
+	else
+		v.reason = mem_strdup(reason);
+	v.target = take_ptr(target);
+	if (verdict.edit)
+		v.suggest_edit = mem_strdup(verdict.edit);
+	suggest_fill(&v, NULL);
+	violation_report(m->sink, &v);
+	violation_done(&v);
+}
+
+int masks_dispatch(struct masks_run *m, uint32_t events)
+{
+	struct mask_event event;
+	const ssize_t n = read(m->device, m->request, sizeof(m->request));
+	ssize_t len;
+
+	if (n < 0)	/* ENOENT: who asked was killed meanwhile */
+		return errno == ENODEV || (events & (EPOLLERR | EPOLLHUP) &&
+					   errno == EAGAIN);
+	len = mask_answer(&m->tree, m->request, (size_t)n, m->reply, &event);
+	if (len < 0)
+		return 1;
+	if (event.what)
+		report(m, &event);
+	if (len > 0)
+		(void)!write(m->device, m->reply, (size_t)len);
+	return 0;
+}
