@@ -86,7 +86,10 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
 		if (fd < 0)
 			return fd;
 		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
-			ret->path = mem_strdup(path);
+			/* The cage follows no link, and ~/.cache may be one */
+			ret->path = realpath(path, NULL);
+			if (!ret->path)
+				return fail_errno(err, "cannot find '%s'", path);
 			ret->lock = take_fd(&fd);
 			ret->made_cache = made_cache;
 			return 0;

@@ -26,6 +26,17 @@ def settings(t, **lists):
 
 
 @test
+def a_cache_directory_may_be_a_link(t):
+    """So may a directory above the home: both are kept elsewhere by many"""
+    os.makedirs(t.away + "/cache")
+    os.symlink(t.away + "/cache", t.home + "/.cache")
+    equal(t.shell("echo x > /tmp/f && cat /tmp/f").ok().out, "x\n")
+    os.symlink(t.root, t.away + "/homes")
+    equal(t.shell("cat /tmp/f", env={"HOME": t.away + "/homes/home"}).ok().out,
+          "x\n")
+
+
+@test
 def the_project_is_writable_and_the_rest_is_not(t):
     t.write(t.away + "/file", "old")
     for place in (t.home, t.away, "/usr", "/etc", "/", "/var/tmp"):
