@@ -226,8 +226,11 @@ static void visit_link(struct walk *w, const struct view_rule *at)
 	push_mount(w, MOUNT_PIN, at, rule, "a protected link");
 }
 
-/* The directories that every home has, empty, and links to programs */
-static void furnish(struct walk *w, const char *path, unsigned int mask)
+/* The directories that every home has, empty, and links to programs. @path is
+ * where it really is, @named as the policy has it.
+ */
+static void furnish(struct walk *w, const char *path, const char *named,
+		    unsigned int mask)
 {
 	static const enum policy_dir dirs[] = {
 		DIR_CONFIG, DIR_CACHE, DIR_DATA, DIR_STATE,
@@ -238,10 +241,11 @@ static void furnish(struct walk *w, const char *path, unsigned int mask)
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		const char *dir = policy->dirs[dirs[i]];
 
-		if (dir && path_is_below(path, dir))
-			add_stub(w, mask, dir + n, true)->open = true;
+		if (dir && path_is_below(named, dir))
+			add_stub(w, mask, dir + strlen(named) + 1, true)->open =
+				true;
 	}
-	if (policy->home && !strcmp(policy->home, path))
+	if (policy->home && !strcmp(policy->home, named))
 		add_stub(w, mask, ".local/bin", true)->open = true;
 	for (size_t i = 0; i < w->view->links.len; i++) {
 		const struct view_link *link = &w->view->links.v[i];
@@ -270,7 +274,7 @@ static void visit_private(struct walk *w, struct level *above,
 	m->mask = w->plan->masks++;
 	push_level(w, at->path, STATE_PRIVATE);
 	w->v[w->len - 1].mask = m->mask;
-	furnish(w, at->path, m->mask);
+	furnish(w, at->path, at->rule->path, m->mask);
 }
 
 /* A cache that stays writable where no layer can be had */

@@ -68,7 +68,8 @@ static void add_git_config(struct plan *plan, const char *text)
 		const struct plan_mount *m = &plan->mounts.v[i];
 		struct plan_stub *stub;
 
-		if (m->kind != MOUNT_PRIVATE || strcmp(m->path, home) != 0)
+		if (m->kind != MOUNT_PRIVATE ||
+		    strcmp(m->rule->path, home) != 0)
 			continue;
 		stub = vec_push(&plan->stubs);
 		stub->mask = m->mask;

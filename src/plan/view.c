@@ -134,6 +134,12 @@ static bool is_allowed_elsewhere(const struct view *view, enum path_list list,
 	return false;
 }
 
+/* Of our own rows, those that hold the others */
+static bool is_worth_a_note(const struct path_rule *rule)
+{
+	return rule->strength != RULE_BASELINE || rule->place == PLACE_LAYER;
+}
+
 static int add_allow(struct view *view, enum path_list list,
 		     const struct path_rule *rule, const char *real,
 		     const struct stat *st, struct err *err)
@@ -143,7 +149,8 @@ static int add_allow(struct view *view, enum path_list list,
 	if (strcmp(real, rule->path) != 0) {
 		link = first_link(rule->path);
 		if (link && is_plantable(view, link)) {
-			if (!is_allowed_elsewhere(view, list, real))
+			if (is_worth_a_note(rule) &&
+			    !is_allowed_elsewhere(view, list, real))
 				note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
 						      rule->text, link, real));
 			return 0;
