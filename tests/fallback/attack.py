@@ -58,6 +58,8 @@ SOCKETS = {
 
 
 def attack(t, script, exceptions):
+    if IS_ROOT and not os.environ.get("CLOCHE_LONG"):
+        return      # The same as for a user, and it takes a while
     t.write(t.away + "/cloche", WRAPPER.format(cloche=CLOCHE), 0o755)
     env = {**os.environ, "CLOCHE": t.away + "/cloche", "TEST_FILTER": ""}
     r = subprocess.run(["/usr/bin/python3", f"{ATTACK}/{script}.py"], text=True,

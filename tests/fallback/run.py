@@ -166,6 +166,21 @@ def inside_bubblewrap_it_works(t):
 
 
 @test
+def bubblewrap_works_inside_if_asked_and_sees_no_more(t):
+    bwrap = need("bwrap")
+    nested = json.dumps({"sandbox": {"allowNestedUserNamespaces": True}})
+    t.write(t.home + "/.ssh/id_x", "PRIVATE")
+    t.write(t.away + "/f", "old")
+    script = (f"cat {t.home}/.ssh/id_x; umount {t.home}/.ssh;"
+              f"cat {t.home}/.ssh/id_x; echo evil > {t.away}/f; echo ran")
+    wrap = (bwrap, "--bind", "/", "/", "--unshare-user", "--cap-add", "ALL",
+            "sh", "-c", script)
+    r = t.inside(*wrap, options=("-s", nested)).ok()
+    equal((r.out, t.read(t.away + "/f")), ("ran\n", "old"), repr(r))
+    check(t.inside(*wrap).code, "without the setting it must fail")
+
+
+@test
 def a_used_up_quota_of_keys_is_explained(t):
     r = lacking(t, "quota", "sh", "-c", "echo ran").ended(125)
     equal((r.out, r.err.count("\n")), ("", 1), repr(r))

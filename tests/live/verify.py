@@ -42,6 +42,15 @@ def once(function):
     return wrapper
 
 
+def as_user(function):
+    """Nothing in it depends on who runs it"""
+    @functools.wraps(function)
+    def wrapper(t):
+        if not IS_ROOT or LONG:
+            function(t)
+    return wrapper
+
+
 def verify(t, *options, code=None, **more):
     """The report as JSON"""
     r = t.run("verify", "--json", *options, timeout=FULL_SECONDS, **more)
@@ -163,6 +172,7 @@ def a_weakened_policy_is_the_users_choice(t):
 
 @test
 @once
+@as_user
 def settings_are_the_users_own(t):
     t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"allowRead": ["~/.aws"]}}}))
@@ -175,6 +185,7 @@ def settings_are_the_users_own(t):
 
 @test
 @once
+@as_user
 def the_users_own_rules_are_tried_where_they_are(t):
     t.write("sub/secret", "S3CRET")
     t.write("sub/kept", "as it is")
@@ -190,6 +201,7 @@ def the_users_own_rules_are_tried_where_they_are(t):
 
 @test
 @once
+@as_user
 def the_hosts_network_is_the_users_choice(t):
     report = verify(t, "--net", "host", code=0)
     found = {p["title"]: p for p in report["probes"]}
@@ -240,6 +252,7 @@ def in_a_container_the_weaker_tier_is_verified(t):
 
 @test
 @once
+@as_user
 def without_ipv6_there_is_less_to_test(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "ipv6", CLOCHE, "verify", "--json",
@@ -252,6 +265,7 @@ def without_ipv6_there_is_less_to_test(t):
 
 @test
 @once
+@as_user
 def inside_a_sandbox_nothing_is_made_up(t):
     r = t.inside(CLOCHE, "verify", "--json", options=["--quiet"],
                  timeout=FULL_SECONDS)
@@ -263,6 +277,7 @@ def inside_a_sandbox_nothing_is_made_up(t):
 
 @test
 @once
+@as_user
 def a_sandbox_that_does_not_start_is_no_pass(t):
     report = verify(t, "--pids", "1", code=3)
     equal(report["summary"]["fail"], 0)
@@ -271,6 +286,7 @@ def a_sandbox_that_does_not_start_is_no_pass(t):
 
 @test
 @once
+@as_user
 def people_get_a_summary(t):
     r = t.run("verify", timeout=FULL_SECONDS).ok()
     for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
@@ -300,6 +316,7 @@ def an_interrupt_leaves_nothing(t):
 
 @test
 @once
+@as_user
 def odd_places_give_clear_results(t):
     verify(t, env={"HOME": None}, code=0)
     verify(t, env={"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}, cwd="/",
