@@ -334,64 +334,6 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err)
 	return attach_at(box->tmp, "/tmp", err);
 }
 
-static int mask_proc(const struct box *box, const char *name, bool dir,
-		     struct err *err)
-{
-	auto_close int at = -1, tree = -1;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%s", name);
-	at = sys_open_nofollow(AT_FDCWD, path, O_PATH, 0);
-	if (at < 0 && errno == ENOENT)
-		return 0;
-	if (at < 0)
-		return fail_errno(err, "cannot open '%s'", path);
-	tree = box_mask(box, dir, MASK_EMPTY, err);
-	if (tree < 0)
-		return tree;
-	return tree_attach(tree, at, err, path);
-}
-
-static int mount_new_proc(struct err *err)
-{
-	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
-	auto_close int tree = -1;
-
-	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "cannot make a new /proc");
-	/* Read-only: root's uid alone would be enough to write /proc/sys */
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
-			   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
-			   MOUNT_ATTR_RDONLY);
-	if (tree < 0)
-		return fail_errno(err, "cannot mount a new /proc");
-	return attach_at(tree, "/proc", err);
-}
-
-/* What a container covers of its /proc must not show in a new one: EPERM. If
- * the user can live with the old one (read-only like all the rest), so be it.
- */
-int box_mount_proc(const struct box *box, const struct plan *plan,
-		   struct err *err)
-{
-	static const struct {
-		const char *name;
-		bool dir;
-	} masks[] = {
-#define PROCMASK(name, dir, reason) { name, dir },
-#include "cage/procmask.def"
-#undef PROCMASK
-	};
-	int r = mount_new_proc(err);
-	const bool old = r == -EPERM && plan->weak_proc;
-
-	if (old)
-		r = 0;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masks); i++)
-		r = mask_proc(box, masks[i].name, masks[i].dir, err);
-	return r < 0 ? r : old;
-}
-
 /* Onto a directory or file of the new /dev, by descriptor and name */
 static int attach_in(int dev, int tree, const char *name, struct err *err)
 {

@@ -216,8 +216,12 @@ int stage_landlock(const struct cage_request *request, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	const int abi = plan->machine.landlock_abi;
+	/* Mounts inside are forbidden by any rule on files: who may make
+	 * namespaces has the mounts around him alone
+	 */
+	const bool nesting = plan->tier == TIER_FULL && plan->nested_userns;
 	const struct sys_landlock_ruleset_attr attr = {
-		.handled_access_fs = handled_by(abi),
+		.handled_access_fs = nesting ? 0 : handled_by(abi),
 		.handled_access_net = plan->tier == TIER_FULL ||
 				      plan->net == NET_HOST ? 0 :
 				      SYS_LANDLOCK_NET_BIND_TCP |
@@ -231,12 +235,12 @@ int stage_landlock(const struct cage_request *request, struct err *err)
 	auto_close int ruleset = -1;
 	int r = check_abi(plan, err);
 
-	if (r < 0 || !abi)
+	if (r < 0 || !abi || (nesting && !attr.scoped))
 		return r;	/* The plan says so, and so does explain */
 	ruleset = sys_landlock_create_ruleset(&attr, size, 0);
 	if (ruleset < 0)
 		return fail_errno(err, "cannot make a Landlock ruleset");
-	r = plan->tier == TIER_FULL ?
+	r = nesting ? 0 : plan->tier == TIER_FULL ?
 	    allow_all(ruleset, plan, attr.handled_access_fs, err) :
 	    allow_grants(ruleset, plan, request->tmp_path,
 			 attr.handled_access_fs, err);

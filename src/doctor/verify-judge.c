@@ -161,7 +161,8 @@ static bool is_network(const struct verify_row *row)
 static bool is_nesting(const struct verify_row *row)
 {
 	return !strcmp(row->id, "P079") || !strcmp(row->id, "P120") ||
-	       row->attempt == attempt_sethostname;
+	       row->attempt == attempt_sethostname ||
+	       row->attempt == attempt_fifo;	/* Landlock alone stops it */
 }
 
 /* Is it the user's own doing? */

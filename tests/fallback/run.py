@@ -167,6 +167,8 @@ def inside_bubblewrap_it_works(t):
 
 @test
 def bubblewrap_works_inside_if_asked_and_sees_no_more(t):
+    if IS_ROOT:
+        return      # Root's own id cannot be given on without a capability
     bwrap = need("bwrap")
     nested = json.dumps({"sandbox": {"allowNestedUserNamespaces": True}})
     t.write(t.home + "/.ssh/id_x", "PRIVATE")
