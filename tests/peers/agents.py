@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/peers/agents.py - our hooks in Claude Code, Codex and Gemini CLI
+
+A server on the loopback plays the model: it asks for the commands of a test,
+one after the other, and keeps what the agent says came of them. tests/peers/
+agents starts this where there is no other network.
+"""
+
+import http.server
+import json
+import os
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+BIN = sys.argv[1] if len(sys.argv) > 1 else ""
+AGENT_SECONDS = 100
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    """What all three protocols share"""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def send(self, text, kind="application/json"):
+        data = text.encode()
+        self.send_response(200)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self):
+        self.send('{"models": [], "data": []}')
+
+    do_HEAD = do_GET
+
+    def do_POST(self):
+        size = int(self.headers.get("content-length") or 0)
+        self.answer(json.loads(self.rfile.read(size) or b"{}"))
+
+    def next(self):
+        """The next command, or None"""
+        return self.server.commands.pop(0) if self.server.commands else None
+
+    def keep(self, result):
+        self.server.results.append(
+            result if isinstance(result, str) else json.dumps(result))
+
+
+def events(*all):
+    return "".join(f"event: {name}\ndata: {json.dumps({'type': name, **data})}"
+                   "\n\n" for name, data in all)
+
+
+class Claude(Model):
+    def answer(self, request):
+        if "count_tokens" in self.path or "messages" not in request:
+            return self.send('{"input_tokens": 1}')
+        tools = [tool.get("name") for tool in request.get("tools", [])]
+        command = None
+        if "Bash" in tools:	# Each request has the whole conversation
+            self.server.results[:] = []
+            for said in request["messages"]:
+                for part in said["content"]:
+                    if isinstance(part, dict) and \
+                            part.get("type") == "tool_result":
+                        self.keep(part["content"])
+            command = self.next()
+        message = {"id": "m", "type": "message", "role": "assistant",
+                   "model": request["model"], "content": [], "stop_reason": None,
+                   "stop_sequence": None,
+                   "usage": {"input_tokens": 1, "output_tokens": 1}}
+        block, delta = {"type": "text", "text": ""}, {
+            "type": "text_delta", "text": "done"}
+        if command:
+            block = {"type": "tool_use", "id": f"t{len(self.server.results)}",
+                     "name": "Bash", "input": {}}
+            delta = {"type": "input_json_delta", "partial_json": json.dumps(
+                {"command": command, "description": "a test"})}
+        stop = "tool_use" if command else "end_turn"
+        if not request.get("stream"):
+            return self.send(json.dumps({**message, "stop_reason": stop,
+                                         "content": [{**block, "text": "done"}]}))
+        self.send(events(
+            ("message_start", {"message": message}),
+            ("content_block_start", {"index": 0, "content_block": block}),
+            ("content_block_delta", {"index": 0, "delta": delta}),
+            ("content_block_stop", {"index": 0}),
+            ("message_delta", {"delta": {"stop_reason": stop},
+                               "usage": {"output_tokens": 1}}),
+            ("message_stop", {})), "text/event-stream")
+
+
+class Codex(Model):
+    def answer(self, request):
+        outputs = [item["output"] for item in request.get("input", [])
+                   if item.get("type") == "function_call_output"]
+        self.server.results[:] = []
+        for output in outputs:
+            self.keep(output)
+        command = self.next()
+        item = {"type": "message", "id": "m", "role": "assistant",
+                "content": [{"type": "output_text", "text": "done"}]}
+        if command:
+            item = {"type": "function_call", "id": "f", "name": "exec_command",
+                    "call_id": f"c{len(outputs)}", "arguments": json.dumps(
+                        command if isinstance(command, dict) else
+                        {"cmd": command})}
+        self.send(events(
+            ("response.created", {"response": {"id": "r"}}),
+            ("response.output_item.done", {"output_index": 0, "item": item}),
+            ("response.completed", {"response": {"id": "r", "usage": {
+                "input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}})),
+            "text/event-stream")
+
+
+class Gemini(Model):
+    def answer(self, request):
+        tools = [f.get("name") for tool in request.get("tools", [])
+                 for f in tool.get("functionDeclarations", [])]
+        for part in request.get("contents", [{}])[-1].get("parts", []):
+            if "functionResponse" in part:
+                self.keep(part["functionResponse"]["response"])
+        command = self.next() if "run_shell_command" in tools else None
+        part = {"text": "done"}
+        if command:
+            part = {"functionCall": {"name": "run_shell_command", "args":
+                                     {"command": command}}}
+        elif "responseMimeType" in request.get("generationConfig", {}):
+            part = {"text": json.dumps({"next_speaker": "user", "reasoning": "x",
+                                        "model_choice": "flash"})}
+        data = json.dumps({"candidates": [{"index": 0, "finishReason": "STOP",
+                                           "content": {"role": "model",
+                                                       "parts": [part]}}],
+                           "usageMetadata": {"totalTokenCount": 1}})
+        if "stream" in self.path:
+            self.send(f"data: {data}\r\n\r\n", "text/event-stream")
+        else:
+            self.send(data)
+
+
+def serve(protocol, commands):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), protocol)
+    server.commands, server.results = list(commands), []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server, f"http://127.0.0.1:{server.server_port}"
+
+
+def start_claude(t, url):
+    return ([BIN + "/claude", "-p", "go", "--dangerously-skip-permissions",
+             "--setting-sources", "user,project"],
+            {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x",
+             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1"})
+
+
+def start_codex(t, url):
+    t.write(t.home + "/.codex/config.toml", f"""
+model_provider = "ours"
+model = "gpt-5"
+[model_providers.ours]
+name = "ours"
+base_url = "{url}/v1"
+wire_api = "responses"
+env_key = "MODEL_KEY"
+""")
+    return ([BIN + "/codex", "exec", "--skip-git-repo-check",
+             "--dangerously-bypass-hook-trust",
+             "--dangerously-bypass-approvals-and-sandbox", "go"],
+            {"MODEL_KEY": "x"})
+
+
+def start_gemini(t, url):
+    path = t.home + "/.gemini/settings.json"
+    settings = json.loads(t.read(path))
+    settings["security"] = {"auth": {"selectedType": "gemini-api-key"},
+                            "folderTrust": {"enabled": False}}
+    t.write(path, json.dumps(settings))
+    return ([BIN + "/gemini", "-p", "go", "--yolo"],
+            {"GOOGLE_GEMINI_BASE_URL": url, "GEMINI_API_KEY": "x"})
+
+
+AGENTS = {"claude": (Claude, start_claude), "codex": (Codex, start_codex),
+          "gemini": (Gemini, start_gemini)}
+
+
+def results(t, agent, *commands):
+    """What came of each command, in the agent's own words"""
+    if not os.path.exists(f"{BIN}/{agent}"):
+        skip("needs the agents, which tests/peers/agents gets from npm")
+    protocol, start = AGENTS[agent]
+    t.run("hook", "install", agent).ok()
+    server, url = serve(protocol, commands)
+    argv, env = start(t, url)
+    r = t.outside(*argv, env=env, timeout=AGENT_SECONDS)
+    equal(len(server.results), len(commands), r)
+    return server.results
+
+
+def for_each(function):
+    """A test for each of the agents"""
+    for agent in AGENTS:
+        def one(t, agent=agent):
+            function(t, agent)
+        one.__name__ = f"{function.__name__}_{agent}"
+        test(one)
+
+
+@for_each
+def its_commands_run_in_the_sandbox(t, agent):
+    t.write(t.home + "/.ssh/id_rsa", "-----BEGIN OPENSSH PRIVATE KEY-----\n")
+    [said] = results(t, agent, "cat ~/.ssh/id_rsa; echo in=$SANDBOX_RUNTIME; "
+                     f"echo x > made; echo x > {t.home}/not-made")
+    contains(said, "in=1")
+    lacks(said, "BEGIN")
+    check(t.exists("made") and not os.path.exists(t.home + "/not-made"), said)
+
+
+@for_each
+def what_a_rule_denies_is_not_run(t, agent):
+    t.write(".claude/settings.json", json.dumps(
+        {"permissions": {"deny": ["Bash(touch *)"]}}))
+    denied, allowed = results(t, agent, "touch a", "echo x > b")
+    contains(denied, "denied by a rule: Bash(touch *)")
+    check(not t.exists("a") and t.exists("b"), denied, allowed)
+
+
+@for_each
+def a_hook_that_cannot_decide_stops_the_command(t, agent):
+    t.write(".cloche.json", "{")
+    [said] = results(t, agent, "touch made")
+    contains(said, ".cloche.json")
+    check(not t.exists("made"), said)
+
+
+@for_each
+def a_forged_wrapper_is_not_run(t, agent):
+    [said] = results(t, agent, f"{CLOCHE} run --write {t.home} touch made")
+    contains(said, "sandbox of its own")
+    check(not t.exists("made"), said)
+
+
+@test
+def the_model_of_codex_does_not_move_the_project(t):
+    [said] = results(t, "codex", {"cmd": "touch here; pwd", "workdir": t.home})
+    contains(said, t.home)
+    check(not os.path.exists(t.home + "/here"), said)
+
+
+@test
+def claude_hears_what_was_refused(t):
+    [said] = results(t, "claude", "echo x > /etc/hosts")
+    contains(said, "<sandbox_violations>")
+
+
+main()
