@@ -88,7 +88,7 @@ def one_in_a_hidden_directory(t):
     serve(f"{there}/b")
     got = attempts(t, [f"{there}/a", f"{there}/b"],
                    ["--deny-read", there, "--unix-socket", f"{there}/a"])
-    equal(got, ["hello", "2"])
+    check(got[0] == "hello" and got[1] in ("2", "13"), got)
 
 
 @test
