@@ -3,6 +3,7 @@
 
     from host import *
     own_host({"good.test": "93.184.216.34"})	# before main()
+    own_host({"a.test": ["93.184.216.34", "127.0.0.1"], "b.test": "servfail"})
     asked()					# names that a DNS server heard of
 
 The script starts anew in a network and a mount namespace: the addresses are
@@ -20,6 +21,8 @@ import threading
 from tap import *
 
 MARK = "CLOCHE_OWN_HOST"
+A, CNAME, ANSWER = b"\0\1", b"\0\5", b"\xc0\x0c"	# Types; "the name asked for"
+SERVFAIL, NXDOMAIN = 2, 3
 
 
 def call(*argv):
@@ -40,7 +43,7 @@ def _cover(path, text):
 
 
 def _answer(query, names):
-    """A DNS message about one name: A records, or none"""
+    """What our DNS server says; None for nothing at all"""
     labels, at = [], 12
     while query[at]:
         labels.append(query[at + 1:at + 1 + query[at]].decode())
@@ -48,19 +51,31 @@ def _answer(query, names):
     name, kind = ".".join(labels).lower(), query[at + 1:at + 3]
     with open(os.path.join(os.environ["TMPDIR"], "asked"), "a") as file:
         file.write(name + "\n")
-    known = names.get(name)
-    found = kind == b"\0\1" and known
-    head = query[:2] + (b"\x81\x80" if known else b"\x81\x83") + \
-        b"\0\1" + (b"\0\1" if found else b"\0\0") + b"\0\0\0\0"
-    record = b"\xc0\x0c\0\1\0\1\0\0\0\x3c\0\4" + socket.inet_aton(known) \
-        if found else b""
-    return head + query[12:at + 5] + record
+    known, record = names.get(name), b""
+    if isinstance(known, list):		# In turns
+        if kind == A:
+            known.append(known.pop(0))
+        known = known[-1]
+    code = 0 if known else NXDOMAIN
+    if known == "silent":
+        return None
+    if known == "servfail":
+        code = SERVFAIL
+    elif known == "loop":		# An alias of itself
+        record = ANSWER + CNAME + b"\0\1\0\0\0\0\0\2\xc0\x0c"
+    elif known and kind == A:
+        record = ANSWER + A + b"\0\1\0\0\0\0\0\4" + socket.inet_aton(known)
+    return query[:2] + bytes([0x81, 0x80 | code]) + b"\0\1" + \
+        (b"\0\1" if record else b"\0\0") + b"\0\0\0\0" + \
+        query[12:at + 5] + record
 
 
 def _serve(sock, names):
     while True:
         query, peer = sock.recvfrom(4096)
-        sock.sendto(_answer(query, names), peer)
+        answer = _answer(query, names)
+        if answer:
+            sock.sendto(answer, peer)
 
 
 def asked():
@@ -85,8 +100,10 @@ def own_host(names):
         os.execvp("unshare", ["unshare", *how, sys.executable, *sys.argv])
     call("ip", "link", "set", "lo", "up")
     call("ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
-    for address in set(names.values()):
-        call("ip", "route", "add", "local", address, "dev", "lo")
+    for address in {a for value in names.values() for a in
+                    (value if isinstance(value, list) else [value])}:
+        if address[0].isdigit() and not address.startswith("127."):
+            call("ip", "route", "add", "local", address, "dev", "lo")
     if IS_ROOT:
         call("mount", "-t", "tmpfs", "none", "/run")
         os.mkdir("/run/sshd", 0o755)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/names.py - cloche run and a DNS server that is ours
+
+Names are looked up as on any host, by the C library.
+"""
+
+import os
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from host import *
+
+GOOD, BAD = "93.184.216.34", "93.184.216.36"
+TUNNEL = '''
+import socket, sys
+def tunnel(where):
+    s = socket.create_connection(("127.0.0.1", 3128), timeout=30)
+    s.sendall(b"CONNECT %s HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" % (where, where))
+    return s.recv(12)[9:].decode()
+'''
+
+
+def count_connections(host, port):
+    """A list that grows with every connection to host:port"""
+    seen, s = [], socket.create_server((host, port))
+
+    def serve():
+        while True:
+            seen.append(s.accept())
+    threading.Thread(target=serve, daemon=True).start()
+    return seen
+
+
+def python(t, code, *options):
+    return t.inside("/usr/bin/python3", "-c", TUNNEL + code,
+                    options=options).ok().out
+
+
+@test
+def no_question_leaves_for_a_denied_name(t):
+    good = count_connections(GOOD, 80)
+    bad = count_connections(BAD, 80)
+    out = python(t, '''
+for name in ("good.test", "bad.test"):
+    print(tunnel(name.encode() + b":80"))
+    try: print(socket.create_connection((name, 80), 10) and "reached")
+    except OSError as e: print(type(e).__name__)
+''', "--allow", "good.test")
+    equal(out.split(), ["200", "reached", "403", "gaierror"])
+    check(good and not bad)
+    contains(asked(), "good.test")
+    lacks(asked(), "bad.test")
+    # The control: the server would have told
+    equal(socket.gethostbyname("bad.test"), BAD)
+
+
+@test
+def a_name_that_changes_its_mind_is_dialled_where_it_was_checked(t):
+    public = count_connections(GOOD, 7000)
+    own = count_connections("127.0.0.1", 7000)
+    out = python(t, f'''
+print(sorted({{tunnel(b"turn.test:7000") for i in range({long(100, 2000)})}}))
+''', "--allow", "turn.test")
+    contains(out, "200")
+    check(public and not own, len(public), len(own))
+    equal({socket.gethostbyname("turn.test") for _ in range(4)},
+          {GOOD, "127.0.0.1"})
+
+
+@test
+def a_name_without_an_answer_is_no_way_in(t):
+    start = time.monotonic()
+    out = python(t, '''
+print(*[tunnel(name + b".test:80") for name in (b"fail", b"loop", b"none", b"silent")])
+''', *[word for name in ("fail", "loop", "none", "silent")
+          for word in ("--allow", f"{name}.test")])
+    words = out.split()
+    equal(words[:3], ["502"] * 3)
+    check(words[3] in ("502", "504"), out)
+    check(time.monotonic() - start < 25, "it took", time.monotonic() - start)
+
+
+own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
+          "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent"})
+main()
