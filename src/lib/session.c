@@ -31,6 +31,7 @@
 #include "plan/walk-cache.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "watch/annotate.h"
 
 /* The real start directory: rules and mounts speak of real paths */
 static char *start_directory(const struct options *options, struct err *err)
@@ -167,13 +168,19 @@ int session_run_policy(const struct options *options, struct policy **ret,
 	return r;
 }
 
+/* What is seen, and how it is told */
 static int set_observe(const struct options *options,
 		       struct plan_request *request, struct err *err)
 {
 	const char *what = options_get(options, OPTION_OBSERVE);
+	const char *form = options_get(options, OPTION_ANNOTATE);
+	enum annotate_mode mode;
 
 	request->observe = !what || strcmp(what, "off") != 0;
 	request->observe_full = what && !strcmp(what, "full");
+	if (form && annotate_parse(form, &mode) < 0)
+		return fail(err, -EINVAL, "--annotate: '%s' is not one of auto, text, tags, never",
+			    form);
 	if (what && strcmp(what, "on") != 0 && strcmp(what, "off") != 0 &&
 	    strcmp(what, "full") != 0)
 		return fail(err, -EINVAL, "--observe: '%s' is not one of on, off, full",

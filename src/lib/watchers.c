@@ -69,15 +69,14 @@ struct watchers {
 	struct timespec since;
 };
 
-static int choose_mode(struct watchers *w, const char *name, struct err *err)
+/* The session has looked at the word */
+static enum annotate_mode choose_mode(const char *name)
 {
 	enum annotate_mode mode = ANNOTATE_AUTO;
 
-	if (name && annotate_parse(name, &mode) < 0)
-		return fail(err, -EINVAL, "--annotate: '%s' is not one of auto, text, tags, never",
-			    name);
-	w->mode = annotate_choose(mode, getenv("CLAUDECODE"));
-	return 0;
+	if (name)
+		(void)annotate_parse(name, &mode);
+	return annotate_choose(mode, getenv("CLAUDECODE"));
 }
 
 static void describe_command(const struct plan *plan, struct buf *out)
@@ -103,8 +102,7 @@ int watchers_new(const struct session *session, const struct options *options,
 	w->since = birth_now();
 	r = events_open(options_get(options, OPTION_EVENTS), &w->stream,
 			&w->owns_stream, err);
-	if (r == 0)
-		r = choose_mode(w, options_get(options, OPTION_ANNOTATE), err);
+	w->mode = choose_mode(options_get(options, OPTION_ANNOTATE));
 	if (r == 0) {
 		describe_command(session->plan, &command);
 		report_run_id(w->run);

@@ -5,9 +5,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "policy/violation.h"
 #include "watch/ring.h"
@@ -104,12 +107,43 @@ void annotate_line(const struct violation *v, struct buf *out)
 		buf_addf(out, " x%" PRIu64, v->count);
 }
 
-static void add_tags(const struct ring *ring, const char *missing,
+/**
+ * struct lines - The records, one for each thing that was refused: who tried
+ * does not matter to whoever reads the footer
+ */
+struct lines {
+	struct violation *v;
+	size_t len, cap;
+};
+
+static bool is_same(const struct violation *a, const struct violation *b)
+{
+	return a->kind == b->kind && a->target && b->target &&
+	       !strcmp(a->target, b->target);
+}
+
+/* Strings stay the ring's */
+static void merge(const struct ring *ring, struct lines *ret)
+{
+	for (size_t i = 0; i < ring->len; i++) {
+		const struct violation *v = &ring->v[i]->v;
+		size_t k = 0;
+
+		while (k < ret->len && !is_same(&ret->v[k], v))
+			k++;
+		if (k < ret->len)
+			ret->v[k].count += v->count;
+		else
+			*vec_push(ret) = *v;
+	}
+}
+
+static void add_tags(const struct lines *lines, const char *missing,
 		     struct buf *out)
 {
 	buf_adds(out, ANNOTATE_OPEN "\n");
-	for (size_t i = 0; i < ring->len; i++) {
-		annotate_line(&ring->v[i]->v, out);
+	for (size_t i = 0; i < lines->len; i++) {
+		annotate_line(&lines->v[i], out);
 		buf_addc(out, '\n');
 	}
 	if (missing) {
@@ -131,20 +165,20 @@ static void add_text_line(const struct violation *v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_text(const struct ring *ring, const char *run,
-		     const char *missing, struct buf *out)
+static void add_text(const struct lines *lines, uint64_t total,
+		     const char *run, const char *missing, struct buf *out)
 {
 	/* The head, perhaps the note, perhaps "and more" */
 	size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
-	const size_t shown = ring->len <= room ? ring->len : room - 1;
+	const size_t shown = lines->len <= room ? lines->len : room - 1;
 
-	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", ring->total,
-		 ring->total == 1 ? "" : "s");
+	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", total,
+		 total == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++)
-		add_text_line(&ring->v[i]->v, out);
-	if (shown < ring->len) {
+		add_text_line(&lines->v[i], out);
+	if (shown < lines->len) {
 		buf_addf(out, "cloche:   and %zu more: cloche violations list",
-			 ring->len - shown);
+			 lines->len - shown);
 		if (run) {
 			buf_adds(out, " --run ");
 			add_safe(out, run, ANNOTATE_TARGET_MAX);
@@ -161,10 +195,14 @@ static void add_text(const struct ring *ring, const char *run,
 void annotate_footer(const struct ring *ring, enum annotate_mode mode,
 		     const char *run, const char *missing, struct buf *out)
 {
+	struct lines lines = { 0 };
+
 	if (!ring->len || mode == ANNOTATE_NEVER)
 		return;
+	merge(ring, &lines);
 	if (mode == ANNOTATE_TAGS)
-		add_tags(ring, missing, out);
+		add_tags(&lines, missing, out);
 	else
-		add_text(ring, run, missing, out);
+		add_text(&lines, ring->total, run, missing, out);
+	free(lines.v);
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/perform.c - a call made by the supervisor, for a root granted later */
+/*
+ * watch/perform.c - a call made by the supervisor, for a root granted later
+ *
+ * Whose user we are, the command is, too; but it has no capabilities. So ours
+ * are laid down meanwhile: what its permissions refuse, we must not do for it.
+ */
 
 #include "watch/perform.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,7 +143,37 @@ static int perform_two(const struct performance *p, int dir)
 	return r < 0 ? -errno : 0;
 }
 
-int perform(const struct performance *p)
+typedef struct __user_cap_data_struct caps[2];
+
+static int set_caps(const caps data)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+/* 1 and *@before if there were any, 0 if there are none, or a negative errno */
+static int lay_down_caps(caps before)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	caps none;
+	int r;
+
+	if (syscall(SYS_capget, &header, before) < 0)
+		return -errno;
+	if (!before[0].effective && !before[1].effective)
+		return 0;
+	memcpy(none, before, sizeof(none));
+	none[0].effective = none[1].effective = 0;
+	r = set_caps(none);
+	return r < 0 ? r : 1;
+}
+
+static int perform_call(const struct performance *p)
 {
 	auto_close int dir = open_parent(p->from);
 	int r = 0;
@@ -168,4 +204,16 @@ int perform(const struct performance *p)
 		return -EACCES;
 	}
 	return r < 0 ? -errno : 0;
+}
+
+int perform(const struct performance *p)
+{
+	caps before;
+	const int had = lay_down_caps(before);
+	const int r = had < 0 ? had : perform_call(p);
+
+	/* Without them much else would fail, and safely */
+	if (had > 0)
+		(void)set_caps(before);
+	return r;
 }

@@ -149,6 +149,31 @@ TEST(long_names_are_shortened_and_repeats_counted)
 	ring_done(&ring);
 }
 
+TEST(one_thing_that_two_programs_tried_is_one_line)
+{
+	char target[] = "/x", sh[] = "/bin/sh", cat[] = "/bin/cat";
+	struct violation v = {
+		.kind = VIOLATION_FS_WRITE, .target = target, .count = 1,
+	};
+	struct ring ring = { 0 };
+	struct ring_entry *evicted = NULL;
+	auto_buf struct buf b = { 0 }, tags = { 0 };
+
+	v.exe = sh;
+	ring_add(&ring, &v, &evicted);
+	v.exe = cat;
+	ring_add(&ring, &v, &evicted);
+	v.kind = VIOLATION_FS_READ;
+	ring_add(&ring, &v, &evicted);
+	CHECK_INT(ring.len, 3);
+	annotate_footer(&ring, ANNOTATE_TEXT, NULL, NULL, &b);
+	CHECK_INT(count_lines(buf_str(&b)), 3);
+	CHECK_CONTAINS(buf_str(&b), "/x x2\n");
+	annotate_footer(&ring, ANNOTATE_TAGS, NULL, NULL, &tags);
+	CHECK_INT(count_lines(buf_str(&tags)), 4);
+	ring_done(&ring);
+}
+
 TEST(an_agent_gets_tags)
 {
 	enum annotate_mode mode = ANNOTATE_COUNT;

@@ -55,8 +55,12 @@ def options_with_a_wrong_value(t):
     for words in (("--profile", "nope"), ("--net", "nope"), ("--tier", "nope"),
                   ("--timeout", "soon"), ("--pids", "-3"), ("--pids", "0"),
                   ("--env", "=x"), ("--env", ""), ("--write", ""),
-                  ("--quiet=1",)):
+                  ("--annotate", "x"), ("--observe", "x"), ("--quiet=1",)):
         refused(t, t.run("run", *words, *RUN), words[0].split("=")[0])
+    for words in (("--annotate", "x"), ("--observe", "x"), ("--net", "nope")):
+        r = t.run("explain", *words, *RUN)
+        check(r.code, repr(r))
+        contains(r.err, words[0])
 
 
 @test

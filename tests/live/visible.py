@@ -160,6 +160,29 @@ def what_is_suggested_works_at_once(t):
 
 
 @test
+def what_is_done_on_behalf_obeys_permissions(t):
+    closed = os.path.join(t.away, "closed")
+    late = os.path.join(t.away, "late")
+    t.write(os.path.join(closed, "file"), "old")
+    os.chmod(os.path.join(closed, "file"), 0o444)
+    os.chmod(closed, 0o500)
+    p = t.start("run", "--", "sh", "-c",
+                f"echo ready; until echo x 2>&- > {late}; do sleep 0.02; done; "
+                f"echo x > {closed}/new; mkdir {closed}/dir; "
+                f"rm -f {closed}/file; echo x > {closed}/file; "
+                f"mv {late} {closed}/moved; ln -s x {closed}/link; echo done")
+    equal(p.stdout.readline(), b"ready\n")
+    t.run("policy", "allow", "write", t.away).ok()
+    equal(p.stdout.readline(), b"done\n")
+    _, err = p.communicate()
+    os.chmod(closed, 0o700)
+    equal(os.listdir(closed), ["file"])
+    equal(t.read(os.path.join(closed, "file")), "old")
+    equal(t.read(late), "x\n", "the control")
+    equal(err.decode().count("Permission denied"), 6, err)
+
+
+@test
 def an_invalid_edit_changes_nothing_and_says_so(t):
     t.write(".claude/settings.local.json", "{}")
     p = start_writer(t, os.path.join(t.away, "late"))
