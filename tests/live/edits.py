@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/edits.py - settings are edited while a command runs
+
+Servers are on the host's loopback and on ports that the kernel chose.
+"""
+
+import json
+import os
+import socket
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+LONG = bool(os.environ.get("CLOCHE_LONG"))
+REWRITES = 1000 if LONG else 60
+RUNS = 64 if LONG else 16
+
+# Does what each line of its input says
+INSIDE = r'''
+import socket, sys, time
+def tunnel(port):
+    s = socket.create_connection(("127.0.0.1", 3128), timeout=30)
+    where = b"127.0.0.1:%d" % int(port)
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        got = s.recv(1)
+        if not got: break
+        head += got
+    return s, head[9:12].decode()
+held = None
+print("ready", flush=True)
+for line in sys.stdin:
+    what, port, *rest = line.split()
+    if what == "get": print(tunnel(port)[1], flush=True)
+    if what == "hold":
+        held, code = tunnel(port); print(code, flush=True)
+    if what == "ended":
+        try: print(repr(held.recv(1)), flush=True)
+        except OSError as e: print("b''", flush=True)
+    if what == "until":
+        while tunnel(port)[1] != rest[0]: pass
+        print(time.time(), flush=True)
+    if what == "flood":
+        end, bad = time.time() + float(rest[0]), 0
+        while time.time() < end: bad += tunnel(port)[1] != "403"
+        print(bad, flush=True)
+'''
+
+
+class Server:
+    """Takes connections and counts them; with @keep they stay open"""
+
+    def __init__(self, keep=False):
+        self.keep = keep
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.taken = []
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                taken = self.socket.accept()[0]
+            except OSError:
+                return
+            self.taken.append(taken)
+            if not self.keep:
+                taken.close()
+
+
+def save(t, text):
+    """As an editor does: all of it, by rename"""
+    path = os.path.join(t.dir, ".claude/settings.local.json")
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
+
+
+def allow(t, *ports, denied=()):
+    save(t, json.dumps({"sandbox": {"network": {
+        "allowedDomains": [f"127.0.0.1:{port}" for port in ports],
+        "deniedDomains": [f"127.0.0.1:{port}" for port in denied]}}}))
+
+
+def start(t, *options):
+    p = t.start("run", *options, "--", "/usr/bin/python3", "-c", INSIDE)
+    equal(p.stdout.readline(), b"ready\n")
+    return p
+
+
+def tell(p, *words):
+    p.stdin.write(" ".join(str(w) for w in words).encode() + b"\n")
+    p.stdin.flush()
+
+
+def ask(p, *words):
+    tell(p, *words)
+    return p.stdout.readline().decode().strip()
+
+
+def end(p):
+    _, err = p.communicate(timeout=60)
+    equal(p.returncode, 0, err)
+    return err.decode()
+
+
+@test
+def an_added_host_is_reached_within_100_ms(t):
+    server = Server()
+    t.write(".claude/settings.local.json", "{}")
+    p = start(t)
+    equal(ask(p, "get", server.port), "403")
+    delays = []
+    # On a busy machine one of ten attempts must do
+    while len(delays) < 10 and (not delays or delays[-1] > 0.1):
+        allow(t)
+        ask(p, "until", server.port, "403")
+        tell(p, "until", server.port, "200")
+        saved = time.time()
+        allow(t, server.port)
+        delays.append(float(p.stdout.readline()) - saved)
+    check(min(delays) <= 0.1, delays)
+    end(p)
+
+
+@test
+def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
+    kept, gone = Server(), Server(keep=True)
+    t.write(".claude/settings.local.json", "{}")
+    allow(t, kept.port, gone.port)
+    p = start(t)
+    equal(ask(p, "hold", gone.port), "200")
+    allow(t, kept.port, denied=[gone.port])
+    equal(ask(p, "ended", gone.port), "b''")
+    equal(ask(p, "get", gone.port), "403")
+    equal(ask(p, "get", kept.port), "200", "the control")
+    equal(len(gone.taken), 1)
+    end(p)
+
+
+@test
+def what_cannot_be_read_changes_nothing(t):
+    server = Server()
+    path = os.path.join(t.dir, ".claude/settings.local.json")
+    t.write(".claude/settings.local.json", "{}")
+    allow(t, server.port)
+    with open(path) as file:
+        good = file.read()
+    p = start(t)
+
+    def cut():
+        os.truncate(path, len(good) // 2)
+
+    def damage():
+        save(t, '{"sandbox": {"network": {"allowedDomains": 7}}}')
+
+    def close():
+        os.chmod(path, 0)
+
+    def empty():
+        os.truncate(path, 0)
+
+    def stays(name):
+        end = time.time() + 0.4	# For something that must not happen
+        while time.time() < end:
+            equal(ask(p, "get", server.port), "200", name)
+
+    for step in (cut, damage, empty, close):
+        if step is close and os.geteuid() == 0:
+            continue	# For root nothing is unreadable
+        step()
+        stays(step.__name__)
+        os.chmod(path, 0o600)
+        save(t, good)
+        ask(p, "until", server.port, "200")
+    os.unlink(path)
+    stays("deleted")
+    err = end(p)
+    contains(err, "the old ones hold")
+
+
+@test
+def rewrites_under_load_never_let_a_denied_host_in(t):
+    allowed, denied = Server(), Server()
+    t.write(".claude/settings.local.json", "{}")
+    allow(t, allowed.port, denied=[denied.port])
+    p = start(t)
+    seconds = 20 if LONG else 3
+    tell(p, "flood", denied.port, seconds)
+    stop = time.time() + seconds
+    for i in range(REWRITES):
+        if i % 3 == 2:
+            save(t, '{"sandbox": {"network": {"allowedDomains": ["*"')
+        else:
+            allow(t, *[allowed.port] * (i % 2), denied=[denied.port])
+        time.sleep(max(0, (stop - time.time()) / (REWRITES - i) / 2))
+    equal(p.stdout.readline(), b"0\n")
+    equal(denied.taken, [])
+    allow(t, allowed.port)
+    ask(p, "until", allowed.port, "200")
+    end(p)
+
+
+@test
+def many_runs_write_one_store(t):
+    outside = [os.path.join(t.away, f"f{i}") for i in range(RUNS)]
+    runs = [t.start("run", "--", "sh", "-c", f"for i in 1 2 3; do echo x > "
+                    f"{path}.$i; done 2>&-") for path in outside]
+    for p in runs:
+        p.communicate(timeout=240)
+    r = t.run("violations", "list", "--json").ok()
+    found = json.loads(r.out)["violations"]
+    equal(sorted(v["target"] for v in found),
+          sorted(f"{path}.{i}" for path in outside for i in (1, 2, 3)))
+    equal(len({v["run"] for v in found}), RUNS)
+
+
+main()
