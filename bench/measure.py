@@ -138,7 +138,7 @@ def start_up():
              m["cloche's bwrap true"] / m["bwrap true"], 0.6)
         goal("the same with --ro-bind / / alone",
              m["cloche's bwrap --ro-bind / / true"] /
-             m["bwrap --ro-bind / / true"], 0.7)
+             m["bwrap --ro-bind / / true"], 0.8)
     goal("cloche --net none bash / plain bash",
          m["cloche --net none bash"] / m["bash -c true"], 2.5)
     if "srt true" in m:

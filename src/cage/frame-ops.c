@@ -188,31 +188,50 @@ static int do_dev(struct frame_tree *tree, const struct frame_op *op,
 	return r < 0 ? r : frame_fill_dev(tree, dev, err);
 }
 
+/* A link that leads nowhere is left alone, and no failure: bubblewrap's mkdir()
+ * says that something is there
+ */
 static int do_dir(struct frame_tree *tree, const struct frame_op *op,
 		  struct frame_source *source, struct err *err)
 {
-	auto_close int at = place_dir(tree->root, op, op->perms, err);
+	auto_close int there = place_open(tree->root, op->dest);
+	auto_free char *name = NULL;
+	auto_close int parent = -1;
 
 	(void)source;
-	return at < 0 ? at : 0;
+	if (there != -ENOENT) {
+		close_fd(&there);
+		there = place_dir(tree->root, op, op->perms, err);
+		return there < 0 ? there : 0;
+	}
+	parent = place_parent(tree->root, op, &name, err);
+	if (parent < 0)
+		return parent;
+	if (mkdirat(parent, name, op->perms) < 0 && errno != EEXIST)
+		return fail_errno(err, "Can't mkdir %s", op->dest);
+	return 0;
 }
 
-static int copy_bytes(int from, int to, const struct frame_op *op,
-		      struct err *err)
+/* What was read is used up: its number stays taken, and cannot be read again */
+static int copy_bytes(const struct frame_tree *tree, int to,
+		      const struct frame_op *op, struct err *err)
 {
 	char room[COPY_ROOM];
 
 	for (;;) {
-		const ssize_t n = read(from, room, sizeof(room));
+		const ssize_t n = read(op->fd, room, sizeof(room));
 
 		if (n == 0)
-			return 0;
+			break;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || fs_write_all(to, room, (size_t)n) < 0)
 			return fail_errno(err, "Can't write data to file %s",
 					  op->dest);
 	}
+	if (dup3(tree->host, op->fd, O_CLOEXEC) < 0)
+		return fail_errno(err, "Can't close fd %d", op->fd);
+	return 0;
 }
 
 static int do_file(struct frame_tree *tree, const struct frame_op *op,
@@ -232,29 +251,35 @@ static int do_file(struct frame_tree *tree, const struct frame_op *op,
 	fd = sys_openat2(tree->root, op->dest, &how);
 	if (fd < 0)
 		return fail_errno(err, "Can't create file %s", op->dest);
-	return copy_bytes(op->fd, fd, op, err);
+	return copy_bytes(tree, fd, op, err);
 }
 
-/* In the store under a name that goes at once; bound from there */
+/* In the store under a name that goes at once; bound from there. The place comes
+ * last: bytes that cannot be had leave none behind.
+ */
 static int do_data(struct frame_tree *tree, const struct frame_op *op,
 		   struct frame_source *source, struct err *err)
 {
-	auto_close int at = place_file(tree->root, op, 0444, err);
-	auto_close int fd = -1;
+	auto_free char *parent_name = NULL;
+	auto_close int parent = place_parent(tree->root, op, &parent_name, err);
+	auto_close int fd = -1, at = -1;
 	char name[32];
 	int mount, r;
 
 	(void)source;
-	if (at < 0)
-		return at;
+	if (parent < 0)
+		return parent;
 	snprintf(name, sizeof(name), "data%u", tree->stored++);
 	fd = openat(tree->store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd < 0 || fchmod(fd, op->perms) < 0)
 		return fail_errno(err, "Can't create tmpfile for %s", op->dest);
-	r = copy_bytes(op->fd, fd, op, err);
+	r = copy_bytes(tree, fd, op, err);
 	if (r < 0)
 		return r;
+	at = place_file(tree->root, op, 0444, err);
+	if (at < 0)
+		return at;
 	mount = frame_clone(fd, op, err);
 	if (mount < 0)
 		return mount;
@@ -301,8 +326,13 @@ static int open_there(const struct frame_tree *tree, const struct frame_op *op,
 static int do_remount(struct frame_tree *tree, const struct frame_op *op,
 		      struct frame_source *source, struct err *err)
 {
-	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	auto_close int at = open_there(tree, op, err);
+	const struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV,
+	};
+	auto_free char *name = NULL;
+	auto_close int parent = place_parent(tree->root, op, &name, err);
+	auto_close int at = parent < 0 ? parent : open_there(tree, op, err);
 
 	(void)source;
 	if (at < 0)

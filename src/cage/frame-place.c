@@ -24,10 +24,10 @@
 
 enum { TRIES = 32 };	/* The kernel gives up when ".." and a rename meet */
 
-int place_open(int root, const char *path)
+static int open_as(int root, const char *path, uint64_t flags)
 {
 	const struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT,
 	};
 	int fd = -1;
@@ -38,6 +38,11 @@ int place_open(int root, const char *path)
 			break;
 	}
 	return fd < 0 ? -errno : fd;
+}
+
+int place_open(int root, const char *path)
+{
+	return open_as(root, path, 0);
 }
 
 /* Parents of something that others may not see are not for others either. What
@@ -58,13 +63,13 @@ static mode_t parent_mode(const struct frame_op *op)
 static int open_or_make(int root, const char *path, int above,
 			const char *name, mode_t mode)
 {
-	int fd = place_open(root, path);
+	int fd = open_as(root, path, O_DIRECTORY);
 
 	if (fd != -ENOENT)
 		return fd;
 	if (mkdirat(above, name, mode) < 0 && errno != EEXIST)
 		return -errno;
-	return place_open(root, path);
+	return open_as(root, path, O_DIRECTORY);
 }
 
 int place_parent(int root, const struct frame_op *op, char **ret_name,

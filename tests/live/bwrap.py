@@ -11,29 +11,10 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from bwrapped import REPORT, REPORT_HOST, facts, give
 from tap import *
 
 OURS = os.path.join(os.path.dirname(CLOCHE), "bwrap")
-NAMESPACES = ("user", "mnt", "pid", "net", "ipc", "uts", "cgroup")
-
-# What the command tells, a section each. Not every world has a /proc.
-REPORT = r"""
-echo @id; id -u; id -g
-echo @where; pwd; echo "$PWD"; umask
-echo @env; env | sort | grep -v '^_='
-echo @status; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status
-echo @fds; ls /proc/$$/fd
-echo @made; find / -xdev -path /proc -prune -o -printf '%p %y %m %U %G %l\n' | sort
-echo @dev; find /dev -xdev -printf '%p %y %m %l\n' | grep -v ^/dev/pts | sort
-echo @net; tail -n +3 /proc/net/dev | sed 's/:.*//'
-echo @host; uname -n
-echo @namespaces; for n in user mnt pid net ipc uts cgroup; do
-readlink /proc/self/ns/$n; done
-echo @mounts; cat /proc/self/mountinfo
-"""
-# A whole disk is the same disk
-REPORT_HOST = re.sub("echo @made.*\n", "", REPORT)
-
 USR = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
        "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
 PROC = ["--proc", "/proc"]
@@ -244,16 +225,6 @@ def prepare(t):
             os.symlink(target, name)
 
 
-def give(number, text):
-    """Make @text readable as that descriptor"""
-    read, write = os.pipe()
-    os.write(write, text)
-    os.close(write)
-    os.dup2(read, number)
-    os.close(read)
-    return number
-
-
 def call(t, program, words):
     """Run @program with descriptors 11 to 14, 21 and 22"""
     fds = [give(11, FLATPAK_ARGS.replace("{dir}", t.dir).encode()),
@@ -269,52 +240,6 @@ def call(t, program, words):
     finally:
         for fd in fds:
             os.close(fd)
-
-
-def mount(line):
-    """A line of mountinfo without what differs from one run to the next"""
-    left, right = line.split(" - ")
-    fields = left.split(" ")
-    kind, source = right.split(" ")[:2]
-    tags = [re.sub(r"\d+", "N", tag) for tag in fields[6:]]
-    return (fields[4], kind, source, "*" if kind == "tmpfs" else fields[3],
-            sorted(fields[5].split(",")), tags), fields[0], fields[1]
-
-
-def mounts(lines):
-    """Mounts that a path leads to, sorted: what is covered is nobody's"""
-    found = [mount(line) for line in lines]
-    numbers = {number for _, number, _ in found}
-    roots = [m for m in found if m[2] not in numbers]
-
-    def top(path):
-        at = roots[-1]
-        while True:
-            below = [m for m in found if m[2] == at[1] and m[0][0] in
-                     (path, "/") or m[2] == at[1] and
-                     path.startswith(m[0][0] + "/")]
-            if not below:
-                return at
-            at = min(below, key=lambda m: len(m[0][0]))
-
-    return sorted(m[0] for m in found if top(m[0][0]) is m)
-
-
-def facts(r):
-    """The report by section, comparable"""
-    found, name = {}, None
-    for line in r.out.splitlines():
-        if line.startswith("@"):
-            name = line
-            found[name] = []
-        elif name:
-            found[name].append(line)
-    host = {os.readlink("/proc/self/ns/" + n) for n in NAMESPACES}
-    found["@namespaces"] = [
-        line if line in host else line.split(":")[0] + " new"
-        for line in found.get("@namespaces", [])]
-    found["@mounts"] = mounts(found.get("@mounts", []))
-    return found
 
 
 def same(t, name, words):

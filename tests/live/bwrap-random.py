@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/bwrap-random.py - random calls, to the real bwrap and to ours
+
+Operations in any order on a few names that get in each other's way. Both must
+fail, or both show the same world; and both leave the same on the host.
+CLOCHE_SEED=N repeats a run.
+"""
+
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from bwrapped import REPORT, facts, give
+from tap import *
+
+OURS = os.path.join(os.path.dirname(CLOCHE), "bwrap")
+BASE = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
+        "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]
+
+# Places of the new root: names below names, through links, with dots
+PLACES = ["/a", "/a/b", "/a/b/c", "/d", "/d/e", "/l", "/l/x", "/up", "/up/y",
+          "/host", "/host/sub", "/host/new", "/host/file", "/host/link",
+          "/host/link/z", "rel", "/a//b/./f", "/t", "/t/u/v", "/f", "/f/g",
+          "/proc", "/dev", "/tmp", "/d/../d/w"]
+SOURCES = ["{dir}/h", "{dir}/h/sub", "{dir}/h/file", "{dir}/h/link",
+           "{dir}/h/none", "/usr/share/doc", "{dir}/h/.."]
+# Only links that stay below the new root: the real one follows others out of it
+TARGETS = ["a", "d", "b/../c", "host/sub", "nowhere/at/all"]
+MODES = ["0700", "0755", "1777", "0000", "0640", "2750"]
+
+
+def operation(chance):
+    """The words of one operation"""
+    place = chance.choice(PLACES)
+    perms = ["--perms", chance.choice(MODES)] if chance.random() < 0.3 else []
+    kind = chance.choice(("bind", "bind", "bind", "dir", "dir", "tmpfs",
+                          "symlink", "symlink", "file", "data", "remount",
+                          "chmod", "proc", "dev", "host"))
+    if kind == "bind":
+        return [chance.choice(("--bind", "--ro-bind", "--dev-bind",
+                               "--bind-try", "--ro-bind-try")),
+                chance.choice(SOURCES), place]
+    if kind == "host":
+        return ["--bind", "{dir}/h", "/host"]
+    if kind in ("dir", "tmpfs"):
+        return [*perms, "--" + kind, place]
+    if kind == "symlink":
+        return ["--symlink", chance.choice(TARGETS), place]
+    if kind == "file":
+        return [*perms, "--file", "12", place]
+    if kind == "data":
+        return [*perms, chance.choice(("--bind-data", "--ro-bind-data")), "13",
+                place]
+    if kind == "remount":
+        return ["--remount-ro", place]
+    if kind == "chmod":
+        return ["--chmod", chance.choice(MODES), place]
+    if kind == "proc":	# Not at /dev, which is reported in full
+        return ["--proc", chance.choice(("/proc", "/a", "/t/u"))]
+    return ["--" + kind, place]
+
+
+def words_of(chance):
+    """A whole call: where it begins, what it does, what it leaves behind"""
+    words = list(BASE)
+    if chance.random() < 0.2:
+        words += ["--unshare-all"]
+    for _ in range(chance.randint(1, 8)):
+        words += operation(chance)
+    return words + ["--proc", "/proc"] * (chance.random() < 0.7)
+
+
+def build(t):
+    """The host's side, afresh"""
+    shutil.rmtree("h", ignore_errors=True)
+    t.write("h/file", "text\n")
+    t.write("h/sub/inner", "inner\n")
+    os.symlink("sub", "h/link")
+
+
+def call(t, program, words):
+    build(t)
+    os.chmod(t.dir + "/h", 0o755)
+    fds = [give(12, b"twelve\n"), give(13, b"thirteen\n")]
+    r = t.outside(program, *(w.replace("{dir}", t.dir) for w in words),
+                  "sh", "-c", REPORT, pass_fds=fds)
+    for fd in fds:
+        os.close(fd)
+    return r, tree("h")
+
+
+def known(words, want, got):
+    """Why they differ on purpose, or None"""
+    if "--symlink" in words and "Can't make symlink" in want.err:
+        return "0.8 does not accept a link that is there already"
+    if "(deleted)" in want.err:
+        return "it does not find its own file again"
+    return None
+
+
+@test
+def random_calls_do_the_same(t):
+    real = need("bwrap")
+    seed = int(os.environ.get("CLOCHE_SEED", random.randrange(1 << 30)))
+    chance = random.Random(seed)
+    ran = failed = 0
+    for _ in range(long(60, 3000)):
+        words = words_of(chance)
+        (want, left), (got, ours) = (call(t, p, words) for p in (real, OURS))
+        about = [f"CLOCHE_SEED={seed}", *words]
+        if known(words, want, got):
+            continue
+        equal((got.code == 1 and not got.out), (want.code == 1 and
+              not want.out), *about, repr(got), "for", repr(want))
+        equal(ours, left, *about, "on the host")
+        if want.out:
+            ran += 1
+            equal(facts(got), facts(want), *about)
+        else:
+            failed += 1
+            check(got.err.startswith("bwrap: "), *about, repr(got))
+    check(ran > 5 and failed > 5, "too few of one kind:", ran, failed,
+          repr(want))
+
+
+main()
