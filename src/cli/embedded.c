@@ -62,6 +62,15 @@ static int read_words(struct buf *text, struct err *err)
 	return 0;
 }
 
+/* Whoever reads the command's output to its end may listen to us only then */
+static void release_streams(void)
+{
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int i = 0; null >= 0 && i < 3; i++)
+		(void)dup2(null, i);
+}
+
 static int run(struct options *options, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
@@ -99,6 +108,7 @@ int cli_embedded(int argc, char **argv, struct err *err)
 	hooks.arg = hooks.channel;
 	options.hooks = &hooks;
 	r = run(&options, err);
+	release_streams();
 	channel_ended(hooks.channel, r, err->msg);
 	channel_free(hooks.channel);
 	options_done(&options);

@@ -26,8 +26,6 @@
 #include "policy/host.h"
 #include "policy/violation.h"
 
-enum { FAREWELL_MS = 5000 };	/* For the last words to be read */
-
 struct channel {
 	struct wire wire;
 	struct loop_source parent;
@@ -139,7 +137,7 @@ void channel_free(struct channel *c)
 	if (!c)
 		return;
 	channel_leave(c);
-	wire_flush(&c->wire, FAREWELL_MS);
+	wire_flush(&c->wire, c->parent.fd);
 	wire_done(&c->wire);
 	close_fd(&c->parent.fd);
 	free(c);
@@ -186,7 +184,7 @@ void channel_started(struct channel *c)
 void channel_bare(struct channel *c)
 {
 	(void)SEND(c, WIRE_BARE, NULL);
-	wire_flush(&c->wire, FAREWELL_MS);
+	wire_flush(&c->wire, c->parent.fd);
 }
 
 int channel_violation(void *arg, const struct violation *v)

@@ -107,7 +107,8 @@ int wire_send(struct wire *wire, enum wire_verb verb, const char *const *words)
 		length += strlen(words[i] ? words[i] : "") + 1;
 	if (length > WIRE_FRAME_MAX)
 		return -EMSGSIZE;
-	if (wire->out.len + length > WIRE_QUEUE_MAX)
+	if (wire->out.len + length > WIRE_QUEUE_MAX && verb != WIRE_ENDED &&
+	    verb != WIRE_FAILED)
 		return -ENOBUFS;
 	head.length = (uint32_t)length;
 	buf_add(&wire->out, &head, sizeof(head));
@@ -119,13 +120,19 @@ int wire_send(struct wire *wire, enum wire_verb verb, const char *const *words)
 	return push(wire);
 }
 
-void wire_flush(struct wire *wire, int ms)
+void wire_flush(struct wire *wire, int until)
 {
-	struct pollfd p = { .fd = wire->source.fd, .events = POLLOUT };
+	struct pollfd p[2] = {
+		{ .fd = wire->source.fd, .events = POLLOUT },
+		{ .fd = until, .events = POLLIN },
+	};
 
-	while (wire->out.len && push(wire) == 0 && wire->out.len &&
-	       poll(&p, 1, ms) == 1)
-		;
+	while (wire->source.fd >= 0 && wire->out.len && push(wire) == 0 &&
+	       wire->out.len) {
+		(void)poll(p, 2, -1);
+		if (p[1].revents)
+			return;
+	}
 }
 
 static void lose(struct wire *wire)

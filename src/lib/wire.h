@@ -51,13 +51,15 @@ void wire_done(struct wire *wire);
 int wire_attach(struct wire *wire, struct loop *loop);
 void wire_detach(struct wire *wire);
 
-/* Send now, or as soon as there is room. 0, -ENOBUFS if too much waits
- * already, -EMSGSIZE, or -EPIPE.
+/* Send now, or as soon as there is room. 0, -ENOBUFS if too much waits already
+ * (but there is always room for how it ended), -EMSGSIZE, or -EPIPE.
  */
 int wire_send(struct wire *wire, enum wire_verb verb,
 	      const char *const *words);
 
-/* Wait until everything is sent, at most @ms */
-void wire_flush(struct wire *wire, int ms);
+/* Wait until everything is sent, the other end is closed, or @until is readable
+ * (a pidfd: the process that should read it has ended)
+ */
+void wire_flush(struct wire *wire, int until);
 
 #endif /* LIB_WIRE_H */
