@@ -205,6 +205,49 @@ def rewrites_under_load_never_let_a_denied_host_in(t):
     end(p)
 
 
+def replace(path, times):
+    """As editors and git do; the pause lets both sides run"""
+    for i in range(times):
+        with open(path + ".new", "w") as file:
+            file.write(f"new {i}")
+        os.rename(path + ".new", path)
+        time.sleep(0.002)
+
+
+@test
+def with_full_observation_a_replaced_secret_is_never_read(t):
+    secret = os.path.join(t.away, "secret")
+    t.write(secret, "old")
+    loop = (f"echo ready; while ! test -e stop; do cat {secret} "
+            f"{t.away}/other; done 2>&-")
+    for options, never in ((("--observe", "full"), True), ((), False)):
+        t.write(os.path.join(t.away, "other"), "control\n")
+        p = t.start("run", *options, "--deny-read", secret, "--", "sh", "-c",
+                    loop)
+        equal(p.stdout.readline(), b"ready\n")
+        replace(secret, REWRITES)
+        t.write("stop", "")
+        out, _ = p.communicate(timeout=120)
+        contains(out.decode(), "control")
+        if never:
+            lacks(out.decode(), "new")
+        os.unlink(os.path.join(t.dir, "stop"))
+
+
+@test
+def a_replaced_protected_file_is_never_written(t):
+    t.write(".bashrc", "old")
+    p = t.start("run", "--", "sh", "-c", "echo ready; while ! test -e stop; do "
+                "echo evil > .bashrc; echo evil >> .bashrc; done 2>&-")
+    equal(p.stdout.readline(), b"ready\n")
+    for i in range(REWRITES):
+        replace(os.path.join(t.dir, ".bashrc"), 1)
+        equal(t.read(".bashrc"), "new 0")
+    t.write("stop", "")
+    p.communicate(timeout=120)
+    equal(t.read(".bashrc"), "new 0")
+
+
 @test
 def many_runs_write_one_store(t):
     outside = [os.path.join(t.away, f"f{i}") for i in range(RUNS)]
