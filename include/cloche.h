@@ -57,7 +57,7 @@ const char *cloche_version(void);
 /**
  * struct cloche_sandbox_options - How to make a sandbox
  * @program:	The cloche(1) that supervises; NULL: the one that was installed
- *		with the library. It has to be of the same version.
+ *		with the library. It has to go with the library: -EPROTO.
  * @policy:	A JSON object in the shape of cloche-settings(5), or NULL. It
  *		counts as the file of --settings does.
  */

@@ -6,6 +6,7 @@ tools/pack-python); without them it uses what the system has installed.
 """
 
 import base64
+import gzip
 import hashlib
 import io
 import os
@@ -92,8 +93,10 @@ def build_sdist(sdist_directory, config_settings=None):
         with open(path, "rb") as file:
             files.append((path, file.read(), False))
     files.append(("PKG-INFO", _metadata().encode(), False))
-    with tarfile.open(os.path.join(sdist_directory, name), "w:gz",
-                      format=tarfile.PAX_FORMAT) as archive:
+    with gzip.GzipFile(os.path.join(sdist_directory, name), "wb",
+                       mtime=_epoch()) as packed, \
+            tarfile.open(fileobj=packed, mode="w",
+                         format=tarfile.PAX_FORMAT) as archive:
         for path, data, executable in files:
             entry = tarfile.TarInfo(f"{root}/{path}")
             entry.size, entry.mtime = len(data), _epoch()

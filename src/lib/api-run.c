@@ -43,7 +43,7 @@ enum {
  * struct cloche_run - A command under its supervisor
  * @owner:	The process that started it: a fork of it is none
  * @supervisor:	0 when it is reaped
- * @greeted:	It is a program of our version
+ * @greeted:	It is a program that goes with us
  * @early:	Signals for a command that may not run yet: bits
  * @bare:	It became the command itself
  * @told:	Its last words came
@@ -81,13 +81,15 @@ static int refuse(cloche_run *run, int code, const char *words)
 	return fail(&run->err, code, "%s", words);
 }
 
-static void take_hello(cloche_run *run, const char *version)
+static void take_hello(cloche_run *run, const char *const *w)
 {
-	if (!strcmp(version, CLOCHE_VERSION)) {
+	if (!strcmp(w[0], WIRE_PROTOCOL)) {
 		run->greeted = true;
 		return;
 	}
-	refuse(run, -EPROTO, "the program is of another version than the library");
+	run->told = true;
+	run->error = fail(&run->err, -EPROTO, "the program is cloche %s, which does not go with this library (%s)",
+			  w[1], CLOCHE_VERSION);
 	(void)shutdown(run->wire.source.fd, SHUT_RDWR);
 }
 
@@ -155,7 +157,7 @@ static void take(void *arg, enum wire_verb verb, const char *const *w)
 		return;
 	switch (verb) {
 	case WIRE_HELLO:
-		take_hello(run, w[0]);
+		take_hello(run, w);
 		break;
 	case WIRE_VIOLATION:
 		take_violation(run, w);

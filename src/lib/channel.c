@@ -127,7 +127,7 @@ int channel_new(int fd, pid_t parent, struct options *options,
 	c->wire.arg = c;
 	c->parent = (struct loop_source){ take_fd(&pidfd), on_parent, c };
 	c->options = options;
-	(void)SEND(c, WIRE_HELLO, CLOCHE_VERSION);
+	(void)SEND(c, WIRE_HELLO, WIRE_PROTOCOL, CLOCHE_VERSION);
 	*ret = c;
 	return 0;
 }

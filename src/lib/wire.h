@@ -15,6 +15,8 @@
 #include "base/buf.h"
 #include "base/loop.h"
 
+#define WIRE_PROTOCOL "1"
+
 enum {
 	WIRE_FRAME_MAX = 2 << 20,	/* Bytes of one message */
 	WIRE_QUEUE_MAX = 4 << 20,	/* Bytes that wait for a slow reader */

@@ -415,7 +415,7 @@ TEST(a_program_of_another_version)
 	char program[4200];
 
 	snprintf(program, sizeof(program), "%s/cloche", test_dir());
-	test_write(program, "#!/bin/sh\nprintf '\\004\\0\\0\\0\\0\\0\\0\\0\\060.0\\0' >&3\nread x <&3\n");
+	test_write(program, "#!/bin/sh\nprintf '\\004\\0\\0\\0\\0\\0\\0\\0\\060\\0x\\0' >&3\nread x <&3\n");
 	CHECK_INT(chmod(program, 0755), 0);
 	starts_nothing(program, 0, -EPROTO);
 }
