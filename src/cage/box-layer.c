@@ -52,19 +52,13 @@ static int set_dir(int fs, const char *key, int fd)
 	return fd < 0 ? -1 : sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path, 0);
 }
 
-int box_layer(struct box *box, unsigned int mask, int lower, struct err *err)
+static int make_overlay(int lower, int upper, int work, struct err *err)
 {
 	auto_close int fs = sys_fsopen("overlay", FSOPEN_CLOEXEC);
-	auto_close int upper = -1, work = -1;
 	int tree;
 
 	if (fs < 0)
 		return fail_errno(err, "there are no overlays");
-	tree = open_writable(box, err);
-	if (tree < 0)
-		return tree;
-	upper = open_in_layer(box, mask, "u");
-	work = open_in_layer(box, mask, "w");
 	if (set_dir(fs, "lowerdir", lower) < 0 ||
 	    set_dir(fs, "upperdir", upper) < 0 ||
 	    set_dir(fs, "workdir", work) < 0 ||
@@ -74,4 +68,34 @@ int box_layer(struct box *box, unsigned int mask, int lower, struct err *err)
 	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
 			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return tree < 0 ? fail_errno(err, "cannot mount an overlay") : tree;
+}
+
+int box_layer(struct box *box, unsigned int mask, int lower, struct err *err)
+{
+	auto_close int upper = -1, work = -1;
+	const int r = open_writable(box, err);
+
+	if (r < 0)
+		return r;
+	upper = open_in_layer(box, mask, "u");
+	work = open_in_layer(box, mask, "w");
+	return make_overlay(lower, upper, work, err);
+}
+
+int box_aside(const char *dir, unsigned int number, int lower,
+	      struct err *err)
+{
+	auto_close int at = tree_open(dir, err), upper = -1, work = -1;
+	char name[32];
+	int r;
+
+	if (at < 0)
+		return at;
+	snprintf(name, sizeof(name), "%u/u", number);
+	upper = sys_open_nofollow(at, name, O_PATH | O_DIRECTORY, 0);
+	snprintf(name, sizeof(name), "%u/w", number);
+	work = sys_open_nofollow(at, name, O_PATH | O_DIRECTORY, 0);
+	r = make_overlay(lower, upper, work, err);
+	return r < 0 ? fail_in(err, "--ephemeral does not work here ('cloche doctor' says why)")
+		     : r;
 }

@@ -52,6 +52,10 @@ int box_file(const struct box *box, unsigned int mask, struct err *err);
  */
 int box_layer(struct box *box, unsigned int mask, int lower, struct err *err);
 
+/* The directory @lower with "@number/u" and "@number/w" of @dir over it */
+int box_aside(const char *dir, unsigned int number, int lower,
+	      struct err *err);
+
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 /* 1 if /proc stayed the host's */
 int box_mount_proc(const struct box *box, const struct plan *plan,

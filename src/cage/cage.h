@@ -85,6 +85,7 @@ struct cage_wipe {
  * @plan:	What to do
  * @tmp_path:	The directory kept as /tmp, or NULL
  * @hand_tmp:	Hand over the fresh /tmp, so that what is in it can be kept
+ * @aside:	Where changes are kept (--ephemeral), or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
  * @jail:	Namespaces (user, network) to be in, of an egress jail; or -1
  * @limits:	Resource limits
@@ -93,7 +94,7 @@ struct cage_wipe {
  */
 struct cage_request {
 	const struct plan *plan;
-	const char *tmp_path;
+	const char *tmp_path, *aside;
 	bool hand_tmp;
 	int stdio[3];
 	int jail[2];

@@ -182,7 +182,7 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
-		    m->kind == MOUNT_LAYER)
+		    m->kind == MOUNT_LAYER || m->kind == MOUNT_ASIDE)
 			r = allow(ruleset, m->path, write, err);
 	}
 	return r;

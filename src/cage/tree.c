@@ -131,7 +131,7 @@ static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (!m->pristine || m->kind == MOUNT_LAYER ||
-		    m->kind == MOUNT_SPARE)
+		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE)
 			continue;
 		trees[i] = clone_planned(m, err);
 		if (trees[i] < 0)
@@ -212,6 +212,28 @@ static int make_layers(const struct plan *plan, struct box *box,
 			return r;
 	}
 	return missing;
+}
+
+/* Roots whose changes are kept aside: there is nothing instead */
+static int make_asides(const struct cage_request *request,
+		       struct trees *trees, struct err *err)
+{
+	const struct plan *plan = request->plan;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		auto_close int lower = -1;
+
+		if (m->kind != MOUNT_ASIDE)
+			continue;
+		lower = open_planned(m, err);
+		if (lower < 0)
+			return lower;
+		trees->v[i] = box_aside(request->aside, m->mask, lower, err);
+		if (trees->v[i] < 0)
+			return trees->v[i];
+	}
+	return 0;
 }
 
 /* Some mounts are for layers that stand, some for those that do not */
@@ -304,6 +326,8 @@ static int build(const struct cage_request *request, struct trees *trees,
 	r = box_prepare(&box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, trees->v, err);
+	if (r == 0)
+		r = make_asides(request, trees, err);
 	if (r == 0)
 		r = box_open(&box, plan, err);
 	if (r == 0)

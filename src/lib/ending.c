@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "lib/aside.h"
 #include "lib/hooks.h"
 #include "lib/limits.h"
+#include "lib/options.h"
 #include "policy/policy.h"
 
 void ending_explain(const struct ending *e)
@@ -27,4 +29,14 @@ void ending_explain(const struct ending *e)
 			  ms / 1000, ms % 1000);
 	else if (e->status == 128 + SIGSYS)
 		hooks_say(e->options, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+}
+
+void ending_aside(const struct options *options, struct aside *aside)
+{
+	const size_t n = aside_finish(aside);
+
+	if (n && !options_has(options, OPTION_QUIET))
+		hooks_say(options, "%zu change%s kept aside: cloche diff, cloche apply, cloche discard",
+			  n, n == 1 ? " is" : "s are");
+	aside_done(aside);
 }

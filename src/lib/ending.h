@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct aside;
 struct limits;
 struct options;
 struct policy;
@@ -25,5 +26,8 @@ struct ending {
 
 /* Say which limits were hit, by name */
 void ending_explain(const struct ending *ending);
+
+/* Once nobody writes there any more: say what is kept aside, and close it */
+void ending_aside(const struct options *options, struct aside *aside);
 
 #endif /* LIB_ENDING_H */

@@ -241,16 +241,6 @@ static int set_proxies(struct session *s, struct plan_request *request,
 	return proxies_open(s->proxies, ports, err);
 }
 
-/* Named in the interface, and not built yet: less than was asked for would be
- * worse than nothing
- */
-static int refuse_unbuilt(const struct options *options, struct err *err)
-{
-	if (options_has(options, OPTION_EPHEMERAL))
-		return fail(err, -ENOTSUP, "--ephemeral is not in this version; nothing was run");
-	return 0;
-}
-
 /* Ports of the host's loopback are near, and a jail leads only far away */
 static int check_ports(const struct policy *policy, struct err *err)
 {
@@ -303,7 +293,10 @@ int session_open(const struct options *options, char *const *argv,
 		.landlock_abi = sys_landlock_abi(),
 		.uid = geteuid(), .gid = getegid(),
 	};
-	struct plan_request request = { .argv = argv, .environ = environ };
+	struct plan_request request = {
+		.argv = argv, .environ = environ,
+		.ephemeral = options_has(options, OPTION_EPHEMERAL),
+	};
 	auto_free char *program = NULL;
 	struct network_proxies ports;
 	struct session s = { 0 };
@@ -314,8 +307,6 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
-	if (r == 0)
-		r = refuse_unbuilt(options, err);
 	if (r == 0)
 		r = check_ports(s.policy, err);
 	if (r == 0 && s.policy->profile == PROFILE_HOME)

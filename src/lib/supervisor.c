@@ -29,11 +29,12 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
-#include "cage/jail.h"
 #include "lib/clock.h"
 #include "lib/channel.h"
 #include "lib/ending.h"
 #include "lib/hooks.h"
+#include "lib/aside.h"
+#include "lib/jailer.h"
 #include "lib/job.h"
 #include "lib/limits.h"
 #include "lib/network.h"
@@ -70,11 +71,12 @@ struct supervisor {
 	int listener;
 	int own[CAGE_OWN_FDS];
 	struct network_run *network;
-	struct jail_run jail;
+	struct jailer jailer;
+	struct aside aside;
 	int status, wait_status;
 	uint64_t maxrss_kib;
 	bool failed;
-	struct loop_source messages, death, signals, jailer;
+	struct loop_source messages, death, signals;
 	struct clock clock;
 };
 
@@ -123,7 +125,7 @@ static int take_network(struct supervisor *s)
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
 		.listeners = shared ? shared : &own,
-		.jail = s->jail.net < 0 ? NULL : &s->jail,
+		.jail = s->jailer.run.net < 0 ? NULL : &s->jailer.run,
 		.user = s->own[0], .net = s->own[2], .init = s->cage.pid,
 	}, &s->network, s->err);
 }
@@ -316,13 +318,14 @@ static void fill_request(const struct supervisor *s,
 {
 	*request = (struct cage_request){
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
+		.aside = s->aside.dir,
 		.hand_tmp = s->tmp.later != NULL,
 		.wipe = { image[0], image[1] },
 		.jail = { -1, -1 },
 	};
 	if (s->session->plan->net == NET_JAIL) {
-		request->jail[0] = s->jail.user;
-		request->jail[1] = s->jail.net;
+		request->jail[0] = s->jailer.run.user;
+		request->jail[1] = s->jailer.run.net;
 	}
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = stdfds_inside(s->stdio, i);
@@ -352,28 +355,9 @@ static int prepare(struct supervisor *s)
 		r = stdfds_new(s->session->plan, &s->stdio, s->err);
 	if (r == 0 && s->session->plan->tmp == TMP_KEPT && s->session->tmpdir)
 		r = open_tmpdir(s);
+	if (r == 0 && s->session->plan->ephemeral)
+		r = aside_start(s->session->plan, &s->aside, s->err);
 	return r;
-}
-
-static int on_jail_end(void *arg, uint32_t events)
-{
-	struct supervisor *s = arg;
-
-	(void)events;
-	loop_remove(s->loop, &s->jailer);
-	hooks_say(s->options, "pasta ended: there is no network from now on (--net jail)");
-	return 0;
-}
-
-static int start_jail(struct supervisor *s)
-{
-	int r;
-
-	if (!s->session->plan->jail.on)
-		return 0;
-	r = jail_start(s->session->plan, &s->jail, s->err);
-	return r < 0 ? r : add(s, &s->jailer, s->jail.socket, on_jail_end,
-			       EPOLLIN);
 }
 
 /* Into the control group, and only then on */
@@ -398,7 +382,8 @@ static int start(struct supervisor *s)
 	r = add(s, &s->signals, signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK),
 		on_signal, EPOLLIN);
 	if (r == 0)
-		r = start_jail(s);
+		r = jailer_start(&s->jailer, s->session->plan, s->loop,
+				 s->options, s->err);
 	fill_request(s, &request);
 	if (r == 0)
 		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
@@ -432,7 +417,8 @@ static void release(struct supervisor *s)
 	 */
 	for (size_t i = 0; i < CAGE_OWN_FDS; i++)
 		close_fd(&s->own[i]);
-	if (!s->limits || limits_need_group(s->limits))
+	if (!s->limits || limits_need_group(s->limits) ||
+	    s->session->plan->ephemeral)
 		cage_stop(&s->cage);
 	if (s->stdio)
 		stdfds_drain(s->stdio);
@@ -441,7 +427,8 @@ static void release(struct supervisor *s)
 	network_free(s->network);
 	watchers_free(s->watchers, &s->cage);
 	cage_leave(&s->cage);
-	jail_stop(&s->jail);
+	jailer_stop(&s->jailer);
+	ending_aside(s->options, &s->aside);
 	tmpdir_close(&s->tmp);
 	job_done(&s->job);
 	close_fd(&s->listener);
@@ -458,7 +445,8 @@ int supervisor_run(const struct session *session,
 		.status = -1,
 		.cage = { .pidfd = -1, .socket = -1 },
 		.listener = -1, .tmp = { .lock = -1, .fresh = -1 },
-		.own = { -1, -1, -1, -1, -1 }, .jail = JAIL_NONE,
+		.own = { -1, -1, -1, -1, -1 }, .jailer = JAILER_NONE,
+		.aside = ASIDE_NONE,
 		.signals.fd = -1, .clock.source.fd = -1, .messages.fd = -1,
 	};
 	sigset_t before;

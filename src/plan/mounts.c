@@ -158,7 +158,7 @@ static void pin_between(struct walk *w, const struct level *above,
 			const char *path)
 {
 	const size_t n = strlen(above->path), start = n == 1 ? 0 : n;
-	const bool loose = above->state != STATE_WRITE;
+	const bool loose = above->state != STATE_WRITE || w->plan->ephemeral;
 	const char *p = path + start;
 
 	while ((p = strchr(p + 1, '/')) != NULL) {
@@ -223,7 +223,8 @@ static void visit_link(struct walk *w, const struct view_rule *at)
 	    state_of(w->view, at->path, &rule) == STATE_WRITE)
 		return;
 	pin_between(w, above, at->path);
-	push_mount(w, MOUNT_PIN, at, rule, "a protected link");
+	push_mount(w, MOUNT_PIN, at, rule, "a protected link")->loose =
+		w->plan->ephemeral;
 }
 
 /* The directories that every home has, empty, and links to programs. @path is
@@ -308,6 +309,29 @@ static void visit_layer(struct walk *w, struct level *above,
 		push_spare(w, at, rule, m->mask);
 }
 
+/* Is what stands in there now not what will? */
+static bool is_over(const struct walk *w, const struct level *above)
+{
+	return above->state == STATE_LAYER ||
+	       (above->state == STATE_WRITE && w->plan->ephemeral);
+}
+
+static struct plan_mount *push_root(struct walk *w,
+				    const struct view_rule *at,
+				    const struct path_rule *rule)
+{
+	unsigned int number = 0;
+	struct plan_mount *m;
+
+	if (!w->plan->ephemeral)
+		return push_mount(w, MOUNT_BIND_RW, at, rule, "writable");
+	for (size_t i = 0; i < w->plan->mounts.len; i++)
+		number += w->plan->mounts.v[i].kind == MOUNT_ASIDE;
+	m = push_mount(w, MOUNT_ASIDE, at, rule, "changes are kept aside");
+	m->mask = number;
+	return m;
+}
+
 static void visit_hidden(struct walk *w, struct level *above,
 			 const struct view_rule *at,
 			 const struct path_rule *rule)
@@ -321,7 +345,7 @@ static void visit_hidden(struct walk *w, struct level *above,
 	m = push_mount(w, S_ISDIR(at->mode) || !at->mode ? MOUNT_MASK_DIR
 							 : MOUNT_MASK_FILE,
 		       at, rule, "hidden");
-	m->loose = above->state == STATE_LAYER;
+	m->loose = is_over(w, above);
 	m->layer = at->mode ? 0 : above->mask;
 	push_level(w, at->path, STATE_HIDDEN);
 }
@@ -336,12 +360,11 @@ static void visit_shown(struct walk *w, struct level *above,
 
 	if (state == STATE_READ && inside) {
 		m = push_mount(w, MOUNT_BIND_RO, at, rule, "read-only");
-		m->loose = above->state == STATE_LAYER;
+		m->loose = is_over(w, above);
 	} else {
 		if (above->state != STATE_READ && !inside)
 			push_stub(w, above, at->path, S_ISDIR(at->mode));
-		m = state == STATE_WRITE ?
-		    push_mount(w, MOUNT_BIND_RW, at, rule, "writable") :
+		m = state == STATE_WRITE ? push_root(w, at, rule) :
 		    push_mount(w, MOUNT_SHOW, at, rule, "shown again");
 		m->pristine = true;
 	}

@@ -59,6 +59,27 @@ static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
 	return view->policy->home ? TMP_KEPT : TMP_FRESH;
 }
 
+/* Only a directory has a layer, and the whole world has none */
+static int check_ephemeral(const struct plan *plan, struct err *err)
+{
+	const struct view *view = plan->view;
+
+	if (!plan->ephemeral)
+		return 0;
+	if (plan->root_writable)
+		return fail(err, -EINVAL, "--ephemeral needs file system rules, and filesystem.disabled is set");
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE && r->mode &&
+		    !S_ISDIR(r->mode) &&
+		    view_verdict(view, VIEW_WRITE, r->path).allowed)
+			return fail(err, -EINVAL, "--ephemeral: '%s' is not a directory, and only directories can be kept aside; allow its directory instead",
+				    r->path);
+	}
+	return 0;
+}
+
 /* Where GIT_CONFIG_GLOBAL leads: a file of the private home */
 static void add_git_config(struct plan *plan, const char *text)
 {
@@ -177,6 +198,10 @@ int plan_build(const struct view *view, const struct machine *machine,
 			return r;
 		plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
 	} else {
+		plan->ephemeral = request->ephemeral;
+		r = check_ephemeral(plan, err);
+		if (r < 0)
+			return r;
 		mounts_plan(plan, view);
 		add_git_config(plan, request->git_config);
 		r = add_jail(plan, err);
@@ -239,6 +264,7 @@ const char *mount_kind_name(enum mount_kind kind)
 		[MOUNT_LAYER] = "private layer",
 		[MOUNT_SPARE] = "write, spare",
 		[MOUNT_MADE] = "replace",
+		[MOUNT_ASIDE] = "write aside",
 	};
 
 	return names[kind];

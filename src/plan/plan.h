@@ -33,6 +33,7 @@ enum mount_kind {
 	MOUNT_LAYER,		/* The host's, with a private layer; or read-only */
 	MOUNT_SPARE,		/* As MOUNT_BIND_RW, where there is no layer */
 	MOUNT_MADE,		/* A file of our own, read-only */
+	MOUNT_ASIDE,		/* A writable root whose changes are kept aside */
 };
 
 /**
@@ -139,6 +140,7 @@ struct machine {
  * @grants, @carved: In the landlock tier, instead of mounts
  * @weak_proc:	Do with the host's /proc, read-only, where a new one is refused
  * @root_writable: File system rules are off
+ * @ephemeral:	Writable roots are MOUNT_ASIDE; their @mask counts from 0
  * @tmp:	What /tmp is
  * @env:	"NAME=VALUE" for the command, NULL at the end
  * @argv:	The command, NULL at the end
@@ -155,7 +157,7 @@ struct plan {
 	struct { struct plan_grant *v; size_t len, cap; } grants;
 	struct { struct plan_carved *v; size_t len, cap; } carved;
 	bool weak_proc;
-	bool root_writable;
+	bool root_writable, ephemeral;
 	enum tmp_kind tmp;
 	struct { struct plan_mount *v; size_t len, cap; } mounts;
 	struct { struct plan_stub *v; size_t len, cap; } stubs;
@@ -185,7 +187,7 @@ struct plan {
 struct plan_request {
 	char *const *argv;
 	char *const *environ;
-	bool observe, observe_full;
+	bool observe, observe_full, ephemeral;
 	enum tier tier;
 	const char *tmpdir, *program, *git_config;
 	const struct network_proxies *proxies;

@@ -45,12 +45,6 @@ def options_without_their_value(t):
 
 
 @test
-def what_is_not_built_yet_is_refused_and_not_ignored(t):
-    for words in (["--ephemeral"],):
-        refused(t, t.run("run", *words, *RUN), "not in this version")
-
-
-@test
 def options_with_a_wrong_value(t):
     for words in (("--profile", "nope"), ("--net", "nope"), ("--tier", "nope"),
                   ("--timeout", "soon"), ("--pids", "-3"), ("--pids", "0"),

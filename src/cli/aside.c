@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/aside.c - cloche diff, apply, discard: what --ephemeral kept aside */
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "lib/aside.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+
+/**
+ * struct call - One of the three, and the words behind it
+ * @paths:	Absolute; only these and what is below them
+ */
+struct call {
+	struct options options;
+	struct policy *policy;
+	struct aside aside;
+	struct { char **v; size_t len, cap; } paths;
+	bool json, force;
+};
+
+static bool take_flag(int *argc, char **argv, const char *flag)
+{
+	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], flag) != 0)
+			continue;
+		memmove(argv + i, argv + i + 1,
+			(size_t)(*argc - i) * sizeof(*argv));
+		--*argc;
+		return true;
+	}
+	return false;
+}
+
+/* 1 if something is aside, 0 if nothing is */
+static int begin(struct call *call, int argc, char **argv, struct err *err)
+{
+	int first, r;
+
+	call->aside = ASIDE_NONE;
+	call->json = take_flag(&argc, argv, "--json");
+	call->force = take_flag(&argc, argv, "--force");
+	first = cli_parse_options(argc, argv, &call->options, err);
+	if (first < 0)
+		return first;
+	r = session_policy(&call->options, &call->policy, err);
+	if (r < 0)
+		return r;
+	for (int i = first; i < argc; i++)
+		*vec_push(&call->paths) = path_resolve(call->policy->cwd,
+						       argv[i]);
+	return aside_open(call->policy, &call->aside, err);
+}
+
+static void end(struct call *call)
+{
+	for (size_t i = 0; i < call->paths.len; i++)
+		free(call->paths.v[i]);
+	free(call->paths.v);
+	aside_done(&call->aside);
+	policy_unref(call->policy);
+	options_done(&call->options);
+}
+
+static bool is_chosen(const struct call *call, const struct aside_change *c)
+{
+	for (size_t i = 0; i < call->paths.len; i++) {
+		if (path_is_within(call->paths.v[i], c->path))
+			return true;
+	}
+	return !call->paths.len;
+}
+
+/* The project's own paths without the project's */
+static const char *shown(const struct call *call, const char *path)
+{
+	return path_is_below(call->policy->cwd, path) ?
+	       path + strlen(call->policy->cwd) + 1 : path;
+}
+
+static void print_text(const struct call *call)
+{
+	static const char letters[] = {
+		[ASIDE_ADDED] = 'A', [ASIDE_MODIFIED] = 'M',
+		[ASIDE_DELETED] = 'D',
+	};
+
+	for (size_t i = 0; i < call->aside.changes.len; i++) {
+		const struct aside_change *c = &call->aside.changes.v[i];
+		auto_buf struct buf line = { 0 };
+
+		if (!is_chosen(call, c))
+			continue;
+		text_escape(&line, shown(call, c->path));
+		printf("%c %s%s\n", letters[c->kind], buf_str(&line),
+		       c->stale ? "  (the host's has changed since)" : "");
+	}
+}
+
+static void print_json(const struct call *call)
+{
+	json_t *list = json_array(), *root;
+	char *text;
+
+	for (size_t i = 0; i < call->aside.changes.len; i++) {
+		const struct aside_change *c = &call->aside.changes.v[i];
+		auto_buf struct buf safe = { 0 };
+
+		if (!is_chosen(call, c))
+			continue;
+		text_escape(&safe, c->path);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b}",
+			"change", aside_kind_name(c->kind), "path",
+			buf_str(&safe), "stale", c->stale));
+	}
+	root = json_pack("{s:i, s:o}", "version", 1, "changes", list);
+	text = json_dumps(root, JSON_INDENT(2));
+	puts(text ? text : "{}");
+	free(text);
+	json_decref(root);
+}
+
+int cli_diff(int argc, char **argv, struct err *err)
+{
+	struct call call = { 0 };
+	const int r = begin(&call, argc, argv, err);
+
+	if (r >= 0 && call.json)
+		print_json(&call);
+	else if (r >= 0)
+		print_text(&call);
+	end(&call);
+	return r < 0 ? r : 0;
+}
+
+/* A directory that was replaced is taken or left as a whole */
+static int check_choice(const struct call *call, struct err *err)
+{
+	for (size_t i = 0; i < call->aside.changes.len; i++) {
+		const struct aside_change *c = &call->aside.changes.v[i];
+		const struct aside_change all = { .path = c->whole };
+
+		if (c->whole && is_chosen(call, c) && !is_chosen(call, &all))
+			return fail(err, -EINVAL, "'%s' was replaced; choose all of it, and not '%s'",
+				    c->whole, c->path);
+	}
+	return 0;
+}
+
+/* Each by itself, and what cannot be applied stays aside */
+static int apply_all(struct call *call, const struct view *view)
+{
+	const size_t n = call->aside.changes.len;
+	auto_free bool *done = mem_zalloc(n + 1);
+	const char *failed = NULL;
+	size_t left = n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct aside_change *c = &call->aside.changes.v[i];
+		struct err err = { 0 };
+
+		if (!is_chosen(call, c))
+			continue;
+		done[i] = aside_apply(&call->aside, c, view, call->force,
+				      &err) == 0;
+		left -= done[i];
+		if (done[i])
+			continue;
+		fprintf(stderr, "cloche: %s\n", err.msg);
+		failed = c->whole ? c->whole : c->path;
+	}
+	/* What is in a directory before the directory */
+	for (size_t i = n; left && i-- > 0;) {
+		const struct aside_change *c = &call->aside.changes.v[i];
+
+		if (done[i] && !(c->whole && failed))
+			(void)aside_drop(&call->aside, c, NULL);
+	}
+	if (!left)
+		(void)aside_drop(&call->aside, NULL, NULL);
+	return failed ? 1 : 0;
+}
+
+int cli_apply(int argc, char **argv, struct err *err)
+{
+	struct call call = { 0 };
+	auto_view struct view *view = NULL;
+	int r = begin(&call, argc, argv, err), status = 0;
+
+	if (r > 0 && check_choice(&call, err) < 0)
+		r = err->code;
+	if (r > 0) {
+		r = view_build(call.policy, &view, err);
+		if (r == 0)
+			status = apply_all(&call, view);
+	}
+	end(&call);
+	return r < 0 ? r : status;
+}
+
+int cli_discard(int argc, char **argv, struct err *err)
+{
+	struct call call = { 0 };
+	int r = begin(&call, argc, argv, err);
+
+	if (r > 0 && check_choice(&call, err) < 0)
+		r = err->code;
+	if (r > 0 && !call.paths.len)
+		r = aside_drop(&call.aside, NULL, err);
+	for (size_t i = call.aside.changes.len; r > 0 && call.paths.len &&
+						i-- > 0;) {
+		const struct aside_change *c = &call.aside.changes.v[i];
+		const int dropped = is_chosen(&call, c) ?
+				    aside_drop(&call.aside, c, err) : 0;
+
+		r = dropped < 0 ? dropped : r;
+	}
+	end(&call);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/aside.h - --ephemeral: changes that are kept aside, and what becomes of them
+ *
+ * A project has one such store, below cloche's state directory: a numbered
+ * directory for each writable root, which an overlay wrote to, and the roots'
+ * paths. Another run with --ephemeral goes on where the last one ended.
+ */
+
+#ifndef LIB_ASIDE_H
+#define LIB_ASIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct plan;
+struct policy;
+struct view;
+
+enum {
+	ASIDE_CHANGES_MAX = 1 << 16,	/* Told of, or applied, at once */
+	ASIDE_DEPTH_MAX = 64,
+};
+
+enum aside_kind { ASIDE_ADDED, ASIDE_MODIFIED, ASIDE_DELETED };
+
+/**
+ * struct aside_change - One path that is different
+ * @path:	Absolute, on the host
+ * @root:	Which root it lies in
+ * @whole:	The replaced directory that it lies in, which can only be taken
+ *		as a whole; or NULL
+ * @stale:	The host's has changed since
+ */
+struct aside_change {
+	enum aside_kind kind;
+	char *path, *whole;
+	unsigned int root;
+	bool stale;
+};
+
+/**
+ * struct aside - The store of a project
+ * @dir:	Where it is
+ * @lock:	Held while it is used; -1: not open
+ * @roots:	Paths, by number
+ */
+struct aside {
+	char *dir;
+	int lock;
+	struct { char **v; size_t len, cap; } roots;
+	struct { struct aside_change *v; size_t len, cap; } changes;
+};
+
+#define ASIDE_NONE	((struct aside){ .lock = -1 })
+
+/* Make the store for a run of @plan, or go on with it. 0, or a negative errno
+ * with words.
+ */
+int aside_start(const struct plan *plan, struct aside *ret, struct err *err);
+
+/* After the run: how many changes there are; an empty store goes */
+size_t aside_finish(struct aside *aside);
+
+/* What the project of @policy has aside: 1, 0 if nothing, or a negative errno
+ * with words
+ */
+int aside_open(const struct policy *policy, struct aside *ret,
+	       struct err *err);
+void aside_done(struct aside *aside);
+
+/* Carry out one change on the host. A path that @view protects is refused. 0,
+ * or a negative errno with words.
+ */
+int aside_apply(const struct aside *aside, const struct aside_change *change,
+		const struct view *view, bool force, struct err *err);
+
+/* Forget one change (of a directory, if nothing is left in it), or with NULL
+ * all of them
+ */
+int aside_drop(struct aside *aside, const struct aside_change *change,
+	       struct err *err);
+
+const char *aside_kind_name(enum aside_kind kind);
+
+#endif /* LIB_ASIDE_H */

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/aside.py - --ephemeral; cloche diff, apply, discard"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+EPHEMERAL = ("--net", "none", "--ephemeral")
+CHANGES = ("echo new > added; mkdir -p d/e; echo x > d/e/f; echo more >> kept; "
+           "rm gone; rm -r tree; ln -s added link; mkdir tree; echo y > tree/own; "
+           "chmod 755 added")
+
+
+def fill(t):
+    t.write("kept", "old\n")
+    t.write("gone", "old\n")
+    t.write("tree/a", "old\n")
+    t.write("tree/b/c", "old\n")
+    t.write("same", "old\n")
+
+
+def diff(t, *words):
+    return sorted(t.run("diff", *words).ok().out.splitlines())
+
+
+@test
+def nothing_is_changed_until_it_is_applied(t):
+    fill(t)
+    before = tree(t.dir)
+    r = t.shell(CHANGES + "; cat kept; ls tree", options=EPHEMERAL).ok()
+    equal(r.out, "old\nmore\nown\n")
+    contains(r.err, "kept aside: cloche diff, cloche apply, cloche discard")
+    equal(tree(t.dir), before)
+    equal(diff(t), ["A added", "A d", "A d/e", "A d/e/f", "A link",
+                    "A tree/own", "D gone", "D tree/a", "D tree/b", "M kept"])
+    contains(t.run("apply", "tree/own").ended(2).err, "was replaced")
+    changes = json.loads(t.run("diff", "--json").out)
+    equal(changes["version"], 1)
+    check({"change": "deleted", "path": t.dir + "/gone", "stale": False}
+          in changes["changes"], changes)
+
+
+@test
+def applied_it_is_as_if_it_had_been_written(t):
+    fill(t)
+    t.shell(CHANGES, options=EPHEMERAL).ok()
+    t.run("apply").ok()
+    inside = tree(t.dir)
+    equal((t.read("added"), t.read("kept"), t.read("d/e/f"), t.read("tree/own")),
+          ("new\n", "old\nmore\n", "x\n", "y\n"))
+    equal((t.exists("gone"), t.exists("tree/a"), t.exists("tree/b")),
+          (False, False, False))
+    equal(os.readlink(t.dir + "/link"), "added")
+    equal(inside["added"][1], 0o755)
+    equal(diff(t), [])
+    check(not os.path.exists(t.home + "/.local/state/cloche/aside"), "left")
+
+
+@test
+def some_of_it_can_be_applied_and_the_rest_stays(t):
+    fill(t)
+    t.shell(CHANGES, options=EPHEMERAL).ok()
+    t.run("apply", "kept", "d").ok()
+    equal((t.read("kept"), t.read("d/e/f")), ("old\nmore\n", "x\n"))
+    check(t.exists("gone") and not t.exists("added"))
+    equal(diff(t), ["A added", "A link", "A tree/own", "D gone", "D tree/a",
+                    "D tree/b"])
+    t.run("apply", "tree").ok()
+    equal((os.listdir(t.dir + "/tree"), diff(t)),
+          (["own"], ["A added", "A link", "D gone"]))
+
+
+@test
+def discarded_it_is_gone(t):
+    fill(t)
+    before = tree(t.dir)
+    t.shell(CHANGES, options=EPHEMERAL).ok()
+    t.run("discard", "added").ok()
+    lacks(diff(t), "A added")
+    t.run("discard").ok()
+    equal((diff(t), tree(t.dir)), ([], before))
+    t.run("apply").ok()
+    equal(tree(t.dir), before)
+
+
+@test
+def the_next_run_goes_on_from_there(t):
+    t.shell("echo 1 > f", options=EPHEMERAL).ok()
+    equal(t.shell("cat f; echo 2 >> f", options=EPHEMERAL).ok().out, "1\n")
+    check(not t.exists("f"))
+    t.run("apply").ok()
+    equal(t.read("f"), "1\n2\n")
+
+
+@test
+def a_run_that_changes_nothing_keeps_nothing(t):
+    r = t.shell("true", options=EPHEMERAL).ok()
+    equal(r.err, "")
+    check(not os.path.exists(t.home + "/.local/state/cloche/aside"), "left")
+
+
+@test
+def what_is_protected_stays_so(t):
+    t.write(".git/config", "[core]\n")
+    t.write(".git/HEAD", "ref: refs/heads/x\n")
+    os.makedirs(t.dir + "/.git/hooks")
+    t.write("locked/f", "old")
+    for more in ((), ("--observe", "off")):
+        t.shell("echo evil > .git/hooks/pre-commit; echo evil > .git/config; "
+                "mv .git g; echo evil > locked/f; mv locked l; "
+                f"echo evil > {t.away}/f; echo ok > fine",
+                options=(*EPHEMERAL, *more, "--deny-write", "locked"))
+        t.run("apply", "--deny-write", "locked")
+        equal((t.read(".git/config"), t.read("locked/f"),
+               os.listdir(t.dir + "/.git/hooks")), ("[core]\n", "old", []))
+        check(not t.exists(t.away + "/f"), "it got out")
+        equal(t.read("fine"), "ok\n")
+
+
+@test
+def a_file_that_changed_meanwhile_is_not_overwritten(t):
+    fill(t)
+    t.shell("echo inside > kept; echo x > other", options=EPHEMERAL).ok()
+    t.write("kept", "outside\n")
+    contains("".join(diff(t)), "the host's has changed since")
+    r = t.run("apply").ended(1)
+    contains(r.err, "has changed since")
+    equal((t.read("kept"), t.read("other")), ("outside\n", "x\n"))
+    t.run("apply", "--force").ok()
+    equal(t.read("kept"), "inside\n")
+
+
+@test
+def links_lead_nowhere_when_it_is_applied(t):
+    t.write("d/f", "old")
+    t.write(t.away + "/f", "old")
+    t.shell("echo evil > d/f", options=EPHEMERAL).ok()
+    os.rename(t.dir + "/d", t.dir + "/was")
+    os.symlink(t.away, t.dir + "/d")
+    t.run("apply").ended(1)
+    t.run("apply", "--force").ok()
+    equal((t.read(t.away + "/f"), t.read("d/f")), ("old", "evil\n"))
+    check(not os.path.islink(t.dir + "/d"))
+
+
+@test
+def other_roots_are_kept_aside_too(t):
+    t.write(t.away + "/f", "old")
+    t.shell(f"echo new > {t.away}/f; echo new > f",
+            options=(*EPHEMERAL, "--write", t.away)).ok()
+    equal((t.read(t.away + "/f"), t.exists("f")), ("old", False))
+    r = t.shell("true", options=EPHEMERAL).ended(125)
+    contains(r.err, "other writable directories")
+    t.run("apply", "--write", t.away).ok()
+    equal((t.read(t.away + "/f"), t.read("f")), ("new\n", "new\n"))
+
+
+@test
+def it_goes_with_profile_home_and_git(t):
+    t.outside("git", "init", "-q", ".").ok()
+    t.write("f", "x\n")
+    t.shell("git add -A && git -c user.name=a -c user.email=a@x commit -qm one && "
+            "git log --format=%s", options=(*EPHEMERAL, "--profile", "home")).ok()
+    check(t.outside("git", "log").code != 0, "committed outside")
+    t.run("apply").ok()
+    equal(t.outside("git", "log", "--format=%s").ok().out, "one\n")
+
+
+@test
+def where_it_cannot_be_nothing_runs(t):
+    t.write(t.away + "/f")
+    contains(t.inside("true", options=(*EPHEMERAL, "--write", t.away + "/f"))
+             .ended(125).err, "is not a directory")
+    t.inside("true", options=(*EPHEMERAL, "--tier", "landlock")).ended(125)
+    os.makedirs(t.dir + "/mounted")
+    r = t.outside(need("unshare"), "-Urm", "sh", "-c",
+                  'mount -t tmpfs none mounted && exec "$@"', "sh", CLOCHE,
+                  "run", *EPHEMERAL, "--", "touch", "ran").ended(125)
+    contains(r.err, "--ephemeral does not work here")
+    check(not t.exists("ran"), "it ran")
+
+
+@test
+def killed_it_leaves_the_changes_and_no_more(t):
+    fill(t)
+    before = tree(t.dir)
+    with t.start("run", *EPHEMERAL, "--", "sh", "-c",
+                 "echo x > added; echo ready; exec sleep 1000") as run:
+        equal(run.stdout.readline(), b"ready\n")
+        t.shell("true", options=EPHEMERAL).ended(125)
+        run.kill()
+        run.communicate()
+    equal(tree(t.dir), before)
+    wait_until(lambda: t.run("diff").code == 0 and diff(t) == ["A added"],
+               "the changes are there")
+
+
+main()
