@@ -24,7 +24,7 @@ PLACES = ["/a", "/a/b", "/a/b/c", "/d", "/d/e", "/l", "/l/x", "/up", "/up/y",
           "/host/link/z", "rel", "/a//b/./f", "/t", "/t/u/v", "/f", "/f/g",
           "/proc", "/dev", "/tmp", "/d/../d/w"]
 SOURCES = ["{dir}/h", "{dir}/h/sub", "{dir}/h/file", "{dir}/h/link",
-           "{dir}/h/none", "/usr/share/doc", "{dir}/h/.."]
+           "{dir}/h/none", "/usr/share/doc", "{dir}/h/sub/.."]
 # Only links that stay below the new root: the real one follows others out of it
 TARGETS = ["a", "d", "b/../c", "host/sub", "nowhere/at/all"]
 MODES = ["0700", "0755", "1777", "0000", "0640", "2750"]
@@ -72,8 +72,10 @@ def words_of(chance):
 
 
 def build(t):
-    """The host's side, afresh"""
-    shutil.rmtree("h", ignore_errors=True)
+    """The host's side, afresh; modes may have been changed"""
+    if t.exists("h"):
+        t.outside("chmod", "-R", "u+rwX", "h")
+        shutil.rmtree("h")
     t.write("h/file", "text\n")
     t.write("h/sub/inner", "inner\n")
     os.symlink("sub", "h/link")
@@ -87,7 +89,8 @@ def call(t, program, words):
                   "sh", "-c", REPORT, pass_fds=fds)
     for fd in fds:
         os.close(fd)
-    return r, tree("h")
+    return r, sorted(t.outside("find", "h", "-printf", "%p %y %m %s %l\n")
+                     .out.splitlines())
 
 
 def known(words, want, got):
