@@ -138,7 +138,8 @@ def the_full_run_holds_too(t):
 @test
 @once
 def profile_srt_holds(t):
-    report = verify(t, "--profile", "srt", code=0)
+    report = verify(t, "--profile", "srt", code=0,
+                    env={"CLAUDE_TMPDIR": t.away})	# Not in /tmp
     choices = [p for p in report["probes"] if p["verdict"] == "CHOICE"]
     check(choices and all("profile srt" in p["why"] for p in choices), choices)
     check(any(p["id"] == "P059" and p["verdict"] == "PASS"

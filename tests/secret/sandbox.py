@@ -11,6 +11,7 @@ from common import *
 from ring import *
 
 PROFILES = ("default", "home", "srt")
+os.environ["CLAUDE_TMPDIR"] = "/var/tmp"	# Else srt leaves one in /tmp
 CONNECT = """import socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
