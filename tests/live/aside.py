@@ -121,6 +121,16 @@ def what_is_protected_stays_so(t):
 
 
 @test
+def what_the_policy_protects_by_now_is_not_applied(t):
+    t.write("locked/f", "old")
+    t.shell("echo evil > locked/f; echo ok > fine", options=EPHEMERAL).ok()
+    r = t.run("apply", "--deny-write", "locked").ended(1)
+    contains(r.err, "is not applied")
+    equal((t.read("locked/f"), t.read("fine")), ("old", "ok\n"))
+    equal(diff(t), ["M locked/f"])
+
+
+@test
 def a_file_that_changed_meanwhile_is_not_overwritten(t):
     fill(t)
     t.shell("echo inside > kept; echo x > other", options=EPHEMERAL).ok()
