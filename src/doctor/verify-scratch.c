@@ -71,3 +71,16 @@ void scratch_sweep(const char *parent)
 			sweep_one(parent, entry->d_name);
 	}
 }
+
+void scratch_unlink(const char *root)
+{
+	static const char *const names[] = { SCRATCH_LINKS };
+	const size_t n = strlen(root);
+	char to[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (readlink(names[i], to, sizeof(to)) > (ssize_t)n &&
+		    !strncmp(to, root, n))
+			(void)unlink(names[i]);
+	}
+}

@@ -21,6 +21,7 @@
 
 #include "base/own.h"
 #include "doctor/verify-row.h"
+#include "doctor/verify-scratch.h"
 #include "doctor/verify-try.h"
 
 enum { CONTROL_MS = 4000 };
@@ -177,7 +178,7 @@ void attempt_twice(const struct world *w, const char *argument,
 		   struct found *f)
 {
 	static const char *const used[] = {
-		"/tmp/claude", "/tmp/.X11-unix", "P/twice",
+		SCRATCH_LINKS, "P/twice",
 	};
 	char place[PATH_MAX], path[PATH_MAX], file[PATH_MAX + NAME_MAX];
 

@@ -462,6 +462,7 @@ void target_done(struct target *t)
 	(void)unlink(path);
 	snprintf(path, sizeof(path), "/dev/shm/%s", t->w.name);
 	(void)unlink(path);
+	scratch_unlink(t->w.root);
 	scratch_remove(t->w.root);
 	close_fd(&t->lock);
 	t->w.root[0] = '\0';

@@ -126,6 +126,19 @@ def the_default_policy_holds(t):
 
 @test
 @once
+@as_user
+def a_shared_tmp_stays_as_it_was(t):
+    if not LONG:
+        return      # For a moment others would see the links
+    names = ("/tmp/claude", "/tmp/.X11-unix")
+    before = {name: os.path.lexists(name) for name in names}
+    verify(t, "--write", "/tmp")
+    for name in names:
+        equal(os.path.lexists(name), before[name], name)
+
+
+@test
+@once
 def the_full_run_holds_too(t):
     report = verify(t, "--full", code=0)
     equal((report["mode"], report["summary"]["fail"]), ("full", 0))
