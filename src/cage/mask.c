@@ -174,17 +174,17 @@ static void stop_server(struct masks *masks)
 	masks->server = NULL;
 }
 
-/* Make the kernel know all nodes of the root */
+/* Make the kernel know the nodes of the root: all that fit into one answer. The
+ * others it will ask for.
+ */
 static bool read_root(int root)
 {
 	auto_close int dir = openat(root, ".", O_RDONLY | O_DIRECTORY |
 				    O_CLOEXEC);
 	uint64_t room[256];
-	long n = dir < 0 ? -1 : 1;
 
-	while (n > 0)
-		n = syscall(SYS_getdents64, dir, room, sizeof(room));
-	return n == 0;
+	return dir >= 0 &&
+	       syscall(SYS_getdents64, dir, room, sizeof(room)) > 0;
 }
 
 void masks_start(struct masks *masks, int at)
