@@ -290,6 +290,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 
 	if (r == 0)
 		r = check_sources(w, policy, err);
+	if (r == 0 && w->born)
+		born_open(w->born);
 	if (r == 0)
 		r = view_build(policy, &view, err);
 	if (r < 0)

@@ -9,10 +9,12 @@
 
 #include "plan/resolve.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -35,8 +37,13 @@ struct known {
 	struct known *next;
 };
 
+/**
+ * struct resolver - All directories that were resolved
+ * @refused:	A look into one of them was
+ */
 struct resolver {
 	struct known *buckets[BUCKETS];
+	bool refused;
 };
 
 static size_t bucket_of(const char *path)
@@ -120,8 +127,10 @@ static char *spell(struct resolver *r, const char *path, struct stat *st)
 	}
 	dir = directory(r, parent);
 	real = path_join(dir->real, path_base(path));
-	if (dir->missing || look(dir, real, st) < 0)
+	if (dir->missing || look(dir, real, st) < 0) {
+		r->refused = r->refused || (!dir->missing && errno == EACCES);
 		*st = (struct stat){ 0 };
+	}
 	return real;
 }
 
@@ -160,4 +169,29 @@ char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
 	struct stat ignored;
 
 	return resolver_follow_both(r, path, st, &link, &ignored);
+}
+
+char *resolver_closed(const struct resolver *r, const char *path)
+{
+	return r->refused ? resolve_closed(path) : NULL;
+}
+
+char *resolve_closed(const char *path)
+{
+	char *p = mem_strdup(path);
+	struct stat st = { 0 };
+
+	while (lstat(p, &st) < 0 && strcmp(p, "/") != 0) {
+		char *above = path_parent(p);
+
+		free(p);
+		p = above;
+	}
+	/* Who does not own it cannot open it either */
+	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	    faccessat(AT_FDCWD, p, R_OK | X_OK, AT_EACCESS) < 0 &&
+	    errno == EACCES)
+		return p;
+	free(p);
+	return NULL;
 }

@@ -27,4 +27,12 @@ char *resolver_follow_both(struct resolver *r, const char *path,
 			   struct stat *link);
 
 
+/* The nearest directory on the way to @path, or @path, if it is the user's own
+ * and yet may not be looked into; else NULL. The caller frees.
+ */
+char *resolve_closed(const char *path);
+
+/* The same, at no cost where no look was refused */
+char *resolver_closed(const struct resolver *r, const char *path);
+
 #endif /* PLAN_RESOLVE_H */

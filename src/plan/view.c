@@ -52,6 +52,13 @@ void view_add(struct view *view, enum path_list list, const char *path,
 	view->rules.v[view->rules.len - 1].found = found;
 }
 
+void view_add_closed(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule)
+{
+	view_add(view, list, path, rule, false);
+	view->rules.v[view->rules.len - 1].closed = true;
+}
+
 const struct path_rule *view_own_rule(struct view *view, const char *path,
 				      const char *name, const char *reason)
 {
@@ -212,7 +219,7 @@ static int add_path(struct view *view, struct resolver *resolver,
 {
 	const bool allow = list == PATH_ALLOW_WRITE || list == PATH_ALLOW_READ;
 	struct stat st, link_st;
-	auto_free char *link = NULL;
+	auto_free char *link = NULL, *closed = NULL;
 	auto_free char *real = resolver_follow_both(resolver, path, &st, &link,
 						    &link_st);
 
@@ -223,7 +230,11 @@ static int add_path(struct view *view, struct resolver *resolver,
 		return add_allow(view, list, rule, real, &st, err);
 	if (allow)
 		return 0;
-	add_deny(view, list, rule, real, &st, link, &link_st);
+	closed = st.st_mode ? NULL : resolver_closed(resolver, real);
+	if (closed)	/* As in walk.c: the whole of it */
+		view_add_closed(view, list, closed, rule);
+	else
+		add_deny(view, list, rule, real, &st, link, &link_st);
 	return 0;
 }
 

@@ -29,6 +29,8 @@ struct walk_cache;
  * @mode:	st_mode of what stands there, 0 if nothing does
  * @dev, @ino:	Its identity
  * @found:	The walk found it (a protected name or a glob's match)
+ * @closed:	A directory that nobody can look into: the rule is for something
+ *		that may be below it
  */
 struct view_rule {
 	char *path;
@@ -37,7 +39,7 @@ struct view_rule {
 	mode_t mode;
 	dev_t dev;
 	ino_t ino;
-	bool found;
+	bool found, closed;
 };
 
 struct view_rules {
@@ -147,6 +149,10 @@ void view_add(struct view *view, enum path_list list, const char *path,
 
 /* The symbolic link at @path stands in a private place, too */
 void view_add_link(struct view *view, const char *path);
+
+/* A rule for whatever is in the directory @path, which is closed to us */
+void view_add_closed(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule);
 
 /* A rule of the view's own, for view_add(); @reason is a literal */
 const struct path_rule *view_own_rule(struct view *view, const char *path,

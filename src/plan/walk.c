@@ -28,6 +28,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
 #include "policy/glob.h"
@@ -41,6 +42,7 @@
  * @rooms:	A buffer per level, made when first used
  * @glob:	The pattern it looks for, or NULL for protected names
  * @cache:	Of directories, or NULL
+ * @closed:	A directory that nobody can look into or do without, or NULL
  */
 struct walk {
 	struct view *view;
@@ -50,6 +52,7 @@ struct walk {
 	const struct glob_rule *glob;
 	struct walk_cache *cache;
 	char **rooms;
+	char *closed;
 };
 
 /* Room to read a directory at @depth; one deeper than all is for @depth_max */
@@ -257,6 +260,34 @@ static bool walk_known(struct walk *w, int at, const char *name,
 	return true;
 }
 
+/* A command may close a directory of ours, so that the next run finds nothing
+ * in it, and then open it again: the rule is for the whole of it. True if it
+ * is closed.
+ */
+static bool close_dir(struct walk *w, const char *path, unsigned int depth)
+{
+	static const char reason[] = "nobody can look into it (chmod u+rx)";
+	auto_free char *closed = resolve_closed(path);
+	struct view *view = w->view;
+
+	if (!closed)
+		return false;
+	if (w->glob && w->glob->list != PATH_DENY_READ &&
+	    w->glob->list != PATH_DENY_WRITE)
+		return true;
+	if (path_is_within(closed, view->policy->cwd) || (!w->glob && !depth)) {
+		free(w->closed);
+		w->closed = take_ptr(closed);
+	} else if (w->glob) {
+		view_add_closed(view, w->glob->list, closed, w->glob->rule);
+	} else {
+		view_add_closed(view, PATH_DENY_WRITE, closed,
+				view_own_rule(view, closed, path_base(closed),
+					      reason));
+	}
+	return true;
+}
+
 static void walk_dir(struct walk *w, int at, const char *name,
 		     const char *path, unsigned int depth)
 {
@@ -270,7 +301,11 @@ static void walk_dir(struct walk *w, int at, const char *name,
 			return;
 	}
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		(void)close_dir(w, path, depth);
 	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
+		return;
+	if (!(st.st_mode & S_IXUSR) && close_dir(w, path, depth))
 		return;
 	w->dev = st.st_dev;
 	walk_open(w, fd, &st, path, depth);
@@ -322,8 +357,10 @@ static bool has_change_times(const char *path)
 }
 
 /* Walk from @path, with @w filled in but for its buffers and cache */
-static void walk_from(struct walk *w, const char *path)
+static int walk_from(struct walk *w, const char *path, struct err *err)
 {
+	auto_free char *closed = NULL;
+
 	w->cache = w->glob || !has_change_times(path) ? NULL : w->view->cache;
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
@@ -333,6 +370,9 @@ static void walk_from(struct walk *w, const char *path)
 		free(w->rooms[i]);
 	free(w->rooms);
 	w->rooms = NULL;
+	closed = take_ptr(w->closed);
+	return closed ? fail(err, -EACCES, "'%s' cannot be looked into, so nothing in it can be protected; chmod u+rx '%s'",
+			     closed, closed) : 0;
 }
 
 static bool is_inside_another(const struct view *view, size_t count, size_t i)
@@ -348,13 +388,14 @@ static bool is_inside_another(const struct view *view, size_t count, size_t i)
 	return false;
 }
 
-static void walk_protected(struct view *view, size_t *left)
+static int walk_protected(struct view *view, size_t *left, struct err *err)
 {
 	const struct number *depth =
 		&view->policy->numbers[NUMBER_SEARCH_DEPTH];
 	const size_t count = view->rules.len;	/* It grows meanwhile */
+	int r = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct walk w = {
 			.view = view, .left = left,
 			.depth_max = depth->set ? (unsigned int)depth->value
@@ -366,8 +407,9 @@ static void walk_protected(struct view *view, size_t *left)
 		    is_inside_another(view, count, i))
 			continue;
 		if (S_ISDIR(view->rules.v[i].mode))
-			walk_from(&w, path);
+			r = walk_from(&w, path, err);
 	}
+	return r;
 }
 
 static int walk_glob(struct view *view, const struct glob_rule *glob,
@@ -385,22 +427,20 @@ static int walk_glob(struct view *view, const struct glob_rule *glob,
 		return fail(err, -EINVAL, "%s: '%s' cannot be enforced: it starts with a pattern; begin it with a directory",
 			    buf_str(&where), glob->rule->text);
 	}
-	walk_from(&w, prefix);
-	return 0;
+	return walk_from(&w, prefix, err);
 }
 
 int walk_roots(struct view *view, struct err *err)
 {
 	size_t left = WALK_ENTRIES_MAX;
+	int r = 0;
 
-	for (size_t i = 0; i < view->globs.len; i++) {
-		const int r = walk_glob(view, &view->globs.v[i], &left, err);
-
-		if (r < 0)
-			return r;
-	}
-	if (!policy_flag(view->policy, FLAG_FS_DISABLED, false))
-		walk_protected(view, &left);
+	for (size_t i = 0; r == 0 && i < view->globs.len; i++)
+		r = walk_glob(view, &view->globs.v[i], &left, err);
+	if (r == 0 && !policy_flag(view->policy, FLAG_FS_DISABLED, false))
+		r = walk_protected(view, &left, err);
+	if (r < 0)
+		return r;
 	if (!left)
 		vec_push(&view->notes)->text = mem_strdup(
 			"the writable directories hold more names than are looked at; protected names deep inside are not read-only");

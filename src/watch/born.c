@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -23,6 +24,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -148,12 +150,73 @@ static bool is_protected_name(const struct view_rule *r)
 	return r->found && r->list == PATH_DENY_WRITE;
 }
 
+/* True if @path is a directory that was closed to us, and is open now */
+static bool open_again(const char *path)
+{
+	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC);
+	char self[64];
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return false;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, (st.st_mode & 07777) | S_IRWXU) == 0;
+}
+
+/* No run starts in a root that is closed: it was closed from inside */
+static void open_roots(const struct journal *j)
+{
+	for (size_t i = 0; i < j->roots.len; i++) {
+		auto_free char *closed = resolve_closed(j->roots.v[i]);
+
+		if (closed && path_is_within(j->roots.v[i], closed))
+			(void)open_again(closed);
+	}
+}
+
+/* Directories that were closed in this run: true if one is open now */
+static bool open_closed(const struct journal *j, const struct view *view)
+{
+	bool opened = false;
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->closed && r->list == PATH_DENY_WRITE &&
+		    root_of(j, r->path) &&
+		    !journal_existed(j, r->path))
+			opened = open_again(r->path) || opened;
+	}
+	return opened;
+}
+
+/* What is there now. Nothing may hide in a directory without a mode; in each
+ * that is opened may be another.
+ */
+static struct view *look(const struct journal *j, struct policy *policy,
+			 struct walk_cache *cache)
+{
+	struct view *view = NULL;
+
+	open_roots(j);
+	for (int i = 0; i < BORN_OPEN_MAX; i++) {
+		view_free(view);
+		view = NULL;
+		if (view_build_with(policy, cache, &view, NULL) < 0)
+			return NULL;
+		if (!open_closed(j, view))
+			break;
+	}
+	return view;
+}
+
 static void sweep_all(struct sweep *s, struct policy *policy,
 		      struct walk_cache *cache)
 {
-	auto_view struct view *view = NULL;
+	auto_view struct view *view = look(s->journal, policy, cache);
 
-	if (view_build_with(policy, cache, &view, NULL) < 0)
+	if (!view)
 		return;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
@@ -383,6 +446,11 @@ bool born_is_own(const struct born *b, const char *path)
 {
 	return !b->armed || !root_of(&b->journal, path) ||
 	       journal_existed(&b->journal, path);
+}
+
+void born_open(const struct born *b)
+{
+	open_roots(&b->journal);
 }
 
 void born_finish(struct born *b, bool changed)

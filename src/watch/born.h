@@ -19,7 +19,10 @@ struct err;
 struct view;
 struct violation_sink;
 
-enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
+enum {
+	BORN_ROOTS_MAX = 64,	/* Writable roots that are watched */
+	BORN_OPEN_MAX = 8,	/* Closed directories in each other */
+};
 
 /**
  * struct born_config - Of one run
@@ -58,6 +61,9 @@ void born_dispatch(struct born *born);
  * a writable root, was there before, or is known to be the user's
  */
 bool born_is_own(const struct born *born, const char *path);
+
+/* Writable roots that were closed from inside can be looked into again */
+void born_open(const struct born *born);
 
 /* The sandbox is gone: look once more at everything, if anything may have
  * @changed. The journal goes.

@@ -133,6 +133,54 @@ def a_hidden_file_is_refused_and_a_hidden_directory_is_empty(t):
 
 
 @test
+def a_directory_that_was_closed_is_closed_for_good(t):
+    """One run takes its mode away; the next must not see what was hidden"""
+    t.write("conf/.env", "SECRET")
+    t.write("conf/.git/hooks/pre-commit", "old")
+    script = ("chmod 755 conf; cat conf/.env; "
+              "echo new > conf/.git/hooks/pre-commit; chmod 300 conf; true")
+    for rule in (None, "conf/.env", t.dir + "/**/.env", t.dir + "/conf/.e*"):
+        options = ["--observe", "off"] + (["--deny-read", rule] if rule else [])
+        for mode in ("755", "600", "300", "000"):
+            os.chmod(t.dir + "/conf", int(mode, 8))
+            r = t.shell(script, options=options).ok()
+            if rule:
+                equal(r.out, "", rule, mode)
+            elif mode == "755":
+                equal(r.out, "SECRET")
+            os.chmod(t.dir + "/conf", 0o755)
+            equal(t.read("conf/.git/hooks/pre-commit"), "old", rule, mode)
+
+
+@test
+def nothing_hides_in_a_directory_that_was_closed_inside(t):
+    """Not even in one below another, nor in the project"""
+    r = t.shell("mkdir -p a/b/.vscode && echo x > a/b/.vscode/tasks.json && "
+                "echo x > a/file && chmod 0 a/b a .",
+                options=["--observe", "off"])
+    if os.getuid():
+        equal(os.stat(t.dir).st_mode & 0o777, 0o700)
+    os.chmod(t.dir, 0o755)
+    os.chmod(t.dir + "/a", 0o755)
+    os.chmod(t.dir + "/a/b", 0o755)
+    check(t.exists("a/file"), r)
+    check(not t.exists("a/b/.vscode"), r)
+
+
+@test
+def a_project_that_was_closed_does_not_run(t):
+    t.write(".env", "SECRET")
+    options = ["--deny-read", t.dir + "/**/.env"]
+    t.inside("chmod", "300", ".", options=options).ok()
+    r = t.shell("chmod 755 .; cat .env", options=options)
+    os.chmod(t.dir, 0o755)
+    equal(r.out, "")
+    if os.getuid():
+        r.ended(125)
+        contains(r.err, "chmod u+rx")
+
+
+@test
 def protected_names_that_exist_stay_as_they_are(t):
     names = (".bashrc", ".gitconfig", ".mcp.json", ".vscode/tasks.json",
              ".idea/workspace.xml", ".claude/settings.json",
