@@ -54,13 +54,38 @@ static const char *next_name(DIR *dir)
 	return entry ? entry->d_name : NULL;
 }
 
+/* Only what was written: a file may be huge and hold next to nothing */
+static int copy_data(int in, int out)
+{
+	off_t at = 0, end = lseek(in, 0, SEEK_END);
+
+	if (end < 0 || ftruncate(out, end) < 0)
+		return -errno;
+	while ((at = lseek(in, at, SEEK_DATA)) >= 0) {
+		const off_t hole = lseek(in, at, SEEK_HOLE);
+		ssize_t n = 1;
+
+		if (hole < 0 || lseek(out, at, SEEK_SET) < 0)
+			return -errno;
+		while (at < hole && n) {
+			const off_t left = hole - at;
+
+			n = sendfile(out, in, &at,
+				     left < CHUNK ? (size_t)left : CHUNK);
+			if (n < 0 && errno != EINTR)
+				return -errno;
+		}
+	}
+	return errno == ENXIO ? 0 : -errno;
+}
+
 static int copy_file(int from, const char *name, int to, const char *to_name,
 		     mode_t mode)
 {
 	auto_close int in = openat(from, name, O_RDONLY | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	auto_close int out = -1;
-	ssize_t n;
+	int r;
 
 	if (in < 0)
 		return -errno;
@@ -68,12 +93,10 @@ static int copy_file(int from, const char *name, int to, const char *to_name,
 		     O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	do
-		n = sendfile(out, in, NULL, CHUNK);
-	while (n > 0 || (n < 0 && errno == EINTR));
-	if (n < 0 || fchmod(out, mode & 0777) < 0)
-		return -errno;
-	return 0;
+	r = copy_data(in, out);
+	if (r == 0 && fchmod(out, mode & 0777) < 0)
+		r = -errno;
+	return r;
 }
 
 static int copy_link(int from, const char *name, int to, const char *to_name)
