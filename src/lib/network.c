@@ -396,6 +396,16 @@ static int connect_for(struct network_run *n, const struct sockaddr *address,
 	return r;
 }
 
+bool network_wants(struct network_run *n, const struct sockaddr *address,
+		   socklen_t len)
+{
+	struct sockaddr_in6 a;
+
+	return n->proxies.http ||
+	       (n->gate && normalise(address, len, &a) && a.sin6_port &&
+		!is_captured(n, &a));
+}
+
 int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		    int sock)
 {
@@ -405,8 +415,8 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 
 	if (n->proxies.http)
 		return connect_for(n, address, len, sock);
-	if (!n->gate || !normalise(address, len, &a) || !a.sin6_port ||
-	    is_captured(n, &a) || !is_stream(sock) || !has_keeper(n))
+	if (!network_wants(n, address, len) || !is_stream(sock) ||
+	    !has_keeper(n) || !normalise(address, len, &a))
 		return 0;
 	make_room(n);
 	fd = listen_for(n, &a);

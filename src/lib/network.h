@@ -4,6 +4,7 @@
 #ifndef LIB_NETWORK_H
 #define LIB_NETWORK_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 struct err;
@@ -47,6 +48,12 @@ void network_free(struct network_run *network);
  */
 int network_connect(void *network, const struct sockaddr *address,
 		    socklen_t len, int socket);
+
+/* False if network_connect() has nothing to do for this address: it is captured
+ * already, or cannot be
+ */
+bool network_wants(struct network_run *network, const struct sockaddr *address,
+		   socklen_t len);
 
 /* A listen() on a copy of @socket is about to be made inside: publish its port
  * on the host, if the policy says so for any port

@@ -340,6 +340,14 @@ static int on_connect(void *arg, const struct sockaddr *address,
 	return network_connect(o->network, address, len, socket);
 }
 
+static bool wants_connect(void *arg, const struct sockaddr *address,
+			  socklen_t len)
+{
+	const struct observe *o = arg;
+
+	return network_wants(o->network, address, len);
+}
+
 static void on_listen(void *arg, int socket)
 {
 	const struct observe *o = arg;
@@ -354,6 +362,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
+		.wants_connect = network ? wants_connect : NULL,
 		.listen = network && observe->plan->network.publish_any
 				  ? on_listen : NULL,
 		.is_late = is_late, .is_fixed = is_fixed, .mask = on_mask,

@@ -197,6 +197,15 @@ static int answer_unix(struct addresses *a, const struct judge *j,
 	return 0;
 }
 
+static bool wants_connect(const struct observer_policy *policy,
+			  const struct address *a)
+{
+	return policy->connect &&
+	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
+	       (!policy->wants_connect ||
+		policy->wants_connect(policy->arg, &a->sa, a->len));
+}
+
 static void tell_listen(const struct observer_policy *policy,
 			struct tracee *tracee, int number)
 {
@@ -233,8 +242,7 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		return path ? answer_unix(addresses, judge, tracee, call, args,
 					  path, place, ret) : 0;
 	}
-	if (call->what == CALL_CONNECT && policy->connect &&
-	    (a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6)) {
+	if (call->what == CALL_CONNECT && wants_connect(policy, &a)) {
 		auto_close int copy = tracee_get_fd(tracee, (int)args[0]);
 
 		r = policy->connect(policy->arg, &a.sa, a.len, copy);

@@ -72,6 +72,8 @@ struct observer_socket {
  * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
  *		is a copy of the socket, or -1. 0 lets it go on, 1 says that it
  *		was made, a negative errno is its result. May be NULL.
+ * @wants_connect: Cheap: false if @connect has nothing to do for that address,
+ *		and needs no copy of the socket to say so. May be NULL.
  * @listen:	Before a listen() on @socket, a copy, goes on. May be NULL.
  */
 struct observer_policy {
@@ -84,6 +86,8 @@ struct observer_policy {
 	enum observer_mask (*mask)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
+	bool (*wants_connect)(void *arg, const struct sockaddr *address,
+			      socklen_t len);
 	void (*listen)(void *arg, int socket);
 };
 
