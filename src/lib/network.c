@@ -235,7 +235,7 @@ void network_finish(struct network_run *n)
 {
 	if (!n)
 		return;
-	gatekeeper_drain(n->gate);
+	gatekeeper_finish(n->gate);
 	gatekeeper_free(n->gate);
 	n->gate = NULL;
 	netkeeper_stop(n->keeper);

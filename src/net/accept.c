@@ -284,6 +284,15 @@ void accept_remove(struct gate *gate, uint32_t id)
 	}
 }
 
+void accept_finish(struct gate *gate)
+{
+	while (gate->listeners) {
+		if (gate->listeners->row.role != LISTENER_DNS_UDP)
+			(void)on_stream(gate->listeners, EPOLLIN);
+		drop(gate, &gate->listeners);
+	}
+}
+
 void accept_done(struct gate *gate)
 {
 	while (gate->listeners)

@@ -18,6 +18,9 @@ int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd);
 /* Serve those who wait there, then close it */
 void accept_remove(struct gate *gate, uint32_t id);
 
+/* Serve those who wait, and nobody after them */
+void accept_finish(struct gate *gate);
+
 /* Close them all */
 void accept_done(struct gate *gate);
 

@@ -123,6 +123,7 @@ static void on_dialled_inside(void *arg, int error)
 
 void conn_start_published(struct conn *conn, uint16_t port)
 {
+	conn->published = true;
 	prepare(conn, port)->fn = on_dialled_inside;
 	dial_inside(conn, 0);
 }

@@ -63,6 +63,11 @@ void exchange_free(struct exchange *x)
 	free(x);
 }
 
+bool exchange_is_sent(const struct exchange *x)
+{
+	return http_body_is_done(&x->up);
+}
+
 static bool is_head(const struct conn *conn)
 {
 	return conn->http->request.kind == HTTP_METHOD_HEAD;

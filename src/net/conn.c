@@ -106,6 +106,8 @@ void conn_close(struct conn *conn)
 	if (conn->next)
 		conn->next->prev = conn->prev;
 	*(conn->counted ? &gate->conns : &gate->shed) -= 1;
+	if (gate->finishing && !gate->first)
+		loop_stop(gate->loop, 0);
 	loop_cancel(gate->loop, &conn->task);
 	conn->task.fn = free_later;
 	loop_defer(gate->loop, &conn->task);
@@ -120,6 +122,23 @@ void conn_reset(struct conn *conn)
 	(void)setsockopt(conn->client.source.fd, SOL_SOCKET, SO_LINGER, &now,
 			 sizeof(now));
 	conn_close(conn);
+}
+
+/* Whatever the sandbox sent on it has gone out: its own end is over, or for a
+ * request that was passed on, hung up
+ */
+static bool is_over(const struct conn *conn)
+{
+	const struct end *from = conn->published ? &conn->server
+						 : &conn->client;
+	const struct flow *flow = conn->published ? &conn->down : &conn->up;
+
+	if ((conn->reach.gate && conn->reach.outcome == REACH_PENDING) ||
+	    flow_waiting(flow) || conn->in.len)
+		return false;
+	if (conn->http)
+		return from->hung_up && exchange_is_sent(conn->http);
+	return from->eof || from->failed;
 }
 
 void conn_run(struct conn *conn)
@@ -137,6 +156,8 @@ void conn_run(struct conn *conn)
 		conn->step(conn);
 	}
 	conn->running = false;
+	if (conn->gate->finishing && !conn->closed && is_over(conn))
+		conn_close(conn);
 }
 
 void conn_wake(void *arg)

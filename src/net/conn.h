@@ -44,6 +44,7 @@ struct input {
  * @running, @again, @closed: See conn_run()
  * @active:	Something moved since the idle timer was started
  * @inspect:	The client's first bytes are still to be looked at
+ * @published:	The server is inside, the client is not
  * @client, @server: Both sides
  * @up, @down:	To the server, and back
  * @in:		From the client
@@ -57,7 +58,7 @@ struct conn {
 	void (*step)(struct conn *conn);
 	void (*expired)(struct conn *conn);
 	int state;
-	bool counted, running, again, closed, active, inspect;
+	bool counted, running, again, closed, active, inspect, published;
 	struct end client, server;
 	struct flow up, down;
 	struct input in;
@@ -138,5 +139,7 @@ void conn_answer_outcome(struct conn *conn, bool head_only);
 void conn_judge_again(struct conn *conn);
 
 void exchange_free(struct exchange *exchange);
+/* True if nothing of a request is left to be passed on */
+bool exchange_is_sent(const struct exchange *exchange);
 
 #endif /* NET_CONN_H */

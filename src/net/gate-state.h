@@ -59,6 +59,8 @@ struct seen_wait {
  * @held, @n_held: Answers of the DNS that wait for that
  * @listeners:	Where connections come from
  * @peers:	See struct gate_config
+ * @ended:	The supervisor has no more to say: the command has ended
+ * @finishing:	What it sent is still passed on, until @end is over
  * @pause:	Runs while nothing is accepted, for want of descriptors
  */
 struct gate {
@@ -86,7 +88,8 @@ struct gate {
 	size_t n_held;
 	struct gate_listener *listeners;
 	uint8_t *peers;
-	struct timer pause;
+	struct timer pause, end;
+	bool ended, finishing;
 };
 
 /* Take what the supervisor has said so far: 0 or a negative errno */

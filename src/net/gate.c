@@ -126,18 +126,48 @@ static int hear_one(struct gate *gate)
 	int r;
 
 	if (!got)
-		loop_stop(gate->loop, 0);
+		gate->ended = true;
 	if (got <= 0)
 		return got == -EAGAIN ? 0 : (int)got;
 	r = got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
 	return r < 0 ? r : 1;
 }
 
+static void on_end(void *arg)
+{
+	struct gate *gate = arg;
+
+	loop_stop(gate->loop, 0);
+}
+
+/* The command has ended. What it sent before is on its way all the same: take
+ * who still waits, and go when nothing is left to be passed on.
+ */
+static void finish(struct gate *gate)
+{
+	gate->finishing = true;
+	gate->looked_at = false;
+	loop_remove(gate->loop, &gate->control);
+	accept_finish(gate);
+	gate->end.fn = on_end;
+	gate->end.arg = gate;
+	timer_start(gate->timers, &gate->end, TIMER_FINISH);
+	for (struct conn *c = gate->first, *next; c; c = next) {
+		next = c->next;
+		conn_run(c);
+	}
+	if (!gate->first)
+		loop_stop(gate->loop, 0);
+}
+
 static int on_control(void *arg, uint32_t events)
 {
-	const int r = hear_one(arg);
+	struct gate *gate = arg;
+	const int r = hear_one(gate);
 
 	(void)events;
+	if (gate->ended)
+		finish(gate);
 	return r < 0 ? r : 0;
 }
 
@@ -216,6 +246,9 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 
 static void tear_down(struct gate *gate)
 {
+	gate->finishing = false;
+	if (gate->timers)
+		timer_stop(gate->timers, &gate->end);
 	while (gate->first)
 		conn_close(gate->first);
 	dns_done(gate);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,10 @@
 #include "plan/listener.h"
 #include "policy/policy.h"
 
-enum { MESSAGES_MAX = 64 };	/* Taken before others have their turn */
+enum {
+	MESSAGES_MAX = 64,	/* Taken before others have their turn */
+	FINISH_MS = 2500,	/* Longer than the gate gives itself */
+};
 
 /**
  * struct gatekeeper - What the supervisor holds
@@ -39,6 +43,7 @@ enum { MESSAGES_MAX = 64 };	/* Taken before others have their turn */
  * @peers:	Clients that will come, until the gate has them; or NULL
  * @pid:	Of the gate, or 0
  * @over:	It was there and is gone: there will be no other
+ * @finishing:	It is meant to end
  */
 struct gatekeeper {
 	struct loop *loop;
@@ -48,7 +53,7 @@ struct gatekeeper {
 	struct loop_source control;
 	uint8_t *peers;
 	pid_t pid;
-	bool over;
+	bool over, finishing;
 };
 
 static void stop_waiting(struct gatekeeper *k)
@@ -78,7 +83,7 @@ static void finish(struct gatekeeper *k)
 static void tell_gone(struct gatekeeper *k)
 {
 	finish(k);
-	if (k->config.gone)
+	if (k->config.gone && !k->finishing)
 		k->config.gone(k->config.arg, "the network gate ended: "
 			       "connections are refused from now on");
 }
@@ -178,6 +183,20 @@ void gatekeeper_drain(struct gatekeeper *k)
 		return;
 	while (k->control.fd >= 0 && take_message(k))
 		;
+}
+
+void gatekeeper_finish(struct gatekeeper *k)
+{
+	if (!k || !k->pid)
+		return;
+	k->finishing = true;
+	(void)shutdown(k->control.fd, SHUT_WR);
+	while (k->control.fd >= 0) {
+		struct pollfd p = { .fd = k->control.fd, .events = POLLIN };
+
+		if (poll(&p, 1, FINISH_MS) != 1 || !take_message(k))
+			break;
+	}
 }
 
 int gatekeeper_start(struct gatekeeper *k, struct err *err)

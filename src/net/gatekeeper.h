@@ -61,6 +61,11 @@ int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
  */
 void gatekeeper_drain(struct gatekeeper *keeper);
 
+/* The same when all programs inside have ended, and wait until the gate has
+ * passed on what they sent last: at once, as a rule; two seconds at most
+ */
+void gatekeeper_finish(struct gatekeeper *keeper);
+
 /* End the gate, if there is one */
 void gatekeeper_free(struct gatekeeper *keeper);
 

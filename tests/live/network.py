@@ -214,6 +214,35 @@ print([v for v in os.environ.values() if "pw" in v])
 
 
 @test
+def what_was_sent_last_arrives(t):
+    address = own_address()
+    total, done = [], threading.Semaphore(0)
+    listener = socket.create_server((address, 0))
+    port = listener.getsockname()[1]
+
+    def serve():
+        while True:
+            s, _ = listener.accept()
+            n = 0
+            while got := s.recv(1 << 16):
+                n += len(got)
+            total.append(n)
+            done.release()
+    threading.Thread(target=serve, daemon=True).start()
+    for i in range(long(10, 200)):
+        # Captured, and by the proxy; gone before anybody can have read it
+        python(t, f"""
+import os
+s = {("socket.create_connection(('%s', %d))" % (address, port),
+      "tunnel(b'%s:%d')[0]" % (address.encode().decode(), port))[i % 2]}
+s.sendall(b"x" * 100000)
+os._exit(0)
+""", "--allow", address).ok()
+        check(done.acquire(timeout=20), "nobody connected")
+        equal(total[-1], 100000, i)
+
+
+@test
 def a_port_that_nobody_named_is_captured_on_demand(t):
     address = own_address()
     server = Server(address)
