@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/visible.py - refusals are seen, explained, and allowed on the spot"""
 
+import errno
 import json
 import os
+import shutil
 import signal
 import sys
 import time
@@ -41,6 +43,63 @@ def a_refused_write_is_named_with_its_fix(t):
     equal(found[0]["suggest"]["command"],
           f"cloche policy allow write {outside}")
     check(found[0]["pid"] > 0 and found[0]["exe"], found)
+
+
+WRITER = """#include <fcntl.h>
+int main(int c, char **v) { return open(v[1], O_WRONLY | O_CREAT, 0600) < 0; }
+"""
+
+
+@test
+def every_kind_of_program_is_seen_writing(t):
+    need("cc")
+    t.write("static.c", WRITER)
+    t.outside("cc", "-static", "-o", "static", "static.c").ok()
+    writers = [("bash", ["bash", "-c", 'echo > "$1"', "bash"]),
+               ("python3", ["python3", "-c",
+                            "import sys; open(sys.argv[1], 'w')"]),
+               ("node", ["node", "-e",
+                         "require('fs').writeFileSync(process.argv[1], '')"]),
+               ("static", [os.path.join(t.dir, "static")])]
+    for name, command in writers:
+        if name == "node" and not shutil.which("node"):
+            continue
+        path = os.path.join(t.away, name)
+        check(t.inside(*command, path).code, name)
+        found = [v for v in records(t) if v["target"] == path]
+        equal([(v["kind"], v["errno"], v["count"]) for v in found],
+              [("fs-write", "EROFS", 1)], (name, found))
+        contains(os.path.basename(found[0]["exe"]), name[:6])
+
+
+@test
+def every_kind_of_change_is_one_record(t):
+    for name in "abcde":
+        t.write(os.path.join(t.away, name), "old")
+    t.write("attempts.py", """
+import os, sys
+def attempt(call, *args):
+    try: call(*args); print("done", call)
+    except OSError as e: print(e.errno)
+os.chdir(sys.argv[1])
+attempt(os.rename, "a", "to")
+attempt(os.chmod, "b", 0)
+attempt(os.truncate, "c", 0)
+attempt(os.unlink, "d")
+attempt(os.link, "e", "hard")
+attempt(os.mkdir, "dir")
+attempt(os.symlink, "x", "link")
+""")
+    r = t.inside("python3", "attempts.py", t.away).ok()
+    equal(r.out.split(), [str(errno.EROFS)] * 7)
+    found = records(t)
+    equal(sorted((os.path.basename(v["target"]), v["kind"]) for v in found),
+          [("a", "fs-rename"), ("b", "fs-write"), ("c", "fs-write"),
+           ("d", "fs-write"), ("dir", "fs-write"), ("hard", "fs-write"),
+           ("link", "fs-write")])
+    for v in found:
+        equal((v["errno"], v["count"]), ("EROFS", 1), v)
+    equal(sorted(os.listdir(t.away)), list("abcde"))
 
 
 @test
