@@ -91,20 +91,28 @@ static void hold(const char *path, const char *above, struct held *ret)
 	}
 }
 
-/* The record of refusals, likewise: where there is something to put it in, it
- * is there before the plan, which hides it. It stays.
- */
-static void make_state(void)
+static void make(const char *path, const char *in)
 {
-	auto_free char *above = fs_xdg("XDG_STATE_HOME", ".local/state");
-	auto_free char *path = above ? path_join(above, "cloche") : NULL;
-	auto_free char *home = above ? path_parent(above) : NULL;
-
-	if (path && access(path, F_OK) < 0 && access(home, F_OK) == 0) {
+	if (path && access(path, F_OK) < 0 && access(in, F_OK) == 0) {
 		auto_close int fd = fs_open_private_dir(path, NULL);
 
 		(void)fd;
 	}
+}
+
+/* The record of refusals and the cache, likewise: where there is something to
+ * put them in, they are there before the plan, which hides them. They stay.
+ */
+static void make_others(void)
+{
+	auto_free char *above = fs_xdg("XDG_STATE_HOME", ".local/state");
+	auto_free char *state = above ? path_join(above, "cloche") : NULL;
+	auto_free char *home = above ? path_parent(above) : NULL;
+	auto_free char *caches = fs_xdg("XDG_CACHE_HOME", ".cache");
+	auto_free char *cache = caches ? path_join(caches, "cloche") : NULL;
+
+	make(state, home);
+	make(cache, caches);
 }
 
 void held_open(struct held *ret)
@@ -112,7 +120,7 @@ void held_open(struct held *ret)
 	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
 	auto_free char *path = above ? path_join(above, "cloche") : NULL;
 
-	make_state();
+	make_others();
 	if (path && !lock_home(path, above, ret))
 		hold(path, above, ret);
 }

@@ -37,6 +37,17 @@ def a_cache_directory_may_be_a_link(t):
 
 
 @test
+def the_cache_is_ours_from_the_first_run_on(t):
+    """What is in it says which directories need not be read again"""
+    os.makedirs(t.home + "/.cache")
+    t.shell("echo x > ~/.cache/x; mkdir -p ~/.cache/cloche/walk; "
+            "echo x > ~/.cache/cloche/walk/x", options=[
+                "--observe", "off", "--write", t.home + "/.cache"])
+    check(t.exists(t.home + "/.cache/x"))
+    check(not t.exists(t.home + "/.cache/cloche/walk"))
+
+
+@test
 def the_project_is_writable_and_the_rest_is_not(t):
     t.write(t.away + "/file", "old")
     for place in (t.home, t.away, "/usr", "/etc", "/", "/var/tmp"):
