@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -107,6 +108,37 @@ static int open_parent(const char *path, struct err *err)
 	return fd < 0 ? fail_errno(err, "cannot open '%s'", parent) : fd;
 }
 
+static int set_mode(int fd, mode_t mode)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, mode & 07777);
+}
+
+static int move(int parent, const char *name, int dir)
+{
+	return copy_move(parent, name, dir, ITEM, QUARANTINE_ENTRIES_MAX,
+			 QUARANTINE_DEPTH_MAX);
+}
+
+/* Whoever planted it may have taken the modes away that moving it needs */
+static int move_held(int parent, const char *name, int dir)
+{
+	auto_close int item = openat(parent, name, O_PATH | O_DIRECTORY |
+				     O_NOFOLLOW | O_CLOEXEC);
+	struct stat st, own;
+	int r;
+
+	if (fstat(parent, &st) < 0 || set_mode(parent, st.st_mode | S_IRWXU) < 0)
+		return -EACCES;
+	if (item >= 0 && fstat(item, &own) == 0)
+		(void)set_mode(item, own.st_mode | S_IRWXU);
+	r = move(parent, name, dir);
+	(void)set_mode(parent, st.st_mode);
+	return r;
+}
+
 int quarantine_move(const char *state, const char *path, const char *run,
 		    const char *reason, char ret_id[QUARANTINE_ID_SIZE],
 		    struct err *err)
@@ -123,8 +155,9 @@ int quarantine_move(const char *state, const char *path, const char *run,
 	dir = make_entry(state, path, run, reason, false, ret_id, err);
 	if (dir < 0)
 		return dir;
-	r = copy_move(parent, path_base(path), dir, ITEM,
-		      QUARANTINE_ENTRIES_MAX, QUARANTINE_DEPTH_MAX);
+	r = move(parent, path_base(path), dir);
+	if (r == -EACCES)
+		r = move_held(parent, path_base(path), dir);
 	if (r < 0)
 		return fail(err, r, "cannot move '%s' to quarantine: %s", path,
 			    strerror(-r));

@@ -179,6 +179,21 @@ def nothing_hides_in_a_directory_that_was_closed_inside(t):
 
 
 @test
+def modes_do_not_hold_what_was_planted(t):
+    for mode in ("755", "555"):
+        r = t.shell("mkdir -p a/.vscode r/.git/hooks && "
+                    "echo x > a/.vscode/tasks.json && "
+                    "echo x > r/.git/hooks/pre-commit && "
+                    f"chmod {mode} a/.vscode a r/.git/hooks r/.git r",
+                    options=["--observe", "off"])
+        equal(os.stat(t.dir + "/a").st_mode & 0o777, int(mode, 8), r)
+        check(not t.exists("a/.vscode"), mode, r)
+        check(not t.exists("r/.git/hooks/pre-commit"), mode, r)
+        t.outside("chmod", "-R", "u+w", "a", "r").ok()
+        t.outside("rm", "-r", "a", "r").ok()
+
+
+@test
 def a_project_that_was_closed_does_not_run(t):
     t.write(".env", "SECRET")
     options = ["--deny-read", t.dir + "/**/.env"]
