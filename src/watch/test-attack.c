@@ -17,7 +17,13 @@
 #include "test.h"
 #include "watch/watched.h"
 
-enum { SWAPS = 1000000, THREADS = 32, EACH = 4 };
+enum { THREADS = 32, EACH = 4 };
+
+/* A million in the long run */
+static unsigned int swaps_wanted(void)
+{
+	return getenv("CLOCHE_LONG") ? 1000000 : 100000;
+}
 
 static atomic_bool stop;
 static atomic_uint wrote_plain;
@@ -46,8 +52,10 @@ static void *swap_text(void *arg)
  */
 static void swap_names(void)
 {
+	const unsigned int wanted = swaps_wanted();
+
 	CHECK_INT(chdir(watched_path("work")), 0);
-	while (*swaps < SWAPS) {
+	while (*swaps < wanted) {
 		(void)syscall(SYS_renameat2, AT_FDCWD, "slot", AT_FDCWD,
 			      *swaps % 2 ? "tofixed" : "toout",
 			      RENAME_EXCHANGE);
@@ -70,10 +78,11 @@ static void scribble(const char *path)
 
 static int attack_text(void *arg)
 {
+	const unsigned int wanted = swaps_wanted();
 	pthread_t thread;
 
 	CHECK_INT(pthread_create(&thread, NULL, swap_text, NULL), 0);
-	for (unsigned int i = 0; i < 100000 || *swaps < SWAPS; i++)
+	for (unsigned int i = 0; i < wanted / 10 || *swaps < wanted; i++)
 		scribble(text);
 	stop = true;
 	pthread_join(thread, NULL);
@@ -83,8 +92,10 @@ static int attack_text(void *arg)
 
 static int attack_names(void *arg)
 {
+	const unsigned int wanted = swaps_wanted();
+
 	(void)arg;
-	while (*swaps < SWAPS)
+	while (*swaps < wanted)
 		scribble("slot");
 	return wrote_plain ? 0 : 1;
 }
@@ -168,7 +179,7 @@ static int attack_weak(void *arg)
 
 	(void)arg;
 	CHECK_INT(pthread_create(&thread, NULL, swap_weak, NULL), 0);
-	for (unsigned int i = 0; i < 5000 || (i < SWAPS && st.st_size != 4);
+	for (unsigned int i = 0; i < 5000 || (i < swaps_wanted() && st.st_size != 4);
 	     i++) {
 		scribble(text);
 		(void)stat("weak0", &st);
