@@ -68,6 +68,12 @@ bool exchange_is_sent(const struct exchange *x)
 	return http_body_is_done(&x->up);
 }
 
+bool exchange_is_bare(const struct conn *conn)
+{
+	return conn->http->request.kind == HTTP_METHOD_CONNECT &&
+	       conn->in.len == conn->http->scan.at;
+}
+
 static bool is_head(const struct conn *conn)
 {
 	return conn->http->request.kind == HTTP_METHOD_HEAD;

@@ -124,6 +124,19 @@ void conn_reset(struct conn *conn)
 	conn_close(conn);
 }
 
+/* Nobody is left who wants to go there, and nothing was sent to be taken there
+ */
+static bool is_pointless(const struct conn *conn)
+{
+	char c;
+
+	if (conn->published ||
+	    recv(conn->client.source.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
+		return false;
+	return conn->reach.ask.asked || !conn->in.len ||
+	       (conn->http && exchange_is_bare(conn));
+}
+
 /* Whatever the sandbox sent on it has gone out: its own end is over, or for a
  * request that was passed on, hung up
  */
@@ -133,8 +146,9 @@ static bool is_over(const struct conn *conn)
 						 : &conn->client;
 	const struct flow *flow = conn->published ? &conn->down : &conn->up;
 
-	if ((conn->reach.gate && conn->reach.outcome == REACH_PENDING) ||
-	    flow_waiting(flow) || conn->in.len)
+	if (conn->reach.gate && conn->reach.outcome == REACH_PENDING)
+		return is_pointless(conn);
+	if (flow_waiting(flow) || conn->in.len)
 		return false;
 	if (conn->http)
 		return from->hung_up && exchange_is_sent(conn->http);

@@ -141,5 +141,7 @@ void conn_judge_again(struct conn *conn);
 void exchange_free(struct exchange *exchange);
 /* True if nothing of a request is left to be passed on */
 bool exchange_is_sent(const struct exchange *exchange);
+/* True if all that was asked for is a tunnel, and nothing sent through it yet */
+bool exchange_is_bare(const struct conn *conn);
 
 #endif /* NET_CONN_H */

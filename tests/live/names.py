@@ -83,6 +83,26 @@ print(*[tunnel(name + b".test:80") for name in (b"fail", b"loop", b"none", b"sil
     check(time.monotonic() - start < 25, "it took", time.monotonic() - start)
 
 
+@test
+def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
+    full = socket.create_server((GOOD, 7999), backlog=0)
+    crowd = []
+    for _ in range(4):    # Nobody accepts: the next one gets no answer
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex((GOOD, 7999))
+        crowd.append(s)
+    start = time.monotonic()
+    for code in ('s = socket.create_connection(("127.0.0.1", 3128)); s.sendall('
+                 'b"CONNECT good.test:7999 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n"'
+                 '.replace(b"x", b"good.test"))',
+                 'socket.create_connection(("good.test", 7999))'):
+        t.inside("/usr/bin/python3", "-c", "import socket, time\n" + code +
+                 "\ntime.sleep(0.3)", options=["--allow", "good.test"]).ok()
+    check(time.monotonic() - start < 3, "it took", time.monotonic() - start)
+    full.close()
+
+
 own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
           "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent"})
 main()
