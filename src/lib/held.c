@@ -91,9 +91,10 @@ static void hold(const char *path, const char *above, struct held *ret)
 	}
 }
 
-static void make(const char *path, const char *in)
+static void make(const char *path, const char *in, bool insist)
 {
-	if (path && access(path, F_OK) < 0 && access(in, F_OK) == 0) {
+	if (path && access(path, F_OK) < 0 &&
+	    (insist || access(in, F_OK) == 0)) {
 		auto_close int fd = fs_open_private_dir(path, NULL);
 
 		(void)fd;
@@ -103,7 +104,7 @@ static void make(const char *path, const char *in)
 /* The record of refusals and the cache, likewise: where there is something to
  * put them in, they are there before the plan, which hides them. They stay.
  */
-static void make_others(void)
+static void make_others(bool insist)
 {
 	auto_free char *above = fs_xdg("XDG_STATE_HOME", ".local/state");
 	auto_free char *state = above ? path_join(above, "cloche") : NULL;
@@ -111,8 +112,8 @@ static void make_others(void)
 	auto_free char *caches = fs_xdg("XDG_CACHE_HOME", ".cache");
 	auto_free char *cache = caches ? path_join(caches, "cloche") : NULL;
 
-	make(state, home);
-	make(cache, caches);
+	make(state, home, insist);
+	make(cache, caches, insist);
 }
 
 void held_open(struct held *ret)
@@ -120,7 +121,7 @@ void held_open(struct held *ret)
 	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
 	auto_free char *path = above ? path_join(above, "cloche") : NULL;
 
-	make_others();
+	make_others(false);
 	if (path && !lock_home(path, above, ret))
 		hold(path, above, ret);
 }
@@ -132,6 +133,12 @@ void held_settle(struct held *held)
 
 	if (held && held->waits && path)
 		hold(path, above, held);
+}
+
+void held_insist(struct held *held)
+{
+	make_others(true);
+	held_settle(held);
 }
 
 void held_masked(struct held *held)

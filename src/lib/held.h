@@ -35,6 +35,11 @@ void held_open(struct held *ret);
 void held_settle(struct held *held);
 void held_masked(struct held *held);
 
+/* The command may write where our directories would be: make all of them, for a
+ * plan to hide. Then held_masked().
+ */
+void held_insist(struct held *held);
+
 /* Let go; the last one removes what is empty. Safe if nothing is held. */
 void held_close(struct held *held);
 

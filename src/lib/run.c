@@ -4,10 +4,12 @@
 #include "lib/run.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "lib/bare.h"
 #include "lib/held.h"
@@ -21,6 +23,7 @@
 #include "lib/words.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "policy/policy.h"
 
 static void tell_notes(const struct session *session,
 		       const struct options *options)
@@ -97,6 +100,43 @@ static int run_opened(struct session *session, struct options *options,
 	return r;
 }
 
+/* True if the command could make a directory of ours that is not there yet */
+static bool could_make_ours(const struct session *session)
+{
+	static const enum policy_dir dirs[] = { DIR_CONFIG, DIR_CACHE, DIR_STATE };
+	const struct view_rules *rules = &session->view->rules;
+
+	if (session->policy->profile == PROFILE_HOME)
+		return false;	/* Its home is another one */
+	for (size_t i = 0; i < rules->len * ARRAY_SIZE(dirs); i++) {
+		const struct view_rule *r = &rules->v[i / ARRAY_SIZE(dirs)];
+		const char *dir = session->policy->dirs[dirs[i % ARRAY_SIZE(dirs)]];
+		auto_free char *ours = dir ? path_join(dir, "cloche") : NULL;
+
+		if (ours && r->list == PATH_ALLOW_WRITE &&
+		    path_is_within(r->path, ours) && access(ours, F_OK) < 0)
+			return true;
+	}
+	return false;
+}
+
+/* A plan that hides our directories, even where they have to be made for it */
+static int open_session(const struct options *options, char *const *command,
+			struct held *held, struct session *session,
+			struct err *err)
+{
+	int r = session_open(options, command, session, err);
+
+	if (r < 0 || !could_make_ours(session))
+		return r;
+	held_insist(held);
+	session_done(session);
+	r = session_open(options, command, session, err);
+	if (r == 0)
+		held_masked(held);
+	return r;
+}
+
 int run_command(struct options *options, char **argv, struct err *err)
 {
 	auto_free char **command = NULL;
@@ -111,7 +151,7 @@ int run_command(struct options *options, char **argv, struct err *err)
 	held_open(&held);	/* First: the plan hides what is there */
 	r = tmpdir_srt(options, err);
 	if (r == 0)
-		r = session_open(options, command, &session, err);
+		r = open_session(options, command, &held, &session, err);
 	if (r == 0)
 		r = run_opened(&session, options, command, &held, err);
 	session_done(&session);

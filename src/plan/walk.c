@@ -413,21 +413,30 @@ static int walk_protected(struct view *view, size_t *left, struct err *err)
 }
 
 static int walk_glob(struct view *view, const struct glob_rule *glob,
-		     size_t *left, struct err *err)
+		     struct err *err)
 {
 	const char *prefix = glob_prefix(glob->rule->glob);
+	size_t left = WALK_ENTRIES_MAX;
 	struct walk w = {
-		.view = view, .left = left, .glob = glob,
+		.view = view, .left = &left, .glob = glob,
 		.depth_max = WALK_GLOB_DEPTH,
 	};
 	auto_buf struct buf where = { 0 };
+	int r;
 
 	if (!strcmp(prefix, "/")) {
 		origin_describe(&glob->rule->origin, &where);
 		return fail(err, -EINVAL, "%s: '%s' cannot be enforced: it starts with a pattern; begin it with a directory",
 			    buf_str(&where), glob->rule->text);
 	}
-	return walk_from(&w, prefix, err);
+	r = walk_from(&w, prefix, err);
+	if (r == 0 && !left) {
+		origin_describe(&glob->rule->origin, &where);
+		return fail(err, -E2BIG, "%s: '%s' cannot be enforced: there are more than %d names to look at; begin it with a longer directory",
+			    buf_str(&where), glob->rule->text,
+			    WALK_ENTRIES_MAX);
+	}
+	return r;
 }
 
 int walk_roots(struct view *view, struct err *err)
@@ -436,7 +445,7 @@ int walk_roots(struct view *view, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < view->globs.len; i++)
-		r = walk_glob(view, &view->globs.v[i], &left, err);
+		r = walk_glob(view, &view->globs.v[i], err);
 	if (r == 0 && !policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		r = walk_protected(view, &left, err);
 	if (r < 0)

@@ -48,6 +48,20 @@ def the_cache_is_ours_from_the_first_run_on(t):
 
 
 @test
+def nothing_of_ours_is_made_for_us_in_a_bare_home(t):
+    """Where nobody looks, and the whole home may be written"""
+    for path in (".config/cloche/policy.json", ".cache/cloche/walk/x",
+                 ".local/state/cloche/x"):
+        r = t.shell(f"echo x > ~/mine; mkdir -p $(dirname ~/{path}); "
+                    f"echo '{{}}' > ~/{path}", options=[
+                        "--observe", "off", "--write", t.home])
+        check(t.exists(t.home + "/mine"), repr(r))
+        check(not os.path.lexists(f"{t.home}/{path}"), path, repr(r))
+        for part in (".config", ".cache", ".local", "mine"):
+            t.outside("rm", "-rf", f"{t.home}/{part}").ok()
+
+
+@test
 def the_project_is_writable_and_the_rest_is_not(t):
     t.write(t.away + "/file", "old")
     for place in (t.home, t.away, "/usr", "/etc", "/", "/var/tmp"):
