@@ -139,14 +139,15 @@ static int open_session(const struct options *options, char *const *command,
 
 int run_command(struct options *options, char **argv, struct err *err)
 {
+	static struct session session;	/* Left to the end of the process */
 	auto_free char **command = NULL;
-	struct session session = { 0 };
 	struct held held = { 0 };
 	struct tidy tidy;
 	int r = words_command(options, argv, 0, &command, err);
 
 	if (r < 0)
 		return r;
+	session_done(&session);
 	tidy_open(&tidy);
 	held_open(&held);	/* First: the plan hides what is there */
 	r = tmpdir_srt(options, err);
@@ -154,7 +155,6 @@ int run_command(struct options *options, char **argv, struct err *err)
 		r = open_session(options, command, &held, &session, err);
 	if (r == 0)
 		r = run_opened(&session, options, command, &held, err);
-	session_done(&session);
 	held_close(&held);
 	tidy_close(&tidy);
 	return r;

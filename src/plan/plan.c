@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "plan/grants.h"
 #include "plan/mounts.h"
 #include "plan/view.h"
@@ -48,6 +49,26 @@ static uint64_t namespaces_for(const struct policy *policy)
 /* A /tmp with our mount points in it must not outlive the run: it would show
  * empty directories that nobody made
  */
+/* True if something is hidden that somebody might look for: a file system of our
+ * own is not worth its time for directories of the system alone
+ */
+static bool hides_secrets(const struct plan *plan)
+{
+	const char *home = plan->view->policy->home;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if ((m->kind != MOUNT_MASK_DIR && m->kind != MOUNT_MASK_FILE) ||
+		    !m->rule || m->rule->strength == RULE_ALWAYS)
+			continue;
+		if (m->rule->strength == RULE_USER ||
+		    (home && path_is_below(home, m->path)))
+			return true;
+	}
+	return false;
+}
+
 static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
 {
 	if (!view->private_tmp)
@@ -208,6 +229,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 		if (r < 0)
 			return r;
 		plan->tmp = tmp_for(plan, view);
+		plan->talk = plan->talk && hides_secrets(plan);
 	}
 	if (request->proxies)
 		plan->proxies = *request->proxies;

@@ -28,6 +28,8 @@ static bool matches(const struct row *row, const char *name, size_t n)
 	const char *pattern = row->pattern;
 	const size_t len = row->len;
 
+	if (*pattern != *name && *pattern != '*')
+		return false;	/* Nearly all of them */
 	if (len > 1 && pattern[len - 1] == '*')
 		return n >= len - 1 && !memcmp(pattern, name, len - 1);
 	if (len > 1 && *pattern == '*')
