@@ -7,28 +7,77 @@
 
 #include "page.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/own.h"
 
-static void add_verbs(struct buf *out)
-{
-	static const struct {
-		const char *name, *synopsis, *help;
-	} rows[] = {
+static const struct {
+	const char *name, *synopsis, *help;
+} verbs[] = {
 #define COMMAND(id, name, synopsis, help) { name, synopsis, help },
 #include "cli/commands.def"
 #undef COMMAND
-	};
+};
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		buf_adds(out, ".TP\n\\fBcloche ");
-		page_text(out, rows[i].name);
-		buf_adds(out, "\\fR ");
-		page_text(out, rows[i].synopsis);
-		buf_addc(out, '\n');
-		page_text(out, rows[i].help);
+static void add_call(struct buf *out, size_t verb)
+{
+	buf_adds(out, "\\fBcloche ");
+	page_text(out, verbs[verb].name);
+	buf_adds(out, "\\fR ");
+	page_text(out, verbs[verb].synopsis);
+	buf_addc(out, '\n');
+}
+
+static void add_verbs(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		buf_adds(out, ".TP\n");
+		add_call(out, i);
+		page_text(out, verbs[i].help);
 		buf_adds(out, ".\n");
 	}
+}
+
+/* How the verbs in @names, each with a blank behind it, are called */
+static void add_calls(struct buf *out, const char *names)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
+		const char *at = strstr(names, verbs[i].name);
+
+		if (at && at[strlen(verbs[i].name)] == ' ')
+			add_call(out, i);
+	}
+}
+
+static void add_policy(struct buf *out)
+{
+	add_calls(out, "policy ");
+}
+
+static void add_violations(struct buf *out)
+{
+	add_calls(out, "violations ");
+}
+
+static void add_doctor(struct buf *out)
+{
+	add_calls(out, "doctor preflight ");
+}
+
+static void add_verify(struct buf *out)
+{
+	add_calls(out, "verify ");
+}
+
+static void add_explain(struct buf *out)
+{
+	add_calls(out, "explain wrap ");
+}
+
+static void add_diff(struct buf *out)
+{
+	add_calls(out, "diff apply discard ");
 }
 
 static void add_option(struct buf *out, char letter, const char *name,
@@ -121,7 +170,18 @@ static void add_bwrap_options(struct buf *out)
 
 int main(int argc, char **argv)
 {
-	static const struct page_mark verbs[] = {
+	static const struct {
+		const char *page;
+		struct page_mark marks[2];
+	} pages[] = {
+		{ "cloche-policy.1", { { "@SYNOPSIS@", add_policy } } },
+		{ "cloche-violations.1", { { "@SYNOPSIS@", add_violations } } },
+		{ "cloche-doctor.1", { { "@SYNOPSIS@", add_doctor } } },
+		{ "cloche-verify.1", { { "@SYNOPSIS@", add_verify } } },
+		{ "cloche-explain.1", { { "@SYNOPSIS@", add_explain } } },
+		{ "cloche-diff.1", { { "@SYNOPSIS@", add_diff } } },
+	};
+	static const struct page_mark all[] = {
 		{ "@VERBS@", add_verbs }, { 0 },
 	};
 	static const struct page_mark options[] = {
@@ -137,11 +197,14 @@ int main(int argc, char **argv)
 		{ "@OPTIONS@", add_bwrap_options }, { 0 },
 	};
 	const char *dir = argc > 1 ? argv[1] : "man";
-	int bad = page_check(dir, "cloche.1", "commands.def", verbs);
+	int bad = page_check(dir, "cloche.1", "commands.def", all);
 
 	bad |= page_check(dir, "cloche-run.1", "options.def", options);
 	bad |= page_check(dir, "cloche-shim.1", "shim.def", shim);
 	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);
 	bad |= page_check(dir, "cloche-bwrap.1", "bwrap/options.def", bwrap);
+	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
+		bad |= page_check(dir, pages[i].page, "commands.def",
+				  pages[i].marks);
 	return bad;
 }
