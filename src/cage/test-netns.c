@@ -236,6 +236,10 @@ TEST(a_keeper_captures_a_port_on_demand)
 		.sin_family = AF_INET, .sin_port = htons(9001),
 		.sin_addr.s_addr = htonl(0x5db8d822),
 	};
+	const struct sockaddr_in next = {
+		.sin_family = AF_INET, .sin_port = htons(9002),
+		.sin_addr.s_addr = htonl(0x5db8d822),
+	};
 	const struct sockaddr *sa = (const struct sockaddr *)&a;
 	struct netkeeper *keeper;
 	struct listener_set set;
@@ -265,6 +269,10 @@ TEST(a_keeper_captures_a_port_on_demand)
 	again = netkeeper_listen(keeper, sa, sizeof(a));
 	CHECK(again >= 0);
 	CHECK_INT(close(again), 0);
+	/* With its next answer the keeper has closed its own copy, too */
+	again = netkeeper_listen(keeper, (const struct sockaddr *)&next,
+				 sizeof(next));
+	CHECK(again >= 0);
 	CHECK_INT(sock_send(pair[0], "g", 1, NULL, 0), 0);
 	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 	CHECK_INT(status, 0);
