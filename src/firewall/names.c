@@ -231,20 +231,6 @@ static const struct {
 #undef WRAPPED
 };
 
-static const struct {
-	const char *range;
-	unsigned int byte;
-	uint8_t mask;
-} wrappers[] = {
-#define REFUSED(range, what)
-#define PRIVATE(range, what)
-#define WRAPPED(range, byte, mask) { range, byte, mask },
-#include "net/address-ranges.def"
-#undef REFUSED
-#undef PRIVATE
-#undef WRAPPED
-};
-
 /* The rest of that table is about loopback, which is open anyway, and ranges
  * that lead nowhere
  */
@@ -278,18 +264,10 @@ static const char *judge(const struct host *address)
 const char *names_guard(const struct host *address)
 {
 	const char *what = judge(address);
+	struct host inner;
+	size_t next = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(wrappers) && !what; i++) {
-		struct host inner;
-		uint8_t v4[4];
-
-		if (!is_in(wrappers[i].range, address))
-			continue;
-		for (unsigned int k = 0; k < sizeof(v4); k++)
-			v4[k] = address->address[wrappers[i].byte + k] ^
-				wrappers[i].mask;
-		host_of_address(v4, sizeof(v4), 0, &inner);
+	while (!what && address_unwrap(address, &next, &inner))
 		what = judge(&inner);
-	}
 	return what;
 }

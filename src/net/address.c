@@ -100,11 +100,30 @@ static const char *judge(const struct policy *policy,
 	return NULL;
 }
 
+bool address_unwrap(const struct host *address, size_t *next,
+		    struct host *ret)
+{
+	while (*next < ARRAY_SIZE(wrappers)) {
+		const struct wrapper *w = &wrappers[(*next)++];
+		uint8_t v4[4];
+
+		if (!is_in(w->range, address))
+			continue;
+		for (unsigned int k = 0; k < sizeof(v4); k++)
+			v4[k] = address->address[w->byte + k] ^ w->mask;
+		host_of_address(v4, sizeof(v4), address->port, ret);
+		return true;
+	}
+	return false;
+}
+
 const char *address_guard(const struct policy *policy,
 			  const struct address_own *own,
 			  const struct host *host, const struct host *address)
 {
 	const char *reason;
+	struct host inner;
+	size_t next = 0;
 
 	if (address->kind == HOST_NAME)
 		return "did not resolve to an address";
@@ -112,18 +131,8 @@ const char *address_guard(const struct policy *policy,
 	if (reason || host_address_is_named(policy, address))
 		return reason;
 
-	for (size_t i = 0; i < ARRAY_SIZE(wrappers) && !reason; i++) {
-		const struct wrapper *w = &wrappers[i];
-		struct host inner;
-		uint8_t v4[4];
-
-		if (!is_in(w->range, address))
-			continue;
-		for (unsigned int k = 0; k < sizeof(v4); k++)
-			v4[k] = address->address[w->byte + k] ^ w->mask;
-		host_of_address(v4, sizeof(v4), address->port, &inner);
+	while (!reason && address_unwrap(address, &next, &inner))
 		reason = judge(policy, own, host, &inner);
-	}
 	return reason;
 }
 

@@ -41,6 +41,12 @@ const char *address_guard(const struct policy *policy,
 			  const struct address_own *own,
 			  const struct host *host, const struct host *address);
 
+/* The IPv4 addresses that an IPv6 address carries (mapped, 6to4, NAT64 ...), one
+ * after the other: *@next is 0 at first. False after the last.
+ */
+bool address_unwrap(const struct host *address, size_t *next,
+		    struct host *ret);
+
 /* The host of a socket address, or the reverse. 0 or -EAFNOSUPPORT. */
 int address_from_sockaddr(const struct sockaddr *sa, socklen_t len,
 			  struct host *ret);

@@ -10,6 +10,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from as_srt import *
 from tap import *
 
 REFUSING = "Refusing to run with the built-in defaults, which would drop "
@@ -19,31 +20,6 @@ HOST = ('Invalid domain pattern. Must be a valid domain (e.g., "example.com"), '
         'a wildcard (e.g., "*.example.com"), or a bracketed IPv6 literal (e.g., '
         '"[::1]", "[2001:db8::1]:443"). Overly broad patterns like "*.com" or '
         '"*" are not allowed for security reasons.')
-
-
-# Else each run would leave a directory in /tmp
-os.environ["CLAUDE_TMPDIR"] = "/var/tmp"
-
-
-def srt(t, *argv, **more):
-    return t.run("as", "srt", *argv, **more)
-
-
-def config(network=None, filesystem=None, **top):
-    return {"network": {"allowedDomains": [], "deniedDomains": [],
-                        **(network or {})},
-            "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [],
-                           **(filesystem or {})}, **top}
-
-
-def settings(t, what=None, **lists):
-    """A settings file outside the project; lists are of the file system"""
-    text = json.dumps(what if what is not None else config(filesystem=lists))
-    return t.write(t.away + "/srt.json", text)
-
-
-def shell(t, script, **lists):
-    return srt(t, "-s", settings(t, **lists), "-c", script)
 
 
 @test

@@ -14,6 +14,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import *
 from tap import *
 
 LANDLOCK = ("--tier", "landlock")
@@ -53,33 +54,6 @@ def socks(s, host, port):
     answer = s.recv(10)
     return answer[1], all_of(s).decode()
 """
-
-
-class Server:
-    """Answers each connection with "hello" and counts them"""
-
-    def __init__(self, host="127.0.0.1"):
-        self.socket = socket.create_server((host, 0))
-        self.port = self.socket.getsockname()[1]
-        self.count = 0
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            self.count += 1
-            s.settimeout(20)
-            s.sendall(b"hello")
-            s.shutdown(socket.SHUT_WR)
-            try:
-                while s.recv(4096):
-                    pass
-            except OSError:
-                pass
-            s.close()
 
 
 def allow(server):

@@ -96,6 +96,20 @@ def background_children_end_with_the_command(t):
 
 
 @test
+def nobody_inside_acts_after_the_end(t):
+    """Whoever reads the result reads all of it"""
+    path = os.path.join(t.dir, "log")
+    for _ in range(8):
+        t.shell("for i in 1 2 3 4 5 6 7 8; do (while :; do echo x; done) >> log"
+                " 2>/dev/null & done; sleep 0.02; exit 0").ok()
+        seen = os.stat(path).st_size
+        time.sleep(0.05)		# For something that must not happen
+        check(seen > 0, "the control wrote nothing")
+        equal(os.stat(path).st_size, seen)
+        os.unlink(path)
+
+
+@test
 def pipes_carry_bytes_untouched(t):
     data = os.urandom(1 << 20) * 8
     r = t.inside("cat", stdin=data, timeout=120)

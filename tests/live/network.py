@@ -12,6 +12,7 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import *
 from tap import *
 from terminal import Terminal
 
@@ -27,26 +28,6 @@ def tunnel(where, port=3128):
         head += got
     return s, head.split(b"\r\n")[0].decode()
 '''
-
-
-class Server:
-    """Answers each connection with "hello" and counts them"""
-
-    def __init__(self, host="127.0.0.1"):
-        self.socket = socket.create_server((host, 0))
-        self.port = self.socket.getsockname()[1]
-        self.count = 0
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                s, _ = self.socket.accept()
-            except OSError:
-                return
-            self.count += 1
-            s.sendall(b"hello")
-            s.close()
 
 
 def free_port():

@@ -8,27 +8,8 @@ import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from as_srt import *
 from tap import *
-
-# Else each run would leave a directory in /tmp
-os.environ["CLAUDE_TMPDIR"] = "/var/tmp"
-
-
-def srt(t, *argv, **more):
-    return t.run("as", "srt", *argv, **more)
-
-
-def config(network=None, filesystem=None, **top):
-    return {"network": {"allowedDomains": [], "deniedDomains": [],
-                        **(network or {})},
-            "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [],
-                           **(filesystem or {})}, **top}
-
-
-def settings(t, what=None, **lists):
-    """A settings file outside the project; lists are of the file system"""
-    text = json.dumps(what if what is not None else config(filesystem=lists))
-    return t.write(t.away + "/srt.json", text)
 
 
 FETCH = """/usr/bin/python3 -c '

@@ -319,15 +319,15 @@ def a_hidden_directory_is_empty_and_says_so(t):
 @test
 def a_work_place_below_a_hidden_directory_is_left_in_peace(t):
     t.write("home/secret", "x")
-    t.write("home/work/file", "y")
-    r = t.shell("cat home/work/file; cat home/secret; cat home/none; "
-                "echo z > home/work/new; echo z > home/work/.mcp.json",
-                options=("--deny-read", "home", "--read", "home/work",
-                         "--write", "home/work"))
+    t.write("home/project/file", "y")
+    r = t.shell("cat home/project/file; cat home/secret; cat home/none; "
+                "echo z > home/project/new; echo z > home/project/.mcp.json",
+                options=("--deny-read", "home", "--read", "home/project",
+                         "--write", "home/project"))
     equal(r.out, "y")
     equal(r.err.count("No such file"), 2)
-    equal(t.read("home/work/new"), "z\n")
-    check(not t.exists("home/work/.mcp.json"), "it was not observed")
+    equal(t.read("home/project/new"), "z\n")
+    check(not t.exists("home/project/.mcp.json"), "it was not observed")
 
 
 @test
@@ -400,6 +400,7 @@ def a_mask_added_later_hides(t):
 
 @test
 def a_protected_file_that_the_host_replaces_stays_protected(t):
+    os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
     t.write(".bashrc", "old")
     p = t.start("run", "--observe", "off", "--", "sh", "-c",
                 "echo ready; read line; echo evil > .bashrc; echo done")
