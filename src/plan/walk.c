@@ -3,8 +3,9 @@
  * plan/walk.c - what already exists: protected names and matches of patterns
  *
  * Theory of operation: a depth-first walk with openat() and readdir(), bounded
- * in depth and in names, that never follows a link and never leaves the file
- * system it started on. Nearly all names are dismissed by their first byte:
+ * in depth and in names, that never follows a link. It goes on in file systems
+ * that are mounted below, for a command can reach them; not in the kernel's own,
+ * which hold nobody's files. Nearly all names are dismissed by their first byte:
  * every protected name starts with a dot. What is left, and the directories, is
  * what a cache remembers (walk-cache.h).
  */
@@ -37,11 +38,11 @@
 /**
  * struct walk - One walk
  * @depth_max:	How deep it goes
- * @dev:	The file system it stays on
+ * @dev:	The file system that it is in
  * @left:	Names it may still look at
  * @rooms:	A buffer per level, made when first used
  * @glob:	The pattern it looks for, or NULL for protected names
- * @cache:	Of directories, or NULL
+ * @cache:	Of directories of this file system, or NULL
  * @closed:	A directory that nobody can look into or do without, or NULL
  */
 struct walk {
@@ -288,27 +289,79 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 	return true;
 }
 
+static bool is_listed(long type, const long *types, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (types[i] == type)
+			return true;
+	}
+	return false;
+}
+
+/* True where the kernel itself keeps a directory's change time: a server could
+ * say anything
+ */
+static bool has_change_times(const struct statfs *fs)
+{
+	static const long known[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+	};
+
+	return is_listed((long)fs->f_type, known, ARRAY_SIZE(known));
+}
+
+/* True for the kernel's own, and for mounts that nobody has asked for yet */
+static bool has_no_files(const struct statfs *fs)
+{
+	static const long known[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, DEBUGFS_MAGIC,
+		TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC,
+		AUTOFS_SUPER_MAGIC,
+	};
+
+	return is_listed((long)fs->f_type, known, ARRAY_SIZE(known));
+}
+
+/* What @fd is on; false if there is nothing to look for. The first one is as
+ * good as the caller wants it.
+ */
+static bool enter_file_system(struct walk *w, int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0 || (w->dev && has_no_files(&fs)))
+		return false;
+	w->dev = st->st_dev;
+	w->cache = w->glob || !has_change_times(&fs) ? NULL : w->view->cache;
+	return true;
+}
+
 static void walk_dir(struct walk *w, int at, const char *name,
 		     const char *path, unsigned int depth)
 {
+	const dev_t dev = w->dev;
+	struct walk_cache *const cache = w->cache;
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (w->cache && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISDIR(st.st_mode) && (!w->dev || st.st_dev == w->dev)) {
-		w->dev = st.st_dev;
-		if (walk_known(w, at, name, &st, path, depth))
-			return;
-	}
+	if (cache && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISDIR(st.st_mode) && st.st_dev == dev &&
+	    walk_known(w, at, name, &st, path, depth))
+		return;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 && errno == EACCES)
 		(void)close_dir(w, path, depth);
-	if (fd < 0 || fstat(fd, &st) < 0 || (w->dev && st.st_dev != w->dev))
+	if (fd < 0 || fstat(fd, &st) < 0 ||
+	    (st.st_dev != dev && !enter_file_system(w, fd, &st)))
 		return;
-	if (!(st.st_mode & S_IXUSR) && close_dir(w, path, depth))
-		return;
-	w->dev = st.st_dev;
-	walk_open(w, fd, &st, path, depth);
+	if (((st.st_mode & S_IXUSR) || !close_dir(w, path, depth)) &&
+	    !(st.st_dev != dev && w->cache &&
+	      walk_known(w, at, name, &st, path, depth)))
+		walk_open(w, fd, &st, path, depth);
+	w->dev = dev;
+	w->cache = cache;
 }
 
 /* A start directory that is a bare repository, or half of one */
@@ -336,32 +389,11 @@ static void check_sentinels(struct walk *w, const char *cwd)
 			"would be a bare repository's settings");
 }
 
-/* True where the kernel itself keeps a directory's change time: a server could
- * say anything
- */
-static bool has_change_times(const char *path)
-{
-	static const long known[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
-	};
-	struct statfs fs;
-
-	if (statfs(path, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
-		if (fs.f_type == known[i])
-			return true;
-	}
-	return false;
-}
-
 /* Walk from @path, with @w filled in but for its buffers and cache */
 static int walk_from(struct walk *w, const char *path, struct err *err)
 {
 	auto_free char *closed = NULL;
 
-	w->cache = w->glob || !has_change_times(path) ? NULL : w->view->cache;
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
 	if (!w->glob && !strcmp(path, w->view->policy->cwd))

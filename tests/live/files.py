@@ -221,6 +221,32 @@ def a_project_that_was_closed_does_not_run(t):
 
 
 @test
+def rules_hold_across_mounts(t):
+    """Another file system in the project: its names are looked at as well"""
+    os.makedirs(t.dir + "/data")
+    t.write("near.env", "NEAR")
+    make = ("mount -t tmpfs none data && mkdir -p data/deep/.git/hooks && "
+            "touch data/deep/.git/HEAD data/deep/.git/hooks/x && "
+            "echo FAR >data/deep/far.env && echo FREE >data/deep/free && ")
+    script = ("cat near.env data/deep/far.env data/deep/free; "
+              "echo new >data/deep/.git/hooks/x && echo PLANTED; "
+              "echo new >data/deep/free && echo WRITTEN")
+    wrap = ("unshare", "-Urm", "sh", "-c")
+    control = t.outside(*wrap, f"{make} {script}")
+    for word in ("NEAR", "FAR", "FREE", "PLANTED", "WRITTEN"):
+        contains(control.out, word, "the control", repr(control))
+    for observe, pattern in (("on", "**/*.env"), ("off", "*/*/*.env")):
+        r = t.outside(*wrap, f'{make} exec "$@"', "sh", CLOCHE, "run",
+                      "--observe", observe,
+                      "--deny-read", f"{t.dir}/*.env", "--deny-read",
+                      f"{t.dir}/{pattern}", "--", "sh", "-c", script)
+        contains(r.out, "FREE", repr(r))
+        contains(r.out, "WRITTEN", repr(r))
+        for word in ("NEAR", "FAR", "PLANTED"):
+            lacks(r.out, word, pattern)
+
+
+@test
 def protected_names_that_exist_stay_as_they_are(t):
     names = (".bashrc", ".gitconfig", ".mcp.json", ".vscode/tasks.json",
              ".idea/workspace.xml", ".claude/settings.json",
