@@ -429,7 +429,7 @@ static void release(struct supervisor *s)
 	cage_leave(&s->cage);
 	jailer_stop(&s->jailer);
 	ending_aside(s->options, &s->aside);
-	tmpdir_close(&s->tmp);
+	ending_tmp(s->options, &s->tmp);
 	job_done(&s->job);
 	close_fd(&s->listener);
 	close_fd(&s->signals.fd);

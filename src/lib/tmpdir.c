@@ -99,31 +99,40 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
 }
 
 /* What is in the fresh /tmp, for the next run. A name that another run has kept
- * meanwhile stays that one's.
+ * meanwhile stays that one's. False if something was left behind.
  */
-static void keep(const struct tmpdir *tmp)
+static bool keep(const struct tmpdir *tmp)
 {
 	uint64_t room[512];
 	struct dir dir = {
 		.fd = tmp->fresh, .room = (char *)room, .size = sizeof(room),
 	};
+	struct copy copy = {
+		.entries = TMPDIR_ENTRIES_MAX, .bytes = TMPDIR_BYTES_MAX,
+		.depth = TMPDIR_DEPTH_MAX,
+	};
 	struct dir_entry entry;
 	auto_close int to = -1;
+	bool all = true;
 
 	while (dir_next(&dir, &entry) > 0) {
+		int r;
+
 		if (to < 0)
 			to = fs_open_private_dir(tmp->later, NULL);
 		if (to < 0)
-			return;
-		(void)copy_move(tmp->fresh, entry.name, to, entry.name,
-				TMPDIR_ENTRIES_MAX, TMPDIR_DEPTH_MAX);
+			break;
+		r = copy_tree(&copy, tmp->fresh, entry.name, to, entry.name);
+		all = all && (r == 0 || r == -EEXIST);
 	}
+	copy_done(&copy);
+	return all;
 }
 
-void tmpdir_close(struct tmpdir *tmp)
+bool tmpdir_close(struct tmpdir *tmp)
 {
-	if (tmp->later && tmp->fresh >= 0)
-		keep(tmp);
+	const bool whole = !tmp->later || tmp->fresh < 0 || keep(tmp);
+
 	close_fd(&tmp->fresh);
 	free(take_ptr(tmp->later));
 	/* Making and removing it each time would cost more than the sandbox */
@@ -139,6 +148,7 @@ void tmpdir_close(struct tmpdir *tmp)
 	close_fd(&tmp->lock);
 	free(tmp->path);
 	tmp->path = NULL;
+	return whole;
 }
 
 /* A real directory of ours that nobody else can change: 1; or 0 */

@@ -11,6 +11,7 @@ struct options;
 
 enum {
 	TMPDIR_ENTRIES_MAX = 1 << 17,	/* Names kept from a fresh /tmp */
+	TMPDIR_BYTES_MAX = 1 << 28,
 	TMPDIR_DEPTH_MAX = 64,
 };
 
@@ -47,9 +48,10 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
 		struct err *err);
 
 /* Let go of it, after the run. It is kept for the next; only where there was no
- * cache directory, and nothing was left in it, it goes again.
+ * cache directory, and nothing was left in it, it goes again. False if not all
+ * that a fresh one held could be kept: there are bounds to it.
  */
-void tmpdir_close(struct tmpdir *tmp);
+bool tmpdir_close(struct tmpdir *tmp);
 
 /* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for that
  * profile. /tmp/claude if it is ours, else one that is, which is then added to

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/copy.c - move a tree to another file system, by descriptors */
+/*
+ * watch/copy.c - move a tree to another file system, by descriptors
+ *
+ * What is copied was made by a stranger: names, bytes and levels are counted,
+ * and a mode that shuts its owner out is lifted for as long as it takes.
+ */
 
 #include "watch/copy.h"
 
@@ -9,26 +14,58 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
 
-enum { CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20, BUCKETS = 1 << 10, SECTOR = 512 };
 
 /**
- * struct copy - How much is left
+ * struct link - A file that has more than one name
+ * @path:	What its copy is called, below the top
  */
-struct copy {
-	size_t entries;
-	unsigned int depth;
+struct link {
+	dev_t dev;
+	ino_t ino;
+	char *path;
+	struct link *next;
+};
+
+/**
+ * struct copy_links - All of them, and where we are
+ */
+struct copy_links {
+	struct link *buckets[BUCKETS];
+	size_t count;
+	struct buf path;
+	int top;
 };
 
 static int copy_any(struct copy *c, int from, const char *name, int to,
 		    const char *to_name);
+
+/* Give ourselves @wanted of what is at @name, if we lack some of it: true if
+ * its mode was changed
+ */
+static bool lift_mode(int dir, const char *name, mode_t wanted)
+{
+	auto_close int held = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char self[64];
+	struct stat st;
+
+	if (held < 0 || fstat(held, &st) < 0 || S_ISLNK(st.st_mode) ||
+	    (st.st_mode & wanted) == wanted)
+		return false;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
+	return chmod(self, (st.st_mode & 07777) | wanted) == 0;
+}
 
 static DIR *open_dir(int dir, const char *name)
 {
@@ -55,7 +92,7 @@ static const char *next_name(DIR *dir)
 }
 
 /* Only what was written: a file may be huge and hold next to nothing */
-static int copy_data(int in, int out)
+static int copy_data(struct copy *c, int in, int out)
 {
 	off_t at = 0, end = lseek(in, 0, SEEK_END);
 
@@ -74,14 +111,18 @@ static int copy_data(int in, int out)
 				     left < CHUNK ? (size_t)left : CHUNK);
 			if (n < 0 && errno != EINTR)
 				return -errno;
+			if (n > 0 && (uint64_t)n > c->bytes)
+				return -EFBIG;
+			c->bytes -= n > 0 ? (uint64_t)n : 0;
 		}
 	}
 	return errno == ENXIO ? 0 : -errno;
 }
 
-static int copy_file(int from, const char *name, int to, const char *to_name,
-		     mode_t mode)
+static int copy_file(struct copy *c, int from, const char *name, int to,
+		     const char *to_name, const struct stat *st)
 {
+	const bool lifted = lift_mode(from, name, S_IRUSR);
 	auto_close int in = openat(from, name, O_RDONLY | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	auto_close int out = -1;
@@ -89,14 +130,50 @@ static int copy_file(int from, const char *name, int to, const char *to_name,
 
 	if (in < 0)
 		return -errno;
+	if (lifted)
+		(void)fchmod(in, st->st_mode & 07777);
 	out = openat(to, to_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 		     O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	r = copy_data(in, out);
-	if (r == 0 && fchmod(out, mode & 0777) < 0)
+	r = copy_data(c, in, out);
+	if (r == 0 && fchmod(out, st->st_mode & 0777) < 0)
 		r = -errno;
 	return r;
+}
+
+/* Another name of what was copied before? Else remember it under this one. */
+static bool link_copied(struct copy *c, const struct stat *st, int to,
+			const char *to_name)
+{
+	struct copy_links *l = c->links;
+	struct link **bucket = &l->buckets[st->st_ino % BUCKETS];
+	struct link *link;
+
+	for (link = *bucket; link; link = link->next) {
+		if (link->ino == st->st_ino && link->dev == st->st_dev)
+			return linkat(l->top, link->path, to, to_name, 0) == 0;
+	}
+	if (l->count == COPY_LINKS_MAX)
+		return false;
+	l->count++;
+	link = mem_zalloc(sizeof(*link));
+	*link = (struct link){ .dev = st->st_dev, .ino = st->st_ino,
+			       .path = mem_strdup(buf_str(&l->path)),
+			       .next = *bucket };
+	*bucket = link;
+	return false;
+}
+
+static int copy_regular(struct copy *c, int from, const char *name, int to,
+			const char *to_name, const struct stat *st)
+{
+	if (st->st_nlink > 1 && link_copied(c, st, to, to_name))
+		return 0;
+	/* Not even begun, if it is too large anyway */
+	if ((uint64_t)st->st_blocks > c->bytes / SECTOR + 8)
+		return -EFBIG;
+	return copy_file(c, from, name, to, to_name, st);
 }
 
 static int copy_link(int from, const char *name, int to, const char *to_name)
@@ -110,42 +187,45 @@ static int copy_link(int from, const char *name, int to, const char *to_name)
 	return symlinkat(target, to, to_name) < 0 ? -errno : 0;
 }
 
+static int copy_entries(struct copy *c, DIR *dir, int to)
+{
+	const char *entry;
+	int r = 0;
+
+	if (!c->depth)
+		return -ELOOP;
+	c->depth--;
+	while (!r && (entry = next_name(dir)) != NULL)
+		r = copy_any(c, dirfd(dir), entry, to, entry);
+	c->depth++;
+	return r ? r : -errno;
+}
+
 static int copy_dir(struct copy *c, int from, const char *name, int to,
 		    const char *to_name, mode_t mode)
 {
+	const bool lifted = lift_mode(from, name, S_IRWXU);
 	auto_closedir DIR *dir = open_dir(from, name);
 	auto_close int below = -1;
-	const char *entry;
-	int r = 0;
+	int r;
 
 	if (!dir || mkdirat(to, to_name, 0700) < 0)
 		return -errno;
 	below = openat(to, to_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		       O_CLOEXEC);
-	if (below < 0)
-		return -errno;
-	if (!c->depth)
-		return -ELOOP;
-	c->depth--;
-	while (!r && (entry = next_name(dir)) != NULL)
-		r = copy_any(c, dirfd(dir), entry, below, entry);
-	c->depth++;
-	if (!r)
-		r = -errno;
+	r = below < 0 ? -errno : copy_entries(c, dir, below);
+	if (lifted)
+		(void)fchmod(dirfd(dir), mode & 07777);
 	if (!r && fchmod(below, mode & 0777) < 0)
 		r = -errno;
 	return r;
 }
 
-static int copy_any(struct copy *c, int from, const char *name, int to,
-		    const char *to_name)
+static int copy_what(struct copy *c, int from, const char *name, int to,
+		     const char *to_name)
 {
 	struct stat st;
 
-	if (!c->entries--) {
-		c->entries = 0;
-		return -E2BIG;
-	}
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
@@ -153,8 +233,56 @@ static int copy_any(struct copy *c, int from, const char *name, int to,
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from, name, to, to_name);
 	if (S_ISREG(st.st_mode))
-		return copy_file(from, name, to, to_name, st.st_mode);
+		return copy_regular(c, from, name, to, to_name, &st);
 	return 0;
+}
+
+static int copy_any(struct copy *c, int from, const char *name, int to,
+		    const char *to_name)
+{
+	struct buf *path = &c->links->path;
+	const size_t len = path->len;
+	int r;
+
+	if (!c->entries)
+		return -E2BIG;
+	c->entries--;
+	buf_addf(path, "%s%s", len ? "/" : "", to_name);
+	r = copy_what(c, from, name, to, to_name);
+	path->len = len;
+	path->p[len] = 0;
+	return r;
+}
+
+int copy_tree(struct copy *copy, int from_dir, const char *from_name,
+	      int to_dir, const char *to_name)
+{
+	const unsigned int depth = copy->depth;
+	int r;
+
+	if (!copy->links)
+		copy->links = mem_zalloc(sizeof(*copy->links));
+	copy->links->top = to_dir;
+	r = copy_any(copy, from_dir, from_name, to_dir, to_name);
+	if (r < 0 && r != -EEXIST)
+		(void)copy_remove(to_dir, to_name, depth + 1);
+	return r;
+}
+
+void copy_done(struct copy *copy)
+{
+	for (size_t i = 0; copy->links && i < BUCKETS; i++) {
+		struct link *next;
+
+		for (struct link *l = copy->links->buckets[i]; l; l = next) {
+			next = l->next;
+			free(l->path);
+			free(l);
+		}
+	}
+	if (copy->links)
+		buf_done(&copy->links->path);
+	free(take_ptr(copy->links));
 }
 
 int copy_remove(int dir, const char *name, unsigned int depth_max)
@@ -167,6 +295,7 @@ int copy_remove(int dir, const char *name, unsigned int depth_max)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
+	(void)lift_mode(dir, name, S_IRWXU);
 	d = open_dir(dir, name);
 	if (!d)
 		return -errno;
@@ -178,9 +307,9 @@ int copy_remove(int dir, const char *name, unsigned int depth_max)
 }
 
 int copy_move(int from_dir, const char *from_name, int to_dir,
-	      const char *to_name, size_t entries_max, unsigned int depth_max)
+	      const char *to_name, struct copy limits)
 {
-	struct copy c = { entries_max, depth_max };
+	const unsigned int depth = limits.depth;
 	int r;
 
 	if (!syscall(SYS_renameat2, from_dir, from_name, to_dir, to_name,
@@ -188,10 +317,7 @@ int copy_move(int from_dir, const char *from_name, int to_dir,
 		return 0;
 	if (errno != EXDEV && errno != EINVAL)
 		return -errno;
-	r = copy_any(&c, from_dir, from_name, to_dir, to_name);
-	if (r < 0) {
-		(void)copy_remove(to_dir, to_name, depth_max + 1);
-		return r;
-	}
-	return copy_remove(from_dir, from_name, depth_max + 1);
+	r = copy_tree(&limits, from_dir, from_name, to_dir, to_name);
+	copy_done(&limits);
+	return r < 0 ? r : copy_remove(from_dir, from_name, depth + 1);
 }

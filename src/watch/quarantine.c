@@ -116,10 +116,14 @@ static int set_mode(int fd, mode_t mode)
 	return chmod(self, mode & 07777);
 }
 
+static const struct copy limits = {
+	.entries = QUARANTINE_ENTRIES_MAX, .bytes = QUARANTINE_BYTES_MAX,
+	.depth = QUARANTINE_DEPTH_MAX,
+};
+
 static int move(int parent, const char *name, int dir)
 {
-	return copy_move(parent, name, dir, ITEM, QUARANTINE_ENTRIES_MAX,
-			 QUARANTINE_DEPTH_MAX);
+	return copy_move(parent, name, dir, ITEM, limits);
 }
 
 /* Whoever planted it may have taken the modes away that moving it needs */
@@ -137,6 +141,26 @@ static int move_held(int parent, const char *name, int dir)
 	r = move(parent, name, dir);
 	(void)set_mode(parent, st.st_mode);
 	return r;
+}
+
+/* It is too large for another disk, or that is full: whoever planted it may
+ * have seen to that. Then it stays, but under a name that nobody obeys.
+ */
+static int rename_here(const char *state, int parent, const char *path,
+		       int why, const char *id, struct err *err)
+{
+	auto_free char *name = mem_printf("%.200s.quarantine-%s",
+					  path_base(path), id);
+	auto_close int store = open_store(state, NULL);
+
+	if (store >= 0)
+		(void)copy_remove(store, id, QUARANTINE_DEPTH_MAX);
+	if (renameat(parent, path_base(path), parent, name) < 0)
+		return fail(err, why, "cannot move '%s' to quarantine: %s",
+			    path, strerror(-why));
+	(void)fail(err, why, "it cannot be moved to quarantine (%s), so it is called %s now",
+		   strerror(-why), name);
+	return 1;
 }
 
 int quarantine_move(const char *state, const char *path, const char *run,
@@ -158,10 +182,7 @@ int quarantine_move(const char *state, const char *path, const char *run,
 	r = move(parent, path_base(path), dir);
 	if (r == -EACCES)
 		r = move_held(parent, path_base(path), dir);
-	if (r < 0)
-		return fail(err, r, "cannot move '%s' to quarantine: %s", path,
-			    strerror(-r));
-	return 0;
+	return r < 0 ? rename_here(state, parent, path, r, ret_id, err) : 0;
 }
 
 int quarantine_keep(const char *state, const char *path, const void *data,
@@ -222,8 +243,7 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 		return err ? err->code : -EINVAL;
 	if (copy)
 		(void)unlinkat(parent, path_base(path), 0);
-	r = copy_move(dir, ITEM, parent, path_base(path),
-		      QUARANTINE_ENTRIES_MAX, QUARANTINE_DEPTH_MAX);
+	r = copy_move(dir, ITEM, parent, path_base(path), limits);
 	if (r == -EEXIST)
 		return fail(err, r, "'%s' is there again; move it away first",
 			    path);

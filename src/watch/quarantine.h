@@ -15,13 +15,15 @@ struct err;
 enum {
 	QUARANTINE_ID_SIZE = 13,	/* 12 characters */
 	QUARANTINE_ENTRIES_MAX = 1 << 17, /* Names copied to another disk */
+	QUARANTINE_BYTES_MAX = 1 << 28,
 	QUARANTINE_DEPTH_MAX = 64,
 };
 
 /* Move @path (absolute; no component may be a symbolic link but the last,
  * which is moved itself) away. @state is our state directory, @run and @reason
- * are for the record. 0 and the new id; -ENOENT if nothing is there; or a
- * negative errno with words.
+ * are for the record. 0 and the new id; 1, with words, if it could not be moved
+ * and has another name in its place now, under which nobody obeys it; -ENOENT
+ * if nothing is there; or a negative errno with words.
  */
 int quarantine_move(const char *state, const char *path, const char *run,
 		    const char *reason, char ret_id[QUARANTINE_ID_SIZE],

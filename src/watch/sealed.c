@@ -16,7 +16,8 @@
 #include "watch/gitrepo.h"
 #include "watch/quarantine.h"
 
-static void tell(const struct gitrepo_config *c, const char *path,
+/* @err is why it is not in quarantine; it may be @gone all the same */
+static void tell(const struct gitrepo_config *c, const char *path, bool gone,
 		 const char *reason, const char *id, const struct err *err)
 {
 	struct violation v = { .kind = VIOLATION_QUARANTINE, .count = 1,
@@ -25,7 +26,8 @@ static void tell(const struct gitrepo_config *c, const char *path,
 
 	if (err) {
 		v.error = -err->code;
-		v.reason = mem_printf("%s; it is still there: %s", reason,
+		v.reason = mem_printf("%s; %s%s", reason,
+				      gone ? "" : "it is still there: ",
 				      err->msg);
 	} else {
 		v.reason = mem_strdup(reason);
@@ -46,8 +48,8 @@ bool sealed_move(const struct gitrepo_config *c, const char *path,
 
 	if (r == -ENOENT)
 		return true;
-	tell(c, path, reason, id, r < 0 ? &err : NULL);
-	return r == 0;
+	tell(c, path, r >= 0, reason, id, r ? &err : NULL);
+	return r >= 0;
 }
 
 bool sealed_rewrite(const struct gitrepo_config *c, int dir, const char *path,
@@ -62,6 +64,6 @@ bool sealed_rewrite(const struct gitrepo_config *c, int dir, const char *path,
 	if (r == 0)
 		r = fs_replace(dir, path_base(path), buf_str(text), text->len,
 			       0644, &err);
-	tell(c, path, reason, id, r < 0 ? &err : NULL);
+	tell(c, path, r == 0, reason, id, r < 0 ? &err : NULL);
 	return r == 0;
 }

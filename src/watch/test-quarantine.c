@@ -14,7 +14,6 @@
 #include "base/path.h"
 #include "policy/violation.h"
 #include "test.h"
-#include "watch/copy.h"
 #include "watch/gitrepo.h"
 
 static const char *at(const char *name)
@@ -103,42 +102,6 @@ TEST(ids_are_no_paths)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK_INT(quarantine_restore(at("state"), bad[i], NULL),
 			  -EINVAL);
-}
-
-TEST(another_disk_gets_a_copy)
-{
-	auto_close int from = -1, to = -1;
-	char other[] = "/dev/shm/cloche-test-XXXXXX";
-	struct stat a, b;
-	char path[128];
-
-	CHECK(mkdtemp(other));
-	CHECK_INT(stat(other, &a), 0);
-	CHECK_INT(stat(test_dir(), &b), 0);
-	if (a.st_dev == b.st_dev) {
-		rmdir(other);
-		test_skip("/dev/shm is not another file system");
-	}
-	test_write(at("tree/d/file"), "deep");
-	CHECK_INT(truncate(at("tree/d/file"), (off_t)1 << 40), 0);
-	CHECK_INT(symlink("/etc", at("tree/link")), 0);
-	from = open(test_dir(), O_RDONLY | O_DIRECTORY);
-	to = open(other, O_RDONLY | O_DIRECTORY);
-	CHECK_INT(copy_move(from, "tree", to, "t", 3, 8), -E2BIG);
-	CHECK(access(at("tree/d/file"), F_OK) == 0);
-	CHECK(faccessat(to, "t", F_OK, 0) < 0);
-	CHECK_INT(copy_move(from, "tree", to, "t", 4, 1), -ELOOP);
-	CHECK_INT(copy_move(from, "tree", to, "t", 4, 8), 0);
-	CHECK(access(at("tree"), F_OK) < 0);
-	/* Nearly all of it is a hole, and stays one */
-	snprintf(path, sizeof(path), "%s/t/d/file", other);
-	CHECK_INT(stat(path, &a), 0);
-	CHECK_INT(a.st_size, (off_t)1 << 40);
-	CHECK(a.st_blocks < 1024);
-	CHECK_INT(truncate(path, 4), 0);
-	CHECK_STR(test_read(path), "deep");
-	CHECK_INT(copy_remove(to, "t", 8), 0);
-	CHECK_INT(rmdir(other), 0);
 }
 
 static void keep(void *arg, const struct violation *v)

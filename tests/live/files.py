@@ -293,6 +293,37 @@ def a_private_tmp_is_kept_for_the_project_only(t):
 
 
 @test
+def a_fresh_tmp_is_kept_within_bounds(t):
+    """There is no ~/.cache, so it is copied in the end"""
+    r = t.shell("cd /tmp; head -c 257M /dev/zero >big; echo x >small; mkdir d; "
+            "head -c 10M /dev/zero >d/0; for i in $(seq 40); do "
+            "ln d/0 d/$i; done; head -c 1M /dev/zero >closed; "
+            "chmod 0 closed; mkdir -m 0 shut").ok()
+    contains(r.err, "not all of /tmp was kept")
+    used = int(t.outside("du", "-sm", t.home).out.split()[0])
+    check(used < 50, "MiB in the home:", used)
+    r = t.shell("cd /tmp; ls; stat -c %h d/7; stat -c '%a %s' closed shut")
+    equal(r.ok().out.split()[:7],
+          ["closed", "d", "shut", "small", "41", "0", "1048576"], repr(r))
+
+
+@test
+def what_is_too_large_for_quarantine_loses_its_name(t):
+    """The home is on another disk; whoever plants something can make it large"""
+    script = ("mkdir -p work && mount -t tmpfs none work && cd work && "
+              f"{CLOCHE} run --observe off -- sh -c 'mkdir -p a b/d && "
+              "echo x >a/tasks.json && echo x >b/d/x && chmod 0 b/d && "
+              "head -c 257M /dev/zero >a/large; mv a .vscode; mv b .idea'; "
+              "ls -A")
+    r = t.outside("unshare", "-Urm", "sh", "-c", script)
+    names = r.ok().out.split()
+    check(".vscode" not in names and ".idea" not in names, repr(r))
+    check([n for n in names if n.startswith(".vscode.quarantine-")], repr(r))
+    contains(r.err, ".vscode.quarantine-")
+    check(not [n for n in names if n.startswith(".idea")], repr(r))
+
+
+@test
 def the_hosts_tmp_is_not_seen(t):
     path = f"/tmp/cloche-canary-{os.getpid()}"
     with open(path, "w") as file:

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-copy.c - trees to another disk: whole, bounded, or not at all */
+
+#include "watch/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "test.h"
+
+enum { NOBODY = 65534 };
+
+static char other[] = "/dev/shm/cloche-test-XXXXXX";
+
+static const char *at(const char *dir, const char *name)
+{
+	static char room[8][4096];
+	static unsigned int next;
+	char *path = room[next++ % ARRAY_SIZE(room)];
+
+	snprintf(path, sizeof(*room), "%s/%s", dir, name);
+	return path;
+}
+
+static struct copy limits(size_t entries, uint64_t bytes, unsigned int depth)
+{
+	return (struct copy){ .entries = entries, .bytes = bytes,
+			      .depth = depth };
+}
+
+/* Here and on another disk; modes mean nothing to root, so we are not */
+static void open_both(int *from, int *to)
+{
+	struct stat a, b;
+
+	CHECK(mkdtemp(other));
+	CHECK_INT(stat(other, &a), 0);
+	CHECK_INT(stat(test_dir(), &b), 0);
+	if (a.st_dev == b.st_dev) {
+		rmdir(other);
+		test_skip("/dev/shm is not another file system");
+	}
+	if (!geteuid()) {
+		CHECK_INT(chown(other, NOBODY, NOBODY), 0);
+		CHECK_INT(chown(test_dir(), NOBODY, NOBODY), 0);
+		CHECK_INT(seteuid(NOBODY), 0);
+	}
+	*from = open(test_dir(), O_RDONLY | O_DIRECTORY);
+	*to = open(other, O_RDONLY | O_DIRECTORY);
+	CHECK(*from >= 0 && *to >= 0);
+}
+
+static void close_both(void)
+{
+	CHECK_INT(rmdir(other), 0);
+}
+
+TEST(another_disk_gets_a_copy)
+{
+	auto_close int from = -1, to = -1;
+	struct stat st;
+
+	open_both(&from, &to);
+	test_write(at(test_dir(), "tree/d/file"), "deep");
+	CHECK_INT(truncate(at(test_dir(), "tree/d/file"), (off_t)1 << 40), 0);
+	CHECK_INT(symlink("/etc", at(test_dir(), "tree/link")), 0);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 9999, 8)), -E2BIG);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 1)), -ELOOP);
+	CHECK(access(at(test_dir(), "tree/d/file"), F_OK) == 0);
+	CHECK(faccessat(to, "t", F_OK, 0) < 0);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 8)), 0);
+	CHECK(access(at(test_dir(), "tree"), F_OK) < 0);
+	/* Nearly all of it is a hole, and stays one */
+	CHECK_INT(stat(at(other, "t/d/file"), &st), 0);
+	CHECK_INT(st.st_size, (off_t)1 << 40);
+	CHECK(st.st_blocks < 1024);
+	CHECK_INT(truncate(at(other, "t/d/file"), 4), 0);
+	CHECK_STR(test_read(at(other, "t/d/file")), "deep");
+	CHECK_INT(copy_remove(to, "t", 8), 0);
+	close_both();
+}
+
+TEST(bytes_are_counted)
+{
+	auto_close int from = -1, to = -1;
+	char text[10001];
+
+	open_both(&from, &to);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	test_write(at(test_dir(), "tree/a"), text);
+	test_write(at(test_dir(), "tree/b"), text);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 19999, 8)), -EFBIG);
+	CHECK_STR(test_read(at(test_dir(), "tree/b")), text);
+	CHECK(faccessat(to, "t", F_OK, 0) < 0);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 20000, 8)), 0);
+	CHECK_STR(test_read(at(other, "t/b")), text);
+	CHECK_INT(copy_remove(to, "t", 8), 0);
+	close_both();
+}
+
+TEST(several_names_of_a_file_stay_one_file)
+{
+	auto_close int from = -1, to = -1;
+	struct copy c = limits(9, 10, 8);
+	struct stat a, b;
+
+	open_both(&from, &to);
+	test_write(at(test_dir(), "one/a"), "ten bytes!");
+	CHECK_INT(link(at(test_dir(), "one/a"), at(test_dir(), "one/b")), 0);
+	CHECK_INT(link(at(test_dir(), "one/a"), at(test_dir(), "two")), 0);
+	CHECK_INT(copy_tree(&c, from, "one", to, "one"), 0);
+	CHECK_INT(copy_tree(&c, from, "two", to, "two"), 0);
+	copy_done(&c);
+	CHECK_INT(stat(at(other, "one/b"), &a), 0);
+	CHECK_INT(stat(at(other, "two"), &b), 0);
+	CHECK_INT(a.st_ino, b.st_ino);
+	CHECK_INT(a.st_nlink, 3);
+	CHECK_STR(test_read(at(other, "two")), "ten bytes!");
+	CHECK_INT(copy_remove(to, "one", 8), 0);
+	CHECK_INT(copy_remove(to, "two", 8), 0);
+	close_both();
+}
+
+TEST(modes_are_no_obstacle_and_come_along)
+{
+	auto_close int from = -1, to = -1;
+	struct stat st;
+
+	open_both(&from, &to);
+	test_write(at(test_dir(), "tree/d/e/file"), "x");
+	CHECK_INT(chmod(at(test_dir(), "tree/d/e/file"), 0), 0);
+	CHECK_INT(chmod(at(test_dir(), "tree/d/e"), 0400), 0);
+	CHECK_INT(chmod(at(test_dir(), "tree/d"), 0), 0);
+	CHECK_INT(chmod(at(test_dir(), "tree"), 0555), 0);
+	/* A copy that fails leaves everything as it was */
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 99, 8)), -E2BIG);
+	CHECK_INT(stat(at(test_dir(), "tree/d"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0);
+	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 4099, 8)), 0);
+	CHECK(access(at(test_dir(), "tree"), F_OK) < 0);
+	CHECK_INT(stat(at(other, "t/d"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0);
+	CHECK_INT(chmod(at(other, "t/d"), 0700), 0);
+	CHECK_INT(stat(at(other, "t/d/e"), &st), 0);
+	CHECK_INT(st.st_mode & 07777, 0400);
+	CHECK_INT(copy_remove(to, "t", 8), 0);
+	close_both();
+}
+
+TEST(what_is_there_already_stays)
+{
+	auto_close int from = -1, to = -1;
+
+	open_both(&from, &to);
+	test_write(at(test_dir(), "tree/file"), "new");
+	test_write(at(other, "tree/file"), "old");
+	CHECK_INT(copy_move(from, "tree", to, "tree", limits(9, 99, 8)), -EEXIST);
+	CHECK_STR(test_read(at(other, "tree/file")), "old");
+	CHECK_STR(test_read(at(test_dir(), "tree/file")), "new");
+	CHECK_INT(copy_remove(to, "tree", 8), 0);
+	close_both();
+}
