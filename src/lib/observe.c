@@ -19,9 +19,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "lib/network.h"
 #include "plan/grants.h"
 #include "plan/plan.h"
+#include "plan/planted.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -378,9 +380,13 @@ struct observer_socket *observe_sockets(const struct policy *policy,
 
 	*ret_len = 0;
 	for (size_t i = 0; i < names->len; i++) {
+		auto_free char *real = NULL;
+		auto_close int fd = -1;
 		struct stat st;
 
-		if (stat(names->v[i].text, &st) == 0 && S_ISSOCK(st.st_mode))
+		if (planted_follow(policy, names->v[i].text, &real) == 0)
+			fd = sys_open_nofollow(AT_FDCWD, real, O_PATH, 0);
+		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
 			sockets[(*ret_len)++] = (struct observer_socket){
 				st.st_dev, st.st_ino,
 			};

@@ -29,8 +29,8 @@ void observe_free(struct observe *observe);
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret);
 
-/* The Unix sockets that the policy names, as the objects they are now. The
- * caller frees.
+/* The Unix sockets that the policy names, as the objects they are now; not
+ * through a link that a command could have planted. The caller frees.
  */
 struct observer_socket *observe_sockets(const struct policy *policy,
 					size_t *ret_len);

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/planted.h"
 #include "plan/resolve.h"
 #include "plan/walk.h"
 #include "policy/hidden.h"
@@ -93,41 +94,6 @@ static void note(struct view *view, char *text)
 	vec_push(&view->notes)->text = text;
 }
 
-/* Could a confined command have put a link at @path? */
-static bool is_plantable(const struct view *view, const char *path)
-{
-	const struct policy *p = view->policy;
-
-	if (path_is_within("/tmp", path) || path_is_within("/var/tmp", path) ||
-	    (p->home && path_is_within(p->home, path)))
-		return true;
-	for (size_t i = 0; i < p->paths[PATH_ALLOW_WRITE].len; i++) {
-		const char *root = p->paths[PATH_ALLOW_WRITE].v[i].path;
-
-		if (path_is_below(root, path))
-			return true;
-	}
-	return false;
-}
-
-/* The first component of @path that is a symbolic link, as a path; or NULL */
-static char *first_link(const char *path)
-{
-	const char *p = path;
-
-	while (*p) {
-		const size_t n = (size_t)(p - path) + 1 + strcspn(p + 1, "/");
-		char *prefix = mem_strndup(path, n);
-		struct stat st;
-
-		if (lstat(prefix, &st) == 0 && S_ISLNK(st.st_mode))
-			return prefix;
-		free(prefix);
-		p = path + n;
-	}
-	return NULL;
-}
-
 static bool is_allowed_elsewhere(const struct view *view, enum path_list list,
 				 const char *target)
 {
@@ -147,22 +113,36 @@ static bool is_worth_a_note(const struct path_rule *rule)
 	return rule->strength != RULE_BASELINE || rule->place == PLACE_LAYER;
 }
 
-static int add_allow(struct view *view, enum path_list list,
-		     const struct path_rule *rule, const char *real,
-		     const struct stat *st, struct err *err)
+/* @path, of @rule, goes through a link to @real, which exists: 1 if that may be
+ * followed, 0 if it may not, which is noted
+ */
+static int check_link(struct view *view, enum path_list list,
+		      const struct path_rule *rule, const char *path,
+		      const char *real, struct err *err)
 {
-	auto_free char *link = NULL;
+	auto_free char *end = NULL;
+	const int r = planted_follow(view->policy, path, &end);
 
-	if (strcmp(real, rule->path) != 0) {
-		link = first_link(rule->path);
-		if (link && is_plantable(view, link)) {
-			if (is_worth_a_note(rule) &&
-			    !is_allowed_elsewhere(view, list, real))
-				note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
-						      rule->text, link, real));
-			return 0;
-		}
-	}
+	/* Somebody swaps it: what was looked up must be what was checked */
+	if (r < 0 || (!r && strcmp(end, real) != 0))
+		return fail(err, -ESTALE, "'%s' was replaced while it was looked up; try again",
+			    rule->text);
+	if (r && is_worth_a_note(rule) &&
+	    !is_allowed_elsewhere(view, list, real))
+		note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
+				      rule->text, end, real));
+	return !r;
+}
+
+static int add_allow(struct view *view, enum path_list list,
+		     const struct path_rule *rule, const char *path,
+		     const char *real, const struct stat *st, struct err *err)
+{
+	const int r = !st->st_mode || !strcmp(real, path) ? 1 :
+		      check_link(view, list, rule, path, real, err);
+
+	if (r <= 0)
+		return r;
 	if (!st->st_mode && rule->must_exist)
 		return fail(err, -ENOENT, "%s '%s' does not exist; make it first",
 			    rule->origin.source->name, rule->text);
@@ -227,7 +207,7 @@ static int add_path(struct view *view, struct resolver *resolver,
 	if (rule->place == PLACE_BIN && link)
 		view_add_link(view, link);
 	if (allow && !(rule->place == PLACE_BIN && link))
-		return add_allow(view, list, rule, real, &st, err);
+		return add_allow(view, list, rule, path, real, &st, err);
 	if (allow)
 		return 0;
 	closed = st.st_mode ? NULL : resolver_closed(resolver, real);
@@ -283,25 +263,31 @@ static void show_home(struct view *view)
 				       "the home directory is visible"), false);
 }
 
-/* A socket that may be used must be there, also in a hidden directory */
-static void show_sockets(struct view *view, struct resolver *resolver)
+/* A socket that may be used must be there, also in a hidden directory. A link
+ * that a command could have made leads to whichever it likes.
+ */
+static void show_sockets(struct view *view)
 {
 	const struct string_rules *sockets =
 		&view->policy->lists[LIST_UNIX_SOCKETS];
 
 	for (size_t i = 0; i < sockets->len; i++) {
 		const char *text = sockets->v[i].text;
+		auto_free char *real = NULL;
 		struct stat st;
-		auto_free char *real = resolver_follow(resolver, text, &st);
+		const int r = planted_follow(view->policy, text, &real);
 
-		if (S_ISSOCK(st.st_mode))
+		if (r > 0)
+			note(view, mem_printf("'%s' goes through the symbolic link '%s', so nothing is allowed there; name the socket itself",
+					      text, real));
+		else if (r < 0 || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+			note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
+					      text));
+		else
 			add_seen(view, PATH_ALLOW_READ, real,
 				 view_own_rule(view, real, text,
 					       "a Unix socket that may be used"),
 				 &st);
-		else
-			note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
-					      text));
 	}
 }
 
@@ -337,7 +323,7 @@ int view_build_with(struct policy *policy, struct walk_cache *cache,
 	view->policy = policy_ref(policy);
 	view->cache = cache;
 	r = add_rules(view, resolver, err);
-	show_sockets(view, resolver);
+	show_sockets(view);
 	resolver_free(resolver);
 	if (r < 0)
 		return r;

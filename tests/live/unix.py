@@ -47,6 +47,20 @@ def outside(t, name):
 
 
 @test
+def a_link_that_a_command_could_have_made_names_nothing(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    os.symlink(f"{there}/a", f"{t.dir}/mine")
+    r = t.inside("/usr/bin/python3", "-c", CLIENT, f"{t.dir}/mine", f"{there}/a",
+                 options=["--unix-socket", f"{t.dir}/mine"])
+    equal(r.out.split(), ["13", "13"])
+    contains(r.err, "name the socket itself")
+    # The control: the socket's own name, reached through the same link
+    equal(attempts(t, [f"{t.dir}/mine"], ["--unix-socket", f"{there}/a"]),
+          ["hello"])
+
+
+@test
 def none_by_default(t):
     there = outside(t, "s")
     serve(f"{there}/a")

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/planted.c - symbolic links that a confined command could have made
+ *
+ * Theory of operation: the path is walked component by component, and only what
+ * was looked at is believed: somebody who swaps a directory and a link gets one
+ * of the two answers, never the target of the one with the innocence of the
+ * other. The directory that a link lies in has been followed by then, so it is
+ * compared with where the home and the roots really are, not only with how they
+ * are spelled: /home may be a link to /var/home.
+ */
+
+#include "plan/planted.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/policy.h"
+
+enum { LINKS_MAX = 40 };	/* The kernel's */
+
+/**
+ * struct walk - Where we are
+ * @real:	Followed so far
+ * @rest:	Still to be followed, in @owned or the caller's text
+ * @links:	How many were followed
+ */
+struct walk {
+	const struct policy *policy;
+	char *real, *owned;
+	const char *rest;
+	unsigned int links;
+};
+
+/* Is @path in @dir, as that is spelled or where it really is? */
+static bool is_in(const char *dir, const char *path)
+{
+	auto_free char *real = NULL;
+
+	if (!dir)
+		return false;
+	if (path_is_below(dir, path))
+		return true;
+	real = realpath(dir, NULL);
+	return real && path_is_below(real, path);
+}
+
+/* Could a confined command have put a link at @path? */
+static bool is_plantable(const struct policy *p, const char *path)
+{
+	const struct path_rules *roots = &p->paths[PATH_ALLOW_WRITE];
+
+	if (is_in("/tmp", path) || is_in("/var/tmp", path) ||
+	    is_in(p->home, path))
+		return true;
+	for (size_t i = 0; i < roots->len; i++) {
+		if (is_in(roots->v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* The next component of what is left; "" at the end. The caller frees. */
+static char *next_component(struct walk *w)
+{
+	const char *start = w->rest + strspn(w->rest, "/");
+	const size_t n = strcspn(start, "/");
+
+	w->rest = start + n;
+	return mem_strndup(start, n);
+}
+
+/* The link at @path, in the directory where we are */
+static int follow(struct walk *w, const char *path)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	char *left;
+
+	if (n < 0)
+		return -errno;
+	if (++w->links > LINKS_MAX)
+		return -ELOOP;
+	target[n] = '\0';
+	if (target[0] == '/') {
+		free(w->real);
+		w->real = mem_strdup("/");
+	}
+	left = mem_printf("%s/%s", target, w->rest);
+	free(w->owned);
+	w->rest = w->owned = left;
+	return 0;
+}
+
+/* One component: 1 if it is a planted link, 0, or a negative errno */
+static int step(struct walk *w, const char *name)
+{
+	auto_free char *at = strcmp(name, "..") ? path_join(w->real, name)
+						: path_parent(w->real);
+	struct stat st;
+	int r = 0;
+
+	if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode)) {
+		if (!is_plantable(w->policy, at))
+			return follow(w, at);
+		r = 1;
+	}
+	free(w->real);
+	w->real = take_ptr(at);
+	return r;
+}
+
+int planted_follow(const struct policy *policy, const char *path, char **ret)
+{
+	struct walk w = {
+		.policy = policy, .real = mem_strdup("/"), .rest = path,
+	};
+	int r = 0;
+
+	while (r == 0) {
+		auto_free char *name = next_component(&w);
+
+		if (!*name)
+			break;
+		if (strcmp(name, ".") != 0)
+			r = step(&w, name);
+	}
+	free(w.owned);
+	if (r >= 0)
+		*ret = w.real;
+	else
+		free(w.real);
+	return r;
+}

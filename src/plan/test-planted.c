@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/planted.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "test.h"
+
+/* What the test's own directory lies in is for temporary files, where every link
+ * is planted. This one is for nothing in particular.
+ */
+static char *make_elsewhere(void)
+{
+	char *dir = mem_strdup("/dev/shm/cloche-test-XXXXXX");
+
+	if (!mkdtemp(dir))
+		test_skip("/dev/shm cannot be written");
+	return dir;
+}
+
+static void make_dir(const char *dir, const char *name)
+{
+	auto_free char *path = path_join(dir, name);
+	auto_close int fd = fs_open_dir_p(path, 0755, NULL);
+
+	CHECK(fd >= 0);
+}
+
+static void make_link(const char *dir, const char *name, const char *target)
+{
+	auto_free char *path = path_join(dir, name);
+
+	CHECK_INT(symlink(target, path), 0);
+}
+
+static void remove_all(const char *dir, const char *const *names)
+{
+	for (; *names; names++) {
+		auto_free char *path = path_join(dir, *names);
+
+		if (unlink(path) < 0)
+			(void)rmdir(path);
+	}
+	(void)rmdir(dir);
+}
+
+/* "link NAME" or "NAME", below @dir */
+static char *follow(const struct policy *p, const char *dir, const char *name)
+{
+	auto_free char *path = path_join(dir, name), *end = NULL;
+	const int r = planted_follow(p, path, &end);
+
+	if (r < 0)
+		return mem_printf("error %d", -r);
+	return mem_printf("%s%s", r ? "link " : "",
+			  path_is_below(dir, end) ? end + strlen(dir) + 1 : end);
+}
+
+TEST(links_are_planted_where_the_home_really_is)
+{
+	static const char *const names[] = {
+		"real/u/p/build", "real/u/p", "real/u/bin", "real/u", "real",
+		"system", "elsewhere", "round", "about", NULL,
+	};
+	static const char *const asked[] = {
+		"system/u/bin", "system/u/p/build", "real/u/p/build",
+		"elsewhere/bin", "real/u/p/../bin/./none/x", "round/x",
+	};
+	auto_free char *dir = make_elsewhere();
+	auto_free char *home = path_join(dir, "system/u");
+	auto_policy struct policy *p = policy_new("/", home);
+	char *got[ARRAY_SIZE(asked)];
+
+	make_dir(dir, "real/u/p");
+	make_dir(dir, "real/u/bin");
+	make_link(dir, "system", "real");
+	make_link(dir, "elsewhere", "./system//u");
+	make_link(dir, "real/u/p/build", "../bin");
+	make_link(dir, "round", "about");
+	make_link(dir, "about", "round");
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+		got[i] = follow(p, dir, asked[i]);
+	remove_all(dir, names);
+	CHECK_STR(got[0], "real/u/bin");
+	CHECK_STR(got[1], "link real/u/p/build");
+	CHECK_STR(got[2], "link real/u/p/build");
+	CHECK_STR(got[3], "real/u/bin");
+	CHECK_STR(got[4], "real/u/bin/none/x");
+	CHECK_STR(got[5], "error 40");		/* ELOOP */
+	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+		free(got[i]);
+}
+
+TEST(links_are_planted_in_a_root_and_among_temporary_files)
+{
+	static const char *const names[] = { "root/link", "root", NULL };
+	auto_free char *dir = make_elsewhere();
+	auto_free char *root = path_join(dir, "root");
+	auto_policy struct policy *p = policy_new("/", NULL);
+	auto_policy struct policy *in = policy_new(root, NULL);
+	auto_free char *before = NULL, *after = NULL, *tmp = NULL;
+
+	CHECK_INT(policy_finish(in, NULL), 0);
+	make_dir(dir, "root");
+	make_link(dir, "root/link", "..");
+	make_link(test_dir(), "link", "/");
+	before = follow(p, dir, "root/link");
+	after = follow(in, dir, "root/link");
+	tmp = follow(p, test_dir(), "link/etc");
+	remove_all(dir, names);
+	CHECK_STR(before, dir);
+	CHECK_STR(after, "link root/link");
+	CHECK_STR(tmp, "link link");
+}
+
+/* Another sandbox of the same project: a directory, a link, a directory... */
+static void __attribute__((noreturn)) swap(const char *path, const char *beside,
+					   const char *target)
+{
+	for (;;) {
+		(void)rename(path, beside);
+		(void)!symlink(target, path);
+		(void)unlink(path);
+		(void)rename(beside, path);
+	}
+}
+
+TEST(a_directory_that_is_swapped_with_a_link_opens_nothing)
+{
+	enum { ROUNDS = 1000 };
+	auto_free char *cwd = path_join(test_dir(), "cwd");
+	auto_free char *dir = path_join(test_dir(), "home/project/sub");
+	auto_free char *beside = mem_printf("%s2", dir);
+	auto_free char *home = path_join(test_dir(), "home");
+	auto_free char *outside = path_join(test_dir(), "outside");
+	size_t seen = 0, opened = 0;
+	pid_t pid;
+
+	make_dir(test_dir(), "cwd");
+	make_dir(test_dir(), "outside");
+	make_dir(test_dir(), "home/project/sub");
+	pid = fork();
+	if (!pid)
+		swap(dir, beside, outside);
+	for (int i = 0; i < ROUNDS && !opened; i++) {
+		auto_policy struct policy *p = policy_new(cwd, home);
+		auto_view struct view *view = NULL;
+		const struct source *s = policy_add_source(p, SCOPE_FLAG,
+			"--write", NULL, 0, cwd);
+
+		CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, dir, RULE_USER,
+					  origin_make(s, NULL, NULL), NULL), 0);
+		CHECK_INT(policy_finish(p, NULL), 0);
+		if (view_build(p, &view, NULL) < 0)
+			continue;
+		seen += view_root_of(view, dir) != NULL;
+		opened += view_root_of(view, outside) != NULL;
+	}
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, 0);
+	CHECK(seen);		/* It was there now and then */
+	CHECK_INT(opened, 0);
+}
