@@ -38,7 +38,6 @@ static const struct {
 } dirs[] = {
 	{ "empty", 0555 }, { "writable", 0755 }, { "dev", 0755 }, { "dev/shm", 01777 },
 	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
-	{ "masks", 0555 },
 };
 
 /* Masks are clones of it and stay that way; what must be writable clears it */
@@ -220,6 +219,8 @@ static int fill(int box, const struct plan *plan, bool console,
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(dirs); i++)
 		r = make_dir(box, dirs[i].name, dirs[i].mode, err);
+	if (r == 0 && plan->talk)
+		r = make_dir(box, "masks", 0555, err);
 	if (r == 0)
 		r = make_file(box, "unreadable", 0, err);
 	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {

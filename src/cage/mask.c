@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -187,13 +188,27 @@ static bool read_root(int root)
 	       syscall(SYS_getdents64, dir, room, sizeof(room)) > 0;
 }
 
-void masks_start(struct masks *masks, int at)
+/* The number of the file system, without asking it */
+static bool read_number(struct masks *masks)
 {
-	masks->root = at < 0 ? -1 : make_root(masks);
+	struct statx x;
+
+	if (statx(masks->root, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0,
+		  &x) < 0)
+		return false;
+	masks->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
+	return true;
+}
+
+void masks_start(struct masks *masks, int box)
+{
+	if (masks->device < 0)
+		return;
+	masks->root = box < 0 ? -1 : make_root(masks);
 	/* Kernels before 6.15 clone only what is attached somewhere */
-	if (masks->root >= 0 &&
-	    sys_move_mount(masks->root, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
-			   MOVE_MOUNT_T_EMPTY_PATH) == 0 &&
+	if (masks->root >= 0 && read_number(masks) &&
+	    sys_move_mount(masks->root, "", box, "masks",
+			   MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
 	    start_server(masks) && read_root(masks->root))
 		return;
 	stop_server(masks);
@@ -201,14 +216,16 @@ void masks_start(struct masks *masks, int at)
 	close_fd(&masks->device);
 }
 
-int masks_clone(const struct masks *masks, size_t mount)
+bool masks_source(const struct masks *masks, size_t mount, char *name,
+		  size_t size, struct stat *st)
 {
-	char name[16];
+	uint64_t node;
 
-	if (masks->root < 0 || !mask_tree_has(&masks->tree, mount, name))
-		return -1;
-	return sys_open_tree(masks->root, name, OPEN_TREE_CLONE |
-			     OPEN_TREE_CLOEXEC);
+	if (masks->root < 0 || !mask_tree_find(&masks->tree, mount, &node))
+		return false;
+	snprintf(name, size, "/dev/masks/%zu", mount);
+	*st = (struct stat){ .st_dev = masks->dev, .st_ino = node };
+	return true;
 }
 
 void masks_finish(struct masks *masks)

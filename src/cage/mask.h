@@ -6,21 +6,24 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "plan/mask.h"
 
 struct plan;
 struct server;
+struct stat;
 
 /**
  * struct masks - While the tree is built
  * @tree:	The nodes
  * @device:	/dev/fuse, of our own connection; or -1: masks are silent
- * @root:	The mount with all nodes, or -1
+ * @root:	The mount with all nodes, or -1; @dev is its number
  */
 struct masks {
 	struct mask_tree tree;
 	int device, root;
+	dev_t dev;
 	struct server *server;
 };
 
@@ -29,11 +32,16 @@ struct masks {
  */
 void masks_prepare(struct masks *masks, const struct plan *plan);
 
-/* Make the file system on directory @at, and answer for it from here */
-void masks_start(struct masks *masks, int at);
+/* Make the file system on "masks" in the directory @box, which is attached to
+ * /dev, and answer for it from here. If @box is -1, masks are silent.
+ */
+void masks_start(struct masks *masks, int box);
 
-/* A clone of the node for mount number @mount, or -1 if that is silent */
-int masks_clone(const struct masks *masks, size_t mount);
+/* The node for mount number @mount: its name, and what that is. False if that
+ * mask is silent.
+ */
+bool masks_source(const struct masks *masks, size_t mount, char *name,
+		  size_t size, struct stat *st);
 
 /* The tree stands: from now on nobody answers here. What is left is @device,
  * to be handed to whoever does, or -1.

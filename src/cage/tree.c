@@ -6,8 +6,10 @@
  * the world is made read-only in place with one recursive call; nothing is
  * walked, and an unreachable network mount is not touched. What must stay
  * writable or visible is cloned before that ("pristine"), and attached again
- * on top. Every path is opened once, without following links, and must still
- * be what the plan saw; from then on only the descriptor is used.
+ * on top. No link is followed, and what is shown must still be what the plan
+ * saw: a path is opened once and only its descriptor used from then on, or the
+ * bind is looked at when it is there (bind.c). A mask hides whatever stands at
+ * its path by then.
  *
  * One tmpfs ("the box") serves everything we make ourselves: the empty
  * directory and the unreadable file that masks show, /dev, /dev/shm, a fresh
@@ -34,6 +36,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "cage/bind.h"
 #include "cage/box.h"
 #include "cage/cage.h"
 #include "cage/mask.h"
@@ -292,25 +295,112 @@ static int make_mount(const struct plan_mount *m, int *pristine,
 	return tree_attach(tree, at, err, m->path);
 }
 
+/**
+ * struct builder - The plan's mounts being made
+ * @dir:	Of the last one
+ * @by_name:	The box can be reached below /dev, where it is attached
+ * @empty, @unreadable: What most masks show
+ */
+struct builder {
+	const struct plan *plan;
+	const struct box *box;
+	const struct masks *masks;
+	struct trees *trees;
+	struct bind_dir dir;
+	bool by_name;
+	struct stat empty, unreadable;
+};
+
+/* The quick way, for what needs nothing but a bind */
+static bool is_bind(const struct builder *b, const struct plan_mount *m)
+{
+	return b->by_name && !m->is_link &&
+	       (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
+		m->kind == MOUNT_BIND_RO || m->kind == MOUNT_PIN);
+}
+
+/* What the mask shows: its name, and what that is */
+static int mask_of(const struct builder *b, const struct plan_mount *m,
+		   char *name, size_t size, struct stat *st, struct err *err)
+{
+	if (m->kind == MOUNT_MASK_FILE || m->mask == MASK_EMPTY) {
+		const bool dir = m->kind == MOUNT_MASK_DIR;
+
+		snprintf(name, size, "/dev/%s", dir ? "empty" : "unreadable");
+		*st = dir ? b->empty : b->unreadable;
+		return 0;
+	}
+	snprintf(name, size, "/dev/");
+	box_mask_name(m->mask, name + strlen(name), size - strlen(name));
+	if (fstatat(b->box->fd, name + strlen("/dev/"), st, 0) < 0)
+		return fail_errno(err, "cannot look at our own '%s'", name);
+	return 0;
+}
+
+static int bind_mask(struct builder *b, size_t i, struct err *err)
+{
+	const struct plan_mount *m = &b->plan->mounts.v[i];
+	char name[64];
+	struct stat st;
+	int r;
+
+	if (masks_source(b->masks, i, name, sizeof(name), &st)) {
+		r = bind_cover(&b->dir, name, &st, m->path, err);
+		if (r == 0 || r == -ESTALE)
+			return r;	/* Else it is silent */
+	}
+	r = mask_of(b, m, name, sizeof(name), &st, err);
+	return r < 0 ? r : bind_cover(&b->dir, name, &st, m->path, err);
+}
+
+static int make_bind(struct builder *b, size_t i, struct err *err)
+{
+	const struct plan_mount *m = &b->plan->mounts.v[i];
+	const struct stat seen = { .st_dev = m->dev, .st_ino = m->ino };
+
+	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
+		return bind_mask(b, i, err);
+	return bind_self(&b->dir, m->path, m->loose ? NULL : &seen,
+			 m->kind == MOUNT_BIND_RO, err);
+}
+
+static int make_one(struct builder *b, size_t i, struct err *err)
+{
+	if (!is_wanted(&b->plan->mounts.v[i], b->trees))
+		return 0;
+	if (is_bind(b, &b->plan->mounts.v[i]))
+		return make_bind(b, i, err);
+	bind_forget(&b->dir);
+	return make_mount(&b->plan->mounts.v[i], &b->trees->v[i], b->box, err);
+}
+
+/* Rules about /dev cover the box, which is then reached by descriptor alone */
+static bool is_box_in_sight(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		if (path_is_within("/dev", plan->mounts.v[i].path))
+			return false;
+	}
+	return true;
+}
+
 static int make_mounts(const struct plan *plan, struct trees *trees,
 		       const struct box *box, struct masks *masks,
 		       struct err *err)
 {
+	struct builder b = {
+		.plan = plan, .box = box, .masks = masks, .trees = trees,
+		.dir = BIND_NOWHERE, .by_name = is_box_in_sight(plan),
+	};
 	int r = 0;
 
-	if (masks->device >= 0) {
-		auto_close int at = openat(box->fd, "masks", O_PATH |
-					   O_DIRECTORY | O_CLOEXEC);
-
-		masks_start(masks, at);
-	}
-	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
-		if (!is_wanted(&plan->mounts.v[i], trees))
-			continue;
-		if (trees->v[i] < 0)
-			trees->v[i] = masks_clone(masks, i);
-		r = make_mount(&plan->mounts.v[i], &trees->v[i], box, err);
-	}
+	if (fstatat(box->fd, "empty", &b.empty, 0) < 0 ||
+	    fstatat(box->fd, "unreadable", &b.unreadable, 0) < 0)
+		return fail_errno(err, "cannot look at our own tmpfs");
+	masks_start(masks, b.by_name ? box->fd : -1);
+	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
+		r = make_one(&b, i, err);
+	bind_forget(&b.dir);
 	masks_finish(masks);
 	return r;
 }

@@ -119,10 +119,12 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 {
 	size_t n = 0;
 
+	if (m->mask == MASK_EMPTY)
+		return true;
 	for (size_t i = 0; i < plan->stubs.len; i++) {
 		const struct plan_stub *stub = &plan->stubs.v[i];
 
-		if (m->mask == MASK_EMPTY || stub->mask != m->mask)
+		if (stub->mask != m->mask)
 			continue;
 		if (stub->is_dir || stub->open || stub->target || stub->text)
 			return false;
@@ -142,15 +144,17 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 		const struct plan_mount *m = &plan->mounts.v[i];
 		const bool dir = m->kind == MOUNT_MASK_DIR;
 		const int top = (int)ret->len;
+		struct mask_node *node;
 
 		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
 		    (dir && !is_simple(plan, m)))
 			continue;
 		if (masks++ == MASK_NODES_MAX || top >= MASK_NODES_MAX)
 			break;
-		push_node(ret, MASK_TOP, mem_printf("%zu", i),
-			  mem_strdup(m->path), dir)->refuses =
-			is_refusing(plan, m);
+		node = push_node(ret, MASK_TOP, mem_printf("%zu", i),
+				 mem_strdup(m->path), dir);
+		node->mount = i;
+		node->refuses = is_refusing(plan, m);
 		for (size_t s = 0; dir && s < plan->stubs.len; s++) {
 			if (m->mask != MASK_EMPTY &&
 			    plan->stubs.v[s].mask == m->mask)
@@ -169,11 +173,17 @@ void mask_tree_done(struct mask_tree *tree)
 	*tree = (struct mask_tree){ 0 };
 }
 
-bool mask_tree_has(const struct mask_tree *tree, size_t mount, char name[16])
+bool mask_tree_find(const struct mask_tree *tree, size_t mount,
+		    uint64_t *ret)
 {
-	const int n = snprintf(name, 16, "%zu", mount);
-
-	return n < 16 && find_name(tree, MASK_TOP, name, (size_t)n) >= 0;
+	for (size_t i = 0; i < tree->len; i++) {
+		if (tree->v[i].parent == MASK_TOP &&
+		    tree->v[i].mount == mount) {
+			*ret = i + FIRST_NODE;
+			return true;
+		}
+	}
+	return false;
 }
 
 static void fill_attr(const struct mask_tree *tree, uint64_t id,

@@ -27,14 +27,16 @@ enum {
 /**
  * struct mask_node - A file or directory of the masks
  * @parent:	Index of the directory it is in, or MASK_TOP
- * @name:	In @parent; of a mask itself: the index of its mount in the plan
+ * @name:	In @parent; of a mask itself: @mount
  * @path:	What it stands for, on the host
  * @is_dir:	Looks empty, but for the nodes in it; a file cannot be opened
+ * @mount:	Of a mask itself: the index of its mount in the plan
  * @refuses:	Names in it are refused (EACCES); else they are not there (ENOENT)
  */
 struct mask_node {
 	int parent;
 	char *name, *path;
+	size_t mount;
 	bool is_dir, refuses;
 };
 
@@ -53,10 +55,9 @@ struct mask_tree {
 void mask_tree_build(const struct plan *plan, struct mask_tree *ret);
 void mask_tree_done(struct mask_tree *tree);
 
-/* True if the mask of mount number @mount is a node: *@name is its name in the
- * root, of at most 15 bytes
- */
-bool mask_tree_has(const struct mask_tree *tree, size_t mount, char name[16]);
+/* True if the mask of mount number @mount is a node: *@ret is its number */
+bool mask_tree_find(const struct mask_tree *tree, size_t mount,
+		    uint64_t *ret);
 
 enum mask_attempt {
 	MASK_NOTHING,		/* Nothing that concerns anybody */

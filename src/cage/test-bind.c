@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cage/test-bind.c - binds by name, in namespaces of the test */
+
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "cage/bind.h"
+#include "cage/stages.h"
+
+/* A file system of our own at /tmp: a mask, a secret, and links to it */
+static void set_up(void)
+{
+	const uid_t uid = geteuid();
+	const gid_t gid = getegid();
+	auto_close int self = open("/proc/self", O_PATH | O_DIRECTORY |
+						 O_CLOEXEC);
+
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		test_skip("no user namespaces here: %s", strerror(errno));
+	CHECK_INT(idmap_write(self, uid, uid, gid, gid, NULL), 0);
+	CHECK_INT(mount("none", "/tmp", "tmpfs", 0, NULL), 0);
+	test_write("/tmp/mask", "mask");
+	test_write("/tmp/in/secret", "secret");
+	test_write("/tmp/in/other", "other");
+	CHECK_INT(symlink("secret", "/tmp/in/link"), 0);
+	CHECK_INT(symlink("in", "/tmp/around"), 0);
+}
+
+static struct stat look_at(const char *path)
+{
+	struct stat st;
+
+	CHECK_INT(lstat(path, &st), 0);
+	return st;
+}
+
+TEST(a_bind_covers_what_stands_there)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat mask;
+	struct err err = { 0 };
+
+	set_up();
+	mask = look_at("/tmp/mask");
+	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/secret", &err),
+		  0);
+	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/other", &err),
+		  0);
+	CHECK(!strcmp(test_read("/tmp/in/secret"), "mask"));
+	CHECK(!strcmp(test_read("/tmp/in/other"), "mask"));
+	bind_forget(&dir);
+	CHECK_INT(dir.fd, -1);
+}
+
+TEST(what_is_bound_to_itself_stays_in_place)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat in, secret;
+	struct err err = { 0 };
+
+	set_up();
+	in = look_at("/tmp/in");
+	secret = look_at("/tmp/in/secret");
+	CHECK_INT(bind_self(&dir, "/tmp/in", &in, false, &err), 0);
+	CHECK_INT(bind_self(&dir, "/tmp/in/secret", &secret, true, &err), 0);
+	CHECK(rename("/tmp/in", "/tmp/out") < 0 && errno == EBUSY);
+	CHECK(open("/tmp/in/secret", O_WRONLY | O_CLOEXEC) < 0 &&
+	      errno == EROFS);
+	CHECK(open("/tmp/in/other", O_WRONLY | O_CLOEXEC) >= 0);
+	CHECK(!strcmp(test_read("/tmp/in/secret"), "secret"));
+	bind_forget(&dir);
+}
+
+/* As if somebody had put it there since the plan was made */
+TEST(a_link_at_the_end_does_not_go_unnoticed)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat mask, secret;
+	struct err err = { 0 };
+
+	set_up();
+	mask = look_at("/tmp/mask");
+	secret = look_at("/tmp/in/secret");
+	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/link", &err),
+		  -ESTALE);
+	CHECK(strstr(err.msg, "/tmp/in/link"));
+	CHECK_INT(bind_self(&dir, "/tmp/in/link", &secret, false, &err),
+		  -ESTALE);
+	CHECK_INT(bind_self(&dir, "/tmp/in/link", NULL, false, &err), -ESTALE);
+	CHECK(bind_self(&dir, "/tmp/in/link", NULL, true, &err) < 0);
+	bind_forget(&dir);
+}
+
+TEST(a_link_on_the_way_is_not_followed)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat mask;
+	struct err err = { 0 };
+
+	set_up();
+	mask = look_at("/tmp/mask");
+	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/around/secret",
+			     &err), -ELOOP);
+	CHECK(!strcmp(test_read("/tmp/in/secret"), "secret"));
+}
+
+TEST(what_was_replaced_is_noticed)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat before;
+	struct err err = { 0 };
+
+	set_up();
+	before = look_at("/tmp/in/secret");
+	CHECK_INT(rename("/tmp/in/other", "/tmp/in/secret"), 0);
+	CHECK_INT(bind_self(&dir, "/tmp/in/secret", &before, true, &err),
+		  -ESTALE);
+	bind_forget(&dir);
+}
+
+TEST(a_missing_place_is_told_from_a_missing_source)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat mask;
+	struct err err = { 0 };
+
+	set_up();
+	mask = look_at("/tmp/mask");
+	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/nothing",
+			     &err), -ENOENT);
+	CHECK_INT(bind_cover(&dir, "/tmp/nothing", &mask, "/tmp/in/secret",
+			     &err), -EIO);
+	bind_forget(&dir);
+}
