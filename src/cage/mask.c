@@ -12,6 +12,11 @@
  * answers. They share errno, so the second makes no call that fails unless all
  * is lost anyway.
  *
+ * Only the second thread has the device open, in a table of descriptors of its
+ * own. If we are killed between a question and its answer, the device goes with
+ * that thread, and the kernel ends the question. If we had it open as well, we
+ * could not die before the answer, nor the device go before our death.
+ *
  * Everybody in the sandbox may ask (allow_other). Nobody outside may, and is
  * refused at once, which is why the supervisor can both answer for the masks
  * and walk into them without waiting for itself.
@@ -34,6 +39,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/sock.h"
 #include "base/sys.h"
 #include "plan/plan.h"
 
@@ -43,12 +49,14 @@ enum { STACK_SIZE = 32 << 10 };
  * struct server - The second thread
  * @tid:	Its number; the kernel clears it, and wakes us, at its end
  * @stop:	The next look-up is the last
+ * @back:	The way of the device back to us
  * @before:	Where we may run otherwise; @pinned if that counts
  */
 struct server {
 	const struct mask_tree *tree;
 	int device;
 	int tid;
+	int back[2];
 	bool stop, pinned;
 	cpu_set_t before;
 	uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
@@ -122,6 +130,7 @@ static int serve(void *arg)
 				write(s->device, s->reply, (size_t)len) < 0))
 			(void)syscall(SYS_exit_group, 125);
 	} while (!last);
+	(void)sock_send(s->back[1], "", 1, &s->device, 1);
 	return 0;
 }
 
@@ -140,19 +149,40 @@ static void stay_here(struct server *s)
 
 static bool start_server(struct masks *masks)
 {
-	const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
-			  CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
+	const int flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
+			  CLONE_SYSVSEM | CLONE_PARENT_SETTID |
 			  CLONE_CHILD_CLEARTID;
 	struct server *s = mem_zalloc(sizeof(*s));
 
 	s->tree = &masks->tree;
 	s->device = masks->device;
 	masks->server = s;
+	if (sock_pair(s->back) < 0) {
+		s->back[0] = s->back[1] = -1;
+		return false;
+	}
 	stay_here(s);
 	if (clone(serve, s->stack + STACK_SIZE, flags, s, &s->tid, NULL,
-		  &s->tid) < 0)
+		  &s->tid) < 0) {
 		s->tid = 0;
-	return s->tid;
+		return false;
+	}
+	close_fd(&masks->device);
+	return true;
+}
+
+static void take_back(struct masks *masks)
+{
+	struct server *s = masks->server;
+	size_t n = 1;
+	char byte;
+
+	close_fd(&s->back[1]);
+	/* Without it whoever looks finds a mask that is shut */
+	if (masks->device < 0 &&
+	    (sock_recv(s->back[0], &byte, 1, &masks->device, &n) < 0 || !n))
+		masks->device = -1;
+	close_fd(&s->back[0]);
 }
 
 static void stop_server(struct masks *masks)
@@ -171,6 +201,7 @@ static void stop_server(struct masks *masks)
 			      0);
 	if (s->pinned)
 		(void)sched_setaffinity(0, sizeof(s->before), &s->before);
+	take_back(masks);
 	free(s);
 	masks->server = NULL;
 }

@@ -11,6 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
 MOMENTS = long(20, 200)
+MASKS = 400
+MASK_MOMENTS = long(60, 400)
 SPREAD = 0.030 * (10 if SANITIZED else 1)	# Start-up lies well inside
 SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
 
@@ -52,6 +54,27 @@ def at_random_moments(t):
     t.shell("true").ok()	# The next run tidies up what is our own
     home = {k for k in tree(t.home) if k not in before[1]}
     equal(home, set(), "the home")
+
+
+@test(timeout=60 + MASK_MOMENTS * 10)
+def while_masks_are_made(t):
+    """Many of them: whoever asks for one is killed before the answer"""
+    for number in range(MASKS):
+        t.write(f"secrets/{number}", "S")
+    options = ["--deny-read", t.dir + "/secrets/*"]
+    begin = time.monotonic()
+    t.inside("true", options=options).ok()
+    whole = time.monotonic() - begin
+    dice = random.Random(SEED)
+    for number in range(MASK_MOMENTS):
+        p = subprocess.Popen([CLOCHE, "run", *options, "--", "true"],
+                             stdin=subprocess.DEVNULL,
+                             stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        time.sleep(dice.random() * whole)	# The moment is the test
+        p.kill()
+        p.wait()
+        wait_until(lambda: not running(), f"nothing running, after {number}")
 
 
 @test
