@@ -63,6 +63,56 @@ static bool is_after(const struct timespec *a, const struct timespec *b)
 	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
+/**
+ * struct below - What is asked of all that a directory of the host holds
+ * @since:	Has it changed after that? Or NULL
+ * @view:	May it be written? Or NULL
+ */
+struct below {
+	const struct timespec *since;
+	const struct view *view;
+};
+
+/* A directory goes with all that is in it: 0 if that may be, 1 if something has
+ * changed, -EACCES if something is protected or cannot be looked at
+ */
+static int look_below(const struct below *b, int at, const char *name,
+		      const char *path, unsigned int depth)
+{
+	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
+				   O_NOFOLLOW | O_CLOEXEC);
+	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
+	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	struct dir_entry entry;
+	int r = fd < 0 || depth > ASIDE_DEPTH_MAX ? -EACCES : 0;
+
+	while (r == 0 && dir_next(&dir, &entry) > 0) {
+		auto_free char *below = path_join(path, entry.name);
+		struct stat st;
+
+		if (fstatat(fd, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (b->since && is_after(&st.st_ctim, b->since))
+			return 1;
+		if (b->view && !view_verdict(b->view, VIEW_WRITE,
+					     below).allowed)
+			return -EACCES;
+		if (S_ISDIR(st.st_mode))
+			r = look_below(b, fd, entry.name, below, depth + 1);
+	}
+	return r;
+}
+
+static bool is_stale(const struct walker *w, const char *path,
+		     const struct stat *host)
+{
+	const struct below b = { .since = &w->since };
+
+	return host && (is_after(&host->st_ctim, &w->since) ||
+			(S_ISDIR(host->st_mode) &&
+			 look_below(&b, AT_FDCWD, path, path, 0) != 0));
+}
+
 static int tell(const struct walker *w, enum aside_kind kind,
 		const char *path, const char *whole, const struct stat *host)
 {
@@ -76,7 +126,7 @@ static int tell(const struct walker *w, enum aside_kind kind,
 	c->path = mem_strdup(path);
 	c->whole = whole ? mem_strdup(whole) : NULL;
 	c->root = w->root;
-	c->stale = host && is_after(&host->st_ctim, &w->since);
+	c->stale = is_stale(w, path, host);
 	return 0;
 }
 
@@ -221,6 +271,24 @@ static int open_upper(const struct aside *aside,
 		      : fd;
 }
 
+/* The directory @name, so that what is in it can be removed. By descriptor: a
+ * link that somebody puts in its place gets no mode from us.
+ */
+static int open_full(int at, const char *name)
+{
+	auto_close int held = openat(at, name, O_PATH | O_DIRECTORY |
+				     O_NOFOLLOW | O_CLOEXEC);
+	char self[32];
+	int fd;
+
+	if (held < 0)
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
+	(void)chmod(self, 0700);
+	fd = open(self, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Remove @name and all below it, on one file system */
 static int remove_all(int at, const char *name, unsigned int depth)
 {
@@ -234,11 +302,9 @@ static int remove_all(int at, const char *name, unsigned int depth)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	if (fchmodat(at, name, 0700, 0) < 0)
-		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_full(at, name);
 	if (fd < 0 || depth > ASIDE_DEPTH_MAX)
-		return fd < 0 ? -errno : -ELOOP;
+		return fd < 0 ? fd : -ELOOP;
 	room = mem_zalloc(DIR_ROOM);
 	dir = (struct dir){ .fd = fd, .room = (char *)room, .size = DIR_ROOM };
 	while (r == 0 && dir_next(&dir, &entry) > 0) {
@@ -321,6 +387,27 @@ static int put(int from, const char *name, int to)
 	       -errno : 0;
 }
 
+static bool is_dir_at(int at, const char *name)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* Nothing protected goes with a directory that is removed or replaced */
+static int check_below(const struct view *view, int to, const char *path,
+		       struct err *err)
+{
+	const struct below b = { .view = view };
+	const char *name = path_base(path);
+
+	if (!is_dir_at(to, name) || look_below(&b, to, name, path, 0) == 0)
+		return 0;
+	return fail(err, -EACCES, "'%s' is not applied: the host's directory holds something protected",
+		    path);
+}
+
 int aside_apply(const struct aside *aside, const struct aside_change *change,
 		const struct view *view, bool force, struct err *err)
 {
@@ -338,14 +425,18 @@ int aside_apply(const struct aside *aside, const struct aside_change *change,
 	to = open_parent(aside->roots.v[change->root], change->path, err);
 	if (to < 0)
 		return to;
-	if (change->kind == ASIDE_DELETED) {
-		r = remove_all(to, path_base(change->path), 0);
-	} else {
+	if (change->kind != ASIDE_DELETED) {
 		from = open_upper(aside, change, &name, err);
 		if (from < 0)
 			return from;
-		r = put(from, name, to);
 	}
+	if (from < 0 || !is_dir_at(from, name)) {
+		r = check_below(view, to, change->path, err);
+		if (r < 0)
+			return r;
+	}
+	r = from < 0 ? remove_all(to, path_base(change->path), 0) :
+	    put(from, name, to);
 	return r < 0 ? fail(err, r, "'%s' cannot be applied: %s", change->path,
 			    r == -ENOTSUP ? "not a file, directory or link" :
 			    strerror(-r)) : 0;

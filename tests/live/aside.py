@@ -144,6 +144,34 @@ def a_file_that_changed_meanwhile_is_not_overwritten(t):
 
 
 @test
+def what_the_host_put_deep_into_a_removed_directory_is_not_lost(t):
+    fill(t)
+    t.write("was/deep/er/f", "old\n")
+    t.shell("rm -r tree was; echo file > was", options=EPHEMERAL).ok()
+    t.write("tree/b/new", "work of hours\n")
+    t.write("was/deep/er/new", "work of hours\n")
+    equal(len([x for x in diff(t) if "has changed since" in x]), 2)
+    contains(t.run("apply").ended(1).err, "has changed since")
+    equal((t.read("tree/b/new"), t.read("was/deep/er/new")),
+          ("work of hours\n", "work of hours\n"))
+    t.run("apply", "--force").ok()
+    equal((t.exists("tree"), t.read("was")), (False, "file\n"))
+
+
+@test
+def nothing_protected_goes_with_a_removed_directory(t):
+    fill(t)
+    t.shell("rm -r tree", options=EPHEMERAL).ok()
+    t.write("tree/b/.vscode/tasks.json", "{}\n")
+    contains(t.run("apply", "--force").ended(1).err, "something protected")
+    equal(t.read("tree/b/.vscode/tasks.json"), "{}\n")
+    os.unlink(t.dir + "/tree/b/.vscode/tasks.json")     # The control
+    os.rmdir(t.dir + "/tree/b/.vscode")
+    t.run("apply", "--force").ok()
+    check(not t.exists("tree"))
+
+
+@test
 def links_lead_nowhere_when_it_is_applied(t):
     t.write("d/f", "old")
     t.write(t.away + "/f", "old")
