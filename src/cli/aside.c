@@ -15,11 +15,13 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "lib/aside-apply.h"
 #include "lib/aside.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/view.h"
 #include "policy/policy.h"
+#include "policy/violation.h"
 
 /**
  * struct call - One of the three, and the words behind it
@@ -161,8 +163,21 @@ static int check_choice(const struct call *call, struct err *err)
 	return 0;
 }
 
+/* Where a reader looks for it, and what to do */
+static void tell_quarantine(void *arg, const struct violation *v)
+{
+	auto_buf struct buf line = { 0 };
+
+	*(bool *)arg = true;
+	text_escape(&line, v->target);
+	fprintf(stderr, "cloche: '%s' went to quarantine: %s%s%s\n",
+		buf_str(&line), v->reason ? v->reason : "planted",
+		v->suggest_command ? "; " : "",
+		v->suggest_command ? v->suggest_command : "");
+}
+
 /* Each by itself, and what cannot be applied stays aside */
-static int apply_all(struct call *call, const struct view *view)
+static int apply_all(struct call *call, struct applying *applying)
 {
 	const size_t n = call->aside.changes.len;
 	auto_free bool *done = mem_zalloc(n + 1);
@@ -175,8 +190,8 @@ static int apply_all(struct call *call, const struct view *view)
 
 		if (!is_chosen(call, c))
 			continue;
-		done[i] = aside_apply(&call->aside, c, view, call->force,
-				      &err) == 0;
+		done[i] = applying_one(applying, &call->aside, c, call->force,
+				       &err) == 0;
 		left -= done[i];
 		if (done[i])
 			continue;
@@ -199,6 +214,9 @@ int cli_apply(int argc, char **argv, struct err *err)
 {
 	struct call call = { 0 };
 	auto_view struct view *view = NULL;
+	struct applying *applying = NULL;
+	bool planted = false;
+	const struct violation_sink sink = { tell_quarantine, &planted };
 	int r = begin(&call, argc, argv, err), status = 0;
 
 	if (r > 0 && check_choice(&call, err) < 0)
@@ -206,10 +224,14 @@ int cli_apply(int argc, char **argv, struct err *err)
 	if (r > 0) {
 		r = view_build(call.policy, &view, err);
 		if (r == 0)
-			status = apply_all(&call, view);
+			r = applying_start(view, &sink, &applying, err);
+		if (r == 0) {
+			status = apply_all(&call, applying);
+			applying_finish(applying);
+		}
 	}
 	end(&call);
-	return r < 0 ? r : status;
+	return r < 0 ? r : status || planted;
 }
 
 int cli_discard(int argc, char **argv, struct err *err)

@@ -69,12 +69,6 @@ int aside_open(const struct policy *policy, struct aside *ret,
 	       struct err *err);
 void aside_done(struct aside *aside);
 
-/* Carry out one change on the host. A path that @view protects is refused. 0,
- * or a negative errno with words.
- */
-int aside_apply(const struct aside *aside, const struct aside_change *change,
-		const struct view *view, bool force, struct err *err);
-
 /* Forget one change (of a directory, if nothing is left in it), or with NULL
  * all of them
  */

@@ -172,6 +172,32 @@ def nothing_protected_goes_with_a_removed_directory(t):
 
 
 @test
+def protected_names_are_not_applied_though_nobody_watched(t):
+    t.shell("mkdir -p a/b/c/d/.vscode; echo {} > a/b/c/d/.vscode/tasks.json; "
+            "echo x > .bashrc; echo x > HEAD; mkdir objects refs; echo x > f",
+            options=EPHEMERAL + ("--observe", "off")).ok()
+    r = t.run("apply").ended(1)
+    contains(r.err, ".bashrc' is not applied")
+    contains(r.err, "HEAD' went to quarantine")
+    equal((t.read("f"), t.exists("a/b/c/d")), ("x\n", True))     # The control
+    equal([t.exists(x) for x in ("a/b/c/d/.vscode", ".bashrc", "HEAD")],
+          [False, False, False])
+
+
+@test
+def a_new_repository_is_applied_without_what_git_would_run(t):
+    need("git")
+    t.shell("git init -q r; echo x > r/f; echo '#!/bin/sh' > r/.git/hooks/pre-commit; "
+            "git -C r config core.fsmonitor evil; git -C r config user.name me",
+            options=EPHEMERAL).ok()
+    contains(t.run("apply").ended(1).err, "went to quarantine")
+    config = t.read("r/.git/config")
+    contains(config, "name = me")
+    lacks(config, "evil")
+    equal((t.read("r/f"), t.exists("r/.git/hooks/pre-commit")), ("x\n", False))
+
+
+@test
 def links_lead_nowhere_when_it_is_applied(t):
     t.write("d/f", "old")
     t.write(t.away + "/f", "old")

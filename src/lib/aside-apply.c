@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/aside-apply.c - changes that were kept aside, carried out on the host
+ *
+ * Theory of operation: what is in a store was written by a command that is not
+ * trusted. It is read without following a link, and written to the host beneath
+ * the root that it belongs to, through no link either. Devices, sockets and
+ * pipes are not applied, nor is a bit that lends somebody's rights.
+ *
+ * In the run nobody may have been asked about names (--observe off), and nothing
+ * was there to be swept when it ended. So both are done now, as for a run that
+ * writes to the host itself: each path is asked about as the observer would,
+ * and in the end what was planted, and what git would run in a repository that
+ * is new, goes to quarantine.
+ */
+
+#include "lib/aside-apply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "lib/aside-tree.h"
+#include "lib/aside.h"
+#include "lib/observe.h"
+#include "plan/plan.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "watch/birth.h"
+#include "watch/born.h"
+#include "watch/gitrepo.h"
+#include "watch/observer.h"
+#include "watch/report.h"
+#include "watch/store.h"
+
+#define BESIDE ".cloche-apply"	/* A file, until all of it is there */
+
+/**
+ * struct applying - One call of apply
+ * @plan:	Only what the answers need of it
+ * @since:	What is born later is of this call
+ * @repos:	Git directories that it made
+ */
+struct applying {
+	const struct view *view;
+	struct plan plan;
+	struct timespec since;
+	struct observe *observe;
+	struct observer_policy policy;
+	char *state, run[REPORT_RUN_SIZE];
+	struct violation_sink sink;
+	struct born *born;
+	struct { char **v; size_t len, cap; } repos;
+};
+
+int applying_start(const struct view *view, const struct violation_sink *sink,
+		   struct applying **ret, struct err *err)
+{
+	struct applying *a = mem_zalloc(sizeof(*a));
+	struct born_config config = {
+		.view = view, .run = a->run, .sink = &a->sink,
+	};
+	int r;
+
+	a->view = view;
+	a->plan = (struct plan){ .view = (struct view *)(uintptr_t)view,
+				 .tier = TIER_FULL };
+	a->since = config.since = birth_now();
+	a->sink = *sink;
+	a->observe = observe_new(view, &a->plan, &a->since);
+	observe_policy(a->observe, NULL, &a->policy);
+	report_run_id(a->run);
+	a->state = store_default_dir();
+	config.state = a->state;
+	if (!policy_flag(view->policy, FLAG_FS_DISABLED, false)) {
+		born_new(&config, &a->born);
+		r = born_arm(a->born, err);
+		if (r < 0) {
+			applying_finish(a);
+			return fail_in(err, "planted files cannot be looked for");
+		}
+	}
+	*ret = a;
+	return 0;
+}
+
+void applying_finish(struct applying *a)
+{
+	const struct gitrepo_config seal = { a->state, a->run, &a->sink };
+
+	for (size_t i = 0; i < a->repos.len; i++) {
+		gitrepo_disarm(&seal, a->repos.v[i]);
+		free(a->repos.v[i]);
+	}
+	free(a->repos.v);
+	if (a->born)
+		born_finish(a->born, true);
+	born_free(a->born);
+	observe_free(a->observe);
+	free(a->state);
+	free(a);
+}
+
+/* The directory above @path on the host, reached beneath its root */
+static int open_parent(const char *root, const char *path, struct err *err)
+{
+	auto_free char *parent = path_parent(path);
+	const char *below = parent + strlen(root);
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, root,
+					      O_RDONLY | O_DIRECTORY, 0);
+	struct open_how how = {
+		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+	int at;
+
+	if (fd < 0)
+		return fail_errno(err, "'%s'", root);
+	while (*below == '/')
+		below++;
+	at = *below ? sys_openat2(fd, below, &how) : take_fd(&fd);
+	return at < 0 ? fail_errno(err, "'%s'", parent) : at;
+}
+
+static int copy_bytes(int from, int to)
+{
+	ssize_t n;
+
+	while ((n = sendfile(to, from, NULL, 1 << 20)) > 0)
+		;
+	return n < 0 ? -errno : 0;
+}
+
+/* Beside its place and then into it, so that nobody sees half of it */
+static int copy_file(int from, const char *name, const struct stat *st,
+		     int to)
+{
+	auto_close int in = openat(from, name, O_RDONLY | O_NOFOLLOW |
+				   O_CLOEXEC | O_NONBLOCK);
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
+	auto_close int out = -1;
+	int r;
+
+	if (in < 0)
+		return -errno;
+	(void)unlinkat(to, BESIDE, 0);
+	out = openat(to, BESIDE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+		     O_CLOEXEC, 0600);
+	if (out < 0)
+		return -errno;
+	r = copy_bytes(in, out);
+	if (r == 0 && (fchmod(out, st->st_mode & 0777) < 0 ||
+		       futimens(out, times) < 0))
+		r = -errno;
+	if (r == 0 && renameat(to, BESIDE, to, name) < 0 &&
+	    (errno != EISDIR || aside_remove(to, name) < 0 ||
+	     renameat(to, BESIDE, to, name) < 0))
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(to, BESIDE, 0);
+	return r;
+}
+
+static int copy_link(int from, const char *name, int to)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
+	int r;
+
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	r = aside_remove(to, name);
+	return r == 0 && symlinkat(target, to, name) < 0 ? -errno : r;
+}
+
+static int put(int from, const char *name, int to)
+{
+	struct stat st, host;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode))
+		return copy_file(from, name, &st, to);
+	if (S_ISLNK(st.st_mode))
+		return copy_link(from, name, to);
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTSUP;
+	if (fstatat(to, name, &host, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISDIR(host.st_mode) && unlinkat(to, name, 0) < 0)
+		return -errno;
+	return mkdirat(to, name, st.st_mode & 0777) < 0 && errno != EEXIST ?
+	       -errno : 0;
+}
+
+static bool is_dir_at(int at, const char *name)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode);
+}
+
+/* What the observer would have said */
+static bool may_write(void *arg, const char *path)
+{
+	const struct applying *a = arg;
+	struct observer_verdict v;
+
+	a->policy.verdict(a->policy.arg, OBSERVER_WRITE, path, &v);
+	return v.answer == OBSERVER_ALLOWED;
+}
+
+static int check_path(const struct applying *a, const char *path,
+		      struct err *err)
+{
+	struct observer_verdict v;
+
+	a->policy.verdict(a->policy.arg, OBSERVER_WRITE, path, &v);
+	return v.answer == OBSERVER_ALLOWED ? 0 :
+	       fail(err, -EACCES, "'%s' is not applied: %s", path, v.reason);
+}
+
+/* Nothing protected goes with a directory that is removed or replaced */
+static int check_below(struct applying *a, int to, const char *path,
+		       struct err *err)
+{
+	const struct aside_below below = { .may = may_write, .arg = a };
+	const char *name = path_base(path);
+
+	if (!is_dir_at(to, name) ||
+	    aside_look_below(&below, to, name, path) == 0)
+		return 0;
+	return fail(err, -EACCES, "'%s' is not applied: the host's directory holds something protected",
+		    path);
+}
+
+/* A repository that comes to be by this: looked at when it is whole */
+static void remember(struct applying *a, const struct aside_change *change,
+		     int from, const char *name)
+{
+	if (change->kind == ASIDE_ADDED && !strcmp(name, ".git") &&
+	    is_dir_at(from, name))
+		*vec_push(&a->repos) = mem_strdup(change->path);
+}
+
+static int carry_out(struct applying *a, const struct aside *aside,
+		     const struct aside_change *change, struct err *err)
+{
+	auto_close int to = open_parent(aside->roots.v[change->root],
+					change->path, err);
+	auto_close int from = -1;
+	const char *name = path_base(change->path);
+	int r = 0;
+
+	if (to < 0)
+		return to;
+	if (change->kind != ASIDE_DELETED) {
+		from = aside_open_upper(aside, change, &name, err);
+		if (from < 0)
+			return from;
+	}
+	if (from < 0 || !is_dir_at(from, name))
+		r = check_below(a, to, change->path, err);
+	if (r < 0)
+		return r;
+	r = from < 0 ? aside_remove(to, name) : put(from, name, to);
+	if (r < 0)
+		return fail(err, r, "'%s' cannot be applied: %s", change->path,
+			    r == -ENOTSUP ? "not a file, directory or link" :
+			    strerror(-r));
+	remember(a, change, from, name);
+	return 0;
+}
+
+int applying_one(struct applying *a, const struct aside *aside,
+		 const struct aside_change *change, bool force,
+		 struct err *err)
+{
+	const int r = check_path(a, change->path, err);
+
+	if (r < 0)
+		return r;
+	if (change->stale && !force)
+		return fail(err, -ESTALE, "'%s' has changed since; --force overwrites it",
+			    change->path);
+	return carry_out(a, aside, change, err);
+}
