@@ -22,6 +22,7 @@
 #include "base/sys.h"
 #include "lib/network.h"
 #include "plan/grants.h"
+#include "plan/plain.h"
 #include "plan/plan.h"
 #include "plan/planted.h"
 #include "plan/view.h"
@@ -31,50 +32,21 @@
 #include "watch/observer.h"
 
 /**
- * struct root - A writable place, for the quick answer
- * @mixed:	A rule below it denies a name without a leading dot
- */
-struct root {
-	const char *path;
-	bool mixed;
-};
-
-/**
  * struct observe - The view, and room for one answer's words
  * @initial:	What the mounts of the sandbox were made from
  * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
  * @network:	Captures ports on demand, or NULL
+ * @plain:	For the quick answer
  */
 struct observe {
 	const struct view *view, *initial;
 	const struct plan *plan;
-	struct root *v;
-	size_t len, cap;
+	struct plain *plain;
 	struct timespec since;
 	struct network_run *network;
 	struct buf file, key, edit;
 };
-
-/* True if some component of the relative @path starts with a dot */
-static bool has_dot_name(const char *path)
-{
-	return path[0] == '.' || strstr(path, "/.");
-}
-
-static bool is_mixed(const struct view *view, const char *root)
-{
-	const size_t n = strlen(root);
-
-	for (size_t i = 0; i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
-
-		if (r->list != PATH_ALLOW_WRITE && path_is_below(root, r->path) &&
-		    !has_dot_name(r->path + n + 1))
-			return true;
-	}
-	return view->globs.len > 0;
-}
 
 struct observe *observe_new(const struct view *view, const struct plan *plan,
 			    const struct timespec *since)
@@ -86,18 +58,7 @@ struct observe *observe_new(const struct view *view, const struct plan *plan,
 	o->initial = initial;
 	o->plan = plan;
 	o->since = *since;
-	for (size_t i = 0; i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
-		struct root *root;
-
-		if (r->list != PATH_ALLOW_WRITE ||
-		    !view_verdict(view, VIEW_WRITE, r->path).allowed ||
-		    !view_verdict(initial, VIEW_WRITE, r->path).allowed)
-			continue;
-		root = vec_push(o);
-		root->path = r->path;
-		root->mixed = is_mixed(view, r->path);
-	}
+	o->plain = plain_new(view, initial);
 	return o;
 }
 
@@ -108,24 +69,17 @@ void observe_free(struct observe *o)
 	buf_done(&o->file);
 	buf_done(&o->key);
 	buf_done(&o->edit);
-	free(o->v);
+	plain_free(o->plain);
 	free(o);
 }
 
+/* Asked by a thread of its own as well: nothing here may change */
 static bool is_plain(void *arg, const char *path)
 {
 	const struct observe *o = arg;
 
-	if (o->plan->tier != TIER_FULL && !grants_cover(o->plan, path))
-		return false;
-	for (size_t i = 0; i < o->len; i++) {
-		const struct root *root = &o->v[i];
-
-		if (path_is_below(root->path, path))
-			return !root->mixed &&
-			       !has_dot_name(path + strlen(root->path) + 1);
-	}
-	return false;
+	return plain_covers(o->plain, path) &&
+	       (o->plan->tier == TIER_FULL || grants_cover(o->plan, path));
 }
 
 /* The repository row behind @path, if it lies in an existing repository */

@@ -181,7 +181,7 @@ static bool is_inside(void *arg)
 
 	if (!w->observer)
 		return true;
-	changed = observer_stats(w->observer)->made_ms;
+	changed = observer_stats(w->observer).made_ms;
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return changed && (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
 	       changed < SHADOW_MS;
@@ -373,8 +373,13 @@ static int on_question(void *arg, uint32_t events)
 	struct watchers *w = arg;
 
 	/* Whatever went wrong with it, the kernel's own floor still holds */
-	if (observer_dispatch(w->observer, events) != 0)
+	if (observer_dispatch(w->observer, events) != 0) {
 		loop_remove(w->loop, &w->source);
+	} else if (observer_fd(w->observer) != w->source.fd) {
+		loop_remove(w->loop, &w->source);
+		w->source.fd = observer_fd(w->observer);
+		(void)loop_add(w->loop, &w->source, EPOLLIN);
+	}
 	return 0;
 }
 
@@ -470,7 +475,7 @@ void watchers_finish(struct watchers *w, bool quiet)
 
 	if (w->born)
 		born_finish(w->born, !w->observer ||
-				     observer_stats(w->observer)->made_ms);
+				     observer_stats(w->observer).made_ms);
 	report_finish(w->report);
 	if (quiet)
 		return;

@@ -4,7 +4,8 @@
  *
  * Theory of operation: most questions are about a plain name in a writable
  * directory; quick.c answers those with the text alone. All others are looked
- * up (place.c) and judged (judge.c).
+ * up (place.c) and judged (judge.c). Who asks more than a few times gets a
+ * thread that does nothing but the quick answers (fast.c).
  *
  * Races: the process can change the text, the links and its descriptors after
  * we looked. It gains nothing by it: a call that goes on meets the kernel's own
@@ -36,21 +37,14 @@
 #include "policy/violation.h"
 #include "watch/address.h"
 #include "watch/calls.h"
+#include "watch/fast.h"
 #include "watch/judge.h"
 #include "watch/perform.h"
 #include "watch/place.h"
+#include "watch/question.h"
 #include "watch/quick.h"
 #include "watch/suggest.h"
 #include "watch/tracee.h"
-
-/**
- * struct name - A path argument
- * @text:	As given
- * @full:	With the directory it is relative to; only text
- */
-struct name {
-	char text[PATH_MAX], full[2 * PATH_MAX];
-};
 
 struct observer {
 	int listener;
@@ -66,21 +60,7 @@ struct observer {
 	void (*on_make)(void *arg);
 	void *arg;
 	const char *home;
-};
-
-/**
- * struct question - What is being answered
- * @done:	The call was made here; @fd is what it opened, or -1
- * @reads:	It is known to change nothing
- */
-struct question {
-	const struct seccomp_notif *notif;
-	const struct call *call;
-	struct tracee *tracee;
-	enum call_what what;
-	uint64_t flags, how_mode;
-	bool follow, done, reads;
-	int fd;
+	struct fast *fast;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
@@ -116,7 +96,10 @@ void observer_free(struct observer *o)
 {
 	if (!o)
 		return;
-	close_fd(&o->listener);
+	if (o->fast)
+		fast_stop(o->fast);
+	else
+		close_fd(&o->listener);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
 	quick_done(&o->quick);
@@ -125,87 +108,29 @@ void observer_free(struct observer *o)
 
 int observer_fd(const struct observer *o)
 {
-	return o->listener;
+	return o->fast ? fast_fd(o->fast) : o->listener;
 }
 
 void observer_set_policy(struct observer *o,
 			 const struct observer_policy *policy)
 {
 	o->policy = *policy;
+	if (o->fast)
+		fast_set_policy(o->fast, policy);
 }
 
-const struct observer_stats *observer_stats(const struct observer *o)
+struct observer_stats observer_stats(const struct observer *o)
 {
-	return &o->stats;
-}
+	struct observer_stats stats = o->stats;
+	struct fast_counts fast = { 0 };
 
-/* Read argument @path, relative to the directory in argument @dir */
-static int read_name(const struct question *q, int dir, int path,
-		     struct name *name)
-{
-	const unsigned long long *args = q->notif->data.args;
-	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
-	ssize_t n = tracee_string(q->tracee, args[path], name->text,
-				  sizeof(name->text));
-
-	if (n < 0)
-		return (int)n;
-	if (name->text[0] == '/') {
-		memcpy(name->full, name->text, (size_t)n + 1);
-		return 0;
-	}
-	n = fd == AT_FDCWD ? tracee_link(q->tracee, "cwd", name->full, PATH_MAX)
-			   : tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
-	if (n < 0)
-		return (int)n;
-	if (n > 1)
-		name->full[n++] = '/';
-	memcpy(name->full + n, name->text, strlen(name->text) + 1);
-	return 0;
-}
-
-/* Unify what open, openat, openat2 and creat say */
-static int read_flags(struct question *q)
-{
-	const unsigned long long *args = q->notif->data.args;
-	struct open_how how = { 0 };
-	int r;
-
-	q->what = q->call->what;
-	if (q->call->flags >= 0)
-		q->flags = (uint32_t)args[q->call->flags];
-	if (q->what == CALL_CREAT)
-		q->flags = O_WRONLY | O_CREAT | O_TRUNC;
-	if (q->what == CALL_OPEN_HOW) {
-		r = tracee_read(q->tracee, args[2], &how, sizeof(how));
-		if (r < 0)
-			return r;
-		q->flags = how.flags;
-		q->how_mode = how.mode;
-		/* Elsewhere "/" is not the root that we would start from */
-		if (how.resolve & RESOLVE_IN_ROOT)
-			return -EPERM;
-	}
-	if (q->what == CALL_CREAT || q->what == CALL_OPEN_HOW)
-		q->what = CALL_OPEN;
-
-	if (q->what == CALL_OPEN)
-		q->follow = !(q->flags & O_NOFOLLOW) &&
-			    (q->flags & (O_CREAT | O_EXCL)) !=
-			    (O_CREAT | O_EXCL);
-	else if (q->what == CALL_CHANGE)
-		q->follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
-	else if (q->what == CALL_LINK)
-		q->follow = q->flags & AT_SYMLINK_FOLLOW;
-	return 0;
-}
-
-/* True if the flags of an open say that it changes nothing */
-static bool only_reads(const struct question *q)
-{
-	return q->what == CALL_OPEN &&
-	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
-	       (q->flags & O_TMPFILE) != O_TMPFILE;
+	if (o->fast)
+		fast = fast_counts(o->fast);
+	stats.asked += fast.answered;
+	stats.quick += fast.answered;
+	if (fast.made_ms > stats.made_ms)
+		stats.made_ms = fast.made_ms;
+	return stats;
 }
 
 static int look_up(struct observer *o, const struct question *q, int i,
@@ -359,29 +284,11 @@ static bool is_natural(int error)
 static int judge_call(struct observer *o, struct question *q,
 		      struct judgement *ret)
 {
-	const struct call *c = q->call;
-	bool two = c->path2 >= 0;
-	int r = read_flags(q);
+	const int r = question_read(q, o->judge.reads, o->names);
 
-	q->reads = !r && only_reads(q);
-	if (r < 0 || (q->reads && !o->judge.reads))
+	if (r < 0 || (q->reads && !o->judge.reads) || !o->names[0].text[0])
 		return r;
-	r = read_name(q, c->dir, c->path, &o->names[0]);
-	/* Something open gets a name: only that one is looked at */
-	if (q->what == CALL_LINK &&
-	    (r == -ENOTDIR || (!r && !o->names[0].text[0]))) {
-		q->what = CALL_MAKE;
-		two = false;
-		r = read_name(q, c->dir2, c->path2, &o->names[0]);
-	}
-	if (!r && two)
-		r = read_name(q, c->dir2, c->path2, &o->names[1]);
-	if (r < 0 || !o->names[0].text[0])
-		return r;
-	if (quick_pass(&o->quick, &o->policy, q->tracee, o->names[0].full,
-		       q->follow) &&
-	    (!two || quick_pass(&o->quick, &o->policy, q->tracee,
-				o->names[1].full, false))) {
+	if (quick_answers(&o->quick, &o->policy, q, o->names)) {
 		o->stats.quick++;
 		return 0;
 	}
@@ -428,24 +335,6 @@ static struct judgement refuse_unseen(struct observer *o)
 	};
 }
 
-/* True if the call, let through, can bring a name into being. Its flags are in
- * a register, but for openat2().
- */
-static bool may_make(const struct question *q)
-{
-	switch (q->what) {
-	case CALL_OPEN:
-		return (q->flags & O_CREAT) || q->call->what == CALL_OPEN_HOW;
-	case CALL_MAKE:
-	case CALL_RENAME:
-	case CALL_LINK:
-	case CALL_BIND:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct question q = {
@@ -478,7 +367,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		close_fd(&q.fd);
 		return r;
 	}
-	if (!a.done && !q.done && !a.judgement.error && may_make(&q)) {
+	if (!a.done && !q.done && !a.judgement.error && question_makes(&q)) {
 		o->stats.made_ms = quick_now_ms();
 		if (o->on_make)
 			o->on_make(o->arg);
@@ -487,14 +376,34 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		       a.done || q.done);
 }
 
+/* Who has asked so often will go on asking */
+static void go_faster(struct observer *o)
+{
+	if (o->fast || o->stats.asked < FAST_AFTER)
+		return;
+	/* It makes names without another word to us */
+	if (o->on_make)
+		o->on_make(o->arg);
+	if (fast_start(o->listener, &o->policy, o->judge.reads, &o->fast) < 0)
+		o->stats.asked = 0;
+}
+
 int observer_dispatch(struct observer *o, uint32_t events)
 {
 	struct seccomp_notif notif = { 0 };
+	int r;
 
 	if (!(events & EPOLLIN))
 		return events & (EPOLLHUP | EPOLLERR) ? 1 : 0;
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0)
+	if (o->fast) {
+		if (!fast_next(o->fast, &notif))
+			return 0;
+	} else if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0) {
 		return errno == ENOENT || errno == EINTR ? 0 : -errno;
+	}
 	o->stats.asked++;
-	return answer(o, &notif);
+	r = answer(o, &notif);
+	if (r == 0)
+		go_faster(o);
+	return r;
 }

@@ -130,11 +130,14 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err);
 void observer_free(struct observer *observer);
 
-/* For the loop: wait for EPOLLIN and call observer_dispatch() */
+/* For the loop: wait for EPOLLIN and call observer_dispatch(), after which it
+ * may be another descriptor
+ */
 int observer_fd(const struct observer *observer);
 
-/* Answer one question; @events is what epoll said. 0; 1 when nobody is left who could ask; or a negative
- * errno when the listener is broken (then everything asked fails: ENOSYS).
+/* Answer one question; @events is what epoll said. 0; 1 when nobody is left
+ * who could ask; or a negative errno when the listener is broken (then
+ * everything asked fails: ENOSYS).
  */
 int observer_dispatch(struct observer *observer, uint32_t events);
 
@@ -142,6 +145,6 @@ int observer_dispatch(struct observer *observer, uint32_t events);
 void observer_set_policy(struct observer *observer,
 			 const struct observer_policy *policy);
 
-const struct observer_stats *observer_stats(const struct observer *observer);
+struct observer_stats observer_stats(const struct observer *observer);
 
 #endif /* WATCH_OBSERVER_H */

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct name;
 struct observer_policy;
-struct tracee;
+struct question;
 
 enum {
 	QUICK_DIRS = 256,	/* Directories remembered */
@@ -35,11 +36,11 @@ struct quick {
 void quick_init(struct quick *quick);
 void quick_done(struct quick *quick);
 
-/* True if a call on @path, absolute text, may go on without another look.
- * @follow: the call follows a link in the last place.
+/* True if the call in @q, whose names were read, may go on without another
+ * look
  */
-bool quick_pass(struct quick *quick, const struct observer_policy *policy,
-		struct tracee *tracee, const char *path, bool follow);
+bool quick_answers(struct quick *quick, const struct observer_policy *policy,
+		   const struct question *q, const struct name *names);
 
 /* CLOCK_MONOTONIC_COARSE */
 int64_t quick_now_ms(void);

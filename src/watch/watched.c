@@ -220,7 +220,7 @@ static void observe(struct watched *w, int listener)
 		r = observer_dispatch(o, (uint32_t)p.revents);
 	}
 	CHECK_INT(r, 1);
-	w->stats = *observer_stats(o);
+	w->stats = observer_stats(o);
 	observer_free(o);
 }
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/plain.c - paths that may be written without a second thought, by text
+ *
+ * Theory of operation: asked about every file that a command makes, so it must
+ * be quick, and may be coarse the safe way: whatever is anywhere near a rule is
+ * not plain. Rules are sorted by path, so those below a writable root are one
+ * stretch of the list; in most projects it is short.
+ */
+
+#include "plan/plain.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/glob.h"
+#include "policy/protect.h"
+
+/**
+ * struct span - The rules below a root: from @lo up to @hi
+ */
+struct span {
+	size_t lo, hi;
+};
+
+/**
+ * struct root - A writable place
+ * @len:	Of @path
+ * @private:	The sandbox's own: names mean nothing there
+ * @spans:	One for each view
+ */
+struct root {
+	const char *path;
+	size_t len;
+	bool private;
+	struct span spans[2];
+};
+
+/**
+ * struct plain - The roots
+ * @views:	The newest, and the first if that is another one
+ * @any_name:	A protected name does not start with a dot
+ */
+struct plain {
+	const struct view *views[2];
+	size_t nviews;
+	bool any_name;
+	struct root *v;
+	size_t len, cap;
+};
+
+/* Rule and text: the first @n bytes of @path, and then @last */
+static int compare(const struct view_rule *rule, const char *path, size_t n,
+		   char last)
+{
+	const int c = strncmp(rule->path, path, n);
+
+	return c ? c : (int)(unsigned char)rule->path[n] - last;
+}
+
+/* The first rule in @span that does not come before that text */
+static size_t find(const struct view *view, struct span span, const char *path,
+		   size_t n, char last)
+{
+	while (span.lo < span.hi) {
+		const size_t mid = span.lo + (span.hi - span.lo) / 2;
+
+		if (compare(&view->rules.v[mid], path, n, last) < 0)
+			span.lo = mid + 1;
+		else
+			span.hi = mid;
+	}
+	return span.lo;
+}
+
+static bool has(const struct view *view, struct span span, const char *path,
+		size_t n, char last)
+{
+	const size_t at = find(view, span, path, n, last);
+
+	return at < span.hi && !compare(&view->rules.v[at], path, n, last);
+}
+
+static void add_root(struct plain *p, const char *path, bool private)
+{
+	struct root *root = vec_push(p);
+
+	*root = (struct root){ path, strlen(path), private, { { 0 } } };
+	if (root->len == 1)
+		root->len = 0;		/* "/": what follows has the slash */
+	for (size_t i = 0; i < p->nviews; i++) {
+		const struct span all = { 0, p->views[i]->rules.len };
+
+		root->spans[i].lo = find(p->views[i], all, path, root->len, '/');
+		root->spans[i].hi = find(p->views[i], all, path, root->len,
+					 '/' + 1);
+	}
+}
+
+static bool may_write(const struct plain *p, const char *path)
+{
+	for (size_t i = 0; i < p->nviews; i++) {
+		if (!view_verdict(p->views[i], VIEW_WRITE, path).allowed)
+			return false;
+	}
+	return true;
+}
+
+static bool is_own_tmp(const struct plain *p)
+{
+	for (size_t i = 0; i < p->nviews; i++) {
+		if (view_place(p->views[i], "/tmp") != VIEW_TMP)
+			return false;
+	}
+	return may_write(p, "/tmp");
+}
+
+struct plain *plain_new(const struct view *view, const struct view *initial)
+{
+	struct plain *p = mem_zalloc(sizeof(*p));
+	const struct protect_row *rows;
+	size_t n;
+
+	p->views[p->nviews++] = view;
+	if (initial != view)
+		p->views[p->nviews++] = initial;
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++)
+		p->any_name |= rows[i].kind <= PROTECT_DIR &&
+			       rows[i].name[0] != '.';
+	if (is_own_tmp(p))
+		add_root(p, "/tmp", true);
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE && may_write(p, r->path))
+			add_root(p, r->path, false);
+	}
+	return p;
+}
+
+void plain_free(struct plain *p)
+{
+	if (!p)
+		return;
+	free(p->v);
+	free(p);
+}
+
+/* The innermost root that @path is below, or NULL */
+static const struct root *root_of(const struct plain *p, const char *path)
+{
+	const struct root *best = NULL;
+
+	for (size_t i = 0; i < p->len; i++) {
+		const struct root *r = &p->v[i];
+
+		if ((!best || r->len > best->len) &&
+		    !strncmp(r->path, path, r->len) && path[r->len] == '/' &&
+		    path[r->len + 1])
+			best = r;
+	}
+	return best;
+}
+
+/* True if a rule of @view stands at @path, between it and @root, or below it */
+static bool is_near_rule(const struct view *view, struct span span,
+			 const struct root *root, const char *path)
+{
+	const char *end = path + root->len;
+
+	if (span.lo == span.hi)
+		return false;
+	do {
+		end = strchrnul(end + 1, '/');
+		if (has(view, span, path, (size_t)(end - path), 0))
+			return true;
+	} while (*end);
+	return has(view, span, path, (size_t)(end - path), '/');
+}
+
+/* True if a pattern matches @path, or a directory between it and @root */
+static bool is_pattern(const struct view *view, const struct root *root,
+		       const char *path)
+{
+	char prefix[PATH_MAX];
+	size_t at = root->len;
+
+	if (!view->globs.len)
+		return false;
+	if (strlen(path) >= sizeof(prefix))
+		return true;
+	do {
+		at = (size_t)(strchrnul(path + at + 1, '/') - path);
+		memcpy(prefix, path, at);
+		prefix[at] = '\0';
+		for (size_t i = 0; i < view->globs.len; i++) {
+			if (glob_match(view->globs.v[i].rule->glob, prefix))
+				return true;
+		}
+	} while (path[at]);
+	return false;
+}
+
+static bool has_protected_name(const struct plain *p, const struct root *root,
+			       const char *path)
+{
+	const struct policy *policy = p->views[0]->policy;
+	const char *below = path + root->len, *git = path;
+
+	if ((p->any_name || strstr(below, "/.")) &&
+	    protect_match(policy, below))
+		return true;
+	while ((git = strstr(git, "/.git/")) != NULL) {
+		git += sizeof("/.git/") - 1;
+		if (protect_match_repo(policy, git))
+			return true;
+		git--;
+	}
+	return false;
+}
+
+bool plain_covers(const struct plain *p, const char *path)
+{
+	const struct root *root = root_of(p, path);
+
+	if (!root)
+		return false;
+	for (size_t i = 0; i < p->nviews; i++) {
+		if (is_near_rule(p->views[i], root->spans[i], root, path) ||
+		    is_pattern(p->views[i], root, path))
+			return false;
+	}
+	return root->private || !has_protected_name(p, root, path);
+}

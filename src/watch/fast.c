@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/fast.c - a thread for the questions that need no look-up
+ *
+ * Theory of operation: who waits in the listener itself is woken on the
+ * processor of the one who asks, and sends it on there; who waits in epoll is
+ * woken wherever there is room, and in a virtual machine to wake another
+ * processor costs more than the call that is asked about. So a thread receives
+ * all questions, answers those that text alone decides (quick.c), and hands the
+ * others on, as they are, through a pipe to the loop.
+ *
+ * It never refuses, and what it lets go on meets the kernel's own floor. It has
+ * its own memory; the policy is the one thing shared, behind a lock.
+ */
+
+#include "watch/fast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/sys.h"
+#include "watch/observer.h"
+#include "watch/question.h"
+#include "watch/quick.h"
+#include "watch/tracee.h"
+
+enum { STACK_SIZE = 128 * 1024 };
+
+/**
+ * struct fast - The thread
+ * @pipe:	Questions for the loop: its end, and the thread's
+ * @lock:	For @policy and @stopped
+ * @reads:	Calls that change nothing matter: they are the loop's
+ */
+struct fast {
+	int listener, pipe[2];
+	pthread_mutex_t lock;
+	struct observer_policy policy;
+	bool stopped, reads;
+	struct tracees tracees;
+	struct quick quick;
+	struct name names[2];
+	_Atomic uint64_t answered;
+	_Atomic int64_t made_ms;
+};
+
+/* Who was asked has ended before we read the question; or all have */
+static bool somebody_left(const struct fast *f)
+{
+	struct pollfd p = { .fd = f->listener, .events = POLLIN };
+
+	return poll(&p, 1, 0) >= 0 && !(p.revents & (POLLHUP | POLLERR));
+}
+
+/* True if the call may go on; *@makes: it can bring a name into being */
+static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
+		      bool *makes)
+{
+	struct question q = {
+		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
+	};
+
+	if (!q.call || q.call->what >= CALL_CONNECT)
+		return false;
+	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
+	if (!q.tracee || question_read(&q, f->reads, f->names) < 0)
+		return false;
+	if (q.reads || !f->names[0].text[0])
+		return q.reads && !f->reads;
+	*makes = question_makes(&q);
+	return quick_answers(&f->quick, &f->policy, &q, f->names);
+}
+
+static int send_on(struct fast *f, const struct seccomp_notif *notif,
+		   bool makes)
+{
+	struct seccomp_notif_resp resp = {
+		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+	};
+
+	/* First: what appears from now on may be the command's */
+	if (makes)
+		f->made_ms = quick_now_ms();
+	f->answered++;
+	return ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
+	       errno != ENOENT && errno != EINTR ? -errno : 0;
+}
+
+/* 0, or a negative errno when there is nothing left to do */
+static int answer(struct fast *f, const struct seccomp_notif *notif)
+{
+	bool stopped, quick = false, makes = false;
+
+	pthread_mutex_lock(&f->lock);
+	stopped = f->stopped;
+	if (!stopped)
+		quick = may_go_on(f, notif, &makes);
+	pthread_mutex_unlock(&f->lock);
+	if (stopped)
+		return -ECANCELED;
+	if (quick)
+		return send_on(f, notif, makes);
+	return write(f->pipe[1], notif, sizeof(*notif)) < 0 ? -errno : 0;
+}
+
+static void *serve(void *arg)
+{
+	struct fast *f = arg;
+	int r = 0;
+
+	(void)prctl(PR_SET_NAME, "cloche-quick");
+	while (r == 0) {
+		struct seccomp_notif notif = { 0 };
+
+		if (!ioctl(f->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif))
+			r = answer(f, &notif);
+		else if (errno == ENOENT)
+			r = somebody_left(f) ? 0 : -ENOENT;
+		else if (errno != EINTR)
+			r = -errno;
+	}
+	close_fd(&f->pipe[1]);	/* Tells the loop */
+	return NULL;
+}
+
+static int start_thread(struct fast *f)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	pthread_t thread;
+	int r;
+
+	/* Signals are the loop's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_SIZE);
+	r = pthread_create(&thread, &attr, serve, f);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -r;
+}
+
+int fast_start(int listener, const struct observer_policy *policy, bool reads,
+	       struct fast **ret)
+{
+	struct fast *f = mem_zalloc(sizeof(*f));
+	int r;
+
+	f->listener = listener;
+	f->policy = *policy;
+	f->reads = reads;
+	pthread_mutex_init(&f->lock, NULL);
+	tracees_init(&f->tracees);
+	quick_init(&f->quick);
+	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
+	if (r == 0 && (r = start_thread(f)) < 0) {
+		close_fd(&f->pipe[0]);
+		close_fd(&f->pipe[1]);
+	}
+	if (r < 0) {
+		free(f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+void fast_stop(struct fast *f)
+{
+	pthread_mutex_lock(&f->lock);
+	f->stopped = true;
+	pthread_mutex_unlock(&f->lock);
+}
+
+int fast_fd(const struct fast *f)
+{
+	return f->pipe[0];
+}
+
+int fast_next(struct fast *f, struct seccomp_notif *ret)
+{
+	return read(f->pipe[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
+}
+
+void fast_set_policy(struct fast *f, const struct observer_policy *policy)
+{
+	pthread_mutex_lock(&f->lock);
+	f->policy = *policy;
+	pthread_mutex_unlock(&f->lock);
+}
+
+struct fast_counts fast_counts(const struct fast *f)
+{
+	return (struct fast_counts){ f->answered, f->made_ms };
+}

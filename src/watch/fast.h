@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/fast.h - a thread for the questions that need no look-up */
+
+#ifndef WATCH_FAST_H
+#define WATCH_FAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fast;
+struct observer_policy;
+struct seccomp_notif;
+
+enum { FAST_AFTER = 8 };	/* Questions; fewer are not worth a thread */
+
+/**
+ * struct fast_counts - What it has answered
+ * @made_ms:	As in struct observer_stats
+ */
+struct fast_counts {
+	uint64_t answered;
+	int64_t made_ms;
+};
+
+/* From now on the thread alone receives from @listener, which must stay open
+ * until the process ends. @reads: calls that change nothing matter. 0 or a
+ * negative errno: then nothing has changed.
+ */
+int fast_start(int listener, const struct observer_policy *policy, bool reads,
+	       struct fast **ret);
+
+/* It asks and answers nothing any more. The kernel takes the rest away with
+ * the process: the thread may be waiting, and only an end would wake it.
+ */
+void fast_stop(struct fast *fast);
+
+/* What it leaves to us: readable when there is something */
+int fast_fd(const struct fast *fast);
+
+/* The next of those: 1, or 0 if there is none */
+int fast_next(struct fast *fast, struct seccomp_notif *ret);
+
+/* When this returns, the policy before is in nobody's hands */
+void fast_set_policy(struct fast *fast, const struct observer_policy *policy);
+
+struct fast_counts fast_counts(const struct fast *fast);
+
+#endif /* WATCH_FAST_H */

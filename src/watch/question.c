@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/question.c - one question of the filter's: which call, which names */
+
+#include "watch/question.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "watch/tracee.h"
+
+/* The kernel's text of a directory has no links in it: ".." at the start of
+ * what is relative to it can be done on the text, and "." dropped. The new
+ * length of @dir; *@rest moves on.
+ */
+static size_t step_up(const char *dir, size_t n, const char **rest)
+{
+	const char *p = *rest;
+
+	for (;;) {
+		if (p[0] == '.' && p[1] == '/') {
+			p += 2;
+		} else if (p[0] == '.' && p[1] == '.' && p[2] == '/') {
+			while (n > 1 && dir[n - 1] != '/')
+				n--;
+			n -= n > 1;
+			p += 3;
+		} else {
+			break;
+		}
+		while (*p == '/')
+			p++;
+	}
+	*rest = p;
+	return n;
+}
+
+/* Read argument @path, relative to the directory in argument @dir */
+static int read_name(const struct question *q, int dir, int path,
+		     struct name *name)
+{
+	const unsigned long long *args = q->notif->data.args;
+	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
+	const char *rest = name->text;
+	ssize_t n = tracee_string(q->tracee, args[path], name->text,
+				  sizeof(name->text));
+	size_t len;
+
+	if (n < 0)
+		return (int)n;
+	if (name->text[0] == '/') {
+		memcpy(name->full, name->text, (size_t)n + 1);
+		return 0;
+	}
+	n = fd == AT_FDCWD ? tracee_link(q->tracee, "cwd", name->full, PATH_MAX)
+			   : tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	if (n < 0)
+		return (int)n;
+	len = step_up(name->full, (size_t)n, &rest);
+	if (len > 1)
+		name->full[len++] = '/';
+	memcpy(name->full + len, rest, strlen(rest) + 1);
+	return 0;
+}
+
+/* Unify what open, openat, openat2 and creat say */
+static int read_flags(struct question *q)
+{
+	const unsigned long long *args = q->notif->data.args;
+	struct open_how how = { 0 };
+	int r;
+
+	q->what = q->call->what;
+	if (q->call->flags >= 0)
+		q->flags = (uint32_t)args[q->call->flags];
+	if (q->what == CALL_CREAT)
+		q->flags = O_WRONLY | O_CREAT | O_TRUNC;
+	if (q->what == CALL_OPEN_HOW) {
+		r = tracee_read(q->tracee, args[2], &how, sizeof(how));
+		if (r < 0)
+			return r;
+		q->flags = how.flags;
+		q->how_mode = how.mode;
+		/* Elsewhere "/" is not the root that we would start from */
+		if (how.resolve & RESOLVE_IN_ROOT)
+			return -EPERM;
+	}
+	if (q->what == CALL_CREAT || q->what == CALL_OPEN_HOW)
+		q->what = CALL_OPEN;
+
+	if (q->what == CALL_OPEN)
+		q->follow = !(q->flags & O_NOFOLLOW) &&
+			    (q->flags & (O_CREAT | O_EXCL)) !=
+			    (O_CREAT | O_EXCL);
+	else if (q->what == CALL_CHANGE)
+		q->follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
+	else if (q->what == CALL_LINK)
+		q->follow = q->flags & AT_SYMLINK_FOLLOW;
+	return 0;
+}
+
+/* True if the flags of an open say that it changes nothing */
+static bool only_reads(const struct question *q)
+{
+	return q->what == CALL_OPEN &&
+	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
+	       (q->flags & O_TMPFILE) != O_TMPFILE;
+}
+
+int question_read(struct question *q, bool reads, struct name names[2])
+{
+	const struct call *c = q->call;
+	int r = read_flags(q);
+
+	q->two = c->path2 >= 0;
+	q->reads = !r && only_reads(q);
+	if (r < 0 || (q->reads && !reads))
+		return r;
+	r = read_name(q, c->dir, c->path, &names[0]);
+	/* Something open gets a name: only that one is looked at */
+	if (q->what == CALL_LINK &&
+	    (r == -ENOTDIR || (!r && !names[0].text[0]))) {
+		q->what = CALL_MAKE;
+		q->two = false;
+		r = read_name(q, c->dir2, c->path2, &names[0]);
+	}
+	if (!r && q->two)
+		r = read_name(q, c->dir2, c->path2, &names[1]);
+	return r;
+}
+
+/* Its flags are in a register, but for openat2() */
+bool question_makes(const struct question *q)
+{
+	switch (q->what) {
+	case CALL_OPEN:
+		return (q->flags & O_CREAT) || q->call->what == CALL_OPEN_HOW;
+	case CALL_MAKE:
+	case CALL_RENAME:
+	case CALL_LINK:
+	case CALL_BIND:
+		return true;
+	default:
+		return false;
+	}
+}

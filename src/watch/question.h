@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/question.h - one question of the filter's: which call, which names */
+
+#ifndef WATCH_QUESTION_H
+#define WATCH_QUESTION_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "watch/calls.h"
+
+struct seccomp_notif;
+struct tracee;
+
+/**
+ * struct name - A path argument
+ * @text:	As given
+ * @full:	With the directory it is relative to; only text
+ */
+struct name {
+	char text[PATH_MAX], full[2 * PATH_MAX];
+};
+
+/**
+ * struct question - What is being answered
+ * @what:	Never CALL_OPEN_HOW or CALL_CREAT once it is read
+ * @two:	It has a second name
+ * @done:	The call was made here; @fd is what it opened, or -1
+ * @reads:	It is known to change nothing; its names are not read unless
+ *		reads matter
+ */
+struct question {
+	const struct seccomp_notif *notif;
+	const struct call *call;
+	struct tracee *tracee;
+	enum call_what what;
+	uint64_t flags, how_mode;
+	bool follow, two, done, reads;
+	int fd;
+};
+
+/* Read the call's flags and names: 0, or a negative errno. @reads: those of a
+ * call that changes nothing as well.
+ */
+int question_read(struct question *q, bool reads, struct name names[2]);
+
+/* True if the call, let through, can bring a name into being */
+bool question_makes(const struct question *q);
+
+#endif /* WATCH_QUESTION_H */
