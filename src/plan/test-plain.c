@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/plain.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,15 @@ TEST(in_the_sandboxes_own_tmp_names_mean_nothing)
 	plain_free(plain);
 }
 
+static uint32_t state;
+
+/* Below @n, the same in every run */
+static size_t draw(size_t n)
+{
+	state = state * 1664525u + 1013904223u;
+	return (state >> 8) % n;
+}
+
 /* A path of a few names that rules and tables speak of */
 static void make_path(struct buf *out)
 {
@@ -152,9 +162,8 @@ static void make_path(struct buf *out)
 
 	out->len = 0;
 	buf_addf(out, "%s/p", test_dir());
-	for (int n = 1 + rand() % 5; n; n--)
-		buf_addf(out, "/%s", names[(size_t)rand() %
-					   ARRAY_SIZE(names)]);
+	for (size_t n = 1 + draw(5); n; n--)
+		buf_addf(out, "/%s", names[draw(ARRAY_SIZE(names))]);
 }
 
 /* What the slow answer asks by text */
@@ -176,7 +185,7 @@ TEST(plain_is_never_more_than_the_rules_say)
 {
 	size_t plain = 0, others = 0;
 
-	srand(1);
+	state = 1;
 	for (int round = 0; round < 200; round++) {
 		char text[4][256];
 		struct rule rules[4];
@@ -187,9 +196,8 @@ TEST(plain_is_never_more_than_the_rules_say)
 		for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 			make_path(&path);
 			snprintf(text[i], sizeof(text[i]), "%s%s",
-				 buf_str(&path), rand() % 8 ? "" : "*");
-			rules[i] = (struct rule){ rand() % PATH_LISTS,
-						  text[i] };
+				 buf_str(&path), draw(8) ? "" : "*");
+			rules[i] = (struct rule){ draw(PATH_LISTS), text[i] };
 		}
 		view = look(rules, ARRAY_SIZE(rules));
 		p = plain_new(view, view);

@@ -161,6 +161,33 @@ def planted_names_are_refused_or_moved_away(t):
 
 
 @test
+def who_asks_often_is_refused_as_ever(t):
+    """After a few questions a thread answers the simple ones"""
+    t.write("sub/there")
+    t.outside("ln", "-s", t.away, "link").ok()
+    found = t.inside("/usr/bin/python3", "-c", """
+import errno, os
+def attempt(call, *args):
+    try: call(*args)
+    except OSError as e: return errno.errorcode[e.errno]
+    return "done"
+for i in range(100):
+    open(f"f{i}", "w").close()
+    os.rename(f"f{i}", f"g{i}")
+print(attempt(os.mkdir, ".vscode"), attempt(open, "sub/.mcp.json", "w"),
+      attempt(open, "link/x", "w"), attempt(open, "link/../x", "w"))
+os.chdir("sub")
+print(attempt(os.rename, "../g1", ".envrc"), attempt(os.rename, "../g2", "g2"),
+      attempt(os.unlink, "../none"), attempt(open, "/etc/x", "w"))
+""").ok().out.split()
+    equal(found, ["EACCES", "EACCES", "EROFS", "EROFS",
+                  "EACCES", "done", "ENOENT", "EROFS"])
+    names = {".vscode", ".mcp.json", ".envrc", "x"}
+    equal({os.path.basename(v["target"]) for v in records(t)}, names)
+    equal(len(records(t)), 6)
+
+
+@test
 def a_killed_run_is_cleaned_up_by_the_next(t):
     before = tree(t.dir)
     p = t.start("run", "--observe", "off", "--", "sh", "-c",
@@ -239,6 +266,20 @@ def what_is_done_on_behalf_obeys_permissions(t):
     equal(t.read(os.path.join(closed, "file")), "old")
     equal(t.read(late), "x\n", "the control")
     equal(err.decode().count("Permission denied"), 6, err)
+
+
+@test
+def who_asks_often_hears_of_an_edit(t):
+    t.write(".claude/settings.local.json", "{}")
+    p = t.start("run", "--", "sh", "-c",
+                "for i in 1 2 3 4 5 6 7 8 9 10; do echo > f$i; done; echo ready;"
+                "while echo > name; do rm name; sleep 0.02; done; echo refused")
+    equal(p.stdout.readline(), b"ready\n")
+    t.write(".claude/settings.local.json", json.dumps(
+        {"sandbox": {"filesystem": {"denyWrite": ["name"]}}}))
+    equal(p.stdout.readline(), b"refused\n")
+    p.communicate()
+    equal(targets(records(t), "fs-create"), [os.path.join(t.dir, "name")])
 
 
 @test
