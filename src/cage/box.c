@@ -71,13 +71,8 @@ static int clone_terminal(const struct cage_request *request)
 	return -1;
 }
 
-int box_prepare(struct box *box, const struct cage_request *request,
-		struct err *err)
+static int clone_nodes(struct box *box, struct err *err)
 {
-	box->fd = -1;
-	box->tmp = -1;
-	box->writable = -1;
-	box->console = clone_terminal(request);
 	for (size_t i = 0; i < BOX_NODES; i++) {
 		char path[32];
 
@@ -88,18 +83,24 @@ int box_prepare(struct box *box, const struct cage_request *request,
 		if (box->nodes[i] < 0)
 			return fail_errno(err, "cannot clone '%s'", path);
 	}
-	if (request->tmp_path) {
-		auto_close int fd = tree_open(request->tmp_path, err);
-
-		if (fd < 0)
-			return fd;
-		box->tmp = tree_clone(fd, err, request->tmp_path);
-		if (box->tmp < 0)
-			return box->tmp;
-		return tree_set(box->tmp, MOUNT_ATTR_NODEV, 0, err,
-				request->tmp_path);
-	}
 	return 0;
+}
+
+int box_prepare(struct box *box, const struct cage_request *request,
+		struct err *err)
+{
+	auto_close int fd = -1;
+
+	box->console = clone_terminal(request);
+	if (!request->tmp_path)
+		return 0;
+	fd = tree_open(request->tmp_path, err);
+	if (fd < 0)
+		return fd;
+	box->tmp = tree_clone(fd, err, request->tmp_path);
+	if (box->tmp < 0)
+		return box->tmp;
+	return tree_set(box->tmp, MOUNT_ATTR_NODEV, 0, err, request->tmp_path);
 }
 
 static int make_tmpfs(struct err *err)
@@ -212,8 +213,8 @@ static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
 	return 0;
 }
 
-static int fill(int box, const struct plan *plan, bool console,
-		struct err *err)
+/* What is in every box */
+static int furnish(int box, struct err *err)
 {
 	int r = 0;
 
@@ -229,12 +230,56 @@ static int fill(int box, const struct plan *plan, bool console,
 		snprintf(path, sizeof(path), "dev/%s", nodes[i]);
 		r = make_file(box, path, 0644, err);
 	}
-	if (r == 0 && console)
-		r = make_file(box, "dev/console", 0644, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
 		if (symlinkat(links[i].target, box, links[i].name) < 0)
 			r = fail_errno(err, "cannot link '%s'", links[i].name);
 	}
+	return r;
+}
+
+static int make_pts(struct err *err)
+{
+	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
+	int tree;
+
+	if (fs < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "620", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return fail_errno(err, "cannot make a private devpts");
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
+			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (tree < 0)
+		return fail_errno(err, "cannot mount a private devpts");
+	return tree;
+}
+
+int box_begin(struct box *box, struct err *err)
+{
+	const mode_t before = umask(0);	/* Modes are ours to choose */
+	int r;
+
+	*box = (struct box){
+		.fd = make_tmpfs(err), .proc = -ENOENT, .pts = -1,
+		.console = -1, .tmp = -1, .writable = -1,
+	};
+	r = box->fd < 0 ? box->fd : furnish(box->fd, err);
+	(void)umask(before);
+	if (r == 0)
+		r = clone_nodes(box, err);
+	if (r == 0)
+		r = box->pts = make_pts(err);
+	box->proc = box_make_proc();
+	return r < 0 ? r : 0;
+}
+
+/* What only this plan wants in the box */
+static int fill(int box, const struct plan *plan, bool console,
+		struct err *err)
+{
+	int r = console ? make_file(box, "dev/console", 0644, err) : 0;
+
 	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
 		char name[32];
 
@@ -253,12 +298,9 @@ static int fill(int box, const struct plan *plan, bool console,
 int box_open(struct box *box, const struct plan *plan, struct err *err)
 {
 	auto_close int at = -1;
-	int r;
-	const mode_t before = umask(0);	/* Modes are ours to choose */
+	const mode_t before = umask(0);
+	int r = fill(box->fd, plan, box->console >= 0, err);
 
-	box->fd = make_tmpfs(err);
-	r = box->fd < 0 ? box->fd : fill(box->fd, plan,
-						box->console >= 0, err);
 	(void)umask(before);
 	if (r == 0)
 		r = tree_set(box->fd, BOX_ATTR, 0, err, "our own tmpfs");
@@ -343,24 +385,6 @@ static int attach_in(int dev, int tree, const char *name, struct err *err)
 	return 0;
 }
 
-static int mount_pts(int dev, struct err *err)
-{
-	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
-	auto_close int tree = -1;
-
-	if (fs < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "620", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "cannot make a private devpts");
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
-			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	if (tree < 0)
-		return fail_errno(err, "cannot mount a private devpts");
-	return attach_in(dev, tree, "pts", err);
-}
-
 static int fill_dev(struct box *box, int dev, struct err *err)
 {
 	auto_close int shm = box_part(box, "shm", MOUNT_ATTR_RDONLY |
@@ -373,7 +397,7 @@ static int fill_dev(struct box *box, int dev, struct err *err)
 	}
 	if (r == 0 && box->console >= 0)
 		r = attach_in(dev, box->console, "console", err);
-	return r < 0 ? r : mount_pts(dev, err);
+	return r < 0 ? r : attach_in(dev, box->pts, "pts", err);
 }
 
 int box_mount_dev(struct box *box, struct err *err)
@@ -384,6 +408,8 @@ int box_mount_dev(struct box *box, struct err *err)
 	if (r == 0)
 		r = fill_dev(box, dev, err);
 	close_fd(&box->fd);
+	close_fd(&box->proc);
+	close_fd(&box->pts);
 	close_fd(&box->tmp);
 	close_fd(&box->writable);
 	close_fd(&box->console);

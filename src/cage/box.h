@@ -17,6 +17,8 @@ enum { BOX_NODES = 6 };
 /**
  * struct box - Descriptors while the tree is built
  * @nodes:	Clones of the host's harmless devices
+ * @proc:	A new /proc, to be mounted; or a negative errno
+ * @pts:	A private devpts
  * @console:	Clone of the caller's terminal, or -1
  * @tmp:	Clone of the directory kept as /tmp, or -1
  * @fd:		The tmpfs, attached below /dev
@@ -24,15 +26,21 @@ enum { BOX_NODES = 6 };
  */
 struct box {
 	int nodes[BOX_NODES];
+	int proc, pts;
 	int console, tmp;
 	int fd, writable;
 };
+
+/* Before anything is known of the plan: the devices, the new file systems, and
+ * what is in every box
+ */
+int box_begin(struct box *box, struct err *err);
 
 /* Before the world is read-only: take what comes from the host */
 int box_prepare(struct box *box, const struct cage_request *request,
 		struct err *err);
 
-/* Make the tmpfs and everything in it */
+/* What this plan needs in the tmpfs; attach it */
 int box_open(struct box *box, const struct plan *plan, struct err *err);
 
 /* A new clone of the empty directory, of mask number @mask, or of the
@@ -60,6 +68,8 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 /* 1 if /proc stayed the host's */
 int box_mount_proc(const struct box *box, const struct plan *plan,
 		   struct err *err);
+/* procfs.c: a new /proc, to be mounted. A negative errno. */
+int box_make_proc(void);
 
 /* Last: covers the box itself */
 int box_mount_dev(struct box *box, struct err *err);

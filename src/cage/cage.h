@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cage/cage.h - carry out a plan: the sandbox's first process, and its messages
  *
- * cage_start() forks the sandbox's init into new namespaces. Init builds the
+ * cage_begin() forks the sandbox's init into new namespaces, which takes about as
+ * long as making a plan: so it comes first, and init meanwhile does all that is
+ * the same in every sandbox. cage_start() hands it the plan. Init builds the
  * cage stage by stage (child.c has the order), then runs the command. All that
  * it has to say comes over one socket as struct cage_message; when that socket
  * ends, so does the sandbox.
@@ -10,10 +12,15 @@
 #ifndef CAGE_CAGE_H
 #define CAGE_CAGE_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "base/arena.h"
+#include "plan/tier.h"
+#include "policy/policy.h"
 
 struct err;
 struct plan;
@@ -73,11 +80,15 @@ struct cage_limit {
 };
 
 /**
- * struct cage_wipe - Memory that init clears: /proc/1 would show it
+ * struct cage_birth - What init must know before there is a plan
+ * @net:	As the plan has it: NET_NONE and NET_FILTERED get a network of
+ *		their own, NET_JAIL is in that of @jail
+ * @jail:	Namespaces (user, network) to be in, of an egress jail; or -1
  */
-struct cage_wipe {
-	char *start;
-	size_t len;
+struct cage_birth {
+	enum tier tier;
+	enum net_mode net;
+	int jail[2];
 };
 
 /**
@@ -87,10 +98,10 @@ struct cage_wipe {
  * @hand_tmp:	Hand over the fresh /tmp, so that what is in it can be kept
  * @aside:	Where changes are kept (--ephemeral), or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
- * @jail:	Namespaces (user, network) to be in, of an egress jail; or -1
+ * @jail:	See struct cage_birth
  * @limits:	Resource limits
  * @wait:	Start the command only after a byte on the socket
- * @wipe:	The program's own arguments and environment
+ * @mask:	The command's signal mask
  */
 struct cage_request {
 	const struct plan *plan;
@@ -101,11 +112,13 @@ struct cage_request {
 	struct cage_limit limits[CAGE_LIMITS_MAX];
 	size_t nlimits;
 	bool wait;
-	struct cage_wipe wipe[2];
+	sigset_t mask;
 };
 
 /**
  * struct cage - A sandbox that is being built or runs
+ * @tier, @net:	As it was born
+ * @room:	Shared with init, which only reads it
  * @pid:	Init, as seen from here
  * @pidfd:	Init; readable when it and all else in there is gone
  * @socket:	Messages from init; closing it ends the sandbox
@@ -113,17 +126,31 @@ struct cage_request {
  * @over:	CAGE_EXITED has come: only init is left, and leaves by itself
  */
 struct cage {
+	enum tier tier;
+	enum net_mode net;
+	struct arena room;
 	pid_t pid;
 	int pidfd, socket;
 	bool sweeps, over;
 };
 
-/* Start building. 0 and *@ret, or a negative errno with words: then nothing
- * was started. Signals should be blocked by the caller beforehand; the command
- * gets @mask.
+#define CAGE_NONE { .pidfd = -1, .socket = -1 }
+
+/* main() only: its own arguments and environment, which init must not keep */
+void cage_set_image(char **argv, char **envp);
+
+/* Fork init, which waits for its plan. 0 and *@ret, or a negative errno with
+ * words: then nothing was started. It can be given up with cage_stop().
  */
-int cage_start(const struct cage_request *request, const void *mask,
-	       struct cage *ret, struct err *err);
+int cage_begin(const struct cage_birth *birth, struct cage *ret,
+	       struct err *err);
+
+/* Build as @request says, in the sandbox that was begun if it was born for that,
+ * else in a new one. 0, or a negative errno with words: then nothing runs.
+ * Signals should be blocked by the caller beforehand.
+ */
+int cage_start(struct cage *cage, const struct cage_request *request,
+	       struct err *err);
 
 /* The byte that a request with @wait waits for. 0 or a negative errno. */
 int cage_go(const struct cage *cage);
@@ -134,7 +161,7 @@ int cage_go(const struct cage *cage);
 void cage_bury(const struct cage *cage, int *fd);
 
 /* Kill whatever is left, wait for the end, close everything; safe on a cage
- * that was never started ({ .pidfd = -1, .socket = -1 })
+ * that was never started (CAGE_NONE)
  */
 void cage_stop(struct cage *cage);
 

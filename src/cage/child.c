@@ -6,6 +6,9 @@
  * blocked. Mustn't: run anything, open anything of the caller's, or go on
  * after a failed stage. After the last stage nothing may fail but execve().
  *
+ * What is the same in every sandbox is done while the supervisor still makes
+ * its plan; a failure there is told like any other.
+ *
  * The order is load-bearing. Mounts need capabilities in the new user
  * namespace; Landlock forbids mounting, so it follows; the seccomp filter
  * forbids nearly all of this, so it is last; the assertion comes after it
@@ -19,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +34,7 @@
 #include "base/own.h"
 #include "base/sock.h"
 #include "base/sys.h"
+#include "cage/box.h"
 #include "cage/cage.h"
 #include "cage/netns.h"
 #include "cage/seccomp.h"
@@ -135,7 +140,7 @@ static int open_own(const struct cage_request *request, int *fds,
 	return 0;
 }
 
-static int set_up_network(const struct plan *plan, struct listener_set *set,
+static int open_listeners(const struct plan *plan, struct listener_set *set,
 			  struct err *err)
 {
 	const struct netns_config config = {
@@ -148,11 +153,7 @@ static int set_up_network(const struct plan *plan, struct listener_set *set,
 			   plan->network.publish_any,
 	};
 
-	/* A jail's network is its holder's to set up */
-	if (plan->tier != TIER_FULL || plan->net == NET_HOST ||
-	    plan->net == NET_JAIL)
-		return 0;
-	return netns_setup(&config, set, err);
+	return plan->tier == TIER_FULL ? netns_open(&config, set, err) : 0;
 }
 
 /* All that the supervisor needs, in one go; then none of it is left here */
@@ -179,26 +180,6 @@ static int hand_over(int socket, const int *fds,
 	return 0;
 }
 
-static void wipe(const struct cage_request *request)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(request->wipe); i++) {
-		if (request->wipe[i].start)
-			explicit_bzero(request->wipe[i].start,
-				       request->wipe[i].len);
-	}
-}
-
-/* The supervisor's namespaces, which it sends; then the last look */
-static int check(const struct plan *plan, int socket, struct err *err)
-{
-	struct host_ids host;
-
-	if (sock_recv(socket, &host, sizeof(host), NULL, NULL) !=
-	    (ssize_t)sizeof(host))
-		return fail(err, -EPROTO, "the supervisor is gone");
-	return stage_assert(plan, &host, socket, err);
-}
-
 /* Who answers for the masks must be able to tell who asked: by a number in our
  * pid namespace
  */
@@ -213,21 +194,62 @@ static int hand_masks(int socket, int masks, struct err *err)
 	return r < 0 ? fail(err, r, "cannot hand over the masks") : 0;
 }
 
+/* Not made with the other namespaces, which the supervisor waits for: it takes
+ * longer than all of them. A jail's network is its holder's to set up.
+ */
+static int begin_network(enum net_mode net, struct err *err)
+{
+	if (net != NET_NONE && net != NET_FILTERED)
+		return 0;
+	if (unshare(CLONE_NEWNET) < 0)
+		return fail_errno(err, "cannot make a network namespace");
+	return netns_up(net == NET_FILTERED, err);
+}
+
 /* A place of our own; or, where none can be had, at least all our children */
-static int separate(const struct cage_request *request, int *value,
-		    int socket, struct err *err)
+static int begin(const struct birth *birth, struct box *box, struct err *err)
+{
+	int r = 0;
+
+	if (birth->how->tier != TIER_FULL &&
+	    prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return fail_errno(err, "cannot keep hold of all processes");
+	if (birth->how->tier == TIER_FULL) {
+		r = stage_idmap(birth->uid, birth->gid, err);
+		if (r == 0)
+			r = begin_network(birth->how->net, err);
+		if (r == 0)
+			r = box_begin(box, err);
+	}
+	if (r == 0)
+		r = stage_keyring(err);
+	return r < 0 ? r : stage_core(err);
+}
+
+/* The request as if it were our own: its descriptors have come with it */
+static void take_order(int socket, struct order *order,
+		       struct cage_request *request)
+{
+	int fds[3];
+	size_t n = 3, at = 0;
+
+	if (sock_recv(socket, order, sizeof(*order), fds, &n) !=
+	    (ssize_t)sizeof(*order))
+		_exit(125);	/* There is no plan, or nobody who wants one */
+	*request = *order->request;
+	for (size_t i = 0; i < 3; i++)
+		request->stdio[i] = order->open[i] && at < n ? fds[at++] : -1;
+}
+
+static int make_tree(const struct cage_request *request, struct box *box,
+		     int *value, int socket, struct err *err)
 {
 	auto_close int masks = -1;
 	int r;
 
-	if (request->plan->tier != TIER_FULL) {
-		if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-			return fail_errno(err, "cannot keep hold of all processes");
+	if (request->plan->tier != TIER_FULL)
 		return 0;
-	}
-	r = stage_idmap(request->plan, err);
-	if (r == 0)
-		r = stage_tree(request, &masks, err);
+	r = stage_tree(request, box, &masks, err);
 	*value = r > 0 ? r : 0;
 	if (r >= 0 && masks >= 0)
 		return hand_masks(socket, masks, err);
@@ -242,26 +264,22 @@ static int filter(const struct plan *plan, int *listener, struct err *err)
 	return r < 0 ? r : install_filter(plan, listener, err);
 }
 
-static int build(const struct cage_request *request, int *socket,
-		 struct err *err)
+static int build(const struct cage_request *request, struct box *box,
+		 const struct host_ids *host, int *socket, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
 	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
-	int value = 0, r = separate(request, &value, *socket, err);
+	int value = 0, r = make_tree(request, box, &value, *socket, err);
 
-	if (r == 0)
-		r = stage_keyring(err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
 		r = arrange_descriptors(request, socket, err);
 	if (r == 0)
-		r = set_up_network(plan, &set, err);
+		r = open_listeners(plan, &set, err);
 	if (r == 0)
 		r = open_own(request, fds, err);
-	if (r == 0)
-		r = stage_core(err);
 	if (r == 0)
 		r = stage_privileges(plan, err);
 	if (r == 0)
@@ -273,28 +291,33 @@ static int build(const struct cage_request *request, int *socket,
 	listener_done(&set);
 	for (size_t i = 0; i < CAGE_READY_FDS; i++)
 		close_fd(&fds[i]);
-	if (r == 0)
-		r = check(plan, *socket, err);
-	return r;
+	return r < 0 ? r : stage_assert(plan, host, *socket, err);
 }
 
-void child_main(const struct cage_request *request, const void *mask,
-		int socket)
+void child_main(const struct birth *birth)
 {
+	int socket = birth->pair[1];
+	struct cage_request request;
 	struct err err = { 0 };
+	struct order order;
+	struct box box;
 	char go;
 
+	(void)close(birth->pair[0]);
 	/* Our end, and the supervisor's, in whatever order they come. Without a
 	 * pid namespace, init must live on to end the others: the socket tells.
 	 */
-	if ((request->plan->tier == TIER_FULL &&
+	if ((birth->how->tier == TIER_FULL &&
 	     prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
 		child_fail(socket, 125, "cannot tie init to its supervisor");
-	wipe(request);
-	if (build(request, &socket, &err) < 0)
+	child_wipe();
+	if (begin(birth, &box, &err) < 0)
 		child_fail(socket, 125, err.msg);
-	if (request->wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
+	take_order(socket, &order, &request);
+	if (build(&request, &box, &order.host, &socket, &err) < 0)
+		child_fail(socket, 125, err.msg);
+	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);
-	init_run(request, mask, socket);
+	init_run(&request, socket);
 }

@@ -4,18 +4,48 @@
 #ifndef CAGE_CHILD_H
 #define CAGE_CHILD_H
 
+#include <stdbool.h>
+#include <sys/types.h>
+
 #include "cage/stages.h"
 
-/* Build the cage, run the command with signal mask @mask (a sigset_t), report
- * over @socket. Runs as process 1 of the new pid namespace.
+struct cage_birth;
+
+/**
+ * struct birth - What both sides of the fork need
+ * @uid, @gid:	Who runs us
  */
-void child_main(const struct cage_request *request, const void *mask,
-		int socket)
+struct birth {
+	const struct cage_birth *how;
+	uid_t uid;
+	gid_t gid;
+	int pair[2];
+};
+
+/**
+ * struct order - What init waits for
+ * @request:	In memory that it has: shared, or copied by the fork
+ * @host:	The supervisor's namespaces
+ * @open:	Which of the request's standard descriptors come with it
+ */
+struct order {
+	const struct cage_request *request;
+	struct host_ids host;
+	bool open[3];
+};
+
+/* Do what every sandbox needs, wait for a struct order, build the cage, run the
+ * command; report over the second socket of the pair. Runs as process 1 of the
+ * new pid namespace.
+ */
+void child_main(const struct birth *birth)
 	__attribute__((noreturn));
 
+/* start.c: forget the caller's arguments and environment, which /proc/1 shows */
+void child_wipe(void);
+
 /* init.c: run the command and stay until it has ended */
-void init_run(const struct cage_request *request, const void *mask,
-	      int socket)
+void init_run(const struct cage_request *request, int socket)
 	__attribute__((noreturn));
 
 /* Report and end: nothing has run. @status is 125, 126 or 127. */

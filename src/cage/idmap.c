@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "cage/stages.h"
-#include "plan/plan.h"
 
 static int write_at(int dir, const char *name, const char *text,
 		    struct err *err)
@@ -39,13 +38,12 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 	return write_at(self, "gid_map", map, err);
 }
 
-int stage_idmap(const struct plan *plan, struct err *err)
+int stage_idmap(uid_t uid, gid_t gid, struct err *err)
 {
 	auto_close int self = open("/proc/self", O_PATH | O_DIRECTORY |
 						 O_CLOEXEC);
 
 	if (self < 0)
 		return fail_errno(err, "cannot open /proc/self");
-	return idmap_write(self, plan->machine.uid, plan->machine.uid,
-			   plan->machine.gid, plan->machine.gid, err);
+	return idmap_write(self, uid, uid, gid, gid, err);
 }

@@ -137,8 +137,8 @@ static int open_domain(const struct plan *plan, int socket)
 /* vfork(): the child borrows our memory until it has become the command, so a
  * failed execve() can leave its errno here
  */
-static pid_t start(const struct cage_request *request, const sigset_t *mask,
-		   int socket, const int domain)
+static pid_t start(const struct cage_request *request, int socket,
+		   const int domain)
 {
 	const struct plan *plan = request->plan;
 	volatile int error = 0;
@@ -147,7 +147,7 @@ static pid_t start(const struct cage_request *request, const sigset_t *mask,
 	environ = plan->env;
 	pid = vfork();
 	if (!pid) {
-		(void)sigprocmask(SIG_SETMASK, mask, NULL);
+		(void)sigprocmask(SIG_SETMASK, &request->mask, NULL);
 		if ((domain < 0 || sys_landlock_restrict_self(domain) == 0) &&
 		    limits_set(request) == 0)
 			execvpe(plan->argv[0], plan->argv, plan->env);
@@ -221,8 +221,7 @@ static void reap(const struct init *init)
 	}
 }
 
-void init_run(const struct cage_request *request, const void *mask,
-	      int socket)
+void init_run(const struct cage_request *request, int socket)
 {
 	const struct plan *plan = request->plan;
 	struct pollfd fds[2] = {
@@ -242,7 +241,7 @@ void init_run(const struct cage_request *request, const void *mask,
 	if (fds[0].fd < 0)
 		child_fail(socket, 125, "cannot wait for signals");
 
-	init.command = start(request, mask, socket, domain);
+	init.command = start(request, socket, domain);
 	close_fd(&domain);
 	(void)sys_close_range(0, 2, 0);	/* Or a pipe would not end */
 	tell_started(&init);

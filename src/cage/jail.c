@@ -267,7 +267,7 @@ static void __attribute__((noreturn)) holder_main(const struct plan *plan,
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
 	r = leave(&socket, &err);
 	if (r == 0)
-		r = stage_idmap(plan, &err);
+		r = stage_idmap(plan->machine.uid, plan->machine.gid, &err);
 	if (r == 0)
 		r = attach(pasta, plan, &fds[1], &err);
 	if (r == 0)

@@ -154,7 +154,7 @@ static int send_batch(const struct batch *b, struct err *err)
 	return 0;
 }
 
-static int configure(bool filtered, struct err *err)
+int netns_up(bool filtered, struct err *err)
 {
 	static const uint8_t own4[4] = LISTENER_OWN_IPV4;
 	static const uint8_t own6[16] = LISTENER_OWN_IPV6;
@@ -318,17 +318,24 @@ static int add_all(const struct netns_config *config, struct listener_set *set,
 	return r;
 }
 
-int netns_setup(const struct netns_config *config, struct listener_set *ret,
-		struct err *err)
+int netns_open(const struct netns_config *config, struct listener_set *ret,
+	       struct err *err)
 {
-	int r = configure(config->filtered, err);
+	int r;
 
 	ret->len = 0;
-	if (!r && config->filtered)
-		r = add_all(config, ret, err);
+	r = config->filtered ? add_all(config, ret, err) : 0;
 	if (r < 0)
 		listener_done(ret);
 	return r;
+}
+
+int netns_setup(const struct netns_config *config, struct listener_set *ret,
+		struct err *err)
+{
+	const int r = netns_up(config->filtered, err);
+
+	return r < 0 ? r : netns_open(config, ret, err);
 }
 
 int netns_listen(const struct sockaddr *address, socklen_t len)

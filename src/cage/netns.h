@@ -41,6 +41,11 @@ struct netns_config {
 int netns_setup(const struct netns_config *config, struct listener_set *ret,
 		struct err *err);
 
+/* The two halves of it: what needs no ports, and the listeners */
+int netns_up(bool filtered, struct err *err);
+int netns_open(const struct netns_config *config, struct listener_set *ret,
+	       struct err *err);
+
 /* Capture one more destination: a listener for exactly @address (AF_INET or
  * AF_INET6, with its port), to be called by a process that is in the sandbox's
  * user and network namespaces. The descriptor; -EADDRINUSE if somebody listens

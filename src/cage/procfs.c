@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -36,17 +37,27 @@ static int mask_proc(const struct box *box, const char *name, bool dir,
 	return tree_attach(tree, at, err, path);
 }
 
-static int mount_new_proc(const struct plan *plan, struct err *err)
+int box_make_proc(void)
 {
 	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
-	auto_close int tree = -1, at = -1;
 
 	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "cannot make a new /proc");
+		return -errno;
+	return take_fd(&fs);
+}
+
+static int mount_new_proc(const struct box *box, const struct plan *plan,
+			  struct err *err)
+{
+	auto_close int tree = -1, at = -1;
+
+	if (box->proc < 0)
+		return fail(err, box->proc, "cannot make a new /proc: %s",
+			    strerror(-box->proc));
 	/* Read-only: root's uid alone would be enough to write /proc/sys. But
 	 * who makes a user namespace writes its map there.
 	 */
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
+	tree = sys_fsmount(box->proc, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
 			   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
 			   (plan->nested_userns ? 0 : MOUNT_ATTR_RDONLY));
 	if (tree < 0)
@@ -96,7 +107,7 @@ int box_mount_proc(const struct box *box, const struct plan *plan,
 #include "cage/procmask.def"
 #undef PROCMASK
 	};
-	int r = mount_new_proc(plan, err);
+	int r = mount_new_proc(box, plan, err);
 	const bool old = r == -EPERM && plan->weak_proc;
 
 	if (old)

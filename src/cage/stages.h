@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct box;
 struct cage_request;
 struct err;
 struct plan;
@@ -27,7 +28,7 @@ struct host_ids {
 void host_ids_read(struct host_ids *ids);
 
 /* idmap.c: our own uid and gid, and no other */
-int stage_idmap(const struct plan *plan, struct err *err);
+int stage_idmap(uid_t uid, gid_t gid, struct err *err);
 /* One user and one group of the namespace above, under whatever number; for a
  * process that is alone in a new user namespace. @self is its /proc/self.
  */
@@ -35,11 +36,11 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 		gid_t group_outside, struct err *err);
 
 /* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
- * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. *@masks is the
- * FUSE connection of masks that talk, or -1.
+ * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. @box was begun, and
+ * is done for. *@masks is the FUSE connection of masks that talk, or -1.
  */
-int stage_tree(const struct cage_request *request, int *masks,
-	       struct err *err);
+int stage_tree(const struct cage_request *request, struct box *box,
+	       int *masks, struct err *err);
 
 /* confine.c: session keyring; no core dumps */
 int stage_keyring(struct err *err);

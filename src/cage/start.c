@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/start.c - fork the sandbox's init; take it down again */
+/* cage/start.c - fork the sandbox's init, hand it a plan; take it down again */
 
 #include "cage/cage.h"
 
@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,7 +18,10 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/child.h"
+#include "plan/pack.h"
 #include "plan/plan.h"
+
+enum { CAGE_ROOM = 4 << 20 };	/* For a plan; a larger one is copied by a fork */
 
 static int explain_clone(struct err *err)
 {
@@ -31,20 +35,40 @@ static int explain_clone(struct err *err)
 	return fail_errno(err, "cannot make the sandbox's namespaces");
 }
 
-/**
- * struct birth - What both sides of the fork need
- */
-struct birth {
-	const struct cage_request *request;
-	const void *mask;
-	int pair[2];
-};
+static struct {
+	char *start;
+	size_t len;
+} image[2];
 
-static void __attribute__((noreturn)) be_init(const struct birth *b)
+void cage_set_image(char **argv, char **envp)
 {
-	(void)close(b->pair[0]);
-	child_main(b->request, b->mask, b->pair[1]);
-	_exit(125);
+	char **const areas[2] = { argv, envp };
+
+	for (size_t i = 0; i < 2; i++) {
+		char **last = areas[i];
+
+		if (!last || !*last)
+			continue;
+		while (last[1])
+			last++;
+		image[i].start = areas[i][0];
+		image[i].len = (size_t)(*last + strlen(*last) - areas[i][0]);
+	}
+}
+
+void child_wipe(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(image); i++) {
+		if (image[i].start)
+			explicit_bzero(image[i].start, image[i].len);
+	}
+}
+
+/* All but the network, which init makes itself, or finds */
+static uint64_t namespaces_of(const struct birth *b)
+{
+	return plan_namespaces(b->how->tier, b->how->net) &
+	       ~(uint64_t)CLONE_NEWNET;
 }
 
 /* Who enters the jail cannot leave it, so a process in between does: init is
@@ -53,15 +77,13 @@ static void __attribute__((noreturn)) be_init(const struct birth *b)
 static void __attribute__((noreturn)) bear_in_jail(const struct birth *b,
 						   int answer)
 {
-	const uint64_t flags = b->request->plan->namespaces &
-			       ~(uint64_t)CLONE_NEWNET;
 	pid_t pid = -1;
 
-	if (setns(b->request->jail[0], CLONE_NEWUSER) == 0 &&
-	    setns(b->request->jail[1], CLONE_NEWNET) == 0)
-		pid = sys_fork_into(flags | CLONE_PARENT, NULL);
+	if (setns(b->how->jail[0], CLONE_NEWUSER) == 0 &&
+	    setns(b->how->jail[1], CLONE_NEWNET) == 0)
+		pid = sys_fork_into(namespaces_of(b) | CLONE_PARENT, NULL);
 	if (!pid)
-		be_init(b);
+		child_main(b);
 	if (pid < 0)
 		pid = -errno;
 	_exit(write(answer, &pid, sizeof(pid)) != (ssize_t)sizeof(pid));
@@ -96,41 +118,125 @@ static pid_t fork_init(const struct birth *b, int *pidfd)
 {
 	pid_t pid;
 
-	if (b->request->jail[1] >= 0)
+	if (b->how->jail[1] >= 0)
 		return fork_in_jail(b, pidfd);
-	pid = sys_fork_into(b->request->plan->namespaces, pidfd);
+	pid = sys_fork_into(namespaces_of(b), pidfd);
 	if (!pid)
-		be_init(b);
+		child_main(b);
 	return pid;
 }
 
-int cage_start(const struct cage_request *request, const void *mask,
-	       struct cage *ret, struct err *err)
+/* Init keeps them blocked, and the command gets its own mask */
+static pid_t fork_quietly(const struct birth *b, int *pidfd)
 {
-	struct birth birth = { .request = request, .mask = mask };
-	int *const pair = birth.pair, pidfd = -1;
-	struct host_ids host;
+	sigset_t all, before;
+	int saved;
 	pid_t pid;
-	int r = sock_pair(pair);
+
+	(void)fflush(NULL);	/* Or both sides would print what is pending */
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = fork_init(b, pidfd);
+	saved = errno;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
+	return pid;
+}
+
+int cage_begin(const struct cage_birth *how, struct cage *ret,
+	       struct err *err)
+{
+	struct birth birth = {
+		.how = how, .uid = geteuid(), .gid = getegid(),
+	};
+	struct arena room = { 0 };
+	int pidfd = -1, r = sock_pair(birth.pair);
+	pid_t pid;
 
 	if (r < 0)
 		return fail(err, r, "cannot make a socket pair");
-	(void)fflush(NULL);	/* Or both sides would print what is pending */
-	pid = fork_init(&birth, &pidfd);
+	r = arena_open(&room, CAGE_ROOM);
+	pid = r < 0 ? -1 : fork_quietly(&birth, &pidfd);
 	if (pid < 0) {
-		r = explain_clone(err);
-		(void)close(pair[0]);
-		(void)close(pair[1]);
+		r = r < 0 ? fail(err, r, "cannot share memory") :
+			    explain_clone(err);
+		arena_close(&room);
+		(void)close(birth.pair[0]);
+		(void)close(birth.pair[1]);
 		return r;
 	}
-	(void)close(pair[1]);
-	/* While init builds: it reads them only when it is done */
-	host_ids_read(&host);
-	(void)sock_send(pair[0], &host, sizeof(host), NULL, 0);
+	(void)close(birth.pair[1]);
 	*ret = (struct cage){
-		.pid = pid, .pidfd = pidfd, .socket = pair[0],
-		.sweeps = request->plan->tier != TIER_FULL,
+		.tier = how->tier, .net = how->net, .room = room,
+		.pid = pid, .pidfd = pidfd, .socket = birth.pair[0],
+		.sweeps = how->tier != TIER_FULL,
 	};
+	return 0;
+}
+
+/* For an init that was forked before all this was known. NULL if it cannot be
+ * had, or is for another kind of sandbox.
+ */
+static const struct cage_request *pack(struct cage *cage,
+				       const struct cage_request *request)
+{
+	const struct plan *plan = request->plan;
+	struct cage_request *copy;
+
+	if (cage->pidfd < 0 || cage->tier != plan->tier ||
+	    plan->tier != TIER_FULL || cage->net != plan->net ||
+	    request->jail[1] >= 0)
+		return NULL;
+	copy = arena_copy(&cage->room, request, sizeof(*request));
+	if (!copy)
+		return NULL;
+	copy->plan = plan_pack(plan, &cage->room);
+	copy->tmp_path = arena_strdup(&cage->room, request->tmp_path);
+	copy->aside = arena_strdup(&cage->room, request->aside);
+	return cage->room.full ? NULL : copy;
+}
+
+static int begin_for(const struct cage_request *request, struct cage *cage,
+		     struct err *err)
+{
+	const struct cage_birth birth = {
+		.tier = request->plan->tier, .net = request->plan->net,
+		.jail = { request->jail[0], request->jail[1] },
+	};
+
+	return cage_begin(&birth, cage, err);
+}
+
+/* Nobody there to take it has said why, or will be missed */
+static void send_order(const struct cage *cage, struct order *order,
+		       const int *stdio)
+{
+	int fds[3];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		order->open[i] = stdio[i] >= 0;
+		if (stdio[i] >= 0)
+			fds[n++] = stdio[i];
+	}
+	(void)sock_send(cage->socket, order, sizeof(*order), fds, n);
+}
+
+int cage_start(struct cage *cage, const struct cage_request *request,
+	       struct err *err)
+{
+	struct order order = { .request = pack(cage, request) };
+	int r = 0;
+
+	if (!order.request) {
+		cage_stop(cage);
+		r = begin_for(request, cage, err);
+		order.request = request;
+	}
+	if (r < 0)
+		return r;
+	host_ids_read(&order.host);
+	send_order(cage, &order, request->stdio);
 	return 0;
 }
 
@@ -158,6 +264,7 @@ void cage_stop(struct cage *cage)
 	}
 	close_fd(&cage->pidfd);
 	close_fd(&cage->socket);
+	arena_close(&cage->room);
 }
 
 void cage_leave(struct cage *cage)
@@ -168,5 +275,6 @@ void cage_leave(struct cage *cage)
 	}
 	close_fd(&cage->socket);	/* It has waited for this */
 	close_fd(&cage->pidfd);
+	arena_close(&cage->room);
 	reap_later(cage->pid);
 }

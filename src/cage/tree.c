@@ -405,39 +405,38 @@ static int make_mounts(const struct plan *plan, struct trees *trees,
 	return r;
 }
 
-static int build(const struct cage_request *request, struct trees *trees,
-		 struct masks *masks, struct err *err)
+static int build(const struct cage_request *request, struct box *box,
+		 struct trees *trees, struct masks *masks, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
-	struct box box;
 
 	masks_prepare(masks, plan);
-	r = box_prepare(&box, request, err);
+	r = box_prepare(box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, trees->v, err);
 	if (r == 0)
 		r = make_asides(request, trees, err);
 	if (r == 0)
-		r = box_open(&box, plan, err);
+		r = box_open(box, plan, err);
 	if (r == 0)
-		no_layer = r = make_layers(plan, &box, trees, err);
+		no_layer = r = make_layers(plan, box, trees, err);
 	if (r >= 0)
 		r = restrict_world(plan, err);
 	if (r == 0)
-		r = box_mount_tmp(&box, plan, err);
+		r = box_mount_tmp(box, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, &box, masks, err);
+		r = make_mounts(plan, trees, box, masks, err);
 	if (r == 0)
-		old_proc = r = box_mount_proc(&box, plan, err);
+		old_proc = r = box_mount_proc(box, plan, err);
 	if (r >= 0)
-		r = box_mount_dev(&box, err);
+		r = box_mount_dev(box, err);
 	return r < 0 ? r : (old_proc ? CAGE_HOST_PROC : 0) |
 			   (no_layer ? CAGE_NO_LAYER : 0);
 }
 
-int stage_tree(const struct cage_request *request, int *masks,
-	       struct err *err)
+int stage_tree(const struct cage_request *request, struct box *box,
+	       int *masks, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
 	auto_free int *v = mem_zalloc((n + 1) * sizeof(*v));
@@ -448,7 +447,7 @@ int stage_tree(const struct cage_request *request, int *masks,
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = -1;
-	r = build(request, &trees, &talking, err);
+	r = build(request, box, &trees, &talking, err);
 	*masks = talking.device;
 	for (size_t i = 0; i < n; i++)
 		close_fd(&v[i]);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "cage/cage.h"
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "lib/embed.h"
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int r;
 
-	supervisor_set_image(argv, environ);
+	cage_set_image(argv, environ);
 	session_set_program("/proc/self/exe");
 	if (argc > 0 && persona_find(argv[0]))
 		return persona_find(argv[0])->run(argc, argv);

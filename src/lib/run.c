@@ -11,11 +11,13 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cage/cage.h"
 #include "lib/bare.h"
 #include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
+#include "lib/stdfds.h"
 #include "lib/supervisor.h"
 #include "lib/tidy.h"
 #include "lib/tier.h"
@@ -72,17 +74,19 @@ static int run_bare(const struct session *session,
 		    const struct options *options, char *const *command,
 		    const char *why, struct held *held, struct err *err)
 {
+	cage_stop(session->ahead);
 	held_close(held);
 	return bare_exec(session->policy, options, command, why, err);
 }
 
 static int run_opened(struct session *session, struct options *options,
 		      char *const *command, struct held *held,
-		      struct err *err)
+		      struct cage *ahead, struct err *err)
 {
 	auto_free char *why = NULL;
 	int r = bare_decide(session->policy, options, command, &why, err);
 
+	session->ahead = ahead;
 	if (r < 0)
 		return r;
 	if (r > 0)
@@ -137,16 +141,38 @@ static int open_session(const struct options *options, char *const *command,
 	return r;
 }
 
+/* Most sandboxes are alike at first: begin one while its plan is made. What a
+ * setting decides otherwise starts another, later.
+ */
+static void begin(const struct options *options, struct cage *ahead)
+{
+	const char *tier = options_get(options, OPTION_TIER);
+	const char *net = options_get(options, OPTION_NET);
+	struct cage_birth birth = {
+		.tier = TIER_FULL, .net = NET_FILTERED, .jail = { -1, -1 },
+	};
+
+	if ((tier && tier_parse(tier, &birth.tier) < 0) ||
+	    (net && net_mode_parse(net, &birth.net) < 0) ||
+	    birth.tier != TIER_FULL ||
+	    (birth.net != NET_FILTERED && birth.net != NET_NONE))
+		return;
+	(void)cage_begin(&birth, ahead, NULL);	/* If it matters, we will hear */
+}
+
 int run_command(struct options *options, char **argv, struct err *err)
 {
 	static struct session session;	/* Left to the end of the process */
 	auto_free char **command = NULL;
+	struct cage ahead = CAGE_NONE;
 	struct held held = { 0 };
 	struct tidy tidy;
 	int r = words_command(options, argv, 0, &command, err);
 
 	if (r < 0)
 		return r;
+	stdfds_reserve();
+	begin(options, &ahead);
 	session_done(&session);
 	tidy_open(&tidy);
 	held_open(&held);	/* First: the plan hides what is there */
@@ -154,7 +180,8 @@ int run_command(struct options *options, char **argv, struct err *err)
 	if (r == 0)
 		r = open_session(options, command, &held, &session, err);
 	if (r == 0)
-		r = run_opened(&session, options, command, &held, err);
+		r = run_opened(&session, options, command, &held, &ahead, err);
+	cage_stop(&ahead);
 	held_close(&held);
 	tidy_close(&tidy);
 	return r;

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct cage;
 struct err;
 struct held;
 struct listener_set;
@@ -21,6 +22,7 @@ struct walk_cache;
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  * @walked:	What is known of the directories, or NULL
  * @held:	The directory of the secrets, or NULL; the caller's
+ * @ahead:	The sandbox that was begun before the plan, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
  */
@@ -31,6 +33,7 @@ struct session {
 	char *tmpdir;
 	struct walk_cache *walked;
 	struct held *held;
+	struct cage *ahead;
 	struct listener_set *proxies;
 	char *git_config;
 };

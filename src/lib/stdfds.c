@@ -43,6 +43,18 @@ struct stdfds {
 	struct relay relays[3];
 };
 
+static bool was_closed[3];
+
+/* As long as they are open, nothing of ours gets these numbers */
+void stdfds_reserve(void)
+{
+	for (int i = 0; i < 3; i++) {
+		was_closed[i] = was_closed[i] || fcntl(i, F_GETFD) < 0;
+		if (fcntl(i, F_GETFD) < 0)
+			(void)!open("/dev/null", O_RDWR | O_CLOEXEC);
+	}
+}
+
 /* The file behind @fd, as a path of the host; false if it has none */
 static bool path_of(int fd, char *path, size_t size)
 {
@@ -110,7 +122,7 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	struct stat st;
 
 	s->fds[fd] = fd;
-	if (fstat(fd, &st) < 0) {
+	if (was_closed[fd] || fstat(fd, &st) < 0) {
 		s->fds[fd] = -1;	/* Closed for us, closed for the command */
 		return 0;
 	}

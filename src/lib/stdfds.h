@@ -19,6 +19,11 @@ struct plan;
 
 struct stdfds;
 
+/* Before anything is opened: which of 0, 1 and 2 are closed, and so for the
+ * command; meanwhile they are /dev/null
+ */
+void stdfds_reserve(void);
+
 /* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with words for
  * descriptors that may not go in at all (directories).
  */

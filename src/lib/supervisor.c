@@ -80,24 +80,6 @@ struct supervisor {
 	struct clock clock;
 };
 
-static struct cage_wipe image[2];
-
-void supervisor_set_image(char **argv, char **envp)
-{
-	char **const areas[2] = { argv, envp };
-
-	for (size_t i = 0; i < 2; i++) {
-		char **last = areas[i];
-
-		if (!last || !*last)
-			continue;
-		while (last[1])
-			last++;
-		image[i].start = areas[i][0];
-		image[i].len = (size_t)(*last + strlen(*last) - areas[i][0]);
-	}
-}
-
 /* The command's own way to end, as a shell reports it */
 static int exit_status(int status)
 {
@@ -313,15 +295,14 @@ static int add(struct supervisor *s, struct loop_source *source, int fd,
 	return r < 0 ? fail(s->err, r, "cannot wait for events") : 0;
 }
 
-static void fill_request(const struct supervisor *s,
+static void fill_request(const struct supervisor *s, const sigset_t *mask,
 			 struct cage_request *request)
 {
 	*request = (struct cage_request){
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
 		.aside = s->aside.dir,
 		.hand_tmp = s->tmp.later != NULL,
-		.wipe = { image[0], image[1] },
-		.jail = { -1, -1 },
+		.jail = { -1, -1 }, .mask = *mask,
 	};
 	if (s->session->plan->net == NET_JAIL) {
 		request->jail[0] = s->jailer.run.user;
@@ -371,6 +352,16 @@ static int let_go(struct supervisor *s)
 		     : 0;
 }
 
+/* The one that was begun ahead of the plan, if there is one */
+static int start_cage(struct supervisor *s, const struct cage_request *request)
+{
+	if (s->session->ahead) {
+		s->cage = *s->session->ahead;
+		*s->session->ahead = (struct cage)CAGE_NONE;
+	}
+	return cage_start(&s->cage, request, s->err);
+}
+
 static int start(struct supervisor *s)
 {
 	struct cage_request request;
@@ -384,7 +375,7 @@ static int start(struct supervisor *s)
 	if (r == 0)
 		r = jailer_start(&s->jailer, s->session->plan, s->loop,
 				 s->options, s->err);
-	fill_request(s, &request);
+	fill_request(s, &before, &request);
 	if (r == 0)
 		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
 				s->err);
@@ -392,7 +383,7 @@ static int start(struct supervisor *s)
 	if (r == 0 && !s->session->plan->observe)
 		watchers_start(s->watchers, s->loop);
 	if (r == 0)
-		r = cage_start(&request, &before, &s->cage, s->err);
+		r = start_cage(s, &request);
 	if (r == 0 && request.wait)
 		r = let_go(s);
 	if (r == 0 && s->session->plan->observe)
@@ -443,7 +434,7 @@ int supervisor_run(const struct session *session,
 	struct supervisor s = {
 		.session = session, .options = options, .err = err,
 		.status = -1,
-		.cage = { .pidfd = -1, .socket = -1 },
+		.cage = CAGE_NONE,
 		.listener = -1, .tmp = { .lock = -1, .fresh = -1 },
 		.own = { -1, -1, -1, -1, -1 }, .jailer = JAILER_NONE,
 		.aside = ASIDE_NONE,

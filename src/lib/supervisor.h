@@ -21,7 +21,4 @@ enum {
 int supervisor_run(const struct session *session,
 		   const struct options *options, struct err *err);
 
-/* main() only: its own arguments and environment, which init must not keep */
-void supervisor_set_image(char **argv, char **envp);
-
 #endif /* LIB_SUPERVISOR_H */

@@ -102,15 +102,6 @@ static void push_stub(struct mask_tree *tree, int top,
 	}
 }
 
-/* In our own directories a cloche inside must find nothing rather than an
- * error; profile srt hides as srt does
- */
-static bool is_refusing(const struct plan *plan, const struct plan_mount *m)
-{
-	return plan->view->policy->profile != PROFILE_SRT &&
-	       !(m->rule && m->rule->strength == RULE_ALWAYS);
-}
-
 /* What a mask shows must be a few files and nothing else. Whoever works in a
  * directory below a hidden one must be observed, and the observer, outside,
  * does not get through.
@@ -154,7 +145,7 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 		node = push_node(ret, MASK_TOP, mem_printf("%zu", i),
 				 mem_strdup(m->path), dir);
 		node->mount = i;
-		node->refuses = is_refusing(plan, m);
+		node->refuses = m->refuses;
 		for (size_t s = 0; dir && s < plan->stubs.len; s++) {
 			if (m->mask != MASK_EMPTY &&
 			    plan->stubs.v[s].mask == m->mask)

@@ -38,17 +38,31 @@ static char **copy_strings(char *const *strings)
 	return copy;
 }
 
-static uint64_t namespaces_for(const struct policy *policy)
+uint64_t plan_namespaces(enum tier tier, enum net_mode net)
 {
-	uint64_t all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
-		       CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+	const uint64_t all = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID |
+			     CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
-	return policy->net == NET_HOST ? all : all | CLONE_NEWNET;
+	if (tier != TIER_FULL)
+		return 0;
+	return net == NET_HOST ? all : all | CLONE_NEWNET;
 }
 
-/* A /tmp with our mount points in it must not outlive the run: it would show
- * empty directories that nobody made
+/* In our own directories a cloche inside must find nothing rather than an
+ * error; profile srt hides as srt does
  */
+static void choose_answers(struct plan *plan)
+{
+	const bool srt = plan->view->policy->profile == PROFILE_SRT;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		struct plan_mount *m = &plan->mounts.v[i];
+
+		m->refuses = !srt && !(m->rule &&
+				       m->rule->strength == RULE_ALWAYS);
+	}
+}
+
 /* True if something is hidden that somebody might look for: a file system of our
  * own is not worth its time for directories of the system alone
  */
@@ -202,7 +216,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->tier = request->tier;
 	plan->weak_proc = policy_flag(policy, FLAG_WEAKER_NESTED, false) ||
 			  policy->profile == PROFILE_HOME;
-	plan->namespaces = plan->tier == TIER_FULL ? namespaces_for(policy) : 0;
+	plan->namespaces = plan_namespaces(plan->tier, plan->net);
 	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
 	plan->sockets_by_path = !plan->unix_sockets &&
 				policy->lists[LIST_UNIX_SOCKETS].len > 0;
@@ -224,6 +238,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 		if (r < 0)
 			return r;
 		mounts_plan(plan, view);
+		choose_answers(plan);
 		add_git_config(plan, request->git_config);
 		r = add_jail(plan, err);
 		if (r < 0)

@@ -42,6 +42,7 @@ enum mount_kind {
  * @path:	Where, and for binds also what; real, absolute
  * @is_dir, @is_link: What stands there
  * @dev, @ino:	What was seen there when the plan was made
+ * @refuses:	A mask that talks: look-ups in it are errors, not misses
  * @pristine:	The source is the tree as it was before any mount
  * @loose:	Something else will stand there by then: do not compare
  * @mask:	Which skeleton directory it shows, or writes to; for
@@ -53,7 +54,7 @@ enum mount_kind {
 struct plan_mount {
 	enum mount_kind kind;
 	char *path;
-	bool is_dir, is_link;
+	bool is_dir, is_link, refuses;
 	dev_t dev;
 	ino_t ino;
 	bool pristine, loose;
@@ -192,6 +193,9 @@ struct plan_request {
 	const char *tmpdir, *program, *git_config;
 	const struct network_proxies *proxies;
 };
+
+/* The namespaces of a sandbox, as CLONE_NEW* flags */
+uint64_t plan_namespaces(enum tier tier, enum net_mode net);
 
 int plan_build(const struct view *view, const struct machine *machine,
 	       const struct plan_request *request, struct plan **ret,

@@ -27,12 +27,7 @@ static void make_tree(struct mask_tree *ret)
 		"/h/file", "/h/dir", "/h/ssh", "/h/home", "/h/own",
 	};
 	static char known[] = "known", deep[] = "a/b", work[] = "work";
-	static struct path_rule rules[] = {
-		{ .strength = RULE_BASELINE }, { .strength = RULE_ALWAYS },
-	};
-	static struct policy policy;
-	static struct view view = { .policy = &policy };
-	struct plan plan = { .view = &view, .talk = true };
+	struct plan plan = { .talk = true };
 	struct plan_stub *stub;
 
 	for (size_t i = 0; i < 5; i++) {
@@ -40,7 +35,7 @@ static void make_tree(struct mask_tree *ret)
 
 		m->kind = i ? MOUNT_MASK_DIR : MOUNT_MASK_FILE;
 		m->path = paths[i];
-		m->rule = &rules[i == 4];
+		m->refuses = i != 4;
 		m->mask = i == 2 || i == 3 ? MASK_FIRST + (unsigned int)i : MASK_EMPTY;
 	}
 	stub = vec_push(&plan.stubs);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/pack.c - a plan for a process that was forked before there was one */
+
+#include "plan/pack.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "plan/plan.h"
+
+static void pack_mounts(struct plan *plan, struct arena *arena)
+{
+	plan->mounts.v = arena_copy(arena, plan->mounts.v,
+				    plan->mounts.len * sizeof(*plan->mounts.v));
+	for (size_t i = 0; !arena->full && i < plan->mounts.len; i++) {
+		struct plan_mount *m = &plan->mounts.v[i];
+
+		m->path = arena_strdup(arena, m->path);
+		m->rule = NULL;
+	}
+}
+
+static void pack_stubs(struct plan *plan, struct arena *arena)
+{
+	plan->stubs.v = arena_copy(arena, plan->stubs.v,
+				   plan->stubs.len * sizeof(*plan->stubs.v));
+	for (size_t i = 0; !arena->full && i < plan->stubs.len; i++) {
+		struct plan_stub *s = &plan->stubs.v[i];
+
+		s->path = arena_strdup(arena, s->path);
+		s->target = arena_strdup(arena, s->target);
+		s->text = arena_strdup(arena, s->text);
+	}
+}
+
+const struct plan *plan_pack(const struct plan *plan, struct arena *arena)
+{
+	struct plan *copy = arena_copy(arena, plan, sizeof(*plan));
+
+	if (!copy)
+		return NULL;
+	copy->view = NULL;
+	memset(&copy->grants, 0, sizeof(copy->grants));
+	memset(&copy->carved, 0, sizeof(copy->carved));
+	copy->jail.v = NULL;
+	copy->jail.len = copy->jail.cap = 0;
+	pack_mounts(copy, arena);
+	pack_stubs(copy, arena);
+	copy->env = arena_strings(arena, plan->env);
+	copy->argv = arena_strings(arena, plan->argv);
+	copy->cwd = arena_strdup(arena, plan->cwd);
+	return arena->full ? NULL : copy;
+}
