@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/nsswitch.h"
 #include "base/own.h"
 #include "firewall/ruleset.h"
 #include "net/address.h"
@@ -170,8 +171,11 @@ static int ask_library(const char *name, struct answer *ret)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
-	const int code = getaddrinfo(name, NULL, &hints, &list);
+	int code;
 
+	if (!nss_will_do())
+		nss_stay_inside();
+	code = getaddrinfo(name, NULL, &hints, &list);
 	if (code)
 		return code == EAI_AGAIN ? -EAGAIN : -ENOENT;
 	for (const struct addrinfo *a = list;

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,7 +19,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/nsswitch.h"
 #include "base/own.h"
+#include "base/program.h"
 #include "base/sock.h"
 #include "net/accept.h"
 #include "net/confine.h"
@@ -277,11 +280,31 @@ int gate_serve(const struct gate_config *config, int resolver)
 	return r;
 }
 
+/* Where names need more than is built in, a program of its own has the system's
+ * library
+ */
+static void use_library(int sock)
+{
+	static char name[] = RESOLVE_PROGRAM, *none[] = { NULL };
+	char number[16];
+	char *const argv[] = { name, number, NULL };
+
+	if (nss_will_do())
+		return;
+	snprintf(number, sizeof(number), "%d", sock);
+	if (fcntl(sock, F_SETFD, 0) == 0)
+		(void)program_exec(RESOLVE_PROGRAM, argv, none);
+	nss_stay_inside();
+}
+
 /* The resolver lives beside the gate, with its own confinement */
 static void resolver_main(const struct gate_config *config, int sock)
 {
-	if (confine_inherit(&sock, 1, "cloche-resolve", NULL) < 0 ||
-	    confine_seal(CONFINED_RESOLVER, NULL) < 0)
+	if (confine_inherit(&sock, 1, RESOLVE_PROGRAM, NULL) < 0)
+		_exit(1);
+	if (!config->lookup)
+		use_library(sock);
+	if (confine_seal(CONFINED_RESOLVER, NULL) < 0)
 		_exit(1);
 	resolve_serve(sock, config->lookup ? config->lookup : resolve_system);
 }

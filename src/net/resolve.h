@@ -49,6 +49,9 @@ struct resolve_answer {
 	struct resolve_address v[RESOLVE_ADDRESSES_MAX];
 };
 
+/* The resolver with the system's C library, for a cloche that has its own */
+#define RESOLVE_PROGRAM "cloche-resolve"
+
 /* Runs in a helper: fill *@ret for @name. Tests have their own. */
 typedef void (*resolve_fn)(const char *name, struct resolve_answer *ret);
 

@@ -101,7 +101,7 @@ def nobody_inside_acts_after_the_end(t):
     path = os.path.join(t.dir, "log")
     for _ in range(8):
         t.shell("for i in 1 2 3 4 5 6 7 8; do (while :; do echo x; done) >> log"
-                " 2>/dev/null & done; sleep 0.02; exit 0").ok()
+                " 2>/dev/null & done; until [ -s log ]; do :; done").ok()
         seen = os.stat(path).st_size
         time.sleep(0.05)		# For something that must not happen
         check(seen > 0, "the control wrote nothing")
@@ -130,6 +130,11 @@ def closed_standard_descriptors_are_no_trouble(t):
     for redirect in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
         r = t.outside("sh", "-c", f'"$0" run -- sh -c "exit 6" {redirect}',
                       CLOCHE)
+        equal(r.code, 6, redirect)
+    # And stay closed: none of our own descriptors takes the number
+    for number, redirect in enumerate(("<&-", ">&-", "2>&-")):
+        r = t.outside("sh", "-c", f'"$0" run -- sh -c "[ -e /proc/\\$\\$/fd/'
+                      f'{number} ] && exit 5; exit 6" {redirect}', CLOCHE)
         equal(r.code, 6, redirect)
     r = t.outside("sh", "-c", '"$0" run -- sh -c "echo lost" >&- && : || echo '
                   'failed', CLOCHE)
