@@ -220,8 +220,6 @@ static int furnish(int box, struct err *err)
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(dirs); i++)
 		r = make_dir(box, dirs[i].name, dirs[i].mode, err);
-	if (r == 0 && plan->talk)
-		r = make_dir(box, "masks", 0555, err);
 	if (r == 0)
 		r = make_file(box, "unreadable", 0, err);
 	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
@@ -280,6 +278,8 @@ static int fill(int box, const struct plan *plan, bool console,
 {
 	int r = console ? make_file(box, "dev/console", 0644, err) : 0;
 
+	if (r == 0 && plan->talk)
+		r = make_dir(box, "masks", 0555, err);
 	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
 		char name[32];
 
