@@ -4,10 +4,12 @@
  *
  * Theory of operation: of what pasta made, only the default routes stay. Every
  * other route of the interface is the way to a network that the machine is in:
- * it is taken out, and its range blocked like those of the plan. Then the
- * gateways and the plan's open ranges are put back; the longest prefix wins.
- * In the end the kernel is asked for the way to an address of each blocked
- * range, and there must be none.
+ * it is taken out, and its range blocked like those of the plan. So are the
+ * networks that the host reaches by other interfaces, of which pasta knows
+ * nothing, and the host's own addresses: to pasta, an ordinary process, they
+ * are open. Then the gateways and the plan's open ranges are put back; the
+ * longest prefix wins. In the end the kernel is asked for the way to an address
+ * of each blocked range, and there must be none.
  */
 
 #include <arpa/inet.h>
@@ -16,37 +18,18 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "cage/jail.h"
+#include "cage/routes.h"
 #include "plan/jail.h"
 
 enum {
-	LOOPBACK_INDEX = 1,
-	ROUTES_MAX = 256,	/* That pasta may have made */
-	ANSWER_MAX = 32768,	/* Bytes of one message of the kernel */
 	MULTICAST_PRIORITY = 1,	/* Before the kernel's own, which is 256 */
-};
-
-/**
- * struct route - One route, as far as we care
- * @via:	There is a gateway
- */
-struct route {
-	struct host_range to;
-	bool via;
-	uint8_t gateway[16];
-	uint32_t oif, priority;
-	uint8_t type, table, scope;
-};
-
-struct routes {
-	struct route v[ROUTES_MAX];
-	size_t len;
-	bool full;
 };
 
 struct request {
@@ -128,77 +111,6 @@ static int change(int fd, uint16_t type, uint16_t flags,
 	return ((struct nlmsgerr *)NLMSG_DATA(&in.header))->error;
 }
 
-/* Take down a route of the dump, if it is one that leads out */
-static void take(struct routes *routes, const struct nlmsghdr *h)
-{
-	const struct rtmsg *m = NLMSG_DATA(h);
-	size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(*m));
-	struct route r = {
-		.to = { .kind = m->rtm_family == AF_INET ? HOST_IPV4 : HOST_IPV6,
-			.bits = m->rtm_dst_len },
-		.type = m->rtm_type, .table = m->rtm_table,
-		.scope = m->rtm_scope,
-	};
-
-	if (m->rtm_table != RT_TABLE_MAIN || m->rtm_flags & RTM_F_CLONED)
-		return;
-	for (struct rtattr *a = RTM_RTA(m); RTA_OK(a, left);
-	     a = RTA_NEXT(a, left)) {
-		const size_t n = RTA_PAYLOAD(a);
-
-		if (a->rta_type == RTA_DST && n <= 16)
-			memcpy(r.to.address, RTA_DATA(a), n);
-		else if (a->rta_type == RTA_GATEWAY && n <= 16)
-			memcpy(r.gateway, RTA_DATA(a), n);
-		else if (a->rta_type == RTA_OIF && n == 4)
-			memcpy(&r.oif, RTA_DATA(a), n);
-		else if (a->rta_type == RTA_PRIORITY && n == 4)
-			memcpy(&r.priority, RTA_DATA(a), n);
-		r.via |= a->rta_type == RTA_GATEWAY;
-	}
-	if (r.oif == LOOPBACK_INDEX)
-		return;
-	routes->full |= routes->len == ROUTES_MAX;
-	if (!routes->full)
-		routes->v[routes->len++] = r;
-}
-
-/* All routes of a family that lead out */
-static int dump(int fd, uint8_t family, struct routes *routes)
-{
-	const struct {
-		struct nlmsghdr header;
-		struct rtmsg body;
-	} q = {
-		.header = { .nlmsg_len = sizeof(q),
-			    .nlmsg_type = RTM_GETROUTE,
-			    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.body = { .rtm_family = family },
-	};
-	static union {
-		struct nlmsghdr header;
-		char bytes[ANSWER_MAX];
-	} in;
-
-	if (send(fd, &q, sizeof(q), 0) < 0)
-		return -errno;
-	for (;;) {
-		ssize_t n = recv(fd, &in, sizeof(in), 0);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -EPROTO;
-		for (struct nlmsghdr *h = &in.header; NLMSG_OK(h, n);
-		     h = NLMSG_NEXT(h, n)) {
-			if (h->nlmsg_type == NLMSG_DONE)
-				return routes->full ? -E2BIG : 0;
-			if (h->nlmsg_type == NLMSG_ERROR)
-				return -EIO;
-			if (h->nlmsg_type == RTM_NEWROUTE)
-				take(routes, h);
-		}
-	}
-}
-
 static int bring_up_loopback(int fd)
 {
 	const struct {
@@ -207,7 +119,7 @@ static int bring_up_loopback(int fd)
 	} q = {
 		.header = { .nlmsg_len = sizeof(q), .nlmsg_type = RTM_NEWLINK,
 			    .nlmsg_flags = NLM_F_REQUEST },
-		.body = { .ifi_index = LOOPBACK_INDEX, .ifi_flags = IFF_UP,
+		.body = { .ifi_index = ROUTES_LOOPBACK, .ifi_flags = IFF_UP,
 			  .ifi_change = IFF_UP },
 	};
 
@@ -312,6 +224,32 @@ static int close_near(int fd, const struct jail *jail,
 	return r;
 }
 
+/* IPv6 may be missing from the kernel, or switched off: then there is nothing
+ * to block
+ */
+static bool is_without(const struct host_range *range,
+		       const struct ways *ways, int error)
+{
+	return range->kind == HOST_IPV6 && !ways->v6 &&
+	       (error == -EAFNOSUPPORT || error == -EOPNOTSUPP ||
+		error == -EACCES || error == -ENODEV);
+}
+
+static int close_others(int fd, const struct jail *jail,
+			const struct jail_near *near, const struct ways *ways)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < near->len; i++) {
+		if (is_allowed(jail, &near->v[i]))
+			continue;
+		r = block(fd, &near->v[i]);
+		if (is_without(&near->v[i], ways, r))
+			r = 0;
+	}
+	return r;
+}
+
 static int open_gateway(int fd, const struct route *way)
 {
 	struct host_range range = { .kind = HOST_IPV4, .bits = 32 };
@@ -322,17 +260,6 @@ static int open_gateway(int fd, const struct route *way)
 	range.bits = (uint8_t)(bytes_of(&range) * 8);
 	memcpy(range.address, way->gateway, sizeof(range.address));
 	return open_range(fd, &range, way, true);
-}
-
-/* IPv6 may be missing from the kernel, or switched off: then there is nothing
- * to block
- */
-static bool is_without(const struct host_range *range,
-		       const struct ways *ways, int error)
-{
-	return range->kind == HOST_IPV6 && !ways->v6 &&
-	       (error == -EAFNOSUPPORT || error == -EOPNOTSUPP ||
-		error == -EACCES || error == -ENODEV);
 }
 
 static int set_all(int fd, const struct jail *jail, const struct ways *ways)
@@ -419,29 +346,40 @@ static int check(int fd, const struct jail *jail, const struct ways *ways,
 	return 0;
 }
 
-int jail_lock(const struct jail *jail, struct err *err)
+static int lock_routes(int fd, const struct jail *jail,
+		       const struct jail_near *near,
+		       const struct routes *routes, struct err *err)
 {
-	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_ROUTE);
-	static struct routes routes;
-	struct ways ways;
-	int r = fd < 0 ? -errno : bring_up_loopback(fd);
+	const struct ways ways = find_ways(routes);
+	int r;
 
-	if (!r)
-		r = dump(fd, AF_INET, &routes);
-	if (!r)
-		r = dump(fd, AF_INET6, &routes);
-	if (r < 0)
-		return fail(err, r, "--net jail: cannot read the routes: %s",
-			    strerror(-r));
-	ways = find_ways(&routes);
 	if (!ways.v4 && !ways.v6)
 		return fail(err, -ENETUNREACH, "--net jail: this machine has no default route, so there is nothing to reach");
-	r = close_near(fd, jail, &routes);
+	r = close_near(fd, jail, routes);
+	if (!r)
+		r = close_others(fd, jail, near, &ways);
 	if (!r)
 		r = set_all(fd, jail, &ways);
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot lock the routes: %s",
 			    strerror(-r));
 	return check(fd, jail, &ways, err);
+}
+
+int jail_lock(const struct jail *jail, const struct jail_near *near,
+	      struct err *err)
+{
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_ROUTE);
+	struct routes routes = { 0 };
+	int r = fd < 0 ? -errno : bring_up_loopback(fd);
+
+	if (r < 0)
+		return fail(err, r, "--net jail: cannot set up the loopback: %s",
+			    strerror(-r));
+	r = routes_read(fd, &routes, err);
+	if (!r)
+		r = lock_routes(fd, jail, near, &routes, err);
+	free(routes.v);
+	return r;
 }

@@ -28,6 +28,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -257,6 +258,7 @@ static void __attribute__((noreturn)) holder_main(const struct plan *plan,
 						  int socket)
 {
 	struct jail_message m = { 0 };
+	struct jail_near near = { 0 };
 	struct err err = { 0 };
 	int fds[2] = { -1, -1 }, children, r;
 	sigset_t set;
@@ -269,9 +271,12 @@ static void __attribute__((noreturn)) holder_main(const struct plan *plan,
 	if (r == 0)
 		r = stage_idmap(plan->machine.uid, plan->machine.gid, &err);
 	if (r == 0)
+		r = jail_look(&near, &err);
+	if (r == 0)
 		r = attach(pasta, plan, &fds[1], &err);
 	if (r == 0)
-		r = jail_lock(&plan->jail, &err);
+		r = jail_lock(&plan->jail, &near, &err);
+	free(near.v);
 	fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = drop_all(&err);

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "policy/host.h"
+
 struct err;
 struct jail;
 struct plan;
@@ -37,9 +39,23 @@ void jail_stop(struct jail_run *run);
 /* Where pasta is: in @path, or NULL */
 const char *jail_find_pasta(char *path, size_t size);
 
+/**
+ * struct jail_near - Networks that the machine has routes to, and its addresses
+ */
+struct jail_near {
+	struct host_range *v;
+	size_t len, cap;
+};
+
+/* routes.c: the host's, while we are still in its network. 0, or a negative
+ * errno with words. The caller frees @ret->v.
+ */
+int jail_look(struct jail_near *ret, struct err *err);
+
 /* jail-routes.c: lock the routes of the namespace that we are in. 0, or a
  * negative errno with words.
  */
-int jail_lock(const struct jail *jail, struct err *err);
+int jail_lock(const struct jail *jail, const struct jail_near *near,
+	      struct err *err);
 
 #endif /* CAGE_JAIL_H */

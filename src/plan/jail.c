@@ -19,6 +19,15 @@ static const struct {
 #define JAIL(range, why) { range, why },
 #include "plan/jail.def"
 #undef JAIL
+#define METADATA(range) { range, "the metadata of a cloud" },
+#include "policy/metadata.def"
+#undef METADATA
+};
+
+static const char *const metadata[] = {
+#define METADATA(range) range,
+#include "policy/metadata.def"
+#undef METADATA
 };
 
 static int add(struct jail *jail, const struct host_range *range, bool open,
@@ -74,7 +83,33 @@ static bool is_loopback(const struct host_range *range)
 	       !memcmp(range->address, none, 16);
 }
 
-/* "nameserver ADDRESS" lines; one on the host's loopback cannot be reached */
+static struct host first_of(const struct host_range *range)
+{
+	struct host host;
+
+	host_of_address(range->address, range->kind == HOST_IPV4 ? 4 : 16, 0,
+			&host);
+	return host;
+}
+
+/* Whoever opens it for DNS opens it for credentials */
+static bool is_metadata(const struct host_range *range)
+{
+	const struct host first = first_of(range);
+
+	for (size_t i = 0; i < ARRAY_SIZE(metadata); i++) {
+		struct host_range row = { 0 };
+
+		if (!host_range_parse(metadata[i], strlen(metadata[i]), &row) &&
+		    host_range_has(&row, &first))
+			return true;
+	}
+	return false;
+}
+
+/* "nameserver ADDRESS" lines. One on the host's loopback cannot be reached; if
+ * there is no other, or one that must not be opened, pasta asks for us.
+ */
 static int add_resolvers(struct jail *jail, const char *text, struct err *err)
 {
 	static const char word[] = "nameserver";
@@ -94,20 +129,15 @@ static int add_resolvers(struct jail *jail, const char *text, struct err *err)
 		n = strcspn(p, " \t\r\n%#;");
 		if (host_range_parse(p, n, &range) < 0 || is_loopback(&range))
 			continue;
+		if (is_metadata(&range)) {
+			jail->forward = true;
+			continue;
+		}
 		found++;
 		r = add(jail, &range, true, "a resolver of this machine", err);
 	}
-	jail->forward = !found;
+	jail->forward = jail->forward || !found;
 	return r;
-}
-
-static struct host first_of(const struct host_range *range)
-{
-	struct host host;
-
-	host_of_address(range->address, range->kind == HOST_IPV4 ? 4 : 16, 0,
-			&host);
-	return host;
 }
 
 static bool is_open(const struct jail *jail, const struct host_range *range)

@@ -17,7 +17,9 @@ enum {
 	JAIL_RESOLVERS_MAX = 8,
 };
 
-/* Where DNS goes if the host's resolvers are all on its own loopback */
+/* Where DNS goes if the host's resolvers are all on its own loopback, or one is
+ * a cloud's metadata service
+ */
 #define JAIL_FORWARD "169.254.1.53"
 
 /**

@@ -38,7 +38,8 @@ TEST(private_addresses_are_out_of_reach)
 		"192.168.0.1", "100.64.0.1", "100.127.255.255",
 		"169.254.169.254", "224.0.0.251", "255.255.255.255",
 		"fc00::1", "fdff::1", "fe80::1", "ff02::fb",
-		"64:ff9b::a01:203", "64:ff9b::a9fe:a9fe",
+		"64:ff9b::a01:203", "64:ff9b::a9fe:a9fe", "168.63.129.16",
+		"192.0.0.192", "2002:a01:203::1", "2002:c0a8:101::1",
 	};
 	static const char *const far[] = {
 		"9.255.255.255", "11.0.0.0", "172.15.0.1", "172.32.0.1",
@@ -112,6 +113,35 @@ TEST(resolvers_on_the_loopback_are_asked_by_pasta)
 		CHECK_INT(jail_plan(p, texts[i], &jail, NULL), 0);
 		CHECK(jail.forward && reaches(&jail, JAIL_FORWARD));
 		CHECK(!reaches(&jail, "169.254.169.254"));
+		jail_done(&jail);
+	}
+}
+
+TEST(a_metadata_service_is_not_opened_as_a_resolver)
+{
+	static const char *const services[] = {
+		"169.254.169.254", "168.63.129.16", "100.100.100.200",
+		"192.0.0.192", "fd00:ec2::253", "fd20:ce::254",
+	};
+	auto_policy struct policy *p = make(NET_JAIL, NULL);
+
+	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
+		static const char *const open[] = { "0.0.0.0/1", "fd00::/8",
+						    "128.0.0.0/1", NULL };
+		auto_policy struct policy *asked = make(NET_JAIL, open);
+		struct jail jail = { 0 };
+		char text[100];
+
+		snprintf(text, sizeof(text), "nameserver 10.0.0.2\nnameserver %s\n",
+			 services[i]);
+		CHECK_INT(jail_plan(p, text, &jail, NULL), 0);
+		CHECK(!reaches(&jail, services[i]));
+		CHECK(jail.forward && reaches(&jail, JAIL_FORWARD));
+		CHECK(reaches(&jail, "10.0.0.2"));
+		jail_done(&jail);
+		/* The control: whoever asks for it gets it */
+		CHECK_INT(jail_plan(asked, text, &jail, NULL), 0);
+		CHECK(reaches(&jail, services[i]));
 		jail_done(&jail);
 	}
 }

@@ -22,7 +22,10 @@ METADATA, CARRIER, PRIVATE = "169.254.169.254", "100.64.0.7", "172.16.5.5"
 MACHINE6, GATEWAY6, NEIGHBOUR6 = ("2001:db8:77::2", "2001:db8:77::1",
                                   "2001:db8:77::9")
 INTERNET6, ULA, LINK = "2001:db8:99::1", "fd00::1", "fe80::77"
-NEAR = (NEIGHBOUR, RESOLVER, OFFICE, METADATA, CARRIER, PRIVATE, NEIGHBOUR6, ULA)
+# A second network, with addresses that look like the internet's
+SECOND, BESIDE = "198.51.100.2", "198.51.100.9"
+NEAR = (NEIGHBOUR, RESOLVER, OFFICE, METADATA, CARRIER, PRIVATE, NEIGHBOUR6, ULA,
+        BESIDE)
 FAR = (INTERNET, GATEWAY, INTERNET6, GATEWAY6)
 PORT = 8080
 CLONE_NEWNET, MS_BIND = 0x40000000, 4096
@@ -85,6 +88,8 @@ def rest_of_the_world(ready, start):
     os.read(start, 1)
     ip("link", "set", "lo", "up")
     ip("link", "set", "w0", "up")
+    ip("link", "set", "w1", "up")
+    ip("address", "add", BESIDE + "/24", "dev", "w1")
     for address in (GATEWAY, NEIGHBOUR, RESOLVER):
         ip("address", "add", address + "/24", "dev", "w0")
     for address in (INTERNET, OFFICE, METADATA, CARRIER, PRIVATE):
@@ -93,7 +98,9 @@ def rest_of_the_world(ready, start):
         ip("address", "add", address + "/64", "dev", "w0", "nodad")
     for address in (INTERNET6, ULA):
         ip("address", "add", address + "/128", "dev", "w0", "nodad")
-    threading.Thread(target=serve_names, args=(RESOLVER,), daemon=True).start()
+    for address in (RESOLVER, METADATA):
+        threading.Thread(target=serve_names, args=(address,),
+                         daemon=True).start()
     threading.Thread(target=serve_streams, daemon=True).start()
     while True:
         try:
@@ -117,6 +124,10 @@ def machine(resolv, names):
     ip("address", "add", MACHINE + "/24", "dev", "eth0")
     ip("address", "add", MACHINE6 + "/64", "dev", "eth0", "nodad")
     ip("link", "set", "eth0", "up")
+    ip("link", "add", "eth1", "type", "veth", "peer", "name", "w1", "netns",
+       str(pid))
+    ip("address", "add", SECOND + "/24", "dev", "eth1")
+    ip("link", "set", "eth1", "up")
     os.write(start[1], b"x")
     os.read(ready[0], 1)
     ip("route", "add", "default", "via", GATEWAY)
@@ -138,10 +149,10 @@ def machine(resolv, names):
 
 class Lan:
     """The machine; @names: a resolver on its own loopback. @without: files
-    that are not there
+    that are not there. @resolv: the resolver, if it is another
     """
 
-    def __init__(self, t, names=None, without=()):
+    def __init__(self, t, names=None, without=(), resolv=None):
         from tap import need, skip
         need("ip")
         unshare = need("unshare")
@@ -152,7 +163,7 @@ class Lan:
             need("pasta")
         self.t = t
         resolv = t.write(os.path.join(t.away, "resolv.conf"),
-                         f"nameserver {names or RESOLVER}\n")
+                         f"nameserver {resolv or names or RESOLVER}\n")
         self.held = subprocess.Popen(
             [unshare, "--user", "--map-current-user", "--net", "--mount",
              "--keep-caps", sys.executable, os.path.abspath(__file__), resolv,

@@ -108,6 +108,7 @@ def the_hosts_loopback_and_own_services_are_not_reached(t):
 import socket
 a = socket.create_server(("127.0.0.1", {PORT + 1}))
 b = socket.create_server(("{MACHINE}", {PORT + 1}))
+c = socket.create_server(("{SECOND}", {PORT + 1}))
 print("up", flush=True); input()""", stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE)
         server.stdout.readline()
@@ -115,7 +116,8 @@ print("up", flush=True); input()""", stdin=subprocess.PIPE,
         control = f"import socket; socket.create_connection(('127.0.0.1', {PORT + 1}))"
         machine.run(sys.executable, "-c", control).ok()
         got = reached(machine.run(CLOCHE, *JAIL, "--", sys.executable, "-c",
-                                  script, "127.0.0.1", MACHINE, GATEWAY).ok())
+                                  script, "127.0.0.1", MACHINE, SECOND,
+                                  GATEWAY).ok())
         for host in got:
             contains(got[host], "error", host)
         server.communicate(b"\n")
@@ -129,6 +131,17 @@ def names_are_resolved(t):
             for command in ((), (CLOCHE, *JAIL, "--")):
                 r = machine.run(*command, sys.executable, "-c", script).ok(names)
                 equal(r.out.strip(), INTERNET)
+
+
+@test
+def a_metadata_service_that_is_the_resolver_resolves_and_no_more(t):
+    script = "import socket; print(socket.gethostbyname('internet.test'))"
+    with lan(t, resolv=METADATA) as machine:
+        for command in ((), (CLOCHE, *JAIL, "--")):
+            r = machine.run(*command, sys.executable, "-c", script).ok()
+            equal(r.out.strip(), INTERNET)
+        equal(connect(machine, METADATA, INTERNET),
+              {METADATA: "error 22", INTERNET: INTERNET})
 
 
 @test
