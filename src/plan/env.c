@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "plan/network.h"
 #include "plan/plan.h"
+#include "plan/view.h"
 #include "policy/env.h"
 
 enum {
@@ -221,14 +222,33 @@ static void put_trusted(struct env *env, const struct policy *policy)
 	put_name(env, total, sum);
 }
 
-char **env_build(const struct policy *policy,
-		 const struct plan_request *request, const char *tmpdir,
-		 enum net_mode net, struct err *err)
+/* npm writes into its cache whatever it does, and ends if it cannot. Where the
+ * home's is closed, it has one in /tmp, which is the project's own.
+ */
+static void put_npm(struct env *env, const struct view *view,
+		    const char *tmpdir)
 {
+	static const char name[] = "npm_config_cache";
+	const struct policy *policy = view->policy;
+	auto_free char *usual = policy->home ? path_join(policy->home, ".npm")
+					     : NULL;
+	auto_free char *ours = NULL;
+
+	if (policy->profile != PROFILE_DEFAULT || !usual || !tmpdir ||
+	    find(env, name) || find(env, "NPM_CONFIG_CACHE") ||
+	    view_verdict(view, VIEW_WRITE, usual).allowed)
+		return;
+	ours = path_join(tmpdir, "npm-cache");
+	put_name(env, name, ours);
+}
+
+char **env_build(const struct view *view, const struct plan_request *request,
+		 const char *tmpdir, enum net_mode net)
+{
+	const struct policy *policy = view->policy;
 	char *const *caller = request->environ;
 	struct env env = { 0 };
 
-	(void)err;
 	pass_allowed(&env, policy, caller);
 	if (policy->profile == PROFILE_HOME && policy->home)
 		put_home(&env, policy, caller);
@@ -236,6 +256,7 @@ char **env_build(const struct policy *policy,
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	if (tmpdir)
 		put_name(&env, "TMPDIR", tmpdir);
+	put_npm(&env, view, tmpdir);
 	if (net == NET_FILTERED) {
 		network_env(policy, request->proxies, put_variable, &env);
 		put_ssh(&env, request->program);

@@ -250,10 +250,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 		plan->proxies = *request->proxies;
 	else if (plan->tier == TIER_LANDLOCK && plan->net == NET_FILTERED)
 		plan->net = NET_NONE;
-	plan->env = env_build(policy, request, tmpdir_for(request, policy),
-			      plan->net, err);
-	if (!plan->env)
-		return -EINVAL;
+	plan->env = env_build(view, request, tmpdir_for(request, policy),
+			      plan->net);
 	if (network_plan(policy, &plan->network, err) < 0)
 		return -EINVAL;
 	*ret = take_ptr(plan);

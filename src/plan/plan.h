@@ -218,9 +218,8 @@ void plan_print_json(const struct plan *plan, struct buf *out);
 /* plan/env.c: the command's environment, from the caller's and the policy;
  * @tmpdir is NULL where $TMPDIR is left alone
  */
-char **env_build(const struct policy *policy,
-		 const struct plan_request *request, const char *tmpdir,
-		 enum net_mode net, struct err *err);
+char **env_build(const struct view *view, const struct plan_request *request,
+		 const char *tmpdir, enum net_mode net);
 void env_free(char **env);
 /* The value of a variable in @caller, or NULL */
 const char *env_lookup(char *const *caller, const char *name);

@@ -71,6 +71,22 @@ def npm_installs_a_local_package(t):
 
 
 @test(timeout=120)
+def npm_has_a_cache_that_it_can_write(t):
+    """It ends where it cannot; the one in the home is closed"""
+    need("npm")
+    os.makedirs(t.home + "/.npm/_cacache/tmp")
+    t.write("dep/package.json", '{"name":"dep","version":"1.0.0"}')
+    t.write("package.json", '{"name":"p","version":"1.0.0"}')
+    script = "echo ${npm_config_cache:-none}"
+    equal(t.shell(script).ok().out, "/tmp/npm-cache\n")
+    for options in (["--write", t.home + "/.npm"], ["--profile", "srt"]):
+        equal(t.shell(script, options=options).ok().out, "none\n", options)
+    t.inside("npm", "install", "--no-audit", "--no-fund", "./dep",
+             timeout=100).ok()
+    equal(os.listdir(t.home + "/.npm"), ["_cacache"])
+
+
+@test(timeout=120)
 def make_builds_a_small_c_project(t):
     need("make")
     need("cc")
