@@ -32,6 +32,11 @@
 
 enum { COMMENT_MAX = 120 };	/* The kernel takes 128 bytes with its NUL */
 
+/* By number: without /etc/protocols, as in a fresh container, nft knows no name
+ * of the second
+ */
+#define ICMP	"1, 58"
+
 static const char reject[] = "reject with icmpx type admin-prohibited\n";
 
 static const enum host_kind kinds[] = { HOST_IPV4, HOST_IPV6 };
@@ -158,7 +163,7 @@ static void add_base(const struct ruleset *r, const char *hook,
 			 "\t\ticmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 accept\n"
 			 "\t\ticmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } ip6 hoplimit 1 accept\n");
 	buf_adds(out, "\t\tct state established ct direction reply accept\n"
-		 "\t\tct state related meta l4proto { icmp, ipv6-icmp } accept\n");
+		 "\t\tct state related meta l4proto { " ICMP " } accept\n");
 	if (!r->deny_all)
 		buf_adds(out, "\t\tjump " RULESET_OPEN "\n");
 	buf_adds(out, "\t\tgoto refused\n\t}\n");
