@@ -292,7 +292,7 @@ def limits_and_priorities_of_others_stay(t):
               f"          lambda: os.setpriority(os.PRIO_USER, 0, 19)):\n"
               f"    try:\n        f()\n        print('done')\n"
               f"    except PermissionError:\n        print('refused')\n"
-              f"os.setpriority(os.PRIO_PROCESS, 0, 5)\n"
+              f"os.setpriority(os.PRIO_PROCESS, 0, 19)\n"
               f"resource.setrlimit(resource.RLIMIT_CPU, (100, 100))\n"
               f"print('own')\n")
     r = t.inside("/usr/bin/python3", "-c", script, options=NONE).ok()
