@@ -206,6 +206,20 @@ static int begin_network(enum net_mode net, struct err *err)
 	return netns_up(net == NET_FILTERED, err);
 }
 
+/* Until then no file can be made. In a jail the supervisor is not near enough to
+ * write them.
+ */
+static int get_ids(const struct birth *birth, struct err *err)
+{
+	char written;
+
+	if (birth->how->net == NET_JAIL)
+		return stage_idmap(0, birth->uid, birth->gid, err);
+	if (sock_recv(birth->pair[1], &written, 1, NULL, NULL) != 1)
+		_exit(125);
+	return 0;
+}
+
 /* A place of our own; or, where none can be had, at least all our children */
 static int begin(const struct birth *birth, struct box *box, struct err *err)
 {
@@ -215,9 +229,9 @@ static int begin(const struct birth *birth, struct box *box, struct err *err)
 	    prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return fail_errno(err, "cannot keep hold of all processes");
 	if (birth->how->tier == TIER_FULL) {
-		r = stage_idmap(birth->uid, birth->gid, err);
+		r = begin_network(birth->how->net, err);
 		if (r == 0)
-			r = begin_network(birth->how->net, err);
+			r = get_ids(birth, err);
 		if (r == 0)
 			r = box_begin(box, err);
 	}

@@ -17,7 +17,7 @@ static int write_at(int dir, const char *name, const char *text,
 	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		return fail_errno(err, "cannot write /proc/self/%s", name);
+		return fail_errno(err, "cannot write the sandbox's %s", name);
 	return 0;
 }
 
@@ -38,12 +38,15 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 	return write_at(self, "gid_map", map, err);
 }
 
-int stage_idmap(uid_t uid, gid_t gid, struct err *err)
+int stage_idmap(pid_t pid, uid_t uid, gid_t gid, struct err *err)
 {
-	auto_close int self = open("/proc/self", O_PATH | O_DIRECTORY |
-						 O_CLOEXEC);
+	char path[32] = "/proc/self";
+	auto_close int self = -1;
 
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	self = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (self < 0)
-		return fail_errno(err, "cannot open /proc/self");
+		return fail_errno(err, "cannot open %s", path);
 	return idmap_write(self, uid, uid, gid, gid, err);
 }
