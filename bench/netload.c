@@ -251,11 +251,13 @@ static int dial(bool tunnel)
 			       authority, authority, authorization);
 	if (send(fd, head, len, MSG_NOSIGNAL) != (ssize_t)len)
 		die("send");
+	/* Nobody sends anything after it before we do */
 	for (len = 0; len < 4 || memcmp(head + len - 4, "\r\n\r\n", 4) != 0;) {
-		const ssize_t n = recv(fd, head + len, 1, 0);
+		const ssize_t n = recv(fd, head + len, sizeof(head) - len, 0);
 
-		if (n <= 0 || ++len == sizeof(head))
+		if (n <= 0)
 			break;
+		len += (size_t)n;
 	}
 	if (len < 12 || memcmp(head + 9, "200", 3) != 0) {
 		close(fd);
