@@ -53,14 +53,30 @@ void buf_addf(struct buf *b, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	/* Mostly there is room; else it is written once more */
+	reserve(b, strlen(fmt));
+	n = vsnprintf(b->p + b->len, b->cap - b->len, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		abort();
-	reserve(b, (size_t)n);
-	(void)vsnprintf(b->p + b->len, (size_t)n + 1, fmt, again);
+	if ((size_t)n >= b->cap - b->len) {
+		reserve(b, (size_t)n);
+		(void)vsnprintf(b->p + b->len, (size_t)n + 1, fmt, again);
+	}
 	va_end(again);
 	b->len += (size_t)n;
+}
+
+void buf_addu(struct buf *b, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	buf_add(b, digits + at, sizeof(digits) - at);
 }
 
 char *buf_take(struct buf *b)

@@ -5,6 +5,7 @@
 #define BASE_BUF_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /**
  * struct buf - A growing string; zero-initialise it
@@ -22,6 +23,9 @@ void buf_adds(struct buf *b, const char *s);
 void buf_addc(struct buf *b, char c);
 void buf_addf(struct buf *b, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* A number, in decimal: where printf()'s time would count */
+void buf_addu(struct buf *b, uint64_t number);
 
 /* Give the string away; never NULL. The buffer is empty afterwards. */
 char *buf_take(struct buf *b);

@@ -76,13 +76,25 @@ int loop_change(struct loop *loop, struct loop_source *source, uint32_t events)
 	return control(loop, EPOLL_CTL_MOD, source, events);
 }
 
-void loop_remove(struct loop *loop, struct loop_source *source)
+/* What is ready in this batch is not for it any more */
+static void forget(struct loop *loop, const struct loop_source *source)
 {
-	(void)control(loop, EPOLL_CTL_DEL, source, 0);
 	for (int i = loop->next; i < loop->count; i++) {
 		if (loop->events[i].data.ptr == source)
 			loop->events[i].data.ptr = NULL;
 	}
+}
+
+void loop_remove(struct loop *loop, struct loop_source *source)
+{
+	(void)control(loop, EPOLL_CTL_DEL, source, 0);
+	forget(loop, source);
+}
+
+void loop_close(struct loop *loop, struct loop_source *source)
+{
+	close_fd(&source->fd);
+	forget(loop, source);
 }
 
 void loop_prefer(struct loop *loop, const struct loop_source *source)
@@ -116,16 +128,6 @@ void loop_cancel(struct loop *loop, struct loop_task *task)
 static void run_tasks(struct loop *loop)
 {
 	for (size_t n = loop->tasks; n && loop->first && !loop->stopped; n--) {
-		struct loop_task *task = loop->first;
-
-		loop_cancel(loop, task);
-		task->fn(task->arg);
-	}
-}
-
-void loop_drain(struct loop *loop)
-{
-	while (loop && loop->first) {
 		struct loop_task *task = loop->first;
 
 		loop_cancel(loop, task);

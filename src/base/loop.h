@@ -49,6 +49,10 @@ int loop_change(struct loop *loop, struct loop_source *source,
 		uint32_t events);
 /* Safe from within any handler: a removed source is not called again */
 void loop_remove(struct loop *loop, struct loop_source *source);
+/* The same, and close its descriptor, which must be open nowhere else: the
+ * kernel then forgets it without being asked to
+ */
+void loop_close(struct loop *loop, struct loop_source *source);
 
 /* Of all that is ready at once, handle @source first: what it says counts for
  * the others. NULL for none.
@@ -61,9 +65,6 @@ void loop_prefer(struct loop *loop, const struct loop_source *source);
 void loop_defer(struct loop *loop, struct loop_task *task);
 /* Forget it; safe if it is not queued, and from within any handler */
 void loop_cancel(struct loop *loop, struct loop_task *task);
-
-/* Run the tasks that are queued, until there is none */
-void loop_drain(struct loop *loop);
 
 /* For whoever has a loop of their own: a descriptor that is readable while
  * something is ready here, and a turn that handles it and never waits. 0, or a

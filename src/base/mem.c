@@ -18,6 +18,15 @@ void *mem_zalloc(size_t size)
 	return p;
 }
 
+void *mem_alloc(size_t size)
+{
+	void *p = malloc(size ? size : 1);
+
+	if (!p)
+		abort();
+	return p;
+}
+
 char *mem_strdup(const char *s)
 {
 	return mem_strndup(s, strlen(s));

@@ -10,6 +10,8 @@
  * half-built can then be mistaken for a policy. Free with free().
  */
 void *mem_zalloc(size_t size) __attribute__((malloc, returns_nonnull));
+/* Not zeroed, and so not touched: for a buffer that is filled as it is used */
+void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *mem_strndup(const char *s, size_t n)
 	__attribute__((malloc, returns_nonnull));

@@ -117,3 +117,28 @@ TEST(the_preferred_source_goes_first)
 	for (size_t i = 0; i < 3; i++)
 		close(sources[i].fd);
 }
+
+static int closes_other(void *arg, uint32_t events)
+{
+	struct loop_source *mine = arg;
+
+	(void)events;
+	note('c');
+	loop_close(loop, mine == &ready ? &other : &ready);
+	loop_stop(loop, 0);
+	return 0;
+}
+
+TEST(a_closed_source_is_not_called_again)
+{
+	memset(trace, 0, sizeof(trace));
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	make(&ready, closes_other);
+	make(&other, closes_other);
+	ready.arg = &ready;
+	other.arg = &other;
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_STR(trace, "c");		/* Both were ready */
+	CHECK((ready.fd < 0) != (other.fd < 0));
+	loop_free(loop);
+}

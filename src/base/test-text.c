@@ -2,6 +2,8 @@
 #include "base/text.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/own.h"
@@ -84,4 +86,26 @@ TEST(shell_words_survive)
 	check_quoted("it's", "'it'\\''s'");
 	check_quoted("$(x)\n", "'$(x)\n'");
 	check_quoted("~", "'~'");
+}
+
+TEST(text_grows_by_whatever_is_added)
+{
+	auto_buf struct buf b = { 0 };
+	char word[200];
+
+	/* Longer than the format, shorter, and just as long as the room */
+	for (int n = 0; n < (int)sizeof(word); n++) {
+		snprintf(word, sizeof(word), "%0*d", n + 1, 7);
+		b.len = 0;
+		buf_addf(&b, "%s", word);
+		CHECK_STR(buf_str(&b), word);
+		CHECK_INT(b.len, strlen(word));
+	}
+	b.len = 0;
+	buf_addu(&b, 0);
+	buf_addc(&b, ' ');
+	buf_addu(&b, 1090);
+	buf_addc(&b, ' ');
+	buf_addu(&b, UINT64_MAX);
+	CHECK_STR(buf_str(&b), "0 1090 18446744073709551615");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net/http-write.c - heads as the other side gets them: written, not copied */
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -47,8 +46,11 @@ static void add_headers(const struct http_headers *headers, struct buf *out)
 static void add_framing(enum http_framing framing, uint64_t length,
 			struct buf *out)
 {
-	if (framing == HTTP_BODY_LENGTH)
-		buf_addf(out, "Content-Length: %" PRIu64 "\r\n", length);
+	if (framing == HTTP_BODY_LENGTH) {
+		buf_adds(out, "Content-Length: ");
+		buf_addu(out, length);
+		buf_adds(out, "\r\n");
+	}
 	if (framing == HTTP_BODY_CHUNKED)
 		buf_adds(out, "Transfer-Encoding: chunked\r\n");
 }
@@ -88,7 +90,8 @@ static void add_first(const struct http_request *request, bool absolute,
 	add_span(out, request->method);
 	buf_addc(out, ' ');
 	add_target(request, absolute, out);
-	buf_addf(out, " HTTP/1.%u\r\nHost: ", request->minor);
+	buf_adds(out, request->minor ? " HTTP/1.1\r\nHost: "
+				     : " HTTP/1.0\r\nHost: ");
 	host_format(&request->vhost, PORT_HTTP, out);
 	buf_adds(out, "\r\n");
 }
@@ -137,7 +140,9 @@ void http_response_write(const struct http_response *response,
 {
 	if (response->interim && !request->minor)
 		return;
-	buf_addf(out, "HTTP/1.1 %d ", response->status);
+	buf_adds(out, "HTTP/1.1 ");
+	buf_addu(out, (uint64_t)response->status);
+	buf_addc(out, ' ');
 	add_span(out, response->reason);
 	buf_adds(out, "\r\n");
 	add_headers(&response->headers, out);

@@ -219,9 +219,15 @@ bool host_is_localhost(const struct host *host)
 
 void host_format(const struct host *host, uint16_t without, struct buf *out)
 {
-	buf_addf(out, host->kind == HOST_IPV6 ? "[%s]" : "%s", host->name);
-	if (host->port && host->port != without)
-		buf_addf(out, ":%u", host->port);
+	if (host->kind == HOST_IPV6)
+		buf_addc(out, '[');
+	buf_adds(out, host->name);
+	if (host->kind == HOST_IPV6)
+		buf_addc(out, ']');
+	if (host->port && host->port != without) {
+		buf_addc(out, ':');
+		buf_addu(out, host->port);
+	}
 }
 
 int host_range_parse(const char *text, size_t n, struct host_range *ret)
