@@ -292,11 +292,3 @@ void accept_finish(struct gate *gate)
 		drop(gate, &gate->listeners);
 	}
 }
-
-void accept_done(struct gate *gate)
-{
-	while (gate->listeners)
-		drop(gate, &gate->listeners);
-	close_fd(&gate->spare);
-	timer_stop(gate->timers, &gate->pause);
-}

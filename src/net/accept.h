@@ -21,7 +21,4 @@ void accept_remove(struct gate *gate, uint32_t id);
 /* Serve those who wait, and nobody after them */
 void accept_finish(struct gate *gate);
 
-/* Close them all */
-void accept_done(struct gate *gate);
-
 #endif /* NET_ACCEPT_H */

@@ -76,7 +76,8 @@ static void reset_signals(void)
 	};
 	sigset_t none;
 
-	for (int i = 1; i < NSIG; i++)
+	/* Nobody uses the real-time ones, and what they do is an end anyway */
+	for (int i = 1; i < SIGSYS + 1; i++)
 		(void)signal(i, SIG_DFL);
 	for (size_t i = 0; i < ARRAY_SIZE(of_terminal); i++)
 		(void)signal(of_terminal[i], SIG_IGN);

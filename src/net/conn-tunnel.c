@@ -112,8 +112,13 @@ static bool pump(struct conn *conn, struct flow *flow)
 		return false;
 	}
 	conn->active |= moved > 0;
-	if (flow->from->eof && !flow_waiting(flow))
-		end_shut(flow->to);
+	if (flow->from->eof && !flow_waiting(flow)) {
+		/* When both are through, closing says it */
+		if (flow->from->shut)
+			flow->to->shut = true;
+		else
+			end_shut(flow->to);
+	}
 	return moved >= FLOW_TURN_MAX;
 }
 

@@ -282,7 +282,7 @@ void input_read(struct input *in, struct end *from)
 	if (in->len == CONN_INPUT_MAX || !from->readable || from->eof)
 		return;
 	if (!in->p)
-		in->p = mem_zalloc(CONN_INPUT_MAX);
+		in->p = mem_alloc(CONN_INPUT_MAX);
 	if (in->off) {
 		memmove(in->p, in->p + in->off, in->len);
 		in->off = 0;

@@ -47,8 +47,8 @@ static int on_event(void *arg, uint32_t events)
 	end_note(d->end, events);
 	if (!d->end->writable)
 		return 0;
-	if (getsockopt(d->end->source.fd, SOL_SOCKET, SO_ERROR, &error,
-		       &len) < 0)
+	if (d->end->hung_up && getsockopt(d->end->source.fd, SOL_SOCKET,
+					  SO_ERROR, &error, &len) < 0)
 		error = errno;
 	if (error)
 		give_up_this_one(d, -error);
@@ -97,7 +97,6 @@ static int start(struct dial *d, int fd, const struct host *address,
 	*d->end = (struct end){ .source = { fd, on_event, d } };
 	if (!r) {
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 		if (connect(fd, (const struct sockaddr *)&sa, len) < 0 &&
 		    errno != EINPROGRESS)
 			r = -errno;

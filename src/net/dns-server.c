@@ -192,12 +192,6 @@ static void keep(struct gate *gate, struct dns_held *h)
 	gate->n_held++;
 }
 
-void dns_done(struct gate *gate)
-{
-	while (gate->held)
-		drop(gate->held);
-}
-
 /* Take one datagram into @h and make an answer; false if there was none */
 static bool serve_one(struct gate *gate, int fd, struct dns_held *h)
 {

@@ -33,7 +33,4 @@ size_t dns_serve(struct gate *gate, const struct dns_client *client,
 /* Answer the datagrams that wait on @fd, each from the address it was sent to */
 void dns_serve_datagrams(struct gate *gate, int fd);
 
-/* Forget the answers that wait */
-void dns_done(struct gate *gate);
-
 #endif /* NET_DNS_SERVER_H */

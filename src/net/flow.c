@@ -42,10 +42,8 @@ void end_note(struct end *end, uint32_t events)
 
 void end_close(struct loop *loop, struct end *end)
 {
-	if (end->source.fd < 0)
-		return;
-	loop_remove(loop, &end->source);
-	close_fd(&end->source.fd);
+	if (end->source.fd >= 0)
+		loop_close(loop, &end->source);
 }
 
 /* What the result of a call tells about @end. A short count means "empty" or
@@ -136,7 +134,7 @@ void flow_hold(struct flow *f, const void *p, size_t n)
 		char *grown;
 
 		f->room = (f->len + n + 4095) & ~(size_t)4095;
-		grown = mem_zalloc(f->room);
+		grown = mem_alloc(f->room);
 		if (f->len)
 			memcpy(grown, f->held, f->len);
 		free(f->held);

@@ -20,6 +20,7 @@ enum gate_message_kind {
 				 * (policy/violation.h) */
 	GATE_LOST,		/* @id: that many of them were dropped */
 	GATE_ASK,		/* @id, @port, @client; text: the host */
+	GATE_NAMES,		/* There is a name to resolve: answer GATE_RESOLVER */
 	/* To the gate */
 	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
 	GATE_LISTENER,		/* @role, @port, @id; descriptor: the socket */
@@ -27,6 +28,9 @@ enum gate_message_kind {
 	GATE_ANSWER,		/* @id, @allow, @scope */
 	GATE_SEEN,		/* @id of a violation: it was taken */
 	GATE_PEER,		/* @port: a client will come from there */
+	GATE_RESOLVER,		/* Descriptor: to resolve_serve(); none: there is
+				 * nobody to ask */
+	GATE_FINISH,		/* The command has ended */
 	GATE_MESSAGES,
 };
 

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,9 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/nsswitch.h"
 #include "base/own.h"
-#include "base/program.h"
 #include "base/sock.h"
 #include "net/accept.h"
 #include "net/confine.h"
@@ -108,6 +105,12 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 		ask_answer(gate->asks, m->id, m->allow,
 			   m->scope == ASK_SESSION ? ASK_SESSION : ASK_ONCE);
 		return 0;
+	case GATE_RESOLVER:
+		lookup_attach(gate->resolver, take_fd(fd));
+		return 0;
+	case GATE_FINISH:
+		gate->ended = true;
+		return 0;
 	case GATE_PEER:
 		if (gate->peers)
 			gate->peers[m->port / 8] |=
@@ -128,8 +131,11 @@ static int hear_one(struct gate *gate)
 				      &nfds);
 	int r;
 
-	if (!got)
+	if (!got) {
+		/* Nobody will say anything any more */
 		gate->ended = true;
+		loop_remove(gate->loop, &gate->control);
+	}
 	if (got <= 0)
 		return got == -EAGAIN ? 0 : (int)got;
 	r = got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
@@ -150,7 +156,6 @@ static void finish(struct gate *gate)
 {
 	gate->finishing = true;
 	gate->looked_at = false;
-	loop_remove(gate->loop, &gate->control);
 	accept_finish(gate);
 	gate->end.fn = on_end;
 	gate->end.arg = gate;
@@ -169,7 +174,7 @@ static int on_control(void *arg, uint32_t events)
 	const int r = hear_one(gate);
 
 	(void)events;
-	if (gate->ended)
+	if (gate->ended && !gate->finishing)
 		finish(gate);
 	return r < 0 ? r : 0;
 }
@@ -198,6 +203,16 @@ static int send_question(void *arg, uint32_t id, const struct host *host,
 	return gate_send(arg, &m, host->name, strlen(host->name));
 }
 
+/* Most commands talk to names, but to start a resolver takes as long as to
+ * start the gate: not before there is something to ask
+ */
+static int need_resolver(void *arg)
+{
+	const struct gate_message m = { .kind = GATE_NAMES };
+
+	return gate_send(arg, &m, NULL, 0);
+}
+
 static int add_listeners(struct gate *gate, struct listener_set *set)
 {
 	int seeds[2] = { -1, -1 }, r = 0;
@@ -217,18 +232,16 @@ static int add_listeners(struct gate *gate, struct listener_set *set)
 	return r;
 }
 
-static int set_up(struct gate *gate, const struct gate_config *config,
-		  int *resolver)
+static int set_up(struct gate *gate, const struct gate_config *config)
 {
 	int r = loop_new(&gate->loop, NULL);
 
 	if (!r)
 		r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
-	if (!r)
-		r = lookup_new(gate->loop, gate->timers, take_fd(resolver),
-				 &gate->resolver, NULL);
 	if (r < 0)
 		return r;
+	gate->resolver = lookup_new(gate->loop, gate->timers, need_resolver,
+				    gate);
 	gate->pool = pool_new();
 	gate->asks = asks_new(gate->timers, send_question, gate);
 	gate->may_ask = config->may_ask;
@@ -247,90 +260,28 @@ static int set_up(struct gate *gate, const struct gate_config *config,
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 
-static void tear_down(struct gate *gate)
-{
-	gate->finishing = false;
-	if (gate->timers)
-		timer_stop(gate->timers, &gate->end);
-	while (gate->first)
-		conn_close(gate->first);
-	dns_done(gate);
-	if (gate->timers)
-		accept_done(gate);
-	loop_drain(gate->loop);
-	seed_free(gate->seed);
-	asks_free(gate->asks);
-	lookup_free(gate->resolver);
-	pool_free(gate->pool);
-	parents_done(&gate->parents);
-	policy_unref(gate->policy);
-	timers_free(gate->timers);
-	loop_free(gate->loop);
-}
-
-int gate_serve(const struct gate_config *config, int resolver)
+/* What is left at the end, the kernel takes back with the process */
+static int serve(const struct gate_config *config)
 {
 	struct gate gate = { .spare = -1 };
-	int r = set_up(&gate, config, &resolver);
+	const int r = set_up(&gate, config);
 
-	if (!r)
-		r = loop_run(gate.loop);
-	tear_down(&gate);
-	close_fd(&resolver);
-	return r;
-}
-
-/* Where names need more than is built in, a program of its own has the system's
- * library
- */
-static void use_library(int sock)
-{
-	static char name[] = RESOLVE_PROGRAM, *none[] = { NULL };
-	char number[16];
-	char *const argv[] = { name, number, NULL };
-
-	if (nss_will_do())
-		return;
-	snprintf(number, sizeof(number), "%d", sock);
-	if (fcntl(sock, F_SETFD, 0) == 0)
-		(void)program_exec(RESOLVE_PROGRAM, argv, none);
-	nss_stay_inside();
-}
-
-/* The resolver lives beside the gate, with its own confinement */
-static void resolver_main(const struct gate_config *config, int sock)
-{
-	if (confine_inherit(&sock, 1, RESOLVE_PROGRAM, NULL) < 0)
-		_exit(1);
-	if (!config->lookup)
-		use_library(sock);
-	if (confine_seal(CONFINED_RESOLVER, NULL) < 0)
-		_exit(1);
-	resolve_serve(sock, config->lookup ? config->lookup : resolve_system);
+	return r < 0 ? r : loop_run(gate.loop);
 }
 
 void gate_main(const struct gate_config *config)
 {
-	int keep[LISTENERS_MAX + 2], pair[2] = { -1, -1 };
+	int keep[LISTENERS_MAX + 1];
 	size_t n = 0;
-	pid_t pid;
 
 	for (size_t i = 0; i < config->listeners->len; i++)
 		keep[n++] = config->listeners->fds[i];
 	keep[n++] = config->control;
-	if (sock_pair(pair) < 0)
-		_exit(1);
-	pid = fork();
-	if (!pid)
-		resolver_main(config, pair[1]);
-	close_fd(&pair[1]);
-	keep[n++] = pair[0];
-	/* Names are resolved outside, as ever; only what is dialled is jailed */
 	if (config->jail && (setns(config->jail[0], CLONE_NEWUSER) < 0 ||
 			     setns(config->jail[1], CLONE_NEWNET) < 0))
 		_exit(1);
-	if (pid < 0 || confine_inherit(keep, n, "cloche-gate", NULL) < 0 ||
+	if (confine_inherit(keep, n, "cloche-gate", NULL) < 0 ||
 	    confine_seal(CONFINED_GATE, NULL) < 0)
 		_exit(1);
-	_exit(gate_serve(config, pair[0]) < 0);
+	_exit(serve(config) < 0);
 }

@@ -32,7 +32,7 @@ enum {
  * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
  * @may_ask:	Unknown hosts are a question, not a refusal
  * @looked_at:	The supervisor looks who is refused, and says so (GATE_SEEN)
- * @lookup:	How names are resolved; NULL for the C library
+ * @lookup:	How the supervisor's resolver does it; NULL for the C library
  * @peers:	A bit for each port that a client may come from, cleared when it
  *		has; GATE_PEER sets more. NULL: whoever reaches a listener.
  * @jail:	Namespaces (user, network) to dial from, or NULL: our own
@@ -55,11 +55,5 @@ struct gate_config {
  * serves until @control ends, and never returns.
  */
 void gate_main(const struct gate_config *config) __attribute__((noreturn));
-
-/* Serve without confinement, over @resolver, the socket to a process in
- * resolve_serve(): what gate_main() does in the end, and all that a test
- * wants. Returns when @control ends (0), or a negative errno.
- */
-int gate_serve(const struct gate_config *config, int resolver);
 
 #endif /* NET_GATE_H */

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -32,6 +33,7 @@
 
 enum {
 	MESSAGES_MAX = 64,	/* Taken before others have their turn */
+	PATIENCE_MS = 5000,	/* With a gate that takes no more messages */
 	FINISH_MS = 2500,	/* Longer than the gate gives itself */
 };
 
@@ -42,6 +44,7 @@ enum {
  * @control:	To the gate; -1 without one
  * @peers:	Clients that will come, until the gate has them; or NULL
  * @pid:	Of the gate, or 0
+ * @resolver:	Pid of who asks for the gate's names, or 0
  * @over:	It was there and is gone: there will be no other
  * @finishing:	It is meant to end
  */
@@ -52,7 +55,7 @@ struct gatekeeper {
 	struct loop_source waiting[LISTENERS_MAX];
 	struct loop_source control;
 	uint8_t *peers;
-	pid_t pid;
+	pid_t pid, resolver;
 	bool over, finishing;
 };
 
@@ -62,30 +65,51 @@ static void stop_waiting(struct gatekeeper *k)
 		loop_remove(k->loop, &k->waiting[i]);
 }
 
-static void finish(struct gatekeeper *k)
+static void end_process(pid_t *pid)
 {
 	int status;
 
+	if (*pid > 0) {
+		(void)kill(*pid, SIGKILL);
+		while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
+			;
+	}
+	*pid = 0;
+}
+
+static void finish(struct gatekeeper *k)
+{
 	stop_waiting(k);
 	listener_done(&k->set);
 	if (k->control.fd >= 0)
 		loop_remove(k->loop, &k->control);
 	close_fd(&k->control.fd);
-	if (k->pid > 0) {
-		(void)kill(k->pid, SIGKILL);
-		while (waitpid(k->pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	k->pid = 0;
+	end_process(&k->pid);
+	end_process(&k->resolver);
 	k->over = true;
 }
 
 static void tell_gone(struct gatekeeper *k)
 {
+	if (k->over)
+		return;
 	finish(k);
 	if (k->config.gone && !k->finishing)
 		k->config.gone(k->config.arg, "the network gate ended: "
 			       "connections are refused from now on");
+}
+
+/* Say something that must be heard: to a gate that takes no messages any more,
+ * whoever sees to that, there is nothing left to say
+ */
+static int tell(struct gatekeeper *k, const struct gate_message *m,
+		const int *fd, size_t n)
+{
+	const int r = sock_send(k->control.fd, m, sizeof(*m), fd, n);
+
+	if (r < 0)
+		tell_gone(k);
+	return r;
 }
 
 /* Its client may go now: we have seen it */
@@ -140,6 +164,27 @@ static void take_lost(struct gatekeeper *k, uint32_t count)
 	violation_done(&v);
 }
 
+/* One for each gate; who can't be told gets no descriptor and knows */
+static void start_resolver(struct gatekeeper *k)
+{
+	const struct gate_message m = { .kind = GATE_RESOLVER };
+	int pair[2] = { -1, -1 };
+
+	if (k->resolver)
+		return;
+	if (!sock_pair(pair))
+		k->resolver = fork();
+	/* Without the jail's namespaces: names are resolved outside, as ever;
+	 * only what is dialled is jailed
+	 */
+	if (!k->resolver && pair[1] >= 0)
+		resolve_main(pair[1], k->config.limits
+				      ? k->config.limits->lookup : NULL);
+	(void)tell(k, &m, pair, k->resolver > 0);
+	close_fd(&pair[0]);
+	close_fd(&pair[1]);
+}
+
 /* The gate is confined because it might be taken over: what it says is data */
 static bool take_message(struct gatekeeper *k)
 {
@@ -162,6 +207,8 @@ static bool take_message(struct gatekeeper *k)
 		take_question(k, &in.m, in.text, n);
 	else if (in.m.kind == GATE_LOST)
 		take_lost(k, in.m.id);
+	else if (in.m.kind == GATE_NAMES)
+		start_resolver(k);
 	return true;
 }
 
@@ -170,7 +217,7 @@ static int on_control(void *arg, uint32_t events)
 	struct gatekeeper *k = arg;
 
 	(void)events;
-	for (int i = 0; i < MESSAGES_MAX; i++) {
+	for (int i = 0; i < MESSAGES_MAX && k->control.fd >= 0; i++) {
 		if (!take_message(k))
 			break;
 	}
@@ -185,22 +232,39 @@ void gatekeeper_drain(struct gatekeeper *k)
 		;
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 void gatekeeper_finish(struct gatekeeper *k)
 {
+	const struct gate_message m = { .kind = GATE_FINISH };
+	const int64_t until = now_ms() + FINISH_MS;
+
 	if (!k || !k->pid)
 		return;
 	k->finishing = true;
-	(void)shutdown(k->control.fd, SHUT_WR);
+	/* A gate that has no room for this hears it by the end of all words */
+	if (send(k->control.fd, &m, sizeof(m),
+		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		(void)shutdown(k->control.fd, SHUT_WR);
 	while (k->control.fd >= 0) {
 		struct pollfd p = { .fd = k->control.fd, .events = POLLIN };
+		const int64_t left = until - now_ms();
 
-		if (poll(&p, 1, FINISH_MS) != 1 || !take_message(k))
+		if (left <= 0 || poll(&p, 1, (int)left) != 1 ||
+		    !take_message(k))
 			break;
 	}
 }
 
 int gatekeeper_start(struct gatekeeper *k, struct err *err)
 {
+	static const struct timeval patience = { PATIENCE_MS / 1000, 0 };
 	struct gate_config config = { 0 };
 	int pair[2], r;
 
@@ -233,6 +297,9 @@ int gatekeeper_start(struct gatekeeper *k, struct err *err)
 		return fail_errno(err, "cannot start the network gate");
 	}
 	k->control.fd = pair[0];
+	/* It might be taken over: it must not be able to stop us */
+	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
+			 sizeof(patience));
 	r = loop_add(k->loop, &k->control, EPOLLIN);
 	if (r < 0)
 		finish(k);
@@ -320,7 +387,7 @@ int gatekeeper_add(struct gatekeeper *k,
 		return r;
 	}
 	if (k->pid) {
-		r = sock_send(k->control.fd, &m, sizeof(m), &fd, 1);
+		r = tell(k, &m, &fd, 1);
 		close_fd(&fd);
 		return r;
 	}
@@ -333,7 +400,7 @@ void gatekeeper_remove(struct gatekeeper *k, uint32_t id)
 	const struct gate_message m = { .kind = GATE_UNLISTEN, .id = id };
 
 	if (k->pid)
-		(void)sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+		(void)tell(k, &m, NULL, 0);
 }
 
 int gatekeeper_publish(struct gatekeeper *k, uint16_t port, struct err *err)
@@ -366,20 +433,19 @@ int gatekeeper_reload(struct gatekeeper *k, struct policy *policy,
 	auto_close int fd = -1;
 	int r;
 
-	if (k->over)
-		return fail(err, -EOWNERDEAD, "the network gate has ended");
+	/* Of a gate that ended, which was said, nothing is open */
 	if (k->pid) {
 		gate_policy_write(policy, &text);
 		fd = memfd_create("policy", MFD_CLOEXEC);
 		r = fd < 0 ? -errno : fs_write_all(fd, text.p, text.len);
-		if (!r)
-			r = sock_send(k->control.fd, &m, sizeof(m), &fd, 1);
-		if (r < 0) {
-			/* Never go on with what was just forbidden */
+		/* Never go on with what was just forbidden */
+		if (r < 0)
 			tell_gone(k);
+		else
+			r = tell(k, &m, &fd, 1);
+		if (r < 0)
 			return fail(err, r, "cannot give the gate its policy: "
 				    "%s", strerror(-r));
-		}
 	}
 	policy_ref(policy);
 	policy_unref(k->config.policy);
@@ -396,7 +462,7 @@ void gatekeeper_answer(struct gatekeeper *k, uint32_t id, bool allow,
 	};
 
 	if (k->pid)
-		(void)sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+		(void)tell(k, &m, NULL, 0);
 }
 
 int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
@@ -406,7 +472,7 @@ int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
 	if (k->over)
 		return -EOWNERDEAD;
 	if (k->pid)
-		return sock_send(k->control.fd, &m, sizeof(m), NULL, 0);
+		return tell(k, &m, NULL, 0);
 	if (k->peers)
 		k->peers[port / 8] |= (uint8_t)(1 << port % 8);
 	return 0;

@@ -23,9 +23,8 @@ static const uint8_t v6_base[16] = { 0xfd, 'c', 'l', 'o', 'c', 'h', 'e' };
  *		bring about by choosing names, unlike a table of hashes
  */
 struct pool {
-	size_t len;
-	char *names[POOL_NAMES_MAX];
-	uint16_t sorted[POOL_NAMES_MAX];
+	struct { char **v; size_t len, cap; } names;
+	struct { uint16_t *v; size_t len, cap; } sorted;
 };
 
 static_assert(FIRST + POOL_NAMES_MAX <= 1 << 16, "numbers fit in two bytes");
@@ -37,41 +36,47 @@ struct pool *pool_new(void)
 
 void pool_free(struct pool *pool)
 {
-	for (size_t i = 0; pool && i < pool->len; i++)
-		free(pool->names[i]);
+	if (!pool)
+		return;
+	for (size_t i = 0; i < pool->names.len; i++)
+		free(pool->names.v[i]);
+	free(pool->names.v);
+	free(pool->sorted.v);
 	free(pool);
 }
 
 size_t pool_len(const struct pool *pool)
 {
-	return pool->len;
+	return pool->names.len;
 }
 
 int pool_number(struct pool *pool, const struct host *host)
 {
-	size_t low = 0, high = pool->len;
+	size_t low = 0, high = pool->names.len;
+	const size_t number = high;
 
 	if (host->kind != HOST_NAME)
 		return -EINVAL;
 	while (low < high) {
 		const size_t mid = low + (high - low) / 2;
 		const int order = strcmp(host->name,
-					 pool->names[pool->sorted[mid]]);
+					 pool->names.v[pool->sorted.v[mid]]);
 
 		if (!order)
-			return pool->sorted[mid];
+			return pool->sorted.v[mid];
 		if (order < 0)
 			high = mid;
 		else
 			low = mid + 1;
 	}
-	if (pool->len == POOL_NAMES_MAX)
+	if (number == POOL_NAMES_MAX)
 		return -ENOSPC;
-	memmove(&pool->sorted[low + 1], &pool->sorted[low],
-		(pool->len - low) * sizeof(*pool->sorted));
-	pool->sorted[low] = (uint16_t)pool->len;
-	pool->names[pool->len] = mem_strdup(host->name);
-	return (int)pool->len++;
+	(void)vec_push(&pool->sorted);
+	memmove(&pool->sorted.v[low + 1], &pool->sorted.v[low],
+		(number - low) * sizeof(*pool->sorted.v));
+	pool->sorted.v[low] = (uint16_t)number;
+	*vec_push(&pool->names) = mem_strdup(host->name);
+	return (int)number;
 }
 
 void pool_v4(int number, uint8_t ret[4])
@@ -108,10 +113,10 @@ int pool_name(const struct pool *pool, const struct host *address,
 	if (!pool_covers(address) || memcmp(a, base, at) != 0)
 		return -ENOENT;
 	number = (size_t)(a[at] << 8 | a[at + 1]);
-	if (number < FIRST || number - FIRST >= pool->len)
+	if (number < FIRST || number - FIRST >= pool->names.len)
 		return -ENOENT;
 	*ret = (struct host){ .kind = HOST_NAME, .port = address->port };
-	memcpy(ret->name, pool->names[number - FIRST],
-	       strlen(pool->names[number - FIRST]) + 1);
+	memcpy(ret->name, pool->names.v[number - FIRST],
+	       strlen(pool->names.v[number - FIRST]) + 1);
 	return 0;
 }

@@ -9,7 +9,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -39,14 +38,25 @@ struct kept {
 	struct resolve_answer answer;
 };
 
+/**
+ * struct lookup - The asking side
+ * @need, @arg:	See lookup_new()
+ * @source:	To the helpers; -1 before and after them
+ * @asked:	Somebody was told that helpers are needed
+ * @lost:	They are gone, or could not be had
+ * @kept:	RESOLVE_KEPT_MAX of them, once there is one
+ */
 struct lookup {
 	struct loop *loop;
 	struct timers *timers;
+	int (*need)(void *arg);
+	void *arg;
 	struct loop_source source;
+	bool asked, lost;
 	uint64_t last_id;
 	struct question *questions;
 	size_t count;
-	struct kept kept[RESOLVE_KEPT_MAX];
+	struct kept *kept;
 	size_t next_kept;
 };
 
@@ -95,8 +105,11 @@ static void on_deadline(void *arg)
 static void keep(struct lookup *r, const struct question *q,
 		 const struct resolve_answer *answer)
 {
-	struct kept *k = &r->kept[r->next_kept++ % RESOLVE_KEPT_MAX];
+	struct kept *k;
 
+	if (!r->kept)
+		r->kept = mem_zalloc(RESOLVE_KEPT_MAX * sizeof(*r->kept));
+	k = &r->kept[r->next_kept++ % RESOLVE_KEPT_MAX];
 	memcpy(k->name, q->name, sizeof(k->name));
 	k->until = timer_now() + RESOLVE_KEEP_MS;
 	k->answer = *answer;
@@ -135,8 +148,10 @@ static void lose_helpers(struct lookup *r)
 {
 	const struct resolve_answer lost = { .error = -EIO };
 
-	loop_remove(r->loop, &r->source);
+	if (r->source.fd >= 0)
+		loop_remove(r->loop, &r->source);
 	close_fd(&r->source.fd);
+	r->lost = true;
 	while (r->questions)
 		finish(r->questions, &lost);
 }
@@ -160,39 +175,24 @@ static int on_reply(void *arg, uint32_t events)
 	return 0;
 }
 
-int lookup_new(struct loop *loop, struct timers *timers, int sock,
-		 struct lookup **ret, struct err *err)
+struct lookup *lookup_new(struct loop *loop, struct timers *timers,
+			  int (*need)(void *arg), void *arg)
 {
 	struct lookup *r = mem_zalloc(sizeof(*r));
-	int added;
 
 	r->loop = loop;
 	r->timers = timers;
-	r->source = (struct loop_source){ sock, on_reply, r };
-	added = loop_add(loop, &r->source, EPOLLIN);
-	if (added < 0) {
-		close_fd(&sock);
-		free(r);
-		return fail(err, added, "cannot wait for the resolver: %s",
-			    strerror(-added));
-	}
-	*ret = r;
-	return 0;
-}
-
-void lookup_free(struct lookup *r)
-{
-	if (!r)
-		return;
-	lose_helpers(r);
-	free(r);
+	r->need = need;
+	r->arg = arg;
+	r->source = (struct loop_source){ -1, on_reply, r };
+	return r;
 }
 
 static const struct kept *find_kept(const struct lookup *r, const char *name)
 {
 	const int64_t now = timer_now();
 
-	for (size_t i = 0; i < RESOLVE_KEPT_MAX; i++) {
+	for (size_t i = 0; i < RESOLVE_KEPT_MAX && i < r->next_kept; i++) {
 		if (r->kept[i].until > now && !strcmp(r->kept[i].name, name))
 			return &r->kept[i];
 	}
@@ -209,20 +209,30 @@ static struct question *find_question(const struct lookup *r,
 	return q;
 }
 
-static struct question *send_question(struct lookup *r, const char *name)
+static bool send_question(const struct question *q)
 {
-	struct resolve_request out = { .id = ++r->last_id };
+	struct resolve_request out = { .id = q->id };
+
+	memcpy(out.name, q->name, sizeof(out.name));
+	return send(q->resolver->source.fd, &out, sizeof(out),
+		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(out);
+}
+
+/* Before there are helpers, questions wait for them */
+static struct question *new_question(struct lookup *r, const char *name)
+{
 	struct question *q;
 
-	memcpy(out.name, name, strlen(name) + 1);
-	if (r->count == RESOLVE_NAMES_MAX || r->source.fd < 0 ||
-	    send(r->source.fd, &out, sizeof(out),
-		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (r->count == RESOLVE_NAMES_MAX)
 		return NULL;
 	q = mem_zalloc(sizeof(*q));
 	q->resolver = r;
-	q->id = out.id;
-	memcpy(q->name, out.name, sizeof(q->name));
+	q->id = ++r->last_id;
+	memcpy(q->name, name, strlen(name) + 1);
+	if (r->source.fd >= 0 && !send_question(q)) {
+		free(q);
+		return NULL;
+	}
 	q->timer.fn = on_deadline;
 	q->timer.arg = q;
 	q->next = r->questions;
@@ -232,6 +242,28 @@ static struct question *send_question(struct lookup *r, const char *name)
 	r->count++;
 	timer_start(r->timers, &q->timer, TIMER_RESOLVE);
 	return q;
+}
+
+void lookup_attach(struct lookup *r, int sock)
+{
+	static const struct resolve_answer busy = { .error = -EBUSY };
+
+	if (sock < 0 || r->lost || r->source.fd >= 0) {
+		close_fd(&sock);
+		if (r->source.fd < 0)
+			lose_helpers(r);
+		return;
+	}
+	r->source.fd = sock;
+	if (loop_add(r->loop, &r->source, EPOLLIN) < 0) {
+		lose_helpers(r);
+		return;
+	}
+	for (struct question *q = r->questions, *next; q; q = next) {
+		next = q->next;
+		if (!send_question(q))
+			finish(q, &busy);
+	}
 }
 
 int lookup_ask(struct lookup *r, const struct host *host,
@@ -244,11 +276,14 @@ int lookup_ask(struct lookup *r, const struct host *host,
 		*ret = kept->answer;
 		return 1;
 	}
-	q = find_question(r, host->name);
-	if (r->source.fd < 0)
+	if (!r->asked && r->need(r->arg) < 0)
+		r->lost = true;
+	r->asked = true;
+	if (r->lost)
 		return -EIO;
+	q = find_question(r, host->name);
 	if (!q)
-		q = send_question(r, host->name);
+		q = new_question(r, host->name);
 	if (!q)
 		return -EBUSY;
 	wait->question = q;

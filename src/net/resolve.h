@@ -63,10 +63,21 @@ void resolve_system(const char *name, struct resolve_answer *ret);
  */
 void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
 
-/* The asking side, over the other end of @sock, which it takes */
-int lookup_new(struct loop *loop, struct timers *timers, int sock,
-		 struct lookup **ret, struct err *err);
-void lookup_free(struct lookup *resolver);
+/* All of it, in the forked process: confines itself and serves. @fn is NULL for
+ * resolve_system(), or a program that has more.
+ */
+void resolve_main(int sock, resolve_fn fn) __attribute__((noreturn));
+
+/* The asking side. @need is called with @arg when the first name comes: it
+ * sees to it that lookup_attach() is called, or returns a negative errno.
+ */
+struct lookup *lookup_new(struct loop *loop, struct timers *timers,
+			  int (*need)(void *arg), void *arg);
+
+/* @sock leads to a process in resolve_serve() and is taken; -1: there is none,
+ * and there won't be one
+ */
+void lookup_attach(struct lookup *resolver, int sock);
 
 /**
  * struct resolve_wait - One who waits for an answer

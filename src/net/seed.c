@@ -41,15 +41,6 @@ struct seed *seed_new(int listener, int sock)
 	return seed;
 }
 
-void seed_free(struct seed *seed)
-{
-	if (!seed)
-		return;
-	close_fd(&seed->listener);
-	close_fd(&seed->socket);
-	free(seed);
-}
-
 static int disconnect(int fd)
 {
 	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };

@@ -10,7 +10,6 @@ struct seed;
  * either may be -1: then there is nothing to be had
  */
 struct seed *seed_new(int listener, int socket);
-void seed_free(struct seed *seed);
 
 /* A fresh TCP socket, non-blocking, that can connect inside. The descriptor,
  * or a negative errno; @seed may be NULL.

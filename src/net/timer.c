@@ -116,15 +116,6 @@ int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
 	return 0;
 }
 
-void timers_free(struct timers *t)
-{
-	if (!t)
-		return;
-	loop_remove(t->loop, &t->source);
-	close_fd(&t->source.fd);
-	free(t);
-}
-
 void timer_start(struct timers *t, struct timer *timer, enum timer_kind kind)
 {
 	timer_stop(t, timer);

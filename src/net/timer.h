@@ -42,7 +42,6 @@ struct timer {
  */
 int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
 	       struct err *err);
-void timers_free(struct timers *timers);
 
 /* Start it, or start it anew */
 void timer_start(struct timers *timers, struct timer *timer,

@@ -70,6 +70,50 @@ print(sorted({{tunnel(b"turn.test:7000") for i in range({long(100, 2000)})}}))
           {GOOD, "127.0.0.1"})
 
 
+def children(p):
+    """What the supervisor's own processes are called"""
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
+        return {open(f"/proc/{pid}/comm").read().strip()
+                for pid in file.read().split()}
+
+
+@test
+def who_looks_names_up_is_there_once_there_is_one(t):
+    count_connections(GOOD, 7001)
+    p = t.start("run", "--allow", "good.test", "--allow", GOOD, "--",
+                "/usr/bin/python3", "-c", TUNNEL + f'''
+for where in (b"{GOOD}:7001", b"bad.test:7001", b"good.test:7001"):
+    print(tunnel(where), flush=True)
+    sys.stdin.readline()
+''')
+    for code, there in ((b"200", False), (b"403", False), (b"200", True)):
+        equal(p.stdout.readline().strip(), code)
+        contains(children(p), "cloche-gate")
+        equal("cloche-resolve" in children(p), there)
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+    p.communicate(timeout=RUN_SECONDS)
+    equal(p.returncode, 0)
+
+
+@test
+def what_was_sent_last_to_a_name_arrives(t):
+    listener = socket.create_server((GOOD, 7002))
+    listener.settimeout(20)
+    for i in range(long(5, 100)):
+        # Gone before anybody can have looked the name up
+        t.inside("/usr/bin/python3", "-c", '''
+import os, socket
+s = socket.create_connection(("127.0.0.1", 3128))
+s.sendall(b"GET http://good.test:7002/ HTTP/1.1\\r\\nHost: good.test:7002\\r\\n\\r\\n")
+os._exit(0)
+''', options=["--allow", "good.test"]).ok()
+        s, _ = listener.accept()
+        s.settimeout(20)
+        contains(s.recv(4096), b"GET / HTTP/1.1")
+        s.close()
+
+
 @test
 def a_name_without_an_answer_is_no_way_in(t):
     start = time.monotonic()

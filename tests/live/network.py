@@ -458,4 +458,27 @@ print("refused", flush=True)
     equal(p.returncode, 0)
 
 
+@test
+def a_gate_that_takes_no_messages_holds_nobody_up(t):
+    server = Server()
+    ours, theirs = socket.socketpair()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--control-fd",
+                str(theirs.fileno()), "--", "/usr/bin/python3", "-c", FETCH + f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
+''', pass_fds=[theirs.fileno()])
+    theirs.close()
+    contains(p.stdout.readline(), b"200")
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
+        found = [pid for pid in file.read().split() if open(
+            f"/proc/{pid}/comm").read() == "cloche-gate\n"]
+    os.kill(int(found[0]), signal.SIGSTOP)
+    line = json.dumps({"network": {"allowedDomains": []}}).encode() + b"\n"
+    ours.settimeout(RUN_SECONDS)
+    for _ in range(2000):
+        ours.sendall(line)
+    contains(p.stderr.readline(), b"the network gate ended")
+    out, _ = p.communicate(b"\n", RUN_SECONDS)
+    equal((out, p.returncode), (b"", 0))
+
+
 main()
