@@ -7,22 +7,27 @@
  * would.
  */
 
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "net/confine.h"
 #include "net/resolve.h"
 
 int main(int argc, char **argv)
 {
-	int sock = argc == 2 ? atoi(argv[1]) : -1;
+	uint64_t number = 0;
 	struct err err = { 0 };
+	int sock;
 
-	if (sock < 3) {
+	if (argc != 2 || text_to_u64(argv[1], INT_MAX, &number) < 0 ||
+	    number < 3) {
 		fprintf(stderr, RESOLVE_PROGRAM ": only cloche itself can call this\n");
 		return 2;
 	}
+	sock = (int)number;
 	if (confine_inherit(&sock, 1, RESOLVE_PROGRAM, &err) < 0 ||
 	    confine_seal(CONFINED_RESOLVER, &err) < 0)
 		return 1;
