@@ -21,6 +21,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -249,7 +250,7 @@ static int check_below(struct applying *a, int to, const char *path,
 static void remember(struct applying *a, const struct aside_change *change,
 		     int from, const char *name)
 {
-	if (change->kind == ASIDE_ADDED && !strcmp(name, ".git") &&
+	if (change->kind == ASIDE_ADDED && !strcasecmp(name, ".git") &&
 	    is_dir_at(from, name))
 		*vec_push(&a->repos) = mem_strdup(change->path);
 }

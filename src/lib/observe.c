@@ -86,18 +86,17 @@ static bool is_plain(void *arg, const char *path)
 static const struct protect_row *match_repo(const struct observe *o,
 					    const char *path)
 {
-	const char *git = path;
 	struct stat st;
 
-	while ((git = strstr(git, "/.git/")) != NULL) {
+	for (const char *in = protect_in_git(path); in;
+	     in = protect_in_git(in - 1)) {
 		auto_free char *dir = mem_strndup(path,
-						  (size_t)(git - path) + 5);
+						  (size_t)(in - path) - 1);
 		const struct protect_row *row =
-			protect_match_repo(o->view->policy, git + 6);
+			protect_match_repo(o->view->policy, in);
 
 		if (row && !lstat(dir, &st) && !birth_is_after(dir, &o->since))
 			return row;
-		git += 5;
 	}
 	return NULL;
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -103,7 +104,7 @@ static const struct protect_row *by_name(const struct view *view,
 	row = protect_match(view->policy, below);
 	for (const char *at = below; at && !row; at = strchr(at, '/')) {
 		at += *at == '/';
-		if (!strncmp(at, ".git/", 5))
+		if (!strncasecmp(at, ".git/", 5))
 			row = protect_match_repo(view->policy, at + 5);
 	}
 	return row;

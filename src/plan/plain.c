@@ -211,16 +211,15 @@ static bool has_protected_name(const struct plain *p, const struct root *root,
 			       const char *path)
 {
 	const struct policy *policy = p->views[0]->policy;
-	const char *below = path + root->len, *git = path;
+	const char *below = path + root->len;
 
 	if ((p->any_name || strstr(below, "/.")) &&
 	    protect_match(policy, below))
 		return true;
-	while ((git = strstr(git, "/.git/")) != NULL) {
-		git += sizeof("/.git/") - 1;
-		if (protect_match_repo(policy, git))
+	for (const char *in = protect_in_git(path); in;
+	     in = protect_in_git(in - 1)) {
+		if (protect_match_repo(policy, in))
 			return true;
-		git--;
 	}
 	return false;
 }

@@ -157,7 +157,7 @@ static void make_path(struct buf *out)
 	static const char *const names[] = {
 		"a", "b", "ab", "a-", ".git", "hooks", "config", ".vscode",
 		".claude", "settings.json", "commands", "modules", "x.pem",
-		".mcp.json", "objects", ".x",
+		".mcp.json", "objects", ".x", ".GIT", "Hooks", ".Vscode",
 	};
 
 	out->len = 0;
@@ -169,14 +169,13 @@ static void make_path(struct buf *out)
 /* What the slow answer asks by text */
 static void check_slowly(const struct view *view, const char *path)
 {
-	const char *below = path + strlen(test_dir()) + 2, *git = path;
+	const char *below = path + strlen(test_dir()) + 2;
 
 	CHECK(view_verdict(view, VIEW_WRITE, path).allowed);
 	CHECK(!protect_match(view->policy, below));
-	while ((git = strstr(git, "/.git/")) != NULL) {
-		CHECK(!protect_match_repo(view->policy, git + 6));
-		git += 5;
-	}
+	for (const char *in = protect_in_git(path); in;
+	     in = protect_in_git(in - 1))
+		CHECK(!protect_match_repo(view->policy, in));
 	for (size_t i = 0; i < view->rules.len; i++)
 		CHECK(!path_is_within(path, view->rules.v[i].path));
 }

@@ -192,6 +192,24 @@ TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 	CHECK(may(view, VIEW_WRITE, "project/.claude/other"));
 }
 
+TEST(protected_names_are_found_in_any_case)
+{
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+
+	make_file("project/.VSCode/tasks.json");
+	make_file("project/.Claude/agents/x");
+	make_file("project/a/.GIT/hooks/pre-commit");
+	make_file("project/a/.gitx");
+	p = make(cwd);
+	view = look(p);
+	CHECK(!may(view, VIEW_WRITE, "project/.VSCode/tasks.json"));
+	CHECK(!may(view, VIEW_WRITE, "project/.Claude/agents/x"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/.GIT/hooks/pre-commit"));
+	CHECK(may(view, VIEW_WRITE, "project/a/.gitx"));
+}
+
 TEST(globs_are_found_and_decide_for_later_files_too)
 {
 	auto_free char *cwd = in_dir("project");

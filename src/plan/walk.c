@@ -19,6 +19,7 @@
 #include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -143,6 +144,20 @@ static void protect_repository(struct walk *w, const char *git_dir)
 	}
 }
 
+/* @name, as it is spelled here, begins @row's; the rest may be missing */
+static void protect_below(struct walk *w, int dir, const char *dir_path,
+			  const char *name, const struct protect_row *row)
+{
+	auto_free char *below = mem_printf("%s%s", name,
+					   row->name + strlen(name));
+
+	if (exists_at(dir, below)) {
+		auto_free char *path = path_join(dir_path, below);
+
+		protect(w->view, path, row->name, row->reason);
+	}
+}
+
 static void check_dot_name(struct walk *w, int dir, const char *dir_path,
 			   const char *name)
 {
@@ -150,7 +165,7 @@ static void check_dot_name(struct walk *w, int dir, const char *dir_path,
 	const struct protect_row *rows;
 	size_t n;
 
-	if (!strcmp(name, ".git")) {
+	if (!strcasecmp(name, ".git")) {
 		auto_free char *git = path_join(dir_path, name);
 		struct stat st;
 
@@ -167,15 +182,11 @@ static void check_dot_name(struct walk *w, int dir, const char *dir_path,
 		const struct protect_row *row = &rows[i];
 
 		if ((row->kind != PROTECT_FILE && row->kind != PROTECT_DIR) ||
-		    strncmp(row->name, name, len) != 0 ||
+		    strncasecmp(row->name, name, len) != 0 ||
 		    (row->name[len] && row->name[len] != '/') ||
 		    !protect_applies(w->view->policy, row))
 			continue;
-		if (!row->name[len] || exists_at(dir, row->name)) {
-			auto_free char *path = path_join(dir_path, row->name);
-
-			protect(w->view, path, row->name, row->reason);
-		}
+		protect_below(w, dir, dir_path, name, row);
 	}
 }
 
@@ -192,7 +203,7 @@ static bool is_worth_entering(const struct walk *w, const char *path,
 {
 	if (w->glob)
 		return glob_may_match_below(w->glob->rule->glob, path);
-	return strcmp(name, "node_modules") != 0 && strcmp(name, ".git") != 0;
+	return strcmp(name, "node_modules") != 0 && strcasecmp(name, ".git") != 0;
 }
 
 static void walk_dir(struct walk *w, int at, const char *name,

@@ -4,6 +4,7 @@
 #include "policy/protect.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/own.h"
 #include "policy/policy.h"
@@ -53,7 +54,7 @@ static size_t match_here(const char *name, const char *path)
 		const size_t have = strcspn(p, "/");
 		const bool any = want == 1 && *name == '*' && have;
 
-		if (!any && (want != have || memcmp(name, p, have) != 0))
+		if (!any && (want != have || strncasecmp(name, p, have) != 0))
 			return 0;
 		name += want;
 		p += have;
@@ -90,6 +91,14 @@ const struct protect_row *protect_match(const struct policy *policy,
 		}
 	}
 	return NULL;
+}
+
+const char *protect_in_git(const char *path)
+{
+	static const char git[] = "/.git/";
+	const char *at = strcasestr(path, git);
+
+	return at ? at + sizeof(git) - 1 : NULL;
 }
 
 const struct protect_row *protect_match_repo(const struct policy *policy,

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/protect.h - names that no command may write, in any writable place */
+/* policy/protect.h - names that no command may write, in any writable place
+ *
+ * Names are compared without case: on some file systems ".GIT" is git's
+ * directory, and nobody needs such a name on the others.
+ */
 
 #ifndef POLICY_PROTECT_H
 #define POLICY_PROTECT_H
@@ -46,6 +50,9 @@ bool protect_applies(const struct policy *policy,
  */
 const struct protect_row *protect_match(const struct policy *policy,
 					const char *path);
+
+/* What follows the next "/.git/" in @path, or NULL */
+const char *protect_in_git(const char *path);
 
 /* The REPO row for @relative, a path below a git directory ("hooks/x"), or
  * NULL

@@ -213,6 +213,13 @@ TEST(protected_names)
 	CHECK(!protect_match_repo(p, "objects/hooks"));
 	CHECK(!protect_match_repo(p, "modules//config"));
 
+	/* Some file systems do not tell them apart */
+	CHECK(protect_match(p, "/w/.VSCode/Tasks.json"));
+	CHECK(protect_match(p, "/w/.Claude/AGENTS/x.md"));
+	CHECK(protect_match_repo(p, "Modules/a/Config"));
+	CHECK_STR(protect_in_git("/w/.GIT/Hooks/x"), "Hooks/x");
+	CHECK(!protect_in_git("/w/.gitx/hooks"));
+
 	CHECK(protect_match(p, "/w/.idea"));
 	policy_add_string(p, LIST_UNPROTECT, ".idea",
 			  origin_make(flag, NULL, NULL));

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,9 +75,9 @@ static const char *root_of(const struct journal *j, const char *path)
 /* The git directory that @path lies in, or NULL. The caller frees. */
 static char *git_dir_of(const char *path)
 {
-	const char *at = strstr(path, "/.git/");
+	const char *in = protect_in_git(path);
 
-	return at ? mem_strndup(path, (size_t)(at - path) + 5) : NULL;
+	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
 }
 
 static void add_repo(struct sweep *s, char *git)
@@ -106,7 +107,7 @@ static void take_name(struct sweep *s, const char *path, const char *reason)
 	if (!root || birth_in_repository(root, path, &j->since))
 		return;
 	/* A worktree made in this run points at its repository */
-	if (!strcmp(path_base(path), ".git") && birth_is_after(parent, &j->since))
+	if (!strcasecmp(path_base(path), ".git") && birth_is_after(parent, &j->since))
 		return;
 	(void)sealed_move(&s->seal, path, reason);
 }

@@ -138,6 +138,19 @@ def events_are_live_json_lines(t):
 
 
 @test
+def names_that_differ_in_case_only_are_protected_too(t):
+    # On some file systems they are the same name
+    t.write(".Git/config", "")
+    script = "mkdir .VSCode; echo x > .MCP.json; echo x > .gitkeep"
+    for options in ((), ("--observe", "off")):
+        t.shell(script, options=options)
+        check(not t.exists(".VSCode") and not t.exists(".MCP.json"), options)
+        check(t.exists(".gitkeep"), "the control")
+    t.shell("mkdir .Git/Hooks")
+    check(not t.exists(".Git/Hooks"))
+
+
+@test
 def planted_names_are_refused_or_moved_away(t):
     need("git")
     script = ("mkdir -p .vscode && echo x > .vscode/tasks.json; "
