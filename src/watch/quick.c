@@ -115,9 +115,12 @@ static bool pass(struct quick *q, const struct observer_policy *policy,
 bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 		   const struct question *q, const struct name *names)
 {
-	/* By name: what that opens, no rule speaks of, and it is opened often */
-	if (q->what == CALL_OPEN && !strcmp(names[0].full, "/dev/null") &&
-	    !q->reads)
+	/* By name: what that opens, no rule speaks of, and it is opened often;
+	 * the second by every bash
+	 */
+	if (q->what == CALL_OPEN && !q->reads &&
+	    (!strcmp(names[0].full, "/dev/null") ||
+	     !strcmp(names[0].full, "/dev/tty")))
 		return true;
 	return pass(quick, policy, q->tracee, names[0].full, q->follow) &&
 	       (!q->two || pass(quick, policy, q->tracee, names[1].full,
