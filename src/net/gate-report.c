@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "net/address.h"
 #include "net/ask.h"
 #include "net/conn.h"
@@ -124,6 +125,23 @@ void gate_look_at(const struct conn *conn, struct listener_client *ret)
 		address_client(&from, &to, false, ret);
 }
 
+/* The name is allowed already: to be reached, its address must be named too */
+static void suggest_address(struct violation *v, const struct host *address)
+{
+	const bool web = address->port == 80 || address->port == 443;
+	struct host named = *address;
+	auto_buf struct buf text = { 0 }, command = { 0 };
+
+	if (web)
+		named.port = 0;
+	host_format(&named, 0, &text);
+	v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\"",
+				     buf_str(&text));
+	buf_adds(&command, "cloche policy allow domain ");
+	text_shell_quote(&command, buf_str(&text));
+	v->suggest_command = buf_take(&command);
+}
+
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait)
 {
@@ -142,6 +160,8 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		set_rule(&v, refusal->rule);
 	else
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
+	if (refusal->address)
+		suggest_address(&v, refusal->address);
 	violation_to_json(&v, &line);
 	violation_done(&v);
 	tell_lost(gate);

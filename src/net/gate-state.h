@@ -100,6 +100,7 @@ int gate_hear(struct gate *gate);
  * @kind:	Of the record
  * @op:		What the client did
  * @host:	Where to
+ * @address:	What it stands for, if that was refused; or NULL
  * @reason:	Words
  * @rule:	Who refused, or NULL
  * @conn:	Whose, or NULL
@@ -108,7 +109,7 @@ int gate_hear(struct gate *gate);
 struct refusal {
 	enum violation_kind kind;
 	const char *op;
-	const struct host *host;
+	const struct host *host, *address;
 	const char *reason;
 	const struct host_rule *rule;
 	struct conn *conn;

@@ -61,15 +61,23 @@ static void set_words(struct reach *r, const char *reason,
 	}
 }
 
-static void refuse(struct reach *r, enum reach_outcome outcome,
-		   const char *reason, const struct host_rule *rule)
+static void refuse_address(struct reach *r, enum reach_outcome outcome,
+			   const char *reason, const struct host_rule *rule,
+			   const struct host *address)
 {
 	set_words(r, reason, rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
-		.reason = reason, .rule = rule, .conn = r->conn,
+		.address = address, .reason = reason, .rule = rule,
+		.conn = r->conn,
 	}, r->seen);
 	finish(r, outcome);
+}
+
+static void refuse(struct reach *r, enum reach_outcome outcome,
+		   const char *reason, const struct host_rule *rule)
+{
+	refuse_address(r, outcome, reason, rule, NULL);
 }
 
 static enum reach_outcome outcome_of(int error)
@@ -221,7 +229,10 @@ static const char *guard(struct reach *r, const struct host *address, bool own)
 static void on_resolved(void *arg, const struct resolve_answer *answer)
 {
 	struct reach *r = arg;
+	const struct policy *policy = r->gate->policy;
 	const char *why = NULL;
+	struct host last;
+	bool nameable = false;
 
 	if (answer->error) {
 		fail_with(r, answer->error == -EAGAIN || answer->error == -EIO
@@ -239,13 +250,17 @@ static void on_resolved(void *arg, const struct resolve_answer *answer)
 			objection = guard(r, &address, answer->v[i].own);
 		else if (r->dial.count < DIAL_ADDRESSES_MAX)
 			r->dial.v[r->dial.count++] = address;
-		if (objection)
+		if (objection) {
 			why = objection;
+			last = address;
+			nameable = !host_address_is_denied(policy, &last);
+		}
 	}
 	if (r->dial.count)
 		dial(r);
 	else
-		refuse(r, REACH_GUARDED, why ? why : "no address", NULL);
+		refuse_address(r, REACH_GUARDED, why ? why : "no address",
+			       NULL, nameable ? &last : NULL);
 }
 
 static void resolve(struct reach *r, const struct host *host)
