@@ -88,7 +88,8 @@ static int answer_tool(const struct hook_call *call, const char *project,
 		.program = own_path(path, sizeof(path)),
 		.options = (const char *const *)words,
 		.project = project,
-		.trusts = hook_trusts,
+		.trusts = call->agent->id == AGENT_CLAUDE ? hook_trusts :
+			  hook_trusts_marked,
 	};
 	int r = 0;
 

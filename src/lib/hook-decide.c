@@ -110,7 +110,21 @@ static bool counts(const struct hook_wrapper *w, const struct origin *origin)
 	return !origin || !origin->source ||
 	       (origin->source->scope != SCOPE_PROJECT &&
 		origin->source->scope != SCOPE_LOCAL) ||
-	       (w->trusts && w->trusts(w->project));
+	       (w->trusts && w->trusts(w->project, origin->source->name));
+}
+
+/* All the repository's files that exclude commands: any may have the word */
+static bool excluders_count(const struct policy *policy,
+			    const struct hook_wrapper *w)
+{
+	const struct string_rules *rules =
+		&policy->lists[LIST_EXCLUDED_COMMANDS];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		if (!counts(w, &rules->v[i].origin))
+			return false;
+	}
+	return true;
 }
 
 /* The settings let a sandboxed command run without a question. Not while the
@@ -187,8 +201,8 @@ static bool stays_outside(const struct policy *policy,
 	if (obey_off && mode_is_off(policy, &off) && counts(w, off))
 		return true;
 	if (mode_excludes_trusted(policy, command) ||
-	    (mode_excludes(policy, command, NULL) && w->trusts &&
-	     w->trusts(w->project)))
+	    (mode_excludes(policy, command, NULL) &&
+	     excluders_count(policy, w)))
 		return true;
 	if (call->unsandboxed)
 		*ret_ask = "it asks to run without the sandbox";

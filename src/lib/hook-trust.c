@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/hook-trust.c - has the user told Claude Code to trust this project? */
+/* lib/hook-trust.c - does the user trust this project, or a file of it? */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/hook.h"
+#include "watch/store.h"
+#include "watch/trust.h"
 
 enum { TRUST_FILE_MAX = 64 << 20 };	/* It holds a history and grows */
 
@@ -55,15 +57,33 @@ static bool is_accepted(const json_t *projects, const char *project)
 	return trusted;
 }
 
-bool hook_trusts(const char *project)
+/* `cloche policy` wrote @file, and it has not changed since */
+static bool is_written_by_us(const char *file)
+{
+	auto_free char *state = store_default_dir();
+
+	return state && file && trust_has(state, file);
+}
+
+static bool trusts(const char *project, const char *file, bool without_state)
 {
 	json_t *root = NULL;
 	const int r = read_state(&root);
 	bool trusted;
 
-	if (r == -ENOENT)
+	if (r == -ENOENT && without_state)
 		return true;
 	trusted = is_accepted(json_object_get(root, "projects"), project);
 	json_decref(root);
-	return trusted;
+	return trusted || is_written_by_us(file);
+}
+
+bool hook_trusts(const char *project, const char *file)
+{
+	return trusts(project, file, true);
+}
+
+bool hook_trusts_marked(const char *project, const char *file)
+{
+	return trusts(project, file, false);
 }

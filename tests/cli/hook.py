@@ -149,6 +149,23 @@ def a_repository_allows_nothing_before_it_is_trusted(t):
 
 
 @test
+def other_agents_never_asked_about_the_repository(t):
+    t.write(SETTINGS, json.dumps({"sandbox": {"excludedCommands": ["docker *"]}}))
+    told = lambda: specific(t, call(t, "docker ps"), agent="codex")
+    contains(told()["updatedInput"]["command"], " run ")
+    trust(t, t.dir)                         # The control
+    equal(told(), {})
+    os.unlink(t.home + "/.claude.json")
+    os.unlink(t.dir + "/" + SETTINGS)
+    # What the user said by our own tool is the user's word, until it changes
+    t.run("policy", "exclude", "docker *").ok()
+    equal(told(), {})
+    local = ".claude/settings.local.json"
+    t.write(local, t.read(local).replace("docker *", "docker  *"))
+    contains(told()["updatedInput"]["command"], " run ")
+
+
+@test
 def fields_of_the_call_have_rules_too(t):
     rules(t, deny=["Bash(run_in_background:true)"], allow=["Bash"])
     equal(specific(t, call(t, "ls", run_in_background=True))
