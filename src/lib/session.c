@@ -19,6 +19,7 @@
 #include "base/sys.h"
 #include "lib/gitfile.h"
 #include "lib/home.h"
+#include "lib/opened.h"
 #include "lib/options.h"
 #include "lib/proxies.h"
 #include "lib/tier.h"
@@ -251,6 +252,15 @@ static int check_ports(const struct policy *policy, struct err *err)
 	return 0;
 }
 
+/* Who has the user's word for what comes with a clone? */
+static void note_opened(struct session *s)
+{
+	char *text = opened_note(s->policy);
+
+	if (text)
+		vec_push(&s->view->notes)->text = text;
+}
+
 static const char *program_path;
 
 void session_set_program(const char *path)
@@ -319,6 +329,7 @@ int session_open(const struct options *options, char *const *argv,
 	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
 		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
+		note_opened(&s);
 		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);
 		request.program = program = find_program(&s);
