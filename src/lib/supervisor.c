@@ -341,7 +341,7 @@ static int prepare(struct supervisor *s)
 	return r;
 }
 
-/* Into the control group, and only then on */
+/* All is watched; into the control group, and only then on */
 static int let_go(struct supervisor *s)
 {
 	int r = limits_apply(s->limits, s->cage.pid);
@@ -379,15 +379,14 @@ static int start(struct supervisor *s)
 	if (r == 0)
 		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
 				s->err);
-	/* First, unless an observer will hold the command's first write back */
-	if (r == 0 && !s->session->plan->observe)
-		watchers_start(s->watchers, s->loop);
+	/* No observer will hold the command's first write back: hold that */
+	request.wait |= !s->session->plan->observe;
 	if (r == 0)
 		r = start_cage(s, &request);
+	if (r == 0)
+		watchers_start(s->watchers, s->loop);
 	if (r == 0 && request.wait)
 		r = let_go(s);
-	if (r == 0 && s->session->plan->observe)
-		watchers_start(s->watchers, s->loop);
 	walked_keep(s->session->policy, s->session->walked);
 	watchers_on_reload(s->watchers, on_reload, s);
 	if (r == 0)
