@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 enum {
 	BUCKETS = 256,
 	OPEN_AFTER = 4,	/* Looks into a directory before it is worth opening */
+	LINKS_MAX = 40,	/* The kernel's */
 };
 
 /**
@@ -40,10 +42,12 @@ struct known {
 /**
  * struct resolver - All directories that were resolved
  * @refused:	A look into one of them was
+ * @links:	Links that are being followed
  */
 struct resolver {
 	struct known *buckets[BUCKETS];
 	bool refused;
+	unsigned int links;
 };
 
 static size_t bucket_of(const char *path)
@@ -134,15 +138,39 @@ static char *spell(struct resolver *r, const char *path, struct stat *st)
 	return real;
 }
 
+/* Where the link at @path leads, as far as we may look: its target may be in a
+ * directory that is closed, and open again for the command
+ */
+static char *chase_closed(struct resolver *r, const char *path,
+			  struct stat *st)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	auto_free char *parent = path_parent(path);
+	auto_free char *next = NULL;
+	char *real = NULL;
+
+	if (n > 0 && r->links < LINKS_MAX) {
+		target[n] = '\0';
+		next = path_resolve(parent, target);
+		r->links++;
+		real = resolver_follow(r, next, st);
+		r->links--;
+	}
+	return real;
+}
+
 /* Where the link at @path ends; NULL if it dangles */
-static char *chase(const char *path, struct stat *st)
+static char *chase(struct resolver *r, const char *path, struct stat *st)
 {
 	char *real = realpath(path, NULL);
 
 	if (real && stat(real, st) == 0)
 		return real;
-	free(real);
 	*st = (struct stat){ 0 };
+	if (!real && errno == EACCES)
+		return chase_closed(r, path, st);
+	free(real);
 	return NULL;
 }
 
@@ -156,7 +184,7 @@ char *resolver_follow_both(struct resolver *r, const char *path,
 	if (!S_ISLNK(st->st_mode))
 		return spelled;
 	*link = *st;
-	real = chase(spelled, st);
+	real = chase(r, spelled, st);
 	if (!real)
 		real = mem_strdup(spelled);
 	*ret_link = spelled;

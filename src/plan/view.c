@@ -213,7 +213,9 @@ static int add_path(struct view *view, struct resolver *resolver,
 	closed = st.st_mode ? NULL : resolver_closed(resolver, real);
 	if (closed)	/* As in walk.c: the whole of it */
 		view_add_closed(view, list, closed, rule);
-	else
+	if (closed && link)
+		add_seen(view, list, link, rule, &link_st);
+	if (!closed)
 		add_deny(view, list, rule, real, &st, link, &link_st);
 	return 0;
 }
