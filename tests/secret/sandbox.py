@@ -5,7 +5,7 @@ Every look from inside has its control from outside.
 """
 
 import fcntl
-import struct
+import time
 
 from common import *
 from ring import *
@@ -78,7 +78,6 @@ def a_store_made_while_it_runs_is_not_seen(t):
     os.mkfifo(go)
     script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
     for profile in PROFILES:
-        shutil.rmtree(t.home + "/.config", ignore_errors=True)
         with t.start("run", "--profile", profile, "--", "sh", "-c",
                      script) as inside:
             equal(inside.stdout.readline(), b"ready\n")
@@ -94,12 +93,36 @@ def a_store_made_while_it_runs_is_not_seen(t):
 def no_store_is_made_while_a_short_run_could_see_it(t):
     """Such a run locks the home (src/base/homelock.h)"""
     home = os.open(t.home, os.O_RDONLY)
-    fcntl.fcntl(home, 37, struct.pack("hhqqi4x", fcntl.F_RDLCK, 0, 0, 0, 0))
+    fcntl.flock(home, fcntl.LOCK_SH)
     r = put(t, "A", "s3cret-value")
     check(r.code != 0, repr(r))
     contains(r.err, "end that first")
     os.close(home)
     put(t, "A", "s3cret-value").ok()
+
+
+LOCKERS = {
+    "shared": "fcntl.flock(home, fcntl.LOCK_SH)",
+    "exclusive": "fcntl.flock(home, fcntl.LOCK_EX)",
+    "by range": "fcntl.fcntl(home, 37, struct.pack('hhqqi4x', 0, 0, 0, 0, 0))",
+    "by a child": "fcntl.flock(home, fcntl.LOCK_SH); os.fork() and os._exit(0)",
+}
+
+
+@test
+def a_command_cannot_keep_others_from_storing(t):
+    """By a lock on the home, as sandboxes take it"""
+    for name, lock in LOCKERS.items():
+        script = (f"import fcntl, os, struct\n"
+                  f"home = os.open({t.home!r}, os.O_RDONLY)\n{lock}\n"
+                  "print('ready', flush=True)\nos.read(0, 1)\n")
+        with t.start("run", "--", "sh", "-c",
+                     '/usr/bin/python3 -c "$1" && cat', "sh", script) as p:
+            equal(p.stdout.readline(), b"ready\n", name)
+            begin = time.monotonic()
+            put(t, name, "s3cret-value").ok(name)
+            check(time.monotonic() - begin < 2, "it waited:", name)
+            p.stdin.close()
 
 
 @test
