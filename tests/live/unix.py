@@ -131,13 +131,12 @@ def flip_bytes():
         shared[200:208] = struct.pack("Q", done)
 def flip_link():
     done = 0
-    while True:
-        for target in (bad, good):
-            os.symlink(target, "next"); os.rename("next", "link")
-            done += 1
-            shared[200:208] = struct.pack("Q", done)
+    while libc.renameat2(-100, b"link", -100, b"other", 2) == 0:    # Exchanged
+        done += 1
+        struct.pack_into("Q", shared, 200, done)
+    os._exit(1)
 shared[:110] = address("link" if kind == "link" else good).ljust(110, b"\0")
-os.symlink(good, "link")
+os.symlink(good, "link"); os.symlink(bad, "other")
 pid = os.fork()
 if not pid: (flip_link if kind == "link" else flip_bytes)()
 where = ctypes.addressof(ctypes.c_char.from_buffer(shared))
@@ -149,8 +148,8 @@ while tries < count or struct.unpack("Q", shared[200:208])[0] < flips:
     seen[got] = seen.get(got, 0) + 1
     tries += 1
     s.close()
-os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
-print(seen)
+os.kill(pid, signal.SIGKILL)
+print(seen, struct.unpack("Q", shared[200:208])[0], "swaps", os.waitpid(pid, 0)[1])
 """
 
 
@@ -159,20 +158,24 @@ def a_race_never_reaches_the_neighbour(t):
     there = outside(t, "s")
     serve(f"{there}/a")
     serve(f"{there}/b", b"WRONG")
-    for kind, count, flips in (("bytes", 300, long(50000, 1000000)),
-                               ("link", 300, long(500, 20000))):
-        words = [kind, f"{there}/a", f"{there}/b", str(count), str(flips)]
-        where = os.path.join(t.dir, kind)
+    # An observer sees each exchange, and makes the racer a slow one
+    for kind, flips, observe in (("bytes", long(50000, 1000000), "on"),
+                                 ("link", long(500, 20000), "on"),
+                                 ("link", long(50000, 1000000), "off")):
+        where = os.path.join(t.dir, kind + observe)
         os.makedirs(where + "/inside")
         # The control: without the sandbox the race is won now and then
         r = t.outside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
                       f"{there}/b", "300", "300", cwd=where).ok()
         contains(r.out, "'WRONG'", kind)
-        r = t.inside("/usr/bin/python3", "-c", RACE, *words,
-                     cwd=where + "/inside",
-                     options=["--unix-socket", f"{there}/a"], timeout=800).ok()
+        r = t.inside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
+                     f"{there}/b", "300", str(flips), cwd=where + "/inside",
+                     options=["--unix-socket", f"{there}/a", "--observe",
+                              observe], timeout=800).ok()
+        print("#", kind, "observer", observe, r.out.strip(), flush=True)
         contains(r.out, "'hello'", kind)
         contains(r.out, "'13'", kind)
+        contains(r.out, "swaps 9\n")     # It did not end by itself
         lacks(r.out, "WRONG", kind)
 
 
