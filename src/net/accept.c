@@ -134,17 +134,30 @@ static void shed(struct gate *gate, const struct listener *row, int fd)
 	conn_say(conn, out.p, out.len);
 }
 
-static void take_spare(struct gate *gate)
+bool accept_take_spares(struct gate *gate)
 {
-	if (gate->spare < 0)
-		gate->spare = fcntl(gate->control.fd, F_DUPFD_CLOEXEC, 0);
+	for (int i = 0; i < GATE_SPARES; i++) {
+		if (gate->spares[i] < 0)
+			gate->spares[i] = fcntl(gate->control.fd,
+						F_DUPFD_CLOEXEC, 0);
+	}
+	return gate->spares[0] >= 0;
+}
+
+void accept_give_spare(struct gate *gate)
+{
+	int i = GATE_SPARES - 1;
+
+	while (i && gate->spares[i] < 0)
+		i--;
+	close_fd(&gate->spares[i]);
 }
 
 static void on_pause_over(void *arg)
 {
 	struct gate *gate = arg;
 
-	take_spare(gate);
+	(void)accept_take_spares(gate);
 	for (struct gate_listener *l = gate->listeners; l; l = l->next)
 		(void)loop_change(gate->loop, &l->source, EPOLLIN);
 }
@@ -163,7 +176,7 @@ static void turn_away(struct gate *gate, int listener)
 {
 	int fd;
 
-	close_fd(&gate->spare);
+	accept_give_spare(gate);
 	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	/* The kernel looks for a descriptor before it looks into the queue:
 	 * often nobody waits at all
@@ -171,7 +184,7 @@ static void turn_away(struct gate *gate, int listener)
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		pause_all(gate);
 	close_fd(&fd);
-	take_spare(gate);
+	(void)accept_take_spares(gate);
 }
 
 /* Announced before it connected: what was said since is heard first */
@@ -257,7 +270,6 @@ int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd)
 	}
 	l->next = gate->listeners;
 	gate->listeners = l;
-	take_spare(gate);
 	return 0;
 }
 

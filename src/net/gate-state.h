@@ -47,11 +47,14 @@ struct seen_wait {
 	struct gate *gate;
 };
 
+enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
+
 /**
  * struct gate - One sandbox's network
  * @conns:	All connections, and how many of them count for the limit
  * @shed:	Connections that only get a last word
- * @spare:	A descriptor kept for the day when there is none left
+ * @spares:	Descriptors kept for the day when there is none left: see
+ *		net/accept.h
  * @control:	To and from the supervisor
  * @lost:	Reports that found no room on their way
  * @last_report, @unseen: Number of the last one, and who waits
@@ -78,7 +81,7 @@ struct gate {
 
 	struct conn *first;
 	size_t conns, shed;
-	int spare;
+	int spares[GATE_SPARES];
 	struct loop_source control;
 	uint64_t lost;
 	uint32_t last_report;

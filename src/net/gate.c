@@ -84,6 +84,9 @@ static int take_listener(struct gate *gate, const struct gate_message *m,
 
 	if (row.role >= LISTENER_ROLES)
 		return -EPROTO;
+	/* The last descriptor is not for one more listener */
+	if (gate->spares[0] < 0)
+		return 0;
 	return accept_add(gate, row, m->id, take_fd(fd));
 }
 
@@ -127,10 +130,13 @@ static int hear_one(struct gate *gate)
 	struct gate_message m;
 	auto_close int fd = -1;
 	size_t nfds = 1;
-	const ssize_t got = sock_recv(gate->control.fd, &m, sizeof(m), &fd,
-				      &nfds);
+	ssize_t got;
 	int r;
 
+	/* A descriptor that finds no room would be the end of us */
+	accept_give_spare(gate);
+	got = sock_recv(gate->control.fd, &m, sizeof(m), &fd, &nfds);
+	(void)accept_take_spares(gate);
 	if (!got) {
 		/* Nobody will say anything any more */
 		gate->ended = true;
@@ -257,13 +263,14 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	r = use_policy(gate, config->policy, NULL);
 	if (!r)
 		r = loop_add(gate->loop, &gate->control, EPOLLIN);
+	(void)accept_take_spares(gate);
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 
 /* What is left at the end, the kernel takes back with the process */
 static int serve(const struct gate_config *config)
 {
-	struct gate gate = { .spare = -1 };
+	struct gate gate = { .spares = { -1, -1 } };
 	const int r = set_up(&gate, config);
 
 	return r < 0 ? r : loop_run(gate.loop);

@@ -149,7 +149,9 @@ print(sum(until(s, b"body 0")[9:12] == b"200" for s in ss), flush=True)
 
 @test
 def without_descriptors_it_neither_spins_nor_dies(t):
-    w = Watched(t, options=["--nofile", "64"])
+    fifo = os.path.join(t.dir, "reload")
+    os.mkfifo(fifo)
+    w = Watched(t, options=["--nofile", "64", "--reload", fifo])
     w.start('''
 ss = []
 for i in range(100):
@@ -171,6 +173,8 @@ print(last, flush=True)
     before = w.cpu()
     time.sleep(1)	# Nothing to wait for: that is the point
     check(w.cpu() - before < 0.3, "it spins:", w.cpu() - before)
+    with open(fifo, "w") as file:    # A policy is a descriptor, too
+        file.write("+allow other.test\n")
     w.go()
     equal(w.line(), "b'200'")
     w.end()
