@@ -70,6 +70,23 @@ void keep_start(struct keep *k)
 	keep_held(k);
 }
 
+void keep_early(struct keep *k)
+{
+	const struct plan *plan = k->session->plan;
+
+	if (!k->own || k->keeper.pid > 0)
+		return;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (!m->is_dir && (m->kind == MOUNT_MASK_FILE ||
+				   m->kind == MOUNT_BIND_RO)) {
+			replace(k, plan);
+			return;
+		}
+	}
+}
+
 void keep_done(struct keep *k)
 {
 	if (k->own)

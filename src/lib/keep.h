@@ -2,7 +2,7 @@
 /* lib/keep.h - masks and read-only files of a running sandbox, kept and added to
  *
  * The keeper (watch/keeper.h) is a process; there is none until a mount has gone,
- * or a new one is wanted.
+ * a new one is wanted, or a run has lasted a while.
  */
 
 #ifndef LIB_KEEP_H
@@ -33,6 +33,11 @@ struct keep {
 /* Begin, with session, loop, own, lost and arg filled in */
 void keep_start(struct keep *keep);
 void keep_done(struct keep *keep);
+
+/* This run is not a short one: if files are masked or read-only, a keeper should
+ * be there before the first is replaced
+ */
+void keep_early(struct keep *keep);
 
 /* If the directory of the secrets was made just now: cover it, then
  * held_masked()

@@ -351,6 +351,7 @@ static void watch_settings(struct watchers *w)
 	}
 	held_settle(w->session->held);
 	keep_held(&w->keep);
+	keep_early(&w->keep);
 	if (edited)
 		on_edit(w);
 }

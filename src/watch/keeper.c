@@ -2,11 +2,16 @@
 /*
  * watch/keeper.c - puts back what the host lifts: masks and read-only binds
  *
- * Theory of operation: two things announce a change. The mount namespace's
- * own list (mountinfo) says when a mount went away, which is what a rename
- * over the file does. Where the file was removed first and made again, only
- * its directory says so (inotify). On either, every path that should be a
- * mount is looked at, and what is none is mounted again.
+ * Theory of operation: the mount namespace's own list (mountinfo) says when a
+ * mount went away; then every path that should be a mount is looked at, and
+ * what is none is mounted again. A rename says so before the new file has the
+ * name, and nothing can be mounted on the old one any more: we wait for the lock
+ * of the directory, which the rename holds, and are next when it is done. What
+ * was removed, and may be made again, only its directory announces (inotify):
+ * it is watched from then on.
+ *
+ * For each mask there are copies in hand, not mounted anywhere: one call puts
+ * one in place, and a mask that talked talks again.
  *
  * The unreadable file is the null device, mounted so that devices do not
  * open: reading and writing it are EACCES. It needs no file of ours that the
@@ -41,6 +46,31 @@
 #include "base/sys.h"
 #include "plan/plan.h"
 
+enum {
+	TRIES = 64,		/* Somebody may replace it again while we mount */
+	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
+};
+
+/**
+ * struct kept - A mount
+ * @spare:	A copy of it that goes into its place next, or -1
+ * @model:	One that stays in hand, or -1
+ * @copied:	It is one of those that have copies
+ */
+struct kept {
+	const struct plan_mount *mount;
+	int spare, model;
+	bool copied;
+};
+
+/**
+ * struct keeping - What keep() works on
+ */
+struct keeping {
+	struct kept *v;
+	size_t len, cap;
+	int inotify;
+};
 
 static bool is_kept(const struct plan_mount *m)
 {
@@ -48,15 +78,13 @@ static bool is_kept(const struct plan_mount *m)
 	       m->kind == MOUNT_BIND_RO;
 }
 
-static bool is_mounted(const char *path, bool *dir)
+/* 1 if something is mounted at @path, 0 if not, -ENOENT if nothing is there */
+static int look(const char *path, struct statx *x)
 {
-	struct statx x;
-
 	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
-		  AT_STATX_DONT_SYNC, STATX_TYPE, &x) < 0)
-		return true;	/* Nothing there, nothing to cover */
-	*dir = S_ISDIR(x.stx_mode);
-	return x.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+		  AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, x) < 0)
+		return -ENOENT;
+	return x->stx_attributes & STATX_ATTR_MOUNT_ROOT ? 1 : 0;
 }
 
 static int make_tmpfs(void)
@@ -96,70 +124,149 @@ static int make_cover(enum mount_kind kind, int at, bool dir)
 	return take_fd(&tree);
 }
 
-static void cover(const struct plan_mount *m, bool dir)
+/* A copy of the mask that is mounted at @m, or -1: never of what it hides,
+ * should that have been laid open meanwhile
+ */
+static int copy_mask(const struct plan_mount *m)
 {
+	struct statx mask, copy;
+	auto_close int tree = -1;
+
+	if (m->kind == MOUNT_BIND_RO || look(m->path, &mask) != 1)
+		return -1;
+	tree = sys_open_tree(AT_FDCWD, m->path, OPEN_TREE_CLONE |
+			     OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
+	if (tree < 0 || statx(tree, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+			      STATX_INO, &copy) < 0 ||
+	    copy.stx_ino != mask.stx_ino ||
+	    copy.stx_dev_major != mask.stx_dev_major ||
+	    copy.stx_dev_minor != mask.stx_dev_minor)
+		return -1;
+	return take_fd(&tree);
+}
+
+/* From the copy in hand; where the kernel makes no copies of those (before
+ * 6.15), from what is mounted now
+ */
+static void prepare(struct kept *k)
+{
+	const unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+
+	if (!k->copied)
+		return;
+	if (k->model < 0)
+		k->model = copy_mask(k->mount);
+	if (k->spare >= 0 || k->model < 0)
+		return;
+	k->spare = sys_open_tree(k->model, "", flags | AT_EMPTY_PATH);
+	if (k->spare < 0) {
+		k->spare = take_fd(&k->model);
+		k->model = copy_mask(k->mount);
+	}
+}
+
+static int cover(struct kept *k, bool dir)
+{
+	const struct plan_mount *m = k->mount;
 	auto_close int at = sys_open_nofollow(AT_FDCWD, m->path,
 					      O_PATH | O_CLOEXEC, 0);
-	auto_close int tree = at < 0 ? -1 : make_cover(m->kind, at, dir);
+	auto_close int tree = -1;
 
-	if (tree >= 0)
-		(void)sys_move_mount(tree, "", at, "",
-				     MOVE_MOUNT_F_EMPTY_PATH |
-				     MOVE_MOUNT_T_EMPTY_PATH);
+	if (at < 0)
+		return -errno;
+	tree = k->spare >= 0 && dir == m->is_dir ? take_fd(&k->spare)
+						 : make_cover(m->kind, at, dir);
+	if (tree < 0)
+		return -errno;
+	if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+			   MOVE_MOUNT_T_EMPTY_PATH) == 0) {
+		prepare(k);
+		return 0;
+	}
+	if (m->kind != MOUNT_BIND_RO && dir == m->is_dir && k->spare < 0)
+		k->spare = take_fd(&tree);
+	return -errno;
 }
 
-static void check_all(const struct plan *plan)
+/* Until whoever changes the directory of @path is done: to look for a name that
+ * nobody has looked for takes its lock
+ */
+static void wait_for_change(const char *path)
 {
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-		bool dir = false;
+	static unsigned int count;
+	auto_free char *parent = path_parent(path);
+	auto_free char *name = mem_printf("%s/.cloche-%d-%u", parent,
+					  (int)getpid(), count++);
+	auto_close int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-		/* Somebody may replace it again while we mount */
-		for (int tries = 0; is_kept(m) && tries < 4 &&
-				    !is_mounted(m->path, &dir); tries++)
-			cover(m, dir);
-	}
+	(void)fd;
 }
 
-/* Directories in which something that is kept could be made again */
-static int watch_parents(const struct plan *plan)
+static void watch_parent(const struct keeping *k, const char *path)
 {
-	const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	auto_free char *last = NULL;
+	auto_free char *parent = path_parent(path);
 
-	for (size_t i = 0; fd >= 0 && i < plan->mounts.len; i++) {
-		auto_free char *parent = path_parent(plan->mounts.v[i].path);
+	(void)inotify_add_watch(k->inotify, parent, IN_CREATE | IN_MOVED_TO |
+				IN_ONLYDIR);
+}
 
-		if (!is_kept(&plan->mounts.v[i]) ||
-		    (last && !strcmp(last, parent)))
-			continue;
-		(void)inotify_add_watch(fd, parent, IN_CREATE | IN_MOVED_TO |
-					IN_ONLYDIR);
-		free(last);
-		last = take_ptr(parent);
+static void check(const struct keeping *keeping, struct kept *k)
+{
+	const char *path = k->mount->path;
+	struct statx x;
+
+	for (int tries = 0; tries < TRIES; tries++) {
+		int r = look(path, &x);
+
+		/* It may come back before its directory is watched */
+		if (r < 0) {
+			watch_parent(keeping, path);
+			r = look(path, &x);
+		}
+		if (r != 0)
+			return;
+		if (cover(k, S_ISDIR(x.stx_mode)) == -ENOENT)
+			wait_for_change(path);
 	}
-	return fd;
+	watch_parent(keeping, path);
+}
+
+static void check_all(const struct keeping *k)
+{
+	for (size_t i = 0; i < k->len; i++)
+		check(k, &k->v[i]);
 }
 
 static void keep(const struct plan *plan, int socket, int proc)
 {
+	struct keeping k = { .inotify = inotify_init1(IN_NONBLOCK |
+						      IN_CLOEXEC) };
 	char room[4096];
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
 		{ .fd = openat(proc, "mountinfo", O_RDONLY | O_CLOEXEC),
 		  .events = POLLPRI },
-		{ .fd = watch_parents(plan), .events = POLLIN },
+		{ .fd = k.inotify, .events = POLLIN },
 	};
 
-	check_all(plan);	/* What changed before we watched */
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const bool copied = k.len < COPIED_MAX;
+
+		if (is_kept(&plan->mounts.v[i]))
+			*vec_push(&k) = (struct kept){ &plan->mounts.v[i], -1,
+						       -1, copied };
+	}
+	check_all(&k);		/* What changed before we watched */
 	(void)sock_send(socket, "", 1, NULL, 0);
+	for (size_t i = 0; i < k.len; i++)
+		prepare(&k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), -1) > 0 || errno == EINTR) {
 		if (fds[0].revents)
 			_exit(0);
 		if (fds[2].revents && read(fds[2].fd, room, sizeof(room)) < 0 &&
 		    errno != EAGAIN)
 			fds[2].fd = -1;
-		check_all(plan);
+		check_all(&k);
 	}
 }
 

@@ -10,20 +10,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from tap import *
+from refusals import *
 from tap import tree
-
-
-def records(t, *options):
-    r = t.run("violations", "list", "--json", *options)
-    check(r.code == 0, repr(r))
-    found = json.loads(r.out)
-    equal(found["version"], 1)
-    return found["violations"]
-
-
-def targets(found, kind):
-    return [v["target"] for v in found if v["kind"] == kind]
 
 
 @test
@@ -315,13 +303,6 @@ def an_invalid_edit_changes_nothing_and_says_so(t):
     contains(err.decode(), "the old ones hold")
 
 
-def need_fuse():
-    try:
-        os.close(os.open("/dev/fuse", os.O_RDWR))
-    except OSError as error:
-        skip(f"/dev/fuse: {error}")
-
-
 STATIC = """#include <fcntl.h>
 #include <unistd.h>
 int main(int c, char **v) { return c > 1 && open(v[1], O_RDONLY) < 0; }
@@ -433,38 +414,6 @@ def writes_to_what_is_hidden_are_seen(t):
         check(v in found, v, found)
     equal(t.read("secret"), "x")
     equal(t.read("dir/file"), "x")
-
-
-@test
-def a_mask_added_later_hides(t):
-    t.write(".claude/settings.local.json", "{}")
-    secret = os.path.join(t.away, "secret")
-    with open(secret, "w") as file:
-        file.write("secret")
-    p = t.start("run", "--", "sh", "-c",
-                f"cat {secret} && echo; while cat {secret} >&- 2>&-; do "
-                f"sleep 0.02; done; while test -r {secret} && "
-                f"head -c1 {secret} | grep -q s; do sleep 0.02; done; echo hidden")
-    equal(p.stdout.readline(), b"secret\n")
-    t.write(".claude/settings.local.json", json.dumps(
-        {"sandbox": {"filesystem": {"denyRead": [secret]}}}))
-    equal(p.stdout.readline(), b"hidden\n")
-    p.communicate()
-
-
-@test
-def a_protected_file_that_the_host_replaces_stays_protected(t):
-    os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
-    t.write(".bashrc", "old")
-    p = t.start("run", "--observe", "off", "--", "sh", "-c",
-                "echo ready; read line; echo evil > .bashrc; echo done")
-    equal(p.stdout.readline(), b"ready\n")
-    for i in range(50):
-        t.write("new", str(i))
-        os.rename(os.path.join(t.dir, "new"), os.path.join(t.dir, ".bashrc"))
-    time.sleep(0.3)		# The keeper's window, which nobody tells the end of
-    p.communicate(b"go\n")
-    equal(t.read(".bashrc"), "49")
 
 
 @test

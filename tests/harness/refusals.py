@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/harness/refusals.py - tap.py, and what a run has recorded"""
+
+import json
+import os
+
+from tap import *
+
+
+def records(t, *options):
+    r = t.run("violations", "list", "--json", *options)
+    check(r.code == 0, repr(r))
+    found = json.loads(r.out)
+    equal(found["version"], 1)
+    return found["violations"]
+
+
+def targets(found, kind):
+    return [v["target"] for v in found if v["kind"] == kind]
+
+
+def need_fuse():
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except OSError as error:
+        skip(f"/dev/fuse: {error}")
