@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
@@ -65,13 +66,27 @@ static bool is_written_by_us(const char *file)
 	return state && file && trust_has(state, file);
 }
 
+/* Claude Code has been at work here, and would have asked: it writes every
+ * session down. That its state is missing then says nothing.
+ */
+static bool has_sessions(void)
+{
+	const char *moved = getenv("CLAUDE_CONFIG_DIR");
+	auto_free char *home = fs_home();
+	auto_free char *sessions = moved && *moved == '/' ?
+		path_join(moved, "projects") :
+		home ? path_join(home, ".claude/projects") : NULL;
+
+	return sessions && access(sessions, F_OK) == 0;
+}
+
 static bool trusts(const char *project, const char *file, bool without_state)
 {
 	json_t *root = NULL;
 	const int r = read_state(&root);
 	bool trusted;
 
-	if (r == -ENOENT && without_state)
+	if (r == -ENOENT && without_state && !has_sessions())
 		return true;
 	trusted = is_accepted(json_object_get(root, "projects"), project);
 	json_decref(root);

@@ -141,6 +141,11 @@ def a_repository_allows_nothing_before_it_is_trusted(t):
     equal(told("ls -l")["permissionDecision"], "allow")
     t.write(t.home + "/.claude.json", "{ not json")
     check("permissionDecision" not in told("make"))
+    os.unlink(t.home + "/.claude.json")
+    equal(told("make")["permissionDecision"], "allow")	# There is no agent
+    os.makedirs(t.home + "/.claude/projects")
+    check("permissionDecision" not in told("make"))
+    contains(told("docker ps")["updatedInput"]["command"], " run ")
     for projects in [(t.dir,), (t.root,)]:
         trust(t, *projects)
         equal(told("make")["permissionDecision"], "allow")
