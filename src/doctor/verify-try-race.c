@@ -181,6 +181,7 @@ void attempt_twice(const struct world *w, const char *argument,
 		SCRATCH_LINKS, "P/twice",
 	};
 	char place[PATH_MAX], path[PATH_MAX], file[PATH_MAX + NAME_MAX];
+	struct stat st;
 
 	world_path(w, argument, NULL, place, sizeof(place));
 	*strrchr(place, '/') = '\0';
@@ -192,6 +193,9 @@ void attempt_twice(const struct world *w, const char *argument,
 		world_path(w, used[i], NULL, path, sizeof(path));
 		(void)rmdir(path);
 		(void)!symlink(place, path);
+		/* A directory that stays leads nowhere: leave nothing in it */
+		if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode))
+			continue;
 		snprintf(file, sizeof(file), "%s%.200s", path,
 			 strrchr(argument, '/'));
 		fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
