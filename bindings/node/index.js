@@ -10,15 +10,24 @@ const { Run, ClocheError } = require('./run');
 const text = (policy) => policy == null ? null
   : typeof policy === 'string' ? policy : JSON.stringify(policy);
 
+// Anything else would become some text, too: what was to be denied would be
+// called "[object Set]"
+function value(name, one) {
+  if (typeof one === 'string' || typeof one === 'number') return String(one);
+  throw new TypeError(
+    `${name}: ${one} is neither a string nor a number; several go into an array`);
+}
+
 // {write: ['/a', '/b'], ask: true, timeout: '5s'} as [[name, value]...]
 function pairs(options) {
   const found = [];
-  for (const [name, value] of Object.entries(options ?? {})) {
+  for (const [name, given] of Object.entries(options ?? {})) {
     const dashed = name.replace(/[A-Z]/g, (c) => '-' + c.toLowerCase());
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one === true) found.push([dashed, null]);
-      else if (one !== false && one != null) found.push([dashed, String(one)]);
-    }
+    if (given === true) found.push([dashed, null]);
+    else if (Array.isArray(given))
+      for (const one of given) found.push([dashed, value(name, one)]);
+    else if (given !== false && given != null)
+      found.push([dashed, value(name, given)]);
   }
   return found;
 }

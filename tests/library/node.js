@@ -109,6 +109,13 @@ test('mistakes are errors with words', async () => {
   assert.throws(() => new Sandbox().start('true', { stdio: ['what', 'pipe', 'pipe'] }), /stdio/);
 });
 
+test('what was denied is denied or an error', () => {
+  for (const wrong of [new Set(['/etc']), [undefined], [null], [true], { 0: '/etc' }])
+    assert.throws(() => new Sandbox(null, { denyRead: wrong }), /denyRead/);
+  assert.throws(() => new Sandbox(null, { write: ['/tmp/\0job'] }), /NUL/);
+  assert.ok(new Sandbox(null, { denyRead: ['/etc/hosts'], write: undefined, timeout: 5 }));
+});
+
 test('abort, kill and close end the command and all it started', async () => {
   const box = new Sandbox();
   const control = new AbortController();

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from pathlib import Path
 
 from cloche import ClocheError, Sandbox
 
@@ -124,6 +125,24 @@ class Runs(unittest.TestCase):
             Sandbox(program="/no/such").run("true")
         with self.assertRaisesRegex(ValueError, "NUL"):
             Sandbox().run(["a\0b"])
+
+    def test_what_was_denied_is_denied_or_an_error(self):
+        place = fresh()
+        secret = os.path.join(place, "secret")
+        with open(secret, "w") as file:
+            file.write("x")
+        for path in (secret, secret.encode(), Path(secret)):
+            r = Sandbox(deny_read=[path]).run(["cat", secret])
+            self.assertNotEqual(r.status, 0, path)
+        self.assertEqual(Sandbox().run(["cat", secret]).stdout, "x")
+        for wrong in ({secret}, [None], [True], iter([secret])):
+            with self.assertRaisesRegex(TypeError, "deny_read"):
+                Sandbox(deny_read=wrong)
+        # C would stop there, and take the directory above
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            Sandbox(write=[place + "/\0job"])
+        with self.assertRaisesRegex(ValueError, "NUL"):
+            Sandbox().run(["true"], cwd=place + "/\0job")
 
     def test_what_a_callback_raises_comes_out(self):
         def fail(_):

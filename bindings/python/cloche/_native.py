@@ -106,27 +106,33 @@ def text(value):
     return value.decode("utf-8", "surrogateescape") if value else ""
 
 
+def word(value):
+    """A string, path or bytes as char *; C would stop at a NUL, and a path that
+    is cut there is another one
+    """
+    encoded = None if value is None else os.fsencode(value)
+    if encoded and b"\0" in encoded:
+        raise ValueError("a string has a NUL in it")
+    return encoded
+
+
 def words(values):
     """A list of strings or bytes as char *[]"""
-    encoded = [os.fsencode(v) for v in values]
-    for word in encoded:
-        if b"\0" in word:
-            raise ValueError("a string has a NUL in it")
+    encoded = [word(v) for v in values]
     return (c_char_p * (len(encoded) + 1))(*encoded, None)
 
 
 def sandbox_new(program, policy, options):
     """A sandbox with its options, or ClocheError"""
+    options = [(word(name), word(value)) for name, value in options]
     struct = SandboxOptions(sizeof(SandboxOptions),
-                            program and os.fsencode(program),
-                            policy and policy.encode())
+                            word(program), word(policy))
     box, why = c_void_p(), ctypes.create_string_buffer(1024)
     result = _new(byref(struct), byref(box), why, len(why))
     if result < 0:
         raise ClocheError(result, text(why.value))
     for name, value in options:
-        result = _set(box, name.encode(),
-                      None if value is None else os.fsencode(value))
+        result = _set(box, name, value)
         if result < 0:
             message = text(_sandbox_message(box))
             sandbox_free(box)
@@ -167,4 +173,4 @@ def answer(run, number, allow, remember):
 
 
 def update(run, policy):
-    return _checked(run, _update(run, policy.encode()))
+    return _checked(run, _update(run, word(policy)))

@@ -67,7 +67,7 @@ class Run:
         if env is not None:
             options.env = native.words(f"{k}={v}" for k, v in env.items())
         if cwd is not None:
-            options.directory = os.fsencode(cwd)
+            options.directory = native.word(cwd)
         if stdio is not None:
             options.stdio = (ctypes.c_int * 3)(*stdio)
         options.events = ctypes.pointer(self._events)

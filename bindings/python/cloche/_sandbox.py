@@ -11,14 +11,29 @@ from . import _native as native
 from ._run import Run
 
 
+def _value(name, value):
+    """Text, a path or a number. Anything else would become some text, too, and
+    what was to be denied would be called "{'/secret'}"
+    """
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return value
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise TypeError(f"{name}: {value!r} is neither text, a path nor a number; "
+                    "several go into a list")
+
+
 def _pairs(options):
     """{"write": ["/a"], "no_settings": True} as (name, value)..."""
     for name, value in options.items():
-        for one in value if isinstance(value, (list, tuple)) else [value]:
-            if one is True:
-                yield name.replace("_", "-"), None
-            elif one is not False and one is not None:
-                yield name.replace("_", "-"), str(one)
+        dashed = name.replace("_", "-")
+        if value is True:
+            yield dashed, None
+        elif isinstance(value, (list, tuple)):
+            for one in value:
+                yield dashed, _value(name, one)
+        elif value is not False and value is not None:
+            yield dashed, _value(name, value)
 
 
 def _text(policy):
