@@ -191,8 +191,6 @@ static bool is_pattern(const struct view *view, const struct root *root,
 	char prefix[PATH_MAX];
 	size_t at = root->len;
 
-	if (!view->globs.len)
-		return false;
 	if (strlen(path) >= sizeof(prefix))
 		return true;
 	do {
@@ -232,7 +230,8 @@ bool plain_covers(const struct plain *p, const char *path)
 		return false;
 	for (size_t i = 0; i < p->nviews; i++) {
 		if (is_near_rule(p->views[i], root->spans[i], root, path) ||
-		    is_pattern(p->views[i], root, path))
+		    (p->views[i]->globs.len &&
+		     is_pattern(p->views[i], root, path)))
 			return false;
 	}
 	return root->private || !has_protected_name(p, root, path);

@@ -37,28 +37,46 @@ static size_t step_up(const char *dir, size_t n, const char **rest)
 	return n;
 }
 
-/* Read argument @path, relative to the directory in argument @dir */
+/* The directory @fd as text, in @name; the same as for @first if it is that */
+static ssize_t read_dir(const struct question *q, int fd, struct name *name,
+			const struct name *first)
+{
+	name->dir = fd;
+	if (first && first->dir_len && first->dir == fd) {
+		memcpy(name->full, first->full, first->dir_len);
+		name->dir_len = first->dir_len;
+		return (ssize_t)first->dir_len;
+	}
+	return fd == AT_FDCWD ?
+	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX) :
+	       tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+}
+
+/* Read argument @path, relative to the directory in argument @dir. @first: the
+ * call's other name, or NULL.
+ */
 static int read_name(const struct question *q, int dir, int path,
-		     struct name *name)
+		     struct name *name, const struct name *first)
 {
 	const unsigned long long *args = q->notif->data.args;
-	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
 	const char *rest = name->text;
 	ssize_t n = tracee_string(q->tracee, args[path], name->text,
 				  sizeof(name->text));
 	size_t len;
 
+	name->dir_len = 0;
 	if (n < 0)
 		return (int)n;
 	if (name->text[0] == '/') {
 		memcpy(name->full, name->text, (size_t)n + 1);
 		return 0;
 	}
-	n = fd == AT_FDCWD ? tracee_link(q->tracee, "cwd", name->full, PATH_MAX)
-			   : tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	n = read_dir(q, dir == CALL_HERE ? AT_FDCWD : (int)args[dir], name,
+		     first);
 	if (n < 0)
 		return (int)n;
 	len = step_up(name->full, (size_t)n, &rest);
+	name->dir_len = len == (size_t)n ? len : 0;
 	if (len > 1)
 		name->full[len++] = '/';
 	memcpy(name->full + len, rest, strlen(rest) + 1);
@@ -118,16 +136,16 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	q->reads = !r && only_reads(q);
 	if (r < 0 || (q->reads && !reads))
 		return r;
-	r = read_name(q, c->dir, c->path, &names[0]);
+	r = read_name(q, c->dir, c->path, &names[0], NULL);
 	/* Something open gets a name: only that one is looked at */
 	if (q->what == CALL_LINK &&
 	    (r == -ENOTDIR || (!r && !names[0].text[0]))) {
 		q->what = CALL_MAKE;
 		q->two = false;
-		r = read_name(q, c->dir2, c->path2, &names[0]);
+		r = read_name(q, c->dir2, c->path2, &names[0], NULL);
 	}
 	if (!r && q->two)
-		r = read_name(q, c->dir2, c->path2, &names[1]);
+		r = read_name(q, c->dir2, c->path2, &names[1], &names[0]);
 	return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "watch/calls.h"
@@ -17,9 +18,13 @@ struct tracee;
  * struct name - A path argument
  * @text:	As given
  * @full:	With the directory it is relative to; only text
+ * @dir, @dir_len: That directory's descriptor, and how much of @full it is; 0 if
+ *		that is not all of it
  */
 struct name {
 	char text[PATH_MAX], full[2 * PATH_MAX];
+	int dir;
+	size_t dir_len;
 };
 
 /**
