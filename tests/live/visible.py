@@ -61,6 +61,46 @@ def every_kind_of_program_is_seen_writing(t):
 
 
 @test
+def threads_that_write_are_one_process(t):
+    p = t.start("run", "--", "/usr/bin/python3", "-c", """
+import os, sys, threading
+def write(i):
+    try: open(f"{sys.argv[1]}/f{i}", "w")
+    except OSError: pass
+threads = [threading.Thread(target=write, args=(i,)) for i in range(32)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(os.getpid(), flush=True)
+sys.stdin.read(1)
+""", t.away)
+    inside = p.stdout.readline().split()[0].decode()
+    found = records(t)
+    with open(f"/proc/{found[0]['pid']}/status") as file:
+        names = [line.split() for line in file if line.startswith("NSpid:")][0]
+    p.communicate(b"x")
+    equal(names[-1], inside)
+    equal({v["pid"] for v in found}, {int(names[1])})
+    equal(sorted((v["target"], v["errno"], v["count"]) for v in found),
+          sorted((f"{t.away}/f{i}", "EROFS", 1) for i in range(32)))
+
+
+@test
+def who_hides_from_debuggers_is_seen_all_the_same(t):
+    """The supervisor made the user namespace: it may look"""
+    r = t.inside("/usr/bin/python3", "-c", """
+import ctypes, errno, sys
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)	# PR_SET_DUMPABLE
+for i in range(20):
+    try: open(f"{sys.argv[1]}/f{i}", "w"); print("done")
+    except OSError as e: print(errno.errorcode[e.errno])
+""", t.away).ok()
+    equal(r.out.split(), ["EROFS"] * 20)
+    equal(os.listdir(t.away), [])
+    equal(sorted(targets(records(t), "fs-write")),
+          sorted(f"{t.away}/f{i}" for i in range(20)))
+
+
+@test
 def every_kind_of_change_is_one_record(t):
     for name in "abcde":
         t.write(os.path.join(t.away, name), "old")
@@ -200,6 +240,30 @@ def a_killed_run_is_cleaned_up_by_the_next(t):
     t.inside("true").ok()
     after = tree(t.dir)
     equal(set(after) - set(before), {"sub"})
+
+
+@test
+def the_host_sees_no_stub_and_a_kill_leaves_none(t):
+    need("git")
+    t.outside("git", "init", "-q").ok()
+    before = tree(t.dir)
+    p = t.start("run", "--", "sh", "-c", """
+for i in 1 2 3 4 5 6 7 8 9 10; do echo x > f$i; done
+mkdir .vscode .idea; echo x > .mcp.json; echo x > .gitmodules
+git init -q n && echo x > n/.git/hooks/pre-commit
+git -C n config core.fsmonitor ./x; echo ready; sleep 1000""")
+    equal(p.stdout.readline(), b"ready\n")
+    status = t.outside("git", "status", "--porcelain", "-uall").ok().out
+    equal(sorted(line[3:] for line in status.splitlines()),
+          sorted([f"f{i}" for i in range(1, 11)] + ["n/"]))
+    p.send_signal(signal.SIGKILL)
+    p.communicate()
+    t.inside("true").ok()
+    after = set(tree(t.dir)) - set(before)
+    check(not [name for name in after if not name.startswith(("f", "n"))], after)
+    check("n/.git/hooks/pre-commit" not in after, "the hook is there")
+    lacks(t.read("n/.git/config"), "fsmonitor")
+    t.outside("git", "-C", "n", "status").ok()
 
 
 @test
