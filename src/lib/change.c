@@ -68,6 +68,24 @@ static int change_open(struct change *c, const char *path, struct err *err)
 	return r == -ENOENT ? 0 : r;
 }
 
+/* A clone may bring links: what is meant for the project must not become what
+ * counts everywhere
+ */
+static int check_within(const struct change *c, const char *asked,
+			struct err *err)
+{
+	auto_free char *above = path_parent(asked);
+	auto_free char *project = path_parent(above);
+	auto_free char *real = realpath(project, NULL);
+	auto_free char *dir = path_parent(c->file);
+	auto_free char *there = realpath(dir, NULL);
+
+	if (real && there && path_is_within(real, there))
+		return 0;
+	return fail(err, -EPERM, "'%s' is a symbolic link out of the project, to '%s'; remove it, or name the scope (--scope user)",
+		    asked, c->file);
+}
+
 static int change_init(struct change *c, const struct settings_request *req,
 		       enum scope scope, struct err *err)
 {
@@ -81,7 +99,7 @@ static int change_init(struct change *c, const struct settings_request *req,
 	}
 	r = change_open(c, asked, err);
 	c->scope = scope;
-	return r;
+	return r == 0 && scope == SCOPE_LOCAL ? check_within(c, asked, err) : r;
 }
 
 /* Nothing is written that could not be read again */

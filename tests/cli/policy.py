@@ -348,4 +348,19 @@ def wrong_usage_says_what_is_right(t):
         check(r.err.startswith("cloche: "), r.err)
 
 
+@test
+def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
+    there = t.write(t.home + "/.claude/settings.json", "{}\n")
+    local = t.dir + "/.claude/settings.local.json"
+    os.makedirs(t.dir + "/.claude", exist_ok=True)
+    os.symlink(there, local)
+    contains(t.run("policy", "exclude", "docker *").ended(2).err,
+             "link out of the project")
+    equal(t.read(there), "{}\n")
+    os.unlink(local)
+    os.symlink(t.write("mine.json", "{}\n"), local)      # The control
+    t.run("policy", "exclude", "docker *").ok()
+    contains(t.read("mine.json"), "docker *")
+
+
 main()
