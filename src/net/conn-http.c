@@ -9,8 +9,9 @@
  * pass a framing check, and what is long and needs none is spliced.
  *
  * A kept connection may be closed by the origin just when we use it again. If
- * nothing came back for a request without a body, it goes once more over a
- * new connection: the client could not know that there was an old one.
+ * nothing came back for a request that only asks, it goes once more over a
+ * new connection: the client could not know that there was an old one. What
+ * may change something is not done twice.
  */
 
 #include "net/conn.h"
@@ -306,7 +307,8 @@ static void server_gone(struct conn *conn)
 		conn_reset(conn);
 		return;
 	}
-	if (!x->served || x->in.len || x->up.framing != HTTP_BODY_NONE) {
+	if (!x->served || x->in.len || x->up.framing != HTTP_BODY_NONE ||
+	    x->request.kind == HTTP_METHOD_OTHER) {
 		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
 			   "the host closed the connection");
 		return;
@@ -464,7 +466,7 @@ static void step_http(struct conn *conn)
 			pull_response(conn);
 		else if (flow_flush(&conn->down) < 0)
 			conn_close(conn);
-		else
+		else if (flow_waiting(&conn->down) < FLOW_HELD_MAX)
 			read_response_head(conn);
 		break;
 	}

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/address.h"
 #include "net/resolve-wire.h"
 
 enum { HELPER_SECONDS = 6 };	/* One more than the asker waits */
@@ -49,16 +50,27 @@ static bool address_of(const struct sockaddr *sa, struct resolve_address *ret)
 	return false;
 }
 
-static bool is_same(const struct resolve_address *a,
-		    const struct resolve_address *b)
+/* True if @a is @mine, in whatever wrapping it comes */
+static bool leads_to(const struct resolve_address *a, const struct host *mine)
 {
-	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
+	struct host plain, inner;
+	size_t next = 0;
+
+	host_of_address(a->bytes, a->len, 0, &plain);
+	if (host_is_same(&plain, mine))
+		return true;
+	while (address_unwrap(&plain, &next, &inner)) {
+		if (host_is_same(&inner, mine))
+			return true;
+	}
+	return false;
 }
 
 static void mark_own(struct resolve_answer *answer)
 {
 	struct ifaddrs *list = NULL;
-	struct resolve_address mine;
+	struct resolve_address at;
+	struct host mine;
 
 	if (getifaddrs(&list) < 0) {
 		/* Unknown is as good as own: the guard then refuses */
@@ -67,12 +79,11 @@ static void mark_own(struct resolve_answer *answer)
 		return;
 	}
 	for (const struct ifaddrs *a = list; a; a = a->ifa_next) {
-		if (!address_of(a->ifa_addr, &mine))
+		if (!address_of(a->ifa_addr, &at))
 			continue;
-		for (uint32_t i = 0; i < answer->count; i++) {
-			if (is_same(&answer->v[i], &mine))
-				answer->v[i].own = true;
-		}
+		host_of_address(at.bytes, at.len, 0, &mine);
+		for (uint32_t i = 0; i < answer->count; i++)
+			answer->v[i].own |= leads_to(&answer->v[i], &mine);
 	}
 	freeifaddrs(list);
 }

@@ -320,6 +320,49 @@ print(socks(b"", b"\\4\\1\\0\\x50\\0\\0\\0\\1x\\0good.test\\0"), socks(name, b"\
 
 
 @test
+def socks_addresses_are_judged_as_addresses(t):
+    g = Gate(t, ["echo:7000"], allow=["good.test", "93.184.216.34"],
+             names={"localhost": "127.0.0.1"})
+    out = g.python('''
+def sockets():
+    return [sorted(l.split()[1] for l in open("/proc/net/" + k).readlines()[1:] if k[0] == "u" or l.split()[3] == "0A")
+            for k in ("udp", "udp6", "tcp", "tcp6")]
+before = sockets()
+def socks(address, command=1):
+    kind, raw = (4, socket.inet_pton(socket.AF_INET6, address)) if ":" in address else (1, socket.inet_aton(address))
+    return say(b"\\5\\1\\0\\5%c\\0%c" % (command, kind) + raw + struct.pack(">H", 7000), port=1080)[3]
+print([socks(a) for a in ("93.184.216.34", "::ffff:93.184.216.34")])
+print([socks(a) for a in ("93.184.216.36", "::ffff:93.184.216.36", "127.0.0.1", "::1", "::", "::ffff:127.0.0.1",
+       "64:ff9b::7f00:1", "64:ff9b::93.184.216.34", "2002:5db8:d822::", "::93.184.216.34", "198.18.0.1", "169.254.169.254")])
+print([socks(a, c) for a in ("93.184.216.34", "::1") for c in (2, 3)])
+print(sockets() == before)
+''')
+    equal(out.splitlines(), ["[0, 0]", str([2] * 12), str([7] * 4), "True"])
+    equal(set(g.connections()), {"echo:7000 ::ffff:93.184.216.34"})
+
+
+@test
+def a_port_speaks_its_own_protocol(t):
+    g = Gate(t, ["http:80", "echo:7000"])
+    out = g.python('''
+socks = b"\\5\\1\\0\\5\\1\\0\\3\\x09good.test" + struct.pack(">H", 7000)
+http = b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"
+connect_ = b"CONNECT good.test:7000 HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"
+dns = b"\\0\\x1bab\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\4good\\4test\\0\\0\\1\\0\\1"
+for port, good, others in ((3128, http, (socks, b"\\4" + socks[1:], hello("good.test"), dns)),
+                           (1080, socks, (http, connect_, b"\\4" + socks[1:], hello("good.test"), dns)),
+                           (53, dns, (socks, http, connect_, hello("good.test")))):
+    print(port, len(say(good, port=port)) > 11, [say(x, port=port)[:12] for x in others])
+''')
+    lines = out.splitlines()
+    equal(lines[0], "3128 True " + str([b"HTTP/1.1 400"] * 4))
+    for line in lines[1:]:
+        contains(line, " True ")
+        lacks(line, "HTTP/1.1 2")
+    equal([c.split()[0] for c in g.connections()], ["http:80", "echo:7000"])
+
+
+@test
 def the_hosts_loopback_is_out_of_reach(t):
     g = Gate(t, ["http:80", "echo:7000"], allow=["good.test"],
              names={"localhost": "127.0.0.1"}, options=["--capture", "7000"])

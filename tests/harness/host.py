@@ -21,7 +21,8 @@ import threading
 from tap import *
 
 MARK = "CLOCHE_OWN_HOST"
-A, CNAME, ANSWER = b"\0\1", b"\0\5", b"\xc0\x0c"	# Types; "the name asked for"
+A, CNAME, AAAA = b"\0\1", b"\0\5", b"\0\x1c"
+ANSWER = b"\xc0\x0c"		# "The name asked for"
 SERVFAIL, NXDOMAIN = 2, 3
 
 
@@ -63,8 +64,11 @@ def _answer(query, names):
         code = SERVFAIL
     elif known == "loop":		# An alias of itself
         record = ANSWER + CNAME + b"\0\1\0\0\0\0\0\2\xc0\x0c"
-    elif known and kind == A:
+    elif known and kind == A and ":" not in known:
         record = ANSWER + A + b"\0\1\0\0\0\0\0\4" + socket.inet_aton(known)
+    elif known and kind == AAAA and ":" in known:
+        record = ANSWER + AAAA + b"\0\1\0\0\0\0\0\x10" + socket.inet_pton(
+            socket.AF_INET6, known)
     return query[:2] + bytes([0x81, 0x80 | code]) + b"\0\1" + \
         (b"\0\1" if record else b"\0\0") + b"\0\0\0\0" + \
         query[12:at + 5] + record
@@ -102,7 +106,8 @@ def own_host(names):
     call("ip", "addr", "add", "198.51.100.1/32", "dev", "lo")
     for address in {a for value in names.values() for a in
                     (value if isinstance(value, list) else [value])}:
-        if address[0].isdigit() and not address.startswith("127."):
+        if "." in address and address[0].isdigit() and \
+                not address.startswith("127."):
             call("ip", "route", "add", "local", address, "dev", "lo")
     if IS_ROOT:
         call("mount", "-t", "tmpfs", "none", "/run")

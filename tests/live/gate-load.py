@@ -228,6 +228,30 @@ wait, seen = others(5); print(n > 0, seen, flush=True); sys.stdin.readline()
 
 
 @test
+def an_origin_that_only_hints_is_not_kept_in_memory(t):
+    w = Watched(t)
+    w.start('''
+print(one_request()[1].decode(), flush=True); sys.stdin.readline()
+s = connect(); s.sendall(b"GET http://good.test/chatter?%d HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+print(others(50)[1], flush=True); sys.stdin.readline()
+n, last = 0, b""
+while not last.endswith(b"\\r\\n\\r\\nok"):
+    got = s.recv(1 << 20); n += len(got); last = (last + got)[-100:]
+    if not got: break
+print(n // 12000, flush=True)
+''' % long(8000, 80000))
+    equal(w.line(), "200")
+    w.go()
+    equal(w.line(), "{b'200'}")
+    note("hints:", long(8000, 80000) * 12 // 1000, "MB not read, RSS", w.rss(),
+         "KiB")
+    check(SANITIZED or w.rss() < RSS_MAX_KIB, "rss", w.rss())
+    w.go()
+    check(int(w.line()) >= long(8000, 80000), "some did not arrive")
+    w.end()
+
+
+@test
 def clients_that_vanish_leave_nothing(t):
     w = Watched(t, names={"hang.test": "hang", "gone.test": "203.0.113.1"},
                 allow=["good.test", "hang.test", "gone.test"])

@@ -190,6 +190,22 @@ print(until(s, b"body 0")[-40:])
 
 
 @test
+def what_may_change_something_is_not_asked_twice(t):
+    g = Gate(t, ["http:80"])
+    out = g.python('''
+for method in (b"HEAD", b"DELETE"):
+    s = connect()
+    for m in (b"GET", method):
+        s.sendall(m + b" http://good.test/keep-then-cut HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+        print(m.decode(), until(s, b"\\r\\n\\r\\n")[9:12].decode())
+        if m == b"GET": until(s, b"ok")
+''')
+    equal(out.split("\n"), ["GET 200", "HEAD 502", "GET 200", "DELETE 502", ""])
+    equal([r.split()[0] for r in g.requests()],
+          ["GET", "HEAD", "HEAD", "GET", "DELETE"])
+
+
+@test
 def responses_of_every_framing(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
@@ -408,6 +424,14 @@ s, head = tunnel(b"bad.test:80"); print(head.split()[1].decode())
         contains(asked, ("bad.test", 80))
         if answer == "session":
             equal(len(asked), 2)
+    # An answer is for one host and one port, however they are spelled
+    g = Gate(t, ["echo:81", "echo:82"], options=["--ask", "session"],
+             names={"a.bad.test": "93.184.216.36"})
+    g.python('''
+for where in (b"bad.test:81", b"BAD.test.:81", b"bad.test:82", b"a.bad.test:81"): tunnel(where)
+''')
+    equal([(e["ask"], e["port"]) for e in g.events() if "ask" in e],
+          [("bad.test", 81), ("bad.test", 82), ("a.bad.test", 81)])
     g = Gate(t, deny=["bad.test"], options=["--ask", "yes"])
     contains(g.python('print(tunnel(b"bad.test:81")[1])'), "403")
     equal([e for e in g.events() if "ask" in e], [])

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from host import *
 
-GOOD, BAD = "93.184.216.34", "93.184.216.36"
+GOOD, BAD, OWN = "93.184.216.34", "93.184.216.36", "93.184.216.40"
 TUNNEL = '''
 import socket, sys
 def tunnel(where):
@@ -115,6 +115,21 @@ os._exit(0)
 
 
 @test
+def no_spelling_of_our_own_address_is_dialled(t):
+    """It is public, so only the list of interfaces tells"""
+    own = count_connections(OWN, 7003)
+    public = count_connections(GOOD, 7003)
+    names = ("own", "own-mapped", "own-nat64", "own-6to4", "good", "good-mapped")
+    out = python(t, f'''
+print(*[tunnel(name.encode() + b".test:7003") for name in {names!r}])
+''', *[word for name in names for word in ("--allow", f"{name}.test")])
+    equal(out.split(), ["403"] * 4 + ["200"] * 2)
+    check(len(public) == 2 and not own, len(public), len(own))
+    socket.create_connection(("::ffff:" + OWN, 7003))    # The control
+    wait_until(lambda: own, "our own address was not reached")
+
+
+@test
 def a_name_without_an_answer_is_no_way_in(t):
     start = time.monotonic()
     out = python(t, '''
@@ -148,5 +163,11 @@ def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
 
 
 own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
-          "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent"})
+          "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent",
+          "own.test": OWN, "own-mapped.test": "::ffff:" + OWN,
+          "own-nat64.test": "64:ff9b::" + OWN, "own-6to4.test": "2002:5db8:d828::",
+          "good-mapped.test": "::ffff:" + GOOD})
+# An interface has it, and IPv6 is asked for
+call("ip", "addr", "add", OWN + "/32", "dev", "lo")
+call("ip", "addr", "add", "2001:db8::1/128", "dev", "lo")
 main()

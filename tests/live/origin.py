@@ -99,6 +99,16 @@ def respond(sock, path, headers, body):
     elif path == "/hints":
         sock.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
                      b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    elif path == "/chatter":	# Hints without end, nearly
+        hint = (b"HTTP/1.1 103 Early Hints\r\nLink: <" + b"x" * 12000 +
+                b">\r\n\r\n")
+        for _ in range(int(query)):
+            sock.sendall(hint)
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    elif path == "/keep-then-cut":	# A kept connection ends without a word
+        if headers["method"] != "GET":
+            return False
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     elif path == "/empty":
         sock.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
     elif path == "/cut":
