@@ -190,22 +190,6 @@ print(until(s, b"body 0")[-40:])
 
 
 @test
-def what_may_change_something_is_not_asked_twice(t):
-    g = Gate(t, ["http:80"])
-    out = g.python('''
-for method in (b"HEAD", b"DELETE"):
-    s = connect()
-    for m in (b"GET", method):
-        s.sendall(m + b" http://good.test/keep-then-cut HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
-        print(m.decode(), until(s, b"\\r\\n\\r\\n")[9:12].decode())
-        if m == b"GET": until(s, b"ok")
-''')
-    equal(out.split("\n"), ["GET 200", "HEAD 502", "GET 200", "DELETE 502", ""])
-    equal([r.split()[0] for r in g.requests()],
-          ["GET", "HEAD", "HEAD", "GET", "DELETE"])
-
-
-@test
 def responses_of_every_framing(t):
     g = Gate(t, ["http:80"])
     out = g.python('''
