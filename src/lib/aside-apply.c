@@ -105,7 +105,7 @@ void applying_finish(struct applying *a)
 	}
 	free(a->repos.v);
 	if (a->born)
-		born_finish(a->born, true);
+		born_finish(a->born, true, true);
 	born_free(a->born);
 	observe_free(a->observe);
 	free(a->state);

@@ -476,7 +476,8 @@ void watchers_finish(struct watchers *w, bool quiet)
 
 	if (w->born)
 		born_finish(w->born, !w->observer ||
-				     observer_stats(w->observer).made_ms);
+				     observer_stats(w->observer).made_ms,
+			    w->observer);
 	report_finish(w->report);
 	if (quiet)
 		return;

@@ -315,8 +315,8 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 	return view_build_with(policy, NULL, ret, err);
 }
 
-int view_build_with(struct policy *policy, struct walk_cache *cache,
-		    struct view **ret, struct err *err)
+static int build(struct policy *policy, struct walk_cache *cache, bool deep,
+		 struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
 	struct resolver *resolver = resolver_new();
@@ -324,6 +324,7 @@ int view_build_with(struct policy *policy, struct walk_cache *cache,
 
 	view->policy = policy_ref(policy);
 	view->cache = cache;
+	view->deep = deep;
 	r = add_rules(view, resolver, err);
 	show_sockets(view);
 	resolver_free(resolver);
@@ -338,6 +339,18 @@ int view_build_with(struct policy *policy, struct walk_cache *cache,
 	view_sort(view);
 	*ret = take_ptr(view);
 	return 0;
+}
+
+int view_build_with(struct policy *policy, struct walk_cache *cache,
+		    struct view **ret, struct err *err)
+{
+	return build(policy, cache, false, ret, err);
+}
+
+int view_build_deep(struct policy *policy, struct view **ret,
+		    struct err *err)
+{
+	return build(policy, NULL, true, ret, err);
 }
 
 void view_free(struct view *view)

@@ -93,6 +93,7 @@ struct view_links {
  * @owned:	Rules that the view itself made (protected names)
  * @links:	Of programs (PLACE_BIN)
  * @private_tmp: /tmp is the sandbox's own
+ * @deep:	The walk has no limit but WALK_DEEP
  * @cache:	What was known of the directories, or NULL; not the view's own
  */
 struct view {
@@ -102,11 +103,14 @@ struct view {
 	struct view_notes notes;
 	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
-	bool private_tmp;
+	bool private_tmp, deep;
 	struct walk_cache *cache;
 };
 
 int view_build(struct policy *policy, struct view **ret, struct err *err);
+/* With what is protected at any depth: a long walk */
+int view_build_deep(struct policy *policy, struct view **ret,
+		    struct err *err);
 /* With help from a @cache (plan/walk-cache.h), which may be NULL */
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err);

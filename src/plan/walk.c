@@ -441,8 +441,8 @@ static int walk_protected(struct view *view, size_t *left, struct err *err)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct walk w = {
 			.view = view, .left = left,
-			.depth_max = depth->set ? (unsigned int)depth->value
-						: WALK_DEPTH,
+			.depth_max = view->deep ? WALK_DEEP : depth->set ?
+				     (unsigned int)depth->value : WALK_DEPTH,
 		};
 		auto_free char *path = mem_strdup(view->rules.v[i].path);
 

@@ -9,6 +9,7 @@ struct view;
 
 enum {
 	WALK_DEPTH = 3,			/* Below a writable root, by default */
+	WALK_DEEP = 64,			/* When nobody watched the run */
 	WALK_GLOB_DEPTH = 16,		/* Below a pattern's fixed part */
 	WALK_ENTRIES_MAX = 1 << 21,	/* Names looked at in one run */
 };

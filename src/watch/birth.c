@@ -63,6 +63,37 @@ bool birth_is_after(const char *path, const struct timespec *since)
 	return is_later(&birth, since);
 }
 
+static bool is_after(const struct statx_timestamp *t,
+		     const struct timespec *since)
+{
+	const struct timespec time = { t->tv_sec, t->tv_nsec };
+
+	return is_later(&time, since);
+}
+
+bool birth_changed_after(const char *path, const struct timespec *since)
+{
+	struct statx x;
+
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_CTIME,
+		     &x) == 0 && is_after(&x.stx_ctime, since);
+}
+
+bool birth_came_after(const char *path, const struct timespec *since)
+{
+	auto_free char *parent = path_parent(path);
+	struct statx x, dir;
+
+	if (birth_is_after(path, since))
+		return true;
+	/* Moved, not changed: and into this directory */
+	return birth_changed_after(path, since) &&
+	       statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MTIME,
+		     &x) == 0 &&
+	       statx(AT_FDCWD, parent, 0, STATX_MTIME, &dir) == 0 &&
+	       !is_after(&x.stx_mtime, since) && is_after(&dir.stx_mtime, since);
+}
+
 bool birth_in_repository(const char *root, const char *path,
 			 const struct timespec *since)
 {

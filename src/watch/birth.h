@@ -17,6 +17,12 @@ struct timespec birth_now(void);
  */
 bool birth_is_after(const char *path, const struct timespec *since);
 
+/* True if what stands at @path, or its mode or name, was changed after @since */
+bool birth_changed_after(const char *path, const struct timespec *since);
+
+/* True if it was made after @since, or moved to where it is */
+bool birth_came_after(const char *path, const struct timespec *since);
+
 /* True if @path lies in a repository whose directory was made after @since,
  * below (not at) @root: a clone brings its own protected names, and must work
  */

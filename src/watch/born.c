@@ -186,7 +186,8 @@ static bool open_closed(const struct journal *j, const struct view *view)
 
 		if (r->closed && r->list == PATH_DENY_WRITE &&
 		    root_of(j, r->path) &&
-		    !journal_existed(j, r->path))
+		    !journal_existed(j, r->path) &&
+		    (!view->deep || birth_changed_after(r->path, &j->since)))
 			opened = open_again(r->path) || opened;
 	}
 	return opened;
@@ -196,15 +197,18 @@ static bool open_closed(const struct journal *j, const struct view *view)
  * that is opened may be another.
  */
 static struct view *look(const struct journal *j, struct policy *policy,
-			 struct walk_cache *cache)
+			 struct walk_cache *cache, bool deep)
 {
 	struct view *view = NULL;
+	int r;
 
 	open_roots(j);
 	for (int i = 0; i < BORN_OPEN_MAX; i++) {
 		view_free(view);
 		view = NULL;
-		if (view_build_with(policy, cache, &view, NULL) < 0)
+		r = deep ? view_build_deep(policy, &view, NULL)
+			 : view_build_with(policy, cache, &view, NULL);
+		if (r < 0)
 			return NULL;
 		if (!open_closed(j, view))
 			break;
@@ -212,21 +216,39 @@ static struct view *look(const struct journal *j, struct policy *policy,
 	return view;
 }
 
-static void sweep_all(struct sweep *s, struct policy *policy,
-		      struct walk_cache *cache)
+static void take_rule(struct sweep *s, const struct view_rule *r)
 {
-	auto_view struct view *view = look(s->journal, policy, cache);
+	if (is_protected_name(r) && !journal_existed(s->journal, r->path))
+		take_name(s, r->path, r->rule->origin.reason ?
+			  r->rule->origin.reason : "protected name");
+}
+
+/* Nobody watched: also deeper than the first walk was, where nobody knows what
+ * was there before but by its times
+ */
+static void sweep_deep(struct sweep *s, struct policy *policy)
+{
+	auto_view struct view *view = look(s->journal, policy, NULL, true);
+
+	for (size_t i = 0; view && i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (birth_came_after(r->path, &s->journal->since))
+			take_rule(s, r);
+	}
+}
+
+static void sweep_all(struct sweep *s, struct policy *policy,
+		      struct walk_cache *cache, bool deep)
+{
+	auto_view struct view *view = look(s->journal, policy, cache, false);
 
 	if (!view)
 		return;
-	for (size_t i = 0; i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
-
-		if (is_protected_name(r) &&
-		    !journal_existed(s->journal, r->path))
-			take_name(s, r->path, r->rule->origin.reason ?
-				  r->rule->origin.reason : "protected name");
-	}
+	for (size_t i = 0; i < view->rules.len; i++)
+		take_rule(s, &view->rules.v[i]);
+	if (deep)
+		sweep_deep(s, policy);
 	for (size_t i = 0; i < s->repos.len; i++) {
 		gitrepo_disarm(&s->seal, s->repos.v[i]);
 		free(s->repos.v[i]);
@@ -253,7 +275,7 @@ static void sweep_after(void *arg, const struct journal *j)
 		policy_add_literal(policy, PATH_ALLOW_WRITE, j->roots.v[i],
 				   RULE_USER, origin_make(source, NULL, NULL));
 	if (policy_finish(policy, NULL) == 0)
-		sweep_all(&s, policy, NULL);
+		sweep_all(&s, policy, NULL, true);
 }
 
 static void add_existing(struct journal *j, const char *path)
@@ -454,14 +476,15 @@ void born_open(const struct born *b)
 	open_roots(&b->journal);
 }
 
-void born_finish(struct born *b, bool changed)
+void born_finish(struct born *b, bool changed, bool watched)
 {
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
 
 	if (changed)
-		sweep_all(&s, b->config.view->policy, b->config.view->cache);
+		sweep_all(&s, b->config.view->policy, b->config.view->cache,
+			  !watched);
 	if (b->armed)
 		journal_remove(b->config.state, &b->journal);
 }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/kept.py - masks and read-only files, when the host changes them"""
+"""tests/live/kept.py - what stays protected when the host changes it, or nobody
+watches"""
 
 import json
 import os
@@ -76,6 +77,48 @@ def a_protected_file_that_the_host_replaces_stays_protected(t):
     time.sleep(0.3)		# The keeper's window, which nobody tells the end of
     p.communicate(b"go\n")
     equal(t.read(".bashrc"), "49")
+
+
+DEEP = "a/b/c/d/e"
+PLANT = f"""mkdir -p {DEEP}/f z/y/x/w/v; echo x > {DEEP}/f/.envrc
+mv old {DEEP}/.bashrc; echo x > z/y/x/w/v/.mcp.json; chmod 0 z/y/x/w
+git init -q {DEEP}/n; echo x > {DEEP}/n/.git/hooks/pre-commit
+echo x > {DEEP}/file; echo ready"""
+
+
+def check_deep(t):
+    found = {os.path.relpath(path, t.dir)
+             for path in targets(records(t), "quarantine")}
+    check({f"{DEEP}/f/.envrc", f"{DEEP}/.bashrc", "z/y/x/w/v/.mcp.json",
+           f"{DEEP}/n/.git/hooks/pre-commit"} <= found, found)
+    for path in found:
+        check(not t.exists(path), path)
+    equal(t.read(f"{DEEP}/.vscode/settings.json"), "{}")
+    equal(t.read(f"{DEEP}/file"), "x\n")
+
+
+@test
+def without_an_observer_deep_plants_go_all_the_same(t):
+    need("git")
+    t.write(f"{DEEP}/.vscode/settings.json", "{}")
+    t.write("old", "x")
+    t.shell(PLANT, options=("--observe", "off")).ok()
+    check_deep(t)
+
+
+@test
+def deep_plants_of_a_killed_run_go_with_the_next(t):
+    need("git")
+    t.write(f"{DEEP}/.vscode/settings.json", "{}")
+    t.write("old", "x")
+    p = t.start("run", "--observe", "off", "--", "sh", "-c",
+                PLANT + "; sleep 1000")
+    equal(p.stdout.readline(), b"ready\n")
+    p.kill()
+    p.communicate()
+    check(t.exists(f"{DEEP}/f/.envrc"), "the control planted nothing")
+    t.inside("true").ok()
+    check_deep(t)
 
 
 main()
