@@ -13,4 +13,7 @@ enum { REAP_MAX = 64 };	/* At most so many are ending at a time */
  */
 void reap_later(pid_t pid);
 
+/* Before we end: wait for those that are left, where nobody else might */
+void reap_rest(void);
+
 #endif /* BASE_REAP_H */

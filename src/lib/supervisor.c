@@ -26,6 +26,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
@@ -425,6 +426,7 @@ static void release(struct supervisor *s)
 	close_fd(&s->signals.fd);
 	clock_done(&s->clock);
 	loop_free(s->loop);
+	reap_rest();
 }
 
 int supervisor_run(const struct session *session,

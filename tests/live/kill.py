@@ -77,6 +77,26 @@ def while_masks_are_made(t):
         wait_until(lambda: not running(), f"nothing running, after {number}")
 
 
+ADOPTER = """import os, subprocess, sys
+for number in range(int(sys.argv[1])):
+    subprocess.run(sys.argv[2:], check=True)
+left = [pid for pid in os.listdir("/proc") if pid.isdigit() and pid != "1"
+        and not os.path.exists(f"/proc/{pid}/exe")]
+print([open(f"/proc/{pid}/comm").read() for pid in left])
+"""
+
+
+@test
+def a_container_whose_first_process_reaps_nobody_is_not_filled(t):
+    """As with `docker run image sleep infinity`"""
+    r = t.outside("unshare", "-Urmpf", "--mount-proc", "/usr/bin/python3", "-c",
+                  ADOPTER, "10", CLOCHE, "run", "--", "true")
+    equal(r.ok().out, "[]\n")
+    r = t.outside("unshare", "-Urmpf", "--mount-proc", "/usr/bin/python3", "-c",
+                  ADOPTER, "1", "sh", "-c", "(true &); sleep 0.2")
+    check(r.ok().out != "[]\n", "the control")
+
+
 @test
 def a_run_after_a_killed_one_works(t):
     p = t.start("run", "--", "sh", "-c", "echo ready; sleep 1000")
