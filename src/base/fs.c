@@ -173,6 +173,22 @@ int fs_open_private_dir(const char *path, struct err *err)
 }
 
 /* NSS is not consulted: it would load libraries on the start path */
+bool fs_is_named(int fd, const char *path)
+{
+	struct stat held, named;
+
+	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 &&
+	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+int fs_chmod(int fd, mode_t mode)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return chmod(self, mode & 07777);
+}
+
 char *fs_home(void)
 {
 	const char *home = getenv("HOME");

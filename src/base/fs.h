@@ -40,6 +40,14 @@ int fs_open_dir_p(const char *path, mode_t mode, struct err *err);
  */
 int fs_open_private_dir(const char *path, struct err *err);
 
+/* True if @path, not followed, is what @fd is open on */
+bool fs_is_named(int fd, const char *path);
+
+/* fchmod() that takes descriptors opened with O_PATH as well, and a st_mode: 0,
+ * or -1 with errno
+ */
+int fs_chmod(int fd, mode_t mode);
+
 /* $HOME if it is absolute, else the password database's, else NULL. The caller
  * frees.
  */

@@ -54,3 +54,9 @@ void reap_rest(void)
 		pids[i] = 0;
 	}
 }
+
+int reap_exit_code(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+				   : WEXITSTATUS(status);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/reap.h - children whose end takes time, and that nobody waits for */
+/* base/reap.h - how children ended; those whose end nobody waits for */
 
 #ifndef BASE_REAP_H
 #define BASE_REAP_H
@@ -15,5 +15,8 @@ void reap_later(pid_t pid);
 
 /* Before we end: wait for those that are left, where nobody else might */
 void reap_rest(void);
+
+/* A wait status as a shell tells it: 128+N for signal N */
+int reap_exit_code(int status);
 
 #endif /* BASE_REAP_H */

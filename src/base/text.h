@@ -37,6 +37,12 @@ void text_escape(struct buf *b, const char *s);
 /* Append @s quoted for a POSIX shell; plain words stay plain */
 void text_shell_quote(struct buf *b, const char *s);
 
+/* What the hexadecimal digit @c stands for, or -1 */
+int text_hex_digit(char c);
+
+/* FNV-1a: different for different texts, unless somebody looks for equals */
+uint64_t text_hash(const char *s);
+
 /* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */
 size_t text_utf8_len(const char *s);
 

@@ -32,6 +32,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
@@ -351,12 +352,6 @@ static void fail_exec(const struct child *c, const char *program, int error,
 	give_up(c, err.msg);
 }
 
-static int exit_code(int status)
-{
-	return WIFEXITED(status) ? WEXITSTATUS(status) :
-	       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 255;
-}
-
 /* Until the last one has gone: the command may leave others behind */
 static void reap(const struct child *c, pid_t command)
 {
@@ -366,7 +361,7 @@ static void reap(const struct child *c, pid_t command)
 	while ((pid = wait(&status)) > 0 || errno == EINTR) {
 		if (pid != command)
 			continue;
-		code = exit_code(status);
+		code = reap_exit_code(status);
 		if (c->frame->namespaces & CLONE_NEWPID)
 			tell(c->socket, CAGE_EXITED, code, "");
 	}

@@ -28,6 +28,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/reap.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "lib/embed.h"
@@ -194,8 +195,7 @@ static bool reap(cloche_run *run, int flags)
 		return false;
 	if (run->bare && !run->told && pid > 0) {
 		run->told = true;
-		run->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-						  : WEXITSTATUS(status);
+		run->status = reap_exit_code(status);
 	}
 	run->supervisor = 0;
 	return true;

@@ -241,8 +241,8 @@ static int open_full(int at, const char *name)
 
 	if (held < 0)
 		return -errno;
+	(void)fs_chmod(held, 0700);
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
-	(void)chmod(self, 0700);
 	fd = open(self, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

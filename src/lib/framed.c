@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
@@ -140,12 +141,6 @@ static int prepare(const struct frame *frame, const struct frame_child *child,
 	return r;
 }
 
-static int exit_code(int status)
-{
-	return WIFEXITED(status) ? WEXITSTATUS(status) :
-	       WIFSIGNALED(status) ? 128 + WTERMSIG(status) : 255;
-}
-
 /* We may have other children, from before we were started */
 static int wait_for(pid_t pid)
 {
@@ -155,7 +150,7 @@ static int wait_for(pid_t pid)
 	do {
 		ended = waitpid(-1, &status, 0);
 	} while (ended != pid && (ended > 0 || errno == EINTR));
-	return ended == pid ? exit_code(status) : EXIT_FRAME_FAILED;
+	return ended == pid ? reap_exit_code(status) : EXIT_FRAME_FAILED;
 }
 
 /* Until it has ended, or said how the command did */

@@ -26,14 +26,6 @@
 
 enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
 
-static bool is_still_named(int fd, const char *path)
-{
-	struct stat held, named;
-
-	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 &&
-	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-}
-
 /* Never as one of the standard descriptors, even where those are closed: the
  * command must find them so
  */
@@ -82,7 +74,7 @@ static void hold(const char *path, const char *above, struct held *ret)
 
 		if (fd < 0)
 			return;
-		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
+		if (flock(fd, LOCK_SH) == 0 && fs_is_named(fd, path)) {
 			ret->path = mem_strdup(path);
 			ret->lock = take_fd(&fd);
 			ret->made_above = made_above;

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "lib/hook.h"
 #include "watch/store.h"
 
@@ -31,11 +32,8 @@ void note_done(struct note *note)
 /* "agent-NUMBER.json": one note for a file and an agent */
 static char *note_name(const struct hook_target *t)
 {
-	uint64_t sum = 14695981039346656037u;	/* FNV-1a */
-
-	for (const char *c = t->file; *c; c++)
-		sum = (sum ^ (unsigned char)*c) * 1099511628211u;
-	return mem_printf("%s-%016" PRIx64 ".json", t->agent->name, sum);
+	return mem_printf("%s-%016" PRIx64 ".json", t->agent->name,
+			  text_hash(t->file));
 }
 
 static int open_notes(struct err *err)

@@ -45,14 +45,6 @@ char *tmpdir_name(const char *cwd)
 			  (unsigned long long)b);
 }
 
-static bool is_still_named(int fd, const char *path)
-{
-	struct stat held, named;
-
-	return fstat(fd, &held) == 0 && lstat(path, &named) == 0 &&
-	       held.st_ino == named.st_ino && held.st_dev == named.st_dev;
-}
-
 char *tmpdir_path(const char *cache, const char *cwd, bool shown)
 {
 	auto_free char *name = tmpdir_name(cwd);
@@ -85,7 +77,7 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
 
 		if (fd < 0)
 			return fd;
-		if (flock(fd, LOCK_SH) == 0 && is_still_named(fd, path)) {
+		if (flock(fd, LOCK_SH) == 0 && fs_is_named(fd, path)) {
 			/* The cage follows no link, and ~/.cache may be one */
 			ret->path = realpath(path, NULL);
 			if (!ret->path)

@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum state {
 	DATA,		/* @left bytes that pass */
 	SIZE,		/* Digits of a chunk's size */
@@ -75,17 +77,6 @@ void http_body_skip(struct http_body *body, uint64_t n)
 								 : DONE;
 }
 
-static int hex_digit(unsigned char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 /* Bytes of a value: visible, blank, tab, or beyond ASCII */
 static bool is_text(unsigned char c)
 {
@@ -99,7 +90,7 @@ static bool is_token_byte(unsigned char c)
 
 static enum state size_byte(struct http_body *b, unsigned char c)
 {
-	const int digit = hex_digit(c);
+	const int digit = text_hex_digit((char)c);
 
 	if (digit >= 0) {
 		if (++b->count > HTTP_CHUNK_DIGITS_MAX)

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 
 enum {
 	BUCKETS = 256,
@@ -52,10 +53,8 @@ struct resolver {
 
 static size_t bucket_of(const char *path)
 {
-	uint64_t h = 1469598103934665603ULL;
+	const uint64_t h = text_hash(path);
 
-	for (; *path; path++)
-		h = (h ^ (unsigned char)*path) * 1099511628211ULL;
 	return (h ^ h >> 32) % BUCKETS;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 enum { CHUNK = 4096 };
 
@@ -167,28 +168,17 @@ void bytes_add_hex(struct bytes *b, const void *data, size_t n)
 	}
 }
 
-static int hex_value(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 int bytes_add_unhex(struct bytes *b, const char *hex, size_t n)
 {
 	if (n % 2)
 		return -EINVAL;
 	for (size_t i = 0; i < n; i++) {
-		if (hex_value(hex[i]) < 0)
+		if (text_hex_digit(hex[i]) < 0)
 			return -EINVAL;
 	}
 	bytes_reserve(b, b->len + n / 2);
 	for (size_t i = 0; i < n; i += 2)
-		bytes_addc(b, (char)(hex_value(hex[i]) << 4 |
-				     hex_value(hex[i + 1])));
+		bytes_addc(b, (char)(text_hex_digit(hex[i]) << 4 |
+				     text_hex_digit(hex[i + 1])));
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -156,13 +157,10 @@ static bool open_again(const char *path)
 {
 	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW |
 				 O_CLOEXEC);
-	char self[64];
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return false;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return chmod(self, (st.st_mode & 07777) | S_IRWXU) == 0;
+	return fd >= 0 && fstat(fd, &st) == 0 &&
+	       fs_chmod(fd, st.st_mode | S_IRWXU) == 0;
 }
 
 /* No run starts in a root that is closed: it was closed from inside */

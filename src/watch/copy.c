@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -57,14 +58,12 @@ static int copy_any(struct copy *c, int from, const char *name, int to,
 static bool lift_mode(int dir, const char *name, mode_t wanted)
 {
 	auto_close int held = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char self[64];
 	struct stat st;
 
 	if (held < 0 || fstat(held, &st) < 0 || S_ISLNK(st.st_mode) ||
 	    (st.st_mode & wanted) == wanted)
 		return false;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
-	return chmod(self, (st.st_mode & 07777) | wanted) == 0;
+	return fs_chmod(held, st.st_mode | wanted) == 0;
 }
 
 static DIR *open_dir(int dir, const char *name)

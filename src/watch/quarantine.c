@@ -108,14 +108,6 @@ static int open_parent(const char *path, struct err *err)
 	return fd < 0 ? fail_errno(err, "cannot open '%s'", parent) : fd;
 }
 
-static int set_mode(int fd, mode_t mode)
-{
-	char self[64];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	return chmod(self, mode & 07777);
-}
-
 static const struct copy limits = {
 	.entries = QUARANTINE_ENTRIES_MAX, .bytes = QUARANTINE_BYTES_MAX,
 	.depth = QUARANTINE_DEPTH_MAX,
@@ -134,12 +126,13 @@ static int move_held(int parent, const char *name, int dir)
 	struct stat st, own;
 	int r;
 
-	if (fstat(parent, &st) < 0 || set_mode(parent, st.st_mode | S_IRWXU) < 0)
+	if (fstat(parent, &st) < 0 ||
+	    fs_chmod(parent, st.st_mode | S_IRWXU) < 0)
 		return -EACCES;
 	if (item >= 0 && fstat(item, &own) == 0)
-		(void)set_mode(item, own.st_mode | S_IRWXU);
+		(void)fs_chmod(item, own.st_mode | S_IRWXU);
 	r = move(parent, name, dir);
-	(void)set_mode(parent, st.st_mode);
+	(void)fs_chmod(parent, st.st_mode);
 	return r;
 }
 

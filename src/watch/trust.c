@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 
 enum { NAME_SIZE = 17, NOTE_MAX = JSON_TEXT_MAX + 8192 };
 
@@ -23,11 +24,8 @@ enum { NAME_SIZE = 17, NOTE_MAX = JSON_TEXT_MAX + 8192 };
  */
 static void note_name(const char *path, char ret[NAME_SIZE])
 {
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *path; path++)
-		hash = (hash ^ (unsigned char)*path) * 1099511628211u;
-	snprintf(ret, NAME_SIZE, "%016llx", (unsigned long long)hash);
+	snprintf(ret, NAME_SIZE, "%016llx",
+		 (unsigned long long)text_hash(path));
 }
 
 int trust_note(const char *state, const char *path, const char *text, size_t n)
