@@ -11,7 +11,7 @@ struct fast;
 struct observer_policy;
 struct seccomp_notif;
 
-enum { FAST_AFTER = 8 };	/* Questions; fewer are not worth a thread */
+enum { FAST_AFTER = 4 };	/* Questions; fewer are not worth a thread */
 
 /**
  * struct fast_counts - What it has answered
