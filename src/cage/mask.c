@@ -37,6 +37,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sock.h"
@@ -206,17 +207,24 @@ static void stop_server(struct masks *masks)
 	masks->server = NULL;
 }
 
-/* Make the kernel know the nodes of the root: all that fit into one answer. The
- * others it will ask for.
+/* Make the kernel know the nodes of the root, a pageful with each answer. What
+ * it does not know it will ask for.
  */
-static bool read_root(int root)
+static bool read_root(const struct masks *masks)
 {
-	auto_close int dir = openat(root, ".", O_RDONLY | O_DIRECTORY |
-				    O_CLOEXEC);
-	uint64_t room[256];
+	auto_close int fd = openat(masks->root, ".", O_RDONLY | O_DIRECTORY |
+				   O_CLOEXEC);
+	char room[2048] __attribute__((aligned(8)));
+	struct dir dir = { .fd = fd, .room = room, .size = sizeof(room) };
+	struct dir_entry entry;
+	size_t left = 0;
 
-	return dir >= 0 &&
-	       syscall(SYS_getdents64, dir, room, sizeof(room)) > 0;
+	for (size_t i = 0; i < masks->tree.len; i++)
+		left += masks->tree.v[i].parent == MASK_TOP;
+	/* The end would be one more question */
+	while (fd >= 0 && left && dir_next(&dir, &entry) == 1)
+		left--;
+	return fd >= 0 && !left;
 }
 
 /* The number of the file system, without asking it */
@@ -240,7 +248,7 @@ void masks_start(struct masks *masks, int box)
 	if (masks->root >= 0 && read_number(masks) &&
 	    sys_move_mount(masks->root, "", box, "masks",
 			   MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
-	    start_server(masks) && read_root(masks->root))
+	    start_server(masks) && read_root(masks))
 		return;
 	stop_server(masks);
 	close_fd(&masks->root);

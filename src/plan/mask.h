@@ -18,7 +18,7 @@
 struct plan;
 
 enum {
-	MASK_NODES_MAX = 64,		/* More masks stay silent */
+	MASK_NODES_MAX = 256,		/* More masks stay silent */
 	MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
 	MASK_REPLY_MAX = 8192,
 	MASK_TOP = -1,			/* In the root, which nobody sees */

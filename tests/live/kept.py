@@ -44,6 +44,18 @@ def has_keeper(pid):
 
 
 @test
+def two_hundred_masks_talk(t):
+    need_fuse()
+    secrets = [os.path.join(t.away, f"s{i}") for i in range(200)]
+    for secret in secrets:
+        t.write(secret, "x")
+    r = t.inside("cat", secrets[7], secrets[199], options=[
+        word for secret in secrets for word in ("--deny-read", secret)])
+    equal((r.code, r.out), (1, ""))
+    equal(sorted(targets(records(t), "fs-read")), [secrets[199], secrets[7]])
+
+
+@test
 def a_mask_talks_again_when_the_host_has_replaced_the_file(t):
     need_fuse()
     os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
