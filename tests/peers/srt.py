@@ -16,6 +16,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
+# As newer versions of node are by themselves
+os.environ["NODE_NO_WARNINGS"] = "1"
+os.environ["NODE_OPTIONS"] = "--dns-result-order=ipv4first"
 SRT = os.path.join(os.path.dirname(CLOCHE), "node_modules", "@anthropic-ai",
                    "sandbox-runtime", "dist", "cli.js")
 
