@@ -252,13 +252,23 @@ static int check_ports(const struct policy *policy, struct err *err)
 	return 0;
 }
 
-/* Who has the user's word for what comes with a clone? */
-static void note_opened(struct session *s)
+/* Who has the user's word for what comes with a clone? And what is asked for
+ * in vain?
+ */
+static void note_policy(struct session *s)
 {
+	const struct string_rules *asked = &s->policy->lists[LIST_ENV_SET];
 	char *text = opened_note(s->policy);
 
 	if (text)
 		vec_push(&s->view->notes)->text = text;
+	for (size_t i = 0; i < asked->len; i++) {
+		if (policy_has_string(s->policy, LIST_ENV_DENY,
+				      asked->v[i].text))
+			vec_push(&s->view->notes)->text = mem_printf(
+				"'%s' stays outside: credentials.envVars denies it",
+				asked->v[i].text);
+	}
 }
 
 static const char *program_path;
@@ -329,7 +339,7 @@ int session_open(const struct options *options, char *const *argv,
 	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
 		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
-		note_opened(&s);
+		note_policy(&s);
 		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);
 		request.program = program = find_program(&s);

@@ -86,7 +86,9 @@ static void pass_allowed(struct env *env, const struct policy *policy,
 	}
 }
 
-/* --env NAME=VALUE sets, --env NAME passes the caller's */
+/* --env NAME=VALUE sets, --env NAME passes the caller's, unless somebody denied
+ * that: it stays outside whoever asks
+ */
 static void put_asked(struct env *env, const struct policy *policy,
 		      char *const *caller)
 {
@@ -95,9 +97,11 @@ static void put_asked(struct env *env, const struct policy *policy,
 	for (size_t i = 0; i < asked->len; i++) {
 		const char *text = asked->v[i].text;
 		const char *equals = strchr(text, '=');
+		const bool denied = !equals && policy_has_string(policy,
+							LIST_ENV_DENY, text);
 		const char *value = equals ? equals + 1 : env_lookup(caller, text);
 
-		if (value)
+		if (value && !denied)
 			put(env, text, strcspn(text, "="), value);
 	}
 }

@@ -241,12 +241,20 @@ static void look_at_writes(const struct facts *facts, const struct policy *p)
 	}
 }
 
+static void look_at_masks(const struct facts *facts, const struct policy *p)
+{
+	for (size_t i = 0; i < p->credentials.len; i++)
+		warn_origin(facts, &p->credentials.v[i].origin,
+			    "a masked credential stays outside like a denied one; the proxy does not put it in");
+}
+
 void footguns_note(const struct facts *facts, const struct policy *policy)
 {
 	const struct flag *automatic = &policy->flags[FLAG_AUTO_ALLOW];
 
 	look_at_facts(facts);
 	look_at_writes(facts, policy);
+	look_at_masks(facts, policy);
 	if (automatic->set && automatic->value &&
 	    !policy_flag(policy, FLAG_ENABLED, false))
 		warn_origin(facts, &automatic->origin,

@@ -2,6 +2,7 @@
 """tests/live/identity.py - who the command is: itself, with nothing extra"""
 
 import fcntl
+import json
 import os
 import re
 import resource
@@ -148,6 +149,23 @@ def signal_dispositions_and_masks_are_the_callers(t):
         inside = t.outside("sh", "-c", trap + 'exec "$@"', "sh", CLOCHE, "run",
                            "--", "sh", "-c", script).ok().out
         equal(inside, outside, "signals with", repr(trap))
+
+
+@test
+def a_credential_of_the_settings_stays_outside_whoever_asks(t):
+    show = ("run", "--net", "none", "--env", "TOKEN")
+    command = ("--", "sh", "-c", "echo ${TOKEN-none}")
+    env = {"TOKEN": "secret"}
+    equal(t.run(*show, *command, env=env).ok().out, "secret\n")   # The control
+    for mode in ({"mode": "deny"}, {"mode": "mask", "injectHosts": ["a.test"]}):
+        policy = {"network": {"tlsTerminate": {}, "allowedDomains": ["a.test"]},
+                  "credentials": {"envVars": [{"name": "TOKEN", **mode}]}}
+        r = t.run(*show, "-s", json.dumps(policy), *command, env=env).ok()
+        equal(r.out, "none\n", mode)
+        contains(r.err, "'TOKEN' stays outside")
+    # What is written out is no secret of the caller's
+    equal(t.run("run", "--net", "none", "-s", json.dumps(policy), "--env",
+                "TOKEN=own", *command, env=env).ok().out, "own\n")
 
 
 main()
