@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
 #include "watch/tracee.h"
 
 /**
@@ -31,6 +34,8 @@ struct address {
 
 void addresses_done(struct addresses *a)
 {
+	for (size_t i = 0; i < a->allowed.len; i++)
+		free(a->allowed.v[i].path);
 	free(a->allowed.v);
 	free(a->own.v);
 }
@@ -46,17 +51,19 @@ static bool is_listed(const struct observer_socket *v, size_t n,
 }
 
 /* 1 if there is an address for us to look at, 0 if the kernel will find it
- * wrong, or a negative errno
+ * wrong, or a negative errno. The length is an int: what stands above it in
+ * the register is nobody's.
  */
 static int read_address(const struct tracee *t, const unsigned long long *args,
 			struct address *ret)
 {
+	const int len = (int)args[2];
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->len = (socklen_t)args[2];
-	if (args[2] > sizeof(ret->room) || args[2] < sizeof(sa_family_t))
+	if (len < (int)sizeof(sa_family_t) || len > (int)sizeof(ret->room))
 		return 0;
+	ret->len = (socklen_t)len;
 	r = tracee_read(t, args[1], &ret->room, ret->len);
 	return r < 0 ? r : 1;
 }
@@ -87,28 +94,44 @@ static int find(struct tracee *t, const char *path, bool follow,
 	return n < 0 ? (int)n : place_find(t, cwd, path, follow, place);
 }
 
-/* Make the call on a copy of the socket, without waiting: 0 or an errno */
-static int perform(struct tracee *t, const struct call *call, int number,
-		   const char *path)
+/* Make the call on a copy of a socket, without waiting: 0 or an errno. *@waits
+ * if its owner would have waited.
+ */
+static int perform(int copy, const struct call *call, const struct address *a,
+		   bool *waits)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	auto_close int copy = tracee_get_fd(t, number);
-	int flags, r;
+	const int flags = fcntl(copy, F_GETFL);
+	int r;
 
-	if (copy < 0)
-		return -copy;
-	if (snprintf(un.sun_path, sizeof(un.sun_path), "%s", path) >=
-	    (int)sizeof(un.sun_path))
-		return ENAMETOOLONG;
-	flags = fcntl(copy, F_GETFL);
+	*waits = !(flags & O_NONBLOCK);
 	if (flags < 0 || fcntl(copy, F_SETFL, flags | O_NONBLOCK) < 0)
 		return errno;
-	r = call->what == CALL_BIND
-	    ? bind(copy, (struct sockaddr *)&un, sizeof(un))
-	    : connect(copy, (struct sockaddr *)&un, sizeof(un));
+	r = call->what == CALL_BIND ? bind(copy, &a->sa, a->len)
+				    : connect(copy, &a->sa, a->len);
 	r = r < 0 ? errno : 0;
 	(void)fcntl(copy, F_SETFL, flags);
 	return r;
+}
+
+/* The same for a path of ours that stands for the one that was meant */
+static int perform_path(int copy, const struct call *call, const char *path)
+{
+	struct address a = { .un.sun_family = AF_UNIX, .len = sizeof(a.un) };
+	bool waits;
+
+	if (snprintf(a.un.sun_path, sizeof(a.un.sun_path), "%s", path) >=
+	    (int)sizeof(a.un.sun_path))
+		return ENAMETOOLONG;
+	return perform(copy, call, &a, &waits);
+}
+
+static int domain_of(int sock)
+{
+	int domain = AF_UNSPEC;
+	socklen_t len = sizeof(domain);
+
+	return getsockopt(sock, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0
+		       ? -errno : domain;
 }
 
 static struct judgement refuse_socket(const struct place *place)
@@ -123,9 +146,9 @@ static struct judgement refuse_socket(const struct place *place)
 	};
 }
 
-static void connect_unix(const struct addresses *a, struct tracee *t,
-			 const struct call *call, int number,
-			 const struct place *place, struct address_answer *ret)
+static void connect_unix(const struct addresses *a, int copy,
+			 const struct call *call, const struct place *place,
+			 struct address_answer *ret)
 {
 	auto_close int fd = openat(place->parent, place->name,
 				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -148,7 +171,7 @@ static void connect_unix(const struct addresses *a, struct tracee *t,
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret->error = perform(t, call, number, path);
+	ret->error = perform_path(copy, call, path);
 }
 
 /* Bind, and remember what came of it: the sandbox may talk to itself */
@@ -156,41 +179,38 @@ static void bind_unix(struct addresses *a, struct tracee *t,
 		      const struct call *call, int number,
 		      const struct place *place, struct address_answer *ret)
 {
+	auto_close int copy = tracee_get_fd(t, number);
 	char path[PATH_MAX];
 	mode_t mask = 0, old;
 	struct stat st;
 
+	ret->done = true;
+	if (copy < 0) {
+		ret->error = -copy;
+		return;
+	}
 	tracee_process(t, &mask);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", place->parent,
 		 place->name);
 	old = umask(mask);
-	ret->done = true;
-	ret->error = perform(t, call, number, path);
+	ret->error = perform_path(copy, call, path);
 	umask(old);
 	if (!ret->error && a->own.len < ADDRESS_OWN_MAX &&
 	    !fstatat(place->parent, place->name, &st, AT_SYMLINK_NOFOLLOW))
 		*vec_push(&a->own) = (struct observer_socket) {
-			st.st_dev, st.st_ino };
+			.dev = st.st_dev, .ino = st.st_ino };
 }
 
-static int answer_unix(struct addresses *a, const struct judge *j,
+static int answer_bind(struct addresses *a, const struct judge *j,
 		       struct tracee *t, const struct call *call,
 		       const unsigned long long *args, const char *path,
 		       struct place *place, struct address_answer *ret)
 {
-	const bool is_bind = call->what == CALL_BIND;
 	const struct attempt attempt = { .what = CALL_BIND, .from = place };
-	int r;
+	const int r = find(t, path, false, place);
 
-	if (!is_bind && !a->by_path)
-		return 0;
-	r = find(t, path, !is_bind, place);
 	if (r < 0)
 		return r;
-	if (!is_bind) {
-		connect_unix(a, t, call, (int)args[0], place, ret);
-		return 0;
-	}
 	ret->judgement = judge(j, &attempt);
 	if (!ret->judgement.error && a->by_path && !place->exists)
 		bind_unix(a, t, call, (int)args[0], place, ret);
@@ -218,6 +238,137 @@ static void tell_listen(const struct observer_policy *policy,
 		policy->listen(policy->arg, copy);
 }
 
+/* An allowed socket in a directory that is closed to us, as the mask of a hidden
+ * one is: it is the host's all the same. A descriptor, or -EACCES.
+ */
+static int open_listed(const struct addresses *a, struct tracee *t,
+		       const char *path)
+{
+	char cwd[PATH_MAX] = "/";
+	auto_free char *full = NULL;
+
+	if (*path != '/' && tracee_link(t, "cwd", cwd, sizeof(cwd)) < 0)
+		return -EACCES;
+	full = path_resolve(cwd, path);
+	for (size_t i = 0; i < a->allowed.len; i++) {
+		const struct observer_socket *s = &a->allowed.v[i];
+		auto_close int fd = -1;
+		struct stat st;
+
+		if (!s->path || strcmp(s->path, full) != 0)
+			continue;
+		fd = sys_open_nofollow(AT_FDCWD, s->path, O_PATH, 0);
+		if (fd >= 0 && fstat(fd, &st) == 0 && is_listed(s, 1, &st))
+			return take_fd(&fd);
+	}
+	return -EACCES;
+}
+
+static int connect_listed(const struct addresses *a, struct tracee *t,
+			  int copy, const struct call *call, const char *path)
+{
+	auto_close int fd = open_listed(a, t, path);
+	char own[32];
+
+	if (fd < 0)
+		return -fd;
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	return perform_path(copy, call, own);
+}
+
+/* connect() of a Unix socket. A name that is no path is nobody's: whoever it
+ * leads to is not on the list, and it is not for us to ask.
+ */
+static void connect_by_path(const struct addresses *addresses,
+			    struct tracee *t, int copy,
+			    const struct call *call, const struct address *a,
+			    struct place *place, struct address_answer *ret)
+{
+	char text[PATH_MAX];
+	const char *path = unix_path(a, text);
+	int r;
+
+	if (a->sa.sa_family != AF_UNIX || !path) {
+		ret->error = a->sa.sa_family != AF_UNIX ? EINVAL : EACCES;
+		return;
+	}
+	r = find(t, path, true, place);
+	if (r == -EACCES)
+		ret->error = connect_listed(addresses, t, copy, call, path);
+	else if (r < 0)
+		ret->error = -r;
+	else
+		connect_unix(addresses, copy, call, place, ret);
+}
+
+/* connect() of another socket: it may take its time */
+static void connect_away(const struct observer_policy *policy, int *copy,
+			 const struct call *call, const struct address *a,
+			 struct address_answer *ret)
+{
+	struct pollfd p = { .fd = *copy, .events = POLLOUT };
+	bool waits;
+	int r = 0;
+
+	if (wants_connect(policy, a))
+		r = policy->connect(policy->arg, &a->sa, a->len, *copy);
+	if (r) {
+		ret->error = r < 0 ? -r : 0;
+		return;
+	}
+	ret->error = perform(*copy, call, a, &waits);
+	if (!waits || (ret->error != EINPROGRESS && ret->error != EALREADY))
+		return;
+	/* Mostly it is there at once */
+	if (poll(&p, 1, 0) == 1) {
+		socklen_t len = sizeof(ret->error);
+
+		if (getsockopt(*copy, SOL_SOCKET, SO_ERROR, &ret->error,
+			       &len) < 0)
+			ret->error = errno;
+	} else {
+		ret->later = take_fd(copy);
+	}
+}
+
+/* Every connect() where Unix sockets go by path */
+static int connect_here(struct addresses *addresses,
+			const struct judge *judge, struct tracee *t,
+			const struct call *call,
+			const unsigned long long *args, struct place *place,
+			struct address_answer *ret)
+{
+	auto_close int copy = tracee_get_fd(t, (int)args[0]);
+	const int domain = copy < 0 ? copy : domain_of(copy);
+	struct address a;
+	int r;
+
+	ret->done = true;
+	if (domain < 0) {
+		ret->error = -domain;
+		return 0;
+	}
+	r = read_address(t, args, &a);
+	if (r <= 0) {
+		ret->error = r < 0 ? -r : EINVAL;
+		return 0;
+	}
+	if (domain == AF_UNIX) {
+		connect_by_path(addresses, t, copy, call, &a, place, ret);
+	} else if (domain == AF_INET || domain == AF_INET6) {
+		/* Without a namespace, what is let through is bounded by
+		 * Landlock, which does not bound us
+		 */
+		if (judge->no_mounts && !judge->policy->connect)
+			ret->done = false;
+		else
+			connect_away(judge->policy, &copy, call, &a, ret);
+	} else {
+		ret->error = EPERM;
+	}
+	return 0;
+}
+
 int address_answer(struct addresses *addresses, const struct judge *judge,
 		   struct tracee *tracee, const struct call *call,
 		   const unsigned long long *args, struct place *place,
@@ -229,17 +380,20 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 	struct address a;
 	int r;
 
-	*ret = (struct address_answer) { 0 };
+	*ret = (struct address_answer) { .later = -1 };
 	if (call->what == CALL_LISTEN) {
 		tell_listen(policy, tracee, (int)args[0]);
 		return 0;
 	}
+	if (call->what == CALL_CONNECT && addresses->by_path)
+		return connect_here(addresses, judge, tracee, call, args,
+				    place, ret);
 	r = read_address(tracee, args, &a);
 	if (r <= 0)
 		return r;
 	if (a.sa.sa_family == AF_UNIX) {
-		path = unix_path(&a, text);
-		return path ? answer_unix(addresses, judge, tracee, call, args,
+		path = call->what == CALL_BIND ? unix_path(&a, text) : NULL;
+		return path ? answer_bind(addresses, judge, tracee, call, args,
 					  path, place, ret) : 0;
 	}
 	if (call->what == CALL_CONNECT && wants_connect(policy, &a)) {

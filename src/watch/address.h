@@ -2,8 +2,10 @@
 /* watch/address.h - connect() and bind(): ports on demand, sockets by path
  *
  * Where an allow must be exact, letting the call go on is not enough: the
- * address could change after we looked. The call is then made here, on a copy
- * of the socket and on the very inode that was looked at.
+ * address could change after we looked, and so could the socket behind its
+ * number. The call is then made here, on a copy of the socket and on the very
+ * inode that was looked at. With Unix sockets by path that holds for every
+ * connect(), of whatever family it seems to be.
  */
 
 #ifndef WATCH_ADDRESS_H
@@ -38,11 +40,12 @@ void addresses_done(struct addresses *a);
 /**
  * struct address_answer - What becomes of the call
  * @done:	It was made here; @error is its result, 0 for success
+ * @later:	If not -1: it is under way on this copy, which is the caller's
  * @judgement:	Otherwise this: goes on, or fails
  */
 struct address_answer {
 	bool done;
-	int error;
+	int error, later;
 	struct judgement judgement;
 };
 

@@ -39,6 +39,7 @@
 #include "watch/calls.h"
 #include "watch/fast.h"
 #include "watch/judge.h"
+#include "watch/later.h"
 #include "watch/perform.h"
 #include "watch/place.h"
 #include "watch/question.h"
@@ -61,16 +62,23 @@ struct observer {
 	void *arg;
 	const char *home;
 	struct fast *fast;
+	struct later *later;	/* Where every connect() is made here */
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err)
 {
 	struct observer *o;
+	int r;
 
 	if (!config->policy.verdict)
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
+	if (config->sockets_by_path &&
+	    (r = later_new(config->listener, &o->later)) < 0) {
+		free(o);
+		return fail(err, r, "cannot wait for connections");
+	}
 	o->listener = config->listener;
 	quick_init(&o->quick);
 	o->policy = config->policy;
@@ -100,6 +108,7 @@ void observer_free(struct observer *o)
 		fast_stop(o->fast);
 	else
 		close_fd(&o->listener);
+	later_free(o->later);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
 	quick_done(&o->quick);
@@ -108,6 +117,8 @@ void observer_free(struct observer *o)
 
 int observer_fd(const struct observer *o)
 {
+	if (o->later)
+		return later_fd(o->later);
 	return o->fast ? fast_fd(o->fast) : o->listener;
 }
 
@@ -342,7 +353,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		.tracee = tracee_get(&o->tracees, (pid_t)notif->pid),
 		.fd = -1,
 	};
-	struct address_answer a = { 0 };
+	struct address_answer a = { .later = -1 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
 
 	if (!r && q.call->what >= CALL_CONNECT) {
@@ -372,8 +383,17 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		if (o->on_make)
 			o->on_make(o->arg);
 	}
+	if (a.later >= 0) {
+		r = later_add(o->later, notif->id, a.later);
+		return r < 0 ? respond(o, notif->id, EINTR, true) : 0;
+	}
 	return respond(o, notif->id, a.done ? a.error : a.judgement.error,
 		       a.done || q.done);
+}
+
+static void on_connected(void *arg, uint64_t id, int error)
+{
+	(void)respond(arg, id, error, true);
 }
 
 /* Who has asked so often will go on asking */
@@ -386,6 +406,8 @@ static void go_faster(struct observer *o)
 		o->on_make(o->arg);
 	if (fast_start(o->listener, &o->policy, o->judge.reads, &o->fast) < 0)
 		o->stats.asked = 0;
+	else if (o->later)
+		(void)later_move(o->later, o->listener, fast_fd(o->fast));
 }
 
 int observer_dispatch(struct observer *o, uint32_t events)
@@ -393,6 +415,11 @@ int observer_dispatch(struct observer *o, uint32_t events)
 	struct seccomp_notif notif = { 0 };
 	int r;
 
+	if (o->later) {
+		events = later_turn(o->later, on_connected, o);
+		if (!events)
+			return 0;
+	}
 	if (!(events & EPOLLIN))
 		return events & (EPOLLHUP | EPOLLERR) ? 1 : 0;
 	if (o->fast) {

@@ -50,10 +50,12 @@ struct observer_verdict {
 
 /**
  * struct observer_socket - A Unix socket that may be connected to
+ * @path:	Where the host has it, the observer's to free; or NULL
  */
 struct observer_socket {
 	dev_t dev;
 	ino_t ino;
+	char *path;
 };
 
 /**

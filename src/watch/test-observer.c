@@ -448,7 +448,8 @@ TEST(unix_sockets_by_path)
 	CHECK(a >= 0 && b >= 0);
 	CHECK_INT(symlink("denied", "tolink"), 0);
 	CHECK_INT(stat("allowed", &st), 0);
-	allowed = (struct observer_socket) { st.st_dev, st.st_ino };
+	allowed = (struct observer_socket) { .dev = st.st_dev,
+					     .ino = st.st_ino };
 	w.config.sockets = &allowed;
 	w.config.nsockets = 1;
 	watched_run(&w, use_sockets, NULL);

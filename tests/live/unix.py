@@ -117,8 +117,9 @@ def without_the_observer_too(t):
 
 # One flips between two names, the other connects: whose "hello" comes?
 RACE = r"""
-import ctypes, mmap, os, signal, socket, struct, sys
+import ctypes, mmap, os, signal, socket, struct, sys, time
 kind, good, bad, count, flips = *sys.argv[1:4], *map(int, sys.argv[4:6])
+want, end = sys.argv[6:], time.monotonic() + 30
 libc = ctypes.CDLL(None, use_errno=True)
 shared = mmap.mmap(-1, 4096)
 def address(path): return struct.pack("H", socket.AF_UNIX) + path.encode() + b"\0"
@@ -129,19 +130,26 @@ def flip_bytes():
         shared[:110] = b; shared[:110] = a
         done += 2
         shared[200:208] = struct.pack("Q", done)
+def flip_family():    # Of an address that is good for no Unix socket, or the bad one
+    done = 0
+    while True:
+        shared[:2] = b"\2\0"; shared[:2] = b"\1\0"
+        done += 2
+        struct.pack_into("Q", shared, 200, done)
 def flip_link():
     done = 0
     while libc.renameat2(-100, b"link", -100, b"other", 2) == 0:    # Exchanged
         done += 1
         struct.pack_into("Q", shared, 200, done)
     os._exit(1)
-shared[:110] = address("link" if kind == "link" else good).ljust(110, b"\0")
+shared[:110] = address({"link": "link", "family": bad}.get(kind, good)).ljust(110, b"\0")
 os.symlink(good, "link"); os.symlink(bad, "other")
 pid = os.fork()
-if not pid: (flip_link if kind == "link" else flip_bytes)()
+if not pid: globals()["flip_" + kind]()
 where = ctypes.addressof(ctypes.c_char.from_buffer(shared))
 seen, tries = {}, 0
-while tries < count or struct.unpack("Q", shared[200:208])[0] < flips:
+while tries < count or struct.unpack("Q", shared[200:208])[0] < flips or (
+        want and want[0] not in seen and time.monotonic() < end):
     s = socket.socket(socket.AF_UNIX)
     r = libc.connect(s.fileno(), ctypes.c_void_p(where), 110)
     got = s.recv(5).decode() if r == 0 else str(ctypes.get_errno())
@@ -160,23 +168,124 @@ def a_race_never_reaches_the_neighbour(t):
     serve(f"{there}/b", b"WRONG")
     # An observer sees each exchange, and makes the racer a slow one
     for kind, flips, observe in (("bytes", long(50000, 1000000), "on"),
+                                 ("family", long(50000, 1000000), "on"),
                                  ("link", long(500, 20000), "on"),
                                  ("link", long(50000, 1000000), "off")):
         where = os.path.join(t.dir, kind + observe)
         os.makedirs(where + "/inside")
         # The control: without the sandbox the race is won now and then
         r = t.outside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
-                      f"{there}/b", "300", "300", cwd=where).ok()
+                      f"{there}/b", "300", "300", "WRONG", cwd=where).ok()
         contains(r.out, "'WRONG'", kind)
         r = t.inside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
                      f"{there}/b", "300", str(flips), cwd=where + "/inside",
                      options=["--unix-socket", f"{there}/a", "--observe",
                               observe], timeout=800).ok()
         print("#", kind, "observer", observe, r.out.strip(), flush=True)
-        contains(r.out, "'hello'", kind)
+        if kind != "family":
+            contains(r.out, "'hello'", kind)
         contains(r.out, "'13'", kind)
         contains(r.out, "swaps 9\n")     # It did not end by itself
         lacks(r.out, "WRONG", kind)
+
+
+# One changes what a number stands for, the other connects it
+NUMBERS = r"""
+import ctypes, os, socket, struct, sys, threading, time
+bad, seconds = sys.argv[1], float(sys.argv[2])
+libc = ctypes.CDLL(None, use_errno=True)
+room = ctypes.create_string_buffer(110)
+inet = struct.pack("=HH4s8x", 2, 9, b"\x7f\0\0\1").ljust(110, b"\0")
+unix = (struct.pack("H", 1) + bad.encode()).ljust(110, b"\0")
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+us = socket.socket(socket.AF_UNIX)
+number, stop = os.dup(udp.fileno()), []
+def flip():
+    while not stop:
+        libc.dup2(us.fileno(), number); ctypes.memmove(room, unix, 110)
+        libc.dup2(udp.fileno(), number); ctypes.memmove(room, inet, 110)
+threading.Thread(target=flip).start()
+end, tries, got = time.monotonic() + seconds, 0, ""
+while time.monotonic() < end and not got:
+    libc.connect(number, room, 110)
+    tries += 1
+    try: got = us.recv(5, socket.MSG_DONTWAIT).decode()
+    except OSError: pass
+stop.append(1)
+print(tries, got or "none")
+"""
+
+
+@test
+def what_a_number_stands_for_is_looked_at_once(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    serve(f"{there}/b", b"WRONG")
+    words = ["/usr/bin/python3", "-c", NUMBERS, f"{there}/b"]
+    contains(t.outside(*words, "20").ok().out, "WRONG")
+    r = t.inside(*words, str(long(3, 30)),
+                 options=["--unix-socket", f"{there}/a"]).ok()
+    print("#", r.out.strip(), flush=True)
+    contains(r.out, "none")
+
+
+@test
+def a_length_has_no_high_bits(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    serve(f"{there}/b")
+    code = """
+import ctypes, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+for path in sys.argv[1:]:
+    for high in (0, 1 << 32, 1 << 63, -1 << 32):
+        s = socket.socket(socket.AF_UNIX)
+        raw = struct.pack("H", 1) + path.encode() + bytes(1)
+        where = ctypes.create_string_buffer(raw)
+        r = libc.syscall(CONNECT, s.fileno(), where,
+                         ctypes.c_long(len(raw) | high))
+        print(s.recv(5).decode() if r == 0 else ctypes.get_errno())
+""".replace("CONNECT", {"x86_64": "42", "aarch64": "203"}[os.uname().machine])
+    words = ["/usr/bin/python3", "-c", code, f"{there}/a", f"{there}/b"]
+    equal(t.outside(*words).ok().out.split(), ["hello"] * 8)
+    got = t.inside(*words, options=["--unix-socket", f"{there}/a"]).ok()
+    equal(got.out.split(), ["hello"] * 4 + ["13"] * 4)
+
+
+@test
+def other_sockets_connect_as_ever(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    code = """
+import errno, select, socket, threading, time
+l = socket.create_server(("127.0.0.1", 0)); port = l.getsockname()[1]
+s = socket.create_connection(("127.0.0.1", port)); s.close()
+print("blocking")
+s = socket.socket(); s.setblocking(False)
+print(errno.errorcode.get(s.connect_ex(("127.0.0.1", port)), "done"))
+print(select.select([], [s], [], 20)[1] == [s], s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+print(socket.socket(socket.AF_INET6).connect_ex(("::1", port)) == errno.ECONNREFUSED)
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.connect(("127.0.0.1", port)); print(u.getpeername()[1] == port)
+full = socket.socket(); full.bind(("127.0.0.1", 0)); full.listen(0)
+crowd = []
+for i in range(2):
+    c = socket.socket(); c.setblocking(False); c.connect_ex(full.getsockname()); crowd.append(c)
+def make_room():
+    time.sleep(0.3)
+    while True: crowd.append(full.accept()[0])
+threading.Thread(target=make_room, daemon=True).start()
+start = time.monotonic(); s = socket.socket(); print(s.connect_ex(full.getsockname()), s.getpeername() == full.getsockname())
+s = socket.socket(); s.settimeout(0.2); t = socket.socket(); t.bind(("127.0.0.1", 0)); t.listen(0)
+for i in range(2):
+    c = socket.socket(); c.setblocking(False); c.connect_ex(t.getsockname()); crowd.append(c)
+try: s.connect(t.getsockname())
+except TimeoutError: print("timeout")
+"""
+    want = t.outside("/usr/bin/python3", "-c", code).ok().out
+    contains(want, "0 True\ntimeout")
+    got = t.inside("/usr/bin/python3", "-c", code,
+                   options=["--unix-socket", f"{there}/a"]).ok().out
+    equal(got, want)
 
 
 @test
