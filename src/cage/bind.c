@@ -83,16 +83,12 @@ int bind_cover(struct bind_dir *dir, const char *source,
 	       const struct stat *there, const char *path, struct err *err)
 {
 	const char *name;
-	int r = enter(dir, path, &name, err);
+	const int r = enter(dir, path, &name, err);
 
 	if (r < 0)
 		return r;
-	if (mount(source, name, NULL, MS_BIND, NULL) < 0) {
-		r = fail_errno(err, "cannot mount on '%s'", path);
-		/* Or is it the source that is missing? */
-		return r == -ENOENT && faccessat(dir->fd, name, F_OK,
-				AT_SYMLINK_NOFOLLOW) == 0 ? -EIO : r;
-	}
+	if (mount(source, name, NULL, MS_BIND, NULL) < 0)
+		return fail_errno(err, "cannot mount on '%s'", path);
 	return check(dir, name, there, err, path);
 }
 

@@ -24,7 +24,7 @@ struct bind_dir {
 #define BIND_NOWHERE	((struct bind_dir){ .fd = -1 })
 
 /* Mount @source, which is @there, on @path, which outlives @dir; with the
- * attributes of the mount that it is in. -ENOENT only if there is no @path.
+ * attributes of the mount that it is in
  */
 int bind_cover(struct bind_dir *dir, const char *source,
 	       const struct stat *there, const char *path, struct err *err);

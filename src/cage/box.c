@@ -8,6 +8,7 @@
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,30 +16,9 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "cage/bind.h"
 #include "cage/cage.h"
 #include "plan/plan.h"
-
-static const char *const nodes[BOX_NODES] = {
-	"null", "zero", "full", "random", "urandom", "tty",
-};
-
-static const struct {
-	const char *target, *name;
-} links[] = {
-	{ "/proc/self/fd", "dev/fd" },
-	{ "/proc/self/fd/0", "dev/stdin" },
-	{ "/proc/self/fd/1", "dev/stdout" },
-	{ "/proc/self/fd/2", "dev/stderr" },
-	{ "pts/ptmx", "dev/ptmx" },
-};
-
-static const struct {
-	const char *name;
-	mode_t mode;
-} dirs[] = {
-	{ "empty", 0555 }, { "writable", 0755 }, { "dev", 0755 }, { "dev/shm", 01777 },
-	{ "dev/pts", 0755 }, { "shm", 01777 }, { "tmp", 01777 },
-};
 
 /* Masks are clones of it and stay that way; what must be writable clears it */
 enum {
@@ -46,52 +26,12 @@ enum {
 		   MOUNT_ATTR_NOEXEC,
 };
 
-/* The caller's terminal, to be /dev/console: a private devpts has no name for
- * it, and ttyname() looks in /dev. Nothing depends on it.
- */
-static int clone_terminal(const struct cage_request *request)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
-		char link[32], path[64];
-		struct stat st, named;
-		ssize_t n;
-
-		if (request->stdio[i] < 0 || !isatty(request->stdio[i]))
-			continue;
-		snprintf(link, sizeof(link), "/proc/self/fd/%d",
-			 request->stdio[i]);
-		n = readlink(link, path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
-		if (fstat(request->stdio[i], &st) == 0 &&
-		    lstat(path, &named) == 0 && st.st_rdev == named.st_rdev &&
-		    st.st_ino == named.st_ino)
-			return sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
-							     OPEN_TREE_CLOEXEC);
-	}
-	return -1;
-}
-
-static int clone_nodes(struct box *box, struct err *err)
-{
-	for (size_t i = 0; i < BOX_NODES; i++) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "/dev/%s", nodes[i]);
-		box->nodes[i] = sys_open_tree(AT_FDCWD, path,
-					      OPEN_TREE_CLONE |
-					      OPEN_TREE_CLOEXEC);
-		if (box->nodes[i] < 0)
-			return fail_errno(err, "cannot clone '%s'", path);
-	}
-	return 0;
-}
-
 int box_prepare(struct box *box, const struct cage_request *request,
 		struct err *err)
 {
 	auto_close int fd = -1;
 
-	box->console = clone_terminal(request);
+	box->console = box_terminal(box, request);
 	if (!request->tmp_path)
 		return 0;
 	fd = tree_open(request->tmp_path, err);
@@ -119,7 +59,7 @@ static int make_tmpfs(struct err *err)
 	return fd;
 }
 
-static int make_dir(int box, const char *path, mode_t mode, struct err *err)
+int box_make_dir(int box, const char *path, mode_t mode, struct err *err)
 {
 	if (mkdirat(box, path, mode) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the mount point '%s'",
@@ -127,7 +67,7 @@ static int make_dir(int box, const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
-static int make_file(int box, const char *path, mode_t mode, struct err *err)
+int box_make_file(int box, const char *path, mode_t mode, struct err *err)
 {
 	if (mknodat(box, path, S_IFREG | mode, 0) < 0 && errno != EEXIST)
 		return fail_errno(err, "cannot make the mount point '%s'",
@@ -182,7 +122,7 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	 */
 	for (char *p = path + n + 1; r == 0 && (p = strchr(p, '/')); p++) {
 		*p = '\0';
-		r = make_dir(box, path, 0755, err);
+		r = box_make_dir(box, path, 0755, err);
 		*p = '/';
 	}
 	if (r < 0)
@@ -190,8 +130,8 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	if (stub->target)
 		return make_link(box, path, stub->target, err);
 	if (stub->is_dir)
-		return make_dir(box, path, 0755, err);
-	r = make_file(box, path, 0644, err);
+		return box_make_dir(box, path, 0755, err);
+	r = box_make_file(box, path, 0644, err);
 	return r < 0 || !stub->text ? r : write_text(box, path, stub->text, err);
 }
 
@@ -213,44 +153,38 @@ static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
 	return 0;
 }
 
-/* What is in every box */
 static int furnish(int box, struct err *err)
 {
-	int r = 0;
+	int r = box_make_dir(box, "empty", 0555, err);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(dirs); i++)
-		r = make_dir(box, dirs[i].name, dirs[i].mode, err);
 	if (r == 0)
-		r = make_file(box, "unreadable", 0, err);
-	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
-		char path[32];
-
-		snprintf(path, sizeof(path), "dev/%s", nodes[i]);
-		r = make_file(box, path, 0644, err);
-	}
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(links); i++) {
-		if (symlinkat(links[i].target, box, links[i].name) < 0)
-			r = fail_errno(err, "cannot link '%s'", links[i].name);
-	}
-	return r;
+		r = box_make_file(box, "unreadable", 0, err);
+	if (r == 0)
+		r = box_make_dir(box, "proc", 0555, err);
+	return r < 0 ? r : box_furnish_dev(box, err);
 }
 
-static int make_pts(struct err *err)
+/* From now on what is cloned of it is read-only, unless that is changed */
+static int close_box(const struct box *box, struct err *err)
 {
-	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
-	int tree;
+	static const struct mount_attr attr = {
+		.attr_set = BOX_ATTR, .propagation = MS_PRIVATE,
+	};
 
-	if (fs < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "newinstance", NULL, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "ptmxmode", "0666", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "620", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return fail_errno(err, "cannot make a private devpts");
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC,
-			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	if (tree < 0)
-		return fail_errno(err, "cannot mount a private devpts");
-	return tree;
+	if (sys_mount_setattr(box->fd, "", AT_EMPTY_PATH, &attr) < 0)
+		return fail_errno(err, "cannot restrict our own tmpfs");
+	return 0;
+}
+
+static int open_box(const struct box *box, struct err *err)
+{
+	static const struct mount_attr attr = {
+		.attr_clr = MOUNT_ATTR_RDONLY,
+	};
+
+	if (sys_mount_setattr(box->fd, "", AT_EMPTY_PATH, &attr) < 0)
+		return fail_errno(err, "cannot write to our own tmpfs");
+	return 0;
 }
 
 int box_begin(struct box *box, struct err *err)
@@ -259,58 +193,93 @@ int box_begin(struct box *box, struct err *err)
 	int r;
 
 	*box = (struct box){
-		.fd = make_tmpfs(err), .proc = -ENOENT, .pts = -1,
-		.console = -1, .tmp = -1, .writable = -1,
+		.fd = make_tmpfs(err), .host = -1, .dev = -1, .proc = -ENOENT,
+		.shm = -1, .pts = -1, .console = -1, .tmp = -1, .writable = -1,
 	};
 	r = box->fd < 0 ? box->fd : furnish(box->fd, err);
 	(void)umask(before);
 	if (r == 0)
-		r = clone_nodes(box, err);
+		r = close_box(box, err);
 	if (r == 0)
-		r = box->pts = make_pts(err);
-	box->proc = box_make_proc();
-	return r < 0 ? r : 0;
+		r = box->host = tree_open(BOX_AT, err);
+	if (r < 0)
+		return r;
+	if (fstatat(box->fd, "empty", &box->empty, 0) < 0 ||
+	    fstatat(box->fd, "unreadable", &box->unreadable, 0) < 0)
+		return fail_errno(err, "cannot look at our own tmpfs");
+	/* Kernels before 6.15 clone only what is attached somewhere */
+	r = tree_attach(box->fd, box->host, err, BOX_AT);
+	if (r == 0)
+		r = box_begin_dev(box, err);
+	return r < 0 ? r : box_begin_proc(box, err);
 }
 
-/* What only this plan wants in the box */
-static int fill(int box, const struct plan *plan, bool console,
+void box_done(struct box *box)
+{
+	int *const fds[] = {
+		&box->fd, &box->host, &box->dev, &box->proc, &box->shm,
+		&box->pts, &box->console, &box->tmp, &box->writable,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close_fd(fds[i]);
+}
+
+static bool has_layer(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		if (plan->mounts.v[i].kind == MOUNT_LAYER)
+			return true;
+	}
+	return false;
+}
+
+/* What not every run has a use for */
+static int make_rooms(const struct box *box, const struct plan *plan,
+		      struct err *err)
+{
+	int r = 0;
+
+	if (plan->talk)
+		r = box_make_dir(box->fd, "masks", 0555, err);
+	if (r == 0 && plan->tmp != TMP_HOST && box->tmp < 0)
+		r = box_make_dir(box->fd, "tmp", 01777, err);
+	if (r == 0 && has_layer(plan))
+		r = box_make_dir(box->fd, "writable", 0755, err);
+	if (r == 0 && box->console >= 0)
+		r = box_make_file(box->fd, "dev/console", 0644, err);
+	return r;
+}
+
+static int fill(const struct box *box, const struct plan *plan,
 		struct err *err)
 {
-	int r = console ? make_file(box, "dev/console", 0644, err) : 0;
+	int r = make_rooms(box, plan, err);
 
-	if (r == 0 && plan->talk)
-		r = make_dir(box, "masks", 0555, err);
 	for (unsigned int m = MASK_FIRST; r == 0 && m < plan->masks; m++) {
 		char name[32];
 
 		box_mask_name(m, name, sizeof(name));
-		r = make_dir(box, name, 0755, err);
+		r = box_make_dir(box->fd, name, 0755, err);
 	}
 	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
-		r = make_stub(box, &plan->stubs.v[i], err);
+		r = make_stub(box->fd, &plan->stubs.v[i], err);
 	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++) {
 		if (!plan->stubs.v[i].open)
-			r = seal_stub(box, &plan->stubs.v[i], err);
+			r = seal_stub(box->fd, &plan->stubs.v[i], err);
 	}
 	return r;
 }
 
-int box_open(struct box *box, const struct plan *plan, struct err *err)
+int box_open(const struct box *box, const struct plan *plan, struct err *err)
 {
-	auto_close int at = -1;
 	const mode_t before = umask(0);
-	int r = fill(box->fd, plan, box->console >= 0, err);
+	int r = open_box(box, err);
 
-	(void)umask(before);
 	if (r == 0)
-		r = tree_set(box->fd, BOX_ATTR, 0, err, "our own tmpfs");
-	if (r < 0)
-		return r;
-	/* Kernels before 6.15 clone only what is attached somewhere */
-	at = tree_open("/dev", err);
-	if (at < 0)
-		return at;
-	return tree_attach(box->fd, at, err, "/dev");
+		r = fill(box, plan, err);
+	(void)umask(before);
+	return r < 0 ? r : close_box(box, err);
 }
 
 /* A clone of one directory or file of the box, less the attributes @clear */
@@ -355,7 +324,14 @@ int box_file(const struct box *box, unsigned int mask, struct err *err)
 	return box_part(box, path, 0, err);
 }
 
-static int attach_at(int tree, const char *path, struct err *err)
+int box_cover(const struct box *box, struct bind_dir *at, bool dir,
+	      const char *path, struct err *err)
+{
+	return bind_cover(at, dir ? BOX_AT "/empty" : BOX_AT "/unreadable",
+			  dir ? &box->empty : &box->unreadable, path, err);
+}
+
+int box_attach(int tree, const char *path, struct err *err)
 {
 	auto_close int at = tree_open(path, err);
 
@@ -374,44 +350,5 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err)
 		if (box->tmp < 0)
 			return box->tmp;
 	}
-	return attach_at(box->tmp, "/tmp", err);
-}
-
-/* Onto a directory or file of the new /dev, by descriptor and name */
-static int attach_in(int dev, int tree, const char *name, struct err *err)
-{
-	if (sys_move_mount(tree, "", dev, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return fail_errno(err, "cannot mount on '/dev/%s'", name);
-	return 0;
-}
-
-static int fill_dev(struct box *box, int dev, struct err *err)
-{
-	auto_close int shm = box_part(box, "shm", MOUNT_ATTR_RDONLY |
-					MOUNT_ATTR_NOEXEC, err);
-	int r = shm < 0 ? shm : attach_in(dev, shm, "shm", err);
-
-	for (size_t i = 0; r == 0 && i < BOX_NODES; i++) {
-		r = attach_in(dev, box->nodes[i], nodes[i], err);
-		close_fd(&box->nodes[i]);
-	}
-	if (r == 0 && box->console >= 0)
-		r = attach_in(dev, box->console, "console", err);
-	return r < 0 ? r : attach_in(dev, box->pts, "pts", err);
-}
-
-int box_mount_dev(struct box *box, struct err *err)
-{
-	auto_close int dev = box_part(box, "dev", 0, err);
-	int r = dev < 0 ? dev : attach_at(dev, "/dev", err);
-
-	if (r == 0)
-		r = fill_dev(box, dev, err);
-	close_fd(&box->fd);
-	close_fd(&box->proc);
-	close_fd(&box->pts);
-	close_fd(&box->tmp);
-	close_fd(&box->writable);
-	close_fd(&box->console);
-	return r;
+	return box_attach(box->tmp, "/tmp", err);
 }

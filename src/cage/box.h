@@ -7,32 +7,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
+struct bind_dir;
 struct cage_request;
 struct err;
 struct plan;
 
-enum { BOX_NODES = 6 };
+#define BOX_AT	"/dev"	/* Where it is attached until there is a new /dev */
 
 /**
  * struct box - Descriptors while the tree is built
- * @nodes:	Clones of the host's harmless devices
- * @proc:	A new /proc, to be mounted; or a negative errno
- * @pts:	A private devpts
+ * @fd:		The tmpfs, attached to BOX_AT
+ * @host:	The host's /dev, which is below it
+ * @dev, @proc:	The new ones, in the box. @proc can be a negative errno.
+ * @shm, @pts:	For the new /dev
  * @console:	Clone of the caller's terminal, or -1
  * @tmp:	Clone of the directory kept as /tmp, or -1
- * @fd:		The tmpfs, attached below /dev
- * @writable:	The same, for layers; -1 until there is one
+ * @writable:	As @fd, for layers; -1 until there is one
+ * @empty, @unreadable: What most masks show
  */
 struct box {
-	int nodes[BOX_NODES];
-	int proc, pts;
-	int console, tmp;
-	int fd, writable;
+	int fd, host, dev, proc, shm, pts, console, tmp, writable;
+	struct stat empty, unreadable;
 };
 
-/* Before anything is known of the plan: the devices, the new file systems, and
- * what is in every box
+/* Before anything is known of the plan: the new file systems, and what is in
+ * every box; attach it
  */
 int box_begin(struct box *box, struct err *err);
 
@@ -40,14 +41,20 @@ int box_begin(struct box *box, struct err *err);
 int box_prepare(struct box *box, const struct cage_request *request,
 		struct err *err);
 
-/* What this plan needs in the tmpfs; attach it */
-int box_open(struct box *box, const struct plan *plan, struct err *err);
+/* What this plan needs in the tmpfs */
+int box_open(const struct box *box, const struct plan *plan, struct err *err);
 
 /* A new clone of the empty directory, of mask number @mask, or of the
  * unreadable file, read-only
  */
 int box_mask(const struct box *box, bool dir, unsigned int mask,
 	     struct err *err);
+
+/* Cover @path, which outlives @at, with the empty directory if it is one, else
+ * with the unreadable file
+ */
+int box_cover(const struct box *box, struct bind_dir *at, bool dir,
+	      const char *path, struct err *err);
 
 /* A new clone of mask number @mask that can be written to */
 int box_private(const struct box *box, unsigned int mask, struct err *err);
@@ -65,14 +72,22 @@ int box_aside(const char *dir, unsigned int number, int lower,
 	      struct err *err);
 
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
-/* 1 if /proc stayed the host's */
+
+/* procfs.c: 0, or 1 if /proc stays the host's */
+int box_begin_proc(struct box *box, struct err *err);
 int box_mount_proc(const struct box *box, const struct plan *plan,
 		   struct err *err);
-/* procfs.c: a new /proc, to be mounted. A negative errno. */
-int box_make_proc(void);
 
+/* box-dev.c: names and links; the mounts on them */
+int box_furnish_dev(int box, struct err *err);
+int box_begin_dev(struct box *box, struct err *err);
+/* Now that all mounts are read-only, and devices in them are none */
+int box_open_dev(const struct box *box, struct err *err);
 /* Last: covers the box itself */
 int box_mount_dev(struct box *box, struct err *err);
+int box_terminal(const struct box *box, const struct cage_request *request);
+
+void box_done(struct box *box);
 
 /* The name of mask number @mask in the box */
 void box_mask_name(unsigned int mask, char *out, size_t size);
@@ -80,6 +95,10 @@ void box_mask_name(unsigned int mask, char *out, size_t size);
 /* A clone of one directory or file of the box, less the attributes @clear */
 int box_part(const struct box *box, const char *name, uint64_t clear,
 	     struct err *err);
+
+int box_make_dir(int box, const char *path, mode_t mode, struct err *err);
+int box_make_file(int box, const char *path, mode_t mode, struct err *err);
+int box_attach(int tree, const char *path, struct err *err);
 
 /* tree.c, shared */
 int tree_open(const char *path, struct err *err);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "cage/cage.h"
 #include "cage/stages.h"
@@ -181,6 +182,9 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
+		if (path_is_within("/dev", m->path) ||
+		    path_is_within("/proc", m->path))
+			continue;	/* They are not the host's */
 		if (m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
 		    m->kind == MOUNT_LAYER || m->kind == MOUNT_ASIDE)
 			r = allow(ruleset, m->path, write, err);

@@ -42,6 +42,7 @@
 #include "base/own.h"
 #include "base/sock.h"
 #include "base/sys.h"
+#include "cage/box.h"
 #include "plan/plan.h"
 
 enum { STACK_SIZE = 32 << 10 };
@@ -64,7 +65,7 @@ struct server {
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
 
-void masks_prepare(struct masks *masks, const struct plan *plan)
+void masks_prepare(struct masks *masks, const struct plan *plan, int dev)
 {
 	struct stat st;
 
@@ -72,7 +73,7 @@ void masks_prepare(struct masks *masks, const struct plan *plan)
 	mask_tree_build(plan, &masks->tree);
 	/* The kernel wants it opened in the namespace that mounts */
 	if (masks->tree.len)
-		masks->device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+		masks->device = openat(dev, "fuse", O_RDWR | O_CLOEXEC);
 	/* A file open for writing would keep the world from being read-only */
 	if (masks->device >= 0 &&
 	    (fstat(masks->device, &st) < 0 || !S_ISCHR(st.st_mode)))
@@ -243,7 +244,7 @@ void masks_start(struct masks *masks, int box)
 {
 	if (masks->device < 0)
 		return;
-	masks->root = box < 0 ? -1 : make_root(masks);
+	masks->root = make_root(masks);
 	/* Kernels before 6.15 clone only what is attached somewhere */
 	if (masks->root >= 0 && read_number(masks) &&
 	    sys_move_mount(masks->root, "", box, "masks",
@@ -255,14 +256,15 @@ void masks_start(struct masks *masks, int box)
 	close_fd(&masks->device);
 }
 
-bool masks_source(const struct masks *masks, size_t mount, char *name,
+bool masks_source(struct masks *masks, size_t mount, char *name,
 		  size_t size, struct stat *st)
 {
 	uint64_t node;
 
-	if (masks->root < 0 || !mask_tree_find(&masks->tree, mount, &node))
+	if (masks->root < 0 || !mask_tree_find(&masks->tree, mount,
+						&masks->next, &node))
 		return false;
-	snprintf(name, size, "/dev/masks/%zu", mount);
+	snprintf(name, size, BOX_AT "/masks/%zu", mount);
 	*st = (struct stat){ .st_dev = masks->dev, .st_ino = node };
 	return true;
 }

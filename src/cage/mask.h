@@ -19,28 +19,30 @@ struct stat;
  * @tree:	The nodes
  * @device:	/dev/fuse, of our own connection; or -1: masks are silent
  * @root:	The mount with all nodes, or -1; @dev is its number
+ * @next:	Nodes before it were asked for
  */
 struct masks {
 	struct mask_tree tree;
 	int device, root;
 	dev_t dev;
+	size_t next;
 	struct server *server;
 };
 
-/* Before the world is read-only and without devices: open what is needed. It
- * never fails: without it masks are silent.
+/* Before the world is read-only and without devices: open what is needed of the
+ * host's /dev, @dev. It never fails: without it masks are silent.
  */
-void masks_prepare(struct masks *masks, const struct plan *plan);
+void masks_prepare(struct masks *masks, const struct plan *plan, int dev);
 
 /* Make the file system on "masks" in the directory @box, which is attached to
- * /dev, and answer for it from here. If @box is -1, masks are silent.
+ * BOX_AT, and answer for it from here
  */
 void masks_start(struct masks *masks, int box);
 
-/* The node for mount number @mount: its name, and what that is. False if that
+/* The node for mount number @mount, which grows: its name, and what that is. False if that
  * mask is silent.
  */
-bool masks_source(const struct masks *masks, size_t mount, char *name,
+bool masks_source(struct masks *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);
 
 /* The tree stands: from now on nobody answers here. What is left is @device,

@@ -6,64 +6,69 @@
 #include <linux/mount.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "cage/bind.h"
 #include "cage/box.h"
 #include "plan/plan.h"
 
-/* What stands at /proc/NAME, or -1 with errno */
+static const struct {
+	const char *name;
+	bool dir;
+} masks[] = {
+#define PROCMASK(name, dir, reason) { BOX_AT "/proc/" name, dir },
+#include "cage/procmask.def"
+#undef PROCMASK
+};
+
+/* Not every kernel has them all. Those of the host are without BOX_AT. */
+static int mask_all(const struct box *box, bool host, struct err *err)
+{
+	struct bind_dir at = BIND_NOWHERE;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masks); i++) {
+		const char *path = masks[i].name + (host ? strlen(BOX_AT) : 0);
+
+		if (access(path, F_OK) == 0 || errno != ENOENT)
+			r = box_cover(box, &at, masks[i].dir, path, err);
+	}
+	bind_forget(&at);
+	return r;
+}
+
+/* Read-only: root's uid alone would be enough to write /proc/sys */
+static int make_proc(void)
+{
+	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
+	int tree;
+
+	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
+			   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
+			   MOUNT_ATTR_RDONLY);
+	return tree < 0 ? -errno : tree;
+}
+
+int box_begin_proc(struct box *box, struct err *err)
+{
+	box->proc = make_proc();
+	if (box->proc < 0)
+		return 0;	/* Who wants it will hear */
+	if (sys_move_mount(box->proc, "", box->fd, "proc",
+			   MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return fail_errno(err, "cannot mount a new /proc");
+	return mask_all(box, false, err);
+}
+
 static int open_part(const char *name, char *path, size_t size)
 {
 	snprintf(path, size, "/proc/%s", name);
 	return sys_open_nofollow(AT_FDCWD, path, O_PATH, 0);
-}
-
-static int mask_proc(const struct box *box, const char *name, bool dir,
-		     struct err *err)
-{
-	char path[64];
-	auto_close int at = open_part(name, path, sizeof(path));
-	auto_close int tree = -1;
-
-	if (at < 0 && errno == ENOENT)
-		return 0;
-	if (at < 0)
-		return fail_errno(err, "cannot open '%s'", path);
-	tree = box_mask(box, dir, MASK_EMPTY, err);
-	if (tree < 0)
-		return tree;
-	return tree_attach(tree, at, err, path);
-}
-
-int box_make_proc(void)
-{
-	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
-
-	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -errno;
-	return take_fd(&fs);
-}
-
-static int mount_new_proc(const struct box *box, const struct plan *plan,
-			  struct err *err)
-{
-	auto_close int tree = -1, at = -1;
-
-	if (box->proc < 0)
-		return fail(err, box->proc, "cannot make a new /proc: %s",
-			    strerror(-box->proc));
-	/* Read-only: root's uid alone would be enough to write /proc/sys. But
-	 * who makes a user namespace writes its map there.
-	 */
-	tree = sys_fsmount(box->proc, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID |
-			   MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC |
-			   (plan->nested_userns ? 0 : MOUNT_ATTR_RDONLY));
-	if (tree < 0)
-		return fail_errno(err, "cannot mount a new /proc");
-	at = tree_open("/proc", err);
-	return at < 0 ? at : tree_attach(tree, at, err, "/proc");
 }
 
 /* What is no process's own, in a /proc that can be written */
@@ -93,28 +98,31 @@ static int close_settings(struct err *err)
 	return r;
 }
 
+/* Who makes a user namespace writes its map there */
+static int open_proc(const struct box *box, struct err *err)
+{
+	const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	if (sys_mount_setattr(box->proc, "", AT_EMPTY_PATH, &attr) < 0)
+		return fail_errno(err, "cannot make /proc writable");
+	return close_settings(err);
+}
+
 /* What a container covers of its /proc must not show in a new one: EPERM. If
  * the user can live with the old one (read-only like all the rest), so be it.
  */
 int box_mount_proc(const struct box *box, const struct plan *plan,
 		   struct err *err)
 {
-	static const struct {
-		const char *name;
-		bool dir;
-	} masks[] = {
-#define PROCMASK(name, dir, reason) { name, dir },
-#include "cage/procmask.def"
-#undef PROCMASK
-	};
-	int r = mount_new_proc(box, plan, err);
-	const bool old = r == -EPERM && plan->weak_proc;
+	int r;
 
-	if (old)
-		r = 0;
-	else if (r == 0 && plan->nested_userns)
-		r = close_settings(err);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(masks); i++)
-		r = mask_proc(box, masks[i].name, masks[i].dir, err);
-	return r < 0 ? r : old;
+	if (box->proc == -EPERM && plan->weak_proc) {
+		r = mask_all(box, true, err);
+		return r < 0 ? r : 1;
+	}
+	if (box->proc < 0)
+		return fail(err, box->proc, "cannot make a new /proc: %s",
+			    strerror(-box->proc));
+	r = box_attach(box->proc, "/proc", err);
+	return r == 0 && plan->nested_userns ? open_proc(box, err) : r;
 }

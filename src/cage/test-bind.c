@@ -126,7 +126,7 @@ TEST(what_was_replaced_is_noticed)
 	bind_forget(&dir);
 }
 
-TEST(a_missing_place_is_told_from_a_missing_source)
+TEST(what_is_missing_is_an_error)
 {
 	struct bind_dir dir = BIND_NOWHERE;
 	struct stat mask;
@@ -136,7 +136,10 @@ TEST(a_missing_place_is_told_from_a_missing_source)
 	mask = look_at("/tmp/mask");
 	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/nothing",
 			     &err), -ENOENT);
+	CHECK(strstr(err.msg, "/tmp/in/nothing"));
 	CHECK_INT(bind_cover(&dir, "/tmp/nothing", &mask, "/tmp/in/secret",
-			     &err), -EIO);
+			     &err), -ENOENT);
+	CHECK_INT(bind_self(&dir, "/tmp/in/nothing", NULL, false, &err),
+		  -ENOENT);
 	bind_forget(&dir);
 }

@@ -125,6 +125,13 @@ static int clone_planned(const struct plan_mount *m, struct err *err)
 	return r < 0 ? r : take_fd(&tree);
 }
 
+/* The sandbox has its own */
+static bool is_replaced(const struct plan_mount *m)
+{
+	return path_is_within("/dev", m->path) ||
+	       path_is_within("/proc", m->path);
+}
+
 /* Writable roots and carve-outs, from the tree as the host has it. Of layers,
  * only where they are missing: a clone that nobody mounts is slow to drop.
  */
@@ -134,7 +141,8 @@ static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (!m->pristine || m->kind == MOUNT_LAYER ||
-		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE)
+		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE ||
+		    is_replaced(m))
 			continue;
 		trees[i] = clone_planned(m, err);
 		if (trees[i] < 0)
@@ -201,7 +209,7 @@ static int make_layers(const struct plan *plan, struct box *box,
 		struct err why = { 0 };
 		int r;
 
-		if (m->kind != MOUNT_LAYER)
+		if (m->kind != MOUNT_LAYER || is_replaced(m))
 			continue;
 		lower = open_planned(m, err);
 		if (lower < 0)
@@ -227,7 +235,7 @@ static int make_asides(const struct cage_request *request,
 		const struct plan_mount *m = &plan->mounts.v[i];
 		auto_close int lower = -1;
 
-		if (m->kind != MOUNT_ASIDE)
+		if (m->kind != MOUNT_ASIDE || is_replaced(m))
 			continue;
 		lower = open_planned(m, err);
 		if (lower < 0)
@@ -242,6 +250,8 @@ static int make_asides(const struct cage_request *request,
 /* Some mounts are for layers that stand, some for those that do not */
 static bool is_wanted(const struct plan_mount *m, const struct trees *trees)
 {
+	if (is_replaced(m))
+		return false;
 	if (m->kind == MOUNT_SPARE)
 		return trees->bare[m->mask];
 	return !m->layer || !trees->bare[m->layer];
@@ -297,49 +307,42 @@ static int make_mount(const struct plan_mount *m, int *pristine,
 
 /**
  * struct builder - The plan's mounts being made
- * @dir:	Of the last one
- * @by_name:	The box can be reached below /dev, where it is attached
- * @empty, @unreadable: What most masks show
+ * @dir:	Of the last bind
  */
 struct builder {
 	const struct plan *plan;
 	const struct box *box;
-	const struct masks *masks;
+	struct masks *masks;
 	struct trees *trees;
 	struct bind_dir dir;
-	bool by_name;
-	struct stat empty, unreadable;
 };
 
 /* The quick way, for what needs nothing but a bind */
-static bool is_bind(const struct builder *b, const struct plan_mount *m)
+static bool is_bind(const struct plan_mount *m)
 {
-	return b->by_name && !m->is_link &&
+	return !m->is_link &&
 	       (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
 		m->kind == MOUNT_BIND_RO || m->kind == MOUNT_PIN);
 }
 
-/* What the mask shows: its name, and what that is */
-static int mask_of(const struct builder *b, const struct plan_mount *m,
-		   char *name, size_t size, struct stat *st, struct err *err)
+/* A mask that shows something */
+static int bind_skeleton(struct builder *b, const struct plan_mount *m,
+			 struct err *err)
 {
-	if (m->kind == MOUNT_MASK_FILE || m->mask == MASK_EMPTY) {
-		const bool dir = m->kind == MOUNT_MASK_DIR;
+	char name[64] = BOX_AT "/";
+	const size_t n = strlen(name);
+	struct stat st;
 
-		snprintf(name, size, "/dev/%s", dir ? "empty" : "unreadable");
-		*st = dir ? b->empty : b->unreadable;
-		return 0;
-	}
-	snprintf(name, size, "/dev/");
-	box_mask_name(m->mask, name + strlen(name), size - strlen(name));
-	if (fstatat(b->box->fd, name + strlen("/dev/"), st, 0) < 0)
+	box_mask_name(m->mask, name + n, sizeof(name) - n);
+	if (fstatat(b->box->fd, name + n, &st, 0) < 0)
 		return fail_errno(err, "cannot look at our own '%s'", name);
-	return 0;
+	return bind_cover(&b->dir, name, &st, m->path, err);
 }
 
 static int bind_mask(struct builder *b, size_t i, struct err *err)
 {
 	const struct plan_mount *m = &b->plan->mounts.v[i];
+	const bool dir = m->kind == MOUNT_MASK_DIR;
 	char name[64];
 	struct stat st;
 	int r;
@@ -349,8 +352,8 @@ static int bind_mask(struct builder *b, size_t i, struct err *err)
 		if (r == 0 || r == -ESTALE)
 			return r;	/* Else it is silent */
 	}
-	r = mask_of(b, m, name, sizeof(name), &st, err);
-	return r < 0 ? r : bind_cover(&b->dir, name, &st, m->path, err);
+	return dir && m->mask != MASK_EMPTY ? bind_skeleton(b, m, err) :
+	       box_cover(b->box, &b->dir, dir, m->path, err);
 }
 
 static int make_bind(struct builder *b, size_t i, struct err *err)
@@ -368,20 +371,10 @@ static int make_one(struct builder *b, size_t i, struct err *err)
 {
 	if (!is_wanted(&b->plan->mounts.v[i], b->trees))
 		return 0;
-	if (is_bind(b, &b->plan->mounts.v[i]))
+	if (is_bind(&b->plan->mounts.v[i]))
 		return make_bind(b, i, err);
 	bind_forget(&b->dir);
 	return make_mount(&b->plan->mounts.v[i], &b->trees->v[i], b->box, err);
-}
-
-/* Rules about /dev cover the box, which is then reached by descriptor alone */
-static bool is_box_in_sight(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		if (path_is_within("/dev", plan->mounts.v[i].path))
-			return false;
-	}
-	return true;
 }
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
@@ -390,19 +383,48 @@ static int make_mounts(const struct plan *plan, struct trees *trees,
 {
 	struct builder b = {
 		.plan = plan, .box = box, .masks = masks, .trees = trees,
-		.dir = BIND_NOWHERE, .by_name = is_box_in_sight(plan),
+		.dir = BIND_NOWHERE,
 	};
 	int r = 0;
 
-	if (fstatat(box->fd, "empty", &b.empty, 0) < 0 ||
-	    fstatat(box->fd, "unreadable", &b.unreadable, 0) < 0)
-		return fail_errno(err, "cannot look at our own tmpfs");
-	masks_start(masks, b.by_name ? box->fd : -1);
+	masks_start(masks, box->fd);
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
 		r = make_one(&b, i, err);
 	bind_forget(&b.dir);
 	masks_finish(masks);
 	return r;
+}
+
+/* In the sandbox's own /proc, and its /dev on the way there: what has a name that
+ * is to be hidden. Most of the host's is not in there at all.
+ */
+static int mask_own(const struct plan *plan, const struct box *box,
+		    struct err *err)
+{
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		const bool dev = path_is_below("/dev", m->path);
+		auto_close int at = -1, tree = -1;
+		struct stat st;
+		int r;
+
+		if ((m->kind != MOUNT_MASK_DIR && m->kind != MOUNT_MASK_FILE) ||
+		    (!dev && !path_is_below("/proc", m->path)))
+			continue;
+		at = dev ? sys_open_nofollow(box->dev,
+					     m->path + strlen("/dev/"), O_PATH,
+					     0) :
+			   sys_open_nofollow(AT_FDCWD, m->path, O_PATH, 0);
+		if (at < 0 && errno == ENOENT)
+			continue;
+		if (at < 0 || fstat(at, &st) < 0)
+			return fail_errno(err, "cannot open '%s'", m->path);
+		tree = box_mask(box, S_ISDIR(st.st_mode), MASK_EMPTY, err);
+		r = tree < 0 ? tree : tree_attach(tree, at, err, m->path);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static int build(const struct cage_request *request, struct box *box,
@@ -411,7 +433,7 @@ static int build(const struct cage_request *request, struct box *box,
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
 
-	masks_prepare(masks, plan);
+	masks_prepare(masks, plan, box->host);
 	r = box_prepare(box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, trees->v, err);
@@ -424,13 +446,18 @@ static int build(const struct cage_request *request, struct box *box,
 	if (r >= 0)
 		r = restrict_world(plan, err);
 	if (r == 0)
+		r = box_open_dev(box, err);
+	if (r == 0)
 		r = box_mount_tmp(box, plan, err);
 	if (r == 0)
 		r = make_mounts(plan, trees, box, masks, err);
 	if (r == 0)
 		old_proc = r = box_mount_proc(box, plan, err);
 	if (r >= 0)
+		r = mask_own(plan, box, err);
+	if (r == 0)
 		r = box_mount_dev(box, err);
+	box_done(box);
 	return r < 0 ? r : (old_proc ? CAGE_HOST_PROC : 0) |
 			   (no_layer ? CAGE_NO_LAYER : 0);
 }

@@ -165,16 +165,15 @@ void mask_tree_done(struct mask_tree *tree)
 }
 
 bool mask_tree_find(const struct mask_tree *tree, size_t mount,
-		    uint64_t *ret)
+		    size_t *next, uint64_t *ret)
 {
-	for (size_t i = 0; i < tree->len; i++) {
-		if (tree->v[i].parent == MASK_TOP &&
-		    tree->v[i].mount == mount) {
-			*ret = i + FIRST_NODE;
-			return true;
-		}
-	}
-	return false;
+	while (*next < tree->len && (tree->v[*next].parent != MASK_TOP ||
+				     tree->v[*next].mount < mount))
+		++*next;
+	if (*next == tree->len || tree->v[*next].mount != mount)
+		return false;
+	*ret = *next + FIRST_NODE;
+	return true;
 }
 
 static void fill_attr(const struct mask_tree *tree, uint64_t id,

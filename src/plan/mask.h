@@ -55,9 +55,11 @@ struct mask_tree {
 void mask_tree_build(const struct plan *plan, struct mask_tree *ret);
 void mask_tree_done(struct mask_tree *tree);
 
-/* True if the mask of mount number @mount is a node: *@ret is its number */
+/* True if the mask of mount number @mount is a node: *@ret is its number.
+ * *@next starts as 0, and @mount only grows.
+ */
 bool mask_tree_find(const struct mask_tree *tree, size_t mount,
-		    uint64_t *ret);
+		    size_t *next, uint64_t *ret);
 
 enum mask_attempt {
 	MASK_NOTHING,		/* Nothing that concerns anybody */
