@@ -271,7 +271,17 @@ void json_path_key(struct buf *path, const char *key)
 	}
 }
 
+/* Once for every entry of a list: by hand, for printf() takes longer than the
+ * rest of it
+ */
 void json_path_index(struct buf *path, size_t index)
 {
-	buf_addf(path, "[%zu]", index);
+	char text[24], *p = text + sizeof(text);
+
+	*--p = ']';
+	do {
+		*--p = (char)('0' + index % 10);
+	} while ((index /= 10) != 0);
+	*--p = '[';
+	buf_add(path, p, (size_t)(text + sizeof(text) - p));
 }

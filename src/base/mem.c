@@ -37,8 +37,11 @@ char *mem_strndup(const char *s, size_t n)
 	char *copy;
 
 	n = strnlen(s, n);
-	copy = mem_zalloc(n + 1);
+	copy = malloc(n + 1);
+	if (!copy)
+		abort();
 	memcpy(copy, s, n);
+	copy[n] = '\0';
 	return copy;
 }
 

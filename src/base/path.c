@@ -35,10 +35,28 @@ static void add_components(struct buf *b, const char *path)
 	}
 }
 
+/* True if nothing in @path would change: most paths are written that way */
+static bool is_plain(const char *path)
+{
+	if (*path != '/')
+		return false;
+	do {
+		const char *name = path + 1;
+
+		path = strchrnul(name, '/');
+		if (path == name || (*name == '.' && path - name <= 2 &&
+				     (path - name == 1 || name[1] == '.')))
+			return false;
+	} while (*path);
+	return true;
+}
+
 char *path_resolve(const char *base, const char *path)
 {
 	struct buf b = { 0 };
 
+	if (is_plain(path))
+		return mem_strdup(path);
 	if (*path != '/')
 		add_components(&b, base);
 	add_components(&b, path);

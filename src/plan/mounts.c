@@ -82,6 +82,17 @@ static int compare_rules(const void *a, const void *b)
 	return mounts_compare_paths((*x)->path, (*y)->path);
 }
 
+/* They come sorted, which is nearly the same order */
+static void sort_rules(const struct view_rule **v, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && compare_rules(&v[i - 1], &v[i]) <= 0)
+		i++;
+	if (i < n)
+		qsort(v, n, sizeof(*v), compare_rules);
+}
+
 /* What kind of world does the command see at @path? */
 static enum state state_of(const struct view *view, const char *path,
 			   const struct path_rule **rule)
@@ -89,8 +100,8 @@ static enum state state_of(const struct view *view, const char *path,
 	static const enum state states[] = {
 		[VIEW_TMP] = STATE_TMP, [VIEW_PRIVATE] = STATE_PRIVATE,
 	};
-	const enum view_place place = view_place(view, path);
 	struct verdict v = view_verdict(view, VIEW_READ, path);
+	const enum view_place place = view_place_of(view, path, &v);
 
 	*rule = v.rule;
 	if (place == VIEW_TMP || place == VIEW_PRIVATE)
@@ -434,7 +445,7 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	}
 	if (view->private_tmp)
 		sorted[count++] = &private_tmp;
-	qsort(sorted, count, sizeof(*sorted), compare_rules);
+	sort_rules(sorted, count);
 
 	push_level(&w, "/", plan->root_writable ? STATE_WRITE : STATE_READ);
 	for (size_t i = 0; i < count; i++) {

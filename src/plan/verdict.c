@@ -171,8 +171,8 @@ static bool is_in_tmp(const struct view *view, const char *path,
 	       !(readable->rule && path_is_below("/tmp", readable->rule->path));
 }
 
-static enum view_place place_of(const struct view *view, const char *path,
-				const struct verdict *readable)
+enum view_place view_place_of(const struct view *view, const char *path,
+			      const struct verdict *readable)
 {
 	if (is_in_private(view, path))
 		return VIEW_PRIVATE;
@@ -187,7 +187,7 @@ enum view_place view_place(const struct view *view, const char *path)
 {
 	const struct verdict readable = read_verdict(view, path);
 
-	return place_of(view, path, &readable);
+	return view_place_of(view, path, &readable);
 }
 
 bool view_is_private(const struct view *view, const char *path)
@@ -199,7 +199,7 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 {
 	const struct path_rule *allow = NULL;
 	const struct verdict readable = read_verdict(view, path);
-	const enum view_place place = place_of(view, path, &readable);
+	const enum view_place place = view_place_of(view, path, &readable);
 	bool reopened = false;
 
 	if (place == VIEW_PRIVATE)

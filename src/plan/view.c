@@ -84,9 +84,13 @@ static int compare(const void *a, const void *b)
 
 void view_sort(struct view *view)
 {
-	if (view->rules.len)
-		qsort(view->rules.v, view->rules.len, sizeof(*view->rules.v),
-		      compare);
+	const struct view_rules *r = &view->rules;
+	size_t i = 1;
+
+	while (i < r->len && compare(&r->v[i - 1], &r->v[i]) <= 0)
+		i++;
+	if (i < r->len)		/* Else there is nothing to do */
+		qsort(r->v, r->len, sizeof(*r->v), compare);
 }
 
 static void note(struct view *view, char *text)

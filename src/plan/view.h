@@ -171,6 +171,9 @@ enum view_place {
 };
 
 enum view_place view_place(const struct view *view, const char *path);
+/* The same, where the verdict on reading @path is known already */
+enum view_place view_place_of(const struct view *view, const char *path,
+			      const struct verdict *readable);
 
 /* True if what is written at @path does not get to the host */
 bool view_is_private(const struct view *view, const char *path);
