@@ -112,14 +112,18 @@ static bool could_make_ours(const struct session *session)
 
 	if (session->policy->profile == PROFILE_HOME)
 		return false;	/* Its home is another one */
-	for (size_t i = 0; i < rules->len * ARRAY_SIZE(dirs); i++) {
-		const struct view_rule *r = &rules->v[i / ARRAY_SIZE(dirs)];
-		const char *dir = session->policy->dirs[dirs[i % ARRAY_SIZE(dirs)]];
+	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
+		const char *dir = session->policy->dirs[dirs[d]];
 		auto_free char *ours = dir ? path_join(dir, "cloche") : NULL;
 
-		if (ours && r->list == PATH_ALLOW_WRITE &&
-		    path_is_within(r->path, ours) && access(ours, F_OK) < 0)
-			return true;
+		for (size_t i = 0; ours && i < rules->len; i++) {
+			const struct view_rule *r = &rules->v[i];
+
+			if (r->list == PATH_ALLOW_WRITE &&
+			    path_is_within(r->path, ours) &&
+			    access(ours, F_OK) < 0)
+				return true;
+		}
 	}
 	return false;
 }

@@ -30,6 +30,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/mounts.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
@@ -74,11 +75,10 @@ static void protect(struct view *view, const char *path, const char *name,
 		    const char *reason)
 {
 	char real[PATH_MAX];
-	struct stat st;
 
 	view_add(view, PATH_DENY_WRITE, path,
 		 view_own_rule(view, path, name, reason), true);
-	if (lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) ||
+	if (!S_ISLNK(view->rules.v[view->rules.len - 1].mode) ||
 	    !realpath(path, real) || path_is_within(real, path))
 		return;
 	view_add(view, PATH_DENY_WRITE, real,
@@ -418,39 +418,42 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 			     closed, closed) : 0;
 }
 
-static bool is_inside_another(const struct view *view, size_t count, size_t i)
+static int compare_roots(const void *a, const void *b)
 {
-	const char *path = view->rules.v[i].path;
+	const char *const *x = a, *const *y = b;
 
-	for (size_t j = 0; j < count; j++) {
-		const struct view_rule *r = &view->rules.v[j];
-
-		if (r->list == PATH_ALLOW_WRITE && path_is_below(r->path, path))
-			return true;
-	}
-	return false;
+	return mounts_compare_paths(*x, *y);
 }
 
+/* Each once, and none that lies in another: they come first */
 static int walk_protected(struct view *view, size_t *left, struct err *err)
 {
 	const struct number *depth =
 		&view->policy->numbers[NUMBER_SEARCH_DEPTH];
 	const size_t count = view->rules.len;	/* It grows meanwhile */
+	auto_free const char **roots =
+		mem_zalloc((count + 1) * sizeof(*roots));
+	const char *last = NULL;
+	size_t n = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
+		    S_ISDIR(view->rules.v[i].mode))
+			roots[n++] = view->rules.v[i].path;
+	}
+	qsort(roots, n, sizeof(*roots), compare_roots);
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct walk w = {
 			.view = view, .left = left,
 			.depth_max = view->deep ? WALK_DEEP : depth->set ?
 				     (unsigned int)depth->value : WALK_DEPTH,
 		};
-		auto_free char *path = mem_strdup(view->rules.v[i].path);
 
-		if (view->rules.v[i].list != PATH_ALLOW_WRITE ||
-		    is_inside_another(view, count, i))
+		if (last && path_is_within(last, roots[i]))
 			continue;
-		if (S_ISDIR(view->rules.v[i].mode))
-			r = walk_from(&w, path, err);
+		last = roots[i];
+		r = walk_from(&w, last, err);
 	}
 	return r;
 }
