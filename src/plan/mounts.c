@@ -75,6 +75,12 @@ int mounts_compare_paths(const char *a, const char *b)
 	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
 }
 
+int mounts_compare_items(const void *a, const void *b)
+{
+	return mounts_compare_paths(*(const char *const *)a,
+				    *(const char *const *)b);
+}
+
 static int compare_rules(const void *a, const void *b)
 {
 	const struct view_rule *const *x = a, *const *y = b;

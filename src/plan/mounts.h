@@ -14,5 +14,7 @@ void mounts_plan(struct plan *plan, const struct view *view);
 
 /* By component, so that what lies below "/a" follows it before "/a.b" */
 int mounts_compare_paths(const char *a, const char *b);
+/* The same for qsort(), of an array of strings */
+int mounts_compare_items(const void *a, const void *b);
 
 #endif /* PLAN_MOUNTS_H */

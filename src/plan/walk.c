@@ -418,13 +418,6 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 			     closed, closed) : 0;
 }
 
-static int compare_roots(const void *a, const void *b)
-{
-	const char *const *x = a, *const *y = b;
-
-	return mounts_compare_paths(*x, *y);
-}
-
 /* Each once, and none that lies in another: they come first */
 static int walk_protected(struct view *view, size_t *left, struct err *err)
 {
@@ -442,7 +435,7 @@ static int walk_protected(struct view *view, size_t *left, struct err *err)
 		    S_ISDIR(view->rules.v[i].mode))
 			roots[n++] = view->rules.v[i].path;
 	}
-	qsort(roots, n, sizeof(*roots), compare_roots);
+	qsort(roots, n, sizeof(*roots), mounts_compare_items);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct walk w = {
 			.view = view, .left = left,

@@ -91,6 +91,24 @@ def metadata_of_the_read_only_world_cannot_change(t):
 
 
 @test
+def devices_of_the_host_stay_as_they_are(t):
+    """Root inside owns them, and needs no capability for that"""
+    before = os.stat("/dev/full")
+    lines = ["chmod /dev/full", "utime /dev/full"]
+    try:
+        found, _ = t.attempts(lines)
+        all_refused(found, lines)
+        after = os.stat("/dev/full")
+        equal((after.st_mode, after.st_mtime), (before.st_mode, before.st_mtime))
+    finally:
+        if os.geteuid() == 0:
+            os.chmod("/dev/full", before.st_mode & 0o7777)
+    t.write("free", "")
+    found, _ = t.attempts(["chmod free", "utime free"])
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
 def hard_links_do_not_carry_access(t):
     t.write(t.away + "/file", "old")
     t.write("keep", "old")

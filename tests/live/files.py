@@ -375,6 +375,23 @@ def devices_are_few_and_work(t):
 
 
 @test
+def rules_about_devices_and_processes_are_for_the_sandboxs_own(t):
+    script = "head -c1 /proc/cpuinfo; head -c1 /dev/full; echo x > /dev/null"
+    t.shell(script).ok()
+    r = t.shell(script, options=["--deny-read", "/proc/cpuinfo",
+                                 "--deny-read", "/dev/full",
+                                 "--deny-read", "/dev/no-such",
+                                 "--write", "/dev/null"])
+    r.ok()
+    equal(r.out, "")
+    contains(r.err, "/proc/cpuinfo")
+    contains(r.err, "/dev/full")
+    # What is the host's is not in there anyway
+    t.shell("cat /proc/self/comm; echo x > /dev/null",
+            options=["--deny-read", "/proc", "--deny-read", "/dev"]).ok()
+
+
+@test
 def nothing_of_ours_stays_on_the_host(t):
     t.write("a/b/file", "x")
     before = tree(t.dir), set(os.listdir(t.home))
