@@ -344,7 +344,8 @@ def who_asks_often_hears_of_an_edit(t):
         {"sandbox": {"filesystem": {"denyWrite": ["name"]}}}))
     equal(p.stdout.readline(), b"refused\n")
     p.communicate()
-    equal(targets(records(t), "fs-create"), [os.path.join(t.dir, "name")])
+    # It may have been there at that moment, and then is read-only
+    equal({v["target"] for v in records(t)}, {os.path.join(t.dir, "name")})
 
 
 @test
