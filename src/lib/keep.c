@@ -72,9 +72,9 @@ void keep_start(struct keep *k)
 
 void keep_early(struct keep *k)
 {
-	const struct plan *plan = k->session->plan;
+	const struct plan *plan = k->own ? k->session->plan : NULL;
 
-	if (!k->own || k->keeper.pid > 0)
+	if (!plan || k->keeper.pid > 0)
 		return;
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];

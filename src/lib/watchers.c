@@ -63,7 +63,7 @@ struct watchers {
 	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
-	bool owns_stream, ready, edited;
+	bool owns_stream, ready, edited, lasts;
 	char run[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
@@ -213,6 +213,7 @@ static int on_later(void *arg, uint32_t events)
 	(void)events;
 	loop_remove(w->loop, &w->later);
 	close_fd(&w->later.fd);
+	w->lasts = true;
 	watch_settings(w);
 	return 0;
 }
@@ -262,6 +263,8 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 		.lost = on_lost, .arg = w,
 	};
 	keep_start(&w->keep);
+	if (w->lasts)
+		keep_early(&w->keep);
 }
 
 /* A settings file that the command may have planted decides nothing */

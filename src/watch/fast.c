@@ -41,14 +41,14 @@ enum { STACK_SIZE = 128 * 1024 };
 /**
  * struct fast - The thread
  * @pipe:	Questions for the loop: its end, and the thread's
- * @lock:	For @policy and @stopped
+ * @lock:	For @policy, @stopped and @over: the thread is no more
  * @reads:	Calls that change nothing matter: they are the loop's
  */
 struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, reads;
+	bool stopped, over, reads;
 	struct tracees tracees;
 	struct quick quick;
 	struct name names[2];
@@ -131,7 +131,10 @@ static void *serve(void *arg)
 		else if (errno != EINTR)
 			r = -errno;
 	}
+	pthread_mutex_lock(&f->lock);
+	f->over = true;
 	close_fd(&f->pipe[1]);	/* Tells the loop */
+	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
 
@@ -179,11 +182,22 @@ int fast_start(int listener, const struct observer_policy *policy, bool reads,
 	return 0;
 }
 
-void fast_stop(struct fast *f)
+bool fast_stop(struct fast *f)
 {
+	bool over;
+
 	pthread_mutex_lock(&f->lock);
 	f->stopped = true;
+	over = f->over;
 	pthread_mutex_unlock(&f->lock);
+	if (!over)
+		return false;
+	close_fd(&f->pipe[0]);
+	tracees_done(&f->tracees);
+	quick_done(&f->quick);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+	return true;
 }
 
 int fast_fd(const struct fast *f)

@@ -29,10 +29,11 @@ struct fast_counts {
 int fast_start(int listener, const struct observer_policy *policy, bool reads,
 	       struct fast **ret);
 
-/* It asks and answers nothing any more. The kernel takes the rest away with
- * the process: the thread may be waiting, and only an end would wake it.
+/* It answers nothing any more. True if it has ended and all is free; otherwise
+ * the kernel takes it away with the process: the thread may be waiting, and only
+ * the end of all who could ask would wake it.
  */
-void fast_stop(struct fast *fast);
+bool fast_stop(struct fast *fast);
 
 /* What it leaves to us: readable when there is something */
 int fast_fd(const struct fast *fast);

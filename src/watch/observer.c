@@ -104,9 +104,7 @@ void observer_free(struct observer *o)
 {
 	if (!o)
 		return;
-	if (o->fast)
-		fast_stop(o->fast);
-	else
+	if (!o->fast || fast_stop(o->fast))
 		close_fd(&o->listener);
 	later_free(o->later);
 	tracees_done(&o->tracees);
