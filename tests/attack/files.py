@@ -218,10 +218,13 @@ def a_mask_cannot_be_taken_off(t):
 
 @test
 def devices_cannot_be_made(t):
-    lines = ["mknod-char null", "mknod-block disk"]
+    lines = ["mknod-char null", "mknod-block disk", "mknod-whiteout white"]
     found, _ = t.attempts(lines)
     all_refused(found, lines)
-    check(not t.exists("null") and not t.exists("disk"))
+    for name in ("null", "disk", "white"):
+        check(not t.exists(name), name)
+    found, _ = t.attempts(lines[2:], inside=False)
+    equal(found[lines[2]], "OK", "the control")
     if IS_ROOT:
         found, _ = t.attempts(["mknod-char null"], inside=False)
         equal(found["mknod-char null"], "OK", "the control")
