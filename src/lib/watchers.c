@@ -475,12 +475,14 @@ void watchers_blind(struct watchers *w, bool quiet)
 
 void watchers_finish(struct watchers *w, bool quiet)
 {
+	const struct observer_stats stats = w->observer ?
+		observer_stats(w->observer) : (struct observer_stats){ 0 };
 	auto_buf struct buf text = { 0 };
 
+	/* Who was refused a name may have won a race for it, at any depth */
 	if (w->born)
-		born_finish(w->born, !w->observer ||
-				     observer_stats(w->observer).made_ms,
-			    w->observer);
+		born_finish(w->born, !w->observer || stats.made_ms,
+			    w->observer && !stats.names);
 	report_finish(w->report);
 	if (quiet)
 		return;

@@ -66,7 +66,8 @@ bool born_is_own(const struct born *born, const char *path);
 void born_open(const struct born *born);
 
 /* The sandbox is gone: look once more at everything, if anything may have
- * @changed; at any depth, unless an observer @watched. The journal goes.
+ * @changed; at any depth, unless an observer @watched and refused nobody a name.
+ * The journal goes.
  */
 void born_finish(struct born *born, bool changed, bool watched);
 

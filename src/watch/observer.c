@@ -277,6 +277,8 @@ static void report(struct observer *o, const struct question *q,
 		       g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
 	o->stats.refused++;
+	o->stats.names += g->kind == VIOLATION_FS_CREATE ||
+			  g->kind == VIOLATION_FS_RENAME;
 	violation_report(o->sink, &v);
 	violation_done(&v);
 }
@@ -361,8 +363,12 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	} else if (!r) {
 		r = judge_call(o, &q, &a.judgement);
 	}
-	/* Masks hide what must not be read, whether we can tell or not */
-	if (r < 0 && !is_natural(r) && !q.reads)
+	/* Masks hide what must not be read, whether we can tell or not. What is
+	 * not there for us may be there in a moment: no honest call finds that.
+	 */
+	if (r == -EFAULT && !q.reads)
+		a.judgement.error = EFAULT;
+	else if (r < 0 && !is_natural(r) && !q.reads)
 		a.judgement = refuse_unseen(o);
 
 	/* If it is gone, what we read may have been somebody else's */

@@ -122,9 +122,11 @@ struct observer_config {
  * struct observer_stats - What was asked so far
  * @made_ms:	When a call that can make a name last went on, by
  *		CLOCK_MONOTONIC_COARSE; 0 if never
+ * @names:	Names that were refused where nothing stood: who tries one may
+ *		try again while we look elsewhere
  */
 struct observer_stats {
-	uint64_t asked, quick, refused, failed;
+	uint64_t asked, quick, refused, failed, names;
 	int64_t made_ms;
 };
 
