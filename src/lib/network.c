@@ -64,7 +64,7 @@ struct destination {
  * struct network_run - One run's network
  * @options:	Whom to tell
  * @asker:	Whom questions go to
- * @fixed:	Ports that are captured for every address
+ * @fixed:	Ports that are captured for every address, from the start
  * @captured:	Destinations that were captured on demand
  * @published:	Ports that are the host's as well, or could not be
  * @keeper:	Listens inside for us; NULL until it is needed
@@ -315,12 +315,29 @@ static void make_room(struct network_run *n)
 	release(n, oldest);
 }
 
-static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
+static bool is_fixed(const struct network_run *n, const struct sockaddr_in6 *a)
 {
 	for (size_t i = 0; i < n->fixed.len; i++) {
 		if (htons(n->fixed.v[i]) == a->sin6_port)
 			return true;
 	}
+	return false;
+}
+
+/* What it looks at does not change after the start */
+bool network_serves(const struct network_run *n, const struct sockaddr *address,
+		    socklen_t len)
+{
+	struct sockaddr_in6 a;
+
+	return !n->proxies.http &&
+	       (!normalise(address, len, &a) || is_fixed(n, &a));
+}
+
+static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
+{
+	if (is_fixed(n, a))
+		return true;
 	for (size_t i = 0; i < n->captured.len; i++) {
 		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
 			continue;

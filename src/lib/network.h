@@ -49,6 +49,12 @@ void network_free(struct network_run *network);
 int network_connect(void *network, const struct sockaddr *address,
 		    socklen_t len, int socket);
 
+/* True if network_connect() has nothing to do for this address and never will:
+ * it is captured from the start, or cannot be. Safe in any thread.
+ */
+bool network_serves(const struct network_run *network,
+		    const struct sockaddr *address, socklen_t len);
+
 /* False if network_connect() has nothing to do for this address: it is captured
  * already, or cannot be
  */

@@ -295,6 +295,14 @@ static int on_connect(void *arg, const struct sockaddr *address,
 	return network_connect(o->network, address, len, socket);
 }
 
+static bool is_served(void *arg, const struct sockaddr *address,
+		      socklen_t len)
+{
+	const struct observe *observe = arg;
+
+	return network_serves(observe->network, address, len);
+}
+
 static bool wants_connect(void *arg, const struct sockaddr *address,
 			  socklen_t len)
 {
@@ -318,6 +326,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
 		.wants_connect = network ? wants_connect : NULL,
+		.is_served = network ? is_served : NULL,
 		.listen = network && observe->plan->network.publish_any
 				  ? on_listen : NULL,
 		.is_late = is_late, .is_fixed = is_fixed, .mask = on_mask,

@@ -405,3 +405,14 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 	}
 	return 0;
 }
+
+bool address_is_served(const struct observer_policy *policy,
+		       const struct tracee *tracee,
+		       const unsigned long long *args)
+{
+	struct address a;
+
+	return policy->is_served && read_address(tracee, args, &a) == 1 &&
+	       (a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6) &&
+	       policy->is_served(policy->arg, &a.sa, a.len);
+}

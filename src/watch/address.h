@@ -57,4 +57,11 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		   const unsigned long long *args, struct place *place,
 		   struct address_answer *ret);
 
+/* True if a connect() with @args needs no answer but to go on: for any thread,
+ * where sockets do not go by path
+ */
+bool address_is_served(const struct observer_policy *policy,
+		       const struct tracee *tracee,
+		       const unsigned long long *args);
+
 #endif /* WATCH_ADDRESS_H */

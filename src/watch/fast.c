@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "watch/address.h"
 #include "watch/observer.h"
 #include "watch/question.h"
 #include "watch/quick.h"
@@ -43,12 +44,13 @@ enum { STACK_SIZE = 128 * 1024 };
  * @pipe:	Questions for the loop: its end, and the thread's
  * @lock:	For @policy, @stopped and @over: the thread is no more
  * @reads:	Calls that change nothing matter: they are the loop's
+ * @by_path:	Each connect() is the loop's
  */
 struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, over, reads;
+	bool stopped, over, reads, by_path;
 	struct tracees tracees;
 	struct quick quick;
 	struct name names[2];
@@ -72,9 +74,13 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
 	};
 
-	if (!q.call || q.call->what >= CALL_CONNECT)
+	if (!q.call || q.call->what > CALL_CONNECT)
 		return false;
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
+	if (q.call->what == CALL_CONNECT)
+		return q.tracee && !f->by_path &&
+		       address_is_served(&f->policy, q.tracee,
+					 notif->data.args);
 	if (!q.tracee || question_read(&q, f->reads, f->names) < 0)
 		return false;
 	if (q.reads || !f->names[0].text[0])
@@ -158,7 +164,7 @@ static int start_thread(struct fast *f)
 }
 
 int fast_start(int listener, const struct observer_policy *policy, bool reads,
-	       struct fast **ret)
+	       bool by_path, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
@@ -166,6 +172,7 @@ int fast_start(int listener, const struct observer_policy *policy, bool reads,
 	f->listener = listener;
 	f->policy = *policy;
 	f->reads = reads;
+	f->by_path = by_path;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees);
 	quick_init(&f->quick);

@@ -23,11 +23,12 @@ struct fast_counts {
 };
 
 /* From now on the thread alone receives from @listener, which must stay open
- * until the process ends. @reads: calls that change nothing matter. 0 or a
+ * until the process ends. @reads: calls that change nothing matter; @by_path:
+ * each connect() does. 0 or a
  * negative errno: then nothing has changed.
  */
 int fast_start(int listener, const struct observer_policy *policy, bool reads,
-	       struct fast **ret);
+	       bool by_path, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only

@@ -408,7 +408,8 @@ static void go_faster(struct observer *o)
 	/* It makes names without another word to us */
 	if (o->on_make)
 		o->on_make(o->arg);
-	if (fast_start(o->listener, &o->policy, o->judge.reads, &o->fast) < 0)
+	if (fast_start(o->listener, &o->policy, o->judge.reads,
+		       o->addresses.by_path, &o->fast) < 0)
 		o->stats.asked = 0;
 	else if (o->later)
 		(void)later_move(o->later, o->listener, fast_fd(o->fast));

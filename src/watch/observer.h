@@ -76,6 +76,8 @@ struct observer_socket {
  *		was made, a negative errno is its result. May be NULL.
  * @wants_connect: Cheap: false if @connect has nothing to do for that address,
  *		and needs no copy of the socket to say so. May be NULL.
+ * @is_served:	True if @wants_connect is false for that address, whenever it is
+ *		asked: from any thread. May be NULL.
  * @listen:	Before a listen() on @socket, a copy, goes on. May be NULL.
  */
 struct observer_policy {
@@ -90,6 +92,8 @@ struct observer_policy {
 		       socklen_t len, int socket);
 	bool (*wants_connect)(void *arg, const struct sockaddr *address,
 			      socklen_t len);
+	bool (*is_served)(void *arg, const struct sockaddr *address,
+			  socklen_t len);
 	void (*listen)(void *arg, int socket);
 };
 
