@@ -495,41 +495,4 @@ def a_plant_in_the_settings_decides_nothing(t):
     check(not os.path.exists(path), "the plant was obeyed", repr(r))
 
 
-RACE = r"""
-import ctypes, os, threading, time
-try:
-    open(".envrc", "w")                     # An honest try, which is refused
-except OSError as e:
-    print(e.errno, flush=True)
-deep = b"a/b/c/d/e/"
-texts = deep + b"xxxxxx\0", deep + b".envrc\0"
-text = ctypes.create_string_buffer(texts[0])
-libc = ctypes.CDLL(None)
-
-def flip():
-    while True:
-        for t in texts:
-            ctypes.memmove(text, t, len(t))
-
-threading.Thread(target=flip, daemon=True).start()
-end = time.monotonic() + 40
-while time.monotonic() < end and not os.path.exists(texts[1][:-1]):
-    fd = libc.open(text, os.O_CREAT | os.O_WRONLY, 0o644)
-    if fd >= 0:
-        os.close(fd)
-print("won" if os.path.exists(texts[1][:-1]) else "lost")
-"""
-
-
-@test(timeout=120)
-def who_was_refused_a_name_wins_no_race_for_it_deep_down(t):
-    os.makedirs(t.dir + "/a/b/c/d/e")
-    t.write("a/b/c/d/.envrc", "the user's\n")
-    r = t.inside("/usr/bin/python3", "-c", RACE, options=("--net", "none"),
-                 timeout=100)
-    equal(r.out.split(), ["13", "won"], "the control")
-    check(not t.exists("a/b/c/d/e/.envrc"), r)
-    check(t.exists("a/b/c/d/e/xxxxxx") and t.exists("a/b/c/d/.envrc"), r)
-
-
 main()
