@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,9 +55,13 @@ static void open_both(int *from, int *to)
 	CHECK(*from >= 0 && *to >= 0);
 }
 
+/* And ourselves again: the leak checker cannot look into who changed its user
+ */
 static void close_both(void)
 {
 	CHECK_INT(rmdir(other), 0);
+	CHECK_INT(seteuid(getuid()), 0);
+	CHECK_INT(prctl(PR_SET_DUMPABLE, 1), 0);
 }
 
 TEST(another_disk_gets_a_copy)
