@@ -43,14 +43,13 @@ enum { STACK_SIZE = 128 * 1024 };
  * struct fast - The thread
  * @pipe:	Questions for the loop: its end, and the thread's
  * @lock:	For @policy, @stopped and @over: the thread is no more
- * @reads:	Calls that change nothing matter: they are the loop's
  * @by_path:	Each connect() is the loop's
  */
 struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, over, reads, by_path;
+	bool stopped, over, by_path;
 	struct tracees tracees;
 	struct quick quick;
 	struct name names[2];
@@ -81,10 +80,10 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		return q.tracee && !f->by_path &&
 		       address_is_served(&f->policy, q.tracee,
 					 notif->data.args);
-	if (!q.tracee || question_read(&q, f->reads, f->names) < 0)
+	if (!q.tracee || question_read(&q, false, f->names) < 0)
 		return false;
 	if (q.reads || !f->names[0].text[0])
-		return q.reads && !f->reads;
+		return q.reads;
 	*makes = question_makes(&q);
 	return quick_answers(&f->quick, &f->policy, &q, f->names);
 }
@@ -163,7 +162,7 @@ static int start_thread(struct fast *f)
 	return -r;
 }
 
-int fast_start(int listener, const struct observer_policy *policy, bool reads,
+int fast_start(int listener, const struct observer_policy *policy,
 	       bool by_path, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
@@ -171,7 +170,6 @@ int fast_start(int listener, const struct observer_policy *policy, bool reads,
 
 	f->listener = listener;
 	f->policy = *policy;
-	f->reads = reads;
 	f->by_path = by_path;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees);

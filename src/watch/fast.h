@@ -23,11 +23,10 @@ struct fast_counts {
 };
 
 /* From now on the thread alone receives from @listener, which must stay open
- * until the process ends. @reads: calls that change nothing matter; @by_path:
- * each connect() does. 0 or a
- * negative errno: then nothing has changed.
+ * until the process ends. Not where reads matter: it lets them pass. @by_path:
+ * each connect() is the loop's. 0 or a negative errno: then nothing has changed.
  */
-int fast_start(int listener, const struct observer_policy *policy, bool reads,
+int fast_start(int listener, const struct observer_policy *policy,
 	       bool by_path, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise

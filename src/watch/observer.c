@@ -400,16 +400,18 @@ static void on_connected(void *arg, uint64_t id, int error)
 	(void)respond(arg, id, error, true);
 }
 
-/* Who has asked so often will go on asking */
+/* Who has asked so often will go on asking. Where reads are asked about, most
+ * would only be handed on.
+ */
 static void go_faster(struct observer *o)
 {
-	if (o->fast || o->stats.asked < FAST_AFTER)
+	if (o->fast || o->judge.reads || o->stats.asked < FAST_AFTER)
 		return;
 	/* It makes names without another word to us */
 	if (o->on_make)
 		o->on_make(o->arg);
-	if (fast_start(o->listener, &o->policy, o->judge.reads,
-		       o->addresses.by_path, &o->fast) < 0)
+	if (fast_start(o->listener, &o->policy, o->addresses.by_path,
+		       &o->fast) < 0)
 		o->stats.asked = 0;
 	else if (o->later)
 		(void)later_move(o->later, o->listener, fast_fd(o->fast));
