@@ -156,6 +156,26 @@ int box_open_dev(const struct box *box, struct err *err)
 	return 0;
 }
 
+/* The new /dev is mounted read-only by then, over the box's own directory */
+int box_make_console(const struct box *box, struct err *err)
+{
+	static const struct mount_attr open = {
+		.attr_clr = MOUNT_ATTR_RDONLY,
+	};
+	static const struct mount_attr closed = {
+		.attr_set = MOUNT_ATTR_RDONLY,
+	};
+	int r;
+
+	if (sys_mount_setattr(box->dev, "", AT_EMPTY_PATH, &open) < 0)
+		return fail_errno(err, "cannot write to our own /dev");
+	r = box_make_file(box->dev, "console", 0644, err);
+	if (r == 0 && sys_mount_setattr(box->dev, "", AT_EMPTY_PATH,
+					&closed) < 0)
+		r = fail_errno(err, "cannot close our own /dev");
+	return r;
+}
+
 static int attach_in(const struct box *box, int tree, const char *name,
 		     struct err *err)
 {

@@ -247,7 +247,7 @@ static int make_rooms(const struct box *box, const struct plan *plan,
 	if (r == 0 && has_layer(plan))
 		r = box_make_dir(box->fd, "writable", 0755, err);
 	if (r == 0 && box->console >= 0)
-		r = box_make_file(box->fd, "dev/console", 0644, err);
+		r = box_make_console(box, err);
 	return r;
 }
 

@@ -81,6 +81,8 @@ int box_mount_proc(const struct box *box, const struct plan *plan,
 /* box-dev.c: names and links; the mounts on them */
 int box_furnish_dev(int box, struct err *err);
 int box_begin_dev(struct box *box, struct err *err);
+/* A place for the caller's terminal */
+int box_make_console(const struct box *box, struct err *err);
 /* Now that all mounts are read-only, and devices in them are none */
 int box_open_dev(const struct box *box, struct err *err);
 /* Last: covers the box itself */
