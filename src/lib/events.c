@@ -3,15 +3,51 @@
 
 #include "lib/events.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
 #include "base/text.h"
+#include "plan/planted.h"
 
-int events_open(const char *where, int *ret_fd, bool *ret_owned,
-		struct err *err)
+/* A file that a command can replace by a link would be any file, with lines in
+ * it whose words the command chooses. What is in /dev leads to open files.
+ */
+static int open_file(const struct policy *policy, const char *where,
+		     struct err *err)
 {
+	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_free char *path = path_resolve(cwd ? cwd : "/", where);
+	auto_free char *real = NULL;
+	int fd, r;
+
+	if (path_is_within("/dev", path) || path_is_within("/proc", path)) {
+		fd = open(where, flags, 0600);
+	} else {
+		r = planted_follow(policy, path, &real);
+		if (r > 0)
+			return fail(err, -ELOOP, "--events: '%s' goes through the symbolic link '%s', which a command could have made; name the file itself",
+				    where, real);
+		errno = -r;
+		fd = r < 0 ? -1 : sys_open_nofollow(AT_FDCWD, real, flags,
+						    0600);
+	}
+	return fd < 0 ? fail_errno(err, "--events: cannot open '%s'", where)
+		      : fd;
+}
+
+int events_open(const struct policy *policy, const char *where, int *ret_fd,
+		bool *ret_owned, struct err *err)
+{
+	int r;
+
 	uint64_t fd;
 
 	*ret_fd = -1;
@@ -24,10 +60,10 @@ int events_open(const char *where, int *ret_fd, bool *ret_owned,
 		*ret_fd = (int)fd;
 		return 0;
 	}
-	*ret_fd = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-		       O_NOCTTY, 0600);
+	r = open_file(policy, where, err);
+	if (r < 0)
+		return r;
+	*ret_fd = r;
 	*ret_owned = true;
-	if (*ret_fd < 0)
-		return fail_errno(err, "--events: cannot open '%s'", where);
 	return 0;
 }

@@ -100,8 +100,8 @@ int watchers_new(const struct session *session, const struct options *options,
 	w->later.fd = -1;
 	w->state = store_default_dir();
 	w->since = birth_now();
-	r = events_open(options_get(options, OPTION_EVENTS), &w->stream,
-			&w->owns_stream, err);
+	r = events_open(session->policy, options_get(options, OPTION_EVENTS),
+			&w->stream, &w->owns_stream, err);
 	w->mode = choose_mode(options_get(options, OPTION_ANNOTATE));
 	if (r == 0) {
 		describe_command(session->plan, &command);

@@ -170,4 +170,17 @@ def who_was_refused_a_name_wins_no_race_for_it_deep_down(t):
     check(t.exists("a/b/c/d/.envrc"), r)
 
 
+@test
+def events_do_not_go_through_a_planted_link(t):
+    victim = t.write(t.home + "/.bashrc", "mine\n")
+    options = ("--net", "none", "--events", "events.jsonl")
+    t.shell("ln -s %s events.jsonl" % victim, options=("--net", "none")).ok()
+    r = t.shell("touch /x", options=options).ended(125)
+    contains(r.err, "symbolic link")
+    equal(t.read(victim), "mine\n")
+    os.unlink(t.dir + "/events.jsonl")                  # The control
+    t.shell("touch /x", options=options)
+    contains(t.read("events.jsonl"), '"target":"/x"')
+
+
 main()
