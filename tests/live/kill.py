@@ -17,6 +17,12 @@ SPREAD = 0.030 * (10 if SANITIZED else 1)	# Start-up lies well inside
 SEED = int(os.environ.get("CLOCHE_SEED", "0")) or random.randrange(1 << 30)
 
 
+# What else a run may have to take down; the first is a run as usual
+KINDS = ([], ["--ephemeral"], ["--profile", "home"], ["--net", "none"],
+         ["--tier", "landlock"], ["--observe", "off"], ["--net", "host"],
+         ["--memory", "1G", "--pids", "100"])
+
+
 def mounts():
     with open("/proc/self/mountinfo") as file:
         return file.read()
@@ -36,23 +42,28 @@ def at_random_moments(t):
     t.write(".vscode/x", "")
     t.write("secret", "S")
     os.mkdir(t.home + "/.config")	# As every home has one
-    t.shell("touch /tmp/kept").ok()	# The project's own /tmp is there now
+    for kind in KINDS:		# The project's own /tmp is there now
+        t.shell("touch $TMPDIR/kept", options=kind).ok()
     before = tree(t.dir), tree(t.home), mounts(), ours_in_tmp()
     for number in range(MOMENTS):
+        kind = KINDS[number % len(KINDS)]
         p = subprocess.Popen(
-            [CLOCHE, "run", "--deny-read", "secret", "--", "sh", "-c",
+            [CLOCHE, "run", *kind, "--deny-read", "secret", "--", "sh", "-c",
              "sleep 1000 & setsid sleep 1000 & sleep 1000"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         time.sleep(dice.random() * SPREAD)	# The moment is the test
         p.kill()
         p.wait()
-        wait_until(lambda: not running(), f"nothing running, after {number}")
-        equal(tree(t.dir), before[0], "the project")
-        equal(mounts(), before[2], "mounts")
+        wait_until(lambda: not running(),
+                   f"nothing running, after {number}, {kind}")
+        equal(tree(t.dir), before[0], "the project", kind)
+        equal(mounts(), before[2], "mounts", kind)
     equal(ours_in_tmp() - before[3], set(), "/tmp")
-    t.shell("true").ok()	# The next run tidies up what is our own
+    for kind in KINDS:		# The next run tidies up what is our own
+        t.shell("true", options=kind).ok()
     home = {k for k in tree(t.home) if k not in before[1]}
+    home.discard(".local/state/cloche")	# Ours, and empty: it may stay
     equal(home, set(), "the home")
 
 
