@@ -169,11 +169,13 @@ static void tell_quarantine(void *arg, const struct violation *v)
 	auto_buf struct buf line = { 0 };
 
 	*(bool *)arg = true;
+	buf_adds(&line, "cloche: '");
 	text_escape(&line, v->target);
-	fprintf(stderr, "cloche: '%s' went to quarantine: %s%s%s\n",
-		buf_str(&line), v->reason ? v->reason : "planted",
-		v->suggest_command ? "; " : "",
-		v->suggest_command ? v->suggest_command : "");
+	buf_adds(&line, "' went to quarantine: ");
+	text_escape(&line, v->reason ? v->reason : "planted");
+	if (v->suggest_command)
+		buf_addf(&line, "; %s", v->suggest_command);
+	fprintf(stderr, "%s\n", buf_str(&line));
 }
 
 /* Each by itself, and what cannot be applied stays aside */
