@@ -319,8 +319,8 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 	return view_build_with(policy, NULL, ret, err);
 }
 
-static int build(struct policy *policy, struct walk_cache *cache, bool deep,
-		 struct view **ret, struct err *err)
+static int build(struct policy *policy, struct walk_cache *cache,
+		 const time_t *since, struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
 	struct resolver *resolver = resolver_new();
@@ -328,7 +328,8 @@ static int build(struct policy *policy, struct walk_cache *cache, bool deep,
 
 	view->policy = policy_ref(policy);
 	view->cache = cache;
-	view->deep = deep;
+	view->deep = since;
+	view->since = since ? *since : 0;
 	r = add_rules(view, resolver, err);
 	show_sockets(view);
 	resolver_free(resolver);
@@ -348,13 +349,13 @@ static int build(struct policy *policy, struct walk_cache *cache, bool deep,
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err)
 {
-	return build(policy, cache, false, ret, err);
+	return build(policy, cache, NULL, ret, err);
 }
 
-int view_build_deep(struct policy *policy, struct view **ret,
+int view_build_deep(struct policy *policy, time_t since, struct view **ret,
 		    struct err *err)
 {
-	return build(policy, NULL, true, ret, err);
+	return build(policy, NULL, &since, ret, err);
 }
 
 void view_free(struct view *view)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "policy/policy.h"
 
@@ -93,7 +94,8 @@ struct view_links {
  * @owned:	Rules that the view itself made (protected names)
  * @links:	Of programs (PLACE_BIN)
  * @private_tmp: /tmp is the sandbox's own
- * @deep:	The walk has no limit but WALK_DEEP
+ * @deep:	The walk has no limit but WALK_DEEP, and leaves out what is older
+ *		than @since
  * @cache:	What was known of the directories, or NULL; not the view's own
  */
 struct view {
@@ -104,12 +106,15 @@ struct view {
 	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	bool private_tmp, deep;
+	time_t since;
 	struct walk_cache *cache;
 };
 
 int view_build(struct policy *policy, struct view **ret, struct err *err);
-/* With what is protected at any depth: a long walk */
-int view_build_deep(struct policy *policy, struct view **ret,
+/* With what is protected at any depth, but for what has surely been there before
+ * @since: a long walk
+ */
+int view_build_deep(struct policy *policy, time_t since, struct view **ret,
 		    struct err *err);
 /* With help from a @cache (plan/walk-cache.h), which may be NULL */
 int view_build_with(struct policy *policy, struct walk_cache *cache,

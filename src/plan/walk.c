@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -31,6 +30,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/mounts.h"
+#include "plan/fstype.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
@@ -45,6 +45,7 @@
  * @rooms:	A buffer per level, made when first used
  * @glob:	The pattern it looks for, or NULL for protected names
  * @cache:	Of directories of this file system, or NULL
+ * @leaves:	Directories of this file system that have not changed may be skipped
  * @closed:	A directory that nobody can look into or do without, or NULL
  */
 struct walk {
@@ -54,6 +55,7 @@ struct walk {
 	size_t *left;
 	const struct glob_rule *glob;
 	struct walk_cache *cache;
+	bool leaves;
 	char **rooms;
 	char *closed;
 };
@@ -300,41 +302,6 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 	return true;
 }
 
-static bool is_listed(long type, const long *types, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (types[i] == type)
-			return true;
-	}
-	return false;
-}
-
-/* True where the kernel itself keeps a directory's change time: a server could
- * say anything
- */
-static bool has_change_times(const struct statfs *fs)
-{
-	static const long known[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
-	};
-
-	return is_listed((long)fs->f_type, known, ARRAY_SIZE(known));
-}
-
-/* True for the kernel's own, and for mounts that nobody has asked for yet */
-static bool has_no_files(const struct statfs *fs)
-{
-	static const long known[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC,
-		CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, DEBUGFS_MAGIC,
-		TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC,
-		AUTOFS_SUPER_MAGIC,
-	};
-
-	return is_listed((long)fs->f_type, known, ARRAY_SIZE(known));
-}
-
 /* What @fd is on; false if there is nothing to look for. The first one is as
  * good as the caller wants it.
  */
@@ -342,21 +309,37 @@ static bool enter_file_system(struct walk *w, int fd, const struct stat *st)
 {
 	struct statfs fs;
 
-	if (fstatfs(fd, &fs) < 0 || (w->dev && has_no_files(&fs)))
+	if (fstatfs(fd, &fs) < 0 || (w->dev && fstype_has_no_files(&fs)))
 		return false;
 	w->dev = st->st_dev;
-	w->cache = w->glob || !has_change_times(&fs) ? NULL : w->view->cache;
+	w->cache = w->glob || !fstype_keeps_times(&fs) ? NULL : w->view->cache;
+	w->leaves = w->view->deep && fstype_counts_dirs(&fs);
 	return true;
+}
+
+/* True of a directory without directories in it that has not changed since:
+ * what is in it was there before
+ */
+static bool is_old_leaf(const struct walk *w, int at, const char *name)
+{
+	struct stat st;
+
+	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(st.st_mode) && st.st_dev == w->dev &&
+	       st.st_nlink == 2 && st.st_ctim.tv_sec < w->view->since;
 }
 
 static void walk_dir(struct walk *w, int at, const char *name,
 		     const char *path, unsigned int depth)
 {
+	const bool leaves = w->leaves;
 	const dev_t dev = w->dev;
 	struct walk_cache *const cache = w->cache;
 	auto_close int fd = -1;
 	struct stat st;
 
+	if (leaves && is_old_leaf(w, at, name))
+		return;
 	if (cache && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISDIR(st.st_mode) && st.st_dev == dev &&
 	    walk_known(w, at, name, &st, path, depth))
@@ -373,6 +356,7 @@ static void walk_dir(struct walk *w, int at, const char *name,
 		walk_open(w, fd, &st, path, depth);
 	w->dev = dev;
 	w->cache = cache;
+	w->leaves = leaves;
 }
 
 /* A start directory that is a bare repository, or half of one */

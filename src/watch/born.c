@@ -204,7 +204,7 @@ static struct view *look(const struct journal *j, struct policy *policy,
 	for (int i = 0; i < BORN_OPEN_MAX; i++) {
 		view_free(view);
 		view = NULL;
-		r = deep ? view_build_deep(policy, &view, NULL)
+		r = deep ? view_build_deep(policy, j->since.tv_sec, &view, NULL)
 			 : view_build_with(policy, cache, &view, NULL);
 		if (r < 0)
 			return NULL;
