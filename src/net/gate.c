@@ -145,6 +145,9 @@ static int hear_one(struct gate *gate)
 	if (got <= 0)
 		return got == -EAGAIN ? 0 : (int)got;
 	r = got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
+	/* What was read and is not kept makes room for the next one */
+	close_fd(&fd);
+	(void)accept_take_spares(gate);
 	return r < 0 ? r : 1;
 }
 
