@@ -17,6 +17,7 @@ shows up as one more request in DIRECTORY/requests.
 import base64
 import hashlib
 import os
+import resource
 import socket
 import ssl
 import struct
@@ -271,6 +272,8 @@ def main():
     global where
     where = sys.argv[1]
     context = None
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     threading.stack_size(256 << 10)
     for spec in sys.argv[2:]:
         kind, port = spec.split(":")

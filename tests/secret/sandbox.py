@@ -112,6 +112,8 @@ LOCKERS = {
 @test
 def a_command_cannot_keep_others_from_storing(t):
     """By a lock on the home, as sandboxes take it"""
+    if os.readlink("/proc/self/ns/pid") != "pid:[4026531836]":
+        LOCKERS.pop("by a child")	# Who is dead is not seen in there
     for name, lock in LOCKERS.items():
         script = (f"import fcntl, os, struct\n"
                   f"home = os.open({t.home!r}, os.O_RDONLY)\n{lock}\n"
