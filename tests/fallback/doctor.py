@@ -57,7 +57,9 @@ def this_machine_has_the_full_tier(t):
     found = probes(report)
     for name in ("userns", "uid-map", "mounts", "proc", "network", "seccomp"):
         check(found[name]["ok"], name, found[name])
-    check(all(g["state"] == "holds" for g in report["guarantees"]), report)
+    # The one thing that a race can win: docs/threat-model.md
+    equal([g["id"] for g in report["guarantees"] if g["state"] != "holds"],
+          ["planted"])
     text = t.run("doctor").ok().out
     contains(text, "✓ user namespaces")
     contains(text, "tier: full")
