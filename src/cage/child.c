@@ -329,6 +329,9 @@ void child_main(const struct birth *birth)
 	if (begin(birth, &box, &err) < 0)
 		child_fail(socket, 125, err.msg);
 	take_order(socket, &order, &request);
+	/* Only now, or the supervisor might move us after this */
+	if (birth->moves)
+		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
 	if (build(&request, &box, &order.host, &socket, &err) < 0)
 		child_fail(socket, 125, err.msg);
 	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)

@@ -4,6 +4,7 @@
 #ifndef CAGE_CHILD_H
 #define CAGE_CHILD_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -14,12 +15,15 @@ struct cage_birth;
 /**
  * struct birth - What both sides of the fork need
  * @uid, @gid:	Who runs us
+ * @cpus:	Where we may run, if @moves: then init begins on another processor
  */
 struct birth {
 	const struct cage_birth *how;
 	uid_t uid;
 	gid_t gid;
 	int pair[2];
+	bool moves;
+	cpu_set_t cpus;
 };
 
 /**

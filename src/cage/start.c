@@ -143,6 +143,27 @@ static pid_t fork_quietly(const struct birth *b, int *pidfd)
 	return pid;
 }
 
+/* A scheduler that sees no reason to wake another processor starts a child only
+ * when its parent sleeps: the two would not run side by side
+ */
+static void look_at_cpus(struct birth *b)
+{
+	b->moves = b->how->tier == TIER_FULL && b->how->jail[1] < 0 &&
+		   sched_getaffinity(0, sizeof(b->cpus), &b->cpus) == 0 &&
+		   CPU_COUNT(&b->cpus) > 1;
+}
+
+static void move_away(const struct birth *b, pid_t pid)
+{
+	const int here = sched_getcpu();
+	cpu_set_t others = b->cpus;
+
+	if (!b->moves || here < 0 || here >= CPU_SETSIZE)
+		return;
+	CPU_CLR(here, &others);
+	(void)sched_setaffinity(pid, sizeof(others), &others);
+}
+
 /* While init makes its network; it waits for our word */
 static int give_ids(const struct birth *b, const struct cage *cage,
 		    struct err *err)
@@ -169,6 +190,7 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 
 	if (r < 0)
 		return fail(err, r, "cannot make a socket pair");
+	look_at_cpus(&birth);
 	r = arena_open(&room, CAGE_ROOM);
 	pid = r < 0 ? -1 : fork_quietly(&birth, &pidfd);
 	if (pid < 0) {
@@ -179,6 +201,7 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 		(void)close(birth.pair[1]);
 		return r;
 	}
+	move_away(&birth, pid);
 	(void)close(birth.pair[1]);
 	*ret = (struct cage){
 		.tier = how->tier, .net = how->net, .room = room,

@@ -38,6 +38,19 @@ def the_ids_and_groups_are_the_callers(t):
 
 
 @test
+def it_may_run_on_the_callers_processors(t):
+    """Though init begins on another one than the supervisor's"""
+    ask = ("/usr/bin/python3", "-c",
+           "import os; print(sorted(os.sched_getaffinity(0)))")
+    all_of_them = sorted(os.sched_getaffinity(0))
+    for some in (all_of_them, all_of_them[:1], all_of_them[-1:]):
+        os.sched_setaffinity(0, some)
+        for _ in range(5):
+            equal(t.inside(*ask).ok().out, f"{some}\n")
+        os.sched_setaffinity(0, all_of_them)
+
+
+@test
 def no_capability_is_left(t):
     status = status_of(t.inside("cat", "/proc/self/status").ok().out)
     for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
