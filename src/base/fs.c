@@ -130,6 +130,14 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* $HOME is /nonexistent for those who shall have none: that is obeyed */
+static bool is_home(const char *path)
+{
+	auto_free char *home = fs_home();
+
+	return home && !strcmp(home, path);
+}
+
 int fs_open_dir_p(const char *path, mode_t mode, struct err *err)
 {
 	int fd = open_dir(path);
@@ -140,6 +148,9 @@ int fs_open_dir_p(const char *path, mode_t mode, struct err *err)
 
 		if (!strcmp(parent, path))
 			return fail_errno(err, "cannot open '%s'", path);
+		if (is_home(path))
+			return fail(err, -ENOENT, "the home directory '%s' does not exist",
+				    path);
 		up = fs_open_dir_p(parent, mode, err);
 		if (up < 0)
 			return up;

@@ -30,8 +30,8 @@ int fs_write_all(int fd, const void *data, size_t n);
 int fs_replace(int dirfd, const char *name, const void *data, size_t n,
 	       mode_t mode, struct err *err);
 
-/* Open the directory @path, making what is missing with @mode. The descriptor
- * (O_DIRECTORY, not O_PATH), or a negative errno.
+/* Open the directory @path, making what is missing with @mode, but never $HOME
+ * itself. The descriptor (O_DIRECTORY, not O_PATH), or a negative errno.
  */
 int fs_open_dir_p(const char *path, mode_t mode, struct err *err);
 

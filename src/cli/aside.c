@@ -87,6 +87,29 @@ static bool is_chosen(const struct call *call, const struct aside_change *c)
 	return !call->paths.len;
 }
 
+/* Somebody who names a path means something that is there */
+static bool names_nothing(const struct call *call)
+{
+	bool missing = false;
+
+	for (size_t i = 0; i < call->paths.len; i++) {
+		const char *path = call->paths.v[i];
+		auto_buf struct buf line = { 0 };
+		size_t j = 0;
+
+		while (j < call->aside.changes.len &&
+		       !path_is_within(path, call->aside.changes.v[j].path))
+			j++;
+		if (j < call->aside.changes.len)
+			continue;
+		text_escape(&line, path);
+		fprintf(stderr, "cloche: '%s': nothing is kept aside there; 'cloche diff' lists what is\n",
+			buf_str(&line));
+		missing = true;
+	}
+	return missing;
+}
+
 /* The project's own paths without the project's */
 static const char *shown(const struct call *call, const char *path)
 {
@@ -140,13 +163,14 @@ int cli_diff(int argc, char **argv, struct err *err)
 {
 	struct call call = { 0 };
 	const int r = begin(&call, argc, argv, err);
+	const bool missing = r >= 0 && names_nothing(&call);
 
 	if (r >= 0 && call.json)
 		print_json(&call);
 	else if (r >= 0)
 		print_text(&call);
 	end(&call);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : missing;
 }
 
 /* A directory that was replaced is taken or left as a whole */
@@ -221,6 +245,10 @@ int cli_apply(int argc, char **argv, struct err *err)
 	const struct violation_sink sink = { tell_quarantine, &planted };
 	int r = begin(&call, argc, argv, err), status = 0;
 
+	if (r >= 0 && names_nothing(&call)) {
+		end(&call);
+		return 1;
+	}
 	if (r > 0 && check_choice(&call, err) < 0)
 		r = err->code;
 	if (r > 0) {
@@ -241,6 +269,10 @@ int cli_discard(int argc, char **argv, struct err *err)
 	struct call call = { 0 };
 	int r = begin(&call, argc, argv, err);
 
+	if (r >= 0 && names_nothing(&call)) {
+		end(&call);
+		return 1;
+	}
 	if (r > 0 && check_choice(&call, err) < 0)
 		r = err->code;
 	if (r > 0 && !call.paths.len)

@@ -2,6 +2,7 @@
 /* cli/main.c - find the verb, run it, say once what went wrong */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,6 +58,37 @@ static int exit_code(const char *verb, int r)
 	return 2;
 }
 
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+/* Verbs with a verb of their own as the first word */
+static bool has_verbs(const struct command *c)
+{
+	return c->run == cli_policy || c->run == cli_violations ||
+	       c->run == cli_firewall || c->run == cli_hook ||
+	       c->run == cli_shim;
+}
+
+/* "cloche run --help", "cloche policy why --help"; secret tells its own */
+static bool asks_for_help(const struct command *c, int argc, char **argv)
+{
+	return c->run != cli_secret &&
+	       ((argc > 1 && is_help(argv[1])) ||
+		(argc > 2 && has_verbs(c) && is_help(argv[2])));
+}
+
+static int run_command(const struct command *c, int argc, char **argv,
+		       struct err *err)
+{
+	char *help[] = { argv[0], argv[0], NULL };
+
+	if (asks_for_help(c, argc, argv))
+		return cli_help(2, help, err);
+	return c->run(argc, argv, err);
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "help";
@@ -88,7 +120,7 @@ int main(int argc, char **argv)
 	if (!c)
 		c = find_in(hidden, verb);
 	if (c && argc > 1)
-		r = c->run(argc - 1, argv + 1, &err);
+		r = run_command(c, argc - 1, argv + 1, &err);
 	else if (c)
 		r = c->run(0, argv, &err);
 	else

@@ -4,10 +4,71 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "lib/options.h"
+
+/* The descriptor that @file names, if what is read from it is gone then; or -1.
+ * Other pipes are files that somebody could have put there to hold us up.
+ */
+static int stream_of(const char *file)
+{
+	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
+	struct stat st;
+	uint64_t n = 0;
+
+	if (!strcmp(file, "-"))
+		return STDIN_FILENO;
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		const size_t len = strlen(dirs[i]);
+
+		if (!strncmp(file, dirs[i], len) &&
+		    text_to_u64(file + len, 1 << 20, &n) == 0)
+			return fstat((int)n, &st) == 0 &&
+			       !S_ISREG(st.st_mode) ? (int)n : -1;
+	}
+	return !strcmp(file, "/dev/stdin") && fstat(STDIN_FILENO, &st) == 0 &&
+	       !S_ISREG(st.st_mode) ? STDIN_FILENO : -1;
+}
+
+/* Settings that can be read only once are as if they were written here */
+static int add_settings(struct options *options, const char *file,
+			struct err *err)
+{
+	const int fd = file ? stream_of(file) : -1;
+	auto_buf struct buf text = { 0 };
+	int r;
+
+	if (options_has(options, OPTION_SETTINGS))
+		return fail(err, -EINVAL, "--settings is given twice, and one file's rules would be lost; put them into one file");
+	if (fd < 0)
+		return options_add(options, OPTION_SETTINGS, file, err);
+	r = fs_read_fd(fd, JSON_TEXT_MAX, &text, err);
+	if (r < 0)
+		return fail_in(err, "--settings %s", file);
+	if (strlen(buf_str(&text)) != text.len)
+		return fail(err, -EINVAL, "--settings %s: holds a NUL byte",
+			    file);
+	if (buf_str(&text)[strspn(buf_str(&text), " \t\r\n")] != '{')
+		return fail(err, -EINVAL, "--settings %s: must hold an object: { ... }",
+			    file);
+	return options_add(options, OPTION_SETTINGS, buf_str(&text), err);
+}
+
+static int add(struct options *options, enum option_id id, const char *value,
+	       struct err *err)
+{
+	return id == OPTION_SETTINGS ? add_settings(options, value, err)
+				     : options_add(options, id, value, err);
+}
 
 /* "--name", "--name=value" or "--name value"; returns the words used */
 static int parse_long(int argc, char **argv, int i, struct options *options,
@@ -26,7 +87,7 @@ static int parse_long(int argc, char **argv, int i, struct options *options,
 		value = argv[i + 1];
 		used = 2;
 	}
-	r = options_add(options, id, value, err);
+	r = add(options, id, value, err);
 	return r < 0 ? r : used;
 }
 
@@ -45,7 +106,7 @@ static int parse_short(int argc, char **argv, int i, struct options *options,
 		value = argv[i + 1];
 		used = 2;
 	}
-	r = options_add(options, id, value, err);
+	r = add(options, id, value, err);
 	return r < 0 ? r : used;
 }
 

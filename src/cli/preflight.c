@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/preflight.c - cloche preflight: an advisory for a start hook, always 0 */
 
+#include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
@@ -15,16 +18,14 @@
 #include "lib/shim.h"
 #include "policy/policy.h"
 
-static void say(const struct options *options)
+/* What there is to say, in lines; nothing where all is well */
+static void advise(const struct options *options, struct buf *out)
 {
-	auto_buf struct buf bypass = { 0 };
 	auto_policy struct policy *policy = NULL;
-	auto_buf struct buf out = { 0 };
 	struct preflight want = { .minimum = TIER_LANDLOCK };
 	struct err err = { 0 };
 
-	shim_tell_bypass(&bypass);
-	fputs(buf_str(&bypass), stdout);
+	shim_tell_bypass(out);
 	/* Settings that cannot be read are the business of `policy check` */
 	if (session_policy(options, &policy, &err) < 0)
 		return;
@@ -33,9 +34,23 @@ static void say(const struct options *options)
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
 				 &want.minimum);
-	doctor_preflight(&want, &out);
-	/* Where a start hook's words reach whoever reads the session */
-	fputs(buf_str(&out), stdout);
+	doctor_preflight(&want, out);
+}
+
+static void print_json(char *lines)
+{
+	json_t *list = json_array(), *root;
+	auto_free char *text = NULL;
+	char *save = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		json_array_append_new(list, json_string(line));
+	root = json_pack("{s:i, s:b, s:o}", "version", 1, "healthy",
+			 !json_array_size(list), "advice", list);
+	text = json_dumps(root, JSON_COMPACT);
+	puts(text ? text : "{}");
+	json_decref(root);
 }
 
 /* A hook that fails would be switched off, and then nobody says anything: so
@@ -44,12 +59,21 @@ static void say(const struct options *options)
 int cli_preflight(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
-	const int first = cli_parse_options(argc, argv, &options, err);
+	auto_buf struct buf out = { 0 };
+	int json = 0;
+	const int first = cli_parse_query(argc, argv, &options, &json, err);
+	auto_free char *lines = NULL;
 
 	if (first < 0)
 		fprintf(stderr, "cloche: %s\n", err->msg);
 	else
-		say(&options);
+		advise(&options, &out);
+	lines = mem_strdup(buf_str(&out));
+	/* Where a start hook's words reach whoever reads the session */
+	if (first >= 0 && json)
+		print_json(lines);
+	else
+		fputs(lines, stdout);
 	options_done(&options);
 	return 0;
 }

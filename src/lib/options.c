@@ -69,6 +69,14 @@ int option_number(enum option_kind kind, const char *value, uint64_t *ret)
 	}
 }
 
+/* What a number should have looked like */
+static const char *const examples[] = {
+	[KIND_SIZE] = "a size like 512M or 2G",
+	[KIND_TIME] = "a time like 30s, 5m or 2h",
+	[KIND_COUNT] = "a number from 1 on",
+	[KIND_PORT] = "a port from 1 to 65535",
+};
+
 /* What can be said about a value without a policy to put it in */
 static int check(enum option_id id, const char *value, struct err *err)
 {
@@ -86,8 +94,9 @@ static int check(enum option_id id, const char *value, struct err *err)
 	case KIND_COUNT:
 	case KIND_PORT:
 		if (option_number(effects[id].kind, value, &n) < 0 || !n)
-			return fail(err, -EINVAL, "--%s: '%s' is not a %s",
-				    row->name, value, row->argument);
+			return fail(err, -EINVAL, "--%s: '%s' is not %s",
+				    row->name, value,
+				    examples[effects[id].kind]);
 		return 0;
 	case KIND_ENV:
 		if (*value == '=')

@@ -262,4 +262,14 @@ def killed_it_leaves_the_changes_and_no_more(t):
                "the changes are there")
 
 
+@test
+def a_path_without_a_change_is_told(t):
+    t.shell("echo a > a", options=("--ephemeral",)).ok()
+    for verb in ("diff", "apply", "discard"):
+        r = t.run(verb, "a", "nowhere").ended(1)
+        contains(r.err, "/nowhere'")
+    check(not t.exists("a"), "applied with a name that is wrong")
+    contains(t.run("diff").ok().out, "A a")
+
+
 main()

@@ -172,8 +172,8 @@ def values_that_could_do_harm_are_refused(t):
 @test
 def status_says_where_things_are(t):
     r = secret(t, "status").ok()
-    for words in ("secret-service  unavailable", "file            empty",
-                  "plaintext       empty"):
+    for words in ("secret-service  unavailable", "file            empty\n",
+                  "plaintext       empty\n"):
         contains(r.out, words)
     put(t, "A", "1").ok()
     contains(secret(t, "status").ok().out, "plaintext       ok: 1 secret\n")

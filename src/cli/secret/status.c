@@ -57,7 +57,8 @@ static void as_line(const char *name, const struct answer *answer,
 		       count == 1 ? "" : "s");
 	else
 		printf("%-15s %s%s%s\n", name, state_of(answer->r),
-		       answer->r < 0 ? ": " : "", answer->err.msg);
+		       answer->r < 0 ? ": " : "",
+		       answer->r < 0 ? answer->err.msg : "");
 }
 
 /* Look into one backend alone */

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/usage.py - what the words of the command line mean"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+HIDES = json.dumps({"filesystem": {"denyRead": ["./secret"]}})
+VERBS = ("run", "wrap", "explain", "policy", "doctor", "preflight", "verify",
+         "diff", "apply", "discard", "violations", "as", "hook", "firewall",
+         "shim", "completion", "help")
+
+
+@test
+def every_verb_tells_of_itself(t):
+    for verb in VERBS:
+        for word in ("--help", "-h"):
+            r = t.run(verb, word).ok()
+            contains(r.out, f"Usage: cloche {verb}")
+            equal((r.out, r.err), (t.run("help", verb).ok().out, ""), verb)
+    contains(t.run("policy", "why", "--help").ok().out, "Usage: cloche policy")
+    # Behind the command it is the command's
+    equal(t.run("run", "printf", "%s", "--help").ok().out, "--help")
+    contains(t.run("as", "srt", "--help").ok().out, "Usage: srt")
+
+
+@test
+def settings_from_a_stream(t):
+    t.write("secret", "told\n")
+    equal(t.run("run", "-s", "{}", "cat", "secret").ok().out, "told\n")
+    for name in ("-", "/dev/stdin", "/dev/fd/0"):
+        r = t.run("run", "-s", name, "cat", "secret", stdin=HIDES)
+        check(r.code != 0, name, repr(r))
+        lacks(r.out, "told", name)
+    file = t.write(t.away + "/s.json", HIDES)
+    with open(file, "rb") as stdin:
+        r = t.run("run", "-s", "/dev/stdin", "cat", "secret", stdin_file=stdin)
+    lacks(r.out, "told")
+    r = t.outside("bash", "-c", f"{CLOCHE} run -s <(cat {file}) cat secret")
+    lacks(r.out, "told")
+    contains(t.run("policy", "why", "-s", "-", "read", "secret",
+                   stdin=HIDES).ended(1).out, "denied")
+    for text in ("", "[]", "x", "{}\0"):
+        r = t.run("run", "-s", "-", "touch", "ran", stdin=text).ended(125)
+        equal(r.err.count("\n"), 1, r.err)
+    check(not t.exists("ran"), "it ran")
+
+
+@test
+def a_pipe_that_somebody_left_is_not_waited_for(t):
+    os.mkfifo("pipe")
+    contains(t.run("run", "-s", "pipe", "true").ended(125).err, "pipe")
+
+
+@test
+def two_settings_are_not_one(t):
+    t.write("secret", "told\n")
+    r = t.run("run", "-s", HIDES, "-s", "{}", "cat", "secret").ended(125)
+    contains(r.err, "twice")
+    lacks(r.out, "told")
+
+
+@test
+def wrong_numbers_are_told_what_is_right(t):
+    for option, value, right in (("--timeout", "soon", "30s"),
+                                 ("--memory", "much", "512M"),
+                                 ("--pids", "0", "from 1"),
+                                 ("--host-port", "70000", "65535")):
+        contains(t.run("run", option, value, "true").ended(125).err, right)
+
+
+@test
+def preflight_in_json(t):
+    equal(json.loads(t.run("preflight", "--json").ok().out),
+          {"version": 1, "healthy": True, "advice": []})
+    r = t.outside(os.environ["REFUSE"], "userns,landlock", CLOCHE, "preflight",
+                  "--json", "-s", '{"sandbox": {"enabled": true}}').ok()
+    said = json.loads(r.out)
+    equal((said["version"], said["healthy"]), (1, False))
+    contains(said["advice"][0], "not enforced")
+
+
+@test
+def a_home_that_is_not_there_is_not_made(t):
+    home = t.away + "/missing"
+    env = {"HOME": home}
+    r = t.run("run", "--", "sh", "-c", "echo x > /etc/x; echo $HOME", env=env)
+    equal(r.out, home + "\n")
+    contains(r.err, "refused 1 thing")
+    check(not os.path.exists(home), "made")
+    contains(t.run("policy", "allow", "--scope", "user", "domain", "a.test",
+                   env=env).ended(2).err, home)
+    check(not os.path.exists(home), "made")
+
+
+main()
