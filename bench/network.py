@@ -22,6 +22,7 @@ CLOCHE = os.environ["CLOCHE"]
 ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "5"))
 SRT = BIN + "/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js"
 HOME = os.environ["HOME"]
+PROJECT = HOME + "/project"
 SECONDS = 60			# For one path in one mode
 PROXY = ["proxy", "127.0.0.1", "3128"]
 
@@ -115,9 +116,9 @@ def measure(found):
 
 
 def milliseconds(argv):
-    """Wall time of a command"""
+    """Wall time of a command, in a project as in bench/startup"""
     start = time.monotonic()
-    subprocess.run(argv, cwd=HOME, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(argv, cwd=PROJECT, stdout=subprocess.DEVNULL, check=True)
     return (time.monotonic() - start) * 1000
 
 
@@ -197,6 +198,7 @@ def ratio(results, a, b, key):
 
 
 def main():
+    os.makedirs(PROJECT + "/.git")
     server = subprocess.Popen([NETLOAD, "serve"], stdout=subprocess.PIPE,
                               text=True)
     try:

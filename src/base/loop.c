@@ -25,6 +25,7 @@ enum { LOOP_BATCH = 64 };
  * @first, @last: Tasks put off until the end of the round
  * @tasks:	How many they are
  * @urgent:	Goes first in a batch, or NULL
+ * @waits:	See loop_show(); or NULL
  */
 struct loop {
 	int fd;
@@ -35,6 +36,7 @@ struct loop {
 	struct loop_task *first, *last;
 	size_t tasks;
 	const struct loop_source *urgent;
+	atomic_bool *waits;
 };
 
 int loop_new(struct loop **ret, struct err *err)
@@ -102,6 +104,11 @@ void loop_prefer(struct loop *loop, const struct loop_source *source)
 	loop->urgent = source;
 }
 
+void loop_show(struct loop *loop, atomic_bool *waits)
+{
+	loop->waits = waits;
+}
+
 void loop_defer(struct loop *loop, struct loop_task *task)
 {
 	if (task->queued)
@@ -153,7 +160,11 @@ static void sort_batch(struct loop *loop)
 static int dispatch(struct loop *loop, int ms)
 {
 	loop->next = 0;
+	if (loop->waits && ms < 0)
+		atomic_store(loop->waits, true);
 	loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, ms);
+	if (loop->waits)
+		atomic_store(loop->waits, false);
 	if (loop->count < 0 && errno != EINTR)
 		return -errno;
 	sort_batch(loop);

@@ -4,6 +4,7 @@
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,6 +59,11 @@ void loop_close(struct loop *loop, struct loop_source *source);
  * the others. NULL for none.
  */
 void loop_prefer(struct loop *loop, const struct loop_source *source);
+
+/* From now on *@waits is true while loop_run() has nothing to do but to wait,
+ * and false before what it waited for is handled: for who shares that memory
+ */
+void loop_show(struct loop *loop, atomic_bool *waits);
 
 /* Call @task once every source that is ready now had its turn: how a handler
  * with much to do lets others in between. No effect if it is queued already.

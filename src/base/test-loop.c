@@ -3,8 +3,10 @@
 
 #include "test.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -116,6 +118,41 @@ TEST(the_preferred_source_goes_first)
 	loop_free(loop);
 	for (size_t i = 0; i < 3; i++)
 		close(sources[i].fd);
+}
+
+static atomic_bool *waits;
+
+static int on_seen(void *arg, uint32_t events)
+{
+	(void)arg;
+	(void)events;
+	CHECK(!atomic_load(waits));
+	loop_stop(loop, 0);
+	return 0;
+}
+
+/* Another process sees it wait, and wakes it */
+TEST(that_it_waits_is_shown)
+{
+	eventfd_t one;
+
+	waits = mmap(NULL, sizeof(*waits), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(waits != MAP_FAILED);
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	loop_show(loop, waits);
+	make(&ready, on_seen);
+	CHECK_INT(eventfd_read(ready.fd, &one), 0);
+	CHECK(!atomic_load(waits));
+	if (!fork()) {
+		while (!atomic_load(waits))
+			sched_yield();
+		_exit(eventfd_write(ready.fd, 1));
+	}
+	CHECK_INT(loop_run(loop), 0);
+	CHECK(!atomic_load(waits));
+	loop_free(loop);
+	close(ready.fd);
 }
 
 static int closes_other(void *arg, uint32_t events)

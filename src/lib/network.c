@@ -231,6 +231,12 @@ int network_start(const struct network_config *config,
 	return 0;
 }
 
+void network_command_runs(struct network_run *n)
+{
+	if (n && n->gate)
+		gatekeeper_start_early(n->gate);
+}
+
 void network_finish(struct network_run *n)
 {
 	if (!n)

@@ -38,6 +38,9 @@ struct network_config {
 int network_start(const struct network_config *config,
 		  struct network_run **ret, struct err *err);
 
+/* The command has started: be ready when it connects */
+void network_command_runs(struct network_run *network);
+
 /* The command has ended: take the last reports, end the gate */
 void network_finish(struct network_run *network);
 void network_free(struct network_run *network);

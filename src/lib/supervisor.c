@@ -188,6 +188,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 static void started(struct supervisor *s, int pidfd)
 {
 	job_started(&s->job, pidfd);
+	network_command_runs(s->network);
 	if (hooks_channel(s->options))
 		channel_started(hooks_channel(s->options));
 }

@@ -82,6 +82,7 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 		conn->next->prev = conn;
 	gate->first = conn;
 	*(counted ? &gate->conns : &gate->shed) += 1;
+	atomic_store(&gate->shared->conns, gate->conns + gate->shed);
 	return conn;
 }
 
@@ -106,6 +107,7 @@ void conn_close(struct conn *conn)
 	if (conn->next)
 		conn->next->prev = conn->prev;
 	*(conn->counted ? &gate->conns : &gate->shed) -= 1;
+	atomic_store(&gate->shared->conns, gate->conns + gate->shed);
 	if (gate->finishing && !gate->first)
 		loop_stop(gate->loop, 0);
 	loop_cancel(gate->loop, &conn->task);

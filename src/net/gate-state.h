@@ -51,6 +51,7 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
 
 /**
  * struct gate - One sandbox's network
+ * @shared:	Where the supervisor sees whether we have anything to do
  * @conns:	All connections, and how many of them count for the limit
  * @shed:	Connections that only get a last word
  * @spares:	Descriptors kept for the day when there is none left: see
@@ -68,6 +69,7 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
  */
 struct gate {
 	struct loop *loop;
+	struct gate_shared *shared;
 	struct timers *timers;
 	struct lookup *resolver;
 	struct policy *policy;

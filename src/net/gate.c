@@ -243,10 +243,12 @@ static int add_listeners(struct gate *gate, struct listener_set *set)
 
 static int set_up(struct gate *gate, const struct gate_config *config)
 {
-	int r = loop_new(&gate->loop, NULL);
+	int r;
 
-	if (!r)
-		r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
+	gate->loop = config->loop;
+	gate->shared = config->shared;
+	loop_show(gate->loop, &gate->shared->waits);
+	r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
 	if (r < 0)
 		return r;
 	gate->resolver = lookup_new(gate->loop, gate->timers, need_resolver,
@@ -281,12 +283,13 @@ static int serve(const struct gate_config *config)
 
 void gate_main(const struct gate_config *config)
 {
-	int keep[LISTENERS_MAX + 1];
+	int keep[LISTENERS_MAX + 2];
 	size_t n = 0;
 
 	for (size_t i = 0; i < config->listeners->len; i++)
 		keep[n++] = config->listeners->fds[i];
 	keep[n++] = config->control;
+	keep[n++] = loop_fd(config->loop);
 	if (config->jail && (setns(config->jail[0], CLONE_NEWUSER) < 0 ||
 			     setns(config->jail[1], CLONE_NEWNET) < 0))
 		_exit(1);

@@ -9,6 +9,7 @@
 #ifndef NET_GATE_H
 #define NET_GATE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include "net/timer.h"
 
 struct listener_set;
+struct loop;
 struct policy;
 
 enum {
@@ -26,10 +28,22 @@ enum {
 };
 
 /**
+ * struct gate_shared - What a gate shows its supervisor (net/gate-process.h)
+ * @waits:	It has dealt with all that came
+ * @conns:	Connections that are open
+ */
+struct gate_shared {
+	atomic_bool waits;
+	atomic_size_t conns;
+};
+
+/**
  * struct gate_config - What a gate is told at its start
  * @listeners:	Taken over: the descriptors are closed when the gate ends
  * @policy:	What is allowed
  * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
+ * @loop:	To run; nothing is in it yet
+ * @shared:	To be kept up to date
  * @may_ask:	Unknown hosts are a question, not a refusal
  * @looked_at:	The supervisor looks who is refused, and says so (GATE_SEEN)
  * @lookup:	How the supervisor's resolver does it; NULL for the C library
@@ -43,6 +57,8 @@ struct gate_config {
 	struct listener_set *listeners;
 	struct policy *policy;
 	int control;
+	struct loop *loop;
+	struct gate_shared *shared;
 	bool may_ask, looked_at;
 	resolve_fn lookup;
 	uint8_t *peers;

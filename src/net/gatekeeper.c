@@ -4,16 +4,14 @@
 #include "net/gatekeeper.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "net/gate-policy.h"
+#include "net/gate-process.h"
 #include "net/gate-wire.h"
 #include "net/gate.h"
 #include "plan/listener.h"
@@ -33,7 +32,7 @@
 
 enum {
 	MESSAGES_MAX = 64,	/* Taken before others have their turn */
-	PATIENCE_MS = 5000,	/* With a gate that takes no more messages */
+	EARLY_MS = 1,		/* A command that runs for longer may connect */
 	FINISH_MS = 2500,	/* Longer than the gate gives itself */
 };
 
@@ -41,9 +40,10 @@ enum {
  * struct gatekeeper - What the supervisor holds
  * @set:	The sockets, until the gate has them
  * @waiting:	One for each of @set
+ * @gate:	Its process
  * @control:	To the gate; -1 without one
+ * @early:	Starts it before somebody connects; -1 if not
  * @peers:	Clients that will come, until the gate has them; or NULL
- * @pid:	Of the gate, or 0
  * @resolver:	Pid of who asks for the gate's names, or 0
  * @over:	It was there and is gone: there will be no other
  * @finishing:	It is meant to end
@@ -53,9 +53,10 @@ struct gatekeeper {
 	struct gatekeeper_config config;
 	struct listener_set set;
 	struct loop_source waiting[LISTENERS_MAX];
-	struct loop_source control;
+	struct gate_process gate;
+	struct loop_source control, early;
 	uint8_t *peers;
-	pid_t pid, resolver;
+	pid_t resolver;
 	bool over, finishing;
 };
 
@@ -65,27 +66,22 @@ static void stop_waiting(struct gatekeeper *k)
 		loop_remove(k->loop, &k->waiting[i]);
 }
 
-static void end_process(pid_t *pid)
+static void not_early(struct gatekeeper *k)
 {
-	int status;
-
-	if (*pid > 0) {
-		(void)kill(*pid, SIGKILL);
-		while (waitpid(*pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	*pid = 0;
+	if (k->early.fd >= 0)
+		loop_close(k->loop, &k->early);
 }
 
 static void finish(struct gatekeeper *k)
 {
+	not_early(k);
 	stop_waiting(k);
 	listener_done(&k->set);
 	if (k->control.fd >= 0)
 		loop_remove(k->loop, &k->control);
-	close_fd(&k->control.fd);
-	end_process(&k->pid);
-	end_process(&k->resolver);
+	k->control.fd = -1;
+	gate_process_end(&k->gate, !k->finishing);
+	gate_process_kill(&k->resolver, !k->finishing);
 	k->over = true;
 }
 
@@ -245,9 +241,13 @@ void gatekeeper_finish(struct gatekeeper *k)
 	const struct gate_message m = { .kind = GATE_FINISH };
 	const int64_t until = now_ms() + FINISH_MS;
 
-	if (!k || !k->pid)
+	if (!k || !k->gate.pid)
 		return;
 	k->finishing = true;
+	if (gate_process_is_idle(&k->gate)) {
+		gatekeeper_drain(k);
+		return;
+	}
 	/* A gate that has no room for this hears it by the end of all words */
 	if (send(k->control.fd, &m, sizeof(m),
 		 MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -264,42 +264,28 @@ void gatekeeper_finish(struct gatekeeper *k)
 
 int gatekeeper_start(struct gatekeeper *k, struct err *err)
 {
-	static const struct timeval patience = { PATIENCE_MS / 1000, 0 };
 	struct gate_config config = { 0 };
-	int pair[2], r;
+	int r;
 
 	if (k->over)
 		return fail(err, -EOWNERDEAD, "the network gate has ended");
-	if (k->pid)
+	if (k->gate.pid)
 		return 0;
-	r = sock_pair(pair);
-	if (r < 0)
-		return fail(err, r, "cannot make a socket for the gate: %s",
-			    strerror(-r));
-	stop_waiting(k);
+	not_early(k);
 	if (k->config.limits)
 		config = *k->config.limits;
 	config.listeners = &k->set;
 	config.jail = k->config.jail;
 	config.policy = k->config.policy;
-	config.control = pair[1];
 	config.may_ask = k->config.ask != NULL;
 	config.looked_at = k->config.who != NULL;
 	config.peers = k->peers;
-	k->pid = fork();
-	if (!k->pid)
-		gate_main(&config);
-	close_fd(&pair[1]);
+	r = gate_process_start(&k->gate, &config, err);
+	if (r < 0)
+		return r;
+	stop_waiting(k);
 	listener_done(&k->set);
-	if (k->pid < 0) {
-		close_fd(&pair[0]);
-		finish(k);
-		return fail_errno(err, "cannot start the network gate");
-	}
-	k->control.fd = pair[0];
-	/* It might be taken over: it must not be able to stop us */
-	(void)setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience,
-			 sizeof(patience));
+	k->control.fd = k->gate.control;
 	r = loop_add(k->loop, &k->control, EPOLLIN);
 	if (r < 0)
 		finish(k);
@@ -312,9 +298,36 @@ static int on_listener(void *arg, uint32_t events)
 	struct err err = { 0 };
 
 	(void)events;
-	if (gatekeeper_start(k, &err) < 0 && k->config.gone)
+	if (gatekeeper_start(k, &err) == 0)
+		return 0;
+	finish(k);
+	if (k->config.gone)
 		k->config.gone(k->config.arg, err.msg);
 	return 0;
+}
+
+/* If this fails, it is tried again when somebody connects */
+static int on_early(void *arg, uint32_t events)
+{
+	(void)events;
+	(void)gatekeeper_start(arg, NULL);
+	return 0;
+}
+
+void gatekeeper_start_early(struct gatekeeper *k)
+{
+	static const struct itimerspec when = {
+		.it_value.tv_nsec = EARLY_MS * 1000000L,
+	};
+
+	if (k->gate.pid || k->over || k->early.fd >= 0)
+		return;
+	k->early.fd = timerfd_create(CLOCK_MONOTONIC,
+				     TFD_CLOEXEC | TFD_NONBLOCK);
+	if (k->early.fd >= 0 &&
+	    (timerfd_settime(k->early.fd, 0, &when, NULL) < 0 ||
+	     loop_add(k->loop, &k->early, EPOLLIN) < 0))
+		close_fd(&k->early.fd);
 }
 
 /* Seeds and datagram sockets too: whatever becomes ready needs the gate */
@@ -338,6 +351,8 @@ int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
 	k->config = *config;
 	k->config.policy = policy_ref(config->policy);
 	k->control = (struct loop_source){ -1, on_control, k };
+	k->early = (struct loop_source){ -1, on_early, k };
+	k->gate.control = -1;
 	if (config->known_peers)
 		k->peers = mem_zalloc(GATE_PEERS_SIZE);
 	k->set = *listeners;
@@ -380,13 +395,13 @@ int gatekeeper_add(struct gatekeeper *k,
 	/* Who is to be removed again must be known by its name from the start,
 	 * and somebody is about to connect to it anyway
 	 */
-	if (!k->pid && row->id)
+	if (!k->gate.pid && row->id)
 		r = gatekeeper_start(k, &err);
 	if (r < 0) {
 		close_fd(&fd);
 		return r;
 	}
-	if (k->pid) {
+	if (k->gate.pid) {
 		r = tell(k, &m, &fd, 1);
 		close_fd(&fd);
 		return r;
@@ -399,30 +414,8 @@ void gatekeeper_remove(struct gatekeeper *k, uint32_t id)
 {
 	const struct gate_message m = { .kind = GATE_UNLISTEN, .id = id };
 
-	if (k->pid)
+	if (k->gate.pid)
 		(void)tell(k, &m, NULL, 0);
-}
-
-int gatekeeper_publish(struct gatekeeper *k, uint16_t port, struct err *err)
-{
-	static const int on = 1;
-	const struct sockaddr_in a = {
-		.sin_family = AF_INET, .sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC |
-				   SOCK_NONBLOCK, 0);
-	int r;
-
-	if (fd < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-	    bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
-	    listen(fd, SOMAXCONN) < 0)
-		return fail_errno(err, "cannot listen on 127.0.0.1:%u", port);
-	r = gatekeeper_add(k, &(struct gatekeeper_listener){
-		LISTENER_PUBLISH, port, 0 }, take_fd(&fd));
-	return r < 0 ? fail(err, r, "cannot publish port %u: %s", port,
-			    strerror(-r)) : 0;
 }
 
 int gatekeeper_reload(struct gatekeeper *k, struct policy *policy,
@@ -434,7 +427,7 @@ int gatekeeper_reload(struct gatekeeper *k, struct policy *policy,
 	int r;
 
 	/* Of a gate that ended, which was said, nothing is open */
-	if (k->pid) {
+	if (k->gate.pid) {
 		gate_policy_write(policy, &text);
 		fd = memfd_create("policy", MFD_CLOEXEC);
 		r = fd < 0 ? -errno : fs_write_all(fd, text.p, text.len);
@@ -461,7 +454,7 @@ void gatekeeper_answer(struct gatekeeper *k, uint32_t id, bool allow,
 		.scope = (uint8_t)scope,
 	};
 
-	if (k->pid)
+	if (k->gate.pid)
 		(void)tell(k, &m, NULL, 0);
 }
 
@@ -471,7 +464,7 @@ int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
 
 	if (k->over)
 		return -EOWNERDEAD;
-	if (k->pid)
+	if (k->gate.pid)
 		return tell(k, &m, NULL, 0);
 	if (k->peers)
 		k->peers[port / 8] |= (uint8_t)(1 << port % 8);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net/gatekeeper.h - the supervisor's side of a sandbox's network
  *
- * It waits on the listeners until somebody inside connects, and only then
- * forks the gate: a command that never uses the network never pays for it.
- * From then on the sockets are the gate's alone, so when the gate ends, for
+ * It waits on the listeners until somebody inside connects, or the command has
+ * run for a moment, and only then forks the gate: a short command that does not
+ * use the network never pays for it. From then on the sockets are the gate's alone, so when the gate ends, for
  * whatever reason, the kernel refuses connections.
  */
 
@@ -105,6 +105,10 @@ void gatekeeper_answer(struct gatekeeper *keeper, uint32_t id, bool allow,
  * a negative errno.
  */
 int gatekeeper_expect(struct gatekeeper *keeper, uint16_t port);
+
+/* The command has started: unless it ends at once, it will find the gate ready
+ */
+void gatekeeper_start_early(struct gatekeeper *keeper);
 
 /* Start the gate now, instead of at the first connection */
 int gatekeeper_start(struct gatekeeper *keeper, struct err *err);

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/gate-process.h - the gate as its supervisor has it: a process, and a few
+ * words of memory that both can see
+ */
+
+#ifndef NET_GATE_PROCESS_H
+#define NET_GATE_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+struct gate_config;
+struct gate_shared;
+struct loop;
+
+/**
+ * struct gate_process - Zero-initialise it, but for control = -1
+ * @pid:	Of the gate, or 0
+ * @control:	To it; -1 without one
+ * @loop:	The loop that it runs, of which we only see whether anything is
+ *		ready
+ * @shared:	What it says about itself
+ */
+struct gate_process {
+	pid_t pid;
+	int control;
+	struct loop *loop;
+	struct gate_shared *shared;
+};
+
+/* Fork a gate, which gets @config with what is ours to add. The listeners stay
+ * open here as well, for the caller to close. 0 or a negative errno with words.
+ */
+int gate_process_start(struct gate_process *process,
+		       const struct gate_config *config, struct err *err);
+
+/* True if whatever was sent to it so far, by anybody, has been dealt with, and
+ * no connection is open
+ */
+bool gate_process_is_idle(const struct gate_process *process);
+
+/* End it, if there is one; and @wait for that, unless we are about to end as
+ * well. The same for a helper of the gate's.
+ */
+void gate_process_end(struct gate_process *process, bool wait);
+void gate_process_kill(pid_t *pid, bool wait);
+
+#endif /* NET_GATE_PROCESS_H */

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/gate-life.py - when a run's gate is there, and when it is gone"""
+
+import json
+import os
+import signal
+import socket
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import *
+from tap import *
+
+FETCH = r'''
+import socket, sys
+def tunnel(where, port=3128):
+    s = socket.create_connection(("127.0.0.1", port), timeout=20)
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        got = s.recv(1)
+        if not got: break
+        head += got
+    return s, head.split(b"\r\n")[0].decode()
+'''
+
+
+def children(pid, name=""):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()
+                if open(f"/proc/{child}/comm").read().startswith(name)]
+
+
+@test
+def the_gate_is_there_before_somebody_connects(t):
+    p = t.start("run", "--allow", "example.test", "--", "cat")
+    wait_until(lambda: children(p.pid, "cloche-gate"), "a gate")
+    equal(p.communicate(b"", RUN_SECONDS), (b"", b""))
+    equal(p.returncode, 0)
+    p = t.start("run", "--net", "none", "--", "cat")
+    init = wait_until(lambda: children(p.pid, "cloche-init"), "the control")
+    wait_until(lambda: children(init[0], "cat"), "its command")
+    equal(children(p.pid, "cloche-gate"), [])
+    p.communicate(b"", RUN_SECONDS)
+
+
+@test
+def a_gate_that_did_not_get_to_it_is_waited_for(t):
+    server = Server()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
+                "/usr/bin/python3", "-c", f'''
+import os, socket, sys
+sys.stdin.readline()
+s = socket.create_connection(("127.0.0.1", 3128), 20)
+s.sendall(b"GET http://127.0.0.1:{server.port}/ HTTP/1.1\\r\\n"
+          b"Host: 127.0.0.1:{server.port}\\r\\n\\r\\n")
+os._exit(0)
+''')
+    gate, = wait_until(lambda: children(p.pid, "cloche-gate"), "a gate")
+    init, = children(p.pid, "cloche-init")
+    wait_until(lambda: open(f"/proc/{gate}/stat").read().split()[2] == "S",
+               "its wait")
+    os.kill(gate, signal.SIGSTOP)
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    wait_until(lambda: not children(init), "the command's end")
+    equal(server.count, 0)
+    os.kill(gate, signal.SIGCONT)
+    p.communicate(timeout=RUN_SECONDS)
+    equal((p.returncode, server.count), (0, 1))
+
+
+@test
+def a_dead_gate_is_said_once(t):
+    server = Server()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
+                "/usr/bin/python3", "-c", FETCH + f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
+while True:
+    try: socket.create_connection(("127.0.0.1", 3128), 5)
+    except ConnectionRefusedError: break
+print("refused", flush=True)
+''')
+    contains(p.stdout.readline(), b"200")
+    gate, = children(p.pid, "cloche-gate")
+    os.kill(gate, signal.SIGKILL)
+    out, err = p.communicate(b"\n", RUN_SECONDS)
+    equal(out, b"refused\n")
+    equal(err, b"cloche: the network gate ended: connections are refused from "
+          b"now on\n")
+    equal(p.returncode, 0)
+
+
+@test
+def a_gate_that_takes_no_messages_holds_nobody_up(t):
+    server = Server()
+    ours, theirs = socket.socketpair()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--control-fd",
+                str(theirs.fileno()), "--", "/usr/bin/python3", "-c", FETCH + f'''
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
+''', pass_fds=[theirs.fileno()])
+    theirs.close()
+    contains(p.stdout.readline(), b"200")
+    gate, = children(p.pid, "cloche-gate")
+    os.kill(gate, signal.SIGSTOP)
+    line = json.dumps({"network": {"allowedDomains": []}}).encode() + b"\n"
+    ours.settimeout(RUN_SECONDS)
+    for _ in range(2000):
+        ours.sendall(line)
+    contains(p.stderr.readline(), b"the network gate ended")
+    out, _ = p.communicate(b"\n", RUN_SECONDS)
+    equal((out, p.returncode), (b"", 0))
+
+
+main()
