@@ -162,17 +162,37 @@ static void set_rule(struct observe *o, const struct path_rule *rule,
 	ret->rule_key = buf_str(&o->key);
 }
 
+static void set_unprotect(struct observe *o, const char *name,
+			  struct observer_verdict *ret)
+{
+	o->edit.len = 0;
+	buf_addf(&o->edit, "sandbox.filesystem.unprotect += \"%s\"", name);
+	ret->edit = buf_str(&o->edit);
+}
+
 static void deny_row(struct observe *o, const struct protect_row *row,
 		     struct observer_verdict *ret)
 {
-	o->key.len = o->edit.len = 0;
+	o->key.len = 0;
 	buf_addf(&o->key, "protected name %s", row->name);
-	buf_addf(&o->edit, "sandbox.filesystem.unprotect += \"%s\"",
-		 row->name);
 	ret->answer = OBSERVER_DENIED;
 	ret->reason = row->reason;
 	ret->rule_key = buf_str(&o->key);
-	ret->edit = buf_str(&o->edit);
+	set_unprotect(o, row->name, ret);
+}
+
+/* A protected name that was there already: the walk found it, and made a rule */
+static bool is_found_name(const struct path_rule *rule)
+{
+	size_t n;
+	const struct protect_row *rows = protect_table(&n);
+
+	for (size_t i = 0; !rule->origin.source && i < n; i++) {
+		if (!strcmp(rows[i].name, rule->text) &&
+		    rows[i].kind != PROTECT_SENTINEL)
+			return true;
+	}
+	return false;
 }
 
 /* Allowed by the lists: is it a name that nobody may make? */
@@ -217,6 +237,11 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 			  v.rule->origin.reason : v.reason,
 	};
 	set_rule(o, v.allowed ? NULL : v.rule, ret);
+	ret->final = v.rule && !v.allowed && v.rule->origin.source &&
+		     v.rule->strength == RULE_ALWAYS;
+	if (ret->answer == OBSERVER_DENIED && op == OBSERVER_WRITE &&
+	    is_found_name(v.rule))
+		set_unprotect(o, v.rule->text, ret);
 	if (ret->answer == OBSERVER_OUTSIDE)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)

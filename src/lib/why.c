@@ -114,6 +114,9 @@ static void set_protected(struct why *why, const struct protect_row *row)
 {
 	why->reason = mem_printf("protected name: %s", row->reason);
 	why->rule = mem_strdup(row->name);
+	if (row->kind != PROTECT_SENTINEL)
+		why->suggest = mem_printf("sandbox.filesystem.unprotect += \"%s\"",
+					  row->name);
 }
 
 static int ask_path(struct policy *policy, enum why_op op, struct why *why,

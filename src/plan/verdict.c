@@ -124,12 +124,32 @@ static const struct path_rule *reader(const struct view *view,
 	return deny && (!allow || !allow_wins(view, f, allow)) ? deny : allow;
 }
 
+bool view_is_store(const struct view_rule *r)
+{
+	return r->list == PATH_DENY_READ && r->rule->strength == RULE_ALWAYS &&
+	       r->rule->place == PLACE_HOST && r->rule->origin.source;
+}
+
+static const struct path_rule *store_of(const struct view *view,
+					const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (view_is_store(&view->rules.v[i]) &&
+		    path_is_within(view->rules.v[i].path, path))
+			return view->rules.v[i].rule;
+	}
+	return NULL;
+}
+
 static struct verdict read_verdict(const struct view *view, const char *path)
 {
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
-		const struct found f = rules_at(view, path, n);
+		struct found f = rules_at(view, path, n);
 		const struct path_rule *rule = reader(view, &f);
 
+		/* Other rules for what is in a store are not in the view */
+		if (rule && rule->glob && store_of(view, path))
+			rule = f.by[PATH_DENY_READ] = store_of(view, path);
 		if (rule && rule == f.by[PATH_DENY_READ])
 			return (struct verdict){ false, rule,
 						 "hidden by a rule" };

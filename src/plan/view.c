@@ -297,6 +297,43 @@ static void show_sockets(struct view *view)
 	}
 }
 
+/* Nothing lifts what hides our own stores: rules for what is in the one at
+ * @store are none
+ */
+static void close_store(struct view *view, const char *store)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		struct view_rule *r = &view->rules.v[i];
+
+		if ((r->list != PATH_ALLOW_READ &&
+		     r->list != PATH_ALLOW_WRITE) || !r->rule->origin.source ||
+		    !path_is_below(store, r->path))
+			continue;
+		if (is_worth_a_note(r->rule))
+			note(view, mem_printf("'%s' is in a directory of cloche's own, which stays hidden",
+					      r->rule->text));
+		r->list = PATH_LISTS;
+	}
+}
+
+static void close_stores(struct view *view)
+{
+	struct view_rules *r = &view->rules;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->len; i++) {
+		if (view_is_store(&r->v[i]))
+			close_store(view, r->v[i].path);
+	}
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_LISTS)
+			free(r->v[i].path);
+		else
+			r->v[kept++] = r->v[i];
+	}
+	r->len = kept;
+}
+
 static int add_rules(struct view *view, struct resolver *resolver,
 		     struct err *err)
 {
@@ -341,6 +378,7 @@ static int build(struct policy *policy, struct walk_cache *cache,
 	r = walk_roots(view, err);
 	if (r < 0)
 		return r;
+	close_stores(view);
 	view_sort(view);
 	*ret = take_ptr(view);
 	return 0;

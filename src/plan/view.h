@@ -180,6 +180,9 @@ enum view_place view_place(const struct view *view, const char *path);
 enum view_place view_place_of(const struct view *view, const char *path,
 			      const struct verdict *readable);
 
+/* True if @r hides a store of our own: no rule for what is in it counts */
+bool view_is_store(const struct view_rule *r);
+
 /* True if what is written at @path does not get to the host */
 bool view_is_private(const struct view *view, const char *path);
 

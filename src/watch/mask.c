@@ -320,7 +320,8 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	v.target = take_ptr(target);
 	if (verdict.edit)
 		v.suggest_edit = mem_strdup(verdict.edit);
-	suggest_fill(&v, NULL);
+	if (!verdict.final)
+		suggest_fill(&v, NULL);
 	violation_report(m->sink, &v);
 	violation_done(&v);
 }

@@ -273,8 +273,9 @@ static void report(struct observer *o, const struct question *q,
 		v.reason = mem_strdup(g->verdict.reason);
 	if (g->verdict.edit)
 		v.suggest_edit = mem_strdup(g->verdict.edit);
-	else if (p && (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
-		       g->kind == VIOLATION_FS_READ))
+	else if (p && !g->verdict.final &&
+		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
+		  g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
 	o->stats.refused++;
 	o->stats.names += g->kind == VIOLATION_FS_CREATE ||

@@ -41,11 +41,13 @@ enum observer_mask {
  * @reason:	Words
  * @rule_file, @rule_key: As in struct violation; may be NULL
  * @edit:	For OBSERVER_DENIED without a @rule_file: what would lift it
+ * @final:	Nothing lifts it
  * All strings stay valid until the next question.
  */
 struct observer_verdict {
 	enum observer_answer answer;
 	const char *reason, *rule_file, *rule_key, *edit;
+	bool final;
 };
 
 /**

@@ -143,9 +143,9 @@ static void complete(const struct report *report, const struct violation *v,
 		ret->exe = exe_of(ret->pid);
 	if (!ret->time_ms)
 		ret->time_ms = clock_ms(CLOCK_REALTIME);
-	/* Of writes the observer knows more than the record says */
+	/* Of files the observer knows more than the record says */
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
-	    ret->kind != VIOLATION_FS_RENAME)
+	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
 		suggest_fill(ret, NULL);
 }
 

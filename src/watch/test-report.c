@@ -77,13 +77,28 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK_STR(v[0].run, "01J");
 	CHECK_STR(v[0].command, "npm test");
 	CHECK_CONTAINS(v[0].exe, "test-watch-report");
-	CHECK_STR(v[0].suggest_command, "cloche policy allow read /etc/7");
+	CHECK(!v[0].suggest_command);	/* Who looked at the file knows */
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
 	report_footer(report, ANNOTATE_TAGS, &footer);
 	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);
+	report_free(report);
+}
+
+TEST(a_refused_host_gets_its_suggestion)
+{
+	static struct violation v[LINES_MAX];
+	char path[4096], host[] = "a.test:443";
+	auto_close int fd = open_stream(path, sizeof(path));
+	struct report *report = start(fd, NULL);
+	const struct violation refused = { .kind = VIOLATION_NET_CONNECT,
+					   .target = host };
+
+	violation_report(report_sink(report), &refused);
+	CHECK_INT(parse(test_read(path), v), 1);
+	CHECK_STR(v[0].suggest_command, "cloche policy allow domain a.test");
 	report_free(report);
 }
 

@@ -458,4 +458,17 @@ def what_a_clone_opens_is_told_until_somebody_answers_for_it(t):
     equal(told(), "")
 
 
+@test
+def an_existing_protected_name_tells_what_lifts_it(t):
+    t.write(".vscode/settings.json", "{}")
+    line = 'sandbox.filesystem.unprotect += ".vscode"'
+    contains(t.shell("echo x > .vscode/settings.json").err, "allow: " + line)
+    contains(t.run("violations", "list", "--json").ok().out, json.dumps(line))
+    contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out,
+             'sandbox.filesystem.unprotect += "hooks"')
+    t.shell("echo x > .vscode/settings.json", options=(
+        "-s", '{"filesystem": {"unprotect": [".vscode"]}}')).ok()
+    equal(t.read(".vscode/settings.json"), "x\n")
+
+
 main()

@@ -55,6 +55,26 @@ def asking_by_name_does_not_lift_it(t):
     lacks(r.out, "s3cret-value")
     r = t.inside("cat", store_file(t), options=("--write", t.home))
     lacks(r.out, "s3cret-value")
+    contains(t.outside("cat", store_file(t)).out, "s3cret-value")
+    for name in (store_file(t), store_dir(t) + "/*", store_dir(t) + "/**"):
+        for profile in PROFILES:
+            r = t.inside("cat", store_file(t), options=(
+                "--profile", profile, "--read", name))
+            lacks(r.out, "s3cret-value", profile, name)
+            check("*" in name or "stays hidden" in r.err, repr(r))
+            lacks(r.err, "policy allow")
+    r = t.run("run", "--tier", "landlock", "--read", store_file(t), "cat",
+              store_file(t))
+    lacks(r.out, "s3cret-value")
+
+
+@test
+def nothing_starts_in_a_store(t):
+    put(t, "A", "s3cret-value").ok()
+    below = os.path.join(store_dir(t), "below")
+    os.mkdir(below)
+    contains(t.run("run", "cat", "../credentials.json",
+                   cwd=below).ended(125).err, "hidden")
 
 
 @test
