@@ -30,7 +30,7 @@
 #include "net/http-answer.h"
 
 enum {
-	ACCEPTS_MAX = 64,	/* Before others have their turn */
+	ACCEPTS_MAX = 64,	/* When a listener goes; SOMAXCONN may wait there */
 	SILENCE_MS = 20,	/* Before it may cost a connection, at the limit */
 };
 
@@ -209,37 +209,45 @@ static bool is_expected(struct gate *gate, int fd)
 	return true;
 }
 
-static int on_stream(void *arg, uint32_t events)
+/* Take one that waits: false if there is none */
+static bool accept_one(struct gate_listener *l)
 {
-	struct gate_listener *l = arg;
 	struct gate *gate = l->gate;
+	const int fd = accept4(l->source.fd, NULL, NULL,
+			       SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct conn *conn;
 
-	(void)events;
-	for (int i = 0; i < ACCEPTS_MAX; i++) {
-		const int fd = accept4(l->source.fd, NULL, NULL,
-				       SOCK_CLOEXEC | SOCK_NONBLOCK);
-		struct conn *conn;
-
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED))
-			continue;
-		if (fd < 0) {
-			if (errno != EAGAIN)
-				turn_away(gate, l->source.fd);
-			break;
-		}
-		if (!is_expected(gate, fd)) {
-			(void)close(fd);
-			continue;
-		}
-		if (!has_room(gate)) {
-			shed(gate, &l->row, fd);
-			continue;
-		}
+	if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
+		if (errno != EAGAIN)
+			turn_away(gate, l->source.fd);
+		return false;
+	}
+	if (fd < 0)
+		return true;
+	if (!is_expected(gate, fd)) {
+		(void)close(fd);
+	} else if (!has_room(gate)) {
+		shed(gate, &l->row, fd);
+	} else {
 		conn = conn_new(gate, fd, true);
 		if (conn)
 			start(conn, &l->row);
 	}
+	return true;
+}
+
+/* Whether more wait, the kernel says without being asked */
+static int on_stream(void *arg, uint32_t events)
+{
+	(void)events;
+	(void)accept_one(arg);
 	return 0;
+}
+
+static void accept_rest(struct gate_listener *l)
+{
+	for (int i = 0; i < ACCEPTS_MAX && accept_one(l); i++)
+		;
 }
 
 static int on_datagram(void *arg, uint32_t events)
@@ -290,7 +298,7 @@ void accept_remove(struct gate *gate, uint32_t id)
 	     at = &(*at)->next) {
 		if (!id || (*at)->id != id)
 			continue;
-		(void)on_stream(*at, EPOLLIN);
+		accept_rest(*at);
 		drop(gate, at);
 		return;
 	}
@@ -300,7 +308,7 @@ void accept_finish(struct gate *gate)
 {
 	while (gate->listeners) {
 		if (gate->listeners->row.role != LISTENER_DNS_UDP)
-			(void)on_stream(gate->listeners, EPOLLIN);
+			accept_rest(gate->listeners);
 		drop(gate, &gate->listeners);
 	}
 }

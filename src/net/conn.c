@@ -13,9 +13,16 @@
 
 enum { STEPS_MAX = 64 };	/* Before others have their turn */
 
+/* The descriptors too: to close a socket takes its time, and somebody else may
+ * be waiting for an answer
+ */
 static void free_later(void *arg)
 {
-	free(arg);
+	struct conn *conn = arg;
+
+	end_close(conn->gate->loop, &conn->client);
+	end_close(conn->gate->loop, &conn->server);
+	free(conn);
 }
 
 static void run_later(void *arg)
@@ -96,8 +103,6 @@ void conn_close(struct conn *conn)
 	timer_stop(gate->timers, &conn->timer);
 	seen_forget(&conn->seen);
 	reach_stop(&conn->reach);
-	end_close(gate->loop, &conn->client);
-	end_close(gate->loop, &conn->server);
 	flow_done(&conn->up);
 	flow_done(&conn->down);
 	input_done(&conn->in);
