@@ -102,7 +102,9 @@ static int check_ephemeral(const struct plan *plan, struct err *err)
 	if (!plan->ephemeral)
 		return 0;
 	if (plan->root_writable)
-		return fail(err, -EINVAL, "--ephemeral needs file system rules, and filesystem.disabled is set");
+		return fail(err, -EINVAL, "--ephemeral cannot keep all of / aside, and %s; name directories instead",
+			    policy_flag(view->policy, FLAG_FS_DISABLED, false) ?
+			    "filesystem.disabled is set" : "all of it is writable");
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
@@ -210,7 +212,7 @@ int plan_build(const struct view *view, const struct machine *machine,
 			    policy->cwd);
 	plan->view = view;
 	plan->machine = *machine;
-	plan->root_writable = policy_flag(policy, FLAG_FS_DISABLED, false);
+	plan->root_writable = view_verdict(view, VIEW_WRITE, "/").allowed;
 	plan->net = policy->net == NET_JAIL_FILTERED ? NET_FILTERED
 						     : policy->net;
 	plan->tier = request->tier;

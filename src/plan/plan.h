@@ -140,7 +140,7 @@ struct machine {
  * @tier:	How it will be held
  * @grants, @carved: In the landlock tier, instead of mounts
  * @weak_proc:	Do with the host's /proc, read-only, where a new one is refused
- * @root_writable: File system rules are off
+ * @root_writable: A rule says so, or file system rules are off
  * @ephemeral:	Writable roots are MOUNT_ASIDE; their @mask counts from 0
  * @tmp:	What /tmp is
  * @env:	"NAME=VALUE" for the command, NULL at the end

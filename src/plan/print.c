@@ -90,10 +90,14 @@ static void print_tier(const struct plan *plan, struct buf *out)
 
 static void print_mounts(const struct plan *plan, struct buf *out)
 {
-	buf_addf(out, "files\n  %-14s /  (%s)\n",
-		 plan->root_writable ? "write" : "read-only",
-		 plan->root_writable ? "file system rules are off"
-				     : "everything not listed below");
+	const struct verdict root = view_verdict(plan->view, VIEW_WRITE, "/");
+
+	buf_addf(out, "files\n  %-14s /  (",
+		 plan->root_writable ? "write" : "read-only");
+	add_rule_words(out, plan->root_writable ? root.rule : NULL,
+		       plan->root_writable ? root.reason
+					   : "everything not listed below");
+	buf_adds(out, ")\n");
 	buf_addf(out, "  %-14s /tmp  (%s)\n", "write", tmp_words(plan->tmp));
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];

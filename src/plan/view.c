@@ -334,6 +334,16 @@ static void close_stores(struct view *view)
 	r->len = kept;
 }
 
+/* What the start directory of a container is, and of a careless caller */
+static void note_root(struct view *view)
+{
+	const struct policy *p = view->policy;
+
+	if (!strcmp(p->cwd, "/") && p->profile != PROFILE_SRT &&
+	    !view_verdict(view, VIEW_WRITE, "/").allowed)
+		note(view, mem_strdup("the start directory is /, which is not made writable as a project would be; start elsewhere, or use --write"));
+}
+
 static int add_rules(struct view *view, struct resolver *resolver,
 		     struct err *err)
 {
@@ -380,6 +390,7 @@ static int build(struct policy *policy, struct walk_cache *cache,
 		return r;
 	close_stores(view);
 	view_sort(view);
+	note_root(view);
 	*ret = take_ptr(view);
 	return 0;
 }

@@ -244,7 +244,7 @@ int policy_finish(struct policy *p, struct err *err)
 				    p->cwd);
 	if (p->profile == PROFILE_SRT)
 		add_srt_writable(p);
-	else
+	else if (strcmp(p->cwd, "/") != 0)	/* Nobody means all of it */
 		policy_add_literal(p, PATH_ALLOW_WRITE, p->cwd, RULE_BASELINE,
 			origin_make(profile, NULL, "the start directory"));
 	if (p->profile == PROFILE_HOME)

@@ -96,4 +96,40 @@ def a_home_that_is_not_there_is_not_made(t):
     check(not os.path.exists(home), "made")
 
 
+@test
+def the_root_as_start_directory_stays_read_only(t):
+    script = f"echo x > {t.away}/x; echo x > /tmp/x && echo private"
+    r = t.run("run", "sh", "-c", script, cwd="/").ok()
+    equal(r.out, "private\n")
+    contains(r.err, "note: the start directory is /")
+    contains(r.err, f"write {t.away}/x (outside the writable paths")
+    equal(os.listdir(t.away), [])
+    t.run("policy", "why", "write", t.away, cwd="/").ended(1)
+    equal(t.run("run", "--quiet", "true", cwd="/").ok().err, "")
+
+
+@test
+def a_rule_for_the_root_is_obeyed(t):
+    t.write("kept/file", "old")
+    t.write(t.home + "/.ssh/id", "key")
+    settings = json.dumps({"filesystem": {"allowWrite": ["/"],
+                                          "denyWrite": ["./kept"]}})
+    script = f"""echo new > {t.away}/made; echo new > kept/file; mv kept moved
+echo x > ~/.bashrc; cat ~/.ssh/id; echo x > /sys/kernel/x
+echo x > /proc/sys/kernel/hostname"""
+    for profile in ("default", "srt"):
+        r = t.run("run", "--profile", profile, "-s", settings, "sh", "-c",
+                  script, env={"CLAUDE_TMPDIR": "/var/tmp"})
+        equal(t.read(t.away + "/made"), "new\n", repr(r))
+        equal(t.read("kept/file"), "old")
+        check(not t.exists("moved") and not t.exists(t.home + "/.bashrc"))
+        contains(r.err, "/sys/kernel/x: Read-only file system")
+        contains(r.err, "hostname: Read-only file system")
+        equal(r.out, "" if profile == "default" else "key")
+        os.unlink(t.away + "/made")
+    contains(t.run("explain", "--write", "/").ok().out, "/  (--write)")
+    contains(t.run("run", "--ephemeral", "--write", "/", "true").ended(125)
+             .err, "--ephemeral")
+
+
 main()
