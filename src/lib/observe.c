@@ -84,7 +84,7 @@ static bool is_plain(void *arg, const char *path)
 
 /* The repository row behind @path, if it lies in an existing repository */
 static const struct protect_row *match_repo(const struct observe *o,
-					    const char *path)
+					    const char *path, bool *exempt)
 {
 	struct stat st;
 
@@ -97,6 +97,7 @@ static const struct protect_row *match_repo(const struct observe *o,
 
 		if (row && !lstat(dir, &st) && !birth_is_after(dir, &o->since))
 			return row;
+		*exempt |= row != NULL;
 	}
 	return NULL;
 }
@@ -112,21 +113,38 @@ static bool has_component(const char *path, const char *name)
 	return false;
 }
 
-/* The row for a protected name at any depth. Not for packages: they bring
- * such names too, and nobody opens those as a project.
+/* Packages bring such names too, and nobody opens those as a project; so do
+ * clones, and what is in those is looked at in the end
  */
+static bool is_exempt(const struct observe *o, const char *root,
+		      const char *path)
+{
+	return has_component(path + strlen(root), "node_modules") ||
+	       birth_in_repository(root, path, &o->since);
+}
+
+/* The row for a protected name at any depth, unless it is *@exempt */
 static const struct protect_row *match_name(const struct observe *o,
-					    const char *path)
+					    const char *path, bool *exempt)
 {
 	const struct protect_row *row = protect_match(o->view->policy, path);
 	const struct path_rule *root = row ? view_root_of(o->view, path) : NULL;
 
-	if (!root || !path_is_below(root->path, path) ||
-	    has_component(path + strlen(root->path), "node_modules") ||
-	    birth_in_repository(root->path, path, &o->since))
+	if (!root || !path_is_below(root->path, path))
 		return NULL;
 	/* The root may itself be called so: only what is below it counts */
-	return protect_match(o->view->policy, path + strlen(root->path));
+	row = protect_match(o->view->policy, path + strlen(root->path));
+	*exempt = row && is_exempt(o, root->path, path);
+	return *exempt ? NULL : row;
+}
+
+/* True if protected names lie below @path */
+static bool leads(const struct observe *o, const char *path)
+{
+	const struct path_rule *root = view_root_of(o->view, path);
+
+	return root && path_is_below(root->path, path) &&
+	       protect_leads(o->view->policy, path + strlen(root->path));
 }
 
 /* A missing directory that would have to be made for a protected file */
@@ -201,12 +219,14 @@ static void check_names(struct observe *o, const char *path,
 {
 	const struct protect_row *row;
 	const struct view_rule *above;
+	bool exempt = false;
 
 	if (view_is_private(o->view, path))
 		return;
-	row = match_name(o, path);
+	row = match_name(o, path, &exempt);
 	if (!row)
-		row = match_repo(o, path);
+		row = match_repo(o, path, &exempt);
+	ret->look = exempt || leads(o, path);
 	if (row) {
 		deny_row(o, row, ret);
 		return;
@@ -246,6 +266,29 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)
 		check_names(o, path, ret);
+}
+
+/* What was made in this run is found by its birth, wherever it is moved to; what
+ * is older is not, nor is what a link leads to
+ */
+static void on_place(void *arg, const char *what, const char *path,
+		     struct observer_verdict *ret)
+{
+	const struct observe *o = arg;
+	const struct path_rule *root = view_root_of(o->view, path);
+	struct stat st;
+
+	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
+	if (!root || view_is_private(o->view, path) ||
+	    (!leads(o, path) && (!what || !leads(o, what))))
+		return;
+	ret->look = true;
+	if ((what && lstat(what, &st) == 0 && S_ISDIR(st.st_mode) &&
+	     birth_is_after(what, &o->since)) ||
+	    is_exempt(o, root->path, path))
+		return;
+	ret->answer = OBSERVER_DENIED;
+	ret->reason = "protected names lie in it";
 }
 
 static bool may_write(const struct observe *o, const char *path)
@@ -348,7 +391,8 @@ void observe_policy(struct observe *observe, struct network_run *network,
 {
 	observe->network = network;
 	*ret = (struct observer_policy){
-		.arg = observe, .verdict = on_verdict, .is_plain = is_plain,
+		.arg = observe, .verdict = on_verdict, .place = on_place,
+		.is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
 		.wants_connect = network ? wants_connect : NULL,
 		.is_served = network ? is_served : NULL,

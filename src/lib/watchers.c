@@ -441,6 +441,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.listener = listener, .sink = report_sink(w->report),
 		.reads = w->session->plan->observe_full,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
+		.nested = w->session->plan->nested_userns,
 		.sockets_by_path = w->session->plan->sockets_by_path,
 		.on_make = on_make, .arg = w,
 		.home = w->session->policy->home,
@@ -479,10 +480,13 @@ void watchers_finish(struct watchers *w, bool quiet)
 		observer_stats(w->observer) : (struct observer_stats){ 0 };
 	auto_buf struct buf text = { 0 };
 
-	/* Who was refused a name may have won a race for it, at any depth */
+	/* Who was refused a name may have won a race for it, at any depth; who
+	 * has mounts of his own has other names for everything
+	 */
 	if (w->born)
 		born_finish(w->born, !w->observer || stats.made_ms,
-			    w->observer && !stats.names);
+			    w->observer && !stats.names &&
+			    !w->session->plan->nested_userns);
 	report_finish(w->report);
 	if (quiet)
 		return;

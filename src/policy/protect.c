@@ -9,6 +9,8 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
+enum { PROTECT_NAME_MAX = 64 };		/* Of the longest row */
+
 static const struct protect_row rows[] = {
 #define PROTECT(kind, name, srt, reason) { PROTECT_##kind, name, srt, reason },
 #include "policy/protect.def"
@@ -99,6 +101,57 @@ const char *protect_in_git(const char *path)
 	const char *at = strcasestr(path, git);
 
 	return at ? at + sizeof(git) - 1 : NULL;
+}
+
+/* True if @path, at the start of a component, is the beginning of @row's name */
+static bool leads_to(const struct policy *policy,
+		     const struct protect_row *row, const char *path)
+{
+	for (const char *end = strchr(row->name, '/'); end;
+	     end = strchr(end + 1, '/')) {
+		char above[PROTECT_NAME_MAX];
+		const size_t n = (size_t)(end - row->name);
+
+		if (n >= sizeof(above))
+			return true;
+		memcpy(above, row->name, n);
+		above[n] = '\0';
+		if (match_here(above, path) == strlen(path))
+			return protect_applies(policy, row);
+	}
+	return false;
+}
+
+static bool any_leads(const struct policy *policy, const char *path, bool repo)
+{
+	for (size_t i = 0; *path && i < ARRAY_SIZE(rows); i++) {
+		const bool in_repo = rows[i].kind == PROTECT_REPO ||
+				     rows[i].kind == PROTECT_KEPT;
+
+		if (rows[i].kind != PROTECT_SENTINEL && in_repo == repo &&
+		    leads_to(policy, &rows[i], path))
+			return true;
+	}
+	return false;
+}
+
+bool protect_leads(const struct policy *policy, const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	if (base && !strcasecmp(base, "/.git"))
+		return !policy_flag(policy, FLAG_FS_DISABLED, false);
+	for (const char *at = path; at; at = strstr(at, "/.")) {
+		at += *at == '/';
+		if (any_leads(policy, at, false))
+			return true;
+	}
+	for (const char *in = protect_in_git(path); in;
+	     in = protect_in_git(in - 1)) {
+		if (any_leads(policy, in, true))
+			return true;
+	}
+	return false;
 }
 
 const struct protect_row *protect_match_repo(const struct policy *policy,

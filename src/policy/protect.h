@@ -60,4 +60,10 @@ const char *protect_in_git(const char *path);
 const struct protect_row *protect_match_repo(const struct policy *policy,
 					     const char *relative);
 
+/* True if the absolute @path, below a writable directory, is one that a
+ * protected name lies in (".claude", ".git", ".git/modules/x"): whoever puts a
+ * directory or a link there brings what is in it along
+ */
+bool protect_leads(const struct policy *policy, const char *path);
+
 #endif /* POLICY_PROTECT_H */

@@ -97,7 +97,7 @@ static void take_name(struct sweep *s, const char *path, const char *reason)
 {
 	const struct journal *j = s->journal;
 	const char *root = root_of(j, path);
-	auto_free char *parent = path_parent(path);
+	auto_free char *parent = path_parent(path), *plant = NULL;
 	char *git = git_dir_of(path);
 
 	if (git && birth_is_after(git, &j->since)) {
@@ -110,7 +110,8 @@ static void take_name(struct sweep *s, const char *path, const char *reason)
 	/* A worktree made in this run points at its repository */
 	if (!strcasecmp(path_base(path), ".git") && birth_is_after(parent, &j->since))
 		return;
-	(void)sealed_move(&s->seal, path, reason);
+	plant = sealed_plant(root, path);
+	(void)sealed_move(&s->seal, plant, reason);
 }
 
 static bool exists(const char *dir, const char *name)

@@ -89,6 +89,7 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 
 	if (!q.call || q.call->what > CALL_CONNECT)
 		return false;
+	quick_note(&f->quick, q.call);
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	if (q.call->what == CALL_CONNECT)
 		return q.tracee && !f->by_path &&
@@ -96,9 +97,9 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 					 notif->data.args);
 	if (!q.tracee || question_read(&q, false, f->names) < 0)
 		return false;
+	*makes = question_makes(&q);
 	if (q.reads || !f->names[0].text[0])
 		return q.reads;
-	*makes = question_makes(&q);
 	return quick_answers(&f->quick, &f->policy, &q, f->names);
 }
 
@@ -209,7 +210,7 @@ static int start_thread(struct fast *f)
 }
 
 int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, struct fast **ret)
+	       bool by_path, int64_t moved_ms, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
@@ -222,6 +223,7 @@ int fast_start(int listener, const struct observer_policy *policy,
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees);
 	quick_init(&f->quick);
+	f->quick.moved_ms = moved_ms;
 	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0 && (r = start_thread(f)) < 0) {
 		close_fd(&f->pipe[0]);
@@ -262,6 +264,11 @@ int fast_fd(const struct fast *f)
 int fast_next(struct fast *f, struct seccomp_notif *ret)
 {
 	return read(f->pipe[0], ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
+}
+
+void fast_note(struct fast *f, const struct call *call)
+{
+	quick_note(&f->quick, call);
 }
 
 void fast_set_policy(struct fast *f, const struct observer_policy *policy)

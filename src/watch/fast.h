@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct call;
 struct fast;
 struct observer_policy;
 struct seccomp_notif;
@@ -24,10 +25,11 @@ struct fast_counts {
 
 /* From now on the thread alone receives from @listener, which must stay open
  * until the process ends. Not where reads matter: it lets them pass. @by_path:
- * each connect() is the loop's. 0 or a negative errno: then nothing has changed.
+ * each connect() is the loop's. @moved_ms is that of the loop's struct quick. 0 or
+ * a negative errno: then nothing has changed.
  */
 int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, struct fast **ret);
+	       bool by_path, int64_t moved_ms, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only
@@ -40,6 +42,9 @@ int fast_fd(const struct fast *fast);
 
 /* The next of those: 1, or 0 if there is none */
 int fast_next(struct fast *fast, struct seccomp_notif *ret);
+
+/* quick_note() for its own */
+void fast_note(struct fast *fast, const struct call *call);
 
 /* When this returns, the policy before is in nobody's hands */
 void fast_set_policy(struct fast *fast, const struct observer_policy *policy);

@@ -75,13 +75,44 @@ static struct judgement refuse(const struct judge *j, const struct place *p,
 		break;
 	}
 	g.report = g.error;
+	g.look = g.verdict.look;
 	return g;
 }
 
-static struct judgement judge_make(const struct judge *j,
-				   const struct place *p)
+/* @g allows it; but a directory or a link brings names along. @what: where it
+ * stands, or NULL.
+ */
+static struct judgement placed(const struct judge *j, struct judgement g,
+			       const char *what, const struct place *p)
 {
-	return p->exists ? GO_ON : refuse(j, p, VIOLATION_FS_WRITE);
+	struct observer_verdict v = { 0 };
+
+	if (g.error || !j->policy->place)
+		return g;
+	j->policy->place(j->policy->arg, what, p->path, &v);
+	g.look |= v.look;
+	if (v.answer == OBSERVER_ALLOWED)
+		return g;
+	return (struct judgement) {
+		.error = EACCES, .report = true, .place = p, .verdict = v,
+		.kind = what ? VIOLATION_FS_RENAME : VIOLATION_FS_CREATE,
+	};
+}
+
+static bool brings_names(const struct place *p)
+{
+	return p->exists && (S_ISDIR(p->mode) || S_ISLNK(p->mode));
+}
+
+static struct judgement judge_make(const struct judge *j,
+				   const struct place *p, bool link)
+{
+	struct judgement g;
+
+	if (p->exists)
+		return GO_ON;
+	g = refuse(j, p, VIOLATION_FS_WRITE);
+	return link ? placed(j, g, NULL, p) : g;
 }
 
 static bool is_special(mode_t mode)
@@ -118,7 +149,7 @@ static struct judgement judge_open(const struct judge *j,
 	if (!p->exists && !(a->flags & O_CREAT))
 		return writes ? GO_ON : judge_read(j, p);
 	if (!p->exists)
-		return judge_make(j, p);
+		return judge_make(j, p, false);
 	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
 		return GO_ON;
 	if (!writes)
@@ -155,6 +186,24 @@ static struct judgement judge_remove(const struct judge *j,
 	return g;
 }
 
+/* What the rules say of both names, and of what moves */
+static struct judgement judge_names(const struct judge *j,
+				    const struct attempt *a)
+{
+	const struct place *from = a->from, *to = a->to;
+	struct judgement g = refuse(j, from, VIOLATION_FS_RENAME);
+	bool look = g.look;
+
+	if (!g.error)
+		g = refuse(j, to, VIOLATION_FS_RENAME);
+	if (brings_names(from))
+		g = placed(j, g, from->path, to);
+	if ((a->flags & RENAME_EXCHANGE) && brings_names(to))
+		g = placed(j, g, to->path, from);
+	g.look |= look;
+	return g;
+}
+
 static struct judgement judge_rename(const struct judge *j,
 				     const struct attempt *a)
 {
@@ -171,9 +220,7 @@ static struct judgement judge_rename(const struct judge *j,
 	if ((a->flags & RENAME_NOREPLACE) && to->exists)
 		return GO_ON;
 
-	g = refuse(j, from, VIOLATION_FS_RENAME);
-	if (!g.error)
-		g = refuse(j, to, VIOLATION_FS_RENAME);
+	g = judge_names(j, a);
 	if (from->mount_root || (to->exists && to->mount_root)) {
 		if (!g.error) {
 			g.place = from->mount_root ? from : to;
@@ -198,7 +245,8 @@ static struct judgement judge_link(const struct judge *j,
 	g = refuse(j, a->from, VIOLATION_FS_WRITE);
 	if (g.verdict.answer == OBSERVER_DENIED)
 		return g;
-	return refuse(j, a->to, VIOLATION_FS_WRITE);
+	g = refuse(j, a->to, VIOLATION_FS_WRITE);
+	return S_ISLNK(a->from->mode) ? placed(j, g, a->from->path, a->to) : g;
 }
 
 struct judgement judge(const struct judge *j, const struct attempt *a)
@@ -210,7 +258,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 		return judge_open(j, a);
 	case CALL_MAKE:
 	case CALL_BIND:
-		return judge_make(j, a->from);
+		return judge_make(j, a->from, a->link);
 	case CALL_UNLINK:
 	case CALL_RMDIR:
 		return judge_remove(j, a);

@@ -27,11 +27,13 @@ struct judge {
  * @flags:	Of the call: O_*, AT_*, RENAME_*
  * @from:	Where it leads; for CALL_RENAME and CALL_LINK the old name
  * @to:		For those two the new name, else NULL
+ * @link:	CALL_MAKE makes a symbolic link
  */
 struct attempt {
 	enum call_what what;
 	uint64_t flags;
 	const struct place *from, *to;
+	bool link;
 };
 
 /**
@@ -39,10 +41,11 @@ struct attempt {
  * @error:	0: the call goes on; else the errno it fails with
  * @report:	It is a refusal of the policy; then also:
  * @kind, @place, @verdict: what was refused, where, and why
+ * @look:	See struct observer_verdict
  */
 struct judgement {
 	int error;
-	bool report;
+	bool report, look;
 	enum violation_kind kind;
 	const struct place *place;
 	struct observer_verdict verdict;

@@ -51,6 +51,7 @@ struct observer {
 	int listener;
 	struct judge judge;
 	struct observer_policy policy;
+	bool nested;
 	const struct violation_sink *sink;
 	struct addresses addresses;
 	struct tracees tracees;
@@ -84,6 +85,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->policy = config->policy;
 	o->judge = (struct judge) { &o->policy, config->no_mounts,
 				    config->reads };
+	o->nested = config->nested;
 	o->sink = config->sink;
 	o->on_make = config->on_make;
 	o->home = config->home;
@@ -209,7 +211,7 @@ static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
 {
 	struct attempt a = { .what = q->what, .flags = q->flags,
-			     .from = &o->places[0] };
+			     .link = q->link, .from = &o->places[0] };
 	int r = look_up(o, q, 0, q->follow);
 
 	if (q->what == CALL_LINK || q->what == CALL_RENAME) {
@@ -228,6 +230,7 @@ static int judge_slowly(struct observer *o, struct question *q,
 	if (r < 0)
 		return r;
 	*ret = judge(&o->judge, &a);
+	o->stats.names += !ret->error && ret->look;
 	if (!ret->error && is_late(o, &a))
 		perform_late(o, q, &a, ret);
 	return 0;
@@ -284,12 +287,25 @@ static void report(struct observer *o, const struct question *q,
 	violation_done(&v);
 }
 
-/* Errors that the kernel will find by itself */
+/* Errors that the kernel finds as well */
 static bool is_natural(int error)
 {
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
 	       error == -ENAMETOOLONG || error == -EFAULT ||
-	       error == -EBADF || error == -EXDEV || error == -EACCES;
+	       error == -EBADF || error == -EACCES;
+}
+
+/* What could not be looked up does not go on, or whoever finds a way to be
+ * overlooked could do as he likes; and what is not there for us may be there in
+ * a moment. Unless it is no path (-EXDEV), or only removes a name that is too
+ * deep for us, or in a namespace that we do not see.
+ */
+static bool goes_on(const struct observer *o, const struct question *q, int r)
+{
+	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
+
+	return q->reads || r == -EXDEV || (removes && r == -ENAMETOOLONG) ||
+	       (o->nested && r != -EFAULT && is_natural(r));
 }
 
 /* Read and judge the call in @q; 0 and *@ret, or a negative errno */
@@ -298,9 +314,14 @@ static int judge_call(struct observer *o, struct question *q,
 {
 	const int r = question_read(q, o->judge.reads, o->names);
 
+	if (o->fast)
+		fast_note(o->fast, q->call);
+	else
+		quick_note(&o->quick, q->call);
 	if (r < 0 || (q->reads && !o->judge.reads) || !o->names[0].text[0])
 		return r;
-	if (quick_answers(&o->quick, &o->policy, q, o->names)) {
+	/* What the thread hands on is not quick */
+	if (!o->fast && quick_answers(&o->quick, &o->policy, q, o->names)) {
 		o->stats.quick++;
 		return 0;
 	}
@@ -364,13 +385,13 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	} else if (!r) {
 		r = judge_call(o, &q, &a.judgement);
 	}
-	/* Masks hide what must not be read, whether we can tell or not. What is
-	 * not there for us may be there in a moment: no honest call finds that.
-	 */
-	if (r == -EFAULT && !q.reads)
-		a.judgement.error = EFAULT;
-	else if (r < 0 && !is_natural(r) && !q.reads)
-		a.judgement = refuse_unseen(o);
+	/* Masks hide what must not be read, whether we can tell or not */
+	if (r < 0 && !goes_on(o, &q, r)) {
+		if (is_natural(r))
+			a.judgement.error = -r;
+		else
+			a.judgement = refuse_unseen(o);
+	}
 
 	/* If it is gone, what we read may have been somebody else's */
 	if (a.judgement.report && q.call && q.tracee &&
@@ -412,7 +433,7 @@ static void go_faster(struct observer *o)
 	if (o->on_make)
 		o->on_make(o->arg);
 	if (fast_start(o->listener, &o->policy, o->addresses.by_path,
-		       &o->fast) < 0)
+		       o->quick.moved_ms, &o->fast) < 0)
 		o->stats.asked = 0;
 	else if (o->later)
 		(void)later_move(o->later, o->listener, fast_fd(o->fast));

@@ -42,12 +42,14 @@ enum observer_mask {
  * @rule_file, @rule_key: As in struct violation; may be NULL
  * @edit:	For OBSERVER_DENIED without a @rule_file: what would lift it
  * @final:	Nothing lifts it
+ * @look:	Allowed, but it can bring protected names along, which nobody
+ *		asks about: look for them in the end
  * All strings stay valid until the next question.
  */
 struct observer_verdict {
 	enum observer_answer answer;
 	const char *reason, *rule_file, *rule_key, *edit;
-	bool final;
+	bool final, look;
 };
 
 /**
@@ -64,6 +66,9 @@ struct observer_socket {
  * struct observer_policy - The questions that the observer asks
  * @arg:	Handed to each
  * @verdict:	What may be done with @path, absolute and real, from inside
+ * @place:	May a directory or a link, which stands at @what, or is to be made
+ *		(NULL), have the name @path? Not asked unless @verdict allows
+ *		both. May be NULL.
  * @is_plain:	Cheap: true only if @path as text is in a writable place, and
  *		no name in it is one that a rule could deny. May be NULL.
  * @is_late:	True if @path is in a root that was granted after the start, so
@@ -86,6 +91,8 @@ struct observer_policy {
 	void *arg;
 	void (*verdict)(void *arg, enum observer_op op, const char *path,
 			struct observer_verdict *ret);
+	void (*place)(void *arg, const char *what, const char *path,
+		      struct observer_verdict *ret);
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path);
 	bool (*is_fixed)(void *arg, const char *path);
@@ -105,6 +112,8 @@ struct observer_policy {
  * @policy:	See above
  * @sink:	Where refusals go
  * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
+ * @nested:	The command may have namespaces of its own, and in them see what
+ *		we do not
  * @reads:	Reads are asked about as well
  * @on_make:	Called with @arg before a call that can make a name goes on; may
  *		be NULL
@@ -116,7 +125,7 @@ struct observer_config {
 	int listener;
 	struct observer_policy policy;
 	const struct violation_sink *sink;
-	bool no_mounts, reads, sockets_by_path;
+	bool no_mounts, nested, reads, sockets_by_path;
 	const struct observer_socket *sockets;
 	size_t nsockets;
 	void (*on_make)(void *arg);
@@ -129,7 +138,8 @@ struct observer_config {
  * @made_ms:	When a call that can make a name last went on, by
  *		CLOCK_MONOTONIC_COARSE; 0 if never
  * @names:	Names that were refused where nothing stood: who tries one may
- *		try again while we look elsewhere
+ *		try again while we look elsewhere. Also what was let through and
+ *		must be looked for in the end.
  */
 struct observer_stats {
 	uint64_t asked, quick, refused, failed, names;

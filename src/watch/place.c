@@ -117,11 +117,13 @@ static const char *after_process(const char *path, bool *own)
 	return n && (below[n] == '/' || !below[n]) ? below + n : NULL;
 }
 
-/* True if @rest of /proc/PROCESS/... goes through a link that leads elsewhere */
+/* True if @rest of /proc/PROCESS/... goes through a link that leads elsewhere,
+ * or up, and so perhaps out of /proc
+ */
 static bool has_magic(const char *rest)
 {
 	static const char *const links[] = {
-		"root", "cwd", "fd", "exe", "map_files",
+		"root", "cwd", "fd", "exe", "map_files", "..",
 	};
 
 	for (; *rest; rest += strcspn(rest, "/")) {
@@ -295,7 +297,7 @@ static int expand(int root, char *path, int error)
 		    !strcmp(p.path, "/proc/thread-self"))
 			return join(path, p.path, rest) < 0 ? error : 1;
 		if (is_proc(p.path))
-			return -EXDEV;
+			return has_magic(end) ? -EPERM : -EXDEV;
 		r = follow_link(fd, &p, path);
 		if (r < 0)
 			return r;
@@ -355,7 +357,7 @@ int place_find(struct tracee *tracee, const char *base, const char *text,
 	if (r < 0)
 		return r;
 	*ret = (struct place) { .parent = -1 };
-	for (int links = 0; links < PLACE_LINKS_MAX; links++) {
+	for (int links = 0; links <= PLACE_LINKS_MAX; links++) {
 		squeeze(path);
 		r = follow_magic(tracee, path);
 		if (r < 0)

@@ -133,6 +133,7 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	int r = read_flags(q);
 
 	q->two = c->path2 >= 0;
+	q->link = c->what == CALL_MAKE && strstr(c->name, "symlink");
 	q->reads = !r && only_reads(q);
 	if (r < 0 || (q->reads && !reads))
 		return r;

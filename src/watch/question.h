@@ -32,6 +32,7 @@ struct name {
  * @what:	Never CALL_OPEN_HOW or CALL_CREAT once it is read
  * @two:	It has a second name
  * @done:	The call was made here; @fd is what it opened, or -1
+ * @link:	It makes a symbolic link
  * @reads:	It is known to change nothing; its names are not read unless
  *		reads matter
  */
@@ -41,7 +42,7 @@ struct question {
 	struct tracee *tracee;
 	enum call_what what;
 	uint64_t flags, how_mode;
-	bool follow, two, done, reads;
+	bool follow, two, done, link, reads;
 	int fd;
 };
 

@@ -3,8 +3,10 @@
  * watch/quick.c - the questions that need no look-up
  *
  * Theory of operation: the text decides, after a look that no symbolic link is
- * in it. Directories that were looked at are remembered for a moment: a link
- * that takes the place of one meanwhile hides a report, and nothing else.
+ * in it. Directories that were looked at are remembered for a moment, unless
+ * somebody has asked for a call that can put a link in their place. A link that
+ * gets there all the same, after the look, leads where mounts and Landlock let
+ * it.
  */
 
 #include "watch/quick.h"
@@ -20,6 +22,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "watch/calls.h"
 #include "watch/observer.h"
 #include "watch/question.h"
 #include "watch/tracee.h"
@@ -59,8 +62,21 @@ int64_t quick_now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+void quick_note(struct quick *q, const struct call *call)
+{
+	if (call->what == CALL_RENAME || call->what == CALL_LINK ||
+	    (call->what == CALL_MAKE && strstr(call->name, "symlink")))
+		q->moved_ms = quick_now_ms();
+}
+
+/* True if a call that can put a link somewhere may not be over */
+static bool is_moving(const struct quick *q, int64_t now)
+{
+	return q->moved_ms && now < q->moved_ms + QUICK_SHADOW_MS;
+}
+
 /* True if the directory, the first @n bytes of @path, is reached without any
- * symbolic link; or if there is none, and the call will say so
+ * symbolic link
  */
 static bool has_no_links(struct quick *q, const char *path, size_t n)
 {
@@ -76,7 +92,7 @@ static bool has_no_links(struct quick *q, const char *path, size_t n)
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
 	seen = &q->dirs[hash % QUICK_DIRS];
-	if (seen->path && now < seen->until_ms &&
+	if (seen->path && now < seen->until_ms && !is_moving(q, now) &&
 	    !strncmp(seen->path, path, n) && !seen->path[n])
 		return true;
 
@@ -85,7 +101,7 @@ static bool has_no_links(struct quick *q, const char *path, size_t n)
 	seen->until_ms = 0;
 	fd = sys_openat2(q->root, seen->path, &how);
 	if (fd < 0)
-		return errno == ENOENT;
+		return false;
 	seen->until_ms = now + QUICK_LIFE_MS;
 	return true;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct call;
 struct name;
 struct observer_policy;
 struct question;
@@ -14,6 +15,7 @@ struct question;
 enum {
 	QUICK_DIRS = 256,	/* Directories remembered */
 	QUICK_LIFE_MS = 200,	/* For how long */
+	QUICK_SHADOW_MS = 2000,	/* Not, after a call that can place a link */
 };
 
 /**
@@ -27,9 +29,12 @@ struct seen_dir {
 /**
  * struct quick - What was seen lately
  * @root:	The sandbox's root directory, or -1 before the first question
+ * @moved_ms:	When a call that can place a link was last asked about, or
+ *		answered; 0 if never
  */
 struct quick {
 	int root;
+	_Atomic int64_t moved_ms;
 	struct seen_dir dirs[QUICK_DIRS];
 };
 
@@ -41,6 +46,9 @@ void quick_done(struct quick *quick);
  */
 bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 		   const struct question *q, const struct name *names);
+
+/* Before @call goes on; from any thread */
+void quick_note(struct quick *quick, const struct call *call);
 
 /* CLOCK_MONOTONIC_COARSE */
 int64_t quick_now_ms(void);

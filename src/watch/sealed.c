@@ -4,7 +4,9 @@
 #include "watch/sealed.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -36,6 +38,21 @@ static void tell(const struct gitrepo_config *c, const char *path, bool gone,
 	}
 	violation_report(c->sink, &v);
 	violation_done(&v);
+}
+
+char *sealed_plant(const char *root, const char *path)
+{
+	struct stat st;
+
+	for (const char *end = path + strlen(root) + 1;
+	     (end = strchr(end, '/')) != NULL; end++) {
+		char *above = mem_strndup(path, (size_t)(end - path));
+
+		if (lstat(above, &st) == 0 && S_ISLNK(st.st_mode))
+			return above;
+		free(above);
+	}
+	return mem_strdup(path);
 }
 
 bool sealed_move(const struct gitrepo_config *c, const char *path,

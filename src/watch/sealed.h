@@ -9,6 +9,11 @@
 struct buf;
 struct gitrepo_config;
 
+/* What to take away for @path below @root: itself, or the link that it is seen
+ * through. The caller frees.
+ */
+char *sealed_plant(const char *root, const char *path);
+
 /* Move @path to quarantine and report it. True if it is not there any more. */
 bool sealed_move(const struct gitrepo_config *config, const char *path,
 		 const char *reason);

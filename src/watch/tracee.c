@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,9 +94,22 @@ ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
 	return -ENAMETOOLONG;
 }
 
-ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
+/* True if what the link @name leads to has no name any more, as its text says:
+ * a name can end like that, too
+ */
+static bool is_deleted(const struct tracee *t, const char *name,
+		       const char *text, size_t n)
 {
 	static const char deleted[] = " (deleted)";
+	struct stat st;
+
+	return n >= sizeof(deleted) &&
+	       !strcmp(text + n - (sizeof(deleted) - 1), deleted) &&
+	       (fstatat(t->dir, name, &st, 0) < 0 || !st.st_nlink);
+}
+
+ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
+{
 	ssize_t n = readlinkat(t->dir, name, ret, size);
 
 	/* The directory of a thread that had this number before is empty */
@@ -106,11 +120,8 @@ ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
 	if ((size_t)n >= size)
 		return -ENAMETOOLONG;
 	ret[n] = 0;
-	if (ret[0] != '/' ||
-	    ((size_t)n >= sizeof(deleted) &&
-	     !strcmp(ret + n - (sizeof(deleted) - 1), deleted)))
-		return -ENOTDIR;
-	return n;
+	return ret[0] != '/' || is_deleted(t, name, ret, (size_t)n) ? -ENOTDIR
+								    : n;
 }
 
 ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size)
