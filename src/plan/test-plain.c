@@ -62,7 +62,11 @@ TEST(ordinary_files_are_plain_and_protected_names_are_not)
 	CHECK(covers(plain, "p/a"));
 	CHECK(covers(plain, "p/a/b/c.o"));
 	CHECK(covers(plain, "p/.hidden"));
-	CHECK(covers(plain, "p/.git"));
+	CHECK(!covers(plain, "p/.git"));	/* Leads to protected names */
+	CHECK(!covers(plain, "p/.git/modules/a/b/config"));
+	CHECK(!covers(plain, "p/.git/modules/a"));
+	CHECK(covers(plain, "p/.git/modules/a/b/refs/heads/config"));
+	CHECK(covers(plain, "p/.git/modules/a/b/objects/ab/cdef"));
 	CHECK(covers(plain, "p/n/.git/objects/ab/cdef"));
 	CHECK(covers(plain, "p/.git/refs/heads/main.lock"));
 	CHECK(!covers(plain, "p"));

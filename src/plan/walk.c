@@ -34,6 +34,7 @@
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
+#include "plan/walk-git.h"
 #include "policy/glob.h"
 #include "policy/protect.h"
 
@@ -70,80 +71,11 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
-/* A link is held in its place, and what it leads to stays as it is; unless
- * that is the place itself, which would close the whole project
- */
-static void protect(struct view *view, const char *path, const char *name,
-		    const char *reason)
-{
-	char real[PATH_MAX];
-
-	view_add(view, PATH_DENY_WRITE, path,
-		 view_own_rule(view, path, name, reason), true);
-	if (!S_ISLNK(view->rules.v[view->rules.len - 1].mode) ||
-	    !realpath(path, real) || path_is_within(real, path))
-		return;
-	view_add(view, PATH_DENY_WRITE, real,
-		 view_own_rule(view, real, name, reason), true);
-}
-
 static bool exists_at(int dir, const char *name)
 {
 	struct stat st;
 
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-/* A row such as "modules/<any>/hooks": one component is free */
-static void protect_starred(struct walk *w, const char *git_dir,
-			    const struct protect_row *row)
-{
-	const char *star = strchr(row->name, '*');
-	auto_free char *above = mem_strndup(row->name,
-					    (size_t)(star - row->name));
-	auto_free char *list = path_join(git_dir, above);
-	auto_close int fd = open(list, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct dir dir;
-	struct dir_entry entry;
-
-	if (fd < 0)
-		return;
-	dir = reader(w, fd, w->depth_max);
-	while (*w->left && dir_next(&dir, &entry) > 0) {
-		auto_free char *below = mem_printf("%s%s", entry.name,
-						   star + 1);
-
-		--*w->left;
-		if (exists_at(fd, below)) {
-			auto_free char *path = path_resolve(list, below);
-
-			protect(w->view, path, row->name, row->reason);
-		}
-	}
-}
-
-/* @git_dir is a repository: hold on to what git obeys in it */
-static void protect_repository(struct walk *w, const char *git_dir)
-{
-	auto_close int fd = open(git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct protect_row *rows;
-	size_t n;
-
-	rows = protect_table(&n);
-	for (size_t i = 0; fd >= 0 && i < n; i++) {
-		if ((rows[i].kind != PROTECT_REPO &&
-		     rows[i].kind != PROTECT_KEPT) ||
-		    !protect_applies(w->view->policy, &rows[i]))
-			continue;
-		if (strchr(rows[i].name, '*')) {
-			protect_starred(w, git_dir, &rows[i]);
-		} else if (exists_at(fd, rows[i].name)) {
-			auto_free char *path = path_join(git_dir,
-							 rows[i].name);
-
-			protect(w->view, path, rows[i].name, rows[i].reason);
-		}
-	}
 }
 
 /* @name, as it is spelled here, begins @row's; the rest may be missing */
@@ -156,7 +88,7 @@ static void protect_below(struct walk *w, int dir, const char *dir_path,
 	if (exists_at(dir, below)) {
 		auto_free char *path = path_join(dir_path, below);
 
-		protect(w->view, path, row->name, row->reason);
+		walk_protect(w->view, path, row->name, row->reason);
 	}
 }
 
@@ -173,10 +105,10 @@ static void check_dot_name(struct walk *w, int dir, const char *dir_path,
 
 		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISDIR(st.st_mode))
-			protect_repository(w, git);
+			walk_git(w->view, git, w->left);
 		else
-			protect(w->view, git, ".git",
-				"points git at a repository");
+			walk_protect(w->view, git, ".git",
+				     "points git at a repository");
 		return;
 	}
 	rows = protect_table(&n);
@@ -372,15 +304,15 @@ static void check_sentinels(struct walk *w, const char *cwd)
 		return;
 	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode) &&
 	    access(objects, F_OK) == 0 && access(refs, F_OK) == 0) {
-		protect_repository(w, cwd);
+		walk_git(w->view, cwd, w->left);
 		return;
 	}
 	/* A file of that name, and the rest planted, would be one */
 	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))
-		protect(w->view, head, "HEAD",
+		walk_protect(w->view, head, "HEAD",
 			"would make the directory a bare repository");
 	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
-		protect(w->view, config, "config",
+		walk_protect(w->view, config, "config",
 			"would be a bare repository's settings");
 }
 
@@ -393,6 +325,8 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 	walk_dir(w, AT_FDCWD, path, path, 0);
 	if (!w->glob && !strcmp(path, w->view->policy->cwd))
 		check_sentinels(w, path);
+	else if (!w->glob)
+		walk_git_root(w->view, path, w->left);
 	for (unsigned int i = 0; i <= w->depth_max; i++)
 		free(w->rooms[i]);
 	free(w->rooms);

@@ -122,6 +122,58 @@ static bool leads_to(const struct policy *policy,
 	return false;
 }
 
+bool protect_has_modules(const struct policy *policy)
+{
+	return policy->profile != PROFILE_SRT &&
+	       !policy_flag(policy, FLAG_FS_DISABLED, false);
+}
+
+bool protect_is_git_data(const char *name)
+{
+	static const char *const data[] = { "objects", "refs", "logs" };
+	const size_t n = strcspn(name, "/");
+
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++) {
+		if (n == strlen(data[i]) && !strncasecmp(name, data[i], n))
+			return true;
+	}
+	return false;
+}
+
+/* A submodule's git directory has its name, which may have slashes: what follows
+ * the component at @at may be in it. NULL if nothing does.
+ */
+static const char *next_module(const char *at)
+{
+	const char *slash = protect_is_git_data(at) ? NULL : strchr(at, '/');
+
+	return slash && slash > at && slash[1] ? slash + 1 : NULL;
+}
+
+/* What follows a submodule's name in @relative, a path below a git directory */
+static const char *in_modules(const char *relative)
+{
+	static const char modules[] = "modules/";
+	const size_t n = sizeof(modules) - 1;
+
+	return !strncasecmp(relative, modules, n) && relative[n] ?
+	       next_module(relative + n) : NULL;
+}
+
+/* True if @relative is where submodules are, or one of them, or in one */
+static bool is_module(const char *relative)
+{
+	if (strncasecmp(relative, "modules", 7) != 0 ||
+	    (relative[7] && relative[7] != '/'))
+		return false;
+	for (const char *at = relative; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (protect_is_git_data(at))
+			return false;
+	}
+	return true;
+}
+
 static bool any_leads(const struct policy *policy, const char *path, bool repo)
 {
 	for (size_t i = 0; *path && i < ARRAY_SIZE(rows); i++) {
@@ -148,14 +200,15 @@ bool protect_leads(const struct policy *policy, const char *path)
 	}
 	for (const char *in = protect_in_git(path); in;
 	     in = protect_in_git(in - 1)) {
-		if (any_leads(policy, in, true))
+		if ((protect_has_modules(policy) && is_module(in)) ||
+		    any_leads(policy, in, true))
 			return true;
 	}
 	return false;
 }
 
-const struct protect_row *protect_match_repo(const struct policy *policy,
-					     const char *relative)
+static const struct protect_row *match_rows(const struct policy *policy,
+					    const char *relative)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].kind == PROTECT_REPO &&
@@ -164,4 +217,16 @@ const struct protect_row *protect_match_repo(const struct policy *policy,
 			return &rows[i];
 	}
 	return NULL;
+}
+
+const struct protect_row *protect_match_repo(const struct policy *policy,
+					     const char *relative)
+{
+	const struct protect_row *row = match_rows(policy, relative);
+
+	for (const char *at = protect_has_modules(policy) ?
+			      in_modules(relative) : NULL; at && !row;
+	     at = next_module(at))
+		row = match_rows(policy, at);
+	return row;
 }

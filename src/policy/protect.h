@@ -16,7 +16,9 @@ struct policy;
 enum protect_kind {
 	PROTECT_FILE,		/* A file of that name below any directory */
 	PROTECT_DIR,		/* A directory likewise, and all below it */
-	PROTECT_REPO,		/* Below a git directory; "*" is one component */
+	PROTECT_REPO,		/* Below a git directory, and those of its
+				 * submodules; "*" is one component
+				 */
 	PROTECT_KEPT,		/* Likewise, but only once it exists */
 	PROTECT_SENTINEL,	/* Below the start directory only */
 	PROTECT_KINDS,
@@ -54,8 +56,16 @@ const struct protect_row *protect_match(const struct policy *policy,
 /* What follows the next "/.git/" in @path, or NULL */
 const char *protect_in_git(const char *path);
 
-/* The REPO row for @relative, a path below a git directory ("hooks/x"), or
- * NULL
+/* True if the git directories of submodules are protected as others are */
+bool protect_has_modules(const struct policy *policy);
+
+/* True of names in a git directory that hold only data, whatever they are
+ * called below
+ */
+bool protect_is_git_data(const char *name);
+
+/* The REPO row for @relative, a path below a git directory ("hooks/x"), or in
+ * that of a submodule ("modules/a/b/hooks/x"); or NULL
  */
 const struct protect_row *protect_match_repo(const struct policy *policy,
 					     const char *relative);

@@ -105,10 +105,11 @@ static void take_name(struct sweep *s, const char *path, const char *reason)
 		return;
 	}
 	free(git);
-	if (!root || birth_in_repository(root, path, &j->since))
-		return;
 	/* A worktree made in this run points at its repository */
-	if (!strcasecmp(path_base(path), ".git") && birth_is_after(parent, &j->since))
+	if (!root || (strcasecmp(path_base(path), ".git") ?
+		      birth_in_repository(root, path, &j->since) :
+		      birth_is_after(parent, &j->since) &&
+		      gitrepo_is_pointer(path)))
 		return;
 	plant = sealed_plant(root, path);
 	(void)sealed_move(&s->seal, plant, reason);

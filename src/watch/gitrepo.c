@@ -18,10 +18,14 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "plan/walk-git.h"
+#include "policy/protect.h"
 #include "policy/violation.h"
 #include "watch/gitconfig.h"
 #include "watch/quarantine.h"
 #include "watch/sealed.h"
+
+enum { COMMON_MAX = 8192 };	/* A path */
 
 /* Directories are opened without following a link: the command made them */
 static DIR *open_dir(const char *path)
@@ -115,47 +119,82 @@ static bool is_git_dir(const char *path)
 	       (!lstat(config, &st) || !lstat(common, &st));
 }
 
-static void disarm(const struct gitrepo_config *c, const char *git,
-		   unsigned int depth, unsigned int *left);
+/* Where the settings are that git obeys in @git. A linked working tree's
+ * directory says "../..", as git writes it; no other has a word to say.
+ */
+static void disarm_common(const struct gitrepo_config *c, const char *git)
+{
+	auto_free char *path = path_join(git, "commondir");
+	auto_free char *above = path_parent(git);
+	auto_buf struct buf text = { 0 };
+	struct stat st;
 
-/* Git directories below @path: submodules' names may have slashes */
-static void disarm_below(const struct gitrepo_config *c, const char *path,
+	if (lstat(path, &st) < 0 ||
+	    (!strcmp(path_base(above), "worktrees") && S_ISREG(st.st_mode) &&
+	     fs_read(AT_FDCWD, path, COMMON_MAX, &text, NULL) == 0 &&
+	     !strcmp(buf_str(&text), "../..\n")))
+		return;
+	sealed_move(c, path, "points git at another repository");
+}
+
+static void disarm_one(const struct gitrepo_config *c, const char *git)
+{
+	disarm_hooks(c, git);
+	disarm_config(c, git, "config");
+	disarm_config(c, git, "config.worktree");
+	disarm_common(c, git);
+}
+
+/* Git directories below @path: submodules' names may have slashes, and one may
+ * hide another. False if that is more than is looked at.
+ */
+static bool disarm_below(const struct gitrepo_config *c, const char *path,
 			 unsigned int depth, unsigned int *left)
 {
-	auto_closedir DIR *dir = depth ? open_dir(path) : NULL;
+	auto_closedir DIR *dir = open_dir(path);
 	struct dirent *entry;
+	bool all = true;
 
-	while (dir && *left && (entry = readdir(dir)) != NULL) {
+	while (dir && all && (entry = readdir(dir)) != NULL) {
 		auto_free char *below = path_join(path, entry->d_name);
 		struct stat st;
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+		    protect_is_git_data(entry->d_name) ||
 		    lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
 			continue;
+		if (!depth || !*left)
+			return false;
 		--*left;
 		if (is_git_dir(below))
-			disarm(c, below, depth - 1, left);
-		else
-			disarm_below(c, below, depth - 1, left);
+			disarm_one(c, below);
+		all = disarm_below(c, below, depth - 1, left);
 	}
-}
-
-static void disarm(const struct gitrepo_config *c, const char *git,
-		   unsigned int depth, unsigned int *left)
-{
-	auto_free char *modules = path_join(git, "modules");
-	auto_free char *worktrees = path_join(git, "worktrees");
-
-	disarm_hooks(c, git);
-	disarm_config(c, git, "config");
-	disarm_config(c, git, "config.worktree");
-	disarm_below(c, modules, depth, left);
-	disarm_below(c, worktrees, depth, left);
+	return all;
 }
 
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path)
 {
-	unsigned int left = GITREPO_MODULES_MAX;
+	static const char *const below[] = { "modules", "worktrees" };
 
-	disarm(config, path, GITREPO_DEPTH_MAX, &left);
+	disarm_one(config, path);
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		auto_free char *dir = path_join(path, below[i]);
+		unsigned int left = GITREPO_MODULES_MAX;
+
+		if (!disarm_below(config, dir, GITREPO_DEPTH_MAX, &left))
+			sealed_move(config, dir, "more repositories than are looked at");
+	}
+}
+
+bool gitrepo_is_pointer(const char *path)
+{
+	auto_free char *target = walk_git_target(path);
+	const char *in = NULL;
+
+	for (const char *at = target ? protect_in_git(target) : NULL; at;
+	     at = protect_in_git(at - 1))
+		in = at;
+	return in && (!strncmp(in, "modules/", 8) ||
+		      (!strncmp(in, "worktrees/", 10) && !strchr(in + 10, '/')));
 }

@@ -4,12 +4,14 @@
 #ifndef WATCH_GITREPO_H
 #define WATCH_GITREPO_H
 
+#include <stdbool.h>
+
 struct violation_sink;
 
 enum {
 	GITREPO_HOOKS_MAX = 1024,	/* Names looked at in one hooks/ */
-	GITREPO_MODULES_MAX = 256,	/* Submodules and worktrees below it */
-	GITREPO_DEPTH_MAX = 8,
+	GITREPO_MODULES_MAX = 1 << 16,	/* Directories below modules/ */
+	GITREPO_DEPTH_MAX = 16,
 };
 
 /**
@@ -27,5 +29,11 @@ struct gitrepo_config {
  * do so for the submodules and worktrees inside it. Every find is reported.
  */
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path);
+
+/* True if the ".git" at @path, a file, names the git directory of a submodule or
+ * of a linked working tree: those are protected, or disarmed, with the one that
+ * they lie in
+ */
+bool gitrepo_is_pointer(const char *path);
 
 #endif /* WATCH_GITREPO_H */

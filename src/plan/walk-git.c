@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/walk-git.c - what git obeys in the repositories that exist */
+
+#include "plan/walk-git.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/dir.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/protect.h"
+
+/* Unless a link leads to a place that holds it, which would close the whole
+ * project
+ */
+void walk_protect(struct view *view, const char *path, const char *name,
+		  const char *reason)
+{
+	char real[PATH_MAX];
+
+	view_add(view, PATH_DENY_WRITE, path,
+		 view_own_rule(view, path, name, reason), true);
+	if (!S_ISLNK(view->rules.v[view->rules.len - 1].mode) ||
+	    !realpath(path, real) || path_is_within(real, path))
+		return;
+	view_add(view, PATH_DENY_WRITE, real,
+		 view_own_rule(view, real, name, reason), true);
+}
+
+static bool exists_at(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static int open_dir(const char *path)
+{
+	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* A row such as "worktrees/<any>/commondir": one component is free */
+static void protect_starred(struct view *view, const char *git_dir,
+			    const struct protect_row *row, size_t *left)
+{
+	const char *star = strchr(row->name, '*');
+	auto_free char *above = mem_strndup(row->name,
+					    (size_t)(star - row->name));
+	auto_free char *list = path_join(git_dir, above);
+	auto_close int fd = open_dir(list);
+	auto_free char *room = fd < 0 ? NULL : mem_zalloc(DIR_ROOM);
+	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	struct dir_entry entry;
+
+	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
+		auto_free char *below = mem_printf("%s%s", entry.name,
+						   star + 1);
+
+		--*left;
+		if (exists_at(fd, below)) {
+			auto_free char *path = path_resolve(list, below);
+
+			walk_protect(view, path, row->name, row->reason);
+		}
+	}
+}
+
+static void protect_rows(struct view *view, const char *git_dir, size_t *left)
+{
+	auto_close int fd = open(git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; fd >= 0 && i < n; i++) {
+		if ((rows[i].kind != PROTECT_REPO &&
+		     rows[i].kind != PROTECT_KEPT) ||
+		    !protect_applies(view->policy, &rows[i]))
+			continue;
+		if (strchr(rows[i].name, '*')) {
+			protect_starred(view, git_dir, &rows[i], left);
+		} else if (exists_at(fd, rows[i].name)) {
+			auto_free char *path = path_join(git_dir,
+							 rows[i].name);
+
+			walk_protect(view, path, rows[i].name, rows[i].reason);
+		}
+	}
+}
+
+/* A submodule's name may have slashes, and what looks like a git directory may
+ * have been made to hide one below it: so all of them are looked into
+ */
+static void protect_modules(struct view *view, const char *path,
+			    unsigned int depth, size_t *left)
+{
+	auto_close int fd = depth ? open_dir(path) : -1;
+	auto_free char *room = fd < 0 ? NULL : mem_zalloc(DIR_ROOM);
+	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	struct dir_entry entry;
+
+	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
+		auto_free char *below = NULL;
+		struct stat st;
+
+		--*left;
+		if (protect_is_git_data(entry.name) ||
+		    fstatat(fd, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISDIR(st.st_mode))
+			continue;
+		below = path_join(path, entry.name);
+		protect_rows(view, below, left);
+		protect_modules(view, below, depth - 1, left);
+	}
+}
+
+void walk_git(struct view *view, const char *git_dir, size_t *left)
+{
+	auto_free char *modules = path_join(git_dir, "modules");
+
+	protect_rows(view, git_dir, left);
+	if (protect_has_modules(view->policy))
+		protect_modules(view, modules, WALK_GIT_DEPTH, left);
+}
+
+void walk_git_root(struct view *view, const char *dir, size_t *left)
+{
+	auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0 && exists_at(fd, "HEAD") && exists_at(fd, "objects") &&
+	    exists_at(fd, "refs"))
+		walk_git(view, dir, left);
+}
+
+char *walk_git_target(const char *file)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char *parent = path_parent(file), *path = NULL;
+	auto_free char *line = NULL;
+
+	if (fs_read(AT_FDCWD, file, WALK_POINTER_MAX, &text, NULL) < 0 ||
+	    strncmp(buf_str(&text), "gitdir: ", 8) != 0)
+		return NULL;
+	line = mem_strndup(buf_str(&text) + 8,
+			   strcspn(buf_str(&text) + 8, "\r\n"));
+	path = path_resolve(parent, line);
+	return realpath(path, NULL);
+}

@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/names.py - protected names, by ways that nobody thought of
+
+Four directories down, where no mount holds what is not there yet: only the
+observer, which must see through every spelling, and the look in the end. Each
+script is run outside first, where it must leave what it makes.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+DEEP = "a/b/c/d"
+PYTHON = r"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def put(path, text="planted\n"):
+    with open(path, "w") as file:
+        file.write(text)
+def exchange(a, b):
+    if libc.renameat2(-100, a.encode(), -100, b.encode(), 2) < 0:
+        raise OSError(ctypes.get_errno(), "exchange")
+"""
+# A repository that runs something, under another name
+EVIL = ("git init -q --bare g && git -C g config core.bare false && "
+        "git -C g config core.fsmonitor evil && cp /bin/true "
+        "g/hooks/pre-commit && ")
+
+
+def stays(t, script, left, before="", python=False, options=()):
+    """@script leaves @left outside, and not inside; @before is done first"""
+    for where in ("out", "in"):
+        top = os.path.join(t.dir, where)
+        os.makedirs(f"{top}/{DEEP}")
+        t.outside("sh", "-ec", before or ":", cwd=top).ok("before")
+        argv = (["/usr/bin/python3", "-c", PYTHON + script] if python
+                else ["sh", "-c", " ".join(script.split("\n"))])
+        if where == "out":
+            r = t.outside(*argv, cwd=top)
+        else:
+            r = t.inside(*argv, cwd=top, options=options)
+        for path in left:
+            equal(os.path.lexists(f"{top}/{path}"), where == "out", where,
+                  path, repr(r))
+    return r
+
+
+@test
+def by_a_directory_that_is_called_deleted(t):
+    stays(t, f"""mkdir '{DEEP}/x (deleted)' && cd '{DEEP}/x (deleted)' &&
+          mkdir .vscode; echo x > .vscode/tasks.json; cd .. &&
+          mv 'x (deleted)' x""", [f"{DEEP}/x/.vscode"])
+
+
+@test
+def by_a_path_that_is_too_long_for_us(t):
+    stays(t, f"""
+top = os.open("{DEEP}", os.O_RDONLY)
+os.chdir("{DEEP}")
+try:
+    for i in range(22):
+        os.mkdir("n" * 200)
+        os.chdir("n" * 200)
+    os.mkdir("p")
+    os.mkdir("p/.vscode")
+except OSError as error:
+    print(error.errno)
+try:
+    os.rename("p", "p", dst_dir_fd=top)
+except OSError as error:
+    print(error.errno)
+os.chdir(top)
+os.system("rm -rf nnn*")
+""", [f"{DEEP}/p/.vscode"], python=True)
+    # Whoever goes that deep can also tidy up
+    equal(os.listdir(f"{t.dir}/in/{DEEP}"), [])
+
+
+UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
+           "/proc/thread-self/../../../..", "/proc/self/net/../../..",
+           "/proc/self/task/../../..", "/proc/self/fd/../../..",
+           "/dev/fd/../../..", "/dev/shm/../..", "/proc/self/root",
+           "/proc/self/task/../root", "/proc//self/./root/.")
+
+
+@test
+def by_ways_up_from_proc(t):
+    """One run for each: a refusal makes the look in the end a thorough one"""
+    for way in UPWARDS + ("/proc/net/../cwd", "/proc/self/net/../cwd",
+                          "/proc/self/cwd/."):
+        t.outside("rm", "-rf", "in", "out").ok()
+        here = "" if way.endswith(("cwd", "cwd/.")) else "$PWD"
+        stays(t, f"cd {DEEP}; mkdir {way}{here}/.vscode",
+              [f"{DEEP}/.vscode"])
+
+
+@test
+def by_as_many_links_as_the_kernel_follows(t):
+    stays(t, f"""
+os.chdir("{DEEP}")
+os.symlink(".mcp.json", "l1")
+for i in range(1, 40):
+    os.symlink(f"l{{i}}", f"l{{i + 1}}")
+put("l40")
+""", [f"{DEEP}/.mcp.json"], python=True)
+
+
+@test
+def by_a_link_where_a_directory_was(t):
+    stays(t, f"""
+os.chdir("{DEEP}")
+for i in range(50):
+    put(f"file{{i}}")
+os.mkdir("d")
+os.symlink("repo/.git/hooks", "s")
+put("d/x")
+exchange("d", "s")
+put("d/pre-commit")
+""", [f"{DEEP}/repo/.git/hooks/pre-commit"], python=True,
+          before=f"git init -q {DEEP}/repo")
+
+
+@test
+def by_moving_a_directory_out_of_packages(t):
+    stays(t, f"""cd {DEEP} && mkdir -p node_modules/x/.vscode && echo x >
+          node_modules/x/.vscode/tasks.json && mv node_modules/x x""",
+          [f"{DEEP}/x/.vscode"])
+
+
+@test
+def by_moving_a_directory_out_of_a_new_repository(t):
+    stays(t, f"""cd {DEEP} && git init -q r && mkdir -p r/s/.vscode && echo x >
+          r/s/.vscode/tasks.json && mv r/s s""", [f"{DEEP}/s/.vscode"])
+
+
+@test
+def a_new_repository_is_disarmed_at_any_depth(t):
+    stays(t, f"""cd {DEEP} && git init -q r && cp /bin/true
+          r/.git/hooks/pre-commit; echo ../../elsewhere > r/.git/commondir""",
+          [f"{DEEP}/r/.git/commondir"])
+    stays_away = f"in/{DEEP}/r/.git/config"
+    check(t.exists(stays_away), "the repository itself is gone")
+
+
+@test
+def by_a_directory_that_gets_the_name_of_one_above(t):
+    for where in ("s", DEEP):
+        for script, left in (
+                ("mkdir c && echo {} > c/settings.json && mv c .claude",
+                 ".claude/settings.json"),
+                ("mkdir c && echo {} > c/settings.json && ln -s c .claude",
+                 ".claude/settings.json"),
+                (EVIL + "mv g .git", ".git/hooks/pre-commit"),
+                (EVIL + "ln -s g .git", ".git/hooks/pre-commit"),
+                (EVIL + "echo 'gitdir: g' > .git", ".git")):
+            t.outside("rm", "-rf", "in", "out").ok()
+            stays(t, f"cd {where}; " + script, [f"{where}/{left}"],
+                  before=f"mkdir -p {where}")
+
+
+@test
+def by_a_directory_of_an_earlier_run(t):
+    """Nothing in it is new, so that nobody finds it by its birth"""
+    for script in ("mv c .claude", "ln -s c .claude"):
+        t.outside("rm", "-rf", "in", "out").ok()
+        stays(t, f"cd {DEEP}; {script}", [f"{DEEP}/.claude/settings.json"],
+              before=f"mkdir {DEEP}/c; echo {{}} > {DEEP}/c/settings.json")
+
+
+@test
+def by_moving_a_git_directory_away_and_back(t):
+    left = [f"{DEEP}/r/.git/hooks/pre-commit"]
+    stays(t, f"""cd {DEEP}/r; mv .git g; cp /bin/true g/hooks/pre-commit;
+          mv g .git""", left, before=f"git init -q {DEEP}/r")
+    t.outside("rm", "-rf", "in", "out").ok()
+    stays(t, f"""
+os.chdir("{DEEP}/r")
+os.mkdir("g")
+exchange("g", ".git")
+os.system("cp /bin/true g/hooks/pre-commit")
+exchange("g", ".git")
+""", left, before=f"git init -q {DEEP}/r", python=True)
+
+
+@test
+def by_a_pointer_in_a_new_directory(t):
+    stays(t, f"""for d in w {DEEP}/w; do (mkdir $d && cd $d && {EVIL}
+          echo 'gitdir: g' > .git); done""", ["w/.git", f"{DEEP}/w/.git"])
+
+
+SUBMODULE = (
+    "git init -q sub; cd sub; git -c user.name=a -c user.email=a commit -q "
+    "--allow-empty -m x; cd ..; git init -q; git -c protocol.file.allow=always "
+    "submodule --quiet add ./sub lib/deep/one 2>&1")
+
+
+@test
+def a_submodule_whose_name_has_slashes(t):
+    at = ".git/modules/lib/deep/one"
+    stays(t, f"""cp /bin/true {at}/hooks/pre-commit; echo ../x > {at}/commondir;
+          mkdir -p .git/modules/lib/new/hooks && cp /bin/true
+          .git/modules/lib/new/hooks/pre-commit; echo >> {at}/config '#'""",
+          [f"{at}/hooks/pre-commit", f"{at}/commondir",
+           ".git/modules/lib/new/hooks/pre-commit"], before=SUBMODULE)
+    contains(t.read(f"out/{at}/config"), "#")
+    lacks(t.read(f"in/{at}/config"), "#")
+
+
+@test
+def a_submodule_that_is_hidden_in_another(t):
+    """What looks like a git directory is not where the walk ends"""
+    at = ".git/modules/lib/deep/one"
+    stays(t, f"cp /bin/true {at}/hooks/pre-commit", [f"{at}/hooks/pre-commit"],
+          before=SUBMODULE + "; touch .git/modules/lib/HEAD "
+          ".git/modules/lib/config", options=["--observe", "off"])
+
+
+@test
+def submodules_can_be_worked_in(t):
+    """A branch, and a submodule's branch, may be called as it likes"""
+    t.outside("sh", "-ec", SUBMODULE).ok()
+    r = t.shell("""git branch -q x 2>/dev/null; cd lib/deep/one && git branch
+                hooks && git branch config && git -c user.name=a
+                -c user.email=a commit -q --allow-empty -m y""".replace(
+                    "\n", " ")).ok()
+    equal(r.err, "")
+
+
+@test
+def clones_and_worktrees_still_work(t):
+    t.outside("sh", "-ec", """git init -q sub && cd sub && git -c user.name=a
+              -c user.email=a commit -q --allow-empty -m x""".replace(
+                  "\n", " ")).ok()
+    r = t.shell(f"""mkdir -p {DEEP} && git clone -q sub {DEEP}/r && cd {DEEP} &&
+                git -C r worktree add -q ../w -b w && git -C w status &&
+                mkdir t && git clone -q r t/c && mv t/c/.git . &&
+                git status""".replace("\n", " ")).ok()
+    t.outside("git", "-C", f"{DEEP}/w", "status").ok("the worktree")
+    t.outside("git", "-C", DEEP, "log", "-1").ok("the moved one", repr(r))
+
+
+main()
