@@ -50,8 +50,9 @@ def stays(t, script, left, before="", python=False, options=()):
 @test
 def by_a_directory_that_is_called_deleted(t):
     stays(t, f"""mkdir '{DEEP}/x (deleted)' && cd '{DEEP}/x (deleted)' &&
-          mkdir .vscode; echo x > .vscode/tasks.json; cd .. &&
+          mkdir .vscode; echo x > .vscode/tasks.json; echo y > y; cd .. &&
           mv 'x (deleted)' x""", [f"{DEEP}/x/.vscode"])
+    equal(t.read(f"in/{DEEP}/x/y"), "y\n")      # It is a name like others
 
 
 @test
