@@ -377,13 +377,8 @@ static int on_question(void *arg, uint32_t events)
 	struct watchers *w = arg;
 
 	/* Whatever went wrong with it, the kernel's own floor still holds */
-	if (observer_dispatch(w->observer, events) != 0) {
+	if (observer_dispatch(w->observer, events) != 0)
 		loop_remove(w->loop, &w->source);
-	} else if (observer_fd(w->observer) != w->source.fd) {
-		loop_remove(w->loop, &w->source);
-		w->source.fd = observer_fd(w->observer);
-		(void)loop_add(w->loop, &w->source, EPOLLIN);
-	}
 	return 0;
 }
 

@@ -9,9 +9,9 @@
  * all questions, answers those that text alone decides (quick.c), and hands the
  * others on, as they are, through a pipe to the loop.
  *
- * To be woken where the other one runs is a loss when there are two who run: both
- * end up on one processor, and the other has nothing to do. So it is done only
- * while nobody else is running.
+ * Who asked while the thread was busy with another one waits on a processor of
+ * its own. To be sent on from there would put both on one, and leave the other
+ * with nothing to do: the kernel chooses where that one goes on.
  *
  * It never refuses, and what it lets go on meets the kernel's own floor. It has
  * its own memory; the policy is the one thing shared, behind a lock.
@@ -31,6 +31,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -42,33 +43,29 @@
 #include "watch/quick.h"
 #include "watch/tracee.h"
 
-enum {
-	STACK_SIZE = 128 * 1024,
-	LOOK_EVERY_MS = 8,	/* At who else is running */
-	LOOKS = 3,		/* In a row that find somebody: that is no accident */
-};
+enum { STACK_SIZE = 128 * 1024 };
 
 /**
  * struct fast - The thread
  * @pipe:	Questions for the loop: its end, and the thread's
  * @lock:	For @policy, @stopped and @over: the thread is no more
  * @by_path:	Each connect() is the loop's
- * @together:	Who asks is woken on our processor
- * @load:	/proc/loadavg, or -1; @looked_ms: when it was read last;
- *		@in_a_row: how often somebody else was running
+ * @near:	Who asks is woken on our processor, and wakes us on his
+ * @slept:	How often we have waited
+ * @makes:	The loop knows that names are made
  */
 struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, over, by_path, together;
-	int load, in_a_row;
-	int64_t looked_ms;
+	bool stopped, over, by_path, near;
+	long slept;
 	struct tracees tracees;
 	struct quick quick;
 	struct name names[2];
 	_Atomic uint64_t answered;
 	_Atomic int64_t made_ms;
+	_Atomic bool makes;
 };
 
 /* Who was asked has ended before we read the question; or all have */
@@ -100,38 +97,25 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 	*makes = question_makes(&q);
 	if (q.reads || !f->names[0].text[0])
 		return q.reads;
-	return quick_answers(&f->quick, &f->policy, &q, f->names);
+	return (!*makes || f->makes) &&
+	       quick_answers(&f->quick, &f->policy, &q, f->names);
 }
 
-/* How many run on this machine: "0.00 0.00 0.00 RUNNING/ALL". We are one. */
-static bool is_alone(int load)
+/* True if this question woke us. Otherwise it came while we were at work. */
+static bool has_slept(struct fast *f)
 {
-	char text[64];
-	const ssize_t n = pread(load, text, sizeof(text) - 1, 0);
-	const char *p = text;
+	const long before = f->slept;
+	struct rusage use;
 
-	text[n > 0 ? n : 0] = '\0';
-	for (int i = 0; i < 3 && p; i++) {
-		p = strchr(p, ' ');
-		p = p ? p + 1 : NULL;
-	}
-	return !p || strtoul(p, NULL, 10) <= 1;
+	if (getrusage(RUSAGE_THREAD, &use) == 0)
+		f->slept = use.ru_nvcsw;
+	return f->slept != before;
 }
 
-static void choose_processor(struct fast *f)
+static void stay_near(const struct fast *f, bool near)
 {
-	const int64_t now = quick_now_ms();
-	bool alone;
-
-	if (f->load < 0 || now < f->looked_ms + LOOK_EVERY_MS)
-		return;
-	f->looked_ms = now;
-	f->in_a_row = is_alone(f->load) ? 0 : f->in_a_row + 1;
-	alone = f->in_a_row < LOOKS;
-	if (alone != f->together &&
-	    ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-		  alone ? SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP : 0UL) == 0)
-		f->together = alone;
+	(void)ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+		    near ? SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP : 0UL);
 }
 
 static int send_on(struct fast *f, const struct seccomp_notif *notif,
@@ -140,14 +124,20 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 	struct seccomp_notif_resp resp = {
 		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
+	const bool apart = f->near && !has_slept(f);
+	int r;
 
 	/* First: what appears from now on may be the command's */
 	if (makes)
 		f->made_ms = quick_now_ms();
 	f->answered++;
-	choose_processor(f);
-	return ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
-	       errno != ENOENT && errno != EINTR ? -errno : 0;
+	if (apart)
+		stay_near(f, false);
+	r = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
+	    errno != ENOENT && errno != EINTR ? -errno : 0;
+	if (apart)
+		stay_near(f, true);
+	return r;
 }
 
 /* 0, or a negative errno when there is nothing left to do */
@@ -210,7 +200,7 @@ static int start_thread(struct fast *f)
 }
 
 int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, int64_t moved_ms, struct fast **ret)
+	       bool by_path, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
@@ -218,19 +208,18 @@ int fast_start(int listener, const struct observer_policy *policy,
 	f->listener = listener;
 	f->policy = *policy;
 	f->by_path = by_path;
-	f->together = true;
-	f->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	/* Older kernels do without */
+	f->near = ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees);
 	quick_init(&f->quick);
-	f->quick.moved_ms = moved_ms;
 	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0 && (r = start_thread(f)) < 0) {
 		close_fd(&f->pipe[0]);
 		close_fd(&f->pipe[1]);
 	}
 	if (r < 0) {
-		close_fd(&f->load);
 		free(f);
 		return r;
 	}
@@ -276,6 +265,11 @@ void fast_set_policy(struct fast *f, const struct observer_policy *policy)
 	pthread_mutex_lock(&f->lock);
 	f->policy = *policy;
 	pthread_mutex_unlock(&f->lock);
+}
+
+void fast_makes(struct fast *f)
+{
+	f->makes = true;
 }
 
 struct fast_counts fast_counts(const struct fast *f)

@@ -12,8 +12,6 @@ struct fast;
 struct observer_policy;
 struct seccomp_notif;
 
-enum { FAST_AFTER = 4 };	/* Questions; fewer are not worth a thread */
-
 /**
  * struct fast_counts - What it has answered
  * @made_ms:	As in struct observer_stats
@@ -24,12 +22,12 @@ struct fast_counts {
 };
 
 /* From now on the thread alone receives from @listener, which must stay open
- * until the process ends. Not where reads matter: it lets them pass. @by_path:
- * each connect() is the loop's. @moved_ms is that of the loop's struct quick. 0 or
- * a negative errno: then nothing has changed.
+ * until the process ends. Not where reads matter: it lets them pass. What makes a
+ * name is the loop's until fast_makes(). @by_path: each connect() is the loop's.
+ * 0 or a negative errno: then nothing has changed.
  */
 int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, int64_t moved_ms, struct fast **ret);
+	       bool by_path, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only
@@ -48,6 +46,9 @@ void fast_note(struct fast *fast, const struct call *call);
 
 /* When this returns, the policy before is in nobody's hands */
 void fast_set_policy(struct fast *fast, const struct observer_policy *policy);
+
+/* From now on calls that make a name go on without a word to us */
+void fast_makes(struct fast *fast);
 
 struct fast_counts fast_counts(const struct fast *fast);
 

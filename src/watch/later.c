@@ -68,12 +68,6 @@ int later_fd(const struct later *l)
 	return l->epoll;
 }
 
-int later_move(struct later *l, int from, int to)
-{
-	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, from, NULL);
-	return add(l, to, EPOLLIN, QUESTIONS);
-}
-
 int later_add(struct later *l, uint64_t id, int fd)
 {
 	uint32_t i = 0;

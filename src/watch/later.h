@@ -21,9 +21,6 @@ void later_free(struct later *later);
 /* Readable when there is something to do */
 int later_fd(const struct later *later);
 
-/* From now on questions come from @to instead of @from */
-int later_move(struct later *later, int from, int to);
-
 /* The answer to @id depends on what becomes of @fd, which is taken: 0, or
  * -EBUSY if there are too many
  */

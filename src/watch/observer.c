@@ -4,8 +4,8 @@
  *
  * Theory of operation: most questions are about a plain name in a writable
  * directory; quick.c answers those with the text alone. All others are looked
- * up (place.c) and judged (judge.c). Who asks more than a few times gets a
- * thread that does nothing but the quick answers (fast.c).
+ * up (place.c) and judged (judge.c). A thread does nothing but the quick answers
+ * (fast.c).
  *
  * Races: the process can change the text, the links and its descriptors after
  * we looked. It gains nothing by it: a call that goes on meets the kernel's own
@@ -66,6 +66,11 @@ struct observer {
 	struct later *later;	/* Where every connect() is made here */
 };
 
+static int questions_fd(const struct observer *o)
+{
+	return o->fast ? fast_fd(o->fast) : o->listener;
+}
+
 int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err)
 {
@@ -75,11 +80,6 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	if (!config->policy.verdict)
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
-	if (config->sockets_by_path &&
-	    (r = later_new(config->listener, &o->later)) < 0) {
-		free(o);
-		return fail(err, r, "cannot wait for connections");
-	}
 	o->listener = config->listener;
 	quick_init(&o->quick);
 	o->policy = config->policy;
@@ -95,9 +95,15 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
 	tracees_init(&o->tracees);
 	o->places[0].parent = o->places[1].parent = -1;
-	/* Wake the one who asked on our processor; older kernels do without */
-	(void)ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
-		    SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+	/* Where reads are asked about, most would only be handed on */
+	if (!config->reads)
+		(void)fast_start(o->listener, &o->policy, config->sockets_by_path,
+				 &o->fast);
+	if (config->sockets_by_path &&
+	    (r = later_new(questions_fd(o), &o->later)) < 0) {
+		observer_free(o);
+		return fail(err, r, "cannot wait for connections");
+	}
 	*ret = o;
 	return 0;
 }
@@ -117,9 +123,7 @@ void observer_free(struct observer *o)
 
 int observer_fd(const struct observer *o)
 {
-	if (o->later)
-		return later_fd(o->later);
-	return o->fast ? fast_fd(o->fast) : o->listener;
+	return o->later ? later_fd(o->later) : questions_fd(o);
 }
 
 void observer_set_policy(struct observer *o,
@@ -408,6 +412,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		o->stats.made_ms = quick_now_ms();
 		if (o->on_make)
 			o->on_make(o->arg);
+		if (o->fast)
+			fast_makes(o->fast);
 	}
 	if (a.later >= 0) {
 		r = later_add(o->later, notif->id, a.later);
@@ -422,27 +428,9 @@ static void on_connected(void *arg, uint64_t id, int error)
 	(void)respond(arg, id, error, true);
 }
 
-/* Who has asked so often will go on asking. Where reads are asked about, most
- * would only be handed on.
- */
-static void go_faster(struct observer *o)
-{
-	if (o->fast || o->judge.reads || o->stats.asked < FAST_AFTER)
-		return;
-	/* It makes names without another word to us */
-	if (o->on_make)
-		o->on_make(o->arg);
-	if (fast_start(o->listener, &o->policy, o->addresses.by_path,
-		       o->quick.moved_ms, &o->fast) < 0)
-		o->stats.asked = 0;
-	else if (o->later)
-		(void)later_move(o->later, o->listener, fast_fd(o->fast));
-}
-
 int observer_dispatch(struct observer *o, uint32_t events)
 {
 	struct seccomp_notif notif = { 0 };
-	int r;
 
 	if (o->later) {
 		events = later_turn(o->later, on_connected, o);
@@ -458,8 +446,5 @@ int observer_dispatch(struct observer *o, uint32_t events)
 		return errno == ENOENT || errno == EINTR ? 0 : -errno;
 	}
 	o->stats.asked++;
-	r = answer(o, &notif);
-	if (r == 0)
-		go_faster(o);
-	return r;
+	return answer(o, &notif);
 }

@@ -387,6 +387,29 @@ TEST(plain_files_go_the_quick_way)
 	CHECK_INT(w.len, 0);
 }
 
+/* The first time: is there something already? */
+static void on_make(void *arg)
+{
+	struct stat st;
+	int *seen = arg;
+
+	if (*seen < 0)
+		*seen = !lstat(watched_path("work/sub/f0"), &st);
+}
+
+TEST(before_the_first_name_is_made_somebody_hears_of_it)
+{
+	int seen = -1;
+	static struct watched w = { .config.on_make = on_make };
+
+	make_tree();
+	w.config.arg = &seen;
+	watched_run(&w, hundred_files, NULL);
+	CHECK_INT(w.status, 0);
+	CHECK_INT(seen, 0);
+	CHECK(w.stats.made_ms > 0);
+}
+
 /* Sockets by path */
 static int connect_to(const char *path)
 {
