@@ -60,11 +60,11 @@ enum {
  * @event:	What happened
  * @value:	See enum cage_event
  * @maxrss_kib:	With CAGE_EXITED: the largest process, in KiB
- * @text:	With CAGE_FAILED: one line
+ * @code:	With CAGE_FAILED: a negative errno; @text: one line
  */
 struct cage_message {
 	enum cage_event event;
-	int value;
+	int value, code;
 	uint64_t maxrss_kib;
 	char text[CAGE_TEXT_MAX];
 };

@@ -44,13 +44,21 @@
 /* What is handed over, after the sandbox's own */
 enum { AT_LISTENER = CAGE_OWN_FDS, AT_TMP };
 
-void child_fail(int socket, int status, const char *text)
+static void __attribute__((noreturn)) give_up(int socket, int status, int code,
+					      const char *text)
 {
-	struct cage_message m = { .event = CAGE_FAILED, .value = status };
+	struct cage_message m = {
+		.event = CAGE_FAILED, .value = status, .code = code,
+	};
 
 	snprintf(m.text, sizeof(m.text), "%s", text);
 	(void)sock_send(socket, &m, sizeof(m), NULL, 0);
 	_exit(status);
+}
+
+void child_fail(int socket, int status, const char *text)
+{
+	give_up(socket, status, -ECANCELED, text);
 }
 
 /* 0, 1 and 2 are the command's; the socket moves to 3; all else is closed */
@@ -333,7 +341,7 @@ void child_main(const struct birth *birth)
 	if (birth->moves)
 		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
 	if (build(&request, &box, &order.host, &socket, &err) < 0)
-		child_fail(socket, 125, err.msg);
+		give_up(socket, 125, err.code, err.msg);
 	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);
 	init_run(&request, socket);

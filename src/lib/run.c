@@ -3,6 +3,7 @@
 
 #include "lib/run.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -27,6 +28,8 @@
 #include "plan/view.h"
 #include "policy/policy.h"
 
+enum { PLANS_MAX = 3 };		/* Made in a row, while the tree changes */
+
 static void tell_notes(const struct session *session,
 		       const struct options *options)
 {
@@ -50,6 +53,30 @@ static int run_session(const struct session *session,
 		hooks_print(options, buf_str(&text), text.len);
 	}
 	return supervisor_run(session, options, err);
+}
+
+/* True if what the plan saw was gone when it was acted on: removed from outside,
+ * or put into quarantine because the run that planted it had been killed
+ */
+static bool is_stale(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ESTALE;
+}
+
+static int run_anew(struct options *options, char *const *command,
+		    struct session *session, int r, struct err *err)
+{
+	struct held *held = session->held;
+
+	for (int plans = 1; is_stale(r) && plans < PLANS_MAX; plans++) {
+		session_done(session);
+		r = session_open(options, command, session, err);
+		session->held = held;
+		if (r < 0)
+			return r;
+		r = supervisor_run(session, options, err);
+	}
+	return r;
 }
 
 /* Once more in the landlock tier, if that will do; always said */
@@ -95,7 +122,8 @@ static int run_opened(struct session *session, struct options *options,
 		hooks_say(options, "note: %s", why);
 	session->held = held;
 	r = run_session(session, options, err);
-	if (r < 0)
+	r = run_anew(options, command, session, r, err);
+	if (r < 0 && session->plan)
 		r = run_weaker(options, command, session, r, err);
 	if (r < 0 && session->policy &&
 	    bare_instead(session->policy, options, err))

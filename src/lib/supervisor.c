@@ -208,7 +208,7 @@ static int take_message(struct supervisor *s)
 		m.text[sizeof(m.text) - 1] = '\0';
 		s->failed = true;
 		s->status = m.value;
-		fail(s->err, -ECANCELED, "%s", m.text);
+		fail(s->err, m.code < 0 ? m.code : -ECANCELED, "%s", m.text);
 		break;
 	case CAGE_MASKS:
 		return watchers_masks(s->watchers, s->loop, fds, nfds);
