@@ -29,6 +29,7 @@
 #include "base/path.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "policy/seen.h"
 
 enum state {
 	STATE_HIDDEN, STATE_READ, STATE_WRITE, STATE_TMP, STATE_PRIVATE,
@@ -52,12 +53,15 @@ struct level {
 /**
  * struct walk - The visit of all rules, parents first
  * @v, @len, @cap: The levels that the current path lies below
+ * @mounted:	Paths of the first @known mounts
  */
 struct walk {
 	struct plan *plan;
 	const struct view *view;
 	struct level *v;
 	size_t len, cap;
+	struct policy_seen *mounted;
+	size_t known;
 };
 
 int mounts_compare_paths(const char *a, const char *b)
@@ -161,13 +165,15 @@ static void push_pin(struct walk *w, const char *path, bool loose)
 	free(at.path);
 }
 
-static bool is_mounted(const struct walk *w, const char *path)
+static bool is_mounted(struct walk *w, const char *path)
 {
-	for (size_t i = w->plan->mounts.len; i-- > 0;) {
-		if (!strcmp(w->plan->mounts.v[i].path, path))
-			return true;
-	}
-	return false;
+	size_t ignored;
+
+	for (; w->known < w->plan->mounts.len; w->known++)
+		(void)seen_add(w->mounted, 0,
+			       w->plan->mounts.v[w->known].path, w->known,
+			       &ignored);
+	return seen_find(w->mounted, 0, path, &ignored);
 }
 
 /* Pin every directory strictly between the writable @above and @path */
@@ -437,7 +443,9 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	const size_t n = view->rules.len;
 	auto_free const struct view_rule **sorted =
 		mem_zalloc((n + 1) * sizeof(*sorted));
-	struct walk w = { .plan = plan, .view = view };
+	struct walk w = {
+		.plan = plan, .view = view, .mounted = seen_new(),
+	};
 	size_t count = 0;
 
 	plan->masks = MASK_FIRST;
@@ -460,5 +468,6 @@ void mounts_plan(struct plan *plan, const struct view *view)
 		else
 			visit(&w, sorted[i]);
 	}
+	seen_free(w.mounted);
 	free(w.v);
 }
