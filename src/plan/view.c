@@ -53,6 +53,13 @@ void view_add(struct view *view, enum path_list list, const char *path,
 	view->rules.v[view->rules.len - 1].found = found;
 }
 
+void view_add_found(struct view *view, enum path_list list, const char *path,
+		    const struct path_rule *rule, const struct stat *st)
+{
+	add_seen(view, list, path, rule, st);
+	view->rules.v[view->rules.len - 1].found = true;
+}
+
 void view_add_closed(struct view *view, enum path_list list, const char *path,
 		     const struct path_rule *rule)
 {

@@ -156,6 +156,10 @@ const struct path_rule *view_root_of(const struct view *view,
 void view_add(struct view *view, enum path_list list, const char *path,
 	      const struct path_rule *rule, bool found);
 
+/* The same for what the walk found, and has looked at */
+void view_add_found(struct view *view, enum path_list list, const char *path,
+		    const struct path_rule *rule, const struct stat *st);
+
 /* The symbolic link at @path stands in a private place, too */
 void view_add_link(struct view *view, const char *path);
 

@@ -182,6 +182,11 @@ static void keep(struct walk_cache *c, const struct stat *st, const void *names,
 	buf_add(&c->seen, names, len);
 }
 
+bool walk_cache_is_empty(const struct walk_cache *c)
+{
+	return !c->text.len;
+}
+
 bool walk_cache_find(struct walk_cache *c, const struct stat *st,
 		     struct walk_names *ret)
 {

@@ -37,6 +37,9 @@ struct walk_names {
 struct walk_cache *walk_cache_new(const void *text, size_t n);
 void walk_cache_free(struct walk_cache *cache);
 
+/* True if no directory is known: there is no need to look one up */
+bool walk_cache_is_empty(const struct walk_cache *cache);
+
 /* True and *@ret if the directory @st is known. @ret is valid as long as @cache
  */
 bool walk_cache_find(struct walk_cache *cache, const struct stat *st,

@@ -23,25 +23,23 @@
 /* Unless a link leads to a place that holds it, which would close the whole
  * project
  */
-void walk_protect(struct view *view, const char *path, const char *name,
-		  const char *reason)
+void walk_protect(struct view *view, const char *path, const struct stat *st,
+		  const char *name, const char *reason)
 {
 	char real[PATH_MAX];
 
-	view_add(view, PATH_DENY_WRITE, path,
-		 view_own_rule(view, path, name, reason), true);
-	if (!S_ISLNK(view->rules.v[view->rules.len - 1].mode) ||
-	    !realpath(path, real) || path_is_within(real, path))
+	view_add_found(view, PATH_DENY_WRITE, path,
+		       view_own_rule(view, path, name, reason), st);
+	if (!S_ISLNK(st->st_mode) || !realpath(path, real) ||
+	    path_is_within(real, path))
 		return;
 	view_add(view, PATH_DENY_WRITE, real,
 		 view_own_rule(view, real, name, reason), true);
 }
 
-static bool exists_at(int dir, const char *name)
+static bool exists_at(int dir, const char *name, struct stat *st)
 {
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int open_dir(const char *path)
@@ -49,8 +47,10 @@ static int open_dir(const char *path)
 	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A row such as "worktrees/<any>/commondir": one component is free */
-static void protect_starred(struct view *view, const char *git_dir,
+/* A row such as "worktrees/<any>/commondir": one component is free. False if
+ * nothing is there that could have it.
+ */
+static bool protect_starred(struct view *view, const char *git_dir,
 			    const struct protect_row *row, size_t *left)
 {
 	const char *star = strchr(row->name, '*');
@@ -61,39 +61,51 @@ static void protect_starred(struct view *view, const char *git_dir,
 	auto_free char *room = fd < 0 ? NULL : mem_zalloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;
+	struct stat st;
 
 	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
 		auto_free char *below = mem_printf("%s%s", entry.name,
 						   star + 1);
 
 		--*left;
-		if (exists_at(fd, below)) {
+		if (exists_at(fd, below, &st)) {
 			auto_free char *path = path_resolve(list, below);
 
-			walk_protect(view, path, row->name, row->reason);
+			walk_protect(view, path, &st, row->name, row->reason);
 		}
 	}
+	return fd >= 0;
+}
+
+/* Rows that are below the same directory follow each other */
+static bool is_beside(const struct protect_row *a, const struct protect_row *b)
+{
+	return a && !strncmp(a->name, b->name, strcspn(a->name, "*") + 1);
 }
 
 static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 {
 	auto_close int fd = open(git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct protect_row *rows;
+	const struct protect_row *rows, *missing = NULL;
+	struct stat st;
 	size_t n;
 
 	rows = protect_table(&n);
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
 		if ((rows[i].kind != PROTECT_REPO &&
 		     rows[i].kind != PROTECT_KEPT) ||
-		    !protect_applies(view->policy, &rows[i]))
+		    !protect_applies(view->policy, &rows[i]) ||
+		    is_beside(missing, &rows[i]))
 			continue;
 		if (strchr(rows[i].name, '*')) {
-			protect_starred(view, git_dir, &rows[i], left);
-		} else if (exists_at(fd, rows[i].name)) {
+			if (!protect_starred(view, git_dir, &rows[i], left))
+				missing = &rows[i];
+		} else if (exists_at(fd, rows[i].name, &st)) {
 			auto_free char *path = path_join(git_dir,
 							 rows[i].name);
 
-			walk_protect(view, path, rows[i].name, rows[i].reason);
+			walk_protect(view, path, &st, rows[i].name,
+				     rows[i].reason);
 		}
 	}
 }
@@ -115,8 +127,7 @@ static void protect_modules(struct view *view, const char *path,
 
 		--*left;
 		if (protect_is_git_data(entry.name) ||
-		    fstatat(fd, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    !S_ISDIR(st.st_mode))
+		    !exists_at(fd, entry.name, &st) || !S_ISDIR(st.st_mode))
 			continue;
 		below = path_join(path, entry.name);
 		protect_rows(view, below, left);
@@ -136,9 +147,10 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 void walk_git_root(struct view *view, const char *dir, size_t *left)
 {
 	auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
 
-	if (fd >= 0 && exists_at(fd, "HEAD") && exists_at(fd, "objects") &&
-	    exists_at(fd, "refs"))
+	if (fd >= 0 && exists_at(fd, "HEAD", &st) &&
+	    exists_at(fd, "objects", &st) && exists_at(fd, "refs", &st))
 		walk_git(view, dir, left);
 }
 

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+struct stat;
 struct view;
 
 enum {
@@ -13,11 +14,11 @@ enum {
 	WALK_POINTER_MAX = 8192,	/* "gitdir: " and a path */
 };
 
-/* Add to @view that @path must not be written. A link is held in its place, and
- * what it leads to stays as it is.
+/* Add to @view that @path, which is @st, must not be written. A link is held in
+ * its place, and what it leads to stays as it is.
  */
-void walk_protect(struct view *view, const char *path, const char *name,
-		  const char *reason);
+void walk_protect(struct view *view, const char *path, const struct stat *st,
+		  const char *name, const char *reason);
 
 /* @git_dir is a repository: hold on to what git obeys in it, and in those of its
  * submodules. *@left: names that may still be looked at.

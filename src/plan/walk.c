@@ -71,45 +71,48 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
-static bool exists_at(int dir, const char *name)
+static bool exists_at(int dir, const char *name, struct stat *st)
 {
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* @name, as it is spelled here, begins @row's; the rest may be missing */
-static void protect_below(struct walk *w, int dir, const char *dir_path,
+/* @name, as it is spelled here, begins @row's; the rest may be missing. True if
+ * it is there.
+ */
+static bool protect_below(struct walk *w, int dir, const char *dir_path,
 			  const char *name, const struct protect_row *row)
 {
 	auto_free char *below = mem_printf("%s%s", name,
 					   row->name + strlen(name));
+	auto_free char *path = NULL;
+	struct stat st;
 
-	if (exists_at(dir, below)) {
-		auto_free char *path = path_join(dir_path, below);
-
-		walk_protect(w->view, path, row->name, row->reason);
-	}
+	if (!exists_at(dir, below, &st))
+		return false;
+	path = path_join(dir_path, below);
+	walk_protect(w->view, path, &st, row->name, row->reason);
+	return true;
 }
 
-static void check_dot_name(struct walk *w, int dir, const char *dir_path,
+/* True if it is protected with all that is in it: nothing there can change */
+static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 			   const char *name)
 {
 	const size_t len = strlen(name);
 	const struct protect_row *rows;
+	bool whole = false;
 	size_t n;
 
 	if (!strcasecmp(name, ".git")) {
 		auto_free char *git = path_join(dir_path, name);
-		struct stat st;
+		struct stat st = { 0 };
 
-		if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-		    S_ISDIR(st.st_mode))
+		if (exists_at(dir, name, &st) && S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
 		else
-			walk_protect(w->view, git, ".git",
+			walk_protect(w->view, git, &st, ".git",
 				     "points git at a repository");
-		return;
+		return false;
 	}
 	rows = protect_table(&n);
 	for (size_t i = 0; i < n; i++) {
@@ -120,8 +123,10 @@ static void check_dot_name(struct walk *w, int dir, const char *dir_path,
 		    (row->name[len] && row->name[len] != '/') ||
 		    !protect_applies(w->view->policy, row))
 			continue;
-		protect_below(w, dir, dir_path, name, row);
+		if (protect_below(w, dir, dir_path, name, row))
+			whole |= !row->name[len];
 	}
+	return whole;
 }
 
 static void check_glob(struct walk *w, const char *dir_path, const char *name)
@@ -150,8 +155,8 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 
 	if (w->glob)
 		check_glob(w, dir_path, name);
-	else if (name[0] == '.')
-		check_dot_name(w, at, dir_path, name);
+	else if (name[0] == '.' && check_dot_name(w, at, dir_path, name))
+		return;
 
 	if ((entry->type == DT_DIR || entry->type == DT_UNKNOWN) &&
 	    depth + 1 < w->depth_max) {
@@ -256,7 +261,7 @@ static bool is_old_leaf(const struct walk *w, int at, const char *name)
 {
 	struct stat st;
 
-	return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return exists_at(at, name, &st) &&
 	       S_ISDIR(st.st_mode) && st.st_dev == w->dev &&
 	       st.st_nlink == 2 && st.st_ctim.tv_sec < w->view->since;
 }
@@ -272,7 +277,7 @@ static void walk_dir(struct walk *w, int at, const char *name,
 
 	if (leaves && is_old_leaf(w, at, name))
 		return;
-	if (cache && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (cache && !walk_cache_is_empty(cache) && exists_at(at, name, &st) &&
 	    S_ISDIR(st.st_mode) && st.st_dev == dev &&
 	    walk_known(w, at, name, &st, path, depth))
 		return;
@@ -299,20 +304,21 @@ static void check_sentinels(struct walk *w, const char *cwd)
 	auto_free char *objects = path_join(cwd, "objects");
 	auto_free char *refs = path_join(cwd, "refs");
 	struct stat st;
+	bool has_head;
 
 	if (w->view->policy->profile == PROFILE_SRT)
 		return;
-	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode) &&
-	    access(objects, F_OK) == 0 && access(refs, F_OK) == 0) {
+	has_head = lstat(head, &st) == 0 && S_ISREG(st.st_mode);
+	if (has_head && access(objects, F_OK) == 0 && access(refs, F_OK) == 0) {
 		walk_git(w->view, cwd, w->left);
 		return;
 	}
 	/* A file of that name, and the rest planted, would be one */
-	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))
-		walk_protect(w->view, head, "HEAD",
+	if (has_head)
+		walk_protect(w->view, head, &st, "HEAD",
 			"would make the directory a bare repository");
 	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
-		walk_protect(w->view, config, "config",
+		walk_protect(w->view, config, &st, "config",
 			"would be a bare repository's settings");
 }
 
