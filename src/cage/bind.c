@@ -9,7 +9,8 @@
  * anything, and is the current one; the name in it is looked at afterwards,
  * without following a link: there must be what was to be mounted, and it must
  * be a mount. Whoever replaces the name meanwhile can put the bind in a wrong
- * place, but not have that go unnoticed.
+ * place, but not have that go unnoticed. Directories above it stay open: binds
+ * come parents first, and the next is often in one of them.
  */
 
 #include "cage/bind.h"
@@ -29,35 +30,66 @@
 #include "base/own.h"
 #include "base/sys.h"
 
-void bind_forget(struct bind_dir *dir)
+static void drop(struct bind_dir *dir)
 {
-	close_fd(&dir->fd);
+	close_fd(&dir->held[--dir->n].fd);
+	if (dir->current > dir->n)
+		dir->current = 0;
 }
 
-/* Into the directory of @path; *@name is its name in there */
+void bind_forget(struct bind_dir *dir)
+{
+	while (dir->n)
+		drop(dir);
+}
+
+/* Open the directory that is the first @len bytes of @path, from the nearest
+ * one that is held
+ */
+static int hold(struct bind_dir *dir, const char *path, size_t len,
+		struct err *err)
+{
+	const size_t from = dir->n ? dir->held[dir->n - 1].len : 0;
+	const int at = dir->n ? dir->held[dir->n - 1].fd : AT_FDCWD;
+	char name[PATH_MAX];
+	int fd;
+
+	if (len - from >= sizeof(name))
+		return fail(err, -ENAMETOOLONG, "'%s' is too long", path);
+	memcpy(name, path + from, len - from);
+	name[len - from] = '\0';
+	fd = sys_open_nofollow(at, name, O_PATH | O_DIRECTORY, 0);
+	if (fd < 0)
+		return fail_errno(err, "cannot enter '%.*s'", (int)len, path);
+	if (dir->n == BIND_HELD_MAX)
+		bind_forget(dir);
+	dir->held[dir->n].fd = fd;
+	dir->held[dir->n].path = path;
+	dir->held[dir->n++].len = len;
+	return 0;
+}
+
+/* Into the directory of @path; *@name is its name in there. What does not lead
+ * there is no longer held: something may be mounted on it now.
+ */
 static int enter(struct bind_dir *dir, const char *path, const char **name,
 		 struct err *err)
 {
 	const size_t len = (size_t)(strrchr(path, '/') + 1 - path);
-	char parent[PATH_MAX];
-	int r;
+	int r = 0;
 
 	*name = path + len;
-	if (dir->fd >= 0 && dir->len == len && !memcmp(dir->path, path, len))
-		return 0;
-	bind_forget(dir);
-	if (len >= sizeof(parent))
-		return fail(err, -ENAMETOOLONG, "'%s' is too long", path);
-	memcpy(parent, path, len);
-	parent[len] = '\0';
-	dir->fd = sys_open_nofollow(AT_FDCWD, parent, O_PATH | O_DIRECTORY, 0);
-	if (dir->fd < 0 || fchdir(dir->fd) < 0) {
-		r = fail_errno(err, "cannot enter '%s'", parent);
-		bind_forget(dir);
+	while (dir->n && (dir->held[dir->n - 1].len > len ||
+			  memcmp(dir->held[dir->n - 1].path, path,
+				 dir->held[dir->n - 1].len) != 0))
+		drop(dir);
+	if (!dir->n || dir->held[dir->n - 1].len != len)
+		r = hold(dir, path, len, err);
+	if (r < 0 || dir->current == dir->n)
 		return r;
-	}
-	dir->path = path;
-	dir->len = len;
+	if (fchdir(dir->held[dir->n - 1].fd) < 0)
+		return fail_errno(err, "cannot enter '%.*s'", (int)len, path);
+	dir->current = dir->n;
 	return 0;
 }
 
@@ -67,7 +99,7 @@ static int check(const struct bind_dir *dir, const char *name,
 {
 	struct statx x;
 
-	if (statx(dir->fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+	if (statx(dir->held[dir->n - 1].fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
 		  AT_STATX_DONT_SYNC, STATX_INO, &x) < 0)
 		return fail_errno(err, "cannot look at '%s'", path);
 	if (!(x.stx_attributes & STATX_ATTR_MOUNT_ROOT) ||
@@ -92,8 +124,8 @@ int bind_cover(struct bind_dir *dir, const char *source,
 	return check(dir, name, there, err, path);
 }
 
-int bind_self(struct bind_dir *dir, const char *path, const struct stat *there,
-	      bool read_only, struct err *err)
+int bind_self(struct bind_dir *dir, const char *source, const char *path,
+	      const struct stat *there, bool read_only, struct err *err)
 {
 	static const struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
@@ -104,10 +136,12 @@ int bind_self(struct bind_dir *dir, const char *path, const struct stat *there,
 
 	if (r < 0)
 		return r;
-	if (mount(name, name, NULL, MS_BIND | MS_REC, NULL) < 0)
+	if (mount(source ? source : name, name, NULL, MS_BIND | MS_REC,
+		  NULL) < 0)
 		return fail_errno(err, "cannot mount '%s' on itself", path);
-	if (read_only && sys_mount_setattr(dir->fd, name, AT_SYMLINK_NOFOLLOW |
-					   AT_RECURSIVE, &attr) < 0)
+	if (read_only && sys_mount_setattr(dir->held[dir->n - 1].fd, name,
+					   AT_SYMLINK_NOFOLLOW | AT_RECURSIVE,
+					   &attr) < 0)
 		return fail_errno(err, "cannot restrict the mount at '%s'",
 				  path);
 	return check(dir, name, there, err, path);

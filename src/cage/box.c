@@ -161,6 +161,8 @@ static int furnish(int box, struct err *err)
 		r = box_make_file(box, "unreadable", 0, err);
 	if (r == 0)
 		r = box_make_dir(box, "proc", 0555, err);
+	if (r == 0)
+		r = box_make_dir(box, BOX_TWIN, 0555, err);
 	return r < 0 ? r : box_furnish_dev(box, err);
 }
 

@@ -15,6 +15,7 @@ struct err;
 struct plan;
 
 #define BOX_AT	"/dev"	/* Where it is attached until there is a new /dev */
+#define BOX_TWIN	"twin"	/* A place in it: twin.c */
 
 /**
  * struct box - Descriptors while the tree is built

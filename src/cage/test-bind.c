@@ -57,7 +57,7 @@ TEST(a_bind_covers_what_stands_there)
 	CHECK(!strcmp(test_read("/tmp/in/secret"), "mask"));
 	CHECK(!strcmp(test_read("/tmp/in/other"), "mask"));
 	bind_forget(&dir);
-	CHECK_INT(dir.fd, -1);
+	CHECK_INT(dir.n, 0);
 }
 
 TEST(what_is_bound_to_itself_stays_in_place)
@@ -69,14 +69,65 @@ TEST(what_is_bound_to_itself_stays_in_place)
 	set_up();
 	in = look_at("/tmp/in");
 	secret = look_at("/tmp/in/secret");
-	CHECK_INT(bind_self(&dir, "/tmp/in", &in, false, &err), 0);
-	CHECK_INT(bind_self(&dir, "/tmp/in/secret", &secret, true, &err), 0);
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in", &in, false, &err), 0);
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in/secret", &secret, true, &err), 0);
 	CHECK(rename("/tmp/in", "/tmp/out") < 0 && errno == EBUSY);
 	CHECK(open("/tmp/in/secret", O_WRONLY | O_CLOEXEC) < 0 &&
 	      errno == EROFS);
 	CHECK(open("/tmp/in/other", O_WRONLY | O_CLOEXEC) >= 0);
 	CHECK(!strcmp(test_read("/tmp/in/secret"), "secret"));
 	bind_forget(&dir);
+}
+
+/* From a copy, and to a copy that somebody has changed */
+TEST(what_is_bound_from_elsewhere_is_the_same)
+{
+	struct bind_dir dir = BIND_NOWHERE;
+	struct stat secret;
+	struct err err = { 0 };
+
+	set_up();
+	secret = look_at("/tmp/in/secret");
+	CHECK_INT(mkdir("/tmp/copy", 0755), 0);
+	CHECK_INT(mount("/tmp/in", "/tmp/copy", NULL, MS_BIND, NULL), 0);
+	CHECK_INT(bind_self(&dir, "/tmp/copy/secret", "/tmp/in/secret", &secret,
+			    true, &err), 0);
+	CHECK(open("/tmp/in/secret", O_WRONLY | O_CLOEXEC) < 0 &&
+	      errno == EROFS);
+	CHECK(open("/tmp/copy/secret", O_WRONLY | O_CLOEXEC) >= 0);
+	CHECK_INT(bind_self(&dir, "/tmp/copy/other", "/tmp/in/secret", &secret,
+			    true, &err), -ESTALE);
+	CHECK_INT(bind_self(&dir, "/tmp/copy/nothing", "/tmp/in/secret",
+			    &secret, true, &err), -ENOENT);
+	bind_forget(&dir);
+}
+
+/* Directories above the last one stay held, until something covers them */
+TEST(binds_go_down_and_up_again)
+{
+	static const char *const paths[] = {
+		"/tmp/in", "/tmp/in/a", "/tmp/in/a/b", "/tmp/in/a/b/c",
+		"/tmp/in/a/b/c/d", "/tmp/in/a/b/c/d/e", "/tmp/in/a/b/c/d/e/f",
+		"/tmp/in/a/b/c/d/e/f/g", "/tmp/in/a/b/c/d/e/f/g/h",
+		"/tmp/in/a/b/c/d/e/f/g/h/i", "/tmp/in/a/b/c/d/e/f/g/h/i/j",
+		"/tmp/in/a/b/k", "/tmp/in/a/l", "/tmp/in/secret", "/tmp/mask",
+	};
+	struct bind_dir dir = BIND_NOWHERE;
+	struct err err = { 0 };
+
+	set_up();
+	test_write("/tmp/in/a/b/c/d/e/f/g/h/i/j", "j");
+	test_write("/tmp/in/a/b/k", "k");
+	test_write("/tmp/in/a/l", "l");
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		const struct stat st = look_at(paths[i]);
+
+		CHECK_INT(bind_self(&dir, NULL, paths[i], &st, true, &err), 0);
+		CHECK(open(paths[i], O_WRONLY | O_CLOEXEC) < 0);
+	}
+	bind_forget(&dir);
+	for (size_t i = ARRAY_SIZE(paths); i-- > 0;)
+		CHECK_INT(umount2(paths[i], 0), 0);
 }
 
 /* As if somebody had put it there since the plan was made */
@@ -92,10 +143,10 @@ TEST(a_link_at_the_end_does_not_go_unnoticed)
 	CHECK_INT(bind_cover(&dir, "/tmp/mask", &mask, "/tmp/in/link", &err),
 		  -ESTALE);
 	CHECK(strstr(err.msg, "/tmp/in/link"));
-	CHECK_INT(bind_self(&dir, "/tmp/in/link", &secret, false, &err),
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in/link", &secret, false, &err),
 		  -ESTALE);
-	CHECK_INT(bind_self(&dir, "/tmp/in/link", NULL, false, &err), -ESTALE);
-	CHECK(bind_self(&dir, "/tmp/in/link", NULL, true, &err) < 0);
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in/link", NULL, false, &err), -ESTALE);
+	CHECK(bind_self(&dir, NULL, "/tmp/in/link", NULL, true, &err) < 0);
 	bind_forget(&dir);
 }
 
@@ -121,7 +172,7 @@ TEST(what_was_replaced_is_noticed)
 	set_up();
 	before = look_at("/tmp/in/secret");
 	CHECK_INT(rename("/tmp/in/other", "/tmp/in/secret"), 0);
-	CHECK_INT(bind_self(&dir, "/tmp/in/secret", &before, true, &err),
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in/secret", &before, true, &err),
 		  -ESTALE);
 	bind_forget(&dir);
 }
@@ -139,7 +190,7 @@ TEST(what_is_missing_is_an_error)
 	CHECK(strstr(err.msg, "/tmp/in/nothing"));
 	CHECK_INT(bind_cover(&dir, "/tmp/nothing", &mask, "/tmp/in/secret",
 			     &err), -ENOENT);
-	CHECK_INT(bind_self(&dir, "/tmp/in/nothing", NULL, false, &err),
+	CHECK_INT(bind_self(&dir, NULL, "/tmp/in/nothing", NULL, false, &err),
 		  -ENOENT);
 	bind_forget(&dir);
 }

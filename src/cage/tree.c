@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@
 #include "cage/cage.h"
 #include "cage/mask.h"
 #include "cage/stages.h"
+#include "cage/twin.h"
 #include "plan/plan.h"
 
 enum {
@@ -304,23 +306,10 @@ static int open_target(const struct plan_mount *m, struct err *err)
 				       : open_planned(m, err);
 }
 
-static int make_mount(const struct plan_mount *m, int *pristine,
-		      const struct box *box, struct err *err)
-{
-	auto_close int at = open_target(m, err);
-	auto_close int tree = -1;
-
-	if (at < 0)
-		return at;
-	tree = source_of(m, at, take_fd(pristine), box, err);
-	if (tree < 0)
-		return tree;
-	return tree_attach(tree, at, err, m->path);
-}
-
 /**
  * struct builder - The plan's mounts being made
  * @dir:	Of the last bind
+ * @twin:	Of the last root with many binds in it
  */
 struct builder {
 	const struct plan *plan;
@@ -328,7 +317,24 @@ struct builder {
 	struct masks *masks;
 	struct trees *trees;
 	struct bind_dir dir;
+	struct twin twin;
 };
+
+static int make_mount(struct builder *b, size_t i, struct err *err)
+{
+	const struct plan_mount *m = &b->plan->mounts.v[i];
+	auto_close int at = open_target(m, err);
+	auto_close int tree = -1;
+	int r;
+
+	if (at < 0)
+		return at;
+	tree = source_of(m, at, take_fd(&b->trees->v[i]), b->box, err);
+	if (tree < 0)
+		return tree;
+	r = tree_attach(tree, at, err, m->path);
+	return r < 0 ? r : twin_begin(&b->twin, b->plan, i, tree, err);
+}
 
 /* The quick way, for what needs nothing but a bind */
 static bool is_bind(const struct plan_mount *m)
@@ -373,10 +379,12 @@ static int make_bind(struct builder *b, size_t i, struct err *err)
 {
 	const struct plan_mount *m = &b->plan->mounts.v[i];
 	const struct stat seen = { .st_dev = m->dev, .st_ino = m->ino };
+	char room[PATH_MAX];
 
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return bind_mask(b, i, err);
-	return bind_self(&b->dir, m->path, m->loose ? NULL : &seen,
+	return bind_self(&b->dir, twin_source(&b->twin, m, room, sizeof(room)),
+			 m->path, m->loose ? NULL : &seen,
 			 m->kind == MOUNT_BIND_RO, err);
 }
 
@@ -387,7 +395,7 @@ static int make_one(struct builder *b, size_t i, struct err *err)
 	if (is_bind(&b->plan->mounts.v[i]))
 		return make_bind(b, i, err);
 	bind_forget(&b->dir);
-	return make_mount(&b->plan->mounts.v[i], &b->trees->v[i], b->box, err);
+	return make_mount(b, i, err);
 }
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
@@ -404,6 +412,8 @@ static int make_mounts(const struct plan *plan, struct trees *trees,
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
 		r = make_one(&b, i, err);
 	bind_forget(&b.dir);
+	if (r == 0)
+		r = twin_end(&b.twin, err);
 	masks_finish(masks);
 	return r;
 }
