@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -90,6 +91,35 @@ static bool needs_relay(const struct plan *plan, int fd)
 	return !plan->machine.landlock_abi || (flags & O_ACCMODE) != O_RDONLY;
 }
 
+static int option_of(int fd, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -1 : value;
+}
+
+/* True if the socket @fd reaches nobody but whom it is connected to, or whom the
+ * policy lets a socket of the command's own reach. It is of the host's network,
+ * whatever the sandbox has: all but connected Unix streams could be sent, or
+ * connected, elsewhere.
+ */
+static bool is_tied(const struct plan *plan, int fd)
+{
+	const int domain = option_of(fd, SO_DOMAIN);
+	const int type = option_of(fd, SO_TYPE);
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+
+	if (domain == AF_INET || domain == AF_INET6)
+		return plan->net == NET_HOST &&
+		       (type == SOCK_STREAM || type == SOCK_DGRAM);
+	return domain == AF_UNIX &&
+	       (plan->unix_sockets ||
+		((type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
+		 getpeername(fd, (struct sockaddr *)&peer, &len) == 0));
+}
+
 static int make_relay(struct relay *relay, int fd, struct err *err)
 {
 	const bool in = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
@@ -129,6 +159,9 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	/* From a directory of the host, ".." leads past every mask */
 	if (S_ISDIR(st.st_mode) || (fcntl(fd, F_GETFL) & O_PATH))
 		return fail(err, -EINVAL, "descriptor %d is a directory; it cannot go into the sandbox",
+			    fd);
+	if (S_ISSOCK(st.st_mode) && !is_tied(plan, fd))
+		return fail(err, -EINVAL, "descriptor %d is a socket with which the command could reach others; put a pipe in between (| cat)",
 			    fd);
 	if (!needs_relay(plan, fd))
 		return 0;

@@ -131,4 +131,89 @@ def the_hosts_network_is_there_when_asked_for(t):
     equal(found[line], "OK")
 
 
+# Descriptor 0 is a socket of the host: leave whom it is connected to
+ELSEWHERE = r"""
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sock = socket.socket(fileno=os.dup(int(sys.argv[1])))
+where = eval(sys.argv[2])
+libc.connect(sock.fileno(), bytes(16), 16)
+try:
+    if sock.type == socket.SOCK_DGRAM:
+        sock.sendto(b"out", where)
+    else:
+        sock.connect(where)
+        sock.sendall(b"out")
+    print("out")
+except OSError as error:
+    print(error)
+"""
+
+
+def heard(server, kind):
+    """What somebody on the host got, if anything"""
+    server.settimeout(0.2)
+    try:
+        if kind == socket.SOCK_DGRAM:
+            return server.recv(16)
+        with server.accept()[0] as peer:
+            return peer.recv(16)
+    except TimeoutError:
+        return b""
+
+
+@test
+def a_socket_for_input_reaches_nobody_else(t):
+    for family, kind, connected in (
+            (socket.AF_INET, socket.SOCK_STREAM, True),
+            (socket.AF_INET, socket.SOCK_STREAM, False),
+            (socket.AF_INET6, socket.SOCK_STREAM, False),
+            (socket.AF_INET, socket.SOCK_DGRAM, False),
+            (socket.AF_UNIX, socket.SOCK_DGRAM, False),
+            (socket.AF_UNIX, socket.SOCK_DGRAM, True),
+            (socket.AF_UNIX, socket.SOCK_STREAM, False)):
+        words = (family.name, kind.name, connected)
+        path = f"{t.away}/{family}-{kind}-{connected}"
+        with socket.socket(family, kind) as server:
+            server.bind({socket.AF_UNIX: path, socket.AF_INET6: ("::1", 0),
+                         socket.AF_INET: ("127.0.0.1", 0)}[family])
+            if kind == socket.SOCK_STREAM:
+                server.listen(8)
+            name = repr(server.getsockname())
+            for inside in (False, True):
+                if connected and family == socket.AF_UNIX:
+                    given, other = socket.socketpair(family, kind)
+                else:
+                    given, other = socket.socket(family, kind), server
+                if connected and other is server:
+                    given.connect(server.getsockname())
+                    server.accept()[0].close()
+                with given:
+                    run = t.inside if inside else t.outside
+                    r = run("/usr/bin/python3", "-c", ELSEWHERE, "0", name,
+                            stdin_file=given)
+                equal(heard(server, kind), b"" if inside else b"out", *words,
+                      repr(r))
+            r.ended(125, *words)
+            contains(r.err, "descriptor 0 is a socket", *words)
+
+
+@test
+def a_socket_for_output_is_looked_at_as_well(t):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as given:
+        t.inside("true", stderr=given).ended(125)
+        t.inside("true", stdout=given).ended(125)
+        t.inside("true", stdin_file=given, options=["--net", "host"]).ok()
+
+
+@test
+def a_pair_of_streams_is_as_good_as_a_pipe(t):
+    ours, given = socket.socketpair()
+    with ours, given:
+        ours.sendall(b"to the command\n")
+        t.inside("sh", "-c", "read line; echo $line >&0",
+                 stdin_file=given).ok()
+        equal(ours.recv(100), b"to the command\n")
+
+
 main()
