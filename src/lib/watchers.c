@@ -36,6 +36,7 @@
 #include "watch/live.h"
 #include "watch/mask.h"
 #include "watch/observer.h"
+#include "watch/quick.h"
 #include "watch/report.h"
 #include "watch/store.h"
 
@@ -171,20 +172,20 @@ static int on_birth(void *arg, uint32_t events)
 }
 
 /* An honest attempt from inside is refused, so a protected name can only come
- * from there in the shadow of a call that was let through
+ * from there in the shadow of a call that was let through. What counts is when
+ * it was made, not when we hear of it: somebody may see to it that we are late.
  */
-static bool is_inside(void *arg)
+static bool is_inside(void *arg, const char *path)
 {
 	const struct watchers *w = arg;
-	struct timespec now;
+	const int64_t age = birth_age_ms(path);
 	int64_t changed;
 
 	if (!w->observer)
 		return true;
 	changed = observer_stats(w->observer).made_ms;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return changed && (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
-	       changed < SHADOW_MS;
+	return changed && (age < 0 ||
+			   quick_now_ms() - changed - age < SHADOW_MS);
 }
 
 /* From now on something may be planted */

@@ -63,6 +63,20 @@ bool birth_is_after(const char *path, const struct timespec *since)
 	return is_later(&birth, since);
 }
 
+int64_t birth_age_ms(const char *path)
+{
+	struct timespec now;
+	struct statx x;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
+	    !(x.stx_mask & STATX_BTIME))
+		return -1;
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	now.tv_sec -= x.stx_btime.tv_sec;
+	now.tv_nsec -= x.stx_btime.tv_nsec;
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static bool is_after(const struct statx_timestamp *t,
 		     const struct timespec *since)
 {

@@ -5,6 +5,7 @@
 #define WATCH_BIRTH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
 /* Now, by the clock that file systems take birth times from, as exactly as the
@@ -16,6 +17,9 @@ struct timespec birth_now(void);
  * time it is old: a wrong "new" would open what exists.
  */
 bool birth_is_after(const char *path, const struct timespec *since);
+
+/* How long ago it was made, or negative if nobody knows */
+int64_t birth_age_ms(const char *path);
 
 /* True if what stands at @path, or its mode or name, was changed after @since */
 bool birth_changed_after(const char *path, const struct timespec *since);

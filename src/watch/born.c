@@ -409,7 +409,7 @@ static void consider(struct born *b, const char *path)
 	if (!row || journal_existed(&b->journal, path) || lstat(path, &st) < 0)
 		return;
 	if (trust_has(b->config.state, path) ||
-	    (b->config.is_inside && !b->config.is_inside(b->config.arg)))
+	    (b->config.is_inside && !b->config.is_inside(b->config.arg, path)))
 		add_existing(&b->journal, path);
 	else
 		take_name(&s, path, row->reason);

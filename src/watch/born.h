@@ -39,7 +39,7 @@ struct born_config {
 	const char *state, *run;
 	const struct violation_sink *sink;
 	struct timespec since;
-	bool (*is_inside)(void *arg);
+	bool (*is_inside)(void *arg, const char *path);
 	void *arg;
 };
 

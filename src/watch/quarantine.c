@@ -113,9 +113,22 @@ static const struct copy limits = {
 	.depth = QUARANTINE_DEPTH_MAX,
 };
 
+/* Not the directory itself: who has it open would have a way into our store,
+ * where that lies in a place that can be written
+ */
 static int move(int parent, const char *name, int dir)
 {
-	return copy_move(parent, name, dir, ITEM, limits);
+	struct copy copy = limits;
+	struct stat st;
+	int r;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return copy_move(parent, name, dir, ITEM, limits);
+	r = copy_tree(&copy, parent, name, dir, ITEM);
+	copy_done(&copy);
+	return r < 0 ? r : copy_remove(parent, name, limits.depth + 1);
 }
 
 /* Whoever planted it may have taken the modes away that moving it needs */

@@ -183,4 +183,35 @@ def events_do_not_go_through_a_planted_link(t):
     contains(t.read("events.jsonl"), '"target":"/x"')
 
 
+HOLDS = r"""
+import os, time
+os.mkdir("v")
+fd = os.open("v", os.O_RDONLY)
+os.rename("v", ".vscode")
+while os.path.lexists(".vscode"):
+    time.sleep(0.005)
+try:
+    out = os.open("../meta.json", os.O_RDWR, dir_fd=fd)
+    os.write(out, b"forged")
+    print("forged")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+@test
+def who_has_a_plant_open_does_not_get_into_the_store(t):
+    """The store lies in the home, which may be written here; its mask is above
+    what a moved directory would have as its parent
+    """
+    r = t.inside("/usr/bin/python3", "-c", HOLDS, cwd=t.home, options=[
+        "--write", t.home, "--observe", "off"]).ok()
+    store = t.home + "/.local/state/cloche/quarantine"
+    found = [os.path.join(store, name, "meta.json")
+             for name in os.listdir(store)]
+    equal(len(found), 1, repr(r))
+    equal(json.load(open(found[0]))["path"], t.home + "/.vscode")
+    lacks(r.out, "forged")
+
+
 main()
