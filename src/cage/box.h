@@ -110,4 +110,9 @@ int tree_attach(int tree, int at, struct err *err, const char *path);
 int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
 	     const char *path);
 
+/* Whoever may write everywhere means files: not the kernel's own switches, which
+ * obey root without asking for a capability. 0, or a negative errno.
+ */
+int box_close_sys(struct err *err);
+
 #endif /* CAGE_BOX_H */

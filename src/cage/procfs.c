@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/procfs.c - the sandbox's own /proc */
+/* cage/procfs.c - the sandbox's own /proc, and the host's /sys */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,4 +125,14 @@ int box_mount_proc(const struct box *box, const struct plan *plan,
 			    strerror(-box->proc));
 	r = box_attach(box->proc, "/proc", err);
 	return r == 0 && plan->nested_userns ? open_proc(box, err) : r;
+}
+
+int box_close_sys(struct err *err)
+{
+	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+
+	if (sys_mount_setattr(AT_FDCWD, "/sys", AT_RECURSIVE, &attr) < 0 &&
+	    errno != ENOENT && errno != EINVAL)	/* Not there, not mounted */
+		return fail_errno(err, "cannot make /sys read-only");
+	return 0;
 }

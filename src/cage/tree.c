@@ -153,19 +153,6 @@ static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
 	return 0;
 }
 
-/* Whoever may write everywhere means files: not the kernel's own switches,
- * which obey root without asking for a capability
- */
-static int close_sys(struct err *err)
-{
-	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-
-	if (sys_mount_setattr(AT_FDCWD, "/sys", AT_RECURSIVE, &attr) < 0 &&
-	    errno != ENOENT && errno != EINVAL)	/* Not there, not mounted */
-		return fail_errno(err, "cannot make /sys read-only");
-	return 0;
-}
-
 /* The world, read-only: one call for every mount there is */
 static int restrict_world(const struct plan *plan, struct err *err)
 {
@@ -177,7 +164,7 @@ static int restrict_world(const struct plan *plan, struct err *err)
 
 	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
 		return fail_errno(err, "cannot make the file system read-only");
-	return plan->root_writable ? close_sys(err) : 0;
+	return plan->root_writable ? box_close_sys(err) : 0;
 }
 
 /**

@@ -315,14 +315,16 @@ static bool is_fixed(void *arg, const char *path)
 		(may_write(o, path) && !may_write_above(o, path)));
 }
 
-/* In a root that an edit granted after the sandbox was built; or, in the
- * landlock tier, in a directory where Landlock cannot allow what the policy
- * does
+/* In a root that an edit granted after the sandbox was built, or that did not
+ * exist then; or, in the landlock tier, in a directory where Landlock cannot
+ * allow what the policy does
  */
 static bool is_late(void *arg, const char *path)
 {
 	const struct observe *o = arg;
 
+	if (view_is_unmade(o->initial, path))
+		return may_write(o, path);
 	if (o->plan->tier != TIER_FULL)
 		return may_write(o, path) && may_write_above(o, path) &&
 		       !grants_cover(o->plan, path);

@@ -307,6 +307,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (w->masks)
 		masks_set_policy(w->masks, &questions);
 	report_set_ignores(w->report, &policy->ignores);
+	if (w->born)
+		born_grant(w->born, view);
 	keep_view(&w->keep, view, &w->since);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);

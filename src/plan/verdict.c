@@ -273,3 +273,15 @@ const struct path_rule *view_root_of(const struct view *view,
 	}
 	return NULL;
 }
+
+bool view_is_unmade(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE && !r->mode &&
+		    path_is_within(r->path, path))
+			return true;
+	}
+	return false;
+}

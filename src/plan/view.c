@@ -26,6 +26,7 @@
 #include "base/path.h"
 #include "plan/planted.h"
 #include "plan/resolve.h"
+#include "plan/settle.h"
 #include "plan/walk.h"
 #include "policy/hidden.h"
 
@@ -100,7 +101,7 @@ void view_sort(struct view *view)
 		qsort(r->v, r->len, sizeof(*r->v), compare);
 }
 
-static void note(struct view *view, char *text)
+void view_note(struct view *view, char *text)
 {
 	vec_push(&view->notes)->text = text;
 }
@@ -140,7 +141,7 @@ static int check_link(struct view *view, enum path_list list,
 			    rule->text);
 	if (r && is_worth_a_note(rule) &&
 	    !is_allowed_elsewhere(view, list, real))
-		note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
+		view_note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
 				      rule->text, end, real));
 	return !r;
 }
@@ -157,11 +158,13 @@ static int add_allow(struct view *view, enum path_list list,
 	if (!st->st_mode && rule->must_exist)
 		return fail(err, -ENOENT, "%s '%s' does not exist; make it first",
 			    rule->origin.source->name, rule->text);
-	if (!st->st_mode && rule->strength != RULE_BASELINE)
-		note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
-				      rule->text));
-	if (st->st_mode)
+	/* Whether it may be made is seen when all rules are there */
+	if (st->st_mode || (list == PATH_ALLOW_WRITE &&
+			    rule->strength != RULE_BASELINE))
 		add_seen(view, list, real, rule, st);
+	else if (rule->strength != RULE_BASELINE)
+		view_note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
+				      rule->text));
 	return 0;
 }
 
@@ -291,10 +294,10 @@ static void show_sockets(struct view *view)
 		const int r = planted_follow(view->policy, text, &real);
 
 		if (r > 0)
-			note(view, mem_printf("'%s' goes through the symbolic link '%s', so nothing is allowed there; name the socket itself",
+			view_note(view, mem_printf("'%s' goes through the symbolic link '%s', so nothing is allowed there; name the socket itself",
 					      text, real));
 		else if (r < 0 || lstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
-			note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
+			view_note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
 					      text));
 		else
 			add_seen(view, PATH_ALLOW_READ, real,
@@ -302,53 +305,6 @@ static void show_sockets(struct view *view)
 					       "a Unix socket that may be used"),
 				 &st);
 	}
-}
-
-/* Nothing lifts what hides our own stores: rules for what is in the one at
- * @store are none
- */
-static void close_store(struct view *view, const char *store)
-{
-	for (size_t i = 0; i < view->rules.len; i++) {
-		struct view_rule *r = &view->rules.v[i];
-
-		if ((r->list != PATH_ALLOW_READ &&
-		     r->list != PATH_ALLOW_WRITE) || !r->rule->origin.source ||
-		    !path_is_below(store, r->path))
-			continue;
-		if (is_worth_a_note(r->rule))
-			note(view, mem_printf("'%s' is in a directory of cloche's own, which stays hidden",
-					      r->rule->text));
-		r->list = PATH_LISTS;
-	}
-}
-
-static void close_stores(struct view *view)
-{
-	struct view_rules *r = &view->rules;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < r->len; i++) {
-		if (view_is_store(&r->v[i]))
-			close_store(view, r->v[i].path);
-	}
-	for (size_t i = 0; i < r->len; i++) {
-		if (r->v[i].list == PATH_LISTS)
-			free(r->v[i].path);
-		else
-			r->v[kept++] = r->v[i];
-	}
-	r->len = kept;
-}
-
-/* What the start directory of a container is, and of a careless caller */
-static void note_root(struct view *view)
-{
-	const struct policy *p = view->policy;
-
-	if (!strcmp(p->cwd, "/") && p->profile != PROFILE_SRT &&
-	    !view_verdict(view, VIEW_WRITE, "/").allowed)
-		note(view, mem_strdup("the start directory is /, which is not made writable as a project would be; start elsewhere, or use --write"));
 }
 
 static int add_rules(struct view *view, struct resolver *resolver,
@@ -395,9 +351,8 @@ static int build(struct policy *policy, struct walk_cache *cache,
 	r = walk_roots(view, err);
 	if (r < 0)
 		return r;
-	close_stores(view);
 	view_sort(view);
-	note_root(view);
+	settle(view);
 	*ret = take_ptr(view);
 	return 0;
 }

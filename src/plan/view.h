@@ -184,6 +184,14 @@ enum view_place view_place(const struct view *view, const char *path);
 enum view_place view_place_of(const struct view *view, const char *path,
 			      const struct verdict *readable);
 
+/* True if what allows writing to @path did not exist when @view was made: no
+ * mount allows it then
+ */
+bool view_is_unmade(const struct view *view, const char *path);
+
+/* Take over @text, which goes to whoever runs a command */
+void view_note(struct view *view, char *text);
+
 /* True if @r hides a store of our own: no rule for what is in it counts */
 bool view_is_store(const struct view_rule *r);
 

@@ -19,10 +19,7 @@ struct err;
 struct view;
 struct violation_sink;
 
-enum {
-	BORN_ROOTS_MAX = 64,	/* Writable roots that are watched */
-	BORN_OPEN_MAX = 8,	/* Closed directories in each other */
-};
+enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
 
 /**
  * struct born_config - Of one run
@@ -64,6 +61,9 @@ bool born_is_own(const struct born *born, const char *path);
 
 /* Writable roots that were closed from inside can be looked into again */
 void born_open(const struct born *born);
+
+/* An edit of the settings granted more: @view is as it is now */
+void born_grant(struct born *born, const struct view *view);
 
 /* The sandbox is gone: look once more at everything, if anything may have
  * @changed; at any depth, unless an observer @watched and refused nobody a name.

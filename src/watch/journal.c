@@ -106,6 +106,18 @@ static int create(const char *state, const char *name, struct err *err)
 	return fd < 0 ? fail_errno(err, "cannot write the run's journal") : fd;
 }
 
+const char *journal_root(const struct journal *j, const char *path)
+{
+	const char *best = NULL;
+
+	for (size_t i = 0; i < j->roots.len; i++) {
+		if (path_is_within(j->roots.v[i], path) &&
+		    (!best || strlen(j->roots.v[i]) < strlen(best)))
+			best = j->roots.v[i];
+	}
+	return best;
+}
+
 int journal_write(const char *state, const struct journal *j, struct err *err)
 {
 	auto_free char *name = mem_printf("%s.json", j->run);
@@ -121,6 +133,15 @@ int journal_write(const char *state, const struct journal *j, struct err *err)
 	    fs_write_all(fd, text, strlen(text)) < 0)
 		return fail_errno(err, "cannot write the run's journal");
 	return take_fd(&fd);
+}
+
+void journal_grow(int fd, const struct journal *j)
+{
+	auto_free char *text = to_text(j);
+
+	/* It is longer than the old one, which one call covers */
+	if (text)
+		(void)!pwrite(fd, text, strlen(text), 0);
 }
 
 void journal_remove(const char *state, const struct journal *j)

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan/settle.c - rules that turn out to be none, once all are in the view
+ *
+ * Nothing lifts what hides our own stores: rules for what is in them go.
+ *
+ * A path that may be written and does not exist cannot be mounted. If it lies
+ * in a directory of the host's that the command sees, it stays, with mode 0:
+ * the observer makes it for the command, which asks for exactly that. In an
+ * existing writable directory such a rule says nothing new, and in a place
+ * that is hidden or the sandbox's own there is nothing to make.
+ */
+
+#include "plan/settle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/planted.h"
+#include "plan/view.h"
+
+static bool is_allow(const struct view_rule *r)
+{
+	return r->list == PATH_ALLOW_READ || r->list == PATH_ALLOW_WRITE;
+}
+
+static void drop(struct view_rule *r)
+{
+	r->list = PATH_LISTS;
+}
+
+static void close_store(struct view *view, const char *store)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		struct view_rule *r = &view->rules.v[i];
+
+		if (!is_allow(r) || !r->rule->origin.source ||
+		    !path_is_below(store, r->path))
+			continue;
+		if (r->rule->strength != RULE_BASELINE)
+			view_note(view, mem_printf("'%s' is in a directory of cloche's own, which stays hidden",
+						   r->rule->text));
+		drop(r);
+	}
+}
+
+static bool is_in_root(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE && r->mode &&
+		    path_is_within(r->path, path))
+			return true;
+	}
+	return false;
+}
+
+/* No link on the way to it is one that a command could have made */
+static bool is_straight(const struct view *view, const struct view_rule *r)
+{
+	auto_free char *end = NULL;
+
+	return !strcmp(r->rule->path, r->path) ||
+	       (planted_follow(view->policy, r->rule->path, &end) == 0 &&
+		!strcmp(end, r->path));
+}
+
+static bool may_be_made(const struct view *view, const struct view_rule *r)
+{
+	auto_free char *parent = path_parent(r->path);
+	const struct verdict readable = view_verdict(view, VIEW_READ, parent);
+
+	return view->policy->profile != PROFILE_SRT && readable.allowed &&
+	       view_place_of(view, parent, &readable) == VIEW_HOST &&
+	       is_straight(view, r);
+}
+
+static void settle_unmade(struct view *view, struct view_rule *r)
+{
+	if (is_in_root(view, r->path)) {
+		drop(r);
+	} else if (may_be_made(view, r)) {
+		view_note(view, mem_printf("'%s' does not exist yet",
+					   r->rule->text));
+	} else {
+		view_note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
+					   r->rule->text));
+		drop(r);
+	}
+}
+
+/* What the start directory of a container is, and of a careless caller */
+static void note_root(struct view *view)
+{
+	const struct policy *p = view->policy;
+
+	if (!strcmp(p->cwd, "/") && p->profile != PROFILE_SRT &&
+	    !view_verdict(view, VIEW_WRITE, "/").allowed)
+		view_note(view, mem_strdup("the start directory is /, which is not made writable as a project would be; start elsewhere, or use --write"));
+}
+
+void settle(struct view *view)
+{
+	struct view_rules *r = &view->rules;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->len; i++) {
+		if (view_is_store(&r->v[i]))
+			close_store(view, r->v[i].path);
+	}
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_ALLOW_WRITE && !r->v[i].mode)
+			settle_unmade(view, &r->v[i]);
+	}
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_LISTS)
+			free(r->v[i].path);
+		else
+			r->v[kept++] = r->v[i];
+	}
+	r->len = kept;
+	note_root(view);
+}

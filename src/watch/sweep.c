@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * watch/sweep.c - one look at everything that a run could write
+ *
+ * Theory of operation: the view is built again and compared with the one from
+ * before: a protected name that is found now and was not then has been
+ * planted. Repositories are another matter: one whose git directory was born
+ * in the run must work, so only what git would run is taken out of it.
+ */
+
+#include "watch/sweep.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/resolve.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "policy/protect.h"
+#include "watch/birth.h"
+#include "watch/journal.h"
+#include "watch/sealed.h"
+
+/* The git directory that @path lies in, or NULL. The caller frees. */
+static char *git_dir_of(const char *path)
+{
+	const char *in = protect_in_git(path);
+
+	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
+}
+
+static void add_repo(struct sweep *s, char *git)
+{
+	for (size_t i = 0; i < s->repos.len; i++) {
+		if (!strcmp(s->repos.v[i], git)) {
+			free(git);
+			return;
+		}
+	}
+	*vec_push(&s->repos) = git;
+}
+
+void sweep_name(struct sweep *s, const char *path, const char *reason)
+{
+	const struct journal *j = s->journal;
+	const char *root = journal_root(j, path);
+	auto_free char *parent = path_parent(path), *plant = NULL;
+	char *git = git_dir_of(path);
+
+	if (git && birth_is_after(git, &j->since)) {
+		add_repo(s, git);
+		return;
+	}
+	free(git);
+	/* A worktree made in this run points at its repository */
+	if (!root || (strcasecmp(path_base(path), ".git") ?
+		      birth_in_repository(root, path, &j->since) :
+		      birth_is_after(parent, &j->since) &&
+		      gitrepo_is_pointer(path)))
+		return;
+	plant = sealed_plant(root, path);
+	(void)sealed_move(&s->seal, plant, reason);
+}
+
+bool sweep_sees(const char *dir, const char *name)
+{
+	auto_free char *path = path_join(dir, name);
+	struct stat st;
+
+	return !lstat(path, &st);
+}
+
+/* Files that together make the start directory look like a bare repository:
+ * git would obey them wherever it is called in there
+ */
+static void take_sentinels(struct sweep *s, const struct policy *policy)
+{
+	const char *cwd = s->journal->cwd;
+	const bool bare = sweep_sees(cwd, "HEAD") && sweep_sees(cwd, "objects") &&
+			  sweep_sees(cwd, "refs");
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *path = path_join(cwd, rows[i].name);
+
+		if (rows[i].kind != PROTECT_SENTINEL ||
+		    !protect_applies(policy, &rows[i]) ||
+		    !journal_root(s->journal, path) ||
+		    journal_existed(s->journal, path))
+			continue;
+		if (sweep_sees(cwd, rows[i].name) &&
+		    (bare || !strcmp(rows[i].name, "HEAD")))
+			(void)sealed_move(&s->seal, path, rows[i].reason);
+	}
+}
+
+bool sweep_knows(const struct view_rule *r)
+{
+	return r->found && r->list == PATH_DENY_WRITE;
+}
+
+/* True if @path is a directory that was closed to us, and is open now */
+static bool open_again(const char *path)
+{
+	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 &&
+	       fs_chmod(fd, st.st_mode | S_IRWXU) == 0;
+}
+
+/* No run starts in a root that is closed: it was closed from inside */
+void sweep_open(const struct journal *j)
+{
+	for (size_t i = 0; i < j->roots.len; i++) {
+		auto_free char *closed = resolve_closed(j->roots.v[i]);
+
+		if (closed && path_is_within(j->roots.v[i], closed))
+			(void)open_again(closed);
+	}
+}
+
+/* Directories that were closed in this run: true if one is open now */
+static bool open_closed(const struct journal *j, const struct view *view)
+{
+	bool opened = false;
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->closed && r->list == PATH_DENY_WRITE &&
+		    journal_root(j, r->path) &&
+		    !journal_existed(j, r->path) &&
+		    (!view->deep || birth_changed_after(r->path, &j->since)))
+			opened = open_again(r->path) || opened;
+	}
+	return opened;
+}
+
+/* What is there now. Nothing may hide in a directory without a mode; in each
+ * that is opened may be another.
+ */
+static struct view *look(const struct journal *j, struct policy *policy,
+			 struct walk_cache *cache, bool deep)
+{
+	struct view *view = NULL;
+	int r;
+
+	sweep_open(j);
+	for (int i = 0; i < SWEEP_OPEN_MAX; i++) {
+		view_free(view);
+		view = NULL;
+		r = deep ? view_build_deep(policy, j->since.tv_sec, &view, NULL)
+			 : view_build_with(policy, cache, &view, NULL);
+		if (r < 0)
+			return NULL;
+		if (!open_closed(j, view))
+			break;
+	}
+	return view;
+}
+
+static void take_rule(struct sweep *s, const struct view_rule *r)
+{
+	if (sweep_knows(r) && !journal_existed(s->journal, r->path))
+		sweep_name(s, r->path, r->rule->origin.reason ?
+			  r->rule->origin.reason : "protected name");
+}
+
+/* Nobody watched: also deeper than the first walk was, where nobody knows what
+ * was there before but by its times
+ */
+static void sweep_deep(struct sweep *s, struct policy *policy)
+{
+	auto_view struct view *view = look(s->journal, policy, NULL, true);
+
+	for (size_t i = 0; view && i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (birth_came_after(r->path, &s->journal->since))
+			take_rule(s, r);
+	}
+}
+
+void sweep_all(struct sweep *s, struct policy *policy,
+		      struct walk_cache *cache, bool deep)
+{
+	auto_view struct view *view = look(s->journal, policy, cache, false);
+
+	if (!view)
+		return;
+	for (size_t i = 0; i < view->rules.len; i++)
+		take_rule(s, &view->rules.v[i]);
+	if (deep)
+		sweep_deep(s, policy);
+	for (size_t i = 0; i < s->repos.len; i++) {
+		gitrepo_disarm(&s->seal, s->repos.v[i]);
+		free(s->repos.v[i]);
+	}
+	free(s->repos.v);
+	take_sentinels(s, policy);
+}

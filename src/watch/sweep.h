@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/sweep.h - one look at everything that a run could write */
+
+#ifndef WATCH_SWEEP_H
+#define WATCH_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "watch/gitrepo.h"
+
+struct journal;
+struct policy;
+struct view_rule;
+struct walk_cache;
+
+enum { SWEEP_OPEN_MAX = 8 };	/* Closed directories in each other */
+
+/**
+ * struct sweep - One look at everything
+ * @seal:	Where what was planted goes
+ */
+struct sweep {
+	const struct journal *journal;
+	struct gitrepo_config seal;
+	struct { char **v; size_t len, cap; } repos;
+};
+
+/* Take away what was planted where @policy lets the run write; @deep: at any
+ * depth
+ */
+void sweep_all(struct sweep *s, struct policy *policy,
+	       struct walk_cache *cache, bool deep);
+
+/* Take away @path, a protected name that was not there before */
+void sweep_name(struct sweep *s, const char *path, const char *reason);
+
+/* Writable roots that were closed from inside can be looked into again */
+void sweep_open(const struct journal *j);
+
+/* True if @r is a protected name that is there */
+bool sweep_knows(const struct view_rule *r);
+/* True if @name is in @dir */
+bool sweep_sees(const char *dir, const char *name);
+
+#endif /* WATCH_SWEEP_H */

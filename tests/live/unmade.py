@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/unmade.py - what may be written and does not exist yet
+
+A mount cannot allow it: the observer makes it for the command.
+"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+
+def allows(*paths):
+    return ("-s", json.dumps({"filesystem": {"allowWrite": list(paths)}}))
+
+
+@test
+def the_suggestion_for_a_new_file_of_the_home_is_enough(t):
+    script = "echo first > ~/new; echo second >> ~/new; cat ~/new"
+    check(t.shell(script).code != 0, "nothing was refused")
+    line = records(t)[0]["suggest"]["command"]
+    contains(line, "cloche policy allow write")
+    path = os.path.dirname(CLOCHE) + ":" + os.environ["PATH"]
+    r = t.outside("sh", "-c", line, env={"PATH": path}).ok()
+    lacks(r.err, "still denied")
+    t.run("policy", "why", "write", t.home + "/new").ok()
+    equal(t.shell(script).ok().out, "first\nsecond\n")
+    equal(t.read(t.home + "/new"), "first\nsecond\n")
+    equal(t.shell(script).ok().out, "first\nsecond\n")	# There by now
+
+
+@test
+def nothing_but_that(t):
+    r = t.shell("""echo x > ~/new.old; mkdir ~/newer; echo x > ~/new
+ln -s /etc ~/link; mv ~/new ~/moved; rm ~/new && echo gone""",
+                options=allows("~/new"))
+    contains(r.err, "note: '~/new' does not exist yet")
+    equal(r.out, "gone\n")
+    equal([n for n in os.listdir(t.home) if n[0] != "."], [])
+    found = sorted(os.path.basename(p) for p in
+                   targets(records(t), "fs-write") +
+                   targets(records(t), "fs-rename"))
+    equal(found, ["link", "moved", "new.old", "newer"], r.err)
+
+
+@test
+def a_directory_is_like_any_writable_one(t):
+    git = need("git")
+    r = t.shell(f"""mkdir ~/new && cd ~/new && {git} init -q . && echo a > a
+{git} add a && {git} -c user.name=a -c user.email=b commit -qm 1
+mkdir -p d/e; mv a b; ln b c; sed -i s/a/z/ b; cat b; chmod 600 b
+echo x > .git/hooks/pre-commit; echo x > .bashrc; mkdir d/.vscode
+{git} config core.fsmonitor ./x""", options=allows("~/new"))
+    equal(r.out, "z\n", r.err)
+    new = t.home + "/new"
+    check(t.exists(new + "/d/e") and not t.exists(new + "/a"))
+    equal(os.stat(new + "/b").st_mode & 0o777, 0o600)
+    for name in (".bashrc", "d/.vscode", ".git/hooks/pre-commit"):
+        check(not t.exists(f"{new}/{name}"), name)
+    lacks(t.read(new + "/.git/config"), "fsmonitor")
+    contains(r.err, "quarantine")
+
+
+@test
+def a_planted_link_leads_nowhere(t):
+    os.symlink(t.home, "out")
+    r = t.shell("echo x > out/new; echo x > ~/new", options=allows("./out/new"))
+    contains(r.err, "nothing is allowed there")
+    check(not t.exists(t.home + "/new"), "made through a link")
+    os.unlink("out")
+    os.mkdir("out")		# In the project anyway: not worth a word
+    equal(t.shell("echo x > out/new", options=allows("./out/new")).ok().err, "")
+
+
+@test
+def hidden_and_private_places_have_nothing_to_make(t):
+    t.write(t.home + "/.ssh/id", "key")
+    r = t.shell("echo x > ~/.ssh/new", options=allows("~/.ssh/new"))
+    check(r.code and not t.exists(t.home + "/.ssh/new"), repr(r))
+    name = f"/tmp/cloche-unmade-{os.getpid()}"
+    t.shell(f"mkdir {name}", options=allows(name)).ok()
+    check(not os.path.exists(name), "made in the host's /tmp")
+    t.shell("mkdir ~/new", options=("--profile", "home", *allows("~/new"))).ok()
+    r = t.shell("mkdir ~/new", options=("--profile", "srt", *allows("~/new")),
+                env={"CLAUDE_TMPDIR": "/var/tmp"})
+    check(r.code != 0, "srt makes nothing")
+    r = t.shell("mkdir ~/new", options=("--observe", "off", *allows("~/new")))
+    check(r.code != 0, "nobody could make it")
+    check(not t.exists(t.home + "/new"), "made")
+
+
+@test
+def a_root_that_was_granted_later_is_swept_too(t):
+    git, new = need("git"), t.home + "/new"
+    p = t.start("run", "--", "sh", "-c", f"""echo ready
+until mkdir ~/new 2>/dev/null; do sleep 0.05; done
+cd ~/new && {git} init -q . && echo x > .git/hooks/pre-commit
+{git} config core.fsmonitor ./x && echo done""")
+    equal(p.stdout.readline(), b"ready\n")
+    t.run("policy", "allow", "write", new).ok()
+    out, err = p.communicate()
+    equal(out, b"done\n", err)
+    check(not t.exists(new + "/.git/hooks/pre-commit"), err)
+    lacks(t.read(new + "/.git/config"), "fsmonitor")
+
+
+main()
