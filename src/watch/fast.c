@@ -83,16 +83,19 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 	struct question q = {
 		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
 	};
+	int r;
 
 	if (!q.call || q.call->what > CALL_CONNECT)
 		return false;
-	quick_note(&f->quick, q.call);
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	if (q.call->what == CALL_CONNECT)
 		return q.tracee && !f->by_path &&
 		       address_is_served(&f->policy, q.tracee,
 					 notif->data.args);
-	if (!q.tracee || question_read(&q, false, f->names) < 0)
+	r = q.tracee ? question_read(&q, false, f->names) : -EPERM;
+	if (r < 0 || !quick_moves_file(&f->quick, &q, f->names))
+		quick_note(&f->quick, q.call);
+	if (r < 0)
 		return false;
 	*makes = question_makes(&q);
 	if (q.reads || !f->names[0].text[0])

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,6 +68,22 @@ void quick_note(struct quick *q, const struct call *call)
 	if (call->what == CALL_RENAME || call->what == CALL_LINK ||
 	    (call->what == CALL_MAKE && strstr(call->name, "symlink")))
 		q->moved_ms = quick_now_ms();
+}
+
+bool quick_moves_file(struct quick *quick, const struct question *q,
+		      const struct name *names)
+{
+	const char *path = names[0].full;
+	struct stat st;
+
+	if ((q->what != CALL_RENAME && q->what != CALL_LINK) ||
+	    (q->flags & RENAME_EXCHANGE) || !is_simple(path))
+		return false;
+	if (quick->root < 0)
+		quick->root = tracee_root(q->tracee);
+	return quick->root >= 0 &&
+	       fstatat(quick->root, path + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISREG(st.st_mode);
 }
 
 /* True if a call that can put a link somewhere may not be over */

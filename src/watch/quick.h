@@ -50,6 +50,12 @@ bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 /* Before @call goes on; from any thread */
 void quick_note(struct quick *quick, const struct call *call);
 
+/* True if @q moves or links a file, which takes no link anywhere: whoever puts
+ * one in its place meanwhile asks for that. Else quick_note() is due.
+ */
+bool quick_moves_file(struct quick *quick, const struct question *q,
+		      const struct name *names);
+
 /* CLOCK_MONOTONIC_COARSE */
 int64_t quick_now_ms(void);
 

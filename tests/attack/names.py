@@ -124,6 +124,22 @@ put("d/pre-commit")
 
 
 @test
+def by_a_link_that_is_moved_to_where_a_directory_was(t):
+    stays(t, f"""
+os.chdir("{DEEP}")
+for i in range(50):
+    put(f"file{{i}}")
+os.mkdir("d")
+put("d/x")
+os.unlink("d/x")
+os.rmdir("d")
+os.rename("s", "d")
+put("d/pre-commit")
+""", [f"{DEEP}/repo/.git/hooks/pre-commit"], python=True,
+          before=f"git init -q {DEEP}/repo; ln -s repo/.git/hooks {DEEP}/s")
+
+
+@test
 def by_moving_a_directory_out_of_packages(t):
     stays(t, f"""cd {DEEP} && mkdir -p node_modules/x/.vscode && echo x >
           node_modules/x/.vscode/tasks.json && mv node_modules/x x""",
