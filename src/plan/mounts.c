@@ -92,14 +92,24 @@ static int compare_rules(const void *a, const void *b)
 	return mounts_compare_paths((*x)->path, (*y)->path);
 }
 
-/* They come sorted, which is nearly the same order */
+/* They come sorted, which is nearly the same order: few have to move, and not
+ * far
+ */
 static void sort_rules(const struct view_rule **v, size_t n)
 {
-	size_t i = 1;
+	size_t moves = 4 * n;
 
-	while (i < n && compare_rules(&v[i - 1], &v[i]) <= 0)
-		i++;
-	if (i < n)
+	for (size_t i = 1; i < n; i++) {
+		const struct view_rule *x = v[i];
+		size_t at = i;
+
+		for (; at && moves && compare_rules(&v[at - 1], &x) > 0; at--) {
+			v[at] = v[at - 1];
+			moves--;
+		}
+		v[at] = x;
+	}
+	if (!moves)
 		qsort(v, n, sizeof(*v), compare_rules);
 }
 
