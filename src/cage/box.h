@@ -103,7 +103,7 @@ int box_make_dir(int box, const char *path, mode_t mode, struct err *err);
 int box_make_file(int box, const char *path, mode_t mode, struct err *err);
 int box_attach(int tree, const char *path, struct err *err);
 
-/* tree.c, shared */
+/* tree-fd.c */
 int tree_open(const char *path, struct err *err);
 int tree_clone(int fd, struct err *err, const char *path);
 int tree_attach(int tree, int at, struct err *err, const char *path);
