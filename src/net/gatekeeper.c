@@ -32,7 +32,7 @@
 
 enum {
 	MESSAGES_MAX = 64,	/* Taken before others have their turn */
-	EARLY_MS = 1,		/* A command that runs for longer may connect */
+	EARLY_MS = 2,		/* A command that runs for longer may connect */
 	FINISH_MS = 2500,	/* Longer than the gate gives itself */
 };
 
