@@ -110,14 +110,19 @@ static void remember(const struct asker *a, const struct host *host)
 			  err.msg);
 }
 
+static void forget(struct asker *a, size_t i)
+{
+	a->queue.len--;
+	memmove(a->queue.v + i, a->queue.v + i + 1,
+		(a->queue.len - i) * sizeof(*a->queue.v));
+}
+
 static void answer_first(struct asker *a, char letter)
 {
 	const struct question q = a->queue.v[0];
 	const bool allow = letter == 'o' || letter == 's' || letter == 'a';
 
-	a->queue.len--;
-	memmove(a->queue.v, a->queue.v + 1,
-		a->queue.len * sizeof(*a->queue.v));
+	forget(a, 0);
 	if (letter == 'a')
 		remember(a, &q.host);
 	a->config.answer(a->config.arg, q.id, allow,
@@ -156,6 +161,20 @@ static int on_tty(void *arg, uint32_t events)
 	return 0;
 }
 
+static void take_answer(struct asker *a, const struct control_answer *answer)
+{
+	size_t i = 0;
+
+	while (i < a->queue.len && a->queue.v[i].id != answer->id)
+		i++;
+	if (i < a->queue.len && answer->allow && answer->always)
+		remember(a, &a->queue.v[i].host);
+	if (i < a->queue.len)
+		forget(a, i);
+	a->config.answer(a->config.arg, answer->id, answer->allow,
+			 answer->scope);
+}
+
 static void take_line(struct asker *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
@@ -165,8 +184,7 @@ static void take_line(struct asker *a, const char *line, size_t n)
 	switch (control_parse(line, n, a->config.session->policy, &answer,
 			      &policy, &err)) {
 	case CONTROL_ANSWER:
-		a->config.answer(a->config.arg, answer.id, answer.allow,
-				 answer.scope);
+		take_answer(a, &answer);
 		break;
 	case CONTROL_POLICY:
 		a->config.reload(a->config.arg, policy);
@@ -332,6 +350,10 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host,
 	json_decref(root);
 	if (!line || fs_write_all(a->control.fd, line, strlen(line)) < 0)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
+	/* The host of an "always"; old questions may never be answered */
+	if (a->queue.len == ASKER_QUEUE_MAX)
+		forget(a, 0);
+	*vec_push(&a->queue) = (struct question){ id, *host, pid };
 }
 
 static void ask_library(const struct asker *a, uint32_t id,

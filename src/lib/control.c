@@ -32,9 +32,10 @@ static enum control_kind parse_answer(const json_t *answer,
 	*ret = (struct control_answer){
 		.id = (uint32_t)json_integer_value(id),
 		.allow = json_is_true(allow),
-		.scope = scope && !strcmp(scope, "session") ? ASK_SESSION
-							    : ASK_ONCE,
+		.always = scope && !strcmp(scope, "always"),
 	};
+	ret->scope = ret->always || (scope && !strcmp(scope, "session")) ?
+		     ASK_SESSION : ASK_ONCE;
 	return CONTROL_ANSWER;
 }
 

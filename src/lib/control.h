@@ -24,6 +24,7 @@ struct control_answer {
 	uint32_t id;
 	bool allow;
 	enum ask_scope scope;
+	bool always;	/* And in later runs: into the local settings */
 };
 
 /* Parse one line. CONTROL_POLICY: *@ret_policy is a new policy for the network

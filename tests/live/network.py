@@ -391,6 +391,26 @@ def always_is_written_down(t):
 
 
 @test
+def always_from_a_program_is_written_down_too(t):
+    server = Server()
+    code = FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
+    ours, theirs = socket.socketpair()
+    with theirs:
+        p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
+                    "/usr/bin/python3", "-c", code,
+                    pass_fds=[theirs.fileno()])
+    lines = ours.makefile("rw")
+    ask = json.loads(lines.readline())["ask"]
+    lines.write(json.dumps({"answer": {"id": ask["id"], "allow": True,
+                                       "scope": "always"}}) + "\n")
+    lines.flush()
+    contains(p.communicate()[0], b"HTTP/1.1 200")
+    contains(t.read(".claude/settings.local.json"),
+             f'"127.0.0.1:{server.port}"')
+    contains(t.inside("/usr/bin/python3", "-c", code).out, "HTTP/1.1 200")
+
+
+@test
 def a_program_answers_and_updates_on_the_control_descriptor(t):
     server = Server()
     ours, theirs = socket.socketpair()

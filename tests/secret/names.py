@@ -170,6 +170,19 @@ def values_that_could_do_harm_are_refused(t):
 
 
 @test
+def options_may_stand_before_the_verb(t):
+    t.run("secret", "--backend", "plaintext", "--service=s", "set", "A",
+          stdin="1").ok()
+    equal(secret(t, "get", "A", "--service", "s").ok().out.strip(), "1")
+    equal(json.loads(t.run("secret", "--json", "--service", "s", "list").ok()
+                     .out)["secrets"], ["A"])
+    for words in (("--backend",), ("--backend", "plaintext"), ("--nope", "get"),
+                  ("--", "get")):
+        t.run("secret", *words).ended(2)
+    t.run("secret", "--help").ok()
+
+
+@test
 def status_says_where_things_are(t):
     r = secret(t, "status").ok()
     for words in ("secret-service  unavailable", "file            empty\n",

@@ -115,10 +115,14 @@ static int open_and_run(const struct secret_command *command,
 
 static int run(int argc, char **argv, struct err *err)
 {
-	const char *verb = argc > 1 ? argv[1] : "--help";
-	const struct secret_command *command = find_command(verb);
+	const struct secret_command *command;
 	struct arguments args = { 0 };
+	const char *verb;
 	int r;
+
+	secret_verb_first(argc, argv);
+	verb = argc > 1 ? argv[1] : "--help";
+	command = find_command(verb);
 
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") ||
 	    !strcmp(verb, "help")) {

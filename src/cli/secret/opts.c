@@ -76,6 +76,29 @@ static int parse_option(char **argv, int *at, const char *verb,
 		    (int)n, word, verb);
 }
 
+static bool takes_value(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		if (!strcmp(options[i].name, word))
+			return options[i].argument;
+	}
+	return false;
+}
+
+void secret_verb_first(int argc, char **argv)
+{
+	int at = 1;
+	char *verb;
+
+	while (at < argc && !strncmp(argv[at], "--", 2) && argv[at][2])
+		at += 1 + takes_value(argv[at] + 2);
+	if (at >= argc)
+		return;
+	verb = argv[at];
+	memmove(argv + 2, argv + 1, (size_t)(at - 1) * sizeof(*argv));
+	argv[1] = verb;
+}
+
 /* Never the word itself: it may be a value that does not belong here */
 static int too_many(const char *verb, struct err *err)
 {

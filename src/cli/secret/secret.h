@@ -64,6 +64,9 @@ void secret_help_options(const char *verb);
 /* True if @verb is one of the words in @verbs, or that is "*" */
 bool secret_takes(const char *verbs, const char *verb);
 
+/* Options may stand before the verb: put it into argv[1] */
+void secret_verb_first(int argc, char **argv);
+
 /* Parse argv[1] on; the verb's rules come from @command. 0 or -EINVAL. */
 int secret_parse(int argc, char **argv, const struct secret_command *command,
 		 struct arguments *ret, struct err *err);
