@@ -136,6 +136,8 @@ bool answer_is_watched(const struct seccomp_config *config,
 	case CLASS_CHANGE:
 	case CLASS_LISTEN:
 		return on;
+	case CLASS_TURN:
+		return on && !full;
 	case CLASS_CONNECT:
 		return on || paths;
 	case CLASS_BIND:

@@ -18,6 +18,7 @@ enum call_what {
 	CALL_MAKE,	/* A new name: directory, node, symbolic link */
 	CALL_UNLINK, CALL_RMDIR, CALL_RENAME, CALL_LINK,
 	CALL_CHANGE,	/* Of what stands there: size, mode */
+	CALL_TURN,	/* To another directory: never refused */
 	CALL_CONNECT, CALL_BIND, CALL_LISTEN,	/* Of sockets: the last */
 };
 

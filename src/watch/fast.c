@@ -38,6 +38,7 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "watch/address.h"
+#include "watch/cwd.h"
 #include "watch/observer.h"
 #include "watch/question.h"
 #include "watch/quick.h"
@@ -50,6 +51,7 @@ enum { STACK_SIZE = 128 * 1024 };
  * @pipe:	Questions for the loop: its end, and the thread's
  * @lock:	For @policy, @stopped and @over: the thread is no more
  * @by_path:	Each connect() is the loop's
+ * @nested:	Directories may be others than their names say
  * @near:	Who asks is woken on our processor, and wakes us on his
  * @slept:	How often we have waited
  * @makes:	The loop knows that names are made
@@ -58,10 +60,11 @@ struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, over, by_path, near;
+	bool stopped, over, by_path, nested, near;
 	long slept;
 	struct tracees tracees;
 	struct quick quick;
+	struct cwds cwds;
 	struct name names[2];
 	_Atomic uint64_t answered;
 	_Atomic int64_t made_ms;
@@ -83,10 +86,18 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 	struct question q = {
 		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
 	};
+	const int64_t now = quick_now_ms();
 	int r;
 
 	if (!q.call || q.call->what > CALL_CONNECT)
 		return false;
+	if (q.call->what == CALL_TURN) {
+		cwd_turns(&f->cwds, (pid_t)notif->pid, now);
+		return true;
+	}
+	cwd_asks(&f->cwds, (pid_t)notif->pid);
+	if (!f->nested && quick_is_still(&f->quick, now))
+		q.cwds = &f->cwds;
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	if (q.call->what == CALL_CONNECT)
 		return q.tracee && !f->by_path &&
@@ -202,17 +213,17 @@ static int start_thread(struct fast *f)
 	return -r;
 }
 
-int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, struct fast **ret)
+int fast_start(const struct observer_config *config, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
 
-	f->listener = listener;
-	f->policy = *policy;
-	f->by_path = by_path;
+	f->listener = config->listener;
+	f->policy = config->policy;
+	f->by_path = config->sockets_by_path;
+	f->nested = config->nested;
 	/* Older kernels do without */
-	f->near = ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
+	f->near = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees);

@@ -9,6 +9,7 @@
 
 struct call;
 struct fast;
+struct observer_config;
 struct observer_policy;
 struct seccomp_notif;
 
@@ -21,13 +22,12 @@ struct fast_counts {
 	int64_t made_ms;
 };
 
-/* From now on the thread alone receives from @listener, which must stay open
+/* From now on the thread alone receives from the listener, which must stay open
  * until the process ends. Not where reads matter: it lets them pass. What makes a
- * name is the loop's until fast_makes(). @by_path: each connect() is the loop's.
- * 0 or a negative errno: then nothing has changed.
+ * name is the loop's until fast_makes(), and so is each connect() where sockets
+ * go by path. 0 or a negative errno: then nothing has changed.
  */
-int fast_start(int listener, const struct observer_policy *policy,
-	       bool by_path, struct fast **ret);
+int fast_start(const struct observer_config *config, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only

@@ -269,6 +269,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 	case CALL_CHANGE:
 		return a->from->exists && !is_special(a->from->mode) ?
 		       refuse(j, a->from, VIOLATION_FS_WRITE) : GO_ON;
+	case CALL_TURN:
 	case CALL_CONNECT:
 	case CALL_LISTEN:
 		break;

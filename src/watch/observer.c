@@ -97,8 +97,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->places[0].parent = o->places[1].parent = -1;
 	/* Where reads are asked about, most would only be handed on */
 	if (!config->reads)
-		(void)fast_start(o->listener, &o->policy, config->sockets_by_path,
-				 &o->fast);
+		(void)fast_start(config, &o->fast);
 	if (config->sockets_by_path &&
 	    (r = later_new(questions_fd(o), &o->later)) < 0) {
 		observer_free(o);
@@ -386,7 +385,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		q.what = q.call->what;
 		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
 				   notif->data.args, &o->places[0], &a);
-	} else if (!r) {
+	} else if (!r && q.call->what != CALL_TURN) {
 		r = judge_call(o, &q, &a.judgement);
 	}
 	/* Masks hide what must not be read, whether we can tell or not */

@@ -198,6 +198,7 @@ static int perform_call(const struct performance *p)
 	case CALL_RMDIR:
 		r = unlinkat(dir, p->from->name, AT_REMOVEDIR);
 		break;
+	case CALL_TURN:
 	case CALL_CONNECT:
 	case CALL_BIND:
 	case CALL_LISTEN:

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "watch/cwd.h"
+#include "watch/quick.h"
 #include "watch/tracee.h"
 
 /* The kernel's text of a directory has no links in it: ".." at the start of
@@ -47,9 +49,11 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 		name->dir_len = first->dir_len;
 		return (ssize_t)first->dir_len;
 	}
-	return fd == AT_FDCWD ?
-	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX) :
-	       tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	if (fd != AT_FDCWD)
+		return tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	return q->cwds ? cwd_of(q->cwds, q->tracee, quick_now_ms(), name->full,
+				PATH_MAX) :
+	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX);
 }
 
 /* Read argument @path, relative to the directory in argument @dir. @first: the

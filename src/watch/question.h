@@ -11,6 +11,7 @@
 
 #include "watch/calls.h"
 
+struct cwds;
 struct seccomp_notif;
 struct tracee;
 
@@ -29,6 +30,7 @@ struct name {
 
 /**
  * struct question - What is being answered
+ * @cwds:	Where directories are remembered, or NULL
  * @what:	Never CALL_OPEN_HOW or CALL_CREAT once it is read
  * @two:	It has a second name
  * @done:	The call was made here; @fd is what it opened, or -1
@@ -40,6 +42,7 @@ struct question {
 	const struct seccomp_notif *notif;
 	const struct call *call;
 	struct tracee *tracee;
+	struct cwds *cwds;
 	enum call_what what;
 	uint64_t flags, how_mode;
 	bool follow, two, done, link, reads;

@@ -86,10 +86,9 @@ bool quick_moves_file(struct quick *quick, const struct question *q,
 	       S_ISREG(st.st_mode);
 }
 
-/* True if a call that can put a link somewhere may not be over */
-static bool is_moving(const struct quick *q, int64_t now)
+bool quick_is_still(const struct quick *q, int64_t now)
 {
-	return q->moved_ms && now < q->moved_ms + QUICK_SHADOW_MS;
+	return !q->moved_ms || now >= q->moved_ms + QUICK_SHADOW_MS;
 }
 
 /* True if the directory, the first @n bytes of @path, is reached without any
@@ -109,7 +108,7 @@ static bool has_no_links(struct quick *q, const char *path, size_t n)
 	for (size_t i = 0; i < n; i++)
 		hash = (hash ^ (unsigned char)path[i]) * 16777619u;
 	seen = &q->dirs[hash % QUICK_DIRS];
-	if (seen->path && now < seen->until_ms && !is_moving(q, now) &&
+	if (seen->path && now < seen->until_ms && quick_is_still(q, now) &&
 	    !strncmp(seen->path, path, n) && !seen->path[n])
 		return true;
 

@@ -56,6 +56,9 @@ void quick_note(struct quick *quick, const struct call *call);
 bool quick_moves_file(struct quick *quick, const struct question *q,
 		      const struct name *names);
 
+/* True unless a call that quick_note() was for may not be over */
+bool quick_is_still(const struct quick *quick, int64_t now);
+
 /* CLOCK_MONOTONIC_COARSE */
 int64_t quick_now_ms(void);
 

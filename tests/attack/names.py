@@ -140,6 +140,56 @@ put("d/pre-commit")
 
 
 @test
+def by_going_elsewhere(t):
+    stays(t, f"""
+os.chdir("{DEEP}")
+os.mkdir("a")
+hooks = os.open("repo/.git/hooks", os.O_RDONLY)
+os.chdir("a")
+for i in range(50):
+    put(f"file{{i}}")
+os.chdir("../repo/.git/hooks")
+put("pre-commit")
+os.chdir("../../../a")
+for i in range(50):
+    put(f"more{{i}}")
+os.fchdir(hooks)
+put("pre-push")
+""", [f"{DEEP}/repo/.git/hooks/pre-commit", f"{DEEP}/repo/.git/hooks/pre-push"],
+          python=True, before=f"git init -q {DEEP}/repo")
+
+
+@test
+def by_another_thread_that_goes_elsewhere(t):
+    stays(t, f"""
+import threading
+os.chdir("{DEEP}")
+os.mkdir("a")
+os.chdir("a")
+for i in range(50):
+    put(f"file{{i}}")
+other = threading.Thread(target=os.chdir, args=("../repo/.git/hooks",))
+other.start()
+other.join()
+put("pre-commit")
+""", [f"{DEEP}/repo/.git/hooks/pre-commit"], python=True,
+          before=f"git init -q {DEEP}/repo")
+
+
+@test
+def by_moving_the_directory_that_one_stands_in(t):
+    stays(t, f"""
+os.chdir("{DEEP}")
+os.makedirs("a/b")
+os.chdir("a/b")
+for i in range(50):
+    put(f"file{{i}}")
+os.rename("../../a", "../../.vscode")
+put("tasks.json")
+""", [f"{DEEP}/.vscode/b/tasks.json", f"{DEEP}/.vscode"], python=True)
+
+
+@test
 def by_moving_a_directory_out_of_packages(t):
     stays(t, f"""cd {DEEP} && mkdir -p node_modules/x/.vscode && echo x >
           node_modules/x/.vscode/tasks.json && mv node_modules/x x""",

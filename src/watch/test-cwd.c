@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-cwd.c - what is remembered of a directory, and when no longer */
+
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "watch/cwd.h"
+#include "watch/tracee.h"
+
+enum { OTHER = 1, THIRD = 2 };	/* Threads that are not us */
+
+static struct tracees tracees;
+static struct cwds cwds;
+
+static void set_up(void)
+{
+	tracees_init(&tracees);
+	CHECK_INT(chdir("/"), 0);
+}
+
+/* Where we are said to stand at @now, having moved to @dir unheard */
+static const char *after_move(const char *dir, int64_t now)
+{
+	static char path[64];
+	struct tracee *t = tracee_get(&tracees, getpid());
+
+	CHECK(t);
+	CHECK_INT(chdir(dir), 0);
+	CHECK_INT(cwd_of(&cwds, t, now, path, sizeof(path)),
+		  (ssize_t)strlen(path));
+	return path;
+}
+
+TEST(it_is_remembered_for_a_moment)
+{
+	set_up();
+	CHECK_STR(after_move("/", 1000), "/");
+	CHECK_STR(after_move("/usr", 1000 + CWD_LIFE_MS - 1), "/");
+	CHECK_STR(after_move("/usr", 1000 + CWD_LIFE_MS), "/usr");
+}
+
+TEST(who_is_about_to_go_is_looked_for)
+{
+	set_up();
+	CHECK_STR(after_move("/", 1000), "/");
+	cwd_turns(&cwds, getpid(), 1001);
+	CHECK_STR(after_move("/usr", 1002), "/usr");
+	CHECK_STR(after_move("/etc", 1003), "/etc");
+	cwd_asks(&cwds, getpid());
+	CHECK_STR(after_move("/etc", 1004), "/etc");
+	CHECK_STR(after_move("/usr", 1005), "/etc");
+}
+
+TEST(others_may_take_us_along)
+{
+	set_up();
+	CHECK_STR(after_move("/", 1000), "/");
+	cwd_turns(&cwds, OTHER, 1001);
+	cwd_asks(&cwds, getpid());
+	CHECK_STR(after_move("/usr", 1002), "/usr");
+	CHECK_STR(after_move("/etc", 1003), "/etc");
+	cwd_asks(&cwds, OTHER);
+	CHECK_STR(after_move("/etc", 1004), "/etc");
+	CHECK_STR(after_move("/usr", 1005), "/etc");
+}
+
+TEST(of_several_it_is_not_known_who_has_arrived)
+{
+	set_up();
+	cwd_turns(&cwds, OTHER, 1000);
+	cwd_turns(&cwds, THIRD, 1001);
+	cwd_asks(&cwds, OTHER);
+	cwd_asks(&cwds, THIRD);
+	CHECK_STR(after_move("/", 1002), "/");
+	CHECK_STR(after_move("/usr", 1003), "/usr");
+	CHECK_STR(after_move("/etc", 1001 + CWD_TURN_MS), "/etc");
+	CHECK_STR(after_move("/usr", 1002 + CWD_TURN_MS), "/etc");
+}
