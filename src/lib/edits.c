@@ -17,21 +17,42 @@
 #include "policy/settings.h"
 #include "watch/live.h"
 
-/* True if @file is not what @policy was made from */
-static bool is_edited(const struct policy *policy, const char *file)
+static const struct source *find_source(const struct policy *policy,
+					const char *file)
 {
-	auto_buf struct buf now = { 0 };
-
-	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
-		return false;
 	for (size_t i = 0; i < policy->sources.len; i++) {
 		const struct source *s = policy->sources.v[i];
 
 		if (s->text && !strcmp(s->name, file))
-			return s->len != now.len ||
-			       memcmp(s->text, buf_str(&now), now.len) != 0;
+			return s;
 	}
-	return true;
+	return NULL;
+}
+
+/* True if @file is not what @policy was made from */
+static bool is_edited(const struct policy *policy, const char *file)
+{
+	const struct source *s = find_source(policy, file);
+	auto_buf struct buf now = { 0 };
+
+	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
+		return false;
+	return !s || s->len != now.len ||
+	       memcmp(s->text, buf_str(&now), now.len) != 0;
+}
+
+int edits_check_gone(const struct policy *old, const struct policy *policy,
+		     struct err *err)
+{
+	for (size_t i = 0; i < old->sources.len; i++) {
+		const struct source *s = old->sources.v[i];
+
+		if (s->text && s->name[0] == '/' && s->scope != SCOPE_FLAG &&
+		    !find_source(policy, s->name))
+			return fail(err, -ENOENT, "'%s' is gone or makes no sense; put it back, with {} in it if it is to say nothing",
+				    s->name);
+	}
+	return 0;
 }
 
 int edits_watch(const struct options *options, const struct policy *policy,

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+struct err;
 struct live;
 struct options;
 struct policy;
@@ -17,5 +18,12 @@ struct policy;
 int edits_watch(const struct options *options, const struct policy *policy,
 		void (*fn)(void *arg), void *arg, struct live **ret,
 		bool *ret_edited);
+
+/* An edit is often heard of late, and then the file may be gone again; or the
+ * edit is of another file. 0 if @policy has read all that @old was made from
+ * (but for --settings, which must be there), or -ENOENT with words.
+ */
+int edits_check_gone(const struct policy *old, const struct policy *policy,
+		     struct err *err);
 
 #endif /* LIB_EDITS_H */

@@ -294,6 +294,9 @@ int watchers_reload(struct watchers *w, struct err *err)
 
 	if (r == 0)
 		r = check_sources(w, policy, err);
+	if (r == 0)
+		r = edits_check_gone(w->policy ? w->policy : w->session->policy,
+				     policy, err);
 	if (r == 0 && w->born)
 		born_open(w->born);
 	if (r == 0)

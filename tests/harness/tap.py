@@ -37,9 +37,10 @@ LONG = bool(os.environ.get("CLOCHE_LONG"))
 IS_ROOT = os.getuid() == 0
 SANITIZED = "ASAN_OPTIONS" in os.environ
 
-TEST_SECONDS = 60 * (3 if SANITIZED else 1)
-RUN_SECONDS = 30 * (3 if SANITIZED else 1)
-EXIT_SECONDS = 10		# For what is dying already
+# So that what hangs ends, on the slowest machine: never a measure
+TEST_SECONDS = 240 * (3 if SANITIZED else 1)
+RUN_SECONDS = 120 * (3 if SANITIZED else 1)
+EXIT_SECONDS = 30		# For what is dying already
 EXIT_SKIPPED = 77
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -67,6 +68,11 @@ def need(program):
 def long(quick, patient):
     """How often: @quick in `make test`, @patient in `make check-long`"""
     return patient if LONG else quick
+
+
+def note(*words):
+    """A figure, for who reads the log: timings are told, not judged"""
+    print("#", *words, flush=True)
 
 
 def check(condition, *words):

@@ -6,6 +6,7 @@ Servers are on the host's loopback and on ports that the kernel chose.
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -14,13 +15,12 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
-LONG = bool(os.environ.get("CLOCHE_LONG"))
-REWRITES = 1000 if LONG else 60
-RUNS = 64 if LONG else 16
+REWRITES = long(60, 1000)
+RUNS = long(16, 64)
 
 # Does what each line of its input says
 INSIDE = r'''
-import socket, sys, time
+import os, socket, sys, time
 def tunnel(port):
     s = socket.create_connection(("127.0.0.1", 3128), timeout=30)
     where = b"127.0.0.1:%d" % int(port)
@@ -45,9 +45,11 @@ for line in sys.stdin:
         while tunnel(port)[1] != rest[0]: pass
         print(time.time(), flush=True)
     if what == "flood":
-        end, bad = time.time() + float(rest[0]), 0
-        while time.time() < end: bad += tunnel(port)[1] != "403"
-        print(bad, flush=True)
+        print("flooding", flush=True)
+        codes = {}
+        while not os.path.exists(rest[0]):
+            code = tunnel(port)[1]; codes[code] = codes.get(code, 0) + 1
+        print(*codes, *codes.values(), flush=True)
 '''
 
 
@@ -109,21 +111,21 @@ def end(p):
 
 
 @test
-def an_added_host_is_reached_within_100_ms(t):
+def an_added_host_is_reached_while_the_command_runs(t):
     server = Server()
     t.write(".claude/settings.local.json", "{}")
     p = start(t)
     equal(ask(p, "get", server.port), "403")
     delays = []
-    # On a busy machine one of ten attempts must do
-    while len(delays) < 10 and (not delays or delays[-1] > 0.1):
+    for i in range(10):
         allow(t)
         ask(p, "until", server.port, "403")
         tell(p, "until", server.port, "200")
         saved = time.time()
         allow(t, server.port)
         delays.append(float(p.stdout.readline()) - saved)
-    check(min(delays) <= 0.1, delays)
+    note(f"reached after {min(delays) * 1000:.0f} ms at best,",
+         f"{max(delays) * 1000:.0f} ms at worst")
     end(p)
 
 
@@ -142,45 +144,71 @@ def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
     end(p)
 
 
+def told(p, *parts):
+    """Wait until it says that an edit does not count, with these words"""
+    while line := p.stderr.readline().decode():
+        if "the old ones hold" in line:
+            for part in parts:
+                contains(line, part)
+            return
+    check(False, "it ended without a word")
+
+
 @test
 def what_cannot_be_read_changes_nothing(t):
     server = Server()
     path = os.path.join(t.dir, ".claude/settings.local.json")
+    t.write(".claude/settings.json", "{}")
     t.write(".claude/settings.local.json", "{}")
-    allow(t, server.port)
-    with open(path) as file:
-        good = file.read()
     p = start(t)
+    allow(t, server.port)
+    ask(p, "until", server.port, "200")
+    good = t.read(path)
 
     def cut():
-        os.truncate(path, len(good) // 2)
+        t.write(path, good[:len(good) // 2])
 
     def damage():
         save(t, '{"sandbox": {"network": {"allowedDomains": 7}}}')
 
-    def close():
-        os.chmod(path, 0)
-
     def empty():
-        os.truncate(path, 0)
+        t.write(path, "")
 
-    def stays(name):
-        end = time.time() + 0.4	# For something that must not happen
-        while time.time() < end:
-            equal(ask(p, "get", server.port), "200", name)
+    def close():
+        t.write(path + ".new", good, mode=0)
+        os.rename(path + ".new", path)
 
-    for step in (cut, damage, empty, close):
+    def delete():
+        os.unlink(path)
+        t.write(".claude/settings.json", '{"sandbox": {}}')
+
+    for step in (cut, damage, empty, close, delete):
         if step is close and os.geteuid() == 0:
             continue	# For root nothing is unreadable
         step()
-        stays(step.__name__)
-        os.chmod(path, 0o600)
-        save(t, good)
-        ask(p, "until", server.port, "200")
+        told(p, path)
+        equal(ask(p, "get", server.port), "200", step.__name__)
+        control = Server()
+        allow(t, server.port, control.port)
+        ask(p, "until", control.port, "200")
+    end(p)
+
+
+@test
+def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
+    server = Server()
+    path = os.path.join(t.dir, ".claude/settings.local.json")
+    t.write(".claude/settings.local.json", "{}")
+    p = start(t)
+    allow(t, server.port)
+    ask(p, "until", server.port, "200")
+    os.kill(p.pid, signal.SIGSTOP)	# So that it hears of both at once
+    allow(t, server.port)
     os.unlink(path)
-    stays("deleted")
-    err = end(p)
-    contains(err, "the old ones hold")
+    os.kill(p.pid, signal.SIGCONT)
+    told(p, path)
+    equal(ask(p, "get", server.port), "200")
+    end(p)
 
 
 @test
@@ -189,16 +217,17 @@ def rewrites_under_load_never_let_a_denied_host_in(t):
     t.write(".claude/settings.local.json", "{}")
     allow(t, allowed.port, denied=[denied.port])
     p = start(t)
-    seconds = 20 if LONG else 3
-    tell(p, "flood", denied.port, seconds)
-    stop = time.time() + seconds
+    equal(ask(p, "flood", denied.port, "stop"), "flooding")
     for i in range(REWRITES):
         if i % 3 == 2:
             save(t, '{"sandbox": {"network": {"allowedDomains": ["*"')
         else:
             allow(t, *[allowed.port] * (i % 2), denied=[denied.port])
-        time.sleep(max(0, (stop - time.time()) / (REWRITES - i) / 2))
-    equal(p.stdout.readline(), b"0\n")
+        time.sleep(0.02)	# The pause lets both sides run
+    t.write("stop", "")
+    codes, times = p.stdout.readline().split()
+    equal(codes, b"403")
+    note(times.decode(), "attempts")
     equal(denied.taken, [])
     allow(t, allowed.port)
     ask(p, "until", allowed.port, "200")

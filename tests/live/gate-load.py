@@ -28,11 +28,6 @@ def others(n):
 '''
 
 
-def note(*words):
-    """A figure, for who reads the log"""
-    print("#", *words, flush=True)
-
-
 class Watched:
     """A gate whose process can be looked at"""
 
