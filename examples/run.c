@@ -37,15 +37,17 @@ static void on_violation(void *arg, cloche_run *run,
 	fprintf(stderr, "refused: %s %s (%s)\n", v->kind, v->target, v->reason);
 }
 
-/* The question comes after the first write: time to allow the second */
+/* The question comes after the first write: time to allow the second, and only
+ * then to answer
+ */
 static void on_ask(void *arg, cloche_run *run,
 		   const struct cloche_question *q)
 {
 	struct story *story = arg;
 
 	fprintf(stderr, "asked: %s:%u\n", q->host, q->port);
-	cloche_run_answer(run, q->id, 0, 1);
 	cloche_run_update(run, story->policy);
+	cloche_run_answer(run, q->id, 0, 1);
 }
 
 static void on_updated(void *arg, cloche_run *run, unsigned int id, int error,

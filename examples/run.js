@@ -28,9 +28,9 @@ async function main() {
   box.on('violation', (v) => console.error(`refused: ${v.kind} ${v.target} (${v.reason})`));
   box.on('ask', async (question) => {
     console.error(`asked: ${question.host}:${question.port}`);
-    question.deny();
     await box.update({ filesystem: { allowWrite: [dir] } });
     console.error('update 1: in force');
+    question.deny();
   });
 
   const { status, stdout } = await box.run(['sh', '-c', script, 'sh', dir, host]);

@@ -31,11 +31,11 @@ def tell(*words):
 
 def on_ask(question):
     tell(f"asked: {question.host}:{question.port}")
-    question.deny()
     for run in running:
         run.start_update({"filesystem": {"allowWrite": [DIR]}}) \
             .add_done_callback(lambda future: tell(
                 "update 1:", future.exception() or "in force"))
+    question.deny()
 
 
 box = Sandbox({"filesystem": {"allowWrite": []}}, on_ask=on_ask,

@@ -136,6 +136,7 @@ def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
     allow(t, kept.port, gone.port)
     p = start(t)
     equal(ask(p, "hold", gone.port), "200")
+    wait_until(lambda: gone.taken, "the tunnel is taken")
     allow(t, kept.port, denied=[gone.port])
     equal(ask(p, "ended", gone.port), "b''")
     equal(ask(p, "get", gone.port), "403")
