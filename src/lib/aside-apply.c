@@ -84,6 +84,7 @@ int applying_start(const struct view *view, const struct violation_sink *sink,
 	a->state = store_default_dir();
 	config.state = a->state;
 	if (!policy_flag(view->policy, FLAG_FS_DISABLED, false)) {
+		born_replay(a->state, view->policy->home, &a->sink);
 		born_new(&config, &a->born);
 		r = born_arm(a->born, err);
 		if (r < 0) {

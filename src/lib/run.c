@@ -16,6 +16,7 @@
 #include "lib/bare.h"
 #include "lib/held.h"
 #include "lib/hooks.h"
+#include "lib/killed.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/stdfds.h"
@@ -84,6 +85,7 @@ static int run_weaker(struct options *options, char *const *command,
 		      struct session *session, int r, struct err *err)
 {
 	struct held *held = session->held;
+	struct killed *killed = session->killed;
 
 	if (!tier_falls_back(options, session, err))
 		return r;
@@ -93,6 +95,7 @@ static int run_weaker(struct options *options, char *const *command,
 	if (r == 0)
 		r = session_open(options, command, session, err);
 	session->held = held;
+	session->killed = killed;
 	return r < 0 ? r : run_session(session, options, err);
 }
 
@@ -102,18 +105,21 @@ static int run_bare(const struct session *session,
 		    const char *why, struct held *held, struct err *err)
 {
 	cage_stop(session->ahead);
+	killed_done(session->killed);
 	held_close(held);
 	return bare_exec(session->policy, options, command, why, err);
 }
 
 static int run_opened(struct session *session, struct options *options,
 		      char *const *command, struct held *held,
-		      struct cage *ahead, struct err *err)
+		      struct killed *killed, struct cage *ahead,
+		      struct err *err)
 {
 	auto_free char *why = NULL;
 	int r = bare_decide(session->policy, options, command, &why, err);
 
 	session->ahead = ahead;
+	session->killed = killed;
 	if (r < 0)
 		return r;
 	if (r > 0)
@@ -197,6 +203,7 @@ int run_command(struct options *options, char **argv, struct err *err)
 	static struct session session;	/* Left to the end of the process */
 	auto_free char **command = NULL;
 	struct cage ahead = CAGE_NONE;
+	struct killed killed = { 0 };
 	struct held held = { 0 };
 	struct tidy tidy;
 	int r = words_command(options, argv, 0, &command, err);
@@ -208,12 +215,15 @@ int run_command(struct options *options, char **argv, struct err *err)
 	session_done(&session);
 	tidy_open(&tidy);
 	held_open(&held);	/* First: the plan hides what is there */
+	killed_clean(&killed);	/* And obeys settings that are there */
 	r = tmpdir_srt(options, err);
 	if (r == 0)
 		r = open_session(options, command, &held, &session, err);
 	if (r == 0)
-		r = run_opened(&session, options, command, &held, &ahead, err);
+		r = run_opened(&session, options, command, &held, &killed,
+			       &ahead, err);
 	cage_stop(&ahead);
+	killed_done(&killed);
 	held_close(&held);
 	tidy_close(&tidy);
 	return r;

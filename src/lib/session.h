@@ -9,6 +9,7 @@
 struct cage;
 struct err;
 struct held;
+struct killed;
 struct listener_set;
 struct options;
 struct plan;
@@ -22,6 +23,7 @@ struct walk_cache;
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  * @walked:	What is known of the directories, or NULL
  * @held:	The directory of the secrets, or NULL; the caller's
+ * @killed:	What earlier runs left, or NULL; the caller's
  * @ahead:	The sandbox that was begun before the plan, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
@@ -33,6 +35,7 @@ struct session {
 	char *tmpdir;
 	struct walk_cache *walked;
 	struct held *held;
+	struct killed *killed;
 	struct cage *ahead;
 	struct listener_set *proxies;
 	char *git_config;

@@ -23,8 +23,9 @@
 #include "lib/edits.h"
 #include "lib/events.h"
 #include "lib/held.h"
-#include "lib/keep.h"
 #include "lib/hooks.h"
+#include "lib/keep.h"
+#include "lib/killed.h"
 #include "lib/observe.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -242,6 +243,7 @@ void watchers_start(struct watchers *w, struct loop *loop)
 
 	w->loop = loop;
 	watch_later(w);
+	killed_tell(w->session->killed, report_sink(w->report));
 	if (!w->state ||
 	    policy_flag(w->session->policy, FLAG_FS_DISABLED, false))
 		return;

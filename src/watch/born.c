@@ -11,9 +11,7 @@
 #include "watch/born.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -48,16 +46,23 @@ struct born {
 	struct policy *later;	/* That granted more, or NULL */
 };
 
+/**
+ * struct replay - What cleaning up needs to know
+ */
+struct replay {
+	const char *state, *home;
+	const struct violation_sink *sink;
+};
+
 /* A run that was killed: its policy is gone, but what it could write is known,
  * and what is protected does not depend on it
  */
 static void sweep_after(void *arg, const struct journal *j)
 {
-	const struct born_config *c = arg;
+	const struct replay *replay = arg;
 	struct sweep s = { .journal = j,
-			   .seal = { c->state, j->run, c->sink } };
-	auto_policy struct policy *policy =
-		policy_new(j->cwd, c->view->policy->home);
+			   .seal = { replay->state, j->run, replay->sink } };
+	auto_policy struct policy *policy = policy_new(j->cwd, replay->home);
 	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
 							"journal", NULL, 0,
 							"/");
@@ -67,6 +72,14 @@ static void sweep_after(void *arg, const struct journal *j)
 				   RULE_USER, origin_make(source, NULL, NULL));
 	if (policy_finish(policy, NULL) == 0)
 		sweep_all(&s, policy, NULL, true);
+}
+
+void born_replay(const char *state, const char *home,
+		 const struct violation_sink *sink)
+{
+	struct replay replay = { state, home, sink };
+
+	journal_replay(state, sweep_after, &replay);
 }
 
 static void add_existing(struct journal *j, const char *path)
@@ -146,7 +159,6 @@ void born_new(const struct born_config *config, struct born **ret)
 	b->config = *config;
 	b->held = b->inotify = -1;
 	*ret = b;
-	journal_replay(config->state, sweep_after, &b->config);
 	fill_journal(config, &b->journal);
 }
 
@@ -280,10 +292,12 @@ void born_dispatch(struct born *b)
 	}
 }
 
-bool born_is_own(const struct born *b, const char *path)
+bool born_is_own(struct born *b, const char *path)
 {
-	return !b->armed || !journal_root(&b->journal, path) ||
-	       journal_existed(&b->journal, path);
+	if (!b->armed || !journal_root(&b->journal, path))
+		return true;
+	consider(b, path);
+	return journal_existed(&b->journal, path);
 }
 
 void born_open(const struct born *b)

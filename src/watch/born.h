@@ -40,7 +40,13 @@ struct born_config {
 	void *arg;
 };
 
-/* Clean up after runs that were killed, and get ready to watch this one */
+/* Clean up after runs that were killed; before anything is read or looked at
+ * that they could have planted. @home is the user's, or NULL.
+ */
+void born_replay(const char *state, const char *home,
+		 const struct violation_sink *sink);
+
+/* Get ready to watch this one */
 void born_new(const struct born_config *config, struct born **ret);
 
 /* Before anything can be planted: write the journal, and watch. A run that
@@ -55,9 +61,10 @@ int born_fd(const struct born *born);
 void born_dispatch(struct born *born);
 
 /* True if nobody inside can have made @path: nothing was made yet, it is not in
- * a writable root, was there before, or is known to be the user's
+ * a writable root, was there before, or is known to be the user's. It is judged
+ * now if it has not been: whoever read it may be ahead of born_dispatch().
  */
-bool born_is_own(const struct born *born, const char *path);
+bool born_is_own(struct born *born, const char *path);
 
 /* Writable roots that were closed from inside can be looked into again */
 void born_open(const struct born *born);

@@ -19,6 +19,16 @@ def targets(found, kind):
     return [v["target"] for v in found if v["kind"] == kind]
 
 
+def told(p, *parts):
+    """Wait until it says that an edit does not count, with these words"""
+    while line := p.stderr.readline().decode():
+        if "the old ones hold" in line:
+            for part in parts:
+                contains(line, part)
+            return
+    check(False, "it ended without a word")
+
+
 def need_fuse():
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))

@@ -13,7 +13,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from tap import *
+from refusals import *
 
 REWRITES = long(60, 1000)
 RUNS = long(16, 64)
@@ -143,16 +143,6 @@ def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
     equal(ask(p, "get", kept.port), "200", "the control")
     equal(len(gone.taken), 1)
     end(p)
-
-
-def told(p, *parts):
-    """Wait until it says that an edit does not count, with these words"""
-    while line := p.stderr.readline().decode():
-        if "the old ones hold" in line:
-            for part in parts:
-                contains(line, part)
-            return
-    check(False, "it ended without a word")
 
 
 @test

@@ -5,13 +5,10 @@ import errno
 import json
 import os
 import shutil
-import signal
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from refusals import *
-from tap import tree
 
 
 @test
@@ -179,29 +176,6 @@ def names_that_differ_in_case_only_are_protected_too(t):
 
 
 @test
-def planted_names_are_refused_or_moved_away(t):
-    need("git")
-    script = ("mkdir -p .vscode && echo x > .vscode/tasks.json; "
-              "echo x > .mcp.json; git init -q n && "
-              "echo x > n/.git/hooks/pre-commit && "
-              "git -C n config core.fsmonitor ./x")
-    for options in ((), ("--observe", "off")):
-        t.shell(script, options=options)
-        check(not t.exists(".vscode") and not t.exists(".mcp.json"))
-        check(not t.exists("n/.git/hooks/pre-commit"), "a hook is there")
-        lacks(t.read("n/.git/config"), "fsmonitor")
-        t.outside("git", "-C", "n", "status").ok()
-        t.outside("rm", "-rf", "n").ok()
-    found = records(t, "--kind", "quarantine")
-    contains(" ".join(v["target"] for v in found), "/n/.git/config")
-    # The last run was without an observer: its plants can come back
-    command = [v["suggest"]["command"] for v in found
-               if v["target"].endswith("/.mcp.json")][-1]
-    t.run(*command.split()[1:]).ok()
-    equal(t.read(".mcp.json"), "x\n")
-
-
-@test
 def who_asks_often_is_refused_as_ever(t):
     """After a few questions a thread answers the simple ones"""
     t.write("sub/there")
@@ -226,68 +200,6 @@ print(attempt(os.rename, "../g1", ".envrc"), attempt(os.rename, "../g2", "g2"),
     names = {".vscode", ".mcp.json", ".envrc", "x"}
     equal({os.path.basename(v["target"]) for v in records(t)}, names)
     equal(len(records(t)), 6)
-
-
-@test
-def a_killed_run_is_cleaned_up_by_the_next(t):
-    before = tree(t.dir)
-    for i in range(8):		# What is cleaned up may just be built upon
-        p = t.start("run", "--observe", "off", "--", "sh", "-c",
-                    f"mkdir sub{i}; echo x > sub{i}/.envrc; echo ready; sleep 1000")
-        equal(p.stdout.readline(), b"ready\n")
-        p.send_signal(signal.SIGKILL)
-        p.communicate()
-        check(t.exists(f"sub{i}/.envrc"), "the control planted nothing")
-        t.inside("true").ok()
-        after = tree(t.dir)
-        equal(set(after) - set(before), {f"sub{n}" for n in range(i + 1)})
-
-
-@test
-def the_host_sees_no_stub_and_a_kill_leaves_none(t):
-    need("git")
-    t.outside("git", "init", "-q").ok()
-    before = tree(t.dir)
-    p = t.start("run", "--", "sh", "-c", """
-for i in 1 2 3 4 5 6 7 8 9 10; do echo x > f$i; done
-mkdir .vscode .idea; echo x > .mcp.json; echo x > .gitmodules
-git init -q n && echo x > n/.git/hooks/pre-commit
-git -C n config core.fsmonitor ./x; echo ready; sleep 1000""")
-    equal(p.stdout.readline(), b"ready\n")
-    status = t.outside("git", "status", "--porcelain", "-uall").ok().out
-    equal(sorted(line[3:] for line in status.splitlines()),
-          sorted([f"f{i}" for i in range(1, 11)] + ["n/"]))
-    p.send_signal(signal.SIGKILL)
-    p.communicate()
-    t.inside("true").ok()
-    after = set(tree(t.dir)) - set(before)
-    check(not [name for name in after if not name.startswith(("f", "n"))], after)
-    check("n/.git/hooks/pre-commit" not in after, "the hook is there")
-    lacks(t.read("n/.git/config"), "fsmonitor")
-    t.outside("git", "-C", "n", "status").ok()
-
-
-@test
-def an_old_repository_gets_no_new_hooks(t):
-    need("git")
-    t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
-    git = "deep/er/and/deep/er/.git"
-    t.shell(f"echo x > {git}/hooks/post-checkout; echo x > {git}/commondir")
-    check(not t.exists(f"{git}/hooks/post-checkout"), "a hook was planted")
-    check(not t.exists(f"{git}/commondir"), "commondir was planted")
-
-
-@test
-def a_clone_brings_its_own_names(t):
-    need("git")
-    t.write("origin/.vscode/settings.json", "{}")
-    t.write("origin/file", "x")
-    git = ["git", "-C", "origin", "-c", "user.name=n", "-c", "user.email=e@x"]
-    t.outside("git", "init", "-q", "origin").ok()
-    t.outside(*git, "add", ".").ok()
-    t.outside(*git, "commit", "-qm", "x").ok()
-    t.inside("git", "clone", "-q", "origin", "copy").ok()
-    check(t.exists("copy/.vscode/settings.json"), "the clone is not whole")
 
 
 def start_writer(t, path):
@@ -352,21 +264,21 @@ def who_asks_often_hears_of_an_edit(t):
 @test
 def an_invalid_edit_changes_nothing_and_says_so(t):
     t.write(".claude/settings.local.json", "{}")
-    p = start_writer(t, os.path.join(t.away, "late"))
+    late = os.path.join(t.away, "late")
+    p = start_writer(t, late)
     settings = os.path.join(t.dir, ".claude/settings.local.json")
     good = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
     for text in (good[:-3], "", "[]"):
         with open(settings + ".new", "w") as file:
             file.write(text)
         os.rename(settings + ".new", settings)
-    time.sleep(0.3)		# For something that must not happen
-    check(p.poll() is None, "it was let through")
+        told(p, settings)
+    check(not os.path.exists(late), "it was let through")
     with open(settings + ".new", "w") as file:
         file.write(good)
     os.rename(settings + ".new", settings)
     equal(p.stdout.readline(), b"ok\n")
-    _, err = p.communicate()
-    contains(err.decode(), "the old ones hold")
+    p.communicate()
 
 
 STATIC = """#include <fcntl.h>
@@ -480,20 +392,6 @@ def writes_to_what_is_hidden_are_seen(t):
         check(v in found, v, found)
     equal(t.read("secret"), "x")
     equal(t.read("dir/file"), "x")
-
-
-@test
-def a_plant_in_the_settings_decides_nothing(t):
-    path = os.path.join(t.away, "never")
-    grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
-    t.write("grant", grant)
-    r = t.shell("mkdir .claude; cp grant .claude/settings.local.json; "
-                f"sleep 0.3; echo x > {path}", options=("--observe", "off"))
-    check(not os.path.exists(path), "the plant was obeyed", repr(r))
-    check(not t.exists(".claude/settings.local.json"), "the plant is there")
-    r = t.shell("mkdir -p .claude; cp grant .claude/settings.local.json; "
-                f"sleep 0.3; echo x > {path}")
-    check(not os.path.exists(path), "the plant was obeyed", repr(r))
 
 
 main()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/planted.py - names that somebody else would obey do not stay"""
+
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+from tap import tree
+
+
+@test
+def planted_names_are_refused_or_moved_away(t):
+    need("git")
+    script = ("mkdir -p .vscode && echo x > .vscode/tasks.json; "
+              "echo x > .mcp.json; git init -q n && "
+              "echo x > n/.git/hooks/pre-commit && "
+              "git -C n config core.fsmonitor ./x")
+    for options in ((), ("--observe", "off")):
+        t.shell(script, options=options)
+        check(not t.exists(".vscode") and not t.exists(".mcp.json"))
+        check(not t.exists("n/.git/hooks/pre-commit"), "a hook is there")
+        lacks(t.read("n/.git/config"), "fsmonitor")
+        t.outside("git", "-C", "n", "status").ok()
+        t.outside("rm", "-rf", "n").ok()
+    found = records(t, "--kind", "quarantine")
+    contains(" ".join(v["target"] for v in found), "/n/.git/config")
+    # The last run was without an observer: its plants can come back
+    command = [v["suggest"]["command"] for v in found
+               if v["target"].endswith("/.mcp.json")][-1]
+    t.run(*command.split()[1:]).ok()
+    equal(t.read(".mcp.json"), "x\n")
+
+
+@test
+def a_killed_run_is_cleaned_up_by_the_next(t):
+    before = tree(t.dir)
+    for i in range(8):		# What is cleaned up may just be built upon
+        p = t.start("run", "--observe", "off", "--", "sh", "-c",
+                    f"mkdir sub{i}; echo x > sub{i}/.envrc; echo ready; sleep 1000")
+        equal(p.stdout.readline(), b"ready\n")
+        p.send_signal(signal.SIGKILL)
+        p.communicate()
+        check(t.exists(f"sub{i}/.envrc"), "the control planted nothing")
+        t.inside("true").ok()
+        after = tree(t.dir)
+        equal(set(after) - set(before), {f"sub{n}" for n in range(i + 1)})
+        contains(str(records(t)), f"sub{i}/.envrc")
+
+
+@test
+def what_a_killed_run_planted_is_not_obeyed_by_the_next(t):
+    path = os.path.join(t.away, "never")
+    t.write("grant", json.dumps(
+        {"sandbox": {"filesystem": {"allowWrite": [t.away]}}}))
+    p = t.start("run", "--observe", "off", "--", "sh", "-c", "mkdir -p "
+                "sub/.claude; cp grant sub/.claude/settings.local.json; "
+                "echo ready; sleep 1000")
+    equal(p.stdout.readline(), b"ready\n")
+    p.send_signal(signal.SIGKILL)
+    p.communicate()
+    check(t.exists("sub/.claude/settings.local.json"), "nothing was planted")
+    sub = os.path.join(t.dir, "sub")
+    t.inside("sh", "-c", f"echo x > {path}", cwd=sub)
+    check(not os.path.exists(path), "the plant was obeyed")
+    contains(str(records(t)), "sub/.claude/settings.local.json")
+    # The control: it would have been, had the user put it there
+    t.write("sub/.claude/settings.local.json", t.read("grant"))
+    t.inside("sh", "-c", f"echo x > {path}", cwd=sub).ok()
+
+
+@test
+def the_host_sees_no_stub_and_a_kill_leaves_none(t):
+    need("git")
+    t.outside("git", "init", "-q").ok()
+    before = tree(t.dir)
+    p = t.start("run", "--", "sh", "-c", """
+for i in 1 2 3 4 5 6 7 8 9 10; do echo x > f$i; done
+mkdir .vscode .idea; echo x > .mcp.json; echo x > .gitmodules
+git init -q n && echo x > n/.git/hooks/pre-commit
+git -C n config core.fsmonitor ./x; echo ready; sleep 1000""")
+    equal(p.stdout.readline(), b"ready\n")
+    status = t.outside("git", "status", "--porcelain", "-uall").ok().out
+    equal(sorted(line[3:] for line in status.splitlines()),
+          sorted([f"f{i}" for i in range(1, 11)] + ["n/"]))
+    p.send_signal(signal.SIGKILL)
+    p.communicate()
+    t.inside("true").ok()
+    after = set(tree(t.dir)) - set(before)
+    check(not [name for name in after if not name.startswith(("f", "n"))], after)
+    check("n/.git/hooks/pre-commit" not in after, "the hook is there")
+    lacks(t.read("n/.git/config"), "fsmonitor")
+    t.outside("git", "-C", "n", "status").ok()
+
+
+@test
+def an_old_repository_gets_no_new_hooks(t):
+    need("git")
+    t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
+    git = "deep/er/and/deep/er/.git"
+    t.shell(f"echo x > {git}/hooks/post-checkout; echo x > {git}/commondir")
+    check(not t.exists(f"{git}/hooks/post-checkout"), "a hook was planted")
+    check(not t.exists(f"{git}/commondir"), "commondir was planted")
+
+
+@test
+def a_clone_brings_its_own_names(t):
+    need("git")
+    t.write("origin/.vscode/settings.json", "{}")
+    t.write("origin/file", "x")
+    git = ["git", "-C", "origin", "-c", "user.name=n", "-c", "user.email=e@x"]
+    t.outside("git", "init", "-q", "origin").ok()
+    t.outside(*git, "add", ".").ok()
+    t.outside(*git, "commit", "-qm", "x").ok()
+    t.inside("git", "clone", "-q", "origin", "copy").ok()
+    check(t.exists("copy/.vscode/settings.json"), "the clone is not whole")
+
+
+@test
+def a_plant_in_the_settings_decides_nothing(t):
+    path = os.path.join(t.away, "never")
+    grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+    t.write("grant", grant)
+    file = ".claude/settings.local.json"
+    for options in (("--observe", "off"), ()):
+        r = t.shell(f"mkdir -p .claude; cp grant {file}; while test -e {file}; "
+                    f"do sleep 0.02; done; echo x > {path}", options=options)
+        check(not os.path.exists(path), "the plant was obeyed", repr(r))
+
+
+main()
