@@ -56,8 +56,22 @@ static int run_session(const struct session *session,
 	return supervisor_run(session, options, err);
 }
 
-/* True if what the plan saw was gone when it was acted on: removed from outside,
- * or put into quarantine because the run that planted it had been killed
+/* All over again, for the same caller */
+static int reopen(const struct options *options, char *const *command,
+		  struct session *session, struct err *err)
+{
+	struct held *held = session->held;
+	struct killed *killed = session->killed;
+	int r;
+
+	session_done(session);
+	r = session_open(options, command, session, err);
+	session->held = held;
+	session->killed = killed;
+	return r;
+}
+
+/* True if what the plan saw was gone when it was acted on: removed from outside
  */
 static bool is_stale(int r)
 {
@@ -67,12 +81,8 @@ static bool is_stale(int r)
 static int run_anew(struct options *options, char *const *command,
 		    struct session *session, int r, struct err *err)
 {
-	struct held *held = session->held;
-
 	for (int plans = 1; is_stale(r) && plans < PLANS_MAX; plans++) {
-		session_done(session);
-		r = session_open(options, command, session, err);
-		session->held = held;
+		r = reopen(options, command, session, err);
 		if (r < 0)
 			return r;
 		r = supervisor_run(session, options, err);
@@ -84,18 +94,12 @@ static int run_anew(struct options *options, char *const *command,
 static int run_weaker(struct options *options, char *const *command,
 		      struct session *session, int r, struct err *err)
 {
-	struct held *held = session->held;
-	struct killed *killed = session->killed;
-
 	if (!tier_falls_back(options, session, err))
 		return r;
 	hooks_say(options, "%s", err->msg);
-	session_done(session);
 	r = options_add(options, OPTION_TIER, tier_name(TIER_LANDLOCK), err);
 	if (r == 0)
-		r = session_open(options, command, session, err);
-	session->held = held;
-	session->killed = killed;
+		r = reopen(options, command, session, err);
 	return r < 0 ? r : run_session(session, options, err);
 }
 
