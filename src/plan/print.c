@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "policy/env.h"
 
 static void add_rule_words(struct buf *out, const struct path_rule *rule,
 			   const char *reason)
@@ -20,6 +22,26 @@ static void add_rule_words(struct buf *out, const struct path_rule *rule,
 		origin_describe(&rule->origin, &words);
 	else
 		buf_adds(&words, reason);
+	text_escape(out, buf_str(&words));
+}
+
+/* Who lets the variable @name in: an option or a setting, our table, or us */
+static void add_variable_words(struct buf *out, const struct policy *policy,
+			       const char *name)
+{
+	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+	const size_t n = strlen(name);
+	const struct env_verdict v = env_decide(policy, name, n);
+	auto_buf struct buf words = { 0 };
+
+	for (size_t i = 0; !words.len && i < asked->len; i++) {
+		const char *text = asked->v[i].text;
+
+		if (!strncmp(text, name, n) && (!text[n] || text[n] == '='))
+			origin_describe(&asked->v[i].origin, &words);
+	}
+	if (!words.len)
+		buf_adds(&words, v.pass ? v.reason : "set for the sandbox");
 	text_escape(out, buf_str(&words));
 }
 
@@ -260,9 +282,11 @@ void plan_print(const struct plan *plan, struct buf *out)
 	buf_adds(out, "environment\n");
 	for (char **e = plan->env; *e; e++) {
 		/* A value may be somebody's secret, passed on purpose */
-		buf_adds(out, "  ");
-		buf_add(out, *e, strcspn(*e, "="));
-		buf_addc(out, '\n');
+		auto_free char *name = mem_strndup(*e, strcspn(*e, "="));
+
+		buf_addf(out, "  %-14s (", name);
+		add_variable_words(out, plan->view->policy, name);
+		buf_adds(out, ")\n");
 	}
 	if (plan->argv[0]) {
 		buf_adds(out, "command\n ");

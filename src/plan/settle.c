@@ -9,6 +9,8 @@
  * the observer makes it for the command, which asks for exactly that. In an
  * existing writable directory such a rule says nothing new, and in a place
  * that is hidden or the sandbox's own there is nothing to make.
+ *
+ * Rules about hosts are none where the network is not filtered by name.
  */
 
 #include "plan/settle.h"
@@ -103,6 +105,20 @@ static void note_root(struct view *view)
 		view_note(view, mem_strdup("the start directory is /, which is not made writable as a project would be; start elsewhere, or use --write"));
 }
 
+/* A list of hosts that nobody looks at must not be mistaken for a limit */
+static void note_hosts(struct view *view)
+{
+	const struct policy *p = view->policy;
+	const size_t n = p->hosts[HOST_ALLOW].len + p->hosts[HOST_DENY].len;
+
+	if (!n || (p->net != NET_HOST && p->net != NET_JAIL))
+		return;
+	view_note(view, mem_printf("--net %s does not look at names: %zu rule%s about hosts %s no effect%s",
+				   net_mode_name(p->net), n, n == 1 ? "" : "s",
+				   n == 1 ? "has" : "have",
+				   p->net == NET_JAIL ? "; --net jail,filtered obeys both" : ""));
+}
+
 void settle(struct view *view)
 {
 	struct view_rules *r = &view->rules;
@@ -124,4 +140,5 @@ void settle(struct view *view)
 	}
 	r->len = kept;
 	note_root(view);
+	note_hosts(view);
 }

@@ -45,6 +45,17 @@ def explain_knows_the_settings_line(t):
 
 
 @test
+def explain_tells_why_a_variable_is_there(t):
+    r = t.run("explain", "--env", "MINE=secret", env={"LC_TIME": "C"}).ok()
+    lacks(r.out, "secret")
+    shown = r.out.split("environment\n")[1].split("command\n")[0]
+    words = dict(line.split(None, 1) for line in shown.splitlines())
+    equal(words["MINE"], "(--env)")
+    equal(words["LC_TIME"], "(language)")
+    equal(words["HTTPS_PROXY"], "(set for the sandbox)")
+
+
+@test
 def explain_without_a_command_is_fine(t):
     t.run("explain").ok()
 

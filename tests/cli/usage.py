@@ -132,4 +132,17 @@ echo x > /proc/sys/kernel/hostname"""
              .err, "--ephemeral")
 
 
+@test
+def rules_about_hosts_that_nobody_looks_at_are_told(t):
+    words = "1 rule about hosts has no effect"
+    for rule in ("--allow", "--deny"):
+        contains(t.run("run", "--net", "host", rule, "a.test", "true").ok()
+                 .err, words)
+        contains(t.run("explain", "--net", "jail", rule, "a.test").ok().out,
+                 words)
+    for mode in ("none", "filtered"):
+        equal(t.run("run", "--net", mode, "--allow", "a.test", "true").ok()
+              .err, "")
+
+
 main()
