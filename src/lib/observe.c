@@ -421,7 +421,8 @@ struct observer_socket *observe_sockets(const struct policy *policy,
 			fd = sys_open_nofollow(AT_FDCWD, real, O_PATH, 0);
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
 			sockets[(*ret_len)++] = (struct observer_socket){
-				st.st_dev, st.st_ino, take_ptr(real),
+				st.st_dev, st.st_ino, birth_of(fd),
+				take_ptr(real),
 			};
 	}
 	return sockets;

@@ -5,19 +5,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "watch/birth.h"
 #include "watch/tracee.h"
 
 /**
@@ -40,11 +44,15 @@ void addresses_done(struct addresses *a)
 	free(a->own.v);
 }
 
-static bool is_listed(const struct observer_socket *v, size_t n,
+/* The socket that is open as @fd: who removes one gives its number to the next */
+static bool is_listed(const struct observer_socket *v, size_t n, int fd,
 		      const struct stat *st)
 {
+	const int64_t birth = birth_of(fd);
+
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].dev == st->st_dev && v[i].ino == st->st_ino)
+		if (v[i].dev == st->st_dev && v[i].ino == st->st_ino &&
+		    v[i].birth == birth)
 			return true;
 	}
 	return false;
@@ -164,14 +172,38 @@ static void connect_unix(const struct addresses *a, int copy,
 		ret->error = ECONNREFUSED;
 		return;
 	}
-	if (!is_listed(a->allowed.v, a->allowed.len, &st) &&
-	    !is_listed(a->own.v, a->own.len, &st)) {
+	if (!is_listed(a->allowed.v, a->allowed.len, fd, &st) &&
+	    !is_listed(a->own.v, a->own.len, fd, &st)) {
 		ret->done = false;
 		ret->judgement = refuse_socket(place);
 		return;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ret->error = perform_path(copy, call, path);
+}
+
+static bool still_waits(const struct addresses *a)
+{
+	return ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &a->id) == 0;
+}
+
+/* What stands at @place is the sandbox's own, if it was made after @since: whoever
+ * is quick could have put another there
+ */
+static void remember(struct addresses *a, const struct place *place,
+		     const struct timespec *since)
+{
+	auto_close int fd = openat(place->parent, place->name,
+				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	const int64_t birth = fd < 0 ? 0 : birth_of(fd);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || a->own.len >= ADDRESS_OWN_MAX ||
+	    (birth && birth < (int64_t)since->tv_sec * 1000000000 +
+			      since->tv_nsec))
+		return;
+	*vec_push(&a->own) = (struct observer_socket) {
+		.dev = st.st_dev, .ino = st.st_ino, .birth = birth };
 }
 
 /* Bind, and remember what came of it: the sandbox may talk to itself */
@@ -182,7 +214,7 @@ static void bind_unix(struct addresses *a, struct tracee *t,
 	auto_close int copy = tracee_get_fd(t, number);
 	char path[PATH_MAX];
 	mode_t mask = 0, old;
-	struct stat st;
+	struct timespec now;
 
 	ret->done = true;
 	if (copy < 0) {
@@ -192,13 +224,16 @@ static void bind_unix(struct addresses *a, struct tracee *t,
 	tracee_process(t, &mask);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", place->parent,
 		 place->name);
+	if (!still_waits(a)) {
+		ret->error = EINTR;
+		return;
+	}
+	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	old = umask(mask);
 	ret->error = perform_path(copy, call, path);
 	umask(old);
-	if (!ret->error && a->own.len < ADDRESS_OWN_MAX &&
-	    !fstatat(place->parent, place->name, &st, AT_SYMLINK_NOFOLLOW))
-		*vec_push(&a->own) = (struct observer_socket) {
-			.dev = st.st_dev, .ino = st.st_ino };
+	if (!ret->error)
+		remember(a, place, &now);
 }
 
 static int answer_bind(struct addresses *a, const struct judge *j,
@@ -258,7 +293,7 @@ static int open_listed(const struct addresses *a, struct tracee *t,
 		if (!s->path || strcmp(s->path, full) != 0)
 			continue;
 		fd = sys_open_nofollow(AT_FDCWD, s->path, O_PATH, 0);
-		if (fd >= 0 && fstat(fd, &st) == 0 && is_listed(s, 1, &st))
+		if (fd >= 0 && fstat(fd, &st) == 0 && is_listed(s, 1, fd, &st))
 			return take_fd(&fd);
 	}
 	return -EACCES;
@@ -351,6 +386,10 @@ static int connect_here(struct addresses *addresses,
 	r = read_address(t, args, &a);
 	if (r <= 0) {
 		ret->error = r < 0 ? -r : EINVAL;
+		return 0;
+	}
+	if (!still_waits(addresses)) {
+		ret->error = EINTR;
 		return 0;
 	}
 	if (domain == AF_UNIX) {

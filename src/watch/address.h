@@ -26,11 +26,15 @@ enum { ADDRESS_OWN_MAX = 1024 };	/* Sockets of the sandbox remembered */
 
 /**
  * struct addresses - What may be connected to
+ * @listener, @id: Who asks: only while that one waits is anything done for it.
+ *		Its number may be somebody else's by now, who may be the host's.
  * @by_path:	Unix sockets need to be in @allowed or @own
  * @allowed:	The policy's
  * @own:	Bound by the sandbox itself in this run
  */
 struct addresses {
+	int listener;
+	uint64_t id;
 	bool by_path;
 	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
 };

@@ -63,6 +63,16 @@ bool birth_is_after(const char *path, const struct timespec *since)
 	return is_later(&birth, since);
 }
 
+int64_t birth_of(int fd)
+{
+	struct statx x;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &x) < 0 ||
+	    !(x.stx_mask & STATX_BTIME))
+		return 0;
+	return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
+}
+
 int64_t birth_age_ms(const char *path)
 {
 	struct timespec now;

@@ -18,6 +18,11 @@ struct timespec birth_now(void);
  */
 bool birth_is_after(const char *path, const struct timespec *since);
 
+/* When what is open as @fd was made, in nanoseconds; 0 if nobody knows. With it
+ * an inode number that is used again is another.
+ */
+int64_t birth_of(int fd);
+
 /* How long ago it was made, or negative if nobody knows */
 int64_t birth_age_ms(const char *path);
 

@@ -91,6 +91,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->home = config->home;
 	o->arg = config->arg;
 	o->addresses.by_path = config->sockets_by_path;
+	o->addresses.listener = config->listener;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
 	tracees_init(&o->tracees);
@@ -383,6 +384,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 
 	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
+		o->addresses.id = notif->id;
 		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
 				   notif->data.args, &o->places[0], &a);
 	} else if (!r && q.call->what != CALL_TURN) {

@@ -54,11 +54,13 @@ struct observer_verdict {
 
 /**
  * struct observer_socket - A Unix socket that may be connected to
+ * @birth:	birth_of() it
  * @path:	Where the host has it, the observer's to free; or NULL
  */
 struct observer_socket {
 	dev_t dev;
 	ino_t ino;
+	int64_t birth;
 	char *path;
 };
 

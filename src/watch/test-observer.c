@@ -15,6 +15,7 @@
 
 #include "base/own.h"
 #include "test.h"
+#include "watch/birth.h"
 #include "watch/watched.h"
 
 /**
@@ -461,7 +462,7 @@ TEST(unix_sockets_by_path)
 {
 	static struct watched w = { .config.sockets_by_path = true };
 	struct observer_socket allowed;
-	auto_close int a = -1, b = -1;
+	auto_close int a = -1, b = -1, there = -1;
 	struct stat st;
 
 	make_tree();
@@ -471,8 +472,10 @@ TEST(unix_sockets_by_path)
 	CHECK(a >= 0 && b >= 0);
 	CHECK_INT(symlink("denied", "tolink"), 0);
 	CHECK_INT(stat("allowed", &st), 0);
+	there = open("allowed", O_PATH);
 	allowed = (struct observer_socket) { .dev = st.st_dev,
-					     .ino = st.st_ino };
+					     .ino = st.st_ino,
+					     .birth = birth_of(there) };
 	w.config.sockets = &allowed;
 	w.config.nsockets = 1;
 	watched_run(&w, use_sockets, NULL);

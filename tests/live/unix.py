@@ -366,4 +366,46 @@ def the_agent_is_named_to_the_command_if_it_is_allowed(t):
           f"{there}/agent\n")
 
 
+# Sockets of one's own, gone again: what has their numbers now?
+REUSE = r"""
+import os, socket, sys
+numbers = []
+for i in range(300):
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind(f"own{i}")
+    numbers.append(os.lstat(f"own{i}").st_ino)
+for i in range(300):
+    os.unlink(f"own{i}")
+print(*numbers, flush=True)
+for path in sys.stdin.readline().split():
+    with socket.socket(socket.AF_UNIX) as other:
+        try:
+            other.connect(path)
+            print("WRONG", path)
+        except OSError as error:
+            print(error.errno)
+"""
+
+
+@test
+def a_number_that_is_used_again_is_another_socket(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    p = t.start("run", "--quiet", "--unix-socket", f"{there}/a", "--",
+                "/usr/bin/python3", "-c", REUSE, text=True)
+    numbers = set(map(int, p.stdout.readline().split()))
+    found = []
+    for i in range(2000):
+        path = f"{t.dir}/h{i}"
+        serve(path)
+        if os.lstat(path).st_ino in numbers:
+            found.append(path)
+        if len(found) == 3:
+            break
+    out, err = p.communicate(" ".join(found) + "\n", timeout=60)
+    if not found:
+        skip("this file system does not use numbers again at once")
+    equal(out.split(), ["13"] * len(found), err)
+
+
 main()

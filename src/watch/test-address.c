@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-address.c - calls made for somebody who waits for them */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "test.h"
+#include "watch/address.h"
+#include "watch/birth.h"
+#include "watch/calls.h"
+#include "watch/tracee.h"
+
+static void name_of(struct sockaddr_un *a, const char *name)
+{
+	*a = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	CHECK(snprintf(a->sun_path, sizeof(a->sun_path), "%s", name) <
+	      (int)sizeof(a->sun_path));
+}
+
+static void verdict(void *arg, enum observer_op op, const char *path,
+		    struct observer_verdict *ret)
+{
+	(void)arg, (void)op, (void)path;
+	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
+}
+
+/* As if this process had asked, and had been killed since */
+static struct address_answer ask(struct addresses *a, int nr, int fd,
+				 struct sockaddr_un *name)
+{
+	static const struct observer_policy policy = { .verdict = verdict };
+	const struct judge judge = { .policy = &policy };
+	const unsigned long long args[6] = {
+		(unsigned long long)fd, (unsigned long long)(size_t)name,
+		sizeof(*name),
+	};
+	struct place place = { .parent = -1 };
+	struct address_answer answer;
+	struct tracees tracees;
+
+	tracees_init(&tracees);
+	CHECK_INT(address_answer(a, &judge, tracee_get(&tracees, getpid()),
+				 call_find(nr), args, &place, &answer), 0);
+	place_done(&place);
+	tracees_done(&tracees);
+	return answer;
+}
+
+TEST(nothing_is_done_for_who_does_not_wait_any_more)
+{
+	struct addresses a = { .listener = -1, .by_path = true };
+	auto_close int server = socket(AF_UNIX, SOCK_STREAM, 0);
+	auto_close int client = socket(AF_UNIX, SOCK_STREAM, 0);
+	auto_close int there = -1;
+	struct address_answer answer;
+	struct sockaddr_un name, other;
+	struct stat st;
+
+	CHECK_INT(chdir(test_dir()), 0);
+	name_of(&name, "allowed");
+	name_of(&other, "own");
+	CHECK_INT(bind(server, (struct sockaddr *)&name, sizeof(name)), 0);
+	CHECK_INT(listen(server, 1), 0);
+	there = open("allowed", O_PATH);
+	CHECK_INT(fstat(there, &st), 0);
+	*vec_push(&a.allowed) = (struct observer_socket){
+		.dev = st.st_dev, .ino = st.st_ino, .birth = birth_of(there),
+	};
+
+	answer = ask(&a, SYS_connect, client, &name);
+	CHECK(answer.done);
+	CHECK_INT(answer.error, EINTR);
+	CHECK(getpeername(client, (struct sockaddr *)&other,
+			  &(socklen_t){ sizeof(other) }) < 0);
+	name_of(&other, "own");
+	answer = ask(&a, SYS_bind, client, &other);
+	CHECK(answer.done);
+	CHECK_INT(answer.error, EINTR);
+	CHECK(access("own", F_OK) < 0);
+	/* The control: nothing else is in the way */
+	CHECK_INT(connect(client, (struct sockaddr *)&name, sizeof(name)), 0);
+	addresses_done(&a);
+}
