@@ -160,9 +160,9 @@ static void use_own_proxies(struct policy *policy)
 }
 
 int session_run_policy(const struct options *options, struct policy **ret,
-		       struct err *err)
+		       struct settings_report *report, struct err *err)
 {
-	const int r = session_policy(options, ret, err);
+	const int r = session_policy_report(options, false, ret, report, err);
 
 	if (r == 0 && net_is_filtered((*ret)->net))
 		use_own_proxies(*ret);
@@ -306,6 +306,18 @@ static void furnish_home(struct session *s, struct plan_request *request)
 		home_show_command(s->view, request->argv[0], ordered);
 }
 
+/* A drop-in of the administrator's that cannot be used stops nothing, but is
+ * not passed over in silence
+ */
+static void note_errors(struct view *view, const struct settings_report *report)
+{
+	for (size_t i = 0; i < report->notes.len; i++) {
+		if (report->notes.v[i].level == NOTE_ERROR)
+			view_note(view, mem_printf("%s; the rest is enforced",
+						   report->notes.v[i].text));
+	}
+}
+
 int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
@@ -317,13 +329,14 @@ int session_open(const struct options *options, char *const *argv,
 		.argv = argv, .environ = environ,
 		.ephemeral = options_has(options, OPTION_EPHEMERAL),
 	};
+	auto_report struct settings_report report = { 0 };
 	auto_free char *program = NULL;
 	struct network_proxies ports;
 	struct session s = { 0 };
 	int r = set_observe(options, &request, err);
 
 	if (r == 0)
-		r = session_run_policy(options, &s.policy, err);
+		r = session_run_policy(options, &s.policy, &report, err);
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
@@ -339,6 +352,7 @@ int session_open(const struct options *options, char *const *argv,
 	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
 		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
+		note_errors(s.view, &report);
 		note_policy(&s);
 		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);

@@ -58,10 +58,10 @@ int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err);
 
 /* The policy of a run: the same, and the caller's own $HTTP_PROXY, which may
- * hold a password and is nothing to show
+ * hold a password and is nothing to show. @report may be NULL.
  */
 int session_run_policy(const struct options *options, struct policy **ret,
-		       struct err *err);
+		       struct settings_report *report, struct err *err);
 
 /* As session_policy(), and what there is to tell about the settings (policy/settings.h);
  * with @check every error is told instead of stopping at the first

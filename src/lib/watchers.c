@@ -292,7 +292,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 	auto_view struct view *view = NULL;
 	struct observer_policy questions;
 	struct observe *observe;
-	int r = session_run_policy(w->options, &policy, err);
+	int r = session_run_policy(w->options, &policy, NULL, err);
 
 	if (r == 0)
 		r = check_sources(w, policy, err);

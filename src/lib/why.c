@@ -196,7 +196,8 @@ static int ask_host(const struct policy *policy, const char *target,
 	why->reason = mem_strdup(v.reason);
 	if (v.rule)
 		set_rule(why, v.rule->text, &v.rule->origin);
-	else if (!why->allowed)
+	else if (!why->allowed &&
+		 !policy_flag(policy, FLAG_MANAGED_DOMAINS_ONLY, false))
 		set_suggestion(why, "domain");
 	return 0;
 }

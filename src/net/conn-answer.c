@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "net/http-answer.h"
+#include "policy/policy.h"
 
 void conn_answer(struct conn *conn, enum http_answer what,
 		   const struct http_answer_words *words)
@@ -44,7 +45,9 @@ void conn_answer_outcome(struct conn *conn, bool head_only)
 			     r->outcome == REACH_GUARDED;
 	auto_buf struct buf fix = { 0 };
 
-	if (r->outcome == REACH_DENIED && !*r->rule) {
+	if (r->outcome == REACH_DENIED && !*r->rule &&
+	    !policy_flag(conn->gate->policy, FLAG_MANAGED_DOMAINS_ONLY,
+			 false)) {
 		buf_adds(&fix, "cloche policy allow domain ");
 		host_format(&r->host, r->host.port == 80 ? 80 : 443, &fix);
 	}

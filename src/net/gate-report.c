@@ -142,6 +142,13 @@ static void suggest_address(struct violation *v, const struct host *address)
 	v->suggest_command = buf_take(&command);
 }
 
+/* No edit of the user's would count */
+static void suggest_managed(struct violation *v)
+{
+	v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\" in a managed file",
+				     v->target);
+}
+
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait)
 {
@@ -160,7 +167,10 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		set_rule(&v, refusal->rule);
 	else
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
-	if (refusal->address)
+	if (!refusal->rule &&
+	    policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
+		suggest_managed(&v);
+	else if (refusal->address)
 		suggest_address(&v, refusal->address);
 	violation_to_json(&v, &line);
 	violation_done(&v);

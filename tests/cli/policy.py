@@ -280,6 +280,25 @@ def managed_settings_lock_the_mode(t):
 
 
 @test
+def a_bad_drop_in_is_told_by_every_run(t):
+    need("curl")
+    managed(t, "mode", network={"allowedDomains": ["a.test"],
+                                "allowManagedDomainsOnly": True}).ok()
+    file = t.write(t.away + "/etc/claude-code/managed-settings.d/1.json", "{,")
+    env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
+    r = t.outside(TESTED, "run", "--", "curl", "-s", "http://b.test/",
+                  env=env).ok()
+    contains(r.err, f"note: {file}:1:")
+    contains(r.err, "the rest is enforced")
+    # And nothing that the user could write would allow the host
+    contains(r.out, "host is not on the allow list")
+    lacks(r.out + r.err, "policy allow domain")
+    contains(r.err, "in a managed file")
+    r = t.outside(TESTED, "policy", "why", "connect", "b.test", env=env)
+    lacks(r.ended(1).out, "policy allow domain")
+
+
+@test
 def the_installed_program_knows_one_etc(t):
     managed(t, "mode", enabled=True).ok()
     env = {"CLOCHE_ROOT_ETC": t.away + "/etc"}
