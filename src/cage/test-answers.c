@@ -138,6 +138,10 @@ bool answer_is_watched(const struct seccomp_config *config,
 		return on;
 	case CLASS_TURN:
 		return on && !full;
+	case CLASS_SPLIT:
+		return on && !full && a[0] & 0x200;
+	case CLASS_SPLIT_CLONE:
+		return on && !full && (a[0] & 0x10200) == 0x10000;
 	case CLASS_CONNECT:
 		return on || paths;
 	case CLASS_BIND:

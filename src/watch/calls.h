@@ -19,6 +19,7 @@ enum call_what {
 	CALL_UNLINK, CALL_RMDIR, CALL_RENAME, CALL_LINK,
 	CALL_CHANGE,	/* Of what stands there: size, mode */
 	CALL_TURN,	/* To another directory: never refused */
+	CALL_SPLIT,	/* A thread with a directory of its own: likewise */
 	CALL_CONNECT, CALL_BIND, CALL_LISTEN,	/* Of sockets: the last */
 };
 

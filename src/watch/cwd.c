@@ -6,7 +6,9 @@
  * answer, and who makes many files stands still. Who is about to go elsewhere
  * asks for that. It may take others along, who share its directory: from then
  * on nothing is remembered, until its next question shows that it has arrived;
- * or, if none comes, for a time in which it must have.
+ * or, if none comes, for a time in which it must have. A thread that becomes
+ * another program has the number of its first thread from then on: where
+ * threads go apart, nothing is remembered any more (fast.c).
  */
 
 #include "watch/cwd.h"

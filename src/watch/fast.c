@@ -52,6 +52,7 @@ enum { STACK_SIZE = 128 * 1024 };
  * @lock:	For @policy, @stopped and @over: the thread is no more
  * @by_path:	Each connect() is the loop's
  * @nested:	Directories may be others than their names say
+ * @split:	Threads of one process may be in different directories
  * @near:	Who asks is woken on our processor, and wakes us on his
  * @slept:	How often we have waited
  * @makes:	The loop knows that names are made
@@ -60,7 +61,7 @@ struct fast {
 	int listener, pipe[2];
 	pthread_mutex_t lock;
 	struct observer_policy policy;
-	bool stopped, over, by_path, nested, near;
+	bool stopped, over, by_path, nested, split, near;
 	long slept;
 	struct tracees tracees;
 	struct quick quick;
@@ -95,8 +96,13 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);
 		return true;
 	}
+	/* Should it become another program, it has the first thread's number */
+	if (q.call->what == CALL_SPLIT) {
+		f->split = true;
+		return true;
+	}
 	cwd_asks(&f->cwds, (pid_t)notif->pid);
-	if (!f->nested && quick_is_still(&f->quick, now))
+	if (!f->nested && !f->split && quick_is_still(&f->quick, now))
 		q.cwds = &f->cwds;
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	if (q.call->what == CALL_CONNECT)

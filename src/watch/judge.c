@@ -270,6 +270,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 		return a->from->exists && !is_special(a->from->mode) ?
 		       refuse(j, a->from, VIOLATION_FS_WRITE) : GO_ON;
 	case CALL_TURN:
+	case CALL_SPLIT:
 	case CALL_CONNECT:
 	case CALL_LISTEN:
 		break;

@@ -387,7 +387,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		o->addresses.id = notif->id;
 		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
 				   notif->data.args, &o->places[0], &a);
-	} else if (!r && q.call->what != CALL_TURN) {
+	} else if (!r && q.call->what != CALL_TURN &&
+		   q.call->what != CALL_SPLIT) {
 		r = judge_call(o, &q, &a.judgement);
 	}
 	/* Masks hide what must not be read, whether we can tell or not */

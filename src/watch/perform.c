@@ -199,6 +199,7 @@ static int perform_call(const struct performance *p)
 		r = unlinkat(dir, p->from->name, AT_REMOVEDIR);
 		break;
 	case CALL_TURN:
+	case CALL_SPLIT:
 	case CALL_CONNECT:
 	case CALL_BIND:
 	case CALL_LISTEN:

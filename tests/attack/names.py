@@ -176,6 +176,41 @@ put("pre-commit")
           before=f"git init -q {DEEP}/repo")
 
 
+# A thread with a directory of its own becomes another program: it then has the
+# number of the first thread, which has just made a file somewhere else
+SPLIT = r"""
+import threading, time
+os.chdir("%s")
+hooks = "repo/.git/hooks"
+ready = threading.Event()
+def other():
+    if %s:
+        raise OSError(ctypes.get_errno(), "apart")
+    os.chdir(hooks)
+    put("/tmp/arrived")
+    ready.set()
+    go.wait()
+    os.execv("/bin/sh", ["sh", "-c", "echo planted > pre-commit"])
+go = threading.Event()
+put("first")
+threading.Thread(target=other).start()
+ready.wait()
+time.sleep(2.1)         # Longer than anybody is expected to be on the way
+for i in range(50):
+    put(f"file{i}")
+go.set()
+time.sleep(10)
+"""
+
+
+@test
+def by_a_thread_that_has_a_directory_of_its_own(t):
+    """unshare(CLONE_FS)"""
+    stays(t, SPLIT % (DEEP, "libc.unshare(0x200)"),
+          [f"{DEEP}/repo/.git/hooks/pre-commit"], python=True,
+          before=f"git init -q {DEEP}/repo")
+
+
 @test
 def by_moving_the_directory_that_one_stands_in(t):
     stays(t, f"""
