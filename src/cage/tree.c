@@ -89,14 +89,15 @@ static bool is_replaced(const struct plan_mount *m)
 /* Writable roots and carve-outs, from the tree as the host has it. Of layers,
  * only where they are missing: a clone that nobody mounts is slow to drop.
  */
-static int clone_pristine(const struct plan *plan, int *trees, struct err *err)
+static int clone_pristine(const struct plan *plan, const struct twin *twin,
+			  int *trees, struct err *err)
 {
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
 		if (!m->pristine || m->kind == MOUNT_LAYER ||
 		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE ||
-		    is_replaced(m))
+		    is_replaced(m) || twin_has(twin, m))
 			continue;
 		trees[i] = clone_planned(m, err);
 		if (trees[i] < 0)
@@ -248,15 +249,14 @@ static int open_target(const struct plan_mount *m, struct err *err)
 /**
  * struct builder - The plan's mounts being made
  * @dir:	Of the last bind
- * @twin:	Of the last root with many binds in it
  */
 struct builder {
 	const struct plan *plan;
 	const struct box *box;
 	struct masks *masks;
 	struct trees *trees;
+	const struct twin *twin;
 	struct bind_dir dir;
-	struct twin twin;
 };
 
 static int make_mount(struct builder *b, size_t i, struct err *err)
@@ -264,23 +264,22 @@ static int make_mount(struct builder *b, size_t i, struct err *err)
 	const struct plan_mount *m = &b->plan->mounts.v[i];
 	auto_close int at = open_target(m, err);
 	auto_close int tree = -1;
-	int r;
 
 	if (at < 0)
 		return at;
 	tree = source_of(m, at, take_fd(&b->trees->v[i]), b->box, err);
 	if (tree < 0)
 		return tree;
-	r = tree_attach(tree, at, err, m->path);
-	return r < 0 ? r : twin_begin(&b->twin, b->plan, i, tree, err);
+	return tree_attach(tree, at, err, m->path);
 }
 
 /* The quick way, for what needs nothing but a bind */
-static bool is_bind(const struct plan_mount *m)
+static bool is_bind(const struct builder *b, const struct plan_mount *m)
 {
-	return !m->is_link &&
-	       (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
-		m->kind == MOUNT_BIND_RO || m->kind == MOUNT_PIN);
+	return twin_has(b->twin, m) ||
+	       (!m->is_link &&
+		(m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
+		 m->kind == MOUNT_BIND_RO || m->kind == MOUNT_PIN));
 }
 
 /* A mask that shows something */
@@ -322,37 +321,38 @@ static int make_bind(struct builder *b, size_t i, struct err *err)
 
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return bind_mask(b, i, err);
-	return bind_self(&b->dir, twin_source(&b->twin, m, room, sizeof(room)),
+	return bind_self(&b->dir, twin_source(b->twin, m, room, sizeof(room)),
 			 m->path, m->loose ? NULL : &seen,
-			 m->kind == MOUNT_BIND_RO, err);
+			 m->kind == MOUNT_BIND_RO || m->kind == MOUNT_SHOW,
+			 err);
 }
 
 static int make_one(struct builder *b, size_t i, struct err *err)
 {
 	if (!is_wanted(&b->plan->mounts.v[i], b->trees))
 		return 0;
-	if (is_bind(&b->plan->mounts.v[i]))
+	if (is_bind(b, &b->plan->mounts.v[i]))
 		return make_bind(b, i, err);
 	bind_forget(&b->dir);
 	return make_mount(b, i, err);
 }
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
-		       const struct box *box, struct masks *masks,
-		       struct err *err)
+		       struct twin *twin, const struct box *box,
+		       struct masks *masks, struct err *err)
 {
 	struct builder b = {
 		.plan = plan, .box = box, .masks = masks, .trees = trees,
-		.dir = BIND_NOWHERE,
+		.twin = twin, .dir = BIND_NOWHERE,
 	};
-	int r = 0;
+	int r = twin_attach(twin, err);
 
 	masks_start(masks, box->fd);
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
 		r = make_one(&b, i, err);
 	bind_forget(&b.dir);
 	if (r == 0)
-		r = twin_end(&b.twin, err);
+		r = twin_end(twin, err);
 	masks_finish(masks);
 	return r;
 }
@@ -394,11 +394,13 @@ static int build(const struct cage_request *request, struct box *box,
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
+	struct twin twin;
 
+	twin_begin(&twin, plan);
 	masks_prepare(masks, plan, box->host);
 	r = box_prepare(box, request, err);
 	if (r == 0)
-		r = clone_pristine(plan, trees->v, err);
+		r = clone_pristine(plan, &twin, trees->v, err);
 	if (r == 0)
 		r = make_asides(request, trees, err);
 	if (r == 0)
@@ -412,7 +414,7 @@ static int build(const struct cage_request *request, struct box *box,
 	if (r == 0)
 		r = box_mount_tmp(box, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, box, masks, err);
+		r = make_mounts(plan, trees, &twin, box, masks, err);
 	if (r == 0)
 		old_proc = r = box_mount_proc(box, plan, err);
 	if (r >= 0)

@@ -146,11 +146,14 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 
 void walk_git_root(struct view *view, const char *dir, size_t *left)
 {
-	auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	auto_free char *head = path_join(dir, "HEAD");
+	auto_close int fd = -1;
 	struct stat st;
 
-	if (fd >= 0 && exists_at(fd, "HEAD", &st) &&
-	    exists_at(fd, "objects", &st) && exists_at(fd, "refs", &st))
+	if (lstat(head, &st) == 0)	/* Else it is none, in one call */
+		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0 && exists_at(fd, "objects", &st) &&
+	    exists_at(fd, "refs", &st))
 		walk_git(view, dir, left);
 }
 

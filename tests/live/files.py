@@ -439,28 +439,6 @@ def strange_names_are_names(t):
 
 
 @test
-def many_denied_files_of_a_root_are_bound_from_a_copy_that_goes(t):
-    names = [f"{t.dir}/d/{i}" for i in range(120)]
-    for path in (*names, t.dir + "/d/free", t.dir + "/d/hidden",
-                 t.dir + "/z/free", t.dir + "/z/denied"):
-        t.write(path, "old\n")
-    os.symlink("d/0", t.dir + "/link")
-    file = settings(t, allowWrite=[t.dir], denyRead=[t.dir + "/d/hidden"],
-                    denyWrite=[*names, t.dir + "/z/denied", t.dir + "/link"])
-    r = t.shell("for f in d/* z/* link; do echo new > $f; done; mv d e; mv z y; "
-                "rm link; exec cat d/hidden /proc/self/mountinfo",
-                options=["-s", file])
-    contains(r.out, " /proc ")
-    lacks(r.out, "old")
-    lacks(r.out, "/twin")
-    for path in (*names, t.dir + "/z/denied"):
-        equal(t.read(path), "old\n", path)
-    for path in (t.dir + "/d/free", t.dir + "/z/free"):
-        equal(t.read(path), "new\n", path)
-    check(os.path.islink(t.dir + "/link"))
-
-
-@test
 def what_a_clone_opens_is_told_until_somebody_answers_for_it(t):
     told = lambda *options: t.run("run", "--net", "none", *options, "--",
                                   "true").ok().err
