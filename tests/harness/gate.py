@@ -26,7 +26,7 @@ PROXY = "http://127.0.0.1:3128"
 CLIENT = r'''
 import os, socket, ssl, struct, sys, time
 def connect(host="127.0.0.1", port=3128):
-    return socket.create_connection((host, port), timeout=20)
+    return socket.create_connection((host, port), timeout=120)
 def everything(s):
     out = b""
     try:
