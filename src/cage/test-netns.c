@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -328,22 +327,4 @@ TEST(a_socket_is_found_by_its_addresses)
 	c = ends_of(udp, true);
 	CHECK_INT(netns_inode(&c), inode_of(udp));
 	CHECK_INT(close(fd), 0);
-}
-
-/* Not a benchmark: a bound that only a mistake (a sleep, DAD) would break */
-TEST(set_up_is_quick)
-{
-	struct timespec a, b;
-	struct listener_set set;
-	struct err err;
-
-	enter_namespaces();
-	clock_gettime(CLOCK_MONOTONIC, &a);
-	CHECK_INT(netns_setup(&(struct netns_config){ .filtered = true }, &set,
-			      &err), 0);
-	clock_gettime(CLOCK_MONOTONIC, &b);
-	printf("# %ld us\n", (b.tv_sec - a.tv_sec) * 1000000 +
-	       (b.tv_nsec - a.tv_nsec) / 1000);
-	CHECK((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec <
-	      50 * 1000000L);
 }

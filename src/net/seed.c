@@ -25,7 +25,7 @@
 
 enum {
 	STRANGERS_MAX = 64,	/* Others who may have connected to it */
-	WAIT_MS = 100,		/* Loopback answers within the call */
+	WAIT_MS = 1000,		/* Loopback mostly answers within the call */
 };
 
 struct seed {

@@ -24,7 +24,7 @@
 #include "policy/shell.h"
 #include "test.h"
 
-enum { LINES = 400, LINE_SECONDS = 10, WORD_END = '\037',
+enum { LINES = 400, LINE_SECONDS = 60, WORD_END = '\037',
        COMMAND_END = '\036', NEWLINE = '\035', NOT_THERE = 99 };
 
 static uint32_t state;

@@ -17,7 +17,7 @@ import struct
 import termios
 import time
 
-SECONDS = 30
+SECONDS = 120
 EMPTY_READS = 65536
 
 

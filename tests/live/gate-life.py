@@ -77,7 +77,7 @@ def a_dead_gate_is_said_once(t):
                 "/usr/bin/python3", "-c", FETCH + f'''
 print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
 while True:
-    try: socket.create_connection(("127.0.0.1", 3128), 5)
+    try: socket.create_connection(("127.0.0.1", 3128), 60)
     except ConnectionRefusedError: break
 print("refused", flush=True)
 ''')

@@ -282,7 +282,7 @@ def ask(name, kind, server="8.8.8.8", tcp=False):
         n = struct.unpack(">H", s.recv(2))[0]; r = s.recv(n)
     else:
         s = socket.socket(socket.AF_INET6 if ":" in server else socket.AF_INET, socket.SOCK_DGRAM)
-        s.settimeout(5); s.connect((server, 53)); s.send(q); r = s.recv(2000)
+        s.settimeout(60); s.connect((server, 53)); s.send(q); r = s.recv(2000)
     return r[3] & 15, struct.unpack(">H", r[6:8])[0], r[-4:]
 a = ask(b"good.test", 1); print(a[:2], a[2][:2] in (b"\\xc6\\x12", b"\\xc6\\x13"))
 print(ask(b"good.test", 1) == a, ask(b"GOOD.TEST", 1)[2] == a[2])

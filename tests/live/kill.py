@@ -104,7 +104,8 @@ def a_container_whose_first_process_reaps_nobody_is_not_filled(t):
                   ADOPTER, "10", CLOCHE, "run", "--", "true")
     equal(r.ok().out, "[]\n")
     r = t.outside("unshare", "-Urmpf", "--mount-proc", "/usr/bin/python3", "-c",
-                  ADOPTER, "1", "sh", "-c", "(true &); sleep 0.2")
+                  ADOPTER, "1", "sh", "-c", "p=$(true >&2 & echo $!); "
+                  "until grep -q Z.*zombie /proc/$p/status; do :; done")
     check(r.ok().out != "[]\n", "the control")
 
 

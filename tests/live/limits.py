@@ -3,7 +3,6 @@
 
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -11,10 +10,8 @@ from tap import *
 
 @test
 def time_runs_out(t):
-    start = time.monotonic()
     r = t.inside("sleep", "1000", options=["--timeout", "300ms"])
     r.ended(124)
-    check(time.monotonic() - start < 20, "took too long")
     contains(r.err, "cloche: ")
     contains(r.err, "timeout")
     equal(t.inside("sh", "-c", "exit 3", options=["--timeout", "1m"]).code, 3)

@@ -12,7 +12,7 @@ from host import *
 LAN, PEER = "10.77.0.1", "10.77.0.2"
 TRY = """
 import socket, sys
-try: print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).recv(9))
+try: print(socket.create_connection((sys.argv[1], int(sys.argv[2])), 60).recv(9))
 except OSError as e: print(type(e).__name__)
 """
 

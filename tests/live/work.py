@@ -57,7 +57,7 @@ def a_worktree_commits_into_its_repository(t):
     check(not os.path.exists(main + "/file"), "the main work tree was written")
 
 
-@test(timeout=120)
+@test(timeout=600)
 def npm_installs_a_local_package(t):
     need("npm")
     t.write("dep/package.json", '{"name":"dep","version":"1.0.0","main":"i.js"}')
@@ -65,12 +65,12 @@ def npm_installs_a_local_package(t):
     t.write("package.json", '{"name":"p","version":"1.0.0","scripts":'
             '{"test":"node -e \\"process.exit(require(\'dep\')-42)\\""}}')
     t.inside("npm", "install", "--no-audit", "--no-fund", "./dep",
-             timeout=100).ok()
-    t.inside("npm", "test", timeout=100).ok()
+             timeout=500).ok()
+    t.inside("npm", "test", timeout=500).ok()
     check(t.exists("node_modules/dep"))
 
 
-@test(timeout=120)
+@test(timeout=600)
 def npm_has_a_cache_that_it_can_write(t):
     """It ends where it cannot; the one in the home is closed"""
     need("npm")
@@ -82,11 +82,11 @@ def npm_has_a_cache_that_it_can_write(t):
     for options in (["--write", t.home + "/.npm"], ["--profile", "srt"]):
         equal(t.shell(script, options=options).ok().out, "none\n", options)
     t.inside("npm", "install", "--no-audit", "--no-fund", "./dep",
-             timeout=100).ok()
+             timeout=500).ok()
     equal(os.listdir(t.home + "/.npm"), ["_cacache"])
 
 
-@test(timeout=120)
+@test(timeout=600)
 def make_builds_a_small_c_project(t):
     need("make")
     need("cc")
@@ -99,16 +99,16 @@ def make_builds_a_small_c_project(t):
             "+".join(f"{n}()" for n in names) + "); return 0; }\n")
     t.write("Makefile", "prog: main.o " + " ".join(n + ".o" for n in names) +
             "\n\tcc -o $@ $^\n")
-    t.inside("make", "-j2", timeout=100).ok()
+    t.inside("make", "-j2", timeout=500).ok()
     equal(t.inside("./prog").ok().out, "8\n")
 
 
-@test(timeout=180)
+@test(timeout=600)
 def python_makes_a_virtual_environment(t):
     python = "/usr/bin/python3"
     if t.outside(python, "-c", "import ensurepip, venv").code:
         skip("needs python3-venv")
-    t.inside(python, "-m", "venv", "venv", timeout=150).ok()
+    t.inside(python, "-m", "venv", "venv", timeout=500).ok()
     r = t.inside("venv/bin/python", "-c", "import sys; print(sys.prefix)")
     equal(r.ok().out, t.dir + "/venv\n")
 

@@ -60,7 +60,7 @@ def flatpak(t, *words, **more):
     return t.outside("dbus-run-session", "--", "sh", "-c",
                      'DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SESSION_BUS_ADDRESS; '
                      'export DBUS_SYSTEM_BUS_ADDRESS; exec flatpak "$@"', "x",
-                     *words, timeout=50, **more)
+                     *words, timeout=RUN_SECONDS, **more)
 
 
 def make_app(t, share):
@@ -111,7 +111,7 @@ def own_test(t, name):
     r = t.outside("/usr/bin/python3" if name.endswith(".py") else "bash",
                   script, env={"BWRAP": BWRAP, "BWRAP_MUST_WORK": "1",
                                "G_TEST_BUILDDIR": BIN + "/bubblewrap-build",
-                               "TMPDIR": "/var/tmp"}, timeout=50)
+                               "TMPDIR": "/var/tmp"}, timeout=RUN_SECONDS)
     if "SKIP cannot import seccomp" in r.out:
         skip("needs python3-seccomp")
     check(r.code == 0 and "\nok" in "\n" + r.out and "\nnot ok" not in r.out,

@@ -25,7 +25,7 @@ def story(t, module):
         with open(f"{place}/{name}", "w") as file:
             file.write("text\n")
     r = t.outside("node", f"{os.path.dirname(__file__)}/manager.mjs", module,
-                  f"{place}/away", cwd=f"{place}/project", timeout=120).ok()
+                  f"{place}/away", cwd=f"{place}/project", timeout=RUN_SECONDS).ok()
     return json.loads(r.out.replace(place, "PLACE"))
 
 

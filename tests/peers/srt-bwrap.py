@@ -52,7 +52,7 @@ def srt(t, settings, bwrap):
         "network": {"allowedDomains": ["example.org"], "deniedDomains": []},
         "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": [],
                        **settings}}))
-    r = t.outside("node", SRT, "-s", file, "-c", SCRIPT, timeout=60,
+    r = t.outside("node", SRT, "-s", file, "-c", SCRIPT, timeout=RUN_SECONDS,
                   env={"PATH": here + ":" + os.environ["PATH"]})
     contains(t.read(t.away + "/used"), "used")
     os.unlink(t.away + "/used")

@@ -210,7 +210,7 @@ def compare(t, name):
     text = json.dumps(SETTINGS[name]).replace("{dir}", t.dir)
     file = t.write(t.away + "/srt.json", text)
     theirs, lost = verdicts(t, lambda script: t.outside(
-        "node", SRT, "-s", file, "-c", script, timeout=60))
+        "node", SRT, "-s", file, "-c", script, timeout=RUN_SECONDS))
     ours, ours_lost = verdicts(t, lambda script: t.run(
         "as", "srt", "-s", file, "-c", script, env={"CLAUDE_TMPDIR": "/tmp"}))
     bad = [f"{label}: srt {'allows' if theirs[label] else 'refuses'}, "
@@ -324,7 +324,7 @@ def calls_have_the_same_end_and_the_same_words(t):
     for program in ("node", "bwrap", "socat", "rg"):
         need(program)
     for argv in CALLS:
-        theirs = t.outside("node", SRT, *argv, stdin="in\n", timeout=60)
+        theirs = t.outside("node", SRT, *argv, stdin="in\n", timeout=RUN_SECONDS)
         ours = t.run("as", "srt", *argv, stdin="in\n",
                      env={"CLAUDE_TMPDIR": "/tmp"})
         cut = lambda text: text.split("is not valid JSON")[0]
@@ -383,7 +383,7 @@ def the_proxy_decides_and_answers_alike(t):
         argv = ["/usr/bin/python3", "-c", ASK] + [
             request.replace("{port}", str(port)) for request in REQUESTS]
         theirs = t.outside("node", SRT, "-s", file, "--", *argv,
-                           timeout=60).ok()
+                           timeout=RUN_SECONDS).ok()
         ours = t.run("as", "srt", "-s", file, *argv,
                      env={"CLAUDE_TMPDIR": "/tmp"}).ok()
     equal(ours.out.splitlines(), theirs.out.splitlines())
@@ -399,7 +399,7 @@ def what_srt_says_of_a_file_is_what_we_say(t):
     files = [t.write(f"{t.away}/{i}.json", json.dumps(changed(chance)))
              for i in range(long(300, 10000))]
     script = t.write(t.away + "/load.mjs", LOAD % os.path.dirname(SRT))
-    r = t.outside("node", script, stdin="\n".join(files), timeout=60).ok()
+    r = t.outside("node", script, stdin="\n".join(files), timeout=RUN_SECONDS).ok()
     bad = 0
     for file, line in zip(files, r.out.splitlines()):
         theirs = json.loads(line)

@@ -49,7 +49,7 @@ class Keyring:
             stderr=subprocess.DEVNULL)
         self.daemon.stdin.write(MASTER)
         self.daemon.stdin.close()
-        self.call("wait", "--timeout", "20", "org.freedesktop.secrets")
+        self.call("wait", "--timeout", "60", "org.freedesktop.secrets")
         return self
 
     def stop(self):
