@@ -15,6 +15,14 @@
 enum { LOOP_BATCH = 64 };
 
 /**
+ * struct loop_tasks - A queue
+ */
+struct loop_tasks {
+	struct loop_task *first, *last;
+	size_t count;
+};
+
+/**
  * struct loop - The epoll instance, and the batch under way
  * @fd:		The epoll descriptor
  * @stopped:	loop_stop() was called, with @value
@@ -22,8 +30,8 @@ enum { LOOP_BATCH = 64 };
  * @next:	First event of the batch that was not dispatched yet
  * @count:	Events in the batch
  * @events:	The batch
- * @first, @last: Tasks put off until the end of the round
- * @tasks:	How many they are
+ * @tasks:	Put off until the end of the round
+ * @idle:	Put off until there is time; @rounds went by since one was done
  * @urgent:	Goes first in a batch, or NULL
  * @waits:	See loop_show(); or NULL
  */
@@ -33,8 +41,8 @@ struct loop {
 	int value;
 	int next, count;
 	struct epoll_event events[LOOP_BATCH];
-	struct loop_task *first, *last;
-	size_t tasks;
+	struct loop_tasks tasks, idle;
+	unsigned int rounds;
 	const struct loop_source *urgent;
 	atomic_bool *waits;
 };
@@ -109,37 +117,70 @@ void loop_show(struct loop *loop, atomic_bool *waits)
 	loop->waits = waits;
 }
 
+static void put(struct loop_tasks *to, struct loop_task *task)
+{
+	if (task->in)
+		return;
+	task->in = to;
+	task->prev = to->last;
+	task->next = NULL;
+	*(to->last ? &to->last->next : &to->first) = task;
+	to->last = task;
+	to->count++;
+}
+
 void loop_defer(struct loop *loop, struct loop_task *task)
 {
-	if (task->queued)
-		return;
-	task->queued = true;
-	task->prev = loop->last;
-	task->next = NULL;
-	*(loop->last ? &loop->last->next : &loop->first) = task;
-	loop->last = task;
-	loop->tasks++;
+	put(&loop->tasks, task);
+}
+
+void loop_defer_idle(struct loop *loop, struct loop_task *task)
+{
+	put(loop->idle.count < LOOP_IDLE_MAX ? &loop->idle : &loop->tasks,
+	    task);
 }
 
 void loop_cancel(struct loop *loop, struct loop_task *task)
 {
-	if (!task->queued)
+	struct loop_tasks *in = task->in;
+
+	(void)loop;
+	if (!in)
 		return;
-	*(task->prev ? &task->prev->next : &loop->first) = task->next;
-	*(task->next ? &task->next->prev : &loop->last) = task->prev;
-	task->queued = false;
-	loop->tasks--;
+	*(task->prev ? &task->prev->next : &in->first) = task->next;
+	*(task->next ? &task->next->prev : &in->last) = task->prev;
+	task->in = NULL;
+	in->count--;
 }
 
 /* What is put off again meanwhile waits for the next round */
-static void run_tasks(struct loop *loop)
+static void run_tasks(struct loop *loop, struct loop_tasks *tasks, size_t n)
 {
-	for (size_t n = loop->tasks; n && loop->first && !loop->stopped; n--) {
-		struct loop_task *task = loop->first;
+	for (; n && tasks->first && !loop->stopped; n--) {
+		struct loop_task *task = tasks->first;
 
 		loop_cancel(loop, task);
 		task->fn(task->arg);
 	}
+}
+
+bool loop_hurry(struct loop *loop)
+{
+	const bool any = loop->idle.count > 0;
+
+	while (loop->idle.count && !loop->stopped)
+		run_tasks(loop, &loop->idle, loop->idle.count);
+	return any;
+}
+
+/* After a round that handled something, or nothing */
+static void run_idle(struct loop *loop)
+{
+	if (!loop->idle.count ||
+	    (loop->count > 0 && ++loop->rounds < LOOP_IDLE_ROUNDS))
+		return;
+	loop->rounds = 0;
+	run_tasks(loop, &loop->idle, 1);
 }
 
 /* epoll promises no order: what came last may stand first in a batch */
@@ -189,23 +230,30 @@ int loop_turn(struct loop *loop)
 	int r;
 
 	loop->stopped = false;
-	run_tasks(loop);
+	run_tasks(loop, &loop->tasks, loop->tasks.count);
 	r = dispatch(loop, 0);
-	if (!r)
-		run_tasks(loop);
+	if (!r) {
+		run_tasks(loop, &loop->tasks, loop->tasks.count);
+		(void)loop_hurry(loop);	/* We may not be called again soon */
+	}
 	return r;
 }
 
 int loop_run(struct loop *loop)
 {
 	loop->stopped = false;
-	while (run_tasks(loop), !loop->stopped) {
-		const int r = dispatch(loop, loop->first ? 0 : -1);
+	for (;;) {
+		int r;
 
+		run_tasks(loop, &loop->tasks, loop->tasks.count);
+		if (loop->stopped)
+			return loop->value;
+		r = dispatch(loop, loop->tasks.count || loop->idle.count ? 0
+									 : -1);
 		if (r < 0)
 			return r;
+		run_idle(loop);
 	}
-	return loop->value;
 }
 
 void loop_stop(struct loop *loop, int value)

@@ -10,6 +10,12 @@
 
 struct err;
 struct loop;
+struct loop_tasks;
+
+enum {
+	LOOP_IDLE_MAX = 32,	/* Tasks that wait until there is time for them */
+	LOOP_IDLE_ROUNDS = 4,	/* At most, until one of them gets its turn */
+};
 
 /* Called with the EPOLL* events that are ready. A negative return ends
  * loop_run() with that value; what went wrong is the handler's to remember.
@@ -32,13 +38,13 @@ struct loop_source {
  * struct loop_task - Something to do after the events at hand; the caller owns
  * @fn:		Called once for each loop_defer()
  * @arg:	Handed to @fn
- * @prev, @next, @queued: The loop's; zero-initialise them
+ * @prev, @next, @in: The loop's; zero-initialise them
  */
 struct loop_task {
 	void (*fn)(void *arg);
 	void *arg;
 	struct loop_task *prev, *next;
-	bool queued;
+	struct loop_tasks *in;
 };
 
 int loop_new(struct loop **ret, struct err *err);
@@ -69,6 +75,13 @@ void loop_show(struct loop *loop, atomic_bool *waits);
  * with much to do lets others in between. No effect if it is queued already.
  */
 void loop_defer(struct loop *loop, struct loop_task *task);
+/* The same for what nobody waits for: when nothing is ready, one after the other,
+ * with a look in between; or when it has waited for LOOP_IDLE_ROUNDS. Where
+ * LOOP_IDLE_MAX wait, it is a task like any other.
+ */
+void loop_defer_idle(struct loop *loop, struct loop_task *task);
+/* What waits like that is done now: true if there was any */
+bool loop_hurry(struct loop *loop);
 /* Forget it; safe if it is not queued, and from within any handler */
 void loop_cancel(struct loop *loop, struct loop_task *task);
 

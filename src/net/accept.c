@@ -121,17 +121,13 @@ static bool has_room(struct gate *gate)
 static void shed(struct gate *gate, const struct listener *row, int fd)
 {
 	auto_buf struct buf out = { 0 };
-	struct conn *conn;
 
 	if (row->role != LISTENER_HTTP || gate->shed == GATE_SHED_MAX) {
 		close_fd(&fd);
 		return;
 	}
-	conn = conn_new(gate, fd, false);
-	if (!conn)
-		return;
 	http_answer_write(HTTP_ANSWER_LIMIT, NULL, &out);
-	conn_say(conn, out.p, out.len);
+	conn_say(conn_new(gate, fd, false), out.p, out.len);
 }
 
 bool accept_take_spares(struct gate *gate)
@@ -215,9 +211,11 @@ static bool accept_one(struct gate_listener *l)
 	struct gate *gate = l->gate;
 	const int fd = accept4(l->source.fd, NULL, NULL,
 			       SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct conn *conn;
 
 	if (fd < 0 && errno != EINTR && errno != ECONNABORTED) {
+		/* Some may only wait to be closed: it is offered again then */
+		if (errno == EMFILE && loop_hurry(gate->loop))
+			return true;
 		if (errno != EAGAIN)
 			turn_away(gate, l->source.fd);
 		return false;
@@ -229,9 +227,7 @@ static bool accept_one(struct gate_listener *l)
 	} else if (!has_room(gate)) {
 		shed(gate, &l->row, fd);
 	} else {
-		conn = conn_new(gate, fd, true);
-		if (conn)
-			start(conn, &l->row);
+		start(conn_new(gate, fd, true), &l->row);
 	}
 	return true;
 }

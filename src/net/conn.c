@@ -19,9 +19,15 @@ enum { STEPS_MAX = 64 };	/* Before others have their turn */
 static void free_later(void *arg)
 {
 	struct conn *conn = arg;
+	struct loop *loop = conn->gate->loop;
 
-	end_close(conn->gate->loop, &conn->client);
-	end_close(conn->gate->loop, &conn->server);
+	if (conn->client.source.fd >= 0 && conn->server.source.fd >= 0) {
+		end_close(loop, &conn->client);
+		loop_defer_idle(loop, &conn->task);
+		return;
+	}
+	end_close(loop, &conn->client);
+	end_close(loop, &conn->server);
 	free(conn);
 }
 
@@ -79,11 +85,6 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->seen.arg = conn;
 	flow_init(&conn->up, &conn->client, &conn->server);
 	flow_init(&conn->down, &conn->server, &conn->client);
-	if (loop_add(gate->loop, &conn->client.source, end_events()) < 0) {
-		close_fd(&fd);
-		free(conn);
-		return NULL;
-	}
 	conn->next = gate->first;
 	if (conn->next)
 		conn->next->prev = conn;
@@ -93,12 +94,11 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	return conn;
 }
 
-void conn_close(struct conn *conn)
+/* What is left of it, the caller puts off */
+static void end_conn(struct conn *conn)
 {
 	struct gate *gate = conn->gate;
 
-	if (conn->closed)
-		return;
 	conn->closed = true;
 	timer_stop(gate->timers, &conn->timer);
 	seen_forget(&conn->seen);
@@ -117,7 +117,14 @@ void conn_close(struct conn *conn)
 		loop_stop(gate->loop, 0);
 	loop_cancel(gate->loop, &conn->task);
 	conn->task.fn = free_later;
-	loop_defer(gate->loop, &conn->task);
+}
+
+void conn_close(struct conn *conn)
+{
+	if (conn->closed)
+		return;
+	end_conn(conn);
+	loop_defer_idle(conn->gate->loop, &conn->task);
 }
 
 void conn_reset(struct conn *conn)
@@ -128,7 +135,9 @@ void conn_reset(struct conn *conn)
 		return;
 	(void)setsockopt(conn->client.source.fd, SOL_SOCKET, SO_LINGER, &now,
 			 sizeof(now));
-	conn_close(conn);
+	end_conn(conn);
+	/* The client waits for this */
+	loop_defer(conn->gate->loop, &conn->task);
 }
 
 /* Nobody is left who wants to go there, and nothing was sent to be taken there
@@ -162,6 +171,15 @@ static bool is_over(const struct conn *conn)
 	return from->eof || from->failed;
 }
 
+/* Only now that there is nothing left to do: who waits has its answer */
+static bool watch(struct conn *conn)
+{
+	struct loop *loop = conn->gate->loop;
+
+	return end_watch(loop, &conn->client) == 0 &&
+	       end_watch(loop, &conn->server) == 0;
+}
+
 void conn_run(struct conn *conn)
 {
 	conn->again = true;
@@ -177,6 +195,8 @@ void conn_run(struct conn *conn)
 		conn->step(conn);
 	}
 	conn->running = false;
+	if (!conn->closed && !watch(conn))
+		conn_close(conn);
 	if (conn->gate->finishing && !conn->closed && is_over(conn))
 		conn_close(conn);
 }

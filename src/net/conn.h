@@ -69,8 +69,8 @@ struct conn {
 	struct exchange *http;
 };
 
-/* Make a connection of the accepted @fd, which is taken; NULL if it can't be
- * waited for. The caller sets it going with a conn_start_*() function.
+/* Make a connection of the accepted @fd, which is taken. The caller sets it going
+ * with a conn_start_*() function.
  */
 struct conn *conn_new(struct gate *gate, int fd, bool counted);
 

@@ -66,9 +66,15 @@ static void look_at_once(struct dial *d)
 	struct pollfd p = {
 		.fd = d->end->source.fd, .events = POLLIN | POLLOUT,
 	};
+	int r;
 
-	if (poll(&p, 1, 0) == 1)
+	if (poll(&p, 1, 0) == 1) {
 		(void)on_event(d, (uint32_t)p.revents);
+		return;
+	}
+	r = end_watch(d->loop, d->end);
+	if (r < 0)
+		give_up_this_one(d, r);
 }
 
 static void on_attempt_over(void *arg)
@@ -79,6 +85,48 @@ static void on_attempt_over(void *arg)
 static void on_total_over(void *arg)
 {
 	finish(arg, -ETIMEDOUT);
+}
+
+static void send_at_once(int fd)
+{
+	static const int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+static int new_socket(int family)
+{
+	const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
+			      SOCK_NONBLOCK, 0);
+
+	if (fd >= 0)
+		send_at_once(fd);
+	return fd;
+}
+
+/* One for the whole process, which has one thread: made when there is time for
+ * it, for the next one who has none
+ */
+static int ahead = -1;
+
+static void make_ahead(void *arg)
+{
+	(void)arg;
+	if (ahead < 0)
+		ahead = new_socket(AF_INET);
+}
+
+/* Some may only wait to be closed */
+static int take_socket(struct loop *loop, int family)
+{
+	int fd;
+
+	if (family == AF_INET && ahead >= 0)
+		return take_fd(&ahead);
+	fd = new_socket(family);
+	if (fd < 0 && errno == EMFILE && loop_hurry(loop))
+		fd = new_socket(family);
+	return fd;
 }
 
 /* The same address, for a socket that serves both families */
@@ -101,7 +149,6 @@ static socklen_t map(struct sockaddr_storage *sa)
 static int start(struct dial *d, int fd, const struct host *address,
 		 bool as_ipv6)
 {
-	static const int on = 1;
 	struct sockaddr_storage sa;
 	socklen_t len;
 	int r = address_to_sockaddr(address, &sa, &len);
@@ -109,14 +156,9 @@ static int start(struct dial *d, int fd, const struct host *address,
 	if (!r && as_ipv6)
 		len = map(&sa);
 	*d->end = (struct end){ .source = { fd, on_event, d } };
-	if (!r) {
-		(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		if (connect(fd, (const struct sockaddr *)&sa, len) < 0 &&
-		    errno != EINPROGRESS)
-			r = -errno;
-	}
-	if (!r)
-		r = loop_add(d->loop, &d->end->source, end_events());
+	if (!r && connect(fd, (const struct sockaddr *)&sa, len) < 0 &&
+	    errno != EINPROGRESS)
+		r = -errno;
 	if (r < 0)
 		close_fd(&d->end->source.fd);
 	return r;
@@ -124,12 +166,13 @@ static int start(struct dial *d, int fd, const struct host *address,
 
 static void try_next(struct dial *d)
 {
+	static struct loop_task later = { .fn = make_ahead };
+
 	while (d->next < d->count) {
 		const struct host *address = &d->v[d->next++];
 		const int family = address->kind == HOST_IPV6 ? AF_INET6
 							      : AF_INET;
-		const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
-				      SOCK_NONBLOCK, 0);
+		const int fd = take_socket(d->loop, family);
 		const int r = fd < 0 ? -errno
 				 : start(d, fd, address, false);
 
@@ -140,6 +183,7 @@ static void try_next(struct dial *d)
 					    TIMER_ATTEMPT);
 			else
 				timer_stop(d->timers, &d->attempt);
+			loop_defer_idle(d->loop, &later);
 			look_at_once(d);
 			return;
 		}
@@ -172,7 +216,10 @@ void dial_start_with(struct dial *d, int fd)
 	prepare(d);
 	d->next = d->count;
 	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	send_at_once(fd);
 	r = start(d, fd, &d->v[0], family == AF_INET6);
 	if (r < 0)
 		finish(d, r);
+	else
+		look_at_once(d);
 }

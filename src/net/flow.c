@@ -23,9 +23,16 @@
 static char shared[FLOW_HELD_MAX];
 static unsigned int n_wide;
 
-uint32_t end_events(void)
+int end_watch(struct loop *loop, struct end *end)
 {
-	return EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	int r;
+
+	if (end->watched || end->source.fd < 0)
+		return 0;
+	r = loop_add(loop, &end->source,
+		     EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+	end->watched = r == 0;
+	return r;
 }
 
 void end_note(struct end *end, uint32_t events)
@@ -44,6 +51,7 @@ void end_close(struct loop *loop, struct end *end)
 {
 	if (end->source.fd >= 0)
 		loop_close(loop, &end->source);
+	end->watched = false;
 }
 
 /* What the result of a call tells about @end. A short count means "empty" or

@@ -37,14 +37,18 @@ enum {
  * @shut:	We have sent our last byte
  * @reset:	The kernel reported an error; what had arrived can be read
  * @failed:	A call failed: nothing moves any more
+ * @watched:	It is in the loop
  */
 struct end {
 	struct loop_source source;
-	bool readable, writable, hung_up, eof, shut, reset, failed;
+	bool readable, writable, hung_up, eof, shut, reset, failed, watched;
 };
 
-/* What to wait for; every end is added with these once and never changed */
-uint32_t end_events(void);
+/* Put it into the loop, if there is one and it is not there yet: not before
+ * there is something to wait for. What is ready then is told. 0 or a negative
+ * errno.
+ */
+int end_watch(struct loop *loop, struct end *end);
 
 /* A handler's first step: note what the kernel says */
 void end_note(struct end *end, uint32_t events);

@@ -175,7 +175,8 @@ static void ask_parent(struct reach *r)
 		return;
 	}
 	http_connect_write(&r->host, p->authorization, &out);
-	if (end_write(r->end, out.p, out.len) != (ssize_t)out.len) {
+	if (end_write(r->end, out.p, out.len) != (ssize_t)out.len ||
+	    end_watch(r->gate->loop, r->end) < 0) {
 		fail_with(r, -EHOSTUNREACH, "the parent proxy takes nothing");
 		return;
 	}
