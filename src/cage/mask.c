@@ -215,7 +215,7 @@ static bool read_root(const struct masks *masks)
 {
 	auto_close int fd = openat(masks->root, ".", O_RDONLY | O_DIRECTORY |
 				   O_CLOEXEC);
-	char room[2048] __attribute__((aligned(8)));
+	char room[8192] __attribute__((aligned(8)));
 	struct dir dir = { .fd = fd, .room = room, .size = sizeof(room) };
 	struct dir_entry entry;
 	size_t left = 0;
