@@ -154,10 +154,12 @@ static bool start_server(struct masks *masks)
 	const int flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
 			  CLONE_SYSVSEM | CLONE_PARENT_SETTID |
 			  CLONE_CHILD_CLEARTID;
-	struct server *s = mem_zalloc(sizeof(*s));
+	struct server *s = mem_alloc(sizeof(*s));	/* Mostly room */
 
 	s->tree = &masks->tree;
 	s->device = masks->device;
+	s->tid = 0;
+	s->stop = s->pinned = false;
 	masks->server = s;
 	if (sock_pair(s->back) < 0) {
 		s->back[0] = s->back[1] = -1;

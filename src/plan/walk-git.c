@@ -58,7 +58,7 @@ static bool protect_starred(struct view *view, const char *git_dir,
 					    (size_t)(star - row->name));
 	auto_free char *list = path_join(git_dir, above);
 	auto_close int fd = open_dir(list);
-	auto_free char *room = fd < 0 ? NULL : mem_zalloc(DIR_ROOM);
+	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;
 	struct stat st;
@@ -117,7 +117,7 @@ static void protect_modules(struct view *view, const char *path,
 			    unsigned int depth, size_t *left)
 {
 	auto_close int fd = depth ? open_dir(path) : -1;
-	auto_free char *room = fd < 0 ? NULL : mem_zalloc(DIR_ROOM);
+	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;
 

@@ -65,7 +65,7 @@ struct walk {
 static struct dir reader(struct walk *w, int fd, unsigned int depth)
 {
 	if (!w->rooms[depth])
-		w->rooms[depth] = mem_zalloc(DIR_ROOM);
+		w->rooms[depth] = mem_alloc(DIR_ROOM);
 	return (struct dir){
 		.fd = fd, .room = w->rooms[depth], .size = DIR_ROOM,
 	};
