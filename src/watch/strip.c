@@ -42,13 +42,22 @@ static size_t find_open(const struct strip *s)
 	return s->held.len;
 }
 
+/* Bytes of the line's end that @held starts with; a terminal's has two */
+static size_t line_end(const struct strip *s)
+{
+	if (s->held.p[0] == '\n')
+		return 1;
+	return s->held.len > 1 && !memcmp(s->held.p, "\r\n", 2) ? 2 : 0;
+}
+
 /* Outside a block: pass on what cannot be a tag. True to go on. */
 static bool step_outside(struct strip *s, struct buf *out)
 {
+	if (s->after && s->held.len == 1 && s->held.p[0] == '\r')
+		return false;
 	if (s->after && s->held.len) {
 		s->after = false;
-		if (s->held.p[0] == '\n')
-			release(s, 1, NULL);
+		release(s, line_end(s), NULL);
 	}
 	if (!s->held.len)
 		return false;

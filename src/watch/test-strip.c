@@ -45,6 +45,14 @@ TEST(blocks_are_removed_with_their_newline)
 	check_strip("a" ANNOTATE_OPEN "<</sandbox_" ANNOTATE_CLOSE "b", "ab");
 }
 
+TEST(a_terminals_line_ends_go_too)
+{
+	check_strip("a\r\n" ANNOTATE_OPEN "\r\nx\r\n" ANNOTATE_CLOSE "\r\nb\r\n",
+		    "a\r\nb\r\n");
+	check_strip(ANNOTATE_OPEN ANNOTATE_CLOSE "\r", "\r");
+	check_strip(ANNOTATE_OPEN ANNOTATE_CLOSE "\rb", "\rb");
+}
+
 TEST(what_is_never_closed_comes_back)
 {
 	check_strip("a" ANNOTATE_OPEN "\nb", "a" ANNOTATE_OPEN "\nb");
