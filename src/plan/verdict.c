@@ -274,14 +274,33 @@ const struct path_rule *view_root_of(const struct view *view,
 	return NULL;
 }
 
+/* By a pattern, in a directory of the host's that the command sees */
+static bool is_matched(const struct view *view, const char *path)
+{
+	const struct verdict v = view_verdict(view, VIEW_WRITE, path);
+	struct verdict above;
+
+	if (!v.allowed || !v.rule || !v.rule->glob ||
+	    view->policy->profile == PROFILE_SRT)
+		return false;
+	above = view_verdict(view, VIEW_READ, v.rule->path);
+	return above.allowed &&
+	       view_place_of(view, v.rule->path, &above) == VIEW_HOST;
+}
+
 bool view_is_unmade(const struct view *view, const char *path)
 {
+	bool unmade = false;
+
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (r->list == PATH_ALLOW_WRITE && !r->mode &&
-		    path_is_within(r->path, path))
-			return true;
+		if (r->list != PATH_ALLOW_WRITE ||
+		    !path_is_within(r->path, path))
+			continue;
+		if (r->mode)
+			return false;
+		unmade = true;
 	}
-	return false;
+	return unmade || is_matched(view, path);
 }

@@ -64,6 +64,24 @@ echo x > .git/hooks/pre-commit; echo x > .bashrc; mkdir d/.vscode
 
 
 @test
+def what_a_pattern_allows_can_be_made(t):
+    os.mkdir(t.home + "/out-old")
+    r = t.shell("""echo a > ~/out-old/a; echo b > ~/out-file; mkdir ~/out-new
+mkdir ~/out-new/d && echo c > ~/out-new/d/c; echo x > ~/out-new/.bashrc
+echo x > ~/other; mv ~/out-file ~/other; cat ~/out-*/a ~/out-file""",
+                options=allows("~/out-*"))
+    equal(r.out, "a\nb\n", r.err)
+    equal(t.read(t.home + "/out-new/d/c"), "c\n")
+    for name in ("other", "out-new/.bashrc"):
+        check(not t.exists(f"{t.home}/{name}"), name)
+    equal(sorted({os.path.basename(v["target"]) for v in records(t)}),
+          [".bashrc", "other"])
+    t.shell("mkdir ~/out-x ~/out-x/y", options=(
+        "--profile", "home", *allows("~/out-*"))).ok()
+    check(not t.exists(t.home + "/out-x"), "made outside")
+
+
+@test
 def a_planted_link_leads_nowhere(t):
     os.symlink(t.home, "out")
     r = t.shell("echo x > out/new; echo x > ~/new", options=allows("./out/new"))
