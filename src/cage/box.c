@@ -104,18 +104,18 @@ void box_mask_name(unsigned int mask, char *out, size_t size)
 		snprintf(out, size, "mask%u", mask);
 }
 
-/* A stub and the directories above it, inside its mask */
-static int make_stub(int box, const struct plan_stub *stub, struct err *err)
+/* A mount point and the directories above it, inside its mask */
+static int make_point(int box, const struct plan_point *point, struct err *err)
 {
 	char path[4096 + 32];
 	size_t n;
 	int r = 0;
 
-	box_mask_name(stub->mask, path, sizeof(path));
+	box_mask_name(point->mask, path, sizeof(path));
 	n = strlen(path);
-	if ((size_t)snprintf(path + n, sizeof(path) - n, "/%s", stub->path) >=
+	if ((size_t)snprintf(path + n, sizeof(path) - n, "/%s", point->path) >=
 	    sizeof(path) - n)
-		return fail(err, -ENAMETOOLONG, "'%s' is too long", stub->path);
+		return fail(err, -ENAMETOOLONG, "'%s' is too long", point->path);
 
 	/* Directories that only lead somewhere take no files of their own:
 	 * they are sealed below, once everything is in them
@@ -127,23 +127,23 @@ static int make_stub(int box, const struct plan_stub *stub, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	if (stub->target)
-		return make_link(box, path, stub->target, err);
-	if (stub->is_dir)
+	if (point->target)
+		return make_link(box, path, point->target, err);
+	if (point->is_dir)
 		return box_make_dir(box, path, 0755, err);
 	r = box_make_file(box, path, 0644, err);
-	return r < 0 || !stub->text ? r : write_text(box, path, stub->text, err);
+	return r < 0 || !point->text ? r : write_text(box, path, point->text, err);
 }
 
-/* The directories above a stub: what is beside it is not the command's */
-static int seal_stub(int box, const struct plan_stub *stub, struct err *err)
+/* The directories above a mount point: what is beside it is not the command's */
+static int seal_point(int box, const struct plan_point *point, struct err *err)
 {
 	char path[4096 + 32];
 	size_t n;
 
-	box_mask_name(stub->mask, path, sizeof(path));
+	box_mask_name(point->mask, path, sizeof(path));
 	n = strlen(path);
-	snprintf(path + n, sizeof(path) - n, "/%s", stub->path);
+	snprintf(path + n, sizeof(path) - n, "/%s", point->path);
 	for (char *p = path + n + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
 		if (fchmodat(box, path, 0555, 0) < 0)
@@ -264,11 +264,11 @@ static int fill(const struct box *box, const struct plan *plan,
 		box_mask_name(m, name, sizeof(name));
 		r = box_make_dir(box->fd, name, 0755, err);
 	}
-	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++)
-		r = make_stub(box->fd, &plan->stubs.v[i], err);
-	for (size_t i = 0; r == 0 && i < plan->stubs.len; i++) {
-		if (!plan->stubs.v[i].open)
-			r = seal_stub(box->fd, &plan->stubs.v[i], err);
+	for (size_t i = 0; r == 0 && i < plan->points.len; i++)
+		r = make_point(box->fd, &plan->points.v[i], err);
+	for (size_t i = 0; r == 0 && i < plan->points.len; i++) {
+		if (!plan->points.v[i].open)
+			r = seal_point(box->fd, &plan->points.v[i], err);
 	}
 	return r;
 }

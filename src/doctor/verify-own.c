@@ -163,11 +163,11 @@ static bool is_furnished(const struct verify *v, const char *name)
 		if (path_is_within(name, m->path))
 			return true;
 		for (size_t j = 0; m->kind == MOUNT_PRIVATE &&
-				   j < plan->stubs.len; j++) {
-			const struct plan_stub *stub = &plan->stubs.v[j];
-			auto_free char *path = path_join(m->path, stub->path);
+				   j < plan->points.len; j++) {
+			const struct plan_point *point = &plan->points.v[j];
+			auto_free char *path = path_join(m->path, point->path);
 
-			if (stub->mask == m->mask && path_is_within(name, path))
+			if (point->mask == m->mask && path_is_within(name, path))
 				return true;
 		}
 	}

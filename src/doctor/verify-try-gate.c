@@ -252,7 +252,7 @@ void attempt_socks_command(const struct world *w, const char *argument,
 			   : got >= 2 && reply[1] == 90 ? 0 : EACCES;
 }
 
-/* A question to the stub about a name that nobody allowed; a control asks a
+/* A question to our DNS about a name that nobody allowed; a control asks a
  * server of ours, and hears nothing either
  */
 void attempt_dns(const struct world *w, const char *argument, struct found *f)

@@ -75,11 +75,11 @@ static int find_name(const struct mask_tree *tree, int parent,
 	return -1;
 }
 
-/* The mount point @stub in the mask @top, and the directories above it */
-static void push_stub(struct mask_tree *tree, int top,
-		      const struct plan_stub *stub)
+/* The mount point @point in the mask @top, and the directories above it */
+static void push_point(struct mask_tree *tree, int top,
+		       const struct plan_point *point)
 {
-	const char *name = stub->path;
+	const char *name = point->path;
 	int parent = top;
 
 	while (*name) {
@@ -92,7 +92,7 @@ static void push_stub(struct mask_tree *tree, int top,
 			node = push_node(tree, parent, mem_strndup(name, n),
 				mem_printf("%s/%.*s", tree->v[parent].path,
 					   (int)n, name),
-				!last || stub->is_dir);
+				!last || point->is_dir);
 			node->refuses = tree->v[top].refuses;
 			parent = (int)tree->len - 1;
 		} else {
@@ -112,12 +112,12 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 
 	if (m->mask == MASK_EMPTY)
 		return true;
-	for (size_t i = 0; i < plan->stubs.len; i++) {
-		const struct plan_stub *stub = &plan->stubs.v[i];
+	for (size_t i = 0; i < plan->points.len; i++) {
+		const struct plan_point *point = &plan->points.v[i];
 
-		if (stub->mask != m->mask)
+		if (point->mask != m->mask)
 			continue;
-		if (stub->is_dir || stub->open || stub->target || stub->text)
+		if (point->is_dir || point->open || point->target || point->text)
 			return false;
 		n++;
 	}
@@ -146,10 +146,10 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 				 mem_strdup(m->path), dir);
 		node->mount = i;
 		node->refuses = m->refuses;
-		for (size_t s = 0; dir && s < plan->stubs.len; s++) {
+		for (size_t s = 0; dir && s < plan->points.len; s++) {
 			if (m->mask != MASK_EMPTY &&
-			    plan->stubs.v[s].mask == m->mask)
-				push_stub(ret, top, &plan->stubs.v[s]);
+			    plan->points.v[s].mask == m->mask)
+				push_point(ret, top, &plan->points.v[s]);
 		}
 	}
 }

@@ -11,11 +11,11 @@
  * cannot be renamed.
  *
  * A directory that is hidden but shows something inside is a directory of the
- * cage's own little file system with mount points ("stubs") in it. So is a
- * private home, which the command may write to; what leads to a stub in there
+ * cage's own little file system with mount points in it. So is a
+ * private home, which the command may write to; what leads to a point in there
  * is pinned, so that it stays where the rules say it is. A layer is an overlay
  * with two such directories, for what is written ("u") and for the kernel's
- * work ("w"); what is covered in it is a stub in the first.
+ * work ("w"); what is covered in it is a point in the first.
  */
 
 #include "plan/mounts.h"
@@ -41,7 +41,7 @@ enum state {
  * @path:	Not owned
  * @state:	How it is seen
  * @mask:	Skeleton directory, if hidden and shown through
- * @mount:	Index of its mount, for a mask that gains a first stub
+ * @mount:	Index of its mount, for a mask that gains a first point
  */
 struct level {
 	const char *path;
@@ -202,20 +202,20 @@ static void pin_between(struct walk *w, const struct level *above,
 	}
 }
 
-static struct plan_stub *add_stub(struct walk *w, unsigned int mask,
-				  const char *path, bool is_dir)
+static struct plan_point *add_point(struct walk *w, unsigned int mask,
+				    const char *path, bool is_dir)
 {
-	struct plan_stub *stub = vec_push(&w->plan->stubs);
+	struct plan_point *point = vec_push(&w->plan->points);
 
-	stub->mask = mask;
-	stub->path = mem_strdup(path);
-	stub->is_dir = is_dir;
-	return stub;
+	point->mask = mask;
+	point->path = mem_strdup(path);
+	point->is_dir = is_dir;
+	return point;
 }
 
 /* A mount point for @path inside the mask (or private place) of @above */
-static void push_stub(struct walk *w, struct level *above, const char *path,
-		      bool is_dir)
+static void push_point(struct walk *w, struct level *above, const char *path,
+		       bool is_dir)
 {
 	const char *below = path + strlen(above->path) + 1;
 	auto_free char *upper = mem_printf("u/%s", below);
@@ -226,7 +226,7 @@ static void push_stub(struct walk *w, struct level *above, const char *path,
 		above->mask = w->plan->masks++;
 		w->plan->mounts.v[above->mount].mask = above->mask;
 	}
-	add_stub(w, above->mask, above->state == STATE_LAYER ? upper : below,
+	add_point(w, above->mask, above->state == STATE_LAYER ? upper : below,
 		 is_dir)->open = above->state == STATE_PRIVATE ||
 				 above->state == STATE_LAYER;
 	if (above->state == STATE_PRIVATE)
@@ -276,21 +276,21 @@ static void furnish(struct walk *w, const char *path, const char *named,
 		const char *dir = policy->dirs[dirs[i]];
 
 		if (dir && path_is_below(named, dir))
-			add_stub(w, mask, dir + strlen(named) + 1, true)->open =
+			add_point(w, mask, dir + strlen(named) + 1, true)->open =
 				true;
 	}
 	if (policy->home && !strcmp(policy->home, named))
-		add_stub(w, mask, ".local/bin", true)->open = true;
+		add_point(w, mask, ".local/bin", true)->open = true;
 	for (size_t i = 0; i < w->view->links.len; i++) {
 		const struct view_link *link = &w->view->links.v[i];
-		struct plan_stub *stub;
+		struct plan_point *point;
 
 		if (!path_is_below(path, link->path) ||
 		    view_place(w->view, link->path) != VIEW_PRIVATE)
 			continue;
-		stub = add_stub(w, mask, link->path + n, false);
-		stub->open = true;
-		stub->target = mem_strdup(link->target);
+		point = add_point(w, mask, link->path + n, false);
+		point->open = true;
+		point->target = mem_strdup(link->target);
 	}
 }
 
@@ -302,7 +302,7 @@ static void visit_private(struct walk *w, struct level *above,
 
 	if (above->state == STATE_HIDDEN || above->state == STATE_TMP ||
 	    above->state == STATE_LAYER)
-		push_stub(w, above, at->path, true);
+		push_point(w, above, at->path, true);
 	m = push_mount(w, MOUNT_PRIVATE, at, rule, "empty and private");
 	m->loose = true;
 	m->mask = w->plan->masks++;
@@ -330,14 +330,14 @@ static void visit_layer(struct walk *w, struct level *above,
 
 	if (above->state == STATE_HIDDEN || above->state == STATE_PRIVATE ||
 	    above->state == STATE_TMP)
-		push_stub(w, above, at->path, true);
+		push_point(w, above, at->path, true);
 	m = push_mount(w, MOUNT_LAYER, at, rule, "a private layer");
 	m->pristine = true;
 	m->mask = w->plan->masks++;
 	push_level(w, at->path, STATE_LAYER);
 	w->v[w->len - 1].mask = m->mask;
-	add_stub(w, m->mask, "u", true)->open = true;
-	add_stub(w, m->mask, "w", true)->open = true;
+	add_point(w, m->mask, "u", true)->open = true;
+	add_point(w, m->mask, "w", true)->open = true;
 	if (rule->place == PLACE_CACHE)
 		push_spare(w, at, rule, m->mask);
 }
@@ -374,7 +374,7 @@ static void visit_hidden(struct walk *w, struct level *above,
 	if (above->state == STATE_TMP || above->state == STATE_PRIVATE)
 		return;		/* The host's file is not in there */
 	if (!at->mode)
-		push_stub(w, above, at->path, true);
+		push_point(w, above, at->path, true);
 	m = push_mount(w, S_ISDIR(at->mode) || !at->mode ? MOUNT_MASK_DIR
 							 : MOUNT_MASK_FILE,
 		       at, rule, "hidden");
@@ -396,7 +396,7 @@ static void visit_shown(struct walk *w, struct level *above,
 		m->loose = is_over(w, above);
 	} else {
 		if (above->state != STATE_READ && !inside)
-			push_stub(w, above, at->path, S_ISDIR(at->mode));
+			push_point(w, above, at->path, S_ISDIR(at->mode));
 		m = state == STATE_WRITE ? push_root(w, at, rule) :
 		    push_mount(w, MOUNT_SHOW, at, rule, "shown again");
 		m->pristine = true;

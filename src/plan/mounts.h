@@ -7,7 +7,7 @@
 struct plan;
 struct view;
 
-/* Fill @plan's mounts, stubs and masks from @view; @plan is otherwise empty
+/* Fill @plan's mounts, points and masks from @view; @plan is otherwise empty
  * but for root_writable
  */
 void mounts_plan(struct plan *plan, const struct view *view);

@@ -20,12 +20,12 @@ static void pack_mounts(struct plan *plan, struct arena *arena)
 	}
 }
 
-static void pack_stubs(struct plan *plan, struct arena *arena)
+static void pack_points(struct plan *plan, struct arena *arena)
 {
-	plan->stubs.v = arena_copy(arena, plan->stubs.v,
-				   plan->stubs.len * sizeof(*plan->stubs.v));
-	for (size_t i = 0; !arena->full && i < plan->stubs.len; i++) {
-		struct plan_stub *s = &plan->stubs.v[i];
+	plan->points.v = arena_copy(arena, plan->points.v,
+				   plan->points.len * sizeof(*plan->points.v));
+	for (size_t i = 0; !arena->full && i < plan->points.len; i++) {
+		struct plan_point *s = &plan->points.v[i];
 
 		s->path = arena_strdup(arena, s->path);
 		s->target = arena_strdup(arena, s->target);
@@ -45,7 +45,7 @@ const struct plan *plan_pack(const struct plan *plan, struct arena *arena)
 	copy->jail.v = NULL;
 	copy->jail.len = copy->jail.cap = 0;
 	pack_mounts(copy, arena);
-	pack_stubs(copy, arena);
+	pack_points(copy, arena);
 	copy->env = arena_strings(arena, plan->env);
 	copy->argv = arena_strings(arena, plan->argv);
 	copy->cwd = arena_strdup(arena, plan->cwd);

@@ -87,8 +87,8 @@ static enum tmp_kind tmp_for(const struct plan *plan, const struct view *view)
 {
 	if (!view->private_tmp)
 		return TMP_HOST;
-	for (size_t i = 0; i < plan->stubs.len; i++) {
-		if (plan->stubs.v[i].mask == MASK_TMP)
+	for (size_t i = 0; i < plan->points.len; i++) {
+		if (plan->points.v[i].mask == MASK_TMP)
 			return TMP_FRESH;
 	}
 	return view->policy->home ? TMP_KEPT : TMP_FRESH;
@@ -124,16 +124,16 @@ static void add_git_config(struct plan *plan, const char *text)
 
 	for (size_t i = 0; text && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
-		struct plan_stub *stub;
+		struct plan_point *point;
 
 		if (m->kind != MOUNT_PRIVATE ||
 		    strcmp(m->rule->path, home) != 0)
 			continue;
-		stub = vec_push(&plan->stubs);
-		stub->mask = m->mask;
-		stub->path = mem_strdup(".gitconfig");
-		stub->text = mem_strdup(text);
-		stub->open = true;
+		point = vec_push(&plan->points);
+		point->mask = m->mask;
+		point->path = mem_strdup(".gitconfig");
+		point->text = mem_strdup(text);
+		point->open = true;
 	}
 }
 
@@ -146,7 +146,7 @@ static void add_resolver(struct plan *plan)
 {
 	char real[PATH_MAX];
 	struct plan_mount *m;
-	struct plan_stub *stub;
+	struct plan_point *point;
 	struct stat st;
 
 	if (!realpath(RESOLV_CONF, real) || lstat(real, &st) < 0 ||
@@ -159,11 +159,11 @@ static void add_resolver(struct plan *plan)
 	m->ino = st.st_ino;
 	m->mask = plan->masks++;
 	m->reason = "the host's resolvers are on its own loopback; pasta asks them";
-	stub = vec_push(&plan->stubs);
-	stub->mask = m->mask;
-	stub->path = mem_strdup("file");
-	stub->text = mem_strdup("nameserver " JAIL_FORWARD "\n");
-	stub->open = true;
+	point = vec_push(&plan->points);
+	point->mask = m->mask;
+	point->path = mem_strdup("file");
+	point->text = mem_strdup("nameserver " JAIL_FORWARD "\n");
+	point->open = true;
 }
 
 static int add_jail(struct plan *plan, struct err *err)
@@ -266,10 +266,10 @@ void plan_free(struct plan *plan)
 		return;
 	for (size_t i = 0; i < plan->mounts.len; i++)
 		free(plan->mounts.v[i].path);
-	for (size_t i = 0; i < plan->stubs.len; i++) {
-		free(plan->stubs.v[i].path);
-		free(plan->stubs.v[i].target);
-		free(plan->stubs.v[i].text);
+	for (size_t i = 0; i < plan->points.len; i++) {
+		free(plan->points.v[i].path);
+		free(plan->points.v[i].target);
+		free(plan->points.v[i].text);
 	}
 	for (size_t i = 0; i < plan->grants.len; i++)
 		free(plan->grants.v[i].path);
@@ -280,7 +280,7 @@ void plan_free(struct plan *plan)
 	free(plan->grants.v);
 	free(plan->carved.v);
 	free(plan->mounts.v);
-	free(plan->stubs.v);
+	free(plan->points.v);
 	jail_done(&plan->jail);
 	env_free(plan->env);
 	env_free(plan->argv);

@@ -64,14 +64,14 @@ struct plan_mount {
 };
 
 /**
- * struct plan_stub - A mount point that must exist inside a mask or /tmp
+ * struct plan_point - A mount point that must exist inside a mask or /tmp
  * @mask:	The skeleton directory it is in; MASK_TMP is the private /tmp
  * @path:	Relative to it
  * @open:	What leads to it is the command's to write in
  * @target:	It is a symbolic link to there, or NULL
  * @text:	It is a file with this content, or NULL
  */
-struct plan_stub {
+struct plan_point {
 	unsigned int mask;
 	char *path, *target, *text;
 	bool is_dir, open;
@@ -161,7 +161,7 @@ struct plan {
 	bool root_writable, ephemeral;
 	enum tmp_kind tmp;
 	struct { struct plan_mount *v; size_t len, cap; } mounts;
-	struct { struct plan_stub *v; size_t len, cap; } stubs;
+	struct { struct plan_point *v; size_t len, cap; } points;
 	unsigned int masks;
 	char **env;
 	char **argv;

@@ -132,22 +132,22 @@ static void print_mounts(const struct plan *plan, struct buf *out)
 	}
 }
 
-static bool is_told(const struct plan_stub *stub)
+static bool is_told(const struct plan_point *point)
 {
-	return stub->target || stub->text;
+	return point->target || point->text;
 }
 
 /* Made for the run: what stands in a private place that was not mounted */
 static void print_made(const struct plan *plan, struct buf *out)
 {
-	for (size_t i = 0; i < plan->stubs.len; i++) {
-		const struct plan_stub *stub = &plan->stubs.v[i];
+	for (size_t i = 0; i < plan->points.len; i++) {
+		const struct plan_point *point = &plan->points.v[i];
 
-		if (!is_told(stub))
+		if (!is_told(point))
 			continue;
-		buf_addf(out, "  %-14s ", stub->target ? "link" : "make");
-		text_escape(out, stub->path);
-		buf_adds(out, stub->target ? "  (a program's; leads where the host's does)\n"
+		buf_addf(out, "  %-14s ", point->target ? "link" : "make");
+		text_escape(out, point->path);
+		buf_adds(out, point->target ? "  (a program's; leads where the host's does)\n"
 					   : "  (in the private home: git's settings, safe ones only)\n");
 	}
 }

@@ -28,7 +28,7 @@ static void make_tree(struct mask_tree *ret)
 	};
 	static char known[] = "known", deep[] = "a/b", work[] = "work";
 	struct plan plan = { .talk = true };
-	struct plan_stub *stub;
+	struct plan_point *point;
 
 	for (size_t i = 0; i < 5; i++) {
 		struct plan_mount *m = vec_push(&plan.mounts);
@@ -38,17 +38,17 @@ static void make_tree(struct mask_tree *ret)
 		m->refuses = i != 4;
 		m->mask = i == 2 || i == 3 ? MASK_FIRST + (unsigned int)i : MASK_EMPTY;
 	}
-	stub = vec_push(&plan.stubs);
-	*stub = (struct plan_stub){ .mask = MASK_FIRST + 2, .path = known };
-	stub = vec_push(&plan.stubs);
-	*stub = (struct plan_stub){ .mask = MASK_FIRST + 2, .path = deep };
-	stub = vec_push(&plan.stubs);
-	*stub = (struct plan_stub){
+	point = vec_push(&plan.points);
+	*point = (struct plan_point){ .mask = MASK_FIRST + 2, .path = known };
+	point = vec_push(&plan.points);
+	*point = (struct plan_point){ .mask = MASK_FIRST + 2, .path = deep };
+	point = vec_push(&plan.points);
+	*point = (struct plan_point){
 		.mask = MASK_FIRST + 3, .path = work, .is_dir = true,
 	};
 	mask_tree_build(&plan, ret);
 	free(plan.mounts.v);
-	free(plan.stubs.v);
+	free(plan.points.v);
 }
 
 /* Ask, and return the error of the reply */

@@ -25,9 +25,9 @@ static char **strings(const char *a, const char *b)
 static struct plan *make_plan(size_t mounts)
 {
 	struct plan *plan = mem_zalloc(sizeof(*plan));
-	struct plan_stub *stub = vec_push(&plan->stubs);
+	struct plan_point *point = vec_push(&plan->points);
 
-	*stub = (struct plan_stub){
+	*point = (struct plan_point){
 		.mask = 2, .path = mem_strdup("a/b"),
 		.text = mem_strdup("text"), .open = true,
 	};
@@ -67,10 +67,10 @@ TEST(the_copy_stands_on_its_own)
 	CHECK_STR(copy->mounts.v[99].path, "/p/99");
 	CHECK_INT(copy->mounts.v[99].ino, 100);
 	CHECK(copy->mounts.v[99].rule == NULL && copy->view == NULL);
-	CHECK_INT(copy->stubs.len, 1);
-	CHECK_STR(copy->stubs.v[0].path, "a/b");
-	CHECK_STR(copy->stubs.v[0].text, "text");
-	CHECK(copy->stubs.v[0].target == NULL && copy->stubs.v[0].open);
+	CHECK_INT(copy->points.len, 1);
+	CHECK_STR(copy->points.v[0].path, "a/b");
+	CHECK_STR(copy->points.v[0].text, "text");
+	CHECK(copy->points.v[0].target == NULL && copy->points.v[0].open);
 	CHECK_INT(copy->network.capture.v[0], 5432);
 	CHECK_INT(copy->masks, 3);
 	CHECK_STR(copy->cwd, "/p");

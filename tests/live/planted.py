@@ -72,7 +72,7 @@ def what_a_killed_run_planted_is_not_obeyed_by_the_next(t):
 
 
 @test
-def the_host_sees_no_stub_and_a_kill_leaves_none(t):
+def the_host_sees_no_ghost_and_a_kill_leaves_none(t):
     need("git")
     t.outside("git", "init", "-q").ok()
     before = tree(t.dir)
