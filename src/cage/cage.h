@@ -152,6 +152,11 @@ int cage_begin(const struct cage_birth *birth, struct cage *ret,
 int cage_start(struct cage *cage, const struct cage_request *request,
 	       struct err *err);
 
+/* The command has started: nobody needs the plan any more, and at the end there
+ * is less to do
+ */
+void cage_forget_plan(struct cage *cage);
+
 /* The byte that a request with @wait waits for. 0 or a negative errno. */
 int cage_go(const struct cage *cage);
 

@@ -280,6 +280,11 @@ int cage_start(struct cage *cage, const struct cage_request *request,
 	return 0;
 }
 
+void cage_forget_plan(struct cage *cage)
+{
+	arena_close(&cage->room);
+}
+
 int cage_go(const struct cage *cage)
 {
 	return sock_send(cage->socket, "", 1, NULL, 0);

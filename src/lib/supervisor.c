@@ -189,6 +189,7 @@ static void started(struct supervisor *s, int pidfd)
 {
 	job_started(&s->job, pidfd);
 	network_command_runs(s->network);
+	cage_forget_plan(&s->cage);
 	if (hooks_channel(s->options))
 		channel_started(hooks_channel(s->options));
 }
