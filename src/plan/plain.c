@@ -138,8 +138,9 @@ struct plain *plain_new(const struct view *view, const struct view *initial)
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (r->list == PATH_ALLOW_WRITE && may_write(p, r->path) &&
-		    !view_is_unmade(initial, r->path))
+		if (r->list == PATH_ALLOW_WRITE && r->mode &&
+		    may_write(p, r->path) &&
+		    (initial == view || !view_is_unmade(initial, r->path)))
 			add_root(p, r->path, false);
 	}
 	return p;

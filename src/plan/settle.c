@@ -49,16 +49,21 @@ static void close_store(struct view *view, const char *store)
 	}
 }
 
-static bool is_in_root(const struct view *view, const char *path)
-{
-	for (size_t i = 0; i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
+/**
+ * struct roots - What exists and may be written
+ */
+struct roots {
+	const char **v;
+	size_t len, cap;
+};
 
-		if (r->list == PATH_ALLOW_WRITE && r->mode &&
-		    path_is_within(r->path, path))
-			return true;
-	}
-	return false;
+static bool is_in_root(const struct roots *roots, const char *path)
+{
+	size_t i = 0;
+
+	while (i < roots->len && !path_is_within(roots->v[i], path))
+		i++;
+	return i < roots->len;
 }
 
 /* No link on the way to it is one that a command could have made */
@@ -81,9 +86,10 @@ static bool may_be_made(const struct view *view, const struct view_rule *r)
 	       is_straight(view, r);
 }
 
-static void settle_unmade(struct view *view, struct view_rule *r)
+static void settle_unmade(struct view *view, const struct roots *roots,
+			  struct view_rule *r)
 {
-	if (is_in_root(view, r->path)) {
+	if (is_in_root(roots, r->path)) {
 		drop(r);
 	} else if (may_be_made(view, r)) {
 		view_note(view, mem_printf("'%s' does not exist yet",
@@ -122,6 +128,7 @@ static void note_hosts(struct view *view)
 void settle(struct view *view)
 {
 	struct view_rules *r = &view->rules;
+	struct roots roots = { 0 };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->len; i++) {
@@ -129,9 +136,14 @@ void settle(struct view *view)
 			close_store(view, r->v[i].path);
 	}
 	for (size_t i = 0; i < r->len; i++) {
-		if (r->v[i].list == PATH_ALLOW_WRITE && !r->v[i].mode)
-			settle_unmade(view, &r->v[i]);
+		if (r->v[i].list == PATH_ALLOW_WRITE && r->v[i].mode)
+			*vec_push(&roots) = r->v[i].path;
 	}
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_ALLOW_WRITE && !r->v[i].mode)
+			settle_unmade(view, &roots, &r->v[i]);
+	}
+	free(roots.v);
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].list == PATH_LISTS)
 			free(r->v[i].path);
