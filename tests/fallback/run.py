@@ -149,6 +149,18 @@ def inside_itself_it_adds_its_layers(t):
 
 
 @test
+def a_sandbox_inside_looks_for_its_state_unreported(t):
+    t.shell(f"echo x > {t.away}/x")		# Now there is one
+    state = t.home + "/.local/state/cloche"
+    check(os.listdir(state), "nothing to look for")
+    r = t.inside(CLOCHE, "run", "--", "echo", "ran").ok()
+    equal(r.out, "ran\n")
+    lacks(r.err, state)
+    if os.access("/dev/fuse", os.R_OK | os.W_OK):
+        contains(t.inside("ls", state).err, state)	# Others are told on
+
+
+@test
 def inside_bubblewrap_it_works(t):
     bwrap = need("bwrap")
     wrap = (bwrap, "--dev-bind", "/", "/", "--unshare-user", "--unshare-pid",
