@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,8 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int r;
 
+	/* Ignored, no child could be waited for */
+	(void)signal(SIGCHLD, SIG_DFL);
 	cage_set_image(argv, environ);
 	session_set_program("/proc/self/exe");
 	if (argc > 0 && persona_find(argv[0]))

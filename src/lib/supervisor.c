@@ -200,9 +200,12 @@ static int take_message(struct supervisor *s)
 	struct cage_message m = { 0 };
 	int fds[CAGE_READY_FDS], r;
 	size_t nfds = CAGE_READY_FDS;
+	const ssize_t n = sock_recv(s->cage.socket, &m, sizeof(m), fds, &nfds);
 
-	if (sock_recv(s->cage.socket, &m, sizeof(m), fds, &nfds) !=
-	    (ssize_t)sizeof(m))
+	/* What came with it found no room: nobody would say it again */
+	if (n == -EMSGSIZE)
+		return fail(s->err, -EMFILE, "the sandbox ended early: more descriptors are needed than we may have (ulimit -n)");
+	if (n != (ssize_t)sizeof(m))
 		return 0;
 	switch (m.event) {
 	case CAGE_FAILED:

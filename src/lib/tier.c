@@ -113,13 +113,22 @@ int tier_choose(const struct options *options, const struct policy *policy,
 	return check_wishes(options, policy, err);
 }
 
+/* Not the machine, but a moment: and somebody may have brought it about, to have
+ * the next command in a weaker sandbox
+ */
+static bool is_shortage(int code)
+{
+	return code == -EMFILE || code == -ENFILE || code == -EAGAIN ||
+	       code == -ENOMEM;
+}
+
 bool tier_falls_back(const struct options *options,
 		     const struct session *session, struct err *err)
 {
 	struct doctor doctor;
 	const char *why;
 
-	if (session->plan->tier != TIER_FULL ||
+	if (session->plan->tier != TIER_FULL || is_shortage(err->code) ||
 	    doctor_run(&doctor, true, NULL) < 0 || doctor.tier == TIER_FULL)
 		return false;
 	why = doctor_why_not(&doctor);

@@ -2,6 +2,7 @@
 """tests/live/asif.py - as if the sandbox were not there"""
 
 import os
+import resource
 import signal
 import struct
 import sys
@@ -234,6 +235,36 @@ def standard_output_is_the_commands_alone(t):
     equal(r.ok().out, "only\n")
     equal(t.shell("true").ok().out, "")
     equal(t.shell("true").ok().err, "")
+
+
+@test
+def a_caller_that_ignores_the_end_of_children_is_no_trouble(t):
+    r = t.inside("sh", "-c", "true; echo $?", options=["--tier", "full"],
+                 preexec_fn=lambda: signal.signal(signal.SIGCHLD,
+                                                  signal.SIG_IGN)).ok()
+    equal((r.out, r.err), ("0\n", ""))
+
+
+@test
+def with_too_few_descriptors_it_ends(t):
+    """Somewhere between nothing works and everything does"""
+    codes = set()
+    for count in range(4, 40):
+        r = t.inside("true", preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (count, count)))
+        check(r.code in (0, 125), count, repr(r))
+        codes.add(r.code)
+    equal(codes, {0, 125})
+
+
+@test
+def with_too_few_processes_it_is_no_weaker_sandbox(t):
+    if os.getuid() == 0:
+        return          # Root has as many as there are
+    r = t.inside("true", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_NPROC, (1, 1))).ended(125)
+    lacks(r.err, "tier landlock")
+    equal(r.err.count("\n"), 1, r.err)
 
 
 main()
