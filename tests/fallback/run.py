@@ -150,7 +150,8 @@ def inside_itself_it_adds_its_layers(t):
 
 @test
 def a_sandbox_inside_looks_for_its_state_unreported(t):
-    t.shell(f"echo x > {t.away}/x")		# Now there is one
+    t.write(t.home + "/.ssh/id", "key")		# Worth masks that talk
+    t.shell(f"echo x > {t.away}/x")		# Now there is a state
     state = t.home + "/.local/state/cloche"
     check(os.listdir(state), "nothing to look for")
     r = t.inside(CLOCHE, "run", "--", "echo", "ran").ok()
