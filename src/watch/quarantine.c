@@ -128,6 +128,9 @@ static int move(int parent, const char *name, int dir)
 		return copy_move(parent, name, dir, ITEM, limits);
 	r = copy_tree(&copy, parent, name, dir, ITEM);
 	copy_done(&copy);
+	/* It is all there from the time before, when it could not be removed */
+	if (r == -EEXIST)
+		r = 0;
 	return r < 0 ? r : copy_remove(parent, name, limits.depth + 1);
 }
 
