@@ -105,8 +105,9 @@ void applying_finish(struct applying *a)
 		free(a->repos.v[i]);
 	}
 	free(a->repos.v);
+	/* What was asked about is not all that comes along: at any depth */
 	if (a->born)
-		born_finish(a->born, true, true);
+		born_finish(a->born, true, false);
 	born_free(a->born);
 	observe_free(a->observe);
 	free(a->state);
@@ -256,6 +257,20 @@ static void remember(struct applying *a, const struct aside_change *change,
 		*vec_push(&a->repos) = mem_strdup(change->path);
 }
 
+/* A link brings along what it leads to */
+static int check_link(const struct applying *a, int from, const char *name,
+		      const char *path, struct err *err)
+{
+	struct observer_verdict v = { 0 };
+	struct stat st;
+
+	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISLNK(st.st_mode))
+		a->policy.place(a->policy.arg, NULL, path, &v);
+	return v.answer == OBSERVER_ALLOWED ? 0 :
+	       fail(err, -EACCES, "'%s' is not applied: %s", path, v.reason);
+}
+
 static int carry_out(struct applying *a, const struct aside *aside,
 		     const struct aside_change *change, struct err *err)
 {
@@ -271,8 +286,9 @@ static int carry_out(struct applying *a, const struct aside *aside,
 		from = aside_open_upper(aside, change, &name, err);
 		if (from < 0)
 			return from;
+		r = check_link(a, from, name, change->path, err);
 	}
-	if (from < 0 || !is_dir_at(from, name))
+	if (r == 0 && (from < 0 || !is_dir_at(from, name)))
 		r = check_below(a, to, change->path, err);
 	if (r < 0)
 		return r;

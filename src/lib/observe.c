@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -188,6 +189,17 @@ static void set_unprotect(struct observe *o, const char *name,
 	ret->edit = buf_str(&o->edit);
 }
 
+/* True of a ".git" that is no directory, and was there before: a submodule's, or
+ * a linked working tree's
+ */
+static bool is_pointer(const struct observe *o, const char *path)
+{
+	struct stat st;
+
+	return !strcasecmp(path_base(path), ".git") && !lstat(path, &st) &&
+	       !S_ISDIR(st.st_mode) && !birth_is_after(path, &o->since);
+}
+
 static void deny_row(struct observe *o, const struct protect_row *row,
 		     struct observer_verdict *ret)
 {
@@ -227,6 +239,11 @@ static void check_names(struct observe *o, const char *path,
 	if (!row)
 		row = match_repo(o, path, &exempt);
 	ret->look = exempt || leads(o, path);
+	if (ret->look && is_pointer(o, path)) {
+		ret->answer = OBSERVER_DENIED;
+		ret->reason = "points git at a repository";
+		return;
+	}
 	if (row) {
 		deny_row(o, row, ret);
 		return;

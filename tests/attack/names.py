@@ -343,4 +343,29 @@ def clones_and_worktrees_still_work(t):
     t.outside("git", "-C", DEEP, "log", "-1").ok("the moved one", repr(r))
 
 
+@test
+def a_pointer_that_was_there_stays_as_it_is(t):
+    before = f"mkdir {DEEP}/w; echo 'gitdir: x' > {DEEP}/w/.git"
+    for script in ("echo 'gitdir: g' > .git", "rm .git; echo > .git",
+                   "echo > new && mv new .git", "ln -sf g .git"):
+        t.outside("rm", "-rf", "in").ok()
+        os.makedirs(f"{t.dir}/in/{DEEP}")
+        t.outside("sh", "-ec", before, cwd=t.dir + "/in").ok()
+        t.shell(f"cd {DEEP}/w; {script}", cwd=t.dir + "/in")
+        equal(t.read(f"in/{DEEP}/w/.git"), "gitdir: x\n", script)
+
+
+@test
+def what_is_kept_aside_does_not_get_there_either(t):
+    """A pointer in a new directory, and a link that was put there unseen"""
+    os.makedirs(f"{t.dir}/{DEEP}")
+    t.shell(f"cd {DEEP} && mkdir w && cd w && {EVIL} echo 'gitdir: g' > .git; "
+            "cd .. && mkdir c && echo x > c/settings.json && ln -s c .claude; "
+            "echo plain > plain", options=["--ephemeral", "--observe", "off"])
+    t.run("apply", "--force")
+    equal(t.read(f"{DEEP}/plain"), "plain\n")
+    for left in ("w/.git", ".claude"):
+        check(not t.exists(f"{DEEP}/{left}"), left, "was applied")
+
+
 main()
