@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct glob;
@@ -35,5 +36,22 @@ const char *glob_prefix(const struct glob *glob);
 
 /* True if something below the directory @path could match: prunes walks */
 bool glob_may_match_below(const struct glob *glob, const char *path);
+
+/* For a walk, which would read the same directories again with every name: how
+ * far a pattern has come at a directory, of which only the name that follows is
+ * read. GLOB_NOWHERE: nothing in it can match. GLOB_FAR: this cannot be told for
+ * this pattern, or not yet; ask with whole paths.
+ */
+#define GLOB_NOWHERE	UINT64_C(0)
+#define GLOB_FAR	(UINT64_C(1) << 63)
+
+uint64_t glob_at(const struct glob *glob, const char *dir);
+/* The same for the directory @name in the one that @at is for, not GLOB_FAR */
+uint64_t glob_step(const struct glob *glob, uint64_t at, const char *name);
+/* glob_match() for @name in there */
+bool glob_match_at(const struct glob *glob, uint64_t at, const char *name);
+
+/* False if no path that ends in the name @name can match: quick */
+bool glob_may_end(const struct glob *glob, const char *name);
 
 #endif /* POLICY_GLOB_H */

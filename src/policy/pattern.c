@@ -50,12 +50,13 @@ struct range {
 /**
  * struct glob - A compiled pattern
  * @literal:	The bytes that every match begins with
+ * @tail:	The bytes that every match ends with
  * @prefix:	The directory that all matches are in
  * @v:		The pieces after @literal
  * @ranges:	Of all sets, in their order
  */
 struct glob {
-	struct buf literal;
+	struct buf literal, tail;
 	char *prefix;
 	struct piece *v;
 	size_t len, cap;
@@ -100,6 +101,7 @@ void glob_free(struct glob *glob)
 	if (!glob)
 		return;
 	buf_done(&glob->literal);
+	buf_done(&glob->tail);
 	free(glob->prefix);
 	free(glob->v);
 	free(glob->ranges.v);
@@ -197,6 +199,16 @@ void pattern_add_range(struct glob *glob, uint32_t first, uint32_t last)
 	glob->v[glob->len - 1].a++;
 }
 
+static void find_tail(struct glob *glob)
+{
+	size_t i = glob->len;
+
+	while (i && glob->v[i - 1].kind == PIECE_LITERAL)
+		i--;
+	for (; i < glob->len; i++)
+		add_bytes(&glob->tail, glob->v[i].a);
+}
+
 struct glob *pattern_finish(struct glob *glob, const char *text,
 			    struct err *err)
 {
@@ -214,6 +226,7 @@ struct glob *pattern_finish(struct glob *glob, const char *text,
 		return NULL;
 	}
 	glob->prefix = path_parent(literal);
+	find_tail(glob);
 	return glob;
 }
 
@@ -292,10 +305,10 @@ static void step(const struct glob *glob, size_t i, uint32_t c,
 static bool run(const struct glob *glob, struct states *now, const char *text)
 {
 	const size_t words = glob->len / WORD_BITS + 1;
+	struct states next;	/* Out here: the compiler clears all of it */
 
 	while (*text) {
 		const uint32_t c = pattern_char(&text);
-		struct states next;
 		uint64_t any = 0;
 
 		memset(next.bits, 0, words * sizeof(*next.bits));
@@ -330,10 +343,62 @@ bool glob_match(const struct glob *glob, const char *path)
 	const struct buf *literal = &glob->literal;
 	struct states s;
 
-	if (strncmp(path, literal->p, literal->len) != 0)
+	if (strncmp(path, literal->p, literal->len) != 0 ||
+	    !glob_may_end(glob, path + literal->len))
 		return false;
 	start(glob, &s);
 	return run(glob, &s, path + literal->len) && has_state(&s, glob->len);
+}
+
+bool glob_may_end(const struct glob *glob, const char *name)
+{
+	const size_t n = strlen(name), tail = glob->tail.len;
+	const size_t common = n < tail ? n : tail;
+
+	return !common || !memcmp(name + n - common,
+				  glob->tail.p + tail - common, common);
+}
+
+/* What may still match, with the "/" behind what was read */
+static uint64_t read_slash(const struct glob *glob, struct states *s)
+{
+	if (!run(glob, s, "/"))
+		return GLOB_NOWHERE;
+	/* A match that is complete has nothing below it */
+	return s->bits[0] & ~(UINT64_C(1) << glob->len);
+}
+
+uint64_t glob_at(const struct glob *glob, const char *dir)
+{
+	const struct buf *literal = &glob->literal;
+	const size_t n = dir[1] ? strlen(dir) : 0;	/* Without a "/" */
+	struct states s;
+
+	if (!glob_may_match_below(glob, dir))
+		return GLOB_NOWHERE;
+	if (glob->len >= WORD_BITS - 1 || n + 1 < literal->len)
+		return GLOB_FAR;
+	start(glob, &s);
+	if (n + 1 == literal->len)
+		return s.bits[0] & ~(UINT64_C(1) << glob->len);
+	(void)run(glob, &s, dir + literal->len);
+	return read_slash(glob, &s);
+}
+
+uint64_t glob_step(const struct glob *glob, uint64_t at, const char *name)
+{
+	struct states s;
+
+	s.bits[0] = at;
+	return run(glob, &s, name) ? read_slash(glob, &s) : GLOB_NOWHERE;
+}
+
+bool glob_match_at(const struct glob *glob, uint64_t at, const char *name)
+{
+	struct states s;
+
+	s.bits[0] = at;
+	return run(glob, &s, name) && has_state(&s, glob->len);
 }
 
 const char *glob_prefix(const struct glob *glob)

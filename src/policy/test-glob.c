@@ -328,6 +328,81 @@ TEST(random_patterns_match_as_the_naive_matcher_says)
 	CHECK(hits > PATTERNS / 2);	/* Else the test proves nothing */
 }
 
+/* As a walk asks: directory by directory, then for the name */
+static bool walk_matches(const struct glob *glob, const char *path)
+{
+	uint64_t at = glob_at(glob, "/");
+	const char *name = path + 1, *slash;
+
+	for (; (slash = strchr(name, '/')) != NULL; name = slash + 1) {
+		auto_free char *dir = mem_strndup(path, (size_t)(slash - path));
+		auto_free char *last = mem_strndup(name,
+						   (size_t)(slash - name));
+
+		if (at == GLOB_NOWHERE)
+			return false;
+		if (at == GLOB_FAR)
+			at = glob_at(glob, dir);
+		else
+			at = glob_step(glob, at, last);
+		/* What is told step by step is what the whole path tells */
+		if (at != GLOB_FAR && at != glob_at(glob, dir))
+			test_fail(__FILE__, __LINE__, "'%s' is not '%s'", dir,
+				  path);
+	}
+	if (at == GLOB_FAR)
+		return glob_match(glob, path);
+	return at != GLOB_NOWHERE && glob_may_end(glob, name) &&
+	       glob_match_at(glob, at, name);
+}
+
+TEST(a_walk_matches_as_whole_paths_do)
+{
+	uint32_t state = 4711;
+	unsigned int hits = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		struct glob *glob;
+		char p[16], s[16];
+
+		random_text(&state, "aab//***?[]-.", 12, p);
+		glob = glob_new(p, NULL);
+		CHECK(glob);
+		for (int j = 0; j < 30; j++) {
+			random_text(&state, "aab/", 8, s);
+			if (strstr(s, "//") || !s[1] || s[strlen(s) - 1] == '/')
+				continue;
+			hits += glob_match(glob, s);
+			if (walk_matches(glob, s) != glob_match(glob, s))
+				test_fail(__FILE__, __LINE__,
+					  "'%s' on '%s' is not %d", p, s,
+					  glob_match(glob, s));
+		}
+		glob_free(glob);
+	}
+	printf("# %u hits\n", hits);
+	CHECK(hits > 10000);
+}
+
+TEST(a_long_pattern_is_asked_with_whole_paths)
+{
+	char p[80] = "/d/";
+	struct glob *glob;
+
+	memset(p + 3, '?', 62);
+	glob = glob_new(p, NULL);
+	CHECK(glob);
+	CHECK(glob_at(glob, "/d") != GLOB_FAR);
+	CHECK(glob_at(glob, "/e") == GLOB_NOWHERE);
+	CHECK(glob_at(glob, "/") == GLOB_FAR);
+	glob_free(glob);
+	p[65] = '?';
+	glob = glob_new(p, NULL);
+	CHECK(glob);
+	CHECK(glob_at(glob, "/d") == GLOB_FAR);
+	glob_free(glob);
+}
+
 /* True if @glob matches something below @dir, among short paths */
 static bool found_below(const char *p, const char *dir)
 {
@@ -391,7 +466,7 @@ TEST(the_worst_pattern_takes_no_more_than_its_product)
 	for (int i = 0; i < HALF; i++)
 		memcpy(p + 1 + 2 * i, i % 8 ? "*a" : "?a", 2);
 	p[0] = '/';
-	p[1 + 2 * HALF] = 'b';
+	memcpy(p + 1 + 2 * HALF, "[b]", 3);	/* Not known by its end */
 	memset(s, 'a', N);
 	s[0] = '/';
 	glob = glob_new(p, NULL);
