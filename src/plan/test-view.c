@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/glob.h"
 #include "policy/policy.h"
 #include "test.h"
 
@@ -229,6 +230,70 @@ TEST(globs_are_found_and_decide_for_later_files_too)
 	CHECK(!may(view, VIEW_READ, "project/a/x.env"));
 	CHECK(!may(view, VIEW_READ, "project/later/z.env"));
 	CHECK(may(view, VIEW_READ, "project/z.txt"));
+}
+
+static bool is_found(const struct view *view, const struct path_rule *rule,
+		     const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->found && r->rule == rule && !strcmp(r->path, path))
+			return true;
+	}
+	return false;
+}
+
+TEST(patterns_that_are_looked_for_together_find_what_each_matches)
+{
+	static const char *const names[] = {
+		"x", "a", "a/x.env", ".env", "b", "b/y.env", "b/secrets",
+		"b/secrets/k", "secrets", "secrets/1", "secrets/c", "secrets/c/2",
+		"conf", "conf/.env", "conf/.envrc", "conf/.erc", "c", "c/d",
+		"c/d/e", "c/d/e/f.pem", "c/f.pem", "id_rsa", "id_rsa.pub", "aa",
+		"aa/x", "\303\251t\303\251", "\303\251t\303\251/.env",
+	};
+	static const char *const patterns[] = {
+		"**/*.env", "**/.env", "**/secrets/**", "conf/.e*", "conf/.en*",
+		"**/id_rsa*", "*/*.env", "**/d/**/f.pem", "a?/x", "c/*/e/*.pem",
+		"?", "**/[a-c]", "**/?t?/**", "secrets/**", "secrets/**/2",
+		"**************************************************/x.env",
+		"?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*",
+	};
+	auto_free char *cwd = in_dir("project");
+	auto_policy struct policy *p = NULL;
+	auto_view struct view *view = NULL;
+	size_t hits = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *path = path_join(cwd, names[i]);
+		auto_free char *next = path_join(cwd, i + 1 < ARRAY_SIZE(names) ?
+						      names[i + 1] : "");
+
+		/* What has something in it is a directory */
+		if (!path_is_below(path, next))
+			test_write(path, "x");
+	}
+	p = make(cwd);
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		rule(p, i % 3 ? PATH_DENY_READ : PATH_DENY_WRITE, patterns[i]);
+	view = look(p);
+	CHECK(view->globs.len + 1 == ARRAY_SIZE(patterns));	/* One is none */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *path = path_join(cwd, names[i]);
+
+		for (size_t j = 0; j < view->globs.len; j++) {
+			const struct path_rule *r = view->globs.v[j].rule;
+			const bool want = glob_match(r->glob, path);
+
+			hits += want;
+			if (is_found(view, r, path) != want)
+				test_fail(__FILE__, __LINE__,
+					  "'%s' on '%s' is not %d", r->text,
+					  names[i], want);
+		}
+	}
+	CHECK(hits > 30);
 }
 
 TEST(a_pattern_that_starts_at_the_root_is_an_error_that_names_it)

@@ -61,6 +61,12 @@ void view_add_found(struct view *view, enum path_list list, const char *path,
 	view->rules.v[view->rules.len - 1].found = true;
 }
 
+void view_drop(struct view *view, size_t n)
+{
+	while (view->rules.len > n)
+		free(view->rules.v[--view->rules.len].path);
+}
+
 void view_add_closed(struct view *view, enum path_list list, const char *path,
 		     const struct path_rule *rule)
 {
@@ -373,8 +379,7 @@ void view_free(struct view *view)
 {
 	if (!view)
 		return;
-	for (size_t i = 0; i < view->rules.len; i++)
-		free(view->rules.v[i].path);
+	view_drop(view, 0);
 	for (size_t i = 0; i < view->notes.len; i++)
 		free(view->notes.v[i].text);
 	for (size_t i = 0; i < view->links.len; i++) {

@@ -160,6 +160,9 @@ void view_add(struct view *view, enum path_list list, const char *path,
 void view_add_found(struct view *view, enum path_list list, const char *path,
 		    const struct path_rule *rule, const struct stat *st);
 
+/* Forget all but the first @n rules */
+void view_drop(struct view *view, size_t n);
+
 /* The symbolic link at @path stands in a private place, too */
 void view_add_link(struct view *view, const char *path);
 

@@ -35,7 +35,7 @@
 #include "plan/view.h"
 #include "plan/walk-cache.h"
 #include "plan/walk-git.h"
-#include "policy/glob.h"
+#include "plan/walk-glob.h"
 #include "policy/protect.h"
 
 /**
@@ -44,7 +44,7 @@
  * @dev:	The file system that it is in
  * @left:	Names it may still look at
  * @rooms:	A buffer per level, made when first used
- * @glob:	The pattern it looks for, or NULL for protected names
+ * @globs:	The patterns it looks for, or NULL for protected names
  * @cache:	Of directories of this file system, or NULL
  * @leaves:	Directories of this file system that have not changed may be skipped
  * @closed:	A directory that nobody can look into or do without, or NULL
@@ -54,7 +54,7 @@ struct walk {
 	unsigned int depth_max;
 	dev_t dev;
 	size_t *left;
-	const struct glob_rule *glob;
+	struct glob_set *globs;
 	struct walk_cache *cache;
 	bool leaves;
 	char **rooms;
@@ -129,19 +129,12 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 	return whole;
 }
 
-static void check_glob(struct walk *w, const char *dir_path, const char *name)
-{
-	auto_free char *path = path_join(dir_path, name);
-
-	if (glob_match(w->glob->rule->glob, path))
-		view_add(w->view, w->glob->list, path, w->glob->rule, true);
-}
-
+/* Is it, for the directory @name in the one at @depth? */
 static bool is_worth_entering(const struct walk *w, const char *path,
-			      const char *name)
+			      const char *name, unsigned int depth)
 {
-	if (w->glob)
-		return glob_may_match_below(w->glob->rule->glob, path);
+	if (w->globs)
+		return glob_set_enter(w->globs, path, name, depth);
 	return strcmp(name, "node_modules") != 0 && strcasecmp(name, ".git") != 0;
 }
 
@@ -153,8 +146,8 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 {
 	const char *name = entry->name;
 
-	if (w->glob)
-		check_glob(w, dir_path, name);
+	if (w->globs)
+		glob_set_check(w->globs, dir_path, name, depth);
 	else if (name[0] == '.' && check_dot_name(w, at, dir_path, name))
 		return;
 
@@ -162,7 +155,7 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 	    depth + 1 < w->depth_max) {
 		auto_free char *path = path_join(dir_path, name);
 
-		if (is_worth_entering(w, path, name))
+		if (is_worth_entering(w, path, name, depth))
 			walk_dir(w, at, name, path, depth + 1);
 	}
 }
@@ -223,14 +216,14 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 
 	if (!closed)
 		return false;
-	if (w->glob && w->glob->list != PATH_DENY_READ &&
-	    w->glob->list != PATH_DENY_WRITE)
+	if (w->globs && !glob_set_denies(w->globs, depth))
 		return true;
-	if (path_is_within(closed, view->policy->cwd) || (!w->glob && !depth)) {
+	if (path_is_within(closed, view->policy->cwd) ||
+	    (!w->globs && !depth)) {
 		free(w->closed);
 		w->closed = take_ptr(closed);
-	} else if (w->glob) {
-		view_add_closed(view, w->glob->list, closed, w->glob->rule);
+	} else if (w->globs) {
+		glob_set_close(w->globs, closed, depth);
 	} else {
 		view_add_closed(view, PATH_DENY_WRITE, closed,
 				view_own_rule(view, closed, path_base(closed),
@@ -249,7 +242,7 @@ static bool enter_file_system(struct walk *w, int fd, const struct stat *st)
 	if (fstatfs(fd, &fs) < 0 || (w->dev && fstype_has_no_files(&fs)))
 		return false;
 	w->dev = st->st_dev;
-	w->cache = w->glob || !fstype_keeps_times(&fs) ? NULL : w->view->cache;
+	w->cache = w->globs || !fstype_keeps_times(&fs) ? NULL : w->view->cache;
 	w->leaves = w->view->deep && fstype_counts_dirs(&fs);
 	return true;
 }
@@ -329,9 +322,9 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
-	if (!w->glob && !strcmp(path, w->view->policy->cwd))
+	if (!w->globs && !strcmp(path, w->view->policy->cwd))
 		check_sentinels(w, path);
-	else if (!w->glob)
+	else if (!w->globs)
 		walk_git_root(w->view, path, w->left);
 	for (unsigned int i = 0; i <= w->depth_max; i++)
 		free(w->rooms[i]);
@@ -375,40 +368,70 @@ static int walk_protected(struct view *view, size_t *left, struct err *err)
 	return r;
 }
 
-static int walk_glob(struct view *view, const struct glob_rule *glob,
-		     struct err *err)
+static int fail_glob(const struct view *view, size_t i, int code,
+		     const char *why, struct err *err)
 {
-	const char *prefix = glob_prefix(glob->rule->glob);
+	const struct path_rule *rule = view->globs.v[i].rule;
+	auto_buf struct buf where = { 0 };
+
+	origin_describe(&rule->origin, &where);
+	return fail(err, code, "%s: '%s' cannot be enforced: %s",
+		    buf_str(&where), rule->text, why);
+}
+
+/* The patterns from number @first on that can be looked for in one walk; or it
+ * alone. Returns how many.
+ */
+static int walk_globs(struct view *view, size_t first, bool alone,
+		      struct err *err)
+{
 	size_t left = WALK_ENTRIES_MAX;
+	struct glob_set set;
 	struct walk w = {
-		.view = view, .left = &left, .glob = glob,
+		.view = view, .left = &left, .globs = &set,
 		.depth_max = WALK_GLOB_DEPTH,
 	};
-	auto_buf struct buf where = { 0 };
+	auto_free char *many = mem_printf("there are more than %d names to look at; begin it with a longer directory",
+					  WALK_ENTRIES_MAX);
 	int r;
 
-	if (!strcmp(prefix, "/")) {
-		origin_describe(&glob->rule->origin, &where);
-		return fail(err, -EINVAL, "%s: '%s' cannot be enforced: it starts with a pattern; begin it with a directory",
-			    buf_str(&where), glob->rule->text);
+	glob_set_init(&set, view, first, alone);
+	r = strcmp(glob_set_prefix(&set), "/") ?
+	    walk_from(&w, glob_set_prefix(&set), err) :
+	    fail_glob(view, first, -EINVAL, "it starts with a pattern; begin it with a directory",
+		      err);
+	if (r == 0 && !left)
+		r = set.n > 1 ? -EAGAIN :
+		    fail_glob(view, first, -E2BIG, many, err);
+	glob_set_done(&set);
+	return r < 0 ? r : (int)set.n;
+}
+
+static int walk_patterns(struct view *view, struct err *err)
+{
+	bool alone = false;
+
+	for (size_t i = 0; i < view->globs.len;) {
+		const size_t before = view->rules.len;
+		const int r = walk_globs(view, i, alone, err);
+
+		if (r == -EAGAIN) {	/* Each by itself has less to look at */
+			view_drop(view, before);
+			alone = true;
+		} else if (r < 0) {
+			return r;
+		} else {
+			i += (size_t)r;
+		}
 	}
-	r = walk_from(&w, prefix, err);
-	if (r == 0 && !left) {
-		origin_describe(&glob->rule->origin, &where);
-		return fail(err, -E2BIG, "%s: '%s' cannot be enforced: there are more than %d names to look at; begin it with a longer directory",
-			    buf_str(&where), glob->rule->text,
-			    WALK_ENTRIES_MAX);
-	}
-	return r;
+	return 0;
 }
 
 int walk_roots(struct view *view, struct err *err)
 {
 	size_t left = WALK_ENTRIES_MAX;
-	int r = 0;
+	int r = walk_patterns(view, err);
 
-	for (size_t i = 0; r == 0 && i < view->globs.len; i++)
-		r = walk_glob(view, &view->globs.v[i], err);
 	if (r == 0 && !policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		r = walk_protected(view, &left, err);
 	if (r < 0)

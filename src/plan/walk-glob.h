@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/walk-glob.h - patterns that one walk looks for */
+
+#ifndef PLAN_WALK_GLOB_H
+#define PLAN_WALK_GLOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan/walk.h"
+
+struct glob_rule;
+struct view;
+
+/**
+ * struct glob_set - Patterns with the same prefix, one after the other in the view
+ * @first, @n:	By their numbers there
+ * @at:		How far each is in the directory at that depth of the walk
+ */
+struct glob_set {
+	struct view *view;
+	size_t first, n;
+	uint64_t *at[WALK_GLOB_DEPTH];
+};
+
+/* The pattern number @first of @view, and those behind it that can be looked for
+ * together with it; @alone if it is to be the only one
+ */
+void glob_set_init(struct glob_set *set, struct view *view, size_t first,
+		   bool alone);
+void glob_set_done(struct glob_set *set);
+
+/* Where all of them begin */
+const char *glob_set_prefix(const struct glob_set *set);
+
+/* Add to the view what matches of @name in the directory @dir at @depth */
+void glob_set_check(struct glob_set *set, const char *dir, const char *name,
+		    unsigned int depth);
+
+/* True if something may match in the directory @path, which is @name in the one
+ * at @depth: it will be the one at @depth + 1
+ */
+bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
+		    unsigned int depth);
+
+/* True if a denial is among those that may match in the directory at @depth */
+bool glob_set_denies(const struct glob_set *set, unsigned int depth);
+
+/* Nobody can look into @path, which is there: add that to the view */
+void glob_set_close(struct glob_set *set, const char *path, unsigned int depth);
+
+#endif /* PLAN_WALK_GLOB_H */
