@@ -214,7 +214,7 @@ static pid_t start_sandbox(char **client, struct listener_set *set)
 	return pid;
 }
 
-static void start_origin(void)
+static pid_t start_origin(void)
 {
 	int out[2];
 	char line[64];
@@ -236,6 +236,14 @@ static void start_origin(void)
 		fprintf(stderr, "gate-driver: the origin did not start\n");
 		exit(99);
 	}
+	return pid;
+}
+
+/* What it was told before it ends is in its log; see origin.py */
+static void end_origin(pid_t pid)
+{
+	if (pid > 0 && kill(pid, SIGTERM) == 0)
+		(void)waitpid(pid, NULL, 0);
 }
 
 static struct policy *make_policy(void)
@@ -457,14 +465,14 @@ int main(int argc, char **argv)
 	struct loop_source reload = { .fn = on_reload };
 	struct err err = { 0 };
 	int status = 0;
-	pid_t pid;
+	pid_t pid, server = 0;
 
 	parse(argc, argv);
 	if (events_path)
 		events = fopen(events_path, "we");
 	enter_host();
 	if (origin)
-		start_origin();
+		server = start_origin();
 	pid = start_sandbox(argv + optind, &set);
 	config.policy = make_policy();
 	config.ask = ask ? on_ask : NULL;
@@ -496,5 +504,6 @@ int main(int argc, char **argv)
 	gatekeeper_free(keeper);
 	policy_unref(config.policy);
 	loop_free(loop);
+	end_origin(server);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -45,7 +45,11 @@ class Watched:
         return self.p
 
     def line(self):
-        return self.p.stdout.readline().decode().rstrip("\n")
+        got = self.p.stdout.readline().decode().rstrip("\n")
+        if not got:
+            out, err = self.p.communicate()
+            note("it ended with", self.p.returncode, err.decode()[-2000:])
+        return got
 
     def pid(self):
         return int(self.t.read("pid"))

@@ -7,7 +7,8 @@ Kinds: http (plain), https (the same behind TLS), echo, banner (speaks first),
 sink (reads slowly when told), source (sends as fast as it can), parent (a
 proxy: CONNECT, and http itself). Each connection gets a number; its bytes go to
 DIRECTORY/KIND-PORT-NUMBER, and where it came from to DIRECTORY/connections.
-Prints READY when all listen.
+Prints READY when all listen. On SIGTERM it ends, when all that has connected by
+then is written down.
 
 The HTTP origin is lenient on purpose: bare LF ends a line, Content-Length
 wins over nothing, so that whatever a strict proxy lets through by mistake
@@ -18,6 +19,8 @@ import base64
 import hashlib
 import os
 import resource
+import select
+import signal
 import socket
 import ssl
 import struct
@@ -26,7 +29,7 @@ import sys
 import threading
 import time
 
-lock = threading.Lock()
+lock, taking = threading.Lock(), threading.Lock()
 count = 0
 where = ""
 
@@ -240,8 +243,7 @@ def parent(r, sock):
     http(r, sock)
 
 
-def serve_one(kind, port, sock, peer, number, context):
-    note("connections", f"{kind}:{port} {sock.getsockname()[0]}")
+def serve_one(kind, port, sock, number, context):
     try:
         if context:
             sock = context.wrap_socket(sock, server_side=True)
@@ -259,22 +261,25 @@ def serve_one(kind, port, sock, peer, number, context):
 
 def serve(listener, kind, port, context):
     global count
-    while True:
-        sock, peer = listener.accept()
+    while select.select([listener], [], []):
+        with taking:
+            sock = listener.accept()[0]
+            note("connections", f"{kind}:{port} {sock.getsockname()[0]}")
         with lock:
             count += 1
             number = count
         threading.Thread(target=serve_one, daemon=True, args=(
-            kind, port, sock, peer, number, context)).start()
+            kind, port, sock, number, context)).start()
 
 
 def main():
     global where
     where = sys.argv[1]
-    context = None
+    context, listeners = None, []
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     threading.stack_size(256 << 10)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     for spec in sys.argv[2:]:
         kind, port = spec.split(":")
         tls = kind in ("https", "git")
@@ -287,8 +292,14 @@ def main():
             dualstack_ipv6=True)
         threading.Thread(target=serve, daemon=True, args=(
             listener, kind, port, context if tls else None)).start()
+        listeners.append(listener)
     print("READY", flush=True)
-    threading.Event().wait()
+    signal.sigwait([signal.SIGTERM])
+    while True:
+        with taking:
+            if not select.select(listeners, [], [], 0)[0]:
+                os._exit(0)
+        time.sleep(0.001)
 
 
 main()
