@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "watch/tracee.h"
@@ -342,6 +343,14 @@ static int walk(int root, char *path, bool follow, struct place *p)
 	return 0;
 }
 
+/* We may not look there: what a link said of the way is still in the text */
+static void name_closed(const char *path, struct place *p)
+{
+	auto_free char *whole = path_resolve("/", path);
+
+	snprintf(p->path, sizeof(p->path), "%s", whole);
+}
+
 int place_find(struct tracee *tracee, const char *base, const char *text,
 	       bool follow, struct place *ret)
 {
@@ -364,7 +373,7 @@ int place_find(struct tracee *tracee, const char *base, const char *text,
 			return r;
 		r = walk(root, path, follow, ret);
 		if (r == -EACCES)
-			memcpy(ret->path, path, strlen(path) + 1);
+			name_closed(path, ret);
 		if (r <= 0)
 			return r;
 	}

@@ -98,6 +98,15 @@ def by_ways_up_from_proc(t):
 
 
 @test
+def by_the_way_through_what_is_hidden(t):
+    """Where a mask talks, nobody outside can look through it"""
+    stays(t, f"""mkdir hidden/../{DEEP}/.vscode; cd {DEEP} && ln -s
+          $PWD/../../../../hidden h && mkdir h/../{DEEP}/.idea""",
+          [f"{DEEP}/.vscode", f"{DEEP}/.idea"], before="mkdir hidden",
+          options=["--deny-read", f"{t.dir}/in/hidden"])
+
+
+@test
 def by_as_many_links_as_the_kernel_follows(t):
     stays(t, f"""
 os.chdir("{DEEP}")

@@ -471,4 +471,23 @@ def an_existing_protected_name_tells_what_lifts_it(t):
     equal(t.read(".vscode/settings.json"), "x\n")
 
 
+@test
+def a_file_that_is_shown_can_be_written_through_a_link(t):
+    t.write("hidden/shown", "old")
+    t.write("hidden/other", "old")
+    os.makedirs(t.dir + "/links")
+    os.symlink("../hidden/shown", t.dir + "/links/relative")
+    os.symlink(t.dir + "/hidden/shown", t.dir + "/links/absolute")
+    os.symlink("../hidden/other", t.dir + "/links/other")
+    for link in ("relative", "absolute"):
+        t.shell(f"echo {link} > links/{link}", options=[
+            "--deny-read", t.dir + "/hidden", "--write",
+            t.dir + "/hidden/shown"]).ok()
+        equal(t.read("hidden/shown"), link + "\n")
+    r = t.shell("echo other > links/other", options=[
+        "--deny-read", t.dir + "/hidden", "--write", t.dir + "/hidden/shown"])
+    check(r.code != 0, repr(r))
+    equal(t.read("hidden/other"), "old")
+
+
 main()
