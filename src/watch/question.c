@@ -49,8 +49,12 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 		name->dir_len = first->dir_len;
 		return (ssize_t)first->dir_len;
 	}
-	if (fd != AT_FDCWD)
-		return tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+	if (fd != AT_FDCWD) {
+		const ssize_t n = tracee_fd_link(q->tracee, fd, name->full,
+						 PATH_MAX);
+
+		return n == -ENOENT ? -EBADF : n;	/* No such descriptor */
+	}
 	return q->cwds ? cwd_of(q->cwds, q->tracee, quick_now_ms(), name->full,
 				PATH_MAX) :
 	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX);
