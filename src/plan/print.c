@@ -27,9 +27,10 @@ static void add_rule_words(struct buf *out, const struct path_rule *rule,
 
 /* Who lets the variable @name in: an option or a setting, our table, or us */
 static void add_variable_words(struct buf *out, const struct policy *policy,
-			       const char *name)
+			       const char *name, const char *value)
 {
 	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+	const char *outside = getenv(name);
 	const size_t n = strlen(name);
 	const struct env_verdict v = env_decide(policy, name, n);
 	auto_buf struct buf words = { 0 };
@@ -41,7 +42,8 @@ static void add_variable_words(struct buf *out, const struct policy *policy,
 			origin_describe(&asked->v[i].origin, &words);
 	}
 	if (!words.len)
-		buf_adds(&words, v.pass ? v.reason : "set for the sandbox");
+		buf_adds(&words, v.pass && outside && !strcmp(outside, value) ?
+				 v.reason : "set for the sandbox");
 	text_escape(out, buf_str(&words));
 }
 
@@ -285,7 +287,8 @@ void plan_print(const struct plan *plan, struct buf *out)
 		auto_free char *name = mem_strndup(*e, strcspn(*e, "="));
 
 		buf_addf(out, "  %-14s (", name);
-		add_variable_words(out, plan->view->policy, name);
+		add_variable_words(out, plan->view->policy, name,
+				   *e + strlen(name) + 1);
 		buf_adds(out, ")\n");
 	}
 	if (plan->argv[0]) {
