@@ -10,6 +10,7 @@
 
 #include "watch/sweep.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/policy.h"
@@ -178,6 +180,30 @@ static void take_rule(struct sweep *s, const struct view_rule *r)
 			  r->rule->origin.reason : "protected name");
 }
 
+/* What was put into a protected directory that no mount held */
+static void take_inside(struct sweep *s, const struct view_rule *r)
+{
+	auto_closedir DIR *dir = NULL;
+	unsigned int left = SWEEP_INSIDE_MAX;
+	struct dirent *entry;
+	int fd;
+
+	if (!sweep_knows(r) || !S_ISDIR(r->mode) ||
+	    journal_existed(s->journal, r->path))
+		return;
+	fd = sys_open_nofollow(AT_FDCWD, r->path, O_RDONLY | O_DIRECTORY |
+			       O_CLOEXEC, 0);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && left-- && (entry = readdir(dir)) != NULL) {
+		auto_free char *path = path_join(r->path, entry->d_name);
+
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+		    birth_came_after(path, &s->journal->since))
+			sweep_name(s, path, r->rule->origin.reason ?
+				   r->rule->origin.reason : "protected name");
+	}
+}
+
 /* Nobody watched: also deeper than the first walk was, where nobody knows what
  * was there before but by its times
  */
@@ -190,6 +216,8 @@ static void sweep_deep(struct sweep *s, struct policy *policy)
 
 		if (birth_came_after(r->path, &s->journal->since))
 			take_rule(s, r);
+		else
+			take_inside(s, r);
 	}
 }
 

@@ -14,7 +14,10 @@ struct policy;
 struct view_rule;
 struct walk_cache;
 
-enum { SWEEP_OPEN_MAX = 8 };	/* Closed directories in each other */
+enum {
+	SWEEP_OPEN_MAX = 8,		/* Closed directories in each other */
+	SWEEP_INSIDE_MAX = 4096,	/* Names in a protected directory */
+};
 
 /**
  * struct sweep - One look at everything

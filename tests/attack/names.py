@@ -377,4 +377,27 @@ def what_is_kept_aside_does_not_get_there_either(t):
         check(not t.exists(f"{DEEP}/{left}"), left, "was applied")
 
 
+@test
+def with_mounts_of_ones_own(t):
+    """Where a command may have namespaces, it has other names for everything:
+    then all is looked at in the end
+    """
+    if os.getuid() == 0:
+        return          # The kernel maps root only for who has a capability
+    os.makedirs(f"{t.dir}/{DEEP}/old/.vscode")
+    t.outside("git", "init", "-q", f"{DEEP}/repo").ok()
+    settings = t.write(t.away + "/s.json",
+                       '{"sandbox":{"allowNestedUserNamespaces":true}}')
+    r = t.inside("unshare", "-rm", "sh", "-c", f"""
+        mkdir /tmp/m && mount --bind {DEEP} /tmp/m && cd /tmp/m &&
+        mkdir .idea old/.vscode/new && echo x > repo/.git/hooks/pre-commit &&
+        echo x > old/.vscode/tasks.json && echo made > plain""",
+        options=["-s", settings]).ok()
+    equal(t.read(f"{DEEP}/plain"), "made\n", repr(r))
+    for left in (".idea", "old/.vscode/new", "old/.vscode/tasks.json",
+                 "repo/.git/hooks/pre-commit"):
+        check(not t.exists(f"{DEEP}/{left}"), left, "stays", repr(r))
+    check(t.exists(f"{DEEP}/repo/.git/hooks/pre-commit.sample"))
+
+
 main()
