@@ -24,11 +24,9 @@
  * status is the client's.
  */
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,16 +55,15 @@
 #include "plan/listener.h"
 #include "policy/host.h"
 #include "policy/policy.h"
+#include "gate-names.h"
 
-enum { NAMES_MAX = 32, PORTS_MAX = 16, RULES_MAX = 64, CHILDREN_MAX = 256 };
+enum { PORTS_MAX = 16, RULES_MAX = 64, CHILDREN_MAX = 256 };
 
 struct rule {
 	enum host_list list;
 	const char *text;
 };
 
-static const char *names[NAMES_MAX];
-static size_t n_names;
 static struct rule rules[RULES_MAX];
 static size_t n_rules;
 static const char *denied_address, *parent, *ask, *origin, *events_path;
@@ -93,44 +90,6 @@ static void need(int r, const struct err *err)
 		fprintf(stderr, "gate-driver: %s\n",
 			*err->msg ? err->msg : strerror(-r));
 		exit(99);
-	}
-}
-
-/* One of two lists, in turns */
-static char *take_turns(char *lists)
-{
-	static unsigned int turn;
-	char *one = strsep(&lists, "|");
-
-	return lists && turn++ % 2 ? lists : one;
-}
-
-/* Runs in the resolver: only memory that was there before */
-static void lookup(const char *name, struct resolve_answer *ret)
-{
-	const size_t n = strlen(name);
-
-	ret->error = -ENOENT;
-	for (size_t i = 0; i < n_names; i++) {
-		char list[512], *save = NULL;
-
-		if (strncmp(names[i], name, n) != 0 || names[i][n] != '=')
-			continue;
-		if (!strcmp(names[i] + n + 1, "hang"))
-			(void)poll(NULL, 0, -1);
-		snprintf(list, sizeof(list), "%s", names[i] + n + 1);
-		for (char *a = strtok_r(take_turns(list), ",", &save);
-		     a && ret->count < RESOLVE_ADDRESSES_MAX;
-		     a = strtok_r(NULL, ",", &save)) {
-			struct resolve_address *r = &ret->v[ret->count];
-
-			r->len = strchr(a, ':') ? 16 : 4;
-			if (inet_pton(r->len == 16 ? AF_INET6 : AF_INET, a,
-				      r->bytes) == 1)
-				ret->count++;
-		}
-		ret->error = ret->count ? 0 : -ENOENT;
-		return;
 	}
 }
 
@@ -390,7 +349,7 @@ static void parse(int argc, char **argv)
 	};
 	int c;
 
-	limits.lookup = lookup;
+	limits.lookup = gate_names_find;
 	while ((c = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		switch (c) {
 		case 'a':
@@ -400,7 +359,7 @@ static void parse(int argc, char **argv)
 			rules[n_rules++] = (struct rule){ HOST_DENY, optarg };
 			break;
 		case 'D': denied_address = optarg; break;
-		case 'n': names[n_names++] = optarg; break;
+		case 'n': gate_names_add(optarg); break;
 		case 'h': host_ports[n_host_ports++] = port(optarg); break;
 		case 'p': publish[n_publish++] = port(optarg); break;
 		case 'c': captures[n_captures++] = port(optarg); break;
