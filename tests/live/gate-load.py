@@ -45,11 +45,11 @@ class Watched:
         return self.p
 
     def line(self):
-        got = self.p.stdout.readline().decode().rstrip("\n")
-        if not got:
+        got = self.p.stdout.readline().decode()
+        if not got:		# Not even an empty line
             out, err = self.p.communicate()
             note("it ended with", self.p.returncode, err.decode()[-2000:])
-        return got
+        return got.rstrip("\n")
 
     def pid(self):
         return int(self.t.read("pid"))
