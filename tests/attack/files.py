@@ -283,4 +283,17 @@ def fifos_outside_the_roots_take_no_writes(t):
     equal(os.read(reader, 10), b"x")
 
 
+@test
+def the_switches_of_the_kernel_are_not_a_project(t):
+    """Root needs no capability to open them"""
+    here = "/sys/kernel/mm"
+    script = ("for f in $(find /sys/kernel /sys/module -maxdepth 3 -type f "
+              "-perm -u=w 2>/dev/null | head -200); do "
+              "(exec 3>>$f) 2>/dev/null && echo $f; done; true")
+    equal(t.shell(script, cwd=here).ok().out, "")
+    equal(t.shell(script, options=["--write", "/sys"]).ok().out, "")
+    if IS_ROOT:
+        check(t.outside("sh", "-c", script).out, "the control opened none")
+
+
 main()
