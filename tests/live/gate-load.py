@@ -45,11 +45,16 @@ class Watched:
         return self.p
 
     def line(self):
-        got = self.p.stdout.readline().decode()
-        if not got:		# Not even an empty line
-            out, err = self.p.communicate()
-            note("it ended with", self.p.returncode, err.decode()[-2000:])
-        return got.rstrip("\n")
+        line = self.p.stdout.readline().decode()
+        if not line:
+            self.gone()
+        return line.rstrip("\n")
+
+    def gone(self):
+        """Client or gate, which say why"""
+        self.p.terminate()
+        _, err = self.p.communicate()
+        check(False, "it ended:", err.decode()[-2000:])
 
     def pid(self):
         return int(self.t.read("pid"))
@@ -64,8 +69,11 @@ class Watched:
         return len(os.listdir(f"/proc/{self.pid()}/fd"))
 
     def ticks(self):
-        with open(f"/proc/{self.pid()}/stat") as file:
-            f = file.read().rsplit(")", 1)[1].split()
+        try:
+            with open(f"/proc/{self.pid()}/stat") as file:
+                f = file.read().rsplit(")", 1)[1].split()
+        except FileNotFoundError:
+            self.gone()
         return int(f[11]) + int(f[12])
 
     def rests(self):
