@@ -79,6 +79,7 @@ print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True); sys.stdin.readline()
 while True:
     try: socket.create_connection(("127.0.0.1", 3128), 60)
     except ConnectionRefusedError: break
+    except ConnectionResetError: pass   # It was in the queue
 print("refused", flush=True)
 ''')
     contains(p.stdout.readline(), b"200")
