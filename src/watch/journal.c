@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -118,6 +117,16 @@ const char *journal_root(const struct journal *j, const char *path)
 	return best;
 }
 
+/* The lock is the process's: not that of the gate and the keeper, which may live
+ * for a moment longer than the one who forked them, and hold all it had open
+ */
+static int lock(int fd, int how)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	return fcntl(fd, how, &whole);
+}
+
 int journal_write(const char *state, const struct journal *j, struct err *err)
 {
 	auto_free char *name = mem_printf("%s.json", j->run);
@@ -129,7 +138,7 @@ int journal_write(const char *state, const struct journal *j, struct err *err)
 	fd = create(state, name, err);
 	if (fd < 0)
 		return fd;
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 ||
+	if (lock(fd, F_SETLKW) < 0 ||
 	    fs_write_all(fd, text, strlen(text)) < 0)
 		return fail_errno(err, "cannot write the run's journal");
 	return take_fd(&fd);
@@ -201,12 +210,12 @@ static int parse(const char *text, size_t n, struct journal *ret)
 static void replay_one(int dir, const char *name,
 		       void (*fn)(void *, const struct journal *), void *arg)
 {
-	auto_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW |
+	auto_close int fd = openat(dir, name, O_RDWR | O_NOFOLLOW |
 				   O_NONBLOCK | O_CLOEXEC);
 	auto_buf struct buf text = { 0 };
 	struct journal j = { 0 };
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || lock(fd, F_SETLK) < 0)
 		return;
 	/* Half written: the command had not started */
 	if (!fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL) &&
