@@ -63,6 +63,21 @@ struct observe *observe_new(const struct view *view, const struct plan *plan,
 	return o;
 }
 
+void observe_spare(struct view *view, const struct timespec *since)
+{
+	struct view_rules *r = &view->rules;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].found && r->v[i].list == PATH_DENY_WRITE &&
+		    birth_is_after(r->v[i].path, since))
+			free(r->v[i].path);
+		else
+			r->v[kept++] = r->v[i];
+	}
+	r->len = kept;
+}
+
 void observe_free(struct observe *o)
 {
 	if (!o)

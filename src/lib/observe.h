@@ -23,6 +23,10 @@ struct view;
  */
 struct observe *observe_new(const struct view *view, const struct plan *plan,
 			    const struct timespec *since);
+/* A repository that is made in this run must work, also when @view was made in
+ * the middle of it: what the walk found there is judged by its name
+ */
+void observe_spare(struct view *view, const struct timespec *since);
 void observe_free(struct observe *observe);
 
 /* To hand to the observer; connect goes to @network, which may be NULL */

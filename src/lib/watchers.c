@@ -305,6 +305,9 @@ int watchers_reload(struct watchers *w, struct err *err)
 		r = view_build(policy, &view, err);
 	if (r < 0)
 		return r;
+	if (w->born)
+		born_grant(w->born, view);
+	observe_spare(view, &w->since);
 	observe = observe_new(view, w->session->plan, &w->since);
 	observe_policy(observe, w->network, &questions);
 	if (w->observer)
@@ -312,8 +315,6 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (w->masks)
 		masks_set_policy(w->masks, &questions);
 	report_set_ignores(w->report, &policy->ignores);
-	if (w->born)
-		born_grant(w->born, view);
 	keep_view(&w->keep, view, &w->since);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);

@@ -124,4 +124,18 @@ cd ~/new && {git} init -q . && echo x > .git/hooks/pre-commit
     lacks(t.read(new + "/.git/config"), "fsmonitor")
 
 
+@test
+def a_repository_in_the_making_survives_an_edit(t):
+    git = need("git")
+    p = t.start("run", "--", "sh", "-c", f"""{git} init -q new; echo ready
+until echo x 2>/dev/null > ~/late; do sleep 0.05; done
+echo x > new/.git/hooks/x.sample && {git} -C new config a.b c && echo done
+mkdir .vscode || echo refused""")
+    equal(p.stdout.readline(), b"ready\n")
+    t.run("policy", "allow", "write", t.home + "/late").ok()
+    out, err = p.communicate()
+    equal(out, b"done\nrefused\n", err)
+    contains(t.read("new/.git/config"), "[a]")
+
+
 main()
