@@ -44,8 +44,7 @@
 /* What is handed over, after the sandbox's own */
 enum { AT_LISTENER = CAGE_OWN_FDS, AT_TMP };
 
-static void __attribute__((noreturn)) give_up(int socket, int status, int code,
-					      const char *text)
+void child_fail(int socket, int status, int code, const char *text)
 {
 	struct cage_message m = {
 		.event = CAGE_FAILED, .value = status, .code = code,
@@ -54,11 +53,6 @@ static void __attribute__((noreturn)) give_up(int socket, int status, int code,
 	snprintf(m.text, sizeof(m.text), "%s", text);
 	(void)sock_send(socket, &m, sizeof(m), NULL, 0);
 	_exit(status);
-}
-
-void child_fail(int socket, int status, const char *text)
-{
-	give_up(socket, status, -ECANCELED, text);
 }
 
 /* 0, 1 and 2 are the command's; the socket moves to 3; all else is closed */
@@ -332,16 +326,16 @@ void child_main(const struct birth *birth)
 	if ((birth->how->tier == TIER_FULL &&
 	     prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
-		child_fail(socket, 125, "cannot tie init to its supervisor");
+		child_fail(socket, 125, -errno, "cannot tie init to its supervisor");
 	child_wipe();
 	if (begin(birth, &box, &err) < 0)
-		child_fail(socket, 125, err.msg);
+		child_fail(socket, 125, err.code, err.msg);
 	take_order(socket, &order, &request);
 	/* Only now, or the supervisor might move us after this */
 	if (birth->moves)
 		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
 	if (build(&request, &box, &order.host, &socket, &err) < 0)
-		give_up(socket, 125, err.code, err.msg);
+		child_fail(socket, 125, err.code, err.msg);
 	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);
 	init_run(&request, socket);

@@ -113,7 +113,7 @@ static void fail_exec(int socket, const char *name, int error)
 	else
 		fail(&err, -error, "cannot run '%s': %s", name,
 		     strerror(error));
-	child_fail(socket, error == ENOENT ? 127 : 126, err.msg);
+	child_fail(socket, error == ENOENT ? 127 : 126, -error, err.msg);
 }
 
 /* A domain of the command's own, from which init cannot be signalled; -1 where
@@ -130,7 +130,7 @@ static int open_domain(const struct plan *plan, int socket)
 		return -1;
 	fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	if (fd < 0)
-		child_fail(socket, 125, "cannot make a Landlock domain for the command");
+		child_fail(socket, 125, -errno, "cannot make a Landlock domain for the command");
 	return fd;
 }
 
@@ -155,7 +155,7 @@ static pid_t start(const struct cage_request *request, int socket,
 		_exit(127);
 	}
 	if (pid < 0)
-		child_fail(socket, 125, "cannot start a process in the sandbox");
+		child_fail(socket, 125, -errno, "cannot start a process in the sandbox");
 	if (error)
 		fail_exec(socket, plan->argv[0], error);
 	return pid;
@@ -184,7 +184,7 @@ static int open_children(const struct plan *plan, int socket)
 		 (int)getpid());
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		child_fail(socket, 125, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
+		child_fail(socket, 125, -EOPNOTSUPP, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
 	return fd;
 }
 
@@ -234,12 +234,12 @@ void init_run(const struct cage_request *request, int socket)
 	sigset_t child;
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		child_fail(socket, 125, "cannot close init to the command");
+		child_fail(socket, 125, -errno, "cannot close init to the command");
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	fds[0].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fds[0].fd < 0)
-		child_fail(socket, 125, "cannot wait for signals");
+		child_fail(socket, 125, -errno, "cannot wait for signals");
 
 	init.command = start(request, socket, domain);
 	close_fd(&domain);
