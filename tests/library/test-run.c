@@ -279,7 +279,7 @@ TEST(a_signal_reaches_the_command)
 	cloche_run *run;
 
 	enter_project(away);
-	run = start_waiting(box, &story, "trap 'echo got; exit 5' USR1; echo; read x; wait", in, out);
+	run = start_waiting(box, &story, "trap 'echo got; exit 5' USR1; echo; while :; do :; done", in, out);
 	CHECK_INT(cloche_run_signal(run, 0), -EINVAL);
 	CHECK_INT(cloche_run_signal(run, 65), -EINVAL);
 	CHECK_INT(cloche_run_signal(run, SIGUSR1), 0);
@@ -441,7 +441,7 @@ TEST(a_sandbox_that_is_switched_off)
 
 	/* It has no supervisor: signals and the end are ours to bring */
 	story = (struct story){ .started = 1 };
-	run = start_waiting(box, &story, "trap 'exit 5' USR1; echo; read x; wait", in, out);
+	run = start_waiting(box, &story, "trap 'exit 5' USR1; echo; while :; do :; done", in, out);
 	do
 		CHECK(cloche_run_turn(run) > 0);
 	while (!story.lines[0]);
