@@ -9,9 +9,9 @@
  * all questions, answers those that text alone decides (quick.c), and hands the
  * others on, as they are, through a pipe to the loop.
  *
- * Who asked while the thread was busy with another one waits on a processor of
- * its own. To be sent on from there would put both on one, and leave the other
- * with nothing to do: the kernel chooses where that one goes on.
+ * To be sent on where the thread runs is a loss when there are two who run: both
+ * stay on one processor, and the other has nothing to do. So while somebody else
+ * is running, the kernel chooses where one goes on.
  *
  * It never refuses, and what it lets go on meets the kernel's own floor. It has
  * its own memory; the policy is the one thing shared, behind a lock.
@@ -31,7 +31,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -44,7 +43,11 @@
 #include "watch/quick.h"
 #include "watch/tracee.h"
 
-enum { STACK_SIZE = 128 * 1024 };
+enum {
+	STACK_SIZE = 128 * 1024,
+	LOOK_EVERY_MS = 8,	/* At who else is running */
+	LOOKS = 3,		/* In a row that find somebody: that is no accident */
+};
 
 /**
  * struct fast - The thread
@@ -54,7 +57,8 @@ enum { STACK_SIZE = 128 * 1024 };
  * @nested:	Directories may be others than their names say
  * @split:	Threads of one process may be in different directories
  * @near:	Who asks is woken on our processor, and wakes us on his
- * @slept:	How often we have waited
+ * @load:	/proc/loadavg, or -1; @looked_ms: when it was read last;
+ *		@in_a_row: how often somebody else was running
  * @makes:	The loop knows that names are made
  */
 struct fast {
@@ -62,7 +66,8 @@ struct fast {
 	pthread_mutex_t lock;
 	struct observer_policy policy;
 	bool stopped, over, by_path, nested, split, near;
-	long slept;
+	int load, in_a_row;
+	int64_t looked_ms;
 	struct tracees tracees;
 	struct quick quick;
 	struct cwds cwds;
@@ -121,15 +126,31 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 	       quick_answers(&f->quick, &f->policy, &q, f->names);
 }
 
-/* True if this question woke us. Otherwise it came while we were at work. */
-static bool has_slept(struct fast *f)
+/* How many run on this machine: "0.00 0.00 0.00 RUNNING/ALL". We are one. */
+static bool is_alone(int load)
 {
-	const long before = f->slept;
-	struct rusage use;
+	char text[64];
+	const ssize_t n = pread(load, text, sizeof(text) - 1, 0);
+	const char *p = text;
 
-	if (getrusage(RUSAGE_THREAD, &use) == 0)
-		f->slept = use.ru_nvcsw;
-	return f->slept != before;
+	text[n > 0 ? n : 0] = '\0';
+	for (int i = 0; i < 3 && p; i++) {
+		p = strchr(p, ' ');
+		p = p ? p + 1 : NULL;
+	}
+	return !p || strtoul(p, NULL, 10) <= 1;
+}
+
+/* True if others are running, and that is no accident */
+static bool has_company(struct fast *f)
+{
+	const int64_t now = quick_now_ms();
+
+	if (f->load >= 0 && now >= f->looked_ms + LOOK_EVERY_MS) {
+		f->looked_ms = now;
+		f->in_a_row = is_alone(f->load) ? 0 : f->in_a_row + 1;
+	}
+	return f->in_a_row >= LOOKS;
 }
 
 static void stay_near(const struct fast *f, bool near)
@@ -144,7 +165,7 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 	struct seccomp_notif_resp resp = {
 		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
-	const bool apart = f->near && !has_slept(f);
+	const bool apart = f->near && has_company(f);
 	int r;
 
 	/* First: what appears from now on may be the command's */
@@ -228,6 +249,7 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 	f->policy = config->policy;
 	f->by_path = config->sockets_by_path;
 	f->nested = config->nested;
+	f->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	/* Older kernels do without */
 	f->near = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
@@ -240,6 +262,7 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 		close_fd(&f->pipe[1]);
 	}
 	if (r < 0) {
+		close_fd(&f->load);
 		free(f);
 		return r;
 	}
