@@ -188,27 +188,29 @@ put("pre-commit")
 # A thread with a directory of its own becomes another program: it then has the
 # number of the first thread, which has just made a file somewhere else
 SPLIT = r"""
-import threading, time
+import signal, threading
 os.chdir("%s")
-hooks = "repo/.git/hooks"
-ready = threading.Event()
+here = os.getcwd()
+ready, go = threading.Event(), threading.Event()
 def other():
-    if %s:
-        raise OSError(ctypes.get_errno(), "apart")
-    os.chdir(hooks)
-    put("/tmp/arrived")
+    try:
+        if %s:
+            raise OSError(ctypes.get_errno(), "apart")
+        os.chdir("repo/.git/hooks")
+        put(here + "/arrived")
+    except OSError as e:
+        print(e, flush=True)
+        os._exit(1)
     ready.set()
     go.wait()
     os.execv("/bin/sh", ["sh", "-c", "echo planted > pre-commit"])
-go = threading.Event()
 put("first")
 threading.Thread(target=other).start()
 ready.wait()
-time.sleep(2.1)         # Longer than anybody is expected to be on the way
 for i in range(50):
     put(f"file{i}")
 go.set()
-time.sleep(10)
+signal.pause()          # The other one becomes a shell, and we are gone
 """
 
 

@@ -5,6 +5,21 @@ import socket
 import threading
 
 
+# For a command inside: a tunnel through the proxy, and the first line it is told
+FETCH = r'''
+import socket, sys
+def tunnel(where, port=3128):
+    s = socket.create_connection(("127.0.0.1", port), timeout=20)
+    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        got = s.recv(1)
+        if not got: break
+        head += got
+    return s, head.split(b"\r\n")[0].decode()
+'''
+
+
 class Server:
     """Answers each connection with "hello" and counts them"""
 

@@ -11,19 +11,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from hello import *
 from tap import *
 
-FETCH = r'''
-import socket, sys
-def tunnel(where, port=3128):
-    s = socket.create_connection(("127.0.0.1", port), timeout=20)
-    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        got = s.recv(1)
-        if not got: break
-        head += got
-    return s, head.split(b"\r\n")[0].decode()
-'''
-
 
 def children(pid, name=""):
     with open(f"/proc/{pid}/task/{pid}/children") as file:
