@@ -51,10 +51,10 @@ bool nss_is_built_in(const char *text)
 
 	while (p && *p) {
 		p += strspn(p, BLANK);
-		if (!strncmp(p, "hosts", 5)) {
-			const char *colon = p + 5 + strspn(p + 5, BLANK);
-
-			if (*colon == ':' && !is_line_built_in(colon + 1))
+		if (is_word(p, strcspn(p, BLANK ":\n"), "hosts")) {
+			p += strlen("hosts");
+			p += strspn(p, BLANK);
+			if (*p == ':' && !is_line_built_in(p + 1))
 				return false;
 		}
 		p = strchr(p, '\n');
