@@ -27,22 +27,6 @@
 
 enum { BACKLOG = 128, LATE_MS = 20 };
 
-static const char *const names[HEARD_PLACES] = {
-	[HEARD_STREAM] = "stream", [HEARD_DGRAM] = "dgram",
-	[HEARD_LOCAL] = "local", [HEARD_ABSTRACT] = "abstract",
-	[HEARD_FIFO] = "fifo", [HEARD_TCP4] = "tcp4", [HEARD_OWN] = "own",
-	[HEARD_UDP] = "udp",
-};
-
-int listen_place(const char *name)
-{
-	int i = 0;
-
-	while (i < HEARD_PLACES && strcmp(names[i], name) != 0)
-		i++;
-	return i;
-}
-
 static bool is_datagram(int place)
 {
 	return place == HEARD_DGRAM || place == HEARD_UDP;

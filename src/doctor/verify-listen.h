@@ -10,9 +10,6 @@ struct target;
 /* Open all of @t; its ports are filled in. 0 or a negative errno. */
 int listen_open(struct target *t);
 
-/* The place that a row's target names, or HEARD_PLACES */
-int listen_place(const char *name);
-
 /* In a process of its own: answer each HTTP request on the connections that
  * @listener gets first, and hear no words in them; never returns
  */

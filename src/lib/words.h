@@ -7,8 +7,6 @@
 struct err;
 struct options;
 
-enum { WORDS_SHELL = 4 };	/* shell, "-c", the string, NULL */
-
 /* The command's argv: @words as they are or, with -c, the shell with the
  * string and @words as its arguments. *@ret is freed by the caller (the
  * strings are not copied). 0, or -EINVAL with words; an empty command is fine

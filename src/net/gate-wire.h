@@ -31,7 +31,6 @@ enum gate_message_kind {
 	GATE_RESOLVER,		/* Descriptor: to resolve_serve(); none: there is
 				 * nobody to ask */
 	GATE_FINISH,		/* The command has ended */
-	GATE_MESSAGES,
 };
 
 struct gate_message {

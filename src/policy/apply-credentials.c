@@ -106,12 +106,10 @@ static int fill_extract(json_t *entry, struct credential *c, struct err *why)
 	regex_t regex;
 	size_t groups;
 
-	if (no_match && !strcmp(no_match, "deny"))
-		c->no_match = NO_MATCH_DENY;
-	else if (no_match && !strcmp(no_match, "error"))
-		c->no_match = NO_MATCH_ERROR;
-	else if (json_object_get(entry, "onExtractNoMatch") &&
-		 (!no_match || strcmp(no_match, "warn") != 0))
+	if (json_object_get(entry, "onExtractNoMatch") &&
+	    (!no_match || (strcmp(no_match, "warn") != 0 &&
+			   strcmp(no_match, "deny") != 0 &&
+			   strcmp(no_match, "error") != 0)))
 		return fail(why, -EINVAL,
 			    "onExtractNoMatch must be \"warn\", \"deny\" or \"error\"");
 	if (!json_object_get(entry, "extract"))
@@ -136,7 +134,6 @@ static int fill_token(json_t *entry, struct credential *c, struct err *why)
 	    (!decode || strcmp(decode, "jwt") != 0))
 		return fail(why, -EINVAL, "decode must be \"jwt\"");
 	c->jwt = decode != NULL;
-	c->duplicates = json_is_true(json_object_get(entry, "maskDuplicates"));
 	if (fill_strings(json_object_get(entry, "maskClaims"), &c->claims.v,
 			 &c->claims.len, &c->claims.cap) < 0)
 		return fail(why, -EINVAL, "maskClaims must be a list of texts");

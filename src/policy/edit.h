@@ -13,8 +13,6 @@
 struct buf;
 struct err;
 
-enum { EDIT_DEPTH_MAX = 8 };	/* Keys of one path */
-
 /* Set the value at @path ("sandbox.network.allowedDomains": plain keys) of the
  * object in @n bytes of @text to the JSON text @value; objects on the way are
  * made. An empty @text is an empty object. @name is for words. 0, or -EINVAL

@@ -44,7 +44,6 @@ static void push_path(struct policy *p, enum path_list list,
 		rules->set = true;
 	if (whole ? !seen_add_copy(p->seen, key, whole, rules->len, &at)
 		  : !seen_add(p->seen, key, rule.path, rules->len, &at)) {
-		rules->v[at].must_exist |= rule.must_exist;
 		path_rule_done(&rule);
 		return;
 	}
@@ -85,25 +84,6 @@ void policy_add_glob(struct policy *p, enum path_list list, const char *text,
 		.strength = strength,
 		.origin = origin,
 	}, whole);
-}
-
-int policy_require_path(struct policy *p, enum path_list list,
-			const char *text, struct origin origin,
-			struct err *err)
-{
-	const char *base = origin.source ? origin.source->base : p->cwd;
-	struct path_rule rule = {
-		.strength = RULE_USER, .must_exist = true, .origin = origin,
-	};
-
-	if (!*text) {
-		origin_done(&origin);
-		return fail(err, -EINVAL, "the path is empty");
-	}
-	rule.text = mem_strdup(text);
-	rule.path = path_resolve(base, text);
-	push_path(p, list, rule, NULL);
-	return 0;
 }
 
 void policy_take_literal(struct policy *p, enum path_list list, char *path,

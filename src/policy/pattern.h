@@ -19,7 +19,6 @@ enum {
 	GLOB_PATTERN_MAX = 4096,	/* Pieces, and bytes as written */
 	PATTERN_SLASH = '/',
 	PATTERN_BYTE = 0x110000,	/* + a byte that is not valid UTF-8 */
-	PATTERN_TOP = PATTERN_BYTE + 255,
 };
 
 /* The pieces. A character is a code point, or PATTERN_BYTE + an invalid byte */

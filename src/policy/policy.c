@@ -255,12 +255,6 @@ bool policy_flag(const struct policy *p, enum policy_flag flag,
 	return p->flags[flag].set ? p->flags[flag].value : otherwise;
 }
 
-uint64_t policy_number(const struct policy *p, enum policy_number number,
-		       uint64_t otherwise)
-{
-	return p->numbers[number].set ? p->numbers[number].value : otherwise;
-}
-
 static int name_parse(const char *const *names, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -231,17 +231,13 @@ struct ignore_rules {
 
 enum credential_kind { CREDENTIAL_FILE, CREDENTIAL_ENV };
 
-enum no_match { NO_MATCH_WARN, NO_MATCH_DENY, NO_MATCH_ERROR };
-
 /**
  * struct credential - A secret that is masked: credentials.files, .envVars
  * @kind:	A file or a variable
  * @name:	The file's absolute path, or the variable's name
  * @extract:	A regular expression whose group is the secret, or NULL: all
- * @no_match:	What to do where @extract finds nothing
  * @jwt:	The secret is a JSON web token
  * @claims:	The claims of it to mask, or none: the whole token
- * @duplicates:	Mask other copies of it in the file as well
  * @hosts:	Where the real value may go
  *
  * What is masked is hidden as well (PATH_DENY_READ, LIST_ENV_DENY): who does
@@ -250,8 +246,7 @@ enum no_match { NO_MATCH_WARN, NO_MATCH_DENY, NO_MATCH_ERROR };
 struct credential {
 	enum credential_kind kind;
 	char *name, *extract;
-	enum no_match no_match;
-	bool jwt, duplicates;
+	bool jwt;
 	struct { char **v; size_t len, cap; } claims, hosts;
 	struct origin origin;
 };
@@ -363,13 +358,6 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		    enum rule_strength strength, struct origin origin,
 		    struct err *err);
 
-/* As policy_add_path() for an option of the command line: @text is a plain
- * path that must exist
- */
-int policy_require_path(struct policy *p, enum path_list list,
-			const char *text, struct origin origin,
-			struct err *err);
-
 /* Add a pattern that was compiled elsewhere, for gitignore(5) has its own
  * grammar. Takes over @glob.
  */
@@ -422,10 +410,6 @@ void policy_set_text(struct policy *p, enum policy_text text,
 /* A flag's value, or @otherwise where nobody set it */
 bool policy_flag(const struct policy *p, enum policy_flag flag,
 		 bool otherwise);
-
-/* A number, or @otherwise where nobody set it */
-uint64_t policy_number(const struct policy *p, enum policy_number number,
-		       uint64_t otherwise);
 
 /* The first, strongest setter wins here as well */
 void policy_set_profile(struct policy *p, enum profile profile,

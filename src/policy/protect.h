@@ -21,7 +21,6 @@ enum protect_kind {
 				 */
 	PROTECT_KEPT,		/* Likewise, but only once it exists */
 	PROTECT_SENTINEL,	/* Below the start directory only */
-	PROTECT_KINDS,
 };
 
 /**

@@ -34,13 +34,6 @@ void answer_fail(answer_fn done, void *arg, const struct err *err)
 	done(arg, &answer);
 }
 
-void answer_plain(answer_fn done, void *arg, int r)
-{
-	const struct answer answer = { .r = r };
-
-	done(arg, &answer);
-}
-
 void backend_read(struct backend *b, answer_fn done, void *arg)
 {
 	b->ops->read(b, done, arg);

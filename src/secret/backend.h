@@ -96,9 +96,8 @@ void backend_edit(struct backend *b, edit_fn change, void *change_arg,
 void backend_cancel(struct backend *b);
 void backend_free(struct backend *b);	/* Cancels first */
 
-/* Answer with a failure that @err describes, or with a plain result */
+/* Answer with a failure that @err describes */
 void answer_fail(answer_fn done, void *arg, const struct err *err);
-void answer_plain(answer_fn done, void *arg, int r);
 
 /* True for failures that no other backend may paper over: a wrong key, a store
  * that was tampered with, a file that is not safe to use, a wrong argument. A

@@ -199,14 +199,6 @@ int place_read(struct place *place, const char *name, size_t max,
 	return 1;
 }
 
-bool place_has(struct place *place, const char *name)
-{
-	struct stat st;
-
-	return place_fd(place, false, NULL) >= 0 &&
-	       !fstatat(place->fd, name, &st, AT_SYMLINK_NOFOLLOW);
-}
-
 static int write_new(struct place *place, const char *temporary,
 		     const char *name, const void *data, size_t n)
 {

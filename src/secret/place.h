@@ -32,9 +32,6 @@ int place_fd(struct place *place, bool make, struct err *err);
 int place_read(struct place *place, const char *name, size_t max,
 	       struct bytes *ret, struct err *err);
 
-/* True if there is a @name of any kind */
-bool place_has(struct place *place, const char *name);
-
 /* Replace @name by @n bytes: a crash at any point leaves the old file or the
  * new one, and the one temporary file, private, that the next call replaces.
  * The caller holds the lock (secret/lock.h). 0 or a negative errno.

@@ -96,11 +96,6 @@ void masks_free(struct masks_run *m)
 	free(m);
 }
 
-int masks_fd(const struct masks_run *m)
-{
-	return m->device;
-}
-
 void masks_set_policy(struct masks_run *m,
 		      const struct observer_policy *policy)
 {

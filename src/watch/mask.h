@@ -36,9 +36,6 @@ int masks_new(const struct masks_config *config, struct masks_run **ret,
 	      struct err *err);
 void masks_free(struct masks_run *masks);
 
-/* For the loop: wait for EPOLLIN and call masks_dispatch() */
-int masks_fd(const struct masks_run *masks);
-
 /* Answer one question. 0, or 1 when nobody is left who could ask. */
 int masks_dispatch(struct masks_run *masks, uint32_t events);
 
