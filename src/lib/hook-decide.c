@@ -147,13 +147,13 @@ static struct ruleset_verdict decide_rules(const struct policy *policy,
 					   const char *command, bool automatic)
 {
 	const unsigned int without = automatic ? WITHOUT_BROAD_ASK : 0;
-	struct ruleset_verdict v = ruleset_decide_without(policy->ruleset,
+	struct ruleset_verdict v = ruleset_decide_command(policy->ruleset,
 							  command, without);
 	struct ruleset_verdict fields = decide_fields(policy, call);
 
 	if (v.action == ACTION_ALLOW && !counts(w, v.origin)) {
 		ruleset_verdict_done(&v);
-		v = ruleset_decide_without(policy->ruleset, command, without |
+		v = ruleset_decide_command(policy->ruleset, command, without |
 					   WITHOUT_REPOSITORY_ALLOW);
 	}
 	if (fields.action < ACTION_ALLOW && fields.action < v.action) {

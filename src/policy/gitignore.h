@@ -2,22 +2,17 @@
 /* policy/gitignore.h - patterns with the meaning that gitignore(5) gives them
  *
  * One pattern compiles to a struct glob over absolute paths, so that walks and
- * the observer know one matcher only. A list of patterns adds what a single
- * one cannot have: negation, where the last match wins.
+ * the observer know one matcher only. A whole .gitignore, which can take back
+ * what it said, is read by tests only (policy/gitignore-list.h).
  */
 
 #ifndef POLICY_GITIGNORE_H
 #define POLICY_GITIGNORE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct err;
 struct glob;
-
-enum {
-	GITIGNORE_MAX = 1 << 16,	/* Patterns in one list */
-};
 
 /**
  * struct ignore_pattern - One pattern
@@ -44,18 +39,5 @@ enum ignore_flags {
 int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 			const char *text, unsigned int flags, struct err *err);
 void ignore_pattern_done(struct ignore_pattern *p);
-
-struct gitignore;
-
-/* All lines of a .gitignore file in @dir. NULL with words and the line. */
-struct gitignore *gitignore_new(const char *dir, const char *text,
-				struct err *err);
-void gitignore_free(struct gitignore *list);
-
-/* True if git would ignore the absolute @path below the list's directory:
- * itself, or because a directory above it is ignored
- */
-bool gitignore_match(const struct gitignore *list, const char *path,
-		     bool is_dir);
 
 #endif /* POLICY_GITIGNORE_H */

@@ -33,7 +33,7 @@ static bool is_name_char(char c)
 	       (c >= '0' && c <= '9') || (c && strchr("_-.*", c));
 }
 
-enum rule_tool rule_tool_of(const char *name)
+static enum rule_tool tool_of(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
 		if (!strcmp(tools[i].name, name))
@@ -196,7 +196,7 @@ static int parse(struct rule *rule, struct err *err)
 	r = split(rule, start, err);
 	if (r < 0)
 		return r;
-	rule->tool = rule_tool_of(rule->name);
+	rule->tool = tool_of(rule->name);
 	r = check_name_stars(rule, err);
 	if (r < 0)
 		return r;
@@ -228,17 +228,4 @@ void rule_done(struct rule *rule)
 	command_pattern_done(&rule->pattern);
 	command_pattern_done(&rule->command);
 	*rule = (struct rule){ 0 };
-}
-
-bool rule_names_tool(const struct rule *rule, const char *tool)
-{
-	const size_t n = strlen(rule->name);
-
-	if (rule->kind != RULE_TOOL)
-		return false;
-	if (command_pattern_match(&rule->pattern, tool))
-		return true;
-	/* "mcp__server" is all of that server's tools */
-	return rule->tool == TOOL_MCP && !strstr(rule->name + 5, "__") &&
-	       !strncmp(rule->name, tool, n) && !strncmp(tool + n, "__", 2);
 }

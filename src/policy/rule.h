@@ -64,12 +64,6 @@ int rule_parse(const char *text, enum rule_action action, struct rule *ret,
 	       struct err *err);
 void rule_done(struct rule *rule);
 
-/* What the tool @name is: Write is TOOL_EDIT, Grep is TOOL_READ */
-enum rule_tool rule_tool_of(const char *name);
-
-/* True if the rule is about all uses of @tool, by its name alone */
-bool rule_names_tool(const struct rule *rule, const char *tool);
-
 /**
  * struct rule_bases - Where relative paths start; all absolute and clean
  * @root:	Of the settings file: for "/path"

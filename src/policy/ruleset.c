@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/ruleset.c - deny, ask, allow: what rules say about one use of a tool */
+/* policy/ruleset.c - deny, ask, allow: what rules say about a shell command */
 
 #include "policy/ruleset.h"
 
@@ -11,13 +11,8 @@
 #include "policy/document.h"
 #include "policy/shell.h"
 
-/**
- * struct entry - One rule of the set
- * @path:	Of RULE_PATH; else empty
- */
 struct entry {
 	struct rule rule;
-	struct rule_path path;
 	struct origin origin;
 };
 
@@ -55,7 +50,6 @@ void ruleset_free(struct ruleset *set)
 			struct entry *e = &set->actions[a].v[i];
 
 			rule_done(&e->rule);
-			rule_path_done(&e->path);
 			free(e->origin.key);
 		}
 		free(set->actions[a].v);
@@ -74,10 +68,13 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 		struct err *err)
 {
 	struct entry e = { .origin = origin };
+	struct rule_path path = { 0 };
 	int r = rule_parse(text, action, &e.rule, err);
 
+	/* A path that makes no sense is an error also where it is not used */
 	if (!r && e.rule.kind == RULE_PATH && !e.rule.inert)
-		r = rule_path_init(&e.path, &e.rule, bases, err);
+		r = rule_path_init(&path, &e.rule, bases, err);
+	rule_path_done(&path);
 	if (r < 0) {
 		rule_done(&e.rule);
 		free(origin.key);
@@ -98,6 +95,13 @@ static struct ruleset_verdict verdict(enum rule_action action,
 	};
 }
 
+/* A rule about all commands, by the tool's name alone */
+static bool is_all_bash(const struct rule *rule)
+{
+	return rule->kind == RULE_TOOL &&
+	       command_pattern_match(&rule->pattern, "Bash");
+}
+
 /* As a deny or ask rule sees a line: each command of it. All of it only if the
  * rule has no wildcard, or an operator in it ("curl * | sh"): else wildcards
  * would join parts that have nothing to do with each other.
@@ -105,7 +109,7 @@ static struct ruleset_verdict verdict(enum rule_action action,
 static bool is_touched(const struct rule *rule, const char *line,
 		       const struct shell_script *script)
 {
-	if (rule_names_tool(rule, "Bash"))
+	if (is_all_bash(rule))
 		return true;
 	if (rule->kind != RULE_COMMAND)
 		return false;
@@ -174,7 +178,7 @@ static const struct entry *find_whole(const struct ruleset *set,
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 
 		if (counts(e, without) &&
-		    (rule_names_tool(&e->rule, "Bash") ||
+		    (is_all_bash(&e->rule) ||
 		     (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
 		      !strcmp(e->rule.command.text, line))))
 			return e;
@@ -212,7 +216,7 @@ static bool is_name_unknown(const struct shell_script *script)
 	return false;
 }
 
-struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
+struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
 					      unsigned int without)
 {
@@ -246,12 +250,6 @@ struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
 	return decide_parts(set, &script, without);
 }
 
-struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
-					      const char *command)
-{
-	return ruleset_decide_without(set, command, 0);
-}
-
 /* "field:value", where a "*" in the rule's value stands for any text */
 static bool covers_input(const struct rule *rule, const char *field,
 			 const char *value)
@@ -278,52 +276,6 @@ struct ruleset_verdict ruleset_decide_input(const struct ruleset *set,
 			const struct entry *e = &set->actions[a].v[i];
 
 			if (covers_input(&e->rule, field, value))
-				return verdict(a, e);
-		}
-	}
-	return verdict(ACTION_COUNT, NULL);
-}
-
-/* Does @e speak about a use of @tool (of kind @kind) on @path? */
-static bool covers_path(const struct entry *e, const char *tool,
-			enum rule_tool kind, const char *path)
-{
-	const struct rule *r = &e->rule;
-
-	if (rule_names_tool(r, tool))
-		return true;
-	if (r->kind != RULE_PATH || r->inert ||
-	    !rule_path_match(&e->path, path))
-		return false;
-	return r->tool == kind ||
-	       (r->action == ACTION_DENY && r->tool == TOOL_READ &&
-		kind == TOOL_EDIT);
-}
-
-struct ruleset_verdict ruleset_decide_path(const struct ruleset *set,
-					   const char *tool, const char *path)
-{
-	const enum rule_tool kind = rule_tool_of(tool);
-
-	for (enum rule_action a = ACTION_DENY; a < ACTION_COUNT; a++) {
-		for (size_t i = 0; i < set->actions[a].len; i++) {
-			const struct entry *e = &set->actions[a].v[i];
-
-			if (covers_path(e, tool, kind, path))
-				return verdict(a, e);
-		}
-	}
-	return verdict(ACTION_COUNT, NULL);
-}
-
-struct ruleset_verdict ruleset_decide_tool(const struct ruleset *set,
-					   const char *tool)
-{
-	for (enum rule_action a = ACTION_DENY; a < ACTION_COUNT; a++) {
-		for (size_t i = 0; i < set->actions[a].len; i++) {
-			const struct entry *e = &set->actions[a].v[i];
-
-			if (rule_names_tool(&e->rule, tool))
 				return verdict(a, e);
 		}
 	}

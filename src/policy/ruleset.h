@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/ruleset.h - what an agent's rules say about one use of a tool
+/* policy/ruleset.h - what an agent's rules say about a shell command
  *
  * Deny first, then ask, then allow, over the rules of all scopes: the first
  * class with a match decides, and how specific a rule is does not matter.
@@ -44,12 +44,6 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 		const struct rule_bases *bases, struct origin origin,
 		struct err *err);
 
-/* May this shell line be run? To be allowed, each of its commands must be; one
- * that is denied or asked about is enough for that.
- */
-struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
-					      const char *command);
-
 /* Rules that do not count for a decision */
 enum ruleset_without {
 	/* To ask about every command ("Bash"): the sandbox stands for the
@@ -60,8 +54,11 @@ enum ruleset_without {
 	WITHOUT_REPOSITORY_ALLOW = 1 << 1,
 };
 
-/* The same without some rules: a mask of enum ruleset_without */
-struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
+/* May this shell line be run? To be allowed, each of its commands must be; one
+ * that is denied or asked about is enough for that. @without is a mask of enum
+ * ruleset_without.
+ */
+struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
 					      unsigned int without);
 
@@ -71,16 +68,5 @@ struct ruleset_verdict ruleset_decide_without(const struct ruleset *set,
 struct ruleset_verdict ruleset_decide_input(const struct ruleset *set,
 					    const char *field,
 					    const char *value);
-
-/* May @tool touch the absolute @path? A denied read is a denied write. Where
- * there are symbolic links, ask for the link and for its target: a denial of
- * one is enough, an allowance must be for both.
- */
-struct ruleset_verdict ruleset_decide_path(const struct ruleset *set,
-					   const char *tool, const char *path);
-
-/* May @tool be used at all? For tools that are no business of the sandbox */
-struct ruleset_verdict ruleset_decide_tool(const struct ruleset *set,
-					   const char *tool);
 
 #endif /* POLICY_RULESET_H */

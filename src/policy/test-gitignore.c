@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/gitignore-list.h"
 #include "policy/glob.h"
 #include "policy/pattern.h"
 #include "test.h"

@@ -127,10 +127,8 @@ TEST(path_rules_of_other_tools_have_no_effect_and_say_so)
 	}
 	CHECK_INT(rule_parse("Write", ACTION_DENY, &r, NULL), 0);
 	CHECK(!r.inert);
+	CHECK_INT(r.tool, TOOL_EDIT);
 	rule_done(&r);
-	CHECK_INT(rule_tool_of("Write"), TOOL_EDIT);
-	CHECK_INT(rule_tool_of("Grep"), TOOL_READ);
-	CHECK_INT(rule_tool_of("Task"), TOOL_OTHER);
 }
 
 /* "PATH" where a rule covers one path and all below it, "DIR+" for a pattern
@@ -299,7 +297,7 @@ static void check_command(const char *const *rules, const char *command,
 			  const char *want, const char *why)
 {
 	struct ruleset *set = make_set(rules);
-	struct ruleset_verdict v = ruleset_decide_command(set, command);
+	struct ruleset_verdict v = ruleset_decide_command(set, command, 0);
 
 	if (strcmp(letters[v.action], want) != 0)
 		test_fail(__FILE__, __LINE__, "'%s' is %s: %s", command,
@@ -366,67 +364,6 @@ TEST(a_whole_tool_is_allowed_or_not)
 	check_command(all, longest, "ask", "10000");
 }
 
-static void check_path(const char *const *rules, const char *tool,
-		       const char *path, const char *want)
-{
-	struct ruleset *set = make_set(rules);
-	struct ruleset_verdict v = ruleset_decide_path(set, tool, path);
-
-	if (strcmp(letters[v.action], want) != 0)
-		test_fail(__FILE__, __LINE__, "%s %s is %s", tool, path,
-			  letters[v.action]);
-	ruleset_verdict_done(&v);
-	ruleset_free(set);
-}
-
-TEST(paths_by_the_tool_that_stands_for_others)
-{
-	static const char *const rules[] = {
-		"D:Read(.env)", "+:Edit(/src/**)", "A:Edit(*.lock)",
-		"+:Read(//etc/**)", "D:Write(/src/x)", "D:Grep", NULL,
-	};
-
-	check_path(rules, "Read", "/w/a/.env", "deny");
-	check_path(rules, "Glob", "/w/a/.env", "deny");
-	check_path(rules, "Write", "/w/a/.env", "deny");
-	check_path(rules, "Write", "/root/src/x", "allow");
-	check_path(rules, "MultiEdit", "/root/src/x", "allow");
-	check_path(rules, "Read", "/root/src/x", "none");
-	check_path(rules, "Edit", "/w/a.lock", "ask");
-	check_path(rules, "Read", "/etc/hosts", "allow");
-	check_path(rules, "Edit", "/etc/hosts", "none");
-	check_path(rules, "Grep", "/etc/hosts", "deny");
-}
-
-static void check_tool(const char *const *rules, const char *tool,
-		       const char *want)
-{
-	struct ruleset *set = make_set(rules);
-	struct ruleset_verdict v = ruleset_decide_tool(set, tool);
-
-	if (strcmp(letters[v.action], want) != 0)
-		test_fail(__FILE__, __LINE__, "%s is %s", tool,
-			  letters[v.action]);
-	ruleset_verdict_done(&v);
-	ruleset_free(set);
-}
-
-TEST(servers_and_their_tools)
-{
-	static const char *const rules[] = {
-		"+:mcp__a", "+:mcp__b__*", "+:mcp__c__get", "D:mcp__*__drop",
-		"A:mcp__b__put", NULL,
-	};
-
-	check_tool(rules, "mcp__a__x", "allow");
-	check_tool(rules, "mcp__ab__x", "none");
-	check_tool(rules, "mcp__b__x", "allow");
-	check_tool(rules, "mcp__b__put", "ask");
-	check_tool(rules, "mcp__c__get", "allow");
-	check_tool(rules, "mcp__c__set", "none");
-	check_tool(rules, "mcp__a__drop", "deny");
-}
-
 TEST(a_field_of_the_call_can_be_denied)
 {
 	static const char *const rules[] = {
@@ -463,6 +400,5 @@ TEST(a_bad_rule_is_not_added)
 			      (struct origin){ .key = mem_strdup("k") },
 			      &err), -EINVAL);
 	CHECK_CONTAINS(err.msg, "negated");
-	check_path((const char *const[]){ NULL }, "Read", "/w/x", "none");
 	ruleset_free(set);
 }
