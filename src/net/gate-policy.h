@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net/gate-policy.h - the network's part of a policy, as text for the gate
  *
- * A gate is forked with its first policy; later ones reach it in a memory
- * file. Only what the network asks for is in it.
+ * A gate is forked with its first policy; later ones reach it in parts. Only
+ * what the network asks for is in it.
  */
 
 #ifndef NET_GATE_POLICY_H

@@ -35,6 +35,7 @@ enum { PATIENCE_S = 5 };	/* With a gate that takes no more messages */
 static void forget(struct gate_process *p)
 {
 	close_fd(&p->control);
+	close_fd(&p->names);
 	loop_free(p->loop);
 	p->loop = NULL;
 	if (p->shared)
@@ -58,15 +59,20 @@ int gate_process_start(struct gate_process *p, const struct gate_config *from,
 {
 	static const struct timeval patience = { PATIENCE_S, 0 };
 	struct gate_config config = *from;
-	int pair[2], r;
+	int pair[2] = { -1, -1 }, names[2] = { -1, -1 };
+	int r = sock_pair(pair);
 
-	r = sock_pair(pair);
-	if (r < 0)
-		return fail(err, r, "cannot make a socket for the gate: %s",
-			    strerror(-r));
-	r = prepare(p, err);
+	if (!r)
+		r = sock_pair(names);
 	p->control = pair[0];
+	p->names = names[0];
+	if (r < 0)
+		(void)fail(err, r, "cannot make a socket for the gate: %s",
+			   strerror(-r));
+	else
+		r = prepare(p, err);
 	config.control = pair[1];
+	config.names = names[1];
 	config.loop = p->loop;
 	config.shared = p->shared;
 	if (!r) {
@@ -77,6 +83,7 @@ int gate_process_start(struct gate_process *p, const struct gate_config *from,
 			r = fail_errno(err, "cannot start the network gate");
 	}
 	close_fd(&pair[1]);
+	close_fd(&names[1]);
 	if (r < 0) {
 		p->pid = 0;
 		forget(p);

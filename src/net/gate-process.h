@@ -15,16 +15,17 @@ struct gate_shared;
 struct loop;
 
 /**
- * struct gate_process - Zero-initialise it, but for control = -1
+ * struct gate_process - Zero-initialise it, but for the descriptors, which are -1
  * @pid:	Of the gate, or 0
  * @control:	To it; -1 without one
+ * @names:	The other end of where it asks for names; -1 once somebody has it
  * @loop:	The loop that it runs, of which we only see whether anything is
  *		ready
  * @shared:	What it says about itself
  */
 struct gate_process {
 	pid_t pid;
-	int control;
+	int control, names;
 	struct loop *loop;
 	struct gate_shared *shared;
 };

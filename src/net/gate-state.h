@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/loop.h"
 #include "net/gate.h"
 #include "net/parent.h"
@@ -57,6 +58,8 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
  * @spares:	Descriptors kept for the day when there is none left: see
  *		net/accept.h
  * @control:	To and from the supervisor
+ * @names:	For the resolver, once there is one
+ * @coming:	A policy of which not all parts are there
  * @lost:	Reports that found no room on their way
  * @last_report, @unseen: Number of the last one, and who waits
  * @looked_at:	The supervisor looks, and says when it has
@@ -85,6 +88,8 @@ struct gate {
 	size_t conns, shed;
 	int spares[GATE_SPARES];
 	struct loop_source control;
+	int names;
+	struct buf coming;
 	uint64_t lost;
 	uint32_t last_report;
 	struct seen_wait *unseen;

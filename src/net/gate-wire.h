@@ -2,7 +2,8 @@
 /* net/gate-wire.h - the messages between a gate and its supervisor
  *
  * One message is one struct gate_message and what its kind says: text after
- * it, or one descriptor beside it.
+ * it, or one descriptor beside it. Descriptors on their way count for all that
+ * a user runs, and there is a limit: who needs one must be able to do without.
  */
 
 #ifndef NET_GATE_WIRE_H
@@ -12,7 +13,10 @@
 
 #include "plan/listener.h"
 
-enum { GATE_TEXT_MAX = 8 << 10 };	/* Bytes of text in one message */
+enum {
+	GATE_TEXT_MAX = 8 << 10,	/* Bytes of text in a message of the gate's */
+	GATE_PART_MAX = 32 << 10,	/* In one to it */
+};
 
 enum gate_message_kind {
 	/* From the gate */
@@ -22,14 +26,15 @@ enum gate_message_kind {
 	GATE_ASK,		/* @id, @port, @client; text: the host */
 	GATE_NAMES,		/* There is a name to resolve: answer GATE_RESOLVER */
 	/* To the gate */
-	GATE_POLICY,		/* Descriptor: JSON (net/gate-policy.h) */
+	GATE_POLICY,		/* Text: part of the JSON (net/gate-policy.h);
+				 * @id: that many bytes are still to come */
 	GATE_LISTENER,		/* @role, @port, @id; descriptor: the socket */
 	GATE_UNLISTEN,		/* @id of a listener */
 	GATE_ANSWER,		/* @id, @allow, @scope */
 	GATE_SEEN,		/* @id of a violation: it was taken */
 	GATE_PEER,		/* @port: a client will come from there */
-	GATE_RESOLVER,		/* Descriptor: to resolve_serve(); none: there is
-				 * nobody to ask */
+	GATE_RESOLVER,		/* @allow: somebody is at the other end of
+				 * @names of struct gate_config; or nobody */
 	GATE_FINISH,		/* The command has ended */
 };
 

@@ -4,20 +4,16 @@
 #include "net/gate.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "base/sock.h"
 #include "net/accept.h"
@@ -62,18 +58,19 @@ static int use_policy(struct gate *gate, struct policy *policy,
 /* A policy that can't be read is the end: going on with the old one could
  * let through what was just forbidden.
  */
-static int take_policy(struct gate *gate, int fd)
+static int take_policy(struct gate *gate, const char *part, size_t n,
+		       uint32_t left)
 {
-	auto_buf struct buf text = { 0 };
 	auto_policy struct policy *policy = NULL;
-	int r;
 
-	if (lseek(fd, 0, SEEK_SET) < 0)
-		return -errno;
-	r = fs_read_fd(fd, GATE_POLICY_MAX, &text, NULL);
-	if (r < 0)
-		return r;
-	policy = gate_policy_read(buf_str(&text), text.len, NULL);
+	if (!n || gate->coming.len + n > GATE_POLICY_MAX)
+		return -EINVAL;
+	buf_add(&gate->coming, part, n);
+	if (left)
+		return 0;
+	policy = gate_policy_read(buf_str(&gate->coming), gate->coming.len,
+				  NULL);
+	buf_done(&gate->coming);
 	return policy ? use_policy(gate, policy, NULL) : -EINVAL;
 }
 
@@ -84,18 +81,20 @@ static int take_listener(struct gate *gate, const struct gate_message *m,
 
 	if (row.role >= LISTENER_ROLES)
 		return -EPROTO;
-	/* The last descriptor is not for one more listener */
-	if (gate->spares[0] < 0)
-		return 0;
-	return accept_add(gate, row, m->id, take_fd(fd));
+	/* The last descriptor is not for one more listener. Whom we can't
+	 * serve finds nobody there; the others are served.
+	 */
+	if (gate->spares[0] >= 0)
+		(void)accept_add(gate, row, m->id, take_fd(fd));
+	return 0;
 }
 
 static int take_message(struct gate *gate, const struct gate_message *m,
-			int *fd)
+			const char *text, size_t n, int *fd)
 {
 	switch (m->kind) {
 	case GATE_POLICY:
-		return *fd < 0 ? -EPROTO : take_policy(gate, *fd);
+		return take_policy(gate, text, n, m->id);
 	case GATE_LISTENER:
 		return *fd < 0 ? -EPROTO : take_listener(gate, m, fd);
 	case GATE_SEEN:
@@ -109,7 +108,8 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 			   m->scope == ASK_SESSION ? ASK_SESSION : ASK_ONCE);
 		return 0;
 	case GATE_RESOLVER:
-		lookup_attach(gate->resolver, take_fd(fd));
+		lookup_attach(gate->resolver,
+			      m->allow ? take_fd(&gate->names) : -1);
 		return 0;
 	case GATE_FINISH:
 		gate->ended = true;
@@ -127,7 +127,10 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 /* One message: 1, 0 if there is none, or a negative errno */
 static int hear_one(struct gate *gate)
 {
-	struct gate_message m;
+	static struct {
+		struct gate_message m;
+		char text[GATE_PART_MAX];
+	} in;
 	auto_close int fd = -1;
 	size_t nfds = 1;
 	ssize_t got;
@@ -135,7 +138,7 @@ static int hear_one(struct gate *gate)
 
 	/* A descriptor that finds no room would be the end of us */
 	accept_give_spare(gate);
-	got = sock_recv(gate->control.fd, &m, sizeof(m), &fd, &nfds);
+	got = sock_recv(gate->control.fd, &in, sizeof(in), &fd, &nfds);
 	(void)accept_take_spares(gate);
 	if (!got) {
 		/* Nobody will say anything any more */
@@ -144,7 +147,10 @@ static int hear_one(struct gate *gate)
 	}
 	if (got <= 0)
 		return got == -EAGAIN ? 0 : (int)got;
-	r = got == sizeof(m) ? take_message(gate, &m, &fd) : -EPROTO;
+	if ((size_t)got < sizeof(in.m))
+		return -EPROTO;
+	r = take_message(gate, &in.m, in.text, (size_t)got - sizeof(in.m),
+			 &fd);
 	/* What was read and is not kept makes room for the next one */
 	close_fd(&fd);
 	(void)accept_take_spares(gate);
@@ -180,9 +186,12 @@ static void finish(struct gate *gate)
 static int on_control(void *arg, uint32_t events)
 {
 	struct gate *gate = arg;
-	const int r = hear_one(gate);
+	int r = hear_one(gate);
 
 	(void)events;
+	/* Half a policy forbids nothing yet */
+	if (r > 0 && gate->coming.len)
+		r = gate_hear(gate);
 	if (gate->ended && !gate->finishing)
 		finish(gate);
 	return r < 0 ? r : 0;
@@ -257,6 +266,7 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	gate->asks = asks_new(gate->timers, send_question, gate);
 	gate->may_ask = config->may_ask;
 	gate->looked_at = config->looked_at;
+	gate->names = config->names;
 	gate->peers = config->peers;
 	gate->conns_max = config->conns_max &&
 			  config->conns_max < GATE_CONNS_MAX
@@ -283,12 +293,13 @@ static int serve(const struct gate_config *config)
 
 void gate_main(const struct gate_config *config)
 {
-	int keep[LISTENERS_MAX + 2];
+	int keep[LISTENERS_MAX + 3];
 	size_t n = 0;
 
 	for (size_t i = 0; i < config->listeners->len; i++)
 		keep[n++] = config->listeners->fds[i];
 	keep[n++] = config->control;
+	keep[n++] = config->names;
 	keep[n++] = loop_fd(config->loop);
 	if (config->jail && (setns(config->jail[0], CLONE_NEWUSER) < 0 ||
 			     setns(config->jail[1], CLONE_NEWNET) < 0))

@@ -42,6 +42,7 @@ struct gate_shared {
  * @listeners:	Taken over: the descriptors are closed when the gate ends
  * @policy:	What is allowed
  * @control:	SOCK_SEQPACKET to the supervisor (net/gate-wire.h)
+ * @names:	To whoever will resolve names
  * @loop:	To run; nothing is in it yet
  * @shared:	To be kept up to date
  * @may_ask:	Unknown hosts are a question, not a refusal
@@ -56,7 +57,7 @@ struct gate_shared {
 struct gate_config {
 	struct listener_set *listeners;
 	struct policy *policy;
-	int control;
+	int control, names;
 	struct loop *loop;
 	struct gate_shared *shared;
 	bool may_ask, looked_at;

@@ -5,11 +5,9 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -17,12 +15,10 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sock.h"
-#include "base/sys.h"
 #include "net/gate-policy.h"
 #include "net/gate-process.h"
 #include "net/gate-wire.h"
@@ -95,15 +91,33 @@ static void tell_gone(struct gatekeeper *k)
 			       "connections are refused from now on");
 }
 
-/* Say something that must be heard: to a gate that takes no messages any more,
- * whoever sees to that, there is nothing left to say
+/* Say something that must be heard, @n bytes that begin with a message: to a
+ * gate that takes no messages any more, whoever sees to that, there is nothing
+ * left to say
  */
-static int tell(struct gatekeeper *k, const struct gate_message *m,
-		const int *fd, size_t n)
+static int tell_all(struct gatekeeper *k, const void *p, size_t n)
 {
-	const int r = sock_send(k->control.fd, m, sizeof(*m), fd, n);
+	const int r = sock_send(k->control.fd, p, n, NULL, 0);
 
 	if (r < 0)
+		tell_gone(k);
+	return r;
+}
+
+static int tell(struct gatekeeper *k, const struct gate_message *m)
+{
+	return tell_all(k, m, sizeof(*m));
+}
+
+/* All that a user's programs have sent and nobody has taken yet, counts
+ * together: what is one too many is refused, and the rest goes on
+ */
+static int hand_over(struct gatekeeper *k, const struct gate_message *m,
+		     int fd)
+{
+	const int r = sock_send(k->control.fd, m, sizeof(*m), &fd, 1);
+
+	if (r < 0 && r != -ETOOMANYREFS)
 		tell_gone(k);
 	return r;
 }
@@ -160,25 +174,23 @@ static void take_lost(struct gatekeeper *k, uint32_t count)
 	violation_done(&v);
 }
 
-/* One for each gate; who can't be told gets no descriptor and knows */
+/* One for each gate */
 static void start_resolver(struct gatekeeper *k)
 {
-	const struct gate_message m = { .kind = GATE_RESOLVER };
-	int pair[2] = { -1, -1 };
+	struct gate_message m = { .kind = GATE_RESOLVER };
 
-	if (k->resolver)
+	if (k->resolver || k->gate.names < 0)
 		return;
-	if (!sock_pair(pair))
-		k->resolver = fork();
+	k->resolver = fork();
 	/* Without the jail's namespaces: names are resolved outside, as ever;
 	 * only what is dialled is jailed
 	 */
-	if (!k->resolver && pair[1] >= 0)
-		resolve_main(pair[1], k->config.limits
-				      ? k->config.limits->lookup : NULL);
-	(void)tell(k, &m, pair, k->resolver > 0);
-	close_fd(&pair[0]);
-	close_fd(&pair[1]);
+	if (!k->resolver)
+		resolve_main(k->gate.names, k->config.limits
+					    ? k->config.limits->lookup : NULL);
+	m.allow = k->resolver > 0;
+	close_fd(&k->gate.names);
+	(void)tell(k, &m);
 }
 
 /* The gate is confined because it might be taken over: what it says is data */
@@ -352,7 +364,7 @@ int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
 	k->config.policy = policy_ref(config->policy);
 	k->control = (struct loop_source){ -1, on_control, k };
 	k->early = (struct loop_source){ -1, on_early, k };
-	k->gate.control = -1;
+	k->gate.control = k->gate.names = -1;
 	if (config->known_peers)
 		k->peers = mem_zalloc(GATE_PEERS_SIZE);
 	k->set = *listeners;
@@ -402,7 +414,7 @@ int gatekeeper_add(struct gatekeeper *k,
 		return r;
 	}
 	if (k->gate.pid) {
-		r = tell(k, &m, &fd, 1);
+		r = hand_over(k, &m, fd);
 		close_fd(&fd);
 		return r;
 	}
@@ -415,31 +427,46 @@ void gatekeeper_remove(struct gatekeeper *k, uint32_t id)
 	const struct gate_message m = { .kind = GATE_UNLISTEN, .id = id };
 
 	if (k->gate.pid)
-		(void)tell(k, &m, NULL, 0);
+		(void)tell(k, &m);
+}
+
+/* In parts: none of them needs a descriptor, of which there might be none */
+static int send_policy(struct gatekeeper *k, const struct policy *policy)
+{
+	auto_buf struct buf text = { 0 };
+	int r = 0;
+
+	gate_policy_write(policy, &text);
+	/* Never go on with what was just forbidden */
+	if (text.len > GATE_POLICY_MAX) {
+		tell_gone(k);
+		return -EFBIG;
+	}
+	for (size_t at = 0; !r && at < text.len; ) {
+		const size_t left = text.len - at;
+		const size_t n = left < GATE_PART_MAX ? left : GATE_PART_MAX;
+		const struct gate_message m = {
+			.kind = GATE_POLICY, .id = (uint32_t)(left - n),
+		};
+		auto_buf struct buf out = { 0 };
+
+		buf_add(&out, &m, sizeof(m));
+		buf_add(&out, text.p + at, n);
+		r = tell_all(k, out.p, out.len);
+		at += n;
+	}
+	return r;
 }
 
 int gatekeeper_reload(struct gatekeeper *k, struct policy *policy,
 		      struct err *err)
 {
-	const struct gate_message m = { .kind = GATE_POLICY };
-	auto_buf struct buf text = { 0 };
-	auto_close int fd = -1;
-	int r;
-
 	/* Of a gate that ended, which was said, nothing is open */
-	if (k->gate.pid) {
-		gate_policy_write(policy, &text);
-		fd = memfd_create("policy", MFD_CLOEXEC);
-		r = fd < 0 ? -errno : fs_write_all(fd, text.p, text.len);
-		/* Never go on with what was just forbidden */
-		if (r < 0)
-			tell_gone(k);
-		else
-			r = tell(k, &m, &fd, 1);
-		if (r < 0)
-			return fail(err, r, "cannot give the gate its policy: "
-				    "%s", strerror(-r));
-	}
+	const int r = k->gate.pid ? send_policy(k, policy) : 0;
+
+	if (r < 0)
+		return fail(err, r, "cannot give the gate its policy: %s",
+			    strerror(-r));
 	policy_ref(policy);
 	policy_unref(k->config.policy);
 	k->config.policy = policy;
@@ -455,7 +482,7 @@ void gatekeeper_answer(struct gatekeeper *k, uint32_t id, bool allow,
 	};
 
 	if (k->gate.pid)
-		(void)tell(k, &m, NULL, 0);
+		(void)tell(k, &m);
 }
 
 int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
@@ -465,7 +492,7 @@ int gatekeeper_expect(struct gatekeeper *k, uint16_t port)
 	if (k->over)
 		return -EOWNERDEAD;
 	if (k->gate.pid)
-		return tell(k, &m, NULL, 0);
+		return tell(k, &m);
 	if (k->peers)
 		k->peers[port / 8] |= (uint8_t)(1 << port % 8);
 	return 0;

@@ -21,7 +21,7 @@ static int on_event(void *arg, uint32_t events)
 TEST(idle_is_who_waits_with_nothing_open_and_nothing_ready)
 {
 	struct gate_shared shared = { 0 };
-	struct gate_process p = { .control = -1, .shared = &shared };
+	struct gate_process p = { .control = -1, .names = -1, .shared = &shared };
 	struct loop_source listener = { .fn = on_event };
 	eventfd_t one;
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/gate-load.py - a gate under those who mean no good"""
 
+import array
+import errno
 import os
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -210,6 +213,42 @@ print(last, flush=True)
     equal(w.line(), "full")
     wait_until(lambda: w.rests(), "it comes to rest")
     with open(fifo, "w") as file:    # A policy is a descriptor, too
+        file.write("+allow other.test\n")
+    w.go()
+    equal(w.line(), "b'200'")
+    w.end()
+
+
+SEND = r"""
+import array, os, resource, socket, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+a, b = socket.socketpair()
+try: a.sendmsg([b"x"], [(1, 1, array.array("i", [0]))])
+except OSError as e: print(e.errno)
+"""
+
+
+@test
+def descriptors_on_their_way_to_others_do_not_end_it(t):
+    fifo = os.path.join(t.dir, "reload")
+    os.mkfifo(fifo)
+    ends = []
+    for _ in range(4):      # A user may have as many of them as one process
+        ends += socket.socketpair()
+        ends[-1].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                   array.array("i", [0] * 50))])
+    r = t.outside(need("unshare"), "-U", "/usr/bin/python3", "-c", SEND).ok()
+    equal(r.out, f"{errno.ETOOMANYREFS}\n")    # The control
+    w = Watched(t, options=["--nofile", "64", "--reload", fifo])
+    w.start('''
+print(say(get())[9:12], flush=True); sys.stdin.readline()
+end = time.monotonic() + 60
+while say(get(b"other.test"))[9:12] != b"200" and time.monotonic() < end:
+    time.sleep(0.05)
+print(say(get(b"other.test"))[9:12], flush=True)
+''')
+    equal(w.line(), "b'200'")
+    with open(fifo, "w") as file:
         file.write("+allow other.test\n")
     w.go()
     equal(w.line(), "b'200'")
