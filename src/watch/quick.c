@@ -122,6 +122,31 @@ static bool has_no_links(struct quick *q, const char *path, size_t n)
 	return true;
 }
 
+/* True unless the last name of @path is surely no link. All of the text may be
+ * too long for one call, where its directory, up to @slash, is not.
+ */
+static bool may_be_link(const struct quick *q, const char *path,
+			const char *slash)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+	auto_close int fd = -1;
+	struct stat st;
+	int r = fstatat(q->root, path + 1, &st, AT_SYMLINK_NOFOLLOW);
+
+	if (r < 0 && errno == ENAMETOOLONG) {
+		auto_free char *dir = mem_strndup(path,
+						  (size_t)(slash - path));
+
+		fd = sys_openat2(q->root, dir, &how);
+		r = fd < 0 ? -1 : fstatat(fd, slash + 1, &st,
+					  AT_SYMLINK_NOFOLLOW);
+	}
+	return r < 0 ? errno != ENOENT : S_ISLNK(st.st_mode);
+}
+
 /* True if a call on @path, absolute text, may go on. @follow: it follows a
  * link in the last place.
  */
@@ -129,7 +154,6 @@ static bool pass(struct quick *q, const struct observer_policy *policy,
 		 struct tracee *tracee, const char *path, bool follow)
 {
 	const char *slash = strrchr(path, '/');
-	struct stat st;
 
 	if (!policy->is_plain || !is_simple(path) ||
 	    !policy->is_plain(policy->arg, path))
@@ -139,9 +163,7 @@ static bool pass(struct quick *q, const struct observer_policy *policy,
 	if (q->root < 0 ||
 	    (slash > path && !has_no_links(q, path, (size_t)(slash - path))))
 		return false;
-	return !follow ||
-	       fstatat(q->root, path + 1, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	       !S_ISLNK(st.st_mode);
+	return !follow || !may_be_link(q, path, slash);
 }
 
 bool quick_answers(struct quick *quick, const struct observer_policy *policy,
