@@ -236,15 +236,21 @@ static struct judgement judge_rename(const struct judge *j,
 static struct judgement judge_link(const struct judge *j,
 				   const struct attempt *a)
 {
-	struct judgement g;
+	const bool here = a->from->mount == a->to->mount;
+	/* The kernel asks where it was opened, not where its name is now */
+	const bool open = a->open || (a->flags & AT_SYMLINK_FOLLOW);
+	struct judgement g = GO_ON;
 
-	if (!a->from->exists || a->to->exists ||
-	    a->from->mount != a->to->mount)
-		return GO_ON;
+	if ((!a->from->exists && !a->open) || a->to->exists ||
+	    (!here && !open))
+		return g;
 	/* A second name would be a way around the rule on the first */
-	g = refuse(j, a->from, VIOLATION_FS_WRITE);
+	if (a->from->exists)
+		g = refuse(j, a->from, VIOLATION_FS_WRITE);
 	if (g.verdict.answer == OBSERVER_DENIED)
 		return g;
+	if (a->from->exists && !here)
+		return GO_ON;
 	g = refuse(j, a->to, VIOLATION_FS_WRITE);
 	return S_ISLNK(a->from->mode) ? placed(j, g, a->from->path, a->to) : g;
 }

@@ -28,12 +28,13 @@ struct judge {
  * @from:	Where it leads; for CALL_RENAME and CALL_LINK the old name
  * @to:		For those two the new name, else NULL
  * @link:	CALL_MAKE makes a symbolic link
+ * @open:	What @from was the name of is open; CALL_LINK means that
  */
 struct attempt {
 	enum call_what what;
 	uint64_t flags;
 	const struct place *from, *to;
-	bool link;
+	bool link, open;
 };
 
 /**

@@ -215,7 +215,8 @@ static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
 {
 	struct attempt a = { .what = q->what, .flags = q->flags,
-			     .link = q->link, .from = &o->places[0] };
+			     .link = q->link, .open = q->open,
+			     .from = &o->places[0] };
 	int r = look_up(o, q, 0, q->follow);
 
 	if (q->what == CALL_LINK || q->what == CALL_RENAME) {

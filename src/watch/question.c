@@ -60,6 +60,16 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX);
 }
 
+/* True if @fd, whose text is in @name, is a directory that was removed: nothing
+ * is in it any more, but it knows what is above it
+ */
+static bool is_removed(const struct question *q, int fd,
+		       const struct name *name)
+{
+	return name->full[0] == '/' &&
+	       (fd == AT_FDCWD || tracee_fd_is_dir(q->tracee, fd));
+}
+
 /* Read argument @path, relative to the directory in argument @dir. @first: the
  * call's other name, or NULL.
  */
@@ -67,9 +77,11 @@ static int read_name(const struct question *q, int dir, int path,
 		     struct name *name, const struct name *first)
 {
 	const unsigned long long *args = q->notif->data.args;
+	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
 	const char *rest = name->text;
 	ssize_t n = tracee_string(q->tracee, args[path], name->text,
 				  sizeof(name->text));
+	bool removed;
 	size_t len;
 
 	name->dir_len = 0;
@@ -79,11 +91,15 @@ static int read_name(const struct question *q, int dir, int path,
 		memcpy(name->full, name->text, (size_t)n + 1);
 		return 0;
 	}
-	n = read_dir(q, dir == CALL_HERE ? AT_FDCWD : (int)args[dir], name,
-		     first);
-	if (n < 0)
+	n = read_dir(q, fd, name, first);
+	removed = n == -ENOTDIR && is_removed(q, fd, name);
+	if (n < 0 && !removed)
 		return (int)n;
+	if (removed)
+		n = (ssize_t)strlen(name->full);
 	len = step_up(name->full, (size_t)n, &rest);
+	if (removed && len == (size_t)n)
+		return -ENOENT;
 	name->dir_len = len == (size_t)n ? len : 0;
 	if (len > 1)
 		name->full[len++] = '/';
@@ -135,6 +151,18 @@ static bool only_reads(const struct question *q)
 	       (q->flags & O_TMPFILE) != O_TMPFILE;
 }
 
+/* What is open as @fd, by the name that it has now */
+static int read_open(const struct question *q, int fd, struct name *name)
+{
+	const ssize_t n = tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
+
+	if (n < 0)
+		return (int)n;
+	memcpy(name->text, name->full, (size_t)n + 1);
+	name->dir_len = 0;
+	return 0;
+}
+
 int question_read(struct question *q, bool reads, struct name names[2])
 {
 	const struct call *c = q->call;
@@ -146,9 +174,13 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	if (r < 0 || (q->reads && !reads))
 		return r;
 	r = read_name(q, c->dir, c->path, &names[0], NULL);
-	/* Something open gets a name: only that one is looked at */
-	if (q->what == CALL_LINK &&
-	    (r == -ENOTDIR || (!r && !names[0].text[0]))) {
+	if (q->what == CALL_LINK && !r && !names[0].text[0]) {
+		q->open = !read_open(q, (int)q->notif->data.args[c->dir],
+				     &names[0]);
+		r = q->open ? 0 : -ENOTDIR;
+	}
+	/* It has no name yet: only the new one is looked at */
+	if (q->what == CALL_LINK && r == -ENOTDIR) {
 		q->what = CALL_MAKE;
 		q->two = false;
 		r = read_name(q, c->dir2, c->path2, &names[0], NULL);

@@ -35,6 +35,7 @@ struct name {
  * @two:	It has a second name
  * @done:	The call was made here; @fd is what it opened, or -1
  * @link:	It makes a symbolic link
+ * @open:	What gets a second name was given as a descriptor
  * @reads:	It is known to change nothing; its names are not read unless
  *		reads matter
  */
@@ -45,7 +46,7 @@ struct question {
 	struct cwds *cwds;
 	enum call_what what;
 	uint64_t flags, how_mode;
-	bool follow, two, done, link, reads;
+	bool follow, two, done, link, open, reads;
 	int fd;
 };
 

@@ -132,6 +132,15 @@ ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size)
 	return tracee_link(t, name, ret, size);
 }
 
+bool tracee_fd_is_dir(const struct tracee *t, int fd)
+{
+	char name[32];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "fd/%d", fd);
+	return fstatat(t->dir, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
+}
+
 int tracee_root(struct tracee *t)
 {
 	int fd = openat(t->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -142,7 +151,7 @@ int tracee_root(struct tracee *t)
 	return fd < 0 ? own_error() : fd;
 }
 
-int tracee_get_fd(const struct tracee *t, int fd)
+int tracee_get_fd(struct tracee *t, int fd)
 {
 	auto_close int pidfd = sys_pidfd_open(tracee_process(t, NULL), 0);
 	int copy;
@@ -162,11 +171,15 @@ static long status_number(const char *status, const char *label, int base,
 	return at ? strtol(at + strlen(label), NULL, base) : otherwise;
 }
 
-pid_t tracee_process(const struct tracee *t, mode_t *umask)
+pid_t tracee_process(struct tracee *t, mode_t *umask)
 {
 	auto_close int fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
 	char status[1024];
-	ssize_t n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	ssize_t n;
+
+	if (fd < 0 && !open_dir(t))
+		fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
 
 	status[n < 0 ? 0 : n] = 0;
 	if (umask)

@@ -8,6 +8,7 @@
 #ifndef WATCH_TRACEE_H
 #define WATCH_TRACEE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -49,21 +50,22 @@ ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
 
 /* Where "cwd", "root" or a descriptor leads, as absolute text seen from the
  * process's mount namespace. Its length, or a negative errno; -ENOTDIR if it
- * is no path at all (a pipe, a deleted file).
+ * is no path at all (a pipe, a deleted file); @ret has its text all the same.
  */
 ssize_t tracee_link(struct tracee *t, const char *name, char *ret,
 		    size_t size);
 ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size);
+bool tracee_fd_is_dir(const struct tracee *t, int fd);
 
 /* Its root directory, O_PATH; or a negative errno */
 int tracee_root(struct tracee *t);
 
 /* A copy of its descriptor; or a negative errno */
-int tracee_get_fd(const struct tracee *t, int fd);
+int tracee_get_fd(struct tracee *t, int fd);
 
 /* The process that the thread belongs to, and its umask; the thread's own
  * number and 0 if they cannot be read
  */
-pid_t tracee_process(const struct tracee *t, mode_t *umask);
+pid_t tracee_process(struct tracee *t, mode_t *umask);
 
 #endif /* WATCH_TRACEE_H */

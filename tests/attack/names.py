@@ -87,6 +87,42 @@ UPWARDS = ("/proc/self/../..", "/proc/1/../..", "/proc/net/../../..",
 
 
 @test
+def by_a_link_whose_own_name_is_the_last_straw(t):
+    """Its directory is not too long a path, but with its name it is one"""
+    stays(t, f"""
+top = os.getcwd()
+while len(os.getcwd()) < 3880:
+    os.mkdir("n" * 100)
+    os.chdir("n" * 100)
+try:
+    os.symlink(top + "/{DEEP}/.envrc", "l" * 250)
+    put("l" * 250)
+except OSError as error:
+    print(error.errno)
+put("m" * 250)		# Whoever goes that deep may work there
+os.remove("m" * 250)
+os.chdir(top)
+os.system("rm -rf nnn*")
+""", [f"{DEEP}/.envrc"], python=True)
+    equal(sorted(os.listdir(f"{t.dir}/in")), ["a"])
+
+
+@test
+def by_a_second_name_of_what_is_open(t):
+    second = f"""
+fd = os.open("{DEEP}/.envrc", os.O_RDONLY)
+if libc.linkat(fd, b"", -100, b"{DEEP}/second", 0x1000) < 0:
+    print(ctypes.get_errno())
+"""
+    t.write(".envrc", "x\n")
+    if "2\n" in t.outside("/usr/bin/python3", "-c", PYTHON + second.replace(
+            f"{DEEP}/", "")).out:
+        skip("this kernel gives what is open no names")
+    stays(t, second, [f"{DEEP}/second"], python=True,
+          before=f"echo x > {DEEP}/.envrc")
+
+
+@test
 def by_ways_up_from_proc(t):
     """One run for each: a refusal makes the look in the end a thorough one"""
     for way in UPWARDS + ("/proc/net/../cwd", "/proc/self/net/../cwd",

@@ -128,6 +128,19 @@ attempt(os.symlink, "x", "link")
 
 
 @test
+def who_stands_in_a_removed_directory_can_still_go_up(t):
+    script = ("mkdir d && cd d && rmdir ../d && for f in g ../g ./../g .././h; "
+              "do echo x 2>/dev/null > $f; echo $f $?; done; mkdir sub; "
+              "mv ../g i; cd .. && ls")
+    for name in ("out", "in"):
+        os.mkdir(os.path.join(t.dir, name))
+    outside = t.outside("bash", "-c", script, cwd=os.path.join(t.dir, "out"))
+    inside = t.inside("bash", "-c", script, cwd=os.path.join(t.dir, "in"))
+    equal(inside.out, outside.out)
+    equal(inside.err, outside.err)
+
+
+@test
 def nothing_refused_nothing_said(t):
     r = t.shell("mkdir -p . /usr /; rm -f /etc/none; test -w /etc/passwd; "
                 "echo x > here; echo y > /dev/null; echo z > /dev/shm/f")
