@@ -109,11 +109,16 @@ static int new_socket(int family)
  */
 static int ahead = -1;
 
+void dial_ahead(void)
+{
+	if (ahead < 0)
+		ahead = new_socket(AF_INET);
+}
+
 static void make_ahead(void *arg)
 {
 	(void)arg;
-	if (ahead < 0)
-		ahead = new_socket(AF_INET);
+	dial_ahead();
 }
 
 /* Some may only wait to be closed */

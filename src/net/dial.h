@@ -45,6 +45,9 @@ void dial_start(struct dial *dial);
  */
 void dial_start_with(struct dial *dial, int fd);
 
+/* Make the socket of the next one ahead, if there is none yet */
+void dial_ahead(void);
+
 /* Give up without a word; safe at any time */
 void dial_stop(struct dial *dial);
 
