@@ -89,7 +89,7 @@ int box_furnish_dev(int box, struct err *err)
 	return r;
 }
 
-static int make_pts(struct err *err)
+int box_make_pts(struct err *err)
 {
 	auto_close int fs = sys_fsopen("devpts", FSOPEN_CLOEXEC);
 	int tree;
@@ -132,10 +132,7 @@ int box_begin_dev(struct box *box, struct err *err)
 		return box->dev;
 	box->shm = box_part(box, "dev/shm", MOUNT_ATTR_RDONLY |
 			    MOUNT_ATTR_NOEXEC, err);
-	if (box->shm < 0)
-		return box->shm;
-	box->pts = make_pts(err);
-	return box->pts < 0 ? box->pts : bind_nodes(box, err);
+	return box->shm < 0 ? box->shm : bind_nodes(box, err);
 }
 
 int box_open_dev(const struct box *box, struct err *err)

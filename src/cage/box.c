@@ -189,16 +189,24 @@ static int open_box(const struct box *box, struct err *err)
 	return 0;
 }
 
+int box_make(struct box *box, struct err *err)
+{
+	*box = (struct box){
+		.fd = make_tmpfs(err), .host = -1, .dev = -1, .proc = -1,
+		.shm = -1, .pts = -1, .console = -1, .tmp = -1, .writable = -1,
+	};
+	if (box->fd < 0)
+		return box->fd;
+	box->proc = box_make_proc();
+	box->pts = box_make_pts(err);
+	return box->pts < 0 ? box->pts : 0;
+}
+
 int box_begin(struct box *box, struct err *err)
 {
 	const mode_t before = umask(0);	/* Modes are ours to choose */
-	int r;
+	int r = furnish(box->fd, err);
 
-	*box = (struct box){
-		.fd = make_tmpfs(err), .host = -1, .dev = -1, .proc = -ENOENT,
-		.shm = -1, .pts = -1, .console = -1, .tmp = -1, .writable = -1,
-	};
-	r = box->fd < 0 ? box->fd : furnish(box->fd, err);
 	(void)umask(before);
 	if (r == 0)
 		r = close_box(box, err);

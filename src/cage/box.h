@@ -33,9 +33,10 @@ struct box {
 	struct stat empty, unreadable;
 };
 
-/* Before anything is known of the plan: the new file systems, and what is in
- * every box; attach it
+/* Before anything is known of the plan: the new file systems. Then, with a user
+ * to own files: what is in every box; attach it.
  */
+int box_make(struct box *box, struct err *err);
 int box_begin(struct box *box, struct err *err);
 
 /* Before the world is read-only: take what comes from the host */
@@ -74,12 +75,16 @@ int box_aside(const char *dir, unsigned int number, int lower,
 
 int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 
-/* procfs.c: 0, or 1 if /proc stays the host's */
+/* procfs.c: a new one, or a negative errno */
+int box_make_proc(void);
+/* 0, or 1 if /proc stays the host's */
 int box_begin_proc(struct box *box, struct err *err);
 int box_mount_proc(const struct box *box, const struct plan *plan,
 		   struct err *err);
 
-/* box-dev.c: names and links; the mounts on them */
+/* box-dev.c: a private devpts */
+int box_make_pts(struct err *err);
+/* Names and links; the mounts on them */
 int box_furnish_dev(int box, struct err *err);
 int box_begin_dev(struct box *box, struct err *err);
 /* A place for the caller's terminal */

@@ -2,8 +2,9 @@
 /*
  * cage/child.c - the order of confinement
  *
- * Should: run as pid 1 of new namespaces, single-threaded, with all signals
- * blocked. Mustn't: run anything, open anything of the caller's, or go on
+ * Should: run as pid 1 of new namespaces, with all signals blocked, and with
+ * no other thread but the one that makes the network and is gone before the
+ * capabilities are. Mustn't: run anything, open anything of the caller's, or go on
  * after a failed stage. After the last stage nothing may fail but execve().
  *
  * What is the same in every sandbox is done while the supervisor still makes
@@ -37,6 +38,7 @@
 #include "cage/box.h"
 #include "cage/cage.h"
 #include "cage/netns.h"
+#include "cage/netstart.h"
 #include "cage/seccomp.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
@@ -196,17 +198,13 @@ static int hand_masks(int socket, int masks, struct err *err)
 	return r < 0 ? fail(err, r, "cannot hand over the masks") : 0;
 }
 
-/* Not made with the other namespaces, which the supervisor waits for: it takes
- * longer than all of them. A jail's network is its holder's to set up.
+/**
+ * struct place - What only tier full has
  */
-static int begin_network(enum net_mode net, struct err *err)
-{
-	if (net != NET_NONE && net != NET_FILTERED)
-		return 0;
-	if (unshare(CLONE_NEWNET) < 0)
-		return fail_errno(err, "cannot make a network namespace");
-	return netns_up(net == NET_FILTERED, err);
-}
+struct place {
+	struct box box;
+	struct netstart net;
+};
 
 /* Until then no file can be made. In a jail the supervisor is not near enough to
  * write them.
@@ -222,24 +220,43 @@ static int get_ids(const struct birth *birth, struct err *err)
 	return 0;
 }
 
-/* A place of our own; or, where none can be had, at least all our children */
-static int begin(const struct birth *birth, struct box *box, struct err *err)
+/* A place of our own: what needs no ids, then the network, which takes longest.
+ * The supervisor has moved us by the time that it has written the ids.
+ */
+static int begin_place(const struct birth *birth, struct place *place,
+		       struct err *err)
 {
-	int r = 0;
+	int r = box_make(&place->box, err);
 
-	if (birth->how->tier != TIER_FULL &&
-	    prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	if (r == 0)
+		r = stage_lock(err);
+	if (r < 0)
+		return r;
+	netstart_begin(&place->net, birth->how->net, birth->moves);
+	r = get_ids(birth, err);
+	if (birth->moves)
+		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
+	return r;
+}
+
+/* Where no place can be had, at least all our children. With two processors the
+ * network is made on ours, and the supervisor plans on the other: then we wait
+ * for that.
+ */
+static int begin(const struct birth *birth, struct place *place,
+		 struct err *err)
+{
+	const bool full = birth->how->tier == TIER_FULL;
+	int r = full ? begin_place(birth, place, err) : 0;
+
+	if (!full && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return fail_errno(err, "cannot keep hold of all processes");
-	if (birth->how->tier == TIER_FULL) {
-		r = begin_network(birth->how->net, err);
-		if (r == 0)
-			r = get_ids(birth, err);
-		if (r == 0)
-			r = box_begin(box, err);
-	}
 	if (r == 0)
 		r = stage_keyring(err);
-	return r < 0 ? r : stage_core(err);
+	if (r == 0)
+		r = stage_core(err);
+	return r < 0 || !full || birth->crowded ? r :
+	       box_begin(&place->box, err);
 }
 
 /* The request as if it were our own: its descriptors have come with it */
@@ -257,19 +274,20 @@ static void take_order(int socket, struct order *order,
 		request->stdio[i] = order->open[i] && at < n ? fds[at++] : -1;
 }
 
-static int make_tree(const struct cage_request *request, struct box *box,
-		     int *value, int socket, struct err *err)
+/* The place as this plan wants it, to the end of all that takes capabilities */
+static int make_place(const struct cage_request *request, struct place *place,
+		      int *value, int socket, struct err *err)
 {
 	auto_close int masks = -1;
 	int r;
 
 	if (request->plan->tier != TIER_FULL)
 		return 0;
-	r = stage_tree(request, box, &masks, err);
+	r = stage_tree(request, &place->box, &masks, err);
 	*value = r > 0 ? r : 0;
 	if (r >= 0 && masks >= 0)
-		return hand_masks(socket, masks, err);
-	return r < 0 ? r : 0;
+		r = hand_masks(socket, masks, err);
+	return r < 0 ? r : netstart_end(&place->net, err);
 }
 
 /* The filters, the strictest last: what it refuses is needed until then */
@@ -280,13 +298,13 @@ static int filter(const struct plan *plan, int *listener, struct err *err)
 	return r < 0 ? r : install_filter(plan, listener, err);
 }
 
-static int build(const struct cage_request *request, struct box *box,
+static int build(const struct cage_request *request, struct place *place,
 		 const struct host_ids *host, int *socket, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
 	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
-	int value = 0, r = make_tree(request, box, &value, *socket, err);
+	int value = 0, r = make_place(request, place, &value, *socket, err);
 
 	if (r == 0)
 		r = enter_cwd(plan, err);
@@ -316,7 +334,7 @@ void child_main(const struct birth *birth)
 	struct cage_request request;
 	struct err err = { 0 };
 	struct order order;
-	struct box box;
+	struct place place;
 	char go;
 
 	(void)close(birth->pair[0]);
@@ -328,13 +346,12 @@ void child_main(const struct birth *birth)
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
 		child_fail(socket, 125, -errno, "cannot tie init to its supervisor");
 	child_wipe();
-	if (begin(birth, &box, &err) < 0)
+	if (begin(birth, &place, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);
 	take_order(socket, &order, &request);
-	/* Only now, or the supervisor might move us after this */
-	if (birth->moves)
-		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
-	if (build(&request, &box, &order.host, &socket, &err) < 0)
+	if (birth->crowded && box_begin(&place.box, &err) < 0)
+		child_fail(socket, 125, err.code, err.msg);
+	if (build(&request, &place, &order.host, &socket, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);
 	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(125);

@@ -16,13 +16,14 @@ struct cage_birth;
  * struct birth - What both sides of the fork need
  * @uid, @gid:	Who runs us
  * @cpus:	Where we may run, if @moves: then init begins on another processor
+ * @crowded:	There is no third one
  */
 struct birth {
 	const struct cage_birth *how;
 	uid_t uid;
 	gid_t gid;
 	int pair[2];
-	bool moves;
+	bool moves, crowded;
 	cpu_set_t cpus;
 };
 

@@ -79,7 +79,7 @@ int limits_set(const struct cage_request *request)
 /* Without the bounding set and with the bits locked, no execve() can bring a
  * capability back; no_new_privs says the same a second time
  */
-static int lock_capabilities(struct err *err)
+int stage_lock(struct err *err)
 {
 	for (int cap = 0; cap <= 63; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
@@ -99,18 +99,19 @@ static int lock_capabilities(struct err *err)
 }
 
 /* Outside a user namespace of its own, an ordinary user may not touch the
- * bounding set; having nothing, it cannot lose anything either
+ * bounding set; having nothing, it cannot lose anything either. In one, it was
+ * done at once.
  */
-static bool may_lock(const struct plan *plan)
+static bool must_lock(const struct plan *plan)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	struct __user_cap_data_struct data[2];
 
-	return plan->tier == TIER_FULL ||
-	       syscall(SYS_capget, &header, data) < 0 ||
-	       (data[0].effective & (1U << CAP_SETPCAP));
+	return plan->tier != TIER_FULL &&
+	       (syscall(SYS_capget, &header, data) < 0 ||
+		(data[0].effective & (1U << CAP_SETPCAP)));
 }
 
 int stage_privileges(const struct plan *plan, struct err *err)
@@ -119,7 +120,7 @@ int stage_privileges(const struct plan *plan, struct err *err)
 		.version = _LINUX_CAPABILITY_VERSION_3,
 	};
 	const struct __user_cap_data_struct none[2] = { { 0 } };
-	const int r = may_lock(plan) ? lock_capabilities(err) : 0;
+	const int r = must_lock(plan) ? stage_lock(err) : 0;
 
 	if (r < 0)
 		return r;

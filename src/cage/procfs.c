@@ -41,7 +41,7 @@ static int mask_all(const struct box *box, bool host, struct err *err)
 }
 
 /* Read-only: root's uid alone would be enough to write /proc/sys */
-static int make_proc(void)
+int box_make_proc(void)
 {
 	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
 	int tree;
@@ -56,7 +56,6 @@ static int make_proc(void)
 
 int box_begin_proc(struct box *box, struct err *err)
 {
-	box->proc = make_proc();
 	if (box->proc < 0)
 		return 0;	/* Who wants it will hear */
 	if (sys_move_mount(box->proc, "", box->fd, "proc",

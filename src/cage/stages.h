@@ -49,6 +49,8 @@ int stage_keyring(struct err *err);
 int stage_core(struct err *err);
 /* The command's resource limits, which init does not share. 0 or -errno. */
 int limits_set(const struct cage_request *request);
+/* No capability can be had anew; those that are there stay */
+int stage_lock(struct err *err);
 /* Every capability set empty and locked, no_new_privs */
 int stage_privileges(const struct plan *plan, struct err *err);
 

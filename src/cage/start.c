@@ -151,6 +151,7 @@ static void look_at_cpus(struct birth *b)
 	b->moves = b->how->tier == TIER_FULL && b->how->jail[1] < 0 &&
 		   sched_getaffinity(0, sizeof(b->cpus), &b->cpus) == 0 &&
 		   CPU_COUNT(&b->cpus) > 1;
+	b->crowded = b->moves && CPU_COUNT(&b->cpus) == 2;
 }
 
 static void move_away(const struct birth *b, pid_t pid)
