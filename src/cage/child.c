@@ -4,8 +4,9 @@
  *
  * Should: run as pid 1 of new namespaces, with all signals blocked, and with
  * no other thread but the one that makes the network and is gone before the
- * capabilities are. Mustn't: run anything, open anything of the caller's, or go on
- * after a failed stage. After the last stage nothing may fail but execve().
+ * capabilities are. Mustn't: run anything, open anything of the caller's, or
+ * go on after a failed stage. After the last stage nothing may fail but
+ * execve().
  *
  * What is the same in every sandbox is done while the supervisor still makes
  * its plan; a failure there is told like any other.
@@ -220,14 +221,25 @@ static int get_ids(const struct birth *birth, struct err *err)
 	return 0;
 }
 
+static int leave_host(const struct birth *birth, struct err *err)
+{
+	const uint64_t all = plan_namespaces(birth->how->tier, birth->how->net);
+
+	if (unshare((int)(all & ~(uint64_t)(BIRTH_NAMESPACES | CLONE_NEWNET))) < 0)
+		return fail_errno(err, "cannot make the sandbox's namespaces");
+	return 0;
+}
+
 /* A place of our own: what needs no ids, then the network, which takes longest.
  * The supervisor has moved us by the time that it has written the ids.
  */
 static int begin_place(const struct birth *birth, struct place *place,
 		       struct err *err)
 {
-	int r = box_make(&place->box, err);
+	int r = leave_host(birth, err);
 
+	if (r == 0)
+		r = box_make(&place->box, err);
 	if (r == 0)
 		r = stage_lock(err);
 	if (r < 0)

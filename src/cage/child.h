@@ -27,6 +27,8 @@ struct birth {
 	cpu_set_t cpus;
 };
 
+enum { BIRTH_NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID };
+
 /**
  * struct order - What init waits for
  * @request:	In memory that it has: shared, or copied by the fork

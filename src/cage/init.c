@@ -65,12 +65,24 @@ static bool kill_children(const struct init *init)
 	return true;
 }
 
+/* Whoever is left has no other parent than us, or one who has none either */
+static bool is_alone(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT |
+		      __WALL) < 0 &&
+	       errno == ECHILD;
+}
+
 /* End all others: whoever dies leaves its children to us, and what is listed has
  * been signalled, so that the wait ends. In a pid namespace one call reaches
- * everybody.
+ * everybody, and looks at every process of the machine for it.
  */
 static void end_others(const struct init *init)
 {
+	if (is_alone())
+		return;
 	if (init->children < 0) {
 		if (kill(-1, SIGKILL) < 0)
 			return;	/* There is nobody */

@@ -64,11 +64,12 @@ void child_wipe(void)
 	}
 }
 
-/* All but the network, which init makes itself, or finds */
+/* Those that have to be there first. Init makes the others itself, while we go
+ * on.
+ */
 static uint64_t namespaces_of(const struct birth *b)
 {
-	return plan_namespaces(b->how->tier, b->how->net) &
-	       ~(uint64_t)CLONE_NEWNET;
+	return plan_namespaces(b->how->tier, b->how->net) & BIRTH_NAMESPACES;
 }
 
 /* Who enters the jail cannot leave it, so a process in between does: init is

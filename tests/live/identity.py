@@ -69,6 +69,7 @@ def new_privileges_and_calls_are_closed(t):
     equal(init["NoNewPrivs"], "1", "NoNewPrivs of the first process")
     equal(int(init["CapEff"], 16), 0, "CapEff of the first process")
     equal(int(init["CapBnd"], 16), 0, "CapBnd of the first process")
+    equal(init["Threads"], "1", "threads of the first process")
 
 
 @test
@@ -79,6 +80,19 @@ def seven_namespaces_are_new(t):
     equal(len(inside), len(NAMESPACES))
     for name, ours, theirs in zip(NAMESPACES, inside, outside):
         check(ours != theirs, "same namespace:", name)
+
+
+@test
+def the_network_is_its_own_without_room_for_a_thread(t):
+    """Which would make it; a thread's stack is as large as the limit says"""
+    limits = ("prlimit", "--as=1000000000", "--stack=4000000000")
+    link = ("readlink", "/proc/self/ns/net")
+    outside = t.outside(*limits, *link).ok().out
+    for net in ("none", "filtered"):
+        inside = t.outside(*limits, CLOCHE, "run", "--net", net, "--",
+                           *link).ok().out
+        check(inside.startswith("net:") and inside != outside,
+              "the host's network:", inside)
 
 
 @test
