@@ -42,7 +42,8 @@ static const char *source_name(const struct frame_op *op)
 	return op->source ? op->source : "a descriptor";
 }
 
-int frame_clone(int source, const struct frame_op *op, struct err *err)
+/* A mount of its own of what @source is a place in, restricted as @op has it */
+static int clone_place(int source, const struct frame_op *op, struct err *err)
 {
 	const struct mount_attr attr = { .attr_set = frame_bind_attr(op) };
 	auto_close int mount = sys_open_tree(source, "", OPEN_TREE_CLONE |
@@ -61,13 +62,13 @@ int frame_take_mount(struct frame_source *source, const struct frame_op *op,
 		     struct err *err)
 {
 	return source->is_mount ? take_fd(&source->fd)
-				: frame_clone(source->fd, op, err);
+				: clone_place(source->fd, op, err);
 }
 
 int frame_source_clone(struct frame_source *source, const struct frame_op *op,
 		       struct err *err)
 {
-	const int mount = frame_clone(source->fd, op, err);
+	const int mount = clone_place(source->fd, op, err);
 
 	if (mount < 0)
 		return mount;
@@ -280,7 +281,7 @@ static int do_data(struct frame_tree *tree, const struct frame_op *op,
 	at = place_file(tree->root, op, 0444, err);
 	if (at < 0)
 		return at;
-	mount = frame_clone(fd, op, err);
+	mount = clone_place(fd, op, err);
 	if (mount < 0)
 		return mount;
 	r = frame_attach(tree, mount, at, op, err);

@@ -17,9 +17,6 @@ struct frame_tree;
 /* MOUNT_ATTR_* of what is bound by @op */
 uint64_t frame_bind_attr(const struct frame_op *op);
 
-/* A mount of its own of what @source is a place in, restricted as @op has it */
-int frame_clone(int source, const struct frame_op *op, struct err *err);
-
 /* A place that becomes a mount, as the host has it now */
 int frame_source_clone(struct frame_source *source, const struct frame_op *op,
 		       struct err *err);

@@ -60,7 +60,8 @@ struct jail_message {
 
 #define HATCH "; --net host shares the host's network, without a jail"
 
-const char *jail_find_pasta(char *path, size_t size)
+/* Where pasta is: in @path, or NULL */
+static const char *find_pasta(char *path, size_t size)
 {
 	/* Where distributions put programs: never what a project planted */
 	static const char *const places[] = {
@@ -77,7 +78,7 @@ const char *jail_find_pasta(char *path, size_t size)
 
 static int check_needs(char *pasta, size_t size, struct err *err)
 {
-	if (!jail_find_pasta(pasta, size))
+	if (!find_pasta(pasta, size))
 		return fail(err, -ENOENT, "--net jail needs pasta: install the package passt" HATCH);
 	if (access("/dev/net/tun", R_OK | W_OK) < 0)
 		return fail_errno(err, "--net jail needs /dev/net/tun (modprobe tun; in a container --device /dev/net/tun)" HATCH);

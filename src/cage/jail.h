@@ -36,9 +36,6 @@ int jail_start(const struct plan *plan, struct jail_run *ret,
 /* Safe on JAIL_NONE */
 void jail_stop(struct jail_run *run);
 
-/* Where pasta is: in @path, or NULL */
-const char *jail_find_pasta(char *path, size_t size);
-
 /**
  * struct jail_near - Networks that the machine has routes to, and its addresses
  */

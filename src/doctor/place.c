@@ -82,7 +82,8 @@ bool place_is_docker(void)
 	return access("/.dockerenv", F_OK) == 0 && !is_first_namespace();
 }
 
-const char *place_container(void)
+/* The container we are in, or NULL; words for people */
+static const char *find_container(void)
 {
 	static const char release[] = "/proc/sys/kernel/osrelease";
 	const char *name;
@@ -140,7 +141,7 @@ void probe_wsl(struct probe_result *r)
 
 void probe_container(struct probe_result *r)
 {
-	const char *container = place_container();
+	const char *container = find_container();
 
 	if (!container)
 		return;

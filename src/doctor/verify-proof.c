@@ -14,7 +14,8 @@
 #include "doctor/verify-state.h"
 #include "plan/view.h"
 
-bool proof_is_refusal(int error)
+/* True if @error says that something refused the call */
+static bool is_refusal(int error)
 {
 	switch (error) {
 	case EPERM:
@@ -142,7 +143,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 		return !f->error && f->len;
 	case PROOF_CALL:
 		return f->error != FOUND_NOTHING &&
-		       !proof_is_refusal(f->error);
+		       !is_refusal(f->error);
 	case PROOF_HIT:
 		return was_heard(t, number);
 	case PROOF_ALIVE:

@@ -91,9 +91,6 @@ size_t verify_take_report(struct verify *v, char *text, size_t n);
 bool proof_hit(struct target *t, const struct view *view, size_t number,
 	       const struct verify_row *row, const struct found *f);
 
-/* True if @error says that something refused the call */
-bool proof_is_refusal(int error);
-
 /* verify-judge.c: all verdicts, from what is known by then */
 void verify_judge(struct verify *v);
 

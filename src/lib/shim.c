@@ -32,8 +32,9 @@
 
 enum { SCRIPT_MAX = 64 << 10 };
 
-void shim_text(const char *cloche, const char *name, const char *real,
-	       const char *const *options, struct buf *out)
+/* The script. @options are words for `cloche run`, NULL-ended. */
+static void write_text(const char *cloche, const char *name, const char *real,
+		       const char *const *options, struct buf *out)
 {
 	buf_addf(out, "#!/bin/sh\n" SHIM_MARK "%s\n"
 		 "# Runs the program of that name in the sandbox. 'cloche shim remove %s'\n"
@@ -95,7 +96,10 @@ static char *next_dir(const char **path)
 	return mem_strndup(start, n);
 }
 
-char *shim_find_real(const char *name, const char *path)
+/* The first program @name on @path (as $PATH) that is no shim; NULL if none.
+ * The caller frees.
+ */
+static char *find_real(const char *name, const char *path)
 {
 	char *dir;
 
@@ -193,8 +197,12 @@ static char *place_on_path(const char *name, const char *real,
 	return NULL;
 }
 
-char *shim_place(const char *dir, const char *name, const char *real,
-		 const char *path, struct err *err)
+/* Where a shim for @real may lie: @dir if that is given, else a directory on
+ * @path before that of @real that is ours and never writable inside, else
+ * cloche's own below the configuration. NULL with words; the caller frees.
+ */
+static char *find_place(const char *dir, const char *name, const char *real,
+			const char *path, struct err *err)
 {
 	auto_free char *own = shim_own_dir();
 	auto_free char *shims = own ? path_join(own, "shims") : NULL;
@@ -294,11 +302,11 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 
 	if (r < 0)
 		return r;
-	ret->real = shim_find_real(name, path);
+	ret->real = find_real(name, path);
 	if (!ret->real)
 		return fail(err, -ENOENT, "there is no program '%s' on $PATH",
 			    name);
-	place = shim_place(dir, name, ret->real, path, err);
+	place = find_place(dir, name, ret->real, path, err);
 	if (!place)
 		return err->code;
 	ret->name = mem_strdup(name);
@@ -309,7 +317,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 	if (r == 0 && list.len == SHIMS_MAX)
 		r = fail(err, -E2BIG, "there are %d shims already", SHIMS_MAX);
 	if (r == 0) {
-		shim_text(cloche, name, ret->real, options, &text);
+		write_text(cloche, name, ret->real, options, &text);
 		r = write_shim(ret->path, &text, err);
 	}
 	if (r == 0) {

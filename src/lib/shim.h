@@ -54,24 +54,8 @@ enum shim_state {
 
 const char *shim_state_name(enum shim_state state);
 
-/* Pure: the script. @options are words for `cloche run`, NULL-ended. */
-void shim_text(const char *cloche, const char *name, const char *real,
-	       const char *const *options, struct buf *out);
-
 /* Whether @text is a shim of ours */
 bool shim_is_ours(const char *text);
-
-/* The first program @name on @path (as $PATH) that is no shim; NULL if none.
- * The caller frees.
- */
-char *shim_find_real(const char *name, const char *path);
-
-/* Where a shim for @real may lie: @dir if that is given, else a directory on
- * @path before that of @real that is ours and never writable inside, else
- * cloche's own below the configuration. NULL with words; the caller frees.
- */
-char *shim_place(const char *dir, const char *name, const char *real,
-		 const char *path, struct err *err);
 
 /* Make the shim and list it; a file that is not ours is never overwritten.
  * 0 with *@ret filled in, or a negative errno with words.

@@ -89,7 +89,8 @@ bool doc_next(struct span doc, size_t *cursor, struct doc_member *ret)
 	return true;
 }
 
-bool doc_key_is(struct span key, const char *name)
+/* True if @key, as it is written, spells @name */
+static bool key_is(struct span key, const char *name)
 {
 	auto_bytes struct bytes plain = { 0 };
 	const size_t n = strlen(name);
@@ -106,7 +107,7 @@ bool doc_find(struct span doc, const char *name, struct span *ret)
 	size_t cursor = 0;
 
 	while (doc_next(doc, &cursor, &m)) {
-		if (doc_key_is(m.key, name)) {
+		if (key_is(m.key, name)) {
 			*ret = m.value;
 			return true;
 		}
@@ -289,7 +290,7 @@ void doc_add_string(struct bytes *out, const char *name, const char *s,
 	doc_quote(out, s, n);
 }
 
-void doc_add_member(struct bytes *out, const struct doc_member *m)
+static void add_member(struct bytes *out, const struct doc_member *m)
 {
 	separate(out);
 	bytes_add(out, m->key.p, m->key.n);
@@ -307,8 +308,8 @@ void doc_put(struct span doc, const char *name, struct span value,
 	bytes_reserve(&made, doc.n + value.n + strlen(name) + 8);
 	doc_open(&made);
 	while (doc_next(doc, &cursor, &m)) {
-		if (!doc_key_is(m.key, name))
-			doc_add_member(&made, &m);
+		if (!key_is(m.key, name))
+			add_member(&made, &m);
 	}
 	doc_add(&made, name, value);
 	doc_close(&made);
@@ -324,8 +325,8 @@ void doc_drop(struct span doc, const char *name, struct bytes *out)
 	bytes_reserve(&made, doc.n + 2);
 	doc_open(&made);
 	while (doc_next(doc, &cursor, &m)) {
-		if (!doc_key_is(m.key, name))
-			doc_add_member(&made, &m);
+		if (!key_is(m.key, name))
+			add_member(&made, &m);
 	}
 	doc_close(&made);
 	bytes_move(out, &made);
@@ -358,11 +359,11 @@ void doc_merge(struct span base, struct span over, const char *tombstone,
 	doc_open(&made);
 	while (doc_next(base, &cursor, &m)) {
 		if (!has_key(over, m.key))
-			doc_add_member(&made, &m);
+			add_member(&made, &m);
 	}
 	for (cursor = 0; doc_next(over, &cursor, &m);) {
 		if (!is_text(m.value, tombstone))
-			doc_add_member(&made, &m);
+			add_member(&made, &m);
 	}
 	doc_close(&made);
 	bytes_move(out, &made);
@@ -378,7 +379,7 @@ void doc_strip(struct span doc, struct bytes *out)
 	doc_open(&made);
 	while (doc_next(doc, &cursor, &m)) {
 		if (!doc_is_tombstone(m.value))
-			doc_add_member(&made, &m);
+			add_member(&made, &m);
 	}
 	doc_close(&made);
 	bytes_move(out, &made);

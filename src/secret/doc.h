@@ -64,9 +64,6 @@ bool doc_find(struct span doc, const char *name, struct span *ret);
 
 size_t doc_count(struct span doc);
 
-/* True if @key, as it is written, spells @name */
-bool doc_key_is(struct span key, const char *name);
-
 /* Append what the JSON string @string says. 0, or -EINVAL if it is none. */
 int doc_unquote(struct span string, struct bytes *out);
 
@@ -93,7 +90,6 @@ void doc_open(struct bytes *out);
 void doc_add(struct bytes *out, const char *name, struct span value);
 void doc_add_string(struct bytes *out, const char *name, const char *s,
 		    size_t n);
-void doc_add_member(struct bytes *out, const struct doc_member *m);
 void doc_close(struct bytes *out);
 
 /* Each of these puts a new document into @out in place of what it held; @out

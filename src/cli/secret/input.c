@@ -91,7 +91,8 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 	return r;
 }
 
-int input_ask(const char *question, struct bytes *ret, struct err *err)
+/* Ask without an echo. 0, -ENOTTY, -EINTR, or another errno. */
+static int ask(const char *question, struct bytes *ret, struct err *err)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	const int r = tty < 0 ? -ENOTTY : ask_on(tty, question, ret);
@@ -111,12 +112,12 @@ int input_passphrase(void *arg, bool fresh, struct bytes *ret,
 	if (fresh && !*(const bool *)arg)
 		return fail(err, -ENOKEY,
 			    "there is no encrypted store; --backend file makes one");
-	r = input_ask(fresh ? "New passphrase of the store: " :
+	r = ask(fresh ? "New passphrase of the store: " :
 			      "Passphrase of the store: ", ret, err);
 	if (!r && !ret->len)
 		r = fail(err, -ENOKEY, "there is no empty passphrase");
 	if (!r && fresh)
-		r = input_ask("Once more: ", &again, err);
+		r = ask("Once more: ", &again, err);
 	if (!r && fresh && !bytes_same(ret->p, ret->len, again.p, again.len))
 		r = fail(err, -ENOKEY, "these were two passphrases");
 	return r;
@@ -135,7 +136,7 @@ int input_value(const char *name, struct bytes *ret, struct err *err)
 	int r;
 
 	if (isatty(STDIN_FILENO))
-		r = input_ask(question, ret, err);
+		r = ask(question, ret, err);
 	else
 		r = input_all(VALUE_MAX_BYTES + 1, ret, err);
 	if (r < 0)

@@ -38,7 +38,8 @@ static const struct secret_command *find_command(const char *name)
 	return NULL;
 }
 
-void secret_help(const char *name)
+/* The help of all verbs, or with @name of that one */
+static void print_help(const char *name)
 {
 	const struct secret_command *only = name ? find_command(name) : NULL;
 
@@ -126,7 +127,7 @@ static int run(int argc, char **argv, struct err *err)
 
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") ||
 	    !strcmp(verb, "help")) {
-		secret_help(NULL);
+		print_help(NULL);
 		return argc > 1 ? EXIT_YES : EXIT_USAGE;
 	}
 	if (!command)
@@ -135,7 +136,7 @@ static int run(int argc, char **argv, struct err *err)
 			    verb);
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-			secret_help(verb);
+			print_help(verb);
 			return EXIT_YES;
 		}
 	}

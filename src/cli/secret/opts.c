@@ -19,7 +19,8 @@ static const struct {
 #undef SECRET_OPTION
 };
 
-bool secret_takes(const char *verbs, const char *verb)
+/* True if @verb is one of the words in @verbs, or that is "*" */
+static bool takes(const char *verbs, const char *verb)
 {
 	const size_t n = strlen(verb);
 
@@ -38,7 +39,7 @@ void secret_help_options(const char *verb)
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		const char *argument = options[i].argument;
 
-		if (!verb || secret_takes(options[i].verbs, verb))
+		if (!verb || takes(options[i].verbs, verb))
 			printf("  --%s %-*s %s\n", options[i].name,
 			       22 - (int)strlen(options[i].name),
 			       argument ? argument : "", options[i].help);
@@ -59,7 +60,7 @@ static int parse_option(char **argv, int *at, const char *verb,
 
 		if (strlen(options[i].name) != n ||
 		    strncmp(options[i].name, word, n) != 0 ||
-		    !secret_takes(options[i].verbs, verb))
+		    !takes(options[i].verbs, verb))
 			continue;
 		if (!options[i].argument && value)
 			return fail(err, -EINVAL, "--%s takes no argument",

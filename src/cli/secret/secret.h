@@ -55,14 +55,8 @@ struct secret_command {
 #include "cli/secret/commands.def"
 #undef SECRET_COMMAND
 
-/* Print the help of all verbs, or with @name of that one */
-void secret_help(const char *name);
-
 /* Print the options that @verb takes, or all */
 void secret_help_options(const char *verb);
-
-/* True if @verb is one of the words in @verbs, or that is "*" */
-bool secret_takes(const char *verbs, const char *verb);
 
 /* Options may stand before the verb: put it into argv[1] */
 void secret_verb_first(int argc, char **argv);
@@ -86,9 +80,6 @@ int session_set(struct session *s, const char *name,
 
 /* A value from standard input, or asked for if that is a terminal */
 int input_value(const char *name, struct bytes *ret, struct err *err);
-
-/* Ask on the terminal without an echo. 0, -ENOTTY, -EINTR, or another errno. */
-int input_ask(const char *question, struct bytes *ret, struct err *err);
 
 /* A key_ask: the passphrase of the encrypted file. *@arg, a bool, says whether
  * a new file may be made this way: only if the file was asked for by name.
