@@ -204,7 +204,7 @@ static int try_tun(void)
 static void answer(struct probe_result *r, enum probe probe, uint64_t flags,
 		   int (*fn)(void), enum cause otherwise)
 {
-	bool mapped;
+	bool mapped = false;
 	const int error = -probe_inside(flags, fn, &mapped);
 
 	if (!error)
