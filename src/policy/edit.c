@@ -35,11 +35,6 @@ struct editing {
 	size_t indent_len;
 };
 
-static void editing_done(struct editing *e)
-{
-	json_decref(e->root);
-}
-
 static void look(struct editing *e)
 {
 	const char *at = memchr(e->text, '\n', e->n);
@@ -60,24 +55,32 @@ static void look(struct editing *e)
 	}
 }
 
-static int editing_init(struct editing *e, const char *text, size_t n,
-			const char *name, struct err *err)
+/* A change of the value at @path to or by @value */
+typedef int change_fn(const struct editing *e, const char *path,
+		      const char *value, struct buf *out, struct err *err);
+
+/* @e has a text and its name so far */
+static int edit(struct editing *e, change_fn *change, const char *path,
+		const char *value, struct buf *out, struct err *err)
 {
-	if (text[strspn(text, " \t\r\n")] == '\0') {
-		text = "{}\n";
-		n = 3;
+	int r;
+
+	if (e->text[strspn(e->text, " \t\r\n")] == '\0') {
+		e->text = "{}\n";
+		e->n = 3;
 	}
-	*e = (struct editing){ .text = text, .n = n, .name = name };
-	e->root = json_parse(text, n, name, err);
+	e->root = json_parse(e->text, e->n, e->name, err);
 	if (!e->root)
 		return -EINVAL;
 	if (!json_is_object(e->root)) {
-		editing_done(e);
-		return fail(err, -EINVAL, "%s: must be an object: { ... }",
-			    name);
+		r = fail(err, -EINVAL, "%s: must be an object: { ... }",
+			 e->name);
+	} else {
+		look(e);
+		r = change(e, path, value, out, err);
 	}
-	look(e);
-	return 0;
+	json_decref(e->root);
+	return r;
 }
 
 static void add_break(const struct editing *e, struct buf *out, size_t depth)
@@ -248,15 +251,9 @@ static int set(const struct editing *e, const char *path, const char *value,
 int edit_set(const char *text, size_t n, const char *name, const char *path,
 	     const char *value, struct buf *out, struct err *err)
 {
-	struct editing e;
-	int r;
+	struct editing e = { .text = text, .n = n, .name = name };
 
-	r = editing_init(&e, text, n, name, err);
-	if (r < 0)
-		return r;
-	r = set(&e, path, value, out, err);
-	editing_done(&e);
-	return r;
+	return edit(&e, set, path, value, out, err);
 }
 
 static json_t *value_at(json_t *root, const char *path)
@@ -315,10 +312,11 @@ static int append(const struct editing *e, json_t *list, const char *path,
 }
 
 /* Put the JSON text @literal behind the others of the list at @path */
-static int append_literal(const struct editing *e, json_t *list,
-			  const char *path, const char *literal,
-			  struct buf *out, struct err *err)
+static int append_literal(const struct editing *e, const char *path,
+			  const char *literal, struct buf *out,
+			  struct err *err)
 {
+	json_t *list = value_at(e->root, path);
 	auto_free char *whole = mem_printf("[%s]", literal);
 	int r;
 
@@ -335,7 +333,6 @@ static int append_literal(const struct editing *e, json_t *list,
 static int append_string(const struct editing *e, const char *path,
 			 const char *value, struct buf *out, struct err *err)
 {
-	json_t *list = value_at(e->root, path);
 	json_t *string = json_string(value);
 	auto_free char *literal = string ? json_dumps(string, JSON_ENCODE_ANY)
 					 : NULL;
@@ -343,39 +340,27 @@ static int append_string(const struct editing *e, const char *path,
 	json_decref(string);
 	if (!literal)
 		return fail(err, -EINVAL, "'%s' is not UTF-8 text", value);
-	if (has_string(list, value))
+	if (has_string(value_at(e->root, path), value))
 		return 0;
-	return append_literal(e, list, path, literal, out, err);
+	return append_literal(e, path, literal, out, err);
 }
 
 int edit_append(const char *text, size_t n, const char *name,
 		const char *path, const char *value, struct buf *out,
 		struct err *err)
 {
-	struct editing e;
-	int r;
+	struct editing e = { .text = text, .n = n, .name = name };
 
-	r = editing_init(&e, text, n, name, err);
-	if (r < 0)
-		return r;
-	r = append_string(&e, path, value, out, err);
-	editing_done(&e);
-	return r;
+	return edit(&e, append_string, path, value, out, err);
 }
 
 int edit_append_value(const char *text, size_t n, const char *name,
 		      const char *path, const char *value, struct buf *out,
 		      struct err *err)
 {
-	struct editing e;
-	int r;
+	struct editing e = { .text = text, .n = n, .name = name };
 
-	r = editing_init(&e, text, n, name, err);
-	if (r < 0)
-		return r;
-	r = append_literal(&e, value_at(e.root, path), path, value, out, err);
-	editing_done(&e);
-	return r;
+	return edit(&e, append_literal, path, value, out, err);
 }
 
 /* The end of the entry before, or the start of the one behind, says where the
