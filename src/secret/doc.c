@@ -298,19 +298,26 @@ static void add_member(struct bytes *out, const struct doc_member *m)
 	bytes_add(out, m->value.p, m->value.n);
 }
 
+/* All members of @doc but @name */
+static void add_others(struct bytes *out, struct span doc, const char *name)
+{
+	struct doc_member m;
+	size_t cursor = 0;
+
+	while (doc_next(doc, &cursor, &m)) {
+		if (!key_is(m.key, name))
+			add_member(out, &m);
+	}
+}
+
 void doc_put(struct span doc, const char *name, struct span value,
 	     struct bytes *out)
 {
 	struct bytes made = { 0 };
-	struct doc_member m;
-	size_t cursor = 0;
 
 	bytes_reserve(&made, doc.n + value.n + strlen(name) + 8);
 	doc_open(&made);
-	while (doc_next(doc, &cursor, &m)) {
-		if (!key_is(m.key, name))
-			add_member(&made, &m);
-	}
+	add_others(&made, doc, name);
 	doc_add(&made, name, value);
 	doc_close(&made);
 	bytes_move(out, &made);
@@ -319,15 +326,10 @@ void doc_put(struct span doc, const char *name, struct span value,
 void doc_drop(struct span doc, const char *name, struct bytes *out)
 {
 	struct bytes made = { 0 };
-	struct doc_member m;
-	size_t cursor = 0;
 
 	bytes_reserve(&made, doc.n + 2);
 	doc_open(&made);
-	while (doc_next(doc, &cursor, &m)) {
-		if (!key_is(m.key, name))
-			add_member(&made, &m);
-	}
+	add_others(&made, doc, name);
 	doc_close(&made);
 	bytes_move(out, &made);
 }
