@@ -44,12 +44,40 @@ static void append(struct store *store, unsigned int writer, unsigned int n)
 	CHECK_INT(store_append(store, &v), 0);
 }
 
+/* All writers at once, each with its own store */
+static void write_by_all(size_t file_max)
+{
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		if (fork())
+			continue;
+		struct store *own = open_store(file_max);
+
+		for (unsigned int i = 0; i < EACH; i++)
+			append(own, w, i);
+		_exit(0);
+	}
+	for (int status; wait(&status) > 0;)
+		CHECK_INT(status, 0);
+}
+
 static int count_one(void *arg, const struct violation *v)
 {
 	unsigned char (*seen)[EACH] = arg;
 
 	seen[strtol(v->run, NULL, 10)][strtol(v->target, NULL, 10)]++;
 	return 0;
+}
+
+static void check_all_there(struct store *store)
+{
+	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
+
+	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	for (unsigned int w = 0; w < WRITERS; w++) {
+		for (unsigned int i = 0; i < EACH; i++)
+			CHECK_INT(seen[w][i], 1);
+	}
+	free(seen);
 }
 
 static const char *file_path(const char *name)
@@ -82,26 +110,10 @@ TEST(records_come_back_in_order)
 TEST(sixty_four_writers_lose_nothing)
 {
 	struct store *store = open_store(STORE_FILE_MAX);
-	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 
-	for (unsigned int w = 0; w < WRITERS; w++) {
-		if (fork())
-			continue;
-		struct store *own = open_store(STORE_FILE_MAX);
-
-		for (unsigned int i = 0; i < EACH; i++)
-			append(own, w, i);
-		_exit(0);
-	}
-	for (int status; wait(&status) > 0;)
-		CHECK_INT(status, 0);
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
-	for (unsigned int w = 0; w < WRITERS; w++) {
-		for (unsigned int i = 0; i < EACH; i++)
-			CHECK_INT(seen[w][i], 1);
-	}
+	write_by_all(STORE_FILE_MAX);
+	check_all_there(store);
 	store_free(store);
-	free(seen);
 }
 
 /* Lines of all files that are not records, and the records */
@@ -155,17 +167,7 @@ TEST(rotation_under_load_keeps_records_whole)
 	struct store *store = open_store(FILE_MAX);
 	unsigned int records = 0;
 
-	for (unsigned int w = 0; w < WRITERS; w++) {
-		if (fork())
-			continue;
-		struct store *own = open_store(FILE_MAX);
-
-		for (unsigned int i = 0; i < EACH; i++)
-			append(own, w, i);
-		_exit(0);
-	}
-	for (int status; wait(&status) > 0;)
-		CHECK_INT(status, 0);
+	write_by_all(FILE_MAX);
 	CHECK_INT(store_each(store, count_any, &records, NULL), 0);
 	CHECK(records > 0);
 	CHECK_INT(records, count_lines());	/* None of them torn */
@@ -179,27 +181,11 @@ TEST(rotation_that_drops_no_file_loses_no_record)
 	/* About 2.3 files' worth: one record is some 230 bytes */
 	enum { FILE_MAX = (WRITERS * EACH * 230) / 2 };
 	struct store *store = open_store(FILE_MAX);
-	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 
-	for (unsigned int w = 0; w < WRITERS; w++) {
-		if (fork())
-			continue;
-		struct store *own = open_store(FILE_MAX);
-
-		for (unsigned int i = 0; i < EACH; i++)
-			append(own, w, i);
-		_exit(0);
-	}
-	for (int status; wait(&status) > 0;)
-		CHECK_INT(status, 0);
+	write_by_all(FILE_MAX);
 	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
-	for (unsigned int w = 0; w < WRITERS; w++) {
-		for (unsigned int i = 0; i < EACH; i++)
-			CHECK_INT(seen[w][i], 1);
-	}
+	check_all_there(store);
 	store_free(store);
-	free(seen);
 }
 
 TEST(damaged_lines_are_skipped)
