@@ -23,33 +23,11 @@
 #include "cage/netns.h"
 #include "plan/listener.h"
 
-static void put(const char *path, const char *text)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	CHECK_INT(fs_write_all(fd, text, strlen(text)), 0);
-}
-
-static void enter_namespaces(void)
-{
-	const unsigned int uid = geteuid(), gid = getegid();
-	char map[64];
-
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
-		test_skip("no user namespaces here: %s", strerror(errno));
-	put("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	put("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	put("/proc/self/gid_map", map);
-}
-
 static void set_up(const struct netns_config *config, struct listener_set *set)
 {
 	struct err err = { 0 };
 
-	enter_namespaces();
+	test_enter(CLONE_NEWNET);
 	if (netns_setup(config, set, &err) < 0)
 		test_fail(__FILE__, __LINE__, "%s", err.msg);
 }
@@ -189,7 +167,7 @@ TEST(too_many_ports_are_refused_and_nothing_stays_open)
 
 	for (size_t i = 0; i < LISTENERS_MAX; i++)
 		capture[i] = (uint16_t)(2000 + i);
-	enter_namespaces();
+	test_enter(CLONE_NEWNET);
 	CHECK_INT(netns_setup(&(struct netns_config){
 		.filtered = true, .capture = capture,
 		.n_capture = LISTENERS_MAX,

@@ -78,21 +78,6 @@ static const struct seccomp_config unix_free = {
 	.unix_sockets = SECCOMP_UNIX_ALLOW,
 };
 
-/* Run @fn in a child; its wait status */
-static int in_child(void (*fn)(void))
-{
-	const pid_t pid = fork();
-	int status;
-
-	CHECK(pid >= 0);
-	if (!pid) {
-		fn();
-		_exit(0);
-	}
-	CHECK_INT(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
 /* How many programs this process carries; -1 if the kernel does not say */
 static long count_filters(void)
 {
@@ -347,7 +332,7 @@ TEST(ordinary_things_still_work)
 	CHECK_INT(pthread_create(&thread, NULL, return_argument, &mark), 0);
 	CHECK_INT(pthread_join(thread, &result), 0);
 	CHECK(result == &mark);
-	CHECK_INT(in_child(abort) & 0x7f, SIGABRT);
+	CHECK_INT(test_in_child(abort) & 0x7f, SIGABRT);
 	CHECK_INT(unshare(CLONE_FILES | CLONE_FS), 0);
 	CHECK(personality(0xffffffff) >= 0);
 	CHECK(personality(ADDR_NO_RANDOMIZE) >= 0);
@@ -365,14 +350,14 @@ TEST(nested_namespaces_only_where_allowed)
 {
 	const struct seccomp_config nested = { .nested_userns = true };
 
-	if (in_child(unshare_user))
+	if (test_in_child(unshare_user))
 		test_skip("no user namespaces here");
 	confine(&nested);
-	CHECK_INT(in_child(unshare_user), 0);
+	CHECK_INT(test_in_child(unshare_user), 0);
 	CHECK_INT(try(SYS_clone3, 0, 0, 0), EINVAL);
 	CHECK_INT(try(SYS_keyctl, UINT64_MAX, 0, 0), ENOSYS);
 	confine(&strict);
-	CHECK_INT(WEXITSTATUS(in_child(unshare_user)), EPERM);
+	CHECK_INT(WEXITSTATUS(test_in_child(unshare_user)), EPERM);
 }
 
 TEST(no_new_privs_comes_first)

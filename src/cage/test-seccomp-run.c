@@ -37,20 +37,6 @@ static int confine(const struct seccomp_config *config)
 	return listener;
 }
 
-static int run_child(void (*fn)(void))
-{
-	const pid_t pid = fork();
-	int status;
-
-	CHECK(pid >= 0);
-	if (!pid) {
-		fn();
-		_exit(0);
-	}
-	CHECK_INT(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
 #ifdef __x86_64__
 
 /* A system call of a 32-bit program: eax, ebx, ecx, edx */
@@ -87,11 +73,11 @@ TEST(calls_of_a_32_bit_program_end_it_with_sigsys)
 		.unix_sockets = SECCOMP_UNIX_ALLOW, .nested_userns = true,
 	};
 
-	if (run_child(i386_getpid) || run_child(i386_socket))
+	if (test_in_child(i386_getpid) || test_in_child(i386_socket))
 		test_skip("this kernel runs no 32-bit calls");
 	CHECK_INT(confine(&config), -1);
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
-		const int status = run_child(all[i]);
+		const int status = test_in_child(all[i]);
 
 		CHECK(WIFSIGNALED(status));
 		CHECK_INT(WTERMSIG(status), SIGSYS);

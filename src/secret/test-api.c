@@ -24,13 +24,7 @@ static void begin(const char *backend, const char *key_file)
 		.timeout_ms = 60000,
 	};
 
-	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
-	unsetenv("XDG_CONFIG_HOME");
-	unsetenv("XDG_STATE_HOME");
-	unsetenv("XDG_RUNTIME_DIR");
-	unsetenv("DBUS_SESSION_BUS_ADDRESS");
-	unsetenv("CLOCHE_PASSPHRASE_FILE");
-	unsetenv("CLOCHE_KEY_FILE");
+	test_home();
 	CHECK_INT(cloche_secrets_open(&options, &secrets, NULL, 0), 0);
 }
 

@@ -48,11 +48,7 @@ static int repeat(int n)
 
 static void begin(void)
 {
-	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
-	unsetenv("XDG_CONFIG_HOME");
-	unsetenv("XDG_STATE_HOME");
-	unsetenv("XDG_RUNTIME_DIR");
-	unsetenv("DBUS_SESSION_BUS_ADDRESS");
+	test_home();
 	snprintf(key, sizeof(key), "%s/key", test_dir());
 	test_write(key, "0123456789abcdef0123456789abcdef");
 	CHECK_INT(chmod(key, 0600), 0);

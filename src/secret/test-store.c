@@ -39,13 +39,7 @@ static struct store *open_store(const char *backend, const char *service)
 /* Everything below the test's directory: no bus, no keys, no other home */
 static void begin(const char *backend)
 {
-	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
-	unsetenv("XDG_CONFIG_HOME");
-	unsetenv("XDG_STATE_HOME");
-	unsetenv("XDG_RUNTIME_DIR");
-	unsetenv("DBUS_SESSION_BUS_ADDRESS");
-	unsetenv("CLOCHE_PASSPHRASE_FILE");
-	unsetenv("CLOCHE_KEY_FILE");
+	test_home();
 	CHECK_INT(loop_new(&loop, NULL), 0);
 	last.loop = loop;
 	store = open_store(backend, NULL);

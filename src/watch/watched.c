@@ -96,14 +96,6 @@ static void keep(void *arg, const struct violation *v)
 		violation_copy(&w->v[w->len++], v);
 }
 
-static void put(const char *path, const char *text)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	CHECK(fd >= 0);
-	CHECK_INT(fs_write_all(fd, text, strlen(text)), 0);
-}
-
 static void bind_read_only(const char *path)
 {
 	CHECK_INT(mount(path, path, NULL, MS_BIND, NULL), 0);
@@ -113,16 +105,7 @@ static void bind_read_only(const char *path)
 
 static void enter(void)
 {
-	const unsigned int uid = geteuid(), gid = getegid();
-	char map[64];
-
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		test_skip("no user namespaces here: %s", strerror(errno));
-	put("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	put("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	put("/proc/self/gid_map", map);
+	test_enter(CLONE_NEWNS);
 	CHECK_INT(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	bind_read_only(watched_path("out"));
 	bind_read_only(watched_path("work/fixed"));

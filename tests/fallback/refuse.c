@@ -29,6 +29,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ns.h"
+
 enum { PROGRAM_MAX = 256, CALL_INSNS = 7 };
 
 #if defined(__x86_64__)
@@ -52,28 +54,14 @@ static void die(const char *what)
 	exit(99);
 }
 
-static void put(const char *path, const char *text)
-{
-	const int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		die(path);
-	(void)close(fd);
-}
-
 /* New namespaces in which we are still ourselves */
-static void enter(int flags)
+static void enter(void)
 {
-	const unsigned int uid = geteuid(), gid = getegid();
-	char map[64];
+	const int r = ns_enter(CLONE_NEWNS);
 
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | flags) < 0)
-		die("unshare");
-	put("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	put("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	put("/proc/self/gid_map", map);
+	errno = -r;
+	if (r < 0)
+		die("user namespace");
 }
 
 /* With a part covered, the kernel lets nobody have a /proc that shows it; one
@@ -84,7 +72,7 @@ static void mask_proc(void)
 	FILE *mounts = fopen("/proc/self/mountinfo", "re");
 	char line[4096], path[8192];
 
-	enter(0);
+	enter();
 	while (mounts && fgets(line, sizeof(line), mounts)) {
 		char *field = line;
 
@@ -107,7 +95,7 @@ static void mask_proc(void)
 /* A file that is no device, over the device */
 static void close_fuse(void)
 {
-	enter(0);
+	enter();
 	if (mount("tmpfs", "/mnt", "tmpfs", 0, NULL) < 0 ||
 	    mknod("/mnt/fuse", S_IFREG, 0) < 0)
 		die("/mnt");
@@ -120,8 +108,9 @@ static void close_fuse(void)
 
 static void forbid_userns(void)
 {
-	enter(0);
-	put("/proc/sys/user/max_user_namespaces", "0");
+	enter();
+	if (ns_put("/proc/sys/user/max_user_namespaces", "0") < 0)
+		die("max_user_namespaces");
 }
 
 static const struct place {

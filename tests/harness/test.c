@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "ns.h"
 
 enum { EXIT_SKIPPED = 77, TEST_SECONDS = 240 };
 
@@ -58,6 +59,41 @@ void test_fail(const char *file, int line, const char *fmt, ...)
 const char *test_dir(void)
 {
 	return dir;
+}
+
+void test_home(void)
+{
+	static const char *const elsewhere[] = {
+		"XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+		"DBUS_SESSION_BUS_ADDRESS", "CLOCHE_PASSPHRASE_FILE",
+		"CLOCHE_KEY_FILE",
+	};
+
+	CHECK_INT(setenv("HOME", dir, 1), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		unsetenv(elsewhere[i]);
+}
+
+void test_enter(int flags)
+{
+	const int r = ns_enter(flags);
+
+	if (r < 0)
+		test_skip("no user namespaces here: %s", strerror(-r));
+}
+
+int test_in_child(void (*fn)(void))
+{
+	const pid_t pid = fork();
+	int status;
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		fn();
+		_exit(0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	return status;
 }
 
 void test_write(const char *path, const char *text)

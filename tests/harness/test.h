@@ -28,6 +28,15 @@ void test_fail(const char *file, int line, const char *fmt, ...)
 /* A fresh directory, removed with all it holds when the test ends */
 const char *test_dir(void);
 
+/* $HOME is test_dir(), and no variable leads to a store or a bus elsewhere */
+void test_home(void);
+
+/* As ns_enter(); without user namespaces the test is skipped */
+void test_enter(int flags);
+
+/* Run @fn in a child; its wait status, 0 if @fn returned */
+int test_in_child(void (*fn)(void));
+
 /* Write @text to @path (parents made), or fail the test */
 void test_write(const char *path, const char *text);
 

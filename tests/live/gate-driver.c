@@ -56,6 +56,7 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "gate-names.h"
+#include "ns.h"
 
 enum { PORTS_MAX = 16, RULES_MAX = 64, CHILDREN_MAX = 256 };
 
@@ -101,35 +102,21 @@ static void read_text(const char *path, char *text, size_t size)
 	text[n < 0 ? 0 : n] = '\0';
 }
 
-static void put(const char *path, const char *text)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0 || fs_write_all(fd, text, strlen(text)) < 0)
-		die(path);
-}
-
 /* The host: a user namespace to own everything, and a network of our own */
 static void enter_host(void)
 {
-	const unsigned int uid = geteuid(), gid = getegid();
 	struct listener_set none;
 	struct err err = { 0 };
-	char map[64];
 
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0) {
+	if (ns_enter(CLONE_NEWNET) < 0) {
 		fprintf(stderr, "gate-driver: no user namespaces here\n");
 		exit(77);
 	}
-	put("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	put("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	put("/proc/self/gid_map", map);
 	need(netns_setup(&(struct netns_config){ .filtered = true }, &none,
 			 &err), &err);
 	listener_done(&none);
-	put("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+	if (ns_put("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0") < 0)
+		die("ip_unprivileged_port_start");
 }
 
 static pid_t start_sandbox(char **client, struct listener_set *set)
