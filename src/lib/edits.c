@@ -15,6 +15,7 @@
 #include "lib/session.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "watch/born.h"
 #include "watch/live.h"
 
 static const struct source *find_source(const struct policy *policy,
@@ -50,6 +51,20 @@ int edits_check_gone(const struct policy *old, const struct policy *policy,
 		if (s->text && s->name[0] == '/' && s->scope != SCOPE_FLAG &&
 		    !find_source(policy, s->name))
 			return fail(err, -ENOENT, "'%s' is gone or makes no sense; put it back, with {} in it if it is to say nothing",
+				    s->name);
+	}
+	return 0;
+}
+
+int edits_check_own(const struct policy *policy, struct born *born,
+		    struct err *err)
+{
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i];
+
+		if (s->text && s->name[0] == '/' &&
+		    (!born || !born_is_own(born, s->name, s->text, s->len)))
+			return fail(err, -EPERM, "'%s' appeared where the command can write; use 'cloche policy', or edit it between runs",
 				    s->name);
 	}
 	return 0;

@@ -6,10 +6,18 @@
 
 #include <stdbool.h>
 
+struct born;
 struct err;
 struct live;
 struct options;
 struct policy;
+
+/* 0, or a negative errno with words if @policy has a settings file that the
+ * command may have written: that decides nothing. @born may be NULL: then any in
+ * a place that it could know of is one.
+ */
+int edits_check_own(const struct policy *policy, struct born *born,
+		    struct err *err);
 
 /* Watch every file that could have made @policy: @fn is called with @arg when
  * one changes. *@ret_edited says whether one has changed since it was read.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/events.c - where --events writes */
+/* lib/events.c - where --events writes, and of what */
 
 #include "lib/events.h"
 
@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "plan/plan.h"
 #include "plan/planted.h"
+#include "watch/report.h"
 
 /* A file that a command can replace by a link would be any file, with lines in
  * it whose words the command chooses. What is in /dev leads to open files.
@@ -66,4 +69,22 @@ int events_open(const struct policy *policy, const char *where, int *ret_fd,
 	*ret_fd = r;
 	*ret_owned = true;
 	return 0;
+}
+
+void events_command(const struct plan *plan, struct buf *out)
+{
+	for (char **a = plan->argv; *a && out->len < REPORT_COMMAND_MAX; a++) {
+		if (out->len)
+			buf_addc(out, ' ');
+		text_shell_quote(out, *a);
+	}
+}
+
+enum annotate_mode events_mode(const char *name)
+{
+	enum annotate_mode mode = ANNOTATE_AUTO;
+
+	if (name)
+		(void)annotate_parse(name, &mode);
+	return annotate_choose(mode, getenv("CLAUDECODE"));
 }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/events.h - where --events writes */
+/* lib/events.h - where --events writes, and of what */
 
 #ifndef LIB_EVENTS_H
 #define LIB_EVENTS_H
 
 #include <stdbool.h>
 
+#include "watch/annotate.h"
+
+struct buf;
 struct err;
+struct plan;
 struct policy;
 
 /* @where is a descriptor that the caller holds open, else a file; NULL is
@@ -15,5 +19,13 @@ struct policy;
  */
 int events_open(const struct policy *policy, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err);
+
+/* The command of @plan, as records name it */
+void events_command(const struct plan *plan, struct buf *out);
+
+/* How they are told in the end: @name is that of --annotate, which the session
+ * has looked at, or NULL
+ */
+enum annotate_mode events_mode(const char *name);
 
 #endif /* LIB_EVENTS_H */

@@ -16,6 +16,7 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "watch/birth.h"
+#include "watch/born.h"
 
 /* The keeper has looked at everything once */
 static int on_covered(void *arg, uint32_t events)
@@ -115,16 +116,18 @@ void keep_held(struct keep *k)
 }
 
 /* What the command made itself is not made read-only under its hands: the
- * observer knows what to refuse
+ * observer knows what to refuse. What the user made is.
  */
-static void spare_new(struct plan *plan, const struct timespec *since)
+static void spare_new(struct plan *plan, const struct timespec *since,
+		      const struct born *born)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind == MOUNT_BIND_RO && birth_is_after(m->path, since))
+		if (m->kind == MOUNT_BIND_RO && birth_is_after(m->path, since) &&
+		    !(born && born_is_late(born, m->path)))
 			free(m->path);
 		else
 			plan->mounts.v[n++] = *m;
@@ -133,7 +136,7 @@ static void spare_new(struct plan *plan, const struct timespec *since)
 }
 
 void keep_view(struct keep *k, const struct view *view,
-	       const struct timespec *since)
+	       const struct timespec *since, const struct born *born)
 {
 	const struct plan *first = k->session->plan;
 	const struct plan_request request = {
@@ -144,6 +147,6 @@ void keep_view(struct keep *k, const struct view *view,
 	if (!k->own ||
 	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
 		return;
-	spare_new(plan, since);
+	spare_new(plan, since, born);
 	replace(k, plan);
 }

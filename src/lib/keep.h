@@ -11,6 +11,7 @@
 #include "base/loop.h"
 #include "watch/keeper.h"
 
+struct born;
 struct session;
 struct timespec;
 struct view;
@@ -45,9 +46,9 @@ void keep_early(struct keep *keep);
 void keep_held(struct keep *keep);
 
 /* Settings were edited: keep what the plan for @view says, but for what was made
- * after @since
+ * after @since and is not the user's by @born, which may be NULL
  */
 void keep_view(struct keep *keep, const struct view *view,
-	       const struct timespec *since);
+	       const struct timespec *since, const struct born *born);
 
 #endif /* LIB_KEEP_H */

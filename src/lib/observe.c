@@ -30,6 +30,7 @@
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/birth.h"
+#include "watch/born.h"
 #include "watch/observer.h"
 
 /**
@@ -63,14 +64,16 @@ struct observe *observe_new(const struct view *view, const struct plan *plan,
 	return o;
 }
 
-void observe_spare(struct view *view, const struct timespec *since)
+void observe_spare(struct view *view, const struct timespec *since,
+		   const struct born *born)
 {
 	struct view_rules *r = &view->rules;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].found && r->v[i].list == PATH_DENY_WRITE &&
-		    birth_is_after(r->v[i].path, since))
+		    birth_is_after(r->v[i].path, since) &&
+		    !(born && born_is_late(born, r->v[i].path)))
 			free(r->v[i].path);
 		else
 			r->v[kept++] = r->v[i];

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct born;
 struct err;
 struct network_run;
 struct observe;
@@ -24,9 +25,11 @@ struct view;
 struct observe *observe_new(const struct view *view, const struct plan *plan,
 			    const struct timespec *since);
 /* A repository that is made in this run must work, also when @view was made in
- * the middle of it: what the walk found there is judged by its name
+ * the middle of it: what the walk found there is judged by its name, unless it is
+ * the user's by @born, which may be NULL
  */
-void observe_spare(struct view *view, const struct timespec *since);
+void observe_spare(struct view *view, const struct timespec *since,
+		   const struct born *born);
 void observe_free(struct observe *observe);
 
 /* To hand to the observer; connect goes to @network, which may be NULL */

@@ -17,7 +17,6 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text.h"
 #include "cage/cage.h"
 #include "lib/channel.h"
 #include "lib/edits.h"
@@ -71,25 +70,6 @@ struct watchers {
 	struct timespec since;
 };
 
-/* The session has looked at the word */
-static enum annotate_mode choose_mode(const char *name)
-{
-	enum annotate_mode mode = ANNOTATE_AUTO;
-
-	if (name)
-		(void)annotate_parse(name, &mode);
-	return annotate_choose(mode, getenv("CLAUDECODE"));
-}
-
-static void describe_command(const struct plan *plan, struct buf *out)
-{
-	for (char **a = plan->argv; *a && out->len < REPORT_COMMAND_MAX; a++) {
-		if (out->len)
-			buf_addc(out, ' ');
-		text_shell_quote(out, *a);
-	}
-}
-
 int watchers_new(const struct session *session, const struct options *options,
 		 struct watchers **ret, struct err *err)
 {
@@ -104,9 +84,9 @@ int watchers_new(const struct session *session, const struct options *options,
 	w->since = birth_now();
 	r = events_open(session->policy, options_get(options, OPTION_EVENTS),
 			&w->stream, &w->owns_stream, err);
-	w->mode = choose_mode(options_get(options, OPTION_ANNOTATE));
+	w->mode = events_mode(options_get(options, OPTION_ANNOTATE));
 	if (r == 0) {
-		describe_command(session->plan, &command);
+		events_command(session->plan, &command);
 		report_run_id(w->run);
 		r = report_new(&(struct report_config){
 			.run = w->run, .command = buf_str(&command),
@@ -163,12 +143,26 @@ const struct violation_sink *watchers_sink(const struct watchers *w)
 	return report_sink(w->report);
 }
 
+/* What the user has made, nobody inside may write from now on */
+static void keep_late(struct watchers *w)
+{
+	struct policy *policy = w->policy ? w->policy : w->session->policy;
+	auto_view struct view *view = NULL;
+
+	if (!w->born || !born_has_news(w->born) ||
+	    view_build(policy, &view, NULL) < 0)
+		return;
+	observe_spare(view, &w->since, w->born);
+	keep_view(&w->keep, view, &w->since, w->born);
+}
+
 static int on_birth(void *arg, uint32_t events)
 {
 	struct watchers *w = arg;
 
 	(void)events;
 	born_dispatch(w->born);
+	keep_late(w);
 	return 0;
 }
 
@@ -176,17 +170,28 @@ static int on_birth(void *arg, uint32_t events)
  * from there in the shadow of a call that was let through. What counts is when
  * it was made, not when we hear of it: somebody may see to it that we are late.
  */
+static bool is_shadowed(int64_t call_ms, const char *path)
+{
+	const int64_t age = birth_age_ms(path);
+
+	return call_ms && (age < 0 ||
+			   quick_now_ms() - call_ms - age < SHADOW_MS);
+}
+
 static bool is_inside(void *arg, const char *path)
 {
 	const struct watchers *w = arg;
-	const int64_t age = birth_age_ms(path);
-	int64_t changed;
 
-	if (!w->observer)
-		return true;
-	changed = observer_stats(w->observer).made_ms;
-	return changed && (age < 0 ||
-			   quick_now_ms() - changed - age < SHADOW_MS);
+	return !w->observer ||
+	       is_shadowed(observer_stats(w->observer).made_ms, path);
+}
+
+static bool is_touched(void *arg, const char *path)
+{
+	const struct watchers *w = arg;
+
+	return !w->observer ||
+	       is_shadowed(observer_stats(w->observer).wrote_ms, path);
 }
 
 /* From now on something may be planted */
@@ -199,6 +204,7 @@ static void arm(struct watchers *w)
 	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
 	if (w->births.fd >= 0)
 		(void)loop_add(w->loop, &w->births, EPOLLIN);
+	keep_late(w);
 }
 
 static void on_make(void *arg)
@@ -236,7 +242,7 @@ static void watch_later(struct watchers *w)
 void watchers_start(struct watchers *w, struct loop *loop)
 {
 	const struct born_config config = {
-		.is_inside = is_inside, .arg = w,
+		.is_inside = is_inside, .is_touched = is_touched, .arg = w,
 		.view = w->session->view, .state = w->state, .run = w->run,
 		.sink = report_sink(w->report), .since = w->since,
 	};
@@ -270,21 +276,6 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 		keep_early(&w->keep);
 }
 
-/* A settings file that the command may have planted decides nothing */
-static int check_sources(const struct watchers *w, const struct policy *policy,
-			 struct err *err)
-{
-	for (size_t i = 0; i < policy->sources.len; i++) {
-		const struct source *s = policy->sources.v[i];
-
-		if (s->text && s->name[0] == '/' &&
-		    (!w->born || !born_is_own(w->born, s->name)))
-			return fail(err, -EPERM, "'%s' appeared where the command can write; use 'cloche policy', or edit it between runs",
-				    s->name);
-	}
-	return 0;
-}
-
 /* All of it is made before any of it counts */
 int watchers_reload(struct watchers *w, struct err *err)
 {
@@ -295,7 +286,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 	int r = session_run_policy(w->options, &policy, NULL, err);
 
 	if (r == 0)
-		r = check_sources(w, policy, err);
+		r = edits_check_own(policy, w->born, err);
 	if (r == 0)
 		r = edits_check_gone(w->policy ? w->policy : w->session->policy,
 				     policy, err);
@@ -307,7 +298,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 		return r;
 	if (w->born)
 		born_grant(w->born, view);
-	observe_spare(view, &w->since);
+	observe_spare(view, &w->since, w->born);
 	observe = observe_new(view, w->session->plan, &w->since);
 	observe_policy(observe, w->network, &questions);
 	if (w->observer)
@@ -315,7 +306,9 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (w->masks)
 		masks_set_policy(w->masks, &questions);
 	report_set_ignores(w->report, &policy->ignores);
-	keep_view(&w->keep, view, &w->since);
+	keep_view(&w->keep, view, &w->since, w->born);
+	if (w->born)
+		(void)born_has_news(w->born);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);
 	observe_free(w->observe);
@@ -349,6 +342,7 @@ static int on_edits(void *arg, uint32_t events)
 	if (w->born)		/* Plants go before anybody reads them */
 		born_dispatch(w->born);
 	live_dispatch(w->live);
+	keep_late(w);
 	return 0;
 }
 

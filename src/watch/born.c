@@ -11,6 +11,7 @@
 #include "watch/born.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -37,11 +41,27 @@ struct watch {
 	char *path;
 };
 
+/**
+ * struct late - A protected name that came during the run and is the user's: no
+ *		mount holds it until somebody sees to that
+ * @dev, @ino:	What it is a name of
+ * @text:	What was obeyed last, @n bytes; or NULL
+ * @noted:	It held what cloche wrote
+ */
+struct late {
+	char *path, *text;
+	size_t n;
+	dev_t dev;
+	ino_t ino;
+	bool noted;
+};
+
 struct born {
 	struct born_config config;
 	struct journal journal;
-	bool armed;
+	bool armed, news;
 	int held, inotify;
+	struct { struct late *v; size_t len, cap; } late;
 	struct { struct watch *v; size_t len, cap; } watches;
 	struct policy *later;	/* That granted more, or NULL */
 };
@@ -162,11 +182,59 @@ void born_new(const struct born_config *config, struct born **ret)
 	fill_journal(config, &b->journal);
 }
 
+static struct late *find_late(const struct born *b, const char *path)
+{
+	for (size_t i = 0; i < b->late.len; i++) {
+		if (!strcmp(b->late.v[i].path, path))
+			return &b->late.v[i];
+	}
+	return NULL;
+}
+
+/* @path is the user's, as it is now */
+static void add_late(struct born *b, const char *path, const struct stat *st,
+		     bool noted)
+{
+	struct late *late = find_late(b, path);
+
+	if (!late) {
+		late = vec_push(&b->late);
+		*late = (struct late){ .path = mem_strdup(path) };
+		add_existing(&b->journal, path);
+	}
+	late->dev = st->st_dev;
+	late->ino = st->st_ino;
+	late->noted |= noted;
+	b->news = true;
+}
+
+static void free_late(struct late *late)
+{
+	free(late->path);
+	free(late->text);
+}
+
+/* Something else has taken the place of the user's */
+static void forget_late(struct born *b, struct late *late)
+{
+	struct journal *j = &b->journal;
+
+	for (size_t i = j->existing.len; i > 0; i--) {
+		if (strcmp(j->existing.v[i - 1], late->path) != 0)
+			continue;
+		free(j->existing.v[i - 1]);
+		j->existing.v[i - 1] = j->existing.v[--j->existing.len];
+	}
+	free_late(late);
+	*late = b->late.v[--b->late.len];
+}
+
 /* What has appeared since the start, and before anybody inside made anything,
  * is the user's
  */
-static void add_late(struct journal *j)
+static void add_early(struct born *b)
 {
+	const struct journal *j = &b->journal;
 	const struct protect_row *rows;
 	size_t n;
 
@@ -175,9 +243,10 @@ static void add_late(struct journal *j)
 		const char *root = j->roots.v[i / n];
 		const char *name = rows[i % n].name;
 		auto_free char *path = path_join(root, name);
+		struct stat st;
 
-		if (sweep_sees(root, name) && !journal_existed(j, path))
-			add_existing(j, path);
+		if (!journal_existed(j, path) && lstat(path, &st) == 0)
+			add_late(b, path, &st, trust_has(b->config.state, path));
 	}
 }
 
@@ -185,7 +254,7 @@ int born_arm(struct born *b, struct err *err)
 {
 	if (b->armed)
 		return 0;
-	add_late(&b->journal);
+	add_early(b);
 	b->armed = true;
 	b->held = journal_write(b->config.state, &b->journal, err);
 	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -208,6 +277,9 @@ void born_free(struct born *b)
 	for (size_t i = 0; i < b->watches.len; i++)
 		free(b->watches.v[i].path);
 	free(b->watches.v);
+	for (size_t i = 0; i < b->late.len; i++)
+		free_late(&b->late.v[i]);
+	free(b->late.v);
 	close_fd(&b->held);
 	close_fd(&b->inotify);
 	policy_unref(b->later);
@@ -231,15 +303,23 @@ static void consider(struct born *b, const char *path)
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
+	struct late *late = find_late(b, path);
 	struct stat st;
+	bool noted;
 
-	if (!row || journal_existed(&b->journal, path) || lstat(path, &st) < 0)
+	if (!row || (!late && journal_existed(&b->journal, path)) ||
+	    lstat(path, &st) < 0 ||
+	    (late && late->dev == st.st_dev && late->ino == st.st_ino))
 		return;
-	if (trust_has(b->config.state, path) ||
-	    (b->config.is_inside && !b->config.is_inside(b->config.arg, path)))
-		add_existing(&b->journal, path);
-	else
-		sweep_name(&s, path, row->reason);
+	noted = trust_has(b->config.state, path);
+	if (noted || (b->config.is_inside &&
+		      !b->config.is_inside(b->config.arg, path))) {
+		add_late(b, path, &st, noted);
+		return;
+	}
+	if (late)
+		forget_late(b, late);
+	sweep_name(&s, path, row->reason);
 }
 
 /* A directory of ours to watch has appeared, perhaps with names in it */
@@ -292,12 +372,49 @@ void born_dispatch(struct born *b)
 	}
 }
 
-bool born_is_own(struct born *b, const char *path)
+/* True if nobody inside can have written @text into @late */
+static bool is_own_text(const struct born *b, const struct late *late,
+			const char *text, size_t n)
 {
-	if (!b->armed || !journal_root(&b->journal, path))
+	return (late->text && late->n == n && !memcmp(late->text, text, n)) ||
+	       trust_holds(b->config.state, late->path, text, n) ||
+	       (b->config.is_touched &&
+		!b->config.is_touched(b->config.arg, late->path));
+}
+
+bool born_is_own(struct born *b, const char *path, const char *text, size_t n)
+{
+	struct late *late;
+
+	if (!journal_root(&b->journal, path))
 		return true;
 	consider(b, path);
-	return journal_existed(&b->journal, path);
+	late = find_late(b, path);
+	if (!late)
+		return journal_existed(&b->journal, path);
+	if (!is_own_text(b, late, text, n))
+		return false;
+	free(late->text);
+	late->text = mem_strndup(text, n);
+	late->n = strlen(late->text);
+	return true;
+}
+
+bool born_is_late(const struct born *b, const char *path)
+{
+	for (size_t i = 0; i < b->late.len; i++) {
+		if (path_is_within(b->late.v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+bool born_has_news(struct born *b)
+{
+	const bool news = b->news;
+
+	b->news = false;
+	return news;
 }
 
 void born_open(const struct born *b)
@@ -315,6 +432,27 @@ void born_grant(struct born *b, const struct view *view)
 		journal_grow(b->held, &b->journal);
 }
 
+/* Settings of the user's that came during the run, and may have been changed
+ * before a mount held them: the next run must not obey that
+ */
+static void check_late(struct born *b, const struct sweep *s)
+{
+	for (size_t i = b->late.len; i > 0; i--) {
+		struct late *late = &b->late.v[i - 1];
+		auto_buf struct buf now = { 0 };
+		struct sweep sweep = *s;
+		auto_free char *path = NULL;
+
+		if ((!late->text && !late->noted) ||
+		    (!fs_read(AT_FDCWD, late->path, JSON_TEXT_MAX, &now, NULL) &&
+		     is_own_text(b, late, buf_str(&now), now.len)))
+			continue;
+		path = mem_strdup(late->path);
+		forget_late(b, late);
+		sweep_name(&sweep, path, "settings that the command may have changed");
+	}
+}
+
 void born_finish(struct born *b, bool changed, bool watched)
 {
 	const struct sweep s = { .journal = &b->journal,
@@ -322,6 +460,7 @@ void born_finish(struct born *b, bool changed, bool watched)
 					   b->config.sink } };
 	struct sweep first = s, second = s;
 
+	check_late(b, &s);
 	if (changed)
 		sweep_all(&first, b->config.view->policy, b->config.view->cache,
 			  !watched);

@@ -30,6 +30,8 @@ enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
  * @is_inside:	Asked when a protected name appears: false if nobody inside can
  *		have made it just now, so that it is the user's own. May be NULL:
  *		then it never is.
+ * @is_touched:	Likewise: false if nobody inside can have changed what is in
+ *		@path since it was made
  */
 struct born_config {
 	const struct view *view;
@@ -37,6 +39,7 @@ struct born_config {
 	const struct violation_sink *sink;
 	struct timespec since;
 	bool (*is_inside)(void *arg, const char *path);
+	bool (*is_touched)(void *arg, const char *path);
 	void *arg;
 };
 
@@ -60,11 +63,20 @@ void born_free(struct born *born);
 int born_fd(const struct born *born);
 void born_dispatch(struct born *born);
 
-/* True if nobody inside can have made @path: nothing was made yet, it is not in
- * a writable root, was there before, or is known to be the user's. It is judged
- * now if it has not been: whoever read it may be ahead of born_dispatch().
+/* True if nobody inside can have written @text, which was read from @path: that
+ * is not in a writable root, was there before (then a mount holds it), or is
+ * known to be the user's and holds what cloche wrote, what it held before, or
+ * what nobody inside can have changed. It is judged now if it has not been:
+ * whoever read it may be ahead of born_dispatch().
  */
-bool born_is_own(struct born *born, const char *path);
+bool born_is_own(struct born *born, const char *path, const char *text,
+		 size_t n);
+
+/* True if @path, or what it is in, came during the run and is the user's */
+bool born_is_late(const struct born *born, const char *path);
+
+/* True if something of that kind has come since the last question */
+bool born_has_news(struct born *born);
 
 /* Writable roots that were closed from inside can be looked into again */
 void born_open(const struct born *born);

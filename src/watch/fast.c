@@ -73,7 +73,7 @@ struct fast {
 	struct cwds cwds;
 	struct name names[2];
 	_Atomic uint64_t answered;
-	_Atomic int64_t made_ms;
+	_Atomic int64_t made_ms, wrote_ms;
 	_Atomic bool makes;
 };
 
@@ -85,9 +85,17 @@ static bool somebody_left(const struct fast *f)
 	return poll(&p, 1, 0) >= 0 && !(p.revents & (POLLHUP | POLLERR));
 }
 
-/* True if the call may go on; *@makes: it can bring a name into being */
+/**
+ * struct effect - What a call can do that is let through: bring a name into
+ *		being; change what is in a file
+ */
+struct effect {
+	bool makes, writes;
+};
+
+/* True if the call may go on */
 static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
-		      bool *makes)
+		      struct effect *effect)
 {
 	struct question q = {
 		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
@@ -119,11 +127,12 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		quick_note(&f->quick, q.call);
 	if (r < 0)
 		return false;
-	*makes = question_makes(&q);
+	*effect = (struct effect){ question_makes(&q), question_writes(&q) };
+	if (effect->makes && !f->makes)
+		return false;
 	if (q.reads || !f->names[0].text[0])
 		return q.reads;
-	return (!*makes || f->makes) &&
-	       quick_answers(&f->quick, &f->policy, &q, f->names);
+	return quick_answers(&f->quick, &f->policy, &q, f->names);
 }
 
 /* How many run on this machine: "0.00 0.00 0.00 RUNNING/ALL". We are one. */
@@ -160,7 +169,7 @@ static void stay_near(const struct fast *f, bool near)
 }
 
 static int send_on(struct fast *f, const struct seccomp_notif *notif,
-		   bool makes)
+		   const struct effect *effect)
 {
 	struct seccomp_notif_resp resp = {
 		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
@@ -169,8 +178,10 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 	int r;
 
 	/* First: what appears from now on may be the command's */
-	if (makes)
+	if (effect->makes)
 		f->made_ms = quick_now_ms();
+	if (effect->writes)
+		f->wrote_ms = quick_now_ms();
 	f->answered++;
 	if (apart)
 		stay_near(f, false);
@@ -184,17 +195,18 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 /* 0, or a negative errno when there is nothing left to do */
 static int answer(struct fast *f, const struct seccomp_notif *notif)
 {
-	bool stopped, quick = false, makes = false;
+	struct effect effect = { 0 };
+	bool stopped, quick = false;
 
 	pthread_mutex_lock(&f->lock);
 	stopped = f->stopped;
 	if (!stopped)
-		quick = may_go_on(f, notif, &makes);
+		quick = may_go_on(f, notif, &effect);
 	pthread_mutex_unlock(&f->lock);
 	if (stopped)
 		return -ECANCELED;
 	if (quick)
-		return send_on(f, notif, makes);
+		return send_on(f, notif, &effect);
 	return write(f->pipe[1], notif, sizeof(*notif)) < 0 ? -errno : 0;
 }
 
@@ -317,5 +329,5 @@ void fast_makes(struct fast *f)
 
 struct fast_counts fast_counts(const struct fast *f)
 {
-	return (struct fast_counts){ f->answered, f->made_ms };
+	return (struct fast_counts){ f->answered, f->made_ms, f->wrote_ms };
 }

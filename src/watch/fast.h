@@ -15,11 +15,11 @@ struct seccomp_notif;
 
 /**
  * struct fast_counts - What it has answered
- * @made_ms:	As in struct observer_stats
+ * @made_ms, @wrote_ms: As in struct observer_stats
  */
 struct fast_counts {
 	uint64_t answered;
-	int64_t made_ms;
+	int64_t made_ms, wrote_ms;
 };
 
 /* From now on the thread alone receives from the listener, which must stay open

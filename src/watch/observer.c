@@ -145,6 +145,8 @@ struct observer_stats observer_stats(const struct observer *o)
 	stats.quick += fast.answered;
 	if (fast.made_ms > stats.made_ms)
 		stats.made_ms = fast.made_ms;
+	if (fast.wrote_ms > stats.wrote_ms)
+		stats.wrote_ms = fast.wrote_ms;
 	return stats;
 }
 
@@ -406,6 +408,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		report(o, &q, &a.judgement);
 	place_done(&o->places[0]);
 	place_done(&o->places[1]);
+	if (q.call && !a.judgement.error && question_writes(&q))
+		o->stats.wrote_ms = quick_now_ms();
 	if (q.fd >= 0) {
 		r = respond_fd(o, &q);
 		close_fd(&q.fd);

@@ -139,13 +139,14 @@ struct observer_config {
  * struct observer_stats - What was asked so far
  * @made_ms:	When a call that can make a name last went on, by
  *		CLOCK_MONOTONIC_COARSE; 0 if never
+ * @wrote_ms:	The same for one that can change what is in a file
  * @names:	Names that were refused where nothing stood: who tries one may
  *		try again while we look elsewhere. Also what was let through and
  *		must be looked for in the end.
  */
 struct observer_stats {
 	uint64_t asked, quick, refused, failed, names;
-	int64_t made_ms;
+	int64_t made_ms, wrote_ms;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,

@@ -58,4 +58,7 @@ int question_read(struct question *q, bool reads, struct name names[2]);
 /* True if the call, let through, can bring a name into being */
 bool question_makes(const struct question *q);
 
+/* True if the call, let through, can change what is in a file */
+bool question_writes(const struct question *q);
+
 #endif /* WATCH_QUESTION_H */

@@ -44,20 +44,29 @@ int trust_note(const char *state, const char *path, const char *text, size_t n)
 	return fs_replace(dir, name, note.p, note.len, 0600, NULL);
 }
 
-bool trust_has(const char *state, const char *path)
+bool trust_holds(const char *state, const char *path, const char *text,
+		 size_t n)
 {
 	auto_free char *where = path_join(state, "edits");
 	auto_close int dir = open(where, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
-				 O_NOCTTY | O_CLOEXEC);
-	auto_buf struct buf note = { 0 }, now = { 0 };
+	const size_t head = strlen(path) + 1;
+	auto_buf struct buf note = { 0 };
 	char name[NAME_SIZE];
 
-	if (dir < 0 || fd < 0)
+	if (dir < 0)
 		return false;
 	note_name(path, name);
-	buf_add(&now, path, strlen(path) + 1);
 	return !fs_read(dir, name, NOTE_MAX, &note, NULL) &&
-	       !fs_read_fd(fd, JSON_TEXT_MAX, &now, NULL) &&
-	       note.len == now.len && !memcmp(note.p, now.p, now.len);
+	       note.len == head + n && !memcmp(note.p, path, head) &&
+	       (!n || !memcmp(note.p + head, text, n));
+}
+
+bool trust_has(const char *state, const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+				 O_NOCTTY | O_CLOEXEC);
+	auto_buf struct buf now = { 0 };
+
+	return fd >= 0 && !fs_read_fd(fd, JSON_TEXT_MAX, &now, NULL) &&
+	       trust_holds(state, path, buf_str(&now), now.len);
 }

@@ -15,7 +15,11 @@
 /* @path is about to hold @n bytes of @text. 0 or a negative errno. */
 int trust_note(const char *state, const char *path, const char *text, size_t n);
 
-/* True if @path holds what was noted last */
+/* True if @text is what was noted last for @path */
+bool trust_holds(const char *state, const char *path, const char *text,
+		 size_t n);
+
+/* True if that is what @path holds */
 bool trust_has(const char *state, const char *path);
 
 #endif /* WATCH_TRUST_H */

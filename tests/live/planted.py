@@ -130,4 +130,65 @@ def a_plant_in_the_settings_decides_nothing(t):
         check(not os.path.exists(path), "the plant was obeyed", repr(r))
 
 
+# Change the settings that the user makes meanwhile: by name, by a text that is
+# another one when the kernel reads it, and by putting a new directory there
+CHANGE = r"""
+import ctypes, os, sys, threading, time
+file, away = ".claude/settings.local.json", sys.argv[1]
+evil = b'{"sandbox":{"filesystem":{"allowWrite":["' + away.encode() + b'"]}}}'
+libc = ctypes.CDLL(None)
+text = ctypes.create_string_buffer(b"plain", 64)
+def put(path, flags):
+    fd = libc.open(path, flags, 0o644)
+    if fd >= 0 and os.stat(fd).st_ino != os.stat("plain").st_ino:
+        os.ftruncate(fd, 0)
+        os.write(fd, evil)
+    if fd >= 0:
+        os.close(fd)
+def flip():
+    while not stop:
+        text.value = b"plain"
+        text.value = file.encode()
+stop = False
+open("plain", "w").close()
+print("ready", flush=True)
+while not os.path.exists(file):
+    time.sleep(0.005)
+put(file.encode(), os.O_WRONLY)
+thread = threading.Thread(target=flip)
+thread.start()
+for i in range(1500):
+    put(text, os.O_WRONLY)
+stop = True
+thread.join()
+for call, name in ((os.rename, ("x",)), (os.mkdir, ())):
+    try: call(".claude", *name)
+    except OSError as error: print(error.errno)
+put(file.encode(), os.O_WRONLY | os.O_CREAT)
+for i in range(10):		# An edit is heard of within 20 ms
+    time.sleep(0.02)
+    try: open(away + "/never", "w").close()
+    except OSError: pass
+"""
+
+
+@test
+def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
+    file = ".claude/settings.local.json"
+    for options in (("--observe", "off"), ()):
+        away = os.path.join(t.away, options[-1] if options else "on")
+        os.mkdir(away)
+        p = t.start("run", *options, "--", "/usr/bin/python3", "-c", CHANGE,
+                    away)
+        equal(p.stdout.readline(), b"ready\n")
+        t.run("policy", "allow", "domain", "good.test").ok()
+        _, err = p.communicate()
+        check(not os.path.exists(away + "/never"), "the change was obeyed",
+              err)
+        if t.exists(file):
+            lacks(t.read(file), "allowWrite", err)
+            contains(t.read(file), "good.test")
+        t.outside("rm", "-rf", ".claude", "x").ok()
+
+
 main()
