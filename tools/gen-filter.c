@@ -371,7 +371,7 @@ static void print_header(int arch)
 	char no_udp[64];
 
 	snprintf(no_udp, sizeof(no_udp), "%s_no_udp_code", name);
-	printf("/* Made by tools/gen-filter from syscalls.def and filters.def */\n\n"
+	printf("/* Made by tools/gen-filter.c from syscalls.def and filters.def */\n\n"
 	       "#include \"cage/filter.h\"\n");
 	print_program(UDP_DENY, arch, no_udp);
 	each_choice(arch, print_one);

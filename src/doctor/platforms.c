@@ -66,7 +66,7 @@ static void print_probes(struct buf *out)
 void doctor_print_platforms(struct buf *out)
 {
 	buf_adds(out, "# Platforms\n\n"
-		 "Made by `tools/gen-platforms` from the tables of the program; `make test`\n"
+		 "Made by `tools/gen-platforms.c` from the tables of the program; `make test`\n"
 		 "compares. `cloche doctor` tries all of it on your machine and says which tier\n"
 		 "it gets; `cloche run --tier full` insists on one; `minimumTier` in the\n"
 		 "settings does so for everybody.\n\n");

@@ -114,7 +114,7 @@ void home_print(struct buf *out)
 {
 	buf_adds(out, "# Deliberately exposed\n\n"
 		 "What `--profile home` shows of the user's directories, and why. Made by\n"
-		 "`tools/gen-exposed` from `src/policy/home.def`; `make test` compares.\n"
+		 "`tools/gen-exposed.c` from `src/policy/home.def`; `make test` compares.\n"
 		 "`~/.config`, `~/.cache` and the like are where XDG_CONFIG_HOME and its kin\n"
 		 "say; a place that was moved counts at its default, too.\n\n"
 		 "## Shown\n\n");
