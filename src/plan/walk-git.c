@@ -3,6 +3,7 @@
 
 #include "plan/walk-git.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/protect.h"
 
@@ -42,9 +44,30 @@ static bool exists_at(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int open_dir(const char *path)
+/* A command may close a directory, so that the next run finds nothing in it, and
+ * then open it again: the rule is for the whole of it
+ */
+static void close_dir(struct view *view, const char *path)
 {
-	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	static const char reason[] = "nobody can look into it (chmod u+rx)";
+	auto_free char *closed = resolve_closed(path);
+
+	if (closed)
+		view_add_closed(view, PATH_DENY_WRITE, closed,
+				view_own_rule(view, closed, path_base(closed),
+					      reason));
+}
+
+static int open_dir(struct view *view, const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 ? errno == EACCES :
+	    fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
+		close_dir(view, path);
+	return take_fd(&fd);
 }
 
 /* A row such as "worktrees/<any>/commondir": one component is free. False if
@@ -57,7 +80,7 @@ static bool protect_starred(struct view *view, const char *git_dir,
 	auto_free char *above = mem_strndup(row->name,
 					    (size_t)(star - row->name));
 	auto_free char *list = path_join(git_dir, above);
-	auto_close int fd = open_dir(list);
+	auto_close int fd = open_dir(view, list);
 	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;
@@ -90,6 +113,8 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 	struct stat st;
 	size_t n;
 
+	if (fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
+		close_dir(view, git_dir);
 	rows = protect_table(&n);
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
 		if ((rows[i].kind != PROTECT_REPO &&
@@ -116,7 +141,7 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 static void protect_modules(struct view *view, const char *path,
 			    unsigned int depth, size_t *left)
 {
-	auto_close int fd = depth ? open_dir(path) : -1;
+	auto_close int fd = depth ? open_dir(view, path) : -1;
 	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;

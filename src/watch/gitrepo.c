@@ -27,11 +27,25 @@
 
 enum { COMMON_MAX = 8192 };	/* A path */
 
-/* Directories are opened without following a link: the command made them */
+/* Directories are opened without following a link: the command made them. And it
+ * chose their modes: git needs no right to list its hooks, or to write settings.
+ */
+static int open_made(const char *path)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH |
+					      O_DIRECTORY | O_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if ((st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)fs_chmod(fd, st.st_mode | S_IRWXU);
+	return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static DIR *open_dir(const char *path)
 {
-	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
-					      O_DIRECTORY | O_CLOEXEC, 0);
+	auto_close int fd = open_made(path);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 
 	if (dir)
@@ -56,8 +70,10 @@ static void disarm_hooks(const struct gitrepo_config *c, const char *git)
 
 	if (!dir) {
 		/* A link instead of a directory leads git to other hooks */
-		if (!lstat(path, &st) && !S_ISDIR(st.st_mode))
-			sealed_move(c, path, "git would run what it leads to");
+		if (!lstat(path, &st))
+			sealed_move(c, path, S_ISDIR(st.st_mode) ?
+				    "git hooks that cannot be looked at" :
+				    "git would run what it leads to");
 		return;
 	}
 	while (left && (entry = readdir(dir)) != NULL) {
@@ -84,8 +100,7 @@ static void note_key(void *arg, const char *key, const char *why)
 static void disarm_config(const struct gitrepo_config *c, const char *git,
 			  const char *name)
 {
-	auto_close int dir = sys_open_nofollow(AT_FDCWD, git, O_RDONLY |
-					       O_DIRECTORY | O_CLOEXEC, 0);
+	auto_close int dir = open_made(git);
 	auto_close int fd = dir < 0 ? -1 :
 		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		       O_CLOEXEC);
@@ -94,7 +109,8 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 	struct stat st;
 	int r;
 
-	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (dir < 0 ? lstat(path, &st) < 0 :
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (fd < 0 || !S_ISREG(st.st_mode) ||
 	    fs_read_fd(fd, GITCONFIG_MAX, &text, NULL) < 0) {
@@ -104,8 +120,9 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key, &keys);
 	if (r < 0)
 		sealed_move(c, path, "git settings that cannot be read");
-	else if (r > 0)
-		sealed_rewrite(c, dir, path, &text, &clean, buf_str(&keys));
+	else if (r > 0 && !sealed_rewrite(c, dir, path, &text, &clean,
+					  buf_str(&keys)))
+		sealed_move(c, path, "git settings that cannot be cleaned");
 }
 
 static bool is_git_dir(const char *path)
@@ -153,7 +170,8 @@ static bool disarm_below(const struct gitrepo_config *c, const char *path,
 {
 	auto_closedir DIR *dir = open_dir(path);
 	struct dirent *entry;
-	bool all = true;
+	struct stat there;
+	bool all = dir || lstat(path, &there) < 0;
 
 	while (dir && all && (entry = readdir(dir)) != NULL) {
 		auto_free char *below = path_join(path, entry->d_name);

@@ -65,8 +65,8 @@ static int open_store(const char *state, struct err *err)
 
 /* A new directory with its record; the descriptor, or a negative errno */
 static int make_entry(const char *state, const char *path, const char *run,
-		      const char *reason, bool copy,
-		      char ret_id[QUARANTINE_ID_SIZE], struct err *err)
+		      const char *reason, bool copy, const char *id,
+		      struct err *err)
 {
 	auto_close int store = open_store(state, err);
 	auto_close int dir = -1;
@@ -79,14 +79,13 @@ static int make_entry(const char *state, const char *path, const char *run,
 
 	if (store < 0)
 		return store;
-	make_id(ret_id);
-	if (mkdirat(store, ret_id, 0700) < 0)
+	if (mkdirat(store, id, 0700) < 0)
 		return fail_errno(err, "cannot make a place in quarantine");
-	dir = openat(store, ret_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	dir = openat(store, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 		     O_CLOEXEC);
 	if (dir < 0)
 		return fail_errno(err, "cannot open '%s' in quarantine",
-				  ret_id);
+				  id);
 	clock_gettime(CLOCK_REALTIME, &now);
 	violation_time((int64_t)now.tv_sec * 1000, when);
 	meta = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b}", "v", 1, "path",
@@ -152,7 +151,23 @@ static int move_held(int parent, const char *name, int dir)
 	return r;
 }
 
-/* It is too large for another disk, or that is full: whoever planted it may
+/* As renameat(), whatever mode the directory was given to prevent it */
+static int rename_in(int parent, const char *from, const char *to)
+{
+	struct stat st;
+	int r;
+
+	if (renameat(parent, from, parent, to) == 0)
+		return 0;
+	if (errno != EACCES || fstat(parent, &st) < 0 ||
+	    fs_chmod(parent, st.st_mode | S_IRWXU) < 0)
+		return -1;
+	r = renameat(parent, from, parent, to);
+	(void)fs_chmod(parent, st.st_mode);
+	return r;
+}
+
+/* It is too large for another disk, or the disk is full: whoever planted it may
  * have seen to that. Then it stays, but under a name that nobody obeys.
  */
 static int rename_here(const char *state, int parent, const char *path,
@@ -164,7 +179,7 @@ static int rename_here(const char *state, int parent, const char *path,
 
 	if (store >= 0)
 		(void)copy_remove(store, id, QUARANTINE_DEPTH_MAX);
-	if (renameat(parent, path_base(path), parent, name) < 0)
+	if (rename_in(parent, path_base(path), name) < 0)
 		return fail(err, why, "cannot move '%s' to quarantine: %s",
 			    path, strerror(-why));
 	(void)fail(err, why, "it cannot be moved to quarantine (%s), so it is called %s now",
@@ -185,9 +200,10 @@ int quarantine_move(const char *state, const char *path, const char *run,
 		return parent;
 	if (fstatat(parent, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
+	make_id(ret_id);
 	dir = make_entry(state, path, run, reason, false, ret_id, err);
 	if (dir < 0)
-		return dir;
+		return rename_here(state, parent, path, dir, ret_id, err);
 	r = move(parent, path_base(path), dir);
 	if (r == -EACCES)
 		r = move_held(parent, path_base(path), dir);
@@ -198,9 +214,10 @@ int quarantine_keep(const char *state, const char *path, const void *data,
 		    size_t n, const char *run, const char *reason,
 		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)
 {
-	auto_close int dir = make_entry(state, path, run, reason, true, ret_id,
-					err);
+	auto_close int dir = -1;
 
+	make_id(ret_id);
+	dir = make_entry(state, path, run, reason, true, ret_id, err);
 	return dir < 0 ? dir : fs_replace(dir, ITEM, data, n, 0600, err);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/violation.h"
@@ -102,6 +103,44 @@ TEST(ids_are_no_paths)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK_INT(quarantine_restore(at("state"), bad[i], NULL),
 			  -EINVAL);
+}
+
+/* Full, or broken: what was planted must not go on under its name */
+TEST(without_a_store_it_has_another_name)
+{
+	char id[QUARANTINE_ID_SIZE];
+	auto_free char *name = NULL;
+	struct err err = { 0 };
+
+	test_write(at("state"), "no directory");
+	test_write(at("work/.mcp.json"), "x");
+	CHECK_INT(chmod(at("work"), 0500), 0);
+	CHECK_INT(quarantine_move(at("state"), at("work/.mcp.json"), NULL,
+				  "why", id, &err), 1);
+	CHECK_CONTAINS(err.msg, "it is called .mcp.json.quarantine-");
+	CHECK(access(at("work/.mcp.json"), F_OK) < 0);
+	name = mem_printf("work/.mcp.json.quarantine-%s", id);
+	CHECK_STR(test_read(at(name)), "x");
+	CHECK_INT(chmod(at("work"), 0700), 0);
+}
+
+static void ignore(void *arg, const struct violation *v)
+{
+	(void)arg;
+	(void)v;
+}
+
+TEST(settings_that_cannot_be_cleaned_go)
+{
+	const struct violation_sink sink = { ignore, NULL };
+	auto_free char *state = path_join(test_dir(), "state");
+	const struct gitrepo_config config = { state, "01J", &sink };
+
+	test_write(state, "no directory");
+	test_write(at("n/.git/HEAD"), "ref: refs/heads/main\n");
+	test_write(at("n/.git/config"), "[core]\n\tfsmonitor = ./x\n");
+	gitrepo_disarm(&config, at("n/.git"));
+	CHECK(access(at("n/.git/config"), F_OK) < 0);
 }
 
 static void keep(void *arg, const struct violation *v)

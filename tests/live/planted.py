@@ -35,6 +35,37 @@ def planted_names_are_refused_or_moved_away(t):
 
 
 @test
+def modes_do_not_save_a_plant(t):
+    """git runs a hook in a directory that nobody may list, and obeys settings
+    in one that nobody may write
+    """
+    need("git")
+    script = """
+plant() { echo x > $1; chmod 755 $1; }
+for mode in 0 0100 0300 0400 0500; do
+    git init -q h$mode; plant h$mode/.git/hooks/pre-commit
+    chmod $mode h$mode/.git/hooks
+    git init -q c$mode; git -C c$mode config core.fsmonitor ./x
+    plant c$mode/.git/hooks/pre-commit
+    chmod $mode c$mode/.git
+    git init -q m$mode; mkdir -p m$mode/.git/modules/s/hooks
+    echo x > m$mode/.git/modules/s/HEAD; echo > m$mode/.git/modules/s/config
+    plant m$mode/.git/modules/s/hooks/pre-commit
+    chmod $mode m$mode/.git/modules
+done
+echo done"""
+    look = ("chmod -R u+rwX .; find . -name pre-commit; "
+            "grep -rl fsmonitor --include=config .")
+    for options in ((), ("--observe", "off")):
+        equal(t.shell(script, options=options).out, "done\n")
+        equal(t.outside("sh", "-c", look).out, "")
+        t.outside("sh", "-c", "rm -rf [hcm]0*").ok()
+    # The control: outside they stay
+    t.outside("sh", "-c", script).ok()
+    equal(len(t.outside("sh", "-c", look).out.split()), 20)
+
+
+@test
 def a_killed_run_is_cleaned_up_by_the_next(t):
     before = tree(t.dir)
     for i in range(8):		# What is cleaned up may just be built upon
