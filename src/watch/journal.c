@@ -9,12 +9,12 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -92,7 +92,7 @@ static int create(const char *state, const char *name, struct err *err)
 {
 	int fd = -1;
 
-	for (int tries = 0; fd < 0 && tries < 8; tries++) {
+	for (int tries = 0; fd < 0 && tries < JOURNAL_TRIES; tries++) {
 		auto_close int dir = open_dir(state, err);
 
 		if (dir < 0)
@@ -127,6 +127,32 @@ static int lock(int fd, int how)
 	return fcntl(fd, how, &whole);
 }
 
+/* True if the file @fd has a name: whoever cleans up removes what he locked */
+static bool is_there(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* A new journal, locked. Between our two steps another run that starts may take
+ * it for a dead one's.
+ */
+static int create_locked(const char *state, const char *name, struct err *err)
+{
+	for (int tries = 0; tries < JOURNAL_TRIES; tries++) {
+		auto_close int fd = create(state, name, err);
+
+		if (fd < 0)
+			return fd;
+		if (lock(fd, F_SETLKW) < 0)
+			break;
+		if (is_there(fd))
+			return take_fd(&fd);
+	}
+	return fail(err, -EBUSY, "cannot lock the run's journal");
+}
+
 int journal_write(const char *state, const struct journal *j, struct err *err)
 {
 	auto_free char *name = mem_printf("%s.json", j->run);
@@ -135,11 +161,10 @@ int journal_write(const char *state, const struct journal *j, struct err *err)
 
 	if (!text)
 		return fail(err, -EINVAL, "cannot describe the run");
-	fd = create(state, name, err);
+	fd = create_locked(state, name, err);
 	if (fd < 0)
 		return fd;
-	if (lock(fd, F_SETLKW) < 0 ||
-	    fs_write_all(fd, text, strlen(text)) < 0)
+	if (fs_write_all(fd, text, strlen(text)) < 0)
 		return fail_errno(err, "cannot write the run's journal");
 	return take_fd(&fd);
 }
@@ -181,7 +206,8 @@ static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
 
 static int parse(const char *text, size_t n, struct journal *ret)
 {
-	json_t *root = json_parse(text, n, "journal", NULL);
+	/* Ours, and as long as the project has protected names */
+	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	json_t *roots = NULL, *existing = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
 	const char *run = NULL, *cwd = NULL;
@@ -206,8 +232,9 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	return r || version != 1 ? -EINVAL : 0;
 }
 
-/* If nobody holds it: hand it on, then remove it */
-static void replay_one(int dir, const char *name,
+/* If nobody holds it: hand it on, then remove it. False if it is not ours to do
+ */
+static bool replay_one(int dir, const char *name,
 		       void (*fn)(void *, const struct journal *), void *arg)
 {
 	auto_close int fd = openat(dir, name, O_RDWR | O_NOFOLLOW |
@@ -215,14 +242,16 @@ static void replay_one(int dir, const char *name,
 	auto_buf struct buf text = { 0 };
 	struct journal j = { 0 };
 
-	if (fd < 0 || lock(fd, F_SETLK) < 0)
-		return;
+	/* Another may have done it while we opened it */
+	if (fd < 0 || lock(fd, F_SETLK) < 0 || !is_there(fd))
+		return false;
 	/* Half written: the command had not started */
-	if (!fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL) &&
+	if (!fs_read_fd(fd, JOURNAL_TEXT_MAX, &text, NULL) &&
 	    !parse(buf_str(&text), text.len, &j))
 		fn(arg, &j);
 	journal_done(&j);
 	(void)unlinkat(dir, name, 0);
+	return true;
 }
 
 void journal_replay(const char *state,
@@ -234,9 +263,9 @@ void journal_replay(const char *state,
 	struct dirent *entry;
 
 	while (dir && left && (entry = readdir(dir)) != NULL) {
-		if (entry->d_name[0] == '.')
-			continue;
-		left--;
-		replay_one(dirfd(dir), entry->d_name, fn, arg);
+		/* Those who live do not count: there may be many */
+		if (entry->d_name[0] != '.' &&
+		    replay_one(dirfd(dir), entry->d_name, fn, arg))
+			left--;
 	}
 }

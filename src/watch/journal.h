@@ -14,7 +14,11 @@
 
 struct err;
 
-enum { JOURNAL_REPLAY_MAX = 64 };	/* Runs cleaned up after at once */
+enum {
+	JOURNAL_REPLAY_MAX = 64,	/* Runs cleaned up after at once */
+	JOURNAL_TRIES = 8,		/* While others clean up */
+	JOURNAL_TEXT_MAX = 1 << 28,	/* All names that a walk may find */
+};
 
 /**
  * struct journal - One run's
