@@ -39,17 +39,6 @@ static char *git_dir_of(const char *path)
 	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
 }
 
-static void add_repo(struct sweep *s, char *git)
-{
-	for (size_t i = 0; i < s->repos.len; i++) {
-		if (!strcmp(s->repos.v[i], git)) {
-			free(git);
-			return;
-		}
-	}
-	*vec_push(&s->repos) = git;
-}
-
 void sweep_name(struct sweep *s, const char *path, const char *reason)
 {
 	const struct journal *j = s->journal;
@@ -58,7 +47,7 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 	char *git = git_dir_of(path);
 
 	if (git && birth_is_after(git, &j->since)) {
-		add_repo(s, git);
+		*vec_push(&s->repos) = git;
 		return;
 	}
 	free(git);
@@ -114,8 +103,8 @@ bool sweep_knows(const struct view_rule *r)
 /* True if @path is a directory that was closed to us, and is open now */
 static bool open_again(const char *path)
 {
-	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW |
-				 O_CLOEXEC);
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_PATH |
+					      O_DIRECTORY | O_CLOEXEC, 0);
 	struct stat st;
 
 	return fd >= 0 && fstat(fd, &st) == 0 &&
@@ -221,6 +210,28 @@ static void sweep_deep(struct sweep *s, struct policy *policy)
 	}
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Once each, however many names led to it, and however many there are */
+static void disarm_repos(struct sweep *s)
+{
+	const char *last = NULL;
+
+	if (s->repos.len)
+		qsort(s->repos.v, s->repos.len, sizeof(*s->repos.v), by_text);
+	for (size_t i = 0; i < s->repos.len; i++) {
+		if (!last || strcmp(last, s->repos.v[i]) != 0)
+			gitrepo_disarm(&s->seal, s->repos.v[i]);
+		last = s->repos.v[i];
+	}
+	for (size_t i = 0; i < s->repos.len; i++)
+		free(s->repos.v[i]);
+	free(s->repos.v);
+}
+
 void sweep_all(struct sweep *s, struct policy *policy,
 		      struct walk_cache *cache, bool deep)
 {
@@ -232,10 +243,6 @@ void sweep_all(struct sweep *s, struct policy *policy,
 		take_rule(s, &view->rules.v[i]);
 	if (deep)
 		sweep_deep(s, policy);
-	for (size_t i = 0; i < s->repos.len; i++) {
-		gitrepo_disarm(&s->seal, s->repos.v[i]);
-		free(s->repos.v[i]);
-	}
-	free(s->repos.v);
+	disarm_repos(s);
 	take_sentinels(s, policy);
 }
