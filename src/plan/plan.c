@@ -199,17 +199,65 @@ static const char *tmpdir_for(const struct plan_request *request,
 	return "/tmp/claude";
 }
 
+/* True if somebody opened what @secret hides, for the start directory */
+static bool is_opened(const struct view *view, const struct view_rule *secret)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if ((r->list == PATH_ALLOW_READ ||
+		     r->list == PATH_ALLOW_WRITE) &&
+		    r->rule->strength != RULE_BASELINE &&
+		    path_is_within(secret->path, r->path) &&
+		    path_is_within(r->path, view->policy->cwd))
+			return true;
+	}
+	return false;
+}
+
+/* The row of our tables that makes the start directory a secret, or NULL. To
+ * be in ~/.ssh is not to say that a command may read and change it.
+ */
+static const struct view_rule *secret_start(const struct view *view)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_DENY_READ &&
+		    r->rule->strength == RULE_BASELINE &&
+		    r->rule->place == PLACE_HOST &&
+		    path_is_within(r->path, view->policy->cwd) &&
+		    !is_opened(view, r))
+			return r;
+	}
+	return NULL;
+}
+
+static int check_start(const struct view *view, struct err *err)
+{
+	const char *cwd = view->policy->cwd;
+	const struct view_rule *secret;
+
+	if (!view_verdict(view, VIEW_READ, cwd).allowed)
+		return fail(err, -EACCES, "the start directory '%s' is hidden by a rule; start elsewhere or allow reading it",
+			    cwd);
+	secret = secret_start(view);
+	if (!secret)
+		return 0;
+	return fail(err, -EACCES, "the start directory '%s' is hidden (%s); start elsewhere, or allow it with --read '%s'",
+		    cwd, secret->rule->origin.reason, secret->path);
+}
+
 int plan_build(const struct view *view, const struct machine *machine,
 	       const struct plan_request *request, struct plan **ret,
 	       struct err *err)
 {
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 	const struct policy *policy = view->policy;
-	int r;
+	int r = check_start(view, err);
 
-	if (!view_verdict(view, VIEW_READ, policy->cwd).allowed)
-		return fail(err, -EACCES, "the start directory '%s' is hidden by a rule; start elsewhere or allow reading it",
-			    policy->cwd);
+	if (r < 0)
+		return r;
 	plan->view = view;
 	plan->machine = *machine;
 	plan->root_writable = view_verdict(view, VIEW_WRITE, "/").allowed;

@@ -140,6 +140,26 @@ def a_start_directory_outside_the_view(t):
                      t.dir + "/hidden", *RUN), "hidden")
 
 
+@test
+def a_start_directory_that_is_a_secret(t):
+    t.write(t.home + "/.ssh/id_x", "SECRET\n")
+    os.mkdir(t.home + "/.ssh/below")
+    for where in (".ssh", ".ssh/below"):
+        where = os.path.join(t.home, where)
+        for how in ({"cwd": where}, {}):
+            words = () if how else ("--cwd", where)
+            refused(t, t.run("run", *words, *RUN, **how), where, "--read")
+            check(not os.path.exists(where + "/ran"), "it ran")
+    # Who says so may: the control
+    where = t.home + "/.ssh"
+    r = t.run("run", "--read", where, "--", "cat", "id_x", cwd=where).ok()
+    equal(r.out, "SECRET\n")
+    t.run("run", "--write", where, *RUN, cwd=where).ok()
+    check(os.path.exists(where + "/ran"))
+    # Where nothing is a secret there is nothing to say
+    t.run("run", "--profile", "srt", "--", "true", cwd=where).ok()
+
+
 @test(timeout=180)
 def a_hundred_thousand_rules(t):
     rules = [f"/{i:05}" for i in range(100000)]
