@@ -90,6 +90,18 @@ static int run_command(const struct command *c, int argc, char **argv,
 	return c->run(argc, argv, err);
 }
 
+/* What was not written was not said: whoever reads it must not take the half of
+ * an answer, or none, for the whole one
+ */
+static int say_all(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	fprintf(stderr, "cloche: cannot write to standard output: %s\n",
+		strerror(errno));
+	return code ? code : 2;
+}
+
 int main(int argc, char **argv)
 {
 	const char *verb = argc > 1 ? argv[1] : "help";
@@ -115,7 +127,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
 		printf("cloche %s\n", CLOCHE_VERSION);
-		return 0;
+		return say_all(0);
 	}
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h"))
 		verb = "help";
@@ -131,5 +143,5 @@ int main(int argc, char **argv)
 			 verb);
 	if (r < 0)
 		fprintf(stderr, "cloche: %s\n", err.msg);
-	return exit_code(verb, r);
+	return say_all(exit_code(verb, r));
 }

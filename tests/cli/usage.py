@@ -28,6 +28,22 @@ def every_verb_tells_of_itself(t):
 
 
 @test
+def an_answer_that_cannot_be_written_is_none(t):
+    for words in (("--version",), ("help",), ("wrap", "--", "true"),
+                  ("explain", "--", "true"), ("policy", "show", "--json"),
+                  ("doctor", "--json"), ("completion", "bash")):
+        t.run(*words).ok()
+        with open("/dev/full", "w") as full:
+            r = t.run(*words, stdout=full)
+        check(r.code != 0, words, repr(r))
+        contains(r.err, "No space left", words)
+        equal(r.err.count("\n"), 1, r.err)
+    # What the command cannot write is its own affair
+    with open("/dev/full", "w") as full:
+        t.run("run", "--", "true", stdout=full).ok()
+
+
+@test
 def settings_from_a_stream(t):
     t.write("secret", "told\n")
     equal(t.run("run", "-s", "{}", "cat", "secret").ok().out, "told\n")
