@@ -295,11 +295,13 @@ void conn_say(struct conn *conn, const void *p, size_t n)
 
 void conn_judge_again(struct conn *conn)
 {
-	if (conn->closed || !conn->reach.gate ||
-	    conn->reach.outcome != REACH_OK ||
-	    reach_is_allowed(&conn->reach))
+	if (conn->closed || !conn->reach.gate)
 		return;
-	conn_refuse(conn);
+	if (conn->reach.outcome == REACH_PENDING)
+		reach_judge_again(&conn->reach);
+	else if (conn->reach.outcome == REACH_OK &&
+		 !reach_is_allowed(&conn->reach))
+		conn_refuse(conn);
 }
 
 void input_read(struct input *in, struct end *from)

@@ -361,13 +361,28 @@ void reach_start(struct reach *r)
 		refuse(r, REACH_DENIED, v.reason, v.rule);
 }
 
+/* Whether what was begun may go on, now that the verdict is @v */
+static bool stands(const struct reach *r, const struct host_verdict *v)
+{
+	return v->decision == HOST_ALLOWED ||
+	       (v->decision == HOST_ASK && (r->granted || r->ask.asked));
+}
+
 bool reach_is_allowed(struct reach *r)
 {
-	const struct host_verdict v = gate_decide(r->gate, &r->host);
+	struct host_verdict v = gate_decide(r->gate, &r->host);
 
-	if (v.decision == HOST_ALLOWED ||
-	    (v.decision == HOST_ASK && r->granted))
-		return true;
+	if (stands(r, &v)) {
+		const struct dial *d = &r->dial;
+
+		if (r->via_parent || !d->next ||
+		    !host_address_is_denied(r->gate->policy,
+					    &d->v[d->next - 1]))
+			return true;
+		v = (struct host_verdict){
+			.reason = "resolved to an address on the deny list",
+		};
+	}
 	set_words(r, v.reason, v.rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
@@ -375,4 +390,12 @@ bool reach_is_allowed(struct reach *r)
 	}, r->seen);
 	r->outcome = REACH_DENIED;
 	return false;
+}
+
+void reach_judge_again(struct reach *r)
+{
+	const struct host_verdict v = gate_decide(r->gate, &r->host);
+
+	if (!stands(r, &v))
+		refuse(r, REACH_DENIED, v.reason, v.rule);
 }

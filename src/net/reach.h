@@ -86,6 +86,11 @@ void reach_start(struct reach *reach);
  */
 bool reach_is_allowed(struct reach *reach);
 
+/* There is another policy, and @outcome is still REACH_PENDING: what it does not
+ * allow ends now
+ */
+void reach_judge_again(struct reach *reach);
+
 /* Give up without a word; safe at any time */
 void reach_stop(struct reach *reach);
 

@@ -383,4 +383,66 @@ print(one_request()[1], flush=True)
     w.end()
 
 
+class Reloaded:
+    """A client inside, and a policy that changes meanwhile"""
+
+    def __init__(self, t, code, **more):
+        fifo = os.path.join(t.dir, "reload")
+        os.mkfifo(fifo)
+        self.gate = Gate(t, ["echo:7000"], options=["--reload", fifo,
+                         *more.pop("options", ())], **more)
+        self.p = self.gate.start("/usr/bin/python3", "-c", CLIENT + code)
+        self.fifo = open(fifo, "w", buffering=1)
+
+    def line(self):
+        return self.p.stdout.readline().decode().strip()
+
+    def change(self, rule):
+        self.fifo.write(rule + "\n")
+
+    def end(self):
+        self.p.communicate(b"\n", RUN_SECONDS)
+        self.fifo.close()
+
+
+WAITING = '''
+s = connect()
+s.sendall(b"CONNECT %s:7000 HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n")
+tunnel(b"bad.test:1")      # Who came later was answered
+print("sent", flush=True)
+print(until(s, b"\\r\\n"), flush=True)
+'''
+
+
+@test
+def what_is_denied_meanwhile_is_not_waited_for(t):
+    for host, more in (
+            ("hang.test", {"allow": ["hang.test"],
+                           "names": {"hang.test": "hang"}}),
+            ("other.test", {"options": ["--ask", "never"],
+                            "deny": ["bad.test"]})):
+        r = Reloaded(t, WAITING % (host, host), **more)
+        equal(r.line(), "sent")
+        r.change(f"+deny {host}")
+        contains(r.line(), "403 host is on the deny list")
+        r.end()
+        os.unlink(os.path.join(t.dir, "reload"))
+
+
+@test
+def an_address_that_is_denied_later_ends_what_goes_there(t):
+    r = Reloaded(t, '''
+a, head = tunnel(b"good.test:7000"); a.sendall(b"x"); print(a.recv(1), flush=True)
+b, head = tunnel(b"other.test:7000"); b.sendall(b"x"); print(b.recv(1), flush=True)
+print(everything(a), flush=True)
+b.sendall(b"y"); print(b.recv(1), flush=True)
+''', allow=["good.test", "other.test"])
+    equal([r.line(), r.line()], ["b'x'", "b'x'"])
+    r.change("+deny 93.184.216.34")
+    equal(r.line(), "b'<reset>'")
+    equal(r.line(), "b'y'")      # The control: it is somewhere else
+    r.end()
+    contains(r.gate.refused(), ("net-connect", "good.test:7000"))
+
+
 main()
