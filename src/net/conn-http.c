@@ -403,6 +403,15 @@ static void next_request(struct conn *conn)
 	conn->again = true;
 }
 
+/* @n bytes moved: there may be more, now or after others had their turn */
+static void go_on(struct conn *conn, ssize_t n)
+{
+	if (n >= FLOW_TURN_MAX)
+		conn_later(conn);
+	else
+		conn->again |= n > 0;
+}
+
 /* The request's body. False if that was the end of the connection. An origin
  * may answer without reading all of it: only the response tells.
  */
@@ -421,7 +430,7 @@ static bool push_request(struct conn *conn)
 		conn_close(conn);
 		return false;
 	}
-	conn->again |= n > 0;
+	go_on(conn, n);
 	(void)flow_flush(&conn->up);
 	return true;
 }
@@ -437,7 +446,7 @@ static void pull_response(struct conn *conn)
 		return;
 	}
 	conn->active |= n > 0;
-	conn->again |= n > 0;
+	go_on(conn, n);
 	if (flow_waiting(&conn->down))
 		return;
 	if (http_body_is_done(&x->down)) {

@@ -11,7 +11,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-enum { STEPS_MAX = 64 };	/* Before others have their turn */
+enum {			/* Before others have their turn */
+	STEPS_MAX = 64,
+	TRASH_MAX = 64,		/* Reads of what nobody wants */
+};
 
 /* The descriptors too: to close a socket takes its time, and somebody else may
  * be waiting for an answer
@@ -262,7 +265,8 @@ void conn_refuse(struct conn *conn)
  */
 static void step_last_words(struct conn *conn)
 {
-	char trash[4096];
+	char trash[16 << 10];
+	ssize_t got = 1;
 
 	if (conn->seen.id)
 		return;
@@ -273,10 +277,12 @@ static void step_last_words(struct conn *conn)
 	if (flow_waiting(&conn->down))
 		return;
 	end_shut(&conn->client);
-	while (end_read(&conn->client, trash, sizeof(trash)) > 0)
-		;
+	for (int i = 0; i < TRASH_MAX && got > 0; i++)
+		got = end_read(&conn->client, trash, sizeof(trash));
 	if (conn->client.eof || conn->client.failed)
 		conn_close(conn);
+	else if (got > 0)
+		conn_later(conn);
 }
 
 void conn_say(struct conn *conn, const void *p, size_t n)

@@ -183,6 +183,12 @@ static void send_held(void *arg)
 	drop(h);
 }
 
+void dns_send_held(struct gate *gate)
+{
+	while (gate->held)
+		send_held(gate->held);
+}
+
 static void keep(struct gate *gate, struct dns_held *h)
 {
 	h->next = gate->held;

@@ -33,4 +33,7 @@ size_t dns_serve(struct gate *gate, const struct dns_client *client,
 /* Answer the datagrams that wait on @fd, each from the address it was sent to */
 void dns_serve_datagrams(struct gate *gate, int fd);
 
+/* Whatever answer still waits goes now, before its socket does */
+void dns_send_held(struct gate *gate);
+
 #endif /* NET_DNS_SERVER_H */

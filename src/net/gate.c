@@ -172,6 +172,7 @@ static void finish(struct gate *gate)
 {
 	gate->finishing = true;
 	gate->looked_at = false;
+	dns_send_held(gate);
 	accept_finish(gate);
 	gate->end.fn = on_end;
 	gate->end.arg = gate;

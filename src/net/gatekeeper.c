@@ -28,6 +28,7 @@
 
 enum {
 	MESSAGES_MAX = 64,	/* Taken before others have their turn */
+	DRAIN_MAX = 4096,	/* More than there is room for on the way */
 	EARLY_MS = 2,		/* A command that runs for longer may connect */
 	FINISH_MS = 2500,	/* Longer than the gate gives itself */
 };
@@ -220,24 +221,24 @@ static bool take_message(struct gatekeeper *k)
 	return true;
 }
 
+static void take_messages(struct gatekeeper *k, int max)
+{
+	while (max-- && k->control.fd >= 0 && take_message(k))
+		;
+}
+
 static int on_control(void *arg, uint32_t events)
 {
-	struct gatekeeper *k = arg;
-
 	(void)events;
-	for (int i = 0; i < MESSAGES_MAX && k->control.fd >= 0; i++) {
-		if (!take_message(k))
-			break;
-	}
+	take_messages(arg, MESSAGES_MAX);
 	return 0;
 }
 
 void gatekeeper_drain(struct gatekeeper *k)
 {
-	if (!k)
-		return;
-	while (k->control.fd >= 0 && take_message(k))
-		;
+	/* A gate that was taken over could go on talking */
+	if (k)
+		take_messages(k, DRAIN_MAX);
 }
 
 static int64_t now_ms(void)
