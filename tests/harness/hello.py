@@ -9,7 +9,7 @@ import threading
 FETCH = r'''
 import socket, sys
 def tunnel(where, port=3128):
-    s = socket.create_connection(("127.0.0.1", port), timeout=20)
+    s = socket.create_connection(("127.0.0.1", port), timeout=30)
     s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
     head = b""
     while not head.endswith(b"\r\n\r\n"):

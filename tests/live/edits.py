@@ -13,42 +13,36 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import FETCH
 from refusals import *
 
 REWRITES = long(60, 1000)
 RUNS = long(16, 64)
 
 # Does what each line of its input says
-INSIDE = r'''
-import os, socket, sys, time
-def tunnel(port):
-    s = socket.create_connection(("127.0.0.1", 3128), timeout=30)
-    where = b"127.0.0.1:%d" % int(port)
-    s.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (where, where))
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        got = s.recv(1)
-        if not got: break
-        head += got
-    return s, head[9:12].decode()
+INSIDE = FETCH + r'''
+import os, time
+def connect(port):
+    s, line = tunnel(b"127.0.0.1:%d" % int(port))
+    return s, line[9:12]
 held = None
 print("ready", flush=True)
 for line in sys.stdin:
     what, port, *rest = line.split()
-    if what == "get": print(tunnel(port)[1], flush=True)
+    if what == "get": print(connect(port)[1], flush=True)
     if what == "hold":
-        held, code = tunnel(port); print(code, flush=True)
+        held, code = connect(port); print(code, flush=True)
     if what == "ended":
         try: print(repr(held.recv(1)), flush=True)
         except OSError as e: print("b''", flush=True)
     if what == "until":
-        while tunnel(port)[1] != rest[0]: pass
+        while connect(port)[1] != rest[0]: pass
         print(time.time(), flush=True)
     if what == "flood":
         print("flooding", flush=True)
         codes = {}
         while not os.path.exists(rest[0]):
-            code = tunnel(port)[1]; codes[code] = codes.get(code, 0) + 1
+            code = connect(port)[1]; codes[code] = codes.get(code, 0) + 1
         print(*codes, *codes.values(), flush=True)
 '''
 
@@ -91,6 +85,15 @@ def allow(t, *ports, denied=()):
 def start(t, *options):
     p = t.start("run", *options, "--", "/usr/bin/python3", "-c", INSIDE)
     equal(p.stdout.readline(), b"ready\n")
+    return p
+
+
+def start_allowed(t, server):
+    """A command that reaches @server by an edit of the settings"""
+    t.write(".claude/settings.local.json", "{}")
+    p = start(t)
+    allow(t, server.port)
+    ask(p, "until", server.port, "200")
     return p
 
 
@@ -150,10 +153,7 @@ def what_cannot_be_read_changes_nothing(t):
     server = Server()
     path = os.path.join(t.dir, ".claude/settings.local.json")
     t.write(".claude/settings.json", "{}")
-    t.write(".claude/settings.local.json", "{}")
-    p = start(t)
-    allow(t, server.port)
-    ask(p, "until", server.port, "200")
+    p = start_allowed(t, server)
     good = t.read(path)
 
     def cut():
@@ -189,10 +189,7 @@ def what_cannot_be_read_changes_nothing(t):
 def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
     server = Server()
     path = os.path.join(t.dir, ".claude/settings.local.json")
-    t.write(".claude/settings.local.json", "{}")
-    p = start(t)
-    allow(t, server.port)
-    ask(p, "until", server.port, "200")
+    p = start_allowed(t, server)
     os.kill(p.pid, signal.SIGSTOP)	# So that it hears of both at once
     allow(t, server.port)
     os.unlink(path)

@@ -90,22 +90,26 @@ def the_program_itself_finds_nothing_inside(t):
         check(r.code != 0, repr(r))
 
 
-@test
-def a_store_made_while_it_runs_is_not_seen(t):
-    """The directory is made under the eyes of a running sandbox"""
-    go = os.path.join(t.dir, "go")
+def not_seen_by_a_run(t, meanwhile, profile="default"):
+    """Nothing of a store that changes under the eyes of a running sandbox"""
+    go = os.path.join(t.dir, "go-" + profile)
     os.mkfifo(go)
     script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
+    with t.start("run", "--profile", profile, "--", "sh", "-c",
+                 script) as inside:
+        equal(inside.stdout.readline(), b"ready\n")
+        meanwhile()
+        with open(go, "w"):
+            pass
+        out, _ = inside.communicate()
+        lacks(out, b"s3cret", profile)
+        lacks(out, b"credentials", profile)
+
+
+@test
+def a_store_made_while_it_runs_is_not_seen(t):
     for profile in PROFILES:
-        with t.start("run", "--profile", profile, "--", "sh", "-c",
-                     script) as inside:
-            equal(inside.stdout.readline(), b"ready\n")
-            put(t, "A", "s3cret-value").ok()
-            with open(go, "w"):
-                pass
-            out, _ = inside.communicate()
-            lacks(out, b"s3cret-value", profile)
-            lacks(out, b"credentials", profile)
+        not_seen_by_a_run(t, lambda: put(t, "A", "s3cret-value").ok(), profile)
 
 
 @test
@@ -158,37 +162,19 @@ def a_run_leaves_at_most_an_empty_directory_behind(t):
 
 @test
 def the_first_of_two_runs_to_end_does_not_unmask_the_other(t):
-    go = os.path.join(t.dir, "go")
-    os.mkfifo(go)
-    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
-    with t.start("run", "--", "sh", "-c", script) as inside:
-        equal(inside.stdout.readline(), b"ready\n")
+    def meanwhile():
         t.inside("true").ok()
         put(t, "A", "s3cret-value").ok()
-        with open(go, "w"):
-            pass
-        out, _ = inside.communicate()
-        lacks(out, b"s3cret")
-        lacks(out, b"credentials")
+
+    not_seen_by_a_run(t, meanwhile)
 
 
 @test
 def a_store_changed_while_it_runs_is_not_seen(t):
     """A rename lifts a mask from a file: it has to be the directory's"""
-    go = os.path.join(t.dir, "go")
-    os.mkfifo(go)
     put(t, "A", "s3cret-1").ok()
-    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
     for profile in PROFILES:
-        with t.start("run", "--profile", profile, "--", "sh", "-c",
-                     script) as inside:
-            equal(inside.stdout.readline(), b"ready\n")
-            put(t, "A", "s3cret-2").ok()
-            with open(go, "w"):
-                pass
-            out, _ = inside.communicate()
-            lacks(out, b"s3cret", profile)
-            lacks(out, b"credentials", profile)
+        not_seen_by_a_run(t, lambda: put(t, "A", "s3cret-2").ok(), profile)
 
 
 @test
