@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/harness/hello.py - a server outside that somebody may try to reach"""
 
+import select
 import socket
 import threading
 
@@ -18,6 +19,20 @@ def tunnel(where, port=3128):
         head += got
     return s, head.split(b"\r\n")[0].decode()
 '''
+
+
+class Ears:
+    """TCP and UDP on the host's loopback: did a byte arrive?"""
+
+    def __init__(self):
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.udp.bind(("127.0.0.1", 0))
+        self.tcp_port = self.tcp.getsockname()[1]
+        self.udp_port = self.udp.getsockname()[1]
+
+    def heard(self):
+        return bool(select.select([self.tcp, self.udp], [], [], 0)[0])
 
 
 class Server:

@@ -81,68 +81,66 @@ def read_body(r, headers):
     return r.exactly(int(headers.get("content-length", "0")))
 
 
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+HINT = b"HTTP/1.1 103 Early Hints\r\nLink: <%s>\r\n\r\n"
+
+# Path: what is sent, and whether the connection is kept
+FIXED = {
+    "/chunked": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nT: x\r\n\r\n", True),
+    "/redirect": (b"HTTP/1.1 302 Found\r\nLocation: http://bad.test/\r\n"
+                  b"Content-Length: 0\r\n\r\n", True),
+    "/hints": (HINT % b"/x" + OK, True),
+    "/empty": (b"HTTP/1.1 204 No Content\r\n\r\n", True),
+    "/close": (b"HTTP/1.0 200 OK\r\n\r\nuntil the end", False),
+    "/cut": (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", False),
+    "/split": (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
+               b"Content-Length: 3\r\n\r\nabc", False),
+    "/bye": (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbye", False),
+    "/early": (b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n"
+               b"Connection: close\r\n\r\nno", False),
+}
+
+
+def websocket(sock, headers):
+    """An echo behind the handshake"""
+    key = headers["sec-websocket-key"].encode()
+    accept = base64.b64encode(hashlib.sha1(
+        key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
+    sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket"
+                 b"\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
+                 accept + b"\r\n\r\nwelcome")
+    while got := sock.recv(65536):
+        sock.sendall(got)
+
+
 def respond(sock, path, headers, body):
     """Returns False when the connection is over"""
     path, _, query = path.partition("?")
-    if path == "/chunked":
-        sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                     b"5\r\nhello\r\n6;x=y\r\n world\r\n0\r\nT: x\r\n\r\n")
-    elif path == "/redirect":
-        sock.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://bad.test/\r\n"
-                     b"Content-Length: 0\r\n\r\n")
-    elif path == "/close":
-        sock.sendall(b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
-        return False
-    elif path == "/big":
+    if path in FIXED:
+        answer, keep = FIXED[path]
+        sock.sendall(answer)
+        return keep
+    if path == "/big":
         n = int(query)
         sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % n)
         block = bytes(range(256)) * 256
         while n > 0:
             sock.sendall(block[:n])
             n -= len(block)
-    elif path == "/hints":
-        sock.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
-                     b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     elif path == "/chatter":	# Hints without end, nearly
-        hint = (b"HTTP/1.1 103 Early Hints\r\nLink: <" + b"x" * 12000 +
-                b">\r\n\r\n")
         for _ in range(int(query)):
-            sock.sendall(hint)
-        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            sock.sendall(HINT % (b"x" * 12000))
+        sock.sendall(OK)
     elif path == "/keep-then-cut":	# A kept connection ends without a word
         if headers["method"] != "GET":
             return False
-        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-    elif path == "/empty":
-        sock.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
-    elif path == "/cut":
-        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
-        return False
-    elif path == "/split":
-        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n"
-                     b"Content-Length: 3\r\n\r\nabc")
-        return False
-    elif path == "/bye":
-        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbye")
-        return False
-    elif path == "/early":
-        sock.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n"
-                     b"Connection: close\r\n\r\nno")
-        return False
+        sock.sendall(OK)
     elif path == "/never":
         time.sleep(1000)
     elif headers.get("upgrade", "").lower() == "websocket":
-        key = headers["sec-websocket-key"].encode()
-        accept = base64.b64encode(hashlib.sha1(
-            key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
-        sock.sendall(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket"
-                     b"\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
-                     accept + b"\r\n\r\nwelcome")
-        while True:
-            got = sock.recv(65536)
-            if not got:
-                return False
-            sock.sendall(got)
+        websocket(sock, headers)
+        return False
     else:
         out = b"path %s host %s body %d" % (
             path.encode(), headers.get("host", "-").encode(), len(body))
