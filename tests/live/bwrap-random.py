@@ -23,8 +23,9 @@ PLACES = ["/a", "/a/b", "/a/b/c", "/d", "/d/e", "/l", "/l/x", "/up", "/up/y",
           "/host", "/host/sub", "/host/new", "/host/file", "/host/link",
           "/host/link/z", "rel", "/a//b/./f", "/t", "/t/u/v", "/f", "/f/g",
           "/proc", "/dev", "/tmp", "/d/../d/w"]
+# Nothing of the machine's own: as root, both may write and change modes there
 SOURCES = ["{dir}/h", "{dir}/h/sub", "{dir}/h/file", "{dir}/h/link",
-           "{dir}/h/none", "/usr/share/doc", "{dir}/h/sub/.."]
+           "{dir}/h/none", "{dir}/h/full", "{dir}/h/sub/.."]
 # Only links that stay below the new root: the real one follows others out of it
 TARGETS = ["a", "d", "b/../c", "host/sub", "nowhere/at/all"]
 MODES = ["0700", "0755", "1777", "0000", "0640", "2750"]
@@ -64,6 +65,9 @@ def operation(chance):
 def words_of(chance):
     """A whole call: where it begins, what it does, what it leaves behind"""
     words = list(BASE)
+    # A /proc of our own pid namespace is the machine's: root could close it
+    if os.getuid() == 0:
+        words += ["--unshare-pid"]
     if chance.random() < 0.2:
         words += ["--unshare-all"]
     for _ in range(chance.randint(1, 8)):
@@ -78,6 +82,7 @@ def build(t):
         shutil.rmtree("h")
     t.write("h/file", "text\n")
     t.write("h/sub/inner", "inner\n")
+    t.write("h/full/one/two/three", "3\n")
     os.symlink("sub", "h/link")
 
 
