@@ -105,7 +105,7 @@ int watchers_new(const struct session *session, const struct options *options,
 	return 0;
 }
 
-/* Closing an inotify descriptor takes milliseconds */
+/* To close an inotify descriptor, or a file without a name, takes long */
 static void bury(const struct cage *cage, int fd)
 {
 	int copy = fd >= 0 && cage ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -118,10 +118,9 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 {
 	if (!w)
 		return;
-	if (w->born)
-		bury(cage, born_fd(w->born));
-	if (w->live)
-		bury(cage, live_fd(w->live));
+	bury(cage, w->born ? born_fd(w->born) : -1);
+	bury(cage, w->born ? born_held(w->born) : -1);
+	bury(cage, w->live ? live_fd(w->live) : -1);
 	close_fd(&w->later.fd);
 	observer_free(w->observer);
 	masks_free(w->masks);

@@ -292,6 +292,11 @@ int born_fd(const struct born *b)
 	return b->inotify;
 }
 
+int born_held(const struct born *b)
+{
+	return b->held;
+}
+
 /* A name has appeared: if it is a protected one, is it the user's? */
 static void consider(struct born *b, const char *path)
 {

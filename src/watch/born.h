@@ -61,6 +61,8 @@ void born_free(struct born *born);
 
 /* For the loop (EPOLLIN), or -1 if there is nothing to wait for (yet) */
 int born_fd(const struct born *born);
+/* The journal, or -1 */
+int born_held(const struct born *b);
 void born_dispatch(struct born *born);
 
 /* True if nobody inside can have written @text, which was read from @path: that

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
@@ -78,12 +79,32 @@ static char *to_text(const struct journal *j)
 	return text;
 }
 
-/* Directories of ours that hold nothing are not left behind */
+/* True if others keep something beside @state */
+static bool has_neighbours(const char *state)
+{
+	auto_free char *above = path_parent(state);
+	auto_close int fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	uint64_t room[64];
+	struct dir dir = {
+		.fd = fd, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+
+	while (fd >= 0 && dir_next(&dir, &entry) > 0) {
+		if (strcmp(entry.name, path_base(state)) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Directories of ours that hold nothing are not left in a bare home. In others
+ * they stay: to make and remove two takes ext4 as long as a whole run.
+ */
 static void remove_empty(const char *state)
 {
 	auto_free char *path = path_join(state, "journal");
 
-	if (!rmdir(path))
+	if (!has_neighbours(state) && !rmdir(path))
 		(void)rmdir(state);
 }
 

@@ -119,6 +119,17 @@ def without_an_observer_deep_plants_go_all_the_same(t):
 
 
 @test
+def a_bare_home_stays_bare(t):
+    """In others the journal's directory, which is slow to make, stays"""
+    state = t.home + "/.local/state"
+    t.shell("echo x > made").ok()
+    equal(tree(t.home), {}, "a bare home")
+    os.makedirs(state + "/other")
+    t.shell("echo x > made").ok()
+    equal(os.listdir(state + "/cloche/journal"), [])
+
+
+@test
 def deep_plants_of_a_killed_run_go_with_the_next(t):
     need("git")
     t.write(f"{DEEP}/.vscode/settings.json", "{}")
