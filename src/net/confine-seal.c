@@ -3,9 +3,11 @@
  * net/confine-seal.c - Landlock and the system call filter
  *
  * Theory of operation: the filter is made of the rows of confine.def when it
- * is needed, in their order: the machine is checked, then the number against
- * each row. A plain row jumps to the one "allow" at the end; a row with a
- * condition is followed by the few instructions that look at its argument.
+ * is needed: the machine is checked, then the number, by halves, against each
+ * row. A plain row jumps to the one "allow" at the end; a row with a condition
+ * is followed by the few instructions that look at its argument. By halves,
+ * because the kernel, to remember which numbers need no look, runs the filter
+ * with each of them before it takes it.
  * Only the low half of an argument is looked at: the high one is either
  * ignored by the kernel (flags, families) or makes no difference.
  */
@@ -22,6 +24,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -31,7 +34,10 @@
 #include "base/own.h"
 #include "base/sys.h"
 
-enum { PROGRAM_MAX = 250 };	/* Jumps are a byte */
+enum {
+	PROGRAM_MAX = 250,	/* Jumps are a byte */
+	FEW_ROWS = 4,		/* Not worth a jump */
+};
 
 #if defined(__x86_64__)
 enum { THIS_MACHINE = AUDIT_ARCH_X86_64 };
@@ -54,6 +60,14 @@ static const struct row rows[] = {
 			[CONFINED_RESOLVER] = (resolver) } },
 #include "net/confine.def"
 #undef CALL
+};
+
+/**
+ * struct chosen - A row that says something about the kind at hand
+ */
+struct chosen {
+	uint32_t number;
+	enum condition condition;
 };
 
 /* Files whose readers getaddrinfo() may load or be; what is not there is fine */
@@ -194,8 +208,6 @@ static void add_row(struct program *p, uint32_t number,
 {
 	const unsigned short jump = p->len;
 
-	if (condition == NO)
-		return;
 	allow_if_equal(p, number);
 	if (condition == YES)
 		return;
@@ -207,9 +219,50 @@ static void add_row(struct program *p, uint32_t number,
 			(uint8_t)(p->len - jump - 1));
 }
 
+/* @v is in order: lower numbers first, or else over them to the others */
+static void add_rows(struct program *p, const struct chosen *v, size_t n)
+{
+	const unsigned short jump = p->len;
+	const size_t half = n / 2;
+
+	if (n <= FEW_ROWS) {
+		for (size_t i = 0; i < n; i++)
+			add_row(p, v[i].number, v[i].condition);
+		refuse(p);
+		return;
+	}
+	put(p, (struct sock_filter){ 0 });
+	add_rows(p, v, half);
+	if (p->len <= PROGRAM_MAX)
+		p->v[jump] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JGE | BPF_K, v[half].number,
+			(uint8_t)(p->len - jump - 1), 0);
+	add_rows(p, v + half, n - half);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct chosen *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static void add_calls(struct program *p, enum confined kind)
+{
+	struct chosen v[ARRAY_SIZE(rows)];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].who[kind] != NO)
+			v[n++] = (struct chosen){ rows[i].number,
+						  rows[i].who[kind] };
+	}
+	qsort(v, n, sizeof(*v), by_number);
+	add_rows(p, v, n);
+}
+
 static int finish(struct program *p, struct err *err)
 {
-	refuse(p);
 	put(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 					    SECCOMP_RET_ALLOW));
 	if (p->len > PROGRAM_MAX)
@@ -234,8 +287,7 @@ static int restrict_calls(enum confined kind, struct err *err)
 	put(&p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 					     SECCOMP_RET_KILL_PROCESS));
 	load(&p, offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		add_row(&p, rows[i].number, rows[i].who[kind]);
+	add_calls(&p, kind);
 	r = finish(&p, err);
 	if (r < 0)
 		return r;
