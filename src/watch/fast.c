@@ -117,11 +117,14 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 	cwd_asks(&f->cwds, (pid_t)notif->pid);
 	if (!f->nested && !f->split && quick_is_still(&f->quick, now))
 		q.cwds = &f->cwds;
+	/* Its memory is all there is to look at */
+	if (q.call->what == CALL_CONNECT) {
+		const struct tracee asker = { (pid_t)notif->pid, -1 };
+
+		return !f->by_path &&
+		       address_is_served(&f->policy, &asker, notif->data.args);
+	}
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
-	if (q.call->what == CALL_CONNECT)
-		return q.tracee && !f->by_path &&
-		       address_is_served(&f->policy, q.tracee,
-					 notif->data.args);
 	r = q.tracee ? question_read(&q, false, f->names) : -EPERM;
 	if (r < 0 || !quick_moves_file(&f->quick, &q, f->names))
 		quick_note(&f->quick, q.call);
@@ -262,6 +265,7 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 	f->by_path = config->sockets_by_path;
 	f->nested = config->nested;
 	f->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	f->looked_ms = quick_now_ms();	/* Short runs never look */
 	/* Older kernels do without */
 	f->near = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
