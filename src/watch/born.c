@@ -11,7 +11,6 @@
 #include "watch/born.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -30,6 +26,7 @@
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/journal.h"
+#include "watch/late.h"
 #include "watch/sweep.h"
 #include "watch/trust.h"
 
@@ -41,27 +38,12 @@ struct watch {
 	char *path;
 };
 
-/**
- * struct late - A protected name that came during the run and is the user's: no
- *		mount holds it until somebody sees to that
- * @dev, @ino:	What it is a name of
- * @text:	What was obeyed last, @n bytes; or NULL
- * @noted:	It held what cloche wrote
- */
-struct late {
-	char *path, *text;
-	size_t n;
-	dev_t dev;
-	ino_t ino;
-	bool noted;
-};
-
 struct born {
 	struct born_config config;
 	struct journal journal;
-	bool armed, news;
+	bool armed;
 	int held, inotify;
-	struct { struct late *v; size_t len, cap; } late;
+	struct lates lates;
 	struct { struct watch *v; size_t len, cap; } watches;
 	struct policy *later;	/* That granted more, or NULL */
 };
@@ -178,40 +160,25 @@ void born_new(const struct born_config *config, struct born **ret)
 
 	b->config = *config;
 	b->held = b->inotify = -1;
+	b->lates.config = &b->config;
 	*ret = b;
 	fill_journal(config, &b->journal);
-}
-
-static struct late *find_late(const struct born *b, const char *path)
-{
-	for (size_t i = 0; i < b->late.len; i++) {
-		if (!strcmp(b->late.v[i].path, path))
-			return &b->late.v[i];
-	}
-	return NULL;
 }
 
 /* @path is the user's, as it is now */
 static void add_late(struct born *b, const char *path, const struct stat *st,
 		     bool noted)
 {
-	struct late *late = find_late(b, path);
+	struct late *late = late_find(&b->lates, path);
 
 	if (!late) {
-		late = vec_push(&b->late);
-		*late = (struct late){ .path = mem_strdup(path) };
+		late = late_push(&b->lates, path);
 		add_existing(&b->journal, path);
 	}
 	late->dev = st->st_dev;
 	late->ino = st->st_ino;
 	late->noted |= noted;
-	b->news = true;
-}
-
-static void free_late(struct late *late)
-{
-	free(late->path);
-	free(late->text);
+	b->lates.news = true;
 }
 
 /* Something else has taken the place of the user's */
@@ -225,8 +192,7 @@ static void forget_late(struct born *b, struct late *late)
 		free(j->existing.v[i - 1]);
 		j->existing.v[i - 1] = j->existing.v[--j->existing.len];
 	}
-	free_late(late);
-	*late = b->late.v[--b->late.len];
+	late_drop(&b->lates, late);
 }
 
 /* What has appeared since the start, and before anybody inside made anything,
@@ -277,9 +243,7 @@ void born_free(struct born *b)
 	for (size_t i = 0; i < b->watches.len; i++)
 		free(b->watches.v[i].path);
 	free(b->watches.v);
-	for (size_t i = 0; i < b->late.len; i++)
-		free_late(&b->late.v[i]);
-	free(b->late.v);
+	lates_done(&b->lates);
 	close_fd(&b->held);
 	close_fd(&b->inotify);
 	policy_unref(b->later);
@@ -308,12 +272,12 @@ static void consider(struct born *b, const char *path)
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
-	struct late *late = find_late(b, path);
+	struct late *late = late_find(&b->lates, path);
 	struct stat st;
 	bool noted;
 
 	if (!row || (!late && journal_existed(&b->journal, path)) ||
-	    lstat(path, &st) < 0 ||
+	    lstat(path, &st) < 0 || (late && late->before) ||
 	    (late && late->dev == st.st_dev && late->ino == st.st_ino))
 		return;
 	noted = trust_has(b->config.state, path);
@@ -377,16 +341,6 @@ void born_dispatch(struct born *b)
 	}
 }
 
-/* True if nobody inside can have written @text into @late */
-static bool is_own_text(const struct born *b, const struct late *late,
-			const char *text, size_t n)
-{
-	return (late->text && late->n == n && !memcmp(late->text, text, n)) ||
-	       trust_holds(b->config.state, late->path, text, n) ||
-	       (b->config.is_touched &&
-		!b->config.is_touched(b->config.arg, late->path));
-}
-
 bool born_is_own(struct born *b, const char *path, const char *text, size_t n)
 {
 	struct late *late;
@@ -394,21 +348,22 @@ bool born_is_own(struct born *b, const char *path, const char *text, size_t n)
 	if (!journal_root(&b->journal, path))
 		return true;
 	consider(b, path);
-	late = find_late(b, path);
-	if (!late)
-		return journal_existed(&b->journal, path);
-	if (!is_own_text(b, late, text, n))
+	late = late_find(&b->lates, path);
+	if (!late && !journal_existed(&b->journal, path))
 		return false;
-	free(late->text);
-	late->text = mem_strndup(text, n);
-	late->n = strlen(late->text);
-	return true;
+	if (!late && !trust_is_after(b->config.state, path, &b->config.since))
+		return true;
+	if (!late) {
+		late = late_push(&b->lates, path);
+		late->before = late->noted = true;
+	}
+	return late_takes(&b->lates, late, text, n);
 }
 
 bool born_is_late(const struct born *b, const char *path)
 {
-	for (size_t i = 0; i < b->late.len; i++) {
-		if (path_is_within(b->late.v[i].path, path))
+	for (size_t i = 0; i < b->lates.len; i++) {
+		if (path_is_within(b->lates.v[i].path, path))
 			return true;
 	}
 	return false;
@@ -416,9 +371,9 @@ bool born_is_late(const struct born *b, const char *path)
 
 bool born_has_news(struct born *b)
 {
-	const bool news = b->news;
+	const bool news = b->lates.news;
 
-	b->news = false;
+	b->lates.news = false;
 	return news;
 }
 
@@ -437,27 +392,6 @@ void born_grant(struct born *b, const struct view *view)
 		journal_grow(b->held, &b->journal);
 }
 
-/* Settings of the user's that came during the run, and may have been changed
- * before a mount held them: the next run must not obey that
- */
-static void check_late(struct born *b, const struct sweep *s)
-{
-	for (size_t i = b->late.len; i > 0; i--) {
-		struct late *late = &b->late.v[i - 1];
-		auto_buf struct buf now = { 0 };
-		struct sweep sweep = *s;
-		auto_free char *path = NULL;
-
-		if ((!late->text && !late->noted) ||
-		    (!fs_read(AT_FDCWD, late->path, JSON_TEXT_MAX, &now, NULL) &&
-		     is_own_text(b, late, buf_str(&now), now.len)))
-			continue;
-		path = mem_strdup(late->path);
-		forget_late(b, late);
-		sweep_name(&sweep, path, "settings that the command may have changed");
-	}
-}
-
 void born_finish(struct born *b, bool changed, bool watched)
 {
 	const struct sweep s = { .journal = &b->journal,
@@ -465,7 +399,7 @@ void born_finish(struct born *b, bool changed, bool watched)
 					   b->config.sink } };
 	struct sweep first = s, second = s;
 
-	check_late(b, &s);
+	lates_check(&b->lates);
 	if (changed)
 		sweep_all(&first, b->config.view->policy, b->config.view->cache,
 			  !watched);

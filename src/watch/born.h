@@ -66,8 +66,8 @@ int born_held(const struct born *b);
 void born_dispatch(struct born *born);
 
 /* True if nobody inside can have written @text, which was read from @path: that
- * is not in a writable root, was there before (then a mount holds it), or is
- * known to be the user's and holds what cloche wrote, what it held before, or
+ * is not in a writable root, was there before and cloche has not replaced it (a
+ * mount holds it), or is known to be the user's and holds what cloche wrote, what it held before, or
  * what nobody inside can have changed. It is judged now if it has not been:
  * whoever read it may be ahead of born_dispatch().
  */

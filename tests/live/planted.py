@@ -3,6 +3,7 @@
 
 import json
 import os
+import select
 import signal
 import sys
 
@@ -220,6 +221,36 @@ def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
             lacks(t.read(file), "allowWrite", err)
             contains(t.read(file), "good.test")
         t.outside("rm", "-rf", ".claude", "x").ok()
+
+
+@test
+def settings_that_cloche_replaces_are_not_the_commands_to_change(t):
+    """Between the old file and the new one no mount holds either"""
+    file = t.write(".claude/settings.local.json", "{}")
+    p = t.start("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
+import os
+print("ready", flush=True)
+while not os.path.exists("stop"):
+    try: fd = os.open(".claude/settings.local.json", os.O_WRONLY)
+    except OSError: continue
+    os.ftruncate(fd, 0)
+    os.write(fd, b'{"sandbox":{"filesystem":{"allowWrite":["/never"]}}}')
+    os.close(fd)
+    print("won", flush=True)
+""")
+    equal(p.stdout.readline(), b"ready\n")
+    # Until it has got in, which is soon; not into the old file, which is gone
+    for i in range(200):
+        t.run("policy", "allow", "domain", f"h{i}.test")
+        if not select.select([p.stdout], [], [], 0.02)[0]:
+            continue
+        equal(p.stdout.readline(), b"won\n")
+        if records(t, "--kind", "quarantine") or \
+                t.exists(file) and "never" in t.read(file):
+            break
+    t.write("stop")
+    _, err = p.communicate()
+    lacks(t.read(file) if t.exists(file) else "", "never", err)
 
 
 main()
