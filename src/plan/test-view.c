@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-view.c - rules on a file system: who wins, what is found */
+
 #include "plan/view.h"
 
 #include <errno.h>
@@ -13,12 +15,16 @@
 #include "policy/policy.h"
 #include "test.h"
 
-/* A policy over the test's directory, as the command line would make it */
-static struct policy *make(const char *cwd)
+/* A policy for "project" in the test's directory, as the command line would
+ * make it
+ */
+static struct policy *make(void)
 {
+	auto_free char *cwd = path_join(test_dir(), "project");
 	auto_free char *home = path_join(test_dir(), "home");
 
-	(void)mkdir(home, 0755);
+	CHECK_INT(mkdir(cwd, 0755), 0);
+	CHECK_INT(mkdir(home, 0755), 0);
 	return policy_new(cwd, home);
 }
 
@@ -62,12 +68,10 @@ static bool may(const struct view *view, enum view_op op, const char *name)
 
 TEST(the_start_directory_is_writable_and_nothing_else)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/a/b");
-	p = make(cwd);
 	view = look(p);
 	CHECK(may(view, VIEW_WRITE, "project/a/b"));
 	CHECK(may(view, VIEW_WRITE, "project/new"));
@@ -79,12 +83,10 @@ TEST(the_start_directory_is_writable_and_nothing_else)
 
 TEST(deny_write_wins_at_any_depth)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/a/b/c");
-	p = make(cwd);
 	rule(p, PATH_DENY_WRITE, "a");
 	rule(p, PATH_ALLOW_WRITE, "a/b");
 	view = look(p);
@@ -95,12 +97,10 @@ TEST(deny_write_wins_at_any_depth)
 
 TEST(the_deepest_read_rule_decides)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/s/open/deep/f");
-	p = make(cwd);
 	rule(p, PATH_DENY_READ, "s");
 	rule(p, PATH_ALLOW_READ, "s/open");
 	rule(p, PATH_DENY_READ, "s/open/deep");
@@ -114,13 +114,11 @@ TEST(the_deepest_read_rule_decides)
 
 TEST(a_tie_is_denied_for_directories_and_lifted_for_a_named_file)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/d/f");
 	make_file("project/file");
-	p = make(cwd);
 	rule(p, PATH_DENY_READ, "d");
 	rule(p, PATH_ALLOW_READ, "d");
 	rule(p, PATH_DENY_READ, "file");
@@ -132,15 +130,13 @@ TEST(a_tie_is_denied_for_directories_and_lifted_for_a_named_file)
 
 TEST(a_denied_link_denies_what_it_points_to)
 {
-	auto_free char *cwd = in_dir("project"), *link = in_dir("project/link");
+	auto_free char *link = in_dir("project/link");
 	auto_free char *secret = in_dir("secret");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
-	make_file("project/x");
 	make_file("secret/key");
 	CHECK_INT(symlink(secret, link), 0);
-	p = make(cwd);
 	rule(p, PATH_DENY_READ, "link");
 	view = look(p);
 	CHECK(!may(view, VIEW_READ, "secret/key"));
@@ -149,15 +145,13 @@ TEST(a_denied_link_denies_what_it_points_to)
 
 TEST(an_allow_through_a_planted_link_allows_nothing)
 {
-	auto_free char *cwd = in_dir("project"), *link = in_dir("project/link");
+	auto_free char *link = in_dir("project/link");
 	auto_free char *outside = in_dir("outside");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
-	make_file("project/x");
 	make_file("outside/f");
 	CHECK_INT(symlink(outside, link), 0);
-	p = make(cwd);
 	rule(p, PATH_ALLOW_WRITE, "link");
 	view = look(p);
 	CHECK(!view_root_of(view, outside));
@@ -167,8 +161,7 @@ TEST(an_allow_through_a_planted_link_allows_nothing)
 
 TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/.bashrc");
@@ -180,7 +173,6 @@ TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 	make_file("project/node_modules/.npmrc");
 	make_file("project/.claude/agents/x");
 	make_file("project/.claude/other");
-	p = make(cwd);
 	view = look(p);
 	CHECK(!may(view, VIEW_WRITE, "project/.bashrc"));
 	CHECK(!may(view, VIEW_WRITE, "project/a/b/.envrc"));
@@ -195,15 +187,13 @@ TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 
 TEST(protected_names_are_found_in_any_case)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 
 	make_file("project/.VSCode/tasks.json");
 	make_file("project/.Claude/agents/x");
 	make_file("project/a/.GIT/hooks/pre-commit");
 	make_file("project/a/.gitx");
-	p = make(cwd);
 	view = look(p);
 	CHECK(!may(view, VIEW_WRITE, "project/.VSCode/tasks.json"));
 	CHECK(!may(view, VIEW_WRITE, "project/.Claude/agents/x"));
@@ -213,14 +203,12 @@ TEST(protected_names_are_found_in_any_case)
 
 TEST(globs_are_found_and_decide_for_later_files_too)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 	size_t found = 0;
 
 	make_file("project/a/x.env");
 	make_file("project/y.env");
-	p = make(cwd);
 	rule(p, PATH_DENY_READ, "**/*.env");
 	view = look(p);
 	for (size_t i = 0; i < view->rules.len; i++)
@@ -260,27 +248,25 @@ TEST(patterns_that_are_looked_for_together_find_what_each_matches)
 		"**************************************************/x.env",
 		"?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*?*",
 	};
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
 	size_t hits = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = path_join(cwd, names[i]);
-		auto_free char *next = path_join(cwd, i + 1 < ARRAY_SIZE(names) ?
+		auto_free char *path = path_join(p->cwd, names[i]);
+		auto_free char *next = path_join(p->cwd, i + 1 < ARRAY_SIZE(names) ?
 						      names[i + 1] : "");
 
 		/* What has something in it is a directory */
 		if (!path_is_below(path, next))
 			test_write(path, "x");
 	}
-	p = make(cwd);
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
 		rule(p, i % 3 ? PATH_DENY_READ : PATH_DENY_WRITE, patterns[i]);
 	view = look(p);
 	CHECK(view->globs.len + 1 == ARRAY_SIZE(patterns));	/* One is none */
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = path_join(cwd, names[i]);
+		auto_free char *path = path_join(p->cwd, names[i]);
 
 		for (size_t j = 0; j < view->globs.len; j++) {
 			const struct path_rule *r = view->globs.v[j].rule;
@@ -298,13 +284,10 @@ TEST(patterns_that_are_looked_for_together_find_what_each_matches)
 
 TEST(a_pattern_that_starts_at_the_root_is_an_error_that_names_it)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	struct view *view = NULL;
 	struct err err = { 0 };
 
-	make_file("project/x");
-	p = make(cwd);
 	rule(p, PATH_DENY_READ, "/*/x");
 	CHECK_INT(policy_finish(p, NULL), 0);
 	CHECK_INT(view_build(p, &view, &err), -EINVAL);
@@ -314,13 +297,10 @@ TEST(a_pattern_that_starts_at_the_root_is_an_error_that_names_it)
 
 TEST(a_missing_root_from_the_command_line_is_an_error)
 {
-	auto_free char *cwd = in_dir("project");
-	auto_policy struct policy *p = NULL;
+	auto_policy struct policy *p = make();
 	struct view *view = NULL;
 	struct err err = { 0 };
 
-	make_file("project/x");
-	p = make(cwd);
 	rule(p, PATH_ALLOW_WRITE, "missing");
 	p->paths[PATH_ALLOW_WRITE].v[0].must_exist = true;
 	CHECK_INT(policy_finish(p, NULL), 0);
