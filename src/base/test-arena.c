@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-arena.c - memory that a child from before shares */
+
 #include "base/arena.h"
 
 #include <string.h>

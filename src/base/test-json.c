@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-json.c - values with their places, and what is refused */
+
 #include "base/json.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-nsswitch.c - which hosts lines a static program can follow */
+
 #include "base/nsswitch.h"
 
 #include "test.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-path.c - paths as text: spellings, parents, what is within */
+
 #include "base/path.h"
 
 #include "base/own.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-sock.c - descriptors over sockets, and their ends */
+
 #include "base/sock.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-text.c - numbers, units, words for shells and terminals */
+
 #include "base/text.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-plain.c - what text decides is never more than the rules say */
+
 #include "plan/plain.h"
 
 #include <stdint.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-plan.c - the order of mounts, pins and masks */
+
 #include "plan/plan.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-planted.c - links that a command could have made open nothing */
+
 #include "plan/planted.h"
 
 #include <errno.h>

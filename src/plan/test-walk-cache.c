@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-walk-cache.c - only unchanged directories are known again */
+
 #include "plan/walk-cache.h"
 
 #include <dirent.h>

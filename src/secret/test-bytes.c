@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-bytes.c - secrets are locked, wiped, and in no child or dump */
+
 #include "secret/bytes.h"
 
 #include <errno.h>

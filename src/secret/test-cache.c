@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-cache.c - one read for many, and never an older answer */
+
 #include "secret/cache.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-doc.c - the document: what passes, and what is made of it */
+
 #include "secret/doc.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-fallback-crash.c - a crash at any write of two stores */
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

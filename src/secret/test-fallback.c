@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-fallback.c - two stores behave as one, whichever fails */
+
 #include "secret/fallback.h"
 
 #include <errno.h>

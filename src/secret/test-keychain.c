@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-keychain.c - the keychain by its program, here a stand-in */
+
 #include "secret/keychain.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-lock.c - one writer at a time, however the others end */
+
 #include "secret/lock.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-name.c - names and values that may be stored */
+
 #include "secret/name.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-place.c - a private directory, and files that are not safe */
+
 #include "secret/place.h"
 
 #include <errno.h>

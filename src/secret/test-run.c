@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-run.c - helper programs, and how they can misbehave */
+
 #include "secret/run.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-store.c - the whole store, with its helpers, in a bare home */
+
 #include "secret/store.h"
 
 #include <errno.h>

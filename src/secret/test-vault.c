@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* secret/test-vault.c - the encrypted file: every change is noticed */
+
 #include "secret/vault.h"
 
 #include <errno.h>
