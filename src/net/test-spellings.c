@@ -22,36 +22,36 @@ enum { PORT = 443 };
 
 /* Each form: 0 and the host that @n bytes of @text lead to, or an error */
 
+static int parse(const struct buf *b, const struct host *captured,
+		 struct host *ret)
+{
+	struct http_request q;
+	const char *why;
+	const int r = http_request_parse(b->p, b->len, captured, &q, &why);
+
+	if (!r)
+		*ret = captured ? q.vhost : q.host;
+	return r;
+}
+
 static int by_connect(const char *text, size_t n, struct host *ret)
 {
 	auto_buf struct buf b = { 0 };
-	struct http_request q;
-	const char *why;
-	int r;
 
 	buf_adds(&b, "CONNECT ");
 	buf_add(&b, text, n);
 	buf_addf(&b, ":%d HTTP/1.1\r\n\r\n", PORT);
-	r = http_request_parse(b.p, b.len, NULL, &q, &why);
-	if (!r)
-		*ret = q.host;
-	return r;
+	return parse(&b, NULL, ret);
 }
 
 static int by_target(const char *text, size_t n, struct host *ret)
 {
 	auto_buf struct buf b = { 0 };
-	struct http_request q;
-	const char *why;
-	int r;
 
 	buf_adds(&b, "GET http://");
 	buf_add(&b, text, n);
 	buf_addf(&b, ":%d/ HTTP/1.0\r\n\r\n", PORT);
-	r = http_request_parse(b.p, b.len, NULL, &q, &why);
-	if (!r)
-		*ret = q.host;
-	return r;
+	return parse(&b, NULL, ret);
 }
 
 /* Host on a connection that was captured by address */
@@ -62,17 +62,11 @@ static int by_header(const char *text, size_t n, struct host *ret)
 		.port = PORT,
 	};
 	auto_buf struct buf b = { 0 };
-	struct http_request q;
-	const char *why;
-	int r;
 
 	buf_adds(&b, "GET / HTTP/1.1\r\nHost: ");
 	buf_add(&b, text, n);
 	buf_addf(&b, ":%d\r\n\r\n", PORT);
-	r = http_request_parse(b.p, b.len, &captured, &q, &why);
-	if (!r)
-		*ret = q.vhost;
-	return r;
+	return parse(&b, &captured, ret);
 }
 
 static int by_socks(const char *text, size_t n, struct host *ret)

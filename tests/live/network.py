@@ -362,29 +362,36 @@ for i in range(2): print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
             equal(term.text.count(f"HTTP/1.1 {want}"), 2, letter, term.text)
 
 
+def knock(server):
+    return FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
+
+
+def written_down(t, server):
+    contains(t.read(".claude/settings.local.json"),
+             f'"127.0.0.1:{server.port}"')
+    contains(t.inside("/usr/bin/python3", "-c", knock(server)).out,
+             "HTTP/1.1 200")
+
+
 @test
 def always_is_written_down(t):
     server = Server()
-    code = FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
     with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
-                   code]) as term:
+                   knock(server)]) as term:
         term.expect(re.escape("[n]o "))
         term.send("a\n")
         equal(term.wait(RUN_SECONDS), 0)
         contains(term.text, "HTTP/1.1 200")
-    contains(t.read(".claude/settings.local.json"),
-             f'"127.0.0.1:{server.port}"')
-    contains(t.inside("/usr/bin/python3", "-c", code).out, "HTTP/1.1 200")
+    written_down(t, server)
 
 
 @test
 def always_from_a_program_is_written_down_too(t):
     server = Server()
-    code = FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
     ours, theirs = socket.socketpair()
     with theirs:
         p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
-                    "/usr/bin/python3", "-c", code,
+                    "/usr/bin/python3", "-c", knock(server),
                     pass_fds=[theirs.fileno()])
     lines = ours.makefile("rw")
     ask = json.loads(lines.readline())["ask"]
@@ -392,9 +399,7 @@ def always_from_a_program_is_written_down_too(t):
                                        "scope": "always"}}) + "\n")
     lines.flush()
     contains(p.communicate()[0], b"HTTP/1.1 200")
-    contains(t.read(".claude/settings.local.json"),
-             f'"127.0.0.1:{server.port}"')
-    contains(t.inside("/usr/bin/python3", "-c", code).out, "HTTP/1.1 200")
+    written_down(t, server)
 
 
 @test
