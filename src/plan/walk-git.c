@@ -58,6 +58,15 @@ static void close_dir(struct view *view, const char *path)
 					      reason));
 }
 
+/* In place of a directory that git looks into */
+static void protect_link(struct view *view, const char *path,
+			 const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode))
+		walk_protect(view, path, st, path_base(path),
+			     "points git at another repository");
+}
+
 static int open_dir(struct view *view, const char *path)
 {
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
@@ -67,6 +76,8 @@ static int open_dir(struct view *view, const char *path)
 	if (fd < 0 ? errno == EACCES :
 	    fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
 		close_dir(view, path);
+	else if (fd < 0 && errno != ENOENT && lstat(path, &st) == 0)
+		protect_link(view, path, &st);
 	return take_fd(&fd);
 }
 
@@ -135,8 +146,24 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 	}
 }
 
+static void protect_modules(struct view *view, const char *path,
+			    unsigned int depth, size_t *left);
+
+static void protect_module(struct view *view, const char *path,
+			   const struct stat *st, unsigned int depth,
+			   size_t *left)
+{
+	if (S_ISDIR(st->st_mode)) {
+		protect_rows(view, path, left);
+		protect_modules(view, path, depth, left);
+	} else if (strcmp(path_base(path), "HEAD") != 0) {
+		protect_link(view, path, st);
+	}
+}
+
 /* A submodule's name may have slashes, and what looks like a git directory may
- * have been made to hide one below it: so all of them are looked into
+ * have been made to hide one below it: so all of them are looked into. Only in
+ * a git directory "objects" is data.
  */
 static void protect_modules(struct view *view, const char *path,
 			    unsigned int depth, size_t *left)
@@ -145,18 +172,37 @@ static void protect_modules(struct view *view, const char *path,
 	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
 	struct dir_entry entry;
+	struct stat st;
+	const bool is_git = fd >= 0 && depth < WALK_GIT_DEPTH &&
+			    exists_at(fd, "HEAD", &st);
 
 	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
-		auto_free char *below = NULL;
-		struct stat st;
+		auto_free char *below = path_join(path, entry.name);
 
 		--*left;
-		if (protect_is_git_data(entry.name) ||
-		    !exists_at(fd, entry.name, &st) || !S_ISDIR(st.st_mode))
-			continue;
-		below = path_join(path, entry.name);
-		protect_rows(view, below, left);
-		protect_modules(view, below, depth - 1, left);
+		if (!(is_git && protect_is_git_data(entry.name)) &&
+		    exists_at(fd, entry.name, &st))
+			protect_module(view, below, &st, depth - 1, left);
+	}
+}
+
+/* A linked working tree's directory that is elsewhere */
+static void protect_worktrees(struct view *view, const char *git_dir,
+			      size_t *left)
+{
+	auto_free char *path = path_join(git_dir, "worktrees");
+	auto_close int fd = open_dir(view, path);
+	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
+	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	struct dir_entry entry;
+	struct stat st;
+
+	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
+		auto_free char *below = path_join(path, entry.name);
+
+		--*left;
+		if (exists_at(fd, entry.name, &st))
+			protect_link(view, below, &st);
 	}
 }
 
@@ -165,8 +211,10 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 	auto_free char *modules = path_join(git_dir, "modules");
 
 	protect_rows(view, git_dir, left);
-	if (protect_has_modules(view->policy))
-		protect_modules(view, modules, WALK_GIT_DEPTH, left);
+	if (!protect_has_modules(view->policy))
+		return;
+	protect_modules(view, modules, WALK_GIT_DEPTH, left);
+	protect_worktrees(view, git_dir, left);
 }
 
 void walk_git_root(struct view *view, const char *dir, size_t *left)

@@ -140,14 +140,20 @@ bool protect_is_git_data(const char *name)
 	return false;
 }
 
+/* What follows the component at @at, or NULL */
+static const char *next_part(const char *at)
+{
+	const char *slash = strchr(at, '/');
+
+	return slash && slash > at && slash[1] ? slash + 1 : NULL;
+}
+
 /* A submodule's git directory has its name, which may have slashes: what follows
  * the component at @at may be in it. NULL if nothing does.
  */
 static const char *next_module(const char *at)
 {
-	const char *slash = protect_is_git_data(at) ? NULL : strchr(at, '/');
-
-	return slash && slash > at && slash[1] ? slash + 1 : NULL;
+	return protect_is_git_data(at) ? NULL : next_part(at);
 }
 
 /* What follows a submodule's name in @relative, a path below a git directory */
@@ -156,8 +162,9 @@ static const char *in_modules(const char *relative)
 	static const char modules[] = "modules/";
 	const size_t n = sizeof(modules) - 1;
 
+	/* Where submodules are is no data: "objects" is one there */
 	return !strncasecmp(relative, modules, n) && relative[n] ?
-	       next_module(relative + n) : NULL;
+	       next_part(relative + n) : NULL;
 }
 
 /* True if @relative is where submodules are, or one of them, or in one */
@@ -166,12 +173,16 @@ static bool is_module(const char *relative)
 	if (strncasecmp(relative, "modules", 7) != 0 ||
 	    (relative[7] && relative[7] != '/'))
 		return false;
-	for (const char *at = relative; at; at = strchr(at, '/')) {
-		at += *at == '/';
+	for (const char *at = in_modules(relative); at; at = next_part(at)) {
 		if (protect_is_git_data(at))
 			return false;
 	}
 	return true;
+}
+
+bool protect_is_module(const char *relative)
+{
+	return !strncasecmp(relative, "modules/", 8) && is_module(relative);
 }
 
 static bool any_leads(const struct policy *policy, const char *path, bool repo)

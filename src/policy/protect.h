@@ -63,6 +63,11 @@ bool protect_has_modules(const struct policy *policy);
  */
 bool protect_is_git_data(const char *name);
 
+/* True if a submodule's git directory may be at @relative, below another: not in
+ * what holds only data there
+ */
+bool protect_is_module(const char *relative);
+
 /* The REPO row for @relative, a path below a git directory ("hooks/x"), or in
  * that of a submodule ("modules/a/b/hooks/x"); or NULL
  */

@@ -125,15 +125,13 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 		sealed_move(c, path, "git settings that cannot be cleaned");
 }
 
+/* git asks for no more where "objects" and "refs" are, or are elsewhere */
 static bool is_git_dir(const char *path)
 {
 	auto_free char *head = path_join(path, "HEAD");
-	auto_free char *common = path_join(path, "commondir");
-	auto_free char *config = path_join(path, "config");
 	struct stat st;
 
-	return !lstat(head, &st) &&
-	       (!lstat(config, &st) || !lstat(common, &st));
+	return !lstat(head, &st);
 }
 
 /* Where the settings are that git obeys in @git. A linked working tree's
@@ -163,11 +161,13 @@ static void disarm_one(const struct gitrepo_config *c, const char *git)
 }
 
 /* Git directories below @path: submodules' names may have slashes, and one may
- * hide another. False if that is more than is looked at.
+ * hide another. Only in one of them "objects" is data. False if that is more
+ * than is looked at.
  */
 static bool disarm_below(const struct gitrepo_config *c, const char *path,
 			 unsigned int depth, unsigned int *left)
 {
+	const bool is_git = depth < GITREPO_DEPTH_MAX && is_git_dir(path);
 	auto_closedir DIR *dir = open_dir(path);
 	struct dirent *entry;
 	struct stat there;
@@ -178,8 +178,12 @@ static bool disarm_below(const struct gitrepo_config *c, const char *path,
 		struct stat st;
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-		    protect_is_git_data(entry->d_name) ||
-		    lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
+		    (is_git && protect_is_git_data(entry->d_name)) ||
+		    lstat(below, &st) < 0)
+			continue;
+		if (S_ISLNK(st.st_mode) && strcmp(entry->d_name, "HEAD") != 0)
+			sealed_move(c, below, "points git at another repository");
+		if (!S_ISDIR(st.st_mode))
 			continue;
 		if (!depth || !*left)
 			return false;
@@ -213,6 +217,6 @@ bool gitrepo_is_pointer(const char *path)
 	for (const char *at = target ? protect_in_git(target) : NULL; at;
 	     at = protect_in_git(at - 1))
 		in = at;
-	return in && (!strncmp(in, "modules/", 8) ||
+	return in && (protect_is_module(in) ||
 		      (!strncmp(in, "worktrees/", 10) && !strchr(in + 10, '/')));
 }

@@ -66,6 +66,83 @@ echo done"""
     equal(len(t.outside("sh", "-c", look).out.split()), 20)
 
 
+PLACES = ("modules/plain", "modules/objects", "modules/refs/deep",
+          "modules/logs", "modules/a/objects/b", "worktrees/w")
+
+
+def commits_in(t, place, repository):
+    """The user commits in a working tree whose .git names @place. True if
+    that ran a hook.
+    """
+    name = os.path.join(repository, "tree-" + place.replace("/", "-"))
+    r = t.outside("git", "-c", "user.name=x", "-c", "user.email=x", "-C", name,
+                  "commit", "-q", "--allow-empty", "-m", "x")
+    return "PWNED" in r.out + r.err
+
+
+@test
+def git_directories_have_any_name(t):
+    """All that git needs is HEAD, objects and refs; and a file .git that names
+    the place
+    """
+    need("git")
+    script = """
+for place in $PLACES; do
+    git=.git/$place
+    mkdir -p $git/objects $git/refs $git/hooks
+    echo ref: refs/heads/main > $git/HEAD
+    printf '#!/bin/sh\necho PWNED\n' > $git/hooks/pre-commit
+    chmod 755 $git/hooks/pre-commit
+    tree=tree-$(echo $place | tr / -)
+    mkdir $tree
+    echo "gitdir: ../$git" > $tree/.git
+done
+echo done"""
+    script = "PLACES='" + " ".join(PLACES) + "'" + script
+    for options in ((), ("--observe", "off")):
+        for born in (True, False):	# The repository around all that
+            if not born:
+                t.outside("git", "init", "-q", "n").ok()
+            first = "git init -q n; cd n" if born else "cd n"
+            contains(t.shell(first + "; " + script, options=options).out, "done")
+            for place in PLACES:
+                check(not commits_in(t, place, "n"), place, options, born)
+            t.outside("rm", "-rf", "n").ok()
+    # The control: outside all of them run
+    t.outside("sh", "-c", "git init -q n; cd n; " + script).ok()
+    for place in PLACES:
+        check(commits_in(t, place, "n"), "the control:", place)
+
+
+@test
+def submodules_are_not_led_elsewhere(t):
+    """Nobody watches: a link takes the place of a submodule's git directory"""
+    need("git")
+    script = """
+mkdir -p evil/objects evil/refs evil/hooks
+echo ref: refs/heads/main > evil/HEAD
+printf '#!/bin/sh\necho PWNED\n' > evil/hooks/pre-commit
+chmod 755 evil/hooks/pre-commit
+rm -rf .git/modules/m; ln -s ../../evil .git/modules/m
+rm -rf .git/worktrees; ln -s ../all .git/worktrees; mkdir all; cp -R evil all/w
+echo done"""
+    for where in ("modules/m", "worktrees/w"):
+        place = f"n/.git/{where}"
+        for name in ("objects", "refs"):
+            os.makedirs(f"{place}/{name}", exist_ok=True)
+        t.write(place + "/HEAD", "ref: refs/heads/main\n")
+        t.write("n/tree-" + where.replace("/", "-") + "/.git",
+                f"gitdir: ../.git/{where}\n")
+    t.outside("git", "init", "-q", "n").ok()
+    contains(t.shell("cd n;" + script, options=("--observe", "off")).out, "done")
+    for where in ("modules/m", "worktrees/w"):
+        check(not commits_in(t, where, "n"), where)
+        check(not os.path.islink(f"n/.git/{where}"), where)
+    t.outside("sh", "-c", "cd n; rm -rf evil all;" + script).ok()
+    for where in ("modules/m", "worktrees/w"):
+        check(commits_in(t, where, "n"), "the control:", where)
+
+
 @test
 def a_killed_run_is_cleaned_up_by_the_next(t):
     before = tree(t.dir)
