@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/moved.h"
 #include "lib/network.h"
 #include "plan/grants.h"
 #include "plan/plain.h"
@@ -309,17 +310,25 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 static void on_place(void *arg, const char *what, const char *path,
 		     struct observer_verdict *ret)
 {
-	const struct observe *o = arg;
-	const struct path_rule *root = view_root_of(o->view, path);
-	struct stat st;
+	struct observe *o = arg;
+	const struct path_rule *root = view_root_of(o->view, path), *rule;
+	struct stat st = { 0 };
+	const bool dir = what && lstat(what, &st) == 0 && S_ISDIR(st.st_mode);
 
 	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
-	if (!root || view_is_private(o->view, path) ||
-	    (!leads(o, path) && (!what || !leads(o, what))))
+	if (!root || view_is_private(o->view, path))
+		return;
+	rule = dir ? moved_lifts(o->view, what, path) : NULL;
+	if (rule) {
+		ret->answer = OBSERVER_DENIED;
+		ret->reason = "a rule denies something in it";
+		set_rule(o, rule, ret);
+		return;
+	}
+	if (!leads(o, path) && (!what || !leads(o, what)))
 		return;
 	ret->look = true;
-	if ((what && lstat(what, &st) == 0 && S_ISDIR(st.st_mode) &&
-	     birth_is_after(what, &o->since)) ||
+	if ((dir && birth_is_after(what, &o->since)) ||
 	    is_exempt(o, root->path, path))
 		return;
 	ret->answer = OBSERVER_DENIED;
@@ -429,6 +438,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 	observe->network = network;
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .place = on_place,
+		.patterns = observe->view->globs.len > 0,
 		.is_plain = is_plain,
 		.connect = network ? on_connect : NULL,
 		.wants_connect = network ? wants_connect : NULL,

@@ -71,6 +71,8 @@ struct observer_socket {
  * @place:	May a directory or a link, which stands at @what, or is to be made
  *		(NULL), have the name @path? Not asked unless @verdict allows
  *		both. May be NULL.
+ * @patterns:	Some rules are patterns, so @place must hear of every directory
+ *		that is moved
  * @is_plain:	Cheap: true only if @path as text is in a writable place, and
  *		no name in it is one that a rule could deny. May be NULL.
  * @is_late:	True if @path is in a root that was granted after the start, so
@@ -95,6 +97,7 @@ struct observer_policy {
 			struct observer_verdict *ret);
 	void (*place)(void *arg, const char *what, const char *path,
 		      struct observer_verdict *ret);
+	bool patterns;
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path);
 	bool (*is_fixed)(void *arg, const char *path);

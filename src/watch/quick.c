@@ -176,6 +176,9 @@ bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 	    (!strcmp(names[0].full, "/dev/null") ||
 	     !strcmp(names[0].full, "/dev/tty")))
 		return true;
+	if (q->what == CALL_RENAME && policy->patterns &&
+	    !quick_moves_file(quick, q, names))
+		return false;
 	return pass(quick, policy, q->tracee, names[0].full, q->follow) &&
 	       (!q->two || pass(quick, policy, q->tracee, names[1].full,
 				false));

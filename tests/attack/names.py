@@ -6,6 +6,7 @@ observer, which must see through every spelling, and the look in the end. Each
 script is run outside first, where it must leave what it makes.
 """
 
+import json
 import os
 import sys
 
@@ -120,6 +121,28 @@ if libc.linkat(fd, b"", -100, b"{DEEP}/second", 0x1000) < 0:
         skip("this kernel gives what is open no names")
     stays(t, second, [f"{DEEP}/second"], python=True,
           before=f"echo x > {DEEP}/.envrc")
+
+
+@test
+def by_moving_what_is_above_a_rule(t):
+    """What a rule denies, and the user makes only while the command runs"""
+    for name in ("conf", "late", "free"):
+        os.mkdir(os.path.join(t.dir, name))
+    rules = json.dumps({"sandbox": {"filesystem": {
+        "denyWrite": ["**/conf/*.ini", "late/fixed"]}}})
+    p = t.start("run", "--settings", t.write(os.path.join(t.away, "s"), rules),
+                "--", "sh", "-c", "echo ready; until test -e go; do sleep 0.02;"
+                "done; for i in conf late free; do mv $i $i-2; mv $i-2 $i-3; "
+                "echo x > $i-3/a.ini; echo x > $i-3/fixed; done")
+    equal(p.stdout.readline(), b"ready\n")
+    t.write("conf/a.ini", "user\n")
+    t.write("late/fixed", "user\n")
+    t.write("free/else")
+    t.write("go")
+    _, err = p.communicate()
+    equal(sorted(os.listdir(t.dir)), ["conf", "free-3", "go", "late"], err)
+    contains(err.decode(), "a rule denies something in it")
+    equal(t.read("late/fixed"), "user\n")
 
 
 @test

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/moved.c - rules about what is in a directory that is to be moved
+ *
+ * Theory of operation: a rule with a path speaks of nothing any more once what
+ * is above that path has another name. A pattern goes on to speak of all below
+ * if it is at least as far at the new name as at the old one, which is true of
+ * most patterns and most names; only else is the directory looked through.
+ */
+
+#include "lib/moved.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/dir.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "plan/view.h"
+#include "policy/glob.h"
+#include "policy/policy.h"
+
+static bool denies(enum path_list list)
+{
+	return list == PATH_DENY_WRITE || list == PATH_DENY_READ;
+}
+
+/* True if something below @path, which is open as @fd, matches; or might */
+static bool holds_match(const struct glob *glob, int fd, const char *path,
+			unsigned int depth, unsigned int *left)
+{
+	uint64_t room[512];
+	struct dir dir = { .fd = fd, .room = (char *)room,
+			   .size = sizeof(room) };
+	struct dir_entry entry;
+	int r;
+
+	if (!depth)
+		return true;
+	while ((r = dir_next(&dir, &entry)) > 0) {
+		auto_free char *below = path_join(path, entry.name);
+		auto_close int next = -1;
+
+		if (!--*left || glob_match(glob, below))
+			return true;
+		if (!glob_may_match_below(glob, below))
+			continue;
+		next = openat(fd, entry.name, O_RDONLY | O_DIRECTORY |
+			      O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		/* Whoever may not look in can open it again later */
+		if (next < 0 ? errno == EACCES :
+		    holds_match(glob, next, below, depth - 1, left))
+			return true;
+	}
+	return r < 0;
+}
+
+static bool pattern_lifts(const struct glob *glob, const char *from,
+			  const char *to)
+{
+	const uint64_t before = glob_at(glob, from), after = glob_at(glob, to);
+	const uint64_t far = (before | after) & GLOB_FAR;
+	unsigned int left = MOVED_NAMES_MAX;
+	auto_close int fd = -1;
+
+	if (before == GLOB_NOWHERE || (!far && !(before & ~after)))
+		return false;
+	fd = sys_open_nofollow(AT_FDCWD, from, O_RDONLY | O_DIRECTORY |
+			       O_CLOEXEC, 0);
+	return fd < 0 || holds_match(glob, fd, from, MOVED_DEPTH_MAX, &left);
+}
+
+const struct path_rule *moved_lifts(const struct view *view, const char *from,
+				    const char *to)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (denies(r->list) && path_is_below(from, r->path) &&
+		    lstat(r->path, &st) == 0)
+			return r->rule;
+	}
+	for (size_t i = 0; i < view->globs.len; i++) {
+		const struct glob_rule *g = &view->globs.v[i];
+
+		if (denies(g->list) && pattern_lifts(g->rule->glob, from, to))
+			return g->rule;
+	}
+	return NULL;
+}
