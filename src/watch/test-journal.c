@@ -109,8 +109,6 @@ TEST(the_living_do_not_hide_the_dead)
 TEST(who_starts_beside_others_keeps_his_journal)
 {
 	auto_free char *state = path_join(test_dir(), "state");
-	auto_free char *file = path_join(state, "journal/mine.json");
-	struct journal j = make("mine");
 	const pid_t pid = fork();
 
 	if (!pid) {
@@ -120,14 +118,19 @@ TEST(who_starts_beside_others_keeps_his_journal)
 	}
 	CHECK(pid > 0);
 	for (int i = 0; i < WRITES; i++) {
+		/* No two runs have the same name */
+		auto_free char *run = mem_printf("mine-%d", i);
+		auto_free char *file = mem_printf("%s/journal/%s.json", state,
+						  run);
+		struct journal j = make(run);
 		const int fd = journal_write(state, &j, NULL);
 
 		CHECK(fd >= 0);
 		CHECK_INT(access(file, F_OK), 0);
 		journal_remove(state, &j);
 		(void)close(fd);
+		journal_done(&j);
 	}
 	CHECK_INT(kill(pid, SIGKILL), 0);
 	CHECK_INT(waitpid(pid, NULL, 0), pid);
-	journal_done(&j);
 }
