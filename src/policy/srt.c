@@ -9,7 +9,6 @@
 
 #include "policy/srt.h"
 
-#include <arpa/inet.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,22 +19,14 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
-
-enum kind {
-	OBJECT, STRICT, TLS,
-	FLAG, NUMBER, ENUM, CALLBACK,
-	TEXT, TEXTS,	/* A list of them */
-	WORD,		/* Not empty */
-	PATH, BINARY, URL, ENTRY, EXTRACT, VARIABLE, SERVICE,
-	ALLOWED, DENIED, HOST, RANGE,
-};
+#include "policy/srt-text.h"
 
 enum many { ONE, LIST, SOME, MAP };
 enum need { OPTIONAL, REQUIRED };
 
 struct field {
 	const char *parent, *name;
-	enum kind kind;
+	enum srt_kind kind;
 	enum many many;
 	enum need need;
 	const char *detail;
@@ -43,12 +34,10 @@ struct field {
 
 static const struct field fields[] = {
 #define FIELD(parent, name, kind, many, need, detail) \
-	{ parent, name, kind, many, need, detail },
+	{ parent, name, SRT_##kind, many, need, detail },
 #include "policy/srt.def"
 #undef FIELD
 };
-
-#define HOST_WORDS "Invalid domain pattern. Must be a valid domain (e.g., \"example.com\"), a wildcard (e.g., \"*.example.com\"), or a bracketed IPv6 literal (e.g., \"[::1]\", \"[2001:db8::1]:443\"). Overly broad patterns like \"*.com\" or \"*\" are not allowed for security reasons."
 
 void srt_issue(struct srt_issues *issues, const char *path, const char *fmt,
 	       ...)
@@ -182,109 +171,8 @@ static void check_entry(struct srt_issues *issues, const char *path,
 			  buf_str(&unknown));
 }
 
-static bool is_variable(const char *text)
-{
-	for (const char *c = text; *c; c++) {
-		if (!((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-		      *c == '_' || (c > text && *c >= '0' && *c <= '9')))
-			return false;
-	}
-	return *text;
-}
-
-static bool is_range(const char *text)
-{
-	const size_t n = strcspn(text, "/");
-	auto_free char *host = mem_strndup(text, n);
-	unsigned char address[sizeof(struct in6_addr)];
-	const bool four = inet_pton(AF_INET, host, address) == 1;
-	const bool six = inet_pton(AF_INET6, host, address) == 1;
-	const char *bits = text + n + (text[n] == '/');
-	const size_t digits = strspn(bits, "0123456789");
-
-	if (!four && !six)
-		return false;
-	return !text[n] || (digits && digits <= 3 && !bits[digits] &&
-			    strtoul(bits, NULL, 10) <= (four ? 32u : 128u));
-}
-
-static bool is_url(const char *text)
-{
-	const size_t scheme = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-");
-	const char *rest = text + scheme + 1;
-	const bool web = !strncasecmp(text, "http", 4) ||
-			 !strncasecmp(text, "ws", 2);
-
-	if (!scheme || text[scheme] != ':' || !*rest)
-		return false;
-	rest += web ? strspn(rest, "/\\") : 0;
-	return !web || (*rest && !strchr("?#:", *rest) &&
-			strcspn(rest, " <>^|") >= strcspn(rest, "/?#"));
-}
-
-/* Groups that catch, as far as can be told without running it */
-static bool has_group(const char *pattern)
-{
-	bool class = false;
-
-	for (const char *c = pattern; *c; c++) {
-		if (*c == '\\' && c[1])
-			c++;
-		else if (*c == '[')
-			class = true;
-		else if (*c == ']')
-			class = false;
-		else if (!class && *c == '(' &&
-			 (c[1] != '?' || (c[2] == '<' && c[3] != '=' &&
-					  c[3] != '!')))
-			return true;
-	}
-	return false;
-}
-
-/* What is wrong with @text; NULL if nothing is */
-static const char *judge_text(enum kind kind, const char *text)
-{
-	const char *star = strchr(text, '*');
-	auto_free char *host = NULL;
-
-	switch (kind) {
-	case WORD:
-		return *text ? NULL : "String must contain at least 1 character(s)";
-	case PATH:
-		return *text ? NULL : "Path cannot be empty";
-	case BINARY:
-		return *text == '/' ? NULL : "Binary path must be absolute";
-	case URL:
-		return is_url(text) ? NULL : "Invalid url";
-	case EXTRACT:
-		return has_group(text) ? NULL :
-			"extract must contain at least one capturing group — group 1 is the credential value to mask (e.g. \"token:\\s*(\\S+)\").";
-	case VARIABLE:
-		return is_variable(text) ? NULL :
-			"Environment variable name must start with a letter or underscore and contain only letters, digits, and underscores";
-	case SERVICE:
-		return !star || !star[1] ? NULL :
-			"Wildcards are only allowed as a single trailing \"*\" (e.g., \"com.example.*\" or \"*\" for all services).";
-	case ALLOWED:
-		return srt_is_entry(text) ? NULL :
-			HOST_WORDS " An optional \":port\" suffix (1-65535) restricts the entry to that port.";
-	case DENIED:
-		host = srt_host_of(text);
-		return !strcmp(host, "*") || srt_is_entry(text) ? NULL :
-			HOST_WORDS " In deniedDomains a bare \"*\" (deny-all) is also accepted, and an optional \":port\" suffix (1-65535) restricts the entry to that port.";
-	case HOST:
-		return srt_is_host(text) ? NULL : HOST_WORDS;
-	case RANGE:
-		return is_range(text) ? NULL :
-			"Invalid IP address or CIDR range. Use an IPv4/IPv6 literal or CIDR, e.g. \"10.0.0.0/8\", \"192.168.1.10\", \"fc00::/7\" (IPv6 unbracketed).";
-	default:
-		return NULL;
-	}
-}
-
 static void check_text(struct srt_issues *issues, const char *path,
-		       enum kind kind, const json_t *value)
+		       enum srt_kind kind, const json_t *value)
 {
 	const char *text = json_string_value(value);
 	const char *wrong;
@@ -293,9 +181,9 @@ static void check_text(struct srt_issues *issues, const char *path,
 		wrong_type(issues, path, "string", value);
 		return;
 	}
-	if (kind == BINARY && !*text)
+	if (kind == SRT_BINARY && !*text)
 		srt_issue(issues, path, "Path cannot be empty");
-	wrong = judge_text(kind, text);
+	wrong = srt_judge_text(kind, text);
 	if (wrong)
 		srt_issue(issues, path, "%s", wrong);
 }
@@ -311,7 +199,7 @@ static void check_texts(struct srt_issues *issues, const char *path,
 	json_array_foreach(value, i, entry) {
 		auto_free char *at = mem_printf("%s.%zu", path, i);
 
-		check_text(issues, at, TEXT, entry);
+		check_text(issues, at, SRT_TEXT, entry);
 	}
 }
 
@@ -332,34 +220,34 @@ static void check_value(struct srt_issues *issues, const struct field *f,
 			const char *row, const char *path, json_t *value)
 {
 	switch (f->kind) {
-	case OBJECT:
-	case STRICT:
-	case TLS:
+	case SRT_OBJECT:
+	case SRT_STRICT:
+	case SRT_TLS:
 		if (!json_is_object(value))
 			wrong_type(issues, path, "object", value);
-		else if (f->kind == TLS)
+		else if (f->kind == SRT_TLS)
 			check_tls(issues, path, value);
 		else
 			check_object(issues, row, path, value,
-				     f->kind == STRICT);
+				     f->kind == SRT_STRICT);
 		return;
-	case FLAG:
+	case SRT_FLAG:
 		if (!json_is_boolean(value))
 			wrong_type(issues, path, "boolean", value);
 		return;
-	case NUMBER:
+	case SRT_NUMBER:
 		check_number(issues, path, f->detail, value);
 		return;
-	case ENUM:
+	case SRT_ENUM:
 		check_enum(issues, path, f->detail, value);
 		return;
-	case CALLBACK:
+	case SRT_CALLBACK:
 		srt_issue(issues, path, "filterRequest must be a function");
 		return;
-	case ENTRY:
+	case SRT_ENTRY:
 		check_entry(issues, path, value);
 		return;
-	case TEXTS:
+	case SRT_TEXTS:
 		check_texts(issues, path, value);
 		return;
 	default:
