@@ -27,7 +27,8 @@ int text_to_duration_ms(const char *s, uint64_t *ret);
 
 /* Escape the next character of *@s into @out (at most 5 bytes, no NUL) and
  * step over it. Printable ASCII and valid UTF-8 pass; control bytes, bidi
- * controls and invalid bytes become \xNN of their first byte. Returns the bytes written.
+ * controls and invalid bytes become \xNN of their first byte. Returns the
+ * bytes written.
  */
 size_t text_escape_char(const char **s, char *out);
 

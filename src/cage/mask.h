@@ -39,8 +39,8 @@ void masks_prepare(struct masks *masks, const struct plan *plan, int dev);
  */
 void masks_start(struct masks *masks, int box);
 
-/* The node for mount number @mount, which grows: its name, and what that is. False if that
- * mask is silent.
+/* The node for mount number @mount, which grows: its name, and what that is.
+ * False if that mask is silent.
  */
 bool masks_source(struct masks *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);

@@ -29,7 +29,8 @@ struct control_answer {
 
 /* Parse one line. CONTROL_POLICY: *@ret_policy is a new policy for the network
  * with the line's lists in the place of those that the run was started with;
- * denials (but for profile srt), and what an administrator manages, stay. CONTROL_BAD: with words.
+ * denials (but for profile srt), and what an administrator manages, stay.
+ * CONTROL_BAD: with words.
  */
 enum control_kind control_parse(const char *line, size_t n,
 				const struct policy *policy,

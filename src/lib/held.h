@@ -24,8 +24,8 @@ struct held {
  * held_close(): a mask needs something to lie on, and a store that is first
  * made while a sandbox runs would be seen in it. In a bare home only see to it
  * that no store is made. $XDG_STATE_HOME/cloche is made as well, unless what
- * it would be in is missing, too. Where it cannot be made, there will be no store either:
- * nothing is held, and that is fine.
+ * it would be in is missing, too. Where it cannot be made, there will be no
+ * store either: nothing is held, and that is fine.
  */
 void held_open(struct held *ret);
 

@@ -63,8 +63,9 @@ int session_policy(const struct options *options, struct policy **ret,
 int session_run_policy(const struct options *options, struct policy **ret,
 		       struct settings_report *report, struct err *err);
 
-/* As session_policy(), and what there is to tell about the settings (policy/settings.h);
- * with @check every error is told instead of stopping at the first
+/* As session_policy(), and what there is to tell about the settings
+ * (policy/settings.h); with @check every error is told instead of stopping at
+ * the first
  */
 int session_policy_report(const struct options *options, bool check,
 			  struct policy **ret, struct settings_report *report,

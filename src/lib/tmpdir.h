@@ -53,9 +53,10 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
  */
 bool tmpdir_close(struct tmpdir *tmp);
 
-/* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for that
- * profile. /tmp/claude if it is ours, else one that is, which is then added to
- * @options and named by $CLAUDE_TMPDIR. 0, also where neither could be had; or a negative errno with words.
+/* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for
+ * that profile. /tmp/claude if it is ours, else one that is, which is then
+ * added to @options and named by $CLAUDE_TMPDIR. 0, also where neither could
+ * be had; or a negative errno with words.
  */
 int tmpdir_srt(struct options *options, struct err *err);
 

@@ -2,9 +2,10 @@
 /* net/gatekeeper.h - the supervisor's side of a sandbox's network
  *
  * It waits on the listeners until somebody inside connects, or the command has
- * run for a moment, and only then forks the gate: a short command that does not
- * use the network never pays for it. From then on the sockets are the gate's alone, so when the gate ends, for
- * whatever reason, the kernel refuses connections.
+ * run for a moment, and only then forks the gate: a short command that does
+ * not use the network never pays for it. From then on the sockets are the
+ * gate's alone, so when the gate ends, for whatever reason, the kernel refuses
+ * connections.
  */
 
 #ifndef NET_GATEKEEPER_H

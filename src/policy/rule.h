@@ -85,8 +85,9 @@ struct rule_path {
 };
 
 /* The paths of @rule, which is RULE_PATH. A name alone is meant at any depth
- * below @bases->cwd, and so is a directory's ("name/", or with two stars) if it
- * is denied; where it is allowed, only the one there is meant. 0, or -EINVAL with words and *@ret untouched.
+ * below @bases->cwd, and so is a directory's ("name/", or with two stars) if
+ * it is denied; where it is allowed, only the one there is meant. 0, or
+ * -EINVAL with words and *@ret untouched.
  */
 int rule_path_init(struct rule_path *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err);

@@ -15,9 +15,9 @@
 
 struct buf;
 
-/* Check @root, a parsed settings file. Keys that srt does not know, or does not
- * look at, are taken out of it. Returns the number of problems, each appended to @out as "PATH:
- * what", with "; " between them; @out may be NULL.
+/* Check @root, a parsed settings file. Keys that srt does not know, or does
+ * not look at, are taken out of it. Returns the number of problems, each
+ * appended to @out as "PATH: what", with "; " between them; @out may be NULL.
  */
 size_t srt_check(json_t *root, struct buf *out);
 

@@ -70,8 +70,8 @@ static bool step_outside(struct strip *s, struct buf *out)
 }
 
 /* A block that grows too long is not ours, but one may have begun since: where
- * the last tag in the first @n bytes starts. From the first one we would look at the rest again and
- * again.
+ * the last tag in the first @n bytes starts. From the first one we would look
+ * at the rest again and again.
  */
 static size_t last_open(const struct strip *s, size_t n)
 {
