@@ -29,6 +29,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -47,7 +48,7 @@ enum { THIS_MACHINE = AUDIT_ARCH_AARCH64 };
 #error "name this machine for the system call filter"
 #endif
 
-enum condition { NO, YES, WEB, NSS, DATA, FORK, ORPHAN };
+enum condition { NO, YES, WEB, NSS, DATA, FORK, ORPHAN, SELF };
 
 struct row {
 	uint32_t number;
@@ -191,6 +192,9 @@ static void look_at(struct program *p, enum condition condition)
 	case FORK:
 		allow_if_equal(p, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
 				  SIGCHLD);
+		break;
+	case SELF:
+		allow_if_equal(p, (uint32_t)getpid());
 		break;
 	case ORPHAN:
 		allow_if_equal(p, PR_SET_PDEATHSIG);
