@@ -18,8 +18,9 @@ static bool serve_one(struct conn *conn)
 	}
 	if (!n)
 		return false;
-	len = dns_serve(conn->gate, &(struct dns_client){ .conn = conn }, p + 2,
-			(size_t)n - 2, out + 2);
+	len = dns_serve(conn->gate, &(struct dns_client){
+				.conn = conn, .wait = &conn->seen },
+			p + 2, (size_t)n - 2, out + 2);
 	if (!len) {
 		conn_close(conn);
 		return false;
@@ -34,11 +35,14 @@ static bool serve_one(struct conn *conn)
 
 static void step_dns(struct conn *conn)
 {
+	/* A refusal is looked at before the client hears of it */
+	if (conn->seen.id)
+		return;
 	conn_read(conn);
-	while (!conn->closed && conn->in.len &&
+	while (!conn->closed && conn->in.len && !conn->seen.id &&
 	       flow_waiting(&conn->down) < FLOW_HELD_MAX && serve_one(conn))
 		;
-	if (conn->closed)
+	if (conn->closed || conn->seen.id)
 		return;
 	if (flow_flush(&conn->down) < 0)
 		conn_close(conn);

@@ -80,6 +80,9 @@ def a_refusal_knows_who_it_was(t):
         "captured": 'socket.create_connection(("192.0.2.77", 443), 9).recv(9)',
         "reset": 'socket.create_connection(("192.0.2.77", 8123), 9).recv(9)',
         "dns": 'socket.getaddrinfo("bad.test", 80)',
+        "dns over tcp": 's = socket.create_connection(("192.0.2.53", 53), 9); '
+            's.sendall(b"\\0\\x1ahi\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0" '
+            'b"\\3bad\\4test\\0\\0\\1\\0\\1"); s.recv(9)',
     }
     for kind, code in kinds.items():
         # It is gone as soon as it hears of it; its parent holds the host's view
