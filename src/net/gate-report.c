@@ -142,6 +142,21 @@ static void suggest_address(struct violation *v, const struct host *address)
 	v->suggest_command = buf_take(&command);
 }
 
+/* A range denies it: no host that is allowed would count */
+static void suggest_range(struct violation *v, const struct host *address)
+{
+	static const char key[] = "sandbox.network.deniedResolvedAddresses";
+	auto_buf struct buf text = { 0 };
+	struct host plain = *address;
+
+	plain.port = 0;
+	host_format(&plain, 0, &text);
+	free(v->rule_key);
+	v->rule_key = mem_strdup(key);
+	v->suggest_edit = mem_printf("remove what covers %s from %s",
+				     buf_str(&text), key);
+}
+
 /* No edit of the user's would count */
 static void suggest_managed(struct violation *v)
 {
@@ -167,10 +182,13 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		set_rule(&v, refusal->rule);
 	else
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
-	if (!refusal->rule &&
-	    policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
+	if (!refusal->rule && refusal->address &&
+	    host_address_is_denied(gate->policy, refusal->address))
+		suggest_range(&v, refusal->address);
+	else if (!refusal->rule &&
+		 policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
 		suggest_managed(&v);
-	else if (refusal->address)
+	else if (!refusal->rule && refusal->address)
 		suggest_address(&v, refusal->address);
 	violation_to_json(&v, &line);
 	violation_done(&v);

@@ -80,6 +80,16 @@ static void refuse(struct reach *r, enum reach_outcome outcome,
 	refuse_address(r, outcome, reason, rule, NULL);
 }
 
+/* The rule that denies an address; NULL if a range does, or nobody */
+static const struct host_rule *denier(const struct reach *r,
+				      const struct host *address)
+{
+	const struct host_verdict v = host_decide(r->gate->policy, address,
+						  false);
+
+	return v.decision == HOST_DENIED ? v.rule : NULL;
+}
+
 static enum reach_outcome outcome_of(int error)
 {
 	switch (error) {
@@ -230,10 +240,8 @@ static const char *guard(struct reach *r, const struct host *address, bool own)
 static void on_resolved(void *arg, const struct resolve_answer *answer)
 {
 	struct reach *r = arg;
-	const struct policy *policy = r->gate->policy;
 	const char *why = NULL;
 	struct host last;
-	bool nameable = false;
 
 	if (answer->error) {
 		fail_with(r, answer->error == -EAGAIN || answer->error == -EIO
@@ -254,14 +262,14 @@ static void on_resolved(void *arg, const struct resolve_answer *answer)
 		if (objection) {
 			why = objection;
 			last = address;
-			nameable = !host_address_is_denied(policy, &last);
 		}
 	}
 	if (r->dial.count)
 		dial(r);
 	else
 		refuse_address(r, REACH_GUARDED, why ? why : "no address",
-			       NULL, nameable ? &last : NULL);
+			       why ? denier(r, &last) : NULL,
+			       why ? &last : NULL);
 }
 
 static void resolve(struct reach *r, const struct host *host)
@@ -311,7 +319,7 @@ static void go(struct reach *r)
 	}
 	why = guard(r, &r->host, false);
 	if (why) {
-		refuse(r, REACH_GUARDED, why, NULL);
+		refuse_address(r, REACH_GUARDED, why, NULL, &r->host);
 	} else if (parent) {
 		r->dial.count = 0;
 		go_to_parent(r, parent);
@@ -371,22 +379,22 @@ static bool stands(const struct reach *r, const struct host_verdict *v)
 bool reach_is_allowed(struct reach *r)
 {
 	struct host_verdict v = gate_decide(r->gate, &r->host);
+	const struct host *address = NULL;
 
 	if (stands(r, &v)) {
-		const struct dial *d = &r->dial;
-
-		if (r->via_parent || !d->next ||
-		    !host_address_is_denied(r->gate->policy,
-					    &d->v[d->next - 1]))
+		if (!r->via_parent && r->dial.next)
+			address = &r->dial.v[r->dial.next - 1];
+		if (!address ||
+		    !host_address_is_denied(r->gate->policy, address))
 			return true;
-		v = (struct host_verdict){
-			.reason = "resolved to an address on the deny list",
-		};
+		v.reason = "resolved to an address on the deny list";
+		v.rule = denier(r, address);
 	}
 	set_words(r, v.reason, v.rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
-		.reason = v.reason, .rule = v.rule, .conn = r->conn,
+		.address = address, .reason = v.reason, .rule = v.rule,
+		.conn = r->conn,
 	}, r->seen);
 	r->outcome = REACH_DENIED;
 	return false;

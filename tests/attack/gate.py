@@ -84,9 +84,15 @@ s, head = tunnel(b"good.test:7000"); print(head.split(b" ")[1])
     g = Gate(t, ["echo:7000"], allow=["lan.test", "10.1.2.3"],
              names=REBINDING)
     contains(g.python('print(tunnel(b"lan.test:7000")[1])'), "200")
-    g = Gate(t, ["echo:7000"], allow=["good.test"],
-             options=["--denied-address", "93.184.216.34"])
-    contains(g.python('print(tunnel(b"good.test:7000")[1])'), "403")
+    # What denies an address is what is told, not the list that allows its name
+    for more, told in (
+            ({"options": ["--denied-address", "93.184.216.34"]},
+             ("sandbox.network.deniedResolvedAddresses", None)),
+            ({"deny": ["93.184.216.0/24"]}, ("93.184.216.0/24", "--deny"))):
+        g = Gate(t, ["echo:7000"], **more)
+        contains(g.python('print(tunnel(b"good.test:7000")[1])'), "403")
+        rule = g.events()[0]["rule"]
+        equal((rule["path"], rule["file"]), told)
 
 
 @test
