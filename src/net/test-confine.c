@@ -74,7 +74,7 @@ TEST(the_gate_has_sockets_and_nothing_else)
 	CHECK_INT(sealed(CONFINED_GATE, gate_attempts), 0);
 }
 
-enum { NO, YES, WEB, NSS, DATA, FORK, ORPHAN };
+enum { NO, YES, WEB, NSS, DATA, FORK, ORPHAN, SELF };
 
 static const struct {
 	long number;
