@@ -225,17 +225,41 @@ static void read_reading(struct tracee *t, struct reading *ret)
 	memcpy(ret->path + n, text, strlen(text) + 1);
 }
 
-/* What follows the last component @name in @path; "" if nothing does */
-static const char *rest_after(const char *path, const char *name)
+static bool is_mask(const char *path, size_t n, const char *mask)
+{
+	auto_free char *text = mem_strndup(path, n);
+	auto_free char *dir = path_resolve("/", text);
+
+	return !strcmp(dir, mask);
+}
+
+/* True if @path goes up: nobody knows from where, as nobody gets that far */
+static bool goes_up(const char *path)
+{
+	for (; (path = strstr(path, "/..")) != NULL; path++) {
+		if (path[3] == '/' || !path[3])
+			return true;
+	}
+	return false;
+}
+
+/* What follows the component @name in @path: the one in @mask, by the text, or
+ * the last one, if a link led there; "" if nothing does
+ */
+static const char *rest_after(const char *path, const char *mask,
+			      const char *name)
 {
 	const size_t n = strlen(name);
 	const char *rest = "";
 
 	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
-		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
-			rest = p + n;
+		if (p == path || p[-1] != '/' || (p[n] != '/' && p[n]))
+			continue;
+		rest = p + n;
+		if (is_mask(path, (size_t)(p - path), mask))
+			break;
 	}
-	return rest;
+	return goes_up(rest) ? "" : rest;
 }
 
 /* The whole path that was meant, as far as it can be told */
@@ -249,7 +273,7 @@ static char *target_of(const struct masks_run *m,
 	if (event->what != MASK_SOUGHT)
 		return mem_strdup(mask);
 	there = mem_printf("%s/%s%s", mask, event->name,
-			   rest_after(reading->path, event->name));
+			   rest_after(reading->path, mask, event->name));
 	return path_resolve("/", there);
 }
 

@@ -329,6 +329,17 @@ def denied_reads_are_named_with_the_reader(t):
 
 
 @test
+def a_denied_read_is_named_however_it_was_spelt(t):
+    need_fuse()
+    secrets = os.path.join(t.away, "s")
+    t.write(f"{secrets}/a/b/a/c", "secret")
+    t.run("run", "--deny-read", secrets, "--", "cat", f"{secrets}/a/b/a/c",
+          f"{secrets}/a/../../../../../../../../../etc/passwd")
+    equal(sorted(targets(records(t), "fs-read")),
+          [f"{secrets}/a", f"{secrets}/a/b/a/c"])
+
+
+@test
 def a_hidden_directory_is_empty_and_says_so(t):
     need_fuse()
     t.write("dir/file", "x")
