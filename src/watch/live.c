@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -54,6 +55,31 @@ static void watch(struct live *live, struct live_file *f)
 	f->wd = wd;
 }
 
+static bool has(const struct live *live, const char *path)
+{
+	for (size_t i = 0; i < live->files.len; i++) {
+		if (!strcmp(live->files.v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* Also where @path leads, if it is a link: that is what is edited */
+static void add_file(struct live *live, const char *path)
+{
+	auto_free char *real = realpath(path, NULL);
+
+	for (const char *p = path; p; p = p == path ? real : NULL) {
+		struct live_file *f;
+
+		if (has(live, p) || live->files.len >= LIVE_FILES_MAX)
+			continue;
+		f = vec_push(&live->files);
+		*f = (struct live_file){ .path = mem_strdup(p), .wd = -1 };
+		watch(live, f);
+	}
+}
+
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	     void *arg, struct live **ret, struct err *err)
 {
@@ -66,12 +92,8 @@ int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	live->fd = fd;
 	live->fn = fn;
 	live->arg = arg;
-	for (size_t i = 0; i < n && i < LIVE_FILES_MAX; i++) {
-		struct live_file *f = vec_push(&live->files);
-
-		f->path = mem_strdup(files[i]);
-		watch(live, f);
-	}
+	for (size_t i = 0; i < n; i++)
+		add_file(live, files[i]);
 	*ret = live;
 	return 0;
 }
@@ -94,6 +116,14 @@ int live_fd(const struct live *live)
 	return live->fd;
 }
 
+/* A link is complete when it is made */
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 /* True if a file was written. Directories on the way to one are watched. */
 static bool take_event(struct live *live, const struct inotify_event *event)
 {
@@ -107,7 +137,11 @@ static bool take_event(struct live *live, const struct inotify_event *event)
 			continue;
 		made = path_join(f->dir, event->name);
 		if (!strcmp(made, f->path)) {
-			changed |= !(event->mask & IN_CREATE);
+			const bool link = is_link(made);
+
+			changed |= link || !(event->mask & IN_CREATE);
+			if (link)
+				add_file(live, made);
 		} else if (path_is_below(made, f->path)) {
 			watch(live, f);
 			/* It may be complete already: a directory moved here */

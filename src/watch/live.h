@@ -17,8 +17,8 @@ struct live;
 
 enum { LIVE_FILES_MAX = 256 };
 
-/* Watch @n absolute paths; @fn is called, once per batch, when one of them was
- * written or came into being. 0, or a negative errno with words.
+/* Watch @n absolute paths, and where they lead if they are links; @fn is called,
+ * once per batch, when one of them was written or came into being. 0, or a negative errno with words.
  */
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	     void *arg, struct live **ret, struct err *err);

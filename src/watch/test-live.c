@@ -88,3 +88,25 @@ TEST(all_made_at_once_is_seen_too)
 	CHECK_INT(changes, 2);
 	live_free(live);
 }
+
+TEST(what_a_link_leads_to_counts)
+{
+	int changes = 0;
+	struct live *live;
+
+	test_write(at("dots/real.json"), "1");
+	test_write(at("dots/other.json"), "1");
+	CHECK_INT(symlink("dots/real.json", at("settings.json")), 0);
+	live = start("settings.json", &changes);
+	test_write(at("dots/real.json"), "2");
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	CHECK_INT(symlink("dots/other.json", at("new")), 0);
+	CHECK_INT(rename(at("new"), at("settings.json")), 0);
+	live_dispatch(live);
+	CHECK_INT(changes, 2);
+	test_write(at("dots/other.json"), "2");
+	live_dispatch(live);
+	CHECK_INT(changes, 3);
+	live_free(live);
+}
