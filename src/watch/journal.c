@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -108,24 +109,6 @@ static void remove_empty(const char *state)
 		(void)rmdir(state);
 }
 
-/* Another run that ends may remove the directory between our two steps */
-static int create(const char *state, const char *name, struct err *err)
-{
-	int fd = -1;
-
-	for (int tries = 0; fd < 0 && tries < JOURNAL_TRIES; tries++) {
-		auto_close int dir = open_dir(state, err);
-
-		if (dir < 0)
-			return dir;
-		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
-			    O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd < 0 && errno != ENOENT)
-			break;
-	}
-	return fd < 0 ? fail_errno(err, "cannot write the run's journal") : fd;
-}
-
 const char *journal_root(const struct journal *j, const char *path)
 {
 	const char *best = NULL;
@@ -148,7 +131,7 @@ static int lock(int fd, int how)
 	return fcntl(fd, how, &whole);
 }
 
-/* True if the file @fd has a name: whoever cleans up removes what he locked */
+/* True if the file @fd has a name */
 static bool is_there(int fd)
 {
 	struct stat st;
@@ -156,22 +139,50 @@ static bool is_there(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
-/* A new journal, locked. Between our two steps another run that starts may take
- * it for a dead one's.
+/* With its name first. Until it is locked another run that starts may take it for
+ * a dead one's, and removes what it could lock.
  */
-static int create_locked(const char *state, const char *name, struct err *err)
+static int make_named(int dir, const char *name)
 {
-	for (int tries = 0; tries < JOURNAL_TRIES; tries++) {
-		auto_close int fd = create(state, name, err);
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL |
+				   O_NOFOLLOW | O_CLOEXEC, 0600);
 
-		if (fd < 0)
-			return fd;
-		if (lock(fd, F_SETLKW) < 0)
-			break;
-		if (is_there(fd))
-			return take_fd(&fd);
+	if (fd < 0 || lock(fd, F_SETLKW) < 0)
+		return -errno;
+	return is_there(fd) ? take_fd(&fd) : -ENOENT;
+}
+
+/* A new journal, locked before it has a name, where the file system can do that
+ */
+static int make(int dir, const char *name)
+{
+	auto_close int fd = openat(dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+				   0600);
+	char self[40];
+
+	if (fd < 0)
+		return make_named(dir, name);
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (lock(fd, F_SETLKW) < 0 ||
+	    linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+/* Another run that ends may remove the directory between our steps */
+static int create(const char *state, const char *name, struct err *err)
+{
+	int r = -ENOENT;
+
+	for (int tries = 0; r == -ENOENT && tries < JOURNAL_TRIES; tries++) {
+		auto_close int dir = open_dir(state, err);
+
+		if (dir < 0)
+			return dir;
+		r = make(dir, name);
 	}
-	return fail(err, -EBUSY, "cannot lock the run's journal");
+	return r < 0 ? fail(err, r, "cannot write the run's journal: %s",
+			    strerror(-r)) : r;
 }
 
 int journal_write(const char *state, const struct journal *j, struct err *err)
@@ -182,7 +193,7 @@ int journal_write(const char *state, const struct journal *j, struct err *err)
 
 	if (!text)
 		return fail(err, -EINVAL, "cannot describe the run");
-	fd = create_locked(state, name, err);
+	fd = create(state, name, err);
 	if (fd < 0)
 		return fd;
 	if (fs_write_all(fd, text, strlen(text)) < 0)
