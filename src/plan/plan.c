@@ -248,16 +248,13 @@ static int check_start(const struct view *view, struct err *err)
 		    cwd, secret->rule->origin.reason, secret->path);
 }
 
-int plan_build(const struct view *view, const struct machine *machine,
-	       const struct plan_request *request, struct plan **ret,
-	       struct err *err)
+/* What neither tier has to think about */
+static void fill(struct plan *plan, const struct view *view,
+		 const struct machine *machine,
+		 const struct plan_request *request)
 {
-	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 	const struct policy *policy = view->policy;
-	int r = check_start(view, err);
 
-	if (r < 0)
-		return r;
 	plan->view = view;
 	plan->machine = *machine;
 	plan->root_writable = view_verdict(view, VIEW_WRITE, "/").allowed;
@@ -273,36 +270,60 @@ int plan_build(const struct view *view, const struct machine *machine,
 	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
 	plan->observe = request->observe;
 	plan->observe_full = request->observe_full;
-	plan->talk = request->observe && !request->observe_full &&
-		     request->tier == TIER_FULL;
 	plan->cwd = mem_strdup(policy->cwd);
 	plan->argv = copy_strings(request->argv);
-	if (plan->tier == TIER_LANDLOCK) {
-		r = grants_plan(plan, view, err);
-		if (r < 0)
-			return r;
-		plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
-	} else {
-		plan->ephemeral = request->ephemeral;
-		r = check_ephemeral(plan, err);
-		if (r < 0)
-			return r;
-		mounts_plan(plan, view);
-		choose_answers(plan);
-		add_git_config(plan, request->git_config);
-		r = add_jail(plan, err);
-		if (r < 0)
-			return r;
-		plan->tmp = tmp_for(plan, view);
-		plan->talk = plan->talk && hides_secrets(plan);
-	}
+}
+
+static int fill_full(struct plan *plan, const struct view *view,
+		     const struct plan_request *request, struct err *err)
+{
+	int r;
+
+	plan->ephemeral = request->ephemeral;
+	r = check_ephemeral(plan, err);
+	if (r < 0)
+		return r;
+	mounts_plan(plan, view);
+	choose_answers(plan);
+	add_git_config(plan, request->git_config);
+	r = add_jail(plan, err);
+	if (r < 0)
+		return r;
+	plan->tmp = tmp_for(plan, view);
+	plan->talk = request->observe && !request->observe_full &&
+		     hides_secrets(plan);
+	return 0;
+}
+
+static int fill_landlock(struct plan *plan, const struct view *view,
+			 const struct plan_request *request, struct err *err)
+{
+	plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
+	return grants_plan(plan, view, err);
+}
+
+int plan_build(const struct view *view, const struct machine *machine,
+	       const struct plan_request *request, struct plan **ret,
+	       struct err *err)
+{
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+	int r = check_start(view, err);
+
+	if (r < 0)
+		return r;
+	fill(plan, view, machine, request);
+	r = plan->tier == TIER_LANDLOCK
+		? fill_landlock(plan, view, request, err)
+		: fill_full(plan, view, request, err);
+	if (r < 0)
+		return r;
 	if (request->proxies)
 		plan->proxies = *request->proxies;
 	else if (plan->tier == TIER_LANDLOCK && plan->net == NET_FILTERED)
 		plan->net = NET_NONE;
-	plan->env = env_build(view, request, tmpdir_for(request, policy),
+	plan->env = env_build(view, request, tmpdir_for(request, view->policy),
 			      plan->net);
-	if (network_plan(policy, &plan->network, err) < 0)
+	if (network_plan(view->policy, &plan->network, err) < 0)
 		return -EINVAL;
 	*ret = take_ptr(plan);
 	return 0;
