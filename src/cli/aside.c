@@ -48,8 +48,13 @@ static bool take_flag(int *argc, char **argv, const char *flag)
 	return false;
 }
 
-/* 1 if something is aside, 0 if nothing is */
-static int begin(struct call *call, int argc, char **argv, struct err *err)
+/* 1 if something is aside, 0 if nothing is. @open is how all of it is
+ * opened.
+ */
+static int begin_with(int (*open)(const struct policy *, struct aside *,
+				  struct err *),
+		      struct call *call, int argc, char **argv,
+		      struct err *err)
 {
 	int first, r;
 
@@ -65,7 +70,13 @@ static int begin(struct call *call, int argc, char **argv, struct err *err)
 	for (int i = first; i < argc; i++)
 		*vec_push(&call->paths) = path_resolve(call->policy->cwd,
 						       argv[i]);
-	return aside_open(call->policy, &call->aside, err);
+	return (call->paths.len ? aside_open : open)(call->policy,
+						     &call->aside, err);
+}
+
+static int begin(struct call *call, int argc, char **argv, struct err *err)
+{
+	return begin_with(aside_open, call, argc, argv, err);
 }
 
 static void end(struct call *call)
@@ -267,7 +278,7 @@ int cli_apply(int argc, char **argv, struct err *err)
 int cli_discard(int argc, char **argv, struct err *err)
 {
 	struct call call = { 0 };
-	int r = begin(&call, argc, argv, err);
+	int r = begin_with(aside_find, &call, argc, argv, err);
 
 	if (r >= 0 && names_nothing(&call)) {
 		end(&call);

@@ -157,11 +157,29 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 	return r;
 }
 
+/* The directory @name of a store, so that all that is in it can be looked at and
+ * removed, whatever mode it was given. By descriptor: a link that somebody puts
+ * in its place gets no mode from us.
+ */
+static int open_full(int at, const char *name)
+{
+	auto_close int held = openat(at, name, O_PATH | O_DIRECTORY |
+				     O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int fd;
+
+	if (held < 0 || fstat(held, &st) < 0)
+		return -errno;
+	if ((st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)fs_chmod(held, st.st_mode | S_IRWXU);
+	fd = openat(held, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int walk(const struct walker *w, int at, const char *name,
 		const char *path, const char *whole, unsigned int depth)
 {
-	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
-				   O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = open_full(at, name);
 	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
 	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
 	struct dir_entry entry;
@@ -229,25 +247,25 @@ int aside_open_upper(const struct aside *aside, const struct aside_change *c,
 		      : fd;
 }
 
-/* The directory @name, so that what is in it can be removed. By descriptor: a
- * link that somebody puts in its place gets no mode from us.
+/* Too deep to be removed where it is: directly into @attic, a directory that is
+ * being removed
  */
-static int open_full(int at, const char *name)
+static int lift(int at, const char *name, int attic)
 {
-	auto_close int held = openat(at, name, O_PATH | O_DIRECTORY |
-				     O_NOFOLLOW | O_CLOEXEC);
-	char self[32];
-	int fd;
+	char to[32];
+	int r = -1;
 
-	if (held < 0)
-		return -errno;
-	(void)fs_chmod(held, 0700);
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
-	fd = open(self, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	for (unsigned int i = 0; r < 0 && i < ASIDE_CHANGES_MAX; i++) {
+		snprintf(to, sizeof(to), "deep-%u", i);
+		r = renameat(at, name, attic, to);
+		if (r < 0 && errno != EEXIST && errno != ENOTEMPTY)
+			break;
+	}
+	return r < 0 ? -errno : 0;
 }
 
-static int remove_all(int at, const char *name, unsigned int depth)
+/* @attic: for what is too deep, or -1 */
+static int remove_all(int at, const char *name, unsigned int depth, int attic)
 {
 	auto_free uint64_t *room = NULL;
 	auto_close int fd = -1;
@@ -260,21 +278,28 @@ static int remove_all(int at, const char *name, unsigned int depth)
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
 	fd = open_full(at, name);
-	if (fd < 0 || depth > ASIDE_DEPTH_MAX)
-		return fd < 0 ? fd : -ELOOP;
+	if (fd < 0)
+		return fd;
+	if (depth > ASIDE_DEPTH_MAX)
+		return attic < 0 ? -ELOOP : lift(at, name, attic);
 	room = mem_zalloc(DIR_ROOM);
-	dir = (struct dir){ .fd = fd, .room = (char *)room, .size = DIR_ROOM };
-	while (r == 0 && dir_next(&dir, &entry) > 0) {
-		r = remove_all(fd, entry.name, depth + 1);
+	/* Again until nothing is found: names may come in, or be passed over */
+	for (bool found = true; r == 0 && found;) {
+		found = false;
 		(void)lseek(fd, 0, SEEK_SET);
-		dir.at = dir.len = 0;
+		dir = (struct dir){ .fd = fd, .room = (char *)room,
+				    .size = DIR_ROOM };
+		while (r == 0 && dir_next(&dir, &entry) > 0) {
+			r = remove_all(fd, entry.name, depth + 1, attic);
+			found = true;
+		}
 	}
 	return r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
 int aside_remove(int at, const char *name)
 {
-	return remove_all(at, name, 0);
+	return remove_all(at, name, 0, -1);
 }
 
 int aside_drop(struct aside *aside, const struct aside_change *change,
@@ -292,7 +317,7 @@ int aside_drop(struct aside *aside, const struct aside_change *change,
 		at = aside_open_upper(aside, &all, &name, NULL);
 		if (at < 0)	/* It went with its directory */
 			return 0;
-		r = change->whole ? remove_all(at, name, 0) :
+		r = change->whole ? aside_remove(at, name) :
 		    unlinkat(at, name, 0) == 0 ||
 		    unlinkat(at, name, AT_REMOVEDIR) == 0 ||
 		    errno == ENOTEMPTY || errno == ENOENT ? 0 : -errno;
@@ -300,7 +325,8 @@ int aside_drop(struct aside *aside, const struct aside_change *change,
 				    strerror(-r)) : 0;
 	}
 	at = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = at < 0 ? -errno : remove_all(at, path_base(aside->dir), 0);
+	r = at < 0 ? -errno : remove_all(at, path_base(aside->dir), 0,
+				      aside->lock);
 	if (r == 0)
 		(void)rmdir(parent);
 	return r < 0 ? fail(err, r, "'%s': %s", aside->dir, strerror(-r)) : 0;

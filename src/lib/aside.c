@@ -178,7 +178,7 @@ size_t aside_finish(struct aside *aside)
 	return n;
 }
 
-int aside_open(const struct policy *policy, struct aside *ret,
+int aside_find(const struct policy *policy, struct aside *ret,
 	       struct err *err)
 {
 	struct aside a = ASIDE_NONE;
@@ -186,11 +186,25 @@ int aside_open(const struct policy *policy, struct aside *ret,
 
 	a.dir = store_of(policy);
 	r = a.dir ? lock_store(&a, false, err) : 0;
-	if (r > 0)
-		r = read_roots(&a, err);
-	if (r == 0 && a.lock >= 0)
+	if (r <= 0)
+		aside_done(&a);
+	else
+		*ret = a;
+	return r;
+}
+
+int aside_open(const struct policy *policy, struct aside *ret,
+	       struct err *err)
+{
+	struct aside a = ASIDE_NONE;
+	int r = aside_find(policy, &a, err);
+
+	if (r <= 0)
+		return r;
+	r = read_roots(&a, err);
+	if (r == 0)
 		r = aside_walk(&a, err);
-	if (r < 0 || a.lock < 0) {
+	if (r < 0) {
 		aside_done(&a);
 		return r;
 	}

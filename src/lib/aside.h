@@ -67,6 +67,11 @@ size_t aside_finish(struct aside *aside);
  */
 int aside_open(const struct policy *policy, struct aside *ret,
 	       struct err *err);
+/* The same without a look at the changes, which may be too many: all that can be
+ * done is to drop them
+ */
+int aside_find(const struct policy *policy, struct aside *ret,
+	       struct err *err);
 void aside_done(struct aside *aside);
 
 /* Forget one change (of a directory, if nothing is left in it), or with NULL

@@ -87,6 +87,35 @@ def discarded_it_is_gone(t):
 
 
 @test
+def what_cannot_be_shown_can_be_discarded(t):
+    for script in ("mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a",
+                   "i=0; while [ $i -lt 300 ]; do mkdir d; cd d; "
+                   "i=$((i + 1)); done; echo x > x",
+                   "mkdir many; cd many; "
+                   "python3 -c 'for i in range(70000): open(str(i), \"w\")'"):
+        t.shell(script, options=EPHEMERAL, timeout=120).ok()
+        t.run("discard", timeout=120).ok()
+        equal(diff(t), [])
+        equal(os.listdir(t.dir), [])
+        equal(tree(os.path.join(t.home, ".local/state/cloche/aside"))
+              if os.path.exists(t.home + "/.local/state/cloche/aside")
+              else {}, {})
+
+
+@test
+def modes_hide_nothing(t):
+    script = ("for mode in 0 100 300 400 500; do mkdir -p d$mode; "
+              "echo x > d$mode/f; chmod $mode d$mode; done")
+    t.shell(script, options=EPHEMERAL).ok()
+    names = sorted(f"d{m}" for m in (0, 100, 300, 400, 500))
+    equal(diff(t), sorted([f"A {n}" for n in names] +
+                          [f"A {n}/f" for n in names]))
+    t.run("apply").ok()
+    for name in names:
+        equal(t.read(name + "/f"), "x\n")
+
+
+@test
 def the_next_run_goes_on_from_there(t):
     t.shell("echo 1 > f", options=EPHEMERAL).ok()
     equal(t.shell("cat f; echo 2 >> f", options=EPHEMERAL).ok().out, "1\n")
