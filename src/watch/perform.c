@@ -4,6 +4,7 @@
  *
  * Whose user we are, the command is, too; but it has no capabilities. So ours
  * are laid down meanwhile: what its permissions refuse, we must not do for it.
+ * Its umask counts, not ours, and so does its limit on the size of files.
  */
 
 #include "watch/perform.h"
@@ -14,6 +15,7 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -108,6 +110,15 @@ static int perform_make(const struct performance *p, int dir)
 	return r < 0 ? -errno : 0;
 }
 
+/* As the kernel would say it to the caller; but it gets no signal */
+static bool is_too_large(const struct performance *p, uint64_t size)
+{
+	struct rlimit limit;
+
+	return prlimit(p->tracee->tid, RLIMIT_FSIZE, NULL, &limit) < 0 ||
+	       (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur);
+}
+
 /* truncate and chmod, of a regular file or a directory */
 static int perform_change(const struct performance *p, int dir)
 {
@@ -123,6 +134,8 @@ static int perform_change(const struct performance *p, int dir)
 		return -errno;
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return -EACCES;
+	if (cut && is_too_large(p, p->args[1]))
+		return -EFBIG;
 	r = cut ? ftruncate(fd, (off_t)p->args[1])
 		: fchmod(fd, (mode_t)p->args[1 + shift] & 0777);
 	return r < 0 ? -errno : 0;
@@ -212,8 +225,10 @@ int perform(const struct performance *p)
 {
 	caps before;
 	const int had = lay_down_caps(before);
+	const mode_t mask = umask(0);
 	const int r = had < 0 ? had : perform_call(p);
 
+	umask(mask);
 	/* Without them much else would fail, and safely */
 	if (had > 0)
 		(void)set_caps(before);

@@ -260,6 +260,30 @@ def what_is_done_on_behalf_obeys_permissions(t):
 
 
 @test
+def what_is_done_on_behalf_has_the_commands_mask_and_limit(t):
+    late = os.path.join(t.away, "late")
+    os.umask(0o077)
+    p = t.start("run", "--file-size", "1M", "--", "python3", "-c", f"""
+import os, time
+print("ready", flush=True)
+os.umask(0o002)
+while True:
+    try: open("{late}", "w").close(); break
+    except OSError: time.sleep(0.02)
+os.mkdir("{late}.d")
+for size in (1 << 20, 2 << 20):
+    try: os.truncate("{late}", size); print("cut")
+    except OSError as error: print(error.errno)
+""")
+    equal(p.stdout.readline(), b"ready\n")
+    t.run("policy", "allow", "write", t.away).ok()
+    out, err = p.communicate()
+    equal(out.split(), [b"cut", str(errno.EFBIG).encode()], err)
+    equal([os.stat(late + end).st_mode & 0o777 for end in ("", ".d")],
+          [0o664, 0o775])
+
+
+@test
 def who_asks_often_hears_of_an_edit(t):
     t.write(".claude/settings.local.json", "{}")
     p = t.start("run", "--", "sh", "-c",
