@@ -22,6 +22,7 @@ bool scope_is_repository(enum scope scope)
 	return scope == SCOPE_PROJECT || scope == SCOPE_LOCAL;
 }
 
+__attribute__((format(printf, 4, 0)))
 static void describe(const struct document *document, const char *key,
 		     struct err *into, const char *fmt, va_list ap)
 {

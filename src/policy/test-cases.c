@@ -149,12 +149,14 @@ static void set_up(struct trial *t, char *line)
 		memory_add(&t->files, value, NULL);
 	else if (!strcmp(line, "foreign"))
 		memory_add_foreign(&t->files, value);
-	else if (second && !strcmp(line, "file"))
-		*second++ = '\0', unescape(second),
+	else if (second && !strcmp(line, "file")) {
+		*second++ = '\0';
+		unescape(second);
 		memory_add(&t->files, value, second);
-	else if (second && !strcmp(line, "link"))
-		*second++ = '\0', memory_add_link(&t->files, value, second);
-	else
+	} else if (second && !strcmp(line, "link")) {
+		*second++ = '\0';
+		memory_add_link(&t->files, value, second);
+	} else
 		fprintf(stderr, "# setup: '%s' is not understood\n", line);
 }
 
