@@ -207,3 +207,25 @@ int count_children(void)
 		n += *p == ' ';
 	return n;
 }
+
+cloche_run *start_piped(cloche_sandbox *box, struct story *story,
+			const char *script, int in[2], int out[2])
+{
+	const char *const argv[] = { "bash", "-c", script, NULL };
+	int stdio[3];
+	const struct cloche_run_options options = {
+		.size = sizeof(options), .argv = argv, .stdio = stdio,
+		.events = &story_events, .arg = story,
+	};
+	cloche_run *run;
+
+	CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+	CHECK_INT(pipe2(out, O_CLOEXEC), 0);
+	stdio[0] = in[0];
+	stdio[1] = stdio[2] = out[1];
+	CHECK_INT(cloche_start(box, &options, &run), 0);
+	close(in[0]);
+	close(out[1]);
+	turn_until(run, &story->started);
+	return run;
+}

@@ -48,6 +48,12 @@ int run_script(cloche_sandbox *box, struct story *story, const char *script,
 /* Turn @run until *@flag is set or it has ended */
 void turn_until(cloche_run *run, const int *flag);
 
+/* Start a script whose input is from @in[1] and whose output, with its errors,
+ * goes to @out[0]; it runs on return. The other two ends are closed.
+ */
+cloche_run *start_piped(cloche_sandbox *box, struct story *story,
+			const char *script, int in[2], int out[2]);
+
 /* Read what there is until the end of @fd, and close it */
 void read_all(int fd, char *text, size_t size);
 

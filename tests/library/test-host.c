@@ -349,25 +349,12 @@ TEST(a_host_that_does_not_look_holds_nothing_up)
 TEST(a_host_that_reads_the_output_first_hears_the_end)
 {
 	enum { UPDATES = 3000 };
-	const char *const argv[] = { "cat", NULL };
 	struct story story = { 0 };
 	cloche_sandbox *box = make_box(NULL);
-	int in[2], out[2], stdio[3];
-	const struct cloche_run_options options = {
-		.size = sizeof(options), .argv = argv, .stdio = stdio,
-		.events = &story_events, .arg = &story,
-	};
-	cloche_run *run;
+	int in[2], out[2];
+	cloche_run *run = start_piped(box, &story, "exec cat", in, out);
 	char text[64];
 
-	CHECK_INT(pipe2(in, O_CLOEXEC), 0);
-	CHECK_INT(pipe2(out, O_CLOEXEC), 0);
-	stdio[0] = in[0];
-	stdio[1] = stdio[2] = out[1];
-	CHECK_INT(cloche_start(box, &options, &run), 0);
-	close(in[0]);
-	close(out[1]);
-	turn_until(run, &story.started);
 	for (int i = 0; i < UPDATES; i++)
 		CHECK(cloche_run_update(run, "wrong") > 0);
 	/* By now it answers; nobody listens */

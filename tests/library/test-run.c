@@ -198,23 +198,9 @@ TEST(nobody_is_asked_without_a_function)
 static cloche_run *start_waiting(cloche_sandbox *box, struct story *story,
 				 const char *script, int in[2], int out[2])
 {
-	const char *const argv[] = { "bash", "-c", script, NULL };
-	int stdio[3];
-	const struct cloche_run_options options = {
-		.size = sizeof(options), .argv = argv, .stdio = stdio,
-		.events = &story_events, .arg = story,
-	};
-	cloche_run *run;
+	cloche_run *run = start_piped(box, story, script, in, out);
 	char c;
 
-	CHECK_INT(pipe2(in, O_CLOEXEC), 0);
-	CHECK_INT(pipe2(out, O_CLOEXEC), 0);
-	stdio[0] = in[0];
-	stdio[1] = stdio[2] = out[1];
-	CHECK_INT(cloche_start(box, &options, &run), 0);
-	close(in[0]);
-	close(out[1]);
-	turn_until(run, &story->started);
 	CHECK_INT(read(out[0], &c, 1), 1);
 	return run;
 }
