@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@ enum { NOT_FOUND = 44, LOCKED = 36, USAGE = 2 };
 
 static const char *home(const char *below)
 {
-	static char path[4096];
+	static char path[PATH_MAX];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", getenv("HOME"), below);
 	return path;
@@ -56,18 +57,22 @@ static int nibble(char c)
 	return c <= '9' ? c - '0' : (c | 32) - 'a' + 10;
 }
 
+/* By rename, since somebody may be reading it */
 static int add(int n, char **words)
 {
 	const char *hex = option(n, words, "-X");
+	char made[PATH_MAX + 16];
 	FILE *f;
 
 	if (!hex || !option(n, words, "-a") || !option(n, words, "-s"))
 		return USAGE;
 	(void)mkdir(home("keychain"), 0700);
-	f = fopen(item_path(n, words), "we");
+	(void)snprintf(made, sizeof(made), "%s.%d", item_path(n, words),
+		       (int)getpid());
+	f = fopen(made, "we");
 	for (size_t i = 0; f && hex[i] && hex[i + 1]; i += 2)
 		(void)fputc(nibble(hex[i]) << 4 | nibble(hex[i + 1]), f);
-	return f && !fclose(f) ? 0 : 1;
+	return f && !fclose(f) && !rename(made, item_path(n, words)) ? 0 : 1;
 }
 
 static int find(int n, char **words)
