@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -91,6 +93,8 @@ static void show_first(const struct asker *a)
 	if (q->pid)
 		buf_addf(&text, " (pid %d)", (int)q->pid);
 	buf_adds(&text, "? [o]nce [s]ession [a]lways [n]o ");
+	/* What was typed before was no answer to this */
+	(void)tcflush(a->tty.fd, TCIFLUSH);
 	(void)fs_write_all(a->tty.fd, text.p, text.len);
 }
 
@@ -131,11 +135,29 @@ static void answer_first(struct asker *a, char letter)
 		show_first(a);
 }
 
+/* The letter of what was typed, a word or its beginning; 0 if it is anything
+ * else: "cancel" has an "a" in it, too
+ */
+static char letter_of(const char *text, size_t n)
+{
+	static const char *const words[] = { "once", "session", "always", "no" };
+
+	for (; n && strchr(" \t", *text); n--)
+		text++;
+	while (n && strchr(" \t\r\n", text[n - 1]))
+		n--;
+	for (size_t i = 0; n && i < ARRAY_SIZE(words); i++) {
+		if (!strncasecmp(text, words[i], n))
+			return words[i][0];
+	}
+	return 0;
+}
+
 /* What is typed while nothing is asked was not meant for us */
 static int on_tty(void *arg, uint32_t events)
 {
 	struct asker *a = arg;
-	char text[64];
+	char text[64], letter;
 	ssize_t n;
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
@@ -148,14 +170,11 @@ static int on_tty(void *arg, uint32_t events)
 	if (!a->queue.len)
 		return 0;
 	n = read(a->tty.fd, text, sizeof(text));
-	for (ssize_t i = 0; i < n; i++) {
-		const char letter = (char)(text[i] | 0x20);
-
-		if (strchr("osan", letter)) {
-			answer_first(a, letter);
-			break;
-		}
-	}
+	letter = n > 0 ? letter_of(text, (size_t)n) : 0;
+	if (letter)
+		answer_first(a, letter);
+	else if (n > 0)
+		show_first(a);
 	if (!a->queue.len)
 		(void)loop_change(a->config.loop, &a->tty, 0);
 	return 0;
@@ -204,6 +223,14 @@ static void release_control(struct asker *a)
 	a->control.fd = -1;
 }
 
+static void refuse_first(struct asker *a)
+{
+	const uint32_t id = a->queue.v[0].id;
+
+	forget(a, 0);
+	a->config.answer(a->config.arg, id, false, ASK_ONCE);
+}
+
 static int on_control(void *arg, uint32_t events)
 {
 	struct asker *a = arg;
@@ -218,6 +245,8 @@ static int on_control(void *arg, uint32_t events)
 		/* Nobody is left who could answer */
 		loop_remove(a->config.loop, &a->control);
 		release_control(a);
+		while (a->queue.len)
+			refuse_first(a);
 		return 0;
 	}
 	buf_add(&a->line, text, (size_t)n);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "plan/listener.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 
@@ -44,6 +45,22 @@ static int add_list(struct network_ports *ports, const struct policy *policy,
 	return 0;
 }
 
+/* Inside, these numbers are the gate's: a port of the host would not be reached,
+ * and to publish one would let others use the gate
+ */
+static int check_own(const struct network_ports *ports, const char *option,
+		     struct err *err)
+{
+	for (size_t i = 0; i < ports->len; i++) {
+		if (ports->v[i] == LISTENER_HTTP_PORT ||
+		    ports->v[i] == LISTENER_SOCKS_PORT ||
+		    ports->v[i] == LISTENER_DNS_PORT)
+			return fail(err, -EINVAL, "%s: %u is a port of the sandbox's own proxies or DNS; use another one",
+				    option, ports->v[i]);
+	}
+	return 0;
+}
+
 int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err)
 {
@@ -58,6 +75,10 @@ int network_plan(const struct policy *policy, struct network *ret,
 	if (!r)
 		r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
 			     err);
+	if (!r)
+		r = check_own(&ret->host_ports, "--host-port", err);
+	if (!r)
+		r = check_own(&ret->publish, "--publish", err);
 	for (size_t i = 0; !r && i < allow->len; i++) {
 		const uint16_t port = host_pattern_port(allow->v[i].pattern);
 

@@ -65,6 +65,25 @@ TEST(a_port_that_is_none_and_too_many_are_refused)
 	CHECK_INT(network_plan(q, &n, &err), -E2BIG);
 }
 
+TEST(the_gates_own_ports_are_nobody_elses)
+{
+	static const char *const own[] = { "53", "1080", "3128" };
+	static const enum string_list lists[] = { LIST_HOST_PORTS, LIST_PUBLISH };
+	const char *const hosts[] = { NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own) * ARRAY_SIZE(lists); i++) {
+		auto_policy struct policy *p = with_hosts(hosts);
+		struct err err = { 0 };
+		struct network n;
+
+		add(p, lists[i % 2], "3129");
+		CHECK_INT(network_plan(p, &n, &err), 0);
+		add(p, lists[i % 2], own[i / 2]);
+		CHECK_INT(network_plan(p, &n, &err), -EINVAL);
+		CHECK_CONTAINS(err.msg, own[i / 2]);
+	}
+}
+
 static void collect(void *arg, const char *name, const char *value)
 {
 	buf_addf(arg, "%s=%s\n", name, value);

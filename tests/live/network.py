@@ -365,6 +365,40 @@ for i in range(2): print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
             equal(term.text.count(f"HTTP/1.1 {want}"), 2, letter, term.text)
 
 
+@test
+def only_an_answer_is_an_answer(t):
+    server = Server()
+    code = FETCH + f'''
+sys.stdin.readline()
+print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
+'''
+    # Words that have a letter of ours in them, and what was typed ahead
+    with Terminal([CLOCHE, "run", "--ask", "--", "/usr/bin/python3", "-c",
+                   code]) as term:
+        term.send("\na\n")
+        for words in ("cancel", "stop", "", "yes", "abort no"):
+            term.expect(re.escape("[n]o "))
+            term.send(words + "\n")
+        term.expect(re.escape("[n]o "))
+        term.send("NO\n")
+        equal(term.wait(RUN_SECONDS), 0)
+        contains(term.text, "HTTP/1.1 403")
+    equal((server.count, t.exists(".claude")), (0, False))
+
+
+@test
+def who_hangs_up_has_said_no(t):
+    server = Server()
+    ours, theirs = socket.socketpair()
+    with theirs:
+        p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
+                    "/usr/bin/python3", "-c", knock(server),
+                    pass_fds=[theirs.fileno()])
+    with ours:
+        contains(ours.recv(4096), b'"ask"')
+    contains(p.communicate(timeout=RUN_SECONDS)[0], b"HTTP/1.1 403")
+
+
 def knock(server):
     return FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
 
