@@ -15,7 +15,8 @@
  *   --nofile N			as many descriptors for the gate
  *   --origin COMMAND		runs on the host side; READY on its stdout first
  *   --events FILE		refusals, one JSON line each; questions too
- *   --reload FIFO		"allow HOST" or "deny HOST" in it: a new policy
+ *   --reload FIFO		"allow HOST" or "deny HOST" in it: a new policy;
+ *				"publish PORT": one more listener
  *   --pid FILE			the gate's pid, once it runs
  *   --system-resolver		getaddrinfo() instead of --name
  *
@@ -259,6 +260,22 @@ static int on_client_end(void *arg, uint32_t e)
 	return 0;
 }
 
+static unsigned int number(const char *text, unsigned int max)
+{
+	uint64_t n;
+
+	if (text_to_u64(text, max, &n) < 0) {
+		errno = EINVAL;
+		die(text);
+	}
+	return (unsigned int)n;
+}
+
+static uint16_t port(const char *text)
+{
+	return (uint16_t)number(text, UINT16_MAX);
+}
+
 /* "allow HOST" or "deny HOST" replaces all rules; "+" keeps the others */
 static int on_reload(void *arg, uint32_t e)
 {
@@ -276,6 +293,10 @@ static int on_reload(void *arg, uint32_t e)
 	space = strchr(text, ' ');
 	if (!space)
 		return 0;
+	if (!strncmp(text, "publish ", 8)) {
+		need(gatekeeper_publish(keeper, port(space + 1), &err), &err);
+		return 0;
+	}
 	if (*text != '+')
 		n_rules = 0;
 	rules[n_rules++] = (struct rule){
@@ -285,22 +306,6 @@ static int on_reload(void *arg, uint32_t e)
 	p = make_policy();
 	need(gatekeeper_reload(keeper, p, &err), &err);
 	return 0;
-}
-
-static unsigned int number(const char *text, unsigned int max)
-{
-	uint64_t n;
-
-	if (text_to_u64(text, max, &n) < 0) {
-		errno = EINVAL;
-		die(text);
-	}
-	return (unsigned int)n;
-}
-
-static uint16_t port(const char *text)
-{
-	return (uint16_t)number(text, UINT16_MAX);
 }
 
 static void set_ms(const char *text)

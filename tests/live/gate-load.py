@@ -3,9 +3,12 @@
 
 import array
 import errno
+import fcntl
 import os
 import socket
+import struct
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from gate import *
@@ -188,6 +191,11 @@ print(sum(until(s, b"body 0")[9:12] == b"200" for s in ss), flush=True)
     w.end()
 
 
+def fifo_is_read(file):
+    return not struct.unpack("i", fcntl.ioctl(file, termios.FIONREAD,
+                                              bytes(4)))[0]
+
+
 @test
 def without_descriptors_it_neither_spins_nor_dies(t):
     fifo = os.path.join(t.dir, "reload")
@@ -212,8 +220,13 @@ print(last, flush=True)
 ''')
     equal(w.line(), "full")
     wait_until(lambda: w.rests(), "it comes to rest")
-    with open(fifo, "w") as file:    # A policy is a descriptor, too
-        file.write("+allow other.test\n")
+    # A listener is a descriptor, and there is none left: the second finds no
+    # room, and the policy after it is heard all the same
+    with open(fifo, "w", buffering=1) as file:
+        for line in ("publish 7001", "publish 7002", "publish 7003",
+                     "+deny other.test"):
+            file.write(line + "\n")
+            wait_until(lambda: fifo_is_read(file), "the driver")
     w.go()
     equal(w.line(), "b'200'")
     w.end()
