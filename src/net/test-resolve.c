@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-resolve.c - the processes that look names up */
+
+#include "test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sock.h"
+#include "net/resolve-wire.h"
+
+static void look_up(const char *name, struct resolve_answer *ret)
+{
+	if (!strcmp(name, "slow"))
+		pause();
+	ret->count = 1;
+	ret->v[0].len = 4;
+}
+
+/* Start a resolver; its pid, and *@sock to it */
+static pid_t start(int *sock)
+{
+	int pair[2];
+	pid_t pid;
+
+	CHECK_INT(sock_pair(pair), 0);
+	pid = fork();
+	if (!pid) {
+		close(pair[0]);
+		resolve_serve(pair[1], look_up);
+	}
+	close(pair[1]);
+	*sock = pair[0];
+	return pid;
+}
+
+static void ask(int sock, uint64_t id, const char *name)
+{
+	struct resolve_request out = { .id = id };
+
+	memcpy(out.name, name, strlen(name) + 1);
+	CHECK_INT(send(sock, &out, sizeof(out), 0), sizeof(out));
+}
+
+static void check_answer(int sock, uint64_t id)
+{
+	struct resolve_reply in;
+
+	CHECK_INT(recv(sock, &in, sizeof(in), 0), sizeof(in));
+	CHECK_INT(in.id, id);
+	CHECK_INT(in.answer.count, 1);
+}
+
+static int count_helpers(pid_t pid)
+{
+	char path[64];
+	int n = 0, one;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid,
+		 (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		test_skip("no list of children in /proc");
+	while (fscanf(file, "%d", &one) == 1)
+		n++;
+	fclose(file);
+	return n;
+}
+
+static void end(pid_t pid, int sock)
+{
+	int status;
+
+	close(sock);
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
+TEST(one_name_after_the_other_needs_one_helper_and_one_who_waits)
+{
+	int sock;
+	const pid_t pid = start(&sock);
+
+	for (uint64_t i = 1; i <= 50; i++) {
+		ask(sock, i, "name");
+		check_answer(sock, i);
+	}
+	CHECK(count_helpers(pid) >= 1);
+	CHECK(count_helpers(pid) <= 2);
+	end(pid, sock);
+}
+
+TEST(who_takes_long_keeps_nobody_waiting_up_to_the_limit)
+{
+	int sock;
+	const pid_t pid = start(&sock);
+
+	for (uint64_t i = 1; i < RESOLVE_HELPERS_MAX; i++)
+		ask(sock, i, "slow");
+	ask(sock, 99, "name");
+	check_answer(sock, 99);
+	CHECK_INT(count_helpers(pid), RESOLVE_HELPERS_MAX);
+	ask(sock, 100, "slow");
+	ask(sock, 101, "name");
+	CHECK_INT(recv(sock, &(char){ 0 }, 1, MSG_DONTWAIT), -1);
+	CHECK_INT(errno, EAGAIN);
+	CHECK_INT(count_helpers(pid), RESOLVE_HELPERS_MAX);
+	end(pid, sock);
+}
