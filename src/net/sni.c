@@ -19,7 +19,6 @@ enum {
 	HANDSHAKE_HEADER = 4, CLIENT_HELLO = 1,
 	RANDOM_LEN = 32, SESSION_MAX = 32,
 	EXTENSION_SERVER_NAME = 0,
-	EXTENSION_ESNI = 0xffce, EXTENSION_ECH = 0xfe0d,
 	NAME_TYPE_HOST = 0,
 };
 
@@ -85,8 +84,6 @@ static enum sni_result extensions_parse(struct cursor all, struct sni *sni)
 
 		if (extension.bad)
 			return SNI_MALFORMED;
-		if (type == EXTENSION_ECH || type == EXTENSION_ESNI)
-			sni->ech = true;
 		if (type != EXTENSION_SERVER_NAME)
 			continue;
 		if (result == SNI_NAME ||

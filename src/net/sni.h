@@ -4,7 +4,6 @@
 #ifndef NET_SNI_H
 #define NET_SNI_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,13 +21,12 @@ enum sni_result {
 
 /**
  * struct sni - What a ClientHello says about its destination
- * @host:	For SNI_NAME; no port
- * @ech:	It carries an Encrypted ClientHello, real or for show: the
- *		visible name may not be the one that is meant
+ * @host:	For SNI_NAME; no port. Of an Encrypted ClientHello, real or for
+ *		show, it is the outer name; our DNS gives nobody the keys to
+ *		hide another one (net/dns.h).
  */
 struct sni {
 	struct host host;
-	bool ech;
 };
 
 /* Look at all @n bytes that the connection began with. Fragments of one
