@@ -80,7 +80,7 @@ static void serve(void)
 
 	while (sock_recv(0, &in, sizeof(in), NULL, NULL) == sizeof(in)) {
 		struct reply out = { 0 };
-		int fd = -1;
+		int fd = -1, r;
 
 		if (in.len > sizeof(in.address))
 			break;
@@ -91,10 +91,15 @@ static void serve(void)
 			out.inode = netns_inode(&in.client);
 		if (out.error > 0)
 			out.error = 0;
-		if (sock_send(0, &out, sizeof(out), &fd, fd >= 0) < 0)
+		r = sock_send(0, &out, sizeof(out), &fd, fd >= 0);
+		/* Too many of the user's are on their way: not this one */
+		if (r < 0 && fd >= 0) {
+			out.error = r;
+			r = sock_send(0, &out, sizeof(out), NULL, 0);
+		}
+		close_fd(&fd);
+		if (r < 0)
 			break;
-		if (fd >= 0)
-			close_fd(&fd);
 	}
 }
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/gate-life.py - when a run's gate is there, and when it is gone"""
 
+import array
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -125,6 +127,33 @@ for want in ("403", "200", "403", "200"):
         equal(p.stdout.readline(), want)
     p.communicate(b"\n", RUN_SECONDS)
     equal(p.returncode, 0)
+
+
+@test
+def a_port_on_demand_that_cannot_be_had_costs_no_other(t):
+    server = Server()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
+                "/usr/bin/python3", "-c", '''
+import socket, sys
+for port in (7001, 7002, 7003):
+    try: print(socket.create_connection(("192.0.2.9", port), 60).recv(1), flush=True)
+    except OSError as e: print(type(e).__name__, flush=True)
+    sys.stdin.readline()
+''', preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+    # The control: it is captured, and refused by the policy
+    equal(p.stdout.readline(), b"ConnectionResetError\n")
+    ends = []
+    for _ in range(6):      # More than one of us may have on its way
+        ends += socket.socketpair()
+        ends[-1].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                                   array.array("i", [0] * 50))])
+    for want in (b"ConnectionRefusedError\n", b"ConnectionResetError\n"):
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+        equal(p.stdout.readline(), want)
+        for end in ends:
+            end.close()
+    p.communicate(b"\n", RUN_SECONDS)
 
 
 main()
