@@ -42,6 +42,7 @@ struct born {
 	struct born_config config;
 	struct journal journal;
 	bool armed;
+	unsigned int moves;
 	int held, inotify;
 	struct lates lates;
 	struct { struct watch *v; size_t len, cap; } watches;
@@ -288,7 +289,9 @@ static void consider(struct born *b, const char *path)
 	}
 	if (late)
 		forget_late(b, late);
-	sweep_name(&s, path, row->reason);
+	/* Whoever plants all day must not fill the quarantine */
+	if (b->moves++ < BORN_MOVES_MAX)
+		sweep_name(&s, path, row->reason);
 }
 
 /* A directory of ours to watch has appeared, perhaps with names in it */

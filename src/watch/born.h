@@ -19,7 +19,10 @@ struct err;
 struct view;
 struct violation_sink;
 
-enum { BORN_ROOTS_MAX = 64 };	/* Writable roots that are watched */
+enum {
+	BORN_ROOTS_MAX = 64,	/* Writable roots that are watched */
+	BORN_MOVES_MAX = 256,	/* Plants that go at once; others, in the end */
+};
 
 /**
  * struct born_config - Of one run

@@ -89,7 +89,7 @@ static void put_back(struct lates *l, const struct late *late)
 		return;
 	(void)trust_note(c->state, late->path, late->text, late->n);
 	(void)fs_replace(dir, path_base(late->path), late->text, late->n,
-			 st.st_mode & 0666, NULL);
+			 st.st_mode & 0644, NULL);
 }
 
 bool late_takes(struct lates *l, struct late *late, const char *text, size_t n)

@@ -239,6 +239,26 @@ def a_plant_in_the_settings_decides_nothing(t):
         check(not os.path.exists(path), "the plant was obeyed", repr(r))
 
 
+@test
+def whoever_plants_all_day_does_not_fill_the_quarantine(t):
+    p = t.run("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
+import os, time
+count, left = 0, 1
+while left and count < 300:
+    os.close(os.open(".mcp.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    left = 20000 if count < 256 else 500	# Milliseconds
+    while left and os.path.exists(".mcp.json"):
+        left -= 1
+        time.sleep(0.001)
+    count += 1 if left else 0
+print(count)
+""").ok()
+    equal(p.out, "256\n", p.err)
+    check(not t.exists(".mcp.json"), "it stayed")
+    state = os.path.join(t.home, ".local/state/cloche/quarantine")
+    equal(len(os.listdir(state)), 257)
+
+
 # Change the settings that the user makes meanwhile: by name, by a text that is
 # another one when the kernel reads it, and by putting a new directory there
 CHANGE = r"""
