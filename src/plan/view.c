@@ -10,6 +10,7 @@
 
 #include "plan/view.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -330,6 +331,57 @@ static int add_rules(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
+/* The sandbox's own, the kernel's, or no name */
+static bool is_left(const char *name)
+{
+	return !strcmp(name, "proc") || !strcmp(name, "dev") ||
+	       !strcmp(name, "sys") || !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+/* Nothing can be mounted on the root that all mounts stand on: where a rule hides
+ * it, it hides what is in it, by name. Nobody but root can add to that.
+ */
+static int hide_tops(struct view *view, struct err *err)
+{
+	const struct verdict root = view_verdict(view, VIEW_READ, "/");
+	auto_closedir DIR *dir = root.allowed ? NULL : opendir("/");
+	struct { char **v; size_t len, cap; } tops = { 0 };
+	struct dirent *entry;
+	bool hides_tmp = false;
+
+	if (root.allowed)
+		return 0;
+	if (!dir)
+		return fail_errno(err, "'%s' cannot be hidden",
+				  root.rule->text);
+	while ((entry = readdir(dir)) != NULL) {
+		auto_free char *path = path_join("/", entry->d_name);
+		struct stat st;
+
+		/* What a link leads to is in one of the others */
+		if (!is_left(entry->d_name) &&
+		    !(view->private_tmp && !strcmp(path, "/tmp")) &&
+		    lstat(path, &st) == 0 && !S_ISLNK(st.st_mode) &&
+		    !view_verdict(view, VIEW_READ, path).allowed)
+			*vec_push(&tops) = take_ptr(path);
+	}
+	if (view->private_tmp)
+		hides_tmp = view_verdict(view, VIEW_READ, "/tmp").rule ==
+			    root.rule;
+	/* Not while they are asked about: they must be sorted for that */
+	for (size_t i = 0; i < tops.len; i++) {
+		view_add(view, PATH_DENY_READ, tops.v[i], root.rule, false);
+		free(tops.v[i]);
+	}
+	free(tops.v);
+	if (hides_tmp)
+		view_add(view, PATH_ALLOW_READ, "/tmp",
+			 view_own_rule(view, "/tmp", "/tmp",
+				       "the sandbox's own"), false);
+	view_sort(view);
+	return 0;
+}
+
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
 	return view_build_with(policy, NULL, ret, err);
@@ -359,8 +411,10 @@ static int build(struct policy *policy, struct walk_cache *cache,
 		return r;
 	view_sort(view);
 	settle(view);
-	*ret = take_ptr(view);
-	return 0;
+	r = hide_tops(view, err);
+	if (r == 0)
+		*ret = take_ptr(view);
+	return r;
 }
 
 int view_build_with(struct policy *policy, struct walk_cache *cache,

@@ -32,6 +32,30 @@ ANCESTORS = ("a", "a/b", "a/b/.git", "a/b/.git/hooks")
 
 
 @test
+def all_of_it_can_be_hidden(t):
+    """A rule for "/" is one for all that is in it; "/**" is the same"""
+    t.write("mine", "mine\n")
+    seen = t.write(t.away + "/seen", "seen\n")
+    system = ("--read", "/usr", "--read", "/lib64", "--read", "/lib")
+    system = [w for i in range(0, 6, 2) if os.path.exists(system[i + 1])
+              for w in system[i:i + 2]]
+    script = (f"cat mine; cat {seen}; cat /etc/passwd; ls /home /root; "
+              "echo x > made; echo y > /tmp/own; cat /tmp/own")
+    contains(t.shell(script).out, "seen")		# The control
+    for root in ("/", "/**"):
+        for options in ((), ("--observe", "off")):
+            options = (*options, "--deny-read", root, *system)
+            r = t.shell(script, options=options)
+            equal(sorted(w for w in r.out.split() if w[-1] != ":"),
+                  ["mine", "y"], repr(r))
+            t.outside("rm", "made").ok()
+        r = t.inside("cat", seen, options=("--deny-read", root))
+        equal((r.code, r.out), (126, ""))	# Not even the program
+    r = t.shell(script, options=("--deny-read", "/", *system, "--read", seen))
+    contains(r.out, "seen")
+
+
+@test
 def ancestors_of_protected_names_stay_in_place(t):
     repository(t)
     lines = []
