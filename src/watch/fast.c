@@ -13,8 +13,10 @@
  * stay on one processor, and the other has nothing to do. So while somebody else
  * is running, the kernel chooses where one goes on.
  *
- * It never refuses, and what it lets go on meets the kernel's own floor. It has
- * its own memory; the policy is the one thing shared, behind a lock.
+ * It never refuses, and what it lets go on meets the kernel's own floor. Who
+ * opens /dev/null or the terminal is handed that: what cannot be anything else
+ * need not be watched for. It has its own memory; the policy is the one thing
+ * shared, behind a lock.
  */
 
 #include "watch/fast.h"
@@ -88,9 +90,12 @@ static bool somebody_left(const struct fast *f)
 /**
  * struct effect - What a call can do that is let through: bring a name into
  *		being; change what is in a file
+ * @device:	Or it is not let through: what quick_device() says is the answer
+ * @cloexec:	How it is to be opened
  */
 struct effect {
-	bool makes, writes;
+	bool makes, writes, cloexec;
+	int device;
 };
 
 /* True if the call may go on */
@@ -130,7 +135,13 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		quick_note(&f->quick, q.call);
 	if (r < 0)
 		return false;
-	*effect = (struct effect){ question_makes(&q), question_writes(&q) };
+	effect->device = f->nested ? -ENODEV :
+			 quick_device(&f->quick, &q, f->names);
+	effect->cloexec = q.flags & O_CLOEXEC;
+	if (effect->device >= 0 || effect->device == -ENXIO)
+		return true;
+	effect->makes = question_makes(&q);
+	effect->writes = question_writes(&q);
 	if (effect->makes && !f->makes)
 		return false;
 	if (q.reads || !f->names[0].text[0])
@@ -195,10 +206,32 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 	return r;
 }
 
+/* Hand in the device, or say why not */
+static int send_device(struct fast *f, const struct seccomp_notif *notif,
+		       const struct effect *effect)
+{
+	auto_close int fd = effect->device;
+	const struct seccomp_notif_addfd add = {
+		.id = notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = effect->cloexec ? O_CLOEXEC : 0,
+	};
+	struct seccomp_notif_resp resp = { .id = notif->id, .error = fd };
+
+	f->answered++;
+	if (fd >= 0) {
+		if (ioctl(f->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0)
+			return 0;
+		resp.error = -errno;	/* Perhaps it has no room */
+	}
+	return ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
+	       errno != ENOENT && errno != EINTR ? -errno : 0;
+}
+
 /* 0, or a negative errno when there is nothing left to do */
 static int answer(struct fast *f, const struct seccomp_notif *notif)
 {
-	struct effect effect = { 0 };
+	struct effect effect = { .device = -ENODEV };
 	bool stopped, quick = false;
 
 	pthread_mutex_lock(&f->lock);
@@ -208,6 +241,8 @@ static int answer(struct fast *f, const struct seccomp_notif *notif)
 	pthread_mutex_unlock(&f->lock);
 	if (stopped)
 		return -ECANCELED;
+	if (quick && (effect.device >= 0 || effect.device == -ENXIO))
+		return send_device(f, notif, &effect);
 	if (quick)
 		return send_on(f, notif, &effect);
 	return write(f->pipe[1], notif, sizeof(*notif)) < 0 ? -errno : 0;

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -166,16 +167,52 @@ static bool pass(struct quick *q, const struct observer_policy *policy,
 	return !follow || !may_be_link(q, path, slash);
 }
 
+/* No rule speaks of these, and they are opened often, the second by every bash.
+ * That is the terminal of whoever opens it: ours only in our session.
+ */
+static dev_t device_of(const struct question *q, const char *path)
+{
+	if (!strcmp(path, "/dev/null"))
+		return makedev(1, 3);
+	if (!strcmp(path, "/dev/tty") &&
+	    getsid((pid_t)q->notif->pid) == getsid(0))
+		return makedev(5, 0);
+	return 0;
+}
+
+int quick_device(struct quick *quick, const struct question *q,
+		 const struct name *names)
+{
+	enum {
+		KEPT = O_ACCMODE | O_APPEND | O_NONBLOCK,
+		KNOWN = KEPT | O_CREAT | O_TRUNC | O_NOCTTY | O_NOFOLLOW |
+			O_CLOEXEC,
+	};
+	const dev_t device = q->call->what == CALL_OPEN && !q->reads &&
+			     !(q->flags & ~(uint64_t)KNOWN) ?
+			     device_of(q, names[0].full) : 0;
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (!device)
+		return -ENODEV;
+	if (quick->root < 0)
+		quick->root = tracee_root(q->tracee);
+	if (quick->root < 0)
+		return -ENODEV;
+	fd = openat(quick->root, names[0].full + 1, (int)(q->flags & KEPT) |
+		    O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	/* Unless it is masked */
+	if (fstat(fd, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != device)
+		return -ENODEV;
+	return take_fd(&fd);
+}
+
 bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 		   const struct question *q, const struct name *names)
 {
-	/* By name: what that opens, no rule speaks of, and it is opened often;
-	 * the second by every bash
-	 */
-	if (q->what == CALL_OPEN && !q->reads &&
-	    (!strcmp(names[0].full, "/dev/null") ||
-	     !strcmp(names[0].full, "/dev/tty")))
-		return true;
 	if (q->what == CALL_RENAME && policy->patterns &&
 	    !quick_moves_file(quick, q, names))
 		return false;

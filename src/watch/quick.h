@@ -47,6 +47,14 @@ void quick_done(struct quick *quick);
 bool quick_answers(struct quick *quick, const struct observer_policy *policy,
 		   const struct question *q, const struct name *names);
 
+/* What a call opens that names /dev/null or /dev/tty: a descriptor to hand in,
+ * -ENXIO for it to hear, or another negative errno if it needs a longer look.
+ * Nothing else can be opened that way, whatever the text is when the kernel reads
+ * it.
+ */
+int quick_device(struct quick *quick, const struct question *q,
+		 const struct name *names);
+
 /* Before @call goes on; from any thread */
 void quick_note(struct quick *quick, const struct call *call);
 

@@ -6,6 +6,7 @@ Servers are on the host's loopback and on ports that the kernel chose.
 
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -130,6 +131,23 @@ def an_added_host_is_reached_while_the_command_runs(t):
     note(f"reached after {min(delays) * 1000:.0f} ms at best,",
          f"{max(delays) * 1000:.0f} ms at worst")
     end(p)
+
+
+@test
+def settings_that_are_new_count_while_a_command_writes_to_nowhere(t):
+    """Who opens /dev/null is handed it, and cannot have written them"""
+    for shell in ("sh", "bash"):
+        p = t.start("run", "--", shell, "-c",
+                    "echo ready >/dev/null; echo ready; "
+                    f"until (echo x > {t.away}/{shell}) 2>/dev/null; do "
+                    "sleep 0.01; done")
+        equal(p.stdout.readline(), b"ready\n")
+        t.write(".claude/settings.local.json", json.dumps({"sandbox": {
+            "filesystem": {"allowWrite": [t.away]}}}))
+        err = end(p)
+        lacks(err, "quarantine")
+        equal(t.read(f"{t.away}/{shell}"), "x\n")
+        shutil.rmtree(t.dir + "/.claude")
 
 
 @test
