@@ -61,33 +61,6 @@ static int check_own(const struct network_ports *ports, const char *option,
 	return 0;
 }
 
-int network_plan(const struct policy *policy, struct network *ret,
-		 struct err *err)
-{
-	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
-	int r;
-
-	*ret = (struct network){
-		.publish_any = policy_flag(policy, FLAG_LOCAL_BINDING, false),
-	};
-	r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS, "--host-port",
-		     err);
-	if (!r)
-		r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
-			     err);
-	if (!r)
-		r = check_own(&ret->host_ports, "--host-port", err);
-	if (!r)
-		r = check_own(&ret->publish, "--publish", err);
-	for (size_t i = 0; !r && i < allow->len; i++) {
-		const uint16_t port = host_pattern_port(allow->v[i].pattern);
-
-		if (port)
-			(void)add(&ret->capture, port);
-	}
-	return r;
-}
-
 /* The range in a rule's text, which may end in a port */
 static int range_of(const char *text, struct host_range *ret)
 {
@@ -120,6 +93,42 @@ static bool allows(const char *text, const char *what)
 			holds_first_of(&rule, &range));
 	return *what == '.' ? n >= len && !strncmp(text + n - len, what, len)
 			    : n == len && !strncmp(text, what, n);
+}
+
+/* The sandbox's own loopback is never captured: a program of its own may listen
+ * there
+ */
+static bool is_loopback(const char *text)
+{
+	return allows(text, "localhost") || allows(text, "127.0.0.1") ||
+	       allows(text, "::1");
+}
+
+int network_plan(const struct policy *policy, struct network *ret,
+		 struct err *err)
+{
+	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
+	int r;
+
+	*ret = (struct network){
+		.publish_any = policy_flag(policy, FLAG_LOCAL_BINDING, false),
+	};
+	r = add_list(&ret->host_ports, policy, LIST_HOST_PORTS, "--host-port",
+		     err);
+	if (!r)
+		r = add_list(&ret->publish, policy, LIST_PUBLISH, "--publish",
+			     err);
+	if (!r)
+		r = check_own(&ret->host_ports, "--host-port", err);
+	if (!r)
+		r = check_own(&ret->publish, "--publish", err);
+	for (size_t i = 0; !r && i < allow->len; i++) {
+		const uint16_t port = host_pattern_port(allow->v[i].pattern);
+
+		if (port && !is_loopback(allow->v[i].text))
+			(void)add(&ret->capture, port);
+	}
+	return r;
 }
 
 static bool is_allowed(const struct policy *policy, const char *what)

@@ -30,7 +30,8 @@ static void add(struct policy *p, enum string_list list, const char *text)
 TEST(ports_that_rules_name_are_captured_once)
 {
 	const char *const hosts[] = { "a.test:5432", "b.test", "c.test:5432",
-				      "10.0.0.1:99", NULL };
+				      "10.0.0.1:99", "127.0.0.1:98",
+				      "localhost:97", "[::1]:96", NULL };
 	auto_policy struct policy *p = with_hosts(hosts);
 	struct network n;
 
