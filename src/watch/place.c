@@ -137,10 +137,8 @@ static bool has_magic(const char *rest)
 	return false;
 }
 
-/* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 0 if @path does not
- * lead to a process, -EXDEV if it is not a path, -EPERM if we cannot tell
- */
-static int follow_magic(struct tracee *t, char *path)
+/* follow_magic() for the thread that is meant */
+static int follow_own(struct tracee *t, char *path)
 {
 	static const char *const links[] = { "root", "cwd" };
 	const char *below, *rest = NULL;
@@ -164,6 +162,26 @@ static int follow_magic(struct tracee *t, char *path)
 		return n == -ENOTDIR ? -EXDEV : (int)n;
 	n = join(path, strcmp(target, "/") ? target : "", rest);
 	return n < 0 ? (int)n : 1;
+}
+
+/* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 0 if @path does not
+ * lead to a process, -EXDEV if it is not a path, -EPERM if we cannot tell.
+ * "self" is the first thread, which may have other files and another directory.
+ */
+static int follow_magic(struct tracee *t, char *path)
+{
+	const char *below = after(path, "proc");
+	struct tracee first = { .dir = -1 };
+	int r = 0;
+
+	if (!below || !after(below, "self"))
+		return follow_own(t, path);
+	if (tracee_first(t, &first) < 0)
+		r = -EPERM;
+	else
+		r = follow_own(&first, path);
+	close_fd(&first.dir);
+	return r;
 }
 
 /* Cut off the last component of @path. Where it was; "" if there is none. */

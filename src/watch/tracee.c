@@ -16,6 +16,10 @@
 #include "base/own.h"
 #include "base/sys.h"
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD	O_EXCL
+#endif
+
 enum { PAGE = 4096, FIRST_READ = 512 };
 
 void tracees_init(struct tracees *t)
@@ -153,9 +157,12 @@ int tracee_root(struct tracee *t)
 
 int tracee_get_fd(struct tracee *t, int fd)
 {
-	auto_close int pidfd = sys_pidfd_open(tracee_process(t, NULL), 0);
+	/* The thread's own: it need not share the first one's (Linux 6.9) */
+	auto_close int pidfd = sys_pidfd_open(t->tid, PIDFD_THREAD);
 	int copy;
 
+	if (pidfd < 0 && errno == EINVAL)
+		pidfd = sys_pidfd_open(tracee_process(t, NULL), 0);
 	if (pidfd < 0)
 		return -errno;
 	copy = sys_pidfd_getfd(pidfd, fd);
@@ -186,4 +193,10 @@ pid_t tracee_process(struct tracee *t, mode_t *umask)
 		*umask = (mode_t)status_number(status, "\nUmask:\t", 8, 0) &
 			 07777;
 	return (pid_t)status_number(status, "\nTgid:\t", 10, t->tid);
+}
+
+int tracee_first(struct tracee *t, struct tracee *ret)
+{
+	*ret = (struct tracee) { tracee_process(t, NULL), -1 };
+	return open_dir(ret);
 }

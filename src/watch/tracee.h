@@ -39,6 +39,11 @@ void tracees_done(struct tracees *t);
 /* The thread @tid, or NULL with errno set if it cannot be looked at */
 struct tracee *tracee_get(struct tracees *t, pid_t tid);
 
+/* The first thread of @t's process, as a tracee whose @dir is the caller's to
+ * close: what "self" in /proc means. 0 or a negative errno.
+ */
+int tracee_first(struct tracee *t, struct tracee *ret);
+
 /* Copy @n bytes at @address: 0 or a negative errno */
 int tracee_read(const struct tracee *t, uint64_t address, void *ret, size_t n);
 

@@ -146,6 +146,29 @@ def by_moving_what_is_above_a_rule(t):
 
 
 @test
+def by_what_the_first_thread_has_open(t):
+    """It is what "self" in /proc means, whatever this thread has there"""
+    for where, flag in (("cwd", 0x200), ("fd/9", 0x400)):
+        t.outside("rm", "-rf", "in", "out").ok()
+        stays(t, f"""
+import threading
+def other():
+    if libc.unshare({flag}) < 0: raise OSError(ctypes.get_errno(), "unshare")
+    os.chdir(top)
+    os.dup2(os.open("a", os.O_RDONLY), 9)
+    try: put("/proc/self/{where}/settings.json")
+    except OSError as error: print(error.errno)
+top = os.getcwd()
+os.chdir("{DEEP}/.claude")
+os.dup2(os.open(".", os.O_RDONLY), 9)
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+""", [f"{DEEP}/.claude/settings.json"], before=f"mkdir {DEEP}/.claude",
+              python=True)
+
+
+@test
 def by_ways_up_from_proc(t):
     """One run for each: a refusal makes the look in the end a thorough one"""
     for way in UPWARDS + ("/proc/net/../cwd", "/proc/self/net/../cwd",

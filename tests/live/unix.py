@@ -230,6 +230,26 @@ def what_a_number_stands_for_is_looked_at_once(t):
 
 
 @test
+def a_thread_with_files_of_its_own_connects_its_own(t):
+    there = outside(t, "s")
+    serve(f"{there}/a")
+    r = t.inside("/usr/bin/python3", "-c", """
+import ctypes, os, socket, sys, threading
+first = socket.socket()
+def other():
+    ctypes.CDLL(None).unshare(0x400)
+    os.dup2(socket.socket(socket.AF_UNIX).detach(), first.fileno())
+    s = socket.socket(socket.AF_UNIX, fileno=first.fileno())
+    s.connect(sys.argv[1])
+    print(s.recv(5).decode())
+thread = threading.Thread(target=other)
+thread.start()
+thread.join()
+""", f"{there}/a", options=["--unix-socket", f"{there}/a"]).ok()
+    equal(r.out, "hello\n", r.err)
+
+
+@test
 def a_length_has_no_high_bits(t):
     there = outside(t, "s")
     serve(f"{there}/a")
