@@ -50,9 +50,12 @@ def plant(t):
 
 
 def kept(t):
-    """The home as it is, but for the private /tmp that cloche keeps there"""
+    """The home as it is, but for the private /tmp that cloche keeps there, and
+    the directory of its journals (what is in that counts)
+    """
+    ours = (".local/state/cloche", ".local/state/cloche/journal")
     return {path: what for path, what in tree(t.home).items()
-            if not path.startswith(".cache/cloche/tmp")}
+            if not path.startswith(".cache/cloche/tmp") and path not in ours}
 
 
 def program(t, path, words):
