@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "policy/policy.h"
 
 enum { HTTP_PROXY_PORT = 80 };
@@ -46,22 +47,23 @@ static int hex(char c)
 /* "user:password" of a URL, percent signs undone, as Basic credentials */
 static char *authorization(const char *p, size_t n)
 {
-	auto_buf struct buf plain = { 0 };
+	auto_free char *plain = mem_alloc(n + 1);	/* At most as long */
 	struct buf out = { 0 };
+	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (p[i] == '%' && i + 2 < n && hex(p[i + 1]) >= 0 &&
 		    hex(p[i + 2]) >= 0) {
-			buf_addc(&plain, (char)(hex(p[i + 1]) << 4 |
-						hex(p[i + 2])));
+			plain[len++] = (char)(hex(p[i + 1]) << 4 |
+					      hex(p[i + 2]));
 			i += 2;
 		} else {
-			buf_addc(&plain, p[i]);
+			plain[len++] = p[i];
 		}
 	}
 	buf_adds(&out, "Basic ");
-	add_base64(&out, (const uint8_t *)buf_str(&plain), plain.len);
-	explicit_bzero(plain.p, plain.cap);
+	add_base64(&out, (const uint8_t *)plain, len);
+	explicit_bzero(plain, len);
 	return buf_take(&out);
 }
 

@@ -51,6 +51,18 @@ TEST(urls_are_taken_apart)
 	parents_done(&parents);
 }
 
+TEST(nobody_before_the_at_sign_is_a_user_without_a_name)
+{
+	auto_policy struct policy *p = with("http://@proxy.test:8080", NULL,
+					    NULL);
+	struct parents parents;
+
+	CHECK_INT(parents_init(&parents, p, NULL), 0);
+	CHECK_STR(parents.http.host.name, "proxy.test");
+	CHECK_STR(parents.http.authorization, "Basic ");
+	parents_done(&parents);
+}
+
 TEST(other_schemes_and_nonsense_are_refused_without_repeating_a_password)
 {
 	static const char *const bad[] = {

@@ -30,13 +30,19 @@ static const char *const metadata[] = {
 #undef METADATA
 };
 
+static bool is_same(const struct host_range *a, const struct host_range *b)
+{
+	return a->kind == b->kind && a->bits == b->bits &&
+	       !memcmp(a->address, b->address, sizeof(a->address));
+}
+
 static int add(struct jail *jail, const struct host_range *range, bool open,
 	       const char *why, struct err *err)
 {
 	struct jail_route *route;
 
 	for (size_t i = 0; i < jail->len; i++) {
-		if (!memcmp(&jail->v[i].range, range, sizeof(*range)))
+		if (is_same(&jail->v[i].range, range))
 			return 0;
 	}
 	if (jail->len == JAIL_ROUTES_MAX)
