@@ -81,6 +81,12 @@ static int check_shape(const char *text, size_t n, const char *name,
 	return 0;
 }
 
+/* The library's words for that are about its own flags */
+static bool is_nul(const json_error_t *why)
+{
+	return json_error_code(why) == json_error_null_character;
+}
+
 json_t *json_parse(const char *text, size_t n, const char *name,
 		   struct err *err)
 {
@@ -94,8 +100,10 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 	root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			  &why);
 	if (!root)
-		fail(err, -EINVAL, "%s:%d:%d: not valid JSON: %s", name,
-		     why.line, why.column, why.text);
+		fail(err, -EINVAL, "%s:%d:%d: %s%s", name, why.line, why.column,
+		     is_nul(&why) ? "" : "not valid JSON: ",
+		     is_nul(&why) ? "holds \\u0000, which no path or name can hold" :
+				    why.text);
 	return root;
 }
 

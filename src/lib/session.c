@@ -42,7 +42,10 @@ static char *start_directory(const struct options *options, struct err *err)
 	struct stat st;
 
 	if (!asked && !getcwd(real, sizeof(real))) {
-		fail_errno(err, "cannot tell the current directory");
+		if (errno == ENOENT)
+			fail(err, -ENOENT, "the current directory was removed; start in another, or use --cwd");
+		else
+			fail_errno(err, "cannot tell the current directory");
 		return NULL;
 	}
 	/* getcwd() marks a directory outside the root this way */

@@ -95,6 +95,15 @@ def settings_that_cannot_be_used(t):
 
 
 @test
+def a_name_cannot_hold_nul(t):
+    file = t.write(t.away + "/s.json",
+                   '{"filesystem": {"denyRead": ["a\\u0000b"]}}')
+    r = t.run("run", "-s", file, *RUN)
+    refused(t, r, "s.json:1:", "\\u0000")
+    lacks(r.err, "JSON_")
+
+
+@test
 def settings_nobody_may_read(t):
     if IS_ROOT:
         return	# Root may read them: there is nothing to refuse
@@ -130,7 +139,7 @@ def a_start_directory_that_is_gone(t):
     refused(t, t.run("run", "--cwd", "file", *RUN), "file")
     script = 'mkdir gone && cd gone && rmdir ../gone && "$0" run -- touch ran'
     r = t.outside("sh", "-c", script, CLOCHE)
-    refused(t, r)
+    refused(t, r, "removed", "--cwd")
 
 
 @test
