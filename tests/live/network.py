@@ -386,21 +386,27 @@ print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
     equal((server.count, t.exists(".claude")), (0, False))
 
 
-@test
-def who_hangs_up_has_said_no(t):
-    server = Server()
+def knock(server):
+    return FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
+
+
+def start_asking(t, code):
+    """A run that asks on a control descriptor, and our end of that"""
     ours, theirs = socket.socketpair()
     with theirs:
         p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
-                    "/usr/bin/python3", "-c", knock(server),
+                    "/usr/bin/python3", "-c", code,
                     pass_fds=[theirs.fileno()])
+    return p, ours
+
+
+@test
+def who_hangs_up_has_said_no(t):
+    server = Server()
+    p, ours = start_asking(t, knock(server))
     with ours:
         contains(ours.recv(4096), b'"ask"')
     contains(p.communicate(timeout=RUN_SECONDS)[0], b"HTTP/1.1 403")
-
-
-def knock(server):
-    return FETCH + f'print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)'
 
 
 def written_down(t, server):
@@ -425,11 +431,7 @@ def always_is_written_down(t):
 @test
 def always_from_a_program_is_written_down_too(t):
     server = Server()
-    ours, theirs = socket.socketpair()
-    with theirs:
-        p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
-                    "/usr/bin/python3", "-c", knock(server),
-                    pass_fds=[theirs.fileno()])
+    p, ours = start_asking(t, knock(server))
     lines = ours.makefile("rw")
     ask = json.loads(lines.readline())["ask"]
     lines.write(json.dumps({"answer": {"id": ask["id"], "allow": True,
@@ -442,17 +444,14 @@ def always_from_a_program_is_written_down_too(t):
 @test
 def a_program_answers_and_updates_on_the_control_descriptor(t):
     server = Server()
-    ours, theirs = socket.socketpair()
-    p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
-                "/usr/bin/python3", "-c", FETCH + f'''
+    p, ours = start_asking(t, FETCH + f'''
 print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
 print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
 sys.stdin.readline()
 s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9), flush=True)
 sys.stdin.readline()
 print(tunnel(b"127.0.0.1:{server.port}")[1], flush=True)
-''', pass_fds=[theirs.fileno()])
-    theirs.close()
+''')
     lines = ours.makefile("rw")
 
     def say(value):
