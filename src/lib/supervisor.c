@@ -74,7 +74,7 @@ struct supervisor {
 	struct network_run *network;
 	struct jailer jailer;
 	struct aside aside;
-	int status, wait_status;
+	int status;
 	uint64_t maxrss_kib;
 	bool failed;
 	struct loop_source messages, death, signals, ended;
@@ -241,7 +241,6 @@ static int take_message(struct supervisor *s)
 		job_stop(&s->job, m.value);
 		break;
 	case CAGE_EXITED:
-		s->wait_status = m.value;
 		s->maxrss_kib = m.maxrss_kib;
 		s->status = exit_status(m.value);
 		s->cage.over = true;
