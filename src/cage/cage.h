@@ -123,6 +123,7 @@ struct cage_request {
  * @pidfd:	Init; readable when it and all else in there is gone
  * @socket:	Messages from init; closing it ends the sandbox
  * @sweeps:	Init itself ends the others, so it must not be killed
+ * @crowded:	Init's processor is busy with its network; ours is the other
  * @over:	CAGE_EXITED has come: only init is left, and leaves by itself
  */
 struct cage {
@@ -131,7 +132,7 @@ struct cage {
 	struct arena room;
 	pid_t pid;
 	int pidfd, socket;
-	bool sweeps, over;
+	bool sweeps, crowded, over;
 };
 
 #define CAGE_NONE { .pidfd = -1, .socket = -1 }

@@ -230,9 +230,7 @@ static int leave_host(const struct birth *birth, struct err *err)
 	return 0;
 }
 
-/* A place of our own: what needs no ids, then the network, which takes longest.
- * The supervisor has moved us by the time that it has written the ids.
- */
+/* A place of our own: what needs no ids, then the network, which takes longest */
 static int begin_place(const struct birth *birth, struct place *place,
 		       struct err *err)
 {
@@ -245,10 +243,7 @@ static int begin_place(const struct birth *birth, struct place *place,
 	if (r < 0)
 		return r;
 	netstart_begin(&place->net, birth->how->net, birth->moves);
-	r = get_ids(birth, err);
-	if (birth->moves)
-		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
-	return r;
+	return get_ids(birth, err);
 }
 
 /* Where no place can be had, at least all our children. With two processors the
@@ -361,6 +356,9 @@ void child_main(const struct birth *birth)
 	if (begin(birth, &place, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);
 	take_order(socket, &order, &request);
+	/* Only now, or the supervisor might move us after this */
+	if (birth->moves)
+		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
 	if (birth->crowded && box_begin(&place.box, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);
 	if (build(&request, &place, &order.host, &socket, &err) < 0)

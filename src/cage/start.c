@@ -208,7 +208,7 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 	*ret = (struct cage){
 		.tier = how->tier, .net = how->net, .room = room,
 		.pid = pid, .pidfd = pidfd, .socket = birth.pair[0],
-		.sweeps = how->tier != TIER_FULL,
+		.sweeps = how->tier != TIER_FULL, .crowded = birth.crowded,
 	};
 	r = give_ids(&birth, ret, err);
 	if (r < 0)
@@ -249,6 +249,21 @@ static int begin_for(const struct cage_request *request, struct cage *cage,
 	return cage_begin(&birth, cage, err);
 }
 
+/* It would be woken where it was, and wait there for its own thread, while ours
+ * is about to have nothing to do
+ */
+static void call_here(const struct cage *cage)
+{
+	const int here = sched_getcpu();
+	cpu_set_t one;
+
+	if (!cage->crowded || here < 0 || here >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(here, &one);
+	(void)sched_setaffinity(cage->pid, sizeof(one), &one);
+}
+
 /* Nobody there to take it has said why, or will be missed */
 static void send_order(const struct cage *cage, struct order *order,
 		       const int *stdio)
@@ -278,6 +293,7 @@ int cage_start(struct cage *cage, const struct cage_request *request,
 	if (r < 0)
 		return r;
 	host_ids_read(&order.host);
+	call_here(cage);
 	send_order(cage, &order, request->stdio);
 	return 0;
 }

@@ -77,7 +77,7 @@ struct supervisor {
 	int status;
 	uint64_t maxrss_kib;
 	bool failed;
-	struct loop_source messages, death, signals, ended;
+	struct loop_source messages, death, signals;
 	struct clock clock;
 };
 
@@ -185,23 +185,9 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	return r < 0 ? r : serve_library(s);
 }
 
-/* Init says how, and when all others have ended too. But to wake a processor
- * takes longer than that: so this wakes ours in time.
- */
-static int on_ended(void *arg, uint32_t events)
-{
-	struct supervisor *s = arg;
-
-	(void)events;
-	loop_remove(s->loop, &s->ended);
-	return 0;
-}
-
 static void started(struct supervisor *s, int pidfd)
 {
 	job_started(&s->job, pidfd);
-	s->ended = (struct loop_source){ pidfd, on_ended, s };
-	(void)loop_add(s->loop, &s->ended, EPOLLIN);
 	network_command_runs(s->network);
 	cage_forget_plan(&s->cage);
 	if (hooks_channel(s->options))
