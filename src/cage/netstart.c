@@ -14,11 +14,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/own.h"
 #include "cage/netns.h"
+
+enum { LIBRARY_SIGNAL = 33 };	/* SIGSETXID */
 
 /* A jail's network is its holder's to set up */
 static bool is_own(enum net_mode net)
@@ -46,9 +50,19 @@ static void *make_beside(void *arg)
 	return NULL;
 }
 
+/* With the first thread the C library handles a signal of its own, which it lets
+ * nobody at. Who ignores it (by way of a parent who does) must find it so.
+ */
+static void library_signal(const unsigned long *set, unsigned long *before)
+{
+	(void)syscall(SYS_rt_sigaction, LIBRARY_SIGNAL, set, before,
+		      sizeof(uint64_t));
+}
+
 void netstart_begin(struct netstart *n, enum net_mode net, bool beside)
 {
 	*n = (struct netstart){ .net = net, .fd = -1 };
+	library_signal(NULL, n->signal);
 	n->beside = beside && is_own(net) &&
 		    pthread_create(&n->thread, NULL, make_beside, n) == 0;
 }
@@ -63,6 +77,7 @@ int netstart_end(struct netstart *n, struct err *err)
 		return make(n->net, err);
 	if (pthread_join(n->thread, NULL) != 0)
 		return fail(err, -EDEADLK, "cannot wait for the network namespace");
+	library_signal(n->signal, NULL);
 	fd = take_fd(&n->fd);
 	if (n->code < 0) {
 		*err = n->err;

@@ -15,6 +15,7 @@
  * @beside:	@thread makes it; else it is made when it is needed
  * @fd:		The namespace, once @thread has ended
  * @code, @err:	How that went
+ * @signal:	As the kernel keeps it: what a signal of the C library's did before
  */
 struct netstart {
 	enum net_mode net;
@@ -22,6 +23,7 @@ struct netstart {
 	bool beside;
 	int fd, code;
 	struct err err;
+	unsigned long signal[4];
 };
 
 /* In another thread if @beside; each netstart_begin() needs a netstart_end() */
