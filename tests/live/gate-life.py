@@ -147,10 +147,12 @@ for port in (7001, 7002, 7003):
         ends += socket.socketpair()
         ends[-1].sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
                                    array.array("i", [0] * 50))])
-    for want in (b"ConnectionRefusedError\n", b"ConnectionResetError\n"):
+    # A listener that did not get through is closed, perhaps with who is in it
+    for want in ("ConnectionRefusedError ConnectionResetError",
+                 "ConnectionResetError"):
         p.stdin.write(b"\n")
         p.stdin.flush()
-        equal(p.stdout.readline(), want)
+        contains(want.split(), p.stdout.readline().decode().strip())
         for end in ends:
             end.close()
     p.communicate(b"\n", RUN_SECONDS)

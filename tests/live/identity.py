@@ -85,6 +85,8 @@ def seven_namespaces_are_new(t):
 @test
 def the_network_is_its_own_without_room_for_a_thread(t):
     """Which would make it; a thread's stack is as large as the limit says"""
+    if SANITIZED:
+        return      # That needs all the room there is for itself
     limits = ("prlimit", "--as=1000000000", "--stack=4000000000")
     link = ("readlink", "/proc/self/ns/net")
     outside = t.outside(*limits, *link).ok().out
@@ -169,13 +171,18 @@ def the_host_name_is_not_changed_for_the_host(t):
 
 @test
 def signal_dispositions_and_masks_are_the_callers(t):
-    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
-    for trap in ("", "trap '' HUP USR1; "):
-        outside = t.outside("sh", "-c", trap + 'exec "$@"', "sh", "sh", "-c",
-                            script).ok().out
-        inside = t.outside("sh", "-c", trap + 'exec "$@"', "sh", CLOCHE, "run",
-                           "--", "sh", "-c", script).ok().out
-        equal(inside, outside, "signals with", repr(trap))
+    script = ("sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status")
+    ignore = """import ctypes, os, signal, sys
+for number in map(int, sys.argv[1].split()):
+    # The C library has two of its own, and lets nobody at them
+    ctypes.CDLL(None).syscall(13 if os.uname().machine == "x86_64" else 134,
+        number, (ctypes.c_long * 4)(signal.SIG_IGN), None, 8)
+os.execvp(sys.argv[2], sys.argv[2:])"""
+    for ignored in ("", "1 10", "32 33"):
+        start = ("/usr/bin/python3", "-c", ignore, ignored)
+        outside = t.outside(*start, *script).ok().out
+        inside = t.outside(*start, CLOCHE, "run", "--", *script).ok().out
+        equal(inside, outside, "signals with", ignored)
 
 
 @test

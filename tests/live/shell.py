@@ -2,7 +2,6 @@
 """tests/live/shell.py - cloche as sh and bash: the real shell, in the sandbox"""
 
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -82,9 +81,8 @@ def an_interactive_shell_has_its_terminal(t):
         term.expect("ready> ")
         term.send(secret + "; echo st=$?\n")
         term.expect("st=1")
-        term.send("sleep 1000\n")
-        wait_until(lambda: "sleep" in str(subprocess.run(
-            ["ps", "-eo", "args"], capture_output=True).stdout), "a sleep")
+        term.send("sh -c 'echo up-$((1+1)); exec sleep 1000'\n")
+        term.expect("up-2")
         term.send("\x03")
         term.send("echo back-$((2+2))\n")
         term.expect("back-4")
