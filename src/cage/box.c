@@ -202,7 +202,7 @@ int box_make(struct box *box, struct err *err)
 	return box->pts < 0 ? box->pts : 0;
 }
 
-int box_begin(struct box *box, struct err *err)
+int box_fill(struct box *box, struct err *err)
 {
 	const mode_t before = umask(0);	/* Modes are ours to choose */
 	int r = furnish(box->fd, err);
@@ -218,9 +218,13 @@ int box_begin(struct box *box, struct err *err)
 	    fstatat(box->fd, "unreadable", &box->unreadable, 0) < 0)
 		return fail_errno(err, "cannot look at our own tmpfs");
 	/* Kernels before 6.15 clone only what is attached somewhere */
-	r = tree_attach(box->fd, box->host, err, BOX_AT);
-	if (r == 0)
-		r = box_begin_dev(box, err);
+	return tree_attach(box->fd, box->host, err, BOX_AT);
+}
+
+int box_begin(struct box *box, struct err *err)
+{
+	const int r = box_begin_dev(box, err);
+
 	return r < 0 ? r : box_begin_proc(box, err);
 }
 

@@ -34,9 +34,10 @@ struct box {
 };
 
 /* Before anything is known of the plan: the new file systems. Then, with a user
- * to own files: what is in every box; attach it.
+ * to own files: what is in every box; attach it. Then the new /dev and /proc.
  */
 int box_make(struct box *box, struct err *err);
+int box_fill(struct box *box, struct err *err);
 int box_begin(struct box *box, struct err *err);
 
 /* Before the world is read-only: take what comes from the host */

@@ -230,7 +230,10 @@ static int leave_host(const struct birth *birth, struct err *err)
 	return 0;
 }
 
-/* A place of our own: what needs no ids, then the network, which takes longest */
+/* A place of our own, and its network beside it. With two processors the thread
+ * runs on ours, while the supervisor plans on the other: half of the place is made
+ * before that, and half when the plan is there.
+ */
 static int begin_place(const struct birth *birth, struct place *place,
 		       struct err *err)
 {
@@ -242,28 +245,33 @@ static int begin_place(const struct birth *birth, struct place *place,
 		r = stage_lock(err);
 	if (r < 0)
 		return r;
-	netstart_begin(&place->net, birth->how->net, birth->moves);
-	return get_ids(birth, err);
+	if (!birth->crowded)
+		netstart_begin(&place->net, birth->how->net, birth->moves);
+	r = get_ids(birth, err);
+	if (r == 0)
+		r = box_fill(&place->box, err);
+	if (r < 0 || !birth->crowded)
+		return r < 0 ? r : box_begin(&place->box, err);
+	netstart_begin(&place->net, birth->how->net, true);
+	return 0;
 }
 
-/* Where no place can be had, at least all our children. With two processors the
- * network is made on ours, and the supervisor plans on the other: then we wait
- * for that.
- */
+/* Where no place can be had, at least all our children */
 static int begin(const struct birth *birth, struct place *place,
 		 struct err *err)
 {
 	const bool full = birth->how->tier == TIER_FULL;
-	int r = full ? begin_place(birth, place, err) : 0;
+	int r = stage_keyring(err);
 
-	if (!full && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return fail_errno(err, "cannot keep hold of all processes");
-	if (r == 0)
-		r = stage_keyring(err);
 	if (r == 0)
 		r = stage_core(err);
-	return r < 0 || !full || birth->crowded ? r :
-	       box_begin(&place->box, err);
+	if (r < 0)
+		return r;
+	if (full)
+		return begin_place(birth, place, err);
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return fail_errno(err, "cannot keep hold of all processes");
+	return 0;
 }
 
 /* The request as if it were our own: its descriptors have come with it */
