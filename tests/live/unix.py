@@ -178,7 +178,8 @@ def a_race_never_reaches_the_neighbour(t):
                       f"{there}/b", "300", "300", "WRONG", cwd=where).ok()
         contains(r.out, "'WRONG'", kind)
         r = t.inside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
-                     f"{there}/b", "300", str(flips), cwd=where + "/inside",
+                     f"{there}/b", "300", str(flips), "13",
+                     cwd=where + "/inside",
                      options=["--unix-socket", f"{there}/a", "--observe",
                               observe], timeout=800).ok()
         print("#", kind, "observer", observe, r.out.strip(), flush=True)
