@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/test-quick.c - who opens /dev/null by its name is handed that, or nothing */
+
+#include "watch/quick.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "test.h"
+#include "watch/calls.h"
+#include "watch/question.h"
+
+/* What openat() of @path would be answered with, below @root */
+static int ask(const char *root, const char *path, uint64_t flags)
+{
+	static struct name names[2];
+	const struct seccomp_notif notif = { .pid = (uint32_t)getpid() };
+	const struct question q = {
+		.notif = &notif, .call = call_find(SYS_openat),
+		.what = CALL_OPEN, .flags = flags, .fd = -1,
+	};
+	struct quick quick;
+	int r;
+
+	quick_init(&quick);
+	quick.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(quick.root >= 0);
+	snprintf(names[0].full, sizeof(names[0].full), "%s", path);
+	r = quick_device(&quick, &q, names);
+	quick_done(&quick);
+	return r;
+}
+
+TEST(the_device_is_handed_in_as_it_was_asked_for)
+{
+	auto_close int fd = ask("/", "/dev/null", O_RDWR | O_APPEND | O_CREAT |
+				O_TRUNC);
+	struct stat st;
+
+	CHECK(fd >= 0);
+	CHECK_INT(fstat(fd, &st), 0);
+	CHECK(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+	CHECK_INT(fcntl(fd, F_GETFL) & (O_ACCMODE | O_APPEND | O_NONBLOCK),
+		  O_RDWR | O_APPEND);
+}
+
+/* The kernel has its own answer for these */
+TEST(what_is_asked_for_otherwise_goes_the_usual_way)
+{
+	CHECK_INT(ask("/", "/dev/zero", O_WRONLY), -ENODEV);
+	CHECK_INT(ask("/", "/dev/null/", O_WRONLY), -ENODEV);
+	CHECK_INT(ask("/", "/dev/null", O_WRONLY | O_CREAT | O_EXCL), -ENODEV);
+	CHECK_INT(ask("/", "/dev/null", O_WRONLY | O_DIRECTORY), -ENODEV);
+}
+
+/* A mask may lie on it, or whatever else the sandbox has there */
+TEST(nothing_else_is_handed_in_under_that_name)
+{
+	char dir[4096], file[4200];
+	int fd;
+
+	snprintf(dir, sizeof(dir), "%s/dev", test_dir());
+	snprintf(file, sizeof(file), "%s/null", dir);
+	CHECK_INT(mkdir(dir, 0755), 0);
+	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	CHECK(fd >= 0);
+	(void)close(fd);
+	CHECK_INT(ask(test_dir(), "/dev/null", O_WRONLY), -ENODEV);
+	CHECK_INT(unlink(file), 0);
+	CHECK_INT(symlink("/dev/null", file), 0);
+	CHECK_INT(ask(test_dir(), "/dev/null", O_WRONLY), -ELOOP);
+}
