@@ -12,10 +12,12 @@
 #include "cage/netstart.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,14 +39,17 @@ static int make(enum net_mode net, struct err *err)
 	return netns_up(net == NET_FILTERED, err);
 }
 
+/* By a socket in it, not by a name: a rule may hide that in /proc just now */
 static void *make_beside(void *arg)
 {
 	struct netstart *n = arg;
+	auto_close int in_it = -1;
 
 	n->code = make(n->net, &n->err);
 	if (n->code < 0)
 		return NULL;
-	n->fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+	in_it = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	n->fd = in_it < 0 ? -1 : ioctl(in_it, SIOCGSKNS);
 	if (n->fd < 0)
 		n->code = fail_errno(&n->err, "cannot open the network namespace");
 	return NULL;
