@@ -47,6 +47,9 @@
 /* What is handed over, after the sandbox's own */
 enum { AT_LISTENER = CAGE_OWN_FDS, AT_TMP };
 
+/* What a rule for all of /proc comes to */
+#define HIDDEN " inside; does a rule hide it? Leave /proc/self out of what is denied"
+
 void child_fail(int socket, int status, int code, const char *text)
 {
 	struct cage_message m = {
@@ -135,7 +138,8 @@ static int open_own(const struct cage_request *request, int *fds,
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		fds[i] = open(paths[i], O_RDONLY | O_CLOEXEC);
 		if (fds[i] < 0)
-			return fail_errno(err, "cannot open %s", paths[i]);
+			return fail_errno(err, "cannot open %s" HIDDEN,
+					  paths[i]);
 	}
 	if (request->hand_tmp) {
 		fds[AT_TMP] = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -193,9 +197,11 @@ static int hand_masks(int socket, int masks, struct err *err)
 	const struct cage_message m = { .event = CAGE_MASKS };
 	auto_close int pids = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	const int fds[2] = { masks, pids };
-	const int r = pids < 0 ? -errno : sock_send(socket, &m, sizeof(m), fds,
-						    2);
+	int r;
 
+	if (pids < 0)
+		return fail_errno(err, "cannot open /proc/self/ns/pid" HIDDEN);
+	r = sock_send(socket, &m, sizeof(m), fds, 2);
 	return r < 0 ? fail(err, r, "cannot hand over the masks") : 0;
 }
 
