@@ -138,13 +138,14 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 void keep_view(struct keep *k, const struct view *view,
 	       const struct timespec *since, const struct born *born)
 {
-	const struct plan *first = k->session->plan;
+	/* The settings may be watched before the mounts are */
+	const struct plan *first = k->own ? k->session->plan : NULL;
 	const struct plan_request request = {
-		.argv = first->argv, .environ = environ,
+		.argv = first ? first->argv : NULL, .environ = environ,
 	};
 	auto_plan struct plan *plan = NULL;
 
-	if (!k->own ||
+	if (!first ||
 	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
 		return;
 	spare_new(plan, since, born);

@@ -466,6 +466,9 @@ int supervisor_run(const struct session *session,
 		watchers_finish(s.watchers,
 				options_has(options, OPTION_QUIET));
 	}
+	/* What was to be cleaned up after, should we be killed */
+	if (s.failed && s.watchers)
+		watchers_drop(s.watchers);
 	release(&s);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r < 0)

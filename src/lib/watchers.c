@@ -148,7 +148,8 @@ static void keep_late(struct watchers *w)
 	struct policy *policy = w->policy ? w->policy : w->session->policy;
 	auto_view struct view *view = NULL;
 
-	if (!w->born || !born_has_news(w->born) ||
+	/* Before there are mounts to keep, it waits for them */
+	if (!w->born || !w->keep.own || !born_has_news(w->born) ||
 	    view_build(policy, &view, NULL) < 0)
 		return;
 	observe_spare(view, &w->since, w->born);
@@ -273,6 +274,7 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 	keep_start(&w->keep);
 	if (w->lasts)
 		keep_early(&w->keep);
+	keep_late(w);
 }
 
 /* All of it is made before any of it counts */
@@ -489,4 +491,10 @@ void watchers_finish(struct watchers *w, bool quiet)
 		return;
 	report_footer(w->report, w->mode, &text);
 	hooks_print(w->options, text.p, text.len);
+}
+
+void watchers_drop(const struct watchers *w)
+{
+	if (w->born)
+		born_drop(w->born);
 }

@@ -73,5 +73,7 @@ void watchers_blind(struct watchers *watchers, bool quiet);
 
 /* The command has ended: last records, and the footer on stderr */
 void watchers_finish(struct watchers *watchers, bool quiet);
+/* Instead, if nothing has run */
+void watchers_drop(const struct watchers *watchers);
 
 #endif /* LIB_WATCHERS_H */

@@ -395,6 +395,12 @@ void born_grant(struct born *b, const struct view *view)
 		journal_grow(b->held, &b->journal);
 }
 
+void born_drop(const struct born *b)
+{
+	if (b->armed)
+		journal_remove(b->config.state, &b->journal);
+}
+
 void born_finish(struct born *b, bool changed, bool watched)
 {
 	const struct sweep s = { .journal = &b->journal,
@@ -408,6 +414,5 @@ void born_finish(struct born *b, bool changed, bool watched)
 			  !watched);
 	if (changed && b->later)
 		sweep_all(&second, b->later, NULL, !watched);
-	if (b->armed)
-		journal_remove(b->config.state, &b->journal);
+	born_drop(b);
 }

@@ -94,5 +94,7 @@ void born_grant(struct born *born, const struct view *view);
  * The journal goes.
  */
 void born_finish(struct born *born, bool changed, bool watched);
+/* Nobody has run inside: there is nothing to look for, now or by the next run */
+void born_drop(const struct born *born);
 
 #endif /* WATCH_BORN_H */

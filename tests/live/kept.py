@@ -130,6 +130,28 @@ def a_bare_home_stays_bare(t):
 
 
 @test
+def a_run_that_did_not_start_leaves_nothing_to_clean_up(t):
+    """Or the next would take what the user makes meanwhile for planted"""
+    for options in ((), ("--observe", "off")):
+        t.inside("no-such-program", options=options).ended(127)
+        t.write(".claude/settings.local.json", "{}")
+        r = t.inside("true", options=options).ok()
+        lacks(r.err, "quarantine")
+        equal(t.read(".claude/settings.local.json"), "{}")
+        t.outside("rm", "-r", ".claude").ok()
+
+
+@test
+def settings_that_come_while_a_run_starts_end_nobody(t):
+    """Also where nobody watches, and there are no mounts to keep yet"""
+    t.outside("git", "init", "-q", "main").ok()
+    t.outside("git", "-C", "main", "-c", "user.name=a", "-c", "user.email=b",
+              "commit", "-q", "--allow-empty", "-m", "x").ok()
+    t.outside("git", "-C", "main", "worktree", "add", "-q", "../tree").ok()
+    t.inside("true", options=("--observe", "off"), cwd=t.dir + "/tree").ok()
+
+
+@test
 def deep_plants_of_a_killed_run_go_with_the_next(t):
     need("git")
     t.write(f"{DEEP}/.vscode/settings.json", "{}")
