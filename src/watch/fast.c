@@ -13,7 +13,8 @@
  * stay on one processor, and the other has nothing to do. So while somebody else
  * is running, the kernel chooses where one goes on.
  *
- * It never refuses, and what it lets go on meets the kernel's own floor. Who
+ * It never refuses, and what it lets go on meets the kernel's own floor. A
+ * directory that is not there is the answer: it may be there in a moment. Who
  * opens /dev/null or the terminal is handed that: what cannot be anything else
  * need not be watched for. It has its own memory; the policy is the one thing
  * shared, behind a lock.
@@ -90,17 +91,33 @@ static bool somebody_left(const struct fast *f)
 /**
  * struct effect - What a call can do that is let through: bring a name into
  *		being; change what is in a file
- * @device:	Or it is not let through: what quick_device() says is the answer
- * @cloexec:	How it is to be opened
+ * @fd:		Or it is not let through: this is handed in, unless it is -1
+ * @cloexec:	And how
+ * @error:	Or this is its answer, negative
  */
 struct effect {
 	bool makes, writes, cloexec;
-	int device;
+	int fd, error;
 };
 
-/* True if the call may go on */
-static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
-		      struct effect *effect)
+/* True if @effect is the answer to an open of a device */
+static bool opens_device(struct fast *f, const struct question *q,
+			 struct effect *effect)
+{
+	const int r = f->nested ? -ENODEV :
+		      quick_device(&f->quick, q, f->names);
+
+	effect->cloexec = q->flags & O_CLOEXEC;
+	if (r >= 0)
+		effect->fd = r;
+	else if (r == -ENXIO)
+		effect->error = r;
+	return r >= 0 || r == -ENXIO;
+}
+
+/* True if @effect is the answer */
+static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
+		     struct effect *effect)
 {
 	struct question q = {
 		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
@@ -135,10 +152,7 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		quick_note(&f->quick, q.call);
 	if (r < 0)
 		return false;
-	effect->device = f->nested ? -ENODEV :
-			 quick_device(&f->quick, &q, f->names);
-	effect->cloexec = q.flags & O_CLOEXEC;
-	if (effect->device >= 0 || effect->device == -ENXIO)
+	if (opens_device(f, &q, effect))
 		return true;
 	effect->makes = question_makes(&q);
 	effect->writes = question_writes(&q);
@@ -146,7 +160,12 @@ static bool may_go_on(struct fast *f, const struct seccomp_notif *notif,
 		return false;
 	if (q.reads || !f->names[0].text[0])
 		return q.reads;
-	return quick_answers(&f->quick, &f->policy, &q, f->names);
+	r = quick_answers(&f->quick, &f->policy, &q, f->names);
+	/* Who has namespaces of his own may see what we do not */
+	if (r < 0 && f->nested)
+		return false;
+	effect->error = r < 0 ? r : 0;
+	return r;
 }
 
 /* How many run on this machine: "0.00 0.00 0.00 RUNNING/ALL". We are one. */
@@ -207,16 +226,18 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 }
 
 /* Hand in the device, or say why not */
-static int send_device(struct fast *f, const struct seccomp_notif *notif,
+static int send_answer(struct fast *f, const struct seccomp_notif *notif,
 		       const struct effect *effect)
 {
-	auto_close int fd = effect->device;
+	auto_close int fd = effect->fd;
 	const struct seccomp_notif_addfd add = {
 		.id = notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = effect->cloexec ? O_CLOEXEC : 0,
 	};
-	struct seccomp_notif_resp resp = { .id = notif->id, .error = fd };
+	struct seccomp_notif_resp resp = {
+		.id = notif->id, .error = effect->error,
+	};
 
 	f->answered++;
 	if (fd >= 0) {
@@ -231,18 +252,18 @@ static int send_device(struct fast *f, const struct seccomp_notif *notif,
 /* 0, or a negative errno when there is nothing left to do */
 static int answer(struct fast *f, const struct seccomp_notif *notif)
 {
-	struct effect effect = { .device = -ENODEV };
+	struct effect effect = { .fd = -1 };
 	bool stopped, quick = false;
 
 	pthread_mutex_lock(&f->lock);
 	stopped = f->stopped;
 	if (!stopped)
-		quick = may_go_on(f, notif, &effect);
+		quick = is_quick(f, notif, &effect);
 	pthread_mutex_unlock(&f->lock);
 	if (stopped)
 		return -ECANCELED;
-	if (quick && (effect.device >= 0 || effect.device == -ENXIO))
-		return send_device(f, notif, &effect);
+	if (quick && (effect.fd >= 0 || effect.error))
+		return send_answer(f, notif, &effect);
 	if (quick)
 		return send_on(f, notif, &effect);
 	return write(f->pipe[1], notif, sizeof(*notif)) < 0 ? -errno : 0;

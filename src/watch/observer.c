@@ -319,7 +319,7 @@ static bool goes_on(const struct observer *o, const struct question *q, int r)
 static int judge_call(struct observer *o, struct question *q,
 		      struct judgement *ret)
 {
-	const int r = question_read(q, o->judge.reads, o->names);
+	int r = question_read(q, o->judge.reads, o->names);
 
 	if (o->fast)
 		fast_note(o->fast, q->call);
@@ -328,11 +328,12 @@ static int judge_call(struct observer *o, struct question *q,
 	if (r < 0 || (q->reads && !o->judge.reads) || !o->names[0].text[0])
 		return r;
 	/* What the thread hands on is not quick */
-	if (!o->fast && quick_answers(&o->quick, &o->policy, q, o->names)) {
-		o->stats.quick++;
-		return 0;
-	}
-	return judge_slowly(o, q, ret);
+	if (!o->fast)
+		r = quick_answers(&o->quick, &o->policy, q, o->names);
+	if (!r)
+		return judge_slowly(o, q, ret);
+	o->stats.quick++;
+	return r < 0 ? r : 0;
 }
 
 static int respond(struct observer *o, uint64_t id, int error, bool done)

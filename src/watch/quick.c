@@ -92,10 +92,10 @@ bool quick_is_still(const struct quick *q, int64_t now)
 	return !q->moved_ms || now >= q->moved_ms + QUICK_SHADOW_MS;
 }
 
-/* True if the directory, the first @n bytes of @path, is reached without any
- * symbolic link
+/* 1 if the directory, the first @n bytes of @path, is reached without any
+ * symbolic link, -ENOENT if it surely is not there, else 0
  */
-static bool has_no_links(struct quick *q, const char *path, size_t n)
+static int has_no_links(struct quick *q, const char *path, size_t n)
 {
 	const struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
@@ -111,16 +111,16 @@ static bool has_no_links(struct quick *q, const char *path, size_t n)
 	seen = &q->dirs[hash % QUICK_DIRS];
 	if (seen->path && now < seen->until_ms && quick_is_still(q, now) &&
 	    !strncmp(seen->path, path, n) && !seen->path[n])
-		return true;
+		return 1;
 
 	free(seen->path);
 	seen->path = mem_strndup(path, n);
 	seen->until_ms = 0;
 	fd = sys_openat2(q->root, seen->path, &how);
-	if (fd < 0)
-		return false;
+	if (fd < 0)	/* A link on the way would be ELOOP */
+		return errno == ENOENT ? -ENOENT : 0;
 	seen->until_ms = now + QUICK_LIFE_MS;
-	return true;
+	return 1;
 }
 
 /* True unless the last name of @path is surely no link. All of the text may be
@@ -148,23 +148,25 @@ static bool may_be_link(const struct quick *q, const char *path,
 	return r < 0 ? errno != ENOENT : S_ISLNK(st.st_mode);
 }
 
-/* True if a call on @path, absolute text, may go on. @follow: it follows a
- * link in the last place.
+/* quick_answers() for @path, absolute text. @follow: the call follows a link in
+ * the last place.
  */
-static bool pass(struct quick *q, const struct observer_policy *policy,
+static int pass(struct quick *q, const struct observer_policy *policy,
 		 struct tracee *tracee, const char *path, bool follow)
 {
 	const char *slash = strrchr(path, '/');
+	int r = 1;
 
 	if (!policy->is_plain || !is_simple(path) ||
 	    !policy->is_plain(policy->arg, path))
-		return false;
+		return 0;
 	if (q->root < 0)
 		q->root = tracee_root(tracee);
-	if (q->root < 0 ||
-	    (slash > path && !has_no_links(q, path, (size_t)(slash - path))))
-		return false;
-	return !follow || !may_be_link(q, path, slash);
+	if (q->root < 0)
+		return 0;
+	if (slash > path)
+		r = has_no_links(q, path, (size_t)(slash - path));
+	return r == 1 && follow ? !may_be_link(q, path, slash) : r;
 }
 
 /* No rule speaks of these, and they are opened often, the second by every bash.
@@ -210,13 +212,15 @@ int quick_device(struct quick *quick, const struct question *q,
 	return take_fd(&fd);
 }
 
-bool quick_answers(struct quick *quick, const struct observer_policy *policy,
-		   const struct question *q, const struct name *names)
+int quick_answers(struct quick *quick, const struct observer_policy *policy,
+		  const struct question *q, const struct name *names)
 {
+	int r;
+
 	if (q->what == CALL_RENAME && policy->patterns &&
 	    !quick_moves_file(quick, q, names))
-		return false;
-	return pass(quick, policy, q->tracee, names[0].full, q->follow) &&
-	       (!q->two || pass(quick, policy, q->tracee, names[1].full,
-				false));
+		return 0;
+	r = pass(quick, policy, q->tracee, names[0].full, q->follow);
+	return r == 1 && q->two ?
+	       pass(quick, policy, q->tracee, names[1].full, false) : r;
 }

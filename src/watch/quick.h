@@ -41,11 +41,11 @@ struct quick {
 void quick_init(struct quick *quick);
 void quick_done(struct quick *quick);
 
-/* True if the call in @q, whose names were read, may go on without another
- * look
+/* 1 if the call in @q, whose names were read, may go on without another look,
+ * -ENOENT if that must be its answer, 0 if it needs a longer look
  */
-bool quick_answers(struct quick *quick, const struct observer_policy *policy,
-		   const struct question *q, const struct name *names);
+int quick_answers(struct quick *quick, const struct observer_policy *policy,
+		  const struct question *q, const struct name *names);
 
 /* What a call opens that names /dev/null or /dev/tty: a descriptor to hand in,
  * -ENXIO for it to hear, or another negative errno if it needs a longer look.

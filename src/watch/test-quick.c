@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-quick.c - who opens /dev/null by its name is handed that, or nothing */
+/* watch/test-quick.c - what is answered without a look-up, and with what */
 
 #include "watch/quick.h"
 
@@ -15,6 +15,7 @@
 #include "base/own.h"
 #include "test.h"
 #include "watch/calls.h"
+#include "watch/observer.h"
 #include "watch/question.h"
 
 /* What openat() of @path would be answered with, below @root */
@@ -76,4 +77,53 @@ TEST(nothing_else_is_handed_in_under_that_name)
 	CHECK_INT(unlink(file), 0);
 	CHECK_INT(symlink("/dev/null", file), 0);
 	CHECK_INT(ask(test_dir(), "/dev/null", O_WRONLY), -ELOOP);
+}
+
+static bool all_plain(void *arg, const char *path)
+{
+	(void)arg;
+	(void)path;
+	return true;
+}
+
+/* What making @path would be answered with, below test_dir() */
+static int make(const char *path)
+{
+	static struct name names[2];
+	const struct observer_policy policy = { .is_plain = all_plain };
+	const struct question q = {
+		.call = call_find(SYS_openat), .what = CALL_OPEN,
+		.flags = O_WRONLY | O_CREAT | O_EXCL, .fd = -1,
+	};
+	struct quick quick;
+	int r;
+
+	quick_init(&quick);
+	quick.root = open(test_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(quick.root >= 0);
+	snprintf(names[0].full, sizeof(names[0].full), "%s", path);
+	r = quick_answers(&quick, &policy, &q, names);
+	quick_done(&quick);
+	return r;
+}
+
+/* It must not go on: its directory may be there in a moment */
+TEST(a_directory_that_is_missing_is_the_answer)
+{
+	char dir[4096], link[4200];
+
+	snprintf(dir, sizeof(dir), "%s/d", test_dir());
+	snprintf(link, sizeof(link), "%s/link", test_dir());
+	CHECK_INT(mkdir(dir, 0755), 0);
+	CHECK_INT(symlink("d", link), 0);
+	CHECK_INT(make("/d/x"), 1);
+	CHECK_INT(make("/d/missing/x"), -ENOENT);
+	CHECK_INT(make("/missing/y/x"), -ENOENT);
+	/* What is behind a link, or no directory, takes a longer look */
+	CHECK_INT(make("/link/x"), 0);
+	CHECK_INT(make("/link/missing/x"), 0);
+	CHECK_INT(make("/d/../missing/x"), 0);
+	CHECK_INT(unlink(link), 0);
+	CHECK_INT(symlink("missing", link), 0);
+	CHECK_INT(make("/link/x"), 0);
 }

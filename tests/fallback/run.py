@@ -196,6 +196,18 @@ def bubblewrap_works_inside_if_asked_and_sees_no_more(t):
 
 
 @test
+def what_only_a_mount_inside_shows_can_be_written_there(t):
+    if IS_ROOT:
+        return      # As above
+    nested = json.dumps({"sandbox": {"allowNestedUserNamespaces": True}})
+    # The first questions come from outside of it
+    script = ("mkdir d; echo 1 > f; unshare -rm sh -c 'mount -t tmpfs t d && "
+              "mkdir d/x && echo hi > d/x/f && cat d/x/f'")
+    r = t.inside("sh", "-c", script, options=("-s", nested)).ok()
+    equal((r.out, os.listdir(t.dir + "/d")), ("hi\n", []), repr(r))
+
+
+@test
 def a_used_up_quota_of_keys_is_explained(t):
     r = lacking(t, "quota", "sh", "-c", "echo ran").ended(125)
     equal((r.out, r.err.count("\n")), ("", 1), repr(r))
