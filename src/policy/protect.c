@@ -51,6 +51,11 @@ static size_t match_here(const char *name, const char *path)
 {
 	const char *p = path;
 
+	/* Asked for every row and component of every file that is made: most
+	 * differ in their first letter
+	 */
+	if (*name != '*' && (*name | 0x20) != (*p | 0x20))
+		return 0;
 	for (;;) {
 		const size_t want = strcspn(name, "/");
 		const size_t have = strcspn(p, "/");
