@@ -221,7 +221,9 @@ bool network_ssh(const char *program, struct buf *out)
 
 	if (*program != '/' || program[strspn(program, plain)])
 		return false;
-	buf_addf(out, "ssh -o ProxyUseFdpass=yes -o ProxyCommand='%s ssh-connect %%h %%p'",
+	/* A shared connection is a Unix socket: ssh ends where it has none */
+	buf_addf(out, "ssh -o ControlMaster=no -o ControlPath=none "
+		      "-o ProxyUseFdpass=yes -o ProxyCommand='%s ssh-connect %%h %%p'",
 		 program);
 	return true;
 }

@@ -108,7 +108,7 @@ TEST(git_is_told_how_to_call_ssh_where_the_words_are_safe)
 	auto_buf struct buf out = { 0 };
 
 	CHECK(network_ssh("/usr/bin/cloche", &out));
-	CHECK_STR(buf_str(&out), "ssh -o ProxyUseFdpass=yes -o ProxyCommand='/usr/bin/cloche ssh-connect %h %p'");
+	CHECK_STR(buf_str(&out), "ssh -o ControlMaster=no -o ControlPath=none -o ProxyUseFdpass=yes -o ProxyCommand='/usr/bin/cloche ssh-connect %h %p'");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		CHECK(!network_ssh(bad[i], &out));
 }

@@ -137,6 +137,21 @@ def another_port_needs_no_observer_with_the_command(t):
 
 
 @test
+def a_shared_connection_is_not_looked_for(t):
+    # Its Unix socket is refused, and ssh would end there
+    sshd = Sshd(t)
+    try:
+        t.write("config", f"ControlMaster auto\nControlPath {t.dir}/shared\n")
+        for how, code in (("ssh -F config", 128),
+                          ("$GIT_SSH_COMMAND -F config", 0)):
+            clone(t, sshd, sshd.url("good.test"), "copy", how,
+                  ["--allow", "good.test:22"]).ended(code)
+        equal(t.read("copy/file"), "content\n")
+    finally:
+        sshd.stop()
+
+
+@test
 def ones_own_command_goes_before_ours(t):
     r = t.inside("/bin/sh", "-c", "echo $GIT_SSH_COMMAND",
                  env={"GIT_SSH_COMMAND": "mine"},
