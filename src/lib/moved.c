@@ -91,7 +91,7 @@ const struct path_rule *moved_lifts(const struct view *view, const char *from,
 	for (size_t i = 0; i < view->globs.len; i++) {
 		const struct glob_rule *g = &view->globs.v[i];
 
-		if (denies(g->list) && pattern_lifts(g->rule->glob, from, to))
+		if (denies(g->list) && pattern_lifts(g->glob, from, to))
 			return g->rule;
 	}
 	return NULL;

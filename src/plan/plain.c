@@ -200,7 +200,7 @@ static bool is_pattern(const struct view *view, const struct root *root,
 		memcpy(prefix, path, at);
 		prefix[at] = '\0';
 		for (size_t i = 0; i < view->globs.len; i++) {
-			if (glob_match(view->globs.v[i].rule->glob, prefix))
+			if (glob_match(view->globs.v[i].glob, prefix))
 				return true;
 		}
 	} while (path[at]);

@@ -220,6 +220,46 @@ TEST(globs_are_found_and_decide_for_later_files_too)
 	CHECK(may(view, VIEW_READ, "project/z.txt"));
 }
 
+TEST(a_pattern_denies_what_a_matching_link_points_to)
+{
+	auto_free char *link = in_dir("project/a/x.env");
+	auto_free char *up = in_dir("project/a/up.env");
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	make_file("secret/env");
+	make_file("secret/other");
+	make_file("project/a/file");
+	CHECK_INT(symlink("../../secret/env", link), 0);
+	CHECK_INT(symlink("..", up), 0);
+	rule(p, PATH_DENY_READ, "**/*.env");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "project/a/x.env"));
+	CHECK(!may(view, VIEW_READ, "secret/env"));
+	CHECK(may(view, VIEW_READ, "secret/other"));
+	CHECK(may(view, VIEW_READ, "project/a/file"));	/* It holds the link */
+}
+
+TEST(a_pattern_is_for_where_its_directory_leads)
+{
+	auto_free char *link = in_dir("project/link");
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	make_file("far/deep/x.env");
+	make_file("far/log/x.log");
+	CHECK_INT(symlink("../far", link), 0);
+	rule(p, PATH_DENY_READ, "link/**/*.e[m-o]v");
+	rule(p, PATH_ALLOW_WRITE, "link/log/*.log");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "far/deep/x.env"));
+	CHECK(!may(view, VIEW_READ, "far/later/y.env"));
+	CHECK(may(view, VIEW_READ, "far/deep/x.exv"));
+	/* A command could have made the link: two of the one, one of the other */
+	CHECK_INT(view->globs.len, 3);
+	CHECK_INT(view->notes.len, 1);
+}
+
 static bool is_found(const struct view *view, const struct path_rule *rule,
 		     const char *path)
 {

@@ -74,7 +74,7 @@ static struct found rules_at(const struct view *view, const char *path,
 		for (size_t i = 0; i < view->globs.len; i++) {
 			const struct glob_rule *g = &view->globs.v[i];
 
-			if (glob_match(g->rule->glob, prefix))
+			if (glob_match(g->glob, prefix))
 				keep_stronger(&f, g->list, g->rule);
 		}
 	}

@@ -10,7 +10,6 @@
 
 #include "plan/view.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,7 +27,9 @@
 #include "plan/planted.h"
 #include "plan/resolve.h"
 #include "plan/settle.h"
+#include "plan/tops.h"
 #include "plan/walk.h"
+#include "policy/glob.h"
 #include "policy/hidden.h"
 
 static void add_seen(struct view *view, enum path_list list, const char *path,
@@ -60,6 +61,22 @@ void view_add_found(struct view *view, enum path_list list, const char *path,
 {
 	add_seen(view, list, path, rule, st);
 	view->rules.v[view->rules.len - 1].found = true;
+}
+
+void view_add_target(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule)
+{
+	struct resolver *resolver = resolver_new();
+	struct stat st;
+	auto_free char *real = resolver_follow(resolver, path, &st);
+	auto_free char *closed = st.st_mode ? NULL :
+				 resolver_closed(resolver, real);
+
+	resolver_free(resolver);
+	if (closed)
+		view_add_closed(view, list, closed, rule);
+	else if (!path_is_within(real, path))
+		view_add(view, list, real, rule, true);
 }
 
 void view_drop(struct view *view, size_t n)
@@ -241,15 +258,47 @@ static int add_path(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
+/* A pattern is for the directory it begins with, and for where that leads */
+static int add_pattern(struct view *view, struct resolver *resolver,
+		       enum path_list list, const struct path_rule *rule,
+		       struct err *err)
+{
+	const bool deny = list == PATH_DENY_READ || list == PATH_DENY_WRITE;
+	const char *prefix = glob_prefix(rule->glob);
+	struct stat st;
+	auto_free char *real = resolver_follow(resolver, prefix, &st);
+	struct glob *moved;
+	int r = deny;
+
+	*vec_push(&view->globs) = (struct glob_rule){
+		.rule = rule, .list = list, .glob = rule->glob,
+	};
+	if (!strcmp(real, prefix))
+		return 0;
+	if (!deny && st.st_mode)
+		r = check_link(view, list, rule, prefix, real, err);
+	if (r <= 0)
+		return r;
+	moved = glob_move(rule->glob, real);
+	*vec_push(&view->globs) = (struct glob_rule){
+		.rule = rule, .list = list, .glob = moved, .moved = moved,
+	};
+	return 0;
+}
+
 static int add_rule(struct view *view, struct resolver *resolver,
 		    enum path_list list, const struct path_rule *rule,
 		    struct err *err)
 {
 	struct stat st;
 
+	int r;
+
 	if (!rule->glob)
 		return add_path(view, resolver, list, rule, rule->path, err);
-	*vec_push(&view->globs) = (struct glob_rule){ rule, list };
+	r = add_pattern(view, resolver, list, rule, err);
+	if (r < 0)
+		return r;
 	/* A pattern that names an existing path means both */
 	if (rule->literal && lstat(rule->literal, &st) == 0)
 		return add_path(view, resolver, list, rule, rule->literal,
@@ -331,57 +380,6 @@ static int add_rules(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
-/* The sandbox's own, the kernel's, or no name */
-static bool is_left(const char *name)
-{
-	return !strcmp(name, "proc") || !strcmp(name, "dev") ||
-	       !strcmp(name, "sys") || !strcmp(name, ".") || !strcmp(name, "..");
-}
-
-/* Nothing can be mounted on the root that all mounts stand on: where a rule hides
- * it, it hides what is in it, by name. Nobody but root can add to that.
- */
-static int hide_tops(struct view *view, struct err *err)
-{
-	const struct verdict root = view_verdict(view, VIEW_READ, "/");
-	auto_closedir DIR *dir = root.allowed ? NULL : opendir("/");
-	struct { char **v; size_t len, cap; } tops = { 0 };
-	struct dirent *entry;
-	bool hides_tmp = false;
-
-	if (root.allowed)
-		return 0;
-	if (!dir)
-		return fail_errno(err, "'%s' cannot be hidden",
-				  root.rule->text);
-	while ((entry = readdir(dir)) != NULL) {
-		auto_free char *path = path_join("/", entry->d_name);
-		struct stat st;
-
-		/* What a link leads to is in one of the others */
-		if (!is_left(entry->d_name) &&
-		    !(view->private_tmp && !strcmp(path, "/tmp")) &&
-		    lstat(path, &st) == 0 && !S_ISLNK(st.st_mode) &&
-		    !view_verdict(view, VIEW_READ, path).allowed)
-			*vec_push(&tops) = take_ptr(path);
-	}
-	if (view->private_tmp)
-		hides_tmp = view_verdict(view, VIEW_READ, "/tmp").rule ==
-			    root.rule;
-	/* Not while they are asked about: they must be sorted for that */
-	for (size_t i = 0; i < tops.len; i++) {
-		view_add(view, PATH_DENY_READ, tops.v[i], root.rule, false);
-		free(tops.v[i]);
-	}
-	free(tops.v);
-	if (hides_tmp)
-		view_add(view, PATH_ALLOW_READ, "/tmp",
-			 view_own_rule(view, "/tmp", "/tmp",
-				       "the sandbox's own"), false);
-	view_sort(view);
-	return 0;
-}
-
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
 	return view_build_with(policy, NULL, ret, err);
@@ -411,7 +409,7 @@ static int build(struct policy *policy, struct walk_cache *cache,
 		return r;
 	view_sort(view);
 	settle(view);
-	r = hide_tops(view, err);
+	r = tops_hide(view, err);
 	if (r == 0)
 		*ret = take_ptr(view);
 	return r;
@@ -450,6 +448,8 @@ void view_free(struct view *view)
 	free(view->owned.v);
 	free(view->rules.v);
 	free(view->notes.v);
+	for (size_t i = 0; i < view->globs.len; i++)
+		glob_free(view->globs.v[i].moved);
 	free(view->globs.v);
 	policy_unref(view->policy);
 	free(view);

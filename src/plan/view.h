@@ -18,6 +18,7 @@
 #include "policy/policy.h"
 
 struct err;
+struct glob;
 struct resolver;
 struct stat;
 struct walk_cache;
@@ -50,10 +51,14 @@ struct view_rules {
 
 /**
  * struct glob_rule - A rule that is a pattern, and its list
+ * @glob:	The pattern, as the rule has it or as @moved
+ * @moved:	Where the links in its prefix lead; the view's own
  */
 struct glob_rule {
 	const struct path_rule *rule;
 	enum path_list list;
+	const struct glob *glob;
+	struct glob *moved;
 };
 
 struct glob_rules {
@@ -159,6 +164,12 @@ void view_add(struct view *view, enum path_list list, const char *path,
 /* The same for what the walk found, and has looked at */
 void view_add_found(struct view *view, enum path_list list, const char *path,
 		    const struct path_rule *rule, const struct stat *st);
+
+/* The link at @path is denied: so is what it leads to, unless that holds the
+ * link, which would close the whole project
+ */
+void view_add_target(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule);
 
 /* Forget all but the first @n rules */
 void view_drop(struct view *view, size_t n);

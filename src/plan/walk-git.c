@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +21,14 @@
 #include "plan/view.h"
 #include "policy/protect.h"
 
-/* Unless a link leads to a place that holds it, which would close the whole
- * project
- */
 void walk_protect(struct view *view, const char *path, const struct stat *st,
 		  const char *name, const char *reason)
 {
-	char real[PATH_MAX];
+	const struct path_rule *rule = view_own_rule(view, path, name, reason);
 
-	view_add_found(view, PATH_DENY_WRITE, path,
-		       view_own_rule(view, path, name, reason), st);
-	if (!S_ISLNK(st->st_mode) || !realpath(path, real) ||
-	    path_is_within(real, path))
-		return;
-	view_add(view, PATH_DENY_WRITE, real,
-		 view_own_rule(view, real, name, reason), true);
+	view_add_found(view, PATH_DENY_WRITE, path, rule, st);
+	if (S_ISLNK(st->st_mode))
+		view_add_target(view, PATH_DENY_WRITE, path, rule);
 }
 
 static bool exists_at(int dir, const char *name, struct stat *st)

@@ -13,6 +13,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -27,7 +28,7 @@ static const struct glob_rule *rule_of(const struct glob_set *set, size_t i)
 
 static const struct glob *glob_of(const struct glob_set *set, size_t i)
 {
-	return rule_of(set, i)->rule->glob;
+	return rule_of(set, i)->glob;
 }
 
 static bool is_denial(const struct glob_rule *glob)
@@ -59,6 +60,15 @@ void glob_set_done(struct glob_set *set)
 		free(set->at[i]);
 }
 
+static void add_match(struct view *view, const struct glob_rule *rule,
+		      const char *path)
+{
+	view_add(view, rule->list, path, rule->rule, true);
+	if (S_ISLNK(view->rules.v[view->rules.len - 1].mode) &&
+	    is_denial(rule))
+		view_add_target(view, rule->list, path, rule->rule);
+}
+
 void glob_set_check(struct glob_set *set, const char *dir, const char *name,
 		    unsigned int depth)
 {
@@ -68,16 +78,13 @@ void glob_set_check(struct glob_set *set, const char *dir, const char *name,
 		const struct glob_rule *rule = rule_of(set, i);
 		const uint64_t at = set->at[depth][i];
 
-		if (at == GLOB_NOWHERE || !glob_may_end(rule->rule->glob, name))
-			continue;
-		if (at != GLOB_FAR &&
-		    !glob_match_at(rule->rule->glob, at, name))
+		if (at == GLOB_NOWHERE || !glob_may_end(rule->glob, name) ||
+		    (at != GLOB_FAR && !glob_match_at(rule->glob, at, name)))
 			continue;
 		if (!path)
 			path = path_join(dir, name);
-		if (at != GLOB_FAR || glob_match(rule->rule->glob, path))
-			view_add(set->view, rule->list, path, rule->rule,
-				 true);
+		if (at != GLOB_FAR || glob_match(rule->glob, path))
+			add_match(set->view, rule, path);
 	}
 }
 

@@ -34,6 +34,11 @@ bool glob_match(const struct glob *glob, const char *path);
  */
 const char *glob_prefix(const struct glob *glob);
 
+/* The same pattern in the directory @dir, which is absolute and clean, instead of
+ * its prefix
+ */
+struct glob *glob_move(const struct glob *glob, const char *dir);
+
 /* True if something below the directory @path could match: prunes walks */
 bool glob_may_match_below(const struct glob *glob, const char *path);
 

@@ -230,6 +230,23 @@ struct glob *pattern_finish(struct glob *glob, const char *text,
 	return glob;
 }
 
+struct glob *glob_move(const struct glob *glob, const char *dir)
+{
+	const char *literal = buf_str(&glob->literal);
+	struct glob *moved = pattern_new();
+
+	buf_adds(&moved->literal, dir[1] ? dir : "");
+	buf_adds(&moved->literal, glob->prefix[1] ?
+				  literal + strlen(glob->prefix) : literal);
+	for (size_t i = 0; i < glob->len; i++)
+		*vec_push(moved) = glob->v[i];
+	for (size_t i = 0; i < glob->ranges.len; i++)
+		*vec_push(&moved->ranges) = glob->ranges.v[i];
+	moved->prefix = mem_strdup(dir);
+	find_tail(moved);
+	return moved;
+}
+
 char *pattern_literal(const struct glob *glob)
 {
 	return glob->len ? NULL : mem_strdup(buf_str(&glob->literal));

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/links.py - rules and symbolic links"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+
+@test
+def what_a_symbolic_link_points_to_decides(t):
+    t.write(t.away + "/target", "old")
+    os.symlink(t.away + "/target", t.dir + "/link")
+    t.shell("echo new > link")
+    equal(t.read(t.away + "/target"), "old")
+    t.write("secret", "SECRET")
+    os.symlink("secret", t.dir + "/alias")
+    r = t.shell("cat secret alias", options=["--deny-read", "alias"])
+    equal(r.out, "", "both the link and its target")
+    # As a pattern finds it, or where a pattern begins
+    os.mkdir(t.away + "/far")
+    t.write(t.away + "/far/x.key", "SECRET")
+    os.symlink(t.away + "/far", t.dir + "/far")
+    for rule in ("**/ali?s", "al*"):
+        r = t.shell("cat secret alias; echo x >> alias; echo x >> secret",
+                    options=["--deny-read", rule])
+        equal(r.out, "", rule)
+        t.shell("echo x >> alias; echo x >> secret",
+                options=["--deny-write", rule])
+        equal(t.read("secret"), "SECRET", rule)
+    r = t.shell(f"cat far/x.key {t.away}/far/x.key",
+                options=["--deny-read", "far/*.key"])
+    equal(r.out, "")
+    equal(t.shell("cat alias far/x.key").ok().out, "SECRETSECRET")
+
+
+@test
+def a_link_into_a_closed_directory_hides_what_it_led_to(t):
+    """Deep enough that nobody looks there for protected names"""
+    t.write("a/b/c/d/conf/.env", "SECRET")
+    os.symlink("a/b/c/d/conf/.env", t.dir + "/link")
+    os.symlink("other", t.dir + "/chain")
+    os.symlink(t.dir + "/link", t.dir + "/other")
+    os.symlink("a/b/c/d/conf", t.dir + "/linked")
+    script = "chmod 755 a/b/c/d/conf; cat a/b/c/d/conf/.env"
+    for rule in ("link", "chain", "linked/.env", "**/lin?", "linked/.*v"):
+        for mode in ("755", "600", "000"):
+            os.chmod(t.dir + "/a/b/c/d/conf", int(mode, 8))
+            r = t.shell(script, options=["--observe", "off",
+                                         "--deny-read", rule])
+            os.chmod(t.dir + "/a/b/c/d/conf", 0o755)
+            lacks(r.out, "SECRET", rule, mode)
+    equal(t.shell(script, options=["--observe", "off"]).ok().out, "SECRET")
+
+
+main()
