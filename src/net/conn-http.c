@@ -268,7 +268,9 @@ static void read_head(struct conn *conn)
 
 /* One step for a body: what was read goes through the framing check into the
  * flow; if nothing was, and much is to come that needs no look, it is pumped.
- * Bytes that moved; or a negative errno, -EBADMSG for the framing.
+ * What is held is written before what is piped, so while a pipe has bytes
+ * nothing may be held. Bytes that moved; or a negative errno, -EBADMSG for the
+ * framing.
  */
 static ssize_t move_body(struct http_body *body, struct input *in,
 			 struct flow *flow)
@@ -276,10 +278,11 @@ static ssize_t move_body(struct http_body *body, struct input *in,
 	const uint64_t raw = http_body_raw(body);
 	struct http_span out;
 	const char *why;
-	ssize_t n = 0;
+	ssize_t n = flow_flush(flow);
 
-	if (http_body_is_done(body) || flow_waiting(flow) >= FLOW_HELD_MAX)
-		return 0;
+	if (n < 0 || http_body_is_done(body) || flow->piped ||
+	    flow_waiting(flow) >= FLOW_HELD_MAX)
+		return n;
 	if (in->len) {
 		n = http_body_step(body, in->p + in->off, in->len, &out, &why);
 		if (n > 0 && out.n)

@@ -86,7 +86,9 @@ struct flow {
 void flow_init(struct flow *flow, struct end *from, struct end *to);
 void flow_done(struct flow *flow);
 
-/* Append to what waits; the caller keeps it around FLOW_HELD_MAX */
+/* Append to what waits; the caller keeps it around FLOW_HELD_MAX. It is written
+ * before what is in the pipe: not while @piped.
+ */
 void flow_hold(struct flow *flow, const void *p, size_t n);
 /* Bytes that wait to be written */
 size_t flow_waiting(const struct flow *flow);

@@ -128,6 +128,14 @@ def respond(sock, path, headers, body):
         while n > 0:
             sock.sendall(block[:n])
             n -= len(block)
+    elif path == "/blocks":	# One chunk each, longer than any buffer
+        sock.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for i in range(int(query)):
+            sock.sendall(b"%x\r\n%b\r\n" % (1 << 20, bytes([i % 256]) * (1 << 20)))
+        sock.sendall(b"0\r\n\r\n")
+    elif path == "/sum":
+        out = hashlib.sha256(body).hexdigest().encode()
+        sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 64\r\n\r\n" + out)
     elif path == "/chatter":	# Hints without end, nearly
         for _ in range(int(query)):
             sock.sendall(HINT % (b"x" * 12000))
