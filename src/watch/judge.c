@@ -218,7 +218,7 @@ static struct judgement judge_rename(const struct judge *j,
 	if (from->mount != to->mount)
 		return GO_ON;		/* EXDEV; a copy is asked about */
 	if ((a->flags & RENAME_NOREPLACE) && to->exists)
-		return GO_ON;
+		return fails(EEXIST);
 
 	g = judge_names(j, a);
 	if (from->mount_root || (to->exists && to->mount_root)) {

@@ -42,6 +42,7 @@ struct attempt {
  * @error:	0: the call goes on; else the errno it fails with
  * @report:	It is a refusal of the policy; then also:
  * @kind, @place, @verdict: what was refused, where, and why
+ * @place:	NULL if the policy was not asked: the call can only fail
  * @look:	See struct observer_verdict
  */
 struct judgement {

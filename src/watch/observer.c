@@ -238,7 +238,10 @@ static int judge_slowly(struct observer *o, struct question *q,
 		return r;
 	*ret = judge(&o->judge, &a);
 	o->stats.names += !ret->error && ret->look;
-	if (!ret->error && is_late(o, &a))
+	/* What the policy was not asked about is not done on its behalf: the
+	 * kernel finds why it fails
+	 */
+	if (!ret->error && ret->place && is_late(o, &a))
 		perform_late(o, q, &a, ret);
 	return 0;
 }

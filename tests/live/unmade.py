@@ -82,6 +82,47 @@ echo x > ~/other; mv ~/out-file ~/other; cat ~/out-*/a ~/out-file""",
 
 
 @test
+def nothing_held_is_reached_from_there(t):
+    """Both ends of a rename are judged, whatever mounts they are on"""
+    git, python = need("git"), need("python3")
+    t.outside(git, "init", "-q", ".").ok()
+    os.mkdir(t.dir + "/.claude")
+    t.write(t.dir + "/.claude/settings.json", "{}")
+    old = t.read(t.dir + "/.git/config")
+    script = """
+import os, sys
+def attempt(fn, *args):
+    try:
+        fn(*args)
+    except OSError:
+        pass
+new = os.environ["HOME"] + "/new/"
+os.mkdir(new)
+for name in (".git/hooks/pre-commit", ".git/config", ".claude/settings.json",
+             ".mcp.json", new + ".mcp.json"):
+    for fn in os.link, os.rename:
+        open(new + "x", "w").write("planted")
+        attempt(fn, new + "x", name)
+open("y", "w").write("planted")
+attempt(os.rename, "y", new + ".vscode")
+attempt(os.open, new + ".bashrc", os.O_PATH | os.O_CREAT | os.O_WRONLY)
+for name in (".git/config", ".git/hooks", ".git", ".claude"):
+    attempt(os.rename, name, new + "stolen")
+os.rename(new + "x", new + "z")
+print(open(new + "z").read())
+"""
+    r = t.inside(python, "-c", script, options=allows("~/new", "."))
+    equal(r.out, "planted\n", r.err)
+    equal(t.read(t.dir + "/.git/config"), old)
+    equal(t.read(t.dir + "/.claude/settings.json"), "{}")
+    for name in (t.dir + "/.git/hooks/pre-commit", t.dir + "/.mcp.json",
+                 t.home + "/new/stolen", t.home + "/new/.vscode",
+                 t.home + "/new/.mcp.json", t.home + "/new/.bashrc"):
+        check(not os.path.lexists(name), name)
+    lacks(r.err, "quarantine")
+
+
+@test
 def a_planted_link_leads_nowhere(t):
     os.symlink(t.home, "out")
     r = t.shell("echo x > out/new; echo x > ~/new", options=allows("./out/new"))
