@@ -216,6 +216,27 @@ def a_protected_name_is_not_newly_made(t):
 
 
 @test
+def a_protected_name_is_not_made_by_a_look(t):
+    """O_PATH makes nothing, whatever other flags say"""
+    repository(t)
+    script = """
+import os, sys
+try:
+    fd = os.open(sys.argv[1], os.O_PATH | os.O_CREAT | os.O_WRONLY)
+    os.write(fd, b"planted")
+except OSError:
+    pass
+"""
+    t.write(".gitconfig", "mine")
+    for name in (".bashrc", ".vscode", "plain"):
+        r = t.inside(need("python3"), "-c", script, name, options=LANDLOCK)
+        check(not t.exists(name), name)
+        lacks(r.ok().err, "quarantine")
+    t.inside("touch", "plain", options=LANDLOCK).ok()
+    check(t.exists("plain"))
+
+
+@test
 def no_byte_leaves_by_the_network(t):
     ears = Ears()
     port = ears.tcp_port
