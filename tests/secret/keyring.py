@@ -81,6 +81,48 @@ def a_locked_keyring_falls_back_to_the_encrypted_file_if_it_can(t):
 
 
 @test
+def a_keyring_that_was_never_unlocked_is_not_an_empty_one(t):
+    with Keyring(t).start() as ring:
+        ring.put("A", "old").ok()
+        ring.put("B", "kept").ok()
+        ring.start_locked()
+        equal(ring.state(), "locked")
+        refused(ring.run("get", "A"), 1, "locked")
+        contains(ring.put("A", "new").ok().err, "the keyring is locked")
+        equal(ring.get("A"), "new")
+        ring.log_in_again()
+        equal(ring.get("A"), "new")
+        equal(ring.get("B"), "kept")
+
+
+@test
+def in_a_locked_keyring_nobody_knows_whether_there_is_something(t):
+    with Keyring(t).start() as ring:
+        ring.start_locked()
+        refused(ring.run("get", "A"), 1, "locked")
+        ring.put("A", "1").ok()
+        equal(ring.get("A"), "1")
+        ring.log_in_again()
+        equal(ring.get("A"), "1")
+        equal(ring.put("B", "2").ok().err, "")
+        equal(sorted(os.listdir(store_dir(t))), ["credentials.lock"])
+        equal(ring.run("list").ok().out.split(), ["A", "B"])
+
+
+@test
+def what_is_deleted_in_a_keyring_never_unlocked_stays_deleted(t):
+    with Keyring(t).start() as ring:
+        ring.put("A", "old").ok()
+        ring.put("B", "kept").ok()
+        ring.start_locked()
+        ring.put("A", "new").ok()
+        ring.run("delete", "A").ok()
+        refused(ring.run("delete", "--all"), 1, "could not be deleted")
+        ring.log_in_again()
+        equal(ring.run("list").ok().out.split(), [])
+
+
+@test
 def what_is_deleted_while_locked_does_not_come_back(t):
     with Keyring(t).start() as ring:
         ring.put("A", "s3cret-1").ok()

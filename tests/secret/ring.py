@@ -40,14 +40,15 @@ class Keyring:
         self.bus.kill()
         self.bus.communicate()
 
-    def start(self):
-        """Start it and unlock it, as logging in does"""
+    def start(self, unlock=True):
+        """Start it and unlock it, as logging in does; or not, as the bus does"""
         self.daemon = subprocess.Popen(
-            ["gnome-keyring-daemon", "--foreground", "--unlock",
-             "--components=secrets"], env={**os.environ, **self.env},
+            ["gnome-keyring-daemon", "--foreground", "--components=secrets",
+             *(["--unlock"] if unlock else [])],
+            env={**os.environ, **self.env},
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
-        self.daemon.stdin.write(MASTER)
+        self.daemon.stdin.write(MASTER if unlock else b"")
         self.daemon.stdin.close()
         self.call("wait", "--timeout", "60", "org.freedesktop.secrets")
         return self
@@ -67,6 +68,10 @@ class Keyring:
                   "/org/freedesktop/secrets", "--method",
                   "org.freedesktop.Secret.Service.Lock",
                   f"[objectpath '{COLLECTION}']")
+
+    def start_locked(self):
+        self.stop()
+        self.start(unlock=False)
 
     def log_in_again(self):
         self.stop()

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <libsecret/secret.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,6 +94,41 @@ static int connect(struct span request, struct connection *ret,
 		failed(error, "cannot reach the Secret Service", err);
 }
 
+static void free_items(GList *items)
+{
+	g_list_free_full(items, g_object_unref);
+}
+
+/* The keyring that new entries go to; NULL without an error if there is none */
+static SecretCollection *default_collection(const struct connection *c,
+					    struct err *err)
+{
+	GError *error = NULL;
+	SecretCollection *found = secret_collection_for_alias_sync(c->service,
+		SECRET_COLLECTION_DEFAULT, SECRET_COLLECTION_NONE, NULL,
+		&error);
+
+	if (error)
+		(void)failed(error, "cannot open the keyring", err);
+	return found;
+}
+
+/* Nothing was found: 0 if nothing is there, -EACCES if it may only be locked. A
+ * keyring that was never unlocked does not know what its entries are; taken for
+ * empty, it would later put its old values before newer ones.
+ */
+static int empty_or_locked(const struct connection *c, struct err *err)
+{
+	SecretCollection *collection = default_collection(c, err);
+	bool is_locked;
+
+	if (!collection)
+		return err->code;
+	is_locked = secret_collection_get_locked(collection);
+	g_object_unref(collection);
+	return is_locked ? locked(err) : 0;
+}
+
 /* Every item of ours, locked or not; the caller frees */
 static int find_items(const struct connection *c, GList **ret, struct err *err)
 {
@@ -105,12 +141,7 @@ static int find_items(const struct connection *c, GList **ret, struct err *err)
 	if (error)
 		return failed(error, "cannot search the keyring", err);
 	*ret = items;
-	return 0;
-}
-
-static void free_items(GList *items)
-{
-	g_list_free_full(items, g_object_unref);
+	return items ? 0 : empty_or_locked(c, err);
 }
 
 static int load(SecretItem *item, struct bytes *ret, struct err *err)
@@ -164,22 +195,6 @@ static int service_read(struct span request, struct bytes *ret,
 	return r;
 }
 
-static SecretCollection *default_collection(const struct connection *c,
-					    struct err *err)
-{
-	GError *error = NULL;
-	SecretCollection *found = secret_collection_for_alias_sync(c->service,
-		SECRET_COLLECTION_DEFAULT, SECRET_COLLECTION_NONE, NULL,
-		&error);
-
-	if (error)
-		(void)failed(error, "cannot open the keyring", err);
-	else if (!found)
-		fail(err, -EACCES,
-		     "there is no default keyring: make one, for instance by logging in");
-	return found;
-}
-
 static int service_update(struct span request, const struct bytes *data,
 			  unsigned int *notes, struct err *err)
 {
@@ -195,7 +210,9 @@ static int service_update(struct span request, const struct bytes *data,
 		return r;
 	collection = default_collection(&c, err);
 	if (!collection)
-		return err->code;
+		return err->code ? err->code :
+			fail(err, -EACCES,
+			     "there is no default keyring: make one, for instance by logging in");
 	if (secret_collection_get_locked(collection)) {
 		g_object_unref(collection);
 		return locked(err);
