@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ static void print_json(char *lines)
 }
 
 /* A hook that fails would be switched off, and then nobody says anything: so
- * wrong usage is told, and is no failure either
+ * wrong usage is told, and is no failure either, nor is a reader who has gone
  */
 int cli_preflight(int argc, char **argv, struct err *err)
 {
@@ -74,6 +75,10 @@ int cli_preflight(int argc, char **argv, struct err *err)
 		print_json(lines);
 	else
 		fputs(lines, stdout);
+	if (fflush(stdout) == EOF) {
+		__fpurge(stdout);
+		clearerr(stdout);
+	}
 	options_done(&options);
 	return 0;
 }

@@ -12,11 +12,14 @@
 
 #include "base/err.h"
 
+/* So that nothing of ours gets their numbers. What was closed can only be used
+ * the wrong way round: a value that nobody could get was not printed.
+ */
 static int open_standard_descriptors(void)
 {
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", O_RDWR) != fd)
+		    open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
 			return -1;
 	}
 	return 0;

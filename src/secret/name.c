@@ -28,6 +28,17 @@ static const char *byte_name(unsigned char c)
 	}
 }
 
+/* It would be shown as something else: a control character, or one that is not
+ * seen and reorders what is
+ */
+static bool is_escaped(const char *p)
+{
+	const char *next = p;
+	char shown[5];
+
+	return *p != '\\' && text_escape_char(&next, shown) && *shown == '\\';
+}
+
 static bool has_dotdot(const char *name)
 {
 	for (const char *p = name; p; p = strchr(p, '/')) {
@@ -56,6 +67,10 @@ int name_check(const char *name, size_t n, struct err *err)
 		if (!len)
 			return fail(err, -EINVAL,
 				    "the name is not UTF-8 at byte %zu", i);
+		if (is_escaped(name + i))
+			return fail(err, -EINVAL,
+				    "the name holds an invisible character at byte %zu",
+				    i);
 		i += len;
 	}
 	if (name[0] == ' ' || name[n - 1] == ' ')

@@ -24,7 +24,7 @@ TEST(names_that_pass)
 {
 	static const char *const good[] = {
 		"a", "GITHUB_TOKEN", "https://index.docker.io/v1/", "a b",
-		"caf\303\251", "a..b", "...", "..a/b",
+		"caf\303\251", "a..b", "...", "..a/b", "a\\b", "\\x9b",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
@@ -36,6 +36,7 @@ TEST(names_that_do_not)
 	static const char *const bad[] = {
 		"", "a\nb", "a\rb", "a\tb", "\x7f", " a", "a ", "..", "../a",
 		"a/..", "a/../b", "\xff", "a\xc3",
+		"a\xc2\x9b", "a\xe2\x80\xae" "b", "\xef\xbb\xbf" "a",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {

@@ -125,6 +125,53 @@ def an_interrupted_question_gives_the_echo_back(t):
 
 
 @test
+def a_question_goes_on_after_a_stop(t):
+    os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
+    with Terminal([need("bash"), "--norc", "-i"], cwd=t.dir) as term:
+        term.line(f"{CLOCHE} secret set A")
+        term.expect("Value of A: ")
+        term.send("lost\x1a")
+        term.expect("Stopped")
+        term.line("fg")
+        term.expect("Value of A: ")
+        check(not term.settings()[3] & termios.ECHO, "there is an echo")
+        term.line("s3cret-value")
+        term.expect("plaintext")
+        term.line("exit")
+        term.wait()
+    equal(get(t, "A"), "s3cret-value")
+
+
+@test
+def a_line_that_the_terminal_cuts_is_not_stored(t):
+    os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)
+    for n, code in ((4094, 0), (4095, 1), (5000, 1)):
+        with Terminal([CLOCHE, "secret", "set", f"N{n}"], cwd=t.dir) as term:
+            term.expect("Value of N")
+            term.line("x" * n)
+            equal(term.wait(), code)
+            check(bool(code) == ("4094 bytes" in term.text), term.text)
+    equal(names(t), ["N4094"])
+    equal(len(get(t, "N4094")), 4094)
+
+
+@test
+def a_closed_descriptor_is_a_failure(t):
+    put(t, "A", "s3cret").ok()
+    for script in ('exec "$0" secret get A >&-', 'exec "$0" secret list >&-',
+                   'exec "$0" secret export >&-',
+                   'exec "$0" secret set B <&-'):
+        r = t.outside("sh", "-c", script, CLOCHE)
+        equal(r.code, 1, script)
+        contains(r.err, "Bad file descriptor")
+    equal(names(t), ["A"])
+    for verb in ("get A", "list", "list --json", "export", "status",
+                 "status --json"):
+        r = t.outside("sh", "-c", f'"$0" secret {verb} >/dev/full', CLOCHE)
+        refused(r, 1, "No space left")
+
+
+@test
 def no_value_is_taken_from_the_command_line(t):
     r = refused(secret(t, "set", "A", "s3cret"), 2, "standard input")
     lacks(r.err, "s3cret")

@@ -20,6 +20,9 @@
 
 enum { QUIET_SIGNALS = 5 };
 
+/* Of a longer line the kernel drops the rest, and tells nobody */
+enum { TERMINAL_LINE_MAX = 4094 };
+
 static const int signals[QUIET_SIGNALS] = {
 	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
 };
@@ -53,7 +56,7 @@ static int read_line(int fd, const sigset_t *waiting, struct bytes *ret)
 	if (n < 0)
 		return -errno;
 	ret->p[ret->len] = '\0';
-	return 0;
+	return ret->len > TERMINAL_LINE_MAX ? -EMSGSIZE : 0;
 }
 
 /* The terminal without an echo, and back as it was, also when a signal comes */
@@ -91,12 +94,23 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 	return r;
 }
 
-/* Ask without an echo. 0, -ENOTTY, -EINTR, or another errno. */
+/* Ask without an echo, and once more after a signal that did not end us: a stop,
+ * or one that our caller ignores. 0, -ENOTTY, or another errno.
+ */
 static int ask(const char *question, struct bytes *ret, struct err *err)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-	const int r = tty < 0 ? -ENOTTY : ask_on(tty, question, ret);
+	int r;
 
+	do {
+		bytes_clear(ret);
+		r = tty < 0 ? -ENOTTY : ask_on(tty, question, ret);
+	} while (r == -EINTR);
+
+	if (r == -EMSGSIZE)
+		return fail(err, r,
+			    "a terminal passes on at most %d bytes of a line: use standard input or a file",
+			    TERMINAL_LINE_MAX);
 	if (r < 0)
 		return fail(err, r, "cannot ask on the terminal: %s",
 			    strerror(-r));

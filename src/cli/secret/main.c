@@ -181,6 +181,8 @@ int main(int argc, char **argv)
 	if (r >= 0)
 		r = verb ? run_helper(verb, argc, argv, &err) :
 			   run(argc, argv, &err);
+	if (r >= 0 && (fflush(stdout) == EOF || ferror(stdout)))
+		r = fail_errno(&err, "cannot write to standard output");
 	if (r >= 0)
 		return r;
 	fprintf(stderr, "cloche: %s\n", err.msg);
