@@ -202,6 +202,9 @@ def preflight_says_what_is_on_but_not_enforced(t):
 def preflight_always_ends_with_0(t):
     for words in (["--nonsense"], ["--settings", "/nowhere"], ["--settings"]):
         t.run("preflight", *words).ok()
+    for where in (">/dev/full", ">&-"):
+        t.outside("sh", "-c", f'exec "$0" preflight --json {where}',
+                  CLOCHE).ok()
 
 
 @test
