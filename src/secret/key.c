@@ -42,18 +42,20 @@ static int read_file(const char *path, size_t max, struct bytes *ret,
 	return r < 0 ? fail_in(err, "%s", path) : 0;
 }
 
-/* One line end is the editor's, not the passphrase's */
+/* The first line; its end is the editor's, not the passphrase's */
 static int from_passphrase_file(const char *path, struct bytes *ret,
 				bool *loose, struct err *err)
 {
 	const int r = read_file(path, PASSPHRASE_MAX, ret, loose, err);
+	const char *end;
 
 	if (r < 0)
 		return r;
-	if (ret->len && ret->p[ret->len - 1] == '\n')
-		ret->p[--ret->len] = '\0';
+	end = ret->len ? memchr(ret->p, '\n', ret->len) : NULL;
+	if (end)
+		ret->len = (size_t)(end - ret->p);
 	if (ret->len && ret->p[ret->len - 1] == '\r')
-		ret->p[--ret->len] = '\0';
+		ret->len--;
 	if (!ret->len)
 		return fail(err, -ENOKEY, "'%s' holds no passphrase", path);
 	return KEY_PASSPHRASE;

@@ -224,6 +224,17 @@ TEST(a_passphrase_works_and_a_wrong_one_does_not)
 	CHECK_CONTAINS(err.msg, "wrong passphrase");
 	CHECK_INT(put(wrong, "{}"), -EKEYREJECTED);
 	vault_free(wrong);
+	/* Without one, it is what is asked for */
+	wrong = open_with("cloche", (struct key_source){ 0 });
+	CHECK_INT(get(wrong, ""), -ENOKEY);
+	CHECK_CONTAINS(err.msg, "--passphrase-file");
+	vault_free(wrong);
+	/* The first line of a file is the passphrase */
+	test_write(in_dir("lines"), "correct horse\r\nbattery staple\n");
+	wrong = open_with("cloche",
+			  (struct key_source){ .passphrase_file = in_dir("lines") });
+	CHECK_INT(get(wrong, "{\"a\":1}"), 1);
+	vault_free(wrong);
 	/* A key is no passphrase */
 	wrong = begin();
 	CHECK_INT(get(wrong, ""), -EKEYREJECTED);
@@ -278,11 +289,60 @@ TEST(without_a_key_a_new_store_is_left_to_others_and_an_old_one_is_not)
 	CHECK_INT(put(none, "{}"), -ENOTSUP);
 	CHECK_INT(put(v, "{\"a\":1}"), 1);
 	CHECK_INT(get(none, ""), -ENOKEY);
-	CHECK_CONTAINS(err.msg, "--passphrase-file");
+	CHECK_CONTAINS(err.msg, "--key-file");
 	CHECK_INT(put(none, "{}"), -ENOKEY);
 	CHECK_INT(get(v, "{\"a\":1}"), 1);
 	vault_free(none);
 	vault_free(v);
+}
+
+static int never_asked(void *arg, bool fresh, struct bytes *ret,
+		       struct err *why)
+{
+	(void)arg;
+	(void)fresh;
+	(void)ret;
+	return fail(why, -EIO, "somebody was asked");
+}
+
+TEST(nobody_is_asked_for_a_passphrase_where_it_takes_a_key)
+{
+	struct vault *v = begin();
+	struct vault *asks = open_with("cloche", (struct key_source){
+		.ask = never_asked });
+
+	CHECK_INT(put(v, "{\"a\":1}"), 1);
+	CHECK_INT(get(asks, ""), -ENOKEY);
+	CHECK_CONTAINS(err.msg, "--key-file");
+	vault_free(asks);
+	vault_free(v);
+}
+
+/* Two machines, one file: this one only reads */
+TEST(an_older_file_is_noticed_by_who_only_reads)
+{
+	struct vault *v = begin();
+	struct place *elsewhere = place_new(in_dir("elsewhere"));
+	struct place *here = state;
+	struct vault *reader;
+	size_t n;
+	char *old;
+
+	state = elsewhere;
+	reader = begin();
+	state = here;
+	CHECK_INT(put(v, "{\"a\":1}"), 1);
+	old = load(&n);
+	CHECK_INT(put(v, "{\"a\":2}"), 1);
+	CHECK_INT(get(reader, "{\"a\":2}"), 1);
+	CHECK_INT(notes, 0);
+	CHECK_INT(place_write(place, "v.enc", old, n, NULL), 0);
+	CHECK_INT(get(reader, "{\"a\":1}"), 1);
+	CHECK(notes & NOTE_ROLLBACK);
+	free(old);
+	vault_free(reader);
+	vault_free(v);
+	place_free(elsewhere);
 }
 
 TEST(an_older_file_is_noticed)

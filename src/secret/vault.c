@@ -109,6 +109,9 @@ static int need_master(struct vault *vault, struct crypt_info *info,
 
 	if (same_master(vault, info))
 		return 0;
+	if (info->kind == KEY_RANDOM && !key_is_configured(&vault->spec.key))
+		return fail(err, -ENOKEY,
+			    "the encrypted store needs its key: use --key-file, CLOCHE_KEY_FILE or --keyring");
 	kind = key_get(&vault->spec.key, !info->kind, &material, &vault->loose,
 		       err);
 	if (kind < 0)
@@ -161,6 +164,8 @@ int vault_read(struct vault *vault, struct bytes *ret, unsigned int *notes,
 		return in_file(vault, err);
 	if (info.generation < seen)
 		*notes |= NOTE_ROLLBACK;
+	else if (info.generation > seen)
+		note_generation(vault, info.generation);
 	return 1;
 }
 

@@ -52,7 +52,7 @@ def a_wrong_passphrase_is_one_clear_line_and_changes_nothing(t):
 def an_encrypted_store_without_its_key_is_never_replaced_by_plaintext(t):
     put(t, "A", "old", "--key-file", key_file(t)).ok()
     for r in (secret(t, "get", "A"), put(t, "A", "new"), secret(t, "list")):
-        refused(r, 1, "--passphrase-file")
+        refused(r, 1, "--key-file")
     check(not os.path.exists(store_file(t)))
     equal(get(t, "A", "--key-file", key_file(t)), "old")
 
