@@ -293,8 +293,9 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 			  v.rule->origin.reason : v.reason,
 	};
 	set_rule(o, v.allowed ? NULL : v.rule, ret);
-	ret->final = v.rule && !v.allowed && v.rule->origin.source &&
-		     v.rule->strength == RULE_ALWAYS;
+	ret->final = v.final || (v.rule && !v.allowed &&
+				 v.rule->origin.source &&
+				 v.rule->strength == RULE_ALWAYS);
 	if (ret->answer == OBSERVER_DENIED && op == OBSERVER_WRITE &&
 	    is_found_name(v.rule))
 		set_unprotect(o, v.rule->text, ret);

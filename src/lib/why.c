@@ -86,7 +86,8 @@ static void set_verdict(struct why *why, const struct verdict *v,
 	if (v->rule)
 		set_rule(why, v->rule->text, &v->rule->origin);
 	/* What somebody denied is not allowed by one more line */
-	if (!v->allowed && (!v->rule || v->rule->strength == RULE_BASELINE))
+	if (!v->allowed && !v->final &&
+	    (!v->rule || v->rule->strength == RULE_BASELINE))
 		set_suggestion(why, what);
 }
 

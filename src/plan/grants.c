@@ -107,11 +107,13 @@ static int compare_points(const void *a, const void *b)
 	return mounts_compare_paths(x->path, y->path);
 }
 
-/* Every existing path of a rule, each once; and /dev, of which the cage grants
- * the harmless devices one by one
+/* Every existing path of a rule, each once; /proc and /sys, where the right to
+ * write to all of the root ends; and /dev, of which the cage grants the harmless
+ * devices one by one
  */
 static void collect(struct carver *c, const struct view *view)
 {
+	static const char *const kernel[] = { "/proc", "/sys" };
 	size_t kept = 0;
 
 	for (size_t i = 0; i < view->rules.len; i++) {
@@ -126,6 +128,15 @@ static void collect(struct carver *c, const struct view *view)
 		p->is_dir = S_ISDIR(r->mode);
 		p->plain = !strcmp(r->path, "/tmp");
 		p->right = right_at(view, r->path, &p->rule);
+	}
+	for (size_t i = 0; c->plan->root_writable && i < ARRAY_SIZE(kernel);
+	     i++) {
+		struct point p = {
+			.path = kernel[i], .is_dir = true, .plain = true,
+		};
+
+		p.right = right_at(view, p.path, &p.rule);
+		*vec_push(c) = p;
 	}
 	*vec_push(c) = (struct point){
 		.path = "/dev", .right = GRANT_NOTHING, .is_dir = true,

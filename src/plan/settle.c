@@ -10,7 +10,7 @@
  * existing writable directory such a rule says nothing new, and in a place
  * that is hidden or the sandbox's own there is nothing to make.
  *
- * Nothing in /sys is a file that a command could need to write.
+ * Nothing in /proc and /sys is a file that a command could need to write.
  *
  * Rules about hosts are none where the network is not filtered by name.
  */
@@ -52,16 +52,16 @@ static void close_store(struct view *view, const char *store)
 }
 
 /* The kernel's own switches obey root without asking for a capability */
-static void close_sys(struct view *view)
+static void close_kernel(struct view *view, const char *place)
 {
 	for (size_t i = 0; i < view->rules.len; i++) {
 		struct view_rule *r = &view->rules.v[i];
 
 		if (r->list != PATH_ALLOW_WRITE ||
-		    !path_is_within("/sys", r->path))
+		    !path_is_within(place, r->path))
 			continue;
-		view_note(view, mem_printf("'%s' is in /sys, which holds no files but the kernel's switches, so nothing may be written there",
-					   r->path));
+		view_note(view, mem_printf("'%s' is in %s, which holds no files but the kernel's switches, so nothing may be written there",
+					   r->path, place));
 		drop(r);
 	}
 }
@@ -152,7 +152,8 @@ void settle(struct view *view)
 		if (view_is_store(&r->v[i]))
 			close_store(view, r->v[i].path);
 	}
-	close_sys(view);
+	close_kernel(view, "/proc");
+	close_kernel(view, "/sys");
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].list == PATH_ALLOW_WRITE && r->v[i].mode)
 			*vec_push(&roots) = r->v[i].path;

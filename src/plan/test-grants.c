@@ -148,6 +148,20 @@ TEST(devices_are_never_granted_as_a_whole)
 	CHECK_INT(right_of(plan, "/proc/self/status"), GRANT_READ);
 }
 
+TEST(a_writable_root_ends_at_the_kernels_own_places)
+{
+	auto_view struct view *view = tree();
+	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
+
+	plan->view = view;
+	plan->root_writable = true;
+	add(view, PATH_ALLOW_WRITE, "/");
+	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(right_of(plan, at("w/top")), GRANT_WRITE);
+	CHECK_INT(right_of(plan, "/proc/sys"), GRANT_READ);
+	CHECK_INT(right_of(plan, "/sys/kernel"), GRANT_READ);
+}
+
 static void make_neighbours(const char *prefix, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

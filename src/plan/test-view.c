@@ -347,3 +347,25 @@ TEST(a_missing_root_from_the_command_line_is_an_error)
 	CHECK_INT(view_build(p, &view, &err), -ENOENT);
 	CHECK_CONTAINS(err.msg, "missing");
 }
+
+TEST(no_rule_opens_the_kernels_own_places)
+{
+	static const char *const closed[] = {
+		"/dev/kmsg", "/proc/sys/vm/swappiness", "/sys/kernel/mm",
+	};
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	rule(p, PATH_ALLOW_WRITE, "/");
+	rule(p, PATH_ALLOW_WRITE, "/proc/sys");
+	view = look(p);
+	CHECK(view_verdict(view, VIEW_WRITE, "/etc/hosts").allowed);
+	CHECK(view_verdict(view, VIEW_WRITE, "/dev/null").allowed);
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+		const struct verdict v = view_verdict(view, VIEW_WRITE,
+						      closed[i]);
+
+		CHECK(!v.allowed && v.final);
+		CHECK(view_verdict(view, VIEW_READ, closed[i]).allowed);
+	}
+}

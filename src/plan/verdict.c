@@ -215,8 +215,42 @@ bool view_is_private(const struct view *view, const char *path)
 	return view_place(view, path) != VIEW_HOST;
 }
 
+/* The kernel's own places hold no files that a command could need to write, and
+ * its switches obey root without asking for a capability. NULL elsewhere.
+ */
+static const char *closed_reason(const char *path)
+{
+	static const struct {
+		const char *path, *reason;
+	} places[] = {
+		{ "/dev", "not a device of the sandbox, and no rule adds one" },
+		{ "/proc", "the kernel's /proc, which no rule opens" },
+		{ "/sys", "the kernel's switches, which no rule opens" },
+	};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(places) && !path_is_within(places[i].path, path))
+		i++;
+	return i < ARRAY_SIZE(places) ? places[i].reason : NULL;
+}
+
+/* These every sandbox has: src/cage makes or grants them one by one */
+static bool is_device(const char *path)
+{
+	static const char *const devices[] = {
+		"/dev/full", "/dev/null", "/dev/random", "/dev/tty",
+		"/dev/urandom", "/dev/zero",
+	};
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(devices) && strcmp(devices[i], path) != 0)
+		i++;
+	return i < ARRAY_SIZE(devices);
+}
+
 static struct verdict write_verdict(const struct view *view, const char *path)
 {
+	const char *closed = closed_reason(path);
 	const struct path_rule *allow = NULL;
 	const struct verdict readable = read_verdict(view, path);
 	const enum view_place place = view_place_of(view, path, &readable);
@@ -243,6 +277,11 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 		    f.by[PATH_DENY_READ])
 			reopened = true;
 	}
+	if (is_device(path))
+		return (struct verdict){ true, NULL,
+					 "a device of the sandbox's own" };
+	if (closed)
+		return (struct verdict){ false, NULL, closed, true };
 	if (place == VIEW_LAYER)
 		return (struct verdict){ true, readable.rule,
 					 "kept in a private layer" };

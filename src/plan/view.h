@@ -140,11 +140,13 @@ enum view_op { VIEW_READ, VIEW_WRITE };
  * @allowed:	The answer
  * @rule:	The rule that decided, or NULL if none did
  * @reason:	Words; never NULL
+ * @final:	No rule could change it
  */
 struct verdict {
 	bool allowed;
 	const struct path_rule *rule;
 	const char *reason;
+	bool final;
 };
 
 /* What the policy says about @path, absolute and real. Pure. */

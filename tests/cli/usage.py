@@ -166,6 +166,22 @@ echo x > /proc/sys/kernel/hostname"""
 
 
 @test
+def no_line_is_offered_where_none_would_help(t):
+    script = "echo x > /sys/kernel/x; echo x > /dev/kmsg; echo x > ~/x"
+    r = t.run("run", "sh", "-c", script, env={"CLAUDECODE": ""})
+    contains(r.err, "write /sys/kernel/x (the kernel's switches, which no rule "
+             "opens)\n")
+    contains(r.err, "write /dev/kmsg (not a device of the sandbox, and no rule "
+             "adds one)\n")
+    contains(r.err, "allow: cloche policy allow write " + t.home + "/x)")
+    r = t.run("policy", "why", "write", "/proc/sys/vm/swappiness").ended(1)
+    check("policy allow" not in r.out, r.out)
+    contains(t.run("policy", "why", "write", "/dev/null").ok().out, "allowed")
+    contains(t.run("run", "--write", "/proc/sys", "true").ok().err,
+             "nothing may be written there")
+
+
+@test
 def rules_about_hosts_that_nobody_looks_at_are_told(t):
     words = "1 rule about hosts has no effect"
     for rule in ("--allow", "--deny"):

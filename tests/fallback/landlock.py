@@ -71,6 +71,20 @@ def files_are_made_beside_protected_ones(t):
 
 
 @test
+def a_writable_root_ends_at_the_kernels_switches(t):
+    """What is in force is written again: nothing changes"""
+    again = 'for f in /proc/self/oom_score_adj /sys/kernel/mm/ksm/run; do ' \
+            'v=$(cat $f) && echo $v > $f && echo wrote $f; done'
+    outside = t.outside("sh", "-c", again).out
+    contains(outside, "wrote /proc/self/oom_score_adj", "the control")
+    if os.getuid() == 0:
+        contains(outside, "wrote /sys/kernel/mm/ksm/run", "the control")
+    r = t.shell(f"{again}; echo new > {t.away}/made",
+                options=NONE + ("--write", "/"))
+    equal((r.out, t.read(t.away + "/made")), ("", "new\n"), repr(r))
+
+
+@test
 def git_works_beside_protected_files(t):
     need("git")
     git = ("git", "-c", "user.name=n", "-c", "user.email=e@x")
