@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err)
 {
@@ -56,6 +59,17 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 
 	r = fs_read_fd(fd, max, b, err);
 	return r < 0 ? fail_in(err, "%s", path) : 0;
+}
+
+int fs_given_fd(const char *text)
+{
+	uint64_t fd;
+	int flags;
+
+	if (text_to_u64(text, INT_MAX, &fd) < 0)
+		return -EINVAL;
+	flags = fcntl((int)fd, F_GETFD);
+	return flags < 0 || flags & FD_CLOEXEC ? -EBADF : (int)fd;
 }
 
 int fs_write_all(int fd, const void *data, size_t n)

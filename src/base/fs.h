@@ -20,6 +20,12 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 /* As fs_read(), from a descriptor of any kind */
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
 
+/* The descriptor that @text names, one that whoever started this program left
+ * open for it. -EINVAL if @text is no number; -EBADF if nobody did, also for
+ * one of our own, which all close on exec.
+ */
+int fs_given_fd(const char *text);
+
 /* Write all of it, in spite of signals and short writes. 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t n);
 

@@ -281,16 +281,18 @@ static int connect_control(struct asker *a, const char *path, struct err *err)
 
 static int find_control(struct asker *a, const char *text, struct err *err)
 {
-	uint64_t fd;
+	int fd;
 
 	if (text[0] == '/')
 		return connect_control(a, text, err);
-	if (text_to_u64(text, 1 << 20, &fd) < 0 || fd < 3)
+	fd = fs_given_fd(text);
+	if (fd == -EINVAL || (fd >= 0 && fd < 3))
 		return fail(err, -EINVAL, "--control-fd: '%s' is not a descriptor of 3 or more",
 			    text);
-	if (fcntl((int)fd, F_GETFD) < 0)
-		return fail_errno(err, "--control-fd: descriptor %s", text);
-	a->control.fd = (int)fd;
+	if (fd < 0)
+		return fail(err, fd, "--control-fd: descriptor %s is not open; leave one end of a socket open for cloche, or give the path of one",
+			    text);
+	a->control.fd = fd;
 	return 0;
 }
 

@@ -5,12 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -46,27 +47,35 @@ static int open_file(const struct policy *policy, const char *where,
 		      : fd;
 }
 
+static bool is_for_reading(int fd)
+{
+	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+}
+
 int events_open(const struct policy *policy, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err)
 {
-	int r;
-
-	uint64_t fd;
+	int fd;
 
 	*ret_fd = -1;
 	*ret_owned = false;
 	if (!where)
 		return 0;
-	if (text_to_u64(where, 1 << 20, &fd) == 0) {
-		if (fcntl((int)fd, F_GETFD) < 0)
-			return fail_errno(err, "--events: descriptor %s", where);
-		*ret_fd = (int)fd;
+	fd = fs_given_fd(where);
+	if (fd == -EBADF || (fd >= 0 && is_for_reading(fd)))
+		return fail(err, -EBADF, "--events: descriptor %s is not open for writing; open it for cloche (%s>FILE), or name a file",
+			    where, where);
+	if (fd < 0 && strspn(where, "-0123456789") == strlen(where))
+		return fail(err, -EINVAL, "--events: '%s' is neither a descriptor nor a file; write ./%s for a file of that name",
+			    where, where);
+	if (fd >= 0) {
+		*ret_fd = fd;
 		return 0;
 	}
-	r = open_file(policy, where, err);
-	if (r < 0)
-		return r;
-	*ret_fd = r;
+	fd = open_file(policy, where, err);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
 	*ret_owned = true;
 	return 0;
 }
