@@ -68,9 +68,17 @@ int limits_set(const struct cage_request *request)
 {
 	for (size_t i = 0; i < request->nlimits; i++) {
 		const struct cage_limit *limit = &request->limits[i];
-		const struct rlimit value = { limit->value, limit->value };
+		const __rlimit_resource_t what =
+			(__rlimit_resource_t)limit->resource;
+		struct rlimit value;
 
-		if (setrlimit((__rlimit_resource_t)limit->resource, &value) < 0)
+		if (getrlimit(what, &value) < 0)
+			return -errno;
+		/* Nobody may raise the caller's own, and it holds anyway */
+		if (value.rlim_max > limit->value)
+			value.rlim_max = limit->value;
+		value.rlim_cur = value.rlim_max;
+		if (setrlimit(what, &value) < 0)
 			return -errno;
 	}
 	return 0;

@@ -19,7 +19,8 @@ void ending_explain(const struct ending *e)
 	const unsigned long long ms = e->policy->numbers[NUMBER_TIMEOUT_MS].value;
 	auto_buf struct buf hits = { 0 };
 
-	if (limits_explain(e->limits, e->status, &hits)) {
+	/* Time was the reason, then: no need to guess at others */
+	if (limits_explain(e->limits, e->timed_out ? 0 : e->status, &hits)) {
 		for (char *line = hits.p; *line; line += strlen(line) + 1) {
 			line[strcspn(line, "\n")] = '\0';
 			hooks_say(e->options, "%s", line);

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "policy/policy.h"
 
+enum { COUNT_MAX = 4194304 };	/* Processes that Linux can have */
+
 static const struct option_row rows[OPTION_COUNT] = {
 #define OPTION(id, name, letter, argument, kind, index, help)	\
 	[OPTION_##id] = { name, letter, argument, help },
@@ -65,7 +67,7 @@ int option_number(enum option_kind kind, const char *value, uint64_t *ret)
 	case KIND_PORT:
 		return text_to_u64(value, 65535, ret);
 	default:
-		return text_to_u64(value, 1 << 22, ret);
+		return text_to_u64(value, COUNT_MAX, ret);
 	}
 }
 
@@ -73,7 +75,7 @@ int option_number(enum option_kind kind, const char *value, uint64_t *ret)
 static const char *const examples[] = {
 	[KIND_SIZE] = "a size like 512M or 2G",
 	[KIND_TIME] = "a time like 30s, 5m or 2h",
-	[KIND_COUNT] = "a number from 1 on",
+	[KIND_COUNT] = "a number from 1 to 4194304",
 	[KIND_PORT] = "a port from 1 to 65535",
 };
 
@@ -86,7 +88,7 @@ static int check(enum option_id id, const char *value, struct err *err)
 	if (!row->argument)
 		return 0;
 	if (!*value)
-		return fail(err, -EINVAL, "--%s needs a %s that is not empty",
+		return fail(err, -EINVAL, "--%s needs a value (%s) that is not empty",
 			    row->name, row->argument);
 	switch (effects[id].kind) {
 	case KIND_SIZE:
@@ -118,7 +120,7 @@ int options_add(struct options *options, enum option_id id, const char *value,
 		return fail(err, -EINVAL, "--%s takes no value",
 			    rows[id].name);
 	if (rows[id].argument && !value)
-		return fail(err, -EINVAL, "--%s needs a %s", rows[id].name,
+		return fail(err, -EINVAL, "--%s needs a value (%s)", rows[id].name,
 			    rows[id].argument);
 	r = check(id, value, err);
 	if (r < 0)

@@ -81,6 +81,26 @@ def sizes_are_understood_or_refused(t):
 
 
 @test
+def a_limit_above_the_callers_own_leaves_that_in_force(t):
+    """Where there is no control group, it is the kernel's for each process"""
+    show = "ulimit -f; ulimit -u"
+    wide = ["--pids", "4194304", "--file-size", "1T"]
+    r = t.outside("sh", "-c", f'ulimit -f 64; exec "$0" run {" ".join(wide)} '
+                  f'-- bash -c "{show}"', CLOCHE).ok()
+    equal(r.out.split()[0], "32", "KiB; sh counts half of them")
+    equal(r.err, "")
+    contains(t.inside("true", options=["--pids", "4194305"]).ended(125).err,
+             "1 to 4194304")
+
+
+@test
+def when_time_runs_out_no_other_limit_is_blamed(t):
+    r = t.inside("sleep", "1000", options=["--timeout", "300ms", "--memory",
+                                           "1G", "--pids", "500"]).ended(124)
+    equal(len(r.err.splitlines()), 1, r.err)
+
+
+@test
 def an_untouched_limit_says_nothing(t):
     r = t.inside("true", options=["--timeout", "1m", "--memory", "1G",
                                   "--pids", "500", "--file-size", "1G"]).ok()
