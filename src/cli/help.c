@@ -72,7 +72,7 @@ int cli_help(int argc, char **argv, struct err *err)
 	}
 	c = command_find(argv[1]);
 	if (!c)
-		return fail(err, -EINVAL, "unknown command '%s'", argv[1]);
+		return fail(err, -EINVAL, "unknown command '%s'; 'cloche help' lists them", argv[1]);
 	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
 	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain ||
 	    c->run == cli_verify)

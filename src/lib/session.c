@@ -236,8 +236,7 @@ static int set_proxies(struct session *s, struct plan_request *request,
 	if (request->tier != TIER_LANDLOCK || !net_is_filtered(s->policy->net))
 		return 0;
 	if (!request->observe) {
-		vec_push(&s->view->notes)->text =
-			mem_strdup("tier landlock has no network with --observe off: the allowed hosts cannot be reached");
+		view_note(s->view, mem_strdup("tier landlock has no network with --observe off: the allowed hosts cannot be reached"));
 		return 0;
 	}
 	s->proxies = mem_zalloc(sizeof(*s->proxies));
@@ -255,22 +254,49 @@ static int check_ports(const struct policy *policy, struct err *err)
 	return 0;
 }
 
+/* Options that others make idle. In settings the same words may wait for a run
+ * of another kind.
+ */
+static void note_idle(struct session *s, const struct options *options)
+{
+	const enum net_mode net = s->policy->net;
+	const struct {
+		enum option_id id;
+		bool counts;
+		const char *when;
+	} rows[] = {
+		{ OPTION_HOST_PORT, net != NET_NONE, "with --net none" },
+		{ OPTION_PUBLISH, net != NET_NONE, "with --net none" },
+		{ OPTION_ALLOW_IP, net_is_jail(net), "without --net jail" },
+		{ OPTION_NO_FORGE, s->policy->profile == PROFILE_HOME,
+		  "without --profile home" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (options_has(options, rows[i].id) && !rows[i].counts)
+			view_note(s->view, mem_printf("--%s has no effect %s",
+						      option_row(rows[i].id)->name,
+						      rows[i].when));
+	}
+}
+
 /* Who has the user's word for what comes with a clone? And what is asked for
  * in vain?
  */
-static void note_policy(struct session *s)
+static void note_policy(struct session *s, bool observed)
 {
 	const struct string_rules *asked = &s->policy->lists[LIST_ENV_SET];
 	char *text = opened_note(s->policy);
 
+	if (!observed && policy_flag(s->policy, FLAG_LOCAL_BINDING, false))
+		view_note(s->view, mem_strdup("allowLocalBinding needs the observer: name ports with --publish"));
 	if (text)
-		vec_push(&s->view->notes)->text = text;
+		view_note(s->view, text);
 	for (size_t i = 0; i < asked->len; i++) {
 		if (policy_has_string(s->policy, LIST_ENV_DENY,
 				      asked->v[i].text))
-			vec_push(&s->view->notes)->text = mem_printf(
-				"'%s' stays outside: credentials.envVars denies it",
-				asked->v[i].text);
+			view_note(s->view, mem_printf("'%s' stays outside: credentials.envVars denies it",
+						      asked->v[i].text));
 	}
 }
 
@@ -351,12 +377,10 @@ int session_open(const struct options *options, char *const *argv,
 		s.walked = walked_open(s.policy);
 	if (r == 0)
 		r = view_build_with(s.policy, s.walked, &s.view, err);
-	if (r == 0 && !request.observe &&
-	    policy_flag(s.policy, FLAG_LOCAL_BINDING, false))
-		vec_push(&s.view->notes)->text = mem_strdup("allowLocalBinding needs the observer: name ports with --publish");
 	if (r == 0) {
 		note_errors(s.view, &report);
-		note_policy(&s);
+		note_idle(&s, options);
+		note_policy(&s, request.observe);
 		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);
 		request.program = program = find_program(&s);

@@ -60,31 +60,30 @@ static enum tier minimum_of(const struct policy *policy)
 	return minimum;
 }
 
-/* What only namespaces can do is refused, not left out */
-static int check_wishes(const struct options *options,
-			const struct policy *policy, struct err *err)
+/* What only namespaces can do, among what is wished for; NULL if nothing is */
+static const char *wish_for_full(const struct options *options,
+				 const struct policy *policy)
 {
 	static const struct {
 		enum string_list list;
 		const char *words;
 	} lists[] = {
-		{ LIST_HOST_PORTS, "ports of the host's loopback (--host-port)" },
-		{ LIST_PUBLISH, "published ports (--publish)" },
-		{ LIST_UNIX_SOCKETS, "Unix sockets by path (--unix-socket)" },
+		{ LIST_HOST_PORTS, "a port of the host's loopback (--host-port)" },
+		{ LIST_PUBLISH, "a published port (--publish)" },
+		{ LIST_UNIX_SOCKETS, "a Unix socket by path (--unix-socket)" },
 	};
 
 	if (net_is_jail(policy->net))
-		return fail(err, -EOPNOTSUPP, "--net jail needs tier full; 'cloche doctor' says why this machine has only landlock");
+		return "--net jail";
 	if (policy->profile == PROFILE_HOME)
-		return fail(err, -EOPNOTSUPP, "profile home needs tier full, for a home of its own; 'cloche doctor' says why this machine has only landlock");
+		return "profile home";
 	if (options_has(options, OPTION_EPHEMERAL))
-		return fail(err, -EOPNOTSUPP, "--ephemeral needs tier full; 'cloche doctor' says why this machine has only landlock");
+		return "--ephemeral";
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		if (policy->lists[lists[i].list].len)
-			return fail(err, -EOPNOTSUPP, "%s: not in tier landlock; take them out of the policy, or see 'cloche doctor' for tier full",
-				    lists[i].words);
+			return lists[i].words;
 	}
-	return 0;
+	return NULL;
 }
 
 int tier_choose(const struct options *options, const struct policy *policy,
@@ -92,6 +91,7 @@ int tier_choose(const struct options *options, const struct policy *policy,
 		struct err *err)
 {
 	const char *asked = options_get(options, OPTION_TIER);
+	const char *wish = wish_for_full(options, policy);
 	enum tier tier = TIER_FULL;
 	auto_buf struct buf who = { 0 };
 
@@ -110,7 +110,10 @@ int tier_choose(const struct options *options, const struct policy *policy,
 	if (machine->landlock_abi < TIER_LANDLOCK_ABI)
 		return fail(err, -EOPNOTSUPP, "the landlock tier needs Landlock ABI %d, and this kernel has %d; 'cloche doctor' says more",
 			    TIER_LANDLOCK_ABI, machine->landlock_abi);
-	return check_wishes(options, policy, err);
+	if (wish)	/* Refused, not left out */
+		return fail(err, -EOPNOTSUPP, "%s needs tier full; do without it or without --tier landlock ('cloche doctor' says whether this machine has tier full)",
+			    wish);
+	return 0;
 }
 
 /* Not the machine, but a moment: and somebody may have brought it about, to have

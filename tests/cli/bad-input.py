@@ -58,6 +58,35 @@ def options_with_a_wrong_value(t):
 
 
 @test
+def descriptors_that_nobody_opened(t):
+    """What cloche has open itself by then is none of the caller's"""
+    before = tree(t.dir)
+    read, write = os.pipe()
+    for fd in (3, 5, 9, 77, 0, read):
+        refused(t, t.run("run", "--events", str(fd), *RUN, pass_fds=[read]),
+                f"--events: descriptor {fd} ")
+    for fd in (3, 5, 9, 77):
+        refused(t, t.run("run", "--control-fd", str(fd), *RUN),
+                f"--control-fd: descriptor {fd} ")
+    for name in ("-", "-1", "9" * 40):
+        refused(t, t.run("run", "--events", name, *RUN), "./" + name)
+    unchanged(t, before)
+    t.run("run", "--events", str(write), *RUN, pass_fds=[write]).ok()
+    t.run("run", "--events", "./-1", *RUN).ok()
+    check(t.exists("-1"), "the control")
+
+
+@test
+def what_the_landlock_tier_cannot_do_says_why(t):
+    for words in (("--profile", "home"), ("--net", "jail"), ("--ephemeral",),
+                  ("--publish", "8123"), ("--host-port", "8123"),
+                  ("--unix-socket", "/run/x")):
+        refused(t, t.run("run", "--tier", "landlock", *words, *RUN),
+                words[-1] if words[0] in ("--profile", "--net") else words[0],
+                "without --tier landlock")
+
+
+@test
 def no_command(t):
     for words in ((), ("--",), ("--quiet",), ("-c",)):
         refused(t, t.run("run", *words))

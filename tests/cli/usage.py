@@ -182,6 +182,19 @@ def no_line_is_offered_where_none_would_help(t):
 
 
 @test
+def options_that_others_make_idle_are_told(t):
+    for words in (("--net", "none", "--host-port", "8123"),
+                  ("--net", "none", "--publish", "8123"),
+                  ("--allow-ip", "10.1.2.3"), ("--no-forge",)):
+        idle = [w for w in words if w.startswith("--")][-1]
+        said = f"note: {idle} has no effect"
+        contains(t.run("run", *words, "--", "true").ok().err, said)
+        equal(t.run("run", "--quiet", *words, "--", "true").ok().err, "")
+    for words in (("--allow", "a.test"), ("--host-port", "8123")):
+        equal(t.run("run", *words, "--", "true").ok().err, "")
+
+
+@test
 def rules_about_hosts_that_nobody_looks_at_are_told(t):
     words = "1 rule about hosts has no effect"
     for rule in ("--allow", "--deny"):
