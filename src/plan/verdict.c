@@ -116,10 +116,10 @@ static const struct path_rule *reader(const struct view *view,
 	const struct path_rule *allow = f->by[PATH_ALLOW_READ];
 
 	/* Writing somewhere means reading there, but does not lift what
-	 * somebody denied there (in srt it does)
+	 * somebody denied there (in srt it does, but for a file)
 	 */
 	if (!allow && (!deny || deny->strength == RULE_BASELINE ||
-		       view->policy->profile == PROFILE_SRT))
+		       (view->policy->profile == PROFILE_SRT && !f->is_file)))
 		allow = f->by[PATH_ALLOW_WRITE];
 	return deny && (!allow || !allow_wins(view, f, allow)) ? deny : allow;
 }

@@ -118,6 +118,11 @@ SETTINGS = {
     "a literal star": fs(denyRead=[{"path": "st*r", "literal": True}]),
     "git config allowed": fs(allowWrite=["."], allowGitConfig=True),
     "write where it is hidden": fs(allowWrite=["secret"], denyRead=["secret"]),
+    "write a hidden file": fs(allowWrite=["file"], denyRead=["file"]),
+    "write a hidden file in a hidden place": fs(
+        allowWrite=["secret/file"], denyRead=["secret", "secret/file"]),
+    "hide by a link that a pattern finds": fs(denyRead=["link-to*"]),
+    "hide behind a link by pattern": fs(denyRead=["link-to-dir/fi*"]),
     "write inside a hidden place": fs(allowWrite=["secret/open"],
                                       denyRead=["secret"]),
     "open and write inside": fs(allowWrite=["secret/open"],
