@@ -203,6 +203,15 @@ static int ask_host(const struct policy *policy, const char *target,
 	return 0;
 }
 
+/* As in rules, "~" is the home */
+static char *resolve_target(const struct policy *policy, const char *target)
+{
+	if (policy->home && *target == '~' && (!target[1] || target[1] == '/'))
+		return path_resolve(policy->home,
+				    target + 1 + strspn(target + 1, "/"));
+	return path_resolve(policy->cwd, target);
+}
+
 int why_ask(struct policy *policy, enum why_op op, const char *target,
 	    struct why *ret, struct err *err)
 {
@@ -215,7 +224,7 @@ int why_ask(struct policy *policy, enum why_op op, const char *target,
 	if (op == WHY_CONNECT) {
 		r = ask_host(policy, target, &why, err);
 	} else {
-		why.target = path_resolve(policy->cwd, target);
+		why.target = resolve_target(policy, target);
 		r = ask_path(policy, op, &why, err);
 	}
 	if (r < 0) {

@@ -100,6 +100,18 @@ def why_answers_with_the_exit_status(t):
 
 
 @test
+def a_tilde_is_the_home_in_questions_too(t):
+    for target in ("~/.ssh/id_rsa", "~//.ssh", "~"):
+        op = "write" if target == "~" else "read"
+        r = t.run("policy", "why", op, target).ended(1, target)
+        contains(r.out, f"denied: {op} {t.home}")
+    r = t.run("policy", "deny", "read", "~/notes").ok()
+    equal(r.err, "", "it is denied now")
+    t.run("policy", "why", "read", t.home + "/notes").ended(1)
+    t.run("policy", "why", "write", "~x/file").ok()
+
+
+@test
 def why_speaks_json(t):
     r = t.run("policy", "why", "--json", "write", PROJECT).ended(1)
     answer = json.loads(r.out)
