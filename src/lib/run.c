@@ -35,9 +35,15 @@ static void tell_notes(const struct session *session,
 		       const struct options *options)
 {
 	for (size_t i = 0; i < session->view->notes.len; i++) {
+		const struct view_note *note = &session->view->notes.v[i];
 		auto_buf struct buf text = { 0 };
 
-		text_escape(&text, session->view->notes.v[i].text);
+		/* `policy check` tells it; here it would be said with every
+		 * command of an agent
+		 */
+		if (note->unmade && session->plan->observe)
+			continue;
+		text_escape(&text, note->text);
 		hooks_say(options, "note: %s", buf_str(&text));
 	}
 }

@@ -111,6 +111,7 @@ static void settle_unmade(struct view *view, const struct roots *roots,
 	} else if (may_be_made(view, r)) {
 		view_note(view, mem_printf("'%s' does not exist yet",
 					   r->rule->text));
+		view->notes.v[view->notes.len - 1].unmade = true;
 	} else {
 		view_note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
 					   r->rule->text));

@@ -68,9 +68,11 @@ struct glob_rules {
 
 /**
  * struct view_note - Something the user should hear, once
+ * @unmade:	Of a path that the observer will let be made: nothing is amiss
  */
 struct view_note {
 	char *text;
+	bool unmade;
 };
 
 struct view_notes {
