@@ -86,6 +86,7 @@ int frame_nest_userns(const struct frame *frame, int proc, int self,
 	return 0;
 }
 
+/* @caps, as far as we have them: a container's root has not all of them */
 static int set_caps(uint64_t caps)
 {
 	struct __user_cap_header_struct header = {
@@ -94,15 +95,17 @@ static int set_caps(uint64_t caps)
 	const uint32_t half[2] = { (uint32_t)caps, (uint32_t)(caps >> 32) };
 	struct __user_cap_data_struct data[2];
 
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -1;
 	for (size_t i = 0; i < 2; i++) {
-		data[i].effective = data[i].permitted = half[i];
-		data[i].inheritable = half[i];
+		data[i].permitted &= half[i];
+		data[i].effective = data[i].inheritable = data[i].permitted;
 	}
 	return (int)syscall(SYS_capset, &header, data);
 }
 
 /* A new user namespace comes with every capability in the bounding set. Root
- * that asked for nothing keeps what it has. Where a container manager forbids
+ * that asked for nothing, or for all, keeps what it has. Where a container manager forbids
  * root to use capset(), our own processes (@keep is false) do without it; what
  * the caller asked for the command must hold.
  */
@@ -115,7 +118,9 @@ int frame_drop_caps(const struct frame *frame, bool keep, struct err *err)
 		    errno == EINVAL)
 			break;	/* Past the last one */
 	}
-	if (keep && !frame->caps_used && frame->caps)
+	if (keep && frame->caps &&
+	    (!frame->caps_used ||
+	     (!~frame->caps && !frame_has_userns(frame))))
 		return 0;
 	if (set_caps(keep ? frame->caps : 0) < 0 &&
 	    !(errno == EPERM && frame->caps && !keep))

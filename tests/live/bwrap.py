@@ -105,6 +105,8 @@ SHAPES = {
     "all capabilities": USR + PROC + ["--unshare-user", "--cap-add", "ALL"],
     "one capability": USR + PROC + ["--unshare-user", "--cap-drop", "ALL",
                                     "--cap-add", "CAP_NET_ADMIN"],
+    "all that there are": USR + PROC + ["--cap-drop", "CAP_CHOWN", "--cap-add",
+                                        "ALL"],
     "less one capability": USR + PROC + [
         "--unshare-user", "--cap-add", "all", "--cap-drop", "cap_sys_admin"],
     "no capability": USR + PROC + ["--cap-drop", "ALL"],
