@@ -26,26 +26,46 @@
 /**
  * struct call - One of the three, and the words behind it
  * @paths:	Absolute; only these and what is below them
+ * @flag:	The verb's own option: --json of diff, --force of apply
  */
 struct call {
 	struct options options;
 	struct policy *policy;
 	struct aside aside;
 	struct { char **v; size_t len, cap; } paths;
-	bool json, force;
+	bool flag;
 };
 
+/* Take the verb's own option, NULL for none, out of the words */
 static bool take_flag(int *argc, char **argv, const char *flag)
 {
-	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], flag) != 0)
+	bool found = false;
+
+	for (int i = 1; flag && i < *argc && strcmp(argv[i], "--") != 0;) {
+		if (strcmp(argv[i], flag) != 0) {
+			i++;
 			continue;
+		}
 		memmove(argv + i, argv + i + 1,
 			(size_t)(*argc - i) * sizeof(*argv));
 		--*argc;
-		return true;
+		found = true;
 	}
-	return false;
+	return found;
+}
+
+/* What is named. An empty word would be the project: whoever lost the value of a
+ * variable does not mean all of it.
+ */
+static int take_paths(struct call *call, char **words, struct err *err)
+{
+	for (; *words; words++) {
+		if (!**words)
+			return fail(err, -EINVAL, "a PATH is empty; name one, or leave it out for all that is kept aside");
+		*vec_push(&call->paths) = path_resolve(call->policy->cwd,
+						       *words);
+	}
+	return 0;
 }
 
 /* 1 if something is aside, 0 if nothing is. @open is how all of it is
@@ -53,30 +73,23 @@ static bool take_flag(int *argc, char **argv, const char *flag)
  */
 static int begin_with(int (*open)(const struct policy *, struct aside *,
 				  struct err *),
-		      struct call *call, int argc, char **argv,
-		      struct err *err)
+		      const char *flag, struct call *call, int argc,
+		      char **argv, struct err *err)
 {
 	int first, r;
 
 	call->aside = ASIDE_NONE;
-	call->json = take_flag(&argc, argv, "--json");
-	call->force = take_flag(&argc, argv, "--force");
+	call->flag = take_flag(&argc, argv, flag);
 	first = cli_parse_options(argc, argv, &call->options, err);
 	if (first < 0)
 		return first;
 	r = session_policy(&call->options, &call->policy, err);
+	if (r == 0)
+		r = take_paths(call, argv + first, err);
 	if (r < 0)
 		return r;
-	for (int i = first; i < argc; i++)
-		*vec_push(&call->paths) = path_resolve(call->policy->cwd,
-						       argv[i]);
 	return (call->paths.len ? aside_open : open)(call->policy,
 						     &call->aside, err);
-}
-
-static int begin(struct call *call, int argc, char **argv, struct err *err)
-{
-	return begin_with(aside_open, call, argc, argv, err);
 }
 
 static void end(struct call *call)
@@ -173,10 +186,10 @@ static void print_json(const struct call *call)
 int cli_diff(int argc, char **argv, struct err *err)
 {
 	struct call call = { 0 };
-	const int r = begin(&call, argc, argv, err);
+	const int r = begin_with(aside_open, "--json", &call, argc, argv, err);
 	const bool missing = r >= 0 && names_nothing(&call);
 
-	if (r >= 0 && call.json)
+	if (r >= 0 && call.flag)
 		print_json(&call);
 	else if (r >= 0)
 		print_text(&call);
@@ -227,7 +240,7 @@ static int apply_all(struct call *call, struct applying *applying)
 
 		if (!is_chosen(call, c))
 			continue;
-		done[i] = applying_one(applying, &call->aside, c, call->force,
+		done[i] = applying_one(applying, &call->aside, c, call->flag,
 				       &err) == 0;
 		left -= done[i];
 		if (done[i])
@@ -254,7 +267,8 @@ int cli_apply(int argc, char **argv, struct err *err)
 	struct applying *applying = NULL;
 	bool planted = false;
 	const struct violation_sink sink = { tell_quarantine, &planted };
-	int r = begin(&call, argc, argv, err), status = 0;
+	int r = begin_with(aside_open, "--force", &call, argc, argv, err);
+	int status = 0;
 
 	if (r >= 0 && names_nothing(&call)) {
 		end(&call);
@@ -278,7 +292,7 @@ int cli_apply(int argc, char **argv, struct err *err)
 int cli_discard(int argc, char **argv, struct err *err)
 {
 	struct call call = { 0 };
-	int r = begin_with(aside_find, &call, argc, argv, err);
+	int r = begin_with(aside_find, NULL, &call, argc, argv, err);
 
 	if (r >= 0 && names_nothing(&call)) {
 		end(&call);

@@ -27,10 +27,11 @@
  * @run:	Only this run, or NULL
  * @since_ms:	Only later ones
  * @kind:	Only this kind, or VIOLATION_KINDS for all
+ * @option:	The last option that was given, or NULL
  * @word:	What is left of the command line, or NULL
  */
 struct query {
-	const char *run, *word;
+	const char *run, *option, *word;
 	int64_t since_ms;
 	enum violation_kind kind;
 	bool json;
@@ -81,6 +82,12 @@ static int set_option(struct query *q, const char *name, const char *value,
 	return fail(err, -EINVAL, "unknown option '%s' of violations", name);
 }
 
+static int unexpected(const char *word, struct err *err)
+{
+	return fail(err, -EINVAL, "violations: '%s' is not expected here; 'cloche help violations' shows what is",
+		    word);
+}
+
 /* "--name value" and "--name=value" */
 static int parse(int argc, char **argv, struct query *q, struct err *err)
 {
@@ -91,18 +98,19 @@ static int parse(int argc, char **argv, struct query *q, struct err *err)
 		const char *value = argv[i][n] ? argv[i] + n + 1 : NULL;
 		int r;
 
+		if (argv[i][0] != '-') {
+			if (q->word)
+				return unexpected(argv[i], err);
+			q->word = argv[i];
+			continue;
+		}
+		q->option = argv[i];
 		if (!strcmp(argv[i], "--json")) {
 			q->json = true;
 			continue;
 		}
-		if (argv[i][0] != '-' && !q->word) {
-			q->word = argv[i];
-			continue;
-		}
 		if (!value)
 			value = i + 1 < argc ? argv[++i] : NULL;
-		if (argv[i][0] != '-' && !value)
-			return fail(err, -EINVAL, "unexpected '%s'", argv[i]);
 		if (!value)
 			return fail(err, -EINVAL, "%s needs a value", name);
 		r = set_option(q, name, value, err);
@@ -307,26 +315,47 @@ static int restore(const struct query *q, struct err *err)
 	return quarantine_restore(dir, q->word, err);
 }
 
+enum verb { LIST, FOLLOW, STRIP, CLEAR, RESTORE, VERBS };
+
+static enum verb find_verb(const char *name)
+{
+	static const char *const names[VERBS] = {
+		"list", "follow", "strip", "clear", "restore",
+	};
+	enum verb verb = LIST;
+
+	while (verb < VERBS && strcmp(names[verb], name) != 0)
+		verb++;
+	return verb;
+}
+
 int cli_violations(int argc, char **argv, struct err *err)
 {
-	const char *verb = argc > 1 ? argv[1] : "list";
+	const enum verb verb = argc > 1 ? find_verb(argv[1]) : LIST;
 	struct query q;
-	int r = parse(argc, argv, &q, err);
+	int r;
 
+	if (verb == VERBS)
+		return fail(err, -EINVAL, "violations: '%s' is not one of list, follow, strip, clear, restore",
+			    argv[1]);
+	r = parse(argc, argv, &q, err);
 	if (r < 0)
 		return r;
-	if (!strcmp(verb, "restore"))
-		return restore(&q, err);
-	if (q.word)
-		return fail(err, -EINVAL, "unexpected '%s'", q.word);
-	if (!strcmp(verb, "list"))
+	/* Who chooses some must not lose all */
+	if (q.option && verb != LIST && verb != FOLLOW)
+		return unexpected(q.option, err);
+	if (q.word && verb != RESTORE)
+		return unexpected(q.word, err);
+	switch (verb) {
+	case LIST:
 		return with_store(&q, err, do_list);
-	if (!strcmp(verb, "follow"))
+	case FOLLOW:
 		return with_store(&q, err, do_follow);
-	if (!strcmp(verb, "clear"))
+	case CLEAR:
 		return with_store(&q, err, do_clear);
-	if (!strcmp(verb, "strip"))
+	case STRIP:
 		return strip_stream(err);
-	return fail(err, -EINVAL, "violations: '%s' is not one of list, follow, strip, clear, restore",
-		    verb);
+	default:
+		return restore(&q, err);
+	}
 }

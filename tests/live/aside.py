@@ -297,8 +297,14 @@ def a_path_without_a_change_is_told(t):
     for verb in ("diff", "apply", "discard"):
         r = t.run(verb, "a", "nowhere").ended(1)
         contains(r.err, "/nowhere'")
+        contains(t.run(verb, "").ended(2).err, "a PATH is empty")
+    for words in (("discard", "--force"), ("apply", "--json"),
+                  ("diff", "--force")):
+        contains(t.run(*words).ended(2).err, "unknown option")
     check(not t.exists("a"), "applied with a name that is wrong")
     contains(t.run("diff").ok().out, "A a")
+    equal(t.run("diff", "--json", "--json").ok().out,
+          t.run("diff", "--json").ok().out)
 
 
 main()

@@ -442,4 +442,17 @@ def writes_to_what_is_hidden_are_seen(t):
     equal(t.read("dir/file"), "x")
 
 
+@test
+def who_chooses_records_does_not_lose_all(t):
+    t.shell("echo x > ~/x")
+    listed = t.run("violations", "list").ok().out
+    contains(listed, t.home + "/x")
+    for words in (("--kind", "fs-read"), ("--run", "x"), ("--since", "1s"),
+                  ("--json",), ("x",)):
+        contains(t.run("violations", "clear", *words).ended(2).err, words[0])
+    equal(t.run("violations", "list").ok().out, listed)
+    t.run("violations", "clear").ok()
+    equal(t.run("violations", "list").ok().out, "")
+
+
 main()
