@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/json-plain.h"
 #include "base/own.h"
+#include "base/text.h"
 
 static void place_at(const char *text, size_t offset, struct json_place *ret)
 {
@@ -266,6 +267,17 @@ int json_next(const char *text, size_t n, struct json_place *place)
 	at.end = (size_t)(skip_value(p, end) - text);
 	*place = at;
 	return 0;
+}
+
+json_t *json_text(const char *text)
+{
+	json_t *string = text ? json_string(text) : json_null();
+	auto_buf struct buf safe = { 0 };
+
+	if (string)
+		return string;
+	text_escape(&safe, text);
+	return json_string(buf_str(&safe));
 }
 
 void json_path_key(struct buf *path, const char *key)

@@ -52,6 +52,12 @@ int json_locate(const char *text, size_t n, const char *path,
  */
 int json_next(const char *text, size_t n, struct json_place *place);
 
+/* @text as a value: a string, in which bytes that are no UTF-8 are escaped, or
+ * null for NULL. Never NULL itself, as json_string() and json_pack() are for
+ * names of files.
+ */
+json_t *json_text(const char *text);
+
 /* Append one step to a path, quoted where it must be */
 void json_path_key(struct buf *path, const char *key);
 void json_path_index(struct buf *path, size_t index);

@@ -4,6 +4,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdio.h>
+
 struct buf;
 struct err;
 struct options;
@@ -38,6 +40,12 @@ int cli_secret_as(char **argv, struct err *err);
  * status; whatever there is to say goes to the library.
  */
 int cli_embedded(int argc, char **argv, struct err *err);
+
+/* One line to @out, in which a name cannot be more than a name: made safe for a
+ * terminal, and ended
+ */
+void cli_say(FILE *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */

@@ -115,8 +115,8 @@ static int install(const struct hook_target *t, struct err *err)
 	const int r = hook_install(t, err);
 
 	if (r >= 0)
-		printf("%s: %s\n", t->file,
-		       r ? "installed" : "is installed already");
+		cli_say(stdout, "%s: %s", t->file,
+			r ? "installed" : "is installed already");
 	return r < 0 ? r : 0;
 }
 
@@ -125,8 +125,8 @@ static int uninstall(const struct hook_target *t, struct err *err)
 	const int r = hook_uninstall(t, err);
 
 	if (r >= 0)
-		printf("%s: %s\n", t->file,
-		       r ? "uninstalled" : "has no hooks of cloche");
+		cli_say(stdout, "%s: %s", t->file,
+			r ? "uninstalled" : "has no hooks of cloche");
 	return r < 0 ? r : 0;
 }
 

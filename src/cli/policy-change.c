@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "cli/command.h"
 #include "cli/policy.h"
 #include "lib/change.h"
 #include "lib/options.h"
@@ -39,7 +40,7 @@ static bool is_locked(const struct policy *policy)
 	if (!lock)
 		return false;
 	origin_describe(lock, &by);
-	fprintf(stderr, "cloche: not changed: %s settings decide this (%s)\n",
+	cli_say(stderr, "cloche: not changed: %s settings decide this (%s)",
 		scope_name(lock->source->scope), buf_str(&by));
 	return true;
 }
@@ -65,7 +66,7 @@ static int show_mode(const struct policy_call *call,
 	puts(mode_name(mode_of(policy)));
 	if (off && off != &flag->origin) {
 		origin_describe(off, &from);
-		fprintf(stderr, "cloche: disabled on this platform (%s)\n",
+		cli_say(stderr, "cloche: disabled on this platform (%s)",
 			buf_str(&from));
 	}
 	return 0;
@@ -96,7 +97,7 @@ int policy_mode(const struct policy_call *call, struct err *err)
 	r = change_mode(&req, mode, &file, err);
 	settings_request_done(&req);
 	if (r == 0)
-		printf("%s: %s\n", file, mode_name(mode));
+		cli_say(stdout, "%s: %s", file, mode_name(mode));
 	return r;
 }
 
@@ -122,7 +123,7 @@ static int change(const struct policy *policy, enum scope scope,
 	settings_request_done(&req);
 	if (r < 0)
 		return r;
-	printf("%s: %s %s %s\n", file, path, r ? "+=" : "has", value);
+	cli_say(stdout, "%s: %s %s %s", file, path, r ? "+=" : "has", value);
 	return 0;
 }
 
@@ -178,7 +179,7 @@ static void tell_outcome(const struct policy_call *call, enum why_op op,
 			origin_describe(why.origin, &by);
 		else
 			buf_adds(&by, why.reason);
-		fprintf(stderr, "cloche: still %s: %s\n",
+		cli_say(stderr, "cloche: still %s: %s",
 			why.allowed ? "allowed" : "denied", buf_str(&by));
 	}
 	why_done(&why);

@@ -12,27 +12,17 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/policy.h"
 #include "lib/session.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/settings.h"
-
-/* Paths need not be UTF-8; what is not is shown escaped */
-static json_t *safe_string(const char *text)
-{
-	json_t *string = json_string(text);
-	auto_buf struct buf b = { 0 };
-
-	if (string)
-		return string;
-	text_escape(&b, text);
-	return json_string(buf_str(&b));
-}
 
 static json_t *entry(json_t *value, const struct origin *origin)
 {
@@ -51,11 +41,11 @@ static json_t *paths_json(const struct path_rules *rules)
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct path_rule *rule = &rules->v[i];
-		json_t *o = entry(safe_string(rule->path), &rule->origin);
+		json_t *o = entry(json_text(rule->path), &rule->origin);
 
 		if (rule->glob)
 			json_object_set_new(o, "pattern",
-					    safe_string(rule->text));
+					    json_text(rule->text));
 		if (rule->marker)
 			json_object_set_new(o, "if", json_string(
 				"it holds a secret"));
@@ -70,11 +60,11 @@ static json_t *hosts_json(const struct host_rules *rules)
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct host_rule *rule = &rules->v[i];
-		json_t *o = entry(safe_string(rule->text), &rule->origin);
+		json_t *o = entry(json_text(rule->text), &rule->origin);
 
 		if (rule->reason)
 			json_object_set_new(o, "reason",
-					    safe_string(rule->reason));
+					    json_text(rule->reason));
 		json_array_append_new(list, o);
 	}
 	return list_of(rules->set, list);
@@ -92,7 +82,7 @@ static json_t *strings_json(const struct policy *p, enum string_list which)
 			mem_strndup(text, strcspn(text, "=")) :
 			mem_strdup(text);
 
-		json_array_append_new(list, entry(safe_string(shown),
+		json_array_append_new(list, entry(json_text(shown),
 						  &rules->v[i].origin));
 	}
 	return list_of(rules->set, list);
@@ -107,7 +97,7 @@ static json_t *credentials_json(const struct policy *p,
 		const struct credential *c = &p->credentials.v[i];
 
 		if (c->kind == kind)
-			json_array_append_new(list, entry(safe_string(c->name),
+			json_array_append_new(list, entry(json_text(c->name),
 							  &c->origin));
 	}
 	return list_of(json_array_size(list) > 0, list);
@@ -122,7 +112,7 @@ static json_t *ignores_json(const struct policy *p)
 		auto_free char *shown = mem_printf("%s: %s", rule->command,
 						   rule->text);
 
-		json_array_append_new(list, entry(safe_string(shown),
+		json_array_append_new(list, entry(json_text(shown),
 						  &rule->origin));
 	}
 	return list_of(p->ignores.len > 0, list);
@@ -153,7 +143,7 @@ static json_t *text_json(const struct text_value *text)
 		shown = mem_printf("%.*s***%s",
 				   (int)(scheme + 3 - text->value),
 				   text->value, at);
-	return entry(safe_string(shown ? shown : text->value), &text->origin);
+	return entry(json_text(shown ? shown : text->value), &text->origin);
 }
 
 /* What became of one row of the schema; NULL if nobody set it */
@@ -227,7 +217,7 @@ static json_t *files_json(const struct settings_report *report)
 	for (size_t i = 0; i < report->files.len; i++)
 		json_array_append_new(list, json_pack("{s:s, s:o, s:s}",
 			"scope", scope_name(report->files.v[i].scope),
-			"path", safe_string(report->files.v[i].path),
+			"path", json_text(report->files.v[i].path),
 			"state", states[report->files.v[i].state]));
 	return list;
 }
@@ -238,8 +228,8 @@ static json_t *policy_json(const struct policy *p,
 	const struct origin *lock = mode_lock(p);
 
 	return json_pack("{s:i, s:o, s:o*, s:s, s:o, s:o, s:o}",
-		"version", 1, "cwd", safe_string(p->cwd),
-		"home", p->home ? safe_string(p->home) : NULL,
+		"version", 1, "cwd", json_text(p->cwd),
+		"home", p->home ? json_text(p->home) : NULL,
 		"mode", mode_name(mode_of(p)),
 		"lock", lock ? policy_origin_json(lock) : json_null(),
 		"files", files_json(report), "settings", settings_json(p));
@@ -255,14 +245,14 @@ static void print_origin(json_t *origin)
 	json_t *line = json_object_get(origin, "line");
 
 	if (!json_is_object(origin))
-		printf("  (default)\n");
+		cli_say(stdout, "  (default)");
 	else if (!file)
-		printf("  (built in: %s)\n", reason ? reason : "");
+		cli_say(stdout, "  (built in: %s)", reason ? reason : "");
 	else if (json_is_integer(line))
-		printf("  (%s:%d: %s)\n", file, (int)json_integer_value(line),
-		       key ? key : "");
+		cli_say(stdout, "  (%s:%d: %s)", file,
+			(int)json_integer_value(line), key ? key : "");
 	else
-		printf("  (%s)\n", file);
+		cli_say(stdout, "  (%s)", file);
 }
 
 static void print_value(json_t *o)

@@ -53,12 +53,12 @@ json_t *policy_origin_json(const struct origin *origin)
 
 	if (!source)
 		return json_null();
-	return json_pack("{s:s, s:s*, s:o, s:s*, s:s*}",
+	return json_pack("{s:s, s:o*, s:o, s:o*, s:s*}",
 			 "scope", scope_name(source->scope),
 			 "file", source->scope == SCOPE_BUILTIN ? NULL
-								: source->name,
+						: json_text(source->name),
 			 "line", line ? json_integer(line) : json_null(),
-			 "key", origin->key,
+			 "key", origin->key ? json_text(origin->key) : NULL,
 			 "reason", origin->reason);
 }
 
@@ -152,29 +152,31 @@ int cli_policy(int argc, char **argv, struct err *err)
 
 static json_t *why_json(enum why_op op, const struct why *why)
 {
-	return json_pack("{s:i, s:b, s:s, s:s, s:s, s:s*, s:o*, s:s*}",
+	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o*, s:o*, s:o*}",
 			 "version", 1, "allowed", why->allowed,
-			 "op", why_op_name(op), "target", why->target,
-			 "reason", why->reason, "rule", why->rule,
+			 "op", why_op_name(op),
+			 "target", json_text(why->target),
+			 "reason", json_text(why->reason),
+			 "rule", why->rule ? json_text(why->rule) : NULL,
 			 "origin", why->origin ?
-			 policy_origin_json(why->origin) : NULL,
-			 "suggest", why->suggest);
+			 policy_origin_json(why->origin) : NULL, "suggest",
+			 why->suggest ? json_text(why->suggest) : NULL);
 }
 
 static void why_print(enum why_op op, const struct why *why)
 {
 	auto_buf struct buf from = { 0 };
 
-	printf("%s: %s %s (%s)\n", why->allowed ? "allowed" : "denied",
-	       why_op_name(op), why->target, why->reason);
+	cli_say(stdout, "%s: %s %s (%s)", why->allowed ? "allowed" : "denied",
+		why_op_name(op), why->target, why->reason);
 	if (why->origin) {
 		origin_describe(why->origin, &from);
-		printf("  rule: %s  (%s)\n", why->rule, buf_str(&from));
+		cli_say(stdout, "  rule: %s  (%s)", why->rule, buf_str(&from));
 	} else if (why->rule) {
-		printf("  rule: %s  (built in)\n", why->rule);
+		cli_say(stdout, "  rule: %s  (built in)", why->rule);
 	}
 	if (why->suggest)
-		printf("  to allow it: %s\n", why->suggest);
+		cli_say(stdout, "  to allow it: %s", why->suggest);
 }
 
 int policy_why(const struct policy_call *call, struct err *err)
@@ -211,9 +213,9 @@ static json_t *notes_json(const struct settings_report *report)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < report->notes.len; i++)
-		json_array_append_new(list, json_pack("{s:s, s:s}",
+		json_array_append_new(list, json_pack("{s:s, s:o}",
 			"level", levels[report->notes.v[i].level],
-			"text", report->notes.v[i].text));
+			"text", json_text(report->notes.v[i].text)));
 	return list;
 }
 
@@ -225,8 +227,8 @@ static void notes_print(const struct settings_report *report)
 	};
 
 	for (size_t i = 0; i < report->notes.len; i++)
-		printf("%s: %s\n", words[report->notes.v[i].level],
-		       report->notes.v[i].text);
+		cli_say(stdout, "%s: %s", words[report->notes.v[i].level],
+			report->notes.v[i].text);
 	if (report->dropped)
 		printf("and %zu more\n", report->dropped);
 	if (!report->notes.len)

@@ -80,11 +80,11 @@ static void tell(const struct shim *s)
 	auto_free char *dir = path_parent(s->path);
 	auto_buf struct buf quoted = { 0 };
 
-	printf("%s: runs %s in the sandbox\n", s->path, s->real);
+	cli_say(stdout, "%s: runs %s in the sandbox", s->path, s->real);
 	if (shim_state(s, getenv("PATH")) != SHIM_BYPASSED)
 		return;
 	text_shell_quote(&quoted, dir);
-	fprintf(stderr, "cloche: shim: not used yet: add this to the start of your shell: export PATH=%s:\"$PATH\"\n",
+	cli_say(stderr, "cloche: shim: not used yet: add this to the start of your shell: export PATH=%s:\"$PATH\"",
 		buf_str(&quoted));
 }
 
@@ -116,7 +116,7 @@ static int remove_one(int argc, char **argv, struct err *err)
 		return fail(err, -EINVAL, "shim remove needs the name of one shim");
 	r = shim_remove(argv[1], err);
 	if (r == 0)
-		printf("%s: removed\n", argv[1]);
+		cli_say(stdout, "%s: removed", argv[1]);
 	return r;
 }
 
@@ -131,6 +131,18 @@ static const char *words_of(enum shim_state state)
 	};
 
 	return words[state];
+}
+
+static void print_line(const struct shim *s, const char *state)
+{
+	const char *const fields[] = { s->name, s->path, s->real };
+	auto_buf struct buf line = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+		text_escape(&line, fields[i]);
+		buf_addc(&line, '\t');
+	}
+	printf("%s%s\n", buf_str(&line), state);
 }
 
 static int list(int argc, char **argv, struct err *err)
@@ -151,12 +163,11 @@ static int list(int argc, char **argv, struct err *err)
 
 		bad |= state != SHIM_OK;
 		if (!json)
-			printf("%s\t%s\t%s\t%s\n", s->name, s->path, s->real,
-			       words_of(state));
+			print_line(s, words_of(state));
 		(void)json_array_append_new(rows, json_pack(
-			"{s:s, s:s, s:s, s:s}", "name", s->name, "path",
-			s->path, "real", s->real, "state",
-			shim_state_name(state)));
+			"{s:o, s:o, s:o, s:s}", "name", json_text(s->name),
+			"path", json_text(s->path), "real",
+			json_text(s->real), "state", shim_state_name(state)));
 	}
 	if (json && r == 0) {
 		json_t *root = json_pack("{s:i, s:O}", "version", 1, "shims",

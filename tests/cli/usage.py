@@ -181,6 +181,32 @@ def no_line_is_offered_where_none_would_help(t):
              "nothing may be written there")
 
 
+HOSTILE = b'a"b\\c\n\x1b[31m\xff\xe2\x80\xae'
+
+
+@test
+def names_of_any_bytes_are_told_as_text(t):
+    """In a project of such a name, with settings, and about such a file"""
+    where = os.path.join(t.dir.encode(), HOSTILE)
+    os.makedirs(where + b"/.claude")
+    with open(where + b"/.claude/settings.json", "w") as file:
+        json.dump({"sandbox": {"enabled": True, "surprise": 1, "filesystem":
+                               {"denyRead": ["x"]}}}, file)
+    for words in (["policy", "show"], ["policy", "check"], ["policy", "mode"],
+                  ["policy", "why", "write", HOSTILE],
+                  ["policy", "why", "read", "x"], ["explain"], ["diff"],
+                  ["violations", "list"], ["shim", "list"], ["preflight"],
+                  ["policy", "check", where + b"/.claude/settings.json"]):
+        r = t.run(*words, cwd=where)
+        check("\x1b" not in r.out + r.err, words, repr(r))
+        if words[0] in ("diff", "explain", "preflight"):
+            words[1:1] = ["--json"]
+        else:
+            words.append("--json")
+        r = t.run(*words, cwd=where)
+        equal(json.loads(r.out)["version"], 1, words, repr(r))
+
+
 @test
 def options_that_others_make_idle_are_told(t):
     for words in (("--net", "none", "--host-port", "8123"),
