@@ -341,6 +341,9 @@ static int build(const struct cage_request *request, struct place *place,
 		r = stage_landlock(request, err);
 	if (r == 0)
 		r = filter(plan, &fds[AT_LISTENER], err);
+	/* Only now is it certain that somebody will be told of connections */
+	if (plan->observe && fds[AT_LISTENER] >= 0)
+		listener_yield(&set);
 	if (r == 0)
 		r = hand_over(*socket, fds, &set, value, err);
 	listener_done(&set);

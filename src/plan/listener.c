@@ -25,6 +25,22 @@ int listener_add(struct listener_set *set, enum listener_role role,
 	return 0;
 }
 
+void listener_yield(struct listener_set *set)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < set->len; i++) {
+		if (set->v[i].role == LISTENER_CAPTURE &&
+		    set->v[i].port >= LISTENER_FREE_PORT) {
+			close_fd(&set->fds[i]);
+			continue;
+		}
+		set->v[kept] = set->v[i];
+		set->fds[kept++] = set->fds[i];
+	}
+	set->len = kept;
+}
+
 void listener_done(struct listener_set *set)
 {
 	for (size_t i = 0; i < set->len; i++)

@@ -16,6 +16,7 @@ enum {
 	LISTENER_HTTP_PORT = 3128,
 	LISTENER_SOCKS_PORT = 1080,
 	LISTENER_DNS_PORT = 53,
+	LISTENER_FREE_PORT = 1024,	/* The first that anybody may bind to */
 };
 
 /* The sandbox's own addresses, beside loopback; never given to a name */
@@ -75,6 +76,11 @@ struct listener_client {
 /* Add a row and take over @fd: 0, or -ENOSPC and @fd is closed */
 int listener_add(struct listener_set *set, enum listener_role role,
 		 uint16_t port, int fd);
+
+/* Close and forget captured ports that a program may listen on itself, which are
+ * those that take no capability: for a sandbox where they can be had on demand
+ */
+void listener_yield(struct listener_set *set);
 
 /* Close what is left in it */
 void listener_done(struct listener_set *set);

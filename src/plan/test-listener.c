@@ -42,6 +42,32 @@ TEST(a_set_larger_than_one_message_arrives_whole)
 	CHECK_INT(in.len, 0);
 }
 
+TEST(only_captured_ports_that_anybody_may_have_are_given_up)
+{
+	static const struct listener rows[] = {
+		{ LISTENER_CAPTURE, 8080 }, { LISTENER_HTTP, 3128 },
+		{ LISTENER_CAPTURE, 1023 }, { LISTENER_CAPTURE, 1024 },
+		{ LISTENER_HOST_PORT, 5432 },
+	};
+	struct listener_set set = { 0 };
+	int fds[ARRAY_SIZE(rows)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fds[i] = some_fd();
+		CHECK_INT(listener_add(&set, rows[i].role, rows[i].port,
+				       fds[i]), 0);
+	}
+	listener_yield(&set);
+	CHECK_INT(set.len, 3);
+	CHECK_INT(set.v[0].port, 3128);
+	CHECK_INT(set.fds[0], fds[1]);
+	CHECK_INT(set.v[1].port, 1023);
+	CHECK_INT(set.v[2].port, 5432);
+	CHECK_INT(fcntl(fds[0], F_GETFD), -1);
+	CHECK_INT(fcntl(fds[3], F_GETFD), -1);
+	listener_done(&set);
+}
+
 TEST(an_unknown_role_a_wrong_count_and_the_end_are_refused)
 {
 	const struct listener bad = { LISTENER_ROLES, 1 };

@@ -105,6 +105,20 @@ def without_a_listener_the_footer_says_what_is_missing(t):
 
 
 @test
+def without_a_listener_a_port_that_a_rule_names_is_captured_from_the_start(t):
+    code = """
+import errno, socket
+try: socket.create_server(("127.0.0.1", 7005)).close()
+except OSError as e: print(e.errno == errno.EADDRINUSE and "taken")
+else: print("free")
+"""
+    command = ("/usr/bin/python3", "-c", code)
+    rule = ("--allow", "192.0.2.1:7005")
+    equal(lacking(t, "notify", *command, options=rule).ok().out, "taken\n")
+    equal(t.inside(*command, options=rule).ok().out, "free\n")
+
+
+@test
 def a_fault_of_the_policy_is_not_blamed_on_the_machine(t):
     r = t.run("run", "--cwd", "/nowhere", "--", "true").ended(125)
     lacks(r.err, "tier landlock")

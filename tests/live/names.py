@@ -164,6 +164,25 @@ def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
     full.close()
 
 
+@test
+def a_port_that_a_rule_names_can_be_listened_on(t):
+    count_connections(GOOD, 7005)
+    code = '''
+import errno
+for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0"),
+                     (socket.AF_INET6, "::")):
+    try: socket.create_server((host, 7005), family=family).close()
+    except OSError as e: print(e.errno == errno.EADDRINUSE and "taken")
+    else: print("listens")
+print(socket.create_connection(("good.test", 7005), 20) and "reached")
+'''
+    rule = ("--allow", "good.test:7005")
+    equal(python(t, code, *rule).split(), ["listens"] * 3 + ["reached"])
+    # Nobody is asked before a connection: it is taken from the start
+    equal(python(t, code, *rule, "--observe", "off").split(),
+          ["taken"] * 3 + ["reached"])
+
+
 own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
           "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent",
           "own.test": OWN, "own-mapped.test": "::ffff:" + OWN,
