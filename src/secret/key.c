@@ -75,6 +75,9 @@ static int from_key_file(const char *path, struct bytes *ret, bool *loose,
 	return KEY_RANDOM;
 }
 
+/* The key is linked to our own keyring, which goes with us: what is only in the
+ * user's keyring cannot be read, unless the session's has a link to that
+ */
 static long find_key(const char *description)
 {
 	static const int rings[] = { KEY_SPEC_SESSION_KEYRING,
@@ -83,7 +86,7 @@ static long find_key(const char *description)
 
 	for (size_t i = 0; id < 0 && i < ARRAY_SIZE(rings); i++)
 		id = syscall(SYS_keyctl, KEYCTL_SEARCH, rings[i], "user",
-			     description, 0);
+			     description, KEY_SPEC_PROCESS_KEYRING);
 	return id;
 }
 

@@ -120,6 +120,21 @@ def the_kernel_keyring_can_hold_the_key(t):
     equal(r.code, 1)
 
 
+@test
+def the_users_keyring_will_do_in_any_session(t):
+    """A new session keyring has no link to the user's, as in a service"""
+    keyctl = need("keyctl")
+    name = "cloche-test-" + os.urandom(8).hex()
+    script = (f"id=$({keyctl} padd user {name} @u <{key_file(t)}) || exit 77; "
+              f"printf v | $0 secret set A --backend file --keyring {name}; "
+              f"$0 secret get A --backend file --keyring {name}; "
+              f"{keyctl} unlink $id @u >/dev/null")
+    r = t.outside(keyctl, "session", "-", "sh", "-c", script, CLOCHE)
+    if r.code == 77 or "not implemented" in r.err:
+        skip("no kernel keyring here")
+    equal(r.out, "v\n", r.err)
+
+
 def spoil_link(path, t):
     os.rename(path, t.away + "/moved")
     os.symlink(t.away + "/moved", path)
