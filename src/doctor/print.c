@@ -23,6 +23,14 @@ static const char *const holds_signs[] = {
 	[HOLDS] = "✓", [PARTLY] = "!", [MISSING] = "✗",
 };
 
+static struct ground ground_of(const struct doctor *d)
+{
+	return (struct ground){
+		.abi = d->results[PROBE_landlock].value,
+		.observer = d->results[PROBE_notify].mark == MARK_YES,
+	};
+}
+
 static void print_probe(const struct doctor *d, enum probe p, struct buf *out)
 {
 	const struct probe_result *r = &d->results[p];
@@ -44,16 +52,17 @@ static void print_probe(const struct doctor *d, enum probe p, struct buf *out)
 
 void doctor_print(const struct doctor *d, struct buf *out)
 {
-	const int abi = d->results[PROBE_landlock].value;
+	const struct ground ground = ground_of(d);
 
 	for (enum probe p = 0; p < PROBE_COUNT; p++) {
 		if (d->results[p].ran)
 			print_probe(d, p, out);
 	}
 	buf_addf(out, "\ntier: %s (%s)\n", tier_name(d->tier),
-		 tier_words(d->tier));
+		 tier_words(d->tier, ground));
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		const struct guarantee_state s = guarantee_in(g, d->tier, abi);
+		const struct guarantee_state s = guarantee_in(g, d->tier,
+							      ground);
 
 		buf_addf(out, "  %s %s: %s\n", holds_signs[s.holds], s.promise,
 			 s.by);
@@ -79,11 +88,12 @@ static json_t *probe_json(const struct doctor *d, enum probe p)
 
 static json_t *guarantees_json(const struct doctor *d)
 {
-	const int abi = d->results[PROBE_landlock].value;
+	const struct ground ground = ground_of(d);
 	json_t *list = json_array();
 
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
-		const struct guarantee_state s = guarantee_in(g, d->tier, abi);
+		const struct guarantee_state s = guarantee_in(g, d->tier,
+							      ground);
 
 		json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}",
 			"id", s.name, "promise", s.promise,

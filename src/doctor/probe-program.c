@@ -114,13 +114,22 @@ static int try_nft(void)
 	return status > 0 ? -EOPNOTSUPP : status;
 }
 
-/* In a network of its own, where even we may ask it something */
+/* In a network of its own, where even we may ask it something; root may without */
 void probe_nft(struct probe_result *r)
 {
-	const int error = -probe_inside(CLONE_NEWNET, try_nft, NULL);
+	bool tried = false;
+	int error = -probe_inside(CLONE_NEWNET, try_nft, &tried);
 
-	if (error)
-		probe_no(r, PROBE_nft, CAUSE_NONE, error);
+	if (!tried && !geteuid()) {
+		error = -try_nft();
+		tried = true;
+	}
+	if (!error)
+		return;
+	probe_no(r, PROBE_nft, tried ? CAUSE_NONE : why_no_userns(error),
+		 error);
+	probe_detail(r, "%s", tried ? strerror(error) :
+				      "user namespaces are refused");
 }
 
 void probe_ipv6(struct probe_result *r)

@@ -259,7 +259,7 @@ static const char *layer_of(const struct verify *v,
 		layer = "capabilities, no_new_privs";
 	if (!layer)
 		layer = guarantee_in(row->guarantee, v->request.plan->tier,
-				     v->request.plan->machine.landlock_abi).by;
+				     plan_ground(v->request.plan)).by;
 	return layer;
 }
 
@@ -280,7 +280,7 @@ static enum verify_verdict on_hit(struct verify *v,
 {
 	const struct plan *plan = v->request.plan;
 	const struct guarantee_state g = guarantee_in(row->guarantee,
-			plan->tier, plan->machine.landlock_abi);
+			plan->tier, plan_ground(plan));
 
 	if (is_choice(v, row, true, r))
 		return VERDICT_CHOICE;

@@ -329,6 +329,13 @@ int plan_build(const struct view *view, const struct machine *machine,
 	return 0;
 }
 
+struct ground plan_ground(const struct plan *plan)
+{
+	return (struct ground){
+		.abi = plan->machine.landlock_abi, .observer = plan->observe,
+	};
+}
+
 void plan_free(struct plan *plan)
 {
 	if (!plan)

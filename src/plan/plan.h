@@ -202,6 +202,9 @@ int plan_build(const struct view *view, const struct machine *machine,
 	       struct err *err);
 void plan_free(struct plan *plan);
 
+/* What its tier's promises rest on */
+struct ground plan_ground(const struct plan *plan);
+
 static inline void plan_freep_(struct plan **plan)
 {
 	plan_free(*plan);

@@ -99,12 +99,13 @@ static void print_grants(const struct plan *plan, struct buf *out)
 
 static void print_tier(const struct plan *plan, struct buf *out)
 {
+	const struct ground ground = plan_ground(plan);
+
 	buf_addf(out, "tier\n  %s  (%s)\n", tier_name(plan->tier),
-		 tier_words(plan->tier));
+		 tier_words(plan->tier, ground));
 	for (enum guarantee g = 0; g < GUARANTEE_COUNT; g++) {
 		const struct guarantee_state s =
-			guarantee_in(g, plan->tier,
-				     plan->machine.landlock_abi);
+			guarantee_in(g, plan->tier, ground);
 
 		if (s.holds != HOLDS)
 			buf_addf(out, "  %-14s %s: %s\n", holds_name(s.holds),

@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const struct {
-	const char *name, *words;
+	const char *name, *words, *alone;
 } tiers[TIER_COUNT] = {
-#define TIER(id, name, words) [TIER_##id] = { name, words },
+#define TIER(id, name, words, alone) [TIER_##id] = { name, words, alone },
 #include "plan/tiers.def"
 };
 
@@ -30,14 +30,29 @@ static const struct row {
 #include "plan/tiers.def"
 };
 
+/* Other words where something is missing; by is NULL where they are the same */
+static const struct {
+	int abi;
+	const char *by;
+} alone[GUARANTEE_COUNT] = {
+#define ALONE(id, abi, by) [GUARANTEE_##id] = { abi, by },
+#include "plan/tiers.def"
+};
+
+static const char *const unwatched[GUARANTEE_COUNT] = {
+#define UNWATCHED(id, by) [GUARANTEE_##id] = by,
+#include "plan/tiers.def"
+};
+
 const char *tier_name(enum tier tier)
 {
 	return tiers[tier].name;
 }
 
-const char *tier_words(enum tier tier)
+const char *tier_words(enum tier tier, struct ground ground)
 {
-	return tiers[tier].words;
+	return !ground.abi && tiers[tier].alone ? tiers[tier].alone :
+						  tiers[tier].words;
 }
 
 int tier_parse(const char *name, enum tier *ret)
@@ -52,7 +67,7 @@ int tier_parse(const char *name, enum tier *ret)
 }
 
 struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
-				    int abi)
+				    struct ground ground)
 {
 	const struct row *row = &rows[guarantee];
 	struct guarantee_state state = {
@@ -64,7 +79,11 @@ struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
 		return state;
 	state.holds = row->holds[tier];
 	state.by = row->by[tier];
-	if (tier == TIER_LANDLOCK && abi < row->abi) {
+	if (tier == TIER_FULL && ground.abi < alone[guarantee].abi)
+		state.by = alone[guarantee].by;
+	if (!ground.observer && unwatched[guarantee])
+		state.by = unwatched[guarantee];
+	if (tier == TIER_LANDLOCK && ground.abi < row->abi) {
 		state.holds = MISSING;
 		state.by = "this kernel's Landlock is too old for it";
 	}

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 enum tier {
-#define TIER(id, name, words) TIER_##id,
+#define TIER(id, ...) TIER_##id,
 #include "plan/tiers.def"
 	TIER_COUNT,
 };
@@ -40,16 +40,26 @@ struct guarantee_state {
 	const char *by;
 };
 
+/**
+ * struct ground - What promises can rest on here
+ * @abi:	Of Landlock; 0 without it
+ * @observer:	Writes are seen before they happen
+ */
+struct ground {
+	int abi;
+	bool observer;
+};
+
 /* "full", "landlock", "none" */
 const char *tier_name(enum tier tier);
-const char *tier_words(enum tier tier);
+const char *tier_words(enum tier tier, struct ground ground);
 
 /* By name, "none" is none; -EINVAL if unknown */
 int tier_parse(const char *name, enum tier *ret);
 
-/* With Landlock of @abi; in TIER_NONE nothing holds */
+/* In TIER_NONE nothing holds */
 struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
-				    int abi);
+				    struct ground ground);
 
 /* "holds", "partly", "missing" */
 const char *holds_name(enum holds holds);

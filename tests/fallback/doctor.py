@@ -128,6 +128,30 @@ def each_thing_that_is_missing_is_named_with_its_cause(t):
 
 
 @test
+def no_promise_rests_on_what_is_missing(t):
+    whole = doctor(t)[0]["guarantees"]
+    for what, word in (("landlock", "Landlock"), ("notify", "observer")):
+        contains(json.dumps(whole), word)
+        lacks(json.dumps(doctor(t, what)[0]["guarantees"]), word)
+    text = t.outside(REFUSE, "landlock", CLOCHE, "doctor").ok().out
+    contains(text, "tier: full (")
+    lacks(text[text.index("tier: full"):], ", Landlock,")
+    report, _ = doctor(t, "userns,notify")
+    lacks(json.dumps(report["guarantees"]), "observer")
+
+
+@test
+def a_program_that_could_not_be_tried_is_not_said_to_be_missing(t):
+    need("nft")
+    found = probes(doctor(t, "userns")[0])["nft"]
+    if IS_ROOT:
+        equal(found["status"], "ok")
+    else:
+        lacks(found["fix"], "install")
+        contains(found["detail"], "user namespaces are refused")
+
+
+@test
 def a_missing_tier_holds_nothing(t):
     report, _ = doctor(t, "userns,landlock")
     check(all(g["state"] == "missing" for g in report["guarantees"]), report)
