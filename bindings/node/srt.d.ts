@@ -43,7 +43,7 @@ export const SandboxManager: {
   checkDependencies(): { errors: string[]; warnings: string[] };
   checkDependenciesAsync(): Promise<{ errors: string[]; warnings: string[] }>;
   wrapWithSandbox(command: string, binShell?: string, customConfig?: Partially, abortSignal?: AbortSignal, ids?: Ids): Promise<string>;
-  wrapWithSandboxArgv(command: string, binShell?: string, customConfig?: Partially, abortSignal?: AbortSignal, ids?: Ids): Promise<{ argv: string[]; env: NodeJS.ProcessEnv }>;
+  wrapWithSandboxArgv(command: string, binShell?: string, customConfig?: Partially, abortSignal?: AbortSignal, cwd?: string, ids?: Ids): Promise<{ argv: string[]; env: NodeJS.ProcessEnv }>;
   updateConfig(config: SandboxRuntimeConfig): void;
   reset(): Promise<void>;
   registerCommandNetworkLists(commandId: string, lists: { allowedDomains: string[] }): void;

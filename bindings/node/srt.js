@@ -21,6 +21,7 @@ const LISTS = { network: ['allowedDomains', 'deniedDomains'],
                 filesystem: ['denyRead', 'allowRead', 'allowWrite', 'denyWrite'] };
 
 const COMMAND_ID_MIN = 22;   // So that nobody guesses another command's
+const CUSTOMS_MAX = 512;     // Settings of single commands that follow updateConfig()
 
 class SandboxInitializeConflictError extends Error {
   constructor() {
@@ -66,10 +67,18 @@ function check(file) {
   }
 }
 
-// Each list that is named takes the place of the manager's; hosts of one command
-// are added to it, unless the list is strict
+// What one command brings takes the place of the manager's: each list that it
+// names, credentials, and whether there are file rules at all. Directories for git
+// are added; so are hosts of one command, unless the list is strict.
 function merge(config, custom, id) {
   const merged = JSON.parse(JSON.stringify(config));
+  for (const name of ['credentials', 'allowNestedUserNamespaces'])
+    if (custom?.[name] !== undefined) merged[name] = custom[name];
+  if (custom?.filesystem)
+    merged.filesystem = { ...merged.filesystem, disabled: custom.filesystem.disabled ?? false };
+  if (custom?.git?.safeDirectories)
+    merged.git = { ...merged.git,
+      safeDirectories: [...(merged.git?.safeDirectories ?? []), ...custom.git.safeDirectories] };
   for (const [group, names] of Object.entries(LISTS)) {
     for (const name of names) {
       if (custom?.[group]?.[name] !== undefined)
@@ -95,7 +104,7 @@ async function initialize(config, askCallback, _enableLogMonitor = false) {
   try {
     check(place.settings('settings.json', config));
     const socket = askCallback ? await place.listen((q) => askCallback(q)) : null;
-    state = { config, askCallback, place, socket, customs: new Map() };
+    state = { config, askCallback, place, socket, customs: new Map(), count: 0 };
   } catch (error) {
     place.remove();
     throw error;
@@ -111,10 +120,15 @@ function optionsFor(command, binShell, custom, ids) {
     throw new LinuxSandboxProfileError('nul_in_path', 'the command has a NUL in it');
   if (custom || ids?.commandId) {
     refuseUnknown(custom);
-    const name = `custom-${customs.size + 1}.json`;
+    const name = `custom-${++state.count}.json`;
     file = place.settings(name, merge(config, custom, ids?.commandId));
     if (custom) check(file);
     customs.set(name, { custom, id: ids?.commandId });
+    if (customs.size > CUSTOMS_MAX) {
+      const [oldest] = customs.keys();
+      customs.delete(oldest);
+      fs.rmSync(path.join(place.dir, oldest), { force: true });
+    }
   }
   const options = [
     ['profile', 'srt'], ['no-settings', null], ['settings', file],
@@ -141,7 +155,8 @@ async function wrapWithSandbox(command, binShell, customConfig, abortSignal, ids
     options: optionsFor(command, binShell, customConfig, ids) }, []);
 }
 
-async function wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, ids) {
+// The directory is that of whoever spawns it
+async function wrapWithSandboxArgv(command, binShell, customConfig, abortSignal, _cwd, ids) {
   abortSignal?.throwIfAborted();
   const argv = [program, 'run'];
   for (const [name, value] of optionsFor(command, binShell, customConfig, ids))

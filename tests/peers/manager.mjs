@@ -7,6 +7,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
+process.env.TOKEN = 'secret';
 const { SandboxManager } = await import(process.argv[2]);
 const away = process.argv[3];
 const found = {};
@@ -19,7 +20,10 @@ const config = {
 
 async function run(name, command, ...more) {
   const line = await SandboxManager.wrapWithSandbox(command, ...more);
-  const child = spawn(line, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  await end(name, spawn(line, { shell: true, stdio: ['ignore', 'pipe', 'pipe'] }));
+}
+
+async function end(name, child) {
   let out = '';
   child.stdout.on('data', (data) => { out += data; });
   child.stderr.resume();
@@ -53,6 +57,15 @@ await run('denied host', get('no.invalid'));
 await run('shell', 'echo $0 | grep -o bash', 'bash');
 await run('custom', `echo x >${away}/custom && echo done`, undefined,
   { filesystem: { allowWrite: [away], denyRead: [], denyWrite: [] } });
+await run('custom credentials', 'echo "[$TOKEN]"', undefined,
+  { credentials: { envVars: [{ name: 'TOKEN', mode: 'deny' }] } });
+await run('custom git', 'env | grep -c "=/some/where$"', undefined,
+  { git: { safeDirectories: ['/some/where'] } });
+await run('custom namespaces', 'unshare -U true && echo nested', undefined,
+  { allowNestedUserNamespaces: true });
+const { argv, env } = await SandboxManager.wrapWithSandboxArgv('basename $0; exit 3',
+  undefined, undefined, undefined, process.cwd(), { commandId: 'x'.repeat(22) });
+await end('argv', spawn(argv[0], argv.slice(1), { env, stdio: ['ignore', 'pipe', 'pipe'] }));
 found.asked = asked;
 found.there = ['no', 'custom'].map((name) => existsSync(`${away}/${name}`));
 found.plain = SandboxManager.annotateStderrWithSandboxFailures('echo hi; echo there', 'text');
@@ -60,6 +73,10 @@ found.plain = SandboxManager.annotateStderrWithSandboxFailures('echo hi; echo th
 SandboxManager.updateConfig({ ...config, network: { allowedDomains: [], deniedDomains: ['unknown.invalid'] } });
 await run('after an update', get('unknown.invalid'));
 found.asked_again = [...asked];
+SandboxManager.updateConfig({ ...config, filesystem: { ...config.filesystem, disabled: true } });
+await run('no file rules', `echo x >${away}/free && echo done`);
+await run('custom file rules', `echo x >${away}/held || echo refused`, undefined,
+  { filesystem: { allowWrite: [], denyRead: [], denyWrite: [] } });
 await SandboxManager.reset();
 process.stdout.write(JSON.stringify(found));
 process.exit(0);
