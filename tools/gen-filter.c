@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fs.h>
 #include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
@@ -53,10 +54,15 @@ enum {
 enum {
 	CLONE_NEW = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
 		    CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+	/* What is no namespace, nor anything that a later kernel may add */
+	UNSHARE_OWN = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_VM |
+		      CLONE_SIGHAND | CLONE_THREAD,
 	SOCK_TYPE = 0xf,	/* The rest of the argument is flags */
 	KD_MASK = ~0xff, KD_REQUESTS = 0x4b00,
 	VT_MASK = ~0xf, VT_REQUESTS = 0x5600,
 	USERFAULTFD_NEW = 0xaa00,
+	FS_MASK = 0xff00, BTRFS_REQUESTS = 0x9400, BCACHEFS_REQUESTS = 0xbc00,
+	F_SETDELEG = 1040,	/* Linux 6.19 */
 	PERSONALITY_QUERY = -1,
 };
 

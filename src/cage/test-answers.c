@@ -60,11 +60,22 @@ static uint32_t want_pair(const struct seccomp_config *config, int family,
 	return SECCOMP_RET_ALLOW;
 }
 
+/* Of btrfs and bcachefs, but not FICLONE, FICLONERANGE and FIDEDUPERANGE */
+static bool is_subvolume_request(uint32_t request)
+{
+	const uint32_t type = request >> 8 & 0xff;
+
+	return (type == 0x94 && request != 0x40049409 &&
+		request != 0x4020940d && request != 0xc0189436) ||
+	       type == 0xbc;
+}
+
 static bool is_bad_request(uint32_t request)
 {
 	return request == TIOCSTI || request == TIOCLINUX ||
 	       request == TIOCSETD || request == TIOCCONS ||
 	       request == 0x5437 || request == 0xaa00 ||
+	       request == 0x540c || is_subvolume_request(request) ||
 	       (request >= 0x4b00 && request <= 0x4bff) ||
 	       (request >= 0x5600 && request <= 0x560f);
 }
@@ -102,11 +113,13 @@ uint32_t answer_class(const struct seccomp_config *config,
 	case CLASS_CLONE:
 		return refuse_if(!nested && a[0] & 0x7e020000, EPERM);
 	case CLASS_UNSHARE:
-		return refuse_if(!nested && a[0] & 0x7e020080, EPERM);
+		return refuse_if(!nested && a[0] & ~0x50f00U, EPERM);
 	case CLASS_SOCKET:
 		return want_socket(config, (int)a[0], (int)a[1], (int)a[2]);
 	case CLASS_SOCKETPAIR:
 		return want_pair(config, (int)a[0], (int)a[1]);
+	case CLASS_FCNTL:
+		return refuse_if(a[1] == 1024 || a[1] == 1040, EPERM);
 	case CLASS_IOCTL:
 		return refuse_if(is_bad_request(a[1]), EPERM);
 	case CLASS_PERSONALITY:

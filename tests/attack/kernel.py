@@ -65,6 +65,28 @@ def dangerous_calls_do_not_reach_the_kernel(t):
 
 
 @test
+def nobody_has_to_wait_for_a_lease(t):
+    t.write("file", "")
+    t.write(t.home + "/.bashrc", "")
+    lines = ["lease file", f"lease {t.home}/.bashrc"]
+    found, _ = t.attempts(lines)
+    all_blocked(found, lines)
+    found, _ = t.attempts(lines, inside=False)
+    equal(set(found.values()), {"OK"}, "the control")
+
+
+@test
+def no_snapshot_shows_what_is_hidden(t):
+    """btrfs: SNAP_CREATE, SUBVOL_CREATE and their second versions; bcachefs"""
+    lines = [f"dir-ioctl . {request}" for request in
+             (0x50009401, 0x5000940e, 0x50009417, 0x50009418, 0x4018bc10)]
+    found, _ = t.attempts(lines)
+    equal(set(found.values()), {"EPERM"}, found)
+    found, _ = t.attempts(lines, inside=False)
+    lacks(found.values(), "EPERM", "the control reaches the file system")
+
+
+@test
 def unknown_numbers_do_not_exist(t):
     lines = [f"unknown-call {n}" for n in
              list(range(480, 560)) + [600, 999, 1023, 4096, 0x3fffffff]]

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
@@ -206,6 +207,30 @@ int fs_by_handle(char **argv)
 int fs_tmpfile(char **argv)
 {
 	return open_close(argv[0], O_TMPFILE | O_RDWR);
+}
+
+int fs_lease(char **argv)
+{
+	const int fd = open(argv[0], O_RDONLY | O_CLOEXEC);
+	const int r = fd < 0 ? -errno :
+		      probe_result(fcntl(fd, F_SETLEASE, F_RDLCK));
+
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+/* ENOTTY where it reaches a file system that has no such thing */
+int fs_ioctl(char **argv)
+{
+	const int fd = open(argv[0], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const unsigned long request = strtoul(argv[1], NULL, 0);
+	static char room[4096];
+	const int r = fd < 0 ? -errno : probe_result(ioctl(fd, request, room));
+
+	if (fd >= 0)
+		close(fd);
+	return r;
 }
 
 int fs_fds(char **argv)
