@@ -201,7 +201,8 @@ static int allow_or_deny(const struct policy_call *call, bool allow,
 		return -EINVAL;
 	value = call->words[1];
 	if (!*value)
-		return fail(err, -EINVAL, "the %s is empty", lists[i].name);
+		return fail(err, -EINVAL, "the %s is empty",
+			    lists[i].op == WHY_CONNECT ? "domain" : "path");
 	r = session_policy(call->options, &policy, err);
 	if (r < 0)
 		return r;

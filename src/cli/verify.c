@@ -160,6 +160,14 @@ static int choose_tier(struct verify_call *call, struct err *err)
 	return r;
 }
 
+/* Progress is written over itself */
+static bool can_erase(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
 static int verify(struct verify_call *call, struct err *err)
 {
 	static char *const none[] = { NULL };
@@ -176,7 +184,7 @@ static int verify(struct verify_call *call, struct err *err)
 		r = go(call, &(struct verify_request){
 			.plan = session.plan, .settings = &report,
 			.options = call->words.v, .full = call->full,
-			.progress = !call->json && isatty(STDERR_FILENO),
+			.progress = !call->json && can_erase(STDERR_FILENO),
 		}, err);
 	session_done(&session);
 	return r;
