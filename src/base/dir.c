@@ -8,6 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+
+struct dir dir_of(int fd)
+{
+	return (struct dir){
+		.fd = fd, .room = fd < 0 ? NULL : mem_alloc(DIR_ROOM),
+		.size = DIR_ROOM,
+	};
+}
+
 int dir_next(struct dir *dir, struct dir_entry *ret)
 {
 	for (;;) {

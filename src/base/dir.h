@@ -8,7 +8,9 @@
 #ifndef BASE_DIR_H
 #define BASE_DIR_H
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 enum { DIR_ROOM = 32 << 10 };	/* A good size for the buffer */
 
@@ -33,6 +35,19 @@ struct dir_entry {
 	const char *name;
 	unsigned char type;
 };
+
+/* A reading of @fd with a buffer of its own, for auto_dir; none for -1 */
+struct dir dir_of(int fd);
+
+static inline void dir_donep_(struct dir *dir)
+{
+	const int saved = errno;
+
+	free(dir->room);
+	errno = saved;
+}
+
+#define auto_dir	__attribute__((cleanup(dir_donep_)))
 
 /* The next name, "." and ".." left out: 1, 0 at the end, or a negative errno */
 int dir_next(struct dir *dir, struct dir_entry *ret);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +57,7 @@ static int look_below(const struct aside_below *b, int at, const char *name,
 {
 	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
-	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	int r = fd < 0 || depth > ASIDE_DEPTH_MAX ? -EACCES : 0;
 
@@ -141,8 +139,7 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 {
 	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 				 O_CLOEXEC);
-	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	int r = 0;
 
@@ -180,8 +177,7 @@ static int walk(const struct walker *w, int at, const char *name,
 		const char *path, const char *whole, unsigned int depth)
 {
 	auto_close int fd = open_full(at, name);
-	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat host;
 	int r = 0;
@@ -267,10 +263,9 @@ static int lift(int at, const char *name, int attic)
 /* @attic: for what is too deep, or -1 */
 static int remove_all(int at, const char *name, unsigned int depth, int attic)
 {
-	auto_free uint64_t *room = NULL;
+	auto_dir struct dir dir = dir_of(-1);
 	auto_close int fd = -1;
 	struct dir_entry entry;
-	struct dir dir;
 	int r = 0;
 
 	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
@@ -282,13 +277,11 @@ static int remove_all(int at, const char *name, unsigned int depth, int attic)
 		return fd;
 	if (depth > ASIDE_DEPTH_MAX)
 		return attic < 0 ? -ELOOP : lift(at, name, attic);
-	room = mem_zalloc(DIR_ROOM);
+	dir = dir_of(fd);
 	/* Again until nothing is found: names may come in, or be passed over */
 	for (bool found = true; r == 0 && found;) {
 		found = false;
 		(void)lseek(fd, 0, SEEK_SET);
-		dir = (struct dir){ .fd = fd, .room = (char *)room,
-				    .size = DIR_ROOM };
 		while (r == 0 && dir_next(&dir, &entry) > 0) {
 			r = remove_all(fd, entry.name, depth + 1, attic);
 			found = true;

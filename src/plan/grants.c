@@ -22,7 +22,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -229,8 +228,7 @@ static int carve_entries(struct carver *c, const struct place *at,
 {
 	auto_close int fd = open(at->path, O_RDONLY | O_DIRECTORY |
 				 O_NOFOLLOW | O_CLOEXEC);
-	auto_free uint64_t *room = mem_zalloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = (char *)room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	int r;
 

@@ -84,8 +84,7 @@ static bool protect_starred(struct view *view, const char *git_dir,
 					    (size_t)(star - row->name));
 	auto_free char *list = path_join(git_dir, above);
 	auto_close int fd = open_dir(view, list);
-	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat st;
 
@@ -161,8 +160,7 @@ static void protect_modules(struct view *view, const char *path,
 			    unsigned int depth, size_t *left)
 {
 	auto_close int fd = depth ? open_dir(view, path) : -1;
-	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat st;
 	const bool is_git = fd >= 0 && depth < WALK_GIT_DEPTH &&
@@ -184,8 +182,7 @@ static void protect_worktrees(struct view *view, const char *git_dir,
 {
 	auto_free char *path = path_join(git_dir, "worktrees");
 	auto_close int fd = open_dir(view, path);
-	auto_free char *room = fd < 0 ? NULL : mem_alloc(DIR_ROOM);
-	struct dir dir = { .fd = fd, .room = room, .size = DIR_ROOM };
+	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat st;
 
