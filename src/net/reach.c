@@ -404,6 +404,11 @@ void reach_judge_again(struct reach *r)
 {
 	const struct host_verdict v = gate_decide(r->gate, &r->host);
 
-	if (!stands(r, &v))
+	if (!stands(r, &v)) {
 		refuse(r, REACH_DENIED, v.reason, v.rule);
+	} else if (v.decision == HOST_ALLOWED && r->ask.asked) {
+		/* Whatever is still answered, a rule has said it */
+		ask_forget(&r->ask);
+		go(r);
+	}
 }

@@ -87,7 +87,7 @@ void reach_start(struct reach *reach);
 bool reach_is_allowed(struct reach *reach);
 
 /* There is another policy, and @outcome is still REACH_PENDING: what it does not
- * allow ends now
+ * allow ends now, and what it allows goes on without an answer
  */
 void reach_judge_again(struct reach *reach);
 

@@ -130,6 +130,23 @@ for want in ("403", "200", "403", "200"):
 
 
 @test
+def a_new_policy_answers_an_open_question(t):
+    server = Server()
+    there = f"127.0.0.1:{server.port}"
+    for lists, want in (({"allowedDomains": [there]}, b"200 Connection"),
+                        ({"deniedDomains": [there]}, b"403 host is on the deny")):
+        ours, theirs = socket.socketpair()
+        p = t.start("run", "--ask", "--control-fd", str(theirs.fileno()), "--",
+                    "/usr/bin/python3", "-c", FETCH +
+                    f'print(tunnel(b"{there}")[1])', pass_fds=[theirs.fileno()])
+        theirs.close()
+        ours.settimeout(RUN_SECONDS)
+        contains(ours.recv(4096), b'"ask"')
+        ours.sendall(json.dumps({"network": lists}).encode() + b"\n")
+        contains(p.communicate(b"", RUN_SECONDS)[0], want)
+
+
+@test
 def a_port_on_demand_that_cannot_be_had_costs_no_other(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
