@@ -24,10 +24,9 @@
 #include "base/mem.h"
 #include "net/http-answer.h"
 #include "net/http-body.h"
+#include "net/pool.h"
 
 enum { HTTP_HEAD, HTTP_REACH, HTTP_EXCHANGE };
-
-enum { RAW_MIN = 32 << 10 };	/* Fewer bytes are not worth a pump */
 
 /**
  * struct exchange - A request on its way, and the response to it
@@ -262,43 +261,11 @@ static void read_head(struct conn *conn)
 		return;
 	}
 	x->scan = (struct http_scan){ .at = (size_t)n };
-	if (vhost_is_allowed(conn))
-		find_server(conn);
-}
-
-/* One step for a body: what was read goes through the framing check into the
- * flow; if nothing was, and much is to come that needs no look, it is pumped.
- * What is held is written before what is piped, so while a pipe has bytes
- * nothing may be held. Bytes that moved; or a negative errno, -EBADMSG for the
- * framing.
- */
-static ssize_t move_body(struct http_body *body, struct input *in,
-			 struct flow *flow)
-{
-	const uint64_t raw = http_body_raw(body);
-	struct http_span out;
-	const char *why;
-	ssize_t n = flow_flush(flow);
-
-	if (n < 0 || http_body_is_done(body) || flow->piped ||
-	    flow_waiting(flow) >= FLOW_HELD_MAX)
-		return n;
-	if (in->len) {
-		n = http_body_step(body, in->p + in->off, in->len, &out, &why);
-		if (n > 0 && out.n)
-			flow_hold(flow, out.p, out.n);
-		if (n > 0)
-			input_take(in, (size_t)n);
-	} else if (raw >= RAW_MIN) {
-		flow->limit = raw;
-		n = flow_pump(flow);
-		if (n > 0)
-			http_body_skip(body, (uint64_t)n);
-	} else {
-		input_read(in, flow->from);
-		n = (ssize_t)in->len;
-	}
-	return n;
+	if (!vhost_is_allowed(conn))
+		return;
+	if (x->request.kind == HTTP_METHOD_CONNECT)
+		pool_resolve(conn->gate->pool, &x->request.host);
+	find_server(conn);
 }
 
 /* The origin ended, or broke, before its response did */
@@ -371,7 +338,9 @@ static void read_response_head(struct conn *conn)
 	if (n < 0 || http_response_parse(x->in.p + x->in.off, (size_t)n,
 					 &x->request, &response, &why) < 0) {
 		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
-			   why ? why : "the host's answer is malformed");
+			   why ? why : n == -EMSGSIZE
+			       ? "the head of the host's answer is too large"
+			       : "the host's answer is malformed");
 		return;
 	}
 	x->response_scan = (struct http_scan){ 0 };
@@ -421,7 +390,7 @@ static void go_on(struct conn *conn, ssize_t n)
 static bool push_request(struct conn *conn)
 {
 	struct exchange *x = conn->http;
-	const ssize_t n = move_body(&x->up, &conn->in, &conn->up);
+	const ssize_t n = conn_move_body(&x->up, &conn->in, &conn->up);
 
 	if (n == -EBADMSG && !x->headed) {
 		conn_answer_why(conn, HTTP_ANSWER_BAD_REQUEST,
@@ -441,7 +410,7 @@ static bool push_request(struct conn *conn)
 static void pull_response(struct conn *conn)
 {
 	struct exchange *x = conn->http;
-	const ssize_t n = move_body(&x->down, &x->in, &conn->down);
+	const ssize_t n = conn_move_body(&x->down, &x->in, &conn->down);
 	const bool over = conn->server.eof && !x->in.len;
 
 	if (n < 0 || flow_flush(&conn->down) < 0) {

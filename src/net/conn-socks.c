@@ -5,6 +5,7 @@
 
 #include <errno.h>
 
+#include "net/pool.h"
 #include "net/socks5.h"
 
 enum { SOCKS_GREETING, SOCKS_REQUEST, SOCKS_REACH };
@@ -61,6 +62,7 @@ static void request(struct conn *conn)
 		reply(conn, socks5_rep_of((int)n));
 	} else if (n) {
 		input_take(&conn->in, (size_t)n);
+		pool_resolve(conn->gate->pool, &host);
 		conn->state = SOCKS_REACH;
 		conn_reach(conn, &host, "SOCKS5", false);
 	}

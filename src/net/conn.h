@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "net/flow.h"
 #include "net/gate-state.h"
@@ -24,6 +25,7 @@
 
 struct buf;
 struct exchange;
+struct http_body;
 
 enum { CONN_INPUT_MAX = 16 << 10 };	/* A head, a ClientHello */
 
@@ -137,6 +139,13 @@ void conn_answer_outcome(struct conn *conn, bool head_only);
 
 /* Close what the policy no longer allows */
 void conn_judge_again(struct conn *conn);
+
+/* One step for a body: what was read goes through the framing check into the
+ * flow; if nothing was, and much is to come that needs no look, it is pumped.
+ * Bytes that moved; or a negative errno, -EBADMSG for the framing.
+ */
+ssize_t conn_move_body(struct http_body *body, struct input *in,
+		       struct flow *flow);
 
 void exchange_free(struct exchange *exchange);
 /* True if nothing of a request is left to be passed on */

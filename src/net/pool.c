@@ -120,3 +120,11 @@ int pool_name(const struct pool *pool, const struct host *address,
 	       strlen(pool->names.v[number - FIRST]) + 1);
 	return 0;
 }
+
+void pool_resolve(const struct pool *pool, struct host *host)
+{
+	struct host name;
+
+	if (pool_name(pool, host, &name) == 0)
+		*host = name;
+}

@@ -47,6 +47,11 @@ bool pool_covers(const struct host *address);
 int pool_name(const struct pool *pool, const struct host *address,
 	      struct host *ret);
 
+/* The same in place, for whoever looks a name up before it asks a proxy for the
+ * address; others stay what they are
+ */
+void pool_resolve(const struct pool *pool, struct host *host);
+
 size_t pool_len(const struct pool *pool);
 
 #endif /* NET_POOL_H */

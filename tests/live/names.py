@@ -165,6 +165,27 @@ def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
 
 
 @test
+def whoever_looks_a_name_up_before_it_asks_a_proxy_gets_there(t):
+    """As Java's SOCKS client does, and curl with socks5://"""
+    reached = count_connections(GOOD, 7006)
+    out = python(t, '''
+import struct
+def socks(address):
+    s = socket.create_connection(("127.0.0.1", 1080), timeout=30)
+    kind = 4 if ":" in address else 1
+    raw = socket.inet_pton(socket.AF_INET6 if kind == 4 else socket.AF_INET, address)
+    s.sendall(b"\\5\\1\\0\\5\\1\\0" + bytes([kind]) + raw + struct.pack("!H", 7006))
+    return s.makefile("rb").read(12)[3]
+for _, _, _, _, (address, *_) in socket.getaddrinfo("good.test", 7006, type=socket.SOCK_STREAM):
+    bare = "[%s]" % address if ":" in address else address
+    print(tunnel(bare.encode() + b":7006"), socks(address))
+print(tunnel(b"198.18.77.77:7006"), socks("198.18.77.77"))
+''', "--allow", "good.test")
+    equal(out.splitlines(), ["200 0", "200 0", "403 2"])
+    wait_until(lambda: len(reached) == 4, "all four connections")
+
+
+@test
 def a_port_that_a_rule_names_can_be_listened_on(t):
     count_connections(GOOD, 7005)
     code = '''
