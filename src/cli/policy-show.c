@@ -160,6 +160,7 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 	case TYPE_DURATION:
 		return number_json(&p->numbers[s->slot]);
 	case TYPE_TEXT:
+	case TYPE_PROXY:
 	case TYPE_TIER:
 		return text_json(&p->texts[s->slot]);
 	case TYPE_PROFILE:

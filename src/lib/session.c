@@ -31,6 +31,7 @@
 #include "plan/view.h"
 #include "plan/walk-cache.h"
 #include "policy/policy.h"
+#include "policy/proxy.h"
 #include "policy/settings.h"
 #include "watch/annotate.h"
 
@@ -140,7 +141,7 @@ static bool is_http_proxy(const char *url)
 /* Where the settings say nothing, the gate takes the way that the user's other
  * programs take
  */
-static void use_own_proxies(struct policy *policy)
+static int use_own_proxies(struct policy *policy, struct err *err)
 {
 	static const struct {
 		enum policy_text text;
@@ -154,21 +155,32 @@ static void use_own_proxies(struct policy *policy)
 
 	for (size_t i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		const char *name = rows[i / 2].names[i % 2];
-		const char *value = getenv(name);
+		const char *value = getenv(name), *user;
+		struct host host;
+		size_t n;
 
-		if (value && (!rows[i / 2].is_url || is_http_proxy(value)))
-			policy_set_text(policy, rows[i / 2].text, value,
-					option_origin(policy, name));
+		if (!value || (rows[i / 2].is_url && !is_http_proxy(value)))
+			continue;
+		if (rows[i / 2].is_url &&
+		    proxy_parse(value, &host, &user, &n, err) < 0)
+			return fail_in(err, "$%s", name);
+		policy_set_text(policy, rows[i / 2].text, value,
+				option_origin(policy, name));
 	}
+	return 0;
 }
 
 int session_run_policy(const struct options *options, struct policy **ret,
 		       struct settings_report *report, struct err *err)
 {
-	const int r = session_policy_report(options, false, ret, report, err);
+	int r = session_policy_report(options, false, ret, report, err);
 
 	if (r == 0 && net_is_filtered((*ret)->net))
-		use_own_proxies(*ret);
+		r = use_own_proxies(*ret, err);
+	if (r < 0) {
+		policy_unref(*ret);
+		*ret = NULL;
+	}
 	return r;
 }
 

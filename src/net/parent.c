@@ -3,7 +3,6 @@
 
 #include "net/parent.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,8 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
-
-enum { HTTP_PROXY_PORT = 80 };
+#include "policy/proxy.h"
 
 static void add_base64(struct buf *out, const uint8_t *p, size_t n)
 {
@@ -67,42 +65,19 @@ static char *authorization(const char *p, size_t n)
 	return buf_take(&out);
 }
 
-/* "http://[user:password@]host[:port][/]". The words never hold the URL: it
- * may hold a password.
- */
-static int parse(struct parent *ret, const char *url, struct err *err)
-{
-	static const char scheme[] = "http://";
-	const char *p = url, *at;
-	size_t n;
-
-	if (!strncasecmp(p, scheme, sizeof(scheme) - 1))
-		p += sizeof(scheme) - 1;
-	else if (strstr(p, "://"))
-		return fail(err, -EINVAL,
-			    "parentProxy: only http:// proxies are supported");
-	n = strcspn(p, "/?#");
-	if (p[n] && strcmp(p + n, "/") != 0)
-		return fail(err, -EINVAL,
-			    "parentProxy: a path after the port means nothing");
-	at = memrchr(p, '@', n);
-	if (at) {
-		ret->authorization = authorization(p, (size_t)(at - p));
-		n -= (size_t)(at + 1 - p);
-		p = at + 1;
-	}
-	if (host_parse_authority(p, n, HTTP_PROXY_PORT, &ret->host) < 0)
-		return fail(err, -EINVAL,
-			    "parentProxy: not a host and a port");
-	return 0;
-}
-
 static int take(struct parent *ret, const struct policy *policy,
 		enum policy_text text, struct err *err)
 {
-	const char *url = policy->texts[text].value;
+	const char *url = policy->texts[text].value, *user;
+	size_t n;
+	int r;
 
-	return url && *url ? parse(ret, url, err) : 0;
+	if (!url || !*url)
+		return 0;
+	r = proxy_parse(url, &ret->host, &user, &n, err);
+	if (r == 0 && user)
+		ret->authorization = authorization(user, n);
+	return r;
 }
 
 int parents_init(struct parents *ret, const struct policy *policy,

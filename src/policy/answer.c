@@ -159,6 +159,7 @@ static void answer_value(const struct policy *p, const char *key,
 		answer_number(&p->numbers[s->slot], out);
 		break;
 	case TYPE_TEXT:
+	case TYPE_PROXY:
 	case TYPE_TIER:
 		answer_text(&p->texts[s->slot], out);
 		break;

@@ -20,9 +20,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/document.h"
+#include "policy/host.h"
 #include "policy/locks.h"
 #include "policy/number.h"
 #include "policy/policy.h"
+#include "policy/proxy.h"
 #include "policy/schema.h"
 
 static char *key_of(const struct fact *fact, size_t index)
@@ -122,6 +124,18 @@ static int apply_text(const struct apply *apply, const struct fact *fact)
 	return 0;
 }
 
+static int apply_proxy(const struct apply *apply, const struct fact *fact)
+{
+	const char *text = json_string_value(fact->value), *user;
+	struct err err = { 0 };
+	struct host host;
+	size_t n;
+
+	if (text && *text && proxy_parse(text, &host, &user, &n, &err) < 0)
+		return apply_problem(apply, fact, APPLY_WHOLE, "%s", err.msg);
+	return apply_text(apply, fact);
+}
+
 static int apply_profile(const struct apply *apply, const struct fact *fact)
 {
 	const char *text = json_string_value(fact->value);
@@ -169,6 +183,7 @@ static int (*const appliers[TYPE_KINDS])(const struct apply *apply,
 	[TYPE_SIZE] = apply_number,
 	[TYPE_DURATION] = apply_number,
 	[TYPE_TEXT] = apply_text,
+	[TYPE_PROXY] = apply_proxy,
 	[TYPE_TIER] = apply_text,
 	[TYPE_PROFILE] = apply_profile,
 	[TYPE_NET] = apply_net,

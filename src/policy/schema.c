@@ -110,6 +110,7 @@ const char *schema_type_words(enum setting_type type)
 		[TYPE_SIZE] = "bytes, or text such as \"512M\"",
 		[TYPE_DURATION] = "seconds, or text such as \"5m\"",
 		[TYPE_TEXT] = "text",
+		[TYPE_PROXY] = "the address of an HTTP proxy",
 		[TYPE_TIER] = "\"full\" or \"landlock\"",
 		[TYPE_PROFILE] = "\"default\", \"home\" or \"srt\"",
 		[TYPE_NET] = "\"filtered\", \"none\", \"jail\", \"jail,filtered\" or \"host\"",

@@ -16,7 +16,8 @@ enum setting_type {
 	TYPE_DEPTH,	/* 1 to 10 */
 	TYPE_SIZE,	/* Bytes, or text with a unit */
 	TYPE_DURATION,	/* Seconds, or text with a unit */
-	TYPE_TEXT,	/* -> enum policy_text */
+	TYPE_TEXT,	/* -> enum policy_text; and with a check: */
+	TYPE_PROXY,
 	TYPE_TIER, TYPE_PROFILE, TYPE_NET,	/* One of a few words */
 	TYPE_PATHS,	/* -> enum path_list */
 	TYPE_HOSTS,	/* -> enum host_list */

@@ -147,6 +147,47 @@ def a_new_policy_answers_an_open_question(t):
 
 
 @test
+def a_parent_proxy_that_is_none_is_said_before_anything_runs(t):
+    for url in ("http://me:pw@", "http://me:pw@proxy.test:99999",
+                "http://me:pw@proxy.test/path", "me:pw@"):
+        r = t.inside("echo", "ran", env={"https_proxy": url}).ended(125)
+        equal(r.out, "")
+        contains(r.err, "cloche: $https_proxy: ")
+        lacks(r.err, "pw")
+        settings = {"sandbox": {"network": {"parentProxy": {"http": url}}}}
+        r = t.inside("echo", "ran", options=("-s", json.dumps(settings))).ended(125)
+        contains(r.err, "network.parentProxy.http: ")
+        lacks(r.err, "pw")
+    t.inside("echo", "ran", env={"https_proxy": "http://127.0.0.1:9/"}).ok()
+
+
+@test
+def an_edit_with_a_parent_proxy_that_is_none_changes_nothing(t):
+    server = Server()
+    there = f"127.0.0.1:{server.port}"
+    path = os.path.join(t.home, ".claude/settings.json")
+
+    def save(**network):
+        t.write(path + ".new", json.dumps({"sandbox": {"network": network}}))
+        os.rename(path + ".new", path)
+    save(allowedDomains=[there])
+    p = t.start("run", "--", "/usr/bin/python3", "-c", FETCH + f'''
+for _ in sys.stdin: print(tunnel(b"{there}")[1], flush=True)
+''')
+    def get():
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+        return p.stdout.readline()
+    contains(get(), b"200")
+    save(allowedDomains=[there], parentProxy={"http": "socks5://127.0.0.1:9"})
+    contains(p.stderr.readline(), b"network.parentProxy.http: ")
+    contains(get(), b"200")
+    save(allowedDomains=[])
+    wait_until(lambda: b"403" in get(), "the next edit")
+    p.communicate(b"", RUN_SECONDS)
+
+
+@test
 def a_port_on_demand_that_cannot_be_had_costs_no_other(t):
     server = Server()
     p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
