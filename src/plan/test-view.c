@@ -4,6 +4,7 @@
 #include "plan/view.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/walk.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
 #include "test.h"
@@ -258,6 +260,80 @@ TEST(a_pattern_is_for_where_its_directory_leads)
 	/* A command could have made the link: two of the one, one of the other */
 	CHECK_INT(view->globs.len, 3);
 	CHECK_INT(view->notes.len, 1);
+}
+
+TEST(a_directory_may_be_called_as_a_pattern_is_spelled)
+{
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	make_file("project/app/[id]/x.env");
+	make_file("project/app/[id]/[...rest]/y.env");
+	make_file("project/app/[id]/file");
+	make_file("project/app/d/z.env");
+	rule(p, PATH_DENY_READ, "app/[id]/*.env");
+	rule(p, PATH_DENY_READ, "app/[id]/[...rest]/*.env");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "project/app/[id]/x.env"));
+	CHECK(!may(view, VIEW_READ, "project/app/[id]/later.env"));
+	CHECK(!may(view, VIEW_READ, "project/app/[id]/[...rest]/y.env"));
+	CHECK(!may(view, VIEW_READ, "project/app/d/z.env"));
+	CHECK(may(view, VIEW_READ, "project/app/[id]/file"));
+}
+
+TEST(a_pattern_looks_behind_links_to_directories)
+{
+	static const char *const links[][2] = {
+		{ "../far", "project/out" }, { "../near", "project/outer" },
+		{ "../../project", "far/deep/loop" }, { "deep", "far/again" },
+	};
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	make_file("far/deep/x.env");
+	make_file("far/deep/file");
+	make_file("far/x.log");
+	make_file("near/x.key");
+	make_file("near/deep/x.key");
+	make_file("project/in/deep/y.env");
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
+		auto_free char *link = in_dir(links[i][1]);
+
+		CHECK_INT(symlink(links[i][0], link), 0);
+	}
+	rule(p, PATH_DENY_READ, "**/*.env");
+	rule(p, PATH_DENY_READ, "ou*/*.key");
+	rule(p, PATH_ALLOW_WRITE, "**/*.log");
+	view = look(p);
+	CHECK(!may(view, VIEW_READ, "far/deep/x.env"));
+	CHECK(!may(view, VIEW_READ, "project/in/deep/y.env"));
+	CHECK(!may(view, VIEW_READ, "near/x.key"));
+	CHECK(may(view, VIEW_READ, "near/deep/x.key"));
+	CHECK(may(view, VIEW_READ, "far/deep/file"));
+	for (size_t i = 0; i < view->rules.len; i++)
+		CHECK(!strstr(view->rules.v[i].path, "x.log"));
+	CHECK_INT(view->notes.len, 0);
+}
+
+TEST(what_is_behind_a_link_has_a_limit_that_is_told)
+{
+	auto_free char *out = in_dir("project/out");
+	auto_free char *far = in_dir("far");
+	auto_free char *file = in_dir("far/file");
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+
+	make_file("far/file");
+	for (unsigned int i = 0; i < WALK_LINKED_MAX; i++) {
+		auto_free char *name = mem_printf("%s/%u", far, i);
+
+		CHECK_INT(link(file, name), 0);
+	}
+	CHECK_INT(symlink("../far", out), 0);
+	rule(p, PATH_DENY_READ, "**/*.env");
+	view = look(p);
+	CHECK_INT(view->notes.len, 1);
+	CHECK_CONTAINS(view->notes.v[0].text, "/project/out'");
 }
 
 static bool is_found(const struct view *view, const struct path_rule *rule,

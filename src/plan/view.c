@@ -31,6 +31,7 @@
 #include "plan/walk.h"
 #include "policy/glob.h"
 #include "policy/hidden.h"
+#include "policy/pathrule.h"
 
 static void add_seen(struct view *view, enum path_list list, const char *path,
 		     const struct path_rule *rule, const struct stat *st)
@@ -258,32 +259,66 @@ static int add_path(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
-/* A pattern is for the directory it begins with, and for where that leads */
+static bool is_denial(enum path_list list)
+{
+	return list == PATH_DENY_READ || list == PATH_DENY_WRITE;
+}
+
+static void push_pattern(struct view *view, enum path_list list,
+			 const struct path_rule *rule, struct glob *own)
+{
+	*vec_push(&view->globs) = (struct glob_rule){
+		.rule = rule, .list = list,
+		.glob = own ? own : rule->glob, .own = own,
+	};
+}
+
+/* A pattern, of the rule or our @own, is for the directory it begins with, and for
+ * where that leads
+ */
 static int add_pattern(struct view *view, struct resolver *resolver,
+		       enum path_list list, const struct path_rule *rule,
+		       struct glob *own, struct err *err)
+{
+	const struct glob *glob = own ? own : rule->glob;
+	const char *prefix = glob_prefix(glob);
+	struct stat st;
+	auto_free char *real = resolver_follow(resolver, prefix, &st);
+	int r = is_denial(list);
+
+	push_pattern(view, list, rule, own);
+	if (!strcmp(real, prefix))
+		return 0;
+	if (!r && st.st_mode)
+		r = check_link(view, list, rule, prefix, real, err);
+	if (r > 0)
+		push_pattern(view, list, rule, glob_move(glob, real));
+	return r < 0 ? r : 0;
+}
+
+/* Where "app/[id]/x*" is spelled and there is a directory "app/[id]", the rest is
+ * for what is in there, too
+ */
+static int add_spelled(struct view *view, struct resolver *resolver,
 		       enum path_list list, const struct path_rule *rule,
 		       struct err *err)
 {
-	const bool deny = list == PATH_DENY_READ || list == PATH_DENY_WRITE;
-	const char *prefix = glob_prefix(rule->glob);
-	struct stat st;
-	auto_free char *real = resolver_follow(resolver, prefix, &st);
-	struct glob *moved;
-	int r = deny;
+	const char *at = rule->literal + strlen(glob_prefix(rule->glob));
+	int r = 0;
 
-	*vec_push(&view->globs) = (struct glob_rule){
-		.rule = rule, .list = list, .glob = rule->glob,
-	};
-	if (!strcmp(real, prefix))
-		return 0;
-	if (!deny && st.st_mode)
-		r = check_link(view, list, rule, prefix, real, err);
-	if (r <= 0)
-		return r;
-	moved = glob_move(rule->glob, real);
-	*vec_push(&view->globs) = (struct glob_rule){
-		.rule = rule, .list = list, .glob = moved, .moved = moved,
-	};
-	return 0;
+	while (r == 0 && (at = strchr(at + 1, '/')) != NULL) {
+		auto_free char *dir = mem_strndup(rule->literal,
+						  (size_t)(at - rule->literal));
+		struct glob *glob;
+
+		if (!glob_is_pattern(path_base(dir)))
+			continue;
+		glob = access(dir, F_OK) < 0 ? NULL : path_rule_below(dir, at);
+		if (!glob)
+			break;
+		r = add_pattern(view, resolver, list, rule, glob, err);
+	}
+	return r;
 }
 
 static int add_rule(struct view *view, struct resolver *resolver,
@@ -296,7 +331,9 @@ static int add_rule(struct view *view, struct resolver *resolver,
 
 	if (!rule->glob)
 		return add_path(view, resolver, list, rule, rule->path, err);
-	r = add_pattern(view, resolver, list, rule, err);
+	r = add_pattern(view, resolver, list, rule, NULL, err);
+	if (r == 0 && rule->literal && is_denial(list))
+		r = add_spelled(view, resolver, list, rule, err);
 	if (r < 0)
 		return r;
 	/* A pattern that names an existing path means both */
@@ -449,7 +486,7 @@ void view_free(struct view *view)
 	free(view->rules.v);
 	free(view->notes.v);
 	for (size_t i = 0; i < view->globs.len; i++)
-		glob_free(view->globs.v[i].moved);
+		glob_free(view->globs.v[i].own);
 	free(view->globs.v);
 	policy_unref(view->policy);
 	free(view);

@@ -51,14 +51,15 @@ struct view_rules {
 
 /**
  * struct glob_rule - A rule that is a pattern, and its list
- * @glob:	The pattern, as the rule has it or as @moved
- * @moved:	Where the links in its prefix lead; the view's own
+ * @glob:	The pattern: the rule's, or @own
+ * @own:	The same elsewhere: where links in its prefix lead, or in a
+ *		directory that is called as it is spelled; the view's own
  */
 struct glob_rule {
 	const struct path_rule *rule;
 	enum path_list list;
 	const struct glob *glob;
-	struct glob *moved;
+	struct glob *own;
 };
 
 struct glob_rules {

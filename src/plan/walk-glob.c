@@ -6,11 +6,13 @@
  * the project. They are looked for together, so that each directory is read
  * once; each remembers how far it has come with the directories above, so that
  * of all the names only the names are read; and most names are dismissed by how
- * they end.
+ * they end. Links are not followed on the way, where they would lead in circles,
+ * but walked afterwards, each once for what may match in it.
  */
 
 #include "plan/walk-glob.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,6 +60,12 @@ void glob_set_done(struct glob_set *set)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(set->at); i++)
 		free(set->at[i]);
+	for (size_t i = 0; i < set->links.len; i++) {
+		free(set->links.v[i].path);
+		free(set->links.v[i].real);
+		free(set->links.v[i].at);
+	}
+	free(set->links.v);
 }
 
 static void add_match(struct view *view, const struct glob_rule *rule,
@@ -88,13 +96,14 @@ void glob_set_check(struct glob_set *set, const char *dir, const char *name,
 	}
 }
 
-bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
-		    unsigned int depth)
+/* How far each is in @path, which is @name in the directory at @depth. False if
+ * none is anywhere.
+ */
+static bool step(const struct glob_set *set, const char *path,
+		 const char *name, unsigned int depth, uint64_t *below)
 {
-	uint64_t *below = set->at[depth + 1], any = 0;
+	uint64_t any = 0;
 
-	if (!below)
-		below = set->at[depth + 1] = mem_alloc(set->n * sizeof(*below));
 	for (size_t i = 0; i < set->n; i++) {
 		const struct glob *glob = glob_of(set, i);
 		const uint64_t at = set->at[depth][i];
@@ -105,6 +114,83 @@ bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
 		any |= below[i];
 	}
 	return any;
+}
+
+bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
+		    unsigned int depth)
+{
+	uint64_t **below = &set->at[depth + 1];
+
+	if (!*below)
+		*below = mem_alloc(set->n * sizeof(**below));
+	return step(set, path, name, depth, *below);
+}
+
+/* Keep in @below what are denials, and are further than by the names of the
+ * directory @real. False if nothing is left.
+ */
+static bool keep_denials(const struct glob_set *set, const char *real,
+			 uint64_t *below)
+{
+	uint64_t more = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		/* Whole paths could be asked about, but there are none here */
+		if (!is_denial(rule_of(set, i)) || below[i] == GLOB_FAR)
+			below[i] = GLOB_NOWHERE;
+		if (below[i] && real)
+			below[i] &= ~glob_at(glob_of(set, i), real);
+		more |= below[i];
+	}
+	return more;
+}
+
+static bool is_known(const struct glob_set *set, const char *real,
+		     const uint64_t *at)
+{
+	for (size_t i = 0; i < set->links.len; i++) {
+		if (!strcmp(set->links.v[i].real, real) &&
+		    !memcmp(set->links.v[i].at, at, set->n * sizeof(*at)))
+			return true;
+	}
+	return false;
+}
+
+void glob_set_link(struct glob_set *set, const char *dir, const char *name,
+		   unsigned int depth)
+{
+	auto_free uint64_t *below = mem_zalloc(set->n * sizeof(*below));
+	auto_free char *path = path_join(dir, name), *real = NULL;
+	struct glob_link *link;
+	struct stat st;
+
+	if (!step(set, path, name, depth, below) ||
+	    !keep_denials(set, NULL, below) ||
+	    fstatat(AT_FDCWD, path, &st, AT_NO_AUTOMOUNT) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return;
+	real = realpath(path, NULL);
+	if (!real || path_is_within(real, path) ||
+	    !keep_denials(set, real, below) || is_known(set, real, below))
+		return;
+	set->many = set->links.len == WALK_LINKS_MAX;
+	if (set->many)
+		return;
+	link = vec_push(&set->links);
+	link->path = take_ptr(path);
+	link->real = take_ptr(real);
+	link->at = take_ptr(below);
+}
+
+const struct glob_link *glob_set_next(struct glob_set *set)
+{
+	const struct glob_link *link;
+
+	if (set->linked == set->links.len)
+		return NULL;
+	link = &set->links.v[set->linked++];
+	memcpy(set->at[0], link->at, set->n * sizeof(*link->at));
+	return link;
 }
 
 bool glob_set_denies(const struct glob_set *set, unsigned int depth)

@@ -14,14 +14,31 @@ struct glob_rule;
 struct view;
 
 /**
+ * struct glob_link - A link to a directory in which a denial may match
+ * @path:	Its own
+ * @real:	Where it leads
+ * @at:		How far each pattern is there
+ */
+struct glob_link {
+	char *path, *real;
+	uint64_t *at;
+};
+
+/**
  * struct glob_set - Patterns with the same prefix, one after the other in the view
  * @first, @n:	By their numbers there
  * @at:		How far each is in the directory at that depth of the walk
+ * @links:	That the walk met and did not follow
+ * @linked:	How many of them were walked since
+ * @many:	There are more of them
  */
 struct glob_set {
 	struct view *view;
 	size_t first, n;
 	uint64_t *at[WALK_GLOB_DEPTH];
+	struct { struct glob_link *v; size_t len, cap; } links;
+	size_t linked;
+	bool many;
 };
 
 /* The pattern number @first of @view, and those behind it that can be looked for
@@ -43,6 +60,15 @@ void glob_set_check(struct glob_set *set, const char *dir, const char *name,
  */
 bool glob_set_enter(struct glob_set *set, const char *path, const char *name,
 		    unsigned int depth);
+
+/* Take down @name in the directory @dir at @depth, which may be a link, if a
+ * denial could match where it leads and not by the names there themselves
+ */
+void glob_set_link(struct glob_set *set, const char *dir, const char *name,
+		   unsigned int depth);
+
+/* Begin with the next link that was taken down; NULL if there is none */
+const struct glob_link *glob_set_next(struct glob_set *set);
 
 /* True if a denial is among those that may match in the directory at @depth */
 bool glob_set_denies(const struct glob_set *set, unsigned int depth);

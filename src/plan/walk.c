@@ -146,10 +146,13 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 {
 	const char *name = entry->name;
 
-	if (w->globs)
+	if (w->globs) {
 		glob_set_check(w->globs, dir_path, name, depth);
-	else if (name[0] == '.' && check_dot_name(w, at, dir_path, name))
+		if (entry->type == DT_LNK || entry->type == DT_UNKNOWN)
+			glob_set_link(w->globs, dir_path, name, depth);
+	} else if (name[0] == '.' && check_dot_name(w, at, dir_path, name)) {
 		return;
+	}
 
 	if ((entry->type == DT_DIR || entry->type == DT_UNKNOWN) &&
 	    depth + 1 < w->depth_max) {
@@ -315,6 +318,27 @@ static void check_sentinels(struct walk *w, const char *cwd)
 			"would be a bare repository's settings");
 }
 
+/* What is behind links; there may be any amount of it */
+static void walk_links(struct walk *w)
+{
+	size_t left = WALK_LINKED_MAX, *const before = w->left;
+	const struct glob_link *link;
+	const char *path = NULL;
+
+	w->left = &left;
+	while (left && (link = glob_set_next(w->globs)) != NULL) {
+		const char *real = link->real;
+
+		path = link->path;
+		w->dev = 0;
+		walk_dir(w, AT_FDCWD, real, real, 0);
+	}
+	w->left = before;
+	if (!left || w->globs->many)
+		view_note(w->view, mem_printf("patterns that deny are not looked for in all that links lead to, from '%s' on: there is too much; name those directories in rules",
+					      path));
+}
+
 /* Walk from @path, with @w filled in but for its buffers and cache */
 static int walk_from(struct walk *w, const char *path, struct err *err)
 {
@@ -322,6 +346,8 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
+	if (w->globs)
+		walk_links(w);
 	if (!w->globs && !strcmp(path, w->view->policy->cwd))
 		check_sentinels(w, path);
 	else if (!w->globs)

@@ -12,6 +12,8 @@ enum {
 	WALK_DEEP = 64,			/* When nobody watched the run */
 	WALK_GLOB_DEPTH = 16,		/* Below a pattern's fixed part */
 	WALK_ENTRIES_MAX = 1 << 21,	/* Names looked at in one run */
+	WALK_LINKED_MAX = 1 << 13,	/* Of them behind links to directories */
+	WALK_LINKS_MAX = 1 << 10,	/* Such links */
 };
 
 /* Add to @view what protect.def names below its writable roots, and what its

@@ -89,6 +89,14 @@ static int add_pattern(const char *base, const char *rest,
 	return 0;
 }
 
+struct glob *path_rule_below(const char *dir, const char *rest)
+{
+	auto_free char *plain = escaped(dir);
+	auto_free char *pattern = mem_printf("%s%s", plain, rest);
+
+	return glob_is_pattern(rest) ? glob_new(pattern, NULL) : NULL;
+}
+
 int path_rule_parse(const char *text, const char *base, const char *home,
 		    struct path_rule *ret, struct err *err)
 {

@@ -5,6 +5,7 @@
 #define POLICY_PATHRULE_H
 
 struct err;
+struct glob;
 struct path_rule;
 
 /* Read @text, written where relative paths start at @base, by somebody whose
@@ -15,6 +16,11 @@ struct path_rule;
  */
 int path_rule_parse(const char *text, const char *base, const char *home,
 		    struct path_rule *ret, struct err *err);
+
+/* The pattern @rest, which begins with a "/", in the directory of that very name;
+ * NULL if it is none
+ */
+struct glob *path_rule_below(const char *dir, const char *rest);
 
 /* Release the parts of @rule */
 void path_rule_done(struct path_rule *rule);
