@@ -67,8 +67,9 @@ static void note_file(struct load *load, enum scope scope, const char *path,
 		};
 }
 
-/* Nobody may change the rules while they hold, or for the next run. srt knows
- * nothing of the agent's files, so its profile freezes what it was given.
+/* Nobody may change the rules while they hold, or for the next run: whatever was
+ * read stays as it is, in every profile. Called as srt we read nothing of the
+ * agent's, and freeze nothing of it.
  */
 static void freeze_files(struct load *load)
 {
@@ -78,9 +79,6 @@ static void freeze_files(struct load *load)
 	for (size_t i = 0; i < load->files.len; i++) {
 		const struct place *file = &load->files.v[i];
 
-		if (load->policy->profile == PROFILE_SRT &&
-		    scope_is_repository(file->scope))
-			continue;
 		policy_add_literal(load->policy, PATH_DENY_WRITE, file->path,
 			RULE_ALWAYS,
 			origin_make(source, NULL, "a settings file"));
