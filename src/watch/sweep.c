@@ -164,9 +164,15 @@ static struct view *look(const struct journal *j, struct policy *policy,
 
 static void take_rule(struct sweep *s, const struct view_rule *r)
 {
-	if (sweep_knows(r) && !journal_existed(s->journal, r->path))
+	if (!journal_existed(s->journal, r->path))
 		sweep_name(s, r->path, r->rule->origin.reason ?
-			  r->rule->origin.reason : "protected name");
+			  r->rule->origin.reason : "a rule denies it");
+}
+
+/* A rule denies it by its path, and it was not there for a mount to hold */
+static bool is_denied(const struct view_rule *r)
+{
+	return r->list == PATH_DENY_WRITE && r->mode && !r->closed;
 }
 
 /* What was put into a protected directory that no mount held */
@@ -189,12 +195,12 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
 		    birth_came_after(path, &s->journal->since))
 			sweep_name(s, path, r->rule->origin.reason ?
-				   r->rule->origin.reason : "protected name");
+				   r->rule->origin.reason : "a rule denies it");
 	}
 }
 
 /* Nobody watched: also deeper than the first walk was, where nobody knows what
- * was there before but by its times
+ * was there before but by its times; and what rules deny that name one path
  */
 static void sweep_deep(struct sweep *s, struct policy *policy)
 {
@@ -203,10 +209,10 @@ static void sweep_deep(struct sweep *s, struct policy *policy)
 	for (size_t i = 0; view && i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (birth_came_after(r->path, &s->journal->since))
-			take_rule(s, r);
-		else
+		if (!birth_came_after(r->path, &s->journal->since))
 			take_inside(s, r);
+		else if (sweep_knows(r) || is_denied(r))
+			take_rule(s, r);
 	}
 }
 
@@ -239,8 +245,10 @@ void sweep_all(struct sweep *s, struct policy *policy,
 
 	if (!view)
 		return;
-	for (size_t i = 0; i < view->rules.len; i++)
-		take_rule(s, &view->rules.v[i]);
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (sweep_knows(&view->rules.v[i]))
+			take_rule(s, &view->rules.v[i]);
+	}
 	if (deep)
 		sweep_deep(s, policy);
 	disarm_repos(s);
