@@ -346,15 +346,20 @@ static int prepare(struct supervisor *s)
 	return r;
 }
 
-/* All is watched; into the control group, and only then on */
+/* All is watched; into the control group, and only then on. An init that is gone
+ * has said why, and the loop will hear it.
+ */
 static int let_go(struct supervisor *s)
 {
 	int r = limits_apply(s->limits, s->cage.pid);
 
 	if (r == 0)
 		r = cage_go(&s->cage);
-	return r < 0 ? fail(s->err, r, "cannot put the sandbox into its control group")
-		     : 0;
+	if (r == 0 || r == -EPIPE || r == -ECONNRESET || r == -ESRCH)
+		return 0;
+	watchers_drop(s->watchers);	/* Nobody has run */
+	return fail(s->err, r, "cannot put the sandbox into its control group: %s",
+		    strerror(-r));
 }
 
 /* The one that was begun ahead of the plan, if there is one */
