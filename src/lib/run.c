@@ -120,6 +120,19 @@ static int run_bare(const struct session *session,
 	return bare_exec(session->policy, options, command, why, err);
 }
 
+/* What is written there would be in the sandbox's own, and lost in the end */
+static int check_place(const struct policy *policy, struct err *err)
+{
+	static const char *const own[] = { "/dev", "/proc" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		if (path_is_below(own[i], policy->cwd))
+			return fail(err, -EINVAL, "the start directory '%s' is in %s, of which the sandbox has its own; start elsewhere, or use --cwd",
+				    policy->cwd, own[i]);
+	}
+	return 0;
+}
+
 static int run_opened(struct session *session, struct options *options,
 		      char *const *command, struct held *held,
 		      struct killed *killed, struct cage *ahead,
@@ -134,6 +147,9 @@ static int run_opened(struct session *session, struct options *options,
 		return r;
 	if (r > 0)
 		return run_bare(session, options, command, why, held, err);
+	r = check_place(session->policy, err);
+	if (r < 0)
+		return r;
 	if (why && !options_has(options, OPTION_QUIET))
 		hooks_say(options, "note: %s", why);
 	session->held = held;

@@ -45,6 +45,9 @@ static char *start_directory(const struct options *options, struct err *err)
 	if (!asked && !getcwd(real, sizeof(real))) {
 		if (errno == ENOENT)
 			fail(err, -ENOENT, "the current directory was removed; start in another, or use --cwd");
+		else if (errno == ERANGE)
+			fail(err, -ENAMETOOLONG, "the path of the current directory is too long (%d bytes at most); start in another, or use --cwd",
+			     PATH_MAX - 1);
 		else
 			fail_errno(err, "cannot tell the current directory");
 		return NULL;
@@ -58,8 +61,12 @@ static char *start_directory(const struct options *options, struct err *err)
 		fail_errno(err, "--cwd '%s'", asked);
 		return NULL;
 	}
-	if (stat(real, &st) < 0 || !S_ISDIR(st.st_mode)) {
+	if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode)) {
 		fail(err, -ENOTDIR, "'%s' is not a directory", real);
+		return NULL;
+	}
+	if (access(real, X_OK) < 0) {
+		fail_errno(err, "cannot enter '%s'", real);
 		return NULL;
 	}
 	return mem_strdup(real);
