@@ -7,7 +7,7 @@
  * reuse what was just removed). In a bare home a lock stands for it as long as
  * the run is short (base/homelock.h). What a longer one makes is not left: every
  * run holds a shared lock, and whoever gets the exclusive one at its end removes
- * the directory.
+ * the directory; also one that a killed run has left.
  */
 
 #include "lib/held.h"
@@ -20,6 +20,7 @@
 
 #include "base/fs.h"
 #include "base/homelock.h"
+#include "base/leftover.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -141,15 +142,37 @@ void held_masked(struct held *held)
 	close_fd(&held->home);
 }
 
+/* True if no other sandbox has masks on our directories: none holds the lock,
+ * nor the one that stands for it
+ */
+static bool is_last(const struct held *held)
+{
+	auto_free char *above = fs_xdg("XDG_CONFIG_HOME", ".config");
+
+	if (held->path)
+		return flock(held->lock, LOCK_EX | LOCK_NB) == 0;
+	return held->waits && flock(held->home, LOCK_EX | LOCK_NB) == 0 &&
+	       above && access(above, F_OK) < 0;
+}
+
+/* In a bare home nothing is left, nor what a killed run left there */
+static void remove_ours(const struct held *held)
+{
+	auto_free char *above = held->path ? path_parent(held->path) : NULL;
+	auto_free char *states = fs_xdg("XDG_STATE_HOME", ".local/state");
+	auto_free char *state = states ? path_join(states, "cloche") : NULL;
+
+	if (above && (held->made_above || leftover_is(held->path)) &&
+	    rmdir(held->path) == 0)
+		(void)rmdir(above);
+	if (state && leftover_is_alone(state))
+		leftover_remove(state);
+}
+
 void held_close(struct held *held)
 {
-	if (held->path && held->made_above &&
-	    flock(held->lock, LOCK_EX | LOCK_NB) == 0 &&
-	    rmdir(held->path) == 0) {
-		auto_free char *above = path_parent(held->path);
-
-		(void)rmdir(above);
-	}
+	if (is_last(held))
+		remove_ours(held);
 	if (held->path)
 		close_fd(&held->lock);
 	if (held->waits)

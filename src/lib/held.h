@@ -40,7 +40,9 @@ void held_masked(struct held *held);
  */
 void held_insist(struct held *held);
 
-/* Let go; the last one removes what is empty. Safe if nothing is held. */
+/* Let go; the last one removes what is empty in a bare home, the record of
+ * refusals as well. Safe if nothing is held.
+ */
 void held_close(struct held *held);
 
 #endif /* LIB_HELD_H */

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/odd.py - where people also start things: odd places, odd moments"""
+
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+REFUSE = os.environ.get("REFUSE", "")
+UNSEEN = ("--observe", "off")
+
+
+def opens(path):
+    """Settings that let a command write there"""
+    return json.dumps({"sandbox": {"enabled": True, "filesystem": {
+        "allowWrite": [path]}}})
+
+
+@test
+def settings_that_are_read_cannot_be_written_in_any_profile(t):
+    """What the first run writes must not be what the second obeys"""
+    script = 'mkdir -p .claude; printf %s "$1" >"$2"; echo x >"$3"'
+    for profile in ("default", "srt"):
+        for name in (".claude/settings.json", ".claude/settings.local.json",
+                     ".cloche.json"):
+            for observe in ("on", "off"):
+                options = ("--profile", profile, "--observe", observe,
+                           "--write", ".")
+                for _ in range(2):
+                    t.inside("sh", "-c", script, "sh", opens(t.away), name,
+                             t.away + "/escaped", options=options)
+                check(not os.path.exists(t.away + "/escaped"), profile, name,
+                      observe)
+                check(not t.exists(name), profile, name, observe)
+    # Whoever reads none of them has srt's own list, which has no such name
+    t.inside("sh", "-c", script, "sh", opens(t.away), ".claude/settings.json",
+             t.away + "/escaped",
+             options=("--profile", "srt", "--write", ".", "--no-settings"))
+    check(t.exists(".claude/settings.json"), "the control")
+
+
+@test
+def a_denied_path_that_nobody_watched_is_gone_afterwards(t):
+    """By its name, as a pattern's match is"""
+    r = t.shell("echo x >no; mkdir d; echo x >d/no; mkdir -p e/no/f; "
+                "echo x >yes; echo x >d/yes",
+                options=(*UNSEEN, "--deny-write", "no", "--deny-write", "d/no",
+                         "--deny-write", "e/no")).ok()
+    for name in ("no", "d/no", "e/no"):
+        check(not t.exists(name), name, repr(r))
+        contains(r.err, f"quarantine {t.dir}/{name} ")
+    check(t.exists("yes") and t.exists("d/yes"), "the control")
+    # What was there before is somebody's, whatever now leads to it
+    t.write("mine", "mine\n")
+    t.shell("ln -s mine no", options=(*UNSEEN, "--deny-write", "no")).ok()
+    check(not t.exists("no"))
+    equal(t.read("mine"), "mine\n")
+
+
+@test
+def the_settings_of_others_in_a_home_that_is_the_project(t):
+    names = (".srt-settings.json", ".claude.json")
+    r = t.shell(f"echo '{{}}' | tee {' '.join(names)} >plain", cwd=t.home,
+                options=UNSEEN).ok()
+    for name in names:
+        check(not os.path.exists(f"{t.home}/{name}"), name, repr(r))
+    check(os.path.exists(t.home + "/plain"), "the control")
+
+
+@test
+def a_start_that_fails_says_why_and_leaves_no_journal(t):
+    """A journal says that a run was killed: the next one would clean up after
+    it, and what the user has made meanwhile is what it would find
+    """
+    said = set()
+    for _ in range(long(30, 300)):
+        said.add(t.outside(REFUSE, "mounts", CLOCHE, "run", "--tier", "full",
+                           *UNSEEN, "--net", "none", "--", "true")
+                 .ended(125).err)
+        left = [n for n in tree(t.home) if n.endswith(".json")]
+        equal(left, [])
+    equal(len(said), 1, said)
+    equal(tree(t.home), {})
+
+
+@test
+def a_place_that_cannot_be_started_in_is_told(t):
+    t.write("file")
+    t.write("closed/in/x")
+    os.chmod("closed", 0o600)
+    rows = [("/proc/self", "of which the sandbox has its own"),
+            ("/dev/shm", "of which the sandbox has its own"),
+            (t.dir + "/file", "is not a directory")]
+    if not IS_ROOT:
+        rows.append((t.dir + "/closed", "cannot enter"))
+    for path, words in rows:
+        for tier in ("full", "landlock"):
+            r = t.shell("echo ran >&2; touch ran", options=(
+                "--tier", tier, "--cwd", path)).ended(125, path)
+            contains(r.err, words, path)
+            equal(r.err.count("\n"), 1, repr(r))
+    os.chmod("closed", 0o700)
+    deep = ("import os\n"
+            "for _ in range(30):\n"
+            "    os.mkdir('d' * 200); os.chdir('d' * 200)\n"
+            f"os.execv('{CLOCHE}', ['cloche', 'run', '--', 'true'])\n")
+    r = t.outside("/usr/bin/python3", "-c", deep).ended(125)
+    contains(r.err, "is too long")
+
+
+def started(t, script, *options, cwd=None):
+    """A run that has printed a line, and waits for its input to end"""
+    p = t.start("run", *options, "--", "sh", "-c", script, cwd=cwd or t.dir)
+    check(p.stdout.readline(), "it did not start")
+    return p
+
+
+@test
+def a_killed_run_leaves_nothing_in_a_bare_home(t):
+    for script in ("echo ready; read x", "echo x >file; echo ready; read x"):
+        p = started(t, script)
+        # What a run that is not a short one makes
+        wait_until(lambda: os.path.exists(t.home + "/.config/cloche"),
+                   "nothing to leave")
+        p.kill()
+        p.communicate()
+        check(tree(t.home), "the control")
+        t.inside("true").ok()
+        equal(tree(t.home), {}, script)
+    # Nor one that keeps its changes aside, and made none
+    t.inside("true", options=("--ephemeral",)).ok()
+    equal(tree(t.home), {})
+    # What is the user's own, and empty, stays
+    os.makedirs(t.home + "/.config")
+    wait_until(lambda: time.time() - os.stat(t.home + "/.config").st_ctime > .5,
+               "time stands still")
+    t.inside("true").ok()
+    check(os.path.isdir(t.home + "/.config"))
+
+
+@test
+def the_end_of_one_run_uncovers_nothing_in_another(t):
+    """Both in a bare home, one of them with the home as its project"""
+    p = started(t, "echo ready; read x; echo x >.local/state/cloche/new; "
+                "ls -A .local/state/cloche; echo end", cwd=t.home)
+    state = t.home + "/.local/state/cloche"
+    check(os.path.isdir(state), "there is nothing to uncover")
+    t.shell("echo x >file").ok()
+    check(os.path.isdir(state), "what the other has covered was removed")
+    out, err = p.communicate(b"\n")
+    equal(out, b"end\n", err)
+    check(not os.path.exists(state + "/new"))
+
+
+main()
