@@ -246,6 +246,24 @@ static void put_npm(struct env *env, const struct view *view,
 	put_name(env, name, ours);
 }
 
+/* The start directory as the caller names it, if the command can follow the same
+ * links: that is what a shell shows, and passes on
+ */
+static const char *start_name(const struct view *view, char *const *caller)
+{
+	const char *cwd = view->policy->cwd;
+	const char *name = env_lookup(caller, "PWD");
+	auto_free char *real = NULL;
+
+	if (!name || *name != '/' || !strcmp(name, cwd))
+		return cwd;
+	real = realpath(name, NULL);
+	if (!real || strcmp(real, cwd) != 0 || view_is_private(view, name) ||
+	    !view_verdict(view, VIEW_READ, name).allowed)
+		return cwd;
+	return name;
+}
+
 char **env_build(const struct view *view, const struct plan_request *request,
 		 const char *tmpdir, enum net_mode net)
 {
@@ -256,7 +274,7 @@ char **env_build(const struct view *view, const struct plan_request *request,
 	pass_allowed(&env, policy, caller);
 	if (policy->profile == PROFILE_HOME && policy->home)
 		put_home(&env, policy, caller);
-	put_name(&env, "PWD", policy->cwd);
+	put_name(&env, "PWD", start_name(view, caller));
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	if (tmpdir)
 		put_name(&env, "TMPDIR", tmpdir);

@@ -205,6 +205,28 @@ def cwd_can_be_another_directory(t):
     equal(r.ok().out, t.dir + "/sub\n")
 
 
+@test
+def a_directory_keeps_the_name_it_was_reached_by(t):
+    os.mkdir(t.dir + "/real")
+    link = t.away + "/link"
+    os.symlink(t.dir + "/real", link)
+    show = 'cd "$1" && shift && "$@" sh -c \'echo $PWD; pwd; pwd -P\''
+    def shown(where, *options):
+        outside = t.outside("sh", "-c", show, "sh", where).ok().out
+        inside = t.outside("sh", "-c", show, "sh", where, CLOCHE, "run",
+                           *options, "--").ok().out
+        return inside.split(), outside.split()
+    equal(*shown(link))
+    equal(*shown(t.dir + "/real"))
+    check(link in shown(link)[0], "the control")
+    # Where the link is not to be seen, its name would lead nowhere
+    inside, _ = shown(link, "--deny-read", t.away)
+    equal(set(inside), {t.dir + "/real"})
+    r = t.outside(CLOCHE, "run", "--", "sh", "-c", "echo $PWD",
+                  env={"PWD": t.away}).ok()
+    equal(r.out.strip(), t.dir, "somebody else's $PWD")
+
+
 def program_of_32_bits():
     """The smallest one: it exits with 5"""
     code = b"\xb8\1\0\0\0\xbb\5\0\0\0\xcd\x80"
