@@ -178,6 +178,22 @@ def a_file_as_standard_output_cannot_be_opened_again(t):
 
 
 @test
+def no_directory_goes_in_as_a_standard_descriptor(t):
+    """From one of the host's, ".." leads past every mask"""
+    t.write(t.away + "/hidden/key", "SECRET")
+    os.mkdir(t.away + "/hidden/open")
+    steal = ("cat", "/proc/self/fd/0/../key")
+    hide = ("--deny-read", t.away + "/hidden")
+    for flags in (os.O_RDONLY, os.O_PATH):
+        fd = os.open(t.away + "/hidden/open", flags | os.O_DIRECTORY)
+        equal(t.outside(*steal, stdin_file=fd).ok().out, "SECRET", "the control")
+        r = t.inside(*steal, options=hide, stdin_file=fd).ended(125)
+        contains(r.err, "descriptor 0 is a directory")
+        equal(r.out, "")
+        os.close(fd)
+
+
+@test
 def a_file_as_standard_input_cannot_be_written(t):
     t.write(t.away + "/in", "old content\n")
     probe = t.probe()

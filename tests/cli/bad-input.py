@@ -109,6 +109,9 @@ def settings_that_cannot_be_used(t):
         return t.run("run", "-s", file, *RUN)
     refused(t, t.run("run", "-s", t.away + "/missing.json", *RUN), "missing.json")
     refused(t, t.run("run", "-s", t.away, *RUN), t.away)
+    both = ("-s", t.write(t.away + "/one.json", "{}"),
+            "-s", t.write(t.away + "/two.json", "{}"))
+    refused(t, t.run("run", *both, *RUN), "--settings", "twice")
     refused(t, with_text(""), "s.json")
     refused(t, with_text("   \n"), "s.json")
     refused(t, with_text("{"), "s.json:1:")

@@ -67,7 +67,7 @@ def files_grow_too_large(t):
     check(r.code != 0, "8 MiB within 4")
     equal(os.path.getsize(t.dir + "/large"), 4 << 20, "the file's size")
     contains(r.err, "cloche: ")
-    contains(r.err, "--file-size")
+    contains(r.err, "cloche: file size limit: a file reached 4194304 bytes")
 
 
 @test

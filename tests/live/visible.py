@@ -443,6 +443,20 @@ def writes_to_what_is_hidden_are_seen(t):
 
 
 @test
+def records_are_chosen_by_run_kind_and_time(t):
+    t.shell("echo x > ~/x")
+    t.shell("echo x > .bashrc")
+    first, second = records(t)
+    equal((first["kind"], second["kind"]), ("fs-write", "fs-create"))
+    for v in (first, second):
+        equal(records(t, "--kind", v["kind"]), [v])
+        equal(records(t, "--run=" + v["run"]), [v])
+    equal(records(t, "--run", first["run"], "--kind", "fs-create"), [])
+    equal(records(t, "--since", "1h"), [first, second])
+    equal(records(t, "--since", "1ms"), [])
+
+
+@test
 def who_chooses_records_does_not_lose_all(t):
     t.shell("echo x > ~/x")
     listed = t.run("violations", "list").ok().out
