@@ -188,7 +188,8 @@ struct cloche_events {
  *		inside is the policy's to say. NULL: this process's
  * @directory:	Where it starts; NULL: the current directory
  * @stdio:	Three descriptors for standard input, output and error, -1 for
- *		/dev/null; they stay yours. NULL: this process's 0, 1 and 2
+ *		/dev/null; they stay yours. NULL: this process's 0, 1 and 2, or
+ *		/dev/null for those that are closed
  * @events:	Copied; or NULL
  * @arg:	For the events
  */

@@ -72,6 +72,18 @@ int fs_given_fd(const char *text)
 	return flags < 0 || flags & FD_CLOEXEC ? -EBADF : (int)fd;
 }
 
+int fs_above_std(int fd)
+{
+	const int above = fd < 0 || fd > STDERR_FILENO ? fd :
+		fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	const int saved = errno;
+
+	if (above != fd)
+		(void)close(fd);
+	errno = saved;
+	return above;
+}
+
 int fs_write_all(int fd, const void *data, size_t n)
 {
 	const char *p = data;

@@ -26,6 +26,12 @@ int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
  */
 int fs_given_fd(const char *text);
 
+/* A new descriptor of ours, moved above the standard three: where those are
+ * closed it would be taken for one of them, and printed to or handed on. Closed
+ * in any case; the new number, or -1 with errno.
+ */
+int fs_above_std(int fd);
+
 /* Write all of it, in spite of signals and short writes. 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t n);
 

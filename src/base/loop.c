@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 
@@ -51,7 +52,7 @@ int loop_new(struct loop **ret, struct err *err)
 {
 	struct loop *loop = mem_zalloc(sizeof(*loop));
 
-	loop->fd = epoll_create1(EPOLL_CLOEXEC);
+	loop->fd = fs_above_std(epoll_create1(EPOLL_CLOEXEC));
 	if (loop->fd < 0) {
 		free(loop);
 		return fail_errno(err, "cannot make an event loop");

@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/reap.h"
@@ -246,7 +247,8 @@ static bool is_command(const cloche_run *run)
 static void on_gone(void *arg)
 {
 	cloche_run *run = arg;
-	int pidfd = run->bare ? sys_pidfd_open(run->supervisor, 0) : -1;
+	int pidfd = run->bare ?
+		fs_above_std(sys_pidfd_open(run->supervisor, 0)) : -1;
 
 	for (int i = 1; run->bare && i <= SIGNAL_MAX; i++) {
 		if (run->early & (1ULL << (i - 1)))
@@ -279,6 +281,20 @@ static int open_wire(cloche_run *run, int fd, struct err *err)
 	return r < 0 ? fail(err, r, "cannot wait for the supervisor") : 0;
 }
 
+static int make_sockets(int sockets[2], struct err *err)
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		return fail_errno(err, "cannot make a socket pair");
+	sockets[0] = fs_above_std(sockets[0]);
+	sockets[1] = fs_above_std(sockets[1]);
+	if (sockets[0] >= 0 && sockets[1] >= 0)
+		return 0;
+	(void)fail_errno(err, "cannot make a socket pair");
+	close_fd(&sockets[0]);
+	close_fd(&sockets[1]);
+	return err->code;
+}
+
 int cloche_start(cloche_sandbox *sandbox,
 		 const struct cloche_run_options *options, cloche_run **ret)
 {
@@ -294,10 +310,8 @@ int cloche_start(cloche_sandbox *sandbox,
 	if (r == 0 && o.events)
 		r = api_copy(&run->events, sizeof(run->events), o.events);
 	run->arg = o.arg;
-	if (r < 0)
-		fail(err, r, "the options are not of this library");
-	else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
-		r = fail_errno(err, "cannot make a socket pair");
+	r = r < 0 ? fail(err, r, "the options are not of this library") :
+		    make_sockets(sockets, err);
 	if (r == 0) {
 		r = open_wire(run, sockets[0], err);
 		if (r == 0)

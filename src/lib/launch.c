@@ -79,7 +79,15 @@ static int lift(int fd, struct err *err)
 				     : -1;
 	const int copy = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, ABOVE);
 
+	/* Less than that many are allowed */
+	if (copy < 0 && errno == EINVAL)
+		errno = EMFILE;
 	return copy < 0 ? fail_errno(err, "descriptor %d", fd) : copy;
+}
+
+static int if_open(int fd)
+{
+	return fcntl(fd, F_GETFD) < 0 ? -1 : fd;
 }
 
 static int arrange(posix_spawn_file_actions_t *actions, const int *fds)
@@ -143,7 +151,7 @@ int launch_supervisor(struct cloche_sandbox *sandbox,
 		     const struct cloche_run_options *o, bool ask, int socket,
 		     pid_t *ret)
 {
-	static const int own[3] = { 0, 1, 2 };
+	const int own[3] = { if_open(0), if_open(1), if_open(2) };
 	const int *stdio = o->stdio ? o->stdio : own;
 	struct err *err = &sandbox->err;
 	int fds[NFDS] = { -1, -1, -1, -1, -1 }, r = 0;

@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -303,44 +304,38 @@ static int start_child(struct run *run, const struct child_fds *fds,
 		return -saved;
 	/* Also here: a kill of the group must not come before the group */
 	(void)setpgid(run->pid, run->pid);
-	run->source[CHILD].fd = pidfd;
+	run->source[CHILD].fd = fs_above_std(pidfd);
 	return 0;
 }
 
-/* A descriptor above the standard three, so that dup2() in the child cannot
- * overwrite one that it still needs
+/* Both ends above the standard three: dup2() in the child must not overwrite one
+ * that it still needs
  */
-static int raise_fd(int fd)
+static int take_ends(const int ends[2], int *ours, int *theirs)
 {
-	const int high = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-
-	(void)close(fd);
-	return high;
+	*ours = fs_above_std(ends[0]);
+	*theirs = fs_above_std(ends[1]);
+	if (*ours < 0 || *theirs < 0)
+		return -EMFILE;
+	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 static int make_pipes(struct run *run, struct child_fds *fds)
 {
-	int in[2], out[2], words[2];
+	int ends[2], r;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	run->source[IN].fd = in[0];
-	fds->in = raise_fd(in[1]);
-	if (pipe2(out, O_CLOEXEC) < 0)
+	r = take_ends(ends, &run->source[IN].fd, &fds->in);
+	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	run->source[OUT].fd = out[0];
-	fds->out = raise_fd(out[1]);
-	if (pipe2(words, O_CLOEXEC) < 0)
+	if (r == 0)
+		r = take_ends(ends, &run->source[OUT].fd, &fds->out);
+	if (r == 0 && pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	run->source[WORDS].fd = words[0];
-	fds->words = raise_fd(words[1]);
-	if (fds->in < 0 || fds->out < 0 || fds->words < 0)
-		return -EMFILE;
-	for (int i = IN; i <= WORDS; i++) {
-		if (fcntl(run->source[i].fd, F_SETFL, O_NONBLOCK) < 0)
-			return -errno;
-	}
-	return 0;
+	if (r == 0)
+		r = take_ends(ends, &run->source[WORDS].fd, &fds->words);
+	return r;
 }
 
 static int watch(struct run *run)

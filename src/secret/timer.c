@@ -6,6 +6,7 @@
 #include <sys/timerfd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 
 int timer_new(unsigned int ms, struct err *err)
@@ -13,8 +14,9 @@ int timer_new(unsigned int ms, struct err *err)
 	const struct itimerspec when = {
 		.it_value = { ms / 1000, (long)(ms % 1000) * 1000000 },
 	};
-	auto_close int fd = timerfd_create(CLOCK_MONOTONIC,
-					   TFD_CLOEXEC | TFD_NONBLOCK);
+	auto_close int fd = fs_above_std(timerfd_create(CLOCK_MONOTONIC,
+							TFD_CLOEXEC |
+							TFD_NONBLOCK));
 
 	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0)
 		return fail_errno(err, "cannot make a timer");

@@ -294,6 +294,47 @@ TEST(a_host_without_standard_descriptors)
 	cloche_sandbox_free(box);
 }
 
+/* Nor is the run's own socket what its command reads and writes, or what the
+ * host prints to
+ */
+TEST(closed_standard_descriptors_are_dev_null_inside)
+{
+	static const char script[] =
+		"for i in 0 1 2; do n=\"$n $(readlink /proc/$$/fd/$i)\"; done; "
+		"echo $n >names";
+	const char *const argv[] = { "sh", "-c", script, NULL };
+	const struct cloche_run_options options = {
+		.size = sizeof(options), .argv = argv,
+		.directory = test_dir(),
+	};
+	cloche_sandbox *box = make_box(NULL);
+	const int saved = fcntl(1, F_DUPFD_CLOEXEC, 50);
+	bool closed = true;
+	char names[512];
+	cloche_run *run[2];
+	int r[2];
+
+	for (int i = 0; i < 3; i++)
+		close(i);
+	for (int i = 0; i < 2; i++)
+		r[i] = cloche_start(box, &options, &run[i]);
+	for (int i = 0; i < 3; i++)
+		closed = closed && fcntl(i, F_GETFD) < 0;
+	for (int i = 0; i < 2; i++) {
+		if (r[i] == 0) {
+			r[i] = cloche_run_wait(run[i], NULL);
+			cloche_run_free(run[i]);
+		}
+	}
+	CHECK_INT(dup2(saved, 1), 1);
+	CHECK_INT(r[0], 0);
+	CHECK_INT(r[1], 0);
+	CHECK(closed);
+	snprintf(names, sizeof(names), "%s/names", test_dir());
+	CHECK_STR(test_read(names), "/dev/null /dev/null /dev/null\n");
+	cloche_sandbox_free(box);
+}
+
 static void *reap_everything(void *arg)
 {
 	int *n = arg;
