@@ -77,7 +77,8 @@ void cloche_sandbox_free(cloche_sandbox *sandbox);
 
 /* One option of cloche-run(1), without its dashes: "write", "/srv/data". NULL
  * as the value of those that take none. Lists grow; for others the last one
- * counts. -EINVAL if there is no such option or the value cannot be one.
+ * counts. -EINVAL if there is no such option or the value is not of its kind (a
+ * number, a duration); names and paths are looked at when a run starts.
  */
 int cloche_sandbox_set(cloche_sandbox *sandbox, const char *name,
 		       const char *value);
