@@ -35,7 +35,7 @@ export type Stdio = 'pipe' | 'inherit' | 'ignore' | number;
 
 export interface RunOptions {
   cwd?: string;
-  env?: Record<string, string>;
+  env?: Record<string, string | undefined>;
   input?: string | Uint8Array;
   signal?: AbortSignal;
   stdio?: readonly [Stdio, Stdio, Stdio];

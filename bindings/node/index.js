@@ -5,7 +5,7 @@
 
 const { EventEmitter } = require('node:events');
 const { native, program } = require('./native');
-const { Run, ClocheError } = require('./run');
+const { Run, ClocheError, called } = require('./run');
 
 const text = (policy) => policy == null ? null
   : typeof policy === 'string' ? policy : JSON.stringify(policy);
@@ -84,7 +84,7 @@ class Sandbox extends EventEmitter {
   /** A line for a shell that runs the command in the sandbox, by itself */
   wrap(command) {
     const [argv, box] = this.#words(command);
-    return native.wrap(box, argv);
+    return called(() => native.wrap(box, argv));
   }
 
   /**

@@ -4,7 +4,6 @@
 'use strict';
 
 const { EventEmitter } = require('node:events');
-const fs = require('node:fs');
 const net = require('node:net');
 const os = require('node:os');
 const { native } = require('./native');
@@ -19,6 +18,15 @@ class ClocheError extends Error {
     this.errno = errno;
     this.code = Object.entries(os.constants.errno)
       .find(([, number]) => number === -errno)?.[0];
+  }
+}
+
+// What the library says, with its number, is one of ours
+function called(fn) {
+  try {
+    return fn();
+  } catch (error) {
+    throw error.errno ? new ClocheError(error.message, error.errno) : error;
   }
 }
 
@@ -45,7 +53,7 @@ class Streams {
   }
 
   given() {
-    for (const fd of this.#theirs) fs.closeSync(fd);
+    for (const fd of this.#theirs) native.close(fd);
     this.#theirs = [];
   }
 
@@ -55,7 +63,7 @@ class Streams {
   }
 }
 
-function collect(stream) {
+function collect(stream, messages, name) {
   if (!stream) return Promise.resolve(Buffer.alloc(0));
   return new Promise((resolve) => {
     const parts = [];
@@ -65,7 +73,11 @@ function collect(stream) {
       size += part.length;
     });
     stream.on('error', () => {});
-    stream.on('close', () => resolve(Buffer.concat(parts)));
+    stream.on('close', () => {
+      if (size > OUTPUT_MAX)
+        messages.push(`${name}: the first ${OUTPUT_MAX} of ${size} bytes were kept`);
+      resolve(Buffer.concat(parts));
+    });
   });
 }
 
@@ -91,6 +103,7 @@ class Run extends EventEmitter {
   constructor(box, argv, options, asks) {
     super();
     const { cwd = null, env = null, input, signal, capture = false } = options;
+    signal?.throwIfAborted();
     const stdio = options.stdio ?? (capture
       ? [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
       : ['pipe', 'pipe', 'pipe']);
@@ -100,21 +113,24 @@ class Run extends EventEmitter {
     this.messages = [];
     this.result = this.#start(box, {
       argv, directory: cwd, stdio: streams.fds,
-      env: env && Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      env: env && Object.entries(env).filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `${name}=${value}`),
     }, streams, capture, asks);
     this.result.catch(() => {});   // It may be looked at later, or never
     if (input !== undefined && this.stdin) {
       this.stdin.on('error', () => {});
       this.stdin.end(input);
     }
-    if (signal?.aborted) this.kill('SIGKILL');
     const abort = () => this.kill('SIGKILL');
     signal?.addEventListener('abort', abort, { once: true });
     this.once('ended', () => signal?.removeEventListener('abort', abort));
   }
 
   #start(box, command, streams, capture, asks) {
-    const output = capture && [collect(this.stdout), collect(this.stderr)];
+    const output = capture && [
+      collect(this.stdout, this.messages, 'standard output'),
+      collect(this.stderr, this.messages, 'standard error'),
+    ];
     const ended = new Promise((resolve, reject) => {
       const events = {
         started: () => this.emit('started'),
@@ -130,10 +146,10 @@ class Run extends EventEmitter {
         },
       };
       try {
-        this.#handle = native.start(box, command, events, asks);
+        this.#handle = called(() => native.start(box, command, events, asks));
       } catch (error) {
         streams.destroy();
-        throw error.errno ? new ClocheError(error.message, error.errno) : error;
+        throw error;
       }
       streams.given();
     });
@@ -191,7 +207,7 @@ class Run extends EventEmitter {
     if (!this.#handle) return Promise.resolve();
     const text = typeof policy === 'string' ? policy : JSON.stringify(policy);
     return new Promise((resolve, reject) => {
-      const id = native.update(this.#handle, text);
+      const id = called(() => native.update(this.#handle, text));
       this.#updates.set(id, { resolve, reject });
     });
   }
@@ -215,4 +231,4 @@ function signalName(number) {
     .find(([, value]) => value === number)?.[0] ?? null;
 }
 
-module.exports = { Run, ClocheError };
+module.exports = { Run, ClocheError, called };

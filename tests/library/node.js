@@ -172,6 +172,43 @@ test('a command ends with the process or the worker that started it', async () =
   }
 });
 
+test('a signal that was given before starts nothing', async () => {
+  const file = path.join(fresh(), 'ran');
+  const box = new Sandbox(null, { write: path.dirname(file) });
+  await assert.rejects(box.run(`sleep 0.1; touch ${file}; touch ${file}2`, { signal: AbortSignal.abort() }),
+    { name: 'AbortError' });
+  assert.throws(() => box.start('true', { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  assert.deepStrictEqual(box.running, []);
+});
+
+test('a variable without a value is left out', async () => {
+  const box = new Sandbox(null, { passEnv: true });
+  const { stdout } = await box.run('echo "${A-unset} ${B-unset}"',
+    { env: { ...process.env, A: undefined, B: '' } });
+  assert.strictEqual(stdout, 'unset \n');
+});
+
+test('a wrong option is a ClocheError', () => {
+  assert.throws(() => new Sandbox(null, { nonsense: 1 }), (e) => e instanceof ClocheError && e.code === 'EINVAL');
+});
+
+test('in a worker nothing is warned of', async () => {
+  const worker = new Worker(`const { Sandbox } = require('cloche');
+    const { parentPort } = require('worker_threads');
+    const warnings = [];
+    process.on('warning', (w) => warnings.push(w.message));
+    new Sandbox().run('cat', { input: 'x' }).then(() => setImmediate(() => parentPort.postMessage(warnings)));`,
+  { eval: true });
+  assert.deepStrictEqual(await new Promise((resolve) => worker.once('message', resolve)), []);
+});
+
+test('output that is not kept is told', async () => {
+  const box = new Sandbox();
+  const { stdout, messages } = await box.run('head -c 70000000 /dev/zero');
+  assert.strictEqual(stdout.length, 64 << 20);
+  assert.match(messages.join(), /standard output/);
+});
+
 test('what a listener throws is not swallowed', () => {
   const code = `const { Sandbox } = require('cloche');
     process.on('uncaughtException', (e) => { console.log('caught', e.message); process.exit(0); });

@@ -405,12 +405,28 @@ static napi_value make_pipe(napi_env env, napi_callback_info info)
 	return pair;
 }
 
+/* close(fd): one of those; Node's own would warn of a descriptor that it has not
+ * opened, in a worker
+ */
+static napi_value close_end(napi_env env, napi_callback_info info)
+{
+	size_t n = 1;
+	napi_value args[1];
+	int32_t fd = -1;
+
+	(void)napi_get_cb_info(env, info, &n, args, NULL, NULL);
+	if (!napi_get_value_int32(env, args[0], &fd) && fd >= 0)
+		(void)close(fd);
+	return NULL;
+}
+
 NAPI_MODULE_INIT()
 {
 	static const struct { const char *name; napi_callback fn; } table[] = {
 		{ "start", start }, { "answer", answer },
 		{ "update", update }, { "signal", send_signal },
 		{ "wrap", wrap }, { "pipe", make_pipe },
+		{ "close", close_end },
 	};
 	napi_value fn;
 
