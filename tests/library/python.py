@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -45,6 +46,55 @@ class Runs(unittest.TestCase):
         self.assertEqual(box.run(["no-such-program"]).status, 127)
         big = b"x" * 3000000
         self.assertEqual(box.run("cat", input=big, text=False).stdout, big)
+
+    def test_much_input_takes_no_longer_than_it_must(self):
+        """Linear: what is left was copied with every write"""
+        def seconds(megabytes):
+            start = time.process_time()
+            r = Sandbox().run("wc -c", input=b"x" * (megabytes << 20))
+            self.assertEqual(int(r.stdout), megabytes << 20)
+            return time.process_time() - start
+        few = min(seconds(4) for _ in range(3))
+        self.assertLess(seconds(40), 40 * few)
+
+    def test_an_environment_may_be_bytes_but_not_anything(self):
+        box = Sandbox(pass_env=True)
+        env = {**os.environb, b"A": b"b\xff", "C": Path("/d")}
+        r = box.run("printf %s \"$A $C\"", env=env, text=False)
+        self.assertEqual(r.stdout, b"b\xff /d")
+        before = count_fds()
+        with self.assertRaises(TypeError):
+            box.run("true", env={"A": None})
+        self.assertEqual(count_fds(), before)
+
+    def test_a_run_that_has_ended_has_no_descriptor(self):
+        run = Sandbox().start("true", stdio=(-1, -1, -1))
+        self.assertGreater(run.fileno(), 2)
+        run.wait()
+        with self.assertRaises(ValueError):
+            run.fileno()
+
+    def test_a_cancelled_run_ends(self):
+        async def main():
+            loop, up = asyncio.get_running_loop(), asyncio.Event()
+            box = Sandbox(on_violation=lambda _:
+                          loop.call_soon_threadsafe(up.set))
+            task = asyncio.create_task(box.run_async(
+                "echo >/nowhere; sleep 60"))
+            await up.wait()
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+        start = time.monotonic()
+        asyncio.run(main())	# Waits for the thread as well
+        self.assertLess(time.monotonic() - start, 50)
+
+    def test_nothing_is_not_an_argument(self):
+        for command in (["echo", None, "x"], [None], None):
+            with self.assertRaises(TypeError):
+                Sandbox().run(command)
+        with self.assertRaises(TypeError):
+            Sandbox().wrap(["echo", None, "x"])
 
     def test_a_refusal_is_an_event_and_in_the_result(self):
         place, seen = fresh(), []

@@ -117,8 +117,10 @@ def word(value):
 
 
 def words(values):
-    """A list of strings or bytes as char *[]"""
-    encoded = [word(v) for v in values]
+    """A list of strings or bytes as char *[], which ends with a NULL: None is
+    not one of them
+    """
+    encoded = [word(os.fsencode(v)) for v in values]
     return (c_char_p * (len(encoded) + 1))(*encoded, None)
 
 

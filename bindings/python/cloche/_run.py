@@ -60,12 +60,13 @@ class Run:
         self._lock = threading.RLock()
         self._inside = False	# In a callback: turns do not nest
         self._updates, self._failure, self._ended = {}, None, None
-        self._owner = os.getpid()
         self._events = self._make_events(on_ask is not None)
         options = native.RunOptions(ctypes.sizeof(native.RunOptions),
                                     native.words(argv))
         if env is not None:
-            options.env = native.words(f"{k}={v}" for k, v in env.items())
+            options.env = native.words(os.fsencode(name) + b"=" +
+                                       os.fsencode(value)
+                                       for name, value in env.items())
         if cwd is not None:
             options.directory = native.word(cwd)
         if stdio is not None:
@@ -145,7 +146,10 @@ class Run:
 
     def fileno(self):
         """Readable when there is something for turn()"""
-        return native.run_fd(self._run)
+        with self._lock:
+            if not self._run:
+                raise ValueError("the run has ended")
+            return native.run_fd(self._run)
 
     def turn(self):
         """Handle what there is, without waiting; True while it goes on"""
@@ -174,8 +178,9 @@ class Run:
 
     def _turn_until(self, done):
         poll = select.poll()
-        if self._run:
-            poll.register(self.fileno(), select.POLLIN)
+        with self._lock:
+            if self._run:
+                poll.register(self.fileno(), select.POLLIN)
         while not done() and self.turn() and not done():
             poll.poll(1000)	# Another thread may have taken the event
 

@@ -5,6 +5,8 @@ import asyncio
 import json
 import os
 import select
+import signal
+import threading
 import weakref
 
 from . import _native as native
@@ -83,6 +85,9 @@ class Sandbox:
 
     def run(self, command, *, cwd=None, env=None, input=None, text=True):
         """Run a command to its end: its output and a Result with all of it"""
+        return self._run(command, lambda run: None, cwd, env, input, text)
+
+    def _run(self, command, started, cwd, env, input, text):
         ends = [os.pipe() for _ in range(3)]
         theirs = [ends[0][0], ends[1][1], ends[2][1]]
         ours = [ends[0][1], ends[1][0], ends[2][0]]
@@ -98,16 +103,26 @@ class Sandbox:
         if isinstance(input, str):
             input = input.encode()
         with run:
-            out, err = _exchange(run, ours, input or b"")
+            started(run)
+            out, err = _exchange(run, ours, memoryview(input or b""))
             result = run.wait()
         result.stdout, result.stderr = (
             data.decode("utf-8", "replace") if text else data
             for data in (out, err))
         return result
 
-    async def run_async(self, command, **more):
-        """As run(), in a thread; so the functions are called there"""
-        return await asyncio.to_thread(self.run, command, **more)
+    async def run_async(self, command, *, cwd=None, env=None, input=None,
+                        text=True):
+        """As run(), in a thread; so the functions are called there. The command
+        ends if this is cancelled.
+        """
+        ending = _Ending()
+        try:
+            return await asyncio.to_thread(self._run, command, ending.started,
+                                           cwd, env, input, text)
+        except asyncio.CancelledError:
+            ending.come()
+            raise
 
     def wrap(self, command):
         """A line for a shell that runs the command in the sandbox, by itself"""
@@ -137,6 +152,25 @@ class Sandbox:
 
     def __exit__(self, *_):
         self.close()
+
+
+class _Ending:
+    """The end of a run that another thread starts, maybe later"""
+
+    def __init__(self):
+        self._lock, self._run, self._came = threading.Lock(), None, False
+
+    def started(self, run):
+        with self._lock:
+            self._run = run
+            if self._came:
+                run.send_signal(signal.SIGKILL)
+
+    def come(self):
+        with self._lock:
+            self._came = True
+            if self._run:
+                self._run.send_signal(signal.SIGKILL)
 
 
 def _exchange(run, fds, data):
