@@ -29,15 +29,58 @@ static int on_covered(void *arg, uint32_t events)
 	return 0;
 }
 
-/* A keeper for @plan; the one before goes when it has begun */
-static void replace(struct keep *k, const struct plan *plan)
+/* Hidden, and not there: whoever makes it, the command must not read it. What it
+ * makes itself, and only our defaults hide, it knows anyway.
+ */
+static bool may_come(const struct view *view, const struct view_rule *r)
 {
-	struct keeper old = k->keeper;
+	return r->list == PATH_DENY_READ && !r->mode && !r->closed &&
+	       !view_verdict(view, VIEW_READ, r->path).allowed &&
+	       view_place(view, r->path) == VIEW_HOST &&
+	       (r->rule->strength != RULE_BASELINE ||
+		!view_verdict(view, VIEW_WRITE, r->path).allowed);
+}
 
+/* @plan with masks for what may come, and for @held if that is not NULL; only its
+ * mounts are the caller's to free
+ */
+static struct plan with_more(const struct plan *plan, char *held)
+{
+	const struct view_rules *rules = &plan->view->rules;
+	struct plan more = *plan;
+	size_t n = more.mounts.len;
+
+	more.mounts.v = mem_zalloc((n + rules->len + 1) * sizeof(*more.mounts.v));
+	memcpy(more.mounts.v, plan->mounts.v, n * sizeof(*more.mounts.v));
+	if (held)
+		more.mounts.v[n++] = (struct plan_mount){
+			.kind = MOUNT_MASK_DIR, .path = held,
+		};
+	for (size_t i = 0; i < rules->len && n < KEEPER_MOUNTS_MAX; i++) {
+		if (may_come(plan->view, &rules->v[i]))
+			more.mounts.v[n++] = (struct plan_mount){
+				.kind = MOUNT_MASK_DIR, .path = rules->v[i].path,
+			};
+	}
+	more.mounts.len = n;
+	return more;
+}
+
+/* A keeper for @plan, and @held; the one before goes when it has begun */
+static void replace(struct keep *k, const struct plan *plan, char *held)
+{
+	struct plan more = with_more(plan, held);
+	struct keeper old = k->keeper, next;
+	const int r = keeper_start(&next, &more, k->own[0], k->own[1], NULL);
+
+	free(more.mounts.v);
+	if (r < 0) {		/* Better the one before than none */
+		k->lost(k->arg);
+		return;
+	}
+	k->keeper = next;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
-	if (keeper_start(&k->keeper, plan, k->own[0], k->own[1], NULL) < 0)
-		k->lost(k->arg);
 	keeper_stop(&old);
 	k->covered = (struct loop_source){ k->keeper.socket, on_covered, k };
 	if (k->keeper.socket >= 0)
@@ -50,7 +93,7 @@ static int on_mounts(void *arg, uint32_t events)
 	struct keep *k = arg;
 
 	(void)events;
-	replace(k, k->session->plan);
+	replace(k, k->session->plan, NULL);
 	return 0;
 }
 
@@ -73,19 +116,9 @@ void keep_start(struct keep *k)
 
 void keep_early(struct keep *k)
 {
-	const struct plan *plan = k->own ? k->session->plan : NULL;
-
-	if (!plan || k->keeper.pid > 0)
-		return;
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		if (!m->is_dir && (m->kind == MOUNT_MASK_FILE ||
-				   m->kind == MOUNT_BIND_RO)) {
-			replace(k, plan);
-			return;
-		}
-	}
+	/* None is started where there is nothing to keep, nor to wait for */
+	if (k->own && k->keeper.pid <= 0)
+		replace(k, k->session->plan, NULL);
 }
 
 void keep_done(struct keep *k)
@@ -99,20 +132,9 @@ void keep_held(struct keep *k)
 {
 	/* The settings may be watched before the mounts are */
 	const struct held *held = k->own ? k->session->held : NULL;
-	struct plan_mount *mounts;
-	struct plan more;
 
-	if (!held || !held->waits || !held->path)
-		return;
-	more = *k->session->plan;
-	mounts = mem_zalloc((more.mounts.len + 1) * sizeof(*mounts));
-	memcpy(mounts, more.mounts.v, more.mounts.len * sizeof(*mounts));
-	mounts[more.mounts.len++] = (struct plan_mount){
-		.kind = MOUNT_MASK_DIR, .path = held->path,
-	};
-	more.mounts.v = mounts;
-	replace(k, &more);
-	free(mounts);
+	if (held && held->waits && held->path)
+		replace(k, k->session->plan, held->path);
 }
 
 /* What the command made itself is not made read-only under its hands: the
@@ -149,5 +171,5 @@ void keep_view(struct keep *k, const struct view *view,
 	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
 		return;
 	spare_new(plan, since, born);
-	replace(k, plan);
+	replace(k, plan, NULL);
 }

@@ -35,8 +35,8 @@ struct keep {
 void keep_start(struct keep *keep);
 void keep_done(struct keep *keep);
 
-/* This run is not a short one: if files are masked or read-only, a keeper should
- * be there before the first is replaced
+/* This run is not a short one: a keeper should be there before the first file that
+ * is masked or read-only is replaced, or the first that is hidden is made
  */
 void keep_early(struct keep *keep);
 

@@ -6,9 +6,14 @@
  * mount went away; then every path that should be a mount is looked at, and
  * what is none is mounted again. A rename says so before the new file has the
  * name, and nothing can be mounted on the old one any more: we wait for the lock
- * of the directory, which the rename holds, and are next when it is done. What
- * was removed, and may be made again, only its directory announces (inotify):
- * it is watched from then on.
+ * of the directory, which the rename holds, and are next when it is done.
+ *
+ * What is not there and may be made, or takes the place of a directory that was
+ * moved away with its mask, only the directory above announces (inotify). Where
+ * something is hidden that is watched from the start: secrets are made while
+ * commands run. Where something is read-only, only once it is gone: that is in
+ * the project, and we would wake for every file in it. A command can use up
+ * all that the user may watch: then we look again and again.
  *
  * For each mask there are copies in hand, not mounted anywhere: one call puts
  * one in place, and a mask that talked talks again.
@@ -48,6 +53,9 @@
 
 enum {
 	TRIES = 64,		/* Somebody may replace it again while we mount */
+	UNWATCHED_MS = 10,	/* Until the next look at what cannot be watched */
+	WATCHED = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
+		  IN_ONLYDIR,
 	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
 };
 
@@ -202,46 +210,106 @@ static void wait_for_change(const char *path)
 	(void)fd;
 }
 
-static void watch_parent(const struct keeping *k, const char *path)
+/* The nearest directory above @path that is there: false if we will not hear of
+ * it. Who may not list one gets no word of it either; nobody can change that.
+ */
+static bool watch_parent(const struct keeping *k, const char *path)
 {
-	auto_free char *parent = path_parent(path);
+	auto_free char *dir = path_parent(path);
 
-	(void)inotify_add_watch(k->inotify, parent, IN_CREATE | IN_MOVED_TO |
-				IN_ONLYDIR);
+	while (inotify_add_watch(k->inotify, dir, WATCHED) < 0) {
+		char *above;
+
+		if (errno != ENOENT && errno != ENOTDIR)
+			return errno == EACCES;
+		above = path_parent(dir);
+		free(dir);
+		dir = above;
+	}
+	return true;
 }
 
-static void check(const struct keeping *keeping, struct kept *k)
+/* True if it is there, or we will hear of it */
+static bool check(const struct keeping *keeping, struct kept *k)
 {
 	const char *path = k->mount->path;
+	bool heard = true;
 	struct statx x;
 
+	if (k->mount->kind != MOUNT_BIND_RO)
+		heard = watch_parent(keeping, path);
 	for (int tries = 0; tries < TRIES; tries++) {
 		int r = look(path, &x);
 
 		/* It may come back before its directory is watched */
 		if (r < 0) {
-			watch_parent(keeping, path);
+			heard = watch_parent(keeping, path);
 			r = look(path, &x);
 		}
 		if (r != 0)
-			return;
+			return heard || r > 0;
 		if (cover(k, S_ISDIR(x.stx_mode)) == -ENOENT)
 			wait_for_change(path);
 	}
-	watch_parent(keeping, path);
+	return watch_parent(keeping, path);
 }
 
-static void check_all(const struct keeping *k)
+/* How long to wait for the next event, for poll() */
+static int check_all(const struct keeping *k)
 {
+	bool heard = true;
+
 	for (size_t i = 0; i < k->len; i++)
-		check(k, &k->v[i]);
+		heard = check(k, &k->v[i]) && heard;
+	return heard ? -1 : UNWATCHED_MS;
+}
+
+static bool has_component(const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
+		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
+			return true;
+	}
+	return false;
+}
+
+/* True if one of the names that appeared may be ours; or something else, which
+ * has no name, has happened to a directory
+ */
+static bool concerns(const struct keeping *k, const struct inotify_event *e)
+{
+	bool found = !e->len;
+
+	for (size_t i = 0; i < k->len && !found; i++)
+		found = has_component(k->v[i].mount->path, e->name);
+	return found;
+}
+
+/* What has happened in the directories: true if it concerns us */
+static bool hear(struct keeping *k)
+{
+	char room[8192] __attribute__((aligned(__alignof__(
+		struct inotify_event))));
+	const ssize_t n = read(k->inotify, room, sizeof(room));
+	bool found = n < 0 && errno != EAGAIN;
+
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *e =
+			(const struct inotify_event *)(const void *)(room + at);
+
+		found = found || concerns(k, e);
+		at += (ssize_t)(sizeof(*e) + e->len);
+	}
+	return found;
 }
 
 static void keep(const struct plan *plan, int socket, int proc)
 {
 	struct keeping k = { .inotify = inotify_init1(IN_NONBLOCK |
 						      IN_CLOEXEC) };
-	char room[4096];
+	int wait;
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
 		{ .fd = openat(proc, "mountinfo", O_RDONLY | O_CLOEXEC),
@@ -256,17 +324,17 @@ static void keep(const struct plan *plan, int socket, int proc)
 			*vec_push(&k) = (struct kept){ &plan->mounts.v[i], -1,
 						       -1, copied };
 	}
-	check_all(&k);		/* What changed before we watched */
+	wait = check_all(&k);	/* What changed before we watched */
 	(void)sock_send(socket, "", 1, NULL, 0);
 	for (size_t i = 0; i < k.len; i++)
 		prepare(&k.v[i]);
-	while (poll(fds, ARRAY_SIZE(fds), -1) > 0 || errno == EINTR) {
+	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
+		const bool heard = fds[2].revents && hear(&k);
+
 		if (fds[0].revents)
 			_exit(0);
-		if (fds[2].revents && read(fds[2].fd, room, sizeof(room)) < 0 &&
-		    errno != EAGAIN)
-			fds[2].fd = -1;
-		check_all(&k);
+		if (fds[1].revents || heard || wait >= 0)
+			wait = check_all(&k);
 	}
 }
 

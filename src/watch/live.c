@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/live.c - settings files that change while a command runs */
+/*
+ * watch/live.c - settings files that change while a command runs
+ *
+ * Theory of operation: inotify tells. How much a user may watch is limited, and
+ * a command is the same user: where nothing is left the files are looked at, again
+ * and again, or whoever is to be denied something could see to it that nobody
+ * hears of that.
+ */
 
 #include "watch/live.h"
 
@@ -9,6 +16,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,18 +24,26 @@
 #include "base/own.h"
 #include "base/path.h"
 
+enum { LOOK_EVERY_MS = 200 };
+
 /**
  * struct live_file - One file
  * @wd:		The watch on @dir
  * @dir:	The nearest directory above it that exists
+ * @seen:	What it was when it was looked at last
  */
 struct live_file {
 	char *path, *dir;
 	int wd;
+	struct stat seen;
 };
 
+/**
+ * struct live - @looks: nothing can be watched; @fd is a timer
+ */
 struct live {
 	int fd;
+	bool looks;
 	void (*fn)(void *arg);
 	void *arg;
 	struct { struct live_file *v; size_t len, cap; } files;
@@ -80,22 +96,67 @@ static void add_file(struct live *live, const char *path)
 	}
 }
 
+/* True if a file is another one than at the last look */
+static bool look(struct live *live)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < live->files.len; i++) {
+		struct stat *seen = &live->files.v[i].seen, now = { 0 };
+
+		if (stat(live->files.v[i].path, &now) < 0)
+			continue;
+		changed |= now.st_ino != seen->st_ino ||
+			   now.st_dev != seen->st_dev ||
+			   now.st_size != seen->st_size ||
+			   now.st_ctim.tv_sec != seen->st_ctim.tv_sec ||
+			   now.st_ctim.tv_nsec != seen->st_ctim.tv_nsec;
+		*seen = now;
+	}
+	return changed;
+}
+
+static bool is_watched(const struct live *live)
+{
+	bool all = live->fd >= 0;
+
+	for (size_t i = 0; i < live->files.len; i++)
+		all = all && live->files.v[i].wd >= 0;
+	return all;
+}
+
+static int begin_looking(struct live *live, struct err *err)
+{
+	const struct timespec step = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
+	const struct itimerspec when = { step, step };
+
+	close_fd(&live->fd);
+	live->looks = true;
+	live->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (live->fd < 0 || timerfd_settime(live->fd, 0, &when, NULL) < 0)
+		return fail_errno(err, "cannot watch the settings");
+	(void)look(live);
+	return 0;
+}
+
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	     void *arg, struct live **ret, struct err *err)
 {
-	struct live *live;
-	const int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct live *live = mem_zalloc(sizeof(*live));
+	int r = 0;
 
-	if (fd < 0)
-		return fail_errno(err, "cannot watch the settings");
-	live = mem_zalloc(sizeof(*live));
-	live->fd = fd;
+	live->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	live->fn = fn;
 	live->arg = arg;
 	for (size_t i = 0; i < n; i++)
 		add_file(live, files[i]);
-	*ret = live;
-	return 0;
+	if (!is_watched(live))
+		r = begin_looking(live, err);
+	if (r < 0)
+		live_free(live);
+	else
+		*ret = live;
+	return r;
 }
 
 void live_free(struct live *live)
@@ -155,10 +216,10 @@ void live_dispatch(struct live *live)
 {
 	char room[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
-	bool changed = false;
+	bool changed = live->looks && look(live);
 	ssize_t n;
 
-	while ((n = read(live->fd, room, sizeof(room))) > 0) {
+	while ((n = read(live->fd, room, sizeof(room))) > 0 && !live->looks) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event =
 				(const void *)(room + at);

@@ -4,7 +4,8 @@
  * Their directories are watched, so that atomic saves count, and the nearest
  * directory that exists, so that a file made later counts too. Removing a file
  * is no change: an editor does that on its way, and a policy must not become
- * another one because a file is gone.
+ * another one because a file is gone. Where the user watches as much as is
+ * allowed already, the files are looked at instead.
  */
 
 #ifndef WATCH_LIVE_H

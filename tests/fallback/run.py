@@ -8,9 +8,10 @@ or leads to the landlock tier and is said, or nothing runs at all.
 import json
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
-from tap import *
+from refusals import *
 
 REFUSE = os.environ.get("REFUSE", "")
 SAID = "cloche: tier landlock: "
@@ -34,6 +35,7 @@ TIERS = {
     "userns,notify": "landlock",
     "docker": "landlock",
     "ipv6": "full",
+    "watch": "full",
 }
 
 
@@ -102,6 +104,35 @@ def without_a_listener_the_footer_says_what_is_missing(t):
     r = lacking(t, "notify", "sh", "-c", f"echo x > {t.away}/f; true").ok()
     contains(r.err, "not reported")
     equal(t.read(t.away + "/f"), "old")
+
+
+@test
+def when_nothing_can_be_watched_what_is_hidden_stays_so(t):
+    """A command may use up all that the user may watch"""
+    old, new = t.away + "/old", t.away + "/new"
+    t.write(old, "old")
+
+    def again(path):
+        if path == old:
+            os.unlink(path)
+            time.sleep(0.2)	# So that its absence is seen
+        t.write(path, "secret")
+
+    p = t.start("run", "--deny-read", old, "--deny-read", new, "--", "sh", "-c",
+                UNTIL_HIDDEN, "sh", old, new, program=(REFUSE, "watch"))
+    check_hidden(p, {old: again, new: again})
+
+
+@test
+def when_nothing_can_be_watched_an_edit_is_heard_of(t):
+    secret = t.away + "/secret"
+    t.write(secret, "secret")
+    t.write(".claude/settings.local.json", "{}")
+    p = t.start("run", "--", "sh", "-c", UNTIL_HIDDEN, "sh", secret,
+                program=(REFUSE, "watch"))
+    check_hidden(p, {secret: lambda _: t.write(
+        ".claude/settings.local.json", json.dumps(
+            {"sandbox": {"filesystem": {"denyRead": [secret]}}}))})
 
 
 @test

@@ -34,3 +34,22 @@ def need_fuse():
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as error:
         skip(f"/dev/fuse: {error}")
+
+
+# Reads what stands behind it until it cannot, and tells; or gives up
+UNTIL_HIDDEN = """echo ready; read line
+for f; do
+    n=0; while cat $f 2>&- && test $n -lt 500; do sleep 0.02; n=$((n+1)); done
+    cat $f && echo open $f
+done; echo done"""
+
+
+def check_hidden(p, secrets):
+    """@p runs UNTIL_HIDDEN on @secrets: path, and what makes it"""
+    equal(p.stdout.readline(), b"ready\n")
+    for secret, make in secrets.items():
+        make(secret)
+    out, err = p.communicate(b"go\n", timeout=120)
+    out = out.decode()
+    lacks(out, "open", err)
+    contains(out, "done")

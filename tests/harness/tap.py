@@ -228,12 +228,14 @@ class Context:
         return found, r.out
 
     def start(self, *argv, **more):
-        """Popen of `cloche ARGV...` with pipes, for tests that look meanwhile"""
+        """Popen of `cloche ARGV...` with pipes, for tests that look meanwhile;
+        program: what is to start it, and its first words"""
         more.setdefault("stdin", subprocess.PIPE)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
         more.setdefault("cwd", self.dir)
-        return subprocess.Popen([CLOCHE, *argv], **more)
+        around = more.pop("program", ())
+        return subprocess.Popen([*around, CLOCHE, *argv], **more)
 
 
 def _on_terminal(argv, env, cwd, stdin, timeout):

@@ -91,6 +91,48 @@ def a_protected_file_that_the_host_replaces_stays_protected(t):
     equal(t.read(".bashrc"), "49")
 
 
+def save(path):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".new", "w") as file:
+        file.write("secret")
+    os.rename(path + ".new", path)
+
+
+@test
+def what_is_hidden_and_comes_during_a_run_is_hidden(t):
+    secrets = [t.home + "/.aws/credentials", t.home + "/.netrc",
+               t.home + "/.config/gh/hosts.yml", t.away + "/new/deep/secret",
+               t.dir + "/.env"]
+    p = t.start("run", "--deny-read", t.away + "/new/deep/secret",
+                "--deny-read", ".env", "--", "sh", "-c", UNTIL_HIDDEN, "sh",
+                *secrets)
+    check_hidden(p, {secret: save for secret in secrets})
+    control = t.inside("cat", t.away + "/new/other", stdin=b"")
+    check(control.code != 0)
+    save(t.away + "/new/other")
+    equal(t.inside("cat", t.away + "/new/other").ok().out, "secret")
+
+
+@test
+def a_hidden_directory_that_is_made_anew_is_hidden(t):
+    """A mask moves with the directory that it hides"""
+    keys, file = t.away + "/keys/id", t.home + "/.docker/config.json"
+    for secret in keys, file:
+        save(secret)
+    t.write(file, '{"auth": "old"}')
+
+    def again(path):
+        above = os.path.dirname(path)
+        os.rename(above, above + ".old")
+        save(path)
+
+    for secret in keys, file:
+        p = t.start("run", "--deny-read", t.away + "/keys", "--", "sh", "-c",
+                    UNTIL_HIDDEN, "sh", secret)
+        wait_until(lambda: has_keeper(p.pid), "the keeper")
+        check_hidden(p, {secret: again})
+
+
 DEEP = "a/b/c/d/e"
 PLANT = f"""mkdir -p {DEEP}/f z/y/x/w/v; echo x > {DEEP}/f/.envrc
 mv old {DEEP}/.bashrc; echo x > z/y/x/w/v/.mcp.json; chmod 0 z/y/x/w
