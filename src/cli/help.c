@@ -2,6 +2,7 @@
 /* cli/help.c - cloche help: from the tables of verbs and options */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,8 +63,37 @@ static void print_firewall_options(void)
 		print_option(&rows[i]);
 }
 
+/* The words of a verb that has verbs of its own */
+static void print_words(const struct command *c)
+{
+	static const struct {
+		int (*run)(int argc, char **argv, struct err *err);
+		const char *name, *synopsis, *help;
+	} rows[] = {
+#define POLICY_COMMAND(function, name, synopsis, help) \
+		{ cli_policy, name, synopsis, help },
+#include "cli/policy.def"
+#undef POLICY_COMMAND
+#define SHIM_COMMAND(function, name, synopsis, help) \
+		{ cli_shim, name, synopsis, help },
+#include "cli/shim.def"
+#undef SHIM_COMMAND
+	};
+	bool first = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].run != c->run)
+			continue;
+		printf("%s  %s %s\n      %s\n", first ? "\nCommands:\n" : "",
+		       rows[i].name, rows[i].synopsis, rows[i].help);
+		first = false;
+	}
+}
+
 int cli_help(int argc, char **argv, struct err *err)
 {
+	static char name[] = "secret", help[] = "--help";
+	char *secret[] = { name, help, NULL };
 	const struct command *c;
 
 	if (argc < 2) {
@@ -73,7 +103,10 @@ int cli_help(int argc, char **argv, struct err *err)
 	c = command_find(argv[1]);
 	if (!c)
 		return fail(err, -EINVAL, "unknown command '%s'; 'cloche help' lists them", argv[1]);
+	if (c->run == cli_secret)	/* It tells its own */
+		return cli_secret(2, secret, err);
 	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
+	print_words(c);
 	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain ||
 	    c->run == cli_verify)
 		print_options();

@@ -27,15 +27,10 @@ static const struct {
 	const char *name, *words;
 	int (*run)(const struct policy_call *call, struct err *err);
 } verbs[] = {
-	{ "show", "[--json]", policy_show },
-	{ "check", "[--json] [FILE]", policy_check },
-	{ "why", "[--json] read|write|connect TARGET", policy_why },
-	{ "mode", "[--json] [disabled|regular|auto-allow]", policy_mode },
-	{ "exclude", "COMMAND", policy_exclude },
-	{ "allow", "[--scope local|user] read|write|domain VALUE",
-	  policy_allow },
-	{ "deny", "[--scope local|user] read|write|domain VALUE",
-	  policy_deny },
+#define POLICY_COMMAND(function, name, synopsis, help) \
+	{ name, synopsis, policy_##function },
+#include "cli/policy.def"
+#undef POLICY_COMMAND
 };
 
 void policy_print_json(json_t *value)

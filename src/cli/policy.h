@@ -29,13 +29,10 @@ struct policy_call {
 };
 
 /* Each returns an exit status, or a negative errno with words */
-int policy_show(const struct policy_call *call, struct err *err);
-int policy_check(const struct policy_call *call, struct err *err);
-int policy_why(const struct policy_call *call, struct err *err);
-int policy_mode(const struct policy_call *call, struct err *err);
-int policy_exclude(const struct policy_call *call, struct err *err);
-int policy_allow(const struct policy_call *call, struct err *err);
-int policy_deny(const struct policy_call *call, struct err *err);
+#define POLICY_COMMAND(function, name, synopsis, help) \
+	int policy_##function(const struct policy_call *call, struct err *err);
+#include "cli/policy.def"
+#undef POLICY_COMMAND
 
 /* {"scope": ..., "file": ..., "line": ..., "key": ..., "reason": ...} */
 json_t *policy_origin_json(const struct origin *origin);

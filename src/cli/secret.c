@@ -15,7 +15,7 @@ int cli_secret_as(char **argv, struct err *err)
 {
 	const int r = program_exec(PROGRAM, argv, environ);
 
-	return fail(err, r, "cannot run '%s/%s': %s", CLOCHE_LIBEXECDIR,
+	return fail(err, r, "cannot run '%s/%s': %s; install all of cloche (make install, or the package)", CLOCHE_LIBEXECDIR,
 		    PROGRAM, strerror(-r));
 }
 

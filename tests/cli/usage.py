@@ -208,6 +208,17 @@ def names_of_any_bytes_are_told_as_text(t):
 
 
 @test
+def help_tells_the_words_of_a_verb(t):
+    for verb, words in (("policy", "show check why mode exclude allow deny"),
+                        ("shim", "install list remove")):
+        out = t.run("help", verb).ok().out
+        equal(t.run(verb, "--help").ok().out, out)
+        for word in words.split():
+            contains(out, f"\n  {word} ")
+    contains(t.run("help", "policy").out, "why [--json] read|write|connect")
+
+
+@test
 def options_that_others_make_idle_are_told(t):
     for words in (("--net", "none", "--host-port", "8123"),
                   ("--net", "none", "--publish", "8123"),
