@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/passable.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/seen.h"
@@ -463,8 +464,10 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	 * check watch for it
 	 */
 	for (size_t i = 0; i < n; i++) {
-		if (view->rules.v[i].mode ||
-		    view->rules.v[i].rule->place == PLACE_COVER)
+		if ((view->rules.v[i].mode ||
+		     view->rules.v[i].rule->place == PLACE_COVER) &&
+		    (view->rules.v[i].list == PATH_ALLOW_WRITE ||
+		     passable(view->rules.v[i].path)))
 			sorted[count++] = &view->rules.v[i];
 	}
 	if (view->private_tmp)

@@ -38,6 +38,33 @@ def the_ids_and_groups_are_the_callers(t):
 
 
 @test
+def a_home_of_somebody_else_is_no_obstacle_for_root(t):
+    """Nothing can be mounted in there, and the command cannot get in"""
+    if os.getuid():
+        skip("needs root")
+    home = t.away + "/theirs"
+    for name in (".ssh/id", ".ssh/known_hosts", "deep/key"):
+        t.write(f"{home}/{name}", "SECRET")
+    script = f"cat {home}/.ssh/* {home}/deep/key; echo ran"
+    options = ["--deny-read", home + "/deep/key", "--deny-write", home + "/deep"]
+    for path, _, names in os.walk(home):
+        for name in [path] + [os.path.join(path, name) for name in names]:
+            os.chown(name, 65534, 65534)
+    for mode in (0o755, 0o700, 0o750, 0o710):
+        os.chmod(home, mode)
+        r = t.shell(script, env={"HOME": home}, options=options)
+        equal(r.ok().out, "SECRETran\n" if mode == 0o755 else "ran\n",
+              oct(mode))
+    # Whoever is in the group gets in, and must not find more there
+    for group in (0, 7):
+        os.chown(home, 65534, group)
+        os.chmod(home, 0o750)
+        r = t.outside("setpriv", "--groups", "7", CLOCHE, "run", *options,
+                      "--", "sh", "-c", script, env={"HOME": home})
+        equal(r.ok().out, "SECRETran\n", group)
+
+
+@test
 def it_may_run_on_the_callers_processors(t):
     """Though init begins on another one than the supervisor's"""
     ask = ("/usr/bin/python3", "-c",
