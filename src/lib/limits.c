@@ -146,6 +146,13 @@ static bool wants(const struct limits *l, size_t i)
 	return l->policy->numbers[controllers[i].number].set;
 }
 
+/* Process 1 of the sandbox is in the group, and is none of the command's */
+static uint64_t for_group(const struct limits *l, size_t i)
+{
+	return l->policy->numbers[controllers[i].number].value +
+	       (controllers[i].number == NUMBER_PIDS);
+}
+
 static void try_v2(struct limits *l)
 {
 	auto_free char *parent = own_group("/sys/fs/cgroup", "0::");
@@ -159,7 +166,7 @@ static void try_v2(struct limits *l)
 		return;
 	for (size_t i = 0; i < CONTROLLERS; i++) {
 		if (wants(l, i) && put_number(group, controllers[i].v2_limit,
-			l->policy->numbers[controllers[i].number].value) == 0)
+					      for_group(l, i)) == 0)
 			l->groups[i] = mem_strdup(group);
 	}
 	(void)put(group, "memory.swap.max", "0");
@@ -180,8 +187,7 @@ static void try_v1(struct limits *l, size_t i)
 		return;
 	l->groups[i] = make_group(parent);
 	if (l->groups[i] &&
-	    put_number(l->groups[i], c->v1_limit,
-		       l->policy->numbers[c->number].value) < 0)
+	    put_number(l->groups[i], c->v1_limit, for_group(l, i)) < 0)
 		drop_group(&l->groups[i]);
 	l->version = 1;
 }

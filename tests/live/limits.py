@@ -60,6 +60,16 @@ def processes_run_out(t):
 
 
 @test
+def the_command_alone_is_counted(t):
+    """Where a control group counts; otherwise each process does for itself"""
+    if "count for the whole sandbox" not in t.run("doctor").out:
+        return
+    t.inside("true", options=["--pids", "1"]).ok()
+    t.shell("sh -c true; true", options=["--pids", "2"]).ok()
+    check(t.shell("sh -c true; true", options=["--pids", "1"]).code, "two")
+
+
+@test
 def files_grow_too_large(t):
     attempt(t, "fill 8 control").ok("the control")
     attempt(t, "fill 2 small", "--file-size", "4M").ok()
