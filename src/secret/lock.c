@@ -202,7 +202,7 @@ void lock_take(struct lock **ret, struct loop *loop, struct place *place,
 	r = lock->fd = open_lock_file(place, name, &err);
 	if (r >= 0)
 		r = try_lock(lock->fd, F_OFD_SETLK);
-	if (r == -EAGAIN || r == -EACCES) {
+	if (lock->fd >= 0 && (r == -EAGAIN || r == -EACCES)) {
 		r = start_waiting(lock, timeout_ms, &err);
 		if (!r)
 			return;

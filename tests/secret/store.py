@@ -135,6 +135,18 @@ def the_users_keyring_will_do_in_any_session(t):
     equal(r.out, "v\n", r.err)
 
 
+@as_user
+def a_place_that_cannot_be_made_is_named(t):
+    os.makedirs(t.home + "/.config")
+    for path in (t.home + "/.config", t.home):
+        os.chmod(path, 0o500)
+        r = refused(put(t, "A", "1"), 1, f"'{path}", "Permission denied")
+        lacks(r.err, "lock")
+        os.chmod(path, 0o700)
+        if path != t.home:
+            os.rmdir(path)
+
+
 def spoil_link(path, t):
     os.rename(path, t.away + "/moved")
     os.symlink(t.away + "/moved", path)
