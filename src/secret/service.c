@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -21,6 +22,7 @@
 struct service {
 	struct backend base;
 	struct backend *helper;
+	char *program;
 };
 
 static bool has_bus(void)
@@ -38,13 +40,20 @@ static bool has_bus(void)
 	return !stat(path, &st) && S_ISSOCK(st.st_mode);
 }
 
-static bool no_bus(answer_fn done, void *arg)
+/* Answers if it cannot work here at all */
+static bool cannot_work(struct backend *b, answer_fn done, void *arg)
 {
+	const char *program = ((struct service *)b)->program;
 	struct err err = { 0 };
 
-	if (has_bus())
+	if (!has_bus())
+		fail(&err, -ENOTSUP, "there is no session bus");
+	else if (access(program, X_OK) < 0)
+		fail(&err, -ENOTSUP,
+		     "there is no '%s': install it (Debian: package cloche-keyring)",
+		     program);
+	else
 		return false;
-	fail(&err, -ENOTSUP, "there is no session bus");
 	answer_fail(done, arg, &err);
 	return true;
 }
@@ -56,20 +65,20 @@ static struct backend *helper_of(struct backend *b)
 
 static void service_read(struct backend *b, answer_fn done, void *arg)
 {
-	if (!no_bus(done, arg))
+	if (!cannot_work(b, done, arg))
 		backend_read(helper_of(b), done, arg);
 }
 
 static void service_update(struct backend *b, const struct bytes *data,
 			   answer_fn done, void *arg)
 {
-	if (!no_bus(done, arg))
+	if (!cannot_work(b, done, arg))
 		backend_update(helper_of(b), data, done, arg);
 }
 
 static void service_delete(struct backend *b, answer_fn done, void *arg)
 {
-	if (!no_bus(done, arg))
+	if (!cannot_work(b, done, arg))
 		backend_delete(helper_of(b), done, arg);
 }
 
@@ -81,6 +90,7 @@ static void service_cancel(struct backend *b)
 static void service_free(struct backend *b)
 {
 	backend_free(helper_of(b));
+	free(((struct service *)b)->program);
 	free(b);
 }
 
@@ -108,6 +118,7 @@ struct backend *service_new(struct loop *loop, const char *program,
 	struct service *s = mem_zalloc(sizeof(*s));
 
 	s->base.ops = &service_ops;
+	s->program = mem_strdup(program);
 	s->helper = helper_new(loop, &spec);
 	return &s->base;
 }

@@ -47,6 +47,17 @@ for _name, _script in NONSENSE.items():
 
 
 @test
+def a_helper_that_is_not_installed_is_named_with_its_package(t):
+    cloche = programs_with(t, "")
+    os.unlink(os.path.join(os.path.dirname(cloche), "cloche-secret-service"))
+    r = t.outside(cloche, "secret", "status", env=BUS)
+    contains(r.out, "secret-service  unavailable: there is no '")
+    contains(r.out, "package cloche-keyring")
+    equal(t.outside(cloche, "secret", "set", "A", stdin="v", env=BUS).ok().err,
+          PLAIN_WARNING)
+
+
+@test
 def a_document_that_is_none_is_not_papered_over(t):
     answer = """echo '{"version":1,"result":"found","data":"nonsense"}'"""
     refused(with_helper(t, answer, "get", "A"), 1, "not valid JSON")
