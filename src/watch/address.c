@@ -99,7 +99,8 @@ static int find(struct tracee *t, const char *path, bool follow,
 
 	if (*path != '/')
 		n = tracee_link(t, "cwd", cwd, sizeof(cwd));
-	return n < 0 ? (int)n : place_find(t, cwd, path, follow, place);
+	return n < 0 ? (int)n : place_find(t, -1, cwd, path, follow ?
+					   PLACE_FOLLOW : PLACE_STAY, place);
 }
 
 /* Make the call on a copy of a socket, without waiting: 0 or an errno. *@waits

@@ -105,14 +105,17 @@ static bool brings_names(const struct place *p)
 }
 
 static struct judgement judge_make(const struct judge *j,
-				   const struct place *p, bool link)
+				   const struct attempt *a)
 {
+	const struct place *p = a->from;
 	struct judgement g;
 
 	if (p->exists)
 		return GO_ON;
+	if (p->slash && !a->dir)
+		return fails(ENOENT);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	return link ? placed(j, g, NULL, p) : g;
+	return a->link ? placed(j, g, NULL, p) : g;
 }
 
 static bool is_special(mode_t mode)
@@ -134,22 +137,49 @@ static struct judgement judge_read(const struct judge *j,
 	return g;
 }
 
+/* The errno with which an open fails for what stands there and how it is
+ * written, or 0
+ */
+static int open_fails(const struct place *p, uint64_t flags)
+{
+	if ((flags & O_CREAT) && p->slash)
+		return EISDIR;
+	if (!p->exists || S_ISDIR(p->mode))
+		return 0;
+	if (p->slash || (flags & O_DIRECTORY))
+		return ENOTDIR;
+	return S_ISLNK(p->mode) && !(flags & O_EXCL) ? ELOOP : 0;
+}
+
+/* Permissions come before the read-only mount */
+static struct judgement modes_first(struct judgement g, const struct place *p)
+{
+	if (g.error == EROFS && place_writable(p) == -EACCES)
+		g.error = EACCES;
+	return g;
+}
+
 static struct judgement judge_open(const struct judge *j,
 				   const struct attempt *a)
 {
 	const struct place *p = a->from;
-	const bool writes = (a->flags & O_ACCMODE) != O_RDONLY ||
+	const uint64_t access = a->flags & O_ACCMODE;
+	const bool writes = access == O_WRONLY || access == O_RDWR ||
 			    (a->flags & O_TRUNC);
 	struct judgement g;
+	int error;
 
 	if (a->flags & O_PATH)
 		return GO_ON;
+	error = open_fails(p, a->flags);
+	if (error)
+		return fails(error);
 	if ((a->flags & O_TMPFILE) == O_TMPFILE)
 		return p->exists ? refuse(j, p, VIOLATION_FS_WRITE) : GO_ON;
 	if (!p->exists && !(a->flags & O_CREAT))
 		return writes ? GO_ON : judge_read(j, p);
 	if (!p->exists)
-		return judge_make(j, p, false);
+		return judge_make(j, a);
 	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
 		return GO_ON;
 	if (!writes)
@@ -158,10 +188,41 @@ static struct judgement judge_open(const struct judge *j,
 		return GO_ON;
 
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	/* Permissions come first, except when it is to be cut */
-	if (g.error == EROFS && !(a->flags & O_TRUNC) &&
-	    place_writable(p) == -EACCES)
-		g.error = EACCES;
+	return a->flags & O_TRUNC ? g : modes_first(g, p);
+}
+
+static struct judgement judge_change(const struct judge *j,
+				     const struct attempt *a)
+{
+	const struct place *p = a->from;
+	struct judgement g;
+
+	if (!p->exists || is_special(p->mode))
+		return GO_ON;
+	if (p->slash && !S_ISDIR(p->mode))
+		return fails(ENOTDIR);
+	if (a->what == CALL_CUT && !S_ISREG(p->mode))
+		return GO_ON;
+	g = refuse(j, p, VIOLATION_FS_WRITE);
+	return a->what == CALL_CUT ? modes_first(g, p) : g;
+}
+
+/* A mount stands on @p, so it stays where it is, whatever the rules allow */
+static struct judgement held(struct judgement g, const struct place *p,
+			     enum violation_kind kind)
+{
+	if (!g.error) {
+		g.place = p;
+		g.kind = kind;
+		g.report = true;
+		g.verdict.reason = p->closed ?
+			"its directory is outside the writable paths" :
+			"holds protected names";
+		g.verdict.rule_key = p->closed ?
+			"sandbox.filesystem.allowWrite" : NULL;
+		g.verdict.final = !p->closed;
+	}
+	g.error = p->closed ? EROFS : EBUSY;
 	return g;
 }
 
@@ -181,9 +242,7 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	if (p->mount_root && (g.error || j->no_mounts))
-		g.error = EBUSY;
-	return g;
+	return p->mount_root ? held(g, p, VIOLATION_FS_WRITE) : g;
 }
 
 /* What the rules say of both names, and of what moves */
@@ -204,6 +263,24 @@ static struct judgement judge_names(const struct judge *j,
 	return g;
 }
 
+/* To another mount, which the kernel takes for another disk. If it is not one,
+ * the sandbox is why: a copy instead, as is usual, would fail for the same
+ * reason, or leave the first where it is.
+ */
+static struct judgement judge_across(const struct judge *j,
+				     const struct attempt *a)
+{
+	struct judgement g;
+
+	if (a->from->dev != a->to->dev ||
+	    ((a->flags & RENAME_NOREPLACE) && a->to->exists))
+		return GO_ON;
+	g = refuse(j, a->from, VIOLATION_FS_RENAME);
+	if (!g.error)
+		g = refuse(j, a->to, VIOLATION_FS_RENAME);
+	return g.error ? g : GO_ON;
+}
+
 static struct judgement judge_rename(const struct judge *j,
 				     const struct attempt *a)
 {
@@ -215,22 +292,18 @@ static struct judgement judge_rename(const struct judge *j,
 	if (!from->exists ||
 	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
 		return fails(ENOENT);
+	if ((from->slash || to->slash) && !S_ISDIR(from->mode))
+		return fails(ENOTDIR);
 	if (from->mount != to->mount)
-		return GO_ON;		/* EXDEV; a copy is asked about */
+		return judge_across(j, a);
 	if ((a->flags & RENAME_NOREPLACE) && to->exists)
 		return fails(EEXIST);
 
 	g = judge_names(j, a);
-	if (from->mount_root || (to->exists && to->mount_root)) {
-		if (!g.error) {
-			g.place = from->mount_root ? from : to;
-			g.kind = VIOLATION_FS_RENAME;
-			g.report = true;
-			g.verdict.reason = "holds protected names";
-		}
-		g.error = EBUSY;
-	}
-	return g;
+	if (from->mount_root)
+		return held(g, from, VIOLATION_FS_RENAME);
+	return to->exists && to->mount_root ?
+	       held(g, to, VIOLATION_FS_RENAME) : g;
 }
 
 static struct judgement judge_link(const struct judge *j,
@@ -241,9 +314,16 @@ static struct judgement judge_link(const struct judge *j,
 	const bool open = a->open || (a->flags & AT_SYMLINK_FOLLOW);
 	struct judgement g = GO_ON;
 
-	if ((!a->from->exists && !a->open) || a->to->exists ||
-	    (!here && !open))
+	if ((!a->from->exists && !a->open) || a->to->exists)
 		return g;
+	if (a->to->slash)
+		return fails(ENOENT);
+	/* EROFS comes before EXDEV, which would be left if it were allowed */
+	if (!here && !open) {
+		g = refuse(j, a->to, VIOLATION_FS_WRITE);
+		g.verdict.final = true;
+		return g.error == EROFS ? g : GO_ON;
+	}
 	/* A second name would be a way around the rule on the first */
 	if (a->from->exists)
 		g = refuse(j, a->from, VIOLATION_FS_WRITE);
@@ -264,7 +344,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 		return judge_open(j, a);
 	case CALL_MAKE:
 	case CALL_BIND:
-		return judge_make(j, a->from, a->link);
+		return judge_make(j, a);
 	case CALL_UNLINK:
 	case CALL_RMDIR:
 		return judge_remove(j, a);
@@ -272,9 +352,10 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 		return judge_rename(j, a);
 	case CALL_LINK:
 		return judge_link(j, a);
+	case CALL_CUT:
 	case CALL_CHANGE:
-		return a->from->exists && !is_special(a->from->mode) ?
-		       refuse(j, a->from, VIOLATION_FS_WRITE) : GO_ON;
+	case CALL_CHANGE_LINK:
+		return judge_change(j, a);
 	case CALL_TURN:
 	case CALL_SPLIT:
 	case CALL_CONNECT:

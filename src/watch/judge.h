@@ -27,14 +27,14 @@ struct judge {
  * @flags:	Of the call: O_*, AT_*, RENAME_*
  * @from:	Where it leads; for CALL_RENAME and CALL_LINK the old name
  * @to:		For those two the new name, else NULL
- * @link:	CALL_MAKE makes a symbolic link
+ * @link, @dir:	CALL_MAKE makes a symbolic link, a directory
  * @open:	What @from was the name of is open; CALL_LINK means that
  */
 struct attempt {
 	enum call_what what;
 	uint64_t flags;
 	const struct place *from, *to;
-	bool link, open;
+	bool link, dir, open;
 };
 
 /**

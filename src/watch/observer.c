@@ -151,12 +151,20 @@ struct observer_stats observer_stats(const struct observer *o)
 }
 
 static int look_up(struct observer *o, const struct question *q, int i,
-		   bool follow)
+		   enum place_follow follow)
 {
-	return judge_found(&o->judge, place_find(q->tracee, "",
-						 o->names[i].full, follow,
-						 &o->places[i]),
-			   &o->places[i]);
+	struct place *p = &o->places[i];
+	const char *text = q->in_root ? o->names[i].text : o->names[i].full;
+	auto_close int root = -1;
+
+	if (q->in_root) {
+		root = tracee_dir(q->tracee, o->names[i].dir);
+		if (root < 0)
+			return root;
+	}
+	return judge_found(&o->judge, place_find(q->tracee, root,
+						 root < 0 ? "" : "/", text,
+						 follow, p), p);
 }
 
 static bool is_late(const struct observer *o, const struct attempt *a)
@@ -217,12 +225,12 @@ static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
 {
 	struct attempt a = { .what = q->what, .flags = q->flags,
-			     .link = q->link, .open = q->open,
+			     .link = q->link, .dir = q->dir, .open = q->open,
 			     .from = &o->places[0] };
 	int r = look_up(o, q, 0, q->follow);
 
 	if (q->what == CALL_LINK || q->what == CALL_RENAME) {
-		const int r2 = look_up(o, q, 1, false);
+		const int r2 = look_up(o, q, 1, PLACE_STAY);
 
 		if (r2 < 0)
 			return r2;
@@ -246,14 +254,22 @@ static int judge_slowly(struct observer *o, struct question *q,
 	return 0;
 }
 
-/* What to allow instead of a name that is not there yet: its directory, unless
- * that is a whole world
+/* True if a rule for @p itself, which would be a mount on it, does not help: it
+ * is to go, or it is a link
  */
-static char *grant_for(const struct observer *o, const struct place *p)
+static bool is_name(const struct question *q, const struct place *p)
+{
+	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
+			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
+}
+
+/* What to allow instead of a name: its directory, unless that is a whole world */
+static char *grant_for(const struct observer *o, const struct question *q,
+		       const struct place *p)
 {
 	auto_free char *parent = path_parent(p->path);
 
-	if (p->exists || path_depth(parent) < 3 ||
+	if ((p->exists && !is_name(q, p)) || path_depth(parent) < 3 ||
 	    (o->home && path_is_within(parent, o->home)))
 		return NULL;
 	return take_ptr(parent);
@@ -264,7 +280,7 @@ static void report(struct observer *o, const struct question *q,
 {
 	const struct place *p = g->place;
 	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
-				grant_for(o, p) : NULL;
+				grant_for(o, q, p) : NULL;
 	const struct name *name = &o->names[p == &o->places[1]];
 	auto_free char *asked = path_resolve("/", name->full);
 	struct violation v = {
@@ -286,7 +302,7 @@ static void report(struct observer *o, const struct question *q,
 		v.reason = mem_strdup(g->verdict.reason);
 	if (g->verdict.edit)
 		v.suggest_edit = mem_strdup(g->verdict.edit);
-	else if (p && !g->verdict.final &&
+	else if (p && !g->verdict.final && (grant || !is_name(q, p)) &&
 		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
 		  g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
@@ -302,7 +318,7 @@ static bool is_natural(int error)
 {
 	return error == -ENOENT || error == -ENOTDIR || error == -ELOOP ||
 	       error == -ENAMETOOLONG || error == -EFAULT ||
-	       error == -EBADF || error == -EACCES;
+	       error == -EBADF || error == -EACCES || error == -EINVAL;
 }
 
 /* What could not be looked up does not go on, or whoever finds a way to be

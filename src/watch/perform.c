@@ -119,11 +119,63 @@ static bool is_too_large(const struct performance *p, uint64_t size)
 	       (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur);
 }
 
-/* truncate and chmod, of a regular file or a directory */
-static int perform_change(const struct performance *p, int dir)
+/* Inside there is one user and one group */
+static int perform_chown(const struct performance *p, int dir,
+			 const char *name)
 {
 	const unsigned int shift = p->call->dir >= 0;
-	const bool cut = !strcmp(p->call->name, "truncate");
+	const uid_t uid = (uid_t)p->args[1 + shift];
+	const gid_t gid = (gid_t)p->args[2 + shift];
+
+	if ((uid != (uid_t)-1 && uid != geteuid()) ||
+	    (gid != (gid_t)-1 && gid != getegid()))
+		return -EINVAL;
+	return fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
+								      : 0;
+}
+
+/* The times at @address: seconds alone, or with a fraction in units of @unit
+ * nanoseconds
+ */
+static int read_times(const struct performance *p, uint64_t address, long unit,
+		      struct timespec ret[2])
+{
+	const size_t step = unit ? 2 : 1;
+	int64_t raw[4] = { 0 };
+	const int r = tracee_read(p->tracee, address, raw,
+				  2 * step * sizeof(*raw));
+
+	for (size_t i = 0; i < 2 && !r; i++) {
+		ret[i].tv_sec = raw[i * step];
+		ret[i].tv_nsec = unit ? raw[i * step + 1] * unit : 0;
+		/* A special value is one of nanoseconds alone */
+		if (unit > 1 && (raw[i * step + 1] < 0 ||
+				 raw[i * step + 1] >= 1000000))
+			return -EINVAL;
+	}
+	return r;
+}
+
+static int perform_utime(const struct performance *p, int dir,
+			 const char *name)
+{
+	const uint64_t address = p->args[p->call->dir >= 0 ? 2 : 1];
+	const long unit = !strcmp(p->call->name, "utime") ? 0 :
+			  !strcmp(p->call->name, "utimensat") ? 1 : 1000;
+	struct timespec times[2];
+	int r = address ? read_times(p, address, unit, times) : 0;
+
+	if (!r && utimensat(dir, name, address ? times : NULL,
+			    AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Of a regular file or a directory: its size, its mode */
+static int perform_open_change(const struct performance *p, int dir)
+{
+	const unsigned int shift = p->call->dir >= 0;
+	const bool cut = p->what == CALL_CUT;
 	auto_close int fd = openat(dir, *p->from->name ? p->from->name : ".",
 				   (cut ? O_WRONLY : O_RDONLY) | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -139,6 +191,20 @@ static int perform_change(const struct performance *p, int dir)
 	r = cut ? ftruncate(fd, (off_t)p->args[1])
 		: fchmod(fd, (mode_t)p->args[1 + shift] & 0777);
 	return r < 0 ? -errno : 0;
+}
+
+static int perform_change(const struct performance *p, int dir)
+{
+	const char *name = *p->from->name ? p->from->name : ".";
+
+	if (strstr(p->call->name, "chown"))
+		return perform_chown(p, dir, name);
+	if (strstr(p->call->name, "utime"))
+		return perform_utime(p, dir, name);
+	/* Who copies a file can do without these */
+	if (strstr(p->call->name, "xattr"))
+		return -EOPNOTSUPP;
+	return perform_open_change(p, dir);
 }
 
 static int perform_two(const struct performance *p, int dir)
@@ -200,7 +266,9 @@ static int perform_call(const struct performance *p)
 		return perform_open(p, dir);
 	case CALL_MAKE:
 		return perform_make(p, dir);
+	case CALL_CUT:
 	case CALL_CHANGE:
+	case CALL_CHANGE_LINK:
 		return perform_change(p, dir);
 	case CALL_RENAME:
 	case CALL_LINK:

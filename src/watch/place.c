@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -248,6 +249,7 @@ static int look(int fd, const char *name, struct place *p)
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &x) < 0)
 		return -errno;
 	p->mount = x.stx_mnt_id;
+	p->dev = makedev(x.stx_dev_major, x.stx_dev_minor);
 	p->exists = true;
 	if (*name) {
 		target = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -264,6 +266,9 @@ static int look(int fd, const char *name, struct place *p)
 	if (fstatvfs(target >= 0 ? target : fd, &vfs) < 0)
 		return -errno;
 	p->read_only = vfs.f_flag & ST_RDONLY;
+	if (p->mount_root && fstatvfs(fd, &vfs) < 0)
+		return -errno;
+	p->closed = p->mount_root && (vfs.f_flag & ST_RDONLY);
 	return 0;
 }
 
@@ -329,7 +334,8 @@ static int expand(int root, char *path, int error)
 /* One walk: 0 done, 1 if @path was changed to where a link leads, or a
  * negative errno
  */
-static int walk(int root, char *path, bool follow, struct place *p)
+static int walk(int root, char *path, enum place_follow follow,
+		struct place *p)
 {
 	char whole[PATH_MAX], name[NAME_MAX + 1];
 	bool slash;
@@ -353,7 +359,9 @@ static int walk(int root, char *path, bool follow, struct place *p)
 		memcpy(path, whole, strlen(whole) + 1);
 		return r;
 	}
-	if (p->exists && S_ISLNK(p->mode) && (follow || slash)) {
+	p->slash |= slash;
+	if (p->exists && S_ISLNK(p->mode) &&
+	    (follow == PLACE_FOLLOW || (follow == PLACE_SLASH && slash))) {
 		r = follow_link(fd, p, path);
 		return r < 0 ? r : 1;
 	}
@@ -369,15 +377,16 @@ static void name_closed(const char *path, struct place *p)
 	snprintf(p->path, sizeof(p->path), "%s", whole);
 }
 
-int place_find(struct tracee *tracee, const char *base, const char *text,
-	       bool follow, struct place *ret)
+int place_find(struct tracee *tracee, int root, const char *base,
+	       const char *text, enum place_follow follow, struct place *ret)
 {
-	auto_close int root = tracee_root(tracee);
+	auto_close int own = root < 0 ? tracee_root(tracee) : -1;
+	const int start = root < 0 ? own : root;
 	char path[PATH_MAX];
 	int r;
 
-	if (root < 0)
-		return root;
+	if (start < 0)
+		return start;
 	if (!*text)
 		return -ENOENT;
 	r = join(path, *text == '/' ? "" : base, text);
@@ -386,12 +395,15 @@ int place_find(struct tracee *tracee, const char *base, const char *text,
 	*ret = (struct place) { .parent = -1 };
 	for (int links = 0; links <= PLACE_LINKS_MAX; links++) {
 		squeeze(path);
-		r = follow_magic(tracee, path);
+		r = root < 0 ? follow_magic(tracee, path) : 0;
 		if (r < 0)
 			return r;
-		r = walk(root, path, follow, ret);
+		r = walk(start, path, follow, ret);
 		if (r == -EACCES)
 			name_closed(path, ret);
+		/* Our "self" instead of theirs */
+		if (!r && root >= 0 && is_proc(ret->path))
+			return -EPERM;
 		if (r <= 0)
 			return r;
 	}

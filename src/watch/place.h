@@ -11,6 +11,15 @@
 
 struct tracee;
 
+/* Is a link in the last place followed? A name that is to be made, moved or
+ * removed is the link itself, however it is written.
+ */
+enum place_follow {
+	PLACE_STAY,
+	PLACE_SLASH,	/* If a slash comes after it */
+	PLACE_FOLLOW,
+};
+
 enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
 
 /**
@@ -21,25 +30,28 @@ enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
  * @exists:	Something is there; then also:
  * @mode, @mount_root: its st_mode; it is where something is mounted
  * @read_only:	It (or, if missing, the directory) is on a read-only mount
- * @mount:	The mount that the directory is on
+ * @closed:	The directory is on a read-only mount; of a @mount_root only
+ * @slash:	It was written with a slash behind it
+ * @mount, @dev: The mount and the file system that the directory is on
  */
 struct place {
 	int parent;
 	char path[PATH_MAX];
 	const char *name;
-	bool exists, mount_root, read_only;
+	bool exists, mount_root, read_only, closed, slash;
 	mode_t mode;
 	uint64_t mount;
+	dev_t dev;
 };
 
 /* Look up @text, given relative to the directory @base (absolute text), as
- * @tracee would. With @follow a link in the last place is followed. 0 and *@ret
- * (release with place_done()); -EXDEV if it leads to something that is no path
+ * @tracee would. @root: the directory that is "/" to this call, or -1 for the
+ * tracee's own. 0 and *@ret (release with place_done()); -EXDEV if it leads to something that is no path
  * (a pipe behind /proc/self/fd); or a negative errno. With -EACCES @ret->path
  * is as far as it got: without links up to where it may not look.
  */
-int place_find(struct tracee *tracee, const char *base, const char *text,
-	       bool follow, struct place *ret);
+int place_find(struct tracee *tracee, int root, const char *base,
+	       const char *text, enum place_follow follow, struct place *ret);
 void place_done(struct place *place);
 
 /* What open() for writing would say of an existing @place by its permissions:

@@ -87,7 +87,10 @@ static int read_name(const struct question *q, int dir, int path,
 	name->dir_len = 0;
 	if (n < 0)
 		return (int)n;
-	if (name->text[0] == '/') {
+	name->full[0] = 0;
+	if (!name->text[0])
+		return 0;
+	if (name->text[0] == '/' && !q->in_root) {
 		memcpy(name->full, name->text, (size_t)n + 1);
 		return 0;
 	}
@@ -97,7 +100,9 @@ static int read_name(const struct question *q, int dir, int path,
 		return (int)n;
 	if (removed)
 		n = (ssize_t)strlen(name->full);
-	len = step_up(name->full, (size_t)n, &rest);
+	if (q->in_root)
+		rest += strspn(rest, "/");
+	len = q->in_root ? (size_t)n : step_up(name->full, (size_t)n, &rest);
 	if (removed && len == (size_t)n)
 		return -ENOENT;
 	name->dir_len = len == (size_t)n ? len : 0;
@@ -105,6 +110,36 @@ static int read_name(const struct question *q, int dir, int path,
 		name->full[len++] = '/';
 	memcpy(name->full + len, rest, strlen(rest) + 1);
 	return 0;
+}
+
+/* True if the kernel refuses these flags of an open, whatever they are for */
+static bool are_odd(uint64_t flags)
+{
+	const bool nameless = (flags & O_TMPFILE) == O_TMPFILE;
+
+	if (flags & O_PATH)
+		return false;
+	return nameless ? !(flags & O_ACCMODE) || (flags & O_CREAT)
+			: (flags & O_CREAT) && (flags & O_DIRECTORY);
+}
+
+/* A link in the last place; what it is depends on the call */
+static enum place_follow read_follow(const struct question *q)
+{
+	bool follow = false;
+
+	if (q->call->what == CALL_CHANGE_LINK)
+		return PLACE_SLASH;
+	if (q->what == CALL_OPEN)
+		follow = !(q->flags & O_NOFOLLOW) &&
+			 (q->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
+	else if (q->what == CALL_CHANGE || q->what == CALL_CUT)
+		follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
+	else if (q->what == CALL_LINK)
+		follow = q->flags & AT_SYMLINK_FOLLOW;
+	else
+		return PLACE_STAY;
+	return follow ? PLACE_FOLLOW : PLACE_SLASH;
 }
 
 /* Unify what open, openat, openat2 and creat say */
@@ -125,22 +160,14 @@ static int read_flags(struct question *q)
 			return r;
 		q->flags = how.flags;
 		q->how_mode = how.mode;
-		/* Elsewhere "/" is not the root that we would start from */
-		if (how.resolve & RESOLVE_IN_ROOT)
-			return -EPERM;
+		q->in_root = how.resolve & RESOLVE_IN_ROOT;
 	}
 	if (q->what == CALL_CREAT || q->what == CALL_OPEN_HOW)
 		q->what = CALL_OPEN;
-
-	if (q->what == CALL_OPEN)
-		q->follow = !(q->flags & O_NOFOLLOW) &&
-			    (q->flags & (O_CREAT | O_EXCL)) !=
-			    (O_CREAT | O_EXCL);
-	else if (q->what == CALL_CHANGE)
-		q->follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
-	else if (q->what == CALL_LINK)
-		q->follow = q->flags & AT_SYMLINK_FOLLOW;
-	return 0;
+	if (q->what == CALL_CHANGE_LINK)
+		q->what = CALL_CHANGE;
+	q->follow = read_follow(q);
+	return q->what == CALL_OPEN && are_odd(q->flags) ? -EINVAL : 0;
 }
 
 /* True if the flags of an open say that it changes nothing */
@@ -163,6 +190,24 @@ static int read_open(const struct question *q, int fd, struct name *name)
 	return 0;
 }
 
+/* No text, but perhaps a descriptor: 0, and then @names[0].text is "" if the
+ * call is about what is open and not about a name
+ */
+static int read_nameless(struct question *q, struct name *name)
+{
+	const int fd = q->call->dir < 0 ? -1 :
+		       (int)q->notif->data.args[q->call->dir];
+
+	if (!(q->flags & AT_EMPTY_PATH))
+		return -ENOENT;
+	if (q->what == CALL_CHANGE)
+		return 0;
+	if (q->what != CALL_LINK)
+		return -ENOENT;
+	q->open = !read_open(q, fd, name);
+	return q->open ? 0 : -ENOTDIR;
+}
+
 int question_read(struct question *q, bool reads, struct name names[2])
 {
 	const struct call *c = q->call;
@@ -170,15 +215,18 @@ int question_read(struct question *q, bool reads, struct name names[2])
 
 	q->two = c->path2 >= 0;
 	q->link = c->what == CALL_MAKE && strstr(c->name, "symlink");
+	q->dir = c->what == CALL_MAKE && strstr(c->name, "mkdir");
 	q->reads = !r && only_reads(q);
 	if (r < 0 || (q->reads && !reads))
 		return r;
-	r = read_name(q, c->dir, c->path, &names[0], NULL);
-	if (q->what == CALL_LINK && !r && !names[0].text[0]) {
-		q->open = !read_open(q, (int)q->notif->data.args[c->dir],
-				     &names[0]);
-		r = q->open ? 0 : -ENOTDIR;
+	/* A descriptor's times; or the kernel misses the name, too */
+	if (q->what == CALL_CHANGE && !q->notif->data.args[c->path]) {
+		names[0].text[0] = 0;
+		return 0;
 	}
+	r = read_name(q, c->dir, c->path, &names[0], NULL);
+	if (!r && !names[0].text[0])
+		r = read_nameless(q, &names[0]);
 	/* It has no name yet: only the new one is looked at */
 	if (q->what == CALL_LINK && r == -ENOTDIR) {
 		q->what = CALL_MAKE;
@@ -187,7 +235,7 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	}
 	if (!r && q->two)
 		r = read_name(q, c->dir2, c->path2, &names[1], &names[0]);
-	return r;
+	return !r && q->two && !names[1].text[0] ? -ENOENT : r;
 }
 
 /* Its flags are in a register, but for openat2() */
@@ -209,6 +257,6 @@ bool question_makes(const struct question *q)
 /* The process may change the flags of openat2() after our look */
 bool question_writes(const struct question *q)
 {
-	return q->call->what <= CALL_CHANGE &&
+	return q->call->what <= CALL_CHANGE_LINK &&
 	       (!q->reads || q->call->what == CALL_OPEN_HOW);
 }

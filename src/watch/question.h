@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "watch/calls.h"
+#include "watch/place.h"
 
 struct cwds;
 struct seccomp_notif;
@@ -34,7 +35,8 @@ struct name {
  * @what:	Never CALL_OPEN_HOW or CALL_CREAT once it is read
  * @two:	It has a second name
  * @done:	The call was made here; @fd is what it opened, or -1
- * @link:	It makes a symbolic link
+ * @link, @dir:	It makes a symbolic link, a directory
+ * @in_root:	The directory that its name is relative to is "/" to it
  * @open:	What gets a second name was given as a descriptor
  * @reads:	It is known to change nothing; its names are not read unless
  *		reads matter
@@ -46,7 +48,8 @@ struct question {
 	struct cwds *cwds;
 	enum call_what what;
 	uint64_t flags, how_mode;
-	bool follow, two, done, link, open, reads;
+	enum place_follow follow;
+	bool two, done, link, dir, in_root, open, reads;
 	int fd;
 };
 

@@ -220,7 +220,8 @@ int quick_answers(struct quick *quick, const struct observer_policy *policy,
 	if (q->what == CALL_RENAME && policy->patterns &&
 	    !quick_moves_file(quick, q, names))
 		return 0;
-	r = pass(quick, policy, q->tracee, names[0].full, q->follow);
+	r = pass(quick, policy, q->tracee, names[0].full,
+		 q->follow == PLACE_FOLLOW);
 	return r == 1 && q->two ?
 	       pass(quick, policy, q->tracee, names[1].full, false) : r;
 }

@@ -155,6 +155,19 @@ int tracee_root(struct tracee *t)
 	return fd < 0 ? own_error() : fd;
 }
 
+int tracee_dir(const struct tracee *t, int fd)
+{
+	char name[32] = "cwd";
+	int dir;
+
+	if (fd != AT_FDCWD)
+		snprintf(name, sizeof(name), "fd/%d", fd);
+	dir = openat(t->dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return errno == ENOENT ? -EBADF : own_error();
+	return dir;
+}
+
 int tracee_get_fd(struct tracee *t, int fd)
 {
 	/* The thread's own: it need not share the first one's (Linux 6.9) */

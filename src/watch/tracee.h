@@ -65,6 +65,11 @@ bool tracee_fd_is_dir(const struct tracee *t, int fd);
 /* Its root directory, O_PATH; or a negative errno */
 int tracee_root(struct tracee *t);
 
+/* The directory that a name is relative to: @fd or AT_FDCWD; O_PATH. Or a
+ * negative errno: -EBADF, -ENOTDIR.
+ */
+int tracee_dir(const struct tracee *t, int fd);
+
 /* A copy of its descriptor; or a negative errno */
 int tracee_get_fd(struct tracee *t, int fd);
 

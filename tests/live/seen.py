@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/seen.py - whatever is refused is seen, and what is suggested helps"""
+
+import errno
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+ATTEMPT = """
+import os, sys
+def attempt(call, *args, **more):
+    try: call(*args, **more); print("done")
+    except OSError as e: print(e.errno)
+"""
+
+
+def attempts(t, text):
+    """What each line of Python came to: an errno, or "done" """
+    t.write("attempts.py", ATTEMPT + text)
+    return t.inside("python3", "attempts.py", t.away).ok().out.split()
+
+
+@test
+def what_only_touches_is_seen_too(t):
+    for name in "abcdef":
+        t.write(os.path.join(t.away, name), "old")
+    os.symlink("f", os.path.join(t.away, "l"))
+    found = attempts(t, """
+os.chdir(sys.argv[1])
+attempt(os.utime, "a")
+attempt(os.chown, "b", os.getuid(), os.getgid())
+attempt(os.setxattr, "c", "user.x", b"y")
+attempt(os.removexattr, "d", "user.x")
+attempt(os.utime, "l", follow_symlinks=False)
+attempt(os.lchown, "e", -1, -1)
+""")
+    equal(found, [str(errno.EROFS)] * 6)
+    equal(sorted(targets(records(t), "fs-write")),
+          [os.path.join(t.away, name) for name in "abcdel"])
+    equal(attempts(t, """
+open("own", "w").close()
+attempt(os.utime, "own")
+attempt(os.chown, "own", os.getuid(), os.getgid())
+os.utime(os.open("own", os.O_RDONLY))
+"""), ["done"] * 2, "the control")
+
+
+@test
+def what_leaves_or_comes_is_seen(t):
+    away = os.path.join(t.away, "file")
+    t.write(away, "old")
+    t.write("own", "new")
+    if os.stat(t.dir).st_dev != os.stat(t.away).st_dev:
+        skip("two file systems")
+    found = attempts(t, f"""
+attempt(os.rename, "own", "{t.away}/moved")
+attempt(os.rename, "{away}", "moved")
+attempt(os.link, "own", "{t.away}/linked")
+attempt(os.rmdir, "{t.dir}")
+""")
+    equal(found, [str(errno.EROFS)] * 4)
+    equal(sorted((v["kind"], v["target"], v["count"]) for v in records(t)),
+          [("fs-rename", away, 1), ("fs-rename", f"{t.away}/moved", 1),
+           ("fs-write", f"{t.away}/linked", 1), ("fs-write", t.dir, 1)])
+    equal(os.listdir(t.away), ["file"])
+
+
+def obey(t):
+    """Do what the last run's records suggest, and no more than that"""
+    said = {v["suggest"]["command"] for v in records(t)}
+    for line in said:
+        words = line.split()
+        equal(words[:2], ["cloche", "policy"], line)
+        t.run(*words[1:]).ok()
+    t.run("violations", "clear").ok()
+    return said
+
+
+@test
+def what_is_suggested_lets_a_name_go(t):
+    for command, gone in [("rm {0}/a", "a"), ("mv {0}/b {0}/c", "b"),
+                          ("mv {0}/d here", "d"), ("rm -r {0}/dir", "dir"),
+                          ("touch -h {0}/link", None)]:
+        base = os.path.join(t.away, gone or "link")
+        os.mkdir(base)
+        for name in "abd":
+            t.write(os.path.join(base, name), name)
+        os.mkdir(os.path.join(base, "dir"))
+        os.symlink("a", os.path.join(base, "link"))
+        line = command.format(base)
+        check(t.shell(line).code, line)
+        equal(len(records(t)), 1, line)
+        equal(obey(t), {f"cloche policy allow write {base}"})
+        t.shell(line).ok()
+        equal(records(t), [], line)
+        check(not gone or not os.path.lexists(os.path.join(base, gone)), line)
+
+
+@test
+def a_file_that_may_be_written_does_not_go_unseen(t):
+    path = os.path.join(t.away, "file")
+    t.write(path, "old")
+    r = t.inside("sh", "-c", f"echo new > {path} && ! rm {path}",
+                 options=["--write", path]).ok()
+    contains(r.err, "its directory is outside the writable paths")
+    equal(targets(records(t), "fs-write"), [path])
+    equal(t.read(path), "new\n")
+
+
+@test
+def what_a_running_command_is_given_can_be_copied_to(t):
+    os.makedirs(os.path.join(t.dir, "from", "sub"))
+    t.write("from/sub/file", "text")
+    os.utime(os.path.join(t.dir, "from", "sub"), (1, 2))
+    copy = os.path.join(t.away, "copy")
+    p = t.start("run", "--", "python3", "-c", f"""
+import os, shutil, time
+print("ready", flush=True)
+while True:
+    try: os.mkdir("{copy}"); break
+    except OSError: time.sleep(0.02)
+shutil.copytree("from", "{copy}", dirs_exist_ok=True)
+os.utime("{copy}/sub/file", ns=(3, 4))
+os.chown("{copy}/sub", os.getuid(), os.getgid())
+try: os.chown("{copy}/sub", os.getuid() + 1, -1)
+except OSError as e: print(e.errno)
+""")
+    equal(p.stdout.readline(), b"ready\n")
+    wait_until(lambda: records(t), "the first refusal")
+    t.run("policy", "allow", "write", t.away).ok()
+    out, err = p.communicate()
+    equal((p.returncode, out), (0, f"{errno.EINVAL}\n".encode()), err)
+    st = os.stat(os.path.join(copy, "sub"))
+    equal(st.st_mtime, 2)
+    equal(os.stat(os.path.join(copy, "sub", "file")).st_mtime_ns, 4)
+
+
+@test
+def what_would_fail_anyway_is_no_refusal(t):
+    t.write(os.path.join(t.away, "file"), "old")
+    os.symlink("file", os.path.join(t.away, "link"))
+    r = t.shell(f"cd {t.away}; cp file none/; cp file file/; : > new/; "
+                f"ln -s x new/; mkdir file; rm none; rmdir link/; "
+                f"dd of=link oflag=nofollow conv=notrunc </dev/null")
+    check(r.code, "the last one fails")
+    equal(records(t), [])
+    check(t.shell(f": > {t.away}/new").code, "the control")
+    equal(len(records(t)), 1)
+
+
+OPEN_IN_ROOT = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def open_in_root(dir, path, flags):
+    how = struct.pack("QQQ", flags, 0o600 if flags & os.O_CREAT else 0, 0x10)
+    fd = libc.syscall(437, os.open(dir, os.O_PATH), path.encode(), how, 24)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), path)
+    os.close(fd)
+"""
+
+
+@test
+def a_directory_can_be_the_root_of_one_call(t):
+    t.write("sub/file", "text")
+    t.write(os.path.join(t.away, "file"), "text")
+    os.symlink("/file", os.path.join(t.dir, "sub", "link"))
+    found = attempts(t, OPEN_IN_ROOT + """
+attempt(open_in_root, "sub", "/file", os.O_RDONLY)
+attempt(open_in_root, "sub", "/link", os.O_WRONLY)
+attempt(open_in_root, "sub", "/../new", os.O_WRONLY | os.O_CREAT)
+attempt(open_in_root, sys.argv[1], "/file", os.O_RDONLY)
+attempt(open_in_root, sys.argv[1], "/file", os.O_WRONLY)
+attempt(open_in_root, ".", "/.mcp.json", os.O_WRONLY | os.O_CREAT)
+""")
+    equal(found, ["done"] * 4 + [str(errno.EROFS), str(errno.EACCES)])
+    equal(sorted((v["kind"], v["target"]) for v in records(t)),
+          [("fs-create", os.path.join(t.dir, ".mcp.json")),
+           ("fs-write", os.path.join(t.away, "file"))])
+    check(os.path.exists(os.path.join(t.dir, "sub", "new")), "sub/new")
+
+
+main()
