@@ -241,6 +241,9 @@ static int on_control(void *arg, uint32_t events)
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
+	if (n > 0 && a->line.len + (size_t)n > ASKER_LINE_MAX)
+		hooks_say(a->config.options, "control fd %d: a line of more than %d bytes; nothing more is read from it",
+			  a->control.fd, ASKER_LINE_MAX);
 	if (n <= 0 || a->line.len + (size_t)n > ASKER_LINE_MAX) {
 		/* Nobody is left who could answer */
 		loop_remove(a->config.loop, &a->control);
@@ -253,7 +256,8 @@ static int on_control(void *arg, uint32_t events)
 	while (a->line.len && (end = memchr(a->line.p, '\n', a->line.len))) {
 		const size_t used = (size_t)(end - a->line.p);
 
-		take_line(a, a->line.p, used);
+		if (strspn(a->line.p, " \t\r") < used)
+			take_line(a, a->line.p, used);
 		a->line.len -= used + 1;
 		memmove(a->line.p, end + 1, a->line.len);
 	}

@@ -98,6 +98,9 @@ def lines_on_the_control_descriptor_replace_the_lists(t):
     os.write(write, b"\n" + json.dumps(
         config({"allowedDomains": [entry]})).encode() + b"\r\n")
     wait_until(lambda: "200" in told(), "the update")
+    # A line without a word is no mistake: the next one is told of
+    os.write(write, b"\r\n \t\n" + b'{"network": {}}\n')
+    contains(run.stderr.readline().decode(), "filesystem: Required")
     os.close(write)	# No end: the last settings stay
     contains(told(), "200")
     run.stdin.close()
