@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "plan/listener.h"
 #include "policy/host.h"
@@ -219,7 +220,9 @@ bool network_ssh(const char *program, struct buf *out)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"0123456789/._+-";
 
-	if (*program != '/' || program[strspn(program, plain)])
+	/* A copy of us that is called srt would run a command of that name */
+	if (*program != '/' || program[strspn(program, plain)] ||
+	    strncmp(path_base(program), "cloche", strlen("cloche")) != 0)
 		return false;
 	/* A shared connection is a Unix socket: ssh ends where it has none */
 	buf_addf(out, "ssh -o ControlMaster=no -o ControlPath=none "

@@ -103,7 +103,7 @@ TEST(git_is_told_how_to_call_ssh_where_the_words_are_safe)
 {
 	static const char *const bad[] = {
 		"cloche", "", "/a b/cloche", "/a'/cloche", "/%h/cloche",
-		"/a\"/cloche", "/$HOME/cloche", "/caf\303\251/cloche",
+		"/usr/bin/srt", "/a\"/cloche", "/$HOME/cloche", "/caf\303\251/cloche",
 	};
 	auto_buf struct buf out = { 0 };
 
