@@ -130,6 +130,7 @@ def a_hidden_directory_that_is_made_anew_is_hidden(t):
         p = t.start("run", "--deny-read", t.away + "/keys", "--", "sh", "-c",
                     UNTIL_HIDDEN, "sh", secret)
         wait_until(lambda: has_keeper(p.pid), "the keeper")
+        time.sleep(0.1)		# Its first look at everything
         check_hidden(p, {secret: again})
 
 
