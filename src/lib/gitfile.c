@@ -18,8 +18,8 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/gitconfig.h"
 #include "policy/policy.h"
-#include "watch/gitconfig.h"
 
 enum { VALUE_MAX = 1024 };	/* Bytes of one setting */
 

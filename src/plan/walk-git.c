@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
+#include "plan/walk-config.h"
 #include "policy/protect.h"
 
 void walk_protect(struct view *view, const char *path, const struct stat *st,
@@ -204,6 +205,7 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 		return;
 	protect_modules(view, modules, WALK_GIT_DEPTH, left);
 	protect_worktrees(view, git_dir, left);
+	walk_config(view, git_dir);
 }
 
 void walk_git_root(struct view *view, const char *dir, size_t *left)

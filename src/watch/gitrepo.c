@@ -19,9 +19,9 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "plan/walk-git.h"
+#include "policy/gitconfig.h"
 #include "policy/protect.h"
 #include "policy/violation.h"
-#include "watch/gitconfig.h"
 #include "watch/quarantine.h"
 #include "watch/sealed.h"
 

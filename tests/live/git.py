@@ -66,6 +66,40 @@ def a_linked_working_tree(t):
 
 
 @test
+def what_the_settings_lead_to(t):
+    """Hooks and settings in the working tree are obeyed like the others"""
+    need("git")
+    top = repository(t, "repo")
+    linked = os.path.join(t.dir, "linked")
+    for key, value in (("core.hooksPath", ".githooks"),
+                       ("include.path", "../team/settings"),
+                       ("includeIf.gitdir:/.path", "../team/later"),
+                       ("core.attributesFile", "team/attributes")):
+        git(t, "config", key, value, cwd=top)
+    t.write(top + "/.githooks/pre-commit", "")
+    t.write(top + "/team/settings", "[core]\n\tsshCommand = ssh\n"
+            "[include]\n\tpath = more\n")
+    t.write(top + "/team/more", "")
+    git(t, "worktree", "add", "-q", linked, cwd=top)
+    t.write(linked + "/.githooks/pre-push", "")
+    commit(t, top)
+    names = (".githooks/pre-commit", ".githooks/post-commit", "team/settings",
+             "team/later", "team/attributes", "team/more")
+    refused(t, top, *(f"{top}/{name}" for name in names))
+    refused(t, linked, linked + "/.githooks/pre-push")
+    t.shell("mv .githooks hooks; mv team other; echo x > .githooks/new;"
+            "echo x > team/later; echo x > team/free", cwd=top,
+            options=("--observe", "off"))
+    for name in ("hooks", "other", ".githooks/new", "team/later"):
+        check(not t.exists(f"{top}/{name}"), name)
+    equal(t.read(top + "/team/free"), "x\n", "the control")
+    unprotect = '{"filesystem": {"unprotect": ["hooks"]}}'
+    t.shell("echo x > .githooks/new", cwd=top, options=("-s", unprotect)).ok()
+    git(t, "config", "core.hooksPath", ".", cwd=top)
+    commit(t, top)
+
+
+@test
 def a_working_tree_made_inside(t):
     need("git")
     top = repository(t, "main")

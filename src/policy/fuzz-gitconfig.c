@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/fuzz-gitconfig.c - what was cleaned is clean */
+/* policy/fuzz-gitconfig.c - what was cleaned is clean */
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "watch/gitconfig.h"
+#include "policy/gitconfig.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/gitconfig.c - a git configuration without what makes git run programs */
+/* policy/gitconfig.c - a git configuration without what makes git run programs */
 
-#include "watch/gitconfig.h"
+#include "policy/gitconfig.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ struct gitkey {
 static const struct gitkey keys[] = {
 #define GITKEY(section, subsection, name, value, why) \
 	{ section, subsection, name, value, why },
-#include "watch/gitkeys.def"
+#include "policy/gitkeys.def"
 #undef GITKEY
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/gitconfig.h - a git configuration without what makes git run programs
+/* policy/gitconfig.h - a git configuration without what makes git run programs
  *
  * The parser follows git's own: sections and names without case, subsections
  * with; a value may go on after a backslash at the end of a line; a name may
  * stand on the line of its section.
  */
 
-#ifndef WATCH_GITCONFIG_H
-#define WATCH_GITCONFIG_H
+#ifndef POLICY_GITCONFIG_H
+#define POLICY_GITCONFIG_H
 
 #include <stddef.h>
 
@@ -37,4 +37,4 @@ typedef void (*gitconfig_each_fn)(void *arg, const char *key,
 int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn,
 		   void *arg);
 
-#endif /* WATCH_GITCONFIG_H */
+#endif /* POLICY_GITCONFIG_H */

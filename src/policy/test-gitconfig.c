@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-gitconfig.c - what git would run is taken out, nothing else */
+/* policy/test-gitconfig.c - what git would run is taken out, nothing else */
 
-#include "watch/gitconfig.h"
+#include "policy/gitconfig.h"
 
 #include <errno.h>
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/walk-config.c - where a repository's configuration leads git */
+
+#include "plan/walk-config.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "plan/walk-git.h"
+#include "policy/gitconfig.h"
+#include "policy/policy.h"
+#include "policy/protect.h"
+
+/**
+ * struct reading - The files of one repository
+ * @top:	Its working tree; @file: what is being read
+ * @left:	Files that may still be read
+ */
+struct reading {
+	struct view *view;
+	const char *git_dir, *top, *file;
+	unsigned int left;
+};
+
+/**
+ * struct lead - A setting that names a file or directory, as a row of protect.def
+ * @below_file:	A relative one is beside the file that says so; else in the
+ *		working tree, for that is where hooks run
+ */
+static const struct lead {
+	const char *section, *name, *row;
+	bool below_file;
+} leads[] = {
+	{ "core", "hookspath", "hooks", false },
+	{ "core", "attributesfile", "info/attributes", false },
+	{ "include", "path", "config", true },
+	{ "includeif", "path", "config", true },
+};
+
+static const struct lead *find_lead(const char *key)
+{
+	const size_t n = strcspn(key, ".");
+	const char *name = strrchr(key, '.') + 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(leads); i++) {
+		if (strlen(leads[i].section) == n &&
+		    !strncmp(leads[i].section, key, n) &&
+		    !strcmp(leads[i].name, name))
+			return &leads[i];
+	}
+	return NULL;
+}
+
+static const struct protect_row *find_row(const char *name)
+{
+	size_t n;
+	const struct protect_row *rows = protect_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (rows[i].kind == PROTECT_REPO && !strcmp(rows[i].name, name))
+			return &rows[i];
+	}
+	return NULL;
+}
+
+static bool is_writable_place(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
+		    path_is_below(view->rules.v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* Unless it holds the repository: the whole project would be closed */
+static void protect(struct reading *r, const struct protect_row *row,
+		    const char *path)
+{
+	struct stat st;
+
+	if (!row || !protect_applies(r->view->policy, row) ||
+	    path_is_within(path, r->git_dir) ||
+	    path_is_within(path, r->view->policy->cwd) ||
+	    !is_writable_place(r->view, path))
+		return;
+	if (lstat(path, &st) == 0)
+		walk_protect(r->view, path, &st, row->name, row->reason);
+	else		/* Not found: what is there in the end was planted */
+		view_add(r->view, PATH_DENY_WRITE, path,
+			 view_own_rule(r->view, path, row->name, row->reason),
+			 false);
+}
+
+static char *resolve(const struct reading *r, const char *base,
+		     const char *value)
+{
+	const char *home = r->view->policy->home;
+
+	if (value[0] == '~' && value[1] == '/')
+		return home ? path_resolve(home, value + 2) : NULL;
+	return path_resolve(base, value);
+}
+
+static void read_file(struct reading *r, const char *file);
+
+static void on_setting(void *arg, const char *key, const char *value)
+{
+	struct reading *r = arg;
+	const struct lead *lead = find_lead(key);
+	auto_free char *beside = path_parent(r->file), *path = NULL;
+
+	if (!lead || !*value)
+		return;
+	path = resolve(r, lead->below_file ? beside : r->top, value);
+	if (!path)
+		return;
+	protect(r, find_row(lead->row), path);
+	if (lead->below_file)
+		read_file(r, path);
+}
+
+static void read_file(struct reading *r, const char *file)
+{
+	const char *before = r->file;
+	auto_buf struct buf text = { 0 };
+
+	if (!r->left ||
+	    fs_read(AT_FDCWD, file, GITCONFIG_MAX, &text, NULL) < 0)
+		return;
+	r->left--;
+	r->file = file;
+	(void)gitconfig_each(buf_str(&text), text.len, on_setting, r);
+	r->file = before;
+}
+
+/* A linked working tree's is not beside the repository, but we stand in it */
+static void read_for(struct view *view, const char *git_dir, const char *top)
+{
+	static const char *const names[] = { "config", "config.worktree" };
+	struct reading r = { view, git_dir, top, NULL, WALK_INCLUDES_MAX };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *file = path_join(git_dir, names[i]);
+
+		read_file(&r, file);
+	}
+}
+
+void walk_config(struct view *view, const char *git_dir)
+{
+	auto_free char *top = path_parent(git_dir);
+	const char *cwd = view->policy->cwd;
+
+	read_for(view, git_dir, top);
+	if (!path_is_within(top, cwd))
+		read_for(view, git_dir, cwd);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/walk-config.h - where a repository's configuration leads git
+ *
+ * core.hooksPath, include.path and core.attributesFile name files that git
+ * obeys like its own. Many projects have them in the working tree.
+ */
+
+#ifndef PLAN_WALK_CONFIG_H
+#define PLAN_WALK_CONFIG_H
+
+struct view;
+
+enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
+
+/* Hold on to what the configuration of @git_dir names in a writable place,
+ * whether it is there or not
+ */
+void walk_config(struct view *view, const char *git_dir);
+
+#endif /* PLAN_WALK_CONFIG_H */
