@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/nsswitch.h - names of hosts in a program that is linked statically
+/* base/nsswitch.h - how the C library looks names of hosts up
  *
- * Its C library has the modules "files" and "dns" built in. Others are shared
- * objects for another copy of the library, which may be of another version.
+ * That of a program that is linked statically has the modules "files" and "dns"
+ * built in. Others are shared objects for another copy of the library, which may
+ * be of another version.
  */
 
 #ifndef BASE_NSSWITCH_H
@@ -18,5 +19,11 @@ bool nss_will_do(void);
 
 /* From now on, use only what is built in; nothing if linked dynamically */
 void nss_stay_inside(void);
+
+/* Before getaddrinfo() is asked for @name: one with a dot in it is meant as it
+ * is. Below a domain of the host's search list it would be another name, which
+ * nobody has allowed. 0 or -EIO.
+ */
+int nss_mean(const char *name);
 
 #endif /* BASE_NSSWITCH_H */

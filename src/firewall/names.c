@@ -175,6 +175,9 @@ static int ask_library(const char *name, struct answer *ret)
 
 	if (!nss_will_do())
 		nss_stay_inside();
+	code = nss_mean(name);
+	if (code)
+		return code;
 	code = getaddrinfo(name, NULL, &hints, &list);
 	if (code)
 		return code == EAI_AGAIN ? -EAGAIN : -ENOENT;

@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/nsswitch.h"
 #include "net/address.h"
 #include "net/resolve-wire.h"
 
@@ -117,8 +118,12 @@ void resolve_system(const char *name, struct resolve_answer *ret)
 		.ai_flags = AI_ADDRCONFIG,
 	};
 	struct addrinfo *list = NULL;
-	const int code = getaddrinfo(name, NULL, &hints, &list);
+	int code;
 
+	ret->error = nss_mean(name);
+	if (ret->error)
+		return;
+	code = getaddrinfo(name, NULL, &hints, &list);
 	if (code) {
 		ret->error = error_of(code);
 		return;

@@ -91,7 +91,8 @@ def asked():
         return []
 
 
-def own_host(names):
+def own_host(names, search=""):
+    """@search: domains that the host's resolver tries for names without one"""
     if MARK not in os.environ:
         how = ["-n", "-m"] if IS_ROOT else [
             "-U", "--map-current-user", "--keep-caps", "-n", "-m"]
@@ -113,7 +114,8 @@ def own_host(names):
         call("mount", "-t", "tmpfs", "none", "/run")
         os.mkdir("/run/sshd", 0o755)
     _cover("/etc/hosts", f"127.0.0.1 localhost {socket.gethostname()}\n")
-    _cover("/etc/resolv.conf", "nameserver 127.0.0.1\n")
+    _cover("/etc/resolv.conf", "nameserver 127.0.0.1\n" +
+           (f"search {search}\n" if search else ""))
     # nobody has no shell, and sshd wants one
     me = pwd.getpwuid(os.getuid())
     with open("/etc/passwd") as file:

@@ -80,6 +80,17 @@ def a_resolver_is_asked_by_name_and_nobody_else(t, w):
     contains(w.rules(), f'{GOOD6} comment "long.good.test"')
 
 
+@world({"ghost.test.search.test": [BAD], "short.search.test": [GOOD]})
+def a_name_is_not_looked_for_below_the_hosts_own_domains(t, w):
+    with open(os.path.join(t.away, "resolv.conf"), "a") as file:
+        file.write("search search.test\n")
+    contains(w.sh("getent hosts ghost.test").ok().out, BAD)     # The control
+    r = w.firewall("up", "--allow", "ghost.test").ended(2)
+    contains(r.err, "'ghost.test' has no address")
+    w.firewall("up", "--allow", "short").ok()
+    contains(w.rules(), f'{GOOD} comment "short"')
+
+
 @world({"good.test": [GOOD]})
 def the_resolvers_of_resolv_conf_are_the_default(t, w):
     w.firewall("up", "--allow", "good.test").ok()

@@ -165,6 +165,20 @@ def the_end_does_not_wait_for_a_host_that_does_not_answer(t):
 
 
 @test
+def a_name_is_not_looked_for_below_the_hosts_own_domains(t):
+    wrong = count_connections(BAD, 7007)
+    count_connections(GOOD, 7007)
+    out = python(t, 'print(tunnel(b"ghost.test:7007"), tunnel(b"short:7007"))',
+                 "--allow", "ghost.test", "--allow", "short")
+    equal(out.split(), ["502", "200"])
+    contains(asked(), "ghost.test")
+    contains(asked(), "short.search.test")
+    lacks(asked(), "ghost.test.search.test")
+    check(not wrong)
+    equal(socket.gethostbyname("ghost.test"), BAD)      # The control
+
+
+@test
 def whoever_looks_a_name_up_before_it_asks_a_proxy_gets_there(t):
     """As Java's SOCKS client does, and curl with socks5://"""
     reached = count_connections(GOOD, 7006)
@@ -208,7 +222,9 @@ own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
           "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent",
           "own.test": OWN, "own-mapped.test": "::ffff:" + OWN,
           "own-nat64.test": "64:ff9b::" + OWN, "own-6to4.test": "2002:5db8:d828::",
-          "good-mapped.test": "::ffff:" + GOOD})
+          "good-mapped.test": "::ffff:" + GOOD,
+          "ghost.test.search.test": BAD, "short.search.test": GOOD},
+         search="search.test")
 # An interface has it, and IPv6 is asked for
 call("ip", "addr", "add", OWN + "/32", "dev", "lo")
 call("ip", "addr", "add", "2001:db8::1/128", "dev", "lo")
