@@ -85,11 +85,15 @@ static bool rule_allows(const struct view *view, enum view_op op,
 	       policy_flag(p, FLAG_FS_DISABLED, false);
 }
 
+static bool is_read(const struct verify_row *row)
+{
+	return row->proof == PROOF_BYTES || row->proof == PROOF_READS;
+}
+
 static bool is_about_files(const struct verify_row *row)
 {
 	return (row->proof == PROOF_INTACT || row->proof == PROOF_ABSENT ||
-		row->proof == PROOF_LINK ||
-		row->proof == PROOF_BYTES) && row->target[0];
+		row->proof == PROOF_LINK || is_read(row)) && row->target[0];
 }
 
 /* The same place in the user's own home or project; NULL if there is none */
@@ -109,8 +113,7 @@ static const char *real_path(const struct verify *v, const char *target,
 static bool files_allow(const struct verify *v, const struct verify_row *row,
 			bool hit, struct verify_result *r)
 {
-	const enum view_op op = row->proof == PROOF_BYTES ? VIEW_READ
-							  : VIEW_WRITE;
+	const enum view_op op = is_read(row) ? VIEW_READ : VIEW_WRITE;
 	char path[PATH_MAX];
 
 	if (real_path(v, row->target, path, sizeof(path)) &&

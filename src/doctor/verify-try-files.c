@@ -126,8 +126,13 @@ void attempt_list(const struct world *w, const char *argument, struct found *f)
 	const struct dirent *entry;
 
 	found_result(f, dir ? 0 : -1);
-	while (dir && (entry = readdir(dir)) != NULL)
-		found_bytes(f, entry->d_name, strlen(entry->d_name) + 1);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		/* An empty mask has these two as well */
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			found_bytes(f, entry->d_name,
+				    strlen(entry->d_name) + 1);
+	}
 }
 
 void attempt_devices(const struct world *w, const char *argument,
