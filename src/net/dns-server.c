@@ -85,6 +85,22 @@ static enum dns_result from_pool(struct gate *gate,
 	return DNS_ADDRESS;
 }
 
+/* Made up from a name that is allowed, or was refused just now and told: nobody
+ * meant this one
+ */
+static bool is_made_up(const struct gate *gate, const struct host *host)
+{
+	struct host meant;
+	size_t at = 0;
+
+	while (search_next(&gate->search, &at, host, &meant)) {
+		if (gate_decide(gate, &meant).decision != HOST_DENIED ||
+		    host_is_same(&meant, &gate->refused))
+			return true;
+	}
+	return false;
+}
+
 static enum dns_result decide(struct gate *gate,
 			      const struct dns_client *client,
 			      const struct dns_query *q, uint8_t address[16])
@@ -98,7 +114,10 @@ static enum dns_result decide(struct gate *gate,
 		return wants ? localhost(q->ask, address) : DNS_NODATA;
 	v = gate_decide(gate, &q->host);
 	if (v.decision == HOST_DENIED) {
-		report(gate, client, &q->host, &v);
+		if (!is_made_up(gate, &q->host)) {
+			report(gate, client, &q->host, &v);
+			gate->refused = q->host;
+		}
 		return DNS_NXDOMAIN;
 	}
 	return wants ? from_pool(gate, client, q, address) : DNS_NODATA;

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "net/gate.h"
 #include "net/parent.h"
+#include "net/search.h"
 #include "net/timer.h"
 #include "policy/violation.h"
 
@@ -96,6 +97,8 @@ struct gate {
 	bool looked_at;
 	struct dns_held *held;
 	size_t n_held;
+	struct search search;
+	struct host refused;
 	struct gate_listener *listeners;
 	uint8_t *peers;
 	struct timer pause, end;

@@ -291,9 +291,9 @@ static void on_quiet(void *arg)
 }
 
 /* What is left at the end, the kernel takes back with the process */
-static int serve(const struct gate_config *config)
+static int serve(const struct gate_config *config, const struct search *search)
 {
-	struct gate gate = { .spares = { -1, -1 } };
+	struct gate gate = { .spares = { -1, -1 }, .search = *search };
 	struct loop_task quiet = { .fn = on_quiet, .arg = &gate };
 	const int r = set_up(&gate, config);
 
@@ -304,8 +304,10 @@ static int serve(const struct gate_config *config)
 void gate_main(const struct gate_config *config)
 {
 	int keep[LISTENERS_MAX + 3];
+	struct search search;
 	size_t n = 0;
 
+	search_read(&search);
 	for (size_t i = 0; i < config->listeners->len; i++)
 		keep[n++] = config->listeners->fds[i];
 	keep[n++] = config->control;
@@ -317,5 +319,5 @@ void gate_main(const struct gate_config *config)
 	if (confine_inherit(keep, n, "cloche-gate", NULL) < 0 ||
 	    confine_seal(CONFINED_GATE, NULL) < 0)
 		_exit(1);
-	_exit(serve(config) < 0);
+	_exit(serve(config, &search) < 0);
 }

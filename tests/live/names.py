@@ -4,6 +4,7 @@
 Names are looked up as on any host, by the C library.
 """
 
+import json
 import os
 import socket
 import sys
@@ -176,6 +177,21 @@ def a_name_is_not_looked_for_below_the_hosts_own_domains(t):
     lacks(asked(), "ghost.test.search.test")
     check(not wrong)
     equal(socket.gethostbyname("ghost.test"), BAD)      # The control
+
+
+@test
+def a_name_that_the_resolver_made_up_is_refused_and_not_told(t):
+    events = os.path.join(t.away, "events")
+    python(t, '''
+for name in ("bad.test", "good.test.search.test.", "db.bad.search.test"):
+    try: socket.getaddrinfo(name, 80); print("found", name)
+    except OSError: pass
+''', "--allow", "good.test", "--events", events)
+    with open(events) as file:
+        told = {json.loads(line)["target"] for line in file}
+    # The last one may be meant: no shorter name was asked for
+    equal(told, {"bad.test", "db.bad.search.test"})
+    lacks(asked(), "bad.test.search.test")
 
 
 @test

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* net/test-search.c - names that a program's C library makes up */
+
+#include "test.h"
+
+#include <string.h>
+
+#include "net/search.h"
+#include "policy/host.h"
+
+static const char *stem(const char *conf, const char *hostname,
+			const char *name)
+{
+	static struct host ret;
+	struct search search;
+	struct host host;
+	size_t at = 0;
+
+	CHECK_INT(host_parse(name, strlen(name), 0, &host), 0);
+	search_parse(&search, conf, hostname);
+	return search_next(&search, &at, &host, &ret) ? ret.name : "";
+}
+
+TEST(a_name_below_a_domain_of_the_list_has_a_stem)
+{
+	const char *conf = "nameserver 192.0.2.1\nsearch a.test Corp.Test.\t\n"
+			   "options ndots:5\n";
+
+	CHECK_STR(stem(conf, "x", "good.test.corp.test"), "good.test");
+	CHECK_STR(stem(conf, "x", "app.a.test"), "app");
+	CHECK_STR(stem(conf, "x", "corp.test"), "");
+	CHECK_STR(stem(conf, "x", "good.xcorp.test"), "");
+	CHECK_STR(stem(conf, "x", "good.test"), "");
+}
+
+TEST(the_last_line_counts_and_the_machines_own_domain_without_one)
+{
+	CHECK_STR(stem("search a.test\ndomain b.test", "x", "n.a.test"), "");
+	CHECK_STR(stem("search a.test\ndomain b.test", "x", "n.b.test"), "n");
+	CHECK_STR(stem("searching a.test\n", "x", "n.a.test"), "");
+	CHECK_STR(stem("", "me.own.test", "n.own.test"), "n");
+	CHECK_STR(stem("search a.test\n", "me.own.test", "n.own.test"), "");
+	CHECK_STR(stem("search\n", "x", "n.a.test"), "");
+}
+
+TEST(each_domain_has_its_turn_and_too_many_are_none)
+{
+	char conf[SEARCH_TEXT_MAX + 16] = "search ";
+	struct search search;
+	struct host host, found;
+	size_t at = 0;
+
+	CHECK_INT(host_parse("n.a.b.test", 10, 0, &host), 0);
+	search_parse(&search, "search b.test a.b.test\n", "x");
+	CHECK(search_next(&search, &at, &host, &found));
+	CHECK_STR(found.name, "n.a");
+	CHECK(search_next(&search, &at, &host, &found));
+	CHECK_STR(found.name, "n");
+	CHECK(!search_next(&search, &at, &host, &found));
+	memset(conf + 7, 'a', SEARCH_TEXT_MAX);
+	search_parse(&search, conf, "x");
+	CHECK_STR(search.text, "");
+}
