@@ -18,7 +18,29 @@
 #include "base/text.h"
 #include "plan/plan.h"
 #include "plan/planted.h"
+#include "plan/view.h"
+#include "policy/policy.h"
 #include "watch/report.h"
+
+/* A descriptor, or what was meant to be one */
+static bool is_number(const char *where)
+{
+	return strspn(where, "-0123456789") == strlen(where);
+}
+
+/* The file that @where names, absolute; NULL if it is a descriptor, or in /dev or
+ * /proc
+ */
+static char *file_of(const char *where)
+{
+	auto_free char *cwd = getcwd(NULL, 0);
+	auto_free char *path = path_resolve(cwd ? cwd : "/", where);
+
+	if (is_number(where) || path_is_within("/dev", path) ||
+	    path_is_within("/proc", path))
+		return NULL;
+	return take_ptr(path);
+}
 
 /* A file that a command can replace by a link would be any file, with lines in
  * it whose words the command chooses. What is in /dev leads to open files.
@@ -27,12 +49,11 @@ static int open_file(const struct policy *policy, const char *where,
 		     struct err *err)
 {
 	const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
-	auto_free char *cwd = getcwd(NULL, 0);
-	auto_free char *path = path_resolve(cwd ? cwd : "/", where);
+	auto_free char *path = file_of(where);
 	auto_free char *real = NULL;
 	int fd, r;
 
-	if (path_is_within("/dev", path) || path_is_within("/proc", path)) {
+	if (!path) {
 		fd = open(where, flags, 0600);
 	} else {
 		r = planted_follow(policy, path, &real);
@@ -65,7 +86,7 @@ int events_open(const struct policy *policy, const char *where, int *ret_fd,
 	if (fd == -EBADF || (fd >= 0 && is_for_reading(fd)))
 		return fail(err, -EBADF, "--events: descriptor %s is not open for writing; open it for cloche (%s>FILE), or name a file",
 			    where, where);
-	if (fd < 0 && strspn(where, "-0123456789") == strlen(where))
+	if (fd < 0 && is_number(where))
 		return fail(err, -EINVAL, "--events: '%s' is neither a descriptor nor a file; write ./%s for a file of that name",
 			    where, where);
 	if (fd >= 0) {
@@ -78,6 +99,29 @@ int events_open(const struct policy *policy, const char *where, int *ret_fd,
 	*ret_fd = fd;
 	*ret_owned = true;
 	return 0;
+}
+
+void events_protect(struct policy *policy, const char *where)
+{
+	auto_free char *path = where ? file_of(where) : NULL;
+	const struct source *source;
+
+	if (!path)
+		return;
+	source = policy_add_source(policy, SCOPE_FLAG, "--events", NULL, 0, "/");
+	policy_add_literal(policy, PATH_DENY_WRITE, path, RULE_ALWAYS,
+			   origin_make(source, NULL, "the record of this run"));
+}
+
+bool events_make(const struct view *view, const char *where)
+{
+	auto_free char *path = where ? file_of(where) : NULL;
+	auto_close int fd = -1;
+
+	if (!path || !view_root_of(view, path) || access(path, F_OK) == 0)
+		return false;
+	fd = open_file(view->policy, where, NULL);
+	return fd >= 0;
 }
 
 void events_command(const struct plan *plan, struct buf *out)

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cage/cage.h"
 #include "lib/bare.h"
+#include "lib/events.h"
 #include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/killed.h"
@@ -188,19 +189,25 @@ static bool could_make_ours(const struct session *session)
 	return false;
 }
 
-/* A plan that hides our directories, even where they have to be made for it */
+/* A plan that hides our directories and holds the record, even where they have to
+ * be made for it
+ */
 static int open_session(const struct options *options, char *const *command,
 			struct held *held, struct session *session,
 			struct err *err)
 {
 	int r = session_open(options, command, session, err);
+	const bool ours = r == 0 && could_make_ours(session);
+	const bool made = r == 0 && events_make(session->view,
+					options_get(options, OPTION_EVENTS));
 
-	if (r < 0 || !could_make_ours(session))
+	if (!ours && !made)
 		return r;
-	held_insist(held);
+	if (ours)
+		held_insist(held);
 	session_done(session);
 	r = session_open(options, command, session, err);
-	if (r == 0)
+	if (r == 0 && ours)
 		held_masked(held);
 	return r;
 }

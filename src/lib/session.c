@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/events.h"
 #include "lib/gitfile.h"
 #include "lib/home.h"
 #include "lib/opened.h"
@@ -105,6 +106,7 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 	const struct options *options = arg;
 	const int r = set_modes(options, policy, err);
 
+	events_protect(policy, options_get(options, OPTION_EVENTS));
 	return r < 0 ? r : options_apply(options, policy, err);
 }
 

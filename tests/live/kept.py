@@ -259,6 +259,25 @@ def events_do_not_go_through_a_planted_link(t):
     contains(t.read("events.jsonl"), '"target":"/x"')
 
 
+@test
+def the_record_of_a_run_is_not_the_commands_to_write(t):
+    script = t.write(t.away + "/script", """touch /x; echo forged >> d/events
+true > d/events; rm -f d/events; mv d/events d/old; mv d d-2; mkdir -p d
+echo forged >> d/events; touch /y""")
+    os.mkdir(t.dir + "/d")
+    for more in ((), ("--observe", "off"), ("--tier", "landlock")):
+        for _ in "made", "there":
+            t.inside("sh", script, options=("--events", "d/events", *more))
+        text = t.read("d/events")
+        lacks(text, "forged", more)
+        if "off" not in more:
+            equal([text.count(f'"target":"/{name}"') for name in "xy"], [2, 2],
+                  more, text)
+        equal(os.listdir(t.dir), ["d"], more)
+        os.unlink(t.dir + "/d/events")
+    t.shell("echo x > d/events").ok("the control")
+
+
 HOLDS = r"""
 import os, time
 os.mkdir("v")
