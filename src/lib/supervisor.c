@@ -96,12 +96,20 @@ static void on_reload(void *arg, struct policy *policy)
 		(void)network_reload(s->network, policy, NULL);
 }
 
+/* What came with a message found no room: nobody would say it again */
+static int too_few_descriptors(struct err *err)
+{
+	return fail(err, -EMFILE, "the sandbox ended early: more descriptors are needed than we may have (ulimit -n)");
+}
+
 /* The sandbox's own listeners, or in the landlock tier the session's */
 static int take_network(struct supervisor *s)
 {
 	struct listener_set own = { 0 }, *shared = s->session->proxies;
 	const int r = shared ? 0 : listener_recv(s->cage.socket, &own);
 
+	if (r == -EMSGSIZE)
+		return too_few_descriptors(s->err);
 	if (r < 0)
 		return fail(s->err, r, "the sandbox did not hand over its network");
 	return network_start(&(struct network_config){
@@ -202,9 +210,8 @@ static int take_message(struct supervisor *s)
 	size_t nfds = CAGE_READY_FDS;
 	const ssize_t n = sock_recv(s->cage.socket, &m, sizeof(m), fds, &nfds);
 
-	/* What came with it found no room: nobody would say it again */
 	if (n == -EMSGSIZE)
-		return fail(s->err, -EMFILE, "the sandbox ended early: more descriptors are needed than we may have (ulimit -n)");
+		return too_few_descriptors(s->err);
 	if (n != (ssize_t)sizeof(m))
 		return 0;
 	switch (m.event) {
