@@ -125,6 +125,16 @@ static bool is_shortage(int code)
 	       code == -ENOMEM;
 }
 
+/* The doctor's own attempts are short of the same things as ours */
+static bool is_short(const struct doctor *doctor)
+{
+	size_t i = 0;
+
+	while (i < PROBE_COUNT && !is_shortage(-doctor->results[i].error))
+		i++;
+	return i < PROBE_COUNT;
+}
+
 bool tier_falls_back(const struct options *options,
 		     const struct session *session, struct err *err)
 {
@@ -132,7 +142,8 @@ bool tier_falls_back(const struct options *options,
 	const char *why;
 
 	if (session->plan->tier != TIER_FULL || is_shortage(err->code) ||
-	    doctor_run(&doctor, true, NULL) < 0 || doctor.tier == TIER_FULL)
+	    doctor_run(&doctor, true, NULL) < 0 ||
+	    doctor.tier == TIER_FULL || is_short(&doctor))
 		return false;
 	why = doctor_why_not(&doctor);
 	why = why ? why : err->msg;
