@@ -58,6 +58,8 @@ static char *store_of(const struct policy *policy)
 
 static int lock_store(struct aside *aside, bool make, struct err *err)
 {
+	char *real;
+
 	aside->lock = make ? fs_open_private_dir(aside->dir, err) :
 		      open(aside->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 			   O_CLOEXEC);
@@ -67,6 +69,12 @@ static int lock_store(struct aside *aside, bool make, struct err *err)
 		return make ? aside->lock : fail_errno(err, "'%s'", aside->dir);
 	if (flock(aside->lock, LOCK_EX | LOCK_NB) < 0)
 		return fail(err, -EBUSY, "another run with --ephemeral uses the changes of this project; wait for its end");
+	/* The cage follows no link, and ~/.local or the home may be one */
+	real = realpath(aside->dir, NULL);
+	if (!real)
+		return fail_errno(err, "'%s'", aside->dir);
+	free(aside->dir);
+	aside->dir = real;
 	return 1;
 }
 
@@ -130,6 +138,8 @@ int aside_start(const struct plan *plan, struct aside *ret, struct err *err)
 	if (!a.dir)
 		return fail(err, -ENOENT, "--ephemeral needs a home to keep changes in");
 	r = lock_store(&a, true, err);
+	if (r < 0 && r != -EBUSY)
+		fail_in(err, "--ephemeral keeps changes in $XDG_STATE_HOME or ~/.local/state");
 	if (r > 0)
 		r = match_roots(&a, plan, &fresh, err);
 	for (size_t i = 0; r == 0 && i < a.roots.len; i++) {

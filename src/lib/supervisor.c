@@ -333,6 +333,8 @@ static int open_tmpdir(struct supervisor *s)
 	const bool full = s->session->plan->tier == TIER_FULL;
 	const int r = tmpdir_open(s->session->tmpdir, full, &s->tmp, s->err);
 
+	if (!full && r < 0)
+		fail_in(s->err, "tier landlock has its $TMPDIR in $XDG_CACHE_HOME or ~/.cache");
 	return full ? 0 : r;
 }
 

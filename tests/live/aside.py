@@ -27,6 +27,28 @@ def diff(t, *words):
 
 
 @test
+def the_home_or_what_is_in_it_may_be_a_link(t):
+    os.symlink(t.home, t.away + "/home")
+    for name in (".local", ".local/state"):
+        home = t.home + name.replace("/", "-")
+        os.makedirs(os.path.dirname(f"{home}/{name}"))
+        os.mkdir(home + "-real")
+        os.symlink(home + "-real", f"{home}/{name}")
+    for home in (t.away + "/home", t.home + ".local", t.home + ".local-state"):
+        more = {"env": {"HOME": home}}
+        t.shell("echo x >new", options=EPHEMERAL, **more).ok()
+        equal(t.run("diff", **more).ok().out, "A new\n", home)
+        t.run("apply", **more).ok()
+        check(t.exists("new"), home)
+        os.unlink("new")
+    # Where there is no place, it is told what for, and nothing runs
+    r = t.shell("echo x >new", options=EPHEMERAL,
+                env={"HOME": "/proc"}).ended(125)
+    contains(r.err, "XDG_STATE_HOME")
+    check(not t.exists("new"))
+
+
+@test
 def nothing_is_changed_until_it_is_applied(t):
     fill(t)
     before = tree(t.dir)
