@@ -118,6 +118,15 @@ bool birth_came_after(const char *path, const struct timespec *since)
 	       !is_after(&x.stx_mtime, since) && is_after(&dir.stx_mtime, since);
 }
 
+bool birth_was_before(const char *path, const struct timespec *since)
+{
+	struct statx x;
+
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME,
+		     &x) == 0 && (x.stx_mask & STATX_BTIME) &&
+	       !birth_came_after(path, since);
+}
+
 bool birth_in_repository(const char *root, const char *path,
 			 const struct timespec *since)
 {

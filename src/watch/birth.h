@@ -32,6 +32,9 @@ bool birth_changed_after(const char *path, const struct timespec *since);
 /* True if it was made after @since, or moved to where it is */
 bool birth_came_after(const char *path, const struct timespec *since);
 
+/* True if it is known to have been there, where it is, before @since */
+bool birth_was_before(const char *path, const struct timespec *since);
+
 /* True if @path lies in a repository whose directory was made after @since,
  * below (not at) @root: a clone brings its own protected names, and must work
  */

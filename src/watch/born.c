@@ -58,12 +58,13 @@ struct replay {
 };
 
 /* A run that was killed: its policy is gone, but what it could write is known,
- * and what is protected does not depend on it
+ * and what is protected hardly depends on it. A setting may have left names
+ * alone, which were there and nobody noted: those are older than the run.
  */
 static void sweep_after(void *arg, const struct journal *j)
 {
 	const struct replay *replay = arg;
-	struct sweep s = { .journal = j,
+	struct sweep s = { .journal = j, .guessed = true,
 			   .seal = { replay->state, j->run, replay->sink } };
 	auto_policy struct policy *policy = policy_new(j->cwd, replay->home);
 	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
@@ -73,6 +74,8 @@ static void sweep_after(void *arg, const struct journal *j)
 	for (size_t i = 0; i < j->roots.len; i++)
 		policy_add_literal(policy, PATH_ALLOW_WRITE, j->roots.v[i],
 				   RULE_USER, origin_make(source, NULL, NULL));
+	policy_set_profile(policy, j->profile,
+			   origin_make(source, NULL, NULL));
 	if (policy_finish(policy, NULL) == 0)
 		sweep_all(&s, policy, NULL, true);
 }
@@ -130,6 +133,7 @@ static void fill_journal(const struct born_config *c, struct journal *j)
 	j->run = mem_strdup(c->run);
 	j->cwd = mem_strdup(c->view->policy->cwd);
 	j->since = c->since;
+	j->profile = c->view->policy->profile;
 	(void)add_roots(j, c->view);
 	rows = protect_table(&n);
 	for (size_t i = 0; i < n; i++) {

@@ -67,8 +67,9 @@ static json_t *encode_list(char *const *v, size_t len)
 static char *to_text(const struct journal *j)
 {
 	auto_free char *cwd = encode_bytes(j->cwd);
-	json_t *root = json_pack("{s:i, s:s, s:s, s:[I, I], s:o, s:o}",
-				 "v", 1, "run", j->run, "cwd", cwd, "since",
+	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o}",
+				 "v", 1, "run", j->run, "cwd", cwd, "profile",
+				 profile_name(j->profile), "since",
 				 (json_int_t)j->since.tv_sec,
 				 (json_int_t)j->since.tv_nsec, "roots",
 				 encode_list(j->roots.v, j->roots.len),
@@ -225,17 +226,19 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 	json_t *roots = NULL, *existing = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
-	const char *run = NULL, *cwd = NULL;
+	const char *run = NULL, *cwd = NULL, *profile = "default";
 	int version = 0;
 	const int r = !root ? -1 :
-		json_unpack(root, "{s:i, s:s, s:s, s:[I, I], s:o, s:o}",
-			    "v", &version, "run", &run, "cwd", &cwd, "since",
-			    &seconds, &nanoseconds, "roots", &roots,
-			    "existing", &existing);
+		json_unpack(root, "{s:i, s:s, s:s, s?s, s:[I, I], s:o, s:o}",
+			    "v", &version, "run", &run, "cwd", &cwd, "profile",
+			    &profile, "since", &seconds, &nanoseconds, "roots",
+			    &roots, "existing", &existing);
 
 	if (!r && version == 1) {
 		ret->run = mem_strdup(run);
 		ret->cwd = decode_bytes(cwd);
+		ret->profile = PROFILE_DEFAULT;	/* Unless it is another */
+		(void)profile_parse(profile, &ret->profile);
 		ret->since.tv_sec = (time_t)seconds;
 		ret->since.tv_nsec = (long)nanoseconds;
 		decode_list(roots, &ret->roots.v, &ret->roots.len,

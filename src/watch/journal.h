@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "policy/policy.h"
+
 struct err;
 
 enum {
@@ -27,9 +29,11 @@ enum {
  * @roots:	What it may write
  * @existing:	Protected names that were there
  * @since:	When it began
+ * @profile:	Which names it protects
  */
 struct journal {
 	char *run, *cwd;
+	enum profile profile;
 	struct { char **v; size_t len, cap; } roots, existing;
 	struct timespec since;
 };

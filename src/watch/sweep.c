@@ -246,8 +246,12 @@ void sweep_all(struct sweep *s, struct policy *policy,
 	if (!view)
 		return;
 	for (size_t i = 0; i < view->rules.len; i++) {
-		if (sweep_knows(&view->rules.v[i]))
-			take_rule(s, &view->rules.v[i]);
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (sweep_knows(r) &&
+		    !(s->guessed && birth_was_before(r->path,
+						     &s->journal->since)))
+			take_rule(s, r);
 	}
 	if (deep)
 		sweep_deep(s, policy);

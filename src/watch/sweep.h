@@ -22,10 +22,12 @@ enum {
 /**
  * struct sweep - One look at everything
  * @seal:	Where what was planted goes
+ * @guessed:	The policy is not the run's own: what is surely older stays
  */
 struct sweep {
 	const struct journal *journal;
 	struct gitrepo_config seal;
+	bool guessed;
 	struct { char **v; size_t len, cap; } repos;
 };
 
