@@ -27,6 +27,7 @@
 #include "lib/tmpdir.h"
 #include "lib/words.h"
 #include "plan/plan.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 
@@ -175,7 +176,8 @@ static bool could_make_ours(const struct session *session)
 		return false;	/* Its home is another one */
 	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
 		const char *dir = session->policy->dirs[dirs[d]];
-		auto_free char *ours = dir ? path_join(dir, "cloche") : NULL;
+		auto_free char *path = dir ? path_join(dir, "cloche") : NULL;
+		auto_free char *ours = path ? resolve_path(path) : NULL;
 
 		for (size_t i = 0; ours && i < rules->len; i++) {
 			const struct view_rule *r = &rules->v[i];

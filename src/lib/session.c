@@ -29,6 +29,7 @@
 #include "plan/grants.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
 #include "policy/policy.h"
@@ -242,6 +243,11 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
 	if (!landlock)
 		return;
+	if (s->tmpdir) {	/* ~/.cache may be a link; rules are for real paths */
+		auto_free char *path = take_ptr(s->tmpdir);
+
+		s->tmpdir = resolve_path(path);
+	}
 	if (nested && s->view->private_tmp)
 		use_outer_tmp(s);
 	request->tmpdir = s->tmpdir;

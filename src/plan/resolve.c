@@ -203,6 +203,16 @@ char *resolver_closed(const struct resolver *r, const char *path)
 	return r->refused ? resolve_closed(path) : NULL;
 }
 
+char *resolve_path(const char *path)
+{
+	struct resolver *resolver = resolver_new();
+	struct stat st;
+	char *real = resolver_follow(resolver, path, &st);
+
+	resolver_free(resolver);
+	return real;
+}
+
 char *resolve_closed(const char *path)
 {
 	char *p = mem_strdup(path);

@@ -26,6 +26,8 @@ char *resolver_follow_both(struct resolver *r, const char *path,
 			   struct stat *st, char **ret_link,
 			   struct stat *link);
 
+/* As resolver_follow(), for one path */
+char *resolve_path(const char *path);
 
 /* The nearest directory on the way to @path, or @path, if it is the user's own
  * and yet may not be looked into; else NULL. The caller frees.

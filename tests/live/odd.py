@@ -142,6 +142,60 @@ def a_killed_run_leaves_nothing_in_a_bare_home(t):
 
 
 @test
+def what_was_there_before_a_killed_run_stays(t):
+    """In a profile, or with a setting, that does not protect it, nobody notes it;
+    whoever cleans up afterwards protects all
+    """
+    need("git")
+    t.outside("git", "init", "-q", ".").ok()
+    t.write(".git/modules/m/HEAD", "ref: refs/heads/main\n")
+    t.write(".git/modules/m/config", "[core]\n")
+    t.write(".git/modules/m/hooks/pre-commit", "x\n")
+    t.write("deep/.idea/mine")
+    t.write(t.home + "/.claude/settings.json", json.dumps(
+        {"sandbox": {"filesystem": {"unprotect": [".idea"]}}}))
+    for options in ((), ("--profile", "srt", "--write", ".")):
+        for observe in ("on", "off"):
+            before = tree(t.dir)
+            p = started(t, "echo x >new; mkdir -p deep/.vscode; echo ready; "
+                        "read x", "--observe", observe, *options)
+            p.kill()
+            p.communicate()
+            t.inside("true").ok()
+            after = tree(t.dir)
+            check(after.pop("new", None), "the control")
+            equal(after, before, options, observe)
+            os.unlink("new")
+
+
+@test
+def a_home_that_is_a_link_and_the_project(t):
+    """The user's own policy is not the command's to make"""
+    os.symlink(t.home, t.away + "/home")
+    policy = {"filesystem": {"allowWrite": [t.away]}}
+    script = ('mkdir -p .config/cloche; echo "$1" >.config/cloche/policy.json; '
+              'echo x >"$2/escaped"; echo x >new')
+    for nth in (1, 2):
+        t.inside("sh", "-c", script, "sh", json.dumps(policy), t.away,
+                 options=UNSEEN, cwd=t.home, env={"HOME": t.away + "/home"})
+        check(not os.path.exists(t.home + "/.config/cloche/policy.json"), nth)
+        check(not os.path.exists(t.away + "/escaped"), nth)
+    check(os.path.exists(t.home + "/new"), "the control")
+
+
+@test
+def a_link_on_the_way_to_the_temporary_directory(t):
+    os.symlink(t.home, t.away + "/home")
+    os.makedirs(t.away + "/other")
+    os.symlink(t.away, t.away + "/other/.cache")
+    for home in ("home", "other"):
+        for nth in (1, 2):
+            r = t.shell("echo $$ >$TMPDIR/x && cat $TMPDIR/x", env={
+                "HOME": f"{t.away}/{home}"}, options=("--tier", "landlock"))
+            check(r.ok(home, nth).out, repr(r))
+
+
+@test
 def the_end_of_one_run_uncovers_nothing_in_another(t):
     """Both in a bare home, one of them with the home as its project"""
     p = started(t, "echo ready; read x; echo x >.local/state/cloche/new; "
