@@ -138,13 +138,27 @@ static void merge(const struct ring *ring, struct lines *ret)
 	}
 }
 
-static void add_tags(const struct lines *lines, const char *missing,
-		     struct buf *out)
+static void add_more(uint64_t more, const char *run, struct buf *out)
+{
+	buf_addf(out, "%" PRIu64 " more: cloche violations list", more);
+	if (run) {
+		buf_adds(out, " --run ");
+		add_safe(out, run, ANNOTATE_TARGET_MAX);
+	}
+	buf_addc(out, '\n');
+}
+
+static void add_tags(const struct lines *lines, uint64_t gone, const char *run,
+		     const char *missing, struct buf *out)
 {
 	buf_adds(out, ANNOTATE_OPEN "\n");
 	for (size_t i = 0; i < lines->len; i++) {
 		annotate_line(&lines->v[i], out);
 		buf_addc(out, '\n');
+	}
+	if (gone) {
+		buf_adds(out, "note ");
+		add_more(gone, run, out);
 	}
 	if (missing) {
 		buf_adds(out, "note ");
@@ -165,25 +179,20 @@ static void add_text_line(const struct violation *v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_text(const struct lines *lines, uint64_t total,
+static void add_text(const struct lines *lines, const struct ring *ring,
 		     const char *run, const char *missing, struct buf *out)
 {
 	/* The head, perhaps the note, perhaps "and more" */
 	size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
 	const size_t shown = lines->len <= room ? lines->len : room - 1;
 
-	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", total,
-		 total == 1 ? "" : "s");
+	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", ring->total,
+		 ring->total == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++)
 		add_text_line(&lines->v[i], out);
 	if (shown < lines->len) {
-		buf_addf(out, "cloche:   and %zu more: cloche violations list",
-			 lines->len - shown);
-		if (run) {
-			buf_adds(out, " --run ");
-			add_safe(out, run, ANNOTATE_TARGET_MAX);
-		}
-		buf_addc(out, '\n');
+		buf_adds(out, "cloche:   and ");
+		add_more(lines->len - shown + ring->gone, run, out);
 	}
 	if (missing) {
 		buf_adds(out, "cloche:   note: ");
@@ -201,8 +210,8 @@ void annotate_footer(const struct ring *ring, enum annotate_mode mode,
 		return;
 	merge(ring, &lines);
 	if (mode == ANNOTATE_TAGS)
-		add_tags(&lines, missing, out);
+		add_tags(&lines, ring->gone, run, missing, out);
 	else
-		add_text(&lines, ring->total, run, missing, out);
+		add_text(&lines, ring, run, missing, out);
 	free(lines.v);
 }

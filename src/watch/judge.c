@@ -14,8 +14,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/own.h"
 #include "base/path.h"
 #include "watch/place.h"
 
@@ -123,6 +125,27 @@ static bool is_special(mode_t mode)
 	return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
 }
 
+/* A mask hides what the host has; this is nowhere */
+static bool is_on_host(const struct place *p)
+{
+	struct stat st;
+
+	return lstat(p->path, &st) == 0 || errno != ENOENT;
+}
+
+/* A read that is denied finds nothing: that is no refusal, and as without us
+ * unless the directory is hidden, in which nothing can be guessed
+ */
+static struct judgement read_missing(const struct judge *j,
+				     const struct place *p)
+{
+	auto_free char *parent = path_parent(p->path);
+	struct observer_verdict v;
+
+	j->policy->verdict(j->policy->arg, OBSERVER_READ, parent, &v);
+	return fails(v.answer == OBSERVER_ALLOWED ? ENOENT : EACCES);
+}
+
 static struct judgement judge_read(const struct judge *j,
 				   const struct place *p)
 {
@@ -134,7 +157,7 @@ static struct judgement judge_read(const struct judge *j,
 	j->policy->verdict(j->policy->arg, OBSERVER_READ, p->path, &g.verdict);
 	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
 	g.report = g.error;
-	return g;
+	return g.error && !p->exists && !is_on_host(p) ? read_missing(j, p) : g;
 }
 
 /* The errno with which an open fails for what stands there and how it is

@@ -38,6 +38,7 @@ struct ring_entry *ring_add(struct ring *ring, const struct violation *v,
 	if (ring->len == RING_MAX) {
 		*evicted = ring->v[0];
 		ring->len--;
+		ring->gone++;
 		memmove(ring->v, ring->v + 1, ring->len * sizeof(*ring->v));
 	}
 	entry = mem_zalloc(sizeof(*entry));

@@ -28,11 +28,12 @@ struct ring_entry {
 /**
  * struct ring - Oldest first; zero-initialise it
  * @total:	Refusals ever added, repeats included
+ * @gone:	Entries that had to make room
  */
 struct ring {
 	struct ring_entry *v[RING_MAX];
 	size_t len;
-	uint64_t total;
+	uint64_t total, gone;
 };
 
 /* Add a copy of @v, or count it if one with its kind, target and program is

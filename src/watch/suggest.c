@@ -106,11 +106,12 @@ void suggest_fill(struct violation *v, const char *grant)
 		suggest_removal(v);
 		return;
 	}
-	/* A name that cannot be typed is not worth a command to copy */
-	if (!advice->key || !v->target || !*v->target || !is_plain(v->target))
+	if (!advice->key || !v->target || !*v->target)
 		return;
-
 	value = make_value(v, grant);
+	/* A name that cannot be typed is not worth a command to copy */
+	if (!is_plain(value))
+		return;
 	buf_addf(&edit, "%s += ", advice->key);
 	add_json_text(&edit, value);
 	v->suggest_edit = buf_take(&edit);

@@ -131,6 +131,25 @@ TEST(a_terminal_gets_eight_lines_at_most)
 	ring_done(&ring);
 }
 
+TEST(what_made_room_is_counted)
+{
+	auto_buf struct buf text = { 0 }, tags = { 0 };
+	struct ring ring = { 0 };
+	char name[16];
+
+	for (int i = 0; i < RING_MAX + 50; i++) {
+		snprintf(name, sizeof(name), "/x%d", i);
+		add(&ring, name);
+	}
+	annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &text);
+	CHECK_CONTAINS(buf_str(&text), "refused 150 things\n");
+	CHECK_CONTAINS(buf_str(&text), "and 144 more: ");
+	annotate_footer(&ring, ANNOTATE_TAGS, "01J", NULL, &tags);
+	CHECK_CONTAINS(buf_str(&tags),
+		       "\nnote 50 more: cloche violations list --run 01J\n");
+	ring_done(&ring);
+}
+
 TEST(long_names_are_shortened_and_repeats_counted)
 {
 	char name[4000];

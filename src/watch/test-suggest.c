@@ -65,6 +65,17 @@ TEST(names_that_cannot_be_typed_get_none)
 	check(VIOLATION_FS_WRITE, NULL, NULL, NULL, NULL);
 }
 
+TEST(the_directory_of_such_a_name_can_be_typed)
+{
+	struct violation v = { .kind = VIOLATION_FS_WRITE,
+			       .target = literal("/a/b/c/d\ne") };
+
+	suggest_fill(&v, "/a/b/c");
+	CHECK_STR(v.suggest_command, "cloche policy allow write /a/b/c");
+	free(v.suggest_edit);
+	free(v.suggest_command);
+}
+
 TEST(a_rule_is_lifted_where_it_was_written)
 {
 	struct violation v = {

@@ -151,6 +151,24 @@ def what_would_fail_anyway_is_no_refusal(t):
     equal(len(records(t)), 1)
 
 
+@test
+def what_is_denied_and_missing_is_missing(t):
+    hidden = os.path.join(t.away, "hidden")
+    t.write(os.path.join(hidden, "there"), "text")
+    t.write("there.env", "text")
+    for observe in "on", "full":
+        r = t.inside("sh", "-c", f"cat none.env there.env {hidden}/none "
+                     f"{hidden}/there", options=[
+                         "--observe", observe, "--deny-read", hidden,
+                         "--deny-read", os.path.join(t.dir, "*.env")])
+        contains(r.err, "none.env: No such file")
+        equal(r.err.count("there.env: Permission denied"), 1, r.err)
+        check("text" not in r.out, r.out)
+    found = targets(records(t), "fs-read")
+    contains(found, os.path.join(t.dir, "there.env"))
+    equal([path for path in found if "none" in path], [])
+
+
 OPEN_IN_ROOT = """
 import ctypes, os, struct
 libc = ctypes.CDLL(None, use_errno=True)
