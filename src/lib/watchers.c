@@ -3,12 +3,9 @@
 
 #include "lib/watchers.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -25,6 +22,7 @@
 #include "lib/hooks.h"
 #include "lib/keep.h"
 #include "lib/killed.h"
+#include "lib/lasting.h"
 #include "lib/observe.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -280,6 +278,9 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 /* All of it is made before any of it counts */
 int watchers_reload(struct watchers *w, struct err *err)
 {
+	const struct lasting before = {
+		w->policy ? w->policy : w->session->policy,
+		w->view ? w->view : w->session->view };
 	auto_policy struct policy *policy = NULL;
 	auto_view struct view *view = NULL;
 	struct observer_policy questions;
@@ -289,8 +290,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (r == 0)
 		r = edits_check_own(policy, w->born, err);
 	if (r == 0)
-		r = edits_check_gone(w->policy ? w->policy : w->session->policy,
-				     policy, err);
+		r = edits_check_gone(before.policy, policy, err);
 	if (r == 0 && w->born)
 		born_open(w->born);
 	if (r == 0)
@@ -312,6 +312,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 		(void)born_has_news(w->born);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);
+	lasting_tell(w->options, w->session->plan, &before, policy, view);
 	observe_free(w->observe);
 	view_free(w->view);
 	policy_unref(w->policy);
@@ -331,8 +332,7 @@ static void on_edit(void *arg)
 		return;
 	}
 	if (watchers_reload(w, &err) < 0 && !options_has(w->options, OPTION_QUIET))
-		hooks_say(w->options, "settings not reloaded, the old ones hold: %s",
-			  err.msg);
+		hooks_say(w->options, "settings not reloaded, the old ones hold: %s", err.msg);
 }
 
 static int on_edits(void *arg, uint32_t events)

@@ -3,7 +3,7 @@
 
 import errno
 import os
-import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -136,6 +136,32 @@ except OSError as e: print(e.errno)
     st = os.stat(os.path.join(copy, "sub"))
     equal(st.st_mtime, 2)
     equal(os.stat(os.path.join(copy, "sub", "file")).st_mtime_ns, 4)
+
+
+@test
+def an_edit_that_waits_for_the_next_run_says_so(t):
+    secret = os.path.join(t.away, "secret")
+    t.write(secret, "text")
+    settings = ".claude/settings.local.json"
+    def edit(**sandbox):
+        t.write(settings + ".new", json.dumps({"sandbox": sandbox}))
+        os.rename(os.path.join(t.dir, settings + ".new"),
+                  os.path.join(t.dir, settings))
+    edit(filesystem={"denyRead": [secret]})
+    p = t.start("run", "--", "sh", "-c",
+                f"echo ready; read x; cat {secret}", stdin=subprocess.PIPE)
+    equal(p.stdout.readline(), b"ready\n")
+    words = "cloche: settings reloaded; this counts from the next run on: "
+    edit(filesystem={"denyRead": [secret]}, network={
+        "allowedDomains": ["example.com"]})
+    edit(filesystem={"denyRead": [secret]}, limits={"timeout": "1h"})
+    equal(p.stderr.readline().decode(), words + "limits.timeout\n")
+    edit(limits={"timeout": "1h"}, network={"publish": [8123]})
+    equal(p.stderr.readline().decode(), words +
+          f"network.publish, reading '{secret}'\n")
+    out, err = p.communicate(b"\n")
+    contains(err, b"Permission denied", "it is as it says")
+    contains(t.inside("cat", secret).ok().out, "text", "the next run")
 
 
 @test
