@@ -299,7 +299,6 @@ static void start_tunnel(struct conn *conn)
 	if (x->in.len)
 		flow_hold(&conn->down, x->in.p + x->in.off, x->in.len);
 	input_done(&x->in);
-	conn->up.limit = conn->down.limit = UINT64_MAX;
 	conn_tunnel(conn, false);
 }
 

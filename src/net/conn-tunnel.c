@@ -153,6 +153,8 @@ void conn_tunnel(struct conn *conn, bool look)
 {
 	const bool tls = look && conn->reach.host.port == TLS_PORT;
 
+	/* Bodies of requests before may have left one */
+	conn->up.limit = conn->down.limit = UINT64_MAX;
 	conn->inspect = look;
 	conn->step = step_tunnel;
 	conn->expired = look ? hello_expired : NULL;

@@ -86,4 +86,24 @@ for host, port, path in (("127.0.0.1", 3128, "http://good.test"), ("good.test", 
     equal(out.split(), ["True"] * 4)
 
 
+@test
+def a_tunnel_after_long_bodies_carries_all(t):
+    g = Gate(t, ["http:80", "echo:7000"])
+    out = g.python('''
+import http.client
+n = 1 << 20
+c = http.client.HTTPConnection("127.0.0.1", 3128, timeout=60)
+c.request("POST", "http://good.test/p", bytes(n), {"Host": "good.test"})
+print(c.getresponse().read().endswith(b"body %d" % n))
+c.request("GET", "http://good.test/big?%d" % n, headers={"Host": "good.test"})
+print(len(c.getresponse().read()) == n)
+s = c.sock
+s.sendall(b"CONNECT good.test:7000 HTTP/1.1\\r\\nHost: good.test:7000\\r\\n\\r\\n")
+print(b" 200 " in until(s, b"\\r\\n\\r\\n"))
+for i in range(3):
+    s.sendall(b"%d" % i); print(s.recv(1))
+''')
+    equal(out.split(), ["True"] * 3 + ["b'0'", "b'1'", "b'2'"])
+
+
 main()
