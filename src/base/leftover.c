@@ -55,11 +55,18 @@ bool leftover_is(const char *path)
 	       (!home || strcmp(above, home) != 0) && leftover_is_alone(path);
 }
 
+bool leftover_rmdir(const char *path)
+{
+	auto_free char *above = path_parent(path);
+
+	return access(above, W_OK) == 0 && rmdir(path) == 0;
+}
+
 void leftover_remove(const char *path)
 {
 	auto_free char *above = path_parent(path);
 	const bool more = leftover_is(path);
 
-	if (rmdir(path) == 0 && more)
+	if (leftover_rmdir(path) && more)
 		leftover_remove(above);
 }

@@ -19,6 +19,11 @@ bool leftover_is_alone(const char *path);
  */
 bool leftover_is(const char *path);
 
+/* rmdir(): true if it is gone. Not tried where nothing can be removed, or a
+ * sandbox around us would report it.
+ */
+bool leftover_rmdir(const char *path);
+
 /* Remove the directory @path if it is empty, and those above it that
  * leftover_is() says the same of
  */

@@ -163,8 +163,8 @@ static void remove_ours(const struct held *held)
 	auto_free char *state = states ? path_join(states, "cloche") : NULL;
 
 	if (above && (held->made_above || leftover_is(held->path)) &&
-	    rmdir(held->path) == 0)
-		(void)rmdir(above);
+	    leftover_rmdir(held->path))
+		(void)leftover_rmdir(above);
 	if (state && leftover_is_alone(state))
 		leftover_remove(state);
 }

@@ -90,7 +90,7 @@ static void remove_empty(const char *state)
 	auto_free char *path = path_join(state, "journal");
 
 	if (leftover_is_alone(state))
-		(void)rmdir(path);
+		(void)leftover_rmdir(path);
 }
 
 const char *journal_root(const struct journal *j, const char *path)
