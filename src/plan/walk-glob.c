@@ -13,9 +13,11 @@
 #include "plan/walk-glob.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -156,16 +158,33 @@ static bool is_known(const struct glob_set *set, const char *real,
 	return false;
 }
 
+/* What the link at @path says, as names. Where links are among them, they are met
+ * by themselves, and followed no less far.
+ */
+static char *read_link(const char *dir, const char *path)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+
+	if (n <= 0)
+		return NULL;
+	target[n] = '\0';
+	return path_resolve(dir, target);
+}
+
 void glob_set_link(struct glob_set *set, const char *dir, const char *name,
 		   unsigned int depth)
 {
 	auto_free uint64_t *below = mem_zalloc(set->n * sizeof(*below));
-	auto_free char *path = path_join(dir, name), *real = NULL;
+	auto_free char *path = path_join(dir, name), *said = NULL, *real = NULL;
 	struct glob_link *link;
 	struct stat st;
 
-	if (!step(set, path, name, depth, below) ||
-	    !keep_denials(set, NULL, below) ||
+	if (set->many || !step(set, path, name, depth, below) ||
+	    !keep_denials(set, NULL, below))
+		return;
+	said = read_link(dir, path);
+	if (!said || !keep_denials(set, said, below) ||
 	    fstatat(AT_FDCWD, path, &st, AT_NO_AUTOMOUNT) < 0 ||
 	    !S_ISDIR(st.st_mode))
 		return;
