@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -78,8 +79,8 @@ static int open_lock_file(struct place *place, const char *name,
 
 	if (dir < 0)
 		return dir;
-	fd = openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC |
-		    O_NONBLOCK | O_NOCTTY, 0600);
+	fd = fs_above_std(openat(dir, name, O_RDWR | O_CREAT | O_NOFOLLOW |
+				 O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600));
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return fail_errno(err, "cannot open '%s/%s'",
 				  place_path(place), name);
@@ -106,8 +107,7 @@ static int try_lock(int fd, int command)
 static _Noreturn void block_for_parent(int fd)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (fd > 3)
-		(void)sys_close_range(3, (unsigned int)fd - 1, 0);
+	(void)sys_close_range(0, (unsigned int)fd - 1, 0);
 	(void)sys_close_range((unsigned int)fd + 1, ~0U, 0);
 	_exit(try_lock(fd, F_OFD_SETLKW) < 0);
 }
@@ -126,7 +126,7 @@ static int start_child(struct lock *lock, struct err *err)
 		return fail_errno(err, "cannot wait for a lock");
 	if (!pid)
 		block_for_parent(lock->fd);
-	lock->child.fd = pidfd;
+	lock->child.fd = fs_above_std(pidfd);
 	return 0;
 }
 

@@ -70,7 +70,8 @@ static int check_dir(const char *path, int fd, struct err *err)
 
 static int open_dir(const char *path)
 {
-	return open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fs_above_std(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC));
 }
 
 /* Made with its mode, not changed to it later: there is no moment in which it

@@ -96,6 +96,47 @@ TEST(the_second_waits_for_the_first)
 	end();
 }
 
+/* Who waits must not hold the lock of the one that is waited for */
+TEST(the_second_waits_where_standard_descriptors_are_closed)
+{
+	struct asked a, b;
+
+	begin();
+	close(0);
+	ask(&a, 1000);
+	CHECK(a.answered && !a.r);
+	CHECK(fcntl(0, F_GETFD) < 0);
+	ask(&b, 30000);
+	CHECK(!b.answered);
+	lock_free(a.lock);
+	CHECK_INT(loop_run(loop), 0);
+	CHECK_INT(b.r, 0);
+	lock_free(b.lock);
+	end();
+}
+
+/* Nor what its caller reads and writes: somebody may wait for the end of that */
+TEST(who_waits_holds_nothing_of_the_caller)
+{
+	struct asked a, b;
+	char c;
+	int p[2];
+
+	begin();
+	CHECK_INT(pipe2(p, O_CLOEXEC), 0);
+	CHECK_INT(dup2(p[1], 0), 0);
+	close(p[1]);
+	ask(&a, 1000);
+	ask(&b, 30000);
+	CHECK(!b.answered);
+	close(0);
+	CHECK_INT(read(p[0], &c, 1), 0);
+	close(p[0]);
+	lock_free(b.lock);
+	lock_free(a.lock);
+	end();
+}
+
 TEST(waiting_has_an_end)
 {
 	struct asked a, b;
