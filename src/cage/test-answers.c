@@ -149,8 +149,8 @@ bool answer_is_watched(const struct seccomp_config *config,
 	case CLASS_CHANGE:
 	case CLASS_LISTEN:
 		return on;
-	case CLASS_CHANGE_NAMED:
-		return on && a[1];
+	case CLASS_CHANGE_TIMES:
+		return on && a[1] && a[2];
 	case CLASS_TURN:
 		return on && !full;
 	case CLASS_SPLIT:

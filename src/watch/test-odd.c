@@ -110,16 +110,19 @@ CALL_FN(root_fixed, open_in_root(".", "/.mcp.json", O_WRONLY | O_CREAT))
 CALL_FN(root_process, open_in_root("/", "proc/self/comm", O_WRONLY))
 
 /* Owner, times, attributes */
+static const struct timeval some_times[2] = { { 1, 2 }, { 3, 4 } };
+static const struct timespec precise_times[2] = { { 1, 2 }, { 3, 4 } };
+
 CALL_FN(out_chown, chown("../out/file", (uid_t)-1, (gid_t)-1))
 CALL_FN(out_lchown, lchown("filelink", (uid_t)-1, (gid_t)-1))
 CALL_FN(out_chown_link, chown("filelink", (uid_t)-1, (gid_t)-1))
-CALL_FN(out_utime, utime("../out/file", NULL))
-CALL_FN(out_utimes, utimes("../out/file", NULL))
-CALL_FN(out_times, utimensat(AT_FDCWD, "../out/file", NULL, 0))
+CALL_FN(out_utime, utime("../out/file", &(struct utimbuf){ 1, 2 }))
+CALL_FN(out_utimes, utimes("../out/file", some_times))
+CALL_FN(out_times, utimensat(AT_FDCWD, "../out/file", precise_times, 0))
 CALL_FN(out_attribute, setxattr("../out/file", "user.a", "b", 1, 0))
 CALL_FN(out_no_attribute, removexattr("../out/file", "user.a"))
-CALL_FN(in_times, utimensat(AT_FDCWD, "plain", NULL, 0))
-CALL_FN(missing_times, utimensat(AT_FDCWD, "../out/none", NULL, 0))
+CALL_FN(in_times, utimensat(AT_FDCWD, "plain", precise_times, 0))
+CALL_FN(missing_times, utimensat(AT_FDCWD, "../out/none", precise_times, 0))
 
 #define NONE VIOLATION_KINDS
 
