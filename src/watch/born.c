@@ -293,9 +293,12 @@ static void consider(struct born *b, const char *path)
 	}
 	if (late)
 		forget_late(b, late);
-	/* Whoever plants all day must not fill the quarantine */
-	if (b->moves++ < BORN_MOVES_MAX)
-		sweep_name(&s, path, row->reason);
+	/* Whoever plants all day must not fill the quarantine, nor have one of
+	 * them stay until the end
+	 */
+	s.seal.full = b->moves >= BORN_MOVES_MAX;
+	b->moves += !s.seal.full;
+	sweep_name(&s, path, row->reason);
 }
 
 /* A directory of ours to watch has appeared, perhaps with names in it */
@@ -318,8 +321,28 @@ static void enter_dir(struct born *b, const char *path)
 	}
 }
 
+/* So much was made that not all of it was told: whoever plants may have seen to
+ * that
+ */
+static void consider_all(struct born *b)
+{
+	const struct journal *j = &b->journal;
+	const struct protect_row *rows;
+	size_t n;
+
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n * j->roots.len; i++) {
+		auto_free char *path = path_join(j->roots.v[i / n],
+						 rows[i % n].name);
+
+		consider(b, path);
+	}
+}
+
 static void take_event(struct born *b, const struct inotify_event *event)
 {
+	if (event->mask & IN_Q_OVERFLOW)
+		consider_all(b);
 	for (size_t i = 0; event->len && i < b->watches.len; i++) {
 		auto_free char *path = NULL;
 

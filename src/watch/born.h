@@ -21,7 +21,7 @@ struct violation_sink;
 
 enum {
 	BORN_ROOTS_MAX = 64,	/* Writable roots that are watched */
-	BORN_MOVES_MAX = 256,	/* Plants that go at once; others, in the end */
+	BORN_MOVES_MAX = 256,	/* Plants that are kept of those that go at once */
 };
 
 /**

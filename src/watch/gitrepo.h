@@ -18,10 +18,12 @@ enum {
  * struct gitrepo_config - Where finds go
  * @state:	Our state directory
  * @run:	The run's id
+ * @full:	Enough is in quarantine: the others go, and are not kept
  */
 struct gitrepo_config {
 	const char *state, *run;
 	const struct violation_sink *sink;
+	bool full;
 };
 
 /* Move active hooks (those that are no samples) of the git directory @path to

@@ -210,6 +210,29 @@ int quarantine_move(const char *state, const char *path, const char *run,
 	return r < 0 ? rename_here(state, parent, path, r, ret_id, err) : 0;
 }
 
+int quarantine_drop(const char *path, struct err *err)
+{
+	auto_close int parent = open_parent(path, err);
+	char id[QUARANTINE_ID_SIZE];
+	auto_free char *name = NULL;
+
+	if (parent < 0)
+		return parent;
+	if (unlinkat(parent, path_base(path), 0) == 0) {
+		(void)fail(err, -EDQUOT, "so many were planted that it is removed, not kept");
+		return 1;
+	}
+	if (errno == ENOENT)
+		return -ENOENT;
+	make_id(id);
+	name = mem_printf("%.200s.quarantine-%s", path_base(path), id);
+	if (rename_in(parent, path_base(path), name) < 0)
+		return fail_errno(err, "cannot rename '%s'", path);
+	(void)fail(err, -EDQUOT, "so many were planted that it is called %s now, not kept",
+		   name);
+	return 1;
+}
+
 int quarantine_keep(const char *state, const char *path, const void *data,
 		    size_t n, const char *run, const char *reason,
 		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)

@@ -29,6 +29,13 @@ int quarantine_move(const char *state, const char *path, const char *run,
 		    const char *reason, char ret_id[QUARANTINE_ID_SIZE],
 		    struct err *err);
 
+/* For whoever plants all day: nothing more is kept. A file is removed, and a
+ * directory, which may hold any number of others, gets a name under which nobody
+ * obeys it. 1 with words, -ENOENT if nothing is there, or a negative errno with
+ * words.
+ */
+int quarantine_drop(const char *path, struct err *err);
+
 /* Keep a copy of @n bytes that stood in the file @path, which is about to be
  * rewritten
  */

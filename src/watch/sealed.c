@@ -60,8 +60,8 @@ bool sealed_move(const struct gitrepo_config *c, const char *path,
 {
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
-	const int r = quarantine_move(c->state, path, c->run, reason, id,
-				      &err);
+	const int r = c->full ? quarantine_drop(path, &err) :
+		      quarantine_move(c->state, path, c->run, reason, id, &err);
 
 	if (r == -ENOENT)
 		return true;

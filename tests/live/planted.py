@@ -241,22 +241,65 @@ def a_plant_in_the_settings_decides_nothing(t):
 
 @test
 def whoever_plants_all_day_does_not_fill_the_quarantine(t):
-    p = t.run("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
+    """And none of it stays: somebody outside may look at any time"""
+    r = t.run("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
 import os, time
-count, left = 0, 1
-while left and count < 300:
-    os.close(os.open(".mcp.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-    left = 20000 if count < 256 else 500	# Milliseconds
-    while left and os.path.exists(".mcp.json"):
+def is_gone(path):
+    left = 20000	# Milliseconds
+    while left and os.path.exists(path):
         left -= 1
         time.sleep(0.001)
-    count += 1 if left else 0
-print(count)
+    return bool(left)
+count = 0
+while count < 300:
+    os.close(os.open(".mcp.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    if not is_gone(".mcp.json"): break
+    count += 1
+os.makedirs("v/w")
+os.rename("v", ".vscode")
+print(count, is_gone(".vscode"))
 """).ok()
-    equal(p.out, "256\n", p.err)
-    check(not t.exists(".mcp.json"), "it stayed")
+    equal(r.out, "300 True\n", r.err)
+    contains(r.err, "not kept")
+    check(not t.exists(".mcp.json") and not t.exists(".vscode"), "it stayed")
     state = os.path.join(t.home, ".local/state/cloche/quarantine")
-    equal(len(os.listdir(state)), 257)
+    equal(len(os.listdir(state)), 256)
+
+
+@test
+def a_plant_among_too_many_names_goes_at_once(t):
+    """The kernel tells of so many, and no more"""
+    with open("/proc/sys/fs/inotify/max_queued_events") as file:
+        limit = int(file.read())
+    if limit > 1 << 17:
+        skip("this machine tells of very many")
+    p = t.start("run", "--observe", "off", "--", "/usr/bin/python3", "-c", f"""
+import os, sys, time
+os.mkdir(".claude")
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range({limit} + 100):
+    os.close(os.open(f"n{{i & 1}}", os.O_WRONLY | os.O_CREAT))
+    os.unlink(f"n{{i & 1}}")
+open(".mcp.json", "w")
+open(".claude/settings.json", "w")
+print("made", flush=True)
+left = 20000
+while left and (os.path.exists(".mcp.json") or
+                os.path.exists(".claude/settings.json")):
+    left -= 1
+    time.sleep(0.001)
+print("gone" if left else "there")
+""")
+    equal(p.stdout.readline(), b"ready\n")
+    os.kill(p.pid, signal.SIGSTOP)
+    p.stdin.write(b"go\n")
+    p.stdin.flush()
+    try:
+        equal(p.stdout.readline(), b"made\n")
+    finally:
+        os.kill(p.pid, signal.SIGCONT)
+    equal(p.communicate(timeout=120)[0], b"gone\n")
 
 
 # Change the settings that the user makes meanwhile: by name, by a text that is
