@@ -58,8 +58,10 @@ static void watch(struct live *live, struct live_file *f)
 	for (;;) {
 		char *above;
 
+		/* Attributes: nobody may be able to read it any more */
 		wd = inotify_add_watch(live->fd, dir, IN_CLOSE_WRITE |
-				       IN_MOVED_TO | IN_CREATE | IN_ONLYDIR);
+				       IN_MOVED_TO | IN_CREATE | IN_ATTRIB |
+				       IN_ONLYDIR);
 		if (wd >= 0 || !strcmp(dir, "/"))
 			break;
 		above = path_parent(dir);

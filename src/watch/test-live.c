@@ -53,9 +53,12 @@ TEST(written_in_place_and_replaced_by_rename)
 	CHECK_INT(rename(at("other.json"), at("settings.json")), 0);
 	live_dispatch(live);
 	CHECK_INT(changes, 2);
+	CHECK_INT(chmod(at("settings.json"), 0), 0);
+	live_dispatch(live);
+	CHECK_INT(changes, 3);
 	CHECK_INT(unlink(at("settings.json")), 0);
 	live_dispatch(live);
-	CHECK_INT(changes, 2);
+	CHECK_INT(changes, 3);
 	live_free(live);
 }
 
