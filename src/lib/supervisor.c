@@ -11,7 +11,6 @@
 #include "lib/supervisor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
