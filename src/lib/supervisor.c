@@ -107,10 +107,9 @@ static int take_network(struct supervisor *s)
 	struct listener_set own = { 0 }, *shared = s->session->proxies;
 	const int r = shared ? 0 : listener_recv(s->cage.socket, &own);
 
-	if (r == -EMSGSIZE)
-		return too_few_descriptors(s->err);
 	if (r < 0)
-		return fail(s->err, r, "the sandbox did not hand over its network");
+		return r == -EMSGSIZE ? too_few_descriptors(s->err) :
+		       fail(s->err, r, "the sandbox did not hand over its network");
 	return network_start(&(struct network_config){
 		.loop = s->loop, .session = s->session,
 		.options = s->options, .sink = watchers_sink(s->watchers),
