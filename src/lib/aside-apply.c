@@ -107,7 +107,7 @@ void applying_finish(struct applying *a)
 	free(a->repos.v);
 	/* What was asked about is not all that comes along: at any depth */
 	if (a->born)
-		born_finish(a->born, true, false);
+		born_finish(a->born, true, false, false);
 	born_free(a->born);
 	observe_free(a->observe);
 	free(a->state);

@@ -483,7 +483,7 @@ void watchers_finish(struct watchers *w, bool quiet)
 	 * has mounts of his own has other names for everything
 	 */
 	if (w->born)
-		born_finish(w->born, !w->observer || stats.made_ms,
+		born_finish(w->born, !w->observer || stats.made_ms, w->observer,
 			    w->observer && !stats.names &&
 			    !w->session->plan->nested_userns);
 	report_finish(w->report);

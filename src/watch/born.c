@@ -428,9 +428,9 @@ void born_drop(const struct born *b)
 		journal_remove(b->config.state, &b->journal);
 }
 
-void born_finish(struct born *b, bool changed, bool watched)
+void born_finish(struct born *b, bool changed, bool seen, bool watched)
 {
-	const struct sweep s = { .journal = &b->journal,
+	const struct sweep s = { .journal = &b->journal, .seen = seen,
 				 .seal = { b->config.state, b->config.run,
 					   b->config.sink } };
 	struct sweep first = s, second = s;

@@ -200,7 +200,9 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
 }
 
 /* Nobody watched: also deeper than the first walk was, where nobody knows what
- * was there before but by its times; and what rules deny that name one path
+ * was there before but by its times; and what rules deny that name one path. Who
+ * was only refused something may have won a race, but there the user's own files
+ * are as likely.
  */
 static void sweep_deep(struct sweep *s, struct policy *policy)
 {
@@ -211,7 +213,7 @@ static void sweep_deep(struct sweep *s, struct policy *policy)
 
 		if (!birth_came_after(r->path, &s->journal->since))
 			take_inside(s, r);
-		else if (sweep_knows(r) || is_denied(r))
+		else if (sweep_knows(r) || (!s->seen && is_denied(r)))
 			take_rule(s, r);
 	}
 }

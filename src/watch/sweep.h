@@ -23,11 +23,13 @@ enum {
  * struct sweep - One look at everything
  * @seal:	Where what was planted goes
  * @guessed:	The policy is not the run's own: what is surely older stays
+ * @seen:	An observer refused what a rule names by its path: what came there
+ *		is the user's
  */
 struct sweep {
 	const struct journal *journal;
 	struct gitrepo_config seal;
-	bool guessed;
+	bool guessed, seen;
 	struct { char **v; size_t len, cap; } repos;
 };
 
