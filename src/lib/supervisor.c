@@ -21,9 +21,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/loop.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/reap.h"
 #include "base/sock.h"
