@@ -165,6 +165,18 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
 
 
 @test
+def a_reader_of_events_that_is_gone_ends_no_command(t):
+    read, write = os.pipe()
+    os.close(read)
+    p = t.start("run", "--events", str(write), "--", "sh", "-c",
+                f"echo > {t.away}/new; echo done", pass_fds=[write])
+    os.close(write)
+    out, err = p.communicate()
+    equal((p.returncode, out), (0, b"done\n"), err)
+    contains(err, b"refused 1 thing")
+
+
+@test
 def what_would_fail_anyway_is_no_refusal(t):
     t.write(os.path.join(t.away, "file"), "old")
     os.symlink("file", os.path.join(t.away, "link"))
