@@ -15,8 +15,6 @@
 #include "base/own.h"
 #include "base/path.h"
 
-enum { TOGETHER_NS = 100000000 };	/* Two mkdir() in a row, at any load */
-
 bool leftover_is_alone(const char *path)
 {
 	auto_free char *above = path_parent(path);
@@ -34,25 +32,33 @@ bool leftover_is_alone(const char *path)
 	return true;
 }
 
-/* In nanoseconds, or 0 */
-static int64_t birth(const char *path)
+/* True if leftover_make() made the directory @above for another one */
+static bool is_ours(const char *above)
 {
-	struct statx x;
+	auto_free char *home = fs_home();
+	struct stat st;
 
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
-	    !(x.stx_mask & STATX_BTIME) || !S_ISDIR(x.stx_mode))
-		return 0;
-	return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
+	return (!home || strcmp(above, home) != 0) && lstat(above, &st) == 0 &&
+	       S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) &&
+	       st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
-bool leftover_is(const char *path)
+static void make_above(const char *path)
 {
 	auto_free char *above = path_parent(path);
 	auto_free char *home = fs_home();
-	const int64_t first = birth(above), second = birth(path);
 
-	return first && second >= first && second - first < TOGETHER_NS &&
-	       (!home || strcmp(above, home) != 0) && leftover_is_alone(path);
+	if (access(above, F_OK) == 0 || !strcmp(above, path) ||
+	    (home && !strcmp(above, home)))
+		return;
+	make_above(above);
+	(void)mkdir(above, 0700 | S_ISVTX);
+}
+
+void leftover_make(const char *path)
+{
+	make_above(path);
+	(void)mkdir(path, 0700);
 }
 
 bool leftover_rmdir(const char *path)
@@ -62,11 +68,16 @@ bool leftover_rmdir(const char *path)
 	return access(above, W_OK) == 0 && rmdir(path) == 0;
 }
 
-void leftover_remove(const char *path)
+void leftover_tidy(const char *path)
 {
 	auto_free char *above = path_parent(path);
-	const bool more = leftover_is(path);
 
-	if (leftover_rmdir(path) && more)
-		leftover_remove(above);
+	if (!is_ours(above))
+		return;
+	if (!leftover_is_alone(path)) {
+		(void)chmod(above, 0700);
+	} else if (leftover_rmdir(path) || access(path, F_OK) < 0) {
+		leftover_tidy(above);
+		(void)leftover_rmdir(above);
+	}
 }

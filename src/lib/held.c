@@ -39,17 +39,13 @@ static int open_dir(const char *path)
 }
 
 /* Open @path, and make it first if that is needed */
-static int open_or_make(const char *path, const char *above, bool *made_above)
+static int open_or_make(const char *path)
 {
 	const int fd = open_dir(path);
-	auto_close int up = -1;
 
 	if (fd >= 0)
 		return fd;
-	*made_above = *made_above || access(above, F_OK) < 0;
-	up = fs_open_dir_p(above, 0700, NULL);
-	if (up >= 0)
-		(void)mkdirat(up, path_base(path), 0700);
+	leftover_make(path);
 	return open_dir(path);
 }
 
@@ -66,32 +62,25 @@ static bool lock_home(const char *path, const char *above, struct held *ret)
 	return true;
 }
 
-static void hold(const char *path, const char *above, struct held *ret)
+static void hold(const char *path, struct held *ret)
 {
-	bool made_above = false;
-
 	for (int i = 0; i < TRIES; i++) {
-		auto_close int fd = open_or_make(path, above, &made_above);
+		auto_close int fd = open_or_make(path);
 
 		if (fd < 0)
 			return;
 		if (flock(fd, LOCK_SH) == 0 && fs_is_named(fd, path)) {
 			ret->path = mem_strdup(path);
 			ret->lock = take_fd(&fd);
-			ret->made_above = made_above;
 			return;
 		}
 	}
 }
 
-static void make(const char *path, const char *in, bool insist)
+static bool is_wanted(const char *path, const char *in, bool insist)
 {
-	if (path && access(path, F_OK) < 0 &&
-	    (insist || access(in, F_OK) == 0)) {
-		auto_close int fd = fs_open_private_dir(path, NULL);
-
-		(void)fd;
-	}
+	return path && access(path, F_OK) < 0 &&
+	       (insist || access(in, F_OK) == 0);
 }
 
 /* The record of refusals and the cache, likewise: where there is something to
@@ -104,9 +93,12 @@ static void make_others(bool insist)
 	auto_free char *home = above ? path_parent(above) : NULL;
 	auto_free char *caches = fs_xdg("XDG_CACHE_HOME", ".cache");
 	auto_free char *cache = caches ? path_join(caches, "cloche") : NULL;
+	auto_close int fd = -1;
 
-	make(state, home, insist);
-	make(cache, caches, insist);
+	if (is_wanted(state, home, insist))
+		leftover_make(state);
+	if (is_wanted(cache, caches, insist))
+		fd = fs_open_private_dir(cache, NULL);
 }
 
 void held_open(struct held *ret)
@@ -116,7 +108,7 @@ void held_open(struct held *ret)
 
 	make_others(false);
 	if (path && !lock_home(path, above, ret))
-		hold(path, above, ret);
+		hold(path, ret);
 }
 
 void held_settle(struct held *held)
@@ -125,7 +117,7 @@ void held_settle(struct held *held)
 	auto_free char *path = above ? path_join(above, "cloche") : NULL;
 
 	if (held && held->waits && path)
-		hold(path, above, held);
+		hold(path, held);
 }
 
 void held_insist(struct held *held)
@@ -158,15 +150,16 @@ static bool is_last(const struct held *held)
 /* In a bare home nothing is left, nor what a killed run left there */
 static void remove_ours(const struct held *held)
 {
-	auto_free char *above = held->path ? path_parent(held->path) : NULL;
 	auto_free char *states = fs_xdg("XDG_STATE_HOME", ".local/state");
 	auto_free char *state = states ? path_join(states, "cloche") : NULL;
 
-	if (above && (held->made_above || leftover_is(held->path)) &&
-	    leftover_rmdir(held->path))
-		(void)leftover_rmdir(above);
-	if (state && leftover_is_alone(state))
-		leftover_remove(state);
+	if (held->path)
+		leftover_tidy(held->path);
+	if (!state)
+		return;
+	leftover_tidy(state);
+	if (leftover_is_alone(state))
+		(void)leftover_rmdir(state);
 }
 
 void held_close(struct held *held)

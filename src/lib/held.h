@@ -10,13 +10,12 @@
  * struct held - The directory of the secrets; zero-initialise it
  * @path:	NULL if it is not held
  * @lock:	The directory, with a shared lock
- * @made_above:	The directory above it was not there either
  * @home:	The lock on $HOME that stands for it, if @waits
  */
 struct held {
 	char *path;
 	int lock;
-	bool made_above, waits;
+	bool waits;
 	int home;
 };
 

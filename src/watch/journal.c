@@ -47,8 +47,10 @@ bool journal_existed(const struct journal *j, const char *path)
 static int open_dir(const char *state, struct err *err)
 {
 	auto_free char *path = path_join(state, "journal");
-	auto_close int above = fs_open_private_dir(state, err);
+	auto_close int above = -1;
 
+	leftover_make(state);
+	above = fs_open_private_dir(state, err);
 	return above < 0 ? above : fs_open_private_dir(path, err);
 }
 
