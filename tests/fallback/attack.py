@@ -18,18 +18,22 @@ ATTACK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attack"
 SECONDS = 240
 
 # Puts the option into every run
-WRAPPER = """#!/usr/bin/python3
-import os, sys
-words = sys.argv[1:]
-if words[:1] == ["run"]:
-    words[1:1] = ["--tier", "landlock"]
-os.execv({cloche!r}, [{cloche!r}] + words)
+WRAPPER = """#!/bin/sh
+if [ "$1" = run ]; then
+    shift
+    set -- run --tier landlock "$@"
+fi
+exec '{cloche}' "$@"
 """
 
 # test: (what its failure must say, why)
 FILES = {
+    "a_protected_directory_cannot_be_grown":
+        ("utime .* gave OK", "that it is now cannot be kept by Landlock"),
     "devices_of_the_host_stay_as_they_are":
-        ("utime .* gave OK", "times cannot be kept by Landlock"),
+        ("utime .* gave OK", "the same"),
+    "metadata_of_the_read_only_world_cannot_change":
+        ("utime .* gave OK", "the same"),
     "no_mount_is_writable_that_should_not_be":
         ("the control", "there are no mounts of ours to write to"),
     "proc_sys_and_dev_take_no_writes":

@@ -57,7 +57,7 @@ def socks(s, host, port):
 
 
 def allow(server):
-    return ("--allow", f"127.0.0.1:{server.port}", "--allow-ip", "127.0.0.1")
+    return ("--allow", f"127.0.0.1:{server.port}")
 
 
 def python(t, code, *options, **more):
