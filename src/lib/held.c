@@ -155,11 +155,8 @@ static void remove_ours(const struct held *held)
 
 	if (held->path)
 		leftover_tidy(held->path);
-	if (!state)
-		return;
-	leftover_tidy(state);
-	if (leftover_is_alone(state))
-		(void)leftover_rmdir(state);
+	if (state)
+		leftover_tidy(state);
 }
 
 void held_close(struct held *held)
