@@ -32,15 +32,19 @@ bool leftover_is_alone(const char *path)
 	return true;
 }
 
-/* True if leftover_make() made the directory @above for another one */
-static bool is_ours(const char *above)
+/* The directory @above, if leftover_make() made it for another one; or -1 */
+static int open_ours(const char *above)
 {
+	auto_close int fd = open(above, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC);
 	auto_free char *home = fs_home();
 	struct stat st;
 
-	return (!home || strcmp(above, home) != 0) && lstat(above, &st) == 0 &&
-	       S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX) &&
-	       st.st_uid == geteuid() && !(st.st_mode & 077);
+	if (fd < 0 || (home && !strcmp(above, home)) || fstat(fd, &st) < 0 ||
+	    !(st.st_mode & S_ISVTX) || st.st_uid != geteuid() ||
+	    (st.st_mode & 077))
+		return -1;
+	return take_fd(&fd);
 }
 
 static void make_above(const char *path)
@@ -71,11 +75,12 @@ bool leftover_rmdir(const char *path)
 void leftover_tidy(const char *path)
 {
 	auto_free char *above = path_parent(path);
+	auto_close int fd = open_ours(above);
 
-	if (!is_ours(above))
+	if (fd < 0)
 		return;
 	if (!leftover_is_alone(path)) {
-		(void)chmod(above, 0700);
+		(void)fchmod(fd, 0700);
 	} else if (leftover_rmdir(path) || access(path, F_OK) < 0) {
 		leftover_tidy(above);
 		(void)leftover_rmdir(above);

@@ -142,6 +142,8 @@ def an_empty_directory_of_the_users_stays(t):
         for _ in range(2):
             for name in ours:
                 os.makedirs(os.path.join(t.home, name), exist_ok=True)
+            for name in (*ours, ".local"):
+                os.chmod(os.path.join(t.home, name), 0o700)	# As ours are
             t.shell("echo x >made", options=options).ok()
             for name in ours:
                 check(os.path.isdir(os.path.join(t.home, name)), name)
