@@ -2,6 +2,7 @@
 """tests/live/seen.py - whatever is refused is seen, and what is suggested helps"""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -174,6 +175,24 @@ def a_reader_of_events_that_is_gone_ends_no_command(t):
     out, err = p.communicate()
     equal((p.returncode, out), (0, b"done\n"), err)
     contains(err, b"refused 1 thing")
+
+
+@test
+def a_reader_of_our_words_that_is_gone_ends_no_command(t):
+    """They are about an edit, part of which is for the next run"""
+    t.write(".claude/settings.local.json", "{}")
+    read, write = os.pipe()
+    p = t.start("run", "--", "sh", "-c", "echo ready; until echo x > "
+                f"{t.away}/new; do :; done 2>/dev/null; echo got; read x; "
+                "echo done", stderr=write)
+    os.close(write)
+    equal(p.stdout.readline(), b"ready\n")
+    os.close(read)
+    t.write(".claude/settings.local.json", json.dumps({"sandbox": {
+        "limits": {"timeout": "1h"}, "filesystem": {"allowWrite": [t.away]}}}))
+    equal(p.stdout.readline(), b"got\n")
+    # At the end the signal may be ours, as it is any program's
+    equal(p.communicate(b"x\n")[0], b"done\n")
 
 
 @test
