@@ -6,12 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -84,12 +86,33 @@ int fs_above_std(int fd)
 	return above;
 }
 
-int fs_write_all(int fd, const void *data, size_t n)
+ssize_t fs_write_quietly(int fd, const void *data, size_t n)
+{
+	const struct timespec now = { 0 };
+	sigset_t pipe, before, pending;
+	ssize_t done;
+	int saved;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	sigprocmask(SIG_BLOCK, &pipe, &before);
+	done = write(fd, data, n);
+	saved = errno;
+	if (done < 0 && saved == EPIPE && !sigismember(&pending, SIGPIPE))
+		(void)sigtimedwait(&pipe, NULL, &now);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = saved;
+	return done;
+}
+
+static int write_all_by(ssize_t (*by)(int fd, const void *data, size_t n),
+			int fd, const void *data, size_t n)
 {
 	const char *p = data;
 
 	while (n) {
-		const ssize_t done = write(fd, p, n);
+		const ssize_t done = by(fd, p, n);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -99,6 +122,16 @@ int fs_write_all(int fd, const void *data, size_t n)
 		n -= (size_t)done;
 	}
 	return 0;
+}
+
+int fs_write_all(int fd, const void *data, size_t n)
+{
+	return write_all_by(write, fd, data, n);
+}
+
+int fs_tell(int fd, const void *data, size_t n)
+{
+	return write_all_by(fs_write_quietly, fd, data, n);
 }
 
 /* A name that nobody can guess, so that nobody can have put a link there */

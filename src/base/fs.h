@@ -35,6 +35,12 @@ int fs_above_std(int fd);
 /* Write all of it, in spite of signals and short writes. 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t n);
 
+/* As write() and fs_write_all(), without the signal that a reader who is gone
+ * would bring: who ends, and how, is then not for the reader to decide
+ */
+ssize_t fs_write_quietly(int fd, const void *data, size_t n);
+int fs_tell(int fd, const void *data, size_t n);
+
 /* Replace @name in @dirfd by @n bytes with @mode, atomically and durably: a
  * crash at any point leaves the old file or the new one, and nothing else
  * that anybody could read.

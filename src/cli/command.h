@@ -47,6 +47,9 @@ int cli_embedded(int argc, char **argv, struct err *err);
 void cli_say(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* One line to standard error, as it is; nobody need be there to read it */
+void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */
 const struct command *command_table(void);

@@ -97,8 +97,8 @@ static int say_all(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	fprintf(stderr, "cloche: cannot write to standard output: %s\n",
-		strerror(errno));
+	cli_tell("cloche: cannot write to standard output: %s",
+		 strerror(errno));
 	return code ? code : 2;
 }
 
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 	if (argc > 0 && strstr(path_base(argv[0]), "-credential-")) {
 		/* docker-credential-cloche and git-credential-cloche */
 		r = cli_secret_as(argv, &err);
-		fprintf(stderr, "cloche: %s\n", err.msg);
+		cli_tell("cloche: %s", err.msg);
 		return r < 0 ? 1 : r;
 	}
 	if (!strcmp(verb, EMBED_VERB)) {
@@ -142,6 +142,6 @@ int main(int argc, char **argv)
 		r = fail(&err, -EINVAL, "unknown command '%s'; 'cloche help' lists them",
 			 verb);
 	if (r < 0)
-		fprintf(stderr, "cloche: %s\n", err.msg);
+		cli_tell("cloche: %s", err.msg);
 	return say_all(exit_code(verb, r));
 }

@@ -2,7 +2,6 @@
 /* cli/run.c - cloche run: a command in the sandbox, by the public functions */
 
 #include <cloche.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,15 +14,14 @@ static void on_message(void *arg, cloche_run *run, const char *line)
 {
 	(void)arg;
 	(void)run;
-	fprintf(stderr, "cloche: %s\n", line);
+	cli_tell("cloche: %s", line);
 }
 
 static void on_report(void *arg, cloche_run *run, const char *text)
 {
 	(void)arg;
 	(void)run;
-	(void)fflush(stderr);
-	(void)fs_write_all(STDERR_FILENO, text, strlen(text));
+	(void)fs_tell(STDERR_FILENO, text, strlen(text));
 }
 
 static int run(cloche_sandbox *box, char **argv, struct err *err)

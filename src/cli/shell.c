@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "cli/command.h"
 #include "cli/persona.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
@@ -32,14 +32,13 @@
 static void on_say(void *arg, const char *line)
 {
 	(void)arg;
-	fprintf(stderr, "cloche: %s\n", line);
+	cli_tell("cloche: %s", line);
 }
 
 static void on_print(void *arg, const char *text, size_t n)
 {
 	(void)arg;
-	(void)fflush(stderr);
-	(void)fs_write_all(STDERR_FILENO, text, n);
+	(void)fs_tell(STDERR_FILENO, text, n);
 }
 
 static bool is_ourselves(const char *file)
@@ -106,7 +105,7 @@ static int run(char **words)
 
 	options_done(&options);
 	if (r < 0)
-		fprintf(stderr, "cloche: %s\n", err.msg);
+		cli_tell("cloche: %s", err.msg);
 	return r < 0 ? EXIT_NOT_BUILT : r;
 }
 
@@ -118,14 +117,14 @@ int persona_shell(int argc, char **argv)
 	auto_free char **words = NULL;
 
 	if (!shell) {
-		fprintf(stderr, "cloche: there is no shell %s but this link\n",
-			name + login);
+		cli_tell("cloche: there is no shell %s but this link",
+			 name + login);
 		return EXIT_NOT_FOUND;
 	}
 	words = words_for(shell, login, argc, argv);
 	if (!tier_is_nested())
 		return run(words);
 	execv(shell, words);
-	fprintf(stderr, "cloche: %s: %s\n", shell, strerror(errno));
+	cli_tell("cloche: %s: %s", shell, strerror(errno));
 	return EXIT_NOT_EXECUTABLE;
 }

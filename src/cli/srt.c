@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/persona.h"
 #include "cli/srt.h"
 #include "lib/hooks.h"
@@ -42,33 +42,16 @@ enum { CONTROL_FILE_MAX = 1 << 20 };	/* What a pipe may hold */
 
 static int refuse(const char *reason, const char *lost)
 {
-	fprintf(stderr, "Error: %s\n", reason);
-	fprintf(stderr, "Refusing to run with the built-in defaults, which would drop %s.\n",
-		lost);
+	cli_tell("Error: %s", reason);
+	cli_tell("Refusing to run with the built-in defaults, which would drop %s.",
+		 lost);
 	return 1;
-}
-
-static void debug(const struct srt_call *call, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void debug(const struct srt_call *call, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!call->debug)
-		return;
-	fputs("[SandboxDebug] ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
 }
 
 static void on_say(void *arg, const char *line)
 {
 	(void)arg;
-	fprintf(stderr, "%s%s\n", strncmp(line, "note: ", 6) ? "" : "srt: ",
-		line);
+	cli_tell("%s%s", strncmp(line, "note: ", 6) ? "" : "srt: ", line);
 }
 
 /* The plan, with -d: srt marks each line of its own */
@@ -79,7 +62,7 @@ static void on_print(void *arg, const char *text, size_t n)
 		const char *end = memchr(text, '\n', n);
 		const size_t len = end ? (size_t)(end - text) : n;
 
-		fprintf(stderr, "[SandboxDebug] %.*s\n", (int)len, text);
+		cli_tell("[SandboxDebug] %.*s", (int)len, text);
 		n -= len + (end != NULL);
 		text += len + (end != NULL);
 	}
@@ -111,8 +94,8 @@ static int check_text(const char *file, const struct buf *text)
 				    file, buf_str(&issues));
 	else if (json_object_get(json_object_get(root, "network"),
 				 "mitmProxy"))
-		fprintf(stderr, "srt: note: network.mitmProxy has no effect here: %s\n",
-			file);
+		cli_tell("srt: note: network.mitmProxy has no effect here: %s",
+			 file);
 	json_decref(root);
 	return reason ? refuse(reason, FILE_RULES) : 0;
 }
@@ -135,11 +118,11 @@ static int find_settings(const struct srt_call *call, char **ret)
 		reason = mem_printf("%s does not exist.", file);
 		return refuse(reason, "the rules --settings asked for");
 	}
-	if (r == -ENOENT) {
-		debug(call, "No config found at %s, using default config",
-		      file);
+	if (r == -ENOENT && call->debug)
+		cli_tell("[SandboxDebug] No config found at %s, using default config",
+			 file);
+	if (r == -ENOENT)
 		return 0;
-	}
 	if (r < 0) {
 		reason = mem_printf("%s could not be read (%s).", file,
 				    strerrorname_np(-r));
@@ -188,8 +171,8 @@ static int check_control(const char *text)
 	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY &&
 	    (!S_ISREG(st.st_mode) || control_from_file(fd) == 0))
 		return 0;
-	fprintf(stderr, "Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.\n",
-		text);
+	cli_tell("Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.",
+		 text);
 	return 1;
 }
 
@@ -292,15 +275,17 @@ static int run(const struct srt_call *call, const char *settings)
 	struct err err = { 0 };
 	int r;
 
-	debug(call, "Initializing sandbox...");
-	if (call->string)
-		debug(call, "Command string mode (-c): %s", call->string);
+	if (call->debug)
+		cli_tell("[SandboxDebug] Initializing sandbox...");
+	if (call->debug && call->string)
+		cli_tell("[SandboxDebug] Command string mode (-c): %s",
+			 call->string);
 	r = add_options(call, settings, &options, &err);
 	if (r == 0)
 		r = run_command(&options, argv, &err);
 	options_done(&options);
 	if (r < 0)
-		fprintf(stderr, "Error: %s\n", err.msg);
+		cli_tell("Error: %s", err.msg);
 	return r < 0 ? 1 : r;
 }
 
@@ -322,7 +307,7 @@ int persona_srt(int argc, char **argv)
 	if (r == 0 && call.control)
 		r = check_control(call.control);
 	if (r == 0 && !call.string && !call.words[0]) {
-		fprintf(stderr, "Error: No command specified. Use -c <command> or provide command arguments.\n");
+		cli_tell("Error: No command specified. Use -c <command> or provide command arguments.");
 		r = 1;
 	}
 	return r ? r : run(&call, settings);

@@ -383,7 +383,7 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host,
 
 	free(text);
 	json_decref(root);
-	if (!line || fs_write_all(a->control.fd, line, strlen(line)) < 0)
+	if (!line || fs_tell(a->control.fd, line, strlen(line)) < 0)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 	/* The host of an "always"; old questions may never be answered */
 	if (a->queue.len == ASKER_QUEUE_MAX)

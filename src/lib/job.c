@@ -55,10 +55,9 @@ bool job_concerns(const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD)
 		return false;
-	/* A reader of ours that is gone is nothing to the command */
-	if (info->ssi_signo == SIGPIPE && info->ssi_pid == (uint32_t)getpid())
-		return false;
-	/* But a hang-up reaches only the leader of the session: maybe us */
+	/* The terminal's signals reach the whole job. But a hang-up reaches only
+	 * the leader of the session: maybe us.
+	 */
 	return info->ssi_code != SI_KERNEL || info->ssi_signo == SIGHUP ||
 	       info->ssi_signo == SIGCONT;
 }

@@ -221,7 +221,7 @@ static bool copy_out(struct relay *r)
 
 	if (n < 0)
 		return errno == EINTR;
-	if (!n || fs_write_all(r->to, chunk, (size_t)n) < 0) {
+	if (!n || fs_tell(r->to, chunk, (size_t)n) < 0) {
 		finish(r);
 		return false;
 	}
@@ -244,7 +244,7 @@ static void copy_in(struct relay *r)
 		r->at = 0;
 		r->len = (size_t)n;
 	}
-	n = write(r->to, r->pending + r->at, r->len - r->at);
+	n = fs_write_quietly(r->to, r->pending + r->at, r->len - r->at);
 	if (n < 0 && errno != EAGAIN && errno != EINTR)
 		finish(r);
 	else if (n > 0)

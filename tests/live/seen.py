@@ -191,8 +191,30 @@ def a_reader_of_our_words_that_is_gone_ends_no_command(t):
     t.write(".claude/settings.local.json", json.dumps({"sandbox": {
         "limits": {"timeout": "1h"}, "filesystem": {"allowWrite": [t.away]}}}))
     equal(p.stdout.readline(), b"got\n")
-    # At the end the signal may be ours, as it is any program's
     equal(p.communicate(b"x\n")[0], b"done\n")
+    equal(p.returncode, 0)
+
+
+@test
+def a_reader_that_is_gone_hides_no_exit_status(t):
+    """Whatever we have to say, and whenever: the command's end is told"""
+    refused = f"(echo > {t.away}/new) 2>/dev/null; "
+    t.write("bad.json", "{")
+    t.write("noted.json", json.dumps({"sandbox": {"enabled": False}}))
+    for want, words in (
+            (3, ["run", "--", "sh", "-c", refused + "exit 3"]),
+            (141, ["run", "--", "sh", "-c", refused + "kill -PIPE $$"]),
+            (5, ["run", "-s", "noted.json", "--", "sh", "-c", "exit 5"]),
+            (6, ["run", "--debug", "--", "sh", "-c", "exit 6"]),
+            (124, ["run", "--timeout", "0.1s", "--", "sleep", "60"]),
+            (125, ["run", "-s", "bad.json", "--", "true"]),
+            (127, ["run", "--", "no-such-program"])):
+        read, write = os.pipe()
+        os.close(read)
+        p = t.start(*words, stderr=write)
+        os.close(write)
+        p.communicate()
+        equal(p.returncode, want, *words)
 
 
 @test
