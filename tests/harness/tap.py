@@ -406,7 +406,9 @@ def main():
         if wanted not in name:
             continue
         number += 1
+        began = time.monotonic()
         status = _run_one(function, seconds)
+        note(f"{time.monotonic() - began:.1f} s")
         skipped = status == EXIT_SKIPPED and not MUST_WORK
         good = status == 0 or skipped
         failed += not good
