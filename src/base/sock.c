@@ -9,6 +9,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 /**
  * union control - Room for the descriptors of one message, aligned
  */
@@ -54,6 +56,17 @@ int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
 	if (sent < 0)
 		return -errno;
 	return (size_t)sent == n ? 0 : -EMSGSIZE;
+}
+
+/* The kernel counts what all of a user's programs have sent and nobody has taken
+ * yet, and holds that against the limit of whoever sends
+ */
+int sock_fail(int r, const char *what, struct err *err)
+{
+	if (r == -ETOOMANYREFS)
+		return fail(err, r, "%s: this user's programs have more descriptors on the way to each other than we may have open (ulimit -n); raise that, or try again",
+			    what);
+	return fail(err, r, "%s: %s", what, strerror(-r));
 }
 
 /* All descriptors of the message; those past @room are closed and counted */

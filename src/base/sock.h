@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+struct err;
+
 enum { SOCK_FDS_MAX = 32 };	/* Descriptors in one message */
 
 /* A SOCK_SEQPACKET pair, close-on-exec. 0 or a negative errno. */
@@ -16,6 +18,9 @@ int sock_pair(int ret[2]);
  * -errno; never raises SIGPIPE.
  */
 int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds);
+
+/* What a send came to, in words: returns @r, after @what */
+int sock_fail(int r, const char *what, struct err *err);
 
 /* Receive one message: the bytes, 0 at the end, or -errno. *@nfds says how
  * many descriptors @fds has room for and becomes how many came; they are

@@ -9,6 +9,7 @@
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -74,6 +75,16 @@ int sys_close_range(unsigned int first, unsigned int last, unsigned int flags)
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args)
 {
 	return (int)syscall(SYS_seccomp, op, flags, args);
+}
+
+int sys_notif_send(int listener, struct seccomp_notif_resp *resp)
+{
+	int r;
+
+	do {
+		r = ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
+	} while (r < 0 && errno == EINTR);
+	return r < 0 && errno != ENOENT ? -errno : 0;
 }
 
 pid_t sys_clone3(const struct clone_args *args, size_t size)

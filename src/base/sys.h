@@ -68,6 +68,10 @@ int sys_pidfd_send_signal(int pidfd, int sig);
 int sys_pidfd_getfd(int pidfd, int targetfd);
 int sys_close_range(unsigned int first, unsigned int last, unsigned int flags);
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
+/* Answer a notification. 0, also if whoever asked has been killed; or -errno. A
+ * stop that comes between is no reason to let somebody wait for ever.
+ */
+int sys_notif_send(int listener, struct seccomp_notif_resp *resp);
 pid_t sys_clone3(const struct clone_args *args, size_t size);
 /* fork() with clone flags, and *@pidfd if it is not NULL; where a container's
  * filter hides clone3(), by clone()

@@ -184,9 +184,8 @@ static int hand_over(int socket, const int *fds,
 	r = sock_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
 		r = listener_send(socket, set);
-	if (r < 0)
-		return fail(err, r, "cannot hand over to the supervisor");
-	return 0;
+	return r < 0 ? sock_fail(r, "cannot hand over to the supervisor", err)
+		     : 0;
 }
 
 /* Who answers for the masks must be able to tell who asked: by a number in our
@@ -202,7 +201,7 @@ static int hand_masks(int socket, int masks, struct err *err)
 	if (pids < 0)
 		return fail_errno(err, "cannot open /proc/self/ns/pid" HIDDEN);
 	r = sock_send(socket, &m, sizeof(m), fds, 2);
-	return r < 0 ? fail(err, r, "cannot hand over the masks") : 0;
+	return r < 0 ? sock_fail(r, "cannot hand over the masks", err) : 0;
 }
 
 /**
@@ -286,9 +285,11 @@ static void take_order(int socket, struct order *order,
 {
 	int fds[3];
 	size_t n = 3, at = 0;
+	const ssize_t got = sock_recv(socket, order, sizeof(*order), fds, &n);
 
-	if (sock_recv(socket, order, sizeof(*order), fds, &n) !=
-	    (ssize_t)sizeof(*order))
+	if (got == -EMSGSIZE)
+		child_fail(socket, 125, -EMFILE, "the sandbox needs more descriptors than it may have (ulimit -n)");
+	if (got != (ssize_t)sizeof(*order))
 		_exit(125);	/* There is no plan, or nobody who wants one */
 	*request = *order->request;
 	for (size_t i = 0; i < 3; i++)

@@ -191,7 +191,8 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 	pid_t pid;
 
 	if (r < 0)
-		return fail(err, r, "cannot make a socket pair");
+		return fail(err, r, "cannot make a socket pair: %s",
+			    strerror(-r));
 	look_at_cpus(&birth);
 	r = arena_open(&room, CAGE_ROOM);
 	pid = r < 0 ? -1 : fork_quietly(&birth, &pidfd);
@@ -264,11 +265,13 @@ static void call_here(const struct cage *cage)
 	(void)sched_setaffinity(cage->pid, sizeof(one), &one);
 }
 
-/* Nobody there to take it has said why, or will be missed */
-static void send_order(const struct cage *cage, struct order *order,
-		       const int *stdio)
+/* Nobody there to take it has said why, or will be missed. But who waits for it
+ * would wait for ever.
+ */
+static int send_order(const struct cage *cage, struct order *order,
+		      const int *stdio, struct err *err)
 {
-	int fds[3];
+	int fds[3], r;
 	size_t n = 0;
 
 	for (size_t i = 0; i < 3; i++) {
@@ -276,7 +279,9 @@ static void send_order(const struct cage *cage, struct order *order,
 		if (stdio[i] >= 0)
 			fds[n++] = stdio[i];
 	}
-	(void)sock_send(cage->socket, order, sizeof(*order), fds, n);
+	r = sock_send(cage->socket, order, sizeof(*order), fds, n);
+	return r == 0 || r == -EPIPE || r == -ECONNRESET ? 0 :
+	       sock_fail(r, "cannot hand the plan to the sandbox", err);
 }
 
 int cage_start(struct cage *cage, const struct cage_request *request,
@@ -294,8 +299,7 @@ int cage_start(struct cage *cage, const struct cage_request *request,
 		return r;
 	host_ids_read(&order.host);
 	call_here(cage);
-	send_order(cage, &order, request->stdio);
-	return 0;
+	return send_order(cage, &order, request->stdio, err);
 }
 
 void cage_forget_plan(struct cage *cage)

@@ -96,7 +96,7 @@ static void on_reload(void *arg, struct policy *policy)
 /* What came with a message found no room: nobody would say it again */
 static int too_few_descriptors(struct err *err)
 {
-	return fail(err, -EMFILE, "the sandbox ended early: more descriptors are needed than we may have (ulimit -n)");
+	return fail(err, -EMFILE, "the sandbox needs more descriptors than we may have (ulimit -n)");
 }
 
 /* The sandbox's own listeners, or in the landlock tier the session's */
@@ -264,19 +264,21 @@ static int on_message(void *arg, uint32_t events)
 static int on_death(void *arg, uint32_t events)
 {
 	struct supervisor *s = arg;
+	int r = 1;
 
 	(void)events;
 	/* What init said last may still be unread */
-	while (s->status < 0 && take_message(s) > 0)
-		;
+	while (s->status < 0 && r > 0)
+		r = take_message(s);
 	loop_stop(s->loop, 0);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static int on_signal(void *arg, uint32_t events)
 {
 	struct supervisor *s = arg;
 	struct signalfd_siginfo info;
+	int r = 1;
 
 	(void)events;
 	if (read(s->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
@@ -284,11 +286,10 @@ static int on_signal(void *arg, uint32_t events)
 	if (!job_concerns(&info))
 		return 0;
 	/* It may run already, and its message be on the way */
-	while (s->job.command < 0 && is_readable(s->cage.socket) &&
-	       take_message(s) > 0)
-		;
+	while (r > 0 && s->job.command < 0 && is_readable(s->cage.socket))
+		r = take_message(s);
 	job_signal(&s->job, (int)info.ssi_signo);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static int add(struct supervisor *s, struct loop_source *source, int fd,

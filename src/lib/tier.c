@@ -122,7 +122,7 @@ int tier_choose(const struct options *options, const struct policy *policy,
 static bool is_shortage(int code)
 {
 	return code == -EMFILE || code == -ENFILE || code == -EAGAIN ||
-	       code == -ENOMEM;
+	       code == -ENOMEM || code == -ETOOMANYREFS;
 }
 
 /* The doctor's own attempts are short of the same things as ours */

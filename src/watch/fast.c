@@ -218,8 +218,7 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 	f->answered++;
 	if (apart)
 		stay_near(f, false);
-	r = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
-	    errno != ENOENT && errno != EINTR ? -errno : 0;
+	r = sys_notif_send(f->listener, &resp);
 	if (apart)
 		stay_near(f, true);
 	return r;
@@ -245,8 +244,7 @@ static int send_answer(struct fast *f, const struct seccomp_notif *notif,
 			return 0;
 		resp.error = -errno;	/* Perhaps it has no room */
 	}
-	return ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
-	       errno != ENOENT && errno != EINTR ? -errno : 0;
+	return sys_notif_send(f->listener, &resp);
 }
 
 /* 0, or a negative errno when there is nothing left to do */

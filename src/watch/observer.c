@@ -363,11 +363,7 @@ static int respond(struct observer *o, uint64_t id, int error, bool done)
 		resp.error = -error;
 	else if (!done)
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	/* ENOENT: killed while we looked */
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0 &&
-	    errno != ENOENT && errno != EINTR)
-		return -errno;
-	return 0;
+	return sys_notif_send(o->listener, &resp);
 }
 
 /* Hand in what was opened, and with it the answer */

@@ -4,6 +4,7 @@
 import os
 import resource
 import signal
+import socket
 import struct
 import sys
 
@@ -271,14 +272,38 @@ def a_caller_that_ignores_the_end_of_children_is_no_trouble(t):
 def with_too_few_descriptors_it_ends(t):
     """Somewhere between nothing works and everything does"""
     codes = set()
-    for count in range(4, 40):
-        r = t.inside("true", preexec_fn=lambda: resource.setrlimit(
-            resource.RLIMIT_NOFILE, (count, count)))
-        check(r.code in (0, 125), count, repr(r))
-        lacks(r.err, "did not hand over", "no reason")
-        lacks(r.err, "tier landlock", "a moment is not the machine")
-        codes.add(r.code)
+    modes = (["--observe", "off", "--net", "none"], ["--tier", "landlock"],
+             ["--deny-read", t.write("secret")])
+    for count in range(3, 48):
+        for options in [], modes[count % len(modes)]:
+            r = t.inside("true", options=options,
+                         preexec_fn=lambda: resource.setrlimit(
+                             resource.RLIMIT_NOFILE, (count, count)))
+            check(r.code in (0, 125), count, repr(r))
+            lacks(r.err, "did not hand over", "no reason")
+            lacks(r.err, "before the command did", "no reason")
+            lacks(r.err, "cloche: tier landlock:",
+                  "a moment is not the machine")
+            codes.add(r.code)
     equal(codes, {0, 125})
+
+
+@test
+def with_too_many_descriptors_on_their_way_it_ends(t):
+    """All of a user's programs count, against the limit of each"""
+    here, there = socket.socketpair()
+    with here, there:
+        for i in range(4):
+            socket.send_fds(here, [b"x"], [0] * 16)
+        for options in ([], ["--observe", "off", "--net", "none"],
+                        ["--tier", "landlock"]):
+            r = t.inside("true", options=options,
+                         preexec_fn=lambda: resource.setrlimit(
+                             resource.RLIMIT_NOFILE, (48, 48)))
+            r.ended(125, *options)
+            contains(r.err, "ulimit -n")
+    t.inside("true", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_NOFILE, (48, 48))).ok("the control")
 
 
 def threads_of_ours():
