@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "lib/startable.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
@@ -97,40 +98,6 @@ int home_check(const struct policy *policy, struct err *err)
 	return r < 0 ? r : check_xdg(policy, err);
 }
 
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       access(path, X_OK) == 0;
-}
-
-/* Where execvp() would find @name; NULL if nowhere. The caller frees. */
-static char *find(const char *name, const char *path, const char *cwd)
-{
-	auto_free char *words = mem_strdup(path);
-	char *save = NULL;
-
-	if (strchr(name, '/')) {
-		char *own = path_resolve(cwd, name);
-
-		if (is_program(own))
-			return own;
-		free(own);
-		return NULL;
-	}
-	for (char *word = strtok_r(words, ":", &save); word;
-	     word = strtok_r(NULL, ":", &save)) {
-		auto_free char *dir = path_resolve(cwd, word);
-		char *own = path_join(dir, name);
-
-		if (is_program(own))
-			return own;
-		free(own);
-	}
-	return NULL;
-}
-
 /* Hidden by the profile only, and not by somebody's rule */
 static bool is_ours_to_show(const struct view *view, const char *path)
 {
@@ -142,7 +109,8 @@ static bool is_ours_to_show(const struct view *view, const char *path)
 
 void home_show_command(struct view *view, const char *name, const char *path)
 {
-	auto_free char *found = find(name, path, view->policy->cwd);
+	auto_free char *found = startable_find(name, path,
+					       view->policy->cwd);
 	auto_free char *real = found ? realpath(found, NULL) : NULL;
 	struct stat st;
 

@@ -38,6 +38,7 @@
 #include "lib/network.h"
 #include "lib/options.h"
 #include "lib/session.h"
+#include "lib/startable.h"
 #include "lib/stdfds.h"
 #include "lib/tmpdir.h"
 #include "lib/walked.h"
@@ -489,6 +490,7 @@ int supervisor_run(const struct session *session,
 	if (s.failed && s.status == EXIT_NOT_BUILT)
 		return err->code;
 	if (s.failed) {
+		startable_explain(session, err);
 		hooks_say(options, "%s", err->msg);
 		return s.status;
 	}

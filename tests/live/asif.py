@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/asif.py - as if the sandbox were not there"""
 
+import glob
 import os
 import resource
 import signal
@@ -39,6 +40,29 @@ def missing_and_not_executable(t):
     t.inside("./text").ended(126)
     t.inside("./missing").ended(127)
     t.inside(t.dir).ended(126)
+
+
+@test
+def what_a_rule_keeps_from_starting_names_the_rule(t):
+    """The program, the interpreter in its first line, or its loader"""
+    tool = t.write("tool", "#!" + t.write("own", "#!/bin/sh\n", mode=0o755) +
+                   "\n", mode=0o755)
+    loader = os.path.realpath((glob.glob("/lib64/ld-linux*") or
+                               glob.glob("/lib/ld-linux*"))[0])
+    for command, hidden, named in (
+            ("true", "/usr", "'/usr/bin/true' is hidden by '/usr' "),
+            ("true", "/usr/bin", "'/usr/bin/true' is hidden by '/usr/bin' "),
+            (tool, tool, f"'{tool}' is hidden by '{tool}' "),
+            (tool, "own", f"'{t.dir}/own', which it starts with, is hidden by "
+             "'own' "),
+            ("true", loader, f", which it starts with, is hidden by '{loader}' ")):
+        r = t.inside(command, options=["--deny-read", hidden])
+        check(r.code in (126, 127), repr(r))
+        contains(r.err, named + "(--deny-read): deny less, or give it back "
+                 "with --read")
+    t.inside(tool).ok("the control")
+    lacks(t.inside("./nothing", options=["--deny-read", "own"]).ended(127).err,
+          "hidden")
 
 
 @test
