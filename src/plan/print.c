@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/print.h"
 #include "plan/view.h"
 #include "policy/env.h"
 
@@ -155,77 +156,9 @@ static void print_made(const struct plan *plan, struct buf *out)
 	}
 }
 
-/* What was asked for, or in a lesser tier what became of it */
-static enum net_mode net_of(const struct plan *plan)
-{
-	return plan->jail.on ? plan->view->policy->net : plan->net;
-}
-
-static void add_range(struct buf *out, const struct host_range *range)
-{
-	const int bytes = range->kind == HOST_IPV4 ? 4 : 16;
-	struct host host;
-
-	host_of_address(range->address, (size_t)bytes, 0, &host);
-	buf_addf(out, "%s", host.name);
-	if (range->bits != bytes * 8)
-		buf_addf(out, "/%u", range->bits);
-}
-
-static void print_jail(const struct plan *plan, struct buf *out)
-{
-	if (!plan->jail.on)
-		return;
-	buf_addf(out, "  %-14s the network that the machine is in  (pasta and routes%s)\n"
-		      "  %-14s the gateway\n", "unreachable",
-		 plan->net == NET_FILTERED ? ", for the gate" : "",
-		 "reachable");
-	for (size_t i = 0; i < plan->jail.len; i++) {
-		const struct jail_route *route = &plan->jail.v[i];
-
-		buf_addf(out, "  %-14s ", route->open ? "reachable"
-						      : "unreachable");
-		add_range(out, &route->range);
-		buf_addf(out, "  (%s)\n", route->why);
-	}
-}
-
-static json_t *json_jail(const struct plan *plan)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; plan->jail.on && i < plan->jail.len; i++) {
-		const struct jail_route *route = &plan->jail.v[i];
-		auto_buf struct buf range = { 0 };
-
-		add_range(&range, &route->range);
-		json_array_append_new(list, json_pack("{s:s, s:b, s:s}",
-			"range", buf_str(&range), "reachable", route->open,
-			"why", route->why));
-	}
-	return list;
-}
-
 static void print_rest(const struct plan *plan, struct buf *out)
 {
-	const struct policy *policy = plan->view->policy;
-
-	buf_addf(out, "network\n  %s\n", net_mode_name(net_of(plan)));
-	print_jail(plan, out);
-	for (size_t i = 0; i < policy->hosts[HOST_ALLOW].len; i++) {
-		const struct host_rule *h = &policy->hosts[HOST_ALLOW].v[i];
-
-		buf_addf(out, "  allow          %s  (", h->text);
-		origin_describe(&h->origin, out);
-		buf_adds(out, ")\n");
-	}
-	for (size_t i = 0; i < policy->hosts[HOST_DENY].len; i++) {
-		const struct host_rule *h = &policy->hosts[HOST_DENY].v[i];
-
-		buf_addf(out, "  deny           %s  (", h->text);
-		origin_describe(&h->origin, out);
-		buf_adds(out, ")\n");
-	}
+	print_network(plan, out);
 	buf_addf(out, "process\n  namespaces     %s%s\n",
 		 plan->tier == TIER_FULL ? "user, mount, pid, ipc, uts, cgroup"
 					 : "none",
@@ -233,7 +166,8 @@ static void print_rest(const struct plan *plan, struct buf *out)
 								  : ", net");
 	buf_adds(out, "  capabilities   none; no_new_privs; no core dumps; new session keyring\n");
 	buf_adds(out, "  system calls   by table (seccomp); AF_UNIX sockets ");
-	buf_addf(out, "%s\n", plan->unix_sockets ? "allowed" : "refused");
+	buf_addf(out, "%s\n", plan->unix_sockets ? "allowed" :
+		 plan->sockets_by_path ? "by path" : "refused");
 	if (plan->machine.landlock_abi)
 		buf_addf(out, "  Landlock       ABI %d, %s layer for files\n",
 			 plan->machine.landlock_abi,
@@ -311,7 +245,7 @@ void plan_print(const struct plan *plan, struct buf *out)
 }
 
 /* JSON strings are UTF-8; names need not be */
-static json_t *json_name(const char *s)
+json_t *print_json_name(const char *s)
 {
 	json_t *value = json_string(s);
 
@@ -333,17 +267,17 @@ static json_t *json_rule(const struct path_rule *rule, const char *reason)
 		origin_describe(&rule->origin, &words);
 	else
 		buf_adds(&words, reason);
-	json_object_set_new(o, "words", json_name(buf_str(&words)));
+	json_object_set_new(o, "words", print_json_name(buf_str(&words)));
 	if (rule && rule->origin.source) {
 		json_object_set_new(o, "scope", json_string(
 			scope_name(rule->origin.source->scope)));
 		json_object_set_new(o, "source",
-				    json_name(rule->origin.source->name));
+				    print_json_name(rule->origin.source->name));
 		json_object_set_new(o, "line",
 				    json_integer(origin_line(&rule->origin)));
 	}
 	if (rule)
-		json_object_set_new(o, "text", json_name(rule->text));
+		json_object_set_new(o, "text", print_json_name(rule->text));
 	return o;
 }
 
@@ -356,19 +290,9 @@ static json_t *json_mounts(const struct plan *plan)
 
 		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
 			"kind", mount_kind_name(m->kind), "path",
-			json_name(m->path), "rule",
+			print_json_name(m->path), "rule",
 			json_rule(m->rule, m->reason)));
 	}
-	return list;
-}
-
-static json_t *json_hosts(const struct policy *policy, enum host_list which)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < policy->hosts[which].len; i++)
-		json_array_append_new(list,
-			json_name(policy->hosts[which].v[i].text));
 	return list;
 }
 
@@ -394,7 +318,7 @@ static json_t *json_grants(const struct plan *plan)
 
 		json_object_set_new(o, "right",
 				    json_string(grant_words(g->right)));
-		json_object_set_new(o, "path", json_name(g->path));
+		json_object_set_new(o, "path", print_json_name(g->path));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -411,26 +335,25 @@ void plan_print_json(const struct plan *plan, struct buf *out)
 		auto_buf struct buf name = { 0 };
 
 		buf_add(&name, *e, strcspn(*e, "="));
-		json_array_append_new(env, json_name(buf_str(&name)));
+		json_array_append_new(env, print_json_name(buf_str(&name)));
 	}
 	for (char **a = plan->argv; *a; a++)
-		json_array_append_new(argv, json_name(*a));
+		json_array_append_new(argv, print_json_name(*a));
 	for (size_t i = 0; i < plan->view->notes.len; i++)
 		json_array_append_new(notes,
-			json_name(plan->view->notes.v[i].text));
-	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:s, s:o, s:o, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
+			print_json_name(plan->view->notes.v[i].text));
+	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
 		"version", 1, "cwd", plan->cwd,
 		"profile", profile_name(policy->profile),
 		"rootWritable", plan->root_writable,
 		"tmp", tmp_words(plan->tmp), "mounts", json_mounts(plan),
-		"net", net_mode_name(net_of(plan)), "jail", json_jail(plan),
-		"allowedDomains", json_hosts(policy, HOST_ALLOW),
-		"deniedDomains", json_hosts(policy, HOST_DENY),
 		"landlock", plan->machine.landlock_abi,
 		"observe", plan->observe, "unixSockets", plan->unix_sockets,
 		"limits", json_limits(policy), "environment", env,
 		"command", argv, "notes", notes,
 		"tier", tier_name(plan->tier), "grants", json_grants(plan));
+	if (root)
+		print_network_json(plan, root);
 	text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
 	buf_adds(out, text ? text : "{\"version\": 1}");
 	buf_addc(out, '\n');

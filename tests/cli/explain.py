@@ -55,6 +55,46 @@ def explain_tells_why_a_variable_is_there(t):
     equal(words["HTTPS_PROXY"], "(set for the sandbox)")
 
 
+def network_of(text):
+    return text.split("network\n")[1].split("process\n")[0]
+
+
+@test
+def explain_tells_every_way_out_and_in(t):
+    file = t.write(t.away + "/s.json", json.dumps({"network": {
+        "allowLocalBinding": True, "socksProxyPort": 4444,
+        "deniedResolvedAddresses": ["203.0.113.0/24"]}}))
+    words = ["-s", file, "--host-port", "5432", "--publish", "3000",
+             "--unix-socket", t.dir + "/s"]
+    more = {"env": {"http_proxy": "http://me:s3cret@proxy.test:3333",
+                    "https_proxy": "https://not-ours.test:1"}}
+    r = t.run("explain", *words, **more).ok()
+    lacks(r.out, "s3cret")
+    shown = network_of(r.out)
+    for line in ("host's port    5432  (--host-port)",
+                 "publish        3000  (--publish)",
+                 "publish        whatever is listened on  (" + file + ":1",
+                 "deny address   203.0.113.0/24  (" + file + ":1",
+                 f"Unix socket    {t.dir}/s  (--unix-socket)",
+                 "SOCKS5 by      port 4444 of the host, which alone decides",
+                 "HTTP through   proxy.test:3333  (http_proxy)",
+                 "unchecked      addresses of names"):
+        contains(shown, "  " + line)
+    lacks(shown, "not-ours")
+    contains(r.out, "AF_UNIX sockets by path\n")
+    plan = json.loads(t.run("explain", "--json", *words, **more).ok().out)
+    equal([plan[k] for k in ("hostPorts", "publish", "publishAny",
+                             "unixSocketPaths", "deniedAddresses",
+                             "socksProxyPort", "parentProxy")],
+          [["5432"], ["3000"], True, [t.dir + "/s"], ["203.0.113.0/24"], 4444,
+           {"http": "proxy.test:3333"}])
+    # Without a gate there is none of it
+    shown = network_of(t.run("explain", "--net", "none", *words,
+                             **more).ok().out)
+    for word in ("5432", "3000", "4444", "proxy.test", "203.0.113"):
+        lacks(shown, word)
+
+
 @test
 def explain_without_a_command_is_fine(t):
     t.run("explain").ok()
