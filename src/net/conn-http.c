@@ -256,6 +256,12 @@ static void read_head(struct conn *conn)
 	r = http_request_parse(conn->in.p + conn->in.off, (size_t)n,
 			       x->captured.port ? &x->captured : NULL,
 			       &x->request, &why);
+	if (r == -EACCES)
+		gate_report(conn->gate, &(struct refusal){
+			.kind = VIOLATION_NET_HTTP, .op = "Host",
+			.host = &x->request.host, .named = &x->request.vhost,
+			.reason = why, .conn = conn,
+		}, &conn->seen);
 	if (r < 0) {
 		conn_answer_why(conn, http_answer_of(r), why);
 		return;

@@ -21,14 +21,17 @@ enum { TLS_PORT = 443 };
 
 static const char not_tls[] = "not TLS on port 443";
 
-static void refuse_hello(struct conn *conn, const char *why)
+/* @named is the host that it names instead, or NULL */
+static void refuse_hello(struct conn *conn, const char *why,
+			 const struct host *named)
 {
 	/* A fatal "access denied" that a TLS client can show to its user */
 	static const uint8_t alert[] = { 21, 3, 1, 0, 2, 2, 49 };
 
 	gate_report(conn->gate, &(struct refusal){
 		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
-		.host = &conn->reach.host, .reason = why, .conn = conn,
+		.host = &conn->reach.host, .named = named, .reason = why,
+		.conn = conn,
 	}, &conn->seen);
 	input_done(&conn->in);
 	conn_say(conn, alert, sizeof(alert));
@@ -75,7 +78,8 @@ static bool inspect(struct conn *conn)
 			   conn->in.len, &sni);
 	if (result == SNI_MORE) {
 		if (conn->client.eof)
-			refuse_hello(conn, "TLS ClientHello is not complete");
+			refuse_hello(conn, "TLS ClientHello is not complete",
+				     NULL);
 		else if (!conn->timer.deadline ||
 			 conn->timer.kind != TIMER_HELLO)
 			conn_wait(conn, TIMER_HELLO);
@@ -88,7 +92,7 @@ static bool inspect(struct conn *conn)
 	    host->kind == HOST_NAME && !names_port(conn))
 		why = not_tls;
 	if (why) {
-		refuse_hello(conn, why);
+		refuse_hello(conn, why, result == SNI_NAME ? &sni.host : NULL);
 		return false;
 	}
 	return true;
@@ -97,7 +101,7 @@ static bool inspect(struct conn *conn)
 static void hello_expired(struct conn *conn)
 {
 	if (conn->in.len)
-		refuse_hello(conn, "TLS ClientHello took too long");
+		refuse_hello(conn, "TLS ClientHello took too long", NULL);
 	else
 		conn_close(conn);
 }

@@ -125,11 +125,13 @@ void gate_look_at(const struct conn *conn, struct listener_client *ret)
 		address_client(&from, &to, false, ret);
 }
 
-/* The name is allowed already: to be reached, its address must be named too */
-static void suggest_address(struct violation *v, const struct host *address)
+/* The name is allowed already: to be reached, its address must be named too; or
+ * the other way round
+ */
+static void suggest_host(struct violation *v, const struct host *host)
 {
-	const bool web = address->port == 80 || address->port == 443;
-	struct host named = *address;
+	const bool web = host->port == 80 || host->port == 443;
+	struct host named = *host;
 	auto_buf struct buf text = { 0 }, command = { 0 };
 
 	if (web)
@@ -164,6 +166,25 @@ static void suggest_managed(struct violation *v)
 				     v->target);
 }
 
+/* What begins with another name than it should. Of a name only that name will
+ * do; of an address, whichever is allowed as well.
+ */
+static void tell_named(struct violation *v, const struct refusal *refusal)
+{
+	struct host named = *refusal->named;
+	auto_buf struct buf reason = { 0 };
+
+	buf_addf(&reason, "%s: ", v->reason);
+	host_format(&named, 0, &reason);
+	free(v->reason);
+	v->reason = buf_take(&reason);
+	named.port = refusal->host->port;
+	if (refusal->host->kind != HOST_NAME)
+		suggest_host(v, &named);
+	else
+		v->suggest_edit = mem_strdup("let the program connect to the host that it names");
+}
+
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait)
 {
@@ -182,14 +203,16 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		set_rule(&v, refusal->rule);
 	else
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
-	if (!refusal->rule && refusal->address &&
-	    host_address_is_denied(gate->policy, refusal->address))
+	if (refusal->named)
+		tell_named(&v, refusal);
+	else if (!refusal->rule && refusal->address &&
+		 host_address_is_denied(gate->policy, refusal->address))
 		suggest_range(&v, refusal->address);
 	else if (!refusal->rule &&
 		 policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
 		suggest_managed(&v);
 	else if (!refusal->rule && refusal->address)
-		suggest_address(&v, refusal->address);
+		suggest_host(&v, refusal->address);
 	violation_to_json(&v, &line);
 	violation_done(&v);
 	tell_lost(gate);

@@ -114,6 +114,7 @@ int gate_hear(struct gate *gate);
  * @op:		What the client did
  * @host:	Where to
  * @address:	What it stands for, if that was refused; or NULL
+ * @named:	What the client called it, if that is why; or NULL
  * @reason:	Words
  * @rule:	Who refused, or NULL
  * @conn:	Whose, or NULL
@@ -122,7 +123,7 @@ int gate_hear(struct gate *gate);
 struct refusal {
 	enum violation_kind kind;
 	const char *op;
-	const struct host *host, *address;
+	const struct host *host, *address, *named;
 	const char *reason;
 	const struct host_rule *rule;
 	struct conn *conn;

@@ -114,9 +114,12 @@ static int target_parse(struct http_request *ret, const struct host *captured,
 	if (r < 0)
 		return r;
 	if (captured && (!host_is_same(&ret->host, captured) ||
-			 ret->host.port != captured->port))
-		return http_refuse(why, -EBADMSG,
+			 ret->host.port != captured->port)) {
+		ret->vhost = ret->host;
+		ret->host = *captured;
+		return http_refuse(why, -EACCES,
 				   "the request is for another host than the connection");
+	}
 	return 0;
 }
 
@@ -150,11 +153,11 @@ static int check_host(struct http_request *ret, const struct host *captured,
 	if (host_parse_authority(value.p, value.n, ret->host.port, &h) < 0)
 		return http_refuse(why, -EBADMSG,
 				   "the Host header is malformed");
+	ret->vhost = h;
 	if (h.port != ret->host.port ||
 	    (!by_address && !host_is_same(&h, &ret->host)))
-		return http_refuse(why, -EBADMSG,
+		return http_refuse(why, -EACCES,
 				   "the Host header names another host");
-	ret->vhost = h;
 	return 0;
 }
 
@@ -201,6 +204,10 @@ int http_request_parse(const char *p, size_t n, const struct host *captured,
 				       &q.length, why);
 	if (!r)
 		r = check_body(&q, why);
+	if (r == -EACCES) {
+		ret->host = q.host;
+		ret->vhost = q.vhost;
+	}
 	if (r < 0)
 		return r;
 	read_options(&q);

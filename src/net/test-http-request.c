@@ -188,17 +188,20 @@ TEST(request_lines_have_one_shape)
 TEST(host_names_the_destination_once)
 {
 	static const char *const bad[] = {
-		"", "Host: b.test\r\n", "Host: a.test:81\r\n", "Host:\r\n",
+		"", "Host:\r\n",
 		"Host: a.test\r\nHost: a.test\r\n",
 		"Host: a.test\r\nHost: b.test\r\n",
 		"Host: b.test\r\nHost: a.test\r\n", "Host: a.test, b.test\r\n",
 		"Host: a.test b.test\r\n", "Host: u@a.test\r\n",
 		"Host: a.test:\r\n", "Host: a.test:0\r\n", "Host: a.test:080\r\n",
 		"Host: a.test/\r\n", "Host: http://a.test\r\n",
-		"Host: a.test.evil\r\n", "Host: x.a.test\r\n",
 		"Host: a.test%00\r\n", "Host : a.test\r\n", " Host: a.test\r\n",
 		"X: y\r\n Host: a.test\r\n", "Host: a.test\r\n :b.test\r\n",
 		"Host: a.test\r\nhOST: b.test\r\n", "Host: [a.test]\r\n",
+	};
+	static const char *const other[] = {
+		"Host: b.test\r\n", "Host: a.test:81\r\n",
+		"Host: a.test.evil\r\n", "Host: x.a.test\r\n",
 	};
 	static const char *const good[] = {
 		"Host: a.test\r\n", "host:a.test:80\r\n", "HOST: A.TEST.\r\n",
@@ -209,6 +212,12 @@ TEST(host_names_the_destination_once)
 
 		buf_addf(&b, "GET http://a.test/ HTTP/1.1\r\n%s\r\n", bad[i]);
 		check_refused(buf_str(&b), NULL, -EBADMSG);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++) {
+		auto_buf struct buf b = { 0 };
+
+		buf_addf(&b, "GET http://a.test/ HTTP/1.1\r\n%s\r\n", other[i]);
+		check_refused(buf_str(&b), NULL, -EACCES);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		auto_buf struct buf b = { 0 };
@@ -249,9 +258,9 @@ TEST(connect_takes_an_authority_with_a_port)
 	CHECK_INT(parse("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test\r\n"
 			"Content-Length: 0\r\n\r\n", NULL, &q), 0);
 	check_refused("CONNECT a.test:443 HTTP/1.1\r\nHost: b.test:443\r\n\r\n",
-		      NULL, -EBADMSG);
+		      NULL, -EACCES);
 	check_refused("CONNECT a.test:443 HTTP/1.1\r\nHost: a.test:80\r\n\r\n",
-		      NULL, -EBADMSG);
+		      NULL, -EACCES);
 	check_refused("CONNECT a.test:443 HTTP/1.1\r\nContent-Length: 5\r\n\r\n",
 		      NULL, -EBADMSG);
 	check_refused("CONNECT a.test:443 HTTP/1.1\r\n"
@@ -276,14 +285,14 @@ TEST(captured_connections_are_for_their_own_host)
 		  "OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("GET / HTTP/1.0\r\n\r\n", &a, false),
 		  "GET / HTTP/1.0\r\nHost: a.test\r\n\r\n");
-	check_refused("GET /x HTTP/1.1\r\nHost: b.test\r\n\r\n", &a, -EBADMSG);
+	check_refused("GET /x HTTP/1.1\r\nHost: b.test\r\n\r\n", &a, -EACCES);
 	check_refused("GET /x HTTP/1.1\r\nHost: a.test:81\r\n\r\n", &a,
-		      -EBADMSG);
+		      -EACCES);
 	check_refused("GET /x HTTP/1.1\r\n\r\n", &a, -EBADMSG);
 	check_refused("GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n", &a,
-		      -EBADMSG);
+		      -EACCES);
 	check_refused("GET http://a.test:81/ HTTP/1.1\r\nHost: a.test:81\r\n"
-		      "\r\n", &a, -EBADMSG);
+		      "\r\n", &a, -EACCES);
 	check_refused("GET * HTTP/1.1\r\nHost: a.test\r\n\r\n", &a, -EBADMSG);
 	check_refused("CONNECT a.test:80 HTTP/1.1\r\nHost: a.test\r\n\r\n", &a,
 		      -EBADMSG);
@@ -301,7 +310,25 @@ TEST(a_connection_to_an_address_may_have_a_name_for_it)
 	CHECK_INT(parse("GET / HTTP/1.1\r\nHost: 10.0.0.5\r\n\r\n", &h, &q), 0);
 	CHECK(host_is_same(&q.host, &q.vhost));
 	check_refused("GET / HTTP/1.1\r\nHost: db.corp:81\r\n\r\n", &h,
-		      -EBADMSG);
+		      -EACCES);
+}
+
+TEST(both_hosts_of_a_request_that_names_another_are_told)
+{
+	const struct host a = host("a.test:80");
+	static const char *const other[] = {
+		"GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
+		"GET http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n",
+		"GET http://b.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++) {
+		struct http_request q = { 0 };
+
+		CHECK_INT(parse(other[i], &a, &q), -EACCES);
+		CHECK_STR(q.host.name, "a.test");
+		CHECK_STR(q.vhost.name, "b.test");
+	}
 }
 
 /* P168, P169, P191, P210 */

@@ -130,9 +130,37 @@ def an_address_may_be_called_by_an_allowed_name_only(t):
     r = g.run(*curl, "--connect-to", "::93.184.216.34:", "https://bad.test/",
               env=BARE)
     contains(r.err.lower(), "access denied")
+    told = g.events()[-1]
+    equal((told["kind"], told["target"], told["reason"],
+           told["suggest"]["command"]),
+          ("net-sni", "93.184.216.34:443",
+           "the TLS hello names another host: bad.test",
+           "cloche policy allow domain bad.test"))
     r = g.run(*curl, "-i", "--connect-to", "::93.184.216.34:",
               "http://below.good.test/", env=BARE).ok()
     contains(r.out, "403 host is not on the allow list")
+
+
+@test
+def a_name_is_called_by_no_other(t):
+    g = Gate(t, ["http:80", "https:443"])
+    curl = [need("curl"), "-sS", "-k", "-m", "10"]
+    told = []
+    for env in (BARE, None):
+        r = g.run(*curl, "-i", "-H", "Host: bad.test", "http://good.test/",
+                  env=env).ok()
+        contains(r.out, "400 the Host header names another host")
+        told.append(g.events()[-1])
+        g.run(*curl, "--connect-to", "::good.test:", "https://bad.test/",
+              env=env)
+        told.append(g.events()[-1])
+    for e in told:
+        contains(e["reason"], "names another host: bad.test")
+        equal(e["suggest"], {"edit": "let the program connect to the host "
+                                     "that it names", "command": None})
+    equal([(e["kind"], e["target"]) for e in told],
+          [("net-http", "good.test:80"), ("net-sni", "good.test:443")] * 2)
+    lacks("".join(g.connections()), "93.184.216.36")
 
 
 @test
