@@ -133,7 +133,12 @@ static const char *split_port(const char *text, uint16_t *port,
 /* Why @n bytes at @text, which are no pattern, are none */
 static const char *explain(const char *text, size_t n)
 {
-	if (strstr(text, "://") || memchr(text, '/', n))
+	const char *slash = memchr(text, '/', n);
+
+	if (slash && text + strspn(text, "0123456789abcdefABCDEF.:[]") == slash &&
+	    slash[1] >= '0' && slash[1] <= '9')
+		return "write a range as its first address and a length, as in '10.0.0.0/8' or 'fd00::/8'";
+	if (slash)
 		return "write the host alone, without scheme or path";
 	if (memchr(text, '*', n))
 		return "'*' stands for whole labels at the start, as in '*.example.com'";

@@ -175,6 +175,10 @@ static void check_words(const char *text, const char *words)
 TEST(words_say_what_to_do)
 {
 	check_words("https://a.test", "without scheme or path");
+	check_words("a.test/8", "without scheme or path");
+	check_words("10.0.0.1/8", "a range as its first address");
+	check_words("[fd00::1]/8", "a range as its first address");
+	check_words("10.0.0.0/33", "a range as its first address");
 	check_words("a.*.test", "'*.example.com'");
 	check_words("::1", "brackets");
 	check_words("*.co.uk", "strangers");
