@@ -53,8 +53,26 @@ static bool is_in(const char *dir, const char *path)
 	return real && path_is_below(real, path);
 }
 
-/* Could a confined command have put a link at @path? */
-static bool is_plantable(const struct policy *p, const char *path)
+/* Could it have been made at @path because @rule allows that, and nothing was
+ * there? What is made so need not be a directory (plan/settle.c).
+ */
+static bool is_made(const struct policy *p, const struct path_rule *rule,
+		    const char *path)
+{
+	auto_free char *parent = path_parent(rule->path), *real = NULL;
+	auto_free char *at = path_parent(path);
+
+	if (rule->glob || rule->must_exist ||
+	    rule->strength == RULE_BASELINE || p->profile == PROFILE_SRT ||
+	    strcmp(path_base(rule->path), path_base(path)) != 0)
+		return false;
+	real = realpath(parent, NULL);
+	return real && !strcmp(real, at);
+}
+
+/* Could a confined command have put the link @st at @path? */
+static bool is_plantable(const struct policy *p, const char *path,
+			 const struct stat *st)
 {
 	const struct path_rules *roots = &p->paths[PATH_ALLOW_WRITE];
 
@@ -62,7 +80,8 @@ static bool is_plantable(const struct policy *p, const char *path)
 	    is_in(p->home, path))
 		return true;
 	for (size_t i = 0; i < roots->len; i++) {
-		if (is_in(roots->v[i].path, path))
+		if (is_in(roots->v[i].path, path) ||
+		    (st->st_uid == geteuid() && is_made(p, &roots->v[i], path)))
 			return true;
 	}
 	return false;
@@ -109,7 +128,7 @@ static int step(struct walk *w, const char *name)
 	int r = 0;
 
 	if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode)) {
-		if (!is_plantable(w->policy, at))
+		if (!is_plantable(w->policy, at, &st))
 			return follow(w, at);
 		r = 1;
 	}

@@ -125,6 +125,50 @@ TEST(links_are_planted_in_a_root_and_among_temporary_files)
 	CHECK_STR(tmp, "link link");
 }
 
+/* Rules for @name below @dir, as a settings file or a profile brings them */
+static struct policy *allow_write(const char *dir, const char *name,
+				  enum rule_strength strength)
+{
+	auto_free char *path = path_join(dir, name);
+	struct policy *p = policy_new("/", NULL);
+	const struct source *s = policy_add_source(p, SCOPE_FLAG, "settings",
+						   NULL, 0, dir);
+
+	CHECK_INT(policy_add_path(p, PATH_ALLOW_WRITE, path, strength,
+				  origin_make(s, NULL, NULL), NULL), 0);
+	return p;
+}
+
+TEST(a_root_that_is_made_by_who_may_write_it_can_be_a_link)
+{
+	static const char *const names[] = { "link", "system", "new", "real",
+					     NULL };
+	auto_free char *dir = make_elsewhere();
+	auto_policy struct policy *settings = allow_write(dir, "new", RULE_USER);
+	auto_policy struct policy *by_link = allow_write(dir, "system/new",
+							 RULE_USER);
+	auto_policy struct policy *profile = allow_write(dir, "new",
+							 RULE_BASELINE);
+	auto_policy struct policy *other = allow_write(dir, "newer", RULE_USER);
+	auto_free char *made = NULL, *made_by_link = NULL, *below = NULL;
+	auto_free char *told = NULL, *control = NULL;
+
+	make_dir(dir, "real");
+	make_link(dir, "new", "real");
+	make_link(dir, "system", ".");
+	made = follow(settings, dir, "new");
+	below = follow(settings, dir, "new/x");
+	made_by_link = follow(by_link, dir, "system/new");
+	told = follow(profile, dir, "new");
+	control = follow(other, dir, "new");
+	remove_all(dir, names);
+	CHECK_STR(made, "link new");
+	CHECK_STR(below, "link new");
+	CHECK_STR(made_by_link, "link new");
+	CHECK_STR(told, "real");		/* Nobody makes those */
+	CHECK_STR(control, "real");
+}
+
 /* Another sandbox of the same project: a directory, a link, a directory... */
 static void __attribute__((noreturn)) swap(const char *path, const char *beside,
 					   const char *target)
