@@ -116,9 +116,10 @@ void events_protect(struct policy *policy, const char *where)
 bool events_make(const struct view *view, const char *where)
 {
 	auto_free char *path = where ? file_of(where) : NULL;
+	auto_free char *root = path ? view_root_of(view, path) : NULL;
 	auto_close int fd = -1;
 
-	if (!path || !view_root_of(view, path) || access(path, F_OK) == 0)
+	if (!root || access(path, F_OK) == 0)
 		return false;
 	fd = open_file(view->policy, where, NULL);
 	return fd >= 0;

@@ -148,23 +148,23 @@ static const struct protect_row *match_name(const struct observe *o,
 					    const char *path, bool *exempt)
 {
 	const struct protect_row *row = protect_match(o->view->policy, path);
-	const struct path_rule *root = row ? view_root_of(o->view, path) : NULL;
+	auto_free char *root = row ? view_root_of(o->view, path) : NULL;
 
-	if (!root || !path_is_below(root->path, path))
+	if (!root || !path_is_below(root, path))
 		return NULL;
 	/* The root may itself be called so: only what is below it counts */
-	row = protect_match(o->view->policy, path + strlen(root->path));
-	*exempt = row && is_exempt(o, root->path, path);
+	row = protect_match(o->view->policy, path + strlen(root));
+	*exempt = row && is_exempt(o, root, path);
 	return *exempt ? NULL : row;
 }
 
 /* True if protected names lie below @path */
 static bool leads(const struct observe *o, const char *path)
 {
-	const struct path_rule *root = view_root_of(o->view, path);
+	auto_free char *root = view_root_of(o->view, path);
 
-	return root && path_is_below(root->path, path) &&
-	       protect_leads(o->view->policy, path + strlen(root->path));
+	return root && path_is_below(root, path) &&
+	       protect_leads(o->view->policy, path + strlen(root));
 }
 
 /* A missing directory that would have to be made for a protected file */
@@ -312,7 +312,8 @@ static void on_place(void *arg, const char *what, const char *path,
 		     struct observer_verdict *ret)
 {
 	struct observe *o = arg;
-	const struct path_rule *root = view_root_of(o->view, path), *rule;
+	auto_free char *root = view_root_of(o->view, path);
+	const struct path_rule *rule;
 	struct stat st = { 0 };
 	const bool dir = what && lstat(what, &st) == 0 && S_ISDIR(st.st_mode);
 
@@ -330,7 +331,7 @@ static void on_place(void *arg, const char *what, const char *path,
 		return;
 	ret->look = true;
 	if ((dir && birth_is_after(what, &o->since)) ||
-	    is_exempt(o, root->path, path))
+	    is_exempt(o, root, path))
 		return;
 	ret->answer = OBSERVER_DENIED;
 	ret->reason = "protected names lie in it";

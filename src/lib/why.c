@@ -95,13 +95,13 @@ static void set_verdict(struct why *why, const struct verdict *v,
 static const struct protect_row *by_name(const struct view *view,
 					 const char *path)
 {
-	const struct path_rule *root = view_root_of(view, path);
+	auto_free char *root = view_root_of(view, path);
 	const struct protect_row *row;
 	const char *below;
 
-	if (!root || !path_is_below(root->path, path))
+	if (!root || !path_is_below(root, path))
 		return NULL;
-	below = path + strlen(root->path) + (root->path[1] != '\0');
+	below = path + strlen(root) + (root[1] != '\0');
 	row = protect_match(view->policy, below);
 	for (const char *at = below; at && !row; at = strchr(at, '/')) {
 		at += *at == '/';

@@ -188,6 +188,7 @@ static void look(const char *dir, const char *outside, bool *there, bool *opened
 	auto_free char *home = path_join(test_dir(), "home");
 	auto_policy struct policy *p = policy_new(cwd, home);
 	auto_view struct view *view = NULL;
+	auto_free char *root = NULL, *other = NULL;
 	const struct source *s = policy_add_source(p, SCOPE_FLAG, "--write",
 						   NULL, 0, cwd);
 
@@ -197,8 +198,10 @@ static void look(const char *dir, const char *outside, bool *there, bool *opened
 	*there = *opened = false;
 	if (view_build(p, &view, NULL) < 0)
 		return;
-	*there = view_root_of(view, dir);
-	*opened = view_root_of(view, outside);
+	root = view_root_of(view, dir);
+	other = view_root_of(view, outside);
+	*there = root;
+	*opened = other;
 }
 
 TEST(a_directory_that_is_swapped_with_a_link_opens_nothing)

@@ -301,16 +301,34 @@ struct verdict view_verdict(const struct view *view, enum view_op op,
 			       : write_verdict(view, path);
 }
 
-const struct path_rule *view_root_of(const struct view *view,
-				     const char *path)
+/* The length of the root that allows writing the first @n bytes of @path, or 0:
+ * all of them, or what a pattern begins with, for all its matches are in there
+ */
+static size_t root_at(const struct view *view, const char *path, size_t n)
 {
-	for (size_t n = strlen(path); n; n = shorten(path, n)) {
-		const struct found f = rules_at(view, path, n);
+	auto_free char *prefix = mem_strndup(path, n);
 
-		if (f.by[PATH_ALLOW_WRITE])
-			return f.by[PATH_ALLOW_WRITE];
+	for (size_t i = 0; i < view->globs.len; i++) {
+		const struct glob_rule *g = &view->globs.v[i];
+
+		if (g->list == PATH_ALLOW_WRITE && glob_match(g->glob, prefix))
+			return strlen(glob_prefix(g->glob));
 	}
-	return NULL;
+	for (size_t i = lower_bound(view, path, n); i < view->rules.len &&
+	     !strcmp(view->rules.v[i].path, prefix); i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE)
+			return n;
+	}
+	return 0;
+}
+
+char *view_root_of(const struct view *view, const char *path)
+{
+	size_t root = 0;
+
+	for (size_t n = strlen(path); n && !root; n = shorten(path, n))
+		root = root_at(view, path, n);
+	return root ? mem_strndup(path, root) : NULL;
 }
 
 /* By a pattern, in a directory of the host's that the command sees */

@@ -156,9 +156,10 @@ struct verdict {
 struct verdict view_verdict(const struct view *view, enum view_op op,
 			    const char *path);
 
-/* The writable root that @path lies in, or NULL */
-const struct path_rule *view_root_of(const struct view *view,
-				     const char *path);
+/* The writable root that @path lies in, by its real name; or NULL. The caller
+ * frees.
+ */
+char *view_root_of(const struct view *view, const char *path);
 
 /* Add a literal rule, as a grant that comes later or what the walk finds.
  * @path is looked up; a missing one is kept.

@@ -55,4 +55,25 @@ def a_link_into_a_closed_directory_hides_what_it_led_to(t):
     equal(t.shell(script, options=["--observe", "off"]).ok().out, "SECRET")
 
 
+@test
+def roots_elsewhere(t):
+    """Where a link may be anybody's: neither in the home nor among temporary
+    files. What is made there may be a link; what is reached by one is a root
+    like any other.
+    """
+    rules = '{"filesystem": {"allowWrite": ["/mnt/system/w", "/mnt/new"]}}'
+    r = t.outside(need("unshare"), "-Urm", "sh", "-c", f"""
+mount -t tmpfs none /mnt && mkdir -p /mnt/real/w /mnt/victim
+ln -s real /mnt/system
+inside() {{ {CLOCHE} run -s '{rules}' -- sh -c "$1"; }}
+inside 'ln -s victim /mnt/new; cd /mnt/system/w; mkdir d; > f; echo x > .bashrc'
+ls -A /mnt/real/w; readlink /mnt/new
+inside 'echo x > /mnt/new/x; echo x > /mnt/victim/x'
+ls -A /mnt/victim
+""")
+    equal(r.out, "d\nf\nvictim\n", r.err)
+    contains(r.err, "create protected name /mnt/real/w/.bashrc")
+    contains(r.err, "symbolic link '/mnt/new'")
+
+
 main()
