@@ -184,10 +184,20 @@ static bool may_write(const struct observer *o, const struct place *p)
 	return v.answer == OBSERVER_ALLOWED;
 }
 
+/* A name is about to be made: what is looked for in the end may come with it */
+static void note_make(struct observer *o)
+{
+	o->stats.made_ms = quick_now_ms();
+	if (o->on_make)
+		o->on_make(o->arg);
+	if (o->fast)
+		fast_makes(o->fast);
+}
+
 /* Allowed, but only since an edit of the settings: the kernel would refuse.
  * What fails by itself (it exists, it is special) goes on and does so.
  */
-static void perform_late(const struct observer *o, struct question *q,
+static void perform_late(struct observer *o, struct question *q,
 			 const struct attempt *a, struct judgement *ret)
 {
 	const struct performance p = {
@@ -212,6 +222,8 @@ static void perform_late(const struct observer *o, struct question *q,
 	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
 		  &q->notif->id) < 0)
 		return;
+	if (question_makes(q))
+		note_make(o);
 	r = perform(&p);
 	q->done = true;
 	if (r < 0)
@@ -426,17 +438,12 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	place_done(&o->places[1]);
 	if (q.call && !a.judgement.error && question_writes(&q))
 		o->stats.wrote_ms = quick_now_ms();
+	if (!a.done && !q.done && !a.judgement.error && question_makes(&q))
+		note_make(o);
 	if (q.fd >= 0) {
 		r = respond_fd(o, &q);
 		close_fd(&q.fd);
 		return r;
-	}
-	if (!a.done && !q.done && !a.judgement.error && question_makes(&q)) {
-		o->stats.made_ms = quick_now_ms();
-		if (o->on_make)
-			o->on_make(o->arg);
-		if (o->fast)
-			fast_makes(o->fast);
 	}
 	if (a.later >= 0) {
 		r = later_add(o->later, notif->id, a.later);

@@ -134,6 +134,24 @@ def a_planted_link_leads_nowhere(t):
 
 
 @test
+def nobody_who_only_makes_there_is_overlooked(t):
+    """No call of this one goes on by itself"""
+    python, new = need("python3"), t.home + "/new"
+    t.inside(python, "-c", f"""
+import os
+os.mkdir("{new}")
+for name in ("", "/hooks", "/objects", "/refs"):
+    os.mkdir("{new}/.git" + name)
+for name in ("HEAD", "hooks/pre-commit", "config"):
+    os.write(os.open("{new}/.git/" + name, os.O_WRONLY | os.O_CREAT),
+             b"[core]\\nfsmonitor=x\\n")
+""", options=allows("~/new")).ok()
+    check(t.exists(new + "/.git/HEAD"), "the control")
+    check(not t.exists(new + "/.git/hooks/pre-commit"), "a hook")
+    lacks(t.read(new + "/.git/config"), "fsmonitor")
+
+
+@test
 def hidden_and_private_places_have_nothing_to_make(t):
     t.write(t.home + "/.ssh/id", "key")
     r = t.shell("echo x > ~/.ssh/new", options=allows("~/.ssh/new"))
