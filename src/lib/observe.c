@@ -276,6 +276,36 @@ static void check_names(struct observe *o, const char *path,
 	}
 }
 
+static bool may_write(const struct observe *o, const char *path)
+{
+	return view_verdict(o->view, VIEW_WRITE, path).allowed;
+}
+
+static bool may_write_above(const struct observe *o, const char *path)
+{
+	auto_free char *parent = path_parent(path);
+
+	return may_write(o, parent);
+}
+
+/* In a root that an edit granted after the sandbox was built, or that did not
+ * exist then; or, in the landlock tier, in a directory where Landlock cannot
+ * allow what the policy does
+ */
+static bool is_late(void *arg, const char *path)
+{
+	const struct observe *o = arg;
+
+	if (view_is_unmade(o->initial, path))
+		return may_write(o, path);
+	if (o->plan->tier != TIER_FULL)
+		return may_write(o, path) && may_write_above(o, path) &&
+		       !grants_cover(o->plan, path);
+	return o->view != o->initial &&
+	       view_verdict(o->view, VIEW_WRITE, path).allowed &&
+	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
+}
+
 static void on_verdict(void *arg, enum observer_op op, const char *path,
 		       struct observer_verdict *ret)
 {
@@ -283,6 +313,10 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 	struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
 					VIEW_READ : VIEW_WRITE, path);
 
+	/* What we make is made on the host, whatever was promised */
+	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
+	    is_late(o, path))
+		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot keep it aside", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
 		v.allowed = view_place(o->view, path) == VIEW_PRIVATE;
@@ -337,18 +371,6 @@ static void on_place(void *arg, const char *what, const char *path,
 	ret->reason = "protected names lie in it";
 }
 
-static bool may_write(const struct observe *o, const char *path)
-{
-	return view_verdict(o->view, VIEW_WRITE, path).allowed;
-}
-
-static bool may_write_above(const struct observe *o, const char *path)
-{
-	auto_free char *parent = path_parent(path);
-
-	return may_write(o, parent);
-}
-
 /* Without mounts nothing else holds a writable root in its place, or what is
  * above something protected
  */
@@ -359,24 +381,6 @@ static bool is_fixed(void *arg, const char *path)
 	return o->plan->tier != TIER_FULL &&
 	       (grants_carve(o->plan, path) ||
 		(may_write(o, path) && !may_write_above(o, path)));
-}
-
-/* In a root that an edit granted after the sandbox was built, or that did not
- * exist then; or, in the landlock tier, in a directory where Landlock cannot
- * allow what the policy does
- */
-static bool is_late(void *arg, const char *path)
-{
-	const struct observe *o = arg;
-
-	if (view_is_unmade(o->initial, path))
-		return may_write(o, path);
-	if (o->plan->tier != TIER_FULL)
-		return may_write(o, path) && may_write_above(o, path) &&
-		       !grants_cover(o->plan, path);
-	return o->view != o->initial &&
-	       view_verdict(o->view, VIEW_WRITE, path).allowed &&
-	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
 }
 
 /* Masks that an edit made are plain */

@@ -152,6 +152,26 @@ for name in ("HEAD", "hooks/pre-commit", "config"):
 
 
 @test
+def what_is_kept_aside_is_not_made(t):
+    script = "echo x > ~/new; echo x > inside; mkdir ~/out-d"
+    r = t.shell(script, options=("--ephemeral", *allows("~/new", "~/out-*")))
+    for name in ("new", "out-d", "project/inside"):
+        check(not t.exists(f"{t.home}/{name}"), name)
+    contains(r.err, "--ephemeral cannot keep it aside")
+    t.run("discard").ok()
+    # An edit opens what an overlay cannot cover any more
+    log = t.root + "/events"
+    p = t.start("run", "--ephemeral", "--events", log, "--", "sh", "-c",
+                f"until test -e end; do > {t.away}/$((n += 1)); sleep 0.05; done")
+    t.run("policy", "allow", "write", t.away).ok()
+    wait_until(lambda: os.path.exists(log) and "cannot keep it" in t.read(log),
+               "the edit")
+    t.write("end")
+    p.communicate()
+    equal(os.listdir(t.away), [])
+
+
+@test
 def hidden_and_private_places_have_nothing_to_make(t):
     t.write(t.home + "/.ssh/id", "key")
     r = t.shell("echo x > ~/.ssh/new", options=allows("~/.ssh/new"))
