@@ -193,8 +193,10 @@ static bool is_touched(void *arg, const char *path)
 }
 
 /* From now on something may be planted */
-static void arm(struct watchers *w)
+static void arm(void *arg)
 {
+	struct watchers *w = arg;
+
 	if (!w->born || w->births.fn)
 		return;
 	if (born_arm(w->born, NULL) < 0)
@@ -203,11 +205,6 @@ static void arm(struct watchers *w)
 	if (w->births.fd >= 0)
 		(void)loop_add(w->loop, &w->births, EPOLLIN);
 	keep_late(w);
-}
-
-static void on_make(void *arg)
-{
-	arm(arg);
 }
 
 static void watch_settings(struct watchers *w);
@@ -343,6 +340,10 @@ static int on_edits(void *arg, uint32_t events)
 	if (w->born)		/* Plants go before anybody reads them */
 		born_dispatch(w->born);
 	live_dispatch(w->live);
+	if (w->edits.fd != live_fd(w->live)) {
+		w->edits.fd = live_fd(w->live);
+		(void)loop_add(w->loop, &w->edits, EPOLLIN);
+	}
 	keep_late(w);
 	return 0;
 }
@@ -442,7 +443,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
 		.nested = w->session->plan->nested_userns,
 		.sockets_by_path = w->session->plan->sockets_by_path,
-		.on_make = on_make, .arg = w,
+		.on_make = arm, .arg = w,
 		.home = w->session->policy->home,
 	};
 	auto_free struct observer_socket *sockets =
@@ -450,7 +451,6 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	int r;
 
 	config.sockets = sockets;
-
 	w->network = network;
 	ask_policy(w, network, &config.policy);
 	r = observer_new(&config, &w->observer, err);

@@ -62,7 +62,8 @@ static void watch(struct live *live, struct live_file *f)
 		wd = inotify_add_watch(live->fd, dir, IN_CLOSE_WRITE |
 				       IN_MOVED_TO | IN_CREATE | IN_ATTRIB |
 				       IN_ONLYDIR);
-		if (wd >= 0 || !strcmp(dir, "/"))
+		/* Not one above instead, if there is no room for this one */
+		if (wd >= 0 || errno == ENOSPC || !strcmp(dir, "/"))
 			break;
 		above = path_parent(dir);
 		free(dir);
@@ -127,16 +128,19 @@ static bool is_watched(const struct live *live)
 	return all;
 }
 
+/* The new descriptor has another number than the old one */
 static int begin_looking(struct live *live, struct err *err)
 {
 	const struct timespec step = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
 	const struct itimerspec when = { step, step };
+	auto_close int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+					   TFD_NONBLOCK);
 
-	close_fd(&live->fd);
-	live->looks = true;
-	live->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (live->fd < 0 || timerfd_settime(live->fd, 0, &when, NULL) < 0)
+	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0)
 		return fail_errno(err, "cannot watch the settings");
+	close_fd(&live->fd);
+	live->fd = take_fd(&fd);
+	live->looks = true;
 	(void)look(live);
 	return 0;
 }
@@ -230,6 +234,9 @@ void live_dispatch(struct live *live)
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 	}
+	/* What came before the first look was not heard of */
+	if (!live->looks && !is_watched(live))
+		changed |= begin_looking(live, NULL) == 0;
 	if (changed)
 		live->fn(live->arg);
 }

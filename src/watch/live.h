@@ -19,13 +19,16 @@ struct live;
 enum { LIVE_FILES_MAX = 256 };
 
 /* Watch @n absolute paths, and where they lead if they are links; @fn is called,
- * once per batch, when one of them was written or came into being. 0, or a negative errno with words.
+ * once per batch, when one of them was written or came into being. 0, or a
+ * negative errno with words.
  */
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	     void *arg, struct live **ret, struct err *err);
 void live_free(struct live *live);
 
-/* For the loop: EPOLLIN */
+/* For the loop: EPOLLIN. It may be another one after live_dispatch(), which has
+ * closed the old one then.
+ */
 int live_fd(const struct live *live);
 void live_dispatch(struct live *live);
 

@@ -4,10 +4,12 @@
 #include "watch/live.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/own.h"
+#include "ns.h"
 #include "test.h"
 
 static const char *at(const char *name)
@@ -111,5 +113,53 @@ TEST(what_a_link_leads_to_counts)
 	test_write(at("dots/other.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 3);
+	live_free(live);
+}
+
+/* As many directories as we may watch from now on, where nobody else does */
+static void allow_watches(const char *number)
+{
+	test_enter(0);
+	CHECK_INT(ns_put("/proc/sys/user/max_inotify_watches", number), 0);
+}
+
+/* Until it has something to say */
+static void await(struct live *live)
+{
+	struct pollfd p = { .fd = live_fd(live), .events = POLLIN };
+
+	CHECK_INT(poll(&p, 1, 60000), 1);
+	live_dispatch(live);
+}
+
+TEST(what_cannot_be_watched_any_more_is_looked_at)
+{
+	int changes = 0;
+	const char *const files[] = { at("one.json"), at("a/two.json") };
+	struct live *live = NULL;
+
+	test_write(files[0], "1");
+	test_write(files[1], "1");
+	allow_watches("1");
+	CHECK_INT(live_new(files, 2, count, &changes, &live, NULL), 0);
+	test_write(files[1], "22");
+	while (!changes)
+		await(live);
+	live_free(live);
+}
+
+TEST(a_directory_that_comes_when_no_more_can_be_watched)
+{
+	int changes = 0, before;
+	struct live *live;
+
+	allow_watches("1");
+	live = start("a/settings.json", &changes);
+	CHECK_INT(mkdir(at("a"), 0755), 0);
+	await(live);
+	before = changes;
+	test_write(at("a/settings.json"), "1");
+	while (changes == before)
+		await(live);
 	live_free(live);
 }
