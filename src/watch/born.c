@@ -419,7 +419,7 @@ void born_grant(struct born *b, const struct view *view)
 	policy_unref(b->later);
 	b->later = policy_ref(view->policy);
 	if (b->armed && b->held >= 0)
-		journal_grow(b->held, &b->journal);
+		journal_rewrite(b->held, &b->journal);
 }
 
 void born_drop(const struct born *b)

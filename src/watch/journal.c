@@ -187,11 +187,13 @@ int journal_write(const char *state, const struct journal *j, struct err *err)
 	return take_fd(&fd);
 }
 
-void journal_grow(int fd, const struct journal *j)
+void journal_rewrite(int fd, const struct journal *j)
 {
 	auto_free char *text = to_text(j);
 
-	/* It is longer than the old one, which one call covers */
+	/* In one call, so that nobody finds half of it. What is left of a
+	 * longer one stays behind it: parse() stops before.
+	 */
 	if (text)
 		(void)!pwrite(fd, text, strlen(text), 0);
 }
@@ -225,7 +227,8 @@ static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
 static int parse(const char *text, size_t n, struct journal *ret)
 {
 	/* Ours, and as long as the project has protected names */
-	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES |
+				  JSON_DISABLE_EOF_CHECK, NULL);
 	json_t *roots = NULL, *existing = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
 	const char *run = NULL, *cwd = NULL, *profile = "default";

@@ -45,8 +45,8 @@ const char *journal_root(const struct journal *j, const char *path);
 
 /* Write it and hold it: a descriptor that keeps it ours, or a negative errno */
 int journal_write(const char *state, const struct journal *j, struct err *err);
-/* More is in it now: write that into @fd, which journal_write() returned */
-void journal_grow(int fd, const struct journal *j);
+/* Something else is in it now: into @fd, which journal_write() returned */
+void journal_rewrite(int fd, const struct journal *j);
 /* The run is over: remove it */
 void journal_remove(const char *state, const struct journal *j);
 

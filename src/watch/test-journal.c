@@ -60,6 +60,24 @@ TEST(however_many_names_were_there)
 	journal_done(&j);
 }
 
+TEST(one_that_has_become_shorter_counts)
+{
+	auto_free char *state = path_join(test_dir(), "state");
+	struct journal j = make("shorter");
+	int fd;
+
+	*vec_push(&j.existing) = mem_strdup("/p/.claude/settings.local.json");
+	*vec_push(&j.existing) = mem_strdup("/p/.mcp.json");
+	fd = journal_write(state, &j, NULL);
+	CHECK(fd >= 0);
+	free(j.existing.v[0]);
+	j.existing.v[0] = j.existing.v[--j.existing.len];
+	journal_rewrite(fd, &j);
+	(void)close(fd);
+	CHECK_INT(replay(state), 2);
+	journal_done(&j);
+}
+
 /* Locks are of a process: the living need one of their own */
 static pid_t live(const char *state, int told)
 {
