@@ -222,8 +222,6 @@ static struct judgement judge_change(const struct judge *j,
 
 	if (!p->exists || is_special(p->mode))
 		return GO_ON;
-	if (p->slash && !S_ISDIR(p->mode))
-		return fails(ENOTDIR);
 	if (a->what == CALL_CUT && !S_ISREG(p->mode))
 		return GO_ON;
 	g = refuse(j, p, VIOLATION_FS_WRITE);
@@ -315,7 +313,7 @@ static struct judgement judge_rename(const struct judge *j,
 	if (!from->exists ||
 	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
 		return fails(ENOENT);
-	if ((from->slash || to->slash) && !S_ISDIR(from->mode))
+	if (to->slash && !S_ISDIR(from->mode))
 		return fails(ENOTDIR);
 	if (from->mount != to->mount)
 		return judge_across(j, a);
@@ -358,8 +356,22 @@ static struct judgement judge_link(const struct judge *j,
 	return S_ISLNK(a->from->mode) ? placed(j, g, a->from->path, a->to) : g;
 }
 
+/* A slash behind a name says that it is a directory; what makes a name has more
+ * to say about that
+ */
+static bool is_misnamed(const struct attempt *a)
+{
+	const struct place *p = a->from;
+
+	return a->what != CALL_OPEN && a->what != CALL_MAKE &&
+	       a->what != CALL_BIND && p->slash && p->exists &&
+	       !S_ISDIR(p->mode);
+}
+
 struct judgement judge(const struct judge *j, const struct attempt *a)
 {
+	if (is_misnamed(a))
+		return fails(ENOTDIR);
 	switch (a->what) {
 	case CALL_OPEN:
 	case CALL_OPEN_HOW:

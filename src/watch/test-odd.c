@@ -81,7 +81,10 @@ CALL_FN(slash_by_link, close_all(open("filelink/", O_WRONLY)))
 CALL_FN(slash_node, mknod("../out/new/", S_IFIFO | 0600, 0))
 CALL_FN(slash_symlink, symlink("x", "../out/new/"))
 CALL_FN(slash_link, link("../out/file", "../out/new/"))
+CALL_FN(slash_link_from, link("../out/file/", "../out/new"))
 CALL_FN(slash_mode, chmod("../out/file/", 0600))
+CALL_FN(slash_cut, truncate("../out/file/", 0))
+CALL_FN(slash_unlink, unlink("../out/file/"))
 CALL_FN(slash_rename, rename("../out/file", "../out/new/"))
 CALL_FN(slash_mkdir, mkdir("../out/new/", 0700))
 CALL_FN(slash_mkdir_link, mkdir("dangling/", 0700))
@@ -150,7 +153,10 @@ static const struct {
 	{ "slash_node", slash_node, ENOENT, NONE, NULL },
 	{ "slash_symlink", slash_symlink, ENOENT, NONE, NULL },
 	{ "slash_link", slash_link, ENOENT, NONE, NULL },
+	{ "slash_link_from", slash_link_from, ENOTDIR, NONE, NULL },
 	{ "slash_mode", slash_mode, ENOTDIR, NONE, NULL },
+	{ "slash_cut", slash_cut, ENOTDIR, NONE, NULL },
+	{ "slash_unlink", slash_unlink, ENOTDIR, NONE, NULL },
 	{ "slash_rename", slash_rename, ENOTDIR, NONE, NULL },
 	{ "slash_mkdir", slash_mkdir, EROFS, VIOLATION_FS_WRITE, "out/new" },
 	{ "slash_mkdir_link", slash_mkdir_link, EEXIST, NONE, NULL },

@@ -64,6 +64,30 @@ echo x > .git/hooks/pre-commit; echo x > .bashrc; mkdir d/.vscode
 
 
 @test
+def a_slash_behind_a_file_is_an_error_there_too(t):
+    """Such calls are made by us, on names"""
+    r = t.inside("/usr/bin/python3", "-c", """
+import errno, os
+os.chdir(os.path.expanduser("~"))
+os.mkdir("new")
+open("new/a", "w").close()
+for name, call in (
+        ("unlink", lambda: os.unlink("new/a/")),
+        ("link", lambda: os.link("new/a/", "new/b")),
+        ("rename", lambda: os.rename("new/a/", "new/b")),
+        ("truncate", lambda: os.truncate("new/a/", 0)),
+        ("chmod", lambda: os.chmod("new/a/", 0o600))):
+    try:
+        call()
+        print(name, "done")
+    except OSError as e:
+        print(name, errno.errorcode[e.errno])
+os.rename("new/a", "new/c")""", options=allows("~/new"))
+    equal(set(r.out.split()[1::2]), {"ENOTDIR"}, repr(r))
+    equal(os.listdir(t.home + "/new"), ["c"])
+
+
+@test
 def what_a_pattern_allows_can_be_made(t):
     os.mkdir(t.home + "/out-old")
     r = t.shell("""echo a > ~/out-old/a; echo b > ~/out-file; mkdir ~/out-new
