@@ -146,12 +146,12 @@ static int read_times(const struct performance *p, uint64_t address, long unit,
 				  2 * step * sizeof(*raw));
 
 	for (size_t i = 0; i < 2 && !r; i++) {
-		ret[i].tv_sec = raw[i * step];
-		ret[i].tv_nsec = unit ? raw[i * step + 1] * unit : 0;
+		const int64_t part = unit ? raw[i * step + 1] : 0;
+
 		/* A special value is one of nanoseconds alone */
-		if (unit > 1 && (raw[i * step + 1] < 0 ||
-				 raw[i * step + 1] >= 1000000))
+		if (unit > 1 && (part < 0 || part >= 1000000))
 			return -EINVAL;
+		ret[i] = (struct timespec){ raw[i * step], part * unit };
 	}
 	return r;
 }

@@ -152,7 +152,7 @@ static bool may_be_link(const struct quick *q, const char *path,
  * the last place.
  */
 static int pass(struct quick *q, const struct observer_policy *policy,
-		 struct tracee *tracee, const char *path, bool follow)
+		struct tracee *tracee, const char *path, bool follow)
 {
 	const char *slash = strrchr(path, '/');
 	int r = 1;
