@@ -183,16 +183,18 @@ static void add_text(const struct lines *lines, const struct ring *ring,
 		     const char *run, const char *missing, struct buf *out)
 {
 	/* The head, perhaps the note, perhaps "and more" */
-	size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
-	const size_t shown = lines->len <= room ? lines->len : room - 1;
+	const size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
+	const size_t full = ring->gone ? room - 1 : room;
+	const size_t shown = lines->len <= full ? lines->len : room - 1;
+	const uint64_t more = lines->len - shown + ring->gone;
 
 	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", ring->total,
 		 ring->total == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++)
 		add_text_line(&lines->v[i], out);
-	if (shown < lines->len) {
+	if (more) {
 		buf_adds(out, "cloche:   and ");
-		add_more(lines->len - shown + ring->gone, run, out);
+		add_more(more, run, out);
 	}
 	if (missing) {
 		buf_adds(out, "cloche:   note: ");

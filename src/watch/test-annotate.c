@@ -17,17 +17,23 @@ static char *literal(const char *s)
 	return (char *)(uintptr_t)s;
 }
 
-static void add(struct ring *ring, const char *target)
+static void add_from(struct ring *ring, const char *exe, const char *target)
 {
 	struct ring_entry *out;
 	struct violation v = {
 		.kind = VIOLATION_FS_WRITE, .target = literal(target),
+		.exe = literal(exe),
 		.reason = literal("outside the writable paths"),
 		.suggest_command = literal("cloche policy allow write X"),
 	};
 
 	ring_add(ring, &v, &out);
 	ring_entry_free(out);
+}
+
+static void add(struct ring *ring, const char *target)
+{
+	add_from(ring, "/bin/x", target);
 }
 
 TEST(the_block_is_that_of_the_specification)
@@ -148,6 +154,31 @@ TEST(what_made_room_is_counted)
 	CHECK_CONTAINS(buf_str(&tags),
 		       "\nnote 50 more: cloche violations list --run 01J\n");
 	ring_done(&ring);
+}
+
+TEST(what_made_room_is_counted_where_few_lines_are_left)
+{
+	for (int names = 1; names <= 8; names++) {
+		auto_buf struct buf text = { 0 };
+		struct ring ring = { 0 };
+		char exe[16];
+
+		for (int i = 0; i < RING_MAX; i++) {
+			snprintf(exe, sizeof(exe), "/x%d", i);
+			add(&ring, exe);
+		}
+		for (int i = 0; i < RING_MAX; i++) {
+			snprintf(exe, sizeof(exe), "/x%d", i);
+			add_from(&ring, exe, &"12345678"[i % names]);
+		}
+		annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &text);
+		CHECK_CONTAINS(buf_str(&text), "refused 200 things\n");
+		CHECK_CONTAINS(buf_str(&text), names < 7 ? "and 100 more: " :
+			       names == 7 ? "and 101 more: " : "and 102 more: ");
+		CHECK_INT(count_lines(buf_str(&text)),
+			  names < 7 ? names + 2 : 8);
+		ring_done(&ring);
+	}
 }
 
 TEST(long_names_are_shortened_and_repeats_counted)
