@@ -145,6 +145,17 @@ static void fill_journal(const struct born_config *c, struct journal *j)
 	}
 }
 
+/* It is gone, or is to be known by another name */
+static void forget_watch(struct born *b, int wd)
+{
+	for (size_t i = b->watches.len; i > 0; i--) {
+		if (b->watches.v[i - 1].wd != wd)
+			continue;
+		free(b->watches.v[i - 1].path);
+		b->watches.v[i - 1] = b->watches.v[--b->watches.len];
+	}
+}
+
 static void watch_dir(struct born *b, const char *path)
 {
 	const int wd = b->watches.len < BORN_ROOTS_MAX ?
@@ -154,6 +165,7 @@ static void watch_dir(struct born *b, const char *path)
 
 	if (wd < 0)
 		return;
+	forget_watch(b, wd);
 	w = vec_push(&b->watches);
 	w->wd = wd;
 	w->path = mem_strdup(path);
@@ -343,6 +355,8 @@ static void take_event(struct born *b, const struct inotify_event *event)
 {
 	if (event->mask & IN_Q_OVERFLOW)
 		consider_all(b);
+	if (event->mask & IN_IGNORED)
+		forget_watch(b, event->wd);
 	for (size_t i = 0; event->len && i < b->watches.len; i++) {
 		auto_free char *path = NULL;
 

@@ -267,6 +267,27 @@ print(count, is_gone(".vscode"))
 
 
 @test
+def a_directory_made_anew_again_and_again_is_watched(t):
+    r = t.inside("/usr/bin/python3", "-c", """
+import os, time
+def goes():
+    open(".claude/settings.json", "w").close()
+    left = 20000
+    while left and os.path.exists(".claude/settings.json"):
+        left -= 1
+        time.sleep(0.001)
+    return left > 0
+count = 0
+while count < 70:
+    os.mkdir(".claude")
+    if not goes() or not goes(): break	# It is looked into, then watched
+    os.rmdir(".claude")
+    count += 1
+print(count)""", options=["--observe", "off", "--quiet"]).ok()
+    equal(r.out, "70\n")
+
+
+@test
 def a_plant_among_too_many_names_goes_at_once(t):
     """The kernel tells of so many, and no more"""
     with open("/proc/sys/fs/inotify/max_queued_events") as file:
