@@ -116,6 +116,7 @@ static int parse_section(struct cursor *c)
  */
 static int parse_value(struct cursor *c, struct buf *value)
 {
+	static const char escapes[] = "tbn\\\"", bytes[] = "\t\b\n\\\"";
 	bool quoted = false, comment = false;
 
 	for (; c->p < c->end; c->p++) {
@@ -135,9 +136,10 @@ static int parse_value(struct cursor *c, struct buf *value)
 				return -EINVAL;
 			if (*c->p == '\n')
 				continue;
-			if (!strchr("tbn\\\"", *c->p))
+			if (!strchr(escapes, *c->p))
 				return -EINVAL;
-			buf_addc(value, *c->p);
+			buf_addc(value, bytes[strchr(escapes, *c->p) -
+					      escapes]);
 		} else if (*c->p == '"') {
 			quoted = !quoted;
 		} else if (!quoted && (*c->p == '#' || *c->p == ';')) {
@@ -175,62 +177,6 @@ static int parse_entry(struct cursor *c, struct buf *name, struct buf *value)
 	return -EINVAL;
 }
 
-/* One setting: copied, or told and left out. Counts in *@removed. */
-static int take_entry(struct cursor *c, struct buf *out, gitconfig_fn fn,
-		      void *arg, int *removed)
-{
-	auto_buf struct buf name = { 0 }, value = { 0 }, key = { 0 };
-	const char *start = c->p, *why;
-	int r = parse_entry(c, &name, &value);
-
-	if (r < 0 || !c->section.len)
-		return -EINVAL;
-	why = find_why(c, buf_str(&name), buf_str(&value));
-	if (!why) {
-		buf_add(out, start, (size_t)(c->p - start));
-		return 0;
-	}
-	buf_addf(&key, "%s.%s", buf_str(&c->section), buf_str(&name));
-	if (fn)
-		fn(arg, buf_str(&key), why);
-	if (out->len && out->p[out->len - 1] != '\n')
-		buf_addc(out, '\n');
-	++*removed;
-	return 0;
-}
-
-int gitconfig_clean(const char *text, size_t n, struct buf *out,
-		    gitconfig_fn fn, void *arg)
-{
-	struct cursor c = { .p = text, .end = text + n };
-	int removed = 0, r = 0;
-
-	if (n > GITCONFIG_MAX || memchr(text, 0, n))
-		return -EINVAL;
-	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
-		c.p += 3;	/* Git skips it, and so do we */
-	while (c.p < c.end && !r) {
-		const char *start = c.p;
-
-		if (isspace((unsigned char)*c.p)) {
-			buf_addc(out, *c.p++);
-		} else if (*c.p == '#' || *c.p == ';') {
-			while (c.p < c.end && *c.p != '\n')
-				c.p++;
-			buf_add(out, start, (size_t)(c.p - start));
-		} else if (*c.p == '[') {
-			r = parse_section(&c);
-			buf_add(out, start, (size_t)(c.p - start));
-		} else if (isalpha((unsigned char)*c.p)) {
-			r = take_entry(&c, out, fn, arg, &removed);
-		} else {
-			r = -EINVAL;
-		}
-	}
-	buf_done(&c.section);
-	return r < 0 ? r : removed;
-}
-
 /* Spaces at the end of a value do not count */
 static void trim(struct buf *value)
 {
@@ -238,42 +184,102 @@ static void trim(struct buf *value)
 		value->p[--value->len] = '\0';
 }
 
-static int tell_entry(struct cursor *c, gitconfig_each_fn fn, void *arg)
+/**
+ * struct reader - What is to be done with each setting
+ * @out:	Where all but what is taken out goes, or NULL
+ * @take:	Is told each that is taken out; @each: of all of them
+ */
+struct reader {
+	struct buf *out;
+	gitconfig_fn take;
+	gitconfig_each_fn each;
+	void *arg;
+	int removed;
+};
+
+static void copy(const struct reader *r, const char *start, const char *end)
+{
+	if (r->out)
+		buf_add(r->out, start, (size_t)(end - start));
+}
+
+/* One that git would run is told and left out, others are copied */
+static void clean_entry(struct reader *r, const char *key, const char *why,
+			const char *start, const char *end)
+{
+	if (!why) {
+		copy(r, start, end);
+		return;
+	}
+	if (r->take)
+		r->take(r->arg, key, why);
+	if (r->out->len && r->out->p[r->out->len - 1] != '\n')
+		buf_addc(r->out, '\n');
+	r->removed++;
+}
+
+static int read_entry(struct cursor *c, struct reader *r)
 {
 	auto_buf struct buf name = { 0 }, value = { 0 }, key = { 0 };
-	const int r = parse_entry(c, &name, &value);
+	const char *start = c->p;
 
-	if (r < 0 || !c->section.len)
+	if (parse_entry(c, &name, &value) < 0 || !c->section.len)
 		return -EINVAL;
 	trim(&value);
 	buf_addf(&key, "%s.%s", buf_str(&c->section), buf_str(&name));
-	fn(arg, buf_str(&key), buf_str(&value));
+	if (r->each)
+		r->each(r->arg, buf_str(&key), buf_str(&value));
+	else
+		clean_entry(r, buf_str(&key), find_why(c, buf_str(&name),
+						       buf_str(&value)),
+			    start, c->p);
 	return 0;
 }
 
-int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
+static int read_all(const char *text, size_t n, struct reader *r)
 {
 	struct cursor c = { .p = text, .end = text + n };
-	int r = 0;
+	int error = 0;
 
 	if (n > GITCONFIG_MAX || memchr(text, 0, n))
 		return -EINVAL;
 	if (n >= 3 && !memcmp(text, "\xef\xbb\xbf", 3))
-		c.p += 3;
-	while (c.p < c.end && !r) {
-		if (isspace((unsigned char)*c.p)) {
-			c.p++;
-		} else if (*c.p == '#' || *c.p == ';') {
-			while (c.p < c.end && *c.p != '\n')
-				c.p++;
-		} else if (*c.p == '[') {
-			r = parse_section(&c);
-		} else if (isalpha((unsigned char)*c.p)) {
-			r = tell_entry(&c, fn, arg);
-		} else {
-			r = -EINVAL;
+		c.p += 3;	/* Git skips it, and so do we */
+	while (c.p < c.end && !error) {
+		const char *start = c.p;
+
+		if (isalpha((unsigned char)*c.p)) {
+			error = read_entry(&c, r);
+			continue;
 		}
+		if (*c.p == '[')
+			error = parse_section(&c);
+		else if (*c.p == '#' || *c.p == ';')
+			c.p = memchr(c.p, '\n', (size_t)(c.end - c.p));
+		else if (isspace((unsigned char)*c.p))
+			c.p++;
+		else
+			error = -EINVAL;
+		if (!c.p)	/* No line comes after the comment */
+			c.p = c.end;
+		copy(r, start, c.p);
 	}
 	buf_done(&c.section);
-	return r;
+	return error;
+}
+
+int gitconfig_clean(const char *text, size_t n, struct buf *out,
+		    gitconfig_fn fn, void *arg)
+{
+	struct reader r = { .out = out, .take = fn, .arg = arg };
+	const int error = read_all(text, n, &r);
+
+	return error ? error : r.removed;
+}
+
+int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
+{
+	struct reader r = { .each = fn, .arg = arg };
+
+	return read_all(text, n, &r);
 }

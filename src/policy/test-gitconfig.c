@@ -88,3 +88,24 @@ TEST(what_git_cannot_read_is_refused)
 					  NULL), -EINVAL);
 	}
 }
+
+static void list(void *arg, const char *key, const char *value)
+{
+	buf_addf(arg, "%s=<%s>\n", key, value);
+}
+
+TEST(each_setting_is_told_as_git_reads_it)
+{
+	static const char text[] = "\xef\xbb\xbf# a comment\n"
+		"[Core]\n\tHooksPath = \"a\\tb\" c \\\nd ; why\n\tbare\n"
+		"[includeIf \"gitdir:~/W.x/\"] path=../y\n"
+		"[branch.Main] merge = \"x # y\"";
+	auto_buf struct buf out = { 0 };
+
+	CHECK_INT(gitconfig_each(text, strlen(text), list, &out), 0);
+	CHECK_STR(buf_str(&out), "core.hookspath=<a\tb c d>\n"
+		  "core.bare=<>\n"
+		  "includeif.gitdir:~/W.x/.path=<../y>\n"
+		  "branch.main.merge=<x # y>\n");
+	CHECK_INT(gitconfig_each("[a]\nb = \\x\n", 11, list, &out), -EINVAL);
+}
