@@ -26,11 +26,6 @@
 #include "policy/glob.h"
 #include "policy/policy.h"
 
-static bool denies(enum path_list list)
-{
-	return list == PATH_DENY_WRITE || list == PATH_DENY_READ;
-}
-
 /* True if something below @path, which is open as @fd, matches; or might */
 static bool holds_match(const struct glob *glob, int fd, const char *path,
 			unsigned int depth, unsigned int *left)
@@ -84,14 +79,15 @@ const struct path_rule *moved_lifts(const struct view *view, const char *from,
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (denies(r->list) && path_is_below(from, r->path) &&
+		if (path_list_denies(r->list) && path_is_below(from, r->path) &&
 		    lstat(r->path, &st) == 0)
 			return r->rule;
 	}
 	for (size_t i = 0; i < view->globs.len; i++) {
 		const struct glob_rule *g = &view->globs.v[i];
 
-		if (denies(g->list) && pattern_lifts(g->glob, from, to))
+		if (path_list_denies(g->list) &&
+		    pattern_lifts(g->glob, from, to))
 			return g->rule;
 	}
 	return NULL;

@@ -259,11 +259,6 @@ static int add_path(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
-static bool is_denial(enum path_list list)
-{
-	return list == PATH_DENY_READ || list == PATH_DENY_WRITE;
-}
-
 static void push_pattern(struct view *view, enum path_list list,
 			 const struct path_rule *rule, struct glob *own)
 {
@@ -284,7 +279,7 @@ static int add_pattern(struct view *view, struct resolver *resolver,
 	const char *prefix = glob_prefix(glob);
 	struct stat st;
 	auto_free char *real = resolver_follow(resolver, prefix, &st);
-	int r = is_denial(list);
+	int r = path_list_denies(list);
 
 	push_pattern(view, list, rule, own);
 	if (!strcmp(real, prefix))
@@ -326,13 +321,12 @@ static int add_rule(struct view *view, struct resolver *resolver,
 		    struct err *err)
 {
 	struct stat st;
-
 	int r;
 
 	if (!rule->glob)
 		return add_path(view, resolver, list, rule, rule->path, err);
 	r = add_pattern(view, resolver, list, rule, NULL, err);
-	if (r == 0 && rule->literal && is_denial(list))
+	if (r == 0 && rule->literal && path_list_denies(list))
 		r = add_spelled(view, resolver, list, rule, err);
 	if (r < 0)
 		return r;

@@ -37,18 +37,20 @@ static bool exists_at(int dir, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A command may close a directory, so that the next run finds nothing in it, and
- * then open it again: the rule is for the whole of it
- */
-static void close_dir(struct view *view, const char *path)
+void walk_close(struct view *view, const char *closed)
 {
 	static const char reason[] = "nobody can look into it (chmod u+rx)";
+
+	view_add_closed(view, PATH_DENY_WRITE, closed,
+			view_own_rule(view, closed, path_base(closed), reason));
+}
+
+static void close_dir(struct view *view, const char *path)
+{
 	auto_free char *closed = resolve_closed(path);
 
 	if (closed)
-		view_add_closed(view, PATH_DENY_WRITE, closed,
-				view_own_rule(view, closed, path_base(closed),
-					      reason));
+		walk_close(view, closed);
 }
 
 /* In place of a directory that git looks into */
@@ -74,6 +76,40 @@ static int open_dir(struct view *view, const char *path)
 	return take_fd(&fd);
 }
 
+/**
+ * struct names - The names in a directory that git looks into
+ * @left:	How many may still be looked at, here and elsewhere
+ */
+struct names {
+	int fd;
+	struct dir dir;
+	struct dir_entry entry;
+	size_t *left;
+};
+
+static struct names names_in(struct view *view, const char *path, size_t *left)
+{
+	const int fd = open_dir(view, path);
+
+	return (struct names){ .fd = fd, .dir = dir_of(fd), .left = left };
+}
+
+static bool names_next(struct names *n)
+{
+	if (n->fd < 0 || !*n->left || dir_next(&n->dir, &n->entry) <= 0)
+		return false;
+	--*n->left;
+	return true;
+}
+
+static void names_donep_(struct names *n)
+{
+	dir_donep_(&n->dir);
+	close_fd(&n->fd);
+}
+
+#define auto_names	__attribute__((cleanup(names_donep_)))
+
 /* A row such as "worktrees/<any>/commondir": one component is free. False if
  * nothing is there that could have it.
  */
@@ -84,23 +120,20 @@ static bool protect_starred(struct view *view, const char *git_dir,
 	auto_free char *above = mem_strndup(row->name,
 					    (size_t)(star - row->name));
 	auto_free char *list = path_join(git_dir, above);
-	auto_close int fd = open_dir(view, list);
-	auto_dir struct dir dir = dir_of(fd);
-	struct dir_entry entry;
+	auto_names struct names names = names_in(view, list, left);
 	struct stat st;
 
-	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
-		auto_free char *below = mem_printf("%s%s", entry.name,
+	while (names_next(&names)) {
+		auto_free char *below = mem_printf("%s%s", names.entry.name,
 						   star + 1);
 
-		--*left;
-		if (exists_at(fd, below, &st)) {
+		if (exists_at(names.fd, below, &st)) {
 			auto_free char *path = path_resolve(list, below);
 
 			walk_protect(view, path, &st, row->name, row->reason);
 		}
 	}
-	return fd >= 0;
+	return names.fd >= 0;
 }
 
 /* Rows that are below the same directory follow each other */
@@ -147,7 +180,8 @@ static void protect_module(struct view *view, const char *path,
 {
 	if (S_ISDIR(st->st_mode)) {
 		protect_rows(view, path, left);
-		protect_modules(view, path, depth, left);
+		if (depth)
+			protect_modules(view, path, depth, left);
 	} else if (strcmp(path_base(path), "HEAD") != 0) {
 		protect_link(view, path, st);
 	}
@@ -160,19 +194,16 @@ static void protect_module(struct view *view, const char *path,
 static void protect_modules(struct view *view, const char *path,
 			    unsigned int depth, size_t *left)
 {
-	auto_close int fd = depth ? open_dir(view, path) : -1;
-	auto_dir struct dir dir = dir_of(fd);
-	struct dir_entry entry;
+	auto_names struct names names = names_in(view, path, left);
 	struct stat st;
-	const bool is_git = fd >= 0 && depth < WALK_GIT_DEPTH &&
-			    exists_at(fd, "HEAD", &st);
+	const bool is_git = depth < WALK_GIT_DEPTH &&
+			    exists_at(names.fd, "HEAD", &st);
 
-	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
-		auto_free char *below = path_join(path, entry.name);
+	while (names_next(&names)) {
+		auto_free char *below = path_join(path, names.entry.name);
 
-		--*left;
-		if (!(is_git && protect_is_git_data(entry.name)) &&
-		    exists_at(fd, entry.name, &st))
+		if (!(is_git && protect_is_git_data(names.entry.name)) &&
+		    exists_at(names.fd, names.entry.name, &st))
 			protect_module(view, below, &st, depth - 1, left);
 	}
 }
@@ -182,16 +213,13 @@ static void protect_worktrees(struct view *view, const char *git_dir,
 			      size_t *left)
 {
 	auto_free char *path = path_join(git_dir, "worktrees");
-	auto_close int fd = open_dir(view, path);
-	auto_dir struct dir dir = dir_of(fd);
-	struct dir_entry entry;
+	auto_names struct names names = names_in(view, path, left);
 	struct stat st;
 
-	while (fd >= 0 && *left && dir_next(&dir, &entry) > 0) {
-		auto_free char *below = path_join(path, entry.name);
+	while (names_next(&names)) {
+		auto_free char *below = path_join(path, names.entry.name);
 
-		--*left;
-		if (exists_at(fd, entry.name, &st))
+		if (exists_at(names.fd, names.entry.name, &st))
 			protect_link(view, below, &st);
 	}
 }

@@ -20,6 +20,12 @@ enum {
 void walk_protect(struct view *view, const char *path, const struct stat *st,
 		  const char *name, const char *reason);
 
+/* The directory @closed cannot be looked into. A command may have seen to that, so
+ * that this run finds nothing in it, and open it again: all of it must not be
+ * written.
+ */
+void walk_close(struct view *view, const char *closed);
+
 /* @git_dir is a repository: hold on to what git obeys in it, and in those of its
  * submodules. *@left: names that may still be looked at.
  */

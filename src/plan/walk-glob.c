@@ -37,7 +37,7 @@ static const struct glob *glob_of(const struct glob_set *set, size_t i)
 
 static bool is_denial(const struct glob_rule *glob)
 {
-	return glob->list == PATH_DENY_READ || glob->list == PATH_DENY_WRITE;
+	return path_list_denies(glob->list);
 }
 
 const char *glob_set_prefix(const struct glob_set *set)

@@ -207,13 +207,9 @@ static bool walk_known(struct walk *w, int at, const char *name,
 	return true;
 }
 
-/* A command may close a directory of ours, so that the next run finds nothing
- * in it, and then open it again: the rule is for the whole of it. True if it
- * is closed.
- */
+/* True if it is closed to us (walk_close()) */
 static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 {
-	static const char reason[] = "nobody can look into it (chmod u+rx)";
 	auto_free char *closed = resolve_closed(path);
 	struct view *view = w->view;
 
@@ -228,9 +224,7 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 	} else if (w->globs) {
 		glob_set_close(w->globs, closed, depth);
 	} else {
-		view_add_closed(view, PATH_DENY_WRITE, closed,
-				view_own_rule(view, closed, path_base(closed),
-					      reason));
+		walk_close(view, closed);
 	}
 	return true;
 }

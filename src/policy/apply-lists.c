@@ -74,7 +74,7 @@ static int apply_path(const struct apply *apply, const struct fact *fact,
 		      size_t index, json_t *entry)
 {
 	const enum path_list list = (enum path_list)fact->setting->slot;
-	const bool deny = list == PATH_DENY_READ || list == PATH_DENY_WRITE;
+	const bool deny = path_list_denies(list);
 	const char *text = json_string_value(entry);
 	const char *plain = text ? NULL : literal_path(entry);
 	struct err why = { 0 };

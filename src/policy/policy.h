@@ -49,6 +49,11 @@ enum path_list {
 	PATH_LISTS,
 };
 
+static inline bool path_list_denies(enum path_list list)
+{
+	return list == PATH_DENY_WRITE || list == PATH_DENY_READ;
+}
+
 /* How hard a rule is to lift */
 enum rule_strength {
 	RULE_BASELINE,	/* Our default: an allow that names it lifts it */

@@ -162,11 +162,17 @@ static struct view *look(const struct journal *j, struct policy *policy,
 	return view;
 }
 
+static const char *reason_of(const struct view_rule *r)
+{
+	const char *reason = r->rule->origin.reason;
+
+	return reason ? reason : "a rule denies it";
+}
+
 static void take_rule(struct sweep *s, const struct view_rule *r)
 {
 	if (!journal_existed(s->journal, r->path))
-		sweep_name(s, r->path, r->rule->origin.reason ?
-			  r->rule->origin.reason : "a rule denies it");
+		sweep_name(s, r->path, reason_of(r));
 }
 
 /* A rule denies it by its path, and it was not there for a mount to hold */
@@ -194,8 +200,7 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
 
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
 		    birth_came_after(path, &s->journal->since))
-			sweep_name(s, path, r->rule->origin.reason ?
-				   r->rule->origin.reason : "a rule denies it");
+			sweep_name(s, path, reason_of(r));
 	}
 }
 
@@ -241,7 +246,7 @@ static void disarm_repos(struct sweep *s)
 }
 
 void sweep_all(struct sweep *s, struct policy *policy,
-		      struct walk_cache *cache, bool deep)
+	       struct walk_cache *cache, bool deep)
 {
 	auto_view struct view *view = look(s->journal, policy, cache, false);
 
