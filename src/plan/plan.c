@@ -236,11 +236,15 @@ static const struct view_rule *secret_start(const struct view *view)
 static int check_start(const struct view *view, struct err *err)
 {
 	const char *cwd = view->policy->cwd;
+	const struct verdict v = view_verdict(view, VIEW_READ, cwd);
 	const struct view_rule *secret;
+	auto_buf struct buf by = { 0 };
 
-	if (!view_verdict(view, VIEW_READ, cwd).allowed)
-		return fail(err, -EACCES, "the start directory '%s' is hidden by a rule; start elsewhere or allow reading it",
-			    cwd);
+	if (!v.allowed && v.rule)
+		origin_describe(&v.rule->origin, &by);
+	if (!v.allowed)
+		return fail(err, -EACCES, "the start directory '%s' is hidden by '%s' (%s); start elsewhere, deny less, or give it back with --read",
+			    cwd, v.rule ? v.rule->text : "/", buf_str(&by));
 	secret = secret_start(view);
 	if (!secret)
 		return 0;

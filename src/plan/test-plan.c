@@ -151,5 +151,5 @@ TEST(a_hidden_start_directory_is_refused)
 	CHECK_INT(policy_finish(policy, NULL), 0);
 	CHECK_INT(view_build(policy, &view, NULL), 0);
 	CHECK_INT(plan_build(view, &machine, &request, &plan, &err), -EACCES);
-	CHECK_CONTAINS(err.msg, "hidden by a rule");
+	CHECK_CONTAINS(err.msg, "is hidden by ");
 }

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -80,20 +81,49 @@ struct walk {
 	struct err *err;
 };
 
-static void note_unknown(const struct walk *walk, const char *key)
+/* "; did you mean ...?": of @near as much as @path is long, or all of it */
+static void note_ignored(const struct walk *walk, const char *key,
+			 const struct setting *near, size_t n)
 {
-	const struct setting *near = schema_nearest(walk->area,
-						    buf_str(&walk->path));
 	const bool claude = walk->document->shape == SHAPE_CLAUDE;
 
-	if (near)
-		document_note(walk->facts, walk->document, NOTE_WARNING, key,
-			      "unknown key, ignored; did you mean %s%s?",
-			      claude && near->area == AREA_SANDBOX ?
-			      "sandbox." : "", near->path);
+	document_note(walk->facts, walk->document, NOTE_WARNING, key,
+		      "unknown key, ignored; did you mean %s%.*s?",
+		      claude && near->area == AREA_SANDBOX ? "sandbox." : "",
+		      (int)n, near->path);
+}
+
+static void note_unknown(const struct walk *walk, const char *key)
+{
+	const char *path = buf_str(&walk->path);
+	const struct setting *same = schema_respelled(walk->area, path);
+	const struct setting *near = schema_nearest(walk->area, path);
+
+	if (same)
+		note_ignored(walk, key, same, strlen(path));
+	else if (near)
+		note_ignored(walk, key, near, strlen(near->path));
 	else
 		document_note(walk->facts, walk->document, NOTE_WARNING, key,
 			      "unknown key, ignored");
+}
+
+/* A key beside "sandbox" that is most likely ours: in other letters, or one level
+ * too high
+ */
+static void note_foreign(const struct walk *walk, const char *name,
+			 const json_t *value)
+{
+	const struct setting *near = schema_respelled(AREA_CLAUDE, name);
+
+	if (!near && json_is_object(value) &&
+	    schema_is_object(AREA_SANDBOX, name))
+		near = schema_respelled(AREA_SANDBOX, name);
+	if (near)
+		note_ignored(walk, name, near, strlen(name));
+	else if (!strcasecmp(name, "sandbox"))
+		document_note(walk->facts, walk->document, NOTE_WARNING, name,
+			      "unknown key, ignored; did you mean sandbox?");
 }
 
 static void add_fact(const struct walk *walk, const struct setting *setting,
@@ -163,9 +193,13 @@ static int walk_claude(struct walk *walk, json_t *root)
 
 	walk->area = AREA_CLAUDE;
 	json_object_foreach(root, name, value) {
-		if (!schema_find(AREA_CLAUDE, name) &&
-		    !schema_is_object(AREA_CLAUDE, name))
+		if (!strcmp(name, "sandbox"))
 			continue;
+		if (!schema_find(AREA_CLAUDE, name) &&
+		    !schema_is_object(AREA_CLAUDE, name)) {
+			note_foreign(walk, name, value);
+			continue;
+		}
 		r = walk_member(walk, name, value);
 		if (r < 0)
 			return r;

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -22,6 +23,7 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
+#include "policy/rule.h"
 #include "policy/schema.h"
 
 static void __attribute__((format(printf, 4, 5)))
@@ -72,11 +74,32 @@ static bool means_the_system(const char *path)
 	return false;
 }
 
+static void look_at_tool(const struct facts *facts, const struct fact *fact,
+			 size_t index, const char *text)
+{
+	struct rule rule;
+	const char *meant;
+
+	if (rule_parse(text, ACTION_DENY, &rule, NULL) < 0)
+		return;
+	meant = rule_meant(&rule);
+	if (meant && *meant)
+		warn_entry(facts, fact, index,
+			   "'%s' is no tool, so this has no effect; write %s",
+			   rule.name, meant);
+	else if (meant)
+		warn_entry(facts, fact, index,
+			   "no tool '%s' is known, so this has no effect on the sandbox",
+			   rule.name);
+	rule_done(&rule);
+}
+
 static void look_at_rule(const struct facts *facts, const struct fact *fact,
 			 size_t index, const char *rule)
 {
 	const char *path = rule_path(rule);
 
+	look_at_tool(facts, fact, index, rule);
 	if (path && is_one_slash(path) && means_the_system(path))
 		warn_entry(facts, fact, index,
 			   "one slash starts at %s; for the system's directory write %.5s/%s",
@@ -87,10 +110,27 @@ static void look_at_excluded(const struct facts *facts,
 			     const struct fact *fact, size_t index,
 			     const char *text)
 {
-	if (!text[strcspn(text, " *:")])
+	if (*text && !text[strcspn(text, " *:")])
 		warn_entry(facts, fact, index,
 			   "matches the bare command only; with arguments it is '%s *'",
 			   text);
+}
+
+/* What a shell would have made another path of */
+static void look_at_path(const struct facts *facts, const struct fact *fact,
+			 size_t index, const char *text)
+{
+	const size_t n = strlen(text);
+
+	if (*text == '$')
+		warn_entry(facts, fact, index,
+			   "variables are not looked up; write ~/... or the whole path");
+	else if (*text == '~' && text[1] && text[1] != '/')
+		warn_entry(facts, fact, index,
+			   "another user's home is not looked up; write the whole path");
+	else if (n && (strchr(" \t", *text) || strchr(" \t", text[n - 1])))
+		warn_entry(facts, fact, index,
+			   "begins or ends with a blank, which is taken for a part of the name");
 }
 
 static void look_at_socket(const struct facts *facts, const struct fact *fact,
@@ -136,6 +176,15 @@ static void look_at_unprotect(const struct facts *facts,
 	warn_entry(facts, fact, index, "'%s' is not a protected name", text);
 }
 
+static void look_at_platform(const struct facts *facts,
+			     const struct fact *fact, size_t index,
+			     const char *text)
+{
+	if (!strcasecmp(text, "linux") && strcmp(text, "linux") != 0)
+		warn_entry(facts, fact, index,
+			   "'%s' is no platform; write linux", text);
+}
+
 static void look_at_entry(const struct facts *facts, const struct fact *fact,
 			  size_t index, const char *text)
 {
@@ -143,7 +192,11 @@ static void look_at_entry(const struct facts *facts, const struct fact *fact,
 	case TYPE_RULES:
 		look_at_rule(facts, fact, index, text);
 		break;
+	case TYPE_PATHS:
+		look_at_path(facts, fact, index, text);
+		break;
 	case TYPE_SOCKETS:
+		look_at_path(facts, fact, index, text);
 		look_at_socket(facts, fact, index, text);
 		break;
 	case TYPE_HOSTS:
@@ -153,6 +206,8 @@ static void look_at_entry(const struct facts *facts, const struct fact *fact,
 	case TYPE_STRINGS:
 		if (fact->setting->slot == LIST_UNPROTECT)
 			look_at_unprotect(facts, fact, index, text);
+		if (fact->setting->slot == LIST_ENABLED_PLATFORMS)
+			look_at_platform(facts, fact, index, text);
 		break;
 	case TYPE_COMMANDS:
 		look_at_excluded(facts, fact, index, text);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -218,6 +219,19 @@ int rule_parse(const char *text, enum rule_action action, struct rule *ret,
 	}
 	*ret = rule;
 	return 0;
+}
+
+const char *rule_meant(const struct rule *rule)
+{
+	if (rule->tool == TOOL_MCP)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
+		if (!strcasecmp(tools[i].name, rule->name))
+			return strcmp(tools[i].name, rule->name) ?
+			       tools[i].name : NULL;
+	}
+	/* A tool of the agent's own may be forbidden or not, by its name */
+	return rule->content ? "" : NULL;
 }
 
 void rule_done(struct rule *rule)

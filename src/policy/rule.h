@@ -64,6 +64,11 @@ int rule_parse(const char *text, enum rule_action action, struct rule *ret,
 	       struct err *err);
 void rule_done(struct rule *rule);
 
+/* The tool that is meant where @rule is of one that nobody knows: "" if it is
+ * like none; NULL if nothing is odd about it
+ */
+const char *rule_meant(const struct rule *rule);
+
 /**
  * struct rule_bases - Where relative paths start; all absolute and clean
  * @root:	Of the settings file: for "/path"

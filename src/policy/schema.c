@@ -4,6 +4,7 @@
 #include "policy/schema.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/own.h"
 #include "policy/policy.h"
@@ -41,6 +42,20 @@ bool schema_is_object(enum setting_area area, const char *path)
 			return true;
 	}
 	return false;
+}
+
+const struct setting *schema_respelled(enum setting_area area,
+				       const char *path)
+{
+	const size_t n = strlen(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].area == area &&
+		    !strncasecmp(rows[i].path, path, n) &&
+		    (!rows[i].path[n] || rows[i].path[n] == '.'))
+			return &rows[i];
+	}
+	return NULL;
 }
 
 enum { NEAR_MAX = 64, NEAR_EDITS = 3 };

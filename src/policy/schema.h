@@ -79,6 +79,10 @@ const struct setting *schema_find(enum setting_area area, const char *path);
 /* True if @path is an object that holds keys of the table */
 bool schema_is_object(enum setting_area area, const char *path);
 
+/* A row that is @path, or below it, but for capital letters; or NULL */
+const struct setting *schema_respelled(enum setting_area area,
+				       const char *path);
+
 /* The row whose path looks most like @path, or NULL if none does */
 const struct setting *schema_nearest(enum setting_area area,
 				     const char *path);

@@ -60,6 +60,8 @@ def what_a_rule_keeps_from_starting_names_the_rule(t):
         check(r.code in (126, 127), repr(r))
         contains(r.err, named + "(--deny-read): deny less, or give it back "
                  "with --read")
+    r = t.inside("true", options=["--deny-read", "."]).ended(125)
+    contains(r.err, f"'{t.dir}' is hidden by '.' (--deny-read); ")
     t.inside(tool).ok("the control")
     lacks(t.inside("./nothing", options=["--deny-read", "own"]).ended(127).err,
           "hidden")
