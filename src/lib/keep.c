@@ -11,21 +11,40 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/sock.h"
 #include "lib/held.h"
+#include "lib/hooks.h"
+#include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "watch/birth.h"
 #include "watch/born.h"
+#include "watch/mask.h"
 
 /* The keeper has looked at everything once */
 static int on_covered(void *arg, uint32_t events)
 {
 	struct keep *k = arg;
+	struct keeper_begun begun = { 0 };
+	size_t none = 0;
+	const ssize_t n = sock_recv(k->keeper.socket, &begun, sizeof(begun),
+				    NULL, &none);
 
 	(void)events;
 	loop_remove(k->loop, &k->covered);
+	k->busy = false;
 	held_masked(k->session->held);
+	if (n != (ssize_t)sizeof(begun))
+		k->lost(k->arg);
+	begun.hidden += k->declined;
+	if (begun.hidden && !options_has(k->options, OPTION_QUIET))
+		hooks_say(k->options, "settings reloaded; %zu path%s that can be read now stay%s hidden until the next run",
+			  begun.hidden, begun.hidden == 1 ? "" : "s",
+			  begun.hidden == 1 ? "s" : "");
+	k->declined = 0;
+	if (k->again)
+		k->edited(k->arg);
 	return 0;
 }
 
@@ -41,59 +60,85 @@ static bool may_come(const struct view *view, const struct view_rule *r)
 		!view_verdict(view, VIEW_WRITE, r->path).allowed);
 }
 
-/* @plan with masks for what may come, and for @held if that is not NULL; only its
- * mounts are the caller's to free
- */
-static struct plan with_more(const struct plan *plan, char *held)
+static void add_mask(struct mounted_list *list, const char *path, bool ours)
 {
-	const struct view_rules *rules = &plan->view->rules;
-	struct plan more = *plan;
-	size_t n = more.mounts.len;
-
-	more.mounts.v = mem_zalloc((n + rules->len + 1) * sizeof(*more.mounts.v));
-	memcpy(more.mounts.v, plan->mounts.v, n * sizeof(*more.mounts.v));
-	if (held)
-		more.mounts.v[n++] = (struct plan_mount){
-			.kind = MOUNT_MASK_DIR, .path = held,
-		};
-	for (size_t i = 0; i < rules->len && n < KEEPER_MOUNTS_MAX; i++) {
-		if (may_come(plan->view, &rules->v[i]))
-			more.mounts.v[n++] = (struct plan_mount){
-				.kind = MOUNT_MASK_DIR, .path = rules->v[i].path,
-			};
-	}
-	more.mounts.len = n;
-	return more;
+	*vec_push(list) = (struct mounted){
+		.kind = MOUNT_MASK_DIR, .path = mem_strdup(path), .ours = ours,
+		.is_dir = true, .empty = true,
+	};
 }
 
-/* A keeper for @plan, and @held; the one before goes when it has begun */
-static void replace(struct keep *k, const struct plan *plan, char *held)
+/* The mounts of @plan, masks for what may come, and one for our own directory if
+ * that was made late
+ */
+static void list_mounts(const struct keep *k, const struct plan *plan,
+			struct mounted_list *ret)
 {
-	struct plan more = with_more(plan, held);
-	struct keeper old = k->keeper, next;
-	const int r = keeper_start(&next, &more, k->own[0], k->own[1], NULL);
+	const struct view_rules *rules = &plan->view->rules;
 
-	free(more.mounts.v);
-	if (r < 0) {		/* Better the one before than none */
+	mounted_add(ret, plan);
+	if (k->held)
+		add_mask(ret, k->held, true);
+	for (size_t i = 0; i < rules->len && ret->len < KEEPER_MOUNTS_MAX; i++) {
+		const struct view_rule *r = &rules->v[i];
+
+		if (may_come(plan->view, r))
+			add_mask(ret, r->path,
+				 r->rule->strength == RULE_ALWAYS);
+	}
+	mounted_sort(ret);
+}
+
+/* A keeper for @next, which it takes over; the one before goes when this one has
+ * begun
+ */
+static void replace(struct keep *k, struct mounted_list *next,
+		    const struct changes *changes)
+{
+	struct keeper old = k->keeper, new;
+
+	if (keeper_start(&new, next, changes, k->own[0], k->own[1], NULL) < 0) {
+		mounted_done(next);	/* Better the one before than none */
 		k->lost(k->arg);
 		return;
 	}
-	k->keeper = next;
+	mounted_done(&k->now);
+	k->now = *next;
+	k->keeper = new;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
 	keeper_stop(&old);
 	k->covered = (struct loop_source){ k->keeper.socket, on_covered, k };
 	if (k->keeper.socket >= 0)
-		(void)loop_add(k->loop, &k->covered, EPOLLIN);
+		k->busy = loop_add(k->loop, &k->covered, EPOLLIN) == 0;
+}
+
+/* What stood at the start, if nothing has changed since */
+static void know(struct keep *k)
+{
+	if (!k->now.len)
+		list_mounts(k, k->session->plan, &k->now);
+}
+
+/* A keeper for what stands; @held, if not NULL, has just been made */
+static void keep_now(struct keep *k, const char *held)
+{
+	const struct changes none = { 0 };
+	struct mounted_list next = { 0 };
+
+	know(k);
+	mounted_copy(&next, &k->now);
+	if (held)
+		add_mask(&next, held, true);
+	mounted_sort(&next);
+	replace(k, &next, &none);
 }
 
 /* A mount has gone: until then there was nothing to keep */
 static int on_mounts(void *arg, uint32_t events)
 {
-	struct keep *k = arg;
-
 	(void)events;
-	replace(k, k->session->plan, NULL);
+	keep_now(arg, NULL);
 	return 0;
 }
 
@@ -118,13 +163,14 @@ void keep_early(struct keep *k)
 {
 	/* None is started where there is nothing to keep, nor to wait for */
 	if (k->own && k->keeper.pid <= 0)
-		replace(k, k->session->plan, NULL);
+		keep_now(k, NULL);
 }
 
 void keep_done(struct keep *k)
 {
 	if (k->own)
 		keeper_stop(&k->keeper);
+	mounted_done(&k->now);
 	k->own = NULL;
 }
 
@@ -133,8 +179,13 @@ void keep_held(struct keep *k)
 	/* The settings may be watched before the mounts are */
 	const struct held *held = k->own ? k->session->held : NULL;
 
-	if (held && held->waits && held->path)
-		replace(k, k->session->plan, held->path);
+	if (!held || !held->waits || !held->path || k->held)
+		return;
+	k->held = held->path;
+	if (k->busy)
+		k->again = true;
+	else
+		keep_now(k, k->held);
 }
 
 /* What the command made itself is not made read-only under its hands: the
@@ -157,6 +208,18 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 	plan->mounts.len = n;
 }
 
+/* In masks that talk there must be something to mount it on */
+static void furnish(const struct keep *k, const struct changes *changes)
+{
+	for (size_t i = 0; *k->masks && i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+
+		if (c->kind == CHANGE_SHOW && c->mask != c->mount)
+			masks_show(*k->masks, c->mask->path, c->mount->path,
+				   c->mount->is_dir);
+	}
+}
+
 void keep_view(struct keep *k, const struct view *view,
 	       const struct timespec *since, const struct born *born)
 {
@@ -166,10 +229,20 @@ void keep_view(struct keep *k, const struct view *view,
 		.argv = first ? first->argv : NULL, .environ = environ,
 	};
 	auto_plan struct plan *plan = NULL;
+	struct mounted_list next = { 0 };
+	struct changes changes = { 0 };
 
-	if (!first ||
+	/* One that was stopped halfway would leave nobody knows what */
+	k->again = k->busy;
+	if (k->busy || !first ||
 	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
 		return;
 	spare_new(plan, since, born);
-	replace(k, plan, NULL);
+	list_mounts(k, plan, &next);
+	know(k);
+	changes_build(&k->now, &next, view, &changes);
+	k->declined = changes.declined;
+	furnish(k, &changes);
+	replace(k, &next, &changes);
+	free(changes.v);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/keep.h - masks and read-only files of a running sandbox, kept and added to
+/* lib/keep.h - masks and read-only files of a running sandbox, kept and changed
  *
  * The keeper (watch/keeper.h) is a process; there is none until a mount has gone,
  * a new one is wanted, or a run has lasted a while.
@@ -8,10 +8,16 @@
 #ifndef LIB_KEEP_H
 #define LIB_KEEP_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/loop.h"
+#include "plan/change.h"
 #include "watch/keeper.h"
 
 struct born;
+struct masks_run;
+struct options;
 struct session;
 struct timespec;
 struct view;
@@ -19,19 +25,32 @@ struct view;
 /**
  * struct keep - Zero-initialise it
  * @own:	The descriptors that came with CAGE_READY, or NULL: nothing to keep
+ * @masks:	Who answers for masks that talk; *@masks is NULL if nobody does
  * @lost:	Called with @arg if something cannot be kept
+ * @edited:	Called when keep_view() is to be called again
+ * @now:	What stands; empty as long as that is what the plan says
+ * @held:	Our own directory, if it was made late
+ * @declined:	Paths that the edit shows, and that stay hidden
+ * @busy:	The keeper has not begun; @again if there is more to do then
  */
 struct keep {
 	const struct session *session;
+	const struct options *options;
 	struct loop *loop;
 	const int *own;
+	struct masks_run *const *masks;
 	void (*lost)(void *arg);
+	void (*edited)(void *arg);
 	void *arg;
 	struct keeper keeper;
 	struct loop_source mounts, covered;
+	struct mounted_list now;
+	const char *held;
+	size_t declined;
+	bool busy, again;
 };
 
-/* Begin, with session, loop, own, lost and arg filled in */
+/* Begin, with all up to @arg filled in */
 void keep_start(struct keep *keep);
 void keep_done(struct keep *keep);
 
@@ -45,8 +64,8 @@ void keep_early(struct keep *keep);
  */
 void keep_held(struct keep *keep);
 
-/* Settings were edited: keep what the plan for @view says, but for what was made
- * after @since and is not the user's by @born, which may be NULL
+/* Settings were edited: hide, show and keep what the plan for @view says, but for
+ * what was made after @since and is not the user's by @born, which may be NULL
  */
 void keep_view(struct keep *keep, const struct view *view,
 	       const struct timespec *since, const struct born *born);

@@ -2,9 +2,9 @@
 /*
  * lib/lasting.c - what an edit changes, but not for the command that runs
  *
- * Hosts, writable paths and what is to be hidden change at once. Namespaces,
- * limits, variables and the filter are made once; and a mask stays, as nobody
- * could tell what was read behind one that comes and goes.
+ * Hosts, writable paths, what is hidden and what is shown change at once.
+ * Namespaces, limits, variables and the filter are made once; so is all that
+ * Landlock alone holds.
  */
 
 #include "lib/lasting.h"
@@ -103,23 +103,22 @@ static void name_path(const char *path, size_t n, struct buf *ret)
 }
 
 /* What a rule shows again, or none hides any more */
-static void name_shown(const struct plan *plan, const struct view *before,
-		       const struct view *after, struct buf *ret)
+static void name_shown(const struct view *before, const struct view *after,
+		       struct buf *ret)
 {
-	const struct view_rules *rules = &after->rules;
 	size_t n = 0;
 
-	for (size_t i = 0; i < rules->len; i++) {
-		if (rules->v[i].list == PATH_ALLOW_READ &&
-		    is_shown(before, after, rules->v[i].path))
-			name_path(rules->v[i].path, n++, ret);
-	}
-	for (size_t i = 0; i < plan->mounts.len && !n; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
+	for (size_t i = 0; i < after->rules.len; i++) {
+		const struct view_rule *r = &after->rules.v[i];
 
-		if ((m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE) &&
-		    is_shown(before, after, m->path))
-			name_path(m->path, n++, ret);
+		if (r->list == PATH_ALLOW_READ && is_shown(before, after, r->path))
+			name_path(r->path, n++, ret);
+	}
+	for (size_t i = 0; i < before->rules.len && !n; i++) {
+		const struct view_rule *r = &before->rules.v[i];
+
+		if (r->list == PATH_DENY_READ && is_shown(before, after, r->path))
+			name_path(r->path, n++, ret);
 	}
 	if (n > PATHS_TOLD)
 		buf_addf(ret, " and %zu more", n - PATHS_TOLD);
@@ -132,7 +131,8 @@ void lasting_tell(const struct options *options, const struct plan *plan,
 	auto_buf struct buf words = { 0 };
 
 	name_values(before->policy, policy, &words);
-	name_shown(plan, before->view, view, &words);
+	if (plan->tier != TIER_FULL)
+		name_shown(before->view, view, &words);
 	if (words.len && !options_has(options, OPTION_QUIET))
 		hooks_say(options, "settings reloaded; this counts from the next run on: %s",
 			  buf_str(&words));

@@ -34,12 +34,10 @@
 #include "watch/live.h"
 #include "watch/mask.h"
 #include "watch/observer.h"
-#include "watch/quick.h"
 #include "watch/report.h"
 #include "watch/store.h"
 
 enum {
-	SHADOW_MS = 2000,	/* A call that went on is surely over then */
 	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
 };
 
@@ -140,18 +138,24 @@ const struct violation_sink *watchers_sink(const struct watchers *w)
 	return report_sink(w->report);
 }
 
-/* What the user has made, nobody inside may write from now on */
-static void keep_late(struct watchers *w)
+static void keep_again(void *arg)
 {
+	struct watchers *w = arg;
 	struct policy *policy = w->policy ? w->policy : w->session->policy;
 	auto_view struct view *view = NULL;
 
-	/* Before there are mounts to keep, it waits for them */
-	if (!w->born || !w->keep.own || !born_has_news(w->born) ||
-	    view_build(policy, &view, NULL) < 0)
+	if (view_build(policy, &view, NULL) < 0)
 		return;
 	observe_spare(view, &w->since, w->born);
 	keep_view(&w->keep, view, &w->since, w->born);
+}
+
+/* What the user has made, nobody inside may write from now on */
+static void keep_late(struct watchers *w)
+{
+	/* Before there are mounts to keep, it waits for them */
+	if (w->born && w->keep.own && born_has_news(w->born))
+		keep_again(w);
 }
 
 static int on_birth(void *arg, uint32_t events)
@@ -164,24 +168,12 @@ static int on_birth(void *arg, uint32_t events)
 	return 0;
 }
 
-/* An honest attempt from inside is refused, so a protected name can only come
- * from there in the shadow of a call that was let through. What counts is when
- * it was made, not when we hear of it: somebody may see to it that we are late.
- */
-static bool is_shadowed(int64_t call_ms, const char *path)
-{
-	const int64_t age = birth_age_ms(path);
-
-	return call_ms && (age < 0 ||
-			   quick_now_ms() - call_ms - age < SHADOW_MS);
-}
-
 static bool is_inside(void *arg, const char *path)
 {
 	const struct watchers *w = arg;
 
 	return !w->observer ||
-	       is_shadowed(observer_stats(w->observer).made_ms, path);
+	       birth_is_shadowed(observer_stats(w->observer).made_ms, path);
 }
 
 static bool is_touched(void *arg, const char *path)
@@ -189,7 +181,7 @@ static bool is_touched(void *arg, const char *path)
 	const struct watchers *w = arg;
 
 	return !w->observer ||
-	       is_shadowed(observer_stats(w->observer).wrote_ms, path);
+	       birth_is_shadowed(observer_stats(w->observer).wrote_ms, path);
 }
 
 /* From now on something may be planted */
@@ -263,8 +255,9 @@ static void on_lost(void *arg)
 void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
 	w->keep = (struct keep){
-		.session = w->session, .loop = loop, .own = own,
-		.lost = on_lost, .arg = w,
+		.session = w->session, .options = w->options, .loop = loop,
+		.own = own, .masks = &w->masks, .lost = on_lost,
+		.edited = keep_again, .arg = w,
 	};
 	keep_start(&w->keep);
 	if (w->lasts)

@@ -4,9 +4,10 @@
  *
  * Theory of operation: the kernel asks about numbered nodes. The root is 1, the
  * tree's node i is i + 2; they never change, so everything may be cached for
- * ever. What may be opened is nothing, so there is never a file to read. Names
- * that the tree does not have are refused or missing, always the same within a
- * mask: the answer must not tell whether the host has such a name.
+ * ever; edited settings only add some. What may be opened is nothing, so there is
+ * never a file to read. Names that the tree does not have are refused or missing,
+ * always the same within a mask: the answer must not tell whether the host has
+ * such a name.
  */
 
 #include "plan/mask.h"
@@ -75,11 +76,10 @@ static int find_name(const struct mask_tree *tree, int parent,
 	return -1;
 }
 
-/* The mount point @point in the mask @top, and the directories above it */
-static void push_point(struct mask_tree *tree, int top,
-		       const struct plan_point *point)
+/* The mount point @name in the mask @top, and the directories above it */
+static void push_point(struct mask_tree *tree, int top, const char *name,
+		       bool is_dir)
 {
-	const char *name = point->path;
 	int parent = top;
 
 	while (*name) {
@@ -92,7 +92,7 @@ static void push_point(struct mask_tree *tree, int top,
 			node = push_node(tree, parent, mem_strndup(name, n),
 				mem_printf("%s/%.*s", tree->v[parent].path,
 					   (int)n, name),
-				!last || point->is_dir);
+				!last || is_dir);
 			node->refuses = tree->v[top].refuses;
 			parent = (int)tree->len - 1;
 		} else {
@@ -149,9 +149,23 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 		for (size_t s = 0; dir && s < plan->points.len; s++) {
 			if (m->mask != MASK_EMPTY &&
 			    plan->points.v[s].mask == m->mask)
-				push_point(ret, top, &plan->points.v[s]);
+				push_point(ret, top, plan->points.v[s].path,
+					   plan->points.v[s].is_dir);
 		}
 	}
+}
+
+void mask_tree_show(struct mask_tree *tree, const char *mask, const char *path,
+		    bool is_dir)
+{
+	size_t i = 0;
+
+	while (i < tree->len && (tree->v[i].parent != MASK_TOP ||
+				 strcmp(tree->v[i].path, mask) != 0))
+		i++;
+	if (i < tree->len && tree->v[i].is_dir && tree->len < MASK_SHOWN_MAX &&
+	    path_is_below(mask, path))
+		push_point(tree, (int)i, path + strlen(mask) + 1, is_dir);
 }
 
 void mask_tree_done(struct mask_tree *tree)

@@ -11,6 +11,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "watch/quick.h"
+
+enum { SHADOW_MS = 2000 };	/* A call that went on is surely over then */
 
 enum { MARK_TRIES = 4 };
 
@@ -85,6 +88,14 @@ int64_t birth_age_ms(const char *path)
 	now.tv_sec -= x.stx_btime.tv_sec;
 	now.tv_nsec -= x.stx_btime.tv_nsec;
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+bool birth_is_shadowed(int64_t call_ms, const char *path)
+{
+	const int64_t age = birth_age_ms(path);
+
+	return call_ms && (age < 0 ||
+			   quick_now_ms() - call_ms - age < SHADOW_MS);
 }
 
 static bool is_after(const struct statx_timestamp *t,

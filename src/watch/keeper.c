@@ -17,10 +17,6 @@
  *
  * For each mask there are copies in hand, not mounted anywhere: one call puts
  * one in place, and a mask that talked talks again.
- *
- * The unreadable file is the null device, mounted so that devices do not
- * open: reading and writing it are EACCES. It needs no file of ours that the
- * sandbox could find.
  */
 
 #include "watch/keeper.h"
@@ -49,7 +45,9 @@
 #include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
-#include "plan/plan.h"
+#include "plan/change.h"
+#include "watch/cover.h"
+#include "watch/reveal.h"
 
 enum {
 	TRIES = 64,		/* Somebody may replace it again while we mount */
@@ -64,11 +62,12 @@ enum {
  * @spare:	A copy of it that goes into its place next, or -1
  * @model:	One that stays in hand, or -1
  * @copied:	It is one of those that have copies
+ * @fresh:	What is mounted there is not it
  */
 struct kept {
-	const struct plan_mount *mount;
+	const struct mounted *mount;
 	int spare, model;
-	bool copied;
+	bool copied, fresh;
 };
 
 /**
@@ -80,67 +79,20 @@ struct keeping {
 	int inotify;
 };
 
-static bool is_kept(const struct plan_mount *m)
+static bool is_kept(const struct mounted *m)
 {
-	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
-	       m->kind == MOUNT_BIND_RO;
-}
-
-/* 1 if something is mounted at @path, 0 if not, -ENOENT if nothing is there */
-static int look(const char *path, struct statx *x)
-{
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
-		  AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, x) < 0)
-		return -ENOENT;
-	return x->stx_attributes & STATX_ATTR_MOUNT_ROOT ? 1 : 0;
-}
-
-static int make_tmpfs(void)
-{
-	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC);
-
-	if (fs < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -1;
-	return sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
-			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-}
-
-/* What is mounted on @at: an empty directory, a device that does not open, or
- * itself, read-only
- */
-static int make_cover(enum mount_kind kind, int at, bool dir)
-{
-	const struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-			    MOUNT_ATTR_NODEV,
-		.propagation = MS_PRIVATE,
-	};
-	auto_close int tree = -1;
-
-	if (kind != MOUNT_BIND_RO && dir)
-		return make_tmpfs();
-	tree = kind == MOUNT_BIND_RO ?
-	       sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
-			     AT_EMPTY_PATH | AT_RECURSIVE) :
-	       sys_open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE |
-			     OPEN_TREE_CLOEXEC);
-	if (tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH |
-					  AT_RECURSIVE, &attr) < 0)
-		return -1;
-	return take_fd(&tree);
+	return mounted_is_mask(m) || m->kind == MOUNT_BIND_RO;
 }
 
 /* A copy of the mask that is mounted at @m, or -1: never of what it hides,
  * should that have been laid open meanwhile
  */
-static int copy_mask(const struct plan_mount *m)
+static int copy_mask(const struct mounted *m)
 {
 	struct statx mask, copy;
 	auto_close int tree = -1;
 
-	if (m->kind == MOUNT_BIND_RO || look(m->path, &mask) != 1)
+	if (m->kind == MOUNT_BIND_RO || cover_look(m->path, &mask) != 1)
 		return -1;
 	tree = sys_open_tree(AT_FDCWD, m->path, OPEN_TREE_CLONE |
 			     OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
@@ -175,7 +127,7 @@ static void prepare(struct kept *k)
 
 static int cover(struct kept *k, bool dir)
 {
-	const struct plan_mount *m = k->mount;
+	const struct mounted *m = k->mount;
 	auto_close int at = sys_open_nofollow(AT_FDCWD, m->path,
 					      O_PATH | O_CLOEXEC, 0);
 	auto_close int tree = -1;
@@ -183,11 +135,11 @@ static int cover(struct kept *k, bool dir)
 	if (at < 0)
 		return -errno;
 	tree = k->spare >= 0 && dir == m->is_dir ? take_fd(&k->spare)
-						 : make_cover(m->kind, at, dir);
+						 : cover_make(m->kind, at, dir);
 	if (tree < 0)
 		return -errno;
-	if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
-			   MOVE_MOUNT_T_EMPTY_PATH) == 0) {
+	if (cover_attach(tree, at) == 0) {
+		k->fresh = false;
 		prepare(k);
 		return 0;
 	}
@@ -239,14 +191,14 @@ static bool check(const struct keeping *keeping, struct kept *k)
 	if (k->mount->kind != MOUNT_BIND_RO)
 		heard = watch_parent(keeping, path);
 	for (int tries = 0; tries < TRIES; tries++) {
-		int r = look(path, &x);
+		int r = cover_look(path, &x);
 
 		/* It may come back before its directory is watched */
 		if (r < 0) {
 			heard = watch_parent(keeping, path);
-			r = look(path, &x);
+			r = cover_look(path, &x);
 		}
-		if (r != 0)
+		if (r < 0 || (r > 0 && !k->fresh))
 			return heard || r > 0;
 		if (cover(k, S_ISDIR(x.stx_mode)) == -ENOENT)
 			wait_for_change(path);
@@ -305,29 +257,57 @@ static bool hear(struct keeping *k)
 	return found;
 }
 
-static void keep(const struct plan *plan, int socket, int proc)
+static void collect(struct keeping *k, const struct mounted_list *next,
+		    const struct changes *changes)
+{
+	for (size_t i = 0; i < next->len; i++) {
+		const bool copied = k->len < COPIED_MAX;
+
+		if (is_kept(&next->v[i]))
+			*vec_push(k) = (struct kept){ &next->v[i], -1, -1,
+						      copied, false };
+	}
+	for (size_t i = 0; i < changes->len; i++) {
+		for (size_t j = 0; j < k->len; j++) {
+			if (changes->v[i].kind == CHANGE_COVER &&
+			    changes->v[i].mount == k->v[j].mount)
+				k->v[j].fresh = true;
+		}
+	}
+}
+
+/* What changed before we watched is covered first, then something is opened */
+static int begin(struct keeping *k, const struct mounted_list *next,
+		 const struct changes *changes, int socket, int proc)
+{
+	struct keeper_begun begun = { 0 };
+	int wait;
+
+	collect(k, next, changes);
+	wait = check_all(k);
+	if (changes->len) {
+		begun.hidden = reveal(changes, next, 1, proc);
+		wait = check_all(k);
+	}
+	(void)sock_send(socket, &begun, sizeof(begun), NULL, 0);
+	for (size_t i = 0; i < k->len; i++)
+		prepare(&k->v[i]);
+	return wait;
+}
+
+static void keep(const struct mounted_list *next,
+		 const struct changes *changes, int socket, int proc)
 {
 	struct keeping k = { .inotify = inotify_init1(IN_NONBLOCK |
 						      IN_CLOEXEC) };
-	int wait;
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
 		{ .fd = openat(proc, "mountinfo", O_RDONLY | O_CLOEXEC),
 		  .events = POLLPRI },
 		{ .fd = k.inotify, .events = POLLIN },
 	};
+	int wait = begin(&k, next, changes, socket, proc);
 
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const bool copied = k.len < COPIED_MAX;
-
-		if (is_kept(&plan->mounts.v[i]))
-			*vec_push(&k) = (struct kept){ &plan->mounts.v[i], -1,
-						       -1, copied };
-	}
-	wait = check_all(&k);	/* What changed before we watched */
-	(void)sock_send(socket, "", 1, NULL, 0);
-	for (size_t i = 0; i < k.len; i++)
-		prepare(&k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
 		const bool heard = fds[2].revents && hear(&k);
 
@@ -368,9 +348,9 @@ static int arrange(int user, int mnt, int socket)
 	return 0;
 }
 
-static void __attribute__((noreturn)) keeper_main(const struct plan *plan,
-						  int user, int mnt,
-						  int socket)
+static void __attribute__((noreturn)) keeper_main(
+	const struct mounted_list *next, const struct changes *changes,
+	int user, int mnt, int socket)
 {
 	sigset_t none;
 	int proc;
@@ -387,21 +367,22 @@ static void __attribute__((noreturn)) keeper_main(const struct plan *plan,
 		_exit(1);
 	(void)setsid();		/* No signals from the terminal */
 	be_quick();
-	keep(plan, 2, proc);
+	keep(next, changes, 2, proc);
 	_exit(1);
 }
 
-int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
-		 int mnt, struct err *err)
+int keeper_start(struct keeper *keeper, const struct mounted_list *next,
+		 const struct changes *changes, int user, int mnt,
+		 struct err *err)
 {
 	size_t kept = 0;
 	int pair[2];
 	pid_t pid;
 
 	*keeper = (struct keeper) { -1, -1 };
-	for (size_t i = 0; i < plan->mounts.len; i++)
-		kept += is_kept(&plan->mounts.v[i]);
-	if (!kept)
+	for (size_t i = 0; i < next->len; i++)
+		kept += is_kept(&next->v[i]);
+	if (!kept && !changes->len)
 		return 0;
 	if (kept > KEEPER_MOUNTS_MAX)
 		return fail(err, -E2BIG, "more than %d mounts cannot be kept",
@@ -410,7 +391,7 @@ int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
 		return fail_errno(err, "cannot talk to the keeper");
 	pid = fork();
 	if (!pid)
-		keeper_main(plan, user, mnt, pair[1]);
+		keeper_main(next, changes, user, mnt, pair[1]);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

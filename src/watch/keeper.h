@@ -11,28 +11,40 @@
 #ifndef WATCH_KEEPER_H
 #define WATCH_KEEPER_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
+struct changes;
 struct err;
-struct plan;
+struct mounted_list;
 
 enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 
 /**
  * struct keeper - The process, from outside
  * @pid:	-1 if there is none
- * @socket:	Readable once everything is covered; closed by us, it ends
+ * @socket:	A struct keeper_begun comes from it; closed by us, it ends
  */
 struct keeper {
 	pid_t pid;
 	int socket;
 };
 
-/* Start it for the mounts of @plan, in the user and mount namespaces @user and
- * @mnt. It begins with a look at all of them. 0, or a negative errno with words.
+/**
+ * struct keeper_begun - All is covered, and open what should be
+ * @hidden:	Paths that should have been opened, and were not
  */
-int keeper_start(struct keeper *keeper, const struct plan *plan, int user,
-		 int mnt, struct err *err);
+struct keeper_begun {
+	size_t hidden;
+};
+
+/* Start it for the mounts of @next, in the user and mount namespaces @user and
+ * @mnt. It begins with a look at all of them, and with @changes. 0, or a negative
+ * errno with words.
+ */
+int keeper_start(struct keeper *keeper, const struct mounted_list *next,
+		 const struct changes *changes, int user, int mnt,
+		 struct err *err);
 
 /* End it, without waiting for that; safe on { -1, -1 } */
 void keeper_stop(struct keeper *keeper);

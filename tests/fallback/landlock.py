@@ -51,6 +51,22 @@ def the_command_works_where_it_may(t):
 
 
 @test
+def what_an_edit_shows_waits_for_the_next_run_and_is_told(t):
+    settings = t.write(".claude/settings.local.json", json.dumps(
+        {"sandbox": {"filesystem": {"denyRead": [t.away]}}}))
+    t.write(t.away + "/file", "text")
+    p = t.start("run", *NONE, "--", "sh", "-c",
+                f"echo ready; read x; cat {t.away}/file; echo $?")
+    equal(p.stdout.readline(), b"ready\n")
+    t.write(settings + ".new", "{}")
+    os.rename(settings + ".new", settings)
+    contains(p.stderr.readline().decode(), "this counts from the next run on: "
+             f"reading '{t.away}'")
+    equal(p.communicate(b"\n")[0], b"1\n")
+    equal(t.inside("cat", t.away + "/file", options=NONE).ok().out, "text")
+
+
+@test
 def files_are_made_beside_protected_ones(t):
     """Landlock cannot allow it there; the observer does it instead"""
     repository(t)

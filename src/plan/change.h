@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/change.h - what edited settings change in the mounts of a running sandbox
+ *
+ * Pure: what stands now, what should, and the steps between. The keeper
+ * (watch/keeper.h) takes them.
+ */
+
+#ifndef PLAN_CHANGE_H
+#define PLAN_CHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "plan/plan.h"
+
+enum { CHANGE_SHOWN_MAX = 64 };	/* Paths that one edit shows; each is a descriptor */
+
+/**
+ * struct mounted - A mount that stands, or should
+ * @path:	Where
+ * @is_dir:	What it hides, or is
+ * @ours:	For a reason of our own: no settings take it off
+ * @empty:	Of a mask: it shows nothing, so its directory may be that of others
+ * @dev, @ino:	What was seen there; 0 if nothing was
+ */
+struct mounted {
+	enum mount_kind kind;
+	char *path;
+	bool is_dir, ours, empty;
+	dev_t dev;
+	ino_t ino;
+};
+
+/**
+ * struct mounted_list - All of them, sorted by path once mounted_sort() was called
+ */
+struct mounted_list {
+	struct mounted *v;
+	size_t len, cap;
+};
+
+/* Append the mounts of @plan, or of @other */
+void mounted_add(struct mounted_list *list, const struct plan *plan);
+void mounted_copy(struct mounted_list *list, const struct mounted_list *other);
+void mounted_sort(struct mounted_list *list);
+void mounted_done(struct mounted_list *list);
+
+static inline bool mounted_is_mask(const struct mounted *m)
+{
+	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE;
+}
+
+enum change_kind {
+	CHANGE_COVER,		/* Hide it, whatever is mounted there */
+	CHANGE_LIFT,		/* Take the mask off */
+	CHANGE_SHOW,		/* Put what is behind @mask onto it */
+	CHANGE_HIDE,		/* Take off what was put into a mask */
+};
+
+/**
+ * struct change - One step
+ * @mount:	What it is done to; of CHANGE_COVER and CHANGE_SHOW, as it will be
+ * @mask:	Of CHANGE_SHOW: what hides it
+ * @shared:	The directory of @mask may be that of others
+ * @read_only:	Nobody may write what is shown
+ */
+struct change {
+	enum change_kind kind;
+	const struct mounted *mount, *mask;
+	bool shared, read_only;
+};
+
+/**
+ * struct changes - All of them, in the order to take them
+ * @declined:	How many paths stay hidden until the next run
+ */
+struct changes {
+	struct change *v;
+	size_t len, cap, declined;
+};
+
+/* What leads from @now to @next, the mounts for @view; it points into both lists.
+ * Free only @ret->v.
+ */
+void changes_build(const struct mounted_list *now,
+		   const struct mounted_list *next, const struct view *view,
+		   struct changes *ret);
+
+#endif /* PLAN_CHANGE_H */

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/test-change.c - the steps from what stands to what edited settings say */
+
+#include "plan/change.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "plan/view.h"
+#include "policy/policy.h"
+#include "test.h"
+
+/* What may be read but for @denied, which is for the caller to free */
+static struct view *view_without(const char *denied)
+{
+	auto_free char *cwd = path_join(test_dir(), "project");
+	struct policy *p = policy_new(cwd, test_dir());
+	const struct source *source = policy_add_source(p, SCOPE_FLAG,
+		"--option", NULL, 0, cwd);
+	struct view *view = NULL;
+	struct err err = { 0 };
+
+	CHECK_INT(mkdir(cwd, 0755), 0);
+	if (denied)
+		CHECK_INT(policy_add_path(p, PATH_DENY_READ, denied, RULE_USER,
+			origin_make(source, NULL, NULL), NULL), 0);
+	CHECK_INT(policy_finish(p, &err), 0);
+	CHECK_INT(view_build(p, &view, &err), 0);
+	policy_unref(p);
+	return view;
+}
+
+static struct mounted *put(struct mounted_list *list, enum mount_kind kind,
+			   const char *path)
+{
+	struct mounted *m = vec_push(list);
+
+	m->kind = kind;
+	m->path = mem_strdup(path);
+	m->empty = true;
+	return m;
+}
+
+/* The steps as words, and the number of those that were declined */
+static char *steps(struct mounted_list *now, struct mounted_list *next,
+		   const struct view *view)
+{
+	static const char *const kinds[] = {
+		[CHANGE_COVER] = "cover", [CHANGE_LIFT] = "lift",
+		[CHANGE_SHOW] = "show", [CHANGE_HIDE] = "hide",
+	};
+	struct changes changes = { 0 };
+	char *text = mem_strdup("");
+
+	mounted_sort(now);
+	mounted_sort(next);
+	changes_build(now, next, view, &changes);
+	for (size_t i = 0; i < changes.len; i++) {
+		const struct change *c = &changes.v[i];
+		char *more = mem_printf("%s%s %s%s%s%s%s; ", text,
+			kinds[c->kind], c->mount->path,
+			c->mask ? " in " : "", c->mask ? c->mask->path : "",
+			c->shared ? " shared" : "",
+			c->read_only ? " read-only" : "");
+
+		free(text);
+		text = more;
+	}
+	if (changes.declined) {
+		char *more = mem_printf("%s%zu declined", text,
+					changes.declined);
+
+		free(text);
+		text = more;
+	}
+	free(changes.v);
+	mounted_done(now);
+	mounted_done(next);
+	return text;
+}
+
+TEST(a_mask_that_nothing_asks_for_comes_off)
+{
+	auto_view struct view *view = view_without(NULL);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL;
+
+	put(&now, MOUNT_MASK_FILE, "/h/key");
+	put(&now, MOUNT_MASK_DIR, "/h/stays");
+	put(&next, MOUNT_MASK_DIR, "/h/stays");
+	put(&next, MOUNT_MASK_DIR, "/h/new");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "cover /h/new; lift /h/key; ");
+}
+
+TEST(a_mask_stays_where_the_policy_hides_or_it_is_ours)
+{
+	auto_view struct view *view = view_without("/h/denied");
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL;
+
+	put(&now, MOUNT_MASK_DIR, "/h/denied");
+	put(&now, MOUNT_MASK_DIR, "/h/store")->ours = true;
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "");
+}
+
+TEST(what_stays_closed_behind_a_mask_goes_along)
+{
+	auto_view struct view *view = view_without("/h/aws/key");
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL;
+
+	put(&now, MOUNT_MASK_DIR, "/h/aws");
+	put(&now, MOUNT_MASK_DIR, "/h/git");
+	put(&now, MOUNT_MASK_DIR, "/h/other");
+	put(&next, MOUNT_MASK_FILE, "/h/aws/key");
+	put(&next, MOUNT_BIND_RO, "/h/git");
+	put(&next, MOUNT_BIND_RO, "/h/other-name");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "cover /h/aws/key; show /h/aws in /h/aws; "
+			"show /h/git in /h/git read-only; lift /h/other; ");
+}
+
+TEST(a_mask_with_something_writable_in_it_stays)
+{
+	auto_view struct view *view = view_without(NULL);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL;
+
+	put(&now, MOUNT_MASK_DIR, "/h");
+	put(&now, MOUNT_BIND_RW, "/h/project");
+	put(&next, MOUNT_BIND_RW, "/h/project");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "1 declined");
+}
+
+TEST(a_mask_shows_something_and_hides_it_again)
+{
+	auto_view struct view *view = view_without("/h");
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL, *again = NULL;
+
+	put(&now, MOUNT_MASK_DIR, "/h");
+	put(&now, MOUNT_MASK_DIR, "/own")->empty = false;
+	put(&next, MOUNT_MASK_DIR, "/h");
+	put(&next, MOUNT_MASK_DIR, "/own");
+	put(&next, MOUNT_SHOW, "/h/a/config");
+	put(&next, MOUNT_BIND_RW, "/own/work");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "show /h/a/config in /h shared read-only; "
+			"show /own/work in /own; ");
+
+	put(&now, MOUNT_MASK_DIR, "/h");
+	put(&now, MOUNT_SHOW, "/h/a/config");
+	put(&now, MOUNT_SHOW, "/h/ours")->ours = true;
+	put(&next, MOUNT_MASK_DIR, "/h");
+	again = steps(&now, &next, view);
+	CHECK_STR(again, "hide /h/a/config; ");
+}
+
+TEST(what_no_mask_hides_waits_for_the_next_run)
+{
+	auto_view struct view *view = view_without(NULL);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL;
+
+	put(&next, MOUNT_SHOW, "/tmp/private");
+	put(&next, MOUNT_BIND_RW, "/var/root");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "1 declined");
+}
+
+TEST(one_edit_shows_so_many)
+{
+	auto_view struct view *view = view_without("/h");
+	struct mounted_list now = { 0 }, next = { 0 };
+	struct changes changes = { 0 };
+
+	put(&now, MOUNT_MASK_DIR, "/h");
+	put(&next, MOUNT_MASK_DIR, "/h");
+	for (int i = 0; i < CHANGE_SHOWN_MAX + 3; i++) {
+		auto_free char *path = mem_printf("/h/%d", i);
+
+		put(&next, MOUNT_SHOW, path);
+	}
+	mounted_sort(&next);
+	changes_build(&now, &next, view, &changes);
+	CHECK_INT((long long)changes.len, CHANGE_SHOWN_MAX);
+	CHECK_INT((long long)changes.declined, 3);
+	free(changes.v);
+	mounted_done(&now);
+	mounted_done(&next);
+}

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/shown.py - what an edit opens is open in the running sandbox"""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+# Does what each line of its input says: reads or writes a path, or waits until
+# it can be read, or cannot
+INSIDE = r'''
+import os, sys, time
+def get(path):
+    try:
+        if os.path.isdir(path): return " ".join(sorted(os.listdir(path)))
+        return open(path).read()
+    except (FileNotFoundError, PermissionError): return "hidden"
+def put(path):
+    try: return str(open(path, "a").write("x"))
+    except OSError as e: return "refused"
+print("ready", flush=True)
+for line in sys.stdin:
+    what, path, *rest = line.rstrip("\n").split(" ", 2)
+    if what == "get": print(get(path), flush=True)
+    if what == "put": print(put(path), flush=True)
+    if what == "until":
+        end = time.monotonic() + 30
+        while get(path) != rest[0] and time.monotonic() < end:
+            time.sleep(0.001)
+        print(get(path), flush=True)
+    if what == "watch":     # What @path reads as until @rest opens
+        seen = {get(path)}
+        end = time.monotonic() + 30
+        while get(rest[0]) == "hidden" and time.monotonic() < end:
+            seen.add(get(path))
+        print(get(rest[0]), get(path), *sorted(seen), sep=",", flush=True)
+'''
+
+
+class Inside:
+    """A command that runs while settings are edited"""
+
+    def __init__(self, t, *options):
+        t.write("inside.py", INSIDE)
+        self.p = t.start("run", *options, "--", "python3", "inside.py",
+                         stdin=subprocess.PIPE)
+        equal(self.p.stdout.readline(), b"ready\n")
+
+    def say(self, *words):
+        self.p.stdin.write((" ".join(words) + "\n").encode())
+        self.p.stdin.flush()
+
+    def answer(self):
+        return self.p.stdout.readline().decode().rstrip("\n")
+
+    def ask(self, *words):
+        self.say(*words)
+        return self.answer()
+
+    def end(self):
+        out, err = self.p.communicate()
+        equal(self.p.returncode, 0, err)
+        return err.decode()
+
+
+def edit(t, **filesystem):
+    path = t.write(".claude/settings.local.json.new", json.dumps(
+        {"sandbox": {"filesystem": filesystem}}))
+    os.rename(path, path[:-len(".new")])
+
+
+@test
+def a_suggestion_opens_a_file_for_the_command_that_runs(t):
+    t.write(t.home + "/.netrc", "machine")
+    inside = Inside(t)
+    equal(inside.ask("get", t.home + "/.netrc"), "hidden")
+    fix = wait_until(lambda: records(t), "a record")[0]["suggest"]["command"]
+    contains(fix, "cloche policy allow read")
+    t.outside("sh", "-c", fix.replace("cloche", os.environ["CLOCHE"], 1)).ok()
+    equal(inside.ask("until", t.home + "/.netrc", "machine"), "machine")
+    lacks(inside.end(), "next run")
+
+
+@test
+def what_is_opened_is_not_writable(t):
+    t.write(t.away + "/hidden/file", "text")
+    edit(t, denyRead=[t.away + "/hidden"])
+    inside = Inside(t)
+    equal(inside.ask("get", t.away + "/hidden/file"), "hidden")
+    edit(t)
+    equal(inside.ask("until", t.away + "/hidden/file", "text"), "text")
+    equal(inside.ask("put", t.away + "/hidden/file"), "refused")
+    inside.end()
+    equal(t.read(t.away + "/hidden/file"), "text")
+
+
+def shows_a_file_of_a_directory(t, *options):
+    ssh = t.home + "/.ssh"
+    t.write(ssh + "/config", "Host x")
+    t.write(ssh + "/deep/er/file", "deep")
+    t.write(ssh + "/id_rsa", "KEY")
+    t.write(t.home + "/.aws/credentials", "KEY")
+    edit(t)
+    inside = Inside(t, *options)
+    for name in ("config", "deep/er/file", "id_rsa"):
+        equal(inside.ask("get", f"{ssh}/{name}"), "hidden", name)
+    edit(t, allowRead=[ssh + "/config"])
+    equal(inside.ask("until", ssh + "/config", "Host x"), "Host x")
+    edit(t, allowRead=[ssh + "/config", ssh + "/deep"])
+    equal(inside.ask("until", ssh + "/deep/er/file", "deep"), "deep")
+    equal(inside.ask("get", ssh + "/config"), "Host x", "still")
+    equal(inside.ask("get", ssh), "config deep")
+    for path in (ssh + "/id_rsa", t.home + "/.aws/credentials"):
+        equal(inside.ask("get", path), "hidden", path)
+    equal(inside.ask("put", ssh + "/deep/er/file"), "refused")
+    # And it is hidden again
+    edit(t, allowRead=[ssh + "/config"])
+    equal(inside.ask("until", ssh + "/deep/er/file", "hidden"), "hidden")
+    equal(inside.ask("get", ssh + "/config"), "Host x")
+    equal(inside.ask("get", t.home + "/.aws"), "", "another mask")
+    lacks(inside.end(), "next run")
+
+
+@test
+def a_mask_that_talks_shows_a_file(t):
+    need_fuse()
+    shows_a_file_of_a_directory(t)
+    contains(targets(records(t), "fs-read"), t.home + "/.ssh/id_rsa")
+
+
+@test
+def a_plain_mask_shows_a_file(t):
+    shows_a_file_of_a_directory(t, "--observe", "off")
+
+
+@test
+def what_stays_hidden_behind_a_mask_is_never_seen(t):
+    aws = t.home + "/.aws"
+    t.write(aws + "/config", "region")
+    t.write(aws + "/credentials", "KEY")
+    inside = Inside(t)
+    for _ in range(long(10, 100)):
+        equal(inside.ask("until", aws + "/config", "hidden"), "hidden")
+        inside.say("watch", aws + "/credentials", aws + "/config")
+        edit(t, allowRead=[aws], denyRead=[aws + "/credentials"])
+        equal(inside.answer(), "region,hidden,hidden")
+        edit(t)
+    inside.end()
+
+
+@test
+def a_directory_that_is_a_mount_can_be_hidden_and_opened_again(t):
+    """A root is one; what it holds, and may not be written, is kept so"""
+    t.write(t.away + "/file", "text")
+    t.write(t.away + "/.git/hooks/pre-commit", "hook")
+    t.write(t.away + "/.git/HEAD", "ref: refs/heads/main")
+    t.write(t.away + "/.git/config", "")
+    os.makedirs(t.away + "/.git/objects"), os.makedirs(t.away + "/.git/refs")
+    edit(t)
+    inside = Inside(t, "--write", t.away)
+    equal(inside.ask("put", t.away + "/file"), "1")
+    edit(t, denyRead=[t.away])
+    equal(inside.ask("until", t.away + "/file", "hidden"), "hidden")
+    edit(t)
+    equal(inside.ask("until", t.away + "/file", "textx"), "textx")
+    equal(inside.ask("put", t.away + "/file"), "1")
+    equal(inside.ask("put", t.away + "/.git/hooks/pre-commit"), "refused")
+    inside.end()
+    equal(t.read(t.away + "/.git/hooks/pre-commit"), "hook")
+
+
+@test
+def edits_that_come_fast_all_count(t):
+    t.write(t.home + "/.ssh/config", "Host x")
+    path = t.home + "/.ssh/config"
+    inside = Inside(t)
+    for i in range(20):
+        edit(t, allowRead=[path] if i % 2 else [])
+    equal(inside.ask("until", path, "Host x"), "Host x")
+    for i in range(21):
+        edit(t, allowRead=[path] if i % 2 else [])
+    equal(inside.ask("until", path, "hidden"), "hidden")
+    inside.end()
+
+
+@test
+def what_cannot_be_opened_waits_and_is_told(t):
+    """The project itself lies in what is hidden"""
+    t.write(t.away + "/file", "text")
+    t.write(t.away + "/other", "text")
+    edit(t, denyRead=[t.root])
+    inside = Inside(t)
+    equal(inside.ask("get", t.away + "/file"), "hidden")
+    edit(t, denyRead=[t.root], allowRead=[t.away + "/other"])
+    equal(inside.ask("until", t.away + "/other", "text"), "text")
+    edit(t)
+    contains(inside.p.stderr.readline().decode(),
+             "1 path that can be read now stays hidden until the next run")
+    equal(inside.ask("get", t.away + "/file"), "hidden")
+    inside.end()
+
+
+if __name__ == "__main__":
+    main()
