@@ -216,30 +216,43 @@ static int set_observe(const struct options *options,
 
 /* Inside a sandbox of ours /tmp is private already, and no other could be made
  */
-static void use_outer_tmp(struct session *s)
+static void use_outer_tmp(struct view *view)
 {
-	s->view->private_tmp = false;
-	view_add(s->view, PATH_ALLOW_WRITE, "/tmp",
-		 view_own_rule(s->view, "/tmp", "/tmp",
+	view->private_tmp = false;
+	view_add(view, PATH_ALLOW_WRITE, "/tmp",
+		 view_own_rule(view, "/tmp", "/tmp",
 			       "the outer sandbox's own /tmp"), false);
-	view_sort(s->view);
+	view_sort(view);
+}
+
+static bool is_nested(void)
+{
+	const char *around = tier_around();
+
+	return around && !strcmp(around, "cloche");
 }
 
 /* In the landlock tier $TMPDIR stands for /tmp */
+static void close_tmp(struct view *view, const char *tmpdir)
+{
+	if (is_nested() && view->private_tmp)
+		use_outer_tmp(view);
+	grants_close_tmp(view, tmpdir);
+}
+
 static void set_tmpdir(struct session *s, struct plan_request *request)
 {
 	const char *cache = s->policy->dirs[DIR_CACHE];
 	const bool landlock = request->tier == TIER_LANDLOCK;
 	const char *around = tier_around();
-	const bool nested = around && !strcmp(around, "cloche");
 
 	/* Ours says so with the tier it falls back to */
-	if (around && !nested)
+	if (around && !is_nested())
 		vec_push(&s->view->notes)->text =
 			mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
 				   around);
 
-	if (cache && !nested && s->view->private_tmp)
+	if (cache && !is_nested() && s->view->private_tmp)
 		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
 	if (!landlock)
 		return;
@@ -248,10 +261,8 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 
 		s->tmpdir = resolve_path(path);
 	}
-	if (nested && s->view->private_tmp)
-		use_outer_tmp(s);
 	request->tmpdir = s->tmpdir;
-	grants_close_tmp(s->view, s->tmpdir);
+	close_tmp(s->view, s->tmpdir);
 }
 
 /* In the landlock tier the proxies are on the host's loopback, and the
@@ -348,18 +359,24 @@ static char *find_program(const struct session *s)
 }
 
 /* Profile home: git's settings, and the program that shall run */
-static void furnish_home(struct session *s, struct plan_request *request)
+/* In profile home the command's own program is there */
+static void show_command(struct view *view, char *const *argv)
 {
 	const char *path = getenv("PATH");
 	auto_free char *ordered = NULL;
 
-	if (s->policy->profile != PROFILE_HOME)
+	if (view->policy->profile != PROFILE_HOME || !argv || !argv[0])
 		return;
-	s->git_config = gitfile_make(s->policy);
+	ordered = env_path(view->policy, path ? path : "");
+	home_show_command(view, argv[0], ordered);
+}
+
+static void furnish_home(struct session *s, struct plan_request *request)
+{
+	if (s->policy->profile == PROFILE_HOME)
+		s->git_config = gitfile_make(s->policy);
 	request->git_config = s->git_config;
-	ordered = env_path(s->policy, path ? path : "");
-	if (request->argv && request->argv[0])
-		home_show_command(s->view, request->argv[0], ordered);
+	show_command(s->view, request->argv);
 }
 
 /* A drop-in of the administrator's that cannot be used stops nothing, but is
@@ -421,6 +438,19 @@ int session_open(const struct options *options, char *const *argv,
 		return r;
 	}
 	*ret = s;
+	return 0;
+}
+
+int session_view(const struct session *session, struct policy *policy,
+		 struct view **ret, struct err *err)
+{
+	const int r = view_build(policy, ret, err);
+
+	if (r < 0)
+		return r;
+	show_command(*ret, session->plan->argv);
+	if (session->plan->tier == TIER_LANDLOCK)
+		close_tmp(*ret, session->tmpdir);
 	return 0;
 }
 

@@ -53,6 +53,12 @@ int session_open(const struct options *options, char *const *argv,
 void session_set_program(const char *path);
 void session_done(struct session *session);
 
+/* The view of @policy, edited since, for the sandbox that runs: with all that the
+ * command and the tier add
+ */
+int session_view(const struct session *session, struct policy *policy,
+		 struct view **ret, struct err *err);
+
 /* Only the policy: what `cloche policy` asks about */
 int session_policy(const struct options *options, struct policy **ret,
 		   struct err *err);

@@ -144,7 +144,7 @@ static void keep_again(void *arg)
 	struct policy *policy = w->policy ? w->policy : w->session->policy;
 	auto_view struct view *view = NULL;
 
-	if (view_build(policy, &view, NULL) < 0)
+	if (session_view(w->session, policy, &view, NULL) < 0)
 		return;
 	observe_spare(view, &w->since, w->born);
 	keep_view(&w->keep, view, &w->since, w->born);
@@ -284,7 +284,7 @@ int watchers_reload(struct watchers *w, struct err *err)
 	if (r == 0 && w->born)
 		born_open(w->born);
 	if (r == 0)
-		r = view_build(policy, &view, err);
+		r = session_view(w->session, policy, &view, err);
 	if (r < 0)
 		return r;
 	if (w->born)

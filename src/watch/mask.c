@@ -337,6 +337,7 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	auto_free char *target = NULL, *asked = NULL;
 	struct violation v = { .kind = VIOLATION_FS_READ, .count = 1 };
 	const char *reason;
+	bool shown;
 
 	read_reading(t, &reading);
 	target = target_of(m, event, &reading);
@@ -345,7 +346,9 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	m->policy.verdict(m->policy.arg, OBSERVER_READ, target, &verdict);
 	if (verdict.final && is_ourselves(tid))
 		return;
-	reason = verdict.reason ? verdict.reason : "hidden";
+	shown = verdict.answer == OBSERVER_ALLOWED;	/* But the mask is there */
+	reason = shown ? "hidden until the edited settings count" :
+		 verdict.reason ? verdict.reason : "hidden";
 	v.error = event->error;
 	v.pid = t ? tracee_process(t, NULL) : 0;
 	v.op = mem_strdup(op_of(event, &reading));
@@ -357,9 +360,9 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	else
 		v.reason = mem_strdup(reason);
 	v.target = take_ptr(target);
-	if (verdict.edit)
+	if (verdict.edit && !shown)
 		v.suggest_edit = mem_strdup(verdict.edit);
-	if (!verdict.final)
+	if (!verdict.final && !shown)
 		suggest_fill(&v, NULL);
 	violation_report(m->sink, &v);
 	violation_done(&v);

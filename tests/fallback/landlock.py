@@ -55,14 +55,20 @@ def what_an_edit_shows_waits_for_the_next_run_and_is_told(t):
     settings = t.write(".claude/settings.local.json", json.dumps(
         {"sandbox": {"filesystem": {"denyRead": [t.away]}}}))
     t.write(t.away + "/file", "text")
+    host = f"/tmp/cloche-test-{os.getpid()}"
     p = t.start("run", *NONE, "--", "sh", "-c",
-                f"echo ready; read x; cat {t.away}/file; echo $?")
+                f"echo ready; read x; cat {t.away}/file; echo $?;"
+                f"echo x > {host}; mkdir {host}.d; echo x > $TMPDIR/own; echo $?")
     equal(p.stdout.readline(), b"ready\n")
     t.write(settings + ".new", "{}")
     os.rename(settings + ".new", settings)
     contains(p.stderr.readline().decode(), "this counts from the next run on: "
              f"reading '{t.away}'")
-    equal(p.communicate(b"\n")[0], b"1\n")
+    equal(p.communicate(b"\n")[0], b"1\n0\n")
+    for path in (host, host + ".d"):
+        check(not os.path.exists(path), "the host's", path)
+        os.mkdir(path)
+        os.rmdir(path)
     equal(t.inside("cat", t.away + "/file", options=NONE).ok().out, "text")
 
 

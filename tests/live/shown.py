@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -31,12 +32,15 @@ for line in sys.stdin:
         while get(path) != rest[0] and time.monotonic() < end:
             time.sleep(0.001)
         print(get(path), flush=True)
-    if what == "watch":     # What @path reads as until @rest opens
-        seen = {get(path)}
-        end = time.monotonic() + 30
-        while get(rest[0]) == "hidden" and time.monotonic() < end:
-            seen.add(get(path))
-        print(get(rest[0]), get(path), *sorted(seen), sep=",", flush=True)
+    if what == "watch":     # Can @path be opened before or after @rest?
+        seen, end = "hidden", time.monotonic() + 30
+        print("watching", flush=True)
+        while time.monotonic() < end:
+            for _ in range(50):
+                try: os.close(os.open(path, os.O_RDONLY)); seen = "SEEN"
+                except OSError: pass
+            if get(rest[0]) != "hidden": break
+        print(get(rest[0]), get(path), seen, sep=",", flush=True)
 '''
 
 
@@ -144,7 +148,8 @@ def what_stays_hidden_behind_a_mask_is_never_seen(t):
     inside = Inside(t)
     for _ in range(long(10, 100)):
         equal(inside.ask("until", aws + "/config", "hidden"), "hidden")
-        inside.say("watch", aws + "/credentials", aws + "/config")
+        equal(inside.ask("watch", aws + "/credentials", aws + "/config"),
+              "watching")
         edit(t, allowRead=[aws], denyRead=[aws + "/credentials"])
         equal(inside.answer(), "region,hidden,hidden")
         edit(t)
@@ -173,6 +178,22 @@ def a_directory_that_is_a_mount_can_be_hidden_and_opened_again(t):
 
 
 @test
+def an_edit_does_not_hide_the_command_itself(t):
+    tool = t.write(t.home + "/tool", "#!/bin/sh\necho ready; read x;"
+                   f"until cat {t.away}/file 2>&-; do :; done;"
+                   "cat $0 | wc -l\n", 0o755)
+    t.write(t.away + "/file", "text\n")
+    edit(t, denyRead=[t.away])
+    p = t.start("run", "--profile", "home", "--", tool,
+                stdin=subprocess.PIPE)
+    equal(p.stdout.readline(), b"ready\n")
+    edit(t)
+    out, err = p.communicate(b"\n")
+    equal(out, b"text\n2\n", err)
+    lacks(err, b"readable", "what was tried in between")
+
+
+@test
 def edits_that_come_fast_all_count(t):
     t.write(t.home + "/.ssh/config", "Host x")
     path = t.home + "/.ssh/config"
@@ -183,6 +204,37 @@ def edits_that_come_fast_all_count(t):
     for i in range(21):
         edit(t, allowRead=[path] if i % 2 else [])
     equal(inside.ask("until", path, "hidden"), "hidden")
+    inside.end()
+
+
+def children(p):
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
+        return {int(pid) for pid in file.read().split()}
+
+
+@test
+def an_edit_in_the_middle_of_another_undoes_nothing(t):
+    """The process that does the first is held up, if it can be caught"""
+    path = t.home + "/.ssh/config"
+    t.write(path, "Host x")
+    t.write(t.away + "/file", "text")
+    edit(t)
+    inside = Inside(t)
+    for _ in range(50):
+        equal(inside.ask("until", path, "hidden"), "hidden")
+        before = children(inside.p)
+        edit(t, allowRead=[path])
+        pid = wait_until(lambda: children(inside.p) - before, "a keeper").pop()
+        os.kill(pid, signal.SIGSTOP)
+        if inside.ask("get", path) == "hidden":
+            break
+        os.kill(pid, signal.SIGCONT)
+        edit(t)
+    edit(t, allowRead=[path], denyRead=[t.away])
+    equal(inside.ask("get", t.away + "/file"), "text")
+    os.kill(pid, signal.SIGCONT)
+    equal(inside.ask("until", path, "Host x"), "Host x")
+    equal(inside.ask("until", t.away + "/file", "hidden"), "hidden")
     inside.end()
 
 
