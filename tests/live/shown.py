@@ -144,13 +144,14 @@ def a_plain_mask_shows_a_file(t):
 def what_stays_hidden_behind_a_mask_is_never_seen(t):
     aws = t.home + "/.aws"
     t.write(aws + "/config", "region")
-    t.write(aws + "/credentials", "KEY")
+    hidden = [t.write(f"{aws}/a{i}", "KEY") for i in range(100)]
+    hidden.append(t.write(aws + "/credentials", "KEY"))
     inside = Inside(t)
     for _ in range(long(10, 100)):
         equal(inside.ask("until", aws + "/config", "hidden"), "hidden")
         equal(inside.ask("watch", aws + "/credentials", aws + "/config"),
               "watching")
-        edit(t, allowRead=[aws], denyRead=[aws + "/credentials"])
+        edit(t, allowRead=[aws], denyRead=hidden)
         equal(inside.answer(), "region,hidden,hidden")
         edit(t)
     inside.end()
