@@ -3,32 +3,83 @@
 
 #include "lib/ending.h"
 
+#include <errno.h>
 #include <signal.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "base/buf.h"
+#include "base/mem.h"
 #include "lib/aside.h"
 #include "lib/hooks.h"
 #include "lib/limits.h"
 #include "lib/options.h"
 #include "lib/tmpdir.h"
 #include "policy/policy.h"
+#include "policy/violation.h"
 
-void ending_explain(const struct ending *e)
+/**
+ * What a limit is called: by a person, in a record, on the command line
+ */
+static const struct name {
+	const char *words, *target, *option;
+	int error;
+} names[NUMBER_COUNT] = {
+	[NUMBER_TIMEOUT_MS] = { "time", "time", "--timeout", 0 },
+	[NUMBER_MEMORY] = { "memory", "memory", "--memory", ENOMEM },
+	[NUMBER_PIDS] = { "process", "pids", "--pids", EAGAIN },
+	[NUMBER_FILE_SIZE] = { "file size", "file-size", "--file-size", EFBIG },
+	[NUMBER_OUTPUT] = { "output", "output", "limits.output", EPIPE },
+};
+
+static void record(const struct ending *e, enum policy_number number,
+		   const char *words)
 {
-	const unsigned long long ms = e->policy->numbers[NUMBER_TIMEOUT_MS].value;
-	auto_buf struct buf hits = { 0 };
+	const struct origin *origin = &e->policy->numbers[number].origin;
+	struct violation v = {
+		.kind = VIOLATION_LIMIT, .error = names[number].error,
+		.op = mem_strdup(VIOLATION_OP_LIMIT),
+		.target = mem_strdup(names[number].target),
+		.reason = mem_strdup(words),
+		.rule_key = mem_strdup(origin->key ? origin->key
+						   : names[number].option),
+		.count = 1,
+	};
 
-	/* Time was the reason, then: no need to guess at others */
-	if (limits_explain(e->limits, e->timed_out ? 0 : e->status, &hits)) {
-		for (char *line = hits.p; *line; line += strlen(line) + 1) {
-			line[strcspn(line, "\n")] = '\0';
-			hooks_say(e->options, "%s", line);
-		}
-	}
+	if (origin->source && origin->source->text)
+		v.rule_file = mem_printf("%s:%u", origin->source->name,
+					 origin_line(origin));
+	violation_report(e->sink, &v);
+	violation_done(&v);
+}
+
+static void on_limit(void *arg, enum policy_number number, bool sure,
+		     const char *words)
+{
+	const struct ending *e = arg;
+
+	hooks_say(e->options, "%s limit: %s (%s)", names[number].words, words,
+		  names[number].option);
+	if (sure)
+		record(e, number, words);
+}
+
+void ending_explain(struct ending *e)
+{
+	const struct number *numbers = e->policy->numbers;
+	const unsigned long long ms = numbers[NUMBER_TIMEOUT_MS].value;
+	const unsigned long long bytes = numbers[NUMBER_OUTPUT].value;
+	/* There is a reason, then: no need to guess at others */
+	const bool known = e->timed_out || e->cut_off;
+	char words[80];
+
+	limits_explain(e->limits, known ? 0 : e->status, on_limit, e);
+	snprintf(words, sizeof(words), "the command printed more than %llu bytes",
+		 bytes);
+	if (e->cut_off)
+		on_limit(e, NUMBER_OUTPUT, true, words);
+	snprintf(words, sizeof(words), "the command was ended after %llu.%03llu s",
+		 ms / 1000, ms % 1000);
 	if (e->timed_out)
-		hooks_say(e->options, "time limit: the command was ended after %llu.%03llu s (--timeout)",
-			  ms / 1000, ms % 1000);
+		on_limit(e, NUMBER_TIMEOUT_MS, true, words);
 	else if (e->status == 128 + SIGSYS)
 		hooks_say(e->options, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
 }

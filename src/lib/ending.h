@@ -11,22 +11,26 @@ struct limits;
 struct options;
 struct policy;
 struct tmpdir;
+struct violation_sink;
 
 /**
  * struct ending - A run that is over
  * @status:	As a shell reports it
  * @timed_out:	Our clock ended it
+ * @cut_off:	It wanted to print more than it may
+ * @sink:	Where the limits that were hit are recorded
  */
 struct ending {
 	const struct options *options;
 	const struct policy *policy;
 	const struct limits *limits;
+	const struct violation_sink *sink;
 	int status;
-	bool timed_out;
+	bool timed_out, cut_off;
 };
 
-/* Say which limits were hit, by name */
-void ending_explain(const struct ending *ending);
+/* Say which limits were hit, by name, and record those that certainly were */
+void ending_explain(struct ending *ending);
 
 /* Once nobody writes there any more: say what is kept aside, and close it */
 void ending_aside(const struct options *options, struct aside *aside);

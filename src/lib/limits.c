@@ -27,7 +27,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "cage/cage.h"
-#include "policy/policy.h"
 
 enum { CONTROL_FILE_MAX = 4096 };
 
@@ -36,12 +35,11 @@ static const struct controller {
 	enum policy_number number;
 	const char *name;	/* Of the version 1 hierarchy */
 	const char *v1_limit, *v1_hits, *v2_limit, *v2_hits, *v2_key;
-	const char *words, *option;
 } controllers[] = {
 	{ NUMBER_MEMORY, "memory", "memory.limit_in_bytes", "memory.failcnt",
-	  "memory.max", "memory.events", "oom_kill ", "memory", "--memory" },
+	  "memory.max", "memory.events", "oom_kill " },
 	{ NUMBER_PIDS, "pids", "pids.max", "pids.events", "pids.max",
-	  "pids.events", "max ", "process", "--pids" },
+	  "pids.events", "max " },
 };
 
 enum { CONTROLLERS = ARRAY_SIZE(controllers) };
@@ -268,28 +266,36 @@ static uint64_t hits(const struct limits *l, size_t i)
 			  c->number == NUMBER_PIDS ? "max " : NULL);
 }
 
-bool limits_explain(const struct limits *l, int status, struct buf *out)
+/* What a process could not get, it may not have told anybody */
+static void tell_maybe(const struct number *numbers, enum policy_number number,
+		       limits_fn fn, void *arg)
+{
+	char words[80];
+
+	snprintf(words, sizeof(words), "the command failed with a limit of %llu in force",
+		 (unsigned long long)numbers[number].value);
+	fn(arg, number, false, words);
+}
+
+void limits_explain(const struct limits *l, int status, limits_fn fn, void *arg)
 {
 	const struct number *numbers = l->policy->numbers;
+	char words[80];
 
+	snprintf(words, sizeof(words), "a file reached %llu bytes",
+		 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
 	if (numbers[NUMBER_FILE_SIZE].set && status == 128 + SIGXFSZ)
-		buf_addf(out, "file size limit: a file reached %llu bytes (--file-size)\n",
-			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
+		fn(arg, NUMBER_FILE_SIZE, true, words);
 	else if (numbers[NUMBER_FILE_SIZE].set && status != 0)
-		buf_addf(out, "file size limit: the command failed with a limit of %llu in force (--file-size)\n",
-			 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
+		tell_maybe(numbers, NUMBER_FILE_SIZE, fn, arg);
 	for (size_t i = 0; i < CONTROLLERS; i++) {
 		const struct controller *c = &controllers[i];
-		const unsigned long long n = numbers[c->number].value;
 
-		if (!wants(l, i))
-			continue;
+		snprintf(words, sizeof(words), "the sandbox reached %llu",
+			 (unsigned long long)numbers[c->number].value);
 		if (l->groups[i] && hits(l, i))
-			buf_addf(out, "%s limit: the sandbox reached %llu (%s)\n",
-				 c->words, n, c->option);
-		else if (!l->groups[i] && status != 0)
-			buf_addf(out, "%s limit: the command failed with a limit of %llu in force (%s)\n",
-				 c->words, n, c->option);
+			fn(arg, c->number, true, words);
+		else if (wants(l, i) && !l->groups[i] && status != 0)
+			tell_maybe(numbers, c->number, fn, arg);
 	}
-	return out->len > 0;
 }

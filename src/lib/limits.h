@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct buf;
+#include "policy/policy.h"
+
 struct cage_request;
 struct limits;
-struct policy;
 
 /* Which limits the policy has, and how they can be kept here */
 struct limits *limits_new(const struct policy *policy);
@@ -31,11 +31,13 @@ void limits_fill(const struct limits *limits, struct cage_request *request);
 /* Put @init into the group. 0 or a negative errno: then nothing may run. */
 int limits_apply(const struct limits *limits, pid_t init);
 
-/* Append "memory limit: ..." if one was hit, or may have been; @status is the
- * exit status. True if there is something to say.
- */
-bool limits_explain(const struct limits *limits, int status,
-		    struct buf *out);
+/* One limit that was hit, or if not @sure may have been; @words say how */
+typedef void (*limits_fn)(void *arg, enum policy_number number, bool sure,
+			  const char *words);
+
+/* Tell which; @status is the exit status */
+void limits_explain(const struct limits *limits, int status, limits_fn fn,
+		    void *arg);
 
 /* "control group (v2)", "control group (v1)" or "per process" */
 const char *limits_method(const struct limits *limits);

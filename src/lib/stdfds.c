@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,7 @@
 #include "base/own.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "policy/policy.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -29,19 +32,29 @@ enum { CHUNK = 64 << 10 };
  * @pipe:	Our end, non-blocking; -1 when done
  * @inside:	The command's end; -1 once the sandbox has it
  * @from, @to:	Where bytes come from and go to
+ * @full:	@source is @to: who reads there is slow
  * @pending:	Bytes read for the command that its pipe had no room for
  */
 struct relay {
 	int pipe, inside, from, to;
+	bool full;
+	struct stdfds *all;
 	struct loop *loop;
 	struct loop_source source;
 	char *pending;
 	size_t at, len;
 };
 
+/**
+ * struct stdfds - The three
+ * @limited:	@room is what may still be printed
+ * @cut_off:	More was to be printed than that
+ */
 struct stdfds {
 	int fds[3];
 	struct relay relays[3];
+	bool limited, cut_off;
+	uint64_t room;
 };
 
 static bool was_closed[3];
@@ -146,6 +159,12 @@ static bool is_same_file(int a, int b)
 	       (fcntl(b, F_GETFL) & O_ACCMODE);
 }
 
+/* A terminal has somebody in front of it, and is no pipe to the command */
+static bool is_counted(const struct stdfds *s, int fd)
+{
+	return s->limited && fd != STDIN_FILENO && !isatty(fd);
+}
+
 static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 		   struct err *err)
 {
@@ -163,7 +182,7 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	if (S_ISSOCK(st.st_mode) && !is_tied(plan, fd))
 		return fail(err, -EINVAL, "descriptor %d is a socket with which the command could reach others; put a pipe in between (| cat)",
 			    fd);
-	if (!needs_relay(plan, fd))
+	if (!needs_relay(plan, fd) && !is_counted(s, fd))
 		return 0;
 	/* One file, one pipe: or 2>&1 would lose its order */
 	for (int i = 0; i < fd; i++) {
@@ -175,13 +194,18 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	return make_relay(&s->relays[fd], fd, err);
 }
 
-int stdfds_new(const struct plan *plan, struct stdfds **ret, struct err *err)
+int stdfds_new(const struct plan *plan, const struct number *output,
+	       struct stdfds **ret, struct err *err)
 {
 	struct stdfds *s = mem_zalloc(sizeof(*s));
 	int r = 0;
 
-	for (int i = 0; i < 3; i++)
+	s->limited = output->set;
+	s->room = output->value;
+	for (int i = 0; i < 3; i++) {
 		s->relays[i].pipe = s->relays[i].inside = -1;
+		s->relays[i].all = s;
+	}
 	for (int i = 0; r == 0 && i < 3; i++)
 		r = look_at(s, plan, i, err);
 	if (r < 0) {
@@ -209,23 +233,49 @@ int stdfds_inside(const struct stdfds *s, int fd)
 
 static void finish(struct relay *r)
 {
-	loop_remove(r->loop, &r->source);
+	if (r->pipe >= 0)
+		loop_remove(r->loop, &r->source);
 	close_fd(&r->pipe);
 }
 
-/* From the command: what there is, to the file. 0 when nothing more is ready */
+/* Nothing more goes out: the command finds that nobody reads it */
+static void cut_off(struct stdfds *s)
+{
+	s->cut_off = true;
+	for (int i = 1; i < 3; i++)
+		finish(&s->relays[i]);
+}
+
+static bool has_room(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* From the command: what there is, to whoever reads. False when nothing more is
+ * ready. What a pipe with room takes at once is all that may be written to it.
+ */
 static bool copy_out(struct relay *r)
 {
+	struct stdfds *all = r->all;
 	char chunk[CHUNK];
-	const ssize_t n = read(r->from, chunk, sizeof(chunk));
+	ssize_t n = read(r->from, chunk, all->limited ? PIPE_BUF : CHUNK);
+	const bool over = all->limited && n > 0 && (uint64_t)n > all->room;
 
 	if (n < 0)
 		return errno == EINTR;
-	if (!n || fs_tell(r->to, chunk, (size_t)n) < 0) {
+	if (over)
+		n = (ssize_t)all->room;
+	if (all->limited)
+		all->room -= (uint64_t)n;
+	if ((!n && !over) || fs_tell(r->to, chunk, (size_t)n) < 0) {
 		finish(r);
 		return false;
 	}
-	return true;
+	if (over)
+		cut_off(all);
+	return !over;
 }
 
 /* To the command: a file is always ready, the pipe says when it has room */
@@ -251,14 +301,37 @@ static void copy_in(struct relay *r)
 		r->at += (size_t)n;
 }
 
+static int wait_for(struct relay *r, int fd, uint32_t events)
+{
+	loop_remove(r->loop, &r->source);
+	r->source.fd = fd;
+	return loop_add(r->loop, &r->source, events);
+}
+
+/* The supervisor has others to serve: who reads slowly is waited for, and with
+ * him the command
+ */
+static int pass_on(struct relay *r)
+{
+	const bool full = r->all->limited && !has_room(r->to);
+
+	if (full != r->full) {
+		r->full = full;
+		return wait_for(r, full ? r->to : r->from,
+				full ? EPOLLOUT : EPOLLIN);
+	}
+	if (!full)
+		(void)copy_out(r);
+	return 0;
+}
+
 static int on_ready(void *arg, uint32_t events)
 {
 	struct relay *r = arg;
 
-	(void)events;
 	if (r->from == r->pipe)
-		(void)copy_out(r);
-	else if (events & EPOLLERR)
+		return pass_on(r);
+	if (events & EPOLLERR)
 		finish(r);	/* Nobody reads any more */
 	else
 		copy_in(r);
@@ -292,4 +365,9 @@ void stdfds_drain(struct stdfds *s)
 		while (r->pipe >= 0 && r->from == r->pipe && copy_out(r))
 			;
 	}
+}
+
+bool stdfds_cut_off(const struct stdfds *s)
+{
+	return s->cut_off;
 }

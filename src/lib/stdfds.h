@@ -5,7 +5,8 @@
  * name. Where that would give the command more than the descriptor itself, it
  * gets a pipe, and we copy: a file that the policy hides; a file outside the
  * writable paths that it may append to, but not truncate or read; and where
- * there is no Landlock, one that it may only read.
+ * there is no Landlock, one that it may only read. And so does output that is
+ * counted (limits.output), unless it goes to a terminal.
  */
 
 #ifndef LIB_STDFDS_H
@@ -15,6 +16,7 @@
 
 struct err;
 struct loop;
+struct number;
 struct plan;
 
 struct stdfds;
@@ -25,9 +27,11 @@ struct stdfds;
 void stdfds_reserve(void);
 
 /* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with words for
- * descriptors that may not go in at all (directories).
+ * descriptors that may not go in at all (directories). @output is how much may
+ * be printed.
  */
-int stdfds_new(const struct plan *plan, struct stdfds **ret, struct err *err);
+int stdfds_new(const struct plan *plan, const struct number *output,
+	       struct stdfds **ret, struct err *err);
 void stdfds_free(struct stdfds *stdio);
 
 /* The descriptor that becomes @fd inside, or -1 if the caller has none */
@@ -38,5 +42,8 @@ int stdfds_start(struct stdfds *stdio, struct loop *loop, struct err *err);
 
 /* Copy what is left after the command has ended */
 void stdfds_drain(struct stdfds *stdio);
+
+/* True if the command was to print more than it may */
+bool stdfds_cut_off(const struct stdfds *stdio);
 
 #endif /* LIB_STDFDS_H */

@@ -40,6 +40,7 @@
 #include "lib/session.h"
 #include "lib/startable.h"
 #include "lib/stdfds.h"
+#include "lib/tier.h"
 #include "lib/tmpdir.h"
 #include "lib/walked.h"
 #include "lib/watchers.h"
@@ -53,6 +54,7 @@
  * @cage:	The sandbox
  * @job:	The command, to our caller
  * @status:	What we will return; -1 until that is known
+ * @waits:	The command has not been let go
  * @failed:	The cage said so: nothing ran
  * @own:	The sandbox's namespaces (user, mount, network) and mountinfo
  */
@@ -74,7 +76,7 @@ struct supervisor {
 	struct aside aside;
 	int status;
 	uint64_t maxrss_kib;
-	bool failed;
+	bool waits, failed;
 	struct loop_source messages, death, signals;
 	struct clock clock;
 };
@@ -152,6 +154,22 @@ static int serve_library(struct supervisor *s)
 	return channel ? channel_serve(channel, s->loop, &handlers) : 0;
 }
 
+/* All is ready; into the control group, and only then on. An init that is gone
+ * has said why, and the loop will hear it.
+ */
+static int let_go(struct supervisor *s)
+{
+	int r = limits_apply(s->limits, s->cage.pid);
+
+	if (r == 0)
+		r = cage_go(&s->cage);
+	s->waits = r < 0;
+	if (r == 0 || r == -EPIPE || r == -ECONNRESET || r == -ESRCH)
+		return 0;
+	return fail(s->err, r, "cannot put the sandbox into its control group: %s",
+		    strerror(-r));
+}
+
 static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
@@ -169,10 +187,7 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		s->listener = take_fd(&fds[at++]);
 	if (m->value & CAGE_HAS_TMP)
 		s->tmp.fresh = take_fd(&fds[at]);
-	if (m->value & CAGE_HOST_PROC)
-		hooks_say(s->options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
-	if (m->value & CAGE_NO_LAYER)
-		hooks_say(s->options, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
+	tier_tell_without(s->options, m->value);
 	if ((m->value & CAGE_HAS_NETWORK) ||
 	    (s->session->proxies && s->listener >= 0))
 		r = take_network(s);
@@ -187,7 +202,11 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 			       options_has(s->options, OPTION_QUIET));
 	if (r == 0)
 		watchers_ready(s->watchers);
-	return r < 0 ? r : serve_library(s);
+	if (r == 0)
+		r = serve_library(s);
+	if (r == 0 && s->waits)
+		r = let_go(s);
+	return r;
 }
 
 static void started(struct supervisor *s, int pidfd)
@@ -323,19 +342,6 @@ static void fill_request(const struct supervisor *s, const sigset_t *mask,
 	limits_fill(s->limits, request);
 }
 
-/* Without a place to keep it, /tmp is simply fresh every time; but where
- * $TMPDIR names it, it has to be there
- */
-static int open_tmpdir(struct supervisor *s)
-{
-	const bool full = s->session->plan->tier == TIER_FULL;
-	const int r = tmpdir_open(s->session->tmpdir, full, &s->tmp, s->err);
-
-	if (!full && r < 0)
-		fail_in(s->err, "tier landlock has its $TMPDIR in $XDG_CACHE_HOME or ~/.cache");
-	return full ? 0 : r;
-}
-
 static int prepare(struct supervisor *s)
 {
 	const struct policy *policy = s->session->policy;
@@ -345,28 +351,15 @@ static int prepare(struct supervisor *s)
 	if (r == 0)
 		r = watchers_new(s->session, s->options, &s->watchers, s->err);
 	if (r == 0)
-		r = stdfds_new(s->session->plan, &s->stdio, s->err);
+		r = stdfds_new(s->session->plan, &policy->numbers[NUMBER_OUTPUT],
+			       &s->stdio, s->err);
 	if (r == 0 && s->session->plan->tmp == TMP_KEPT && s->session->tmpdir)
-		r = open_tmpdir(s);
+		r = tmpdir_open(s->session->tmpdir,
+				s->session->plan->tier == TIER_FULL, &s->tmp,
+				s->err);
 	if (r == 0 && s->session->plan->ephemeral)
 		r = aside_start(s->session->plan, &s->aside, s->err);
 	return r;
-}
-
-/* All is watched; into the control group, and only then on. An init that is gone
- * has said why, and the loop will hear it.
- */
-static int let_go(struct supervisor *s)
-{
-	int r = limits_apply(s->limits, s->cage.pid);
-
-	if (r == 0)
-		r = cage_go(&s->cage);
-	if (r == 0 || r == -EPIPE || r == -ECONNRESET || r == -ESRCH)
-		return 0;
-	watchers_drop(s->watchers);	/* Nobody has run */
-	return fail(s->err, r, "cannot put the sandbox into its control group: %s",
-		    strerror(-r));
 }
 
 /* The one that was begun ahead of the plan, if there is one */
@@ -396,14 +389,17 @@ static int start(struct supervisor *s)
 	if (r == 0)
 		r = clock_start(&s->clock, s->loop, &s->job, s->session->policy,
 				s->err);
-	/* No observer will hold the command's first write back: hold that */
-	request.wait |= !s->session->plan->observe;
+	/* Where no observer holds the command's first write back, and where the
+	 * user may have named what cannot be had: then nothing is to have run
+	 */
+	request.wait |= !s->session->plan->observe ||
+			s->session->plan->network.publish.len ||
+			options_has(s->options, OPTION_CONTROL_FD);
+	s->waits = request.wait;
 	if (r == 0)
 		r = start_cage(s, &request);
 	if (r == 0)
 		watchers_start(s->watchers, s->loop);
-	if (r == 0 && request.wait)
-		r = let_go(s);
 	walked_keep(s->session->policy, s->session->walked);
 	watchers_on_reload(s->watchers, on_reload, s);
 	if (r == 0)
@@ -427,8 +423,6 @@ static void release(struct supervisor *s)
 	if (!s->limits || limits_need_group(s->limits) ||
 	    s->session->plan->ephemeral)
 		cage_stop(&s->cage);
-	if (s->stdio)
-		stdfds_drain(s->stdio);
 	stdfds_free(s->stdio);
 	limits_free(s->limits);
 	network_free(s->network);
@@ -469,17 +463,21 @@ int supervisor_run(const struct session *session,
 		r = loop_run(s.loop);
 	if (!s.cage.over)
 		cage_stop(&s.cage);
+	if (s.stdio)
+		stdfds_drain(s.stdio);
 	if (r >= 0 && !s.failed) {
 		ending_explain(&(struct ending){
 			.options = options, .policy = session->policy,
 			.limits = s.limits, .status = s.status,
+			.sink = watchers_sink(s.watchers),
+			.cut_off = stdfds_cut_off(s.stdio),
 			.timed_out = s.clock.timed_out });
 		network_finish(s.network);
 		watchers_finish(s.watchers,
 				options_has(options, OPTION_QUIET));
 	}
 	/* What was to be cleaned up after, should we be killed */
-	if (s.failed && s.watchers)
+	if ((s.failed || s.waits) && s.watchers)
 		watchers_drop(s.watchers);
 	release(&s);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);

@@ -17,7 +17,9 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "cage/cage.h"
 #include "doctor/doctor.h"
+#include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"
@@ -165,4 +167,12 @@ bool tier_falls_back(const struct options *options,
 	fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",
 	     why);
 	return true;
+}
+
+void tier_tell_without(const struct options *options, int value)
+{
+	if (value & CAGE_HOST_PROC)
+		hooks_say(options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
+	if (value & CAGE_NO_LAYER)
+		hooks_say(options, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
 }

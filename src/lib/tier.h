@@ -29,6 +29,9 @@ int tier_choose(const struct options *options, const struct policy *policy,
 bool tier_falls_back(const struct options *options,
 		     const struct session *session, struct err *err);
 
+/* Say what the sandbox had to be built without: CAGE_HOST_PROC, CAGE_NO_LAYER */
+void tier_tell_without(const struct options *options, int value);
+
 /* The sandbox that this runs in, by the name of its first process; NULL if it
  * is none that we know. One of ours is "cloche".
  */

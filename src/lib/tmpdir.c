@@ -63,8 +63,8 @@ static bool lacks_cache(const char *path)
 	return access(cache, F_OK) < 0;
 }
 
-int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
-		struct err *err)
+static int open_kept(const char *path, bool may_wait, struct tmpdir *ret,
+		     struct err *err)
 {
 	const bool made_cache = lacks_cache(path);
 
@@ -88,6 +88,16 @@ int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
 		}
 	}
 	return fail(err, -EAGAIN, "'%s' keeps disappearing", path);
+}
+
+int tmpdir_open(const char *path, bool full, struct tmpdir *ret,
+		struct err *err)
+{
+	const int r = open_kept(path, full, ret, err);
+
+	if (r < 0 && !full)
+		return fail_in(err, "tier landlock has its $TMPDIR in $XDG_CACHE_HOME or ~/.cache");
+	return 0;
 }
 
 /* What is in the fresh /tmp, for the next run. A name that another run has kept

@@ -40,11 +40,13 @@ char *tmpdir_name(const char *cwd);
  */
 char *tmpdir_path(const char *cache, const char *cwd, bool shown);
 
-/* Make or reuse @path, made by tmpdir_path(). Where there is no cache directory
- * at all, and it @may_wait, nothing is made: /tmp is fresh, and kept in the end
- * if there is something in it. 0, or a negative errno with words.
+/* Make or reuse @path, made by tmpdir_path(). In the @full tier, where there is
+ * no cache directory at all, nothing is made: /tmp is fresh, and kept in the end
+ * if there is something in it; and without a place to keep it, it is fresh every
+ * time. Elsewhere $TMPDIR names it, and it has to be there. 0, or a negative errno
+ * with words.
  */
-int tmpdir_open(const char *path, bool may_wait, struct tmpdir *ret,
+int tmpdir_open(const char *path, bool full, struct tmpdir *ret,
 		struct err *err);
 
 /* Let go of it, after the run. It is kept for the next; only where there was no

@@ -15,6 +15,9 @@
 struct buf;
 struct err;
 
+/* The operation of a limit that was hit; it is told as it happens, in a line */
+#define VIOLATION_OP_LIMIT "limit"
+
 enum {
 	VIOLATION_TEXT_MAX = 4096,	/* Bytes kept of one string */
 	VIOLATION_LINE_MAX = 1 << 18,	/* Bytes of one JSON line, escaped */

@@ -122,13 +122,26 @@ static bool is_same(const struct violation *a, const struct violation *b)
 	       !strcmp(a->target, b->target);
 }
 
-/* Strings stay the ring's */
-static void merge(const struct ring *ring, struct lines *ret)
+/* A person has read of it already, in a line of its own */
+static bool was_said(const struct violation *v)
 {
+	return v->kind == VIOLATION_LIMIT && v->op &&
+	       !strcmp(v->op, VIOLATION_OP_LIMIT);
+}
+
+/* Strings stay the ring's. Returns how many were left out as @said. */
+static uint64_t merge(const struct ring *ring, bool said, struct lines *ret)
+{
+	uint64_t left_out = 0;
+
 	for (size_t i = 0; i < ring->len; i++) {
 		const struct violation *v = &ring->v[i]->v;
 		size_t k = 0;
 
+		if (said && was_said(v)) {
+			left_out += v->count;
+			continue;
+		}
 		while (k < ret->len && !is_same(&ret->v[k], v))
 			k++;
 		if (k < ret->len)
@@ -136,6 +149,7 @@ static void merge(const struct ring *ring, struct lines *ret)
 		else
 			*vec_push(ret) = *v;
 	}
+	return left_out;
 }
 
 static void add_more(uint64_t more, const char *run, struct buf *out)
@@ -179,17 +193,17 @@ static void add_text_line(const struct violation *v, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_text(const struct lines *lines, const struct ring *ring,
+static void add_text(const struct lines *lines, uint64_t total, uint64_t gone,
 		     const char *run, const char *missing, struct buf *out)
 {
 	/* The head, perhaps the note, perhaps "and more" */
 	const size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
-	const size_t full = ring->gone ? room - 1 : room;
+	const size_t full = gone ? room - 1 : room;
 	const size_t shown = lines->len <= full ? lines->len : room - 1;
-	const uint64_t more = lines->len - shown + ring->gone;
+	const uint64_t more = lines->len - shown + gone;
 
-	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", ring->total,
-		 ring->total == 1 ? "" : "s");
+	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", total,
+		 total == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++)
 		add_text_line(&lines->v[i], out);
 	if (more) {
@@ -207,13 +221,15 @@ void annotate_footer(const struct ring *ring, enum annotate_mode mode,
 		     const char *run, const char *missing, struct buf *out)
 {
 	struct lines lines = { 0 };
+	uint64_t said;
 
 	if (!ring->len || mode == ANNOTATE_NEVER)
 		return;
-	merge(ring, &lines);
+	said = merge(ring, mode != ANNOTATE_TAGS, &lines);
 	if (mode == ANNOTATE_TAGS)
 		add_tags(&lines, ring->gone, run, missing, out);
-	else
-		add_text(&lines, ring, run, missing, out);
+	else if (lines.len)
+		add_text(&lines, ring->total - said, ring->gone, run, missing,
+			 out);
 	free(lines.v);
 }

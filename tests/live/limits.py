@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/limits.py - time, memory, processes, file size"""
+"""tests/live/limits.py - time, memory, processes, file size, output"""
 
+import fcntl
+import json
 import os
+import struct
 import sys
+import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -101,6 +105,80 @@ def a_limit_above_the_callers_own_leaves_that_in_force(t):
     equal(r.err, "")
     contains(t.inside("true", options=["--pids", "4194305"]).ended(125).err,
              "1 to 4194304")
+
+
+def records(t):
+    """Those of the last run"""
+    with open(t.away + "/events") as file:
+        found = [json.loads(line) for line in file]
+    os.unlink(t.away + "/events")
+    return found
+
+
+@test
+def a_limit_that_was_hit_has_a_record(t):
+    events = ["--events", t.away + "/events"]
+    r = t.inside("sleep", "1000", options=[*events, "--timeout", "300ms"])
+    equal(r.err.count("\n"), 1, "told once", r.err)
+    [v] = records(t)
+    equal([v[k] for k in ("kind", "op", "target", "errno", "reason")],
+          ["limit", "limit", "time", None, "the command was ended after 0.300 s"])
+    equal(v["rule"], {"file": None, "path": "--timeout"})
+    rules = t.write("r", json.dumps({"sandbox": {"limits": {"fileSize": "1M"}}}))
+    r = t.shell("head -c 8M /dev/zero > large", options=[
+        *events, "--annotate", "tags", "-s", rules])
+    contains(r.err, "\ndeny limit file-size (a file reached 1048576 bytes; ")
+    [v] = records(t)
+    equal(v["rule"], {"file": rules + ":1", "path": "sandbox.limits.fileSize"})
+    if "count for the whole sandbox" in t.run("doctor").out:
+        attempt(t, "processes 80", "--pids", "40", *events)
+        equal([v["target"] for v in records(t)], ["pids"])
+    t.inside("sh", "-c", "exit 3", options=[*events, "--memory", "1G"])
+    equal(records(t), [], "a failure is no hit")
+
+
+@test
+def output_ends_where_it_may(t):
+    rules = t.write("r", json.dumps({"sandbox": {"limits": {"output": 1000}}}))
+
+    def prints(script, **more):
+        return t.shell(script, options=["-s", rules, "--events",
+                                        t.away + "/events"], **more)
+    for script in ("yes", "yes & wait", "head -c 1001 /dev/zero"):
+        r = prints(script)
+        equal((len(r.out), r.err), (1000, "cloche: output limit: the command "
+              "printed more than 1000 bytes (limits.output)\n"), script)
+        equal([v["target"] for v in records(t)], ["output"])
+    prints("yes").ended(141)
+    records(t)
+    r = prints("head -c 1000 /dev/zero; exit 7").ended(7, "not more")
+    equal((len(r.out), r.err, records(t)), (1000, "", []))
+    r = prints("head -c 600 /dev/zero; head -c 600 /dev/zero >&2")
+    equal((len(r.out), len(r.err.split("cloche: ")[0])), (600, 400), "of both")
+    with open(t.away + "/both", "wb+") as file:
+        prints("echo a; echo b >&2; echo c", stdout=file, stderr=file).ok()
+        file.seek(0)
+        equal(file.read(), b"a\nb\nc\n", "in order")
+
+
+@test
+def who_reads_slowly_holds_up_nobody_else(t):
+    """The supervisor copies what is counted, and has others to serve"""
+    rules = t.write("r", json.dumps({"sandbox": {"limits": {"output": "9M"}}}))
+    p = t.start("run", "-s", rules, "--", "sh", "-c",
+                "head -c 1M /dev/zero & read go; echo x > /etc/no; "
+                "echo x > seen; wait")
+    size = fcntl.fcntl(p.stdout, fcntl.F_GETPIPE_SZ)
+
+    def held():
+        n = fcntl.ioctl(p.stdout, termios.FIONREAD, struct.pack("i", 0))
+        return struct.unpack("i", n)[0] == size
+    wait_until(held, "the pipe is full")
+    p.stdin.write(b"go\n")
+    p.stdin.flush()
+    wait_until(lambda: t.exists("seen"), "who asks the observer is served")
+    equal((len(p.stdout.read()), p.wait(RUN_SECONDS)), (1 << 20, 0))
+    p.communicate()
 
 
 @test

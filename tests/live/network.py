@@ -285,6 +285,18 @@ s, a = l.accept(); s.sendall(b"from inside"); s.close()
 
 
 @test
+def what_cannot_be_had_is_told_before_anything_runs(t):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for options in (["--publish", taken.getsockname()[1]],
+                        ["--control-fd", 99]):
+            for _ in range(12):     # It was a race
+                r = t.inside("echo", "ran", options=options)
+                equal((r.code, r.out), (125, ""), r.err)
+    equal(t.inside("echo", "ran", options=["--publish", free_port()]).ok().out,
+          "ran\n")
+
+
+@test
 def whatever_listens_inside_is_a_port_of_the_host_if_allowed(t):
     settings = t.write("local.json", json.dumps(
         {"network": {"allowLocalBinding": True}}))
