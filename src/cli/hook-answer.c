@@ -214,6 +214,7 @@ static void add_script(const struct hook_call *call, const char *project,
 
 	hook_wrap(&wrapper, call->dir, inner ? inner : call->command, &line);
 	buf_adds(out, hook_wrapped_word(&wrapper, buf_str(&line)));
+	report_strip_addresses(out->p);
 }
 
 static int answer_failure(const struct hook_call *call, const char *project,

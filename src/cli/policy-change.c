@@ -50,17 +50,18 @@ static int show_mode(const struct policy_call *call,
 {
 	const struct flag *flag = &policy->flags[FLAG_ENABLED];
 	const struct origin *lock = mode_lock(policy);
+	const struct origin *by = flag->set ? &flag->origin : NULL;
 	const struct origin *off = NULL;
 	auto_buf struct buf from = { 0 };
 
 	(void)mode_is_off(policy, &off);
+	by = off ? off : by;
 	if (call->json) {
 		policy_print_json(json_pack("{s:i, s:s, s:b, s:o, s:o}",
 			"version", 1, "mode", mode_name(mode_of(policy)),
 			"locked", lock != NULL,
 			"lock", lock ? policy_origin_json(lock) : json_null(),
-			"origin", flag->set ? policy_origin_json(&flag->origin)
-					    : json_null()));
+			"origin", by ? policy_origin_json(by) : json_null()));
 		return 0;
 	}
 	puts(mode_name(mode_of(policy)));
@@ -185,6 +186,24 @@ static void tell_outcome(const struct policy_call *call, enum why_op op,
 	why_done(&why);
 }
 
+/* True if a relative path in that file starts elsewhere, or would as soon as
+ * somebody starts elsewhere: the file is not this directory's
+ */
+static bool is_elsewhere(const struct policy *policy, enum scope scope)
+{
+	struct settings_request req;
+	auto_free char *file = NULL, *claude = NULL, *dir = NULL;
+
+	request_init(&req, policy);
+	file = settings_file_for(&req, scope);
+	settings_request_done(&req);
+	if (scope != SCOPE_LOCAL || !file)
+		return true;
+	claude = path_parent(file);
+	dir = path_parent(claude);
+	return strcmp(dir, policy->cwd) != 0;
+}
+
 static int allow_or_deny(const struct policy_call *call, bool allow,
 			 struct err *err)
 {
@@ -206,9 +225,8 @@ static int allow_or_deny(const struct policy_call *call, bool allow,
 	r = session_policy(call->options, &policy, err);
 	if (r < 0)
 		return r;
-	/* In the user's file a relative path would start elsewhere */
-	if (lists[i].op != WHY_CONNECT && call->scope == SCOPE_USER &&
-	    *value != '/' && *value != '~')
+	if (lists[i].op != WHY_CONNECT && *value != '/' && *value != '~' &&
+	    is_elsewhere(policy, call->scope))
 		value = absolute = path_resolve(policy->cwd, value);
 	r = change(policy, call->scope, lists[i].path[allow], value, err);
 	if (r == 0)

@@ -259,6 +259,10 @@ static int check_file(const char *file, struct settings_report *report,
 	if (!cwd)
 		return fail_errno(err, "cannot tell the current directory");
 	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, err);
+	if (r == -EFBIG) {
+		settings_note(report, NOTE_ERROR, "%s", err->msg);
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	settings_request_init(&request, cwd);

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -115,15 +114,16 @@ static void note_foreign(const struct walk *walk, const char *name,
 			 const json_t *value)
 {
 	const struct setting *near = schema_respelled(AREA_CLAUDE, name);
+	const char *meant = schema_slip(name);
 
 	if (!near && json_is_object(value) &&
 	    schema_is_object(AREA_SANDBOX, name))
 		near = schema_respelled(AREA_SANDBOX, name);
 	if (near)
 		note_ignored(walk, name, near, strlen(name));
-	else if (!strcasecmp(name, "sandbox"))
+	else if (meant)
 		document_note(walk->facts, walk->document, NOTE_WARNING, name,
-			      "unknown key, ignored; did you mean sandbox?");
+			      "unknown key, ignored; did you mean %s?", meant);
 }
 
 static void add_fact(const struct walk *walk, const struct setting *setting,

@@ -101,7 +101,9 @@ static const char *last_key(const char *path)
 const struct setting *schema_nearest(enum setting_area area, const char *path)
 {
 	const struct setting *best = NULL;
-	size_t least = NEAR_EDITS + 1;
+	/* Half of a short word is another word */
+	const size_t half = strlen(last_key(path)) / 2;
+	size_t least = (half < NEAR_EDITS ? half : NEAR_EDITS) + 1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const size_t d = distance(last_key(rows[i].path),
@@ -113,6 +115,18 @@ const struct setting *schema_nearest(enum setting_area area, const char *path)
 		}
 	}
 	return best;
+}
+
+const char *schema_slip(const char *name)
+{
+	static const char *const objects[] = { "sandbox", "permissions" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
+		if (!strcasecmp(objects[i], name) ||
+		    distance(objects[i], name) < NEAR_EDITS)
+			return objects[i];
+	}
+	return NULL;
 }
 
 const char *schema_type_words(enum setting_type type)

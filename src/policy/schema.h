@@ -87,6 +87,11 @@ const struct setting *schema_respelled(enum setting_area area,
 const struct setting *schema_nearest(enum setting_area area,
 				     const char *path);
 
+/* The object of ours that a key at the top of a Claude file may have meant, or
+ * NULL: "sandbx" is nobody's
+ */
+const char *schema_slip(const char *name);
+
 /* "true or false", "a list of paths": for errors and the manual */
 const char *schema_type_words(enum setting_type type);
 const char *schema_guard_words(enum guard guard);

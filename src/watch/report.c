@@ -171,15 +171,40 @@ static void take_record(void *arg, const struct violation *v)
 	}
 }
 
+/* Remove the @n bytes at @at */
+static void cut(char *at, size_t n)
+{
+	memmove(at, at + n, strlen(at + n) + 1);
+}
+
+void report_strip_addresses(char *text)
+{
+	while ((text = strstr(text, "://")) != NULL) {
+		size_t host, n;
+
+		text += 3;
+		host = strcspn(text, "/?# \t\r\n'\"`");
+		for (n = host; n && text[n - 1] != '@'; n--)
+			;
+		cut(text, n);
+		n = strcspn(text, "? \t\r\n'\"`");
+		if (text[n] == '?')
+			cut(text + n + 1, strcspn(text + n + 1, " \t\r\n'\"`"));
+	}
+}
+
 int report_new(const struct report_config *config, struct report **ret,
 	       struct err *err)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
 
 	report->run = mem_strdup(config->run);
-	if (config->command)
-		report->command = mem_strndup(config->command,
-					      REPORT_COMMAND_MAX);
+	if (config->command) {
+		report->command = mem_strdup(config->command);
+		report_strip_addresses(report->command);
+		if (strlen(report->command) > REPORT_COMMAND_MAX)
+			report->command[REPORT_COMMAND_MAX] = '\0';
+	}
 	report->stream = config->stream;
 	report->take = config->take;
 	report->take_arg = config->arg;

@@ -21,7 +21,7 @@ enum {
 /**
  * struct report_config - Where records go
  * @run:	The run's id (report_run_id())
- * @command:	The command line; shortened
+ * @command:	The command line; shortened, and without what addresses hide
  * @ignores:	Rules that hide records, the caller's; or NULL
  * @stream:	Descriptor for JSON lines, or -1; the caller's
  * @take:	Gets each record that goes out, with @arg: 0, or a negative
@@ -39,6 +39,11 @@ struct report_config {
 
 /* A fresh id: sorts by time, 26 characters of Crockford's base 32 */
 void report_run_id(char ret[REPORT_RUN_SIZE]);
+
+/* Take names, passwords and queries out of the addresses (scheme://...) in @text:
+ * they are no record's business
+ */
+void report_strip_addresses(char *text);
 
 /* 0, or a negative errno. The store is opened with the first record; if it
  * cannot be, the footer says so: that must not stop a command that may run.

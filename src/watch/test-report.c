@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/policy.h"
@@ -186,4 +187,25 @@ TEST(run_ids_are_different_and_sort_by_time)
 	CHECK_INT(strlen(a), 26);
 	CHECK(strcmp(a, b) != 0);
 	CHECK(strncmp(a, b, 10) <= 0);
+}
+
+TEST(addresses_in_a_command_line_keep_their_secrets)
+{
+	static const struct {
+		const char *is, *becomes;
+	} rows[] = {
+		{ "curl 'http://h/p?token=x&y#z' -v", "curl 'http://h/p?' -v" },
+		{ "git clone https://u:p@h/r.git d", "git clone https://h/r.git d" },
+		{ "a https://u@p@h:8/?q b http://i?r", "a https://h:8/? b http://i?" },
+		{ "x://h/a@b c@d://?", "x://h/a@b c@d://?" },
+		{ "npm test?", "npm test?" }, { "://", "://" }, { "", "" },
+		{ "ftp://u:p@", "ftp://" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		auto_free char *text = mem_strdup(rows[i].is);
+
+		report_strip_addresses(text);
+		CHECK_STR(text, rows[i].becomes);
+	}
 }

@@ -182,6 +182,8 @@ def check_looks_at_one_file(t):
     contains(t.run("policy", "check", ".cloche.json").ok().out,
              "may only tighten")
     t.run("policy", "check", "none.json").ended(2)
+    t.write("large.json", " " * (1 << 20) + "{}")
+    contains(t.run("policy", "check", "large.json").ended(1).out, "larger than")
 
 
 @test
@@ -214,6 +216,10 @@ def the_mode_is_written_and_the_rest_stays(t):
           (1, "disabled", False))
     equal(sorted(os.listdir(".claude")), ["settings.local.json"])
     t.run("policy", "mode", "on").ended(2)
+    settings(t, LOCAL, enabled=True, enabledPlatforms=["macos"])
+    answer = json.loads(t.run("policy", "mode", "--json").ok().out)
+    equal((answer["mode"], answer["origin"]["key"]),
+          ("disabled", "sandbox.enabledPlatforms[0]"))
 
 
 @test
@@ -223,6 +229,11 @@ def the_local_file_is_that_of_the_repository(t):
     t.run("policy", "mode", "regular", cwd=t.dir + "/a/b").ok()
     check(t.exists(LOCAL) and not t.exists("a/b/.claude"))
     equal(t.run("policy", "mode", cwd=t.dir + "/a/b").ok().out, "regular\n")
+    t.run("policy", "deny", "read", "../c", cwd=t.dir + "/a/b").ok()
+    t.run("policy", "why", "read", "a/c").ended(1, "whoever asks")
+    t.run("policy", "deny", "read", "d").ok()
+    equal(json.loads(t.read(LOCAL))["sandbox"]["filesystem"]["denyRead"],
+          [t.dir + "/a/c", "d"])
 
 
 @test
