@@ -484,9 +484,8 @@ def a_failed_command_is_told_what_was_refused(t):
     what = {"cwd": t.dir, "hook_event_name": "PostToolUseFailure",
             "tool_name": "Bash", "error": "Exit code 1",
             "tool_use_id": "x", "is_interrupt": False}
-    for line in ["echo x > /etc/hosts", 'echo "it\'s"\necho x > /etc/hosts',
-                 "echo x > /etc/hosts #" + "y" * 9000,
-                 "echo http://u:p@h/?q > /etc/hosts"]:
+    for line in ["echo x > /etc/hosts #" + "y" * 9000,
+                 'echo "it\'s" http://u:p@h/?q\necho x > /etc/hosts']:
         command = specific(t, call(t, line))["updatedInput"]
         check(t.outside("bash", "-c", command["command"]).code != 0)
         for told in (command, {"command": line}):
