@@ -6,13 +6,12 @@
  * ClientHello must say that name in it, or the address behind an allowed name
  * would serve as a front for others. The server may speak first, so its bytes
  * flow while the client's are held back; they are held only until it is clear
- * what they are. On port 443 nothing but TLS is expected, unless the rule that
- * allows it names the port.
+ * what they are. On port 443 nothing but TLS is expected, unless a rule names
+ * the port.
  */
 
 #include "net/conn.h"
 
-#include <string.h>
 
 #include "net/sni.h"
 #include "policy/policy.h"
@@ -31,20 +30,10 @@ static void refuse_hello(struct conn *conn, const char *why,
 	gate_report(conn->gate, &(struct refusal){
 		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
 		.host = &conn->reach.host, .named = named, .reason = why,
-		.conn = conn,
+		.by_port = why == not_tls, .conn = conn,
 	}, &conn->seen);
 	input_done(&conn->in);
 	conn_say(conn, alert, sizeof(alert));
-}
-
-/* True if the rule behind the connection says ":443" itself */
-static bool names_port(const struct conn *conn)
-{
-	const struct host_verdict v = gate_decide(conn->gate,
-						  &conn->reach.host);
-	const char *colon = v.rule ? strrchr(v.rule->text, ':') : NULL;
-
-	return colon && !strcmp(colon, ":443");
 }
 
 /* A connection to an address may say a name, if that is allowed as well */
@@ -89,7 +78,8 @@ static bool inspect(struct conn *conn)
 	if (result == SNI_NAME && names_another(conn, &sni))
 		why = NULL;
 	if (!why && result == SNI_NOT_TLS && host->port == TLS_PORT &&
-	    host->kind == HOST_NAME && !names_port(conn))
+	    host->kind == HOST_NAME &&
+	    !host_port_is_named(conn->gate->policy, host))
 		why = not_tls;
 	if (why) {
 		refuse_hello(conn, why, result == SNI_NAME ? &sni.host : NULL);

@@ -128,13 +128,14 @@ void gate_look_at(const struct conn *conn, struct listener_client *ret)
 /* The name is allowed already: to be reached, its address must be named too; or
  * the other way round
  */
-static void suggest_host(struct violation *v, const struct host *host)
+static void suggest_host(struct violation *v, const struct host *host,
+			 bool by_port)
 {
 	const bool web = host->port == 80 || host->port == 443;
 	struct host named = *host;
 	auto_buf struct buf text = { 0 }, command = { 0 };
 
-	if (web)
+	if (web && !by_port)
 		named.port = 0;
 	host_format(&named, 0, &text);
 	v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\"",
@@ -180,7 +181,7 @@ static void tell_named(struct violation *v, const struct refusal *refusal)
 	v->reason = buf_take(&reason);
 	named.port = refusal->host->port;
 	if (refusal->host->kind != HOST_NAME)
-		suggest_host(v, &named);
+		suggest_host(v, &named, false);
 	else
 		v->suggest_edit = mem_strdup("let the program connect to the host that it names");
 }
@@ -212,7 +213,9 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		 policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
 		suggest_managed(&v);
 	else if (!refusal->rule && refusal->address)
-		suggest_host(&v, refusal->address);
+		suggest_host(&v, refusal->address, false);
+	else if (refusal->by_port)
+		suggest_host(&v, refusal->host, true);
 	violation_to_json(&v, &line);
 	violation_done(&v);
 	tell_lost(gate);

@@ -17,19 +17,29 @@ static bool counts(const struct policy *policy, const struct host_rule *rule)
 		rule->origin.source->scope == SCOPE_MANAGED);
 }
 
-static const struct host_rule *first_match(const struct policy *policy,
-					   enum host_list list,
-					   const struct host *host)
+/* The first rule for @host; the next one after @at, if that is not NULL */
+static const struct host_rule *next_match(const struct policy *policy,
+					  enum host_list list,
+					  const struct host *host,
+					  const struct host_rule *at)
 {
 	const struct host_rules *rules = &policy->hosts[list];
 
-	for (size_t i = 0; i < rules->len; i++) {
+	for (size_t i = at ? (size_t)(at - rules->v) + 1 : 0; i < rules->len;
+	     i++) {
 		if (list == HOST_ALLOW && !counts(policy, &rules->v[i]))
 			continue;
 		if (host_pattern_match(rules->v[i].pattern, host))
 			return &rules->v[i];
 	}
 	return NULL;
+}
+
+static const struct host_rule *first_match(const struct policy *policy,
+					   enum host_list list,
+					   const struct host *host)
+{
+	return next_match(policy, list, host, NULL);
 }
 
 struct host_verdict host_decide(const struct policy *policy,
@@ -62,6 +72,17 @@ bool host_address_is_named(const struct policy *policy,
 	/* No name pattern matches an address, and "*" can't be allowed */
 	return host->kind != HOST_NAME &&
 	       first_match(policy, HOST_ALLOW, host) != NULL;
+}
+
+bool host_port_is_named(const struct policy *policy, const struct host *host)
+{
+	const struct host_rule *rule = NULL;
+
+	while ((rule = next_match(policy, HOST_ALLOW, host, rule)) != NULL) {
+		if (host_pattern_port(rule->pattern))
+			return true;
+	}
+	return false;
 }
 
 bool host_address_is_denied(const struct policy *policy,

@@ -121,6 +121,11 @@ struct host_verdict host_decide(const struct policy *policy,
 bool host_address_is_named(const struct policy *policy,
 			   const struct host *host);
 
+/* True if an allow rule for @host, whichever of them, names its port as well:
+ * somebody knows what is spoken there
+ */
+bool host_port_is_named(const struct policy *policy, const struct host *host);
+
 /* True if a deny rule or deniedResolvedAddresses holds this address: no allow
  * rule lifts it
  */

@@ -87,6 +87,24 @@ TEST(an_answer_for_one_port_is_none_for_another)
 	CHECK_INT(decide(p, "a.test", 25, false).decision, HOST_DENIED);
 }
 
+TEST(a_port_is_named_by_whichever_rule_names_it)
+{
+	auto_policy struct policy *p = policy_new("/", NULL);
+	struct host a = host("ssh.a.test", 443), b = host("ssh.a.test", 80),
+		    c = host("b.a.test", 443);
+
+	add(p, HOST_ALLOW, "*.a.test", NULL, SCOPE_USER);
+	CHECK(!host_port_is_named(p, &a));
+	add(p, HOST_ALLOW, "ssh.a.test:443", NULL, SCOPE_USER);
+	CHECK(host_port_is_named(p, &a));
+	CHECK(!host_port_is_named(p, &b));
+	CHECK(!host_port_is_named(p, &c));
+	/* Nobody's rule but the administrator's counts */
+	policy_set_flag(p, FLAG_MANAGED_DOMAINS_ONLY, true,
+			origin_make(NULL, NULL, NULL));
+	CHECK(!host_port_is_named(p, &a));
+}
+
 TEST(unknown_hosts_are_asked_about_unless_the_policy_is_strict)
 {
 	auto_policy struct policy *p = policy_new("/", NULL);

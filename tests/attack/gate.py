@@ -238,8 +238,9 @@ print(attempt(b"good.test:443", good[:50]), attempt(b"good.test:8443", good[:50]
 @test
 def the_sni_must_be_the_name(t):
     g = Gate(t, ["echo:443", "echo:8443", "echo:9443"],
-             allow=["good.test", "93.184.216.35", "ssh.test:443"],
-             names={"ssh.test": "93.184.216.34"},
+             allow=["good.test", "93.184.216.35", "*.wide.test",
+                    "ssh.wide.test:443"],
+             names={"ssh.wide.test": "93.184.216.34"},
              options=["--capture", "8443", "--ms", "HELLO=600000"])
     out = g.python(HELLOS + '''
 print(1, attempt(b"good.test:443", good), attempt(b"good.test:8443", good))
@@ -247,7 +248,7 @@ print(2, attempt(b"good.test:443", good, True), attempt(b"good.test:443", hello(
 print(3, attempt(b"good.test:443", bad), attempt(b"good.test:8443", bad), attempt(b"good.test:443", bad, True))
 print(4, attempt(b"good.test:443", none), attempt(b"93.184.216.35:443", none))
 print(5, attempt(b"good.test:443", b"plain text\\r\\n"), attempt(b"good.test:443", b"SSH-2.0-x\\r\\n"),
-      attempt(b"good.test:8443", b"plain text\\r\\n"), attempt(b"ssh.test:443", b"SSH-2.0-x\\r\\n"))
+      attempt(b"good.test:8443", b"plain text\\r\\n"), attempt(b"ssh.wide.test:443", b"SSH-2.0-x\\r\\n"))
 print(7, attempt(b"good.test:443", b"\\x16\\x03\\x01\\x00\\x05\\x01\\xff\\xff\\xff\\xff" + bytes(100)))
 # Captured, and behind SOCKS
 s = connect("good.test", 443); s.sendall(good); print(8, s.recv(9999) == good)
@@ -260,6 +261,9 @@ s.sendall(b"\\5\\1\\0\\3\\x09good.test\\1\\xbb"); s.recv(10); s.sendall(bad); pr
         "4 closed passed", "5 closed closed passed passed",
         "7 closed", "8 True", "9 True", "10 True"])
     equal(len([e for e in g.refused() if e[0] == "net-sni"]), 9)
+    equal({e["suggest"]["command"] for e in g.events()
+           if e.get("reason") == "not TLS on port 443"},
+          {"cloche policy allow domain good.test:443"})
     for data in g.received("echo-443") + g.received("echo-8443"):
         lacks(data, b"bad.test")
 
