@@ -99,7 +99,7 @@ s, head = tunnel(b"good.test:7000"); print(head.split(b" ")[1])
 def a_name_that_changes_its_mind_stays_out(t):
     public, own = "93.184.216.34", "127.0.0.1,10.0.0.1"
     n = long(20, 500)
-    names = {f"n{i}.test": (f"{public}|{own}", f"{own}|{public}")[i // 2 % 2]
+    names = {f"n{i}.test": (f"{public}|{own}", f"{own}|{public}")[i % 2]
              for i in range(20)}
     g = Gate(t, ["echo:7000"], allow=list(names), names=names)
     out = g.python('''

@@ -13,6 +13,7 @@
 enum { NAMES_MAX = 32 };
 
 static const char *names[NAMES_MAX];
+static unsigned int turns[NAMES_MAX];
 static size_t n_names;
 
 void gate_names_add(const char *text)
@@ -22,13 +23,14 @@ void gate_names_add(const char *text)
 	names[n_names++] = text;
 }
 
-/* One of two lists, in turns */
-static char *take_turns(char *lists)
+/* One of two lists, in turns: however many helpers share the names, each begins
+ * with the first
+ */
+static char *take_turns(char *lists, unsigned int *turn)
 {
-	static unsigned int turn;
 	char *one = strsep(&lists, "|");
 
-	return lists && turn++ % 2 ? lists : one;
+	return lists && (*turn)++ % 2 ? lists : one;
 }
 
 void gate_names_find(const char *name, struct resolve_answer *ret)
@@ -44,7 +46,8 @@ void gate_names_find(const char *name, struct resolve_answer *ret)
 		if (!strcmp(names[i] + n + 1, "hang"))
 			(void)poll(NULL, 0, -1);
 		snprintf(list, sizeof(list), "%s", names[i] + n + 1);
-		for (char *a = strtok_r(take_turns(list), ",", &save);
+		for (char *a = strtok_r(take_turns(list, &turns[i]), ",",
+				  &save);
 		     a && ret->count < RESOLVE_ADDRESSES_MAX;
 		     a = strtok_r(NULL, ",", &save)) {
 			struct resolve_address *r = &ret->v[ret->count];
