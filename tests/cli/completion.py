@@ -17,7 +17,7 @@ _cloche
 ((${#COMPREPLY[@]})) && printf '%s\\n' "${COMPREPLY[@]}"
 exit 0"""
 
-# What zsh makes of a typed line, with a TAB for each ^I in it: `cloche` is a
+# What zsh makes of typed lines, with a TAB for each ^I in them: `cloche` is a
 # function there that prints its words. One TAB takes the first match, two the
 # second.
 ZSH = """zmodload zsh/zpty
@@ -26,9 +26,11 @@ zpty -w z 'PS1= PS2= RPS1=; unsetopt zle_bracketed_paste prompt_sp; setopt menuc
 zpty -w z 'autoload -Uz compinit && compinit -D -u; source ./script; LISTMAX=0'
 zpty -w z 'cloche() { print -r "<""GOT $*"">" }; print "REA""DY"'
 zpty -r z text '*READY*'
-zpty -w z "$1"
-zpty -r z text '*<GOT *>*'
-print -r -- ${${text##*<GOT }%%>*}
+for line; do
+    zpty -w z "$line"
+    zpty -r z text '*<GOT *>*'
+    print -r -- ${${text##*<GOT }%%>*}
+done
 zpty -d z"""
 
 # The options with fixed values
@@ -48,9 +50,10 @@ def bash(t, *words):
     return r.ok().out.split("\n")[:-1]
 
 
-def zsh(t, line):
-    r = t.outside("zsh", "-f", "-c", ZSH, "zsh", line)
-    return r.ok().out.strip()
+def zsh(t, *lines):
+    """One zsh for all: it takes long to start"""
+    r = t.outside("zsh", "-f", "-c", ZSH, "zsh", *lines)
+    return r.ok().out.splitlines()
 
 
 def fish(t, line):
@@ -146,21 +149,21 @@ def bash_leaves_the_command_alone(t):
 @test
 def zsh_completes_verbs_options_and_values(t):
     script(t, "zsh")
-    equal(zsh(t, "cloche ru\t"), "run")
-    equal(zsh(t, "cloche run --ti\t"), "run --tier")
-    equal(zsh(t, "cloche run --ti\t\t"), "run --timeout")
-    equal(zsh(t, "cloche explain --js\t"), "explain --json")
-    equal(zsh(t, "cloche policy sh\t"), "policy show")
-    equal(zsh(t, "cloche violations list --si\t"), "violations list --since")
-    for option in CHOICES:
-        values = sorted(allowed(t, option))
-        equal([zsh(t, f"cloche run --{option} " + "\t" * (i + 1))
-               for i in range(len(values))],
-              [f"run --{option} {value}" for value in values])
     t.write("settings-file", "")
-    equal(zsh(t, "cloche run -s setti\t"), "run -s settings-file")
-    equal(zsh(t, "cloche run --write setti\t"), "run --write settings-file")
-    equal(zsh(t, "cloche run -- cat --ti\t"), "run -- cat --ti")
+    typed = [("cloche ru\t", "run"),
+             ("cloche run --ti\t", "run --tier"),
+             ("cloche run --ti\t\t", "run --timeout"),
+             ("cloche explain --js\t", "explain --json"),
+             ("cloche policy sh\t", "policy show"),
+             ("cloche violations list --si\t", "violations list --since"),
+             ("cloche run -s setti\t", "run -s settings-file"),
+             ("cloche run --write setti\t", "run --write settings-file"),
+             ("cloche run -- cat --ti\t", "run -- cat --ti")]
+    for option in CHOICES:
+        typed += [(f"cloche run --{option} " + "\t" * (i + 1),
+                   f"run --{option} {value}")
+                  for i, value in enumerate(sorted(allowed(t, option)))]
+    equal(zsh(t, *(line for line, _ in typed)), [made for _, made in typed])
 
 
 def fish_completes_verbs_options_and_values(t):
