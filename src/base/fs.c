@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -84,6 +85,13 @@ int fs_above_std(int fd)
 		(void)close(fd);
 	errno = saved;
 	return above;
+}
+
+void fs_unlock(int *fd)
+{
+	if (*fd >= 0)
+		(void)flock(*fd, LOCK_UN);
+	close_fd(fd);
 }
 
 ssize_t fs_write_quietly(int fd, const void *data, size_t n)

@@ -32,6 +32,11 @@ int fs_given_fd(const char *text);
  */
 int fs_above_std(int fd);
 
+/* Let go of what flock() has locked, and close it. Whom we have started may hold a
+ * copy for a moment longer than we live, but not the lock.
+ */
+void fs_unlock(int *fd);
+
 /* Write all of it, in spite of signals and short writes. 0 or -errno. */
 int fs_write_all(int fd, const void *data, size_t n);
 

@@ -234,6 +234,6 @@ void aside_done(struct aside *aside)
 		free(aside->roots.v[i]);
 	free(aside->roots.v);
 	free(aside->dir);
-	close_fd(&aside->lock);
+	fs_unlock(&aside->lock);
 	*aside = ASIDE_NONE;
 }

@@ -131,7 +131,7 @@ void held_masked(struct held *held)
 	if (!held || !held->waits || !held->path)
 		return;
 	held->waits = false;
-	close_fd(&held->home);
+	fs_unlock(&held->home);
 }
 
 /* True if no other sandbox has masks on our directories: none holds the lock,
@@ -164,9 +164,9 @@ void held_close(struct held *held)
 	if (is_last(held))
 		remove_ours(held);
 	if (held->path)
-		close_fd(&held->lock);
+		fs_unlock(&held->lock);
 	if (held->waits)
-		close_fd(&held->home);
+		fs_unlock(&held->home);
 	free(held->path);
 	*held = (struct held){ 0 };
 }

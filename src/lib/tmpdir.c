@@ -147,7 +147,7 @@ bool tmpdir_close(struct tmpdir *tmp)
 		if (rmdir(all) == 0)
 			(void)rmdir(ours);
 	}
-	close_fd(&tmp->lock);
+	fs_unlock(&tmp->lock);
 	free(tmp->path);
 	tmp->path = NULL;
 	return whole;
