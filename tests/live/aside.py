@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/aside.py - --ephemeral; cloche diff, apply, discard"""
 
+import ctypes
 import json
 import os
 import sys
@@ -8,6 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
+PIDFD_GETFD = 438
 EPHEMERAL = ("--net", "none", "--ephemeral")
 CHANGES = ("echo new > added; mkdir -p d/e; echo x > d/e/f; echo more >> kept; "
            "rm gone; rm -r tree; ln -s added link; mkdir tree; echo y > tree/own; "
@@ -113,8 +115,8 @@ def what_cannot_be_shown_can_be_discarded(t):
     for script in ("mkdir -p a/b; echo x > a/b/c; chmod 0 a/b a",
                    "i=0; while [ $i -lt 300 ]; do mkdir d; cd d; "
                    "i=$((i + 1)); done; echo x > x",
-                   "mkdir many; cd many; "
-                   "python3 -c 'for i in range(70000): open(str(i), \"w\")'"):
+                   "mkdir many; cd many; touch 0 1; python3 -c 'import os\n"
+                   "for i in range(2, 70000): os.link(str(i & 1), str(i))'"):
         t.shell(script, options=EPHEMERAL, timeout=120).ok()
         t.run("discard", timeout=120).ok()
         equal(diff(t), [])
@@ -296,6 +298,21 @@ def where_it_cannot_be_nothing_runs(t):
                   "run", *EPHEMERAL, "--", "touch", "ran").ended(125)
     contains(r.err, "--ephemeral does not work here")
     check(not t.exists("ran"), "it ran")
+
+
+@as_root    # Who else may take a copy of what another process has open?
+def the_run_is_over_though_somebody_has_a_copy_of_its_lock(t):
+    """As the gate and the keeper have, which may end after it"""
+    p = t.start("run", *EPHEMERAL, "--", "sh", "-c", "echo x > f; echo up; read x")
+    equal(p.stdout.readline(), b"up\n")
+    held = [int(fd) for fd in os.listdir(f"/proc/{p.pid}/fd")
+            if "/cloche/aside/" in os.readlink(f"/proc/{p.pid}/fd/{fd}")]
+    equal(len(held), 1)
+    copy = ctypes.CDLL(None).syscall(PIDFD_GETFD, os.pidfd_open(p.pid), held[0], 0)
+    check(copy >= 0)
+    p.communicate(b"\n", timeout=120)
+    t.run("discard").ok()
+    equal(diff(t), [])
 
 
 @test

@@ -299,9 +299,9 @@ import os, sys, time
 os.mkdir(".claude")
 print("ready", flush=True)
 sys.stdin.readline()
+open("n0", "w").close()
 for i in range({limit} + 100):
-    os.close(os.open(f"n{{i & 1}}", os.O_WRONLY | os.O_CREAT))
-    os.unlink(f"n{{i & 1}}")
+    os.rename(f"n{{i & 1}}", f"n{{~i & 1}}")
 open(".mcp.json", "w")
 open(".claude/settings.json", "w")
 print("made", flush=True)

@@ -39,11 +39,10 @@ def a_wrong_passphrase_is_one_clear_line_and_changes_nothing(t):
     wrong = ("--passphrase-file", passphrase(t, "wrong\n", "wrong"))
     put(t, "A", "old", *right).ok()
     before = tree(store_dir(t))
-    for options in (wrong, ("--backend", "file", *wrong)):
-        refused(secret(t, "get", "A", *options), 1, "wrong passphrase")
-        refused(put(t, "A", "new", *options), 1, "wrong passphrase")
-        refused(secret(t, "delete", "A", *options), 1, "wrong passphrase")
-        refused(secret(t, "list", *options), 1, "wrong passphrase")
+    for r in (secret(t, "get", "A", *wrong), put(t, "A", "new", *wrong),
+              secret(t, "delete", "A", *wrong), secret(t, "list", *wrong),
+              put(t, "A", "new", "--backend", "file", *wrong)):
+        refused(r, 1, "wrong passphrase")
     equal(tree(store_dir(t)), before)
     equal(get(t, "A", *right), "old")
 
