@@ -461,13 +461,11 @@ def what_is_kept_aside_does_not_get_there_either(t):
         check(not t.exists(f"{DEEP}/{left}"), left, "was applied")
 
 
-@test
+@as_user        # The kernel maps root only for who has a capability
 def with_mounts_of_ones_own(t):
     """Where a command may have namespaces, it has other names for everything:
     then all is looked at in the end
     """
-    if os.getuid() == 0:
-        return          # The kernel maps root only for who has a capability
     os.makedirs(f"{t.dir}/{DEEP}/old/.vscode")
     t.outside("git", "init", "-q", f"{DEEP}/repo").ok()
     settings = t.write(t.away + "/s.json",

@@ -135,10 +135,8 @@ def a_name_cannot_hold_nul(t):
     lacks(r.err, "JSON_")
 
 
-@test
+@as_user	# Root may read them: there is nothing to refuse
 def settings_nobody_may_read(t):
-    if IS_ROOT:
-        return	# Root may read them: there is nothing to refuse
     file = t.write(t.away + "/s.json", "{}", 0o000)
     refused(t, t.run("run", "-s", file, *RUN), "s.json")
 

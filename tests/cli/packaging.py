@@ -64,6 +64,7 @@ def the_feature_is_a_script_that_a_shell_reads(t):
         t.outside("sh", "-n", os.path.join(PACKAGING, path)).ok()
 
 
+@as_root    # It becomes somebody else
 def the_entry_closes_the_network_and_gives_all_away(t):
     need("nft")
     for path in (os.path.dirname(BIN), t.root):		# Others may come in
@@ -90,6 +91,4 @@ cloche firewall down >&2""", env={
     equal(lines[-1], "1")
 
 
-if IS_ROOT:			# It becomes somebody else
-    test(the_entry_closes_the_network_and_gives_all_away)
 main()

@@ -396,6 +396,17 @@ def test(function=None, *, timeout=TEST_SECONDS):
     return function
 
 
+def test_if(condition):
+    """Decorator: a test only where @condition holds; elsewhere it would show
+    nothing, and does not count
+    """
+    return test if condition else lambda function: function
+
+
+as_root = test_if(IS_ROOT)
+as_user = test_if(not IS_ROOT)
+
+
 def main():
     """Run the tests of this script, print TAP, exit"""
     wanted = os.environ.get("TEST_FILTER", "")

@@ -194,6 +194,7 @@ def what_is_left_behind_lives_on(t):
     os.kill(pid, signal.SIGKILL)
 
 
+@as_root    # Who else could mount on the host?
 def later_mounts_of_the_host_appear(t):
     script = f"""
     mount -t tmpfs x {t.dir} && mount --make-shared {t.dir} &&
@@ -205,8 +206,5 @@ def later_mounts_of_the_host_appear(t):
     r = t.outside("unshare", "-m", "sh", "-c", script).ok()
     equal(r.out, "seen\n")
 
-
-if IS_ROOT:	# Who else could mount on the host?
-    test(later_mounts_of_the_host_appear)
 
 main()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/verify.py - cloche verify: proves the boundary, leaves nothing"""
 
-import functools
 import glob
 import json
 import os
@@ -19,8 +18,6 @@ GROUPS = {"launch", "hidden", "protected", "process", "descriptors",
           "syscalls", "network", "proxy", "secrets", "lifecycle"}
 VERDICTS = {"PASS", "FAIL", "INCONCLUSIVE", "CHOICE", "SKIP"}
 
-LONG = bool(os.environ.get("CLOCHE_LONG"))
-
 # The critical probes of the catalogue and those that most sandboxes fail; "?"
 # may have nothing to test on a machine. Missing: P216 and P217, for nothing puts
 # secrets into requests; what P221 and P222 say of a store that was led astray
@@ -33,22 +30,10 @@ MUST_PASS = """P001 P002 P003 P004 P005 P006 P007 P009 P015 P016 P017 P018 P019
     P180 P215 P221 P222""".split()
 
 
-def once(function):
-    """Both builds share this code: one of them runs the test"""
-    @functools.wraps(function)
-    def wrapper(t):
-        if not SANITIZED or LONG:
-            function(t)
-    return wrapper
-
-
-def as_user(function):
-    """Nothing in it depends on who runs it"""
-    @functools.wraps(function)
-    def wrapper(t):
-        if not IS_ROOT or LONG:
-            function(t)
-    return wrapper
+# Both builds share this code: one of them runs the test
+once = test_if(not SANITIZED or LONG)
+# And nothing in it depends on who runs it
+once_as_user = test_if(not SANITIZED and not IS_ROOT or LONG)
 
 
 def verify(t, *options, code=None, **more):
@@ -120,13 +105,9 @@ def the_default_policy_holds(t):
     no_traces(before)
     critical_probes_pass(report)
     has_its_shape(report)
-    other = verify(t, "--allow", "example.com", code=0)
-    check(other["policy"] != report["policy"], "the hash names the policy")
 
 
-@test
-@once
-@as_user
+@once_as_user
 def a_shared_tmp_stays_as_it_was(t):
     """Where somebody uses the names, and where nobody does"""
     for options, before in (("--profile srt", ["claude", "claude/mine"]),
@@ -140,8 +121,7 @@ def a_shared_tmp_stays_as_it_was(t):
         equal(r.out.splitlines()[-1].split(), before, options, repr(r))
 
 
-@test
-@once
+@once_as_user
 def the_full_run_holds_too(t):
     report = verify(t, "--full", code=0)
     equal((report["mode"], report["summary"]["fail"]), ("full", 0))
@@ -151,7 +131,6 @@ def the_full_run_holds_too(t):
     has_its_shape(report)
 
 
-@test
 @once
 def profile_srt_holds(t):
     report = verify(t, "--profile", "srt", code=0,
@@ -160,10 +139,8 @@ def profile_srt_holds(t):
     check(choices and all("profile srt" in p["why"] for p in choices), choices)
     check(any(p["id"] == "P059" and p["verdict"] == "PASS"
               for p in report["probes"]))
-    verify(t, "--net", "none", code=0)
 
 
-@test
 @once
 def profile_home_holds(t):
     report = verify(t, "--profile", "home", code=0)
@@ -173,7 +150,6 @@ def profile_home_holds(t):
     equal(set(choices), {"~/.config/gh/hosts.yml"}, "what its table gives back")
 
 
-@test
 @once
 def a_weakened_policy_is_the_users_choice(t):
     os.mkdir(t.home + "/.ssh")
@@ -187,43 +163,46 @@ def a_weakened_policy_is_the_users_choice(t):
     equal(os.listdir(t.home), [".ssh"], "the home afterwards")
 
 
-@test
-@once
-@as_user
-def settings_are_the_users_own(t):
+@once_as_user
+def what_the_user_chose_is_named_and_own_rules_are_tried(t):
     t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"allowRead": ["~/.aws"]}}}))
     os.mkdir(t.home + "/.aws")
-    report = verify(t, code=0)
-    found = {p["title"]: p for p in report["probes"]}
-    equal(found["~/.aws/credentials"]["verdict"], "CHOICE")
-    contains(found["~/.aws/credentials"]["why"], "settings.json")
-
-
-@test
-@once
-@as_user
-def the_users_own_rules_are_tried_where_they_are(t):
     t.write("sub/secret", "S3CRET")
     t.write("sub/kept", "as it is")
     t.write("sub/dir/file", "as it is")
     before = tree(t.root)
     report = verify(t, "--deny-read", "sub/secret", "--deny-write", "sub/kept",
-                    "--deny-write", t.dir + "/sub/dir", code=0)
+                    "--deny-write", t.dir + "/sub/dir", "--net", "host", code=0)
+    found = {p["title"]: p for p in report["probes"]}
+    for title, by in (("~/.aws/credentials", "settings.json"),
+                      ("TCP to the host's loopback", "--net")):
+        equal(found[title]["verdict"], "CHOICE", title)
+        contains(found[title]["why"], by)
     own = [p for p in report["probes"] if "your rules" in p["title"]]
     equal([p["verdict"] for p in own], ["PASS", "PASS"], own)
     equal(tree(t.root), before, "the user's own files")
     equal(t.read("sub/kept"), "as it is")
 
 
-@test
 @once
-@as_user
-def the_hosts_network_is_the_users_choice(t):
-    report = verify(t, "--net", "host", code=0)
-    found = {p["title"]: p for p in report["probes"]}
-    equal(found["TCP to the host's loopback"]["verdict"], "CHOICE")
-    contains(found["TCP to the host's loopback"]["why"], "--net")
+def without_a_network_it_holds_and_people_get_a_summary(t):
+    r = t.run("verify", "--net", "none", timeout=FULL_SECONDS).ok()
+    for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
+                  " passed, 0 failed, 0 inconclusive"):
+        contains(r.out, words)
+    equal(r.err, "")
+
+
+@once_as_user
+def odd_places_give_clear_results(t):
+    nowhere = {"HOME": None, "TMPDIR": "/nonexistent"}
+    report = verify(t, env=nowhere, code=0)
+    other = verify(t, "--allow", "example.com", env=nowhere, code=0)
+    check(other["policy"] != report["policy"], "the hash names the policy")
+    verify(t, env={"HOME": "/nonexistent"}, cwd="/", code=0)
+    os.chmod(t.home, 0o500)
+    verify(t, code=0)
 
 
 @test
@@ -244,7 +223,6 @@ def only_what_is_not_promised(report):
     equal({p["id"] for p in unsure} - {"P023", "P028", "P070", "P071"}, set())
 
 
-@test
 @once
 def a_missing_layer_turns_it_red(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
@@ -256,7 +234,6 @@ def a_missing_layer_turns_it_red(t):
     equal((r.code, failed), (1, {"a FIFO of the host"}))
 
 
-@test
 @once
 def in_a_container_the_weaker_tier_is_verified(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
@@ -267,9 +244,7 @@ def in_a_container_the_weaker_tier_is_verified(t):
     only_what_is_not_promised(report)
 
 
-@test
-@once
-@as_user
+@once_as_user
 def without_ipv6_there_is_less_to_test(t):
     refuse = os.environ.get("REFUSE") or skip("needs the refuse tool")
     r = t.outside(refuse, "ipv6", CLOCHE, "verify", "--json",
@@ -280,9 +255,7 @@ def without_ipv6_there_is_less_to_test(t):
               if p["id"] == "P161"), "IPv6 was tested")
 
 
-@test
-@once
-@as_user
+@once_as_user
 def inside_a_sandbox_nothing_is_made_up(t):
     r = t.inside(CLOCHE, "verify", "--json", options=["--quiet"],
                  timeout=FULL_SECONDS)
@@ -292,24 +265,11 @@ def inside_a_sandbox_nothing_is_made_up(t):
     check(all(p["why"] for p in report["probes"] if p["verdict"] != "PASS"))
 
 
-@test
-@once
-@as_user
+@once_as_user
 def a_sandbox_that_does_not_start_is_no_pass(t):
     report = verify(t, "--pids", "1", code=3)
     equal(report["summary"]["fail"], 0)
     check(report["summary"]["inconclusive"] > PROBES_MIN, report["summary"])
-
-
-@test
-@once
-@as_user
-def people_get_a_summary(t):
-    r = t.run("verify", timeout=FULL_SECONDS).ok()
-    for words in ("launch, fail closed: ", "facts\n", "tier full, kernel ",
-                  " passed, 0 failed, 0 inconclusive"):
-        contains(r.out, words)
-    equal(r.err, "")
 
 
 @test
@@ -329,17 +289,6 @@ def an_interrupt_leaves_nothing(t):
         p.communicate(timeout=RUN_SECONDS)
         equal(p.returncode, 130)
         no_traces(before)
-
-
-@test
-@once
-@as_user
-def odd_places_give_clear_results(t):
-    verify(t, env={"HOME": None}, code=0)
-    verify(t, env={"HOME": "/nonexistent", "TMPDIR": "/nonexistent"}, cwd="/",
-           code=0)
-    os.chmod(t.home, 0o500)
-    verify(t, code=0)
 
 
 main()

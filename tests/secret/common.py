@@ -10,10 +10,6 @@ from tap import *
 BIN = os.path.dirname(CLOCHE)
 PLAIN_WARNING = "Warning: Storing credentials in plaintext.\n"
 
-# Decorators for what only makes sense as one of the two
-as_root = test if IS_ROOT else lambda function: function
-as_user = test if not IS_ROOT else lambda function: function
-
 
 def store_dir(t):
     return os.path.join(t.home, ".config/cloche")

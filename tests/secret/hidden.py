@@ -14,7 +14,7 @@ from ring import Keyring
 MEMSCAN = os.path.join(BIN, "memscan")
 
 # A sanitizer locks no memory and keeps what was freed: nothing to see there
-scan_test = test if IS_ROOT and not SANITIZED else lambda function: function
+scan_test = test_if(IS_ROOT and not SANITIZED)
 
 
 def canary(t):
