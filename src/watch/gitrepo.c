@@ -134,22 +134,27 @@ static bool is_git_dir(const char *path)
 	return !lstat(head, &st);
 }
 
-/* Where the settings are that git obeys in @git. A linked working tree's
- * directory says "../..", as git writes it; no other has a word to say.
- */
-static void disarm_common(const struct gitrepo_config *c, const char *git)
+bool gitrepo_is_common(const char *path)
 {
-	auto_free char *path = path_join(git, "commondir");
-	auto_free char *above = path_parent(git);
+	auto_free char *git = path_parent(path), *above = path_parent(git);
 	auto_buf struct buf text = { 0 };
 	struct stat st;
 
-	if (lstat(path, &st) < 0 ||
-	    (!strcmp(path_base(above), "worktrees") && S_ISREG(st.st_mode) &&
-	     fs_read(AT_FDCWD, path, COMMON_MAX, &text, NULL) == 0 &&
-	     !strcmp(buf_str(&text), "../..\n")))
-		return;
-	sealed_move(c, path, "points git at another repository");
+	return !strcmp(path_base(path), "commondir") &&
+	       !strcmp(path_base(above), "worktrees") &&
+	       lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       fs_read(AT_FDCWD, path, COMMON_MAX, &text, NULL) == 0 &&
+	       !strcmp(buf_str(&text), "../..\n");
+}
+
+/* Where the settings are that git obeys in @git: nowhere else */
+static void disarm_common(const struct gitrepo_config *c, const char *git)
+{
+	auto_free char *path = path_join(git, "commondir");
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && !gitrepo_is_common(path))
+		sealed_move(c, path, "points git at another repository");
 }
 
 static void disarm_one(const struct gitrepo_config *c, const char *git)

@@ -52,7 +52,7 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 	}
 	free(git);
 	/* A worktree made in this run points at its repository */
-	if (!root || (strcasecmp(path_base(path), ".git") ?
+	if (!root || gitrepo_is_common(path) || (strcasecmp(path_base(path), ".git") ?
 		      birth_in_repository(root, path, &j->since) :
 		      birth_is_after(parent, &j->since) &&
 		      gitrepo_is_pointer(path)))

@@ -107,6 +107,12 @@ def a_working_tree_made_inside(t):
             "echo x >> file && git commit -q -a -m inside", cwd=top,
             env=WHO).ok()
     contains(git(t, "log", "-1", "--format=%s", "tree", cwd=top).out, "inside")
+    # As good when the run is over, unless it leads elsewhere
+    equal(git(t, "status", "--short", cwd=top + "/sub/tree").out, "")
+    refused(t, top, top + "/.git/worktrees/tree/commondir")
+    r = t.shell("git worktree add -q led && echo ../../../sub > "
+                ".git/worktrees/led/commondir", cwd=top, env=WHO).ok()
+    check(not t.exists(top + "/.git/worktrees/led/commondir"), repr(r))
 
 
 @test
