@@ -257,7 +257,8 @@ static void check_names(struct observe *o, const char *path,
 	row = match_name(o, path, &exempt);
 	if (!row)
 		row = match_repo(o, path, &exempt);
-	ret->look = exempt || leads(o, path);
+	/* A git directory may have any name, but not without this one */
+	ret->look = exempt || leads(o, path) || protect_is_head(path);
 	if (ret->look && is_pointer(o, path)) {
 		ret->answer = OBSERVER_DENIED;
 		ret->reason = "points git at a repository";

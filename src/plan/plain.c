@@ -213,8 +213,9 @@ static bool has_protected_name(const struct plain *p, const struct root *root,
 	const struct policy *policy = p->views[0]->policy;
 	const char *below = path + root->len;
 
-	if ((p->any_name || strstr(below, "/.")) &&
-	    (protect_match(policy, below) || protect_leads(policy, below)))
+	if (protect_is_head(path) ||
+	    ((p->any_name || strstr(below, "/.")) &&
+	     (protect_match(policy, below) || protect_leads(policy, below))))
 		return true;
 	for (const char *in = protect_in_git(path); in;
 	     in = protect_in_git(in - 1)) {

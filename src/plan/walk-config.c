@@ -72,16 +72,6 @@ static const struct protect_row *find_row(const char *name)
 	return NULL;
 }
 
-static bool is_writable_place(const struct view *view, const char *path)
-{
-	for (size_t i = 0; i < view->rules.len; i++) {
-		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
-		    path_is_below(view->rules.v[i].path, path))
-			return true;
-	}
-	return false;
-}
-
 /* Unless it holds the repository: the whole project would be closed */
 static void protect(struct reading *r, const struct protect_row *row,
 		    const char *path)
@@ -91,7 +81,7 @@ static void protect(struct reading *r, const struct protect_row *row,
 	if (!row || !protect_applies(r->view->policy, row) ||
 	    path_is_within(path, r->git_dir) ||
 	    path_is_within(path, r->view->policy->cwd) ||
-	    !is_writable_place(r->view, path))
+	    !walk_is_writable(r->view, path))
 		return;
 	if (lstat(path, &st) == 0)
 		walk_protect(r->view, path, &st, row->name, row->reason);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -236,7 +237,41 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 	walk_config(view, git_dir);
 }
 
-void walk_git_root(struct view *view, const char *dir, size_t *left)
+/* What is not there yet: where the directory is called ".git", its name says
+ * enough to whoever asks
+ */
+static void protect_missing(struct view *view, const char *dir, int fd)
+{
+	size_t n;
+	const struct protect_row *rows = protect_table(&n);
+	struct stat st;
+
+	if (!strcasecmp(path_base(dir), ".git") || !protect_has_modules(view->policy))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *path = path_join(dir, rows[i].name);
+		auto_free char *above = path_parent(path);
+
+		if (rows[i].kind != PROTECT_REPO || strchr(rows[i].name, '*') ||
+		    !protect_applies(view->policy, &rows[i]) ||
+		    exists_at(fd, rows[i].name, &st) || access(above, F_OK) < 0)
+			continue;
+		view_add(view, PATH_DENY_WRITE, path,
+			 view_own_rule(view, path, rows[i].name,
+				       rows[i].reason), false);
+	}
+}
+
+bool walk_git_has_shape(int dir)
+{
+	struct stat st;
+
+	return exists_at(dir, "HEAD", &st) &&
+	       ((exists_at(dir, "objects", &st) && exists_at(dir, "refs", &st)) ||
+		exists_at(dir, "commondir", &st));
+}
+
+bool walk_git_root(struct view *view, const char *dir, size_t *left)
 {
 	auto_free char *head = path_join(dir, "HEAD");
 	auto_close int fd = -1;
@@ -244,9 +279,34 @@ void walk_git_root(struct view *view, const char *dir, size_t *left)
 
 	if (lstat(head, &st) == 0)	/* Else it is none, in one call */
 		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0 && exists_at(fd, "objects", &st) &&
-	    exists_at(fd, "refs", &st))
-		walk_git(view, dir, left);
+	if (fd < 0 || !walk_git_has_shape(fd))
+		return false;
+	walk_git(view, dir, left);
+	protect_missing(view, dir, fd);
+	return true;
+}
+
+bool walk_git_is_part(const char *name)
+{
+	return !strcmp(name, "refs") || !strcmp(name, "commondir");
+}
+
+void walk_git_pointer(struct view *view, const char *file, size_t *left)
+{
+	auto_free char *target = walk_git_target(file);
+
+	if (target && walk_is_writable(view, target))
+		(void)walk_git_root(view, target, left);
+}
+
+bool walk_is_writable(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
+		    path_is_below(view->rules.v[i].path, path))
+			return true;
+	}
+	return false;
 }
 
 char *walk_git_target(const char *file)

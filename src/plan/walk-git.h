@@ -4,6 +4,7 @@
 #ifndef PLAN_WALK_GIT_H
 #define PLAN_WALK_GIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct stat;
@@ -31,8 +32,24 @@ void walk_close(struct view *view, const char *closed);
  */
 void walk_git(struct view *view, const char *git_dir, size_t *left);
 
-/* The directory @dir is a git directory by its shape: the same */
-void walk_git_root(struct view *view, const char *dir, size_t *left);
+/* True if git would take the directory @dir for a git directory, whatever it is
+ * called: it need not say "bare"
+ */
+bool walk_git_has_shape(int dir);
+
+/* True of the names that only such a directory is likely to have */
+bool walk_git_is_part(const char *name);
+
+/* walk_git(), and what is missing must not be made, if @dir has that shape: then
+ * true
+ */
+bool walk_git_root(struct view *view, const char *dir, size_t *left);
+
+/* The same for where the ".git" at @file points, if that can be written */
+void walk_git_pointer(struct view *view, const char *file, size_t *left);
+
+/* True if @path is below a writable root of @view */
+bool walk_is_writable(const struct view *view, const char *path);
 
 /* Where the ".git" at @file points, real; or NULL. The caller frees. */
 char *walk_git_target(const char *file);

@@ -112,6 +112,9 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 		else
 			walk_protect(w->view, git, &st, ".git",
 				     "points git at a repository");
+		if (S_ISREG(st.st_mode) &&
+		    protect_has_modules(w->view->policy))
+			walk_git_pointer(w->view, git, w->left);
 		return false;
 	}
 	rows = protect_table(&n);
@@ -152,6 +155,9 @@ static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
 			glob_set_link(w->globs, dir_path, name, depth);
 	} else if (name[0] == '.' && check_dot_name(w, at, dir_path, name)) {
 		return;
+	} else if (depth && walk_git_is_part(name) &&
+		   protect_has_modules(w->view->policy)) {
+		(void)walk_git_root(w->view, dir_path, w->left);
 	}
 
 	if ((entry->type == DT_DIR || entry->type == DT_UNKNOWN) &&
@@ -178,7 +184,8 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 		--*w->left;
 		read++;
 		if (w->cache && (entry.name[0] == '.' || entry.type == DT_DIR ||
-			      entry.type == DT_UNKNOWN))
+			      entry.type == DT_UNKNOWN ||
+			      walk_git_is_part(entry.name)))
 			walk_names_add(&names, &entry);
 		walk_entry(w, fd, &entry, path, depth);
 	}
@@ -291,20 +298,13 @@ static void check_sentinels(struct walk *w, const char *cwd)
 {
 	auto_free char *head = path_join(cwd, "HEAD");
 	auto_free char *config = path_join(cwd, "config");
-	auto_free char *objects = path_join(cwd, "objects");
-	auto_free char *refs = path_join(cwd, "refs");
 	struct stat st;
-	bool has_head;
 
-	if (w->view->policy->profile == PROFILE_SRT)
+	if (w->view->policy->profile == PROFILE_SRT ||
+	    walk_git_root(w->view, cwd, w->left))
 		return;
-	has_head = lstat(head, &st) == 0 && S_ISREG(st.st_mode);
-	if (has_head && access(objects, F_OK) == 0 && access(refs, F_OK) == 0) {
-		walk_git(w->view, cwd, w->left);
-		return;
-	}
 	/* A file of that name, and the rest planted, would be one */
-	if (has_head)
+	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))
 		walk_protect(w->view, head, &st, "HEAD",
 			"would make the directory a bare repository");
 	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
@@ -345,7 +345,7 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 	if (!w->globs && !strcmp(path, w->view->policy->cwd))
 		check_sentinels(w, path);
 	else if (!w->globs)
-		walk_git_root(w->view, path, w->left);
+		(void)walk_git_root(w->view, path, w->left);
 	for (unsigned int i = 0; i <= w->depth_max; i++)
 		free(w->rooms[i]);
 	free(w->rooms);

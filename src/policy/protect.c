@@ -145,6 +145,14 @@ bool protect_is_git_data(const char *name)
 	return false;
 }
 
+bool protect_is_head(const char *path)
+{
+	const size_t n = strlen(path);
+
+	return n > 5 && !strcasecmp(path + n - 5, "/HEAD") &&
+	       !protect_in_git(path);
+}
+
 /* What follows the component at @at, or NULL */
 static const char *next_part(const char *at)
 {

@@ -63,6 +63,11 @@ bool protect_has_modules(const struct policy *policy);
  */
 bool protect_is_git_data(const char *name);
 
+/* True if @path, by its name, makes a directory a git directory that is not called
+ * so
+ */
+bool protect_is_head(const char *path);
+
 /* True if a submodule's git directory may be at @relative, below another: not in
  * what holds only data there
  */

@@ -25,6 +25,7 @@
 #include "base/sys.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
+#include "plan/walk-git.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/birth.h"
@@ -37,6 +38,15 @@ static char *git_dir_of(const char *path)
 	const char *in = protect_in_git(path);
 
 	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
+}
+
+/* The directory @dir, if git would take it for a git directory */
+static bool has_shape(const char *dir)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, dir, O_PATH |
+					      O_DIRECTORY | O_CLOEXEC, 0);
+
+	return fd >= 0 && walk_git_has_shape(fd);
 }
 
 void sweep_name(struct sweep *s, const char *path, const char *reason)
@@ -52,10 +62,10 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 	}
 	free(git);
 	/* A worktree made in this run points at its repository */
-	if (!root || gitrepo_is_common(path) || (strcasecmp(path_base(path), ".git") ?
-		      birth_in_repository(root, path, &j->since) :
-		      birth_is_after(parent, &j->since) &&
-		      gitrepo_is_pointer(path)))
+	if (!root || gitrepo_is_common(path) ||
+	    (strcasecmp(path_base(path), ".git") ?
+	     birth_in_repository(root, path, &j->since) :
+	     birth_is_after(parent, &j->since) && gitrepo_is_pointer(path)))
 		return;
 	plant = sealed_plant(root, path);
 	(void)sealed_move(&s->seal, plant, reason);
@@ -169,9 +179,88 @@ static const char *reason_of(const struct view_rule *r)
 	return reason ? reason : "a rule denies it";
 }
 
+static bool is_of_git(const struct view_rule *r)
+{
+	size_t n, i = 0;
+	const struct protect_row *rows = protect_table(&n);
+
+	while (i < n && ((rows[i].kind != PROTECT_REPO &&
+			  rows[i].kind != PROTECT_KEPT) ||
+			 strcmp(rows[i].name, r->rule->text) != 0))
+		i++;
+	return i < n && !protect_in_git(r->path);
+}
+
+static bool is_spared(const struct sweep *s, const char *dir)
+{
+	size_t i = 0;
+
+	while (i < s->spared.len && strcmp(s->spared.v[i], dir) != 0)
+		i++;
+	return i < s->spared.len;
+}
+
+/* The git directory that @r was found in for its shape and not for its name; or
+ * NULL. The caller frees.
+ */
+static char *shape_of(const struct sweep *s, const struct view_rule *r)
+{
+	char *dir = is_of_git(r) ? path_parent(r->path) : NULL;
+
+	for (const char *p = r->rule->text; dir && (p = strchr(p, '/')); p++) {
+		char *above = path_parent(dir);
+
+		free(dir);
+		dir = above;
+	}
+	if (dir && (has_shape(dir) || is_spared(s, dir)))
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+/* True if something that git obeys in @dir was protected before */
+static bool was_known(const struct journal *j, const char *dir)
+{
+	size_t n;
+	const struct protect_row *rows = protect_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		auto_free char *path = path_join(dir, rows[i].name);
+
+		if (rows[i].kind == PROTECT_REPO && journal_existed(j, path))
+			return true;
+	}
+	return false;
+}
+
+/* A directory that has become a git directory in this run. One that was made in
+ * it must work. In another one there may be files of the user's which only look
+ * like git's: then what makes it one goes.
+ */
+static bool take_shape(struct sweep *s, const struct view_rule *r)
+{
+	auto_free char *dir = shape_of(s, r), *head = NULL;
+	const struct timespec *since = &s->journal->since;
+
+	if (!dir || was_known(s->journal, dir))
+		return false;
+	if (birth_is_after(dir, since)) {
+		*vec_push(&s->repos) = take_ptr(dir);
+		return true;
+	}
+	if (birth_came_after(r->path, since))
+		return false;
+	head = path_join(dir, "HEAD");
+	(void)sealed_move(&s->seal, head,
+			  "would make the directory a bare repository");
+	*vec_push(&s->spared) = take_ptr(dir);
+	return true;
+}
+
 static void take_rule(struct sweep *s, const struct view_rule *r)
 {
-	if (!journal_existed(s->journal, r->path))
+	if (!journal_existed(s->journal, r->path) && !take_shape(s, r))
 		sweep_name(s, r->path, reason_of(r));
 }
 
@@ -243,6 +332,9 @@ static void disarm_repos(struct sweep *s)
 	for (size_t i = 0; i < s->repos.len; i++)
 		free(s->repos.v[i]);
 	free(s->repos.v);
+	for (size_t i = 0; i < s->spared.len; i++)
+		free(s->spared.v[i]);
+	free(s->spared.v);
 }
 
 void sweep_all(struct sweep *s, struct policy *policy,

@@ -25,12 +25,14 @@ enum {
  * @guessed:	The policy is not the run's own: what is surely older stays
  * @seen:	An observer refused what a rule names by its path: what came there
  *		is the user's
+ * @repos:	Git directories that were made in the run
+ * @spared:	Directories of the user's that are none any more
  */
 struct sweep {
 	const struct journal *journal;
 	struct gitrepo_config seal;
 	bool guessed, seen;
-	struct { char **v; size_t len, cap; } repos;
+	struct { char **v; size_t len, cap; } repos, spared;
 };
 
 /* Take away what was planted where @policy lets the run write; @deep: at any
