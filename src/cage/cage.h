@@ -161,10 +161,11 @@ void cage_forget_plan(struct cage *cage);
 /* The byte that a request with @wait waits for. 0 or a negative errno. */
 int cage_go(const struct cage *cage);
 
-/* Close @fd, but not here: it is left with init. Some descriptors (inotify)
- * take milliseconds to close for whoever does so last.
+/* Leave a copy of @fd with init, so that it is not here that the last one is
+ * closed: some descriptors (inotify) take milliseconds for that, and seconds on
+ * a machine that has no time
  */
-void cage_bury(const struct cage *cage, int *fd);
+void cage_bury(const struct cage *cage, int fd);
 
 /* Kill whatever is left, wait for the end, close everything; safe on a cage
  * that was never started (CAGE_NONE)

@@ -312,11 +312,10 @@ int cage_go(const struct cage *cage)
 	return sock_send(cage->socket, "", 1, NULL, 0);
 }
 
-void cage_bury(const struct cage *cage, int *fd)
+void cage_bury(const struct cage *cage, int fd)
 {
-	if (*fd >= 0 && cage->socket >= 0)
-		(void)sock_send(cage->socket, "", 1, fd, 1);
-	close_fd(fd);
+	if (fd >= 0 && cage->socket >= 0)
+		(void)sock_send(cage->socket, "", 1, &fd, 1);
 }
 
 void cage_stop(struct cage *cage)

@@ -3,7 +3,6 @@
 
 #include "lib/watchers.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -102,21 +101,22 @@ int watchers_new(const struct session *session, const struct options *options,
 }
 
 /* To close an inotify descriptor, or a file without a name, takes long */
-static void bury(const struct cage *cage, int fd)
+static void bury(const struct watchers *w, const struct cage *cage)
 {
-	int copy = fd >= 0 && cage ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
-
-	if (copy >= 0)
-		cage_bury(cage, &copy);
+	if (w->born) {
+		cage_bury(cage, born_fd(w->born));
+		cage_bury(cage, born_held(w->born));
+	}
+	if (w->live)
+		cage_bury(cage, live_fd(w->live));
 }
 
 void watchers_free(struct watchers *w, const struct cage *cage)
 {
 	if (!w)
 		return;
-	bury(cage, w->born ? born_fd(w->born) : -1);
-	bury(cage, w->born ? born_held(w->born) : -1);
-	bury(cage, w->live ? live_fd(w->live) : -1);
+	if (cage)
+		bury(w, cage);
 	close_fd(&w->later.fd);
 	observer_free(w->observer);
 	masks_free(w->masks);
