@@ -2,9 +2,9 @@
 /*
  * policy/outside.c - blockReadsOutsideWorkingDirectories as path rules
  *
- * Theory of operation: a denial of "/" itself would hide the root that all
- * mounts stand on. So every directory at the top that is not the system's is
- * denied by name; nobody but root can add one there while a command runs.
+ * Theory of operation: a denial of "/" would hide the system as well. So every
+ * directory at the top that is not the system's is denied by name; nobody but
+ * root can add one there while a command runs.
  */
 
 #include "policy/outside.h"
