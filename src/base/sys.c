@@ -9,6 +9,7 @@
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -70,6 +71,15 @@ int sys_pidfd_getfd(int pidfd, int targetfd)
 int sys_close_range(unsigned int first, unsigned int last, unsigned int flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);
+}
+
+const char *sys_inotify_why(int error)
+{
+	if (error == EMFILE)
+		return "too many are watching already (fs.inotify.max_user_instances, or ulimit -n)";
+	if (error == ENOSPC)
+		return "too much is watched already (fs.inotify.max_user_watches)";
+	return strerror(error);
 }
 
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args)

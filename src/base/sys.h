@@ -67,6 +67,8 @@ int sys_pidfd_open(pid_t pid, unsigned int flags);
 int sys_pidfd_send_signal(int pidfd, int sig);
 int sys_pidfd_getfd(int pidfd, int targetfd);
 int sys_close_range(unsigned int first, unsigned int last, unsigned int flags);
+/* What keeps inotify from @error, in words that help: the limits are its own */
+const char *sys_inotify_why(int error);
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
 /* Answer a notification. 0, also if whoever asked has been killed; or -errno. A
  * stop that comes between is no reason to let somebody wait for ever.

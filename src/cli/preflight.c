@@ -19,23 +19,27 @@
 #include "lib/shim.h"
 #include "policy/policy.h"
 
-/* What there is to say, in lines; nothing where all is well */
-static void advise(const struct options *options, struct buf *out)
+/* What there is to say, in lines; nothing where all is well. A negative errno
+ * with words if the settings cannot be read: nobody can tell then.
+ */
+static int advise(const struct options *options, struct buf *out,
+		  struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	struct preflight want = { .minimum = TIER_LANDLOCK };
-	struct err err = { 0 };
+	int r;
 
 	shim_tell_bypass(out);
-	/* Settings that cannot be read are the business of `policy check` */
-	if (session_policy(options, &policy, &err) < 0)
-		return;
+	r = session_policy(options, &policy, err);
+	if (r < 0)
+		return r;
 	want.firewall = state_is_left();
 	want.enabled = policy_flag(policy, FLAG_ENABLED, false);
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
 				 &want.minimum);
 	doctor_preflight(&want, out);
+	return 0;
 }
 
 static void print_json(char *lines)
@@ -66,9 +70,13 @@ int cli_preflight(int argc, char **argv, struct err *err)
 	auto_free char *lines = NULL;
 
 	if (first < 0)
-		fprintf(stderr, "cloche: %s\n", err->msg);
-	else
-		advise(&options, &out);
+		cli_tell("cloche: %s", err->msg);
+	else if (advise(&options, &out, err) < 0 && json)
+		/* To whoever asks, silence would be a yes; a session has heard
+		 * it from the first command
+		 */
+		buf_addf(&out, "the settings cannot be read, and no command will run: %s\n",
+			 err->msg);
 	lines = mem_strdup(buf_str(&out));
 	/* Where a start hook's words reach whoever reads the session */
 	if (first >= 0 && json)

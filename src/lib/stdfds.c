@@ -33,7 +33,8 @@ enum { CHUNK = 64 << 10 };
  * @inside:	The command's end; -1 once the sandbox has it
  * @from, @to:	Where bytes come from and go to
  * @full:	@source is @to: who reads there is slow
- * @pending:	Bytes read for the command that its pipe had no room for
+ * @pending:	Room for what is copied: a stack may be small. For the command
+ *		also bytes that its pipe had no room for.
  */
 struct relay {
 	int pipe, inside, from, to;
@@ -146,6 +147,7 @@ static int make_relay(struct relay *relay, int fd, struct err *err)
 	relay->to = in ? relay->pipe : fd;
 	if (fcntl(relay->pipe, F_SETFL, O_NONBLOCK) < 0)
 		return fail_errno(err, "cannot set up a pipe");
+	relay->pending = mem_alloc(CHUNK);
 	return 0;
 }
 
@@ -259,8 +261,7 @@ static bool has_room(int fd)
 static bool copy_out(struct relay *r)
 {
 	struct stdfds *all = r->all;
-	char chunk[CHUNK];
-	ssize_t n = read(r->from, chunk, all->limited ? PIPE_BUF : CHUNK);
+	ssize_t n = read(r->from, r->pending, all->limited ? PIPE_BUF : CHUNK);
 	const bool over = all->limited && n > 0 && (uint64_t)n > all->room;
 
 	if (n < 0)
@@ -269,7 +270,7 @@ static bool copy_out(struct relay *r)
 		n = (ssize_t)all->room;
 	if (all->limited)
 		all->room -= (uint64_t)n;
-	if ((!n && !over) || fs_tell(r->to, chunk, (size_t)n) < 0) {
+	if ((!n && !over) || fs_tell(r->to, r->pending, (size_t)n) < 0) {
 		finish(r);
 		return false;
 	}
@@ -284,8 +285,6 @@ static void copy_in(struct relay *r)
 	ssize_t n;
 
 	if (r->at == r->len) {
-		if (!r->pending)
-			r->pending = mem_zalloc(CHUNK);
 		n = read(r->from, r->pending, CHUNK);
 		if (n <= 0) {
 			finish(r);

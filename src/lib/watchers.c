@@ -188,11 +188,12 @@ static bool is_touched(void *arg, const char *path)
 static void arm(void *arg)
 {
 	struct watchers *w = arg;
+	struct err err = { 0 };
 
 	if (!w->born || w->births.fn)
 		return;
-	if (born_arm(w->born, NULL) < 0)
-		report_missing(w->report, "planted files are not watched for: the state directory cannot be written");
+	if (born_arm(w->born, &err) < 0)
+		report_missing(w->report, err.msg);
 	w->births = (struct loop_source){ born_fd(w->born), on_birth, w };
 	if (w->births.fd >= 0)
 		(void)loop_add(w->loop, &w->births, EPOLLIN);
@@ -449,9 +450,8 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
 		return r;
-	w->source = (struct loop_source){
-		observer_fd(w->observer), on_question, w,
-	};
+	w->source = (struct loop_source){ observer_fd(w->observer),
+					  on_question, w };
 	r = loop_add(loop, &w->source, EPOLLIN);
 	return r < 0 ? fail(err, r, "cannot wait for the observer") : 0;
 }

@@ -13,7 +13,7 @@
 
 #include "base/own.h"
 
-enum { CHUNK = 64 << 10 };
+enum { CHUNK = 4 << 10 };	/* On the stack of whoever embeds us */
 
 /**
  * struct head - What precedes the words

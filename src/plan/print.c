@@ -124,7 +124,10 @@ static void print_mounts(const struct plan *plan, struct buf *out)
 		       plan->root_writable ? root.reason
 					   : "everything not listed below");
 	buf_adds(out, ")\n");
-	buf_addf(out, "  %-14s /tmp  (%s)\n", "write", tmp_words(plan->tmp));
+	/* The host's is as its own rules say, below */
+	if (plan->tmp != TMP_HOST)
+		buf_addf(out, "  %-14s /tmp  (%s)\n", "write",
+			 tmp_words(plan->tmp));
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 

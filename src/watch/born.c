@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
@@ -156,19 +157,23 @@ static void forget_watch(struct born *b, int wd)
 	}
 }
 
-static void watch_dir(struct born *b, const char *path)
+/* 0 or -errno */
+static int watch_dir(struct born *b, const char *path)
 {
-	const int wd = b->watches.len < BORN_ROOTS_MAX ?
-		inotify_add_watch(b->inotify, path, IN_CREATE | IN_MOVED_TO |
-				  IN_ONLYDIR | IN_DONT_FOLLOW) : -1;
 	struct watch *w;
+	int wd;
 
+	if (b->watches.len == BORN_ROOTS_MAX)
+		return 0;
+	wd = inotify_add_watch(b->inotify, path, IN_CREATE | IN_MOVED_TO |
+			       IN_ONLYDIR | IN_DONT_FOLLOW);
 	if (wd < 0)
-		return;
+		return -errno;
 	forget_watch(b, wd);
 	w = vec_push(&b->watches);
 	w->wd = wd;
 	w->path = mem_strdup(path);
+	return 0;
 }
 
 void born_new(const struct born_config *config, struct born **ret)
@@ -233,24 +238,40 @@ static void add_early(struct born *b)
 	}
 }
 
+/* All roots, and the directories in them that rows are in, where there are any:
+ * 0 or -errno
+ */
+static int watch_roots(struct born *b)
+{
+	int r = b->inotify < 0 ? -errno : 0;
+
+	for (size_t i = 0; r != -ENOSPC && b->inotify >= 0 &&
+	     i < b->journal.roots.len; i++) {
+		auto_free char *claude = path_join(b->journal.roots.v[i],
+						   ".claude");
+
+		r = watch_dir(b, b->journal.roots.v[i]);
+		if (r == 0)
+			(void)watch_dir(b, claude);
+	}
+	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
+}
+
 int born_arm(struct born *b, struct err *err)
 {
+	int r;
+
 	if (b->armed)
 		return 0;
 	add_early(b);
 	b->armed = true;
 	b->held = journal_write(b->config.state, &b->journal, err);
 	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	for (size_t i = 0; b->inotify >= 0 && i < b->journal.roots.len; i++) {
-		auto_free char *claude = path_join(b->journal.roots.v[i],
-						   ".claude");
-
-		watch_dir(b, b->journal.roots.v[i]);
-		watch_dir(b, claude);
-	}
-	if (b->inotify < 0)
-		return fail_errno(err, "cannot watch the writable directories");
-	return b->held < 0 ? b->held : 0;
+	r = watch_roots(b);
+	if (b->held < 0)
+		return fail_in(err, "planted files are not watched for");
+	return r < 0 ? fail(err, r, "planted files are looked for only at the end: %s",
+			    sys_inotify_why(-r)) : 0;
 }
 
 void born_free(struct born *b)
@@ -321,7 +342,7 @@ static void enter_dir(struct born *b, const char *path)
 	const struct protect_row *rows;
 	size_t len;
 
-	watch_dir(b, path);
+	(void)watch_dir(b, path);
 	rows = protect_table(&len);
 	for (size_t i = 0; i < len; i++) {
 		auto_free char *below = NULL;

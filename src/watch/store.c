@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "policy/violation.h"
 
 static const char NAME[] = "violations.jsonl";
@@ -309,7 +310,8 @@ int store_follow(struct store *store, store_fn fn, void *arg, struct err *err)
 	/* Watch first: what is written from now on is announced */
 	if (watch < 0 || inotify_add_watch(watch, store->path, IN_MODIFY |
 					   IN_CREATE | IN_MOVE) < 0)
-		return fail_errno(err, "cannot watch '%s'", store->path);
+		return fail(err, -errno, "cannot watch '%s': %s", store->path,
+			    sys_inotify_why(errno));
 	for (unsigned int i = 0; i < STORE_FILES && rd.fd < 0; i++)
 		rd.fd = open_file(store, i);
 	if (rd.fd >= 0)

@@ -96,6 +96,18 @@ def explain_tells_every_way_out_and_in(t):
 
 
 @test
+def explain_says_of_tmp_what_is_true(t):
+    for words, lines in (([], ["  write          /tmp  (private, kept for this "
+                               "project)"]),
+                         (["--profile", "srt"], []),
+                         (["--write", "/tmp"],
+                          ["  write          /tmp  (--write)"])):
+        r = t.run("explain", *words).ok()
+        equal([line for line in r.out.splitlines() if " /tmp  " in line],
+              lines, *words)
+
+
+@test
 def explain_without_a_command_is_fine(t):
     t.run("explain").ok()
 

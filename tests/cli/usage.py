@@ -97,6 +97,11 @@ def preflight_in_json(t):
     said = json.loads(r.out)
     equal((said["version"], said["healthy"]), (1, False))
     contains(said["advice"][0], "not enforced")
+    t.write("bad.json", "{")
+    said = json.loads(t.run("preflight", "--json", "-s", "bad.json").ok().out)
+    equal(said["healthy"], False, "nobody can tell")
+    contains(said["advice"][0], "bad.json:1:")
+    equal(t.run("preflight", "-s", "bad.json").ok().out, "", "a session")
 
 
 @test

@@ -332,6 +332,21 @@ def with_too_many_descriptors_on_their_way_it_ends(t):
         resource.RLIMIT_NOFILE, (48, 48))).ok("the control")
 
 
+@test
+def with_little_stack_it_runs(t):
+    """Also where its streams have to be copied, from and to files elsewhere"""
+    if SANITIZED:
+        return          # Frames are larger then
+    data = os.urandom(300000)
+    t.write(t.away + "/in", data)
+    with open(t.away + "/in") as read, open(t.away + "/out", "wb") as write:
+        t.inside("sh", "-c", "echo x 2>/dev/null >/etc/x; cat", stdin_file=read,
+                 stdout=write, preexec_fn=lambda: resource.setrlimit(
+                     resource.RLIMIT_STACK, (64 << 10, 64 << 10))).ok()
+    with open(t.away + "/out", "rb") as file:
+        equal(file.read(), data)
+
+
 def threads_of_ours():
     count = 0
     for pid in filter(str.isdigit, os.listdir("/proc")):

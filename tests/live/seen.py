@@ -160,6 +160,20 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
 
 
 @test
+def nothing_to_watch_with_is_said_so(t):
+    """A user namespace has a limit of its own"""
+    def limited(*words):
+        return t.outside("unshare", "-Ur", "sh", "-c",
+                         "echo 0 > /proc/sys/user/max_inotify_instances && "
+                         'exec "$@"', "sh", CLOCHE, *words)
+    r = limited("run", "--", "sh", "-c", f"echo > new; echo > {t.away}/new")
+    contains(r.err, "planted files are looked for only at the end: ")
+    contains(r.err, "fs.inotify.max_user_instances")
+    contains(limited("violations", "follow").ended(2).err,
+             "fs.inotify.max_user_instances")
+
+
+@test
 def a_reader_of_events_that_is_gone_ends_no_command(t):
     read, write = os.pipe()
     os.close(read)
