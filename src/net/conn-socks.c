@@ -26,13 +26,26 @@ static void reply(struct conn *conn, enum socks5_rep rep)
 		conn_say(conn, out, sizeof(out));
 }
 
+/* $RSYNC_PROXY is this port, as everywhere, and rsync knows only CONNECT. Both
+ * ways lead to the same verdict, and no version of SOCKS begins so.
+ */
+static bool is_connect(const struct conn *conn)
+{
+	return *bytes(conn) == 'C';
+}
+
 static void greet(struct conn *conn)
 {
 	uint8_t out[SOCKS5_METHOD_REPLY_LEN];
 	bool acceptable;
-	const ssize_t n = socks5_greeting_parse(bytes(conn), conn->in.len,
-						&acceptable);
+	ssize_t n;
 
+	if (is_connect(conn)) {
+		conn_start_http(conn);
+		conn->again = true;
+		return;
+	}
+	n = socks5_greeting_parse(bytes(conn), conn->in.len, &acceptable);
 	if (n < 0) {
 		conn_close(conn);
 		return;

@@ -390,7 +390,7 @@ http = b"GET http://good.test/ HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"
 connect_ = b"CONNECT good.test:7000 HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n"
 dns = b"\\0\\x1bab\\1\\0\\0\\1\\0\\0\\0\\0\\0\\0\\4good\\4test\\0\\0\\1\\0\\1"
 for port, good, others in ((3128, http, (socks, b"\\4" + socks[1:], hello("good.test"), dns)),
-                           (1080, socks, (http, connect_, b"\\4" + socks[1:], hello("good.test"), dns)),
+                           (1080, socks, (http, b"\\4" + socks[1:], hello("good.test"), dns)),
                            (53, dns, (socks, http, connect_, hello("good.test")))):
     print(port, len(say(good, port=port)) > 11, [say(x, port=port)[:12] for x in others])
 ''')

@@ -233,6 +233,25 @@ for first, host, port in ((b"GET http://good.test/ws HTTP/1.1\\r\\n", "127.0.0.1
 
 
 @test
+def rsync_finds_its_proxy_at_the_port_of_socks(t):
+    """$RSYNC_PROXY names that port, and rsync knows CONNECT only"""
+    g = Gate(t, ["echo:7000"])
+    out = g.python('''
+def ask(host, slow=False):
+    s = connect(port=1080)
+    head = b"CONNECT %s:7000 HTTP/1.0\\r\\n\\r\\n" % host
+    for i in range(0, len(head), 1 if slow else len(head)): s.sendall(head[i:i + (1 if slow else len(head))])
+    words = until(s, b"\\r\\n\\r\\n")[9:12]
+    s.sendall(b"ping"); s.shutdown(socket.SHUT_WR)
+    return words, everything(s)[:9]
+print(ask(b"good.test"), ask(b"good.test", True), ask(b"bad.test")[0], ask(b"127.0.0.1")[0])
+''')
+    equal(out, "(b'200', b'ping<end>') (b'200', b'ping<end>') b'403' b'403'\n")
+    equal({e[0] for e in g.refused()}, {"net-connect"})
+    equal(set(g.connections()), {"echo:7000 ::ffff:93.184.216.34"})
+
+
+@test
 def half_closed_tunnels_carry_the_rest(t):
     g = Gate(t, ["sink:7000", "echo:7001"])
     out = g.python('''
