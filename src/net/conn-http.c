@@ -351,7 +351,7 @@ static void read_response_head(struct conn *conn)
 	x->response_scan = (struct http_scan){ 0 };
 	if (response.status == 407 && is_to_parent(conn)) {
 		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
-			   "the parent proxy wants other credentials");
+			   PARENT_CREDENTIALS);
 		return;
 	}
 	pass_head(conn, &response);

@@ -14,6 +14,9 @@ struct policy;
 
 enum { PARENT_NO_PROXY_MAX = 256 };	/* Entries of noProxy */
 
+/* What a 407 of its own means to the client */
+#define PARENT_CREDENTIALS "the parent proxy wants other credentials"
+
 /**
  * struct parent - One proxy
  * @host:	Where it is; port 0 if there is none

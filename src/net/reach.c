@@ -147,6 +147,8 @@ static int read_answer(struct reach *r)
 		return -EPROTO;
 	if (response.interim)
 		return read_answer(r);
+	if (response.status == 407)
+		return -EACCES;
 	return response.tunnel ? 0 : -EPERM;
 }
 
@@ -161,6 +163,8 @@ static int on_parent(void *arg, uint32_t events)
 		return 0;
 	if (e == -EPERM)
 		fail_with(r, -EHOSTUNREACH, "the parent proxy refused");
+	else if (e == -EACCES)
+		fail_with(r, -EHOSTUNREACH, PARENT_CREDENTIALS);
 	else if (e < 0)
 		fail_with(r, -EHOSTUNREACH,
 			  "the parent proxy's answer could not be read");

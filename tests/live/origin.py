@@ -231,11 +231,11 @@ def sink(r, sock):
 
 def parent(r, sock):
     first = r.line()
+    if b"secret.test" in first:
+        sock.sendall(b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic\r\n"
+                     b"Content-Length: 0\r\n\r\n")
+        return
     if first and not first.startswith(b"CONNECT "):
-        if b"secret.test" in first:
-            sock.sendall(b"HTTP/1.1 407 Who?\r\nProxy-Authenticate: Basic\r\n"
-                         b"Content-Length: 0\r\n\r\n")
-            return
         r.data = first + b"\r\n" + r.data
         http(r, sock)
         return
