@@ -60,11 +60,17 @@ struct destination {
 	int64_t used_ms;
 };
 
+struct port_list {
+	uint16_t *v;
+	size_t len, cap;
+};
+
 /**
  * struct network_run - One run's network
  * @options:	Whom to tell
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address, from the start
+ * @nobodys:	Those of them that are nothing on the sandbox's own loopback
  * @captured:	Destinations that were captured on demand
  * @published:	Ports that are the host's as well, or could not be
  * @keeper:	Listens inside for us; NULL until it is needed
@@ -80,10 +86,9 @@ struct network_run {
 	struct gatekeeper *gate;
 	struct asker *asker;
 	int user, net, jail[2];
-	struct { uint16_t *v; size_t len, cap; } fixed;
+	struct port_list fixed, nobodys, published;
 	struct { struct destination *v; size_t len, cap; } captured;
 	uint32_t last_id;
-	struct { uint16_t *v; size_t len, cap; } published;
 	struct netkeeper *keeper;
 	bool no_keeper;
 	pid_t init, last_seen;
@@ -171,6 +176,8 @@ static void remember_ports(struct network_run *n,
 	for (size_t i = 0; i < set->len; i++) {
 		if (set->v[i].role != LISTENER_DNS_UDP && set->v[i].port)
 			*vec_push(&n->fixed) = set->v[i].port;
+		if (set->v[i].role == LISTENER_CAPTURE)
+			*vec_push(&n->nobodys) = set->v[i].port;
 	}
 }
 
@@ -203,7 +210,6 @@ int network_start(const struct network_config *config,
 		n->jail[0] = config->jail->user;
 		n->jail[1] = config->jail->net;
 	}
-
 	n->options = config->options;
 	n->user = config->user;
 	n->net = config->net;
@@ -256,6 +262,7 @@ void network_free(struct network_run *n)
 		return;
 	network_finish(n);
 	free(n->fixed.v);
+	free(n->nobodys.v);
 	free(n->captured.v);
 	free(n->published.v);
 	free(n);
@@ -321,10 +328,11 @@ static void make_room(struct network_run *n)
 	release(n, oldest);
 }
 
-static bool is_fixed(const struct network_run *n, const struct sockaddr_in6 *a)
+static bool has_port(const struct port_list *list,
+		     const struct sockaddr_in6 *a)
 {
-	for (size_t i = 0; i < n->fixed.len; i++) {
-		if (htons(n->fixed.v[i]) == a->sin6_port)
+	for (size_t i = 0; i < list->len; i++) {
+		if (htons(list->v[i]) == a->sin6_port)
 			return true;
 	}
 	return false;
@@ -336,13 +344,14 @@ bool network_serves(const struct network_run *n, const struct sockaddr *address,
 {
 	struct sockaddr_in6 a;
 
-	return !n->proxies.http &&
-	       (!normalise(address, len, &a) || is_fixed(n, &a));
+	return !n->proxies.http && (normalise(address, len, &a)
+				    ? has_port(&n->fixed, &a)
+				    : !has_port(&n->nobodys, &a));
 }
 
 static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
 {
-	if (is_fixed(n, a))
+	if (has_port(&n->fixed, a))
 		return true;
 	for (size_t i = 0; i < n->captured.len; i++) {
 		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
@@ -424,9 +433,10 @@ bool network_wants(struct network_run *n, const struct sockaddr *address,
 {
 	struct sockaddr_in6 a;
 
-	return n->proxies.http ||
-	       (n->gate && normalise(address, len, &a) && a.sin6_port &&
-		!is_captured(n, &a));
+	if (n->proxies.http || !n->gate)
+		return n->proxies.http;
+	return normalise(address, len, &a) ? a.sin6_port && !is_captured(n, &a)
+					   : has_port(&n->nobodys, &a);
 }
 
 int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
@@ -438,8 +448,12 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 
 	if (n->proxies.http)
 		return connect_for(n, address, len, sock);
-	if (!network_wants(n, address, len) || !is_stream(sock) ||
-	    !has_keeper(n) || !normalise(address, len, &a))
+	if (!network_wants(n, address, len) || !is_stream(sock))
+		return 0;
+	/* It would be accepted, and then reset */
+	if (!normalise(address, len, &a))
+		return -ECONNREFUSED;
+	if (!has_keeper(n))
 		return 0;
 	make_room(n);
 	fd = listen_for(n, &a);

@@ -226,12 +226,37 @@ for family, host in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0"),
     except OSError as e: print(e.errno == errno.EADDRINUSE and "taken")
     else: print("listens")
 print(socket.create_connection(("good.test", 7005), 20) and "reached")
+try: own = socket.create_server(("127.0.0.1", 7005))
+except OSError: own = None
+print(own and socket.create_connection(("127.0.0.1", 7005), 20) and "own")
 '''
     rule = ("--allow", "good.test:7005")
-    equal(python(t, code, *rule).split(), ["listens"] * 3 + ["reached"])
+    equal(python(t, code, *rule).split(),
+          ["listens"] * 3 + ["reached", "own"])
     # Nobody is asked before a connection: it is taken from the start
     equal(python(t, code, *rule, "--observe", "off").split(),
-          ["taken"] * 3 + ["reached"])
+          ["taken"] * 3 + ["reached", "None"])
+
+
+@test
+def nobody_listens_at_the_sandboxs_own_port_80(t):
+    count_connections(GOOD, 80)
+    code = '''
+import errno
+def ask(host, port, kind=socket.SOCK_STREAM):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, kind)
+    return errno.errorcode.get(s.connect_ex((host, port)), "reached")
+for host in ("127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::ffff:127.0.0.1"):
+    print(*[ask(host, port) for port in (22, 80, 443)])
+print(ask("127.0.0.1", 3128), ask("127.0.0.1", 53), ask("127.0.0.1", 80, socket.SOCK_DGRAM),
+      socket.create_connection(("good.test", 80), 20) and "reached")
+'''
+    equal(python(t, code, "--allow", "good.test").split(),
+          ["ECONNREFUSED"] * 15 + ["reached"] * 4)
+    # It is the host's, if that was asked for
+    equal(python(t, code, "--allow", "good.test", "--host-port", "443")
+          .split(), ["ECONNREFUSED", "ECONNREFUSED", "reached"] * 5 +
+          ["reached"] * 4)
 
 
 own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
