@@ -77,6 +77,11 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 	const struct view_rules *rules = &plan->view->rules;
 
 	mounted_add(ret, plan);
+	/* It cannot begin to keep something aside now */
+	for (size_t i = 0; k->session->plan->ephemeral && i < ret->len; i++) {
+		if (ret->v[i].kind == MOUNT_BIND_RW)
+			ret->v[i].kind = MOUNT_ASIDE;
+	}
 	if (k->held)
 		add_mask(ret, k->held, true);
 	for (size_t i = 0; i < rules->len && ret->len < KEEPER_MOUNTS_MAX; i++) {
@@ -214,7 +219,8 @@ static void furnish(const struct keep *k, const struct changes *changes)
 	for (size_t i = 0; *k->masks && i < changes->len; i++) {
 		const struct change *c = &changes->v[i];
 
-		if (c->kind == CHANGE_SHOW && c->mask != c->mount)
+		if (c->kind == CHANGE_SHOW && c->mask &&
+		    c->mask != c->mount)
 			masks_show(*k->masks, c->mask->path, c->mount->path,
 				   c->mount->is_dir);
 	}

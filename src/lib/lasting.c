@@ -87,41 +87,43 @@ static void name_values(const struct policy *a, const struct policy *b,
 	}
 }
 
-static bool is_shown(const struct view *before, const struct view *after,
-		     const char *path)
+/* What may be done since the edit, by the rules of @list in @rules */
+static size_t name_opened(const struct view *before, const struct view *after,
+			  const struct view *rules, enum path_list list,
+			  struct buf *ret)
 {
-	return !view_verdict(before, VIEW_READ, path).allowed &&
-	       view_verdict(after, VIEW_READ, path).allowed;
-}
-
-static void name_path(const char *path, size_t n, struct buf *ret)
-{
-	if (n >= PATHS_TOLD)
-		return;
-	add(ret, "reading ");
-	buf_addf(ret, "'%s'", path);
-}
-
-/* What a rule shows again, or none hides any more */
-static void name_shown(const struct view *before, const struct view *after,
-		       struct buf *ret)
-{
+	const enum view_op op = list == PATH_ALLOW_WRITE ? VIEW_WRITE
+							 : VIEW_READ;
 	size_t n = 0;
 
-	for (size_t i = 0; i < after->rules.len; i++) {
-		const struct view_rule *r = &after->rules.v[i];
+	for (size_t i = 0; i < rules->rules.len; i++) {
+		const struct view_rule *r = &rules->rules.v[i];
 
-		if (r->list == PATH_ALLOW_READ && is_shown(before, after, r->path))
-			name_path(r->path, n++, ret);
-	}
-	for (size_t i = 0; i < before->rules.len && !n; i++) {
-		const struct view_rule *r = &before->rules.v[i];
-
-		if (r->list == PATH_DENY_READ && is_shown(before, after, r->path))
-			name_path(r->path, n++, ret);
+		if (r->list != list ||
+		    view_verdict(before, op, r->path).allowed ||
+		    !view_verdict(after, op, r->path).allowed)
+			continue;
+		if (n++ < PATHS_TOLD) {
+			add(ret, op == VIEW_WRITE ? "writing " : "reading ");
+			buf_addf(ret, "'%s'", r->path);
+		}
 	}
 	if (n > PATHS_TOLD)
 		buf_addf(ret, " and %zu more", n - PATHS_TOLD);
+	return n;
+}
+
+/* Nobody writes on the command's behalf without an observer; and without mounts
+ * nothing is shown again
+ */
+static void name_paths(const struct plan *plan, const struct view *before,
+		       const struct view *after, struct buf *ret)
+{
+	if (!plan->observe)
+		(void)name_opened(before, after, after, PATH_ALLOW_WRITE, ret);
+	if (plan->tier != TIER_FULL &&
+	    !name_opened(before, after, after, PATH_ALLOW_READ, ret))
+		(void)name_opened(before, after, before, PATH_DENY_READ, ret);
 }
 
 void lasting_tell(const struct options *options, const struct plan *plan,
@@ -131,8 +133,7 @@ void lasting_tell(const struct options *options, const struct plan *plan,
 	auto_buf struct buf words = { 0 };
 
 	name_values(before->policy, policy, &words);
-	if (plan->tier != TIER_FULL)
-		name_shown(before->view, view, &words);
+	name_paths(plan, before->view, view, &words);
 	if (words.len && !options_has(options, OPTION_QUIET))
 		hooks_say(options, "settings reloaded; this counts from the next run on: %s",
 			  buf_str(&words));

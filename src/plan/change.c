@@ -6,6 +6,10 @@
  * policy must say that the path may be read, and the mask must not be ours. A
  * mask with nothing to hide or to keep read-only behind it is taken off. Else
  * what is behind it is put on top of it, finished, so that no moment is open.
+ *
+ * A path that an edit makes writable becomes a mount as well: Landlock refuses to
+ * write there, which the observer does instead, but access() and what is done
+ * to open files ask the mount alone.
  */
 
 #include "plan/change.h"
@@ -158,26 +162,30 @@ static void unmask(const struct mounted *m, const struct mounted_list *now,
 					    1 << MOUNT_SHOW)))
 		ret->declined++;
 	else if (read_only || has_below(next, m->path, MASKS | READ_ONLY))
-		push(ret, (struct change){ CHANGE_SHOW, m, m, false,
-					   read_only });
+		push(ret, (struct change){ .kind = CHANGE_SHOW, .mount = m,
+					   .mask = m, .read_only = read_only });
 	else
 		push(ret, (struct change){ .kind = CHANGE_LIFT, .mount = m });
 }
 
-/* Something in a mask that @now does not show */
+/* Something that @now does not show, or not as writable */
 static void show(const struct mounted *m, const struct mounted_list *now,
 		 const struct mounted_list *next, struct changes *ret)
 {
 	const struct mounted *mask = find_above(next, m->path), *before;
+	const bool read_only = m->kind == MOUNT_SHOW;
 
-	if (!mask) {		/* Hidden by something else: our own /tmp */
-		ret->declined += m->kind == MOUNT_SHOW;
+	/* Our own /tmp hides it, or it is one file, which could not be replaced
+	 * any more
+	 */
+	if (!mask && (read_only || !m->is_dir)) {
+		ret->declined += read_only;
 		return;
 	}
-	before = find(now, mask->path, MASKS);
+	before = mask ? find(now, mask->path, MASKS) : NULL;
 	push(ret, (struct change){ CHANGE_SHOW, m, mask,
-				   before && before->empty,
-				   m->kind == MOUNT_SHOW });
+				   before && before->empty, read_only,
+				   !read_only });
 }
 
 /* What stands, and should not */
@@ -194,6 +202,9 @@ static void drop(const struct mounted *m, const struct mounted_list *now,
 		unmask(m, now, next, ret);
 	else if (is_of(m, SHOWN) && !readable && inside)
 		push(ret, (struct change){ .kind = CHANGE_HIDE, .mount = m });
+	else if (m->kind == MOUNT_BIND_RW && readable &&
+		 !find(next, m->path, ALL & ~READ_ONLY))
+		push(ret, (struct change){ .kind = CHANGE_CLOSE, .mount = m });
 }
 
 void changes_build(const struct mounted_list *now,

@@ -54,21 +54,23 @@ static inline bool mounted_is_mask(const struct mounted *m)
 enum change_kind {
 	CHANGE_COVER,		/* Hide it, whatever is mounted there */
 	CHANGE_LIFT,		/* Take the mask off */
-	CHANGE_SHOW,		/* Put what is behind @mask onto it */
+	CHANGE_SHOW,		/* Put what is there, behind @mask, onto it */
 	CHANGE_HIDE,		/* Take off what was put into a mask */
+	CHANGE_CLOSE,		/* Make a writable path read-only */
 };
 
 /**
  * struct change - One step
  * @mount:	What it is done to; of CHANGE_COVER and CHANGE_SHOW, as it will be
- * @mask:	Of CHANGE_SHOW: what hides it
+ * @mask:	Of CHANGE_SHOW: what hides it, or NULL
  * @shared:	The directory of @mask may be that of others
  * @read_only:	Nobody may write what is shown
+ * @writable:	It can be written, as far as the mount says
  */
 struct change {
 	enum change_kind kind;
 	const struct mounted *mount, *mask;
-	bool shared, read_only;
+	bool shared, read_only, writable;
 };
 
 /**

@@ -53,6 +53,7 @@ static char *steps(struct mounted_list *now, struct mounted_list *next,
 	static const char *const kinds[] = {
 		[CHANGE_COVER] = "cover", [CHANGE_LIFT] = "lift",
 		[CHANGE_SHOW] = "show", [CHANGE_HIDE] = "hide",
+		[CHANGE_CLOSE] = "close",
 	};
 	struct changes changes = { 0 };
 	char *text = mem_strdup("");
@@ -62,11 +63,12 @@ static char *steps(struct mounted_list *now, struct mounted_list *next,
 	changes_build(now, next, view, &changes);
 	for (size_t i = 0; i < changes.len; i++) {
 		const struct change *c = &changes.v[i];
-		char *more = mem_printf("%s%s %s%s%s%s%s; ", text,
+		char *more = mem_printf("%s%s %s%s%s%s%s%s; ", text,
 			kinds[c->kind], c->mount->path,
 			c->mask ? " in " : "", c->mask ? c->mask->path : "",
 			c->shared ? " shared" : "",
-			c->read_only ? " read-only" : "");
+			c->read_only ? " read-only" : "",
+			c->writable ? " writable" : "");
 
 		free(text);
 		text = more;
@@ -154,7 +156,7 @@ TEST(a_mask_shows_something_and_hides_it_again)
 	put(&next, MOUNT_BIND_RW, "/own/work");
 	text = steps(&now, &next, view);
 	CHECK_STR(text, "show /h/a/config in /h shared read-only; "
-			"show /own/work in /own; ");
+			"show /own/work in /own writable; ");
 
 	put(&now, MOUNT_MASK_DIR, "/h");
 	put(&now, MOUNT_SHOW, "/h/a/config");
@@ -171,9 +173,27 @@ TEST(what_no_mask_hides_waits_for_the_next_run)
 	auto_free char *text = NULL;
 
 	put(&next, MOUNT_SHOW, "/tmp/private");
-	put(&next, MOUNT_BIND_RW, "/var/root");
 	text = steps(&now, &next, view);
 	CHECK_STR(text, "1 declined");
+}
+
+TEST(a_path_is_made_writable_and_read_only_again)
+{
+	auto_view struct view *view = view_without(NULL);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL, *again = NULL;
+
+	put(&now, MOUNT_ASIDE, "/kept");
+	put(&next, MOUNT_BIND_RW, "/kept");
+	put(&next, MOUNT_BIND_RW, "/var/root")->is_dir = true;
+	put(&next, MOUNT_BIND_RW, "/var/file");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, "show /var/root writable; ");
+
+	put(&now, MOUNT_BIND_RW, "/var/root");
+	put(&now, MOUNT_BIND_RW, "/project")->ours = true;
+	again = steps(&now, &next, view);
+	CHECK_STR(again, "close /var/root; ");
 }
 
 TEST(one_edit_shows_so_many)

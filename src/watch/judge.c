@@ -247,6 +247,12 @@ static struct judgement held(struct judgement g, const struct place *p,
 	return g;
 }
 
+/* We do it ourselves, outside, and the mount goes with it */
+static bool is_late(const struct judge *j, const struct place *p)
+{
+	return j->policy->is_late && j->policy->is_late(j->policy->arg, p->path);
+}
+
 static struct judgement judge_remove(const struct judge *j,
 				     const struct attempt *a)
 {
@@ -263,7 +269,8 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	return p->mount_root ? held(g, p, VIOLATION_FS_WRITE) : g;
+	return p->mount_root && !is_late(j, p) ?
+	       held(g, p, VIOLATION_FS_WRITE) : g;
 }
 
 /* What the rules say of both names, and of what moves */

@@ -60,6 +60,7 @@ struct observer {
 	struct place places[2];
 	struct observer_stats stats;
 	void (*on_make)(void *arg);
+	void (*on_root)(void *arg);
 	void *arg;
 	const char *home;
 	struct fast *fast;
@@ -88,6 +89,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->nested = config->nested;
 	o->sink = config->sink;
 	o->on_make = config->on_make;
+	o->on_root = config->on_root;
 	o->home = config->home;
 	o->arg = config->arg;
 	o->addresses.by_path = config->sockets_by_path;
@@ -194,6 +196,15 @@ static void note_make(struct observer *o)
 		fast_makes(o->fast);
 }
 
+/* What has been made at @p is all that may be written there */
+static void note_root(struct observer *o, const struct place *p)
+{
+	auto_free char *above = path_parent(p->path);
+
+	if (o->on_root && !o->policy.is_late(o->policy.arg, above))
+		o->on_root(o->arg);
+}
+
 /* Allowed, but only since an edit of the settings: the kernel would refuse.
  * What fails by itself (it exists, it is special) goes on and does so.
  */
@@ -207,6 +218,9 @@ static void perform_late(struct observer *o, struct question *q,
 	};
 	int r;
 
+	/* The keeper makes it a writable mount, and Landlock leaves these alone */
+	if (strstr(q->call->name, "xattr") && !o->judge.no_mounts)
+		return;
 	/* A second name for what may not be written would make it writable,
 	 * and we are not stopped by the mounts that would stop the caller
 	 */
@@ -226,6 +240,8 @@ static void perform_late(struct observer *o, struct question *q,
 		note_make(o);
 	r = perform(&p);
 	q->done = true;
+	if (r >= 0 && question_makes(q))
+		note_root(o, a->to ? a->to : a->from);
 	if (r < 0)
 		ret->error = -r;
 	else if (a->what == CALL_OPEN)

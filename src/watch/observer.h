@@ -122,6 +122,8 @@ struct observer_policy {
  * @reads:	Reads are asked about as well
  * @on_make:	Called with @arg before a call that can make a name goes on; may
  *		be NULL
+ * @on_root:	Called likewise when a writable path has been made that was not
+ *		there; may be NULL
  * @home:	The user's home, which is never suggested as a whole; may be NULL
  * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
  *		connected to; otherwise all may
@@ -134,6 +136,7 @@ struct observer_config {
 	const struct observer_socket *sockets;
 	size_t nsockets;
 	void (*on_make)(void *arg);
+	void (*on_root)(void *arg);
 	void *arg;
 	const char *home;
 };

@@ -100,9 +100,11 @@ static bool take_off(const char *path, bool (*wanted)(int fd), int proc)
 static int cover_one(const struct mounted *m)
 {
 	struct statx x;
+	const int there = cover_look(m->path, &x);
 	auto_close int at = -1, tree = -1;
 
-	if (cover_look(m->path, &x) < 0)
+	/* What is mounted there is read-only as it is, but hidden it is not */
+	if (there < 0 || (there > 0 && m->kind == MOUNT_BIND_RO))
 		return 0;
 	at = open_path(m->path);
 	tree = at < 0 ? -1 : cover_make(m->kind, at, S_ISDIR(x.stx_mode));
@@ -136,13 +138,32 @@ static bool is_other(int at, const struct mounted *m)
 	       makedev(x.stx_dev_major, x.stx_dev_minor) != m->dev;
 }
 
+/* The mount itself, and none in it */
+static int set_writable(int tree)
+{
+	static const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+}
+
+/* Where files are open for writing, only the observer can refuse */
+static void close_root(const char *path)
+{
+	static const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	auto_close int at = open_path(path);
+
+	if (at >= 0 && is_any_mount(at))
+		(void)sys_mount_setattr(at, "", AT_EMPTY_PATH, &attr);
+}
+
 /* A clone of what @c shows, with all that stays closed in it, or -1 */
 static int take_tree(const struct change *c, const struct mounted_list *next,
 		     int proc)
 {
 	auto_close int at = -1, tree = -1;
 
-	(void)take_off(c->mask->path, is_mask, proc);
+	if (c->mask)
+		(void)take_off(c->mask->path, is_mask, proc);
 	(void)take_off(c->mount->path, is_mask, proc);
 	at = open_path(c->mount->path);
 	if (at < 0 || is_other(at, c->mount) ||
@@ -152,6 +173,8 @@ static int take_tree(const struct change *c, const struct mounted_list *next,
 			     AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 || (c->read_only && cover_set_read_only(tree) < 0))
 		return -1;
+	if (c->writable)	/* What is mounted in it stays as it is */
+		(void)set_writable(tree);
 	return take_fd(&tree);
 }
 
@@ -204,9 +227,6 @@ static int make_point(int top, const char *path, bool is_dir)
 /* Something to mount @c on, in its mask: a directory of our own */
 static int furnish(const struct change *c)
 {
-	static const struct mount_attr writable = {
-		.attr_clr = MOUNT_ATTR_RDONLY,
-	};
 	const char *path = c->mount->path + strlen(c->mask->path) + 1;
 	auto_close int at = open_path(c->mask->path), top = -1;
 
@@ -215,7 +235,7 @@ static int furnish(const struct change *c)
 	top = c->shared ? cover_make_tmpfs() :
 	      sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			    AT_EMPTY_PATH);
-	if (top < 0 || sys_mount_setattr(top, "", AT_EMPTY_PATH, &writable) < 0 ||
+	if (top < 0 || set_writable(top) < 0 ||
 	    make_point(top, path, c->mount->is_dir) < 0)
 		return -1;
 	if (!c->shared)
@@ -227,7 +247,7 @@ static int put(const struct change *c, int tree)
 {
 	auto_close int at = open_path(c->mount->path);
 
-	if (at < 0 && (furnish(c) < 0 || (at = open_path(c->mount->path)) < 0))
+	if (at < 0 && (!c->mask || furnish(c) < 0 || (at = open_path(c->mount->path)) < 0))
 		return -1;
 	return cover_attach(tree, at);
 }
@@ -252,6 +272,8 @@ size_t reveal(const struct changes *changes, const struct mounted_list *next,
 			hidden += !take_off(c->mount->path, is_mask, proc);
 		} else if (c->kind == CHANGE_HIDE) {
 			(void)take_off(c->mount->path, is_any_mount, proc);
+		} else if (c->kind == CHANGE_CLOSE) {
+			close_root(c->mount->path);
 		} else if (c->kind == CHANGE_SHOW) {
 			hidden += trees[shown] < 0 || put(c, trees[shown]) < 0;
 			close_fd(&trees[shown++]);

@@ -161,10 +161,7 @@ def what_stays_hidden_behind_a_mask_is_never_seen(t):
 def a_directory_that_is_a_mount_can_be_hidden_and_opened_again(t):
     """A root is one; what it holds, and may not be written, is kept so"""
     t.write(t.away + "/file", "text")
-    t.write(t.away + "/.git/hooks/pre-commit", "hook")
-    t.write(t.away + "/.git/HEAD", "ref: refs/heads/main")
-    t.write(t.away + "/.git/config", "")
-    os.makedirs(t.away + "/.git/objects"), os.makedirs(t.away + "/.git/refs")
+    repository(t.away)
     edit(t)
     inside = Inside(t, "--write", t.away)
     equal(inside.ask("put", t.away + "/file"), "1")
@@ -175,7 +172,76 @@ def a_directory_that_is_a_mount_can_be_hidden_and_opened_again(t):
     equal(inside.ask("put", t.away + "/file"), "1")
     equal(inside.ask("put", t.away + "/.git/hooks/pre-commit"), "refused")
     inside.end()
-    equal(t.read(t.away + "/.git/hooks/pre-commit"), "hook")
+    equal(t.read(t.away + "/.git/hooks/pre-commit"), "")
+
+
+OPENED = r"""
+import os, sys, time
+root, end = sys.argv[1], time.monotonic() + 30
+print("ready", flush=True)
+while not os.access(root, os.W_OK) and time.monotonic() < end:
+    time.sleep(0.001)
+with open(root + "/new", "w") as file: file.write("text")
+fd = os.open(root + "/new", os.O_RDONLY)
+os.fchmod(fd, 0o640)
+print(oct(os.fstat(fd).st_mode & 0o777))
+for what in (root + "/new", fd):
+    os.setxattr(what, "user.test", b"value")
+    print(os.getxattr(what, "user.test"))
+    os.removexattr(what, "user.test")
+for call in (lambda: os.setxattr(root + "/.git/config", "user.test", b"x"),
+             lambda: os.chmod(root + "/.git/hooks/pre-commit", 0o777),
+             lambda: open(root + "/.git/hooks/pre-commit", "w")):
+    try: call(); print("done")
+    except OSError: print("refused")
+print("closed?", flush=True)
+while os.access(root, os.W_OK) and time.monotonic() < end:
+    time.sleep(0.001)
+try: open(root + "/other", "w"); print("made")
+except OSError: print("refused")
+"""
+
+
+def repository(path):
+    """What git would protect, if it were a working tree"""
+    for name in ("objects", "refs", "hooks"):
+        os.makedirs(f"{path}/.git/{name}")
+    for name in ("HEAD", "config", "hooks/pre-commit"):
+        with open(f"{path}/.git/{name}", "w") as file:
+            file.write("ref: refs/heads/main\n" if name == "HEAD" else "")
+
+
+@test
+def a_path_that_is_opened_for_writing_is_a_mount(t):
+    """So that access() and what is done to open files are right"""
+    repository(t.away)
+    try:
+        os.setxattr(t.away, "user.test", b"x")
+    except OSError as error:
+        skip(f"no attributes in {t.away}: {error}")
+    edit(t)
+    p = t.start("run", "--", "python3", "-c", OPENED, t.away)
+    equal(p.stdout.readline(), b"ready\n")
+    edit(t, allowWrite=[t.away])
+    lines = []
+    while (line := p.stdout.readline().decode().strip()) != "closed?":
+        lines.append(line)
+        check(line, p.stderr.read)
+    equal(lines, ["0o640", "b'value'", "b'value'"] + ["refused"] * 3)
+    edit(t)
+    equal(p.communicate()[0], b"refused\n")
+
+
+@test
+def what_is_opened_for_writing_waits_without_an_observer(t):
+    edit(t)
+    inside = Inside(t, "--observe", "off")
+    edit(t, allowWrite=[t.away])
+    equal(inside.p.stderr.readline().decode(),
+          "cloche: settings reloaded; this counts from the next run on: "
+          f"writing '{t.away}'\n")
+    equal(inside.ask("put", t.away + "/file"), "refused")
+    inside.end()
 
 
 @test

@@ -64,6 +64,31 @@ echo x > .git/hooks/pre-commit; echo x > .bashrc; mkdir d/.vscode
 
 
 @test
+def a_directory_is_a_mount_once_it_is_there(t):
+    """access() and what is done to open files ask for that"""
+    for what in (t.away, "~/new"):
+        r = t.inside("/usr/bin/python3", "-c", """
+import os, time
+new, end = os.path.expanduser("~/new"), time.monotonic() + 30
+os.mkdir(new)
+while not os.access(new, os.W_OK) and time.monotonic() < end:
+    time.sleep(0.001)
+open(new + "/a", "w").close()
+os.fchmod(os.open(new + "/a", os.O_RDONLY), 0o600)
+print(oct(os.stat(new + "/a").st_mode & 0o777), os.access(new + "/a", os.W_OK))
+os.unlink(new + "/a")
+os.rmdir(new)
+os.mkdir(new)
+open(new + "/b", "w").close()
+""", options=allows(what))
+        if what == "~/new":
+            equal(r.ok().out, "0o600 True\n")
+            equal(os.listdir(t.home + "/new"), ["b"])
+        else:
+            contains(r.err, "Read-only file system", "the control")
+
+
+@test
 def a_slash_behind_a_file_is_an_error_there_too(t):
     """Such calls are made by us, on names"""
     r = t.inside("/usr/bin/python3", "-c", """
@@ -186,11 +211,12 @@ def what_is_kept_aside_is_not_made(t):
     # An edit opens what an overlay cannot cover any more
     log = t.root + "/events"
     p = t.start("run", "--ephemeral", "--events", log, "--", "sh", "-c",
-                f"while :; do > {t.away}/$((n += 1)); sleep 0.05; done")
+                f"until test -e {t.home}/end; do > {t.away}/$((n += 1));"
+                "sleep 0.05; done")
     t.run("policy", "allow", "write", t.away).ok()
     wait_until(lambda: os.path.exists(log) and "cannot keep it" in t.read(log),
                "the edit")
-    p.terminate()       # An overlay need not see what comes below it
+    t.write(t.home + "/end")	# An overlay may not show it
     p.communicate()
     equal(os.listdir(t.away), [])
 
