@@ -210,15 +210,18 @@ def what_is_kept_aside_is_not_made(t):
     t.run("discard").ok()
     # An edit opens what an overlay cannot cover any more
     log = t.root + "/events"
+    old = t.write(t.away + "/old")
+    os.utime(old, (1, 1))
     p = t.start("run", "--ephemeral", "--events", log, "--", "sh", "-c",
                 f"until test -e {t.home}/end; do > {t.away}/$((n += 1));"
-                "sleep 0.05; done")
+                f"sleep 0.05; done; touch -c {old}")
     t.run("policy", "allow", "write", t.away).ok()
     wait_until(lambda: os.path.exists(log) and "cannot keep it" in t.read(log),
                "the edit")
     t.write(t.home + "/end")	# An overlay may not show it
     p.communicate()
-    equal(os.listdir(t.away), [])
+    equal(os.listdir(t.away), ["old"])
+    equal(os.stat(old).st_mtime, 1)
 
 
 @test
