@@ -56,7 +56,8 @@ struct cloche_secret_value;
  * @keyring:		the description of a user key of the kernel keyring
  * @programs:		Where the helper programs are; NULL: where they were
  *			installed
- * @timeout_ms:		For one run of a helper program; 0: ten seconds
+ * @timeout_ms:		For one run of a helper program; 0: ten seconds, four
+ *			for a keyring
  */
 struct cloche_secret_options {
 	size_t size;

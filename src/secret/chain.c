@@ -30,6 +30,11 @@ static unsigned int helper_ms(const struct store_options *o)
 	return o->helper_ms ? o->helper_ms : STORE_HELPER_MS;
 }
 
+static unsigned int keyring_ms(const struct store_options *o)
+{
+	return o->helper_ms ? o->helper_ms : STORE_KEYRING_MS;
+}
+
 /* A helper of ours by its absolute path; never by $PATH. The caller frees. */
 static char *program(const struct store_options *o, const char *name)
 {
@@ -64,7 +69,7 @@ static struct backend *make_keychain(struct chain *c, struct loop *loop,
 {
 	auto_free char *path = security_program(o);
 
-	return keychain_new(loop, path, c->full, c->account, helper_ms(o));
+	return keychain_new(loop, path, c->full, c->account, keyring_ms(o));
 }
 
 static struct backend *make_service(struct chain *c, struct loop *loop,
@@ -72,7 +77,8 @@ static struct backend *make_service(struct chain *c, struct loop *loop,
 {
 	auto_free char *path = program(o, "cloche-secret-service");
 
-	return service_new(loop, path, c->full, c->account, helper_ms(o));
+	return service_new(loop, path, c->full, c->account, keyring_ms(o),
+			   o->slow);
 }
 
 static struct backend *make_file(struct chain *c, struct loop *loop,

@@ -4,22 +4,30 @@
 #include "secret/helper.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "secret/backend.h"
 #include "secret/bytes.h"
 #include "secret/doc.h"
 #include "secret/helper-words.h"
 #include "secret/run.h"
 
-enum { ARGV_MAX = 8 };
+enum {
+	ARGV_MAX = 8,
+	HUNG_S = 30,	/* Not asked again for so long */
+};
 
 /**
  * struct helper - The client
  * @ops:	Its own copy, for the name
+ * @hung:	When it last did not answer in time; 0: never
  */
 struct helper {
 	struct backend base;
@@ -28,6 +36,8 @@ struct helper {
 	char *argv[ARGV_MAX + 1];
 	struct { char *name, *value; } parameters[HELPER_PARAMETERS_MAX];
 	unsigned int timeout_ms;
+	void (*slow)(const char *name);
+	time_t hung;
 	struct run_list runs;
 };
 
@@ -87,12 +97,42 @@ static int understand(const struct helper *h, struct span text,
 	return r;
 }
 
+static time_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec + 1;	/* 0 is never */
+}
+
+static void on_slow(void *arg)
+{
+	const struct call *call = arg;
+
+	call->helper->slow(call->helper->ops.name);
+}
+
+/* Who asks to store first asks to read: to wait for each would be too long */
+static bool still_hangs(const struct helper *h, answer_fn done, void *arg)
+{
+	struct err err = { 0 };
+
+	if (!h->hung || now() - h->hung > HUNG_S)
+		return false;
+	fail(&err, -ETIMEDOUT, "'%s' did not answer in time a moment ago",
+	     path_base(h->argv[0]));
+	answer_fail(done, arg, &err);
+	return true;
+}
+
 static void ended(void *arg, struct run_result *result)
 {
 	struct call *call = arg;
 	auto_bytes struct bytes data = { 0 };
 	struct answer answer = { .r = result->r, .err = result->err };
 
+	if (result->r == -ETIMEDOUT)
+		call->helper->hung = now();
 	if (result->r == -ENOENT)
 		answer.r = answer.err.code = -ENOTSUP;
 	else if (!result->r && result->code)
@@ -109,14 +149,18 @@ static void send_request(struct backend *b, const char *verb,
 			 const struct bytes *data, answer_fn done, void *arg)
 {
 	struct helper *h = (struct helper *)b;
-	struct call *call = mem_zalloc(sizeof(*call));
-	const struct run_spec spec = {
+	struct call *call;
+	struct run_spec spec = {
 		.argv = (const char *const *)h->argv,
-		.input = &call->request,
 		.output_max = DOC_QUOTED_MAX,
 		.timeout_ms = h->timeout_ms,
+		.slow = h->slow ? on_slow : NULL,
 	};
 
+	if (still_hangs(h, done, arg))
+		return;
+	call = mem_zalloc(sizeof(*call));
+	spec.input = &call->request;
 	*call = (struct call){ .helper = h, .done = done, .arg = arg };
 	doc_open(&call->request);
 	doc_add(&call->request, "version", span_str("1"));
@@ -181,6 +225,7 @@ struct backend *helper_new(struct loop *loop, const struct helper_spec *spec)
 	h->base.ops = &h->ops;
 	h->loop = loop;
 	h->timeout_ms = spec->timeout_ms;
+	h->slow = spec->slow;
 	for (size_t i = 0; spec->argv[i] && i < ARGV_MAX; i++)
 		h->argv[i] = mem_strdup(spec->argv[i]);
 	for (; p->name; p++) {

@@ -37,13 +37,16 @@ struct helper_parameter {
  * @name:	Of the backend
  * @argv:	The program by its absolute path, and its arguments
  * @parameters:	Ended by a NULL name; a NULL value is left out
- * @timeout_ms:	For each run
+ * @timeout_ms:	For each run. After one that took longer, others fail at once
+ *		for a while.
+ * @slow:	Called with @name when one takes longer than a moment; or NULL
  */
 struct helper_spec {
 	const char *name;
 	const char *const *argv;
 	const struct helper_parameter *parameters;
 	unsigned int timeout_ms;
+	void (*slow)(const char *name);
 };
 
 /* The client: a backend. Copies are taken. */

@@ -47,6 +47,7 @@ enum source { IN, OUT, WORDS, TIMER, CHILD, SOURCES };
  * @pid:	Its process, and its process group
  * @input:	What it still has to read is from @sent on
  * @words:	Its standard error so far, at most RUN_WORDS_MAX - 1 bytes
+ * @slow:	To be called when @source[TIMER] fires, @rest_ms before the end
  */
 struct run {
 	struct run_list *list;
@@ -59,6 +60,8 @@ struct run {
 	char words[RUN_WORDS_MAX];
 	size_t words_len;
 	const char *program;
+	unsigned int rest_ms;
+	void (*slow)(void *arg);
 	struct run_result result;
 	run_fn done;
 	void *arg;
@@ -140,8 +143,16 @@ void run_cancel_all(struct run_list *list)
 
 static int on_timer(void *arg, uint32_t events)
 {
+	struct run *run = arg;
+	void (*slow)(void *arg) = run->slow;
+
 	(void)events;
-	return stop(arg, -ETIMEDOUT, "did not answer in time and was killed");
+	run->slow = NULL;
+	if (slow && timer_set(run->source[TIMER].fd, run->rest_ms) == 0) {
+		slow(run->arg);
+		return 0;
+	}
+	return stop(run, -ETIMEDOUT, "did not answer in time and was killed");
 }
 
 static int on_in(void *arg, uint32_t events)
@@ -365,7 +376,12 @@ static int start(struct run *run, const struct run_spec *spec)
 
 	if (access(spec->argv[0], X_OK) < 0)
 		return errno == ENOTDIR ? -ENOENT : -errno;
-	run->source[TIMER].fd = timer_new(spec->timeout_ms, NULL);
+	if (spec->slow && spec->timeout_ms > RUN_SLOW_MS) {
+		run->slow = spec->slow;
+		run->rest_ms = spec->timeout_ms - RUN_SLOW_MS;
+	}
+	run->source[TIMER].fd = timer_new(run->slow ? RUN_SLOW_MS :
+					  spec->timeout_ms, NULL);
 	r = run->source[TIMER].fd;
 	if (r >= 0)
 		r = make_pipes(run, &fds);

@@ -17,7 +17,10 @@
 struct loop;
 struct run;
 
-enum { RUN_WORDS_MAX = 512 };	/* Of standard error, for the message */
+enum {
+	RUN_WORDS_MAX = 512,	/* Of standard error, for the message */
+	RUN_SLOW_MS = 1000,	/* Longer, and somebody wants to know */
+};
 
 /**
  * struct run_spec - What to run
@@ -25,12 +28,14 @@ enum { RUN_WORDS_MAX = 512 };	/* Of standard error, for the message */
  * @input:	For its standard input; stays where it is until the end
  * @output_max:	Bytes of standard output before it is killed
  * @timeout_ms:	Time before it is killed
+ * @slow:	Called once, after RUN_SLOW_MS; or NULL
  */
 struct run_spec {
 	const char *const *argv;
 	const struct bytes *input;
 	size_t output_max;
 	unsigned int timeout_ms;
+	void (*slow)(void *arg);
 };
 
 /**

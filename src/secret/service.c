@@ -105,7 +105,8 @@ static const struct backend_ops service_ops = {
 
 struct backend *service_new(struct loop *loop, const char *program,
 			    const char *service, const char *account,
-			    unsigned int timeout_ms)
+			    unsigned int timeout_ms,
+			    void (*slow)(const char *name))
 {
 	const char *const argv[] = { program, NULL };
 	const struct helper_parameter parameters[] = {
@@ -114,6 +115,7 @@ struct backend *service_new(struct loop *loop, const char *program,
 	const struct helper_spec spec = {
 		.name = service_ops.name, .argv = argv,
 		.parameters = parameters, .timeout_ms = timeout_ms,
+		.slow = slow,
 	};
 	struct service *s = mem_zalloc(sizeof(*s));
 

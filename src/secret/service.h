@@ -7,9 +7,12 @@
 struct backend;
 struct loop;
 
-/* @program: absolute path of cloche-secret-service; copies are taken */
+/* @program: absolute path of cloche-secret-service; copies are taken. @slow is as
+ * in secret/helper.h.
+ */
 struct backend *service_new(struct loop *loop, const char *program,
 			    const char *service, const char *account,
-			    unsigned int timeout_ms);
+			    unsigned int timeout_ms,
+			    void (*slow)(const char *name));
 
 #endif /* SECRET_SERVICE_H */

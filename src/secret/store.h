@@ -26,6 +26,7 @@ struct store;
 enum {
 	STORE_LOCK_MS = 10000,		/* Waiting for another writer */
 	STORE_HELPER_MS = 10000,	/* One run of a helper program */
+	STORE_KEYRING_MS = 4000,	/* The same, where nothing is computed */
 };
 
 /**
@@ -41,13 +42,16 @@ enum {
  * @key:	Of the encrypted file; where it names none,
  *		$CLOCHE_PASSPHRASE_FILE and $CLOCHE_KEY_FILE count
  * @lock_ms:	0: STORE_LOCK_MS
- * @helper_ms:	0: STORE_HELPER_MS
+ * @helper_ms:	0: STORE_HELPER_MS, STORE_KEYRING_MS
+ * @slow:	Called with a backend's name when it takes longer than a moment;
+ *		or NULL
  * @clock:	For the cache; NULL: the usual
  */
 struct store_options {
 	const char *backend, *service, *dir, *programs, *security;
 	struct key_source key;
 	unsigned int lock_ms, helper_ms;
+	void (*slow)(const char *backend);
 	cache_clock clock;
 };
 

@@ -8,5 +8,7 @@ struct err;
 
 /* A timerfd that fires once, @ms (at least 1) from now; or a negative errno */
 int timer_new(unsigned int ms, struct err *err);
+/* The same one again, @ms from now: 0 or a negative errno */
+int timer_set(int fd, unsigned int ms);
 
 #endif /* SECRET_TIMER_H */

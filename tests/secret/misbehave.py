@@ -68,7 +68,22 @@ def a_document_that_is_none_is_not_papered_over(t):
 def a_helper_that_hangs_is_killed_with_its_children(t):
     r = with_helper(t, "sleep 1000 & exec sleep 1000", "get", "A", "--backend",
                     "secret-service", timeout=60)
-    refused(r, 1, "did not answer in time")
+    equal((r.code, r.out), (1, ""))
+    said = r.err.splitlines()
+    equal(said[:-1],
+          ["cloche: waiting for the keyring (secret-service), 4 s at most"])
+    contains(said[-1], "did not answer in time")
+
+
+@test
+def a_helper_that_hangs_is_waited_for_once(t):
+    """To store asks it to read first, and to write"""
+    mark = os.path.join(t.root, "asked")
+    r = with_helper(t, f"echo >> {mark}; exec sleep 1000", "set", "A",
+                    stdin="v").ok()
+    contains(r.err, "did not answer in time")
+    equal(t.read(mark), "\n")
+    equal(r.err.count("waiting for the keyring"), 1)
 
 
 @test

@@ -80,6 +80,12 @@ static bool may_ask(const struct arguments *args)
 	       (!args->backend || !strcmp(args->backend, "file"));
 }
 
+static void tell_slow(const char *backend)
+{
+	fprintf(stderr, "cloche: waiting for the keyring (%s), %d s at most\n",
+		backend, STORE_KEYRING_MS / 1000);
+}
+
 static int open_and_run(const struct secret_command *command,
 			const struct arguments *args, struct err *err)
 {
@@ -89,6 +95,7 @@ static int open_and_run(const struct secret_command *command,
 		.backend = args->backend,
 		.service = args->service,
 		.programs = programs,
+		.slow = tell_slow,
 		.key = {
 			.passphrase_file = args->passphrase_file,
 			.key_file = args->key_file,
