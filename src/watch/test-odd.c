@@ -31,6 +31,7 @@ static int close_all(int fd)
 	return fd < 0 ? -1 : close(fd);
 }
 
+/* ".." may have to be tried again where others mount or rename meanwhile */
 static int open_in_root(const char *dir, const char *path, uint64_t flags)
 {
 	const struct open_how how = {
@@ -38,8 +39,12 @@ static int open_in_root(const char *dir, const char *path, uint64_t flags)
 		.resolve = RESOLVE_IN_ROOT,
 	};
 	auto_close int fd = open(dir, O_PATH | O_DIRECTORY);
+	int r;
 
-	return close_all(sys_openat2(fd, path, &how));
+	do
+		r = close_all(sys_openat2(fd, path, &how));
+	while (r < 0 && errno == EAGAIN);
+	return r;
 }
 
 static int set_mode_of_nameless(void)

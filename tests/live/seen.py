@@ -261,7 +261,10 @@ import ctypes, os, struct
 libc = ctypes.CDLL(None, use_errno=True)
 def open_in_root(dir, path, flags):
     how = struct.pack("QQQ", flags, 0o600 if flags & os.O_CREAT else 0, 0x10)
-    fd = libc.syscall(437, os.open(dir, os.O_PATH), path.encode(), how, 24)
+    at, fd = os.open(dir, os.O_PATH), -1
+    while fd < 0:       # ".." fails where others mount or rename meanwhile
+        fd = libc.syscall(437, at, path.encode(), how, 24)
+        if fd < 0 and ctypes.get_errno() != 11: break
     if fd < 0:
         raise OSError(ctypes.get_errno(), path)
     os.close(fd)
