@@ -19,18 +19,21 @@
 enum { TLS_PORT = 443 };
 
 static const char not_tls[] = "not TLS on port 443";
+static const char no_name[] = "let the program send the host's name in TLS (SNI), or connect to an allowed address";
 
-/* @named is the host that it names instead, or NULL */
+/* For @why: what was found, and for SNI_NAME whom it names instead */
 static void refuse_hello(struct conn *conn, const char *why,
-			 const struct host *named)
+			 enum sni_result result, const struct sni *sni)
 {
 	/* A fatal "access denied" that a TLS client can show to its user */
 	static const uint8_t alert[] = { 21, 3, 1, 0, 2, 2, 49 };
 
 	gate_report(conn->gate, &(struct refusal){
 		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
-		.host = &conn->reach.host, .named = named, .reason = why,
-		.by_port = why == not_tls, .conn = conn,
+		.host = &conn->reach.host, .reason = why, .conn = conn,
+		.named = result == SNI_NAME ? &sni->host : NULL,
+		.fix = result == SNI_NONE ? no_name : NULL,
+		.by_port = result == SNI_NOT_TLS,
 	}, &conn->seen);
 	input_done(&conn->in);
 	conn_say(conn, alert, sizeof(alert));
@@ -68,7 +71,7 @@ static bool inspect(struct conn *conn)
 	if (result == SNI_MORE) {
 		if (conn->client.eof)
 			refuse_hello(conn, "TLS ClientHello is not complete",
-				     NULL);
+				     SNI_MORE, NULL);
 		else if (!conn->timer.deadline ||
 			 conn->timer.kind != TIMER_HELLO)
 			conn_wait(conn, TIMER_HELLO);
@@ -82,7 +85,7 @@ static bool inspect(struct conn *conn)
 	    !host_port_is_named(conn->gate->policy, host))
 		why = not_tls;
 	if (why) {
-		refuse_hello(conn, why, result == SNI_NAME ? &sni.host : NULL);
+		refuse_hello(conn, why, result, &sni);
 		return false;
 	}
 	return true;
@@ -91,7 +94,8 @@ static bool inspect(struct conn *conn)
 static void hello_expired(struct conn *conn)
 {
 	if (conn->in.len)
-		refuse_hello(conn, "TLS ClientHello took too long", NULL);
+		refuse_hello(conn, "TLS ClientHello took too long", SNI_MORE,
+			     NULL);
 	else
 		conn_close(conn);
 }

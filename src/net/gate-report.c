@@ -206,6 +206,8 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
 	if (refusal->named)
 		tell_named(&v, refusal);
+	else if (refusal->fix)
+		v.suggest_edit = mem_strdup(refusal->fix);
 	else if (!refusal->rule && refusal->address &&
 		 host_address_is_denied(gate->policy, refusal->address))
 		suggest_range(&v, refusal->address);

@@ -115,6 +115,7 @@ int gate_hear(struct gate *gate);
  * @host:	Where to
  * @address:	What it stands for, if that was refused; or NULL
  * @named:	What the client called it, if that is why; or NULL
+ * @fix:	What to do, where no rule of the user's would help; or NULL
  * @by_port:	A rule that names the port as well would allow it
  * @reason:	Words
  * @rule:	Who refused, or NULL
@@ -125,6 +126,7 @@ struct refusal {
 	enum violation_kind kind;
 	const char *op;
 	const struct host *host, *address, *named;
+	const char *fix;
 	bool by_port;
 	const char *reason;
 	const struct host_rule *rule;

@@ -261,9 +261,10 @@ s.sendall(b"\\5\\1\\0\\3\\x09good.test\\1\\xbb"); s.recv(10); s.sendall(bad); pr
         "4 closed passed", "5 closed closed passed passed",
         "7 closed", "8 True", "9 True", "10 True"])
     equal(len([e for e in g.refused() if e[0] == "net-sni"]), 9)
-    equal({e["suggest"]["command"] for e in g.events()
-           if e.get("reason") == "not TLS on port 443"},
-          {"cloche policy allow domain good.test:443"})
+    told = {e["reason"]: e["suggest"] for e in g.events()}
+    equal(told["not TLS on port 443"]["command"],
+          "cloche policy allow domain good.test:443")
+    contains(told["the TLS hello names no host"]["edit"], "SNI")
     for data in g.received("echo-443") + g.received("echo-8443"):
         lacks(data, b"bad.test")
 
