@@ -42,7 +42,8 @@ struct kept {
  * struct lookup - The asking side
  * @need, @arg:	See lookup_new()
  * @source:	To the helpers; -1 before and after them
- * @asked:	Somebody was told that helpers are needed
+ * @asked:	Somebody was told that helpers are needed, or will be
+ * @again:	When there was no room to say so
  * @lost:	They are gone, or could not be had
  * @kept:	RESOLVE_KEPT_MAX of them, once there is one
  */
@@ -53,6 +54,7 @@ struct lookup {
 	void *arg;
 	struct loop_source source;
 	bool asked, lost;
+	struct timer again;
 	uint64_t last_id;
 	struct question *questions;
 	size_t count;
@@ -175,6 +177,20 @@ static int on_reply(void *arg, uint32_t events)
 	return 0;
 }
 
+/* The supervisor may be behind, with a flood of reports before this one. To go
+ * without names for good because of that would be its sender's choice.
+ */
+static void want_helpers(void *arg)
+{
+	struct lookup *r = arg;
+	const int error = r->need(r->arg);
+
+	if (error == -EAGAIN)
+		timer_start(r->timers, &r->again, TIMER_PAUSE);
+	else if (error < 0)
+		lose_helpers(r);
+}
+
 struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 			  int (*need)(void *arg), void *arg)
 {
@@ -185,6 +201,8 @@ struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 	r->need = need;
 	r->arg = arg;
 	r->source = (struct loop_source){ -1, on_reply, r };
+	r->again.fn = want_helpers;
+	r->again.arg = r;
 	return r;
 }
 
@@ -276,8 +294,8 @@ int lookup_ask(struct lookup *r, const struct host *host,
 		*ret = kept->answer;
 		return 1;
 	}
-	if (!r->asked && r->need(r->arg) < 0)
-		r->lost = true;
+	if (!r->asked)
+		want_helpers(r);
 	r->asked = true;
 	if (r->lost)
 		return -EIO;

@@ -10,8 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "base/sock.h"
 #include "net/resolve-wire.h"
+#include "net/timer.h"
+#include "policy/host.h"
 
 static void look_up(const char *name, struct resolve_answer *ret)
 {
@@ -111,4 +114,73 @@ TEST(who_takes_long_keeps_nobody_waiting_up_to_the_limit)
 	CHECK_INT(errno, EAGAIN);
 	CHECK_INT(count_helpers(pid), RESOLVE_HELPERS_MAX);
 	end(pid, sock);
+}
+
+/* Who is asked for helpers, and what it says; the last answer ends the loop */
+struct source {
+	struct loop *loop;
+	const int *says;
+	int asked;
+};
+
+static int need(void *arg)
+{
+	struct source *s = arg;
+	const int r = s->says[s->asked++];
+
+	if (r != -EAGAIN)
+		loop_stop(s->loop, 0);
+	return r;
+}
+
+static void take(void *arg, const struct resolve_answer *answer)
+{
+	*(int *)arg = answer->error;
+}
+
+/* Look a name up; the lookup, when the last answer was given */
+static struct lookup *begin(struct source *source, struct resolve_wait *wait)
+{
+	static const unsigned int ms[TIMER_KINDS] = { [TIMER_PAUSE] = 1 };
+	struct resolve_answer answer;
+	struct timers *timers;
+	struct lookup *lookup;
+	struct host host;
+
+	CHECK_INT(loop_new(&source->loop, NULL), 0);
+	CHECK_INT(timers_new(source->loop, ms, &timers, NULL), 0);
+	CHECK_INT(host_parse("a.test", 6, 80, &host), 0);
+	lookup = lookup_new(source->loop, timers, need, source);
+	CHECK_INT(lookup_ask(lookup, &host, wait, &answer), 0);
+	CHECK_INT(loop_run(source->loop), 0);
+	return lookup;
+}
+
+TEST(helpers_are_asked_for_until_there_is_room_to_ask)
+{
+	static const int says[] = { -EAGAIN, -EAGAIN, 0 };
+	struct source source = { .says = says };
+	int got = 1, pair[2];
+	struct resolve_wait wait = { .fn = take, .arg = &got };
+	struct lookup *lookup = begin(&source, &wait);
+	struct resolve_request in;
+
+	CHECK_INT(source.asked, 3);
+	CHECK_INT(got, 1);
+	CHECK_INT(sock_pair(pair), 0);
+	lookup_attach(lookup, pair[0]);
+	CHECK_INT(recv(pair[1], &in, sizeof(in), MSG_DONTWAIT), sizeof(in));
+	CHECK_STR(in.name, "a.test");
+}
+
+TEST(who_waits_for_helpers_that_cannot_be_had_learns_it)
+{
+	static const int says[] = { -EAGAIN, -EPIPE };
+	struct source source = { .says = says };
+	int got = 1;
+	struct resolve_wait wait = { .fn = take, .arg = &got };
+
+	(void)begin(&source, &wait);
+	CHECK_INT(source.asked, 2);
+	CHECK_INT(got, -EIO);
 }
