@@ -187,8 +187,10 @@ void print_network(const struct plan *plan, struct buf *out)
 
 	buf_addf(out, "network\n  %s\n", net_mode_name(net_of(plan)));
 	print_jail(plan, out);
-	print_hosts(policy, HOST_ALLOW, "allow", out);
-	print_hosts(policy, HOST_DENY, "deny", out);
+	if (is_gated(plan)) {
+		print_hosts(policy, HOST_ALLOW, "allow", out);
+		print_hosts(policy, HOST_DENY, "deny", out);
+	}
 	print_lists(plan, out);
 	if (is_gated(plan))
 		print_proxies(policy, out);

@@ -65,13 +65,14 @@ def explain_tells_every_way_out_and_in(t):
         "allowLocalBinding": True, "socksProxyPort": 4444,
         "deniedResolvedAddresses": ["203.0.113.0/24"]}}))
     words = ["-s", file, "--host-port", "5432", "--publish", "3000",
-             "--unix-socket", t.dir + "/s"]
+             "--unix-socket", t.dir + "/s", "--allow", "shown.test"]
     more = {"env": {"http_proxy": "http://me:s3cret@proxy.test:3333",
                     "https_proxy": "https://not-ours.test:1"}}
     r = t.run("explain", *words, **more).ok()
     lacks(r.out, "s3cret")
     shown = network_of(r.out)
-    for line in ("host's port    5432  (--host-port)",
+    for line in ("allow          shown.test  (--allow)",
+                 "host's port    5432  (--host-port)",
                  "publish        3000  (--publish)",
                  "publish        whatever is listened on  (" + file + ":1",
                  "deny address   203.0.113.0/24  (" + file + ":1",
@@ -91,7 +92,7 @@ def explain_tells_every_way_out_and_in(t):
     # Without a gate there is none of it
     shown = network_of(t.run("explain", "--net", "none", *words,
                              **more).ok().out)
-    for word in ("5432", "3000", "4444", "proxy.test", "203.0.113"):
+    for word in ("shown.test", "5432", "3000", "4444", "proxy.test", "203.0.113"):
         lacks(shown, word)
 
 
