@@ -52,9 +52,10 @@ static size_t match_here(const char *name, const char *path)
 	const char *p = path;
 
 	/* Asked for every row and component of every file that is made: most
-	 * differ in their first letter
+	 * differ in their first letter, or in the one after the dot
 	 */
-	if (*name != '*' && (*name | 0x20) != (*p | 0x20))
+	if (*name != '*' && ((*name | 0x20) != (*p | 0x20) ||
+			     (*p && (name[1] | 0x20) != (p[1] | 0x20))))
 		return 0;
 	for (;;) {
 		const size_t want = strcspn(name, "/");

@@ -70,6 +70,41 @@ def the_settings_of_others_in_a_home_that_is_the_project(t):
 
 
 @test
+def what_runs_unasked_in_a_home_that_is_the_project(t):
+    there = (".bashrc", ".config/git/config", ".config/fish/config.fish",
+             ".vim/plugin/x.vim", ".xprofile")
+    missing = (".profile", ".config/autostart/x.desktop", ".bash_aliases",
+               ".config/systemd/user/x.service", ".pam_environment", ".emacs",
+               ".local/share/dbus-1/services/x.service")
+    for name in there:
+        t.write(f"{t.home}/{name}", "mine\n")
+    for options in ((), UNSEEN):
+        t.shell(f"""mkdir -p .config; echo x > .config/plain
+for name in {" ".join(there + missing)}; do
+    mkdir -p $(dirname $name); echo x > $name
+done""", cwd=t.home, options=options)
+        equal(t.read(t.home + "/.config/plain"), "x\n", "the control")
+        for name in there:
+            equal(t.read(f"{t.home}/{name}"), "mine\n", name)
+        for name in missing:
+            check(not os.path.exists(f"{t.home}/{name}"), name)
+
+
+@test
+def the_hooks_that_put_an_agent_into_the_sandbox(t):
+    for agent in ("claude", "codex", "gemini", "cursor"):
+        t.run("hook", "install", agent, "--scope", "project").ok()
+    names = (".claude/settings.json", ".codex/hooks.json",
+             ".gemini/settings.json", ".cursor/hooks.json")
+    before = [t.read(name) for name in names]
+    t.shell(f"""for name in {" ".join(names)} .codex/config.toml .cursor/mcp.json
+do echo '{{}}' > $name; done; mv .gemini .old; mkdir .gemini; > .codex/plain""")
+    equal([t.read(name) for name in names], before)
+    check(not t.exists(".codex/config.toml") and not t.exists(".cursor/mcp.json"))
+    check(t.exists(".codex/plain"), "the control")
+
+
+@test
 def a_start_that_fails_says_why_and_leaves_no_journal(t):
     """A journal says that a run was killed: the next one would clean up after
     it, and what the user has made meanwhile is what it would find
