@@ -477,6 +477,9 @@ void view_free(struct view *view)
 		free(view->owned.v[i]);
 	}
 	free(view->owned.v);
+	for (size_t i = 0; i < view->tops.len; i++)
+		free(view->tops.v[i]);
+	free(view->tops.v);
 	free(view->rules.v);
 	free(view->notes.v);
 	for (size_t i = 0; i < view->globs.len; i++)

@@ -101,6 +101,7 @@ struct view_links {
  * @notes:	Rules that had no effect, and why
  * @owned:	Rules that the view itself made (protected names)
  * @links:	Of programs (PLACE_BIN)
+ * @tops:	Working trees of git's that the walk has met
  * @private_tmp: /tmp is the sandbox's own
  * @deep:	The walk has no limit but WALK_DEEP, and leaves out what is older
  *		than @since
@@ -113,6 +114,7 @@ struct view {
 	struct view_notes notes;
 	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
+	struct { char **v; size_t len, cap; } tops;
 	bool private_tmp, deep;
 	time_t since;
 	struct walk_cache *cache;

@@ -21,13 +21,18 @@
 #include "policy/protect.h"
 
 /**
- * struct reading - The files of one repository
- * @top:	Its working tree; @file: what is being read
+ * struct reading - The files of one repository, or of the user
+ * @git_dir:	The repository, or NULL
+ * @tops:	Working trees that they are for
+ * @file:	What is being read
  * @left:	Files that may still be read
  */
 struct reading {
 	struct view *view;
-	const char *git_dir, *top, *file;
+	const char *git_dir;
+	const char *const *tops;
+	size_t ntops;
+	const char *file;
 	unsigned int left;
 };
 
@@ -72,14 +77,16 @@ static const struct protect_row *find_row(const char *name)
 	return NULL;
 }
 
-/* Unless it holds the repository: the whole project would be closed */
+/* Unless it holds the repository, or all of @top: the whole project would be
+ * closed
+ */
 static void protect(struct reading *r, const struct protect_row *row,
-		    const char *path)
+		    const char *top, const char *path)
 {
 	struct stat st;
 
 	if (!row || !protect_applies(r->view->policy, row) ||
-	    path_is_within(path, r->git_dir) ||
+	    path_is_within(path, r->git_dir ? r->git_dir : top) ||
 	    path_is_within(path, r->view->policy->cwd) ||
 	    !walk_is_writable(r->view, path))
 		return;
@@ -107,16 +114,17 @@ static void on_setting(void *arg, const char *key, const char *value)
 {
 	struct reading *r = arg;
 	const struct lead *lead = find_lead(key);
-	auto_free char *beside = path_parent(r->file), *path = NULL;
+	auto_free char *beside = path_parent(r->file);
 
-	if (!lead || !*value)
-		return;
-	path = resolve(r, lead->below_file ? beside : r->top, value);
-	if (!path)
-		return;
-	protect(r, find_row(lead->row), path);
-	if (lead->below_file)
-		read_file(r, path);
+	for (size_t i = 0; lead && *value && i < r->ntops; i++) {
+		auto_free char *path = resolve(r, lead->below_file ?
+					       beside : r->tops[i], value);
+
+		if (path)
+			protect(r, find_row(lead->row), r->tops[i], path);
+		if (path && lead->below_file && !i)
+			read_file(r, path);
+	}
 }
 
 static void read_file(struct reading *r, const char *file)
@@ -137,7 +145,7 @@ static void read_file(struct reading *r, const char *file)
 static void read_for(struct view *view, const char *git_dir, const char *top)
 {
 	static const char *const names[] = { "config", "config.worktree" };
-	struct reading r = { view, git_dir, top, NULL, WALK_INCLUDES_MAX };
+	struct reading r = { view, git_dir, &top, 1, NULL, WALK_INCLUDES_MAX };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *file = path_join(git_dir, names[i]);
@@ -154,4 +162,33 @@ void walk_config(struct view *view, const char *git_dir)
 	read_for(view, git_dir, top);
 	if (!path_is_within(top, cwd))
 		read_for(view, git_dir, cwd);
+}
+
+void walk_config_top(struct view *view, const char *dir)
+{
+	*vec_push(&view->tops) = mem_strdup(dir);
+}
+
+void walk_config_user(struct view *view)
+{
+	const struct policy *p = view->policy;
+	struct reading r = {
+		view, NULL, (const char *const *)view->tops.v, view->tops.len,
+		NULL, WALK_INCLUDES_MAX,
+	};
+	const struct {
+		const char *dir, *name;
+	} files[] = {
+		{ p->home, ".gitconfig" },
+		{ p->dirs[DIR_CONFIG], "git/config" },
+		{ "/etc", "gitconfig" },
+	};
+
+	for (size_t i = 0; r.ntops && i < ARRAY_SIZE(files); i++) {
+		auto_free char *file = files[i].dir ?
+			path_join(files[i].dir, files[i].name) : NULL;
+
+		if (file)
+			read_file(&r, file);
+	}
 }

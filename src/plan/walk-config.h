@@ -17,4 +17,10 @@ enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
  */
 void walk_config(struct view *view, const char *git_dir);
 
+/* The same for what the user's own configuration names: a relative path is one in
+ * every working tree, each of which was told as a @dir
+ */
+void walk_config_top(struct view *view, const char *dir);
+void walk_config_user(struct view *view);
+
 #endif /* PLAN_WALK_CONFIG_H */

@@ -34,6 +34,7 @@
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
+#include "plan/walk-config.h"
 #include "plan/walk-git.h"
 #include "plan/walk-glob.h"
 #include "policy/protect.h"
@@ -107,6 +108,7 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 		auto_free char *git = path_join(dir_path, name);
 		struct stat st = { 0 };
 
+		walk_config_top(w->view, dir_path);
 		if (exists_at(dir, name, &st) && S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
 		else
@@ -456,6 +458,8 @@ int walk_roots(struct view *view, struct err *err)
 		r = walk_protected(view, &left, err);
 	if (r < 0)
 		return r;
+	if (protect_has_modules(view->policy))
+		walk_config_user(view);
 	if (!left)
 		vec_push(&view->notes)->text = mem_strdup(
 			"the writable directories hold more names than are looked at; protected names deep inside are not read-only");

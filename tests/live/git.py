@@ -100,6 +100,24 @@ def what_the_settings_lead_to(t):
 
 
 @test
+def what_the_users_own_settings_lead_to(t):
+    """A relative path is one in every working tree"""
+    need("git")
+    library, top = repository(t, "library"), repository(t, "repo")
+    git(t, "submodule", "--quiet", "add", library, "sub", cwd=top)
+    t.write(t.home + "/.gitconfig", "[core]\n\thooksPath = .githooks\n"
+            f"[include]\n\tpath = more\n\tpath = {top}/team\n")
+    t.write(t.home + "/.config/git/config", "[core]\n\tattributesFile = attr\n")
+    t.write(t.home + "/more", "[core]\n\thooksPath = .\n")
+    t.write(top + "/.githooks/pre-commit", "")
+    for where in (top, t.dir):
+        refused(t, where, top + "/.githooks/pre-commit", top + "/.githooks/x",
+                top + "/sub/.githooks", top + "/team", top + "/attr")
+    commit(t, top)
+    t.shell("mkdir other .githooks other/.githooks", cwd=t.dir).ok()
+
+
+@test
 def a_working_tree_made_inside(t):
     need("git")
     top = repository(t, "main")
