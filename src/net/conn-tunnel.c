@@ -93,11 +93,12 @@ static bool inspect(struct conn *conn)
 
 static void hello_expired(struct conn *conn)
 {
-	if (conn->in.len)
-		refuse_hello(conn, "TLS ClientHello took too long", SNI_MORE,
-			     NULL);
-	else
+	if (conn->timer.kind != TIMER_HELLO)
 		conn_close(conn);
+	else
+		refuse_hello(conn, conn->in.len ?
+			     "TLS ClientHello took too long" :
+			     "no TLS ClientHello came", SNI_MORE, NULL);
 }
 
 /* One direction; true if it moved and may move more */
@@ -149,7 +150,9 @@ static void step_tunnel(struct conn *conn)
 
 void conn_tunnel(struct conn *conn, bool look)
 {
-	const bool tls = look && conn->reach.host.port == TLS_PORT;
+	const struct host *host = &conn->reach.host;
+	const bool tls = look && host->port == TLS_PORT &&
+			 !host_port_is_named(conn->gate->policy, host);
 
 	/* Bodies of requests before may have left one */
 	conn->up.limit = conn->down.limit = UINT64_MAX;

@@ -229,9 +229,11 @@ def half_a_hello_goes_nowhere(t):
              options=["--capture", "8443", "--ms", "HELLO=300"])
     out = g.python(HELLOS + '''
 print(attempt(b"good.test:443", good[:50]), attempt(b"good.test:8443", good[:50]))
+s, head = tunnel(b"good.test:443"); print(everything(s)[:1])
 ''')
-    equal(out, "closed closed\n")
-    equal(len([e for e in g.refused() if e[0] == "net-sni"]), 2)
+    equal(out, "closed closed\nb'\\x15'\n")
+    equal([e["reason"] for e in g.events() if e["kind"] == "net-sni"],
+          ["TLS ClientHello took too long"] * 2 + ["no TLS ClientHello came"])
     equal(set(g.received("echo-443") + g.received("echo-8443")), {b""})
 
 
