@@ -21,6 +21,7 @@ CLOCHE_LONG=1 makes long() return the larger number.
 import ctypes
 import os
 import re
+import select
 import shutil
 import signal
 import stat
@@ -354,6 +355,15 @@ def _give_up(pid):
     os._exit(1)
 
 
+def _ends(pid, seconds):
+    """True if that child ends in time"""
+    fd = os.pidfd_open(pid)
+    try:
+        return bool(select.select([fd], [], [], seconds)[0])
+    finally:
+        os.close(fd)
+
+
 def _run_one(function, seconds):
     root = tempfile.mkdtemp(prefix="t")
     sys.stdout.flush()
@@ -362,21 +372,15 @@ def _run_one(function, seconds):
         status = _in_child(function, root)
         sys.stdout.flush()
         os._exit(status)
-    end = time.monotonic() + seconds
-    status = None
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: _give_up(pid))
-    while status is None:
-        done, value = os.waitpid(pid, os.WNOHANG)
-        if done:
-            status = os.waitstatus_to_exitcode(value)
-        elif time.monotonic() > end:
-            print(f"# not done in {seconds} s")
-            os.killpg(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            status = 1
-        else:
-            time.sleep(0.002)
+    if _ends(pid, seconds):
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    else:
+        print(f"# not done in {seconds} s")
+        os.killpg(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        status = 1
     for orphan in children():
         try:
             os.kill(orphan, signal.SIGKILL)
