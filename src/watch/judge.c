@@ -250,7 +250,8 @@ static struct judgement held(struct judgement g, const struct place *p,
 /* We do it ourselves, outside, and the mount goes with it */
 static bool is_late(const struct judge *j, const struct place *p)
 {
-	return j->policy->is_late && j->policy->is_late(j->policy->arg, p->path);
+	return !j->no_mounts && j->policy->is_late &&
+	       j->policy->is_late(j->policy->arg, p->path);
 }
 
 static struct judgement judge_remove(const struct judge *j,
