@@ -135,7 +135,8 @@ static const unsigned int unix_parts[SECCOMP_UNIX_COUNT] = {
 
 static const unsigned int observe_parts[SECCOMP_OBSERVE_COUNT] = {
 	[SECCOMP_OBSERVE_ON] = OBSERVE,
-	[SECCOMP_OBSERVE_FULL] = OBSERVE_FULL,
+	[SECCOMP_OBSERVE_LATE] = OBSERVE | OBSERVE_LATE,
+	[SECCOMP_OBSERVE_FULL] = OBSERVE_FULL | OBSERVE_LATE,
 };
 
 /* The number of a row on one architecture, or -1 if it has none there */

@@ -104,7 +104,8 @@ static int install_filter(const struct plan *plan, int *listener,
 				plan->sockets_by_path ? SECCOMP_UNIX_BY_PATH
 						      : SECCOMP_UNIX_DENY,
 		.observe = !plan->observe ? SECCOMP_OBSERVE_OFF :
-			   plan->observe_full ? SECCOMP_OBSERVE_FULL
+			   plan->observe_full ? SECCOMP_OBSERVE_FULL :
+			   plan->observe_late ? SECCOMP_OBSERVE_LATE
 					      : SECCOMP_OBSERVE_ON,
 		.nested_userns = plan->nested_userns &&
 				 plan->tier == TIER_FULL,

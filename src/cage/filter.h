@@ -24,7 +24,8 @@ enum filter_part {
 	UNIX_DENY = 1 << 3,	/* No Unix sockets */
 	OBSERVE = 1 << 4,	/* The listener hears of changes */
 	OBSERVE_FULL = 1 << 5,	/* And of all opens */
-	UDP_DENY = 1 << 6,	/* On its own: where no namespace stops UDP */
+	OBSERVE_LATE = 1 << 6,	/* And of changes of what is open, and looks */
+	UDP_DENY = 1 << 7,	/* On its own: where no namespace stops UDP */
 };
 
 enum filter_verdict {

@@ -25,6 +25,7 @@ enum seccomp_unix {
 enum seccomp_observe {
 	SECCOMP_OBSERVE_OFF,
 	SECCOMP_OBSERVE_ON,	/* connect(), and calls that may change files */
+	SECCOMP_OBSERVE_LATE,	/* And those of open files; access() to write */
 	SECCOMP_OBSERVE_FULL,	/* And every open() and openat() */
 	SECCOMP_OBSERVE_COUNT,
 };

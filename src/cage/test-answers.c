@@ -143,14 +143,20 @@ bool answer_is_watched(const struct seccomp_config *config,
 	const bool paths = config->unix_sockets == SECCOMP_UNIX_BY_PATH;
 	const bool on = config->observe != SECCOMP_OBSERVE_OFF;
 	const bool full = config->observe == SECCOMP_OBSERVE_FULL;
+	const bool late = full || config->observe == SECCOMP_OBSERVE_LATE;
 	uint32_t flags;
 
 	switch (watch) {
+	case CLASS_CHANGE_OPEN:
+		return late;
+	case CLASS_LOOK_1:
+	case CLASS_LOOK_2:
+		return late && a[watch == CLASS_LOOK_1 ? 1 : 2] & 2;
 	case CLASS_CHANGE:
 	case CLASS_LISTEN:
 		return on;
 	case CLASS_CHANGE_TIMES:
-		return on && a[1] && a[2];
+		return late || (on && a[1] && a[2]);
 	case CLASS_TURN:
 		return on && !full;
 	case CLASS_SPLIT:

@@ -294,6 +294,7 @@ static int fill_full(struct plan *plan, const struct view *view,
 	if (r < 0)
 		return r;
 	plan->tmp = tmp_for(plan, view);
+	plan->observe_late = view_has_unmade(view);
 	plan->talk = request->observe && !request->observe_full &&
 		     hides_secrets(plan);
 	return 0;

@@ -361,3 +361,17 @@ bool view_is_unmade(const struct view *view, const char *path)
 	}
 	return unmade || is_matched(view, path);
 }
+
+bool view_has_unmade(const struct view *view)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
+		    !view->rules.v[i].mode)
+			return true;
+	}
+	for (size_t i = 0; i < view->globs.len; i++) {
+		if (view->globs.v[i].list == PATH_ALLOW_WRITE)
+			return true;
+	}
+	return false;
+}

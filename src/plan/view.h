@@ -211,6 +211,9 @@ enum view_place view_place_of(const struct view *view, const char *path,
  */
 bool view_is_unmade(const struct view *view, const char *path);
 
+/* True if there may be such paths */
+bool view_has_unmade(const struct view *view);
+
 /* Take over @text, which goes to whoever runs a command */
 void view_note(struct view *view, char *text);
 

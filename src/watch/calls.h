@@ -20,6 +20,7 @@ enum call_what {
 	CALL_CUT,	/* A file, to a size */
 	CALL_CHANGE,	/* Of what stands there: mode, owner, times, attributes */
 	CALL_CHANGE_LINK,	/* Of a link itself, if it is one */
+	CALL_LOOK,	/* May it be written? */
 	CALL_TURN,	/* To another directory: never refused */
 	CALL_SPLIT,	/* A thread with a directory of its own: likewise */
 	CALL_CONNECT, CALL_BIND, CALL_LISTEN,	/* Of sockets: the last */

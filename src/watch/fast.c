@@ -162,7 +162,7 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 		return q.reads;
 	r = quick_answers(&f->quick, &f->policy, &q, f->names);
 	/* Who has namespaces of his own may see what we do not */
-	if (r < 0 && f->nested)
+	if (r < 0 && (f->nested || q.quiet))
 		return false;
 	effect->error = r < 0 ? r : 0;
 	return r;

@@ -220,7 +220,7 @@ static struct judgement judge_change(const struct judge *j,
 	const struct place *p = a->from;
 	struct judgement g;
 
-	if (!p->exists || is_special(p->mode))
+	if (!p->exists || S_ISCHR(p->mode) || S_ISBLK(p->mode))
 		return GO_ON;
 	if (a->what == CALL_CUT && !S_ISREG(p->mode))
 		return GO_ON;
@@ -399,6 +399,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 	case CALL_CHANGE:
 	case CALL_CHANGE_LINK:
 		return judge_change(j, a);
+	case CALL_LOOK:
 	case CALL_TURN:
 	case CALL_SPLIT:
 	case CALL_CONNECT:

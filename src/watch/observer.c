@@ -218,9 +218,6 @@ static void perform_late(struct observer *o, struct question *q,
 	};
 	int r;
 
-	/* The keeper makes it a writable mount, and Landlock leaves these alone */
-	if (strstr(q->call->name, "xattr") && !o->judge.no_mounts)
-		return;
 	/* A second name for what may not be written would make it writable,
 	 * and we are not stopped by the mounts that would stop the caller
 	 */
@@ -246,6 +243,20 @@ static void perform_late(struct observer *o, struct question *q,
 		ret->error = -r;
 	else if (a->what == CALL_OPEN)
 		q->fd = r;
+}
+
+/* What is open, or the question whether it may be written, is nothing to refuse;
+ * but in such a root the kernel would say that it is read-only
+ */
+static void answer_quietly(struct observer *o, struct question *q,
+			   struct judgement *ret)
+{
+	const struct attempt a = { .what = q->what, .flags = q->flags,
+				   .from = &o->places[0] };
+
+	if (!look_up(o, q, 0, q->follow) && a.from->exists &&
+	    is_late(o, &a) && may_write(o, a.from))
+		perform_late(o, q, &a, ret);
 }
 
 /* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
@@ -358,7 +369,7 @@ static bool goes_on(const struct observer *o, const struct question *q, int r)
 {
 	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
 
-	return q->reads || r == -EXDEV || (removes && r == -ENAMETOOLONG) ||
+	return q->reads || q->quiet || r == -EXDEV || (removes && r == -ENAMETOOLONG) ||
 	       (o->nested && r != -EFAULT && is_natural(r));
 }
 
@@ -377,6 +388,10 @@ static int judge_call(struct observer *o, struct question *q,
 	/* What the thread hands on is not quick */
 	if (!o->fast)
 		r = quick_answers(&o->quick, &o->policy, q, o->names);
+	if (r <= 0 && q->quiet) {
+		answer_quietly(o, q, ret);
+		return 0;
+	}
 	if (!r)
 		return judge_slowly(o, q, ret);
 	o->stats.quick++;
@@ -392,21 +407,6 @@ static int respond(struct observer *o, uint64_t id, int error, bool done)
 	else if (!done)
 		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	return sys_notif_send(o->listener, &resp);
-}
-
-/* Hand in what was opened, and with it the answer */
-static int respond_fd(struct observer *o, const struct question *q)
-{
-	const struct seccomp_notif_addfd add = {
-		.id = q->notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (uint32_t)q->fd,
-		.newfd_flags = (uint32_t)q->flags & O_CLOEXEC,
-	};
-
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
-	    errno != ENOENT)
-		return respond(o, q->notif->id, errno, false);
-	return 0;
 }
 
 /* Refuse what could not be read or looked up */
@@ -457,9 +457,9 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	if (!a.done && !q.done && !a.judgement.error && question_makes(&q))
 		note_make(o);
 	if (q.fd >= 0) {
-		r = respond_fd(o, &q);
+		r = question_hand_in(&q, o->listener);
 		close_fd(&q.fd);
-		return r;
+		return r < 0 ? respond(o, notif->id, -r, false) : 0;
 	}
 	if (a.later >= 0) {
 		r = later_add(o->later, notif->id, a.later);

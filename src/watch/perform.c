@@ -13,13 +13,16 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -51,7 +54,13 @@ static mode_t mode_of(const struct performance *p, unsigned int arg)
 	mode_t mask = 0;
 
 	tracee_process(p->tracee, &mask);
-	return (mode_t)p->args[arg] & 0777 & ~mask;
+	return (mode_t)p->args[arg] & 01777 & ~mask;
+}
+
+/* The first argument after those that say what it is about */
+static const unsigned long long *after_name(const struct performance *p)
+{
+	return p->args + (p->call->path < 0 ? 0 : p->call->path) + 1;
 }
 
 static int perform_open(const struct performance *p, int dir)
@@ -123,9 +132,8 @@ static bool is_too_large(const struct performance *p, uint64_t size)
 static int perform_chown(const struct performance *p, int dir,
 			 const char *name)
 {
-	const unsigned int shift = p->call->dir >= 0;
-	const uid_t uid = (uid_t)p->args[1 + shift];
-	const gid_t gid = (gid_t)p->args[2 + shift];
+	const uid_t uid = (uid_t)after_name(p)[0];
+	const gid_t gid = (gid_t)after_name(p)[1];
 
 	if ((uid != (uid_t)-1 && uid != geteuid()) ||
 	    (gid != (gid_t)-1 && gid != getegid()))
@@ -159,7 +167,7 @@ static int read_times(const struct performance *p, uint64_t address, long unit,
 static int perform_utime(const struct performance *p, int dir,
 			 const char *name)
 {
-	const uint64_t address = p->args[p->call->dir >= 0 ? 2 : 1];
+	const uint64_t address = *after_name(p);
 	const long unit = !strcmp(p->call->name, "utime") ? 0 :
 			  !strcmp(p->call->name, "utimensat") ? 1 : 1000;
 	struct timespec times[2];
@@ -171,40 +179,89 @@ static int perform_utime(const struct performance *p, int dir,
 	return r;
 }
 
-/* Of a regular file or a directory: its size, its mode */
-static int perform_open_change(const struct performance *p, int dir)
+static int perform_cut(const struct performance *p, int dir, const char *name)
 {
-	const unsigned int shift = p->call->dir >= 0;
-	const bool cut = p->what == CALL_CUT;
-	auto_close int fd = openat(dir, *p->from->name ? p->from->name : ".",
-				   (cut ? O_WRONLY : O_RDONLY) | O_NOFOLLOW |
+	auto_close int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW |
 				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct stat st;
-	int r;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+	if (!S_ISREG(st.st_mode))
 		return -EACCES;
-	if (cut && is_too_large(p, p->args[1]))
+	if (is_too_large(p, p->args[1]))
 		return -EFBIG;
-	r = cut ? ftruncate(fd, (off_t)p->args[1])
-		: fchmod(fd, (mode_t)p->args[1 + shift] & 0777);
-	return r < 0 ? -errno : 0;
+	return ftruncate(fd, (off_t)p->args[1]) < 0 ? -errno : 0;
+}
+
+/* No bit that lends somebody's rights; a directory's hands down its group */
+static int perform_chmod(const struct performance *p, int dir,
+			 const char *name)
+{
+	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode))
+		return -EOPNOTSUPP;
+	return fs_chmod(fd, (mode_t)*after_name(p) &
+			(S_ISDIR(st.st_mode) ? 03777 : 01777)) < 0 ? -errno : 0;
+}
+
+/* The user's own; all others are the system's */
+static int perform_xattr(const struct performance *p, int dir,
+			 const char *name)
+{
+	const unsigned long long *args = after_name(p);
+	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char self[32], key[XATTR_NAME_MAX + 1];
+	auto_free char *value = NULL;
+	const ssize_t n = tracee_string(p->tracee, args[0], key, sizeof(key));
+	int r = fd < 0 ? -errno : n < 0 ? (int)n : 0;
+
+	if (r == -ENAMETOOLONG)
+		r = -ERANGE;
+	if (!r && strncmp(key, "user.", 5))
+		r = -EOPNOTSUPP;
+	if (r < 0)
+		return r;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (strstr(p->call->name, "remove"))
+		return removexattr(self, key) < 0 ? -errno : 0;
+	if (args[2] > XATTR_SIZE_MAX)
+		return -E2BIG;
+	value = mem_zalloc(args[2] + 1);
+	r = args[2] ? tracee_read(p->tracee, args[1], value, args[2]) : 0;
+	if (!r && setxattr(self, key, value, args[2], (int)args[3]) < 0)
+		r = -errno;
+	return r;
 }
 
 static int perform_change(const struct performance *p, int dir)
 {
 	const char *name = *p->from->name ? p->from->name : ".";
 
+	if (p->what == CALL_CUT)
+		return perform_cut(p, dir, name);
 	if (strstr(p->call->name, "chown"))
 		return perform_chown(p, dir, name);
 	if (strstr(p->call->name, "utime"))
 		return perform_utime(p, dir, name);
-	/* Who copies a file can do without these */
 	if (strstr(p->call->name, "xattr"))
-		return -EOPNOTSUPP;
-	return perform_open_change(p, dir);
+		return perform_xattr(p, dir, name);
+	return perform_chmod(p, dir, name);
+}
+
+/* Without capabilities, as inside: access() alone would look with those that an
+ * ordinary program of root's could take up again
+ */
+static int perform_look(const struct performance *p, int dir)
+{
+	const char *name = *p->from->name ? p->from->name : ".";
+
+	return faccessat(dir, name, (int)*after_name(p),
+			 AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
 static int perform_two(const struct performance *p, int dir)
@@ -270,6 +327,8 @@ static int perform_call(const struct performance *p)
 	case CALL_CHANGE:
 	case CALL_CHANGE_LINK:
 		return perform_change(p, dir);
+	case CALL_LOOK:
+		return perform_look(p, dir);
 	case CALL_RENAME:
 	case CALL_LINK:
 		return perform_two(p, dir);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/sys.h"
 #include "watch/cwd.h"
@@ -133,7 +134,8 @@ static enum place_follow read_follow(const struct question *q)
 	if (q->what == CALL_OPEN)
 		follow = !(q->flags & O_NOFOLLOW) &&
 			 (q->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-	else if (q->what == CALL_CHANGE || q->what == CALL_CUT)
+	else if (q->what == CALL_CHANGE || q->what == CALL_CUT ||
+		 q->what == CALL_LOOK)
 		follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
 	else if (q->what == CALL_LINK)
 		follow = q->flags & AT_SYMLINK_FOLLOW;
@@ -190,9 +192,16 @@ static int read_open(const struct question *q, int fd, struct name *name)
 	return 0;
 }
 
-/* No text, but perhaps a descriptor: 0, and then @names[0].text is "" if the
- * call is about what is open and not about a name
- */
+/* It changes what is open as argument @dir, if there is one */
+static int read_changed(struct question *q, int dir, struct name *name)
+{
+	q->quiet = true;
+	q->follow = PLACE_STAY;
+	return dir < 0 ? -EFAULT :
+	       read_open(q, (int)q->notif->data.args[dir], name);
+}
+
+/* No text, but perhaps a descriptor */
 static int read_nameless(struct question *q, struct name *name)
 {
 	const int fd = q->call->dir < 0 ? -1 :
@@ -201,7 +210,7 @@ static int read_nameless(struct question *q, struct name *name)
 	if (!(q->flags & AT_EMPTY_PATH))
 		return -ENOENT;
 	if (q->what == CALL_CHANGE)
-		return 0;
+		return read_changed(q, q->call->dir, name);
 	if (q->what != CALL_LINK)
 		return -ENOENT;
 	q->open = !read_open(q, fd, name);
@@ -219,11 +228,11 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	q->reads = !r && only_reads(q);
 	if (r < 0 || (q->reads && !reads))
 		return r;
+	q->quiet = q->what == CALL_LOOK;
 	/* A descriptor's times; or the kernel misses the name, too */
-	if (q->what == CALL_CHANGE && !q->notif->data.args[c->path]) {
-		names[0].text[0] = 0;
-		return 0;
-	}
+	if (q->what == CALL_CHANGE &&
+	    (c->path < 0 || !q->notif->data.args[c->path]))
+		return read_changed(q, c->dir, &names[0]);
 	r = read_name(q, c->dir, c->path, &names[0], NULL);
 	if (!r && !names[0].text[0])
 		r = read_nameless(q, &names[0]);
@@ -236,6 +245,19 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	if (!r && q->two)
 		r = read_name(q, c->dir2, c->path2, &names[1], &names[0]);
 	return !r && q->two && !names[1].text[0] ? -ENOENT : r;
+}
+
+int question_hand_in(const struct question *q, int listener)
+{
+	const struct seccomp_notif_addfd add = {
+		.id = q->notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)q->fd,
+		.newfd_flags = (uint32_t)q->flags & O_CLOEXEC,
+	};
+
+	/* ENOENT: it is not waiting any more */
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
+	       errno != ENOENT ? -errno : 0;
 }
 
 /* Its flags are in a register, but for openat2() */

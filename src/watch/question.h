@@ -38,6 +38,7 @@ struct name {
  * @link, @dir:	It makes a symbolic link, a directory
  * @in_root:	The directory that its name is relative to is "/" to it
  * @open:	What gets a second name was given as a descriptor
+ * @quiet:	It is about what is open, or a look: not refused, not told
  * @reads:	It is known to change nothing; its names are not read unless
  *		reads matter
  */
@@ -49,7 +50,7 @@ struct question {
 	enum call_what what;
 	uint64_t flags, how_mode;
 	enum place_follow follow;
-	bool two, done, link, dir, in_root, open, reads;
+	bool two, done, link, dir, in_root, open, quiet, reads;
 	int fd;
 };
 
@@ -57,6 +58,9 @@ struct question {
  * call that changes nothing as well.
  */
 int question_read(struct question *q, bool reads, struct name names[2]);
+
+/* Hand in @q->fd, and with it the answer. 0, or a negative errno if there was none. */
+int question_hand_in(const struct question *q, int listener);
 
 /* True if the call, let through, can bring a name into being */
 bool question_makes(const struct question *q);

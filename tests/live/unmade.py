@@ -271,4 +271,65 @@ mkdir .vscode || echo refused""")
     contains(t.read("new/.git/config"), "[a]")
 
 
+CHANGES = """
+import os, sys
+os.mkdir(sys.argv[1]); os.chdir(sys.argv[1])
+os.mkdir("dir", 0o1770)
+for name in ("file", "shut"):
+    open(name, "w")
+os.mkfifo("fifo")
+def said(name, call, *args):
+    try:
+        print(name, call(*args))
+    except OSError as e:
+        print(name, "failed:", e.errno)
+def opened(name):
+    fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+    os.fchmod(fd, 0o3751 if name == "dir" else 0o1751)
+    os.fchown(fd, os.getuid(), -1)
+    os.utime(fd, (1, 2))
+    if name != "fifo":
+        os.setxattr(fd, "user.open", b"x" * 99)
+        os.setxattr(fd, "user.gone", b"")
+        os.removexattr(fd, "user.gone")
+    st = os.stat(name)
+    return oct(st.st_mode), st.st_mtime, os.listxattr(name)
+def named(name):
+    os.utime(name)
+    os.utime(name, (3, 4))
+    os.chmod(name, 0o711)
+    if name != "fifo":
+        os.setxattr(name, "user.named", b"y", os.XATTR_CREATE)
+        os.removexattr(name, "user.open")
+    st = os.stat(name)
+    return oct(st.st_mode), st.st_mtime, os.listxattr(name)
+for name in ("dir", "file", "fifo"):
+    said(name, opened, name)
+    said(name, named, name)
+    said(name, os.access, name, os.W_OK)
+os.chmod("shut", 0o444)
+for name in ("shut", "missing", ".", "/etc/passwd"):
+    said(name, os.access, name, os.W_OK)
+fd = os.open("shut", os.O_RDONLY)
+os.unlink("shut")
+said("removed", os.fchmod, fd, 0o600)
+said("exists", os.setxattr, "file", "user.named", b"z", os.XATTR_CREATE)
+said("no such", os.removexattr, "file", "user.other")
+"""
+
+
+@test
+def changes_and_looks_are_as_in_any_writable_directory(t):
+    """By a descriptor that was opened to read, as rsync and mkdir -m do"""
+    run = ("/usr/bin/python3", "-c", CHANGES)
+    inside = t.inside(*run, t.dir + "/plain").ok().out
+    late = t.inside(*run, t.away + "/new",
+                    options=allows(t.away + "/new")).ok().out
+    # What is on a read-only mount and has no name has nobody who could help
+    equal(late, inside.replace("removed None", "removed failed: 30"))
+    for name in ("dir", "file", "fifo"):
+        equal(os.stat(f"{t.away}/new/{name}").st_mtime, 4, late)
+        equal(os.stat(f"{t.away}/new/{name}").st_mode & 0o777, 0o711, late)
+
+
 main()
