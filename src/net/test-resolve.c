@@ -138,13 +138,15 @@ static void take(void *arg, const struct resolve_answer *answer)
 	*(int *)arg = answer->error;
 }
 
-/* Look a name up; the lookup, when the last answer was given */
-static struct lookup *begin(struct source *source, struct resolve_wait *wait)
+/* As the gate has it, it is there until the process ends */
+static struct lookup *lookup;
+
+/* Look a name up, until the last answer was given */
+static void begin(struct source *source, struct resolve_wait *wait)
 {
 	static const unsigned int ms[TIMER_KINDS] = { [TIMER_PAUSE] = 1 };
 	struct resolve_answer answer;
 	struct timers *timers;
-	struct lookup *lookup;
 	struct host host;
 
 	CHECK_INT(loop_new(&source->loop, NULL), 0);
@@ -153,7 +155,6 @@ static struct lookup *begin(struct source *source, struct resolve_wait *wait)
 	lookup = lookup_new(source->loop, timers, need, source);
 	CHECK_INT(lookup_ask(lookup, &host, wait, &answer), 0);
 	CHECK_INT(loop_run(source->loop), 0);
-	return lookup;
 }
 
 TEST(helpers_are_asked_for_until_there_is_room_to_ask)
@@ -162,9 +163,9 @@ TEST(helpers_are_asked_for_until_there_is_room_to_ask)
 	struct source source = { .says = says };
 	int got = 1, pair[2];
 	struct resolve_wait wait = { .fn = take, .arg = &got };
-	struct lookup *lookup = begin(&source, &wait);
 	struct resolve_request in;
 
+	begin(&source, &wait);
 	CHECK_INT(source.asked, 3);
 	CHECK_INT(got, 1);
 	CHECK_INT(sock_pair(pair), 0);
@@ -180,7 +181,7 @@ TEST(who_waits_for_helpers_that_cannot_be_had_learns_it)
 	int got = 1;
 	struct resolve_wait wait = { .fn = take, .arg = &got };
 
-	(void)begin(&source, &wait);
+	begin(&source, &wait);
 	CHECK_INT(source.asked, 2);
 	CHECK_INT(got, -EIO);
 }
