@@ -96,7 +96,7 @@ static int take_watchdog(int *argc, char **argv, uint64_t *ret,
 }
 
 static void work(const struct agent *agent, const struct agent_event *event,
-		 int argc, char **argv, int to)
+		 int argc, char **argv, int to, pid_t parent)
 {
 	auto_buf struct buf out = { 0 };
 	struct err err = { 0 };
@@ -106,6 +106,8 @@ static void work(const struct agent *agent, const struct agent_event *event,
 	(void)signal(SIGALRM, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)	/* It was ended before it knew of us */
+		_exit(EXIT_BLOCK);
 	r = hook_answer(agent, event, STDIN_FILENO, argc, argv, &out, &err);
 	if (r == 0 && fs_write_all(to, buf_str(&out), out.len) < 0)
 		r = fail_errno(&err, "cannot hand the answer over");
@@ -139,6 +141,7 @@ static int supervise(const struct agent *agent,
 		     const struct agent_event *event, int argc, char **argv,
 		     struct err *err)
 {
+	const pid_t self = getpid();
 	auto_buf struct buf reply = { 0 };
 	int ends[2], r;
 	pid_t pid;
@@ -150,7 +153,7 @@ static int supervise(const struct agent *agent,
 		return fail_errno(err, "hook: cannot start a worker");
 	if (pid == 0) {
 		close(ends[0]);
-		work(agent, event, argc, argv, ends[1]);
+		work(agent, event, argc, argv, ends[1], self);
 	}
 	worker = pid;
 	close(ends[1]);
