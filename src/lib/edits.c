@@ -37,7 +37,7 @@ static bool is_edited(const struct policy *policy, const char *file)
 	auto_buf struct buf now = { 0 };
 
 	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
-		return false;
+		return s != NULL;
 	return !s || s->len != now.len ||
 	       memcmp(s->text, buf_str(&now), now.len) != 0;
 }

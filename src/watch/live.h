@@ -2,9 +2,8 @@
 /* watch/live.h - settings files that change while a command runs
  *
  * Their directories are watched, so that atomic saves count, and the nearest
- * directory that exists, so that a file made later counts too. Removing a file
- * is no change: an editor does that on its way, and a policy must not become
- * another one because a file is gone. Where the user watches as much as is
+ * directory that exists, so that a file made later counts too. A file that
+ * is removed counts after a moment: an editor does that on its way. Where the user watches as much as is
  * allowed already, the files are looked at instead.
  */
 
@@ -19,8 +18,8 @@ struct live;
 enum { LIVE_FILES_MAX = 256 };
 
 /* Watch @n absolute paths, and where they lead if they are links; @fn is called,
- * once per batch, when one of them was written or came into being. 0, or a
- * negative errno with words.
+ * once per batch, when one of them was written, came into being or is gone. 0, or
+ * a negative errno with words.
  */
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	     void *arg, struct live **ret, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-live.c - every way to save a file counts, removing it does not */
+/* watch/test-live.c - every way to save a file counts, and its loss in the end */
 
 #include "watch/live.h"
 
@@ -58,9 +58,81 @@ TEST(written_in_place_and_replaced_by_rename)
 	CHECK_INT(chmod(at("settings.json"), 0), 0);
 	live_dispatch(live);
 	CHECK_INT(changes, 3);
-	CHECK_INT(unlink(at("settings.json")), 0);
+	live_free(live);
+}
+
+static void wait_for(struct live *live)
+{
+	struct pollfd p = { .fd = live_fd(live), .events = POLLIN };
+
+	CHECK_INT(poll(&p, 1, 60000), 1);
 	live_dispatch(live);
+}
+
+TEST(a_loss_counts_when_it_lasts)
+{
+	int changes = 0;
+	struct live *live;
+
+	CHECK_INT(mkdir(at("d"), 0755), 0);
+	test_write(at("d/settings.json"), "1");
+	live = start("d/settings.json", &changes);
+	CHECK_INT(unlink(at("d/settings.json")), 0);
+	wait_for(live);
+	CHECK_INT(changes, 0);
+	wait_for(live);
+	CHECK_INT(changes, 1);
+
+	/* An editor */
+	test_write(at("d/settings.json"), "2");
+	live_dispatch(live);
+	CHECK_INT(changes, 2);
+	CHECK_INT(rename(at("d/settings.json"), at("d/settings.json~")), 0);
+	wait_for(live);
+	test_write(at("d/settings.json"), "3");
+	wait_for(live);
 	CHECK_INT(changes, 3);
+	wait_for(live);		/* The moment is over */
+	CHECK_INT(changes, 3);
+
+	/* One that is slow, but not too slow, in the same breath as a write */
+	test_write(at("d/settings.json"), "4");
+	CHECK_INT(rename(at("d/settings.json"), at("d/settings.json~")), 0);
+	wait_for(live);
+	CHECK_INT(changes, 3);
+	test_write(at("d/settings.json"), "5");
+	wait_for(live);
+	CHECK_INT(changes, 4);
+	wait_for(live);
+	CHECK_INT(changes, 4);
+
+	/* A directory in its place */
+	CHECK_INT(unlink(at("d/settings.json")), 0);
+	CHECK_INT(mkdir(at("d/settings.json"), 0755), 0);
+	wait_for(live);
+	wait_for(live);
+	CHECK_INT(changes, 5);
+
+	/* All of it moved, and made anew */
+	CHECK_INT(rename(at("d"), at("e")), 0);
+	wait_for(live);
+	wait_for(live);
+	CHECK_INT(changes, 6);
+	CHECK_INT(mkdir(at("d"), 0755), 0);
+	wait_for(live);
+	test_write(at("d/settings.json"), "4");
+	wait_for(live);
+	CHECK_INT(changes, 7);
+	CHECK_INT(unlink(at("d/settings.json")), 0);
+	CHECK_INT(rmdir(at("d")), 0);
+	wait_for(live);
+	wait_for(live);
+	CHECK_INT(changes, 8);
+	CHECK_INT(mkdir(at("d"), 0755), 0);
+	wait_for(live);
+	test_write(at("d/settings.json"), "5");
+	wait_for(live);
+	CHECK_INT(changes, 9);
 	live_free(live);
 }
 

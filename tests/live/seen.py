@@ -160,6 +160,37 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
 
 
 @test
+def settings_that_are_gone_still_hold_and_it_is_said(t):
+    settings = os.path.join(t.home, ".claude/settings.json")
+    def edit(timeout):
+        t.write(settings, json.dumps({"sandbox": {
+            "limits": {"timeout": timeout},
+            "filesystem": {"allowWrite": [t.away]}}}))
+    edit("1h")
+    p = t.start("run", "--", "sh", "-c", "echo ready; while read x; do "
+                f"echo > {t.away}/$x && echo done; done")
+    equal(p.stdout.readline(), b"ready\n")
+    for i, lose in enumerate((
+            lambda: os.unlink(settings),
+            lambda: (os.unlink(settings), os.mkdir(settings)))):
+        lose()
+        contains(p.stderr.readline().decode(), "cloche: settings not reloaded, "
+                 f"the old ones hold: '{settings}'")
+        p.stdin.write(b"name\n")
+        p.stdin.flush()
+        equal(p.stdout.readline(), b"done\n")
+        if i:
+            os.rmdir(settings)
+        edit("2h")
+        contains(p.stderr.readline(), b"from the next run on: limits.timeout")
+        # An editor's way: nothing is said of the loss
+        os.rename(settings, settings + "~")
+        edit("1h")
+        contains(p.stderr.readline(), b"from the next run on: limits.timeout")
+    equal(p.communicate()[1], b"")
+
+
+@test
 def nothing_to_watch_with_is_said_so(t):
     """A user namespace has a limit of its own"""
     def limited(*words):
