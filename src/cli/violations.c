@@ -73,13 +73,16 @@ static int set_option(struct query *q, const char *name, const char *value,
 		q->since_ms = now_ms() - (int64_t)ms;
 		return 0;
 	}
-	if (!strcmp(name, "--kind")) {
-		if (violation_kind_parse(value, &q->kind) < 0)
-			return fail(err, -EINVAL, "--kind: '%s' is no kind of refusal; try fs-write, fs-read, net-connect",
-				    value);
-		return 0;
-	}
-	return fail(err, -EINVAL, "unknown option '%s' of violations", name);
+	if (violation_kind_parse(value, &q->kind) < 0)
+		return fail(err, -EINVAL, "--kind: '%s' is no kind of refusal; try fs-write, fs-read, net-connect",
+			    value);
+	return 0;
+}
+
+static bool is_known(const char *name)
+{
+	return !strcmp(name, "--run") || !strcmp(name, "--since") ||
+	       !strcmp(name, "--kind");
 }
 
 static int unexpected(const char *word, struct err *err)
@@ -109,6 +112,9 @@ static int parse(int argc, char **argv, struct query *q, struct err *err)
 			q->json = true;
 			continue;
 		}
+		if (!is_known(name))
+			return fail(err, -EINVAL, "unknown option '%s' of violations",
+				    name);
 		if (!value)
 			value = i + 1 < argc ? argv[++i] : NULL;
 		if (!value)
@@ -249,8 +255,11 @@ static int show(void *arg, const struct violation *v)
 static int do_follow(struct store *store, const struct query *q,
 		     struct err *err)
 {
-	const int r = store_follow(store, show, (void *)(uintptr_t)q, err);
+	void *arg = (void *)(uintptr_t)q;
+	int r = q->since_ms ? store_each(store, show, arg, err) : 0;
 
+	if (r == 0)
+		r = store_follow(store, show, arg, err);
 	return r < 0 ? r : 0;
 }
 

@@ -73,21 +73,20 @@ int bare_decide(const struct policy *policy, const struct options *options,
 			"the settings switch it off" :
 			"the settings switch the sandbox off, and it is used nevertheless; --allow-unsandboxed obeys them",
 			off);
-	if (!asked)
-		return 0;
-	r = check_allowed(policy, err);
+	r = asked ? check_allowed(policy, err) : 0;
 	if (r < 0) {
 		free(*ret_why);
 		*ret_why = NULL;
 		return r;
 	}
-	if (*ret_why)
-		return 1;
+	if (*ret_why || !policy->lists[LIST_EXCLUDED_COMMANDS].len)
+		return asked && *ret_why;
 	line = command_line(options, argv);
 	if (!mode_excludes(policy, line, NULL))
 		return 0;
-	*ret_why = mem_strdup("the command is one of excludedCommands");
-	return 1;
+	*ret_why = mem_strdup(asked ? "the command is one of excludedCommands" :
+		"the command is one of excludedCommands, and the sandbox is used nevertheless; --allow-unsandboxed obeys them");
+	return asked;
 }
 
 int bare_instead(const struct policy *policy, const struct options *options,

@@ -136,18 +136,22 @@ static bool is_git_dir(const char *path)
 
 bool gitrepo_is_common(const char *path)
 {
-	auto_free char *git = path_parent(path), *above = path_parent(git);
+	auto_free char *git = path_parent(path);
+	auto_free char *above = path_parent(git);
+	/* Behind a link, ".." is another directory */
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
+					      O_NONBLOCK | O_CLOEXEC, 0);
 	auto_buf struct buf text = { 0 };
 	struct stat st;
 
 	return !strcmp(path_base(path), "commondir") &&
-	       !strcmp(path_base(above), "worktrees") &&
-	       lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       fs_read(AT_FDCWD, path, COMMON_MAX, &text, NULL) == 0 &&
+	       !strcmp(path_base(above), "worktrees") && fd >= 0 &&
+	       fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       fs_read_fd(fd, COMMON_MAX, &text, NULL) == 0 &&
 	       !strcmp(buf_str(&text), "../..\n");
 }
 
-/* Where the settings are that git obeys in @git: nowhere else */
+/* Where the settings are that git obeys in @git */
 static void disarm_common(const struct gitrepo_config *c, const char *git)
 {
 	auto_free char *path = path_join(git, "commondir");

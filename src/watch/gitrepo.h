@@ -43,4 +43,9 @@ bool gitrepo_is_common(const char *path);
  */
 bool gitrepo_is_pointer(const char *path);
 
+/* True if @path is the "commondir" of a linked working tree and says "../..", as
+ * git writes it: the repository that it lies in. No other has a word to say.
+ */
+bool gitrepo_is_common(const char *path);
+
 #endif /* WATCH_GITREPO_H */

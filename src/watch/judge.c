@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/dir.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "watch/place.h"
@@ -254,6 +255,20 @@ static bool is_late(const struct judge *j, const struct place *p)
 	       j->policy->is_late(j->policy->arg, p->path);
 }
 
+/* Something is in the directory @p: then nobody can remove it */
+static bool is_filled(const struct place *p)
+{
+	uint64_t room[64];
+	auto_close int fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY |
+				   O_NOFOLLOW | O_CLOEXEC);
+	struct dir dir = {
+		.fd = fd, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+
+	return fd >= 0 && dir_next(&dir, &entry) > 0;
+}
+
 static struct judgement judge_remove(const struct judge *j,
 				     const struct attempt *a)
 {
@@ -270,8 +285,9 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	return p->mount_root && !is_late(j, p) ?
-	       held(g, p, VIOLATION_FS_WRITE) : g;
+	if (p->mount_root && !is_late(j, p))
+		g = held(g, p, VIOLATION_FS_WRITE);
+	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
 }
 
 /* What the rules say of both names, and of what moves */

@@ -131,6 +131,9 @@ def a_working_tree_made_inside(t):
     r = t.shell("git worktree add -q led && echo ../../../sub > "
                 ".git/worktrees/led/commondir", cwd=top, env=WHO).ok()
     check(not t.exists(top + "/.git/worktrees/led/commondir"), repr(r))
+    r = t.shell("git worktree add -q sub/two && git worktree remove sub/two",
+                cwd=top).ok()
+    equal(r.err, "")
 
 
 @test

@@ -257,11 +257,26 @@ def a_reader_that_is_gone_hides_no_exit_status(t):
 
 
 @test
+def refusals_can_be_followed(t):
+    def refused(name):
+        check(t.inside("touch", f"{t.away}/{name}").code)
+        return f"{t.away}/{name}"
+    first = refused("first")
+    p = t.start("violations", "follow", "--json", "--since", "1h")
+    equal(json.loads(p.stdout.readline())["target"], first)
+    for name in ("second", "third"):
+        target = refused(name)
+        equal(json.loads(p.stdout.readline())["target"], target)
+    p.kill()
+    p.communicate()
+
+
+@test
 def what_would_fail_anyway_is_no_refusal(t):
     t.write(os.path.join(t.away, "file"), "old")
     os.symlink("file", os.path.join(t.away, "link"))
-    r = t.shell(f"cd {t.away}; cp file none/; cp file file/; : > new/; "
-                f"ln -s x new/; mkdir file; rm none; rmdir link/; "
+    r = t.shell(f"cd {t.away}; cp file none/; cp file file/; true > new/; "
+                f"ln -s x new/; mkdir file; rm none; rmdir link/ .; rmdir $PWD; "
                 f"dd of=link oflag=nofollow conv=notrunc </dev/null")
     check(r.code, "the last one fails")
     equal(records(t), [])
