@@ -137,6 +137,29 @@ def a_working_tree_made_inside(t):
 
 
 @test
+def a_working_tree_leads_to_its_own_repository(t):
+    """commondir says which that is, and its settings are obeyed"""
+    need("git")
+    script = """
+mkdir -p evil/objects evil/refs evil/x/w tree; cd evil
+echo ref: refs/heads/main > HEAD; cp HEAD x/w
+printf '[core]\nfsmonitor = echo PWNED >&2; false\n' > config; cd ../n/.git
+%s
+echo gitdir: ../n/.git/worktrees/w > ../../tree/.git; echo done"""
+
+    def leads(run, how, **more):
+        t.outside("sh", "-c", "rm -rf n evil tree; git init -q n").ok()
+        contains(run("sh", "-c", script % how, **more).out, "done")
+        return "PWNED" in t.outside("git", "-C", "tree", "status").err
+    for how in ("mkdir worktrees; cp -R ../../evil/x/w worktrees; "
+                "echo ../../../../evil > worktrees/w/commondir",
+                "ln -s ../../evil/x worktrees; echo ../.. > worktrees/w/commondir"):
+        check(not leads(t.inside, how), how)
+        check(not leads(t.inside, how, options=["--observe", "off"]), how)
+        check(leads(t.outside, how), "the control")
+
+
+@test
 def a_submodule(t):
     need("git")
     library = repository(t, "library")
