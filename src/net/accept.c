@@ -103,17 +103,33 @@ static void start(struct conn *conn, const struct listener *row)
 		conn_run(conn);
 }
 
+/* Somebody goes without, the new one or another: told once for all of them that
+ * come together
+ */
+static void tell_crowd(struct gate *gate)
+{
+	if (!gate->crowded)
+		gate_report_crowd(gate);
+	gate->crowded = true;
+}
+
 static bool has_room(struct gate *gate)
 {
 	struct timer *oldest;
 
-	if (gate->conns < gate->conns_max)
+	if (gate->conns < gate->conns_max) {
+		gate->crowded = false;
 		return true;
+	}
 	oldest = timers_oldest(gate->timers, TIMER_HEAD, SILENCE_MS);
-	if (!oldest)
+	if (oldest)
+		tell_crowd(gate);
+	else	/* Between two requests nobody misses it */
 		oldest = timers_oldest(gate->timers, TIMER_KEEP, SILENCE_MS);
-	if (!oldest)
+	if (!oldest) {
+		tell_crowd(gate);
 		return false;
+	}
 	conn_reset(oldest->arg);
 	return true;
 }

@@ -234,6 +234,24 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		wait_for(gate, message.id, wait);
 }
 
+void gate_report_crowd(struct gate *gate)
+{
+	const struct gate_message message = { .kind = GATE_VIOLATION };
+	struct violation v = {
+		.kind = VIOLATION_LIMIT, .time_ms = wall_ms(), .count = 1,
+		.error = ECONNRESET,
+	};
+	auto_buf struct buf line = { 0 };
+
+	v.op = mem_strdup("connect");
+	v.target = mem_strdup("connections");
+	v.reason = mem_printf("a sandbox has %zu at a time", gate->conns_max);
+	violation_to_json(&v, &line);
+	violation_done(&v);
+	if (gate_send(gate, &message, line.p, line.len) < 0)
+		gate->lost++;
+}
+
 struct host_verdict gate_decide(const struct gate *gate,
 				const struct host *host)
 {

@@ -56,6 +56,7 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
  * @shared:	Where the supervisor sees whether we have anything to do
  * @conns:	All connections, and how many of them count for the limit
  * @shed:	Connections that only get a last word
+ * @crowded:	There was no room, which was told, and has been none since
  * @spares:	Descriptors kept for the day when there is none left: see
  *		net/accept.h
  * @control:	To and from the supervisor
@@ -87,6 +88,7 @@ struct gate {
 
 	struct conn *first;
 	size_t conns, shed;
+	bool crowded;
 	int spares[GATE_SPARES];
 	struct loop_source control;
 	int names;
@@ -139,6 +141,9 @@ struct refusal {
  */
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait);
+
+/* Tell that there was no room for one more connection */
+void gate_report_crowd(struct gate *gate);
 
 /* Both ends of a client's socket */
 void gate_look_at(const struct conn *conn, struct listener_client *ret);

@@ -177,6 +177,7 @@ print(others(20)[1], flush=True); sys.stdin.readline()
     w.go()
     equal(w.line(), "{b'200'}")
     wait_until(lambda: w.fds() <= fds + 1, "descriptors are given back")
+    contains(w.gate.refused(), ("limit", "connections"))
     w.end()
 
 
