@@ -252,6 +252,8 @@ static bool take_shape(struct sweep *s, const struct view_rule *r)
 	if (birth_came_after(r->path, since))
 		return false;
 	head = path_join(dir, "HEAD");
+	if (s->guessed && !birth_came_after(head, since))
+		return true;
 	(void)sealed_move(&s->seal, head,
 			  "would make the directory a bare repository");
 	*vec_push(&s->spared) = take_ptr(dir);
@@ -347,10 +349,13 @@ void sweep_all(struct sweep *s, struct policy *policy,
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (sweep_knows(r) &&
-		    !(s->guessed && birth_was_before(r->path,
-						     &s->journal->since)))
+		if (!sweep_knows(r))
+			continue;
+		if (!s->guessed ||
+		    !birth_was_before(r->path, &s->journal->since))
 			take_rule(s, r);
+		else if (!journal_existed(s->journal, r->path))
+			(void)take_shape(s, r);
 	}
 	if (deep)
 		sweep_deep(s, policy);

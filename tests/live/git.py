@@ -201,4 +201,95 @@ def a_planted_pointer_opens_nothing(t):
             victim + "/.git/worktrees/linked/HEAD")
 
 
+CONFIG = """[core]
+    repositoryformatversion = 0
+    bare = false
+    worktree = .
+    fsmonitor = "echo PWNED >&2;:"
+"""
+BARE = f"""bare() {{
+    mkdir -p $1/objects $1/refs $1/hooks
+    echo '{CONFIG}' > $1/config
+    printf '#!/bin/sh\\necho PWNED\\n' > $1/hooks/pre-commit
+    chmod 755 $1/hooks/pre-commit
+    echo ref: refs/heads/main > $1/HEAD
+}}
+"""
+
+
+def is_obeyed(t, where):
+    """git, called by the user in a directory that is a repository by its shape"""
+    r = t.outside("sh", "-c", """git -c user.name=x -c user.email=x \\
+commit --allow-empty -m x; git config core.fsmonitor""", cwd=where)
+    return "PWNED" in r.out + r.err
+
+
+@test
+def git_obeys_no_directory_for_its_shape(t):
+    need("git")
+    deep = "a/b/c/d/e/deep"
+    made = ("new", "new.git", "old/new", "common")
+    script = BARE + """
+bare new; bare old/new; mkdir -p new.git
+bare tmp; mv tmp/* new.git
+bare common; mkdir led; mv common/HEAD led; echo ../common > led/commondir
+cp led/HEAD old; mkdir -p old/objects old/refs
+mkdir tree; echo gitdir: ../new > tree/.git
+echo done"""
+    for options in ((), ("--observe", "off")):
+        t.write("old/config", CONFIG)
+        t.write("old/hooks/use.ts", "mine")
+        r = t.shell(script, options=options)
+        equal(r.out, "done\n", r.err)
+        for place in (*made, "led", "old", "tree"):
+            check(not is_obeyed(t, place), place, options, r.err)
+        contains(t.read("old/config"), "PWNED", "the user's own")
+        check(t.exists("old/hooks/use.ts"), r.err)
+        for place in made[:3]:
+            check(t.exists(place + "/HEAD"), place, "works on")
+        t.outside("sh", "-c", "rm -rf *").ok()
+    # What was there before the run that was killed is the user's, too
+    t.write("old/config", CONFIG)
+    p = t.start("run", "--", "sh", "-c", "mkdir old/objects old/refs; echo ref: "
+                "refs/heads/main > old/HEAD; echo done; exec sleep 1000")
+    equal(p.stdout.readline(), b"done\n")
+    check(is_obeyed(t, "old"), "the control: before the end")
+    p.kill()
+    p.communicate()
+    r = t.inside("true").ok()
+    check(not is_obeyed(t, "old"), "after a kill", r.err)
+    contains(t.read("old/config"), "PWNED", "the user's own")
+    # By itself: nothing else makes anybody look there
+    t.shell(BARE + f"bare {deep}").ok()
+    check(not is_obeyed(t, deep), deep)
+    t.outside("sh", "-c", "rm -rf *").ok()
+    t.write("old/config", CONFIG)
+    t.outside("sh", "-c", script + f"; bare {deep}").ok()
+    for place in (*made[:3], "led", "old", "tree", deep):
+        check(is_obeyed(t, place), "the control:", place)
+
+
+@test
+def repositories_are_known_by_their_shape(t):
+    """None of these is called .git, and all are as old as the project"""
+    need("git")
+    t.outside("sh", "-ec", """git init -q --bare .bare
+echo gitdir: ./.bare > .git
+mkdir gits deep deep/er deep/er/still deep/er/still/there
+git init -q sub --separate-git-dir gits/sub
+git init -q far --separate-git-dir deep/er/still/there/far
+git init -q --bare store.git""").ok()
+    places = (".bare", "gits/sub", "deep/er/still/there/far", "store.git")
+    for place in places:
+        for name in ("hooks/pre-commit", "config", "config.worktree",
+                     "commondir", "info/attributes"):
+            before = t.exists(f"{place}/{name}") and t.read(f"{place}/{name}")
+            r = t.shell(f"echo x >> {place}/{name}")
+            check(r.code != 0, place, name, "was written")
+            equal(t.exists(f"{place}/{name}") and t.read(f"{place}/{name}"),
+                  before, place, name)
+        r = t.shell(f"mv {place} {place}2; echo x > {place}/refs/heads/x")
+        check(t.exists(place + "/refs/heads/x"), place, repr(r))
+
+
 main()
