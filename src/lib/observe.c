@@ -188,12 +188,16 @@ static const struct view_rule *match_above(const struct observe *o,
 static void set_rule(struct observe *o, const struct path_rule *rule,
 		     struct observer_verdict *ret)
 {
+	const struct source *source = rule ? rule->origin.source : NULL;
+
 	o->file.len = o->key.len = 0;
 	if (!rule)
 		return;
-	if (rule->origin.source && rule->origin.source->text) {
-		buf_addf(&o->file, "%s:%u", rule->origin.source->name,
-			 origin_line(&rule->origin));
+	/* Ours are not to be edited; an option is */
+	if (source && source->scope != SCOPE_BUILTIN) {
+		buf_adds(&o->file, source->name);
+		if (source->text)
+			buf_addf(&o->file, ":%u", origin_line(&rule->origin));
 		ret->rule_file = buf_str(&o->file);
 	}
 	buf_adds(&o->key, rule->origin.key ? rule->origin.key : rule->text);

@@ -42,7 +42,8 @@ enum violation_kind {
  * @target:	A path from inside, "host:port", a limit's name
  * @error:	The errno that the program got, or 0
  * @reason:	Words
- * @rule_file:	"FILE:LINE" of the rule, or NULL for a built-in one
+ * @rule_file:	"FILE:LINE" of the rule, or the option that it was given with;
+ *		NULL for a built-in one
  * @rule_key:	The rule's JSON path or name
  * @suggest_edit, @suggest_command: What would allow it, or NULL
  * @count:	How often, at least 1

@@ -273,6 +273,16 @@ def refusals_can_be_followed(t):
 
 
 @test
+def what_an_option_denies_is_not_allowed_by_an_edit(t):
+    t.write("hidden", "x")
+    t.write("kept", "x")
+    r = t.shell("cat hidden; echo > kept", options=[
+        "--deny-read", "hidden", "--deny-write", "kept"])
+    contains(r.err, "allow: remove hidden from --deny-read)")
+    contains(r.err, "allow: remove kept from --deny-write)")
+
+
+@test
 def what_would_fail_anyway_is_no_refusal(t):
     t.write(os.path.join(t.away, "file"), "old")
     os.symlink("file", os.path.join(t.away, "link"))

@@ -345,7 +345,7 @@ def denied_reads_are_named_with_the_reader(t):
                   [(os.path.join(t.dir, path), "EACCES", 1)], (name, found))
             contains(os.path.basename(found[0]["exe"]), name[:6])
             check(found[0]["pid"] > 0)
-            contains(found[0]["suggest"]["command"], "policy allow read")
+            contains(found[0]["suggest"]["edit"], "from --deny-read")
             # Without the observer there are no reports, and no reads
             check(t.inside(*command, path, options=options +
                            ("--observe", "off")).code, "it was read")
