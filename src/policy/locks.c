@@ -181,11 +181,14 @@ static bool refuse(struct refusal *ret, const char *why, const struct fact *by)
 	return false;
 }
 
-/* What the files weaker than @fact's make of the same number */
+/* What the files weaker than @fact's make of the same number; where none has a
+ * word to say, the default does
+ */
 static bool is_less_than_weaker(const struct facts *facts,
 				const struct fact *fact, bool less)
 {
 	uint64_t mine, other;
+	bool said = false;
 
 	if (number_of(fact->setting->type, fact->value, &mine) < 0)
 		return true;	/* An error, and reported as one */
@@ -195,10 +198,12 @@ static bool is_less_than_weaker(const struct facts *facts,
 		if (f->setting != fact->setting || is_repository(f) ||
 		    number_of(f->setting->type, f->value, &other) < 0)
 			continue;
+		said = true;
 		if (less ? mine > other : mine < other)
 			return false;
 	}
-	return true;
+	return said || less ||
+	       mine >= strtoull(fact->setting->otherwise, NULL, 10);
 }
 
 static bool is_word(const struct fact *fact, const char *word)
