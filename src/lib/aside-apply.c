@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -47,10 +48,20 @@
 #define BESIDE ".cloche-apply"	/* A file, until all of it is there */
 
 /**
+ * struct made_dir - What a directory gets when all of it is there
+ */
+struct made_dir {
+	char *path;
+	mode_t mode;
+	struct timespec times[2];
+};
+
+/**
  * struct applying - One call of apply
  * @plan:	Only what the answers need of it
  * @since:	What is born later is of this call
  * @repos:	Git directories that it made
+ * @dirs:	Directories that it made or changed
  */
 struct applying {
 	const struct view *view;
@@ -62,6 +73,7 @@ struct applying {
 	struct violation_sink sink;
 	struct born *born;
 	struct { char **v; size_t len, cap; } repos;
+	struct { struct made_dir *v; size_t len, cap; } dirs;
 };
 
 int applying_start(const struct view *view, const struct violation_sink *sink,
@@ -96,6 +108,25 @@ int applying_start(const struct view *view, const struct violation_sink *sink,
 	return 0;
 }
 
+/* From the last, which may be in the one before. A directory's group is no right
+ * that it lends.
+ */
+static void finish_dirs(struct applying *a)
+{
+	for (size_t i = a->dirs.len; i-- > 0;) {
+		const struct made_dir *d = &a->dirs.v[i];
+		auto_close int fd = sys_open_nofollow(AT_FDCWD, d->path,
+						      O_PATH | O_DIRECTORY, 0);
+
+		if (fd >= 0) {
+			(void)fs_chmod(fd, d->mode & 03777);
+			(void)utimensat(fd, "", d->times, AT_EMPTY_PATH);
+		}
+		free(d->path);
+	}
+	free(a->dirs.v);
+}
+
 void applying_finish(struct applying *a)
 {
 	const struct gitrepo_config seal = { a->state, a->run, &a->sink };
@@ -108,6 +139,7 @@ void applying_finish(struct applying *a)
 	/* What was asked about is not all that comes along: at any depth */
 	if (a->born)
 		born_finish(a->born, true, false, false);
+	finish_dirs(a);
 	born_free(a->born);
 	observe_free(a->observe);
 	free(a->state);
@@ -144,12 +176,29 @@ static int copy_bytes(int from, int to)
 	return n < 0 ? -errno : 0;
 }
 
+/* A file of the store, which may have been closed to its own user */
+static int open_any(int from, const char *name, mode_t mode)
+{
+	auto_close int held = openat(from, name, O_PATH | O_NOFOLLOW |
+				     O_CLOEXEC);
+	int fd;
+
+	if (held < 0)
+		return -1;
+	if (!(mode & S_IRUSR))
+		(void)fs_chmod(held, mode | S_IRUSR);
+	fd = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
+		    O_NONBLOCK);
+	if (!(mode & S_IRUSR))
+		(void)fs_chmod(held, mode);
+	return fd;
+}
+
 /* Beside its place and then into it, so that nobody sees half of it */
 static int copy_file(int from, const char *name, const struct stat *st,
 		     int to)
 {
-	auto_close int in = openat(from, name, O_RDONLY | O_NOFOLLOW |
-				   O_CLOEXEC | O_NONBLOCK);
+	auto_close int in = open_any(from, name, st->st_mode);
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 	auto_close int out = -1;
 	int r;
@@ -174,8 +223,9 @@ static int copy_file(int from, const char *name, const struct stat *st,
 	return r;
 }
 
-static int copy_link(int from, const char *name, int to)
+static int copy_link(int from, const char *name, const struct stat *st, int to)
 {
+	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 	char target[PATH_MAX];
 	const ssize_t n = readlinkat(from, name, target, sizeof(target) - 1);
 	int r;
@@ -184,7 +234,10 @@ static int copy_link(int from, const char *name, int to)
 		return -errno;
 	target[n] = '\0';
 	r = aside_remove(to, name);
-	return r == 0 && symlinkat(target, to, name) < 0 ? -errno : r;
+	if (r == 0 && symlinkat(target, to, name) < 0)
+		return -errno;
+	(void)utimensat(to, name, times, AT_SYMLINK_NOFOLLOW);
+	return r;
 }
 
 static int put(int from, const char *name, int to)
@@ -196,14 +249,13 @@ static int put(int from, const char *name, int to)
 	if (S_ISREG(st.st_mode))
 		return copy_file(from, name, &st, to);
 	if (S_ISLNK(st.st_mode))
-		return copy_link(from, name, to);
+		return copy_link(from, name, &st, to);
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTSUP;
 	if (fstatat(to, name, &host, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISDIR(host.st_mode) && unlinkat(to, name, 0) < 0)
 		return -errno;
-	return mkdirat(to, name, st.st_mode & 0777) < 0 && errno != EEXIST ?
-	       -errno : 0;
+	return mkdirat(to, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 static bool is_dir_at(int at, const char *name)
@@ -248,10 +300,18 @@ static int check_below(struct applying *a, int to, const char *path,
 		    path);
 }
 
-/* A repository that comes to be by this: looked at when it is whole */
+/* Looked at when it is whole: a directory, a repository that comes to be by this */
 static void remember(struct applying *a, const struct aside_change *change,
 		     int from, const char *name)
 {
+	struct stat st;
+
+	if (from >= 0 && S_ISDIR(change->mode) &&
+	    fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		*vec_push(&a->dirs) = (struct made_dir){
+			mem_strdup(change->path), change->mode,
+			{ st.st_atim, st.st_mtim },
+		};
 	if (change->kind == ASIDE_ADDED && !strcasecmp(name, ".git") &&
 	    is_dir_at(from, name))
 		*vec_push(&a->repos) = mem_strdup(change->path);

@@ -93,7 +93,7 @@ static bool is_stale(const struct walker *w, const char *path,
 			 look_below(&b, AT_FDCWD, path, path, 0) != 0));
 }
 
-static int tell(const struct walker *w, enum aside_kind kind,
+static int tell(const struct walker *w, enum aside_kind kind, mode_t mode,
 		const char *path, const char *whole, const struct stat *host)
 {
 	struct aside_change *c;
@@ -107,6 +107,7 @@ static int tell(const struct walker *w, enum aside_kind kind,
 	c->whole = whole ? mem_strdup(whole) : NULL;
 	c->root = w->root;
 	c->stale = is_stale(w, path, host);
+	c->mode = mode;
 	return 0;
 }
 
@@ -124,10 +125,12 @@ static int visit(const struct walker *w, int at, const char *name,
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (is_removal(&st))
-		return there ? tell(w, ASIDE_DELETED, path, whole, &host) : 0;
-	if (!S_ISDIR(st.st_mode) || !there || !S_ISDIR(host.st_mode))
-		r = tell(w, there ? ASIDE_MODIFIED : ASIDE_ADDED, path, whole,
-			 there ? &host : NULL);
+		return there ? tell(w, ASIDE_DELETED, 0, path, whole, &host)
+			     : 0;
+	if (!S_ISDIR(st.st_mode) || !there || !S_ISDIR(host.st_mode) ||
+	    ((st.st_mode ^ host.st_mode) & 0777))
+		r = tell(w, there ? ASIDE_MODIFIED : ASIDE_ADDED, st.st_mode,
+			 path, whole, there ? &host : NULL);
 	if (r < 0 || !S_ISDIR(st.st_mode))
 		return r;
 	return walk(w, at, name, path, whole, depth + 1);
@@ -149,16 +152,16 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 
 		if (fstatat(upper, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    lstat(below, &host) == 0)
-			r = tell(w, ASIDE_DELETED, below, whole, &host);
+			r = tell(w, ASIDE_DELETED, 0, below, whole, &host);
 	}
 	return r;
 }
 
 /* The directory @name of a store, so that all that is in it can be looked at and
  * removed, whatever mode it was given. By descriptor: a link that somebody puts
- * in its place gets no mode from us.
+ * in its place gets no mode from us. *@was is the mode that it had.
  */
-static int open_full(int at, const char *name)
+static int open_full(int at, const char *name, mode_t *was)
 {
 	auto_close int held = openat(at, name, O_PATH | O_DIRECTORY |
 				     O_NOFOLLOW | O_CLOEXEC);
@@ -167,21 +170,35 @@ static int open_full(int at, const char *name)
 
 	if (held < 0 || fstat(held, &st) < 0)
 		return -errno;
+	*was = st.st_mode;
 	if ((st.st_mode & S_IRWXU) != S_IRWXU)
 		(void)fs_chmod(held, st.st_mode | S_IRWXU);
 	fd = openat(held, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
+/* Where the store has @path, which is in that root */
+static char *upper_path(const struct aside *aside, unsigned int root,
+			const char *path)
+{
+	return mem_printf("%u/u%s", root,
+			  path + strlen(aside->roots.v[root]));
+}
+
 static int walk(const struct walker *w, int at, const char *name,
 		const char *path, const char *whole, unsigned int depth)
 {
-	auto_close int fd = open_full(at, name);
+	mode_t was = S_IRWXU;
+	auto_close int fd = open_full(at, name, &was);
 	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat host;
 	int r = 0;
 
+	if ((was & S_IRWXU) != S_IRWXU)
+		*vec_push(&w->aside->opened) = (struct aside_mode){
+			upper_path(w->aside, w->root, path), was,
+		};
 	if (fd < 0 || depth > ASIDE_DEPTH_MAX)
 		return fail(w->err, -ELOOP, "'%s' cannot be looked at", path);
 	if (is_opaque(fd) && lstat(path, &host) == 0) {
@@ -225,13 +242,32 @@ int aside_walk(struct aside *aside, struct err *err)
 	return r;
 }
 
+/* From the last, which may be in the one before */
+void aside_close(struct aside *aside)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
+	};
+
+	for (size_t i = aside->opened.len; i-- > 0;) {
+		const struct aside_mode *m = &aside->opened.v[i];
+		auto_close int fd = sys_openat2(aside->lock, m->path, &how);
+
+		if (fd >= 0)
+			(void)fs_chmod(fd, m->mode);
+		free(m->path);
+	}
+	free(aside->opened.v);
+	aside->opened.v = NULL;
+	aside->opened.len = aside->opened.cap = 0;
+}
+
 int aside_open_upper(const struct aside *aside, const struct aside_change *c,
 		     const char **name, struct err *err)
 {
-	const char *root = aside->roots.v[c->root];
 	auto_free char *parent = path_parent(c->path);
-	auto_free char *dir = mem_printf("%u/u%s", c->root,
-					 parent + strlen(root));
+	auto_free char *dir = upper_path(aside, c->root, parent);
 	const struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
@@ -266,13 +302,14 @@ static int remove_all(int at, const char *name, unsigned int depth, int attic)
 	auto_dir struct dir dir = dir_of(-1);
 	auto_close int fd = -1;
 	struct dir_entry entry;
+	mode_t was;
 	int r = 0;
 
 	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	fd = open_full(at, name);
+	fd = open_full(at, name, &was);
 	if (fd < 0)
 		return fd;
 	if (depth > ASIDE_DEPTH_MAX)

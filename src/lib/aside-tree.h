@@ -14,6 +14,9 @@ struct err;
 /* Fill in the changes. 0, or a negative errno with words. */
 int aside_walk(struct aside *aside, struct err *err);
 
+/* Give directories back the modes that hindered the walk */
+void aside_close(struct aside *aside);
+
 /**
  * struct aside_below - What is asked of all that a directory of the host holds
  * @since:	Has it changed after that? Or NULL

@@ -230,6 +230,7 @@ int aside_open(const struct policy *policy, struct aside *ret,
 void aside_done(struct aside *aside)
 {
 	forget_changes(aside);
+	aside_close(aside);
 	for (size_t i = 0; i < aside->roots.len; i++)
 		free(aside->roots.v[i]);
 	free(aside->roots.v);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct err;
 struct plan;
@@ -31,12 +32,23 @@ enum aside_kind { ASIDE_ADDED, ASIDE_MODIFIED, ASIDE_DELETED };
  * @whole:	The replaced directory that it lies in, which can only be taken
  *		as a whole; or NULL
  * @stale:	The host's has changed since
+ * @mode:	Of a directory: the one that it was given
  */
 struct aside_change {
 	enum aside_kind kind;
 	char *path, *whole;
 	unsigned int root;
 	bool stale;
+	mode_t mode;
+};
+
+/**
+ * struct aside_mode - A directory of the store that had to be opened up
+ * @path:	In the store
+ */
+struct aside_mode {
+	char *path;
+	mode_t mode;
 };
 
 /**
@@ -44,12 +56,14 @@ struct aside_change {
  * @dir:	Where it is
  * @lock:	Held while it is used; -1: not open
  * @roots:	Paths, by number
+ * @opened:	What gets its mode back in the end
  */
 struct aside {
 	char *dir;
 	int lock;
 	struct { char **v; size_t len, cap; } roots;
 	struct { struct aside_change *v; size_t len, cap; } changes;
+	struct { struct aside_mode *v; size_t len, cap; } opened;
 };
 
 #define ASIDE_NONE	((struct aside){ .lock = -1 })

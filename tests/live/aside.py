@@ -51,6 +51,33 @@ def the_home_or_what_is_in_it_may_be_a_link(t):
 
 
 @test
+def modes_and_times_are_applied_and_survive_a_look(t):
+    os.mkdir("old", 0o755)
+    os.umask(0)
+    t.shell("""umask 0; mkdir -m 777 open; mkdir -m 1770 sticky; chmod 750 old
+mkdir -p shut/in; echo x >shut/f; echo y >shut/in/g; echo z >none
+ln -s none link; touch -h -d @1000 link; touch -d @2000 open
+chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
+            options=EPHEMERAL).ok()
+    for _ in range(2):
+        equal(diff(t), ["A link", "A none", "A open", "A shut", "A shut/f",
+                        "A shut/in", "A shut/in/g", "A sticky", "M old"])
+    r = t.shell("stat -c '%a %n' shut shut/in none old", options=EPHEMERAL)
+    equal(r.ok().out, "555 shut\n0 shut/in\n0 none\n750 old\n")
+    os.umask(0o077)
+    t.run("apply").ok()
+    equal({name: f"{os.lstat(name).st_mode & 0o7777:o}" for name in
+           ("open", "sticky", "old", "shut", "shut/in", "none", "shut/f")},
+          {"open": "777", "sticky": "1770", "old": "750", "shut": "555",
+           "shut/in": "0", "none": "0", "shut/f": "666"})
+    equal([os.lstat(name).st_mtime for name in ("link", "open", "shut")],
+          [1000, 2000, 3000])
+    os.chmod("shut/in", 0o700)
+    equal(t.read("shut/in/g"), "y\n")
+    os.chmod("shut", 0o700)
+
+
+@test
 def nothing_is_changed_until_it_is_applied(t):
     fill(t)
     before = tree(t.dir)
@@ -136,6 +163,8 @@ def modes_hide_nothing(t):
                           [f"A {n}/f" for n in names]))
     t.run("apply").ok()
     for name in names:
+        equal(f"d{os.stat(name).st_mode & 0o777:o}", name)
+        os.chmod(name, 0o700)
         equal(t.read(name + "/f"), "x\n")
 
 
