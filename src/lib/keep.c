@@ -39,9 +39,8 @@ static int on_covered(void *arg, uint32_t events)
 		k->lost(k->arg);
 	begun.hidden += k->declined;
 	if (begun.hidden && !options_has(k->options, OPTION_QUIET))
-		hooks_say(k->options, "settings reloaded; %zu path%s that can be read now stay%s hidden until the next run",
-			  begun.hidden, begun.hidden == 1 ? "" : "s",
-			  begun.hidden == 1 ? "s" : "");
+		hooks_say(k->options, "settings reloaded; %zu path%s allowed now, but only from the next run on",
+			  begun.hidden, begun.hidden == 1 ? " is" : "s are");
 	k->declined = 0;
 	if (k->again)
 		k->edited(k->arg);
@@ -94,21 +93,17 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 	mounted_sort(ret);
 }
 
-/* A keeper for @next, which it takes over; the one before goes when this one has
- * begun
- */
-static void replace(struct keep *k, struct mounted_list *next,
+/* A keeper for @next; the one before goes when this one has begun */
+static void replace(struct keep *k, const struct mounted_list *next,
 		    const struct changes *changes)
 {
 	struct keeper old = k->keeper, new;
 
 	if (keeper_start(&new, next, changes, k->own[0], k->own[1], NULL) < 0) {
-		mounted_done(next);	/* Better the one before than none */
-		k->lost(k->arg);
+		k->lost(k->arg);	/* Better the one before than none */
 		return;
 	}
-	mounted_done(&k->now);
-	k->now = *next;
+	changes_apply(changes, &k->now);
 	k->keeper = new;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
@@ -129,14 +124,12 @@ static void know(struct keep *k)
 static void keep_now(struct keep *k, const char *held)
 {
 	const struct changes none = { 0 };
-	struct mounted_list next = { 0 };
 
 	know(k);
-	mounted_copy(&next, &k->now);
 	if (held)
-		add_mask(&next, held, true);
-	mounted_sort(&next);
-	replace(k, &next, &none);
+		add_mask(&k->now, held, true);
+	mounted_sort(&k->now);
+	replace(k, &k->now, &none);
 }
 
 /* A mount has gone: until then there was nothing to keep */
@@ -213,6 +206,18 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 	plan->mounts.len = n;
 }
 
+/* Nor does what was made meanwhile become writable because no rule for it is
+ * looked for any more
+ */
+static void leave_new(struct mounted_list *now, const struct timespec *since)
+{
+	for (size_t i = 0; i < now->len; i++) {
+		if (now->v[i].kind == MOUNT_BIND_RO &&
+		    birth_is_after(now->v[i].path, since))
+			now->v[i].ours = true;
+	}
+}
+
 /* In masks that talk there must be something to mount it on */
 static void furnish(const struct keep *k, const struct changes *changes)
 {
@@ -246,9 +251,11 @@ void keep_view(struct keep *k, const struct view *view,
 	spare_new(plan, since, born);
 	list_mounts(k, plan, &next);
 	know(k);
+	leave_new(&k->now, since);
 	changes_build(&k->now, &next, view, &changes);
 	k->declined = changes.declined;
 	furnish(k, &changes);
 	replace(k, &next, &changes);
+	mounted_done(&next);
 	free(changes.v);
 }

@@ -294,10 +294,11 @@ static bool may_write_above(const struct observe *o, const char *path)
 }
 
 /* In a root that an edit granted after the sandbox was built, or that did not
- * exist then; or, in the landlock tier, in a directory where Landlock cannot
+ * exist then; or that edits took back and granted again, while its mount has
+ * stayed read-only; or, in the landlock tier, in a directory where Landlock cannot
  * allow what the policy does
  */
-static bool is_late(void *arg, const char *path)
+static bool is_late(void *arg, const char *path, bool read_only)
 {
 	const struct observe *o = arg;
 
@@ -306,9 +307,16 @@ static bool is_late(void *arg, const char *path)
 	if (o->plan->tier != TIER_FULL)
 		return may_write(o, path) && may_write_above(o, path) &&
 		       !grants_cover(o->plan, path);
+	return o->view != o->initial && may_write(o, path) &&
+	       ((read_only && !o->plan->ephemeral) ||
+		!view_verdict(o->initial, VIEW_WRITE, path).allowed);
+}
+
+/* Writable when the sandbox was built, and its mount may be still */
+static bool is_revoked(const struct observe *o, const char *path)
+{
 	return o->view != o->initial &&
-	       view_verdict(o->view, VIEW_WRITE, path).allowed &&
-	       !view_verdict(o->initial, VIEW_WRITE, path).allowed;
+	       view_verdict(o->initial, VIEW_WRITE, path).allowed;
 }
 
 static void on_verdict(void *arg, enum observer_op op, const char *path,
@@ -320,14 +328,15 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 
 	/* What we make is made on the host, whatever was promised */
 	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
-	    is_late(o, path))
+	    is_late(o, path, false))
 		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot keep it aside", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
 		v.allowed = view_place(o->view, path) == VIEW_PRIVATE;
 	*ret = (struct observer_verdict){
 		.answer = v.allowed ? OBSERVER_ALLOWED :
-			  v.rule ? OBSERVER_DENIED : OBSERVER_OUTSIDE,
+			  v.rule || is_revoked(o, path) ? OBSERVER_DENIED
+							: OBSERVER_OUTSIDE,
 		.reason = v.rule && !v.allowed && v.rule->origin.reason ?
 			  v.rule->origin.reason : v.reason,
 	};
@@ -335,10 +344,10 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 	ret->final = v.final || (v.rule && !v.allowed &&
 				 v.rule->origin.source &&
 				 v.rule->strength == RULE_ALWAYS);
-	if (ret->answer == OBSERVER_DENIED && op == OBSERVER_WRITE &&
+	if (!v.allowed && v.rule && op == OBSERVER_WRITE &&
 	    is_found_name(v.rule))
 		set_unprotect(o, v.rule->text, ret);
-	if (ret->answer == OBSERVER_OUTSIDE)
+	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)
 		check_names(o, path, ret);

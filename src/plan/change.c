@@ -27,6 +27,7 @@ enum {
 	MASKS = 1 << MOUNT_MASK_DIR | 1 << MOUNT_MASK_FILE,
 	READ_ONLY = 1 << MOUNT_BIND_RO,
 	SHOWN = 1 << MOUNT_SHOW | 1 << MOUNT_BIND_RW,
+	WRITABLE = 1 << MOUNT_BIND_RW | 1 << MOUNT_PIN,
 	ALL = ~0,
 };
 
@@ -109,30 +110,33 @@ static const struct mounted *find(const struct mounted_list *list,
 	return NULL;
 }
 
-/* The mask that @path, which is none, is hidden by; or NULL */
+/* The mask that @path, which is none, is hidden by; or NULL, also if something
+ * in that is shown, and @path is in there
+ */
 static const struct mounted *find_above(const struct mounted_list *list,
 					const char *path)
 {
 	auto_free char *dir = path_parent(path);
-	const struct mounted *found = find(list, dir, MASKS);
+	const struct mounted *found = find(list, dir, MASKS | SHOWN);
 
 	while (!found && dir[1]) {
 		char *above = path_parent(dir);
 
 		free(dir);
 		dir = above;
-		found = find(list, dir, MASKS);
+		found = find(list, dir, MASKS | SHOWN);
 	}
-	return found;
+	return found && mounted_is_mask(found) ? found : NULL;
 }
 
+/* Behind a mask at @path does not count: it does not go with that */
 static bool has_below(const struct mounted_list *list, const char *path,
 		      unsigned int kinds)
 {
 	for (size_t i = lower_bound(list, path); i < list->len; i++) {
 		if (strncmp(list->v[i].path, path, strlen(path)) != 0)
 			break;
-		if (is_of(&list->v[i], kinds) &&
+		if (is_of(&list->v[i], kinds) && !list->v[i].behind &&
 		    path_is_below(path, list->v[i].path))
 			return true;
 	}
@@ -175,6 +179,12 @@ static void show(const struct mounted *m, const struct mounted_list *now,
 	const struct mounted *mask = find_above(next, m->path), *before;
 	const bool read_only = m->kind == MOUNT_SHOW;
 
+	before = mask ? find(now, mask->path, MASKS) : NULL;
+	/* It stands, and no mask has come over it */
+	if (find(now, m->path, ALL & ~MASKS) && !mask == !before)
+		return;
+	/* Who is asked to write there for the command does not get through */
+	ret->declined += mask && !read_only;
 	/* Our own /tmp hides it, or it is one file, which could not be replaced
 	 * any more
 	 */
@@ -182,29 +192,42 @@ static void show(const struct mounted *m, const struct mounted_list *now,
 		ret->declined += read_only;
 		return;
 	}
-	before = mask ? find(now, mask->path, MASKS) : NULL;
 	push(ret, (struct change){ CHANGE_SHOW, m, mask,
 				   before && before->empty, read_only,
 				   !read_only });
 }
 
-/* What stands, and should not */
+/* What stands, and should not, or not so */
 static void drop(const struct mounted *m, const struct mounted_list *now,
 		 const struct mounted_list *next, const struct view *view,
 		 struct changes *ret)
 {
 	const bool readable = view_verdict(view, VIEW_READ, m->path).allowed;
-	const bool inside = find_above(next, m->path);
+	const bool writable = view_verdict(view, VIEW_WRITE, m->path).allowed;
+	const struct mounted *inside = find_above(next, m->path);
 
-	if (m->ours || find(next, m->path, MASKS))
+	if (find(next, m->path, MASKS))
 		return;
-	if (mounted_is_mask(m) && readable && !inside)
+	if (mounted_is_mask(m) && !m->ours && readable && !inside)
 		unmask(m, now, next, ret);
-	else if (is_of(m, SHOWN) && !readable && inside)
+	else if (is_of(m, SHOWN) && !m->ours && !readable && !m->behind &&
+		 inside && find(now, inside->path, MASKS))
 		push(ret, (struct change){ .kind = CHANGE_HIDE, .mount = m });
-	else if (m->kind == MOUNT_BIND_RW && readable &&
-		 !find(next, m->path, ALL & ~READ_ONLY))
+	else if (is_of(m, WRITABLE) && !writable)	/* Again, each time */
 		push(ret, (struct change){ .kind = CHANGE_CLOSE, .mount = m });
+	else if (writable && (m->closed || (is_of(m, READ_ONLY) && !m->ours)) &&
+		 !find(next, m->path, READ_ONLY))
+		push(ret, (struct change){ .kind = CHANGE_OPEN, .mount = m });
+}
+
+static int compare_steps(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	const int late = (x->kind == CHANGE_SHOW) - (y->kind == CHANGE_SHOW);
+
+	const int path = strcmp(x->mount->path, y->mount->path);
+
+	return late ? late : path ? path : (int)x->kind - (int)y->kind;
 }
 
 void changes_build(const struct mounted_list *now,
@@ -213,8 +236,10 @@ void changes_build(const struct mounted_list *now,
 {
 	for (size_t i = 0; i < next->len; i++) {
 		const struct mounted *m = &next->v[i];
+		const struct mounted *there = find(now, m->path,
+			mounted_is_mask(m) ? MASKS : READ_ONLY);
 
-		if (mounted_is_mask(m) && !find(now, m->path, MASKS))
+		if (is_of(m, MASKS | READ_ONLY) && (!there || there->behind))
 			push(ret, (struct change){ .kind = CHANGE_COVER,
 						   .mount = m });
 	}
@@ -223,7 +248,70 @@ void changes_build(const struct mounted_list *now,
 	for (size_t i = 0; i < next->len; i++) {
 		const struct mounted *m = &next->v[i];
 
-		if (is_of(m, SHOWN) && !find(now, m->path, ALL & ~MASKS))
+		if (is_of(m, SHOWN))
 			show(m, now, next, ret);
 	}
+	if (ret->len)
+		qsort(ret->v, ret->len, sizeof(*ret->v), compare_steps);
+}
+
+static void set_behind(struct mounted_list *list, const char *path, bool behind)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (path_is_within(path, list->v[i].path))
+			list->v[i].behind = behind;
+	}
+}
+
+static const struct change *find_step(const struct changes *changes,
+				      const struct mounted *m)
+{
+	for (size_t i = 0; i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+
+		if (c->mount == m && c->kind != CHANGE_COVER)
+			return c;
+	}
+	return NULL;
+}
+
+/* Into @ret what @m has become by the step @c, if it still stands */
+static void keep_old(const struct mounted *m, const struct change *c,
+		     struct mounted_list *ret)
+{
+	struct mounted *kept;
+
+	if (c && c->kind != CHANGE_CLOSE && c->kind != CHANGE_OPEN)
+		return;
+	kept = vec_push(ret);
+	*kept = *m;
+	kept->path = mem_strdup(m->path);
+	kept->closed = c ? c->kind == CHANGE_CLOSE : m->closed;
+	if (c && is_of(m, READ_ONLY))
+		kept->kind = MOUNT_PIN;
+}
+
+void changes_apply(const struct changes *changes, struct mounted_list *now)
+{
+	struct mounted_list next = { 0 };
+
+	for (size_t i = 0; i < now->len; i++)
+		keep_old(&now->v[i], find_step(changes, &now->v[i]), &next);
+	for (size_t i = 0; i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+		const char *path = c->mount->path;
+		const bool mask = mounted_is_mask(c->mount);
+
+		if (mask && c->kind != CHANGE_HIDE)
+			set_behind(&next, path, c->kind == CHANGE_COVER);
+		if (c->kind == CHANGE_COVER || (c->kind == CHANGE_SHOW && !mask)) {
+			struct mounted *m = vec_push(&next);
+
+			*m = *c->mount;
+			m->path = mem_strdup(path);
+		}
+	}
+	mounted_done(now);
+	*now = next;
+	mounted_sort(now);
 }

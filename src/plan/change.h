@@ -22,12 +22,14 @@ enum { CHANGE_SHOWN_MAX = 64 };	/* Paths that one edit shows; each is a descript
  * @is_dir:	What it hides, or is
  * @ours:	For a reason of our own: no settings take it off
  * @empty:	Of a mask: it shows nothing, so its directory may be that of others
+ * @behind:	A mask was put on later, over it or above it
+ * @closed:	It is writable by its kind, and was made read-only
  * @dev, @ino:	What was seen there; 0 if nothing was
  */
 struct mounted {
 	enum mount_kind kind;
 	char *path;
-	bool is_dir, ours, empty;
+	bool is_dir, ours, empty, behind, closed;
 	dev_t dev;
 	ino_t ino;
 };
@@ -52,11 +54,13 @@ static inline bool mounted_is_mask(const struct mounted *m)
 }
 
 enum change_kind {
-	CHANGE_COVER,		/* Hide it, whatever is mounted there */
+	CHANGE_COVER,		/* Hide it or make it read-only, whatever is
+				 * mounted there */
 	CHANGE_LIFT,		/* Take the mask off */
 	CHANGE_SHOW,		/* Put what is there, behind @mask, onto it */
 	CHANGE_HIDE,		/* Take off what was put into a mask */
 	CHANGE_CLOSE,		/* Make a writable path read-only */
+	CHANGE_OPEN,		/* Make a read-only path writable */
 };
 
 /**
@@ -74,19 +78,22 @@ struct change {
 };
 
 /**
- * struct changes - All of them, in the order to take them
- * @declined:	How many paths stay hidden until the next run
+ * struct changes - All of them; those that show something last, and sorted by path
+ * @declined:	How many paths wait for the next run
  */
 struct changes {
 	struct change *v;
 	size_t len, cap, declined;
 };
 
-/* What leads from @now to @next, the mounts for @view; it points into both lists.
- * Free only @ret->v.
+/* What leads from @now, which is what stands, to @next, which is what @view wants
+ * kept; it points into both lists. Free only @ret->v.
  */
 void changes_build(const struct mounted_list *now,
 		   const struct mounted_list *next, const struct view *view,
 		   struct changes *ret);
+
+/* What stands after that */
+void changes_apply(const struct changes *changes, struct mounted_list *now);
 
 #endif /* PLAN_CHANGE_H */

@@ -53,7 +53,7 @@ static char *steps(struct mounted_list *now, struct mounted_list *next,
 	static const char *const kinds[] = {
 		[CHANGE_COVER] = "cover", [CHANGE_LIFT] = "lift",
 		[CHANGE_SHOW] = "show", [CHANGE_HIDE] = "hide",
-		[CHANGE_CLOSE] = "close",
+		[CHANGE_CLOSE] = "close", [CHANGE_OPEN] = "open",
 	};
 	struct changes changes = { 0 };
 	char *text = mem_strdup("");
@@ -97,7 +97,7 @@ TEST(a_mask_that_nothing_asks_for_comes_off)
 	put(&next, MOUNT_MASK_DIR, "/h/stays");
 	put(&next, MOUNT_MASK_DIR, "/h/new");
 	text = steps(&now, &next, view);
-	CHECK_STR(text, "cover /h/new; lift /h/key; ");
+	CHECK_STR(text, "lift /h/key; cover /h/new; ");
 }
 
 TEST(a_mask_stays_where_the_policy_hides_or_it_is_ours)
@@ -125,8 +125,9 @@ TEST(what_stays_closed_behind_a_mask_goes_along)
 	put(&next, MOUNT_BIND_RO, "/h/git");
 	put(&next, MOUNT_BIND_RO, "/h/other-name");
 	text = steps(&now, &next, view);
-	CHECK_STR(text, "cover /h/aws/key; show /h/aws in /h/aws; "
-			"show /h/git in /h/git read-only; lift /h/other; ");
+	CHECK_STR(text, "cover /h/aws/key; cover /h/git; lift /h/other; "
+			"cover /h/other-name; show /h/aws in /h/aws; "
+			"show /h/git in /h/git read-only; ");
 }
 
 TEST(a_mask_with_something_writable_in_it_stays)
@@ -135,9 +136,9 @@ TEST(a_mask_with_something_writable_in_it_stays)
 	struct mounted_list now = { 0 }, next = { 0 };
 	auto_free char *text = NULL;
 
-	put(&now, MOUNT_MASK_DIR, "/h");
-	put(&now, MOUNT_BIND_RW, "/h/project");
-	put(&next, MOUNT_BIND_RW, "/h/project");
+	put(&now, MOUNT_MASK_DIR, test_dir());
+	put(&now, MOUNT_BIND_RW, view->policy->cwd);
+	put(&next, MOUNT_BIND_RW, view->policy->cwd);
 	text = steps(&now, &next, view);
 	CHECK_STR(text, "1 declined");
 }
@@ -156,7 +157,7 @@ TEST(a_mask_shows_something_and_hides_it_again)
 	put(&next, MOUNT_BIND_RW, "/own/work");
 	text = steps(&now, &next, view);
 	CHECK_STR(text, "show /h/a/config in /h shared read-only; "
-			"show /own/work in /own writable; ");
+			"show /own/work in /own writable; 1 declined");
 
 	put(&now, MOUNT_MASK_DIR, "/h");
 	put(&now, MOUNT_SHOW, "/h/a/config");
@@ -191,9 +192,80 @@ TEST(a_path_is_made_writable_and_read_only_again)
 	CHECK_STR(text, "show /var/root writable; ");
 
 	put(&now, MOUNT_BIND_RW, "/var/root");
-	put(&now, MOUNT_BIND_RW, "/project")->ours = true;
+	put(&now, MOUNT_PIN, "/var/root/pinned")->ours = true;
+	put(&now, MOUNT_BIND_RW, view->policy->cwd)->ours = true;
 	again = steps(&now, &next, view);
-	CHECK_STR(again, "close /var/root; ");
+	CHECK_STR(again, "close /var/root; close /var/root/pinned; ");
+}
+
+TEST(what_a_rule_kept_read_only_is_writable_without_it)
+{
+	auto_view struct view *view = view_without(NULL);
+	auto_free char *file = path_join(view->policy->cwd, "file");
+	auto_free char *new = path_join(view->policy->cwd, "new");
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *text = NULL, *want = mem_printf("open %s; ", file);
+
+	put(&now, MOUNT_BIND_RO, file);
+	put(&now, MOUNT_BIND_RO, new)->ours = true;
+	put(&now, MOUNT_BIND_RO, "/h/outside");
+	text = steps(&now, &next, view);
+	CHECK_STR(text, want);
+}
+
+/* The steps of an edit, and after it what stands */
+static char *take(struct mounted_list *now, struct mounted_list *next,
+		  const struct view *view)
+{
+	struct mounted_list before = { 0 };
+	struct changes changes = { 0 };
+
+	mounted_sort(now);
+	mounted_sort(next);
+	mounted_copy(&before, now);
+	changes_build(now, next, view, &changes);
+	changes_apply(&changes, now);
+	free(changes.v);
+	return steps(&before, next, view);
+}
+
+TEST(what_stands_behind_a_mask_is_not_forgotten)
+{
+	auto_view struct view *view = view_without(NULL);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *first = NULL, *second = NULL;
+
+	put(&now, MOUNT_MASK_FILE, "/h/key");
+	put(&now, MOUNT_BIND_RW, "/h/root");
+	put(&now, MOUNT_MASK_FILE, "/other");
+	put(&next, MOUNT_MASK_DIR, "/h");
+	put(&next, MOUNT_MASK_FILE, "/other");
+	first = take(&now, &next, view);
+	CHECK_STR(first, "cover /h; close /h/root; ");
+	second = take(&now, &next, view);
+	CHECK_STR(second, "lift /h; lift /h/key; close /h/root; lift /other; ");
+	CHECK_INT((long long)now.len, 1);
+	CHECK(now.v[0].closed);
+	mounted_done(&now);
+}
+
+TEST(what_is_opened_and_closed_again_stands)
+{
+	auto_view struct view *view = view_without(NULL);
+	auto_free char *root = path_join(view->policy->cwd, "d");
+	auto_free char *open = mem_printf("open %s; ", root);
+	auto_free char *cover = mem_printf("cover %s; ", root);
+	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *first = NULL, *second = NULL;
+
+	put(&now, MOUNT_BIND_RO, root);
+	first = take(&now, &next, view);
+	CHECK_STR(first, open);
+	CHECK_INT(now.v[0].kind, MOUNT_PIN);
+	put(&next, MOUNT_BIND_RO, root);
+	second = take(&now, &next, view);
+	CHECK_STR(second, cover);
+	mounted_done(&now);
 }
 
 TEST(one_edit_shows_so_many)

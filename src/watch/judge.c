@@ -252,7 +252,7 @@ static struct judgement held(struct judgement g, const struct place *p,
 static bool is_late(const struct judge *j, const struct place *p)
 {
 	return !j->no_mounts && j->policy->is_late &&
-	       j->policy->is_late(j->policy->arg, p->path);
+	       j->policy->is_late(j->policy->arg, p->path, false);
 }
 
 /* Something is in the directory @p: then nobody can remove it */

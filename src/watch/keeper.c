@@ -276,6 +276,28 @@ static void collect(struct keeping *k, const struct mounted_list *next,
 	}
 }
 
+/* What is shown has come with all that is covered in it */
+static void note_shown(struct keeping *k, const struct change *c)
+{
+	for (size_t i = 0; i < k->len; i++) {
+		if (path_is_within(c->mount->path, k->v[i].mount->path))
+			k->v[i].fresh = false;
+	}
+}
+
+static size_t open_all(struct keeping *k, const struct mounted_list *next,
+		       const struct changes *changes, int proc)
+{
+	auto_free bool *shown = mem_zalloc((changes->len + 1) * sizeof(*shown));
+	const size_t hidden = reveal(changes, next, 1, proc, shown);
+
+	for (size_t i = 0; i < changes->len; i++) {
+		if (shown[i])
+			note_shown(k, &changes->v[i]);
+	}
+	return hidden;
+}
+
 /* What changed before we watched is covered first, then something is opened */
 static int begin(struct keeping *k, const struct mounted_list *next,
 		 const struct changes *changes, int socket, int proc)
@@ -286,7 +308,7 @@ static int begin(struct keeping *k, const struct mounted_list *next,
 	collect(k, next, changes);
 	wait = check_all(k);
 	if (changes->len) {
-		begun.hidden = reveal(changes, next, 1, proc);
+		begun.hidden = open_all(k, next, changes, proc);
 		wait = check_all(k);
 	}
 	(void)sock_send(socket, &begun, sizeof(begun), NULL, 0);

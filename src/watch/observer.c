@@ -174,8 +174,9 @@ static bool is_late(const struct observer *o, const struct attempt *a)
 	const struct observer_policy *p = &o->policy;
 
 	return p->is_late &&
-	       (p->is_late(p->arg, a->from->path) ||
-		(a->to && p->is_late(p->arg, a->to->path)));
+	       (p->is_late(p->arg, a->from->path, a->from->read_only) ||
+		(a->to && p->is_late(p->arg, a->to->path,
+				     a->to->read_only)));
 }
 
 static bool may_write(const struct observer *o, const struct place *p)
@@ -201,7 +202,7 @@ static void note_root(struct observer *o, const struct place *p)
 {
 	auto_free char *above = path_parent(p->path);
 
-	if (o->on_root && !o->policy.is_late(o->policy.arg, above))
+	if (o->on_root && !o->policy.is_late(o->policy.arg, above, false))
 		o->on_root(o->arg);
 }
 

@@ -76,8 +76,9 @@ struct observer_socket {
  * @is_plain:	Cheap: true only if @path as text is in a writable place, and
  *		no name in it is one that a rule could deny. May be NULL.
  * @is_late:	True if @path is in a root that was granted after the start, so
- *		that neither mounts nor Landlock know of it: what is allowed
- *		there is done by the observer (watch/perform.h). May be NULL.
+ *		that neither mounts nor Landlock know of it, or on a @read_only
+ *		mount in spite of that: what is allowed there is done by the
+ *		observer (watch/perform.h). May be NULL.
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
  *		there are mounts, they say so. May be NULL.
  * @mask:	What of a mask that talks @path is: we cannot look into those.
@@ -99,7 +100,7 @@ struct observer_policy {
 		      struct observer_verdict *ret);
 	bool patterns;
 	bool (*is_plain)(void *arg, const char *path);
-	bool (*is_late)(void *arg, const char *path);
+	bool (*is_late)(void *arg, const char *path, bool read_only);
 	bool (*is_fixed)(void *arg, const char *path);
 	enum observer_mask (*mask)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,

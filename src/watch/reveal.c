@@ -146,26 +146,36 @@ static int set_writable(int tree)
 	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
 }
 
-/* Where files are open for writing, only the observer can refuse */
+/* Where files are open for writing a mount stays as it is: then it is covered by
+ * one that is read-only, at least for those who come by its name
+ */
 static void close_root(const char *path)
 {
 	static const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	auto_close int at = open_path(path), tree = -1;
+
+	if (at < 0 || !is_any_mount(at) ||
+	    sys_mount_setattr(at, "", AT_EMPTY_PATH, &attr) == 0)
+		return;
+	tree = cover_make(MOUNT_BIND_RO, at, true);
+	if (tree >= 0)
+		(void)cover_attach(tree, at);
+}
+
+/* It stays a mount: what is mounted in it would go as well */
+static void open_root(const char *path)
+{
 	auto_close int at = open_path(path);
 
 	if (at >= 0 && is_any_mount(at))
-		(void)sys_mount_setattr(at, "", AT_EMPTY_PATH, &attr);
+		(void)set_writable(at);
 }
 
 /* A clone of what @c shows, with all that stays closed in it, or -1 */
-static int take_tree(const struct change *c, const struct mounted_list *next,
-		     int proc)
+static int take_tree(const struct change *c, const struct mounted_list *next)
 {
-	auto_close int at = -1, tree = -1;
+	auto_close int at = open_path(c->mount->path), tree = -1;
 
-	if (c->mask)
-		(void)take_off(c->mask->path, is_mask, proc);
-	(void)take_off(c->mount->path, is_mask, proc);
-	at = open_path(c->mount->path);
 	if (at < 0 || is_other(at, c->mount) ||
 	    cover_below(next, c->mount->path) < 0)
 		return -1;
@@ -178,20 +188,47 @@ static int take_tree(const struct change *c, const struct mounted_list *next,
 	return take_fd(&tree);
 }
 
-/* In a copy of the namespace, one for each CHANGE_SHOW */
+/* All steps but those that show something */
+static void take_steps(const struct changes *changes, int proc)
+{
+	for (size_t i = 0; i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+		const char *path = c->mount->path;
+
+		if (c->kind == CHANGE_LIFT)
+			(void)take_off(path, is_mask, proc);
+		else if (c->kind == CHANGE_HIDE)
+			(void)take_off(path, is_any_mount, proc);
+		else if (c->kind == CHANGE_CLOSE)
+			close_root(path);
+		else if (c->kind == CHANGE_OPEN)
+			open_root(path);
+	}
+}
+
+/* In a copy of the namespace, one for each CHANGE_SHOW: @ret[i] for step i. What
+ * is deeper comes first, for above it a mask may be put on again.
+ */
 static void take_trees(const struct changes *changes,
 		       const struct mounted_list *next, int mnt, int proc,
 		       int *ret)
 {
-	size_t n = 0;
-
 	/* Nothing may come back from it, whatever the mounts are */
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return;
 	for (size_t i = 0; i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+
+		if (c->kind == CHANGE_SHOW && c->mask)
+			(void)take_off(c->mask->path, is_mask, proc);
+		if (c->kind == CHANGE_SHOW)
+			(void)take_off(c->mount->path, is_mask, proc);
+	}
+	take_steps(changes, proc);
+	for (size_t i = changes->len; i-- > 0;) {
 		if (changes->v[i].kind == CHANGE_SHOW)
-			ret[n++] = take_tree(&changes->v[i], next, proc);
+			ret[i] = take_tree(&changes->v[i], next);
 	}
 	if (setns(mnt, CLONE_NEWNS) < 0)
 		_exit(1);
@@ -252,32 +289,40 @@ static int put(const struct change *c, int tree)
 	return cover_attach(tree, at);
 }
 
-size_t reveal(const struct changes *changes, const struct mounted_list *next,
-	      int mnt, int proc)
+static bool is_masked(const char *path)
 {
-	int trees[CHANGE_SHOWN_MAX];
-	size_t shown = 0, hidden = 0;
+	auto_close int at = open_path(path);
 
-	for (size_t i = 0; i < CHANGE_SHOWN_MAX; i++)
+	return at >= 0 && is_mask(at);
+}
+
+size_t reveal(const struct changes *changes, const struct mounted_list *next,
+	      int mnt, int proc, bool *shown)
+{
+	auto_free int *trees = mem_alloc((changes->len + 1) * sizeof(*trees));
+	bool any = false;
+	size_t hidden = 0;
+
+	for (size_t i = 0; i < changes->len; i++) {
 		trees[i] = -1;
-	for (size_t i = 0; i < changes->len; i++)
-		shown += changes->v[i].kind == CHANGE_SHOW;
-	if (shown)
+		any = any || changes->v[i].kind == CHANGE_SHOW;
+	}
+	if (any)
 		take_trees(changes, next, mnt, proc, trees);
-	shown = 0;
+	take_steps(changes, proc);
 	for (size_t i = 0; i < changes->len; i++) {
 		const struct change *c = &changes->v[i];
 
-		if (c->kind == CHANGE_LIFT) {
-			hidden += !take_off(c->mount->path, is_mask, proc);
-		} else if (c->kind == CHANGE_HIDE) {
-			(void)take_off(c->mount->path, is_any_mount, proc);
-		} else if (c->kind == CHANGE_CLOSE) {
-			close_root(c->mount->path);
-		} else if (c->kind == CHANGE_SHOW) {
-			hidden += trees[shown] < 0 || put(c, trees[shown]) < 0;
-			close_fd(&trees[shown++]);
-		}
+		shown[i] = trees[i] >= 0 && put(c, trees[i]) == 0;
+		if (c->kind == CHANGE_SHOW)
+			hidden += !shown[i];
+		close_fd(&trees[i]);
+	}
+	take_steps(changes, proc);	/* For what has come to light */
+	for (size_t i = 0; i < changes->len; i++) {
+		const struct change *c = &changes->v[i];
+
+		hidden += c->kind == CHANGE_LIFT && is_masked(c->mount->path);
 	}
 	return hidden;
 }

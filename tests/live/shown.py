@@ -3,6 +3,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -274,6 +275,47 @@ def edits_that_come_fast_all_count(t):
     inside.end()
 
 
+AT_RANDOM = r"""
+import json, os, sys
+def may(path, flags):
+    try: os.close(os.open(path, flags)); return True
+    except OSError: return False
+for line in sys.stdin:
+    print(json.dumps([w + p for p in json.loads(line) for w, flags in
+                      (("read ", os.O_RDONLY), ("write ", os.O_APPEND |
+                       os.O_WRONLY)) if may(p, flags)]), flush=True)
+"""
+
+
+@test
+def edits_at_random_leave_nothing_open_that_they_close(t):
+    """What a new run may do is the measure"""
+    rng = random.Random(os.environ.get("SEED", "7"))
+    paths = [f"{top}{d}" for top in (t.away, t.dir)
+             for d in ("/a", "/a/b", "/a/b/c", "/d")]
+    files = [t.write(f"{path}/{n}", "text") for path in paths for n in (1, 2)]
+    asked = (json.dumps(files) + "\n").encode()
+    t.write("at-random.py", AT_RANDOM)
+    for _ in range(long(2, 50)):
+        options = rng.choice(([], ["--observe", "off"]))
+        command = ("run", *options, "--", "python3", "at-random.py")
+        p = history = None
+        for _ in range(5):
+            rules = {key: rng.sample(paths + files, rng.randint(0, 3)) for key
+                     in ("denyRead", "allowRead", "allowWrite", "denyWrite")}
+            edit(t, **rules)
+            history = (history or []) + [rules]
+            if not p:
+                p = t.start(*command, stdin=subprocess.PIPE)
+            want = set(json.loads(t.run(*command, stdin=asked).ok().out))
+            def got():
+                p.stdin.write(asked)
+                p.stdin.flush()
+                return set(json.loads(p.stdout.readline()))
+            wait_until(lambda: got() <= want, f"{got() - want} {history}")
+        p.communicate()
+
+
 def children(p):
     with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
         return {int(pid) for pid in file.read().split()}
@@ -317,7 +359,7 @@ def what_cannot_be_opened_waits_and_is_told(t):
     equal(inside.ask("until", t.away + "/other", "text"), "text")
     edit(t)
     contains(inside.p.stderr.readline().decode(),
-             "1 path that can be read now stays hidden until the next run")
+             "1 path is allowed now, but only from the next run on")
     equal(inside.ask("get", t.away + "/file"), "hidden")
     inside.end()
 
