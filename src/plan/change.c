@@ -172,6 +172,17 @@ static void unmask(const struct mounted *m, const struct mounted_list *now,
 		push(ret, (struct change){ .kind = CHANGE_LIFT, .mount = m });
 }
 
+/* An earlier step has given @mask a directory of its own */
+static bool is_furnished(const struct changes *changes,
+			 const struct mounted *mask)
+{
+	for (size_t i = 0; i < changes->len; i++) {
+		if (changes->v[i].mask == mask)
+			return true;
+	}
+	return false;
+}
+
 /* Something that @now does not show, or not as writable */
 static void show(const struct mounted *m, const struct mounted_list *now,
 		 const struct mounted_list *next, struct changes *ret)
@@ -193,7 +204,8 @@ static void show(const struct mounted *m, const struct mounted_list *now,
 		return;
 	}
 	push(ret, (struct change){ CHANGE_SHOW, m, mask,
-				   before && before->empty, read_only,
+				   before && before->empty &&
+				   !is_furnished(ret, mask), read_only,
 				   !read_only });
 }
 
@@ -255,6 +267,14 @@ void changes_build(const struct mounted_list *now,
 		qsort(ret->v, ret->len, sizeof(*ret->v), compare_steps);
 }
 
+static void set_furnished(struct mounted_list *list, const char *mask)
+{
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strcmp(list->v[i].path, mask))
+			list->v[i].empty = false;
+	}
+}
+
 static void set_behind(struct mounted_list *list, const char *path, bool behind)
 {
 	for (size_t i = 0; i < list->len; i++) {
@@ -302,6 +322,8 @@ void changes_apply(const struct changes *changes, struct mounted_list *now)
 		const char *path = c->mount->path;
 		const bool mask = mounted_is_mask(c->mount);
 
+		if (c->kind == CHANGE_SHOW && c->mask)
+			set_furnished(&next, c->mask->path);
 		if (mask && c->kind != CHANGE_HIDE)
 			set_behind(&next, path, c->kind == CHANGE_COVER);
 		if (c->kind == CHANGE_COVER || (c->kind == CHANGE_SHOW && !mask)) {

@@ -28,6 +28,12 @@ for line in sys.stdin:
     what, path, *rest = line.rstrip("\n").split(" ", 2)
     if what == "get": print(get(path), flush=True)
     if what == "put": print(put(path), flush=True)
+    if what == "keep": held = open(path, "w"); print("kept", flush=True)
+    if what == "refused":
+        end = time.monotonic() + 30
+        while put(path) != "refused" and time.monotonic() < end:
+            time.sleep(0.001)
+        print(put(path), flush=True)
     if what == "until":
         end = time.monotonic() + 30
         while get(path) != rest[0] and time.monotonic() < end:
@@ -246,6 +252,23 @@ def what_is_opened_for_writing_waits_without_an_observer(t):
 
 
 @test
+def what_an_edit_takes_back_cannot_be_written(t):
+    """With an observer and without; even where a file is open for writing"""
+    root, deep = t.away, t.away + "/kept/deep"
+    t.write(deep + "/file", "text")
+    for options in ([], ["--observe", "off"]):
+        edit(t, allowWrite=[root], denyRead=[deep + "/key"])
+        inside = Inside(t, *options)
+        for path in (root + "/file", deep + "/file"):
+            equal(inside.ask("put", path), "1", path)
+        equal(inside.ask("keep", root + "/open"), "kept")
+        edit(t, denyRead=[deep + "/key"])
+        for path in (root + "/file", deep + "/file"):
+            equal(inside.ask("refused", path), "refused", path)
+        inside.end()
+
+
+@test
 def an_edit_does_not_hide_the_command_itself(t):
     tool = t.write(t.home + "/tool", "#!/bin/sh\necho ready; read x;"
                    f"until cat {t.away}/file 2>&-; do :; done;"
@@ -341,7 +364,10 @@ def an_edit_in_the_middle_of_another_undoes_nothing(t):
         edit(t)
     edit(t, allowRead=[path], denyRead=[t.away])
     equal(inside.ask("get", t.away + "/file"), "text")
-    os.kill(pid, signal.SIGCONT)
+    try:
+        os.kill(pid, signal.SIGCONT)
+    except ProcessLookupError:
+        pass            # It had done its work, and another has taken over
     equal(inside.ask("until", path, "Host x"), "Host x")
     equal(inside.ask("until", t.away + "/file", "hidden"), "hidden")
     inside.end()
