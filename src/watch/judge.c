@@ -285,8 +285,8 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	if (p->mount_root && !is_late(j, p))
-		g = held(g, p, VIOLATION_FS_WRITE);
+	if (p->mount_root && !is_late(j, p))	/* The kernel asks for that first */
+		return held(g, p, VIOLATION_FS_WRITE);
 	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
 }
 
