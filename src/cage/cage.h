@@ -39,6 +39,7 @@ enum cage_event {
 			 */
 	CAGE_STARTED,	/* The command runs; descriptor: its pidfd */
 	CAGE_STOPPED,	/* The command was stopped by signal @value */
+	CAGE_CONTINUED,	/* It runs again */
 	CAGE_EXITED,	/* The command ended, and so did all others but init:
 			 * @value is its wait status
 			 */

@@ -219,9 +219,14 @@ static void reap(const struct init *init)
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED, &usage)) > 0) {
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED,
+			    &usage)) > 0) {
 		if (pid != init->command)
 			continue;
+		if (WIFCONTINUED(status)) {
+			tell(init, CAGE_CONTINUED, 0, 0);
+			continue;
+		}
 		if (WIFSTOPPED(status)) {
 			tell(init, CAGE_STOPPED, WSTOPSIG(status), 0);
 			continue;

@@ -4,6 +4,7 @@
 #include "lib/job.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +39,35 @@ void job_started(struct job *job, int pidfd)
 	}
 }
 
-void job_stop(struct job *job, int signal)
+/* Who is stopped can be woken by a signal alone: the kernel sends it */
+static int wake_by(int socket)
 {
+	const int flags = fcntl(socket, F_GETFL);
+
+	(void)fcntl(socket, F_SETOWN, getpid());
+	(void)fcntl(socket, F_SETSIG, SIGCONT);
+	(void)fcntl(socket, F_SETFL, flags | O_ASYNC);
+	return flags;
+}
+
+void job_stop(struct job *job, int signal, int socket)
+{
+	const int flags = wake_by(socket);
+	struct pollfd news = { .fd = socket, .events = POLLIN };
 	sigset_t one;
 
-	job->was_stopped = true;
 	sigemptyset(&one);
 	sigaddset(&one, signal);
-	/* In this order: one may be pending already, and twice is too often */
-	(void)raise(signal);
-	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
-	(void)sigprocmask(SIG_BLOCK, &one, NULL);
+	if (poll(&news, 1, 0) == 0) {
+		job->was_stopped = true;
+		/* In this order: one may be pending already, and twice is too
+		 * often
+		 */
+		(void)raise(signal);
+		(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
+		(void)sigprocmask(SIG_BLOCK, &one, NULL);
+	}
+	(void)fcntl(socket, F_SETFL, flags);
 }
 
 bool job_concerns(const struct signalfd_siginfo *info)

@@ -32,9 +32,10 @@ void job_done(struct job *job);
 void job_started(struct job *job, int pidfd);
 
 /* The command was stopped by @signal (Ctrl-Z): stop in the same way, or the
- * shell would wait for us. Returns when somebody continues us.
+ * shell would wait for us. Returns when somebody continues us, or when there is
+ * something to read from @socket: the command may be continued from inside.
  */
-void job_stop(struct job *job, int signal);
+void job_stop(struct job *job, int signal, int socket);
 
 /* True if the signal must be passed on: those that the kernel sent to the
  * whole foreground job (Ctrl-C) reached the command too

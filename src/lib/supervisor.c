@@ -247,7 +247,9 @@ static int take_message(struct supervisor *s)
 			started(s, fds[0]);
 		break;
 	case CAGE_STOPPED:
-		job_stop(&s->job, m.value);
+		job_stop(&s->job, m.value, s->cage.socket);
+		break;
+	case CAGE_CONTINUED:
 		break;
 	case CAGE_EXITED:
 		s->maxrss_kib = m.maxrss_kib;

@@ -100,6 +100,16 @@ def control_z_stops_and_fg_continues(t):
 
 
 @test
+def who_is_stopped_and_continued_inside_goes_on(t):
+    """We are stopped with it, and nobody outside knows that it runs again"""
+    script = ("(until grep -q '^State:.T' /proc/$$/status; do :; done; "
+              "kill -{} $$) & kill -STOP $$; echo x >f; cat f")
+    for _ in range(long(5, 100)):
+        equal(t.shell(script.format("CONT")).ok().out, "x\n")
+        t.shell(script.format("KILL")).ended(137)
+
+
+@test
 def bg_lets_it_run_and_reading_stops_it(t):
     with shell(t) as term:
         term.line("$CLOCHE run -- cat &")
