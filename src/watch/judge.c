@@ -275,6 +275,7 @@ static struct judgement judge_remove(const struct judge *j,
 	const struct place *p = a->from;
 	const bool dir = a->what == CALL_RMDIR || (a->flags & AT_REMOVEDIR);
 	struct judgement g;
+	bool busy;
 
 	if (!*p->name)
 		return GO_ON;
@@ -285,9 +286,12 @@ static struct judgement judge_remove(const struct judge *j,
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
-	if (p->mount_root && !is_late(j, p))	/* The kernel asks for that first */
-		return held(g, p, VIOLATION_FS_WRITE);
-	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
+	busy = p->mount_root && !is_late(j, p);
+	if (busy)
+		g = held(g, p, VIOLATION_FS_WRITE);
+	if (!g.error || !dir || !is_filled(p))
+		return g;
+	return fails(busy ? g.error : ENOTEMPTY);	/* As the kernel asks */
 }
 
 /* What the rules say of both names, and of what moves */
