@@ -48,7 +48,7 @@ const char *aside_kind_name(enum aside_kind kind)
 	return names[kind];
 }
 
-static char *store_of(const struct policy *policy)
+char *aside_place(const struct policy *policy)
 {
 	auto_free char *name = tmpdir_name(policy->cwd);
 
@@ -139,7 +139,7 @@ int aside_start(const struct plan *plan, struct aside *ret, struct err *err)
 	bool fresh = false;
 	int r;
 
-	a.dir = store_of(plan->view->policy);
+	a.dir = aside_place(plan->view->policy);
 	if (!a.dir)
 		return fail(err, -ENOENT, "--ephemeral needs a home to keep changes in");
 	r = lock_store(&a, true, err);
@@ -199,7 +199,7 @@ int aside_find(const struct policy *policy, struct aside *ret,
 	struct aside a = ASIDE_NONE;
 	int r;
 
-	a.dir = store_of(policy);
+	a.dir = aside_place(policy);
 	r = a.dir ? lock_store(&a, false, err) : 0;
 	if (r <= 0)
 		aside_done(&a);

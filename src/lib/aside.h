@@ -73,6 +73,11 @@ struct aside {
  */
 int aside_start(const struct plan *plan, struct aside *ret, struct err *err);
 
+/* Where the store of a project is; NULL if there is no place for one. The caller
+ * frees.
+ */
+char *aside_place(const struct policy *policy);
+
 /* After the run: how many changes there are; an empty store goes */
 size_t aside_finish(struct aside *aside);
 

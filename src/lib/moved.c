@@ -57,7 +57,7 @@ static bool holds_match(const struct glob *glob, int fd, const char *path,
 }
 
 static bool pattern_lifts(const struct glob *glob, const char *from,
-			  const char *to)
+			  const char *at, const char *to)
 {
 	const uint64_t before = glob_at(glob, from), after = glob_at(glob, to);
 	const uint64_t far = (before | after) & GLOB_FAR;
@@ -66,13 +66,13 @@ static bool pattern_lifts(const struct glob *glob, const char *from,
 
 	if (before == GLOB_NOWHERE || (!far && !(before & ~after)))
 		return false;
-	fd = sys_open_nofollow(AT_FDCWD, from, O_RDONLY | O_DIRECTORY |
+	fd = sys_open_nofollow(AT_FDCWD, at, O_RDONLY | O_DIRECTORY |
 			       O_CLOEXEC, 0);
 	return fd < 0 || holds_match(glob, fd, from, MOVED_DEPTH_MAX, &left);
 }
 
 const struct path_rule *moved_lifts(const struct view *view, const char *from,
-				    const char *to)
+				    const char *at, const char *to)
 {
 	struct stat st;
 
@@ -87,7 +87,7 @@ const struct path_rule *moved_lifts(const struct view *view, const char *from,
 		const struct glob_rule *g = &view->globs.v[i];
 
 		if (path_list_denies(g->list) &&
-		    pattern_lifts(g->glob, from, to))
+		    pattern_lifts(g->glob, from, at, to))
 			return g->rule;
 	}
 	return NULL;

@@ -14,9 +14,9 @@ enum {
 
 /* The rule that denies something in the directory @from, as it is now, and would
  * not if that were called @to; or NULL. What the mounts hold stays where it is:
- * this is about what came later.
+ * this is about what came later. @at: where it stands (lib/upper.h).
  */
 const struct path_rule *moved_lifts(const struct view *view, const char *from,
-				    const char *to);
+				    const char *at, const char *to);
 
 #endif /* LIB_MOVED_H */

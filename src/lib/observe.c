@@ -21,8 +21,10 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/aside.h"
 #include "lib/moved.h"
 #include "lib/network.h"
+#include "lib/upper.h"
 #include "plan/grants.h"
 #include "plan/plain.h"
 #include "plan/plan.h"
@@ -41,11 +43,13 @@
  * @since:	When the run began: older repositories are existing ones
  * @network:	Captures ports on demand, or NULL
  * @plain:	For the quick answer
+ * @store:	Where changes are kept aside, or NULL
  */
 struct observe {
 	const struct view *view, *initial;
 	const struct plan *plan;
 	struct plain *plain;
+	char *store;
 	struct timespec since;
 	struct network_run *network;
 	struct buf file, key, edit;
@@ -62,6 +66,7 @@ struct observe *observe_new(const struct view *view, const struct plan *plan,
 	o->plan = plan;
 	o->since = *since;
 	o->plain = plain_new(view, initial);
+	o->store = plan->ephemeral ? aside_place(view->policy) : NULL;
 	return o;
 }
 
@@ -90,6 +95,7 @@ void observe_free(struct observe *o)
 	buf_done(&o->key);
 	buf_done(&o->edit);
 	plain_free(o->plain);
+	free(o->store);
 	free(o);
 }
 
@@ -140,7 +146,7 @@ static bool is_exempt(const struct observe *o, const char *root,
 		      const char *path)
 {
 	return has_component(path + strlen(root), "node_modules") ||
-	       birth_in_repository(root, path, &o->since);
+	       upper_in_repository(o->plan, o->store, root, path, &o->since);
 }
 
 /* The row for a protected name at any depth, unless it is *@exempt */
@@ -361,14 +367,15 @@ static void on_place(void *arg, const char *what, const char *path,
 {
 	struct observe *o = arg;
 	auto_free char *root = view_root_of(o->view, path);
+	auto_free char *at = what ? upper_place(o->plan, o->store, what) : NULL;
 	const struct path_rule *rule;
 	struct stat st = { 0 };
-	const bool dir = what && lstat(what, &st) == 0 && S_ISDIR(st.st_mode);
+	const bool dir = at && lstat(at, &st) == 0 && S_ISDIR(st.st_mode);
 
 	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
 	if (!root || view_is_private(o->view, path))
 		return;
-	rule = dir ? moved_lifts(o->view, what, path) : NULL;
+	rule = dir ? moved_lifts(o->view, what, at, path) : NULL;
 	if (rule) {
 		ret->answer = OBSERVER_DENIED;
 		ret->reason = "a rule denies something in it";
@@ -378,7 +385,7 @@ static void on_place(void *arg, const char *what, const char *path,
 	if (!leads(o, path) && (!what || !leads(o, what)))
 		return;
 	ret->look = true;
-	if ((dir && birth_is_after(what, &o->since)) ||
+	if ((dir && birth_is_after(at, &o->since)) ||
 	    is_exempt(o, root, path))
 		return;
 	ret->answer = OBSERVER_DENIED;
@@ -401,7 +408,6 @@ static bool is_fixed(void *arg, const char *path)
 static enum observer_mask on_mask(void *arg, const char *path)
 {
 	const struct observe *o = arg;
-
 	enum observer_mask mask = OBSERVER_NO_MASK;
 
 	/* Parents come first: what a mask shows has the last word */

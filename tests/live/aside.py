@@ -78,6 +78,30 @@ chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
 
 
 @test
+def a_clone_brings_its_names_and_nobody_else_does(t):
+    """As in any run: only what the clone itself made is new"""
+    git = need("git")
+    t.outside("sh", "-ec", f"""git init -q from; cd from
+mkdir .vscode; echo {{}} >.vscode/tasks.json; echo x >.gitmodules; git add .
+git -c user.name=a -c user.email=b commit -qm 1; git clone -q . ../here
+mkdir ../plain; rm ../here/.gitmodules; rm -r ../here/.vscode""").ok()
+    script = f"""{git} clone -q from new/clone && cd new && mv clone moved
+for i in ../here ../plain . ../fresh; do mkdir -p $i
+echo x >$i/.gitmodules && echo made in $i; mkdir $i/.vscode && echo made in $i
+done"""
+    for options in ((), EPHEMERAL):
+        r = t.shell(script, options=options)
+        equal(r.out, "", repr(r))
+        equal(t.exists("new/moved"), not options)
+        if options:
+            t.run("apply").ok()
+        equal(t.read("new/moved/.vscode/tasks.json"), "{}\n", r.err)
+        for name in ("here/.gitmodules", "plain/.vscode", "fresh/.vscode"):
+            check(not t.exists(name), name)
+        t.outside("sh", "-c", "rm -rf new fresh").ok()
+
+
+@test
 def nothing_is_changed_until_it_is_applied(t):
     fill(t)
     before = tree(t.dir)
