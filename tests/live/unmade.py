@@ -215,6 +215,7 @@ def what_is_kept_aside_is_not_made(t):
     p = t.start("run", "--ephemeral", "--events", log, "--", "sh", "-c",
                 f"until test -e {t.home}/end; do > {t.away}/$((n += 1));"
                 f"sleep 0.05; done; touch -c {old}")
+    wait_until(lambda: os.path.exists(log) and t.read(log), "a refusal")
     t.run("policy", "allow", "write", t.away).ok()
     wait_until(lambda: os.path.exists(log) and "cannot keep it" in t.read(log),
                "the edit")
