@@ -234,7 +234,9 @@ static void take_trees(const struct changes *changes,
 		_exit(1);
 }
 
-/* Make @path, and what leads to it, in the directory @top */
+/* Make @path, and what leads to it, in the directory @top: a file that nobody opens
+ * when what is mounted on it has gone again
+ */
 static int make_point(int top, const char *path, bool is_dir)
 {
 	auto_close int dir = fcntl(top, F_DUPFD_CLOEXEC, 3);
@@ -244,7 +246,7 @@ static int make_point(int top, const char *path, bool is_dir)
 		const bool last = !path[n];
 		auto_free char *name = mem_strndup(path, n);
 		const int r = last && !is_dir ?
-			mknodat(dir, name, S_IFREG | 0444, 0) :
+			mknodat(dir, name, S_IFREG, 0) :
 			mkdirat(dir, name, 0555);
 		int next;
 
