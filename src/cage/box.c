@@ -131,7 +131,8 @@ static int make_point(int box, const struct plan_point *point, struct err *err)
 		return make_link(box, path, point->target, err);
 	if (point->is_dir)
 		return box_make_dir(box, path, 0755, err);
-	r = box_make_file(box, path, 0644, err);
+	/* What is only mounted on opens to nobody when that mount has gone */
+	r = box_make_file(box, path, point->text ? 0644 : 0, err);
 	return r < 0 || !point->text ? r : write_text(box, path, point->text, err);
 }
 

@@ -236,7 +236,6 @@ static int compare_steps(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 	const int late = (x->kind == CHANGE_SHOW) - (y->kind == CHANGE_SHOW);
-
 	const int path = strcmp(x->mount->path, y->mount->path);
 
 	return late ? late : path ? path : (int)x->kind - (int)y->kind;
