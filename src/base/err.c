@@ -41,7 +41,7 @@ int fail(struct err *err, int code, const char *fmt, ...)
 
 int fail_errno(struct err *err, const char *fmt, ...)
 {
-	const int saved = errno;
+	const int saved = errno ? errno : EIO;
 	char text[ERR_MSG_MAX];
 	va_list ap;
 

@@ -23,7 +23,9 @@ struct err {
 int fail(struct err *err, int code, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));
 
-/* As fail(), and appends ": " and the text of errno. Returns -errno. */
+/* As fail(), and appends ": " and the text of errno. Returns -errno; -EIO if that
+ * is not set, for 0 would be success.
+ */
 int fail_errno(struct err *err, const char *fmt, ...)
 	__attribute__((cold, format(printf, 2, 3)));
 

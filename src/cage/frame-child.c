@@ -133,9 +133,11 @@ static int read_filter(struct child *c, int fd, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	struct sock_fprog *program;
+	const int r = fs_read_fd(fd, FILTER_MAX, &text, NULL);
 
-	if (fs_read_fd(fd, FILTER_MAX, &text, NULL) < 0)
-		return fail_errno(err, "Can't read seccomp data");
+	if (r < 0)
+		return fail(err, r, "Can't read seccomp data: %s",
+			    strerror(-r));
 	(void)close(fd);
 	if (text.len % INSTRUCTION)
 		return fail(err, -EINVAL, "Invalid seccomp data, must be multiple of 8");

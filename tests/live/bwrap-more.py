@@ -292,6 +292,18 @@ def filters_are_loaded_in_order(t):
 
 
 @test
+def a_filter_that_the_kernel_would_not_take_is_refused(t):
+    allow = struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000)
+    for instructions, code in ((4096, 0), (4097, 1), (8192, 1)):
+        fd = os.memfd_create("filter", 0)
+        os.write(fd, allow * instructions)
+        os.lseek(fd, 0, 0)
+        equal(t.outside(BWRAP, *HOST, "--seccomp", str(fd), "true",
+                        pass_fds=[fd]).code, code, instructions)
+        os.close(fd)
+
+
+@test
 def many_binds_fit(t):
     words = []
     for i in range(1500):

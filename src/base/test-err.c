@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/test-err.c - explanations: what they hold, and that each is a failure */
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "test.h"
+
+TEST(outer_words_come_first_and_the_code_stays)
+{
+	struct err err = { 0 };
+
+	CHECK_INT(fail(&err, -EINVAL, "'%s' is odd", "x"), -EINVAL);
+	CHECK_INT(fail_in(&err, "%s", "file"), -EINVAL);
+	CHECK_INT(err.code, -EINVAL);
+	CHECK_STR(err.msg, "file: 'x' is odd");
+	CHECK_INT(fail(NULL, -EPERM, "nobody reads this"), -EPERM);
+}
+
+TEST(errno_is_told_and_survives)
+{
+	struct err err = { 0 };
+
+	errno = ENOENT;
+	CHECK_INT(fail_errno(&err, "cannot open"), -ENOENT);
+	CHECK_INT(errno, ENOENT);
+	CHECK(strstr(err.msg, "cannot open: No such"));
+}
+
+/* A caller goes on after 0, as if all were well */
+TEST(a_failure_without_errno_is_one)
+{
+	errno = 0;
+	CHECK_INT(fail_errno(NULL, "cannot"), -EIO);
+}
+
+TEST(a_name_moves_no_cursor_and_fits)
+{
+	char name[2 * ERR_MSG_MAX];
+	struct err err = { 0 };
+
+	memset(name, '\033', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	fail(&err, -EINVAL, "%s", name);
+	CHECK(!strncmp(err.msg, "\\x1b\\x1b", 8));
+	CHECK(strlen(err.msg) < sizeof(err.msg));
+}
