@@ -233,14 +233,13 @@ int fs_open_dir_p(const char *path, mode_t mode, struct err *err)
 int fs_open_private_dir(const char *path, struct err *err)
 {
 	auto_close int fd = fs_open_dir_p(path, 0700, err);
-	struct stat st, named;
+	struct stat st;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) < 0 || lstat(path, &named) < 0)
+	if (fstat(fd, &st) < 0)
 		return fail_errno(err, "cannot look at '%s'", path);
-	if (!S_ISDIR(named.st_mode) || st.st_ino != named.st_ino ||
-	    st.st_dev != named.st_dev)
+	if (!fs_is_named(fd, path))
 		return fail(err, -ELOOP, "'%s' must not be a symbolic link",
 			    path);
 	if (st.st_uid != geteuid())
@@ -250,7 +249,6 @@ int fs_open_private_dir(const char *path, struct err *err)
 	return take_fd(&fd);
 }
 
-/* NSS is not consulted: it would load libraries on the start path */
 bool fs_is_named(int fd, const char *path)
 {
 	struct stat held, named;
@@ -267,6 +265,7 @@ int fs_chmod(int fd, mode_t mode)
 	return chmod(self, mode & 07777);
 }
 
+/* NSS is not consulted: it would load libraries on the start path */
 char *fs_home(void)
 {
 	const char *home = getenv("HOME");

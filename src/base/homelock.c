@@ -32,13 +32,12 @@ enum {
 static int open_home(void)
 {
 	auto_free char *home = fs_home();
-	auto_close int fd = home ? open(home, O_RDONLY | O_DIRECTORY |
-					O_CLOEXEC) : -1;
 
-	/* Never as one of the standard descriptors, even where those are
-	 * closed: the command must find them so
-	 */
-	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (!home) {
+		errno = ENOENT;
+		return -1;
+	}
+	return fs_above_std(open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
 int homelock_take(void)

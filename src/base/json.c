@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json-plain.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 
@@ -170,7 +171,7 @@ static bool next_step(const char **path, struct step *ret)
 			json_decref(key);
 			return false;
 		}
-		ret->key = strdup(json_string_value(key));
+		ret->key = mem_strdup(json_string_value(key));
 		json_decref(key);
 		*path = close + 1;
 	} else if (*p == '[') {
@@ -181,7 +182,7 @@ static bool next_step(const char **path, struct step *ret)
 	} else {
 		const size_t n = strcspn(p += *p == '.', ".[");
 
-		ret->key = strndup(p, n);
+		ret->key = mem_strndup(p, n);
 		*path = p + n;
 	}
 	return true;
@@ -295,17 +296,10 @@ void json_path_key(struct buf *path, const char *key)
 	}
 }
 
-/* Once for every entry of a list: by hand, for printf() takes longer than the
- * rest of it
- */
+/* Once for every entry of a list, and so without printf() */
 void json_path_index(struct buf *path, size_t index)
 {
-	char text[24], *p = text + sizeof(text);
-
-	*--p = ']';
-	do {
-		*--p = (char)('0' + index % 10);
-	} while ((index /= 10) != 0);
-	*--p = '[';
-	buf_add(path, p, (size_t)(text + sizeof(text) - p));
+	buf_addc(path, '[');
+	buf_addu(path, index);
+	buf_addc(path, ']');
 }

@@ -16,7 +16,6 @@
 
 struct clone_args;
 struct mount_attr;
-struct sock_fprog;
 
 /* seccomp user notification (6.6) */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP

@@ -20,6 +20,8 @@ TEST(numbers_are_whole_strings_within_their_bound)
 	CHECK_INT(text_to_u64("65535", 65535, &n), 0);
 	CHECK_INT(n, 65535);
 	CHECK_INT(text_to_u64("65536", 65535, &n), -ERANGE);
+	CHECK_INT(text_to_u64("5", 5, &n), 0);
+	CHECK_INT(text_to_u64("6", 5, &n), -ERANGE);
 	CHECK_INT(text_to_u64("18446744073709551615", UINT64_MAX, &n), 0);
 	CHECK(n == UINT64_MAX);
 	n = 7;

@@ -21,7 +21,7 @@ static int take_digits(const char **s, uint64_t max, uint64_t *ret)
 	for (; *p >= '0' && *p <= '9'; p++) {
 		const unsigned int digit = (unsigned int)(*p - '0');
 
-		if (n > (max - digit) / 10 && (n > max / 10 || n * 10 > max - digit))
+		if (n > max / 10 || digit > max - n * 10)
 			return -ERANGE;
 		n = n * 10 + digit;
 	}

@@ -78,8 +78,8 @@ int box_mount_tmp(struct box *box, const struct plan *plan, struct err *err);
 
 /* procfs.c: a new one, or a negative errno */
 int box_make_proc(void);
-/* 0, or 1 if /proc stays the host's */
 int box_begin_proc(struct box *box, struct err *err);
+/* 0, or 1 if /proc stays the host's */
 int box_mount_proc(const struct box *box, const struct plan *plan,
 		   struct err *err);
 

@@ -93,13 +93,14 @@ static void __attribute__((noreturn)) bear_in_jail(const struct birth *b,
 static pid_t fork_in_jail(const struct birth *b, int *pidfd)
 {
 	int pipes[2];
-	pid_t pid = -EIO, between;
+	pid_t pid, between;
 
 	if (pipe2(pipes, O_CLOEXEC) < 0)
 		return -1;
 	between = fork();
 	if (!between)
 		bear_in_jail(b, pipes[1]);
+	pid = between < 0 ? -errno : -EIO;
 	(void)close(pipes[1]);
 	if (between > 0 && read(pipes[0], &pid, sizeof(pid)) !=
 			   (ssize_t)sizeof(pid))

@@ -32,10 +32,8 @@ enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
  */
 static int open_dir(const char *path)
 {
-	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-				 O_CLOEXEC);
-
-	return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return fs_above_std(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				 O_CLOEXEC));
 }
 
 /* Open @path, and make it first if that is needed */
