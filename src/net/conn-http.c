@@ -460,6 +460,7 @@ static void step_http(struct conn *conn)
 
 void conn_start_http(struct conn *conn)
 {
+	exchange_free(conn->http);
 	conn->http = mem_zalloc(sizeof(*conn->http));
 	conn->step = step_http;
 	conn->expired = http_expired;

@@ -7,16 +7,16 @@
  * would serve as a front for others. The server may speak first, so its bytes
  * flow while the client's are held back; they are held only until it is clear
  * what they are. On port 443 nothing but TLS is expected, unless a rule names
- * the port.
+ * the port. On port 80 what is not TLS is HTTP, whose Host is such a name too: it
+ * is served as if the connection had been captured there.
  */
 
 #include "net/conn.h"
 
-
 #include "net/sni.h"
 #include "policy/policy.h"
 
-enum { TLS_PORT = 443 };
+enum { HTTP_PORT = 80, TLS_PORT = 443 };
 
 static const char not_tls[] = "not TLS on port 443";
 static const char no_name[] = "let the program send the host's name in TLS (SNI), or connect to an allowed address";
@@ -86,6 +86,11 @@ static bool inspect(struct conn *conn)
 		why = not_tls;
 	if (why) {
 		refuse_hello(conn, why, result, &sni);
+		return false;
+	}
+	if (result == SNI_NOT_TLS && host->port == HTTP_PORT) {
+		conn_start_origin(conn, host);
+		conn->again = true;
 		return false;
 	}
 	return true;

@@ -146,12 +146,17 @@ def a_name_is_called_by_no_other(t):
     g = Gate(t, ["http:80", "https:443"])
     curl = [need("curl"), "-sS", "-k", "-m", "10"]
     told = []
-    for env in (BARE, None):
-        r = g.run(*curl, "-i", "-H", "Host: bad.test", "http://good.test/",
+    socks = ["-x", "socks5h://127.0.0.1:1080"]
+    for env, how in ((BARE, []), (PROXIED, []), (PROXIED, ["-p"]),
+                     (BARE, socks)):
+        r = g.run(*curl, *how, "http://good.test/", "http://good.test/x",
                   env=env).ok()
+        equal(r.out, "path / host good.test body 0path /x host good.test body 0")
+        r = g.run(*curl, *how, "-i", "-H", "Host: bad.test",
+                  "http://good.test/", env=env).ok()
         contains(r.out, "400 the Host header names another host")
         told.append(g.events()[-1])
-        g.run(*curl, "--connect-to", "::good.test:", "https://bad.test/",
+        g.run(*curl, *how, "--connect-to", "::good.test:", "https://bad.test/",
               env=env)
         told.append(g.events()[-1])
     for e in told:
@@ -159,7 +164,7 @@ def a_name_is_called_by_no_other(t):
         equal(e["suggest"], {"edit": "let the program connect to the host "
                                      "that it names", "command": None})
     equal([(e["kind"], e["target"]) for e in told],
-          [("net-http", "good.test:80"), ("net-sni", "good.test:443")] * 2)
+          [("net-http", "good.test:80"), ("net-sni", "good.test:443")] * 4)
     lacks("".join(g.connections()), "93.184.216.36")
 
 
