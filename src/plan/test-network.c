@@ -131,6 +131,19 @@ TEST(programs_are_told_of_the_proxies)
 		       "NO_PROXY=127.0.0.1,::1,169.254.0.0/16,172.16.0.0/12\n");
 }
 
+TEST(profile_srt_names_the_http_proxy_for_everything)
+{
+	const char *const none[] = { NULL };
+	auto_policy struct policy *p = with_hosts(none);
+	auto_buf struct buf out = { 0 };
+
+	policy_set_profile(p, PROFILE_SRT, origin_make(NULL, NULL, NULL));
+	network_env(p, NULL, collect, &out);
+	CHECK_CONTAINS(buf_str(&out), "ALL_PROXY=http://localhost:3128\n");
+	CHECK_CONTAINS(buf_str(&out), "grpc_proxy=http://localhost:3128\n");
+	CHECK_CONTAINS(buf_str(&out), "FTP_PROXY=socks5h://localhost:1080\n");
+}
+
 TEST(proxies_can_be_elsewhere)
 {
 	const char *const none[] = { NULL };

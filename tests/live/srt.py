@@ -225,10 +225,10 @@ def the_environment_is_that_of_srt(t):
     equal(env["SANDBOX_RUNTIME"], "1")
     equal((env["SECRET_TOKEN"], env["MY_THING"]), ("x", "y"))
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy",
+                 "ALL_PROXY", "all_proxy", "GRPC_PROXY", "grpc_proxy",
                  "DOCKER_HTTP_PROXY", "DOCKER_HTTPS_PROXY"):
-        contains(env[name], "localhost:3128", name)
-    for name in ("ALL_PROXY", "all_proxy", "GRPC_PROXY", "grpc_proxy",
-                 "FTP_PROXY", "ftp_proxy", "RSYNC_PROXY", "GIT_SSH_COMMAND",
+        equal((name, env[name]), (name, "http://localhost:3128"))
+    for name in ("FTP_PROXY", "ftp_proxy", "RSYNC_PROXY", "GIT_SSH_COMMAND",
                  "CLAUDE_CODE_HOST_HTTP_PROXY_PORT",
                  "CLAUDE_CODE_HOST_SOCKS_PROXY_PORT"):
         check(name in env, name)
