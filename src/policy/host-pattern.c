@@ -57,7 +57,7 @@ static bool ends_in(const char *name, size_t n, const char *suffix)
 	       (n == len || name[n - len - 1] == '.');
 }
 
-/* True for "com", "co.uk" and their like: names that strangers register in */
+/* True for "co.uk" and its like: names that strangers register in */
 static bool is_registry(const char *name)
 {
 	static const char *const labels[] = {
@@ -69,9 +69,7 @@ static bool is_registry(const char *name)
 	};
 	const char *dot = strchr(name, '.');
 
-	if (!dot)
-		return true;
-	if (strlen(dot + 1) != 2)
+	if (!dot || strlen(dot + 1) != 2)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
 		if (strlen(labels[i]) == (size_t)(dot - name) &&
@@ -203,7 +201,8 @@ static struct host_pattern *new_portless(const char *text, size_t n, bool deny,
 			   explain(text, n));
 		return NULL;
 	}
-	if (below && is_registry(h.name)) {
+	/* As in srt, of which a file may deny the longer ones */
+	if (below && (!strchr(h.name, '.') || (!deny && is_registry(h.name)))) {
 		(void)fail(err, -EINVAL, "'%s' is too broad: strangers register names below '%s'; name the hosts that are meant",
 			   text, h.name);
 		return NULL;

@@ -134,8 +134,7 @@ TEST(what_is_no_pattern_is_refused_with_words)
 	static const char *const bad[] = {
 		"", ".", "*.", "**", "*.*", "*.*.test", "a*b.test", "a.*.test",
 		"*a.test", "a.*", "[*]", "*.com", "*.localhost", "*.redis",
-		"*.co.uk", "*.COM.au", "*.org.br", "*.ac.jp", "*.co.uk.",
-		"*.co.uk:443", "*.1.2.3.4", "*.10.0.0.1", "http://a.test",
+		"*.1.2.3.4", "*.10.0.0.1", "http://a.test",
 		"https://a.test/x", "a.test/x", "a.test/", "//a.test", "a b.test",
 		"a..test", ".a.test", "a.test:", "a.test:0", "a.test:65536",
 		"a.test:0443", "a.test:http", "a.test:443:443", "::1", "fd00::1",
@@ -151,6 +150,19 @@ TEST(what_is_no_pattern_is_refused_with_words)
 		check_refused(bad[i], false);
 		check_refused(bad[i], true);
 	}
+}
+
+TEST(names_that_strangers_register_in_are_refused_in_allow)
+{
+	static const char *const registries[] = {
+		"*.co.uk", "*.COM.au", "*.org.br", "*.ac.jp", "*.co.uk.",
+		"*.co.uk:443",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(registries); i++)
+		check_refused(registries[i], false);
+	CHECK(covers_as("*.co.uk", true, "a.co.uk", 1));
+	CHECK(!covers_as("*.co.uk", true, "co.uk", 1));
 }
 
 TEST(ranges_too_broad_to_be_meant_are_refused_in_allow)
