@@ -19,6 +19,7 @@ CLOCHE_LONG=1 makes long() return the larger number.
 """
 
 import ctypes
+import faulthandler
 import os
 import re
 import select
@@ -284,6 +285,25 @@ def _command_line(pid):
         return "?"
 
 
+def _proc(pid, name):
+    try:
+        with open(f"/proc/{pid}/{name}") as file:
+            return file.read().strip()
+    except OSError:
+        return "?"
+
+
+def _show_waiting(pid, depth=0):
+    """What hangs, told for whoever looks for the cause: who waits where"""
+    state = re.search(r"State:\s*(\S+)", _proc(pid, "status"))
+    print(f"# {'  ' * depth}{pid} {state and state.group(1)} "
+          f"{_proc(pid, 'wchan')} call {_proc(pid, 'syscall').split(' ')[0]}: "
+          f"{_command_line(pid)[:200]!r}")
+    for child in _proc(pid, f"task/{pid}/children").split():
+        if child.isdigit():
+            _show_waiting(int(child), depth + 1)
+
+
 def _reap():
     """Collect the dead; True when no child is left"""
     try:
@@ -324,7 +344,7 @@ def _remove(path):
     shutil.rmtree(path, onerror=repair)
 
 
-def _in_child(function, root):
+def _in_child(function, root, seconds):
     """Run one test here; its exit status"""
     os.setpgid(0, 0)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -332,8 +352,10 @@ def _in_child(function, root):
                    signal.SIGTERM, signal.SIGTTOU, signal.SIGTTIN,
                    signal.SIGTSTP):
         signal.signal(number, signal.SIG_DFL)
+    faulthandler.dump_traceback_later(seconds - 1)
     try:
         function(Context(root))
+        faulthandler.cancel_dump_traceback_later()
         left = _reap_leftovers()
         check(not left, "left running:", left)
         return 0
@@ -369,7 +391,7 @@ def _run_one(function, seconds):
     sys.stdout.flush()
     pid = os.fork()
     if not pid:
-        status = _in_child(function, root)
+        status = _in_child(function, root, seconds)
         sys.stdout.flush()
         os._exit(status)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -378,6 +400,7 @@ def _run_one(function, seconds):
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     else:
         print(f"# not done in {seconds} s")
+        _show_waiting(pid)
         os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         status = 1
