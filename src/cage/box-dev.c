@@ -43,8 +43,23 @@ static const struct {
 };
 
 /* The caller's terminal, to be /dev/console: a private devpts has no name for
- * it, and ttyname() looks in /dev. Nothing depends on it.
+ * it, and ttyname() looks in /dev. Read-only, like all devices, and for the same
+ * reason. Nothing depends on it.
  */
+static int clone_terminal(int host, const char *name)
+{
+	static const struct mount_attr closed = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
+	};
+	auto_close int tree = sys_open_tree(host, name, OPEN_TREE_CLONE |
+					    OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 ||
+	    sys_mount_setattr(tree, "", AT_EMPTY_PATH, &closed) < 0)
+		return -1;
+	return take_fd(&tree);
+}
+
 int box_terminal(const struct box *box, const struct cage_request *request)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
@@ -63,9 +78,7 @@ int box_terminal(const struct box *box, const struct cage_request *request)
 		    fstatat(box->host, path + 5, &named,
 			    AT_SYMLINK_NOFOLLOW) == 0 &&
 		    st.st_rdev == named.st_rdev && st.st_ino == named.st_ino)
-			return sys_open_tree(box->host, path + 5,
-					     OPEN_TREE_CLONE |
-					     OPEN_TREE_CLOEXEC);
+			return clone_terminal(box->host, path + 5);
 	}
 	return -1;
 }

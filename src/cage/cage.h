@@ -60,13 +60,14 @@ enum {
  * struct cage_message - One message from init
  * @event:	What happened
  * @value:	See enum cage_event
- * @maxrss_kib:	With CAGE_EXITED: the largest process, in KiB
+ * @read_to:	With CAGE_EXITED: how far standard input was read, if it was opened
+ *		again, or -1
  * @code:	With CAGE_FAILED: a negative errno; @text: one line
  */
 struct cage_message {
 	enum cage_event event;
 	int value, code;
-	uint64_t maxrss_kib;
+	int64_t read_to;
 	char text[CAGE_TEXT_MAX];
 };
 
@@ -99,6 +100,7 @@ struct cage_birth {
  * @hand_tmp:	Hand over the fresh /tmp, so that what is in it can be kept
  * @aside:	Where changes are kept (--ephemeral), or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
+ * @stdin_path:	Where @stdio[0] is opened again (reopen.c), or NULL
  * @jail:	See struct cage_birth
  * @limits:	Resource limits
  * @wait:	Start the command only after a byte on the socket
@@ -109,6 +111,7 @@ struct cage_request {
 	const char *tmp_path, *aside;
 	bool hand_tmp;
 	int stdio[3];
+	const char *stdin_path;
 	int jail[2];
 	struct cage_limit limits[CAGE_LIMITS_MAX];
 	size_t nlimits;

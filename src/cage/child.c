@@ -298,7 +298,7 @@ static void take_order(int socket, struct order *order,
 }
 
 /* The place as this plan wants it, to the end of all that takes capabilities */
-static int make_place(const struct cage_request *request, struct place *place,
+static int make_place(struct cage_request *request, struct place *place,
 		      int *value, int socket, struct err *err)
 {
 	auto_close int masks = -1;
@@ -308,6 +308,8 @@ static int make_place(const struct cage_request *request, struct place *place,
 		return 0;
 	r = stage_tree(request, &place->box, &masks, err);
 	*value = r > 0 ? r : 0;
+	if (r >= 0)
+		reopen_devices(request);
 	if (r >= 0 && masks >= 0)
 		r = hand_masks(socket, masks, err);
 	return r < 0 ? r : netstart_end(&place->net, err);
@@ -321,7 +323,7 @@ static int filter(const struct plan *plan, int *listener, struct err *err)
 	return r < 0 ? r : install_filter(plan, listener, err);
 }
 
-static int build(const struct cage_request *request, struct place *place,
+static int build(struct cage_request *request, struct place *place,
 		 const struct host_ids *host, int *socket, struct err *err)
 {
 	const struct plan *plan = request->plan;

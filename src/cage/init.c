@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,9 +39,11 @@ enum { CHILDREN_ROOM = 4096 };	/* What is listed at once */
  * struct init - What process 1 knows
  * @children:	The kernel's list of our children, or -1 where the end of a pid
  *		namespace is enough
+ * @keeps_stdin: A file, opened again for the command
  */
 struct init {
 	int socket, children;
+	bool keeps_stdin;
 	pid_t command;
 };
 
@@ -102,16 +103,28 @@ static void leave(const struct init *init, int status)
 	_exit(status);
 }
 
-static void tell(const struct init *init, enum cage_event event, int value,
-		 uint64_t maxrss_kib)
+static void send(const struct init *init, const struct cage_message *m)
 {
-	const struct cage_message m = {
-		.event = event, .value = value, .maxrss_kib = maxrss_kib,
-	};
-
 	/* With nobody to tell, there is nothing to stay for */
-	if (sock_send(init->socket, &m, sizeof(m), NULL, 0) < 0)
+	if (sock_send(init->socket, m, sizeof(*m), NULL, 0) < 0)
 		leave(init, 125);
+}
+
+static void tell(const struct init *init, enum cage_event event, int value)
+{
+	const struct cage_message m = { .event = event, .value = value };
+
+	send(init, &m);
+}
+
+/* Whoever shares the caller's standard input goes on where the command stopped */
+static void tell_exited(const struct init *init, int status)
+{
+	struct cage_message m = { .event = CAGE_EXITED, .value = status };
+
+	end_others(init);
+	m.read_to = init->keeps_stdin ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
+	send(init, &m);
 }
 
 static void fail_exec(int socket, const char *name, int error)
@@ -215,25 +228,22 @@ static void wait_for_supervisor(const struct init *init)
 
 static void reap(const struct init *init)
 {
-	struct rusage usage;
 	int status;
 	pid_t pid;
 
-	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED,
-			    &usage)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED |
+			      WCONTINUED)) > 0) {
 		if (pid != init->command)
 			continue;
 		if (WIFCONTINUED(status)) {
-			tell(init, CAGE_CONTINUED, 0, 0);
+			tell(init, CAGE_CONTINUED, 0);
 			continue;
 		}
 		if (WIFSTOPPED(status)) {
-			tell(init, CAGE_STOPPED, WSTOPSIG(status), 0);
+			tell(init, CAGE_STOPPED, WSTOPSIG(status));
 			continue;
 		}
-		(void)getrusage(RUSAGE_CHILDREN, &usage);
-		end_others(init);
-		tell(init, CAGE_EXITED, status, (uint64_t)usage.ru_maxrss);
+		tell_exited(init, status);
 		wait_for_supervisor(init);
 	}
 }
@@ -246,6 +256,7 @@ void init_run(const struct cage_request *request, int socket)
 	};
 	struct init init = {
 		.socket = socket, .children = open_children(plan, socket),
+		.keeps_stdin = request->stdin_path != NULL,
 	};
 	auto_close int domain = open_domain(plan, socket);
 	sigset_t child;
@@ -260,7 +271,8 @@ void init_run(const struct cage_request *request, int socket)
 
 	init.command = start(request, socket, domain);
 	close_fd(&domain);
-	(void)sys_close_range(0, 2, 0);	/* Or a pipe would not end */
+	/* Or a pipe would not end */
+	(void)sys_close_range(init.keeps_stdin ? 1 : 0, 2, 0);
 	tell_started(&init);
 	for (;;) {
 		struct signalfd_siginfo info;

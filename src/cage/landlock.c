@@ -6,7 +6,7 @@
  * the writable roots. This also stops what mounts cannot: FIFOs on a read-only
  * mount, and files of the host re-opened for writing through /proc/self/fd. A
  * terminal that the caller handed over stays re-openable: "> /dev/stderr" must
- * work (files are relayed, lib/stdfds.c).
+ * work (files for output are relayed, lib/stdfds.c).
  */
 
 #include <errno.h>

@@ -41,8 +41,15 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
  * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. @box was begun, and
  * is done for. *@masks is the FUSE connection of masks that talk, or -1.
  */
-int stage_tree(const struct cage_request *request, struct box *box,
+int stage_tree(struct cage_request *request, struct box *box,
 	       int *masks, struct err *err);
+
+/* reopen.c: standard input, if it is a file, from the read-only world; its place
+ * in @request is taken by the new descriptor. Before anything hides it.
+ */
+int reopen_file(struct cage_request *request, struct err *err);
+/* Terminals and devices, from the sandbox's own /dev, as far as they are there */
+void reopen_devices(struct cage_request *request);
 
 /* confine.c: session keyring; no core dumps */
 int stage_keyring(struct err *err);

@@ -237,6 +237,7 @@ static const struct cage_request *pack(struct cage *cage,
 	copy->plan = plan_pack(plan, &cage->room);
 	copy->tmp_path = arena_strdup(&cage->room, request->tmp_path);
 	copy->aside = arena_strdup(&cage->room, request->aside);
+	copy->stdin_path = arena_strdup(&cage->room, request->stdin_path);
 	return cage->room.full ? NULL : copy;
 }
 

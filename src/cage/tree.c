@@ -389,7 +389,7 @@ static int mask_own(const struct plan *plan, const struct box *box,
 	return 0;
 }
 
-static int build(const struct cage_request *request, struct box *box,
+static int build(struct cage_request *request, struct box *box,
 		 struct trees *trees, struct masks *masks, struct err *err)
 {
 	const struct plan *plan = request->plan;
@@ -410,6 +410,8 @@ static int build(const struct cage_request *request, struct box *box,
 	if (r >= 0)
 		r = restrict_world(plan, err);
 	if (r == 0)
+		r = reopen_file(request, err);
+	if (r == 0)
 		r = box_open_dev(box, err);
 	if (r == 0)
 		r = box_mount_tmp(box, plan, err);
@@ -426,7 +428,7 @@ static int build(const struct cage_request *request, struct box *box,
 			   (no_layer ? CAGE_NO_LAYER : 0);
 }
 
-int stage_tree(const struct cage_request *request, struct box *box,
+int stage_tree(struct cage_request *request, struct box *box,
 	       int *masks, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;

@@ -21,6 +21,9 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "cage/cage.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
@@ -48,12 +51,14 @@ struct relay {
 
 /**
  * struct stdfds - The three
+ * @path:	The file that is opened again as standard input, or NULL
  * @limited:	@room is what may still be printed
  * @cut_off:	More was to be printed than that
  */
 struct stdfds {
 	int fds[3];
 	struct relay relays[3];
+	char *path;
 	bool limited, cut_off;
 	uint64_t room;
 };
@@ -84,25 +89,56 @@ static bool path_of(int fd, char *path, size_t size)
 	return true;
 }
 
-static bool needs_relay(const struct plan *plan, int fd)
+/* How a descriptor goes in: as it is, opened again by init, or as a pipe */
+enum way { WAY_AS_IT_IS, WAY_AGAIN, WAY_COPIED };
+
+/* Can init open the file @st by @path, too? It has its own /dev by then */
+static bool is_there(const char *path, const struct stat *st)
 {
-	const int flags = fcntl(fd, F_GETFL);
+	auto_close int fd = -1;
+	struct stat named;
+
+	if (path_is_within("/dev", path) || path_is_within("/proc", path) ||
+	    path_is_within("/sys", path))
+		return false;
+	fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY | O_NOCTTY |
+			       O_NONBLOCK, 0);
+	return fd >= 0 && fstat(fd, &named) == 0 &&
+	       named.st_dev == st->st_dev && named.st_ino == st->st_ino;
+}
+
+static enum way way_of(const struct plan *plan, int fd, const char *path,
+		       const struct stat *st)
+{
+	if (!view_verdict(plan->view, VIEW_READ, path).allowed)
+		return WAY_COPIED;
+	if (view_verdict(plan->view, VIEW_WRITE, path).allowed &&
+	    !view_is_private(plan->view, path) && !plan->ephemeral)
+		return WAY_AS_IT_IS;
+	/* A file for output must be open to "> /dev/stderr" all the same */
+	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+		return WAY_COPIED;
+	/* Landlock refuses to open it for writing; without it nothing does */
+	if (plan->tier != TIER_FULL || !st->st_nlink)
+		return plan->machine.landlock_abi ? WAY_AS_IT_IS : WAY_COPIED;
+	return fd == STDIN_FILENO && is_there(path, st) ? WAY_AGAIN
+							 : WAY_COPIED;
+}
+
+static bool needs_relay(struct stdfds *s, const struct plan *plan, int fd)
+{
 	char path[PATH_MAX];
+	enum way way;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
 	if (!path_of(fd, path, sizeof(path)))
 		return true;
-	if (!view_verdict(plan->view, VIEW_READ, path).allowed)
-		return true;
-	if (view_verdict(plan->view, VIEW_WRITE, path).allowed &&
-	    !view_is_private(plan->view, path))
-		return false;
-	/* Landlock refuses to open it for writing; without it nothing does. A
-	 * file for output must be open to "> /dev/stderr" all the same.
-	 */
-	return !plan->machine.landlock_abi || (flags & O_ACCMODE) != O_RDONLY;
+	way = way_of(plan, fd, path, &st);
+	if (way == WAY_AGAIN)
+		s->path = mem_strdup(path);
+	return way == WAY_COPIED;
 }
 
 static int option_of(int fd, int name)
@@ -184,7 +220,7 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	if (S_ISSOCK(st.st_mode) && !is_tied(plan, fd))
 		return fail(err, -EINVAL, "descriptor %d is a socket with which the command could reach others; put a pipe in between (| cat)",
 			    fd);
-	if (!needs_relay(plan, fd) && !is_counted(s, fd))
+	if (!needs_relay(s, plan, fd) && !is_counted(s, fd))
 		return 0;
 	/* One file, one pipe: or 2>&1 would lose its order */
 	for (int i = 0; i < fd; i++) {
@@ -225,12 +261,23 @@ void stdfds_free(struct stdfds *s)
 		close_fd(&s->relays[i].inside);
 		free(s->relays[i].pending);
 	}
+	if (s)
+		free(s->path);
 	free(s);
 }
 
-int stdfds_inside(const struct stdfds *s, int fd)
+void stdfds_fill(const struct stdfds *s, struct cage_request *request)
 {
-	return s->relays[fd].inside >= 0 ? s->relays[fd].inside : s->fds[fd];
+	for (int i = 0; i < 3; i++)
+		request->stdio[i] = s->relays[i].inside >= 0 ?
+				    s->relays[i].inside : s->fds[i];
+	request->stdin_path = s->path;
+}
+
+void stdfds_read_to(const struct stdfds *s, int64_t place)
+{
+	if (s->path && place >= 0)
+		(void)lseek(STDIN_FILENO, place, SEEK_SET);
 }
 
 static void finish(struct relay *r)

@@ -4,16 +4,19 @@
  * A regular file on descriptor 0, 1 or 2 can be opened again by its /proc
  * name. Where that would give the command more than the descriptor itself, it
  * gets a pipe, and we copy: a file that the policy hides; a file outside the
- * writable paths that it may append to, but not truncate or read; and where
- * there is no Landlock, one that it may only read. And so does output that is
- * counted (limits.output), unless it goes to a terminal.
+ * writable paths that it may append to, but not truncate or read. And so does
+ * output that is counted (limits.output), unless it goes to a terminal. What it
+ * may only read is opened again by init, where its mode cannot be changed, and
+ * the caller's own descriptor is moved on in the end as if it had been shared.
  */
 
 #ifndef LIB_STDFDS_H
 #define LIB_STDFDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct cage_request;
 struct err;
 struct loop;
 struct number;
@@ -34,8 +37,11 @@ int stdfds_new(const struct plan *plan, const struct number *output,
 	       struct stdfds **ret, struct err *err);
 void stdfds_free(struct stdfds *stdio);
 
-/* The descriptor that becomes @fd inside, or -1 if the caller has none */
-int stdfds_inside(const struct stdfds *stdio, int fd);
+/* What init is told of them: those that the caller does not have are -1 */
+void stdfds_fill(const struct stdfds *stdio, struct cage_request *request);
+
+/* The command has read its standard input so far; -1 if that is not known */
+void stdfds_read_to(const struct stdfds *stdio, int64_t place);
 
 /* Start copying, after the sandbox has its ends (which are closed here) */
 int stdfds_start(struct stdfds *stdio, struct loop *loop, struct err *err);

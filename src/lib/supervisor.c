@@ -75,7 +75,6 @@ struct supervisor {
 	struct jailer jailer;
 	struct aside aside;
 	int status;
-	uint64_t maxrss_kib;
 	bool waits, failed;
 	struct loop_source messages, death, signals;
 	struct clock clock;
@@ -252,7 +251,7 @@ static int take_message(struct supervisor *s)
 	case CAGE_CONTINUED:
 		break;
 	case CAGE_EXITED:
-		s->maxrss_kib = m.maxrss_kib;
+		stdfds_read_to(s->stdio, m.read_to);
 		s->status = exit_status(m.value);
 		s->cage.over = true;
 		loop_stop(s->loop, 0);
@@ -339,8 +338,7 @@ static void fill_request(const struct supervisor *s, const sigset_t *mask,
 		request->jail[0] = s->jailer.run.user;
 		request->jail[1] = s->jailer.run.net;
 	}
-	for (int i = 0; i < 3; i++)
-		request->stdio[i] = stdfds_inside(s->stdio, i);
+	stdfds_fill(s->stdio, request);
 	limits_fill(s->limits, request);
 }
 

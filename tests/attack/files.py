@@ -336,4 +336,43 @@ def the_switches_of_the_kernel_are_not_a_project(t):
         check(t.outside("sh", "-c", script).out, "the control opened none")
 
 
+@test
+def modes_of_what_the_caller_opened_stay(t):
+    """They are the mount's business that a descriptor came from"""
+    change = ["python3", "-c", "import os, sys; "
+              "[os.fchmod(0, int(m, 8)) for m in sys.argv[1:]]"]
+
+    def mode(fd):
+        return oct(os.fstat(fd).st_mode & 0o7777)
+
+    path = t.write(t.away + "/in", "text")
+    inner = t.write("inner", "text")
+    master, slave = os.openpty()
+    cases = [(os.open(path, os.O_RDONLY), ()), (slave, ()),
+             (os.open(inner, os.O_RDONLY), ("--ephemeral",))]
+    for fd, options in cases:
+        t.outside(*change, "640", stdin_file=fd).ok()	# The control
+        equal(mode(fd), "0o640")
+        r = t.inside(*change, "666", options=options, stdin_file=fd)
+        contains(r.ended(1).err, "Read-only")
+        for name in ("/proc/self/fd/0", "/dev/console"):
+            t.inside("chmod", "666", name, options=options, stdin_file=fd)
+        equal(mode(fd), "0o640")
+        os.close(fd)
+    os.close(master)
+
+
+@as_root
+def modes_of_devices_stay(t):
+    """What root may do to /dev/null would be felt by all; so, its own mode"""
+    change = ["python3", "-c", "import os; [os.fchmod(fd, 0o666) for fd in "
+              "(0, 1)]"]
+    with open("/dev/null", "r+b", buffering=0) as null:
+        t.outside(*change, stdin_file=null, stdout=null).ok()
+        for observe in ("on", "off"):
+            r = t.inside(*change, options=("--observe", observe),
+                         stdin_file=null, stdout=null)
+            contains(r.ended(1).err, "Read-only")
+
+
 main()

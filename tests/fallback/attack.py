@@ -34,6 +34,8 @@ FILES = {
         ("utime .* gave OK", "the same"),
     "metadata_of_the_read_only_world_cannot_change":
         ("utime .* gave OK", "the same"),
+    "modes_of_what_the_caller_opened_stay":
+        ("not 1: code 0", "the same, of modes"),
     "no_mount_is_writable_that_should_not_be":
         ("the control", "there are no mounts of ours to write to"),
     "proc_sys_and_dev_take_no_writes":

@@ -184,6 +184,23 @@ def regular_files_as_standard_descriptors(t):
 
 
 @test
+def who_reads_a_file_afterwards_goes_on_where_the_command_stopped(t):
+    """The descriptor is another one inside, and must not seem to be"""
+    t.write(t.away + "/in", "one\ntwo\nthree\n")
+    t.write("here", "one\ntwo\nthree\n")
+    read = "read x; echo $x"
+    for path in (t.away + "/in", "here"):
+        r = t.outside("sh", "-c", f'read x; "$0" run -- sh -c "$1"; cat', CLOCHE,
+                      read.replace("echo", "cat /dev/stdin | wc -l; echo"),
+                      stdin_file=open(os.path.join(t.dir, path)))
+        equal(r.ok().out, "3\ntwo\nthree\n", path)
+    name = t.write(t.away + "/gone", "one\ntwo\n")
+    with open(name) as feed:
+        os.unlink(name)
+        equal(t.inside("cat", stdin_file=feed).ok().out, "one\ntwo\n")
+
+
+@test
 def arguments_arrive_as_they_are(t):
     words = ["", " ", "--", "-c", "--write", "a b", "'\"", "$HOME", "\n",
              b"\xff\xfe", "é", "-" * 1000]
