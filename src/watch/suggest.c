@@ -12,6 +12,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "policy/glob.h"
 #include "policy/policy.h"
 #include "policy/violation.h"
 #include "watch/annotate.h"
@@ -109,8 +110,11 @@ void suggest_fill(struct violation *v, const char *grant)
 	if (!advice->key || !v->target || !*v->target)
 		return;
 	value = make_value(v, grant);
-	/* A name that cannot be typed is not worth a command to copy */
-	if (!is_plain(value))
+	/* A name that cannot be typed is not worth a command to copy; what the
+	 * command called "*" would be a pattern there, and allow all the others
+	 */
+	if (!is_plain(value) ||
+	    (!is_network(v->kind) && glob_is_pattern(value)))
 		return;
 	buf_addf(&edit, "%s += ", advice->key);
 	add_json_text(&edit, value);

@@ -65,6 +65,14 @@ TEST(names_that_cannot_be_typed_get_none)
 	check(VIOLATION_FS_WRITE, NULL, NULL, NULL, NULL);
 }
 
+TEST(a_name_that_would_be_a_pattern_gets_none)
+{
+	check(VIOLATION_FS_WRITE, "/etc/*", NULL, NULL, NULL);
+	check(VIOLATION_FS_READ, "/home/u/**", NULL, NULL, NULL);
+	check(VIOLATION_FS_RENAME, "/a/[id].ts", NULL, NULL, NULL);
+	check(VIOLATION_UNIX_SOCKET, "/run/?", NULL, NULL, NULL);
+}
+
 TEST(the_directory_of_such_a_name_can_be_typed)
 {
 	struct violation v = { .kind = VIOLATION_FS_WRITE,
