@@ -26,6 +26,29 @@ const char *own_path(char *path, size_t size)
 	return path;
 }
 
+/* One line for any shell, whatever the words hold: a newline within quotes is
+ * still two lines to who reads lines, and $'..' is not known to all of them
+ */
+static void print_line(const char *line)
+{
+	auto_buf struct buf format = { 0 }, quoted = { 0 };
+
+	if (!strchr(line, '\n')) {
+		puts(line);
+		return;
+	}
+	for (; *line; line++) {
+		if (*line == '\n')
+			buf_adds(&format, "\\n");
+		else if (*line == '\\' || *line == '%')
+			buf_addf(&format, "%c%c", *line, *line);
+		else
+			buf_addc(&format, *line);
+	}
+	text_shell_quote(&quoted, buf_str(&format));
+	printf("eval \"$(printf %s)\"\n", buf_str(&quoted));
+}
+
 int cli_wrap(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
@@ -53,6 +76,6 @@ int cli_wrap(int argc, char **argv, struct err *err)
 		buf_addc(&line, ' ');
 		text_shell_quote(&line, argv[i]);
 	}
-	puts(buf_str(&line));
+	print_line(buf_str(&line));
 	return 0;
 }

@@ -125,10 +125,14 @@ def wrap_prints_one_line_that_runs_it(t):
 
 @test
 def wrap_quotes_what_a_shell_would_eat(t):
-    words = ["", "a b", "$HOME", "`id`", "'", '"', "\\", "\n", "*", "!", ";"]
-    line = t.run("wrap", "--", "printf", "%s|", *words).ok().out
-    equal(t.outside("sh", "-c", line).ok().out, "".join(w + "|" for w in words))
-    equal(t.outside("bash", "-c", line).ok().out, "".join(w + "|" for w in words))
+    words = ["", "a b", "$HOME", "`id`", "'", '"', "\\", "*", "!", ";", "%s%%"]
+    for more in ([], ["\n", "a\n", "-n\\n\n'%d'\n$(id)\\"]):
+        words += more
+        line = t.run("wrap", "--", "printf", "%s|", *words).ok().out
+        equal(line.count("\n"), 1, line)
+        for shell in ("sh", "bash"):
+            equal(t.outside(shell, "-c", line).ok().out,
+                  "".join(w + "|" for w in words))
 
 
 main()
