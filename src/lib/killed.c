@@ -52,8 +52,7 @@ static void keep(struct killed *killed)
 	struct report *report;
 
 	report_run_id(run);
-	if (report_new(&config, &report, NULL) < 0)
-		return;
+	report = report_new(&config);
 	killed_tell(killed, report_sink(report));
 	report_finish(report);
 	report_free(report);

@@ -83,14 +83,14 @@ int watchers_new(const struct session *session, const struct options *options,
 	if (r == 0) {
 		events_command(session->plan, &command);
 		report_run_id(w->run);
-		r = report_new(&(struct report_config){
+		w->report = report_new(&(struct report_config){
 			.run = w->run, .command = buf_str(&command),
 			.ignores = &session->policy->ignores,
 			.stream = w->stream, .store_dir = w->state,
 			.take = hooks_channel(options) ? channel_violation
 						       : NULL,
 			.arg = hooks_channel(options),
-		}, &w->report, err);
+		});
 	}
 	if (r < 0) {
 		watchers_free(w, NULL);

@@ -49,12 +49,17 @@ static int open_parent(const struct place *place)
 	return take_fd(&fd);
 }
 
-static mode_t mode_of(const struct performance *p, unsigned int arg)
+static mode_t masked(const struct performance *p, uint64_t mode)
 {
 	mode_t mask = 0;
 
 	tracee_process(p->tracee, &mask);
-	return (mode_t)p->args[arg] & 01777 & ~mask;
+	return (mode_t)mode & 01777 & ~mask;
+}
+
+static mode_t mode_of(const struct performance *p, unsigned int arg)
+{
+	return masked(p, p->args[arg]);
 }
 
 /* The first argument after those that say what it is about */
@@ -68,16 +73,12 @@ static int perform_open(const struct performance *p, int dir)
 	const bool at = p->call->dir >= 0;
 	const int flags = ((int)p->flags & ~(O_CLOEXEC | O_PATH)) | O_CLOEXEC |
 			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-	mode_t mask = 0, mode;
+	const mode_t mode = p->call->what == CALL_OPEN_HOW ?
+		masked(p, p->how_mode) :
+		mode_of(p, p->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (p->how_mode) {
-		tracee_process(p->tracee, &mask);
-		mode = (mode_t)p->how_mode & 0777 & ~mask;
-	} else {
-		mode = mode_of(p, p->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
-	}
 	fd = openat(dir, *p->from->name ? p->from->name : ".", flags, mode);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;

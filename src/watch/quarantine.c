@@ -199,7 +199,7 @@ int quarantine_move(const char *state, const char *path, const char *run,
 	if (parent < 0)
 		return parent;
 	if (fstatat(parent, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
+		return fail_errno(err, "cannot look at '%s'", path);
 	make_id(ret_id);
 	dir = make_entry(state, path, run, reason, false, ret_id, err);
 	if (dir < 0)

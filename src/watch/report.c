@@ -193,8 +193,7 @@ void report_strip_addresses(char *text)
 	}
 }
 
-int report_new(const struct report_config *config, struct report **ret,
-	       struct err *err)
+struct report *report_new(const struct report_config *config)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
 
@@ -212,9 +211,7 @@ int report_new(const struct report_config *config, struct report **ret,
 	report->sink = (struct violation_sink) { take_record, report };
 	if (config->store_dir)
 		report->store_dir = mem_strdup(config->store_dir);
-	(void)err;
-	*ret = report;
-	return 0;
+	return report;
 }
 
 void report_free(struct report *report)
@@ -278,9 +275,4 @@ void report_footer(const struct report *report, enum annotate_mode mode,
 {
 	annotate_footer(&report->ring, mode, report->run, report->missing,
 			out);
-}
-
-uint64_t report_total(const struct report *report)
-{
-	return report->ring.total;
 }

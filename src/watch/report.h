@@ -9,7 +9,6 @@
 #include "policy/violation.h"
 #include "watch/annotate.h"
 
-struct err;
 struct ignore_rules;
 struct report;
 
@@ -45,11 +44,10 @@ void report_run_id(char ret[REPORT_RUN_SIZE]);
  */
 void report_strip_addresses(char *text);
 
-/* 0, or a negative errno. The store is opened with the first record; if it
- * cannot be, the footer says so: that must not stop a command that may run.
+/* The store is opened with the first record; if it cannot be, the footer says so:
+ * that must not stop a command that may run.
  */
-int report_new(const struct report_config *config, struct report **ret,
-	       struct err *err);
+struct report *report_new(const struct report_config *config);
 void report_free(struct report *report);
 
 /* The sink to hand out; valid as long as @report */
@@ -70,8 +68,5 @@ void report_finish(struct report *report);
 /* The footer for stderr */
 void report_footer(const struct report *report, enum annotate_mode mode,
 		   struct buf *out);
-
-/* Records seen, repeats included */
-uint64_t report_total(const struct report *report);
 
 #endif /* WATCH_REPORT_H */
