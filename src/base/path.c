@@ -107,6 +107,17 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool path_has(const char *path, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
+		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
+			return true;
+	}
+	return false;
+}
+
 unsigned int path_depth(const char *path)
 {
 	unsigned int n = 0;

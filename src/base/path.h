@@ -26,6 +26,9 @@ char *path_parent(const char *path);
 /* The last component; points into @path ("" for "/") */
 const char *path_base(const char *path);
 
+/* True if a component of the absolute @path is called @name */
+bool path_has(const char *path, const char *name);
+
 /* How many components: 0 for "/", 2 for "/a/b" */
 unsigned int path_depth(const char *path);
 

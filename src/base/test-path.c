@@ -47,6 +47,9 @@ TEST(parents_and_bases)
 	CHECK_STR(top, "/");
 	CHECK_STR(path_base("/a/b"), "b");
 	CHECK_STR(path_base("/"), "");
+	CHECK(path_has("/a/bc/d", "bc"));
+	CHECK(path_has("/abc/bc", "bc"));
+	CHECK(!path_has("/abc/bcd", "bc"));
 	CHECK_INT(path_depth("/"), 0);
 	CHECK_INT(path_depth("/a/b"), 2);
 }

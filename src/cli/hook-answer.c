@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,6 +13,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "cli/command.h"
 #include "cli/hook.h"
@@ -190,14 +190,6 @@ static int add_failure(void *arg, const struct violation *v)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* The script that was run: an agent may tell the line as it was before */
 static void add_script(const struct hook_call *call, const char *project,
 		       char **words, struct buf *out)
@@ -223,7 +215,9 @@ static int answer_failure(const struct hook_call *call, const char *project,
 	auto_free char *state = store_default_dir();
 	auto_buf struct buf script = { 0 };
 	auto_buf struct buf words = { 0 };
-	struct failure f = { .since_ms = now_ms() - FAILURE_AGE_MS };
+	struct failure f = {
+		.since_ms = now_ms(CLOCK_REALTIME) - FAILURE_AGE_MS,
+	};
 	struct store *store = NULL;
 
 	if (call->command && state &&

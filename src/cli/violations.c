@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -49,14 +49,6 @@ struct records {
 	size_t nslots;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int set_option(struct query *q, const char *name, const char *value,
 		      struct err *err)
 {
@@ -70,7 +62,7 @@ static int set_option(struct query *q, const char *name, const char *value,
 		if (text_to_duration_ms(value, &ms) < 0)
 			return fail(err, -EINVAL, "--since: '%s' is not a time like 30m, 1h or 2d",
 				    value);
-		q->since_ms = now_ms() - (int64_t)ms;
+		q->since_ms = now_ms(CLOCK_REALTIME) - (int64_t)ms;
 		return 0;
 	}
 	if (violation_kind_parse(value, &q->kind) < 0)

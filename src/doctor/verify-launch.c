@@ -16,12 +16,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "doctor/verify-lack.h"
@@ -162,14 +162,6 @@ static int start(const struct verify *v, const struct words *words, bool talks,
 	return 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* Take what there is; false at the end */
 static bool take_output(struct verify *v, struct sandbox *s)
 {
@@ -194,14 +186,14 @@ static bool take_output(struct verify *v, struct sandbox *s)
  */
 static void follow(struct verify *v, struct sandbox *s)
 {
-	uint64_t end = now_ms() + RUN_MS;
+	int64_t end = now_ms(CLOCK_MONOTONIC) + RUN_MS;
 	struct pollfd p[2] = {
 		{ .fd = s->out, .events = POLLIN },
 		{ .fd = s->pidfd, .events = POLLIN },
 	};
 
 	while (!verify_is_over()) {
-		const uint64_t now = now_ms();
+		const int64_t now = now_ms(CLOCK_MONOTONIC);
 
 		if (now >= end)
 			break;
@@ -212,7 +204,7 @@ static void follow(struct verify *v, struct sandbox *s)
 		if (p[1].fd >= 0 && p[1].revents) {
 			p[1].fd = -1;
 			s->gone = true;
-			end = now_ms() + GONE_MS;
+			end = now_ms(CLOCK_MONOTONIC) + GONE_MS;
 		}
 	}
 	s->survived = s->gone;

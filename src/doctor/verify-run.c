@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "doctor/verify-state.h"
@@ -258,17 +258,9 @@ static void progress(const struct verify *v, const char *words)
 		fprintf(stderr, "\r\033[K%s", words);
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 int verify_go(struct verify *v, const struct view *view, struct err *err)
 {
-	const uint64_t start = now_ms();
+	const int64_t start = now_ms(CLOCK_MONOTONIC);
 	int r;
 
 	v->view = view;
@@ -291,7 +283,7 @@ int verify_go(struct verify *v, const struct view *view, struct err *err)
 	progress(v, "");
 	if (r == 0)
 		verify_judge(v);
-	v->ms = now_ms() - start;
+	v->ms = (uint64_t)(now_ms(CLOCK_MONOTONIC) - start);
 	return r;
 }
 

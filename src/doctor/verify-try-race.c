@@ -16,9 +16,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/own.h"
 #include "doctor/verify-row.h"
 #include "doctor/verify-scratch.h"
@@ -26,20 +26,12 @@
 
 enum { CONTROL_MS = 4000 };
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* A control has as long as it takes, within reason */
 static int64_t until(const struct world *w, const char *argument, char **rest)
 {
 	const int64_t ms = strtol(argument, rest, 10);
 
-	return now_ms() + (w->inside ? ms : CONTROL_MS);
+	return now_ms(CLOCK_MONOTONIC) + (w->inside ? ms : CONTROL_MS);
 }
 
 /* "MS PLACE": how long, and where the link leads */
@@ -93,7 +85,8 @@ void attempt_race_write(const struct world *w, const char *argument,
 	pid = swap(w, f, place, dir);
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f->error = EACCES;
-	while (pid > 0 && now_ms() < end && access(hit, F_OK) < 0) {
+	while (pid > 0 && now_ms(CLOCK_MONOTONIC) < end &&
+	       access(hit, F_OK) < 0) {
 		auto_close int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC,
 					 0600);
 
@@ -113,7 +106,7 @@ void attempt_race_read(const struct world *w, const char *argument,
 	*name++ = '\0';
 	pid = swap(w, f, place, dir);
 	snprintf(path, sizeof(path), "%s/%.200s", dir, name);
-	while (pid > 0 && !f->len && now_ms() < end)
+	while (pid > 0 && !f->len && now_ms(CLOCK_MONOTONIC) < end)
 		found_fd(f, open(path, O_RDONLY | O_CLOEXEC));
 	f->error = f->len ? 0 : EACCES;
 	finish(pid);
@@ -155,7 +148,7 @@ void attempt_race_connect(const struct world *w, const char *argument,
 	if (pid == 0)
 		flip(room, both);
 	f->error = EACCES;
-	while (pid > 0 && now_ms() < end) {
+	while (pid > 0 && now_ms(CLOCK_MONOTONIC) < end) {
 		auto_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC,
 					   0);
 		struct sockaddr_in peer = { 0 };

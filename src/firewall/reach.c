@@ -6,19 +6,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/own.h"
 #include "net/address.h"
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* 0 if it stands already, -EINPROGRESS with *@fd set, or why not */
 static int start(const struct host *host, int *fd)
@@ -92,7 +84,7 @@ bool reach_has_route(const struct host *host)
 int reach_any(const struct host *hosts, size_t n, int timeout_ms)
 {
 	struct pollfd p[REACH_HOSTS_MAX];
-	const int64_t end = now_ms() + timeout_ms;
+	const int64_t end = now_ms(CLOCK_MONOTONIC) + timeout_ms;
 	int found = -1, error = 0;
 
 	if (n > REACH_HOSTS_MAX)
@@ -108,7 +100,7 @@ int reach_any(const struct host *hosts, size_t n, int timeout_ms)
 			error = worse(error, r);
 	}
 	while (found < 0 && is_waiting(p, n)) {
-		const int64_t left = end - now_ms();
+		const int64_t left = end - now_ms(CLOCK_MONOTONIC);
 
 		if (left <= 0 || poll(p, n, (int)left) == 0) {
 			error = worse(error, -ETIMEDOUT);

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "firewall/firewall.h"
 #include "firewall/local.h"
@@ -108,10 +108,7 @@ int firewall_target(struct target_list *list, const char *text,
 
 int64_t firewall_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return now_ms(CLOCK_MONOTONIC);
 }
 
 int firewall_look_up(const struct firewall *f, const char *name,

@@ -298,7 +298,7 @@ static int make_sockets(int sockets[2], struct err *err)
 int cloche_start(cloche_sandbox *sandbox,
 		 const struct cloche_run_options *options, cloche_run **ret)
 {
-	struct cloche_run_options o;
+	struct cloche_run_options o = { 0 };
 	cloche_run *run = mem_zalloc(sizeof(*run));
 	struct err *err = &sandbox->err;
 	int sockets[2], r;

@@ -112,6 +112,7 @@ static int match_roots(struct aside *aside, const struct plan *plan,
 		       bool *fresh, struct err *err)
 {
 	const bool old = faccessat(aside->lock, "roots", F_OK, 0) == 0;
+	bool same = true;
 	size_t n = 0;
 	int r = old ? read_roots(aside, err) : 0;
 
@@ -123,12 +124,12 @@ static int match_roots(struct aside *aside, const struct plan *plan,
 			continue;
 		if (!old)
 			*vec_push(&aside->roots) = mem_strdup(m->path);
-		else if (n >= aside->roots.len ||
-			 strcmp(aside->roots.v[n], m->path) != 0)
-			r = fail(err, -EEXIST, "changes with other writable directories are kept aside; 'cloche apply' or 'cloche discard' them first");
+		else
+			same = same && n < aside->roots.len &&
+			       !strcmp(aside->roots.v[n], m->path);
 		n++;
 	}
-	if (r == 0 && old && n != aside->roots.len)
+	if (r == 0 && (!same || n != aside->roots.len))
 		r = fail(err, -EEXIST, "changes with other writable directories are kept aside; 'cloche apply' or 'cloche discard' them first");
 	return r;
 }

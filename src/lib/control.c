@@ -39,11 +39,6 @@ static enum control_kind parse_answer(const json_t *answer,
 	return CONTROL_ANSWER;
 }
 
-static struct origin copy_origin(const struct origin *o)
-{
-	return origin_make(o->source, o->key, o->reason);
-}
-
 /* The rules of @from that a line can't replace */
 static int keep_rules(struct policy *to, const struct policy *from,
 		      enum host_list list, struct err *err)
@@ -60,7 +55,7 @@ static int keep_rules(struct policy *to, const struct policy *from,
 		    (!source || source->scope != SCOPE_MANAGED))
 			continue;
 		r = policy_add_host(to, list, rule->text, rule->reason,
-				    copy_origin(&rule->origin), err);
+				    origin_copy(&rule->origin), err);
 	}
 	return r;
 }
@@ -94,24 +89,24 @@ static void copy_values(struct policy *to, const struct policy *from)
 
 	for (size_t i = 0; i < denied->len; i++)
 		policy_add_string(to, LIST_DENIED_ADDRESSES, denied->v[i].text,
-				  copy_origin(&denied->v[i].origin));
+				  origin_copy(&denied->v[i].origin));
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
 		if (from->flags[i].set)
 			policy_set_flag(to, (enum policy_flag)i,
 					from->flags[i].value,
-					copy_origin(&from->flags[i].origin));
+					origin_copy(&from->flags[i].origin));
 	}
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		if (from->numbers[i].set)
 			policy_set_number(to, (enum policy_number)i,
-					  from->numbers[i].value,
-					  copy_origin(&from->numbers[i].origin));
+					from->numbers[i].value,
+					origin_copy(&from->numbers[i].origin));
 	}
 	for (size_t i = 0; i < TEXT_COUNT; i++) {
 		if (from->texts[i].value)
 			policy_set_text(to, (enum policy_text)i,
 					from->texts[i].value,
-					copy_origin(&from->texts[i].origin));
+					origin_copy(&from->texts[i].origin));
 	}
 }
 

@@ -216,8 +216,7 @@ int framed_run(struct frame *frame, struct err *err)
 		(void)kill(child.pid, SIGKILL);
 		return r;
 	}
-	if (frame->info >= 0 || frame->status >= 0 || frame->userns_block >= 0)
-		(void)frame_go(&child);
+	(void)frame_go(&child);
 	close_others(child.socket, frame->status);
 	return follow(frame, &child, err);
 }

@@ -23,10 +23,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "cage/jail.h"
 #include "cage/netkeeper.h"
@@ -98,14 +98,6 @@ struct network_run {
 	const struct violation_sink *sink;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void on_gone(void *arg, const char *why)
 {
 	const struct network_run *n = arg;
@@ -134,7 +126,7 @@ static bool has_keeper(struct network_run *n)
 static pid_t on_who(void *arg, const struct listener_client *client)
 {
 	struct network_run *n = arg;
-	const int64_t now = now_ms();
+	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
 	uint64_t inode;
 
 	if (now - n->looks_since > 1000) {
@@ -312,7 +304,7 @@ static void release(struct network_run *n, size_t i)
 /* Let go of what is not used, and of the least used if that is not enough */
 static void make_room(struct network_run *n)
 {
-	const int64_t now = now_ms();
+	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
 	size_t oldest = 0;
 
 	for (size_t i = n->captured.len; i-- > 0;) {
@@ -356,7 +348,7 @@ static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
 	for (size_t i = 0; i < n->captured.len; i++) {
 		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
 			continue;
-		n->captured.v[i].used_ms = now_ms();
+		n->captured.v[i].used_ms = now_ms(CLOCK_MONOTONIC_COARSE);
 		return true;
 	}
 	return false;
@@ -464,7 +456,7 @@ int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
 			LISTENER_CAPTURE, ntohs(a.sin6_port), n->last_id,
 	    }, fd) == 0)
 		*vec_push(&n->captured) = (struct destination){
-			a, n->last_id, now_ms(),
+			a, n->last_id, now_ms(CLOCK_MONOTONIC_COARSE),
 		};
 	return 0;
 }

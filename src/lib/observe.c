@@ -128,24 +128,13 @@ static const struct protect_row *match_repo(const struct observe *o,
 	return NULL;
 }
 
-static bool has_component(const char *path, const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (const char *p = path; (p = strstr(p, name)) != NULL; p += n) {
-		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
-			return true;
-	}
-	return false;
-}
-
 /* Packages bring such names too, and nobody opens those as a project; so do
  * clones, and what is in those is looked at in the end
  */
 static bool is_exempt(const struct observe *o, const char *root,
 		      const char *path)
 {
-	return has_component(path + strlen(root), "node_modules") ||
+	return path_has(path + strlen(root), "node_modules") ||
 	       upper_in_repository(o->plan, o->store, root, path, &o->since);
 }
 

@@ -225,17 +225,10 @@ static void use_outer_tmp(struct view *view)
 	view_sort(view);
 }
 
-static bool is_nested(void)
-{
-	const char *around = tier_around();
-
-	return around && !strcmp(around, "cloche");
-}
-
 /* In the landlock tier $TMPDIR stands for /tmp */
 static void close_tmp(struct view *view, const char *tmpdir)
 {
-	if (is_nested() && view->private_tmp)
+	if (tier_is_nested() && view->private_tmp)
 		use_outer_tmp(view);
 	grants_close_tmp(view, tmpdir);
 }
@@ -247,12 +240,12 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 	const char *around = tier_around();
 
 	/* Ours says so with the tier it falls back to */
-	if (around && !is_nested())
+	if (around && !tier_is_nested())
 		vec_push(&s->view->notes)->text =
 			mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
 				   around);
 
-	if (cache && !is_nested() && s->view->private_tmp)
+	if (cache && !tier_is_nested() && s->view->private_tmp)
 		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
 	if (!landlock)
 		return;
@@ -358,7 +351,6 @@ static char *find_program(const struct session *s)
 	return mem_strdup(real);
 }
 
-/* Profile home: git's settings, and the program that shall run */
 /* In profile home the command's own program is there */
 static void show_command(struct view *view, char *const *argv)
 {

@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -79,13 +78,6 @@ struct supervisor {
 	struct loop_source messages, death, signals;
 	struct clock clock;
 };
-
-/* The command's own way to end, as a shell reports it */
-static int exit_status(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-				   : WEXITSTATUS(status);
-}
 
 static void on_reload(void *arg, struct policy *policy)
 {
@@ -237,7 +229,8 @@ static int take_message(struct supervisor *s)
 		fail(s->err, m.code < 0 ? m.code : -ECANCELED, "%s", m.text);
 		break;
 	case CAGE_MASKS:
-		return watchers_masks(s->watchers, s->loop, fds, nfds);
+		watchers_masks(s->watchers, s->loop, fds, nfds);
+		break;
 	case CAGE_READY:
 		r = take_ready(s, &m, fds, nfds);
 		return r < 0 ? r : 1;
@@ -252,7 +245,7 @@ static int take_message(struct supervisor *s)
 		break;
 	case CAGE_EXITED:
 		stdfds_read_to(s->stdio, m.read_to);
-		s->status = exit_status(m.value);
+		s->status = reap_exit_code(m.value);
 		s->cage.over = true;
 		loop_stop(s->loop, 0);
 		break;
@@ -439,6 +432,19 @@ static void release(struct supervisor *s)
 	reap_rest();
 }
 
+/* The command has ended, or been ended: why, and what was refused */
+static void tell_end(struct supervisor *s)
+{
+	ending_explain(&(struct ending){
+		.options = s->options, .policy = s->session->policy,
+		.limits = s->limits, .status = s->status,
+		.sink = watchers_sink(s->watchers),
+		.cut_off = stdfds_cut_off(s->stdio),
+		.timed_out = s->clock.timed_out });
+	network_finish(s->network);
+	watchers_finish(s->watchers, options_has(s->options, OPTION_QUIET));
+}
+
 int supervisor_run(const struct session *session,
 		   const struct options *options, struct err *err)
 {
@@ -465,17 +471,8 @@ int supervisor_run(const struct session *session,
 		cage_stop(&s.cage);
 	if (s.stdio)
 		stdfds_drain(s.stdio);
-	if (r >= 0 && !s.failed) {
-		ending_explain(&(struct ending){
-			.options = options, .policy = session->policy,
-			.limits = s.limits, .status = s.status,
-			.sink = watchers_sink(s.watchers),
-			.cut_off = stdfds_cut_off(s.stdio),
-			.timed_out = s.clock.timed_out });
-		network_finish(s.network);
-		watchers_finish(s.watchers,
-				options_has(options, OPTION_QUIET));
-	}
+	if (r >= 0 && !s.failed)
+		tell_end(&s);
 	/* What was to be cleaned up after, should we be killed */
 	if ((s.failed || s.waits) && s.watchers)
 		watchers_drop(s.watchers);

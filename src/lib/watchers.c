@@ -403,8 +403,8 @@ static void ask_policy(struct watchers *w, struct network_run *network,
 	observe_policy(w->observe, network, ret);
 }
 
-int watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
-		   size_t nfds)
+void watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
+		    size_t nfds)
 {
 	struct observer_policy questions;
 	struct masks_config config = {
@@ -413,19 +413,18 @@ int watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
 	};
 
 	if (nfds != 2)
-		return 1;
+		return;
 	config.device = fds[0];
 	config.pids = fds[1];
 	ask_policy(w, NULL, &questions);
 	w->loop = loop;
 	if (masks_new(&config, &w->masks, NULL) < 0)
-		return 1;
+		return;
 	w->attempts = (struct loop_source){ fds[0], on_attempt, w };
 	if (loop_add(loop, &w->attempts, EPOLLIN) < 0) {
 		masks_free(w->masks);
 		w->masks = NULL;
 	}
-	return 1;
 }
 
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,

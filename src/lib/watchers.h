@@ -43,10 +43,10 @@ int watchers_observe(struct watchers *watchers, struct loop *loop,
 		     struct err *err);
 
 /* Answer for masks that talk, from @loop. @fds came with CAGE_MASKS and are taken
- * over. Returns 1: without it, masks are silent.
+ * over. Without it, masks are silent.
  */
-int watchers_masks(struct watchers *watchers, struct loop *loop,
-		   const int *fds, size_t nfds);
+void watchers_masks(struct watchers *watchers, struct loop *loop,
+		    const int *fds, size_t nfds);
 
 /* Keep masks and read-only files in the sandbox. @own are the descriptors that
  * came with CAGE_READY; they stay open as long as @watchers.

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/text.h"
 #include "net/address.h"
 #include "net/ask.h"
@@ -57,14 +57,6 @@ static void set_rule(struct violation *v, const struct host_rule *rule)
 		return;
 	v->rule_file = line ? mem_printf("%s:%u", origin->source->name, line)
 			    : mem_strdup(origin->source->name);
-}
-
-static int64_t wall_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 void seen_forget(struct seen_wait *w)
@@ -191,7 +183,8 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 {
 	struct gate_message message = { .kind = GATE_VIOLATION };
 	struct violation v = {
-		.kind = refusal->kind, .time_ms = wall_ms(), .count = 1,
+		.kind = refusal->kind, .count = 1,
+		.time_ms = now_ms(CLOCK_REALTIME),
 		.error = refusal->kind == VIOLATION_NET_DNS ? 0 : EACCES,
 	};
 	auto_buf struct buf line = { 0 }, target = { 0 };
@@ -238,7 +231,8 @@ void gate_report_crowd(struct gate *gate)
 {
 	const struct gate_message message = { .kind = GATE_VIOLATION };
 	struct violation v = {
-		.kind = VIOLATION_LIMIT, .time_ms = wall_ms(), .count = 1,
+		.kind = VIOLATION_LIMIT, .count = 1,
+		.time_ms = now_ms(CLOCK_REALTIME),
 		.error = ECONNRESET,
 	};
 	auto_buf struct buf line = { 0 };

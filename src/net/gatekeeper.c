@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "base/sock.h"
 #include "net/gate-policy.h"
@@ -241,18 +242,10 @@ void gatekeeper_drain(struct gatekeeper *k)
 		take_messages(k, DRAIN_MAX);
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void gatekeeper_finish(struct gatekeeper *k)
 {
 	const struct gate_message m = { .kind = GATE_FINISH };
-	const int64_t until = now_ms() + FINISH_MS;
+	const int64_t until = now_ms(CLOCK_MONOTONIC) + FINISH_MS;
 
 	if (!k || !k->gate.pid)
 		return;
@@ -267,7 +260,7 @@ void gatekeeper_finish(struct gatekeeper *k)
 		(void)shutdown(k->control.fd, SHUT_WR);
 	while (k->control.fd >= 0) {
 		struct pollfd p = { .fd = k->control.fd, .events = POLLIN };
-		const int64_t left = until - now_ms();
+		const int64_t left = until - now_ms(CLOCK_MONOTONIC);
 
 		if (left <= 0 || poll(&p, 1, (int)left) != 1 ||
 		    !take_message(k))

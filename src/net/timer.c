@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 
 static const unsigned int builtin_ms[] = {
@@ -33,17 +34,9 @@ struct timers {
 	struct timer *first[TIMER_KINDS], *last[TIMER_KINDS];
 };
 
-static int64_t read_clock(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int64_t timer_now(void)
 {
-	return read_clock(CLOCK_MONOTONIC_COARSE);
+	return now_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 static void arm(struct timers *t, int64_t deadline)
@@ -75,7 +68,7 @@ static void arm_earliest(struct timers *t)
 static int on_expiry(void *arg, uint32_t events)
 {
 	struct timers *t = arg;
-	const int64_t now = read_clock(CLOCK_MONOTONIC);
+	const int64_t now = now_ms(CLOCK_MONOTONIC);
 	uint64_t count;
 
 	(void)events;

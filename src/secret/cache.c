@@ -5,9 +5,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "secret/bytes.h"
 
 /**
@@ -54,10 +54,7 @@ struct cache {
 /* CLOCK_BOOTTIME: the time asleep counts, a token ages in it too */
 static uint64_t usual_clock(void)
 {
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return (uint64_t)now_ms(CLOCK_BOOTTIME);
 }
 
 struct cache *cache_new(struct backend *store, cache_clock clock)

@@ -216,17 +216,6 @@ static int check_all(const struct keeping *k)
 	return heard ? -1 : UNWATCHED_MS;
 }
 
-static bool has_component(const char *path, const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (const char *p = path; (p = strstr(p, name)) != NULL; p++) {
-		if (p > path && p[-1] == '/' && (p[n] == '/' || !p[n]))
-			return true;
-	}
-	return false;
-}
-
 /* True if one of the names that appeared may be ours; or something else, which
  * has no name, has happened to a directory
  */
@@ -235,7 +224,7 @@ static bool concerns(const struct keeping *k, const struct inotify_event *e)
 	bool found = !e->len;
 
 	for (size_t i = 0; i < k->len && !found; i++)
-		found = has_component(k->v[i].mount->path, e->name);
+		found = path_has(k->v[i].mount->path, e->name);
 	return found;
 }
 

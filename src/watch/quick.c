@@ -18,10 +18,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "watch/calls.h"
@@ -58,10 +58,7 @@ static bool is_simple(const char *path)
 
 int64_t quick_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return now_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 void quick_note(struct quick *q, const struct call *call)

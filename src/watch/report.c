@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/own.h"
 #include "watch/ring.h"
 #include "watch/store.h"
@@ -45,18 +45,10 @@ struct report {
 	struct violation_sink sink;
 };
 
-static int64_t clock_ms(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 void report_run_id(char ret[REPORT_RUN_SIZE])
 {
 	static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-	uint64_t time = (uint64_t)clock_ms(CLOCK_REALTIME);
+	uint64_t time = (uint64_t)now_ms(CLOCK_REALTIME);
 	unsigned char random[16];
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
@@ -102,7 +94,7 @@ static int store(struct report *report, const struct violation *v)
 /* Tell both readers; false if the rate held it back */
 static bool tell(struct report *report, const struct violation *v, bool always)
 {
-	if (!rate_take(&report->rate, clock_ms(CLOCK_MONOTONIC)) && !always)
+	if (!rate_take(&report->rate, now_ms(CLOCK_MONOTONIC)) && !always)
 		return false;
 	if (report->stream >= 0 && write_stream(report, v) < 0)
 		report->dropped++;
@@ -142,7 +134,7 @@ static void complete(const struct report *report, const struct violation *v,
 	if (!ret->exe && ret->pid > 0)
 		ret->exe = exe_of(ret->pid);
 	if (!ret->time_ms)
-		ret->time_ms = clock_ms(CLOCK_REALTIME);
+		ret->time_ms = now_ms(CLOCK_REALTIME);
 	/* Of files the observer knows more than the record says */
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
 	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
@@ -250,7 +242,7 @@ void report_finish(struct report *report)
 {
 	struct violation closing = {
 		.kind = VIOLATION_LIMIT,
-		.time_ms = clock_ms(CLOCK_REALTIME),
+		.time_ms = now_ms(CLOCK_REALTIME),
 		.run = report->run,
 		.command = report->command,
 	};
