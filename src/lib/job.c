@@ -22,9 +22,22 @@ void job_init(struct job *job)
 	job->has_terminal = tcgetattr(STDIN_FILENO, &job->terminal) == 0;
 }
 
+/* Blocked until now, what our own writing brought on us would end us after all */
+static void forget_own(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t own;
+
+	sigemptyset(&own);
+	sigaddset(&own, SIGXFSZ);
+	while (sigtimedwait(&own, NULL, &now) > 0)
+		;
+}
+
 void job_done(struct job *job)
 {
 	close_fd(&job->command);
+	forget_own();
 	/* A program that was killed can leave it raw */
 	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &job->terminal);
@@ -73,6 +86,9 @@ void job_stop(struct job *job, int signal, int socket)
 bool job_concerns(const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD)
+		return false;
+	/* A file of ours became too large */
+	if (info->ssi_signo == SIGXFSZ && info->ssi_pid == (uint32_t)getpid())
 		return false;
 	/* The terminal's signals reach the whole job. But a hang-up reaches only
 	 * the leader of the session: maybe us.

@@ -82,13 +82,14 @@ static int store(struct report *report, const struct violation *v)
 	if (!report->store)
 		r = store_new(report->store_dir, STORE_FILE_MAX,
 			      &report->store, NULL);
+	if (r == 0)
+		r = store_append(report->store, v);
 	if (r < 0) {
 		report_missing(report, "refusals could not be stored");
 		free(report->store_dir);
 		report->store_dir = NULL;
-		return r;
 	}
-	return store_append(report->store, v);
+	return r;
 }
 
 /* Tell both readers; false if the rate held it back */

@@ -350,6 +350,16 @@ def with_too_many_descriptors_on_their_way_it_ends(t):
 
 
 @test
+def a_limit_on_files_ends_no_command(t):
+    """What we write ourselves may become too large: that is not its affair"""
+    many = "; ".join(f"echo x >> /etc/cloche-no-such-{i}" for i in range(20))
+    r = t.shell(f"{many}; exit 7", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (4096, 4096))).ended(7)
+    contains(r.err, "refused 20 things")
+    contains(r.err, "could not be stored")
+
+
+@test
 def with_little_stack_it_runs(t):
     """Also where its streams have to be copied, from and to files elsewhere"""
     if SANITIZED:
