@@ -271,18 +271,21 @@ static char *read_meta(int dir, bool *copy, struct err *err)
 int quarantine_restore(const char *state, const char *id, struct err *err)
 {
 	auto_close int store = -1, dir = -1, parent = -1;
-	auto_free char *path = NULL;
+	auto_free char *path = NULL, *kept = path_join(state, "quarantine");
 	bool copy = false;
 	int r;
 
 	if (!is_id(id))
 		return fail(err, -EINVAL, "'%s' is not an id of quarantine",
 			    id);
-	store = open_store(state, err);
-	if (store < 0)
-		return store;
-	dir = openat(store, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
-		     O_CLOEXEC);
+	/* Who asks for what is not there makes no place for it */
+	if (access(kept, F_OK) == 0 || errno != ENOENT) {
+		store = open_store(state, err);
+		if (store < 0)
+			return store;
+		dir = openat(store, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			     O_CLOEXEC);
+	}
 	if (dir < 0)
 		return fail(err, -ENOENT, "nothing called '%s' is in quarantine",
 			    id);

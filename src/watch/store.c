@@ -65,7 +65,9 @@ int store_new(const char *dir, size_t file_max, struct store **ret,
 
 	if (fd < 0)
 		return fd;
-	lock = openat(fd, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	/* To read is enough for a lock, also where nothing can be written */
+	lock = openat(fd, LOCK, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+		      0600);
 	if (lock < 0)
 		return fail_errno(err, "cannot open '%s/%s'", dir, LOCK);
 

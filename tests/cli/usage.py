@@ -118,6 +118,22 @@ def a_home_that_is_not_there_is_not_made(t):
 
 
 @test
+def who_asks_leaves_nothing_in_the_home(t):
+    questions = (["violations", "list"], ["violations", "clear"],
+                 ["violations", "restore", "0123456789ab"], ["policy", "show"],
+                 ["policy", "check"], ["policy", "mode"], ["explain"],
+                 ["policy", "why", "read", "x"], ["doctor"], ["preflight"],
+                 ["diff"], ["apply"], ["discard"], ["shim", "list"],
+                 ["hook", "print", "claude"], ["hook", "uninstall", "claude"])
+    for words in questions:
+        r = t.run(*words)
+        check(r.code in (0, 2), words, repr(r))
+        equal(os.listdir(t.home), [], words)
+    equal(json.loads(t.run("violations", "list", "--json").ok().out),
+          {"version": 1, "violations": []})
+
+
+@test
 def the_root_as_start_directory_stays_read_only(t):
     script = f"echo x > {t.away}/x; echo x > /tmp/x && echo private"
     r = t.run("run", "sh", "-c", script, cwd="/").ok()
