@@ -229,20 +229,6 @@ static void deny_row(struct observe *o, const struct protect_row *row,
 	set_unprotect(o, row->name, ret);
 }
 
-/* A protected name that was there already: the walk found it, and made a rule */
-static bool is_found_name(const struct path_rule *rule)
-{
-	size_t n;
-	const struct protect_row *rows = protect_table(&n);
-
-	for (size_t i = 0; !rule->origin.source && i < n; i++) {
-		if (!strcmp(rows[i].name, rule->text) &&
-		    rows[i].kind != PROTECT_SENTINEL)
-			return true;
-	}
-	return false;
-}
-
 /* Allowed by the lists: is it a name that nobody may make? */
 static void check_names(struct observe *o, const char *path,
 			struct observer_verdict *ret)
@@ -340,8 +326,8 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 				 v.rule->origin.source &&
 				 v.rule->strength == RULE_ALWAYS);
 	if (!v.allowed && v.rule && op == OBSERVER_WRITE &&
-	    is_found_name(v.rule))
-		set_unprotect(o, v.rule->text, ret);
+	    protect_row_of(v.rule))
+		set_unprotect(o, protect_row_of(v.rule)->name, ret);
 	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)

@@ -78,17 +78,30 @@ static void set_suggestion(struct why *why, const char *what)
 	why->suggest = buf_take(&b);
 }
 
-static void set_verdict(struct why *why, const struct verdict *v,
-			const char *what)
+/* It is given up by its name alone, wherever it is */
+static void set_unprotect(struct why *why, const struct protect_row *row)
 {
+	why->suggest = mem_printf("sandbox.filesystem.unprotect += \"%s\"",
+				  row->name);
+}
+
+static void set_verdict(struct why *why, const struct verdict *v,
+			enum why_op op)
+{
+	const struct protect_row *row = v->rule && op == WHY_WRITE ?
+					protect_row_of(v->rule) : NULL;
+
 	why->allowed = v->allowed;
 	why->reason = mem_strdup(v->reason);
 	if (v->rule)
 		set_rule(why, v->rule->text, &v->rule->origin);
+	if (v->allowed || v->final)
+		return;
 	/* What somebody denied is not allowed by one more line */
-	if (!v->allowed && !v->final &&
-	    (!v->rule || v->rule->strength == RULE_BASELINE))
-		set_suggestion(why, what);
+	if (row)
+		set_unprotect(why, row);
+	else if (!v->rule || v->rule->strength == RULE_BASELINE)
+		set_suggestion(why, op_names[op]);
 }
 
 /* The row that protects @path because of its name, or NULL */
@@ -116,8 +129,7 @@ static void set_protected(struct why *why, const struct protect_row *row)
 	why->reason = mem_printf("protected name: %s", row->reason);
 	why->rule = mem_strdup(row->name);
 	if (row->kind != PROTECT_SENTINEL)
-		why->suggest = mem_printf("sandbox.filesystem.unprotect += \"%s\"",
-					  row->name);
+		set_unprotect(why, row);
 }
 
 static int ask_path(struct policy *policy, enum why_op op, struct why *why,
@@ -149,7 +161,7 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	if (row)
 		set_protected(why, row);
 	else
-		set_verdict(why, &v, op_names[op]);
+		set_verdict(why, &v, op);
 	return 0;
 }
 

@@ -238,7 +238,8 @@ static void protect_below(struct policy *policy, const struct source *source,
 		    protect_applies(policy, &rows[i]))
 			policy_add_literal(policy, PATH_DENY_WRITE, path,
 				RULE_ALWAYS,
-				origin_make(source, NULL, rows[i].reason));
+				origin_make(source, rows[i].name,
+					    rows[i].reason));
 	}
 }
 

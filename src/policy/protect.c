@@ -23,6 +23,21 @@ const struct protect_row *protect_table(size_t *ret_len)
 	return rows;
 }
 
+/* Rules of ours for such names have them as their key */
+const struct protect_row *protect_row_of(const struct path_rule *rule)
+{
+	const struct source *source = rule->origin.source;
+
+	if (!rule->origin.key || (source && source->scope != SCOPE_BUILTIN))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (!strcmp(rows[i].name, rule->origin.key) &&
+		    rows[i].kind != PROTECT_SENTINEL)
+			return &rows[i];
+	}
+	return NULL;
+}
+
 static bool is_git_config(const struct protect_row *row)
 {
 	const size_t n = strlen(row->name);

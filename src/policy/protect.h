@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct path_rule;
 struct policy;
 
 enum protect_kind {
@@ -38,6 +39,11 @@ struct protect_row {
 
 /* The whole table: @ret_len rows */
 const struct protect_row *protect_table(size_t *ret_len);
+
+/* The row behind @rule, if it is about something that exists and has a protected
+ * name, which filesystem.unprotect would give up; or NULL
+ */
+const struct protect_row *protect_row_of(const struct path_rule *rule);
 
 /* True if @row counts under @policy: its profile has it, and neither
  * filesystem.unprotect nor allowGitConfig nor filesystem.disabled lifts it

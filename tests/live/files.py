@@ -433,8 +433,16 @@ def an_existing_protected_name_tells_what_lifts_it(t):
     line = 'sandbox.filesystem.unprotect += ".vscode"'
     contains(t.shell("echo x > .vscode/settings.json").err, "allow: " + line)
     contains(t.run("violations", "list", "--json").ok().out, json.dumps(line))
-    contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out,
-             'sandbox.filesystem.unprotect += "hooks"')
+    contains(t.run("policy", "why", "write", ".vscode/x").ended(1).out, line)
+    hooks = 'sandbox.filesystem.unprotect += "hooks"'
+    contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out, hooks)
+    for path in (".git/hooks/", ".git/objects/", ".git/refs/"):
+        os.makedirs(t.dir + "/" + path)
+    t.write(".git/HEAD", "ref: refs/heads/main\n")
+    contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out, hooks)
+    contains(t.shell("echo x > .git/hooks/x").err, "allow: " + hooks)
+    t.shell("echo x > .git/hooks/x", options=(
+        "-s", '{"filesystem": {"unprotect": ["hooks"]}}')).ok()
     t.shell("echo x > .vscode/settings.json", options=(
         "-s", '{"filesystem": {"unprotect": [".vscode"]}}')).ok()
     equal(t.read(".vscode/settings.json"), "x\n")
