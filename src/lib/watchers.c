@@ -437,7 +437,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.nested = w->session->plan->nested_userns,
 		.sockets_by_path = w->session->plan->sockets_by_path,
 		.on_make = arm, .on_root = keep_again, .arg = w,
-		.home = w->session->policy->home,
+		.home = w->session->view->home,
 	};
 	auto_free struct observer_socket *sockets =
 		observe_sockets(w->session->policy, &config.nsockets);

@@ -68,7 +68,7 @@ static void choose_answers(struct plan *plan)
  */
 static bool hides_secrets(const struct plan *plan)
 {
-	const char *home = plan->view->policy->home;
+	const char *home = plan->view->home;
 
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];

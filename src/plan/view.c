@@ -357,7 +357,7 @@ static bool wants_private_tmp(const struct view *view)
 /* A home below /tmp (a test's, a container's) is still the home */
 static void show_home(struct view *view)
 {
-	const char *home = view->policy->home;
+	const char *home = view->home;
 
 	if (view->private_tmp && home && path_is_below("/tmp", home) &&
 	    view->policy->profile != PROFILE_HOME)
@@ -421,12 +421,15 @@ static int build(struct policy *policy, struct walk_cache *cache,
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
 	struct resolver *resolver = resolver_new();
+	struct stat st;
 	int r;
 
 	view->policy = policy_ref(policy);
 	view->cache = cache;
 	view->deep = since;
 	view->since = since ? *since : 0;
+	if (policy->home)
+		view->home = resolver_follow(resolver, policy->home, &st);
 	r = add_rules(view, resolver, err);
 	show_sockets(view);
 	resolver_free(resolver);
@@ -480,6 +483,7 @@ void view_free(struct view *view)
 	for (size_t i = 0; i < view->tops.len; i++)
 		free(view->tops.v[i]);
 	free(view->tops.v);
+	free(view->home);
 	free(view->rules.v);
 	free(view->notes.v);
 	for (size_t i = 0; i < view->globs.len; i++)

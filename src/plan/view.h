@@ -102,6 +102,7 @@ struct view_links {
  * @owned:	Rules that the view itself made (protected names)
  * @links:	Of programs (PLACE_BIN)
  * @tops:	Working trees of git's that the walk has met
+ * @home:	Where the home really is, or NULL
  * @private_tmp: /tmp is the sandbox's own
  * @deep:	The walk has no limit but WALK_DEEP, and leaves out what is older
  *		than @since
@@ -115,6 +116,7 @@ struct view {
 	struct view_links links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	struct { char **v; size_t len, cap; } tops;
+	char *home;
 	bool private_tmp, deep;
 	time_t since;
 	struct walk_cache *cache;

@@ -37,6 +37,17 @@ def what_a_symbolic_link_points_to_decides(t):
 
 
 @test
+def a_home_behind_a_link_is_the_home(t):
+    """What is hidden there is told of, and all of it is never suggested"""
+    t.write(t.home + "/.ssh/id_rsa", "SECRET")
+    os.symlink(t.home, t.away + "/home")
+    for home in (t.home, t.away + "/home"):
+        r = t.shell("cat ~/.ssh/id_rsa; echo x > ~/x", env={"HOME": home})
+        contains(r.err, f"read {t.home}/.ssh/id_rsa (SSH private keys")
+        contains(r.err, f"allow: cloche policy allow write {t.home}/x)")
+
+
+@test
 def a_link_into_a_closed_directory_hides_what_it_led_to(t):
     """Deep enough that nobody looks there for protected names"""
     t.write("a/b/c/d/conf/.env", "SECRET")
