@@ -303,13 +303,15 @@ static bool is_name(const struct question *q, const struct place *p)
 			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
 }
 
-/* What to allow instead of a name: its directory, unless that is a whole world */
+/* What to allow instead of a name: its directory, unless that is a whole world,
+ * or it would be a directory itself
+ */
 static char *grant_for(const struct observer *o, const struct question *q,
 		       const struct place *p)
 {
 	auto_free char *parent = path_parent(p->path);
 
-	if ((p->exists && !is_name(q, p)) || path_depth(parent) < 3 ||
+	if ((p->exists && !is_name(q, p)) || q->dir || path_depth(parent) < 3 ||
 	    (o->home && path_is_within(parent, o->home)))
 		return NULL;
 	return take_ptr(parent);

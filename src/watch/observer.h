@@ -125,7 +125,8 @@ struct observer_policy {
  *		be NULL
  * @on_root:	Called likewise when a writable path has been made that was not
  *		there; may be NULL
- * @home:	The user's home, which is never suggested as a whole; may be NULL
+ * @home:	The user's home, links followed, which is never suggested as a
+ *		whole; may be NULL
  * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
  *		connected to; otherwise all may
  */

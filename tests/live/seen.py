@@ -102,6 +102,17 @@ def what_is_suggested_lets_a_name_go(t):
 
 
 @test
+def a_directory_that_is_wanted_is_suggested_itself(t):
+    deep = t.away + "/cache/tool"
+    os.mkdir(t.away + "/cache")
+    r = t.shell(f"mkdir {deep}; echo x > {deep}x")
+    contains(r.err, f"allow: cloche policy allow write {deep})")
+    contains(r.err, f"allow: cloche policy allow write {t.away}/cache)")
+    t.shell(f"mkdir {deep} && echo x > {deep}/x", options=["-s", json.dumps(
+        {"filesystem": {"allowWrite": [deep]}})]).ok()
+
+
+@test
 def a_file_that_may_be_written_does_not_go_unseen(t):
     path = os.path.join(t.away, "file")
     t.write(path, "old")
