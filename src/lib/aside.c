@@ -104,7 +104,10 @@ static int write_roots(const struct aside *aside, struct err *err)
 	for (size_t i = 0; i < aside->roots.len; i++)
 		buf_add(&text, aside->roots.v[i],
 			strlen(aside->roots.v[i]) + 1);
-	return fs_replace(aside->lock, "roots", text.p, text.len, 0600, err);
+	if (fs_replace(aside->lock, "roots", text.p, text.len, 0600, err) < 0)
+		return fail_in(err, "--ephemeral keeps changes in '%s'",
+			       aside->dir);
+	return 0;
 }
 
 /* Go on only with the same roots: their numbers are all that ties them */
