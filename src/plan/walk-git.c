@@ -293,7 +293,7 @@ bool walk_git_is_part(const char *name)
 
 void walk_git_pointer(struct view *view, const char *file, size_t *left)
 {
-	auto_free char *target = walk_git_target(file);
+	auto_free char *target = walk_git_target(file, NULL);
 
 	if (target && walk_is_writable(view, target))
 		(void)walk_git_root(view, target, left);
@@ -309,7 +309,7 @@ bool walk_is_writable(const struct view *view, const char *path)
 	return false;
 }
 
-char *walk_git_target(const char *file)
+char *walk_git_target(const char *file, char **ret_named)
 {
 	auto_buf struct buf text = { 0 };
 	auto_free char *parent = path_parent(file), *path = NULL;
@@ -321,5 +321,7 @@ char *walk_git_target(const char *file)
 	line = mem_strndup(buf_str(&text) + 8,
 			   strcspn(buf_str(&text) + 8, "\r\n"));
 	path = path_resolve(parent, line);
+	if (ret_named)
+		*ret_named = mem_strdup(path);
 	return realpath(path, NULL);
 }

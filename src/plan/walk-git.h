@@ -51,7 +51,9 @@ void walk_git_pointer(struct view *view, const char *file, size_t *left);
 /* True if @path is below a writable root of @view */
 bool walk_is_writable(const struct view *view, const char *path);
 
-/* Where the ".git" at @file points, real; or NULL. The caller frees. */
-char *walk_git_target(const char *file);
+/* Where the ".git" at @file points, real; or NULL. *@ret_named, unless that is
+ * NULL, is the same as it was written, if anything was. The caller frees both.
+ */
+char *walk_git_target(const char *file, char **ret_named);
 
 #endif /* PLAN_WALK_GIT_H */

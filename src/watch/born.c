@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "plan/view.h"
+#include "plan/walk-git.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/journal.h"
@@ -299,6 +301,19 @@ int born_held(const struct born *b)
 	return b->held;
 }
 
+/* True of a ".git" file that leads nowhere yet: git writes it before there is what
+ * it names (--separate-git-dir), and obeys none such. The end decides.
+ */
+static bool is_unfinished(const char *path, const struct stat *st)
+{
+	auto_free char *target = NULL;
+
+	if (!S_ISREG(st->st_mode) || strcasecmp(path_base(path), ".git") != 0)
+		return false;
+	target = walk_git_target(path, NULL);
+	return !target;
+}
+
 /* A name has appeared: if it is a protected one, is it the user's? */
 static void consider(struct born *b, const char *path)
 {
@@ -316,7 +331,8 @@ static void consider(struct born *b, const char *path)
 
 	if (!row || (!late && journal_existed(&b->journal, path)) ||
 	    lstat(path, &st) < 0 || (late && late->before) ||
-	    (late && late->dev == st.st_dev && late->ino == st.st_ino))
+	    (late && late->dev == st.st_dev && late->ino == st.st_ino) ||
+	    is_unfinished(path, &st))
 		return;
 	noted = trust_has(b->config.state, path);
 	if (noted || (b->config.is_inside &&

@@ -220,7 +220,7 @@ void gitrepo_disarm(const struct gitrepo_config *config, const char *path)
 
 bool gitrepo_is_pointer(const char *path)
 {
-	auto_free char *target = walk_git_target(path);
+	auto_free char *target = walk_git_target(path, NULL);
 	const char *in = NULL;
 
 	for (const char *at = target ? protect_in_git(target) : NULL; at;

@@ -32,11 +32,6 @@ struct gitrepo_config {
  */
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path);
 
-/* True of the "commondir" of a linked working tree, as git writes it: its
- * repository is the one that it lies in
- */
-bool gitrepo_is_common(const char *path);
-
 /* True if the ".git" at @path, a file, names the git directory of a submodule or
  * of a linked working tree: those are protected, or disarmed, with the one that
  * they lie in

@@ -49,10 +49,25 @@ static bool has_shape(const char *dir)
 	return fd >= 0 && walk_git_has_shape(fd);
 }
 
+/* The git directory that the file @path names, if it was made in this run, in a
+ * place that the run could write, and through no link; or NULL. The caller frees.
+ */
+static char *made_for(const struct journal *j, const char *path)
+{
+	auto_free char *named = NULL;
+	auto_free char *real = walk_git_target(path, &named);
+	struct stat st;
+
+	return real && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       !strcmp(real, named) && journal_root(j, real) &&
+	       birth_is_after(real, &j->since) ? take_ptr(real) : NULL;
+}
+
 void sweep_name(struct sweep *s, const char *path, const char *reason)
 {
 	const struct journal *j = s->journal;
 	const char *root = journal_root(j, path);
+	const bool is_git = !strcasecmp(path_base(path), ".git");
 	auto_free char *parent = path_parent(path), *plant = NULL;
 	char *git = git_dir_of(path);
 
@@ -61,11 +76,16 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 		return;
 	}
 	free(git);
+	git = is_git ? made_for(j, path) : NULL;
+	if (git) {
+		*vec_push(&s->repos) = git;
+		return;
+	}
 	/* A worktree made in this run points at its repository */
 	if (!root || gitrepo_is_common(path) ||
-	    (strcasecmp(path_base(path), ".git") ?
-	     birth_in_repository(root, path, &j->since) :
-	     birth_is_after(parent, &j->since) && gitrepo_is_pointer(path)))
+	    (is_git ? birth_is_after(parent, &j->since) &&
+		      gitrepo_is_pointer(path) :
+		      birth_in_repository(root, path, &j->since)))
 		return;
 	plant = sealed_plant(root, path);
 	(void)sealed_move(&s->seal, plant, reason);

@@ -292,4 +292,28 @@ git init -q --bare store.git""").ok()
         check(t.exists(place + "/refs/heads/x"), place, repr(r))
 
 
+@test
+def a_separate_directory_can_be_made_inside(t):
+    """Its pointer stays, and it works; what git would run does not stay"""
+    need("git")
+    evil = "[core]\n\tfsmonitor = touch OWNED;false\n"
+    t.shell("mkdir gits; git init -q --separate-git-dir gits/here .; "
+            "git init -q sub --separate-git-dir gits/sub; "
+            f"printf '{evil}' >> gits/here/config; "
+            "echo x > gits/sub/hooks/pre-commit").ok()
+    for top, place in ((".", "gits/here"), ("sub", "gits/sub")):
+        contains(t.read(top + "/.git"), place)
+        t.outside("git", "-C", top, "status").ok()
+        lacks(t.read(place + "/config"), "fsmonitor")
+        check(not t.exists(place + "/hooks/pre-commit"), place)
+    check(not t.exists("OWNED"), "git ran it")
+    r = t.shell("echo x >> gits/here/config; echo x > .git")
+    contains(r.err, "gits/here/config")
+    contains(t.read(".git"), "gits/here")
+    # What is as old as the project is not pointed at from inside
+    t.outside("sh", "-c", "mv .git gits/pointer").ok()
+    t.shell("cp gits/pointer .git")
+    check(not t.exists(".git"), "it points at an old directory")
+
+
 main()
