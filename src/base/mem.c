@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +44,23 @@ char *mem_strndup(const char *s, size_t n)
 	return copy;
 }
 
-char *mem_printf(const char *fmt, ...)
+char *mem_vprintf(const char *fmt, va_list ap)
 {
 	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	return text;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *text;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = mem_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		abort();
 	return text;
 }
 

@@ -4,6 +4,7 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 /* Every function here aborts the process when there is no memory: nothing
@@ -15,6 +16,8 @@ void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 char *mem_strdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *mem_strndup(const char *s, size_t n)
 	__attribute__((malloc, returns_nonnull));
+char *mem_vprintf(const char *fmt, va_list ap)
+	__attribute__((malloc, returns_nonnull, format(printf, 1, 0)));
 char *mem_printf(const char *fmt, ...)
 	__attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 

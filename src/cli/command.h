@@ -61,6 +61,11 @@ const struct command *command_table(void);
 int cli_parse_options(int argc, char **argv, struct options *options,
 		      struct err *err);
 
+/* Take the first "@name VALUE" or "@name=VALUE" before "--" out of argv[1] and on.
+ * VALUE; "" if nothing is behind the name; NULL if it is not there.
+ */
+const char *cli_take(int *argc, char **argv, const char *name);
+
 /* As cli_parse_options(), with "--json" understood as well */
 int cli_parse_query(int argc, char **argv, struct options *options,
 		    int *json, struct err *err);

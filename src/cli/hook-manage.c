@@ -25,27 +25,6 @@
 /* Below /etc: a file of our own among the administrator's */
 #define MANAGED_FILE "claude-code/managed-settings.d/50-cloche.json"
 
-/* Take "--scope X" out of the words; NULL if it is not there */
-static int take_scope(int *argc, char **argv, const char **ret,
-		      struct err *err)
-{
-	for (int i = 1; i < *argc; i++) {
-		const bool joined = !strncmp(argv[i], "--scope=", 8);
-		const int used = joined ? 1 : 2;
-
-		if (!joined && strcmp(argv[i], "--scope") != 0)
-			continue;
-		if (!joined && i + 1 >= *argc)
-			return fail(err, -EINVAL, "--scope needs user, project, local or managed");
-		*ret = joined ? argv[i] + 8 : argv[i + 1];
-		memmove(argv + i, argv + i + used,
-			(size_t)(*argc - i - used + 1) * sizeof(*argv));
-		*argc -= used;
-		return 0;
-	}
-	return 0;
-}
-
 static char *user_file(const struct agent *agent, struct err *err)
 {
 	const char *moved = agent->variable ? getenv(agent->variable) : NULL;
@@ -152,15 +131,14 @@ int hook_manage(int argc, char **argv, struct err *err)
 		{ "install", install }, { "print", print },
 		{ "uninstall", uninstall },
 	};
-	const char *verb = argv[0], *scope = "user";
+	const char *verb = argv[0];
+	const char *scope = cli_take(&argc, argv, "--scope");
 	auto_free char *file = NULL;
 	auto_buf struct buf names = { 0 };
 	struct hook_target target = { 0 };
 	char path[PATH_MAX];
-	int r = take_scope(&argc, argv, &scope, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	target.agent = argc > 1 ? agent_find(argv[1]) : NULL;
 	if (!target.agent) {
 		agent_names(&names);
@@ -170,7 +148,7 @@ int hook_manage(int argc, char **argv, struct err *err)
 	r = check_options(argc - 1, argv + 1, err);
 	if (r < 0)
 		return r;
-	target.file = file = file_for(target.agent, scope, err);
+	target.file = file = file_for(target.agent, scope ? scope : "user", err);
 	target.program = own_path(path, sizeof(path));
 	target.options = (const char *const *)(argv + 2);
 	if (!file)

@@ -71,30 +71,6 @@ static void arm(uint64_t ms)
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-/* Take "--watchdog DUR" out of the words */
-static int take_watchdog(int *argc, char **argv, uint64_t *ret,
-			 struct err *err)
-{
-	for (int i = 1; i < *argc; i++) {
-		const bool joined = !strncmp(argv[i], "--watchdog=", 11);
-		const char *value = joined ? argv[i] + 11 :
-			i + 1 < *argc ? argv[i + 1] : "";
-		const int used = joined ? 1 : 2;
-
-		if (!joined && strcmp(argv[i], "--watchdog") != 0)
-			continue;
-		if (text_to_duration_ms(value, ret) < 0 ||
-		    *ret > HOOK_WATCHDOG_MS)
-			return fail(err, -EINVAL, "--watchdog: '%s' is not a time of at most %d s",
-				    value, HOOK_WATCHDOG_MS / 1000);
-		memmove(argv + i, argv + i + used,
-			(size_t)(*argc - i - used + 1) * sizeof(*argv));
-		*argc -= used;
-		return 0;
-	}
-	return 0;
-}
-
 static void work(const struct agent *agent, const struct agent_event *event,
 		 int argc, char **argv, int to, pid_t parent)
 {
@@ -171,7 +147,7 @@ int cli_hook(int argc, char **argv, struct err *err)
 	const struct agent_event *event = NULL;
 	auto_buf struct buf names = { 0 };
 	uint64_t ms = HOOK_WATCHDOG_MS;
-	int r;
+	const char *watchdog;
 
 	if (argc > 1 && (!strcmp(argv[1], "install") ||
 			 !strcmp(argv[1], "print") ||
@@ -190,9 +166,11 @@ int cli_hook(int argc, char **argv, struct err *err)
 	}
 	argc -= 2;
 	argv += 2;
-	r = take_watchdog(&argc, argv, &ms, err);
-	if (r < 0)
-		return r;
+	watchdog = cli_take(&argc, argv, "--watchdog");
+	if (watchdog && (text_to_duration_ms(watchdog, &ms) < 0 ||
+			 ms > HOOK_WATCHDOG_MS))
+		return fail(err, -EINVAL, "--watchdog: '%s' is not a time of at most %d s",
+			    watchdog, HOOK_WATCHDOG_MS / 1000);
 	arm(ms);
 	return supervise(agent, event, argc, argv, err);
 }

@@ -70,25 +70,53 @@ static int add(struct options *options, enum option_id id, const char *value,
 				     : options_add(options, id, value, err);
 }
 
-/* "--name", "--name=value" or "--name value"; returns the words used */
+const char *cli_take(int *argc, char **argv, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
+		const bool joined = !strncmp(argv[i], name, n) &&
+				    argv[i][n] == '=';
+		const bool next = !joined && i + 1 < *argc;
+		const char *value = joined ? argv[i] + n + 1 :
+				    next ? argv[i + 1] : "";
+
+		if (!joined && strcmp(argv[i], name) != 0)
+			continue;
+		*argc -= 1 + next;
+		memmove(argv + i, argv + i + 1 + next,
+			(size_t)(*argc - i + 1) * sizeof(*argv));
+		return value;
+	}
+	return NULL;
+}
+
+/* With @value, or the next word if there is none and it needs one; returns the
+ * words used
+ */
+static int add_word(int argc, char **argv, int i, enum option_id id,
+		    const char *value, struct options *options,
+		    struct err *err)
+{
+	const bool next = !value && option_row(id)->argument && i + 1 < argc;
+	const int r = add(options, id, next ? argv[i + 1] : value, err);
+
+	return r < 0 ? r : 1 + next;
+}
+
+/* "--name", "--name=value" or "--name value" */
 static int parse_long(int argc, char **argv, int i, struct options *options,
 		      struct err *err)
 {
 	const char *name = argv[i] + 2;
 	const size_t n = strcspn(name, "=");
 	const enum option_id id = option_find(name, n);
-	const char *value = name[n] ? name + n + 1 : NULL;
-	int used = 1, r;
 
 	if (id == OPTION_COUNT)
 		return fail(err, -EINVAL, "unknown option '--%.*s'; 'cloche help run' lists them",
 			    (int)n, name);
-	if (!value && option_row(id)->argument && i + 1 < argc) {
-		value = argv[i + 1];
-		used = 2;
-	}
-	r = add(options, id, value, err);
-	return r < 0 ? r : used;
+	return add_word(argc, argv, i, id, name[n] ? name + n + 1 : NULL,
+			options, err);
 }
 
 /* "-s value" or "-svalue" */
@@ -96,18 +124,12 @@ static int parse_short(int argc, char **argv, int i, struct options *options,
 		       struct err *err)
 {
 	const enum option_id id = option_find_letter(argv[i][1]);
-	const char *value = argv[i][2] ? argv[i] + 2 : NULL;
-	int used = 1, r;
 
 	if (id == OPTION_COUNT)
 		return fail(err, -EINVAL, "unknown option '-%c'; 'cloche help run' lists them",
 			    argv[i][1]);
-	if (!value && option_row(id)->argument && i + 1 < argc) {
-		value = argv[i + 1];
-		used = 2;
-	}
-	r = add(options, id, value, err);
-	return r < 0 ? r : used;
+	return add_word(argc, argv, i, id, argv[i][2] ? argv[i] + 2 : NULL,
+			options, err);
 }
 
 int cli_parse_query(int argc, char **argv, struct options *options, int *json,

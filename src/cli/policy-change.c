@@ -22,13 +22,6 @@
 #include "policy/policy.h"
 #include "policy/settings.h"
 
-/* The request that edits are made for: @policy's start directory */
-static void request_init(struct settings_request *req,
-			 const struct policy *policy)
-{
-	settings_request_init(req, policy->cwd);
-}
-
 /* Editing local settings that do not count would look like a success. True,
  * and said so, if somebody stronger decides.
  */
@@ -94,7 +87,7 @@ int policy_mode(const struct policy_call *call, struct err *err)
 			    call->words[0]);
 	if (is_locked(policy))
 		return 1;
-	request_init(&req, policy);
+	settings_request_init(&req, policy->cwd);
 	r = change_mode(&req, mode, &file, err);
 	settings_request_done(&req);
 	if (r == 0)
@@ -119,7 +112,7 @@ static int change(const struct policy *policy, enum scope scope,
 	struct settings_request req;
 	int r;
 
-	request_init(&req, policy);
+	settings_request_init(&req, policy->cwd);
 	r = change_append(&req, scope, path, value, &file, err);
 	settings_request_done(&req);
 	if (r < 0)
@@ -194,7 +187,7 @@ static bool is_elsewhere(const struct policy *policy, enum scope scope)
 	struct settings_request req;
 	auto_free char *file = NULL, *claude = NULL, *dir = NULL;
 
-	request_init(&req, policy);
+	settings_request_init(&req, policy->cwd);
 	file = settings_file_for(&req, scope);
 	settings_request_done(&req);
 	if (scope != SCOPE_LOCAL || !file)

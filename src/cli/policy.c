@@ -57,20 +57,12 @@ json_t *policy_origin_json(const struct origin *origin)
 			 "reason", origin->reason);
 }
 
-/* Take "--scope X" and "--scope=X" out of the words: it is ours alone */
 static int take_scope(int *argc, char **argv, enum scope *ret,
 		      struct err *err)
 {
-	for (int i = 1; i < *argc; i++) {
-		const bool joined = !strncmp(argv[i], "--scope=", 8);
-		const char *value = joined ? argv[i] + 8 :
-			i + 1 < *argc ? argv[i + 1] : "";
-		const int used = joined ? 1 : 2;
+	const char *value;
 
-		if (!strcmp(argv[i], "--"))
-			return 0;
-		if (!joined && strcmp(argv[i], "--scope") != 0)
-			continue;
+	while ((value = cli_take(argc, argv, "--scope")) != NULL) {
 		if (!strcmp(value, "user"))
 			*ret = SCOPE_USER;
 		else if (!strcmp(value, "local"))
@@ -79,10 +71,6 @@ static int take_scope(int *argc, char **argv, enum scope *ret,
 			return fail(err, -EINVAL,
 				    "--scope: '%s' is neither local nor user",
 				    value);
-		memmove(argv + i, argv + i + used,
-			(size_t)(*argc - i - used + 1) * sizeof(*argv));
-		*argc -= used;
-		i--;
 	}
 	return 0;
 }
@@ -231,21 +219,20 @@ static void notes_print(const struct settings_report *report)
 }
 
 /* What the file system says about the rules: only where they could be read */
-static int check_view(struct policy *policy, struct settings_report *report)
+static void check_view(struct policy *policy, struct settings_report *report)
 {
 	auto_view struct view *view = NULL;
 	struct err why = { 0 };
 
 	if (settings_errors(report))
-		return 0;
+		return;
 	if (view_build(policy, &view, &why) < 0) {
 		settings_note(report, NOTE_ERROR, "%s", why.msg);
-		return 0;
+		return;
 	}
 	for (size_t i = 0; i < view->notes.len; i++)
 		settings_note(report, NOTE_WARNING, "%s",
 			      view->notes.v[i].text);
-	return 0;
 }
 
 static int check_file(const char *file, struct settings_report *report,
@@ -287,7 +274,7 @@ int policy_check(const struct policy_call *call, struct err *err)
 		r = session_policy_report(call->options, true, &policy,
 					  &report, err);
 		if (r == 0)
-			r = check_view(policy, &report);
+			check_view(policy, &report);
 	}
 	if (r < 0)
 		return r;

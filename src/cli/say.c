@@ -3,26 +3,14 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
-
-static char *format(const char *fmt, va_list args)
-	__attribute__((format(printf, 1, 0)));
-
-static char *format(const char *fmt, va_list args)
-{
-	char *line;
-
-	if (vasprintf(&line, fmt, args) < 0)
-		abort();	/* As base/mem.h does */
-	return line;
-}
 
 void cli_say(FILE *out, const char *fmt, ...)
 {
@@ -31,7 +19,7 @@ void cli_say(FILE *out, const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	line = format(fmt, args);
+	line = mem_vprintf(fmt, args);
 	va_end(args);
 	text_escape(&safe, line);
 	fprintf(out, "%s\n", buf_str(&safe));
@@ -44,7 +32,7 @@ void cli_tell(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	text = format(fmt, args);
+	text = mem_vprintf(fmt, args);
 	va_end(args);
 	buf_addf(&line, "%s\n", text);
 	(void)fs_tell(STDERR_FILENO, line.p, line.len);

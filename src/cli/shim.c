@@ -19,26 +19,6 @@
 #include "lib/options.h"
 #include "lib/shim.h"
 
-/* Take "--dir X" or "--dir=X" out of the words */
-static int take_dir(int *argc, char **argv, const char **ret, struct err *err)
-{
-	for (int i = 1; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-		const bool joined = !strncmp(argv[i], "--dir=", 6);
-		const int used = joined ? 1 : 2;
-
-		if (!joined && strcmp(argv[i], "--dir") != 0)
-			continue;
-		if (!joined && i + 1 >= *argc)
-			return fail(err, -EINVAL, "--dir needs a directory");
-		*ret = joined ? argv[i] + 6 : argv[i + 1];
-		memmove(argv + i, argv + i + used,
-			(size_t)(*argc - i - used + 1) * sizeof(*argv));
-		*argc -= used;
-		return 0;
-	}
-	return 0;
-}
-
 /* Options of run up to the first word that is none: its index */
 static int check_options(int argc, char **argv, struct err *err)
 {
@@ -92,10 +72,11 @@ static int install(int argc, char **argv, struct err *err)
 {
 	auto_free const char **words = mem_zalloc(
 		((size_t)argc + 1) * sizeof(*words));
-	const char *dir = NULL, *name = NULL;
+	const char *dir = cli_take(&argc, argv, "--dir"), *name = NULL;
 	struct shim shim = { 0 };
 	char path[PATH_MAX];
-	int r = take_dir(&argc, argv, &dir, err);
+	int r = dir && !*dir ?
+		fail(err, -EINVAL, "--dir needs a directory") : 0;
 
 	if (r == 0)
 		r = split(argc, argv, &name, words, err);

@@ -112,6 +112,7 @@ static void remember(const struct asker *a, const struct host *host)
 			  buf_str(&text), &file, &err) < 0)
 		hooks_say(a->config.options, "not remembered: %s",
 			  err.msg);
+	settings_request_done(&req);
 }
 
 static void forget(struct asker *a, size_t i)

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "cli/secret/secret.h"
 #include "secret/bytes.h"
 #include "secret/doc.h"
@@ -31,7 +32,7 @@ static void served_done(struct served *v)
 	vault_free(v->vault);
 	place_free(v->place);
 	place_free(v->seen);
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		bytes_done(all[i]);
 }
 
