@@ -229,8 +229,9 @@ void attempt_interfaces(const struct world *w, const char *argument,
 
 int try_dial_proxy(const struct world *w, int proxy, const char *host)
 {
+	/* The one that names SOCKS in every profile */
 	const char *url = getenv(proxy == HTTP_PROXY ? "HTTP_PROXY"
-						     : "ALL_PROXY");
+						     : "FTP_PROXY");
 	const char *colon = url ? strrchr(url, ':') : NULL;
 
 	if (!w->inside)
