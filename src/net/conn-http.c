@@ -201,17 +201,12 @@ static void find_server(struct conn *conn)
 	conn->again = true;
 }
 
-/* On a connection captured by address, Host may be a name for it. It must be
- * allowed as a name as well, or the address would be a front for others.
- */
+/* What Host names, or the target of a request that goes no further */
 static bool vhost_is_allowed(struct conn *conn)
 {
 	const struct http_request *q = &conn->http->request;
-	struct host_verdict v;
+	const struct host_verdict v = gate_decide(conn->gate, &q->vhost);
 
-	if (host_is_same(&q->host, &q->vhost))
-		return true;
-	v = gate_decide(conn->gate, &q->vhost);
 	if (v.decision == HOST_ALLOWED)
 		return true;
 	gate_report(conn->gate, &(struct refusal){
@@ -223,6 +218,20 @@ static bool vhost_is_allowed(struct conn *conn)
 		.head_only = q->kind == HTTP_METHOD_HEAD,
 	});
 	return false;
+}
+
+/* What is well formed and not served: told, that somebody may mend it */
+static void report_request(struct conn *conn, int error, const char *why)
+{
+	static const char alone[] = "let the program connect by itself: --env NO_PROXY=* --env no_proxy=*";
+	const struct http_request *q = &conn->http->request;
+	const bool other = error == -EACCES;
+
+	gate_report(conn->gate, &(struct refusal){
+		.kind = VIOLATION_NET_HTTP, .op = other ? "Host" : "https://",
+		.host = &q->host, .named = other ? &q->vhost : NULL,
+		.fix = other ? NULL : alone, .reason = why, .conn = conn,
+	}, &conn->seen);
 }
 
 static void read_head(struct conn *conn)
@@ -256,18 +265,21 @@ static void read_head(struct conn *conn)
 	r = http_request_parse(conn->in.p + conn->in.off, (size_t)n,
 			       x->captured.port ? &x->captured : NULL,
 			       &x->request, &why);
-	if (r == -EACCES)
-		gate_report(conn->gate, &(struct refusal){
-			.kind = VIOLATION_NET_HTTP, .op = "Host",
-			.host = &x->request.host, .named = &x->request.vhost,
-			.reason = why, .conn = conn,
-		}, &conn->seen);
+	if (r == -EPROTONOSUPPORT && !vhost_is_allowed(conn))
+		return;
+	if (r == -EACCES || r == -EPROTONOSUPPORT)
+		report_request(conn, r, why);
 	if (r < 0) {
 		conn_answer_why(conn, http_answer_of(r), why);
 		return;
 	}
 	x->scan = (struct http_scan){ .at = (size_t)n };
-	if (!vhost_is_allowed(conn))
+	/* On a connection captured by address, Host may be a name for it. It
+	 * must be allowed as a name as well, or the address would be a front
+	 * for others.
+	 */
+	if (!host_is_same(&x->request.host, &x->request.vhost) &&
+	    !vhost_is_allowed(conn))
 		return;
 	if (x->request.kind == HTTP_METHOD_CONNECT)
 		pool_resolve(conn->gate->pool, &x->request.host);

@@ -6,7 +6,7 @@
 
 #include "net/http-parse.h"
 
-enum { PORT_HTTP = 80 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 static const struct {
 	const char *name;
@@ -68,23 +68,37 @@ static int line_parse(struct http_span line, struct http_request *ret,
 	return method_parse(ret->method, &ret->kind, why);
 }
 
+/* Cut @scheme off, if @span has it and more */
+static bool skip_scheme(struct http_span *span, const char *scheme)
+{
+	const size_t n = strlen(scheme);
+
+	if (span->n <= n || memcmp(span->p, scheme, n) != 0)
+		return false;
+	*span = http_span(span->p + n, span->n - n);
+	return true;
+}
+
 /* http://authority[path]: cut it into ret->host and ret->target */
 static int absolute_parse(struct http_request *ret, const char **why)
 {
-	static const char scheme[] = "http://";
 	struct http_span t = ret->target;
+	const bool tls = skip_scheme(&t, "https://");
 	size_t n = 0;
 
-	if (t.n < sizeof(scheme) ||
-	    memcmp(t.p, scheme, sizeof(scheme) - 1) != 0)
+	if (!tls && !skip_scheme(&t, "http://"))
 		return http_refuse(why, -EBADMSG,
 				   "the request target is not an http:// address");
-	t = http_span(t.p + sizeof(scheme) - 1, t.n - sizeof(scheme) + 1);
 	while (n < t.n && t.p[n] != '/' && t.p[n] != '?')
 		n++;
-	if (host_parse_authority(t.p, n, PORT_HTTP, &ret->host) < 0)
+	if (host_parse_authority(t.p, n, tls ? PORT_HTTPS : PORT_HTTP,
+				 &ret->host) < 0)
 		return http_refuse(why, -EBADMSG,
 				   "the request target's host is malformed");
+	ret->vhost = ret->host;
+	if (tls)	/* As old versions of axios want it */
+		return http_refuse(why, -EPROTONOSUPPORT,
+				   "the proxy speaks no TLS for a program, which must CONNECT or use none (NO_PROXY=*)");
 	ret->target = http_span(t.p + n, t.n - n);
 	return 0;
 }
@@ -204,7 +218,7 @@ int http_request_parse(const char *p, size_t n, const struct host *captured,
 				       &q.length, why);
 	if (!r)
 		r = check_body(&q, why);
-	if (r == -EACCES) {
+	if (r == -EACCES || r == -EPROTONOSUPPORT) {
 		ret->host = q.host;
 		ret->vhost = q.vhost;
 	}

@@ -112,7 +112,8 @@ struct http_request {
  * absolute-form that names @captured. Host must name the destination; its
  * port, where it has one, must be the same too. Spans point into @p.
  * 0, or an error with *@why (a literal) and *@ret untouched; but of what is well
- * formed and names another host, -EACCES, and both hosts are in *@ret.
+ * formed and names another host, -EACCES, and both hosts are in *@ret; and of one
+ * that is to be made in TLS by us, -EPROTONOSUPPORT, and they are the same.
  */
 int http_request_parse(const char *p, size_t n, const struct host *captured,
 		       struct http_request *ret, const char **why);

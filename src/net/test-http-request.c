@@ -90,7 +90,8 @@ TEST(confusing_targets_are_refused)
 	static const char *const targets[] = {
 		"/", "*", "a.test", "a.test:80", "http:a.test", "http:/a.test/",
 		"http:///a.test/", "http://", "http:///", "//a.test/",
-		"https://a.test/", "HTTP://a.test/", "Http://a.test/",
+		"https://", "https://a.test@b.test/", "HTTPS://a.test/",
+		"HTTP://a.test/", "Http://a.test/",
 		"ftp://a.test/", "file:///etc/passwd", "gopher://a.test/",
 		"ws://a.test/", "http//a.test/", "http://a.test@b.test/",
 		"http://a.test:80@b.test/", "http://u:p@a.test/",
@@ -115,6 +116,21 @@ TEST(confusing_targets_are_refused)
 		buf_addf(&b, "GET %s HTTP/1.0\r\n\r\n", targets[i]);
 		check_refused(buf_str(&b), NULL, -EBADMSG);
 	}
+}
+
+TEST(a_request_that_we_would_have_to_make_in_tls_is_refused_by_name)
+{
+	struct http_request q = { 0 };
+	static const char head[] =
+		"GET https://a.test/x HTTP/1.1\r\nHost: a.test\r\n\r\n";
+	const char *why = NULL;
+
+	CHECK_INT(http_request_parse(head, sizeof(head) - 1, NULL, &q, &why),
+		  -EPROTONOSUPPORT);
+	CHECK_STR(q.host.name, "a.test");
+	CHECK_INT(q.host.port, 443);
+	CHECK(host_is_same(&q.host, &q.vhost));
+	CHECK_CONTAINS(why, "CONNECT");
 }
 
 TEST(every_strange_byte_in_a_target_host_is_refused)

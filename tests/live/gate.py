@@ -49,6 +49,23 @@ def the_reason_is_in_the_clients_own_error(t):
 
 
 @test
+def a_proxy_that_is_to_speak_tls_says_what_to_do(t):
+    """As old versions of axios want it"""
+    g = Gate(t)
+    out = g.python('''
+for host in (b"good.test", b"bad.test"):
+    print(say(b"GET https://%s/ HTTP/1.1\\r\\nHost: %s\\r\\n\\r\\n" %
+              (host, host)).split(b"\\r\\n")[0].decode())
+''')
+    good, bad = out.splitlines()
+    contains(good, "400 the proxy speaks no TLS")
+    contains(bad, "403 host is not on the allow list")
+    told = {e["target"]: e["suggest"]["edit"] for e in g.events()}
+    contains(told["good.test:443"], "--env NO_PROXY=*")
+    equal(told["bad.test:443"], None)
+
+
+@test
 def node_and_python_know_nothing_of_a_proxy(t):
     g = Gate(t, ["http:80"])
     r = g.run(need("node"), "-e", "fetch('http://good.test/n').then(r => "
