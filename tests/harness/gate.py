@@ -22,6 +22,10 @@ NAMES = {
     "bad.test": "93.184.216.36", "below.good.test": "93.184.216.34",
 }
 PROXY = "http://127.0.0.1:3128"
+BARE = {name: None for name in (
+    "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+    "all_proxy")}
+PROXIED = {"http_proxy": PROXY, "https_proxy": PROXY}
 
 CLIENT = r'''
 import os, socket, ssl, struct, sys, time
