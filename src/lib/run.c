@@ -177,14 +177,14 @@ static bool could_make_ours(const struct session *session)
 	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
 		const char *dir = session->policy->dirs[dirs[d]];
 		auto_free char *path = dir ? path_join(dir, "cloche") : NULL;
-		auto_free char *ours = path ? resolve_path(path) : NULL;
+		auto_free char *ours = path && access(path, F_OK) < 0 ?
+				       resolve_path(path) : NULL;
 
 		for (size_t i = 0; ours && i < rules->len; i++) {
 			const struct view_rule *r = &rules->v[i];
 
 			if (r->list == PATH_ALLOW_WRITE &&
-			    path_is_within(r->path, ours) &&
-			    access(ours, F_OK) < 0)
+			    path_is_within(r->path, ours))
 				return true;
 		}
 	}

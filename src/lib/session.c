@@ -238,14 +238,15 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 	const char *cache = s->policy->dirs[DIR_CACHE];
 	const bool landlock = request->tier == TIER_LANDLOCK;
 	const char *around = tier_around();
+	const bool nested = around && !strcmp(around, "cloche");
 
 	/* Ours says so with the tier it falls back to */
-	if (around && !tier_is_nested())
+	if (around && !nested)
 		vec_push(&s->view->notes)->text =
 			mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
 				   around);
 
-	if (cache && !tier_is_nested() && s->view->private_tmp)
+	if (cache && !nested && s->view->private_tmp)
 		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
 	if (!landlock)
 		return;
