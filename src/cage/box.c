@@ -222,13 +222,6 @@ int box_fill(struct box *box, struct err *err)
 	return tree_attach(box->fd, box->host, err, BOX_AT);
 }
 
-int box_begin(struct box *box, struct err *err)
-{
-	const int r = box_begin_dev(box, err);
-
-	return r < 0 ? r : box_begin_proc(box, err);
-}
-
 void box_done(struct box *box)
 {
 	int *const fds[] = {

@@ -34,11 +34,11 @@ struct box {
 };
 
 /* Before anything is known of the plan: the new file systems. Then, with a user
- * to own files: what is in every box; attach it. Then the new /dev and /proc.
+ * to own files: what is in every box; attach it. Then the new /dev and /proc
+ * (box_begin_dev(), box_begin_proc()).
  */
 int box_make(struct box *box, struct err *err);
 int box_fill(struct box *box, struct err *err);
-int box_begin(struct box *box, struct err *err);
 
 /* Before the world is read-only: take what comes from the host */
 int box_prepare(struct box *box, const struct cage_request *request,

@@ -213,20 +213,6 @@ struct place {
 	struct netstart net;
 };
 
-/* Until then no file can be made. In a jail the supervisor is not near enough to
- * write them.
- */
-static int get_ids(const struct birth *birth, struct err *err)
-{
-	char written;
-
-	if (birth->how->net == NET_JAIL)
-		return stage_idmap(0, birth->uid, birth->gid, err);
-	if (sock_recv(birth->pair[1], &written, 1, NULL, NULL) != 1)
-		_exit(125);
-	return 0;
-}
-
 static int leave_host(const struct birth *birth, struct err *err)
 {
 	const uint64_t all = plan_namespaces(birth->how->tier, birth->how->net);
@@ -237,8 +223,8 @@ static int leave_host(const struct birth *birth, struct err *err)
 }
 
 /* A place of our own, and its network beside it. With two processors the thread
- * runs on ours, while the supervisor plans on the other: half of the place is made
- * before that, and half when the plan is there.
+ * runs on ours, while the supervisor plans on the other: /dev is made before that,
+ * /proc when the plan is there.
  */
 static int begin_place(const struct birth *birth, struct place *place,
 		       struct err *err)
@@ -253,11 +239,13 @@ static int begin_place(const struct birth *birth, struct place *place,
 		return r;
 	if (!birth->crowded)
 		netstart_begin(&place->net, birth->how->net, birth->moves);
-	r = get_ids(birth, err);
+	r = stage_idmap(birth->uid, birth->gid, err);
 	if (r == 0)
 		r = box_fill(&place->box, err);
+	if (r == 0)
+		r = box_begin_dev(&place->box, err);
 	if (r < 0 || !birth->crowded)
-		return r < 0 ? r : box_begin(&place->box, err);
+		return r < 0 ? r : box_begin_proc(&place->box, err);
 	netstart_begin(&place->net, birth->how->net, true);
 	return 0;
 }
@@ -380,7 +368,7 @@ void child_main(const struct birth *birth)
 	/* Only now, or the supervisor might move us after this */
 	if (birth->moves)
 		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
-	if (birth->crowded && box_begin(&place.box, &err) < 0)
+	if (birth->crowded && box_begin_proc(&place.box, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);
 	if (build(&request, &place, &order.host, &socket, &err) < 0)
 		child_fail(socket, 125, err.code, err.msg);

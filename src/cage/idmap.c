@@ -38,15 +38,12 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 	return write_at(self, "gid_map", map, err);
 }
 
-int stage_idmap(pid_t pid, uid_t uid, gid_t gid, struct err *err)
+int stage_idmap(uid_t uid, gid_t gid, struct err *err)
 {
-	char path[32] = "/proc/self";
-	auto_close int self = -1;
+	auto_close int self = open("/proc/self",
+				   O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (pid)
-		snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	self = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (self < 0)
-		return fail_errno(err, "cannot open %s", path);
+		return fail_errno(err, "cannot open /proc/self");
 	return idmap_write(self, uid, uid, gid, gid, err);
 }

@@ -270,7 +270,7 @@ static void __attribute__((noreturn)) holder_main(const struct plan *plan,
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
 	r = leave(&socket, &err);
 	if (r == 0)
-		r = stage_idmap(0, plan->machine.uid, plan->machine.gid, &err);
+		r = stage_idmap(plan->machine.uid, plan->machine.gid, &err);
 	if (r == 0)
 		r = jail_look(&near, &err);
 	if (r == 0)

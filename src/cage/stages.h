@@ -27,10 +27,8 @@ struct host_ids {
 
 void host_ids_read(struct host_ids *ids);
 
-/* idmap.c: our own uid and gid, and no other; for process @pid, or for the
- * caller if that is 0
- */
-int stage_idmap(pid_t pid, uid_t uid, gid_t gid, struct err *err);
+/* idmap.c: our own uid and gid, and no other. Until then no file can be made. */
+int stage_idmap(uid_t uid, gid_t gid, struct err *err);
 /* One user and one group of the namespace above, under whatever number; for a
  * process that is alone in a new user namespace. @self is its /proc/self.
  */

@@ -167,20 +167,6 @@ static void move_away(const struct birth *b, pid_t pid)
 	(void)sched_setaffinity(pid, sizeof(others), &others);
 }
 
-/* While init makes its network; it waits for our word */
-static int give_ids(const struct birth *b, const struct cage *cage,
-		    struct err *err)
-{
-	int r;
-
-	if (b->how->tier != TIER_FULL || b->how->net == NET_JAIL)
-		return 0;
-	r = stage_idmap(cage->pid, b->uid, b->gid, err);
-	if (r == 0)
-		(void)sock_send(cage->socket, "", 1, NULL, 0);
-	return r;
-}
-
 int cage_begin(const struct cage_birth *how, struct cage *ret,
 	       struct err *err)
 {
@@ -212,10 +198,7 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 		.pid = pid, .pidfd = pidfd, .socket = birth.pair[0],
 		.sweeps = how->tier != TIER_FULL, .crowded = birth.crowded,
 	};
-	r = give_ids(&birth, ret, err);
-	if (r < 0)
-		cage_stop(ret);
-	return r;
+	return 0;
 }
 
 /* For an init that was forked before all this was known. NULL if it cannot be
