@@ -164,14 +164,21 @@ static void wait_for_change(const char *path)
 
 /* The nearest directory above @path that is there: false if we will not hear of
  * it. Who may not list one gets no word of it either; nobody can change that.
+ * *@last is what was watched last in this look, or NULL: most are in one directory.
  */
-static bool watch_parent(const struct keeping *k, const char *path)
+static bool watch_parent(const struct keeping *k, const char *path,
+			 char **last)
 {
 	auto_free char *dir = path_parent(path);
 
-	while (inotify_add_watch(k->inotify, dir, WATCHED) < 0) {
+	while (!*last || strcmp(*last, dir) != 0) {
 		char *above;
 
+		if (inotify_add_watch(k->inotify, dir, WATCHED) >= 0) {
+			free(*last);
+			*last = take_ptr(dir);
+			return true;
+		}
 		if (errno != ENOENT && errno != ENOTDIR)
 			return errno == EACCES;
 		above = path_parent(dir);
@@ -182,20 +189,19 @@ static bool watch_parent(const struct keeping *k, const char *path)
 }
 
 /* True if it is there, or we will hear of it */
-static bool check(const struct keeping *keeping, struct kept *k)
+static bool check(const struct keeping *keeping, struct kept *k, char **last)
 {
+	const bool hidden = k->mount->kind != MOUNT_BIND_RO;
 	const char *path = k->mount->path;
-	bool heard = true;
+	bool heard = !hidden || watch_parent(keeping, path, last);
 	struct statx x;
 
-	if (k->mount->kind != MOUNT_BIND_RO)
-		heard = watch_parent(keeping, path);
 	for (int tries = 0; tries < TRIES; tries++) {
 		int r = cover_look(path, &x);
 
 		/* It may come back before its directory is watched */
-		if (r < 0) {
-			heard = watch_parent(keeping, path);
+		if (r < 0 && !hidden) {
+			heard = watch_parent(keeping, path, last);
 			r = cover_look(path, &x);
 		}
 		if (r < 0 || (r > 0 && !k->fresh))
@@ -203,16 +209,17 @@ static bool check(const struct keeping *keeping, struct kept *k)
 		if (cover(k, S_ISDIR(x.stx_mode)) == -ENOENT)
 			wait_for_change(path);
 	}
-	return watch_parent(keeping, path);
+	return watch_parent(keeping, path, last);
 }
 
 /* How long to wait for the next event, for poll() */
 static int check_all(const struct keeping *k)
 {
+	auto_free char *last = NULL;
 	bool heard = true;
 
 	for (size_t i = 0; i < k->len; i++)
-		heard = check(k, &k->v[i]) && heard;
+		heard = check(k, &k->v[i], &last) && heard;
 	return heard ? -1 : UNWATCHED_MS;
 }
 
