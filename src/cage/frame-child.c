@@ -184,8 +184,9 @@ static int enter_cwd(const struct child *c, struct err *err)
 	struct frame *frame = c->frame;
 	const char *home = getenv("HOME"), *at = "/";
 
+	/* What is asked for is below the new root, however it is written */
 	if (frame->cwd) {
-		if (chdir(frame->cwd) < 0)
+		if (chdir("/") < 0 || chdir(frame->cwd) < 0)
 			return fail_errno(err, "Can't chdir to %s", frame->cwd);
 		at = frame->cwd;
 	} else if (c->cwd && chdir(c->cwd) == 0) {
@@ -386,8 +387,8 @@ static void run_init(struct child *c)
 	tell(c->socket, CAGE_READY, 0, "");
 	pid = vfork();
 	if (!pid) {
-		if (c->frame->sync >= 0)
-			(void)close(c->frame->sync);
+		for (size_t i = 0; i < c->frame->syncs.len; i++)
+			(void)close(c->frame->syncs.v[i]);
 		error = become_command(c, &filter);
 		_exit(1);
 	}
@@ -400,7 +401,8 @@ static void run_init(struct child *c)
 		give_up(c, err.msg);
 	(void)tie_to_parent(c);
 	keep(c, c->socket);
-	keep(c, c->frame->sync);
+	for (size_t i = 0; i < c->frame->syncs.len; i++)
+		keep(c, c->frame->syncs.v[i]);
 	close_others(c);
 	r = load_filters(c);
 	if (r < 0)
@@ -412,19 +414,21 @@ static bool needs_init(const struct frame *frame)
 {
 	return !frame->as_pid_1 &&
 	       (frame->namespaces & CLONE_NEWPID || frame->locks.len ||
-		frame->sync >= 0);
+		frame->syncs.len);
 }
 
 static void run(struct child *c)
 {
 	const char *program = c->frame->argv[0];
 	volatile bool filter = false;
+	int error;
 
 	if (needs_init(c->frame))
 		run_init(c);
 	tell(c->socket, CAGE_READY, 0, "");
 	/* Not into the command: it is above 2 and close-on-exec */
-	fail_exec(c, program, become_command(c, &filter), filter);
+	error = become_command(c, &filter);
+	fail_exec(c, program, error, filter);
 }
 
 void frame_child(struct frame *frame, const struct frame_owner *owner,

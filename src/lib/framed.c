@@ -201,11 +201,17 @@ int framed_run(struct frame *frame, struct err *err)
 	const struct sigaction plain = { .sa_handler = SIG_DFL };
 	const pid_t parent = getppid();
 	struct frame_child child;
+	sigset_t child_ended;
 	int r;
 
 	reserve_standard();
-	/* Who ignores it cannot wait for a child */
+	/* Who ignores it cannot wait for a child; and what the command expects
+	 * of it is not our caller's business
+	 */
 	(void)sigaction(SIGCHLD, &plain, NULL);
+	(void)sigemptyset(&child_ended);
+	(void)sigaddset(&child_ended, SIGCHLD);
+	(void)sigprocmask(SIG_UNBLOCK, &child_ended, NULL);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "prctl(PR_SET_NO_NEW_PRIVS) failed");
 	r = frame_start(frame, &child, err);

@@ -21,7 +21,6 @@ void frame_init(struct frame *frame, char *const *env)
 	*frame = (struct frame){
 		.userns = -1, .userns2 = -1, .pidns = -1, .uid = -1, .gid = -1,
 		.block = -1, .userns_block = -1, .info = -1, .status = -1,
-		.sync = -1,
 	};
 	while (env && env[n])
 		n++;
@@ -41,6 +40,7 @@ void frame_done(struct frame *frame)
 	free(frame->layers.v);
 	free(frame->filters.v);
 	free(frame->locks.v);
+	free(frame->syncs.v);
 }
 
 static bool is_variable(const char *entry, const char *name, size_t n)

@@ -75,7 +75,7 @@ struct frame_op {
  * @block:	Read before the command starts
  * @userns_block: Read before anything else: somebody maps users until then
  * @info, @status: Where to tell about the sandbox, and its end
- * @sync:	Held open as long as the sandbox
+ * @syncs:	Held open as long as the sandbox
  * @held:	Memory that @ops and the like point into, owned
  */
 struct frame {
@@ -93,7 +93,8 @@ struct frame {
 	char **env;
 	const char *argv0, *hostname, *cwd;
 	char *const *argv;
-	int block, userns_block, info, status, sync;
+	int block, userns_block, info, status;
+	struct { int *v; size_t len, cap; } syncs;
 	bool new_session, die_with_parent, as_pid_1;
 	struct { void **v; size_t len, cap; } held;
 };

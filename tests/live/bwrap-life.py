@@ -91,29 +91,33 @@ def somebody_else_may_map_the_users(t):
 
 
 @test
-def the_sync_descriptor_lives_as_long_as_the_sandbox(t):
+def the_sync_descriptors_live_as_long_as_the_sandbox(t):
     for options in (["--unshare-pid", "--proc", "/proc"], []):
-        read, write = os.pipe()
+        pipes = [os.pipe(), os.pipe()]
         hold, hold_write = os.pipe()
-        p = start(*HOST, *options, "--sync-fd", str(write), "sh", "-c",
-                  f"ls -l /proc/$$/fd; cat <&{hold}", pass_fds=(write, hold),
+        p = start(*HOST, *options,
+                  *(w for _, end in pipes for w in ("--sync-fd", str(end))),
+                  "sh", "-c", f"ls -l /proc/$$/fd; cat <&{hold}",
+                  pass_fds=(*(end for _, end in pipes), hold),
                   stdout=subprocess.PIPE)
-        os.close(write)
         os.close(hold)
-        os.set_blocking(read, False)
         text = os.read(p.stdout.fileno(), 4096).decode()
-        try:
-            os.read(read, 1)
-            raise AssertionError("it was closed")
-        except BlockingIOError:
-            pass
-        lacks(text, f" {write} -> ", "the command holds it")
+        for read, write in pipes:
+            os.close(write)
+            os.set_blocking(read, False)
+            try:
+                os.read(read, 1)
+                raise AssertionError("it was closed")
+            except BlockingIOError:
+                pass
+            lacks(text, f" {write} -> ", "the command holds it")
         os.close(hold_write)
         equal(p.wait(), 0)
         p.stdout.close()
-        os.set_blocking(read, True)
-        equal(os.read(read, 1), b"")
-        os.close(read)
+        for read, _ in pipes:
+            os.set_blocking(read, True)
+            equal(os.read(read, 1), b"")
+            os.close(read)
 
 
 def locked(path):

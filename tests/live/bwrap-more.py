@@ -7,6 +7,7 @@ What tests/live/bwrap.py cannot compare with Debian's bubblewrap.
 import os
 import re
 import resource
+import signal
 import socket
 import struct
 import sys
@@ -301,6 +302,15 @@ def a_filter_that_the_kernel_would_not_take_is_refused(t):
         equal(t.outside(BWRAP, *HOST, "--seccomp", str(fd), "true",
                         pass_fds=[fd]).code, code, instructions)
         os.close(fd)
+
+
+@test
+def a_blocked_signal_is_not_the_commands(t):
+    # Who waits for children through a descriptor blocks it
+    r = t.outside(BWRAP, *HOST, "grep", "SigBlk", "/proc/self/status",
+                  preexec_fn=lambda: signal.pthread_sigmask(
+                      signal.SIG_BLOCK, [signal.SIGCHLD, signal.SIGUSR1]))
+    equal(int(r.ok().out.split()[1], 16), 1 << signal.SIGUSR1 - 1)
 
 
 @test

@@ -71,20 +71,35 @@ static void settle_fd(int *fd)
 		*fd = INT_MAX;
 }
 
-static void settle_fds(struct frame *frame)
+static int settle_op(struct frame_op *op, struct err *err)
+{
+	const int fd = op->fd;
+
+	settle_fd(&op->fd);
+	if (op->kind != FRAME_BIND || op->fd == fd)
+		return 0;
+	return fail(err, -ENOENT, "Can't find source path /proc/self/fd/%d: %s",
+		    fd, strerror(ENOENT));
+}
+
+static int settle_fds(struct frame *frame, struct err *err)
 {
 	int *const fds[] = {
 		&frame->userns, &frame->userns2, &frame->pidns, &frame->block,
 		&frame->userns_block, &frame->info, &frame->status,
-		&frame->sync,
 	};
+
+	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		settle_fd(fds[i]);
 	for (size_t i = 0; i < frame->filters.len; i++)
 		settle_fd(&frame->filters.v[i]);
-	for (size_t i = 0; i < frame->ops.len; i++)
-		settle_fd(&frame->ops.v[i].fd);
+	for (size_t i = 0; i < frame->syncs.len; i++)
+		settle_fd(&frame->syncs.v[i]);
+	for (size_t i = 0; r == 0 && i < frame->ops.len; i++)
+		r = settle_op(&frame->ops.v[i], err);
+	return r;
 }
 
 static int run(struct bwrap *b, const char *name, struct err *err)
@@ -100,8 +115,8 @@ static int run(struct bwrap *b, const char *name, struct err *err)
 		print_usage(stderr, name);
 		return EXIT_FRAME_FAILED;
 	}
-	settle_fds(&b->frame);
-	return framed_run(&b->frame, err);
+	r = settle_fds(&b->frame, err);
+	return r < 0 ? r : framed_run(&b->frame, err);
 }
 
 int persona_bwrap(int argc, char **argv)

@@ -152,7 +152,6 @@ FLAG(as_pid_1, frame.as_pid_1)
 FD(userns, userns)
 FD(userns2, userns2)
 FD(pidns, pidns)
-FD(sync_fd, sync)
 FD(block_fd, block)
 FD(userns_block_fd, userns_block)
 FD(info_fd, info)
@@ -213,7 +212,7 @@ static int check_variable(const char *name, const char *call, struct err *err)
 {
 	if (*name && !strchr(name, '='))
 		return 0;
-	return fail(err, -EINVAL, "%s failed: %s", call, strerror(EINVAL));
+	return fail(err, -EINVAL, "%s failed", call);
 }
 
 OPTION(setenv)
@@ -241,6 +240,17 @@ OPTION(lock_file)
 	UNUSED();
 	*vec_push(&b->frame.locks) = w[0];
 	return 0;
+}
+
+OPTION(sync_fd)
+{
+	int fd;
+	const int r = bwrap_fd(w[0], &fd, err);
+
+	(void)row;
+	if (r == 0)
+		*vec_push(&b->frame.syncs) = fd;
+	return r;
 }
 
 OPTION(seccomp)

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cli/bwrap/bwrap.h"
 
+enum { CAPABILITY_MAX = 63 };	/* A set has so many bits */
+
 int bwrap_capability(const char *name, unsigned int *ret)
 {
 	static const char *const names[] = {
@@ -26,7 +28,8 @@ int bwrap_capability(const char *name, unsigned int *ret)
 			return 0;
 		}
 	}
-	if (text_to_u64(name, ARRAY_SIZE(names) - 1, &number) < 0)
+	/* Newer kernels have more of them than we have names for */
+	if (text_to_u64(name, CAPABILITY_MAX, &number) < 0)
 		return -EINVAL;
 	*ret = (unsigned int)number;
 	return 0;
@@ -49,6 +52,36 @@ static int few_words(const struct bwrap_row *row, struct err *err)
 
 	return fail(err, -EINVAL, "%s takes %s", row->name,
 		    counts[row->count]);
+}
+
+static bool is_path(const char *kind, size_t n)
+{
+	static const char *const kinds[] = {
+		"SRC", "DEST", "DIR", "PATH", "RWSRC", "WORKDIR",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (strlen(kinds[i]) == n && !memcmp(kinds[i], kind, n))
+			return true;
+	}
+	return false;
+}
+
+/* A variable that was not set, more likely than a wish for the root */
+static int check_paths(const struct bwrap_row *row, char *const *words,
+		       struct err *err)
+{
+	const char *kind = row->words;
+
+	for (int i = 0; i < row->count; i++) {
+		const size_t n = strcspn(kind, " ");
+
+		if (!*words[i] && is_path(kind, n))
+			return fail(err, -EINVAL, "%s does not take an empty path argument",
+				    row->name);
+		kind += n + strspn(kind + n, " ");
+	}
+	return 0;
 }
 
 /* --perms, --size and --overlay-src speak of the option behind them; one that
@@ -79,7 +112,9 @@ static int read_option(struct bwrap *b, char *const *words, size_t n,
 		return fail(err, -EINVAL, "Unknown option %s", words[*used]);
 	if (n - *used - 1 < (size_t)row->count)
 		return few_words(row, err);
-	r = row->set(b, row, words + *used + 1, err);
+	r = check_paths(row, words + *used + 1, err);
+	if (r == 0)
+		r = row->set(b, row, words + *used + 1, err);
 	*used += (size_t)row->count + 1;
 	return r < 0 || b->asked ? r : check_modifiers(b, row->name, err);
 }
