@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "base/arena.h"
+#include "plan/mask.h"
 #include "plan/tier.h"
 #include "policy/policy.h"
 
@@ -27,8 +28,9 @@ struct plan;
 
 enum cage_event {
 	CAGE_FAILED,	/* Nothing ran: @value is an exit status, @text says why */
-	CAGE_MASKS,	/* Before that: the masks talk; descriptors: their FUSE
-			 * connection, the sandbox's pid namespace
+	CAGE_MASKS,	/* Before that: the masks talk; descriptors: the
+			 * sandbox's pid namespace, their FUSE connection, the
+			 * directories that they show (plan/mask.h)
 			 */
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
 			 * network namespaces and its mountinfo, twice (in tier
@@ -54,6 +56,8 @@ enum {
 	CAGE_NO_LAYER = 16,	/* Shared directories are read-only (MOUNT_LAYER) */
 	CAGE_OWN_FDS = 5,	/* Those that tier full hands over */
 	CAGE_READY_FDS = CAGE_OWN_FDS + 2,
+	CAGE_MASKS_FDS = 2 + MASK_WAYS_MAX,
+	CAGE_FDS_MAX = CAGE_MASKS_FDS,	/* With any message */
 };
 
 /**

@@ -38,6 +38,7 @@
 #include "base/sys.h"
 #include "cage/box.h"
 #include "cage/cage.h"
+#include "cage/mask.h"
 #include "cage/netns.h"
 #include "cage/netstart.h"
 #include "cage/seccomp.h"
@@ -192,16 +193,17 @@ static int hand_over(int socket, const int *fds,
 /* Who answers for the masks must be able to tell who asked: by a number in our
  * pid namespace
  */
-static int hand_masks(int socket, int masks, struct err *err)
+static int hand_masks(int socket, const struct mask_ends *masks,
+		      struct err *err)
 {
 	const struct cage_message m = { .event = CAGE_MASKS };
 	auto_close int pids = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	const int fds[2] = { masks, pids };
-	int r;
+	int fds[CAGE_MASKS_FDS] = { pids }, r;
 
 	if (pids < 0)
 		return fail_errno(err, "cannot open /proc/self/ns/pid" HIDDEN);
-	r = sock_send(socket, &m, sizeof(m), fds, 2);
+	memcpy(fds + 1, masks->v, masks->len * sizeof(*fds));
+	r = sock_send(socket, &m, sizeof(m), fds, 1 + masks->len);
 	return r < 0 ? sock_fail(r, "cannot hand over the masks", err) : 0;
 }
 
@@ -289,7 +291,7 @@ static void take_order(int socket, struct order *order,
 static int make_place(struct cage_request *request, struct place *place,
 		      int *value, int socket, struct err *err)
 {
-	auto_close int masks = -1;
+	struct mask_ends masks;
 	int r;
 
 	if (request->plan->tier != TIER_FULL)
@@ -298,8 +300,9 @@ static int make_place(struct cage_request *request, struct place *place,
 	*value = r > 0 ? r : 0;
 	if (r >= 0)
 		reopen_devices(request);
-	if (r >= 0 && masks >= 0)
-		r = hand_masks(socket, masks, err);
+	if (r >= 0 && masks.len)
+		r = hand_masks(socket, &masks, err);
+	mask_ends_close(&masks);
 	return r < 0 ? r : netstart_end(&place->net, err);
 }
 

@@ -42,6 +42,7 @@
 #include "base/own.h"
 #include "base/sock.h"
 #include "base/sys.h"
+#include "cage/bind.h"
 #include "cage/box.h"
 #include "plan/plan.h"
 
@@ -271,9 +272,40 @@ bool masks_source(struct masks *masks, size_t mount, char *name,
 	return true;
 }
 
-void masks_finish(struct masks *masks)
+/* While somebody answers */
+static int open_ways(const struct masks *masks, struct mask_ends *ret,
+		     struct err *err)
 {
+	for (size_t i = 0; i < masks->tree.ways.len; i++) {
+		const char *path = masks->tree.ways.v[i];
+		const int fd = tree_open(path, err);
+
+		if (fd < 0)
+			return fd;
+		ret->v[ret->len++] = fd;
+	}
+	return 0;
+}
+
+int masks_finish(struct masks *masks, struct mask_ends *ret, struct err *err)
+{
+	int r = 0;
+
+	*ret = (struct mask_ends){ .len = 1 };
+	if (masks->server)
+		r = open_ways(masks, ret, err);
 	stop_server(masks);
+	ret->v[0] = take_fd(&masks->device);
+	if (ret->v[0] < 0 || r < 0)
+		mask_ends_close(ret);
 	close_fd(&masks->root);
 	mask_tree_done(&masks->tree);
+	return r;
+}
+
+void mask_ends_close(struct mask_ends *ends)
+{
+	for (size_t i = 0; i < ends->len; i++)
+		close_fd(&ends->v[i]);
+	ends->len = 0;
 }

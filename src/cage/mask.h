@@ -10,6 +10,7 @@
 
 #include "plan/mask.h"
 
+struct err;
 struct plan;
 struct server;
 struct stat;
@@ -29,6 +30,15 @@ struct masks {
 	struct server *server;
 };
 
+/**
+ * struct mask_ends - What is handed to whoever answers: @v[0] is the FUSE
+ *		connection, then come the directories that the masks show, O_PATH
+ */
+struct mask_ends {
+	int v[1 + MASK_WAYS_MAX];
+	size_t len;
+};
+
 /* Before the world is read-only and without devices: open what is needed of the
  * host's /dev, @dev. It never fails: without it masks are silent.
  */
@@ -45,9 +55,10 @@ void masks_start(struct masks *masks, int box);
 bool masks_source(struct masks *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);
 
-/* The tree stands: from now on nobody answers here. What is left is @device,
- * to be handed to whoever does, or -1.
+/* The tree stands: from now on nobody answers here. 0 and *@ret, which is empty
+ * where masks are silent; or a negative errno with words.
  */
-void masks_finish(struct masks *masks);
+int masks_finish(struct masks *masks, struct mask_ends *ret, struct err *err);
+void mask_ends_close(struct mask_ends *ends);
 
 #endif /* CAGE_MASK_H */

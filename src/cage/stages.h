@@ -14,6 +14,7 @@
 struct box;
 struct cage_request;
 struct err;
+struct mask_ends;
 struct plan;
 
 enum { NAMESPACES = 7 };	/* user, mnt, pid, net, ipc, uts, cgroup */
@@ -37,10 +38,10 @@ int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 
 /* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
  * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. @box was begun, and
- * is done for. *@masks is the FUSE connection of masks that talk, or -1.
+ * is done for. *@masks is for whoever answers for masks that talk (cage/mask.h).
  */
 int stage_tree(struct cage_request *request, struct box *box,
-	       int *masks, struct err *err);
+	       struct mask_ends *masks, struct err *err);
 
 /* reopen.c: standard input, if it is a file, from the read-only world; its place
  * in @request is taken by the new descriptor. Before anything hides it.

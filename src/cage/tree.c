@@ -339,13 +339,14 @@ static int make_one(struct builder *b, size_t i, struct err *err)
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
 		       struct twin *twin, const struct box *box,
-		       struct masks *masks, struct err *err)
+		       struct masks *masks, struct mask_ends *ends,
+		       struct err *err)
 {
 	struct builder b = {
 		.plan = plan, .box = box, .masks = masks, .trees = trees,
 		.twin = twin, .dir = BIND_NOWHERE,
 	};
-	int r = twin_attach(twin, err);
+	int r = twin_attach(twin, err), ended;
 
 	masks_start(masks, box->fd);
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
@@ -353,8 +354,8 @@ static int make_mounts(const struct plan *plan, struct trees *trees,
 	bind_forget(&b.dir);
 	if (r == 0)
 		r = twin_end(twin, err);
-	masks_finish(masks);
-	return r;
+	ended = masks_finish(masks, ends, r < 0 ? NULL : err);
+	return r < 0 ? r : ended;
 }
 
 /* In the sandbox's own /proc, and its /dev on the way there: what has a name that
@@ -390,14 +391,15 @@ static int mask_own(const struct plan *plan, const struct box *box,
 }
 
 static int build(struct cage_request *request, struct box *box,
-		 struct trees *trees, struct masks *masks, struct err *err)
+		 struct trees *trees, struct mask_ends *ends, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
+	struct masks masks;
 	struct twin twin;
 
 	twin_begin(&twin, plan);
-	masks_prepare(masks, plan, box->host);
+	masks_prepare(&masks, plan, box->host);
 	r = box_prepare(box, request, err);
 	if (r == 0)
 		r = clone_pristine(plan, &twin, trees->v, err);
@@ -416,7 +418,7 @@ static int build(struct cage_request *request, struct box *box,
 	if (r == 0)
 		r = box_mount_tmp(box, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, &twin, box, masks, err);
+		r = make_mounts(plan, trees, &twin, box, &masks, ends, err);
 	if (r == 0)
 		old_proc = r = box_mount_proc(box, plan, err);
 	if (r >= 0)
@@ -429,19 +431,18 @@ static int build(struct cage_request *request, struct box *box,
 }
 
 int stage_tree(struct cage_request *request, struct box *box,
-	       int *masks, struct err *err)
+	       struct mask_ends *masks, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
 	auto_free int *v = mem_zalloc((n + 1) * sizeof(*v));
 	auto_free bool *bare = mem_zalloc(request->plan->masks + 1);
 	struct trees trees = { v, bare };
-	struct masks talking;
 	int r;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = -1;
-	r = build(request, box, &trees, &talking, err);
-	*masks = talking.device;
+	*masks = (struct mask_ends){ .len = 0 };
+	r = build(request, box, &trees, masks, err);
 	for (size_t i = 0; i < n; i++)
 		close_fd(&v[i]);
 	return r;

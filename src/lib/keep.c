@@ -16,6 +16,7 @@
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
+#include "plan/mask.h"
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "watch/birth.h"
@@ -48,15 +49,19 @@ static int on_covered(void *arg, uint32_t events)
 }
 
 /* Hidden, and not there: whoever makes it, the command must not read it. What it
- * makes itself, and only our defaults hide, it knows anyway.
+ * makes itself, and only our defaults hide, it knows anyway; and in a mask nothing
+ * comes.
  */
-static bool may_come(const struct view *view, const struct view_rule *r)
+static bool may_come(const struct plan *plan, const struct view_rule *r)
 {
+	const struct view *view = plan->view;
+
 	return r->list == PATH_DENY_READ && !r->mode && !r->closed &&
 	       !view_verdict(view, VIEW_READ, r->path).allowed &&
 	       view_place(view, r->path) == VIEW_HOST &&
 	       (r->rule->strength != RULE_BASELINE ||
-		!view_verdict(view, VIEW_WRITE, r->path).allowed);
+		!view_verdict(view, VIEW_WRITE, r->path).allowed) &&
+	       mask_part(plan, r->path) != MASK_INSIDE;
 }
 
 static void add_mask(struct mounted_list *list, const char *path, bool ours)
@@ -86,7 +91,7 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 	for (size_t i = 0; i < rules->len && ret->len < KEEPER_MOUNTS_MAX; i++) {
 		const struct view_rule *r = &rules->v[i];
 
-		if (may_come(plan->view, r))
+		if (may_come(plan, r))
 			add_mask(ret, r->path,
 				 r->rule->strength == RULE_ALWAYS);
 	}

@@ -26,6 +26,7 @@
 #include "lib/network.h"
 #include "lib/upper.h"
 #include "plan/grants.h"
+#include "plan/mask.h"
 #include "plan/plain.h"
 #include "plan/plan.h"
 #include "plan/planted.h"
@@ -322,6 +323,8 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 			  v.rule->origin.reason : v.reason,
 	};
 	set_rule(o, v.allowed ? NULL : v.rule, ret);
+	ret->yields = op == OBSERVER_READ &&
+		      verdict_yields(&v, VIEW_READ, path);
 	ret->final = v.final || (v.rule && !v.allowed &&
 				 v.rule->origin.source &&
 				 v.rule->strength == RULE_ALWAYS);
@@ -379,27 +382,11 @@ static bool is_fixed(void *arg, const char *path)
 		(may_write(o, path) && !may_write_above(o, path)));
 }
 
-/* Masks that an edit made are plain */
-static enum observer_mask on_mask(void *arg, const char *path)
+static enum mask_part on_mask(void *arg, const char *path)
 {
 	const struct observe *o = arg;
-	enum observer_mask mask = OBSERVER_NO_MASK;
 
-	/* Parents come first: what a mask shows has the last word */
-	for (size_t i = 0; o->plan->talk && i < o->plan->mounts.len; i++) {
-		const struct plan_mount *m = &o->plan->mounts.v[i];
-		const bool hides = m->kind == MOUNT_MASK_DIR ||
-				   m->kind == MOUNT_MASK_FILE;
-
-		if (mask == OBSERVER_NO_MASK && !hides)
-			continue;
-		if (!strcmp(m->path, path))
-			mask = m->is_dir ? OBSERVER_MASKED_DIR
-					 : OBSERVER_MASKED_FILE;
-		else if (hides && path_is_below(m->path, path))
-			mask = OBSERVER_MASKED;
-	}
-	return mask;
+	return o->plan->talk ? mask_part(o->plan, path) : MASK_NO_PART;
 }
 
 static int on_connect(void *arg, const struct sockaddr *address,

@@ -213,8 +213,8 @@ static void started(struct supervisor *s, int pidfd)
 static int take_message(struct supervisor *s)
 {
 	struct cage_message m = { 0 };
-	int fds[CAGE_READY_FDS], r;
-	size_t nfds = CAGE_READY_FDS;
+	int fds[CAGE_FDS_MAX], r;
+	size_t nfds = CAGE_FDS_MAX;
 	const ssize_t n = sock_recv(s->cage.socket, &m, sizeof(m), fds, &nfds);
 
 	if (n == -EMSGSIZE)
@@ -442,7 +442,8 @@ static void tell_end(struct supervisor *s)
 		.cut_off = stdfds_cut_off(s->stdio),
 		.timed_out = s->clock.timed_out });
 	network_finish(s->network);
-	watchers_finish(s->watchers, options_has(s->options, OPTION_QUIET));
+	watchers_finish(s->watchers, s->status != 0,
+			options_has(s->options, OPTION_QUIET));
 }
 
 int supervisor_run(const struct session *session,

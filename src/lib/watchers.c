@@ -35,6 +35,7 @@
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
+#include "watch/ways.h"
 
 enum {
 	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
@@ -46,6 +47,7 @@ struct watchers {
 	struct observe *observe;
 	struct observer *observer;
 	struct masks_run *masks;
+	struct ways *ways;
 	struct loop *loop;
 	struct born *born;
 	struct keep keep;
@@ -120,6 +122,7 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 	close_fd(&w->later.fd);
 	observer_free(w->observer);
 	masks_free(w->masks);
+	ways_free(w->ways);
 	born_free(w->born);
 	free(w->state);
 	observe_free(w->observe);
@@ -412,15 +415,16 @@ void watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
 		.sink = report_sink(w->report),
 	};
 
-	if (nfds != 2)
+	if (nfds < 2)
 		return;
-	config.device = fds[0];
-	config.pids = fds[1];
+	config.pids = fds[0];
+	config.device = fds[1];
+	w->ways = ways_new(w->session->plan, fds + 2, nfds - 2);
 	ask_policy(w, NULL, &questions);
 	w->loop = loop;
 	if (masks_new(&config, &w->masks, NULL) < 0)
 		return;
-	w->attempts = (struct loop_source){ fds[0], on_attempt, w };
+	w->attempts = (struct loop_source){ fds[1], on_attempt, w };
 	if (loop_add(loop, &w->attempts, EPOLLIN) < 0) {
 		masks_free(w->masks);
 		w->masks = NULL;
@@ -434,7 +438,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.listener = listener, .sink = report_sink(w->report),
 		.reads = w->session->plan->observe_full,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
-		.nested = w->session->plan->nested_userns,
+		.nested = w->session->plan->nested_userns, .ways = w->ways,
 		.sockets_by_path = w->session->plan->sockets_by_path,
 		.on_make = arm, .on_root = keep_again, .arg = w,
 		.home = w->session->view->home,
@@ -465,7 +469,7 @@ void watchers_blind(struct watchers *w, bool quiet)
 		hooks_say(w->options, "%s", words);
 }
 
-void watchers_finish(struct watchers *w, bool quiet)
+void watchers_finish(struct watchers *w, bool failed, bool quiet)
 {
 	const struct observer_stats stats = w->observer ?
 		observer_stats(w->observer) : (struct observer_stats){ 0 };
@@ -481,7 +485,7 @@ void watchers_finish(struct watchers *w, bool quiet)
 	report_finish(w->report);
 	if (quiet)
 		return;
-	report_footer(w->report, w->mode, &text);
+	report_footer(w->report, w->mode, failed, &text);
 	hooks_print(w->options, text.p, text.len);
 }
 

@@ -72,7 +72,7 @@ void watchers_on_reload(struct watchers *watchers, watchers_fn fn, void *arg);
 void watchers_blind(struct watchers *watchers, bool quiet);
 
 /* The command has ended: last records, and the footer on stderr */
-void watchers_finish(struct watchers *watchers, bool quiet);
+void watchers_finish(struct watchers *watchers, bool failed, bool quiet);
 /* Instead, if nothing has run */
 void watchers_drop(const struct watchers *watchers);
 

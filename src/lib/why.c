@@ -95,12 +95,10 @@ static void set_verdict(struct why *why, const struct verdict *v,
 	why->reason = mem_strdup(v->reason);
 	if (v->rule)
 		set_rule(why, v->rule->text, &v->rule->origin);
-	if (v->allowed || v->final)
-		return;
-	/* What somebody denied is not allowed by one more line */
-	if (row)
+	if (row && !v->allowed && !v->final)
 		set_unprotect(why, row);
-	else if (!v->rule || v->rule->strength == RULE_BASELINE)
+	else if (verdict_yields(v, op == WHY_READ ? VIEW_READ : VIEW_WRITE,
+				why->target))
 		set_suggestion(why, op_names[op]);
 }
 

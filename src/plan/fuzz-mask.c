@@ -18,7 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ MASK_TOP, one, path, false, true },
 		{ 0, shown, path, false, true },
 	};
-	static const struct mask_tree tree = { nodes, 3, 3, 0, 0 };
+	static const struct mask_tree tree = {
+		.v = nodes, .len = 3, .cap = 3,
+	};
 	static uint64_t request[MASK_REQUEST_MAX / 8];
 	static uint64_t reply[MASK_REPLY_MAX / 8];
 	struct fuse_out_header head;

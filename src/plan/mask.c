@@ -102,11 +102,12 @@ static void push_point(struct mask_tree *tree, int top, const char *name,
 	}
 }
 
-/* What a mask shows must be a few files and nothing else. Whoever works in a
- * directory below a hidden one must be observed, and the observer, outside,
- * does not get through.
+/* What a mask shows must be a few mount points and nothing else. Whoever works in
+ * a directory below a hidden one must be observed, so each of those takes a
+ * descriptor; in namespaces of his own he may see another directory there.
  */
-static bool is_simple(const struct plan *plan, const struct plan_mount *m)
+static bool is_simple(const struct plan *plan, const struct plan_mount *m,
+		      size_t ways)
 {
 	size_t n = 0;
 
@@ -117,11 +118,29 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 
 		if (point->mask != m->mask)
 			continue;
-		if (point->is_dir || point->open || point->target || point->text)
+		if (point->open || point->target || point->text ||
+		    (point->is_dir && plan->nested_userns))
 			return false;
+		ways += point->is_dir;
 		n++;
 	}
-	return n <= MASK_NODES_MAX / 2;
+	return n <= MASK_NODES_MAX / 2 && ways <= MASK_WAYS_MAX;
+}
+
+/* What the mask @top shows */
+static void push_points(struct mask_tree *tree, int top,
+			const struct plan *plan, unsigned int mask)
+{
+	for (size_t i = 0; mask != MASK_EMPTY && i < plan->points.len; i++) {
+		const struct plan_point *point = &plan->points.v[i];
+
+		if (point->mask != mask)
+			continue;
+		if (point->is_dir)
+			*vec_push(&tree->ways) = mem_printf("%s/%s",
+				tree->v[top].path, point->path);
+		push_point(tree, top, point->path, point->is_dir);
+	}
 }
 
 void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
@@ -138,7 +157,7 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 		struct mask_node *node;
 
 		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
-		    (dir && !is_simple(plan, m)))
+		    (dir && !is_simple(plan, m, ret->ways.len)))
 			continue;
 		if (masks++ == MASK_NODES_MAX || top >= MASK_NODES_MAX)
 			break;
@@ -146,12 +165,8 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 				 mem_strdup(m->path), dir);
 		node->mount = i;
 		node->refuses = m->refuses;
-		for (size_t s = 0; dir && s < plan->points.len; s++) {
-			if (m->mask != MASK_EMPTY &&
-			    plan->points.v[s].mask == m->mask)
-				push_point(ret, top, plan->points.v[s].path,
-					   plan->points.v[s].is_dir);
-		}
+		if (dir)
+			push_points(ret, top, plan, m->mask);
 	}
 }
 
@@ -168,12 +183,39 @@ void mask_tree_show(struct mask_tree *tree, const char *mask, const char *path,
 		push_point(tree, (int)i, path + strlen(mask) + 1, is_dir);
 }
 
+enum mask_part mask_part(const struct plan *plan, const char *path)
+{
+	enum mask_part part = MASK_NO_PART;
+
+	/* Parents come first: what a mask shows has the last word */
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+		const bool hides = m->kind == MOUNT_MASK_DIR ||
+				   m->kind == MOUNT_MASK_FILE;
+
+		if (part == MASK_NO_PART && !hides)
+			continue;
+		if (!strcmp(m->path, path) && hides)
+			part = m->is_dir ? MASK_DIR : MASK_FILE;
+		else if (!strcmp(m->path, path))
+			part = m->is_dir ? MASK_SHOWN_DIR : MASK_SHOWN_FILE;
+		else if (path_is_below(m->path, path))
+			part = hides ? MASK_INSIDE : MASK_NO_PART;
+		else if (part == MASK_INSIDE && path_is_below(path, m->path))
+			part = MASK_SHOWN_DIR;
+	}
+	return part;
+}
+
 void mask_tree_done(struct mask_tree *tree)
 {
 	for (size_t i = 0; i < tree->len; i++) {
 		free(tree->v[i].name);
 		free(tree->v[i].path);
 	}
+	for (size_t i = 0; i < tree->ways.len; i++)
+		free(tree->ways.v[i]);
+	free(tree->ways.v);
 	free(tree->v);
 	*tree = (struct mask_tree){ 0 };
 }

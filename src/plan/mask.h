@@ -20,6 +20,7 @@ struct plan;
 enum {
 	MASK_NODES_MAX = 256,		/* More masks stay silent */
 	MASK_SHOWN_MAX = 1024,		/* Nodes; for more, edits show nothing */
+	MASK_WAYS_MAX = 24,		/* Past these, masks with more are silent */
 	MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
 	MASK_REPLY_MAX = 8192,
 	MASK_TOP = -1,			/* In the root, which nobody sees */
@@ -43,11 +44,14 @@ struct mask_node {
 
 /**
  * struct mask_tree - All of them
+ * @ways:	Directories that are shown in them, real paths: whoever is outside
+ *		does not get there by name (watch/ways.h)
  * @uid, @gid:	Whose they are
  */
 struct mask_tree {
 	struct mask_node *v;
 	size_t len, cap;
+	struct { char **v; size_t len, cap; } ways;
 	uid_t uid;
 	gid_t gid;
 };
@@ -67,6 +71,20 @@ void mask_tree_show(struct mask_tree *tree, const char *mask, const char *path,
  */
 bool mask_tree_find(const struct mask_tree *tree, size_t mount,
 		    size_t *next, uint64_t *ret);
+
+enum mask_part {
+	MASK_NO_PART,
+	MASK_DIR,		/* A hidden directory itself */
+	MASK_FILE,		/* A hidden file itself */
+	MASK_INSIDE,		/* In a hidden directory */
+	MASK_SHOWN_DIR,		/* A directory that is shown there, or leads to
+				 * what is
+				 */
+	MASK_SHOWN_FILE,
+};
+
+/* What of @plan's masks @path is */
+enum mask_part mask_part(const struct plan *plan, const char *path);
 
 enum mask_attempt {
 	MASK_NOTHING,		/* Nothing that concerns anybody */

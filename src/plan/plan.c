@@ -48,8 +48,20 @@ uint64_t plan_namespaces(enum tier tier, enum net_mode net)
 	return net == NET_HOST ? all : all | CLONE_NEWNET;
 }
 
+static bool shows_directory(const struct plan *plan, unsigned int mask)
+{
+	for (size_t i = 0; mask != MASK_EMPTY && i < plan->points.len; i++) {
+		if (plan->points.v[i].mask == mask &&
+		    plan->points.v[i].is_dir)
+			return true;
+	}
+	return false;
+}
+
 /* In our own directories a cloche inside must find nothing rather than an
- * error; profile srt hides as srt does
+ * error; profile srt hides as srt does. Who works in a directory that a mask
+ * shows looks for settings in all that are above it, and goes on only where
+ * there are none.
  */
 static void choose_answers(struct plan *plan)
 {
@@ -58,8 +70,8 @@ static void choose_answers(struct plan *plan)
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		struct plan_mount *m = &plan->mounts.v[i];
 
-		m->refuses = !srt && !(m->rule &&
-				       m->rule->strength == RULE_ALWAYS);
+		m->refuses = !srt && !shows_directory(plan, m->mask) &&
+			     !(m->rule && m->rule->strength == RULE_ALWAYS);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/fuse.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,13 +22,13 @@ static struct mask_event event;
 /* A file; a directory; one that shows files; one that shows a directory; one of
  * our own
  */
-static void make_tree(struct mask_tree *ret)
+static void make_tree(struct mask_tree *ret, bool nested)
 {
 	static char paths[][8] = {
 		"/h/file", "/h/dir", "/h/ssh", "/h/home", "/h/own",
 	};
 	static char known[] = "known", deep[] = "a/b", work[] = "work";
-	struct plan plan = { .talk = true };
+	struct plan plan = { .talk = true, .nested_userns = nested };
 	struct plan_point *point;
 
 	for (size_t i = 0; i < 5; i++) {
@@ -92,7 +93,7 @@ TEST(a_file_does_not_open_and_says_who_tried)
 	struct mask_tree tree;
 	long file;
 
-	make_tree(&tree);
+	make_tree(&tree, false);
 	file = find(&tree, FUSE_ROOT_ID, "0");
 	CHECK(file > 1);
 	CHECK_INT(event.what, MASK_NOTHING);
@@ -109,15 +110,18 @@ TEST(a_file_does_not_open_and_says_who_tried)
 TEST(names_are_refused_or_missing_whatever_they_are)
 {
 	struct mask_tree tree;
-	long dir, own, ssh;
+	long dir, home, own, ssh;
 
-	make_tree(&tree);
+	make_tree(&tree, false);
 	dir = find(&tree, FUSE_ROOT_ID, "1");
 	ssh = find(&tree, FUSE_ROOT_ID, "2");
 	own = find(&tree, FUSE_ROOT_ID, "4");
-	CHECK(dir > 1 && ssh > 1 && own > 1);
+	home = find(&tree, FUSE_ROOT_ID, "3");
+	CHECK(dir > 1 && ssh > 1 && own > 1 && home > 1);
 	/* Somebody works below this one */
-	CHECK_INT(find(&tree, FUSE_ROOT_ID, "3"), -ENOENT);
+	CHECK(find(&tree, (uint64_t)home, "work") > 1);
+	CHECK_INT(tree.ways.len, 1);
+	CHECK_STR(tree.ways.v[0], "/h/home/work");
 	CHECK_INT(find(&tree, (uint64_t)dir, "x"), -EACCES);
 	CHECK_INT(event.what, MASK_SOUGHT);
 	CHECK_STR(event.name, "x");
@@ -133,6 +137,72 @@ TEST(names_are_refused_or_missing_whatever_they_are)
 	mask_tree_done(&tree);
 }
 
+TEST(whoever_has_namespaces_of_his_own_is_not_followed)
+{
+	struct mask_tree tree;
+
+	make_tree(&tree, true);
+	CHECK(find(&tree, FUSE_ROOT_ID, "2") > 1);
+	CHECK_INT(find(&tree, FUSE_ROOT_ID, "3"), -ENOENT);
+	CHECK_INT(tree.ways.len, 0);
+	mask_tree_done(&tree);
+}
+
+TEST(a_mask_past_the_last_way_is_silent)
+{
+	static char home[] = "/h", away[] = "/w", names[MASK_WAYS_MAX][4], x[] = "x";
+	struct plan plan = { .talk = true };
+	struct mask_tree tree;
+
+	*vec_push(&plan.mounts) = (struct plan_mount){
+		.kind = MOUNT_MASK_DIR, .path = home, .mask = MASK_FIRST,
+	};
+	*vec_push(&plan.mounts) = (struct plan_mount){
+		.kind = MOUNT_MASK_DIR, .path = away, .mask = MASK_FIRST + 1,
+	};
+	for (unsigned int i = 0; i < MASK_WAYS_MAX; i++) {
+		snprintf(names[i], sizeof(names[i]), "%u", i % 100);
+		*vec_push(&plan.points) = (struct plan_point){
+			.mask = MASK_FIRST, .path = names[i], .is_dir = true,
+		};
+	}
+	*vec_push(&plan.points) = (struct plan_point){
+		.mask = MASK_FIRST + 1, .path = x, .is_dir = true,
+	};
+	mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.ways.len, MASK_WAYS_MAX);
+	CHECK(find(&tree, FUSE_ROOT_ID, "0") > 1);
+	CHECK_INT(find(&tree, FUSE_ROOT_ID, "1"), -ENOENT);
+	mask_tree_done(&tree);
+	free(plan.mounts.v);
+	free(plan.points.v);
+}
+
+TEST(a_path_is_part_of_the_nearest_mask)
+{
+	static char home[] = "/h", work[] = "/h/a/work", key[] = "/h/a/work/key";
+	struct plan plan = { 0 };
+
+	*vec_push(&plan.mounts) = (struct plan_mount){
+		.kind = MOUNT_MASK_DIR, .path = home, .is_dir = true,
+	};
+	*vec_push(&plan.mounts) = (struct plan_mount){
+		.kind = MOUNT_BIND_RW, .path = work, .is_dir = true,
+	};
+	*vec_push(&plan.mounts) = (struct plan_mount){
+		.kind = MOUNT_MASK_FILE, .path = key,
+	};
+	CHECK_INT(mask_part(&plan, "/"), MASK_NO_PART);
+	CHECK_INT(mask_part(&plan, "/h"), MASK_DIR);
+	CHECK_INT(mask_part(&plan, "/h/b"), MASK_INSIDE);
+	CHECK_INT(mask_part(&plan, "/h/a"), MASK_SHOWN_DIR);
+	CHECK_INT(mask_part(&plan, "/h/a/b"), MASK_INSIDE);
+	CHECK_INT(mask_part(&plan, "/h/a/work"), MASK_SHOWN_DIR);
+	CHECK_INT(mask_part(&plan, "/h/a/work/x"), MASK_NO_PART);
+	CHECK_INT(mask_part(&plan, "/h/a/work/key"), MASK_FILE);
+	free(plan.mounts.v);
+}
+
 TEST(a_directory_lists_what_is_shown_in_it)
 {
 	const struct fuse_read_in in = { .size = 4096 };
@@ -141,7 +211,7 @@ TEST(a_directory_lists_what_is_shown_in_it)
 	const char *body = (char *)reply + sizeof(struct fuse_out_header);
 	long ssh;
 
-	make_tree(&tree);
+	make_tree(&tree, false);
 	ssh = find(&tree, FUSE_ROOT_ID, "2");
 	CHECK_INT(ask(&tree, FUSE_OPENDIR, (uint64_t)ssh, NULL, 0), 0);
 	CHECK_INT(event.what, MASK_LISTED);
@@ -162,7 +232,7 @@ TEST(what_is_no_request_gets_no_answer)
 	struct mask_tree tree;
 	struct fuse_in_header head = { .len = sizeof(head) + 1 };
 
-	make_tree(&tree);
+	make_tree(&tree, false);
 	CHECK_INT(mask_answer(&tree, &head, sizeof(head), reply, &event),
 		  -EPROTO);
 	CHECK_INT(ask(&tree, FUSE_LOOKUP, 1, "abc", 3), -EPROTO);

@@ -294,6 +294,20 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 	return (struct verdict){ true, allow, "allowed by a rule" };
 }
 
+bool verdict_yields(const struct verdict *v, enum view_op op, const char *path)
+{
+	const struct path_rule *rule = v->rule;
+	const struct source *source = rule ? rule->origin.source : NULL;
+
+	if (v->allowed || v->final)
+		return false;
+	if (!rule || rule->strength == RULE_BASELINE)
+		return true;
+	return op == VIEW_READ && rule->strength == RULE_USER && source &&
+	       source->scope != SCOPE_FLAG && source->scope != SCOPE_MANAGED &&
+	       path_is_below(rule->path, path);
+}
+
 struct verdict view_verdict(const struct view *view, enum view_op op,
 			    const char *path)
 {

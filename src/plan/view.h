@@ -160,6 +160,12 @@ struct verdict {
 struct verdict view_verdict(const struct view *view, enum view_op op,
 			    const char *path);
 
+/* True if a rule of the user's that allows @path itself would lift @v, a denial: our
+ * own rules yield, and one who denied the directory above may show a part of it. An
+ * option stays an option, an administrator's word his.
+ */
+bool verdict_yields(const struct verdict *v, enum view_op op, const char *path);
+
 /* The writable root that @path lies in, by its real name; or NULL. The caller
  * frees.
  */

@@ -129,8 +129,21 @@ static bool was_said(const struct violation *v)
 	       !strcmp(v->op, VIOLATION_OP_LIMIT);
 }
 
-/* Strings stay the ring's. Returns how many were left out as @said. */
-static uint64_t merge(const struct ring *ring, bool said, struct lines *ret)
+/* Only a question whether it is there, and the answer was no: many programs look
+ * for settings in the home, or above where they work, that nobody misses
+ */
+static bool was_missing(const struct violation *v)
+{
+	return v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&
+	       (strstr(v->op, "stat") || strstr(v->op, "access") ||
+		strstr(v->op, "readlink"));
+}
+
+/* Strings stay the ring's. Returns how many were left out: as @said, or because
+ * the command has not @failed.
+ */
+static uint64_t merge(const struct ring *ring, bool said, bool failed,
+		      struct lines *ret)
 {
 	uint64_t left_out = 0;
 
@@ -138,7 +151,7 @@ static uint64_t merge(const struct ring *ring, bool said, struct lines *ret)
 		const struct violation *v = &ring->v[i]->v;
 		size_t k = 0;
 
-		if (said && was_said(v)) {
+		if ((said && was_said(v)) || (!failed && was_missing(v))) {
 			left_out += v->count;
 			continue;
 		}
@@ -218,18 +231,19 @@ static void add_text(const struct lines *lines, uint64_t total, uint64_t gone,
 }
 
 void annotate_footer(const struct ring *ring, enum annotate_mode mode,
-		     const char *run, const char *missing, struct buf *out)
+		     bool failed, const char *run, const char *missing,
+		     struct buf *out)
 {
 	struct lines lines = { 0 };
-	uint64_t said;
+	uint64_t left_out;
 
 	if (!ring->len || mode == ANNOTATE_NEVER)
 		return;
-	said = merge(ring, mode != ANNOTATE_TAGS, &lines);
-	if (mode == ANNOTATE_TAGS)
+	left_out = merge(ring, mode != ANNOTATE_TAGS, failed, &lines);
+	if (mode == ANNOTATE_TAGS && (lines.len || ring->gone))
 		add_tags(&lines, ring->gone, run, missing, out);
 	else if (lines.len)
-		add_text(&lines, ring->total - said, ring->gone, run, missing,
-			 out);
+		add_text(&lines, ring->total - left_out, ring->gone, run,
+			 missing, out);
 	free(lines.v);
 }

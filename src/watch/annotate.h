@@ -4,6 +4,7 @@
 #ifndef WATCH_ANNOTATE_H
 #define WATCH_ANNOTATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,10 +40,12 @@ enum annotate_mode annotate_choose(enum annotate_mode mode,
  */
 void annotate_line(const struct violation *v, struct buf *out);
 
-/* The footer, or nothing if nothing was refused. @missing: what could not be
- * watched, in words, or NULL.
+/* The footer, or nothing if nothing was refused. Names that are hidden, and
+ * that somebody only looked for (ENOENT), are in it if the command @failed. @missing: what could
+ * not be watched, in words, or NULL.
  */
 void annotate_footer(const struct ring *ring, enum annotate_mode mode,
-		     const char *run, const char *missing, struct buf *out);
+		     bool failed, const char *run, const char *missing,
+		     struct buf *out);
 
 #endif /* WATCH_ANNOTATE_H */

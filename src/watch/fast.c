@@ -141,7 +141,7 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 		q.cwds = &f->cwds;
 	/* Its memory is all there is to look at */
 	if (q.call->what == CALL_CONNECT) {
-		const struct tracee asker = { (pid_t)notif->pid, -1 };
+		const struct tracee asker = { (pid_t)notif->pid, -1, NULL };
 
 		return !f->by_path &&
 		       address_is_served(&f->policy, &asker, notif->data.args);
@@ -324,8 +324,8 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 	f->near = ioctl(f->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS,
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	pthread_mutex_init(&f->lock, NULL);
-	tracees_init(&f->tracees);
-	quick_init(&f->quick);
+	tracees_init(&f->tracees, config->ways);
+	quick_init(&f->quick, config->ways);
 	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0 && (r = start_thread(f)) < 0) {
 		close_fd(&f->pipe[0]);

@@ -25,14 +25,16 @@
 /* A mask that talks does not let us in: what there is to see, we know */
 static bool see_mask(const struct observer_policy *policy, struct place *p)
 {
-	const enum observer_mask mask = policy->mask && p->path[0] ?
-		policy->mask(policy->arg, p->path) : OBSERVER_NO_MASK;
+	const enum mask_part mask = policy->mask && p->path[0] ?
+		policy->mask(policy->arg, p->path) : MASK_NO_PART;
 
-	if (mask == OBSERVER_NO_MASK)
+	if (mask == MASK_NO_PART)
 		return false;
 	p->name = path_base(p->path);
-	p->exists = p->mount_root = mask != OBSERVER_MASKED;
-	p->mode = mask == OBSERVER_MASKED_DIR ? S_IFDIR : S_IFREG;
+	p->exists = p->mount_root = mask != MASK_INSIDE;
+	p->mode = mask == MASK_DIR || mask == MASK_SHOWN_DIR ? S_IFDIR
+							     : S_IFREG;
+	p->closed = mask == MASK_SHOWN_DIR || mask == MASK_SHOWN_FILE;
 	p->read_only = true;
 	return true;
 }

@@ -73,7 +73,7 @@ int masks_new(const struct masks_config *config, struct masks_run **ret,
 	m->pids = config->pids;
 	m->policy = *config->policy;
 	m->sink = config->sink;
-	tracees_init(&m->tracees);
+	tracees_init(&m->tracees, NULL);
 	mask_tree_build(config->plan, &m->tree);
 	if (fcntl(m->device, F_SETFL, O_NONBLOCK) < 0) {
 		const int r = fail_errno(err, "cannot answer for the masks");
@@ -362,7 +362,9 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	v.target = take_ptr(target);
 	if (verdict.edit && !shown)
 		v.suggest_edit = mem_strdup(verdict.edit);
-	if (!verdict.final && !shown)
+	if (verdict.yields)
+		suggest_allow(&v, NULL);
+	else if (!verdict.final && !shown)
 		suggest_fill(&v, NULL);
 	violation_report(m->sink, &v);
 	violation_done(&v);
@@ -380,7 +382,7 @@ int masks_dispatch(struct masks_run *m, uint32_t events)
 	len = mask_answer(&m->tree, m->request, (size_t)n, m->reply, &event);
 	if (len < 0)
 		return 1;
-	if (event.what)
+	if (event.what && event.tid)	/* Else it is the keeper, who looks */
 		report(m, &event);
 	if (len > 0)
 		(void)!write(m->device, m->reply, (size_t)len);

@@ -82,7 +82,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
 	o->listener = config->listener;
-	quick_init(&o->quick);
+	quick_init(&o->quick, config->ways);
 	o->policy = config->policy;
 	o->judge = (struct judge) { &o->policy, config->no_mounts,
 				    config->reads };
@@ -96,7 +96,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->addresses.listener = config->listener;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
-	tracees_init(&o->tracees);
+	tracees_init(&o->tracees, config->ways);
 	o->places[0].parent = o->places[1].parent = -1;
 	/* Where reads are asked about, most would only be handed on */
 	if (!config->reads)
@@ -344,6 +344,8 @@ static void report(struct observer *o, const struct question *q,
 		v.reason = mem_strdup(g->verdict.reason);
 	if (g->verdict.edit)
 		v.suggest_edit = mem_strdup(g->verdict.edit);
+	else if (p && g->verdict.yields)
+		suggest_allow(&v, NULL);
 	else if (p && !g->verdict.final && (grant || !is_name(q, p)) &&
 		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
 		  g->kind == VIOLATION_FS_READ))

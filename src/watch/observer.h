@@ -16,9 +16,12 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "plan/mask.h"
+
 struct err;
 struct observer;
 struct violation_sink;
+struct ways;
 
 enum observer_op { OBSERVER_READ, OBSERVER_WRITE };
 
@@ -29,19 +32,13 @@ enum observer_answer {
 	OBSERVER_DENIED,	/* A rule denies it: refused, mount or not */
 };
 
-enum observer_mask {
-	OBSERVER_NO_MASK,
-	OBSERVER_MASKED_DIR,	/* A hidden directory itself */
-	OBSERVER_MASKED_FILE,	/* A hidden file itself */
-	OBSERVER_MASKED,	/* In a hidden directory */
-};
-
 /**
  * struct observer_verdict - What the policy says of a path
  * @reason:	Words
  * @rule_file, @rule_key: As in struct violation; may be NULL
  * @edit:	For OBSERVER_DENIED without a @rule_file: what would lift it
  * @final:	Nothing lifts it
+ * @yields:	One more rule does, in spite of @rule_file
  * @look:	Allowed, but it can bring protected names along, which nobody
  *		asks about: look for them in the end
  * All strings stay valid until the next question.
@@ -49,7 +46,7 @@ enum observer_mask {
 struct observer_verdict {
 	enum observer_answer answer;
 	const char *reason, *rule_file, *rule_key, *edit;
-	bool final, look;
+	bool final, yields, look;
 };
 
 /**
@@ -102,7 +99,7 @@ struct observer_policy {
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path, bool read_only);
 	bool (*is_fixed)(void *arg, const char *path);
-	enum observer_mask (*mask)(void *arg, const char *path);
+	enum mask_part (*mask)(void *arg, const char *path);
 	int (*connect)(void *arg, const struct sockaddr *address,
 		       socklen_t len, int socket);
 	bool (*wants_connect)(void *arg, const struct sockaddr *address,
@@ -118,6 +115,8 @@ struct observer_policy {
  * @policy:	See above
  * @sink:	Where refusals go
  * @no_mounts:	The floor is Landlock alone: what no rule allows is EACCES
+ * @ways:	To directories that are shown in masks that talk; may be NULL. They
+ *		outlive the observer.
  * @nested:	The command may have namespaces of its own, and in them see what
  *		we do not
  * @reads:	Reads are asked about as well
@@ -134,6 +133,7 @@ struct observer_config {
 	int listener;
 	struct observer_policy policy;
 	const struct violation_sink *sink;
+	const struct ways *ways;
 	bool no_mounts, nested, reads, sockets_by_path;
 	const struct observer_socket *sockets;
 	size_t nsockets;

@@ -7,7 +7,8 @@
  * no magic links (/proc/self/fd/3), and "self" would be us; those are replaced
  * by where they lead before the walk. A link may lead there as well: when the
  * walk fails, its first link is replaced by hand and the walk starts again.
- * The last component is looked at by itself.
+ * The last component is looked at by itself. Where a mask is in the way, ways.c
+ * knows another.
  *
  * What is left of /proc is either plainly no path of ours (a process's own
  * settings), or a magic link of somebody else: then we cannot tell (-EPERM).
@@ -30,6 +31,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "watch/tracee.h"
+#include "watch/ways.h"
 
 /* "@dir/@rest" into a buffer of PATH_MAX, which may be @dir: 0 or -errno */
 static int join(char *ret, const char *dir, const char *rest)
@@ -207,20 +209,6 @@ static const char *split(char *path, bool *ends_in_slash, char name[NAME_MAX + 1
 	return name;
 }
 
-static int open_parent(int root, const char *path)
-{
-	const struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT,
-	};
-	int fd;
-
-	do
-		fd = sys_openat2(root, *path ? path : "/", &how);
-	while (fd < 0 && errno == EAGAIN);	/* A rename got in between */
-	return fd < 0 ? -errno : fd;
-}
-
 /* The real path of the directory @fd, then "/@name" */
 static int name_place(int fd, const char *name, struct place *p)
 {
@@ -290,13 +278,43 @@ static int follow_link(int fd, const struct place *p, char *path)
 	return join(path, dir, target);
 }
 
-/* The walk to the directory @path failed: replace its first symbolic link by
- * where that leads. 1 if there was one, else @error.
+/* The first @n bytes of @path end in "/..", and it may not be walked: 1 and @path
+ * without that, else @error
  */
-static int expand(int root, char *path, int error)
+static int step_up(const struct ways *ways, int root, char *path, size_t n,
+		   int error)
+{
+	char rest[PATH_MAX];
+	auto_free char *above = NULL;
+	struct place p = { .parent = -1 };
+	auto_close int fd = -1;
+
+	memcpy(rest, path + n, strlen(path + n) + 1);
+	n -= strlen("/..");
+	memcpy(p.path, path, n);
+	p.path[n] = 0;
+	if (ways_length(ways, p.path) < n) {
+		fd = ways_open(ways, root, p.path, 0);
+		if (fd < 0 || name_place(fd, "", &p) < 0)
+			return error;
+	}
+	above = path_parent(p.path);
+	return join(path, strcmp(above, "/") ? above : "", rest) < 0 ? error : 1;
+}
+
+static bool ends_up(const char *path, const char *end)
+{
+	return end - path >= 3 && !memcmp(end - 3, "/..", 3);
+}
+
+/* The walk to the directory @path failed: replace its first symbolic link by
+ * where that leads; or, if it may not be walked, go up by hand. 1 if @path is
+ * another one now, else @error.
+ */
+static int expand(const struct ways *ways, int root, char *path, int error)
 {
 	char prefix[PATH_MAX], name[NAME_MAX + 1], rest[PATH_MAX];
-	const char *end = path;
+	const char *end = path + ways_length(ways, path);
 
 	while (*end) {
 		struct place p = { .parent = -1 };
@@ -308,9 +326,12 @@ static int expand(int root, char *path, int error)
 		end += strcspn(end, "/");
 		memcpy(prefix, path, (size_t)(end - path));
 		prefix[end - path] = 0;
+		if (error == -EACCES && ends_up(path, end))
+			return step_up(ways, root, path, (size_t)(end - path),
+				       error);
 		if (!split(prefix, &slash, name) || !*name)
 			continue;
-		fd = open_parent(root, prefix);
+		fd = ways_open(ways, root, prefix, 0);
 		if (fd < 0 || name_place(fd, name, &p) < 0 ||
 		    look(fd, name, &p) < 0 || !p.exists)
 			return error;
@@ -334,8 +355,8 @@ static int expand(int root, char *path, int error)
 /* One walk: 0 done, 1 if @path was changed to where a link leads, or a
  * negative errno
  */
-static int walk(int root, char *path, enum place_follow follow,
-		struct place *p)
+static int walk(const struct ways *ways, int root, char *path,
+		enum place_follow follow, struct place *p)
 {
 	char whole[PATH_MAX], name[NAME_MAX + 1];
 	bool slash;
@@ -345,14 +366,14 @@ static int walk(int root, char *path, enum place_follow follow,
 	memcpy(whole, path, strlen(path) + 1);
 	if (!split(path, &slash, name))
 		return -ENAMETOOLONG;
-	fd = open_parent(root, path);
+	fd = ways_open(ways, root, path, 0);
 	r = fd < 0 ? fd : name_place(fd, name, p);
 	/* A link into /proc may have led to our "self" instead of theirs */
 	if (fd >= 0 && !r && is_proc(p->path) && !is_proc(whole))
 		r = -EPERM;
 	if (r < 0) {
 		memcpy(path, whole, strlen(whole) + 1);
-		return expand(root, path, r);
+		return expand(ways, root, path, r);
 	}
 	r = look(fd, name, p);
 	if (r < 0) {
@@ -398,7 +419,8 @@ int place_find(struct tracee *tracee, int root, const char *base,
 		r = root < 0 ? follow_magic(tracee, path) : 0;
 		if (r < 0)
 			return r;
-		r = walk(start, path, follow, ret);
+		r = walk(root < 0 ? tracee->ways : NULL, start, path, follow,
+			 ret);
 		if (r == -EACCES)
 			name_closed(path, ret);
 		/* Our "self" instead of theirs */

@@ -28,10 +28,11 @@
 #include "watch/observer.h"
 #include "watch/question.h"
 #include "watch/tracee.h"
+#include "watch/ways.h"
 
-void quick_init(struct quick *q)
+void quick_init(struct quick *q, const struct ways *ways)
 {
-	*q = (struct quick) { .root = -1 };
+	*q = (struct quick) { .root = -1, .ways = ways };
 }
 
 void quick_done(struct quick *q)
@@ -80,7 +81,7 @@ bool quick_moves_file(struct quick *quick, const struct question *q,
 	if (quick->root < 0)
 		quick->root = tracee_root(q->tracee);
 	return quick->root >= 0 &&
-	       fstatat(quick->root, path + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       ways_stat(quick->ways, quick->root, path, &st) == 0 &&
 	       S_ISREG(st.st_mode);
 }
 
@@ -94,10 +95,6 @@ bool quick_is_still(const struct quick *q, int64_t now)
  */
 static int has_no_links(struct quick *q, const char *path, size_t n)
 {
-	const struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
 	const int64_t now = quick_now_ms();
 	struct seen_dir *seen;
 	auto_close int fd = -1;
@@ -113,9 +110,9 @@ static int has_no_links(struct quick *q, const char *path, size_t n)
 	free(seen->path);
 	seen->path = mem_strndup(path, n);
 	seen->until_ms = 0;
-	fd = sys_openat2(q->root, seen->path, &how);
+	fd = ways_open(q->ways, q->root, seen->path, RESOLVE_NO_SYMLINKS);
 	if (fd < 0)	/* A link on the way would be ELOOP */
-		return errno == ENOENT ? -ENOENT : 0;
+		return fd == -ENOENT ? -ENOENT : 0;
 	seen->until_ms = now + QUICK_LIFE_MS;
 	return 1;
 }
@@ -126,23 +123,19 @@ static int has_no_links(struct quick *q, const char *path, size_t n)
 static bool may_be_link(const struct quick *q, const char *path,
 			const char *slash)
 {
-	const struct open_how how = {
-		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
-	};
 	auto_close int fd = -1;
 	struct stat st;
-	int r = fstatat(q->root, path + 1, &st, AT_SYMLINK_NOFOLLOW);
+	int r = ways_stat(q->ways, q->root, path, &st);
 
-	if (r < 0 && errno == ENAMETOOLONG) {
+	if (r == -ENAMETOOLONG) {
 		auto_free char *dir = mem_strndup(path,
 						  (size_t)(slash - path));
 
-		fd = sys_openat2(q->root, dir, &how);
-		r = fd < 0 ? -1 : fstatat(fd, slash + 1, &st,
-					  AT_SYMLINK_NOFOLLOW);
+		fd = ways_open(q->ways, q->root, dir, RESOLVE_NO_SYMLINKS);
+		r = fd < 0 ? fd : fstatat(fd, slash + 1, &st,
+					  AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 	}
-	return r < 0 ? errno != ENOENT : S_ISLNK(st.st_mode);
+	return r < 0 ? r != -ENOENT : S_ISLNK(st.st_mode);
 }
 
 /* quick_answers() for @path, absolute text. @follow: the call follows a link in

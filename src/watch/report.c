@@ -264,8 +264,8 @@ void report_finish(struct report *report)
 }
 
 void report_footer(const struct report *report, enum annotate_mode mode,
-		   struct buf *out)
+		   bool failed, struct buf *out)
 {
-	annotate_footer(&report->ring, mode, report->run, report->missing,
-			out);
+	annotate_footer(&report->ring, mode, failed, report->run,
+			report->missing, out);
 }

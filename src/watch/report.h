@@ -4,6 +4,7 @@
 #ifndef WATCH_REPORT_H
 #define WATCH_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "policy/violation.h"
@@ -65,8 +66,8 @@ void report_missing(struct report *report, const char *words);
  */
 void report_finish(struct report *report);
 
-/* The footer for stderr */
+/* The footer for stderr (watch/annotate.h) */
 void report_footer(const struct report *report, enum annotate_mode mode,
-		   struct buf *out);
+		   bool failed, struct buf *out);
 
 #endif /* WATCH_REPORT_H */

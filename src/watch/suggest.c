@@ -95,19 +95,14 @@ static void suggest_removal(struct violation *v)
 					     v->rule_file);
 }
 
-void suggest_fill(struct violation *v, const char *grant)
+void suggest_allow(struct violation *v, const char *grant)
 {
 	const struct advice *advice = &advices[v->kind];
 	auto_free char *value = NULL;
 	auto_buf struct buf edit = { 0 }, command = { 0 };
 
-	if (v->suggest_edit || v->suggest_command)
-		return;
-	if (v->rule_file && v->rule_key) {
-		suggest_removal(v);
-		return;
-	}
-	if (!advice->key || !v->target || !*v->target)
+	if (v->suggest_edit || v->suggest_command || !advice->key ||
+	    !v->target || !*v->target)
 		return;
 	value = make_value(v, grant);
 	/* A name that cannot be typed is not worth a command to copy; what the
@@ -124,6 +119,14 @@ void suggest_fill(struct violation *v, const char *grant)
 	buf_adds(&command, advice->command);
 	text_shell_quote(&command, value);
 	v->suggest_command = buf_take(&command);
+}
+
+void suggest_fill(struct violation *v, const char *grant)
+{
+	if (!v->suggest_command && v->rule_file && v->rule_key)
+		suggest_removal(v);
+	else
+		suggest_allow(v, grant);
 }
 
 const struct ignore_rule *ignore_find(const struct ignore_rules *rules,

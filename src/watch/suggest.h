@@ -14,6 +14,9 @@ struct violation;
  */
 void suggest_fill(struct violation *v, const char *grant);
 
+/* The same, where one more rule helps whatever the rule says that denied it */
+void suggest_allow(struct violation *v, const char *grant);
+
 /* The rule's line of ignoreViolations that hides @v, or NULL */
 const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
 				      const struct violation *v);

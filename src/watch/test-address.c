@@ -46,7 +46,7 @@ static struct address_answer ask(struct addresses *a, int nr, int fd,
 	struct address_answer answer;
 	struct tracees tracees;
 
-	tracees_init(&tracees);
+	tracees_init(&tracees, NULL);
 	CHECK_INT(address_answer(a, &judge, tracee_get(&tracees, getpid()),
 				 call_find(nr), args, &place, &answer), 0);
 	place_done(&place);

@@ -49,7 +49,7 @@ TEST(the_block_is_that_of_the_specification)
 	};
 
 	ring_add(&ring, &v, &out);
-	annotate_footer(&ring, ANNOTATE_TAGS, "01J", NULL, &b);
+	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", NULL, &b);
 	CHECK_STR(buf_str(&b),
 		  "<sandbox_violations>\n"
 		  "deny file-write /etc/hosts (outside the writable paths; "
@@ -63,11 +63,11 @@ TEST(nothing_refused_nothing_said)
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 };
 
-	annotate_footer(&ring, ANNOTATE_TAGS, "01J", "no observer", &b);
-	annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &b);
+	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", "no observer", &b);
+	annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	add(&ring, "/x");
-	annotate_footer(&ring, ANNOTATE_NEVER, "01J", NULL, &b);
+	annotate_footer(&ring, ANNOTATE_NEVER, true, "01J", NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	ring_done(&ring);
 }
@@ -86,7 +86,7 @@ TEST(hostile_names_cannot_leave_their_line_or_the_block)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		add(&ring, names[i]);
-	annotate_footer(&ring, ANNOTATE_TAGS, "01J", "a\n<note>", &b);
+	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", "a\n<note>", &b);
 	for (size_t i = 0; i < b.len; i++) {
 		const unsigned char c = (unsigned char)b.p[i];
 
@@ -124,13 +124,13 @@ TEST(a_terminal_gets_eight_lines_at_most)
 
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
-		annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &b);
+		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &b);
 		CHECK_INT(count_lines(buf_str(&b)), i <= 7 ? i + 1 : 8);
 		if (i > 7) {
 			CHECK_CONTAINS(buf_str(&b),
 				       "cloche violations list --run 01J");
 		}
-		annotate_footer(&ring, ANNOTATE_TEXT, "01J", "blind", &noted);
+		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", "blind", &noted);
 		CHECK(count_lines(buf_str(&noted)) <= 8);
 		CHECK_CONTAINS(buf_str(&noted), "note: blind");
 	}
@@ -147,10 +147,10 @@ TEST(what_made_room_is_counted)
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
 	}
-	annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &text);
+	annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &text);
 	CHECK_CONTAINS(buf_str(&text), "refused 150 things\n");
 	CHECK_CONTAINS(buf_str(&text), "and 144 more: ");
-	annotate_footer(&ring, ANNOTATE_TAGS, "01J", NULL, &tags);
+	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", NULL, &tags);
 	CHECK_CONTAINS(buf_str(&tags),
 		       "\nnote 50 more: cloche violations list --run 01J\n");
 	ring_done(&ring);
@@ -171,7 +171,7 @@ TEST(what_made_room_is_counted_where_few_lines_are_left)
 			snprintf(exe, sizeof(exe), "/x%d", i);
 			add_from(&ring, exe, &"12345678"[i % names]);
 		}
-		annotate_footer(&ring, ANNOTATE_TEXT, "01J", NULL, &text);
+		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &text);
 		CHECK_CONTAINS(buf_str(&text), "refused 200 things\n");
 		CHECK_CONTAINS(buf_str(&text), names < 7 ? "and 100 more: " :
 			       names == 7 ? "and 101 more: " : "and 102 more: ");
@@ -191,7 +191,7 @@ TEST(long_names_are_shortened_and_repeats_counted)
 	name[sizeof(name) - 1] = 0;
 	add(&ring, name);
 	add(&ring, name);
-	annotate_footer(&ring, ANNOTATE_TEXT, NULL, NULL, &b);
+	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &b);
 	CHECK(b.len < 600);
 	CHECK_CONTAINS(buf_str(&b), "refused 2 things\n");
 	CHECK_CONTAINS(buf_str(&b), "... (outside");
@@ -216,12 +216,37 @@ TEST(one_thing_that_two_programs_tried_is_one_line)
 	v.kind = VIOLATION_FS_READ;
 	ring_add(&ring, &v, &evicted);
 	CHECK_INT(ring.len, 3);
-	annotate_footer(&ring, ANNOTATE_TEXT, NULL, NULL, &b);
+	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &b);
 	CHECK_INT(count_lines(buf_str(&b)), 3);
 	CHECK_CONTAINS(buf_str(&b), "/x x2\n");
-	annotate_footer(&ring, ANNOTATE_TAGS, NULL, NULL, &tags);
+	annotate_footer(&ring, ANNOTATE_TAGS, true, NULL, NULL, &tags);
 	CHECK_INT(count_lines(buf_str(&tags)), 4);
 	ring_done(&ring);
+}
+
+TEST(a_question_that_found_nothing_is_told_after_a_failure)
+{
+	char target[] = "/h/.npmrc", asked[] = "newfstatat", opened[] = "openat";
+	struct violation v = {
+		.kind = VIOLATION_FS_READ, .target = target, .op = asked,
+		.error = ENOENT, .count = 1,
+	};
+	struct ring ring = { 0 }, other = { 0 };
+	struct ring_entry *evicted = NULL;
+	auto_buf struct buf none = { 0 }, all = { 0 }, read = { 0 };
+
+	ring_add(&ring, &v, &evicted);
+	annotate_footer(&ring, ANNOTATE_TEXT, false, NULL, NULL, &none);
+	annotate_footer(&ring, ANNOTATE_TAGS, false, NULL, NULL, &none);
+	CHECK_INT(none.len, 0);
+	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &all);
+	CHECK_CONTAINS(buf_str(&all), "refused 1 thing\n");
+	v.op = opened;
+	ring_add(&other, &v, &evicted);
+	annotate_footer(&other, ANNOTATE_TEXT, false, NULL, NULL, &read);
+	CHECK_CONTAINS(buf_str(&read), "refused 1 thing\n");
+	ring_done(&ring);
+	ring_done(&other);
 }
 
 TEST(an_agent_gets_tags)

@@ -15,7 +15,7 @@ static struct cwds cwds;
 
 static void set_up(void)
 {
-	tracees_init(&tracees);
+	tracees_init(&tracees, NULL);
 	CHECK_INT(chdir("/"), 0);
 }
 

@@ -87,7 +87,7 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK(!v[0].suggest_command);	/* Who looked at the file knows */
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
-	report_footer(report, ANNOTATE_TAGS, &footer);
+	report_footer(report, ANNOTATE_TAGS, true, &footer);
 	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);

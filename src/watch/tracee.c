@@ -22,10 +22,10 @@
 
 enum { PAGE = 4096, FIRST_READ = 512 };
 
-void tracees_init(struct tracees *t)
+void tracees_init(struct tracees *t, const struct ways *ways)
 {
 	for (size_t i = 0; i < TRACEES; i++)
-		t->v[i] = (struct tracee) { 0, -1 };
+		t->v[i] = (struct tracee) { 0, -1, ways };
 }
 
 void tracees_done(struct tracees *t)
@@ -210,6 +210,6 @@ pid_t tracee_process(struct tracee *t, mode_t *umask)
 
 int tracee_first(struct tracee *t, struct tracee *ret)
 {
-	*ret = (struct tracee) { tracee_process(t, NULL), -1 };
+	*ret = (struct tracee) { tracee_process(t, NULL), -1, t->ways };
 	return open_dir(ret);
 }

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct ways;
+
 enum { TRACEES = 64 };		/* /proc directories kept open */
 
 /**
@@ -20,10 +22,12 @@ enum { TRACEES = 64 };		/* /proc directories kept open */
  * @tid:	As seen from here
  * @dir:	Its /proc directory. It stays that thread's when the number is
  *		given to another; it is then empty and opened again.
+ * @ways:	To where masks are in the way, or NULL (watch/ways.h)
  */
 struct tracee {
 	pid_t tid;
 	int dir;
+	const struct ways *ways;
 };
 
 /**
@@ -33,7 +37,7 @@ struct tracees {
 	struct tracee v[TRACEES];
 };
 
-void tracees_init(struct tracees *t);
+void tracees_init(struct tracees *t, const struct ways *ways);
 void tracees_done(struct tracees *t);
 
 /* The thread @tid, or NULL with errno set if it cannot be looked at */

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/below.py - work in a directory that a hidden one shows"""
+
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+HIDES = {"denyRead": ["~/"], "allowRead": ["."]}
+
+
+def move_home(t, rules):
+    """The project is deep in the home, all of which is hidden"""
+    t.dir = os.path.join(t.home, "work", "project")
+    os.makedirs(t.dir, exist_ok=True)
+    t.write(".claude/settings.json",
+            json.dumps({"sandbox": {"filesystem": rules}}))
+
+
+@test
+def who_looks_beside_his_work_is_told_and_helped(t):
+    need_fuse()
+    move_home(t, HIDES)
+    npmrc = t.write(t.home + "/.npmrc", "registry")
+    r = t.shell("cat ~/.npmrc ~/.none; echo x > kept")
+    equal(r.err.count("No such file"), 2, r.err)
+    equal(t.read("kept"), "x\n")
+    found = records(t)
+    equal([(v["kind"], v["target"], v["errno"], v["count"],
+            os.path.basename(v["exe"])) for v in found],
+          [("fs-read", npmrc, "ENOENT", 1, "cat")])
+    contains(found[0]["rule"]["file"], ".claude/settings.json")
+    fix = found[0]["suggest"]["command"]
+    equal(fix, "cloche policy allow read " + npmrc)
+    contains(r.err, f"allow: {fix})")
+    p = t.start("run", "--", "sh", "-c", "echo ready; read line;"
+                "until cat ~/.npmrc 2>&-; do sleep 0.01; done; echo y > kept")
+    equal(p.stdout.readline(), b"ready\n")
+    t.run(*fix.split()[1:]).ok()
+    out, err = p.communicate(b"\n")
+    equal(out, b"registry", err)
+    equal(t.read("kept"), "y\n", "still at work")
+    equal(t.inside("cat", npmrc).ok().out, "registry", "the next run")
+
+
+@test
+def who_only_asks_is_told_if_it_fails(t):
+    need_fuse()
+    move_home(t, HIDES)
+    t.write(t.home + "/.npmrc", "registry")
+    r = t.shell("test -e ~/.npmrc || echo none")
+    equal((r.out, r.err), ("none\n", ""))
+    equal([v["errno"] for v in records(t)], ["ENOENT"])
+    contains(t.shell("test -e ~/.npmrc").err, "refused 1 thing")
+    # To open it is to miss it
+    contains(t.shell("cat ~/.npmrc; true").err, "refused 1 thing")
+
+
+# Everything by its whole name, by a short one, up and down, and by links
+WORK = r"""
+import os, sys
+home, here = os.path.expanduser("~"), os.getcwd()
+def attempt(call, *args):
+    try: call(*args); print("done", *args)
+    except OSError as e: print(e.errno, *args)
+def put(path):
+    with open(path, "w") as file: file.write("x")
+os.mkdir("dir"); os.mkdir("shut"); put("shut/in"); os.chmod("shut", 0)
+os.symlink(here + "/dir", "whole"); os.symlink("../..", "up")
+os.symlink("/etc", "etc"); os.symlink(here + "/dir/loop", "dir/loop")
+for path in ("new", "dir/new", "dir/../more", "../project/again",
+             "../../work/project/far", "whole/there", "up/work/project/by",
+             "dir/../../project/./dir//odd", "whole/../../project/both",
+             "etc/no", "dir/none/new", "dir/new/new", "shut/new", "dir/loop",
+             ".mcp.json", "dir/.mcp.json", "whole/.vscode/tasks.json",
+             ".git/hooks/pre-commit"):
+    attempt(put, path)
+    attempt(put, here + "/" + path)
+for path in (home, home + "/work", here, here + "/..", here + "/dir",
+             here + "/made", "up", "up/work"):
+    attempt(os.mkdir, path)
+attempt(os.rmdir, here + "/made")
+attempt(os.rename, here + "/new", here + "/newer")
+attempt(os.rename, "dir", "whole/../dir2")
+attempt(os.link, here + "/more", "second")
+attempt(os.chmod, here, 0o755)
+attempt(os.truncate, here + "/../project/far", 0)
+attempt(os.unlink, here + "/../../work/project/by")
+os.chmod("shut", 0o700)
+"""
+
+
+@test
+def work_is_as_it_would_be_in_the_open(t):
+    if os.getuid() == 0:
+        global WORK     # A directory that is shut is not shut to root
+        WORK = WORK.replace('"shut/new", ', "")
+    found = []
+    for rules in (HIDES, {}):
+        t.outside("rm", "-rf", t.dir)
+        move_home(t, rules)
+        t.write("work.py", WORK)
+        t.outside("git", "init", "-q").ok()
+        t.run("violations", "clear").ok()
+        r = t.inside("python3", "work.py").ok()
+        os.unlink(os.path.join(t.dir, ".claude/settings.json"))
+        found.append((r.out.splitlines(), tree(t.dir), sorted(
+            (v["kind"], v["target"], v["errno"], v["op"])
+            for v in records(t))))
+    for hidden, plain in zip(*found):
+        equal(hidden, plain)
+
+
+if __name__ == "__main__":
+    main()
