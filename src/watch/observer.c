@@ -44,7 +44,7 @@
 #include "watch/place.h"
 #include "watch/question.h"
 #include "watch/quick.h"
-#include "watch/suggest.h"
+#include "watch/refusal.h"
 #include "watch/tracee.h"
 
 struct observer {
@@ -294,67 +294,14 @@ static int judge_slowly(struct observer *o, struct question *q,
 	return 0;
 }
 
-/* True if a rule for @p itself, which would be a mount on it, does not help: it
- * is to go, or it is a link
- */
-static bool is_name(const struct question *q, const struct place *p)
-{
-	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
-			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
-}
-
-/* What to allow instead of a name: its directory, unless that is a whole world,
- * or it would be a directory itself
- */
-static char *grant_for(const struct observer *o, const struct question *q,
-		       const struct place *p)
-{
-	auto_free char *parent = path_parent(p->path);
-
-	if ((p->exists && !is_name(q, p)) || q->dir || path_depth(parent) < 3 ||
-	    (o->home && path_is_within(parent, o->home)))
-		return NULL;
-	return take_ptr(parent);
-}
-
 static void report(struct observer *o, const struct question *q,
 		   const struct judgement *g)
 {
-	const struct place *p = g->place;
-	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
-				grant_for(o, q, p) : NULL;
-	const struct name *name = &o->names[p == &o->places[1]];
-	auto_free char *asked = path_resolve("/", name->full);
-	struct violation v = {
-		.kind = g->kind, .error = g->error,
-		.pid = tracee_process(q->tracee, NULL), .count = 1,
-		.op = mem_strdup(q->call->name),
-		.target = p ? mem_strdup(p->path) : NULL,
-		.rule_file = g->verdict.rule_file ?
-			     mem_strdup(g->verdict.rule_file) : NULL,
-		.rule_key = g->verdict.rule_key ?
-			    mem_strdup(g->verdict.rule_key) : NULL,
-	};
-
-	if (p && q->what != CALL_CONNECT && q->what != CALL_BIND &&
-	    strcmp(asked, p->path))
-		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
-				      name->text);
-	else
-		v.reason = mem_strdup(g->verdict.reason);
-	if (g->verdict.edit)
-		v.suggest_edit = mem_strdup(g->verdict.edit);
-	else if (p && g->verdict.yields)
-		suggest_allow(&v, NULL);
-	else if (p && !g->verdict.final && (grant || !is_name(q, p)) &&
-		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
-		  g->kind == VIOLATION_FS_READ))
-		suggest_fill(&v, grant);
 	o->stats.refused++;
 	o->stats.names += g->kind == VIOLATION_FS_CREATE ||
 			  g->kind == VIOLATION_FS_RENAME;
-	violation_report(o->sink, &v);
-	violation_done(&v);
+	refusal_report(o->sink, o->home, q,
+		       &o->names[g->place == &o->places[1]], g);
 }
 
 /* Errors that the kernel finds as well */

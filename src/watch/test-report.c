@@ -33,7 +33,7 @@ static void check_footer(const struct report *report, const char *words)
 {
 	auto_buf struct buf out = { 0 };
 
-	report_footer(report, ANNOTATE_TEXT, &out);
+	report_footer(report, ANNOTATE_TEXT, true, &out);
 	CHECK_CONTAINS(buf_str(&out), words);
 }
 

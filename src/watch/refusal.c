@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/refusal.c - a refused call as a record, with what would allow it */
+
+#include "watch/refusal.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/violation.h"
+#include "watch/calls.h"
+#include "watch/judge.h"
+#include "watch/place.h"
+#include "watch/question.h"
+#include "watch/suggest.h"
+#include "watch/tracee.h"
+
+/* True if a rule for @p itself, which would be a mount on it, does not help: it
+ * is to go, or it is a link
+ */
+static bool is_name(const struct question *q, const struct place *p)
+{
+	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
+			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
+}
+
+/* What to allow instead of a name: its directory, unless that is a whole world,
+ * or it would be a directory itself
+ */
+static char *grant_for(const char *home, const struct question *q,
+		       const struct place *p)
+{
+	auto_free char *parent = path_parent(p->path);
+
+	if ((p->exists && !is_name(q, p)) || q->dir || path_depth(parent) < 3 ||
+	    (home && path_is_within(parent, home)))
+		return NULL;
+	return take_ptr(parent);
+}
+
+void refusal_report(const struct violation_sink *sink, const char *home,
+		    const struct question *q, const struct name *name,
+		    const struct judgement *g)
+{
+	const struct place *p = g->place;
+	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
+				grant_for(home, q, p) : NULL;
+	auto_free char *asked = path_resolve("/", name->full);
+	struct violation v = {
+		.kind = g->kind, .error = g->error,
+		.pid = tracee_process(q->tracee, NULL), .count = 1,
+		.op = mem_strdup(q->call->name),
+		.target = p ? mem_strdup(p->path) : NULL,
+		.rule_file = g->verdict.rule_file ?
+			     mem_strdup(g->verdict.rule_file) : NULL,
+		.rule_key = g->verdict.rule_key ?
+			    mem_strdup(g->verdict.rule_key) : NULL,
+	};
+
+	if (p && q->what != CALL_CONNECT && q->what != CALL_BIND &&
+	    strcmp(asked, p->path))
+		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
+				      name->text);
+	else
+		v.reason = mem_strdup(g->verdict.reason);
+	if (g->verdict.edit)
+		v.suggest_edit = mem_strdup(g->verdict.edit);
+	else if (p && g->verdict.yields)
+		suggest_allow(&v, NULL);
+	else if (p && !g->verdict.final && (grant || !is_name(q, p)) &&
+		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
+		  g->kind == VIOLATION_FS_READ))
+		suggest_fill(&v, grant);
+	violation_report(sink, &v);
+	violation_done(&v);
+}
