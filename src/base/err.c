@@ -74,3 +74,8 @@ int fail_in(struct err *err, const char *fmt, ...)
 	errno = saved;
 	return code;
 }
+
+bool err_is_shortage(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}

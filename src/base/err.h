@@ -4,6 +4,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stdbool.h>
+
 enum { ERR_MSG_MAX = 1024 };	/* A path of 255 bytes twice, and words */
 
 /**
@@ -32,5 +34,10 @@ int fail_errno(struct err *err, const char *fmt, ...)
 /* Prefix "<context>: " to an explanation on its way up. Returns its code. */
 int fail_in(struct err *err, const char *fmt, ...)
 	__attribute__((cold, format(printf, 2, 3)));
+
+/* True of an errno that says what we have too little of, and nothing about what
+ * was asked for
+ */
+bool err_is_shortage(int error);
 
 #endif /* BASE_ERR_H */

@@ -137,8 +137,8 @@ void applying_finish(struct applying *a)
 	}
 	free(a->repos.v);
 	/* What was asked about is not all that comes along: at any depth */
-	if (a->born)
-		born_finish(a->born, true, false, false);
+	if (a->born)	/* If that fails, the next run looks */
+		(void)born_finish(a->born, true, false, false, NULL);
 	finish_dirs(a);
 	born_free(a->born);
 	observe_free(a->observe);

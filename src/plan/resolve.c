@@ -43,11 +43,13 @@ struct known {
 /**
  * struct resolver - All directories that were resolved
  * @refused:	A look into one of them was
+ * @error:	Why another one failed, or 0; nothing being there is no failure
  * @links:	Links that are being followed
  */
 struct resolver {
 	struct known *buckets[BUCKETS];
 	bool refused;
+	int error;
 	unsigned int links;
 };
 
@@ -117,6 +119,13 @@ static int look(struct known *dir, const char *path, struct stat *st)
 	return lstat(path, st);
 }
 
+static void note_error(struct resolver *r)
+{
+	r->refused = r->refused || errno == EACCES;
+	if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
+		r->error = errno;
+}
+
 /* The path with all but its last component followed */
 static char *spell(struct resolver *r, const char *path, struct stat *st)
 {
@@ -130,10 +139,11 @@ static char *spell(struct resolver *r, const char *path, struct stat *st)
 	}
 	dir = directory(r, parent);
 	real = path_join(dir->real, path_base(path));
-	if (dir->missing || look(dir, real, st) < 0) {
-		r->refused = r->refused || (!dir->missing && errno == EACCES);
-		*st = (struct stat){ 0 };
-	}
+	if (!dir->missing && look(dir, real, st) == 0)
+		return real;
+	if (!dir->missing)
+		note_error(r);
+	*st = (struct stat){ 0 };
 	return real;
 }
 
@@ -167,6 +177,7 @@ static char *chase(struct resolver *r, const char *path, struct stat *st)
 	if (real && stat(real, st) == 0)
 		return real;
 	*st = (struct stat){ 0 };
+	note_error(r);
 	if (!real && errno == EACCES)
 		return chase_closed(r, path, st);
 	free(real);
@@ -201,6 +212,11 @@ char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
 char *resolver_closed(const struct resolver *r, const char *path)
 {
 	return r->refused ? resolve_closed(path) : NULL;
+}
+
+int resolver_error(const struct resolver *r)
+{
+	return r->error;
 }
 
 char *resolve_path(const char *path)

@@ -26,6 +26,11 @@ char *resolver_follow_both(struct resolver *r, const char *path,
 			   struct stat *st, char **ret_link,
 			   struct stat *link);
 
+/* The errno of a look that failed, but not because something is missing or closed;
+ * or 0
+ */
+int resolver_error(const struct resolver *r);
+
 /* As resolver_follow(), for one path */
 char *resolve_path(const char *path);
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -444,4 +445,45 @@ TEST(no_rule_opens_the_kernels_own_places)
 		CHECK(!v.allowed && v.final);
 		CHECK(view_verdict(view, VIEW_READ, closed[i]).allowed);
 	}
+}
+
+/* Where only @n more descriptors may be open */
+static int look_with(struct policy *p, int n, struct view **ret,
+		     struct err *err)
+{
+	const int next = dup(STDERR_FILENO);
+	struct rlimit limit, low;
+	int r;
+
+	CHECK(next >= 0 && close(next) == 0);
+	CHECK_INT(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	low.rlim_cur = (rlim_t)(next + n);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &low), 0);
+	r = view_build(p, ret, err);
+	CHECK_INT(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return r;
+}
+
+TEST(what_there_are_no_descriptors_for_is_not_passed_over)
+{
+	auto_policy struct policy *p = make();
+	auto_view struct view *view = NULL;
+	struct err err = { 0 };
+	int n = 0;
+
+	make_file("project/a/b/.bashrc");
+	make_file("project/a/.git/hooks/pre-commit");
+	make_file("project/d/e/f/key");
+	rule(p, PATH_DENY_READ, "**/key");
+	CHECK_INT(policy_finish(p, NULL), 0);
+	while (look_with(p, n, &view, &err) < 0) {
+		CHECK_INT(err.code, -EMFILE);
+		CHECK(strstr(err.msg, "ulimit -n"));
+		CHECK(n++ < 16);
+	}
+	CHECK(n > 2);
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/.bashrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/.git/hooks/pre-commit"));
+	CHECK(!may(view, VIEW_READ, "project/d/e/f/key"));
 }

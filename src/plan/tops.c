@@ -9,6 +9,7 @@
 #include "plan/tops.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/view.h"
+#include "plan/walk-git.h"
 
 /* The sandbox's own, the kernel's, or no name */
 static bool is_left(const char *name)
@@ -47,7 +49,8 @@ int tops_hide(struct view *view, struct err *err)
 		/* What a link leads to is in one of the others */
 		if (!is_left(entry->d_name) &&
 		    !(view->private_tmp && !strcmp(path, "/tmp")) &&
-		    lstat(path, &st) == 0 && !S_ISLNK(st.st_mode) &&
+		    walk_sees(view, AT_FDCWD, path, &st) &&
+		    !S_ISLNK(st.st_mode) &&
 		    !view_verdict(view, VIEW_READ, path).allowed)
 			*vec_push(&tops) = take_ptr(path);
 	}

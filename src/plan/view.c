@@ -28,6 +28,7 @@
 #include "plan/resolve.h"
 #include "plan/settle.h"
 #include "plan/tops.h"
+#include "plan/walk-git.h"
 #include "plan/walk.h"
 #include "policy/glob.h"
 #include "policy/hidden.h"
@@ -51,7 +52,7 @@ void view_add(struct view *view, enum path_list list, const char *path,
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0)
+	if (!walk_sees(view, AT_FDCWD, path, &st))
 		st = (struct stat){ 0 };
 	add_seen(view, list, path, rule, &st);
 	view->rules.v[view->rules.len - 1].found = found;
@@ -73,6 +74,7 @@ void view_add_target(struct view *view, enum path_list list, const char *path,
 	auto_free char *closed = st.st_mode ? NULL :
 				 resolver_closed(resolver, real);
 
+	walk_missed(view, resolver_error(resolver));
 	resolver_free(resolver);
 	if (closed)
 		view_add_closed(view, list, closed, rule);
@@ -432,6 +434,7 @@ static int build(struct policy *policy, struct walk_cache *cache,
 		view->home = resolver_follow(resolver, policy->home, &st);
 	r = add_rules(view, resolver, err);
 	show_sockets(view);
+	walk_missed(view, resolver_error(resolver));
 	resolver_free(resolver);
 	if (r < 0)
 		return r;
@@ -444,6 +447,8 @@ static int build(struct policy *policy, struct walk_cache *cache,
 	view_sort(view);
 	settle(view);
 	r = tops_hide(view, err);
+	if (r == 0)
+		r = walk_check(view, err);
 	if (r == 0)
 		*ret = take_ptr(view);
 	return r;

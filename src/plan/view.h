@@ -107,6 +107,7 @@ struct view_links {
  * @deep:	The walk has no limit but WALK_DEEP, and leaves out what is older
  *		than @since
  * @cache:	What was known of the directories, or NULL; not the view's own
+ * @missed:	Why something could not be looked at (walk_missed()), or 0
  */
 struct view {
 	struct policy *policy;
@@ -120,8 +121,12 @@ struct view {
 	bool private_tmp, deep;
 	time_t since;
 	struct walk_cache *cache;
+	int missed;
 };
 
+/* 0, or a negative errno with words, also for want of descriptors or memory: what
+ * was not looked at would not be protected
+ */
 int view_build(struct policy *policy, struct view **ret, struct err *err);
 /* With what is protected at any depth, but for what has surely been there before
  * @since: a long walk

@@ -131,10 +131,15 @@ static void read_file(struct reading *r, const char *file)
 {
 	const char *before = r->file;
 	auto_buf struct buf text = { 0 };
+	int read;
 
-	if (!r->left ||
-	    fs_read(AT_FDCWD, file, GITCONFIG_MAX, &text, NULL) < 0)
+	if (!r->left)
 		return;
+	read = fs_read(AT_FDCWD, file, GITCONFIG_MAX, &text, NULL);
+	if (read < 0) {
+		walk_missed(r->view, -read);
+		return;
+	}
 	r->left--;
 	r->file = file;
 	(void)gitconfig_each(buf_str(&text), text.len, on_setting, r);

@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/dir.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -33,9 +34,33 @@ void walk_protect(struct view *view, const char *path, const struct stat *st,
 		view_add_target(view, PATH_DENY_WRITE, path, rule);
 }
 
+void walk_missed(struct view *view, int error)
+{
+	if (err_is_shortage(error))
+		view->missed = error;
+}
+
+int walk_check(const struct view *view, struct err *err)
+{
+	const int error = view->missed;
+
+	return !error ? 0 :
+	       fail(err, -error, "not all that is to be protected can be looked at: %s%s; try again",
+		    strerror(error), error == EMFILE ? " (ulimit -n)" : "");
+}
+
 static bool exists_at(int dir, const char *name, struct stat *st)
 {
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool walk_sees(struct view *view, int dir, const char *name, struct stat *st)
+{
+	const bool seen = exists_at(dir, name, st);
+
+	if (!seen)
+		walk_missed(view, errno);
+	return seen;
 }
 
 void walk_close(struct view *view, const char *closed)
@@ -69,6 +94,8 @@ static int open_dir(struct view *view, const char *path)
 				 O_CLOEXEC);
 	struct stat st;
 
+	if (fd < 0)
+		walk_missed(view, errno);
 	if (fd < 0 ? errno == EACCES :
 	    fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
 		close_dir(view, path);
@@ -82,6 +109,7 @@ static int open_dir(struct view *view, const char *path)
  * @left:	How many may still be looked at, here and elsewhere
  */
 struct names {
+	struct view *view;
 	int fd;
 	struct dir dir;
 	struct dir_entry entry;
@@ -92,12 +120,21 @@ static struct names names_in(struct view *view, const char *path, size_t *left)
 {
 	const int fd = open_dir(view, path);
 
-	return (struct names){ .fd = fd, .dir = dir_of(fd), .left = left };
+	return (struct names){
+		.view = view, .fd = fd, .dir = dir_of(fd), .left = left,
+	};
 }
 
 static bool names_next(struct names *n)
 {
-	if (n->fd < 0 || !*n->left || dir_next(&n->dir, &n->entry) <= 0)
+	int r;
+
+	if (n->fd < 0 || !*n->left)
+		return false;
+	r = dir_next(&n->dir, &n->entry);
+	if (r < 0)
+		walk_missed(n->view, -r);
+	if (r <= 0)
 		return false;
 	--*n->left;
 	return true;
@@ -128,7 +165,7 @@ static bool protect_starred(struct view *view, const char *git_dir,
 		auto_free char *below = mem_printf("%s%s", names.entry.name,
 						   star + 1);
 
-		if (exists_at(names.fd, below, &st)) {
+		if (walk_sees(view, names.fd, below, &st)) {
 			auto_free char *path = path_resolve(list, below);
 
 			walk_protect(view, path, &st, row->name, row->reason);
@@ -150,7 +187,9 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 	struct stat st;
 	size_t n;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
+	if (fd < 0)
+		walk_missed(view, errno);
+	else if (fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
 		close_dir(view, git_dir);
 	rows = protect_table(&n);
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
@@ -162,7 +201,7 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 		if (strchr(rows[i].name, '*')) {
 			if (!protect_starred(view, git_dir, &rows[i], left))
 				missing = &rows[i];
-		} else if (exists_at(fd, rows[i].name, &st)) {
+		} else if (walk_sees(view, fd, rows[i].name, &st)) {
 			auto_free char *path = path_join(git_dir,
 							 rows[i].name);
 
@@ -198,13 +237,13 @@ static void protect_modules(struct view *view, const char *path,
 	auto_names struct names names = names_in(view, path, left);
 	struct stat st;
 	const bool is_git = depth < WALK_GIT_DEPTH &&
-			    exists_at(names.fd, "HEAD", &st);
+			    walk_sees(view, names.fd, "HEAD", &st);
 
 	while (names_next(&names)) {
 		auto_free char *below = path_join(path, names.entry.name);
 
 		if (!(is_git && protect_is_git_data(names.entry.name)) &&
-		    exists_at(names.fd, names.entry.name, &st))
+		    walk_sees(view, names.fd, names.entry.name, &st))
 			protect_module(view, below, &st, depth - 1, left);
 	}
 }
@@ -220,7 +259,7 @@ static void protect_worktrees(struct view *view, const char *git_dir,
 	while (names_next(&names)) {
 		auto_free char *below = path_join(path, names.entry.name);
 
-		if (exists_at(names.fd, names.entry.name, &st))
+		if (walk_sees(view, names.fd, names.entry.name, &st))
 			protect_link(view, below, &st);
 	}
 }
@@ -254,7 +293,8 @@ static void protect_missing(struct view *view, const char *dir, int fd)
 
 		if (rows[i].kind != PROTECT_REPO || strchr(rows[i].name, '*') ||
 		    !protect_applies(view->policy, &rows[i]) ||
-		    exists_at(fd, rows[i].name, &st) || access(above, F_OK) < 0)
+		    walk_sees(view, fd, rows[i].name, &st) ||
+		    access(above, F_OK) < 0)
 			continue;
 		view_add(view, PATH_DENY_WRITE, path,
 			 view_own_rule(view, path, rows[i].name,
@@ -279,8 +319,10 @@ bool walk_git_root(struct view *view, const char *dir, size_t *left)
 
 	if (lstat(head, &st) == 0)	/* Else it is none, in one call */
 		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || !walk_git_has_shape(fd))
+	if (fd < 0 || !walk_git_has_shape(fd)) {
+		walk_missed(view, errno);
 		return false;
+	}
 	walk_git(view, dir, left);
 	protect_missing(view, dir, fd);
 	return true;
@@ -293,9 +335,13 @@ bool walk_git_is_part(const char *name)
 
 void walk_git_pointer(struct view *view, const char *file, size_t *left)
 {
-	auto_free char *target = walk_git_target(file, NULL);
+	auto_free char *target = NULL;
 
-	if (target && walk_is_writable(view, target))
+	errno = 0;	/* What is no pointer is no failure either */
+	target = walk_git_target(file, NULL);
+	if (!target)
+		walk_missed(view, errno);
+	else if (walk_is_writable(view, target))
 		(void)walk_git_root(view, target, left);
 }
 

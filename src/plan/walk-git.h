@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct err;
 struct stat;
 struct view;
 
@@ -26,6 +27,16 @@ void walk_protect(struct view *view, const char *path, const struct stat *st,
  * written.
  */
 void walk_close(struct view *view, const char *closed);
+
+/* Something could not be looked at because of @error: for want of descriptors or
+ * memory @view is not built. Whatever else it is, nobody inside gets further.
+ */
+void walk_missed(struct view *view, int error);
+/* 0 if all that was looked for could be looked at, else a negative errno and words */
+int walk_check(const struct view *view, struct err *err);
+
+/* What @name in @dir is, links not followed; false if nothing is there */
+bool walk_sees(struct view *view, int dir, const char *name, struct stat *st);
 
 /* @git_dir is a repository: hold on to what git obeys in it, and in those of its
  * submodules. *@left: names that may still be looked at.

@@ -12,6 +12,7 @@
 
 #include "plan/walk-glob.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/view.h"
+#include "plan/walk-git.h"
 #include "policy/glob.h"
 
 static const struct glob_rule *rule_of(const struct glob_set *set, size_t i)
@@ -184,11 +186,15 @@ void glob_set_link(struct glob_set *set, const char *dir, const char *name,
 	    !keep_denials(set, NULL, below))
 		return;
 	said = read_link(dir, path);
-	if (!said || !keep_denials(set, said, below) ||
-	    fstatat(AT_FDCWD, path, &st, AT_NO_AUTOMOUNT) < 0 ||
-	    !S_ISDIR(st.st_mode))
+	if (!said || !keep_denials(set, said, below))
 		return;
-	real = realpath(path, NULL);
+	if (fstatat(AT_FDCWD, path, &st, AT_NO_AUTOMOUNT) == 0) {
+		if (!S_ISDIR(st.st_mode))
+			return;
+		real = realpath(path, NULL);
+	}
+	if (!real)
+		walk_missed(set->view, errno);
 	if (!real || path_is_within(real, path) ||
 	    !keep_denials(set, real, below) || is_known(set, real, below))
 		return;

@@ -72,11 +72,6 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
-static bool exists_at(int dir, const char *name, struct stat *st)
-{
-	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* @name, as it is spelled here, begins @row's; the rest may be missing. True if
  * it is there.
  */
@@ -88,7 +83,7 @@ static bool protect_below(struct walk *w, int dir, const char *dir_path,
 	auto_free char *path = NULL;
 	struct stat st;
 
-	if (!exists_at(dir, below, &st))
+	if (!walk_sees(w->view, dir, below, &st))
 		return false;
 	path = path_join(dir_path, below);
 	walk_protect(w->view, path, &st, row->name, row->reason);
@@ -109,7 +104,8 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 		struct stat st = { 0 };
 
 		walk_config_top(w->view, dir_path);
-		if (exists_at(dir, name, &st) && S_ISDIR(st.st_mode))
+		if (walk_sees(w->view, dir, name, &st) &&
+		    S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
 		else
 			walk_protect(w->view, git, &st, ".git",
@@ -191,6 +187,8 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 			walk_names_add(&names, &entry);
 		walk_entry(w, fd, &entry, path, depth);
 	}
+	if (r < 0)
+		walk_missed(w->view, -r);
 	if (w->cache && before && r == 0)
 		walk_cache_add(w->cache, st, read, &names);
 }
@@ -209,6 +207,8 @@ static bool walk_known(struct walk *w, int at, const char *name,
 	if (names.p == names.end)
 		return true;
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		walk_missed(w->view, errno);
 	while (fd >= 0 && *w->left && walk_names_next(&names, &entry)) {
 		--*w->left;
 		walk_entry(w, fd, &entry, path, depth);
@@ -260,7 +260,7 @@ static bool is_old_leaf(const struct walk *w, int at, const char *name)
 {
 	struct stat st;
 
-	return exists_at(at, name, &st) &&
+	return walk_sees(w->view, at, name, &st) &&
 	       S_ISDIR(st.st_mode) && st.st_dev == w->dev &&
 	       st.st_nlink == 2 && st.st_ctim.tv_sec < w->view->since;
 }
@@ -276,11 +276,13 @@ static void walk_dir(struct walk *w, int at, const char *name,
 
 	if (leaves && is_old_leaf(w, at, name))
 		return;
-	if (cache && !walk_cache_is_empty(cache) && exists_at(at, name, &st) &&
-	    S_ISDIR(st.st_mode) && st.st_dev == dev &&
+	if (cache && !walk_cache_is_empty(cache) &&
+	    walk_sees(w->view, at, name, &st) && S_ISDIR(st.st_mode) && st.st_dev == dev &&
 	    walk_known(w, at, name, &st, path, depth))
 		return;
 	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		walk_missed(w->view, errno);
 	if (fd < 0 && errno == EACCES)
 		(void)close_dir(w, path, depth);
 	if (fd < 0 || fstat(fd, &st) < 0 ||

@@ -64,7 +64,7 @@ struct replay {
  * and what is protected hardly depends on it. A setting may have left names
  * alone, which were there and nobody noted: those are older than the run.
  */
-static void sweep_after(void *arg, const struct journal *j)
+static bool sweep_after(void *arg, const struct journal *j)
 {
 	const struct replay *replay = arg;
 	struct sweep s = { .journal = j, .guessed = true,
@@ -79,8 +79,8 @@ static void sweep_after(void *arg, const struct journal *j)
 				   RULE_USER, origin_make(source, NULL, NULL));
 	policy_set_profile(policy, j->profile,
 			   origin_make(source, NULL, NULL));
-	if (policy_finish(policy, NULL) == 0)
-		sweep_all(&s, policy, NULL, true);
+	return policy_finish(policy, NULL) < 0 ||
+	       !err_is_shortage(-sweep_all(&s, policy, NULL, true, NULL));
 }
 
 void born_replay(const char *state, const char *home,
@@ -479,18 +479,22 @@ void born_drop(const struct born *b)
 		journal_remove(b->config.state, &b->journal);
 }
 
-void born_finish(struct born *b, bool changed, bool seen, bool watched)
+int born_finish(struct born *b, bool changed, bool seen, bool watched,
+		struct err *err)
 {
 	const struct sweep s = { .journal = &b->journal, .seen = seen,
 				 .seal = { b->config.state, b->config.run,
 					   b->config.sink } };
 	struct sweep first = s, second = s;
+	int r = 0;
 
 	lates_check(&b->lates);
 	if (changed)
-		sweep_all(&first, b->config.view->policy, b->config.view->cache,
-			  !watched);
-	if (changed && b->later)
-		sweep_all(&second, b->later, NULL, !watched);
-	born_drop(b);
+		r = sweep_all(&first, b->config.view->policy,
+			      b->config.view->cache, !watched, err);
+	if (r == 0 && changed && b->later)
+		r = sweep_all(&second, b->later, NULL, !watched, err);
+	if (r == 0)
+		born_drop(b);
+	return r;
 }

@@ -91,9 +91,11 @@ void born_grant(struct born *born, const struct view *view);
 
 /* The sandbox is gone: look once more at everything, if anything may have
  * @changed; at any depth, unless an observer @watched and refused nobody a name.
- * Where there was one at all, it has @seen what was made. The journal goes.
+ * Where there was one at all, it has @seen what was made. The journal goes; or a
+ * negative errno with words, and it stays: the next run looks.
  */
-void born_finish(struct born *born, bool changed, bool seen, bool watched);
+int born_finish(struct born *born, bool changed, bool seen, bool watched,
+		struct err *err);
 /* Nobody has run inside: there is nothing to look for, now or by the next run */
 void born_drop(const struct born *born);
 

@@ -255,15 +255,17 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	return r || version != 1 ? -EINVAL : 0;
 }
 
-/* If nobody holds it: hand it on, then remove it. False if it is not ours to do
+/* If nobody holds it: hand it on, then remove it, unless that is to be done again.
+ * False if it is not ours to do.
  */
 static bool replay_one(int dir, const char *name,
-		       void (*fn)(void *, const struct journal *), void *arg)
+		       bool (*fn)(void *, const struct journal *), void *arg)
 {
 	auto_close int fd = openat(dir, name, O_RDWR | O_NOFOLLOW |
 				   O_NONBLOCK | O_CLOEXEC);
 	auto_buf struct buf text = { 0 };
 	struct journal j = { 0 };
+	bool done = true;
 
 	/* Another may have done it while we opened it */
 	if (fd < 0 || lock(fd, F_SETLK) < 0 || !is_there(fd))
@@ -271,14 +273,15 @@ static bool replay_one(int dir, const char *name,
 	/* Half written: the command had not started */
 	if (!fs_read_fd(fd, JOURNAL_TEXT_MAX, &text, NULL) &&
 	    !parse(buf_str(&text), text.len, &j))
-		fn(arg, &j);
+		done = fn(arg, &j);
 	journal_done(&j);
-	(void)unlinkat(dir, name, 0);
+	if (done)
+		(void)unlinkat(dir, name, 0);
 	return true;
 }
 
 void journal_replay(const char *state,
-		    void (*fn)(void *arg, const struct journal *j), void *arg)
+		    bool (*fn)(void *arg, const struct journal *j), void *arg)
 {
 	auto_free char *path = path_join(state, "journal");
 	auto_closedir DIR *dir = opendir(path);

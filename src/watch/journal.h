@@ -50,8 +50,8 @@ void journal_rewrite(int fd, const struct journal *j);
 /* The run is over: remove it */
 void journal_remove(const char *state, const struct journal *j);
 
-/* Call @fn for each journal that nobody holds, and remove it afterwards */
+/* Call @fn for each journal that nobody holds, and remove it if that says true */
 void journal_replay(const char *state,
-		    void (*fn)(void *arg, const struct journal *j), void *arg);
+		    bool (*fn)(void *arg, const struct journal *j), void *arg);
 
 #endif /* WATCH_JOURNAL_H */

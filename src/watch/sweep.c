@@ -172,24 +172,22 @@ static bool open_closed(const struct journal *j, const struct view *view)
 /* What is there now. Nothing may hide in a directory without a mode; in each
  * that is opened may be another.
  */
-static struct view *look(const struct journal *j, struct policy *policy,
-			 struct walk_cache *cache, bool deep)
+static int look(const struct journal *j, struct policy *policy,
+		struct walk_cache *cache, bool deep, struct view **ret,
+		struct err *err)
 {
-	struct view *view = NULL;
-	int r;
+	bool opened = true;
+	int r = 0;
 
 	sweep_open(j);
-	for (int i = 0; i < SWEEP_OPEN_MAX; i++) {
-		view_free(view);
-		view = NULL;
-		r = deep ? view_build_deep(policy, j->since.tv_sec, &view, NULL)
-			 : view_build_with(policy, cache, &view, NULL);
-		if (r < 0)
-			return NULL;
-		if (!open_closed(j, view))
-			break;
+	for (int i = 0; r == 0 && opened && i < SWEEP_OPEN_MAX; i++) {
+		view_free(*ret);
+		*ret = NULL;
+		r = deep ? view_build_deep(policy, j->since.tv_sec, ret, err)
+			 : view_build_with(policy, cache, ret, err);
+		opened = r == 0 && open_closed(j, *ret);
 	}
-	return view;
+	return r;
 }
 
 static const char *reason_of(const struct view_rule *r)
@@ -320,18 +318,21 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
  * was only refused something may have won a race, but there the user's own files
  * are as likely.
  */
-static void sweep_deep(struct sweep *s, struct policy *policy)
+static int sweep_deep(struct sweep *s, struct policy *policy,
+		      struct err *err)
 {
-	auto_view struct view *view = look(s->journal, policy, NULL, true);
+	auto_view struct view *view = NULL;
+	const int r = look(s->journal, policy, NULL, true, &view, err);
 
 	for (size_t i = 0; view && i < view->rules.len; i++) {
-		const struct view_rule *r = &view->rules.v[i];
+		const struct view_rule *rule = &view->rules.v[i];
 
-		if (!birth_came_after(r->path, &s->journal->since))
-			take_inside(s, r);
-		else if (sweep_knows(r) || (!s->seen && is_denied(r)))
-			take_rule(s, r);
+		if (!birth_came_after(rule->path, &s->journal->since))
+			take_inside(s, rule);
+		else if (sweep_knows(rule) || (!s->seen && is_denied(rule)))
+			take_rule(s, rule);
 	}
+	return r;
 }
 
 static int by_text(const void *a, const void *b)
@@ -359,13 +360,8 @@ static void disarm_repos(struct sweep *s)
 	free(s->spared.v);
 }
 
-void sweep_all(struct sweep *s, struct policy *policy,
-	       struct walk_cache *cache, bool deep)
+static void sweep_found(struct sweep *s, const struct view *view)
 {
-	auto_view struct view *view = look(s->journal, policy, cache, false);
-
-	if (!view)
-		return;
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
@@ -377,8 +373,20 @@ void sweep_all(struct sweep *s, struct policy *policy,
 		else if (!journal_existed(s->journal, r->path))
 			(void)take_shape(s, r);
 	}
+}
+
+int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
+	      bool deep, struct err *err)
+{
+	auto_view struct view *view = NULL;
+	int r = look(s->journal, policy, cache, false, &view, err);
+
+	if (r < 0)
+		return r;
+	sweep_found(s, view);
 	if (deep)
-		sweep_deep(s, policy);
+		r = sweep_deep(s, policy, err);
 	disarm_repos(s);
 	take_sentinels(s, policy);
+	return r;
 }

@@ -9,6 +9,7 @@
 
 #include "watch/gitrepo.h"
 
+struct err;
 struct journal;
 struct policy;
 struct view_rule;
@@ -36,10 +37,10 @@ struct sweep {
 };
 
 /* Take away what was planted where @policy lets the run write; @deep: at any
- * depth
+ * depth. 0, or a negative errno with words: then some of it may be left.
  */
-void sweep_all(struct sweep *s, struct policy *policy,
-	       struct walk_cache *cache, bool deep);
+int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
+	      bool deep, struct err *err);
 
 /* Take away @path, a protected name that was not there before */
 void sweep_name(struct sweep *s, const char *path, const char *reason);

@@ -33,9 +33,10 @@ static void leave(const char *state, const struct journal *j)
 	(void)close(fd);
 }
 
-static void count(void *arg, const struct journal *j)
+static bool count(void *arg, const struct journal *j)
 {
 	*(size_t *)arg += j->existing.len + 1;
+	return true;
 }
 
 static size_t replay(const char *state)

@@ -4,6 +4,7 @@ watches"""
 
 import json
 import os
+import resource
 import sys
 import time
 
@@ -159,6 +160,28 @@ def without_an_observer_deep_plants_go_all_the_same(t):
     t.write("old", "x")
     t.shell(PLANT, options=("--observe", "off")).ok()
     check_deep(t)
+
+
+def pidfds(pid):
+    fds = f"/proc/{pid}/fd"
+    return [os.readlink(f"{fds}/{fd}") for fd in os.listdir(fds)
+            ].count("anon_inode:[pidfd]")
+
+
+@test
+def what_cannot_be_looked_for_in_the_end_goes_with_the_next_run(t):
+    """We have no descriptors left to look with"""
+    p = t.start("run", "--observe", "off", "--", "sh", "-c",
+                "echo ready; read x; mkdir -p a && echo x > a/.bashrc")
+    equal(p.stdout.readline(), b"ready\n")
+    wait_until(lambda: pidfds(p.pid) > 1, "it knows the command")
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (3, 4096))
+    _, err = p.communicate(b"\n")
+    contains(err.decode(), "the next run looks for what was planted: ")
+    contains(err.decode(), "ulimit -n")
+    check(t.exists("a/.bashrc"), "the control")
+    t.inside("true").ok()
+    check(not t.exists("a/.bashrc"), "it stays")
 
 
 @test
