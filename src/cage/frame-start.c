@@ -142,9 +142,12 @@ int frame_start(struct frame *frame, struct frame_child *ret, struct err *err)
 	return r;
 }
 
-int frame_go(const struct frame_child *child)
+/* Who does not wait must not be told: bytes that it has not read when it ends
+ * take its last words with them
+ */
+int frame_go(const struct frame *frame, const struct frame_child *child)
 {
-	return sock_send(child->socket, "", 1, NULL, 0);
+	return must_wait(frame) ? sock_send(child->socket, "", 1, NULL, 0) : 0;
 }
 
 int frame_renounce(const struct frame *frame, struct err *err)

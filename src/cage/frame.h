@@ -33,8 +33,7 @@ struct frame_child {
  */
 int frame_start(struct frame *frame, struct frame_child *ret,
 		struct err *err);
-/* Harmless if it does not wait */
-int frame_go(const struct frame_child *child);
+int frame_go(const struct frame *frame, const struct frame_child *child);
 
 /* The rest of the caller's privileges, which it needs no more: joins
  * @frame->userns2 and drops every capability

@@ -222,7 +222,7 @@ int framed_run(struct frame *frame, struct err *err)
 		(void)kill(child.pid, SIGKILL);
 		return r;
 	}
-	(void)frame_go(&child);
+	(void)frame_go(frame, &child);
 	close_others(child.socket, frame->status);
 	return follow(frame, &child, err);
 }

@@ -314,6 +314,14 @@ def a_blocked_signal_is_not_the_commands(t):
 
 
 @test
+def a_failure_always_has_words(t):
+    # Process 1 may end before anybody has read what it said
+    for _ in range(60):
+        contains(t.outside(BWRAP, "--bind", "/nowhere", "/x", "true").err,
+                 "/nowhere")
+
+
+@test
 def many_binds_fit(t):
     words = []
     for i in range(1500):
