@@ -235,3 +235,17 @@ uint64_t text_hash(const char *s)
 		h = (h ^ (unsigned char)*s) * 1099511628211u;
 	return h;
 }
+
+bool text_has_word(const char *words, const char *word)
+{
+	const size_t n = strlen(word);
+
+	if (!strcmp(words, "*"))
+		return true;
+	for (const char *p = strstr(words, word); n && p;
+	     p = strstr(p + 1, word)) {
+		if ((p == words || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+			return true;
+	}
+	return false;
+}

@@ -47,4 +47,7 @@ uint64_t text_hash(const char *s);
 /* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */
 size_t text_utf8_len(const char *s);
 
+/* True if @word is one of @words, which have blanks between them, or those are "*" */
+bool text_has_word(const char *words, const char *word);
+
 #endif /* BASE_TEXT_H */

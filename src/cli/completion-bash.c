@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/completion-bash.c - the completion script for bash */
+/* cli/completion-bash.c - the completion script for bash
+ *
+ * Options are words, with a kind behind "=" where they take a value: ":f" a file,
+ * ":d" a directory, ":p" a program, ":c" one with which a command begins, ":t" a
+ * text, "a|b" one of those. Places have the same kinds, with "+" behind the one
+ * that may be repeated.
+ */
 
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/words.h"
 
 static const char head[] =
 "# bash completion for cloche, made by `cloche completion bash`\n"
@@ -21,37 +28,58 @@ static const char head[] =
 "	mapfile -t COMPREPLY < <(compgen \"$1\" -- \"$2\")\n"
 "}\n"
 "\n"
-"# _cloche_value OPTION CURRENT\n"
+"# _cloche_value KIND CURRENT\n"
 "_cloche_value()\n"
 "{\n"
-"	case $1 in\n";
-
-/* Bash makes three words of --name=value where '=' is in COMP_WORDBREAKS */
-static const char walk[] =
+"	case $1 in\n"
+"	:f) _cloche_paths -f \"$2\" ;;\n"
+"	:d) _cloche_paths -d \"$2\" ;;\n"
+"	:c | :p) mapfile -t COMPREPLY < <(compgen -c -- \"$2\") ;;\n"
+"	:t | '') ;;\n"
+"	*) _cloche_words \"${1//|/ }\" \"$2\" ;;\n"
 "	esac\n"
 "}\n"
 "\n"
-"# _cloche_run FLAGS CURRENT: options, then a command\n"
-"_cloche_run()\n"
+"# _cloche_kind OPTION: $kind of its value; false if it takes none\n"
+"_cloche_kind()\n"
 "{\n"
-"	local i=2 ended= option=\n"
+"	local item\n"
+"	for item in $options; do\n"
+"		kind=${item#*=}\n"
+"		[[ $item == \"$1=\"* ]] && return\n"
+"	done\n"
+"	kind=\n"
+"	return 1\n"
+"}\n"
+"\n"
+"# Bash makes three words of --name=value where '=' is in COMP_WORDBREAKS\n"
+"# _cloche_rest FIRST CURRENT: what $options and $places say\n"
+"_cloche_rest()\n"
+"{\n"
+"	local i=$1 place=0 ended= option= kind= item names=\n"
 "	while ((i < COMP_CWORD)); do\n"
 "		option=${COMP_WORDS[i]}\n"
-"		case $option in\n"
-"		--) ended=1; ((i++)); break ;;\n"
-"		--*=*) ((i++)) ;;\n"
-"		";
-
-static const char tail[] =
-")\n"
-"			[[ ${COMP_WORDS[i+1]} == = ]] && ((i++))\n"
-"			((i += 2)) ;;\n"
-"		-*) ((i++)) ;;\n"
-"		*) break ;;\n"
-"		esac\n"
+"		if [[ ! $ended && $option == -- ]]; then\n"
+"			ended=1\n"
+"			((i++))\n"
+"		elif [[ ! $ended && $option == -?* ]]; then\n"
+"			((i++))\n"
+"			if [[ $option != *=* ]] && _cloche_kind \"$option\"; then\n"
+"				[[ ${COMP_WORDS[i]} == = ]] && ((i++))\n"
+"				((i++))\n"
+"			fi\n"
+"		elif [[ ${places[place]} == :c ]]; then\n"
+"			break\n"
+"		else\n"
+"			[[ ${places[place]} == *+ ]] || ((place++))\n"
+"			((i++))\n"
+"		fi\n"
+"	done\n"
+"	for item in $options; do\n"
+"		names+=\" ${item%%=*}\"\n"
 "	done\n"
 "	if ((i > COMP_CWORD)); then\n"
-"		_cloche_value \"$option\" \"${2#=}\"\n"
+"		_cloche_value \"$kind\" \"${2#=}\"\n"
 "	elif ((i < COMP_CWORD)); then\n"
 "		if declare -F _command_offset >/dev/null; then\n"
 "			_command_offset \"$i\"\n"
@@ -59,102 +87,97 @@ static const char tail[] =
 "			_cloche_paths -f \"$2\"\n"
 "		fi\n"
 "	elif [[ ! $ended && $2 == --*=* ]]; then\n"
-"		_cloche_value \"${2%%=*}\" \"${2#*=}\"\n"
+"		_cloche_kind \"${2%%=*}\"\n"
+"		_cloche_value \"$kind\" \"${2#*=}\"\n"
 "		COMPREPLY=(\"${COMPREPLY[@]/#/${2%%=*}=}\")\n"
 "	elif [[ ! $ended && $2 == -* ]]; then\n"
-"		_cloche_words \"$1\" \"$2\"\n"
+"		_cloche_words \"$names\" \"$2\"\n"
 "	else\n"
-"		mapfile -t COMPREPLY < <(compgen -c -- \"$2\")\n"
-"	fi\n"
-"}\n"
-"\n"
-"# _cloche_other WORDS FLAGS CURRENT\n"
-"_cloche_other()\n"
-"{\n"
-"	if [[ $3 == -* ]]; then\n"
-"		_cloche_words \"$2\" \"$3\"\n"
-"	elif ((COMP_CWORD == 2)); then\n"
-"		_cloche_words \"$1\" \"$3\"\n"
-"	else\n"
-"		_cloche_paths -f \"$3\"\n"
+"		_cloche_value \"${places[place]%+}\" \"$2\"\n"
 "	fi\n"
 "}\n"
 "\n"
 "_cloche()\n"
 "{\n"
-"	local current=${COMP_WORDS[COMP_CWORD]}\n"
+"	local IFS=$' \\t\\n' current=${COMP_WORDS[COMP_CWORD]}\n"
+"	local pair=${COMP_WORDS[1]} first=2 words= options= places=() run\n"
 "	COMPREPLY=()\n"
-"	if ((COMP_CWORD == 1)); then\n";
+"	if ((COMP_CWORD == 1)); then\n"
+"		_cloche_words '";
 
-/* "--settings" and, with "|" between them, "-s" */
-static void add_names(struct buf *out, const struct option_row *row,
-		      char between)
+static const char tail[] =
+"	esac\n"
+"	_cloche_rest \"$first\" \"$current\"\n"
+"}\n"
+"\n"
+"complete -F _cloche cloche\n";
+
+static void add_kind(struct buf *out, const struct place *p, bool command)
 {
-	buf_addf(out, "--%s", row->name);
-	if (row->letter)
-		buf_addf(out, "%c-%c", between, row->letter);
+	const char *const kinds[] = {
+		[VALUE_TEXT] = ":t", [VALUE_FILE] = ":f", [VALUE_DIR] = ":d",
+		[VALUE_COMMAND] = command ? ":c" : ":p",
+	};
+
+	if (p->value != VALUE_CHOICE)
+		buf_adds(out, kinds[p->value]);
+	for (size_t i = 0; i + 1 < p->choices.len; i++)
+		buf_addc(out, p->choices.p[i] == ' ' ? '|' : p->choices.p[i]);
+	if (p->again)
+		buf_addc(out, '+');
 }
 
-static void add_value(struct buf *out, enum option_id id)
+static void add_option(struct buf *out, const struct shape *shape,
+		       const struct choice *choice)
 {
-	const enum value value = completion_value(id);
-
-	if (value == VALUE_NONE || value == VALUE_TEXT)
-		return;
-	buf_adds(out, "\t");
-	add_names(out, option_row(id), '|');
-	if (value == VALUE_CHOICE)
-		buf_addf(out, ") _cloche_words '%s' \"$2\" ;;\n",
-			 completion_choices(id));
-	else
-		buf_addf(out, ") _cloche_paths %s \"$2\" ;;\n",
-			 value == VALUE_DIR ? "-d" : "-f");
-}
-
-static void add_verb(struct buf *out, const struct command *c)
-{
-	const bool run = completion_is_run(c);
-
-	buf_addf(out, "\t%s) ", c->name);
-	if (run)
-		buf_adds(out, "_cloche_run \"$options ");
-	else
-		buf_adds(out, "_cloche_other '");
-	if (!run) {
-		completion_words(c, out);
-		buf_adds(out, "' '");
+	(void)shape;
+	for (int letter = 0; letter <= !!choice->letter; letter++) {
+		if (letter)
+			buf_addf(out, "-%c", choice->letter);
+		else
+			buf_addf(out, "--%s", choice->name);
+		if (choice->value.value) {
+			buf_addc(out, '=');
+			add_kind(out, &choice->value, false);
+		}
+		buf_addc(out, ' ');
 	}
-	completion_flags(c, out);
-	buf_addf(out, "%c \"$current\" ;;\n", run ? '"' : '\'');
+}
+
+static void add_shape(struct buf *out, const struct shape *shape)
+{
+	buf_addf(out, "\t'%s') options=\"%s", shape->pair,
+		 shape->run ? "$run" : "");
+	completion_options(shape, add_option, out);
+	buf_adds(out, "\" places=(");
+	for (size_t i = 0; i < shape->len; i++) {
+		buf_adds(out, i ? " '" : "'");
+		add_kind(out, &shape->places[i], shape->command);
+		buf_addc(out, '\'');
+	}
+	buf_adds(out, ") ;;\n");
 }
 
 void completion_bash(struct buf *out)
 {
-	const char *between = "";
-
 	buf_adds(out, head);
-	for (enum option_id id = 0; id < OPTION_COUNT; id++)
-		add_value(out, id);
-	buf_adds(out, walk);
-	for (enum option_id id = 0; id < OPTION_COUNT; id++) {
-		if (completion_value(id) == VALUE_NONE)
-			continue;
-		buf_adds(out, between);
-		add_names(out, option_row(id), '|');
-		between = "|";
-	}
-	buf_adds(out, tail);
-	buf_adds(out, "\t\t_cloche_words '");
-	completion_verbs(true, out);
 	completion_verbs(false, out);
 	buf_adds(out, "--help --version' \"$current\"\n\t\treturn\n\tfi\n"
-		      "\tlocal options='");
-	for (enum option_id id = 0; id < OPTION_COUNT; id++) {
-		add_names(out, option_row(id), ' ');
-		buf_addc(out, ' ');
+		      "\tcase $pair in\n");
+	for (const struct command *c = command_table(); c->name; c++) {
+		if (!word_first(c))
+			continue;
+		buf_addf(out, "\t%s) words='", c->name);
+		completion_words(c, out);
+		buf_adds(out, "' ;;\n");
 	}
-	buf_adds(out, "'\n\tcase ${COMP_WORDS[1]} in\n");
-	for (const struct command *c = command_table(); c->name; c++)
-		add_verb(out, c);
-	buf_adds(out, "\tesac\n}\n\ncomplete -F _cloche cloche\n");
+	buf_adds(out, "\tesac\n\tif [[ $words ]] && ((COMP_CWORD == 2)); then\n"
+		      "\t\t_cloche_words \"$words\" \"$current\"\n\t\treturn\n"
+		      "\telif [[ $words ]]; then\n"
+		      "\t\tpair+=\" ${COMP_WORDS[2]}\" first=3\n\tfi\n"
+		      "\trun='");
+	completion_options(NULL, add_option, out);
+	buf_adds(out, "'\n\tcase $pair in\n");
+	completion_shapes(add_shape, out);
+	buf_adds(out, tail);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/completion-fish.c - the completion script for fish */
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/words.h"
 
 static const char head[] =
 "# fish completion for cloche, made by `cloche completion fish`\n"
@@ -13,42 +16,67 @@ static const char head[] =
 "	test (count (commandline -opc)) -eq 1\n"
 "end\n"
 "\n"
-"# Whether the verb is one of these\n"
-"function __cloche_verb\n"
-"	set -l words (commandline -opc)\n"
-"	test (count $words) -ge 2; and contains -- $words[2] $argv\n"
-"end\n"
-"\n"
 "# Whether the word behind this verb is to be completed\n"
 "function __cloche_second\n"
-"	test (count (commandline -opc)) -eq 2; and __cloche_verb $argv\n"
+"	set -l words (commandline -opc)\n"
+"	test (count $words) -eq 2; and test $words[2] = $argv[1]\n"
 "end\n"
 "\n"
-"# Whether the verb is one of these, and its command has not begun\n"
-"function __cloche_run\n"
-"	__cloche_verb $argv; or return 1\n"
+"# The verb and its word, and how many words stand behind them\n"
+"function __cloche_where\n"
 "	set -l words (commandline -opc)\n"
+"	set -l pair $words[2]\n"
 "	set -l i 3\n"
+"	set -l n 0\n"
+"	if contains -- $pair ";
+
+static const char walk[] =
+"\n"
+"		set pair \"$pair $words[3]\"\n"
+"		set i 4\n"
+"	end\n"
 "	while test $i -le (count $words)\n"
 "		switch $words[$i]\n"
 "			case --\n"
-"				return 1\n"
+"				set n (math $n + 1000)\n"
 "			case '--*=*'\n"
-"				set i (math $i + 1)\n"
 "			case";
 
 static const char tail[] =
 "\n"
-"				set i (math $i + 2)\n"
-"			case '-*'\n"
 "				set i (math $i + 1)\n"
+"			case '-*'\n"
 "			case '*'\n"
-"				return 1\n"
+"				set n (math $n + 1)\n"
 "		end\n"
+"		set i (math $i + 1)\n"
 "	end\n"
-"	return 0\n"
+"	echo $pair\n"
+"	echo $n\n"
 "end\n"
-"\n";
+"\n"
+"# Whether it is one of these pairs, and no -- or command has begun\n"
+"function __cloche_in\n"
+"	set -l where (__cloche_where)\n"
+"	contains -- $where[1] $argv; and test $where[2] -lt 1000\n"
+"end\n"
+"\n"
+"function __cloche_run\n"
+"	set -l where (__cloche_where)\n"
+"	contains -- $where[1] $argv; and test $where[2] -eq 0\n"
+"end\n"
+"\n"
+"# __cloche_at PAIR PLACE [+]: whether this word of it is to be completed\n"
+"function __cloche_at\n"
+"	set -l where (__cloche_where)\n"
+"	test $where[1] = $argv[1]; or return 1\n"
+"	set -l n (math $where[2] % 1000)\n"
+"	test $n -eq $argv[2]; or begin\n"
+"		set -q argv[3]; and test $n -gt $argv[2]\n"
+"	end\n"
+"end\n"
+"\n"
+"complete -c cloche -f\n";
 
 static void add_help(struct buf *out, const char *help)
 {
@@ -57,62 +85,108 @@ static void add_help(struct buf *out, const char *help)
 	buf_adds(out, "'\n");
 }
 
-static void add_option(struct buf *out, enum option_id id)
+static void add_value(struct buf *out, const struct place *p, bool option)
 {
-	const struct option_row *row = option_row(id);
 	static const char *const values[] = {
-		[VALUE_NONE] = "", [VALUE_TEXT] = " -x",
-		[VALUE_FILE] = " -r -F", [VALUE_CHOICE] = " -x",
+		[VALUE_NONE] = "", [VALUE_TEXT] = " -x", [VALUE_FILE] = " -r -F",
 		[VALUE_DIR] = " -x -a '(__fish_complete_directories)'",
+		[VALUE_COMMAND] = " -x -a '(__fish_complete_command)'",
+		[VALUE_CHOICE] = " -x",
 	};
 
-	buf_adds(out, "complete -c cloche -n '__cloche_run ");
-	completion_verbs(true, out);
-	buf_addf(out, "' -l %s", row->name);
-	if (row->letter)
-		buf_addf(out, " -s %c", row->letter);
-	buf_adds(out, values[completion_value(id)]);
-	if (completion_choices(id))
-		buf_addf(out, " -a '%s'", completion_choices(id));
-	add_help(out, row->help);
+	if (!option && p->value == VALUE_FILE)
+		buf_adds(out, " -F");
+	else
+		buf_adds(out, values[p->value]);
+	if (p->value == VALUE_CHOICE)
+		buf_addf(out, " -a '%s'", buf_str(&p->choices));
 }
 
-static void add_verb(struct buf *out, const struct command *c)
+static void add_taking(struct buf *out, const struct shape *shape,
+		       const struct choice *choice)
 {
-	auto_buf struct buf words = { 0 };
-	auto_buf struct buf flags = { 0 };
+	(void)shape;
+	if (choice->value.value)
+		buf_addf(out, " --%s", choice->name);
+	if (choice->value.value && choice->letter)
+		buf_addf(out, " -%c", choice->letter);
+}
 
-	buf_addf(out, "complete -c cloche -n __cloche_first -f -a %s",
-		 c->name);
-	add_help(out, c->help);
-	completion_words(c, &words);
-	if (words.len)
-		buf_addf(out, "complete -c cloche -n '__cloche_second %s' -f -a '%s'\n",
-			 c->name, buf_str(&words));
-	completion_flags(c, &flags);
-	if (flags.len)
-		buf_addf(out, "complete -c cloche -n '__cloche_%s %s' -a '%s'\n",
-			 completion_is_run(c) ? "run" : "verb", c->name,
-			 buf_str(&flags));
+static void add_with_run(struct buf *out, const struct shape *shape)
+{
+	if (shape->run && !shape->command)
+		buf_addf(out, " \"%s\"", shape->pair);
+}
+
+static void add_commands(struct buf *out, const struct shape *shape)
+{
+	if (shape->command)
+		buf_addf(out, " %s", shape->pair);
+}
+
+static void add_name(struct buf *out, const struct choice *choice)
+{
+	buf_addf(out, "' -l %s", choice->name);
+	if (choice->letter)
+		buf_addf(out, " -s %c", choice->letter);
+	add_value(out, &choice->value, true);
+	add_help(out, choice->help);
+}
+
+static void add_option(struct buf *out, const struct shape *shape,
+		       const struct choice *choice)
+{
+	if (shape) {
+		buf_addf(out, "complete -c cloche -n '__cloche_%s \"%s\"",
+			 shape->command ? "run" : "in", shape->pair);
+		add_name(out, choice);
+		return;
+	}
+	buf_adds(out, "complete -c cloche -n '__cloche_run");
+	completion_shapes(add_commands, out);
+	add_name(out, choice);
+	buf_adds(out, "complete -c cloche -n '__cloche_in");
+	completion_shapes(add_with_run, out);
+	add_name(out, choice);
+}
+
+static void add_shape(struct buf *out, const struct shape *shape)
+{
+	if (shape->word) {
+		buf_addf(out, "complete -c cloche -n '__cloche_second %s' -a %s",
+			 shape->verb->name,
+			 shape->pair + strlen(shape->verb->name) + 1);
+		add_help(out, shape->word->help);
+	}
+	completion_options(shape, add_option, out);
+	for (size_t i = 0; i < shape->len; i++) {
+		const struct place *p = &shape->places[i];
+
+		if (p->value == VALUE_TEXT)
+			continue;
+		buf_addf(out, "complete -c cloche -n '__cloche_at \"%s\" %zu%s'",
+			 shape->pair, i, p->again ? " +" : "");
+		add_value(out, p, false);
+		buf_addc(out, '\n');
+	}
 }
 
 void completion_fish(struct buf *out)
 {
 	buf_adds(out, head);
-	for (enum option_id id = 0; id < OPTION_COUNT; id++) {
-		const struct option_row *row = option_row(id);
-
-		if (row->argument)
-			buf_addf(out, " --%s", row->name);
-		if (row->argument && row->letter)
-			buf_addf(out, " -%c", row->letter);
+	completion_verbs(true, out);
+	buf_adds(out, walk);
+	completion_options(NULL, add_taking, out);
+	for (const struct verb_option *f = verb_option_table(); f->name; f++) {
+		if (f->argument)
+			buf_addf(out, " --%s", f->name);
 	}
 	buf_adds(out, tail);
-	for (const struct command *c = command_table(); c->name; c++)
-		add_verb(out, c);
-	for (enum option_id id = 0; id < OPTION_COUNT; id++)
-		add_option(out, id);
-	buf_adds(out, "complete -c cloche -n '__cloche_run ");
-	completion_verbs(true, out);
-	buf_adds(out, "' -a '(__fish_complete_command)'\n");
+	for (const struct command *c = command_table(); c->name; c++) {
+		buf_addf(out, "complete -c cloche -n __cloche_first -a %s",
+			 c->name);
+		add_help(out, c->help);
+	}
+	completion_shapes(add_shape, out);
+	completion_options(NULL, add_option, out);
 }

@@ -1,46 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/completion-zsh.c - the completion script for zsh */
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/words.h"
 
 static const char head[] =
 "#compdef cloche\n"
 "# zsh completion for cloche, made by `cloche completion zsh`\n"
 "\n"
-"# _cloche_run FLAG...: options, then a command\n"
-"_cloche_run() {\n"
-"	_arguments -S -A '-*' \"$@\" \\\n";
-
-static const char other[] =
-"		'(-):command:_command_names -e' '*::argument:_normal'\n"
-"}\n"
-"\n"
-"# _cloche_other WORDS FLAG...: one of these words, then file names\n"
-"_cloche_other() {\n"
-"	local -a flags=(${@:2})\n"
-"	if [[ $PREFIX == -* ]]; then\n"
-"		compadd -- $flags\n"
-"	elif (( CURRENT == 2 )); then\n"
-"		compadd -- ${=1}\n"
-"	else\n"
-"		_files\n"
-"	fi\n"
-"}\n"
-"\n"
 "_cloche() {\n"
-"	local -a verbs=(\n";
+"	local -a words_of run=(\n";
 
 static const char verbs[] =
 "	)\n"
+"	local pair\n"
 "	if (( CURRENT == 2 )); then\n"
-"		_describe verb verbs\n"
+"		_describe verb words_of\n"
 "		return\n"
 "	fi\n"
 "	shift words\n"
 "	(( CURRENT-- ))\n"
-"	case $words[1] in\n";
+"	pair=$words[1] words_of=()\n"
+"	case $pair in\n";
+
+static const char pairs[] =
+"	esac\n"
+"	if (( $#words_of && CURRENT == 2 )); then\n"
+"		_describe word words_of\n"
+"		return\n"
+"	elif (( $#words_of )); then\n"
+"		shift words\n"
+"		(( CURRENT-- ))\n"
+"		pair+=\" $words[1]\"\n"
+"	fi\n"
+"	case $pair in\n";
 
 /* Run as a file of $fpath, or by `source` */
 static const char tail[] =
@@ -53,66 +50,95 @@ static const char tail[] =
 "	compdef _cloche cloche\n"
 "fi\n";
 
-static void add_spec(struct buf *out, enum option_id id, const char *name,
-		     const char *joint)
+/* ":NAME:ACTION", as _arguments has it */
+static void add_place(struct buf *out, const struct place *p)
 {
-	const struct option_row *row = option_row(id);
-	const enum value value = completion_value(id);
+	static const char *const actions[] = {
+		[VALUE_FILE] = "_files", [VALUE_DIR] = "_files -/",
+		[VALUE_COMMAND] = "_command_names -e",
+	};
 
-	buf_addf(out, "\t\t'*%s%s[", name, row->argument ? joint : "");
-	completion_quote(out, row->help, "'\\''", "\\[]:");
-	buf_addc(out, ']');
-	if (row->argument) {
-		buf_addc(out, ':');
-		completion_quote(out, row->argument, "'\\''", "\\[]:");
-		buf_addc(out, ':');
-	}
-	if (value == VALUE_CHOICE)
-		buf_addf(out, "(%s)", completion_choices(id));
-	else if (value == VALUE_FILE || value == VALUE_DIR)
-		buf_adds(out, value == VALUE_DIR ? "_files -/" : "_files");
-	buf_adds(out, "' \\\n");
+	if (p->value == VALUE_NONE)
+		return;
+	buf_addc(out, ':');
+	for (size_t i = 0; i < p->len; i++)
+		buf_addc(out, strchr("\\[]:", p->name[i]) ? ' ' : p->name[i]);
+	buf_addc(out, ':');
+	if (p->value == VALUE_CHOICE)
+		buf_addf(out, "(%s)", buf_str(&p->choices));
+	else if (p->value != VALUE_TEXT)
+		buf_adds(out, actions[p->value]);
 }
 
-static void add_option(struct buf *out, enum option_id id)
+static void add_option(struct buf *out, const struct shape *shape,
+		       const struct choice *choice)
 {
-	const struct option_row *row = option_row(id);
-	auto_buf struct buf name = { 0 };
-
-	buf_addf(&name, "--%s", row->name);
-	add_spec(out, id, buf_str(&name), "=");
-	if (row->letter) {
-		const char letter[] = { '-', row->letter, '\0' };
-
-		add_spec(out, id, letter, "+");
+	for (int letter = 0; letter <= !!choice->letter; letter++) {
+		if (letter)
+			buf_addf(out, "%s'*-%c%s[", shape ? " " : "\t\t",
+				 choice->letter, choice->value.value ? "+" : "");
+		else
+			buf_addf(out, "%s'*--%s%s[", shape ? " " : "\t\t",
+				 choice->name, choice->value.value ? "=" : "");
+		completion_quote(out, choice->help, "'\\''", "\\[]:");
+		buf_addc(out, ']');
+		add_place(out, &choice->value);
+		buf_adds(out, shape ? "'" : "'\n");
 	}
+}
+
+static void add_shape(struct buf *out, const struct shape *shape)
+{
+	buf_addf(out, "\t'%s') _arguments -S%s%s", shape->pair,
+		 shape->command ? " -A '-*'" : "", shape->run ? " $run" : "");
+	completion_options(shape, add_option, out);
+	for (size_t i = 0; i < shape->len; i++) {
+		const struct place *p = &shape->places[i];
+
+		if (shape->command) {
+			buf_adds(out, " '(-):command:_command_names -e' '*::argument:_normal'");
+			break;
+		}
+		if (p->again)
+			buf_adds(out, " '*");
+		else
+			buf_addf(out, " '%zu", i + 1);
+		add_place(out, p);
+		buf_addc(out, '\'');
+	}
+	buf_adds(out, " ;;\n");
+}
+
+static void add_described(struct buf *out, const char *name, const char *help)
+{
+	buf_addf(out, "'%s:", name);
+	completion_quote(out, help, "'\\''", "\\:");
+	buf_addc(out, '\'');
+}
+
+static void add_word(struct buf *out, const struct shape *shape)
+{
+	if (!shape->word)
+		return;
+	buf_addf(out, "\t%s) words_of+=(", shape->verb->name);
+	add_described(out, shape->pair + strlen(shape->verb->name) + 1,
+		      shape->word->help);
+	buf_adds(out, ") ;|\n");
 }
 
 void completion_zsh(struct buf *out)
 {
-	const struct command *const table = command_table();
-
 	buf_adds(out, head);
-	for (enum option_id id = 0; id < OPTION_COUNT; id++)
-		add_option(out, id);
-	buf_adds(out, other);
-	for (const struct command *c = table; c->name; c++) {
-		buf_addf(out, "\t\t'%s:", c->name);
-		completion_quote(out, c->help, "'\\''", "\\:");
-		buf_adds(out, "'\n");
+	completion_options(NULL, add_option, out);
+	buf_adds(out, "\t)\n\twords_of=(\n");
+	for (const struct command *c = command_table(); c->name; c++) {
+		buf_adds(out, "\t\t");
+		add_described(out, c->name, c->help);
+		buf_addc(out, '\n');
 	}
 	buf_adds(out, verbs);
-	for (const struct command *c = table; c->name; c++) {
-		buf_addf(out, "\t%s) ", c->name);
-		if (completion_is_run(c)) {
-			buf_adds(out, "_cloche_run ");
-		} else {
-			buf_adds(out, "_cloche_other '");
-			completion_words(c, out);
-			buf_adds(out, "' ");
-		}
-		completion_flags(c, out);
-		buf_adds(out, ";;\n");
-	}
+	completion_shapes(add_word, out);
+	buf_adds(out, pairs);
+	completion_shapes(add_shape, out);
 	buf_adds(out, tail);
 }

@@ -5,33 +5,77 @@
 #define CLI_COMPLETION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "lib/options.h"
+#include "base/buf.h"
 
-struct buf;
 struct command;
+struct word;
 
-/* What stands behind an option */
+enum { SHAPE_PLACES = 4 };	/* More words than any verb takes */
+
+/* What is to be typed */
 enum value {
 	VALUE_NONE,
 	VALUE_TEXT,	/* Something that only the user knows */
 	VALUE_FILE,
 	VALUE_DIR,
-	VALUE_CHOICE,	/* One of completion_choices() */
+	VALUE_COMMAND,	/* A program; what follows is its own */
+	VALUE_CHOICE,
 };
 
-enum value completion_value(enum option_id id);
-/* Separated by blanks; NULL unless VALUE_CHOICE */
-const char *completion_choices(enum option_id id);
+/**
+ * struct place - A word, or the value of an option
+ * @name:	As the synopsis has it, of @len bytes
+ * @choices:	Of VALUE_CHOICE, with a blank behind each
+ * @again:	Any number of them
+ */
+struct place {
+	enum value value;
+	const char *name;
+	size_t len;
+	struct buf choices;
+	bool again;
+};
 
-/* The verb takes the options of run, then a command */
-bool completion_is_run(const struct command *c);
-/* Add the words that may follow the verb, each with a blank behind it */
+/**
+ * struct shape - What may follow a verb, or a verb and its word
+ * @pair:	Both, with a blank between them, or the verb alone
+ * @run:	The options of run may, too
+ * @command:	They end where the command begins
+ * @places:	@len of them
+ */
+struct shape {
+	const struct command *verb;
+	const struct word *word;
+	char *pair;
+	bool run, command;
+	struct place places[SHAPE_PLACES];
+	size_t len;
+};
+
+/**
+ * struct choice - An option, as all tables have them
+ * @letter:	Or 0
+ */
+struct choice {
+	const char *name, *help;
+	char letter;
+	struct place value;
+};
+
+/* Call @fn with each shape, in the order of help */
+void completion_shapes(void (*fn)(struct buf *out, const struct shape *shape),
+		       struct buf *out);
+/* With each option of @shape alone; or, if that is NULL, with those of run */
+void completion_options(const struct shape *shape,
+			void (*fn)(struct buf *out, const struct shape *shape,
+				   const struct choice *choice),
+			struct buf *out);
+/* Add every verb with a blank behind it, or all that have words of their own */
+void completion_verbs(bool with_words, struct buf *out);
+/* Add what may follow @c itself, each with a blank behind it */
 void completion_words(const struct command *c, struct buf *out);
-/* Likewise the long options that its synopsis names */
-void completion_flags(const struct command *c, struct buf *out);
-/* Likewise every verb for which @want is completion_is_run() */
-void completion_verbs(bool want, struct buf *out);
 
 /* Add @text for the inside of single quotes; @quote is what stands for one
  * there, and each of @special gets a backslash

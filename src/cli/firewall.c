@@ -98,7 +98,7 @@ static int parse_one(int argc, char **argv, int i, struct call *c,
 	const char *value = name[n] ? name + n + 1 : NULL;
 	int used = 1, r;
 
-	if (id == FIREWALL_OPTIONS || !strchr(options[id].verbs, verb[0]))
+	if (id == FIREWALL_OPTIONS || !text_has_word(options[id].verbs, verb))
 		return fail(err, -EINVAL, "firewall %s: unknown option '%s'; 'cloche help firewall' lists them",
 			    verb, argv[i]);
 	if (options[id].argument && !value && i + 1 < argc)

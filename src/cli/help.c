@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "cli/command.h"
 #include "cli/persona.h"
+#include "cli/words.h"
 #include "lib/options.h"
 
 static void print_option(const struct option_row *row)
@@ -25,9 +26,31 @@ static void print_option(const struct option_row *row)
 
 static void print_options(void)
 {
-	printf("\nOptions:\n");
 	for (enum option_id id = 0; id < OPTION_COUNT; id++)
 		print_option(option_row(id));
+}
+
+/* Its own, and those of run where it takes them */
+static void print_flags(const struct command *c, bool run)
+{
+	bool first = true;
+
+	for (const struct verb_option *f = verb_option_table(); f->name; f++) {
+		const struct option_row row = {
+			.name = f->name, .argument = f->argument,
+			.help = f->help,
+		};
+
+		if (f->verb != c->run)
+			continue;
+		printf("%s", first ? "\nOptions:\n" : "");
+		print_option(&row);
+		first = false;
+	}
+	if (run)
+		printf("\nOptions%s:\n", first ? "" : " of run");
+	if (run)
+		print_options();
 }
 
 static void print_personas(void)
@@ -49,45 +72,20 @@ static void print_overview(void)
 	       "127 not found.\n");
 }
 
-static void print_firewall_options(void)
+/* The words of a verb that has some; true if one takes the options of run */
+static bool print_words(const struct command *c)
 {
-	static const struct option_row rows[] = {
-#define FIREWALL_OPTION(id, word, value, verbs, words) \
-		{ .name = word, .argument = value, .help = words },
-#include "cli/firewall.def"
-#undef FIREWALL_OPTION
-	};
+	const struct word *w = word_first(c);
+	bool run = false;
 
-	printf("\nOptions:\n");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		print_option(&rows[i]);
-}
-
-/* The words of a verb that has verbs of its own */
-static void print_words(const struct command *c)
-{
-	static const struct {
-		int (*run)(int argc, char **argv, struct err *err);
-		const char *name, *synopsis, *help;
-	} rows[] = {
-#define POLICY_COMMAND(function, name, synopsis, help) \
-		{ cli_policy, name, synopsis, help },
-#include "cli/policy.def"
-#undef POLICY_COMMAND
-#define SHIM_COMMAND(function, name, synopsis, help) \
-		{ cli_shim, name, synopsis, help },
-#include "cli/shim.def"
-#undef SHIM_COMMAND
-	};
-	bool first = true;
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].run != c->run)
-			continue;
-		printf("%s  %s %s\n      %s\n", first ? "\nCommands:\n" : "",
-		       rows[i].name, rows[i].synopsis, rows[i].help);
-		first = false;
+	if (w)
+		printf("\nCommands:\n");
+	for (; w; w = word_next(w)) {
+		printf("  %s%s%s\n      %s\n", w->name,
+		       *w->synopsis ? " " : "", w->synopsis, w->help);
+		run |= synopsis_has_run(w->synopsis);
 	}
+	return run;
 }
 
 int cli_help(int argc, char **argv, struct err *err)
@@ -95,6 +93,7 @@ int cli_help(int argc, char **argv, struct err *err)
 	static char name[] = "secret", help[] = "--help";
 	char *secret[] = { name, help, NULL };
 	const struct command *c;
+	bool run;
 
 	if (argc < 2) {
 		print_overview();
@@ -106,13 +105,9 @@ int cli_help(int argc, char **argv, struct err *err)
 	if (c->run == cli_secret)	/* It tells its own */
 		return cli_secret(2, secret, err);
 	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
-	print_words(c);
-	if (c->run == cli_run || c->run == cli_wrap || c->run == cli_explain ||
-	    c->run == cli_verify)
-		print_options();
+	run = print_words(c);
 	if (c->run == cli_as)
 		print_personas();
-	if (c->run == cli_firewall)
-		print_firewall_options();
+	print_flags(c, run || synopsis_has_run(c->synopsis));
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "cage/cage.h"
 #include "cli/command.h"
 #include "cli/persona.h"
+#include "cli/words.h"
 #include "lib/embed.h"
 #include "lib/session.h"
 #include "lib/supervisor.h"
@@ -64,20 +65,12 @@ static bool is_help(const char *word)
 	return !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
-/* Verbs with a verb of their own as the first word */
-static bool has_verbs(const struct command *c)
-{
-	return c->run == cli_policy || c->run == cli_violations ||
-	       c->run == cli_firewall || c->run == cli_hook ||
-	       c->run == cli_shim;
-}
-
 /* "cloche run --help", "cloche policy why --help"; secret tells its own */
 static bool asks_for_help(const struct command *c, int argc, char **argv)
 {
 	return c->run != cli_secret &&
 	       ((argc > 1 && is_help(argv[1])) ||
-		(argc > 2 && has_verbs(c) && is_help(argv[2])));
+		(argc > 2 && word_first(c) && is_help(argv[2])));
 }
 
 static int run_command(const struct command *c, int argc, char **argv,

@@ -75,18 +75,23 @@ static int take_scope(int *argc, char **argv, enum scope *ret,
 	return 0;
 }
 
-/* Options may stand before and behind the words: all are gathered */
-static int parse(int argc, char **argv, struct options *options,
-		 struct policy_call *call, struct err *err)
+/* Options may stand before and behind the words: all are gathered. @synopsis
+ * says which of ours there are.
+ */
+static int parse(int argc, char **argv, const char *synopsis,
+		 struct options *options, struct policy_call *call,
+		 struct err *err)
 {
+	int *json = strstr(synopsis, "--json") ? &call->json : NULL;
 	int kept = 0;
-	int r = take_scope(&argc, argv, &call->scope, err);
+	int r = strstr(synopsis, "--scope") ?
+		take_scope(&argc, argv, &call->scope, err) : 0;
 
 	call->words = argv + 1;
 	for (int i = 1; r >= 0 && i < argc;) {
 		const bool rest = !strcmp(argv[i], "--");
 		const int used = cli_parse_query(argc - i + 1, argv + i - 1,
-						 options, &call->json, err);
+						 options, json, err);
 
 		if (used < 0)
 			return used;
@@ -101,13 +106,17 @@ static int parse(int argc, char **argv, struct options *options,
 	return r;
 }
 
-static int usage(struct err *err)
+static int usage(const char *word, struct err *err)
 {
 	auto_buf struct buf all = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		buf_addf(&all, "%s%s", i ? ", " : "", verbs[i].name);
-	return fail(err, -EINVAL, "policy needs one of %s", buf_str(&all));
+	if (!word)
+		return fail(err, -EINVAL, "policy needs one of %s",
+			    buf_str(&all));
+	return fail(err, -EINVAL, "policy: '%s' is not one of %s", word,
+		    buf_str(&all));
 }
 
 int cli_policy(int argc, char **argv, struct err *err)
@@ -117,11 +126,12 @@ int cli_policy(int argc, char **argv, struct err *err)
 	int r;
 
 	if (argc < 2)
-		return usage(err);
+		return usage(NULL, err);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		if (strcmp(verbs[i].name, argv[1]) != 0)
 			continue;
-		r = parse(argc - 1, argv + 1, &options, &call, err);
+		r = parse(argc - 1, argv + 1, verbs[i].words, &options, &call,
+			  err);
 		if (r >= 0)
 			r = verbs[i].run(&call, err);
 		if (r == -EINVAL && !*err->msg)
@@ -130,7 +140,7 @@ int cli_policy(int argc, char **argv, struct err *err)
 		options_done(&options);
 		return r;
 	}
-	return usage(err);
+	return usage(argv[1], err);
 }
 
 static json_t *why_json(enum why_op op, const struct why *why)

@@ -7,9 +7,12 @@
 
 #include "page.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/own.h"
 
 static const struct {
@@ -20,12 +23,26 @@ static const struct {
 #undef COMMAND
 };
 
-static void add_call(struct buf *out, size_t verb)
+/* Words behind verbs */
+static const struct {
+	const char *verb, *name, *synopsis;
+} words[] = {
+#define POLICY_COMMAND(id, name, synopsis, help) { "policy", name, synopsis },
+#include "cli/policy.def"
+#undef POLICY_COMMAND
+#define WORD(verb, name, synopsis, help) { #verb, name, synopsis },
+#include "cli/words.def"
+#undef WORD
+};
+
+static void add_call(struct buf *out, const char *verb, const char *word,
+		     const char *synopsis)
 {
-	buf_adds(out, "\\fBcloche ");
-	page_text(out, verbs[verb].name);
-	buf_adds(out, "\\fR ");
-	page_text(out, verbs[verb].synopsis);
+	buf_addf(out, "\\fBcloche %s%s%s\\fR", verb, *word ? " " : "", word);
+	if (*synopsis) {
+		buf_addc(out, ' ');
+		page_text(out, synopsis);
+	}
 	buf_addc(out, '\n');
 }
 
@@ -33,7 +50,7 @@ static void add_verbs(struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
 		buf_adds(out, ".TP\n");
-		add_call(out, i);
+		add_call(out, verbs[i].name, "", verbs[i].synopsis);
 		page_text(out, verbs[i].help);
 		buf_adds(out, ".\n");
 	}
@@ -46,18 +63,27 @@ static void add_calls(struct buf *out, const char *names)
 		const char *at = strstr(names, verbs[i].name);
 
 		if (at && at[strlen(verbs[i].name)] == ' ')
-			add_call(out, i);
+			add_call(out, verbs[i].name, "", verbs[i].synopsis);
+	}
+}
+
+/* How the words of @verb are, each on a line of its own */
+static void add_word_calls(struct buf *out, const char *verb)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!strcmp(words[i].verb, verb))
+			add_call(out, verb, words[i].name, words[i].synopsis);
 	}
 }
 
 static void add_policy(struct buf *out)
 {
-	add_calls(out, "policy ");
+	add_word_calls(out, "policy");
 }
 
 static void add_violations(struct buf *out)
 {
-	add_calls(out, "violations ");
+	add_word_calls(out, "violations");
 }
 
 static void add_doctor(struct buf *out)
@@ -168,6 +194,36 @@ static void add_bwrap_options(struct buf *out)
 			   rows[i].help);
 }
 
+/* Every option of one verb alone stands on that verb's page */
+static int check_flags(const char *dir)
+{
+	static const struct {
+		const char *verb, *name;
+	} rows[] = {
+#define FLAG(verb, words, name, argument, help) { #verb, name },
+#include "cli/flags.def"
+#undef FLAG
+	};
+	int bad = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *verb = !strcmp(rows[i].verb, "preflight") ? "doctor" :
+				   !strcmp(rows[i].verb, "apply") ? "diff" :
+				   rows[i].verb;
+		auto_buf struct buf text = { 0 }, want = { 0 }, path = { 0 };
+
+		buf_addf(&path, "%s/cloche-%s.1", dir, verb);
+		buf_adds(&want, "\\-\\-");
+		page_text(&want, rows[i].name);
+		if (fs_read(AT_FDCWD, buf_str(&path), 1 << 20, &text, NULL) == 0 &&
+		    strstr(buf_str(&text), buf_str(&want)))
+			continue;
+		printf("%s does not have --%s\n", buf_str(&path), rows[i].name);
+		bad = 1;
+	}
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -199,6 +255,7 @@ int main(int argc, char **argv)
 	const char *dir = argc > 1 ? argv[1] : "man";
 	int bad = page_check(dir, "cloche.1", "commands.def", all);
 
+	bad |= check_flags(dir);
 	bad |= page_check(dir, "cloche-run.1", "options.def", options);
 	bad |= page_check(dir, "cloche-shim.1", "shim.def", shim);
 	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);

@@ -99,6 +99,92 @@ def bash_completes_verbs_and_their_words(t):
 
 
 @test
+def bash_completes_what_follows_a_word(t):
+    script(t, "bash")
+    t.write("one-file", "")
+    os.mkdir(t.dir + "/one-dir")
+    equal(bash(t, "policy", "why", ""), ["read", "write", "connect"])
+    equal(bash(t, "policy", "why", "--json", "w"), ["write"])
+    equal(bash(t, "policy", "why", "--settings", "x", "write", "one-f"),
+          ["one-file"])
+    equal(bash(t, "policy", "why", "--tie"), ["--tier"])
+    equal(bash(t, "policy", "why", "--tier", ""), allowed(t, "tier"))
+    equal(bash(t, "policy", "allow", "--"), ["--scope"])
+    equal(bash(t, "policy", "allow", "--scope", ""), ["local", "user"])
+    equal(bash(t, "policy", "allow", "--scope", "=", "u"), ["user"])
+    equal(bash(t, "policy", "allow", "--scope=l"), ["--scope=local"])
+    equal(bash(t, "policy", "check", "one-f"), ["one-file"])
+    equal(bash(t, "violations", "list", "--kind", "net-"),
+          ["net-connect", "net-dns", "net-http", "net-sni"])
+    equal(bash(t, "violations", "clear", "--"), [])
+    equal(bash(t, "hook", "install", "c"), ["claude", "codex", "cursor"])
+    equal(bash(t, "hook", "gemini", ""), ["before-tool", "session-start"])
+    equal(bash(t, "shim", "install", "--dir", "one"), ["one-dir"])
+    check("bash" in bash(t, "shim", "install", "bas"), "a program")
+    equal(bash(t, "shim", "install", "bash", "--dir"), ["--dir"])
+    equal(bash(t, "secret", "get", "--pr"), ["--print"])
+    equal(bash(t, "secret", "set", "--pr"), [])
+    equal(bash(t, "firewall", "up", "--ranges", "one-f"), ["one-file"])
+    equal(bash(t, "firewall", "down", "--"), ["--json"])
+    equal(sorted(bash(t, "apply", "--force", "one-dir", "one")),
+          ["one-dir", "one-file"])
+    equal(bash(t, "as", "s"), ["srt", "sh"])
+
+
+def words_of(t):
+    """Every verb with the words behind it, by its own help"""
+    for verb in re.findall(r"^  cloche (\S+)", t.run("help").ok().out, re.M):
+        if verb != "secret":	# A program of its own
+            out = t.run("help", verb).ok().out
+            yield verb, out, re.findall(r"^  ([a-z]\S*)(.*)\n      \S", out, re.M)
+
+
+@test
+def help_and_completion_tell_the_same(t):
+    """Each option that a usage names is listed, and each listed one offered"""
+    script(t, "bash")
+    for verb, out, words in words_of(t):
+        usage, _, listed = out.partition("\nOptions:\n")
+        for option in re.findall(r"\[(--[a-z-]+)", usage):
+            contains(listed, f" {option} ", verb)
+        own = listed.partition("\nOptions of run:\n")[0]
+        offered = bash(t, verb, "--")
+        for word, _ in words:
+            offered += bash(t, verb, word, "--")
+        if verb == "hook":
+            offered += bash(t, verb, "claude", "--")
+        for option in re.findall(r"^ +(?:-., )?(--[a-z-]+)", own, re.M):
+            check(option in offered, verb, option)
+
+
+@test
+def what_is_offered_is_understood(t):
+    script(t, "bash")
+    for words in (["explain"], ["policy", "show"], ["policy", "check"],
+                  ["policy", "mode"], ["policy", "why", "read", "x"],
+                  ["policy", "exclude"], ["policy", "allow"], ["doctor"],
+                  ["preflight"], ["diff"], ["apply"], ["violations", "list"],
+                  ["shim", "list"], ["shim", "install"],
+                  ["hook", "print", "claude"], ["verify"],
+                  ["hook", "claude", "session-start"]):
+        own = set(bash(t, *words, "--")) - set(bash(t, "run", "--"))
+        for option in own:
+            values = bash(t, *words, option, "")
+            value = [values[0] if values else "2s"] if option in (
+                "--scope", "--kind", "--since", "--watchdog", "--run",
+                "--dir") else []
+            r = t.run(*words, option, *value,
+                      *(["no-such"] if words[0] == "verify" else []))
+            check("unknown" not in r.err and f"'{option}'" not in r.err,
+                  repr(r))
+    for words in (["policy", "mode", "--scope", "user", "regular"],
+                  ["policy", "exclude", "--json", "make"],
+                  ["violations", "clear", "--json"], ["doctor", "--full"]):
+        t.run(*words).ended(2)
+    equal(os.listdir(t.home), [])
+
+
+@test
 def bash_completes_every_option(t):
     script(t, "bash")
     known = re.findall(r"--[a-z-]+", "\n".join(
@@ -156,6 +242,15 @@ def zsh_completes_verbs_options_and_values(t):
              ("cloche explain --js\t", "explain --json"),
              ("cloche policy sh\t", "policy show"),
              ("cloche violations list --si\t", "violations list --since"),
+             ("cloche violations list --kind net-c\t",
+              "violations list --kind net-connect"),
+             ("cloche policy why wr\t", "policy why write"),
+             ("cloche policy why write setti\t",
+              "policy why write settings-file"),
+             ("cloche policy why --tie\t", "policy why --tier"),
+             ("cloche policy allow --scope us\t", "policy allow --scope user"),
+             ("cloche hook claude pre\t", "hook claude pre-tool-use"),
+             ("cloche diff setti\t", "diff settings-file"),
              ("cloche run -s setti\t", "run -s settings-file"),
              ("cloche run --write setti\t", "run --write settings-file"),
              ("cloche run -- cat --ti\t", "run -- cat --ti")]
@@ -172,6 +267,11 @@ def fish_completes_verbs_options_and_values(t):
     equal(sorted(fish(t, "cloche run --ti")), ["--tier", "--timeout"])
     equal(fish(t, "cloche explain --js"), ["--json"])
     equal(fish(t, "cloche policy sh"), ["show"])
+    equal(fish(t, "cloche policy why wr"), ["write"])
+    equal(fish(t, "cloche policy why --tie"), ["--tier"])
+    equal(fish(t, "cloche policy allow --scope "), ["local", "user"])
+    equal(fish(t, "cloche violations list --kind net-c"), ["net-connect"])
+    equal(fish(t, "cloche hook claude pre"), ["pre-tool-use"])
     for option in CHOICES:
         equal(sorted(fish(t, f"cloche run --{option} ")),
               sorted(allowed(t, option)))

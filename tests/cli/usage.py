@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -231,11 +232,14 @@ def names_of_any_bytes_are_told_as_text(t):
 @test
 def help_tells_the_words_of_a_verb(t):
     for verb, words in (("policy", "show check why mode exclude allow deny"),
-                        ("shim", "install list remove")):
+                        ("shim", "install list remove"),
+                        ("violations", "list follow strip clear restore"),
+                        ("hook", "install print uninstall AGENT"),
+                        ("firewall", "up down status verify")):
         out = t.run("help", verb).ok().out
         equal(t.run(verb, "--help").ok().out, out)
         for word in words.split():
-            contains(out, f"\n  {word} ")
+            check(re.search(f"\n  {word}[ \n]", out), verb, word)
     contains(t.run("help", "policy").out, "why [--json] read|write|connect")
 
 

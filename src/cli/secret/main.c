@@ -128,14 +128,16 @@ static int run(int argc, char **argv, struct err *err)
 	const char *verb;
 	int r;
 
+	if (argc < 2)
+		return fail(err, -EINVAL, "secret needs a command; 'cloche secret --help' lists them");
 	secret_verb_first(argc, argv);
-	verb = argc > 1 ? argv[1] : "--help";
+	verb = argv[1];
 	command = find_command(verb);
 
 	if (!strcmp(verb, "--help") || !strcmp(verb, "-h") ||
 	    !strcmp(verb, "help")) {
 		print_help(NULL);
-		return argc > 1 ? EXIT_YES : EXIT_USAGE;
+		return EXIT_YES;
 	}
 	if (!command)
 		return fail(err, -EINVAL,

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/secret/secret.h"
 
 static const struct {
@@ -19,27 +20,13 @@ static const struct {
 #undef SECRET_OPTION
 };
 
-/* True if @verb is one of the words in @verbs, or that is "*" */
-static bool takes(const char *verbs, const char *verb)
-{
-	const size_t n = strlen(verb);
-
-	if (!strcmp(verbs, "*"))
-		return true;
-	for (const char *p = strstr(verbs, verb); p; p = strstr(p + 1, verb)) {
-		if ((p == verbs || p[-1] == ' ') && (!p[n] || p[n] == ' '))
-			return true;
-	}
-	return false;
-}
-
 void secret_help_options(const char *verb)
 {
 	puts("\nOptions:");
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
 		const char *argument = options[i].argument;
 
-		if (!verb || takes(options[i].verbs, verb))
+		if (!verb || text_has_word(options[i].verbs, verb))
 			printf("  --%s %-*s %s\n", options[i].name,
 			       22 - (int)strlen(options[i].name),
 			       argument ? argument : "", options[i].help);
@@ -60,7 +47,7 @@ static int parse_option(char **argv, int *at, const char *verb,
 
 		if (strlen(options[i].name) != n ||
 		    strncmp(options[i].name, word, n) != 0 ||
-		    !takes(options[i].verbs, verb))
+		    !text_has_word(options[i].verbs, verb))
 			continue;
 		if (!options[i].argument && value)
 			return fail(err, -EINVAL, "--%s takes no argument",
