@@ -242,9 +242,8 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 
 	/* Ours says so with the tier it falls back to */
 	if (around && !nested)
-		vec_push(&s->view->notes)->text =
-			mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
-				   around);
+		view_note(s->view, mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
+					      around));
 
 	if (cache && !nested && s->view->private_tmp)
 		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);

@@ -22,11 +22,6 @@ static const struct {
 
 static_assert(ARRAY_SIZE(answers) == HTTP_ANSWERS, "one row per answer");
 
-int http_answer_status(enum http_answer answer)
-{
-	return answers[answer].status;
-}
-
 enum http_answer http_answer_of(int error)
 {
 	switch (error) {

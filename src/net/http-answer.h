@@ -33,8 +33,6 @@ struct http_answer_words {
 	bool head_only;
 };
 
-int http_answer_status(enum http_answer answer);
-
 /* The answer to an error of http_request_parse() or http_head_scan() */
 enum http_answer http_answer_of(int error);
 

@@ -45,11 +45,6 @@ void pool_free(struct pool *pool)
 	free(pool);
 }
 
-size_t pool_len(const struct pool *pool)
-{
-	return pool->names.len;
-}
-
 int pool_number(struct pool *pool, const struct host *host)
 {
 	size_t low = 0, high = pool->names.len;

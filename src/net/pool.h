@@ -20,10 +20,6 @@ struct pool;
 
 enum { POOL_NAMES_MAX = 8192 };		/* "*.a.b" lets a stranger make names */
 
-/* Addresses of the sandbox's own loopback interface; no name gets them */
-#define POOL_SELF_V4	"198.18.0.1"
-#define POOL_SELF_V6	"fd63:6c6f:6368:6500::1"
-
 struct pool *pool_new(void);
 void pool_free(struct pool *pool);
 
@@ -51,7 +47,5 @@ int pool_name(const struct pool *pool, const struct host *address,
  * address; others stay what they are
  */
 void pool_resolve(const struct pool *pool, struct host *host);
-
-size_t pool_len(const struct pool *pool);
 
 #endif /* NET_POOL_H */

@@ -46,16 +46,6 @@ void mounted_add(struct mounted_list *list, const struct plan *plan)
 	}
 }
 
-void mounted_copy(struct mounted_list *list, const struct mounted_list *other)
-{
-	for (size_t i = 0; i < other->len; i++) {
-		struct mounted *m = vec_push(list);
-
-		*m = other->v[i];
-		m->path = mem_strdup(m->path);
-	}
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct mounted *x = a, *y = b;

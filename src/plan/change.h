@@ -42,9 +42,8 @@ struct mounted_list {
 	size_t len, cap;
 };
 
-/* Append the mounts of @plan, or of @other */
+/* Append the mounts of @plan */
 void mounted_add(struct mounted_list *list, const struct plan *plan);
-void mounted_copy(struct mounted_list *list, const struct mounted_list *other);
 void mounted_sort(struct mounted_list *list);
 void mounted_done(struct mounted_list *list);
 

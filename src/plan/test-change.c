@@ -222,7 +222,12 @@ static char *take(struct mounted_list *now, struct mounted_list *next,
 
 	mounted_sort(now);
 	mounted_sort(next);
-	mounted_copy(&before, now);
+	for (size_t i = 0; i < now->len; i++) {
+		struct mounted *m = vec_push(&before);
+
+		*m = now->v[i];
+		m->path = mem_strdup(m->path);
+	}
 	changes_build(now, next, view, &changes);
 	changes_apply(&changes, now);
 	free(changes.v);

@@ -463,7 +463,7 @@ int walk_roots(struct view *view, struct err *err)
 	if (protect_has_modules(view->policy))
 		walk_config_user(view);
 	if (!left)
-		vec_push(&view->notes)->text = mem_strdup(
-			"the writable directories hold more names than are looked at; protected names deep inside are not read-only");
+		view_note(view, mem_strdup(
+			"the writable directories hold more names than are looked at; protected names deep inside are not read-only"));
 	return 0;
 }
