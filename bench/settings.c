@@ -12,7 +12,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/own.h"
 #include "policy/policy.h"
 #include "policy/reader-memory.h"
 #include "policy/settings.h"

@@ -19,7 +19,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"

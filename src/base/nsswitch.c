@@ -15,7 +15,6 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/own.h"
 
 enum { NSSWITCH_MAX = 64 << 10 };
 

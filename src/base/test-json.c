@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json-plain.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "test.h"
 

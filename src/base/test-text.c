@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "test.h"
 
 TEST(numbers_are_whole_strings_within_their_bound)

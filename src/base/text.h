@@ -4,7 +4,6 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

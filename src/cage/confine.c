@@ -6,7 +6,6 @@
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <stdbool.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -35,7 +35,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "base/sys.h"
 #include "cage/frame-ops.h"
 #include "plan/frame.h"

@@ -8,7 +8,6 @@
 #ifndef CAGE_STAGES_H
 #define CAGE_STAGES_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 struct box;

@@ -22,7 +22,6 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "base/sys.h"
 #include "cage/box.h"
 #include "plan/plan.h"
 

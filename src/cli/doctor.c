@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/own.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
 #include "lib/limits.h"

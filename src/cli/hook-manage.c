@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "cli/command.h"

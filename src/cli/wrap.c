@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/wrap.c - cloche wrap: one shell line that runs a command in the sandbox */
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #define DOCTOR_DOCTOR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "plan/tier.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "cage/seccomp.h"

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "cage/netns.h"

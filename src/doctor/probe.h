@@ -8,7 +8,6 @@
 #define DOCTOR_PROBE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "doctor/doctor.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "base/path.h"
 #include "doctor/verify-state.h"
 #include "plan/plan.h"

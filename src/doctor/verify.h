@@ -11,9 +11,6 @@
 #define DOCTOR_VERIFY_H
 
 #include <stdbool.h>
-#include <stddef.h>
-
-#include "plan/tier.h"
 
 struct buf;
 struct err;

@@ -4,8 +4,6 @@
 #ifndef FIREWALL_NAMES_H
 #define FIREWALL_NAMES_H
 
-#include <stdbool.h>
-
 #include "firewall/answer.h"
 
 struct err;

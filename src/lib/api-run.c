@@ -32,7 +32,6 @@
 #include "base/reap.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "lib/embed.h"
 #include "lib/launch.h"
 #include "lib/wire.h"
 

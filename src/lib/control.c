@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "policy/policy.h"
 #include "policy/srt.h"

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "base/own.h"
 #include "lib/session.h"
 #include "policy/policy.h"
 #include "policy/settings.h"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/startable.h"

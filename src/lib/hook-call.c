@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/hook.h"

@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 
 #include "base/dir.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"

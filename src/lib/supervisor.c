@@ -24,7 +24,6 @@
 #include "base/own.h"
 #include "base/reap.h"
 #include "base/sock.h"
-#include "base/sys.h"
 #include "cage/cage.h"
 #include "lib/clock.h"
 #include "lib/channel.h"

@@ -9,7 +9,6 @@
 #ifndef LIB_WIRE_H
 #define LIB_WIRE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"

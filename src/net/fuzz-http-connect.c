@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "fuzz.h"
 #include "net/http.h"
 

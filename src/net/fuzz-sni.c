@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "fuzz.h"
 #include "net/sni.h"
 

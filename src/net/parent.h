@@ -5,7 +5,6 @@
 #define NET_PARENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "policy/host.h"
 

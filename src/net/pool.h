@@ -11,7 +11,6 @@
 #define NET_POOL_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "policy/host.h"

@@ -13,7 +13,6 @@
 #include "net/dial.h"
 #include "net/gate-state.h"
 #include "net/http.h"
-#include "policy/policy.h"
 
 enum {
 	HEAP = 32 << 10,	/* What one connection takes */

@@ -10,7 +10,6 @@
 #define NET_RESOLVE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "policy/host.h"

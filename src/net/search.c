@@ -11,7 +11,6 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/own.h"
 #include "policy/host.h"
 
 enum { RESOLV_CONF_MAX = 64 << 10 };

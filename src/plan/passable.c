@@ -12,7 +12,6 @@
 #include "plan/passable.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>

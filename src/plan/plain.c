@@ -16,7 +16,6 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "plan/view.h"
 #include "policy/glob.h"
 #include "policy/protect.h"

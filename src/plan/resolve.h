@@ -4,7 +4,6 @@
 #ifndef PLAN_RESOLVE_H
 #define PLAN_RESOLVE_H
 
-#include <stdbool.h>
 #include <sys/stat.h>
 
 struct resolver;

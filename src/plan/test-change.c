@@ -4,7 +4,6 @@
 #include "plan/change.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"

@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/path.h"
 #include "plan/plan.h"
 #include "plan/view.h"

@@ -7,7 +7,6 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "plan/plan.h"
 #include "test.h"
 

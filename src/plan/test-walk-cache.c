@@ -13,8 +13,6 @@
 
 #include "base/buf.h"
 #include "base/dir.h"
-#include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/view.h"

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "policy/apply.h"
 #include "policy/document.h"

@@ -17,7 +17,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "policy/document.h"
 #include "policy/host.h"

@@ -8,7 +8,6 @@
 #ifndef POLICY_APPLY_H
 #define POLICY_APPLY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "policy/origin.h"

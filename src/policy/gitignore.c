@@ -27,7 +27,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "policy/glob.h"
 #include "policy/pattern.h"
 

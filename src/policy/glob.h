@@ -5,7 +5,6 @@
 #define POLICY_GLOB_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct err;

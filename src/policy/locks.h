@@ -8,7 +8,6 @@
 #define POLICY_LOCKS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct fact;
 struct facts;

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/policy.h"

@@ -9,7 +9,6 @@
 #define POLICY_PATTERN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct err;

@@ -9,7 +9,6 @@
 #define POLICY_RULE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "policy/command.h"
 

@@ -8,8 +8,6 @@
 #ifndef POLICY_RULESET_H
 #define POLICY_RULESET_H
 
-#include <stddef.h>
-
 #include "policy/origin.h"
 #include "policy/rule.h"
 

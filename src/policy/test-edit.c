@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/own.h"
 #include "test.h"
 
 static const char *set(const char *text, const char *path, const char *value)

@@ -4,7 +4,6 @@
 #include "policy/host.h"
 
 #include "base/err.h"
-#include "base/own.h"
 #include "policy/policy.h"
 #include "test.h"
 

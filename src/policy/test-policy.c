@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "policy/env.h"
 #include "policy/glob.h"

@@ -13,7 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/mem.h"
 #include "base/own.h"
 #include "test.h"
 

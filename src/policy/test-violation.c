@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 
 #include "base/buf.h"
 #include "base/err.h"

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "secret/backend.h"
 #include "secret/file.h"
 #include "secret/helper.h"

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "secret/bytes.h"
 #include "secret/doc.h"
 

@@ -15,8 +15,6 @@
 #ifndef SECRET_HELPER_H
 #define SECRET_HELPER_H
 
-#include <stddef.h>
-
 struct backend;
 struct bytes;
 struct err;

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/loop.h"
-#include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "test.h"
 
 static struct loop *loop;

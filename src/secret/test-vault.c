@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "secret/backend.h"
 #include "secret/bytes.h"
 #include "secret/crypt.h"

@@ -4,7 +4,6 @@
 #ifndef WATCH_CALLS_H
 #define WATCH_CALLS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct seccomp_data;

@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/fs.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -22,7 +20,6 @@
 #include "policy/gitconfig.h"
 #include "policy/protect.h"
 #include "policy/violation.h"
-#include "watch/quarantine.h"
 #include "watch/sealed.h"
 
 enum { COMMON_MAX = 8192 };	/* A path */

@@ -11,7 +11,6 @@
 #ifndef WATCH_PERFORM_H
 #define WATCH_PERFORM_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "watch/calls.h"

@@ -3,7 +3,6 @@
 
 #include "watch/ring.h"
 
-#include "base/own.h"
 #include "test.h"
 
 static struct violation record(char *target, char *exe)

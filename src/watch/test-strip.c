@@ -5,7 +5,6 @@
 
 #include <time.h>
 
-#include "base/own.h"
 #include "test.h"
 #include "watch/annotate.h"
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sock.h"

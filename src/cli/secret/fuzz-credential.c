@@ -9,7 +9,6 @@
 
 #include "cli/secret/protocol.h"
 #include "secret/bytes.h"
-#include "secret/name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
