@@ -4,7 +4,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
