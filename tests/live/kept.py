@@ -30,18 +30,28 @@ def a_mask_added_later_hides(t):
 
 
 def has_keeper(pid):
-    """True once it has begun: it leaves our session when it is inside"""
+    """True once it waits: it leaves our session when it is inside, then looks
+    at everything, and has no other reason to sleep"""
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         children = file.read().split()
     for child in children:
         try:
-            with open(f"/proc/{child}/comm") as file:
-                if file.read() == "cloche-keeper\n" and \
-                        os.getsid(int(child)) == int(child):
-                    return True
+            with open(f"/proc/{child}/stat") as file:
+                name, rest = file.read().rsplit(") ", 1)
+            if name.endswith("(cloche-keeper") and rest[0] == "S" and \
+                    os.getsid(int(child)) == int(child):
+                return True
         except OSError:
             pass
     return False
+
+
+# "$1" is a mount again, or ten seconds are over
+UNTIL_MOUNTED = """echo ready; read line; n=0
+until grep -q " $1 " /proc/self/mountinfo || test $n = 500; do
+    sleep 0.02; n=$((n+1))
+done
+"""
 
 
 @test
@@ -63,14 +73,12 @@ def a_mask_talks_again_when_the_host_has_replaced_the_file(t):
     secret = os.path.join(t.away, "secret")
     t.write(secret, "old")
     p = t.start("run", "--deny-read", secret, "--", "sh", "-c",
-                f"echo ready; read line; cat {secret}; echo done")
+                UNTIL_MOUNTED + "cat $1; echo done", "sh", secret)
     equal(p.stdout.readline(), b"ready\n")
     wait_until(lambda: has_keeper(p.pid), "the keeper")
-    time.sleep(0.1)		# Its first look at everything
     for i in range(50):
         t.write(secret + ".new", f"new {i}")
         os.rename(secret + ".new", secret)
-    time.sleep(0.3)		# Its window, which nobody tells the end of
     out, err = p.communicate(b"go\n")
     equal(out, b"done\n")
     contains(err.decode(), "Permission denied")
@@ -82,12 +90,12 @@ def a_protected_file_that_the_host_replaces_stays_protected(t):
     os.makedirs(t.home + "/.config")	# Else there is a keeper anyway
     t.write(".bashrc", "old")
     p = t.start("run", "--observe", "off", "--", "sh", "-c",
-                "echo ready; read line; echo evil > .bashrc; echo done")
+                UNTIL_MOUNTED + "echo evil > .bashrc; echo done", "sh",
+                os.path.join(t.dir, ".bashrc"))
     equal(p.stdout.readline(), b"ready\n")
     for i in range(50):
         t.write("new", str(i))
         os.rename(os.path.join(t.dir, "new"), os.path.join(t.dir, ".bashrc"))
-    time.sleep(0.3)		# The keeper's window, which nobody tells the end of
     p.communicate(b"go\n")
     equal(t.read(".bashrc"), "49")
 
@@ -131,7 +139,6 @@ def a_hidden_directory_that_is_made_anew_is_hidden(t):
         p = t.start("run", "--deny-read", t.away + "/keys", "--", "sh", "-c",
                     UNTIL_HIDDEN, "sh", secret)
         wait_until(lambda: has_keeper(p.pid), "the keeper")
-        time.sleep(0.1)		# Its first look at everything
         check_hidden(p, {secret: again})
 
 
