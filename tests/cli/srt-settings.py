@@ -5,7 +5,6 @@ The words are those of sandbox-runtime 0.0.83; tests/peers/srt.py compares many
 more files with the real one.
 """
 
-import json
 import os
 import sys
 

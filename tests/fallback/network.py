@@ -9,9 +9,7 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from hello import *

@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from refusals import *

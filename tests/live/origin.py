@@ -23,8 +23,6 @@ import select
 import signal
 import socket
 import ssl
-import struct
-import subprocess
 import sys
 import threading
 import time
