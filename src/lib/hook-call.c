@@ -13,8 +13,8 @@
 #include "lib/hook.h"
 
 static const struct agent agents[] = {
-#define AGENT(id, name, tool, variable, dir, file) \
-	{ AGENT_##id, name, tool, variable, dir, file },
+#define AGENT(id, name, tools, variable, dir, file) \
+	{ AGENT_##id, name, tools, variable, dir, file },
 #include "lib/agents.def"
 };
 
@@ -110,6 +110,33 @@ static int check_event(const struct hook_call *call, struct err *err)
 		    call->event->theirs, said, call->agent->name);
 }
 
+/* Whether @tool is one of those that @list has, with | between them */
+static bool lists(const char *list, const char *tool)
+{
+	const size_t n = strlen(tool);
+
+	while (n && list) {
+		const char *end = strchrnul(list, '|');
+
+		if ((size_t)(end - list) == n && !memcmp(list, tool, n))
+			return true;
+		list = *end ? end + 1 : NULL;
+	}
+	return false;
+}
+
+/* Not a shell that we know. One that we asked to be told of runs commands all
+ * the same, which nobody would put into the sandbox.
+ */
+static int check_other(const struct hook_call *call, const char *tool,
+		       struct err *err)
+{
+	if (!lists(call->event->matcher, tool))
+		return 0;
+	return fail(err, -EOPNOTSUPP, "commands of %s cannot be put into the sandbox; use Bash",
+		    tool);
+}
+
 /* The tool's input; Cursor's older event has the command beside the rest */
 static int find_command(struct hook_call *call, struct err *err)
 {
@@ -120,8 +147,11 @@ static int find_command(struct hook_call *call, struct err *err)
 		input = call->root;
 	else if (!tool)
 		return fail(err, -EINVAL, "the call names no tool");
-	else if (strcmp(tool, call->agent->tool) != 0)
-		return 0;
+	else if (!lists(call->agent->tools, tool))
+		return check_other(call, tool, err);
+	else if (strncmp(tool, call->agent->tools, strlen(tool)) != 0 &&
+		 json_is_object(input) && !json_object_get(input, "command"))
+		return 0;	/* Claude's Monitor has other things to watch */
 	call->input = input;
 	call->command = text_of(input, "command");
 	if (!call->command)

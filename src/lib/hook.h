@@ -34,7 +34,7 @@ enum event_kind { EVENT_PRE_TOOL, EVENT_START, EVENT_FAILURE, EVENT_KINDS };
  */
 struct agent {
 	enum agent_id id;
-	const char *name, *tool, *variable, *dir, *file;
+	const char *name, *tools, *variable, *dir, *file;
 };
 
 /**
@@ -65,7 +65,7 @@ void agent_event_names(const struct agent *agent, struct buf *out);
  * struct hook_call - What the agent said
  * @root:	All of it
  * @input:	The tool's input, which holds "command"; or NULL
- * @command:	NULL where the tool is not the agent's shell
+ * @command:	NULL where the tool runs none
  * @cwd:	Where the session is; absolute
  * @dir:	Where the command is to start; absolute. The caller's to free.
  * @mode:	The permission mode, or NULL

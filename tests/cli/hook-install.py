@@ -37,6 +37,28 @@ def originals(agent):
 
 
 @test
+def every_tool_that_runs_commands_is_asked_about(t):
+    # Claude Code asks the hooks of Bash about Monitor, and then runs what was
+    # there before: it must be asked about by its own name
+    def hook(tool, **values):
+        return t.run("hook", "claude", "pre-tool-use", stdin=json.dumps(
+            {**CALL, "cwd": t.dir, "tool_name": tool, "tool_input": values}))
+
+    equal(json.loads(t.run("hook", "print", "claude").ok().out)["hooks"][
+        "PreToolUse"][0]["matcher"], "Bash|Monitor|PowerShell")
+    t.write(SETTINGS, '{"permissions": {"deny": ["Bash(curl *)"]}}')
+    answer = json.loads(hook("Monitor", command="ls", timeout_ms=3).ok().out)[
+        "hookSpecificOutput"]["updatedInput"]
+    contains(answer["command"], " run ")
+    equal(answer["timeout_ms"], 3)
+    contains(hook("Monitor", command="curl x").ok().out, '"deny"')
+    for tool in ("Read", "Moni", "Bash|Monitor", "", "Monitor"):
+        equal(hook(tool, ws={"url": "wss://example.com"}).ok().out, "", tool)
+    for tool, command in (("Monitor", 7), ("Bash", None), ("PowerShell", "ls")):
+        equal(hook(tool, command=command).code, 2)
+
+
+@test
 def installing_and_uninstalling_leaves_every_byte(t):
     for agent, name in FILES.items():
         for text in originals(agent):

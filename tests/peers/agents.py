@@ -78,10 +78,12 @@ class Claude(Model):
         block, delta = {"type": "text", "text": ""}, {
             "type": "text_delta", "text": "done"}
         if command:
+            call = command if isinstance(command, dict) else {
+                "name": "Bash", "command": command}
             block = {"type": "tool_use", "id": f"t{len(self.server.results)}",
-                     "name": "Bash", "input": {}}
+                     "name": call["name"], "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(
-                {"command": command, "description": "a test"})}
+                {"command": call["command"], "description": "a test"})}
         stop = "tool_use" if command else "end_turn"
         if not request.get("stream"):
             return self.send(json.dumps({**message, "stop_reason": stop,
@@ -250,6 +252,25 @@ def the_model_of_codex_does_not_move_the_project(t):
     [said] = results(t, "codex", {"cmd": "touch here; pwd", "workdir": t.home})
     contains(said, t.home)
     check(not os.path.exists(t.home + "/here"), said)
+
+
+@test
+def claude_has_another_tool_for_commands(t):
+    def watch(command):
+        return {"name": "Monitor", "command": command}
+
+    t.write(".claude/settings.json", json.dumps(
+        {"permissions": {"deny": ["Bash(touch *)"]}}))
+    denied, forged, *_ = results(
+        t, "claude", watch("touch denied"),
+        watch(f"{CLOCHE} run --write {t.home} true > forged"),
+        watch(f"echo x > {t.home}/not-made; echo $SANDBOX_RUNTIME > made"),
+        "for i in $(seq 300); do [ -s made ] && break; sleep 0.1; done")
+    contains(denied, "denied by a rule: Bash(touch *)")
+    contains(forged, "sandbox of its own")
+    equal(t.read("made"), "1\n")
+    check(not t.exists("denied") and not t.exists("forged") and
+          not os.path.exists(t.home + "/not-made"), denied, forged)
 
 
 @test
