@@ -5,14 +5,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/own.h"
 
 int sys_openat2(int dirfd, const char *path, const struct open_how *how)
 {
@@ -142,6 +147,61 @@ int sys_landlock_abi(void)
 	return abi < 0 ? 0 : abi;
 }
 
+bool sys_has_openat2(void)
+{
+	return sys_openat2(AT_FDCWD, "/", NULL) >= 0 || errno != ENOSYS;
+}
+
+/* One name, which is no link. O_PATH opens links themselves, if it is told not to
+ * follow them.
+ */
+static int open_name(int dirfd, const char *name, int flags, mode_t mode)
+{
+	auto_close int fd = openat(dirfd, name, flags | O_NOFOLLOW | O_CLOEXEC,
+				   mode);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if ((flags & O_PATH) && !(flags & O_NOFOLLOW) &&
+	    (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))) {
+		errno = ELOOP;
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+/* The same in steps: in a cloche sandbox there is no openat2() */
+static int open_in_steps(int dirfd, const char *path, int flags, mode_t mode)
+{
+	auto_close int at = *path == '/' ? open("/", O_PATH | O_CLOEXEC) :
+				open_name(dirfd, ".", O_PATH, 0);
+	char name[NAME_MAX + 1];
+
+	while (at >= 0 && *path) {
+		const size_t skip = strspn(path, "/");
+		const size_t n = strcspn(path + skip, "/");
+		const char *rest = path + skip + n;
+		int next;
+
+		if (n > NAME_MAX) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		snprintf(name, sizeof(name), "%.*s", n ? (int)n : 1,
+			 n ? path + skip : ".");
+		if (!*rest)
+			return open_name(at, name, flags, mode);
+		next = open_name(at, name, O_PATH, 0);
+		(void)close(at);
+		at = next;
+		path = rest;
+	}
+	if (at >= 0)
+		errno = ENOENT;
+	return -1;
+}
+
 int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode)
 {
 	const struct open_how how = {
@@ -150,5 +210,8 @@ int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode)
 		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
 	};
 
-	return sys_openat2(dirfd, path, &how);
+	const int fd = sys_openat2(dirfd, path, &how);
+
+	return fd < 0 && errno == ENOSYS ?
+	       open_in_steps(dirfd, path, flags, mode) : fd;
 }

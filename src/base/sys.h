@@ -10,6 +10,7 @@
 
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -86,7 +87,11 @@ int sys_landlock_restrict_self(int fd);
 /* The Landlock ABI of this kernel, or 0 where there is none */
 int sys_landlock_abi(void);
 
-/* open() that follows no symbolic link anywhere in @path */
+/* False in a sandbox of ours, for one */
+bool sys_has_openat2(void);
+
+/* open() that follows no symbolic link anywhere in @path, with openat2() or without
+ */
 int sys_open_nofollow(int dirfd, const char *path, int flags, mode_t mode);
 
 #endif /* BASE_SYS_H */

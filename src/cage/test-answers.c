@@ -85,6 +85,12 @@ static bool is_device(uint32_t mode)
 	return S_ISCHR(mode) || S_ISBLK(mode);
 }
 
+/* O_CREAT, or the bit of O_TMPFILE that is its own */
+static bool is_making(uint32_t flags)
+{
+	return flags & (0100 | 020000000);
+}
+
 static bool is_harmless(uint32_t persona)
 {
 	return persona == 0xffffffff ||
@@ -128,10 +134,18 @@ uint32_t answer_class(const struct seccomp_config *config,
 		return refuse_if(a[0] == 35, EPERM);	/* PR_SET_MM */
 	case CLASS_SECCOMP:
 		return refuse_if(a[0] == 1 && a[1] & 8, EBUSY);
+	case CLASS_MODE_1:
+		return refuse_if(a[1] & 04000, EPERM);
+	case CLASS_MODE_2:
+		return refuse_if(a[2] & 04000, EPERM);
+	case CLASS_OPEN_MODE_2:
+		return refuse_if(is_making(a[1]) && a[2] & 04000, EPERM);
+	case CLASS_OPEN_MODE_3:
+		return refuse_if(is_making(a[2]) && a[3] & 04000, EPERM);
 	case CLASS_MKNOD:
-		return refuse_if(is_device(a[1]), EPERM);
+		return refuse_if(is_device(a[1]) || a[1] & 04000, EPERM);
 	case CLASS_MKNODAT:
-		return refuse_if(is_device(a[2]), EPERM);
+		return refuse_if(is_device(a[2]) || a[2] & 04000, EPERM);
 	default:
 		return ERRNO(ENOSYS);
 	}

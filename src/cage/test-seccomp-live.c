@@ -259,6 +259,11 @@ static const struct call {
 	{ SYS_mknodat, UINT64_MAX, 0, S_IFCHR, 0, EPERM },
 	{ SYS_mknodat, UINT64_MAX, 0, S_IFBLK | (1ULL << 32), 0, EPERM },
 	{ SYS_mknodat, UINT64_MAX, 0, S_IFIFO, EFAULT, EFAULT },
+	{ SYS_mknodat, UINT64_MAX, 0, S_IFREG | 04755, EFAULT, EPERM },
+	{ SYS_fchmod, UINT64_MAX, 04755, 0, EBADF, EPERM },
+	{ SYS_fchmod, UINT64_MAX, 02755, 0, EBADF, EBADF },
+	{ SYS_fchmodat, UINT64_MAX, 0, 04000 | (1ULL << 32), EFAULT, EPERM },
+	{ SYS_openat2, UINT64_MAX, 0, 0, EINVAL, ENOSYS },
 	{ 0x40000000 | SYS_getpid, 0, 0, 0, 0, ENOSYS },	/* x32 */
 	{ 2000, 0, 0, 0, ENOSYS, ENOSYS },
 	{ -1, 0, 0, 0, ENOSYS, ENOSYS },

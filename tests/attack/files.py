@@ -377,4 +377,54 @@ def modes_of_devices_stay(t):
             contains(r.ended(1).err, "Read-only")
 
 
+SET_ID = """
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+how = struct.pack("3Q", os.O_WRONLY | os.O_CREAT, 0o4755, 0)
+def file(name):
+    return os.open(name, os.O_WRONLY | os.O_CREAT, 0o755)
+def temporary(name):
+    fd = os.open(".", os.O_WRONLY | os.O_TMPFILE, 0o4755)
+    libc.linkat(-100, f"/proc/self/fd/{fd}".encode(), -100, name.encode(), 0x400)
+ways = {
+    "chmod": lambda n: (file(n), os.chmod(n, 0o4755)),
+    "fchmod": lambda n: os.fchmod(file(n), 0o4711),
+    "fchmodat2": lambda n: (file(n), libc.syscall(452, -100, n.encode(), 0o6755,
+                                                  0)),
+    "high": lambda n: libc.syscall(91 if os.uname().machine == "x86_64" else 52,
+                                   file(n), ctypes.c_ulong(0x100000000 | 0o4755)),
+    "open": lambda n: os.open(n, os.O_WRONLY | os.O_CREAT, 0o4755),
+    "openat2": lambda n: libc.syscall(437, -100, n.encode(), how, len(how)),
+    "mknod": lambda n: os.mknod(n, 0o104755),
+    "temporary": temporary,
+}
+os.umask(0)
+for name, way in ways.items():
+    try:
+        way(name)
+    except OSError:
+        pass
+    print(name, os.path.exists(name) and bool(os.stat(name).st_mode & 0o4000))
+"""
+
+
+@test
+def nothing_is_left_that_runs_as_its_owner(t):
+    """Whoever else is on the machine could run it, outside"""
+    r = t.outside("/usr/bin/python3", "-c", SET_ID).ok()
+    # An older kernel has no fchmodat2()
+    equal({w for w in r.out.splitlines() if w.endswith("False")} -
+          {"fchmodat2 False"}, set(), "the control:", r.out)
+    for name in os.listdir(t.dir):
+        os.unlink(f"{t.dir}/{name}")
+    for options in ((), ("--observe", "off")):
+        r = t.inside("/usr/bin/python3", "-c", SET_ID, options=options).ok()
+        lacks(r.out, "True")
+        equal([n for n in os.listdir(t.dir)
+               if os.stat(f"{t.dir}/{n}").st_mode & 0o4000], [])
+    # What the bit is not asked for goes on, and so does that of groups
+    t.shell("touch f; chmod 755 f; mkdir d; chmod 2775 d").ok()
+    equal(oct(os.stat(t.dir + "/d").st_mode & 0o7777), "0o2775")
+
+
 main()
