@@ -31,6 +31,7 @@
 #include "plan/plan.h"
 #include "plan/planted.h"
 #include "plan/view.h"
+#include "plan/walk-git.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/birth.h"
@@ -125,6 +126,26 @@ static const struct protect_row *match_repo(const struct observe *o,
 		if (row && !lstat(dir, &st) && !birth_is_after(dir, &o->since))
 			return row;
 		*exempt |= row != NULL;
+	}
+	return NULL;
+}
+
+/* The same for a git directory of any name, deeper than the view knows them */
+static const struct protect_row *match_shape(const struct observe *o,
+					     const char *path, bool *exempt)
+{
+	if (!protect_is_repo_name(path))
+		return NULL;
+	for (const char *in = strchr(path + 1, '/'); in; in = strchr(in, '/')) {
+		auto_free char *dir = mem_strndup(path, (size_t)(in++ - path));
+		const struct protect_row *row =
+			protect_match_repo(o->view->policy, in);
+
+		if (!row || !walk_git_is_dir(dir))
+			continue;
+		if (!birth_is_after(dir, &o->since))
+			return row;
+		*exempt = true;
 	}
 	return NULL;
 }
@@ -243,6 +264,8 @@ static void check_names(struct observe *o, const char *path,
 	row = match_name(o, path, &exempt);
 	if (!row)
 		row = match_repo(o, path, &exempt);
+	if (!row)
+		row = match_shape(o, path, &exempt);
 	/* A git directory may have any name, but not without this one */
 	ret->look = exempt || leads(o, path) || protect_is_head(path);
 	if (ret->look && is_pointer(o, path)) {

@@ -212,7 +212,7 @@ static bool has_protected_name(const struct plain *p, const struct root *root,
 	const struct policy *policy = p->views[0]->policy;
 	const char *below = path + root->len;
 
-	if (protect_is_head(path) ||
+	if (protect_is_head(path) || protect_is_repo_name(below) ||
 	    ((p->any_name || strstr(below, "/.")) &&
 	     (protect_match(policy, below) || protect_leads(policy, below))))
 		return true;

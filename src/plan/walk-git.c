@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-config.h"
@@ -309,6 +310,14 @@ bool walk_git_has_shape(int dir)
 	return exists_at(dir, "HEAD", &st) &&
 	       ((exists_at(dir, "objects", &st) && exists_at(dir, "refs", &st)) ||
 		exists_at(dir, "commondir", &st));
+}
+
+bool walk_git_is_dir(const char *dir)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, dir, O_PATH |
+					      O_DIRECTORY, 0);
+
+	return fd >= 0 && walk_git_has_shape(fd);
 }
 
 bool walk_git_root(struct view *view, const char *dir, size_t *left)

@@ -47,6 +47,8 @@ void walk_git(struct view *view, const char *git_dir, size_t *left);
  * called: it need not say "bare"
  */
 bool walk_git_has_shape(int dir);
+/* The same for a path without links */
+bool walk_git_is_dir(const char *dir);
 
 /* True of the names that only such a directory is likely to have */
 bool walk_git_is_part(const char *name);

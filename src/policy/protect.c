@@ -169,6 +169,22 @@ bool protect_is_head(const char *path)
 	       !protect_in_git(path);
 }
 
+bool protect_is_repo_name(const char *path)
+{
+	static const char *const ends[] = {
+		"/config", "/config.worktree", "/commondir", "/info/attributes",
+	};
+	const size_t n = strlen(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		const size_t m = strlen(ends[i]);
+
+		if (n >= m && !strcasecmp(path + n - m, ends[i]))
+			return true;
+	}
+	return strcasestr(path, "/hooks");
+}
+
 /* What follows the component at @at, or NULL */
 static const char *next_part(const char *at)
 {

@@ -74,6 +74,11 @@ bool protect_is_git_data(const char *name);
  */
 bool protect_is_head(const char *path);
 
+/* True if git may obey @path, by its name, wherever the git directory is called
+ * something else: worth a look
+ */
+bool protect_is_repo_name(const char *path);
+
 /* True if a submodule's git directory may be at @relative, below another: not in
  * what holds only data there
  */

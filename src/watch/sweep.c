@@ -40,15 +40,6 @@ static char *git_dir_of(const char *path)
 	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
 }
 
-/* The directory @dir, if git would take it for a git directory */
-static bool has_shape(const char *dir)
-{
-	auto_close int fd = sys_open_nofollow(AT_FDCWD, dir, O_PATH |
-					      O_DIRECTORY | O_CLOEXEC, 0);
-
-	return fd >= 0 && walk_git_has_shape(fd);
-}
-
 /* The git directory that the file @path names, if it was made in this run, in a
  * place that the run could write, and through no link; or NULL. The caller frees.
  */
@@ -231,7 +222,7 @@ static char *shape_of(const struct sweep *s, const struct view_rule *r)
 		free(dir);
 		dir = above;
 	}
-	if (dir && (has_shape(dir) || is_spared(s, dir)))
+	if (dir && (walk_git_is_dir(dir) || is_spared(s, dir)))
 		return dir;
 	free(dir);
 	return NULL;

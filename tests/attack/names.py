@@ -349,7 +349,7 @@ def by_a_directory_that_gets_the_name_of_one_above(t):
                  ".claude/settings.json"),
                 (EVIL + "mv g .git", ".git/hooks/pre-commit"),
                 (EVIL + "ln -s g .git", ".git/hooks/pre-commit"),
-                (EVIL + "echo 'gitdir: g' > .git", ".git")):
+                (EVIL + "echo 'gitdir: g' > .git", "g/hooks/pre-commit")):
             t.outside("rm", "-rf", "in", "out").ok()
             stays(t, f"cd {where}; " + script, [f"{where}/{left}"],
                   before=f"mkdir -p {where}")
@@ -381,8 +381,26 @@ exchange("g", ".git")
 
 @test
 def by_a_pointer_in_a_new_directory(t):
+    """To a repository of the same run, which loses what git would run"""
+    places = ("w", f"{DEEP}/w")
     stays(t, f"""for d in w {DEEP}/w; do (mkdir $d && cd $d && {EVIL}
-          echo 'gitdir: g' > .git); done""", ["w/.git", f"{DEEP}/w/.git"])
+          echo 'gitdir: g' > .git); done""",
+          [f"{place}/g/hooks/pre-commit" for place in places])
+    for place in places:
+        lacks(t.read(f"in/{place}/g/config"), "fsmonitor")
+        t.outside("git", "-C", f"in/{place}", "status").ok()
+    # And gets nothing of it in the next
+    for place in places:
+        for name in ("config", "hooks/pre-commit", "commondir"):
+            r = t.shell(f"echo x >> {place}/g/{name}", cwd=t.dir + "/in")
+            check(r.code, place, name, "was written")
+            contains(r.err, f"{place}/g/{name}")
+    # Nor does one that is older have a pointer
+    t.outside("rm", "-rf", "in", "out").ok()
+    stays(t, f"""for d in w {DEEP}/w; do (cd $d && echo 'gitdir: g' > .git;
+          mkdir new; echo 'gitdir: ../g' > new/.git); done""",
+          [f"{place}/{git}" for place in places for git in (".git", "new/.git")],
+          before=f"for d in w {DEEP}/w; do (mkdir $d && cd $d && {EVIL} :); done")
 
 
 SUBMODULE = (
@@ -457,8 +475,9 @@ def what_is_kept_aside_does_not_get_there_either(t):
             "echo plain > plain", options=["--ephemeral", "--observe", "off"])
     t.run("apply", "--force")
     equal(t.read(f"{DEEP}/plain"), "plain\n")
-    for left in ("w/.git", ".claude"):
+    for left in ("w/g/hooks/pre-commit", ".claude"):
         check(not t.exists(f"{DEEP}/{left}"), left, "was applied")
+    lacks(t.read(f"{DEEP}/w/g/config"), "fsmonitor")
 
 
 @as_user        # The kernel maps root only for who has a capability
