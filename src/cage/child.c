@@ -112,9 +112,12 @@ static int install_filter(const struct plan *plan, int *listener,
 				 plan->tier == TIER_FULL,
 		.deny_udp = plan->tier != TIER_FULL && plan->net != NET_HOST,
 	};
-
+	/* Without it nobody follows the paths of which the listener is told */
+	const bool able = sys_has_openat2();
 	const int r = seccomp_install(&filter, listener, err);
 
+	if (r == 0 && *listener >= 0 && !able)
+		return fail(err, -ENOSYS, "openat2() is missing");
 	if (r != -EBUSY)
 		return r;
 	/* Somebody listens already: the boundary holds, the reports are fewer */

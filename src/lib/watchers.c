@@ -13,7 +13,6 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sys.h"
 #include "cage/cage.h"
 #include "lib/channel.h"
 #include "lib/edits.h"
@@ -448,9 +447,6 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		observe_sockets(w->session->policy, &config.nsockets);
 	int r;
 
-	/* Whoever asks names a path, and nobody else follows it safely */
-	if (!sys_has_openat2())
-		return fail(err, -ENOSYS, "openat2() is missing");
 	config.sockets = sockets;
 	w->network = network;
 	ask_policy(w, network, &config.policy);
