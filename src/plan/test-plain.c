@@ -66,7 +66,10 @@ TEST(ordinary_files_are_plain_and_protected_names_are_not)
 	CHECK(!covers(plain, "p/.git"));	/* Leads to protected names */
 	CHECK(!covers(plain, "p/.git/modules/a/b/config"));
 	CHECK(!covers(plain, "p/.git/modules/a"));
-	CHECK(covers(plain, "p/.git/modules/a/b/refs/heads/config"));
+	CHECK(covers(plain, "p/.git/modules/a/b/refs/heads/main"));
+	/* Whether these lie in a git directory takes a look */
+	CHECK(!covers(plain, "p/x/y/config"));
+	CHECK(!covers(plain, "p/x/hooks/pre-commit"));
 	CHECK(covers(plain, "p/.git/modules/a/b/objects/ab/cdef"));
 	CHECK(covers(plain, "p/n/.git/objects/ab/cdef"));
 	CHECK(covers(plain, "p/.git/refs/heads/main.lock"));
