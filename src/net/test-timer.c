@@ -3,6 +3,8 @@
 
 #include "test.h"
 
+#include <poll.h>
+
 #include "base/loop.h"
 #include "net/timer.h"
 
@@ -48,6 +50,17 @@ TEST(deadlines_pass_in_their_own_order)
 		start(&third, TIMER_IDLE, "b");
 		CHECK_INT(loop_run(loop), 0);
 	}
+	CHECK_STR(trace, "abc!");
+}
+
+TEST(those_that_passed_together_do_too)
+{
+	set_up();
+	start(&first, TIMER_HEAD, "c!");
+	start(&second, TIMER_DIAL, "a");
+	start(&third, TIMER_IDLE, "b");
+	(void)poll(NULL, 0, 60);
+	CHECK_INT(loop_run(loop), 0);
 	CHECK_STR(trace, "abc!");
 }
 

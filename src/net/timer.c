@@ -52,13 +52,17 @@ static void arm(struct timers *t, int64_t deadline)
 	(void)timerfd_settime(t->source.fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-static void arm_earliest(struct timers *t)
+static struct timer *earliest(const struct timers *t)
 {
-	t->armed = 0;
+	struct timer *found = NULL;
+
 	for (int i = 0; i < TIMER_KINDS; i++) {
-		if (t->first[i])
-			arm(t, t->first[i]->deadline);
+		struct timer *timer = t->first[i];
+
+		if (timer && (!found || timer->deadline < found->deadline))
+			found = timer;
 	}
+	return found;
 }
 
 /* The clock of the deadlines is coarse and lags behind the kernel's timer by up
@@ -69,20 +73,19 @@ static int on_expiry(void *arg, uint32_t events)
 {
 	struct timers *t = arg;
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
+	struct timer *timer;
 	uint64_t count;
 
 	(void)events;
 	if (read(t->source.fd, &count, sizeof(count)) < 0)
 		return 0;
-	for (int i = 0; i < TIMER_KINDS; i++) {
-		while (t->first[i] && t->first[i]->deadline <= now) {
-			struct timer *timer = t->first[i];
-
-			timer_stop(t, timer);
-			timer->fn(timer->arg);
-		}
+	while ((timer = earliest(t)) != NULL && timer->deadline <= now) {
+		timer_stop(t, timer);
+		timer->fn(timer->arg);
 	}
-	arm_earliest(t);
+	t->armed = 0;
+	if (timer)
+		arm(t, timer->deadline);
 	return 0;
 }
 
