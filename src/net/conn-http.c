@@ -278,9 +278,12 @@ static void read_head(struct conn *conn)
 	 * must be allowed as a name as well, or the address would be a front
 	 * for others.
 	 */
-	if (!host_is_same(&x->request.host, &x->request.vhost) &&
-	    !vhost_is_allowed(conn))
-		return;
+	conn_call(conn, NULL);
+	if (!host_is_same(&x->request.host, &x->request.vhost)) {
+		if (!vhost_is_allowed(conn))
+			return;
+		conn_call(conn, &x->request.vhost);
+	}
 	if (x->request.kind == HTTP_METHOD_CONNECT)
 		pool_resolve(conn->gate->pool, &x->request.host);
 	find_server(conn);

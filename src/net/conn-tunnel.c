@@ -40,13 +40,16 @@ static void refuse_hello(struct conn *conn, const char *why,
 }
 
 /* A connection to an address may say a name, if that is allowed as well */
-static bool names_another(const struct conn *conn, const struct sni *sni)
+static bool names_another(struct conn *conn, const struct sni *sni)
 {
 	struct host h = sni->host;
 
 	h.port = conn->reach.host.port;
-	return conn->reach.host.kind != HOST_NAME &&
-	       gate_decide(conn->gate, &h).decision == HOST_ALLOWED;
+	if (conn->reach.host.kind == HOST_NAME ||
+	    gate_decide(conn->gate, &h).decision != HOST_ALLOWED)
+		return false;
+	conn_call(conn, &h);
+	return true;
 }
 
 /* Look at the client's first bytes. True when they may pass. */

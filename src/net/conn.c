@@ -111,6 +111,7 @@ static void end_conn(struct conn *conn)
 	input_done(&conn->in);
 	exchange_free(conn->http);
 	conn->http = NULL;
+	conn_call(conn, NULL);
 	*(conn->prev ? &conn->prev->next : &gate->first) = conn->next;
 	if (conn->next)
 		conn->next->prev = conn->prev;
@@ -299,6 +300,33 @@ void conn_say(struct conn *conn, const void *p, size_t n)
 	conn_run(conn);
 }
 
+void conn_call(struct conn *conn, const struct host *name)
+{
+	free(conn->named);
+	conn->named = NULL;
+	if (name) {
+		conn->named = mem_alloc(sizeof(*name));
+		*conn->named = *name;
+	}
+}
+
+static bool name_is_allowed(struct conn *conn)
+{
+	struct host_verdict v;
+
+	if (!conn->named)
+		return true;
+	v = gate_decide(conn->gate, conn->named);
+	if (v.decision != HOST_DENIED)
+		return true;
+	gate_report(conn->gate, &(struct refusal){
+		.kind = VIOLATION_NET_CONNECT, .op = conn->reach.op,
+		.host = conn->named, .reason = v.reason, .rule = v.rule,
+		.conn = conn,
+	}, &conn->seen);
+	return false;
+}
+
 void conn_judge_again(struct conn *conn)
 {
 	if (conn->closed || !conn->reach.gate)
@@ -306,7 +334,7 @@ void conn_judge_again(struct conn *conn)
 	if (conn->reach.outcome == REACH_PENDING)
 		reach_judge_again(&conn->reach);
 	else if (conn->reach.outcome == REACH_OK &&
-		 !reach_is_allowed(&conn->reach))
+		 !(reach_is_allowed(&conn->reach) && name_is_allowed(conn)))
 		conn_refuse(conn);
 }
 

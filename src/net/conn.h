@@ -52,6 +52,7 @@ struct input {
  * @in:		From the client
  * @seen:	Waits until its refusal was looked at
  * @reach:	The way to the server; reach.host is whom this is about
+ * @named:	Whom the client calls that, where it is an address; or NULL
  * @http:	Requests and responses, for connections that have them
  */
 struct conn {
@@ -68,6 +69,7 @@ struct conn {
 	struct loop_task task;
 	struct seen_wait seen;
 	struct reach reach;
+	struct host *named;
 	struct exchange *http;
 };
 
@@ -114,6 +116,11 @@ void input_done(struct input *in);
  */
 void conn_reach(struct conn *conn, const struct host *host, const char *op,
 		bool plain);
+
+/* The client calls the address that it is connected to @name, which is allowed, or
+ * by no name (NULL)
+ */
+void conn_call(struct conn *conn, const struct host *name);
 
 /* Wait at most this long for the next thing */
 void conn_wait(struct conn *conn, enum timer_kind kind);

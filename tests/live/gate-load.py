@@ -407,7 +407,7 @@ class Reloaded:
     def __init__(self, t, code, **more):
         fifo = os.path.join(t.dir, "reload")
         os.mkfifo(fifo)
-        self.gate = Gate(t, ["echo:7000"], options=["--reload", fifo,
+        self.gate = Gate(t, ["echo:7000", "http:80"], options=["--reload", fifo,
                          *more.pop("options", ())], **more)
         self.p = self.gate.start("/usr/bin/python3", "-c", CLIENT + code)
         self.fifo = open(fifo, "w", buffering=1)
@@ -459,6 +459,27 @@ b.sendall(b"y"); print(b.recv(1), flush=True)
     r.change("+deny 93.184.216.34")
     equal(r.line(), "b'<reset>'")
     equal(r.line(), "b'y'")      # The control: it is somewhere else
+    r.end()
+    contains(r.gate.refused(), ("net-connect", "good.test:7000"))
+
+
+@test
+def a_name_that_is_denied_later_ends_what_goes_to_its_address(t):
+    r = Reloaded(t, '''
+open = [tunnel(b"93.184.216.34:7000")[0] for _ in range(2)]
+for s, name in zip(open, ("good.test", "other.test")):
+    s.sendall(hello(name)); print(len(s.recv(9999)), flush=True)
+s = connect("93.184.216.34", 80)
+s.sendall(b"GET /never HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+s.settimeout(20); open[0].settimeout(20)
+print(everything(open[0]), everything(s), flush=True)
+open[1].sendall(b"y"); print(open[1].recv(1), flush=True)
+''', allow=["good.test", "other.test", "93.184.216.34"])
+    check(int(r.line()) > 9 and int(r.line()) > 9)
+    wait_until(lambda: "GET /never HTTP/1.1" in r.gate.requests(), "it came")
+    r.change("+deny good.test")
+    equal(r.line(), "b'<reset>' b'<reset>'")
+    equal(r.line(), "b'y'")
     r.end()
     contains(r.gate.refused(), ("net-connect", "good.test:7000"))
 
