@@ -141,11 +141,10 @@ void loop_defer_idle(struct loop *loop, struct loop_task *task)
 	    task);
 }
 
-void loop_cancel(struct loop *loop, struct loop_task *task)
+void loop_cancel(struct loop_task *task)
 {
 	struct loop_tasks *in = task->in;
 
-	(void)loop;
 	if (!in)
 		return;
 	*(task->prev ? &task->prev->next : &in->first) = task->next;
@@ -160,7 +159,7 @@ static void run_tasks(struct loop *loop, struct loop_tasks *tasks, size_t n)
 	for (; n && tasks->first && !loop->stopped; n--) {
 		struct loop_task *task = tasks->first;
 
-		loop_cancel(loop, task);
+		loop_cancel(task);
 		task->fn(task->arg);
 	}
 }

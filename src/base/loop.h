@@ -83,7 +83,7 @@ void loop_defer_idle(struct loop *loop, struct loop_task *task);
 /* What waits like that is done now: true if there was any */
 bool loop_hurry(struct loop *loop);
 /* Forget it; safe if it is not queued, and from within any handler */
-void loop_cancel(struct loop *loop, struct loop_task *task);
+void loop_cancel(struct loop_task *task);
 
 /* For whoever has a loop of their own: a descriptor that is readable while
  * something is ready here, and a turn that handles it and never waits. 0, or a

@@ -82,8 +82,8 @@ TEST(a_task_that_is_cancelled_is_not_called)
 				     .arg = (void *)(size_t)"s" };
 	loop_defer(loop, &second);
 	loop_defer(loop, &task);
-	loop_cancel(loop, &second);
-	loop_cancel(loop, &second);
+	loop_cancel(&second);
+	loop_cancel(&second);
 	CHECK_INT(loop_run(loop), 7);
 	CHECK_STR(trace, "ttttttt");
 	loop_free(loop);
@@ -184,12 +184,12 @@ TEST(only_so_many_wait_for_that)
 	size_t n = 0;
 
 	make_busy(SIZE_MAX);
-	loop_cancel(loop, &task);
+	loop_cancel(&task);
 	for (size_t i = 0; i < LOOP_IDLE_MAX + 1; i++) {
 		tasks[i] = (struct loop_task){ .fn = count_task, .arg = &n };
 		loop_defer_idle(loop, &tasks[i]);
 	}
-	loop_cancel(loop, &tasks[0]);
+	loop_cancel(&tasks[0]);
 	CHECK(loop_hurry(loop));
 	CHECK_INT(n, LOOP_IDLE_MAX - 1);
 	CHECK(!loop_hurry(loop));

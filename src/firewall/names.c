@@ -238,13 +238,12 @@ static const struct {
 #undef WRAPPED
 };
 
-/* The rest of that table is about loopback, which is open anyway, and ranges
- * that lead nowhere
- */
-static const char *const never[] = {
-	"a cloud metadata address", "a link-local address",
-	"an unspecified address", "a multicast address",
-	"a broadcast address",
+/* Loopback is open anyway, and the others lead nowhere */
+static const char *const harmless[] = {
+	"a loopback address", "a reserved address", "a documentation address",
+	"a relay address", "a benchmark address", "an IPv4-compatible address",
+	"a local translation address", "a discard address",
+	"a segment routing address",
 };
 
 static bool is_in(const char *text, const struct host *address)
@@ -255,17 +254,19 @@ static bool is_in(const char *text, const struct host *address)
 	       host_range_has(&range, address);
 }
 
+/* The first row decides; one of a kind that is not listed above refuses */
 static const char *judge(const struct host *address)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(special); i++) {
-		if (!is_in(special[i].range, address))
-			continue;
-		for (size_t k = 0; k < ARRAY_SIZE(never); k++) {
-			if (!strcmp(never[k], special[i].what))
-				return special[i].what;
-		}
-	}
-	return NULL;
+	size_t i = 0, k = 0;
+
+	while (i < ARRAY_SIZE(special) && !is_in(special[i].range, address))
+		i++;
+	if (i == ARRAY_SIZE(special))
+		return NULL;
+	while (k < ARRAY_SIZE(harmless) &&
+	       strcmp(harmless[k], special[i].what) != 0)
+		k++;
+	return k < ARRAY_SIZE(harmless) ? NULL : special[i].what;
 }
 
 const char *names_guard(const struct host *address)

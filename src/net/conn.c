@@ -119,7 +119,7 @@ static void end_conn(struct conn *conn)
 	atomic_store(&gate->shared->conns, gate->conns + gate->shed);
 	if (gate->finishing && !gate->first)
 		loop_stop(gate->loop, 0);
-	loop_cancel(gate->loop, &conn->task);
+	loop_cancel(&conn->task);
 	conn->task.fn = free_later;
 }
 

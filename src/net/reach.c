@@ -38,7 +38,7 @@ void reach_stop(struct reach *r)
 	if (!r->gate)
 		return;
 	ask_forget(&r->ask);
-	lookup_forget(r->gate->resolver, &r->resolve);
+	lookup_forget(&r->resolve);
 	if (r->dial.timers)
 		dial_stop(&r->dial);
 	timer_stop(r->gate->timers, &r->parent_timer);

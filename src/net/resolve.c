@@ -74,9 +74,8 @@ static void unlist(struct question *q)
 	r->count--;
 }
 
-void lookup_forget(struct lookup *r, struct resolve_wait *w)
+void lookup_forget(struct resolve_wait *w)
 {
-	(void)r;
 	if (!w->question)
 		return;
 	*(w->prev ? &w->prev->next : &w->question->waiting) = w->next;
@@ -91,7 +90,7 @@ static void finish(struct question *q, const struct resolve_answer *answer)
 	while (q->waiting) {
 		struct resolve_wait *w = q->waiting;
 
-		lookup_forget(q->resolver, w);
+		lookup_forget(w);
 		w->fn(w->arg, answer);
 	}
 	free(q);

@@ -99,6 +99,6 @@ struct resolve_wait {
  */
 int lookup_ask(struct lookup *resolver, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret);
-void lookup_forget(struct lookup *resolver, struct resolve_wait *wait);
+void lookup_forget(struct resolve_wait *wait);
 
 #endif /* NET_RESOLVE_H */

@@ -244,7 +244,6 @@ int crypt_seal(const struct crypt_info *info, const struct bytes *master,
 	unsigned char *p;
 	int n, r;
 
-	file.len = 0;
 	bytes_reserve(&file, CRYPT_HEADER + plain->len + CRYPT_TAG);
 	p = (unsigned char *)file.p;
 	memset(p, 0, CRYPT_HEADER);
