@@ -169,7 +169,9 @@ static void why_print(enum why_op op, const struct why *why)
 		cli_say(stdout, "  rule: %s  (built in)", why->rule);
 	}
 	if (why->suggest)
-		cli_say(stdout, "  to allow it: %s", why->suggest);
+		cli_say(stdout, "  to allow it: %s%s", why->suggest,
+			strncmp(why->suggest, "cloche ", 7) ?
+			"  (in your settings: cloche-settings(5))" : "");
 }
 
 int policy_why(const struct policy_call *call, struct err *err)

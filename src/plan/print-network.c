@@ -181,11 +181,23 @@ static void print_proxies(const struct policy *policy, struct buf *out)
 		buf_adds(out, "  unchecked      addresses of names  (that proxy looks them up)\n");
 }
 
+/* For who does not know the word: "filtered" alone lets nothing through */
+static bool is_closed(const struct plan *plan)
+{
+	const struct policy *policy = plan->view->policy;
+
+	return is_gated(plan) && !policy->hosts[HOST_ALLOW].len &&
+	       !policy->numbers[NUMBER_HTTP_PROXY_PORT].set &&
+	       !policy->numbers[NUMBER_SOCKS_PROXY_PORT].set;
+}
+
 void print_network(const struct plan *plan, struct buf *out)
 {
 	const struct policy *policy = plan->view->policy;
 
 	buf_addf(out, "network\n  %s\n", net_mode_name(net_of(plan)));
+	if (is_closed(plan))
+		buf_adds(out, "  no host        is allowed, so none is reached\n");
 	print_jail(plan, out);
 	if (is_gated(plan)) {
 		print_hosts(policy, HOST_ALLOW, "allow", out);

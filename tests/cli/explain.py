@@ -97,6 +97,15 @@ def explain_tells_every_way_out_and_in(t):
 
 
 @test
+def explain_says_that_no_host_is_allowed(t):
+    words = "no host        is allowed"
+    contains(t.run("explain").ok().out, words)
+    for options in (["--allow", "a.test"], ["--net", "none"],
+                    ["--net", "host"]):
+        lacks(t.run("explain", *options).ok().out, words)
+
+
+@test
 def explain_says_of_tmp_what_is_true(t):
     for words, lines in (([], ["  write          /tmp  (private, kept for this "
                                "project)"]),
