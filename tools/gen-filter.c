@@ -170,6 +170,15 @@ static const struct rule *find_rule(unsigned int parts, enum filter_class class,
 	return NULL;
 }
 
+static enum filter_verdict verdict_of(unsigned int parts,
+				      const struct rule *rule)
+{
+	if (rule->verdict != VERDICT_TOLD)
+		return rule->verdict;
+	return parts & (OBSERVE | OBSERVE_FULL) ? VERDICT_NOTIFY
+						: VERDICT_EPERM;
+}
+
 /* What becomes of a call that no rule decides, or that has no row */
 static enum filter_verdict otherwise(unsigned int parts)
 {
@@ -191,13 +200,13 @@ static int row_target(unsigned int parts, enum filter_class class,
 	if (rule && rule->conditions[0].op != OP_NONE)
 		return block_label(class, watch);
 	if (rule)
-		verdict = rule->verdict;
+		verdict = verdict_of(parts, rule);
 	if (verdict != VERDICT_ALLOW)
 		return (int)verdict;
 	rule = find_rule(parts, watch, rules);
 	if (rule && rule->conditions[0].op != OP_NONE)
 		return block_label(CLASS_ALLOW, watch);
-	return rule ? (int)rule->verdict : VERDICT_ALLOW;
+	return rule ? (int)verdict_of(parts, rule) : VERDICT_ALLOW;
 }
 
 /**
@@ -271,8 +280,8 @@ static void emit_block(struct code *c, unsigned int parts,
 	code_place(c, block_label(class, watch));
 	for (const struct rule *rule = find_rule(parts, which, rules), *next;
 	     rule && rule->conditions[0].op; rule = next) {
-		const int yes = rule->verdict == VERDICT_ALLOW ?
-				allow : (int)rule->verdict;
+		const enum filter_verdict verdict = verdict_of(parts, rule);
+		const int yes = verdict == VERDICT_ALLOW ? allow : (int)verdict;
 		enum filter_verdict last = end;
 		int no;
 
@@ -284,7 +293,7 @@ static void emit_block(struct code *c, unsigned int parts,
 			continue;
 		}
 		if (next)
-			last = next->verdict;
+			last = verdict_of(parts, next);
 		no = last == VERDICT_ALLOW ? allow : (int)last;
 		emit_rule(c, rule, yes, no, &a);
 	}

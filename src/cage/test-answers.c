@@ -20,6 +20,18 @@
 
 #define ERRNO(e)	(SECCOMP_RET_ERRNO | (e))
 
+/* Refused, and asked about where somebody observes */
+static uint32_t told(const struct seccomp_config *config)
+{
+	return config->observe == SECCOMP_OBSERVE_OFF ? ERRNO(EPERM)
+						      : SECCOMP_RET_USER_NOTIF;
+}
+
+static uint32_t told_if(const struct seccomp_config *config, bool refused)
+{
+	return refused ? told(config) : SECCOMP_RET_ALLOW;
+}
+
 static uint32_t want_socket(const struct seccomp_config *config, int family,
 			    int type, int protocol)
 {
@@ -27,11 +39,10 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 
 	if (family == AF_UNIX) {
 		if (config->unix_sockets == SECCOMP_UNIX_DENY)
-			return ERRNO(EPERM);
-		if (config->unix_sockets == SECCOMP_UNIX_BY_PATH &&
-		    (kind == SOCK_DGRAM || kind == SOCK_RAW))
-			return ERRNO(EPERM);
-		return SECCOMP_RET_ALLOW;
+			return told(config);
+		return told_if(config, config->unix_sockets ==
+				       SECCOMP_UNIX_BY_PATH &&
+			       (kind == SOCK_DGRAM || kind == SOCK_RAW));
 	}
 	if (family == AF_NETLINK)
 		return protocol == NETLINK_ROUTE ? SECCOMP_RET_ALLOW :
@@ -39,11 +50,11 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 	if (family != AF_INET && family != AF_INET6)
 		return ERRNO(EAFNOSUPPORT);
 	if (kind != SOCK_STREAM && kind != SOCK_DGRAM && kind)
-		return ERRNO(EPERM);
+		return told(config);
 	if (!protocol || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)
 		return SECCOMP_RET_ALLOW;
 	if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
-		return ERRNO(EPERM);
+		return told(config);
 	return ERRNO(EPROTONOSUPPORT);
 }
 
@@ -112,14 +123,16 @@ uint32_t answer_class(const struct seccomp_config *config,
 		return SECCOMP_RET_ALLOW;
 	case CLASS_EPERM:
 		return ERRNO(EPERM);
-	case CLASS_NEST_EPERM:
-		return refuse_if(!nested, EPERM);
+	case CLASS_TOLD:
+		return told(config);
+	case CLASS_NEST_TOLD:
+		return told_if(config, !nested);
 	case CLASS_NEST_ENOSYS:
 		return refuse_if(!nested, ENOSYS);
 	case CLASS_CLONE:
-		return refuse_if(!nested && a[0] & 0x7e020000, EPERM);
+		return told_if(config, !nested && a[0] & 0x7e020000);
 	case CLASS_UNSHARE:
-		return refuse_if(!nested && a[0] & ~0x50f00U, EPERM);
+		return told_if(config, !nested && a[0] & ~0x50f00U);
 	case CLASS_SOCKET:
 		return want_socket(config, (int)a[0], (int)a[1], (int)a[2]);
 	case CLASS_SOCKETPAIR:

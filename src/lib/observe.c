@@ -24,6 +24,7 @@
 #include "lib/aside.h"
 #include "lib/moved.h"
 #include "lib/network.h"
+#include "lib/told.h"
 #include "lib/upper.h"
 #include "plan/grants.h"
 #include "plan/mask.h"
@@ -443,6 +444,14 @@ static void on_listen(void *arg, int socket)
 	network_listen(o->network, socket);
 }
 
+static void on_told(void *arg, const struct seccomp_data *call,
+		    struct violation *ret)
+{
+	const struct observe *o = arg;
+
+	told_fill(o->plan, call, ret);
+}
+
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret)
 {
@@ -457,6 +466,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 		.listen = network && observe->plan->network.publish_any
 				  ? on_listen : NULL,
 		.is_late = is_late, .is_fixed = is_fixed, .mask = on_mask,
+		.told = on_told,
 	};
 }
 

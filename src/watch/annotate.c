@@ -130,10 +130,16 @@ static bool was_said(const struct violation *v)
 }
 
 /* Only a question whether it is there, and the answer was no: many programs look
- * for settings in the home, or above where they work, that nobody misses
+ * for settings in the home, or above where they work, that nobody misses. Nor does
+ * one miss a system call, or a socket of which nobody knows where it was to lead,
+ * who does without.
  */
-static bool was_missing(const struct violation *v)
+static bool may_be_nothing(const struct violation *v)
 {
+	if (v->kind == VIOLATION_SYSCALL)
+		return true;
+	if (v->kind == VIOLATION_UNIX_SOCKET)
+		return v->op && !strcmp(v->op, "socket");
 	return v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&
 	       (strstr(v->op, "stat") || strstr(v->op, "access") ||
 		strstr(v->op, "readlink"));
@@ -151,7 +157,7 @@ static uint64_t merge(const struct ring *ring, bool said, bool failed,
 		const struct violation *v = &ring->v[i]->v;
 		size_t k = 0;
 
-		if ((said && was_said(v)) || (!failed && was_missing(v))) {
+		if ((said && was_said(v)) || (!failed && may_be_nothing(v))) {
 			left_out += v->count;
 			continue;
 		}

@@ -3,6 +3,8 @@
 
 #include "watch/calls.h"
 
+#include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -29,4 +31,21 @@ const struct call *call_find(int nr)
 			return &calls[i];
 	}
 	return NULL;
+}
+
+bool call_may_go_on(const struct seccomp_data *call, bool nested)
+{
+	/* What is a process's own: no namespace, nor what is not known yet */
+	const uint32_t own = CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_VM |
+			     CLONE_SIGHAND | CLONE_THREAD;
+	const uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP |
+				    CLONE_NEWUTS | CLONE_NEWIPC |
+				    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+	const uint32_t flags = (uint32_t)call->args[0];
+
+	if (!nested && call->nr == SYS_unshare && (flags & ~own))
+		return false;
+	if (!nested && call->nr == SYS_clone && (flags & namespaces))
+		return false;
+	return call_find(call->nr);
 }

@@ -125,7 +125,8 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	const int64_t now = quick_now_ms();
 	int r;
 
-	if (!q.call || q.call->what > CALL_CONNECT)
+	if (!call_may_go_on(&notif->data, f->nested) ||
+	    q.call->what > CALL_CONNECT)
 		return false;
 	if (q.call->what == CALL_TURN) {
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);

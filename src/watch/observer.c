@@ -350,15 +350,34 @@ static int judge_call(struct observer *o, struct question *q,
 	return r < 0 ? r : 0;
 }
 
-static int respond(struct observer *o, uint64_t id, int error, bool done)
+static int respond(struct observer *o, uint64_t id, int error)
 {
-	struct seccomp_notif_resp resp = { .id = id };
+	struct seccomp_notif_resp resp = { .id = id, .error = -error };
 
-	if (error)
-		resp.error = -error;
-	else if (!done)
-		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
 	return sys_notif_send(o->listener, &resp);
+}
+
+/* The one place where a call goes on */
+static int let_go_on(struct observer *o, const struct seccomp_notif *notif)
+{
+	struct seccomp_notif_resp resp = {
+		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
+	};
+
+	return call_may_go_on(&notif->data, o->nested) ?
+	       sys_notif_send(o->listener, &resp) :
+	       respond(o, notif->id, EPERM);
+}
+
+/* The filter refuses it, and has us say so */
+static int refuse_told(struct observer *o, const struct seccomp_notif *notif)
+{
+	struct tracee *t = tracee_get(&o->tracees, (pid_t)notif->pid);
+
+	if (t && !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
+		refusal_told(o->sink, &o->policy, t, &notif->data);
+	o->stats.refused++;
+	return respond(o, notif->id, EPERM);
 }
 
 /* Refuse what could not be read or looked up */
@@ -381,6 +400,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	struct address_answer a = { .later = -1 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
 
+	if (!call_may_go_on(&notif->data, o->nested))
+		return refuse_told(o, notif);
 	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
 		o->addresses.id = notif->id;
@@ -411,19 +432,21 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	if (q.fd >= 0) {
 		r = question_hand_in(&q, o->listener);
 		close_fd(&q.fd);
-		return r < 0 ? respond(o, notif->id, -r, false) : 0;
+		return r < 0 ? respond(o, notif->id, -r) : 0;
 	}
 	if (a.later >= 0) {
 		r = later_add(o->later, notif->id, a.later);
-		return r < 0 ? respond(o, notif->id, EINTR, true) : 0;
+		return r < 0 ? respond(o, notif->id, EINTR) : 0;
 	}
-	return respond(o, notif->id, a.done ? a.error : a.judgement.error,
-		       a.done || q.done);
+	if (a.done || q.done || a.judgement.error)
+		return respond(o, notif->id, a.done ? a.error
+						    : a.judgement.error);
+	return let_go_on(o, notif);
 }
 
 static void on_connected(void *arg, uint64_t id, int error)
 {
-	(void)respond(arg, id, error, true);
+	(void)respond(arg, id, error);
 }
 
 int observer_dispatch(struct observer *o, uint32_t events)

@@ -20,6 +20,8 @@
 
 struct err;
 struct observer;
+struct seccomp_data;
+struct violation;
 struct violation_sink;
 struct ways;
 
@@ -87,6 +89,8 @@ struct observer_socket {
  *		and needs no copy of the socket to say so. May be NULL.
  * @is_served:	True if @wants_connect is false for that address, whenever it is
  *		asked: from any thread. May be NULL.
+ * @told:	A call that the filter refuses: what it is, and why, into @ret. May be
+ *		NULL: then nobody wants to know.
  * @listen:	Before a listen() on @socket, a copy, goes on. May be NULL.
  */
 struct observer_policy {
@@ -107,6 +111,8 @@ struct observer_policy {
 	bool (*is_served)(void *arg, const struct sockaddr *address,
 			  socklen_t len);
 	void (*listen)(void *arg, int socket);
+	void (*told)(void *arg, const struct seccomp_data *call,
+		     struct violation *ret);
 };
 
 /**

@@ -3,17 +3,23 @@
 
 #include "watch/refusal.h"
 
+#include <errno.h>
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/violation.h"
+#include "watch/caller.h"
 #include "watch/calls.h"
 #include "watch/judge.h"
+#include "watch/observer.h"
 #include "watch/place.h"
 #include "watch/question.h"
 #include "watch/suggest.h"
@@ -75,6 +81,25 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
 		  g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
+	violation_report(sink, &v);
+	violation_done(&v);
+}
+
+void refusal_told(const struct violation_sink *sink,
+		  const struct observer_policy *policy, struct tracee *tracee,
+		  const struct seccomp_data *call)
+{
+	struct violation v = {
+		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
+	};
+
+	/* Every look-up of a user's name asks a cache that hardly anybody has */
+	if (!policy->told ||
+	    (call->nr == SYS_socket && (int)call->args[0] == AF_UNIX &&
+	     caller_is_library(tracee)))
+		return;
+	v.pid = tracee_process(tracee, NULL);
+	policy->told(policy->arg, call, &v);
 	violation_report(sink, &v);
 	violation_done(&v);
 }
