@@ -232,6 +232,11 @@ static char **command_for(const struct srt_call *call, char *shell,
 		argv[at++] = (char *)(size_t)call->string;
 		return argv;
 	}
+	/* Bash's own, where srt's lack of quotes leaves it; there may be no
+	 * other
+	 */
+	if (n > 1 && !strcmp(call->words[0], "time"))
+		buf_addf(script, "%s ", call->words[first++]);
 	for (; first < n && is_assignment(call->words[first]); first++)
 		buf_addf(script, "%s ", call->words[first]);
 	if (first < n)

@@ -37,6 +37,8 @@ def words_are_words_and_a_string_is_a_string(t):
     equal(srt(t, "type", "cd").ok().out, "cd is a shell builtin\n")
     equal(srt(t, "A=1", "B=x/y", "printenv", "A", "B").ok().out, "1\nx/y\n")
     equal(srt(t, "A=1").ok().out, "")
+    r = srt(t, "time", "A=1", "sh", "-c", "echo $A; exit 3")
+    equal((r.code, r.out, r.err.split()[0]), (3, "1\n", "real"))
 
 
 @test
