@@ -54,6 +54,11 @@ const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */
 const struct command *command_table(void);
 
+/* The descriptor that @file (/dev/fd/63) names, if what is read from it is gone
+ * then; or -1
+ */
+int cli_stream(const char *file);
+
 /* Parse the options of lib/options.def from argv[1] on, up to "--" or the
  * first word that is none. Returns the index of the first word left, or
  * -EINVAL with words.

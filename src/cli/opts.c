@@ -16,17 +16,13 @@
 #include "cli/command.h"
 #include "lib/options.h"
 
-/* The descriptor that @file names, if what is read from it is gone then; or -1.
- * Other pipes are files that somebody could have put there to hold us up.
- */
-static int stream_of(const char *file)
+/* Other pipes are files that somebody could have put there to hold us up */
+int cli_stream(const char *file)
 {
 	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
 	struct stat st;
 	uint64_t n = 0;
 
-	if (!strcmp(file, "-"))
-		return STDIN_FILENO;
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		const size_t len = strlen(dirs[i]);
 
@@ -43,7 +39,8 @@ static int stream_of(const char *file)
 static int add_settings(struct options *options, const char *file,
 			struct err *err)
 {
-	const int fd = file ? stream_of(file) : -1;
+	const int fd = !file ? -1 : !strcmp(file, "-") ? STDIN_FILENO :
+		       cli_stream(file);
 	auto_buf struct buf text = { 0 };
 	int r;
 

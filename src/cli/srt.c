@@ -100,7 +100,9 @@ static int check_text(const char *file, const struct buf *text)
 	return reason ? refuse(reason, FILE_RULES) : 0;
 }
 
-/* Find and check the settings; *@ret is the file to use, or NULL: none */
+/* Find and check the settings; *@ret is the file to use, the text of one that can
+ * be read only once, or NULL: none
+ */
 static int find_settings(const struct srt_call *call, char **ret)
 {
 	auto_free char *home = fs_home();
@@ -108,12 +110,14 @@ static int find_settings(const struct srt_call *call, char **ret)
 		home ? path_join(home, ".srt-settings.json") : NULL;
 	auto_buf struct buf text = { 0 };
 	auto_free char *reason = NULL;
-	int r;
+	int fd, r;
 
 	*ret = NULL;
 	if (!file)
 		return 0;
-	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL);
+	fd = cli_stream(file);
+	r = fd < 0 ? fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL) :
+	    fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL);
 	if (r == -ENOENT && call->settings) {
 		reason = mem_printf("%s does not exist.", file);
 		return refuse(reason, "the rules --settings asked for");
@@ -130,7 +134,7 @@ static int find_settings(const struct srt_call *call, char **ret)
 	}
 	r = check_text(file, &text);
 	if (r == 0)
-		*ret = take_ptr(file);
+		*ret = fd < 0 ? take_ptr(file) : buf_take(&text);
 	return r;
 }
 

@@ -42,6 +42,22 @@ def words_are_words_and_a_string_is_a_string(t):
 
 
 @test
+def settings_may_come_through_a_pipe(t):
+    t.write("hidden", "x\n")
+    text = json.dumps({
+        "network": {"allowedDomains": [], "deniedDomains": []},
+        "filesystem": {"denyRead": ["hidden"], "allowWrite": ["."],
+                       "denyWrite": []}})
+    script = f'{CLOCHE} as srt -s <(echo "$1") sh -c "cat hidden; echo > made"'
+    r = t.outside("bash", "-c", script, "bash", text)
+    contains(r.err, "Permission denied")
+    check(t.exists("made"), r)
+    r = t.outside("bash", "-c", script, "bash", "{")
+    contains(r.err, "Refusing to run")
+    equal((r.code, r.out), (1, ""))
+
+
+@test
 def options_end_where_the_command_begins(t):
     for argv in [("echo", "-d", "-s", "x", "-c", "y"),
                  ("--", "echo", "-d", "-s", "x", "-c", "y")]:
