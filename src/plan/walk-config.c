@@ -146,8 +146,7 @@ static void read_file(struct reading *r, const char *file)
 	r->file = before;
 }
 
-/* A linked working tree's is not beside the repository, but we stand in it */
-static void read_for(struct view *view, const char *git_dir, const char *top)
+void walk_config_for(struct view *view, const char *git_dir, const char *top)
 {
 	static const char *const names[] = { "config", "config.worktree" };
 	struct reading r = { view, git_dir, &top, 1, NULL, WALK_INCLUDES_MAX };
@@ -164,9 +163,10 @@ void walk_config(struct view *view, const char *git_dir)
 	auto_free char *top = path_parent(git_dir);
 	const char *cwd = view->policy->cwd;
 
-	read_for(view, git_dir, top);
+	walk_config_for(view, git_dir, top);
+	/* A linked working tree is not beside the repository, but we stand in it */
 	if (!path_is_within(top, cwd))
-		read_for(view, git_dir, cwd);
+		walk_config_for(view, git_dir, cwd);
 }
 
 void walk_config_top(struct view *view, const char *dir)
@@ -184,14 +184,15 @@ void walk_config_user(struct view *view)
 	const struct {
 		const char *dir, *name;
 	} files[] = {
+		{ "/", getenv("GIT_CONFIG_GLOBAL") },
 		{ p->home, ".gitconfig" },
 		{ p->dirs[DIR_CONFIG], "git/config" },
 		{ "/etc", "gitconfig" },
 	};
 
 	for (size_t i = 0; r.ntops && i < ARRAY_SIZE(files); i++) {
-		auto_free char *file = files[i].dir ?
-			path_join(files[i].dir, files[i].name) : NULL;
+		auto_free char *file = files[i].dir && files[i].name ?
+			path_resolve(files[i].dir, files[i].name) : NULL;
 
 		if (file)
 			read_file(&r, file);

@@ -16,6 +16,8 @@ enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
  * whether it is there or not
  */
 void walk_config(struct view *view, const char *git_dir);
+/* The same for the working tree @top alone, which points at it */
+void walk_config_for(struct view *view, const char *git_dir, const char *top);
 
 /* The same for what the user's own configuration names: a relative path is one in
  * every working tree, each of which was told as a @dir

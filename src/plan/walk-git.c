@@ -344,7 +344,7 @@ bool walk_git_is_part(const char *name)
 
 void walk_git_pointer(struct view *view, const char *file, size_t *left)
 {
-	auto_free char *target = NULL;
+	auto_free char *target = NULL, *top = path_parent(file);
 
 	errno = 0;	/* What is no pointer is no failure either */
 	target = walk_git_target(file, NULL);
@@ -352,6 +352,8 @@ void walk_git_pointer(struct view *view, const char *file, size_t *left)
 		walk_missed(view, errno);
 	else if (walk_is_writable(view, target))
 		(void)walk_git_root(view, target, left);
+	if (target && protect_has_modules(view->policy))
+		walk_config_for(view, target, top);
 }
 
 bool walk_is_writable(const struct view *view, const char *path)

@@ -56,20 +56,23 @@ def modes_and_times_are_applied_and_survive_a_look(t):
     os.umask(0)
     t.shell("""umask 0; mkdir -m 777 open; mkdir -m 1770 sticky; chmod 750 old
 mkdir -p shut/in; echo x >shut/f; echo y >shut/in/g; echo z >none
+echo l >lent; chmod 2755 lent
 ln -s none link; touch -h -d @1000 link; touch -d @2000 open
 chmod 0 none shut/in; chmod 555 shut; touch -d @3000 shut""",
             options=EPHEMERAL).ok()
     for _ in range(2):
-        equal(diff(t), ["A link", "A none", "A open", "A shut", "A shut/f",
-                        "A shut/in", "A shut/in/g", "A sticky", "M old"])
+        equal(diff(t), ["A lent", "A link", "A none", "A open", "A shut",
+                        "A shut/f", "A shut/in", "A shut/in/g", "A sticky",
+                        "M old"])
     r = t.shell("stat -c '%a %n' shut shut/in none old", options=EPHEMERAL)
     equal(r.ok().out, "555 shut\n0 shut/in\n0 none\n750 old\n")
     os.umask(0o077)
     t.run("apply").ok()
     equal({name: f"{os.lstat(name).st_mode & 0o7777:o}" for name in
-           ("open", "sticky", "old", "shut", "shut/in", "none", "shut/f")},
+           ("open", "sticky", "old", "shut", "shut/in", "none", "shut/f",
+            "lent")},
           {"open": "777", "sticky": "1770", "old": "750", "shut": "555",
-           "shut/in": "0", "none": "0", "shut/f": "666"})
+           "shut/in": "0", "none": "0", "shut/f": "666", "lent": "755"})
     equal([os.lstat(name).st_mtime for name in ("link", "open", "shut")],
           [1000, 2000, 3000])
     os.chmod("shut/in", 0o700)
@@ -175,6 +178,22 @@ def what_cannot_be_shown_can_be_discarded(t):
         equal(tree(os.path.join(t.home, ".local/state/cloche/aside"))
               if os.path.exists(t.home + "/.local/state/cloche/aside")
               else {}, {})
+
+
+@test
+def what_became_a_link_is_not_applied_through(t):
+    """Not even one that stays in the project: what it leads to was not asked"""
+    t.write("d/old", "old")
+    t.write("kept/file", "old")
+    t.shell("echo new > d/file", options=EPHEMERAL).ok()
+    os.rename("d", "away")
+    os.symlink("kept", "d")
+    check(t.run("apply", "--force", "d/file").code, "it was applied")
+    equal(t.read("kept/file"), "old")
+    os.unlink("d")
+    os.rename("away", "d")
+    t.run("apply", "--force").ok("the control")
+    equal(t.read("d/file"), "new\n")
 
 
 @test

@@ -114,6 +114,14 @@ def what_the_users_own_settings_lead_to(t):
         refused(t, where, top + "/.githooks/pre-commit", top + "/.githooks/x",
                 top + "/sub/.githooks", top + "/team", top + "/attr")
     commit(t, top)
+    # A submodule's own, and what the environment names instead of the user's
+    git(t, "config", "core.hooksPath", ".husky", cwd=top + "/sub")
+    refused(t, top, top + "/sub/.husky")
+    t.write(t.home + "/third", "[core]\n\thooksPath = .third\n")
+    t.write(top + "/.third/pre-push", "old")
+    t.shell("echo new > .third/pre-push", cwd=top,
+            env={"GIT_CONFIG_GLOBAL": t.home + "/third"})
+    equal(t.read(top + "/.third/pre-push"), "old")
     t.shell("mkdir other .githooks other/.githooks", cwd=t.dir).ok()
 
 
@@ -310,6 +318,14 @@ def a_separate_directory_can_be_made_inside(t):
     r = t.shell("echo x >> gits/here/config; echo x > .git")
     contains(r.err, "gits/here/config")
     contains(t.read(".git"), "gits/here")
+    # Nor by way of a link, which can be another tomorrow
+    t.shell("mkdir l1 l2; git init -q --bare l1/g; git init -q --bare l2/g; "
+            "ln -s $PWD/l1 link; echo gitdir: $PWD/link/g > l1/.git; "
+            "echo gitdir: g > pointer; ln -s ../pointer l2/.git",
+            options=("--observe", "off")).ok()
+    equal([os.path.lexists(t.dir + "/" + name) for name in
+           ("l1/g/HEAD", "l2/g/HEAD", "l1/.git", "l2/.git")],
+          [True, True, False, False])
     # What is as old as the project is not pointed at from inside
     t.outside("sh", "-c", "mv .git gits/pointer").ok()
     t.shell("cp gits/pointer .git")
