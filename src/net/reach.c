@@ -119,6 +119,16 @@ static void fail_with(struct reach *r, int error, const char *what)
 	finish(r, outcome);
 }
 
+/* Who was looked up or dialled may be the parent proxy, and not the host */
+static void fail_to_dial(struct reach *r, int error, const char *what)
+{
+	char words[REACH_REASON_MAX];
+
+	snprintf(words, sizeof(words), "%s%s",
+		 r->via_parent ? "the parent proxy: " : "", what);
+	fail_with(r, error, words);
+}
+
 /* The parent proxy's answer: 2xx and then bytes, which the server may have
  * sent already and stay in the socket: we read one head and not a byte more.
  */
@@ -206,7 +216,7 @@ static void on_dialled(void *arg, int error)
 	struct reach *r = arg;
 
 	if (error)
-		fail_with(r, error, strerror(-error));
+		fail_to_dial(r, error, strerror(-error));
 	else if (r->via_parent && !r->plain)
 		ask_parent(r);
 	else
@@ -248,9 +258,10 @@ static void on_resolved(void *arg, const struct resolve_answer *answer)
 	struct host last;
 
 	if (answer->error) {
-		fail_with(r, answer->error == -EAGAIN || answer->error == -EIO
-				     ? -ENOENT : answer->error,
-			  "the name could not be resolved");
+		fail_to_dial(r, answer->error == -EAGAIN ||
+					answer->error == -EIO
+					? -ENOENT : answer->error,
+			     "the name could not be resolved");
 		return;
 	}
 	for (uint32_t i = 0; i < answer->count; i++) {

@@ -331,6 +331,11 @@ s, head = tunnel(b"bad.test:443"); print(head.split(b"\\r\\n")[0])
     lacks(got[0], b"mine")
     # What is said inside the tunnel is for the origin
     equal(got[1].count(b"Proxy-Authorization"), 1)
+    for where, why in (("127.0.0.1:9", "Connection refused"),
+                       ("none.test:9", "the name could not be resolved")):
+        g = Gate(t, options=["--parent", "http://" + where])
+        contains(g.python('print(tunnel(b"good.test:443")[1])'),
+                 "502 the parent proxy: " + why)
 
 
 @test
