@@ -111,7 +111,9 @@ static int add_file(struct load *load, const struct document_place *place,
 	if (r < 0) {
 		note_file(load, place->scope, place->name, FILE_BAD);
 		if (!load->req->check && !place->drop_in)
-			return fail(load->err, r, "%s", why.msg);
+			return fail(load->err, r, "%s%s", why.msg,
+				    r == -EACCES && place->scope == SCOPE_USER ?
+				    "; set HOME to your own, or use --no-settings" : "");
 		settings_note(load->facts.report, NOTE_ERROR, "%s", why.msg);
 		return 0;
 	}

@@ -118,6 +118,17 @@ def a_home_that_is_not_there_is_not_made(t):
     check(not os.path.exists(home), "made")
 
 
+@as_user
+def somebody_elses_home_is_told(t):
+    """As `su` and `sudo -u` leave it"""
+    os.mkdir(t.away + "/closed", 0)
+    env = {"HOME": t.away + "/closed"}
+    r = t.run("run", "true", env=env).ended(125)
+    contains(r.err, "set HOME to your own")
+    equal(len(r.err.splitlines()), 1, r.err)
+    t.run("run", "--no-settings", "true", env=env).ok()
+
+
 @test
 def who_asks_leaves_nothing_in_the_home(t):
     questions = (["violations", "list"], ["violations", "clear"],
