@@ -49,7 +49,8 @@ int fail_errno(struct err *err, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 
-	fail(err, -saved, "%s: %s", text, strerror(saved));
+	fail(err, -saved, "%s: %s%s", text, strerror(saved),
+	     saved == EMFILE ? " (ulimit -n)" : "");
 	errno = saved;
 	return -saved;
 }

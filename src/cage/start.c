@@ -31,6 +31,8 @@ static int explain_clone(struct err *err)
 		return fail(err, -saved, "this machine does not let us make user namespaces (%s); 'cloche doctor' says why and what to do",
 			    saved == ENOSPC ? "user.max_user_namespaces is used up"
 					    : "not permitted");
+	if (saved == EAGAIN)
+		return fail(err, -saved, "cannot start the sandbox: this user has as many processes as there may be (ulimit -u); end some, or raise that");
 	errno = saved;
 	return fail_errno(err, "cannot make the sandbox's namespaces");
 }
