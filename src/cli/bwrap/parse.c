@@ -125,6 +125,7 @@ int bwrap_read(struct bwrap *b, char *const *words, size_t n, size_t *ret_used,
 	size_t used = 0;
 	int r = 0;
 
+	*ret_used = 0;
 	b->words += n;
 	if (b->words > BWRAP_WORDS_MAX)
 		return fail(err, -E2BIG, "Exceeded maximum number of arguments %u",
