@@ -32,7 +32,6 @@ enum {
 	RUN_MS = 60000,		/* A sandbox with all attempts */
 	GONE_MS = 2000,		/* For what outlives it to go */
 	REPORT_MAX = 4 << 20,
-	WORDS_MAX = 64,
 };
 
 /**
@@ -41,13 +40,14 @@ enum {
  * @out:	What it reports
  * @act:	The row for which the host acts when asked, or NULL
  * @seen:	What it saw then
+ * @late:	It did not end in time, or says too much
  */
 struct sandbox {
 	pid_t pid;
 	int pidfd, in, out;
 	const struct verify_row *act;
 	struct buf report;
-	bool gone, survived, seen;
+	bool gone, survived, seen, late;
 	int status;
 };
 
@@ -58,19 +58,25 @@ struct sandbox {
  * @lack:	What the kernel does not have, or NULL
  */
 struct words {
-	const char *v[WORDS_MAX];
+	const char **v;
+	size_t len, cap;
 	bool keys, own;
 	const char *feed, *lack;
 	size_t feed_len;
-	size_t len;
 	char room[8][PATH_MAX];
 	size_t used;
 };
 
+static void words_done(struct words *words)
+{
+	free(words->v);
+}
+
+#define auto_words	__attribute__((cleanup(words_done)))
+
 static void add(struct words *words, const char *word)
 {
-	if (words->len < WORDS_MAX - 1)
-		words->v[words->len++] = word;
+	*vec_push(words) = word;
 }
 
 static void add_number(struct words *words, long value)
@@ -102,6 +108,7 @@ static void add_attempt(const struct verify *v, const char *kind,
 	add_number(words, w->key);
 	add_number(words, v->request.full ? WHEN_QUICK | WHEN_FULL
 					  : WHEN_QUICK);
+	add(words, NULL);
 }
 
 static void add_start(const struct verify *v, struct words *words)
@@ -115,7 +122,7 @@ static void add_start(const struct verify *v, struct words *words)
 static void run_child(const struct verify *v, const struct words *words,
 		      int in, int out)
 {
-	char path[PATH_MAX], *list, *argv[WORDS_MAX];
+	char path[PATH_MAX], *list;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (!words->own)
@@ -131,8 +138,7 @@ static void run_child(const struct verify *v, const struct words *words,
 		verify_go_home(v);
 	if (words->lack && lack_of(words->lack) < 0)
 		_exit(127);
-	memcpy(argv, words->v, sizeof(argv));
-	execv("/proc/self/exe", argv);
+	execv("/proc/self/exe", (char *const *)(uintptr_t)words->v);
 	_exit(127);
 }
 
@@ -199,8 +205,10 @@ static void follow(struct verify *v, struct sandbox *s)
 			break;
 		if (poll(p, 2, (int)(end - now)) < 0)
 			continue;
-		if (p[0].revents && !take_output(v, s))
+		if (p[0].revents && !take_output(v, s)) {
+			s->late = s->report.len > REPORT_MAX;
 			return;
+		}
 		if (p[1].fd >= 0 && p[1].revents) {
 			p[1].fd = -1;
 			s->gone = true;
@@ -208,13 +216,15 @@ static void follow(struct verify *v, struct sandbox *s)
 		}
 	}
 	s->survived = s->gone;
+	s->late = !s->gone;
 }
 
+/* Whoever was not started has no number: 0 and -1 would be everybody */
 static void finish(struct sandbox *s)
 {
 	if (s->pid > 0) {
-		if (!s->gone)
-			(void)kill(s->pid, s->survived ? SIGKILL : 0);
+		if (s->late)
+			(void)kill(s->pid, SIGKILL);
 		while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
 			(void)kill(s->pid, SIGKILL);
 	}
@@ -232,8 +242,6 @@ static int run(struct verify *v, const struct words *words,
 	s->act = act;
 	if (r == 0)
 		follow(v, s);
-	if (verify_is_over() || (!s->gone && !s->survived && r < 0))
-		(void)kill(s->pid, SIGKILL);
 	finish(s);
 	if (r == 0 && verify_is_over())
 		r = fail(err, -EINTR, "interrupted");
@@ -259,7 +267,7 @@ static void keep_complaint(struct verify *v)
 
 int verify_main_run(struct verify *v, struct err *err)
 {
-	struct words words = { .keys = true };
+	auto_words struct words words = { .keys = true };
 	struct sandbox s;
 	int r;
 
@@ -338,7 +346,7 @@ static pid_t start_server(const struct verify *v, const struct verify_row *row)
 static int live_run(struct verify *v, size_t number,
 		    const struct verify_row *row, struct err *err)
 {
-	struct words words = { 0 };
+	auto_words struct words words = { 0 };
 	char kind[32];
 	struct sandbox s;
 	pid_t server;
@@ -380,7 +388,9 @@ static int live_run(struct verify *v, size_t number,
 int verify_own_run(struct verify *v, size_t number, const char *feed,
 		   size_t n, struct err *err)
 {
-	struct words words = { .own = true, .feed = feed, .feed_len = n };
+	auto_words struct words words = {
+		.own = true, .feed = feed, .feed_len = n,
+	};
 	char kind[32];
 	struct sandbox s;
 	int r;
@@ -415,7 +425,7 @@ int verify_live_runs(struct verify *v, struct err *err)
 static int refusal(struct verify *v, const char *word, const char *lack,
 		   bool *ret_ran, int *ret_status, struct err *err)
 {
-	struct words words = { .lack = lack };
+	auto_words struct words words = { .lack = lack };
 	char path[PATH_MAX];
 	struct sandbox s;
 	int r;

@@ -91,7 +91,11 @@ void attempt_kill(const struct world *w, const char *argument,
 		  struct found *f)
 {
 	(void)argument;
-	found_result(f, kill(w->victim, SIGKILL));
+	/* 0 is no victim, but all who are with us */
+	if (w->victim > 0)
+		found_result(f, kill(w->victim, SIGKILL));
+	else
+		f->error = ESRCH;
 }
 
 /* Not kill(-1): it must not end the one who counts, or a control's caller */
