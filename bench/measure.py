@@ -20,6 +20,7 @@ ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "200"))
 SLOW = int(os.environ.get("CLOCHE_BENCH_SLOW", "20"))
 SRT = BIN + "/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js"
 OUR_BWRAP = BIN + "/bwrap"
+FLOOR = BIN + "/floor"
 HOME = os.environ["HOME"]
 
 # What srt protects in a project, and so do we: both get the same ten
@@ -86,6 +87,11 @@ def goal(words, value, limit):
     print(f"* {words}: {value:.4g} (at most {limit:.4g}: {mark})")
 
 
+def floor(words, value):
+    """What the kernel alone takes for the same (bench/floor.c)"""
+    print(f"* {words}, the kernel alone: {value:.4g}")
+
+
 def bwrap(program, cwd, *command):
     """srt's argument list, and the isolation that it leaves out"""
     words = [program, "--new-session", "--die-with-parent", "--unshare-net",
@@ -109,6 +115,8 @@ def start_up():
         "cloche --net none true": (ROUNDS, [*none, "true"]),
         "cloche bash": (ROUNDS, [*run, "bash", "-c", "true"]),
         "cloche --net none bash": (ROUNDS, [*none, "bash", "-c", "true"]),
+        "floor true": (ROUNDS, [FLOOR, "-o", "true"]),
+        "floor bash": (ROUNDS, [FLOOR, "-o", "bash", "-c", "true"]),
     }
     if shutil.which("bwrap"):
         variants["bwrap true"] = (ROUNDS, bwrap("bwrap", cwd, "true"))
@@ -141,6 +149,7 @@ def start_up():
              m["bwrap --ro-bind / / true"], 0.8)
     goal("cloche --net none bash / plain bash",
          m["cloche --net none bash"] / m["bash -c true"], 2.5)
+    floor("bash / plain bash", m["floor bash"] / m["bash -c true"])
     if "srt true" in m:
         goal("cloche true / srt true", m["cloche true"] / m["srt true"], 1 / 80)
     print()
@@ -194,6 +203,9 @@ def rules():
             variants[f"{count} rules, {kind} paths"] = (
                 ROUNDS, [CLOCHE, "run", "--quiet", "--net", "none", "-s", file,
                          "--", "true"])
+    for count in (1, 1000):
+        variants[f"floor, {count} existing paths"] = (
+            ROUNDS, [FLOOR, "-m", f"{HOME}/existing-", str(count), "true"])
     times = measure(variants, cwd)
     print("## Rules\n")
     table(times, ["1 rules, missing paths", "1 rules, existing paths"])
@@ -201,6 +213,9 @@ def rules():
         goal(f"1000 rules / 1 rule, {kind} paths",
              median(times[f"1000 rules, {kind} paths"]) /
              median(times[f"1 rules, {kind} paths"]), 2)
+    floor("1000 rules / 1 rule, existing paths",
+          median(times["floor, 1000 existing paths"]) /
+          median(times["floor, 1 existing paths"]))
     print()
 
 
@@ -295,12 +310,14 @@ def work():
         variants[name] = (SLOW, ["bash", "-c", script])
         variants[name + ", inside"] = (
             SLOW, [CLOCHE, "run", "--quiet", "--", "bash", "-c", script])
+        variants[name + ", floor"] = (SLOW, [FLOOR, "-o", "bash", "-c", script])
     times = measure(variants, cwd)
     print("## Whole jobs\n")
     table(times, ["make -j2"])
     for name in jobs:
         goal(f"{name}: inside / outside",
              median(times[name + ", inside"]) / median(times[name]), 1.05)
+        floor(name, median(times[name + ", floor"]) / median(times[name]))
     print()
 
 

@@ -2,7 +2,8 @@
 """bench/observer.py - the measurements of bench/observer, as Markdown
 
 Runs in the room that tools/as makes. One interleaved run: each workload without
-a sandbox, in cloche, in cloche without its observer, and once under strace -f.
+a sandbox, in cloche, in cloche without its observer, in what the kernel alone
+takes for both (bench/floor.c), and once under strace -f.
 A ratio is the median of the rounds' own ratios, so that a slow minute counts
 for both sides.
 """
@@ -16,8 +17,9 @@ import tempfile
 import time
 
 CLOCHE = os.environ["CLOCHE"]
+FLOOR = os.path.dirname(os.path.abspath(__file__)) + "/floor"
 FILES = int(os.environ.get("CLOCHE_BENCH_FILES", "20000"))
-ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "7"))
+ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "5"))
 STRACE_SECONDS = 120
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
          "stderr": subprocess.DEVNULL}
@@ -95,10 +97,13 @@ WORK = {
 SANDBOX_MAX = 1.05	# Without the observer, against no sandbox
 BARE, OFF, ON, STRACE = ("no sandbox", "cloche --observe off", "cloche",
                          "strace -f")
+FLOOR_OFF, FLOOR_ON = "floor, not observed", "floor, observed"
 WRAP = {
     BARE: [],
     OFF: [CLOCHE, "run", "--quiet", "--observe", "off", "--"],
     ON: [CLOCHE, "run", "--quiet", "--"],
+    FLOOR_OFF: [FLOOR],
+    FLOOR_ON: [FLOOR, "-o"],
     STRACE: ["strace", "-f", "-o", "/dev/null"],
 }
 
@@ -124,7 +129,7 @@ def measure(room, prepare):
     command, undo = prepare(room)
     times = {name: [] for name in WRAP}
     for i in range(ROUNDS + 1):
-        for name in (BARE, OFF, ON):
+        for name in (BARE, OFF, ON, FLOOR_OFF, FLOOR_ON):
             took = seconds(name, command, undo, room)
             if i:
                 times[name].append(took)
@@ -161,6 +166,9 @@ def main():
                         ("" if goal == most else f"; goal {goal}"))
         verdicts.append(judge(f"{title}: sandbox / none",
                               ratio(times, OFF, BARE), SANDBOX_MAX))
+        verdicts.append(f"* {title}, the kernel alone: "
+                        f"{ratio(times, FLOOR_ON, FLOOR_OFF):.2f} and "
+                        f"{ratio(times, FLOOR_OFF, BARE):.2f}")
     print()
     print("\n".join(verdicts))
     print(f"\n{ROUNDS} rounds; all of it took "
