@@ -16,9 +16,10 @@
 int api_copy(void *to, size_t size, const void *from)
 {
 	const unsigned char *bytes = from;
-	size_t theirs;
+	size_t theirs = 0;
 
-	memcpy(&theirs, from, sizeof(theirs));
+	if (from)
+		memcpy(&theirs, from, sizeof(theirs));
 	if (theirs < sizeof(theirs))
 		return -EINVAL;
 	for (size_t i = size; i < theirs; i++) {
@@ -75,7 +76,7 @@ int cloche_sandbox_new(const struct cloche_sandbox_options *options,
 	s->program = mem_strdup(o.program ? o.program : CLOCHE_PROGRAM);
 	if (r == 0 && o.policy)
 		r = set_policy(&s->options, o.policy, &err);
-	if (why_size)
+	if (why && why_size)
 		snprintf(why, why_size, "%s", err.msg);
 	if (r < 0) {
 		cloche_sandbox_free(s);
@@ -101,11 +102,13 @@ const char *cloche_sandbox_message(const cloche_sandbox *s)
 
 int cloche_sandbox_set(cloche_sandbox *s, const char *name, const char *value)
 {
-	const enum option_id id = option_find(name, strlen(name));
+	const enum option_id id = name ? option_find(name, strlen(name))
+				       : OPTION_COUNT;
 
 	s->err = (struct err){ 0 };
 	if (id == OPTION_COUNT)
-		return fail(&s->err, -EINVAL, "there is no option '%s'", name);
+		return fail(&s->err, -EINVAL, "there is no option '%s'",
+			    name ? name : "");
 	return options_add(&s->options, id, value, &s->err);
 }
 

@@ -337,6 +337,9 @@ TEST(wrong_calls_are_refused_with_words)
 	CHECK_INT(cloche_sandbox_set(box, "no-such", "x"), -EINVAL);
 	CHECK_CONTAINS(cloche_sandbox_message(box), "no-such");
 	CHECK_INT(cloche_sandbox_set(box, "write", NULL), -EINVAL);
+	CHECK_INT(cloche_sandbox_set(box, NULL, "x"), -EINVAL);
+	CHECK_INT(cloche_start(box, NULL, &run), -EINVAL);
+	CHECK_CONTAINS(cloche_sandbox_message(box), "options");
 	CHECK_INT(cloche_sandbox_set(box, "ask", "x"), -EINVAL);
 	CHECK_INT(cloche_sandbox_set(box, "timeout", "soon"), -EINVAL);
 	CHECK_INT(cloche_sandbox_policy(box, "nothing"), -EINVAL);
