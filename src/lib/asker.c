@@ -376,9 +376,9 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host,
 			pid_t pid)
 {
 	auto_free char *program = program_of(a, pid);
-	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:s?}}", "ask",
-				 "id", (int)id, "host", host->name,
-				 "port", (int)host->port, "exe", program);
+	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:o}}", "ask",
+				 "id", (int)id, "host", host->name, "port",
+				 (int)host->port, "exe", json_text(program));
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	auto_free char *line = text ? mem_printf("%s\n", text) : NULL;
 

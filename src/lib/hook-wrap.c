@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -123,17 +124,14 @@ static bool is_run(const struct hook_wrapper *w,
 		   const struct shell_command *c, size_t name)
 {
 	const struct shell_word *words = script->words.v + c->first;
-	char *word;
-	bool r;
+	auto_free char *word = NULL;
 
 	if (name + 1 >= c->count || !words[name].known ||
 	    !shell_word_is(script, c, name + 1, "run"))
 		return false;
-	word = strndup(script->plain.p + words[name].plain,
-		       words[name].plain_len);
-	r = word && is_program(w->program, word);
-	free(word);
-	return r;
+	word = mem_strndup(script->plain.p + words[name].plain,
+			   words[name].plain_len);
+	return is_program(w->program, word);
 }
 
 bool hook_is_forged(const struct hook_wrapper *w, const char *line)

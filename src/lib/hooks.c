@@ -4,9 +4,8 @@
 #include "lib/hooks.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "lib/options.h"
 
@@ -15,15 +14,12 @@ void hooks_say(const struct options *options, const char *fmt, ...)
 	const struct hooks *hooks = options->hooks;
 	auto_free char *line = NULL;
 	va_list ap;
-	int n;
 
 	if (!hooks || !hooks->say)
 		return;
 	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
+	line = mem_vprintf(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		abort();
 	hooks->say(hooks->arg, line);
 }
 

@@ -44,16 +44,15 @@ void srt_issue(struct srt_issues *issues, const char *path, const char *fmt,
 {
 	struct buf *out = issues->out;
 	va_list ap;
-	char *words;
 
 	if (out) {
+		auto_free char *words = NULL;
+
 		va_start(ap, fmt);
-		if (vasprintf(&words, fmt, ap) < 0)
-			abort();
+		words = mem_vprintf(fmt, ap);
 		va_end(ap);
 		buf_addf(out, "%s%s: %s", issues->count ? "; " : "",
 			 *path ? path : "(root)", words);
-		free(words);
 	}
 	issues->count++;
 }
