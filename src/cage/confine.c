@@ -96,10 +96,13 @@ int stage_lock(struct err *err)
 					  cap);
 		}
 	}
+	/* To keep what one has is left to everybody: it is nothing, and programs
+	 * like ping end where they may not ask for it
+	 */
 	if (prctl(PR_SET_SECUREBITS,
 		  SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
 		  SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED |
-		  SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_CAP_AMBIENT_RAISE |
+		  SECBIT_NO_CAP_AMBIENT_RAISE |
 		  SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot lock the capability bits");
 	return 0;

@@ -148,9 +148,9 @@ uint32_t answer_class(const struct seccomp_config *config,
 	case CLASS_SECCOMP:
 		return refuse_if(a[0] == 1 && a[1] & 8, EBUSY);
 	case CLASS_MODE_1:
-		return refuse_if(a[1] & 04000, EPERM);
+		return told_if(config, a[1] & 04000);
 	case CLASS_MODE_2:
-		return refuse_if(a[2] & 04000, EPERM);
+		return told_if(config, a[2] & 04000);
 	case CLASS_OPEN_MODE_2:
 		return refuse_if(is_making(a[1]) && a[2] & 04000, EPERM);
 	case CLASS_OPEN_MODE_3:

@@ -347,8 +347,8 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 			  v.rule->origin.reason : v.reason,
 	};
 	set_rule(o, v.allowed ? NULL : v.rule, ret);
-	ret->yields = op == OBSERVER_READ &&
-		      verdict_yields(&v, VIEW_READ, path);
+	ret->yields = verdict_yields(&v, op == OBSERVER_READ ? VIEW_READ
+							     : VIEW_WRITE, path);
 	ret->final = v.final || (v.rule && !v.allowed &&
 				 v.rule->origin.source &&
 				 v.rule->strength == RULE_ALWAYS);

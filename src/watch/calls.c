@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/own.h"
@@ -33,6 +34,24 @@ const struct call *call_find(int nr)
 	return NULL;
 }
 
+/* It would make a program that runs as its owner, for everybody */
+static bool lends_rights(const struct seccomp_data *call)
+{
+	switch (call->nr) {
+#ifdef SYS_chmod
+	case SYS_chmod:
+	case SYS_creat:
+#endif
+	case SYS_fchmod:
+		return call->args[1] & S_ISUID;
+	case SYS_fchmodat:
+	case SYS_fchmodat2:
+		return call->args[2] & S_ISUID;
+	default:
+		return false;
+	}
+}
+
 bool call_may_go_on(const struct seccomp_data *call, bool nested)
 {
 	/* What is a process's own: no namespace, nor what is not known yet */
@@ -47,5 +66,5 @@ bool call_may_go_on(const struct seccomp_data *call, bool nested)
 		return false;
 	if (!nested && call->nr == SYS_clone && (flags & namespaces))
 		return false;
-	return call_find(call->nr);
+	return call_find(call->nr) && !lends_rights(call);
 }

@@ -4,6 +4,7 @@
 #include "watch/refusal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -32,6 +33,21 @@ static bool is_name(const struct question *q, const struct place *p)
 {
 	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
 			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
+}
+
+/* True if @p is to take the place of another, as git does it: to allow it does not
+ * allow that
+ */
+static bool is_lock(const struct place *p)
+{
+	const size_t n = strlen(p->name), suffix = strlen(".lock");
+	auto_free char *other = NULL;
+	struct stat st;
+
+	if (p->exists || n <= suffix || strcmp(p->name + n - suffix, ".lock"))
+		return false;
+	other = mem_strndup(p->name, n - suffix);
+	return fstatat(p->parent, other, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* What to allow instead of a name: its directory, unless that is a whole world,
@@ -75,11 +91,12 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 		v.reason = mem_strdup(g->verdict.reason);
 	if (g->verdict.edit)
 		v.suggest_edit = mem_strdup(g->verdict.edit);
-	else if (p && g->verdict.yields)
+	else if (p && g->verdict.yields && g->kind == VIOLATION_FS_READ)
 		suggest_allow(&v, NULL);
-	else if (p && !g->verdict.final && (grant || !is_name(q, p)) &&
+	else if (p && !g->verdict.final &&
+		 (grant || (!is_name(q, p) && !is_lock(p))) &&
 		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
-		  g->kind == VIOLATION_FS_READ))
+		  g->verdict.yields || g->kind == VIOLATION_FS_READ))
 		suggest_fill(&v, grant);
 	violation_report(sink, &v);
 	violation_done(&v);

@@ -114,6 +114,21 @@ def a_directory_that_is_wanted_is_suggested_itself(t):
 
 
 @test
+def what_is_hidden_by_default_can_be_allowed_to_be_written(t):
+    """A directory for a name that nobody knows beforehand"""
+    t.write(t.home + "/.gnupg/pubring.kbx", "x")
+    line = "echo > ~/.gnupg/.#lock"
+    check(t.shell(line).code)
+    equal(obey(t), {f"cloche policy allow write {t.home}/.gnupg"})
+    t.shell(line).ok()
+    # To allow the one would not be enough to replace the other
+    t.write(t.home + "/.gitconfig", "")
+    t.shell("echo > ~/.gitconfig.lock; echo > ~/yarn.lock")
+    equal([v["suggest"] and v["suggest"]["command"] for v in records(t)],
+          [None, f"cloche policy allow write {t.home}/yarn.lock"])
+
+
+@test
 def a_file_that_may_be_written_does_not_go_unseen(t):
     path = os.path.join(t.away, "file")
     t.write(path, "old")
@@ -310,25 +325,27 @@ attempt(socket.socket, socket.AF_UNIX)
 attempt(socket.socket, socket.AF_INET, socket.SOCK_DGRAM, 1)
 attempt(raw, libc.unshare, 0x10000000)
 attempt(raw, libc.mount, b"x", b"/", b"tmpfs", 0, None)
+attempt(os.chmod, "calls.py", 0o4755)
 attempt(raw, libc.unshare, 0x200)
 sys.exit(int(sys.argv[1]))
 """)
     for status in ("0", "3"):
         r = t.inside("python3", "calls.py", status)
-        equal((r.code, r.out.split()), (int(status), ["1"] * 4 + ["done"]))
+        equal((r.code, r.out.split()), (int(status), ["1"] * 5 + ["done"]))
         found = [(v["kind"], v["op"], v["target"], v["errno"], v["count"])
                  for v in records(t)]
         equal(sorted(found), [
+            ("syscall", "chmod", "set-user-id bit", "EPERM", 1),
             ("syscall", "mount", "mount", "EPERM", 1),
             ("syscall", "socket", "raw or ICMP socket", "EPERM", 1),
             ("syscall", "unshare", "unshare", "EPERM", 1),
             ("unix-socket", "socket", "AF_UNIX", "EPERM", 1)])
         t.run("violations", "clear").ok()
-        equal("refused 4 things" in r.err, status == "3", r.err)
-    contains(r.err, 'allow: sandbox.network.allowUnixSockets += "PATH")')
+        equal("refused 5 things" in r.err, status == "3", r.err)
+    contains(r.err, "allow: sandbox.network.allowUnixSockets += ")
     contains(r.err, "allow: sandbox.allowNestedUserNamespaces = true)")
     r = t.inside("python3", "calls.py", "3", options=["--observe", "off"])
-    equal((r.out.split(), records(t)), (["1"] * 4 + ["done"], []))
+    equal((r.out.split(), records(t)), (["1"] * 5 + ["done"], []))
 
 
 @test
