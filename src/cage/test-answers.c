@@ -191,9 +191,8 @@ bool answer_is_watched(const struct seccomp_config *config,
 	case CLASS_SPLIT_CLONE:
 		return on && !full && (a[0] & 0x10200) == 0x10000;
 	case CLASS_CONNECT:
-		return on || paths;
 	case CLASS_BIND:
-		return paths;
+		return on || paths;
 	case CLASS_OPEN_FLAGS_1:
 	case CLASS_OPEN_FLAGS_2:
 		flags = a[watch == CLASS_OPEN_FLAGS_1 ? 1 : 2];

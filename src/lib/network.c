@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/network.c - a run's network: gate, ports on demand, questions
- *
- * Ports on demand: a connect() to a port that nobody captures yet gets its
- * listener just before it goes on. Nothing is granted by that: the gate
- * decides about the connection as about any other. A destination that nobody
- * connected to for a while gives its listener up when another comes, so they
- * are few, and the port can be a server's; when there are too many, the one
- * that waited longest goes.
+ * lib/network.c - a run's network: the gate, and what the observer asks
  *
  * In the landlock tier there is nothing to listen in: a connection to the
  * proxies is made on the command's behalf (lib/proxies.h), any other is
@@ -32,7 +25,9 @@
 #include "cage/netkeeper.h"
 #include "cage/netns.h"
 #include "lib/asker.h"
+#include "lib/demand.h"
 #include "lib/hooks.h"
+#include "lib/local.h"
 #include "lib/options.h"
 #include "lib/proxies.h"
 #include "lib/session.h"
@@ -41,23 +36,11 @@
 #include "plan/listener.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "watch/observer.h"
 
 enum {
-	ON_DEMAND_MAX = 256,		/* Destinations captured on demand */
-	ON_DEMAND_IDLE_MS = 60000,	/* Without a connect() to it */
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
 	LOOKS_MAX = 50,			/* Refusals in a second that get a pid */
-};
-
-/**
- * struct destination - One that is captured
- * @id:		The gate's name for its listener
- * @used_ms:	When somebody last connected to it
- */
-struct destination {
-	struct sockaddr_in6 address;
-	uint32_t id;
-	int64_t used_ms;
 };
 
 struct port_list {
@@ -71,8 +54,10 @@ struct port_list {
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address, from the start
  * @nobodys:	Those of them that are nothing on the sandbox's own loopback
- * @captured:	Destinations that were captured on demand
+ * @demand:	Destinations that were captured on demand
  * @published:	Ports that are the host's as well, or could not be
+ * @publish_any: All that a server inside listens on are
+ * @local:	What was tried at the sandbox's own localhost
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
  * @init:	Process 1 of the sandbox, as seen from here
@@ -87,10 +72,10 @@ struct network_run {
 	struct asker *asker;
 	int user, net, jail[2];
 	struct port_list fixed, nobodys, published;
-	struct { struct destination *v; size_t len, cap; } captured;
-	uint32_t last_id;
+	struct demand demand;
+	struct local local;
 	struct netkeeper *keeper;
-	bool no_keeper;
+	bool no_keeper, publish_any;
 	pid_t init, last_seen;
 	int64_t looks_since;
 	unsigned int looks;
@@ -208,6 +193,7 @@ int network_start(const struct network_config *config,
 	n->init = config->init;
 	n->proxies = config->session->plan->proxies;
 	n->sink = config->sink;
+	n->publish_any = config->session->plan->network.publish_any;
 	remember_ports(n, config->listeners);
 	r = asker_new(&(struct asker_config){
 		.loop = config->loop, .session = config->session,
@@ -248,6 +234,12 @@ void network_finish(struct network_run *n)
 	n->asker = NULL;
 }
 
+void network_explain(const struct network_run *n)
+{
+	if (n)
+		local_report(&n->local, n->sink);
+}
+
 void network_free(struct network_run *n)
 {
 	if (!n)
@@ -255,7 +247,7 @@ void network_free(struct network_run *n)
 	network_finish(n);
 	free(n->fixed.v);
 	free(n->nobodys.v);
-	free(n->captured.v);
+	demand_done(&n->demand);
 	free(n->published.v);
 	free(n);
 }
@@ -264,60 +256,6 @@ int network_reload(struct network_run *n, struct policy *policy,
 		   struct err *err)
 {
 	return n && n->gate ? gatekeeper_reload(n->gate, policy, err) : 0;
-}
-
-/* The destination in one form for both families. False if it is none that
- * could be captured: loopback, unspecified, or not an address.
- */
-static bool normalise(const struct sockaddr *sa, socklen_t len,
-		      struct sockaddr_in6 *ret)
-{
-	*ret = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
-	if (sa->sa_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
-		const struct sockaddr_in *in = (const void *)sa;
-
-		ret->sin6_port = in->sin_port;
-		ret->sin6_addr.s6_addr[10] = ret->sin6_addr.s6_addr[11] = 0xff;
-		memcpy(ret->sin6_addr.s6_addr + 12, &in->sin_addr, 4);
-	} else if (sa->sa_family == AF_INET6 &&
-		   len >= sizeof(struct sockaddr_in6)) {
-		const struct sockaddr_in6 *in6 = (const void *)sa;
-
-		ret->sin6_port = in6->sin6_port;
-		ret->sin6_addr = in6->sin6_addr;
-	} else {
-		return false;
-	}
-	if (IN6_IS_ADDR_V4MAPPED(&ret->sin6_addr))
-		return ret->sin6_addr.s6_addr[12] != 127 &&
-		       ret->sin6_addr.s6_addr[12] != 0;
-	return !IN6_IS_ADDR_LOOPBACK(&ret->sin6_addr) &&
-	       !IN6_IS_ADDR_UNSPECIFIED(&ret->sin6_addr);
-}
-
-static void release(struct network_run *n, size_t i)
-{
-	gatekeeper_remove(n->gate, n->captured.v[i].id);
-	n->captured.v[i] = n->captured.v[--n->captured.len];
-}
-
-/* Let go of what is not used, and of the least used if that is not enough */
-static void make_room(struct network_run *n)
-{
-	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
-	size_t oldest = 0;
-
-	for (size_t i = n->captured.len; i-- > 0;) {
-		if (now - n->captured.v[i].used_ms > ON_DEMAND_IDLE_MS)
-			release(n, i);
-	}
-	if (n->captured.len < ON_DEMAND_MAX)
-		return;
-	for (size_t i = 1; i < n->captured.len; i++) {
-		if (n->captured.v[i].used_ms < n->captured.v[oldest].used_ms)
-			oldest = i;
-	}
-	release(n, oldest);
 }
 
 static bool has_port(const struct port_list *list,
@@ -330,28 +268,27 @@ static bool has_port(const struct port_list *list,
 	return false;
 }
 
-/* What it looks at does not change after the start */
-bool network_serves(const struct network_run *n, const struct sockaddr *address,
-		    socklen_t len)
+/* Somebody looks for a server at the sandbox's own localhost, @a: true if that can be
+ * one, or is ours
+ */
+static bool is_local(struct network_run *n, const struct sockaddr_in6 *a)
 {
-	struct sockaddr_in6 a;
+	const bool nobodys = has_port(&n->nobodys, a);
 
-	return !n->proxies.http && (normalise(address, len, &a)
-				    ? has_port(&n->fixed, &a)
-				    : !has_port(&n->nobodys, &a));
+	if (nobodys || !has_port(&n->fixed, a))
+		local_tried(&n->local, a->sin6_port);
+	return !nobodys;
 }
 
-static bool is_captured(struct network_run *n, const struct sockaddr_in6 *a)
+/* What it looks at does not change after the start */
+static bool is_served(void *arg, const struct sockaddr *address, socklen_t len)
 {
-	if (has_port(&n->fixed, a))
-		return true;
-	for (size_t i = 0; i < n->captured.len; i++) {
-		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
-			continue;
-		n->captured.v[i].used_ms = now_ms(CLOCK_MONOTONIC_COARSE);
-		return true;
-	}
-	return false;
+	struct network_run *n = arg;
+	struct sockaddr_in6 a;
+
+	return !n->proxies.http && (local_is_away(address, len, &a)
+				    ? has_port(&n->fixed, &a)
+				    : is_local(n, &a));
 }
 
 static bool is_stream(int sock)
@@ -361,23 +298,6 @@ static bool is_stream(int sock)
 
 	return sock < 0 || getsockopt(sock, SOL_SOCKET, SO_TYPE, &type,
 				      &len) < 0 || type == SOCK_STREAM;
-}
-
-/* An IPv4 destination gets an IPv4 listener: the program may use the same port
- * for a server of its own on the other family
- */
-static int listen_for(struct network_run *n, const struct sockaddr_in6 *a)
-{
-	struct sockaddr_in four = {
-		.sin_family = AF_INET, .sin_port = a->sin6_port,
-	};
-
-	if (!IN6_IS_ADDR_V4MAPPED(&a->sin6_addr))
-		return netkeeper_listen(n->keeper, (const struct sockaddr *)a,
-					sizeof(*a));
-	memcpy(&four.sin_addr, a->sin6_addr.s6_addr + 12, 4);
-	return netkeeper_listen(n->keeper, (const struct sockaddr *)&four,
-				sizeof(four));
 }
 
 static int expect(void *arg, uint16_t port)
@@ -420,45 +340,59 @@ static int connect_for(struct network_run *n, const struct sockaddr *address,
 	return r;
 }
 
-bool network_wants(struct network_run *n, const struct sockaddr *address,
-		   socklen_t len)
+static bool wants_connect(void *arg, const struct sockaddr *address,
+			  socklen_t len)
 {
+	struct network_run *n = arg;
 	struct sockaddr_in6 a;
 
 	if (n->proxies.http || !n->gate)
 		return n->proxies.http;
-	return normalise(address, len, &a) ? a.sin6_port && !is_captured(n, &a)
-					   : has_port(&n->nobodys, &a);
+	if (!local_is_away(address, len, &a))
+		return !is_local(n, &a);
+	return a.sin6_port && !has_port(&n->fixed, &a) &&
+	       !demand_has(&n->demand, &a);
 }
 
-int network_connect(void *arg, const struct sockaddr *address, socklen_t len,
-		    int sock)
+/* 0: whether it may is the gate's to say. In the landlock tier it is made here: 1, or
+ * a negative errno.
+ */
+static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
+		      int sock)
 {
 	struct network_run *n = arg;
 	struct sockaddr_in6 a;
-	int fd;
 
 	if (n->proxies.http)
 		return connect_for(n, address, len, sock);
-	if (!network_wants(n, address, len) || !is_stream(sock))
+	if (!wants_connect(n, address, len) || !is_stream(sock))
 		return 0;
 	/* It would be accepted, and then reset */
-	if (!normalise(address, len, &a))
+	if (!local_is_away(address, len, &a))
 		return -ECONNREFUSED;
-	if (!has_keeper(n))
-		return 0;
-	make_room(n);
-	fd = listen_for(n, &a);
-	if (fd < 0)	/* The program's own server, perhaps */
-		return 0;
-	n->last_id++;
-	if (gatekeeper_add(n->gate, &(struct gatekeeper_listener){
-			LISTENER_CAPTURE, ntohs(a.sin6_port), n->last_id,
-	    }, fd) == 0)
-		*vec_push(&n->captured) = (struct destination){
-			a, n->last_id, now_ms(CLOCK_MONOTONIC_COARSE),
-		};
+	if (has_keeper(n))
+		demand_add(&n->demand, n->gate, n->keeper, &a);
 	return 0;
+}
+
+static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
+{
+	const struct network_run *n = arg;
+	struct sockaddr_in6 a;
+
+	(void)local_is_away(address, len, &a);
+	return demand_is_in_the_way(&n->demand, &a);
+}
+
+/* A server of the command's own is served first */
+static void on_bind(void *arg, const struct sockaddr *address, socklen_t len)
+{
+	struct network_run *n = arg;
+	struct sockaddr_in6 a;
+
+	(void)local_is_away(address, len, &a);
+	if (n->gate)
+		demand_yield(&n->demand, n->gate, &a);
 }
 
 /* The port that a stream socket is bound to, or 0 */
@@ -474,12 +408,16 @@ static uint16_t port_of(int sock)
 		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
 }
 
-void network_listen(struct network_run *n, int sock)
+/* Publish its port on the host, if the policy says so for any port */
+static void on_listen(void *arg, int sock)
 {
+	struct network_run *n = arg;
 	const uint16_t port = port_of(sock);
 	struct err err = { 0 };
 
-	if (!n->gate || !port || n->published.len == PUBLISHED_MAX)
+	local_served(&n->local, htons(port));
+	if (!n->publish_any || !n->gate || !port ||
+	    n->published.len == PUBLISHED_MAX)
 		return;
 	for (size_t i = 0; i < n->published.len; i++) {
 		if (n->published.v[i] == port)
@@ -489,4 +427,13 @@ void network_listen(struct network_run *n, int sock)
 	if (gatekeeper_publish(n->gate, port, &err) < 0)
 		hooks_say(n->options, "the command's port %u is not reachable from the host: %s",
 			  port, err.msg);
+}
+
+void network_questions(struct network_run *n, struct observer_network *ret)
+{
+	*ret = (struct observer_network){
+		.arg = n, .connect = on_connect, .wants_connect = wants_connect,
+		.is_served = is_served, .is_held = is_held, .bind = on_bind,
+		.listen = on_listen,
+	};
 }

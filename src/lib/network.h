@@ -12,6 +12,7 @@ struct jail_run;
 struct listener_set;
 struct loop;
 struct network_run;
+struct observer_network;
 struct options;
 struct policy;
 struct session;
@@ -45,29 +46,12 @@ void network_command_runs(struct network_run *network);
 void network_finish(struct network_run *network);
 void network_free(struct network_run *network);
 
-/* A connect() is about to be made inside (struct observer_policy): capture its
- * destination. 0: whether it may is the gate's to say. In the landlock tier it
- * is made here: 1, or a negative errno.
- */
-int network_connect(void *network, const struct sockaddr *address,
-		    socklen_t len, int socket);
+/* It has failed: tell of what it looked for at a localhost that is not the host's */
+void network_explain(const struct network_run *network);
 
-/* True if network_connect() has nothing to do for this address and never will:
- * it is captured from the start, or cannot be. Safe in any thread.
- */
-bool network_serves(const struct network_run *network,
-		    const struct sockaddr *address, socklen_t len);
-
-/* False if network_connect() has nothing to do for this address: it is captured
- * already, or cannot be
- */
-bool network_wants(struct network_run *network, const struct sockaddr *address,
-		   socklen_t len);
-
-/* A listen() on a copy of @socket is about to be made inside: publish its port
- * on the host, if the policy says so for any port
- */
-void network_listen(struct network_run *network, int socket);
+/* What the observer is to ask; as long as the network lives */
+void network_questions(struct network_run *network,
+		       struct observer_network *ret);
 
 /* From now on @policy decides */
 int network_reload(struct network_run *network, struct policy *policy,

@@ -44,7 +44,6 @@
  * @initial:	What the mounts of the sandbox were made from
  * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
- * @network:	Captures ports on demand, or NULL
  * @plain:	For the quick answer
  * @store:	Where changes are kept aside, or NULL
  */
@@ -54,7 +53,6 @@ struct observe {
 	struct plain *plain;
 	char *store;
 	struct timespec since;
-	struct network_run *network;
 	struct buf file, key, edit;
 };
 
@@ -413,37 +411,6 @@ static enum mask_part on_mask(void *arg, const char *path)
 	return o->plan->talk ? mask_part(o->plan, path) : MASK_NO_PART;
 }
 
-static int on_connect(void *arg, const struct sockaddr *address,
-		      socklen_t len, int socket)
-{
-	const struct observe *o = arg;
-
-	return network_connect(o->network, address, len, socket);
-}
-
-static bool is_served(void *arg, const struct sockaddr *address,
-		      socklen_t len)
-{
-	const struct observe *observe = arg;
-
-	return network_serves(observe->network, address, len);
-}
-
-static bool wants_connect(void *arg, const struct sockaddr *address,
-			  socklen_t len)
-{
-	const struct observe *o = arg;
-
-	return network_wants(o->network, address, len);
-}
-
-static void on_listen(void *arg, int socket)
-{
-	const struct observe *o = arg;
-
-	network_listen(o->network, socket);
-}
-
 static void on_told(void *arg, const struct seccomp_data *call,
 		    struct violation *ret)
 {
@@ -455,19 +422,14 @@ static void on_told(void *arg, const struct seccomp_data *call,
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret)
 {
-	observe->network = network;
 	*ret = (struct observer_policy){
 		.arg = observe, .verdict = on_verdict, .place = on_place,
 		.patterns = observe->view->globs.len > 0,
-		.is_plain = is_plain,
-		.connect = network ? on_connect : NULL,
-		.wants_connect = network ? wants_connect : NULL,
-		.is_served = network ? is_served : NULL,
-		.listen = network && observe->plan->network.publish_any
-				  ? on_listen : NULL,
-		.is_late = is_late, .is_fixed = is_fixed, .mask = on_mask,
-		.told = on_told,
+		.is_plain = is_plain, .is_late = is_late, .is_fixed = is_fixed,
+		.mask = on_mask, .told = on_told,
 	};
+	if (network)
+		network_questions(network, &ret->network);
 }
 
 struct observer_socket *observe_sockets(const struct policy *policy,

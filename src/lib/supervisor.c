@@ -441,6 +441,8 @@ static void tell_end(struct supervisor *s)
 		.cut_off = stdfds_cut_off(s->stdio),
 		.timed_out = s->clock.timed_out });
 	network_finish(s->network);
+	if (s->status != 0)
+		network_explain(s->network);
 	watchers_finish(s->watchers, s->status != 0,
 			options_has(s->options, OPTION_QUIET));
 }

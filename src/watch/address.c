@@ -256,10 +256,10 @@ static int answer_bind(struct addresses *a, const struct judge *j,
 static bool wants_connect(const struct observer_policy *policy,
 			  const struct address *a)
 {
-	return policy->connect &&
+	return policy->network.connect &&
 	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
-	       (!policy->wants_connect ||
-		policy->wants_connect(policy->arg, &a->sa, a->len));
+	       (!policy->network.wants_connect ||
+		policy->network.wants_connect(policy->network.arg, &a->sa, a->len));
 }
 
 static void tell_listen(const struct observer_policy *policy,
@@ -267,11 +267,11 @@ static void tell_listen(const struct observer_policy *policy,
 {
 	auto_close int copy = -1;
 
-	if (!policy->listen)
+	if (!policy->network.listen)
 		return;
 	copy = tracee_get_fd(tracee, number);
 	if (copy >= 0)
-		policy->listen(policy->arg, copy);
+		policy->network.listen(policy->network.arg, copy);
 }
 
 /* An allowed socket in a directory that is closed to us, as the mask of a hidden
@@ -347,7 +347,7 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 	int r = 0;
 
 	if (wants_connect(policy, a))
-		r = policy->connect(policy->arg, &a->sa, a->len, *copy);
+		r = policy->network.connect(policy->network.arg, &a->sa, a->len, *copy);
 	if (r) {
 		ret->error = r < 0 ? -r : 0;
 		return;
@@ -399,7 +399,7 @@ static int connect_here(struct addresses *addresses,
 		/* Without a namespace, what is let through is bounded by
 		 * Landlock, which does not bound us
 		 */
-		if (judge->no_mounts && !judge->policy->connect)
+		if (judge->no_mounts && !judge->policy->network.connect)
 			ret->done = false;
 		else
 			connect_away(judge->policy, &copy, call, &a, ret);
@@ -407,6 +407,14 @@ static int connect_here(struct addresses *addresses,
 		ret->error = EPERM;
 	}
 	return 0;
+}
+
+static bool is_held(const struct observer_policy *policy,
+		    const struct address *a)
+{
+	return policy->network.is_held &&
+	       (a->sa.sa_family == AF_INET || a->sa.sa_family == AF_INET6) &&
+	       policy->network.is_held(policy->network.arg, &a->sa, a->len);
 }
 
 int address_answer(struct addresses *addresses, const struct judge *judge,
@@ -436,10 +444,12 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		return path ? answer_bind(addresses, judge, tracee, call, args,
 					  path, place, ret) : 0;
 	}
+	if (call->what == CALL_BIND && is_held(policy, &a))
+		policy->network.bind(policy->network.arg, &a.sa, a.len);
 	if (call->what == CALL_CONNECT && wants_connect(policy, &a)) {
 		auto_close int copy = tracee_get_fd(tracee, (int)args[0]);
 
-		r = policy->connect(policy->arg, &a.sa, a.len, copy);
+		r = policy->network.connect(policy->network.arg, &a.sa, a.len, copy);
 		ret->judgement.error = r < 0 ? -r : 0;
 		ret->done = r > 0;
 	}
@@ -452,7 +462,16 @@ bool address_is_served(const struct observer_policy *policy,
 {
 	struct address a;
 
-	return policy->is_served && read_address(tracee, args, &a) == 1 &&
+	return policy->network.is_served && read_address(tracee, args, &a) == 1 &&
 	       (a.sa.sa_family == AF_INET || a.sa.sa_family == AF_INET6) &&
-	       policy->is_served(policy->arg, &a.sa, a.len);
+	       policy->network.is_served(policy->network.arg, &a.sa, a.len);
+}
+
+bool address_is_free(const struct observer_policy *policy,
+		     const struct tracee *tracee,
+		     const unsigned long long *args)
+{
+	struct address a;
+
+	return read_address(tracee, args, &a) == 1 && !is_held(policy, &a);
 }

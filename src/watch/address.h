@@ -68,4 +68,9 @@ bool address_is_served(const struct observer_policy *policy,
 		       const struct tracee *tracee,
 		       const unsigned long long *args);
 
+/* The same for a bind() */
+bool address_is_free(const struct observer_policy *policy,
+		     const struct tracee *tracee,
+		     const unsigned long long *args);
+
 #endif /* WATCH_ADDRESS_H */

@@ -115,6 +115,17 @@ static bool opens_device(struct fast *f, const struct question *q,
 	return r >= 0 || r == -ENXIO;
 }
 
+/* Its memory is all there is to look at */
+static bool is_free(const struct fast *f, const struct call *call,
+		    const struct seccomp_notif *notif)
+{
+	const struct tracee asker = { (pid_t)notif->pid, -1, NULL };
+
+	return call->what == CALL_CONNECT ?
+	       address_is_served(&f->policy, &asker, notif->data.args) :
+	       address_is_free(&f->policy, &asker, notif->data.args);
+}
+
 /* True if @effect is the answer */
 static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 		     struct effect *effect)
@@ -126,7 +137,7 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	int r;
 
 	if (!call_may_go_on(&notif->data, f->nested) ||
-	    q.call->what > CALL_CONNECT)
+	    q.call->what == CALL_LISTEN)
 		return false;
 	if (q.call->what == CALL_TURN) {
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);
@@ -140,13 +151,8 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	cwd_asks(&f->cwds, (pid_t)notif->pid);
 	if (!f->nested && !f->split && quick_is_still(&f->quick, now))
 		q.cwds = &f->cwds;
-	/* Its memory is all there is to look at */
-	if (q.call->what == CALL_CONNECT) {
-		const struct tracee asker = { (pid_t)notif->pid, -1, NULL };
-
-		return !f->by_path &&
-		       address_is_served(&f->policy, &asker, notif->data.args);
-	}
+	if (q.call->what >= CALL_CONNECT)
+		return !f->by_path && is_free(f, q.call, notif);
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	r = q.tracee ? question_read(&q, false, f->names) : -EPERM;
 	if (r < 0 || !quick_moves_file(&f->quick, &q, f->names))

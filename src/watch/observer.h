@@ -64,6 +64,35 @@ struct observer_socket {
 };
 
 /**
+ * struct observer_network - The questions about IPv4 and IPv6 addresses
+ * @arg:	Handed to each. All are NULL where there is no network to ask.
+ * @connect:	Before a connect() goes on: @socket is a copy of the socket, or -1. 0
+ *		lets it go on, 1 says that it was made, a negative errno is its
+ *		result.
+ * @wants_connect: Cheap: false if @connect has nothing to do for that address,
+ *		and needs no copy of the socket to say so
+ * @is_served:	True if @wants_connect is false for that address, whenever it is
+ *		asked: from any thread
+ * @is_held:	Cheap: true if a server may find that address taken because of
+ *		what @connect did; from any thread
+ * @bind:	Then, before its bind() goes on
+ * @listen:	Before a listen() on @socket, a copy, goes on
+ */
+struct observer_network {
+	void *arg;
+	int (*connect)(void *arg, const struct sockaddr *address,
+		       socklen_t len, int socket);
+	bool (*wants_connect)(void *arg, const struct sockaddr *address,
+			      socklen_t len);
+	bool (*is_served)(void *arg, const struct sockaddr *address,
+			  socklen_t len);
+	bool (*is_held)(void *arg, const struct sockaddr *address,
+			socklen_t len);
+	void (*bind)(void *arg, const struct sockaddr *address, socklen_t len);
+	void (*listen)(void *arg, int socket);
+};
+
+/**
  * struct observer_policy - The questions that the observer asks
  * @arg:	Handed to each
  * @verdict:	What may be done with @path, absolute and real, from inside
@@ -82,16 +111,8 @@ struct observer_socket {
  *		there are mounts, they say so. May be NULL.
  * @mask:	What of a mask that talks @path is: we cannot look into those.
  *		May be NULL.
- * @connect:	Before a connect() to an IPv4 or IPv6 address goes on: @socket
- *		is a copy of the socket, or -1. 0 lets it go on, 1 says that it
- *		was made, a negative errno is its result. May be NULL.
- * @wants_connect: Cheap: false if @connect has nothing to do for that address,
- *		and needs no copy of the socket to say so. May be NULL.
- * @is_served:	True if @wants_connect is false for that address, whenever it is
- *		asked: from any thread. May be NULL.
  * @told:	A call that the filter refuses: what it is, and why, into @ret. May be
  *		NULL: then nobody wants to know.
- * @listen:	Before a listen() on @socket, a copy, goes on. May be NULL.
  */
 struct observer_policy {
 	void *arg;
@@ -104,15 +125,9 @@ struct observer_policy {
 	bool (*is_late)(void *arg, const char *path, bool read_only);
 	bool (*is_fixed)(void *arg, const char *path);
 	enum mask_part (*mask)(void *arg, const char *path);
-	int (*connect)(void *arg, const struct sockaddr *address,
-		       socklen_t len, int socket);
-	bool (*wants_connect)(void *arg, const struct sockaddr *address,
-			      socklen_t len);
-	bool (*is_served)(void *arg, const struct sockaddr *address,
-			  socklen_t len);
-	void (*listen)(void *arg, int socket);
 	void (*told)(void *arg, const struct seccomp_data *call,
 		     struct violation *ret);
+	struct observer_network network;
 };
 
 /**

@@ -4,6 +4,7 @@
 import errno
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -346,6 +347,43 @@ sys.exit(int(sys.argv[1]))
     contains(r.err, "allow: sandbox.allowNestedUserNamespaces = true)")
     r = t.inside("python3", "calls.py", "3", options=["--observe", "off"])
     equal((r.out.split(), records(t)), (["1"] * 5 + ["done"], []))
+
+
+@test
+def who_misses_the_hosts_localhost_is_told(t):
+    """If the command fails, and no server inside has that port"""
+    for family, address in ((socket.AF_INET, "127.0.0.1"),
+                            (socket.AF_INET6, "::1"), (socket.AF_INET6, "::")):
+        with socket.socket(family) as server:
+            server.bind((address, 0))
+            port = server.getsockname()[1]
+            t.write("connect.py", f"""
+import socket, sys
+if "serve" in sys.argv: socket.create_server(("127.0.0.1", {port}))
+try: socket.create_connection(("localhost", {port})); print("there")
+except ConnectionRefusedError: sys.exit("fail" in sys.argv)
+if "fail" in sys.argv: sys.exit(1)
+""")
+            command = ("python3", "connect.py")
+            plain = family == socket.AF_INET
+            if plain:
+                t.inside(*command, "fail")
+                equal(records(t), [], "nobody listens")
+            server.listen()
+            if plain:
+                t.inside(*command).ok()
+                t.inside(*command, "serve", "fail")
+                equal(records(t), [], "none fails; one listens inside")
+            r = t.inside(*command, "fail")
+            found, = records(t)
+            equal((found["kind"], found["target"], found["errno"]),
+                  ("net-connect", f"localhost:{port}", "ECONNREFUSED"))
+            fix = f"--host-port {port}"
+            equal(found["suggest"]["command"], "cloche run " + fix)
+            contains(r.err, fix)
+            if plain:
+                equal(t.inside(*command, options=fix.split()).out, "there\n")
+            t.run("violations", "clear").ok()
 
 
 @test

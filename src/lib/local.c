@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/local.c - the sandbox's own localhost, and who misses the host's */
+
+#include "lib/local.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/violation.h"
+
+enum {
+	TABLE_MAX = 1 << 20,	/* Bytes of the kernel's list of sockets */
+	LISTENS = 0x0a,		/* In that list: TCP_LISTEN */
+};
+
+bool local_is_away(const struct sockaddr *sa, socklen_t len,
+		   struct sockaddr_in6 *ret)
+{
+	*ret = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
+	if (sa->sa_family == AF_INET && len >= sizeof(struct sockaddr_in)) {
+		const struct sockaddr_in *in = (const void *)sa;
+
+		ret->sin6_port = in->sin_port;
+		ret->sin6_addr.s6_addr[10] = ret->sin6_addr.s6_addr[11] = 0xff;
+		memcpy(ret->sin6_addr.s6_addr + 12, &in->sin_addr, 4);
+	} else if (sa->sa_family == AF_INET6 &&
+		   len >= sizeof(struct sockaddr_in6)) {
+		const struct sockaddr_in6 *in6 = (const void *)sa;
+
+		ret->sin6_port = in6->sin6_port;
+		ret->sin6_addr = in6->sin6_addr;
+	} else {
+		return false;
+	}
+	if (IN6_IS_ADDR_V4MAPPED(&ret->sin6_addr))
+		return ret->sin6_addr.s6_addr[12] != 127 &&
+		       ret->sin6_addr.s6_addr[12] != 0;
+	return !IN6_IS_ADDR_LOOPBACK(&ret->sin6_addr) &&
+	       !IN6_IS_ADDR_UNSPECIFIED(&ret->sin6_addr);
+}
+
+static bool has(const _Atomic uint16_t *ports, uint16_t port)
+{
+	for (size_t i = 0; i < LOCAL_MAX && ports[i]; i++) {
+		if (ports[i] == port)
+			return true;
+	}
+	return false;
+}
+
+static void note(_Atomic uint16_t *ports, uint16_t port)
+{
+	for (size_t i = 0; port && i < LOCAL_MAX; i++) {
+		uint16_t there = 0;
+
+		if (atomic_compare_exchange_strong(&ports[i], &there, port) ||
+		    there == port)
+			return;
+	}
+}
+
+void local_tried(struct local *local, in_port_t port)
+{
+	note(local->tried, ntohs(port));
+}
+
+void local_served(struct local *local, in_port_t port)
+{
+	note(local->served, ntohs(port));
+}
+
+/* True if the address @hex of a line of /proc/net/tcp, or tcp6, is one of
+ * localhost's, or all addresses
+ */
+static bool is_local(const char *hex, size_t n)
+{
+	static const char loopback[] = "00000000000000000000000001000000";
+	static const char mapped[] = "0000000000000000FFFF0000";
+
+	if (strspn(hex, "0") >= n ||
+	    (n == strlen(loopback) && !strncmp(hex, loopback, n)))
+		return true;
+	/* The kernel prints words as numbers: the first byte is the last */
+	return (n == 8 || !strncmp(hex, mapped, strlen(mapped))) &&
+	       !strncmp(hex + n - 2, "7F", 2);
+}
+
+/* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if somebody listens at it */
+static uint16_t listening_port(const char *line)
+{
+	const char *address = strchr(line, ':'), *end;
+	char *rest;
+	uint16_t port;
+
+	if (!address || address[1] != ' ')
+		return 0;
+	address += 2;
+	end = address + strspn(address, "0123456789ABCDEF");
+	if (*end != ':' || !is_local(address, (size_t)(end - address)))
+		return 0;
+	port = (uint16_t)strtoul(end + 1, &rest, 16);
+	rest = *rest == ' ' ? strchr(rest + 1, ' ') : NULL;
+	return rest && strtoul(rest, NULL, 16) == LISTENS ? port : 0;
+}
+
+static void find_served(const char *table, bool *host, const uint16_t *ports)
+{
+	auto_buf struct buf text = { 0 };
+	const char *line;
+
+	if (fs_read(AT_FDCWD, table, TABLE_MAX, &text, NULL) < 0)
+		return;
+	for (line = strchr(buf_str(&text), '\n'); line;
+	     line = strchr(line + 1, '\n')) {
+		const uint16_t port = listening_port(line);
+
+		for (size_t i = 0; port && i < LOCAL_MAX; i++)
+			host[i] |= ports[i] == port;
+	}
+}
+
+static void report(const struct violation_sink *sink, uint16_t port)
+{
+	struct violation v = {
+		.kind = VIOLATION_NET_CONNECT, .error = ECONNREFUSED, .count = 1,
+		.op = mem_strdup("connect"),
+		.target = mem_printf("localhost:%u", port),
+		.reason = mem_strdup("the sandbox has a localhost of its own, and the host's server is not there"),
+		.rule_key = mem_strdup("sandbox.network.hostPorts"),
+		.suggest_edit = mem_printf("sandbox.network.hostPorts += %u", port),
+		.suggest_command = mem_printf("cloche run --host-port %u", port),
+	};
+
+	violation_report(sink, &v);
+	violation_done(&v);
+}
+
+void local_report(const struct local *local, const struct violation_sink *sink)
+{
+	uint16_t missed[LOCAL_MAX] = { 0 };
+	bool host[LOCAL_MAX] = { 0 }, any = false;
+
+	for (size_t i = 0; i < LOCAL_MAX; i++) {
+		missed[i] = has(local->served, local->tried[i]) ? 0 :
+			    local->tried[i];
+		any |= missed[i] != 0;
+	}
+	if (!any)
+		return;
+	find_served("/proc/self/net/tcp", host, missed);
+	find_served("/proc/self/net/tcp6", host, missed);
+	for (size_t i = 0; i < LOCAL_MAX; i++) {
+		if (host[i])
+			report(sink, missed[i]);
+	}
+}
