@@ -41,8 +41,8 @@ enum annotate_mode annotate_choose(enum annotate_mode mode,
 void annotate_line(const struct violation *v, struct buf *out);
 
 /* The footer, or nothing if nothing was refused. What may have been nothing (a
- * hidden name that somebody only looked for, a system call) is in it if the command
- * @failed. @missing: what could
+ * hidden name that somebody only looked for, a system call, a cache) is in it if the
+ * command @failed. @missing: what could
  * not be watched, in words, or NULL.
  */
 void annotate_footer(const struct ring *ring, enum annotate_mode mode,

@@ -226,6 +226,7 @@ TEST(one_thing_that_two_programs_tried_is_one_line)
 
 TEST(a_question_that_found_nothing_is_told_after_a_failure)
 {
+	char cache[] = "/usr/lib/x/__pycache__/y.pyc.5";
 	char target[] = "/h/.npmrc", asked[] = "newfstatat", opened[] = "openat";
 	struct violation v = {
 		.kind = VIOLATION_FS_READ, .target = target, .op = asked,
@@ -241,6 +242,12 @@ TEST(a_question_that_found_nothing_is_told_after_a_failure)
 	CHECK_INT(none.len, 0);
 	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &all);
 	CHECK_CONTAINS(buf_str(&all), "refused 1 thing\n");
+	v.kind = VIOLATION_FS_WRITE;
+	v.target = cache;
+	ring_add(&ring, &v, &evicted);
+	annotate_footer(&ring, ANNOTATE_TEXT, false, NULL, NULL, &none);
+	CHECK_INT(none.len, 0);
+	v.kind = VIOLATION_FS_READ;
 	v.op = opened;
 	ring_add(&other, &v, &evicted);
 	annotate_footer(&other, ANNOTATE_TEXT, false, NULL, NULL, &read);
