@@ -467,4 +467,19 @@ def a_file_that_is_shown_can_be_written_through_a_link(t):
     equal(t.read("hidden/other"), "old")
 
 
+@as_user		# Nothing is closed to root
+def what_cannot_be_looked_through_is_not_moved_away_from_a_pattern(t):
+    """Somebody may have put there what it denies"""
+    deep = "/".join("d" * 70)
+    os.makedirs(f"{t.dir}/deep/conf/{deep}")
+    for name in ("free", "shut"):
+        os.makedirs(f"{t.dir}/{name}/conf/in")
+    rule = json.dumps({"filesystem": {"denyWrite": ["**/conf/**/x.ini"]}})
+    t.shell("chmod 0 shut/conf/in; for i in free shut deep; do "
+            "mv $i/conf $i/other; done; chmod 755 shut/*/in",
+            options=("-s", rule))
+    equal([os.listdir(f"{t.dir}/{name}") for name in ("free", "shut", "deep")],
+          [["other"], ["conf"], ["conf"]])
+
+
 main()
