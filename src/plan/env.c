@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -226,24 +227,42 @@ static void put_trusted(struct env *env, const struct policy *policy)
 	put_name(env, total, sum);
 }
 
-/* npm writes into its cache whatever it does, and ends if it cannot. Where the
- * home's is closed, it has one in /tmp, which is the project's own.
- */
-static void put_npm(struct env *env, const struct view *view,
-		    const char *tmpdir)
+/* npm takes its own in any letters */
+static bool has_in_any_case(const struct env *env, const char *name)
 {
-	static const char name[] = "npm_config_cache";
-	const struct policy *policy = view->policy;
-	auto_free char *usual = policy->home ? path_join(policy->home, ".npm")
-					     : NULL;
-	auto_free char *ours = NULL;
+	const size_t n = strlen(name);
 
-	if (policy->profile != PROFILE_DEFAULT || !usual || !tmpdir ||
-	    find(env, name) || find(env, "NPM_CONFIG_CACHE") ||
-	    view_verdict(view, VIEW_WRITE, usual).allowed)
+	for (size_t i = 0; i < env->len; i++) {
+		if (!strncasecmp(env->v[i], name, n) && env->v[i][n] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* Caches that their programs cannot do without */
+static void put_caches(struct env *env, const struct view *view,
+		       const char *tmpdir)
+{
+	static const struct {
+		const char *variable, *usual, *name;
+	} caches[] = {
+#define CACHE(variable, usual, name) { variable, usual, name },
+#include "plan/caches.def"
+#undef CACHE
+	};
+	const struct policy *policy = view->policy;
+
+	if (policy->profile != PROFILE_DEFAULT || !policy->home || !tmpdir)
 		return;
-	ours = path_join(tmpdir, "npm-cache");
-	put_name(env, name, ours);
+	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
+		auto_free char *usual = path_join(policy->home,
+						  caches[i].usual);
+		auto_free char *ours = path_join(tmpdir, caches[i].name);
+
+		if (!has_in_any_case(env, caches[i].variable) &&
+		    !view_verdict(view, VIEW_WRITE, usual).allowed)
+			put_name(env, caches[i].variable, ours);
+	}
 }
 
 /* The start directory as the caller names it, if the command can follow the same
@@ -278,7 +297,7 @@ char **env_build(const struct view *view, const struct plan_request *request,
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	if (tmpdir)
 		put_name(&env, "TMPDIR", tmpdir);
-	put_npm(&env, view, tmpdir);
+	put_caches(&env, view, tmpdir);
 	if (net == NET_FILTERED) {
 		network_env(policy, request->proxies, put_variable, &env);
 		put_ssh(&env, request->program);

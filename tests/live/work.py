@@ -86,6 +86,28 @@ def npm_has_a_cache_that_it_can_write(t):
     equal(os.listdir(t.home + "/.npm"), ["_cacache"])
 
 
+CACHES = {"GOCACHE": (".cache/go-build", "/tmp/go-build"),
+          "CCACHE_DIR": (".cache/ccache", "/tmp/ccache"),
+          "UV_CACHE_DIR": (".cache/uv", "/tmp/uv-cache")}
+
+
+@test
+def so_have_other_programs_that_end_without(t):
+    ccache, cc = need("ccache"), need("cc")
+    t.write("a.c", "int a;\n")
+    build = (ccache, cc, "-c", "a.c")
+    check(t.inside(*build, options=("--env", "CCACHE_DIR=" + t.home)).code,
+          "the control built")
+    t.inside(*build).ok()
+    for name, (usual, ours) in CACHES.items():
+        script = f"echo ${{{name}:-none}}"
+        usual = os.path.join(t.home, usual)
+        os.makedirs(usual)
+        equal(t.shell(script).ok().out, ours + "\n")
+        equal(t.shell(script, options=("--write", usual)).ok().out, "none\n")
+        equal(t.shell(script, env={name: "/mine"}).ok().out, "/mine\n")
+
+
 @test(timeout=600)
 def make_builds_a_small_c_project(t):
     need("make")
