@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/dial.c - connect to the first of a few addresses that answers */
+/*
+ * net/dial.c - connect to the first of a few addresses that answers
+ *
+ * Where the way to one family of addresses swallows what is sent (IPv6 behind
+ * some routers and tunnels), each connection would wait for it in vain. So a
+ * family that did not answer where the other one did comes second for a while.
+ */
 
 #include "net/dial.h"
 
@@ -16,6 +22,12 @@
 #include "net/address.h"
 #include "net/flow.h"
 
+enum { SILENT_MS = 60000 };	/* Until a family is tried first again */
+
+/* One for the whole process, which has one thread */
+static enum host_kind silent;
+static int64_t silent_until;
+
 static void try_next(struct dial *d);
 
 void dial_stop(struct dial *d)
@@ -27,6 +39,11 @@ void dial_stop(struct dial *d)
 static void finish(struct dial *d, int error)
 {
 	dial_stop(d);
+	if (!error && d->unheard &&
+	    d->unheard != d->v[d->next - 1].kind) {
+		silent = d->unheard;
+		silent_until = timer_now() + SILENT_MS;
+	}
 	if (error)
 		end_close(d->loop, d->end);
 	d->fn(d->arg, error);
@@ -34,6 +51,8 @@ static void finish(struct dial *d, int error)
 
 static void give_up_this_one(struct dial *d, int error)
 {
+	if (error != -ECONNREFUSED)
+		d->unheard = d->v[d->next - 1].kind;
 	d->error = error;
 	end_close(d->loop, d->end);
 	try_next(d);
@@ -197,9 +216,39 @@ static void try_next(struct dial *d)
 	finish(d, d->error);
 }
 
+void dial_add(struct dial *d, const struct host *address)
+{
+	bool other = d->count > 0;
+	size_t at = d->count;
+
+	for (size_t i = 0; i < d->count; i++)
+		other &= d->v[i].kind != address->kind;
+	if (other)
+		at = 1;
+	else if (d->count == DIAL_ADDRESSES_MAX)
+		return;
+	if (d->count < DIAL_ADDRESSES_MAX)
+		d->count++;
+	memmove(&d->v[at + 1], &d->v[at],
+		(d->count - 1 - at) * sizeof(*d->v));
+	d->v[at] = *address;
+}
+
+static void prefer_who_answers(struct dial *d)
+{
+	const struct host first = d->v[0];
+
+	if (d->count < 2 || first.kind != silent || d->v[1].kind == silent ||
+	    timer_now() >= silent_until)
+		return;
+	d->v[0] = d->v[1];
+	d->v[1] = first;
+}
+
 static void prepare(struct dial *d)
 {
 	d->next = 0;
+	d->unheard = HOST_NAME;
 	d->error = -EHOSTUNREACH;
 	d->total.fn = on_total_over;
 	d->attempt.fn = on_attempt_over;
@@ -210,6 +259,7 @@ static void prepare(struct dial *d)
 void dial_start(struct dial *d)
 {
 	prepare(d);
+	prefer_who_answers(d);
 	try_next(d);
 }
 

@@ -22,7 +22,8 @@ enum { DIAL_ADDRESSES_MAX = 4 };
  * @fn:		Called once with 0 or a negative errno, maybe from within
  *		dial_start()
  * @arg:	Handed to @fn
- * @v, @count:	Addresses with ports, checked already
+ * @v, @count:	Addresses with ports, checked already: dial_add()
+ * @unheard:	Family of one that did not answer
  */
 struct dial {
 	struct loop *loop;
@@ -35,8 +36,14 @@ struct dial {
 
 	size_t next;
 	int error;
+	enum host_kind unheard;
 	struct timer total, attempt;
 };
+
+/* One more address to try, if there is room. The first one of the other family
+ * comes second and has room: all of one may be out of reach.
+ */
+void dial_add(struct dial *dial, const struct host *address);
 
 void dial_start(struct dial *dial);
 

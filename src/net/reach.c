@@ -246,8 +246,8 @@ static const char *guard(struct reach *r, const struct host *address, bool own)
 			      ? "address is on the deny list" : NULL;
 	else
 		why = address_guard(policy, &mine, &r->host, address);
-	if (!why && r->dial.count < DIAL_ADDRESSES_MAX)
-		r->dial.v[r->dial.count++] = *address;
+	if (!why)
+		dial_add(&r->dial, address);
 	return why;
 }
 
@@ -272,8 +272,8 @@ static void on_resolved(void *arg, const struct resolve_answer *answer)
 				r->port, &address);
 		if (!r->via_parent)
 			objection = guard(r, &address, answer->v[i].own);
-		else if (r->dial.count < DIAL_ADDRESSES_MAX)
-			r->dial.v[r->dial.count++] = address;
+		else
+			dial_add(&r->dial, &address);
 		if (objection) {
 			why = objection;
 			last = address;
@@ -311,7 +311,7 @@ static void go_to_parent(struct reach *r, const struct parent *parent)
 		resolve(r, &parent->host);
 		return;
 	}
-	r->dial.v[r->dial.count++] = parent->host;
+	dial_add(&r->dial, &parent->host);
 	dial(r);
 }
 
