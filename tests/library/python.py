@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/library/python.py - the package for Python, installed"""
 
+import array
 import asyncio
 import errno
 import os
@@ -163,6 +164,39 @@ class Runs(unittest.TestCase):
         thread.join()
         self.assertEqual(done[0].status, 137)
         run.send_signal(9)	# Nobody is there any more
+
+    def test_updates_meet_runs_that_end(self):
+        box, wrong = Sandbox(), []
+
+        def often(count, function):
+            try:
+                for _ in range(count):
+                    function()
+            except BaseException as error:
+                wrong.append(error)
+
+        threads = [threading.Thread(target=often, args=args) for args in [
+            (8, lambda: box.run(["true"])), (8, lambda: box.run(["true"])),
+            (8, lambda: box.run(["true"])), (25, lambda: box.update({}))]]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_input_is_bytes_of_any_kind(self):
+        box, before = Sandbox(), count_fds()
+        for data in (array.array("i", range(50000)), bytearray(200000),
+                     memoryview(bytes(200000))):
+            self.assertEqual(box.run(["wc", "-c"], input=data).stdout,
+                             "200000\n")
+        for data in (5, ["a"]):
+            with self.assertRaises(TypeError):
+                box.run(["true"], input=data)
+        for stdio in ([1, 2], [0, 1, 2, 3]):
+            with self.assertRaises(ValueError):
+                box.start(["true"], stdio=stdio)
+        self.assertEqual(count_fds(), before)
 
     def test_mistakes_are_errors_with_words(self):
         with self.assertRaisesRegex(ClocheError, "no-such"):

@@ -70,7 +70,8 @@ class Run:
         if cwd is not None:
             options.directory = native.word(cwd)
         if stdio is not None:
-            options.stdio = (ctypes.c_int * 3)(*stdio)
+            into, out, err = stdio
+            options.stdio = (ctypes.c_int * 3)(into, out, err)
         options.events = ctypes.pointer(self._events)
         self._run = None
         self._run = native.start(box, options)
@@ -144,12 +145,17 @@ class Run:
                                  violations=self.violations,
                                  messages=self.messages)
 
+    def poll_fd(self):
+        """As fileno(), or -1"""
+        with self._lock:
+            return native.run_fd(self._run) if self._run else -1
+
     def fileno(self):
         """Readable when there is something for turn()"""
-        with self._lock:
-            if not self._run:
-                raise ValueError("the run has ended")
-            return native.run_fd(self._run)
+        fd = self.poll_fd()
+        if fd < 0:
+            raise ValueError("the run has ended")
+        return fd
 
     def turn(self):
         """Handle what there is, without waiting; True while it goes on"""
@@ -195,12 +201,17 @@ class Run:
         """From now on @policy decides; a Future for when that is so"""
         future = Future()
         with self._lock:
-            if self._run is None:
-                future.set_result(None)
-            else:
+            try:
                 number = native.update(self._run, policy if isinstance(
-                    policy, str) else json.dumps(policy))
+                    policy, str) else json.dumps(policy)) if self._run else 0
+            except ClocheError as error:	# Its end was not heard yet
+                if error.errno != errno.ESRCH:
+                    raise
+                number = 0
+            if number:
                 self._updates[number] = future
+            else:
+                future.set_result(None)
         return future
 
     def update(self, policy):

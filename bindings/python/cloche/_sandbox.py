@@ -56,7 +56,7 @@ class Sandbox:
         self._policy = _text(policy)
         self._options = list(_pairs(options))
         self._program = program or native.PROGRAM
-        self._runs = weakref.WeakSet()
+        self._runs, self._lock = weakref.WeakSet(), threading.Lock()
         self.on_violation, self.on_ask = on_violation, on_ask
         self.on_message = on_message
         native.sandbox_free(self._box())	# Mistakes are said at once
@@ -80,14 +80,22 @@ class Sandbox:
                       on_message=self.on_message)
         finally:
             native.sandbox_free(box)
-        self._runs.add(run)
+        with self._lock:
+            self._runs.add(run)
         return run
+
+    def _running(self):
+        with self._lock:
+            return list(self._runs)
 
     def run(self, command, *, cwd=None, env=None, input=None, text=True):
         """Run a command to its end: its output and a Result with all of it"""
         return self._run(command, lambda run: None, cwd, env, input, text)
 
     def _run(self, command, started, cwd, env, input, text):
+        if isinstance(input, str):
+            input = input.encode()
+        data = memoryview(input or b"").cast("B")
         ends = [os.pipe() for _ in range(3)]
         theirs = [ends[0][0], ends[1][1], ends[2][1]]
         ours = [ends[0][1], ends[1][0], ends[2][0]]
@@ -100,11 +108,9 @@ class Sandbox:
         finally:
             for fd in theirs:
                 os.close(fd)
-        if isinstance(input, str):
-            input = input.encode()
         with run:
             started(run)
-            out, err = _exchange(run, ours, memoryview(input or b""))
+            out, err = _exchange(run, ours, data)
             result = run.wait()
         result.stdout, result.stderr = (
             data.decode("utf-8", "replace") if text else data
@@ -138,13 +144,13 @@ class Sandbox:
         Raises, and changes nothing for later ones, if it has a mistake.
         """
         policy = _text(policy)
-        for run in list(self._runs):
+        for run in self._running():
             run.update(policy)
         self._policy = policy
 
     def close(self):
         """End whatever runs, and wait for that"""
-        for run in list(self._runs):
+        for run in self._running():
             run.close()
 
     def __enter__(self):
@@ -186,17 +192,21 @@ def _exchange(run, fds, data):
         into = -1
     for fd in found:
         poll.register(fd, select.POLLIN)
-    going, open_fds = True, set(found)
-    poll.register(run.fileno(), select.POLLIN)
-    watched = run.fileno()
+    open_fds = set(found)
     try:
+        # Another thread may take the events, by update(); also the last one
+        watched = run.poll_fd()
+        going = watched >= 0
+        if going:
+            poll.register(watched, select.POLLIN)
         while going or open_fds:
-            for fd, _ in poll.poll():
-                if fd == watched and going:
-                    going = run.turn()
-                    if not going:
-                        poll.unregister(watched)
-                elif fd == into:
+            ready = poll.poll(1000)
+            if going and (not ready or any(fd == watched for fd, _ in ready)):
+                going = run.turn()
+                if not going:
+                    poll.unregister(watched)
+            for fd, _ in ready:
+                if fd == into:
                     data = _write(into, data)
                     if not data:
                         poll.unregister(into)
