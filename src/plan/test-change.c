@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -45,9 +46,11 @@ static struct mounted *put(struct mounted_list *list, enum mount_kind kind,
 	return m;
 }
 
-/* The steps as words, and the number of those that were declined */
-static char *steps(struct mounted_list *now, struct mounted_list *next,
-		   const struct view *view)
+/* The steps from @now to @next, both freed, are @want: words, and the number of
+ * those that were declined
+ */
+static void check_steps(struct mounted_list *now, struct mounted_list *next,
+			const struct view *view, const char *want)
 {
 	static const char *const kinds[] = {
 		[CHANGE_COVER] = "cover", [CHANGE_LIFT] = "lift",
@@ -55,67 +58,55 @@ static char *steps(struct mounted_list *now, struct mounted_list *next,
 		[CHANGE_CLOSE] = "close", [CHANGE_OPEN] = "open",
 	};
 	struct changes changes = { 0 };
-	char *text = mem_strdup("");
+	auto_buf struct buf text = { 0 };
 
 	mounted_sort(now);
 	mounted_sort(next);
 	changes_build(now, next, view, &changes);
 	for (size_t i = 0; i < changes.len; i++) {
 		const struct change *c = &changes.v[i];
-		char *more = mem_printf("%s%s %s%s%s%s%s%s; ", text,
-			kinds[c->kind], c->mount->path,
-			c->mask ? " in " : "", c->mask ? c->mask->path : "",
-			c->shared ? " shared" : "",
-			c->read_only ? " read-only" : "",
-			c->writable ? " writable" : "");
 
-		free(text);
-		text = more;
+		buf_addf(&text, "%s %s%s%s%s%s%s; ", kinds[c->kind],
+			 c->mount->path, c->mask ? " in " : "",
+			 c->mask ? c->mask->path : "",
+			 c->shared ? " shared" : "",
+			 c->read_only ? " read-only" : "",
+			 c->writable ? " writable" : "");
 	}
-	if (changes.declined) {
-		char *more = mem_printf("%s%zu declined", text,
-					changes.declined);
-
-		free(text);
-		text = more;
-	}
+	if (changes.declined)
+		buf_addf(&text, "%zu declined", changes.declined);
+	CHECK_STR(buf_str(&text), want);
 	free(changes.v);
 	mounted_done(now);
 	mounted_done(next);
-	return text;
 }
 
 TEST(a_mask_that_nothing_asks_for_comes_off)
 {
 	auto_view struct view *view = view_without(NULL);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL;
 
 	put(&now, MOUNT_MASK_FILE, "/h/key");
 	put(&now, MOUNT_MASK_DIR, "/h/stays");
 	put(&next, MOUNT_MASK_DIR, "/h/stays");
 	put(&next, MOUNT_MASK_DIR, "/h/new");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "lift /h/key; cover /h/new; ");
+	check_steps(&now, &next, view, "lift /h/key; cover /h/new; ");
 }
 
 TEST(a_mask_stays_where_the_policy_hides_or_it_is_ours)
 {
 	auto_view struct view *view = view_without("/h/denied");
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL;
 
 	put(&now, MOUNT_MASK_DIR, "/h/denied");
 	put(&now, MOUNT_MASK_DIR, "/h/store")->ours = true;
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "");
+	check_steps(&now, &next, view, "");
 }
 
 TEST(what_stays_closed_behind_a_mask_goes_along)
 {
 	auto_view struct view *view = view_without("/h/aws/key");
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL;
 
 	put(&now, MOUNT_MASK_DIR, "/h/aws");
 	put(&now, MOUNT_MASK_DIR, "/h/git");
@@ -123,30 +114,27 @@ TEST(what_stays_closed_behind_a_mask_goes_along)
 	put(&next, MOUNT_MASK_FILE, "/h/aws/key");
 	put(&next, MOUNT_BIND_RO, "/h/git");
 	put(&next, MOUNT_BIND_RO, "/h/other-name");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "cover /h/aws/key; cover /h/git; lift /h/other; "
-			"cover /h/other-name; show /h/aws in /h/aws; "
-			"show /h/git in /h/git read-only; ");
+	check_steps(&now, &next, view,
+		    "cover /h/aws/key; cover /h/git; lift /h/other; "
+		    "cover /h/other-name; show /h/aws in /h/aws; "
+		    "show /h/git in /h/git read-only; ");
 }
 
 TEST(a_mask_with_something_writable_in_it_stays)
 {
 	auto_view struct view *view = view_without(NULL);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL;
 
 	put(&now, MOUNT_MASK_DIR, test_dir());
 	put(&now, MOUNT_BIND_RW, view->policy->cwd);
 	put(&next, MOUNT_BIND_RW, view->policy->cwd);
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "1 declined");
+	check_steps(&now, &next, view, "1 declined");
 }
 
 TEST(a_mask_shows_something_and_hides_it_again)
 {
 	auto_view struct view *view = view_without("/h");
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL, *again = NULL;
 
 	put(&now, MOUNT_MASK_DIR, "/h");
 	put(&now, MOUNT_MASK_DIR, "/own")->empty = false;
@@ -154,47 +142,42 @@ TEST(a_mask_shows_something_and_hides_it_again)
 	put(&next, MOUNT_MASK_DIR, "/own");
 	put(&next, MOUNT_SHOW, "/h/a/config");
 	put(&next, MOUNT_BIND_RW, "/own/work");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "show /h/a/config in /h shared read-only; "
-			"show /own/work in /own writable; 1 declined");
+	check_steps(&now, &next, view,
+		    "show /h/a/config in /h shared read-only; "
+		    "show /own/work in /own writable; 1 declined");
 
 	put(&now, MOUNT_MASK_DIR, "/h");
 	put(&now, MOUNT_SHOW, "/h/a/config");
 	put(&now, MOUNT_SHOW, "/h/ours")->ours = true;
 	put(&next, MOUNT_MASK_DIR, "/h");
-	again = steps(&now, &next, view);
-	CHECK_STR(again, "hide /h/a/config; ");
+	check_steps(&now, &next, view, "hide /h/a/config; ");
 }
 
 TEST(what_no_mask_hides_waits_for_the_next_run)
 {
 	auto_view struct view *view = view_without(NULL);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL;
 
 	put(&next, MOUNT_SHOW, "/tmp/private");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "1 declined");
+	check_steps(&now, &next, view, "1 declined");
 }
 
 TEST(a_path_is_made_writable_and_read_only_again)
 {
 	auto_view struct view *view = view_without(NULL);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL, *again = NULL;
 
 	put(&now, MOUNT_ASIDE, "/kept");
 	put(&next, MOUNT_BIND_RW, "/kept");
 	put(&next, MOUNT_BIND_RW, "/var/root")->is_dir = true;
 	put(&next, MOUNT_BIND_RW, "/var/file");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, "show /var/root writable; ");
+	check_steps(&now, &next, view, "show /var/root writable; ");
 
 	put(&now, MOUNT_BIND_RW, "/var/root");
 	put(&now, MOUNT_PIN, "/var/root/pinned")->ours = true;
 	put(&now, MOUNT_BIND_RW, view->policy->cwd)->ours = true;
-	again = steps(&now, &next, view);
-	CHECK_STR(again, "close /var/root; close /var/root/pinned; ");
+	check_steps(&now, &next, view,
+		    "close /var/root; close /var/root/pinned; ");
 }
 
 TEST(what_a_rule_kept_read_only_is_writable_without_it)
@@ -203,18 +186,17 @@ TEST(what_a_rule_kept_read_only_is_writable_without_it)
 	auto_free char *file = path_join(view->policy->cwd, "file");
 	auto_free char *new = path_join(view->policy->cwd, "new");
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *text = NULL, *want = mem_printf("open %s; ", file);
+	auto_free char *want = mem_printf("open %s; ", file);
 
 	put(&now, MOUNT_BIND_RO, file);
 	put(&now, MOUNT_BIND_RO, new)->ours = true;
 	put(&now, MOUNT_BIND_RO, "/h/outside");
-	text = steps(&now, &next, view);
-	CHECK_STR(text, want);
+	check_steps(&now, &next, view, want);
 }
 
 /* The steps of an edit, and after it what stands */
-static char *take(struct mounted_list *now, struct mounted_list *next,
-		  const struct view *view)
+static void take(struct mounted_list *now, struct mounted_list *next,
+		 const struct view *view, const char *want)
 {
 	struct mounted_list before = { 0 };
 	struct changes changes = { 0 };
@@ -230,24 +212,22 @@ static char *take(struct mounted_list *now, struct mounted_list *next,
 	changes_build(now, next, view, &changes);
 	changes_apply(&changes, now);
 	free(changes.v);
-	return steps(&before, next, view);
+	check_steps(&before, next, view, want);
 }
 
 TEST(what_stands_behind_a_mask_is_not_forgotten)
 {
 	auto_view struct view *view = view_without(NULL);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *first = NULL, *second = NULL;
 
 	put(&now, MOUNT_MASK_FILE, "/h/key");
 	put(&now, MOUNT_BIND_RW, "/h/root");
 	put(&now, MOUNT_MASK_FILE, "/other");
 	put(&next, MOUNT_MASK_DIR, "/h");
 	put(&next, MOUNT_MASK_FILE, "/other");
-	first = take(&now, &next, view);
-	CHECK_STR(first, "cover /h; close /h/root; ");
-	second = take(&now, &next, view);
-	CHECK_STR(second, "lift /h; lift /h/key; close /h/root; lift /other; ");
+	take(&now, &next, view, "cover /h; close /h/root; ");
+	take(&now, &next, view,
+	     "lift /h; lift /h/key; close /h/root; lift /other; ");
 	CHECK_INT((long long)now.len, 1);
 	CHECK(now.v[0].closed);
 	mounted_done(&now);
@@ -260,15 +240,12 @@ TEST(what_is_opened_and_closed_again_stands)
 	auto_free char *open = mem_printf("open %s; ", root);
 	auto_free char *cover = mem_printf("cover %s; ", root);
 	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *first = NULL, *second = NULL;
 
 	put(&now, MOUNT_BIND_RO, root);
-	first = take(&now, &next, view);
-	CHECK_STR(first, open);
+	take(&now, &next, view, open);
 	CHECK_INT(now.v[0].kind, MOUNT_PIN);
 	put(&next, MOUNT_BIND_RO, root);
-	second = take(&now, &next, view);
-	CHECK_STR(second, cover);
+	take(&now, &next, view, cover);
 	mounted_done(&now);
 }
 
