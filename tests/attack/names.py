@@ -389,7 +389,7 @@ def by_a_pointer_in_a_new_directory(t):
         lacks(t.read(f"in/{place}/g/config"), "fsmonitor")
         t.outside("git", "-C", f"in/{place}", "status").ok()
         for name in ("config", "hooks/pre-commit", "commondir"):
-            r = t.shell(f"echo x >> {place}/g/{name}", cwd=t.dir + "/in")
+            r = t.shell(f"cd in; echo > a/new; echo x >> {place}/g/{name}")
             check(r.code, place, name, "was written")
             contains(r.err, f"{place}/g/{name}")
     t.outside("rm", "-rf", "in", "out").ok()

@@ -183,17 +183,17 @@ def what_cannot_be_shown_can_be_discarded(t):
 @test
 def what_became_a_link_is_not_applied_through(t):
     """Not even one that stays in the project: what it leads to was not asked"""
-    t.write("d/old", "old")
-    t.write("kept/file", "old")
-    t.shell("echo new > d/file", options=EPHEMERAL).ok()
+    t.write("d/sub/old", "old")
+    t.write("kept/sub/file", "old")
+    t.shell("echo new > d/sub/file", options=EPHEMERAL).ok()
     os.rename("d", "away")
     os.symlink("kept", "d")
-    check(t.run("apply", "--force", "d/file").code, "it was applied")
-    equal(t.read("kept/file"), "old")
+    check(t.run("apply", "--force", "d/sub/file").code, "it was applied")
+    equal(t.read("kept/sub/file"), "old")
     os.unlink("d")
     os.rename("away", "d")
     t.run("apply", "--force").ok("the control")
-    equal(t.read("d/file"), "new\n")
+    equal(t.read("d/sub/file"), "new\n")
 
 
 @test

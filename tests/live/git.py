@@ -115,8 +115,8 @@ def what_the_users_own_settings_lead_to(t):
                 top + "/sub/.githooks", top + "/team", top + "/attr")
     commit(t, top)
     # A submodule's own, and what the environment names instead of the user's
-    git(t, "config", "core.hooksPath", ".husky", cwd=top + "/sub")
-    refused(t, top, top + "/sub/.husky")
+    git(t, "config", "core.hooksPath", ".own", cwd=top + "/sub")
+    refused(t, top, top + "/sub/.own")
     t.write(t.home + "/third", "[core]\n\thooksPath = .third\n")
     t.write(top + "/.third/pre-push", "old")
     t.shell("echo new > .third/pre-push", cwd=top,
