@@ -61,7 +61,9 @@ class Sandbox extends EventEmitter {
   // An array is a command and its arguments, a string is for the shell
   #words(command) {
     if (Array.isArray(command)) return [command, this.#box()];
-    return [[], this.#box([['command', String(command)]])];
+    if (typeof command !== 'string')
+      throw new TypeError('the command is neither a string nor an array');
+    return [[], this.#box([['command', command]])];
   }
 
   /** Start a command; the Run has its streams, events and result */
@@ -89,11 +91,18 @@ class Sandbox extends EventEmitter {
 
   /**
    * From now on this policy decides, also for the commands that run. Rejects,
-   * and changes nothing, if it has a mistake; the runs are asked first.
+   * and changes nothing, if it has a mistake; the runs are asked first, and so
+   * are those that start meanwhile.
    */
   async update(policy) {
     const next = text(policy);
-    await Promise.all([...this.#runs].map((run) => run.update(next)));
+    const asked = new Set();
+    for (;;) {
+      const rest = this.running.filter((run) => !asked.has(run));
+      if (rest.length === 0) break;
+      for (const run of rest) asked.add(run);
+      await Promise.all(rest.map((run) => run.update(next)));
+    }
     this.#policy = next;
   }
 

@@ -104,6 +104,8 @@ class Run extends EventEmitter {
     super();
     const { cwd = null, env = null, input, signal, capture = false } = options;
     signal?.throwIfAborted();
+    if (input != null && typeof input !== 'string' && !ArrayBuffer.isView(input))
+      throw new TypeError('input is neither a string nor bytes');
     const stdio = options.stdio ?? (capture
       ? [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
       : ['pipe', 'pipe', 'pipe']);
@@ -207,8 +209,14 @@ class Run extends EventEmitter {
     if (!this.#handle) return Promise.resolve();
     const text = typeof policy === 'string' ? policy : JSON.stringify(policy);
     return new Promise((resolve, reject) => {
-      const id = called(() => native.update(this.#handle, text));
-      this.#updates.set(id, { resolve, reject });
+      try {
+        const id = called(() => native.update(this.#handle, text));
+        this.#updates.set(id, { resolve, reject });
+      } catch (error) {
+        // Its end was not heard yet
+        if (error.code === 'ESRCH') resolve();
+        else throw error;
+      }
     });
   }
 

@@ -98,7 +98,28 @@ test('a new policy counts at once, a wrong one changes nothing', async () => wit
   assert.strictEqual((await box.run(`echo hi >${dir}/file`)).status, 0);
 }));
 
+test('what starts during an update, or ends, is no obstacle', async () => {
+  const dir = fresh();
+  const box = new Sandbox({ filesystem: { allowWrite: [dir] } });
+  const first = box.start(['cat']);
+  await new Promise((resolve) => first.once('started', resolve));
+  const updated = box.update({ filesystem: { allowWrite: [] } });
+  const second = box.start(`read x; echo hi >${dir}/file`);
+  await updated;
+  second.stdin.end('\n');
+  first.stdin.end();
+  assert.notStrictEqual((await second.result).status, 0);
+  for (let i = 0; i < 20; i++) {
+    const ending = box.run(['true']);
+    await Promise.all([ending, box.update({}), new Promise((resolve) => setTimeout(resolve, i))
+      .then(() => box.update({}))]);
+  }
+});
+
 test('mistakes are errors with words', async () => {
+  for (const command of [undefined, null, {}, 5])
+    await assert.rejects(new Sandbox().run(command), TypeError);
+  await assert.rejects(new Sandbox().run(['cat'], { input: 5 }), TypeError);
   assert.throws(() => new Sandbox(null, { noSuch: 'x' }), /no-such/);
   assert.throws(() => new Sandbox(null, { timeout: 'soon' }), /timeout/);
   assert.throws(() => new Sandbox('settings.json'), /JSON/);

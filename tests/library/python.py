@@ -176,8 +176,8 @@ class Runs(unittest.TestCase):
                 wrong.append(error)
 
         threads = [threading.Thread(target=often, args=args) for args in [
-            (8, lambda: box.run(["true"])), (8, lambda: box.run(["true"])),
-            (8, lambda: box.run(["true"])), (25, lambda: box.update({}))]]
+            (15, lambda: box.run(["true"])), (15, lambda: box.run(["true"])),
+            (15, lambda: box.run(["true"])), (50, lambda: box.update({}))]]
         for thread in threads:
             thread.start()
         for thread in threads:

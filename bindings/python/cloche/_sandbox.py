@@ -143,9 +143,11 @@ class Sandbox:
 
         Raises, and changes nothing for later ones, if it has a mistake.
         """
-        policy = _text(policy)
-        for run in self._running():
-            run.update(policy)
+        policy, asked = _text(policy), set()
+        while rest := [run for run in self._running() if run not in asked]:
+            for run in rest:	# Others may start meanwhile
+                run.update(policy)
+                asked.add(run)
         self._policy = policy
 
     def close(self):
