@@ -22,6 +22,7 @@
 #include "lib/keep.h"
 #include "lib/killed.h"
 #include "lib/lasting.h"
+#include "lib/masked.h"
 #include "lib/observe.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -35,7 +36,6 @@
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
-#include "watch/ways.h"
 
 enum {
 	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
@@ -46,12 +46,11 @@ struct watchers {
 	struct report *report;
 	struct observe *observe;
 	struct observer *observer;
-	struct masks_run *masks;
-	struct ways *ways;
+	struct masked masked;
 	struct loop *loop;
 	struct born *born;
 	struct keep keep;
-	struct loop_source source, births, edits, later, attempts;
+	struct loop_source source, births, edits, later;
 	struct live *live;
 	struct network_run *network;
 	const struct options *options;
@@ -121,8 +120,7 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 		bury(w, cage);
 	close_fd(&w->later.fd);
 	observer_free(w->observer);
-	masks_free(w->masks);
-	ways_free(w->ways);
+	masked_done(&w->masked);
 	born_free(w->born);
 	free(w->state);
 	observe_free(w->observe);
@@ -260,7 +258,7 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
 	w->keep = (struct keep){
 		.session = w->session, .options = w->options, .loop = loop,
-		.own = own, .masks = &w->masks, .lost = on_lost,
+		.own = own, .masks = &w->masked.masks, .lost = on_lost,
 		.edited = keep_again, .arg = w,
 	};
 	keep_start(&w->keep);
@@ -298,8 +296,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 	observe_policy(observe, w->network, &questions);
 	if (w->observer)
 		observer_set_policy(w->observer, &questions);
-	if (w->masks)
-		masks_set_policy(w->masks, &questions);
+	if (w->masked.masks)
+		masks_set_policy(w->masked.masks, &questions);
 	report_set_ignores(w->report, &policy->ignores);
 	keep_view(&w->keep, view, &w->since, w->born);
 	if (w->born)
@@ -364,6 +362,8 @@ static void watch_settings(struct watchers *w)
 void watchers_ready(struct watchers *w)
 {
 	w->ready = true;
+	if (w->session->plan->talk && !w->masked.masks)
+		report_missing(w->report, "reads of what is hidden are not reported: /dev/fuse does not open");
 	if (w->edited)
 		on_edit(w);
 }
@@ -381,18 +381,6 @@ static int on_question(void *arg, uint32_t events)
 	/* Whatever went wrong with it, the kernel's own floor still holds */
 	if (observer_dispatch(w->observer, events) != 0)
 		loop_remove(w->loop, &w->source);
-	return 0;
-}
-
-static int on_attempt(void *arg, uint32_t events)
-{
-	struct watchers *w = arg;
-
-	if (masks_dispatch(w->masks, events) == 0)
-		return 0;
-	loop_remove(w->loop, &w->attempts);
-	masks_free(w->masks);	/* Nobody must wait for an answer */
-	w->masks = NULL;
 	return 0;
 }
 
@@ -415,20 +403,9 @@ void watchers_masks(struct watchers *w, struct loop *loop, const int *fds,
 		.sink = report_sink(w->report),
 	};
 
-	if (nfds < 2)
-		return;
-	config.pids = fds[0];
-	config.device = fds[1];
-	w->ways = ways_new(w->session->plan, fds + 2, nfds - 2);
 	ask_policy(w, NULL, &questions);
 	w->loop = loop;
-	if (masks_new(&config, &w->masks, NULL) < 0)
-		return;
-	w->attempts = (struct loop_source){ fds[1], on_attempt, w };
-	if (loop_add(loop, &w->attempts, EPOLLIN) < 0) {
-		masks_free(w->masks);
-		w->masks = NULL;
-	}
+	masked_start(&w->masked, loop, &config, fds, nfds);
 }
 
 int watchers_observe(struct watchers *w, struct loop *loop, int listener,
@@ -438,7 +415,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.listener = listener, .sink = report_sink(w->report),
 		.reads = w->session->plan->observe_full,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
-		.nested = w->session->plan->nested_userns, .ways = w->ways,
+		.nested = w->session->plan->nested_userns, .ways = w->masked.ways,
 		.sockets_by_path = w->session->plan->sockets_by_path,
 		.on_make = arm, .on_root = keep_again, .arg = w,
 		.home = w->session->view->home,

@@ -344,8 +344,7 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	if (is_nothing(event, target))
 		return;
 	m->policy.verdict(m->policy.arg, OBSERVER_READ, target, &verdict);
-	/* Who goes through the whole home has not looked for what is ours */
-	if (verdict.final && (event->what == MASK_LISTED || is_ourselves(tid)))
+	if (verdict.final && is_ourselves(tid))
 		return;
 	shown = verdict.answer == OBSERVER_ALLOWED;	/* But the mask is there */
 	reason = shown ? "hidden until the edited settings count" :

@@ -106,6 +106,17 @@ def without_a_listener_the_footer_says_what_is_missing(t):
     equal(t.read(t.away + "/f"), "old")
 
 
+@as_root
+def without_fuse_the_footer_says_what_is_missing(t):
+    key = t.write(t.home + "/.ssh/id_rsa", "KEY")
+    r = t.outside("unshare", "-m", "sh", "-c", "mount --bind /dev/null "
+                  '/dev/fuse && exec "$@"', "sh", CLOCHE, "run", "--", "sh",
+                  "-c", f"cat {key}; echo > {t.away}/x")
+    equal((r.out, t.read(key)), ("", "KEY"))
+    contains(r.err, "refused 1 thing")
+    contains(r.err, "note: reads of what is hidden are not reported")
+
+
 @test
 def when_nothing_can_be_watched_what_is_hidden_stays_so(t):
     """A command may use up all that the user may watch"""
