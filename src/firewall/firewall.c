@@ -186,6 +186,8 @@ int firewall_up(const struct firewall *f, struct ruleset *ret,
 	state_done(&before);
 	if (r < 0)
 		return r;
+	if (!ret->resolvers.len)
+		buf_adds(said, "note: no resolver is known but on loopback, and whom that asks is refused, too; --resolver IP names it\n");
 	if (!f->no_verify)
 		r = verify_or_close(f, ret, said, err);
 	leave(f, r ? "deny-all" : "up", said);

@@ -56,20 +56,37 @@ static bool is_loopback(const struct host *h)
 				    : !strcmp(h->name, "::1");
 }
 
+/* An address, maybe with a zone behind it or a bracket around */
+static void add_resolver(const char *word, struct range_list *list)
+{
+	struct host host;
+	size_t n;
+
+	word += *word == '[';
+	n = strcspn(word, "%]");
+	if (host_parse(word, n, 0, &host) == 0 && host.kind != HOST_NAME &&
+	    !is_loopback(&host))
+		(void)range_list_add_host(list, &host);
+}
+
+/* Docker's own resolver, on loopback, asks others from within the container,
+ * and leaves a comment about them: "# ExtServers: [10.0.0.2 host(127.0.0.53)]".
+ * host(...) is asked elsewhere.
+ */
 void local_parse_resolvers(const char *text, struct range_list *list)
 {
 	char words[WORDS_MAX][WORD_MAX];
 
 	while (*text) {
-		struct host host;
+		const size_t n = next_line(&text, words);
 
-		if (next_line(&text, words) < 2 ||
-		    strcmp(words[0], "nameserver") != 0)
+		if (n > 1 && !strcmp(words[0], "nameserver"))
+			add_resolver(words[1], list);
+		if (n < 3 || strcmp(words[0], "#") != 0 ||
+		    strcmp(words[1], "ExtServers:") != 0)
 			continue;
-		words[1][strcspn(words[1], "%")] = '\0';
-		if (host_parse(words[1], strlen(words[1]), 0, &host) == 0 &&
-		    host.kind != HOST_NAME && !is_loopback(&host))
-			(void)range_list_add_host(list, &host);
+		for (size_t i = 2; i < n; i++)
+			add_resolver(words[i], list);
 	}
 }
 

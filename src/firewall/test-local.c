@@ -39,6 +39,22 @@ TEST(name_servers_but_not_on_loopback)
 	range_list_done(&list);
 }
 
+TEST(what_dockers_resolver_asks_itself)
+{
+	struct range_list list = { 0 };
+
+	local_parse_resolvers("nameserver 127.0.0.11\noptions ndots:0\n\n"
+			      "# Based on host file: '/etc/resolv.conf' (internal resolver)\n"
+			      "# ExtServers: [10.0.0.1 host(127.0.0.53) fd00::1 host(10.0.0.2)]\n"
+			      "# Overrides: [10.0.0.3]\n# ExtServers: []\n"
+			      "# ExtServers: [10.0.0.4]\n", &list);
+	CHECK_INT(list.len, 3);
+	CHECK(has(&list, "10.0.0.1"));
+	CHECK(has(&list, "fd00::1"));
+	CHECK(has(&list, "10.0.0.4"));
+	range_list_done(&list);
+}
+
 TEST(gateways_of_default_routes)
 {
 	struct range_list list = { 0 };

@@ -99,6 +99,20 @@ def the_resolvers_of_resolv_conf_are_the_default(t, w):
 
 
 @world()
+def whom_a_resolver_on_loopback_asks_may_be_asked(t, w):
+    with open(os.path.join(t.away, "resolv.conf"), "w") as file:
+        file.write("nameserver 127.0.0.11\n")
+    r = w.firewall("up", "--allow", GOOD).ok()
+    contains(r.err, "--resolver")
+    check(refused(w.ask(DNS)))
+    with open(os.path.join(t.away, "resolv.conf"), "a") as file:
+        file.write(f"# ExtServers: [{DNS} host({OTHER_DNS})]\n")
+    lacks(w.firewall("up", "--allow", GOOD).ok().err, "--resolver")
+    equal(w.ask(DNS), "answer True")
+    check(refused(w.ask(OTHER_DNS)))
+
+
+@world()
 def networks_and_files_of_networks(t, w):
     meta = t.write("meta.json", json.dumps({
         "verifiable_password_authentication": False, "ssh_keys": ["ssh-rsa A"],
