@@ -39,10 +39,11 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 
 	if (family == AF_UNIX) {
 		if (config->unix_sockets == SECCOMP_UNIX_DENY)
-			return told(config);
-		return told_if(config, config->unix_sockets ==
-				       SECCOMP_UNIX_BY_PATH &&
-			       (kind == SOCK_DGRAM || kind == SOCK_RAW));
+			return ERRNO(EPERM);
+		if (config->unix_sockets == SECCOMP_UNIX_BY_PATH &&
+		    (kind == SOCK_DGRAM || kind == SOCK_RAW))
+			return ERRNO(EPERM);
+		return SECCOMP_RET_ALLOW;
 	}
 	if (family == AF_NETLINK)
 		return protocol == NETLINK_ROUTE ? SECCOMP_RET_ALLOW :
@@ -50,11 +51,11 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 	if (family != AF_INET && family != AF_INET6)
 		return ERRNO(EAFNOSUPPORT);
 	if (kind != SOCK_STREAM && kind != SOCK_DGRAM && kind)
-		return told(config);
+		return ERRNO(EPERM);
 	if (!protocol || protocol == IPPROTO_TCP || protocol == IPPROTO_UDP)
 		return SECCOMP_RET_ALLOW;
 	if (protocol == IPPROTO_ICMP || protocol == IPPROTO_ICMPV6)
-		return told(config);
+		return ERRNO(EPERM);
 	return ERRNO(EPROTONOSUPPORT);
 }
 
@@ -125,14 +126,16 @@ uint32_t answer_class(const struct seccomp_config *config,
 		return ERRNO(EPERM);
 	case CLASS_TOLD:
 		return told(config);
+	case CLASS_NEST_EPERM:
+		return refuse_if(!nested, EPERM);
 	case CLASS_NEST_TOLD:
 		return told_if(config, !nested);
 	case CLASS_NEST_ENOSYS:
 		return refuse_if(!nested, ENOSYS);
 	case CLASS_CLONE:
-		return told_if(config, !nested && a[0] & 0x7e020000);
+		return refuse_if(!nested && a[0] & 0x7e020000, EPERM);
 	case CLASS_UNSHARE:
-		return told_if(config, !nested && a[0] & ~0x50f00U);
+		return refuse_if(!nested && a[0] & ~0x50f00U, EPERM);
 	case CLASS_SOCKET:
 		return want_socket(config, (int)a[0], (int)a[1], (int)a[2]);
 	case CLASS_SOCKETPAIR:
@@ -148,9 +151,9 @@ uint32_t answer_class(const struct seccomp_config *config,
 	case CLASS_SECCOMP:
 		return refuse_if(a[0] == 1 && a[1] & 8, EBUSY);
 	case CLASS_MODE_1:
-		return told_if(config, a[1] & 04000);
+		return refuse_if(a[1] & 04000, EPERM);
 	case CLASS_MODE_2:
-		return told_if(config, a[2] & 04000);
+		return refuse_if(a[2] & 04000, EPERM);
 	case CLASS_OPEN_MODE_2:
 		return refuse_if(is_making(a[1]) && a[2] & 04000, EPERM);
 	case CLASS_OPEN_MODE_3:

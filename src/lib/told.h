@@ -4,14 +4,10 @@
 #ifndef LIB_TOLD_H
 #define LIB_TOLD_H
 
-struct plan;
 struct seccomp_data;
 struct violation;
 
-/* What @call is, why it is refused in a sandbox of @plan, and what would allow it,
- * into @ret, whose strings are NULL
- */
-void told_fill(const struct plan *plan, const struct seccomp_data *call,
-	       struct violation *ret);
+/* What @call is, and why it is refused, into @ret, whose strings are NULL */
+void told_fill(const struct seccomp_data *call, struct violation *ret);
 
 #endif /* LIB_TOLD_H */

@@ -4,11 +4,6 @@
 #ifndef WATCH_CALLS_H
 #define WATCH_CALLS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-struct seccomp_data;
-
 enum { CALL_HERE = -1, CALL_NO = -2 };
 
 enum call_what {
@@ -38,11 +33,5 @@ struct call {
 
 /* The row of a call, or NULL */
 const struct call *call_find(int nr);
-
-/* True if the kernel may be told to go on with this: all else that we are asked
- * about is refused by the filter, which has us say so, and nothing behind us would
- * refuse it. @nested: namespaces may be nested.
- */
-bool call_may_go_on(const struct seccomp_data *call, bool nested);
 
 #endif /* WATCH_CALLS_H */

