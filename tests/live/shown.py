@@ -286,15 +286,16 @@ def an_edit_does_not_hide_the_command_itself(t):
 
 @test
 def edits_that_come_fast_all_count(t):
-    t.write(t.home + "/.ssh/config", "Host x")
-    path = t.home + "/.ssh/config"
+    path = t.write(t.home + "/.ssh/config", "Host x")
+    marks = [t.write(t.home + "/.ssh/" + n, n) for n in ("first", "second")]
     inside = Inside(t)
-    for i in range(20):
-        edit(t, allowRead=[path] if i % 2 else [])
-    equal(inside.ask("until", path, "Host x"), "Host x")
-    for i in range(21):
-        edit(t, allowRead=[path] if i % 2 else [])
-    equal(inside.ask("until", path, "hidden"), "hidden")
+    for i, mark in enumerate(marks):	# Readable with the last of them
+        for k in range(20 + i):
+            edit(t, allowRead=[path] if k % 2 else [])
+        edit(t, allowRead=[mark] if i else [mark, path])
+        name = os.path.basename(mark)
+        equal(inside.ask("until", mark, name), name)
+        equal(inside.ask("get", path), "hidden" if i else "Host x")
     inside.end()
 
 
