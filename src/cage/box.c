@@ -18,6 +18,7 @@
 #include "base/sys.h"
 #include "cage/bind.h"
 #include "cage/cage.h"
+#include "plan/mask.h"
 #include "plan/plan.h"
 
 /* Masks are clones of it and stay that way; what must be writable clears it */
@@ -49,6 +50,7 @@ static int make_tmpfs(struct err *err)
 	int fd;
 
 	if (fs < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", MASK_SOURCE, 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "755", 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return fail_errno(err, "cannot make a tmpfs");

@@ -94,6 +94,7 @@ static int make_root(const struct masks *masks)
 	auto_close int fs = sys_fsopen("fuse", FSOPEN_CLOEXEC);
 
 	if (fs < 0 || set_number(fs, "fd", (unsigned int)masks->device) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", MASK_SOURCE, 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
 	    set_number(fs, "user_id", masks->tree.uid) < 0 ||
 	    set_number(fs, "group_id", masks->tree.gid) < 0 ||

@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sock.h"
@@ -23,8 +24,34 @@
 #include "watch/born.h"
 #include "watch/mask.h"
 
-/* The keeper has looked at everything once */
-static int on_covered(void *arg, uint32_t events)
+#define LOST "what others replace from outside is no longer kept closed to the command that runs"
+
+enum { ENDED_MAX = 3 };	/* Keepers that are replaced when they end */
+
+/* That something is open is told whoever wants quiet */
+static void tell(const struct keep *k, const struct keeper_begun *begun)
+{
+	if (begun->open)
+		hooks_say(k->options, "%zu path%s cannot be closed to the command that runs; end it",
+			  begun->open, begun->open == 1 ? "" : "s");
+	if (begun->hidden && !options_has(k->options, OPTION_QUIET))
+		hooks_say(k->options, "settings reloaded; %zu path%s allowed now, but only from the next run on",
+			  begun->hidden, begun->hidden == 1 ? " is" : "s are");
+}
+
+/* It was killed: nobody knows how far it got, so the next one looks */
+static void replace_ended(struct keep *k)
+{
+	loop_remove(k->loop, &k->covered);
+	keeper_stop(&k->keeper);
+	if (k->ended++ < ENDED_MAX)
+		k->edited(k->arg);
+	else
+		hooks_say(k->options, LOST);
+}
+
+/* The keeper has looked at everything once, or ended */
+static int on_keeper(void *arg, uint32_t events)
 {
 	struct keep *k = arg;
 	struct keeper_begun begun = { 0 };
@@ -33,16 +60,13 @@ static int on_covered(void *arg, uint32_t events)
 				    NULL, &none);
 
 	(void)events;
-	loop_remove(k->loop, &k->covered);
 	k->busy = false;
 	held_masked(k->session->held);
-	if (n != (ssize_t)sizeof(begun))
-		k->lost(k->arg);
-	begun.hidden += k->declined;
-	if (begun.hidden && !options_has(k->options, OPTION_QUIET))
-		hooks_say(k->options, "settings reloaded; %zu path%s allowed now, but only from the next run on",
-			  begun.hidden, begun.hidden == 1 ? " is" : "s are");
-	k->declined = 0;
+	if (n != (ssize_t)sizeof(begun)) {
+		replace_ended(k);
+		return 0;
+	}
+	tell(k, &begun);
 	if (k->again)
 		k->edited(k->arg);
 	return 0;
@@ -68,7 +92,7 @@ static void add_mask(struct mounted_list *list, const char *path, bool ours)
 {
 	*vec_push(list) = (struct mounted){
 		.kind = MOUNT_MASK_DIR, .path = mem_strdup(path), .ours = ours,
-		.is_dir = true, .empty = true,
+		.is_dir = true,
 	};
 }
 
@@ -98,22 +122,26 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 	mounted_sort(ret);
 }
 
-/* A keeper for @next; the one before goes when this one has begun */
-static void replace(struct keep *k, const struct mounted_list *next,
-		    const struct changes *changes)
+/* A keeper for what is to be kept; the one before goes. Of @changes nothing is done
+ * if there is none to be had.
+ */
+static void replace(struct keep *k, const struct changes *changes)
 {
+	const struct keeper_work work = { &k->known, &k->next, changes };
 	struct keeper old = k->keeper, new;
+	struct err err = { 0 };
 
-	if (keeper_start(&new, next, changes, k->own[0], k->own[1], NULL) < 0) {
-		k->lost(k->arg);	/* Better the one before than none */
-		return;
+	if (keeper_start(&new, &work, k->own[0], k->own[1], &err) < 0) {
+		hooks_say(k->options, "%s: %s", changes ?
+			  "what the settings close is not closed to the command that runs; end it" :
+			  LOST, err.msg);
+		return;		/* Better the one before than none */
 	}
-	changes_apply(changes, &k->now);
 	k->keeper = new;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
 	keeper_stop(&old);
-	k->covered = (struct loop_source){ k->keeper.socket, on_covered, k };
+	k->covered = (struct loop_source){ k->keeper.socket, on_keeper, k };
 	if (k->keeper.socket >= 0)
 		k->busy = loop_add(k->loop, &k->covered, EPOLLIN) == 0;
 }
@@ -121,20 +149,18 @@ static void replace(struct keep *k, const struct mounted_list *next,
 /* What stood at the start, if nothing has changed since */
 static void know(struct keep *k)
 {
-	if (!k->now.len)
-		list_mounts(k, k->session->plan, &k->now);
+	if (!k->next.len)
+		list_mounts(k, k->session->plan, &k->next);
 }
 
 /* A keeper for what stands; @held, if not NULL, has just been made */
 static void keep_now(struct keep *k, const char *held)
 {
-	const struct changes none = { 0 };
-
 	know(k);
 	if (held)
-		add_mask(&k->now, held, true);
-	mounted_sort(&k->now);
-	replace(k, &k->now, &none);
+		add_mask(&k->next, held, true);
+	mounted_sort(&k->next);
+	replace(k, NULL);
 }
 
 /* A mount has gone: until then there was nothing to keep */
@@ -173,7 +199,8 @@ void keep_done(struct keep *k)
 {
 	if (k->own)
 		keeper_stop(&k->keeper);
-	mounted_done(&k->now);
+	mounted_done(&k->next);
+	mounted_done(&k->known);
 	k->own = NULL;
 }
 
@@ -214,12 +241,12 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 /* Nor does what was made meanwhile become writable because no rule for it is
  * looked for any more
  */
-static void leave_new(struct mounted_list *now, const struct timespec *since)
+static void leave_new(struct mounted_list *known, const struct timespec *since)
 {
-	for (size_t i = 0; i < now->len; i++) {
-		if (now->v[i].kind == MOUNT_BIND_RO &&
-		    birth_is_after(now->v[i].path, since))
-			now->v[i].ours = true;
+	for (size_t i = 0; i < known->len; i++) {
+		if (known->v[i].kind == MOUNT_BIND_RO &&
+		    birth_is_after(known->v[i].path, since))
+			known->v[i].ours = true;
 	}
 }
 
@@ -229,8 +256,7 @@ static void furnish(const struct keep *k, const struct changes *changes)
 	for (size_t i = 0; *k->masks && i < changes->len; i++) {
 		const struct change *c = &changes->v[i];
 
-		if (c->kind == CHANGE_SHOW && c->mask &&
-		    c->mask != c->mount)
+		if (c->kind == CHANGE_SHOW && c->mask)
 			masks_show(*k->masks, c->mask->path, c->mount->path,
 				   c->mount->is_dir);
 	}
@@ -245,22 +271,26 @@ void keep_view(struct keep *k, const struct view *view,
 		.argv = first ? first->argv : NULL, .environ = environ,
 	};
 	auto_plan struct plan *plan = NULL;
-	struct mounted_list next = { 0 };
 	struct changes changes = { 0 };
+	struct err err = { 0 };
 
 	/* One that was stopped halfway would leave nobody knows what */
 	k->again = k->busy;
-	if (k->busy || !first ||
-	    plan_build(view, &first->machine, &request, &plan, NULL) < 0)
+	if (k->busy || !first)
 		return;
+	if (plan_build(view, &first->machine, &request, &plan, &err) < 0) {
+		hooks_say(k->options, "what the settings close may be open to the command that runs: %s", err.msg);
+		return;
+	}
 	spare_new(plan, since, born);
-	list_mounts(k, plan, &next);
 	know(k);
-	leave_new(&k->now, since);
-	changes_build(&k->now, &next, view, &changes);
-	k->declined = changes.declined;
+	mounted_merge(&k->known, &k->next);
+	leave_new(&k->known, since);
+	mounted_done(&k->next);
+	list_mounts(k, plan, &k->next);
+	mounted_merge(&k->known, &k->next);
+	changes_build(&k->known, &k->next, view, &changes);
 	furnish(k, &changes);
-	replace(k, &next, &changes);
-	mounted_done(&next);
+	replace(k, &changes);
 	free(changes.v);
 }

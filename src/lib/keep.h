@@ -26,11 +26,11 @@ struct view;
  * struct keep - Zero-initialise it
  * @own:	The descriptors that came with CAGE_READY, or NULL: nothing to keep
  * @masks:	Who answers for masks that talk; *@masks is NULL if nobody does
- * @lost:	Called with @arg if something cannot be kept
- * @edited:	Called when keep_view() is to be called again
- * @now:	What stands; empty as long as that is what the plan says
+ * @edited:	Called with @arg when keep_view() is to be called again
+ * @next:	What is to be kept; empty as long as that is what the plan says
+ * @known:	What was ever mounted
  * @held:	Our own directory, if it was made late
- * @declined:	Paths that the edit shows, and that stay hidden
+ * @ended:	How many keepers ended by themselves
  * @busy:	The keeper has not begun; @again if there is more to do then
  */
 struct keep {
@@ -39,14 +39,13 @@ struct keep {
 	struct loop *loop;
 	const int *own;
 	struct masks_run *const *masks;
-	void (*lost)(void *arg);
 	void (*edited)(void *arg);
 	void *arg;
 	struct keeper keeper;
 	struct loop_source mounts, covered;
-	struct mounted_list now;
+	struct mounted_list next, known;
 	const char *held;
-	size_t declined;
+	unsigned int ended;
 	bool busy, again;
 };
 

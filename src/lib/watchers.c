@@ -144,9 +144,12 @@ static void keep_again(void *arg)
 	struct watchers *w = arg;
 	struct policy *policy = w->policy ? w->policy : w->session->policy;
 	auto_view struct view *view = NULL;
+	struct err err = { 0 };
 
-	if (session_view(w->session, policy, &view, NULL) < 0)
+	if (session_view(w->session, policy, &view, &err) < 0) {
+		hooks_say(w->options, "what the settings close may be open to the command that runs: %s", err.msg);
 		return;
+	}
 	observe_spare(view, &w->since, w->born);
 	keep_view(&w->keep, view, &w->since, w->born);
 }
@@ -247,18 +250,11 @@ void watchers_start(struct watchers *w, struct loop *loop)
 		arm(w);		/* Nobody will say when it begins to write */
 }
 
-static void on_lost(void *arg)
-{
-	struct watchers *w = arg;
-
-	report_missing(w->report, "protected files that are replaced from outside stay open");
-}
-
 void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
 	w->keep = (struct keep){
 		.session = w->session, .options = w->options, .loop = loop,
-		.own = own, .masks = &w->masked.masks, .lost = on_lost,
+		.own = own, .masks = &w->masked.masks,
 		.edited = keep_again, .arg = w,
 	};
 	keep_start(&w->keep);

@@ -2,10 +2,12 @@
 /*
  * plan/change.c - what edited settings change in the mounts of a running sandbox
  *
+ * Nobody remembers what stands where: after a few edits mounts lie on top of each
+ * other, and what was thought to be there is not. So this says how each path that
+ * was ever a mount should be, and the keeper looks what it is.
+ *
  * That a mask is not wanted any more is never taken from its absence alone: the
- * policy must say that the path may be read, and the mask must not be ours. A
- * mask with nothing to hide or to keep read-only behind it is taken off. Else
- * what is behind it is put on top of it, finished, so that no moment is open.
+ * policy must say that the path may be read, and the mask must not be ours.
  *
  * A path that an edit makes writable becomes a mount as well: Landlock refuses to
  * write there, which the observer does instead, but access() and what is done
@@ -28,7 +30,7 @@ enum {
 	READ_ONLY = 1 << MOUNT_BIND_RO,
 	SHOWN = 1 << MOUNT_SHOW | 1 << MOUNT_BIND_RW,
 	WRITABLE = 1 << MOUNT_BIND_RW | 1 << MOUNT_PIN,
-	ALL = ~0,
+	HOST = MASKS | READ_ONLY | SHOWN | WRITABLE,	/* What is in it is */
 };
 
 void mounted_add(struct mounted_list *list, const struct plan *plan)
@@ -38,7 +40,7 @@ void mounted_add(struct mounted_list *list, const struct plan *plan)
 
 		*vec_push(list) = (struct mounted){
 			.kind = m->kind, .path = mem_strdup(m->path),
-			.is_dir = m->is_dir, .empty = m->mask == MASK_EMPTY,
+			.is_dir = m->is_dir,
 			.ours = !m->rule || m->rule->strength == RULE_ALWAYS,
 			.dev = m->loose ? 0 : m->dev,
 			.ino = m->loose ? 0 : m->ino,
@@ -73,6 +75,11 @@ static bool is_of(const struct mounted *m, unsigned int kinds)
 	return kinds & 1U << m->kind;
 }
 
+bool mounted_is_work(const struct mounted *m)
+{
+	return !is_of(m, MASKS | READ_ONLY | 1 << MOUNT_SHOW);
+}
+
 /* The first at or after @path */
 static size_t lower_bound(const struct mounted_list *list, const char *path)
 {
@@ -89,8 +96,8 @@ static size_t lower_bound(const struct mounted_list *list, const char *path)
 	return low;
 }
 
-static const struct mounted *find(const struct mounted_list *list,
-				  const char *path, unsigned int kinds)
+static struct mounted *find(const struct mounted_list *list, const char *path,
+			    unsigned int kinds)
 {
 	for (size_t i = lower_bound(list, path);
 	     i < list->len && !strcmp(list->v[i].path, path); i++) {
@@ -98,6 +105,26 @@ static const struct mounted *find(const struct mounted_list *list,
 			return &list->v[i];
 	}
 	return NULL;
+}
+
+void mounted_merge(struct mounted_list *list, const struct mounted_list *other)
+{
+	const size_t known = list->len;
+
+	for (size_t i = 0; i < other->len; i++) {
+		const struct mounted *m = &other->v[i];
+		const struct mounted_list sorted = { list->v, known, 0 };
+		struct mounted *same = find(&sorted, m->path, 1U << m->kind);
+
+		if (same) {
+			same->ours |= m->ours;
+			continue;
+		}
+		same = vec_push(list);
+		*same = *m;
+		same->path = mem_strdup(m->path);
+	}
+	mounted_sort(list);
 }
 
 /* The mask that @path, which is none, is hidden by; or NULL, also if something
@@ -119,210 +146,112 @@ static const struct mounted *find_above(const struct mounted_list *list,
 	return found && mounted_is_mask(found) ? found : NULL;
 }
 
-/* Behind a mask at @path does not count: it does not go with that */
-static bool has_below(const struct mounted_list *list, const char *path,
-		      unsigned int kinds)
+static bool may_read(const struct view *view, const char *path)
 {
-	for (size_t i = lower_bound(list, path); i < list->len; i++) {
-		if (strncmp(list->v[i].path, path, strlen(path)) != 0)
-			break;
-		if (is_of(&list->v[i], kinds) && !list->v[i].behind &&
-		    path_is_below(path, list->v[i].path))
+	return view_verdict(view, VIEW_READ, path).allowed;
+}
+
+static bool may_write(const struct view *view, const char *path)
+{
+	return view_verdict(view, VIEW_WRITE, path).allowed;
+}
+
+/* True if something in @path, which may be seen, stays closed: by @next, or because
+ * it may have been writable
+ */
+static bool is_closed_in(const struct mounted_list *known,
+			 const struct mounted_list *next,
+			 const struct view *view, const char *path)
+{
+	const size_t n = strlen(path);
+
+	for (size_t i = lower_bound(next, path); i < next->len &&
+	     !strncmp(next->v[i].path, path, n); i++) {
+		if (is_of(&next->v[i], MASKS | READ_ONLY) &&
+		    path_is_within(path, next->v[i].path))
+			return true;
+	}
+	for (size_t i = lower_bound(known, path); i < known->len &&
+	     !strncmp(known->v[i].path, path, n); i++) {
+		if (is_of(&known->v[i], WRITABLE | READ_ONLY) &&
+		    path_is_within(path, known->v[i].path) &&
+		    !may_write(view, known->v[i].path))
 			return true;
 	}
 	return false;
 }
 
-static void push(struct changes *ret, struct change change)
+static void push(struct changes *ret, enum change_kind kind,
+		 const struct mounted *m)
 {
-	size_t shown = 0;
-
-	for (size_t i = 0; i < ret->len; i++)
-		shown += ret->v[i].kind == CHANGE_SHOW;
-	if (change.kind == CHANGE_SHOW && shown == CHANGE_SHOWN_MAX)
-		ret->declined++;
-	else
-		*vec_push(ret) = change;
+	*vec_push(ret) = (struct change){ .kind = kind, .mount = m };
 }
 
-/* A mask that @next does not have */
-static void unmask(const struct mounted *m, const struct mounted_list *now,
-		   const struct mounted_list *next, struct changes *ret)
+/* What was a mount at some time, and may be another one by now: of a mask, what was
+ * put on it to be seen
+ */
+static void settle(const struct mounted *m, const struct mounted_list *known,
+		   const struct mounted_list *next, const struct view *view,
+		   struct changes *ret)
 {
-	const bool read_only = find(next, m->path, READ_ONLY);
+	const bool readable = may_read(view, m->path);
+	const bool writable = may_write(view, m->path);
 
-	/* What can be written there would go with the mask */
-	if (has_below(now, m->path, ALL & ~(MASKS | READ_ONLY |
-					    1 << MOUNT_SHOW)))
-		ret->declined++;
-	else if (read_only || has_below(next, m->path, MASKS | READ_ONLY))
-		push(ret, (struct change){ .kind = CHANGE_SHOW, .mount = m,
-					   .mask = m, .read_only = read_only });
-	else
-		push(ret, (struct change){ .kind = CHANGE_LIFT, .mount = m });
-}
-
-/* An earlier step has given @mask a directory of its own */
-static bool is_furnished(const struct changes *changes,
-			 const struct mounted *mask)
-{
-	for (size_t i = 0; i < changes->len; i++) {
-		if (changes->v[i].mask == mask)
-			return true;
-	}
-	return false;
-}
-
-/* Something that @now does not show, or not as writable */
-static void show(const struct mounted *m, const struct mounted_list *now,
-		 const struct mounted_list *next, struct changes *ret)
-{
-	const struct mounted *mask = find_above(next, m->path), *before;
-	const bool read_only = m->kind == MOUNT_SHOW;
-
-	before = mask ? find(now, mask->path, MASKS) : NULL;
-	/* It stands, and no mask has come over it */
-	if (find(now, m->path, ALL & ~MASKS) && !mask == !before)
+	if (find(next, m->path, MASKS) || find(known, m->path, ~HOST))
 		return;
-	/* Who is asked to write there for the command does not get through */
-	ret->declined += mask && !read_only;
-	/* Our own /tmp hides it, or it is one file, which could not be replaced
-	 * any more
-	 */
-	if (!mask && (read_only || !m->is_dir)) {
-		ret->declined += read_only;
-		return;
-	}
-	push(ret, (struct change){ CHANGE_SHOW, m, mask,
-				   before && before->empty &&
-				   !is_furnished(ret, mask), read_only,
-				   !read_only });
+	if (mounted_is_mask(m) && !m->ours && readable &&
+	    !find(next, m->path, SHOWN))
+		*vec_push(ret) = (struct change){
+			.kind = CHANGE_SHOW, .mount = m,
+			.plain = !is_closed_in(known, next, view, m->path),
+			.read_only = !writable,
+		};
+	if (!m->ours && !readable && find_above(next, m->path))
+		push(ret, CHANGE_HIDE, m);
+	if (!writable)
+		push(ret, CHANGE_CLOSE, m);
+	else if (!find(next, m->path, READ_ONLY) &&
+		 (is_of(m, WRITABLE) || !m->ours))
+		push(ret, CHANGE_OPEN, m);
 }
 
-/* What stands, and should not, or not so */
-static void drop(const struct mounted *m, const struct mounted_list *now,
+/* What is shown in a mask, or writable */
+static void show(const struct mounted *m, const struct mounted_list *known,
 		 const struct mounted_list *next, const struct view *view,
 		 struct changes *ret)
 {
-	const bool readable = view_verdict(view, VIEW_READ, m->path).allowed;
-	const bool writable = view_verdict(view, VIEW_WRITE, m->path).allowed;
-	const struct mounted *inside = find_above(next, m->path);
+	const struct mounted *mask = find_above(next, m->path);
 
-	if (find(next, m->path, MASKS))
+	/* One file could not be replaced any more, if it were a mount */
+	if (m->kind == MOUNT_BIND_RW && !m->is_dir && !mask &&
+	    !find(known, m->path, MASKS))
 		return;
-	if (mounted_is_mask(m) && !m->ours && readable && !inside)
-		unmask(m, now, next, ret);
-	else if (is_of(m, SHOWN) && !m->ours && !readable && !m->behind &&
-		 inside && find(now, inside->path, MASKS))
-		push(ret, (struct change){ .kind = CHANGE_HIDE, .mount = m });
-	else if (is_of(m, WRITABLE) && !writable)	/* Again, each time */
-		push(ret, (struct change){ .kind = CHANGE_CLOSE, .mount = m });
-	else if (writable && (m->closed || (is_of(m, READ_ONLY) && !m->ours)) &&
-		 !find(next, m->path, READ_ONLY))
-		push(ret, (struct change){ .kind = CHANGE_OPEN, .mount = m });
+	*vec_push(ret) = (struct change){
+		.kind = CHANGE_SHOW, .mount = m, .mask = mask,
+		.plain = !mask && !is_closed_in(known, next, view, m->path),
+		.read_only = m->kind == MOUNT_SHOW,
+		.writable = m->kind == MOUNT_BIND_RW,
+	};
 }
 
 static int compare_steps(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	const int late = (x->kind == CHANGE_SHOW) - (y->kind == CHANGE_SHOW);
 	const int path = strcmp(x->mount->path, y->mount->path);
 
-	return late ? late : path ? path : (int)x->kind - (int)y->kind;
+	return path ? path : (int)x->kind - (int)y->kind;
 }
 
-void changes_build(const struct mounted_list *now,
+void changes_build(const struct mounted_list *known,
 		   const struct mounted_list *next, const struct view *view,
 		   struct changes *ret)
 {
+	for (size_t i = 0; i < known->len; i++)
+		settle(&known->v[i], known, next, view, ret);
 	for (size_t i = 0; i < next->len; i++) {
-		const struct mounted *m = &next->v[i];
-		const struct mounted *there = find(now, m->path,
-			mounted_is_mask(m) ? MASKS : READ_ONLY);
-
-		if (is_of(m, MASKS | READ_ONLY) && (!there || there->behind))
-			push(ret, (struct change){ .kind = CHANGE_COVER,
-						   .mount = m });
-	}
-	for (size_t i = 0; i < now->len; i++)
-		drop(&now->v[i], now, next, view, ret);
-	for (size_t i = 0; i < next->len; i++) {
-		const struct mounted *m = &next->v[i];
-
-		if (is_of(m, SHOWN))
-			show(m, now, next, ret);
+		if (is_of(&next->v[i], SHOWN))
+			show(&next->v[i], known, next, view, ret);
 	}
 	if (ret->len)
 		qsort(ret->v, ret->len, sizeof(*ret->v), compare_steps);
-}
-
-static void set_furnished(struct mounted_list *list, const char *mask)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (!strcmp(list->v[i].path, mask))
-			list->v[i].empty = false;
-	}
-}
-
-static void set_behind(struct mounted_list *list, const char *path, bool behind)
-{
-	for (size_t i = 0; i < list->len; i++) {
-		if (path_is_within(path, list->v[i].path))
-			list->v[i].behind = behind;
-	}
-}
-
-static const struct change *find_step(const struct changes *changes,
-				      const struct mounted *m)
-{
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
-
-		if (c->mount == m && c->kind != CHANGE_COVER)
-			return c;
-	}
-	return NULL;
-}
-
-/* Into @ret what @m has become by the step @c, if it still stands */
-static void keep_old(const struct mounted *m, const struct change *c,
-		     struct mounted_list *ret)
-{
-	struct mounted *kept;
-
-	if (c && c->kind != CHANGE_CLOSE && c->kind != CHANGE_OPEN)
-		return;
-	kept = vec_push(ret);
-	*kept = *m;
-	kept->path = mem_strdup(m->path);
-	kept->closed = c ? c->kind == CHANGE_CLOSE : m->closed;
-	if (c && is_of(m, READ_ONLY))
-		kept->kind = MOUNT_PIN;
-}
-
-void changes_apply(const struct changes *changes, struct mounted_list *now)
-{
-	struct mounted_list next = { 0 };
-
-	for (size_t i = 0; i < now->len; i++)
-		keep_old(&now->v[i], find_step(changes, &now->v[i]), &next);
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
-		const char *path = c->mount->path;
-		const bool mask = mounted_is_mask(c->mount);
-
-		if (c->kind == CHANGE_SHOW && c->mask)
-			set_furnished(&next, c->mask->path);
-		if (mask && c->kind != CHANGE_HIDE)
-			set_behind(&next, path, c->kind == CHANGE_COVER);
-		if (c->kind == CHANGE_COVER || (c->kind == CHANGE_SHOW && !mask)) {
-			struct mounted *m = vec_push(&next);
-
-			*m = *c->mount;
-			m->path = mem_strdup(path);
-		}
-	}
-	mounted_done(now);
-	*now = next;
-	mounted_sort(now);
 }

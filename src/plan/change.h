@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/change.h - what edited settings change in the mounts of a running sandbox
  *
- * Pure: what stands now, what should, and the steps between. The keeper
- * (watch/keeper.h) takes them.
+ * Pure: what was ever mounted, what should be, and what is to be seen to. The
+ * keeper (watch/keeper.h) looks what stands, and does the rest.
  */
 
 #ifndef PLAN_CHANGE_H
@@ -14,22 +14,17 @@
 
 #include "plan/plan.h"
 
-enum { CHANGE_SHOWN_MAX = 64 };	/* Paths that one edit shows; each is a descriptor */
-
 /**
- * struct mounted - A mount that stands, or should
+ * struct mounted - A mount that may stand, or should
  * @path:	Where
  * @is_dir:	What it hides, or is
  * @ours:	For a reason of our own: no settings take it off
- * @empty:	Of a mask: it shows nothing, so its directory may be that of others
- * @behind:	A mask was put on later, over it or above it
- * @closed:	It is writable by its kind, and was made read-only
  * @dev, @ino:	What was seen there; 0 if nothing was
  */
 struct mounted {
 	enum mount_kind kind;
 	char *path;
-	bool is_dir, ours, empty, behind, closed;
+	bool is_dir, ours;
 	dev_t dev;
 	ino_t ino;
 };
@@ -44,6 +39,8 @@ struct mounted_list {
 
 /* Append the mounts of @plan */
 void mounted_add(struct mounted_list *list, const struct plan *plan);
+/* Add what @list, sorted, does not have of @other; what is ours stays so */
+void mounted_merge(struct mounted_list *list, const struct mounted_list *other);
 void mounted_sort(struct mounted_list *list);
 void mounted_done(struct mounted_list *list);
 
@@ -52,47 +49,44 @@ static inline bool mounted_is_mask(const struct mounted *m)
 	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE;
 }
 
+/* True of what a command may work in: it does not go with what is around it */
+bool mounted_is_work(const struct mounted *m);
+
 enum change_kind {
-	CHANGE_COVER,		/* Hide it or make it read-only, whatever is
-				 * mounted there */
-	CHANGE_LIFT,		/* Take the mask off */
-	CHANGE_SHOW,		/* Put what is there, behind @mask, onto it */
-	CHANGE_HIDE,		/* Take off what was put into a mask */
-	CHANGE_CLOSE,		/* Make a writable path read-only */
-	CHANGE_OPEN,		/* Make a read-only path writable */
+	CHANGE_SHOW,		/* It may be seen, whatever hides it */
+	CHANGE_HIDE,		/* It was put into a mask, and goes */
+	CHANGE_CLOSE,		/* It must not be written */
+	CHANGE_OPEN,		/* It may be written */
 };
 
 /**
- * struct change - One step
- * @mount:	What it is done to; of CHANGE_COVER and CHANGE_SHOW, as it will be
- * @mask:	Of CHANGE_SHOW: what hides it, or NULL
- * @shared:	The directory of @mask may be that of others
+ * struct change - Something to be seen to; mostly it is so already
+ * @mount:	What it is about
+ * @mask:	Of CHANGE_SHOW: what hides all around it, or NULL
+ * @plain:	Of CHANGE_SHOW: nothing in it stays closed
  * @read_only:	Nobody may write what is shown
  * @writable:	It can be written, as far as the mount says
  */
 struct change {
 	enum change_kind kind;
 	const struct mounted *mount, *mask;
-	bool shared, read_only, writable;
+	bool plain, read_only, writable;
 };
 
 /**
- * struct changes - All of them; those that show something last, and sorted by path
- * @declined:	How many paths wait for the next run
+ * struct changes - All of them, sorted by path
  */
 struct changes {
 	struct change *v;
-	size_t len, cap, declined;
+	size_t len, cap;
 };
 
-/* What leads from @now, which is what stands, to @next, which is what @view wants
- * kept; it points into both lists. Free only @ret->v.
+/* What is to be seen to, besides that all in @next is covered that hides or is
+ * read-only, when that is what @view wants kept; @known has what was mounted at
+ * some time, and @next. It points into both lists. Free only @ret->v.
  */
-void changes_build(const struct mounted_list *now,
+void changes_build(const struct mounted_list *known,
 		   const struct mounted_list *next, const struct view *view,
 		   struct changes *ret);
-
-/* What stands after that */
-void changes_apply(const struct changes *changes, struct mounted_list *now);
 
 #endif /* PLAN_CHANGE_H */

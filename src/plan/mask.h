@@ -17,6 +17,8 @@
 
 struct plan;
 
+#define MASK_SOURCE "cloche"	/* What file systems of masks are called */
+
 enum {
 	MASK_NODES_MAX = 256,		/* More masks stay silent */
 	MASK_SHOWN_MAX = 1024,		/* Nodes; for more, edits show nothing */

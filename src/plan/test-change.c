@@ -42,142 +42,124 @@ static struct mounted *put(struct mounted_list *list, enum mount_kind kind,
 
 	m->kind = kind;
 	m->path = mem_strdup(path);
-	m->empty = true;
 	return m;
 }
 
-/* The steps from @now to @next, both freed, are @want: words, and the number of
- * those that were declined
+/* What is to be seen to when there was @known, and should be @next, both freed, is
+ * @want
  */
-static void check_steps(struct mounted_list *now, struct mounted_list *next,
+static void check_steps(struct mounted_list *known, struct mounted_list *next,
 			const struct view *view, const char *want)
 {
 	static const char *const kinds[] = {
-		[CHANGE_COVER] = "cover", [CHANGE_LIFT] = "lift",
 		[CHANGE_SHOW] = "show", [CHANGE_HIDE] = "hide",
 		[CHANGE_CLOSE] = "close", [CHANGE_OPEN] = "open",
 	};
 	struct changes changes = { 0 };
 	auto_buf struct buf text = { 0 };
 
-	mounted_sort(now);
 	mounted_sort(next);
-	changes_build(now, next, view, &changes);
+	mounted_sort(known);
+	changes_build(known, next, view, &changes);
 	for (size_t i = 0; i < changes.len; i++) {
 		const struct change *c = &changes.v[i];
 
 		buf_addf(&text, "%s %s%s%s%s%s%s; ", kinds[c->kind],
 			 c->mount->path, c->mask ? " in " : "",
 			 c->mask ? c->mask->path : "",
-			 c->shared ? " shared" : "",
+			 c->plain ? " plain" : "",
 			 c->read_only ? " read-only" : "",
 			 c->writable ? " writable" : "");
 	}
-	if (changes.declined)
-		buf_addf(&text, "%zu declined", changes.declined);
-	CHECK_STR(buf_str(&text), want);
 	free(changes.v);
-	mounted_done(now);
+	mounted_done(known);
 	mounted_done(next);
+	CHECK_STR(buf_str(&text), want);
 }
 
 TEST(a_mask_that_nothing_asks_for_comes_off)
 {
 	auto_view struct view *view = view_without(NULL);
-	struct mounted_list now = { 0 }, next = { 0 };
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	put(&now, MOUNT_MASK_FILE, "/h/key");
-	put(&now, MOUNT_MASK_DIR, "/h/stays");
+	put(&known, MOUNT_MASK_FILE, "/h/key");
+	put(&known, MOUNT_MASK_DIR, "/h/stays");
 	put(&next, MOUNT_MASK_DIR, "/h/stays");
 	put(&next, MOUNT_MASK_DIR, "/h/new");
-	check_steps(&now, &next, view, "lift /h/key; cover /h/new; ");
+	check_steps(&known, &next, view,
+		    "show /h/key plain read-only; close /h/key; ");
 }
 
 TEST(a_mask_stays_where_the_policy_hides_or_it_is_ours)
 {
 	auto_view struct view *view = view_without("/h/denied");
-	struct mounted_list now = { 0 }, next = { 0 };
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	put(&now, MOUNT_MASK_DIR, "/h/denied");
-	put(&now, MOUNT_MASK_DIR, "/h/store")->ours = true;
-	check_steps(&now, &next, view, "");
+	put(&known, MOUNT_MASK_DIR, "/h/denied");
+	put(&known, MOUNT_MASK_DIR, "/h/store")->ours = true;
+	check_steps(&known, &next, view, "close /h/denied; close /h/store; ");
 }
 
-TEST(what_stays_closed_behind_a_mask_goes_along)
+TEST(what_stays_closed_behind_a_mask_makes_it_less_than_plain)
 {
 	auto_view struct view *view = view_without("/h/aws/key");
-	struct mounted_list now = { 0 }, next = { 0 };
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	put(&now, MOUNT_MASK_DIR, "/h/aws");
-	put(&now, MOUNT_MASK_DIR, "/h/git");
-	put(&now, MOUNT_MASK_DIR, "/h/other");
+	put(&known, MOUNT_MASK_DIR, "/h/aws");
+	put(&known, MOUNT_MASK_DIR, "/h/git");
+	put(&known, MOUNT_MASK_DIR, "/h/other");
+	put(&known, MOUNT_MASK_DIR, "/h/was");
+	put(&known, MOUNT_BIND_RW, "/h/was/writable");
 	put(&next, MOUNT_MASK_FILE, "/h/aws/key");
 	put(&next, MOUNT_BIND_RO, "/h/git");
 	put(&next, MOUNT_BIND_RO, "/h/other-name");
-	check_steps(&now, &next, view,
-		    "cover /h/aws/key; cover /h/git; lift /h/other; "
-		    "cover /h/other-name; show /h/aws in /h/aws; "
-		    "show /h/git in /h/git read-only; ");
-}
-
-TEST(a_mask_with_something_writable_in_it_stays)
-{
-	auto_view struct view *view = view_without(NULL);
-	struct mounted_list now = { 0 }, next = { 0 };
-
-	put(&now, MOUNT_MASK_DIR, test_dir());
-	put(&now, MOUNT_BIND_RW, view->policy->cwd);
-	put(&next, MOUNT_BIND_RW, view->policy->cwd);
-	check_steps(&now, &next, view, "1 declined");
+	check_steps(&known, &next, view,
+		    "show /h/aws read-only; close /h/aws; "
+		    "show /h/git read-only; close /h/git; "
+		    "show /h/other plain read-only; close /h/other; "
+		    "show /h/was read-only; close /h/was; "
+		    "close /h/was/writable; ");
 }
 
 TEST(a_mask_shows_something_and_hides_it_again)
 {
 	auto_view struct view *view = view_without("/h");
-	struct mounted_list now = { 0 }, next = { 0 };
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	put(&now, MOUNT_MASK_DIR, "/h");
-	put(&now, MOUNT_MASK_DIR, "/own")->empty = false;
+	put(&known, MOUNT_MASK_DIR, "/h");
 	put(&next, MOUNT_MASK_DIR, "/h");
 	put(&next, MOUNT_MASK_DIR, "/own");
 	put(&next, MOUNT_SHOW, "/h/a/config");
 	put(&next, MOUNT_BIND_RW, "/own/work");
-	check_steps(&now, &next, view,
-		    "show /h/a/config in /h shared read-only; "
-		    "show /own/work in /own writable; 1 declined");
+	check_steps(&known, &next, view,
+		    "show /h/a/config in /h read-only; "
+		    "show /own/work in /own writable; ");
 
-	put(&now, MOUNT_MASK_DIR, "/h");
-	put(&now, MOUNT_SHOW, "/h/a/config");
-	put(&now, MOUNT_SHOW, "/h/ours")->ours = true;
+	put(&known, MOUNT_MASK_DIR, "/h");
+	put(&known, MOUNT_SHOW, "/h/a/config");
+	put(&known, MOUNT_SHOW, "/h/ours")->ours = true;
 	put(&next, MOUNT_MASK_DIR, "/h");
-	check_steps(&now, &next, view, "hide /h/a/config; ");
-}
-
-TEST(what_no_mask_hides_waits_for_the_next_run)
-{
-	auto_view struct view *view = view_without(NULL);
-	struct mounted_list now = { 0 }, next = { 0 };
-
-	put(&next, MOUNT_SHOW, "/tmp/private");
-	check_steps(&now, &next, view, "1 declined");
+	check_steps(&known, &next, view, "hide /h/a/config; "
+		    "close /h/a/config; close /h/ours; ");
 }
 
 TEST(a_path_is_made_writable_and_read_only_again)
 {
 	auto_view struct view *view = view_without(NULL);
-	struct mounted_list now = { 0 }, next = { 0 };
+	auto_free char *cwd = mem_printf("open %s; ", view->policy->cwd);
+	auto_free char *want = mem_printf("%sclose /zz/root; "
+		"close /zz/root/pinned; ", cwd);
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	put(&now, MOUNT_ASIDE, "/kept");
-	put(&next, MOUNT_BIND_RW, "/kept");
-	put(&next, MOUNT_BIND_RW, "/var/root")->is_dir = true;
-	put(&next, MOUNT_BIND_RW, "/var/file");
-	check_steps(&now, &next, view, "show /var/root writable; ");
+	put(&known, MOUNT_ASIDE, "/kept");
+	put(&next, MOUNT_BIND_RW, "/zz/root")->is_dir = true;
+	put(&next, MOUNT_BIND_RW, "/zz/file");
+	check_steps(&known, &next, view, "show /zz/root plain writable; ");
 
-	put(&now, MOUNT_BIND_RW, "/var/root");
-	put(&now, MOUNT_PIN, "/var/root/pinned")->ours = true;
-	put(&now, MOUNT_BIND_RW, view->policy->cwd)->ours = true;
-	check_steps(&now, &next, view,
-		    "close /var/root; close /var/root/pinned; ");
+	put(&known, MOUNT_BIND_RW, "/zz/root");
+	put(&known, MOUNT_PIN, "/zz/root/pinned")->ours = true;
+	put(&known, MOUNT_BIND_RW, view->policy->cwd)->ours = true;
+	check_steps(&known, &next, view, want);
 }
 
 TEST(what_a_rule_kept_read_only_is_writable_without_it)
@@ -185,88 +167,30 @@ TEST(what_a_rule_kept_read_only_is_writable_without_it)
 	auto_view struct view *view = view_without(NULL);
 	auto_free char *file = path_join(view->policy->cwd, "file");
 	auto_free char *new = path_join(view->policy->cwd, "new");
-	struct mounted_list now = { 0 }, next = { 0 };
-	auto_free char *want = mem_printf("open %s; ", file);
+	struct mounted_list known = { 0 }, next = { 0 };
+	auto_free char *want = mem_printf("close /h/outside; "
+						 "open %s; ", file);
 
-	put(&now, MOUNT_BIND_RO, file);
-	put(&now, MOUNT_BIND_RO, new)->ours = true;
-	put(&now, MOUNT_BIND_RO, "/h/outside");
-	check_steps(&now, &next, view, want);
+	put(&known, MOUNT_BIND_RO, file);
+	put(&known, MOUNT_BIND_RO, new)->ours = true;
+	put(&known, MOUNT_BIND_RO, "/h/outside");
+	check_steps(&known, &next, view, want);
 }
 
-/* The steps of an edit, and after it what stands */
-static void take(struct mounted_list *now, struct mounted_list *next,
-		 const struct view *view, const char *want)
+TEST(what_was_ever_mounted_is_not_forgotten)
 {
-	struct mounted_list before = { 0 };
-	struct changes changes = { 0 };
+	struct mounted_list known = { 0 }, next = { 0 };
 
-	mounted_sort(now);
-	mounted_sort(next);
-	for (size_t i = 0; i < now->len; i++) {
-		struct mounted *m = vec_push(&before);
-
-		*m = now->v[i];
-		m->path = mem_strdup(m->path);
-	}
-	changes_build(now, next, view, &changes);
-	changes_apply(&changes, now);
-	free(changes.v);
-	check_steps(&before, next, view, want);
-}
-
-TEST(what_stands_behind_a_mask_is_not_forgotten)
-{
-	auto_view struct view *view = view_without(NULL);
-	struct mounted_list now = { 0 }, next = { 0 };
-
-	put(&now, MOUNT_MASK_FILE, "/h/key");
-	put(&now, MOUNT_BIND_RW, "/h/root");
-	put(&now, MOUNT_MASK_FILE, "/other");
-	put(&next, MOUNT_MASK_DIR, "/h");
-	put(&next, MOUNT_MASK_FILE, "/other");
-	take(&now, &next, view, "cover /h; close /h/root; ");
-	take(&now, &next, view,
-	     "lift /h; lift /h/key; close /h/root; lift /other; ");
-	CHECK_INT((long long)now.len, 1);
-	CHECK(now.v[0].closed);
-	mounted_done(&now);
-}
-
-TEST(what_is_opened_and_closed_again_stands)
-{
-	auto_view struct view *view = view_without(NULL);
-	auto_free char *root = path_join(view->policy->cwd, "d");
-	auto_free char *open = mem_printf("open %s; ", root);
-	auto_free char *cover = mem_printf("cover %s; ", root);
-	struct mounted_list now = { 0 }, next = { 0 };
-
-	put(&now, MOUNT_BIND_RO, root);
-	take(&now, &next, view, open);
-	CHECK_INT(now.v[0].kind, MOUNT_PIN);
-	put(&next, MOUNT_BIND_RO, root);
-	take(&now, &next, view, cover);
-	mounted_done(&now);
-}
-
-TEST(one_edit_shows_so_many)
-{
-	auto_view struct view *view = view_without("/h");
-	struct mounted_list now = { 0 }, next = { 0 };
-	struct changes changes = { 0 };
-
-	put(&now, MOUNT_MASK_DIR, "/h");
-	put(&next, MOUNT_MASK_DIR, "/h");
-	for (int i = 0; i < CHANGE_SHOWN_MAX + 3; i++) {
-		auto_free char *path = mem_printf("/h/%d", i);
-
-		put(&next, MOUNT_SHOW, path);
-	}
-	mounted_sort(&next);
-	changes_build(&now, &next, view, &changes);
-	CHECK_INT((long long)changes.len, CHANGE_SHOWN_MAX);
-	CHECK_INT((long long)changes.declined, 3);
-	free(changes.v);
-	mounted_done(&now);
+	put(&known, MOUNT_MASK_DIR, "/h");
+	put(&known, MOUNT_BIND_RW, "/h/root");
+	put(&next, MOUNT_MASK_DIR, "/h")->ours = true;
+	put(&next, MOUNT_MASK_DIR, "/h/root");
+	put(&next, MOUNT_MASK_DIR, "/a");
+	mounted_merge(&known, &next);
+	CHECK_INT((long long)known.len, 4);
+	CHECK_STR(known.v[0].path, "/a");
+	CHECK(known.v[1].ours && !known.v[2].ours);
+	CHECK_STR(known.v[3].path, "/h/root");
+	mounted_done(&known);
 	mounted_done(&next);
 }

@@ -8,21 +8,47 @@
 #define WATCH_COVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "plan/plan.h"
 
-struct statx;
+struct err;
 
-/* 1 if something is mounted at @path, 0 if not, -ENOENT if nothing is there */
-int cover_look(const char *path, struct statx *x);
+/**
+ * struct cover_own - File systems that hold nothing of the host's
+ */
+struct cover_own {
+	struct cover_device { dev_t dev; bool talks; } *v;
+	size_t len, cap;
+};
+
+/* Read from @mountinfo which those are: 0, or a negative errno with words. For the
+ * host's look like them, and would be taken for hidden.
+ */
+int cover_learn(struct cover_own *own, int mountinfo, struct err *err);
+
+/* A descriptor for @path, no link on the way; or -1 */
+int cover_open(const char *path);
+
+/* True if something is mounted at @fd */
+bool cover_is_mount(int fd);
+/* True if writing there is refused by the mount */
+bool cover_is_read_only(int fd);
+/* True if @fd is a mask, or something in one that is not shown */
+bool cover_hides(const struct cover_own *own, int fd);
+/* True if @fd is a mask itself */
+bool cover_is_mask(const struct cover_own *own, int fd);
+/* True if @fd is hidden, or read-only, as @kind wants it */
+bool cover_holds(const struct cover_own *own, enum mount_kind kind, int fd);
 
 /* An empty directory that nobody can write to: a mount that is nowhere yet, or -1 */
-int cover_make_tmpfs(void);
+int cover_make_tmpfs(struct cover_own *own);
 
 /* What is mounted on @at: an empty directory, a device that does not open, or
  * itself, read-only. A mount that is nowhere yet, or -1.
  */
-int cover_make(enum mount_kind kind, int at, bool dir);
+int cover_make(struct cover_own *own, enum mount_kind kind, int at);
 
 /* Nobody may write in the mounts of @tree */
 int cover_set_read_only(int tree);

@@ -34,6 +34,7 @@
 #include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,6 +56,7 @@ enum {
 	WATCHED = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
 		  IN_ONLYDIR,
 	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
+	SPARED_FDS = 32,	/* Descriptors that no copies take */
 };
 
 /**
@@ -62,20 +64,23 @@ enum {
  * @spare:	A copy of it that goes into its place next, or -1
  * @model:	One that stays in hand, or -1
  * @copied:	It is one of those that have copies
- * @fresh:	What is mounted there is not it
  */
 struct kept {
 	const struct mounted *mount;
 	int spare, model;
-	bool copied, fresh;
+	bool copied;
 };
 
 /**
  * struct keeping - What keep() works on
+ * @own:	File systems of masks
+ * @open:	How many could not be covered, when all were looked at
  */
 struct keeping {
 	struct kept *v;
 	size_t len, cap;
+	struct cover_own own;
+	size_t open;
 	int inotify;
 };
 
@@ -87,63 +92,55 @@ static bool is_kept(const struct mounted *m)
 /* A copy of the mask that is mounted at @m, or -1: never of what it hides,
  * should that have been laid open meanwhile
  */
-static int copy_mask(const struct mounted *m)
+static int copy_mask(const struct keeping *k, const struct mounted *m)
 {
-	struct statx mask, copy;
-	auto_close int tree = -1;
+	auto_close int at = m->kind == MOUNT_BIND_RO ? -1 : cover_open(m->path);
 
-	if (m->kind == MOUNT_BIND_RO || cover_look(m->path, &mask) != 1)
+	if (at < 0 || !cover_is_mask(&k->own, at))
 		return -1;
-	tree = sys_open_tree(AT_FDCWD, m->path, OPEN_TREE_CLONE |
-			     OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW);
-	if (tree < 0 || statx(tree, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
-			      STATX_INO, &copy) < 0 ||
-	    copy.stx_ino != mask.stx_ino ||
-	    copy.stx_dev_major != mask.stx_dev_major ||
-	    copy.stx_dev_minor != mask.stx_dev_minor)
-		return -1;
-	return take_fd(&tree);
+	return sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			     AT_EMPTY_PATH);
 }
 
 /* From the copy in hand; where the kernel makes no copies of those (before
  * 6.15), from what is mounted now
  */
-static void prepare(struct kept *k)
+static void prepare(const struct keeping *keeping, struct kept *k)
 {
 	const unsigned int flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
 
 	if (!k->copied)
 		return;
 	if (k->model < 0)
-		k->model = copy_mask(k->mount);
+		k->model = copy_mask(keeping, k->mount);
 	if (k->spare >= 0 || k->model < 0)
 		return;
 	k->spare = sys_open_tree(k->model, "", flags | AT_EMPTY_PATH);
 	if (k->spare < 0) {
 		k->spare = take_fd(&k->model);
-		k->model = copy_mask(k->mount);
+		k->model = copy_mask(keeping, k->mount);
 	}
 }
 
-static int cover(struct kept *k, bool dir)
+static int cover(struct keeping *keeping, struct kept *k, int at)
 {
 	const struct mounted *m = k->mount;
-	auto_close int at = sys_open_nofollow(AT_FDCWD, m->path,
-					      O_PATH | O_CLOEXEC, 0);
 	auto_close int tree = -1;
+	struct stat st;
+	bool spare;
 
-	if (at < 0)
+	if (fstat(at, &st) < 0)
 		return -errno;
-	tree = k->spare >= 0 && dir == m->is_dir ? take_fd(&k->spare)
-						 : cover_make(m->kind, at, dir);
+	spare = k->spare >= 0 && m->is_dir == S_ISDIR(st.st_mode);
+	tree = spare ? take_fd(&k->spare) :
+	       cover_make(&keeping->own, m->kind, at);
 	if (tree < 0)
 		return -errno;
 	if (cover_attach(tree, at) == 0) {
-		k->fresh = false;
-		prepare(k);
+		prepare(keeping, k);
 		return 0;
 	}
-	if (m->kind != MOUNT_BIND_RO && dir == m->is_dir && k->spare < 0)
+	if (spare)
 		k->spare = take_fd(&tree);
 	return -errno;
 }
@@ -189,35 +186,36 @@ static bool watch_parent(const struct keeping *k, const char *path,
 }
 
 /* True if it is there, or we will hear of it */
-static bool check(const struct keeping *keeping, struct kept *k, char **last)
+static bool check(struct keeping *keeping, struct kept *k, char **last)
 {
 	const bool hidden = k->mount->kind != MOUNT_BIND_RO;
 	const char *path = k->mount->path;
 	bool heard = !hidden || watch_parent(keeping, path, last);
-	struct statx x;
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		int r = cover_look(path, &x);
+		auto_close int at = cover_open(path);
 
 		/* It may come back before its directory is watched */
-		if (r < 0 && !hidden) {
+		if (at < 0 && !hidden) {
 			heard = watch_parent(keeping, path, last);
-			r = cover_look(path, &x);
+			at = cover_open(path);
 		}
-		if (r < 0 || (r > 0 && !k->fresh))
-			return heard || r > 0;
-		if (cover(k, S_ISDIR(x.stx_mode)) == -ENOENT)
+		if (at < 0 || cover_holds(&keeping->own, k->mount->kind, at))
+			return heard || at >= 0;
+		if (cover(keeping, k, at) == -ENOENT)
 			wait_for_change(path);
 	}
-	return watch_parent(keeping, path, last);
+	keeping->open++;
+	return false;
 }
 
 /* How long to wait for the next event, for poll() */
-static int check_all(const struct keeping *k)
+static int check_all(struct keeping *k)
 {
 	auto_free char *last = NULL;
 	bool heard = true;
 
+	k->open = 0;
 	for (size_t i = 0; i < k->len; i++)
 		heard = check(k, &k->v[i], &last) && heard;
 	return heard ? -1 : UNWATCHED_MS;
@@ -253,68 +251,57 @@ static bool hear(struct keeping *k)
 	return found;
 }
 
-static void collect(struct keeping *k, const struct mounted_list *next,
-		    const struct changes *changes)
+/* How many may have copies, so that descriptors are left to work with */
+static size_t copies_max(void)
 {
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_cur < SPARED_FDS)
+		return 0;
+	limit.rlim_cur = (limit.rlim_cur - SPARED_FDS) / 2;
+	return limit.rlim_cur < COPIED_MAX ? limit.rlim_cur : COPIED_MAX;
+}
+
+static void collect(struct keeping *k, const struct mounted_list *next)
+{
+	const size_t max = copies_max();
+
 	for (size_t i = 0; i < next->len; i++) {
-		const bool copied = k->len < COPIED_MAX;
+		const bool copied = k->len < max;
 
 		if (is_kept(&next->v[i]))
 			*vec_push(k) = (struct kept){ &next->v[i], -1, -1,
-						      copied, false };
+						      copied };
 	}
-	for (size_t i = 0; i < changes->len; i++) {
-		for (size_t j = 0; j < k->len; j++) {
-			if (changes->v[i].kind == CHANGE_COVER &&
-			    changes->v[i].mount == k->v[j].mount)
-				k->v[j].fresh = true;
-		}
-	}
-}
-
-/* What is shown has come with all that is covered in it */
-static void note_shown(struct keeping *k, const struct change *c)
-{
-	for (size_t i = 0; i < k->len; i++) {
-		if (path_is_within(c->mount->path, k->v[i].mount->path))
-			k->v[i].fresh = false;
-	}
-}
-
-static size_t open_all(struct keeping *k, const struct mounted_list *next,
-		       const struct changes *changes, int proc)
-{
-	auto_free bool *shown = mem_zalloc((changes->len + 1) * sizeof(*shown));
-	const size_t hidden = reveal(changes, next, 1, proc, shown);
-
-	for (size_t i = 0; i < changes->len; i++) {
-		if (shown[i])
-			note_shown(k, &changes->v[i]);
-	}
-	return hidden;
 }
 
 /* What changed before we watched is covered first, then something is opened */
-static int begin(struct keeping *k, const struct mounted_list *next,
-		 const struct changes *changes, int socket, int proc)
+static int begin(struct keeping *k, const struct keeper_work *work, int socket,
+		 int proc)
 {
-	struct keeper_begun begun = { 0 };
+	struct reveal r = {
+		.changes = work->changes, .known = work->known,
+		.next = work->next, .own = &k->own, .mnt = 1, .proc = proc,
+	};
+	struct keeper_begun begun;
 	int wait;
 
-	collect(k, next, changes);
+	collect(k, work->next);
 	wait = check_all(k);
-	if (changes->len) {
-		begun.hidden = open_all(k, next, changes, proc);
+	if (work->changes) {
+		reveal(&r);
 		wait = check_all(k);
 	}
+	begun = (struct keeper_begun){ r.hidden, r.open + k->open };
 	(void)sock_send(socket, &begun, sizeof(begun), NULL, 0);
 	for (size_t i = 0; i < k->len; i++)
-		prepare(&k->v[i]);
+		prepare(k, &k->v[i]);
 	return wait;
 }
 
-static void keep(const struct mounted_list *next,
-		 const struct changes *changes, int socket, int proc)
+/* Without inotify we look again and again; without the list we are blind */
+static void keep(const struct keeper_work *work, int socket, int proc)
 {
 	struct keeping k = { .inotify = inotify_init1(IN_NONBLOCK |
 						      IN_CLOEXEC) };
@@ -324,8 +311,11 @@ static void keep(const struct mounted_list *next,
 		  .events = POLLPRI },
 		{ .fd = k.inotify, .events = POLLIN },
 	};
-	int wait = begin(&k, next, changes, socket, proc);
+	int wait;
 
+	if (fds[1].fd < 0 || cover_learn(&k.own, fds[1].fd, NULL) < 0)
+		return;
+	wait = begin(&k, work, socket, proc);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
 		const bool heard = fds[2].revents && hear(&k);
 
@@ -367,8 +357,7 @@ static int arrange(int user, int mnt, int socket)
 }
 
 static void __attribute__((noreturn)) keeper_main(
-	const struct mounted_list *next, const struct changes *changes,
-	int user, int mnt, int socket)
+	const struct keeper_work *work, int user, int mnt, int socket)
 {
 	sigset_t none;
 	int proc;
@@ -385,22 +374,21 @@ static void __attribute__((noreturn)) keeper_main(
 		_exit(1);
 	(void)setsid();		/* No signals from the terminal */
 	be_quick();
-	keep(next, changes, 2, proc);
+	keep(work, 2, proc);
 	_exit(1);
 }
 
-int keeper_start(struct keeper *keeper, const struct mounted_list *next,
-		 const struct changes *changes, int user, int mnt,
-		 struct err *err)
+int keeper_start(struct keeper *keeper, const struct keeper_work *work,
+		 int user, int mnt, struct err *err)
 {
 	size_t kept = 0;
 	int pair[2];
 	pid_t pid;
 
 	*keeper = (struct keeper) { -1, -1 };
-	for (size_t i = 0; i < next->len; i++)
-		kept += is_kept(&next->v[i]);
-	if (!kept && !changes->len)
+	for (size_t i = 0; i < work->next->len; i++)
+		kept += is_kept(&work->next->v[i]);
+	if (!kept && (!work->changes || !work->changes->len))
 		return 0;
 	if (kept > KEEPER_MOUNTS_MAX)
 		return fail(err, -E2BIG, "more than %d mounts cannot be kept",
@@ -409,7 +397,7 @@ int keeper_start(struct keeper *keeper, const struct mounted_list *next,
 		return fail_errno(err, "cannot talk to the keeper");
 	pid = fork();
 	if (!pid)
-		keeper_main(next, changes, user, mnt, pair[1]);
+		keeper_main(work, user, mnt, pair[1]);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

@@ -23,7 +23,8 @@ enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 /**
  * struct keeper - The process, from outside
  * @pid:	-1 if there is none
- * @socket:	A struct keeper_begun comes from it; closed by us, it ends
+ * @socket:	A struct keeper_begun comes from it, and nothing else but its end;
+ *		closed by us, it ends
  */
 struct keeper {
 	pid_t pid;
@@ -31,20 +32,30 @@ struct keeper {
 };
 
 /**
- * struct keeper_begun - All is covered, and open what should be
- * @hidden:	Paths that should have been opened, and were not
+ * struct keeper_work - What it is to do
+ * @known:	What was ever mounted
+ * @next:	What is to be kept
+ * @changes:	What is to be seen to first, or NULL
  */
-struct keeper_begun {
-	size_t hidden;
+struct keeper_work {
+	const struct mounted_list *known, *next;
+	const struct changes *changes;
 };
 
-/* Start it for the mounts of @next, in the user and mount namespaces @user and
- * @mnt. It begins with a look at all of them, and with @changes. 0, or a negative
- * errno with words.
+/**
+ * struct keeper_begun - All has been looked at
+ * @hidden:	Paths that should have been opened, and were not
+ * @open:	Paths that should have been closed, and were not
  */
-int keeper_start(struct keeper *keeper, const struct mounted_list *next,
-		 const struct changes *changes, int user, int mnt,
-		 struct err *err);
+struct keeper_begun {
+	size_t hidden, open;
+};
+
+/* Start it for @work, in the user and mount namespaces @user and @mnt. 0, or a
+ * negative errno with words.
+ */
+int keeper_start(struct keeper *keeper, const struct keeper_work *work,
+		 int user, int mnt, struct err *err);
 
 /* End it, without waiting for that; safe on { -1, -1 } */
 void keeper_stop(struct keeper *keeper);

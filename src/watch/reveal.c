@@ -2,10 +2,13 @@
 /*
  * watch/reveal.c - masks of a running sandbox come off, or show something
  *
- * Theory of operation: what is behind a mask is taken from a copy of the mount
- * namespace that only we are in: there the mask comes off, what stays hidden or
- * read-only behind it is covered, and a clone of the result goes back with us.
- * One call puts it into place, so nobody sees anything half done.
+ * Theory of operation: what a path is, is looked at and not remembered; and in the
+ * end it is looked at again, so that what stays hidden, or open, is told. A mask
+ * with nothing to hide or to keep read-only behind it is taken off. Else what is
+ * behind it is taken from a copy of the mount namespace that only we are in: there
+ * all that we ever put on it comes off, what stays hidden or read-only is covered,
+ * and a clone of the result goes back with us. One call puts it into place, so
+ * nobody sees anything half done.
  *
  * In the sandbox the clone needs something to be mounted on. A mask that goes is
  * there itself. In one that talks, the supervisor has added a node by now. In any
@@ -13,7 +16,7 @@
  * directory in common, so such a mask gets one of its own first.
  *
  * Names can be swapped while we work, so masks are known by what they are, and
- * taken off by descriptor.
+ * taken off by descriptor. What the host has mounted cannot be taken off in here.
  */
 
 #include "watch/reveal.h"
@@ -25,14 +28,15 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -40,102 +44,21 @@
 #include "plan/change.h"
 #include "watch/cover.h"
 
-enum { STACK_MAX = 16 };	/* Mounts on one path that come off at once */
+enum { STACK_MAX = 4096 };	/* Mounts on one path */
 
-static bool is_mount(int fd, struct statx *x)
+/* Take off what is mounted at @path; only masks, if @masks */
+static void take_off(const struct reveal *r, const char *path, bool masks)
 {
-	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE |
-		     STATX_MODE | STATX_INO, x) == 0 &&
-	       x->stx_attributes & STATX_ATTR_MOUNT_ROOT;
-}
-
-/* Of a file system that has nothing of the host's. One of the host's own can look
- * like it; but what was mounted there before the sandbox was made cannot be taken
- * off in it.
- */
-static bool is_mask(int fd)
-{
-	struct statfs fs;
-	struct statx x;
-
-	if (!is_mount(fd, &x) || fstatfs(fd, &fs) < 0)
-		return false;
-	return S_ISCHR(x.stx_mode) ||
-	       ((fs.f_type == FUSE_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC) &&
-		fs.f_flags & ST_RDONLY);
-}
-
-static bool is_any_mount(int fd)
-{
-	struct statx x;
-
-	return is_mount(fd, &x);
-}
-
-static int open_path(const char *path)
-{
-	return sys_open_nofollow(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-}
-
-/* Take off what is mounted at @path, as long as it is @wanted; true if something
- * was
- */
-static bool take_off(const char *path, bool (*wanted)(int fd), int proc)
-{
-	bool done = false;
-
 	for (int i = 0; i < STACK_MAX; i++) {
-		auto_close int at = open_path(path);
+		auto_close int at = cover_open(path);
 		char name[32];
 
 		snprintf(name, sizeof(name), "fd/%d", at);
-		if (at < 0 || !wanted(at) || fchdir(proc) < 0 ||
-		    umount2(name, MNT_DETACH) < 0)
+		if (at < 0 || !cover_is_mount(at) ||
+		    (masks && !cover_is_mask(r->own, at)) ||
+		    fchdir(r->proc) < 0 || umount2(name, MNT_DETACH) < 0)
 			break;
-		done = true;
 	}
-	return done;
-}
-
-static int cover_one(const struct mounted *m)
-{
-	struct statx x;
-	const int there = cover_look(m->path, &x);
-	auto_close int at = -1, tree = -1;
-
-	/* What is mounted there is read-only as it is, but hidden it is not */
-	if (there < 0 || (there > 0 && m->kind == MOUNT_BIND_RO))
-		return 0;
-	at = open_path(m->path);
-	tree = at < 0 ? -1 : cover_make(m->kind, at, S_ISDIR(x.stx_mode));
-	return tree < 0 ? -1 : cover_attach(tree, at);
-}
-
-/* What stays closed below @path; what is not there the keeper waits for */
-static int cover_below(const struct mounted_list *next, const char *path)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < next->len; i++) {
-		const struct mounted *m = &next->v[i];
-
-		if ((mounted_is_mask(m) || m->kind == MOUNT_BIND_RO) &&
-		    path_is_below(path, m->path))
-			r = cover_one(m);
-	}
-	return r;
-}
-
-/* True if @at is not what the settings were looked up for */
-static bool is_other(int at, const struct mounted *m)
-{
-	struct statx x;
-
-	if (mounted_is_mask(m) || !m->ino)
-		return false;
-	return statx(at, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO,
-		     &x) < 0 || x.stx_ino != m->ino ||
-	       makedev(x.stx_dev_major, x.stx_dev_minor) != m->dev;
 }
 
 /* The mount itself, and none in it */
@@ -149,88 +72,230 @@ static int set_writable(int tree)
 /* Where files are open for writing a mount stays as it is: then it is covered by
  * one that is read-only, at least for those who come by its name
  */
-static void close_root(const char *path)
+static void close_root(const struct reveal *r, const char *path)
 {
 	static const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-	auto_close int at = open_path(path), tree = -1;
+	auto_close int at = cover_open(path), tree = -1;
 
-	if (at < 0 || !is_any_mount(at) ||
+	if (at < 0 || !cover_is_mount(at) || cover_is_read_only(at) ||
 	    sys_mount_setattr(at, "", AT_EMPTY_PATH, &attr) == 0)
 		return;
-	tree = cover_make(MOUNT_BIND_RO, at, true);
+	tree = cover_make(r->own, MOUNT_BIND_RO, at);
 	if (tree >= 0)
 		(void)cover_attach(tree, at);
 }
 
 /* It stays a mount: what is mounted in it would go as well */
-static void open_root(const char *path)
+static void open_root(const struct reveal *r, const char *path)
 {
-	auto_close int at = open_path(path);
+	auto_close int at = cover_open(path);
 
-	if (at >= 0 && is_any_mount(at))
+	if (at >= 0 && cover_is_mount(at) && !cover_hides(r->own, at) &&
+	    cover_is_read_only(at))
 		(void)set_writable(at);
 }
 
-/* A clone of what @c shows, with all that stays closed in it, or -1 */
-static int take_tree(const struct change *c, const struct mounted_list *next)
+/* All but what shows something */
+static void take_steps(const struct reveal *r)
 {
-	auto_close int at = open_path(c->mount->path), tree = -1;
+	for (size_t i = 0; i < r->changes->len; i++) {
+		const struct change *c = &r->changes->v[i];
 
-	if (at < 0 || is_other(at, c->mount) ||
-	    cover_below(next, c->mount->path) < 0)
-		return -1;
+		if (c->kind == CHANGE_HIDE)
+			take_off(r, c->mount->path, false);
+		else if (c->kind == CHANGE_CLOSE)
+			close_root(r, c->mount->path);
+		else if (c->kind == CHANGE_OPEN)
+			open_root(r, c->mount->path);
+	}
+}
+
+/* True if a step that closes something has not */
+static bool is_open(const struct reveal *r, const struct change *c)
+{
+	auto_close int at = cover_open(c->mount->path);
+
+	if (at < 0 || cover_hides(r->own, at))
+		return false;
+	return c->kind == CHANGE_HIDE ||
+	       (c->kind == CHANGE_CLOSE && cover_is_mount(at) &&
+		!cover_is_read_only(at));
+}
+
+/* Where the mask is that @path, which cannot be found, would be in; or NULL. The
+ * caller frees.
+ */
+static char *mask_of(const struct reveal *r, const char *path)
+{
+	char *dir = path_parent(path);
+
+	while (dir[1]) {
+		auto_close int at = cover_open(dir);
+		char *above;
+
+		if (at >= 0 && cover_is_mask(r->own, at))
+			return dir;
+		if (at >= 0 && !cover_hides(r->own, at))
+			break;
+		above = path_parent(dir);
+		free(dir);
+		dir = above;
+	}
+	free(dir);
+	return NULL;
+}
+
+/* True if there is nothing to do for @c, also because nothing is there */
+static bool is_shown(const struct reveal *r, const struct change *c)
+{
+	auto_close int at = cover_open(c->mount->path);
+	auto_free char *mask = at < 0 ? mask_of(r, c->mount->path) : NULL;
+
+	if (at < 0)
+		return !mask;
+	return !cover_hides(r->own, at) &&
+	       (!c->writable || !c->mount->is_dir ||
+		(cover_is_mount(at) && !cover_is_read_only(at)));
+}
+
+/* True if somebody may be at work in what is mounted in @path, a mask or in one: it
+ * would go with that
+ */
+static bool has_work(const struct reveal *r, const char *path)
+{
+	auto_close int here = cover_open(path);
+
+	if (here >= 0 && !cover_hides(r->own, here))
+		return false;
+	for (size_t i = 0; i < r->known->len; i++) {
+		const struct mounted *m = &r->known->v[i];
+		auto_close int at = mounted_is_work(m) &&
+				    path_is_below(path, m->path) ?
+				    cover_open(m->path) : -1;
+
+		if (at >= 0 && cover_is_mount(at) && !cover_hides(r->own, at))
+			return true;
+	}
+	return false;
+}
+
+/* Where nothing behind it stays closed */
+static void lift(const struct reveal *r, const struct change *c)
+{
+	auto_close int at = cover_open(c->mount->path);
+
+	if (c->plain && at >= 0 && cover_is_mask(r->own, at) &&
+	    !has_work(r, c->mount->path))
+		take_off(r, c->mount->path, true);
+}
+
+/* True if @path is, holds or is in something that is about to be shown */
+static bool concerns(const struct reveal *r, const bool *wanted,
+		     const char *path)
+{
+	for (size_t i = 0; i < r->changes->len; i++) {
+		const char *shown = r->changes->v[i].mount->path;
+
+		if (wanted[i] && (path_is_within(shown, path) ||
+				  path_is_within(path, shown)))
+			return true;
+	}
+	return false;
+}
+
+/* In the copy: what we put there goes, but for what may be worked in */
+static void strip(const struct reveal *r, const bool *wanted)
+{
+	for (size_t i = 0; i < r->known->len; i++) {
+		const struct mounted *m = &r->known->v[i];
+		bool work = mounted_is_work(m);
+
+		if (!concerns(r, wanted, m->path))
+			continue;
+		while (i + 1 < r->known->len &&
+		       !strcmp(r->known->v[i + 1].path, m->path))
+			work |= mounted_is_work(&r->known->v[++i]);
+		take_off(r, m->path, work);
+	}
+}
+
+static int cover_one(const struct reveal *r, const struct mounted *m)
+{
+	auto_close int at = cover_open(m->path), tree = -1;
+
+	/* What is not there the keeper waits for */
+	if (at < 0 || cover_holds(r->own, m->kind, at))
+		return 0;
+	tree = cover_make(r->own, m->kind, at);
+	return tree < 0 ? -1 : cover_attach(tree, at);
+}
+
+/* What stays closed below @path */
+static int cover_below(const struct reveal *r, const char *path)
+{
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && i < r->next->len; i++) {
+		const struct mounted *m = &r->next->v[i];
+
+		if ((mounted_is_mask(m) || m->kind == MOUNT_BIND_RO) &&
+		    path_is_below(path, m->path))
+			ret = cover_one(r, m);
+	}
+	return ret;
+}
+
+/* True if @at is not what the settings were looked up for */
+static bool is_other(int at, const struct mounted *m)
+{
+	struct stat st;
+
+	return !mounted_is_mask(m) && m->ino &&
+	       (fstat(at, &st) < 0 || st.st_ino != m->ino ||
+		st.st_dev != m->dev);
+}
+
+/* A clone of what @c shows, with all that stays closed in it; -ENOENT if there is
+ * nothing, or another error
+ */
+static int take_tree(const struct reveal *r, const struct change *c)
+{
+	auto_close int at = cover_open(c->mount->path), tree = -1;
+	auto_free char *mask = at < 0 ? mask_of(r, c->mount->path) : NULL;
+
+	if (at < 0)
+		return mask ? -EBUSY : -ENOENT;
+	if (cover_hides(r->own, at) || is_other(at, c->mount) ||
+	    cover_below(r, c->mount->path) < 0)
+		return -EBUSY;
 	tree = sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 || (c->read_only && cover_set_read_only(tree) < 0))
-		return -1;
+		return -EBUSY;
 	if (c->writable)	/* What is mounted in it stays as it is */
 		(void)set_writable(tree);
 	return take_fd(&tree);
 }
 
-/* All steps but those that show something */
-static void take_steps(const struct changes *changes, int proc)
-{
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
-		const char *path = c->mount->path;
-
-		if (c->kind == CHANGE_LIFT)
-			(void)take_off(path, is_mask, proc);
-		else if (c->kind == CHANGE_HIDE)
-			(void)take_off(path, is_any_mount, proc);
-		else if (c->kind == CHANGE_CLOSE)
-			close_root(path);
-		else if (c->kind == CHANGE_OPEN)
-			open_root(path);
-	}
-}
-
-/* In a copy of the namespace, one for each CHANGE_SHOW: @ret[i] for step i. What
- * is deeper comes first, for above it a mask may be put on again.
+/* In a copy of the namespace: @trees[i] for each change that is @wanted. What is
+ * deeper comes first, for above it a mask may be put on again.
  */
-static void take_trees(const struct changes *changes,
-		       const struct mounted_list *next, int mnt, int proc,
-		       int *ret)
+static void take_trees(const struct reveal *r, const bool *wanted, int *trees)
 {
+	size_t left = REVEAL_MAX;
+
 	/* Nothing may come back from it, whatever the mounts are */
 	if (unshare(CLONE_NEWNS) < 0 ||
 	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return;
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
-
-		if (c->kind == CHANGE_SHOW && c->mask)
-			(void)take_off(c->mask->path, is_mask, proc);
-		if (c->kind == CHANGE_SHOW)
-			(void)take_off(c->mount->path, is_mask, proc);
+	strip(r, wanted);
+	for (size_t i = r->changes->len; i-- > 0;) {
+		if (!wanted[i] || !left)
+			continue;
+		trees[i] = take_tree(r, &r->changes->v[i]);
+		left -= trees[i] >= 0;
 	}
-	take_steps(changes, proc);
-	for (size_t i = changes->len; i-- > 0;) {
-		if (changes->v[i].kind == CHANGE_SHOW)
-			ret[i] = take_tree(&changes->v[i], next);
-	}
-	if (setns(mnt, CLONE_NEWNS) < 0)
+	if (setns(r->mnt, CLONE_NEWNS) < 0)
 		_exit(1);
 }
 
@@ -263,68 +328,94 @@ static int make_point(int top, const char *path, bool is_dir)
 	return -1;
 }
 
-/* Something to mount @c on, in its mask: a directory of our own */
-static int furnish(const struct change *c)
+/* One that shows nothing may be that of others; one that talks is not for us */
+static bool is_plain_and_empty(int mask, bool *ret_empty)
 {
-	const char *path = c->mount->path + strlen(c->mask->path) + 1;
-	auto_close int at = open_path(c->mask->path), top = -1;
+	auto_close int fd = openat(mask, ".", O_RDONLY | O_DIRECTORY |
+				   O_CLOEXEC);
+	auto_dir struct dir dir = dir_of(fd);
+	struct dir_entry entry;
+	struct statfs fs;
 
-	if (at < 0 || !is_mask(at))
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != TMPFS_MAGIC)
+		return false;
+	*ret_empty = dir_next(&dir, &entry) == 0;
+	return true;
+}
+
+/* Something to mount @path on, in the mask that it is in: a directory of our own */
+static int furnish(const struct reveal *r, const char *path, bool is_dir)
+{
+	auto_free char *mask = mask_of(r, path);
+	auto_close int at = mask ? cover_open(mask) : -1, top = -1;
+	bool shared;
+
+	if (at < 0 || !is_plain_and_empty(at, &shared))
 		return -1;
-	top = c->shared ? cover_make_tmpfs() :
+	top = shared ? cover_make_tmpfs(r->own) :
 	      sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			    AT_EMPTY_PATH);
 	if (top < 0 || set_writable(top) < 0 ||
-	    make_point(top, path, c->mount->is_dir) < 0)
+	    make_point(top, path + strlen(mask) + 1, is_dir) < 0)
 		return -1;
-	if (!c->shared)
+	if (!shared)
 		return 0;
 	return cover_set_read_only(top) < 0 ? -1 : cover_attach(top, at);
 }
 
-static int put(const struct change *c, int tree)
+static void put(struct reveal *r, const struct change *c, int tree)
 {
-	auto_close int at = open_path(c->mount->path);
+	const char *path = c->mount->path;
+	auto_close int at = cover_open(path);
+	const bool inside = at < 0 || (cover_hides(r->own, at) &&
+				       !cover_is_mask(r->own, at));
 
-	if (at < 0 && (!c->mask || furnish(c) < 0 || (at = open_path(c->mount->path)) < 0))
-		return -1;
-	return cover_attach(tree, at);
+	if (at < 0 && furnish(r, path, c->mount->is_dir) == 0)
+		at = cover_open(path);
+	/* Who is asked to write there for the command does not get through */
+	if (at >= 0 && cover_attach(tree, at) == 0)
+		r->hidden += inside && c->writable;
 }
 
-static bool is_masked(const char *path)
+static void show_all(struct reveal *r)
 {
-	auto_close int at = open_path(path);
-
-	return at >= 0 && is_mask(at);
-}
-
-size_t reveal(const struct changes *changes, const struct mounted_list *next,
-	      int mnt, int proc, bool *shown)
-{
-	auto_free int *trees = mem_alloc((changes->len + 1) * sizeof(*trees));
+	const size_t n = r->changes->len;
+	auto_free int *trees = mem_alloc((n + 1) * sizeof(*trees));
+	auto_free bool *wanted = mem_zalloc((n + 1) * sizeof(*wanted));
 	bool any = false;
-	size_t hidden = 0;
 
-	for (size_t i = 0; i < changes->len; i++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &r->changes->v[i];
+
 		trees[i] = -1;
-		any = any || changes->v[i].kind == CHANGE_SHOW;
+		if (c->kind != CHANGE_SHOW)
+			continue;
+		lift(r, c);
+		wanted[i] = !is_shown(r, c) && !has_work(r, c->mount->path);
+		any |= wanted[i];
 	}
 	if (any)
-		take_trees(changes, next, mnt, proc, trees);
-	take_steps(changes, proc);
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
+		take_trees(r, wanted, trees);
+	for (size_t i = 0; i < n; i++) {
+		/* Something above it may have brought it along */
+		if (trees[i] >= 0 && !is_shown(r, &r->changes->v[i]))
+			put(r, &r->changes->v[i], trees[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct change *c = &r->changes->v[i];
 
-		shown[i] = trees[i] >= 0 && put(c, trees[i]) == 0;
-		if (c->kind == CHANGE_SHOW)
-			hidden += !shown[i];
+		if (c->kind == CHANGE_SHOW && trees[i] != -ENOENT)
+			r->hidden += !is_shown(r, c);
 		close_fd(&trees[i]);
 	}
-	take_steps(changes, proc);	/* For what has come to light */
-	for (size_t i = 0; i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
+}
 
-		hidden += c->kind == CHANGE_LIFT && is_masked(c->mount->path);
-	}
-	return hidden;
+void reveal(struct reveal *r)
+{
+	r->hidden = r->open = 0;
+	take_steps(r);
+	show_all(r);
+	take_steps(r);		/* For what has come to light */
+	for (size_t i = 0; i < r->changes->len; i++)
+		r->open += is_open(r, &r->changes->v[i]);
 }

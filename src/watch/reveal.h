@@ -7,18 +7,34 @@
 #ifndef WATCH_REVEAL_H
 #define WATCH_REVEAL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct changes;
+struct cover_own;
 struct mounted_list;
 
-/* Take the steps of @changes that open or close something; new masks are the
- * keeper's. @next is what stands then, @mnt the mount namespace we are in, @proc
- * our own directory in /proc; @shown[i] becomes true if step i has shown
- * something. How many paths stay hidden that should not.
+enum { REVEAL_MAX = 64 };	/* Paths that are shown at once; each is a descriptor */
+
+/**
+ * struct reveal - What is known, and what came of it
+ * @changes:	What is to be seen to
+ * @known:	What was ever mounted
+ * @next:	What is to be kept
+ * @own:	File systems of masks
+ * @mnt:	The mount namespace we are in
+ * @proc:	Our own directory in /proc
+ * @hidden:	How many paths may be seen or written, and cannot
+ * @open:	How many were to be closed, and are not
  */
-size_t reveal(const struct changes *changes, const struct mounted_list *next,
-	      int mnt, int proc, bool *shown);
+struct reveal {
+	const struct changes *changes;
+	const struct mounted_list *known, *next;
+	struct cover_own *own;
+	int mnt, proc;
+	size_t hidden, open;
+};
+
+/* Do it; new masks are the keeper's */
+void reveal(struct reveal *r);
 
 #endif /* WATCH_REVEAL_H */

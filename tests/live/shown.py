@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
@@ -54,10 +55,10 @@ for line in sys.stdin:
 class Inside:
     """A command that runs while settings are edited"""
 
-    def __init__(self, t, *options):
+    def __init__(self, t, *options, **more):
         t.write("inside.py", INSIDE)
         self.p = t.start("run", *options, "--", "python3", "inside.py",
-                         stdin=subprocess.PIPE)
+                         stdin=subprocess.PIPE, **more)
         equal(self.p.stdout.readline(), b"ready\n")
 
     def say(self, *words):
@@ -299,7 +300,7 @@ def edits_that_come_fast_all_count(t):
     inside.end()
 
 
-AT_RANDOM = r"""
+WHAT_MAY_BE_DONE = r"""
 import json, os, sys
 def may(path, flags):
     try: os.close(os.open(path, flags)); return True
@@ -311,33 +312,73 @@ for line in sys.stdin:
 """
 
 
+def follow(t, options, edits, files):
+    """A command that runs while settings are edited: what it may do is what a new
+    run may, or less, and that is told
+    """
+    asked = (json.dumps(files) + "\n").encode()
+    t.write("ask.py", WHAT_MAY_BE_DONE)
+    command = ("run", *options, "--", "python3", "ask.py")
+    p, words = None, ""
+
+    def got():
+        nonlocal words
+        p.stdin.write(asked)
+        p.stdin.flush()
+        answer = set(json.loads(p.stdout.readline()))
+        words += (p.stderr.read() or b"").decode()
+        return answer
+
+    for number, rules in enumerate(edits):
+        edit(t, **rules)
+        if not p:
+            p = t.start(*command, stdin=subprocess.PIPE)
+            os.set_blocking(p.stderr.fileno(), False)
+        want = set(json.loads(t.run(*command, stdin=asked).ok().out))
+        why = f"{options} {edits[:number + 1]}"
+        wait_until(lambda: got() <= want, f"open: {got() - want} {why}")
+        wait_until(lambda: got() == want or "next run" in words,
+                   f"hidden without a word: {want - got()} {why}", seconds=20)
+        if "off" not in options:
+            words = ""
+    p.communicate()
+
+
 @test
-def edits_at_random_leave_nothing_open_that_they_close(t):
-    """What a new run may do is the measure"""
-    rng = random.Random(os.environ.get("SEED", "7"))
+def edits_one_after_the_other_are_as_good_as_the_last(t):
+    d, one, two, deep = (f"{t.away}/d{n}" for n in
+                         ("", "/1", "/2", "/e/3"))
+    e = os.path.dirname(deep)
+    files = [t.write(path, "text") for path in (one, two, deep)]
+    for options in ([], ["--observe", "off"]):
+        for edits in (
+                # What is shown in a mask that stays for the sake of another
+                [dict(denyRead=[d], allowWrite=[one]), dict(denyRead=[e]),
+                 {}, dict(denyRead=[d])],
+                [dict(denyRead=[d], allowWrite=[one]),
+                 dict(denyRead=[one, deep]),
+                 dict(denyRead=[e], allowRead=[deep]), dict(denyRead=[deep])],
+                # A mount of its own, opened and closed again with the rest
+                [dict(allowWrite=[d], denyWrite=[two]), dict(allowWrite=[d]),
+                 {}],
+                [dict(allowWrite=[d], denyWrite=[deep]),
+                 dict(allowWrite=[d], denyRead=[e], denyWrite=[d]),
+                 dict(allowWrite=[d])]):
+            follow(t, options, edits, files)
+
+
+@test
+def edits_at_random_are_as_good_as_the_last(t):
+    rng = random.Random(os.environ.get("CLOCHE_SEED", "7"))
     paths = [f"{top}{d}" for top in (t.away, t.dir)
              for d in ("/a", "/a/b", "/a/b/c", "/d")]
     files = [t.write(f"{path}/{n}", "text") for path in paths for n in (1, 2)]
-    asked = (json.dumps(files) + "\n").encode()
-    t.write("at-random.py", AT_RANDOM)
-    for _ in range(long(2, 50)):
-        options = rng.choice(([], ["--observe", "off"]))
-        command = ("run", *options, "--", "python3", "at-random.py")
-        p = history = None
-        for _ in range(5):
-            rules = {key: rng.sample(paths + files, rng.randint(0, 3)) for key
-                     in ("denyRead", "allowRead", "allowWrite", "denyWrite")}
-            edit(t, **rules)
-            history = (history or []) + [rules]
-            if not p:
-                p = t.start(*command, stdin=subprocess.PIPE)
-            want = set(json.loads(t.run(*command, stdin=asked).ok().out))
-            def got():
-                p.stdin.write(asked)
-                p.stdin.flush()
-                return set(json.loads(p.stdout.readline()))
-            wait_until(lambda: got() <= want, f"{got() - want} {history}")
-        p.communicate()
+    for _ in range(long(3, 50)):
+        options = rng.choice(([], ["--observe", "off"], ["--observe", "full"]))
+        follow(t, options, [
+            {key: rng.sample(paths + files, rng.randint(0, 3)) for key in
+             ("denyRead", "allowRead", "allowWrite", "denyWrite")}
+            for _ in range(5)], files)
 
 
 def children(p):
@@ -367,6 +408,60 @@ def an_edit_in_the_middle_of_another_undoes_nothing(t):
             edit(t, allowRead=[path], denyRead=[t.away])
         equal(inside.ask("until", path, "Host x"), "Host x")
         equal(inside.ask("until", t.away + "/file", "hidden"), "hidden")
+        edit(t)
+    inside.end()
+
+
+def keeper(p):
+    """Its pid; None if none is alive"""
+    for pid in children(p):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                name, state = file.read().split(" ", 3)[1:3]
+        except OSError:
+            continue
+        if name == "(cloche-keeper)" and state != "Z":
+            return pid
+
+
+@test
+def a_keeper_that_is_killed_is_replaced(t):
+    """With what it had to do; and not for ever"""
+    path = t.write(t.away + "/file", "text")
+    edit(t)
+    inside = Inside(t)
+    for hidden in (True, False, True):
+        os.kill(wait_until(lambda: keeper(inside.p), "a keeper"),
+                signal.SIGKILL)
+        edit(t, denyRead=[path] if hidden else [])
+        want = "hidden" if hidden else "text"
+        equal(inside.ask("until", path, want), want)
+    while not select.select([inside.p.stderr], [], [], 0.02)[0]:
+        if pid := keeper(inside.p):
+            os.kill(pid, signal.SIGKILL)
+    contains(inside.p.stderr.readline().decode(), "no longer kept closed")
+    inside.end()
+
+
+@as_root
+def what_the_host_has_mounted_is_hidden_and_shown(t):
+    """A tmpfs, which masks are, too; also one that is read-only"""
+    path = t.away + "/%s"
+    os.mkdir(path % "rw")
+    os.mkdir(path % "ro")
+    edit(t)
+    inside = Inside(t, program=("unshare", "-m", "sh", "-ec", f"cd {t.away}; "
+                                "for i in rw ro; do mount -t tmpfs x $i; "
+                                "printf text > $i/file; done; "
+                                "mount -o remount,ro ro; cd - >/dev/null; "
+                                'exec "$@"', "sh"))
+    for name in ("rw", "ro") * 2:
+        file = path % name + "/file"
+        equal(inside.ask("until", file, "text"), "text")
+        edit(t, denyRead=[path % name])
+        equal(inside.ask("until", file, "hidden"), "hidden")
+        edit(t, denyRead=[path % name + "/other"])
+        equal(inside.ask("until", file, "text"), "text")
         edit(t)
     inside.end()
 
