@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sock.h"
+#include "base/sys.h"
 #include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
@@ -127,8 +128,9 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
  */
 static void replace(struct keep *k, const struct changes *changes)
 {
-	const struct keeper_work work = { &k->known, &k->next, changes };
 	struct keeper old = k->keeper, new;
+	auto_close int before = old.pid > 0 ? sys_pidfd_open(old.pid, 0) : -1;
+	const struct keeper_work work = { &k->known, &k->next, changes, before };
 	struct err err = { 0 };
 
 	if (keeper_start(&new, &work, k->own[0], k->own[1], &err) < 0) {

@@ -356,6 +356,15 @@ static int arrange(int user, int mnt, int socket)
 	return 0;
 }
 
+/* Two at a time would undo each other's work */
+static void wait_for_end(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+
+	while (pidfd >= 0 && poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+}
+
 static void __attribute__((noreturn)) keeper_main(
 	const struct keeper_work *work, int user, int mnt, int socket)
 {
@@ -365,8 +374,10 @@ static void __attribute__((noreturn)) keeper_main(
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    prctl(PR_SET_NAME, "cloche-keeper") < 0 ||
-	    arrange(user, mnt, socket) < 0)
+	    prctl(PR_SET_NAME, "cloche-keeper") < 0)
+		_exit(1);
+	wait_for_end(work->before);
+	if (arrange(user, mnt, socket) < 0)
 		_exit(1);
 	/* The sandbox's own /proc does not know us */
 	proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -36,10 +36,12 @@ struct keeper {
  * @known:	What was ever mounted
  * @next:	What is to be kept
  * @changes:	What is to be seen to first, or NULL
+ * @before:	A pidfd of the keeper that is being ended, or -1: it waits for that
  */
 struct keeper_work {
 	const struct mounted_list *known, *next;
 	const struct changes *changes;
+	int before;
 };
 
 /**
