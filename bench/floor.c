@@ -2,13 +2,13 @@
 /*
  * bench/floor.c - what the kernel takes for such a sandbox, and nothing else
  *
- * floor [-o] [-m PREFIX COUNT] COMMAND...
+ * floor [-o] COMMAND...
  *
  * The same promises with no settings, plan or report: seven namespaces (the
  * network's in a thread), a read-only world, /dev, /proc, the current directory
  * writable, our filter, Landlock. -o: an observer that lets everything go on
- * unread. -m: PREFIX0, PREFIX1... are masked. No sandbox for use: whatever fails
- * ends it, but nobody has looked at what it lets through.
+ * unread. No sandbox for use: whatever fails ends it, but nobody has looked at what
+ * it lets through.
  */
 
 #include <err.h>
@@ -38,8 +38,6 @@
 
 #define CHECK(call) do { if ((call) < 0) err(125, "%s", #call); } while (0)
 
-static const char *prefix = "";
-static int masks;
 static bool observed;
 
 static void write_file(const char *path, const char *text)
@@ -114,16 +112,6 @@ static void make_devices(void)
 	CHECK(symlink("pts/ptmx", "/dev/ptmx"));
 }
 
-static void make_masks(void)
-{
-	for (int i = 0; i < masks; i++) {
-		char path[4096];
-
-		snprintf(path, sizeof(path), "%s%d", prefix, i);
-		CHECK(mount("/etc/hostname", path, NULL, MS_BIND, NULL));
-	}
-}
-
 /* In place: nothing is pivoted, so nothing has to be taken down meanwhile */
 static void make_world(const char *cwd)
 {
@@ -139,7 +127,6 @@ static void make_world(const char *cwd)
 	CHECK(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
 		    NULL));
 	attach(project, cwd);
-	make_masks();
 	CHECK(chdir(cwd));
 }
 
@@ -255,32 +242,20 @@ static void observe(int socket)
 		errx(125, "no observer");
 }
 
-static char **take_options(char **words)
-{
-	for (words++; *words && **words == '-'; words++) {
-		if (strcmp(*words, "-o") == 0) {
-			observed = true;
-		} else if (strcmp(*words, "-m") == 0 && words[1] && words[2]) {
-			prefix = *++words;
-			masks = (int)strtol(*++words, NULL, 10);
-		} else {
-			return NULL;
-		}
-	}
-	return *words ? words : NULL;
-}
-
 int main(int argc, char **argv)
 {
 	const unsigned int uid = getuid(), gid = getgid();
-	char **command = take_options(argv);
+	char **command = argv + 1;
 	int pair[2], status;
 	size_t none = 0;
 	long pid;
 
-	(void)argc;
-	if (!command)
-		errx(2, "usage: floor [-o] [-m PREFIX COUNT] COMMAND...");
+	if (argc > 1 && strcmp(*command, "-o") == 0) {
+		observed = true;
+		command++;
+	}
+	if (!*command)
+		errx(2, "usage: floor [-o] COMMAND...");
 	CHECK(sock_pair(pair));
 	pid = syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER | CLONE_NEWNS |
 		      CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |

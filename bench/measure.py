@@ -203,9 +203,6 @@ def rules():
             variants[f"{count} rules, {kind} paths"] = (
                 ROUNDS, [CLOCHE, "run", "--quiet", "--net", "none", "-s", file,
                          "--", "true"])
-    for count in (1, 1000):
-        variants[f"floor, {count} existing paths"] = (
-            ROUNDS, [FLOOR, "-m", f"{HOME}/existing-", str(count), "true"])
     times = measure(variants, cwd)
     print("## Rules\n")
     table(times, ["1 rules, missing paths", "1 rules, existing paths"])
@@ -213,9 +210,6 @@ def rules():
         goal(f"1000 rules / 1 rule, {kind} paths",
              median(times[f"1000 rules, {kind} paths"]) /
              median(times[f"1 rules, {kind} paths"]), 2)
-    floor("1000 rules / 1 rule, existing paths",
-          median(times["floor, 1000 existing paths"]) /
-          median(times["floor, 1 existing paths"]))
     print()
 
 
