@@ -180,14 +180,14 @@ TEST(a_mask_past_the_last_way_is_silent)
 
 TEST(a_path_is_part_of_the_nearest_mask)
 {
-	static char home[] = "/h", work[] = "/h/a/work", key[] = "/h/a/work/key";
+	static char home[] = "/h", job[] = "/h/a/job", key[] = "/h/a/job/key";
 	struct plan plan = { 0 };
 
 	*vec_push(&plan.mounts) = (struct plan_mount){
 		.kind = MOUNT_MASK_DIR, .path = home, .is_dir = true,
 	};
 	*vec_push(&plan.mounts) = (struct plan_mount){
-		.kind = MOUNT_BIND_RW, .path = work, .is_dir = true,
+		.kind = MOUNT_BIND_RW, .path = job, .is_dir = true,
 	};
 	*vec_push(&plan.mounts) = (struct plan_mount){
 		.kind = MOUNT_MASK_FILE, .path = key,
@@ -197,9 +197,9 @@ TEST(a_path_is_part_of_the_nearest_mask)
 	CHECK_INT(mask_part(&plan, "/h/b"), MASK_INSIDE);
 	CHECK_INT(mask_part(&plan, "/h/a"), MASK_SHOWN_DIR);
 	CHECK_INT(mask_part(&plan, "/h/a/b"), MASK_INSIDE);
-	CHECK_INT(mask_part(&plan, "/h/a/work"), MASK_SHOWN_DIR);
-	CHECK_INT(mask_part(&plan, "/h/a/work/x"), MASK_NO_PART);
-	CHECK_INT(mask_part(&plan, "/h/a/work/key"), MASK_FILE);
+	CHECK_INT(mask_part(&plan, "/h/a/job"), MASK_SHOWN_DIR);
+	CHECK_INT(mask_part(&plan, "/h/a/job/x"), MASK_NO_PART);
+	CHECK_INT(mask_part(&plan, "/h/a/job/key"), MASK_FILE);
 	free(plan.mounts.v);
 }
 

@@ -13,7 +13,7 @@ HIDES = {"denyRead": ["~/"], "allowRead": ["."]}
 
 def move_home(t, rules):
     """The project is deep in the home, all of which is hidden"""
-    t.dir = os.path.join(t.home, "work", "project")
+    t.dir = os.path.join(t.home, "src", "project")
     os.makedirs(t.dir, exist_ok=True)
     t.write(".claude/settings.json",
             json.dumps({"sandbox": {"filesystem": rules}}))
@@ -71,15 +71,15 @@ os.mkdir("dir"); os.mkdir("shut"); put("shut/in"); os.chmod("shut", 0)
 os.symlink(here + "/dir", "whole"); os.symlink("../..", "up")
 os.symlink("/etc", "etc"); os.symlink(here + "/dir/loop", "dir/loop")
 for path in ("new", "dir/new", "dir/../more", "../project/again",
-             "../../work/project/far", "whole/there", "up/work/project/by",
+             "../../src/project/far", "whole/there", "up/src/project/by",
              "dir/../../project/./dir//odd", "whole/../../project/both",
              "etc/no", "dir/none/new", "dir/new/new", "shut/new", "dir/loop",
              ".mcp.json", "dir/.mcp.json", "whole/.vscode/tasks.json",
              ".git/hooks/pre-commit"):
     attempt(put, path)
     attempt(put, here + "/" + path)
-for path in (home, home + "/work", here, here + "/..", here + "/dir",
-             here + "/made", "up", "up/work"):
+for path in (home, home + "/src", here, here + "/..", here + "/dir",
+             here + "/made", "up", "up/src"):
     attempt(os.mkdir, path)
 attempt(os.rmdir, here + "/made")
 attempt(os.rename, here + "/new", here + "/newer")
@@ -87,7 +87,7 @@ attempt(os.rename, "dir", "whole/../dir2")
 attempt(os.link, here + "/more", "second")
 attempt(os.chmod, here, 0o755)
 attempt(os.truncate, here + "/../project/far", 0)
-attempt(os.unlink, here + "/../../work/project/by")
+attempt(os.unlink, here + "/../../src/project/by")
 os.chmod("shut", 0o700)
 """
 
