@@ -159,13 +159,29 @@ static int open_domain(const struct plan *plan, int socket)
 	return fd;
 }
 
-/* vfork(): the child borrows our memory until it has become the command, so a
- * failed execve() can leave its errno here
+/* What is the command's alone, in the process that becomes it. NULL, or what
+ * could not be done; errno says why.
+ */
+static const char *confine_command(const struct cage_request *request,
+				   int domain)
+{
+	if (domain >= 0 && sys_landlock_restrict_self(domain) < 0)
+		return errno == E2BIG ?
+			"the command needs a Landlock domain of its own, and there are as many around it as the kernel allows" :
+			"cannot enter the command's Landlock domain";
+	if (limits_set(request) < 0)
+		return "cannot set the command's limits";
+	return NULL;
+}
+
+/* vfork(): the child borrows our memory until it has become the command, so it
+ * can leave here what failed
  */
 static pid_t start(const struct cage_request *request, int socket,
 		   const int domain)
 {
 	const struct plan *plan = request->plan;
+	const char *volatile words = NULL;
 	volatile int error = 0;
 	pid_t pid;
 
@@ -173,14 +189,16 @@ static pid_t start(const struct cage_request *request, int socket,
 	pid = vfork();
 	if (!pid) {
 		(void)sigprocmask(SIG_SETMASK, &request->mask, NULL);
-		if ((domain < 0 || sys_landlock_restrict_self(domain) == 0) &&
-		    limits_set(request) == 0)
+		words = confine_command(request, domain);
+		if (!words)
 			execvpe(plan->argv[0], plan->argv, plan->env);
 		error = errno;
 		_exit(127);
 	}
 	if (pid < 0)
 		child_fail(socket, 125, -errno, "cannot start a process in the sandbox");
+	if (words)	/* Nothing of the command's was tried */
+		child_fail(socket, 125, -error, words);
 	if (error)
 		fail_exec(socket, plan->argv[0], error);
 	return pid;
