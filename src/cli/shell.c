@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "cli/command.h"
 #include "cli/persona.h"
+#include "doctor/doctor.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/run.h"
@@ -122,7 +123,7 @@ int persona_shell(int argc, char **argv)
 		return EXIT_NOT_FOUND;
 	}
 	words = words_for(shell, login, argc, argv);
-	if (!tier_is_nested())
+	if (!tier_is_nested() && !doctor_is_in_landlock())
 		return run(words);
 	execv(shell, words);
 	cli_tell("cloche: %s: %s", shell, strerror(errno));

@@ -99,4 +99,9 @@ struct preflight {
  */
 void doctor_preflight(const struct preflight *want, struct buf *out);
 
+/* True in a sandbox of ours of tier landlock: / cannot be listed there, so no
+ * other can be built in it
+ */
+bool doctor_is_in_landlock(void);
+
 #endif /* DOCTOR_DOCTOR_H */

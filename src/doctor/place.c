@@ -2,8 +2,10 @@
 /* doctor/place.c - where we run: WSL, containers, other sandboxes */
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +14,10 @@
 #include "base/own.h"
 #include "doctor/probe.h"
 
-enum { PLACE_FILE_MAX = 1 << 20 };
+enum {
+	PLACE_FILE_MAX = 1 << 20,
+	ANCESTORS_MAX = 256,	/* Looked at, from us upwards */
+};
 
 bool place_read(const char *path, struct buf *out)
 {
@@ -108,6 +113,40 @@ static const char *find_container(void)
 	return NULL;
 }
 
+/* The parent of @pid and @pid's name, by /proc; 0 if that cannot be known */
+static pid_t parent_of(pid_t pid, bool *ret_is_init)
+{
+	auto_buf struct buf status = { 0 };
+	char path[64];
+	const char *p;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	if (!place_read(path, &status))
+		return 0;
+	*ret_is_init = !strncmp(buf_str(&status), "Name:\tcloche-init\n", 18);
+	p = strstr(buf_str(&status), "\nPPid:");
+	return p ? (pid_t)strtol(p + 6, NULL, 10) : 0;
+}
+
+/* There is no pid namespace, but init takes every orphan: it is above us,
+ * without being the first process. A name alone is anybody's to take.
+ */
+bool doctor_is_in_landlock(void)
+{
+	pid_t pid = getppid();
+
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return false;
+	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
+		bool is_init = false;
+
+		pid = parent_of(pid, &is_init);
+		if (is_init)
+			return true;
+	}
+	return false;
+}
+
 const char *place_sandbox(void)
 {
 	auto_buf struct buf first = { 0 }, status = { 0 };
@@ -155,6 +194,7 @@ void probe_nested(struct probe_result *r)
 
 	if (!sandbox)
 		return;
-	probe_no(r, PROBE_nested, CAUSE_NONE, 0);
+	probe_no(r, PROBE_nested, doctor_is_in_landlock() ?
+		 CAUSE_CLOCHE_LANDLOCK : CAUSE_NONE, 0);
 	probe_detail(r, "%s", sandbox);
 }

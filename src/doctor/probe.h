@@ -33,7 +33,7 @@ int probe_inside(uint64_t flags, int (*fn)(void), bool *ret_mapped);
 /* why.c: why user namespaces are refused, given the errno of the refusal */
 enum cause why_no_userns(int error);
 
-/* place.c: the sandbox around us, or NULL */
+/* place.c: the sandbox around us, or NULL. One of ours is "cloche". */
 const char *place_sandbox(void);
 bool place_is_docker(void);
 bool place_is_kubernetes(void);

@@ -88,8 +88,8 @@ static enum tier choose_tier(const struct doctor *d)
 	for (size_t i = 0; i < ARRAY_SIZE(full); i++) {
 		if (d->results[full[i]].mark == MARK_YES)
 			continue;
-		return d->results[PROBE_landlock].value >= TIER_LANDLOCK_ABI ?
-		       TIER_LANDLOCK : TIER_NONE;
+		return d->results[PROBE_landlock].value >= TIER_LANDLOCK_ABI &&
+		       !doctor_is_in_landlock() ? TIER_LANDLOCK : TIER_NONE;
 	}
 	return TIER_FULL;
 }

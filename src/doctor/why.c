@@ -69,6 +69,8 @@ static enum cause who_filters(void)
 {
 	const char *sandbox = place_sandbox();
 
+	if (doctor_is_in_landlock())
+		return CAUSE_CLOCHE_LANDLOCK;
 	if (sandbox && !strcmp(sandbox, "cloche"))
 		return CAUSE_CLOCHE;
 	if (place_is_kubernetes())

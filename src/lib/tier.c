@@ -52,6 +52,12 @@ bool tier_is_nested(void)
 	return around && !strcmp(around, "cloche");
 }
 
+/* The sandbox around us is one in which no other can be built */
+static int fail_in_landlock(struct err *err)
+{
+	return fail(err, -EOPNOTSUPP, "this runs in a cloche sandbox of tier landlock, in which no other can be built; run the command as it is: the sandbox around it holds it");
+}
+
 static enum tier minimum_of(const struct policy *policy)
 {
 	enum tier minimum = TIER_LANDLOCK;
@@ -112,6 +118,8 @@ int tier_choose(const struct options *options, const struct policy *policy,
 	if (machine->landlock_abi < TIER_LANDLOCK_ABI)
 		return fail(err, -EOPNOTSUPP, "the landlock tier needs Landlock ABI %d, and this kernel has %d; 'cloche doctor' says more",
 			    TIER_LANDLOCK_ABI, machine->landlock_abi);
+	if (doctor_is_in_landlock())
+		return fail_in_landlock(err);
 	if (wish)	/* Refused, not left out */
 		return fail(err, -EOPNOTSUPP, "%s needs tier full; do without it or without --tier landlock ('cloche doctor' says whether this machine has tier full)",
 			    wish);
@@ -157,6 +165,10 @@ bool tier_falls_back(const struct options *options,
 	if (minimum_of(session->policy) == TIER_FULL) {
 		fail(err, -EOPNOTSUPP, "minimumTier is full, which cannot be had here: %s; 'cloche doctor' says what to do",
 		     why);
+		return false;
+	}
+	if (doctor.tier == TIER_NONE && doctor_is_in_landlock()) {
+		fail_in_landlock(err);
 		return false;
 	}
 	if (doctor.tier == TIER_NONE) {

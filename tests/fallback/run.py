@@ -5,8 +5,10 @@ Never silently weaker: each absence either changes nothing that is promised,
 or leads to the landlock tier and is said, or nothing runs at all.
 """
 
+import ctypes
 import json
 import os
+import struct
 import sys
 import time
 
@@ -202,6 +204,55 @@ def inside_itself_it_adds_its_layers(t):
     contains(r.err, SAID + "this runs in a cloche sandbox")
     equal((t.read("a/f"), t.read("b/f"), r.out), ("new\n", "old", "t\n"))
     check(not os.path.exists(t.away + "/f"), "written outside")
+
+
+@test
+def inside_its_landlock_tier_it_says_what_to_do(t):
+    outer = ("--tier", "landlock", "--read", os.path.dirname(CLOCHE))
+    for options in (), ("--tier", "landlock"), ("--net", "none"):
+        r = t.inside(CLOCHE, "run", *options, "--", "echo", "ran",
+                     options=outer).ended(125)
+        equal(r.out, "")
+        equal([line for line in r.err.splitlines() if "refused" not in line and
+               not line.startswith("cloche:  ")],
+              ["cloche: this runs in a cloche sandbox of tier landlock, in "
+               "which no other can be built; run the command as it is: the "
+               "sandbox around it holds it"])
+    r = t.inside(CLOCHE, "run", "--tier", "full", "--", "echo", "ran",
+                 options=outer).ended(125)
+    contains(r.err, "this runs in a cloche sandbox of tier landlock")
+    r = t.inside(CLOCHE, "doctor", "--json", options=outer)
+    equal(json.loads(r.out)["tier"], "none")
+    t.inside("echo", "ran", options=outer).ok("as it is")
+
+
+@test
+def inside_its_landlock_tier_a_shell_of_ours_is_the_shell(t):
+    os.symlink(CLOCHE, t.dir + "/bash")
+    r = t.inside(t.dir + "/bash", "-c", "echo $0 ran", options=(
+        "--tier", "landlock", "--read", os.path.dirname(CLOCHE))).ok()
+    contains(r.out, "ran\n")
+
+
+@test
+def one_landlock_domain_too_many_is_no_fault_of_the_command(t):
+    def around(count):
+        """Be in @count domains, each of which forbids next to nothing"""
+        libc = ctypes.CDLL(None, use_errno=True)
+        check(libc.prctl(38, 1, 0, 0, 0) == 0, "no_new_privs")
+        for _ in range(count):
+            scope = struct.pack("QQQ", 0, 0, 1)
+            fd = libc.syscall(444, scope, len(scope), 0)
+            check(libc.syscall(446, fd, 0) == 0, "restrict_self")
+            os.close(fd)
+
+    tried = {}
+    for count in 12, 15, 16:
+        r = tried[count] = t.inside("true", options=("--tier", "landlock"),
+                                    preexec_fn=lambda: around(count))
+    tried[12].ok("the control")
+    contains(tried[15].ended(125).err, "a Landlock domain of its own")
+    contains(tried[16].ended(125).err, "Landlock")
 
 
 @test
