@@ -55,21 +55,19 @@ int fail_errno(struct err *err, const char *fmt, ...)
 	return -saved;
 }
 
-int fail_in(struct err *err, const char *fmt, ...)
+int fail_in(struct err *err, int code, const char *fmt, ...)
 {
 	const int saved = errno;
 	char inner[ERR_MSG_MAX], context[ERR_MSG_MAX];
-	int code;
 	va_list ap;
 
 	if (!err)
-		return -EINVAL;
+		return code;
 
 	va_start(ap, fmt);
 	(void)vsnprintf(context, sizeof(context), fmt, ap);
 	va_end(ap);
 
-	code = err->code;
 	memcpy(inner, err->msg, sizeof(inner));
 	fail(err, code, "%s: %s", context, inner);
 	errno = saved;

@@ -31,9 +31,11 @@ int fail(struct err *err, int code, const char *fmt, ...)
 int fail_errno(struct err *err, const char *fmt, ...)
 	__attribute__((cold, format(printf, 2, 3)));
 
-/* Prefix "<context>: " to an explanation on its way up. Returns its code. */
-int fail_in(struct err *err, const char *fmt, ...)
-	__attribute__((cold, format(printf, 2, 3)));
+/* Prefix "<context>: " to an explanation on its way up. Returns @code, which is
+ * its code: an @err that is NULL loses the words and nothing else.
+ */
+int fail_in(struct err *err, int code, const char *fmt, ...)
+	__attribute__((cold, format(printf, 3, 4)));
 
 /* True of an errno that says what we have too little of, and nothing about what
  * was asked for

@@ -60,7 +60,7 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 		return fail(err, -EINVAL, "'%s' is not a regular file", path);
 
 	r = fs_read_fd(fd, max, b, err);
-	return r < 0 ? fail_in(err, "%s", path) : 0;
+	return r < 0 ? fail_in(err, r, "%s", path) : 0;
 }
 
 int fs_given_fd(const char *text)

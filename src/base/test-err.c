@@ -13,10 +13,16 @@ TEST(outer_words_come_first_and_the_code_stays)
 	struct err err = { 0 };
 
 	CHECK_INT(fail(&err, -EINVAL, "'%s' is odd", "x"), -EINVAL);
-	CHECK_INT(fail_in(&err, "%s", "file"), -EINVAL);
+	CHECK_INT(fail_in(&err, -EINVAL, "%s", "file"), -EINVAL);
 	CHECK_INT(err.code, -EINVAL);
 	CHECK_STR(err.msg, "file: 'x' is odd");
+}
+
+/* Callers go by the number: it is the same whether anybody reads the words */
+TEST(without_room_for_words_the_code_stays)
+{
 	CHECK_INT(fail(NULL, -EPERM, "nobody reads this"), -EPERM);
+	CHECK_INT(fail_in(NULL, -ENOMEM, "nor this"), -ENOMEM);
 }
 
 TEST(errno_is_told_and_survives)

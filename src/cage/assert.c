@@ -188,5 +188,5 @@ int stage_assert(const struct plan *plan, const struct host_ids *host,
 		r = check_descriptors(keep, err);
 	if (r == 0)
 		r = check_root(plan, err);
-	return r < 0 ? fail_in(err, "the sandbox is not as planned") : 0;
+	return r < 0 ? fail_in(err, r, "the sandbox is not as planned") : 0;
 }

@@ -96,6 +96,6 @@ int box_aside(const char *dir, unsigned int number, int lower,
 	snprintf(name, sizeof(name), "%u/w", number);
 	work = sys_open_nofollow(at, name, O_PATH | O_DIRECTORY, 0);
 	r = make_overlay(lower, upper, work, err);
-	return r < 0 ? fail_in(err, "--ephemeral does not work here ('cloche doctor' says why)")
+	return r < 0 ? fail_in(err, r, "--ephemeral does not work here ('cloche doctor' says why)")
 		     : r;
 }

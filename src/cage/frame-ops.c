@@ -151,7 +151,7 @@ static int do_mqueue(struct frame_tree *tree, const struct frame_op *op,
 
 	(void)source;
 	if (mount < 0)
-		return fail_in(err, "Can't mount mqueue on %s", op->dest);
+		return fail_in(err, mount, "Can't mount mqueue on %s", op->dest);
 	return mount_new(tree, op, mount, err);
 }
 
@@ -169,7 +169,8 @@ static int do_proc(struct frame_tree *tree, const struct frame_op *op,
 		proc = frame_new_fs("proc", NULL, MOUNT_ATTR_NOSUID |
 				    MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
 		if (proc < 0)
-			return fail_in(err, "Can't mount proc on %s", op->dest);
+			return fail_in(err, proc, "Can't mount proc on %s",
+				       op->dest);
 	}
 	r = mount_new(tree, op, fcntl(proc, F_DUPFD_CLOEXEC, 3), err);
 	return r < 0 ? r : frame_cover_proc(proc, err);

@@ -112,7 +112,7 @@ static int parse_one(int argc, char **argv, int i, struct call *c,
 	r = set(c, id, value, err);
 	if (r < 0)
 		return value && err->code && id != FIREWALL_RANGES ?
-			fail_in(err, "--%s", options[id].name) : r;
+			fail_in(err, r, "--%s", options[id].name) : r;
 	return used;
 }
 

@@ -50,7 +50,7 @@ static int add_settings(struct options *options, const char *file,
 		return options_add(options, OPTION_SETTINGS, file, err);
 	r = fs_read_fd(fd, JSON_TEXT_MAX, &text, err);
 	if (r < 0)
-		return fail_in(err, "--settings %s", file);
+		return fail_in(err, r, "--settings %s", file);
 	if (strlen(buf_str(&text)) != text.len)
 		return fail(err, -EINVAL, "--settings %s: holds a NUL byte",
 			    file);

@@ -162,7 +162,7 @@ static int verify_or_close(const struct firewall *f, const struct ruleset *r,
 	if (result < 0)
 		buf_addf(said, "FAILED: %s\n", why.msg);
 	result = deny_all(r->id, err);
-	return result < 0 ? fail_in(err, "the verification failed, and closing everything too") : 1;
+	return result < 0 ? fail_in(err, result, "the verification failed, and closing everything too") : 1;
 }
 
 int firewall_up(const struct firewall *f, struct ruleset *ret,

@@ -101,7 +101,7 @@ int applying_start(const struct view *view, const struct violation_sink *sink,
 		r = born_arm(a->born, err);
 		if (r < 0) {
 			applying_finish(a);
-			return fail_in(err, "planted files cannot be looked for");
+			return fail_in(err, r, "planted files cannot be looked for");
 		}
 	}
 	*ret = a;

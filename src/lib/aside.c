@@ -100,14 +100,14 @@ static int read_roots(struct aside *aside, struct err *err)
 static int write_roots(const struct aside *aside, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
+	int r;
 
 	for (size_t i = 0; i < aside->roots.len; i++)
 		buf_add(&text, aside->roots.v[i],
 			strlen(aside->roots.v[i]) + 1);
-	if (fs_replace(aside->lock, "roots", text.p, text.len, 0600, err) < 0)
-		return fail_in(err, "--ephemeral keeps changes in '%s'",
-			       aside->dir);
-	return 0;
+	r = fs_replace(aside->lock, "roots", text.p, text.len, 0600, err);
+	return r < 0 ? fail_in(err, r, "--ephemeral keeps changes in '%s'",
+			       aside->dir) : 0;
 }
 
 /* Go on only with the same roots: their numbers are all that ties them */
@@ -148,7 +148,7 @@ int aside_start(const struct plan *plan, struct aside *ret, struct err *err)
 		return fail(err, -ENOENT, "--ephemeral needs a home to keep changes in");
 	r = lock_store(&a, true, err);
 	if (r < 0 && r != -EBUSY)
-		fail_in(err, "--ephemeral keeps changes in $XDG_STATE_HOME or ~/.local/state");
+		fail_in(err, r, "--ephemeral keeps changes in $XDG_STATE_HOME or ~/.local/state");
 	if (r > 0)
 		r = match_roots(&a, plan, &fresh, err);
 	for (size_t i = 0; r == 0 && i < a.roots.len; i++) {

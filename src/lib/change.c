@@ -131,7 +131,7 @@ static int put(struct change *c, const struct buf *text, struct err *err)
 		(void)trust_note(state, c->file, buf_str(text), text->len);
 	r = fs_replace(c->dir, path_base(c->file), buf_str(text), text->len,
 		       c->mode, err);
-	return r < 0 ? fail_in(err, "%s", c->file) : 0;
+	return r < 0 ? fail_in(err, r, "%s", c->file) : 0;
 }
 
 static int save(const struct settings_request *req, struct change *c,

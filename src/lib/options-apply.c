@@ -75,7 +75,7 @@ int options_apply(const struct options *options, struct policy *policy,
 		const int r = apply(&options->v[i], policy, err);
 
 		if (r < 0)
-			return fail_in(err, "--%s",
+			return fail_in(err, r, "--%s",
 				       option_row(options->v[i].id)->name);
 	}
 	return 0;

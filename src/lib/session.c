@@ -168,12 +168,14 @@ static int use_own_proxies(struct policy *policy, struct err *err)
 		const char *value = getenv(name), *user;
 		struct host host;
 		size_t n;
+		int r = 0;
 
 		if (!value || (rows[i / 2].is_url && !is_http_proxy(value)))
 			continue;
-		if (rows[i / 2].is_url &&
-		    proxy_parse(value, &host, &user, &n, err) < 0)
-			return fail_in(err, "$%s", name);
+		if (rows[i / 2].is_url)
+			r = proxy_parse(value, &host, &user, &n, err);
+		if (r < 0)
+			return fail_in(err, r, "$%s", name);
 		policy_set_text(policy, rows[i / 2].text, value,
 				option_origin(policy, name));
 	}

@@ -96,7 +96,7 @@ int tmpdir_open(const char *path, bool full, struct tmpdir *ret,
 	const int r = open_kept(path, full, ret, err);
 
 	if (r < 0 && !full)
-		return fail_in(err, "tier landlock has its $TMPDIR in $XDG_CACHE_HOME or ~/.cache");
+		return fail_in(err, r, "tier landlock has its $TMPDIR in $XDG_CACHE_HOME or ~/.cache");
 	return 0;
 }
 

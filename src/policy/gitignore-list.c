@@ -47,8 +47,7 @@ struct gitignore *gitignore_new(const char *dir, const char *text,
 
 		line++;
 		if (add_line(list, copy, err) < 0) {
-			if (err)
-				fail_in(err, "line %u", line);
+			(void)fail_in(err, -EINVAL, "line %u", line);
 			gitignore_free(list);
 			return NULL;
 		}

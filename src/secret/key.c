@@ -39,7 +39,7 @@ static int read_file(const char *path, size_t max, struct bytes *ret,
 			    path);
 	*loose = S_ISREG(st.st_mode) && (st.st_mode & 044);
 	r = bytes_read_fd(ret, fd, max, err);
-	return r < 0 ? fail_in(err, "%s", path) : 0;
+	return r < 0 ? fail_in(err, r, "%s", path) : 0;
 }
 
 /* The first line; its end is the editor's, not the passphrase's */

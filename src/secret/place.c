@@ -196,7 +196,7 @@ int place_read(struct place *place, const char *name, size_t max,
 	bytes_reserve(ret, ret->len + (size_t)st.st_size + 1);
 	r = bytes_read_fd(ret, fd, max, err);
 	if (r < 0)
-		return fail_in(err, "%s/%s", place->path, name);
+		return fail_in(err, r, "%s/%s", place->path, name);
 	return 1;
 }
 

@@ -61,9 +61,9 @@ void vault_free(struct vault *vault)
 	free(vault);
 }
 
-static int in_file(struct vault *vault, struct err *err)
+static int in_file(struct vault *vault, int code, struct err *err)
 {
-	return fail_in(err, "%s/%s", place_path(vault->spec.place),
+	return fail_in(err, code, "%s/%s", place_path(vault->spec.place),
 		       vault->spec.name);
 }
 
@@ -142,7 +142,7 @@ static int open_file(struct vault *vault, const struct bytes *file,
 			       file->len, ret, err);
 	if (r == -EKEYREJECTED)
 		bytes_done(&vault->master);
-	return r < 0 ? in_file(vault, err) : 0;
+	return r < 0 ? in_file(vault, r, err) : 0;
 }
 
 int vault_read(struct vault *vault, struct bytes *ret, unsigned int *notes,
@@ -161,7 +161,7 @@ int vault_read(struct vault *vault, struct bytes *ret, unsigned int *notes,
 		return r;
 	r = doc_check(span_of(ret), "its content", err);
 	if (r < 0)
-		return in_file(vault, err);
+		return in_file(vault, r, err);
 	if (info.generation < seen)
 		*notes |= NOTE_ROLLBACK;
 	else if (info.generation > seen)
@@ -210,7 +210,7 @@ int vault_update(struct vault *vault, const struct bytes *data,
 	r = crypt_seal(&info, &vault->master, vault->spec.service, data, &file,
 		       err);
 	if (r < 0)
-		return in_file(vault, err);
+		return in_file(vault, r, err);
 	r = place_write(vault->spec.place, vault->spec.name, file.p, file.len,
 			err);
 	if (r < 0)

@@ -271,7 +271,7 @@ int born_arm(struct born *b, struct err *err)
 	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	r = watch_roots(b);
 	if (b->held < 0)
-		return fail_in(err, "planted files are not watched for");
+		return fail_in(err, b->held, "planted files are not watched for");
 	return r < 0 ? fail(err, r, "planted files are looked for only at the end: %s",
 			    sys_inotify_why(-r)) : 0;
 }

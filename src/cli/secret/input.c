@@ -141,7 +141,7 @@ int input_all(size_t max, struct bytes *ret, struct err *err)
 {
 	const int r = bytes_read_fd(ret, STDIN_FILENO, max, err);
 
-	return r < 0 ? fail_in(err, "standard input") : 0;
+	return r < 0 ? fail_in(err, r, "standard input") : 0;
 }
 
 int input_value(const char *name, struct bytes *ret, struct err *err)

@@ -137,7 +137,7 @@ static int check_members(struct span doc, struct err *err)
 		if (!r && (doc_is_null(m.value) || doc_is_tombstone(m.value)))
 			r = fail(err, -EINVAL, "there is no value");
 		if (r < 0)
-			return fail_in(err, "entry %zu", number);
+			return fail_in(err, r, "entry %zu", number);
 	}
 	return 0;
 }
