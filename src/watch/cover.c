@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -152,14 +153,14 @@ bool cover_holds(const struct cover_own *own, enum mount_kind kind, int fd)
 				     : cover_is_mask(own, fd);
 }
 
-int cover_make_tmpfs(struct cover_own *own)
+int cover_make_tmpfs(struct cover_own *own, const char *mode)
 {
 	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC), tree = -1;
 	struct statx x;
 
 	if (fs < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", MASK_SOURCE, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", mode, 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
 	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
@@ -181,6 +182,13 @@ int cover_set_read_only(int tree)
 	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 }
 
+int cover_set_writable(int tree)
+{
+	static const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+}
+
 int cover_make(struct cover_own *own, enum mount_kind kind, int at)
 {
 	auto_close int tree = -1;
@@ -189,7 +197,7 @@ int cover_make(struct cover_own *own, enum mount_kind kind, int at)
 	if (!look(at, &x))
 		return -1;
 	if (kind != MOUNT_BIND_RO && S_ISDIR(x.stx_mode))
-		return cover_make_tmpfs(own);
+		return cover_make_tmpfs(own, "0555");
 	tree = kind == MOUNT_BIND_RO ?
 	       sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH | AT_RECURSIVE) :
@@ -204,4 +212,12 @@ int cover_attach(int tree, int at)
 {
 	return sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
 			      MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+int cover_remove(int proc, int at)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", at);
+	return fchdir(proc) < 0 ? -1 : umount2(name, MNT_DETACH);
 }

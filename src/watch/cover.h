@@ -42,8 +42,10 @@ bool cover_is_mask(const struct cover_own *own, int fd);
 /* True if @fd is hidden, or read-only, as @kind wants it */
 bool cover_holds(const struct cover_own *own, enum mount_kind kind, int fd);
 
-/* An empty directory that nobody can write to: a mount that is nowhere yet, or -1 */
-int cover_make_tmpfs(struct cover_own *own);
+/* An empty directory with @mode that nobody can write to: a mount that is nowhere
+ * yet, or -1
+ */
+int cover_make_tmpfs(struct cover_own *own, const char *mode);
 
 /* What is mounted on @at: an empty directory, a device that does not open, or
  * itself, read-only. A mount that is nowhere yet, or -1.
@@ -53,7 +55,13 @@ int cover_make(struct cover_own *own, enum mount_kind kind, int at);
 /* Nobody may write in the mounts of @tree */
 int cover_set_read_only(int tree);
 
+/* One may write in the mount @tree itself, not in those in it */
+int cover_set_writable(int tree);
+
 /* Put the mount @tree onto what @at stands for; 0 or -1 */
 int cover_attach(int tree, int at);
+
+/* Take off the mount that @at is; @proc is our own directory in /proc. 0 or -1. */
+int cover_remove(int proc, int at);
 
 #endif /* WATCH_COVER_H */

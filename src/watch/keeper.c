@@ -48,6 +48,7 @@
 #include "base/sys.h"
 #include "plan/change.h"
 #include "watch/cover.h"
+#include "watch/pin.h"
 #include "watch/reveal.h"
 
 enum {
@@ -73,15 +74,21 @@ struct kept {
 
 /**
  * struct keeping - What keep() works on
+ * @next:	All of it, with what leads there
  * @own:	File systems of masks
  * @open:	How many could not be covered, when all were looked at
+ * @anew:	Something was covered that was not
+ * @missing:	Something that leads to one of them was not there
+ * @proc:	Our own directory in /proc
  */
 struct keeping {
 	struct kept *v;
 	size_t len, cap;
+	const struct mounted_list *next;
 	struct cover_own own;
 	size_t open;
-	int inotify;
+	bool anew, missing;
+	int inotify, proc;
 };
 
 static bool is_kept(const struct mounted *m)
@@ -137,6 +144,7 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	if (tree < 0)
 		return -errno;
 	if (cover_attach(tree, at) == 0) {
+		keeping->anew = true;
 		prepare(keeping, k);
 		return 0;
 	}
@@ -221,6 +229,28 @@ static int check_all(struct keeping *k)
 	return heard ? -1 : UNWATCHED_MS;
 }
 
+/* The same, and what leads there stays in place: first, or something else could be
+ * put there before. What was covered @anew may have come with what leads to it.
+ */
+static int check_ways(struct keeping *k, bool all)
+{
+	struct pins_seen seen = { 0 };
+	int wait;
+
+	if (all || k->missing)
+		seen = pins_set(k->next, &k->own, k->proc);
+	k->anew = false;
+	wait = check_all(k);
+	if (k->anew) {
+		seen = pins_set(k->next, &k->own, k->proc);
+		if (seen.held)
+			wait = check_all(k);
+	}
+	k->open += seen.loose;
+	k->missing = seen.missing;
+	return wait;
+}
+
 /* True if one of the names that appeared may be ours; or something else, which
  * has no name, has happened to a directory
  */
@@ -267,6 +297,8 @@ static void collect(struct keeping *k, const struct mounted_list *next)
 {
 	const size_t max = copies_max();
 
+	k->next = next;
+
 	for (size_t i = 0; i < next->len; i++) {
 		const bool copied = k->len < max;
 
@@ -277,21 +309,20 @@ static void collect(struct keeping *k, const struct mounted_list *next)
 }
 
 /* What changed before we watched is covered first, then something is opened */
-static int begin(struct keeping *k, const struct keeper_work *work, int socket,
-		 int proc)
+static int begin(struct keeping *k, const struct keeper_work *work, int socket)
 {
 	struct reveal r = {
 		.changes = work->changes, .known = work->known,
-		.next = work->next, .own = &k->own, .mnt = 1, .proc = proc,
+		.next = work->next, .own = &k->own, .mnt = 1, .proc = k->proc,
 	};
 	struct keeper_begun begun;
 	int wait;
 
 	collect(k, work->next);
-	wait = check_all(k);
+	wait = check_ways(k, work->changes);
 	if (work->changes) {
 		reveal(&r);
-		wait = check_all(k);
+		wait = check_ways(k, true);
 	}
 	begun = (struct keeper_begun){ r.hidden, r.open + k->open };
 	(void)sock_send(socket, &begun, sizeof(begun), NULL, 0);
@@ -303,8 +334,10 @@ static int begin(struct keeping *k, const struct keeper_work *work, int socket,
 /* Without inotify we look again and again; without the list we are blind */
 static void keep(const struct keeper_work *work, int socket, int proc)
 {
-	struct keeping k = { .inotify = inotify_init1(IN_NONBLOCK |
-						      IN_CLOEXEC) };
+	struct keeping k = {
+		.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
+		.proc = proc,
+	};
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
 		{ .fd = openat(proc, "mountinfo", O_RDONLY | O_CLOEXEC),
@@ -315,14 +348,14 @@ static void keep(const struct keeper_work *work, int socket, int proc)
 
 	if (fds[1].fd < 0 || cover_learn(&k.own, fds[1].fd, NULL) < 0)
 		return;
-	wait = begin(&k, work, socket, proc);
+	wait = begin(&k, work, socket);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
 		const bool heard = fds[2].revents && hear(&k);
 
 		if (fds[0].revents)
 			_exit(0);
 		if (fds[1].revents || heard || wait >= 0)
-			wait = check_all(&k);
+			wait = check_ways(&k, false);
 	}
 }
 

@@ -27,7 +27,6 @@
 #include <linux/mount.h>
 #include <sched.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -51,22 +50,12 @@ static void take_off(const struct reveal *r, const char *path, bool masks)
 {
 	for (int i = 0; i < STACK_MAX; i++) {
 		auto_close int at = cover_open(path);
-		char name[32];
 
-		snprintf(name, sizeof(name), "fd/%d", at);
 		if (at < 0 || !cover_is_mount(at) ||
 		    (masks && !cover_is_mask(r->own, at)) ||
-		    fchdir(r->proc) < 0 || umount2(name, MNT_DETACH) < 0)
+		    cover_remove(r->proc, at) < 0)
 			break;
 	}
-}
-
-/* The mount itself, and none in it */
-static int set_writable(int tree)
-{
-	static const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
-
-	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
 }
 
 /* Where files are open for writing a mount stays as it is: then it is covered by
@@ -92,7 +81,7 @@ static void open_root(const struct reveal *r, const char *path)
 
 	if (at >= 0 && cover_is_mount(at) && !cover_hides(r->own, at) &&
 	    cover_is_read_only(at))
-		(void)set_writable(at);
+		(void)cover_set_writable(at);
 }
 
 /* All but what shows something */
@@ -273,7 +262,7 @@ static int take_tree(const struct reveal *r, const struct change *c)
 	if (tree < 0 || (c->read_only && cover_set_read_only(tree) < 0))
 		return -EBUSY;
 	if (c->writable)	/* What is mounted in it stays as it is */
-		(void)set_writable(tree);
+		(void)cover_set_writable(tree);
 	return take_fd(&tree);
 }
 
@@ -352,10 +341,10 @@ static int furnish(const struct reveal *r, const char *path, bool is_dir)
 
 	if (at < 0 || !is_plain_and_empty(at, &shared))
 		return -1;
-	top = shared ? cover_make_tmpfs(r->own) :
+	top = shared ? cover_make_tmpfs(r->own, "0555") :
 	      sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			    AT_EMPTY_PATH);
-	if (top < 0 || set_writable(top) < 0 ||
+	if (top < 0 || cover_set_writable(top) < 0 ||
 	    make_point(top, path + strlen(mask) + 1, is_dir) < 0)
 		return -1;
 	if (!shared)
