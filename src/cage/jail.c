@@ -81,7 +81,7 @@ static int check_needs(char *pasta, size_t size, struct err *err)
 	if (!find_pasta(pasta, size))
 		return fail(err, -ENOENT, "--net jail needs pasta: install the package passt" HATCH);
 	if (access("/dev/net/tun", R_OK | W_OK) < 0)
-		return fail_errno(err, "--net jail needs /dev/net/tun (modprobe tun; in a container --device /dev/net/tun)" HATCH);
+		return fail_errno(err, "--net jail needs /dev/net/tun (modprobe tun, chmod 0666 on it; in a container --device /dev/net/tun)" HATCH);
 	return 0;
 }
 
