@@ -139,6 +139,17 @@ class Result:
         return self
 
 
+class Started(subprocess.Popen):
+    """A program under way. Who leaves `with` by a failure does not wait for it:
+    it may wait for what the test would have done next.
+    """
+
+    def __exit__(self, failure, value, trace):
+        if failure:
+            self.kill()
+        return super().__exit__(failure, value, trace)
+
+
 class Context:
     """The scratch place of one test, and ways to run things there"""
 
@@ -237,7 +248,7 @@ class Context:
         more.setdefault("stderr", subprocess.PIPE)
         more.setdefault("cwd", self.dir)
         around = more.pop("program", ())
-        return subprocess.Popen([*around, CLOCHE, *argv], **more)
+        return Started([*around, CLOCHE, *argv], **more)
 
 
 def _on_terminal(argv, env, cwd, stdin, timeout):
