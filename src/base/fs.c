@@ -23,6 +23,8 @@
 #include "base/path.h"
 #include "base/text.h"
 
+enum { FLOCK_STEP_MS = 10 };
+
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err)
 {
 	const size_t start = b->len;
@@ -84,6 +86,22 @@ int fs_above_std(int fd)
 		(void)close(fd);
 	errno = saved;
 	return above;
+}
+
+int fs_flock_within(int fd, int how, unsigned int ms)
+{
+	const struct timespec step = { .tv_nsec = FLOCK_STEP_MS * 1000000 };
+	unsigned int waited = 0;
+
+	while (flock(fd, how | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (waited >= ms)
+			return -EWOULDBLOCK;
+		(void)nanosleep(&step, NULL);
+		waited += FLOCK_STEP_MS;
+	}
+	return 0;
 }
 
 void fs_unlock(int *fd)

@@ -32,6 +32,11 @@ int fs_given_fd(const char *text);
  */
 int fs_above_std(int fd);
 
+/* flock() that does not wait for ever: whoever holds the lock may be stopped, or
+ * hold it to be in the way. 0, or a negative errno: -EWOULDBLOCK after @ms.
+ */
+int fs_flock_within(int fd, int how, unsigned int ms);
+
 /* Let go of what flock() has locked, and close it. Whom we have started may hold a
  * copy for a moment longer than we live, but not the lock.
  */

@@ -22,6 +22,8 @@
 #include "watch/store.h"
 #include "watch/trust.h"
 
+enum { LOCK_WAIT_MS = 5000 };	/* Much longer than an edit takes */
+
 /**
  * struct change - A file that is being edited
  * @file:	Its real path: a link is followed, so that it stays a link
@@ -59,8 +61,12 @@ static int change_open(struct change *c, const char *path, struct err *err)
 	c->dir = fs_open_dir_p(dir, 0755, err);
 	if (c->dir < 0)
 		return c->dir;
-	if (flock(c->dir, LOCK_EX) < 0)
-		return fail_errno(err, "cannot lock '%s'", dir);
+	r = fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
+	if (r == -EWOULDBLOCK)
+		return fail(err, r, "another program has locked '%s', perhaps a command in a sandbox; end that first",
+			    dir);
+	if (r < 0)
+		return fail(err, r, "cannot lock '%s': %s", dir, strerror(-r));
 	if (fstatat(c->dir, path_base(c->file), &st, 0) == 0)
 		c->mode = st.st_mode & 0777;
 	r = fs_read(c->dir, path_base(c->file), JSON_TEXT_MAX, &c->text, err);

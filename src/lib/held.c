@@ -24,7 +24,10 @@
 #include "base/own.h"
 #include "base/path.h"
 
-enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
+enum {
+	TRIES = 16,	/* Another run may remove it just before we lock it */
+	LOCK_WAIT_MS = 2000,	/* Much longer than that takes */
+};
 
 /* Never as one of the standard descriptors, even where those are closed: the
  * command must find them so
@@ -66,7 +69,10 @@ static void hold(const char *path, struct held *ret)
 
 		if (fd < 0)
 			return;
-		if (flock(fd, LOCK_SH) == 0 && fs_is_named(fd, path)) {
+		/* Not to be had: what is there is hidden all the same */
+		if (fs_flock_within(fd, LOCK_SH, LOCK_WAIT_MS) < 0)
+			return;
+		if (fs_is_named(fd, path)) {
 			ret->path = mem_strdup(path);
 			ret->lock = take_fd(&fd);
 			return;

@@ -30,7 +30,10 @@
 #include "lib/options.h"
 #include "watch/copy.h"
 
-enum { TRIES = 16 };	/* Another run may remove it just before we lock it */
+enum {
+	TRIES = 16,	/* Another run may remove it just before we lock it */
+	LOCK_WAIT_MS = 2000,	/* Much longer than that takes */
+};
 
 /* 128 bits of FNV-1a: only different for different projects */
 char *tmpdir_name(const char *cwd)
@@ -77,7 +80,10 @@ static int open_kept(const char *path, bool may_wait, struct tmpdir *ret,
 
 		if (fd < 0)
 			return fd;
-		if (flock(fd, LOCK_SH) == 0 && fs_is_named(fd, path)) {
+		if (fs_flock_within(fd, LOCK_SH, LOCK_WAIT_MS) < 0)
+			return fail(err, -EBUSY, "another program has locked '%s'",
+				    path);
+		if (fs_is_named(fd, path)) {
 			/* The cage follows no link, and ~/.cache may be one */
 			ret->path = realpath(path, NULL);
 			if (!ret->path)

@@ -92,16 +92,12 @@ def the_program_itself_finds_nothing_inside(t):
 
 def not_seen_by_a_run(t, meanwhile, profile="default"):
     """Nothing of a store that changes under the eyes of a running sandbox"""
-    go = os.path.join(t.dir, "go-" + profile)
-    os.mkfifo(go)
-    script = f"echo ready; cat {go}; cat '{store_file(t)}'; ls '{store_dir(t)}'"
+    script = f"echo ready; cat; cat '{store_file(t)}'; ls '{store_dir(t)}'"
     with t.start("run", "--profile", profile, "--", "sh", "-c",
                  script) as inside:
         equal(inside.stdout.readline(), b"ready\n")
         meanwhile()
-        with open(go, "w"):
-            pass
-        out, _ = inside.communicate()
+        out, _ = inside.communicate()	# Whose input ends
         lacks(out, b"s3cret", profile)
         lacks(out, b"credentials", profile)
 
@@ -146,6 +142,42 @@ def a_command_cannot_keep_others_from_storing(t):
             equal(p.stdout.readline(), b"ready\n", name)
             put(t, name, "s3cret-value").ok(name)	# Still locked
             p.stdin.close()
+
+
+@test
+def nobody_waits_for_ever_for_a_locked_directory(t):
+    """Stopped programs hold locks, and so does who wants to be in the way"""
+    put(t, "A", "s3cret-value").ok()
+    caches = os.path.join(t.home, ".cache")
+    os.mkdir(caches)
+    t.inside("touch", "/tmp/kept").ok()
+    private = [os.path.join(base, name) for base, names, _ in os.walk(caches)
+               for name in names]
+    locks = [os.open(path, os.O_RDONLY) for path in [store_dir(t), *private]]
+    for lock in locks:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    r = t.inside("cat", store_file(t), timeout=60)
+    lacks(r.out, "s3cret-value")
+    check(r.code != 125, repr(r))
+    for lock in locks:
+        os.close(lock)
+    t.inside("ls", "/tmp/kept").ok("the control")
+
+
+@test
+def who_edits_settings_does_not_wait_for_a_command(t):
+    settings = t.write(".claude/settings.local.json", "{}")
+    script = ("import fcntl, os\n"
+              "lock = os.open('.claude', os.O_RDONLY)\n"
+              "fcntl.flock(lock, fcntl.LOCK_SH)\n"
+              "print('ready', flush=True)\nos.read(0, 1)\n")
+    with t.start("run", "--", "/usr/bin/python3", "-c", script) as inside:
+        equal(inside.stdout.readline(), b"ready\n")
+        r = t.run("policy", "allow", "write", "/srv/x", timeout=60)
+        check(r.code != 0, repr(r))
+        contains(r.err, "a command in a sandbox; end that first")
+    t.run("policy", "allow", "write", "/srv/x").ok("the control")
+    contains(t.read(settings), "/srv/x")
 
 
 @test
