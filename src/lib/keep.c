@@ -62,11 +62,13 @@ static int on_keeper(void *arg, uint32_t events)
 
 	(void)events;
 	k->busy = false;
-	held_masked(k->session->held);
 	if (n != (ssize_t)sizeof(begun)) {
 		replace_ended(k);
 		return 0;
 	}
+	/* Not before: whoever waits for that stores secrets at once */
+	if (k->covers_held && !begun.open)
+		held_masked(k->session->held);
 	tell(k, &begun);
 	if (k->again)
 		k->edited(k->arg);
@@ -123,6 +125,15 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 	mounted_sort(ret);
 }
 
+static bool lists(const struct mounted_list *list, const char *path)
+{
+	size_t i = 0;
+
+	while (i < list->len && strcmp(list->v[i].path, path) != 0)
+		i++;
+	return i < list->len;
+}
+
 /* A keeper for what is to be kept; the one before goes. Of @changes nothing is done
  * if there is none to be had.
  */
@@ -140,6 +151,7 @@ static void replace(struct keep *k, const struct changes *changes)
 		return;		/* Better the one before than none */
 	}
 	k->keeper = new;
+	k->covers_held = k->held && lists(&k->next, k->held);
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
 	keeper_stop(&old);

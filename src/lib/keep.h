@@ -29,7 +29,8 @@ struct view;
  * @edited:	Called with @arg when keep_view() is to be called again
  * @next:	What is to be kept; empty as long as that is what the plan says
  * @known:	What was ever mounted
- * @held:	Our own directory, if it was made late
+ * @held:	Our own directory, if it was made late; @covers_held if the keeper
+ *		was told of it
  * @ended:	How many keepers ended by themselves
  * @busy:	The keeper has not begun; @again if there is more to do then
  */
@@ -46,7 +47,7 @@ struct keep {
 	struct mounted_list next, known;
 	const char *held;
 	unsigned int ended;
-	bool busy, again;
+	bool busy, again, covers_held;
 };
 
 /* Begin, with all up to @arg filled in */

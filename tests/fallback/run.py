@@ -6,6 +6,7 @@ or leads to the landlock tier and is said, or nothing runs at all.
 """
 
 import ctypes
+import fcntl
 import json
 import os
 import struct
@@ -38,6 +39,7 @@ TIERS = {
     "docker": "landlock",
     "ipv6": "full",
     "watch": "full",
+    "keeper": "full",
 }
 
 
@@ -204,6 +206,38 @@ def inside_itself_it_adds_its_layers(t):
     contains(r.err, SAID + "this runs in a cloche sandbox")
     equal((t.read("a/f"), t.read("b/f"), r.out), ("new\n", "old", "t\n"))
     check(not os.path.exists(t.away + "/f"), "written outside")
+
+
+@test
+def secrets_wait_for_a_mask_that_is_there(t):
+    """Nobody stores any while a command could read them (base/homelock.h)"""
+    def is_locked():
+        home = os.open(t.home, os.O_RDONLY)
+        try:
+            fcntl.flock(home, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(home)
+
+    ours = t.home + "/.config/cloche"
+    wait = ("run", "--", "sh", "-c", f"echo ready; cat; cat {ours}/x")
+    with t.start(*wait) as inside:
+        equal(inside.stdout.readline(), b"ready\n")
+        wait_until(lambda: os.path.exists(ours) and not is_locked(), "a mask")
+        t.write(ours + "/x", "secret")
+        equal(inside.communicate()[0], b"", "the control")
+    shutil.rmtree(t.home + "/.config")
+    with t.start(*wait, program=(REFUSE, "keeper")) as inside:
+        equal(inside.stdout.readline(), b"ready\n")
+        said = b""
+        while b"no longer kept closed" not in said:
+            said = inside.stderr.readline()
+            check(said, "it ended")
+        check(is_locked(), "secrets can be stored, and seen")
+        inside.communicate()
+    check(not is_locked(), "left locked")
 
 
 @test
