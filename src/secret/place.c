@@ -22,10 +22,13 @@
  * struct place - The directory
  * @path:	For messages and for the first open
  * @fd:		Of the directory, or -1 as long as nobody needed it
+ * @seen_by_none: Every sandbox that runs was started after the directory was
+ *		made, and hides it
  */
 struct place {
 	char *path;
 	int fd;
+	bool seen_by_none;
 };
 
 struct place *place_new(const char *path)
@@ -89,14 +92,11 @@ static int make_dir(const char *path, struct err *err)
 	return 0;
 }
 
-int place_fd(struct place *place, bool make, struct err *err)
+static int open_place(struct place *place, bool make, struct err *err)
 {
-	auto_close int fd = -1;
+	auto_close int fd = open_dir(place->path);
 	int r;
 
-	if (place->fd >= 0)
-		return place->fd;
-	fd = open_dir(place->path);
 	if (fd < 0 && errno == ENOENT && make) {
 		r = make_dir(place->path, err);
 		if (r < 0)
@@ -113,12 +113,33 @@ int place_fd(struct place *place, bool make, struct err *err)
 	r = check_dir(place->path, fd, err);
 	if (r < 0)
 		return r;
-	if (make && !homelock_wait(HOMELOCK_WAIT_MS))
-		return fail(err, -EBUSY,
-			    "a sandbox runs that was started before there was '%s', and could read it: end that first",
-			    place->path);
 	place->fd = take_fd(&fd);
+	return 0;
+}
+
+int place_fd(struct place *place, bool make, struct err *err)
+{
+	const int r = place->fd < 0 ? open_place(place, make, err) : 0;
+
+	if (r < 0)
+		return r;
+	/* Also where a reader has opened it before */
+	if (make && !place->seen_by_none) {
+		if (!homelock_wait(HOMELOCK_WAIT_MS))
+			return fail(err, -EBUSY,
+				    "a sandbox runs that was started before there was '%s', and could read it: end that first",
+				    place->path);
+		place->seen_by_none = true;
+	}
 	return place->fd;
+}
+
+bool place_has(struct place *place, const char *name)
+{
+	struct stat st;
+
+	return place_fd(place, false, NULL) >= 0 &&
+	       fstatat(place->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static int refuse(const struct place *place, const char *name,

@@ -26,6 +26,9 @@ const char *place_path(const struct place *place);
  */
 int place_fd(struct place *place, bool make, struct err *err);
 
+/* True if there is something called @name; nothing is made */
+bool place_has(struct place *place, const char *name);
+
 /* Append the content of @name, at most @max bytes. 1, 0 if it does not exist,
  * -EPERM if it is not safe to use, -EFBIG, or another negative errno.
  */

@@ -36,6 +36,7 @@ enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
  * @lock:	Held or waited for, by the first in the queue
  * @data:	The new document, or the value of @name
  * @name:	Of the member to set or remove, else NULL
+ * @removes:	@name, or all
  */
 struct write {
 	struct write *next;
@@ -44,6 +45,7 @@ struct write {
 	struct lock *lock;
 	struct bytes data;
 	char *name;
+	bool removes;
 	edit_fn change;
 	void *change_arg;
 	answer_fn done;
@@ -154,6 +156,44 @@ static void locked(void *arg, int r, const struct err *err)
 		backend_edit(top, checked_change, w, written, w);
 }
 
+static void ask_lock(struct write *w)
+{
+	struct store *store = w->store;
+
+	lock_take(&w->lock, store->loop, store->chain.place,
+		  store->chain.lock, store->lock_ms, locked, w);
+}
+
+/* What was there before anybody wrote here: nothing to remove, or there is */
+static void looked(void *arg, const struct answer *answer)
+{
+	const struct answer nothing = { 0 };
+	struct write *w = arg;
+	struct span value;
+
+	if (answer->r == -ECANCELED)
+		end_write(w, answer);
+	else if (!answer->r ||
+		 (answer->r > 0 && w->name &&
+		  !doc_find(span_of(answer->data), w->name, &value)))
+		end_write(w, &nothing);
+	else
+		ask_lock(w);
+}
+
+/* Who removes what is not there should leave nothing behind: where nobody has
+ * ever written, the lock would be the first file, in a directory made for it
+ */
+static void begin_write(struct write *w)
+{
+	struct store *store = w->store;
+
+	if (w->removes && !place_has(store->chain.place, store->chain.lock))
+		backend_read(store->chain.top, looked, w);
+	else
+		ask_lock(w);
+}
+
 /* Start the first write, and the next when it is done at once: in a loop, so
  * that a long queue is not a deep stack
  */
@@ -164,9 +204,7 @@ static void pump(struct store *store)
 	store->pumping = true;
 	while (store->first && !store->busy && !store->closing) {
 		store->busy = true;
-		lock_take(&store->first->lock, store->loop, store->chain.place,
-			  store->chain.lock, store->lock_ms, locked,
-			  store->first);
+		begin_write(store->first);
 	}
 	store->pumping = false;
 }
@@ -241,8 +279,8 @@ void store_update(struct store *store, struct span data, answer_fn done,
 
 void store_delete(struct store *store, answer_fn done, void *arg)
 {
-	add_write(store, &(struct write){ .kind = WRITE_DELETE, .done = done,
-					  .arg = arg });
+	add_write(store, &(struct write){ .kind = WRITE_DELETE, .removes = true,
+					  .done = done, .arg = arg });
 }
 
 void store_edit(struct store *store, edit_fn change, void *change_arg,
@@ -294,7 +332,8 @@ void store_remove(struct store *store, const char *name, answer_fn done,
 		  void *arg)
 {
 	struct write w = { .kind = WRITE_EDIT, .change = remove_member,
-			   .name = mem_strdup(name), .done = done, .arg = arg };
+			   .removes = true, .name = mem_strdup(name),
+			   .done = done, .arg = arg };
 
 	add_write(store, &w);
 }

@@ -305,4 +305,22 @@ def many_at_once_lose_nothing(t):
     equal(len(names(t, "--key-file", key_file(t))), 20)
 
 
+@test
+def to_remove_what_is_not_there_leaves_nothing_behind(t):
+    for backend in ((), ("--backend", "plaintext"), ("--backend", "file",
+                    "--key-file", key_file(t))):
+        check(secret(t, "delete", "A", *backend).code == 1)
+    equal(os.listdir(t.home), [])
+    os.makedirs(store_dir(t), 0o700)
+    secret(t, "delete", "A").ended(1)
+    equal(os.listdir(store_dir(t)), [])
+    put(t, "A", "1").ok()
+    os.unlink(store_file(t, "credentials.lock"))
+    before = os.listdir(store_dir(t))
+    secret(t, "delete", "B").ended(1)
+    equal(os.listdir(store_dir(t)), before)
+    secret(t, "delete", "A").ok()		# The control
+    equal(get(t, "A"), None)
+
+
 main()
