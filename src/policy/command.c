@@ -147,7 +147,7 @@ static size_t take_option(const char *spec, size_t n,
 	if (!w->known)
 		return 0;
 	if (!strncmp(spec, "-#", n))
-		return w->plain_len > 1 &&
+		return *text == '-' && w->plain_len > 1 &&
 		       strspn(text + 1, "0123456789") >= w->plain_len - 1;
 	if (w->plain_len < name || strncmp(text, spec, name) != 0)
 		return 0;
@@ -198,16 +198,24 @@ static size_t unwrap(const struct shell_script *script,
 	return next < c->count && !is_option(script, c, next) ? next : i;
 }
 
+/* A path in LANGUAGE or TZ is a file that is loaded */
+static bool is_path_list(const char *value)
+{
+	return *value == '/' || strstr(value, ":/") || strstr(value, "..");
+}
+
 static bool is_safe_assignment(const struct shell_script *script,
 			       const struct shell_command *c, size_t i)
 {
-	const char *text = shell_raw_from(script, c, i);
+	const struct shell_word *w = word_at(script, c, i);
+	auto_free char *text = mem_strndup(script->plain.p + w->plain,
+					   w->plain_len);
 
-	for (size_t k = 0; k < ARRAY_SIZE(safe_env); k++) {
+	for (size_t k = 0; w->known && k < ARRAY_SIZE(safe_env); k++) {
 		const size_t n = strlen(safe_env[k]);
 
 		if (!strncmp(text, safe_env[k], n) && text[n] == '=')
-			return true;
+			return !is_path_list(text + n + 1);
 	}
 	return false;
 }
@@ -272,7 +280,19 @@ bool command_is(const struct shell_script *script,
 	       (w->plain_len == n || text[w->plain_len - n - 1] == '/');
 }
 
-/* True if the program at word @i runs or deletes what its arguments say */
+bool command_is_fed(const struct shell_script *script,
+		    const struct shell_command *c, size_t i)
+{
+	while (i--) {
+		if (shell_word_is(script, c, i, "xargs"))
+			return true;
+	}
+	return false;
+}
+
+/* True if the program at word @i runs or deletes what its arguments say, or
+ * may do so with those that nobody knows
+ */
 static bool is_runner(const struct shell_script *script,
 		      const struct shell_command *c, size_t i)
 {
@@ -282,7 +302,11 @@ static bool is_runner(const struct shell_script *script,
 	}
 	if (!command_is(script, c, i, "find"))
 		return false;
+	if (command_is_fed(script, c, i))
+		return true;
 	for (size_t k = i + 1; k < c->count; k++) {
+		if (!word_at(script, c, k)->known)
+			return true;
 		for (size_t a = 0; a < ARRAY_SIZE(find_actions); a++) {
 			if (shell_word_is(script, c, k, find_actions[a]))
 				return true;
@@ -316,6 +340,12 @@ static bool is_wildcard_fair(const struct command_pattern *p,
 	return true;
 }
 
+/* Does @p leave room for the words that xargs puts at the end? */
+static bool has_room(const struct command_pattern *p)
+{
+	return p->longer || p->text[strlen(p->text) - 1] == '*';
+}
+
 bool command_must_match(const struct command_pattern *p,
 			const struct shell_script *script,
 			const struct shell_command *c)
@@ -328,7 +358,8 @@ bool command_must_match(const struct command_pattern *p,
 		harmless = harmless && is_safe_assignment(script, c, k);
 	do {
 		if (command_pattern_match(p, shell_raw_from(script, c, i)) &&
-		    is_wildcard_fair(p, script, c, i))
+		    is_wildcard_fair(p, script, c, i) &&
+		    (has_room(p) || !command_is_fed(script, c, i)))
 			return true;
 		if (i < c->assignments && !harmless)
 			return false;

@@ -49,6 +49,10 @@ bool command_is(const struct shell_script *script,
 		const struct shell_command *command, size_t i,
 		const char *name);
 
+/* True if xargs stands before word @i: it adds words that nobody sees */
+bool command_is_fed(const struct shell_script *script,
+		    const struct shell_command *command, size_t i);
+
 /* For deny and ask: true if @p matches @command in any spelling; any leading
  * assignments and the known wrappers (timeout, nice, ...) are seen through
  */

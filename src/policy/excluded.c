@@ -54,10 +54,8 @@ static bool is_git_redirected(const struct shell_script *script,
 
 	if (!command_is(script, c, name, "git"))
 		return false;
-	for (size_t i = 0; i < name; i++) {
-		if (shell_word_is(script, c, i, "xargs"))
-			return true;	/* It adds words that nobody sees */
-	}
+	if (command_is_fed(script, c, name))
+		return true;
 	for (size_t i = name + 1; i < c->count; i++) {
 		const char *text = shell_plain_from(script, c, i);
 

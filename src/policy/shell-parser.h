@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/shell-parser.h - what shell.c (lists, commands) and shell-word.c
- * (words, quotes, expansions) share; nobody else includes it
+/* policy/shell-parser.h - what shell.c (lists, commands), shell-redirect.c and
+ * shell-word.c (words, quotes, expansions) share; nobody else includes it
  */
 
 #ifndef POLICY_SHELL_PARSER_H
@@ -64,6 +64,18 @@ bool shell_is_process(const char *s);
 /* Step over a backslash and a newline, if that is what comes */
 bool shell_skip_continuation(struct shell_parser *p);
 
+/* Step over blanks and line breaks that a backslash takes away */
+void shell_skip_blanks(struct shell_parser *p);
+
+/* The redirection that comes next, or NULL */
+const char *shell_find_operator(const char *s);
+
+/* Read a redirection, if one comes. Its target is no word of the command. */
+bool shell_redirection_parse(struct shell_parser *p, struct shell_frame *f);
+
+/* On a newline: here-documents that were announced on this line follow */
+void shell_newline_parse(struct shell_parser *p);
+
 /* Read one word to the end of @f; something that is no end of a word comes */
 void shell_word_parse(struct shell_parser *p, struct shell_frame *f);
 
@@ -79,5 +91,9 @@ void shell_inner_parse(struct shell_parser *p, const char *text,
 
 struct shell_frame *shell_frame_enter(struct shell_parser *p);
 void shell_frame_clear(struct shell_frame *f);
+
+/* Back to so many bytes and words */
+void shell_frame_cut(struct shell_frame *f, size_t raw, size_t plain,
+		     size_t words);
 
 #endif /* POLICY_SHELL_PARSER_H */

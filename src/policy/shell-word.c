@@ -130,6 +130,9 @@ static void parse_parameter_word(struct shell_parser *p, struct shell_frame *f,
 		if (c == '\'' || (c == '"' && q == QUOTED)) {
 			/* Shells differ in whether this quotes */
 			shell_stop(p, "a quote inside ${ }");
+		} else if (is_one_of(c, "<>(")) {
+			/* bash runs <( ) here, zsh what qualifies a pattern */
+			shell_stop(p, "<, > or ( inside ${ }");
 		} else if (c == '"') {
 			parse_quoted(p, f);
 		} else if (c == '$') {

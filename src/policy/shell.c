@@ -49,6 +49,9 @@ static const struct {
 	{ "[[", KEYWORD_TEST },
 	{ "case", KEYWORD_REFUSED }, { "esac", KEYWORD_REFUSED },
 	{ "function", KEYWORD_REFUSED }, { "coproc", KEYWORD_REFUSED },
+	/* Of zsh; elsewhere there is no such command */
+	{ "nocorrect", KEYWORD_REFUSED }, { "-", KEYWORD_REFUSED },
+	{ "repeat", KEYWORD_REFUSED }, { "foreach", KEYWORD_REFUSED },
 };
 
 void shell_stop(struct shell_parser *p, const char *why)
@@ -80,7 +83,8 @@ static void end_text(struct buf *b, size_t len)
 	b->p[len] = '\0';
 }
 
-static void cut(struct shell_frame *f, size_t raw, size_t plain, size_t words)
+void shell_frame_cut(struct shell_frame *f, size_t raw, size_t plain,
+		     size_t words)
 {
 	end_text(&f->raw, raw);
 	end_text(&f->plain, plain);
@@ -89,7 +93,7 @@ static void cut(struct shell_frame *f, size_t raw, size_t plain, size_t words)
 
 void shell_frame_clear(struct shell_frame *f)
 {
-	cut(f, 0, 0, 0);
+	shell_frame_cut(f, 0, 0, 0);
 }
 
 void shell_inner_parse(struct shell_parser *p, const char *text,
@@ -146,7 +150,7 @@ static void finish_command(struct shell_parser *p, struct shell_frame *f)
 	shell_frame_clear(f);
 }
 
-static void skip_blanks(struct shell_parser *p)
+void shell_skip_blanks(struct shell_parser *p)
 {
 	while (*p->at == ' ' || *p->at == '\t' || shell_skip_continuation(p))
 		p->at += *p->at == ' ' || *p->at == '\t';
@@ -158,133 +162,6 @@ static void skip_comment(struct shell_parser *p)
 		p->at += strcspn(p->at, "\n");
 }
 
-/* Read the body of @h into @body. False if it has no end. */
-static bool read_body(struct shell_parser *p, const struct heredoc *h,
-		      struct buf *body)
-{
-	while (*p->at) {
-		const char *line = p->at;
-		size_t n;
-
-		if (h->strip_tabs)
-			line += strspn(line, "\t");
-		n = strcspn(line, "\n");
-		p->at = line + n + (line[n] == '\n');
-		if (strlen(h->delimiter) == n &&
-		    !strncmp(line, h->delimiter, n))
-			return true;
-		/* Shells differ in whether the next line can be the end */
-		if (!h->quoted && n && line[n - 1] == '\\')
-			return false;
-		buf_add(body, line, n);
-		buf_addc(body, '\n');
-	}
-	return false;
-}
-
-/* On a newline: here-documents that were announced on this line follow */
-static void parse_newline(struct shell_parser *p)
-{
-	p->at++;
-	for (size_t i = 0; i < p->heredocs.len; i++) {
-		struct heredoc *h = &p->heredocs.v[i];
-		auto_buf struct buf body = { 0 };
-
-		if (!read_body(p, h, &body))
-			shell_stop(p, "a here-document without a sure end");
-		else if (!h->quoted)
-			shell_inner_parse(p, buf_str(&body), shell_body_parse);
-		free(h->delimiter);
-	}
-	p->heredocs.len = 0;
-}
-
-static bool is_fd(const char *s, size_t len)
-{
-	size_t n = strspn(s, "0123456789");
-
-	n += s[n] == '-';
-	return n && n == len;
-}
-
-static void announce_heredoc(struct shell_parser *p, struct shell_frame *f,
-			     const struct shell_word *w, bool strip_tabs)
-{
-	const char *raw = f->raw.p + w->raw;
-
-	p->out->features |= SHELL_HEREDOC;
-	if (!w->known) {
-		shell_stop(p, "a here-document's end that is expanded");
-		return;
-	}
-	*vec_push(&p->heredocs) = (struct heredoc){
-		.delimiter = mem_strdup(f->plain.p + w->plain),
-		.quoted = strpbrk(raw, "'\"\\") != NULL,
-		.strip_tabs = strip_tabs,
-	};
-}
-
-/* The operators, longest first */
-static const char *const operators[] = {
-	"<<<", "<<-", "&>>", "<<", "<&", "<>", ">>", ">&", ">|", "&>", "<", ">",
-};
-
-/* The redirection that comes next, or NULL */
-static const char *find_operator(const char *s)
-{
-	if (*s == '&' ? s[1] != '>' : *s != '<' && *s != '>')
-		return NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(operators); i++) {
-		if (!strncmp(s, operators[i], strlen(operators[i])))
-			return operators[i];
-	}
-	return NULL;
-}
-
-static void judge_target(struct shell_parser *p, struct shell_frame *f,
-			 const char *op)
-{
-	const struct shell_word *w = &f->words.v[f->words.len - 1];
-	const char *plain = f->plain.p + w->plain;
-
-	if (!strcmp(op, "<<") || !strcmp(op, "<<-"))
-		announce_heredoc(p, f, w, op[2] == '-');
-	else if (op[1] == '&' && w->known && is_fd(plain, w->plain_len))
-		p->out->features |= SHELL_REDIRECT_FD;
-	else if (strcmp(op, "<<<") && w->known && !strcmp(plain, "/dev/null"))
-		p->out->features |= SHELL_REDIRECT_NULL;
-	else
-		p->out->features |= SHELL_REDIRECT_FILE;
-}
-
-/* Read a redirection, if one comes. Its target is no word of the command. */
-static bool parse_redirection(struct shell_parser *p, struct shell_frame *f)
-{
-	const char *s = p->at;
-	const size_t raw = f->raw.len, plain = f->plain.len;
-	const size_t words = f->words.len;
-	const char *op;
-
-	while (*s >= '0' && *s <= '9')
-		s++;
-	op = find_operator(s);
-	if (!op || (*s == '&' && s != p->at) ||
-	    (s == p->at && shell_is_process(s)))
-		return false;
-	p->at = s + strlen(op);
-	if (*p->at == '(' || *p->at == '!')	/* zsh: ">!" is ">|" */
-		shell_stop(p, "this kind of redirection");
-	skip_blanks(p);
-	if (shell_is_meta(*p->at) && !shell_is_process(p->at)) {
-		shell_stop(p, "a redirection to nothing");
-		return true;
-	}
-	shell_word_parse(p, f);
-	judge_target(p, f, op);
-	cut(f, raw, plain, words);
-	return true;
-}
-
 /* Behind "[[", whose operators are not ours */
 static void parse_test(struct shell_parser *p, struct shell_frame *f)
 {
@@ -292,7 +169,7 @@ static void parse_test(struct shell_parser *p, struct shell_frame *f)
 
 	while (*p->at && !closed) {
 		shell_frame_clear(f);
-		skip_blanks(p);
+		shell_skip_blanks(p);
 		if (shell_is_meta(*p->at) && !shell_is_process(p->at)) {
 			p->at += *p->at != '\0';
 			continue;
@@ -310,8 +187,8 @@ static void parse_end(struct shell_parser *p, struct shell_frame *f)
 {
 	shell_frame_clear(f);
 	do
-		skip_blanks(p);
-	while (parse_redirection(p, f));
+		shell_skip_blanks(p);
+	while (shell_redirection_parse(p, f));
 }
 
 static enum keyword find_keyword(const char *raw)
@@ -359,6 +236,20 @@ static bool is_brace(const struct shell_frame *f)
 	return !strcmp(f->raw.p + f->words.v[f->words.len - 1].raw, "}");
 }
 
+/* The last word stands behind "time", which is a keyword: what it takes for an
+ * option is a command in zsh, and a keyword behind it still is one
+ */
+static bool is_timed(const struct shell_frame *f)
+{
+	const char *last = f->raw.p + f->words.v[f->words.len - 1].raw;
+	const char *at = f->raw.p;
+
+	while (at < last && !strncmp(at, "time ", 5))
+		at += 5;
+	return at > f->raw.p && at == last &&
+	       (*last == '-' || find_keyword(last) != KEYWORD_NONE);
+}
+
 static enum after parse_command(struct shell_parser *p, struct shell_frame *f)
 {
 	enum after after = AFTER_COMMAND;
@@ -366,8 +257,8 @@ static enum after parse_command(struct shell_parser *p, struct shell_frame *f)
 
 	shell_frame_clear(f);
 	for (;;) {
-		skip_blanks(p);
-		if (parse_redirection(p, f)) {
+		shell_skip_blanks(p);
+		if (shell_redirection_parse(p, f)) {
 			redirected = true;
 			continue;
 		}
@@ -377,6 +268,8 @@ static enum after parse_command(struct shell_parser *p, struct shell_frame *f)
 		shell_word_parse(p, f);
 		if (f->words.len > 1 && is_brace(f))
 			shell_stop(p, "a } that some shells end a group with");
+		if (is_timed(f))
+			shell_stop(p, "an option or a keyword behind time");
 		if (f->words.len == 1 &&
 		    !parse_keyword(p, f, redirected, &after))
 			break;
@@ -397,7 +290,7 @@ static enum after parse_part(struct shell_parser *p, struct shell_frame *f)
 		p->at++;
 		shell_list_parse(p, ')');
 		parse_end(p, f);
-	} else if (shell_is_meta(*p->at) && !find_operator(p->at)) {
+	} else if (shell_is_meta(*p->at) && !shell_find_operator(p->at)) {
 		shell_stop(p, "nothing before this operator");
 	} else {
 		return parse_command(p, f);
@@ -433,10 +326,10 @@ void shell_list_parse(struct shell_parser *p, char close)
 	if (!f)
 		return;
 	for (;;) {
-		skip_blanks(p);
+		shell_skip_blanks(p);
 		skip_comment(p);
 		if (*p->at == '\n') {
-			parse_newline(p);
+			shell_newline_parse(p);
 			continue;
 		}
 		if (!*p->at || *p->at == close)

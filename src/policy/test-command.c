@@ -136,12 +136,12 @@ TEST(both_kinds_see_through_wrappers)
 		"timeout 5 npm test", "timeout -k 5 --signal=KILL 5s npm test",
 		"timeout -s KILL --preserve-status 5 npm test",
 		"timeout --kill-after 3 5 npm test", "timeout -- 5 npm test",
-		"time npm test", "time -p npm test", "nice npm test",
+		"time npm test", "'time' -p npm test", "nice npm test",
 		"nice -n 5 npm test", "nice -n5 npm test", "nice -5 npm test",
 		"nice --adjustment=5 npm test", "nohup npm test",
 		"stdbuf -oL -e 0 npm test", "stdbuf --output=L npm test",
 		"command npm test", "builtin npm test", "noglob npm test",
-		"xargs npm test", "nice timeout 5 nohup npm test",
+		"nice timeout 5 nohup npm test",
 		"NODE_ENV=test timeout 5 npm test", "'timeout' 5 npm test",
 	};
 
@@ -159,7 +159,7 @@ TEST(what_does_more_than_wrap_is_not_seen_through)
 		"timeout $x npm test", "time -o f npm test", "time",
 		"command -v npm test", "xargs -I x npm test", "npx npm test",
 		"nice -n npm test", "docker exec x npm test", "env npm test",
-		"sudo npm test", "nocorrect npm test", "nice --5 npm test",
+		"sudo npm test", "nice --5 npm test",
 		"nice $(x) npm test", "timeout -k $x 5 npm test",
 	};
 
@@ -238,7 +238,41 @@ TEST(commands_that_run_others_need_an_exact_rule)
 	CHECK(covers(false, "find *", "find . -name x"));
 	CHECK(!covers(false, "find *", "find . -delete"));
 	CHECK(!covers(false, "find *", "find . '-exec' rm {} +"));
+	CHECK(!covers(false, "find *", "find . {-exec,rm,x,+}"));
+	CHECK(!covers(false, "find *", "find . $_ rm x +"));
+	CHECK(!covers(false, "find *", "xargs find"));
+	CHECK(covers(false, "find . -name $x", "find . -name $x"));
 	CHECK(covers(true, "watch *", "watch ls"));
+}
+
+TEST(a_number_of_nice_is_an_option_and_not_a_program)
+{
+	CHECK(covers(false, "docker *", "nice -5 docker ps"));
+	CHECK(!covers(false, "docker *", "nice m4 docker ps"));
+	CHECK(!covers(false, "docker *", "nice 75 docker ps"));
+	CHECK(!covers(true, "docker *", "nice m4 docker ps"));
+}
+
+TEST(what_xargs_adds_needs_room_in_the_rule)
+{
+	CHECK(covers(false, "npm test", "npm test"));
+	CHECK(!covers(false, "npm test", "xargs npm test"));
+	CHECK(!covers(false, "npm test", "xargs nice npm test"));
+	CHECK(covers(false, "xargs npm test", "xargs npm test"));
+	CHECK(covers(false, "npm test *", "xargs npm test"));
+	CHECK(covers(false, "npm te*", "xargs npm test"));
+	CHECK(covers(true, "npm test", "xargs npm test"));
+}
+
+TEST(a_harmless_variable_names_no_file)
+{
+	CHECK(covers(false, "ls *", "TZ=Europe/Berlin LANG='C' ls x"));
+	CHECK(!covers(false, "ls *", "TZ=/tmp/x ls x"));
+	CHECK(!covers(false, "ls *", "TZ=:/tmp/x ls x"));
+	CHECK(!covers(false, "ls *", "LANGUAGE=../../../tmp/x ls x"));
+	CHECK(!covers(false, "ls *", "LANGUAGE='de:/tmp/x' ls x"));
+	CHECK(!covers(false, "ls *", "TERM=$_ ls x"));
+	CHECK(covers(true, "ls *", "TZ=/tmp/x ls x"));
 }
 
 static const char *const patterns[] = { "docker *", "git *", "bazel build //x",
@@ -315,6 +349,21 @@ TEST(what_the_parts_do_not_show_keeps_all_inside)
 	check_why("docker ps 'x", "quote");
 	check_why("docker ps $((x))", "arithmetic");
 	check_why("find . -delete", "no entry");
+	check_why("docker ps ${x-docker}", "excluded");
+	check_why("docker ps ${x-<(rm y)}", "column 15");
+	check_why("docker ps ${x-*(e:rm:)}", "column 16");
+	check_why("docker ps \"${x-a\nb}\" ${x/a/<(rm y)}", "inside ${ }");
+	check_why("nice m4 docker", "no entry");
+	check_why("docker ps 2>&1", "excluded");
+	check_why("docker ps <&-''", "behind <&-");
+	check_why("nocorrect docker ps", "keyword");
+	check_why("- docker ps", "keyword");
+	check_why("repeat 2 docker ps", "keyword");
+	check_why("docker ps 10>&1", "one digit");
+	check_why("time docker ps", "excluded");
+	check_why("time -p docker ps", "behind time");
+	check_why("time -- docker ps", "behind time");
+	check_why("time ! docker ps", "behind time");
 }
 
 TEST(git_elsewhere_stays_inside)

@@ -24,7 +24,7 @@
 #include "policy/shell.h"
 #include "test.h"
 
-enum { LINES = 400, LINE_SECONDS = 60, WORD_END = '\037',
+enum { LINES = 600, LINE_SECONDS = 60, WORD_END = '\037',
        COMMAND_END = '\036', NEWLINE = '\035', NOT_THERE = 99 };
 
 static uint32_t state;
@@ -51,6 +51,7 @@ static void add_word(struct buf *b, unsigned int depth)
 		"${x-aa}", "\"$x\"", "a'b'\"c\"", "*", "~", "{aa,bb}", "''",
 		"\"a\\\"a\"", "'#'", "a#b", "$'cc'", "\"'\"", "'\"'", "x=1",
 		"\"\\\\\"", "a\\\na", "!", "if", "\"${x-\"aa\"}\"",
+		"${x-<(bb)}", "${x-*(e:bb:)}", "\"${x-<(bb)}\"", "<&-''",
 	};
 
 	switch (any(depth ? 12 : 9)) {
@@ -80,9 +81,11 @@ static void add_simple(struct buf *b, unsigned int depth)
 	};
 	static const char *const names[] = {
 		"aa", "bb", "cc", "'aa'", "b\\b", "\"c\"c", "time aa", "! bb",
+		"time -p aa",
 	};
 	static const char *const after[] = {
 		"", "", "", "", "", " 2>&1", " >f", " >&2", " &>f", " </dev/null",
+		" 10>&1",
 		" <<<aa", " # aa; bb\n",
 	};
 
