@@ -3,7 +3,8 @@
  *
  * What is held in a flow is written before what is in its pipe. A chunk's data
  * may be piped, what is written around it is held: so nothing is held while the
- * pipe has bytes, or the two would change places.
+ * pipe has bytes, or the two would change places. What is held waits for what
+ * follows it, a head for its body: one packet instead of two.
  */
 
 #include "net/conn.h"
@@ -18,8 +19,10 @@ ssize_t conn_move_body(struct http_body *body, struct input *in,
 	const uint64_t raw = http_body_raw(body);
 	struct http_span out;
 	const char *why;
-	ssize_t n = flow_flush(flow);
+	ssize_t n = 0;
 
+	if (flow->piped || flow_waiting(flow) >= FLOW_HELD_MAX)
+		n = flow_flush(flow);
 	if (n < 0 || http_body_is_done(body) || flow->piped ||
 	    flow_waiting(flow) >= FLOW_HELD_MAX)
 		return n;

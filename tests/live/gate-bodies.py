@@ -62,6 +62,21 @@ print(until(s, b"\\r\\n\\r\\n")); s.sendall(b"ok"); print(until(s, b"body 2")[-2
 
 
 @test
+def a_head_and_its_body_leave_together(t):
+    """One packet each, not two, for small requests on a kept connection"""
+    g = Gate(t, ["http:80"])
+    out = g.python('''
+def packets():    # struct tcp_info: tcpi_data_segs_in
+    return struct.unpack_from("I", s.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 160), 152)[0]
+s = connect()
+for i in range(3):
+    s.sendall(b"GET http://good.test/x HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n")
+    until(s, b"body 0"); print(packets())
+''')
+    equal(out.split(), ["1", "2", "3"])
+
+
+@test
 def long_chunks_keep_their_order_where_the_reader_is_slow(t):
     """What is spliced and what is written around it wait in different places"""
     g = Gate(t, ["http:80"])
