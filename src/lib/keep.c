@@ -265,13 +265,18 @@ static void leave_new(struct mounted_list *known, const struct timespec *since)
 }
 
 /* In masks that talk there must be something to mount it on */
-static void furnish(const struct keep *k, const struct changes *changes)
+static void furnish(const struct keep *k, struct changes *changes)
 {
-	for (size_t i = 0; *k->masks && i < changes->len; i++) {
-		const struct change *c = &changes->v[i];
+	const struct plan *first = k->session->plan;
 
-		if (c->kind == CHANGE_SHOW && c->mask)
-			masks_show(*k->masks, c->mask->path, c->mount->path,
+	for (size_t i = 0; i < changes->len; i++) {
+		struct change *c = &changes->v[i];
+		const char *path = c->mount->path;
+
+		c->late = first->observe && c->writable &&
+			  !view_verdict(first->view, VIEW_WRITE, path).allowed;
+		if (*k->masks && c->kind == CHANGE_SHOW && c->mask)
+			masks_show(*k->masks, c->mask->path, path,
 				   c->mount->is_dir);
 	}
 }

@@ -87,22 +87,18 @@ static void name_values(const struct policy *a, const struct policy *b,
 	}
 }
 
-static bool has_rule(const struct view *view, enum path_list list,
-		     const char *path)
-{
-	for (size_t i = 0; i < view->rules.len; i++) {
-		if (view->rules.v[i].list == list &&
-		    !strcmp(view->rules.v[i].path, path))
-			return true;
-	}
-	return false;
-}
-
-/* What may be done since the edit, and could not when the run began, by the rules of
- * @list in @rules that @others have not
+/**
+ * struct views - The policy on this file system: when the run began, before the edit
+ *		and after it
  */
-static size_t name_opened(const struct view *first, const struct view *after,
-			  const struct view *rules, const struct view *others,
+struct views {
+	const struct view *first, *before, *after;
+};
+
+/* What may be done since the edit, and could not before, nor when the run began, where
+ * @rules have one of @list
+ */
+static size_t name_opened(const struct views *v, const struct view *rules,
 			  enum path_list list, struct buf *ret)
 {
 	const enum view_op op = list == PATH_ALLOW_WRITE ? VIEW_WRITE
@@ -112,9 +108,10 @@ static size_t name_opened(const struct view *first, const struct view *after,
 	for (size_t i = 0; i < rules->rules.len; i++) {
 		const struct view_rule *r = &rules->rules.v[i];
 
-		if (r->list != list || has_rule(others, list, r->path) ||
-		    view_verdict(first, op, r->path).allowed ||
-		    !view_verdict(after, op, r->path).allowed)
+		if (r->list != list ||
+		    view_verdict(v->first, op, r->path).allowed ||
+		    view_verdict(v->before, op, r->path).allowed ||
+		    !view_verdict(v->after, op, r->path).allowed)
 			continue;
 		if (n++ < PATHS_TOLD) {
 			add(ret, op == VIEW_WRITE ? "writing " : "reading ");
@@ -132,15 +129,13 @@ static size_t name_opened(const struct view *first, const struct view *after,
 static void name_paths(const struct plan *plan, const struct view *before,
 		       const struct view *after, struct buf *ret)
 {
-	const struct view *first = plan->view;
+	const struct views v = { plan->view, before, after };
 
 	if (!plan->observe)
-		(void)name_opened(first, after, after, before,
-				  PATH_ALLOW_WRITE, ret);
+		(void)name_opened(&v, after, PATH_ALLOW_WRITE, ret);
 	if (plan->tier != TIER_FULL &&
-	    !name_opened(first, after, after, before, PATH_ALLOW_READ, ret))
-		(void)name_opened(first, after, before, after, PATH_DENY_READ,
-				  ret);
+	    !name_opened(&v, after, PATH_ALLOW_READ, ret))
+		(void)name_opened(&v, before, PATH_DENY_READ, ret);
 }
 
 void lasting_tell(const struct options *options, const struct plan *plan,

@@ -146,6 +146,24 @@ static const struct mounted *find_above(const struct mounted_list *list,
 	return found && mounted_is_mask(found) ? found : NULL;
 }
 
+/* True if @path is in something that was a mount of its own: that may have been
+ * closed, and @path with it
+ */
+static bool is_in_mount(const struct mounted_list *known, const char *path)
+{
+	auto_free char *dir = path_parent(path);
+	bool found = find(known, dir, WRITABLE | READ_ONLY);
+
+	while (!found && dir[1]) {
+		char *above = path_parent(dir);
+
+		free(dir);
+		dir = above;
+		found = find(known, dir, WRITABLE | READ_ONLY);
+	}
+	return found;
+}
+
 static bool may_read(const struct view *view, const char *path)
 {
 	return view_verdict(view, VIEW_READ, path).allowed;
@@ -224,7 +242,7 @@ static void show(const struct mounted *m, const struct mounted_list *known,
 
 	/* One file could not be replaced any more, if it were a mount */
 	if (m->kind == MOUNT_BIND_RW && !m->is_dir && !mask &&
-	    !find(known, m->path, MASKS))
+	    !find(known, m->path, MASKS) && !is_in_mount(known, m->path))
 		return;
 	*vec_push(ret) = (struct change){
 		.kind = CHANGE_SHOW, .mount = m, .mask = mask,

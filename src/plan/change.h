@@ -66,11 +66,12 @@ enum change_kind {
  * @plain:	Of CHANGE_SHOW: nothing in it stays closed
  * @read_only:	Nobody may write what is shown
  * @writable:	It can be written, as far as the mount says
+ * @late:	It could not when the run began: then the observer writes it, or nobody
  */
 struct change {
 	enum change_kind kind;
 	const struct mounted *mount, *mask;
-	bool plain, read_only, writable;
+	bool plain, read_only, writable, late;
 };
 
 /**

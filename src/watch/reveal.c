@@ -143,8 +143,19 @@ static bool is_shown(const struct reveal *r, const struct change *c)
 	if (at < 0)
 		return !mask;
 	return !cover_hides(r->own, at) &&
-	       (!c->writable || !c->mount->is_dir ||
-		(cover_is_mount(at) && !cover_is_read_only(at)));
+	       (!c->writable || (!cover_is_read_only(at) &&
+				 (!c->mount->is_dir || cover_is_mount(at))));
+}
+
+/* True if a mask is all around @path: who is asked to write there for the command
+ * does not get through
+ */
+static bool is_inside(const struct reveal *r, const char *path)
+{
+	auto_free char *dir = path_parent(path);
+	auto_close int at = cover_open(dir);
+
+	return at >= 0 && cover_hides(r->own, at);
 }
 
 /* True if somebody may be at work in what is mounted in @path, a mask or in one: it
@@ -352,21 +363,26 @@ static int furnish(const struct reveal *r, const char *path, bool is_dir)
 	return cover_set_read_only(top) < 0 ? -1 : cover_attach(top, at);
 }
 
-static void put(struct reveal *r, const struct change *c, int tree)
+static void put(const struct reveal *r, const struct change *c, int tree)
 {
 	const char *path = c->mount->path;
 	auto_close int at = cover_open(path);
-	const bool inside = at < 0 || (cover_hides(r->own, at) &&
-				       !cover_is_mask(r->own, at));
 
 	if (at < 0 && furnish(r, path, c->mount->is_dir) == 0)
 		at = cover_open(path);
-	/* Who is asked to write there for the command does not get through */
-	if (at >= 0 && cover_attach(tree, at) == 0)
-		r->hidden += inside && c->writable;
+	if (at >= 0)
+		(void)cover_attach(tree, at);
 }
 
-static void show_all(struct reveal *r)
+/* @before: it was seen before all this */
+static bool stays_hidden(const struct reveal *r, const struct change *c,
+			 bool before)
+{
+	return !is_shown(r, c) || (!before && c->late &&
+				   is_inside(r, c->mount->path));
+}
+
+static void show_all(struct reveal *r, const bool *before)
 {
 	const size_t n = r->changes->len;
 	auto_free int *trees = mem_alloc((n + 1) * sizeof(*trees));
@@ -394,17 +410,22 @@ static void show_all(struct reveal *r)
 		const struct change *c = &r->changes->v[i];
 
 		if (c->kind == CHANGE_SHOW && trees[i] != -ENOENT)
-			r->hidden += !is_shown(r, c);
+			r->hidden += stays_hidden(r, c, before[i]);
 		close_fd(&trees[i]);
 	}
 }
 
 void reveal(struct reveal *r)
 {
+	const size_t n = r->changes->len;
+	auto_free bool *before = mem_zalloc((n + 1) * sizeof(*before));
+
 	r->hidden = r->open = 0;
+	for (size_t i = 0; i < n; i++)
+		before[i] = is_shown(r, &r->changes->v[i]);
 	take_steps(r);
-	show_all(r);
+	show_all(r, before);
 	take_steps(r);		/* For what has come to light */
-	for (size_t i = 0; i < r->changes->len; i++)
+	for (size_t i = 0; i < n; i++)
 		r->open += is_open(r, &r->changes->v[i]);
 }

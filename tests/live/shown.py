@@ -180,6 +180,15 @@ def what_is_opened_for_writing_waits_without_an_observer(t):
           f"writing '{t.away}'\n")
     equal(inside.ask("put", t.away + "/file"), "refused")
     inside.end()
+    # Also if the rule has been there, and another that denied it goes
+    path = t.write(t.away + "/file", "text")
+    edit(t, denyWrite=[path], allowWrite=[path])
+    inside = Inside(t, "--observe", "off")
+    edit(t, allowWrite=[path])
+    while (line := inside.p.stderr.readline().decode()).find("note:") > 0:
+        pass
+    contains(line, f"from the next run on: writing '{path}'\n")
+    inside.end()
 
 
 @test
@@ -280,7 +289,7 @@ def edits_one_after_the_other_are_as_good_as_the_last(t):
                          ("", "/1", "/2", "/e/3"))
     e = os.path.dirname(deep)
     files = [t.write(path, "text") for path in (one, two, deep)]
-    for options in ([], ["--observe", "off"]):
+    for options in ([], ["--observe", "off"], ["--observe", "full"]):
         for edits in (
                 # What is shown in a mask that stays for the sake of another
                 [dict(denyRead=[d], allowWrite=[one]), dict(denyRead=[e]),
@@ -293,7 +302,14 @@ def edits_one_after_the_other_are_as_good_as_the_last(t):
                  {}],
                 [dict(allowWrite=[d], denyWrite=[deep]),
                  dict(allowWrite=[d], denyRead=[e], denyWrite=[d]),
-                 dict(allowWrite=[d])]):
+                 dict(allowWrite=[d])],
+                # A file in what was taken back, and what no rule denies any more
+                [dict(allowWrite=[d]), {}, dict(allowWrite=[one])],
+                [dict(allowWrite=[one], denyWrite=[d]),
+                 dict(allowWrite=[one])],
+                # What a mask shows may be written
+                [dict(denyRead=[d], allowRead=[one]),
+                 dict(denyRead=[d], allowWrite=[one])]):
             follow(t, options, edits, files)
 
 
