@@ -72,7 +72,7 @@ int frame_source_clone(struct frame_source *source, const struct frame_op *op,
 	if (mount < 0)
 		return mount;
 	close_fd(&source->fd);
-	*source = (struct frame_source){ mount, true };
+	*source = (struct frame_source){ .fd = mount, .is_mount = true };
 	return 0;
 }
 
@@ -385,6 +385,10 @@ int frame_do(struct frame_tree *tree, size_t i, struct err *err)
 		[FRAME_HOSTNAME] = do_hostname,
 	};
 	const struct frame_op *op = &tree->frame->ops.v[i];
+	int r = frame_open_source(tree, i, err);
 
-	return run[op->kind](tree, op, &tree->sources[i], err);
+	if (r == 0)
+		r = run[op->kind](tree, op, &tree->sources[i], err);
+	close_fd(&tree->sources[i].fd);
+	return r;
 }

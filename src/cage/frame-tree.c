@@ -105,31 +105,47 @@ static int open_source(const struct frame_tree *tree,
 	       frame_source_clone(ret, op, err) : 0;
 }
 
-/* More sources than the soft limit has room for; the command's limit is put
- * back by the caller
+int frame_open_source(const struct frame_tree *tree, size_t i,
+		      struct err *err)
+{
+	struct frame_source *source = &tree->sources[i];
+
+	if (!source->later)
+		return 0;
+	source->later = false;
+	return open_source(tree, &tree->frame->ops.v[i], source, err);
+}
+
+/* Up to which descriptor sources may be kept open. If the soft limit has no room
+ * for all, the hard one may; the command's is put back by the caller.
  */
-static void make_room(size_t sources)
+static int make_room(size_t sources)
 {
 	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-	    limit.rlim_cur >= sources + SPARE_FDS)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 0;
+	if (limit.rlim_cur < sources + SPARE_FDS) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	return limit.rlim_cur > INT_MAX ? INT_MAX :
+	       limit.rlim_cur > SPARE_FDS ? (int)limit.rlim_cur - SPARE_FDS : 0;
 }
 
 /* Is the first operation a bind of "/" on "/", and the rest of a kind that can
  * live with that?
  */
-static bool fits_in_place(const struct frame *frame)
+static bool fits_in_place(const struct frame_tree *tree)
 {
+	const struct frame *frame = tree->frame;
 	const struct frame_op *first = frame->ops.v;
 	size_t devs = 0;
 
 	if (!frame->ops.len || first->kind != FRAME_BIND || first->fd >= 0 ||
 	    strcmp(first->source, "/") != 0 || strcmp(first->dest, "/") != 0 ||
 	    frame->ops.len > IN_PLACE_MAX ||
+	    tree->self + (int)frame->ops.len > tree->room ||
 	    frame->no_userns)	/* Writes to the host's /proc later */
 		return false;
 	for (size_t i = 0; i < frame->ops.len; i++) {
@@ -140,15 +156,24 @@ static bool fits_in_place(const struct frame *frame)
 	return devs <= 1;
 }
 
+/* Whatever is not there is found before anything is done. A mount that is taken
+ * already cannot be taken later; any other place can.
+ */
 static int open_sources(struct frame_tree *tree, struct err *err)
 {
 	const struct frame *frame = tree->frame;
 	int r = 0;
 
-	make_room(frame->ops.len);
-	for (size_t i = fits_in_place(frame); r == 0 && i < frame->ops.len; i++)
-		r = open_source(tree, &frame->ops.v[i], &tree->sources[i],
-				err);
+	tree->room = make_room(frame->ops.len);
+	for (size_t i = fits_in_place(tree); r == 0 && i < frame->ops.len; i++) {
+		struct frame_source *source = &tree->sources[i];
+
+		r = open_source(tree, &frame->ops.v[i], source, err);
+		if (r == 0 && source->fd >= tree->room && !source->is_mount) {
+			close_fd(&source->fd);
+			source->later = true;
+		}
+	}
 	return r;
 }
 
@@ -187,11 +212,12 @@ static int root_in_place(struct frame_tree *tree, struct err *err)
 static int root_new(struct frame_tree *tree, struct err *err)
 {
 	const struct frame *frame = tree->frame;
-	const bool bound = frame->ops.len &&
+	const int r = frame_open_source(tree, 0, err);
+	const bool bound = r == 0 && frame->ops.len &&
 			   frame->ops.v[0].kind == FRAME_BIND &&
 			   !strcmp(frame->ops.v[0].dest, "/") &&
 			   tree->sources[0].fd >= 0;
-	auto_close int root = bound ?
+	auto_close int root = r < 0 ? r : bound ?
 		frame_take_mount(tree->sources, &frame->ops.v[0], err) :
 		frame_new_tmpfs(0755, 0, err);
 
@@ -269,7 +295,7 @@ static int build(struct frame_tree *tree, struct err *err)
 		r = fail_errno(err, "Failed to make / slave");
 	if (r < 0)
 		return r;
-	if (fits_in_place(tree->frame)) {
+	if (fits_in_place(tree)) {
 		r = root_in_place(tree, err);
 		if (r == 0)	/* Behind it: it must stay writable */
 			r = open_store(tree, err);

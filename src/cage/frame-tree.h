@@ -22,10 +22,11 @@ enum {
  * struct frame_source - What an operation binds
  * @fd:		A place, or a mount of its own; -1 if there is none
  * @is_mount:	Which of the two: taken before the host's root changed
+ * @later:	It is there, but there was no room to keep it open
  */
 struct frame_source {
 	int fd;
-	bool is_mount;
+	bool is_mount, later;
 };
 
 /**
@@ -37,6 +38,7 @@ struct frame_source {
  * @sources:	One for each operation
  * @nodes:	Devices of the host, where they must be taken beforehand
  * @stored:	How many names @store has
+ * @room:	Descriptors from this number on are for the work at hand
  * @in_place:	The host's root is restricted, and so are its devices
  */
 struct frame_tree {
@@ -45,11 +47,15 @@ struct frame_tree {
 	struct frame_source *sources;
 	int nodes[FRAME_NODES];
 	unsigned int stored;
+	int room;
 	bool in_place;
 };
 
 /* frame-tree.c: build the root that @frame asks for and enter it */
 int frame_build(const struct frame *frame, struct err *err);
+/* Have the source of operation @i open, if it has one */
+int frame_open_source(const struct frame_tree *tree, size_t i,
+		      struct err *err);
 /* The path of a descriptor for mount(), which runs in /proc/self */
 void frame_fd_path(int fd, char *ret, size_t size);
 
