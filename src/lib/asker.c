@@ -55,12 +55,12 @@ struct question {
  * @tty:	-1 unless questions go there
  * @control:	-1 unless --control-fd
  * @connected:	It is a connection of our own
- * @line:	What came on it so far
+ * @line:	What came on it so far; @skips if that is too much
  * @queue:	Questions for the terminal; the first one is shown
  */
 struct asker {
 	struct asker_config config;
-	bool asks, connected;
+	bool asks, connected, skips;
 	struct channel *channel;
 	struct loop_source tty, control;
 	struct buf line;
@@ -195,6 +195,12 @@ static void take_answer(struct asker *a, const struct control_answer *answer)
 			 answer->scope);
 }
 
+static void tell_bad(const struct asker *a, const char *why)
+{
+	hooks_say(a->config.options, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
+		  a->control.fd, why);
+}
+
 static void take_line(struct asker *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
@@ -210,10 +216,30 @@ static void take_line(struct asker *a, const char *line, size_t n)
 		a->config.reload(a->config.arg, policy);
 		break;
 	case CONTROL_BAD:
-		hooks_say(a->config.options, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
-			  a->control.fd, err.msg);
+		tell_bad(a, err.msg);
 		break;
 	}
+}
+
+/* More of the present line; one that is too long is dropped to its end */
+static void add_to_line(struct asker *a, const char *text, size_t n)
+{
+	if (!a->skips && a->line.len + n > ASKER_LINE_MAX) {
+		tell_bad(a, "a line of more than 1 MiB");
+		a->skips = true;
+	}
+	if (!a->skips)
+		buf_add(&a->line, text, n);
+}
+
+static void end_line(struct asker *a)
+{
+	const size_t n = a->line.len;
+
+	if (!a->skips && strspn(buf_str(&a->line), " \t\r") < n)
+		take_line(a, a->line.p, n);
+	a->skips = false;
+	a->line.len = 0;
 }
 
 /* The descriptor is the caller's, the connection ours */
@@ -237,15 +263,12 @@ static int on_control(void *arg, uint32_t events)
 	struct asker *a = arg;
 	char text[4096];
 	const ssize_t n = read(a->control.fd, text, sizeof(text));
-	char *end;
+	const char *p = text, *end;
 
 	(void)events;
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
-	if (n > 0 && a->line.len + (size_t)n > ASKER_LINE_MAX)
-		hooks_say(a->config.options, "control fd %d: a line of more than %d bytes; nothing more is read from it",
-			  a->control.fd, ASKER_LINE_MAX);
-	if (n <= 0 || a->line.len + (size_t)n > ASKER_LINE_MAX) {
+	if (n <= 0) {
 		/* Nobody is left who could answer */
 		loop_remove(a->config.loop, &a->control);
 		release_control(a);
@@ -253,15 +276,12 @@ static int on_control(void *arg, uint32_t events)
 			refuse_first(a);
 		return 0;
 	}
-	buf_add(&a->line, text, (size_t)n);
-	while (a->line.len && (end = memchr(a->line.p, '\n', a->line.len))) {
-		const size_t used = (size_t)(end - a->line.p);
-
-		if (strspn(a->line.p, " \t\r") < used)
-			take_line(a, a->line.p, used);
-		a->line.len -= used + 1;
-		memmove(a->line.p, end + 1, a->line.len);
+	while ((end = memchr(p, '\n', (size_t)(text + n - p))) != NULL) {
+		add_to_line(a, p, (size_t)(end - p));
+		end_line(a);
+		p = end + 1;
 	}
+	add_to_line(a, p, (size_t)(text + n - p));
 	return 0;
 }
 

@@ -130,6 +130,46 @@ for want in ("403", "200", "403", "200"):
 
 
 @test
+def a_line_that_is_too_long_is_told_and_the_next_one_counts(t):
+    server = Server()
+    there = f"127.0.0.1:{server.port}"
+    ours, theirs = socket.socketpair()
+    p = t.start("run", "--control-fd", str(theirs.fileno()), "--",
+                "/usr/bin/python3", "-c", FETCH + f'''
+import time
+for want in ("403", "200", "403", "200"):
+    while want not in tunnel(b"{there}")[1]: time.sleep(0.05)
+    print(want, flush=True); sys.stdin.readline()
+''', pass_fds=[theirs.fileno()])
+    theirs.close()
+    ours.settimeout(RUN_SECONDS)
+
+    def send(domains, size):
+        line = json.dumps({"network": {"allowedDomains": domains}}).encode()
+        ours.sendall(line.ljust(size) + b"\n")
+
+    def sees(want):
+        equal(p.stdout.readline(), want)
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+
+    limit = 1 << 20
+    sees(b"403\n")
+    send([there], limit)		# As long as a line may be
+    sees(b"200\n")
+    send([], 0)
+    sees(b"403\n")
+    send([there], limit + 1)
+    contains(p.stderr.readline(), b"ignored, previous config still in force "
+             b"(a line of more than 1 MiB)")
+    send([there], 0)
+    sees(b"200\n")
+    _, err = p.communicate(b"\n", RUN_SECONDS)
+    equal(p.returncode, 0)
+    lacks(err, b"control fd")
+
+
+@test
 def a_new_policy_answers_an_open_question(t):
     server = Server()
     there = f"127.0.0.1:{server.port}"
