@@ -57,6 +57,13 @@ static int on_server(void *arg, uint32_t events)
 	return 0;
 }
 
+/* Whoever made the connection had its events, and is through, or told to stop */
+static void take_server(struct conn *conn)
+{
+	conn->server.source.fn = on_server;
+	conn->server.source.arg = conn;
+}
+
 static void on_timer(void *arg)
 {
 	struct conn *conn = arg;
@@ -80,7 +87,8 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->client.source = (struct loop_source){ fd, on_client, conn };
 	/* Most have sent something by now; if not, the first call tells */
 	conn->client.readable = conn->client.writable = true;
-	conn->server.source = (struct loop_source){ -1, on_server, conn };
+	conn->server.source.fd = -1;
+	take_server(conn);
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;
 	conn->task = (struct loop_task){ .fn = run_later, .arg = conn };
@@ -106,6 +114,7 @@ static void end_conn(struct conn *conn)
 	timer_stop(gate->timers, &conn->timer);
 	seen_forget(&conn->seen);
 	reach_stop(&conn->reach);
+	take_server(conn);
 	flow_done(&conn->up);
 	flow_done(&conn->down);
 	input_done(&conn->in);
@@ -209,9 +218,7 @@ void conn_wake(void *arg)
 {
 	struct conn *conn = arg;
 
-	/* The reach had the server's events for itself until now */
-	conn->server.source.fn = on_server;
-	conn->server.source.arg = conn;
+	take_server(conn);
 	conn_run(conn);
 }
 
@@ -231,14 +238,16 @@ void conn_reach(struct conn *conn, const struct host *host, const char *op,
 		bool plain)
 {
 	struct reach *r = &conn->reach;
+	char what[sizeof(r->op)];
 
+	snprintf(what, sizeof(what), "%s", op);	/* May be its own */
 	reach_stop(r);
 	*r = (struct reach){
 		.gate = conn->gate, .end = &conn->server,
 		.fn = conn_wake, .arg = conn, .conn = conn,
 		.seen = &conn->seen, .host = *host, .plain = plain,
 	};
-	snprintf(r->op, sizeof(r->op), "%s", op);
+	memcpy(r->op, what, sizeof(what));
 	timer_stop(conn->gate->timers, &conn->timer);
 	reach_start(r);
 }

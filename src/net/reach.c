@@ -24,6 +24,8 @@
 #include "net/http.h"
 #include "policy/policy.h"
 
+enum { INTERIMS_MAX = 16 };	/* Heads before the answer to a CONNECT */
+
 static void finish(struct reach *r, enum reach_outcome outcome)
 {
 	reach_stop(r);
@@ -35,12 +37,13 @@ static void finish(struct reach *r, enum reach_outcome outcome)
 
 void reach_stop(struct reach *r)
 {
+	/* A dial may be all there is of it */
+	if (r->dial.timers)
+		dial_stop(&r->dial);
 	if (!r->gate)
 		return;
 	ask_forget(&r->ask);
 	lookup_forget(&r->resolve);
-	if (r->dial.timers)
-		dial_stop(&r->dial);
 	timer_stop(r->gate->timers, &r->parent_timer);
 	free(r->parent_in);
 	r->parent_in = NULL;
@@ -129,16 +132,15 @@ static void fail_to_dial(struct reach *r, int error, const char *what)
 	fail_with(r, error, words);
 }
 
-/* The parent proxy's answer: 2xx and then bytes, which the server may have
- * sent already and stay in the socket: we read one head and not a byte more.
+/* One head of the parent proxy's, and not a byte more: what the server may have
+ * sent already stays in the socket. 0 or a negative errno.
  */
-static int read_answer(struct reach *r)
+static int read_head(struct reach *r, struct http_response *ret)
 {
 	static const struct http_request connect = {
 		.kind = HTTP_METHOD_CONNECT, .minor = 1,
 	};
 	struct http_scan scan = { 0 };
-	struct http_response response;
 	const char *why;
 	ssize_t got, n;
 
@@ -152,11 +154,23 @@ static int read_answer(struct reach *r)
 		return n ? (int)n : -EAGAIN;
 	if (recv(r->end->source.fd, r->parent_in, (size_t)n, 0) != n)
 		return -ECONNRESET;
-	if (http_response_parse(r->parent_in, (size_t)n, &connect, &response,
-				&why) < 0)
-		return -EPROTO;
-	if (response.interim)
-		return read_answer(r);
+	return http_response_parse(r->parent_in, (size_t)n, &connect, ret,
+				   &why) < 0 ? -EPROTO : 0;
+}
+
+/* 0 for a 2xx, after which there are bytes, or a negative errno */
+static int read_answer(struct reach *r)
+{
+	struct http_response response;
+
+	do {
+		const int e = r->interims > INTERIMS_MAX
+				      ? -EPROTO : read_head(r, &response);
+
+		if (e < 0)
+			return e;
+		r->interims += response.interim;
+	} while (response.interim);
 	if (response.status == 407)
 		return -EACCES;
 	return response.tunnel ? 0 : -EPERM;
@@ -206,6 +220,7 @@ static void ask_parent(struct reach *r)
 	}
 	r->end->source.fn = on_parent;
 	r->end->source.arg = r;
+	r->interims = 0;
 	r->parent_timer.fn = on_parent_deadline;
 	r->parent_timer.arg = r;
 	timer_start(r->gate->timers, &r->parent_timer, TIMER_PARENT);

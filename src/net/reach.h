@@ -54,6 +54,7 @@ enum reach_outcome {
  * @via_parent:	@end leads to a proxy that was told where to
  * @granted:	Somebody was asked and said yes
  * @port:	Of the addresses to dial
+ * @parent_timer, @parent_in, @interims: For the answer of a proxy
  */
 struct reach {
 	struct gate *gate;
@@ -76,6 +77,7 @@ struct reach {
 	struct dial dial;
 	struct timer parent_timer;
 	char *parent_in;
+	unsigned int interims;
 };
 
 void reach_start(struct reach *reach);

@@ -15,8 +15,8 @@
  *   --nofile N			as many descriptors for the gate
  *   --origin COMMAND		runs on the host side; READY on its stdout first
  *   --events FILE		refusals, one JSON line each; questions too
- *   --reload FIFO		"allow HOST" or "deny HOST" in it: a new policy;
- *				"publish PORT": one more listener
+ *   --reload FIFO		"allow HOST", "deny HOST" or "parent URL" in it: a
+ *				new policy; "publish PORT": one more listener
  *   --pid FILE			the gate's pid, once it runs
  *   --system-resolver		getaddrinfo() instead of --name
  *
@@ -276,36 +276,52 @@ static uint16_t port(const char *text)
 	return (uint16_t)number(text, UINT16_MAX);
 }
 
-/* "allow HOST" or "deny HOST" replaces all rules; "+" keeps the others */
+/* It replaces all others, unless it begins with "+" */
+static void add_rule(const char *text, const char *host)
+{
+	if (*text != '+')
+		n_rules = 0;
+	rules[n_rules++] = (struct rule){
+		strstr(text, "deny") ? HOST_DENY : HOST_ALLOW,
+		mem_strdup(host),
+	};
+}
+
+/* One line of --reload */
+static void reload(const char *text)
+{
+	const char *space = strchr(text, ' ');
+	auto_policy struct policy *p = NULL;
+	struct err err = { 0 };
+
+	if (!space)
+		return;
+	if (!strncmp(text, "publish ", 8)) {
+		/* Others' descriptors may be on their way: then it is none */
+		(void)gatekeeper_publish(keeper, port(space + 1), &err);
+		return;
+	}
+	if (!strncmp(text, "parent ", 7))
+		parent = mem_strdup(space + 1);
+	else
+		add_rule(text, space + 1);
+	p = make_policy();
+	need(gatekeeper_reload(keeper, p, &err), &err);
+}
+
 static int on_reload(void *arg, uint32_t e)
 {
 	static char text[512];
-	struct err err = { 0 };
-	auto_policy struct policy *p = NULL;
 	const ssize_t n = read(reload_fd, text, sizeof(text) - 1);
-	char *space;
+	char *save = NULL;
 
 	(void)(arg && e);
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	space = strchr(text, ' ');
-	if (!space)
-		return 0;
-	if (!strncmp(text, "publish ", 8)) {
-		/* Others' descriptors may be on their way: then it is none */
-		(void)gatekeeper_publish(keeper, port(space + 1), &err);
-		return 0;
-	}
-	if (*text != '+')
-		n_rules = 0;
-	rules[n_rules++] = (struct rule){
-		strstr(text, "deny") ? HOST_DENY : HOST_ALLOW,
-		mem_strdup(space + 1),
-	};
-	p = make_policy();
-	need(gatekeeper_reload(keeper, p, &err), &err);
+	for (const char *line = strtok_r(text, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		reload(line);
 	return 0;
 }
 
@@ -414,7 +430,7 @@ int main(int argc, char **argv)
 	};
 	struct listener_set set;
 	struct loop_source client = { .fn = on_client_end };
-	struct loop_source reload = { .fn = on_reload };
+	struct loop_source edits = { .fn = on_reload };
 	struct err err = { 0 };
 	int status = 0;
 	pid_t pid, server = 0;
@@ -439,8 +455,8 @@ int main(int argc, char **argv)
 		die("setrlimit");
 	if (reload_path) {
 		reload_fd = open(reload_path, O_RDWR | O_CLOEXEC);
-		reload.fd = reload_fd;
-		need(loop_add(loop, &reload, EPOLLIN), &err);
+		edits.fd = reload_fd;
+		need(loop_add(loop, &edits, EPOLLIN), &err);
 	}
 	if (pid_path) {
 		need(gatekeeper_start(keeper, &err), &err);

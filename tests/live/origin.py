@@ -5,7 +5,8 @@ origin.py DIRECTORY KIND:PORT...
 
 Kinds: http (plain), https (the same behind TLS), echo, banner (speaks first),
 sink (reads slowly when told), source (sends as fast as it can), parent (a
-proxy: CONNECT, and http itself). Each connection gets a number; its bytes go to
+proxy: CONNECT, and http itself), full (one that takes nobody until
+DIRECTORY/room is there). Each connection gets a number; its bytes go to
 DIRECTORY/KIND-PORT-NUMBER, and where it came from to DIRECTORY/connections.
 Prints READY when all listen. On SIGTERM it ends, when all that has connected by
 then is written down.
@@ -100,6 +101,11 @@ FIXED = {
 }
 
 
+def wait_for_room():
+    while not os.path.exists(os.path.join(where, "room")):
+        time.sleep(0.01)
+
+
 def websocket(sock, headers):
     """An echo behind the handshake"""
     key = headers["sec-websocket-key"].encode()
@@ -138,8 +144,10 @@ def respond(sock, path, headers, body):
         for _ in range(int(query)):
             sock.sendall(HINT % (b"x" * 12000))
         sock.sendall(OK)
-    elif path == "/keep-then-cut":	# A kept connection ends without a word
+    elif path.endswith("/keep-then-cut"):	# A kept connection ends without a word
         if headers["method"] != "GET":
+            if query == "room":
+                wait_for_room()
             return False
         sock.sendall(OK)
     elif path == "/never":
@@ -240,11 +248,29 @@ def parent(r, sock):
     while r.line():
         pass
     note("requests", first.decode())
+    if b"chatty.test" in first:
+        sock.sendall(b"HTTP/1.1 103 So\r\n\r\n" * 20000)
     if b"refused.test" in first:
         sock.sendall(b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n")
         return
     sock.sendall(b"HTTP/1.1 200 Fine\r\n\r\n")
     http(r, sock)
+
+
+full = parent
+
+
+def hold_all_places(port):
+    """Connect until nobody is let in, then wait for the word"""
+    held = []
+    while not held or select.select([], held[-1:], [], 0.1)[1]:
+        held.append(socket.socket())
+        held[-1].setblocking(False)
+        held[-1].connect_ex(("127.0.0.1", port))
+    note("full", str(port))
+    wait_for_room()
+    for sock in held:
+        sock.close()
 
 
 def serve_one(kind, port, sock, number, context):
@@ -265,6 +291,8 @@ def serve_one(kind, port, sock, number, context):
 
 def serve(listener, kind, port, context):
     global count
+    if kind == "full":
+        hold_all_places(int(port))
     while select.select([listener], [], []):
         with taking:
             sock = listener.accept()[0]
@@ -292,11 +320,12 @@ def main():
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(pem)
         listener = socket.create_server(
-            ("::", int(port)), family=socket.AF_INET6, backlog=4096,
-            dualstack_ipv6=True)
+            ("::", int(port)), family=socket.AF_INET6,
+            backlog=0 if kind == "full" else 4096, dualstack_ipv6=True)
         threading.Thread(target=serve, daemon=True, args=(
             listener, kind, port, context if tls else None)).start()
-        listeners.append(listener)
+        if kind != "full":	# Who waits there is not waited for
+            listeners.append(listener)
     print("READY", flush=True)
     signal.sigwait([signal.SIGTERM])
     while True:
