@@ -38,6 +38,23 @@ static enum http_answer answer_of(enum reach_outcome outcome)
 	}
 }
 
+bool conn_allows(struct conn *conn, const struct http_request *q)
+{
+	const struct host_verdict v = gate_decide(conn->gate, &q->vhost);
+
+	if (v.decision == HOST_ALLOWED)
+		return true;
+	gate_report(conn->gate, &(struct refusal){
+		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
+		.reason = v.reason, .rule = v.rule, .conn = conn,
+	}, &conn->seen);
+	conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+		.reason = v.reason, .host = &q->vhost,
+		.head_only = q->kind == HTTP_METHOD_HEAD,
+	});
+	return false;
+}
+
 void conn_answer_outcome(struct conn *conn, bool head_only)
 {
 	const struct reach *r = &conn->reach;

@@ -5,8 +5,9 @@
  * Theory of operation: the same machine serves the proxy port, where each
  * request names its host, and captured connections, where the connection does.
  * A request is judged by itself; the connection to the origin is kept as long
- * as requests go to the same host. Heads are parsed and written anew, bodies
- * pass a framing check, and what is long and needs none is spliced.
+ * as requests go to the same host, and the policy is the same. Heads are parsed
+ * and written anew, bodies pass a framing check, and what is long and needs none
+ * is spliced.
  *
  * A kept connection may be closed by the origin just when we use it again. If
  * nothing came back for a request that only asks, it goes once more over a
@@ -42,6 +43,8 @@ enum { HTTP_HEAD, HTTP_REACH, HTTP_EXCHANGE };
  * @last:	The client connection ends with this response
  * @resend:	@sent goes out again when the server is reached
  * @served:	Requests that were answered over this server connection
+ * @edition:	Of the policy that it was made under, and @sent written: by way
+ *		of whom, and with which credentials
  */
 struct exchange {
 	struct host captured;
@@ -51,7 +54,7 @@ struct exchange {
 	struct http_body up, down;
 	struct input in;
 	bool headed, server_stays, last, resend;
-	unsigned int served;
+	unsigned int served, edition;
 };
 
 void exchange_free(struct exchange *x)
@@ -72,6 +75,11 @@ bool exchange_is_bare(const struct conn *conn)
 {
 	return conn->http->request.kind == HTTP_METHOD_CONNECT &&
 	       conn->in.len == conn->http->scan.at;
+}
+
+static bool is_up_to_date(const struct conn *conn)
+{
+	return conn->http->edition == conn->gate->edition;
 }
 
 static bool is_head(const struct conn *conn)
@@ -139,6 +147,27 @@ static void send_request(struct conn *conn, size_t head)
 	conn->again = true;
 }
 
+static void say_gone(struct conn *conn)
+{
+	conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
+			"the host closed the connection");
+}
+
+static void send_again(struct conn *conn)
+{
+	struct exchange *x = conn->http;
+
+	x->resend = false;
+	if (!is_up_to_date(conn)) {
+		say_gone(conn);
+		return;
+	}
+	flow_hold(&conn->up, x->sent.p, x->sent.len);
+	conn->state = HTTP_EXCHANGE;
+	conn_wait(conn, TIMER_IDLE);
+	conn->again = true;
+}
+
 static void reached(struct conn *conn)
 {
 	static const char established[] =
@@ -156,13 +185,10 @@ static void reached(struct conn *conn)
 	}
 	x->served = 0;
 	if (x->resend) {
-		x->resend = false;
-		flow_hold(&conn->up, x->sent.p, x->sent.len);
-		conn->state = HTTP_EXCHANGE;
-		conn_wait(conn, TIMER_IDLE);
-		conn->again = true;
+		send_again(conn);
 		return;
 	}
+	x->edition = conn->gate->edition;
 	if (x->request.kind != HTTP_METHOD_CONNECT) {
 		send_request(conn, x->scan.at);
 		return;
@@ -172,7 +198,7 @@ static void reached(struct conn *conn)
 	conn_tunnel(conn, true);
 }
 
-/* Somebody to talk to already? Judged again all the same. */
+/* Somebody to talk to already? It was judged by the policy of now. */
 static void find_server(struct conn *conn)
 {
 	struct exchange *x = conn->http;
@@ -181,16 +207,14 @@ static void find_server(struct conn *conn)
 		x->request.kind != HTTP_METHOD_CONNECT &&
 		!(is_to_parent(conn) && x->request.websocket) &&
 		!conn->server.hung_up && !conn->server.readable &&
+		is_up_to_date(conn) &&
 		conn->reach.host.port == host->port &&
 		host_is_same(&conn->reach.host, host);
 	char op[24] = "";
 
 	conn->state = HTTP_REACH;
 	if (usable) {
-		if (!reach_is_allowed(&conn->reach))
-			conn_answer_outcome(conn, is_head(conn));
-		else
-			send_request(conn, x->scan.at);
+		send_request(conn, x->scan.at);
 		return;
 	}
 	end_close(conn->gate->loop, &conn->server);
@@ -199,25 +223,6 @@ static void find_server(struct conn *conn)
 		memcpy(op, x->request.method.p, x->request.method.n);
 	conn_reach(conn, host, *op ? op : "HTTP", is_plain(&x->request));
 	conn->again = true;
-}
-
-/* What Host names, or the target of a request that goes no further */
-static bool vhost_is_allowed(struct conn *conn)
-{
-	const struct http_request *q = &conn->http->request;
-	const struct host_verdict v = gate_decide(conn->gate, &q->vhost);
-
-	if (v.decision == HOST_ALLOWED)
-		return true;
-	gate_report(conn->gate, &(struct refusal){
-		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
-		.reason = v.reason, .rule = v.rule, .conn = conn,
-	}, &conn->seen);
-	conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
-		.reason = v.reason, .host = &q->vhost,
-		.head_only = q->kind == HTTP_METHOD_HEAD,
-	});
-	return false;
 }
 
 /* What is well formed and not served: told, that somebody may mend it */
@@ -265,7 +270,7 @@ static void read_head(struct conn *conn)
 	r = http_request_parse(conn->in.p + conn->in.off, (size_t)n,
 			       x->captured.port ? &x->captured : NULL,
 			       &x->request, &why);
-	if (r == -EPROTONOSUPPORT && !vhost_is_allowed(conn))
+	if (r == -EPROTONOSUPPORT && !conn_allows(conn, &x->request))
 		return;
 	if (r == -EACCES || r == -EPROTONOSUPPORT)
 		report_request(conn, r, why);
@@ -280,7 +285,7 @@ static void read_head(struct conn *conn)
 	 */
 	conn_call(conn, NULL);
 	if (!host_is_same(&x->request.host, &x->request.vhost)) {
-		if (!vhost_is_allowed(conn))
+		if (!conn_allows(conn, &x->request))
 			return;
 		conn_call(conn, &x->request.vhost);
 	}
@@ -299,9 +304,8 @@ static void server_gone(struct conn *conn)
 		return;
 	}
 	if (!x->served || x->in.len || x->up.framing != HTTP_BODY_NONE ||
-	    x->request.kind == HTTP_METHOD_OTHER) {
-		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
-			   "the host closed the connection");
+	    x->request.kind == HTTP_METHOD_OTHER || !is_up_to_date(conn)) {
+		say_gone(conn);
 		return;
 	}
 	x->resend = true;
@@ -477,6 +481,7 @@ void conn_start_http(struct conn *conn)
 {
 	exchange_free(conn->http);
 	conn->http = mem_zalloc(sizeof(*conn->http));
+	conn->http->edition = conn->gate->edition;
 	conn->step = step_http;
 	conn->expired = http_expired;
 	conn->state = HTTP_HEAD;

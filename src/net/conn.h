@@ -144,6 +144,11 @@ void conn_answer_why(struct conn *conn, enum http_answer what,
 		     const char *why);
 void conn_answer_outcome(struct conn *conn, bool head_only);
 
+/* True if what Host names, or the target of a request that goes no further, is
+ * allowed; else it was reported and answered
+ */
+bool conn_allows(struct conn *conn, const struct http_request *request);
+
 /* Close what the policy no longer allows */
 void conn_judge_again(struct conn *conn);
 

@@ -54,6 +54,7 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
 /**
  * struct gate - One sandbox's network
  * @shared:	Where the supervisor sees whether we have anything to do
+ * @edition:	How often @policy was replaced
  * @conns:	All connections, and how many of them count for the limit
  * @shed:	Connections that only get a last word
  * @crowded:	There was no room, which was told, and has been none since
@@ -78,6 +79,7 @@ struct gate {
 	struct timers *timers;
 	struct lookup *resolver;
 	struct policy *policy;
+	unsigned int edition;
 	struct pool *pool;
 	struct asks *asks;
 	struct seed *seed;

@@ -49,6 +49,7 @@ static int use_policy(struct gate *gate, struct policy *policy,
 	gate->socks_proxy_port = port_of(policy, NUMBER_SOCKS_PROXY_PORT);
 	policy_unref(gate->policy);
 	gate->policy = policy_ref(policy);
+	gate->edition++;
 	for (struct conn *c = gate->first, *next; c; c = next) {
 		next = c->next;
 		conn_judge_again(c);

@@ -248,19 +248,25 @@ static void dial(struct reach *r)
 	dial_start(&r->dial);
 }
 
-/* Check one address; those that pass are dialled. NULL, or the objection. */
-static const char *guard(struct reach *r, const struct host *address, bool own)
+/* Why @address, which may be our @own, may not be dialled; or NULL */
+static const char *object(const struct reach *r, const struct host *address,
+			  bool own)
 {
 	const struct address_own mine = { address, own };
 	const struct policy *policy = r->gate->policy;
-	const char *why;
 
 	/* Somebody who said yes to an address has named it */
 	if (r->granted && r->host.kind != HOST_NAME)
-		why = host_address_is_denied(policy, address)
-			      ? "address is on the deny list" : NULL;
-	else
-		why = address_guard(policy, &mine, &r->host, address);
+		return host_address_is_denied(policy, address)
+			       ? "address is on the deny list" : NULL;
+	return address_guard(policy, &mine, &r->host, address);
+}
+
+/* Check one address; those that pass are dialled. NULL, or the objection. */
+static const char *guard(struct reach *r, const struct host *address, bool own)
+{
+	const char *why = object(r, address, own);
+
 	if (!why)
 		dial_add(&r->dial, address);
 	return why;
@@ -412,12 +418,15 @@ bool reach_is_allowed(struct reach *r)
 	const struct host *address = NULL;
 
 	if (stands(r, &v)) {
+		const char *why = NULL;
+
 		if (!r->via_parent && r->dial.next)
 			address = &r->dial.v[r->dial.next - 1];
-		if (!address ||
-		    !host_address_is_denied(r->gate->policy, address))
+		if (address)
+			why = object(r, address, false);
+		if (!why)
 			return true;
-		v.reason = "resolved to an address on the deny list";
+		v.reason = why;
 		v.rule = denier(r, address);
 	}
 	set_words(r, v.reason, v.rule);
@@ -436,9 +445,12 @@ void reach_judge_again(struct reach *r)
 
 	if (!stands(r, &v)) {
 		refuse(r, REACH_DENIED, v.reason, v.rule);
-	} else if (v.decision == HOST_ALLOWED && r->ask.asked) {
-		/* Whatever is still answered, a rule has said it */
-		ask_forget(&r->ask);
+	} else if (v.decision == HOST_ALLOWED || !r->ask.asked) {
+		/* Which addresses it may lead to, and by way of whom, is for
+		 * this policy to say
+		 */
+		reach_stop(r);
+		end_close(r->gate->loop, r->end);
 		go(r);
 	}
 }

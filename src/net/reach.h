@@ -82,14 +82,14 @@ struct reach {
 
 void reach_start(struct reach *reach);
 
-/* The verdict alone, for a connection that reach_start() made to the same
- * host: true if it may go on; else @outcome and the words are set, and it was
- * reported. An answer to a question holds for the connection it was for.
+/* There is another policy, and @outcome is REACH_OK: true if the connection may go
+ * on; else @outcome and the words are set, and it was reported. An answer to a
+ * question holds for the connection it was for.
  */
 bool reach_is_allowed(struct reach *reach);
 
 /* There is another policy, and @outcome is still REACH_PENDING: what it does not
- * allow ends now, and what it allows goes on without an answer
+ * allow ends now; all else but a question begins anew
  */
 void reach_judge_again(struct reach *reach);
 

@@ -5,6 +5,7 @@ Who is dialled takes nobody (origin.py's "full"), so the connection stays on its
 way for as long as a test wants it to.
 """
 
+import base64
 import os
 import signal
 import sys
@@ -122,6 +123,147 @@ for i in range(2): print(until(ask(b"good.test:443"), b"\\r\\n\\r\\n")[:12])
     w.go()
     equal(w.end(), "b'HTTP/1.1 200'\n" * 2)
     equal(w.gate.requests(), ["CONNECT good.test:443 HTTP/1.1"] * 2)
+
+
+AUTHORIZED = {user: b"Basic " + base64.b64encode(user.encode() + b":pw")
+              for user in ("one", "two")}
+
+IN_FORCE = r"""
+def wait_for_the_edit():
+    while say(b"CONNECT mark.test:1 HTTP/1.1\r\nHost: mark.test\r\n\r\n")[9:12] != b"403": pass
+def get(s, path=b"/", method=b"GET"):
+    s.sendall(b"%s http://good.test%s HTTP/1.1\r\nHost: good.test\r\n\r\n" % (method, path))
+def status(s):
+    try: return s.recv(12)[9:12].decode()
+    except ConnectionResetError: return "reset"
+def answer(s):
+    head = until(s, b"\r\n\r\n")
+    n = [int(l.split(b":")[1]) for l in head.split(b"\r\n") if l.startswith(b"Content-Length")]
+    while n and n[0]: n[0] -= len(s.recv(n[0]))
+    return head[9:12].decode()
+"""
+
+
+def edit(w, *lines):
+    """New policies, the last of which the client will know by a name"""
+    w.reload("\n".join([*lines, "+deny mark.test"]))
+    w.go()
+
+
+@test
+def an_address_that_is_denied_meanwhile_is_not_connected_to(t):
+    w = Pending(t, allow=["good.test", "mark.test"])
+    w.start(IN_FORCE + '''
+told("ready")
+s = ask(b"good.test:7999")
+told("asked")
+wait_for_the_edit()
+told("edited")
+print(status(s))
+''')
+    equal(w.line(), "ready")
+    wait_until(lambda: w.gate._lines("full"), "no place is left")
+    w.go()
+    equal(w.line(), "asked")
+    w.wait_for_dials(1)
+    edit(w, "+deny " + NAMES["good.test"])
+    equal(w.line(), "edited")
+    w.make_room()
+    w.go()
+    equal(w.end(), "403\n")
+    contains(w.gate.refused(), ("net-connect", "good.test:7999"))
+
+
+@test
+def an_address_that_is_no_longer_allowed_is_left(t):
+    w = Pending(t, allow=["good.test", "10.0.0.5", "mark.test"],
+                names={"good.test": "10.0.0.5"}, origin=["http:80", "echo:7000"])
+    w.start(IN_FORCE + '''
+s, kept = tunnel(b"good.test:7000")[0], connect()
+s.sendall(b"a"); print(s.recv(1)); get(kept); print(answer(kept))
+told("there")
+wait_for_the_edit()
+for c in s, kept: print(status(c))
+s = connect(); get(s); print(status(s))
+''')
+    equal([w.line() for i in range(3)], ["b'a'", "200", "there"])
+    edit(w, "allow good.test", "+allow mark.test")
+    equal(w.end(), "reset\nreset\n403\n")
+    equal(len(w.gate.requests()), 1)
+
+
+@test
+def one_parent_proxy_never_gets_the_words_for_another(t):
+    w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7998",
+                allow=["good.test", "mark.test"],
+                origin=["parent:7998", "parent:7997"])
+    w.start(IN_FORCE + '''
+s = connect()
+get(s); print(answer(s))
+told("once")
+wait_for_the_edit()
+get(s); print(answer(s))
+''')
+    equal([w.line(), w.line()], ["200", "once"])
+    edit(w, "parent http://two:pw@127.0.0.1:7997")
+    equal(w.end(), "200\n")
+    for port, (own, other) in ((7998, ("one", "two")), (7997, ("two", "one"))):
+        got = b"".join(w.gate.received(f"parent-{port}"))
+        contains(got, AUTHORIZED[own])
+        lacks(got, AUTHORIZED[other])
+
+
+@test
+def nor_does_one_that_was_not_reached_yet(t):
+    w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7999",
+                allow=["good.test", "mark.test"], origin=["parent:7998"])
+    w.start(IN_FORCE + '''
+told("ready")
+s = ask(b"good.test:443")
+told("asked")
+wait_for_the_edit()
+told("edited")
+print(status(s))
+''')
+    equal(w.line(), "ready")
+    wait_until(lambda: w.gate._lines("full"), "no place is left")
+    w.go()
+    equal(w.line(), "asked")
+    w.wait_for_dials(1)
+    edit(w, "parent http://two:pw@127.0.0.1:7998")
+    equal(w.line(), "edited")
+    w.make_room()
+    w.go()
+    equal(w.end(), "200\n")
+    contains(b"".join(w.gate.received("parent-7998")), AUTHORIZED["two"])
+    lacks(b"".join(w.gate.received("full-7999")), b"Basic")
+
+
+@test
+def nor_does_an_origin_when_a_request_goes_again(t):
+    w = Pending(t, "--parent", "http://one:pw@127.0.0.1:7998",
+                allow=["good.test", "mark.test"],
+                origin=["parent:7998", "http:80"])
+    w.start(IN_FORCE + '''
+s = connect()
+get(s, b"/keep-then-cut"); print(answer(s))
+get(s, b"/keep-then-cut?room", b"HEAD")
+told("twice")
+wait_for_the_edit()
+told("edited")
+print(status(s))
+s = connect(); get(s); print(status(s))
+''')
+    equal([w.line(), w.line()], ["200", "twice"])
+    wait_until(lambda: len(w.gate.requests()) == 2, "the second request")
+    edit(w, "parent ")
+    equal(w.line(), "edited")
+    w.make_room()
+    w.go()
+    equal(w.end(), "502\n200\n")
+    got = b"".join(w.gate.received("http-80"))
+    contains(got, b"GET / ")
+    lacks(got, b"Basic")
 
 
 @test
