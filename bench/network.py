@@ -18,6 +18,7 @@ import time
 
 BIN = os.path.dirname(os.path.abspath(__file__))
 NETLOAD = BIN + "/netload"
+FLOOR = BIN + "/floor"
 CLOCHE = os.environ["CLOCHE"]
 ROUNDS = int(os.environ.get("CLOCHE_BENCH_ROUNDS", "5"))
 SRT = BIN + "/node_modules/@anthropic-ai/sandbox-runtime/dist/cli.js"
@@ -133,6 +134,9 @@ def commands(port):
         rows["curl, bare"] = curl
         rows["curl, sandboxed"] = [*cloche, *allow, "--", *curl, "--noproxy", "",
                                    "-x", "http://127.0.0.1:3128"]
+        # No network in there: what the sandbox alone adds to this program
+        rows["curl --version, bare"] = ["curl", "--version"]
+        rows["curl --version, floor"] = [FLOOR, "-o", "curl", "--version"]
     taken = {name: [] for name in rows}
     for _ in range(20 * ROUNDS):
         for name, argv in rows.items():
@@ -221,6 +225,10 @@ def main():
     if "curl, bare" in whole:
         goal("one sandboxed curl / bare",
              whole["curl, sandboxed"] / whole["curl, bare"], 1.4, False)
+        least = (whole["curl, bare"] + whole["curl --version, floor"] -
+                 whole["curl --version, bare"])
+        print(f"  - the kernel alone, without a gate: {least / whole['curl, bare']:.2f} "
+              "(bench/floor.c)")
     for path in ("cloche proxy", "cloche capture"):
         goal(f"{path}: bulk down / direct",
              ratio(results, path, "direct", ("down", "gib")), 0.4)
