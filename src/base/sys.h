@@ -45,14 +45,6 @@ struct sys_landlock_ruleset_attr {
 	uint64_t scoped;
 };
 
-/**
- * struct sys_landlock_net_port_attr - A rule on one TCP port
- */
-struct sys_landlock_net_port_attr {
-	uint64_t allowed_access;
-	uint64_t port;
-};
-
 int sys_openat2(int dirfd, const char *path, const struct open_how *how);
 int sys_open_tree(int dirfd, const char *path, unsigned int flags);
 int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,

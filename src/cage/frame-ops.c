@@ -116,7 +116,7 @@ static int do_bind(struct frame_tree *tree, const struct frame_op *op,
 		return fail_errno(err, "Can't get type of source %s",
 				  source_name(op));
 	at = S_ISDIR(st.st_mode) ? place_dir(tree->root, op, 0755, err)
-				 : place_file(tree->root, op, 0444, err);
+				 : place_file(tree->root, op, err);
 	if (at < 0)
 		return at;
 	mount = frame_take_mount(source, op, err);
@@ -278,7 +278,7 @@ static int do_data(struct frame_tree *tree, const struct frame_op *op,
 	r = copy_bytes(tree, fd, op, err);
 	if (r < 0)
 		return r;
-	at = place_file(tree->root, op, 0444, err);
+	at = place_file(tree->root, op, err);
 	if (at < 0)
 		return at;
 	mount = clone_place(fd, op, err);

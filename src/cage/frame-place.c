@@ -133,12 +133,11 @@ int place_dir(int root, const struct frame_op *op, mode_t mode,
 	return take_fd(&fd);
 }
 
-int place_file(int root, const struct frame_op *op, mode_t mode,
-	       struct err *err)
+int place_file(int root, const struct frame_op *op, struct err *err)
 {
 	const struct open_how how = {
 		.flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC,
-		.mode = mode, .resolve = RESOLVE_IN_ROOT,
+		.mode = 0444, .resolve = RESOLVE_IN_ROOT,
 	};
 	auto_close int made = -1;
 	auto_close int fd = place_open(root, op->dest);

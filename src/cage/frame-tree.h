@@ -65,8 +65,7 @@ int place_open(int root, const char *path);
 /* What is there, or a new directory or empty file; with words */
 int place_dir(int root, const struct frame_op *op, mode_t mode,
 	      struct err *err);
-int place_file(int root, const struct frame_op *op, mode_t mode,
-	       struct err *err);
+int place_file(int root, const struct frame_op *op, struct err *err);
 /* The directory above, made if it is missing; *@ret_name is the caller's */
 int place_parent(int root, const struct frame_op *op, char **ret_name,
 		 struct err *err);

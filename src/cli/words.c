@@ -43,11 +43,6 @@ static const struct verb_option flags[] = {
 	{ 0 },
 };
 
-const struct word *word_table(void)
-{
-	return words;
-}
-
 const struct verb_option *verb_option_table(void)
 {
 	return flags;

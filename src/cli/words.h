@@ -36,8 +36,7 @@ struct verb_option {
 	const char *words, *name, *argument, *help;
 };
 
-/* The whole tables, ending with an empty row */
-const struct word *word_table(void);
+/* The whole table, ending with an empty row */
 const struct verb_option *verb_option_table(void);
 
 /* The words of @c: the first of its rows, which stand together; or NULL */

@@ -158,7 +158,7 @@ static int control(struct verify *v, struct target *t, size_t number,
 {
 	struct verify_result *result = &v->results[number];
 	struct found f;
-	const int planted = target_plant(t, row, NULL);
+	const int planted = target_plant(t, row);
 	const int r = target_revive(t, err);
 
 	result->control_error = -planted;
@@ -179,7 +179,7 @@ static void plant_all(struct verify *v, struct target *t)
 
 	for (size_t i = 0; i < n; i++) {
 		if (v->results[i].asked)
-			(void)target_plant(t, &rows[i], NULL);
+			(void)target_plant(t, &rows[i]);
 	}
 }
 

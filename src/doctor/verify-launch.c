@@ -277,7 +277,7 @@ int verify_main_run(struct verify *v, struct err *err)
 	add_attempt(v, "main", &words);
 	r = run(v, &words, NULL, &s, err);
 	if (r == 0) {
-		(void)verify_take_report(v, s.report.p, s.report.len);
+		verify_take_report(v, s.report.p, s.report.len);
 		v->started = WIFEXITED(s.status) && !WEXITSTATUS(s.status);
 		v->survived = s.survived;
 		keep_complaint(v);
@@ -364,13 +364,13 @@ static int live_run(struct verify *v, size_t number,
 	}
 	add_rule(v, row, &words);
 	add_attempt(v, kind, &words);
-	(void)target_plant(&v->target, row, NULL);
+	(void)target_plant(&v->target, row);
 	target_listen(&v->target);
 	server = start_server(v, row);
 	for (int again = row->attempt == attempt_twice; again >= 0; again--) {
 		r = run(v, &words, verify_has_act(row) ? row : NULL, &s, err);
 		if (r == 0)
-			(void)verify_take_report(v, s.report.p, s.report.len);
+			verify_take_report(v, s.report.p, s.report.len);
 		buf_done(&s.report);
 	}
 	v->results[number].own_hit = s.seen;
@@ -402,7 +402,7 @@ int verify_own_run(struct verify *v, size_t number, const char *feed,
 	add_attempt(v, kind, &words);
 	r = run(v, &words, NULL, &s, err);
 	if (r == 0)
-		(void)verify_take_report(v, s.report.p, s.report.len);
+		verify_take_report(v, s.report.p, s.report.len);
 	buf_done(&s.report);
 	return r;
 }

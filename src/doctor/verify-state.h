@@ -80,10 +80,8 @@ int verify_own(struct verify *v, struct err *err);
 /* verify-run.c: undo verify_enter(), but for state and caches, in a child */
 void verify_go_home(const struct verify *v);
 
-/* verify-inside.c: put what a sandbox reported into the results; returns the
- * number of lines understood. "!" asks the host to act: @act is called.
- */
-size_t verify_take_report(struct verify *v, char *text, size_t n);
+/* verify-inside.c: put what a sandbox reported into the results */
+void verify_take_report(struct verify *v, char *text, size_t n);
 
 /* verify-proof.c: did the attempt of @row work, as far as the host can tell?
  * @view is the policy of the scratch project, or NULL.

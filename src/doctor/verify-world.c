@@ -160,29 +160,24 @@ static int put_hostile(const struct target *t)
 }
 
 /* Rules that are fine, for now */
-static int put_settings(const struct target *t, const char *argument,
-			struct err *err)
+static int put_settings(const struct target *t, const char *argument)
 {
 	char path[PATH_MAX];
-	int r;
 
 	world_path(&t->w, argument, NULL, path, sizeof(path));
-	r = put(path, "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
-		0600);
-	return r < 0 ? fail(err, r, "cannot make '%s': %s", path, strerror(-r))
-		     : 0;
+	return put(path, "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
+		   0600);
 }
 
-int target_plant(struct target *t, const struct verify_row *row,
-		 struct err *err)
+int target_plant(struct target *t, const struct verify_row *row)
 {
 	char path[PATH_MAX];
 	int r;
 
 	if (row->attempt == attempt_reload)
-		return put_settings(t, row->argument, err);
+		return put_settings(t, row->argument);
 	if (row->attempt == attempt_hostile && put_hostile(t) < 0)
-		return fail(err, -EIO, "cannot make a hostile project");
+		return -EIO;
 	if (!row->target[0] || (row->proof != PROOF_INTACT &&
 				row->proof != PROOF_BYTES &&
 				row->proof != PROOF_ABSENT &&
@@ -200,8 +195,7 @@ int target_plant(struct target *t, const struct verify_row *row,
 		(void)unlink(path);
 	else if (r == 0)
 		r = put_canary(t, path);
-	return r < 0 ? fail(err, r, "cannot make '%s': %s", path, strerror(-r))
-		     : 0;
+	return r;
 }
 
 int target_replace(struct target *t, const struct verify_row *row)
@@ -323,13 +317,21 @@ static void become_victim(const struct target *t, int tell)
 	_exit(1);
 }
 
+static bool is_alive(const struct target *t)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)t->w.victim, &info,
+		      WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid;
+}
+
 int target_revive(struct target *t, struct err *err)
 {
 	int ends[2];
 	char byte;
 	pid_t pid;
 
-	if (t->w.victim > 0 && target_is_alive(t))
+	if (t->w.victim > 0 && is_alive(t))
 		return 0;
 	t->w.victim = 0;
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -350,14 +352,6 @@ int target_revive(struct target *t, struct err *err)
 	return 0;
 }
 
-bool target_is_alive(const struct target *t)
-{
-	siginfo_t info = { 0 };
-
-	return waitid(P_PID, (id_t)t->w.victim, &info,
-		      WEXITED | WNOHANG | WNOWAIT) == 0 && !info.si_pid;
-}
-
 bool target_stays_alive(const struct target *t)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -367,7 +361,7 @@ bool target_stays_alive(const struct target *t)
 	/* A control must see it die, and does not wait for long if it does */
 	dead = poll(&p, 1, t->w.inside ? DYING_MS : CONTROL_MS) == 1;
 	close_fd(&p.fd);
-	return !dead && target_is_alive(t);
+	return !dead && is_alive(t);
 }
 
 static void end_victim(struct target *t)

@@ -63,8 +63,7 @@ void canary_line(const struct target *t, const char *path,
 void link_end(const char *path, char *ret, size_t size);
 
 /* Put the file there that @row is about, and what its directory needs */
-int target_plant(struct target *t, const struct verify_row *row,
-		 struct err *err);
+int target_plant(struct target *t, const struct verify_row *row);
 
 /* Replace that file, or the one of its argument, as an editor does: a new one
  * is renamed over it
@@ -78,8 +77,7 @@ void target_arm(const struct target *t, bool keys);
 
 /* A victim that was killed is replaced */
 int target_revive(struct target *t, struct err *err);
-bool target_is_alive(const struct target *t);
-/* As target_is_alive(), with time for a signal to do its work */
+/* True if a signal, with time to do its work, has not ended it */
 bool target_stays_alive(const struct target *t);
 
 /* The value of PASSED_VARIABLE: a secret that a sandbox was given, and no

@@ -88,7 +88,7 @@ int edits_watch(const struct options *options, const struct policy *policy,
 		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
 			files[n++] = report.files.v[i].path;
 	}
-	r = n ? live_new(files, n, fn, arg, ret, NULL) : -ENOENT;
+	r = n ? live_new(files, n, fn, arg, ret) : -ENOENT;
 	for (size_t i = 0; r == 0 && i < n && !*ret_edited; i++)
 		*ret_edited = is_edited(policy, files[i]);
 	return r;

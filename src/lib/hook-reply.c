@@ -61,9 +61,9 @@ static json_t *new_input(const struct hook_call *call,
 }
 
 /* A denial, or a question to an agent that cannot ask */
-static bool is_refused(const struct hook_decision *d, bool can_ask)
+static bool is_refused(const struct hook_decision *d)
 {
-	return d->verdict == HOOK_DENY || (d->verdict == HOOK_ASK && !can_ask);
+	return d->verdict == HOOK_DENY || d->verdict == HOOK_ASK;
 }
 
 static char *refusal(const struct hook_decision *d)
@@ -104,7 +104,7 @@ static int reply_codex(const struct hook_call *call,
 {
 	auto_free char *reason = NULL;
 
-	if (is_refused(d, false)) {
+	if (is_refused(d)) {
 		reason = refusal(d);
 		return print(json_pack("{s:{s:s, s:s, s:s}}",
 			"hookSpecificOutput",
@@ -126,7 +126,7 @@ static int reply_gemini(const struct hook_call *call,
 {
 	auto_free char *reason = NULL;
 
-	if (is_refused(d, false)) {
+	if (is_refused(d)) {
 		reason = refusal(d);
 		return print(json_pack("{s:s, s:s}", "decision", "deny",
 				       "reason", reason), out, err);

@@ -146,14 +146,13 @@ static void shed(struct gate *gate, const struct listener *row, int fd)
 	conn_say(conn_new(gate, fd, false), out.p, out.len);
 }
 
-bool accept_take_spares(struct gate *gate)
+void accept_take_spares(struct gate *gate)
 {
 	for (int i = 0; i < GATE_SPARES; i++) {
 		if (gate->spares[i] < 0)
 			gate->spares[i] = fcntl(gate->control.fd,
 						F_DUPFD_CLOEXEC, 0);
 	}
-	return gate->spares[0] >= 0;
 }
 
 void accept_give_spare(struct gate *gate)
@@ -169,7 +168,7 @@ static void on_pause_over(void *arg)
 {
 	struct gate *gate = arg;
 
-	(void)accept_take_spares(gate);
+	accept_take_spares(gate);
 	for (struct gate_listener *l = gate->listeners; l; l = l->next)
 		(void)loop_change(gate->loop, &l->source, EPOLLIN);
 }
@@ -196,7 +195,7 @@ static void turn_away(struct gate *gate, int listener)
 	if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 		pause_all(gate);
 	close_fd(&fd);
-	(void)accept_take_spares(gate);
+	accept_take_spares(gate);
 }
 
 /* Announced before it connected: what was said since is heard first */

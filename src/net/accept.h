@@ -18,10 +18,10 @@ int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd);
 
 /* Descriptors that are kept for the day when there is none left. One is given up
  * before something that needs one, which then does not fail; all that can be had
- * are taken back after it. False if that leaves none.
+ * are taken back after it.
  */
 void accept_give_spare(struct gate *gate);
-bool accept_take_spares(struct gate *gate);
+void accept_take_spares(struct gate *gate);
 
 /* Serve those who wait there, then close it */
 void accept_remove(struct gate *gate, uint32_t id);

@@ -35,11 +35,10 @@ static uint16_t port_of(const struct policy *policy, enum policy_number number)
 }
 
 /* From here on @policy decides; connections that it forbids are closed */
-static int use_policy(struct gate *gate, struct policy *policy,
-		      struct err *err)
+static int use_policy(struct gate *gate, struct policy *policy)
 {
 	struct parents parents;
-	const int r = parents_init(&parents, policy, err);
+	const int r = parents_init(&parents, policy, NULL);
 
 	if (r < 0)
 		return r;
@@ -73,7 +72,7 @@ static int take_policy(struct gate *gate, const char *part, size_t n,
 	policy = gate_policy_read(buf_str(&gate->coming), gate->coming.len,
 				  NULL);
 	buf_done(&gate->coming);
-	return policy ? use_policy(gate, policy, NULL) : -EINVAL;
+	return policy ? use_policy(gate, policy) : -EINVAL;
 }
 
 static int take_listener(struct gate *gate, const struct gate_message *m,
@@ -141,7 +140,7 @@ static int hear_one(struct gate *gate)
 	/* A descriptor that finds no room would be the end of us */
 	accept_give_spare(gate);
 	got = sock_recv(gate->control.fd, &in, sizeof(in), &fd, &nfds);
-	(void)accept_take_spares(gate);
+	accept_take_spares(gate);
 	if (!got) {
 		/* Nobody will say anything any more */
 		gate->ended = true;
@@ -155,7 +154,7 @@ static int hear_one(struct gate *gate)
 			 &fd);
 	/* What was read and is not kept makes room for the next one */
 	close_fd(&fd);
-	(void)accept_take_spares(gate);
+	accept_take_spares(gate);
 	return r < 0 ? r : 1;
 }
 
@@ -260,7 +259,7 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	gate->loop = config->loop;
 	gate->shared = config->shared;
 	loop_show(gate->loop, &gate->shared->waits);
-	r = timers_new(gate->loop, config->ms, &gate->timers, NULL);
+	r = timers_new(gate->loop, config->ms, &gate->timers);
 	if (r < 0)
 		return r;
 	gate->resolver = lookup_new(gate->loop, gate->timers, need_resolver,
@@ -278,10 +277,10 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 					      gate };
 	/* A new policy is in force for whatever comes after it */
 	loop_prefer(gate->loop, &gate->control);
-	r = use_policy(gate, config->policy, NULL);
+	r = use_policy(gate, config->policy);
 	if (!r)
 		r = loop_add(gate->loop, &gate->control, EPOLLIN);
-	(void)accept_take_spares(gate);
+	accept_take_spares(gate);
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 

@@ -38,7 +38,7 @@ static void set_up(void)
 	static const unsigned int ms[TIMER_KINDS] = { [TIMER_ASK] = 10 };
 
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers), 0);
 	asks = asks_new(timers, on_send, NULL);
 }
 

@@ -137,7 +137,7 @@ TEST(a_family_that_does_not_answer_is_not_waited_for_twice)
 	if (socket(AF_INET6, SOCK_STREAM, 0) < 0)
 		test_skip("no IPv6 here");
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers), 0);
 	(void)listen_at("::1", &port, 0);
 	(void)listen_at("127.0.0.1", &port, 64);
 	fill(port);

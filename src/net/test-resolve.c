@@ -150,7 +150,7 @@ static void begin(struct source *source, struct resolve_wait *wait)
 	struct host host;
 
 	CHECK_INT(loop_new(&source->loop, NULL), 0);
-	CHECK_INT(timers_new(source->loop, ms, &timers, NULL), 0);
+	CHECK_INT(timers_new(source->loop, ms, &timers), 0);
 	CHECK_INT(host_parse("a.test", 6, 80, &host), 0);
 	lookup = lookup_new(source->loop, timers, need, source);
 	CHECK_INT(lookup_ask(lookup, &host, wait, &answer), 0);

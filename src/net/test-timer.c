@@ -20,7 +20,7 @@ static void set_up(void)
 	};
 
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers), 0);
 }
 
 static void note(void *arg)
@@ -84,7 +84,7 @@ TEST(times_only_get_shorter)
 	};
 
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(timers_new(loop, ms, &timers, NULL), 0);
+	CHECK_INT(timers_new(loop, ms, &timers), 0);
 	start(&first, TIMER_LINGER, "never");
 	start(&second, TIMER_PAUSE, "p!");
 	CHECK(first.deadline - timer_now() <= 2000);

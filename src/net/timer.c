@@ -89,8 +89,7 @@ static int on_expiry(void *arg, uint32_t events)
 	return 0;
 }
 
-int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
-	       struct err *err)
+int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret)
 {
 	struct timers *t = mem_zalloc(sizeof(*t));
 
@@ -99,7 +98,7 @@ int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
 	t->source.fd = timerfd_create(CLOCK_MONOTONIC,
 				      TFD_CLOEXEC | TFD_NONBLOCK);
 	if (t->source.fd < 0 || loop_add(loop, &t->source, EPOLLIN) < 0) {
-		const int r = fail_errno(err, "cannot make a timer");
+		const int r = -errno;
 
 		close_fd(&t->source.fd);
 		free(t);

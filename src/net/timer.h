@@ -38,10 +38,9 @@ struct timer {
 };
 
 /* @ms[kind] shortens the built-in time of that kind; 0, or longer, leaves it.
- * @ms may be NULL.
+ * @ms may be NULL. 0 or a negative errno.
  */
-int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret,
-	       struct err *err);
+int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret);
 
 /* Start it, or start it anew */
 void timer_start(struct timers *timers, struct timer *timer,

@@ -303,7 +303,7 @@ static void protect_missing(struct view *view, const char *dir, int fd)
 	}
 }
 
-bool walk_git_has_shape(int dir)
+static bool has_shape(int dir)
 {
 	struct stat st;
 
@@ -317,7 +317,7 @@ bool walk_git_is_dir(const char *dir)
 	auto_close int fd = sys_open_nofollow(AT_FDCWD, dir, O_PATH |
 					      O_DIRECTORY, 0);
 
-	return fd >= 0 && walk_git_has_shape(fd);
+	return fd >= 0 && has_shape(fd);
 }
 
 bool walk_git_root(struct view *view, const char *dir, size_t *left)
@@ -328,7 +328,7 @@ bool walk_git_root(struct view *view, const char *dir, size_t *left)
 
 	if (lstat(head, &st) == 0)	/* Else it is none, in one call */
 		fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || !walk_git_has_shape(fd)) {
+	if (fd < 0 || !has_shape(fd)) {
 		walk_missed(view, errno);
 		return false;
 	}

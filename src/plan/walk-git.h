@@ -43,11 +43,9 @@ bool walk_sees(struct view *view, int dir, const char *name, struct stat *st);
  */
 void walk_git(struct view *view, const char *git_dir, size_t *left);
 
-/* True if git would take the directory @dir for a git directory, whatever it is
- * called: it need not say "bare"
+/* True if git would take the directory @dir, a path without links, for a git
+ * directory, whatever it is called: it need not say "bare"
  */
-bool walk_git_has_shape(int dir);
-/* The same for a path without links */
 bool walk_git_is_dir(const char *dir);
 
 /* True of the names that only such a directory is likely to have */

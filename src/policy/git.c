@@ -164,33 +164,31 @@ static void follow_common(const struct reader *reader, struct git_repo *repo)
 		repo->checkout = take_ptr(parent);
 }
 
-static int follow_pointer(const struct reader *reader, struct git_repo *repo,
-			  struct err *err)
+/* False if ".git" is neither a repository nor a pointer to one */
+static bool follow_pointer(const struct reader *reader, struct git_repo *repo)
 {
 	auto_free char *line = read_line(reader, repo->top, ".git");
 	bool owned = false;
 
 	if (!line || strncmp(line, "gitdir: ", 8) != 0 || !line[8])
-		return fail(err, -EINVAL,
-			    "%s/.git is neither a repository nor a pointer to one",
-			    repo->top);
+		return false;
 	repo->pointer = path_join(repo->top, ".git");
 	repo->dir = path_resolve(repo->top, line + 8);
 	follow_common(reader, repo);
 	if (reader->kind(reader->arg, repo->dir, &owned) != READER_DIR ||
 	    !owned)
-		return 1;
+		return true;
 	repo->trusted = strcmp(repo->dir, repo->common) != 0 ?
 		linked_points_back(reader, repo) :
 		separate_is_ours(reader, repo);
-	return 1;
+	return true;
 }
 
-int git_discover(const struct reader *reader, const char *start,
-		 struct git_repo *ret, struct err *err)
+bool git_discover(const struct reader *reader, const char *start,
+		  struct git_repo *ret)
 {
 	struct git_repo repo = { .top = mem_strdup(start) };
-	int r = 0;
+	bool found = false;
 
 	for (int i = 0; i < WALK_MAX; i++) {
 		const enum reader_kind kind = kind_of(reader, repo.top,
@@ -201,11 +199,11 @@ int git_discover(const struct reader *reader, const char *start,
 			repo.dir = path_join(repo.top, ".git");
 			follow_common(reader, &repo);
 			repo.trusted = !strcmp(repo.dir, repo.common);
-			r = 1;
+			found = true;
 		} else if (kind == READER_FILE) {
-			r = follow_pointer(reader, &repo, err);
+			found = follow_pointer(reader, &repo);
 		}
-		if (r)
+		if (found || kind == READER_FILE)
 			break;
 		parent = path_parent(repo.top);
 		if (!strcmp(parent, repo.top)) {
@@ -215,12 +213,11 @@ int git_discover(const struct reader *reader, const char *start,
 		free(repo.top);
 		repo.top = parent;
 	}
-	if (r <= 0) {
+	if (found)
+		*ret = repo;
+	else
 		git_repo_done(&repo);
-		return r;
-	}
-	*ret = repo;
-	return 1;
+	return found;
 }
 
 static void protect_below(struct policy *policy, const struct source *source,

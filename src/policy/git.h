@@ -25,16 +25,16 @@ struct git_repo {
 	bool trusted;
 };
 
-/* Find the repository around @start. 1 if there is one, 0 if not, or a
- * negative errno for a ".git" that cannot be read.
+/* Find the repository around @start. False if there is none, or its ".git"
+ * cannot be read.
  *
  * A ".git" file comes with the project and may name any directory. It is
  * trusted only if what it names is a git directory that is ours and says so: a
  * linked working tree's or a submodule's that points back; or, for
  * --separate-git-dir, one that is neither bare nor another tree's.
  */
-int git_discover(const struct reader *reader, const char *start,
-		 struct git_repo *ret, struct err *err);
+bool git_discover(const struct reader *reader, const char *start,
+		  struct git_repo *ret);
 void git_repo_done(struct git_repo *repo);
 
 /* Let the command work with a git directory that lies elsewhere: it becomes

@@ -7,13 +7,11 @@
 
 #include "base/text.h"
 
-static int whole(const json_t *value, uint64_t min, uint64_t max,
-		 uint64_t *ret)
+static int whole(const json_t *value, uint64_t max, uint64_t *ret)
 {
 	const json_int_t n = json_integer_value(value);
 
-	if (!json_is_integer(value) || n < 0 || (uint64_t)n < min ||
-	    (uint64_t)n > max)
+	if (!json_is_integer(value) || n < 1 || (uint64_t)n > max)
 		return -EINVAL;
 	*ret = (uint64_t)n;
 	return 0;
@@ -37,16 +35,16 @@ int number_of(enum setting_type type, const json_t *value, uint64_t *ret)
 {
 	switch (type) {
 	case TYPE_COUNT:
-		return whole(value, 1, INT32_MAX, ret);
+		return whole(value, INT32_MAX, ret);
 	case TYPE_PORT:
-		return whole(value, 1, UINT16_MAX, ret);
+		return whole(value, UINT16_MAX, ret);
 	case TYPE_DEPTH:
-		return whole(value, 1, 10, ret);
+		return whole(value, 10, ret);
 	case TYPE_SIZE:
 		if (json_is_string(value))
 			return text_to_size(json_string_value(value), ret) < 0 ?
 			       -EINVAL : 0;
-		return whole(value, 1, INT64_MAX, ret);
+		return whole(value, INT64_MAX, ret);
 	case TYPE_DURATION:
 		return duration(value, ret);
 	default:

@@ -306,8 +306,8 @@ static int read_all(struct load *load)
 	if (r < 0 || load->req->no_settings)
 		return r < 0 ? r : add_flag(load);
 	/* A ".git" that nobody can read is not ours to complain about here */
-	load->in_repo = git_discover(load->reader, load->req->cwd, &load->repo,
-				     NULL) > 0;
+	load->in_repo = git_discover(load->reader, load->req->cwd,
+				     &load->repo);
 	r = add_flag(load);
 	if (r == 0)
 		r = add_local(load);
@@ -482,8 +482,7 @@ char *settings_file_for(const struct settings_request *req, enum scope scope)
 	char *path = NULL;
 
 	load_init(&load, req, NULL, NULL);
-	load.in_repo = git_discover(load.reader, req->cwd, &load.repo,
-				    NULL) > 0;
+	load.in_repo = git_discover(load.reader, req->cwd, &load.repo);
 	dir = local_root(&load);
 	if (scope == SCOPE_LOCAL)
 		path = path_join(dir ? dir : req->cwd,

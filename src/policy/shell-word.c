@@ -78,15 +78,14 @@ static void take_expanded(struct shell_parser *p, struct shell_frame *f,
 	buf_add(&f->raw, from, (size_t)(p->at - from));
 }
 
-/* $( ), <( ): @open is the length of what begins it */
-static void parse_substitution(struct shell_parser *p, struct shell_frame *f,
-			       size_t open)
+/* $( ), <( ) */
+static void parse_substitution(struct shell_parser *p, struct shell_frame *f)
 {
 	const char *from = p->at;
 	const size_t heredocs = p->heredocs.len;
 	const bool nested = p->nested;
 
-	p->at += open;
+	p->at += strlen("$(");
 	p->nested = true;
 	shell_list_parse(p, ')');
 	p->nested = nested;
@@ -221,7 +220,7 @@ static void parse_dollar(struct shell_parser *p, struct shell_frame *f,
 	if (c == '[' || (c == '(' && from[2] == '(')) {
 		shell_stop(p, "arithmetic");
 	} else if (c == '(') {
-		parse_substitution(p, f, 2);
+		parse_substitution(p, f);
 	} else if (c == '{') {
 		parse_braces(p, f, q);
 	} else if (shell_is_name(c) || is_one_of(c, "@*#?-$!")) {
@@ -335,7 +334,7 @@ static void parse_pieces(struct shell_parser *p, struct shell_frame *f)
 {
 	for (;;) {
 		if (shell_is_process(p->at))
-			parse_substitution(p, f, 2);
+			parse_substitution(p, f);
 		else if (shell_is_meta(*p->at))
 			return;
 		else if (*p->at == '\'')

@@ -156,7 +156,7 @@ static bool is_watched(const struct live *live)
 }
 
 /* The new descriptor has another number than the old one */
-static int begin_looking(struct live *live, struct err *err)
+static int begin_looking(struct live *live)
 {
 	const struct timespec step = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
 	const struct itimerspec when = { step, step };
@@ -164,7 +164,7 @@ static int begin_looking(struct live *live, struct err *err)
 					   TFD_NONBLOCK);
 
 	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0)
-		return fail_errno(err, "cannot watch the settings");
+		return -errno;
 	close_fd(&live->watch);
 	close_fd(&live->moment);
 	close_fd(&live->fd);
@@ -175,7 +175,7 @@ static int begin_looking(struct live *live, struct err *err)
 }
 
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
-	     void *arg, struct live **ret, struct err *err)
+	     void *arg, struct live **ret)
 {
 	struct live *live = mem_zalloc(sizeof(*live));
 	int r = 0;
@@ -187,7 +187,7 @@ int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	for (size_t i = 0; i < n; i++)
 		add_file(live, files[i]);
 	if (!is_watched(live))
-		r = begin_looking(live, err);
+		r = begin_looking(live);
 	if (r < 0)
 		live_free(live);
 	else
@@ -350,7 +350,7 @@ void live_dispatch(struct live *live)
 	}
 	/* What came before the first look was not heard of */
 	if (!live->looks && !is_watched(live))
-		changed |= begin_looking(live, NULL) == 0;
+		changed |= begin_looking(live) == 0;
 	/* What changed beside a loss is read when that is over */
 	if (lost || (changed && (live->moment < 0 || !is_gone(live))))
 		live->fn(live->arg);

@@ -12,17 +12,16 @@
 
 #include <stddef.h>
 
-struct err;
 struct live;
 
 enum { LIVE_FILES_MAX = 256 };
 
 /* Watch @n absolute paths, and where they lead if they are links; @fn is called,
  * once per batch, when one of them was written, came into being or is gone. 0, or
- * a negative errno with words.
+ * a negative errno.
  */
 int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
-	     void *arg, struct live **ret, struct err *err);
+	     void *arg, struct live **ret);
 void live_free(struct live *live);
 
 /* For the loop: EPOLLIN. It may be another one after live_dispatch(), which has

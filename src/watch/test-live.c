@@ -32,7 +32,7 @@ static struct live *start(const char *name, int *changes)
 	const char *file = at(name);
 	struct live *live = NULL;
 
-	CHECK_INT(live_new(&file, 1, count, changes, &live, NULL), 0);
+	CHECK_INT(live_new(&file, 1, count, changes, &live), 0);
 	CHECK(live_fd(live) >= 0);
 	return live;
 }
@@ -225,7 +225,7 @@ TEST(what_cannot_be_watched_any_more_is_looked_at)
 	test_write(files[0], "1");
 	test_write(files[1], "1");
 	allow_watches("1");
-	CHECK_INT(live_new(files, 2, count, &changes, &live, NULL), 0);
+	CHECK_INT(live_new(files, 2, count, &changes, &live), 0);
 	test_write(files[1], "22");
 	while (!changes)
 		wait_for(live);
