@@ -4,7 +4,6 @@
 #include "base/arena.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <nss.h>
 #include <resolv.h>
 #include <stddef.h>

@@ -3,7 +3,6 @@
 
 #include "base/path.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -19,7 +19,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/mount.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

@@ -6,7 +6,6 @@
  * when all else stands: from then on the box itself is out of sight.
  */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>

@@ -14,7 +14,6 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "cage/frame-tree.h"
-#include "plan/frame.h"
 
 static const char *const nodes[FRAME_NODES] = {
 	"null", "zero", "full", "random", "urandom", "tty", "console",

@@ -8,7 +8,6 @@
 #ifndef CAGE_JAIL_H
 #define CAGE_JAIL_H
 
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "policy/host.h"

@@ -42,7 +42,6 @@
 #include "base/own.h"
 #include "base/sock.h"
 #include "base/sys.h"
-#include "cage/bind.h"
 #include "cage/box.h"
 #include "plan/plan.h"
 

@@ -15,7 +15,6 @@
 #include <linux/sockios.h>
 #include <sched.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,7 +22,6 @@
 #include "base/sys.h"
 #include "cage/cage.h"
 #include "cage/stages.h"
-#include "plan/plan.h"
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {

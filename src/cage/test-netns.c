@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "base/sock.h"
 #include "cage/netkeeper.h"

@@ -25,7 +25,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/mount.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>

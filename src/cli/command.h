@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-struct buf;
 struct err;
 struct options;
 

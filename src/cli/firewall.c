@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "cli/words.h"

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
 #include "base/path.h"
 #include "cage/cage.h"
 #include "cli/command.h"

@@ -6,7 +6,6 @@
  * of settings.def, and the text for people is printed from that.
  */
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -11,8 +11,6 @@
 struct err;
 struct options;
 struct origin;
-struct policy;
-struct settings_report;
 
 /**
  * struct policy_call - One use of the verb

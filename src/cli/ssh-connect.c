@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -2,7 +2,6 @@
 /* doctor/print.c - the report, for people and for programs */
 
 #include <jansson.h>
-#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"

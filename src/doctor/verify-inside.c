@@ -5,8 +5,6 @@
  * Nothing in it is believed but bytes that only the host could know.
  */
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,6 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/own.h"
 #include "doctor/verify-state.h"
 
 /* After "verify --attempt", in this order: see verify-launch.c */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "doctor/verify-listen.h"
 #include "doctor/verify-state.h"
 #include "plan/view.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor/verify-run.c - one verification from beginning to end */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

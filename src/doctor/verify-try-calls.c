@@ -13,7 +13,6 @@
 #include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>

@@ -19,7 +19,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "firewall/local.h"
 #include "firewall/names.h"
 #include "firewall/nft.h"

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <nss.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
 #include "firewall/nft.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>

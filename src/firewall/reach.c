@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/now.h"
 #include "base/own.h"

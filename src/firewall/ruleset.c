@@ -22,7 +22,6 @@
 #include "firewall/ruleset.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -10,7 +10,6 @@
 
 #include "firewall/ruleset.h"
 
-struct buf;
 struct err;
 
 /* A file that is there while a firewall is up, for whoever may not ask the

@@ -16,7 +16,6 @@
 struct err;
 struct plan;
 struct policy;
-struct view;
 
 enum {
 	ASIDE_CHANGES_MAX = 1 << 16,	/* Told of, or applied, at once */

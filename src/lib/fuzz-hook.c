@@ -5,11 +5,9 @@
  */
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "fuzz.h"

@@ -14,7 +14,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/startable.h"
-#include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
 

@@ -15,7 +15,6 @@
 
 struct buf;
 struct err;
-struct options;
 struct policy;
 
 enum { HOOK_WATCHDOG_MS = 15000 };	/* Less than the agents' limit below */

@@ -5,7 +5,6 @@
 
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 

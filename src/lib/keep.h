@@ -9,7 +9,6 @@
 #define LIB_KEEP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/loop.h"
 #include "plan/change.h"

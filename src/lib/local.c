@@ -6,14 +6,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "policy/violation.h"
 
 enum {

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/dir.h"

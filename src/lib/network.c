@@ -15,7 +15,6 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -4,8 +4,7 @@
 #ifndef LIB_NETWORK_H
 #define LIB_NETWORK_H
 
-#include <stdbool.h>
-#include <sys/socket.h>
+#include <sys/types.h>
 
 struct err;
 struct jail_run;

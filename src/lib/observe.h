@@ -5,10 +5,8 @@
 #define LIB_OBSERVE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct born;
-struct err;
 struct network_run;
 struct observe;
 struct observer_policy;

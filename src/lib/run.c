@@ -4,7 +4,6 @@
 #include "lib/run.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"

@@ -44,7 +44,6 @@
 #include "lib/watchers.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/policy.h"
 
 /**

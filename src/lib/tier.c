@@ -15,7 +15,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "cage/cage.h"
 #include "doctor/doctor.h"

@@ -9,8 +9,6 @@
 #ifndef LIB_WIRE_H
 #define LIB_WIRE_H
 
-#include <stdint.h>
-
 #include "base/buf.h"
 #include "base/loop.h"
 

@@ -4,7 +4,6 @@
 #include "lib/words.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/err.h"

@@ -4,7 +4,6 @@
 #ifndef NET_ACCEPT_H
 #define NET_ACCEPT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/listener.h"

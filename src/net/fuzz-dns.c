@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net/fuzz-dns.c - every question has an answer that a resolver can read */
 
-#include <arpa/inet.h>
 #include <arpa/nameser.h>
 #include <resolv.h>
 #include <string.h>

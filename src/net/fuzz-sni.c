@@ -5,8 +5,6 @@
  * result must not depend on how it is spread over records.
  */
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "fuzz.h"
 #include "net/sni.h"

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"

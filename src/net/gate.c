@@ -6,14 +6,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/own.h"
 #include "base/sock.h"
 #include "net/accept.h"

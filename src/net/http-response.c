@@ -2,7 +2,6 @@
 /* net/http-response.c - what an origin or a parent proxy answers */
 
 #include <errno.h>
-#include <string.h>
 
 #include "net/http-parse.h"
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* net/http-write.c - heads as the other side gets them: written, not copied */
 
-#include <string.h>
-
 #include "base/buf.h"
 #include "net/http-parse.h"
 

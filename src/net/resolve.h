@@ -14,7 +14,6 @@
 
 #include "policy/host.h"
 
-struct err;
 struct loop;
 struct lookup;
 struct timers;

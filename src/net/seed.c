@@ -16,7 +16,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 

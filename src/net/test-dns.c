@@ -4,7 +4,6 @@
 #include "net/dns.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/own.h"

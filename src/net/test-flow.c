@@ -4,7 +4,6 @@
 #include "test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -3,8 +3,6 @@
 
 #include "net/sni.h"
 
-#include <stdio.h>
-
 #include "base/buf.h"
 #include "base/own.h"
 #include "test.h"

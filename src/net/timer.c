@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/now.h"

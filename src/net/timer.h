@@ -11,7 +11,6 @@
 
 #include <stdint.h>
 
-struct err;
 struct loop;
 struct timers;
 

@@ -16,7 +16,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/fuse.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,7 +24,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 
 enum {
 	FIRST_NODE = FUSE_ROOT_ID + 1,

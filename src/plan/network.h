@@ -10,7 +10,6 @@
 
 struct buf;
 struct err;
-struct host_range;
 struct policy;
 
 enum { NETWORK_PORTS_MAX = 32 };	/* Of each kind */

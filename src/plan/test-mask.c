@@ -6,13 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "plan/mask.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/policy.h"
 #include "test.h"
 

@@ -3,8 +3,6 @@
 
 #include "plan/pack.h"
 
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/mem.h"
 #include "plan/plan.h"

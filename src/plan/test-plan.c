@@ -4,7 +4,6 @@
 #include "plan/plan.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"

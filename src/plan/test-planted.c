@@ -3,13 +3,10 @@
 
 #include "plan/planted.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"

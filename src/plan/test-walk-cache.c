@@ -4,12 +4,9 @@
 #include "plan/walk-cache.h"
 
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/dir.h"

@@ -19,7 +19,6 @@
 
 struct err;
 struct glob;
-struct resolver;
 struct stat;
 struct walk_cache;
 

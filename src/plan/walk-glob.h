@@ -10,7 +10,6 @@
 
 #include "plan/walk.h"
 
-struct glob_rule;
 struct view;
 
 /**

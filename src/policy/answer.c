@@ -4,8 +4,6 @@
 #include "policy/answer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <regex.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

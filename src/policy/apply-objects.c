@@ -3,19 +3,13 @@
 
 #include "policy/apply.h"
 
-#include <ctype.h>
 #include <regex.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "policy/document.h"
-#include "policy/host.h"
-#include "policy/pathrule.h"
 #include "policy/policy.h"
-#include "policy/schema.h"
 
 static int member_problem(const struct apply *apply, const struct fact *fact,
 			  const char *name, const char *what)

@@ -10,14 +10,10 @@
  * go into the policy's rule set, for those who decide about a tool's use.
  */
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/err.h"
 #include "base/own.h"
 #include "policy/apply.h"
 #include "policy/document.h"
-#include "policy/glob.h"
 #include "policy/locks.h"
 #include "policy/policy.h"
 #include "policy/rule.h"

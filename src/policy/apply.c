@@ -9,9 +9,7 @@
 
 #include "policy/apply.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

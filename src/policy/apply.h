@@ -16,7 +16,6 @@ struct err;
 struct fact;
 struct facts;
 struct locks;
-struct path_rule;
 struct policy;
 struct reader;
 

@@ -3,13 +3,11 @@
 
 #include "policy/git.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"

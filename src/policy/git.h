@@ -6,7 +6,6 @@
 
 #include <stdbool.h>
 
-struct err;
 struct policy;
 struct reader;
 

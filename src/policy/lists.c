@@ -2,7 +2,6 @@
 /* policy/lists.c - the lists of a policy, each entry once */
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

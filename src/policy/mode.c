@@ -4,7 +4,6 @@
 #include "policy/mode.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

@@ -10,7 +10,6 @@
 #include "policy/outside.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/srt-cross.c - settings of srt: what concerns several keys at once */
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/srt.h"

@@ -11,12 +11,10 @@
 
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/srt-text.h"

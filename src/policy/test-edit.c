@@ -3,8 +3,6 @@
 
 #include "policy/edit.h"
 
-#include <errno.h>
-
 #include "base/buf.h"
 #include "base/err.h"
 #include "test.h"

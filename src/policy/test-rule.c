@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/glob.h"
 #include "policy/ruleset.h"
 #include "test.h"
 

@@ -9,7 +9,6 @@
  * none, so its names are links to a script that reports.
  */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 #include "policy/violation.h"
 
 #include <errno.h>
-#include <inttypes.h>
 
 #include "base/buf.h"
 #include "base/err.h"

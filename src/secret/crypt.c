@@ -12,7 +12,6 @@
 #include <sys/random.h>
 
 #include "base/err.h"
-#include "secret/doc.h"
 #include "secret/key.h"
 #include "secret/sha256.h"
 

@@ -6,8 +6,6 @@
  * no cryptographic library into the bargain, and scrypt holds no loop up.
  */
 
-#include <string.h>
-
 #include "secret/backend.h"
 #include "secret/file.h"
 #include "secret/helper.h"

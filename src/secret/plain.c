@@ -3,7 +3,6 @@
 
 #include "secret/plain.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -16,7 +16,6 @@
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>

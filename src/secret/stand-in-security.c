@@ -11,7 +11,6 @@
  * two of it were started.
  */
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

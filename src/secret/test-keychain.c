@@ -14,7 +14,6 @@
 #include "base/path.h"
 #include "secret/backend.h"
 #include "secret/bytes.h"
-#include "secret/doc.h"
 #include "secret/sync.h"
 #include "test.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/loop.h"
-#include "base/own.h"
 #include "test.h"
 
 static struct loop *loop;

@@ -3,7 +3,6 @@
  * Writers that are killed, and writers that are many. The counts are those of
  * an ordinary test run; CLOCHE_LONG makes them ten times as many.
  */
-#include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -4,7 +4,6 @@
 #include "secret/store.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/loop.h"

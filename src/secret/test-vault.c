@@ -4,14 +4,12 @@
 #include "secret/vault.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/keyctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/own.h"
 #include "secret/backend.h"
 #include "secret/bytes.h"

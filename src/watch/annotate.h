@@ -5,8 +5,6 @@
 #define WATCH_ANNOTATE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct buf;
 struct ring;

@@ -11,7 +11,6 @@
 #define WATCH_BORN_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <time.h>
 
 struct born;

@@ -10,7 +10,6 @@
 
 #include "watch/cover.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <stdio.h>
@@ -21,7 +20,6 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"

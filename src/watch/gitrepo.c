@@ -4,7 +4,6 @@
 #include "watch/gitrepo.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>

@@ -25,7 +25,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -28,7 +27,6 @@
 
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sys.h"
 #include "base/text.h"
 #include "watch/tracee.h"
 #include "watch/ways.h"

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -5,7 +5,6 @@
 #define WATCH_REPORT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "policy/violation.h"
 #include "watch/annotate.h"

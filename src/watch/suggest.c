@@ -4,7 +4,6 @@
 #include "watch/suggest.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

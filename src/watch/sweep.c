@@ -16,7 +16,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/fs.h"
 #include "base/mem.h"

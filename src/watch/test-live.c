@@ -3,7 +3,6 @@
 
 #include "watch/live.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>

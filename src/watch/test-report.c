@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -18,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sock.h"

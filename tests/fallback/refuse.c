@@ -17,7 +17,6 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

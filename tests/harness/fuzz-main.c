@@ -8,7 +8,6 @@
  */
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -37,13 +37,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"

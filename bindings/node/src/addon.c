@@ -15,7 +15,6 @@
 #include <node_api.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <uv.h>
 

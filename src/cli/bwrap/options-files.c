@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/bwrap/test-bwrap.c - command lines to frames, and what is wrong with them */
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "cli/bwrap/bwrap.h"
 #include "test.h"
 

@@ -13,7 +13,6 @@
 #include <libsecret/secret.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
