@@ -299,7 +299,9 @@ char **env_build(const struct view *view, const struct plan_request *request,
 		put_name(&env, "TMPDIR", tmpdir);
 	put_caches(&env, view, tmpdir);
 	if (net == NET_FILTERED) {
-		network_env(policy, request->proxies, put_variable, &env);
+		network_env(policy, request->proxies,
+			    request->observe && !request->proxies,
+			    put_variable, &env);
 		put_ssh(&env, request->program);
 	}
 	put_trusted(&env, policy);

@@ -173,41 +173,48 @@ static void put_moved(const char *name, const char *value,
 	put(arg, name, buf_str(&text));
 }
 
+/* True if nobody is worse off without the proxies: not where they are another's,
+ * nor where a rule allows the host's loopback, which only they lead to
+ */
+static bool is_captured_as_well(const struct policy *policy)
+{
+	return policy->profile != PROFILE_SRT &&
+	       !policy->numbers[NUMBER_HTTP_PROXY_PORT].set &&
+	       !policy->numbers[NUMBER_SOCKS_PROXY_PORT].set &&
+	       !is_allowed(policy, "localhost") &&
+	       !is_allowed(policy, "127.0.0.0/8") &&
+	       !is_allowed(policy, "::1/128");
+}
+
 void network_env(const struct policy *policy,
-		 const struct network_proxies *proxies,
+		 const struct network_proxies *proxies, bool any_port,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg)
 {
 	static const struct {
-		const char *name, *value, *srt;
+		const char *name, *value;
 	} variables[] = {
-#define PROXY_ENV(name, value) { name, value, value },
-#define SRT_ENV(name, value, srt) { name, value, srt },
+#define PROXY_ENV(name, value) { name, value },
 #define DIRECT(entry, what)
 #include "plan/network.def"
 #undef PROXY_ENV
-#undef SRT_ENV
 #undef DIRECT
 	}, direct[] = {
 #define PROXY_ENV(name, value)
-#define SRT_ENV(name, value, srt)
-#define DIRECT(entry, what) { entry, what, NULL },
+#define DIRECT(entry, what) { entry, what },
 #include "plan/network.def"
 #undef PROXY_ENV
-#undef SRT_ENV
 #undef DIRECT
 	};
 	auto_buf struct buf list = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		const char *value = policy->profile == PROFILE_SRT
-					    ? variables[i].srt
-					    : variables[i].value;
+		const char *name = variables[i].name;
 
 		if (proxies)
-			put_moved(variables[i].name, value, proxies, put, arg);
+			put_moved(name, variables[i].value, proxies, put, arg);
 		else
-			put(arg, variables[i].name, value);
+			put(arg, name, variables[i].value);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
 		if (!is_allowed(policy, direct[i].value))
@@ -215,6 +222,12 @@ void network_env(const struct policy *policy,
 				 direct[i].name);
 	}
 	put(arg, "NO_PROXY", buf_str(&list));
+	/* JavaScript's axios asks an HTTP proxy for https://, which none but a few
+	 * can do. It looks at this name, and takes an entry "*" for all hosts;
+	 * those who can use a proxy (curl, git, pip, Go) take it for a host
+	 */
+	if (any_port && is_captured_as_well(policy))
+		buf_adds(&list, ",*");
 	put(arg, "no_proxy", buf_str(&list));
 }
 

@@ -47,10 +47,11 @@ int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err);
 
 /* The variables that tell programs of the proxies: @put is called for each.
- * @proxies is NULL for the ports of an own network.
+ * @proxies is NULL for the ports of an own network; @any_port: who connects by
+ * itself gets there, whatever the port.
  */
 void network_env(const struct policy *policy,
-		 const struct network_proxies *proxies,
+		 const struct network_proxies *proxies, bool any_port,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg);
 

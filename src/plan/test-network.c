@@ -95,7 +95,7 @@ static char *variables(const char *const *hosts)
 	auto_policy struct policy *p = with_hosts(hosts);
 	struct buf out = { 0 };
 
-	network_env(p, NULL, collect, &out);
+	network_env(p, NULL, true, collect, &out);
 	return buf_take(&out);
 }
 
@@ -122,26 +122,58 @@ TEST(programs_are_told_of_the_proxies)
 	auto_free char *at_home = variables(private);
 
 	CHECK_CONTAINS(plain, "HTTPS_PROXY=http://localhost:3128\n");
-	CHECK_CONTAINS(plain, "all_proxy=socks5h://localhost:1080\n");
+	CHECK_CONTAINS(plain, "all_proxy=http://localhost:3128\n");
+	CHECK_CONTAINS(plain, "ftp_proxy=socks5h://localhost:1080\n");
 	CHECK_CONTAINS(plain,
-		       "no_proxy=localhost,127.0.0.1,::1,*.local,.local,"
+		       "NO_PROXY=localhost,127.0.0.1,::1,*.local,.local,"
 		       "169.254.0.0/16,10.0.0.0/8,172.16.0.0/12,"
 		       "192.168.0.0/16\n");
 	CHECK_CONTAINS(at_home,
 		       "NO_PROXY=127.0.0.1,::1,169.254.0.0/16,172.16.0.0/12\n");
 }
 
-TEST(profile_srt_names_the_http_proxy_for_everything)
+static bool may_go_without(struct policy *p, bool any_port)
+{
+	auto_buf struct buf out = { 0 };
+
+	network_env(p, NULL, any_port, collect, &out);
+	CHECK_CONTAINS(buf_str(&out), "NO_PROXY=");
+	CHECK(!strstr(strstr(buf_str(&out), "NO_PROXY="), ",*\nno_proxy="));
+	return strstr(strstr(buf_str(&out), "no_proxy="), ",*\n");
+}
+
+TEST(who_can_not_use_a_proxy_goes_without_if_it_gets_there)
+{
+	const char *const name[] = { "good.test", "10.1.2.3", NULL };
+	const struct origin origin = origin_make(NULL, NULL, NULL);
+	auto_policy struct policy *p = with_hosts(name);
+
+	CHECK(may_go_without(p, true));
+	CHECK(!may_go_without(p, false));
+	policy_set_number(p, NUMBER_HTTP_PROXY_PORT, 8888, origin);
+	CHECK(!may_go_without(p, true));
+}
+
+TEST(who_can_not_use_a_proxy_is_told_of_it_in_profile_srt)
 {
 	const char *const none[] = { NULL };
 	auto_policy struct policy *p = with_hosts(none);
-	auto_buf struct buf out = { 0 };
 
 	policy_set_profile(p, PROFILE_SRT, origin_make(NULL, NULL, NULL));
-	network_env(p, NULL, collect, &out);
-	CHECK_CONTAINS(buf_str(&out), "ALL_PROXY=http://localhost:3128\n");
-	CHECK_CONTAINS(buf_str(&out), "grpc_proxy=http://localhost:3128\n");
-	CHECK_CONTAINS(buf_str(&out), "FTP_PROXY=socks5h://localhost:1080\n");
+	CHECK(!may_go_without(p, true));
+}
+
+TEST(the_hosts_loopback_is_reached_by_the_proxies_alone)
+{
+	static const char *const rules[] = { "localhost", "localhost:80",
+					     "127.0.0.1:5432", "[::1]" };
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
+		const char *const rule[] = { rules[i], NULL };
+		auto_policy struct policy *p = with_hosts(rule);
+
+		CHECK(!may_go_without(p, true));
+	}
 }
 
 TEST(proxies_can_be_elsewhere)
@@ -151,9 +183,9 @@ TEST(proxies_can_be_elsewhere)
 	auto_policy struct policy *p = with_hosts(none);
 	auto_buf struct buf out = { 0 };
 
-	network_env(p, &proxies, collect, &out);
+	network_env(p, &proxies, false, collect, &out);
 	CHECK_CONTAINS(buf_str(&out), "HTTPS_PROXY=http://127.0.0.1:40001\n");
-	CHECK_CONTAINS(buf_str(&out), "all_proxy=socks5h://127.0.0.1:7\n");
+	CHECK_CONTAINS(buf_str(&out), "ftp_proxy=socks5h://127.0.0.1:7\n");
 	CHECK_CONTAINS(buf_str(&out), "CLOUDSDK_PROXY_PORT=40001\n");
 	CHECK(!strstr(buf_str(&out), "3128") && !strstr(buf_str(&out), "1080"));
 	CHECK_CONTAINS(buf_str(&out), "no_proxy=localhost,127.0.0.1,");

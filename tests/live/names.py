@@ -216,6 +216,25 @@ print(tunnel(b"198.18.77.77:7006"), socks("198.18.77.77"))
 
 
 @test
+def who_can_use_a_proxy_does_and_hears_the_reason(t):
+    """Python and curl take the "*" that is meant for others for a host"""
+    code = '''
+import os, urllib.request
+assert os.environ["no_proxy"].endswith(",*"), os.environ["no_proxy"]
+try: urllib.request.urlopen("http://bad.test/")
+except OSError as e: print(e, flush=True)
+os.execvp("curl", ["curl", "-sS", "http://bad.test/"])
+'''
+    need("curl")
+    out = python(t, code, "--allow", "good.test")
+    equal(out.count("host is not on the allow list"), 2, out)
+    out = python(t, '''
+import os
+assert "*" not in os.environ["no_proxy"].split(","), os.environ["no_proxy"]
+''', "--allow", "good.test", "--observe", "off")
+
+
+@test
 def a_port_that_a_rule_names_can_be_listened_on(t):
     count_connections(GOOD, 7005)
     code = '''
