@@ -77,13 +77,14 @@ def words_of(chance, base, places):
         words += ["--unshare-pid"]
     if chance.random() < 0.2:
         words += ["--unshare-all"]
-    for _ in range(chance.randint(1, 8)):
+    for _ in range(chance.randint(1, 8 if places is PLACES else 4)):
         words += operation(chance, places)
     return words + ["--proc", "/proc"] * (chance.random() < 0.7)
 
 
 def build(t):
     """The host's side, afresh; modes may have been changed"""
+    os.chmod(t.dir, 0o755)
     if t.exists("h"):
         t.outside("chmod", "-R", "u+rwX", "h")
         shutil.rmtree("h")
