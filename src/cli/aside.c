@@ -155,8 +155,9 @@ static void print_text(const struct call *call)
 		if (!is_chosen(call, c))
 			continue;
 		text_escape(&line, shown(call, c->path));
-		printf("%c %s%s\n", letters[c->kind], buf_str(&line),
-		       c->stale ? "  (the host's has changed since)" : "");
+		printf("%c %s%s%s\n", letters[c->kind], buf_str(&line),
+		       c->stale ? "  (the host's has changed since)" : "",
+		       c->linked ? "  (its other names on the host stay as they are)" : "");
 	}
 }
 
@@ -172,9 +173,10 @@ static void print_json(const struct call *call)
 		if (!is_chosen(call, c))
 			continue;
 		text_escape(&safe, c->path);
-		json_array_append_new(list, json_pack("{s:s, s:s, s:b}",
+		json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:b}",
 			"change", aside_kind_name(c->kind), "path",
-			buf_str(&safe), "stale", c->stale));
+			buf_str(&safe), "stale", c->stale, "linked",
+			c->linked));
 	}
 	root = json_pack("{s:i, s:o}", "version", 1, "changes", list);
 	text = json_dumps(root, JSON_INDENT(2));

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +31,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/aside-file.h"
 #include "lib/aside-tree.h"
 #include "lib/aside.h"
 #include "lib/observe.h"
@@ -44,8 +44,6 @@
 #include "watch/observer.h"
 #include "watch/report.h"
 #include "watch/store.h"
-
-#define BESIDE ".cloche-apply"	/* A file, until all of it is there */
 
 /**
  * struct made_dir - What a directory gets when all of it is there
@@ -62,6 +60,7 @@ struct made_dir {
  * @since:	What is born later is of this call
  * @repos:	Git directories that it made
  * @dirs:	Directories that it made or changed
+ * @names:	Files of which there may be more names
  */
 struct applying {
 	const struct view *view;
@@ -74,6 +73,7 @@ struct applying {
 	struct born *born;
 	struct { char **v; size_t len, cap; } repos;
 	struct { struct made_dir *v; size_t len, cap; } dirs;
+	struct aside_names names;
 };
 
 int applying_start(const struct view *view, const struct violation_sink *sink,
@@ -140,87 +140,11 @@ void applying_finish(struct applying *a)
 	if (a->born)	/* If that fails, the next run looks */
 		(void)born_finish(a->born, true, false, false, NULL);
 	finish_dirs(a);
+	aside_names_done(&a->names);
 	born_free(a->born);
 	observe_free(a->observe);
 	free(a->state);
 	free(a);
-}
-
-/* The directory above @path on the host, reached beneath its root */
-static int open_parent(const char *root, const char *path, struct err *err)
-{
-	auto_free char *parent = path_parent(path);
-	const char *below = parent + strlen(root);
-	auto_close int fd = sys_open_nofollow(AT_FDCWD, root,
-					      O_RDONLY | O_DIRECTORY, 0);
-	struct open_how how = {
-		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
-	};
-	int at;
-
-	if (fd < 0)
-		return fail_errno(err, "'%s'", root);
-	while (*below == '/')
-		below++;
-	at = *below ? sys_openat2(fd, below, &how) : take_fd(&fd);
-	return at < 0 ? fail_errno(err, "'%s'", parent) : at;
-}
-
-static int copy_bytes(int from, int to)
-{
-	ssize_t n;
-
-	while ((n = sendfile(to, from, NULL, 1 << 20)) > 0)
-		;
-	return n < 0 ? -errno : 0;
-}
-
-/* A file of the store, which may have been closed to its own user */
-static int open_any(int from, const char *name, mode_t mode)
-{
-	auto_close int held = openat(from, name, O_PATH | O_NOFOLLOW |
-				     O_CLOEXEC);
-	int fd;
-
-	if (held < 0)
-		return -1;
-	if (!(mode & S_IRUSR))
-		(void)fs_chmod(held, mode | S_IRUSR);
-	fd = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC |
-		    O_NONBLOCK);
-	if (!(mode & S_IRUSR))
-		(void)fs_chmod(held, mode);
-	return fd;
-}
-
-/* Beside its place and then into it, so that nobody sees half of it */
-static int copy_file(int from, const char *name, const struct stat *st,
-		     int to)
-{
-	auto_close int in = open_any(from, name, st->st_mode);
-	const struct timespec times[2] = { st->st_atim, st->st_mtim };
-	auto_close int out = -1;
-	int r;
-
-	if (in < 0)
-		return -errno;
-	(void)unlinkat(to, BESIDE, 0);
-	out = openat(to, BESIDE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-		     O_CLOEXEC, 0600);
-	if (out < 0)
-		return -errno;
-	r = copy_bytes(in, out);
-	if (r == 0 && (fchmod(out, st->st_mode & 0777) < 0 ||
-		       futimens(out, times) < 0))
-		r = -errno;
-	if (r == 0 && renameat(to, BESIDE, to, name) < 0 &&
-	    (errno != EISDIR || aside_remove(to, name) < 0 ||
-	     renameat(to, BESIDE, to, name) < 0))
-		r = -errno;
-	if (r < 0)
-		(void)unlinkat(to, BESIDE, 0);
-	return r;
 }
 
 static int copy_link(int from, const char *name, const struct stat *st, int to)
@@ -240,14 +164,16 @@ static int copy_link(int from, const char *name, const struct stat *st, int to)
 	return r;
 }
 
-static int put(int from, const char *name, int to)
+static int put(struct applying *a, const char *root, const char *path,
+	       int from, int to)
 {
+	const char *name = path_base(path);
 	struct stat st, host;
 
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISREG(st.st_mode))
-		return copy_file(from, name, &st, to);
+		return aside_put_file(&a->names, root, path, from, &st, to);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from, name, &st, to);
 	if (!S_ISDIR(st.st_mode))
@@ -255,7 +181,11 @@ static int put(int from, const char *name, int to)
 	if (fstatat(to, name, &host, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISDIR(host.st_mode) && unlinkat(to, name, 0) < 0)
 		return -errno;
-	return mkdirat(to, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+	if (mkdirat(to, name, 0700) == 0)
+		aside_put_attributes(from, to, name);
+	else if (errno != EEXIST)
+		return -errno;
+	return 0;
 }
 
 static bool is_dir_at(int at, const char *name)
@@ -334,8 +264,8 @@ static int check_link(const struct applying *a, int from, const char *name,
 static int carry_out(struct applying *a, const struct aside *aside,
 		     const struct aside_change *change, struct err *err)
 {
-	auto_close int to = open_parent(aside->roots.v[change->root],
-					change->path, err);
+	const char *root = aside->roots.v[change->root];
+	auto_close int to = aside_open_parent(root, change->path, err);
 	auto_close int from = -1;
 	const char *name = path_base(change->path);
 	int r = 0;
@@ -352,7 +282,8 @@ static int carry_out(struct applying *a, const struct aside *aside,
 		r = check_below(a, to, change->path, err);
 	if (r < 0)
 		return r;
-	r = from < 0 ? aside_remove(to, name) : put(from, name, to);
+	r = from < 0 ? aside_remove(to, name) :
+		       put(a, root, change->path, from, to);
 	if (r < 0)
 		return fail(err, r, "'%s' cannot be applied: %s", change->path,
 			    r == -ENOTSUP ? "not a file, directory or link" :

@@ -107,6 +107,8 @@ static int tell(const struct walker *w, enum aside_kind kind, mode_t mode,
 	c->whole = whole ? mem_strdup(whole) : NULL;
 	c->root = w->root;
 	c->stale = is_stale(w, path, host);
+	c->linked = kind == ASIDE_MODIFIED && S_ISREG(host->st_mode) &&
+		    host->st_nlink > 1;
 	c->mode = mode;
 	return 0;
 }

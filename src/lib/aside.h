@@ -31,13 +31,14 @@ enum aside_kind { ASIDE_ADDED, ASIDE_MODIFIED, ASIDE_DELETED };
  * @whole:	The replaced directory that it lies in, which can only be taken
  *		as a whole; or NULL
  * @stale:	The host's has changed since
+ * @linked:	The host's has other names, which stay as they are
  * @mode:	Of a directory: the one that it was given
  */
 struct aside_change {
 	enum aside_kind kind;
 	char *path, *whole;
 	unsigned int root;
-	bool stale;
+	bool stale, linked;
 	mode_t mode;
 };
 

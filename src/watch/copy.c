@@ -90,8 +90,7 @@ static const char *next_name(DIR *dir)
 	return entry ? entry->d_name : NULL;
 }
 
-/* Only what was written: a file may be huge and hold next to nothing */
-static int copy_data(struct copy *c, int in, int out)
+int copy_data(int in, int out, uint64_t *bytes)
 {
 	off_t at = 0, end = lseek(in, 0, SEEK_END);
 
@@ -110,9 +109,9 @@ static int copy_data(struct copy *c, int in, int out)
 				     left < CHUNK ? (size_t)left : CHUNK);
 			if (n < 0 && errno != EINTR)
 				return -errno;
-			if (n > 0 && (uint64_t)n > c->bytes)
+			if (n > 0 && (uint64_t)n > *bytes)
 				return -EFBIG;
-			c->bytes -= n > 0 ? (uint64_t)n : 0;
+			*bytes -= n > 0 ? (uint64_t)n : 0;
 		}
 	}
 	return errno == ENXIO ? 0 : -errno;
@@ -135,7 +134,7 @@ static int copy_file(struct copy *c, int from, const char *name, int to,
 		     O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	r = copy_data(c, in, out);
+	r = copy_data(in, out, &c->bytes);
 	if (r == 0 && fchmod(out, st->st_mode & 0777) < 0)
 		r = -errno;
 	return r;

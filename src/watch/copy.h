@@ -37,6 +37,11 @@ int copy_tree(struct copy *copy, int from_dir, const char *from_name,
 
 void copy_done(struct copy *copy);
 
+/* The bytes of a file, at most *@bytes, which is counted down; holes stay holes:
+ * a file may be huge and hold next to nothing. 0 or a negative errno.
+ */
+int copy_data(int in, int out, uint64_t *bytes);
+
 /* Move it: rename where that can be done, else copy at most @limits and remove
  * the original. 0 or a negative errno; after a failed copy the original is
  * whole.

@@ -117,8 +117,8 @@ def nothing_is_changed_until_it_is_applied(t):
     contains(t.run("apply", "tree/own").ended(2).err, "was replaced")
     changes = json.loads(t.run("diff", "--json").out)
     equal(changes["version"], 1)
-    check({"change": "deleted", "path": t.dir + "/gone", "stale": False}
-          in changes["changes"], changes)
+    check({"change": "deleted", "path": t.dir + "/gone", "stale": False,
+           "linked": False} in changes["changes"], changes)
 
 
 @test
@@ -149,6 +149,68 @@ def some_of_it_can_be_applied_and_the_rest_stays(t):
     t.run("apply", "tree").ok()
     equal((os.listdir(t.dir + "/tree"), diff(t)),
           (["own"], ["A added", "A link", "D gone"]))
+
+
+@test
+def what_is_one_file_stays_one(t):
+    t.write("one", "old\n")
+    os.link("one", "two")
+    script = ("echo x >>one; echo n >a; ln a b; mkdir d; ln a d/c; ln one three;"
+              "chmod 640 a")
+    t.shell(script, options=EPHEMERAL).ok()
+    equal(diff(t)[-1],
+          "M one  (its other names on the host stay as they are)")
+    check({"change": "modified", "path": t.dir + "/one", "stale": False,
+           "linked": True} in json.loads(t.run("diff", "--json").out)["changes"])
+    t.run("apply").ok()
+    inodes = {name: os.stat(name).st_ino for name in
+              ("a", "b", "d/c", "one", "three", "two")}
+    equal(len({inodes[n] for n in ("a", "b", "d/c")}), 1, inodes)
+    equal(inodes["one"], inodes["three"])
+    equal((t.read("two"), t.read("three"), t.read("d/c")),
+          ("old\n", "old\nx\n", "n\n"))
+    equal(os.stat("b").st_mode & 0o7777, 0o640)
+    equal(sorted(os.listdir()), ["a", "b", "d", "one", "three", "two"])
+    # Applied one by one they are files of their own
+    t.shell("echo y >e; ln e f", options=EPHEMERAL).ok()
+    t.run("apply", "e").ok()
+    t.run("apply", "f").ok()
+    equal((t.read("e"), t.read("f"), os.stat("f").st_nlink), ("y\n", "y\n", 1))
+
+
+@test
+def a_name_that_was_swapped_meanwhile_is_not_linked_to(t):
+    """A file of the host's is there by then: its content is not ours to lend"""
+    t.shell("echo n >a; ln a b", options=EPHEMERAL).ok()
+    t.run("apply", "a").ok()
+    t.write("a", "the host's own\n")
+    t.run("apply").ok()
+    equal((t.read("a"), t.read("b")), ("the host's own\n", "n\n"))
+
+
+@test
+def attributes_and_holes_are_applied(t):
+    t.write("old", "old\n")
+    try:
+        os.setxattr("old", "user.kept", b"host")
+    except OSError as error:
+        skip(f"no attributes here: {error}")
+    t.shell("""echo x >>old; echo n >new; truncate -s 1T huge; echo e >>huge
+mkdir dir
+/usr/bin/python3 -c '
+import os
+for name in "old", "new", "dir":
+    os.setxattr(name, "user.mark", b"of " + name.encode())'""",
+            options=EPHEMERAL).ok()
+    t.run("apply").ok()
+    equal(os.listxattr("dir"), ["user.mark"])
+    equal({name: {a: os.getxattr(name, a) for a in os.listxattr(name)}
+           for name in ("old", "new")},
+          {"old": {"user.kept": b"host", "user.mark": b"of old"},
+           "new": {"user.mark": b"of new"}})
+    huge = os.stat("huge")
+    equal(huge.st_size, (1 << 40) + 2)
+    check(huge.st_blocks < 1000, "holes were filled:", huge)
 
 
 @test
