@@ -18,7 +18,7 @@
 /* What may be read but for @denied, which is for the caller to free */
 static struct view *view_without(const char *denied)
 {
-	auto_free char *cwd = path_join(test_dir(), "project");
+	const char *cwd = test_path("project");
 	struct policy *p = policy_new(cwd, test_dir());
 	const struct source *source = policy_add_source(p, SCOPE_FLAG,
 		"--option", NULL, 0, cwd);

@@ -45,29 +45,18 @@ static enum grant_right right_of(const struct plan *plan, const char *path)
 	return right;
 }
 
-static const char *at(const char *name)
-{
-	static char path[8][256];
-	static size_t next;
-	char *p = path[next++ % 8];
-
-	snprintf(p, sizeof(path[0]), "%s%s%s", test_dir(), *name ? "/" : "",
-		 name);
-	return p;
-}
-
 /* a/{secret,plain,deep/x}, w/{keep/f,src/f,top} */
 static struct view *tree(void)
 {
 	auto_policy struct policy *policy = policy_new(test_dir(), NULL);
 
-	test_write(at("a/secret"), "");
-	test_write(at("a/plain"), "");
-	test_write(at("a/deep/x"), "");
-	test_write(at("w/keep/f"), "");
-	test_write(at("w/src/f"), "");
-	test_write(at("w/top"), "");
-	CHECK_INT(symlink("a/secret", at("link")), 0);
+	test_write(test_path("a/secret"), "");
+	test_write(test_path("a/plain"), "");
+	test_write(test_path("a/deep/x"), "");
+	test_write(test_path("w/keep/f"), "");
+	test_write(test_path("w/src/f"), "");
+	test_write(test_path("w/top"), "");
+	CHECK_INT(symlink("a/secret", test_path("link")), 0);
 	return view_of(policy);
 }
 
@@ -77,15 +66,15 @@ TEST(a_hidden_file_is_left_out_and_its_neighbours_are_not)
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 
 	plan->view = view;
-	add(view, PATH_DENY_READ, at("a/secret"));
+	add(view, PATH_DENY_READ, test_path("a/secret"));
 	CHECK_INT(grants_plan(plan, view, NULL), 0);
-	CHECK(right_of(plan, at("a/secret")) < GRANT_READ);
-	CHECK_INT(right_of(plan, at("a/plain")), GRANT_READ);
-	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_READ);
-	CHECK_INT(right_of(plan, at("w/top")), GRANT_READ);
+	CHECK(right_of(plan, test_path("a/secret")) < GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("a/plain")), GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("w/top")), GRANT_READ);
 	/* No directory is hidden: names are no secret */
-	CHECK_INT(right_of(plan, at("a")), GRANT_LIST);
-	CHECK(right_of(plan, at("link")) < GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("a")), GRANT_LIST);
+	CHECK(right_of(plan, test_path("link")) < GRANT_READ);
 }
 
 TEST(above_a_hidden_directory_nothing_can_be_listed)
@@ -94,14 +83,14 @@ TEST(above_a_hidden_directory_nothing_can_be_listed)
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 
 	plan->view = view;
-	add(view, PATH_DENY_READ, at("a/deep"));
+	add(view, PATH_DENY_READ, test_path("a/deep"));
 	CHECK_INT(grants_plan(plan, view, NULL), 0);
-	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_NOTHING);
-	CHECK_INT(right_of(plan, at("a")), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, test_path("a")), GRANT_NOTHING);
 	CHECK_INT(right_of(plan, "/"), GRANT_NOTHING);
-	CHECK_INT(right_of(plan, at("a/plain")), GRANT_READ);
-	CHECK(grants_carve(plan, at("a")));
-	CHECK(!grants_carve(plan, at("w")));
+	CHECK_INT(right_of(plan, test_path("a/plain")), GRANT_READ);
+	CHECK(grants_carve(plan, test_path("a")));
+	CHECK(!grants_carve(plan, test_path("w")));
 }
 
 TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
@@ -110,17 +99,17 @@ TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 
 	plan->view = view;
-	add(view, PATH_ALLOW_WRITE, at("w"));
-	add(view, PATH_DENY_WRITE, at("w/keep"));
+	add(view, PATH_ALLOW_WRITE, test_path("w"));
+	add(view, PATH_DENY_WRITE, test_path("w/keep"));
 	CHECK_INT(grants_plan(plan, view, NULL), 0);
-	CHECK_INT(right_of(plan, at("w/keep/f")), GRANT_READ);
-	CHECK_INT(right_of(plan, at("w")), GRANT_READ);
-	CHECK_INT(right_of(plan, at("w/src/f")), GRANT_WRITE);
-	CHECK_INT(right_of(plan, at("w/top")), GRANT_WRITE);
-	CHECK(grants_cover(plan, at("w/src/f")));
-	CHECK(!grants_cover(plan, at("w/src")));
-	CHECK(!grants_cover(plan, at("w/new")));
-	CHECK(grants_carve(plan, at("w")));
+	CHECK_INT(right_of(plan, test_path("w/keep/f")), GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("w")), GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("w/src/f")), GRANT_WRITE);
+	CHECK_INT(right_of(plan, test_path("w/top")), GRANT_WRITE);
+	CHECK(grants_cover(plan, test_path("w/src/f")));
+	CHECK(!grants_cover(plan, test_path("w/src")));
+	CHECK(!grants_cover(plan, test_path("w/new")));
+	CHECK(grants_carve(plan, test_path("w")));
 }
 
 TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
@@ -129,11 +118,11 @@ TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 
 	plan->view = view;
-	add(view, PATH_DENY_READ, at("a"));
-	add(view, PATH_ALLOW_READ, at("a/deep"));
+	add(view, PATH_DENY_READ, test_path("a"));
+	add(view, PATH_ALLOW_READ, test_path("a/deep"));
 	CHECK_INT(grants_plan(plan, view, NULL), 0);
-	CHECK_INT(right_of(plan, at("a/deep/x")), GRANT_READ);
-	CHECK_INT(right_of(plan, at("a/secret")), GRANT_NOTHING);
+	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_READ);
+	CHECK_INT(right_of(plan, test_path("a/secret")), GRANT_NOTHING);
 }
 
 TEST(devices_are_never_granted_as_a_whole)
@@ -156,7 +145,7 @@ TEST(a_writable_root_ends_at_the_kernels_own_places)
 	plan->root_writable = true;
 	add(view, PATH_ALLOW_WRITE, "/");
 	CHECK_INT(grants_plan(plan, view, NULL), 0);
-	CHECK_INT(right_of(plan, at("w/top")), GRANT_WRITE);
+	CHECK_INT(right_of(plan, test_path("w/top")), GRANT_WRITE);
 	CHECK_INT(right_of(plan, "/proc/sys"), GRANT_READ);
 	CHECK_INT(right_of(plan, "/sys/kernel"), GRANT_READ);
 }
@@ -167,7 +156,7 @@ static void make_neighbours(const char *prefix, size_t n)
 		char name[32];
 
 		snprintf(name, sizeof(name), "a/%s%zu", prefix, i);
-		CHECK_INT(mknod(at(name), S_IFREG | 0600, 0), 0);
+		CHECK_INT(mknod(test_path(name), S_IFREG | 0600, 0), 0);
 	}
 }
 
@@ -183,7 +172,7 @@ TEST(too_many_neighbours_are_an_error_that_names_the_place)
 	auto_plan struct plan *more = mem_zalloc(sizeof(*more));
 	struct err err = { 0 };
 
-	add(view, PATH_DENY_READ, at("a/secret"));
+	add(view, PATH_DENY_READ, test_path("a/secret"));
 	CHECK_INT(grants_plan(some, view, NULL), 0);
 	make_neighbours("n", GRANTS_MAX - SLACK - some->grants.len);
 	CHECK_INT(grants_plan(many, view, &err), 0);

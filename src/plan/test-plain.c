@@ -26,8 +26,8 @@ struct rule {
 
 static struct view *look(const struct rule *rules, size_t n)
 {
-	auto_free char *cwd = path_join(test_dir(), "p");
-	auto_free char *home = path_join(test_dir(), "h");
+	const char *cwd = test_path("p");
+	const char *home = test_path("h");
 	auto_policy struct policy *policy = NULL;
 	const struct source *source;
 	struct view *view = NULL;
@@ -48,7 +48,7 @@ static struct view *look(const struct rule *rules, size_t n)
 
 static bool covers(const struct plain *plain, const char *name)
 {
-	auto_free char *path = path_join(test_dir(), name);
+	const char *path = test_path(name);
 
 	return plain_covers(plain, path);
 }

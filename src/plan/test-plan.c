@@ -24,7 +24,7 @@ struct rule {
 
 static void make(const char *name)
 {
-	auto_free char *path = path_join(test_dir(), name);
+	const char *path = test_path(name);
 
 	test_write(path, "x");
 }
@@ -34,8 +34,8 @@ static void make(const char *name)
  */
 static char *mounts_of(const struct rule *rules, size_t n)
 {
-	auto_free char *cwd = path_join(test_dir(), "p");
-	auto_free char *home = path_join(test_dir(), "h");
+	const char *cwd = test_path("p");
+	const char *home = test_path("h");
 	auto_policy struct policy *policy = policy_new(cwd, home);
 	auto_view struct view *view = NULL;
 	auto_plan struct plan *plan = NULL;
@@ -121,8 +121,8 @@ TEST(a_root_in_a_root_is_one_and_a_denied_one_none)
 
 TEST(a_protected_link_is_held_in_place_with_its_end)
 {
-	auto_free char *link = path_join(test_dir(), "p/.envrc");
-	auto_free char *loop = path_join(test_dir(), "p/.husky");
+	const char *link = test_path("p/.envrc");
+	const char *loop = test_path("p/.husky");
 
 	make("h/x");
 	make("p/real");
@@ -135,7 +135,7 @@ TEST(a_protected_link_is_held_in_place_with_its_end)
 
 TEST(a_hidden_start_directory_is_refused)
 {
-	auto_free char *cwd = path_join(test_dir(), "p");
+	const char *cwd = test_path("p");
 	auto_policy struct policy *policy = policy_new(cwd, NULL);
 	auto_view struct view *view = NULL;
 	static char *const none[] = { NULL };

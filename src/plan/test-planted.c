@@ -181,8 +181,8 @@ static void __attribute__((noreturn)) swap(const char *path, const char *beside,
 /* Whether @dir, and what it may be a link to, can be written */
 static void look(const char *dir, const char *outside, bool *there, bool *opened)
 {
-	auto_free char *cwd = path_join(test_dir(), "cwd");
-	auto_free char *home = path_join(test_dir(), "home");
+	const char *cwd = test_path("cwd");
+	const char *home = test_path("home");
 	auto_policy struct policy *p = policy_new(cwd, home);
 	auto_view struct view *view = NULL;
 	auto_free char *root = NULL, *other = NULL;
@@ -204,9 +204,9 @@ static void look(const char *dir, const char *outside, bool *there, bool *opened
 TEST(a_directory_that_is_swapped_with_a_link_opens_nothing)
 {
 	enum { ROUNDS = 1000 };
-	auto_free char *dir = path_join(test_dir(), "home/project/sub");
+	const char *dir = test_path("home/project/sub");
 	auto_free char *beside = mem_printf("%s2", dir);
-	auto_free char *outside = path_join(test_dir(), "outside");
+	const char *outside = test_path("outside");
 	bool there, opened;
 	pid_t pid;
 

@@ -23,8 +23,8 @@
  */
 static struct policy *make(void)
 {
-	auto_free char *cwd = path_join(test_dir(), "project");
-	auto_free char *home = path_join(test_dir(), "home");
+	const char *cwd = test_path("project");
+	const char *home = test_path("home");
 
 	CHECK_INT(mkdir(cwd, 0755), 0);
 	CHECK_INT(mkdir(home, 0755), 0);

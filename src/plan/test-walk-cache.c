@@ -138,7 +138,7 @@ static struct view *look(struct walk_cache *cache)
 static bool protects(struct walk_cache *cache, const char *name)
 {
 	auto_view struct view *view = look(cache);
-	auto_free char *path = path_join(test_dir(), name);
+	const char *path = test_path(name);
 
 	return !view_verdict(view, VIEW_WRITE, path).allowed &&
 	       view_verdict(view, VIEW_WRITE, test_dir()).allowed;
@@ -148,7 +148,7 @@ static bool protects(struct walk_cache *cache, const char *name)
 TEST(only_a_known_directory_is_not_read)
 {
 	struct walk_cache *cache;
-	auto_free char *sub = path_join(test_dir(), "sub");
+	const char *sub = test_path("sub");
 	auto_free char *path = path_join(sub, ".envrc");
 	auto_buf struct buf text = { 0 };
 	struct stat st;

@@ -207,21 +207,13 @@ static const char *const parts[] = {
 	"x", "[/]", "[a/b]", "[[:a]", "[[:alpha:]-z]",
 };
 
-static uint32_t next_random(uint32_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
-
 static void random_list(uint32_t *state, struct buf *b)
 {
-	for (uint32_t lines = next_random(state) % 3 + 1; lines; lines--) {
-		if (!(next_random(state) % 6))
+	for (uint32_t lines = test_random(state) % 3 + 1; lines; lines--) {
+		if (!(test_random(state) % 6))
 			buf_addc(b, '!');
-		for (uint32_t n = next_random(state) % 6 + 1; n; n--)
-			buf_adds(b, parts[next_random(state) %
+		for (uint32_t n = test_random(state) % 6 + 1; n; n--)
+			buf_adds(b, parts[test_random(state) %
 					  ARRAY_SIZE(parts)]);
 		buf_addc(b, '\n');
 	}
@@ -323,8 +315,8 @@ TEST(generated_lists_ignore_what_git_ignores)
 	static const char *const ask[] = {
 		"git", "check-ignore", "--no-index", "-z", "--stdin", NULL,
 	};
-	auto_free char *in = mem_printf("%s/in", test_dir());
-	auto_free char *out = mem_printf("%s/out", test_dir());
+	const char *in = test_path("in");
+	const char *out = test_path("out");
 	auto_buf struct buf lists = { 0 }, paths = { 0 }, answer = { 0 };
 	const char *text, *at;
 	uint32_t state = 4711;

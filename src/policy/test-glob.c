@@ -282,22 +282,14 @@ static bool naive(const char *p, const char *s)
 	return *p == *s && naive(p + 1, s + 1);
 }
 
-static uint32_t next_random(uint32_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
-
 static void random_text(uint32_t *state, const char *alphabet, size_t max,
 			char *out)
 {
-	const size_t n = next_random(state) % max;
+	const size_t n = test_random(state) % max;
 
 	out[0] = '/';
 	for (size_t i = 1; i <= n; i++)
-		out[i] = alphabet[next_random(state) % strlen(alphabet)];
+		out[i] = alphabet[test_random(state) % strlen(alphabet)];
 	out[n + 1] = '\0';
 }
 

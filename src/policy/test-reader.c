@@ -21,9 +21,9 @@ static const struct reader *const files = &reader_files;
 
 TEST(files_directories_and_the_rest)
 {
-	auto_free char *file = path_join(test_dir(), "a/file");
-	auto_free char *fifo = path_join(test_dir(), "fifo");
-	auto_free char *none = path_join(test_dir(), "a/file/none");
+	const char *file = test_path("a/file");
+	const char *fifo = test_path("fifo");
+	const char *none = test_path("a/file/none");
 	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 	bool owned = false;
@@ -54,7 +54,7 @@ TEST(names_come_sorted)
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		auto_free char *path = path_join(test_dir(), names[i]);
+		const char *path = test_path(names[i]);
 
 		test_write(path, "");
 	}
@@ -69,8 +69,8 @@ TEST(names_come_sorted)
 
 TEST(links_are_followed)
 {
-	auto_free char *file = path_join(test_dir(), "file");
-	auto_free char *link = path_join(test_dir(), "link");
+	const char *file = test_path("file");
+	const char *link = test_path("link");
 	auto_free char *real = NULL;
 	auto_free char *got = NULL;
 
@@ -84,7 +84,7 @@ TEST(links_are_followed)
 
 TEST(a_settings_file_that_cannot_be_read_stops_the_load)
 {
-	auto_free char *cwd = path_join(test_dir(), "p");
+	const char *cwd = test_path("p");
 	auto_free char *file = path_join(cwd, ".claude/settings.json");
 	auto_policy struct policy *policy = NULL;
 	struct settings_request req = { .cwd = cwd, .home = test_dir() };

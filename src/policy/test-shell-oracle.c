@@ -30,10 +30,7 @@ static uint32_t state;
 
 static uint32_t any(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state % below;
+	return test_random(&state) % below;
 }
 
 static const char *one_of(const char *const *v, size_t n)
@@ -178,9 +175,9 @@ struct shell {
 static void prepare(void)
 {
 	static const char *const names[] = { "aa", "bb", "cc", "time" };
-	auto_free char *hook = mem_printf("%s/home/.zshenv", test_dir());
-	auto_free char *report = mem_printf("%s/bin/report", test_dir());
-	auto_free char *work = mem_printf("%s/work", test_dir());
+	const char *hook = test_path("home/.zshenv");
+	const char *report = test_path("bin/report");
+	const char *work = test_path("work");
 
 	/* zsh also runs NULLCMD where there is a redirection only */
 	test_write(hook, "NULLCMD=: READNULLCMD=:\n"

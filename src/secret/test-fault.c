@@ -28,7 +28,7 @@
 
 static struct place *fresh(void)
 {
-	auto_free char *path = path_join(test_dir(), "store");
+	const char *path = test_path("store");
 
 	return place_new(path);
 }

@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "secret/backend.h"
 #include "secret/bytes.h"
 #include "secret/sync.h"
@@ -38,7 +37,7 @@ static void end(void)
 
 static void mood(const char *word)
 {
-	auto_free char *path = path_join(test_dir(), "mood");
+	const char *path = test_path("mood");
 
 	test_write(path, word);
 }
@@ -66,7 +65,7 @@ static int drop(void)
 
 static const char *spawns(void)
 {
-	auto_free char *path = path_join(test_dir(), "spawns");
+	const char *path = test_path("spawns");
 
 	return test_read(path);
 }
@@ -156,7 +155,7 @@ TEST(the_stand_in_corrupts_what_does_not_fit)
 {
 	auto_bytes struct bytes data = { 0 };
 	auto_buf struct buf script = { 0 };
-	auto_free char *path = path_join(test_dir(), "line");
+	const char *path = test_path("line");
 	int status;
 	pid_t pid;
 

@@ -32,7 +32,7 @@ static struct loop *loop;
 
 static void begin(void)
 {
-	auto_free char *path = path_join(test_dir(), "store");
+	const char *path = test_path("store");
 
 	place = place_new(path);
 	CHECK_INT(loop_new(&loop, NULL), 0);

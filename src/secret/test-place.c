@@ -19,7 +19,7 @@ static struct err err;
 
 static struct place *fresh(void)
 {
-	auto_free char *path = path_join(test_dir(), "a/store");
+	const char *path = test_path("a/store");
 
 	return place_new(path);
 }
@@ -91,7 +91,7 @@ TEST(a_link_is_refused)
 {
 	struct place *place = fresh();
 	auto_free char *file = file_of(place);
-	auto_free char *target = path_join(test_dir(), "target");
+	const char *target = test_path("target");
 
 	CHECK_INT(put(place, "old"), 0);
 	CHECK_INT(rename(file, target), 0);
@@ -107,7 +107,7 @@ TEST(a_second_name_is_refused)
 {
 	struct place *place = fresh();
 	auto_free char *file = file_of(place);
-	auto_free char *other = path_join(test_dir(), "other");
+	const char *other = test_path("other");
 
 	CHECK_INT(put(place, "old"), 0);
 	CHECK_INT(link(file, other), 0);
@@ -188,7 +188,7 @@ TEST(a_directory_that_others_can_change_is_refused)
 TEST(a_directory_that_is_a_link_is_refused)
 {
 	struct place *place = fresh();
-	auto_free char *path = path_join(test_dir(), "link");
+	const char *path = test_path("link");
 	struct place *through = place_new(path);
 
 	CHECK_INT(put(place, "old"), 0);
@@ -233,7 +233,7 @@ TEST(what_a_killed_writer_left_is_replaced)
 TEST(a_swapped_directory_gets_nothing)
 {
 	struct place *place = fresh();
-	auto_free char *away = path_join(test_dir(), "away");
+	const char *away = test_path("away");
 	auto_free char *file = file_of(place);
 
 	CHECK_INT(put(place, "old"), 0);

@@ -16,7 +16,6 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "secret/bytes.h"
 #include "secret/doc.h"
 #include "secret/store.h"
@@ -120,7 +119,7 @@ static int number_in(const char *key_file)
 /* Nothing may lie about that others could read, or that nobody knows */
 static void check_files(void)
 {
-	auto_free char *path = path_join(test_dir(), ".config/cloche");
+	const char *path = test_path(".config/cloche");
 	auto_closedir DIR *dir = opendir(path);
 	struct dirent *entry;
 

@@ -9,7 +9,6 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "secret/bytes.h"
 #include "secret/doc.h"
 #include "secret/sync.h"
@@ -69,14 +68,14 @@ static int get_all(void)
 
 static void mood(const char *word)
 {
-	auto_free char *path = path_join(test_dir(), "mood");
+	const char *path = test_path("mood");
 
 	test_write(path, word);
 }
 
 static int spawned(const char *what)
 {
-	auto_free char *path = path_join(test_dir(), "spawns");
+	const char *path = test_path("spawns");
 	const char *log = test_read(path);
 	int n = 0;
 
@@ -196,7 +195,7 @@ TEST(prefetching_two_entries_reads_them_side_by_side)
 
 TEST(the_entry_of_another_directory_is_another_one)
 {
-	auto_free char *dir = path_join(test_dir(), "elsewhere/cloche");
+	const char *dir = test_path("elsewhere/cloche");
 	const struct store_options options = {
 		.backend = "keychain", .security = STAND_IN, .dir = dir,
 	};

@@ -24,14 +24,6 @@ static struct place *place, *state;
 static struct err err;
 static unsigned int notes;
 
-static const char *in_dir(const char *name)
-{
-	static char path[512];
-
-	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-	return path;
-}
-
 static struct vault *open_with(const char *service, struct key_source key)
 {
 	const struct vault_spec spec = {
@@ -48,9 +40,9 @@ static struct vault *begin(void)
 	static char key[512];
 
 	if (!place) {
-		place = place_new(in_dir("store"));
-		state = place_new(in_dir("state"));
-		snprintf(key, sizeof(key), "%s", in_dir("key"));
+		place = place_new(test_path("store"));
+		state = place_new(test_path("state"));
+		snprintf(key, sizeof(key), "%s", test_path("key"));
 		test_write(key, KEY_TEXT);
 		CHECK_INT(chmod(key, 0600), 0);
 	}
@@ -176,7 +168,7 @@ TEST(a_file_of_another_service_does_not_open)
 {
 	struct vault *v = begin();
 	struct vault *other = open_with("other", (struct key_source){
-		.key_file = in_dir("key") });
+		.key_file = test_path("key") });
 
 	CHECK_INT(put(v, "{\"a\":1}"), 1);
 	CHECK_INT(get(other, ""), -EBADMSG);
@@ -190,10 +182,10 @@ TEST(the_wrong_key_is_said_to_be_wrong_and_changes_nothing)
 	struct vault *v = begin(), *wrong;
 
 	CHECK_INT(put(v, "{\"a\":1}"), 1);
-	test_write(in_dir("key2"), "fedcba9876543210fedcba9876543210");
-	CHECK_INT(chmod(in_dir("key2"), 0600), 0);
+	test_write(test_path("key2"), "fedcba9876543210fedcba9876543210");
+	CHECK_INT(chmod(test_path("key2"), 0600), 0);
 	wrong = open_with("cloche",
-			  (struct key_source){ .key_file = in_dir("key2") });
+			  (struct key_source){ .key_file = test_path("key2") });
 	CHECK_INT(get(wrong, ""), -EKEYREJECTED);
 	CHECK_CONTAINS(err.msg, "wrong key");
 	CHECK_INT(put(wrong, "{}"), -EKEYREJECTED);
@@ -207,16 +199,18 @@ TEST(a_passphrase_works_and_a_wrong_one_does_not)
 	struct vault *v, *wrong;
 
 	vault_free(begin());
-	test_write(in_dir("words"), "correct horse\n");
-	test_write(in_dir("wrong"), "correct  horse\n");
-	CHECK_INT(chmod(in_dir("words"), 0600), 0);
+	test_write(test_path("words"), "correct horse\n");
+	test_write(test_path("wrong"), "correct  horse\n");
+	CHECK_INT(chmod(test_path("words"), 0600), 0);
 	v = open_with("cloche",
-		      (struct key_source){ .passphrase_file = in_dir("words") });
+		      (struct key_source){ .passphrase_file =
+						   test_path("words") });
 	CHECK_INT(put(v, "{\"a\":1}"), 1);
 	CHECK_INT(notes, 0);
 	CHECK_INT(get(v, "{\"a\":1}"), 1);
 	wrong = open_with("cloche",
-			  (struct key_source){ .passphrase_file = in_dir("wrong") });
+			  (struct key_source){ .passphrase_file =
+						       test_path("wrong") });
 	CHECK_INT(get(wrong, ""), -EKEYREJECTED);
 	CHECK_CONTAINS(err.msg, "wrong passphrase");
 	CHECK_INT(put(wrong, "{}"), -EKEYREJECTED);
@@ -227,9 +221,10 @@ TEST(a_passphrase_works_and_a_wrong_one_does_not)
 	CHECK_CONTAINS(err.msg, "--passphrase-file");
 	vault_free(wrong);
 	/* The first line of a file is the passphrase */
-	test_write(in_dir("lines"), "correct horse\r\nbattery staple\n");
+	test_write(test_path("lines"), "correct horse\r\nbattery staple\n");
 	wrong = open_with("cloche",
-			  (struct key_source){ .passphrase_file = in_dir("lines") });
+			  (struct key_source){ .passphrase_file =
+						       test_path("lines") });
 	CHECK_INT(get(wrong, "{\"a\":1}"), 1);
 	vault_free(wrong);
 	/* A key is no passphrase */
@@ -245,11 +240,11 @@ TEST(a_key_that_others_can_read_is_mentioned)
 {
 	struct vault *v = begin();
 
-	CHECK_INT(chmod(in_dir("key"), 0644), 0);
+	CHECK_INT(chmod(test_path("key"), 0644), 0);
 	CHECK_INT(put(v, "{}"), 1);
 	CHECK(notes & NOTE_LOOSE_KEY);
 	vault_free(v);
-	CHECK_INT(chmod(in_dir("key"), 0666), 0);
+	CHECK_INT(chmod(test_path("key"), 0666), 0);
 	v = begin();
 	CHECK_INT(get(v, ""), -EPERM);
 	vault_free(v);
@@ -260,18 +255,20 @@ TEST(bad_keys_are_refused)
 	struct vault *v;
 
 	vault_free(begin());
-	test_write(in_dir("short"), "0123456789abcde");
-	test_write(in_dir("empty"), "\n");
-	v = open_with("cloche", (struct key_source){ .key_file = in_dir("short") });
+	test_write(test_path("short"), "0123456789abcde");
+	test_write(test_path("empty"), "\n");
+	v = open_with("cloche",
+		      (struct key_source){ .key_file = test_path("short") });
 	CHECK_INT(put(v, "{}"), -ENOKEY);
 	CHECK_CONTAINS(err.msg, "too short");
 	vault_free(v);
 	v = open_with("cloche",
-		      (struct key_source){ .passphrase_file = in_dir("empty") });
+		      (struct key_source){ .passphrase_file =
+						   test_path("empty") });
 	CHECK_INT(put(v, "{}"), -ENOKEY);
 	vault_free(v);
-	v = open_with("cloche",
-		      (struct key_source){ .passphrase_file = in_dir("none") });
+	v = open_with("cloche", (struct key_source){
+					.passphrase_file = test_path("none") });
 	CHECK_INT(put(v, "{}"), -ENOKEY);
 	CHECK_CONTAINS(err.msg, "No such file");
 	vault_free(v);
@@ -319,7 +316,7 @@ TEST(nobody_is_asked_for_a_passphrase_where_it_takes_a_key)
 TEST(an_older_file_is_noticed_by_who_only_reads)
 {
 	struct vault *v = begin();
-	struct place *elsewhere = place_new(in_dir("elsewhere"));
+	struct place *elsewhere = place_new(test_path("elsewhere"));
 	struct place *here = state;
 	struct vault *reader;
 	size_t n;

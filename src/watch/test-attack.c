@@ -54,7 +54,7 @@ static void swap_names(void)
 {
 	const unsigned int wanted = swaps_wanted();
 
-	CHECK_INT(chdir(watched_path("work")), 0);
+	CHECK_INT(chdir(test_path("work")), 0);
 	while (*swaps < wanted) {
 		(void)syscall(SYS_renameat2, AT_FDCWD, "slot", AT_FDCWD,
 			      *swaps % 2 ? "tofixed" : "toout",
@@ -102,11 +102,11 @@ static int attack_names(void *arg)
 
 static void make_targets(void)
 {
-	test_write(watched_path("work/plain"), "plain");
-	test_write(watched_path("work/slot"), "slot");
-	test_write(watched_path("out/f"), "out");
-	CHECK_INT(symlink("fixed", watched_path("work/tofixed")), 0);
-	CHECK_INT(symlink("../out/f", watched_path("work/toout")), 0);
+	test_write(test_path("work/plain"), "plain");
+	test_write(test_path("work/slot"), "slot");
+	test_write(test_path("out/f"), "out");
+	CHECK_INT(symlink("fixed", test_path("work/tofixed")), 0);
+	CHECK_INT(symlink("../out/f", test_path("work/toout")), 0);
 	swaps = mmap(NULL, sizeof(*swaps), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(swaps != MAP_FAILED);
@@ -116,8 +116,8 @@ static void check_targets(const struct watched *w)
 {
 	CHECK(WIFEXITED(w->status));
 	CHECK_INT(WEXITSTATUS(w->status), 0);	/* The allowed was written */
-	CHECK_STR(test_read(watched_path("work/fixed")), "fixed");
-	CHECK_STR(test_read(watched_path("out/f")), "out");
+	CHECK_STR(test_read(test_path("work/fixed")), "fixed");
+	CHECK_STR(test_read(test_path("out/f")), "out");
 	CHECK(w->stats.refused > 0);		/* The others were tried */
 	printf("# %llu asked, %llu quick, %llu refused, %llu unseen\n",
 	       (unsigned long long)w->stats.asked,
@@ -195,10 +195,10 @@ TEST(without_the_floor_the_race_is_won)
 				    .slow = true };
 
 	make_targets();
-	test_write(watched_path("work/weak0"), "");
+	test_write(test_path("work/weak0"), "");
 	watched_run(&w, attack_weak, NULL);
 	CHECK_INT(w.status, 0);
-	CHECK_STR(test_read(watched_path("work/weak0")), "evil");
+	CHECK_STR(test_read(test_path("work/weak0")), "evil");
 	CHECK(w.stats.refused > 0);
 }
 

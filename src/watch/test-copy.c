@@ -70,15 +70,15 @@ TEST(another_disk_gets_a_copy)
 	struct stat st;
 
 	open_both(&from, &to);
-	test_write(at(test_dir(), "tree/d/file"), "deep");
-	CHECK_INT(truncate(at(test_dir(), "tree/d/file"), (off_t)1 << 40), 0);
-	CHECK_INT(symlink("/etc", at(test_dir(), "tree/link")), 0);
+	test_write(test_path("tree/d/file"), "deep");
+	CHECK_INT(truncate(test_path("tree/d/file"), (off_t)1 << 40), 0);
+	CHECK_INT(symlink("/etc", test_path("tree/link")), 0);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 9999, 8)), -E2BIG);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 1)), -ELOOP);
-	CHECK(access(at(test_dir(), "tree/d/file"), F_OK) == 0);
+	CHECK(access(test_path("tree/d/file"), F_OK) == 0);
 	CHECK(faccessat(to, "t", F_OK, 0) < 0);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 8)), 0);
-	CHECK(access(at(test_dir(), "tree"), F_OK) < 0);
+	CHECK(access(test_path("tree"), F_OK) < 0);
 	/* Nearly all of it is a hole, and stays one */
 	CHECK_INT(stat(at(other, "t/d/file"), &st), 0);
 	CHECK_INT(st.st_size, (off_t)1 << 40);
@@ -97,10 +97,10 @@ TEST(bytes_are_counted)
 	open_both(&from, &to);
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
-	test_write(at(test_dir(), "tree/a"), text);
-	test_write(at(test_dir(), "tree/b"), text);
+	test_write(test_path("tree/a"), text);
+	test_write(test_path("tree/b"), text);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 19999, 8)), -EFBIG);
-	CHECK_STR(test_read(at(test_dir(), "tree/b")), text);
+	CHECK_STR(test_read(test_path("tree/b")), text);
 	CHECK(faccessat(to, "t", F_OK, 0) < 0);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 20000, 8)), 0);
 	CHECK_STR(test_read(at(other, "t/b")), text);
@@ -115,9 +115,9 @@ TEST(several_names_of_a_file_stay_one_file)
 	struct stat a, b;
 
 	open_both(&from, &to);
-	test_write(at(test_dir(), "one/a"), "ten bytes!");
-	CHECK_INT(link(at(test_dir(), "one/a"), at(test_dir(), "one/b")), 0);
-	CHECK_INT(link(at(test_dir(), "one/a"), at(test_dir(), "two")), 0);
+	test_write(test_path("one/a"), "ten bytes!");
+	CHECK_INT(link(test_path("one/a"), test_path("one/b")), 0);
+	CHECK_INT(link(test_path("one/a"), test_path("two")), 0);
 	CHECK_INT(copy_tree(&c, from, "one", to, "one"), 0);
 	CHECK_INT(copy_tree(&c, from, "two", to, "two"), 0);
 	copy_done(&c);
@@ -137,17 +137,17 @@ TEST(modes_are_no_obstacle_and_come_along)
 	struct stat st;
 
 	open_both(&from, &to);
-	test_write(at(test_dir(), "tree/d/e/file"), "x");
-	CHECK_INT(chmod(at(test_dir(), "tree/d/e/file"), 0), 0);
-	CHECK_INT(chmod(at(test_dir(), "tree/d/e"), 0400), 0);
-	CHECK_INT(chmod(at(test_dir(), "tree/d"), 0), 0);
-	CHECK_INT(chmod(at(test_dir(), "tree"), 0555), 0);
+	test_write(test_path("tree/d/e/file"), "x");
+	CHECK_INT(chmod(test_path("tree/d/e/file"), 0), 0);
+	CHECK_INT(chmod(test_path("tree/d/e"), 0400), 0);
+	CHECK_INT(chmod(test_path("tree/d"), 0), 0);
+	CHECK_INT(chmod(test_path("tree"), 0555), 0);
 	/* A copy that fails leaves everything as it was */
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 99, 8)), -E2BIG);
-	CHECK_INT(stat(at(test_dir(), "tree/d"), &st), 0);
+	CHECK_INT(stat(test_path("tree/d"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0);
 	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 4099, 8)), 0);
-	CHECK(access(at(test_dir(), "tree"), F_OK) < 0);
+	CHECK(access(test_path("tree"), F_OK) < 0);
 	CHECK_INT(stat(at(other, "t/d"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0);
 	CHECK_INT(chmod(at(other, "t/d"), 0700), 0);
@@ -162,11 +162,11 @@ TEST(what_is_there_already_stays)
 	auto_close int from = -1, to = -1;
 
 	open_both(&from, &to);
-	test_write(at(test_dir(), "tree/file"), "new");
+	test_write(test_path("tree/file"), "new");
 	test_write(at(other, "tree/file"), "old");
 	CHECK_INT(copy_move(from, "tree", to, "tree", limits(9, 99, 8)), -EEXIST);
 	CHECK_STR(test_read(at(other, "tree/file")), "old");
-	CHECK_STR(test_read(at(test_dir(), "tree/file")), "new");
+	CHECK_STR(test_read(test_path("tree/file")), "new");
 	CHECK_INT(copy_remove(to, "tree", 8), 0);
 	close_both();
 }

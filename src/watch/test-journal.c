@@ -11,7 +11,6 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "test.h"
 
 enum { LIVING = 300, WRITES = 200, NAMES = 40000 };
@@ -49,7 +48,7 @@ static size_t replay(const char *state)
 
 TEST(however_many_names_were_there)
 {
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	struct journal j = make("many");
 
 	for (int i = 0; i < NAMES; i++)
@@ -63,7 +62,7 @@ TEST(however_many_names_were_there)
 
 TEST(one_that_has_become_shorter_counts)
 {
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	struct journal j = make("shorter");
 	int fd;
 
@@ -102,7 +101,7 @@ static pid_t live(const char *state, int told)
 
 TEST(the_living_do_not_hide_the_dead)
 {
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	int told[2];
 	pid_t pid;
 	char c;
@@ -127,7 +126,7 @@ TEST(the_living_do_not_hide_the_dead)
 /* Others that start clean up all the time, and must not take it for dead */
 TEST(who_starts_beside_others_keeps_his_journal)
 {
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	const pid_t pid = fork();
 
 	if (!pid) {

@@ -7,19 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/own.h"
 #include "ns.h"
 #include "test.h"
-
-static const char *at(const char *name)
-{
-	static char room[8][4096];
-	static unsigned int next;
-	char *path = room[next++ % ARRAY_SIZE(room)];
-
-	snprintf(path, sizeof(*room), "%s/%s", test_dir(), name);
-	return path;
-}
 
 static void count(void *arg)
 {
@@ -28,7 +17,7 @@ static void count(void *arg)
 
 static struct live *start(const char *name, int *changes)
 {
-	const char *file = at(name);
+	const char *file = test_path(name);
 	struct live *live = NULL;
 
 	CHECK_INT(live_new(&file, 1, count, changes, &live), 0);
@@ -41,20 +30,21 @@ TEST(written_in_place_and_replaced_by_rename)
 	int changes = 0;
 	struct live *live;
 
-	test_write(at("settings.json"), "1");
+	test_write(test_path("settings.json"), "1");
 	live = start("settings.json", &changes);
 	live_dispatch(live);
 	CHECK_INT(changes, 0);
-	test_write(at("settings.json"), "2");
+	test_write(test_path("settings.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 1);
-	test_write(at("other.json"), "x");
+	test_write(test_path("other.json"), "x");
 	live_dispatch(live);
 	CHECK_INT(changes, 1);
-	CHECK_INT(rename(at("other.json"), at("settings.json")), 0);
+	CHECK_INT(rename(test_path("other.json"), test_path("settings.json")),
+		  0);
 	live_dispatch(live);
 	CHECK_INT(changes, 2);
-	CHECK_INT(chmod(at("settings.json"), 0), 0);
+	CHECK_INT(chmod(test_path("settings.json"), 0), 0);
 	live_dispatch(live);
 	CHECK_INT(changes, 3);
 	live_free(live);
@@ -72,8 +62,8 @@ static void wait_for(struct live *live)
 /* One that is there, in a directory that can be moved */
 static struct live *start_there(int *changes)
 {
-	CHECK_INT(mkdir(at("d"), 0755), 0);
-	test_write(at("d/settings.json"), "1");
+	CHECK_INT(mkdir(test_path("d"), 0755), 0);
+	test_write(test_path("d/settings.json"), "1");
 	return start("d/settings.json", changes);
 }
 
@@ -82,12 +72,12 @@ TEST(a_loss_counts_when_it_lasts)
 	int changes = 0;
 	struct live *live = start_there(&changes);
 
-	CHECK_INT(unlink(at("d/settings.json")), 0);
+	CHECK_INT(unlink(test_path("d/settings.json")), 0);
 	wait_for(live);
 	CHECK_INT(changes, 0);
 	wait_for(live);
 	CHECK_INT(changes, 1);
-	test_write(at("d/settings.json"), "2");
+	test_write(test_path("d/settings.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 2);
 	live_free(live);
@@ -98,20 +88,24 @@ TEST(an_editor_may_move_it_away_first)
 	int changes = 0;
 	struct live *live = start_there(&changes);
 
-	CHECK_INT(rename(at("d/settings.json"), at("d/settings.json~")), 0);
+	CHECK_INT(rename(test_path("d/settings.json"),
+			 test_path("d/settings.json~")),
+		  0);
 	wait_for(live);
-	test_write(at("d/settings.json"), "3");
+	test_write(test_path("d/settings.json"), "3");
 	wait_for(live);
 	CHECK_INT(changes, 1);
 	wait_for(live);		/* The moment is over */
 	CHECK_INT(changes, 1);
 
 	/* One that is slow, but not too slow, in the same breath as a write */
-	test_write(at("d/settings.json"), "4");
-	CHECK_INT(rename(at("d/settings.json"), at("d/settings.json~")), 0);
+	test_write(test_path("d/settings.json"), "4");
+	CHECK_INT(rename(test_path("d/settings.json"),
+			 test_path("d/settings.json~")),
+		  0);
 	wait_for(live);
 	CHECK_INT(changes, 1);
-	test_write(at("d/settings.json"), "5");
+	test_write(test_path("d/settings.json"), "5");
 	wait_for(live);
 	CHECK_INT(changes, 2);
 	wait_for(live);
@@ -124,8 +118,8 @@ TEST(a_directory_in_its_place_is_a_loss)
 	int changes = 0;
 	struct live *live = start_there(&changes);
 
-	CHECK_INT(unlink(at("d/settings.json")), 0);
-	CHECK_INT(mkdir(at("d/settings.json"), 0755), 0);
+	CHECK_INT(unlink(test_path("d/settings.json")), 0);
+	CHECK_INT(mkdir(test_path("d/settings.json"), 0755), 0);
 	wait_for(live);
 	wait_for(live);
 	CHECK_INT(changes, 1);
@@ -139,17 +133,17 @@ TEST(its_directory_is_moved_or_removed_and_made_anew)
 
 	for (int i = 0; i < 2; i++) {
 		if (i) {
-			CHECK_INT(unlink(at("d/settings.json")), 0);
-			CHECK_INT(rmdir(at("d")), 0);
+			CHECK_INT(unlink(test_path("d/settings.json")), 0);
+			CHECK_INT(rmdir(test_path("d")), 0);
 		} else {
-			CHECK_INT(rename(at("d"), at("e")), 0);
+			CHECK_INT(rename(test_path("d"), test_path("e")), 0);
 		}
 		wait_for(live);
 		wait_for(live);
 		CHECK_INT(changes, 2 * i + 1);
-		CHECK_INT(mkdir(at("d"), 0755), 0);
+		CHECK_INT(mkdir(test_path("d"), 0755), 0);
 		wait_for(live);
-		test_write(at("d/settings.json"), "4");
+		test_write(test_path("d/settings.json"), "4");
 		wait_for(live);
 		CHECK_INT(changes, 2 * i + 2);
 	}
@@ -161,12 +155,12 @@ TEST(a_file_whose_directory_is_made_later)
 	int changes = 0;
 	struct live *live = start("a/b/settings.json", &changes);
 
-	CHECK_INT(mkdir(at("a"), 0755), 0);
+	CHECK_INT(mkdir(test_path("a"), 0755), 0);
 	live_dispatch(live);
-	CHECK_INT(mkdir(at("a/b"), 0755), 0);
+	CHECK_INT(mkdir(test_path("a/b"), 0755), 0);
 	live_dispatch(live);
 	CHECK_INT(changes, 0);
-	test_write(at("a/b/settings.json"), "1");
+	test_write(test_path("a/b/settings.json"), "1");
 	live_dispatch(live);
 	CHECK_INT(changes, 1);
 	live_free(live);
@@ -177,10 +171,10 @@ TEST(all_made_at_once_is_seen_too)
 	int changes = 0;
 	struct live *live = start("a/b/settings.json", &changes);
 
-	test_write(at("a/b/settings.json"), "1");
+	test_write(test_path("a/b/settings.json"), "1");
 	live_dispatch(live);
 	CHECK_INT(changes, 1);
-	test_write(at("a/b/settings.json"), "2");
+	test_write(test_path("a/b/settings.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 2);
 	live_free(live);
@@ -191,18 +185,18 @@ TEST(what_a_link_leads_to_counts)
 	int changes = 0;
 	struct live *live;
 
-	test_write(at("dots/real.json"), "1");
-	test_write(at("dots/other.json"), "1");
-	CHECK_INT(symlink("dots/real.json", at("settings.json")), 0);
+	test_write(test_path("dots/real.json"), "1");
+	test_write(test_path("dots/other.json"), "1");
+	CHECK_INT(symlink("dots/real.json", test_path("settings.json")), 0);
 	live = start("settings.json", &changes);
-	test_write(at("dots/real.json"), "2");
+	test_write(test_path("dots/real.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 1);
-	CHECK_INT(symlink("dots/other.json", at("new")), 0);
-	CHECK_INT(rename(at("new"), at("settings.json")), 0);
+	CHECK_INT(symlink("dots/other.json", test_path("new")), 0);
+	CHECK_INT(rename(test_path("new"), test_path("settings.json")), 0);
 	live_dispatch(live);
 	CHECK_INT(changes, 2);
-	test_write(at("dots/other.json"), "2");
+	test_write(test_path("dots/other.json"), "2");
 	live_dispatch(live);
 	CHECK_INT(changes, 3);
 	live_free(live);
@@ -218,7 +212,8 @@ static void allow_watches(const char *number)
 TEST(what_cannot_be_watched_any_more_is_looked_at)
 {
 	int changes = 0;
-	const char *const files[] = { at("one.json"), at("a/two.json") };
+	const char *const files[] = { test_path("one.json"),
+				      test_path("a/two.json") };
 	struct live *live = NULL;
 
 	test_write(files[0], "1");
@@ -238,10 +233,10 @@ TEST(a_directory_that_comes_when_no_more_can_be_watched)
 
 	allow_watches("1");
 	live = start("a/settings.json", &changes);
-	CHECK_INT(mkdir(at("a"), 0755), 0);
+	CHECK_INT(mkdir(test_path("a"), 0755), 0);
 	wait_for(live);
 	before = changes;
-	test_write(at("a/settings.json"), "1");
+	test_write(test_path("a/settings.json"), "1");
 	while (changes == before)
 		wait_for(live);
 	live_free(live);

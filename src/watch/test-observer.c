@@ -227,19 +227,19 @@ static int run_one(void *arg)
 
 static void make_link(const char *target, const char *name)
 {
-	CHECK(!symlink(target, watched_path(name)) || errno == EEXIST);
+	CHECK(!symlink(target, test_path(name)) || errno == EEXIST);
 }
 
 /* The tree that the calls above are about */
 static void make_tree(void)
 {
-	test_write(watched_path("work/plain"), "plain");
-	test_write(watched_path("work/later.deny"), "later");
-	test_write(watched_path("work/sub/x"), "x");
-	test_write(watched_path("out/file"), "file");
-	(void)mkdir(watched_path("out/dir"), 0755);
-	(void)unlink(watched_path("work/new"));
-	(void)rmdir(watched_path("work/fresh"));
+	test_write(test_path("work/plain"), "plain");
+	test_write(test_path("work/later.deny"), "later");
+	test_write(test_path("work/sub/x"), "x");
+	test_write(test_path("out/file"), "file");
+	(void)mkdir(test_path("out/dir"), 0755);
+	(void)unlink(test_path("work/new"));
+	(void)rmdir(test_path("work/fresh"));
 	make_link("../out", "work/link");
 	make_link("../out/file", "work/filelink");
 	make_link(".mcp.json", "work/dangling");
@@ -264,11 +264,11 @@ static void check_one(size_t i, bool slow)
 	CHECK_STR(watched_only(&w)->op, e->name);
 	CHECK_INT(w.v[0].kind, e->kind);
 	CHECK_INT(w.v[0].error, e->error);
-	CHECK_STR(w.v[0].target, watched_path(e->target));
+	CHECK_STR(w.v[0].target, test_path(e->target));
 	CHECK(w.v[0].pid > 0);
-	CHECK(access(watched_path("work/.mcp.json"), F_OK) < 0);
-	CHECK(access(watched_path("work/.vscode"), F_OK) < 0);
-	CHECK_STR(test_read(watched_path("work/fixed")), "fixed");
+	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
+	CHECK(access(test_path("work/.vscode"), F_OK) < 0);
+	CHECK_STR(test_read(test_path("work/fixed")), "fixed");
 }
 
 TEST(every_refusal_has_its_error_and_one_record)
@@ -349,7 +349,7 @@ TEST(what_cannot_be_looked_up_is_refused)
 	CHECK_INT(w.status, 0);
 	watched_run(&w, other_magic, NULL);
 	CHECK_INT(WEXITSTATUS(w.status), EACCES);
-	CHECK(access(watched_path("work/.mcp.json"), F_OK) < 0);
+	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
 	CHECK(!watched_only(&w)->target);
 	CHECK_INT(w.stats.failed, 1);
 }
@@ -362,7 +362,7 @@ TEST(a_link_is_reported_as_given_and_as_resolved)
 	watched_run(&w, run_one, (void *)(uintptr_t)&expectations[14]);
 	CHECK_CONTAINS(watched_only(&w)->reason, "given as link/file");
 	CHECK_STR(w.v[0].suggest_command + strlen("cloche policy allow write "),
-		  watched_path("out/file"));
+		  test_path("out/file"));
 }
 
 static int hundred_files(void *arg)
@@ -396,7 +396,7 @@ static void on_make(void *arg)
 	int *seen = arg;
 
 	if (*seen < 0)
-		*seen = !lstat(watched_path("work/sub/f0"), &st);
+		*seen = !lstat(test_path("work/sub/f0"), &st);
 }
 
 TEST(before_the_first_name_is_made_somebody_hears_of_it)
@@ -467,7 +467,7 @@ TEST(unix_sockets_by_path)
 	struct stat st;
 
 	make_tree();
-	CHECK_INT(chdir(watched_path("work")), 0);
+	CHECK_INT(chdir(test_path("work")), 0);
 	a = listen_at("allowed");
 	b = listen_at("denied");
 	CHECK(a >= 0 && b >= 0);
@@ -483,8 +483,8 @@ TEST(unix_sockets_by_path)
 	CHECK_INT(w.status, 0);
 	CHECK_INT(w.len, 4);
 	CHECK_INT(w.v[0].kind, VIOLATION_UNIX_SOCKET);
-	CHECK_STR(w.v[0].target, watched_path("work/denied"));
-	CHECK_STR(w.v[1].target, watched_path("work/denied"));
-	CHECK_STR(w.v[2].target, watched_path("out/sock"));
-	CHECK_STR(w.v[3].target, watched_path("work/.mcp.json"));
+	CHECK_STR(w.v[0].target, test_path("work/denied"));
+	CHECK_STR(w.v[1].target, test_path("work/denied"));
+	CHECK_STR(w.v[2].target, test_path("out/sock"));
+	CHECK_STR(w.v[3].target, test_path("work/.mcp.json"));
 }

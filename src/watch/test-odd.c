@@ -212,15 +212,15 @@ static int run_one(void *arg)
 
 static void make_link(const char *target, const char *name)
 {
-	CHECK(!symlink(target, watched_path(name)) || errno == EEXIST);
+	CHECK(!symlink(target, test_path(name)) || errno == EEXIST);
 }
 
 static void make_tree(void)
 {
-	test_write(watched_path("work/plain"), "plain");
-	test_write(watched_path("work/sub/x"), "x");
-	test_write(watched_path("out/file"), "file");
-	(void)mkdir(watched_path("out/dir"), 0755);
+	test_write(test_path("work/plain"), "plain");
+	test_write(test_path("work/sub/x"), "x");
+	test_write(test_path("out/file"), "file");
+	(void)mkdir(test_path("out/dir"), 0755);
 	make_link("../out", "work/link");
 	make_link("../out/file", "work/filelink");
 	make_link("none", "work/dangling");
@@ -245,8 +245,8 @@ static void check_one(size_t i, bool slow)
 	CHECK_INT(watched_only(&w)->kind, calls[i].kind);
 	CHECK_INT(w.v[0].error, calls[i].error);
 	if (calls[i].target)
-		CHECK_STR(w.v[0].target, watched_path(calls[i].target));
-	CHECK(access(watched_path("work/.mcp.json"), F_OK) < 0);
+		CHECK_STR(w.v[0].target, test_path(calls[i].target));
+	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
 }
 
 TEST(odd_calls_fail_as_always_or_are_seen)
@@ -278,7 +278,7 @@ TEST(what_is_to_go_needs_its_directory)
 	char expected[4200];
 
 	snprintf(expected, sizeof(expected), "cloche policy allow write %s",
-		 watched_path("out/file"));
+		 test_path("out/file"));
 	CHECK_STR(suggestion(&w, change_file)->suggest_command, expected);
 	*strrchr(expected, '/') = 0;
 	CHECK_STR(suggestion(&w, remove_file)->suggest_command, expected);

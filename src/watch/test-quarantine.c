@@ -12,28 +12,18 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "policy/violation.h"
 #include "test.h"
 #include "watch/gitrepo.h"
-
-static const char *at(const char *name)
-{
-	static char room[8][4096];
-	static unsigned int next;
-	char *path = room[next++ % ARRAY_SIZE(room)];
-
-	snprintf(path, sizeof(*room), "%s/%s", test_dir(), name);
-	return path;
-}
 
 static void move(const char *name, char id[QUARANTINE_ID_SIZE])
 {
 	struct err err = { 0 };
 
-	if (quarantine_move(at("state"), at(name), "01J", "why", id, &err) < 0)
+	if (quarantine_move(test_path("state"), test_path(name), "01J", "why",
+			    id, &err) < 0)
 		test_fail(__FILE__, __LINE__, "%s", err.msg);
-	CHECK(access(at(name), F_OK) < 0);
+	CHECK(access(test_path(name), F_OK) < 0);
 }
 
 TEST(a_tree_goes_and_comes_back)
@@ -41,27 +31,27 @@ TEST(a_tree_goes_and_comes_back)
 	char id[QUARANTINE_ID_SIZE];
 	struct stat st;
 
-	test_write(at("work/.vscode/tasks.json"), "x");
-	CHECK_INT(chmod(at("work/.vscode/tasks.json"), 0751), 0);
-	CHECK_INT(symlink("/etc/passwd", at("work/.vscode/link")), 0);
+	test_write(test_path("work/.vscode/tasks.json"), "x");
+	CHECK_INT(chmod(test_path("work/.vscode/tasks.json"), 0751), 0);
+	CHECK_INT(symlink("/etc/passwd", test_path("work/.vscode/link")), 0);
 	move("work/.vscode", id);
-	CHECK_INT(quarantine_restore(at("state"), id, NULL), 0);
-	CHECK_STR(test_read(at("work/.vscode/tasks.json")), "x");
-	CHECK_INT(stat(at("work/.vscode/tasks.json"), &st), 0);
+	CHECK_INT(quarantine_restore(test_path("state"), id, NULL), 0);
+	CHECK_STR(test_read(test_path("work/.vscode/tasks.json")), "x");
+	CHECK_INT(stat(test_path("work/.vscode/tasks.json"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0751);
-	CHECK_INT(lstat(at("work/.vscode/link"), &st), 0);
+	CHECK_INT(lstat(test_path("work/.vscode/link"), &st), 0);
 	CHECK(S_ISLNK(st.st_mode));
-	CHECK_INT(quarantine_restore(at("state"), id, NULL), -ENOENT);
+	CHECK_INT(quarantine_restore(test_path("state"), id, NULL), -ENOENT);
 }
 
 TEST(hostile_names_come_back_too)
 {
 	char id[QUARANTINE_ID_SIZE];
 
-	test_write(at("work/a\n%41\xff\"\\b"), "x");
+	test_write(test_path("work/a\n%41\xff\"\\b"), "x");
 	move("work/a\n%41\xff\"\\b", id);
-	CHECK_INT(quarantine_restore(at("state"), id, NULL), 0);
-	CHECK_STR(test_read(at("work/a\n%41\xff\"\\b")), "x");
+	CHECK_INT(quarantine_restore(test_path("state"), id, NULL), 0);
+	CHECK_STR(test_read(test_path("work/a\n%41\xff\"\\b")), "x");
 }
 
 TEST(what_is_there_again_is_not_overwritten)
@@ -69,12 +59,12 @@ TEST(what_is_there_again_is_not_overwritten)
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
 
-	test_write(at("work/.mcp.json"), "planted");
+	test_write(test_path("work/.mcp.json"), "planted");
 	move("work/.mcp.json", id);
-	test_write(at("work/.mcp.json"), "mine");
-	CHECK_INT(quarantine_restore(at("state"), id, &err), -EEXIST);
+	test_write(test_path("work/.mcp.json"), "mine");
+	CHECK_INT(quarantine_restore(test_path("state"), id, &err), -EEXIST);
 	CHECK_CONTAINS(err.msg, "move it away first");
-	CHECK_STR(test_read(at("work/.mcp.json")), "mine");
+	CHECK_STR(test_read(test_path("work/.mcp.json")), "mine");
 }
 
 TEST(links_on_the_way_are_not_followed)
@@ -82,15 +72,17 @@ TEST(links_on_the_way_are_not_followed)
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
 
-	test_write(at("host/.mcp.json"), "the user's own");
-	CHECK_INT(mkdir(at("work"), 0755), 0);
-	CHECK_INT(symlink(at("host"), at("work/sub")), 0);
-	CHECK_INT(quarantine_move(at("state"), at("work/sub/.mcp.json"), NULL,
-				  "why", id, &err), -ELOOP);
-	CHECK_STR(test_read(at("host/.mcp.json")), "the user's own");
+	test_write(test_path("host/.mcp.json"), "the user's own");
+	CHECK_INT(mkdir(test_path("work"), 0755), 0);
+	CHECK_INT(symlink(test_path("host"), test_path("work/sub")), 0);
+	CHECK_INT(quarantine_move(test_path("state"),
+				  test_path("work/sub/.mcp.json"), NULL, "why",
+				  id, &err),
+		  -ELOOP);
+	CHECK_STR(test_read(test_path("host/.mcp.json")), "the user's own");
 	/* The link itself may go: what it leads to stays */
 	move("work/sub", id);
-	CHECK_STR(test_read(at("host/.mcp.json")), "the user's own");
+	CHECK_STR(test_read(test_path("host/.mcp.json")), "the user's own");
 }
 
 TEST(ids_are_no_paths)
@@ -101,7 +93,7 @@ TEST(ids_are_no_paths)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		CHECK_INT(quarantine_restore(at("state"), bad[i], NULL),
+		CHECK_INT(quarantine_restore(test_path("state"), bad[i], NULL),
 			  -EINVAL);
 }
 
@@ -112,16 +104,18 @@ TEST(without_a_store_it_has_another_name)
 	auto_free char *name = NULL;
 	struct err err = { 0 };
 
-	test_write(at("state"), "no directory");
-	test_write(at("work/.mcp.json"), "x");
-	CHECK_INT(chmod(at("work"), 0500), 0);
-	CHECK_INT(quarantine_move(at("state"), at("work/.mcp.json"), NULL,
-				  "why", id, &err), 1);
+	test_write(test_path("state"), "no directory");
+	test_write(test_path("work/.mcp.json"), "x");
+	CHECK_INT(chmod(test_path("work"), 0500), 0);
+	CHECK_INT(quarantine_move(test_path("state"),
+				  test_path("work/.mcp.json"), NULL, "why", id,
+				  &err),
+		  1);
 	CHECK_CONTAINS(err.msg, "it is called .mcp.json.quarantine-");
-	CHECK(access(at("work/.mcp.json"), F_OK) < 0);
+	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
 	name = mem_printf("work/.mcp.json.quarantine-%s", id);
-	CHECK_STR(test_read(at(name)), "x");
-	CHECK_INT(chmod(at("work"), 0700), 0);
+	CHECK_STR(test_read(test_path(name)), "x");
+	CHECK_INT(chmod(test_path("work"), 0700), 0);
 }
 
 static void ignore(void *arg, const struct violation *v)
@@ -133,14 +127,14 @@ static void ignore(void *arg, const struct violation *v)
 TEST(settings_that_cannot_be_cleaned_go)
 {
 	const struct violation_sink sink = { ignore, NULL };
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	const struct gitrepo_config config = { state, "01J", &sink };
 
 	test_write(state, "no directory");
-	test_write(at("n/.git/HEAD"), "ref: refs/heads/main\n");
-	test_write(at("n/.git/config"), "[core]\n\tfsmonitor = ./x\n");
-	gitrepo_disarm(&config, at("n/.git"));
-	CHECK(access(at("n/.git/config"), F_OK) < 0);
+	test_write(test_path("n/.git/HEAD"), "ref: refs/heads/main\n");
+	test_write(test_path("n/.git/config"), "[core]\n\tfsmonitor = ./x\n");
+	gitrepo_disarm(&config, test_path("n/.git"));
+	CHECK(access(test_path("n/.git/config"), F_OK) < 0);
 }
 
 static void keep(void *arg, const struct violation *v)
@@ -156,25 +150,27 @@ TEST(a_repository_is_disarmed_and_told)
 {
 	auto_buf struct buf said = { 0 };
 	const struct violation_sink sink = { keep, &said };
-	auto_free char *state = path_join(test_dir(), "state");
+	const char *state = test_path("state");
 	const struct gitrepo_config config = { state, "01J", &sink };
 
-	test_write(at("n/.git/HEAD"), "ref: refs/heads/main\n");
-	test_write(at("n/.git/config"),
+	test_write(test_path("n/.git/HEAD"), "ref: refs/heads/main\n");
+	test_write(test_path("n/.git/config"),
 		   "[core]\n\tbare = false\n\tfsmonitor = ./x\n");
-	test_write(at("n/.git/hooks/pre-commit"), "#!/bin/sh\n");
-	test_write(at("n/.git/hooks/pre-commit.sample"), "#!/bin/sh\n");
-	test_write(at("n/.git/modules/a/b/HEAD"), "x");
-	test_write(at("n/.git/modules/a/b/config"), "[core]\npager = x\n");
-	test_write(at("n/.git/modules/a/b/hooks/update"), "x");
-	gitrepo_disarm(&config, at("n/.git"));
+	test_write(test_path("n/.git/hooks/pre-commit"), "#!/bin/sh\n");
+	test_write(test_path("n/.git/hooks/pre-commit.sample"), "#!/bin/sh\n");
+	test_write(test_path("n/.git/modules/a/b/HEAD"), "x");
+	test_write(test_path("n/.git/modules/a/b/config"),
+		   "[core]\npager = x\n");
+	test_write(test_path("n/.git/modules/a/b/hooks/update"), "x");
+	gitrepo_disarm(&config, test_path("n/.git"));
 
-	CHECK(access(at("n/.git/hooks/pre-commit"), F_OK) < 0);
-	CHECK(!access(at("n/.git/hooks/pre-commit.sample"), F_OK));
-	CHECK(access(at("n/.git/modules/a/b/hooks/update"), F_OK) < 0);
-	CHECK_STR(test_read(at("n/.git/config")),
+	CHECK(access(test_path("n/.git/hooks/pre-commit"), F_OK) < 0);
+	CHECK(!access(test_path("n/.git/hooks/pre-commit.sample"), F_OK));
+	CHECK(access(test_path("n/.git/modules/a/b/hooks/update"), F_OK) < 0);
+	CHECK_STR(test_read(test_path("n/.git/config")),
 		  "[core]\n\tbare = false\n\t\n");
-	CHECK_STR(test_read(at("n/.git/modules/a/b/config")), "[core]\n");
+	CHECK_STR(test_read(test_path("n/.git/modules/a/b/config")),
+		  "[core]\n");
 	CHECK_CONTAINS(buf_str(&said), "/n/.git/hooks/pre-commit: ");
 	CHECK_CONTAINS(buf_str(&said), "/n/.git/config: core.fsmonitor");
 	CHECK_CONTAINS(buf_str(&said), "/n/.git/modules/a/b/config: ");

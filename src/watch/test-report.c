@@ -10,7 +10,6 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "policy/policy.h"
 #include "test.h"
 #include "watch/ring.h"
@@ -19,7 +18,7 @@ enum { LINES_MAX = 1024 };
 
 static struct report *start(int stream, const struct ignore_rules *ignores)
 {
-	auto_free char *dir = path_join(test_dir(), "state");
+	const char *dir = test_path("state");
 	const struct report_config config = {
 		.run = "01J", .command = "npm test", .stream = stream,
 		.ignores = ignores, .store_dir = dir,
@@ -75,8 +74,7 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	auto_close int fd = open_stream(path, sizeof(path));
 	struct report *report = start(fd, NULL);
 	auto_buf struct buf footer = { 0 };
-	auto_free char *store = path_join(test_dir(),
-					  "state/violations.jsonl");
+	const char *store = test_path("state/violations.jsonl");
 
 	refuse(report, 7);
 	CHECK_INT(parse(test_read(path), v), 1);

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/path.h"
 #include "policy/violation.h"
 #include "test.h"
 
@@ -21,7 +20,7 @@ enum { WRITERS = 64, EACH = 200 };
 
 static struct store *open_store(size_t file_max)
 {
-	auto_free char *dir = path_join(test_dir(), "state/cloche");
+	const char *dir = test_path("state/cloche");
 	struct err err = { 0 };
 	struct store *store = NULL;
 
@@ -205,7 +204,7 @@ TEST(a_link_in_the_place_of_the_file_is_not_followed)
 {
 	struct store *store = open_store(STORE_FILE_MAX);
 	struct violation v = { .kind = VIOLATION_LIMIT };
-	auto_free char *victim = path_join(test_dir(), "victim");
+	const char *victim = test_path("victim");
 
 	test_write(victim, "");
 	CHECK_INT(symlink(victim, file_path("violations.jsonl")), 0);

@@ -26,16 +26,6 @@
 
 enum { NR_MAX = 512 };
 
-const char *watched_path(const char *name)
-{
-	static char room[16][4096];
-	static unsigned int next;
-	char *path = room[next++ % ARRAY_SIZE(room)];
-
-	snprintf(path, sizeof(*room), "%s/%s", test_dir(), name);
-	return path;
-}
-
 static bool is_fixed(const char *name, size_t n)
 {
 	static const char *const names[] = { "fixed", ".mcp.json", ".vscode" };
@@ -62,7 +52,7 @@ static bool has_fixed(const char *path)
 static void verdict(void *arg, enum observer_op op, const char *path,
 		    struct observer_verdict *ret)
 {
-	const bool inside = path_is_within(watched_path("work"), path);
+	const bool inside = path_is_within(test_path("work"), path);
 
 	(void)arg;
 	*ret = (struct observer_verdict) { .reason = "allowed" };
@@ -82,7 +72,7 @@ static void verdict(void *arg, enum observer_op op, const char *path,
 static bool is_plain(void *arg, const char *path)
 {
 	(void)arg;
-	return path_is_within(watched_path("work"), path) && !has_fixed(path);
+	return path_is_within(test_path("work"), path) && !has_fixed(path);
 }
 
 static void keep(void *arg, const struct violation *v)
@@ -104,9 +94,9 @@ static void enter(void)
 {
 	test_enter(CLONE_NEWNS);
 	CHECK_INT(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
-	bind_read_only(watched_path("out"));
-	bind_read_only(watched_path("work/fixed"));
-	CHECK_INT(chdir(watched_path("work")), 0);
+	bind_read_only(test_path("out"));
+	bind_read_only(test_path("work/fixed"));
+	CHECK_INT(chdir(test_path("work")), 0);
 }
 
 /* All rows of calls.def; opens only with the flags of a writer */
@@ -214,9 +204,9 @@ void watched_run(struct watched *w, int (*fn)(void *arg), void *arg)
 	for (size_t i = 0; i < w->len; i++)
 		violation_done(&w->v[i]);
 	w->len = 0;
-	(void)mkdir(watched_path("work"), 0755);
-	(void)mkdir(watched_path("out"), 0755);
-	test_write(watched_path("work/fixed"), "fixed");
+	(void)mkdir(test_path("work"), 0755);
+	(void)mkdir(test_path("out"), 0755);
+	test_write(test_path("work/fixed"), "fixed");
 	CHECK_INT(sock_pair(pair), 0);
 	pid = fork();
 	CHECK(pid >= 0);

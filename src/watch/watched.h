@@ -44,7 +44,4 @@ void watched_run(struct watched *w, int (*fn)(void *arg), void *arg);
 /* The only record, or the test fails */
 const struct violation *watched_only(const struct watched *w);
 
-/* "test_dir()/@name", valid until the sixteenth next call */
-const char *watched_path(const char *name);
-
 #endif /* WATCH_WATCHED_H */

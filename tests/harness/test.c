@@ -61,6 +61,19 @@ const char *test_dir(void)
 	return dir;
 }
 
+/* Found by a look for leaks, so that it is none */
+static const char *keep(char *text)
+{
+	static struct { char **v; size_t len, cap; } kept;
+
+	return *vec_push(&kept) = text;
+}
+
+const char *test_path(const char *name)
+{
+	return keep(path_join(dir, name));
+}
+
 void test_home(void)
 {
 	static const char *const elsewhere[] = {
@@ -110,12 +123,19 @@ void test_write(const char *path, const char *text)
 
 const char *test_read(const char *path)
 {
-	static struct { char **v; size_t len, cap; } kept;	/* Not leaks */
 	struct buf b = { 0 };
 
 	if (fs_read(AT_FDCWD, path, 1 << 24, &b, NULL) < 0)
 		return NULL;
-	return *vec_push(&kept) = buf_take(&b);
+	return keep(buf_take(&b));
+}
+
+uint32_t test_random(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,

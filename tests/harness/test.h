@@ -9,6 +9,7 @@
 #ifndef HARNESS_TEST_H
 #define HARNESS_TEST_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,9 @@ void test_fail(const char *file, int line, const char *fmt, ...)
 /* A fresh directory, removed with all it holds when the test ends */
 const char *test_dir(void);
 
+/* @name in there; the text lives until the test ends */
+const char *test_path(const char *name);
+
 /* $HOME is test_dir(), and no variable leads to a store or a bus elsewhere */
 void test_home(void);
 
@@ -42,6 +46,9 @@ void test_write(const char *path, const char *text);
 
 /* All of @path as a string that lives until the test ends; NULL if missing */
 const char *test_read(const char *path);
+
+/* The next number of a sequence that is the same in every run; *@state is not 0 */
+uint32_t test_random(uint32_t *state);
 
 #define TEST(id)						\
 	static void test_##id(void);				\
