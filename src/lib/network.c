@@ -39,7 +39,7 @@
 
 enum {
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
-	LOOKS_MAX = 50,			/* Refusals in a second that get a pid */
+	LOOKS_MS = 100,			/* Of a second, to find who was refused */
 };
 
 struct port_list {
@@ -61,7 +61,7 @@ struct port_list {
  * @no_keeper:	It could not be had
  * @init:	Process 1 of the sandbox, as seen from here
  * @last_seen:	Who was refused last
- * @looks_since, @looks: When, and how often in that second, we looked for one
+ * @looks_since, @looks_ms: When, and how long in that second, we looked for one
  * @proxies:	In the landlock tier; 0 otherwise
  * @sink:	For what is refused here
  */
@@ -76,8 +76,7 @@ struct network_run {
 	struct netkeeper *keeper;
 	bool no_keeper, publish_any;
 	pid_t init, last_seen;
-	int64_t looks_since;
-	unsigned int looks;
+	int64_t looks_since, looks_ms;
 	struct network_proxies proxies;
 	const struct violation_sink *sink;
 };
@@ -104,21 +103,11 @@ static bool has_keeper(struct network_run *n)
 	return n->keeper != NULL;
 }
 
-/* Whose socket a refusal was about. Not free, and not worth more than a part
- * of our time: in a flood the first ones tell.
- */
-static pid_t on_who(void *arg, const struct listener_client *client)
+static pid_t look_for(struct network_run *n,
+		      const struct listener_client *client)
 {
-	struct network_run *n = arg;
-	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
 	uint64_t inode;
 
-	if (now - n->looks_since > 1000) {
-		n->looks_since = now;
-		n->looks = 0;
-	}
-	if (n->looks++ >= LOOKS_MAX)
-		return 0;
 	if (n->proxies.http)	/* The sandbox's network is ours */
 		inode = netns_inode(client);
 	else
@@ -126,6 +115,27 @@ static pid_t on_who(void *arg, const struct listener_client *client)
 	if (inode)
 		n->last_seen = who_has(n->init, inode, n->last_seen);
 	return inode ? n->last_seen : 0;
+}
+
+/* Whose socket a refusal was about. Not free, and not worth more than a part
+ * of our time, or a command could put its own time limit off: in a flood the
+ * first ones tell.
+ */
+static pid_t on_who(void *arg, const struct listener_client *client)
+{
+	struct network_run *n = arg;
+	const int64_t now = now_ms(CLOCK_MONOTONIC);
+	pid_t pid;
+
+	if (now - n->looks_since > 1000) {
+		n->looks_since = now;
+		n->looks_ms = 0;
+	}
+	if (n->looks_ms >= LOOKS_MS)
+		return 0;
+	pid = look_for(n, client);
+	n->looks_ms += now_ms(CLOCK_MONOTONIC) - now;
+	return pid;
 }
 
 static void on_answer(void *arg, uint32_t id, bool allow,

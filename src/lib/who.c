@@ -37,7 +37,7 @@ enum {
 struct search {
 	char link[40];
 	struct { pid_t *v; size_t len, cap; } found;
-	size_t at, descriptors;
+	size_t at, descriptors, threads;
 };
 
 static DIR *open_list(pid_t pid, const char *what)
@@ -77,12 +77,14 @@ static void add_children(struct search *s, pid_t pid)
 	DIR *dir = open_list(pid, "task");
 	const struct dirent *e;
 
-	while (dir && s->found.len < PROCESSES_MAX && (e = readdir(dir))) {
+	while (dir && s->found.len < PROCESSES_MAX &&
+	       s->threads < WHO_THREADS_MAX && (e = readdir(dir))) {
 		auto_buf struct buf list = { 0 };
 		char path[sizeof(e->d_name) + 16], *save = NULL;
 
 		if (!isdigit((unsigned char)e->d_name[0]))
 			continue;
+		s->threads++;
 		snprintf(path, sizeof(path), "%s/children", e->d_name);
 		if (fs_read(dirfd(dir), path, CHILDREN_MAX, &list, NULL) < 0 ||
 		    !list.len)

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { WHO_THREADS_MAX = 2048 };	/* Looked at, of all processes together */
+
 /* The process at or below @init that has the socket with this @inode open, as
  * seen from here; 0 if none has, or there is too much to look through. @first
  * is looked at first, if it is not 0: who was found last time.
