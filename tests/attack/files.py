@@ -50,7 +50,8 @@ def all_of_it_can_be_hidden(t):
                   ["mine", "y"], repr(r))
             t.outside("rm", "made").ok()
         r = t.inside("cat", seen, options=("--deny-read", root))
-        equal((r.code, r.out), (126, ""))	# Not even the program
+        # Not even the program; a mask that does not talk has no names
+        check(r.code in (126, 127) and not r.out, repr(r))
     r = t.shell(script, options=("--deny-read", "/", *system, "--read", seen))
     contains(r.out, "seen")
 

@@ -157,8 +157,8 @@ class Lan:
         need("ip")
         unshare = need("unshare")
         need("nsenter")
-        if not os.path.exists(TUN):
-            skip("needs " + TUN)
+        if not os.access(TUN, os.R_OK | os.W_OK):
+            skip(f"{TUN} does not open")
         if not without:
             need("pasta")
         self.t = t

@@ -5,6 +5,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import need_fuse
 from tap import *
 
 
@@ -39,6 +40,7 @@ def what_a_symbolic_link_points_to_decides(t):
 @test
 def a_home_behind_a_link_is_the_home(t):
     """What is hidden there is told of, and all of it is never suggested"""
+    need_fuse()
     t.write(t.home + "/.ssh/id_rsa", "SECRET")
     os.symlink(t.home, t.away + "/home")
     for home in (t.home, t.away + "/home"):
