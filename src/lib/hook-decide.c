@@ -113,6 +113,26 @@ static bool counts(const struct hook_wrapper *w, const struct origin *origin)
 	       (w->trusts && w->trusts(w->project, origin->source->name));
 }
 
+/**
+ * struct trust - What is known of the repository's files; looked up once
+ */
+struct trust {
+	const struct hook_wrapper *w;
+	const struct source *last;
+	bool counted;
+};
+
+static bool allows(void *arg, const struct origin *origin)
+{
+	struct trust *t = arg;
+
+	if (!t->last || t->last != origin->source) {
+		t->last = origin->source;
+		t->counted = counts(t->w, origin);
+	}
+	return t->counted;
+}
+
 /* All the repository's files that exclude commands: any may have the word */
 static bool excluders_count(const struct policy *policy,
 			    const struct hook_wrapper *w)
@@ -146,16 +166,14 @@ static struct ruleset_verdict decide_rules(const struct policy *policy,
 					   const struct hook_call *call,
 					   const char *command, bool automatic)
 {
-	const unsigned int without = automatic ? WITHOUT_BROAD_ASK : 0;
+	struct trust trust = { .w = w };
+	const struct ruleset_filter filter = {
+		.no_broad_ask = automatic, .allows = allows, .arg = &trust,
+	};
 	struct ruleset_verdict v = ruleset_decide_command(policy->ruleset,
-							  command, without);
+							  command, &filter);
 	struct ruleset_verdict fields = decide_fields(policy, call);
 
-	if (v.action == ACTION_ALLOW && !counts(w, v.origin)) {
-		ruleset_verdict_done(&v);
-		v = ruleset_decide_command(policy->ruleset, command, without |
-					   WITHOUT_REPOSITORY_ALLOW);
-	}
 	if (fields.action < ACTION_ALLOW && fields.action < v.action) {
 		ruleset_verdict_done(&v);
 		return fields;

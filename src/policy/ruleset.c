@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/document.h"
 #include "policy/shell.h"
 
 struct entry {
@@ -123,24 +122,23 @@ static bool is_touched(const struct rule *rule, const char *line,
 }
 
 /* Does the allowance @e count? */
-static bool counts(const struct entry *e, unsigned int without)
+static bool counts(const struct entry *e, const struct ruleset_filter *filter)
 {
-	const struct source *source = e->origin.source;
-
-	return !(without & WITHOUT_REPOSITORY_ALLOW) || !source ||
-	       !scope_is_repository(source->scope);
+	return !filter->allows || filter->allows(filter->arg, &e->origin);
 }
 
 static bool is_allowed(const struct ruleset *set, size_t *ret,
 		       const struct shell_script *script,
-		       const struct shell_command *c, unsigned int without)
+		       const struct shell_command *c,
+		       const struct ruleset_filter *filter)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 		const struct rule *r = &e->rule;
 
-		if (counts(e, without) && r->kind == RULE_COMMAND &&
-		    command_must_match(&r->command, script, c)) {
+		if (r->kind == RULE_COMMAND &&
+		    command_must_match(&r->command, script, c) &&
+		    counts(e, filter)) {
 			*ret = i;
 			return true;
 		}
@@ -172,15 +170,16 @@ static struct ruleset_verdict ask_because(const char *why)
 
 /* All of @line is allowed by one rule: any command, or this very text */
 static const struct entry *find_whole(const struct ruleset *set,
-				      const char *line, unsigned int without)
+				      const char *line,
+				      const struct ruleset_filter *filter)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 
-		if (counts(e, without) &&
-		    (is_all_bash(&e->rule) ||
+		if ((is_all_bash(&e->rule) ||
 		     (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
-		      !strcmp(e->rule.command.text, line))))
+		      !strcmp(e->rule.command.text, line))) &&
+		    counts(e, filter))
 			return e;
 	}
 	return NULL;
@@ -189,7 +188,7 @@ static const struct entry *find_whole(const struct ruleset *set,
 /* Each part of @script is allowed by some rule; the verdict names the last */
 static struct ruleset_verdict decide_parts(const struct ruleset *set,
 					   const struct shell_script *script,
-					   unsigned int without)
+					   const struct ruleset_filter *filter)
 {
 	size_t rule = 0;
 
@@ -198,7 +197,7 @@ static struct ruleset_verdict decide_parts(const struct ruleset *set,
 		return verdict(ACTION_COUNT, NULL);
 	for (size_t i = 0; i < script->commands.len; i++) {
 		if (!is_allowed(set, &rule, script, &script->commands.v[i],
-				without))
+				filter))
 			return verdict(ACTION_COUNT, NULL);
 	}
 	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
@@ -218,7 +217,7 @@ static bool is_name_unknown(const struct shell_script *script)
 
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
-					      unsigned int without)
+					      const struct ruleset_filter *filter)
 {
 	auto_shell struct shell_script script = { 0 };
 	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
@@ -231,7 +230,7 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 		for (size_t i = 0; i < set->actions[a].len; i++) {
 			const struct entry *e = &set->actions[a].v[i];
 
-			if (without & WITHOUT_BROAD_ASK && a == ACTION_ASK &&
+			if (filter->no_broad_ask && a == ACTION_ASK &&
 			    e->rule.kind == RULE_TOOL)
 				continue;
 			if (is_touched(&e->rule, line, &script))
@@ -240,14 +239,14 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 	}
 	if (strlen(command) > SHELL_TEXT_MAX)
 		return ask_because(script.why);
-	whole = find_whole(set, line, without);
+	whole = find_whole(set, line, filter);
 	if (whole)
 		return verdict(ACTION_ALLOW, whole);
 	if (has_command_rules(set) &&
 	    (script.why || is_name_unknown(&script)))
 		return ask_because(script.why ? script.why :
 				   "the shell makes up a command's name");
-	return decide_parts(set, &script, without);
+	return decide_parts(set, &script, filter);
 }
 
 /* "field:value", where a "*" in the rule's value stands for any text */

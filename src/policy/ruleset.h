@@ -42,23 +42,26 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 		const struct rule_bases *bases, struct origin origin,
 		struct err *err);
 
-/* Rules that do not count for a decision */
-enum ruleset_without {
-	/* To ask about every command ("Bash"): the sandbox stands for the
-	 * user's consent, and such a rule is meant for those outside
-	 */
-	WITHOUT_BROAD_ASK = 1 << 0,
-	/* Allowances that came with the repository, which nobody trusts yet */
-	WITHOUT_REPOSITORY_ALLOW = 1 << 1,
+/**
+ * struct ruleset_filter - Which rules count for a decision; zeroed: all do
+ * @no_broad_ask: Not those to ask about every command ("Bash"): the sandbox
+ *		stands for the user's consent, and such a rule is meant for
+ *		commands outside
+ * @allows:	NULL, or whether what this origin allows counts: a repository
+ *		that nobody trusts yet allows nothing
+ */
+struct ruleset_filter {
+	bool no_broad_ask;
+	bool (*allows)(void *arg, const struct origin *origin);
+	void *arg;
 };
 
 /* May this shell line be run? To be allowed, each of its commands must be; one
- * that is denied or asked about is enough for that. @without is a mask of enum
- * ruleset_without.
+ * that is denied or asked about is enough for that.
  */
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
-					      unsigned int without);
+					      const struct ruleset_filter *filter);
 
 /* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
  * denied, asked about, or ACTION_COUNT. @value is the field's text.

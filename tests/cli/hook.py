@@ -154,6 +154,20 @@ def a_repository_allows_nothing_before_it_is_trusted(t):
 
 
 @test
+def a_part_that_only_the_repository_allows_is_not_allowed(t):
+    """... although another part of the line, the last, is by the user"""
+    rules(t, allow=["Bash(make *)"])
+    t.write(t.home + "/" + SETTINGS, '{"permissions": {"allow": ["Bash(ls *)"]}}')
+    told = lambda command: specific(t, call(t, command))
+    trust(t)
+    equal(told("ls; ls")["permissionDecision"], "allow")
+    check("permissionDecision" not in told("make; ls"))
+    check("permissionDecision" not in told("ls; make; ls"))
+    trust(t, t.dir)                         # The control
+    equal(told("make; ls")["permissionDecision"], "allow")
+
+
+@test
 def other_agents_never_asked_about_the_repository(t):
     t.write(SETTINGS, json.dumps({"sandbox": {"excludedCommands": ["docker *"]}}))
     told = lambda: specific(t, call(t, "docker ps"), agent="codex")
