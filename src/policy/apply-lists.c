@@ -48,8 +48,9 @@ static const char *literal_path(json_t *entry)
 	return path;
 }
 
+/* @text is a path or a pattern, @plain always a path; one of them is there */
 static bool admit_path(const struct apply *apply, const struct fact *fact,
-		       size_t index, const char *text)
+		       size_t index, const char *text, const char *plain)
 {
 	const struct source *source = fact->document->source;
 	const enum guard guard = fact->setting->guard;
@@ -58,9 +59,12 @@ static bool admit_path(const struct apply *apply, const struct fact *fact,
 	bool admitted;
 
 	if (!scope_is_repository(source->scope) ||
-	    (guard != GUARD_ALLOW_WRITE && guard != GUARD_ALLOW_READ) ||
-	    path_rule_parse(text, source->base, apply->policy->home, &rule,
-			    NULL) < 0)
+	    (guard != GUARD_ALLOW_WRITE && guard != GUARD_ALLOW_READ))
+		return true;
+	if (plain)
+		rule.path = path_resolve(source->base, plain);
+	else if (path_rule_parse(text, source->base, apply->policy->home,
+				 &rule, NULL) < 0)
 		return true;	/* What can't be read is an error soon */
 	admitted = locks_admit_path(apply->locks, apply->reader, &rule,
 				    guard == GUARD_ALLOW_READ, &refusal);
@@ -84,7 +88,7 @@ static int apply_path(const struct apply *apply, const struct fact *fact,
 				     "must be a path, or {\"path\": \"...\", \"literal\": true}");
 	if (!*(text ? text : plain))
 		return empty_entry(apply, fact, index, deny);
-	if (!admit_path(apply, fact, index, text ? text : plain))
+	if (!admit_path(apply, fact, index, text, plain))
 		return 0;
 	if (plain) {
 		auto_free char *path = path_resolve(

@@ -73,8 +73,8 @@ void policy_add_glob(struct policy *p, enum path_list list, const char *text,
 		     struct glob *glob, enum rule_strength strength,
 		     struct origin origin)
 {
-	const char *base = origin.source ? origin.source->base : p->cwd;
-	auto_free char *whole = mem_printf("%s\n%s", base, text);
+	/* "/x" is another pattern in another file, in another directory */
+	auto_free char *whole = mem_printf("%s\n%s", glob_prefix(glob), text);
 
 	push_path(p, list, (struct path_rule){
 		.text = mem_strdup(text),

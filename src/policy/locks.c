@@ -43,19 +43,19 @@ static bool is_flag(const struct fact *fact, enum policy_flag flag)
 	       fact->setting->slot == (int)flag;
 }
 
-static bool has_rule(const struct fact *fact, enum rules_list list,
-		     const char *start)
+static bool has_denial(const struct fact *fact, const char *start)
 {
 	size_t i;
 	json_t *rule;
 
 	if (fact->setting->type != TYPE_RULES ||
-	    fact->setting->slot != (int)list)
+	    fact->setting->slot != (int)RULES_DENY)
 		return false;
 	json_array_foreach(fact->value, i, rule) {
 		const char *text = json_string_value(rule);
 
-		if (text && !strncmp(text, start, strlen(start)))
+		if (text && !strncmp(text + strspn(text, " \t"), start,
+				     strlen(start)))
 			return true;
 	}
 	return false;
@@ -88,7 +88,15 @@ static void look_at_managed(struct locks *locks, const struct fact *fact)
 	     yes && is_flag(fact, FLAG_MANAGED_RULES_ONLY));
 	lock(&locks->filesystem, fact,
 	     !strncmp(fact->setting->path, "filesystem.", 11) ||
-	     has_entries(fact, TYPE_CREDENTIALS, CREDENTIAL_FILE));
+	     has_entries(fact, TYPE_CREDENTIALS, CREDENTIAL_FILE) ||
+	     has_denial(fact, "Read(") || has_denial(fact, "Edit("));
+	lock(&locks->names, fact,
+	     fact->setting->type == TYPE_HOSTS ||
+	     (yes && is_flag(fact, FLAG_MANAGED_DOMAINS_ONLY)) ||
+	     (yes && is_flag(fact, FLAG_STRICT_ALLOWLIST)) ||
+	     has_denial(fact, "WebFetch(domain:"));
+	lock(&locks->network, fact,
+	     !strncmp(fact->setting->path, "network.", 8));
 }
 
 static void look_at_admin(struct locks *locks, const struct fact *fact)
@@ -99,11 +107,11 @@ static void look_at_admin(struct locks *locks, const struct fact *fact)
 	     is_flag(fact, FLAG_ALLOW_UNSANDBOXED));
 	lock(&locks->proxies, fact,
 	     has_entries(fact, TYPE_HOSTS, HOST_DENY) ||
-	     has_rule(fact, RULES_DENY, "WebFetch(domain:"));
+	     has_denial(fact, "WebFetch(domain:"));
 	lock(&locks->reads, fact,
 	     has_entries(fact, TYPE_PATHS, PATH_DENY_READ) ||
 	     has_entries(fact, TYPE_CREDENTIALS, CREDENTIAL_FILE) ||
-	     has_rule(fact, RULES_DENY, "Read("));
+	     has_denial(fact, "Read("));
 }
 
 void locks_init(struct locks *locks, const struct facts *facts)
@@ -118,6 +126,8 @@ void locks_init(struct locks *locks, const struct facts *facts)
 		     json_is_true(fact->value) &&
 		     is_flag(fact, FLAG_STRICT_ALLOWLIST));
 	}
+	if (!locks->network)
+		locks->network = locks->names;
 	if (!locks->unsandboxed)
 		locks->unsandboxed = locks->domains;
 	if (!locks->proxies)
@@ -338,8 +348,10 @@ bool locks_admit(const struct locks *locks, const struct facts *facts,
 		return scope_of(fact) == SCOPE_MANAGED ||
 		       refuse(ret, managed_only, NULL);
 	case GUARD_FLAG_ONLY:
-		return scope_of(fact) == SCOPE_FLAG ||
-		       refuse(ret, "ignored: for --settings only", NULL);
+		if (scope_of(fact) != SCOPE_FLAG)
+			return refuse(ret, "ignored: for --settings only",
+				      NULL);
+		return admit_managed_only(fact, locks->read_paths, ret);
 	case GUARD_FS_DISABLED:
 		return admit_filesystem_disabled(locks, fact, ret);
 	case GUARD_ALLOW_READ:

@@ -26,6 +26,8 @@ struct reader;
  * @rules:	allowManagedPermissionRulesOnly
  * @strict:	strictAllowlist
  * @filesystem:	A managed file has a say about the file system
+ * @network:	... about the network
+ * @names:	... about hosts by name
  * @option_reads: --deny-read was given: as @reads
  * @denied:	Directories that managed, flag and user settings deny reading,
  *		as text and with links followed
@@ -33,6 +35,7 @@ struct reader;
 struct locks {
 	const struct fact *unsandboxed, *proxies, *reads;
 	const struct fact *domains, *read_paths, *rules, *strict, *filesystem;
+	const struct fact *network, *names;
 	bool option_reads;
 	struct policy_seen *denied;
 };

@@ -40,25 +40,10 @@ static void deny_one(struct policy *policy, const char *path)
 			   origin_copy(&flag->origin));
 }
 
-/* What may be written may be read: the rules are added, so not while walking */
-static void allow_working(struct policy *policy)
-{
-	const struct path_rules *write = &policy->paths[PATH_ALLOW_WRITE];
-	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
-
-	policy_add_literal(policy, PATH_ALLOW_READ, policy->cwd, RULE_USER,
-			   origin_copy(&flag->origin));
-	for (size_t i = 0; i < write->len; i++) {
-		if (!write->v[i].glob)
-			policy_add_literal(policy, PATH_ALLOW_READ,
-					   write->v[i].path, RULE_USER,
-					   origin_copy(&write->v[i].origin));
-	}
-}
-
 int outside_deny(struct policy *policy, const struct reader *reader,
 		 struct err *err)
 {
+	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
 	struct reader_names names = { 0 };
 	int r;
 
@@ -76,7 +61,9 @@ int outside_deny(struct policy *policy, const struct reader *reader,
 	}
 	if (policy->home)
 		deny_one(policy, policy->home);
-	allow_working(policy);
+	/* What may be written may be read as well; that needs no rule */
+	policy_add_literal(policy, PATH_ALLOW_READ, policy->cwd, RULE_USER,
+			   origin_copy(&flag->origin));
 	reader_names_done(&names);
 	return 0;
 }

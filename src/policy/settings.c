@@ -215,19 +215,23 @@ static const char *local_root(const struct load *load)
 {
 	const char *root = load->repo.checkout && load->repo.trusted ?
 		load->repo.checkout : load->repo.top;
-	auto_free char *claude = NULL;
+	static const char *const names[] = { ".git", ".claude" };
 	bool owned = false;
 
 	if (!load->in_repo || !strcmp(root, load->req->cwd) ||
 	    (load->policy->home && !strcmp(root, load->policy->home)))
 		return NULL;
-	claude = path_join(root, ".claude");
 	if (load->reader->kind(load->reader->arg, root, &owned) !=
 	    READER_DIR || !owned)
 		return NULL;
-	if (load->reader->kind(load->reader->arg, claude, &owned) !=
-	    READER_NONE && !owned)
-		return NULL;
+	/* /tmp is root's, and what is in it anybody's */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		auto_free char *path = path_join(root, names[i]);
+
+		if (load->reader->kind(load->reader->arg, path, &owned) !=
+		    READER_NONE && !owned)
+			return NULL;
+	}
 	return root;
 }
 
@@ -338,24 +342,20 @@ static int check_options(const struct load *load, const struct locks *locks)
 }
 
 /* Without a filter the managed lists would mean nothing */
-static int check_net(const struct load *load)
+static int check_net(const struct load *load, const struct locks *locks)
 {
+	const enum net_mode net = load->policy->net;
 	const struct origin *origin = &load->policy->net_origin;
+	const struct fact *by = net == NET_HOST ? locks->network :
+				net == NET_JAIL ? locks->names : NULL;
 
-	if (load->policy->net != NET_HOST || !origin->source ||
-	    origin->source->scope == SCOPE_MANAGED)
+	if (!by || !origin->source || origin->source->scope == SCOPE_MANAGED)
 		return 0;
-	for (size_t i = 0; i < load->facts.len; i++) {
-		const struct fact *fact = &load->facts.v[i];
-
-		if (fact->document->source->scope != SCOPE_MANAGED ||
-		    !strstr(fact->key, "network."))
-			continue;
-		return fail(load->err, -EPERM,
-			    "the host's network is refused: %s sets %s",
-			    fact->document->source->name, fact->key);
-	}
-	return 0;
+	return fail(load->err, -EPERM, "%s is refused: %s sets %s%s",
+		    net == NET_HOST ? "the host's network" :
+		    "a jail that looks at no names",
+		    by->document->source->name, by->key,
+		    net == NET_JAIL ? "; write jail,filtered" : "");
 }
 
 static int apply_all(struct load *load, struct locks *locks)
@@ -385,7 +385,7 @@ static int apply_all(struct load *load, struct locks *locks)
 	r = apply_facts(&apply, APPLY_ALLOW);
 	if (r == 0 && req->check)
 		footguns_note(&load->facts, load->policy);
-	return r < 0 ? r : check_net(load);
+	return r < 0 ? r : check_net(load, locks);
 }
 
 static int finish(struct load *load)

@@ -50,10 +50,7 @@ void shell_newline_parse(struct shell_parser *p)
 
 static bool is_fd(const char *s, size_t len)
 {
-	size_t n = strspn(s, "0123456789");
-
-	n += s[n] == '-';
-	return n && n == len;
+	return len && (!strcmp(s, "-") || strspn(s, "0123456789") == len);
 }
 
 static void announce_heredoc(struct shell_parser *p, struct shell_frame *f,

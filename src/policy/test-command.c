@@ -360,6 +360,7 @@ TEST(what_the_parts_do_not_show_keeps_all_inside)
 	check_why("- docker ps", "keyword");
 	check_why("repeat 2 docker ps", "keyword");
 	check_why("docker ps 10>&1", "one digit");
+	check_why("docker ps >&2-", "redirects");
 	check_why("time docker ps", "excluded");
 	check_why("time -p docker ps", "behind time");
 	check_why("time -- docker ps", "behind time");

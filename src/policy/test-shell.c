@@ -90,7 +90,7 @@ TEST(redirections_are_no_words)
 	CHECK_STR(split("a >f b 2>&1 <g"), "a b");
 	CHECK_STR(split("a b>c"), "a b");
 	CHECK_STR(split(">f a"), "a");
-	CHECK_INT(features("a 2>&1 >&2 <&- 3>&1-"), SHELL_REDIRECT_FD);
+	CHECK_INT(features("a 2>&1 >&2 <&-"), SHELL_REDIRECT_FD);
 	CHECK_INT(features("a >/dev/null 2>'/dev/null'"), SHELL_REDIRECT_NULL);
 	CHECK_INT(features("a > f"), SHELL_REDIRECT_FILE);
 	CHECK_INT(features("a > /dev/nullx"), SHELL_REDIRECT_FILE);
