@@ -13,8 +13,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "policy/policy.h"
-#include "policy/reader-memory.h"
 #include "policy/settings.h"
+#include "policy/test-memory.h"
 
 enum { ROUNDS = 20 };
 

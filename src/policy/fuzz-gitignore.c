@@ -11,8 +11,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/gitignore.h"
-#include "policy/gitignore-list.h"
 #include "policy/glob.h"
+#include "policy/test-gitignore-list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,8 +17,8 @@
 #include "base/own.h"
 #include "policy/edit.h"
 #include "policy/policy.h"
-#include "policy/reader-memory.h"
 #include "policy/settings.h"
+#include "policy/test-memory.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  *
  * One pattern compiles to a struct glob over absolute paths, so that walks and
  * the observer know one matcher only. A whole .gitignore, which can take back
- * what it said, is read by tests only (policy/gitignore-list.h).
+ * what it said, is read by tests only (policy/test-gitignore-list.h).
  */
 
 #ifndef POLICY_GITIGNORE_H

@@ -21,10 +21,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/answer.h"
 #include "policy/policy.h"
-#include "policy/reader-memory.h"
 #include "policy/settings.h"
+#include "policy/test-answer.h"
+#include "policy/test-memory.h"
 
 enum { FILE_MAX = 1 << 20 };
 

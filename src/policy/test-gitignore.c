@@ -16,9 +16,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/gitignore-list.h"
 #include "policy/glob.h"
 #include "policy/pattern.h"
+#include "policy/test-gitignore-list.h"
 #include "test.h"
 
 /* @path relative to the list; a final slash makes it a directory */

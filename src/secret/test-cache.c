@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "secret/bytes.h"
-#include "secret/fake.h"
+#include "secret/test-fake.h"
 #include "test.h"
 
 static uint64_t now = 1000;

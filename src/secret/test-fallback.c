@@ -7,7 +7,7 @@
 
 #include "base/own.h"
 #include "secret/backend.h"
-#include "secret/pair.h"
+#include "secret/test-pair.h"
 #include "test.h"
 
 /**

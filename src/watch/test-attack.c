@@ -15,7 +15,7 @@
 
 #include "base/own.h"
 #include "test.h"
-#include "watch/watched.h"
+#include "watch/test-watched.h"
 
 enum { THREADS = 32, EACH = 4 };
 

@@ -16,7 +16,7 @@
 #include "base/own.h"
 #include "test.h"
 #include "watch/birth.h"
-#include "watch/watched.h"
+#include "watch/test-watched.h"
 
 /**
  * struct expectation - One call: what it returns, and what is reported

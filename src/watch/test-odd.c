@@ -20,7 +20,7 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "test.h"
-#include "watch/watched.h"
+#include "watch/test-watched.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/answer.h - what a policy says to one question, as text; for tests */
+/* policy/test-answer.h - what a policy says to one question, as text */
 
-#ifndef POLICY_ANSWER_H
-#define POLICY_ANSWER_H
+#ifndef POLICY_TEST_ANSWER_H
+#define POLICY_TEST_ANSWER_H
 
 struct buf;
 struct policy;
@@ -12,4 +12,4 @@ struct settings_report;
 void answer(const struct policy *policy, const struct settings_report *report,
 	    const char *question, struct buf *out);
 
-#endif /* POLICY_ANSWER_H */
+#endif /* POLICY_TEST_ANSWER_H */

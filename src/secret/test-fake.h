@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/fake.h - for tests: a backend in memory that fails as it is told */
+/* secret/test-fake.h - a backend in memory that fails as it is told */
 
-#ifndef SECRET_FAKE_H
-#define SECRET_FAKE_H
+#ifndef SECRET_TEST_FAKE_H
+#define SECRET_TEST_FAKE_H
 
 #include "secret/backend.h"
 #include "secret/bytes.h"
@@ -43,4 +43,4 @@ void fake_break(struct fake *fake, int code);
 /* Answer the oldest read that is held, as the store was when it was asked */
 void fake_release(struct fake *fake);
 
-#endif /* SECRET_FAKE_H */
+#endif /* SECRET_TEST_FAKE_H */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/pair.h - for tests: two fakes joined by fallback */
+/* secret/test-pair.h - two fakes joined by fallback */
 
-#ifndef SECRET_PAIR_H
-#define SECRET_PAIR_H
+#ifndef SECRET_TEST_PAIR_H
+#define SECRET_TEST_PAIR_H
 
 #include "secret/claim.h"
-#include "secret/fake.h"
 #include "secret/fallback-plan.h"
+#include "secret/test-fake.h"
 
 #define OLD1 "{\"o\":1}"
 #define OLD2 "{\"o\":2}"
@@ -43,4 +43,4 @@ void pair_edit(struct pair *p, bool remove);
 /* What a reader finds now, or "" */
 const char *pair_seen(struct pair *p);
 
-#endif /* SECRET_PAIR_H */
+#endif /* SECRET_TEST_PAIR_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/reader-memory.c - a file system made of texts, for tests */
+/* policy/test-memory.c - a file system made of texts */
 
-#include "policy/reader-memory.h"
+#include "policy/test-memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

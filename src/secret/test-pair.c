@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/pair.c - for tests: two fakes joined by fallback */
+/* secret/test-pair.c - two fakes joined by fallback */
 
-#include "secret/pair.h"
+#include "secret/test-pair.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/watched.c - for tests: a child whose calls an observer is asked about */
+/* watch/test-watched.c - a child whose calls an observer is asked about */
 
-#include "watch/watched.h"
+#include "watch/test-watched.h"
 
 #include <errno.h>
 #include <fcntl.h>

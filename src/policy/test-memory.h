@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/reader-memory.h - a file system made of texts, for tests */
+/* policy/test-memory.h - a file system made of texts */
 
-#ifndef POLICY_READER_MEMORY_H
-#define POLICY_READER_MEMORY_H
+#ifndef POLICY_TEST_MEMORY_H
+#define POLICY_TEST_MEMORY_H
 
 #include "policy/reader.h"
 
@@ -31,4 +31,4 @@ void memory_done(struct memory *m);
 /* Reads from @m, which stays where it is */
 struct reader memory_reader(struct memory *m);
 
-#endif /* POLICY_READER_MEMORY_H */
+#endif /* POLICY_TEST_MEMORY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/fake.c - for tests: a backend in memory that fails as it is told */
+/* secret/test-fake.c - a backend in memory that fails as it is told */
 
-#include "secret/fake.h"
+#include "secret/test-fake.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/gitignore-list.h - a whole .gitignore, for comparisons with git
+/* policy/test-gitignore-list.h - a whole .gitignore, for comparisons with git
  *
  * For tests: cloche's rules are single patterns, but git is asked about lists.
  */
 
-#ifndef POLICY_GITIGNORE_LIST_H
-#define POLICY_GITIGNORE_LIST_H
+#ifndef POLICY_TEST_GITIGNORE_LIST_H
+#define POLICY_TEST_GITIGNORE_LIST_H
 
 #include <stdbool.h>
 
@@ -23,4 +23,4 @@ void gitignore_free(struct gitignore *list);
 bool gitignore_match(const struct gitignore *list, const char *path,
 		     bool is_dir);
 
-#endif /* POLICY_GITIGNORE_LIST_H */
+#endif /* POLICY_TEST_GITIGNORE_LIST_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/answer.c - what a policy says to one question, as text; for tests */
+/* policy/test-answer.c - what a policy says to one question, as text */
 
-#include "policy/answer.h"
+#include "policy/test-answer.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/gitignore-list.c - a whole .gitignore, for comparisons with git */
+/* policy/test-gitignore-list.c - a whole .gitignore, for comparisons with git */
 
-#include "policy/gitignore-list.h"
+#include "policy/test-gitignore-list.h"
 
 #include <errno.h>
 #include <stdlib.h>
