@@ -359,7 +359,7 @@ void watchers_ready(struct watchers *w)
 {
 	w->ready = true;
 	if (w->session->plan->talk && !w->masked.masks)
-		report_missing(w->report, "reads of what is hidden are not reported: /dev/fuse does not open");
+		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
 	if (w->edited)
 		on_edit(w);
 }

@@ -118,7 +118,7 @@ def without_fuse_the_footer_says_what_is_missing(t):
                   "-c", f"cat {key}; echo > {t.away}/x")
     equal((r.out, t.read(key)), ("", "KEY"))
     contains(r.err, "refused 1 thing")
-    contains(r.err, "note: reads of what is hidden are not reported")
+    contains(r.err, "note: reads of what is hidden are reported with --observe full only")
 
 
 @test
