@@ -6,9 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/own.h"
+#include "base/path.h"
 #include "test.h"
 
 /* A shortage must not look like a file that is odd, whoever reads the words */
@@ -21,4 +26,46 @@ TEST(a_file_that_cannot_be_read_says_why_with_and_without_words)
 	CHECK(strstr(err.msg, "/proc/self/status: larger than 8 bytes"));
 	CHECK_INT(fs_read(AT_FDCWD, "/proc/self/status", 8, &b, NULL), -EFBIG);
 	CHECK_INT(fs_read(AT_FDCWD, "/proc/self/status", 1 << 16, &b, NULL), 0);
+}
+
+TEST(a_directory_of_others_or_by_a_link_is_not_private)
+{
+	auto_free char *own = path_join(test_dir(), "own");
+	auto_free char *link = path_join(test_dir(), "link");
+	const char *theirs = "/usr";
+	struct err err = { 0 };
+	struct stat st;
+	int fd;
+
+	CHECK_INT(mkdir(own, 0755), 0);
+	fd = fs_open_private_dir(own, &err);
+	CHECK(fd >= 0 && fstat(fd, &st) == 0);
+	CHECK_INT(st.st_mode & 0777, 0700);
+	close_fd(&fd);
+
+	CHECK_INT(symlink("own", link), 0);
+	CHECK_INT(fs_open_private_dir(link, &err), -ELOOP);
+
+	if (geteuid() == 0) {
+		theirs = own;
+		CHECK_INT(chown(own, 1, 1), 0);
+		CHECK_INT(chmod(own, 0755), 0);
+	}
+	CHECK_INT(fs_open_private_dir(theirs, &err), -EPERM);
+	CHECK_CONTAINS(err.msg, "belongs to somebody else");
+	CHECK_INT(stat(theirs, &st), 0);
+	CHECK_INT(st.st_mode & 0777, 0755);
+}
+
+TEST(a_lock_is_waited_for_and_not_for_ever)
+{
+	auto_close int held = open(test_dir(), O_RDONLY | O_CLOEXEC);
+	auto_close int ours = open(test_dir(), O_RDONLY | O_CLOEXEC);
+
+	CHECK_INT(flock(held, LOCK_SH), 0);
+	CHECK_INT(fs_flock_within(ours, LOCK_SH, 0), 0);
+	CHECK_INT(fs_flock_within(ours, LOCK_EX, 30), -EWOULDBLOCK);
+	CHECK_INT(flock(held, LOCK_UN), 0);
+	CHECK_INT(fs_flock_within(ours, LOCK_EX, 0), 0);
+	CHECK_INT(fs_flock_within(-1, LOCK_EX, 0), -EBADF);
 }

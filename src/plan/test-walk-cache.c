@@ -120,6 +120,46 @@ TEST(a_file_that_is_not_whole_is_nothing)
 	CHECK(knows(&text, directory(1, OLD), ".vscode"));
 }
 
+/* Sums are no secret: whoever wrote it may have them right */
+TEST(lengths_that_do_not_fit_are_nothing)
+{
+	struct {
+		uint64_t dev, ino;
+		int64_t sec;
+		uint32_t nsec, len;
+		char names[8];
+	} r = { 1, 1, 1, 1, 8, "\010.envrc" };
+	static const uint32_t lengths[] = { 9, 1 << 20, UINT32_MAX };
+	auto_buf struct buf text = { 0 };
+	struct walk_cache *cache;
+
+	walk_cache_seal(&r, sizeof(r), &text);
+	cache = walk_cache_new(text.p, text.len);
+	CHECK(!walk_cache_is_empty(cache));
+	walk_cache_free(cache);
+
+	buf_add(&text, "more", 4);	/* Than the header knows of */
+	cache = walk_cache_new(text.p, text.len);
+	CHECK(walk_cache_is_empty(cache));
+	walk_cache_free(cache);
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		buf_done(&text);
+		r.len = lengths[i];
+		walk_cache_seal(&r, sizeof(r), &text);
+		cache = walk_cache_new(text.p, text.len);
+		CHECK(walk_cache_is_empty(cache));
+		walk_cache_free(cache);
+	}
+	r.len = 8;
+	r.names[7] = 'x';		/* A name that goes on behind it */
+	buf_done(&text);
+	walk_cache_seal(&r, sizeof(r), &text);
+	cache = walk_cache_new(text.p, text.len);
+	CHECK(walk_cache_is_empty(cache));
+	walk_cache_free(cache);
+}
+
 static struct view *look(struct walk_cache *cache)
 {
 	struct policy *p = policy_new(test_dir(), test_dir());

@@ -106,6 +106,16 @@ def stop_and_continue_reach_the_command(t):
     p.communicate()
 
 
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def comm(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+
+
 @test
 def killing_cloche_ends_everything_inside(t):
     p = t.start("run", "--", "sh", "-c",
@@ -115,6 +125,22 @@ def killing_cloche_ends_everything_inside(t):
     p.kill()
     p.communicate()
     wait_until(lambda: not running(), "the end of the sandbox")
+
+
+@as_root		# Nobody else may look into process 1
+def process_1_holds_no_end_of_a_pipe(t):
+    """Or who reads from the command would wait for it, too"""
+    for options in ([], ["--tier", "landlock"]):
+        with t.start("run", *options, "--", "sh", "-c",
+                     "echo ready; exec cat") as p:
+            equal(p.stdout.readline(), b"ready\n")
+            init, = [pid for pid in children_of(p.pid)
+                     if comm(pid) == "cloche-init"]
+            command, = children_of(init)
+            ends = {os.readlink(f"/proc/{command}/fd/{i}") for i in range(3)}
+            wait_until(lambda: not ends & {
+                os.readlink(f"/proc/{init}/fd/{fd}")
+                for fd in os.listdir(f"/proc/{init}/fd")}, "let go", 10)
 
 
 @test

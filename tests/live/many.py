@@ -73,4 +73,19 @@ def many_roots_and_many_shown_in_what_is_hidden(t):
     check(not t.exists(t.away + "/x"))
 
 
+@test
+def more_names_than_are_looked_at_are_not_moved_away_from_a_pattern(t):
+    """Any of them may be what it denies"""
+    limit = 1 << 16
+    os.makedirs("in/conf")
+    for i in range(limit - 1):
+        os.mknod(f"in/conf/{i}")
+    rule = json.dumps({"filesystem": {"denyWrite": ["**/conf/**/x.ini"]}})
+    t.inside("mv", "in/conf", "in/other", options=("-s", rule)).ok()
+    os.rename("in/other", "in/conf")
+    os.mknod("in/conf/last")
+    t.inside("mv", "in/conf", "in/other", options=("-s", rule)).ended(1)
+    equal(os.listdir("in"), ["conf"])
+
+
 main()
