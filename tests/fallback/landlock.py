@@ -93,6 +93,20 @@ def files_are_made_beside_protected_ones(t):
 
 
 @test
+def what_is_made_for_the_command_has_its_modes_and_lends_nothing(t):
+    """By the observer, as the kernel would have it; a group's rights are rights"""
+    repository(t)
+    script = """import os; os.umask(0o027)
+os.close(os.open("file", os.O_CREAT | os.O_WRONLY, 0o2777))
+os.mkdir("dir", 0o777); os.mknod("node", 0o2666); os.mkfifo("pipe", 0o2666)
+os.mknod("lent"); os.chmod("lent", 0o2711); os.chmod("dir", 0o2751)"""
+    t.inside("/usr/bin/python3", "-c", script, options=LANDLOCK).ok()
+    equal([oct(os.stat(name).st_mode & 0o7777)
+           for name in ("file", "dir", "node", "pipe", "lent")],
+          ["0o750", "0o2751", "0o640", "0o640", "0o711"])
+
+
+@test
 def a_writable_root_ends_at_the_kernels_switches(t):
     """What is in force is written again: nothing changes"""
     again = 'for f in /proc/self/oom_score_adj /sys/kernel/mm/ksm/run; do ' \
