@@ -414,4 +414,27 @@ while not os.path.exists("stop"):
     lacks(t.read(file) if t.exists(file) else "", "never", err)
 
 
+@test
+def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
+    """No row protects them by their name: it is asked whose they are"""
+    os.mkdir("mine")
+    never = os.path.join(t.away, "never")
+    grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+    t.write("grant", grant)
+    env = {**os.environ, "CLAUDE_CONFIG_DIR": t.dir + "/mine"}
+    script = ("cp grant mine/settings.json; echo planted; "
+              f"until (echo x >{never}) 2>/dev/null || test -e stop; "
+              "do sleep 0.02; done")
+    with t.start("run", "--observe", "off", "--", "sh", "-c", script,
+                 env=env) as p:
+        equal(p.stdout.readline(), b"planted\n")
+        wait_until(lambda: os.path.exists(never) or
+                   select.select([p.stderr], [], [], 0)[0], "a look at it")
+        check(not os.path.exists(never), "it was obeyed")
+        contains(p.stderr.readline(), b"appeared where the command can write")
+        t.write("stop")
+    t.write("mine/settings.json", grant)
+    t.inside("touch", never, env=env).ok("the user's own")
+
+
 main()
