@@ -69,7 +69,8 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
  * @held, @n_held: Answers of the DNS that wait for that
  * @listeners:	Where connections come from
  * @peers:	See struct gate_config
- * @ended:	The supervisor has no more to say: the command has ended
+ * @last:	The supervisor has no more to say: the command has ended. Whoever
+ *		hears it, it is for later: a listener may be at work.
  * @finishing:	What it sent is still passed on, until @end is over
  * @pause:	Runs while nothing is accepted, for want of descriptors
  */
@@ -106,7 +107,8 @@ struct gate {
 	struct gate_listener *listeners;
 	uint8_t *peers;
 	struct timer pause, end;
-	bool ended, finishing;
+	struct loop_task last;
+	bool finishing;
 };
 
 /* Take what the supervisor has said so far: 0 or a negative errno */

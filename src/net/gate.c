@@ -111,7 +111,7 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 			      m->allow ? take_fd(&gate->names) : -1);
 		return 0;
 	case GATE_FINISH:
-		gate->ended = true;
+		loop_defer(gate->loop, &gate->last);
 		return 0;
 	case GATE_PEER:
 		if (gate->peers)
@@ -141,7 +141,7 @@ static int hear_one(struct gate *gate)
 	accept_take_spares(gate);
 	if (!got) {
 		/* Nobody will say anything any more */
-		gate->ended = true;
+		loop_defer(gate->loop, &gate->last);
 		loop_remove(gate->loop, &gate->control);
 	}
 	if (got <= 0)
@@ -166,8 +166,12 @@ static void on_end(void *arg)
 /* The command has ended. What it sent before is on its way all the same: take
  * who still waits, and go when nothing is left to be passed on.
  */
-static void finish(struct gate *gate)
+static void finish(void *arg)
 {
+	struct gate *gate = arg;
+
+	if (gate->finishing)
+		return;
 	gate->finishing = true;
 	gate->looked_at = false;
 	dns_send_held(gate);
@@ -192,8 +196,6 @@ static int on_control(void *arg, uint32_t events)
 	/* Half a policy forbids nothing yet */
 	if (r > 0 && gate->coming.len)
 		r = gate_hear(gate);
-	if (gate->ended && !gate->finishing)
-		finish(gate);
 	return r < 0 ? r : 0;
 }
 
@@ -255,6 +257,7 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	int r;
 
 	gate->loop = config->loop;
+	gate->last = (struct loop_task){ .fn = finish, .arg = gate };
 	gate->shared = config->shared;
 	loop_show(gate->loop, &gate->shared->waits);
 	r = timers_new(gate->loop, config->ms, &gate->timers);

@@ -63,6 +63,17 @@ def python(t, code, *options, **more):
                     options=LANDLOCK + options, **more)
 
 
+def children(pid, name=""):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()
+                if open(f"/proc/{child}/comm").read().startswith(name)]
+
+
+def state(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
 @test
 def an_allowed_host_is_reached_through_the_proxies(t):
     server = Server()
@@ -249,11 +260,6 @@ for _ in range(5):
     contains(err, "the network gate ended")
 
 
-def children(pid):
-    return [int(word) for word in
-            open(f"/proc/{pid}/task/{pid}/children").read().split()]
-
-
 @test
 def none_is_none(t):
     server = Server()
@@ -263,6 +269,32 @@ def none_is_none(t):
     found, _ = t.attempts([f"tcp 127.0.0.1 {server.port}"],
                           options=LANDLOCK + ("--net", "none"))
     equal((set(found.values()), server.count), ({"EACCES"}, 0))
+
+
+@test
+def a_gate_that_hears_of_the_end_while_it_accepts_ends(t):
+    """The end is behind the word that a client will come; nobody else ends it"""
+    server = Server()
+    p = t.start("run", *LANDLOCK, *allow(server), "--", "/usr/bin/python3", "-c",
+                INSIDE + """
+sys.stdin.readline()
+connect(HTTP).sendall(b"x")
+os._exit(0)
+""")
+    gate, = wait_until(lambda: children(p.pid, "cloche-gate"), "a gate")
+    init, = children(p.pid, "cloche-init")
+    wait_until(lambda: state(gate) == "S", "its wait")
+    os.kill(gate, signal.SIGSTOP)
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    wait_until(lambda: not children(init) and state(p.pid) == "S",
+               "the command's end")
+    os.kill(p.pid, signal.SIGSTOP)
+    os.kill(gate, signal.SIGCONT)
+    wait_until(lambda: state(gate) == "Z", "the gate's end")
+    os.kill(p.pid, signal.SIGCONT)
+    p.communicate(timeout=RUN_SECONDS)
+    equal(p.returncode, 0)
 
 
 main()
