@@ -41,6 +41,7 @@
 #include "cage/netns.h"
 #include "cage/netstart.h"
 #include "cage/seccomp.h"
+#include "plan/exit.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
 
@@ -281,9 +282,9 @@ static void take_order(int socket, struct order *order,
 	const ssize_t got = sock_recv(socket, order, sizeof(*order), fds, &n);
 
 	if (got == -EMSGSIZE)
-		child_fail(socket, 125, -EMFILE, "the sandbox needs more descriptors than it may have (ulimit -n)");
+		child_fail(socket, EXIT_NOT_BUILT, -EMFILE, "the sandbox needs more descriptors than it may have (ulimit -n)");
 	if (got != (ssize_t)sizeof(*order))
-		_exit(125);	/* There is no plan, or nobody who wants one */
+		_exit(EXIT_NOT_BUILT);	/* There is no plan, or nobody who wants one */
 	*request = *order->request;
 	for (size_t i = 0; i < 3; i++)
 		request->stdio[i] = order->open[i] && at < n ? fds[at++] : -1;
@@ -365,19 +366,19 @@ void child_main(const struct birth *birth)
 	if ((birth->how->tier == TIER_FULL &&
 	     prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
-		child_fail(socket, 125, -errno, "cannot tie init to its supervisor");
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot tie init to its supervisor");
 	child_wipe();
 	if (begin(birth, &place, &err) < 0)
-		child_fail(socket, 125, err.code, err.msg);
+		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	take_order(socket, &order, &request);
 	/* Only now, or the supervisor might move us after this */
 	if (birth->moves)
 		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
 	if (birth->crowded && box_begin_proc(&place.box, &err) < 0)
-		child_fail(socket, 125, err.code, err.msg);
+		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	if (build(&request, &place, &order.host, &socket, &err) < 0)
-		child_fail(socket, 125, err.code, err.msg);
+		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
-		_exit(125);
+		_exit(EXIT_NOT_BUILT);
 	init_run(&request, socket);
 }

@@ -55,8 +55,8 @@ void child_wipe(void);
 void init_run(const struct cage_request *request, int socket)
 	__attribute__((noreturn));
 
-/* Report and end: nothing has run. @status is 125, 126 or 127, @code a negative
- * errno.
+/* Report and end: nothing has run. @status is one of plan/exit.h, @code a
+ * negative errno.
  */
 void child_fail(int socket, int status, int code, const char *text)
 	__attribute__((noreturn));

@@ -31,6 +31,7 @@
 #include "base/sys.h"
 #include "cage/cage.h"
 #include "cage/child.h"
+#include "plan/exit.h"
 #include "plan/plan.h"
 
 enum { CHILDREN_ROOM = 4096 };	/* What is listed at once */
@@ -107,7 +108,7 @@ static void send(const struct init *init, const struct cage_message *m)
 {
 	/* With nobody to tell, there is nothing to stay for */
 	if (sock_send(init->socket, m, sizeof(*m), NULL, 0) < 0)
-		leave(init, 125);
+		leave(init, EXIT_NOT_BUILT);
 }
 
 static void tell(const struct init *init, enum cage_event event, int value)
@@ -138,7 +139,8 @@ static void fail_exec(int socket, const char *name, int error)
 	else
 		fail(&err, -error, "cannot run '%s': %s", name,
 		     strerror(error));
-	child_fail(socket, error == ENOENT ? 127 : 126, -error, err.msg);
+	child_fail(socket, error == ENOENT ? EXIT_NOT_FOUND :
+		   EXIT_NOT_EXECUTABLE, -error, err.msg);
 }
 
 /* A domain of the command's own, from which init cannot be signalled; -1 where
@@ -155,7 +157,7 @@ static int open_domain(const struct plan *plan, int socket)
 		return -1;
 	fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	if (fd < 0)
-		child_fail(socket, 125, -errno, "cannot make a Landlock domain for the command");
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot make a Landlock domain for the command");
 	return fd;
 }
 
@@ -193,12 +195,12 @@ static pid_t start(const struct cage_request *request, int socket,
 		if (!words)
 			execvpe(plan->argv[0], plan->argv, plan->env);
 		error = errno;
-		_exit(127);
+		_exit(EXIT_NOT_FOUND);
 	}
 	if (pid < 0)
-		child_fail(socket, 125, -errno, "cannot start a process in the sandbox");
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot start a process in the sandbox");
 	if (words)	/* Nothing of the command's was tried */
-		child_fail(socket, 125, -error, words);
+		child_fail(socket, EXIT_NOT_BUILT, -error, words);
 	if (error)
 		fail_exec(socket, plan->argv[0], error);
 	return pid;
@@ -210,7 +212,7 @@ static void tell_started(const struct init *init)
 	auto_close int fd = sys_pidfd_open(init->command, 0);
 
 	if (fd < 0 || sock_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
-		leave(init, 125);
+		leave(init, EXIT_NOT_BUILT);
 }
 
 /* The list of our children, re-read from its start; -1 where there is a pid
@@ -227,7 +229,7 @@ static int open_children(const struct plan *plan, int socket)
 		 (int)getpid());
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		child_fail(socket, 125, -EOPNOTSUPP, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
+		child_fail(socket, EXIT_NOT_BUILT, -EOPNOTSUPP, "the landlock tier needs a kernel that lists a process's children (CONFIG_PROC_CHILDREN)");
 	return fd;
 }
 
@@ -280,12 +282,12 @@ void init_run(const struct cage_request *request, int socket)
 	sigset_t child;
 
 	if (prctl(PR_SET_DUMPABLE, 0) < 0)
-		child_fail(socket, 125, -errno, "cannot close init to the command");
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot close init to the command");
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	fds[0].fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (fds[0].fd < 0)
-		child_fail(socket, 125, -errno, "cannot wait for signals");
+		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
 
 	init.command = start(request, socket, domain);
 	close_fd(&domain);
@@ -297,9 +299,9 @@ void init_run(const struct cage_request *request, int socket)
 
 		reap(&init);
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			leave(&init, 125);
+			leave(&init, EXIT_NOT_BUILT);
 		if (fds[1].revents)	/* The supervisor is gone */
-			leave(&init, 125);
+			leave(&init, EXIT_NOT_BUILT);
 		(void)!read(fds[0].fd, &info, sizeof(info));
 	}
 }

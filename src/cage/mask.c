@@ -43,6 +43,7 @@
 #include "base/sock.h"
 #include "base/sys.h"
 #include "cage/box.h"
+#include "plan/exit.h"
 #include "plan/plan.h"
 
 enum { STACK_SIZE = 32 << 10 };
@@ -131,7 +132,7 @@ static int serve(void *arg)
 		/* Nobody would ever answer the one who asked */
 		if (len < 0 || (len > 0 &&
 				write(s->device, s->reply, (size_t)len) < 0))
-			(void)syscall(SYS_exit_group, 125);
+			(void)syscall(SYS_exit_group, EXIT_NOT_BUILT);
 	} while (!last);
 	(void)sock_send(s->back[1], "", 1, &s->device, 1);
 	return 0;

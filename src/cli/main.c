@@ -16,7 +16,7 @@
 #include "cli/words.h"
 #include "lib/embed.h"
 #include "lib/session.h"
-#include "lib/supervisor.h"
+#include "plan/exit.h"
 
 static const struct command commands[] = {
 #define COMMAND(id, name, synopsis, help) { name, synopsis, help, cli_##id },

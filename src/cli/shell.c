@@ -27,8 +27,8 @@
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/run.h"
-#include "lib/supervisor.h"
 #include "lib/tier.h"
+#include "plan/exit.h"
 
 static void on_say(void *arg, const char *line)
 {

@@ -17,7 +17,7 @@
 #include "lib/channel.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
-#include "lib/supervisor.h"
+#include "plan/exit.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 

@@ -42,6 +42,7 @@
 #include "lib/tmpdir.h"
 #include "lib/walked.h"
 #include "lib/watchers.h"
+#include "plan/exit.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
 #include "policy/policy.h"

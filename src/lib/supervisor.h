@@ -8,15 +8,8 @@ struct err;
 struct options;
 struct session;
 
-enum {
-	EXIT_TIMED_OUT = 124,
-	EXIT_NOT_BUILT = 125,
-	EXIT_NOT_EXECUTABLE = 126,
-	EXIT_NOT_FOUND = 127,
-};
-
-/* Run it: the exit status to give to our caller, or a negative errno with
- * words if the sandbox could not be built (then nothing ran).
+/* Run it: the exit status to give to our caller (plan/exit.h), or a negative
+ * errno with words if the sandbox could not be built (then nothing ran).
  */
 int supervisor_run(const struct session *session,
 		   const struct options *options, struct err *err);

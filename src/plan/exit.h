@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* plan/exit.h - exit statuses that are ours, as the manual promises them */
+
+#ifndef PLAN_EXIT_H
+#define PLAN_EXIT_H
+
+enum {
+	EXIT_TIMED_OUT = 124,
+	EXIT_NOT_BUILT = 125,		/* Nothing ran */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+#endif /* PLAN_EXIT_H */
