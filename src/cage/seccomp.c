@@ -147,14 +147,6 @@ int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 	return 0;
 }
 
-unsigned int seccomp_instructions(const struct seccomp_config *config)
-{
-	const struct filter *filter = choose(config);
-
-	return (filter ? filter->len : 0U) +
-	       (config->deny_udp ? NATIVE_NO_UDP.len : 0U);
-}
-
 bool seccomp_next_row(size_t *cursor, struct seccomp_row *ret)
 {
 	while (*cursor < ARRAY_SIZE(rows)) {

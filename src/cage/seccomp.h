@@ -60,9 +60,6 @@ bool seccomp_wants_listener(const struct seccomp_config *config);
 int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 		    struct err *err);
 
-/* How many instructions that would load */
-unsigned int seccomp_instructions(const struct seccomp_config *config);
-
 enum { SECCOMP_NAME_MAX = 23, SECCOMP_REASON_MAX = 55 };
 
 /**

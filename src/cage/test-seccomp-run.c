@@ -37,6 +37,18 @@ static int confine(const struct seccomp_config *config)
 	return listener;
 }
 
+TEST(what_the_generator_did_not_foresee_is_not_loaded)
+{
+	const struct seccomp_config odd = { .unix_sockets = SECCOMP_UNIX_COUNT };
+	struct err err = { 0 };
+	int listener = -1;
+
+	CHECK_INT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	CHECK_INT(seccomp_install(&odd, &listener, &err), -EINVAL);
+	CHECK_CONTAINS(err.msg, "no such system call filter");
+	CHECK_INT(prctl(PR_GET_SECCOMP, 0, 0, 0, 0), 0);
+}
+
 #ifdef __x86_64__
 
 /* A system call of a 32-bit program: eax, ebx, ecx, edx */

@@ -480,14 +480,3 @@ TEST(the_table_can_be_shown)
 		here += find_number(&machines[NATIVE], nr) != NO_ROW;
 	CHECK_INT(shown, here);
 }
-
-TEST(lengths_are_those_of_the_programs)
-{
-	const struct seccomp_config strict = { 0 };
-	const struct seccomp_config odd = { .unix_sockets = 17 };
-	const struct seccomp_config udp = { .deny_udp = true };
-
-	CHECK(seccomp_instructions(&strict) > 50);
-	CHECK_INT(seccomp_instructions(&odd), 0);
-	CHECK(seccomp_instructions(&udp) > seccomp_instructions(&strict));
-}

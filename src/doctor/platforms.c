@@ -7,11 +7,9 @@
 #include "doctor/table.h"
 
 static const struct {
-	const char *name, *tier;
-	enum cause cause;
-	const char *words;
+	const char *name, *tier, *words;
 } platforms[] = {
-#define PLATFORM(name, tier, cause, words) { name, tier, CAUSE_##cause, words },
+#define PLATFORM(name, tier, words) { name, tier, words },
 #include "doctor/platforms.def"
 #undef PLATFORM
 };

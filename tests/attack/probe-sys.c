@@ -444,13 +444,3 @@ int sys_fill(char **argv)
 	}
 	return 0;
 }
-
-int sys_ids(char **argv)
-{
-	uid_t r, e, s;
-
-	(void)argv;
-	getresuid(&r, &e, &s);
-	printf("%u %u %u\n", r, e, s);
-	return 0;
-}
