@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sock.h"
 #include "base/sys.h"
 #include "lib/held.h"
@@ -263,19 +264,30 @@ static void leave_new(struct mounted_list *known, const struct timespec *since)
 	}
 }
 
+/* True if it could not be written when the run began, so that the observer has to; or
+ * if Landlock, which goes by the directories above it, does not find those that it
+ * knows, because a mask has taken their place
+ */
+static bool is_late(const struct plan *first, const struct change *c)
+{
+	auto_free char *above = c->mask ? path_parent(c->mask->path) : NULL;
+
+	if (!c->writable)
+		return false;
+	return (first->observe && !view_verdict(first->view, VIEW_WRITE,
+						c->mount->path).allowed) ||
+	       (above && !view_verdict(first->view, VIEW_WRITE, above).allowed);
+}
+
 /* In masks that talk there must be something to mount it on */
 static void furnish(const struct keep *k, struct changes *changes)
 {
-	const struct plan *first = k->session->plan;
-
 	for (size_t i = 0; i < changes->len; i++) {
 		struct change *c = &changes->v[i];
-		const char *path = c->mount->path;
 
-		c->late = first->observe && c->writable &&
-			  !view_verdict(first->view, VIEW_WRITE, path).allowed;
+		c->late = is_late(k->session->plan, c);
 		if (*k->masks && c->kind == CHANGE_SHOW && c->mask)
-			masks_show(*k->masks, c->mask->path, path,
+			masks_show(*k->masks, c->mask->path, c->mount->path,
 				   c->mount->is_dir);
 	}
 }

@@ -49,6 +49,12 @@ static inline bool mounted_is_mask(const struct mounted *m)
 	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE;
 }
 
+/* True of what closes a path: it is kept in place for the whole run */
+static inline bool mounted_is_kept(const struct mounted *m)
+{
+	return mounted_is_mask(m) || m->kind == MOUNT_BIND_RO;
+}
+
 /* True of what a command may work in: it does not go with what is around it */
 bool mounted_is_work(const struct mounted *m);
 
@@ -66,7 +72,7 @@ enum change_kind {
  * @plain:	Of CHANGE_SHOW: nothing in it stays closed
  * @read_only:	Nobody may write what is shown
  * @writable:	It can be written, as far as the mount says
- * @late:	It could not when the run began: then the observer writes it, or nobody
+ * @late:	In a mask it cannot, whatever the mount says
  */
 struct change {
 	enum change_kind kind;

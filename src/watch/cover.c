@@ -26,6 +26,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "plan/mask.h"
 
@@ -218,4 +219,15 @@ int cover_remove(int proc, int at)
 
 	snprintf(name, sizeof(name), "fd/%d", at);
 	return fchdir(proc) < 0 ? -1 : umount2(name, MNT_DETACH);
+}
+
+void cover_wait(const char *path)
+{
+	static unsigned int count;
+	auto_free char *parent = path_parent(path);
+	auto_free char *name = mem_printf("%s/.cloche-%d-%u", parent,
+					  (int)getpid(), count++);
+	auto_close int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	(void)fd;
 }

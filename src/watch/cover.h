@@ -64,4 +64,10 @@ int cover_attach(int tree, int at);
 /* Take off the mount that @at is; @proc is our own directory in /proc. 0 or -1. */
 int cover_remove(int proc, int at);
 
+/* Until whoever changes the directory of @path is done: to look for a name that
+ * nobody has looked for takes its lock. The kernel asks whether a directory is a mount
+ * point before it renames it, and may have asked before there was a mount.
+ */
+void cover_wait(const char *path);
+
 #endif /* WATCH_COVER_H */

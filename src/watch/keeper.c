@@ -74,7 +74,7 @@ struct kept {
 
 /**
  * struct keeping - What keep() works on
- * @next:	All of it, with what leads there
+ * @known, @next: What was ever mounted, and all that is to be now
  * @own:	File systems of masks
  * @open:	How many could not be covered, when all were looked at
  * @anew:	Something was covered that was not
@@ -84,17 +84,12 @@ struct kept {
 struct keeping {
 	struct kept *v;
 	size_t len, cap;
-	const struct mounted_list *next;
+	const struct mounted_list *known, *next;
 	struct cover_own own;
 	size_t open;
 	bool anew, missing;
 	int inotify, proc;
 };
-
-static bool is_kept(const struct mounted *m)
-{
-	return mounted_is_mask(m) || m->kind == MOUNT_BIND_RO;
-}
 
 /* A copy of the mask that is mounted at @m, or -1: never of what it hides,
  * should that have been laid open meanwhile
@@ -153,20 +148,6 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	return -errno;
 }
 
-/* Until whoever changes the directory of @path is done: to look for a name that
- * nobody has looked for takes its lock
- */
-static void wait_for_change(const char *path)
-{
-	static unsigned int count;
-	auto_free char *parent = path_parent(path);
-	auto_free char *name = mem_printf("%s/.cloche-%d-%u", parent,
-					  (int)getpid(), count++);
-	auto_close int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-
-	(void)fd;
-}
-
 /* The nearest directory above @path that is there: false if we will not hear of
  * it. Who may not list one gets no word of it either; nobody can change that.
  * *@last is what was watched last in this look, or NULL: most are in one directory.
@@ -202,6 +183,7 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		auto_close int at = cover_open(path);
+		int r;
 
 		/* It may come back before its directory is watched */
 		if (at < 0 && !hidden) {
@@ -210,8 +192,12 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 		}
 		if (at < 0 || cover_holds(&keeping->own, k->mount->kind, at))
 			return heard || at >= 0;
-		if (cover(keeping, k, at) == -ENOENT)
-			wait_for_change(path);
+		/* A directory may be on its way to another name, or the file to
+		 * this one
+		 */
+		r = cover(keeping, k, at);
+		if (r == -ENOENT || (r == 0 && k->mount->is_dir))
+			cover_wait(path);
 	}
 	keeping->open++;
 	return false;
@@ -238,11 +224,11 @@ static int check_ways(struct keeping *k, bool all)
 	int wait;
 
 	if (all || k->missing)
-		seen = pins_set(k->next, &k->own, k->proc);
+		seen = pins_set(k->known, k->next, &k->own, k->proc);
 	k->anew = false;
 	wait = check_all(k);
 	if (k->anew) {
-		seen = pins_set(k->next, &k->own, k->proc);
+		seen = pins_set(k->known, k->next, &k->own, k->proc);
 		if (seen.held)
 			wait = check_all(k);
 	}
@@ -297,12 +283,11 @@ static void collect(struct keeping *k, const struct mounted_list *next)
 {
 	const size_t max = copies_max();
 
-	k->next = next;
 
 	for (size_t i = 0; i < next->len; i++) {
 		const bool copied = k->len < max;
 
-		if (is_kept(&next->v[i]))
+		if (mounted_is_kept(&next->v[i]))
 			*vec_push(k) = (struct kept){ &next->v[i], -1, -1,
 						      copied };
 	}
@@ -336,7 +321,7 @@ static void keep(const struct keeper_work *work, int socket, int proc)
 {
 	struct keeping k = {
 		.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
-		.proc = proc,
+		.proc = proc, .known = work->known, .next = work->next,
 	};
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
@@ -431,7 +416,7 @@ int keeper_start(struct keeper *keeper, const struct keeper_work *work,
 
 	*keeper = (struct keeper) { -1, -1 };
 	for (size_t i = 0; i < work->next->len; i++)
-		kept += is_kept(&work->next->v[i]);
+		kept += mounted_is_kept(&work->next->v[i]);
 	if (!kept && (!work->changes || !work->changes->len))
 		return 0;
 	if (kept > KEEPER_MOUNTS_MAX)

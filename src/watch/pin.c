@@ -13,14 +13,18 @@
  * is always empty. Nobody but us gets into it, or a clone without its masks
  * could be seen for a moment. A point in there is called after what it holds.
  *
- * Names can be swapped while we work: what is held is compared with what has the
- * name then, from the top down, so that the next name is looked up in what stays.
+ * What leads to a closed path is looked at, from the top down: all that is writable
+ * and no mount itself. Names can be swapped while we work, so what is held is compared
+ * with what has the name then; the next name is looked up in what stays. What lies
+ * behind a mask is not let go: who has it open could swap names there while the mask
+ * is about to come off.
  */
 
 #include "watch/pin.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/mount.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +42,8 @@
 #include "watch/cover.h"
 
 #define PLACE	"/proc/tty/ldisc"
+
+#define HASH_START	0xcbf29ce484222325	/* FNV-1a */
 
 enum {
 	TRIES = 64,	/* Somebody may replace it while we hold it */
@@ -145,47 +151,86 @@ static bool is_same(const char *path, const struct stat *st)
 	       now.st_dev == st->st_dev;
 }
 
-/* False if it may be renamed all the same */
-static bool pin(struct pins *p, const char *path)
+/* The hash of a path, one byte more */
+static uint64_t add_byte(uint64_t hash, char c)
+{
+	return (hash ^ (unsigned char)c) * 0x100000001b3;
+}
+
+/* By what it is, and by its path: that is all we know while a mask is above it */
+static void name_point(const char *path, const struct stat *st,
+		       char point[POINT_SIZE])
+{
+	uint64_t hash = HASH_START;
+
+	for (const char *p = path; *p; p++)
+		hash = add_byte(hash, *p);
+	snprintf(point, POINT_SIZE, "%016" PRIx64 "-%llx-%llx", hash,
+		 (unsigned long long)st->st_dev,
+		 (unsigned long long)st->st_ino);
+}
+
+/* Nobody inside can rename it now, or from now on. 0, or a negative errno: -ENOENT
+ * if it is not there, -EROFS if what is in it stays anyway.
+ */
+static int pin(struct pins *p, const char *path)
 {
 	for (int i = 0; i < TRIES; i++) {
 		auto_close int at = open_pin(path);
 		char point[POINT_SIZE];
 		struct stat st;
 
-		/* What is not there leads nowhere */
-		p->seen.missing |= at < 0;
-		if (at < 0 || fstat(at, &st) < 0 || cover_is_mount(at))
-			return true;
+		if (at < 0 || fstat(at, &st) < 0)
+			return -ENOENT;
+		if (cover_is_mount(at))
+			return cover_is_read_only(at) ? -EROFS : 0;
+		if (cover_is_read_only(at))
+			return -EROFS;
 		if (p->place < 0)
 			p->place = open_place(p->own, true);
-		snprintf(point, sizeof(point), "%llx-%llx",
-			 (unsigned long long)st.st_dev,
-			 (unsigned long long)st.st_ino);
+		name_point(path, &st, point);
 		if (p->place < 0 || hold(p, at, &st, point) < 0)
-			return false;
+			return -EBUSY;
+		cover_wait(path);
 		if (!is_same(path, &st))
 			continue;
-		memcpy(*vec_push(&p->points), point, sizeof(point));
-		return true;
+		if (p->points.len < PINS_MAX)
+			memcpy(*vec_push(&p->points), point, sizeof(point));
+		return 0;
 	}
-	return false;
+	return -EBUSY;
 }
 
-/* Sorted by path, what is in it comes behind it */
-static bool leads_somewhere(const struct mounted_list *next, size_t i)
+/* All directories above @path; those above @last, too, are held */
+static void pin_above(struct pins *p, const char *path, const char *last)
 {
-	const char *path = next->v[i].path;
-	const size_t n = strlen(path);
+	int before = 0;
 
-	for (; i < next->len && !strncmp(next->v[i].path, path, n); i++) {
-		const struct mounted *m = &next->v[i];
+	for (const char *end = path; (end = strchr(end + 1, '/')) != NULL;) {
+		const size_t n = (size_t)(end - path);
+		auto_free char *dir = mem_strndup(path, n);
+		int r;
 
-		if ((mounted_is_mask(m) || m->kind == MOUNT_BIND_RO) &&
-		    path_is_within(path, m->path))
-			return true;
+		if (path_is_below(dir, last))
+			continue;
+		r = pin(p, dir);
+		p->seen.loose += r == -EBUSY;
+		/* Where nobody writes nothing comes */
+		p->seen.missing |= r == -ENOENT && before != -EROFS;
+		if (r < 0 && r != -EROFS)
+			return;
+		before = r;
 	}
-	return false;
+}
+
+/* A link is held itself: it cannot be read-only */
+static void pin_link(struct pins *p, const char *path)
+{
+	auto_close int at = open_pin(path);
+	struct stat st;
+
+	if (at >= 0 && fstat(at, &st) == 0 && S_ISLNK(st.st_mode))
+		p->seen.loose += pin(p, path) == -EBUSY;
 }
 
 static bool is_wanted(const struct pins *p, const char *point)
@@ -197,7 +242,40 @@ static bool is_wanted(const struct pins *p, const char *point)
 	return false;
 }
 
-static void let_go(const struct pins *p)
+static bool is_hidden(const struct mounted_list *next, const char *path)
+{
+	for (size_t i = 0; i < next->len; i++) {
+		if (mounted_is_mask(&next->v[i]) &&
+		    path_is_within(next->v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* True if @point was made for a directory that is behind a mask of @next */
+static bool is_behind(const struct mounted_list *known,
+		      const struct mounted_list *next, const char *point)
+{
+	const uint64_t wanted = strtoull(point, NULL, 16);
+
+	for (size_t i = 0; i < known->len; i++) {
+		const char *path = known->v[i].path;
+		uint64_t hash = HASH_START;
+
+		for (const char *p = path; *p; p++) {
+			auto_free char *dir = *p == '/' && hash == wanted ?
+				mem_strndup(path, (size_t)(p - path)) : NULL;
+
+			if (dir && is_hidden(next, dir))
+				return true;
+			hash = add_byte(hash, *p);
+		}
+	}
+	return false;
+}
+
+static void let_go(const struct pins *p, const struct mounted_list *known,
+		   const struct mounted_list *next)
 {
 	auto_close int fd = openat(p->place, ".", O_RDONLY | O_DIRECTORY |
 				   O_CLOEXEC);
@@ -205,24 +283,32 @@ static void let_go(const struct pins *p)
 	struct dir_entry entry;
 
 	while (fd >= 0 && dir_next(&dir, &entry) > 0) {
-		if (!is_wanted(p, entry.name))
+		if (!is_wanted(p, entry.name) &&
+		    !is_behind(known, next, entry.name))
 			clear_point(p, entry.name);
 	}
 }
 
-struct pins_seen pins_set(const struct mounted_list *next,
+struct pins_seen pins_set(const struct mounted_list *known,
+			  const struct mounted_list *next,
 			  struct cover_own *own, int proc)
 {
 	struct pins p = { .own = own, .proc = proc,
 			  .place = open_place(own, false) };
+	const char *last = "";
 
 	for (size_t i = 0; i < next->len; i++) {
-		if (next->v[i].kind == MOUNT_PIN && leads_somewhere(next, i))
-			p.seen.loose += p.points.len >= PINS_MAX ||
-					!pin(&p, next->v[i].path);
+		const struct mounted *m = &next->v[i];
+
+		if (m->kind == MOUNT_PIN)
+			pin_link(&p, m->path);
+		if (!mounted_is_kept(m))
+			continue;
+		pin_above(&p, m->path, last);
+		last = m->path;
 	}
 	if (p.place >= 0)
-		let_go(&p);
+		let_go(&p, known, next);
 	free(p.points.v);
 	close_fd(&p.place);
 	return p.seen;

@@ -26,10 +26,12 @@ struct pins_seen {
 	bool held, missing;
 };
 
-/* Hold the pins of @next that lead to something closed, and let go of all others
- * that were held here before. @proc is our own directory in /proc.
+/* Hold what leads to something that is closed by @next, and let go of all else that
+ * was held here before, unless a mask hides it; @known is what was ever mounted.
+ * @proc is our own directory in /proc.
  */
-struct pins_seen pins_set(const struct mounted_list *next,
+struct pins_seen pins_set(const struct mounted_list *known,
+			  const struct mounted_list *next,
 			  struct cover_own *own, int proc);
 
 #endif /* WATCH_PIN_H */

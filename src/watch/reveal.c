@@ -238,8 +238,7 @@ static int cover_below(const struct reveal *r, const char *path)
 	for (size_t i = 0; ret == 0 && i < r->next->len; i++) {
 		const struct mounted *m = &r->next->v[i];
 
-		if ((mounted_is_mask(m) || m->kind == MOUNT_BIND_RO) &&
-		    path_is_below(path, m->path))
+		if (mounted_is_kept(m) && path_is_below(path, m->path))
 			ret = cover_one(r, m);
 	}
 	return ret;

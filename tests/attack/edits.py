@@ -55,5 +55,77 @@ def who_works_there_is_not_left_behind(t):
         inside.end()
 
 
+# Swaps names for ever, tells what it reads, each new text once, and "closed" when all
+# of the last are mounts. Given are what to swap, by pairs; what to read; and those
+SWAPS = r"""
+import ctypes, sys, threading
+pairs, paths, closed = (words.split() for words in sys.argv[1:4])
+libc = ctypes.CDLL(None)
+def swap():
+    while True:
+        for a, b in zip(pairs[::2], pairs[1::2]):	# RENAME_EXCHANGE
+            libc.renameat2(-100, a.encode(), -100, b.encode(), 2)
+def mounts():
+    with open("/proc/self/mountinfo") as file:
+        return {line.split()[4] for line in file}
+threading.Thread(target=swap, daemon=True).start()
+print("ready", flush=True)
+seen, was = set(), False
+while True:
+    now = mounts().issuperset(closed)
+    if now and not was: print("closed", flush=True); seen = set()
+    was = now
+    for path in paths:
+        try:
+            with open(path) as file: text = path + "=" + file.read()
+        except OSError: continue
+        if text not in seen: print(text, flush=True); seen.add(text)
+"""
+
+
+def swapping(t, pairs, paths, closed, *options):
+    """A command that does that"""
+    t.write("swaps.py", SWAPS)
+    p = t.start("run", *options, "--", "python3", "swaps.py", " ".join(pairs),
+                " ".join(paths), " ".join(closed))
+    equal(p.stdout.readline(), b"ready\n")
+    return p
+
+
+def hear(p, want):
+    """What it says until it says @want"""
+    heard = set()
+    while (line := p.stdout.readline().decode().strip()) != want:
+        check(line, "it ended", p.stderr.read)
+        lacks(line, "SECRET")
+        heard.add(line)
+    return heard
+
+
+@test
+def directories_that_are_swapped_while_a_mask_comes_off_show_nothing(t):
+    """Of two that are hidden one is shown; the other one is not, under no name"""
+    paths = [f"{d}/key" for d in ("p", "q")]
+    both = [f"{t.dir}/{d}/key" for d in ("p", "q")]
+    for options in WAYS:
+        for path in both:
+            t.write(path, "old")
+        edit(t)
+        p = swapping(t, ("p", "q"), paths, both, *options)
+        heard = set()
+        for _ in range(long(20, 200)):
+            edit(t, denyRead=both)
+            heard |= hear(p, "closed")
+            for path, text in zip(both, ("SECRET", "OPEN")):
+                with open(path, "w") as file:
+                    file.write(text)
+            edit(t, denyRead=both[:1])
+            heard |= hear(p, "q/key=OPEN")
+        p.kill()
+        heard |= set(p.communicate()[0].decode().split())
+        check("p/key=old" in heard or "q/key=old" in heard, "the control", heard)
+        check(not any("SECRET" in line for line in heard), heard)
+
+
 if __name__ == "__main__":
     main()

@@ -307,7 +307,11 @@ def edits_one_after_the_other_are_as_good_as_the_last(t):
                 [dict(allowWrite=[d]), {}, dict(allowWrite=[one])],
                 [dict(allowWrite=[one], denyWrite=[d]),
                  dict(allowWrite=[one])],
-                # What a mask shows may be written
+                # What a mask shows may be written, and the mask was a root
+                [dict(allowWrite=[d]), {},
+                 dict(denyRead=[d], allowWrite=[e])],
+                [dict(allowWrite=[d], denyWrite=[e]),
+                 dict(allowWrite=[d], denyRead=[e], allowRead=[deep])],
                 [dict(denyRead=[d], allowRead=[one]),
                  dict(denyRead=[d], allowWrite=[one])]):
             follow(t, options, edits, files)
