@@ -104,7 +104,7 @@ bool gate_process_is_idle(const struct gate_process *p)
 	       !atomic_load(&p->shared->conns);
 }
 
-void gate_process_kill(pid_t *pid, bool wait)
+static void end(pid_t *pid, bool wait)
 {
 	if (*pid > 0) {
 		(void)kill(*pid, SIGKILL);
@@ -116,8 +116,35 @@ void gate_process_kill(pid_t *pid, bool wait)
 	*pid = 0;
 }
 
+int gate_process_resolve(struct gate_process *p, resolve_fn fn, int *theirs)
+{
+	int pair[2] = { p->names, -1 }, r = 0;
+
+	*theirs = -1;
+	if (p->resolvers++ >= GATE_RESOLVERS_MAX)
+		return -ECHILD;
+	end(&p->resolver, true);
+	if (p->names < 0)
+		r = sock_pair(pair);
+	if (r < 0)
+		return r;
+	/* Without the jail's namespaces: names are resolved outside, as ever;
+	 * only what is dialled is jailed
+	 */
+	p->resolver = fork();
+	if (!p->resolver)
+		resolve_main(pair[0], fn);
+	if (p->resolver < 0)
+		r = -errno;
+	close_fd(&pair[0]);
+	p->names = -1;
+	*theirs = pair[1];
+	return r;
+}
+
 void gate_process_end(struct gate_process *p, bool wait)
 {
-	gate_process_kill(&p->pid, wait);
+	end(&p->pid, wait);
+	end(&p->resolver, wait);
 	forget(p);
 }

@@ -24,7 +24,8 @@ enum gate_message_kind {
 				 * (policy/violation.h) */
 	GATE_LOST,		/* @id: that many of them were dropped */
 	GATE_ASK,		/* @id, @port, @client; text: the host */
-	GATE_NAMES,		/* There is a name to resolve: answer GATE_RESOLVER */
+	GATE_NAMES,		/* There is a name to resolve, and nobody who does:
+				 * answer GATE_RESOLVER */
 	/* To the gate */
 	GATE_POLICY,		/* Text: part of the JSON (net/gate-policy.h);
 				 * @id: that many bytes are still to come */
@@ -33,8 +34,9 @@ enum gate_message_kind {
 	GATE_ANSWER,		/* @id, @allow, @scope */
 	GATE_SEEN,		/* @id of a violation: it was taken */
 	GATE_PEER,		/* @port: a client will come from there */
-	GATE_RESOLVER,		/* @allow: somebody is at the other end of
-				 * @names of struct gate_config; or nobody */
+	GATE_RESOLVER,		/* @allow: somebody is at the other end of the
+				 * descriptor, or, without one, of @names of
+				 * struct gate_config; or nobody */
 	GATE_FINISH,		/* The command has ended */
 };
 

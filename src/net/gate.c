@@ -108,7 +108,8 @@ static int take_message(struct gate *gate, const struct gate_message *m,
 		return 0;
 	case GATE_RESOLVER:
 		lookup_attach(gate->resolver,
-			      m->allow ? take_fd(&gate->names) : -1);
+			      !m->allow ? -1 : *fd >= 0 ? take_fd(fd)
+						: take_fd(&gate->names));
 		return 0;
 	case GATE_FINISH:
 		loop_defer(gate->loop, &gate->last);

@@ -42,7 +42,6 @@ enum {
  * @control:	To the gate; -1 without one
  * @early:	Starts it before somebody connects; -1 if not
  * @peers:	Clients that will come, until the gate has them; or NULL
- * @resolver:	Pid of who asks for the gate's names, or 0
  * @over:	It was there and is gone: there will be no other
  * @finishing:	It is meant to end
  */
@@ -54,7 +53,6 @@ struct gatekeeper {
 	struct gate_process gate;
 	struct loop_source control, early;
 	uint8_t *peers;
-	pid_t resolver;
 	bool over, finishing;
 };
 
@@ -79,7 +77,6 @@ static void finish(struct gatekeeper *k)
 		loop_remove(k->loop, &k->control);
 	k->control.fd = -1;
 	gate_process_end(&k->gate, !k->finishing);
-	gate_process_kill(&k->resolver, !k->finishing);
 	k->over = true;
 }
 
@@ -176,23 +173,21 @@ static void take_lost(struct gatekeeper *k, uint32_t count)
 	violation_done(&v);
 }
 
-/* One for each gate */
 static void start_resolver(struct gatekeeper *k)
 {
+	const struct gate_config *limits = k->config.limits;
 	struct gate_message m = { .kind = GATE_RESOLVER };
+	auto_close int theirs = -1;
+	int r = gate_process_resolve(&k->gate, limits ? limits->lookup : NULL,
+				     &theirs);
 
-	if (k->resolver || k->gate.names < 0)
-		return;
-	k->resolver = fork();
-	/* Without the jail's namespaces: names are resolved outside, as ever;
-	 * only what is dialled is jailed
-	 */
-	if (!k->resolver)
-		resolve_main(k->gate.names, k->config.limits
-					    ? k->config.limits->lookup : NULL);
-	m.allow = k->resolver > 0;
-	close_fd(&k->gate.names);
-	(void)tell(k, &m);
+	m.allow = r == 0;
+	if (theirs >= 0 && m.allow)
+		m.allow = hand_over(k, &m, theirs) == 0;
+	if (theirs < 0 || !m.allow)
+		(void)tell(k, &m);
+	if (!m.allow && !k->over && !k->finishing && k->config.gone)
+		k->config.gone(k->config.arg, "who looks up names has ended: no name is found from now on");
 }
 
 /* The gate is confined because it might be taken over: what it says is data */

@@ -36,7 +36,8 @@ struct policy;
  * @known_peers: Others can reach the listeners too: only clients that
  *		gatekeeper_expect() announced are served
  * @who:	Which process is @client, or 0; NULL if nobody can tell
- * @gone:	The gate ended and the network with it; @why is one line
+ * @gone:	The gate ended and the network with it, or nobody looks up names
+ *		any more; @why is one line
  * @jail:	Namespaces (user, network) to dial from, or NULL; they stay open
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */

@@ -41,10 +41,10 @@ struct kept {
 /**
  * struct lookup - The asking side
  * @need, @arg:	See lookup_new()
- * @source:	To the helpers; -1 before and after them
+ * @source:	To the helpers; -1 before them, and between them and others
  * @asked:	Somebody was told that helpers are needed, or will be
  * @again:	When there was no room to say so
- * @lost:	They are gone, or could not be had
+ * @lost:	None could be had
  * @kept:	RESOLVE_KEPT_MAX of them, once there is one
  */
 struct lookup {
@@ -144,14 +144,23 @@ static void take_reply(struct lookup *r, struct resolve_reply *reply)
 	finish(q, &reply->answer);
 }
 
-/* Without helpers nothing resolves: everybody learns it at once */
+static void want_helpers(void *arg);
+
+/* Whoever waits, waits for the next ones; if there won't be any, nothing resolves,
+ * and everybody learns it at once
+ */
 static void lose_helpers(struct lookup *r)
 {
 	const struct resolve_answer lost = { .error = -EIO };
 
-	if (r->source.fd >= 0)
+	if (r->source.fd >= 0) {
 		loop_remove(r->loop, &r->source);
-	close_fd(&r->source.fd);
+		close_fd(&r->source.fd);
+		r->asked = r->questions;
+		if (r->asked)
+			want_helpers(r);
+		return;
+	}
 	r->lost = true;
 	while (r->questions)
 		finish(r->questions, &lost);
@@ -235,7 +244,9 @@ static bool send_question(const struct question *q)
 		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(out);
 }
 
-/* Before there are helpers, questions wait for them */
+/* Before there are helpers, questions wait for them; also where they have just
+ * ended, of which on_reply() is to hear
+ */
 static struct question *new_question(struct lookup *r, const char *name)
 {
 	struct question *q;
@@ -246,7 +257,7 @@ static struct question *new_question(struct lookup *r, const char *name)
 	q->resolver = r;
 	q->id = ++r->last_id;
 	memcpy(q->name, name, strlen(name) + 1);
-	if (r->source.fd >= 0 && !send_question(q)) {
+	if (r->source.fd >= 0 && !send_question(q) && errno != EPIPE) {
 		free(q);
 		return NULL;
 	}

@@ -66,9 +66,9 @@ void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
  */
 void resolve_main(int sock, resolve_fn fn) __attribute__((noreturn));
 
-/* The asking side. @need is called with @arg when the first name comes: it
- * sees to it that lookup_attach() is called, or returns a negative errno; after
- * -EAGAIN it is called again.
+/* The asking side. @need is called with @arg when a name comes and nobody is
+ * there to ask, at first or because they ended: it sees to it that lookup_attach()
+ * is called, or returns a negative errno; after -EAGAIN it is called again.
  */
 struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 			  int (*need)(void *arg), void *arg);

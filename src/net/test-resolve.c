@@ -174,6 +174,35 @@ TEST(helpers_are_asked_for_until_there_is_room_to_ask)
 	CHECK_STR(in.name, "a.test");
 }
 
+TEST(who_asked_helpers_that_ended_has_asked_the_next_ones)
+{
+	static const int says[] = { -EAGAIN, 0, 0 };
+	struct source source = { .says = says };
+	int got = 1, pair[2], next[2];
+	struct resolve_wait wait = { .fn = take, .arg = &got }, other = wait;
+	struct resolve_answer answer;
+	struct resolve_request in;
+	struct host host;
+
+	begin(&source, &wait);
+	CHECK_INT(sock_pair(pair), 0);
+	lookup_attach(lookup, pair[0]);
+	CHECK_INT(recv(pair[1], &in, sizeof(in), MSG_DONTWAIT), sizeof(in));
+	CHECK_INT(close(pair[1]), 0);
+	/* One who comes before anybody has noticed */
+	CHECK_INT(host_parse("b.test", 6, 80, &host), 0);
+	CHECK_INT(lookup_ask(lookup, &host, &other, &answer), 0);
+	CHECK_INT(loop_run(source.loop), 0);
+	CHECK_INT(source.asked, 3);
+	CHECK_INT(sock_pair(next), 0);
+	lookup_attach(lookup, next[0]);
+	CHECK_INT(recv(next[1], &in, sizeof(in), MSG_DONTWAIT), sizeof(in));
+	CHECK_STR(in.name, "b.test");
+	CHECK_INT(recv(next[1], &in, sizeof(in), MSG_DONTWAIT), sizeof(in));
+	CHECK_STR(in.name, "a.test");
+	CHECK_INT(got, 1);
+}
+
 TEST(who_waits_for_helpers_that_cannot_be_had_learns_it)
 {
 	static const int says[] = { -EAGAIN, -EPIPE };

@@ -6,6 +6,7 @@ Names are looked up as on any host, by the C library.
 
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -16,6 +17,7 @@ from host import *
 
 DIAL_SECONDS = 10		# src/net/timers.def: who waits for a host, waits so long
 GOOD, BAD, OWN = "93.184.216.34", "93.184.216.36", "93.184.216.40"
+RESOLVERS_MAX = 8		# src/net/gate-process.h
 TUNNEL = '''
 import socket, sys
 def tunnel(where):
@@ -96,6 +98,35 @@ for where in (b"{GOOD}:7001", b"bad.test:7001", b"good.test:7001"):
         p.stdin.flush()
     p.communicate(timeout=RUN_SECONDS)
     equal(p.returncode, 0)
+
+
+@test
+def who_looks_names_up_and_ends_is_replaced(t):
+    """For a while: in the end it is said"""
+    count_connections(GOOD, 7008)
+    p = t.start("run", "--allow", "*.many.test", "--", "/usr/bin/python3", "-c",
+                TUNNEL + f'''
+for i in range({RESOLVERS_MAX + 2}):
+    print(tunnel(b"n%d.many.test:7008" % i), flush=True)
+    sys.stdin.readline()
+''')
+
+    def resolvers():
+        with open(f"/proc/{p.pid}/task/{p.pid}/children") as file:
+            rows = [open(f"/proc/{pid}/stat").read().split()[:3]
+                    for pid in file.read().split()]
+        return [int(pid) for pid, name, state in rows
+                if name == "(cloche-resolve)" and state != "Z"]
+    for i in range(RESOLVERS_MAX + 2):
+        equal(p.stdout.readline().strip(),
+              b"200" if i < RESOLVERS_MAX else b"502", i)
+        for pid in resolvers():
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not resolvers(), "its end")
+        p.stdin.write(b"\n")
+        p.stdin.flush()
+    _, err = p.communicate(timeout=RUN_SECONDS)
+    equal((p.returncode, err.count(b"no name is found from now on")), (0, 1), err)
 
 
 @test
@@ -278,7 +309,8 @@ print(ask("127.0.0.1", 3128), ask("127.0.0.1", 53), ask("127.0.0.1", 80, socket.
           ["reached"] * 4)
 
 
-own_host({"good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
+own_host({**{f"n{i}.many.test": GOOD for i in range(RESOLVERS_MAX + 2)},
+          "good.test": GOOD, "bad.test": BAD, "turn.test": [GOOD, "127.0.0.1"],
           "fail.test": "servfail", "loop.test": "loop", "silent.test": "silent",
           "own.test": OWN, "own-mapped.test": "::ffff:" + OWN,
           "own-nat64.test": "64:ff9b::" + OWN, "own-6to4.test": "2002:5db8:d828::",
