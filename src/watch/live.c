@@ -29,7 +29,10 @@
 #include "base/own.h"
 #include "base/path.h"
 
-enum { LOOK_EVERY_MS = 200, GONE_MS = 200 };
+enum {
+	LOOK_EVERY_MS = 200, GONE_MS = 200,
+	READS_MAX = 8,	/* At once: who makes files without end is not waited for */
+};
 
 /**
  * struct live_file - One file
@@ -337,8 +340,9 @@ void live_dispatch(struct live *live)
 	const bool lost = end_moment(live);
 	ssize_t n;
 
-	while ((n = read(inotify_of(live), room, sizeof(room))) > 0 &&
-	       !live->looks) {
+	for (int i = 0; i < READS_MAX &&
+	     (n = read(inotify_of(live), room, sizeof(room))) > 0 &&
+	     !live->looks; i++) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event =
 				(const void *)(room + at);

@@ -59,6 +59,31 @@ static void wait_for(struct live *live)
 	live_dispatch(live);
 }
 
+/* Somebody makes files beside it, faster than we read of them */
+TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
+{
+	struct pollfd p = { .events = POLLIN };
+	int changes = 0;
+	struct live *live;
+
+	test_write(test_path("settings.json"), "1");
+	live = start("settings.json", &changes);
+	test_write(test_path("settings.json"), "2");
+	for (int i = 0; i < 4000; i++) {
+		CHECK_INT(mkdir(test_path("flood"), 0755), 0);
+		CHECK_INT(rmdir(test_path("flood")), 0);
+	}
+	p.fd = live_fd(live);
+	live_dispatch(live);
+	CHECK_INT(changes, 1);
+	CHECK_INT(poll(&p, 1, 0), 1);
+	test_write(test_path("settings.json"), "3");
+	while (poll(&p, 1, 0) == 1)
+		live_dispatch(live);
+	CHECK_INT(changes, 2);
+	live_free(live);
+}
+
 /* One that is there, in a directory that can be moved */
 static struct live *start_there(int *changes)
 {

@@ -55,6 +55,29 @@ def who_works_there_is_not_left_behind(t):
         inside.end()
 
 
+@test
+def who_asks_without_end_does_not_keep_an_edit_from_counting(t):
+    """Hidden names that are read, refused names and new ones that are made"""
+    ssh = t.home + "/.ssh"
+    t.write(ssh + "/id_rsa", "KEY")
+    path = t.write(t.away + "/file", "text")
+    for options in (*WAYS, ["--observe", "full"]):
+        edit(t, allowWrite=[t.away])
+        inside = Inside(t, *options)
+        equal(inside.ask("flood", ssh), "flooding")
+        for _ in range(3):
+            equal(inside.ask("until", path, "text"), "text", "the control")
+            edit(t, denyRead=[path], allowWrite=[t.away])
+            equal(inside.ask("until", path, "hidden"), "hidden")
+            edit(t, allowWrite=[t.away])
+        equal(inside.ask("until", path, "text"), "text")
+        edit(t)
+        equal(inside.ask("refused", path), "refused")
+        with open(path, "w") as file:
+            file.write("text")
+        inside.end()
+
+
 # Swaps names for ever, tells what it reads, each new text once, and "closed" when all
 # of the last are mounts. Given are what to swap, by pairs; what to read; and those
 SWAPS = r"""

@@ -24,6 +24,12 @@ def put(path):
 def move(path, to):
     try: os.rename(path, to); return "moved"
     except OSError as e: return errno.errorcode[e.errno]
+def flood(path):	# Reads of what is hidden, refused writes, new names
+    while True:
+        for name, flags in ((path, 0), (path + "/new", os.O_CREAT | os.O_WRONLY),
+                            (f"made{os.getpid()}", os.O_CREAT | os.O_WRONLY)):
+            try: os.close(os.open(name, flags)); os.unlink(name)
+            except OSError: pass
 print("ready", flush=True)
 for line in sys.stdin:
     what, path, *rest = line.rstrip("\n").split(" ", 2)
@@ -31,6 +37,9 @@ for line in sys.stdin:
     if what == "put": print(put(path), flush=True)
     if what == "move": print(move(path, *rest), flush=True)
     if what == "go": os.chdir(path); print("there", flush=True)
+    if what == "flood":
+        for _ in range(32): os.fork() or flood(path)
+        print("flooding", flush=True)
     if what == "keep": held = open(path, "w"); print("kept", flush=True)
     if what == "refused":
         end = time.monotonic() + 30
