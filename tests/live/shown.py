@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/live/shown.py - what an edit opens is open in the running sandbox"""
 
+import ctypes
 import json
 import os
 import random
@@ -11,6 +12,8 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from edited import *
+
+PTRACE_SEIZE, PTRACE_DETACH, PTRACE_O_TRACEEXIT, WALL = 0x4206, 17, 0x40, 1 << 30
 
 
 @test
@@ -362,9 +365,9 @@ def an_edit_in_the_middle_of_another_undoes_nothing(t):
     inside.end()
 
 
-def keeper(p):
-    """Its pid; None if none is alive"""
-    for pid in children(p):
+def keeper(p, other=None):
+    """Its pid; None if none is alive but @other"""
+    for pid in children(p) - {other}:
         try:
             with open(f"/proc/{pid}/stat") as file:
                 name, state = file.read().split(" ", 3)[1:3]
@@ -390,6 +393,38 @@ def a_keeper_that_is_killed_is_replaced(t):
         if pid := keeper(inside.p):
             os.kill(pid, signal.SIGKILL)
     contains(inside.p.stderr.readline().decode(), "no longer kept closed")
+    inside.end()
+
+
+def ptrace(request, pid, options=0):
+    PTRACE = ctypes.CDLL(None, use_errno=True).ptrace
+    if PTRACE(request, pid, None, ctypes.c_void_p(options)) < 0:
+        skip(f"ptrace: {os.strerror(ctypes.get_errno())}")
+
+
+def is_waiting(pid):
+    with open(f"/proc/{pid}/wchan") as file:
+        return "poll" in file.read()
+
+
+@as_root
+def a_keeper_begins_when_the_one_before_has_ended(t):
+    """Its end takes as long as a debugger likes, and it might do its work till then"""
+    path = t.write(t.away + "/file", "text")
+    edit(t, denyRead=[path])
+    inside = Inside(t)
+    first = wait_until(lambda: keeper(inside.p), "a keeper")
+    ptrace(PTRACE_SEIZE, first, PTRACE_O_TRACEEXIT)
+    edit(t)
+    os.waitpid(first, WALL)	# It was killed, and stops
+    second = wait_until(lambda: keeper(inside.p, first), "the next one")
+    wait_until(lambda: is_waiting(second), "it waits")
+    for pid, same in ((second, True), (first, False)):
+        equal(os.readlink(f"/proc/{pid}/ns/mnt") ==
+              os.readlink("/proc/self/ns/mnt"), same, "in the host's world")
+    equal(inside.ask("get", path), "hidden")
+    ptrace(PTRACE_DETACH, first)
+    equal(inside.ask("until", path, "text"), "text")
     inside.end()
 
 
