@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/own.h"
 #include "base/path.h"
 #include "doctor/verify-state.h"
 #include "plan/plan.h"
 #include "plan/view.h"
+#include "policy/host.h"
 #include "policy/policy.h"
 
 static const char *const names[VERDICTS] = {
@@ -160,6 +162,39 @@ static bool is_network(const struct verify_row *row)
 	       row->attempt == attempt_abstract;
 }
 
+/* The rule by which the gate leads to this machine itself, where our listeners
+ * are; NULL if there is none
+ */
+static const struct host_rule *opens_here(const struct verify *v)
+{
+	const char *const here[] = {
+		"localhost", "127.0.0.1", "0.0.0.0", v->target.w.own,
+	};
+	const int ports[] = { v->target.w.tcp4, v->target.w.own_port };
+
+	for (size_t i = 0; i < ARRAY_SIZE(here) * ARRAY_SIZE(ports); i++) {
+		const char *name = here[i / ARRAY_SIZE(ports)];
+		const int port = ports[i % ARRAY_SIZE(ports)];
+		struct host_verdict said;
+		struct host host;
+
+		if (host_parse(name, strlen(name), (uint16_t)port, &host) < 0)
+			continue;
+		said = host_decide(policy_of(v), &host, false);
+		if (said.decision == HOST_ALLOWED && said.rule)
+			return said.rule;
+	}
+	return NULL;
+}
+
+/* By way of the gate; what it says to a bad request is no rule's doing */
+static bool goes_by_gate(const struct verify_row *row)
+{
+	return row->attempt == attempt_empty ||
+	       row->attempt == attempt_status_line ||
+	       (row->group == VERIFY_GROUP_PROXY && row->proof == PROOF_HIT);
+}
+
 static bool is_nesting(const struct verify_row *row)
 {
 	return !strcmp(row->id, "P079") || !strcmp(row->id, "P120") ||
@@ -172,6 +207,7 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 		      bool hit, struct verify_result *r)
 {
 	const struct policy *p = policy_of(v);
+	const struct host_rule *here;
 
 	if (is_about_files(row) && row->guarantee != GUARANTEE_IPC &&
 	    (hit || row->group != VERIFY_GROUP_DESCRIPTORS) &&
@@ -186,6 +222,11 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 	/* Its only one, and pasta's at the other end */
 	if (row->attempt == attempt_interfaces && p->net == NET_JAIL) {
 		say_rule(r, "network jail", &p->net_origin);
+		return true;
+	}
+	here = goes_by_gate(row) ? opens_here(v) : NULL;
+	if (here) {
+		say_rule(r, here->text, &here->origin);
 		return true;
 	}
 	if (is_network(row) && p->net == NET_HOST) {
@@ -348,6 +389,7 @@ void verify_judge(struct verify *v)
 	size_t n;
 	const struct verify_row *rows = verify_rows(&n);
 
+	v->target.open = opens_here(v) != NULL;
 	for (size_t i = 0; i < n; i++) {
 		struct verify_result *r = &v->results[i];
 

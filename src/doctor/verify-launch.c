@@ -343,6 +343,18 @@ static pid_t start_server(const struct verify *v, const struct verify_row *row)
 	return pid;
 }
 
+/* The scratch place has no settings but those it is about, and those that an
+ * attempt brings take the place of the user's: a run has one such file
+ */
+static bool is_left_out(const struct verify_row *row, const char *word)
+{
+	if (row->attempt == attempt_hostile)
+		return !strcmp(word, "--no-settings");
+	return (row->attempt == attempt_empty ||
+		row->attempt == attempt_reload) &&
+	       !strncmp(word, "--settings=", 11);
+}
+
 static int live_run(struct verify *v, size_t number,
 		    const struct verify_row *row, struct err *err)
 {
@@ -357,9 +369,7 @@ static int live_run(struct verify *v, size_t number,
 	if (row->attempt == attempt_passed)
 		words.v[0] = "cloche";	/* Which must not be what shows it */
 	for (char *const *o = v->request.options; *o; o++) {
-		/* The scratch place has none but those it is about */
-		if (row->attempt != attempt_hostile ||
-		    strcmp(*o, "--no-settings") != 0)
+		if (!is_left_out(row, *o))
 			add(&words, *o);
 	}
 	add_rule(v, row, &words);

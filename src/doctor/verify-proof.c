@@ -114,11 +114,13 @@ static bool is_same_outside(const struct verify_row *row,
 	return n > 0 && (size_t)n == f->len && !memcmp(target, f->bytes, f->len);
 }
 
-/* Whoever says no name may be anybody: then nobody is above suspicion */
+/* Whoever says no name may be anybody: then nobody is above suspicion, unless
+ * somebody may come here
+ */
 static bool was_heard(struct target *t, size_t number)
 {
 	target_listen(t);
-	return t->nameless || (number < HEARD_ROWS && t->heard[number]);
+	return (t->nameless && !t->open) || (number < HEARD_ROWS && t->heard[number]);
 }
 
 bool proof_hit(struct target *t, const struct view *view, size_t number,

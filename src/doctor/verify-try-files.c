@@ -248,9 +248,13 @@ void attempt_exchange(const struct world *w, const char *argument,
 void attempt_over(const struct world *w, const char *argument,
 		  struct found *f)
 {
-	char own[PATH_MAX];
+	char own[PATH_MAX], beside[PATH_MAX + 8];
 	PATH(w, argument, path);
 
+	snprintf(beside, sizeof(beside), "%s-beside", path);
+	write_mark(f, beside, O_CREAT);
+	if (!f->error && rename(beside, path) == 0)
+		return;
 	own_path(w, f, own, sizeof(own));
 	write_mark(f, own, O_CREAT);
 	found_result(f, rename(own, path));

@@ -39,6 +39,7 @@ enum heard_at {
  * @heard:	Rows whose word a listener received
  * @nameless:	A listener heard something that names no row
  * @lenient:	A connection without a word is no news
+ * @open:	The user's own rules lead to the listeners: nor is it then
  */
 struct target {
 	struct world w;
@@ -47,7 +48,7 @@ struct target {
 	int listeners[HEARD_PLACES];
 	int shm, msg, lock;
 	bool heard[HEARD_ROWS];
-	bool nameless, lenient;
+	bool nameless, lenient, open;
 };
 
 /* Make everything below a new directory in @parent. 0 or a negative errno with

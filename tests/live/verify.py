@@ -190,6 +190,28 @@ def what_the_user_chose_is_named_and_own_rules_are_tried(t):
     equal(t.read("sub/kept"), "as it is")
 
 
+@once_as_user
+def hosts_that_the_user_allowed_are_named(t):
+    """This machine among them; what no rule says is still refused"""
+    hosts = json.dumps({"sandbox": {"network": {"allowedDomains": [
+        "localhost", "127.0.0.1"]}}})
+    for options in (("-s", t.write(t.away + "/given.json", hosts)), ()):
+        if not options:
+            t.write(t.home + "/.claude/settings.json", hosts)
+        report = verify(t, *options, code=0)
+        found = {p["title"]: p for p in report["probes"]}
+        for title in ("CONNECT localhost", "CONNECT 127.0.0.1",
+                      "SOCKS5 to localhost", "GET http://127.0.0.1/"):
+            equal(found[title]["verdict"], "CHOICE", title)
+            contains(found[title]["why"], "allowed by your policy: localhost")
+        for title in ("CONNECT 2130706433", "CONNECT with a NUL in the name",
+                      "TCP to the host's loopback", "UDP to the host",
+                      "requests that can be read in two ways"):
+            equal(found[title]["verdict"], "PASS", title)
+        equal((report["summary"]["fail"], report["summary"]["inconclusive"]),
+              (0, 0))
+
+
 @once
 def without_a_network_it_holds_and_people_get_a_summary(t):
     r = t.run("verify", "--net", "none", timeout=FULL_SECONDS).ok()
