@@ -192,29 +192,35 @@ void network_env(const struct policy *policy,
 		 void *arg)
 {
 	static const struct {
-		const char *name, *value;
+		const char *name, *value, *srt;
 	} variables[] = {
-#define PROXY_ENV(name, value) { name, value },
+#define PROXY_ENV(name, value) { name, value, value },
+#define SRT_ENV(name, value, srt) { name, value, srt },
 #define DIRECT(entry, what)
 #include "plan/network.def"
 #undef PROXY_ENV
+#undef SRT_ENV
 #undef DIRECT
 	}, direct[] = {
 #define PROXY_ENV(name, value)
-#define DIRECT(entry, what) { entry, what },
+#define SRT_ENV(name, value, srt)
+#define DIRECT(entry, what) { entry, what, NULL },
 #include "plan/network.def"
 #undef PROXY_ENV
+#undef SRT_ENV
 #undef DIRECT
 	};
 	auto_buf struct buf list = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		const char *name = variables[i].name;
+		const char *value = policy->profile == PROFILE_SRT
+					    ? variables[i].srt
+					    : variables[i].value;
 
 		if (proxies)
-			put_moved(name, variables[i].value, proxies, put, arg);
+			put_moved(variables[i].name, value, proxies, put, arg);
 		else
-			put(arg, name, variables[i].value);
+			put(arg, variables[i].name, value);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
 		if (!is_allowed(policy, direct[i].value))
@@ -222,9 +228,10 @@ void network_env(const struct policy *policy,
 				 direct[i].name);
 	}
 	put(arg, "NO_PROXY", buf_str(&list));
-	/* JavaScript's axios asks an HTTP proxy for https://, which none but a few
-	 * can do. It looks at this name, and takes an entry "*" for all hosts;
-	 * those who can use a proxy (curl, git, pip, Go) take it for a host
+	/* axios asks an HTTP proxy for https://, which none but a few can do, and
+	 * httpx ends at a SOCKS proxy. Both look at this name, and take an entry
+	 * "*" for all hosts; those who can use a proxy (curl, git, pip, Go) take
+	 * it for a host
 	 */
 	if (any_port && is_captured_as_well(policy))
 		buf_adds(&list, ",*");

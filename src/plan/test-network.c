@@ -122,8 +122,7 @@ TEST(programs_are_told_of_the_proxies)
 	auto_free char *at_home = variables(private);
 
 	CHECK_CONTAINS(plain, "HTTPS_PROXY=http://localhost:3128\n");
-	CHECK_CONTAINS(plain, "all_proxy=http://localhost:3128\n");
-	CHECK_CONTAINS(plain, "ftp_proxy=socks5h://localhost:1080\n");
+	CHECK_CONTAINS(plain, "all_proxy=socks5h://localhost:1080\n");
 	CHECK_CONTAINS(plain,
 		       "NO_PROXY=localhost,127.0.0.1,::1,*.local,.local,"
 		       "169.254.0.0/16,10.0.0.0/8,172.16.0.0/12,"
@@ -163,6 +162,19 @@ TEST(who_can_not_use_a_proxy_is_told_of_it_in_profile_srt)
 	CHECK(!may_go_without(p, true));
 }
 
+TEST(profile_srt_names_the_http_proxy_for_everything)
+{
+	const char *const none[] = { NULL };
+	auto_policy struct policy *p = with_hosts(none);
+	auto_buf struct buf out = { 0 };
+
+	policy_set_profile(p, PROFILE_SRT, origin_make(NULL, NULL, NULL));
+	network_env(p, NULL, true, collect, &out);
+	CHECK_CONTAINS(buf_str(&out), "ALL_PROXY=http://localhost:3128\n");
+	CHECK_CONTAINS(buf_str(&out), "grpc_proxy=http://localhost:3128\n");
+	CHECK_CONTAINS(buf_str(&out), "FTP_PROXY=socks5h://localhost:1080\n");
+}
+
 TEST(the_hosts_loopback_is_reached_by_the_proxies_alone)
 {
 	static const char *const rules[] = { "localhost", "localhost:80",
@@ -185,7 +197,7 @@ TEST(proxies_can_be_elsewhere)
 
 	network_env(p, &proxies, false, collect, &out);
 	CHECK_CONTAINS(buf_str(&out), "HTTPS_PROXY=http://127.0.0.1:40001\n");
-	CHECK_CONTAINS(buf_str(&out), "ftp_proxy=socks5h://127.0.0.1:7\n");
+	CHECK_CONTAINS(buf_str(&out), "all_proxy=socks5h://127.0.0.1:7\n");
 	CHECK_CONTAINS(buf_str(&out), "CLOUDSDK_PROXY_PORT=40001\n");
 	CHECK(!strstr(buf_str(&out), "3128") && !strstr(buf_str(&out), "1080"));
 	CHECK_CONTAINS(buf_str(&out), "no_proxy=localhost,127.0.0.1,");

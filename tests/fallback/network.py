@@ -21,7 +21,7 @@ LANDLOCK = ("--tier", "landlock")
 INSIDE = r"""
 import os, select, socket, struct, sys
 HTTP = int(os.environ["HTTP_PROXY"].rsplit(":", 1)[1])
-SOCKS = int(os.environ["FTP_PROXY"].rsplit(":", 1)[1])
+SOCKS = int(os.environ["ALL_PROXY"].rsplit(":", 1)[1])
 def connect(port, family=socket.AF_INET, host="127.0.0.1", wait=True):
     s = socket.socket(family)
     s.settimeout(20)
@@ -95,7 +95,7 @@ def curl_knows_the_way(t):
     server = Server()
     where = f"http://127.0.0.1:{server.port}/"
     r = t.shell(f"curl -sS --http0.9 -m 20 -p {where};"
-                f"curl -sS --http0.9 -m 20 --proxy $FTP_PROXY {where}",
+                f"curl -sS --http0.9 -m 20 --proxy $ALL_PROXY {where}",
                 options=LANDLOCK + allow(server)).ok()
     equal(r.out, "hellohello", repr(r))
 

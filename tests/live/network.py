@@ -60,7 +60,7 @@ def an_allowed_address_is_reached_by_proxy_and_the_variables_say_where(t):
     server = Server()
     r = python(t, f'''
 import os
-print(os.environ["HTTPS_PROXY"], os.environ["FTP_PROXY"])
+print(os.environ["HTTPS_PROXY"], os.environ["ALL_PROXY"])
 s, head = tunnel(b"127.0.0.1:{server.port}"); print(head, s.recv(9))
 ''', "--allow", f"127.0.0.1:{server.port}").ok()
     equal(r.out.splitlines(), [
