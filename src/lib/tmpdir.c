@@ -128,8 +128,10 @@ static bool keep(const struct tmpdir *tmp)
 
 		if (to < 0)
 			to = fs_open_private_dir(tmp->later, NULL);
-		if (to < 0)
+		if (to < 0) {
+			all = false;
 			break;
+		}
 		r = copy_tree(&copy, tmp->fresh, entry.name, to, entry.name);
 		all = all && (r == 0 || r == -EEXIST);
 	}

@@ -355,11 +355,22 @@ static void watch_settings(struct watchers *w)
 		on_edit(w);
 }
 
+static void tell_silent(const struct watchers *w)
+{
+	const size_t n = w->masked.masks ? masks_silent(w->masked.masks) : 0;
+	auto_free char *words = n ? mem_printf("reads in %zu hidden path%s are reported with --observe full only: too much is hidden, or shown in what is",
+					       n, n == 1 ? "" : "s") : NULL;
+
+	if (words)
+		report_missing(w->report, words);
+	else if (w->session->plan->talk && !w->masked.masks)
+		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
+}
+
 void watchers_ready(struct watchers *w)
 {
 	w->ready = true;
-	if (w->session->plan->talk && !w->masked.masks)
-		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
+	tell_silent(w);
 	if (w->edited)
 		on_edit(w);
 }

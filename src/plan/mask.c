@@ -100,29 +100,38 @@ static void push_point(struct mask_tree *tree, int top, const char *name,
 	}
 }
 
-/* What a mask shows must be a few mount points and nothing else. Whoever works in
- * a directory below a hidden one must be observed, so each of those takes a
- * descriptor; in namespaces of his own he may see another directory there.
+/* What a mask shows must be mount points and nothing else. Who has namespaces of his
+ * own may see another directory there.
  */
-static bool is_simple(const struct plan *plan, const struct plan_mount *m,
-		      size_t ways)
+static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 {
-	size_t n = 0;
-
-	if (m->mask == MASK_EMPTY)
-		return true;
-	for (size_t i = 0; i < plan->points.len; i++) {
+	for (size_t i = 0; m->mask != MASK_EMPTY && i < plan->points.len; i++) {
 		const struct plan_point *point = &plan->points.v[i];
 
-		if (point->mask != m->mask)
-			continue;
-		if (point->open || point->target || point->text ||
-		    (point->is_dir && plan->nested_userns))
+		if (point->mask == m->mask &&
+		    (point->open || point->target || point->text ||
+		     (point->is_dir && plan->nested_userns)))
 			return false;
-		ways += point->is_dir;
-		n++;
 	}
-	return n <= MASK_NODES_MAX / 2 && ways <= MASK_WAYS_MAX;
+	return true;
+}
+
+/* And they must be few: whoever works in a directory below a hidden one must be
+ * observed, so each of those takes a descriptor
+ */
+static bool has_room(const struct mask_tree *tree, const struct plan *plan,
+		     const struct plan_mount *m)
+{
+	size_t n = 0, ways = tree->ways.len;
+
+	for (size_t i = 0; m->mask != MASK_EMPTY && i < plan->points.len; i++) {
+		if (plan->points.v[i].mask == m->mask) {
+			ways += plan->points.v[i].is_dir;
+			n++;
+		}
+	}
+	return n <= MASK_NODES_MAX / 2 && (!n || ways <= MASK_WAYS_MAX) &&
+	       tree->len < MASK_NODES_MAX;
 }
 
 /* What the mask @top shows */
@@ -143,8 +152,6 @@ static void push_points(struct mask_tree *tree, int top,
 
 void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 {
-	size_t masks = 0;
-
 	*ret = (struct mask_tree){
 		.uid = plan->machine.uid, .gid = plan->machine.gid,
 	};
@@ -155,10 +162,12 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 		struct mask_node *node;
 
 		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
-		    (dir && !is_simple(plan, m, ret->ways.len)))
+		    (dir && !is_simple(plan, m)))
 			continue;
-		if (masks++ == MASK_NODES_MAX || top >= MASK_NODES_MAX)
-			break;
+		if (!has_room(ret, plan, m)) {
+			ret->silent++;
+			continue;
+		}
 		node = push_node(ret, MASK_TOP, mem_printf("%zu", i),
 				 mem_strdup(m->path), dir);
 		node->mount = i;

@@ -48,11 +48,13 @@ struct mask_node {
  * struct mask_tree - All of them
  * @ways:	Directories that are shown in them, real paths: whoever is outside
  *		does not get there by name (watch/ways.h)
+ * @silent:	Masks that are none of them because there are too many, or because too
+ *		much is shown in them
  * @uid, @gid:	Whose they are
  */
 struct mask_tree {
 	struct mask_node *v;
-	size_t len, cap;
+	size_t len, cap, silent;
 	struct { char **v; size_t len, cap; } ways;
 	uid_t uid;
 	gid_t gid;

@@ -171,9 +171,31 @@ TEST(a_mask_past_the_last_way_is_silent)
 	CHECK_INT(tree.ways.len, MASK_WAYS_MAX);
 	CHECK(find(&tree, FUSE_ROOT_ID, "0") > 1);
 	CHECK_INT(find(&tree, FUSE_ROOT_ID, "1"), -ENOENT);
+	CHECK_INT(tree.silent, 1);
 	mask_tree_done(&tree);
 	free(plan.mounts.v);
 	free(plan.points.v);
+}
+
+TEST(masks_past_the_last_node_are_silent_and_counted)
+{
+	static char key[] = "/key";
+	const struct plan_mount mask = { .kind = MOUNT_MASK_FILE, .path = key };
+	struct plan plan = { .talk = true };
+	struct mask_tree tree;
+
+	for (int i = 0; i < MASK_NODES_MAX; i++)
+		*vec_push(&plan.mounts) = mask;
+	mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.len, MASK_NODES_MAX);
+	CHECK_INT(tree.silent, 0);
+	mask_tree_done(&tree);
+	*vec_push(&plan.mounts) = mask;
+	mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.len, MASK_NODES_MAX);
+	CHECK_INT(tree.silent, 1);
+	mask_tree_done(&tree);
+	free(plan.mounts.v);
 }
 
 TEST(a_path_is_part_of_the_nearest_mask)

@@ -96,6 +96,11 @@ void masks_free(struct masks_run *m)
 	free(m);
 }
 
+size_t masks_silent(const struct masks_run *m)
+{
+	return m->tree.silent;
+}
+
 void masks_set_policy(struct masks_run *m,
 		      const struct observer_policy *policy)
 {

@@ -10,6 +10,7 @@
 #define WATCH_MASK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -36,6 +37,9 @@ struct masks_config {
 int masks_new(const struct masks_config *config, struct masks_run **ret,
 	      struct err *err);
 void masks_free(struct masks_run *masks);
+
+/* How many masks are silent because there are too many */
+size_t masks_silent(const struct masks_run *masks);
 
 /* Answer one question. 0, or 1 when nobody is left who could ask. */
 int masks_dispatch(struct masks_run *masks, uint32_t events);

@@ -307,6 +307,18 @@ def a_fresh_tmp_is_kept_within_bounds(t):
           ["closed", "d", "shut", "small", "41", "0", "1048576"], repr(r))
 
 
+@as_user
+def a_fresh_tmp_that_cannot_be_kept_is_told(t):
+    """There is no ~/.cache, and the home is read-only; nothing to keep, no word"""
+    os.chmod(t.home, 0o500)
+    try:
+        lacks(t.shell("true").ok().err, "/tmp")
+        contains(t.shell("echo x > /tmp/x").ok().err,
+                 "not all of /tmp was kept")
+    finally:
+        os.chmod(t.home, 0o700)
+
+
 @test
 def what_is_too_large_for_quarantine_loses_its_name(t):
     """The home is on another disk; whoever plants something can make it large"""

@@ -312,6 +312,20 @@ def what_an_option_denies_is_not_allowed_by_an_edit(t):
 
 
 @test
+def hidden_directories_that_show_too_much_are_silent_and_that_is_told(t):
+    need_fuse()
+    for n, told in ((24, False), (25, True)):
+        t.write(t.away + "/key", "x")
+        options = ["--deny-read", t.away]
+        for i in range(n):
+            os.makedirs(f"{t.away}/d{i}", exist_ok=True)
+            options += ["--read", f"{t.away}/d{i}"]
+        r = t.shell(f"cat {t.away}/key; echo > {t.home}/no", options=options)
+        equal("reads in 1 hidden path are reported with" in r.err, told, r.err)
+        equal("read " + t.away in r.err, not told, r.err)
+
+
+@test
 def what_needs_a_privilege_is_told_to_who_fails(t):
     """Not to who does without"""
     t.write("calls.py", """
