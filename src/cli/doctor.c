@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
-#include "lib/limits.h"
+#include "lib/limit.h"
 #include "policy/policy.h"
 
 static int print_apparmor(struct err *err)

@@ -64,7 +64,7 @@ struct doctor {
 };
 
 /* Run every probe, or with @quick only those that a tier depends on. @limits
- * says how limits are kept (lib/limits.h knows), or is NULL. 0 or a negative
+ * says how limits are kept (lib/limit.h knows), or is NULL. 0 or a negative
  * errno: then nothing is known.
  */
 int doctor_run(struct doctor *ret, bool quick, const char *limits);

@@ -87,8 +87,8 @@ static void copy_values(struct policy *to, const struct policy *from)
 	const struct string_rules *denied = &from->lists[LIST_DENIED_ADDRESSES];
 
 	for (size_t i = 0; i < denied->len; i++)
-		policy_add_string(to, LIST_DENIED_ADDRESSES, denied->v[i].text,
-				  origin_copy(&denied->v[i].origin));
+		(void)policy_add_string(to, LIST_DENIED_ADDRESSES, denied->v[i].text,
+				  origin_copy(&denied->v[i].origin), NULL);
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
 		if (from->flags[i].set)
 			policy_set_flag(to, (enum policy_flag)i,

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "lib/aside.h"
 #include "lib/hooks.h"
-#include "lib/limits.h"
+#include "lib/limit.h"
 #include "lib/options.h"
 #include "lib/tmpdir.h"
 #include "policy/policy.h"

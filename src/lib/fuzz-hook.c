@@ -30,7 +30,7 @@ static struct policy *make_policy(void)
 	(void)ruleset_add(p->ruleset, "Bash(git push *)", ACTION_ASK, &bases,
 			  (struct origin){ 0 }, NULL);
 	policy_add_string(p, LIST_EXCLUDED_COMMANDS, "docker *",
-			  (struct origin){ 0 });
+			  (struct origin){ 0 }, NULL);
 	return p;
 }
 

@@ -48,15 +48,13 @@ static int apply(const struct option_value *v, struct policy *policy,
 				       v->value, NULL, origin, err);
 	case KIND_SOCKET:
 		path = path_resolve(policy->cwd, v->value);
-		policy_add_string(policy, (enum string_list)index, path,
-				  origin);
-		return 0;
+		return policy_add_string(policy, (enum string_list)index, path,
+					 origin, err);
 	case KIND_LIST:
 	case KIND_PORT:
 	case KIND_ENV:
-		policy_add_string(policy, (enum string_list)index, v->value,
-				  origin);
-		return 0;
+		return policy_add_string(policy, (enum string_list)index,
+					 v->value, origin, err);
 	case KIND_FLAG:
 		policy_set_flag(policy, (enum policy_flag)index, true, origin);
 		return 0;

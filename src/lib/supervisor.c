@@ -32,7 +32,7 @@
 #include "lib/aside.h"
 #include "lib/jailer.h"
 #include "lib/job.h"
-#include "lib/limits.h"
+#include "lib/limit.h"
 #include "lib/network.h"
 #include "lib/options.h"
 #include "lib/session.h"

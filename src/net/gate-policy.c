@@ -137,9 +137,9 @@ static void read_values(struct policy *p, const json_t *root)
 	json_t *row;
 
 	json_array_foreach(list, i, row)
-		policy_add_string(p, LIST_DENIED_ADDRESSES,
+		(void)policy_add_string(p, LIST_DENIED_ADDRESSES,
 				  json_string_value(row),
-				  origin_make(NULL, NULL, NULL));
+				  origin_make(NULL, NULL, NULL), NULL);
 	list = json_object_get(root, "flags");
 	for (i = 0; i < ARRAY_SIZE(flags); i++)
 		policy_set_flag(p, flags[i],

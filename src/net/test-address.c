@@ -175,7 +175,7 @@ TEST(denied_addresses_stay_denied)
 	add(p, HOST_DENY, "10.9.0.0/16");
 	add(p, HOST_DENY, "8.8.8.8");
 	policy_add_string(p, LIST_DENIED_ADDRESSES, "1.1.1.0/24",
-			  (struct origin){ 0 });
+			  (struct origin){ 0 }, NULL);
 	CHECK(!guard(p, "a.example", "10.1.1.1"));
 	CHECK_CONTAINS(guard(p, "a.example", "10.9.1.1"), "deny list");
 	CHECK_CONTAINS(guard(p, "a.example", "8.8.8.8"), "deny list");

@@ -32,7 +32,7 @@ TEST(the_copy_decides_as_the_original_and_names_the_same_rule)
 	policy_add_host(p, HOST_DENY, "bad.test", "because",
 			origin_make(source, "deny[0]", NULL), NULL);
 	policy_add_string(p, LIST_DENIED_ADDRESSES, "192.0.2.0/24",
-			  origin_make(NULL, NULL, NULL));
+			  origin_make(NULL, NULL, NULL), NULL);
 	policy_set_flag(p, FLAG_MANAGED_DOMAINS_ONLY, true,
 			origin_make(NULL, NULL, NULL));
 	policy_set_number(p, NUMBER_HTTP_PROXY_PORT, 8888,

@@ -19,7 +19,7 @@ static struct policy *make(enum net_mode mode, const char *const *open)
 	policy_set_net(p, mode, origin_make(flag, NULL, NULL));
 	for (; open && *open; open++)
 		policy_add_string(p, LIST_ALLOW_IPS, *open,
-				  origin_make(flag, NULL, NULL));
+				  origin_make(flag, NULL, NULL), NULL);
 	return p;
 }
 

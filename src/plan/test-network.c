@@ -24,7 +24,7 @@ static struct policy *with_hosts(const char *const *hosts)
 
 static void add(struct policy *p, enum string_list list, const char *text)
 {
-	policy_add_string(p, list, text, origin_make(NULL, NULL, NULL));
+	policy_add_string(p, list, text, origin_make(NULL, NULL, NULL), NULL);
 }
 
 TEST(ports_that_rules_name_are_captured_once)

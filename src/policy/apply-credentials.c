@@ -69,9 +69,8 @@ static int deny(const struct apply *apply, const struct fact *fact,
 		if (!is_name(name))
 			return fail(why, -EINVAL,
 				    "'%s' is not a variable's name", name);
-		policy_add_string(apply->policy, LIST_ENV_DENY, name,
-				  apply_origin(fact, index));
-		return 0;
+		return policy_add_string(apply->policy, LIST_ENV_DENY, name,
+					 apply_origin(fact, index), why);
 	}
 	return policy_add_path(apply->policy, PATH_DENY_READ, name, RULE_USER,
 			       apply_origin(fact, index), why);

@@ -175,6 +175,7 @@ static int apply_string(const struct apply *apply, const struct fact *fact,
 	struct err why = { 0 };
 	const char *fault;
 	char number[24];
+	int r;
 
 	if (type == TYPE_PORTS && json_is_integer(entry)) {
 		(void)snprintf(number, sizeof(number),
@@ -202,10 +203,11 @@ static int apply_string(const struct apply *apply, const struct fact *fact,
 					     text);
 		text = rule.path;
 	}
-	policy_add_string(apply->policy, (enum string_list)fact->setting->slot,
-			  text, apply_origin(fact, index));
+	r = policy_add_string(apply->policy,
+			      (enum string_list)fact->setting->slot, text,
+			      apply_origin(fact, index), &why);
 	free(rule.path);
-	return 0;
+	return r < 0 ? apply_problem(apply, fact, index, "%s", why.msg) : 0;
 }
 
 static void mark_list(const struct apply *apply, const struct fact *fact)

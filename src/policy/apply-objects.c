@@ -75,12 +75,18 @@ int apply_ignores(const struct apply *apply, const struct fact *fact)
 		}
 		json_array_foreach(list, i, entry) {
 			const char *text = json_string_value(entry);
+			struct err why = { 0 };
 
-			if (text && *text)
-				policy_add_ignore(apply->policy, name, text,
-					apply_origin(fact, APPLY_WHOLE));
-			else if ((r = member_problem(apply, fact, name,
-				  "must be a list of texts that are not empty")) < 0)
+			r = 0;
+			if (!text || !*text)
+				r = member_problem(apply, fact, name,
+					"must be a list of texts that are not empty");
+			else if (policy_add_ignore(apply->policy, name, text,
+					apply_origin(fact, APPLY_WHOLE),
+					&why) < 0)
+				return member_problem(apply, fact, name,
+						      why.msg);
+			if (r < 0)
 				return r;
 		}
 	}
@@ -102,14 +108,15 @@ static int add_strings(const struct apply *apply, const struct fact *fact,
 				      "must be a list of texts");
 	json_array_foreach(entries, i, entry) {
 		const char *text = json_string_value(entry);
+		struct err why = { 0 };
 
-		if (text && *text) {
-			policy_add_string(apply->policy, list, text,
-					  apply_origin(fact, APPLY_WHOLE));
-			continue;
-		}
-		r = member_problem(apply, fact, name,
-				   "must be a list of texts that are not empty");
+		r = 0;
+		if (!text || !*text)
+			r = member_problem(apply, fact, name,
+				"must be a list of texts that are not empty");
+		else if (policy_add_string(apply->policy, list, text,
+				apply_origin(fact, APPLY_WHOLE), &why) < 0)
+			return member_problem(apply, fact, name, why.msg);
 		if (r < 0)
 			return r;
 	}

@@ -30,7 +30,7 @@ static void describe(const struct document *document, const char *key,
 	struct json_place at = { .line = 1, .column = 1 };
 	char words[ERR_MSG_MAX / 2];
 
-	(void)json_locate(source->text, source->len, key, &at);
+	(void)source_locate(source, key, &at);
 	(void)vsnprintf(words, sizeof(words), fmt, ap);
 	fail(into, -EINVAL, "%s:%u:%u: %s%s%s", source->name, at.line,
 	     at.column, key, *key ? ": " : "", words);
@@ -45,6 +45,10 @@ void document_note(const struct facts *facts, const struct document *document,
 
 	if (!facts->report)
 		return;
+	if (settings_is_full(facts->report, level)) {
+		facts->report->dropped++;
+		return;
+	}
 	va_start(ap, fmt);
 	describe(document, key, &words, fmt, ap);
 	va_end(ap);

@@ -122,21 +122,20 @@ static void add_members(const struct editing *e, const char *rest,
 static size_t last_end(const struct editing *e, json_t *object,
 		       const char *path)
 {
-	size_t last = 0;
-	const char *key;
+	auto_buf struct buf member = { 0 };
+	const char *key, *last = NULL;
+	struct json_place at;
 	json_t *value;
 
-	json_object_foreach(object, key, value) {
-		auto_buf struct buf member = { 0 };
-		struct json_place at;
-
-		buf_adds(&member, path);
-		json_path_key(&member, key);
-		if (json_locate(e->text, e->n, buf_str(&member), &at) == 0 &&
-		    at.end > last)
-			last = at.end;
-	}
-	return last;
+	/* Members come in the order of the text */
+	json_object_foreach(object, key, value)
+		last = key;
+	if (!last)
+		return 0;
+	buf_adds(&member, path);
+	json_path_key(&member, last);
+	return json_locate(e->text, e->n, buf_str(&member), &at) == 0 ?
+	       at.end : 0;
 }
 
 /* Put the members @rest into the object at @path, behind all others */

@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "policy/document.h"
 #include "policy/host.h"
+#include "policy/pathrule.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "policy/rule.h"
@@ -120,14 +121,13 @@ static void look_at_excluded(const struct facts *facts,
 static void look_at_path(const struct facts *facts, const struct fact *fact,
 			 size_t index, const char *text)
 {
+	const bool deny = fact->setting->type == TYPE_PATHS &&
+		path_list_denies((enum path_list)fact->setting->slot);
+	const char *doubt = path_rule_doubt(text, false);
 	const size_t n = strlen(text);
 
-	if (*text == '$')
-		warn_entry(facts, fact, index,
-			   "variables are not looked up; write ~/... or the whole path");
-	else if (*text == '~' && text[1] && text[1] != '/')
-		warn_entry(facts, fact, index,
-			   "another user's home is not looked up; write the whole path");
+	if (doubt && !deny)	/* A denial is an error */
+		warn_entry(facts, fact, index, "%s", doubt);
 	else if (n && (strchr(" \t", *text) || strchr(" \t", text[n - 1])))
 		warn_entry(facts, fact, index,
 			   "begins or ends with a blank, which is taken for a part of the name");

@@ -17,13 +17,11 @@
 /* Keys of the set of what was seen: the lists share it */
 enum { SEEN_PATHS = 0, SEEN_HOSTS = 100, SEEN_STRINGS = 200 };
 
-static int check_room(size_t len, const struct origin *origin,
-		      struct err *err)
+static int check_room(size_t len, struct err *err)
 {
 	if (len < POLICY_RULES_MAX)
 		return 0;
-	return fail(err, -E2BIG, "%s: more than %d entries in one list",
-		    origin->source ? origin->source->name : "built in",
+	return fail(err, -E2BIG, "more than %d entries in one list",
 		    POLICY_RULES_MAX);
 }
 
@@ -57,7 +55,11 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 	struct path_rule rule = { .strength = strength, .origin = origin };
 	int r;
 
-	r = check_room(p->paths[list].len, &origin, err);
+	r = check_room(p->paths[list].len, err);
+	if (r == 0 && path_list_denies(list) && strength == RULE_USER &&
+	    path_rule_doubt(text, false))
+		r = fail(err, -EINVAL, "'%s': %s", text,
+			 path_rule_doubt(text, false));
 	if (r == 0)
 		r = path_rule_parse(text, base, p->home, &rule, err);
 	if (r < 0) {
@@ -112,7 +114,7 @@ int policy_add_host(struct policy *p, enum host_list list, const char *text,
 	size_t at;
 	int r;
 
-	r = check_room(rules->len, &origin, err);
+	r = check_room(rules->len, err);
 	if (r < 0)
 		goto out;
 	pattern = host_pattern_new(text, list == HOST_DENY, err);
@@ -144,37 +146,42 @@ out:
 	return r;
 }
 
-void policy_add_string(struct policy *p, enum string_list list,
-		       const char *text, struct origin origin)
+int policy_add_string(struct policy *p, enum string_list list,
+		      const char *text, struct origin origin, struct err *err)
 {
 	struct string_rules *rules = &p->lists[list];
 	size_t at;
+	int r;
 
 	rules->set = true;
-	if (rules->len >= POLICY_RULES_MAX ||
-	    seen_find(p->seen, SEEN_STRINGS + list, text, &at)) {
+	r = check_room(rules->len, err);
+	if (r < 0 || seen_find(p->seen, SEEN_STRINGS + list, text, &at)) {
 		origin_done(&origin);
-		return;
+		return r;
 	}
 	*vec_push(rules) = (struct string_rule){
 		.text = mem_strdup(text), .origin = origin,
 	};
 	(void)seen_add(p->seen, SEEN_STRINGS + list,
 		       rules->v[rules->len - 1].text, rules->len - 1, &at);
+	return 0;
 }
 
-void policy_add_ignore(struct policy *p, const char *command,
-		       const char *text, struct origin origin)
+int policy_add_ignore(struct policy *p, const char *command,
+		      const char *text, struct origin origin, struct err *err)
 {
-	if (p->ignores.len >= POLICY_RULES_MAX) {
+	const int r = check_room(p->ignores.len, err);
+
+	if (r < 0) {
 		origin_done(&origin);
-		return;
+		return r;
 	}
 	*vec_push(&p->ignores) = (struct ignore_rule){
 		.command = mem_strdup(command),
 		.text = mem_strdup(text),
 		.origin = origin,
 	};
+	return 0;
 }
 
 bool policy_set_reason(struct policy *p, const char *text,

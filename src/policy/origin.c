@@ -3,7 +3,6 @@
 
 #include "policy/origin.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,40 +55,51 @@ static size_t split(const char *key, size_t *ret_index)
 	return strcmp(end, "]") != 0 ? 0 : (size_t)(bracket - key);
 }
 
-/* True if @at is the place of @key because the last look-up was just before */
+/* True if @at is the place of @key: behind the last that was looked up */
 static bool is_next(const struct source *source, const char *key, size_t n,
 		    size_t index, struct json_place *at)
 {
 	const struct line_cache *cache = source->lines;
 
 	if (!n || !cache->list || strncmp(cache->list, key, n) != 0 ||
-	    cache->list[n] || index < cache->index ||
-	    index > cache->index + 1)
+	    cache->list[n] || index < cache->index)
 		return false;
 	*at = cache->at;
-	return index == cache->index ||
-	       json_next(source->text, source->len, at) == 0;
+	for (index -= cache->index; index; index--) {
+		if (json_next(source->text, source->len, at) < 0)
+			return false;
+	}
+	return true;
+}
+
+bool source_locate(const struct source *source, const char *key,
+		   struct json_place *ret)
+{
+	struct json_place at;
+	size_t n, index = 0;
+
+	if (!source->text || !key)
+		return false;
+	n = split(key, &index);
+	if (!is_next(source, key, n, index, &at) &&
+	    json_locate(source->text, source->len, key, &at) < 0)
+		return false;
+	if (n) {
+		free(source->lines->list);
+		source->lines->list = mem_strndup(key, n);
+		source->lines->index = index;
+		source->lines->at = at;
+	}
+	*ret = at;
+	return true;
 }
 
 unsigned int origin_line(const struct origin *origin)
 {
-	const struct source *source = origin->source;
 	struct json_place at;
-	size_t n, index = 0;
 
-	if (!source || !source->text || !origin->key)
-		return 0;
-	n = split(origin->key, &index);
-	if (!is_next(source, origin->key, n, index, &at) &&
-	    json_locate(source->text, source->len, origin->key, &at) < 0)
-		return 0;
-	if (n) {
-		free(source->lines->list);
-		source->lines->list = mem_strndup(origin->key, n);
-		source->lines->index = index;
-		source->lines->at = at;
-	}
-	return at.line;
+	return origin->source &&
+	       source_locate(origin->source, origin->key, &at) ? at.line : 0;
 }
 
 void origin_describe(const struct origin *origin, struct buf *out)

@@ -4,9 +4,11 @@
 #ifndef POLICY_ORIGIN_H
 #define POLICY_ORIGIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
+struct json_place;
 struct line_cache;
 
 /* From the weakest to the strongest */
@@ -55,6 +57,12 @@ struct origin {
 
 /* "managed", "flag", "local", "project", "user", "built in" */
 const char *scope_name(enum scope scope);
+
+/* Where @key is in @source's text; false if it is not. Quick for entries of a list
+ * that are asked for in their order.
+ */
+bool source_locate(const struct source *source, const char *key,
+		   struct json_place *ret);
 
 /* The line of @origin in its file, from 1; 0 where there is none */
 unsigned int origin_line(const struct origin *origin);

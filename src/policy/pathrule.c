@@ -10,7 +10,6 @@
 #include "policy/pathrule.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +94,41 @@ struct glob *path_rule_below(const char *dir, const char *rest)
 	auto_free char *pattern = mem_printf("%s%s", plain, rest);
 
 	return glob_is_pattern(rest) ? glob_new(pattern, NULL) : NULL;
+}
+
+/* "{a,b}" in one component, at @s ("{") */
+static bool is_choice(const char *s)
+{
+	const size_t n = strcspn(s, "/}");
+
+	return s[n] == '}' && memchr(s, ',', n);
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+const char *path_rule_doubt(const char *text, bool escapes)
+{
+	if (*text == '$' && (is_letter(text[1]) || text[1] == '{'))
+		return "variables are not looked up; write ~/... or the whole path, or ./$... for a file of that name";
+	if (*text == '~' && is_letter(text[1]))
+		return "another user's home is not looked up; write the whole path, or ./~... for a file of that name";
+	for (const char *s = text; *s; s++) {
+		if (escapes && *s == '\\' && s[1])
+			s++;
+		else if (*s == '[' && s[1] && s[2] == ']')
+			s += 2;		/* That very character */
+		else if (*s == '{' && is_choice(s))
+			return escapes ?
+			       "{a,b} is not expanded; write a rule for each, or \\{ for a name with braces" :
+			       "{a,b} is not expanded; write an entry for each, or [{] for a name with braces";
+		else if (!escapes && *s == '[' && strchr("!^", s[1]) &&
+			 s[1] && strchr(s + 2, ']'))
+			return "a set cannot be inverted here, only in Read(...) and Edit(...); write the characters that are meant";
+	}
+	return NULL;
 }
 
 int path_rule_parse(const char *text, const char *base, const char *home,

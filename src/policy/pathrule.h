@@ -4,6 +4,8 @@
 #ifndef POLICY_PATHRULE_H
 #define POLICY_PATHRULE_H
 
+#include <stdbool.h>
+
 struct err;
 struct glob;
 struct path_rule;
@@ -24,5 +26,12 @@ struct glob *path_rule_below(const char *dir, const char *rest);
 
 /* Release the parts of @rule */
 void path_rule_done(struct path_rule *rule);
+
+/* Why @text most likely names something else than its author thinks, and what
+ * to write; NULL if nothing is odd about it. A backslash takes a character's
+ * meaning away if @escapes. As a denial such a text would protect nothing, and say
+ * nothing.
+ */
+const char *path_rule_doubt(const char *text, bool escapes);
 
 #endif /* POLICY_PATHRULE_H */

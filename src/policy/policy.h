@@ -383,11 +383,11 @@ void policy_take_literal(struct policy *p, enum path_list list, char *path,
 int policy_add_host(struct policy *p, enum host_list list, const char *text,
 		    const char *reason, struct origin origin, struct err *err);
 
-void policy_add_string(struct policy *p, enum string_list list,
-		       const char *text, struct origin origin);
-
-void policy_add_ignore(struct policy *p, const char *command,
-		       const char *text, struct origin origin);
+/* 0, or -E2BIG with words; takes over @origin, also then */
+int policy_add_string(struct policy *p, enum string_list list,
+		      const char *text, struct origin origin, struct err *err);
+int policy_add_ignore(struct policy *p, const char *command,
+		      const char *text, struct origin origin, struct err *err);
 
 /* Words for the denial whose text is exactly @text; false if there is none,
  * and it changes nothing where somebody stronger gave words

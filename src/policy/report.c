@@ -9,6 +9,15 @@
 #include "base/mem.h"
 #include "policy/settings.h"
 
+/* An error must not be lost among notes: it has room of its own */
+bool settings_is_full(const struct settings_report *report,
+		      enum note_level level)
+{
+	const size_t max = level == NOTE_ERROR ? 2 * NOTES_MAX : NOTES_MAX;
+
+	return report->notes.len >= max;
+}
+
 void settings_note(struct settings_report *report, enum note_level level,
 		   const char *fmt, ...)
 {
@@ -17,7 +26,7 @@ void settings_note(struct settings_report *report, enum note_level level,
 
 	if (!report)
 		return;
-	if (report->notes.len == NOTES_MAX) {
+	if (settings_is_full(report, level)) {
 		report->dropped++;
 		return;
 	}

@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "policy/gitignore.h"
 #include "policy/glob.h"
+#include "policy/pathrule.h"
 #include "policy/rule.h"
 
 /**
@@ -183,9 +184,13 @@ int rule_path_init(struct rule_path *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err)
 {
 	__attribute__((cleanup(place_done))) struct place place = { 0 };
-	const char *rest = find_dir(&place, rule->content, bases, err);
+	const char *doubt = path_rule_doubt(rule->content, true);
+	const char *rest;
 	int r;
 
+	if (doubt && *rule->content != '~' && rule->action == ACTION_DENY)
+		return fail(err, -EINVAL, "'%s': %s", rule->content, doubt);
+	rest = find_dir(&place, rule->content, bases, err);
 	if (!rest)
 		return -EINVAL;
 	r = add_components(&place, rest, err);

@@ -110,6 +110,9 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 char *settings_file_for(const struct settings_request *req,
 			enum scope scope);
 
+/* No more of this kind is taken, so that words for it are not needed */
+bool settings_is_full(const struct settings_report *report,
+		      enum note_level level);
 void settings_note(struct settings_report *report, enum note_level level,
 		   const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -168,7 +168,7 @@ TEST(addresses_are_denied_by_both_lists)
 	add(p, HOST_DENY, "192.0.2.0/24", NULL, SCOPE_USER);
 	add(p, HOST_DENY, "a.test", NULL, SCOPE_USER);
 	policy_add_string(p, LIST_DENIED_ADDRESSES, "fd00::/8",
-			  (struct origin){ 0 });
+			  (struct origin){ 0 }, NULL);
 	CHECK(host_address_is_denied(p, &h));
 	h = host("192.0.3.7", 443);
 	CHECK(!host_address_is_denied(p, &h));

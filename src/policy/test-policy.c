@@ -215,7 +215,7 @@ TEST(protected_names)
 
 	CHECK(protect_match(p, "/w/.idea"));
 	policy_add_string(p, LIST_UNPROTECT, ".idea",
-			  origin_make(flag, NULL, NULL));
+			  origin_make(flag, NULL, NULL), NULL);
 	CHECK(!protect_match(p, "/w/.idea"));
 	policy_set_flag(p, FLAG_ALLOW_GIT_CONFIG, true,
 			origin_make(flag, NULL, NULL));
@@ -251,9 +251,9 @@ TEST(the_environment)
 	CHECK(!passes(p, "GITHUB_TOKEN"));
 	CHECK(!passes(p, "LD_PRELOAD"));
 	policy_add_string(p, LIST_ENV_SET, "GITHUB_TOKEN",
-			  origin_make(flag, NULL, NULL));
+			  origin_make(flag, NULL, NULL), NULL);
 	policy_add_string(p, LIST_ENV_SET, "LD_PRELOAD=x",
-			  origin_make(flag, NULL, NULL));
+			  origin_make(flag, NULL, NULL), NULL);
 	CHECK(passes(p, "GITHUB_TOKEN"));
 	CHECK(passes(p, "LD_PRELOAD"));
 	CHECK(!passes(p, "GITLAB_TOKEN"));
@@ -300,4 +300,24 @@ TEST(many_rules_do_not_get_slow)
 				  origin_make(source, NULL, NULL), &err),
 		  -E2BIG);
 	CHECK_INT(p->paths[PATH_DENY_READ].len, POLICY_RULES_MAX);
+}
+
+TEST(a_list_of_texts_that_is_full_says_so)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+	struct err err = { 0 };
+	char text[32];
+
+	for (int i = 0; i < POLICY_RULES_MAX; i++) {
+		snprintf(text, sizeof(text), "V%d", i);
+		CHECK_INT(policy_add_string(p, LIST_ENV_DENY, text,
+					    (struct origin){ 0 }, &err), 0);
+		CHECK_INT(policy_add_ignore(p, "*", text,
+					    (struct origin){ 0 }, &err), 0);
+	}
+	CHECK_INT(policy_add_string(p, LIST_ENV_DENY, "W",
+				    (struct origin){ 0 }, &err), -E2BIG);
+	CHECK_CONTAINS(err.msg, "131072");
+	CHECK_INT(policy_add_ignore(p, "*", "W", (struct origin){ 0 }, &err),
+		  -E2BIG);
 }

@@ -206,7 +206,7 @@ static struct policy *make_policy(void)
 	}
 	if (denied_address)
 		policy_add_string(p, LIST_DENIED_ADDRESSES, denied_address,
-				  origin_make(NULL, NULL, NULL));
+				  origin_make(NULL, NULL, NULL), NULL);
 	if (parent)
 		policy_set_text(p, TEXT_PARENT_HTTP, parent,
 				origin_make(NULL, NULL, NULL));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/limits.h - memory, processes, file size: a control group, or rlimits
+/* lib/limit.h - memory, processes, file size: a control group, or rlimits
  *
  * A control group counts the whole sandbox and tells when it was hit, but we
  * may make one only where it was delegated to us. Otherwise each process gets
  * the limit, and a hit shows only in what the command does next.
  */
 
-#ifndef LIB_LIMITS_H
-#define LIB_LIMITS_H
+#ifndef LIB_LIMIT_H
+#define LIB_LIMIT_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -42,4 +42,4 @@ void limits_explain(const struct limits *limits, int status, limits_fn fn,
 /* "control group (v2)", "control group (v1)" or "per process" */
 const char *limits_method(const struct limits *limits);
 
-#endif /* LIB_LIMITS_H */
+#endif /* LIB_LIMIT_H */

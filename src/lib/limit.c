@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/limits.c - memory, processes, file size: a control group, or rlimits
+ * lib/limit.c - memory, processes, file size: a control group, or rlimits
  *
  * Theory of operation: three ways in one table. Version 2 wants one directory
  * with both controllers; version 1 one directory per controller. Whichever
@@ -8,7 +8,7 @@
  * killed is empty, and removed by the next one.
  */
 
-#include "lib/limits.h"
+#include "lib/limit.h"
 
 #include <dirent.h>
 #include <errno.h>
