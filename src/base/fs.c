@@ -171,6 +171,18 @@ static int temporary_name(const char *name, char *ret, size_t size)
 	return 0;
 }
 
+/* Who edits as root must not take a user's file away. Where it can't be kept,
+ * the new file is as any other of ours.
+ */
+static void keep_owner(int dirfd, const char *name, int fd)
+{
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode) && fchown(fd, st.st_uid, st.st_gid) < 0)
+		return;
+}
+
 static int write_and_rename(int dirfd, const char *temporary, const char *name,
 			    int fd, const void *data, size_t n, mode_t mode)
 {
@@ -178,6 +190,7 @@ static int write_and_rename(int dirfd, const char *temporary, const char *name,
 
 	if (r < 0)
 		return r;
+	keep_owner(dirfd, name, fd);
 	if (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
 	    renameat(dirfd, temporary, dirfd, name) < 0)
 		return -errno;

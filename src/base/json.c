@@ -89,6 +89,32 @@ static bool is_nul(const json_error_t *why)
 	return json_error_code(why) == json_error_null_character;
 }
 
+/* What people write who know a language that JSON is not; @at is behind what
+ * could not be read
+ */
+static const char *hint(const char *text, size_t at, size_t n)
+{
+	size_t before = at ? at - 1 : 0;
+
+	if (!at || at > n)
+		return "";
+	while (before && strchr(" \t\r\n", text[before - 1]))
+		before--;
+	switch (text[at - 1]) {
+	case '}':
+	case ']':
+		return before && text[before - 1] == ',' ?
+		       "; remove the comma before it" : "";
+	case '/':
+	case '#':
+		return "; JSON has no comments";
+	case '\'':
+		return "; write \" instead";
+	default:
+		return "";
+	}
+}
+
 json_t *json_parse(const char *text, size_t n, const char *name,
 		   struct err *err)
 {
@@ -102,10 +128,12 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 	root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			  &why);
 	if (!root)
-		fail(err, -EINVAL, "%s:%d:%d: %s%s", name, why.line, why.column,
+		fail(err, -EINVAL, "%s:%d:%d: %s%s%s", name, why.line,
+		     why.column,
 		     is_nul(&why) ? "" : "not valid JSON: ",
 		     is_nul(&why) ? "holds \\u0000, which no path or name can hold" :
-				    why.text);
+				    why.text,
+		     hint(text, (size_t)why.position, n));
 	return root;
 }
 

@@ -167,3 +167,22 @@ TEST(a_list_is_walked_from_entry_to_entry)
 	CHECK_INT(json_next(list, strlen(list), &at), -ENOENT);
 	CHECK_INT(at.offset, want.offset);
 }
+
+TEST(what_is_no_json_has_a_hint)
+{
+	static const char *const rows[][2] = {
+		{ "{\"a\": 1, \n }", "remove the comma" },
+		{ "[1,]", "remove the comma" },
+		{ "{} // x", "no comments" },
+		{ "{ # x\n}", "no comments" },
+		{ "{'a': 1}", "write \" instead" },
+		{ "{\"a\": }", "unexpected token" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err = { 0 };
+
+		CHECK(!json_parse(rows[i][0], strlen(rows[i][0]), "f", &err));
+		CHECK_CONTAINS(err.msg, rows[i][1]);
+	}
+}

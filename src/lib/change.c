@@ -4,6 +4,7 @@
 #include "lib/change.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -47,13 +48,22 @@ static void change_done(struct change *c)
 	buf_done(&c->text);
 }
 
+/* What a file is made with that nobody has chosen a mode for */
+static mode_t new_mode(void)
+{
+	const mode_t mask = umask(0);
+
+	(void)umask(mask);
+	return 0644 & ~mask;
+}
+
 static int change_open(struct change *c, const char *path, struct err *err)
 {
 	auto_free char *dir = NULL;
 	struct stat st;
 	int r;
 
-	*c = (struct change){ .dir = -1, .mode = 0644 };
+	*c = (struct change){ .dir = -1 };
 	c->file = realpath(path, NULL);
 	if (!c->file)
 		c->file = mem_strdup(path);
@@ -67,7 +77,12 @@ static int change_open(struct change *c, const char *path, struct err *err)
 			    dir);
 	if (r < 0)
 		return fail(err, r, "cannot lock '%s': %s", dir, strerror(-r));
-	if (fstatat(c->dir, path_base(c->file), &st, 0) == 0)
+	if (fstatat(c->dir, path_base(c->file), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		c->mode = new_mode();
+	else if (S_ISLNK(st.st_mode))
+		return fail(err, -ENOENT, "'%s' is a symbolic link to what is not there; make that, or remove the link",
+			    c->file);
+	else
 		c->mode = st.st_mode & 0777;
 	r = fs_read(c->dir, path_base(c->file), JSON_TEXT_MAX, &c->text, err);
 	c->exists = r == 0;

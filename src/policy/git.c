@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/gitconfig.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "policy/reader.h"
@@ -61,61 +62,40 @@ static bool has_shape(const struct reader *reader, const char *dir)
 
 /**
  * struct config - The two keys of a git config that matter here
- * @known:	The file was read
+ * @known:	The file was read and understood
+ * @includes:	Others may say more, which must not make us trust more
  * @worktree:	core.worktree as written, or NULL
  */
 struct config {
-	bool known, bare;
+	bool known, bare, includes;
 	char *worktree;
 };
 
-/* The value of "key = value", or NULL if @line is about another key */
-static const char *value_of(const char *line, const char *key)
+static void take_setting(void *arg, const char *key, const char *value)
 {
-	const size_t n = strlen(key);
+	struct config *config = arg;
 
-	line += strspn(line, " \t");
-	if (strncasecmp(line, key, n) != 0)
-		return NULL;
-	line += n;
-	line += strspn(line, " \t");
-	if (*line != '=')
-		return *line ? NULL : "true";
-	line++;
-	return line + strspn(line, " \t");
+	if (!strcmp(key, "core.bare"))
+		config->bare = strcasecmp(value, "false") != 0;
+	if (!strcmp(key, "core.worktree")) {
+		free(config->worktree);
+		config->worktree = mem_strdup(value);
+	}
+	if (!strncmp(key, "include", 7))
+		config->includes = true;
 }
 
-/* Only what git itself writes is understood; anything else that could mean
- * these keys (an include, a quoted value) must not make us trust more.
- */
 static struct config read_config(const struct reader *reader,
 				 const char *common)
 {
 	auto_free char *path = path_join(common, "config");
 	auto_buf struct buf b = { 0 };
 	struct config config = { 0 };
-	bool core = false;
-	char *save = NULL;
 
-	if (reader->read(reader->arg, path, CONFIG_MAX, &b, NULL) < 0)
-		return config;
-	config.known = true;
-	if (!b.p)
-		return config;
-	for (char *line = strtok_r(b.p, "\r\n", &save); line;
-	     line = strtok_r(NULL, "\r\n", &save)) {
-		const char *value;
-
-		line += strspn(line, " \t");
-		if (*line == '[')
-			core = !strncasecmp(line, "[core]", 6);
-		if (core && (value = value_of(line, "bare")))
-			config.bare = strcasecmp(value, "false") != 0;
-		if (core && (value = value_of(line, "worktree"))) {
-			free(config.worktree);
-			config.worktree = mem_strdup(value);
-		}
-	}
+	config.known = reader->read(reader->arg, path, CONFIG_MAX, &b,
+				    NULL) == 0 &&
+		       gitconfig_each(buf_str(&b), b.len, take_setting,
+				      &config) == 0;
 	return config;
 }
 
@@ -142,7 +122,8 @@ static bool separate_is_ours(const struct reader *reader,
 	auto_free char *top = worktree ? path_resolve(repo->dir, worktree)
 				       : NULL;
 
-	if (!config.known || config.bare || !has_shape(reader, repo->dir))
+	if (!config.known || config.bare || config.includes ||
+	    !has_shape(reader, repo->dir))
 		return false;
 	if (top)
 		return !strcmp(top, repo->top);

@@ -392,6 +392,37 @@ def wrong_usage_says_what_is_right(t):
 
 
 @test
+def a_new_settings_file_is_no_more_open_than_others(t):
+    allow = ("policy", "allow", "domain", "a.example", "--scope", "user")
+    file = t.home + "/.claude/settings.json"
+    for mask, mode in ((0o077, 0o600), (0o022, 0o644)):
+        old = os.umask(mask)
+        t.run(*allow).ok()
+        os.umask(old)
+        equal(oct(os.stat(file).st_mode & 0o777), oct(mode))
+        os.unlink(file)
+
+
+@test
+def a_link_to_nothing_stays_a_link(t):
+    file = t.home + "/.claude/settings.json"
+    os.makedirs(t.home + "/.claude")
+    os.symlink("none.json", file)
+    r = t.run("policy", "allow", "domain", "a.example", "--scope", "user").ended(2)
+    contains(r.err, "remove the link")
+    equal(os.readlink(file), "none.json")
+
+
+@as_root
+def a_file_that_root_edits_stays_its_owners(t):
+    t.write(t.home + "/.claude/settings.json", "{}")
+    os.chown(t.home + "/.claude/settings.json", 1234, 1235)
+    t.run("policy", "allow", "domain", "a.example", "--scope", "user").ok()
+    st = os.stat(t.home + "/.claude/settings.json")
+    equal((st.st_uid, st.st_gid), (1234, 1235))
+
+
+@test
 def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
     there = t.write(t.home + "/.claude/settings.json", "{}\n")
     local = t.dir + "/.claude/settings.local.json"
