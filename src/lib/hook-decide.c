@@ -25,7 +25,10 @@
 /* Never removed without a question, sandbox or not */
 static const char *const critical[] = {
 	"/", "/*", "~", "~/", "~/*", "$HOME", "$HOME/", "$HOME/*", ".", "./",
-	"./*", "..", "../", "*", ".git", ".git/", "\"$HOME\"",
+	"./*", "..", "../", "../*", "*", ".git", ".git/", "\"$HOME\"",
+	"\"$HOME\"/", "\"$HOME\"/*", "\"$HOME/\"", "${HOME}", "${HOME}/",
+	"${HOME}/*", "\"${HOME}\"", "\"${HOME}\"/*", "$PWD", "$PWD/*",
+	"\"$PWD\"", "\"$PWD\"/*", "~/.", "/.", "//",
 };
 
 static char *with_origin(const struct ruleset_verdict *v)

@@ -175,9 +175,11 @@ static size_t skip_options(const struct wrapper *wrapper,
 	return i;
 }
 
-/* The first word of what the wrapper at word @i runs, or @i if it is none */
+/* The first word of what the wrapper at word @i runs, or @i if it is none, or
+ * if that can't be told: *@unknown if only the shell knows
+ */
 static size_t unwrap(const struct shell_script *script,
-		     const struct shell_command *c, size_t i)
+		     const struct shell_command *c, size_t i, bool *unknown)
 {
 	const struct wrapper *wrapper = NULL;
 	size_t next = i + 1;
@@ -191,11 +193,15 @@ static size_t unwrap(const struct shell_script *script,
 	next = skip_options(wrapper, script, c, next);
 	if (shell_word_is(script, c, next, "--"))
 		next++;
-	for (size_t k = 0; k < wrapper->arguments; k++, next++) {
-		if (next >= c->count || is_option(script, c, next))
+	for (size_t k = 0; k <= wrapper->arguments; k++, next++) {
+		if (next >= c->count)
+			return i;
+		if (!word_at(script, c, next)->known)
+			*unknown = true;
+		if (is_option(script, c, next))
 			return i;
 	}
-	return next < c->count && !is_option(script, c, next) ? next : i;
+	return next - 1;
 }
 
 /* A path in LANGUAGE or TZ is a file that is loaded */
@@ -226,13 +232,25 @@ static bool is_safe_assignment(const struct shell_script *script,
 static bool next_stage(const struct shell_script *script,
 		       const struct shell_command *c, size_t *i)
 {
-	const size_t next = *i < c->assignments ? c->assignments
-						: unwrap(script, c, *i);
+	bool unknown;
+	const size_t next = *i < c->assignments ? c->assignments :
+			    unwrap(script, c, *i, &unknown);
 
 	if (next == *i || next >= c->count)
 		return false;
 	*i = next;
 	return true;
+}
+
+/* The text from word @i on, whose directory is left out: "/bin/rm" is "rm" */
+static const char *without_dir(const struct shell_script *script,
+			       const struct shell_command *c, size_t i)
+{
+	const char *text = shell_plain_from(script, c, i);
+	const char *slash = i < c->assignments ? NULL :
+		memrchr(text, '/', word_at(script, c, i)->plain_len);
+
+	return slash ? slash + 1 : text;
 }
 
 bool command_may_match(const struct command_pattern *p,
@@ -244,7 +262,8 @@ bool command_may_match(const struct command_pattern *p,
 
 	do {
 		if (command_pattern_match(p, shell_raw_from(script, c, i)) ||
-		    command_pattern_match(p, shell_plain_from(script, c, i)))
+		    command_pattern_match(p, shell_plain_from(script, c, i)) ||
+		    command_pattern_match(p, without_dir(script, c, i)))
 			return true;
 		/* So many wrappers hide something */
 		if (stages++ == COMMAND_STAGES_MAX)
@@ -258,6 +277,7 @@ size_t command_name(const struct shell_script *script,
 {
 	unsigned int stages = 0;
 	size_t i = c->assignments;
+	bool unknown = false;
 
 	if (i >= c->count)
 		return i;
@@ -265,7 +285,8 @@ size_t command_name(const struct shell_script *script,
 		if (stages++ == COMMAND_STAGES_MAX)
 			return c->count;
 	}
-	return i;
+	(void)unwrap(script, c, i, &unknown);
+	return unknown ? c->count : i;
 }
 
 bool command_is(const struct shell_script *script,

@@ -209,7 +209,9 @@ static bool is_name_unknown(const struct shell_script *script)
 		const struct shell_command *c = &script->commands.v[i];
 		const size_t name = command_name(script, c);
 
-		if (name < c->count && !script->words.v[c->first + name].known)
+		/* Behind a wrapper it may be that nobody can tell */
+		if (name < c->count ? !script->words.v[c->first + name].known
+				    : c->assignments < c->count)
 			return true;
 	}
 	return false;

@@ -202,6 +202,17 @@ TEST(deny_reads_a_command_in_every_spelling)
 	CHECK(!covers(false, "rm *", "'rm' x"));
 }
 
+TEST(deny_sees_a_program_by_its_path)
+{
+	CHECK(covers(true, "rm *", "/bin/rm x"));
+	CHECK(covers(true, "rm *", "A=1 timeout 5 './rm' x"));
+	CHECK(covers(true, "/bin/rm *", "/bin/rm x"));
+	CHECK(!covers(true, "rm *", "/bin/rmdir x"));
+	CHECK(!covers(true, "rm *", "ls /bin/rm x"));
+	CHECK(!covers(true, "rm *", "A=/bin/rm x"));
+	CHECK(!covers(false, "rm *", "/bin/rm x"));
+}
+
 TEST(so_many_wrappers_hide_something)
 {
 	auto_buf struct buf b = { 0 };

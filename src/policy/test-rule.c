@@ -329,6 +329,9 @@ TEST(deny_before_ask_before_allow)
 	check_command(rules, "git log $(git log)", "none", "no rule");
 	check_command(rules, "git log 'x", "ask", "a quote is not closed");
 	check_command(rules, "$x push -f", "ask", "makes up a command's name");
+	check_command(rules, "timeout $x git push -f", "ask", "makes up");
+	check_command(rules, "time g$x push -f", "ask", "makes up");
+	check_command(rules, "nice g$x push -f", "ask", "makes up");
 	check_command(rules, "git push -f; case", "deny", "-f *");
 }
 
