@@ -119,9 +119,16 @@ TEST(a_reader_that_does_not_read_costs_no_more_than_the_queue)
 	}
 	CHECK_INT(r, -ENOBUFS);
 	CHECK(a.out.len <= WIRE_QUEUE_MAX + 100);
+	/* What somebody waits for has room */
+	while (say(&a, "x") == 0)
+		sent++;
+	CHECK_INT(wire_send(&a, WIRE_UPDATED,
+			    (const char *const[]){ "1", "0", "" }), 0);
+	CHECK_INT(wire_send(&a, WIRE_ENDED, (const char *const[]){ "0" }), 0);
+	CHECK_INT(say(&a, "x"), -ENOBUFS);
 	/* And it is all there when it reads */
 	CHECK_INT(wire_attach(&a, loop), 0);
-	while (messages < sent)
+	while (messages < sent + 2)
 		CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(a.out.len, 0);
 	tear_down();

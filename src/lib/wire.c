@@ -96,6 +96,16 @@ static int push(struct wire *wire)
 	return r;
 }
 
+/* True of what somebody waits for: it cannot be left out. There is one for each
+ * run, or for what the other side asked.
+ */
+static bool is_awaited(enum wire_verb verb)
+{
+	return verb == WIRE_HELLO || verb == WIRE_STARTED ||
+	       verb == WIRE_UPDATED || verb == WIRE_BARE ||
+	       verb == WIRE_ENDED || verb == WIRE_FAILED;
+}
+
 int wire_send(struct wire *wire, enum wire_verb verb, const char *const *words)
 {
 	struct head head = { .verb = (uint32_t)verb };
@@ -107,8 +117,7 @@ int wire_send(struct wire *wire, enum wire_verb verb, const char *const *words)
 		length += strlen(words[i] ? words[i] : "") + 1;
 	if (length > WIRE_FRAME_MAX)
 		return -EMSGSIZE;
-	if (wire->out.len + length > WIRE_QUEUE_MAX && verb != WIRE_ENDED &&
-	    verb != WIRE_FAILED)
+	if (wire->out.len + length > WIRE_QUEUE_MAX && !is_awaited(verb))
 		return -ENOBUFS;
 	head.length = (uint32_t)length;
 	buf_add(&wire->out, &head, sizeof(head));
