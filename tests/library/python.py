@@ -165,6 +165,25 @@ class Runs(unittest.TestCase):
         self.assertEqual(done[0].status, 137)
         run.send_signal(9)	# Nobody is there any more
 
+    def test_a_callback_may_close_the_run(self):
+        place, seen = fresh(), []
+
+        def close(record):
+            seen.append(record)
+            box.close()
+
+        box = Sandbox(on_violation=close)
+        with self.assertRaises(ClocheError) as caught:
+            box.run(f"while :; do echo x >{place}/no; sleep 0.01; done")
+        self.assertEqual(caught.exception.errno, errno.ECANCELED)
+        self.assertTrue(seen)
+
+    def test_who_waits_for_an_update_hears_of_the_end(self):
+        run = Sandbox().start(["sleep", "1000"], stdio=[-1, -1, -1])
+        future = run.start_update({})
+        run.close()
+        self.assertIsNone(future.result(timeout=10))
+
     def test_updates_meet_runs_that_end(self):
         box, wrong = Sandbox(), []
 

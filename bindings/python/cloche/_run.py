@@ -176,11 +176,12 @@ class Run:
 
     def _finish(self):
         """What ends while a policy is on its way had no use for it"""
+        run, self._run = self._run, None
+        if run:
+            native.run_free(run)
         for future in self._updates.values():
             future.set_result(None)
         self._updates.clear()
-        native.run_free(self._run)
-        self._run = None
 
     def _turn_until(self, done):
         poll = select.poll()
@@ -238,13 +239,12 @@ class Run:
                     raise
 
     def close(self):
-        """End it, and wait for that"""
+        """End it, and wait for that; from a callback, when that is over"""
         with self._lock:
-            run, self._run = self._run, None
             self._ended = self._ended or ClocheError(
                 errno.ECANCELED, "the run was closed")
-            if run:
-                native.run_free(run)
+            if not self._inside:
+                self._finish()
 
     def __del__(self):
         if getattr(self, "_run", None):
