@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -157,6 +158,30 @@ int fs_write_all(int fd, const void *data, size_t n)
 int fs_tell(int fd, const void *data, size_t n)
 {
 	return write_all_by(fs_write_quietly, fd, data, n);
+}
+
+/* Opened anew a pipe or a terminal need not wait. What can't be is asked, and of
+ * a pipe that has room, that much is free.
+ */
+ssize_t fs_write_now(int fd, const void *data, size_t n)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+	char path[32];
+	struct stat st;
+	auto_close int own = -1;
+	ssize_t done;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode))
+		own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own < 0 && poll(&ready, 1, 0) != 1)
+		return -EAGAIN;
+	if (own < 0 && !S_ISREG(st.st_mode) && n > PIPE_BUF)
+		n = PIPE_BUF;
+	done = fs_write_quietly(own < 0 ? fd : own, data, n);
+	return done < 0 ? -errno : done;
 }
 
 /* A name that nobody can guess, so that nobody can have put a link there */

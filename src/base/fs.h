@@ -51,6 +51,12 @@ int fs_write_all(int fd, const void *data, size_t n);
 ssize_t fs_write_quietly(int fd, const void *data, size_t n);
 int fs_tell(int fd, const void *data, size_t n);
 
+/* As fs_write_quietly(), for what must not wait: how many bytes were taken, or a
+ * negative errno, -EAGAIN if there is no room. The flags of @fd, which others may
+ * have too, stay as they are.
+ */
+ssize_t fs_write_now(int fd, const void *data, size_t n);
+
 /* Replace @name in @dirfd by @n bytes with @mode, atomically and durably: a
  * crash at any point leaves the old file or the new one, and nothing else
  * that anybody could read.

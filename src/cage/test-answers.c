@@ -82,9 +82,10 @@ static bool is_subvolume_request(uint32_t request)
 	       type == 0xbc;
 }
 
-static bool is_bad_request(uint32_t request)
+static bool is_bad_request(uint32_t request, uint32_t what)
 {
 	return request == TIOCSTI || request == TIOCLINUX ||
+	       (request == 0x540a && !what) ||	/* TCXONC, TCOOFF */
 	       request == TIOCSETD || request == TIOCCONS ||
 	       request == 0x5437 || request == 0xaa00 ||
 	       request == 0x540c || is_subvolume_request(request) ||
@@ -143,7 +144,7 @@ uint32_t answer_class(const struct seccomp_config *config,
 	case CLASS_FCNTL:
 		return refuse_if(a[1] == 1024 || a[1] == 1040, EPERM);
 	case CLASS_IOCTL:
-		return refuse_if(is_bad_request(a[1]), EPERM);
+		return refuse_if(is_bad_request(a[1], a[2]), EPERM);
 	case CLASS_PERSONALITY:
 		return refuse_if(!is_harmless(a[0]), EPERM);
 	case CLASS_PRCTL:

@@ -194,7 +194,7 @@ TEST(terminal_requests)
 {
 	static const unsigned int refused[] = {
 		TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS, 0x4b46, 0x4b49, 0x5606,
-		0xaa00,
+		0xaa00, TCXONC,
 	};
 	int fds[2];
 	uint64_t fd;
@@ -211,6 +211,7 @@ TEST(terminal_requests)
 			  EPERM);
 	}
 	CHECK_INT(try(SYS_ioctl, fd, TIOCSPGRP, 0), ENOTTY);
+	CHECK_INT(try(SYS_ioctl, fd, TCXONC, 1), ENOTTY);	/* TCOON */
 	CHECK_INT(try(SYS_ioctl, fd, FIONREAD, (uint64_t)(uintptr_t)fds), 0);
 }
 

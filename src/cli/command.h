@@ -46,7 +46,12 @@ int cli_embedded(int argc, char **argv, struct err *err);
 void cli_say(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* One line to standard error, as it is; nobody need be there to read it */
+/* Text to standard error, as it is; nobody need be there to read it. What finds no
+ * room now is written when the program ends.
+ */
+void cli_print(const char *text, size_t n);
+
+/* The same for one line */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 const struct command *command_find(const char *name);

@@ -3,10 +3,8 @@
 
 #include <cloche.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "cli/command.h"
 #include "lib/options.h"
 
@@ -21,7 +19,7 @@ static void on_report(void *arg, cloche_run *run, const char *text)
 {
 	(void)arg;
 	(void)run;
-	(void)fs_tell(STDERR_FILENO, text, strlen(text));
+	cli_print(text, strlen(text));
 }
 
 static int run(cloche_sandbox *box, char **argv, struct err *err)

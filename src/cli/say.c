@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/say.c - lines for a terminal, or for whoever reads standard error */
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -25,6 +28,38 @@ void cli_say(FILE *out, const char *fmt, ...)
 	fprintf(out, "%s\n", buf_str(&safe));
 }
 
+enum { KEPT_MAX = 1 << 20 };
+
+/* What standard error did not take yet. The command may have stopped our terminal,
+ * and who waits for it keeps no time limit: that is for the end.
+ */
+static struct buf kept;
+
+static void print_kept(void)
+{
+	(void)fs_tell(STDERR_FILENO, kept.p, kept.len);
+	kept.len = 0;
+}
+
+void cli_print(const char *text, size_t n)
+{
+	ssize_t done = kept.len ? fs_write_now(STDERR_FILENO, kept.p, kept.len)
+				: 0;
+
+	if (done > 0) {
+		kept.len -= (size_t)done;
+		memmove(kept.p, kept.p + done, kept.len);
+	}
+	done = kept.len ? -EAGAIN : fs_write_now(STDERR_FILENO, text, n);
+	if ((done < 0 && done != -EAGAIN) || kept.len + n > KEPT_MAX)
+		return;
+	if (done < 0)
+		done = 0;
+	if ((size_t)done < n && !kept.p)
+		(void)atexit(print_kept);
+	buf_add(&kept, text + done, n - (size_t)done);
+}
+
 void cli_tell(const char *fmt, ...)
 {
 	auto_free char *text = NULL;
@@ -35,5 +70,5 @@ void cli_tell(const char *fmt, ...)
 	text = mem_vprintf(fmt, args);
 	va_end(args);
 	buf_addf(&line, "%s\n", text);
-	(void)fs_tell(STDERR_FILENO, line.p, line.len);
+	cli_print(line.p, line.len);
 }

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -39,7 +38,7 @@ static void on_say(void *arg, const char *line)
 static void on_print(void *arg, const char *text, size_t n)
 {
 	(void)arg;
-	(void)fs_tell(STDERR_FILENO, text, n);
+	cli_print(text, n);
 }
 
 static bool is_ourselves(const char *file)

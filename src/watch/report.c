@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +33,7 @@ struct report {
 	char *run, *command, *missing;
 	const struct ignore_rules *ignores;
 	int stream;
+	struct buf rest;	/* Of the last line, which it did not take */
 	int (*take)(void *arg, const struct violation *v);
 	void *take_arg;
 	struct store *store;
@@ -59,18 +59,35 @@ void report_run_id(char ret[REPORT_RUN_SIZE])
 	ret[REPORT_RUN_SIZE - 1] = 0;
 }
 
-/* 0 if the reader has it. A reader that is gone or does not read loses lines:
+static void write_rest(struct report *report)
+{
+	struct buf *rest = &report->rest;
+	const ssize_t done = rest->len ? fs_write_now(report->stream, rest->p,
+						      rest->len) : 0;
+
+	if (done <= 0)
+		return;
+	rest->len -= (size_t)done;
+	memmove(rest->p, rest->p + done, rest->len);
+}
+
+/* 0 if the reader has it, or its beginning. A reader that is gone or does not read loses lines:
  * it must not hold up the run.
  */
 static int write_stream(struct report *report, const struct violation *v)
 {
-	struct pollfd ready = { .fd = report->stream, .events = POLLOUT };
 	auto_buf struct buf line = { 0 };
+	ssize_t done;
 
-	if (poll(&ready, 1, 0) != 1 || !(ready.revents & POLLOUT))
+	write_rest(report);
+	if (report->rest.len)
 		return -EAGAIN;
 	violation_to_json(v, &line);
-	return fs_tell(report->stream, line.p, line.len);
+	done = fs_write_now(report->stream, line.p, line.len);
+	if (done < 0)
+		return (int)done;
+	buf_add(&report->rest, line.p + done, line.len - (size_t)done);
+	return 0;
 }
 
 /* A run without refusals leaves no trace: the store is opened when needed */
@@ -210,6 +227,7 @@ void report_free(struct report *report)
 {
 	if (!report)
 		return;
+	buf_done(&report->rest);
 	ring_done(&report->ring);
 	store_free(report->store);
 	free(report->store_dir);

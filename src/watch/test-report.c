@@ -180,6 +180,41 @@ TEST(a_reader_that_does_not_read_does_not_hold_up_the_run)
 	report_free(report);
 }
 
+static void refuse_at_length(struct report *report, char c)
+{
+	char target[16 << 10];
+	struct violation v = { .kind = VIOLATION_FS_READ, .target = target,
+			       .pid = getpid() };
+
+	memset(target, c, sizeof(target) - 1);
+	target[sizeof(target) - 1] = '\0';
+	violation_report(report_sink(report), &v);
+}
+
+TEST(nor_does_a_line_for_which_there_is_too_little_room)
+{
+	static char text[64 << 10];
+	static struct violation v[LINES_MAX];
+	struct report *report;
+	int fds[2];
+	ssize_t n;
+
+	CHECK_INT(pipe(fds), 0);
+	CHECK(fcntl(fds[1], F_SETPIPE_SZ, 4096) >= 4096);
+	report = start(fds[1], NULL);
+	refuse_at_length(report, 'a');
+	refuse_at_length(report, 'b');
+	/* The reader comes back: what was begun is ended */
+	CHECK(fcntl(fds[1], F_SETPIPE_SZ, sizeof(text)) >= (int)sizeof(text));
+	refuse_at_length(report, 'c');
+	n = read(fds[0], text, sizeof(text) - 1);
+	CHECK(n > 0);
+	text[n] = '\0';
+	CHECK_INT(parse(text, v), 2);
+	CHECK(*v[0].target == 'a' && *v[1].target == 'c');
+	report_free(report);
+}
+
 TEST(run_ids_are_different_and_sort_by_time)
 {
 	char a[REPORT_RUN_SIZE], b[REPORT_RUN_SIZE];

@@ -4,12 +4,14 @@
 import fcntl
 import json
 import os
+import socket
 import struct
 import sys
 import termios
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
+from terminal import Terminal
 
 
 @test
@@ -19,6 +21,54 @@ def time_runs_out(t):
     contains(r.err, "cloche: ")
     contains(r.err, "timeout")
     equal(t.inside("sh", "-c", "exit 3", options=["--timeout", "1m"]).code, 3)
+
+
+@test
+def a_terminal_that_stands_still_does_not_stop_the_clock(t):
+    """Something is said meanwhile, which nobody can write down before Ctrl-Q"""
+    taken = socket.create_server(("127.0.0.1", 0))
+    settings = {"sandbox": {"network": {"allowLocalBinding": True}}}
+    with Terminal([CLOCHE, "run", "--timeout", "5s", "-s", json.dumps(settings),
+                   "--", "/usr/bin/python3", "-c", f"""
+import os, socket, time
+print("ready", flush=True)
+while not os.path.exists("go"): time.sleep(0.01)
+s = socket.socket(); s.bind(("127.0.0.1", {taken.getsockname()[1]})); s.listen()
+while True: time.sleep(60)
+"""], cwd=t.dir) as term:
+        term.expect("ready")
+        term.send("\x13")
+        t.write("go", "")
+        init, = children_of(term.pid, "cloche-init")
+        wait_until(lambda: not children_of(init), "the end of the command")
+        term.send("\x11")
+        term.expect("is not reachable from the host")
+        term.expect("time limit")
+        equal(term.wait(), 124)
+
+
+def children_of(pid, name=""):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as file:
+            return [int(child) for child in file.read().split()
+                    if open(f"/proc/{child}/comm").read().startswith(name)]
+    except OSError:
+        return []
+
+
+@test
+def no_command_stops_the_terminal_for_good(t):
+    code = """
+import os, termios
+fd = os.open("/dev/tty", os.O_RDWR)
+try: termios.tcflow(fd, termios.TCOOFF)
+except termios.error as e: print(e.args[1], flush=True)
+else: termios.tcflow(fd, termios.TCOON); print("stopped", flush=True)
+"""
+    for words, want in (([CLOCHE, "run", "--"], "not permitted"), ([], "stopped")):
+        with Terminal([*words, "/usr/bin/python3", "-c", code]) as term:
+            term.expect(want)
+            equal(term.wait(), 0)
 
 
 @test
