@@ -112,7 +112,7 @@ static const char tail[] =
 "\n"
 "complete -F _cloche cloche\n";
 
-static void add_kind(struct buf *out, const struct place *p, bool command)
+static void add_kind(struct buf *out, const struct word_place *p, bool command)
 {
 	const char *const kinds[] = {
 		[VALUE_TEXT] = ":t", [VALUE_FILE] = ":f", [VALUE_DIR] = ":d",

@@ -85,7 +85,7 @@ static void add_help(struct buf *out, const char *help)
 	buf_adds(out, "'\n");
 }
 
-static void add_value(struct buf *out, const struct place *p, bool option)
+static void add_value(struct buf *out, const struct word_place *p, bool option)
 {
 	static const char *const values[] = {
 		[VALUE_NONE] = "", [VALUE_TEXT] = " -x", [VALUE_FILE] = " -r -F",
@@ -160,7 +160,7 @@ static void add_shape(struct buf *out, const struct shape *shape)
 	}
 	completion_options(shape, add_option, out);
 	for (size_t i = 0; i < shape->len; i++) {
-		const struct place *p = &shape->places[i];
+		const struct word_place *p = &shape->places[i];
 
 		if (p->value == VALUE_TEXT)
 			continue;

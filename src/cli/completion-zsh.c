@@ -51,7 +51,7 @@ static const char tail[] =
 "fi\n";
 
 /* ":NAME:ACTION", as _arguments has it */
-static void add_place(struct buf *out, const struct place *p)
+static void add_place(struct buf *out, const struct word_place *p)
 {
 	static const char *const actions[] = {
 		[VALUE_FILE] = "_files", [VALUE_DIR] = "_files -/",
@@ -93,7 +93,7 @@ static void add_shape(struct buf *out, const struct shape *shape)
 		 shape->command ? " -A '-*'" : "", shape->run ? " $run" : "");
 	completion_options(shape, add_option, out);
 	for (size_t i = 0; i < shape->len; i++) {
-		const struct place *p = &shape->places[i];
+		const struct word_place *p = &shape->places[i];
 
 		if (shape->command) {
 			buf_adds(out, " '(-):command:_command_names -e' '*::argument:_normal'");

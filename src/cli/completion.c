@@ -36,7 +36,7 @@ static const char *const choices[OPTION_COUNT] = {
 	[OPTION_TIER] = "full|landlock",
 };
 
-static bool is_called(const struct place *p, const char *name)
+static bool is_called(const struct word_place *p, const char *name)
 {
 	return strlen(name) == p->len && !memcmp(p->name, name, p->len);
 }
@@ -68,7 +68,7 @@ static void add_agents(struct buf *out)
 }
 
 /* Names in capitals that stand for some that we know; @word is before them */
-static void add_known(struct place *p, const struct command *verb,
+static void add_known(struct word_place *p, const struct command *verb,
 		      const char *word)
 {
 	if (is_called(p, "AGENT"))
@@ -88,12 +88,13 @@ static void add_known(struct place *p, const struct command *verb,
 			buf_addf(&p->choices, "%s ", q->name);
 }
 
-static bool has_part(const struct place *p, const char *part)
+static bool has_part(const struct word_place *p, const char *part)
 {
 	return memmem(p->name, p->len, part, strlen(part)) != NULL;
 }
 
-static enum value value_of(const struct place *p, const struct command *verb)
+static enum value value_of(const struct word_place *p,
+			   const struct command *verb)
 {
 	if (p->choices.len)
 		return VALUE_CHOICE;
@@ -108,10 +109,11 @@ static enum value value_of(const struct place *p, const struct command *verb)
 }
 
 /* @n bytes at @name, or no value where that is NULL */
-static struct place make_place(const char *name, size_t n,
-			       const struct command *verb, const char *word)
+static struct word_place make_place(const char *name, size_t n,
+				    const struct command *verb,
+				    const char *word)
 {
-	struct place p = { .name = name, .len = n };
+	struct word_place p = { .name = name, .len = n };
 
 	if (!name)
 		return p;

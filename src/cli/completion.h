@@ -25,12 +25,12 @@ enum value {
 };
 
 /**
- * struct place - A word, or the value of an option
+ * struct word_place - A word, or the value of an option
  * @name:	As the synopsis has it, of @len bytes
  * @choices:	Of VALUE_CHOICE, with a blank behind each
  * @again:	Any number of them
  */
-struct place {
+struct word_place {
 	enum value value;
 	const char *name;
 	size_t len;
@@ -50,7 +50,7 @@ struct shape {
 	const struct word *word;
 	char *pair;
 	bool run, command;
-	struct place places[SHAPE_PLACES];
+	struct word_place places[SHAPE_PLACES];
 	size_t len;
 };
 
@@ -61,7 +61,7 @@ struct shape {
 struct choice {
 	const char *name, *help;
 	char letter;
-	struct place value;
+	struct word_place value;
 };
 
 /* Call @fn with each shape, in the order of help */

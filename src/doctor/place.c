@@ -19,7 +19,7 @@ enum {
 	ANCESTORS_MAX = 256,	/* Looked at, from us upwards */
 };
 
-bool place_read(const char *path, struct buf *out)
+bool probe_read(const char *path, struct buf *out)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -32,7 +32,7 @@ long place_number(const char *path)
 	char *end;
 	long n;
 
-	if (!place_read(path, &text))
+	if (!probe_read(path, &text))
 		return -1;
 	n = strtol(buf_str(&text), &end, 10);
 	return end == buf_str(&text) ? -1 : n;
@@ -42,7 +42,7 @@ static bool file_has(const char *path, const char *part)
 {
 	auto_buf struct buf text = { 0 };
 
-	return place_read(path, &text) && strstr(buf_str(&text), part);
+	return probe_read(path, &text) && strstr(buf_str(&text), part);
 }
 
 /* Version 1 spells its maker with a capital and is no Linux */
@@ -121,7 +121,7 @@ static pid_t parent_of(pid_t pid, bool *ret_is_init)
 	const char *p;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!place_read(path, &status))
+	if (!probe_read(path, &status))
 		return 0;
 	*ret_is_init = !strncmp(buf_str(&status), "Name:\tcloche-init\n", 18);
 	p = strstr(buf_str(&status), "\nPPid:");
@@ -151,7 +151,7 @@ const char *place_sandbox(void)
 {
 	auto_buf struct buf first = { 0 }, status = { 0 };
 
-	if (place_read("/proc/1/comm", &first)) {
+	if (probe_read("/proc/1/comm", &first)) {
 		if (!strcmp(buf_str(&first), "cloche-init\n"))
 			return "cloche";
 		if (!strcmp(buf_str(&first), "bwrap\n"))
@@ -161,7 +161,7 @@ const char *place_sandbox(void)
 	}
 	if (getenv("SANDBOX_RUNTIME"))
 		return "sandbox-runtime or cloche";
-	if (place_read("/proc/self/status", &status) &&
+	if (probe_read("/proc/self/status", &status) &&
 	    strstr(buf_str(&status), "\nNoNewPrivs:\t1"))
 		return "one that set no_new_privs";
 	return NULL;

@@ -42,7 +42,7 @@ bool place_is_gvisor(void);
 int place_wsl(void);
 
 /* A small file, e.g. of /proc: true if it could be read */
-bool place_read(const char *path, struct buf *out);
+bool probe_read(const char *path, struct buf *out);
 /* A number in a file, or -1 */
 long place_number(const char *path);
 

@@ -27,7 +27,7 @@ static bool is_filtered(void)
 	auto_buf struct buf status = { 0 };
 	const char *at;
 
-	if (!place_read("/proc/self/status", &status))
+	if (!probe_read("/proc/self/status", &status))
 		return false;
 	at = strstr(buf_str(&status), "\nSeccomp:\t");
 	return at && at[10] == '2';
@@ -38,7 +38,7 @@ static bool is_chroot(void)
 {
 	auto_buf struct buf mounts = { 0 };
 
-	return place_read("/proc/self/mountinfo", &mounts) &&
+	return probe_read("/proc/self/mountinfo", &mounts) &&
 	       !strstr(buf_str(&mounts), " / / ") &&
 	       !strstr(buf_str(&mounts), " / rw") &&
 	       !strstr(buf_str(&mounts), " / ro");
@@ -50,7 +50,7 @@ static bool is_unmapped(void)
 	auto_buf struct buf map = { 0 };
 	const char *p;
 
-	if (!place_read("/proc/self/uid_map", &map))
+	if (!probe_read("/proc/self/uid_map", &map))
 		return false;
 	for (p = buf_str(&map); *p; p += strcspn(p, "\n"), p += *p == '\n') {
 		char *end;

@@ -78,14 +78,14 @@ static size_t skip_name(const uint8_t *p, size_t n, size_t at)
 	return 0;
 }
 
-static void add_address(const uint8_t *p, size_t n, struct answer *ret)
+static void add_address(const uint8_t *p, size_t n, struct resolver_answer *ret)
 {
 	if (ret->len < ANSWER_ADDRESSES_MAX)
 		host_of_address(p, n, 0, &ret->v[ret->len++]);
 }
 
 static int read_records(const uint8_t *p, size_t n, size_t at, size_t count,
-			enum host_kind kind, struct answer *ret)
+			enum host_kind kind, struct resolver_answer *ret)
 {
 	const size_t width = kind == HOST_IPV4 ? 4 : 16;
 
@@ -107,7 +107,7 @@ static int read_records(const uint8_t *p, size_t n, size_t at, size_t count,
 }
 
 int answer_read(const uint8_t *p, size_t n, enum host_kind kind, uint16_t id,
-		struct answer *ret)
+		struct resolver_answer *ret)
 {
 	size_t at = HEADER;
 	unsigned int flags;

@@ -16,9 +16,9 @@ enum {
 };
 
 /**
- * struct answer - The addresses in one answer
+ * struct resolver_answer - The addresses in one answer
  */
-struct answer {
+struct resolver_answer {
 	struct host v[ANSWER_ADDRESSES_MAX];
 	size_t len;
 };
@@ -32,6 +32,6 @@ size_t answer_question(const char *name, enum host_kind kind, uint16_t id,
  * -EBADMSG: not the answer to question @id.
  */
 int answer_read(const uint8_t *p, size_t n, enum host_kind kind, uint16_t id,
-		struct answer *ret);
+		struct resolver_answer *ret);
 
 #endif /* FIREWALL_ANSWER_H */

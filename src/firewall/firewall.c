@@ -95,7 +95,7 @@ static int open_dns(const struct firewall *f, const char *id, struct err *err)
 static int check_names(const struct firewall *f, const struct target_list *list,
 		       struct err *err)
 {
-	struct answer answer;
+	struct resolver_answer answer;
 	int r = 0;
 
 	for (size_t i = 0; i < list->len && r == 0; i++) {

@@ -25,16 +25,16 @@ enum {
 };
 
 /**
- * struct target - Somebody to be reached, or not
+ * struct firewall_target - Somebody to be reached, or not
  * @text:	As given
  */
-struct target {
+struct firewall_target {
 	char *text;
 	struct host host;
 };
 
 struct target_list {
-	struct target *v;
+	struct firewall_target *v;
 	size_t len, cap;
 };
 

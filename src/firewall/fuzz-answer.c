@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		(uint16_t)(data[0] << 8 | data[1]) : 0;
 
 	for (size_t k = 0; k < 2; k++) {
-		struct answer a = { .len = 0 };
+		struct resolver_answer a = { .len = 0 };
 		const int r = answer_read(data, size, kinds[k], id, &a);
 
 		fuzz_want(r == 0 || r == -ENOENT || r == -EMSGSIZE ||

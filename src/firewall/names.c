@@ -125,7 +125,8 @@ static int ask_tcp(const struct host *server, const uint8_t *question,
 }
 
 static int ask_once(const struct host *server, const char *name,
-		    enum host_kind kind, uint8_t *reply, struct answer *ret)
+		    enum host_kind kind, uint8_t *reply,
+		    struct resolver_answer *ret)
 {
 	uint8_t question[ANSWER_QUESTION_MAX];
 	struct timespec end;
@@ -149,7 +150,7 @@ static int ask_once(const struct host *server, const char *name,
 
 /* One family from the first server that knows; the last error otherwise */
 static int ask(const struct range_list *servers, const char *name,
-	       enum host_kind kind, struct answer *ret)
+	       enum host_kind kind, struct resolver_answer *ret)
 {
 	auto_free uint8_t *reply = mem_zalloc(ANSWER_MESSAGE_MAX);
 	int r = -EAGAIN;
@@ -166,7 +167,7 @@ static int ask(const struct range_list *servers, const char *name,
 	return r;
 }
 
-static int ask_library(const char *name, struct answer *ret)
+static int ask_library(const char *name, struct resolver_answer *ret)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
@@ -191,7 +192,7 @@ static int ask_library(const char *name, struct answer *ret)
 }
 
 static int ask_resolvers(const char *name, const struct range_list *resolvers,
-			 struct answer *ret)
+			 struct resolver_answer *ret)
 {
 	int v4, v6;
 
@@ -207,7 +208,7 @@ static int ask_resolvers(const char *name, const struct range_list *resolvers,
 }
 
 int names_resolve(const char *name, const struct range_list *resolvers,
-		  struct answer *ret, struct err *err)
+		  struct resolver_answer *ret, struct err *err)
 {
 	int r;
 

@@ -14,7 +14,7 @@ struct range_list;
  * least one address, or a negative errno with words.
  */
 int names_resolve(const char *name, const struct range_list *resolvers,
-		  struct answer *ret, struct err *err);
+		  struct resolver_answer *ret, struct err *err);
 
 /* NULL if an allowed name may open @address; else what it is, as in "a cloud
  * metadata address". Who owns a name chooses where it leads: not there.

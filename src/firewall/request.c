@@ -91,7 +91,7 @@ int firewall_resolver(struct firewall *f, const char *text, struct err *err)
 int firewall_target(struct target_list *list, const char *text,
 		    struct err *err)
 {
-	struct target *target;
+	struct firewall_target *target;
 	struct host host;
 
 	if (host_parse_authority(text, strlen(text), 0, &host) < 0)
@@ -114,7 +114,7 @@ int64_t firewall_now_ms(void)
 int firewall_look_up(const struct firewall *f, const char *name,
 		     struct ruleset *r, int64_t now_ms, struct err *err)
 {
-	struct answer answer;
+	struct resolver_answer answer;
 	const int result = names_resolve(name, &f->resolvers, &answer, err);
 
 	if (result < 0)

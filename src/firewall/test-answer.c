@@ -59,7 +59,7 @@ TEST(the_longest_name_fits)
 TEST(addresses_behind_an_alias_count)
 {
 	uint8_t p[sizeof(head) + sizeof(records)];
-	struct answer a = { .len = 0 };
+	struct resolver_answer a = { .len = 0 };
 
 	CHECK_INT(answer_read(p, message(p), HOST_IPV4, ID, &a), 0);
 	CHECK_INT(a.len, 1);
@@ -69,7 +69,7 @@ TEST(addresses_behind_an_alias_count)
 TEST(records_of_the_other_family_do_not)
 {
 	uint8_t p[sizeof(head) + sizeof(records)];
-	struct answer a = { .len = 0 };
+	struct resolver_answer a = { .len = 0 };
 
 	CHECK_INT(answer_read(p, message(p), HOST_IPV6, ID, &a), 0);
 	CHECK_INT(a.len, 0);
@@ -81,7 +81,7 @@ TEST(what_is_cut_short_is_refused_everywhere)
 	const size_t n = message(p);
 
 	for (size_t i = 0; i < n; i++) {
-		struct answer a = { .len = 0 };
+		struct resolver_answer a = { .len = 0 };
 
 		CHECK_INT(answer_read(p, i, HOST_IPV4, ID, &a), -EBADMSG);
 	}
@@ -102,7 +102,7 @@ TEST(codes_and_flags)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		uint8_t p[sizeof(head) + sizeof(records)];
 		const size_t n = message(p);
-		struct answer a = { .len = 0 };
+		struct resolver_answer a = { .len = 0 };
 
 		p[rows[i].at] = rows[i].value;
 		CHECK_INT(answer_read(p, n, HOST_IPV4, ID, &a), rows[i].want);
@@ -112,7 +112,7 @@ TEST(codes_and_flags)
 TEST(the_room_has_an_end)
 {
 	uint8_t p[sizeof(head) + 70 * 16];
-	struct answer a = { .len = 0 };
+	struct resolver_answer a = { .len = 0 };
 
 	memcpy(p, head, sizeof(head));
 	p[7] = 70;

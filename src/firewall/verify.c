@@ -55,10 +55,11 @@ static const char *words_of(int r)
 }
 
 /* Its addresses with the port; how many, or a negative errno with words */
-static int addresses_of(const struct firewall *f, const struct target *t,
+static int addresses_of(const struct firewall *f,
+			const struct firewall_target *t,
 			struct host ret[REACH_HOSTS_MAX], struct err *err)
 {
-	struct answer answer;
+	struct resolver_answer answer;
 	int r;
 
 	if (t->host.kind != HOST_NAME) {
@@ -82,7 +83,7 @@ static void tell(struct trial *t, bool good, const char *what,
 	t->failed |= !good;
 }
 
-static int try_must(struct trial *t, const struct target *target,
+static int try_must(struct trial *t, const struct firewall_target *target,
 		    struct err *err)
 {
 	struct host hosts[REACH_HOSTS_MAX];
@@ -100,7 +101,7 @@ static int try_must(struct trial *t, const struct target *target,
 	return 0;
 }
 
-static int try_must_not(struct trial *t, const struct target *target,
+static int try_must_not(struct trial *t, const struct firewall_target *target,
 			struct err *err)
 {
 	struct host hosts[REACH_HOSTS_MAX];

@@ -33,7 +33,7 @@ _Static_assert((int)CLOCHE_SECRET_LOOSE_KEY == (int)NOTE_LOOSE_KEY, "note");
  */
 struct cloche_secrets {
 	struct loop *loop;
-	struct store *store;
+	struct secret_store *store;
 	unsigned int under_way;
 	bool waiting;
 	struct answer last;
@@ -77,7 +77,7 @@ int cloche_secrets_open(const struct cloche_secret_options *o,
 	int r = loop_new(&s->loop, &err);
 
 	if (!r)
-		r = store_open(s->loop, &options, &s->store, &err);
+		r = secret_store_open(s->loop, &options, &s->store, &err);
 	if (r < 0) {
 		loop_free(s->loop);
 		free(s);
@@ -93,7 +93,7 @@ void cloche_secrets_free(cloche_secrets *secrets)
 {
 	if (!secrets)
 		return;
-	store_free(secrets->store);
+	secret_store_free(secrets->store);
 	loop_free(secrets->loop);
 	free(secrets);
 }
@@ -198,7 +198,7 @@ void cloche_secret_get(cloche_secrets *secrets, const char *name,
 	struct err err = { 0 };
 
 	if (!refused(q, name_check(name, strlen(name), &err), &err))
-		store_read(secrets->store, on_document, q);
+		secret_store_read(secrets->store, on_document, q);
 }
 
 void cloche_secret_set(cloche_secrets *secrets, const char *name,
@@ -215,7 +215,7 @@ void cloche_secret_set(cloche_secrets *secrets, const char *name,
 	    refused(q, value_check(copy.p, length, &err), &err))
 		return;
 	doc_quote(&json, copy.p, length);
-	store_set(secrets->store, name, span_of(&json), on_done, q);
+	secret_store_set(secrets->store, name, span_of(&json), on_done, q);
 }
 
 void cloche_secret_delete(cloche_secrets *secrets, const char *name,
@@ -225,14 +225,14 @@ void cloche_secret_delete(cloche_secrets *secrets, const char *name,
 	struct err err = { 0 };
 
 	if (!refused(q, name_check(name, strlen(name), &err), &err))
-		store_remove(secrets->store, name, on_done, q);
+		secret_store_remove(secrets->store, name, on_done, q);
 }
 
 void cloche_secrets_read(cloche_secrets *secrets, cloche_secret_fn fn,
 			 void *arg)
 {
-	store_read(secrets->store, on_read,
-		   request_new(secrets, NULL, fn, arg));
+	secret_store_read(secrets->store, on_read,
+			  request_new(secrets, NULL, fn, arg));
 }
 
 void cloche_secrets_update(cloche_secrets *secrets, const char *json,
@@ -241,25 +241,25 @@ void cloche_secrets_update(cloche_secrets *secrets, const char *json,
 	auto_bytes struct bytes copy = { 0 };
 
 	bytes_add(&copy, json, length);
-	store_update(secrets->store, span_of(&copy), on_done,
-		     request_new(secrets, NULL, fn, arg));
+	secret_store_update(secrets->store, span_of(&copy), on_done,
+			    request_new(secrets, NULL, fn, arg));
 }
 
 void cloche_secrets_delete(cloche_secrets *secrets, cloche_secret_fn fn,
 			   void *arg)
 {
-	store_delete(secrets->store, on_done,
-		     request_new(secrets, NULL, fn, arg));
+	secret_store_delete(secrets->store, on_done,
+			    request_new(secrets, NULL, fn, arg));
 }
 
 void cloche_secrets_prefetch(cloche_secrets *secrets)
 {
-	store_prefetch(secrets->store);
+	secret_store_prefetch(secrets->store);
 }
 
 void cloche_secrets_clear(cloche_secrets *secrets)
 {
-	store_clear(secrets->store);
+	secret_store_clear(secrets->store);
 }
 
 /**

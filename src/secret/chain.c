@@ -108,7 +108,7 @@ static struct backend *make_plain(struct chain *c, struct loop *loop,
 {
 	(void)loop;
 	(void)o;
-	return plain_new(c->place, c->plain);
+	return plaintext_new(c->place, c->plain);
 }
 
 static const struct {

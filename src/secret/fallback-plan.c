@@ -8,22 +8,22 @@
 
 #include "secret/backend.h"
 
-static bool todo(const struct facts *f, enum step step)
+static bool todo(const struct fallback_facts *f, enum step step)
 {
 	return f->did[step] == NOT_YET;
 }
 
-static bool ok(const struct facts *f, enum step step)
+static bool ok(const struct fallback_facts *f, enum step step)
 {
 	return f->did[step] >= 0;
 }
 
-static bool final(const struct facts *f, enum step step)
+static bool final(const struct fallback_facts *f, enum step step)
 {
 	return !todo(f, step) && answer_is_final(f->did[step]);
 }
 
-static enum step next_read(const struct facts *f)
+static enum step next_read(const struct fallback_facts *f)
 {
 	if (f->claim != CLAIM_WHOLE) {
 		if (todo(f, STEP_READ_1))
@@ -36,7 +36,7 @@ static enum step next_read(const struct facts *f)
 	return todo(f, STEP_READ_2) ? STEP_READ_2 : STEP_DONE;
 }
 
-static enum step next_update_second(const struct facts *f)
+static enum step next_update_second(const struct fallback_facts *f)
 {
 	if (todo(f, STEP_UPDATE_2))
 		return STEP_UPDATE_2;
@@ -49,7 +49,7 @@ static enum step next_update_second(const struct facts *f)
 /* The first has failed and the second has the new document: what the first
  * holds, or may hold, must not come back
  */
-static enum step next_bury_first(const struct facts *f)
+static enum step next_bury_first(const struct fallback_facts *f)
 {
 	if (f->did[STEP_READ_1] == 0 && todo(f, STEP_MERGE_1))
 		return STEP_DONE;
@@ -64,7 +64,7 @@ static enum step next_bury_first(const struct facts *f)
 	return STEP_DONE;
 }
 
-static enum step next_update_plain(const struct facts *f)
+static enum step next_update_plain(const struct fallback_facts *f)
 {
 	const bool unavailable = f->did[STEP_READ_1] == -ENOTSUP;
 	const bool had_data = f->did[STEP_READ_1] == 1 &&
@@ -82,7 +82,7 @@ static enum step next_update_plain(const struct facts *f)
 	return ok(f, STEP_UPDATE_2) ? next_bury_first(f) : STEP_DONE;
 }
 
-static enum step next_update_claimed(const struct facts *f)
+static enum step next_update_claimed(const struct fallback_facts *f)
 {
 	if (!ok(f, STEP_READ_1))
 		return next_update_second(f);
@@ -101,7 +101,7 @@ static enum step next_update_claimed(const struct facts *f)
 	return ok(f, STEP_CLAIM_NONE) ? next_update_plain(f) : STEP_DONE;
 }
 
-static enum step next_update(const struct facts *f)
+static enum step next_update(const struct fallback_facts *f)
 {
 	if (todo(f, STEP_READ_1))
 		return STEP_READ_1;
@@ -111,7 +111,7 @@ static enum step next_update(const struct facts *f)
 					next_update_claimed(f);
 }
 
-static enum step next_delete(const struct facts *f)
+static enum step next_delete(const struct fallback_facts *f)
 {
 	if (todo(f, STEP_DELETE_1))
 		return STEP_DELETE_1;
@@ -127,7 +127,7 @@ static enum step next_delete(const struct facts *f)
 }
 
 /* Only the second can be read and written now */
-static enum step next_edit_patch(const struct facts *f)
+static enum step next_edit_patch(const struct fallback_facts *f)
 {
 	if (todo(f, STEP_PATCH_2))
 		return STEP_PATCH_2;
@@ -137,7 +137,7 @@ static enum step next_edit_patch(const struct facts *f)
 	return STEP_DONE;
 }
 
-static enum step next_edit(const struct facts *f)
+static enum step next_edit(const struct fallback_facts *f)
 {
 	const bool need_2 = f->claim != CLAIM_NONE ||
 			    f->did[STEP_READ_1] == 0;
@@ -159,7 +159,7 @@ static enum step next_edit(const struct facts *f)
 	return f->did[STEP_CHANGE] == 1 ? next_update(f) : STEP_DONE;
 }
 
-enum step fallback_next(enum verb verb, const struct facts *facts)
+enum step fallback_next(enum verb verb, const struct fallback_facts *facts)
 {
 	switch (verb) {
 	case VERB_READ:

@@ -45,15 +45,15 @@ enum step {
 enum { NOT_YET = INT_MIN };
 
 /**
- * struct facts - What is known so far
+ * struct fallback_facts - What is known so far
  * @claim:	As it stood at the beginning
  * @did:	By step: NOT_YET, 1 done or found, 0 nothing there, or -errno
  */
-struct facts {
+struct fallback_facts {
 	enum claim claim;
 	int did[STEP_COUNT];
 };
 
-enum step fallback_next(enum verb verb, const struct facts *facts);
+enum step fallback_next(enum verb verb, const struct fallback_facts *facts);
 
 #endif /* SECRET_FALLBACK_PLAN_H */

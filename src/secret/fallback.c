@@ -46,7 +46,7 @@ struct fallback {
 struct op {
 	struct fallback *f;
 	enum verb verb;
-	struct facts facts;
+	struct fallback_facts facts;
 	enum step step;
 	const struct bytes *input;
 	edit_fn change;

@@ -71,7 +71,7 @@ static const struct backend_ops plain_ops = {
 	.free = plain_free,
 };
 
-struct backend *plain_new(struct place *place, const char *name)
+struct backend *plaintext_new(struct place *place, const char *name)
 {
 	struct plain *plain = mem_zalloc(sizeof(*plain));
 

@@ -8,6 +8,6 @@ struct backend;
 struct place;
 
 /* @place and @name (of the file) stay the caller's and outlive it */
-struct backend *plain_new(struct place *place, const char *name);
+struct backend *plaintext_new(struct place *place, const char *name);
 
 #endif /* SECRET_PLAIN_H */

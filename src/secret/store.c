@@ -39,7 +39,7 @@ enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
  */
 struct write {
 	struct write *next;
-	struct store *store;
+	struct secret_store *store;
 	enum write_kind kind;
 	struct lock *lock;
 	struct bytes data;
@@ -52,13 +52,13 @@ struct write {
 };
 
 /**
- * struct store - Backends, cache and queue
+ * struct secret_store - Backends, cache and queue
  * @first:	The queue of writes; @last is where the next is hung on
  * @busy:	@first was started
  * @pumping:	pump() is on the stack
  * @closing:	Nothing new is started
  */
-struct store {
+struct secret_store {
 	struct loop *loop;
 	struct chain chain;
 	struct cache *cache;
@@ -67,12 +67,12 @@ struct store {
 	bool busy, pumping, closing;
 };
 
-static void pump(struct store *store);
+static void pump(struct secret_store *store);
 
-int store_open(struct loop *loop, const struct store_options *options,
-	       struct store **ret, struct err *err)
+int secret_store_open(struct loop *loop, const struct store_options *options,
+		      struct secret_store **ret, struct err *err)
 {
-	struct store *store = mem_zalloc(sizeof(*store));
+	struct secret_store *store = mem_zalloc(sizeof(*store));
 	const int r = chain_init(&store->chain, loop, options, err);
 
 	if (r < 0) {
@@ -87,19 +87,19 @@ int store_open(struct loop *loop, const struct store_options *options,
 	return 0;
 }
 
-const char *store_dir(const struct store *store)
+const char *secret_store_dir(const struct secret_store *store)
 {
 	return place_path(store->chain.place);
 }
 
-struct backend *store_backend(struct store *store, size_t number)
+struct backend *secret_store_backend(struct secret_store *store, size_t number)
 {
 	return number < store->chain.count ? store->chain.leaf[number] : NULL;
 }
 
 static void end_write(struct write *w, const struct answer *answer)
 {
-	struct store *store = w->store;
+	struct secret_store *store = w->store;
 
 	lock_free(take_ptr(w->lock));
 	store->first = w->next;
@@ -157,7 +157,7 @@ static void locked(void *arg, int r, const struct err *err)
 
 static void ask_lock(struct write *w)
 {
-	struct store *store = w->store;
+	struct secret_store *store = w->store;
 
 	lock_take(&w->lock, store->loop, store->chain.place,
 		  store->chain.lock, store->lock_ms, locked, w);
@@ -185,7 +185,7 @@ static void looked(void *arg, const struct answer *answer)
  */
 static void begin_write(struct write *w)
 {
-	struct store *store = w->store;
+	struct secret_store *store = w->store;
 
 	if (w->removes && !place_has(store->chain.place, store->chain.lock))
 		backend_read(store->chain.top, looked, w);
@@ -196,7 +196,7 @@ static void begin_write(struct write *w)
 /* Start the first write, and the next when it is done at once: in a loop, so
  * that a long queue is not a deep stack
  */
-static void pump(struct store *store)
+static void pump(struct secret_store *store)
 {
 	if (store->pumping)
 		return;
@@ -208,7 +208,7 @@ static void pump(struct store *store)
 	store->pumping = false;
 }
 
-static void add_write(struct store *store, const struct write *fields)
+static void add_write(struct secret_store *store, const struct write *fields)
 {
 	struct write *w = mem_zalloc(sizeof(*w));
 
@@ -228,7 +228,7 @@ static void cancel_write(struct write *w)
 	end_write(w, &answer);
 }
 
-void store_free(struct store *store)
+void secret_store_free(struct secret_store *store)
 {
 	if (!store)
 		return;
@@ -241,7 +241,7 @@ void store_free(struct store *store)
 	free(store);
 }
 
-void store_read(struct store *store, answer_fn done, void *arg)
+void secret_store_read(struct secret_store *store, answer_fn done, void *arg)
 {
 	cache_read(store->cache, done, arg);
 }
@@ -252,18 +252,18 @@ static void ignore(void *arg, const struct answer *answer)
 	(void)answer;
 }
 
-void store_prefetch(struct store *store)
+void secret_store_prefetch(struct secret_store *store)
 {
 	cache_read(store->cache, ignore, NULL);
 }
 
-void store_clear(struct store *store)
+void secret_store_clear(struct secret_store *store)
 {
 	cache_clear(store->cache);
 }
 
-void store_update(struct store *store, struct span data, answer_fn done,
-		  void *arg)
+void secret_store_update(struct secret_store *store, struct span data,
+			 answer_fn done, void *arg)
 {
 	struct write w = { .kind = WRITE_UPDATE, .done = done, .arg = arg };
 	struct err err = { 0 };
@@ -276,14 +276,14 @@ void store_update(struct store *store, struct span data, answer_fn done,
 	add_write(store, &w);
 }
 
-void store_delete(struct store *store, answer_fn done, void *arg)
+void secret_store_delete(struct secret_store *store, answer_fn done, void *arg)
 {
 	add_write(store, &(struct write){ .kind = WRITE_DELETE, .removes = true,
 					  .done = done, .arg = arg });
 }
 
-void store_edit(struct store *store, edit_fn change, void *change_arg,
-		answer_fn done, void *arg)
+void secret_store_edit(struct secret_store *store, edit_fn change,
+		       void *change_arg, answer_fn done, void *arg)
 {
 	add_write(store, &(struct write){ .kind = WRITE_EDIT, .change = change,
 					  .change_arg = change_arg,
@@ -317,8 +317,8 @@ static int remove_member(void *arg, struct span old, const char *tombstone,
 	return 1;
 }
 
-void store_set(struct store *store, const char *name, struct span value,
-	       answer_fn done, void *arg)
+void secret_store_set(struct secret_store *store, const char *name,
+		      struct span value, answer_fn done, void *arg)
 {
 	struct write w = { .kind = WRITE_EDIT, .change = set_member,
 			   .name = mem_strdup(name), .done = done, .arg = arg };
@@ -327,8 +327,8 @@ void store_set(struct store *store, const char *name, struct span value,
 	add_write(store, &w);
 }
 
-void store_remove(struct store *store, const char *name, answer_fn done,
-		  void *arg)
+void secret_store_remove(struct secret_store *store, const char *name,
+			 answer_fn done, void *arg)
 {
 	struct write w = { .kind = WRITE_EDIT, .change = remove_member,
 			   .removes = true, .name = mem_strdup(name),

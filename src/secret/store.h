@@ -18,7 +18,7 @@
 
 struct loop;
 struct span;
-struct store;
+struct secret_store;
 
 /* The usual service */
 #define STORE_SERVICE "cloche"
@@ -56,48 +56,48 @@ struct store_options {
 };
 
 /* Nothing is read or made yet. 0, or -EINVAL for a wrong option. */
-int store_open(struct loop *loop, const struct store_options *options,
-	       struct store **ret, struct err *err);
+int secret_store_open(struct loop *loop, const struct store_options *options,
+		      struct secret_store **ret, struct err *err);
 
 /* What is under way is answered with -ECANCELED. Not from a callback. */
-void store_free(struct store *store);
+void secret_store_free(struct secret_store *store);
 
 /* The directory of the files */
-const char *store_dir(const struct store *store);
+const char *secret_store_dir(const struct secret_store *store);
 
 /* The document, through the cache */
-void store_read(struct store *store, answer_fn done, void *arg);
+void secret_store_read(struct secret_store *store, answer_fn done, void *arg);
 
 /* Start a read so that later ones find it done; it blocks nobody. Several
  * stores prefetched one after the other are read side by side.
  */
-void store_prefetch(struct store *store);
+void secret_store_prefetch(struct secret_store *store);
 
 /* Forget what was read: the next read asks the backend */
-void store_clear(struct store *store);
+void secret_store_clear(struct secret_store *store);
 
 /* Replace the document, under the lock; @data is copied */
-void store_update(struct store *store, struct span data, answer_fn done,
-		  void *arg);
+void secret_store_update(struct secret_store *store, struct span data,
+			 answer_fn done, void *arg);
 
 /* Remove the document, under the lock */
-void store_delete(struct store *store, answer_fn done, void *arg);
+void secret_store_delete(struct secret_store *store, answer_fn done, void *arg);
 
 /* Read, change and write, under the lock: see edit_fn */
-void store_edit(struct store *store, edit_fn change, void *change_arg,
-		answer_fn done, void *arg);
+void secret_store_edit(struct secret_store *store, edit_fn change,
+		       void *change_arg, answer_fn done, void *arg);
 
 /* Set member @name to the JSON text @value; both are copied */
-void store_set(struct store *store, const char *name, struct span value,
-	       answer_fn done, void *arg);
+void secret_store_set(struct secret_store *store, const char *name,
+		      struct span value, answer_fn done, void *arg);
 
 /* Take member @name out: 1, or 0 if there is none */
-void store_remove(struct store *store, const char *name, answer_fn done,
-		  void *arg);
+void secret_store_remove(struct secret_store *store, const char *name,
+			 answer_fn done, void *arg);
 
 /* One backend of the store alone, without cache and fallback, to look into; or
  * NULL if @number is one too many. The best comes first.
  */
-struct backend *store_backend(struct store *store, size_t number);
+struct backend *secret_store_backend(struct secret_store *store, size_t number);
 
 #endif /* SECRET_STORE_H */

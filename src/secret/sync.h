@@ -2,7 +2,7 @@
 /* secret/sync.h - wait for an answer
  *
  *	auto_sync struct sync s = { .loop = loop };
- *	store_read(store, sync_answer, &s);
+ *	secret_store_read(store, sync_answer, &s);
  *	r = sync_wait(&s);
  */
 

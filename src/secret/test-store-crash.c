@@ -52,29 +52,29 @@ static void begin(void)
 	CHECK_INT(chmod(key, 0600), 0);
 }
 
-static struct store *open_store(const char *key_file)
+static struct secret_store *open_store(const char *key_file)
 {
 	const struct store_options options = {
 		.key.key_file = key_file, .lock_ms = 120000,
 	};
-	struct store *store;
+	struct secret_store *store;
 
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(store_open(loop, &options, &store, NULL), 0);
+	CHECK_INT(secret_store_open(loop, &options, &store, NULL), 0);
 	return store;
 }
 
-static void close_store(struct store *store)
+static void close_store(struct secret_store *store)
 {
-	store_free(store);
+	secret_store_free(store);
 	loop_free(loop);
 }
 
-static int set(struct store *store, const char *name, struct span value)
+static int set(struct secret_store *store, const char *name, struct span value)
 {
 	auto_sync struct sync s = { .loop = loop };
 
-	store_set(store, name, value, sync_answer, &s);
+	secret_store_set(store, name, value, sync_answer, &s);
 	return sync_wait(&s);
 }
 
@@ -82,7 +82,7 @@ static int set(struct store *store, const char *name, struct span value)
 static _Noreturn void write_forever(const char *key_file, struct shared *told,
 				    int ready)
 {
-	struct store *store = open_store(key_file);
+	struct secret_store *store = open_store(key_file);
 	auto_bytes struct bytes padding = { 0 };
 
 	bytes_addc(&padding, '"');
@@ -102,12 +102,12 @@ static _Noreturn void write_forever(const char *key_file, struct shared *told,
 
 static int number_in(const char *key_file)
 {
-	struct store *store = open_store(key_file);
+	struct secret_store *store = open_store(key_file);
 	auto_sync struct sync s = { .loop = loop };
 	struct span value;
 	int n = -1;
 
-	store_read(store, sync_answer, &s);
+	secret_store_read(store, sync_answer, &s);
 	if (sync_wait(&s) < 0)
 		test_fail(__FILE__, __LINE__, "%s", s.answer.err.msg);
 	if (doc_find(span_of(&s.data), "n", &value))
@@ -195,7 +195,7 @@ TEST(a_killed_writer_leaves_old_or_new_in_plaintext)
 
 static _Noreturn void write_own(int writer)
 {
-	struct store *store = open_store(key);
+	struct secret_store *store = open_store(key);
 
 	for (int i = 0; i < repeat(UPDATES); i++) {
 		auto_free char *name = mem_printf("w%d-%d", writer, i);
@@ -209,7 +209,7 @@ static _Noreturn void write_own(int writer)
 
 TEST(sixty_four_writers_lose_nothing)
 {
-	struct store *store;
+	struct secret_store *store;
 	struct sync s = { 0 };
 	int good = 0, status;
 
@@ -223,7 +223,7 @@ TEST(sixty_four_writers_lose_nothing)
 	CHECK_INT(good, WRITERS);
 	store = open_store(key);
 	s.loop = loop;
-	store_read(store, sync_answer, &s);
+	secret_store_read(store, sync_answer, &s);
 	CHECK_INT(sync_wait(&s), 1);
 	CHECK_INT(doc_count(span_of(&s.data)), WRITERS * repeat(UPDATES));
 	sync_done(&s);

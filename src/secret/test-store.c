@@ -15,7 +15,7 @@
 #include "test.h"
 
 static struct loop *loop;
-static struct store *store;
+static struct secret_store *store;
 static struct sync last;
 static uint64_t now = 1000;
 
@@ -24,15 +24,15 @@ static uint64_t fake_clock(void)
 	return now;
 }
 
-static struct store *open_store(const char *backend, const char *service)
+static struct secret_store *open_store(const char *backend, const char *service)
 {
 	const struct store_options options = {
 		.backend = backend, .service = service, .security = STAND_IN,
 		.clock = fake_clock, .helper_ms = 60000,
 	};
-	struct store *opened = NULL;
+	struct secret_store *opened = NULL;
 
-	CHECK_INT(store_open(loop, &options, &opened, NULL), 0);
+	CHECK_INT(secret_store_open(loop, &options, &opened, NULL), 0);
 	return opened;
 }
 
@@ -48,21 +48,21 @@ static void begin(const char *backend)
 static void end(void)
 {
 	sync_done(&last);
-	store_free(store);
+	secret_store_free(store);
 	loop_free(loop);
 }
 
 static int set(const char *name, const char *json)
 {
 	last.answered = false;
-	store_set(store, name, span_str(json), sync_answer, &last);
+	secret_store_set(store, name, span_str(json), sync_answer, &last);
 	return sync_wait(&last);
 }
 
 static int get_all(void)
 {
 	last.answered = false;
-	store_read(store, sync_answer, &last);
+	secret_store_read(store, sync_answer, &last);
 	return sync_wait(&last);
 }
 
@@ -95,10 +95,10 @@ TEST(names_are_set_read_and_removed)
 	CHECK_INT(get_all(), 1);
 	CHECK_STR(bytes_str(&last.data), "{\"b\":\"2\",\"a\":\"3\"}");
 	last.answered = false;
-	store_remove(store, "b", sync_answer, &last);
+	secret_store_remove(store, "b", sync_answer, &last);
 	CHECK_INT(sync_wait(&last), 1);
 	last.answered = false;
-	store_delete(store, sync_answer, &last);
+	secret_store_delete(store, sync_answer, &last);
 	CHECK_INT(sync_wait(&last), 1);
 	CHECK_INT(get_all(), 0);
 	end();
@@ -128,10 +128,10 @@ TEST(fifty_concurrent_reads_are_one_helper)
 
 	begin("keychain");
 	CHECK_INT(set("a", "\"1\""), 1);
-	store_clear(store);
+	secret_store_clear(store);
 	CHECK_INT(spawned("find"), 1);	/* That of the edit */
 	for (int i = 0; i < 50; i++)
-		store_read(store, on_answer, &crowd);
+		secret_store_read(store, on_answer, &crowd);
 	CHECK_INT(crowd.answers, 0);
 	CHECK_INT(loop_run(loop), 0);
 	CHECK_INT(crowd.answers, 50);
@@ -146,9 +146,9 @@ TEST(a_read_before_an_update_does_not_hide_it)
 
 	begin("keychain");
 	CHECK_INT(set("a", "\"old\""), 1);
-	store_clear(store);
+	secret_store_clear(store);
 	early.loop = loop;
-	store_read(store, sync_answer, &early);	/* Under way */
+	secret_store_read(store, sync_answer, &early); /* Under way */
 	CHECK(!early.answered);
 	CHECK_INT(set("a", "\"new\""), 1);
 	CHECK_INT(get_all(), 1);
@@ -177,19 +177,19 @@ TEST(a_helper_that_fails_after_a_good_read_serves_the_old_value_and_says_so)
 
 TEST(prefetching_two_entries_reads_them_side_by_side)
 {
-	struct store *other;
+	struct secret_store *other;
 
 	begin("keychain");
 	other = open_store("keychain", "legacy");
 	mood("pair");	/* Each helper waits for the other one */
-	store_prefetch(store);
-	store_prefetch(other);
+	secret_store_prefetch(store);
+	secret_store_prefetch(other);
 	CHECK_INT(get_all(), 0);
 	last.answered = false;
-	store_read(other, sync_answer, &last);
+	secret_store_read(other, sync_answer, &last);
 	CHECK_INT(sync_wait(&last), 0);
 	CHECK_INT(spawned("find"), 2);
-	store_free(other);
+	secret_store_free(other);
 	end();
 }
 
@@ -199,15 +199,15 @@ TEST(the_entry_of_another_directory_is_another_one)
 	const struct store_options options = {
 		.backend = "keychain", .security = STAND_IN, .dir = dir,
 	};
-	struct store *other;
+	struct secret_store *other;
 
 	begin("keychain");
 	CHECK_INT(set("a", "\"1\""), 1);
-	CHECK_INT(store_open(loop, &options, &other, NULL), 0);
+	CHECK_INT(secret_store_open(loop, &options, &other, NULL), 0);
 	last.answered = false;
-	store_read(other, sync_answer, &last);
+	secret_store_read(other, sync_answer, &last);
 	CHECK_INT(sync_wait(&last), 0);
-	store_free(other);
+	secret_store_free(other);
 	end();
 }
 
@@ -218,11 +218,11 @@ TEST(freeing_answers_what_is_under_way)
 	begin("keychain");
 	mood("hang");
 	write.loop = queued.loop = read.loop = loop;
-	store_set(store, "a", span_str("1"), sync_answer, &write);
-	store_set(store, "b", span_str("1"), sync_answer, &queued);
-	store_read(store, sync_answer, &read);
+	secret_store_set(store, "a", span_str("1"), sync_answer, &write);
+	secret_store_set(store, "b", span_str("1"), sync_answer, &queued);
+	secret_store_read(store, sync_answer, &read);
 	CHECK(!write.answered && !queued.answered && !read.answered);
-	store_free(store);
+	secret_store_free(store);
 	CHECK_INT(write.answer.r, -ECANCELED);
 	CHECK_INT(queued.answer.r, -ECANCELED);
 	CHECK_INT(read.answer.r, -ECANCELED);
@@ -238,7 +238,8 @@ TEST(many_writes_at_once_are_done_in_order)
 		auto_free char *json = mem_printf("%d", i);
 
 		syncs[i].loop = loop;
-		store_set(store, "n", span_str(json), sync_answer, &syncs[i]);
+		secret_store_set(store, "n", span_str(json), sync_answer,
+				 &syncs[i]);
 	}
 	for (int i = 0; i < 500; i++) {
 		CHECK_INT(sync_wait(&syncs[i]), 1);
@@ -269,7 +270,7 @@ TEST(what_is_no_document_is_not_stored)
 {
 	begin("plaintext");
 	last.answered = false;
-	store_update(store, span_str("[1]"), sync_answer, &last);
+	secret_store_update(store, span_str("[1]"), sync_answer, &last);
 	CHECK_INT(sync_wait(&last), -EBADMSG);
 	CHECK_INT(get_all(), 0);
 	end();
@@ -279,14 +280,14 @@ TEST(wrong_options_are_named)
 {
 	const struct store_options backend = { .backend = "floppy" };
 	const struct store_options service = { .service = "a/b" };
-	struct store *none = NULL;
+	struct secret_store *none = NULL;
 	struct err err = { 0 };
 
 	CHECK_INT(setenv("HOME", test_dir(), 1), 0);
 	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(store_open(loop, &backend, &none, &err), -EINVAL);
+	CHECK_INT(secret_store_open(loop, &backend, &none, &err), -EINVAL);
 	CHECK_CONTAINS(err.msg, "'floppy'");
-	CHECK_INT(store_open(loop, &service, &none, &err), -EINVAL);
+	CHECK_INT(secret_store_open(loop, &service, &none, &err), -EINVAL);
 	CHECK(!none);
 	loop_free(loop);
 }

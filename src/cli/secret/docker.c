@@ -55,7 +55,7 @@ static char *entry_name(const struct bytes *url)
 	return mem_printf(PREFIX "%s", bytes_str(url));
 }
 
-static int docker_get(struct session *s, struct err *err)
+static int docker_get(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes url = { 0 }, doc = { 0 }, user = { 0 },
 		secret = { 0 }, out = { 0 };
@@ -81,7 +81,7 @@ static int docker_get(struct session *s, struct err *err)
 	return output_line(&out, err);
 }
 
-static int docker_store(struct session *s, struct err *err)
+static int docker_store(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes input = { 0 }, url = { 0 }, user = { 0 },
 		secret = { 0 }, entry = { 0 };
@@ -112,7 +112,7 @@ static int docker_store(struct session *s, struct err *err)
 	return session_set(s, name, &entry, err);
 }
 
-static int docker_erase(struct session *s, struct err *err)
+static int docker_erase(struct secret_session *s, struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	auto_bytes struct bytes url = { 0 };
@@ -122,12 +122,12 @@ static int docker_erase(struct session *s, struct err *err)
 	if (r < 0)
 		return r;
 	name = entry_name(&url);
-	store_remove(s->store, name, sync_answer, &sync);
+	secret_store_remove(s->store, name, sync_answer, &sync);
 	return session_wait(&sync, err);
 }
 
 /* {"URL":"user", ...} */
-static int docker_list(struct session *s, struct err *err)
+static int docker_list(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes doc = { 0 }, out = { 0 };
 	struct doc_member m;
@@ -152,13 +152,13 @@ static int docker_list(struct session *s, struct err *err)
 
 static const struct {
 	const char *action;
-	int (*run)(struct session *s, struct err *err);
+	int (*run)(struct secret_session *s, struct err *err);
 } actions[] = {
 	{ "get", docker_get }, { "store", docker_store },
 	{ "erase", docker_erase }, { "list", docker_list },
 };
 
-int secret_docker(struct session *s, struct err *err)
+int secret_docker(struct secret_session *s, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].action, s->args->word) != 0)

@@ -18,10 +18,10 @@ static void demand(bool truth)
 		abort();
 }
 
-static void check(const struct credential *c)
+static void check(const struct git_credential *c)
 {
 	auto_bytes struct bytes entry = { 0 }, name = { 0 };
-	struct credential other = *c;
+	struct git_credential other = *c;
 
 	demand(c->of[ATTRIBUTE_PROTOCOL].n && c->of[ATTRIBUTE_HOST].n);
 	for (int i = 0; i < ATTRIBUTE_COUNT; i++) {
@@ -42,7 +42,7 @@ static void check(const struct credential *c)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes input = { 0 };
-	struct credential c;
+	struct git_credential c;
 
 	if (size > 4096)
 		return 0;

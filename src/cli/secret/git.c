@@ -47,7 +47,7 @@ static void add_line(struct span entry, enum attribute which,
 }
 
 /* The one that was stored last counts; none is no failure */
-static int git_get(struct session *s, const struct credential *want,
+static int git_get(struct secret_session *s, const struct git_credential *want,
 		   struct err *err)
 {
 	auto_bytes struct bytes doc = { 0 }, out = { 0 };
@@ -72,7 +72,7 @@ static int git_get(struct session *s, const struct credential *want,
 	return r < 0 ? r : EXIT_YES;
 }
 
-static int git_store(struct session *s, const struct credential *c,
+static int git_store(struct secret_session *s, const struct git_credential *c,
 		     struct err *err)
 {
 	auto_bytes struct bytes name = { 0 }, entry = { 0 };
@@ -96,7 +96,7 @@ static int git_store(struct session *s, const struct credential *c,
 static int drop_matching(void *arg, struct span old, const char *tombstone,
 			 struct bytes *ret, struct err *err)
 {
-	const struct credential *want = arg;
+	const struct git_credential *want = arg;
 	struct doc_member m;
 	size_t cursor = 0;
 	bool any = false;
@@ -120,21 +120,21 @@ static int drop_matching(void *arg, struct span old, const char *tombstone,
 	return any;
 }
 
-static int git_erase(struct session *s, struct credential *want,
+static int git_erase(struct secret_session *s, struct git_credential *want,
 		     struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	int r;
 
-	store_edit(s->store, drop_matching, want, sync_answer, &sync);
+	secret_store_edit(s->store, drop_matching, want, sync_answer, &sync);
 	r = session_wait(&sync, err);
 	return r < 0 ? r : EXIT_YES;
 }
 
-int secret_git(struct session *s, struct err *err)
+int secret_git(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes input = { 0 };
-	struct credential c;
+	struct git_credential c;
 	const char *action = s->args->word;
 	int r;
 

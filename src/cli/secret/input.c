@@ -161,7 +161,7 @@ int input_value(const char *name, struct bytes *ret, struct err *err)
 	return value_check(bytes_str(ret), ret->len, err);
 }
 
-int output_allowed(const struct session *s, struct err *err)
+int output_allowed(const struct secret_session *s, struct err *err)
 {
 	if (isatty(STDOUT_FILENO) && !s->args->print)
 		return fail(err, -EINVAL,

@@ -104,15 +104,15 @@ static int open_and_run(const struct secret_command *command,
 			.ask_arg = &make_by_asking,
 		},
 	};
-	struct session s = { .args = args };
+	struct secret_session s = { .args = args };
 	int r = loop_new(&s.loop, err);
 
 	if (r < 0)
 		return r;
-	r = store_open(s.loop, &options, &s.store, err);
+	r = secret_store_open(s.loop, &options, &s.store, err);
 	if (!r) {
 		r = command->run(&s, err);
-		store_free(s.store);
+		secret_store_free(s.store);
 	}
 	loop_free(s.loop);
 	if (r >= 0 && bytes_unlocked())

@@ -39,12 +39,12 @@ int session_wait(struct sync *sync, struct err *err)
 	return r;
 }
 
-int session_read(struct session *s, struct bytes *ret, struct err *err)
+int session_read(struct secret_session *s, struct bytes *ret, struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	int r;
 
-	store_read(s->store, sync_answer, &sync);
+	secret_store_read(s->store, sync_answer, &sync);
 	r = session_wait(&sync, err);
 	/* A single backend may hold a patch to one that was not asked for */
 	if (r > 0)
@@ -52,21 +52,21 @@ int session_read(struct session *s, struct bytes *ret, struct err *err)
 	return r;
 }
 
-int session_set(struct session *s, const char *name,
+int session_set(struct secret_session *s, const char *name,
 		const struct bytes *value, struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 
-	store_set(s->store, name, span_of(value), sync_answer, &sync);
+	secret_store_set(s->store, name, span_of(value), sync_answer, &sync);
 	return session_wait(&sync, err);
 }
 
-static int check_word(const struct session *s, struct err *err)
+static int check_word(const struct secret_session *s, struct err *err)
 {
 	return name_check(s->args->word, strlen(s->args->word), err);
 }
 
-int secret_set(struct session *s, struct err *err)
+int secret_set(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes value = { 0 }, json = { 0 };
 	int r = check_word(s, err);
@@ -83,11 +83,12 @@ int secret_set(struct session *s, struct err *err)
 /* A backend that has @name although it is not in what a reader sees: one that
  * is shadowed by a better one. NULL as a rule.
  */
-static const char *shadowed_in(struct session *s, const char *name)
+static const char *shadowed_in(struct secret_session *s, const char *name)
 {
 	struct backend *b;
 
-	for (size_t i = 0; (b = store_backend(s->store, i)) != NULL; i++) {
+	for (size_t i = 0; (b = secret_store_backend(s->store, i)) != NULL;
+	     i++) {
 		auto_sync struct sync sync = { .loop = s->loop };
 		struct span value;
 
@@ -101,7 +102,7 @@ static const char *shadowed_in(struct session *s, const char *name)
 }
 
 /* Not in @answer: what a reader sees, or as much of it as can be read now */
-static int no_secret(struct session *s, const struct answer *answer)
+static int no_secret(struct secret_session *s, const struct answer *answer)
 {
 	const char *other = s->args->backend ? NULL :
 		shadowed_in(s, s->args->word);
@@ -131,7 +132,8 @@ static void as_json(const char *name, struct span value, struct bytes *ret)
 	doc_close(ret);
 }
 
-static int print_value(struct session *s, struct span found, struct err *err)
+static int print_value(struct secret_session *s, struct span found,
+		       struct err *err)
 {
 	auto_bytes struct bytes value = { 0 };
 	int r;
@@ -144,7 +146,7 @@ static int print_value(struct session *s, struct span found, struct err *err)
 	return r < 0 ? r : EXIT_YES;
 }
 
-int secret_get(struct session *s, struct err *err)
+int secret_get(struct secret_session *s, struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	struct span found;
@@ -154,7 +156,7 @@ int secret_get(struct session *s, struct err *err)
 		r = output_allowed(s, err);
 	if (r < 0)
 		return r;
-	store_read(s->store, sync_answer, &sync);
+	secret_store_read(s->store, sync_answer, &sync);
 	if (sync_wait(&sync) < 0) {
 		*err = sync.answer.err;
 		return err->code;
@@ -166,7 +168,7 @@ int secret_get(struct session *s, struct err *err)
 	return print_value(s, found, err);
 }
 
-int secret_delete(struct session *s, struct err *err)
+int secret_delete(struct secret_session *s, struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	int r;
@@ -175,14 +177,14 @@ int secret_delete(struct session *s, struct err *err)
 		return fail(err, -EINVAL,
 			    "'secret delete' takes a NAME, or --all");
 	if (s->args->all) {
-		store_delete(s->store, sync_answer, &sync);
+		secret_store_delete(s->store, sync_answer, &sync);
 		r = session_wait(&sync, err);
 		return r < 0 ? r : EXIT_YES;
 	}
 	r = check_word(s, err);
 	if (r < 0)
 		return r;
-	store_remove(s->store, s->args->word, sync_answer, &sync);
+	secret_store_remove(s->store, s->args->word, sync_answer, &sync);
 	r = session_wait(&sync, err);
 	if (!r)
 		return no_secret(s, &sync.answer);
@@ -239,7 +241,7 @@ static void print_line(const char *name)
 	puts(safe.msg);
 }
 
-int secret_list(struct session *s, struct err *err)
+int secret_list(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes doc = { 0 };
 	struct names names = { 0 };

@@ -34,7 +34,7 @@ static bool is_utf8(struct span s)
 }
 
 /* One line without its end */
-static int parse_line(struct span line, struct credential *ret,
+static int parse_line(struct span line, struct git_credential *ret,
 		      struct err *err)
 {
 	const char *equals = memchr(line.p, '=', line.n);
@@ -58,10 +58,10 @@ static int parse_line(struct span line, struct credential *ret,
 	return 0;
 }
 
-int credential_parse(struct span input, struct credential *ret,
+int credential_parse(struct span input, struct git_credential *ret,
 		     struct err *err)
 {
-	struct credential c = { 0 };
+	struct git_credential c = { 0 };
 
 	if (memchr(input.p, '\0', input.n) || memchr(input.p, '\r', input.n))
 		return fail(err, -EINVAL,
@@ -94,7 +94,7 @@ static bool same(struct span want, struct span entry, const char *name)
 	       bytes_same(want.p, want.n, have.p, have.len);
 }
 
-bool credential_matches(const struct credential *want, struct span entry,
+bool credential_matches(const struct git_credential *want, struct span entry,
 			bool password)
 {
 	const int last = password ? ATTRIBUTE_PASSWORD : ATTRIBUTE_USERNAME;
@@ -121,7 +121,7 @@ static void add_part(struct bytes *ret, struct span part, const char *escape)
 	}
 }
 
-void credential_name(const struct credential *c, struct bytes *ret)
+void credential_name(const struct git_credential *c, struct bytes *ret)
 {
 	bytes_adds(ret, "git:");
 	add_part(ret, c->of[ATTRIBUTE_PROTOCOL], ":/@ ");
@@ -137,7 +137,7 @@ void credential_name(const struct credential *c, struct bytes *ret)
 	}
 }
 
-void credential_entry(const struct credential *c, struct bytes *ret)
+void credential_entry(const struct git_credential *c, struct bytes *ret)
 {
 	doc_open(ret);
 	for (int i = 0; i < ATTRIBUTE_COUNT; i++) {

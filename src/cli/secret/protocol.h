@@ -26,28 +26,28 @@ enum attribute {
 const char *attribute_name(enum attribute attribute);
 
 /**
- * struct credential - Attributes as they came; p is NULL where there is none
+ * struct git_credential - Attributes as they came; p is NULL where there is none
  */
-struct credential {
+struct git_credential {
 	struct span of[ATTRIBUTE_COUNT];
 };
 
 /* Points into @input. 0, or -EINVAL: a line that is none, CR or NUL, an
  * attribute twice, or no protocol or no host.
  */
-int credential_parse(struct span input, struct credential *ret,
+int credential_parse(struct span input, struct git_credential *ret,
 		     struct err *err);
 
 /* Does the stored JSON object @entry answer the question @want? Attributes of
  * where and who that @want has must be equal; with @password also that.
  */
-bool credential_matches(const struct credential *want, struct span entry,
+bool credential_matches(const struct git_credential *want, struct span entry,
 			bool password);
 
 /* What a stored credential is called: git:PROTOCOL://[USER@]HOST[/PATH] */
-void credential_name(const struct credential *c, struct bytes *ret);
+void credential_name(const struct git_credential *c, struct bytes *ret);
 
 /* As a JSON object to store */
-void credential_entry(const struct credential *c, struct bytes *ret);
+void credential_entry(const struct git_credential *c, struct bytes *ret);
 
 #endif /* CLI_SECRET_PROTOCOL_H */

@@ -10,7 +10,7 @@
 struct bytes;
 struct err;
 struct loop;
-struct store;
+struct secret_store;
 struct sync;
 
 /* Exit status: yes, no, wrong usage */
@@ -30,13 +30,13 @@ struct arguments {
 };
 
 /**
- * struct session - A verb at work
+ * struct secret_session - A verb at work
  * @store:	Open, on @loop
  */
-struct session {
+struct secret_session {
 	const struct arguments *args;
 	struct loop *loop;
-	struct store *store;
+	struct secret_store *store;
 };
 
 /**
@@ -47,11 +47,11 @@ struct secret_command {
 	const char *name, *synopsis;
 	int fewest, most;
 	const char *help;
-	int (*run)(struct session *s, struct err *err);
+	int (*run)(struct secret_session *s, struct err *err);
 };
 
 #define SECRET_COMMAND(id, name, synopsis, fewest, most, help) \
-	int secret_##id(struct session *s, struct err *err);
+	int secret_##id(struct secret_session *s, struct err *err);
 #include "cli/secret/commands.def"
 #undef SECRET_COMMAND
 
@@ -72,10 +72,10 @@ int secret_helper(void);
 int session_wait(struct sync *sync, struct err *err);
 
 /* The whole document into @ret: 1, 0 if there is none, or a negative errno */
-int session_read(struct session *s, struct bytes *ret, struct err *err);
+int session_read(struct secret_session *s, struct bytes *ret, struct err *err);
 
 /* Set @name to the JSON text @value */
-int session_set(struct session *s, const char *name,
+int session_set(struct secret_session *s, const char *name,
 		const struct bytes *value, struct err *err);
 
 /* A value from standard input, or asked for if that is a terminal */
@@ -91,7 +91,7 @@ int input_passphrase(void *arg, bool fresh, struct bytes *ret,
 int input_all(size_t max, struct bytes *ret, struct err *err);
 
 /* May a value go to standard output? Not to a terminal without --print. */
-int output_allowed(const struct session *s, struct err *err);
+int output_allowed(const struct secret_session *s, struct err *err);
 
 /* Write it and a line end */
 int output_line(const struct bytes *b, struct err *err);

@@ -62,7 +62,8 @@ static void as_line(const char *name, const struct answer *answer,
 }
 
 /* Look into one backend alone */
-static void look(struct session *s, struct backend *b, struct bytes *json)
+static void look(struct secret_session *s, struct backend *b,
+		 struct bytes *json)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
 	auto_bytes struct bytes doc = { 0 };
@@ -79,18 +80,18 @@ static void look(struct session *s, struct backend *b, struct bytes *json)
 		as_line(b->ops->name, &sync.answer, count);
 }
 
-int secret_status(struct session *s, struct err *err)
+int secret_status(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes json = { 0 }, dir = { 0 };
 	auto_sync struct sync all = { .loop = s->loop };
-	const char *path = store_dir(s->store);
+	const char *path = secret_store_dir(s->store);
 	struct backend *b;
 	int healthy;
 
 	(void)err;
-	for (size_t i = 0; (b = store_backend(s->store, i)) != NULL; i++)
+	for (size_t i = 0; (b = secret_store_backend(s->store, i)) != NULL; i++)
 		look(s, b, &json);
-	store_read(s->store, sync_answer, &all);
+	secret_store_read(s->store, sync_answer, &all);
 	healthy = sync_wait(&all) >= 0;
 	if (!s->args->json) {
 		printf("%-15s %s\n", "directory", path);

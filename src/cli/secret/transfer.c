@@ -38,7 +38,7 @@ static void warn_if_readable(void)
 		      stderr);
 }
 
-int secret_export(struct session *s, struct err *err)
+int secret_export(struct secret_session *s, struct err *err)
 {
 	auto_bytes struct bytes doc = { 0 };
 	int r = output_allowed(s, err);
@@ -174,14 +174,14 @@ static int merge(void *arg, struct span old, const char *tombstone,
 }
 
 /* Is all of @doc in the store, byte for byte? */
-static int verify(struct session *s, struct span doc, struct err *err)
+static int verify(struct secret_session *s, struct span doc, struct err *err)
 {
 	auto_bytes struct bytes stored = { 0 };
 	struct doc_member m;
 	size_t cursor = 0;
 	int r;
 
-	store_clear(s->store);
+	secret_store_clear(s->store);
 	r = session_read(s, &stored, err);
 	while (r > 0 && doc_next(doc, &cursor, &m)) {
 		auto_bytes struct bytes name = { 0 };
@@ -198,7 +198,7 @@ static int verify(struct session *s, struct span doc, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-static int import_source(struct session *s, struct source *source,
+static int import_source(struct secret_session *s, struct source *source,
 			 struct err *err)
 {
 	auto_sync struct sync sync = { .loop = s->loop };
@@ -214,7 +214,7 @@ static int import_source(struct session *s, struct source *source,
 		r = check_members(import.doc, err);
 	if (r < 0)
 		return r;
-	store_edit(s->store, merge, &import, sync_answer, &sync);
+	secret_store_edit(s->store, merge, &import, sync_answer, &sync);
 	r = session_wait(&sync, err);
 	if (r >= 0 && s->args->move)
 		r = verify(s, import.doc, err);
@@ -226,7 +226,7 @@ static int import_source(struct session *s, struct source *source,
 	return EXIT_YES;
 }
 
-int secret_import(struct session *s, struct err *err)
+int secret_import(struct secret_session *s, struct err *err)
 {
 	__attribute__((cleanup(source_done))) struct source source = { 0 };
 	const bool file = s->args->claude ||
