@@ -184,7 +184,11 @@ class Run extends EventEmitter {
     const question = new Question(host, port, program, (allow, remember) => {
       if (answered || !this.#handle) return;
       answered = true;
-      native.answer(this.#handle, id, allow, remember);
+      try {
+        called(() => native.answer(this.#handle, id, allow, remember));
+      } catch (error) {
+        if (error.code !== 'ESRCH') throw error;   // Nobody asks any more
+      }
     });
     if (!this.emit('ask', question)) question.deny();
   }

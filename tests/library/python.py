@@ -178,6 +178,15 @@ class Runs(unittest.TestCase):
         self.assertEqual(caught.exception.errno, errno.ECANCELED)
         self.assertTrue(seen)
 
+    def test_an_answer_that_comes_too_late_is_none(self):
+        def late(question):
+            box._running()[0].send_signal(9)
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+            return True
+
+        box = Sandbox(on_ask=late)
+        self.assertEqual(box.run(connect(80)).status, 137)
+
     def test_who_waits_for_an_update_hears_of_the_end(self):
         run = Sandbox().start(["sleep", "1000"], stdio=[-1, -1, -1])
         future = run.start_update({})

@@ -224,9 +224,14 @@ class Run:
         return future
 
     def _answer(self, number, allow, remember):
+        """Whoever took long to answer may find nobody who asks"""
         with self._lock:
-            if self._run:
-                native.answer(self._run, number, allow, remember)
+            try:
+                if self._run:
+                    native.answer(self._run, number, allow, remember)
+            except ClocheError as error:
+                if error.errno != errno.ESRCH:
+                    raise
 
     def send_signal(self, number):
         """Send a signal to the command; nothing happens if it has ended"""
