@@ -343,6 +343,8 @@ static int add_all(const struct netns_config *config, struct listener_set *set,
 		r = add_ports(set, rows[i].role, rows[i].ports, rows[i].n, err);
 	if (!r)
 		r = add_dns(set, err);
+	if (!r)
+		r = netns_add_unreached(set);
 	if (!r && config->publish)
 		r = add_seed(set, err);
 	return r;

@@ -46,6 +46,12 @@ int netns_up(bool filtered, struct err *err);
 int netns_open(const struct netns_config *config, struct listener_set *ret,
 	       struct err *err);
 
+/* A part of netns_open(): a datagram that nobody takes leaves no trace but the
+ * kernel's word to its sender, of which these get a copy. Without them only the
+ * record is missing. 0 or -ENOSPC.
+ */
+int netns_add_unreached(struct listener_set *set);
+
 /* Capture one more destination: a listener for exactly @address (AF_INET or
  * AF_INET6, with its port), to be called by a process that is in the sandbox's
  * user and network namespaces. The descriptor; -EADDRINUSE if somebody listens

@@ -155,7 +155,7 @@ TEST(more_ports_are_captured_once_each)
 	CHECK_INT(set.v[row_of(&set, 6379)].role, LISTENER_HOST_PORT);
 	CHECK_INT(set.v[set.len - 2].role, LISTENER_SEED);
 	CHECK_INT(set.v[set.len - 1].role, LISTENER_SEED_SOCKET);
-	CHECK_INT(set.len, 11);
+	CHECK_INT(set.len, 13);
 }
 
 TEST(too_many_ports_are_refused_and_nothing_stays_open)

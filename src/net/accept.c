@@ -27,6 +27,7 @@
 #include "net/conn.h"
 #include "net/dns-server.h"
 #include "net/http-answer.h"
+#include "net/unreached.h"
 
 enum {
 	ACCEPTS_MAX = 64,	/* When a listener goes; SOMAXCONN may wait there */
@@ -269,6 +270,21 @@ static int on_datagram(void *arg, uint32_t events)
 	return 0;
 }
 
+static int on_unreached(void *arg, uint32_t events)
+{
+	struct gate_listener *l = arg;
+
+	(void)events;
+	unreached_tell(l->gate, l->source.fd);
+	return 0;
+}
+
+static int (*served_by(uint16_t role))(void *arg, uint32_t events)
+{
+	return role == LISTENER_DNS_UDP ? on_datagram
+	       : role == LISTENER_UNREACHED ? on_unreached : on_stream;
+}
+
 int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd)
 {
 	struct gate_listener *l = mem_zalloc(sizeof(*l));
@@ -278,7 +294,7 @@ int accept_add(struct gate *gate, struct listener row, uint32_t id, int fd)
 	l->row = row;
 	l->id = id;
 	l->source = (struct loop_source){
-		fd, row.role == LISTENER_DNS_UDP ? on_datagram : on_stream, l,
+		fd, served_by(row.role), l,
 	};
 	r = loop_add(gate->loop, &l->source, EPOLLIN);
 	if (r < 0) {
@@ -317,8 +333,12 @@ void accept_remove(struct gate *gate, uint32_t id)
 void accept_finish(struct gate *gate)
 {
 	while (gate->listeners) {
-		if (gate->listeners->row.role != LISTENER_DNS_UDP)
-			accept_rest(gate->listeners);
+		struct gate_listener *l = gate->listeners;
+
+		if (l->row.role == LISTENER_UNREACHED)
+			unreached_tell(gate, l->source.fd);
+		else if (l->row.role != LISTENER_DNS_UDP)
+			accept_rest(l);
 		drop(gate, &gate->listeners);
 	}
 }

@@ -67,6 +67,7 @@ enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
  * @last_report, @unseen: Number of the last one, and who waits
  * @looked_at:	The supervisor looks, and says when it has
  * @held, @n_held: Answers of the DNS that wait for that
+ * @unreached:	Datagrams that nobody takes: see net/unreached.h
  * @listeners:	Where connections come from
  * @peers:	See struct gate_config
  * @last:	The supervisor has no more to say: the command has ended. Whoever
@@ -104,6 +105,7 @@ struct gate {
 	size_t n_held;
 	struct search search;
 	struct host refused;
+	struct unreached *unreached;
 	struct gate_listener *listeners;
 	uint8_t *peers;
 	struct timer pause, end;

@@ -38,6 +38,7 @@ enum listener_role {
 	LISTENER_PUBLISH,	/* Born on the host: a port inside */
 	LISTENER_SEED,		/* A listener that only makes other sockets */
 	LISTENER_SEED_SOCKET,	/* Not listening: the first of those sockets */
+	LISTENER_UNREACHED,	/* A raw socket: datagrams that nobody takes */
 	LISTENER_ROLES,
 };
 

@@ -266,6 +266,44 @@ assert "*" not in os.environ["no_proxy"].split(","), os.environ["no_proxy"]
 
 
 @test
+def a_datagram_that_nobody_takes_has_a_record(t):
+    events = os.path.join(t.away, "events")
+    want = {"192.0.2.77:443", "[2001:db8::77]:123", "good.test:443"}
+
+    def rows():
+        with open(events) as file:
+            return [json.loads(line) for line in file if line.endswith("\n")]
+    for options in ((), ("--observe", "off")):
+        t.write(events)
+        p = t.start("run", "--allow", "good.test", "--events", events, *options,
+                    "--", "/usr/bin/python3", "-c", '''
+import errno, socket, sys
+kept = []
+for family, host, port in ((socket.AF_INET, "127.0.0.1", 4433),
+                           (socket.AF_INET, "192.0.2.77", 443),
+                           (socket.AF_INET, "192.0.2.77", 443),
+                           (socket.AF_INET6, "2001:db8::77", 123),
+                           (socket.AF_INET, "good.test", 443)):
+    s = socket.socket(family, socket.SOCK_DGRAM)
+    s.settimeout(60)
+    s.connect((host, port))
+    s.send(b"x")
+    try: s.recv(1)
+    except OSError as e: print(errno.errorcode[e.errno], flush=True)
+    kept.append(s)
+sys.stdin.readline()
+''')
+        for _ in range(5):		# At once, not when somebody is tired
+            equal(p.stdout.readline(), b"ECONNREFUSED\n")
+        wait_until(lambda: len(rows()) == len(want), "the records")
+        p.communicate(b"\n", RUN_SECONDS)
+        equal({row["target"] for row in rows()}, want, options)
+        for row in rows():
+            equal((row["kind"], row["op"]), ("net-connect", "UDP"))
+            contains(row["exe"], "/python3")
+
+
+@test
 def a_port_that_a_rule_names_can_be_listened_on(t):
     count_connections(GOOD, 7005)
     code = '''
