@@ -108,13 +108,19 @@ static bool wild_match(const char *pattern, const char *text, size_t n)
 	       !memcmp(end - piece, pattern, piece);
 }
 
-bool command_pattern_match(const struct command_pattern *p, const char *text)
+static bool is_match(const struct command_pattern *p, const char *text,
+		     const char *end)
 {
-	const size_t n = strlen(text);
+	const size_t n = (size_t)(end - text);
 
 	if (wild_match(p->text, text, n))
 		return true;
 	return p->longer && wild_match(p->longer, text, n);
+}
+
+bool command_pattern_match(const struct command_pattern *p, const char *text)
+{
+	return is_match(p, text, text + strlen(text));
 }
 
 static const struct shell_word *word_at(const struct shell_script *script,
@@ -175,19 +181,26 @@ static size_t skip_options(const struct wrapper *wrapper,
 	return i;
 }
 
+static const struct wrapper *find_wrapper(const struct shell_script *script,
+					  const struct shell_command *c,
+					  size_t i)
+{
+	for (size_t k = 0; k < ARRAY_SIZE(wrappers); k++) {
+		if (shell_word_is(script, c, i, wrappers[k].name))
+			return &wrappers[k];
+	}
+	return NULL;
+}
+
 /* The first word of what the wrapper at word @i runs, or @i if it is none, or
  * if that can't be told: *@unknown if only the shell knows
  */
 static size_t unwrap(const struct shell_script *script,
 		     const struct shell_command *c, size_t i, bool *unknown)
 {
-	const struct wrapper *wrapper = NULL;
+	const struct wrapper *wrapper = find_wrapper(script, c, i);
 	size_t next = i + 1;
 
-	for (size_t k = 0; k < ARRAY_SIZE(wrappers); k++) {
-		if (shell_word_is(script, c, i, wrappers[k].name))
-			wrapper = &wrappers[k];
-	}
 	if (!wrapper)
 		return i;
 	next = skip_options(wrapper, script, c, next);
@@ -253,6 +266,31 @@ static const char *without_dir(const struct shell_script *script,
 	return slash ? slash + 1 : text;
 }
 
+/* Does any way to read the words from @i on match? */
+static bool is_read_as(const struct command_pattern *p,
+		       const struct shell_script *script,
+		       const struct shell_command *c, size_t i)
+{
+	const char *end = shell_plain_from(script, c, c->count);
+
+	return is_match(p, shell_raw_from(script, c, i),
+			shell_raw_from(script, c, c->count)) ||
+	       is_match(p, shell_plain_from(script, c, i), end) ||
+	       is_match(p, without_dir(script, c, i), end);
+}
+
+/* A wrapper at word @i has options that we don't know, so that what it runs may
+ * begin at any word; "command -v" runs nothing
+ */
+static bool is_opaque(const struct shell_script *script,
+		      const struct shell_command *c, size_t i)
+{
+	return find_wrapper(script, c, i) && i + 1 < c->count &&
+	       *shell_plain_from(script, c, i + 1) == '-' &&
+	       !shell_word_is(script, c, i + 1, "-v") &&
+	       !shell_word_is(script, c, i + 1, "-V");
+}
+
 bool command_may_match(const struct command_pattern *p,
 		       const struct shell_script *script,
 		       const struct shell_command *c)
@@ -261,14 +299,18 @@ bool command_may_match(const struct command_pattern *p,
 	size_t i = 0;
 
 	do {
-		if (command_pattern_match(p, shell_raw_from(script, c, i)) ||
-		    command_pattern_match(p, shell_plain_from(script, c, i)) ||
-		    command_pattern_match(p, without_dir(script, c, i)))
+		if (is_read_as(p, script, c, i))
 			return true;
 		/* So many wrappers hide something */
 		if (stages++ == COMMAND_STAGES_MAX)
 			return true;
 	} while (next_stage(script, c, &i));
+	if (!is_opaque(script, c, i))
+		return false;
+	while (++i < c->count) {
+		if (is_read_as(p, script, c, i))
+			return true;
+	}
 	return false;
 }
 

@@ -213,6 +213,18 @@ TEST(deny_sees_a_program_by_its_path)
 	CHECK(!covers(false, "rm *", "/bin/rm x"));
 }
 
+TEST(deny_looks_behind_options_that_nobody_knows)
+{
+	CHECK(covers(true, "rm *", "xargs -n 1 rm -f"));
+	CHECK(covers(true, "rm *", "nice xargs -0 -I x /bin/rm x"));
+	CHECK(covers(true, "rm *", "timeout --sig=KILL 5 rm x"));
+	CHECK(covers(true, "rm *", "command -p rm x"));
+	CHECK(!covers(true, "rm *", "command -v rm"));
+	CHECK(!covers(true, "rm *", "xargs -0 grep x"));
+	CHECK(!covers(true, "rm *", "xargs grep rm x"));
+	CHECK(!covers(false, "rm *", "xargs -n 1 rm -f"));
+}
+
 TEST(so_many_wrappers_hide_something)
 {
 	auto_buf struct buf b = { 0 };
