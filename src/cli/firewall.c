@@ -140,7 +140,7 @@ static int print_json(json_t *document)
 	return 0;
 }
 
-/* Lines of a trial: what went well to @out, the rest where errors go */
+/* Lines of a trial: what went well to stdout, the rest where errors go */
 static void print_said(const struct buf *said, bool json)
 {
 	const char *p = buf_str(said);

@@ -153,7 +153,7 @@ static void lose(struct wire *wire)
 		wire->gone(wire->arg);
 }
 
-/* Split @n bytes into exactly the words of @verb. False if they are not. */
+/* Split @n bytes into exactly @count words. False if they are not. */
 static bool split(const char *bytes, size_t n, size_t count,
 		  const char **words)
 {

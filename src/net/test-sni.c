@@ -225,7 +225,7 @@ TEST(ambiguous_name_lists_are_malformed)
 	check_extension("\0\10\0\0\1a\0\0\1b", 10);	/* Two names */
 }
 
-/* Set byte @at of a good hello to @value: it must not name anybody any more */
+/* A good hello with one length that is off by one names nobody */
 TEST(lengths_must_fit_exactly)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 };

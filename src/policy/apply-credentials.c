@@ -61,7 +61,7 @@ static const char *text_of(json_t *entry, const char *name)
 	return json_string_value(json_object_get(entry, name));
 }
 
-/* Hide what @entry names. 0, or -EINVAL with words for the caller */
+/* Hide @name. 0, or -EINVAL with words for the caller */
 static int deny(const struct apply *apply, const struct fact *fact,
 		size_t index, const char *name, struct err *why)
 {

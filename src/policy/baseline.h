@@ -6,8 +6,8 @@
 
 #include "policy/policy.h"
 
-/* Add @path below @dir to @list: at the directory itself, and at its default
- * place if the environment moved it
+/* Add @row, whose path is below @dir, to @list: at the directory itself, and at
+ * its default place if the environment moved it
  */
 void baseline_add(struct policy *p, const struct source *source,
 		  enum policy_dir dir, enum path_list list,

@@ -184,7 +184,7 @@ static int replace(const struct editing *e, const char *path,
 	return 0;
 }
 
-/* Walk down @path as far as there are objects; *@ret_path is how far */
+/* Walk down @path as far as there are objects: *@ret_len bytes of it */
 static json_t *descend(const struct editing *e, const char *path,
 		       size_t *ret_len, size_t *ret_depth)
 {

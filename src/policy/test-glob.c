@@ -402,7 +402,7 @@ TEST(a_long_pattern_is_asked_with_whole_paths)
 	glob_free(glob);
 }
 
-/* True if @glob matches something below @dir, among short paths */
+/* True if @p matches something below @dir, among short paths */
 static bool found_below(const char *p, const char *dir)
 {
 	static const char *const tails[] = {

@@ -47,7 +47,7 @@ static bool has_vm_flag(const void *p, const char *flag)
 	return false;
 }
 
-/* How often @canary, given as two halves so that this program's own text is no
+/* How often a canary, given as two halves so that this program's own text is no
  * hit, stands in writable memory outside the stack
  */
 static int count_in_memory(const char *half, const char *other)
