@@ -20,7 +20,7 @@
 #include "base/own.h"
 
 /**
- * struct editing - A text and what is known of its looks
+ * struct editing - A text, what is known of its looks, and where the answer goes
  * @newline:	Its line end
  * @indent:	One step, @indent_len bytes of the text or of a default
  */
@@ -28,6 +28,8 @@ struct editing {
 	const char *text;
 	size_t n;
 	const char *name;
+	struct buf *out;
+	struct err *err;
 	json_t *root;
 	const char *newline;
 	const char *indent;
@@ -56,11 +58,11 @@ static void look(struct editing *e)
 
 /* A change of the value at @path to or by @value */
 typedef int change_fn(const struct editing *e, const char *path,
-		      const char *value, struct buf *out, struct err *err);
+		      const char *value);
 
-/* @e has a text and its name so far */
+/* Nothing is known of the looks of @e yet */
 static int edit(struct editing *e, change_fn *change, const char *path,
-		const char *value, struct buf *out, struct err *err)
+		const char *value)
 {
 	int r;
 
@@ -68,15 +70,15 @@ static int edit(struct editing *e, change_fn *change, const char *path,
 		e->text = "{}\n";
 		e->n = 3;
 	}
-	e->root = json_parse(e->text, e->n, e->name, err);
+	e->root = json_parse(e->text, e->n, e->name, e->err);
 	if (!e->root)
 		return -EINVAL;
 	if (!json_is_object(e->root)) {
-		r = fail(err, -EINVAL, "%s: must be an object: { ... }",
+		r = fail(e->err, -EINVAL, "%s: must be an object: { ... }",
 			 e->name);
 	} else {
 		look(e);
-		r = change(e, path, value, out, err);
+		r = change(e, path, value);
 	}
 	json_decref(e->root);
 	return r;
@@ -90,11 +92,11 @@ static void add_break(const struct editing *e, struct buf *out, size_t depth)
 }
 
 static void splice(const struct editing *e, size_t from, size_t to,
-		   const struct buf *piece, struct buf *out)
+		   const struct buf *piece)
 {
-	buf_add(out, e->text, from);
-	buf_add(out, buf_str(piece), piece->len);
-	buf_add(out, e->text + to, e->n - to);
+	buf_add(e->out, e->text, from);
+	buf_add(e->out, buf_str(piece), piece->len);
+	buf_add(e->out, e->text + to, e->n - to);
 }
 
 /* '"a": {"b": VALUE}' for the keys @rest ("a.b"), laid out at @depth */
@@ -140,8 +142,7 @@ static size_t last_end(const struct editing *e, json_t *object,
 
 /* Put the members @rest into the object at @path, behind all others */
 static int insert(const struct editing *e, json_t *object, const char *path,
-		  size_t depth, const char *rest, const char *value,
-		  struct buf *out, struct err *err)
+		  size_t depth, const char *rest, const char *value)
 {
 	const size_t last = last_end(e, object, path);
 	auto_buf struct buf piece = { 0 };
@@ -149,7 +150,7 @@ static int insert(const struct editing *e, json_t *object, const char *path,
 	bool lines;
 
 	if (json_locate(e->text, e->n, path, &at) < 0)
-		return fail(err, -EINVAL, "%s: cannot find '%s'", e->name,
+		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
 			    path);
 	lines = !last || memchr(e->text + at.offset, '\n',
 				last - at.offset) != NULL;
@@ -163,24 +164,24 @@ static int insert(const struct editing *e, json_t *object, const char *path,
 	if (!last) {
 		add_break(e, &piece, depth);
 		buf_addc(&piece, '}');
-		splice(e, at.offset + 1, at.end, &piece, out);
+		splice(e, at.offset + 1, at.end, &piece);
 	} else {
-		splice(e, last, last, &piece, out);
+		splice(e, last, last, &piece);
 	}
 	return 0;
 }
 
 static int replace(const struct editing *e, const char *path,
-		   const char *value, struct buf *out, struct err *err)
+		   const char *value)
 {
 	auto_buf struct buf piece = { 0 };
 	struct json_place at;
 
 	if (json_locate(e->text, e->n, path, &at) < 0)
-		return fail(err, -EINVAL, "%s: cannot find '%s'", e->name,
+		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
 			    path);
 	buf_adds(&piece, value);
-	splice(e, at.offset, at.end, &piece, out);
+	splice(e, at.offset, at.end, &piece);
 	return 0;
 }
 
@@ -220,8 +221,7 @@ static void add_object(const struct editing *e, const char *rest,
 	buf_addc(out, '}');
 }
 
-static int set(const struct editing *e, const char *path, const char *value,
-	       struct buf *out, struct err *err)
+static int set(const struct editing *e, const char *path, const char *value)
 {
 	size_t len, depth;
 	json_t *object = descend(e, path, &len, &depth);
@@ -234,24 +234,24 @@ static int set(const struct editing *e, const char *path, const char *value,
 	auto_buf struct buf whole = { 0 };
 
 	if (!path[len])
-		return replace(e, path, value, out, err);
+		return replace(e, path, value);
 	if (!there)
-		return insert(e, object, above, depth, rest, value, out, err);
+		return insert(e, object, above, depth, rest, value);
 	if (!*below)
-		return replace(e, here, value, out, err);
+		return replace(e, here, value);
 	if (!json_is_null(there))
-		return fail(err, -EINVAL, "%s: %s must be an object", e->name,
-			    here);
+		return fail(e->err, -EINVAL, "%s: %s must be an object",
+			    e->name, here);
 	add_object(e, below + 1, value, depth + 1, &whole);
-	return replace(e, here, buf_str(&whole), out, err);
+	return replace(e, here, buf_str(&whole));
 }
 
 int edit_set(const char *text, size_t n, const char *name, const char *path,
 	     const char *value, struct buf *out, struct err *err)
 {
-	struct editing e = { .text = text, .n = n, .name = name };
+	struct editing e = { text, n, name, out, err };
 
-	return edit(&e, set, path, value, out, err);
+	return edit(&e, set, path, value);
 }
 
 static json_t *value_at(json_t *root, const char *path)
@@ -284,7 +284,7 @@ static bool has_string(json_t *list, const char *value)
 
 /* Behind the last entry of the list at @path, laid out as that one is */
 static int append(const struct editing *e, json_t *list, const char *path,
-		  const char *literal, struct buf *out)
+		  const char *literal)
 {
 	auto_free char *last = mem_printf("%s[%zu]", path,
 					  json_array_size(list) - 1);
@@ -293,7 +293,8 @@ static int append(const struct editing *e, json_t *list, const char *path,
 	size_t blank;
 
 	if (json_locate(e->text, e->n, last, &at) < 0)
-		return -EINVAL;
+		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
+			    last);
 	blank = at.offset;
 	while (blank && strchr(" \t", e->text[blank - 1]))
 		blank--;
@@ -305,31 +306,30 @@ static int append(const struct editing *e, json_t *list, const char *path,
 		buf_addc(&piece, ' ');
 	}
 	buf_adds(&piece, literal);
-	splice(e, at.end, at.end, &piece, out);
+	splice(e, at.end, at.end, &piece);
 	return 0;
 }
 
 /* Put the JSON text @literal behind the others of the list at @path */
 static int append_literal(const struct editing *e, const char *path,
-			  const char *literal, struct buf *out,
-			  struct err *err)
+			  const char *literal)
 {
 	json_t *list = value_at(e->root, path);
 	auto_free char *whole = mem_printf("[%s]", literal);
 	int r;
 
 	if (list && !json_is_null(list) && !json_is_array(list))
-		return fail(err, -EINVAL, "%s: %s must be a list", e->name,
+		return fail(e->err, -EINVAL, "%s: %s must be a list", e->name,
 			    path);
 	if (json_array_size(list))
-		r = append(e, list, path, literal, out);
+		r = append(e, list, path, literal);
 	else
-		r = set(e, path, whole, out, err);
+		r = set(e, path, whole);
 	return r < 0 ? r : 1;
 }
 
 static int append_string(const struct editing *e, const char *path,
-			 const char *value, struct buf *out, struct err *err)
+			 const char *value)
 {
 	json_t *string = json_string(value);
 	auto_free char *literal = string ? json_dumps(string, JSON_ENCODE_ANY)
@@ -337,28 +337,28 @@ static int append_string(const struct editing *e, const char *path,
 
 	json_decref(string);
 	if (!literal)
-		return fail(err, -EINVAL, "'%s' is not UTF-8 text", value);
+		return fail(e->err, -EINVAL, "'%s' is not UTF-8 text", value);
 	if (has_string(value_at(e->root, path), value))
 		return 0;
-	return append_literal(e, path, literal, out, err);
+	return append_literal(e, path, literal);
 }
 
 int edit_append(const char *text, size_t n, const char *name,
 		const char *path, const char *value, struct buf *out,
 		struct err *err)
 {
-	struct editing e = { .text = text, .n = n, .name = name };
+	struct editing e = { text, n, name, out, err };
 
-	return edit(&e, append_string, path, value, out, err);
+	return edit(&e, append_string, path, value);
 }
 
 int edit_append_value(const char *text, size_t n, const char *name,
 		      const char *path, const char *value, struct buf *out,
 		      struct err *err)
 {
-	struct editing e = { .text = text, .n = n, .name = name };
+	struct editing e = { text, n, name, out, err };
 
-	return edit(&e, append_literal, path, value, out, err);
+	return edit(&e, append_literal, path, value);
 }
 
 /* The end of the entry before, or the start of the one behind, says where the
