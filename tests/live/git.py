@@ -140,7 +140,7 @@ def a_working_tree_made_inside(t):
                 ".git/worktrees/led/commondir", cwd=top, env=WHO).ok()
     check(not t.exists(top + "/.git/worktrees/led/commondir"), repr(r))
     r = t.shell("git worktree add -q sub/two && git worktree remove sub/two",
-                cwd=top).ok()
+                cwd=top, env=WHO).ok()
     equal(r.err, "")
 
 
