@@ -4,6 +4,7 @@
 #include "net/conn.h"
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "net/http-answer.h"
 #include "policy/policy.h"
 
@@ -60,13 +61,14 @@ void conn_answer_outcome(struct conn *conn, bool head_only)
 	const struct reach *r = &conn->reach;
 	const bool refused = r->outcome == REACH_DENIED ||
 			     r->outcome == REACH_GUARDED;
-	auto_buf struct buf fix = { 0 };
+	auto_buf struct buf fix = { 0 }, host = { 0 };
 
 	if (r->outcome == REACH_DENIED && !*r->rule &&
 	    !policy_flag(conn->gate->policy, FLAG_MANAGED_DOMAINS_ONLY,
 			 false)) {
 		buf_adds(&fix, "cloche policy allow domain ");
-		host_format(&r->host, r->host.port == 80 ? 80 : 443, &fix);
+		host_format(&r->host, r->host.port == 80 ? 80 : 443, &host);
+		text_shell_quote(&fix, buf_str(&host));
 	}
 	conn_answer(conn, answer_of(r->outcome), &(struct http_answer_words){
 		.reason = r->reason, .host = &r->host,
