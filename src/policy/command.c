@@ -305,7 +305,8 @@ bool command_may_match(const struct command_pattern *p,
 		if (stages++ == COMMAND_STAGES_MAX)
 			return true;
 	} while (next_stage(script, c, &i));
-	if (!is_opaque(script, c, i))
+	/* A "*" in front has seen all words already */
+	if (!p->plain || !is_opaque(script, c, i))
 		return false;
 	while (++i < c->count) {
 		if (is_read_as(p, script, c, i))

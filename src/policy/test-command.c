@@ -219,6 +219,7 @@ TEST(deny_looks_behind_options_that_nobody_knows)
 	CHECK(covers(true, "rm *", "nice xargs -0 -I x /bin/rm x"));
 	CHECK(covers(true, "rm *", "timeout --sig=KILL 5 rm x"));
 	CHECK(covers(true, "rm *", "command -p rm x"));
+	CHECK(covers(true, "*rm -f", "xargs -n 1 rm -f"));
 	CHECK(!covers(true, "rm *", "command -v rm"));
 	CHECK(!covers(true, "rm *", "xargs -0 grep x"));
 	CHECK(!covers(true, "rm *", "xargs grep rm x"));
@@ -423,5 +424,25 @@ TEST(a_long_line_is_judged_at_once)
 	CHECK(clock() - began < CLOCKS_PER_SEC);
 	buf_adds(&b, "#");
 	CHECK(!excluded_match(b.p, patterns, 3, NULL));
+	buf_done(&b);
+}
+
+TEST(a_long_line_behind_unknown_options_is_judged_at_once)
+{
+	static const char *const rules[] = { "rm *", "*z *", "a b*c", "a *" };
+	struct buf b = { 0 };
+	clock_t began;
+
+	buf_adds(&b, "xargs -x");
+	while (b.len + 2 <= SHELL_TEXT_MAX)
+		buf_adds(&b, " b");
+	began = clock();
+	for (int i = 0; i < 100; i++) {
+		for (size_t k = 0; k < ARRAY_SIZE(rules); k++)
+			CHECK(!covers(true, rules[k], b.p));
+	}
+	printf("# %.3f ms\n", (double)(clock() - began) * 1e3 /
+	       CLOCKS_PER_SEC / 100);
+	CHECK(clock() - began < 5 * CLOCKS_PER_SEC);
 	buf_done(&b);
 }
