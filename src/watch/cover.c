@@ -181,6 +181,13 @@ int cover_set_read_only(int tree)
 	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 }
 
+/* The kernel refuses where a file is open for writing */
+bool cover_close(const struct cover_own *own, enum mount_kind kind, int at)
+{
+	return kind == MOUNT_BIND_RO && cover_is_mount(at) &&
+	       !cover_hides(own, at) && cover_set_read_only(at) == 0;
+}
+
 int cover_set_writable(int tree)
 {
 	static const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };

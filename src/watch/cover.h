@@ -52,8 +52,13 @@ int cover_make_tmpfs(struct cover_own *own, const char *mode);
  */
 int cover_make(struct cover_own *own, enum mount_kind kind, int at);
 
-/* Nobody may write in the mounts of @tree */
+/* Nobody may write in the mounts of @tree; 0 or -1 */
 int cover_set_read_only(int tree);
+
+/* The same for what is mounted at @at, if that is to be closed as @kind wants it: so
+ * no mount is put on another for each edit. True if that is all it takes.
+ */
+bool cover_close(const struct cover_own *own, enum mount_kind kind, int at);
 
 /* One may write in the mount @tree itself, not in those in it */
 int cover_set_writable(int tree);

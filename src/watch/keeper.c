@@ -131,6 +131,10 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	struct stat st;
 	bool spare;
 
+	if (cover_close(&keeping->own, m->kind, at)) {
+		keeping->anew = true;
+		return 0;
+	}
 	if (fstat(at, &st) < 0)
 		return -errno;
 	spare = k->spare >= 0 && m->is_dir == S_ISDIR(st.st_mode);

@@ -224,7 +224,8 @@ static int cover_one(const struct reveal *r, const struct mounted *m)
 	auto_close int at = cover_open(m->path), tree = -1;
 
 	/* What is not there the keeper waits for */
-	if (at < 0 || cover_holds(r->own, m->kind, at))
+	if (at < 0 || cover_holds(r->own, m->kind, at) ||
+	    cover_close(r->own, m->kind, at))
 		return 0;
 	tree = cover_make(r->own, m->kind, at);
 	return tree < 0 ? -1 : cover_attach(tree, at);

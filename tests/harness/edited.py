@@ -35,6 +35,9 @@ for line in sys.stdin:
     what, path, *rest = line.rstrip("\n").split(" ", 2)
     if what == "get": print(get(path), flush=True)
     if what == "put": print(put(path), flush=True)
+    if what == "mounts":
+        with open("/proc/self/mountinfo") as file: lines = file.readlines()
+        print(sum(line.split()[4].startswith(path) for line in lines), flush=True)
     if what == "move": print(move(path, *rest), flush=True)
     if what == "go": os.chdir(path); print("there", flush=True)
     if what == "flood":

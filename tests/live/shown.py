@@ -242,6 +242,28 @@ def edits_that_come_fast_all_count(t):
     inside.end()
 
 
+@test
+def edits_that_come_and_go_do_not_pile_up_mounts(t):
+    """What was closed, opened and is closed again is so by the mount that it has"""
+    mark, deep = t.write(t.away + "/mark", "text"), t.away + "/d/e/file"
+    paths = [t.write(path, "text") for path in (t.dir + "/d/file", deep)]
+    rules = (dict(denyWrite=[paths[0]], allowWrite=[t.away]),
+             dict(denyRead=[os.path.dirname(path) for path in paths]),
+             dict(denyRead=[t.away + "/d"], allowRead=[deep]))
+    edit(t, allowWrite=[t.away])
+    inside, counts = Inside(t), []
+    for _ in range(long(12, 250)):
+        for rule in rules:
+            edit(t, **{**rule, "denyRead": rule.get("denyRead", []) + [mark]})
+            equal(inside.ask("until", mark, "hidden"), "hidden")
+            edit(t, allowWrite=[t.away])
+            equal(inside.ask("until", mark, "text"), "text")
+        counts.append(int(inside.ask("mounts", t.root)))
+    note("mounts:", *counts)
+    check(counts[-1] <= counts[2], counts)
+    inside.end()
+
+
 WHAT_MAY_BE_DONE = r"""
 import json, os, sys
 def may(path, flags):
