@@ -92,6 +92,21 @@ static bool may_come(const struct plan *plan, const struct view_rule *r)
 	       mask_part(plan, r->path) != MASK_INSIDE;
 }
 
+/* The same for what the user's rules say must not be written: who moved it away for
+ * the moment of an edit, and back, would have it writable
+ */
+static bool may_come_back(const struct plan *plan, const struct view_rule *r)
+{
+	const struct view *view = plan->view;
+	auto_free char *above = path_parent(r->path);
+
+	return r->list == PATH_DENY_WRITE && !r->mode && !r->closed &&
+	       r->rule->strength == RULE_USER &&
+	       !view_verdict(view, VIEW_WRITE, r->path).allowed &&
+	       view_verdict(view, VIEW_WRITE, above).allowed &&
+	       view_place(view, r->path) == VIEW_HOST;
+}
+
 static void add_mask(struct mounted_list *list, const char *path, bool ours)
 {
 	*vec_push(list) = (struct mounted){
@@ -122,6 +137,11 @@ static void list_mounts(const struct keep *k, const struct plan *plan,
 		if (may_come(plan, r))
 			add_mask(ret, r->path,
 				 r->rule->strength == RULE_ALWAYS);
+		else if (may_come_back(plan, r))
+			*vec_push(ret) = (struct mounted){
+				.kind = MOUNT_BIND_RO,
+				.path = mem_strdup(r->path),
+			};
 	}
 	mounted_sort(ret);
 }

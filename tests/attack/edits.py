@@ -38,6 +38,27 @@ def what_leads_to_a_path_that_is_closed_stays_in_place(t):
 
 
 @test
+def what_was_away_when_it_was_closed_is_closed_when_it_is_back(t):
+    """A command could move it for the moment of an edit"""
+    for options in WAYS:
+        t.write("a/file", "text")
+        mark = t.write(t.away + "/mark", "text")
+        edit(t)
+        inside = Inside(t, *options)
+        equal(inside.ask("put", "a/file"), "1", "the control")
+        for way in ("a/file kept", "kept a/file", "a/file kept"):
+            equal(inside.ask("move", *way.split()), "moved")
+        edit(t, denyWrite=[t.dir + "/a/file"], denyRead=[mark])
+        equal(inside.ask("until", mark, "hidden"), "hidden")
+        if inside.ask("move", "kept", "a/file") == "moved":
+            equal(inside.ask("refused", "a/file"), "refused")
+            check(not moves(inside, "a", "moved"))
+        else:
+            equal(options, [], "the observer refuses the name")
+        inside.end()
+
+
+@test
 def who_works_there_is_not_left_behind(t):
     """By what holds a directory in place: the next edit counts for him as well"""
     for options in WAYS:

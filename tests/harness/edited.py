@@ -51,9 +51,9 @@ for line in sys.stdin:
         print(put(path), flush=True)
     if what == "until":
         end = time.monotonic() + 30
-        while get(path) != rest[0] and time.monotonic() < end:
+        while (now := get(path)) != rest[0] and time.monotonic() < end:
             time.sleep(0.001)
-        print(get(path), flush=True)
+        print(now, flush=True)
     if what == "watch":     # Can @path be opened before or after @rest?
         seen, end = "hidden", time.monotonic() + 30
         print("watching", flush=True)
