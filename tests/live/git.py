@@ -332,4 +332,16 @@ def a_separate_directory_can_be_made_inside(t):
     check(not t.exists(".git"), "it points at an old directory")
 
 
+@test
+def shared_trees_hand_down_their_group(t):
+    """Their directories have the set-group-id bit, which the filter lets pass"""
+    script = ("mkdir d && chmod g+s d && mkdir d/e && stat -c %A d d/e && "
+              "git init -q --shared=group r && stat -c %A r/.git/objects")
+    for run in (t.shell, lambda text: t.outside("sh", "-c", text)):
+        lines = run(script).ok().out.split()
+        check(all(line[6] in "sS" for line in lines), lines)
+        t.outside("rm", "-r", "d", "r").ok()
+
+
+
 main()
