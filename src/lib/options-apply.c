@@ -6,14 +6,22 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "lib/options.h"
+#include "policy/pathrule.h"
 #include "policy/policy.h"
 
 static int add_path(struct policy *policy, enum path_list list,
 		    const char *value, struct origin origin, struct err *err)
 {
 	const size_t before = policy->paths[list].len;
-	const int r = policy_add_path(policy, list, value, RULE_USER, origin,
-				      err);
+	const char *doubt = path_list_denies(list) ?
+			    path_rule_doubt(value, false) : NULL;
+	int r;
+
+	if (doubt) {
+		origin_done(&origin);
+		return fail(err, -EINVAL, "'%s': %s", value, doubt);
+	}
+	r = policy_add_path(policy, list, value, RULE_USER, origin, err);
 
 	/* What somebody typed just now should be there */
 	if (r == 0 && policy->paths[list].len > before &&

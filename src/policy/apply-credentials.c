@@ -72,6 +72,9 @@ static int deny(const struct apply *apply, const struct fact *fact,
 		return policy_add_string(apply->policy, LIST_ENV_DENY, name,
 					 apply_origin(fact, index), why);
 	}
+	if (document_doubts(fact->document, name))
+		return fail(why, -EINVAL, "'%s': %s", name,
+			    document_doubts(fact->document, name));
 	return policy_add_path(apply->policy, PATH_DENY_READ, name, RULE_USER,
 			       apply_origin(fact, index), why);
 }

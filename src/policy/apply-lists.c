@@ -98,6 +98,9 @@ static int apply_path(const struct apply *apply, const struct fact *fact,
 				   apply_origin(fact, index));
 		return 0;
 	}
+	if (deny && document_doubts(fact->document, text))
+		return apply_problem(apply, fact, index, "'%s': %s", text,
+				     document_doubts(fact->document, text));
 	if (policy_add_path(apply->policy, list, text, RULE_USER,
 			    apply_origin(fact, index), &why) < 0)
 		return apply_problem(apply, fact, index, "%s", why.msg);

@@ -13,9 +13,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "policy/pathrule.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/srt.h"
+
+const char *document_doubts(const struct document *document, const char *path)
+{
+	return document->shape == SHAPE_SRT ? NULL
+					    : path_rule_doubt(path, false);
+}
 
 bool scope_is_repository(enum scope scope)
 {

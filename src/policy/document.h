@@ -101,6 +101,11 @@ void document_note(const struct facts *facts, const struct document *document,
 		   enum note_level level, const char *key, const char *fmt,
 		   ...) __attribute__((format(printf, 5, 6)));
 
+/* Why a path that @document denies is surely not what was meant, or NULL; in a
+ * file of srt's it means what it means there
+ */
+const char *document_doubts(const struct document *document, const char *path);
+
 /* True for project and local settings: they come with a clone */
 bool scope_is_repository(enum scope scope);
 

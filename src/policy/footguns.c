@@ -124,9 +124,10 @@ static void look_at_path(const struct facts *facts, const struct fact *fact,
 	const bool deny = fact->setting->type == TYPE_PATHS &&
 		path_list_denies((enum path_list)fact->setting->slot);
 	const char *doubt = path_rule_doubt(text, false);
+	const bool fatal = deny && document_doubts(fact->document, text);
 	const size_t n = strlen(text);
 
-	if (doubt && !deny)	/* A denial is an error */
+	if (doubt && !fatal)
 		warn_entry(facts, fact, index, "%s", doubt);
 	else if (n && (strchr(" \t", *text) || strchr(" \t", text[n - 1])))
 		warn_entry(facts, fact, index,

@@ -56,10 +56,6 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 	int r;
 
 	r = check_room(p->paths[list].len, err);
-	if (r == 0 && path_list_denies(list) && strength == RULE_USER &&
-	    path_rule_doubt(text, false))
-		r = fail(err, -EINVAL, "'%s': %s", text,
-			 path_rule_doubt(text, false));
 	if (r == 0)
 		r = path_rule_parse(text, base, p->home, &rule, err);
 	if (r < 0) {
