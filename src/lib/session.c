@@ -29,6 +29,7 @@
 #include "plan/grants.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
+#include "plan/planted.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-cache.h"
@@ -445,6 +446,7 @@ int session_view(const struct session *session, struct policy *policy,
 	show_command(*ret, session->plan->argv);
 	if (session->plan->tier == TIER_LANDLOCK)
 		close_tmp(*ret, session->tmpdir);
+	planted_deny(*ret);
 	return 0;
 }
 

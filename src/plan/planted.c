@@ -8,6 +8,11 @@
  * other. The directory that a link lies in has been followed by then, so it is
  * compared with where the home and the roots really are, not only with how they
  * are spelled: /home may be a link to /var/home.
+ *
+ * Who runs while settings are edited can put a link where a directory was, and the
+ * directory back: then a rule is for what the link led to. So a denial is also for
+ * each name that the path would have if a link on its way were none. Whether that
+ * could have been planted is not asked: where nobody can swap it, nothing comes.
  */
 
 #include "plan/planted.h"
@@ -23,6 +28,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/view.h"
 #include "policy/policy.h"
 
 enum { LINKS_MAX = 40 };	/* The kernel's */
@@ -32,12 +38,16 @@ enum { LINKS_MAX = 40 };	/* The kernel's */
  * @real:	Followed so far
  * @rest:	Still to be followed, in @owned or the caller's text
  * @links:	How many were followed
+ * @view:	Gets names that @list of @rule is for, too; or NULL
  */
 struct walk {
 	const struct policy *policy;
 	char *real, *owned;
 	const char *rest;
 	unsigned int links;
+	struct view *view;
+	enum path_list list;
+	const struct path_rule *rule;
 };
 
 /* Is @path in @dir, as that is spelled or where it really is? */
@@ -119,6 +129,32 @@ static int follow(struct walk *w, const char *path)
 	return 0;
 }
 
+/* As if nothing were there yet. Of a link the view knows only what it is now. */
+static void add_name(const struct walk *w, const char *path)
+{
+	const struct view_rules *rules = &w->view->rules;
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const struct view_rule *r = &rules->v[i];
+
+		if (r->list == w->list && r->rule == w->rule &&
+		    !S_ISLNK(r->mode) && !strcmp(r->path, path))
+			return;
+	}
+	*vec_push(&w->view->rules) = (struct view_rule){
+		.path = mem_strdup(path), .list = w->list, .rule = w->rule,
+	};
+}
+
+/* What is left, were it in the link at @path */
+static void add_spelled(const struct walk *w, const char *path)
+{
+	auto_free char *name = path_resolve(path, w->rest +
+					    strspn(w->rest, "/"));
+
+	add_name(w, name);
+}
+
 /* One component: 1 if it is a planted link, 0, or a negative errno */
 static int step(struct walk *w, const char *name)
 {
@@ -128,7 +164,9 @@ static int step(struct walk *w, const char *name)
 	int r = 0;
 
 	if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode)) {
-		if (!is_plantable(w->policy, at, &st))
+		if (w->view)
+			add_spelled(w, at);
+		if (w->view || !is_plantable(w->policy, at, &st))
 			return follow(w, at);
 		r = 1;
 	}
@@ -137,25 +175,61 @@ static int step(struct walk *w, const char *name)
 	return r;
 }
 
+/* To the end, or to the first planted link; as step() */
+static int walk(struct walk *w)
+{
+	int r = 0;
+
+	while (r == 0) {
+		auto_free char *name = next_component(w);
+
+		if (!*name)
+			break;
+		if (strcmp(name, ".") != 0)
+			r = step(w, name);
+	}
+	free(w->owned);
+	return r;
+}
+
 int planted_follow(const struct policy *policy, const char *path, char **ret)
 {
 	struct walk w = {
 		.policy = policy, .real = mem_strdup("/"), .rest = path,
 	};
-	int r = 0;
+	const int r = walk(&w);
 
-	while (r == 0) {
-		auto_free char *name = next_component(&w);
-
-		if (!*name)
-			break;
-		if (strcmp(name, ".") != 0)
-			r = step(&w, name);
-	}
-	free(w.owned);
 	if (r >= 0)
 		*ret = w.real;
 	else
 		free(w.real);
 	return r;
+}
+
+/* Also for where it leads now: when the view was made that may have been elsewhere */
+static void deny_names(struct view *view, enum path_list list,
+		       const struct path_rule *rule)
+{
+	struct walk w = {
+		.real = mem_strdup("/"), .rest = rule->path, .view = view,
+		.list = list, .rule = rule,
+	};
+
+	if (walk(&w) == 0)
+		add_name(&w, w.real);
+	free(w.real);
+}
+
+void planted_deny(struct view *view)
+{
+	for (enum path_list list = 0; list < PATH_LISTS; list++) {
+		const struct path_rules *rules = &view->policy->paths[list];
+
+		for (size_t i = 0; path_list_denies(list) && i < rules->len; i++) {
+			if (!rules->v[i].glob &&
+			    rules->v[i].strength == RULE_USER)
+				deny_names(view, list, &rules->v[i]);
+		}
+	}
+	view_sort(view);
 }

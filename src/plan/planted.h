@@ -5,6 +5,7 @@
 #define PLAN_PLANTED_H
 
 struct policy;
+struct view;
 
 /* Follow the absolute @path, each link looked at once. 0 with *@ret its real
  * path; what does not exist is appended as it is. 1 with *@ret the first link
@@ -13,5 +14,11 @@ struct policy;
  * by who may write it. Or a negative errno. The caller frees.
  */
 int planted_follow(const struct policy *policy, const char *path, char **ret);
+
+/* What the user's rules deny by its path is denied by each name that it would have
+ * if a link on its way were a directory: for edits, while a command runs that may
+ * have put the link there
+ */
+void planted_deny(struct view *view);
 
 #endif /* PLAN_PLANTED_H */

@@ -166,6 +166,36 @@ TEST(a_root_that_is_made_by_who_may_write_it_can_be_a_link)
 	CHECK_STR(control, "real");
 }
 
+static bool may_read(const struct view *view, const char *name)
+{
+	auto_free char *path = path_join(test_dir(), name);
+
+	return view_verdict(view, VIEW_READ, path).allowed;
+}
+
+TEST(a_denial_is_also_for_the_names_that_links_on_its_way_have_taken)
+{
+	auto_free char *path = path_join(test_dir(), "d/key");
+	auto_policy struct policy *p = policy_new("/", NULL);
+	const struct source *s = policy_add_source(p, SCOPE_FLAG, "settings",
+						   NULL, 0, "/");
+	auto_view struct view *view = NULL;
+
+	CHECK_INT(policy_add_path(p, PATH_DENY_READ, path, RULE_USER,
+				  origin_make(s, NULL, NULL), NULL), 0);
+	make_dir(test_dir(), "real/key");
+	make_link(test_dir(), "e", "./real");
+	make_link(test_dir(), "d", "e");
+	CHECK_INT(view_build(p, &view, NULL), 0);
+	CHECK(!may_read(view, "real/key"));
+	CHECK(may_read(view, "d/key") && may_read(view, "e/key"));
+	planted_deny(view);
+	CHECK(!may_read(view, "real/key"));
+	CHECK(!may_read(view, "d/key") && !may_read(view, "e/key"));
+	CHECK(may_read(view, "d") && may_read(view, "e") &&
+	      may_read(view, "real/other"));
+}
+
 /* Another sandbox of the same project: a directory, a link, a directory... */
 static void __attribute__((noreturn)) swap(const char *path, const char *beside,
 					   const char *target)

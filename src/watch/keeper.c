@@ -29,6 +29,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -152,6 +153,17 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	return -errno;
 }
 
+/* Never what a link leads to: what comes in its place would not be heard of */
+static int watch_dir(const struct keeping *k, const char *dir)
+{
+	auto_close int at = cover_open(dir);
+	char name[32];
+
+	snprintf(name, sizeof(name), "fd/%d", at);
+	return at < 0 || fchdir(k->proc) < 0 ? -1 :
+	       inotify_add_watch(k->inotify, name, WATCHED);
+}
+
 /* The nearest directory above @path that is there: false if we will not hear of
  * it. Who may not list one gets no word of it either; nobody can change that.
  * *@last is what was watched last in this look, or NULL: most are in one directory.
@@ -164,12 +176,12 @@ static bool watch_parent(const struct keeping *k, const char *path,
 	while (!*last || strcmp(*last, dir) != 0) {
 		char *above;
 
-		if (inotify_add_watch(k->inotify, dir, WATCHED) >= 0) {
+		if (watch_dir(k, dir) >= 0) {
 			free(*last);
 			*last = take_ptr(dir);
 			return true;
 		}
-		if (errno != ENOENT && errno != ENOTDIR)
+		if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
 			return errno == EACCES;
 		above = path_parent(dir);
 		free(dir);

@@ -58,6 +58,40 @@ def what_was_away_when_it_was_closed_is_closed_when_it_is_back(t):
         inside.end()
 
 
+def swap_links(t, inside, rule, path):
+    """While a link is where a directory was, @path in that is closed"""
+    refused = ("until", "hidden") if rule == "denyRead" else ("refused",)
+    shut = lambda name: inside.ask(refused[0], name, *refused[1:])
+    equal(inside.ask("put", path), "1", "the control")
+    for way in ("d kept", "link d"):
+        equal(inside.ask("move", *way.split()), "moved")
+    edit(t, **{rule: [t.dir + "/" + path]})
+    equal(shut(path), refused[-1], "where the link leads")
+    back = inside.ask("move", "d", "link") == "moved"
+    if not back:
+        os.rename(t.dir + "/d", t.dir + "/link")
+    if not back or inside.ask("move", "kept", "d") != "moved":
+        os.rename(t.dir + "/kept", t.dir + "/d")
+    equal(shut(path), refused[-1], "back again")
+    equal(inside.ask("put", "d/other"), "1", "the control")
+
+
+@test
+def a_link_that_stands_there_for_the_moment_of_an_edit_opens_nothing(t):
+    """The rule is for where it leads; and for the name, when the link is gone"""
+    for options in (*WAYS, ["--observe", "full"]):
+        for rule in ("denyRead", "denyWrite"):
+            for path in ("d/key", "d/deep/key"):
+                for name in (path, "d/other", "elsewhere" + path[1:]):
+                    t.write(name, "text")
+                os.symlink("elsewhere", t.dir + "/link")
+                edit(t)
+                inside = Inside(t, *options)
+                swap_links(t, inside, rule, path)
+                inside.end()
+                os.unlink(t.dir + "/link")
+
+
 @test
 def who_works_there_is_not_left_behind(t):
     """By what holds a directory in place: the next edit counts for him as well"""
