@@ -38,7 +38,8 @@ enum { LINKS_MAX = 40 };	/* The kernel's */
  * @real:	Followed so far
  * @rest:	Still to be followed, in @owned or the caller's text
  * @links:	How many were followed
- * @view:	Gets names that @list of @rule is for, too; or NULL
+ * @view:	Gets names that @list of @rule is for, too; or NULL. Its first
+ *		@sorted rules are in order, those from @own on are of @rule.
  */
 struct walk {
 	const struct policy *policy;
@@ -46,6 +47,7 @@ struct walk {
 	const char *rest;
 	unsigned int links;
 	struct view *view;
+	size_t sorted, own;
 	enum path_list list;
 	const struct path_rule *rule;
 };
@@ -129,16 +131,43 @@ static int follow(struct walk *w, const char *path)
 	return 0;
 }
 
-/* As if nothing were there yet. Of a link the view knows only what it is now. */
+/* The first of the sorted rules that is not before @path */
+static size_t find_first(const struct walk *w, const char *path)
+{
+	size_t low = 0, high = w->sorted;
+
+	while (low < high) {
+		const size_t mid = low + (high - low) / 2;
+
+		if (strcmp(w->view->rules.v[mid].path, path) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Of a link the view knows only what it is now */
+static bool is_known(const struct walk *w, size_t i, const char *path)
+{
+	const struct view_rule *r = &w->view->rules.v[i];
+
+	return r->list == w->list && r->rule == w->rule &&
+	       !S_ISLNK(r->mode) && !strcmp(r->path, path);
+}
+
+/* As if nothing were there yet */
 static void add_name(const struct walk *w, const char *path)
 {
 	const struct view_rules *rules = &w->view->rules;
 
-	for (size_t i = 0; i < rules->len; i++) {
-		const struct view_rule *r = &rules->v[i];
-
-		if (r->list == w->list && r->rule == w->rule &&
-		    !S_ISLNK(r->mode) && !strcmp(r->path, path))
+	for (size_t i = find_first(w, path);
+	     i < w->sorted && !strcmp(rules->v[i].path, path); i++) {
+		if (is_known(w, i, path))
+			return;
+	}
+	for (size_t i = w->own; i < rules->len; i++) {
+		if (is_known(w, i, path))
 			return;
 	}
 	*vec_push(&w->view->rules) = (struct view_rule){
@@ -207,11 +236,12 @@ int planted_follow(const struct policy *policy, const char *path, char **ret)
 }
 
 /* Also for where it leads now: when the view was made that may have been elsewhere */
-static void deny_names(struct view *view, enum path_list list,
+static void deny_names(struct view *view, size_t sorted, enum path_list list,
 		       const struct path_rule *rule)
 {
 	struct walk w = {
 		.real = mem_strdup("/"), .rest = rule->path, .view = view,
+		.sorted = sorted, .own = view->rules.len,
 		.list = list, .rule = rule,
 	};
 
@@ -222,13 +252,16 @@ static void deny_names(struct view *view, enum path_list list,
 
 void planted_deny(struct view *view)
 {
+	const size_t sorted = view->rules.len;
+
+	view_sort(view);
 	for (enum path_list list = 0; list < PATH_LISTS; list++) {
 		const struct path_rules *rules = &view->policy->paths[list];
 
 		for (size_t i = 0; path_list_denies(list) && i < rules->len; i++) {
 			if (!rules->v[i].glob &&
 			    rules->v[i].strength == RULE_USER)
-				deny_names(view, list, &rules->v[i]);
+				deny_names(view, sorted, list, &rules->v[i]);
 		}
 	}
 	view_sort(view);
