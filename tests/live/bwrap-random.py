@@ -107,8 +107,10 @@ def call(t, program, words, descriptors):
                       resource.RLIMIT_NOFILE, (descriptors, descriptors)))
     for fd in fds:
         os.close(fd)
-    return r, sorted(t.outside("find", "h", "-printf", "%p %y %m %s %l\n")
-                     .out.splitlines())
+    left = [oct(os.stat(t.dir).st_mode)]
+    os.chmod(t.dir, 0o755)	# Or nobody could look
+    return r, left + sorted(t.outside("find", "h", "-printf", "%p %y %m %s %l\n")
+                            .out.splitlines())
 
 
 def known(words, want, got):
