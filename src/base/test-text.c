@@ -86,7 +86,8 @@ TEST(shell_words_survive)
 {
 	check_quoted("a/b-c", "a/b-c");
 	check_quoted("", "''");
-	check_quoted("it's", "'it'\\''s'");
+	check_quoted("it's", "'it'\"'\"'s'");
+	check_quoted("'a\\", "\"'\"'a'\"\\\\\"");
 	check_quoted("$(x)\n", "'$(x)\n'");
 	check_quoted("~", "'~'");
 }

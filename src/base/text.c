@@ -196,24 +196,35 @@ static bool is_shell_plain(const char *s)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"0123456789@%+=:,./_-";
 
-	return *s && !s[strspn(s, plain)];
+	/* zsh looks for the program of "=ls", fish expands "%self" */
+	return *s && *s != '=' && *s != '%' && !s[strspn(s, plain)];
 }
 
+/* In single quotes, but for ' and \, which fish takes for an escape there: these
+ * stand in double quotes, where no shell reads them differently. A ! is never
+ * in those: an interactive bash would expand it.
+ */
 void text_shell_quote(struct buf *b, const char *s)
 {
+	char open = *s == '\'' || *s == '\\' ? '"' : '\'';
+
 	if (is_shell_plain(s)) {
 		buf_adds(b, s);
 		return;
 	}
 
-	buf_addc(b, '\'');
+	buf_addc(b, open);
 	for (; *s; s++) {
-		if (*s == '\'')
-			buf_adds(b, "'\\''");
-		else
-			buf_addc(b, *s);
+		const char want = *s == '\'' || *s == '\\' ? '"' : '\'';
+
+		if (want != open)
+			buf_addf(b, "%c%c", open, want);
+		open = want;
+		if (*s == '\\')
+			buf_addc(b, '\\');
+		buf_addc(b, *s);
 	}
-	buf_addc(b, '\'');
+	buf_addc(b, open);
 }
 
 int text_hex_digit(char c)

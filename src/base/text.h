@@ -35,7 +35,7 @@ size_t text_escape_char(const char **s, char *out);
 /* Append @s made safe for a terminal */
 void text_escape(struct buf *b, const char *s);
 
-/* Append @s quoted for a POSIX shell; plain words stay plain */
+/* Append @s quoted for a POSIX shell and for fish; plain words stay plain */
 void text_shell_quote(struct buf *b, const char *s);
 
 /* What the hexadecimal digit @c stands for, or -1 */

@@ -62,14 +62,16 @@ void hook_wrap(const struct hook_wrapper *w, const char *dir,
 static char *unquote(const char *s)
 {
 	struct buf b = { 0 };
+	char open = '\0';
 
 	for (; *s; s++) {
-		if (!strncmp(s, "'\\''", 4)) {
-			buf_addc(&b, '\'');
-			s += 3;
-		} else if (*s != '\'') {
-			buf_addc(&b, *s);
+		if (open ? *s == open : *s == '\'' || *s == '"') {
+			open = open ? '\0' : *s;
+			continue;
 		}
+		if (open == '"' && *s == '\\' && s[1])
+			s++;
+		buf_addc(&b, *s);
 	}
 	return buf_take(&b);
 }

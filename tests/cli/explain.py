@@ -3,6 +3,8 @@
 
 import json
 import os
+import random
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -132,16 +134,79 @@ def wrap_prints_one_line_that_runs_it(t):
     equal(t.read("out"), "it's b c\n")
 
 
+WORDS = ["", "a b", "$HOME", "`id`", "'", '"', "\\", "*", "!", ";", "%s%%",
+         "!!", "\\'; touch out; '", "'\\", "\\\\'\\'", "x'!$'y", "~", "^a^b",
+         "(id)", "$(id)", "{a,b}", "\\(id)", "it's \\\"!", "é'\\é", "#a", "=ls", "%self"]
+
+
+def wrapped(t, words):
+    line = t.run("wrap", "--", "printf", "%s|", *words).ok().out
+    equal(line.count("\n"), 1, line)
+    return line
+
+
+def quoted_words(t, shell, *options, before=""):
+    """A real shell reads a line of ours as the words that went in"""
+    if not shutil.which(shell):
+        skip(f"{shell} is not installed")
+    odd, r = "'\\!\"$ a`", random.Random(1)
+    words = WORDS + ["".join(r.choices(odd, k=r.randrange(1, 9)))
+                     for _ in range(100)]
+    for more in ([], ["\n", "a\n", "-n\\n\n'%d'\n$(id)\\"]):
+        words = words + more
+        line = before + wrapped(t, words)
+        r = t.outside(shell, *options, line) if options[-1] == "-c" else \
+            t.outside(shell, *options, stdin=line)
+        equal(r.ok().out,
+              "".join(w + "|" for w in words))
+        check(not t.exists("out"), "a word broke out")
+
+
 @test
 def wrap_quotes_what_a_shell_would_eat(t):
-    words = ["", "a b", "$HOME", "`id`", "'", '"', "\\", "*", "!", ";", "%s%%"]
-    for more in ([], ["\n", "a\n", "-n\\n\n'%d'\n$(id)\\"]):
-        words += more
-        line = t.run("wrap", "--", "printf", "%s|", *words).ok().out
-        equal(line.count("\n"), 1, line)
-        for shell in ("sh", "bash"):
-            equal(t.outside(shell, "-c", line).ok().out,
-                  "".join(w + "|" for w in words))
+    for shell in ("sh", "bash", "dash", "zsh"):
+        quoted_words(t, shell, "-c")
+
+
+@test
+def wrap_quotes_for_a_bash_that_expands_its_history(t):
+    control = t.outside("bash", "--norc", stdin="set -o history -H\n: first\n"
+                        'echo "!!"\n').ok()
+    contains(control.out, ": first")
+    quoted_words(t, "bash", "--norc",
+                 before="set -o history -H\n: first\n")
+
+
+@test
+def wrap_quotes_for_fish(t):
+    quoted_words(t, "fish", "--no-config", "-c")
+
+
+def fish_reads(line):
+    """fish's quotes: single ones know \\\\ and \\', double ones \\\\, \\" and \\$"""
+    words, word, quote, i = [], None, None, 0
+    while i < len(line):
+        c = line[i]
+        known = {None: "\\'\" ", "'": "\\'", '"': '\\"$'}[quote]
+        if c == "\\" and line[i + 1:i + 2] in tuple(known):
+            word, i = (word or "") + line[i + 1], i + 1
+        elif c == quote:
+            quote = None
+        elif quote is None and c in "'\"":
+            word, quote = word or "", c
+        elif quote is None and c in " \n":
+            words, word = words + [word] * (word is not None), None
+        else:
+            check(quote or c not in "()$;*~#{}%", "not quoted:", c)
+            word = (word or "") + c
+        i += 1
+    check(quote is None, "a quote is open:", line)
+    return words + [word] * (word is not None)
+
+
+@test
+def wrap_quotes_as_fish_is_documented_to_read(t):
+    equal(fish_reads(wrapped(t, WORDS))[-len(WORDS):], WORDS)
 
 
 main()
