@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -101,6 +102,11 @@ int main(int argc, char **argv)
 	const struct command *c;
 	int r;
 
+	/* Its caller would choose the policy of another user's sandbox */
+	if (getauxval(AT_SECURE)) {
+		cli_tell("cloche: this copy is set-user-id or has capabilities, and does nothing so; install it without");
+		return EXIT_NOT_BUILT;
+	}
 	/* Ignored, no child could be waited for */
 	(void)signal(SIGCHLD, SIG_DFL);
 	cage_set_image(argv, environ);

@@ -99,6 +99,11 @@ struct preflight {
  */
 void doctor_preflight(const struct preflight *want, struct buf *out);
 
+/* True if this process has what every sandbox of ours gives: no_new_privs, a
+ * system call filter, no capabilities
+ */
+bool doctor_is_confined(void);
+
 /* True in a sandbox of ours of tier landlock: / cannot be listed there, so no
  * other can be built in it
  */

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -128,14 +127,30 @@ static pid_t parent_of(pid_t pid, bool *ret_is_init)
 	return p ? (pid_t)strtol(p + 6, NULL, 10) : 0;
 }
 
+bool doctor_is_confined(void)
+{
+	static const char *const lines[] = {
+		"\nNoNewPrivs:\t1\n", "\nSeccomp:\t2\n",
+		"\nCapPrm:\t0000000000000000\n",
+		"\nCapEff:\t0000000000000000\n",
+		"\nCapAmb:\t0000000000000000\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (!file_has("/proc/self/status", lines[i]))
+			return false;
+	}
+	return true;
+}
+
 /* There is no pid namespace, but init takes every orphan: it is above us,
- * without being the first process. A name alone is anybody's to take.
+ * without being the first process
  */
 bool doctor_is_in_landlock(void)
 {
 	pid_t pid = getppid();
 
-	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+	if (!doctor_is_confined())
 		return false;
 	for (int i = 0; i < ANCESTORS_MAX && pid > 1; i++) {
 		bool is_init = false;

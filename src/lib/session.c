@@ -241,7 +241,7 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 	const char *cache = s->policy->dirs[DIR_CACHE];
 	const bool landlock = request->tier == TIER_LANDLOCK;
 	const char *around = tier_around();
-	const bool nested = around && !strcmp(around, "cloche");
+	const bool nested = tier_is_nested();
 
 	/* Ours says so with the tier it falls back to */
 	if (around && !nested)

@@ -36,6 +36,7 @@ void tier_tell_without(const struct options *options, int value);
  * is none that we know. One of ours is "cloche".
  */
 const char *tier_around(void);
+/* It is one of ours, and confines this process as ours do */
 bool tier_is_nested(void);
 
 #endif /* LIB_TIER_H */

@@ -3,8 +3,10 @@
 
 #include "secret/harden.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -30,6 +32,8 @@ int harden_process(struct err *err)
 	const struct rlimit core = { 1, 1 };
 	struct rlimit lock;
 
+	if (getauxval(AT_SECURE))
+		return fail(err, -EPERM, "this copy is set-user-id or has capabilities, and does nothing so; install it without");
 	if (open_standard_descriptors() < 0)
 		return fail_errno(err, "cannot open /dev/null");
 	(void)umask(077);

@@ -2,6 +2,7 @@
 """tests/live/shell.py - cloche as sh and bash: the real shell, in the sandbox"""
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -119,6 +120,49 @@ def the_settings_decide_and_bad_ones_run_nothing(t):
     t.write(".claude/settings.json", "{")
     r = t.outside(shim(t), "-c", "echo ran").ended(125)
     equal(r.out, "")
+
+
+def under_init(t, name, *argv):
+    """Run argv in a pid namespace whose process 1 is called so"""
+    first = ("import subprocess, sys\n"
+             "open('/proc/self/comm', 'w').write(sys.argv[1])\n"
+             "sys.exit(subprocess.run(sys.argv[2:]).returncode)\n")
+    return t.outside("unshare", "--user", "--map-current-user", "--pid",
+                     "--fork", "--mount-proc", sys.executable, "-c", first,
+                     name, *argv)
+
+
+@test
+def a_name_of_process_1_does_not_make_a_sandbox(t):
+    secret = hide(t)
+    control = under_init(t, "cloche-init", "bash", "-c",
+                         "cat /proc/1/comm; " + secret).ok()
+    contains(control.out, "cloche-init\n")
+    contains(control.out, "BEGIN")
+    for env in ({}, {"SANDBOX_RUNTIME": "1"}):
+        r = under_init(t, "cloche-init", "env", *(f"{k}={v}" for k, v in
+                                                  env.items()),
+                       shim(t), "-c", secret + "; echo ran")
+        lacks(r.out, "BEGIN", r)
+
+
+@as_root
+def a_set_user_id_copy_does_nothing(t):
+    for name, verbs in (("cloche", (["run", "true"], ["explain"], ["doctor"],
+                                    ["policy", "show"], ["--version"],
+                                    ["hook", "claude", "pre-tool-use"])),
+                        ("bash", (["-c", "true"],))):
+        copy = t.away + "/" + name
+        shutil.copy(os.path.realpath(CLOCHE), copy)
+        for words in verbs:
+            os.chown(copy, 65534, 65534)
+            os.chmod(copy, 0o755)
+            control = t.outside(copy, *words)
+            lacks(control.err, "set-user-id")
+            os.chmod(copy, 0o4755)
+            r = t.outside(copy, *words).ended(125)
+            equal((r.out, len(r.err.splitlines())), ("", 1), words)
+            contains(r.err, "set-user-id")
 
 
 main()

@@ -3,9 +3,16 @@
  * and found again by callers that run /proc/self/exe
  */
 
+#include <stdio.h>
+#include <sys/auxv.h>
+
 #include "cli/persona.h"
 
 int main(int argc, char **argv)
 {
+	if (getauxval(AT_SECURE)) {
+		fputs("bwrap: this copy is set-user-id or has capabilities, and does nothing so; install it without\n", stderr);
+		return 1;
+	}
 	return persona_bwrap(argc, argv);
 }
