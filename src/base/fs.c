@@ -320,17 +320,22 @@ int fs_chmod(int fd, mode_t mode)
 	return chmod(self, mode & 07777);
 }
 
-/* NSS is not consulted: it would load libraries on the start path */
-char *fs_home(void)
+/* Homes are compared with real paths, and many are reached through a link. One
+ * that does not exist is as it was spelled.
+ */
+static char *real_home(const char *path)
 {
-	const char *home = getenv("HOME");
+	char *real = realpath(path, NULL);
+
+	return real ? real : path_resolve("/", path);
+}
+
+/* NSS is not consulted: it would load libraries on the start path */
+char *fs_account_home(void)
+{
 	char line[1024];
-	auto_fclose FILE *f = NULL;
+	auto_fclose FILE *f = fopen("/etc/passwd", "re");
 
-	if (home && home[0] == '/')
-		return path_resolve("/", home);
-
-	f = fopen("/etc/passwd", "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		char *rest = line, *field[6];
 		size_t n = 0;
@@ -341,9 +346,16 @@ char *fs_home(void)
 		if (n == ARRAY_SIZE(field) &&
 		    strtoul(field[2], NULL, 10) == geteuid() &&
 		    field[5][0] == '/')
-			return path_resolve("/", field[5]);
+			return real_home(field[5]);
 	}
 	return NULL;
+}
+
+char *fs_home(void)
+{
+	const char *home = getenv("HOME");
+
+	return home && home[0] == '/' ? real_home(home) : fs_account_home();
 }
 
 char *fs_xdg(const char *variable, const char *fallback)

@@ -82,10 +82,15 @@ bool fs_is_named(int fd, const char *path);
  */
 int fs_chmod(int fd, mode_t mode);
 
-/* $HOME if it is absolute, else the password database's, else NULL. The caller
- * frees.
+/* $HOME if it is absolute, else the password database's, else NULL; real, if it
+ * exists. The caller frees.
  */
 char *fs_home(void);
+
+/* The home of the effective user in /etc/passwd, real if it exists, or NULL. The
+ * caller frees.
+ */
+char *fs_account_home(void);
 
 /* An XDG base directory: $@variable if it is absolute, else @fallback below
  * the home directory; NULL without one. The caller frees.

@@ -23,9 +23,6 @@ static int check_directory(const char *home, struct err *err)
 
 	if (lstat(home, &st) < 0)
 		return fail_errno(err, "profile home: $HOME '%s'", home);
-	if (S_ISLNK(st.st_mode))
-		return fail(err, -ELOOP, "profile home: $HOME '%s' is a symbolic link; set HOME to the directory itself",
-			    home);
 	if (!S_ISDIR(st.st_mode))
 		return fail(err, -ENOTDIR, "profile home: $HOME '%s' is not a directory",
 			    home);
@@ -121,4 +118,20 @@ void home_show_command(struct view *view, const char *name, const char *path)
 	view_add(view, PATH_ALLOW_READ, real,
 		 view_own_rule(view, real, name, "the command itself"), false);
 	view_sort(view);
+}
+
+void home_show_link(struct view *view)
+{
+	const char *home = getenv("HOME");
+	auto_free char *named = home ? path_resolve("/", home) : NULL;
+	auto_free char *parent = named ? path_parent(named) : NULL;
+	auto_free char *dir = parent ? realpath(parent, NULL) : NULL;
+	auto_free char *link = dir ? path_join(dir, path_base(named)) : NULL;
+	const size_t before = view->links.len;
+
+	if (!link || !strcmp(link, view->policy->home))
+		return;
+	view_add_link(view, link);
+	if (view->links.len > before)
+		view->links.v[before].home = true;
 }

@@ -17,4 +17,7 @@ int home_check(const struct policy *policy, struct err *err);
  */
 void home_show_command(struct view *view, const char *name, const char *path);
 
+/* $HOME may be a symbolic link in a hidden directory: show it there */
+void home_show_link(struct view *view);
+
 #endif /* LIB_HOME_H */

@@ -368,8 +368,10 @@ static void show_command(struct view *view, char *const *argv)
 
 static void furnish_home(struct session *s, struct plan_request *request)
 {
-	if (s->policy->profile == PROFILE_HOME)
+	if (s->policy->profile == PROFILE_HOME) {
 		s->git_config = gitfile_make(s->policy);
+		home_show_link(s->view);
+	}
 	request->git_config = s->git_config;
 	show_command(s->view, request->argv);
 }

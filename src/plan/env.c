@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "plan/network.h"
 #include "plan/plan.h"
+#include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/env.h"
 
@@ -143,7 +144,8 @@ char *env_path(const struct policy *policy, const char *path)
 
 	for (char *word = strtok_r(words, ":", &save); word;
 	     word = strtok_r(NULL, ":", &save)) {
-		auto_free char *dir = path_resolve(policy->cwd, word);
+		auto_free char *named = path_resolve(policy->cwd, word);
+		auto_free char *dir = resolve_path(named);
 
 		if (!strcmp(dir, bin))
 			continue;

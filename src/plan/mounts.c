@@ -295,6 +295,21 @@ static void furnish(struct walk *w, const char *path, const char *named,
 	}
 }
 
+/* $HOME itself may be a link in a directory that is hidden */
+static void show_home_link(struct walk *w, struct level *hidden)
+{
+	for (size_t i = 0; i < w->view->links.len; i++) {
+		const struct view_link *link = &w->view->links.v[i];
+		auto_free char *parent = path_parent(link->path);
+
+		if (!link->home || strcmp(parent, hidden->path) != 0)
+			continue;
+		push_point(w, hidden, link->path, false);
+		w->plan->points.v[w->plan->points.len - 1].target =
+			mem_strdup(link->target);
+	}
+}
+
 static void visit_private(struct walk *w, struct level *above,
 			  const struct view_rule *at,
 			  const struct path_rule *rule)
@@ -382,6 +397,7 @@ static void visit_hidden(struct walk *w, struct level *above,
 	m->loose = is_over(w, above);
 	m->layer = at->mode ? 0 : above->mask;
 	push_level(w, at->path, STATE_HIDDEN);
+	show_home_link(w, &w->v[w->len - 1]);
 }
 
 static void visit_shown(struct walk *w, struct level *above,

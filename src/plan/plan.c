@@ -227,6 +227,13 @@ static bool is_opened(const struct view *view, const struct view_rule *secret)
 	return false;
 }
 
+/* "/home" is hidden for the homes of others, and this is the user's own */
+static bool is_around_home(const struct view *view, const struct view_rule *r)
+{
+	return view->home && path_is_within(r->path, view->home) &&
+	       path_is_within(view->home, view->policy->cwd);
+}
+
 /* The row of our tables that makes the start directory a secret, or NULL. To
  * be in ~/.ssh is not to say that a command may read and change it.
  */
@@ -239,7 +246,7 @@ static const struct view_rule *secret_start(const struct view *view)
 		    r->rule->strength == RULE_BASELINE &&
 		    r->rule->place == PLACE_HOST &&
 		    path_is_within(r->path, view->policy->cwd) &&
-		    !is_opened(view, r))
+		    !is_around_home(view, r) && !is_opened(view, r))
 			return r;
 	}
 	return NULL;
@@ -261,7 +268,7 @@ static int check_start(const struct view *view, struct err *err)
 	if (!secret)
 		return 0;
 	return fail(err, -EACCES, "the start directory '%s' is hidden (%s); start elsewhere, or allow it with --read '%s'",
-		    cwd, secret->rule->origin.reason, secret->path);
+		    cwd, secret->rule->origin.reason, cwd);
 }
 
 /* What neither tier has to think about */

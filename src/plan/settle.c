@@ -119,14 +119,32 @@ static void settle_unmade(struct view *view, const struct roots *roots,
 	}
 }
 
-/* What the start directory of a container is, and of a careless caller */
-static void note_root(struct view *view)
+static bool is_written_below(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE &&
+		    (path_is_within(path, r->path) ||
+		     path_is_within(r->path, path)))
+			return true;
+	}
+	return false;
+}
+
+/* A terminal opens in $HOME, and a container's command starts in / */
+static void note_no_project(struct view *view)
 {
 	const struct policy *p = view->policy;
+	const bool is_home = p->home && !strcmp(p->cwd, p->home);
 
-	if (!strcmp(p->cwd, "/") && p->profile != PROFILE_SRT &&
-	    !view_verdict(view, VIEW_WRITE, "/").allowed)
-		view_note(view, mem_strdup("the start directory is /, which is not made writable as a project would be; start elsewhere, or use --write"));
+	if (p->profile != PROFILE_SRT && policy_holds_home(p, p->cwd) &&
+	    !policy_flag(p, FLAG_FS_DISABLED, false) &&
+	    !is_written_below(view, p->cwd))
+		view_note(view, mem_printf("nothing in '%s' is writable, because it %s; start in a project, or use --write DIR",
+					   p->cwd, is_home ? "is the home directory" :
+					   !strcmp(p->cwd, "/") ? "is the root directory" :
+					   "holds the home directory"));
 }
 
 /* A list of hosts that nobody looks at must not be mistaken for a limit */
@@ -171,6 +189,6 @@ void settle(struct view *view)
 			r->v[kept++] = r->v[i];
 	}
 	r->len = kept;
-	note_root(view);
+	note_no_project(view);
 	note_hosts(view);
 }

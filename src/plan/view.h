@@ -82,9 +82,12 @@ struct view_notes {
 
 /**
  * struct view_link - A symbolic link that stands in a private place, too
+ * @home:	It leads to the home, and is shown where it stands in a hidden
+ *		directory as well
  */
 struct view_link {
 	char *path, *target;
+	bool home;
 };
 
 struct view_links {

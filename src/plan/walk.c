@@ -72,6 +72,35 @@ static struct dir reader(struct walk *w, int fd, unsigned int depth)
 	};
 }
 
+/* A directory on the way to @below may be a symbolic link, as dotfile managers
+ * make them. The link stays, its target is read-only as a whole, and so is what
+ * @below is there, existing or not. True if there is such a link.
+ */
+static bool protect_linked(struct walk *w, int dir, const char *dir_path,
+			   const char *below, const struct protect_row *row)
+{
+	const char *p = below;
+
+	while ((p = strchr(p, '/')) != NULL) {
+		auto_free char *part = mem_strndup(below, (size_t)(p++ - below));
+		auto_free char *link = NULL, *path = NULL;
+		struct stat st;
+
+		if (!walk_sees(w->view, dir, part, &st))
+			return false;
+		if (!S_ISLNK(st.st_mode))
+			continue;
+		link = path_join(dir_path, part);
+		walk_protect(w->view, link, &st, row->name, row->reason);
+		path = path_join(dir_path, below);
+		view_add_target(w->view, PATH_DENY_WRITE, path,
+				view_own_rule(w->view, path, row->name,
+					      row->reason));
+		return true;
+	}
+	return false;
+}
+
 /* @name, as it is spelled here, begins @row's; the rest may be missing. True if
  * it is there.
  */
@@ -83,7 +112,8 @@ static bool protect_below(struct walk *w, int dir, const char *dir_path,
 	auto_free char *path = NULL;
 	struct stat st;
 
-	if (!walk_sees(w->view, dir, below, &st))
+	if (protect_linked(w, dir, dir_path, below, row) ||
+	    !walk_sees(w->view, dir, below, &st))
 		return false;
 	path = path_join(dir_path, below);
 	walk_protect(w->view, path, &st, row->name, row->reason);

@@ -241,12 +241,14 @@ int policy_finish(struct policy *p, struct err *err)
 		return 0;
 
 	profile = policy_add_source(p, SCOPE_BUILTIN, "profile", NULL, 0,
-				    p->cwd);
+				    p->project);
 	if (p->profile == PROFILE_SRT)
 		add_srt_writable(p);
-	else if (strcmp(p->cwd, "/") != 0)	/* Nobody means all of it */
-		policy_add_literal(p, PATH_ALLOW_WRITE, p->cwd, RULE_BASELINE,
-			origin_make(profile, NULL, "the start directory"));
+	else if (!policy_holds_home(p, p->project))
+		policy_add_literal(p, PATH_ALLOW_WRITE, p->project,
+			RULE_BASELINE, origin_make(profile, NULL,
+			!strcmp(p->project, p->cwd) ? "the start directory"
+			: "the git work tree around the start directory"));
 	if (p->profile == PROFILE_HOME)
 		home_add(p);
 	add_hidden(p);

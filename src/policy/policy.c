@@ -28,6 +28,7 @@ struct policy *policy_new(const char *cwd, const char *home)
 
 	p->refs = 1;
 	p->cwd = path_resolve("/", cwd);
+	p->project = mem_strdup(p->cwd);
 	if (home && *home == '/')
 		p->home = path_resolve("/", home);
 	p->seen = seen_new();
@@ -43,6 +44,13 @@ struct policy *policy_new(const char *cwd, const char *home)
 	default_dir(p, DIR_CACHE, ".cache");
 	default_dir(p, DIR_DATA, ".local/share");
 	return p;
+}
+
+bool policy_holds_home(const struct policy *p, const char *path)
+{
+	return (p->home && path_is_within(path, p->home)) ||
+	       (p->account_home && path_is_within(path, p->account_home)) ||
+	       !strcmp(path, "/");
 }
 
 struct policy *policy_ref(struct policy *p)
@@ -154,7 +162,9 @@ void policy_unref(struct policy *p)
 	seen_free(p->seen);
 	ruleset_free(p->ruleset);
 	free(p->cwd);
+	free(p->project);
 	free(p->home);
+	free(p->account_home);
 	free(p);
 }
 

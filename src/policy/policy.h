@@ -292,7 +292,9 @@ struct policy_seen;
 /**
  * struct policy - All of it
  * @cwd:	Where the command starts; absolute, real
+ * @project:	Writable by default: @cwd, or the git work tree around it
  * @home:	The user's home, or NULL if there is none
+ * @account_home: The one in the password database, or NULL
  * @ruleset:	An agent's permission rules (policy/ruleset.h), all of them
  * @dirs:	Absolute, or NULL where there is no home; set before finishing
  * @seen:	What the lists hold, so that a repeated entry is dropped
@@ -300,7 +302,7 @@ struct policy_seen;
  */
 struct policy {
 	unsigned int refs;
-	char *cwd, *home;
+	char *cwd, *project, *home, *account_home;
 	char *dirs[DIR_COUNT];
 	struct policy_seen *seen;
 	bool finished;
@@ -327,6 +329,11 @@ struct policy *policy_new(const char *cwd, const char *home);
  * the XDG specification wants
  */
 void policy_set_dir(struct policy *p, enum policy_dir dir, const char *path);
+
+/* True if @path is a home of the user's, or holds one. Such a directory is not a
+ * project: nothing in it is writable by default.
+ */
+bool policy_holds_home(const struct policy *p, const char *path);
 
 struct policy *policy_ref(struct policy *p);
 void policy_unref(struct policy *p);

@@ -17,13 +17,15 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 		.state = getenv("XDG_STATE_HOME"),
 		.cache = getenv("XDG_CACHE_HOME"),
 		.data = getenv("XDG_DATA_HOME"),
-		.owned_home = fs_home(),
+		.owned = { fs_home(), fs_account_home() },
 	};
-	req->home = req->owned_home;
+	req->home = req->owned[0];
+	req->account_home = req->owned[1];
 }
 
 void settings_request_done(struct settings_request *req)
 {
-	free(req->owned_home);
+	free(req->owned[0]);
+	free(req->owned[1]);
 	*req = (struct settings_request){ 0 };
 }

@@ -18,6 +18,7 @@ struct reader;
  * @reader:	NULL for the machine's own file system
  * @cwd:	Where the command starts; absolute and real
  * @home:	The user's home, or NULL
+ * @account_home: The one in the password database, or NULL
  * @etc:	"/etc" but in tests
  * @claude, @config, @state, @cache, @data: $CLAUDE_CONFIG_DIR and the XDG
  *		directories; NULL or not absolute means the default
@@ -27,18 +28,18 @@ struct reader;
  * @options:	Adds what the command line says, between the managed files and
  *		the others; may be NULL
  * @check:	Collect every error in the report instead of stopping
- * @owned_home:	For settings_request_done()
+ * @owned:	For settings_request_done()
  */
 struct settings_request {
 	const struct reader *reader;
-	const char *cwd, *home, *etc;
+	const char *cwd, *home, *account_home, *etc;
 	const char *claude, *config, *state, *cache, *data;
 	const char *flag;
 	bool as_srt, no_settings;
 	int (*options)(void *arg, struct policy *policy, struct err *err);
 	void *options_arg;
 	bool check;
-	char *owned_home;
+	char *owned[2];
 };
 
 enum note_level {
