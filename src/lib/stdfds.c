@@ -106,6 +106,14 @@ static bool is_there(const char *path, const struct stat *st)
 	       named.st_dev == st->st_dev && named.st_ino == st->st_ino;
 }
 
+/* Standard input is read, also where it could be written */
+static bool is_input(int fd)
+{
+	const int access = fcntl(fd, F_GETFL) & O_ACCMODE;
+
+	return access == O_RDONLY || (fd == STDIN_FILENO && access == O_RDWR);
+}
+
 static enum way way_of(const struct plan *plan, int fd, const char *path,
 		       const struct stat *st)
 {
@@ -115,7 +123,13 @@ static enum way way_of(const struct plan *plan, int fd, const char *path,
 	    !view_is_private(plan->view, path) && !plan->ephemeral)
 		return WAY_AS_IT_IS;
 	/* A file for output must be open to "> /dev/stderr" all the same */
-	if ((fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+	if (!is_input(fd))
+		return WAY_COPIED;
+	/* Opening it again gives up writing, a pipe gives up seeking as well. A
+	 * file without a name (memfd, O_TMPFILE) has nothing else to lose.
+	 */
+	if (plan->tier != TIER_FULL && st->st_nlink &&
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
 		return WAY_COPIED;
 	/* Landlock refuses to open it for writing; without it nothing does */
 	if (plan->tier != TIER_FULL || !st->st_nlink)
@@ -171,7 +185,7 @@ static bool is_tied(const struct plan *plan, int fd)
 
 static int make_relay(struct relay *relay, int fd, struct err *err)
 {
-	const bool in = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+	const bool in = is_input(fd);
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -192,6 +206,7 @@ static bool is_same_file(int a, int b)
 
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 &&
 	       x.st_dev == y.st_dev && x.st_ino == y.st_ino &&
+	       is_input(a) == is_input(b) &&
 	       (fcntl(a, F_GETFL) & O_ACCMODE) ==
 	       (fcntl(b, F_GETFL) & O_ACCMODE);
 }

@@ -204,9 +204,11 @@ def a_file_as_standard_input_cannot_be_written(t):
         t.outside(probe, "reopen-write", "0", stdin_file=feed)
     contains(t.read(t.away + "/in"), "rewritten", "the control")
     t.write(t.away + "/in", "old content\n")
-    with open(t.away + "/in") as feed:
-        t.inside(probe, "reopen-write", "0", stdin_file=feed)
-    equal(t.read(t.away + "/in"), "old content\n")
+    for mode in ("r", "r+"):
+        with open(t.away + "/in", mode) as feed:
+            t.inside(probe, "reopen-write", "0", stdin_file=feed)
+            t.shell("echo more >&0", stdin_file=feed)
+        equal(t.read(t.away + "/in"), "old content\n", mode)
 
 
 @test
@@ -352,6 +354,7 @@ def modes_of_what_the_caller_opened_stay(t):
     inner = t.write("inner", "text")
     master, slave = os.openpty()
     cases = [(os.open(path, os.O_RDONLY), ()), (slave, ()),
+             (os.open(path, os.O_RDWR), ()),
              (os.open(inner, os.O_RDONLY), ("--ephemeral",))]
     for fd, options in cases:
         t.outside(*change, "640", stdin_file=fd).ok()	# The control

@@ -8,6 +8,7 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -224,6 +225,34 @@ def who_reads_a_file_afterwards_goes_on_where_the_command_stopped(t):
     with open(name) as feed:
         os.unlink(name)
         equal(t.inside("cat", stdin_file=feed).ok().out, "one\ntwo\n")
+
+
+@test
+def standard_input_may_be_open_for_writing_too(t):
+    """As Python's TemporaryFile and memfd_create() are, and what `<>` opens"""
+    named = t.write(t.away + "/in", "one\ntwo\n")
+    inner = t.write("in", "one\ntwo\n")
+    feeds = [lambda: open(named, "r+b", buffering=0),
+             lambda: open(inner, "r+b", buffering=0),
+             lambda: tempfile.TemporaryFile(buffering=0),
+             lambda: open(os.memfd_create("feed"), "r+b", buffering=0)]
+    for make in feeds:
+        for words in (["cat"], ["sh", "-c", "cat /dev/stdin"]):
+            with make() as feed:
+                if not feed.read():
+                    feed.write(b"one\ntwo\n")
+                for start, want in ((0, "one\ntwo\n"), (4, "two\n")):
+                    feed.seek(start)
+                    if start and len(words) > 1:
+                        continue    # Opened again, it starts at the start
+                    equal(t.inside(*words, stdin_file=feed).ok().out, want)
+    # One file for both: what is printed is not read again
+    with tempfile.TemporaryFile(buffering=0) as both:
+        t.shell("cat; echo printed", stdin_file=both, stdout=both).ok()
+        both.seek(0)
+        equal(both.read(), b"printed\n")
+    equal(t.outside("sh", "-c", '"$0" run -- cat <> "$1"', CLOCHE,
+                    named).ok().out, "one\ntwo\n")
 
 
 @test
