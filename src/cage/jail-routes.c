@@ -7,8 +7,8 @@
  * it is taken out, and its range blocked like those of the plan. So are the
  * networks that the host reaches by other interfaces, of which pasta knows
  * nothing, and the host's own addresses: to pasta, an ordinary process, they
- * are open. Then the gateways and the plan's open ranges are put back; the
- * longest prefix wins. In the end the kernel is asked for the way to an address
+ * are open; so are the gateways, which the default routes go by without a
+ * route to them. Then the plan's open ranges are put back; the longest prefix wins. In the end the kernel is asked for the way to an address
  * of each blocked range, and there must be none.
  */
 
@@ -79,6 +79,8 @@ static void init(struct request *q, uint16_t type, uint16_t flags,
 	};
 	if (type == RTM_NEWROUTE)
 		q->body.rtm_protocol = RTPROT_STATIC;
+	if (type == RTM_NEWROUTE && route->via)
+		q->body.rtm_flags = RTNH_F_ONLINK;	/* Blocked as a host */
 	if (route->to.bits)
 		add(q, RTA_DST, route->to.address, bytes_of(&route->to));
 	if (route->via)
@@ -149,12 +151,13 @@ static int block(int fd, const struct host_range *range)
 
 /* By way of @out, a default route */
 static int open_range(int fd, const struct host_range *range,
-		      const struct route *out, bool direct)
+		      const struct route *out)
 {
 	struct route route = *out;
 
 	route.to = *range;
-	route.via = out->via && !direct;
+	route.via = out->via && memcmp(out->gateway, range->address,
+				       bytes_of(range)) != 0;
 	route.priority = 0;
 	route.type = RTN_UNICAST;
 	route.scope = route.via || range->kind == HOST_IPV6 ?
@@ -250,24 +253,28 @@ static int close_others(int fd, const struct jail *jail,
 	return r;
 }
 
-static int open_gateway(int fd, const struct route *way)
+/* A router has services of its own: a web page, a resolver, a metadata proxy.
+ * Traffic goes by way of it all the same: the neighbour is looked up, no route.
+ */
+static int block_gateway(int fd, const struct jail *jail,
+			 const struct route *way)
 {
-	struct host_range range = { .kind = HOST_IPV4, .bits = 32 };
+	struct host_range range = { .kind = HOST_IPV4 };
 
 	if (!way || !way->via)
 		return 0;
 	range.kind = way->to.kind;
 	range.bits = (uint8_t)(bytes_of(&range) * 8);
 	memcpy(range.address, way->gateway, sizeof(range.address));
-	return open_range(fd, &range, way, true);
+	return is_allowed(jail, &range) ? 0 : block(fd, &range);
 }
 
 static int set_all(int fd, const struct jail *jail, const struct ways *ways)
 {
-	int r = open_gateway(fd, ways->v4);
+	int r = block_gateway(fd, jail, ways->v4);
 
 	if (!r)
-		r = open_gateway(fd, ways->v6);
+		r = block_gateway(fd, jail, ways->v6);
 	for (size_t i = 0; !r && i < jail->len; i++) {
 		const struct host_range *range = &jail->v[i].range;
 		const struct route *way = way_to(ways, range);
@@ -275,7 +282,7 @@ static int set_all(int fd, const struct jail *jail, const struct ways *ways)
 		if (!jail->v[i].open)
 			r = block(fd, range);
 		else if (way)
-			r = open_range(fd, range, way, false);
+			r = open_range(fd, range, way);
 		if (is_without(range, ways, r))
 			r = 0;
 	}
@@ -283,10 +290,9 @@ static int set_all(int fd, const struct jail *jail, const struct ways *ways)
 }
 
 /* The last address but one of a range; false if something in there is open */
-static bool sample(const struct jail *jail, const struct ways *ways,
-		   const struct host_range *range, struct route *ret)
+static bool sample(const struct jail *jail, const struct host_range *range,
+		   struct route *ret)
 {
-	const struct route *way = way_to(ways, range);
 	const size_t n = bytes_of(range);
 	struct host host;
 
@@ -299,8 +305,7 @@ static bool sample(const struct jail *jail, const struct ways *ways,
 		if (jail->v[i].open && host_range_has(&jail->v[i].range, &host))
 			return false;
 	}
-	return !way || !way->via ||
-	       memcmp(way->gateway, ret->to.address, n) != 0;
+	return true;
 }
 
 /* True if the kernel knows no way to @route's address */
@@ -327,15 +332,14 @@ static bool is_blocked(int fd, const struct route *route)
 		m->rtm_type == RTN_UNREACHABLE);
 }
 
-static int check(int fd, const struct jail *jail, const struct ways *ways,
-		 struct err *err)
+static int check(int fd, const struct jail *jail, struct err *err)
 {
 	for (size_t i = 0; i < jail->len; i++) {
 		struct route route;
 		char text[INET6_ADDRSTRLEN] = "";
 
 		if (jail->v[i].open ||
-		    !sample(jail, ways, &jail->v[i].range, &route) ||
+		    !sample(jail, &jail->v[i].range, &route) ||
 		    is_blocked(fd, &route))
 			continue;
 		(void)inet_ntop(family_of(&route.to), route.to.address, text,
@@ -363,7 +367,7 @@ static int lock_routes(int fd, const struct jail *jail,
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot lock the routes: %s",
 			    strerror(-r));
-	return check(fd, jail, &ways, err);
+	return check(fd, jail, err);
 }
 
 int jail_lock(const struct jail *jail, const struct jail_near *near,

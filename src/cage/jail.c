@@ -123,15 +123,20 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 		"--tcp-ports", "none",
 		"--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none",
 		"--no-dhcp", "--no-dhcpv6", "--no-ra", NULL, NULL, NULL,
+		NULL, NULL,
 	};
 	const char *const env[] = { "PATH=/usr/bin:/bin", NULL };
-	size_t n = ARRAY_SIZE(argv) - 3, nfds = 1;
+	size_t n = ARRAY_SIZE(argv) - 5, nfds = 1;
 	int net = -1;
 	char go;
 
-	if (plan->jail.forward) {
+	if (plan->jail.forward4) {
 		argv[n++] = "--dns-forward";
-		argv[n] = JAIL_FORWARD;
+		argv[n++] = JAIL_FORWARD4;
+	}
+	if (plan->jail.forward6) {
+		argv[n++] = "--dns-forward";
+		argv[n++] = JAIL_FORWARD6;
 	}
 	if (sock_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
 	    dup2(net, NET_FD) < 0 || dup2(words, 2) < 0 ||

@@ -24,12 +24,6 @@ static const struct {
 #undef METADATA
 };
 
-static const char *const metadata[] = {
-#define METADATA(range) range,
-#include "policy/metadata.def"
-#undef METADATA
-};
-
 static bool is_same(const struct host_range *a, const struct host_range *b)
 {
 	return a->kind == b->kind && a->bits == b->bits &&
@@ -79,16 +73,6 @@ static int add_allowed(struct jail *jail, const struct policy *policy,
 	return r;
 }
 
-static bool is_loopback(const struct host_range *range)
-{
-	static const uint8_t one[16] = { [15] = 1 }, none[16];
-
-	if (range->kind == HOST_IPV4)
-		return range->address[0] == 127 || range->address[0] == 0;
-	return !memcmp(range->address, one, 16) ||
-	       !memcmp(range->address, none, 16);
-}
-
 static struct host first_of(const struct host_range *range)
 {
 	struct host host;
@@ -98,52 +82,39 @@ static struct host first_of(const struct host_range *range)
 	return host;
 }
 
-/* Whoever opens it for DNS opens it for credentials */
-static bool is_metadata(const struct host_range *range)
-{
-	const struct host first = first_of(range);
-
-	for (size_t i = 0; i < ARRAY_SIZE(metadata); i++) {
-		struct host_range row = { 0 };
-
-		if (!host_range_parse(metadata[i], strlen(metadata[i]), &row) &&
-		    host_range_has(&row, &first))
-			return true;
-	}
-	return false;
-}
-
-/* "nameserver ADDRESS" lines. One on the host's loopback cannot be reached; if
- * there is no other, or one that must not be opened, pasta asks for us.
+/* Which families resolv.conf's servers have: pasta forwards a question only to
+ * a server of the family it came in. Without any, the C library asks IPv4.
  */
-static int add_resolvers(struct jail *jail, const char *text, struct err *err)
+static void find_resolvers(struct jail *jail, const char *text)
 {
 	static const char word[] = "nameserver";
-	size_t found = 0;
-	int r = 0;
 
-	while (!r && *text && found < JAIL_RESOLVERS_MAX) {
+	while (*text) {
 		const char *end = text + strcspn(text, "\n"), *p = text;
 		struct host_range range = { 0 };
-		size_t n;
 
 		text = *end ? end + 1 : end;
 		if (strncmp(p, word, sizeof(word) - 1) != 0)
 			continue;
 		p += sizeof(word) - 1;
 		p += strspn(p, " \t");
-		n = strcspn(p, " \t\r\n%#;");
-		if (host_range_parse(p, n, &range) < 0 || is_loopback(&range))
-			continue;
-		if (is_metadata(&range)) {
-			jail->forward = true;
-			continue;
-		}
-		found++;
-		r = add(jail, &range, true, "a resolver of this machine", err);
+		if (host_range_parse(p, strcspn(p, " \t\r\n#;"), &range) < 0)
+			continue;	/* Not an address, or one with a scope */
+		if (range.kind == HOST_IPV4)
+			jail->forward4 = true;
+		else
+			jail->forward6 = true;
 	}
-	jail->forward = jail->forward || !found;
-	return r;
+	jail->forward4 = jail->forward4 || !jail->forward6;
+}
+
+static int add_forward(struct jail *jail, const char *address, struct err *err)
+{
+	struct host_range range = { 0 };
+
+	return host_range_parse(address, strlen(address), &range) < 0 ? 0 :
+		add(jail, &range, true, "pasta, which asks the host's resolvers",
+		    err);
 }
 
 static bool is_open(const struct jail *jail, const struct host_range *range)
@@ -172,10 +143,11 @@ int jail_plan(const struct policy *policy, const char *resolv,
 	if (!ret->on || r < 0)
 		return r;
 	if (policy->net == NET_JAIL)	/* Else names are resolved outside */
-		r = add_resolvers(ret, resolv, err);
-	if (!r && ret->forward &&
-	    !host_range_parse(JAIL_FORWARD, strlen(JAIL_FORWARD), &range))
-		r = add(ret, &range, true, "pasta's own resolver", err);
+		find_resolvers(ret, resolv);
+	if (ret->forward4)
+		r = add_forward(ret, JAIL_FORWARD4, err);
+	if (!r && ret->forward6)
+		r = add_forward(ret, JAIL_FORWARD6, err);
 	for (size_t i = 0; !r && i < ARRAY_SIZE(rows); i++) {
 		range = (struct host_range){ 0 };
 		r = host_range_parse(rows[i].range, strlen(rows[i].range),

@@ -14,13 +14,13 @@ struct policy;
 
 enum {
 	JAIL_ROUTES_MAX = 512,	/* Ranges of one jail */
-	JAIL_RESOLVERS_MAX = 8,
 };
 
-/* Where DNS goes if the host's resolvers are all on its own loopback, or one is
- * a cloud's metadata service
+/* Where DNS goes: pasta forwards it to the host's resolvers. A route to these
+ * would open every port of a router that is one of them.
  */
-#define JAIL_FORWARD "169.254.1.53"
+#define JAIL_FORWARD4 "169.254.1.53"
+#define JAIL_FORWARD6 "fdc1:c4e::53"
 
 /**
  * struct jail_route - What becomes of a range
@@ -36,10 +36,11 @@ struct jail_route {
 /**
  * struct jail - The routes of a jail
  * @on:		There is one
- * @forward:	DNS goes by JAIL_FORWARD, and so says resolv.conf inside
+ * @forward4, @forward6: DNS goes to JAIL_FORWARD4, JAIL_FORWARD6; resolv.conf
+ *		inside names them
  */
 struct jail {
-	bool on, forward;
+	bool on, forward4, forward6;
 	struct jail_route *v;
 	size_t len, cap;
 };

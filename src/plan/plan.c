@@ -153,8 +153,26 @@ static const char *const srt_tmpdirs[] = {
 	"CLAUDE_CODE_TMPDIR", "CLAUDE_TMPDIR",
 };
 
-/* The sandbox asks pasta instead of a resolver that only the host can reach */
-static void add_resolver(struct plan *plan)
+/* @text, a resolv.conf, with pasta's addresses for those of its servers */
+static char *forwarded(const struct jail *jail, const char *text)
+{
+	struct buf out = { 0 };
+
+	if (jail->forward4)
+		buf_addf(&out, "nameserver " JAIL_FORWARD4 "\n");
+	if (jail->forward6)
+		buf_addf(&out, "nameserver " JAIL_FORWARD6 "\n");
+	for (const char *end; *text; text = end) {
+		end = text + strcspn(text, "\n");
+		end += *end != '\0';
+		if (strncmp(text, "nameserver", strlen("nameserver")) != 0)
+			buf_add(&out, text, (size_t)(end - text));
+	}
+	return buf_take(&out);
+}
+
+/* The sandbox asks pasta instead of the host's resolvers */
+static void add_resolver(struct plan *plan, const char *text)
 {
 	char real[PATH_MAX];
 	struct plan_mount *m;
@@ -170,11 +188,11 @@ static void add_resolver(struct plan *plan)
 	m->dev = st.st_dev;
 	m->ino = st.st_ino;
 	m->mask = plan->masks++;
-	m->reason = "the host's resolvers are on its own loopback; pasta asks them";
+	m->reason = "pasta asks the host's resolvers";
 	point = vec_push(&plan->points);
 	point->mask = m->mask;
 	point->path = mem_strdup("file");
-	point->text = mem_strdup("nameserver " JAIL_FORWARD "\n");
+	point->text = forwarded(&plan->jail, text);
 	point->open = true;
 }
 
@@ -186,8 +204,8 @@ static int add_jail(struct plan *plan, struct err *err)
 	if (net_is_jail(plan->view->policy->net))
 		(void)fs_read(AT_FDCWD, RESOLV_CONF, RESOLV_MAX, &text, NULL);
 	r = jail_plan(plan->view->policy, buf_str(&text), &plan->jail, err);
-	if (r == 0 && plan->jail.forward)
-		add_resolver(plan);
+	if (r == 0 && (plan->jail.forward4 || plan->jail.forward6))
+		add_resolver(plan, buf_str(&text));
 	return r;
 }
 

@@ -33,10 +33,9 @@ static void print_jail(const struct plan *plan, struct buf *out)
 {
 	if (!plan->jail.on)
 		return;
-	buf_addf(out, "  %-14s the network that the machine is in  (pasta and routes%s)\n"
-		      "  %-14s the gateway\n", "unreachable",
-		 plan->net == NET_FILTERED ? ", for the gate" : "",
-		 "reachable");
+	buf_addf(out, "  %-14s the networks that the machine is in, its gateway  (pasta and routes%s)\n",
+		 "unreachable",
+		 plan->net == NET_FILTERED ? ", for the gate" : "");
 	for (size_t i = 0; i < plan->jail.len; i++) {
 		const struct jail_route *route = &plan->jail.v[i];
 

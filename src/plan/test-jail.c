@@ -50,7 +50,7 @@ TEST(private_addresses_are_out_of_reach)
 	struct jail jail = { 0 };
 
 	CHECK_INT(jail_plan(p, "nameserver 1.1.1.1\n", &jail, NULL), 0);
-	CHECK(jail.on && !jail.forward);
+	CHECK(jail.on && jail.forward4 && !jail.forward6);
 	for (size_t i = 0; i < sizeof(near) / sizeof(*near); i++)
 		CHECK(!reaches(&jail, near[i]));
 	for (size_t i = 0; i < sizeof(far) / sizeof(*far); i++)
@@ -86,64 +86,48 @@ TEST(a_wider_range_opens_the_narrower_ones)
 	jail_done(&jail);
 }
 
-TEST(resolvers_are_in_reach)
+TEST(pasta_asks_resolvers_and_no_route_leads_to_them)
 {
+	static const struct {
+		const char *text;
+		bool v4, v6;
+	} rows[] = {
+		{ "", true, false },
+		{ "nameserver 127.0.0.53\n", true, false },
+		{ "nameserver ::1\noptions x\n", false, true },
+		{ "# x\nsearch a\nnameserver\t10.0.0.2 \nnameserver nonsense\n"
+		  "nameserver fd00::5", true, true },
+		{ "nameserver fe80::1%eth0\n", true, false },
+		{ "nameserver 169.254.169.254\n", true, false },
+	};
+	static const char *const near[] = {
+		"10.0.0.2", "fd00::5", "169.254.169.254", "fe80::1",
+	};
 	auto_policy struct policy *p = make(NET_JAIL, NULL);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct jail jail = { 0 };
+
+		CHECK_INT(jail_plan(p, rows[i].text, &jail, NULL), 0);
+		CHECK_INT(jail.forward4, rows[i].v4);
+		CHECK_INT(jail.forward6, rows[i].v6);
+		CHECK_INT(reaches(&jail, JAIL_FORWARD4), rows[i].v4);
+		CHECK_INT(reaches(&jail, JAIL_FORWARD6), rows[i].v6);
+		for (size_t k = 0; k < sizeof(near) / sizeof(*near); k++)
+			CHECK(!reaches(&jail, near[k]));
+		jail_done(&jail);
+	}
+}
+
+TEST(a_resolver_that_is_named_is_in_reach)
+{
+	static const char *const open[] = { "10.0.0.2", NULL };
+	auto_policy struct policy *p = make(NET_JAIL, open);
 	struct jail jail = { 0 };
 
-	CHECK_INT(jail_plan(p, "# x\nsearch a\nnameserver\t10.0.0.2 \n"
-			    "nameserver fe80::1%eth0\nnameserver 127.0.0.53\n"
-			    "nameserver nonsense\nnameserver fd00::5", &jail,
-			    NULL), 0);
+	CHECK_INT(jail_plan(p, "nameserver 10.0.0.2\n", &jail, NULL), 0);
 	CHECK(reaches(&jail, "10.0.0.2") && !reaches(&jail, "10.0.0.3"));
-	CHECK(reaches(&jail, "fd00::5") && !jail.forward);
 	jail_done(&jail);
-}
-
-TEST(resolvers_on_the_loopback_are_asked_by_pasta)
-{
-	static const char *const texts[] = {
-		"", "nameserver 127.0.0.53\n", "nameserver ::1\noptions x\n",
-	};
-	auto_policy struct policy *p = make(NET_JAIL, NULL);
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		struct jail jail = { 0 };
-
-		CHECK_INT(jail_plan(p, texts[i], &jail, NULL), 0);
-		CHECK(jail.forward && reaches(&jail, JAIL_FORWARD));
-		CHECK(!reaches(&jail, "169.254.169.254"));
-		jail_done(&jail);
-	}
-}
-
-TEST(a_metadata_service_is_not_opened_as_a_resolver)
-{
-	static const char *const services[] = {
-		"169.254.169.254", "168.63.129.16", "100.100.100.200",
-		"192.0.0.192", "fd00:ec2::253", "fd20:ce::254",
-	};
-	auto_policy struct policy *p = make(NET_JAIL, NULL);
-
-	for (size_t i = 0; i < sizeof(services) / sizeof(*services); i++) {
-		static const char *const open[] = { "0.0.0.0/1", "fd00::/8",
-						    "128.0.0.0/1", NULL };
-		auto_policy struct policy *asked = make(NET_JAIL, open);
-		struct jail jail = { 0 };
-		char text[100];
-
-		snprintf(text, sizeof(text), "nameserver 10.0.0.2\nnameserver %s\n",
-			 services[i]);
-		CHECK_INT(jail_plan(p, text, &jail, NULL), 0);
-		CHECK(!reaches(&jail, services[i]));
-		CHECK(jail.forward && reaches(&jail, JAIL_FORWARD));
-		CHECK(reaches(&jail, "10.0.0.2"));
-		jail_done(&jail);
-		/* The control: whoever asks for it gets it */
-		CHECK_INT(jail_plan(asked, text, &jail, NULL), 0);
-		CHECK(reaches(&jail, services[i]));
-		jail_done(&jail);
-	}
 }
 
 TEST(nonsense_is_refused_in_every_mode)

@@ -25,8 +25,8 @@ INTERNET6, ULA, LINK = "2001:db8:99::1", "fd00::1", "fe80::77"
 # A second network, with addresses that look like the internet's
 SECOND, BESIDE = "198.51.100.2", "198.51.100.9"
 NEAR = (NEIGHBOUR, RESOLVER, OFFICE, METADATA, CARRIER, PRIVATE, NEIGHBOUR6, ULA,
-        BESIDE)
-FAR = (INTERNET, GATEWAY, INTERNET6, GATEWAY6)
+        BESIDE, GATEWAY, GATEWAY6)
+FAR = (INTERNET, INTERNET6)
 PORT = 8080
 CLONE_NEWNET, MS_BIND = 0x40000000, 4096
 TUN = "/dev/net/tun"
@@ -50,7 +50,8 @@ def answer(query):
 
 
 def serve_names(address):
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_DGRAM)
     sock.bind((address, 53))
     while True:
         query, client = sock.recvfrom(2000)
@@ -98,7 +99,7 @@ def rest_of_the_world(ready, start):
         ip("address", "add", address + "/64", "dev", "w0", "nodad")
     for address in (INTERNET6, ULA):
         ip("address", "add", address + "/128", "dev", "w0", "nodad")
-    for address in (RESOLVER, METADATA):
+    for address in (RESOLVER, METADATA, NEIGHBOUR6, GATEWAY):
         threading.Thread(target=serve_names, args=(address,),
                          daemon=True).start()
     threading.Thread(target=serve_streams, daemon=True).start()

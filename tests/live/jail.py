@@ -78,22 +78,21 @@ def far_is_reached_and_near_is_not(t):
                                       *FAR).ok())
         equal(outside, {h: h for h in NEAR + FAR}, "the control")
         inside = connect(machine, *NEAR, *FAR)
-        for host in FAR + (RESOLVER,):
+        for host in FAR:
             equal(inside[host], host)
         for host in NEAR:
-            if host != RESOLVER:
-                equal(inside[host], "error 22", host)
+            equal(inside[host], "error 22", host)
 
 
 @test
 def what_is_allowed_is_reached(t):
     with lan(t) as machine:
-        got = connect(machine, OFFICE, NEIGHBOUR, ULA, METADATA,
-                      options=(*JAIL, "--allow-ip", OFFICE, "--allow-ip",
-                               "192.168.77.8/30", "--allow-ip", "192.168.77.9",
-                               "--allow-ip", ULA))
-        equal({h: got[h] for h in (OFFICE, NEIGHBOUR, ULA)},
-              {h: h for h in (OFFICE, NEIGHBOUR, ULA)})
+        named = (OFFICE, NEIGHBOUR, ULA, GATEWAY, GATEWAY6, RESOLVER)
+        options = [w for h in named for w in ("--allow-ip", h)]
+        got = connect(machine, *named, METADATA, INTERNET, INTERNET6,
+                      options=(*JAIL, *options, "--allow-ip", "192.168.77.8/30"))
+        for host in (*named, INTERNET, INTERNET6):
+            equal(got[host], host)
         equal(got[METADATA], "error 22")
         settings = json.dumps({"sandbox": {"network": {
             "mode": "jail", "allowIps": ["10.0.0.0/8"]}}})
@@ -134,14 +133,25 @@ def names_are_resolved(t):
 
 
 @test
-def a_metadata_service_that_is_the_resolver_resolves_and_no_more(t):
+def a_near_resolver_resolves_and_no_more(t):
+    """A metadata service, the router, one with IPv6: pasta asks them"""
     script = "import socket; print(socket.gethostbyname('internet.test'))"
-    with lan(t, resolv=METADATA) as machine:
-        for command in ((), (CLOCHE, *JAIL, "--")):
-            r = machine.run(*command, sys.executable, "-c", script).ok()
-            equal(r.out.strip(), INTERNET)
-        equal(connect(machine, METADATA, INTERNET),
-              {METADATA: "error 22", INTERNET: INTERNET})
+    for resolver in (METADATA, GATEWAY, NEIGHBOUR6):
+        with lan(t, resolv=resolver) as machine:
+            for command in ((), (CLOCHE, *JAIL, "--")):
+                r = machine.run(*command, sys.executable, "-c", script)
+                equal(r.ok(resolver).out.strip(), INTERNET)
+            equal(connect(machine, resolver, INTERNET),
+                  {resolver: "error 22", INTERNET: INTERNET})
+
+
+@test
+def search_domains_stay(t):
+    with lan(t) as machine:
+        machine.run("sh", "-c", "echo search far.test >> /etc/resolv.conf").ok()
+        r = machine.run(CLOCHE, *JAIL, "--", "cat", "/etc/resolv.conf").ok()
+        contains(r.out, "search far.test")
+        lacks(r.out, RESOLVER)
 
 
 @test
@@ -337,7 +347,7 @@ def it_is_explained(t):
               "true").ok()
     for words in ("network\n  jail\n", "unreachable    10.0.0.0/8",
                   "unreachable    fe80::/10", "reachable      10.9.8.7",
-                  "reachable      the gateway"):
+                  "its gateway", "pasta, which asks the host's resolvers"):
         contains(r.out, words)
     plan = json.loads(t.run("explain", "--net", "filtered,jail", "--json", "--",
                             "true").out)
