@@ -18,11 +18,11 @@
 #include "cli/command.h"
 #include "cli/hook.h"
 #include "doctor/doctor.h"
-#include "firewall/state.h"
 #include "lib/hook.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/shim.h"
+#include "policy/firewall-mark.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/violation.h"
@@ -115,7 +115,7 @@ static void add_advice(const struct hook_call *call,
 	struct preflight want = { .enabled = true, .minimum = TIER_LANDLOCK };
 
 	shim_tell_bypass(words);
-	want.firewall = state_is_left();
+	want.firewall = firewall_mark_is_up();
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
 				 &want.minimum);

@@ -13,10 +13,10 @@
 #include "base/own.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
-#include "firewall/state.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/shim.h"
+#include "policy/firewall-mark.h"
 #include "policy/policy.h"
 
 /* What there is to say, in lines; nothing where all is well. A negative errno
@@ -33,7 +33,7 @@ static int advise(const struct options *options, struct buf *out,
 	r = session_policy(options, &policy, err);
 	if (r < 0)
 		return r;
-	want.firewall = state_is_left();
+	want.firewall = firewall_mark_is_up();
 	want.enabled = policy_flag(policy, FLAG_ENABLED, false);
 	if (policy->texts[TEXT_MINIMUM_TIER].value)
 		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,

@@ -3,12 +3,15 @@
 
 #include "base/buf.h"
 #include "doctor/doctor.h"
+#include "policy/firewall-mark.h"
 
 void doctor_preflight(const struct preflight *want, struct buf *out)
 {
 	struct doctor d;
 	const char *why;
 
+	if (firewall_mark_is_missing())
+		buf_adds(out, "cloche: the egress firewall of this container (/etc/cloche/firewall) is down, so its network is open; restart the container\n");
 	/* What cannot be told is not worth an alarm at every start */
 	if (!want->enabled || doctor_run(&d, true, NULL) < 0 ||
 	    d.tier <= want->minimum)

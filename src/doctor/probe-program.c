@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "doctor/probe.h"
+#include "policy/firewall-mark.h"
 
 enum { ANSWER_MAX = 4096 };
 
@@ -129,6 +130,12 @@ void probe_nft(struct probe_result *r)
 		 error);
 	probe_detail(r, "%s", tried ? strerror(error) :
 				      "user namespaces are refused");
+}
+
+void probe_firewall(struct probe_result *r)
+{
+	if (firewall_mark_is_missing())
+		probe_no(r, PROBE_firewall, CAUSE_NONE, 0);
 }
 
 void probe_ipv6(struct probe_result *r)

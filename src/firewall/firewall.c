@@ -23,6 +23,7 @@
 #include "firewall/names.h"
 #include "firewall/nft.h"
 #include "firewall/state.h"
+#include "policy/firewall-mark.h"
 
 static int load(const struct ruleset *r, struct err *err)
 {
@@ -224,7 +225,7 @@ static void recall(struct target_list *list, const json_t *texts)
 
 int firewall_verify(struct firewall *f, struct buf *said, struct err *err)
 {
-	json_t *left = state_left();
+	json_t *left = firewall_mark_read();
 	struct state state;
 	int r = state_read(&state, err);
 

@@ -228,9 +228,10 @@ int names_resolve(const char *name, const struct range_list *resolvers,
 
 static const struct {
 	const char *range, *what;
+	bool private;
 } special[] = {
-#define REFUSED(range, what) { range, what },
-#define PRIVATE(range, what)
+#define REFUSED(range, what) { range, what, false },
+#define PRIVATE(range, what) { range, what, true },
 #define WRAPPED(range, byte, mask)
 #include "net/address-ranges.def"
 #undef REFUSED
@@ -254,14 +255,17 @@ static bool is_in(const char *text, const struct host *address)
 	       host_range_has(&range, address);
 }
 
-/* The first row decides; one of a kind that is not listed above refuses */
-static const char *judge(const struct host *address)
+/* The first row decides; one of a kind that is not listed above refuses. Names
+ * that cannot be public may lead to private addresses.
+ */
+static const char *judge(const struct host *name, const struct host *address)
 {
 	size_t i = 0, k = 0;
 
 	while (i < ARRAY_SIZE(special) && !is_in(special[i].range, address))
 		i++;
-	if (i == ARRAY_SIZE(special))
+	if (i == ARRAY_SIZE(special) ||
+	    (special[i].private && address_is_private_name(name)))
 		return NULL;
 	while (k < ARRAY_SIZE(harmless) &&
 	       strcmp(harmless[k], special[i].what) != 0)
@@ -269,13 +273,13 @@ static const char *judge(const struct host *address)
 	return k < ARRAY_SIZE(harmless) ? NULL : special[i].what;
 }
 
-const char *names_guard(const struct host *address)
+const char *names_guard(const struct host *name, const struct host *address)
 {
-	const char *what = judge(address);
+	const char *what = judge(name, address);
 	struct host inner;
 	size_t next = 0;
 
 	while (!what && address_unwrap(address, &next, &inner))
-		what = judge(&inner);
+		what = judge(name, &inner);
 	return what;
 }

@@ -16,9 +16,10 @@ struct range_list;
 int names_resolve(const char *name, const struct range_list *resolvers,
 		  struct resolver_answer *ret, struct err *err);
 
-/* NULL if an allowed name may open @address; else what it is, as in "a cloud
- * metadata address". Who owns a name chooses where it leads: not there.
+/* NULL if the allowed @name may open @address; else what it is, as in "a cloud
+ * metadata address". The owner of a public name chooses where it leads, so it
+ * opens no private address.
  */
-const char *names_guard(const struct host *address);
+const char *names_guard(const struct host *name, const struct host *address);
 
 #endif /* FIREWALL_NAMES_H */

@@ -115,16 +115,21 @@ int firewall_look_up(const struct firewall *f, const char *name,
 		     struct ruleset *r, int64_t now_ms, struct err *err)
 {
 	struct resolver_answer answer;
-	const int result = names_resolve(name, &f->resolvers, &answer, err);
+	struct host host;
+	int result = host_parse(name, strlen(name), 0, &host);
 
+	if (result == 0)
+		result = names_resolve(name, &f->resolvers, &answer, err);
 	if (result < 0)
 		return result;
 	for (size_t i = 0; i < answer.len; i++) {
-		const char *what = names_guard(&answer.v[i]);
+		const char *what = names_guard(&host, &answer.v[i]);
 
-		if (what)
-			return fail(err, -EACCES, "'%s' leads to %s, %s; if that is meant, allow the address itself",
-				    name, answer.v[i].name, what);
+		if (what && !range_list_has(&r->ranges, &answer.v[i]) &&
+		    !range_list_has(&r->lan, &answer.v[i]))
+			return fail(err, -EACCES, "'%s' leads to %s, %s; if that is meant, allow the address itself with --allow %s",
+				    name, answer.v[i].name, what,
+				    answer.v[i].name);
 	}
 	for (size_t i = 0; i < answer.len; i++) {
 		if (named_list_add(&r->names, name, &answer.v[i], now_ms) < 0)

@@ -24,6 +24,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "firewall/nft.h"
+#include "policy/firewall-mark.h"
 
 const char *const state_counters[STATE_COUNTERS] = { "dns", "ipv4", "ipv6" };
 
@@ -208,43 +209,9 @@ void state_done(struct state *state)
 	range_list_done(&state->addresses);
 }
 
-/* Which network namespace this is; numbers are not used twice at a time */
-static json_t *namespace(void)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/net", &st) < 0)
-		return json_integer(0);
-	return json_integer((json_int_t)st.st_ino);
-}
-
-json_t *state_left(void)
-{
-	auto_buf struct buf text = { 0 };
-	json_t *document = NULL, *here = namespace();
-
-	if (fs_read(AT_FDCWD, FIREWALL_STATE, JSON_TEXT_MAX, &text, NULL) == 0)
-		document = json_parse(buf_str(&text), text.len,
-				      FIREWALL_STATE, NULL);
-	if (document && !json_equal(json_object_get(document, "network"), here)) {
-		json_decref(document);
-		document = NULL;
-	}
-	json_decref(here);
-	return document;
-}
-
-bool state_is_left(void)
-{
-	json_t *left = state_left();
-
-	json_decref(left);
-	return left != NULL;
-}
-
 static int write_document(const json_t *document, struct err *err)
 {
-	auto_free char *dir = path_parent(FIREWALL_STATE);
+	auto_free char *dir = path_parent(FIREWALL_MARK);
 	auto_close int fd = fs_open_dir_p(dir, 0755, err);
 	auto_free char *text = json_dumps(document, JSON_INDENT(2));
 	auto_buf struct buf out = { 0 };
@@ -252,28 +219,29 @@ static int write_document(const json_t *document, struct err *err)
 	if (fd < 0)
 		return fd;
 	buf_addf(&out, "%s\n", text ? text : "{}");
-	return fs_replace(fd, path_base(FIREWALL_STATE), out.p, out.len, 0644,
+	return fs_replace(fd, path_base(FIREWALL_MARK), out.p, out.len, 0644,
 			  err);
 }
 
 int state_leave(json_t *document, struct err *err)
 {
-	auto_free char *dir = path_parent(FIREWALL_STATE);
+	auto_free char *dir = path_parent(FIREWALL_MARK);
 	json_t *before;
 	int r;
 
 	if (document) {
-		(void)json_object_set_new(document, "network", namespace());
+		(void)json_object_set_new(document, "network",
+					  firewall_mark_network());
 		r = write_document(document, err);
 		json_decref(document);
 		return r;
 	}
-	before = state_left();
+	before = firewall_mark_read();
 	if (!before)
 		return 0;
 	json_decref(before);
-	if (unlink(FIREWALL_STATE) < 0 && errno != ENOENT)
-		return fail_errno(err, "cannot remove '%s'", FIREWALL_STATE);
+	if (unlink(FIREWALL_MARK) < 0 && errno != ENOENT)
+		return fail_errno(err, "cannot remove '%s'", FIREWALL_MARK);
 	(void)rmdir(dir);	/* Unless something else is in there */
 	return 0;
 }

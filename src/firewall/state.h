@@ -12,11 +12,6 @@
 
 struct err;
 
-/* A file that is there while a firewall is up, for whoever may not ask the
- * kernel: `cloche preflight`. It says which network namespace is meant.
- */
-#define FIREWALL_STATE	"/run/cloche/firewall"
-
 enum firewall_mode {
 	FIREWALL_DOWN,
 	FIREWALL_UP,
@@ -59,13 +54,9 @@ uint64_t state_refused(const struct state *state);
 void state_time(int64_t seconds, char ret[32]);
 
 /* Leave @document (a new reference, taken) with our network namespace added at
- * FIREWALL_STATE, or remove the file if it is NULL and about this namespace.
+ * FIREWALL_MARK, or remove the file if it is NULL and about this namespace.
  * 0 or a negative errno with words.
  */
 int state_leave(json_t *document, struct err *err);
-/* Whether it says that a firewall is up in this network namespace */
-bool state_is_left(void);
-/* What was left for this network namespace, or NULL */
-json_t *state_left(void);
 
 #endif /* FIREWALL_STATE_H */

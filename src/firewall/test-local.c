@@ -89,20 +89,32 @@ TEST(a_name_does_not_open_these)
 		"ff02::1", "::", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1",
 	};
 	static const char *const fine[] = {
-		"8.8.8.8", "10.0.0.1", "192.168.1.1", "127.0.0.1", "192.0.2.1",
-		"fd00::1", "2001:db8::1", "64:ff9b::808:808",
+		"8.8.8.8", "127.0.0.1", "192.0.2.1", "2001:db8::1",
+		"64:ff9b::808:808",
 	};
+	static const char *const private[] = {
+		"10.0.0.1", "192.168.1.1", "172.16.0.1", "100.64.0.1",
+		"fd00::1", "64:ff9b::a00:1",
+	};
+	const struct host public = host("api.example.org");
+	const struct host own = host("nas.local"), single = host("redis");
 
 	for (size_t i = 0; i < sizeof(never) / sizeof(*never); i++) {
 		const struct host h = host(never[i]);
 
-		if (!names_guard(&h))
+		if (!names_guard(&public, &h) || !names_guard(&own, &h))
 			test_fail(__FILE__, __LINE__, "%s passes", never[i]);
 	}
 	for (size_t i = 0; i < sizeof(fine) / sizeof(*fine); i++) {
 		const struct host h = host(fine[i]);
 
-		if (names_guard(&h))
+		if (names_guard(&public, &h))
 			test_fail(__FILE__, __LINE__, "%s is stopped", fine[i]);
+	}
+	for (size_t i = 0; i < sizeof(private) / sizeof(*private); i++) {
+		const struct host h = host(private[i]);
+
+		CHECK(names_guard(&public, &h));
+		CHECK(!names_guard(&own, &h) && !names_guard(&single, &h));
 	}
 }

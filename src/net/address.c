@@ -56,7 +56,7 @@ static bool is_in(const char *range, const struct host *address)
 	       host_range_has(&r, address);
 }
 
-static bool is_private_name(const struct host *host)
+bool address_is_private_name(const struct host *host)
 {
 	const size_t n = strlen(host->name);
 
@@ -93,7 +93,7 @@ static const char *judge(const struct policy *policy,
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!is_in(rows[i].range, address))
 			continue;
-		if (rows[i].kind == ROW_PRIVATE && is_private_name(host))
+		if (rows[i].kind == ROW_PRIVATE && address_is_private_name(host))
 			return NULL;
 		return rows[i].reason;
 	}

@@ -40,6 +40,11 @@ const char *address_guard(const struct policy *policy,
 			  const struct address_own *own,
 			  const struct host *host, const struct host *address);
 
+/* True for names that nobody can register on the internet: single labels and
+ * those that private-names.def lists
+ */
+bool address_is_private_name(const struct host *host);
+
 /* The IPv4 addresses that an IPv6 address carries (mapped, 6to4, NAT64 ...), one
  * after the other: *@next is 0 at first. False after the last.
  */

@@ -60,8 +60,71 @@ def the_action_runs_its_script_inside(t):
 
 @test
 def the_feature_is_a_script_that_a_shell_reads(t):
-    for path in ("devcontainer/cloche/install.sh", "docker/entry"):
+    for path in ("devcontainer/cloche/install.sh",
+                 "devcontainer/cloche/entry", "docker/entry"):
         t.outside("sh", "-n", os.path.join(PACKAGING, path)).ok()
+
+
+def feature(t, command, asked=None, **env):
+    """The feature in a file system and network of its own: what it printed"""
+    etc = os.path.join(t.away, "etc")
+    os.makedirs(etc + "/cloche", exist_ok=True)
+    if asked is not None:
+        t.write(etc + "/cloche/firewall", asked)
+    # /etc is an overlay, so that nothing of the machine changes
+    return t.outside("unshare", "-nm", "sh", "-c", f"""ip link set lo up
+mount -t tmpfs run /run
+mount -t tmpfs upper /mnt && mkdir /mnt/upper /mnt/work
+mount -t overlay etc -o lowerdir={etc}:/etc,upperdir=/mnt/upper,workdir=/mnt/work /etc
+{command}""", env=env)
+
+
+ENTRY = os.path.join(PACKAGING, "devcontainer/cloche/entry")
+
+
+@as_root
+def the_feature_starts_with_its_firewall_or_not_at_all(t):
+    need("nft")
+    os.chmod(os.path.dirname(BIN), 0o755)	# Others may come in
+    start = f"{ENTRY} echo started"
+    r = feature(t, f"{start}; nft list tables")
+    equal(r.out, "started\n", repr(r))			# None was asked for
+    # Nothing answers in this network, so a verification must fail
+    for asked in ("allow ghost.invalid\n", "allow a*b\n", "allow \n", "",
+                  "deny x\n", "allow 192.0.2.7\n"):
+        r = feature(t, start, asked)
+        equal((r.code, r.out), (1, ""), asked, repr(r))
+        contains(r.err, "the container does not start")
+    r = feature(t, f"setpriv --bounding-set=-net_admin --inh-caps=-net_admin {start}",
+                "allow 192.0.2.7\n")
+    equal((r.code, r.out), (1, ""), repr(r))
+    r = feature(t, f"setpriv --reuid 65534 --clear-groups {start}",
+                "allow 192.0.2.7\n")
+    equal((r.code, r.out), (1, ""), repr(r))
+    contains(r.err, "containerUser")
+
+
+@as_root
+def a_firewall_that_is_missing_is_reported(t):
+    need("nft")
+    words = "egress firewall of this container (/etc/cloche/firewall) is down"
+    r = feature(t, f"""{CLOCHE} preflight; {CLOCHE} doctor
+echo --; {CLOCHE} firewall up --no-verify --allow 192.0.2.7 >&2
+{CLOCHE} preflight; {CLOCHE} doctor""", "allow 192.0.2.7\n")
+    down, up = r.out.split("--\n")
+    contains(down, words)
+    contains(down, "asks for one, and it is down")
+    lacks(up, words)
+    lacks(up, "asks for one")
+
+
+@as_root
+def the_feature_is_checked_when_it_is_installed(t):
+    install = os.path.join(PACKAGING, "devcontainer/cloche/install.sh")
+    for bad in ("a.example *.example.org", "x;y", "a.example $(id)", "\u00e4.example"):
+        r = feature(t, install, ALLOW=bad)
+        equal(r.code, 1, repr(r))
+        contains(r.err, "is not a host, an address or a network")
 
 
 @as_root    # It becomes somebody else

@@ -323,6 +323,22 @@ except TimeoutError: print("silence")
     equal(p.communicate(b"\n", timeout=RUN_SECONDS)[0], b"silence\n")
 
 
+@world({"good.test": [GOOD, NEIGHBOUR], "nas.local": [NEIGHBOUR]})
+def a_public_name_opens_no_private_address(t, w):
+    r = w.firewall("up", "--allow", "good.test").ended(2)
+    contains(r.err, f"'good.test' leads to {NEIGHBOUR}, a private address")
+    contains(r.err, f"--allow {NEIGHBOUR}")
+    equal(w.rules(), "")
+    for more in (("--allow", NEIGHBOUR), ("--lan",), ("--allow", "nas.local",
+                                                      "--allow", NEIGHBOUR)):
+        w.firewall("up", "--allow", "good.test", *more).ok()
+        equal(w.connect("good.test"), "hello")
+        equal(w.connect(NEIGHBOUR), "hello")
+        w.firewall("down").ok()
+    w.firewall("up", "--allow", "nas.local").ok()
+    equal(w.connect("nas.local"), "hello")
+
+
 @world({"good.test": [GOOD]})
 def a_watcher_follows_a_name(t, w):
     p = w.popen([CLOCHE, "firewall", "up", "--watch=200ms", "--allow",
@@ -344,6 +360,11 @@ def a_watcher_follows_a_name(t, w):
     w.zone({"good.test": ["169.254.169.254", GOOD]})
     contains(p.stderr.readline().decode(), "metadata")
     lacks(w.rules(), "169.254.169.254")
+    w.zone({"good.test": [GOOD6]})
+    wait_until(lambda: w.connect(GOOD6) == "hello", "it is back once more")
+    w.zone({"good.test": [NEIGHBOUR]})
+    contains(p.stderr.readline().decode(), "a private address")
+    check(refused(w.connect(NEIGHBOUR)))
     w.firewall("down").ok()
     equal(p.wait(RUN_SECONDS), 0)
     equal(w.rules(), "")

@@ -4,6 +4,20 @@
 # that puts the firewall up before anything else runs
 set -eu
 
+here=$(cd "$(dirname "$0")" && pwd)
+hosts=${ALLOW:-}
+users=$(printf '%s\n%s\n' "${_REMOTE_USER:-vscode}" "${_CONTAINER_USER:-}" |
+	grep -vx root | sort -u)
+set -f	# The hosts are words, not patterns
+for host in $hosts; do
+	case $host in
+	*[!A-Za-z0-9.:/_-]*)
+		echo "cloche: allow: '$host' is not a host, an address or a network" >&2
+		exit 1 ;;
+	esac
+done
+set +f
+
 source=${SOURCE:-https://github.com/cloche/cloche}
 export DEBIAN_FRONTEND=noninteractive
 apt-get update
@@ -21,22 +35,21 @@ else
 	rm -rf "$work"
 fi
 
-mkdir -p /usr/local/share/cloche
-cat >/usr/local/share/cloche/feature-entry <<EOF
-#!/bin/sh
-# Made by the feature: the firewall, then the container's own start
-set -f
-allow='$(printf %s "${ALLOW:-}" | tr -cd 'A-Za-z0-9.:/_ -')'
-if [ -n "\$allow" ]; then
-	words=
-	for host in \$allow; do words="\$words --allow \$host"; done
-	cloche firewall up \$words ||
-		echo "cloche: the firewall is not as asked for: see above" >&2
+# The entry point reads this; `cloche preflight` and `cloche doctor` report a
+# firewall that it asks for and that is not up
+mkdir -p /etc/cloche /usr/local/share/cloche
+if [ -n "$hosts" ]; then
+	{
+		for host in $hosts; do echo "allow $host"; done
+		[ "${REMOVESUDO:-true}" != true ] ||
+			for user in $users; do echo "user $user"; done
+	} >/etc/cloche/firewall
 fi
-set +f
-exec "\$@"
-EOF
-chmod 0755 /usr/local/share/cloche/feature-entry
-if [ -n "${ALLOW:-}" ] && [ "${REMOVESUDO:-true}" = true ]; then
-	rm -f "/etc/sudoers.d/${_REMOTE_USER:-vscode}"
+install -m 0755 "$here/entry" /usr/local/share/cloche/feature-entry
+
+# A rule that asks for no password could undo the firewall
+if [ -n "$hosts" ] && [ "${REMOVESUDO:-true}" = true ]; then
+	for file in /etc/sudoers /etc/sudoers.d/*; do
+		[ ! -f "$file" ] || sed -i '/NOPASSWD/d' "$file"
+	done
 fi
