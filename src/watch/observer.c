@@ -20,6 +20,7 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -271,7 +272,7 @@ static int judge_slowly(struct observer *o, struct question *q,
 		if (r2 < 0)
 			return r2;
 		a.to = &o->places[1];
-		if (q->what == CALL_LINK && r == -EXDEV) {
+		if (q->what == CALL_LINK && r == -ENOTNAM) {
 			/* A file without a name gets one */
 			a.what = CALL_MAKE;
 			a.from = a.to;
@@ -308,17 +309,28 @@ static bool is_natural(int error)
 	       error == -EBADF || error == -EACCES || error == -EINVAL;
 }
 
-/* What could not be looked up does not go on, or whoever finds a way to be
- * overlooked could do as he likes; and what is not there for us may be there in
- * a moment. Unless it is no path (-EXDEV), or only removes a name that is too
- * deep for us, or in a namespace that we do not see.
+/* What could not be looked up does not go on: every such call was a way past
+ * the observer. Also what is not there for us, which may be there in a moment.
+ * The exceptions: what changes nothing; an object that has no path; removing one
+ * name in a directory that is too deep for us, or nobody could tidy up there; and
+ * names in a mount namespace of the command's own, which we do not see.
  */
-static bool goes_on(const struct observer *o, const struct question *q, int r)
+static bool goes_on(struct observer *o, const struct question *q, int r)
 {
+	const char *text = o->names[0].text;
 	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
+	const bool acts = q->what == CALL_OPEN || q->what == CALL_CUT ||
+			  q->what == CALL_CHANGE;
 
-	return q->reads || q->quiet || r == -EXDEV || (removes && r == -ENAMETOOLONG) ||
-	       (o->nested && r != -EFAULT && is_natural(r));
+	if (q->reads || q->quiet)
+		return true;
+	if ((r == -ENOTNAM && acts) ||
+	    (r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
+	    (o->nested && r != -EFAULT && is_natural(r))) {
+		o->stats.unseen++;
+		return true;
+	}
+	return false;
 }
 
 /* Read and judge the call in @q; 0 and *@ret, or a negative errno */
@@ -395,6 +407,7 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 
 	if (!q.call)
 		return refuse_told(o, notif);
+	o->names[0].full[0] = 0;
 	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
 		o->addresses.id = notif->id;

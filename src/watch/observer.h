@@ -172,9 +172,12 @@ struct observer_config {
  * @names:	Names that were refused where nothing stood: who tries one may
  *		try again while we look elsewhere. Also what was let through and
  *		must be looked for in the end.
+ * @unseen:	Calls that went on although where their path leads is not known
+ *		(see goes_on() in observer.c): if there are any, the observer
+ *		cannot vouch for any name
  */
 struct observer_stats {
-	uint64_t asked, quick, refused, failed, names;
+	uint64_t asked, quick, refused, failed, names, unseen;
 	int64_t made_ms, wrote_ms;
 };
 

@@ -10,19 +10,24 @@
  * The last component is looked at by itself. Where a mask is in the way, ways.c
  * knows another.
  *
- * What is left of /proc is either plainly no path of ours (a process's own
- * settings), or a magic link of somebody else: then we cannot tell (-EPERM).
+ * What is left of /proc is either a file of a process's own (-ENOTNAM), or the
+ * magic link of another process, which is not followed (-EPERM). A path that leads
+ * into a procfs by any other spelling than /proc/... is -EPERM as well, and so is
+ * -EXDEV of openat2(), which is a magic link that was not replaced: errors that
+ * the caller refuses.
  */
 
 #include "watch/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -95,11 +100,6 @@ static const char *follow_fd(struct tracee *t, const char *path, char *target,
 	return rest + len;
 }
 
-static bool is_proc(const char *path)
-{
-	return !strncmp(path, "/proc/", 6);
-}
-
 /* The rest of @path after "/proc/PROCESS"; *@own if that is the caller */
 static const char *after_process(const char *path, bool *own)
 {
@@ -138,6 +138,27 @@ static bool has_magic(const char *rest)
 	return false;
 }
 
+/* tracee_link() said @error of a magic link that reads @target. A removed
+ * directory (-EIDRM) has nothing in it, but ".." is still the one that it was in:
+ * @path becomes that, with what follows.
+ */
+static int leave_nameless(int error, char *target, const char *rest, char *path)
+{
+	const size_t n = strlen(target);
+	size_t up;
+
+	rest += strspn(rest, "/");
+	if (!*rest && (error == -EIDRM || error == -ENOTDIR))
+		return -ENOTNAM;
+	if (error != -EIDRM)
+		return error;
+	up = tracee_step_up(target, n, &rest);
+	if (up == n)
+		return -ENOENT;
+	target[up] = 0;
+	return join(path, up > 1 ? target : "", rest) < 0 ? -ENAMETOOLONG : 1;
+}
+
 /* follow_magic() for the thread that is meant */
 static int follow_own(struct tracee *t, char *path)
 {
@@ -158,16 +179,15 @@ static int follow_own(struct tracee *t, char *path)
 	if (own && !rest)
 		rest = follow_fd(t, below, target, &n);
 	if (!rest)
-		return has_magic(below) ? -EPERM : -EXDEV;
+		return has_magic(below) ? -EPERM : -ENOTNAM;
 	if (n < 0)
-		return n == -ENOTDIR ? -EXDEV : (int)n;
+		return leave_nameless((int)n, target, rest, path);
 	n = join(path, strcmp(target, "/") ? target : "", rest);
 	return n < 0 ? (int)n : 1;
 }
 
 /* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 0 if @path does not
- * lead to a process, -EXDEV if it is not a path, -EPERM if we cannot tell.
- * "self" is the first thread, which may have other files and another directory.
+ * lead to a process, or a negative errno as place_find(). "self" is the first thread, which may have other files and another directory.
  */
 static int follow_magic(struct tracee *t, char *path)
 {
@@ -211,6 +231,7 @@ static const char *split(char *path, bool *ends_in_slash, char name[NAME_MAX + 1
 static int name_place(int fd, const char *name, struct place *p)
 {
 	char link[32], dir[PATH_MAX];
+	struct statfs fs;
 	ssize_t n;
 	int r;
 
@@ -219,6 +240,7 @@ static int name_place(int fd, const char *name, struct place *p)
 	if (n <= 0 || dir[0] != '/')
 		return n < 0 ? -errno : -ENOENT;
 	dir[n] = 0;
+	p->proc = !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 	r = join(p->path, strcmp(dir, "/") || !*name ? dir : "", name);
 	p->name = *name && !r ? p->path + strlen(p->path) - strlen(name) : "";
 	return r;
@@ -317,7 +339,7 @@ static int expand(const struct ways *ways, int root, char *path, int error)
 	while (*end) {
 		struct place p = { .parent = -1 };
 		auto_close int fd = -1;
-		bool slash;
+		bool slash, own;
 		int r;
 
 		end += strspn(end, "/");
@@ -336,11 +358,11 @@ static int expand(const struct ways *ways, int root, char *path, int error)
 		if (!S_ISLNK(p.mode))
 			continue;
 		memcpy(rest, end, strlen(end) + 1);
-		if (!strcmp(p.path, "/proc/self") ||
-		    !strcmp(p.path, "/proc/thread-self"))
+		/* follow_magic() knows what a process's links mean */
+		if (p.proc && after_process(p.path, &own))
 			return join(path, p.path, rest) < 0 ? error : 1;
-		if (is_proc(p.path))
-			return has_magic(end) ? -EPERM : -EXDEV;
+		if (p.proc && !after(p.path, "proc"))
+			return -EPERM;
 		r = follow_link(fd, &p, path);
 		if (r < 0)
 			return r;
@@ -367,7 +389,7 @@ static int walk(const struct ways *ways, int root, char *path,
 	fd = ways_open(ways, root, path, 0);
 	r = fd < 0 ? fd : name_place(fd, name, p);
 	/* A link into /proc may have led to our "self" instead of theirs */
-	if (fd >= 0 && !r && is_proc(p->path) && !is_proc(whole))
+	if (fd >= 0 && !r && p->proc && strcmp(p->path, whole) != 0)
 		r = -EPERM;
 	if (r < 0) {
 		memcpy(path, whole, strlen(whole) + 1);
@@ -422,7 +444,7 @@ int place_find(struct tracee *tracee, int root, const char *base,
 		if (r == -EACCES)
 			name_closed(path, ret);
 		/* Our "self" instead of theirs */
-		if (!r && root >= 0 && is_proc(ret->path))
+		if (!r && root >= 0 && ret->proc)
 			return -EPERM;
 		if (r <= 0)
 			return r;

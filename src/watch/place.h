@@ -32,13 +32,14 @@ enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
  * @read_only:	It (or, if missing, the directory) is on a read-only mount
  * @closed:	The directory is on a read-only mount; of a @mount_root only
  * @slash:	It was written with a slash behind it
+ * @proc:	The directory is on a procfs
  * @mount, @dev: The mount and the file system that the directory is on
  */
 struct place {
 	int parent;
 	char path[PATH_MAX];
 	const char *name;
-	bool exists, mount_root, read_only, closed, slash;
+	bool exists, mount_root, read_only, closed, slash, proc;
 	mode_t mode;
 	uint64_t mount;
 	dev_t dev;
@@ -46,9 +47,11 @@ struct place {
 
 /* Look up @text, given relative to the directory @base (absolute text), as
  * @tracee would. @root: the directory that is "/" to this call, or -1 for the
- * tracee's own. 0 and *@ret (release with place_done()); -EXDEV if it leads to something that is no path
- * (a pipe behind /proc/self/fd); or a negative errno. With -EACCES @ret->path
- * is as far as it got: without links up to where it may not look.
+ * tracee's own. 0 and *@ret (release with place_done()); or a negative errno.
+ * -ENOTNAM says that it is an object without a path, and that no other can be
+ * reached through it: a pipe or a deleted file behind /proc/self/fd, a file of
+ * /proc/PID itself. With -EACCES @ret->path is as far as it got: without links up
+ * to where it may not look.
  */
 int place_find(struct tracee *tracee, int root, const char *base,
 	       const char *text, enum place_follow follow, struct place *ret);

@@ -14,32 +14,6 @@
 #include "watch/quick.h"
 #include "watch/tracee.h"
 
-/* The kernel's text of a directory has no links in it: ".." at the start of
- * what is relative to it can be done on the text, and "." dropped. The new
- * length of @dir; *@rest moves on.
- */
-static size_t step_up(const char *dir, size_t n, const char **rest)
-{
-	const char *p = *rest;
-
-	for (;;) {
-		if (p[0] == '.' && p[1] == '/') {
-			p += 2;
-		} else if (p[0] == '.' && p[1] == '.' && p[2] == '/') {
-			while (n > 1 && dir[n - 1] != '/')
-				n--;
-			n -= n > 1;
-			p += 3;
-		} else {
-			break;
-		}
-		while (*p == '/')
-			p++;
-	}
-	*rest = p;
-	return n;
-}
-
 /* The directory @fd as text, in @name; the same as for @first if it is that */
 static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 			const struct name *first)
@@ -61,16 +35,6 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX);
 }
 
-/* True if @fd, whose text is in @name, is a directory that was removed: nothing
- * is in it any more, but it knows what is above it
- */
-static bool is_removed(const struct question *q, int fd,
-		       const struct name *name)
-{
-	return name->full[0] == '/' &&
-	       (fd == AT_FDCWD || tracee_fd_is_dir(q->tracee, fd));
-}
-
 /* Read argument @path, relative to the directory in argument @dir. @first: the
  * call's other name, or NULL.
  */
@@ -86,24 +50,25 @@ static int read_name(const struct question *q, int dir, int path,
 	size_t len;
 
 	name->dir_len = 0;
-	if (n < 0)
-		return (int)n;
 	name->full[0] = 0;
-	if (!name->text[0])
-		return 0;
+	if (n < 0)
+		name->text[0] = 0;
+	if (n <= 0)
+		return (int)n;
 	if (name->text[0] == '/' && !q->in_root) {
 		memcpy(name->full, name->text, (size_t)n + 1);
 		return 0;
 	}
 	n = read_dir(q, fd, name, first);
-	removed = n == -ENOTDIR && is_removed(q, fd, name);
+	removed = n == -EIDRM;
 	if (n < 0 && !removed)
 		return (int)n;
 	if (removed)
 		n = (ssize_t)strlen(name->full);
 	if (q->in_root)
 		rest += strspn(rest, "/");
-	len = q->in_root ? (size_t)n : step_up(name->full, (size_t)n, &rest);
+	len = q->in_root ? (size_t)n :
+	      tracee_step_up(name->full, (size_t)n, &rest);
 	if (removed && len == (size_t)n)
 		return -ENOENT;
 	name->dir_len = len == (size_t)n ? len : 0;
@@ -206,6 +171,7 @@ static int read_nameless(struct question *q, struct name *name)
 {
 	const int fd = q->call->dir < 0 ? -1 :
 		       (int)q->notif->data.args[q->call->dir];
+	int r;
 
 	if (!(q->flags & AT_EMPTY_PATH))
 		return -ENOENT;
@@ -213,8 +179,9 @@ static int read_nameless(struct question *q, struct name *name)
 		return read_changed(q, q->call->dir, name);
 	if (q->what != CALL_LINK)
 		return -ENOENT;
-	q->open = !read_open(q, fd, name);
-	return q->open ? 0 : -ENOTDIR;
+	r = read_open(q, fd, name);
+	q->open = !r;
+	return r;
 }
 
 int question_read(struct question *q, bool reads, struct name names[2])

@@ -72,7 +72,8 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 		.kind = g->kind, .error = g->error,
 		.pid = tracee_process(q->tracee, NULL), .count = 1,
 		.op = mem_strdup(q->call->name),
-		.target = p ? mem_strdup(p->path) : NULL,
+		.target = p ? mem_strdup(p->path) :
+			  *name->full ? mem_strdup(name->full) : NULL,
 		.rule_file = g->verdict.rule_file ?
 			     mem_strdup(g->verdict.rule_file) : NULL,
 		.rule_key = g->verdict.rule_key ?

@@ -98,23 +98,43 @@ ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
 	return -ENAMETOOLONG;
 }
 
-/* True if what the link @name leads to has no name any more, as its text says:
- * a name can end like that, too
+/* 0 if @text, which the link @name reads, is a path; else as tracee_link(). A
+ * file or directory can be called "x (deleted)", so what stands there is
+ * compared. A file that was deleted under this name and has others could be any
+ * of them: -EPERM.
  */
-static bool is_deleted(const struct tracee *t, const char *name,
-		       const char *text, size_t n)
+static int check_path(struct tracee *t, const char *name, const char *text,
+		      size_t n)
 {
 	static const char deleted[] = " (deleted)";
-	struct stat st;
+	const struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+	};
+	auto_close int root = -1, fd = -1;
+	struct stat st, there;
 
-	return n >= sizeof(deleted) &&
-	       !strcmp(text + n - (sizeof(deleted) - 1), deleted) &&
-	       (fstatat(t->dir, name, &st, 0) < 0 || !st.st_nlink);
+	if (text[0] != '/')
+		return -ENOTDIR;
+	if (n < sizeof(deleted) ||
+	    strcmp(text + n - (sizeof(deleted) - 1), deleted) != 0)
+		return 0;
+	root = tracee_root(t);
+	if (fstatat(t->dir, name, &st, 0) < 0 || root < 0)
+		return -EPERM;
+	fd = sys_openat2(root, text, &how);
+	if (fd >= 0 && !fstat(fd, &there) && there.st_dev == st.st_dev &&
+	    there.st_ino == st.st_ino)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return -EIDRM;
+	return S_ISREG(st.st_mode) && st.st_nlink ? -EPERM : -ENOTDIR;
 }
 
 ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
 {
 	ssize_t n = readlinkat(t->dir, name, ret, size);
+	int r;
 
 	/* The directory of a thread that had this number before is empty */
 	if (n < 0 && (errno == ENOENT || errno == ESRCH) && !open_dir(t))
@@ -124,8 +144,30 @@ ssize_t tracee_link(struct tracee *t, const char *name, char *ret, size_t size)
 	if ((size_t)n >= size)
 		return -ENAMETOOLONG;
 	ret[n] = 0;
-	return ret[0] != '/' || is_deleted(t, name, ret, (size_t)n) ? -ENOTDIR
-								    : n;
+	r = check_path(t, name, ret, (size_t)n);
+	return r < 0 ? r : n;
+}
+
+size_t tracee_step_up(const char *dir, size_t n, const char **rest)
+{
+	const char *p = *rest;
+
+	for (;;) {
+		if (p[0] == '.' && p[1] == '/') {
+			p += 2;
+		} else if (p[0] == '.' && p[1] == '.' && p[2] == '/') {
+			while (n > 1 && dir[n - 1] != '/')
+				n--;
+			n -= n > 1;
+			p += 3;
+		} else {
+			break;
+		}
+		while (*p == '/')
+			p++;
+	}
+	*rest = p;
+	return n;
 }
 
 ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size)
@@ -134,15 +176,6 @@ ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size)
 
 	snprintf(name, sizeof(name), "fd/%d", fd);
 	return tracee_link(t, name, ret, size);
-}
-
-bool tracee_fd_is_dir(const struct tracee *t, int fd)
-{
-	char name[32];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "fd/%d", fd);
-	return fstatat(t->dir, name, &st, 0) == 0 && S_ISDIR(st.st_mode);
 }
 
 int tracee_root(struct tracee *t)

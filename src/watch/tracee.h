@@ -58,13 +58,20 @@ ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
 		      size_t size);
 
 /* Where "cwd", "root" or a descriptor leads, as absolute text seen from the
- * process's mount namespace. Its length, or a negative errno; -ENOTDIR if it
- * is no path at all (a pipe, a deleted file); @ret has its text all the same.
+ * process's mount namespace. Its length, or a negative errno: -EIDRM for a
+ * removed directory, with what d_path() says of it in @ret (tracee_step_up());
+ * -ENOTDIR for what has no path at all (a pipe, a deleted file).
  */
 ssize_t tracee_link(struct tracee *t, const char *name, char *ret,
 		    size_t size);
 ssize_t tracee_fd_link(struct tracee *t, int fd, char *ret, size_t size);
-bool tracee_fd_is_dir(const struct tracee *t, int fd);
+
+/* The kernel's text of a directory, the first @n bytes of @dir, has no links in
+ * it: leading ".." and "." of *@rest, which is relative to it, are done on the
+ * text. The new length; *@rest moves on. This holds for removed directories,
+ * whose parent the kernel still knows.
+ */
+size_t tracee_step_up(const char *dir, size_t n, const char **rest);
 
 /* Its root directory, O_PATH; or a negative errno */
 int tracee_root(struct tracee *t);

@@ -27,6 +27,8 @@
 #include "base/sys.h"
 #include "plan/mask.h"
 
+enum { TRIES = 10000 };
+
 struct ways {
 	struct way {
 		char *path;
@@ -117,11 +119,12 @@ static int open_dir(int at, const char *path, uint64_t resolve)
 	const struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = resolve,
 	};
-	int fd;
+	int fd = -1;
 
-	do
+	/* EAGAIN: a rename got in between. Renames without end must not stop us. */
+	errno = EAGAIN;
+	for (int i = 0; i < TRIES && fd < 0 && errno == EAGAIN; i++)
 		fd = sys_openat2(at, path, &how);
-	while (fd < 0 && errno == EAGAIN);	/* A rename got in between */
 	return fd < 0 ? -errno : fd;
 }
 

@@ -108,6 +108,60 @@ os.system("rm -rf nnn*")
     equal(sorted(os.listdir(f"{t.dir}/in")), ["a"])
 
 
+# The directory that they start from is removed: ".." is still the one it was in
+REMOVED = f"""
+os.mkdir("{DEEP}/x")
+fd = os.open("{DEEP}/x", os.O_RDONLY)
+os.rmdir("{DEEP}/x")
+os.mkdir("{DEEP}/y")
+os.chdir("{DEEP}/y")
+os.rmdir("../y")
+pid = os.getpid()
+ways = [f"/proc/self/fd/{{fd}}/..", f"/dev/fd/{{fd}}/..", "/proc/self/cwd/..",
+        f"/proc/self/fd/{{fd}}/./..//", "/proc/thread-self/cwd/../../d",
+        f"/proc/tty/../{{pid}}/cwd/..", f"/usr/../proc/{{pid}}/fd/{{fd}}/..",
+        "/proc/../proc/self/cwd/..", ".."]
+def attempt(call, *args, **more):
+    try:
+        call(*args, **more)
+    except OSError as error:
+        print(call.__name__, args, error.errno)
+"""
+
+
+@test
+def from_a_directory_that_was_removed(t):
+    names = [".envrc", ".bashrc", ".zshrc", ".profile", ".mcp.json",
+             ".ripgreprc", ".gitmodules", ".zprofile", ".bash_profile"]
+    r = stays(t, REMOVED + f"""
+for way, name in zip(ways, {names}):
+    attempt(put, way + "/" + name)
+""", [f"{DEEP}/{name}" for name in names], python=True)
+    equal(r.out.count("put ("), 9, repr(r))     # Refused, not only tidied up
+
+
+@test
+def renamed_and_linked_from_a_directory_that_was_removed(t):
+    """Either name: what is protected is neither made nor taken away"""
+    r = stays(t, "top = os.getcwd()\n" + REMOVED + """
+for i, way in enumerate(ways):
+    for name, call in ("r", os.rename), ("l", os.link):
+        put(f"{top}/a/file")
+        attempt(call, f"{top}/a/file", way + f"/{name}{i}/.envrc")
+        attempt(os.unlink, f"{top}/a/file")
+    attempt(os.symlink, "target", way + f"/s{i}/.envrc")
+    attempt(os.link, way + "/kept/.envrc", f"{top}/a/linked{i}")
+    attempt(os.rename, way + f"/gone{i}/.envrc", f"{top}/a/moved{i}")
+    attempt(os.truncate, way + f"/kept/.envrc", i)
+""", [f"{DEEP}/{kind}{i}/.envrc" for kind in "rls" for i in range(9)] +
+              [f"a/{kind}{i}" for kind in ("linked", "moved") for i in range(9)],
+              python=True, before=f"cd {DEEP}; mkdir kept; echo user > kept/.envrc;"
+              "for i in 0 1 2 3 4 5 6 7 8; do mkdir r$i l$i s$i gone$i;"
+              "echo user > gone$i/.envrc; done")
+    equal(t.read(f"in/{DEEP}/kept/.envrc"), "user\n", repr(r))
+    equal(t.read(f"in/{DEEP}/gone8/.envrc"), "user\n", repr(r))
+
+
 @test
 def by_a_second_name_of_what_is_open(t):
     second = f"""
@@ -172,10 +226,11 @@ thread.join()
 def by_ways_up_from_proc(t):
     """One run for each: a refusal makes the look in the end a thorough one"""
     for way in UPWARDS + ("/proc/net/../cwd", "/proc/self/net/../cwd",
-                          "/proc/self/cwd/."):
+                          "/proc/self/cwd/.", "/proc/tty/../$PPID/cwd",
+                          "/usr/../proc/$PPID/cwd", "/proc/../proc/$PPID/cwd"):
         t.outside("rm", "-rf", "in", "out").ok()
         here = "" if way.endswith(("cwd", "cwd/.")) else "$PWD"
-        stays(t, f"cd {DEEP}; mkdir {way}{here}/.vscode",
+        stays(t, f"cd {DEEP}; sh -c 'mkdir {way}{here}/.vscode; :'",
               [f"{DEEP}/.vscode"])
 
 
