@@ -460,12 +460,13 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 
-	/* Who was refused a name may have won a race for it, at any depth; who
-	 * has mounts of his own has other names for everything
+	/* Who was refused a name may have won a race for it, at any depth, and
+	 * who was not understood may have made one; who has mounts of his own
+	 * has other names for everything
 	 */
 	if (w->born &&
 	    born_finish(w->born, !w->observer || stats.made_ms, w->observer,
-			w->observer && !stats.names &&
+			w->observer && !stats.names && !stats.unseen &&
 			!w->session->plan->nested_userns, &err) < 0)
 		hooks_say(w->options, "the next run looks for what was planted: %s",
 			  err.msg);

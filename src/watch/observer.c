@@ -322,10 +322,9 @@ static bool goes_on(struct observer *o, const struct question *q, int r)
 	const bool acts = q->what == CALL_OPEN || q->what == CALL_CUT ||
 			  q->what == CALL_CHANGE;
 
-	if (q->reads || q->quiet)
+	if (q->reads || q->quiet || (r == -ENOTNAM && acts))
 		return true;
-	if ((r == -ENOTNAM && acts) ||
-	    (r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
+	if ((r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
 	    (o->nested && r != -EFAULT && is_natural(r))) {
 		o->stats.unseen++;
 		return true;
