@@ -68,6 +68,7 @@ static bool removes_critical(const char *command)
 	auto_shell struct shell_script script = { 0 };
 
 	(void)shell_parse(command, &script);
+	(void)command_unfold(&script);
 	for (size_t i = 0; i < script.commands.len; i++) {
 		const struct shell_command *c = &script.commands.v[i];
 		const size_t name = command_name(&script, c);

@@ -24,11 +24,16 @@
 static const struct wrapper {
 	const char *name;
 	size_t arguments;
-	const char *options;
+	const char *options, *more;
+	bool plain;		/* Allow rules see through it, too */
 } wrappers[] = {
-#define WRAPPER(name, arguments, options) { name, arguments, options },
+#define WRAPPER(name, arguments, options, more)				\
+	{ name, arguments, options, more, true },
+#define RUNNER(name, arguments, options)				\
+	{ name, arguments, options, "", false },
 #include "policy/wrappers.def"
 #undef WRAPPER
+#undef RUNNER
 };
 
 static const char *const safe_env[] = {
@@ -38,6 +43,16 @@ static const char *const safe_env[] = {
 };
 
 enum { COMMAND_STAGES_MAX = 16 };	/* Wrappers in each other */
+
+/* Who looks: an allow rule must not see more than is there, others not less */
+enum look { LOOK_ALLOW, LOOK_DENY };
+
+enum wrapped {
+	WRAPPED_NOT,		/* No wrapper */
+	WRAPPED_RUNS,
+	WRAPPED_NOTHING,	/* It runs no command */
+	WRAPPED_HIDDEN,		/* Where its command begins can't be told */
+};
 
 /* They run what follows, at once or later: a prefix says nothing about it */
 static const char *const runners[] = { "watch", "setsid", "ionice", "flock" };
@@ -130,14 +145,6 @@ static const struct shell_word *word_at(const struct shell_script *script,
 	return &script->words.v[c->first + i];
 }
 
-/* Does word @i begin with "-"? An unknown word might. */
-static bool is_option(const struct shell_script *script,
-		      const struct shell_command *c, size_t i)
-{
-	return !word_at(script, c, i)->known ||
-	       *shell_plain_from(script, c, i) == '-';
-}
-
 /* How many words the option @spec (@n bytes) takes at word @i: 0 if it is
  * another one
  */
@@ -152,7 +159,7 @@ static size_t take_option(const char *spec, size_t n,
 
 	if (!w->known)
 		return 0;
-	if (!strncmp(spec, "-#", n))
+	if (n == 2 && !strncmp(spec, "-#", n))
 		return *text == '-' && w->plain_len > 1 &&
 		       strspn(text + 1, "0123456789") >= w->plain_len - 1;
 	if (w->plain_len < name || strncmp(text, spec, name) != 0)
@@ -165,56 +172,98 @@ static size_t take_option(const char *spec, size_t n,
 	return spec[n - 1] == ':' || text[name] == '=';
 }
 
-static size_t skip_options(const struct wrapper *wrapper,
+static size_t skip_options(const char *options,
 			   const struct shell_script *script,
 			   const struct shell_command *c, size_t i)
 {
-	const char *spec = wrapper->options;
+	const char *spec = options;
 
 	while (*spec && i < c->count) {
 		const size_t n = strcspn(spec, " ");
 		const size_t taken = take_option(spec, n, script, c, i);
 
 		i += taken;
-		spec = taken ? wrapper->options : spec + n + (spec[n] == ' ');
+		spec = taken ? options : spec + n + (spec[n] == ' ');
 	}
 	return i;
 }
 
+static size_t skip_all_options(const struct wrapper *wrapper, enum look look,
+			       const struct shell_script *script,
+			       const struct shell_command *c, size_t i)
+{
+	size_t before;
+
+	do {
+		before = i;
+		i = skip_options(wrapper->options, script, c, i);
+		if (look == LOOK_DENY)
+			i = skip_options(wrapper->more, script, c, i);
+	} while (i > before);
+	return i;
+}
+
+/* Only the name itself is what an allow rule knows */
 static const struct wrapper *find_wrapper(const struct shell_script *script,
 					  const struct shell_command *c,
-					  size_t i)
+					  size_t i, enum look look)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(wrappers); k++) {
-		if (shell_word_is(script, c, i, wrappers[k].name))
-			return &wrappers[k];
+		const struct wrapper *w = &wrappers[k];
+
+		if (look == LOOK_DENY ? command_is(script, c, i, w->name) :
+		    w->plain && shell_word_is(script, c, i, w->name))
+			return w;
 	}
 	return NULL;
 }
 
-/* The first word of what the wrapper at word @i runs, or @i if it is none, or
- * if that can't be told: *@unknown if only the shell knows
- */
-static size_t unwrap(const struct shell_script *script,
-		     const struct shell_command *c, size_t i, bool *unknown)
+/* "command -v" runs nothing */
+static bool is_question(const struct wrapper *wrapper,
+			const struct shell_script *script,
+			const struct shell_command *c, size_t i)
 {
-	const struct wrapper *wrapper = find_wrapper(script, c, i);
-	size_t next = i + 1;
+	return !strcmp(wrapper->name, "command") &&
+	       (shell_word_is(script, c, i, "-v") ||
+		shell_word_is(script, c, i, "-V"));
+}
+
+/* env and sudo set variables */
+static size_t skip_assignments(const struct shell_script *script,
+			       const struct shell_command *c, size_t i)
+{
+	while (i < c->count && word_at(script, c, i)->known &&
+	       *shell_plain_from(script, c, i) != '-' && memchr(
+			shell_plain_from(script, c, i), '=',
+			word_at(script, c, i)->plain_len))
+		i++;
+	return i;
+}
+
+/* Move *@i to the first word of what the wrapper there runs */
+static enum wrapped unwrap(const struct shell_script *script,
+			   const struct shell_command *c, size_t *i,
+			   enum look look)
+{
+	const struct wrapper *wrapper = find_wrapper(script, c, *i, look);
+	size_t next = *i + 1;
 
 	if (!wrapper)
-		return i;
-	next = skip_options(wrapper, script, c, next);
+		return WRAPPED_NOT;
+	next = skip_all_options(wrapper, look, script, c, next);
 	if (shell_word_is(script, c, next, "--"))
 		next++;
 	for (size_t k = 0; k <= wrapper->arguments; k++, next++) {
-		if (next >= c->count)
-			return i;
-		if (!word_at(script, c, next)->known)
-			*unknown = true;
-		if (is_option(script, c, next))
-			return i;
+		if (!wrapper->plain)
+			next = skip_assignments(script, c, next);
+		if (next >= c->count || is_question(wrapper, script, c, next))
+			return WRAPPED_NOTHING;
+		if (!word_at(script, c, next)->known ||
+		    *shell_plain_from(script, c, next) == '-')
+			return WRAPPED_HIDDEN;
 	}
-	return next - 1;
+	*i = next - 1;
+	return WRAPPED_RUNS;
 }
 
 /* A path in LANGUAGE or TZ is a file that is loaded */
@@ -243,16 +292,13 @@ static bool is_safe_assignment(const struct shell_script *script,
  * each wrapper. Move *@i to the next; false if there is none.
  */
 static bool next_stage(const struct shell_script *script,
-		       const struct shell_command *c, size_t *i)
+		       const struct shell_command *c, size_t *i,
+		       enum look look)
 {
-	bool unknown;
-	const size_t next = *i < c->assignments ? c->assignments :
-			    unwrap(script, c, *i, &unknown);
-
-	if (next == *i || next >= c->count)
-		return false;
-	*i = next;
-	return true;
+	if (*i >= c->assignments)
+		return unwrap(script, c, i, look) == WRAPPED_RUNS;
+	*i = c->assignments;
+	return *i < c->count;
 }
 
 /* The text from word @i on, whose directory is left out: "/bin/rm" is "rm" */
@@ -279,18 +325,6 @@ static bool is_read_as(const struct command_pattern *p,
 	       is_match(p, without_dir(script, c, i), end);
 }
 
-/* A wrapper at word @i has options that we don't know, so that what it runs may
- * begin at any word; "command -v" runs nothing
- */
-static bool is_opaque(const struct shell_script *script,
-		      const struct shell_command *c, size_t i)
-{
-	return find_wrapper(script, c, i) && i + 1 < c->count &&
-	       *shell_plain_from(script, c, i + 1) == '-' &&
-	       !shell_word_is(script, c, i + 1, "-v") &&
-	       !shell_word_is(script, c, i + 1, "-V");
-}
-
 bool command_may_match(const struct command_pattern *p,
 		       const struct shell_script *script,
 		       const struct shell_command *c)
@@ -304,9 +338,9 @@ bool command_may_match(const struct command_pattern *p,
 		/* So many wrappers hide something */
 		if (stages++ == COMMAND_STAGES_MAX)
 			return true;
-	} while (next_stage(script, c, &i));
-	/* A "*" in front has seen all words already */
-	if (!p->plain || !is_opaque(script, c, i))
+	} while (next_stage(script, c, &i, LOOK_DENY));
+	/* It may begin at any word. A "*" in front has seen them all. */
+	if (!p->plain || unwrap(script, c, &i, LOOK_DENY) != WRAPPED_HIDDEN)
 		return false;
 	while (++i < c->count) {
 		if (is_read_as(p, script, c, i))
@@ -320,25 +354,30 @@ size_t command_name(const struct shell_script *script,
 {
 	unsigned int stages = 0;
 	size_t i = c->assignments;
-	bool unknown = false;
+	enum wrapped last;
 
 	if (i >= c->count)
 		return i;
-	while (next_stage(script, c, &i)) {
+	while ((last = unwrap(script, c, &i, LOOK_DENY)) == WRAPPED_RUNS) {
 		if (stages++ == COMMAND_STAGES_MAX)
 			return c->count;
 	}
-	(void)unwrap(script, c, i, &unknown);
-	return unknown ? c->count : i;
+	if (last == WRAPPED_HIDDEN ||
+	    (last == WRAPPED_NOTHING && command_is_fed(script, c, i)))
+		return c->count;
+	return i;
 }
 
 bool command_is(const struct shell_script *script,
 		const struct shell_command *c, size_t i, const char *name)
 {
-	const struct shell_word *w = word_at(script, c, i);
 	const char *text = shell_plain_from(script, c, i);
 	const size_t n = strlen(name);
+	const struct shell_word *w;
 
+	if (i >= c->count)
+		return false;
+	w = word_at(script, c, i);
 	return w->known && w->plain_len >= n &&
 	       !memcmp(text + w->plain_len - n, name, n) &&
 	       (w->plain_len == n || text[w->plain_len - n - 1] == '/');
@@ -348,7 +387,7 @@ bool command_is_fed(const struct shell_script *script,
 		    const struct shell_command *c, size_t i)
 {
 	while (i--) {
-		if (shell_word_is(script, c, i, "xargs"))
+		if (command_is(script, c, i, "xargs"))
 			return true;
 	}
 	return false;
@@ -400,7 +439,7 @@ static bool is_wildcard_fair(const struct command_pattern *p,
 	do {
 		if (is_runner(script, c, name))
 			return false;
-	} while (next_stage(script, c, &name));
+	} while (next_stage(script, c, &name, LOOK_ALLOW));
 	return true;
 }
 
@@ -427,6 +466,7 @@ bool command_must_match(const struct command_pattern *p,
 			return true;
 		if (i < c->assignments && !harmless)
 			return false;
-	} while (stages++ < COMMAND_STAGES_MAX && next_stage(script, c, &i));
+	} while (stages++ < COMMAND_STAGES_MAX &&
+		 next_stage(script, c, &i, LOOK_ALLOW));
 	return false;
 }

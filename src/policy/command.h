@@ -49,12 +49,17 @@ bool command_is(const struct shell_script *script,
 		const struct shell_command *command, size_t i,
 		const char *name);
 
+/* Append the commands that those of @script run by their words (bash -c, eval,
+ * trap, find -exec). NULL, or why some of them cannot be known.
+ */
+const char *command_unfold(struct shell_script *script);
+
 /* True if xargs stands before word @i: it adds words that nobody sees */
 bool command_is_fed(const struct shell_script *script,
 		    const struct shell_command *command, size_t i);
 
 /* For deny and ask: true if @p matches @command in any spelling; any leading
- * assignments and the known wrappers (timeout, nice, ...) are seen through
+ * assignments and the known wrappers (timeout, env, sudo, ...) are seen through
  */
 bool command_may_match(const struct command_pattern *p,
 		       const struct shell_script *script,

@@ -79,7 +79,7 @@ static const char *find_obstacle(const struct shell_script *script,
 	const size_t name = command_name(script, c);
 
 	if (name >= c->count)
-		return "a part of it is no command";
+		return "a part of it is no command, or hides which one";
 	for (size_t k = 0; k < ARRAY_SIZE(movers); k++) {
 		if (command_is(script, c, name, movers[k]))
 			return "it changes the directory";

@@ -37,6 +37,24 @@ static void check_again(const struct shell_script *script,
 	}
 }
 
+/* What commands have in their words can be looked at as the rest */
+static void check_unfolded(struct shell_script *script)
+{
+	struct command_pattern p;
+
+	(void)command_unfold(script);
+	if (command_pattern_init(&p, "rm *", NULL) < 0)
+		abort();
+	for (size_t i = 0; i < script->commands.len; i++) {
+		const struct shell_command *c = &script->commands.v[i];
+
+		(void)command_may_match(&p, script, c);
+		if (command_name(script, c) > c->count)
+			abort();
+	}
+	command_pattern_done(&p);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const patterns[] = { "docker *", "*", "git * x" };
@@ -53,5 +71,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)excluded_match(text, patterns, ARRAY_SIZE(patterns), NULL);
 	if (excluded_match(text, NULL, 0, NULL))
 		abort();
+	check_unfolded(&script);
 	return 0;
 }

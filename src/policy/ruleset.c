@@ -168,15 +168,17 @@ static struct ruleset_verdict ask_because(const char *why)
 	};
 }
 
-/* All of @line is allowed by one rule: any command, or this very text */
+/* All of @line is allowed by one rule: any command that can be read, or this very
+ * text
+ */
 static const struct entry *find_whole(const struct ruleset *set,
-				      const char *line,
+				      const char *line, bool readable,
 				      const struct ruleset_filter *filter)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 
-		if ((is_all_bash(&e->rule) ||
+		if (((readable && is_all_bash(&e->rule)) ||
 		     (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
 		      !strcmp(e->rule.command.text, line))) &&
 		    counts(e, filter))
@@ -185,36 +187,22 @@ static const struct entry *find_whole(const struct ruleset *set,
 	return NULL;
 }
 
-/* Each part of @script is allowed by some rule; the verdict names the last */
+/* Each of @n parts is allowed by some rule; the verdict names the last */
 static struct ruleset_verdict decide_parts(const struct ruleset *set,
 					   const struct shell_script *script,
+					   size_t n, unsigned int features,
 					   const struct ruleset_filter *filter)
 {
 	size_t rule = 0;
 
-	if (script->why || script->features & HIDDEN_FEATURES ||
-	    !script->commands.len)
+	if (script->why || features & HIDDEN_FEATURES || !n)
 		return verdict(ACTION_COUNT, NULL);
-	for (size_t i = 0; i < script->commands.len; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!is_allowed(set, &rule, script, &script->commands.v[i],
 				filter))
 			return verdict(ACTION_COUNT, NULL);
 	}
 	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
-}
-
-static bool is_name_unknown(const struct shell_script *script)
-{
-	for (size_t i = 0; i < script->commands.len; i++) {
-		const struct shell_command *c = &script->commands.v[i];
-		const size_t name = command_name(script, c);
-
-		/* Behind a wrapper it may be that nobody can tell */
-		if (name < c->count ? !script->words.v[c->first + name].known
-				    : c->assignments < c->count)
-			return true;
-	}
-	return false;
 }
 
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
@@ -224,10 +212,19 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 	auto_shell struct shell_script script = { 0 };
 	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
 	const struct entry *whole;
+	const char *why = NULL;
+	unsigned int features;
+	size_t parts;
 
 	for (size_t n = strlen(line); n && strchr(" \t\n", line[n - 1]); n--)
 		line[n - 1] = '\0';
 	shell_parse(command, &script);
+	parts = script.commands.len;
+	features = script.features;
+	if (has_command_rules(set)) {
+		why = command_unfold(&script);
+		why = script.why ? script.why : why;
+	}
 	for (enum rule_action a = ACTION_DENY; a < ACTION_ALLOW; a++) {
 		for (size_t i = 0; i < set->actions[a].len; i++) {
 			const struct entry *e = &set->actions[a].v[i];
@@ -241,14 +238,12 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 	}
 	if (strlen(command) > SHELL_TEXT_MAX)
 		return ask_because(script.why);
-	whole = find_whole(set, line, filter);
+	whole = find_whole(set, line, !why, filter);
 	if (whole)
 		return verdict(ACTION_ALLOW, whole);
-	if (has_command_rules(set) &&
-	    (script.why || is_name_unknown(&script)))
-		return ask_because(script.why ? script.why :
-				   "the shell makes up a command's name");
-	return decide_parts(set, &script, filter);
+	if (why)
+		return ask_because(why);
+	return decide_parts(set, &script, parts, features, filter);
 }
 
 /* "field:value", where a "*" in the rule's value stands for any text */

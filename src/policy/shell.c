@@ -357,11 +357,12 @@ static void frames_free(struct shell_frame *frames)
 	}
 }
 
-bool shell_parse(const char *text, struct shell_script *ret)
+static bool parse_line(const char *text, bool nested, struct shell_script *ret)
 {
 	struct shell_frame frames[SHELL_DEPTH_MAX] = { 0 };
 	struct shell_parser p = {
-		.text = text, .at = text, .out = ret, .frames = frames,
+		.text = nested ? NULL : text, .at = text, .nested = nested,
+		.out = ret, .frames = frames,
 	};
 
 	if (strnlen(text, SHELL_TEXT_MAX + 1) > SHELL_TEXT_MAX) {
@@ -377,6 +378,16 @@ bool shell_parse(const char *text, struct shell_script *ret)
 	free(p.heredocs.v);
 	frames_free(frames);
 	return !ret->why;
+}
+
+bool shell_parse(const char *text, struct shell_script *ret)
+{
+	return parse_line(text, false, ret);
+}
+
+bool shell_parse_more(const char *text, struct shell_script *script)
+{
+	return parse_line(text, true, script);
 }
 
 void shell_script_done(struct shell_script *script)

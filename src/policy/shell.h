@@ -84,6 +84,8 @@ struct shell_script {
 
 /* Split @text into a zeroed @ret. Time is linear. False if not understood. */
 bool shell_parse(const char *text, struct shell_script *ret);
+/* Append what @text runs, which is inside a line that @script holds already */
+bool shell_parse_more(const char *text, struct shell_script *script);
 void shell_script_done(struct shell_script *script);
 
 #define auto_shell	__attribute__((cleanup(shell_script_done)))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-rule.c - permission rules: grammar, paths, and verdicts */
+/* policy/test-rule.c - permission rules: grammar and paths */
 
 #include "policy/rule.h"
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/ruleset.h"
 #include "test.h"
 
 static const struct rule_bases bases = { "/root", "/w", "/home/u" };
@@ -271,137 +271,4 @@ TEST(special_characters_of_the_bases_are_plain)
 	CHECK(!rule_path_match(&p, "/wa/y.c"));
 	rule_path_done(&p);
 	rule_done(&r);
-}
-
-static const char *const letters[] = { "deny", "ask", "allow", "none" };
-
-/* Rules are "D:rule", "A:rule" (ask), "+:rule" (allow), ended by NULL */
-static struct ruleset *make_set(const char *const *rules)
-{
-	struct ruleset *set = ruleset_new();
-
-	for (; *rules; rules++) {
-		const enum rule_action action =
-			**rules == 'D' ? ACTION_DENY :
-			**rules == 'A' ? ACTION_ASK : ACTION_ALLOW;
-
-		CHECK_INT(ruleset_add(set, *rules + 2, action, &bases,
-				      (struct origin){
-					.key = mem_strdup(*rules) }, NULL), 0);
-	}
-	return set;
-}
-
-static void check_command(const char *const *rules, const char *command,
-			  const char *want, const char *why)
-{
-	struct ruleset *set = make_set(rules);
-	struct ruleset_verdict v = ruleset_decide_command(set, command,
-			&(struct ruleset_filter){ 0 });
-
-	if (strcmp(letters[v.action], want) != 0)
-		test_fail(__FILE__, __LINE__, "'%s' is %s: %s", command,
-			  letters[v.action], v.why);
-	CHECK_CONTAINS(v.why, why);
-	CHECK(!v.rule == !v.origin);
-	ruleset_verdict_done(&v);
-	ruleset_free(set);
-}
-
-TEST(deny_before_ask_before_allow)
-{
-	static const char *const rules[] = {
-		"+:Bash(git *)", "A:Bash(git push *)", "D:Bash(git push -f *)",
-		"+:Bash(git push -f x)", "+:Bash(ls)", NULL,
-	};
-
-	check_command(rules, "git status", "allow", "Bash(git *)");
-	check_command(rules, "git push", "ask", "Bash(git push *)");
-	check_command(rules, "git push -f x", "deny", "git push -f *");
-	check_command(rules, "git status && ls", "allow", "Bash(ls)");
-	check_command(rules, "git status && rm x", "none", "no rule");
-	check_command(rules, "ls; (git push -f)", "deny", "-f *");
-	check_command(rules, "ls $(git push -f)", "deny", "-f *");
-	check_command(rules, "A=b timeout 5 git push -f", "deny", "-f *");
-	check_command(rules, "git log > f", "none", "no rule");
-	check_command(rules, "git log >/dev/null 2>&1", "allow", "git *");
-	check_command(rules, "(git log)", "none", "no rule");
-	check_command(rules, "git log $(git log)", "none", "no rule");
-	check_command(rules, "git log 'x", "ask", "a quote is not closed");
-	check_command(rules, "$x push -f", "ask", "makes up a command's name");
-	check_command(rules, "timeout $x git push -f", "ask", "makes up");
-	check_command(rules, "time g$x push -f", "ask", "makes up");
-	check_command(rules, "nice g$x push -f", "ask", "makes up");
-	check_command(rules, "git push -f; case", "deny", "-f *");
-}
-
-TEST(a_wildcard_joins_no_parts_unless_the_rule_has_an_operator)
-{
-	static const char *const rules[] = {
-		"D:Bash(git push * main)", "D:Bash(curl * | sh)",
-		"D:Bash(a $((1)) b)", NULL,
-	};
-
-	check_command(rules, "git push x main", "deny", "main");
-	check_command(rules, "git push x dev; git log main", "none", "no rule");
-	check_command(rules, "curl -s x | sh", "deny", "| sh");
-	check_command(rules, "curl -s x", "none", "no rule");
-	check_command(rules, "a $((1)) b", "deny", "a $((1)) b");
-}
-
-TEST(a_whole_tool_is_allowed_or_not)
-{
-	static const char *const all[] = { "+:Bash", NULL };
-	static const char *const star[] = { "+:Bash(*)", "D:Bash(rm *)", NULL };
-	static const char *const none[] = { "+:Bash(ls *)", "D:B*", NULL };
-	static const char *const exact[] = { "+:Bash(a && b > c)", NULL };
-	auto_free char *longest = mem_zalloc(10002);
-
-	check_command(all, "anything 'at", "allow", "Bash");
-	check_command(star, "x $((1))", "allow", "Bash(*)");
-	check_command(star, "x; rm y", "deny", "rm *");
-	check_command(none, "ls", "deny", "B*");
-	check_command(exact, " a && b > c\n", "allow", "a && b > c");
-	check_command(exact, "a && b > d", "none", "");
-	memset(longest, 'a', 10001);
-	check_command(all, longest, "ask", "10000");
-}
-
-TEST(a_field_of_the_call_can_be_denied)
-{
-	static const char *const rules[] = {
-		"D:Bash(dangerouslyDisableSandbox:true)", "A:Bash(timeout:6*)",
-		"+:Bash", NULL,
-	};
-	static const struct {
-		const char *field, *value, *want;
-	} rows[] = {
-		{ "dangerouslyDisableSandbox", "true", "deny" },
-		{ "dangerouslyDisableSandbox", "false", "none" },
-		{ "timeout", "60000", "ask" },
-		{ "timeout", "5", "none" },
-		{ "time", "60000", "none" },
-	};
-	struct ruleset *set = make_set(rules);
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct ruleset_verdict v = ruleset_decide_input(set,
-			rows[i].field, rows[i].value);
-
-		CHECK_STR(letters[v.action], rows[i].want);
-		ruleset_verdict_done(&v);
-	}
-	ruleset_free(set);
-}
-
-TEST(a_bad_rule_is_not_added)
-{
-	struct ruleset *set = ruleset_new();
-	struct err err = { 0 };
-
-	CHECK_INT(ruleset_add(set, "Read(!x)", ACTION_DENY, &bases,
-			      (struct origin){ .key = mem_strdup("k") },
-			      &err), -EINVAL);
-	CHECK_CONTAINS(err.msg, "negated");
-	ruleset_free(set);
 }
