@@ -40,7 +40,7 @@ static bool is_dropped(enum option_id id)
 	return id == OPTION_CWD || id == OPTION_COMMAND || id == OPTION_SHELL ||
 	       id == OPTION_ASK || id == OPTION_ANNOTATE ||
 	       id == OPTION_EVENTS || id == OPTION_CONTROL_FD ||
-	       id == OPTION_QUIET || id == OPTION_DEBUG ||
+	       id == OPTION_QUIET || id == OPTION_VERBOSE || id == OPTION_DEBUG ||
 	       id == OPTION_ALLOW_UNSANDBOXED;
 }
 

@@ -294,8 +294,8 @@ static void set_variables(const struct target *t)
 {
 	static const char *const names[] = {
 		"AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN", "SSH_AUTH_SOCK",
-		"LD_LIBRARY_PATH", "GCONV_PATH", "BASH_ENV",
-		"PYTHONSTARTUP", "PERL5LIB", "VERIFY_UNLISTED",
+		"DOCKER_HOST", "KUBECONFIG", "MYSQL_PWD", "VERIFY_API_KEY",
+		"GCONV_PATH", "GLIBC_TUNABLES",
 	};
 
 	char secret[CANARY_HEX + 1];

@@ -6,13 +6,18 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "lib/aside.h"
 #include "lib/hooks.h"
 #include "lib/limit.h"
 #include "lib/options.h"
 #include "lib/tmpdir.h"
+#include "policy/env.h"
 #include "policy/policy.h"
 #include "policy/violation.h"
 
@@ -82,6 +87,53 @@ void ending_explain(struct ending *e)
 		on_limit(e, NUMBER_TIMEOUT_MS, true, words);
 	else if (e->status == 128 + SIGSYS)
 		hooks_say(e->options, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+}
+
+enum { NAMES_MAX = 8 };
+
+/* "A, B and 3 more" of the variables that stayed outside; those that look like
+ * secrets, or the others
+ */
+static void add_withheld(const struct policy *policy, bool secret,
+			 struct buf *out)
+{
+	size_t more = 0, shown = 0;
+
+	for (char **e = environ; *e; e++) {
+		const size_t n = strcspn(*e, "=");
+		const struct env_verdict v = env_decide(policy, *e, n);
+
+		if (!n || v.pass || v.secret != secret)
+			continue;
+		if (shown == NAMES_MAX) {
+			more++;
+			continue;
+		}
+		buf_addf(out, "%s%.*s", shown++ ? ", " : "", (int)n, *e);
+	}
+	if (more)
+		buf_addf(out, " and %zu more", more);
+}
+
+void ending_variables(const struct ending *e)
+{
+	const bool verbose = options_has(e->options, OPTION_VERBOSE);
+	auto_buf struct buf secrets = { 0 }, others = { 0 }, safe = { 0 };
+
+	if (options_has(e->options, OPTION_QUIET) ||
+	    (!verbose && (!e->status || e->timed_out ||
+			  e->status == 128 + SIGINT)))
+		return;
+	add_withheld(e->policy, true, &secrets);
+	text_escape(&safe, buf_str(&secrets));
+	if (secrets.len)
+		hooks_say(e->options, "not passed, as they look like secrets: %s (--env NAME passes one)",
+			  buf_str(&safe));
+	if (verbose)
+		add_withheld(e->policy, false, &others);
+	if (others.len)
+		hooks_say(e->options, "not passed, as they belong to the session: %s (--env NAME passes one)",
+			  buf_str(&others));
 }
 
 void ending_aside(const struct options *options, struct aside *aside)

@@ -32,6 +32,11 @@ struct ending {
 /* Say which limits were hit, by name, and record those that certainly were */
 void ending_explain(struct ending *ending);
 
+/* Name the variables that stayed outside: those that look like secrets where the
+ * command failed, which may be why; all of them with -v
+ */
+void ending_variables(const struct ending *ending);
+
 /* Once nobody writes there any more: say what is kept aside, and close it */
 void ending_aside(const struct options *options, struct aside *aside);
 

@@ -434,17 +434,20 @@ static void release(struct supervisor *s)
 /* The command has ended, or been ended: why, and what was refused */
 static void tell_end(struct supervisor *s)
 {
-	ending_explain(&(struct ending){
+	struct ending ending = {
 		.options = s->options, .policy = s->session->policy,
 		.limits = s->limits, .status = s->status,
 		.sink = watchers_sink(s->watchers),
 		.cut_off = stdfds_cut_off(s->stdio),
-		.timed_out = s->clock.timed_out });
+		.timed_out = s->clock.timed_out };
+
+	ending_explain(&ending);
 	network_finish(s->network);
 	if (s->status != 0)
 		network_explain(s->network);
 	watchers_finish(s->watchers, s->status != 0,
 			options_has(s->options, OPTION_QUIET));
+	ending_variables(&ending);
 }
 
 int supervisor_run(const struct session *session,

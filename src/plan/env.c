@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -229,41 +230,108 @@ static void put_trusted(struct env *env, const struct policy *policy)
 	put_name(env, total, sum);
 }
 
-/* npm takes its own in any letters */
-static bool has_in_any_case(const struct env *env, const char *name)
+/**
+ * struct cache - A cache or store that its program wants to write to
+ * @variable:	Where the program looks for its place
+ * @usual:	Its place in the home otherwise
+ * @name:	Ours in $TMPDIR, which is the project's own and is kept
+ * @keep:	What the host has there is of use unchanged, and not moved
+ */
+static const struct cache {
+	const char *variable, *usual, *name;
+	bool keep;
+} caches[] = {
+	{ "npm_config_cache",		".npm",				"npm-cache" },
+	{ "PNPM_HOME",			".local/share/pnpm",		"pnpm" },
+	{ "YARN_CACHE_FOLDER",		".cache/yarn",			"yarn-cache" },
+	{ "YARN_GLOBAL_FOLDER",		".yarn/berry",			"yarn-berry" },
+	{ "BUN_INSTALL_CACHE_DIR",	".bun/install/cache",		"bun-cache" },
+	{ "DENO_DIR",			".cache/deno",			"deno" },
+	{ "COREPACK_HOME",		".cache/node/corepack",		"corepack", true },
+	{ "PLAYWRIGHT_BROWSERS_PATH",	".cache/ms-playwright",		"ms-playwright", true },
+	{ "PUPPETEER_CACHE_DIR",	".cache/puppeteer",		"puppeteer", true },
+	{ "CYPRESS_CACHE_FOLDER",	".cache/Cypress",		"cypress", true },
+	{ "PIP_CACHE_DIR",		".cache/pip",			"pip-cache" },
+	{ "UV_CACHE_DIR",		".cache/uv",			"uv-cache" },
+	{ "POETRY_CACHE_DIR",		".cache/pypoetry",		"poetry-cache" },
+	{ "PRE_COMMIT_HOME",		".cache/pre-commit",		"pre-commit" },
+	{ "GOCACHE",			".cache/go-build",		"go-build" },
+	{ "GOMODCACHE",			"go/pkg/mod",			"go-mod" },
+	{ "GOLANGCI_LINT_CACHE",	".cache/golangci-lint",		"golangci-lint" },
+	{ "CARGO_HOME",			".cargo",			"cargo" },
+	{ "SCCACHE_DIR",		".cache/sccache",		"sccache" },
+	{ "CCACHE_DIR",			".cache/ccache",		"ccache" },
+	{ "ZIG_GLOBAL_CACHE_DIR",	".cache/zig",			"zig" },
+	{ "GRADLE_USER_HOME",		".gradle",			"gradle" },
+	{ "COMPOSER_CACHE_DIR",		".cache/composer",		"composer-cache" },
+	{ "NUGET_PACKAGES",		".nuget/packages",		"nuget" },
+	{ "BUNDLE_USER_CACHE",		".bundle/cache",		"bundle-cache" },
+};
+
+/* The caller's value; npm takes its own in any letters */
+static const char *find_any_case(const struct env *env, const char *name)
 {
 	const size_t n = strlen(name);
 
 	for (size_t i = 0; i < env->len; i++) {
 		if (!strncasecmp(env->v[i], name, n) && env->v[i][n] == '=')
-			return true;
+			return env->v[i] + n + 1;
 	}
-	return false;
+	return NULL;
 }
 
-/* Caches that their programs cannot do without */
+/* Maven and Gradle read what the host has, beside a place of their own; Maven's has
+ * no variable
+ */
+static void put_java(struct env *env, const struct view *view,
+		     const char *tmpdir)
+{
+	auto_free char *maven = path_join(view->policy->home, ".m2/repository");
+	auto_free char *gradle = path_join(view->policy->home, ".gradle/caches");
+	const char *had = find(env, "MAVEN_OPTS");
+	auto_free char *options = mem_printf("%s%s-Dmaven.repo.local=%s/m2 -Dmaven.repo.local.tail=%s",
+		had ? had : "", had ? " " : "", tmpdir, maven);
+
+	if (!view_verdict(view, VIEW_WRITE, maven).allowed)
+		put_name(env, "MAVEN_OPTS", options);
+	if (!view_verdict(view, VIEW_WRITE, gradle).allowed &&
+	    !find(env, "GRADLE_RO_DEP_CACHE") && access(gradle, F_OK) == 0)
+		put_name(env, "GRADLE_RO_DEP_CACHE", gradle);
+}
+
+/* Move caches that their programs cannot write to */
 static void put_caches(struct env *env, const struct view *view,
 		       const char *tmpdir)
 {
-	static const struct {
-		const char *variable, *usual, *name;
-	} caches[] = {
-#define CACHE(variable, usual, name) { variable, usual, name },
-#include "plan/caches.def"
-#undef CACHE
-	};
 	const struct policy *policy = view->policy;
 
 	if (policy->profile != PROFILE_DEFAULT || !policy->home || !tmpdir)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
-		auto_free char *usual = path_join(policy->home,
-						  caches[i].usual);
-		auto_free char *ours = path_join(tmpdir, caches[i].name);
+		const struct cache *c = &caches[i];
+		const char *said = find_any_case(env, c->variable);
+		auto_free char *usual = path_resolve(policy->home,
+						     said ? said : c->usual);
+		auto_free char *ours = path_join(tmpdir, c->name);
 
-		if (!has_in_any_case(env, caches[i].variable) &&
-		    !view_verdict(view, VIEW_WRITE, usual).allowed)
-			put_name(env, caches[i].variable, ours);
+		if ((said && *said != '/') ||
+		    (c->keep && access(usual, F_OK) == 0) ||
+		    view_verdict(view, VIEW_WRITE, usual).allowed)
+			continue;
+		put_name(env, c->variable, ours);
+	}
+	put_java(env, view, tmpdir);
+}
+
+/* $TMPDIR, and the other names of it that the caller has */
+static void put_tmpdir(struct env *env, const char *tmpdir)
+{
+	static const char *const others[] = { "TMP", "TEMP", "TEMPDIR" };
+
+	put_name(env, "TMPDIR", tmpdir);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		if (find(env, others[i]))
+			put_name(env, others[i], tmpdir);
 	}
 }
 
@@ -298,7 +366,7 @@ char **env_build(const struct view *view, const struct plan_request *request,
 	put_name(&env, "PWD", start_name(view, caller));
 	put_name(&env, "SANDBOX_RUNTIME", "1");
 	if (tmpdir)
-		put_name(&env, "TMPDIR", tmpdir);
+		put_tmpdir(&env, tmpdir);
 	put_caches(&env, view, tmpdir);
 	if (net == NET_FILTERED) {
 		network_env(policy, request->proxies,

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -33,7 +34,8 @@ static void add_variable_words(struct buf *out, const struct policy *policy,
 	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
 	const char *outside = getenv(name);
 	const size_t n = strlen(name);
-	const struct env_verdict v = env_decide(policy, name, n);
+	auto_free char *entry = mem_printf("%s=%s", name, value);
+	const struct env_verdict v = env_decide(policy, entry, n);
 	auto_buf struct buf words = { 0 };
 
 	for (size_t i = 0; !words.len && i < asked->len; i++) {
@@ -46,6 +48,21 @@ static void add_variable_words(struct buf *out, const struct policy *policy,
 		buf_adds(&words, v.pass && outside && !strcmp(outside, value) ?
 				 v.reason : "set for the sandbox");
 	text_escape(out, buf_str(&words));
+}
+
+static void print_withheld(const struct policy *policy, struct buf *out)
+{
+	for (char **e = environ; *e; e++) {
+		const size_t n = strcspn(*e, "=");
+		const struct env_verdict v = env_decide(policy, *e, n);
+		auto_free char *name = mem_strndup(*e, n);
+
+		if (v.pass || !n)
+			continue;
+		buf_adds(out, "  not passed     ");
+		text_escape(out, name);
+		buf_addf(out, "  (%s; --env NAME passes it)\n", v.reason);
+	}
 }
 
 static const char *tmp_words(enum tmp_kind tmp)
@@ -229,6 +246,7 @@ void plan_print(const struct plan *plan, struct buf *out)
 				   *e + strlen(name) + 1);
 		buf_adds(out, ")\n");
 	}
+	print_withheld(plan->view->policy, out);
 	if (plan->argv[0]) {
 		buf_adds(out, "command\n ");
 		for (char **a = plan->argv; *a; a++) {

@@ -12,21 +12,20 @@ struct policy;
 /**
  * struct env_verdict - Whether a variable goes in, and why
  * @pass:	It goes in
- * @pattern:	The row that decided, or NULL
+ * @secret:	It stays outside because it looks like a secret
  * @reason:	Words; never NULL
  */
 struct env_verdict {
-	bool pass;
-	const char *pattern;
+	bool pass, secret;
 	const char *reason;
 };
 
-/* Whether the variable of the @n byte name @name passes with the value it has
- * outside. Order: LIST_ENV_DENY, LIST_ENV_SET (--env), the rows that never
- * pass, --pass-env, the rows that do. Profile srt passes everything but
+/* Whether the variable "NAME=VALUE" in @entry, with a name of @n bytes, passes
+ * as it is outside. Order: LIST_ENV_DENY, LIST_ENV_SET (--env), then the table:
+ * names, and values unless --pass-env is given. Profile srt passes everything but
  * LIST_ENV_DENY, as srt does.
  */
-struct env_verdict env_decide(const struct policy *policy, const char *name,
+struct env_verdict env_decide(const struct policy *policy, const char *entry,
 			      size_t n);
 
 #endif /* POLICY_ENV_H */

@@ -228,9 +228,14 @@ TEST(protected_names)
 	CHECK(protect_match(p, "/w/.vscode/x"));
 }
 
-static bool passes(const struct policy *p, const char *name)
+static struct env_verdict verdict(const struct policy *p, const char *entry)
 {
-	return env_decide(p, name, strlen(name)).pass;
+	return env_decide(p, entry, strcspn(entry, "="));
+}
+
+static bool passes(const struct policy *p, const char *entry)
+{
+	return verdict(p, entry).pass;
 }
 
 TEST(the_environment)
@@ -239,24 +244,61 @@ TEST(the_environment)
 	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
 		NULL, 0, "/");
 
-	CHECK(passes(p, "PATH"));
-	CHECK(passes(p, "LC_ALL"));
-	CHECK(!passes(p, "PATHS"));
-	CHECK(!passes(p, ""));
-	CHECK(!passes(p, "LD_PRELOAD"));
-	CHECK(!passes(p, "GITHUB_TOKEN"));
-	CHECK(!passes(p, "MY_THING"));
+	CHECK(passes(p, "PATH=/bin"));
+	CHECK(!passes(p, "LD_PRELOAD=/x.so"));
+	CHECK(!passes(p, "GITHUB_TOKEN=x"));
+	CHECK(!passes(p, "MINE=ghp_0123456789abcdefghij"));
 	policy_set_flag(p, FLAG_PASS_ENV, true, origin_make(flag, NULL, NULL));
-	CHECK(passes(p, "MY_THING"));
-	CHECK(!passes(p, "GITHUB_TOKEN"));
-	CHECK(!passes(p, "LD_PRELOAD"));
+	CHECK(passes(p, "MINE=ghp_0123456789abcdefghij"));
+	CHECK(!passes(p, "GITHUB_TOKEN=x"));
+	CHECK(!passes(p, "LD_PRELOAD=/x.so"));
 	policy_add_string(p, LIST_ENV_SET, "GITHUB_TOKEN",
 			  origin_make(flag, NULL, NULL), NULL);
 	policy_add_string(p, LIST_ENV_SET, "LD_PRELOAD=x",
 			  origin_make(flag, NULL, NULL), NULL);
-	CHECK(passes(p, "GITHUB_TOKEN"));
-	CHECK(passes(p, "LD_PRELOAD"));
-	CHECK(!passes(p, "GITLAB_TOKEN"));
+	CHECK(passes(p, "GITHUB_TOKEN=x"));
+	CHECK(passes(p, "LD_PRELOAD=/x.so"));
+	CHECK(!passes(p, "GITLAB_TOKEN=x"));
+}
+
+TEST(secrets_are_known_by_name_or_value)
+{
+	static const char *const secrets[] = {
+		"MYSQL_PWD=x", "PGPASSWORD=x", "MY_PASS=x", "DB_PASSWORD=123",
+		"npm_config__authToken=x", "clientSecret=x", "AWS_ACCESS_KEY_ID=x",
+		"API_KEY=abc", "STRIPE_APIKEY=x", "SIGNING_KEYS=a,b", "GH_PAT=x",
+		"NPM_TOKEN=", "TOKEN=12345678901234567890", "GIT_ASKPASS=/x",
+		"DATABASE_URL=postgres://u:p@h/db", "KUBECONFIG=/k",
+		"CONN=Server=a;Password=b", "X=sk-ant-api03-0123456789abcdef",
+		"X=AKIA0123456789ABCDEF", "X=xoxb-1234567890-abc",
+		"X=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc0123456789",
+		"X=-----BEGIN RSA PRIVATE KEY-----\nabc", "X=Authorization: Basic eDp5",
+		"X=a b ghp_0123456789abcdefghij c",
+	};
+	static const char *const session[] = {
+		"SSH_AUTH_SOCK=/s", "DBUS_SESSION_BUS_ADDRESS=unix:path=/x",
+		"DISPLAY=:0", "CLAUDE_CODE_MESSAGING_SOCKET=/s", "LD_PRELOAD=x",
+		"VSCODE_IPC_HOOK_CLI=/s", "TMUX=/tmp/s,1,0", "MY_SERVER=unix:///run/x",
+		"CLOCHE_X=1",
+	};
+	static const char *const plain[] = {
+		"PORT=4000", "DEBUG=*", "DATABASE_URL=postgres://localhost/db",
+		"DATABASE_URL=postgres://u@h/db", "npm_config_registry=http://r",
+		"LD_LIBRARY_PATH=/x", "MAX_OUTPUT_TOKENS=4096", "USE_AUTH=true",
+		"TOKENIZERS_PARALLELISM=false", "KEYBOARD=us", "MONKEY=1", "PWD=/x",
+		"GIT_CONFIG_KEY_0=user.name", "GIT_AUTHOR_NAME=A", "COMPASS=n",
+		"X=task-force", "X=sk-short", "X=AKIA", "PATH=/opt/ghp_x:/bin", "=x",
+		"EMPTY=", "VITE_TITLE=secrets of the sea",
+	};
+	auto_policy struct policy *p = policy_new("/w", NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		CHECK_STR(verdict(p, secrets[i]).secret ? "" : secrets[i], "");
+	for (size_t i = 0; i < ARRAY_SIZE(session); i++)
+		CHECK_STR(verdict(p, session[i]).pass ||
+			  verdict(p, session[i]).secret ? session[i] : "", "");
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+		CHECK_STR(passes(p, plain[i]) ? "" : plain[i], "");
 }
 
 TEST(markers_find_secrets)

@@ -161,28 +161,57 @@ def only_the_sandbox_is_in_proc(t):
     check(count < 8, "processes seen inside:", r.out)
 
 
+SECRETS = {"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2", "PGPASSWORD": "s3",
+           "DB": "postgres://u:s4@h/db", "NOTE": "see ghp_0123456789abcdefghij"}
+SESSION = {"SSH_AUTH_SOCK": "/s5", "LD_PRELOAD": "", "DISPLAY": ":5",
+           "DBUS_SESSION_BUS_ADDRESS": "unix:path=/s5"}
+
+
 @test
-def the_environment_is_an_allow_list(t):
-    hidden = {"AWS_SECRET_ACCESS_KEY": "s1", "GITHUB_TOKEN": "s2",
-              "LD_PRELOAD_X": "s3", "MY_OWN": "s4"}
-    out = t.inside("env", env={**hidden, "LANG": "C.UTF-8", "TERM": "vt100"}).ok().out
-    for name in hidden:
-        lacks(out, name + "=")
-    contains(out, f"HOME={t.home}\n")
-    contains(out, "PATH=")
-    contains(out, "TERM=vt100\n")
-    contains(out, "LANG=C.UTF-8\n")
+def secrets_of_the_environment_stay_outside(t):
+    plain = {"LANG": "C.UTF-8", "TERM": "vt100", "PORT": "4000", "MY_OWN": "m",
+             "DATABASE_URL": "postgres://localhost/db", "MAX_TOKENS": "100"}
+    r = t.inside("env", env={**SECRETS, **SESSION, **plain}).ok()
+    for name in (*SECRETS, *SESSION):
+        lacks(r.out, "\n" + name + "=")
+    for name, value in plain.items():
+        contains(r.out, f"{name}={value}\n")
+    contains(r.out, f"HOME={t.home}\n")
+    contains(r.out, "PATH=")
+    equal(r.err, "")
+
+
+@test
+def what_stayed_outside_is_named_after_a_failure(t):
+    env = {**SECRETS, **SESSION}
+    r = t.inside("false", env=env).ended(1)
+    equal(r.err.count("\n"), 1, r)
+    for name in SECRETS:
+        contains(r.err, name)
+    for name in SESSION:
+        lacks(r.err, name)
+    contains(r.err, "--env NAME")
+    lacks(r.err, "s1")
+    r = t.inside("true", options=["-v"], env=env).ok()
+    for name in env:
+        contains(r.err, name)
+    equal(t.inside("false", options=["--quiet"], env=env).ended(1).err, "")
+    equal(t.inside("false").ended(1).err, "")
 
 
 @test
 def env_options_pass_and_set(t):
-    out = t.inside("env", options=["--env", "MY_OWN", "--env", "NEW=a=b c"],
-                   env={"MY_OWN": "kept", "OTHER": "not"}).ok().out
-    contains(out, "MY_OWN=kept\n")
+    out = t.inside("env", options=["--env", "GITHUB_TOKEN", "--env", "NEW=a=b c"],
+                   env={"GITHUB_TOKEN": "kept", "GITLAB_TOKEN": "not"}).ok().out
+    contains(out, "GITHUB_TOKEN=kept\n")
     contains(out, "NEW=a=b c\n")
-    lacks(out, "OTHER=")
-    out = t.inside("env", options=["--pass-env"], env={"OTHER": "all"}).ok().out
-    contains(out, "OTHER=all\n")
+    lacks(out, "GITLAB_TOKEN=")
+    out = t.inside("env", options=["--pass-env"], env=SECRETS).ok().out
+    contains(out, "DB=postgres://u:s4@h/db\n")
+    lacks(out, "GITHUB_TOKEN=")
+    r = t.inside("true", options=["--env", "NOT_SET", "--env", "BAD-NAME=1"]).ok()
+    contains(r.err, "--env NOT_SET: there is no such variable here")
+    contains(r.err, "--env BAD-NAME: no shell reads a variable of this name")
 
 
 @test

@@ -105,7 +105,11 @@ def so_have_other_programs_that_end_without(t):
         os.makedirs(usual)
         equal(t.shell(script).ok().out, ours + "\n")
         equal(t.shell(script, options=("--write", usual)).ok().out, "none\n")
-        equal(t.shell(script, env={name: "/mine"}).ok().out, "/mine\n")
+        # One that cannot be written is moved as well; --env insists
+        equal(t.shell(script, env={name: "/mine"}).ok().out, ours + "\n")
+        equal(t.shell(script, env={name: t.dir}).ok().out, t.dir + "\n")
+        equal(t.shell(script, options=("--env", name + "=/mine")).ok().out,
+              "/mine\n")
 
 
 @test(timeout=600)
