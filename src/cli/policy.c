@@ -201,7 +201,7 @@ static json_t *notes_json(const struct settings_report *report)
 {
 	static const char *const levels[NOTE_LEVELS] = {
 		[NOTE_INFO] = "info",
-		[NOTE_WARNING] = "warning",
+		[NOTE_WARNING] = "warning", [NOTE_UNKNOWN] = "warning",
 		[NOTE_ERROR] = "error",
 	};
 	json_t *list = json_array();
@@ -217,6 +217,7 @@ static void notes_print(const struct settings_report *report)
 {
 	static const char *const words[NOTE_LEVELS] = {
 		[NOTE_INFO] = "note", [NOTE_WARNING] = "warning",
+		[NOTE_UNKNOWN] = "warning",
 		[NOTE_ERROR] = "error",
 	};
 

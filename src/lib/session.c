@@ -299,6 +299,7 @@ static void note_idle(struct session *s, const struct options *options)
 		bool counts;
 		const char *when;
 	} rows[] = {
+		{ OPTION_ALLOW, net != NET_NONE, "with --net none" },
 		{ OPTION_HOST_PORT, net != NET_NONE, "with --net none" },
 		{ OPTION_PUBLISH, net != NET_NONE, "with --net none" },
 		{ OPTION_ALLOW_IP, net_is_jail(net), "without --net jail" },
@@ -311,6 +312,28 @@ static void note_idle(struct session *s, const struct options *options)
 			view_note(s->view, mem_printf("--%s has no effect %s",
 						      option_row(rows[i].id)->name,
 						      rows[i].when));
+	}
+}
+
+/* --env NAME where the caller has no such variable, or a name that no shell reads */
+static void note_variables(struct session *s, const struct options *options)
+{
+	static const char letters[] = "0123456789_"
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+	for (size_t i = 0; i < options->len; i++) {
+		const char *text = options->v[i].value;
+		const int n = options->v[i].id == OPTION_ENV ?
+			      (int)strcspn(text, "=") : 0;
+		auto_free char *name = n ? mem_strndup(text, (size_t)n) : NULL;
+
+		if (n && !text[n] && !getenv(name))
+			view_note(s->view, mem_printf("--env %s: there is no such variable here",
+						      name));
+		if (n && ((*name >= '0' && *name <= '9') ||
+			  name[strspn(name, letters)]))
+			view_note(s->view, mem_printf("--env %s: no shell reads a variable of this name",
+						      name));
 	}
 }
 
@@ -376,15 +399,20 @@ static void furnish_home(struct session *s, struct plan_request *request)
 	show_command(s->view, request->argv);
 }
 
-/* A drop-in of the administrator's that cannot be used stops nothing, but is
- * not passed over in silence
+/* A drop-in of the administrator's that cannot be used stops nothing, nor does a
+ * key that nobody knows, but neither is passed over in silence
  */
-static void note_errors(struct view *view, const struct settings_report *report)
+static void note_settings(struct view *view,
+			  const struct settings_report *report, bool as_srt)
 {
 	for (size_t i = 0; i < report->notes.len; i++) {
-		if (report->notes.v[i].level == NOTE_ERROR)
+		const struct settings_note *note = &report->notes.v[i];
+
+		if (note->level == NOTE_ERROR)
 			view_note(view, mem_printf("%s; the rest is enforced",
-						   report->notes.v[i].text));
+						   note->text));
+		else if (note->level == NOTE_UNKNOWN && !as_srt)
+			view_note(view, mem_strdup(note->text));
 	}
 }
 
@@ -419,8 +447,9 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = view_build_with(s.policy, s.walked, &s.view, err);
 	if (r == 0) {
-		note_errors(s.view, &report);
+		note_settings(s.view, &report, options->as_srt);
 		note_idle(&s, options);
+		note_variables(&s, options);
 		note_policy(&s, request.observe);
 		furnish_home(&s, &request);
 		set_tmpdir(&s, &request);

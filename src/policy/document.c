@@ -91,38 +91,47 @@ struct walk {
 	struct err *err;
 };
 
-/* "; did you mean ...?": of @near as much as @path is long, or all of it */
-static void note_ignored(const struct walk *walk, const char *key,
-			 const struct setting *near, size_t n)
+/* "did you mean ...?": the first @n bytes of @near. A denial that would not count
+ * is an error; srt takes no notice of any unknown key.
+ */
+static int note_meant(const struct walk *walk, const char *key,
+		      const struct setting *near, size_t n)
 {
-	const bool claude = walk->document->shape == SHAPE_CLAUDE;
+	const struct document *document = walk->document;
+	const char *above = document->shape == SHAPE_CLAUDE &&
+			    near->area == AREA_SANDBOX ? "sandbox." : "";
 
-	document_note(walk->facts, walk->document, NOTE_WARNING, key,
-		      "unknown key, ignored; did you mean %s%.*s?",
-		      claude && near->area == AREA_SANDBOX ? "sandbox." : "",
+	if (!document->as_srt && (near->tighten == TIGHTEN_YES ||
+				  near->tighten == TIGHTEN_DENY))
+		return document_problem(walk->facts, document, key, walk->err,
+					"unknown key; did you mean %s%.*s?",
+					above, (int)n, near->path);
+	document_note(walk->facts, document, NOTE_UNKNOWN, key,
+		      "unknown key, ignored; did you mean %s%.*s?", above,
 		      (int)n, near->path);
+	return 0;
 }
 
-static void note_unknown(const struct walk *walk, const char *key)
+static int note_unknown(const struct walk *walk, const char *key)
 {
 	const char *path = buf_str(&walk->path);
 	const struct setting *same = schema_respelled(walk->area, path);
 	const struct setting *near = schema_nearest(walk->area, path);
 
 	if (same)
-		note_ignored(walk, key, same, strlen(path));
-	else if (near)
-		note_ignored(walk, key, near, strlen(near->path));
-	else
-		document_note(walk->facts, walk->document, NOTE_WARNING, key,
-			      "unknown key, ignored");
+		return note_meant(walk, key, same, strlen(path));
+	if (near)
+		return note_meant(walk, key, near, strlen(near->path));
+	document_note(walk->facts, walk->document, NOTE_UNKNOWN, key,
+		      "unknown key, ignored");
+	return 0;
 }
 
 /* A key beside "sandbox" that is most likely ours: in other letters, or one level
  * too high
  */
-static void note_foreign(const struct walk *walk, const char *name,
-			 const json_t *value)
+static int note_foreign(const struct walk *walk, const char *name,
+			const json_t *value)
 {
 	const struct setting *near = schema_respelled(AREA_CLAUDE, name);
 	const char *meant = schema_slip(name);
@@ -131,10 +140,11 @@ static void note_foreign(const struct walk *walk, const char *name,
 	    schema_is_object(AREA_SANDBOX, name))
 		near = schema_respelled(AREA_SANDBOX, name);
 	if (near)
-		note_ignored(walk, name, near, strlen(name));
-	else if (meant)
-		document_note(walk->facts, walk->document, NOTE_WARNING, name,
+		return note_meant(walk, name, near, strlen(name));
+	if (meant)
+		document_note(walk->facts, walk->document, NOTE_UNKNOWN, name,
 			      "unknown key, ignored; did you mean %s?", meant);
+	return 0;
 }
 
 static void add_fact(const struct walk *walk, const struct setting *setting,
@@ -165,7 +175,7 @@ static int walk_member(struct walk *walk, const char *name, json_t *value)
 	else if (setting)
 		add_fact(walk, setting, value);
 	else if (!schema_is_object(walk->area, buf_str(&walk->path)))
-		note_unknown(walk, buf_str(&walk->key));
+		r = note_unknown(walk, buf_str(&walk->key));
 	else if (json_is_object(value))
 		r = walk_object(walk, value);
 	else
@@ -207,11 +217,10 @@ static int walk_claude(struct walk *walk, json_t *root)
 		if (!strcmp(name, "sandbox"))
 			continue;
 		if (!schema_find(AREA_CLAUDE, name) &&
-		    !schema_is_object(AREA_CLAUDE, name)) {
-			note_foreign(walk, name, value);
-			continue;
-		}
-		r = walk_member(walk, name, value);
+		    !schema_is_object(AREA_CLAUDE, name))
+			r = note_foreign(walk, name, value);
+		else
+			r = walk_member(walk, name, value);
 		if (r < 0)
 			return r;
 	}
@@ -282,6 +291,7 @@ int document_add(struct facts *facts, struct policy *policy,
 	document->rules_base = mem_strdup(place->rules_base);
 	document->tightens = place->tightens;
 	document->tolerant = place->tolerant;
+	document->as_srt = place->as_srt;
 	*vec_push(&facts->documents) = document;
 	return walk_document(facts, document, err);
 }

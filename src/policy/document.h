@@ -39,7 +39,7 @@ struct document {
 	enum document_shape shape;
 	json_t *root;
 	char *rules_base;
-	bool tightens, tolerant;
+	bool tightens, tolerant, as_srt;
 };
 
 /**

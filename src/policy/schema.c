@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/policy.h"
 
 static const struct setting rows[] = {
@@ -58,36 +59,6 @@ const struct setting *schema_respelled(enum setting_area area,
 	return NULL;
 }
 
-enum { NEAR_MAX = 64, NEAR_EDITS = 3 };
-
-/* Levenshtein's distance, with one row of memory; NEAR_EDITS + 1 if long */
-static size_t distance(const char *a, const char *b)
-{
-	const size_t n = strlen(a), m = strlen(b);
-	size_t row[NEAR_MAX + 1];
-
-	if (n > NEAR_MAX || m > NEAR_MAX)
-		return NEAR_EDITS + 1;
-	for (size_t j = 0; j <= m; j++)
-		row[j] = j;
-	for (size_t i = 1; i <= n; i++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= m; j++) {
-			const size_t above = row[j];
-			const size_t same = diagonal + (a[i - 1] != b[j - 1]);
-
-			row[j] = above < row[j - 1] ? above + 1
-						    : row[j - 1] + 1;
-			if (same < row[j])
-				row[j] = same;
-			diagonal = above;
-		}
-	}
-	return row[m];
-}
-
 static const char *last_key(const char *path)
 {
 	const char *dot = strrchr(path, '.');
@@ -100,33 +71,24 @@ static const char *last_key(const char *path)
  */
 const struct setting *schema_nearest(enum setting_area area, const char *path)
 {
+	struct text_near near = { .word = last_key(path) };
 	const struct setting *best = NULL;
-	/* Half of a short word is another word */
-	const size_t half = strlen(last_key(path)) / 2;
-	size_t least = (half < NEAR_EDITS ? half : NEAR_EDITS) + 1;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const size_t d = distance(last_key(rows[i].path),
-					  last_key(path));
-
-		if (rows[i].area == area && d < least) {
-			least = d;
+		if (rows[i].area == area &&
+		    text_near_try(&near, last_key(rows[i].path)))
 			best = &rows[i];
-		}
 	}
 	return best;
 }
 
 const char *schema_slip(const char *name)
 {
-	static const char *const objects[] = { "sandbox", "permissions" };
+	struct text_near near = { .word = name };
 
-	for (size_t i = 0; i < ARRAY_SIZE(objects); i++) {
-		if (!strcasecmp(objects[i], name) ||
-		    distance(objects[i], name) < NEAR_EDITS)
-			return objects[i];
-	}
-	return NULL;
+	(void)text_near_try(&near, "sandbox");
+	(void)text_near_try(&near, "permissions");
+	return near.best;
 }
 
 const char *schema_type_words(enum setting_type type)

@@ -44,7 +44,8 @@ struct settings_request {
 
 enum note_level {
 	NOTE_INFO,	/* Known, and does nothing here */
-	NOTE_WARNING,	/* Ignored, or probably not what was meant */
+	NOTE_WARNING,	/* Probably not what was meant */
+	NOTE_UNKNOWN,	/* An unknown key, ignored: every run says so */
 	NOTE_ERROR,	/* Stops the run; or a managed drop-in's, which doesn't */
 	NOTE_LEVELS,
 };

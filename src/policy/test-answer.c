@@ -283,7 +283,9 @@ static void answer_mode(const struct policy *p, struct buf *out)
 static void answer_notes(const struct settings_report *report,
 			 struct buf *out)
 {
-	static const char *const levels[] = { "info", "warning", "error" };
+	static const char *const levels[] = {
+		"info", "warning", "warning", "error",
+	};
 
 	for (size_t i = 0; i < report->notes.len; i++)
 		buf_addf(out, "%s: %s\n", levels[report->notes.v[i].level],
