@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -259,4 +260,51 @@ bool text_has_word(const char *words, const char *word)
 			return true;
 	}
 	return false;
+}
+
+enum { NEAR_MAX = 64, NEAR_EDITS = 3 };
+
+/* How many letters to leave out, add, change or swap (optimal string alignment);
+ * many if a word is long
+ */
+static size_t distance(const char *a, const char *b)
+{
+	const size_t n = strlen(a), m = strlen(b);
+	size_t rows[3][NEAR_MAX + 1];
+
+	if (n > NEAR_MAX || m > NEAR_MAX)
+		return NEAR_MAX;
+	for (size_t i = 0; i <= n; i++) {
+		size_t *row = rows[i % 3], *above = rows[(i + 2) % 3];
+
+		for (size_t j = 0; j <= m; j++) {
+			const bool both = i && j;
+			const bool same = both && tolower(a[i - 1]) ==
+						  tolower(b[j - 1]);
+
+			row[j] = !i ? j : !j ? i : above[j - 1] + !same;
+			if (both && above[j] + 1 < row[j])
+				row[j] = above[j] + 1;
+			if (both && row[j - 1] + 1 < row[j])
+				row[j] = row[j - 1] + 1;
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+			    a[i - 2] == b[j - 1] &&
+			    rows[(i + 1) % 3][j - 2] + 1 < row[j])
+				row[j] = rows[(i + 1) % 3][j - 2] + 1;
+		}
+	}
+	return rows[n % 3][m];
+}
+
+bool text_near_try(struct text_near *near, const char *candidate)
+{
+	const size_t half = strlen(near->word) / 2;
+	const size_t most = half < NEAR_EDITS ? half : NEAR_EDITS;
+	const size_t edits = distance(near->word, candidate);
+
+	if (edits > most || (near->best && edits >= near->edits))
+		return false;
+	near->best = candidate;
+	near->edits = edits;
+	return true;
 }

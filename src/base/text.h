@@ -47,6 +47,23 @@ uint64_t text_hash(const char *s);
 /* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */
 size_t text_utf8_len(const char *s);
 
+/**
+ * struct text_near - A search for the word that was probably meant
+ * @word:	What was typed
+ * @best:	The nearest so far, or NULL
+ * @edits:	Its distance from @word
+ */
+struct text_near {
+	const char *word, *best;
+	size_t edits;
+};
+
+/* True if @candidate is nearer to @near->word than all others that were tried, and
+ * near enough to be meant: at most three letters, and less than half of them,
+ * were left out, added, changed or swapped. Capitals do not count.
+ */
+bool text_near_try(struct text_near *near, const char *candidate);
+
 /* True if @word is one of @words, which have blanks between them, or those are "*" */
 bool text_has_word(const char *words, const char *word);
 

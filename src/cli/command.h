@@ -54,6 +54,9 @@ void cli_print(const char *text, size_t n);
 /* The same for one line */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The verb that was typed */
+const char *cli_verb(void);
+
 const struct command *command_find(const char *name);
 /* The whole table, ending with an empty row */
 const struct command *command_table(void);

@@ -5,18 +5,23 @@
 #include <stdbool.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cage/cage.h"
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "cli/words.h"
 #include "lib/embed.h"
 #include "lib/session.h"
+#include "lib/startable.h"
 #include "plan/exit.h"
 
 static const struct command commands[] = {
@@ -30,6 +35,13 @@ static const struct command hidden[] = {
 	{ "ssh-connect", "HOST PORT", "ssh's ProxyCommand", cli_ssh_connect },
 	{ 0 },
 };
+
+static const char *verb = "help";
+
+const char *cli_verb(void)
+{
+	return verb;
+}
 
 const struct command *command_table(void)
 {
@@ -48,10 +60,38 @@ const struct command *command_find(const char *name)
 	return find_in(commands, name);
 }
 
+/* "cloche npm test" is probably "cloche run -- npm test" */
+static int fail_unknown(int argc, char **argv, struct err *err)
+{
+	const char *path = getenv("PATH");
+	auto_free char *cwd = getcwd(NULL, 0);
+	struct text_near near = { .word = argv[1] };
+	auto_free char *program = NULL;
+	auto_buf struct buf line = { 0 };
+	const int first = strcmp(argv[1], "--") ? 1 : 2;
+
+	for (const struct command *c = commands; c->name; c++)
+		(void)text_near_try(&near, c->name);
+	if (first < argc && cwd)
+		program = startable_find(argv[first], path ? path : "", cwd);
+	for (int i = first; program && i < argc; i++) {
+		buf_addc(&line, ' ');
+		text_shell_quote(&line, argv[i]);
+	}
+	if (program)
+		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run --%s",
+			    argv[1], buf_str(&line));
+	if (near.best)
+		return fail(err, -EINVAL, "no command '%s'; did you mean 'cloche %s'?",
+			    argv[1], near.best);
+	return fail(err, -EINVAL, "no command '%s'; 'cloche help' lists them",
+		    argv[1]);
+}
+
 /* Wrong usage is 2 for verbs that answer questions; for verbs that run
  * something 125 says that nothing ran
  */
-static int exit_code(const char *verb, int r)
+static int exit_code(int r)
 {
 	if (r >= 0)
 		return r;
@@ -97,7 +137,6 @@ static int say_all(int code)
 
 int main(int argc, char **argv)
 {
-	const char *verb = argc > 1 ? argv[1] : "help";
 	struct err err = { 0 };
 	const struct command *c;
 	int r;
@@ -107,6 +146,8 @@ int main(int argc, char **argv)
 		cli_tell("cloche: this copy is set-user-id or has capabilities, and does nothing so; install it without");
 		return EXIT_NOT_BUILT;
 	}
+	if (argc > 1)
+		verb = argv[1];
 	/* Ignored, no child could be waited for */
 	(void)signal(SIGCHLD, SIG_DFL);
 	cage_set_image(argv, environ);
@@ -123,7 +164,8 @@ int main(int argc, char **argv)
 		r = cli_embedded(argc - 1, argv + 1, &err);
 		return r < 0 ? EXIT_NOT_BUILT : r;
 	}
-	if (!strcmp(verb, "--version") || !strcmp(verb, "-V")) {
+	if (!strcmp(verb, "--version") || !strcmp(verb, "-V") ||
+	    !strcmp(verb, "version")) {
 		printf("cloche %s\n", CLOCHE_VERSION);
 		return say_all(0);
 	}
@@ -137,9 +179,8 @@ int main(int argc, char **argv)
 	else if (c)
 		r = c->run(0, argv, &err);
 	else
-		r = fail(&err, -EINVAL, "unknown command '%s'; 'cloche help' lists them",
-			 verb);
+		r = fail_unknown(argc, argv, &err);
 	if (r < 0)
 		cli_tell("cloche: %s", err.msg);
-	return say_all(exit_code(verb, r));
+	return say_all(exit_code(r));
 }

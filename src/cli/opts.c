@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -101,6 +102,20 @@ static int add_word(int argc, char **argv, int i, enum option_id id,
 	return r < 0 ? r : 1 + next;
 }
 
+static int fail_option(const char *name, size_t n, struct err *err)
+{
+	auto_free char *word = mem_strndup(name, n);
+	struct text_near near = { .word = word };
+
+	for (enum option_id id = 0; id < OPTION_COUNT; id++)
+		(void)text_near_try(&near, option_row(id)->name);
+	if (near.best)
+		return fail(err, -EINVAL, "unknown option '--%s'; did you mean --%s?",
+			    word, near.best);
+	return fail(err, -EINVAL, "unknown option '--%s'; 'cloche help %s' lists them",
+		    word, cli_verb());
+}
+
 /* "--name", "--name=value" or "--name value" */
 static int parse_long(int argc, char **argv, int i, struct options *options,
 		      struct err *err)
@@ -110,8 +125,7 @@ static int parse_long(int argc, char **argv, int i, struct options *options,
 	const enum option_id id = option_find(name, n);
 
 	if (id == OPTION_COUNT)
-		return fail(err, -EINVAL, "unknown option '--%.*s'; 'cloche help run' lists them",
-			    (int)n, name);
+		return fail_option(name, n, err);
 	return add_word(argc, argv, i, id, name[n] ? name + n + 1 : NULL,
 			options, err);
 }
@@ -123,8 +137,8 @@ static int parse_short(int argc, char **argv, int i, struct options *options,
 	const enum option_id id = option_find_letter(argv[i][1]);
 
 	if (id == OPTION_COUNT)
-		return fail(err, -EINVAL, "unknown option '-%c'; 'cloche help run' lists them",
-			    argv[i][1]);
+		return fail(err, -EINVAL, "unknown option '-%c'; 'cloche help %s' lists them",
+			    argv[i][1], cli_verb());
 	return add_word(argc, argv, i, id, argv[i][2] ? argv[i] + 2 : NULL,
 			options, err);
 }

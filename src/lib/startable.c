@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "lib/session.h"
 #include "plan/plan.h"
 #include "plan/resolve.h"
@@ -147,6 +148,15 @@ void startable_explain(const struct session *session, struct err *err)
 	for (char **e = plan->env; e && *e; e++) {
 		if (!strncmp(*e, "PATH=", 5))
 			path = *e + 5;
+	}
+	if (!plan->argv[1] && strpbrk(plan->argv[0], " \t;|&")) {
+		auto_free char *before = mem_strdup(err->msg);
+		auto_buf struct buf line = { 0 };
+
+		text_shell_quote(&line, plan->argv[0]);
+		fail(err, err->code, "%s; a line for the shell goes behind -c: cloche run -c %s",
+		     before, buf_str(&line));
+		return;
 	}
 	at = startable_find(plan->argv[0], path, plan->cwd);
 	for (int i = 0; at && i < CHAIN_MAX; i++) {
