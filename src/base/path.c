@@ -127,3 +127,16 @@ unsigned int path_depth(const char *path)
 	}
 	return n;
 }
+
+/* 128 bits of FNV-1a: only different for different paths */
+char *path_id(const char *path)
+{
+	uint64_t a = 1469598103934665603ULL, b = ~a;
+
+	for (const char *p = path; *p; p++) {
+		a = (a ^ (unsigned char)*p) * 1099511628211ULL;
+		b = (b ^ (unsigned char)*p) * 1099511628211ULL + 1;
+	}
+	return mem_printf("%016llx%016llx", (unsigned long long)a,
+			  (unsigned long long)b);
+}

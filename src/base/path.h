@@ -23,6 +23,9 @@ bool path_is_below(const char *dir, const char *path);
 /* The directory above; "/" is above itself. The caller frees. */
 char *path_parent(const char *path);
 
+/* A file name that stands for @path: not a secret. The caller frees. */
+char *path_id(const char *path);
+
 /* The last component; points into @path ("" for "/") */
 const char *path_base(const char *path);
 

@@ -227,8 +227,10 @@ static json_t *policy_json(const struct policy *p,
 {
 	const struct origin *lock = mode_lock(p);
 
-	return json_pack("{s:i, s:o, s:o*, s:s, s:o, s:o, s:o}",
+	return json_pack("{s:i, s:o, s:o, s:o*, s:s, s:o, s:o, s:o}",
 		"version", 1, "cwd", json_text(p->cwd),
+		"project", policy_has_project(p) ? json_text(p->project)
+						 : json_null(),
 		"home", p->home ? json_text(p->home) : NULL,
 		"mode", mode_name(mode_of(p)),
 		"lock", lock ? policy_origin_json(lock) : json_null(),
@@ -275,10 +277,12 @@ static void print_value(json_t *o)
 
 static void print_policy(json_t *all)
 {
+	const char *name = json_string_value(json_object_get(all, "project"));
 	const char *key;
 	json_t *value, *one;
 	size_t i;
 
+	cli_say(stdout, "project: %s", name ? name : "none (nothing is writable by default)");
 	printf("mode: %s\n",
 	       json_string_value(json_object_get(all, "mode")));
 	json_object_foreach(json_object_get(all, "settings"), key, value) {

@@ -49,7 +49,7 @@ const char *aside_kind_name(enum aside_kind kind)
 
 char *aside_place(const struct policy *policy)
 {
-	auto_free char *name = tmpdir_name(policy->cwd);
+	auto_free char *name = path_id(policy->project);
 
 	return policy->dirs[DIR_STATE] ?
 	       mem_printf("%s/cloche/aside/%s", policy->dirs[DIR_STATE], name) :

@@ -4,6 +4,7 @@
 #include "lib/run.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -49,9 +50,17 @@ static void tell_notes(const struct session *session,
 	}
 }
 
+/* Started in a repository that a command made, the user takes it for a project */
+static void accept_made(const struct policy *policy)
+{
+	if (policy->made_top && !strcmp(policy->made_top, policy->cwd))
+		(void)unlink(policy->made_record);
+}
+
 static int run_session(const struct session *session,
 		       const struct options *options, struct err *err)
 {
+	accept_made(session->policy);
 	if (!options_has(options, OPTION_QUIET))
 		tell_notes(session, options);
 	if (options_has(options, OPTION_DEBUG)) {

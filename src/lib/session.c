@@ -249,7 +249,7 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 					      around));
 
 	if (cache && !nested && s->view->private_tmp)
-		s->tmpdir = tmpdir_path(cache, s->policy->cwd, landlock);
+		s->tmpdir = tmpdir_path(cache, s->policy->project, landlock);
 	if (!landlock)
 		return;
 	if (s->tmpdir) {	/* ~/.cache may be a link; rules are for real paths */

@@ -35,22 +35,9 @@ enum {
 	LOCK_WAIT_MS = 2000,	/* Much longer than that takes */
 };
 
-/* 128 bits of FNV-1a: only different for different projects */
-char *tmpdir_name(const char *cwd)
+char *tmpdir_path(const char *cache, const char *project, bool shown)
 {
-	uint64_t a = 1469598103934665603ULL, b = ~a;
-
-	for (const char *p = cwd; *p; p++) {
-		a = (a ^ (unsigned char)*p) * 1099511628211ULL;
-		b = (b ^ (unsigned char)*p) * 1099511628211ULL + 1;
-	}
-	return mem_printf("%016llx%016llx", (unsigned long long)a,
-			  (unsigned long long)b);
-}
-
-char *tmpdir_path(const char *cache, const char *cwd, bool shown)
-{
-	auto_free char *name = tmpdir_name(cwd);
+	auto_free char *name = path_id(project);
 
 	return mem_printf("%s/%s/%s", cache, shown ? "cloche-tmp/kept"
 						   : "cloche/tmp", name);

@@ -31,14 +31,11 @@ struct tmpdir {
 	int fresh;
 };
 
-/* A file name for the project @cwd: not a secret. The caller frees. */
-char *tmpdir_name(const char *cwd);
-
-/* Where the directory of the project @cwd is, below @cache (the user's cache
+/* Where the directory of @project is, below @cache (the user's cache
  * directory). What is @shown is not below our own directories, which no
  * command may see. The caller frees.
  */
-char *tmpdir_path(const char *cache, const char *cwd, bool shown);
+char *tmpdir_path(const char *cache, const char *project, bool shown);
 
 /* Make or reuse @path, made by tmpdir_path(). In the @full tier, where there is
  * no cache directory at all, nothing is made: /tmp is fresh, and kept in the end

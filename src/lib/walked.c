@@ -26,7 +26,7 @@ static char *directory(const struct policy *policy)
 struct walk_cache *walked_open(const struct policy *policy)
 {
 	auto_free char *dir = directory(policy);
-	auto_free char *name = tmpdir_name(policy->cwd);
+	auto_free char *name = path_id(policy->project);
 	auto_free char *file = dir ? path_join(dir, name) : NULL;
 	auto_buf struct buf text = { 0 };
 
@@ -51,7 +51,7 @@ static void replace(int dir, const char *name, const struct buf *text)
 void walked_keep(const struct policy *policy, struct walk_cache *cache)
 {
 	auto_free char *path = directory(policy);
-	auto_free char *name = tmpdir_name(policy->cwd);
+	auto_free char *name = path_id(policy->project);
 	auto_buf struct buf text = { 0 };
 	auto_close int dir = -1;
 

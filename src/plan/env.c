@@ -128,7 +128,7 @@ static void put_agent(struct env *env, const struct policy *policy,
 static bool is_behind(const struct policy *policy, const char *dir)
 {
 	return path_is_within(policy->home, dir) &&
-	       !path_is_within(policy->cwd, dir);
+	       !path_is_within(policy->project, dir);
 }
 
 static void add_word(struct buf *out, const char *word)

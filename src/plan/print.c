@@ -225,8 +225,22 @@ static void print_limits(const struct plan *plan, struct buf *out)
 	}
 }
 
+static void print_project(const struct policy *policy, struct buf *out)
+{
+	buf_adds(out, "project ");
+	text_escape(out, policy_has_project(policy) ? policy->project :
+		    "none: nothing is writable by default");
+	if (strcmp(policy->project, policy->cwd) != 0) {
+		buf_adds(out, " (the git work tree around ");
+		text_escape(out, policy->cwd);
+		buf_addc(out, ')');
+	}
+	buf_addc(out, '\n');
+}
+
 void plan_print(const struct plan *plan, struct buf *out)
 {
+	print_project(plan->view->policy, out);
 	print_tier(plan, out);
 	if (plan->tier == TIER_FULL) {
 		print_mounts(plan, out);
@@ -363,8 +377,10 @@ void plan_print_json(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->view->notes.len; i++)
 		json_array_append_new(notes,
 			print_json_name(plan->view->notes.v[i].text));
-	root = json_pack("{s:i, s:s, s:s, s:b, s:s, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
+	root = json_pack("{s:i, s:s, s:o, s:s, s:b, s:s, s:o, s:i, s:b, s:b, s:o, s:o, s:o, s:o, s:s, s:o}",
 		"version", 1, "cwd", plan->cwd,
+		"project", policy_has_project(policy) ?
+			   print_json_name(policy->project) : json_null(),
 		"profile", profile_name(policy->profile),
 		"rootWritable", plan->root_writable,
 		"tmp", tmp_words(plan->tmp), "mounts", json_mounts(plan),

@@ -138,13 +138,22 @@ static void note_no_project(struct view *view)
 	const struct policy *p = view->policy;
 	const bool is_home = p->home && !strcmp(p->cwd, p->home);
 
-	if (p->profile != PROFILE_SRT && policy_holds_home(p, p->cwd) &&
+	if (p->profile != PROFILE_SRT && !policy_has_project(p) &&
 	    !policy_flag(p, FLAG_FS_DISABLED, false) &&
 	    !is_written_below(view, p->cwd))
 		view_note(view, mem_printf("nothing in '%s' is writable, because it %s; start in a project, or use --write DIR",
 					   p->cwd, is_home ? "is the home directory" :
 					   !strcmp(p->cwd, "/") ? "is the root directory" :
 					   "holds the home directory"));
+}
+
+static void note_made(struct view *view)
+{
+	const struct policy *p = view->policy;
+
+	if (p->made_top && strcmp(p->made_top, p->cwd) != 0)
+		view_note(view, mem_printf("the repository '%s' was made by a sandboxed command, so only '%s' is writable; start in '%s' once to use it as the project",
+					   p->made_top, p->cwd, p->made_top));
 }
 
 /* A list of hosts that nobody looks at must not be mistaken for a limit */
@@ -190,5 +199,6 @@ void settle(struct view *view)
 	}
 	r->len = kept;
 	note_no_project(view);
+	note_made(view);
 	note_hosts(view);
 }

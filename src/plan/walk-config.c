@@ -161,12 +161,12 @@ void walk_config_for(struct view *view, const char *git_dir, const char *top)
 void walk_config(struct view *view, const char *git_dir)
 {
 	auto_free char *top = path_parent(git_dir);
-	const char *cwd = view->policy->cwd;
+	const char *project = view->policy->project;
 
 	walk_config_for(view, git_dir, top);
 	/* A linked working tree is not beside the repository, but we stand in it */
-	if (!path_is_within(top, cwd))
-		walk_config_for(view, git_dir, cwd);
+	if (!path_is_within(top, project))
+		walk_config_for(view, git_dir, project);
 }
 
 void walk_config_top(struct view *view, const char *dir)

@@ -370,15 +370,16 @@ static void walk_links(struct walk *w)
 /* Walk from @path, with @w filled in but for its buffers and cache */
 static int walk_from(struct walk *w, const char *path, struct err *err)
 {
+	const char *cwd = w->view->policy->cwd;
 	auto_free char *closed = NULL;
 
 	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
 	walk_dir(w, AT_FDCWD, path, path, 0);
 	if (w->globs)
 		walk_links(w);
-	if (!w->globs && !strcmp(path, w->view->policy->cwd))
-		check_sentinels(w, path);
-	else if (!w->globs)
+	if (!w->globs && path_is_within(path, cwd))
+		check_sentinels(w, cwd);
+	if (!w->globs && strcmp(path, cwd) != 0)
 		(void)walk_git_root(w->view, path, w->left);
 	for (unsigned int i = 0; i <= w->depth_max; i++)
 		free(w->rooms[i]);

@@ -244,7 +244,7 @@ int policy_finish(struct policy *p, struct err *err)
 				    p->project);
 	if (p->profile == PROFILE_SRT)
 		add_srt_writable(p);
-	else if (!policy_holds_home(p, p->project))
+	else if (policy_has_project(p))
 		policy_add_literal(p, PATH_ALLOW_WRITE, p->project,
 			RULE_BASELINE, origin_make(profile, NULL,
 			!strcmp(p->project, p->cwd) ? "the start directory"

@@ -199,6 +199,36 @@ bool git_discover(const struct reader *reader, const char *start,
 	return found;
 }
 
+char *git_made_record(const char *made, const char *dir)
+{
+	auto_free char *name = path_id(dir);
+
+	return path_join(made, name);
+}
+
+static bool is_plain_dir(const struct reader *reader, const char *path)
+{
+	auto_free char *real = reader->real(reader->arg, path);
+	bool owned = false;
+
+	return reader->kind(reader->arg, path, &owned) == READER_DIR && owned &&
+	       real && !strcmp(real, path);
+}
+
+bool git_is_project(const struct reader *reader, const struct git_repo *repo)
+{
+	struct config config = read_config(reader, repo->common);
+	auto_free char *worktree = config.worktree;
+	auto_free char *named = worktree ? path_resolve(repo->dir, worktree)
+					 : NULL;
+
+	return repo->trusted && config.known && !config.bare &&
+	       (!named || !strcmp(named, repo->top)) &&
+	       is_plain_dir(reader, repo->top) &&
+	       is_plain_dir(reader, repo->dir) &&
+	       has_shape(reader, repo->common);
+}
+
 static void protect_below(struct policy *policy, const struct source *source,
 			  const char *dir)
 {

@@ -9,6 +9,9 @@
 struct policy;
 struct reader;
 
+/* Below our state directory: git_made_record() */
+#define GIT_MADE "repositories"
+
 /**
  * struct git_repo - The repository around a directory; all paths absolute
  * @top:	The working tree
@@ -35,6 +38,17 @@ struct git_repo {
 bool git_discover(const struct reader *reader, const char *start,
 		  struct git_repo *ret);
 void git_repo_done(struct git_repo *repo);
+
+/* True if the working tree is the project of whoever starts somewhere in it: a
+ * repository of the user's. Whether it holds the home, and who made it, is for
+ * the caller to see.
+ */
+bool git_is_project(const struct reader *reader, const struct git_repo *repo);
+
+/* The record that a sandboxed command has made the git directory @dir in a
+ * directory that was there before. The caller frees.
+ */
+char *git_made_record(const char *made, const char *dir);
 
 /* Let the command work with a git directory that lies elsewhere: it becomes
  * writable, without the names of protect.def below it. Nothing where @repo is

@@ -62,7 +62,7 @@ int outside_deny(struct policy *policy, const struct reader *reader,
 	if (policy->home)
 		deny_one(policy, policy->home);
 	/* What may be written may be read as well; that needs no rule */
-	policy_add_literal(policy, PATH_ALLOW_READ, policy->cwd, RULE_USER,
+	policy_add_literal(policy, PATH_ALLOW_READ, policy->project, RULE_USER,
 			   origin_copy(&flag->origin));
 	reader_names_done(&names);
 	return 0;

@@ -53,6 +53,11 @@ bool policy_holds_home(const struct policy *p, const char *path)
 	       !strcmp(path, "/");
 }
 
+bool policy_has_project(const struct policy *p)
+{
+	return p->profile != PROFILE_SRT && !policy_holds_home(p, p->project);
+}
+
 struct policy *policy_ref(struct policy *p)
 {
 	p->refs++;
@@ -163,6 +168,8 @@ void policy_unref(struct policy *p)
 	ruleset_free(p->ruleset);
 	free(p->cwd);
 	free(p->project);
+	free(p->made_top);
+	free(p->made_record);
 	free(p->home);
 	free(p->account_home);
 	free(p);

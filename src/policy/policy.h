@@ -293,6 +293,8 @@ struct policy_seen;
  * struct policy - All of it
  * @cwd:	Where the command starts; absolute, real
  * @project:	Writable by default: @cwd, or the git work tree around it
+ * @made_top, @made_record: The work tree around @cwd that a sandboxed command
+ *		has made, and the record of that; or NULL
  * @home:	The user's home, or NULL if there is none
  * @account_home: The one in the password database, or NULL
  * @ruleset:	An agent's permission rules (policy/ruleset.h), all of them
@@ -302,7 +304,8 @@ struct policy_seen;
  */
 struct policy {
 	unsigned int refs;
-	char *cwd, *project, *home, *account_home;
+	char *cwd, *project, *made_top, *made_record;
+	char *home, *account_home;
 	char *dirs[DIR_COUNT];
 	struct policy_seen *seen;
 	bool finished;
@@ -334,6 +337,9 @@ void policy_set_dir(struct policy *p, enum policy_dir dir, const char *path);
  * project: nothing in it is writable by default.
  */
 bool policy_holds_home(const struct policy *p, const char *path);
+
+/* True if there is a project; profile srt makes nothing writable by default */
+bool policy_has_project(const struct policy *p);
 
 struct policy *policy_ref(struct policy *p);
 void policy_unref(struct policy *p);

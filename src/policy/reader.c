@@ -37,7 +37,8 @@ static enum reader_kind files_kind(void *arg, const char *path, bool *owned)
 	if (stat(path, &st) < 0)
 		return READER_NONE;
 	if (owned)
-		*owned = st.st_uid == geteuid() || st.st_uid == 0;
+		*owned = (st.st_uid == geteuid() || st.st_uid == 0) &&
+			 !(S_ISDIR(st.st_mode) && st.st_mode & S_IWOTH);
 	if (S_ISDIR(st.st_mode))
 		return READER_DIR;
 	return S_ISREG(st.st_mode) ? READER_FILE : READER_OTHER;

@@ -257,23 +257,77 @@ static int add_local(struct load *load)
 	return 0;
 }
 
-static int add_project(struct load *load)
+static int add_project_files(struct load *load, const char *dir)
 {
-	const char *cwd = load->req->cwd;
-	auto_free char *own = path_join(cwd, ".cloche.json");
-	auto_free char *claude = path_join(cwd, ".claude/settings.json");
+	auto_free char *own = path_join(dir, ".cloche.json");
+	auto_free char *claude = path_join(dir, ".claude/settings.json");
+	const bool above = path_is_below(dir, load->policy->project);
 	int r;
 
 	r = add_file(load, &(struct document_place){
 		.scope = SCOPE_PROJECT, .shape = SHAPE_OWN, .name = own,
-		.base = cwd, .rules_base = cwd, .tightens = true,
+		.base = dir, .rules_base = dir, .tightens = true,
 	}, false);
 	if (r < 0)
 		return r;
 	return add_file(load, &(struct document_place){
 		.scope = SCOPE_PROJECT, .shape = SHAPE_CLAUDE, .name = claude,
-		.base = cwd, .rules_base = cwd,
+		.base = dir, .rules_base = dir, .tightens = above,
 	}, false);
+}
+
+/* Those of the start directory, then of what is above it. A command can make a
+ * repository around a later start directory, and must not get rid of the denials
+ * above it: what is above the project counts as far as it tightens.
+ */
+static int add_project(struct load *load)
+{
+	auto_free char *dir = mem_strdup(load->req->cwd);
+	bool owned = true;
+	int r = 0;
+
+	while (r == 0 && owned) {
+		char *parent;
+
+		r = add_project_files(load, dir);
+		parent = path_parent(dir);
+		free(dir);
+		dir = parent;
+		owned = !policy_holds_home(load->policy, dir) &&
+			load->reader->kind(load->reader->arg, dir, &owned) ==
+				READER_DIR && owned;
+	}
+	return r;
+}
+
+/* The git work tree around the start directory is the project, unless it holds
+ * the home
+ */
+static void find_project(struct load *load)
+{
+	struct policy *policy = load->policy;
+	const char *state = policy->dirs[DIR_STATE];
+	auto_free char *made = state ? path_join(state, "cloche/" GIT_MADE)
+				     : NULL;
+	auto_free char *record = NULL;
+
+	/* A ".git" that nobody can read is not ours to complain about here */
+	load->in_repo = git_discover(load->reader, load->req->cwd,
+				     &load->repo);
+	if (!load->in_repo || policy_holds_home(policy, load->repo.top))
+		return;
+	record = made ? git_made_record(made, load->repo.dir) : NULL;
+	if (record && load->reader->kind(load->reader->arg, record, NULL) !=
+		      READER_NONE) {
+		policy->made_top = mem_strdup(load->repo.top);
+		policy->made_record = take_ptr(record);
+		return;
+	}
+	if (!strcmp(load->repo.top, policy->cwd) ||
+	    !git_is_project(load->reader, &load->repo))
+		return;
+	free(policy->project);
+	policy->project = mem_strdup(load->repo.top);
 }
 
 static int add_user(struct load *load)
@@ -307,14 +361,13 @@ static int read_all(struct load *load)
 	if (r == 0)
 		r = add_managed(load, "claude-code", "managed-settings.json",
 				"managed-settings.d", SHAPE_CLAUDE);
-	if (r < 0 || load->req->no_settings)
-		return r < 0 ? r : add_flag(load);
-	/* A ".git" that nobody can read is not ours to complain about here */
-	load->in_repo = git_discover(load->reader, load->req->cwd,
-				     &load->repo);
+	if (r < 0)
+		return r;
+	find_project(load);
 	r = add_flag(load);
-	if (r == 0)
-		r = add_local(load);
+	if (r < 0 || load->req->no_settings)
+		return r;
+	r = add_local(load);
 	if (r == 0)
 		r = add_project(load);
 	return r < 0 ? r : add_user(load);

@@ -351,6 +351,9 @@ void answer(const struct policy *policy, const struct settings_report *report,
 		answer_excluded(policy, rest, out);
 	else if (!strcmp(question, "mode"))
 		answer_mode(policy, out);
+	else if (!strcmp(question, "project"))
+		buf_addf(out, "%s\n", policy_has_project(policy) ?
+			 policy->project : "none");
 	else if (!strcmp(question, "files"))
 		answer_files(report, out);
 	else if (!strcmp(question, "notes") || !strcmp(question, "check"))

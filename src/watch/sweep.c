@@ -25,6 +25,7 @@
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "plan/walk-git.h"
+#include "policy/git.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/birth.h"
@@ -330,6 +331,25 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* A repository around what was there before would widen the project of later
+ * runs in it: it counts once a run was started in the directory itself
+ */
+static void record_made(const struct sweep *s, const char *git)
+{
+	auto_free char *top = path_parent(git);
+	auto_free char *dir = path_join(s->seal.state, GIT_MADE);
+	auto_free char *record = git_made_record(dir, git);
+	auto_close int made = -1;
+	auto_close int fd = -1;
+
+	if (birth_is_after(top, &s->journal->since))
+		return;
+	made = fs_open_private_dir(dir, NULL);
+	if (made >= 0)
+		fd = openat(made, path_base(record), O_WRONLY | O_CREAT |
+			    O_CLOEXEC, 0600);
+}
+
 /* Once each, however many names led to it, and however many there are */
 static void disarm_repos(struct sweep *s)
 {
@@ -338,8 +358,10 @@ static void disarm_repos(struct sweep *s)
 	if (s->repos.len)
 		qsort(s->repos.v, s->repos.len, sizeof(*s->repos.v), by_text);
 	for (size_t i = 0; i < s->repos.len; i++) {
-		if (!last || strcmp(last, s->repos.v[i]) != 0)
+		if (!last || strcmp(last, s->repos.v[i]) != 0) {
 			gitrepo_disarm(&s->seal, s->repos.v[i]);
+			record_made(s, s->repos.v[i]);
+		}
 		last = s->repos.v[i];
 	}
 	for (size_t i = 0; i < s->repos.len; i++)

@@ -107,4 +107,139 @@ def a_link_to_the_project_itself_protects_the_names_there(t):
     check(not t.exists("settings.json"))
 
 
+def repository(t, top):
+    os.makedirs(top, exist_ok=True)
+    for words in (("init", "-q"), ("config", "user.email", "a@b"),
+                  ("config", "user.name", "n")):
+        t.outside("git", *words, cwd=top).ok()
+    return top
+
+
+@test
+def git_works_from_a_subdirectory(t):
+    """The project is the git work tree around the start directory"""
+    need("git")
+    top = repository(t, os.path.join(t.dir, "mono"))
+    sub = os.path.join(top, "packages/a")
+    os.makedirs(sub)
+    r = t.shell("echo a > x && git add x && git commit -qm m && echo y > ../../top",
+                cwd=sub).ok()
+    lacks(r.err, "refused")
+    equal(t.outside("git", "ls-files", cwd=top).ok().out, "packages/a/x\n")
+    check(os.path.exists(os.path.join(top, "top")))
+    equal(t.run("policy", "show", cwd=sub).ok().out.splitlines()[0],
+          f"project: {top}")
+    contains(t.run("explain", cwd=sub).ok().out, f"project {top} ")
+    # What is protected is protected in all of it
+    r = t.shell("echo x > ../../.git/hooks/post-commit; echo x > ../../.bashrc;"
+                "echo x > ../../.claude/settings.json; git config alias.x '!sh';"
+                "true", cwd=sub).ok()
+    for name in (".git/hooks/post-commit", ".bashrc", ".claude/settings.json"):
+        check(not os.path.exists(os.path.join(top, name)), name)
+    lacks(open(os.path.join(top, ".git/config")).read(), "alias")
+
+
+@test
+def the_runs_of_a_project_share_their_tmp(t):
+    need("git")
+    top = repository(t, os.path.join(t.dir, "mono"))
+    os.mkdir(os.path.join(top, "sub"))
+    t.shell("echo x > /tmp/shared", cwd=top).ok()
+    equal(t.shell("cat /tmp/shared", cwd=os.path.join(top, "sub")).ok().out,
+          "x\n")
+
+
+@test
+def the_settings_of_the_project_hold_in_its_subdirectories(t):
+    need("git")
+    top = repository(t, os.path.join(t.dir, "mono"))
+    sub = os.path.join(top, "sub")
+    os.mkdir(sub)
+    t.write("mono/.env", "S")
+    equal(t.shell("cat ../.env", cwd=sub).ok().out, "S")
+    t.write("mono/.cloche.json", '{"filesystem": {"denyRead": [".env"]}}')
+    lacks(t.shell("cat ../.env", cwd=sub).out, "S")
+    # A repository that a command makes below does not shake them off
+    t.shell("git init -q sub", cwd=top).ok()
+    lacks(t.shell("cat ../.env", cwd=sub).out, "S")
+    check(not t.shell("echo x > ../y", cwd=sub).code == 0)
+
+
+def stays_narrow(t, top, sub, **more):
+    r = t.shell("echo x > ../widened; true", cwd=sub, **more).ok()
+    check(not os.path.lexists(os.path.join(top, "widened")), repr(r))
+    return r
+
+
+@test
+def a_repository_that_a_command_made_widens_nothing(t):
+    """It does once a run was started in its top directory"""
+    need("git")
+    top = os.path.join(t.dir, "all")
+    sub = os.path.join(top, "one")
+    os.makedirs(sub)
+    t.shell("git init -q .", cwd=top).ok()
+    r = stays_narrow(t, top, sub)
+    contains(r.err, f"the repository '{top}' was made by a sandboxed command")
+    contains(r.err, f"start in '{top}' once")
+    t.run("explain", cwd=top).ok()
+    stays_narrow(t, top, sub)
+    t.shell("true", cwd=top).ok()
+    t.shell("echo x > ../widened", cwd=sub).ok()
+    check(os.path.exists(os.path.join(top, "widened")))
+
+
+@test
+def a_clone_that_a_command_made_is_a_project_at_once(t):
+    need("git")
+    repository(t, os.path.join(t.dir, "from"))
+    t.shell("git -C from commit -q --allow-empty -m m || true; git clone -q from to;"
+            "mkdir to/sub").ok()
+    r = t.shell("echo x > x && git add x",
+                cwd=os.path.join(t.dir, "to/sub")).ok()
+    lacks(r.err, "made by")
+
+
+@test
+def what_is_no_work_tree_of_the_users_widens_nothing(t):
+    need("git")
+    sub = os.path.join(t.dir, "p/sub")
+    top = os.path.dirname(sub)
+    git = os.path.join(top, ".git")
+    other = repository(t, os.path.join(t.dir, "other"))
+    os.makedirs(sub)
+
+    def gone():
+        t.outside("rm", "-rf", git).ok()
+    os.mkdir(git)				# Empty
+    stays_narrow(t, top, sub)
+    gone()
+    t.write("p/.git", f"gitdir: {other}/.git\n")	# Another's
+    stays_narrow(t, top, sub)
+    gone()
+    os.symlink(f"{other}/.git", git)
+    stays_narrow(t, top, sub)
+    gone()
+    repository(t, top)
+    t.outside("git", "config", "core.worktree", t.home, cwd=top).ok()
+    stays_narrow(t, top, sub)
+    gone()
+    repository(t, top)
+    os.chmod(top, 0o1777)			# Anybody could have made it
+    stays_narrow(t, top, sub)
+    os.chmod(top, 0o755)			# The control
+    t.shell("echo x > ../widened", cwd=sub).ok()
+
+
+@test
+def a_work_tree_that_holds_the_home_is_no_project(t):
+    """As those who keep their dotfiles in git have it"""
+    need("git")
+    repository(t, t.home)
+    p = os.path.join(t.home, "p")
+    os.mkdir(p)
+    stays_narrow(t, t.home, p)
+    t.shell("echo x > here", cwd=p).ok()
+
+
 main()
