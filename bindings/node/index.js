@@ -45,12 +45,11 @@ class Sandbox extends EventEmitter {
   #program;
   #runs = new Set();
 
-  constructor(policy = null, options = {}) {
+  constructor(policy = null, { program: own, ...options } = {}) {
     super();
-    const { program: given, ...rest } = { __proto__: null, ...options };
     this.#policy = text(policy);
-    this.#options = pairs(rest);
-    this.#program = given ?? program;
+    this.#options = pairs(options);
+    this.#program = own ?? program;
     this.wrap(['true']);   // Wrong options are said at once
   }
 

@@ -4,12 +4,20 @@
 #include "base/sock.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/own.h"
 
 /**
  * union control - Room for the descriptors of one message, aligned
@@ -121,4 +129,107 @@ ssize_t sock_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
 	if (nfds)
 		*nfds = count;
 	return got;
+}
+
+enum { STATE_LISTEN = 10 };	/* TCP_LISTEN, which Unix sockets have too */
+
+/**
+ * union diag - A message of the kernel about its sockets
+ */
+union diag {
+	struct nlmsghdr head;
+	char bytes[16384];
+};
+
+/* Ask about the one socket @ino, or all that listen: a netlink socket */
+static int ask_unix(uint32_t ino)
+{
+	const struct {
+		struct nlmsghdr head;
+		struct unix_diag_req body;
+	} question = {
+		.head = { .nlmsg_len = sizeof(question),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST | (ino ? 0 : NLM_F_DUMP) },
+		.body = { .sdiag_family = AF_UNIX,
+			  .udiag_states = ino ? ~0U : 1 << STATE_LISTEN,
+			  .udiag_ino = ino, .udiag_show = UDIAG_SHOW_VFS,
+			  .udiag_cookie = { ~0U, ~0U } },
+	};
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_SOCK_DIAG);
+
+	if (fd < 0 || send(fd, &question, sizeof(question), 0) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+static ssize_t receive(int fd, union diag *ret)
+{
+	const ssize_t got = recv(fd, ret, sizeof(*ret), 0);
+
+	return got > 0 ? got : got < 0 ? -errno : -EIO;
+}
+
+/* The inode of one socket, or -ENOENT: it is bound to none */
+static int64_t inode_of(const struct nlmsghdr *head)
+{
+	const struct unix_diag_msg *msg = NLMSG_DATA(head);
+	size_t len = head->nlmsg_len - NLMSG_LENGTH(sizeof(*msg));
+
+	for (const struct rtattr *at = (const void *)(msg + 1); RTA_OK(at, len);
+	     at = RTA_NEXT(at, len)) {
+		const struct unix_diag_vfs *vfs = RTA_DATA(at);
+
+		if (at->rta_type == UNIX_DIAG_VFS)
+			return vfs->udiag_vfs_ino;
+	}
+	return -ENOENT;
+}
+
+/* 1 or 0 as below, -EAGAIN if the list goes on, or another negative errno */
+static int look_through(const struct nlmsghdr *head, size_t n, uint32_t ino)
+{
+	for (; NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
+		if (head->nlmsg_type == NLMSG_DONE)
+			return 0;
+		if (head->nlmsg_type == NLMSG_ERROR)
+			return -EIO;
+		if (inode_of(head) == ino)
+			return 1;
+	}
+	return -EAGAIN;
+}
+
+int sock_unix_listens(ino_t ino)
+{
+	auto_close int fd = ask_unix(0);
+	union diag answer;
+	int r = fd < 0 ? fd : -EAGAIN;
+
+	while (r == -EAGAIN) {
+		const ssize_t got = receive(fd, &answer);
+
+		r = got < 0 ? (int)got : look_through(&answer.head, (size_t)got,
+						      (uint32_t)ino);
+	}
+	return r;
+}
+
+int64_t sock_unix_bound(int sock)
+{
+	auto_close int fd = -1;
+	union diag answer;
+	struct stat st;
+	ssize_t got;
+
+	if (fstat(sock, &st) < 0)
+		return -errno;
+	fd = ask_unix((uint32_t)st.st_ino);
+	got = fd < 0 ? fd : receive(fd, &answer);
+	if (got < 0)
+		return got;
+	return NLMSG_OK(&answer.head, (size_t)got) &&
+	       answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY
+		       ? inode_of(&answer.head) : -ENOENT;
 }

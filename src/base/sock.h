@@ -5,6 +5,7 @@
 #define BASE_SOCK_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct err;
@@ -27,5 +28,16 @@ int sock_fail(int r, const char *what, struct err *err);
  * close-on-exec and the caller's. With too many, all are closed: -EMSGSIZE.
  */
 ssize_t sock_recv(int fd, void *data, size_t n, int *fds, size_t *nfds);
+
+/* Does a Unix socket of this network namespace listen at the inode @ino? 1, 0, or
+ * a negative errno. The kernel tells numbers only, so that another file system's
+ * may be meant.
+ */
+int sock_unix_listens(ino_t ino);
+
+/* The number of the inode that the Unix socket @fd of this network namespace is
+ * bound to, its low 32 bits; or a negative errno
+ */
+int64_t sock_unix_bound(int fd);
 
 #endif /* BASE_SOCK_H */

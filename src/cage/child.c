@@ -114,7 +114,7 @@ static int install_filter(const struct plan *plan, int *listener,
 	};
 	/* Without it nobody follows the paths of which the listener is told */
 	const bool able = sys_has_openat2();
-	const int r = seccomp_install(&filter, listener, err);
+	int r = seccomp_install(&filter, listener, err);
 
 	if (r == 0 && *listener >= 0 && !able)
 		return fail(err, -ENOSYS, "openat2() is missing");
@@ -124,7 +124,9 @@ static int install_filter(const struct plan *plan, int *listener,
 	filter.observe = SECCOMP_OBSERVE_OFF;
 	if (filter.unix_sockets == SECCOMP_UNIX_BY_PATH)
 		filter.unix_sockets = SECCOMP_UNIX_DENY;
-	return seccomp_install(&filter, listener, err);
+	r = seccomp_install(&filter, listener, err);
+	return r < 0 || plan->tier == TIER_FULL || plan->net == NET_HOST
+		       ? r : stage_unconnected(err);
 }
 
 /* The supervisor may have to act in here later, and nobody can open these

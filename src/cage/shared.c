@@ -9,10 +9,6 @@
 
 #include <errno.h>
 #include <linux/filter.h>
-#include <linux/fs.h>
-#include <linux/fscrypt.h>
-#include <linux/fsverity.h>
-#include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -89,6 +85,21 @@ static void add_network(struct sock_filter *code, size_t row)
 	};
 
 	memcpy(code, program, sizeof(program));
+}
+
+int stage_unconnected(struct err *err)
+{
+	struct sock_filter code[] = {
+		LOAD(nr),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog prog = { ARRAY_SIZE(code), code };
+
+	if (sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return fail_errno(err, "cannot refuse connect()");
+	return 0;
 }
 
 /* Foreign machines' calls end the process already, by the main filter */

@@ -67,6 +67,11 @@ int stage_landlock(const struct cage_request *request, struct err *err);
 /* shared.c: the landlock tier's second filter, for what only namespaces bound */
 int stage_shared(const struct plan *plan, struct err *err);
 
+/* Refuse connect(), where another program's listener would make it on the
+ * command's behalf, and our Landlock does not bound that program
+ */
+int stage_unconnected(struct err *err);
+
 /* assert.c: read back that all of it holds, or refuse to run anything.
  * @keep is the one descriptor above 2 that may be open.
  */

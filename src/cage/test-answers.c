@@ -42,7 +42,7 @@ static uint32_t want_socket(const struct seccomp_config *config, int family,
 			return ERRNO(EPERM);
 		if (config->unix_sockets == SECCOMP_UNIX_BY_PATH &&
 		    (kind == SOCK_DGRAM || kind == SOCK_RAW))
-			return ERRNO(EPERM);
+			return SECCOMP_RET_USER_NOTIF;
 		return SECCOMP_RET_ALLOW;
 	}
 	if (family == AF_NETLINK)
@@ -68,7 +68,8 @@ static uint32_t want_pair(const struct seccomp_config *config, int family,
 		return ERRNO(EAFNOSUPPORT);
 	if (config->unix_sockets != SECCOMP_UNIX_ALLOW &&
 	    (kind == SOCK_DGRAM || kind == SOCK_RAW))
-		return ERRNO(EPERM);
+		return config->unix_sockets == SECCOMP_UNIX_BY_PATH
+			       ? SECCOMP_RET_USER_NOTIF : ERRNO(EPERM);
 	return SECCOMP_RET_ALLOW;
 }
 
@@ -184,7 +185,6 @@ bool answer_is_watched(const struct seccomp_config *config,
 	case CLASS_LOOK_2:
 		return late && a[watch == CLASS_LOOK_1 ? 1 : 2] & 2;
 	case CLASS_CHANGE:
-	case CLASS_LISTEN:
 		return on;
 	case CLASS_CHANGE_TIMES:
 		return late || (on && a[1] && a[2]);
@@ -196,6 +196,7 @@ bool answer_is_watched(const struct seccomp_config *config,
 		return on && !full && (a[0] & 0x10200) == 0x10000;
 	case CLASS_CONNECT:
 	case CLASS_BIND:
+	case CLASS_LISTEN:
 		return on || paths;
 	case CLASS_OPEN_FLAGS_1:
 	case CLASS_OPEN_FLAGS_2:

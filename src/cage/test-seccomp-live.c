@@ -132,7 +132,9 @@ TEST(nothing_opens_outside_the_list)
 	}
 }
 
-/* A datagram pair reaches any path; that is why it goes with the sockets */
+/* A datagram pair reaches any path; that is why it goes with the sockets. Where
+ * those go by path, a listener that is gone refuses.
+ */
 TEST(datagram_pairs_go_with_unix_sockets)
 {
 	const struct seccomp_config by_path = {
@@ -154,10 +156,11 @@ TEST(datagram_pairs_go_with_unix_sockets)
 	CHECK_INT(seccomp_install(&by_path, &listener, &err), 0);
 	CHECK(listener >= 0);
 	CHECK_INT(fcntl(listener, F_GETFD), FD_CLOEXEC);
-	CHECK_INT(try_pair(SOCK_DGRAM), EPERM);
-	CHECK_INT(try_pair(SOCK_RAW), EPERM);
-	CHECK_INT(try_socket(AF_UNIX, SOCK_DGRAM, 0), EPERM);
-	CHECK_INT(try_socket(AF_UNIX, SOCK_RAW | high, 0), EPERM);
+	close(listener);
+	CHECK_INT(try_pair(SOCK_DGRAM), ENOSYS);
+	CHECK_INT(try_pair(SOCK_RAW), ENOSYS);
+	CHECK_INT(try_socket(AF_UNIX, SOCK_DGRAM, 0), ENOSYS);
+	CHECK_INT(try_socket(AF_UNIX, SOCK_RAW | high, 0), ENOSYS);
 	CHECK_INT(try_pair(SOCK_STREAM), 0);
 	CHECK_INT(try_pair(SOCK_SEQPACKET), 0);
 	CHECK_INT(try_socket(AF_UNIX, SOCK_STREAM, 0), 0);

@@ -206,7 +206,9 @@ void attempt_families(const struct world *w, const char *argument,
 			auto_close int fd = socket(family, type | SOCK_CLOEXEC,
 						   0);
 
-			if (fd < 0 || (listed && type <= SOCK_RAW))
+			if (fd < 0 || (listed && type <= SOCK_RAW) ||
+			    (family == AF_UNIX && (type == SOCK_STREAM ||
+						   type == SOCK_SEQPACKET)))
 				continue;
 			f->error = 0;
 		}

@@ -319,8 +319,7 @@ void keep_view(struct keep *k, const struct view *view,
 	/* The settings may be watched before the mounts are */
 	const struct plan *first = k->own ? k->session->plan : NULL;
 	const struct plan_request request = {
-		.argv = first ? first->argv : NULL,
-		.environ = first ? options_env(k->options) : NULL,
+		.argv = first ? first->argv : NULL, .environ = environ,
 	};
 	auto_plan struct plan *plan = NULL;
 	struct changes changes = { 0 };

@@ -223,8 +223,6 @@ static const char *tmpdir_for(const struct plan_request *request,
 		const char *said = env_lookup(request->environ,
 					      srt_tmpdirs[i]);
 
-		if (!said)	/* lib/tmpdir.c may have found another */
-			said = getenv(srt_tmpdirs[i]);
 		if (said && *said)
 			return said;
 	}
@@ -308,8 +306,10 @@ static void fill(struct plan *plan, const struct view *view,
 			  policy->profile == PROFILE_HOME;
 	plan->namespaces = plan_namespaces(plan->tier, plan->net);
 	plan->unix_sockets = policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false);
+	/* srt has none at all, unless some are named */
 	plan->sockets_by_path = !plan->unix_sockets &&
-				policy->lists[LIST_UNIX_SOCKETS].len > 0;
+				(policy->profile != PROFILE_SRT ||
+				 policy->lists[LIST_UNIX_SOCKETS].len > 0);
 	plan->nested_userns = policy_flag(policy, FLAG_NESTED_USERNS, false);
 	plan->observe = request->observe;
 	plan->observe_full = request->observe_full;
@@ -343,7 +343,6 @@ static int fill_landlock(struct plan *plan, const struct view *view,
 			 const struct plan_request *request, struct err *err)
 {
 	plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
-	plan->observe_late = true;
 	return grants_plan(plan, view, err);
 }
 

@@ -187,7 +187,7 @@ static void print_rest(const struct plan *plan, struct buf *out)
 	buf_adds(out, "  capabilities   none; no_new_privs; no core dumps; new session keyring\n");
 	buf_adds(out, "  system calls   by table (seccomp); AF_UNIX sockets ");
 	buf_addf(out, "%s\n", plan->unix_sockets ? "allowed" :
-		 plan->sockets_by_path ? "by path" : "refused");
+		 plan->sockets_by_path ? "of its own, or by path" : "refused");
 	if (plan->machine.landlock_abi)
 		buf_addf(out, "  Landlock       ABI %d, %s layer for files\n",
 			 plan->machine.landlock_abi,

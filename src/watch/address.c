@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/address.c - connect() and bind(): ports on demand, sockets by path */
+/* watch/address.c - connect(), bind(): ports on demand, Unix sockets by owner */
 
 #include "watch/address.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +14,22 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sock.h"
 #include "base/sys.h"
 #include "watch/birth.h"
 #include "watch/tracee.h"
+
+#ifndef SIOCUNIXFILE		/* linux/un.h and sys/un.h exclude each other */
+#define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
+#endif
+#ifndef SO_NETNS_COOKIE
+#define SO_NETNS_COOKIE 71	/* Linux 5.14 */
+#endif
 
 /**
  * struct address - A socket address, copied
@@ -41,6 +49,9 @@ void addresses_done(struct addresses *a)
 		free(a->allowed.v[i].path);
 	free(a->allowed.v);
 	free(a->own.v);
+	for (size_t i = 0; i < a->pinned.len; i++)
+		close_fd(&a->pinned.v[i]);
+	free(a->pinned.v);
 }
 
 /* The socket that is open as @fd: who removes one gives its number to the next */
@@ -102,11 +113,10 @@ static int find(struct tracee *t, const char *path, bool follow,
 					   PLACE_FOLLOW : PLACE_STAY, place);
 }
 
-/* Make the call on a copy of a socket, without waiting: 0 or an errno. *@waits
- * if its owner would have waited.
+/* Connect a copy of a socket, without waiting: 0 or an errno. *@waits if its owner
+ * would have waited.
  */
-static int perform(int copy, const struct call *call, const struct address *a,
-		   bool *waits)
+static int perform(int copy, const struct address *a, bool *waits)
 {
 	const int flags = fcntl(copy, F_GETFL);
 	int r;
@@ -114,23 +124,26 @@ static int perform(int copy, const struct call *call, const struct address *a,
 	*waits = !(flags & O_NONBLOCK);
 	if (flags < 0 || fcntl(copy, F_SETFL, flags | O_NONBLOCK) < 0)
 		return errno;
-	r = call->what == CALL_BIND ? bind(copy, &a->sa, a->len)
-				    : connect(copy, &a->sa, a->len);
-	r = r < 0 ? errno : 0;
+	r = connect(copy, &a->sa, a->len) < 0 ? errno : 0;
 	(void)fcntl(copy, F_SETFL, flags);
 	return r;
 }
 
-/* The same for a path of ours that stands for the one that was meant */
-static int perform_path(int copy, const struct call *call, const char *path)
+/* Connect it to the very socket that is open as @inode */
+static int perform_inode(int copy, int inode, bool *waits)
 {
 	struct address a = { .un.sun_family = AF_UNIX, .len = sizeof(a.un) };
+
+	snprintf(a.un.sun_path, sizeof(a.un.sun_path), "/proc/self/fd/%d",
+		 inode);
+	return perform(copy, &a, waits);
+}
+
+int address_connect(int copy, int inode)
+{
 	bool waits;
 
-	if (snprintf(a.un.sun_path, sizeof(a.un.sun_path), "%s", path) >=
-	    (int)sizeof(a.un.sun_path))
-		return ENAMETOOLONG;
-	return perform(copy, call, &a, &waits);
+	return perform_inode(copy, inode, &waits);
 }
 
 static int domain_of(int sock)
@@ -142,25 +155,73 @@ static int domain_of(int sock)
 		       ? -errno : domain;
 }
 
+/* Services that the C library asks for names, users and logging, each with another
+ * way if nobody answers: every program would be reported
+ */
+static bool is_incidental(const char *path)
+{
+	static const char *const dirs[] = {
+		"/run/nscd", "/run/nslcd", "/run/systemd/userdb",
+		"/run/systemd/resolve", "/run/systemd/journal",
+		"/var/lib/sss/pipes", "/run/samba/winbindd", "/run/avahi-daemon",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (path_is_within(dirs[i], path))
+			return true;
+	}
+	return false;
+}
+
 static struct judgement refuse_socket(const struct place *place)
 {
 	return (struct judgement) {
 		.error = EACCES, .report = true,
 		.kind = VIOLATION_UNIX_SOCKET, .place = place,
 		.verdict = {
-			.reason = "not one of the sockets that may be reached",
+			.reason = "a socket of the host",
 			.rule_key = "sandbox.network.allowUnixSockets",
 		},
 	};
 }
 
-static void connect_unix(const struct addresses *a, int copy,
-			 const struct call *call, const struct place *place,
-			 struct address_answer *ret)
+/* What is called @name and is no path */
+static struct judgement refuse_name(struct place *place, const char *name,
+				    const char *reason)
+{
+	struct judgement g = refuse_socket(place);
+
+	snprintf(place->path, sizeof(place->path), "%s", name);
+	place->name = place->path;
+	place->exists = true;
+	place->mode = S_IFSOCK;
+	g.verdict.reason = reason;
+	g.verdict.rule_key = "sandbox.network.allowAllUnixSockets";
+	g.verdict.edit = "sandbox.network.allowAllUnixSockets = true";
+	return g;
+}
+
+/* A socket that neither the policy nor the sandbox itself knows. What was left by
+ * a server that is gone is answered as it would be anywhere: programs then remove
+ * it and take its place. Of sockets in other network namespaces nothing is known.
+ */
+static void refuse_foreign(struct address_answer *ret,
+			   const struct place *place, ino_t ino)
+{
+	if (is_incidental(place->path) || sock_unix_listens(ino) == 0) {
+		ret->error = ECONNREFUSED;
+		return;
+	}
+	ret->done = false;
+	ret->judgement = refuse_socket(place);
+}
+
+static void connect_unix(const struct addresses *a, int *copy,
+			 const struct place *place, struct address_answer *ret)
 {
 	auto_close int fd = openat(place->parent, place->name,
 				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char path[32];
+	bool waits = false;
 	struct stat st;
 
 	ret->done = true;
@@ -174,12 +235,14 @@ static void connect_unix(const struct addresses *a, int copy,
 	}
 	if (!is_listed(a->allowed.v, a->allowed.len, fd, &st) &&
 	    !is_listed(a->own.v, a->own.len, fd, &st)) {
-		ret->done = false;
-		ret->judgement = refuse_socket(place);
+		refuse_foreign(ret, place, st.st_ino);
 		return;
 	}
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	ret->error = perform_path(copy, call, path);
+	ret->error = perform_inode(*copy, fd, &waits);
+	if (ret->error == EAGAIN && waits) {
+		ret->later = take_fd(copy);
+		ret->inode = take_fd(&fd);
+	}
 }
 
 static bool still_waits(const struct addresses *a)
@@ -187,59 +250,61 @@ static bool still_waits(const struct addresses *a)
 	return ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &a->id) == 0;
 }
 
-/* What stands at @place is the sandbox's own, if it was made after @since: whoever
- * is quick could have put another there
+/* The inode that the socket @copy is bound to, O_PATH. The kernel opens it for
+ * whoever owns the network namespace. To others it tells the number: that must be
+ * what the socket's name leads to.
  */
-static void remember(struct addresses *a, const struct place *place,
-		     const struct timespec *since)
+static int open_bound(struct tracee *t, int copy, struct place *place)
 {
-	auto_close int fd = openat(place->parent, place->name,
-				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	const int64_t birth = fd < 0 ? 0 : birth_of(fd);
+	auto_close int fd = ioctl(copy, SIOCUNIXFILE);
+	struct address a = { .len = sizeof(a.room) };
+	char text[PATH_MAX];
+	const char *path;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || a->own.len >= ADDRESS_OWN_MAX ||
-	    (birth && birth < (int64_t)since->tv_sec * 1000000000 +
-			      since->tv_nsec))
-		return;
-	*vec_push(&a->own) = (struct observer_socket) {
-		.dev = st.st_dev, .ino = st.st_ino, .birth = birth };
+	if (fd >= 0)
+		return take_fd(&fd);
+	path = getsockname(copy, &a.sa, &a.len) == 0 ? unix_path(&a, text)
+						     : NULL;
+	if (!path || find(t, path, false, place) < 0)
+		return -1;
+	fd = openat(place->parent, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && fstat(fd, &st) == 0 &&
+	       sock_unix_bound(copy) == (int64_t)(uint32_t)st.st_ino
+		       ? take_fd(&fd) : -1;
 }
 
-/* Bind, and remember what came of it: the sandbox may talk to itself */
-static void bind_unix(struct addresses *a, struct tracee *t,
-		      const struct call *call, int number,
-		      const struct place *place, struct address_answer *ret)
+/* A Unix socket of the sandbox's own is about to listen. A file system without
+ * times of birth gives its number to the next inode, unless this one is held.
+ */
+static void remember(struct addresses *a, struct tracee *t, int copy,
+		     struct place *place)
 {
-	auto_close int copy = tracee_get_fd(t, number);
-	char path[PATH_MAX];
-	mode_t mask = 0, old;
-	struct timespec now;
+	auto_close int fd = open_bound(t, copy, place);
+	struct observer_socket own = { 0 };
+	struct stat st;
 
-	ret->done = true;
-	if (copy < 0) {
-		ret->error = -copy;
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return;
-	}
-	tracee_process(t, &mask);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", place->parent,
-		 place->name);
-	if (!still_waits(a)) {
-		ret->error = EINTR;
+	own.dev = st.st_dev;
+	own.ino = st.st_ino;
+	own.birth = birth_of(fd);
+	if (is_listed(a->own.v, a->own.len, fd, &st))
 		return;
+	if (!own.birth) {
+		if (a->pinned.len == ADDRESS_PINNED_MAX)
+			return;
+		*vec_push(&a->pinned) = take_fd(&fd);
 	}
-	(void)clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	old = umask(mask);
-	ret->error = perform_path(copy, call, path);
-	umask(old);
-	if (!ret->error)
-		remember(a, place, &now);
+	if (a->own.len < ADDRESS_OWN_MAX)
+		*vec_push(&a->own) = own;
+	else
+		a->own.v[a->oldest++ % ADDRESS_OWN_MAX] = own;
 }
 
-static int answer_bind(struct addresses *a, const struct judge *j,
-		       struct tracee *t, const struct call *call,
-		       const unsigned long long *args, const char *path,
-		       struct place *place, struct address_answer *ret)
+static int answer_bind(const struct judge *j, struct tracee *t,
+		       const char *path, struct place *place,
+		       struct address_answer *ret)
 {
 	const struct attempt attempt = { .what = CALL_BIND, .from = place };
 	const int r = find(t, path, false, place);
@@ -247,8 +312,6 @@ static int answer_bind(struct addresses *a, const struct judge *j,
 	if (r < 0)
 		return r;
 	ret->judgement = judge(j, &attempt);
-	if (!ret->judgement.error && a->by_path && !place->exists)
-		bind_unix(a, t, call, (int)args[0], place, ret);
 	return 0;
 }
 
@@ -261,15 +324,16 @@ static bool wants_connect(const struct observer_policy *policy,
 		policy->network.wants_connect(policy->network.arg, &a->sa, a->len));
 }
 
-static void tell_listen(const struct observer_policy *policy,
-			struct tracee *tracee, int number)
+static void note_listen(struct addresses *a,
+			const struct observer_policy *policy,
+			struct tracee *tracee, int number, struct place *place)
 {
-	auto_close int copy = -1;
+	auto_close int copy = tracee_get_fd(tracee, number);
+	const int domain = copy < 0 ? copy : domain_of(copy);
 
-	if (!policy->network.listen)
-		return;
-	copy = tracee_get_fd(tracee, number);
-	if (copy >= 0)
+	if (domain == AF_UNIX && a->by_path)
+		remember(a, tracee, copy, place);
+	else if (domain >= 0 && policy->network.listen)
 		policy->network.listen(policy->network.arg, copy);
 }
 
@@ -300,46 +364,99 @@ static int open_listed(const struct addresses *a, struct tracee *t,
 }
 
 static int connect_listed(const struct addresses *a, struct tracee *t,
-			  int copy, const struct call *call, const char *path)
+			  int copy, const char *path)
 {
 	auto_close int fd = open_listed(a, t, path);
-	char own[32];
+	bool waits;
 
-	if (fd < 0)
-		return -fd;
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	return perform_path(copy, call, own);
+	return fd < 0 ? -fd : perform_inode(copy, fd, &waits);
 }
 
-/* connect() of a Unix socket. A name that is no path is nobody's: whoever it
- * leads to is not on the list, and it is not for us to ask.
+static uint64_t network_of(int sock)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof(cookie);
+
+	return getsockopt(sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie,
+			  &len) < 0 ? 0 : cookie;
+}
+
+/* True if a name without a path is the sandbox's own: the socket is of another
+ * network namespace than ours
  */
+static bool is_own_network(int copy)
+{
+	auto_close int ours = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const uint64_t here = ours < 0 ? 0 : network_of(ours);
+	const uint64_t there = network_of(copy);
+
+	return here && there && here != there;
+}
+
+/* An abstract name as it is written everywhere, "@name" */
+static void refuse_abstract(const struct address *a, struct place *place,
+			    struct address_answer *ret)
+{
+	const size_t head = offsetof(struct sockaddr_un, sun_path);
+	char name[sizeof(a->room) + 1] = "@";
+	size_t n = a->len - head;
+
+	memcpy(name + 1, a->un.sun_path + 1, n - 1);
+	name[n] = '\0';
+	ret->done = false;
+	ret->judgement = refuse_name(place, name,
+				     "an abstract name of the host's network");
+}
+
+static bool is_abstract(const struct address *a)
+{
+	return a->len > offsetof(struct sockaddr_un, sun_path) &&
+	       !a->un.sun_path[0];
+}
+
+static void connect_abstract(int copy, const struct address *a,
+			     struct place *place, struct address_answer *ret)
+{
+	bool waits;
+
+	if (is_own_network(copy))
+		ret->error = perform(copy, a, &waits);
+	else if (is_abstract(a))
+		refuse_abstract(a, place, ret);
+	else
+		ret->error = EINVAL;
+}
+
+/* connect() of a Unix socket */
 static void connect_by_path(const struct addresses *addresses,
-			    struct tracee *t, int copy,
-			    const struct call *call, const struct address *a,
-			    struct place *place, struct address_answer *ret)
+			    struct tracee *t, int *copy,
+			    const struct address *a, struct place *place,
+			    struct address_answer *ret)
 {
 	char text[PATH_MAX];
 	const char *path = unix_path(a, text);
 	int r;
 
-	if (a->sa.sa_family != AF_UNIX || !path) {
-		ret->error = a->sa.sa_family != AF_UNIX ? EINVAL : EACCES;
+	if (a->sa.sa_family != AF_UNIX) {
+		ret->error = EINVAL;
+		return;
+	}
+	if (!path) {
+		connect_abstract(*copy, a, place, ret);
 		return;
 	}
 	r = find(t, path, true, place);
 	if (r == -EACCES)
-		ret->error = connect_listed(addresses, t, copy, call, path);
+		ret->error = connect_listed(addresses, t, *copy, path);
 	else if (r < 0)
 		ret->error = -r;
 	else
-		connect_unix(addresses, copy, call, place, ret);
+		connect_unix(addresses, copy, place, ret);
 }
 
 /* connect() of another socket: it may take its time */
 static void connect_away(const struct observer_policy *policy, int *copy,
-			 const struct call *call, const struct address *a,
-			 struct address_answer *ret)
+			 const struct address *a, struct address_answer *ret)
 {
 	struct pollfd p = { .fd = *copy, .events = POLLOUT };
 	bool waits;
@@ -351,7 +468,7 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 		ret->error = r < 0 ? -r : 0;
 		return;
 	}
-	ret->error = perform(*copy, call, a, &waits);
+	ret->error = perform(*copy, a, &waits);
 	if (!waits || (ret->error != EINPROGRESS && ret->error != EALREADY))
 		return;
 	/* Mostly it is there at once */
@@ -369,7 +486,6 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 /* Every connect() where Unix sockets go by path */
 static int connect_here(struct addresses *addresses,
 			const struct judge *judge, struct tracee *t,
-			const struct call *call,
 			const unsigned long long *args, struct place *place,
 			struct address_answer *ret)
 {
@@ -393,7 +509,7 @@ static int connect_here(struct addresses *addresses,
 		return 0;
 	}
 	if (domain == AF_UNIX) {
-		connect_by_path(addresses, t, copy, call, &a, place, ret);
+		connect_by_path(addresses, t, &copy, &a, place, ret);
 	} else if (domain == AF_INET || domain == AF_INET6) {
 		/* Without a namespace, what is let through is bounded by
 		 * Landlock, which does not bound us
@@ -401,7 +517,7 @@ static int connect_here(struct addresses *addresses,
 		if (judge->no_mounts && !judge->policy->network.connect)
 			ret->done = false;
 		else
-			connect_away(judge->policy, &copy, call, &a, ret);
+			connect_away(judge->policy, &copy, &a, ret);
 	} else {
 		ret->error = EPERM;
 	}
@@ -416,6 +532,51 @@ static bool is_held(const struct observer_policy *policy,
 	       policy->network.is_held(policy->network.arg, &a->sa, a->len);
 }
 
+/* Hand one end of a pair in: its number, or a negative errno */
+static int hand_in(const struct addresses *a, int fd, int flags)
+{
+	const struct seccomp_notif_addfd add = {
+		.id = a->id, .srcfd = (uint32_t)fd,
+		.newfd_flags = flags & SOCK_CLOEXEC ? O_CLOEXEC : 0,
+	};
+	const int r = ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+
+	return r < 0 ? -errno : r;
+}
+
+/* A pair of datagram sockets. Each end could be sent to any path, so it gets one
+ * that keeps messages apart as well and is connected for life. 0 or an errno.
+ */
+static int make_pair(const struct addresses *a, const struct tracee *t,
+		     const unsigned long long *args)
+{
+	const int flags = (int)args[1];
+	auto_close int one = -1, two = -1;
+	int ends[2], r;
+
+	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+		       (flags & SOCK_NONBLOCK), 0, ends);
+	if (r < 0)
+		return errno;
+	one = ends[0];
+	two = ends[1];
+	ends[0] = hand_in(a, one, flags);
+	ends[1] = ends[0] < 0 ? ends[0] : hand_in(a, two, flags);
+	if (ends[1] < 0)
+		return -ends[1];
+	return -tracee_write(t, args[3], ends, sizeof(ends));
+}
+
+static void bind_abstract(struct tracee *t, int number,
+			  const struct address *a, struct place *place,
+			  struct address_answer *ret)
+{
+	auto_close int copy = tracee_get_fd(t, number);
+
+	if (copy >= 0 && domain_of(copy) == AF_UNIX && !is_own_network(copy))
+		refuse_abstract(a, place, ret);
+}
+
 int address_answer(struct addresses *addresses, const struct judge *judge,
 		   struct tracee *tracee, const struct call *call,
 		   const unsigned long long *args, struct place *place,
@@ -427,21 +588,32 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 	struct address a;
 	int r;
 
-	*ret = (struct address_answer) { .later = -1 };
+	*ret = (struct address_answer) { .later = -1, .inode = -1 };
+	if (call->what == CALL_SOCKET) {
+		ret->judgement = refuse_name(place, "SOCK_DGRAM",
+			"a datagram socket could be sent to any socket of the host");
+		ret->judgement.error = EPERM;
+		return 0;
+	}
+	if (call->what == CALL_PAIR) {
+		ret->done = true;
+		ret->error = make_pair(addresses, tracee, args);
+		return 0;
+	}
 	if (call->what == CALL_LISTEN) {
-		tell_listen(policy, tracee, (int)args[0]);
+		note_listen(addresses, policy, tracee, (int)args[0], place);
 		return 0;
 	}
 	if (call->what == CALL_CONNECT && addresses->by_path)
-		return connect_here(addresses, judge, tracee, call, args,
-				    place, ret);
+		return connect_here(addresses, judge, tracee, args, place, ret);
 	r = read_address(tracee, args, &a);
 	if (r <= 0)
 		return r;
 	if (a.sa.sa_family == AF_UNIX) {
 		path = call->what == CALL_BIND ? unix_path(&a, text) : NULL;
-		return path ? answer_bind(addresses, judge, tracee, call, args,
-					  path, place, ret) : 0;
+		if (!path && addresses->by_path && is_abstract(&a))
+			bind_abstract(tracee, (int)args[0], &a, place, ret);
+		return path ? answer_bind(judge, tracee, path, place, ret) : 0;
 	}
 	if (call->what == CALL_BIND && is_held(policy, &a))
 		policy->network.bind(policy->network.arg, &a.sa, a.len);
@@ -472,5 +644,6 @@ bool address_is_free(const struct observer_policy *policy,
 {
 	struct address a;
 
-	return read_address(tracee, args, &a) == 1 && !is_held(policy, &a);
+	return read_address(tracee, args, &a) == 1 &&
+	       a.sa.sa_family != AF_UNIX && !is_held(policy, &a);
 }

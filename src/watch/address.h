@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/address.h - connect() and bind(): ports on demand, sockets by path
+/* watch/address.h - connect(), bind(): ports on demand, Unix sockets by owner
  *
  * Where an allow must be exact, letting the call go on is not enough: the
  * address could change after we looked, and so could the socket behind its
  * number. The call is then made here, on a copy of the socket and on the very
  * inode that was looked at. With Unix sockets by path that holds for every
  * connect(), of whatever family it seems to be.
+ *
+ * A Unix socket may be connected to if the policy names it, or if it listens for
+ * somebody inside: the inode is remembered when listen() is called. An abstract name is the sandbox's own if the network namespace is. Datagram
+ * sockets are refused: sendmsg() names an address in memory, where no filter sees
+ * it, and copying every message of every socket would be the price.
  */
 
 #ifndef WATCH_ADDRESS_H
@@ -21,7 +26,10 @@
 
 struct tracee;
 
-enum { ADDRESS_OWN_MAX = 1024 };	/* Sockets of the sandbox remembered */
+enum {
+	ADDRESS_OWN_MAX = 16384,	/* Sockets of the sandbox remembered */
+	ADDRESS_PINNED_MAX = 64,	/* Of them, where inodes have no birth */
+};
 
 /**
  * struct addresses - What may be connected to
@@ -29,13 +37,17 @@ enum { ADDRESS_OWN_MAX = 1024 };	/* Sockets of the sandbox remembered */
  *		Its number may be somebody else's by now, who may be the host's.
  * @by_path:	Unix sockets need to be in @allowed or @own
  * @allowed:	The policy's
- * @own:	Bound by the sandbox itself in this run
+ * @own:	Bound by the sandbox itself in this run, to listen; @oldest: which of them is
+ *		forgotten next, when there are too many
+ * @pinned:	Open inodes, so that their numbers are not given to others
  */
 struct addresses {
 	int listener;
 	uint64_t id;
 	bool by_path;
 	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
+	struct { int *v; size_t len, cap; } pinned;
+	size_t oldest;
 };
 
 void addresses_done(struct addresses *a);
@@ -44,21 +56,28 @@ void addresses_done(struct addresses *a);
  * struct address_answer - What becomes of the call
  * @done:	It was made here; @error is its result, 0 for success
  * @later:	If not -1: it is under way on this copy, which is the caller's
+ * @inode:	If not -1, the caller's too: the queue of that socket is full, so
+ *		address_connect() is to be tried again
  * @judgement:	Otherwise this: goes on, or fails
  */
 struct address_answer {
 	bool done;
-	int error, later;
+	int error, later, inode;
 	struct judgement judgement;
 };
 
-/* Answer @call (CALL_CONNECT, CALL_BIND, CALL_LISTEN) with the arguments @args of
+/* Answer @call (CALL_CONNECT and what comes after it) with the arguments @args of
  * @tracee. @place is room for where a path leads (place_done() it).
  */
 int address_answer(struct addresses *addresses, const struct judge *judge,
 		   struct tracee *tracee, const struct call *call,
 		   const unsigned long long *args, struct place *place,
 		   struct address_answer *ret);
+
+/* Connect the socket @copy, without waiting, to the one that @inode is: 0 or an
+ * errno
+ */
+int address_connect(int copy, int inode);
 
 /* True if a connect() with @args needs no answer but to go on: for any thread,
  * where sockets do not go by path

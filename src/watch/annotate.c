@@ -131,13 +131,15 @@ static bool was_said(const struct violation *v)
 
 /* Only a question whether it is there, and the answer was no: many programs look
  * for settings in the home, or above where they work, that nobody misses. Nor does
- * one miss a system call who does without. Python keeps what it has compiled, where
- * it can.
+ * one miss a system call who does without, or a datagram socket: it is mostly for
+ * the log. Python keeps what it has compiled, where it can.
  */
 static bool may_be_nothing(const struct violation *v)
 {
 	if (v->kind == VIOLATION_SYSCALL)
 		return true;
+	if (v->kind == VIOLATION_UNIX_SOCKET)
+		return v->op && !strcmp(v->op, "socket");
 	if (v->kind == VIOLATION_FS_WRITE)
 		return v->target && strstr(v->target, "/__pycache__");
 	return v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&

@@ -136,7 +136,7 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	const int64_t now = quick_now_ms();
 	int r;
 
-	if (!q.call || q.call->what == CALL_LISTEN)
+	if (!q.call || q.call->what >= CALL_LISTEN)
 		return false;
 	if (q.call->what == CALL_TURN) {
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);
@@ -151,7 +151,8 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	if (!f->nested && !f->split && quick_is_still(&f->quick, now))
 		q.cwds = &f->cwds;
 	if (q.call->what >= CALL_CONNECT)
-		return !f->by_path && is_free(f, q.call, notif);
+		return (!f->by_path || q.call->what == CALL_BIND) &&
+		       is_free(f, q.call, notif);
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	r = q.tracee ? question_read(&q, false, f->names) : -EPERM;
 	if (r < 0 || !quick_moves_file(&f->quick, &q, f->names))
@@ -331,7 +332,7 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees, config->ways);
-	quick_init(&f->quick, config);
+	quick_init(&f->quick, config->ways);
 	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0 && (r = start_thread(f)) < 0) {
 		close_fd(&f->pipe[0]);

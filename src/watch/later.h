@@ -14,8 +14,10 @@ struct later;
 
 enum { LATER_MAX = 256 };	/* Connections under way */
 
-/* @questions: where the questions come from; not taken. 0 or a negative errno. */
-int later_new(int questions, struct later **ret);
+/* @questions: where the questions come from; @listener: what they are asked by.
+ * Neither is taken. 0 or a negative errno.
+ */
+int later_new(int questions, int listener, struct later **ret);
 void later_free(struct later *later);
 
 /* Readable when there is something to do */
@@ -25,6 +27,12 @@ int later_fd(const struct later *later);
  * -EBUSY if there are too many
  */
 int later_add(struct later *later, uint64_t id, int fd);
+
+/* The same for the Unix socket @fd, which is to be connected to @inode as soon as
+ * the queue there has room: the kernel tells nobody when that is, so it is tried
+ * again and again. Both are taken.
+ */
+int later_try(struct later *later, uint64_t id, int fd, int inode);
 
 /* Tell @answer, with @arg, about those that are through. Returns the events of
  * the questions; never waits.

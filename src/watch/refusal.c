@@ -80,8 +80,7 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 			    mem_strdup(g->verdict.rule_key) : NULL,
 	};
 
-	if (p && q->what != CALL_CONNECT && q->what != CALL_BIND &&
-	    strcmp(asked, p->path))
+	if (p && q->what < CALL_CONNECT && strcmp(asked, p->path))
 		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
 				      name->text);
 	else

@@ -66,7 +66,6 @@ TEST(nothing_is_done_for_who_does_not_wait_any_more)
 
 	CHECK_INT(chdir(test_dir()), 0);
 	name_of(&name, "allowed");
-	name_of(&other, "own");
 	CHECK_INT(bind(server, (struct sockaddr *)&name, sizeof(name)), 0);
 	CHECK_INT(listen(server, 1), 0);
 	there = open("allowed", O_PATH);
@@ -80,11 +79,6 @@ TEST(nothing_is_done_for_who_does_not_wait_any_more)
 	CHECK_INT(answer.error, EINTR);
 	CHECK(getpeername(client, (struct sockaddr *)&other,
 			  &(socklen_t){ sizeof(other) }) < 0);
-	name_of(&other, "own");
-	answer = ask(&a, SYS_bind, client, &other);
-	CHECK(answer.done);
-	CHECK_INT(answer.error, EINTR);
-	CHECK(access("own", F_OK) < 0);
 	/* The control: nothing else is in the way */
 	CHECK_INT(connect(client, (struct sockaddr *)&name, sizeof(name)), 0);
 	addresses_done(&a);

@@ -71,6 +71,18 @@ int tracee_read(const struct tracee *t, uint64_t address, void *ret, size_t n)
 	return (size_t)got == n ? 0 : -EFAULT;
 }
 
+int tracee_write(const struct tracee *t, uint64_t address, const void *data,
+		 size_t n)
+{
+	const struct iovec from = { (void *)(uintptr_t)data, n };
+	const struct iovec to = { (void *)(uintptr_t)address, n };
+	const ssize_t put = process_vm_writev(t->tid, &from, 1, &to, 1, 0);
+
+	if (put < 0)
+		return own_error();
+	return (size_t)put == n ? 0 : -EFAULT;
+}
+
 ssize_t tracee_string(const struct tracee *t, uint64_t address, char *ret,
 		      size_t size)
 {

@@ -51,6 +51,10 @@ int tracee_first(struct tracee *t, struct tracee *ret);
 /* Copy @n bytes at @address: 0 or a negative errno */
 int tracee_read(const struct tracee *t, uint64_t address, void *ret, size_t n);
 
+/* The reverse */
+int tracee_write(const struct tracee *t, uint64_t address, const void *data,
+		 size_t n);
+
 /* Copy the string at @address. Its length, or -EFAULT, -ENAMETOOLONG if it
  * does not fit, or another negative errno.
  */

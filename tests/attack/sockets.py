@@ -42,13 +42,14 @@ def only_route_netlink_opens(t):
 
 @test
 def high_bits_do_not_fool_the_filter(t):
-    for family in (AF_UNIX, 38, 40, 17):
-        line = f"socket-high {family} 1"
-        found, _ = t.attempts([line, f"socket {family} 1 0"], options=NONE)
+    for family, kind in ((AF_UNIX, 2), (38, 1), (40, 1), (17, 1)):
+        line = f"socket-high {family} {kind}"
+        low = f"socket {family} {kind} 0"
+        found, _ = t.attempts([line, low], options=NONE)
         check(found[line] in REFUSED, line, found[line])
-        equal(found[line], found[f"socket {family} 1 0"], "high and low")
-    found, _ = t.attempts(["socket-high 1 1"], inside=False)
-    equal(found["socket-high 1 1"], "OK", "the control")
+        equal(found[line], found[low], "high and low")
+    found, _ = t.attempts(["socket-high 1 2"], inside=False)
+    equal(found["socket-high 1 2"], "OK", "the control")
 
 
 @test
@@ -88,6 +89,62 @@ def sockets_of_the_host_are_out_of_reach(t):
             pass
     found, _ = t.attempts(lines[1:], inside=False)
     equal(set(found.values()), {"OK"}, "the control")
+
+
+# Every call that takes an address, on every datagram socket that can be had
+DATAGRAMS = r"""
+import ctypes, os, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+path = sys.argv[1].encode()
+address = struct.pack("H", 1) + path + bytes(1)
+def message(data, to=address):
+    global keep
+    iov = struct.pack("QQ", ctypes.addressof(data), len(data.value))
+    keep = [data, ctypes.create_string_buffer(to), ctypes.create_string_buffer(iov)]
+    return struct.pack("QI4xQQQQI4x", ctypes.addressof(keep[1]), len(to),
+                       ctypes.addressof(keep[2]), 1, 0, 0, 0)
+def attempts(s):
+    data = ctypes.create_string_buffer(b"sendto")
+    libc.sendto(s.fileno(), data, 6, 64, address, len(address))
+    data.value = b"sndmsg"
+    libc.sendmsg(s.fileno(), message(data), 64)
+    data.value = b"sndmmg"
+    libc.sendmmsg(s.fileno(), ctypes.create_string_buffer(message(data) + bytes(8)), 1, 64)
+    if libc.connect(s.fileno(), address, len(address)) == 0:
+        libc.send(s.fileno(), b"cnnect", 6, 64)
+for kind in (socket.SOCK_DGRAM, socket.SOCK_RAW):
+    try: attempts(socket.socket(socket.AF_UNIX, kind))
+    except OSError: pass
+    try: pair = socket.socketpair(socket.AF_UNIX, kind)
+    except OSError: continue
+    attempts(pair[0])
+"""
+
+
+@test
+def datagrams_reach_nobody(t):
+    want = {b"sendto", b"sndmsg", b"sndmmg", b"cnnect"}
+    for place, options in ((t.away, ()), (t.dir, ()), (t.dir, ("--observe", "off")),
+                           (t.dir, ("--net", "host")),
+                           (t.dir, ("--tier", "landlock"))):
+        for inside in (False, True):
+            path = f"{place}/datagrams"
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as server:
+                server.bind(path)
+                server.setblocking(False)
+                words = ["/usr/bin/python3", "-c", DATAGRAMS, path]
+                if inside:
+                    t.inside(*words, options=options)
+                else:
+                    t.outside(*words).ok()
+                heard = set()
+                try:
+                    while True:
+                        heard.add(server.recv(16))
+                except BlockingIOError:
+                    pass
+            os.unlink(path)
+            equal(heard, set() if inside else want, options)
 
 
 @test

@@ -84,7 +84,7 @@ def explain_tells_every_way_out_and_in(t):
                  "unchecked      addresses of names"):
         contains(shown, "  " + line)
     lacks(shown, "not-ours")
-    contains(r.out, "AF_UNIX sockets by path\n")
+    contains(r.out, "AF_UNIX sockets of its own, or by path\n")
     plan = json.loads(t.run("explain", "--json", *words, **more).ok().out)
     equal([plan[k] for k in ("hostPorts", "publish", "publishAny",
                              "unixSocketPaths", "deniedAddresses",

@@ -225,9 +225,11 @@ s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
     r = python(t, code, "--allow", f"{address}:{server.port}", "--observe",
                "off").ok()
     equal(r.out, "b'hello'\n")
-    r = python(t, code, "--allow", address, "--observe", "off")
+    r = python(t, code, "--allow", address, "--observe", "off").ok()
+    equal(r.out, "b'hello'\n")
+    r = python(t, code)
     contains(r.err, "refused")
-    equal(server.count, 2)
+    equal(server.count, 3)
 
 
 @test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/unix.py - Unix sockets: by path, and no other"""
+"""tests/live/unix.py - Unix sockets: the sandbox's own, by path, and no other"""
 
 import os
 import socket
@@ -61,12 +61,150 @@ def a_link_that_a_command_could_have_made_names_nothing(t):
 
 
 @test
-def none_by_default(t):
+def none_of_the_host_by_default(t):
     there = outside(t, "s")
     serve(f"{there}/a")
+    serve(f"{t.dir}/here")
+    os.symlink(f"{there}/a", f"{t.dir}/link")
+    names = [f"{there}/a", "here", "link"]
+    for path in (f"{there}/a", f"{t.dir}/here"):
+        socket.socket(socket.AF_UNIX).connect(path)     # The control
+    for options in ((), ("--observe", "off"), ("--net", "host"),
+                    ("--net", "none")):
+        r = t.inside("/usr/bin/python3", "-c", CLIENT, *names, options=options)
+        equal(r.out.split(), ["13"] * 3, options)
+        contains(r.err, f"socket {there}/a (a socket of the host")
+        contains(r.err, f"cloche run --unix-socket {there}/a")
+    got = attempts(t, names, ("--tier", "landlock"))
+    check("hello" not in got and len(got) == 3, got)
+
+
+# What a program does with sockets of its own
+OWN = r"""
+import array, errno, multiprocessing, os, socket, stat, sys, tempfile, threading, time
+def server(path, kind=socket.SOCK_STREAM, backlog=8):
+    s = socket.socket(socket.AF_UNIX, kind); s.bind(path); s.listen(backlog)
+    return s
+def client(path, kind=socket.SOCK_STREAM):
+    c = socket.socket(socket.AF_UNIX, kind); c.connect(path)
+    return c
+if __name__ == "__main__":
+    place = sys.argv[1] + "/x"; os.mkdir(place); os.umask(0o027)
+    for path in (place + "/s", os.path.relpath(place + "/r")):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET):
+            s = server(path, kind)
+            print(s.getsockname() == path, oct(os.lstat(path).st_mode))
+            c = client(path, kind); a, _ = s.accept()
+            print(c.getpeername() == path, c.send(b"hi"), a.recv(9))
+            out, into = os.pipe(); socket.send_fds(c, [b"x"], [into])
+            os.write(socket.recv_fds(a, 1, 1)[1][0], b"y"); print(os.read(out, 1))
+            peer = array.array("i", c.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            print(peer[0] == os.getpid(), peer[1] == os.getuid())
+            peer = array.array("i", a.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            print(peer[1] == os.getuid(), peer[2] == os.getgid())
+            s.close()
+            print(errno.errorcode[socket.socket(socket.AF_UNIX, kind).connect_ex(path)])
+            try: server(path, kind)
+            except OSError as e: print(errno.errorcode[e.errno])
+            os.unlink(path)
+            print(errno.errorcode[socket.socket(socket.AF_UNIX, kind).connect_ex(path)])
+    if len(sys.argv) > 2:
+        s = server("\0" + sys.argv[2]); c = client("\0" + sys.argv[2]); a, _ = s.accept(); c.send(b"abstract"); print(a.recv(9))
+        print(errno.errorcode[socket.socket(socket.AF_UNIX).connect_ex("\0none")])
+        manager = multiprocessing.Manager(); d = manager.dict(); d["a"] = 1; print(dict(d)); manager.shutdown()
+    x, y = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    x.send(b"one"); x.send(b"two"); print(y.recv(9), y.recv(9), x.get_inheritable())
+    s = server(place + "/full", backlog=0)
+    many, error = [], 0
+    while error != errno.EAGAIN:
+        many.append(socket.socket(socket.AF_UNIX)); many[-1].setblocking(False)
+        error = many[-1].connect_ex(place + "/full")
+    def crowd():
+        for i in range(8): many.append(client(place + "/full"))
+    thread = threading.Thread(target=crowd); thread.start()
+    time.sleep(0.05); s.settimeout(20)
+    for i in range(len(many[:2]) + 7): s.accept()
+    thread.join()
+    print("crowd", len(many))
+"""
+
+
+@test
+def sockets_of_ones_own_work_as_outside(t):
+    name = f"cloche-own-{os.getpid()}"
+    script = t.write("own.py", OWN)
+    for inside_tmp in (False, True):
+        for options, more in (((), [name]), (("--observe", "off"), [name]),
+                              (("--net", "none"), [name]), (("--net", "host"), [])):
+            want = t.outside("sh", "-c", 'd=$(mktemp -d); /usr/bin/python3 "$0" $d "$@"',
+                             script, *more).ok().out
+            where = "d=$(mktemp -d)" if inside_tmp else "d=$PWD"
+            r = t.inside("sh", "-c", where + '; /usr/bin/python3 "$0" $d "$@"; rm -r $d/x',
+                         script, *more, options=options).ok()
+            equal(r.out, want, options, r.err)
+            lacks(r.err, "refused", options)
+
+
+@test
+def abstract_names_of_the_host_are_out_of_reach(t):
+    name = f"cloche-host-{os.getpid()}"
+    serve("\0" + name)
+    socket.socket(socket.AF_UNIX).connect("\0" + name)     # The control
+    equal(attempts(t, ["@" + name]), ["111"])   # There is no such name inside
+    r = t.inside("/usr/bin/python3", "-c", CLIENT, "@" + name,
+                 options=("--net", "host"))
+    equal(r.out.split(), ["13"])
+    contains(r.err, f"socket @{name} (an abstract name of the host's network")
+    # Nor is one of the host's taken
+    r = t.inside("/usr/bin/python3", "-c", "import socket; "
+                 f"socket.socket(socket.AF_UNIX).bind('\\0{name}2')",
+                 options=("--net", "host"))
+    contains(r.err, "Permission denied")
+
+
+# Its own socket at a name, and then the host's
+REPLACED = r"""
+import os, socket, sys
+def attempt(name):
     s = socket.socket(socket.AF_UNIX)
-    s.connect(f"{there}/a")                 # The control
-    equal(attempts(t, [f"{there}/a"]), ["1"])
+    try: s.connect(name); return "in"
+    except OSError as e: return e.errno
+own = socket.socket(socket.AF_UNIX); own.bind("own"); own.listen(8)
+print(attempt("own"))
+os.rename("own", "aside"); os.rename("host", "own")
+print(attempt("own"), attempt("aside"))
+os.link("own", "second"); os.symlink("own", "third")
+print(attempt("second"), attempt("third"), attempt("/proc/self/cwd/own"))
+os.rename("own", "host")
+"""
+
+
+@test
+def a_socket_that_took_the_place_of_an_own_one(t):
+    serve(f"{t.dir}/host")
+    words = ["/usr/bin/python3", "-c", REPLACED]
+    equal(t.inside(*words).ok().out, "in\n13 in\n13 13 13\n")
+    for name in ("aside", "second", "third"):
+        os.unlink(f"{t.dir}/{name}")
+    equal(t.outside(*words).ok().out, "in\nin in\nin in in\n")
+
+
+@test
+def what_a_server_left_behind_is_taken_over(t):
+    """As tmux and others do it: who finds nobody listening makes a new one"""
+    script = """
+import errno, os, socket
+path = "left-behind"
+error = socket.socket(socket.AF_UNIX).connect_ex(path)
+print(errno.errorcode.get(error))
+if error == errno.ECONNREFUSED: os.unlink(path)
+s = socket.socket(socket.AF_UNIX); s.bind(path); s.listen()
+print(socket.socket(socket.AF_UNIX).connect_ex(path))
+"""
+    for first in ("ENOENT", "ECONNREFUSED"):
+        r = t.inside("/usr/bin/python3", "-c", script).ok()
+        equal(r.out, f"{first}\n0\n")
+        equal(r.err, "")
 
 
 @test
@@ -142,6 +280,12 @@ def flip_link():
         done += 1
         struct.pack_into("Q", shared, 200, done)
     os._exit(1)
+if not os.path.exists(good):    # One's own, which answers as the host's does
+    l = socket.socket(socket.AF_UNIX); l.bind(good); l.listen(16)
+    if not os.fork():
+        libc.prctl(1, 9)
+        while True: l.accept()[0].send(b"hello")
+    l.close()
 shared[:110] = address({"link": "link", "family": bad}.get(kind, good)).ljust(110, b"\0")
 os.symlink(good, "link"); os.symlink(bad, "other")
 pid = os.fork()
@@ -173,6 +317,7 @@ def a_race_never_reaches_the_neighbour(t):
                                  ("link", long(50000, 1000000), "off")):
         where = os.path.join(t.dir, kind + observe)
         os.makedirs(where + "/inside")
+        os.makedirs(where + "/mine")
         # The control: without the sandbox the race is won now and then
         r = t.outside("/usr/bin/python3", "-c", RACE, kind, f"{there}/a",
                       f"{there}/b", "300", "300", "WRONG", cwd=where).ok()
@@ -187,6 +332,15 @@ def a_race_never_reaches_the_neighbour(t):
             contains(r.out, "'hello'", kind)
         contains(r.out, "'13'", kind)
         contains(r.out, "swaps 9\n")     # It did not end by itself
+        lacks(r.out, "WRONG", kind)
+        # The same between a socket of its own and the host's
+        r = t.inside("/usr/bin/python3", "-c", RACE, kind, "own" + observe,
+                     f"{there}/b", "300", str(flips), "13", cwd=where + "/mine",
+                     options=["--observe", observe], timeout=800).ok()
+        print("#", kind, "own, observer", observe, r.out.strip(), flush=True)
+        if kind != "family":
+            contains(r.out, "'hello'", kind)
+        contains(r.out, "'13'", kind)
         lacks(r.out, "WRONG", kind)
 
 
@@ -343,6 +497,7 @@ os.wait()
     equal(t.outside(*words).ok().out.split(), ["hello"] * 4)
     got = t.inside(*words, options=["--unix-socket", f"{there}/a"]).ok()
     equal(got.out.split(), ["hello", "13", "hello", "13"])
+    equal(t.inside(*words).ok().out.split(), ["13"] * 4)
 
 
 @test
