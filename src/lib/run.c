@@ -15,6 +15,7 @@
 #include "cage/cage.h"
 #include "lib/bare.h"
 #include "lib/events.h"
+#include "lib/frozen.h"
 #include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/killed.h"
@@ -262,6 +263,8 @@ int run_command(struct options *options, char **argv, struct err *err)
 	r = tmpdir_srt(options, err);
 	if (r == 0)
 		r = open_session(options, command, &held, &session, err);
+	if (r == 0)
+		frozen_remember(options, session.policy);
 	if (r == 0)
 		r = run_opened(&session, options, command, &held, &killed,
 			       &ahead, err);

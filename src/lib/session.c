@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "lib/events.h"
+#include "lib/frozen.h"
 #include "lib/gitfile.h"
 #include "lib/home.h"
 #include "lib/opened.h"
@@ -109,6 +110,7 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 	const int r = set_modes(options, policy, err);
 
 	events_protect(policy, options_get(options, OPTION_EVENTS));
+	frozen_add(policy);
 	return r < 0 ? r : options_apply(options, policy, err);
 }
 

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/frozen.c - programs and settings files that no command may change
+ *
+ * What is at a fixed place has a row in policy/always.def. Here is what lies
+ * where somebody put it: this program with its companions, which may be in a
+ * project's node_modules, in a virtual environment or in ~/.local/bin, and the
+ * files that runs were given by --settings. The next run starts the first and
+ * obeys the second. Names that do not exist count as well where their directory
+ * does: a companion is looked for beside the program first, and a "cloche" earlier
+ * on the PATH is found first.
+ */
+
+#include "lib/frozen.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "lib/options.h"
+#include "policy/policy.h"
+#include "watch/store.h"
+
+enum { LIST_MAX = 64 << 10 };	/* Bytes; the oldest names go */
+
+static const char list_name[] = "settings-files";
+static const char own_program[] = "cloche's own program";
+
+/* Beside the program, wherever that is */
+static const char *const companions[] = {
+	"cloche", "cloche-resolve", "cloche-secret", "cloche-secret-service",
+	"libcloche.so", "libcloche.so.0",
+};
+
+/* Below the directory that bin is in */
+static const char *const installed[] = {
+	"libexec/cloche", "lib/libcloche.so", "lib/libcloche.so.0",
+	CLOCHE_LIBDIR "/libcloche.so", CLOCHE_LIBDIR "/libcloche.so.0",
+};
+
+static void freeze(struct policy *policy, char *path, const char *why)
+{
+	const struct source *source = policy_add_source(policy, SCOPE_BUILTIN,
+							"always.def", NULL, 0,
+							"/");
+
+	policy_take_literal(policy, PATH_DENY_WRITE, path, RULE_ALWAYS,
+			    origin_make(source, NULL, why));
+}
+
+/* The way to a name that is denied cannot be made: ~/.local/lib is others', too */
+static void freeze_existing(struct policy *policy, char *path)
+{
+	if (access(path, F_OK) == 0)
+		freeze(policy, path, own_program);
+	else
+		free(path);
+}
+
+/* The directory of this program; after an update its file has no name */
+static char *own_dir(void)
+{
+	char self[PATH_MAX];
+	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n <= 0)
+		return NULL;
+	self[n] = '\0';
+	return path_parent(self);
+}
+
+static void freeze_program(struct policy *policy)
+{
+	auto_free char *dir = own_dir();
+	auto_free char *above = dir ? path_parent(dir) : NULL;
+
+	if (!dir)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(companions); i++)
+		freeze(policy, path_join(dir, companions[i]), own_program);
+	/* The packages of the bindings have it in native/ */
+	if (!strcmp(path_base(dir), "native") &&
+	    !strcmp(path_base(above), "cloche"))
+		freeze(policy, mem_strdup(above), own_program);
+	for (size_t i = 0; !strcmp(path_base(dir), "bin") &&
+	     i < ARRAY_SIZE(installed); i++)
+		freeze_existing(policy, path_join(above, installed[i]));
+	freeze_existing(policy, mem_strdup(CLOCHE_LIBEXECDIR));
+}
+
+/* "cloche" in each directory of the PATH that is below the home or the project */
+static void freeze_on_path(struct policy *policy)
+{
+	const char *path = getenv("PATH");
+
+	while (path && *path) {
+		const size_t n = strcspn(path, ":");
+		auto_free char *word = mem_strndup(path, n);
+		auto_free char *dir = path_resolve(policy->cwd, n ? word : ".");
+
+		if ((path_is_within(policy->cwd, dir) ||
+		     (policy->home && path_is_within(policy->home, dir))) &&
+		    access(dir, F_OK) == 0)
+			freeze(policy, path_join(dir, "cloche"), own_program);
+		path += n + (path[n] == ':');
+	}
+}
+
+static void read_list(struct buf *out)
+{
+	auto_free char *state = store_default_dir();
+	auto_free char *file = state ? path_join(state, list_name) : NULL;
+
+	if (file)
+		(void)fs_read(AT_FDCWD, file, LIST_MAX, out, NULL);
+}
+
+static void freeze_named(struct policy *policy)
+{
+	auto_buf struct buf list = { 0 };
+	char *save = NULL;
+
+	read_list(&list);
+	for (char *line = list.p ? strtok_r(list.p, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		auto_free char *dir = path_parent(line);
+
+		if (*line == '/' && access(dir, F_OK) == 0)
+			freeze(policy, mem_strdup(line),
+			       "a settings file of an earlier run");
+	}
+}
+
+void frozen_add(struct policy *policy)
+{
+	freeze_program(policy);
+	freeze_on_path(policy);
+	freeze_named(policy);
+}
+
+void frozen_remember(const struct options *options,
+		     const struct policy *policy)
+{
+	const char *said = options_get(options, OPTION_SETTINGS);
+	auto_free char *state = store_default_dir();
+	auto_buf struct buf list = { 0 }, line = { 0 };
+	auto_free char *path = NULL;
+	auto_close int dir = -1;
+
+	if (!said || said[strspn(said, " \t\r\n")] == '{' || !state)
+		return;
+	path = path_resolve(policy->cwd, said);
+	buf_addf(&line, "%s\n", path);
+	read_list(&list);
+	if (strchr(path, '\n') || strstr(buf_str(&list), buf_str(&line)) ||
+	    path_is_within("/dev", path) || path_is_within("/proc", path) ||
+	    path_is_within(state, path))
+		return;
+	buf_adds(&line, buf_str(&list));
+	dir = fs_open_private_dir(state, NULL);
+	/* The last of too many names is cut off */
+	if (dir >= 0)
+		(void)fs_replace(dir, list_name, line.p,
+				 line.len < LIST_MAX ? line.len : LIST_MAX,
+				 0600, NULL);
+}
