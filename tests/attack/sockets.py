@@ -75,8 +75,9 @@ def sockets_of_the_host_are_out_of_reach(t):
     for server in (stream, abstract, inside):
         server.listen(5)
         server.setblocking(False)
-    lines = [f"unix-connect {path}", "unix-connect ../away/s",
-             "unix-send ../away/d", "unix-connect in-the-project",
+    away = os.path.relpath(t.away)
+    lines = [f"unix-connect {path}", f"unix-connect {away}/s",
+             f"unix-send {away}/d", "unix-connect in-the-project",
              f"abstract {name}"]
     found, _ = t.attempts(lines, options=NONE)
     for line in lines:

@@ -181,7 +181,7 @@ def what_is_offered_is_understood(t):
                   ["policy", "exclude", "--json", "make"],
                   ["violations", "clear", "--json"], ["doctor", "--full"]):
         t.run(*words).ended(2)
-    equal(os.listdir(t.home), [])
+    equal(t.in_home(), [])
 
 
 @test

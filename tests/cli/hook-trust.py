@@ -48,7 +48,7 @@ def a_repository_allows_nothing_before_it_is_trusted(t):
     os.makedirs(t.home + "/.claude/projects")
     check("permissionDecision" not in told("make"))
     contains(told("docker ps")["updatedInput"]["command"], " run ")
-    for projects in [(t.dir,), (t.root,)]:
+    for projects in [(t.dir,), (t.home,)]:
         trust(t, *projects)
         equal(told("make")["permissionDecision"], "allow")
         equal(told("docker ps")["permissionDecision"], "allow")

@@ -67,9 +67,7 @@ def the_first_safe_directory_on_the_path_is_taken(t):
     os.mkdir(safe, 0o755)
     inside = os.path.join(t.dir, "bin")		# The project: writable
     os.mkdir(inside)
-    local = os.path.join(t.home, ".local/bin")	# Writable from the home
-    os.makedirs(local)
-    on_path(f"{inside}:{local}:{safe}")
+    on_path(f"{inside}:{safe}")
     r = t.run("shim", "install", "agent").ok()
     contains(r.out, safe + "/agent: runs")
     equal(r.err, "")
@@ -89,18 +87,17 @@ def never_where_a_sandboxed_command_could_write(t):
     os.mkdir(os.path.join(t.home, "bin"))
     os.mkdir(os.path.join(t.dir, "bin"))
     os.symlink(os.path.join(t.dir, "bin"), os.path.join(t.away, "link"))
-    for bad in (t.dir, t.dir + "/bin", t.away + "/link", t.home + "/bin",
-                t.home, tree, shared, "/tmp", t.away + "/nowhere",
+    for bad in (t.dir, t.dir + "/bin", t.away + "/link", tree, shared, "/tmp", t.away + "/nowhere",
                 t.away + "/bin/agent"):
         r = t.run("shim", "install", "--dir", bad, "agent").ended(2, bad)
         equal(len(r.err.splitlines()), 1, r.err)
         contains(r.err, bad)
-    good = os.path.join(t.away, "good")
-    os.mkdir(good, 0o755)
-    t.run("shim", "install", "--dir=" + good, "agent").ok()
-    # The place of last resort is closed even to a command in the home
+    for good in (os.path.join(t.away, "good"), os.path.join(t.home, "bin")):
+        os.makedirs(good, 0o755, exist_ok=True)
+        t.run("shim", "install", "--dir=" + good, "agent").ok()
+    # The place of last resort is closed even to a command that may write there
     t.run("shim", "install", "agent").ok()
-    r = t.run("run", "--", "sh", "-c", f"echo x >> {SHIMS}/agent; "
+    r = t.run("run", "--write", t.home, "--", "sh", "-c", f"echo x >> {SHIMS}/agent; "
               f"rm -f {SHIMS}/agent; mv {SHIMS} away; touch fine", cwd=t.home)
     check(os.path.exists(t.home + "/fine"), r)	# The control
     lacks(t.read(os.path.join(t.home, SHIMS, "agent")), "x\n\n")

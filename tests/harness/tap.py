@@ -12,8 +12,8 @@ A test script:
 
     main()
 
-Each test runs in its own process with a fresh project directory (t.dir, the
-current directory), a fresh $HOME (t.home) and a time limit. Whatever it leaves
+Each test runs in its own process with an empty $HOME (t.home), a fresh project
+directory in it (t.dir, the current directory) and a time limit. Whatever it leaves
 running is killed and is a failure. TEST_FILTER=substring runs some of them;
 CLOCHE_LONG=1 makes long() return the larger number.
 """
@@ -150,17 +150,35 @@ class Started(subprocess.Popen):
         return super().__exit__(failure, value, trace)
 
 
+def _fresh_home(root):
+    """The user's home, empty, as tools/as has made it; else one in @root. $HOME
+    may be a link to it.
+    """
+    # Only in a room's own mount namespace is it ours to empty
+    if not os.path.ismount(os.environ.get("CLOCHE_ROOM", "") + "/data"):
+        os.environ["HOME"] = os.path.join(root, "home")
+        os.mkdir(os.environ["HOME"])
+    home = os.path.realpath(os.environ["HOME"])
+    os.chmod(home, 0o755)
+    for name in os.listdir(home):
+        path = os.path.join(home, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            _remove(path)
+        else:
+            os.remove(path)
+    return home
+
+
 class Context:
     """The scratch place of one test, and ways to run things there"""
 
     def __init__(self, root):
         self.root = root
-        self.dir = os.path.join(root, "project")
-        self.home = os.path.join(root, "home")
-        self.away = os.path.join(root, "away")		# Neither of the two
-        for path in (self.dir, self.home, self.away):
+        self.home = _fresh_home(root)
+        self.dir = os.path.join(self.home, "project")
+        self.away = os.path.join(root, "away")		# Not in the home
+        for path in (self.dir, self.away):
             os.mkdir(path)
-        os.environ["HOME"] = self.home
         os.chdir(self.dir)
 
     def write(self, path, text="", mode=None):
@@ -177,6 +195,10 @@ class Context:
     def read(self, path):
         with open(os.path.join(self.dir, path), "rb") as file:
             return file.read().decode("utf-8", "surrogateescape")
+
+    def in_home(self):
+        """Names in the home, beside the project"""
+        return sorted(set(os.listdir(self.home)) - {"project"})
 
     def exists(self, path):
         return os.path.lexists(os.path.join(self.dir, path))

@@ -32,11 +32,11 @@ def diff(t, *words):
 def the_home_or_what_is_in_it_may_be_a_link(t):
     os.symlink(t.home, t.away + "/home")
     for name in (".local", ".local/state"):
-        home = t.home + name.replace("/", "-")
+        home = t.away + "/h" + name.replace("/", "-")
         os.makedirs(os.path.dirname(f"{home}/{name}"))
         os.mkdir(home + "-real")
         os.symlink(home + "-real", f"{home}/{name}")
-    for home in (t.away + "/home", t.home + ".local", t.home + ".local-state"):
+    for home in (t.away + "/home", t.away + "/h.local", t.away + "/h.local-state"):
         more = {"env": {"HOME": home}}
         t.shell("echo x >new", options=EPHEMERAL, **more).ok()
         equal(t.run("diff", **more).ok().out, "A new\n", home)

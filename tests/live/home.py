@@ -117,7 +117,7 @@ def the_home_starts_empty_and_is_gone_afterwards(t):
                 options=HOME).ok()
     found = [os.path.relpath(p, t.home) for p in r.out.split()[:-1]]
     equal(found, [".cache", ".config", ".gitconfig", ".local", ".local/bin",
-                  ".local/share", ".local/state"])
+                  ".local/share", ".local/state", "project"])
     equal(r.err, "")
     equal(kept(t), before)
 
@@ -308,8 +308,9 @@ def links_show_nothing(t):
 @test
 def a_directory_above_the_home_may_be_a_link(t):
     plant(t)
-    os.symlink(t.root, t.away + "/homes")
-    home = t.away + "/homes/home"
+    parent, name = os.path.split(t.home)
+    os.symlink(parent, t.away + "/homes")
+    home = t.away + "/homes/" + name
     for path in (home, t.home):
         r = t.shell(f"ls -A {path}/.local; cat {path}/.ssh/id_ed25519; "
                     f"touch {path}/.new && "
@@ -320,9 +321,30 @@ def a_directory_above_the_home_may_be_a_link(t):
 
 @test
 def the_homes_of_others_are_hidden(t):
-    """Root could read them; an ordinary user may not anyway"""
-    r = t.shell("ls -A /home /root; cat /root/.bashrc; echo ran", options=HOME)
-    equal(r.out.split(), ["/home:", "/root:", "ran"], repr(r))
+    """But for what leads to one's own. Root could read all; the home beside ours
+    is open to all (tools/as)
+    """
+    look = ("ls -A /home /root; cat /home/other/open /home/other/.ssh/id_rsa; "
+            "cat /root/.bashrc; true")
+    r = t.shell(look, options=HOME).ok()
+    own = {os.path.basename(t.home), "project", ".cache", ".config", ".local",
+           ".gitconfig"}
+    equal(set(r.out.split()) - own, {"/home:", "/root:"}, repr(r))
+    if os.path.exists("/home/other/open"):
+        contains(t.shell(look).out, "anybody's")	# The control
+    for op in ("read", "write"):
+        t.run("policy", "why", op, "/home/other/open", "--profile",
+              "home").ended(1)
+    t.run("policy", "why", "write", ".", "--profile", "home").ok()
+
+
+@test
+def the_start_directory_may_be_in_no_other_home(t):
+    if not os.path.isdir("/home/other"):
+        skip("nobody else lives here")
+    r = t.shell("true", options=HOME, cwd="/home/other").ended(125)
+    contains(r.err, "the homes of others")
+    contains(r.err, "--read '/home/other'")
 
 
 @test
@@ -395,11 +417,8 @@ def bad_home(t, home, words, cwd=None):
 
 @test
 def a_home_that_cannot_be_hidden_is_refused(t):
-    link = t.away + "/link"
-    os.symlink(t.home, link)
     t.write(t.away + "/file")
     bad_home(t, "/", "cannot be hidden")
-    bad_home(t, link, "symbolic link")
     bad_home(t, None, "not set")
     bad_home(t, "", "not an absolute path")
     bad_home(t, "here", "not an absolute path")

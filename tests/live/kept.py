@@ -195,7 +195,7 @@ def a_bare_home_stays_bare(t):
     """In others the journal's directory, which is slow to make, stays"""
     state = t.home + "/.local/state"
     t.shell("echo x > made").ok()
-    equal(tree(t.home), {}, "a bare home")
+    equal(t.in_home(), [], "a bare home")
     os.makedirs(state + "/other")
     t.shell("echo x > made").ok()
     equal(os.listdir(state + "/cloche/journal"), [])

@@ -60,17 +60,17 @@ def a_denied_path_that_nobody_watched_is_gone_afterwards(t):
 
 
 @test
-def the_settings_of_others_in_a_home_that_is_the_project(t):
+def the_settings_of_others_in_a_home_that_may_be_written(t):
     names = (".srt-settings.json", ".claude.json")
     r = t.shell(f"echo '{{}}' | tee {' '.join(names)} >plain", cwd=t.home,
-                options=UNSEEN).ok()
+                options=(*UNSEEN, "--write", t.home)).ok()
     for name in names:
         check(not os.path.exists(f"{t.home}/{name}"), name, repr(r))
     check(os.path.exists(t.home + "/plain"), "the control")
 
 
 @test
-def what_runs_unasked_in_a_home_that_is_the_project(t):
+def what_runs_unasked_in_a_home_that_may_be_written(t):
     there = (".bashrc", ".config/git/config", ".config/fish/config.fish",
              ".vim/plugin/x.vim", ".xprofile")
     missing = (".profile", ".config/autostart/x.desktop", ".bash_aliases",
@@ -82,7 +82,7 @@ def what_runs_unasked_in_a_home_that_is_the_project(t):
         t.shell(f"""mkdir -p .config; echo x > .config/plain
 for name in {" ".join(there + missing)}; do
     mkdir -p $(dirname $name); echo x > $name
-done""", cwd=t.home, options=options)
+done""", cwd=t.home, options=(*options, "--write", t.home))
         equal(t.read(t.home + "/.config/plain"), "x\n", "the control")
         for name in there:
             equal(t.read(f"{t.home}/{name}"), "mine\n", name)
@@ -117,7 +117,7 @@ def a_start_that_fails_says_why_and_leaves_no_journal(t):
         left = [n for n in tree(t.home) if n.endswith(".json")]
         equal(left, [])
     equal(len(said), 1, said)
-    equal(tree(t.home), {})
+    equal(t.in_home(), [])
 
 
 @test
@@ -161,12 +161,12 @@ def a_killed_run_leaves_nothing_in_a_bare_home(t):
                    "nothing to leave")
         p.kill()
         p.communicate()
-        check(tree(t.home), "the control")
+        check(t.in_home(), "the control")
         t.inside("true").ok()
-        equal(tree(t.home), {}, script)
+        equal(t.in_home(), [], script)
     # Nor one that keeps its changes aside, and made none
     t.inside("true", options=("--ephemeral",)).ok()
-    equal(tree(t.home), {})
+    equal(t.in_home(), [])
 
 
 @test
@@ -212,7 +212,7 @@ def what_was_there_before_a_killed_run_stays(t):
 
 
 @test
-def a_home_that_is_a_link_and_the_project(t):
+def a_home_that_is_a_link_and_may_be_written(t):
     """The user's own policy is not the command's to make"""
     os.symlink(t.home, t.away + "/home")
     policy = {"filesystem": {"allowWrite": [t.away]}}
@@ -220,7 +220,7 @@ def a_home_that_is_a_link_and_the_project(t):
               'echo x >"$2/escaped"; echo x >new')
     for nth in (1, 2):
         t.inside("sh", "-c", script, "sh", json.dumps(policy), t.away,
-                 options=UNSEEN, cwd=t.home, env={"HOME": t.away + "/home"})
+                 options=(*UNSEEN, "--write", t.home), cwd=t.home, env={"HOME": t.away + "/home"})
         check(not os.path.exists(t.home + "/.config/cloche/policy.json"), nth)
         check(not os.path.exists(t.away + "/escaped"), nth)
     check(os.path.exists(t.home + "/new"), "the control")
@@ -240,9 +240,10 @@ def a_link_on_the_way_to_the_temporary_directory(t):
 
 @test
 def the_end_of_one_run_uncovers_nothing_in_another(t):
-    """Both in a bare home, one of them with the home as its project"""
+    """Both in a bare home, one of them may write the home"""
     p = started(t, "echo ready; read x; echo x >.local/state/cloche/new; "
-                "ls -A .local/state/cloche; echo end", cwd=t.home)
+                "ls -A .local/state/cloche; echo end", "--write", t.home,
+                cwd=t.home)
     state = t.home + "/.local/state/cloche"
     check(os.path.isdir(state), "there is nothing to uncover")
     t.shell("echo x >file").ok()

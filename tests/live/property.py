@@ -113,7 +113,7 @@ def a_process_inside_can_do_what_the_reference_says(t):
     while done < POLICIES:
         seed = SEED + done
         dice = random.Random(seed)
-        world = f"{t.root}/world{done}"
+        world = f"{t.home}/world{done}"
         os.mkdir(world)
         found = []
         plant(dice, world, 0, found)
@@ -128,7 +128,7 @@ def a_process_inside_can_do_what_the_reference_says(t):
 
 @test
 def the_comparison_finds_a_difference(t):
-    world = t.root + "/world"
+    world = t.home + "/world"
     t.write(world + "/f", "")
     found = [world + "/f"]
     real = {"allowWrite": [], "denyWrite": [], "allowRead": [], "denyRead": []}

@@ -218,10 +218,10 @@ def read_rules_are_those_of_srt(t):
     equal(r.out.split(), ["d/open/f", "d/w/f"])
     equal(t.read("d/w/new"), "y\n")
     r = shell(t, "ls / ; echo ok", denyRead=["/"],
-              allowRead=["/usr", "/bin", "/lib", "/lib64", "/etc", t.root])
+              allowRead=["/usr", "/bin", "/lib", "/lib64", "/etc", t.root, t.dir])
     equal(r.out.splitlines()[-1], "ok")
     r = shell(t, "ls /home /root /var/tmp 2>&1; true", denyRead=["/"],
-              allowRead=["/usr", "/bin", "/lib", "/lib64", t.root])
+              allowRead=["/usr", "/bin", "/lib", "/lib64", t.root, t.dir])
     lacks(r.out, "backups")
 
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import pwd
 import sys
 
@@ -26,7 +27,7 @@ class Sshd:
         keygen = [need("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f"]
         t.outside(*keygen, os.path.join(self.dir, "host")).ok()
         t.outside(*keygen, os.path.join(t.dir, "key")).ok()
-        os.rename(os.path.join(t.dir, "key.pub"),
+        shutil.move(os.path.join(t.dir, "key.pub"),
                   os.path.join(self.dir, "authorized"))
         config = os.path.join(self.dir, "config")
         with open(config, "w") as file:

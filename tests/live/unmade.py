@@ -38,7 +38,7 @@ ln -s /etc ~/link; mv ~/new ~/moved; rm ~/new && echo gone""",
                 options=allows("~/new"))
     lacks(r.err, "note: ")
     equal(r.out, "gone\n")
-    equal([n for n in os.listdir(t.home) if n[0] != "."], [])
+    equal([n for n in t.in_home() if n[0] != "."], [])
     found = sorted(os.path.basename(p) for p in
                    targets(records(t), "fs-write") +
                    targets(records(t), "fs-rename"))

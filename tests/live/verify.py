@@ -52,6 +52,10 @@ def scratch():
     return set(glob.glob(os.environ["TMPDIR"] + "/cloche-verify-*"))
 
 
+def own_files(t):
+    return tree(t.home), tree(t.away)
+
+
 def traces():
     """Whatever could be left over"""
     found = scratch()
@@ -101,12 +105,12 @@ def has_its_shape(report):
 
 @test
 def the_default_policy_holds(t):
-    before, mine = traces(), tree(t.root)
+    before, mine = traces(), own_files(t)
     report = verify(t, code=0)
     check(len(report["probes"]) >= PROBES_MIN, len(report["probes"]))
     equal((report["mode"], report["summary"]["fail"]), ("quick", 0))
     note("quick:", report["ms"], "ms")
-    equal(tree(t.root), mine, "the user's own files")
+    equal(own_files(t), mine, "the user's own files")
     no_traces(before)
     critical_probes_pass(report)
     has_its_shape(report)
@@ -165,7 +169,7 @@ def a_weakened_policy_is_the_users_choice(t):
     contains(key["why"], "allowed by your policy: " + t.home + "/.ssh")
     contains(rc["why"], "--write")
     equal(found["~/.netrc"]["verdict"], "PASS", "what was not given away")
-    equal(os.listdir(t.home), [".ssh"], "the home afterwards")
+    equal(t.in_home(), [".ssh"], "the home afterwards")
 
 
 @once_as_user
@@ -176,7 +180,7 @@ def what_the_user_chose_is_named_and_own_rules_are_tried(t):
     t.write("sub/secret", "S3CRET")
     t.write("sub/kept", "as it is")
     t.write("sub/dir/file", "as it is")
-    before = tree(t.root)
+    before = own_files(t)
     report = verify(t, "--deny-read", "sub/secret", "--deny-write", "sub/kept",
                     "--deny-write", t.dir + "/sub/dir", "--net", "host", code=0)
     found = {p["title"]: p for p in report["probes"]}
@@ -186,7 +190,7 @@ def what_the_user_chose_is_named_and_own_rules_are_tried(t):
         contains(found[title]["why"], by)
     own = [p for p in report["probes"] if "your rules" in p["title"]]
     equal([p["verdict"] for p in own], ["PASS", "PASS"], own)
-    equal(tree(t.root), before, "the user's own files")
+    equal(own_files(t), before, "the user's own files")
     equal(t.read("sub/kept"), "as it is")
 
 

@@ -310,7 +310,7 @@ def to_remove_what_is_not_there_leaves_nothing_behind(t):
     for backend in ((), ("--backend", "plaintext"), ("--backend", "file",
                     "--key-file", key_file(t))):
         check(secret(t, "delete", "A", *backend).code == 1)
-    equal(os.listdir(t.home), [])
+    equal(t.in_home(), [])
     os.makedirs(store_dir(t), 0o700)
     secret(t, "delete", "A").ended(1)
     equal(os.listdir(store_dir(t)), [])
