@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/fuzz.py - random paths and descriptors against the observer
+
+One thread or four inside make random calls (probe-fuzz.c); the host looks at what is
+left: nothing protected was changed or moved from its name, nothing under a
+protected name is new, nothing stands where a call was refused. A few seconds, or
+ten minutes with CLOCHE_LONG=1. CLOCHE_SEED=N repeats the calls of a run, though
+not the order in which the threads make them. Where there is one, nothing can have
+got past the observer by a race, so nothing is found in the end either.
+"""
+
+import json
+import os
+import random
+import stat
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+SEED = int(os.environ.get("CLOCHE_SEED") or random.SystemRandom().getrandbits(31))
+FILES = {".envrc", ".mcp.json", ".bashrc", ".gitmodules"}
+DIRS = {".vscode", ".idea"}
+# What was there before: held by mounts, or by Landlock
+KEPT = ("fz1/.git/config", "fz1/.git/hooks/pre-commit", "fz1/.envrc", ".mcp.json",
+        ".vscode/tasks.json", "fz2/.claude/settings.json", "fzdeep/a/b/c/.envrc",
+        "fzdeep/a/b/c/.git/config", "fzdeep/a/b/c/.vscode/tasks.json")
+OUTSIDE = ("file", ".envrc", "fz1/file")
+UNPROTECT = sorted(FILES | DIRS | {".claude/settings.json"})
+
+
+def is_protected(path):
+    parts = path.split("/")
+    return (parts[-1] in FILES or not DIRS.isdisjoint(parts) or
+            parts[-2:] == [".claude", "settings.json"])
+
+
+def snapshot(top):
+    """{(device, inode): (path, mode, content)} of all below @top"""
+    found = {}
+    for base, dirs, files in os.walk(top):
+        for name in dirs + files:
+            path = os.path.join(base, name)
+            st = os.lstat(path)
+            text = None
+            if stat.S_ISREG(st.st_mode):
+                with open(path, "rb") as file:
+                    text = file.read()
+            found.setdefault((st.st_dev, st.st_ino), []).append(
+                (os.path.relpath(path, top), st.st_mode, text))
+    return found
+
+
+def lay_out(t):
+    top = os.path.join(t.dir, "top")
+    for path in KEPT:
+        t.write(f"top/{path}", f"the user's {path}\n", 0o644)
+    for where in "fz1", "fzdeep/a/b/c":
+        t.write(f"top/{where}/.git/HEAD", "ref: refs/heads/main\n")
+        for name in "objects", "refs":
+            os.makedirs(f"{top}/{where}/.git/{name}", exist_ok=True)
+    for path in OUTSIDE:
+        t.write(f"{t.away}/{path}", "outside\n", 0o640)
+    return top
+
+
+def fuzz(t, top, seed, ms, threads, options):
+    """One run; what it left that it should not have, and its events"""
+    probe = t.probe()
+    events = os.path.join(t.home, "events")
+    open(events, "w").close()
+    away = snapshot(t.away)
+    ours = {key: found for key, found in snapshot(top).items()
+            if any(is_protected(path) or "/.git" in path
+                   for path, _, _ in found)}
+    r = t.inside(probe, "fuzz", seed, ms, threads, top, cwd=top,
+                 options=(*options, "--events", events), timeout=ms // 1000 + 300)
+    contains(r.out, " calls, ", repr(r))
+    note(f"CLOCHE_SEED={seed}, {threads} threads: {r.out.splitlines()[0]}")
+    left, wrong = snapshot(top), []
+    for key, found in ours.items():
+        if left.get(key) != found:
+            wrong.append(f"was {found}, is {left.get(key)}")
+    for key, found in left.items():
+        wrong += [f"new: {path}" for path, _, _ in found
+                  if key not in ours and is_protected(path)]
+    if snapshot(t.away) != away:
+        wrong.append("outside")
+    old = {path for found in ours.values() for path, _, _ in found}
+    with open(events) as file:
+        refused = [json.loads(line) for line in file]
+    for event in refused:
+        target = event["target"]
+        # A link is refused the name ".claude" as well, which a directory may have
+        if (event["kind"] == "fs-create" and is_protected(target) and
+                os.path.lexists(target) and
+                os.path.relpath(target, top) not in old):
+            wrong.append(f"refused: {target}")
+        # A directory that was made in this run may be moved to ".claude": what is
+        # in it is found in the end (docs/decisions/visibility.md)
+        if (event["kind"] == "quarantine" and threads == 1 and
+                os.path.basename(target) != "settings.json"):
+            wrong.append(f"found in the end: {target}")
+    return wrong, refused
+
+
+def many(t, options):
+    top = lay_out(t)
+    left, seed = long(4, 300), SEED
+    while left > 0:
+        seconds = long(2, 10)
+        threads = 1 + seed % 2 * 3
+        wrong, refused = fuzz(t, top, seed, seconds * 1000, threads, options)
+        check(not wrong, f"CLOCHE_SEED={seed}:", *wrong[:10])
+        check(refused, "nothing was refused")
+        left -= seconds
+        seed += 1
+        # Full trees are slow, and all paths lead into them
+        t.outside("sh", "-c", "find . -depth -name 'fz*' ! -path './fz1' "
+                  "! -path './fz2' ! -path './fzdeep' -exec rm -rf {} +; :",
+                  cwd=top)
+
+
+@test
+def with_mounts(t):
+    many(t, ("--net", "none"))
+
+
+@test
+def with_landlock(t):
+    many(t, ("--net", "none", "--tier", "landlock"))
+
+
+@test
+def the_control_without_protection(t):
+    """The same calls reach what nothing protects"""
+    top = os.path.join(t.dir, "top")
+    os.makedirs(f"{top}/fzdeep/a/b/c")
+    rules = t.write(t.away + "/s", json.dumps({"sandbox": {"filesystem": {
+        "unprotect": UNPROTECT}}}))
+    wrong, _ = fuzz(t, top, SEED, 2000, 4, ("--net", "none", "-s", rules))
+    check(any(text.startswith("new: ") for text in wrong), "nothing was made")
+
+
+main()
