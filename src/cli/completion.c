@@ -75,12 +75,12 @@ static void add_known(struct word_place *p, const struct command *verb,
 		add_agents(&p->choices);
 	else if (is_called(p, "EVENT"))
 		add_events(&p->choices, word);
-	else if (is_called(p, "KIND"))
-#define VIOLATION(id, name, words) name " "
+	else if (is_called(p, "KIND") && verb && verb->run == cli_policy)
 		buf_adds(&p->choices,
-#include "policy/violations.def"
-			);
-#undef VIOLATION
+			 "host read write socket port variable unprotect ");
+	else if (is_called(p, "KIND"))
+		buf_adds(&p->choices,
+			 "host read write socket syscall limit quarantine ");
 	else if (verb && verb->run == cli_help)
 		completion_verbs(false, &p->choices);
 	else if (verb && verb->run == cli_as && is_called(p, "NAME"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/policy-change.c - cloche policy mode, exclude, allow and deny */
+/* cli/policy-change.c - cloche policy mode, exclude, allow, deny and remove */
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/policy.h"
 #include "lib/change.h"
@@ -19,6 +20,7 @@
 #include "lib/why.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
+#include "policy/protect.h"
 #include "policy/settings.h"
 
 /* Editing local settings that do not count would look like a success. True,
@@ -104,7 +106,18 @@ static char *without_quotes(const char *text)
 	return mem_strdup(text);
 }
 
-static int change(const struct policy *policy, enum scope scope,
+static void tell_change(const char *file, const char *path, bool done,
+			const char *sign, const char *value)
+{
+	static const char above[] = "sandbox.";
+	const bool own = !strstr(file, "/.claude/") &&
+			 !strncmp(path, above, strlen(above));
+
+	cli_say(stdout, "%s: %s %s %s", file, own ? path + strlen(above) : path,
+		done ? sign : "has", value);
+}
+
+static int append(const struct policy *policy, enum scope scope,
 		  const char *path, const char *value, struct err *err)
 {
 	auto_free char *file = NULL;
@@ -112,12 +125,14 @@ static int change(const struct policy *policy, enum scope scope,
 	int r;
 
 	settings_request_init(&req, policy->cwd);
-	r = change_append(&req, scope, path, value, &file, err);
+	if (!strcmp(path, "sandbox.credentials.envVars"))
+		r = change_deny_variable(&req, scope, value, &file, err);
+	else
+		r = change_append(&req, scope, path, value, &file, err);
 	settings_request_done(&req);
-	if (r < 0)
-		return r;
-	cli_say(stdout, "%s: %s %s %s", file, path, r ? "+=" : "has", value);
-	return 0;
+	if (r >= 0)
+		tell_change(file, path, r, "+=", value);
+	return r < 0 ? r : 0;
 }
 
 int policy_exclude(const struct policy_call *call, struct err *err)
@@ -136,36 +151,105 @@ int policy_exclude(const struct policy_call *call, struct err *err)
 		return r;
 	if (is_locked(policy))
 		return 1;
-	return change(policy, call->scope, "sandbox.excludedCommands",
-		      pattern, err);
+	return append(policy, call->scope, "sandbox.excludedCommands", pattern,
+		      err);
 }
 
-static const struct {
-	const char *name;
-	const char *path[2];	/* Deny, allow */
+/**
+ * struct kind - What rules are about, as options, policy and violations call it
+ * @old:	Another name of it, which is still understood
+ * @path:	The lists: deny, allow; NULL where there is none
+ * @op:		What `policy why` asks, or WHY_OPS
+ */
+static const struct kind {
+	const char *name, *old, *path[2];
 	enum why_op op;
-} lists[] = {
-	{ "read", { "sandbox.filesystem.denyRead",
-		    "sandbox.filesystem.allowRead" }, WHY_READ },
-	{ "write", { "sandbox.filesystem.denyWrite",
-		     "sandbox.filesystem.allowWrite" }, WHY_WRITE },
-	{ "domain", { "sandbox.network.deniedDomains",
-		      "sandbox.network.allowedDomains" }, WHY_CONNECT },
+} kinds[] = {
+	{ "host", "domain", { "sandbox.network.deniedDomains",
+			      "sandbox.network.allowedDomains" }, WHY_HOST },
+	{ "read", NULL, { "sandbox.filesystem.denyRead",
+			  "sandbox.filesystem.allowRead" }, WHY_READ },
+	{ "write", NULL, { "sandbox.filesystem.denyWrite",
+			   "sandbox.filesystem.allowWrite" }, WHY_WRITE },
+	{ "socket", "unix-socket",
+	  { NULL, "sandbox.network.allowUnixSockets" }, WHY_SOCKET },
+	{ "port", "host-port", { NULL, "sandbox.network.hostPorts" }, WHY_PORT },
+	{ "variable", "env", { "sandbox.credentials.envVars", "sandbox.env" },
+	  WHY_VARIABLE },
+	{ "unprotect", NULL, { NULL, "sandbox.filesystem.unprotect" }, WHY_OPS },
 };
 
-/* Say so where the edit does not bring what was asked for. A pattern has no
+static int find_kind(const char *name, const struct kind **ret,
+		     struct err *err)
+{
+	struct text_near near = { .word = name };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		*ret = &kinds[i];
+		if (!strcmp(kinds[i].name, name) ||
+		    (kinds[i].old && !strcmp(kinds[i].old, name)))
+			return 0;
+		(void)text_near_try(&near, kinds[i].name);
+	}
+	if (near.best)
+		return fail(err, -EINVAL, "'%s' is no kind of rule; did you mean %s?",
+			    name, near.best);
+	return fail(err, -EINVAL, "'%s' is not one of host, read, write, socket, port, variable, unprotect",
+		    name);
+}
+
+/* A path, absolute unless the file is this directory's own */
+static char *make_value(const struct policy *policy, enum scope scope,
+			const struct kind *kind, const char *value)
+{
+	const bool path = kind->op == WHY_READ || kind->op == WHY_WRITE ||
+			  kind->op == WHY_SOCKET;
+
+	if (!path || *value == '/' || *value == '~' || scope == SCOPE_PROJECT)
+		return mem_strdup(value);
+	return path_resolve(policy->cwd, value);
+}
+
+/* True, and said so, if one more rule would not allow it: @why says what does */
+static bool is_in_vain(const struct kind *kind, const struct why *why)
+{
+	auto_buf struct buf by = { 0 };
+
+	if (why->allowed || (why->suggest &&
+			     !strstr(why->suggest, "allow unprotect")))
+		return false;
+	if (why->origin)
+		origin_describe(why->origin, &by);
+	else
+		buf_adds(&by, why->reason);
+	cli_say(stderr, "cloche: not changed, %s %s stays denied: %s",
+		kind->name, why->target, buf_str(&by));
+	if (why->suggest)
+		cli_say(stderr, "          %s", why->suggest);
+	return true;
+}
+
+/* Ask again where an edit may not bring what was asked for. A pattern has no
  * verdict of its own.
  */
-static void tell_outcome(const struct policy_call *call, enum why_op op,
-			 const char *value, bool allow)
+static int ask(const struct policy_call *call, const struct kind *kind,
+	       const char *value, struct policy **policy, struct why *ret)
+{
+	if (kind->op == WHY_OPS || strpbrk(value, "*?[") ||
+	    session_policy(call->options, policy, NULL) < 0)
+		return -ENOENT;
+	return why_ask(*policy, kind->op, value, ret, NULL);
+}
+
+/* A rule elsewhere is stronger, or covers more */
+static void tell_outcome(const struct policy_call *call,
+			 const struct kind *kind, const char *value, bool allow)
 {
 	auto_policy struct policy *policy = NULL;
 	auto_buf struct buf by = { 0 };
 	struct why why;
 
-	if (strpbrk(value, "*?[") ||
-	    session_policy(call->options, &policy, NULL) < 0 ||
-	    why_ask(policy, op, value, &why, NULL) < 0)
+	if (ask(call, kind, value, &policy, &why) < 0)
 		return;
 	if (why.allowed != allow) {
 		if (why.origin)
@@ -178,52 +262,81 @@ static void tell_outcome(const struct policy_call *call, enum why_op op,
 	why_done(&why);
 }
 
-/* True if a relative path in that file starts elsewhere, or would as soon as
- * somebody starts elsewhere: the file is not this directory's
- */
-static bool is_elsewhere(const struct policy *policy, enum scope scope)
+/* What giving up a protected name opens; -ENOENT if it is none */
+static int tell_unprotected(const char *name, struct err *err)
 {
-	struct settings_request req;
-	auto_free char *file = NULL, *claude = NULL, *dir = NULL;
+	struct text_near near = { .word = name };
+	const struct protect_row *rows;
+	size_t n;
 
-	settings_request_init(&req, policy->cwd);
-	file = settings_file_for(&req, scope);
-	settings_request_done(&req);
-	if (scope != SCOPE_LOCAL || !file)
-		return true;
-	claude = path_parent(file);
-	dir = path_parent(claude);
-	return strcmp(dir, policy->cwd) != 0;
+	rows = protect_table(&n);
+	for (size_t i = 0; i < n; i++) {
+		if (!strcmp(rows[i].name, name)) {
+			cli_say(stderr, "cloche: commands may now write %s in every project: %s",
+				name, rows[i].reason);
+			return 0;
+		}
+		(void)text_near_try(&near, rows[i].name);
+	}
+	return fail(err, -ENOENT, "'%s' is not a protected name%s%s%s", name,
+		    near.best ? "; did you mean " : "",
+		    near.best ? near.best : "", near.best ? "?" : "");
+}
+
+static int add_value(const struct policy_call *call,
+		     const struct policy *policy, const struct kind *kind,
+		     const char *word, bool allow, struct err *err)
+{
+	/* A repository may not ask for these */
+	const bool personal = kind->op == WHY_OPS || kind->op == WHY_VARIABLE;
+	const enum scope scope = personal && call->scope == SCOPE_PROJECT ?
+				 SCOPE_USER : call->scope;
+	auto_free char *value = make_value(policy, scope, kind, word);
+	auto_policy struct policy *asked = NULL;
+	struct why why;
+	int r;
+
+	if (!*value)
+		return fail(err, -EINVAL, "the %s is empty", kind->name);
+	if (allow && kind->op == WHY_OPS) {
+		r = tell_unprotected(value, err);
+		if (r < 0)
+			return r;
+	}
+	if (allow && ask(call, kind, value, &asked, &why) == 0) {
+		const bool vain = is_in_vain(kind, &why);
+
+		why_done(&why);
+		if (vain)
+			return 1;
+	}
+	r = append(policy, scope, kind->path[allow], value, err);
+	if (r == 0)
+		tell_outcome(call, kind, value, allow);
+	return r;
 }
 
 static int allow_or_deny(const struct policy_call *call, bool allow,
 			 struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
-	auto_free char *absolute = NULL;
-	const char *value;
-	size_t i = 0;
-	int r;
+	const struct kind *kind;
+	int r, worst = 0;
 
-	while (call->count == 2 && i < ARRAY_SIZE(lists) &&
-	       strcmp(lists[i].name, call->words[0]) != 0)
-		i++;
-	if (call->count != 2 || i == ARRAY_SIZE(lists))
+	if (call->count < 2)
 		return -EINVAL;
-	value = call->words[1];
-	if (!*value)
-		return fail(err, -EINVAL, "the %s is empty",
-			    lists[i].op == WHY_CONNECT ? "domain" : "path");
-	r = session_policy(call->options, &policy, err);
+	r = find_kind(call->words[0], &kind, err);
 	if (r < 0)
 		return r;
-	if (lists[i].op != WHY_CONNECT && *value != '/' && *value != '~' &&
-	    is_elsewhere(policy, call->scope))
-		value = absolute = path_resolve(policy->cwd, value);
-	r = change(policy, call->scope, lists[i].path[allow], value, err);
-	if (r == 0)
-		tell_outcome(call, lists[i].op, value, allow);
-	return r;
+	if (!kind->path[allow])
+		return fail(err, -EINVAL, "a %s is refused unless a rule allows it; 'cloche policy remove %s' takes such a rule back",
+			    kind->name, kind->name);
+	r = session_policy(call->options, &policy, err);
+	for (int i = 1; r >= 0 && i < call->count; i++) {
+		r = add_value(call, policy, kind, call->words[i], allow, err);
+		worst = r > worst ? r : worst;
+	}
+	return r < 0 ? r : worst;
 }
 
 int policy_allow(const struct policy_call *call, struct err *err)
@@ -234,4 +347,76 @@ int policy_allow(const struct policy_call *call, struct err *err)
 int policy_deny(const struct policy_call *call, struct err *err)
 {
 	return allow_or_deny(call, false, err);
+}
+
+/* How @word may be written in the file of @scope; NULL if there is no other way */
+static char *spell(const struct policy *policy, const struct kind *kind,
+		   const char *word, int way)
+{
+	const bool home = policy->home && *word == '/' &&
+			  path_is_below(policy->home, word);
+
+	if (way == 0)
+		return mem_strdup(word);
+	if (way == 1)
+		return make_value(policy, SCOPE_USER, kind, word);
+	return home ? mem_printf("~/%s", word + strlen(policy->home) + 1) : NULL;
+}
+
+/* Out of both lists of every file of ours: true if it was in one */
+static int take_value(const struct policy_call *call,
+		      const struct policy *policy, const struct kind *kind,
+		      const char *word, struct err *err)
+{
+	static const enum scope scopes[] = {
+		SCOPE_USER, SCOPE_PROJECT, SCOPE_LOCAL,
+	};
+	int removed = 0;
+
+	for (size_t i = 0; i < 2 * 3 * ARRAY_SIZE(scopes); i++) {
+		const enum scope scope = scopes[i / 6];
+		const char *path = kind->path[i % 2];
+		auto_free char *value = spell(policy, kind, word, i % 6 / 2);
+		auto_free char *file = NULL;
+		struct settings_request req;
+		int r;
+
+		if (!path || !value ||
+		    (scope == SCOPE_LOCAL) != (call->scope == SCOPE_LOCAL))
+			continue;
+		settings_request_init(&req, policy->cwd);
+		file = settings_file_for(&req, scope);
+		r = !file || access(file, F_OK) < 0 ? 0 : 1;
+		free(take_ptr(file));
+		if (r)
+			r = change_remove(&req, scope, path, value, &file, err);
+		settings_request_done(&req);
+		if (r < 0)
+			return r;
+		if (r)
+			tell_change(file, path, true, "-=", value);
+		removed += r;
+	}
+	return removed;
+}
+
+int policy_remove(const struct policy_call *call, struct err *err)
+{
+	auto_policy struct policy *policy = NULL;
+	const struct kind *kind;
+	int r, missing = 0;
+
+	if (call->count < 2)
+		return -EINVAL;
+	r = find_kind(call->words[0], &kind, err);
+	if (r >= 0)
+		r = session_policy(call->options, &policy, err);
+	for (int i = 1; r >= 0 && i < call->count; i++) {
+		r = take_value(call, policy, kind, call->words[i], err);
+		if (r == 0)
+			cli_say(stderr, "cloche: no rule names %s %s; 'cloche policy why' tells which one decides",
+				kind->name, call->words[i]);
+		missing |= r == 0;
+	}
+	return r < 0 ? r : missing;
 }

@@ -64,11 +64,13 @@ static int take_scope(int *argc, char **argv, enum scope *ret,
 	while ((value = cli_take(argc, argv, "--scope")) != NULL) {
 		if (!strcmp(value, "user"))
 			*ret = SCOPE_USER;
-		else if (!strcmp(value, "local"))
+		else if (!strcmp(value, "project"))
+			*ret = SCOPE_PROJECT;
+		else if (!strcmp(value, "claude") || !strcmp(value, "local"))
 			*ret = SCOPE_LOCAL;
 		else
 			return fail(err, -EINVAL,
-				    "--scope: '%s' is neither local nor user",
+				    "--scope: '%s' is not one of user, project, claude",
 				    value);
 	}
 	return 0;
@@ -121,7 +123,7 @@ static int usage(const char *word, struct err *err)
 int cli_policy(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
-	struct policy_call call = { .scope = SCOPE_LOCAL };
+	struct policy_call call = { .scope = SCOPE_USER };
 	int r;
 
 	if (argc < 2)
@@ -167,10 +169,12 @@ static void why_print(enum why_op op, const struct why *why)
 	} else if (why->rule) {
 		cli_say(stdout, "  rule: %s  (built in)", why->rule);
 	}
-	if (why->suggest)
-		cli_say(stdout, "  to allow it: %s%s", why->suggest,
-			strncmp(why->suggest, "cloche ", 7) ?
-			"  (in your settings: cloche-settings(5))" : "");
+	if (why->suggest) {
+		puts("  to allow it:");
+		cli_say(stdout, "    %s", why->suggest);
+	} else if (!why->allowed) {
+		puts("  no further rule allows it");
+	}
 }
 
 int policy_why(const struct policy_call *call, struct err *err)

@@ -26,14 +26,13 @@
  * struct query - What is asked for
  * @run:	Only this run, or NULL
  * @since_ms:	Only later ones
- * @kind:	Only this kind, or VIOLATION_KINDS for all
+ * @kind:	Only those of this word or name; or NULL
  * @option:	The last option that was given, or NULL
  * @word:	What is left of the command line, or NULL
  */
 struct query {
-	const char *run, *option, *word;
+	const char *run, *kind, *option, *word;
 	int64_t since_ms;
-	enum violation_kind kind;
 	bool json;
 };
 
@@ -49,9 +48,17 @@ struct records {
 	size_t nslots;
 };
 
+/* The word that rules use, or the name that records have */
+static bool is_kind(enum violation_kind kind, const char *name)
+{
+	return !strcmp(violation_kind_words(kind), name) ||
+	       !strcmp(violation_kind_name(kind), name);
+}
+
 static int set_option(struct query *q, const char *name, const char *value,
 		      struct err *err)
 {
+	struct text_near near = { .word = value };
 	uint64_t ms;
 
 	if (!strcmp(name, "--run")) {
@@ -65,10 +72,18 @@ static int set_option(struct query *q, const char *name, const char *value,
 		q->since_ms = now_ms(CLOCK_REALTIME) - (int64_t)ms;
 		return 0;
 	}
-	if (violation_kind_parse(value, &q->kind) < 0)
-		return fail(err, -EINVAL, "--kind: '%s' is no kind of refusal; try fs-write, fs-read, net-connect",
-			    value);
-	return 0;
+	for (enum violation_kind kind = 0; kind < VIOLATION_KINDS; kind++) {
+		if (is_kind(kind, value))
+			q->kind = value;
+		(void)text_near_try(&near, violation_kind_words(kind));
+	}
+	if (q->kind)
+		return 0;
+	if (near.best)
+		return fail(err, -EINVAL, "--kind: '%s' is no kind of refusal; did you mean %s?",
+			    value, near.best);
+	return fail(err, -EINVAL, "--kind: '%s' is not one of host, read, write, socket, syscall, limit, quarantine",
+		    value);
 }
 
 static bool is_known(const char *name)
@@ -86,7 +101,7 @@ static int unexpected(const char *word, struct err *err)
 /* "--name value" and "--name=value" */
 static int parse(int argc, char **argv, struct query *q, struct err *err)
 {
-	*q = (struct query) { .kind = VIOLATION_KINDS };
+	*q = (struct query) { 0 };
 	for (int i = 2; i < argc; i++) {
 		const size_t n = strcspn(argv[i], "=");
 		auto_free char *name = mem_strndup(argv[i], n);
@@ -122,7 +137,7 @@ static bool is_wanted(const struct query *q, const struct violation *v)
 {
 	return (!q->run || (v->run && !strcmp(v->run, q->run))) &&
 	       v->time_ms >= q->since_ms &&
-	       (q->kind == VIOLATION_KINDS || v->kind == q->kind);
+	       (!q->kind || is_kind(v->kind, q->kind));
 }
 
 static bool same(const char *a, const char *b)
@@ -183,14 +198,18 @@ static int collect(void *arg, const struct violation *v)
 	return 0;
 }
 
-static void print_text(const struct violation *v)
+/* Those of one run stand together, below its id and command */
+static void print_text(const struct violation *v, const struct violation *before)
 {
-	auto_buf struct buf line = { 0 };
+	auto_buf struct buf text = { 0 };
 	char when[VIOLATION_TIME_SIZE];
 
 	violation_time(v->time_ms, when);
-	annotate_line(v, &line);
-	printf("%.19sZ %s\n", when, buf_str(&line));
+	if (!before || !same(before->run, v->run))
+		cli_say(stdout, "%.19sZ run %s  %s", when, v->run ? v->run : "?",
+			v->command ? v->command : "");
+	annotate_text(v, "    ", &text);
+	printf("  %s", buf_str(&text));
 }
 
 static void print_json(const struct violation *v)
@@ -205,7 +224,7 @@ static void print_records(const struct records *r)
 {
 	if (!r->query->json) {
 		for (size_t i = 0; i < r->len; i++)
-			print_text(&r->v[i]);
+			print_text(&r->v[i], i ? &r->v[i - 1] : NULL);
 		return;
 	}
 	fputs("{\"version\":1,\"violations\":[\n", stdout);
@@ -240,7 +259,7 @@ static int show(void *arg, const struct violation *v)
 	if (q->json)
 		print_json(v);
 	else
-		print_text(v);
+		print_text(v, NULL);
 	return fflush(stdout) ? 1 : 0;	/* The reader is gone */
 }
 

@@ -97,7 +97,7 @@ static void show_first(const struct asker *a)
 	(void)fs_write_all(a->tty.fd, text.p, text.len);
 }
 
-/* "always": into the local settings, where only this user decides */
+/* "always": into the user's own settings */
 static void remember(const struct asker *a, const struct host *host)
 {
 	struct settings_request req;
@@ -107,7 +107,7 @@ static void remember(const struct asker *a, const struct host *host)
 
 	host_format(host, host->port == 80 ? 80 : 443, &text);
 	settings_request_init(&req, a->config.session->policy->cwd);
-	if (change_append(&req, SCOPE_LOCAL, "sandbox.network.allowedDomains",
+	if (change_append(&req, SCOPE_USER, "sandbox.network.allowedDomains",
 			  buf_str(&text), &file, &err) < 0)
 		hooks_say(a->config.options, "not remembered: %s",
 			  err.msg);

@@ -29,13 +29,14 @@ enum { LOCK_WAIT_MS = 5000 };	/* Much longer than an edit takes */
  * struct change - A file that is being edited
  * @file:	Its real path: a link is followed, so that it stays a link
  * @dir:	Its directory, locked against another edit
+ * @above:	The one above that, or -1
  * @mode:	Permissions to keep
  * @exists:	It was there
  */
 struct change {
 	enum scope scope;
 	char *file;
-	int dir;
+	int dir, above;
 	mode_t mode;
 	bool exists;
 	struct buf text;
@@ -45,6 +46,7 @@ static void change_done(struct change *c)
 {
 	free(c->file);
 	close_fd(&c->dir);
+	close_fd(&c->above);
 	buf_done(&c->text);
 }
 
@@ -57,13 +59,30 @@ static mode_t new_mode(void)
 	return 0644 & ~mask;
 }
 
+/* Running sandboxes share a lock on our own directory, so that none removes it: there
+ * the one above it keeps edits apart
+ */
+static int lock(struct change *c, const char *dir)
+{
+	auto_free char *above = path_parent(dir);
+	int r;
+
+	if (strcmp(path_base(dir), "cloche") != 0)
+		return fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
+	c->above = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->above < 0)
+		return -errno;
+	r = fs_flock_within(c->dir, LOCK_SH, LOCK_WAIT_MS);
+	return r < 0 ? r : fs_flock_within(c->above, LOCK_EX, LOCK_WAIT_MS);
+}
+
 static int change_open(struct change *c, const char *path, struct err *err)
 {
 	auto_free char *dir = NULL;
 	struct stat st;
 	int r;
 
-	*c = (struct change){ .dir = -1 };
+	*c = (struct change){ .dir = -1, .above = -1 };
 	c->file = realpath(path, NULL);
 	if (!c->file)
 		c->file = mem_strdup(path);
@@ -71,7 +90,7 @@ static int change_open(struct change *c, const char *path, struct err *err)
 	c->dir = fs_open_dir_p(dir, 0755, err);
 	if (c->dir < 0)
 		return c->dir;
-	r = fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
+	r = lock(c, dir);
 	if (r == -EWOULDBLOCK)
 		return fail(err, r, "another program has locked '%s', perhaps a command in a sandbox; end that first",
 			    dir);
@@ -96,7 +115,8 @@ static int check_within(const struct change *c, const char *asked,
 			struct err *err)
 {
 	auto_free char *above = path_parent(asked);
-	auto_free char *project = path_parent(above);
+	auto_free char *project = c->scope == SCOPE_LOCAL ?
+				  path_parent(above) : mem_strdup(above);
 	auto_free char *real = realpath(project, NULL);
 	auto_free char *dir = path_parent(c->file);
 	auto_free char *there = realpath(dir, NULL);
@@ -114,13 +134,13 @@ static int change_init(struct change *c, const struct settings_request *req,
 	int r;
 
 	if (!asked) {
-		*c = (struct change){ .dir = -1 };
+		*c = (struct change){ .dir = -1, .above = -1 };
 		return fail(err, -ENOENT,
 			    "there is no home directory; set $HOME");
 	}
 	r = change_open(c, asked, err);
 	c->scope = scope;
-	return r == 0 && scope == SCOPE_LOCAL ? check_within(c, asked, err) : r;
+	return r == 0 && scope != SCOPE_USER ? check_within(c, asked, err) : r;
 }
 
 /* Nothing is written that could not be read again */
@@ -163,24 +183,77 @@ static int save(const struct settings_request *req, struct change *c,
 	return r < 0 ? r : put(c, text, err);
 }
 
-int change_append(const struct settings_request *req, enum scope scope,
-		  const char *path, const char *value, char **ret_file,
-		  struct err *err)
+/* cloche's own files have no "sandbox" around the keys */
+static const char *key_in(enum scope scope, const char *path)
+{
+	static const char above[] = "sandbox.";
+
+	return scope != SCOPE_LOCAL && !strncmp(path, above, strlen(above)) ?
+	       path + strlen(above) : path;
+}
+
+/* Do @fn with @value to the list at @path: 1 if that changed the file */
+static int change_list(const struct settings_request *req, enum scope scope,
+		       const char *path, const char *value,
+		       int (*fn)(const char *text, size_t n, const char *name,
+				 const char *path, const char *value,
+				 struct buf *out, struct err *err),
+		       char **ret_file, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	struct change c;
-	int r, added = 0;
+	int r, changed = 0;
 
 	r = change_init(&c, req, scope, err);
 	if (r == 0)
-		r = added = edit_append(buf_str(&c.text), c.text.len, c.file,
-					path, value, &text, err);
+		r = changed = fn(buf_str(&c.text), c.text.len, c.file,
+				 key_in(scope, path), value, &text, err);
 	if (r > 0)
 		r = save(req, &c, &text, err);
 	if (r >= 0)
 		*ret_file = take_ptr(c.file);
 	change_done(&c);
-	return r < 0 ? r : added;
+	return r < 0 ? r : changed;
+}
+
+int change_append(const struct settings_request *req, enum scope scope,
+		  const char *path, const char *value, char **ret_file,
+		  struct err *err)
+{
+	return change_list(req, scope, path, value, edit_append, ret_file,
+			   err);
+}
+
+/* A variable that is denied is an object */
+static int deny_variable(const char *text, size_t n, const char *name,
+			 const char *path, const char *value, struct buf *out,
+			 struct err *err)
+{
+	auto_free char *literal = mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}",
+					     value);
+	auto_buf struct buf without = { 0 };
+	const int r = edit_take(text, n, name, path, value, &without, err);
+
+	if (r)
+		return r < 0 ? r : 0;
+	return edit_append_value(text, n, name, path, literal, out, err);
+}
+
+int change_deny_variable(const struct settings_request *req, enum scope scope,
+			 const char *value, char **ret_file, struct err *err)
+{
+	if (value[strcspn(value, "\"\\=")])
+		return fail(err, -EINVAL, "'%s' is not the name of a variable",
+			    value);
+	return change_list(req, scope, "sandbox.credentials.envVars", value,
+			   deny_variable, ret_file, err);
+}
+
+int change_remove(const struct settings_request *req, enum scope scope,
+		  const char *path, const char *value, char **ret_file,
+		  struct err *err)
+{
+	return change_list(req, scope, path, value, edit_take, ret_file, err);
 }
 
 int change_mode(const struct settings_request *req, enum mode mode,

@@ -13,13 +13,23 @@ struct buf;
 struct err;
 struct settings_request;
 
-/* Add @value to the list at @path ("sandbox.network.allowedDomains") of the
- * Claude file of @scope, local or user. The file is replaced at once or not at
+/* Add @value to the list at @path ("sandbox.network.allowedDomains") of the file of
+ * @scope: SCOPE_PROJECT and SCOPE_USER are cloche's own, SCOPE_LOCAL is Claude
+ * Code's for this project. The file is replaced at once or not at
  * all, and only if what came of it is valid; the rest of it stays as it was. 1
  * if it was added, 0 if it was there; *@ret_file names the file and is the
  * caller's to free.
  */
 int change_append(const struct settings_request *req, enum scope scope,
+		  const char *path, const char *value, char **ret_file,
+		  struct err *err);
+
+/* The same for a variable that no command shall have */
+int change_deny_variable(const struct settings_request *req, enum scope scope,
+			 const char *value, char **ret_file, struct err *err);
+
+/* Take @value out of such a list: 1 if it was there */
+int change_remove(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err);
 

@@ -134,7 +134,7 @@ static void report(const struct violation_sink *sink, uint16_t port)
 		.reason = mem_strdup("the sandbox has a localhost of its own, and the host's server is not there"),
 		.rule_key = mem_strdup("sandbox.network.hostPorts"),
 		.suggest_edit = mem_printf("sandbox.network.hostPorts += %u", port),
-		.suggest_command = mem_printf("cloche run --host-port %u", port),
+		.suggest_command = mem_printf("cloche policy allow port %u", port),
 	};
 
 	violation_report(sink, &v);

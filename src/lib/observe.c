@@ -53,7 +53,7 @@ struct observe {
 	struct plain *plain;
 	char *store;
 	struct timespec since;
-	struct buf file, key, edit;
+	struct buf file, key;
 };
 
 struct observe *observe_new(const struct view *view, const struct plan *plan,
@@ -94,7 +94,6 @@ void observe_free(struct observe *o)
 		return;
 	buf_done(&o->file);
 	buf_done(&o->key);
-	buf_done(&o->edit);
 	plain_free(o->plain);
 	free(o->store);
 	free(o);
@@ -220,14 +219,6 @@ static void set_rule(struct observe *o, const struct path_rule *rule,
 	ret->rule_key = buf_str(&o->key);
 }
 
-static void set_unprotect(struct observe *o, const char *name,
-			  struct observer_verdict *ret)
-{
-	o->edit.len = 0;
-	buf_addf(&o->edit, "sandbox.filesystem.unprotect += \"%s\"", name);
-	ret->edit = buf_str(&o->edit);
-}
-
 /* True of a ".git" that is no directory, and was there before: a submodule's, or
  * a linked working tree's
  */
@@ -247,7 +238,7 @@ static void deny_row(struct observe *o, const struct protect_row *row,
 	ret->answer = OBSERVER_DENIED;
 	ret->reason = row->reason;
 	ret->rule_key = buf_str(&o->key);
-	set_unprotect(o, row->name, ret);
+	ret->unprotect = row->name;
 }
 
 /* Allowed by the lists: is it a name that nobody may make? */
@@ -352,7 +343,7 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 				 v.rule->strength == RULE_ALWAYS);
 	if (!v.allowed && v.rule && op == OBSERVER_WRITE &&
 	    protect_row_of(v.rule))
-		set_unprotect(o, protect_row_of(v.rule)->name, ret);
+		ret->unprotect = protect_row_of(v.rule)->name;
 	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)

@@ -86,6 +86,8 @@ int watchers_new(const struct session *session, const struct options *options,
 		report_run_id(w->run);
 		w->report = report_new(&(struct report_config){
 			.run = w->run, .command = buf_str(&command),
+			.project = options_get(options, OPTION_CWD) ?
+				   session->policy->cwd : NULL,
 			.ignores = &session->policy->ignores,
 			.stream = w->stream, .store_dir = w->state,
 			.take = hooks_channel(options) ? channel_violation
@@ -473,7 +475,8 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	report_finish(w->report);
 	if (quiet)
 		return;
-	report_footer(w->report, w->mode, failed, &text);
+	report_footer(w->report, w->mode, failed,
+		      options_has(w->options, OPTION_VERBOSE), &text);
 	hooks_print(w->options, text.p, text.len);
 }
 

@@ -25,18 +25,27 @@
 #include "plan/jail.h"
 #include "plan/resolve.h"
 #include "plan/view.h"
+#include "policy/env.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 
 static const char *const op_names[WHY_OPS] = {
-	[WHY_READ] = "read", [WHY_WRITE] = "write", [WHY_CONNECT] = "connect",
+	[WHY_READ] = "read", [WHY_WRITE] = "write", [WHY_HOST] = "host",
+	[WHY_SOCKET] = "socket", [WHY_PORT] = "port",
+	[WHY_VARIABLE] = "variable",
+};
+
+static const char *const old_names[WHY_OPS] = {
+	[WHY_HOST] = "connect", [WHY_SOCKET] = "unix-socket",
+	[WHY_PORT] = "host-port", [WHY_VARIABLE] = "env",
 };
 
 int why_op_parse(const char *name, enum why_op *ret)
 {
 	for (enum why_op op = 0; op < WHY_OPS; op++) {
-		if (!strcmp(op_names[op], name)) {
+		if (!strcmp(op_names[op], name) ||
+		    (old_names[op] && !strcmp(old_names[op], name))) {
 			*ret = op;
 			return 0;
 		}
@@ -81,7 +90,7 @@ static void set_suggestion(struct why *why, const char *what)
 /* It is given up by its name alone, wherever it is */
 static void set_unprotect(struct why *why, const struct protect_row *row)
 {
-	why->suggest = mem_printf("sandbox.filesystem.unprotect += \"%s\"",
+	why->suggest = mem_printf("cloche policy allow unprotect %s",
 				  row->name);
 }
 
@@ -156,7 +165,10 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	why->target = mem_strdup(link && !v.allowed ? link : real);
 	if (op == WHY_WRITE && v.allowed && !view_is_private(view, real))
 		row = by_name(view, real);
-	if (row)
+	if (op == WHY_READ && v.allowed && view_is_private(view, real)) {
+		why->reason = mem_strdup("the sandbox has a directory of its own there; the host's file is not in it");
+		set_suggestion(why, "read");
+	} else if (row)
 		set_protected(why, row);
 	else
 		set_verdict(why, &v, op);
@@ -209,7 +221,7 @@ static int ask_host(const struct policy *policy, const char *target,
 		set_rule(why, v.rule->text, &v.rule->origin);
 	else if (!why->allowed &&
 		 !policy_flag(policy, FLAG_MANAGED_DOMAINS_ONLY, false))
-		set_suggestion(why, "domain");
+		set_suggestion(why, "host");
 	return 0;
 }
 
@@ -222,21 +234,65 @@ static char *resolve_target(const struct policy *policy, const char *target)
 	return path_resolve(policy->cwd, target);
 }
 
+/* Whether an entry of @list is @why->target, or something else opens all of it */
+static void ask_list(const struct policy *policy, enum string_list list,
+		     bool all, const char *otherwise, const char *kind,
+		     struct why *why)
+{
+	const struct string_rules *rules = &policy->lists[list];
+
+	for (size_t i = 0; i < rules->len && !why->rule; i++) {
+		if (!strcmp(rules->v[i].text, why->target))
+			set_rule(why, rules->v[i].text, &rules->v[i].origin);
+	}
+	why->allowed = all || why->rule;
+	why->reason = mem_strdup(why->rule ? "a rule allows it" :
+				 all ? "all of them are allowed" : otherwise);
+	if (!why->allowed)
+		set_suggestion(why, kind);
+}
+
+static void ask_variable(const struct policy *policy, struct why *why)
+{
+	const char *value = getenv(why->target);
+	auto_free char *entry = mem_printf("%s=%s", why->target,
+					   value ? value : "");
+	const struct env_verdict v = env_decide(policy, entry,
+						strlen(why->target));
+
+	why->allowed = v.pass;
+	why->reason = mem_strdup(v.reason);
+	if (!v.pass && !policy_has_string(policy, LIST_ENV_DENY, why->target))
+		set_suggestion(why, "variable");
+}
+
 int why_ask(struct policy *policy, enum why_op op, const char *target,
 	    struct why *ret, struct err *err)
 {
+	const bool host_net = policy->net == NET_HOST;
 	struct why why = { 0 };
-	int r;
+	int r = 0;
 
 	if (!*target)
-		return fail(err, -EINVAL, "the %s is empty",
-			    op == WHY_CONNECT ? "host" : "path");
-	if (op == WHY_CONNECT) {
-		r = ask_host(policy, target, &why, err);
-	} else {
+		return fail(err, -EINVAL, "the %s is empty", op_names[op]);
+	if (op == WHY_READ || op == WHY_WRITE || op == WHY_SOCKET)
 		why.target = resolve_target(policy, target);
+	else if (op != WHY_HOST)
+		why.target = mem_strdup(target);
+	if (op == WHY_HOST)
+		r = ask_host(policy, target, &why, err);
+	else if (op == WHY_SOCKET)
+		ask_list(policy, LIST_UNIX_SOCKETS,
+			 policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false),
+			 "sockets of the host are refused; its own work", "socket",
+			 &why);
+	else if (op == WHY_PORT)
+		ask_list(policy, LIST_HOST_PORTS, host_net,
+			 "localhost inside is the sandbox's own", "port", &why);
+	else if (op == WHY_VARIABLE)
+		ask_variable(policy, &why);
+	else
 		r = ask_path(policy, op, &why, err);
-	}
 	if (r < 0) {
 		why_done(&why);
 		return r;

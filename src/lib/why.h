@@ -10,7 +10,9 @@ struct err;
 struct origin;
 struct policy;
 
-enum why_op { WHY_READ, WHY_WRITE, WHY_CONNECT, WHY_OPS };
+enum why_op {
+	WHY_READ, WHY_WRITE, WHY_HOST, WHY_SOCKET, WHY_PORT, WHY_VARIABLE, WHY_OPS,
+};
 
 /**
  * struct why - A verdict and its reason
@@ -31,7 +33,7 @@ struct why {
 	char *suggest;
 };
 
-/* "read", "write", "connect"; -EINVAL if @name is none of them */
+/* "read", "write", "host", ...; -EINVAL if @name is none of them */
 int why_op_parse(const char *name, enum why_op *ret);
 const char *why_op_name(enum why_op op);
 

@@ -66,7 +66,7 @@ void conn_answer_outcome(struct conn *conn, bool head_only)
 	if (r->outcome == REACH_DENIED && !*r->rule &&
 	    !policy_flag(conn->gate->policy, FLAG_MANAGED_DOMAINS_ONLY,
 			 false)) {
-		buf_adds(&fix, "cloche policy allow domain ");
+		buf_adds(&fix, "cloche policy allow host ");
 		host_format(&r->host, r->host.port == 80 ? 80 : 443, &host);
 		text_shell_quote(&fix, buf_str(&host));
 	}

@@ -131,7 +131,7 @@ static void suggest_host(struct violation *v, const struct host *host,
 	host_format(&named, 0, &text);
 	v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\"",
 				     buf_str(&text));
-	buf_adds(&command, "cloche policy allow domain ");
+	buf_adds(&command, "cloche policy allow host ");
 	text_shell_quote(&command, buf_str(&text));
 	v->suggest_command = buf_take(&command);
 }

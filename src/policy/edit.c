@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -268,18 +269,32 @@ static json_t *value_at(json_t *root, const char *path)
 	return at;
 }
 
-static bool has_string(json_t *list, const char *value)
+/* True if @entry is the text @value, a number that reads so, or an object of that
+ * name
+ */
+static bool is_value(const json_t *entry, const char *value)
 {
-	json_t *entry;
-	size_t i;
+	const char *text = json_string_value(entry);
+	char number[32];
 
-	json_array_foreach(list, i, entry) {
-		const char *text = json_string_value(entry);
-
-		if (text && !strcmp(text, value))
-			return true;
+	if (json_is_object(entry))
+		text = json_string_value(json_object_get(entry, "name"));
+	if (json_is_integer(entry)) {
+		snprintf(number, sizeof(number), "%lld",
+			 (long long)json_integer_value(entry));
+		text = number;
 	}
-	return false;
+	return text && !strcmp(text, value);
+}
+
+static size_t find_value(json_t *list, const char *value)
+{
+	size_t i = 0;
+
+	while (i < json_array_size(list) &&
+	       !is_value(json_array_get(list, i), value))
+		i++;
+	return i;
 }
 
 /* Behind the last entry of the list at @path, laid out as that one is */
@@ -331,14 +346,14 @@ static int append_literal(const struct editing *e, const char *path,
 static int append_string(const struct editing *e, const char *path,
 			 const char *value)
 {
-	json_t *string = json_string(value);
+	json_t *string = json_string(value), *list = value_at(e->root, path);
 	auto_free char *literal = string ? json_dumps(string, JSON_ENCODE_ANY)
 					 : NULL;
 
 	json_decref(string);
 	if (!literal)
 		return fail(e->err, -EINVAL, "'%s' is not UTF-8 text", value);
-	if (has_string(value_at(e->root, path), value))
+	if (find_value(list, value) < json_array_size(list))
 		return 0;
 	return append_literal(e, path, literal);
 }
@@ -388,4 +403,22 @@ int edit_remove(const char *text, size_t n, const char *path, size_t index,
 	buf_add(out, text, from);
 	buf_add(out, text + to, n - to);
 	return 0;
+}
+
+int edit_take(const char *text, size_t n, const char *name, const char *path,
+	      const char *value, struct buf *out, struct err *err)
+{
+	json_t *root = n ? json_parse(text, n, name, err) : json_object();
+	json_t *list = root ? value_at(root, path) : NULL;
+	const size_t index = find_value(list, value);
+	const bool there = index < json_array_size(list);
+	int r;
+
+	if (!root)
+		return -EINVAL;
+	json_decref(root);
+	if (!there)
+		return 0;
+	r = edit_remove(text, n, path, index, out, err);
+	return r < 0 ? r : 1;
 }

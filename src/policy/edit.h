@@ -28,6 +28,12 @@ int edit_append(const char *text, size_t n, const char *name,
 		const char *path, const char *value, struct buf *out,
 		struct err *err);
 
+/* Take @value out of the list at @path: a string, a number written so, or an
+ * object of that name. 1 if it was there, 0 if not.
+ */
+int edit_take(const char *text, size_t n, const char *name, const char *path,
+	      const char *value, struct buf *out, struct err *err);
+
 /* As edit_append() for any value, given as JSON text; it is added even if it
  * is there. 1, or a negative errno.
  */

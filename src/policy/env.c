@@ -294,5 +294,5 @@ struct env_verdict env_decide(const struct policy *policy, const char *entry,
 	if (!policy_flag(policy, FLAG_PASS_ENV, false) &&
 	    is_secret_value(value))
 		return stays(true, "its value looks like a secret");
-	return passes("no secret by name or value");
+	return passes("passes by default");
 }

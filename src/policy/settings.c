@@ -542,9 +542,11 @@ char *settings_file_for(const struct settings_request *req, enum scope scope)
 	if (scope == SCOPE_LOCAL)
 		path = path_join(dir ? dir : req->cwd,
 				 ".claude/settings.local.json");
-	else if (load.policy->dirs[DIR_CLAUDE])
-		path = path_join(load.policy->dirs[DIR_CLAUDE],
-				 "settings.json");
+	else if (scope == SCOPE_PROJECT)
+		path = path_join(req->cwd, ".cloche.json");
+	else if (load.policy->dirs[DIR_CONFIG])
+		path = path_join(load.policy->dirs[DIR_CONFIG],
+				 "cloche/policy.json");
 	git_repo_done(&load.repo);
 	policy_unref(load.policy);
 	return path;

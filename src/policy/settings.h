@@ -106,8 +106,8 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
 
-/* The Claude file of SCOPE_LOCAL or SCOPE_USER that edits go to; NULL without
- * a home. The caller frees.
+/* The file that edits of @scope go to: cloche's own of SCOPE_PROJECT and
+ * SCOPE_USER, Claude's of SCOPE_LOCAL; NULL without a home. The caller frees.
  */
 char *settings_file_for(const struct settings_request *req,
 			enum scope scope);

@@ -105,10 +105,12 @@ TEST(edits_go_to_the_file_of_their_scope)
 	const struct settings_request req = { .cwd = "/x/y", .home = "/h" };
 	const struct settings_request homeless = { .cwd = "/x/y" };
 	auto_free char *local = settings_file_for(&req, SCOPE_LOCAL);
+	auto_free char *project = settings_file_for(&req, SCOPE_PROJECT);
 	auto_free char *user = settings_file_for(&req, SCOPE_USER);
 
 	CHECK_STR(local, "/x/y/.claude/settings.local.json");
-	CHECK_STR(user, "/h/.claude/settings.json");
+	CHECK_STR(project, "/x/y/.cloche.json");
+	CHECK_STR(user, "/h/.config/cloche/policy.json");
 	CHECK(!settings_file_for(&homeless, SCOPE_USER));
 }
 

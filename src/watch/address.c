@@ -197,7 +197,6 @@ static struct judgement refuse_name(struct place *place, const char *name,
 	place->mode = S_IFSOCK;
 	g.verdict.reason = reason;
 	g.verdict.rule_key = "sandbox.network.allowAllUnixSockets";
-	g.verdict.edit = "sandbox.network.allowAllUnixSockets = true";
 	return g;
 }
 

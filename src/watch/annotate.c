@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "policy/violation.h"
 #include "watch/ring.h"
@@ -77,10 +78,10 @@ static void add_kind(struct buf *out, enum violation_kind kind)
 		buf_adds(out, name);
 }
 
+/* Why, and what to do about it where no command does that */
 static void add_why(const struct violation *v, struct buf *out)
 {
-	const char *how = v->suggest_command ? v->suggest_command
-					     : v->suggest_edit;
+	const char *how = v->suggest_command ? NULL : v->suggest_edit;
 
 	if (!v->reason && !how)
 		return;
@@ -89,11 +90,22 @@ static void add_why(const struct violation *v, struct buf *out)
 		add_safe(out, v->reason, ANNOTATE_TARGET_MAX);
 	if (v->reason && how)
 		buf_adds(out, "; ");
-	if (how) {
-		buf_adds(out, "allow: ");
+	if (how)
 		add_safe(out, how, VIOLATION_TEXT_MAX);
-	}
 	buf_addc(out, ')');
+}
+
+/* True if the command can be shown as it is: a name in it may hold what a terminal
+ * or a reader of tags must not get
+ */
+static bool has_command(const struct violation *v)
+{
+	auto_buf struct buf safe = { 0 };
+
+	if (!v->suggest_command)
+		return false;
+	add_safe(&safe, v->suggest_command, VIOLATION_TEXT_MAX);
+	return !strcmp(buf_str(&safe), v->suggest_command);
 }
 
 void annotate_line(const struct violation *v, struct buf *out)
@@ -107,6 +119,18 @@ void annotate_line(const struct violation *v, struct buf *out)
 		buf_addf(out, " x%" PRIu64, v->count);
 }
 
+void annotate_text(const struct violation *v, const char *indent,
+		   struct buf *out)
+{
+	buf_addf(out, "%s ", violation_kind_words(v->kind));
+	add_safe(out, v->target ? v->target : "(unknown)",
+		 ANNOTATE_TARGET_MAX);
+	add_why(v, out);
+	buf_addc(out, '\n');
+	if (has_command(v))
+		buf_addf(out, "%s%s\n", indent, v->suggest_command);
+}
+
 /**
  * struct lines - The records, one for each thing that was refused: who tried
  * does not matter to whoever reads the footer
@@ -118,8 +142,9 @@ struct lines {
 
 static bool is_same(const struct violation *a, const struct violation *b)
 {
-	return a->kind == b->kind && a->target && b->target &&
-	       !strcmp(a->target, b->target);
+	return a->target && b->target && !strcmp(a->target, b->target) &&
+	       !strcmp(violation_kind_words(a->kind),
+		       violation_kind_words(b->kind));
 }
 
 /* A person has read of it already, in a line of its own */
@@ -129,38 +154,93 @@ static bool was_said(const struct violation *v)
 	       !strcmp(v->op, VIOLATION_OP_LIMIT);
 }
 
-/* Only a question whether it is there, and the answer was no: many programs look
- * for settings in the home, or above where they work, that nobody misses. Nor does
- * one miss a system call who does without, or a datagram socket: it is mostly for
- * the log. Python keeps what it has compiled, where it can.
+static bool has_part(const char *text, const char *const *parts, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (strstr(text, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+/* State that programs keep where they can, and do without where they cannot */
+static bool is_state(const char *path)
+{
+	static const char *const parts[] = {
+		"/__pycache__", "_history", "/.viminf", "/.lesshs", "/.wget-hsts",
+		"/.cache", "/.local/state", "/.config/htop", "/.config/procps",
+		"/.config/configstore", "/.config/turborepo", "/.config/mc/",
+		"/.config/pulse", "/.config/dconf", "/.config/go/telemetry",
+		"-nodejs", "elemetry", "/.dotnet/", "/.npm/", "/.yarn/",
+		"/.local/share/mc", "/.local/share/nano", "/.local/share/vim",
+		"/.local/share/nvim", "/.nv/", "/.ICEauthority", "/.Xauthority",
+		"/.sqlite_", "/.gdb_", "/.selected_editor", "/.sudo_as_admin",
+		"/var/cache/", "/var/lib/dpkg/lock", "/_tmp_",
+	};
+	static const char *const dirs[] = {
+		"/.config", "/.local", "/.local/share", "/.npm", "/.yarn", "/.nv",
+		"/.dotnet",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		const size_t n = strlen(path), m = strlen(dirs[i]);
+
+		if (n > m && !strcmp(path + n - m, dirs[i]))
+			return true;
+	}
+	return has_part(path, parts, ARRAY_SIZE(parts));
+}
+
+/* Hosts that count users, and where programs look for a newer version of themselves
+ */
+static bool is_telemetry(const struct violation *v)
+{
+	static const char *const parts[] = {
+		"telemetry.", "sentry.io:", "statsig", "segment.io:", "posthog.com:",
+		"datadoghq.com:", "google-analytics.com:", "visualstudio.com:",
+		"checkpoint.hashicorp.com:", "amplitude.com:", "mixpanel.com:",
+		"registry.npmjs.org:", "registry.yarnpkg.com:",
+	};
+
+	return violation_kind_words(v->kind)[0] == 'h' && v->target &&
+	       has_part(v->target, parts, ARRAY_SIZE(parts));
+}
+
+/* The command succeeded without it: it only looked whether a hidden name is there
+ * (many programs look for settings that nobody misses), or does without a system
+ * call, a datagram socket (mostly for the log), or without keeping state; or the
+ * user denied it, and knows
  */
 static bool may_be_nothing(const struct violation *v)
 {
-	if (v->kind == VIOLATION_SYSCALL)
+	if (v->kind == VIOLATION_SYSCALL || (v->rule_file && !v->suggest_command))
 		return true;
 	if (v->kind == VIOLATION_UNIX_SOCKET)
 		return v->op && !strcmp(v->op, "socket");
-	if (v->kind == VIOLATION_FS_WRITE)
-		return v->target && strstr(v->target, "/__pycache__");
-	return v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&
-	       (strstr(v->op, "stat") || strstr(v->op, "access") ||
-		strstr(v->op, "readlink"));
+	if (v->kind == VIOLATION_FS_WRITE || v->kind == VIOLATION_FS_RENAME)
+		return v->target && is_state(v->target);
+	if (v->kind == VIOLATION_FS_READ && v->target && is_state(v->target))
+		return true;
+	return is_telemetry(v) ||
+	       (v->kind == VIOLATION_FS_READ && v->error == ENOENT && v->op &&
+		(strstr(v->op, "stat") || strstr(v->op, "access") ||
+		 strstr(v->op, "readlink")));
 }
 
-/* Strings stay the ring's. Returns how many were left out: as @said, or because
- * the command has not @failed.
- */
-static uint64_t merge(const struct ring *ring, bool said, bool failed,
-		      struct lines *ret)
+/* Strings stay the ring's. Returns how many were left out as nothing. */
+static size_t merge(const struct ring *ring, const struct annotate *how,
+		    struct lines *ret)
 {
-	uint64_t left_out = 0;
+	size_t left_out = 0;
 
 	for (size_t i = 0; i < ring->len; i++) {
 		const struct violation *v = &ring->v[i]->v;
 		size_t k = 0;
 
-		if ((said && was_said(v)) || (!failed && may_be_nothing(v))) {
-			left_out += v->count;
+		if (how->mode != ANNOTATE_TAGS && was_said(v))
+			continue;
+		if (!how->failed && may_be_nothing(v)) {
+			left_out++;
 			continue;
 		}
 		while (k < ret->len && !is_same(&ret->v[k], v))
@@ -183,75 +263,88 @@ static void add_more(uint64_t more, const char *run, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_tags(const struct lines *lines, uint64_t gone, const char *run,
-		     const char *missing, struct buf *out)
+static void add_tags(const struct lines *lines, uint64_t gone,
+		     const struct annotate *how, struct buf *out)
 {
 	buf_adds(out, ANNOTATE_OPEN "\n");
 	for (size_t i = 0; i < lines->len; i++) {
 		annotate_line(&lines->v[i], out);
 		buf_addc(out, '\n');
+		if (has_command(&lines->v[i]))
+			buf_addf(out, "allow: %s\n",
+				 lines->v[i].suggest_command);
 	}
 	if (gone) {
 		buf_adds(out, "note ");
-		add_more(gone, run, out);
+		add_more(gone, how->run, out);
 	}
-	if (missing) {
+	if (how->missing) {
 		buf_adds(out, "note ");
-		add_safe(out, missing, VIOLATION_TEXT_MAX);
+		add_safe(out, how->missing, VIOLATION_TEXT_MAX);
 		buf_addc(out, '\n');
 	}
 	buf_adds(out, ANNOTATE_CLOSE "\n");
 }
 
-static void add_text_line(const struct violation *v, struct buf *out)
+/* How many of @lines fit into @room lines */
+static size_t count_fitting(const struct lines *lines, size_t room)
 {
-	buf_addf(out, "cloche:   %s ", violation_kind_words(v->kind));
-	add_safe(out, v->target ? v->target : "(unknown)",
-		 ANNOTATE_TARGET_MAX);
-	add_why(v, out);
-	if (v->count > 1)
-		buf_addf(out, " x%" PRIu64, v->count);
-	buf_addc(out, '\n');
+	size_t n = 0;
+
+	for (; n < lines->len; n++) {
+		const size_t need = 1 + has_command(&lines->v[n]);
+
+		if (need > room)
+			break;
+		room -= need;
+	}
+	return n;
 }
 
-static void add_text(const struct lines *lines, uint64_t total, uint64_t gone,
-		     const char *run, const char *missing, struct buf *out)
+static void add_text(const struct lines *lines, uint64_t gone,
+		     const struct annotate *how, struct buf *out)
 {
-	/* The head, perhaps the note, perhaps "and more" */
-	const size_t room = ANNOTATE_LINES_MAX - 1 - (missing ? 1 : 0);
-	const size_t full = gone ? room - 1 : room;
-	const size_t shown = lines->len <= full ? lines->len : room - 1;
+	/* Beside the head, perhaps the note, perhaps "and more" */
+	const size_t room = ANNOTATE_LINES_MAX - 1 - (how->missing ? 1 : 0);
+	const size_t all = count_fitting(lines, room);
+	const size_t shown = all == lines->len && !gone ? all
+				: count_fitting(lines, room - 1);
 	const uint64_t more = lines->len - shown + gone;
+	const uint64_t total = lines->len + gone;
 
 	buf_addf(out, "cloche: refused %" PRIu64 " thing%s\n", total,
 		 total == 1 ? "" : "s");
-	for (size_t i = 0; i < shown; i++)
-		add_text_line(&lines->v[i], out);
+	for (size_t i = 0; i < shown; i++) {
+		buf_adds(out, "cloche:   ");
+		annotate_text(&lines->v[i], "            ", out);
+	}
 	if (more) {
 		buf_adds(out, "cloche:   and ");
-		add_more(more, run, out);
+		add_more(more, how->run, out);
 	}
-	if (missing) {
+	if (how->missing) {
 		buf_adds(out, "cloche:   note: ");
-		add_safe(out, missing, VIOLATION_TEXT_MAX);
+		add_safe(out, how->missing, VIOLATION_TEXT_MAX);
 		buf_addc(out, '\n');
 	}
 }
 
-void annotate_footer(const struct ring *ring, enum annotate_mode mode,
-		     bool failed, const char *run, const char *missing,
+void annotate_footer(const struct ring *ring, const struct annotate *how,
 		     struct buf *out)
 {
 	struct lines lines = { 0 };
-	uint64_t left_out;
+	size_t left_out;
 
-	if (!ring->len || mode == ANNOTATE_NEVER)
+	if (!ring->len || how->mode == ANNOTATE_NEVER)
 		return;
-	left_out = merge(ring, mode != ANNOTATE_TAGS, failed, &lines);
-	if (mode == ANNOTATE_TAGS && (lines.len || ring->gone))
-		add_tags(&lines, ring->gone, run, missing, out);
+	left_out = merge(ring, how, &lines);
+	if (how->mode == ANNOTATE_TAGS && (lines.len || ring->gone))
+		add_tags(&lines, ring->gone, how, out);
 	else if (lines.len)
-		add_text(&lines, ring->total - left_out, ring->gone, run,
-			 missing, out);
+		add_text(&lines, ring->gone, how, out);
+	if (how->verbose && left_out) {
+		buf_addf(out, "cloche: refused and not missed: ");
+		add_more(left_out, how->run, out);
+	}
 	free(lines.v);
 }

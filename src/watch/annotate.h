@@ -11,7 +11,7 @@ struct ring;
 struct violation;
 
 enum {
-	ANNOTATE_LINES_MAX = 8,		/* Lines of the text form */
+	ANNOTATE_LINES_MAX = 12,	/* Lines of the text form */
 	ANNOTATE_TARGET_MAX = 256,	/* Bytes of a name that are shown */
 };
 
@@ -33,18 +33,34 @@ int annotate_parse(const char *name, enum annotate_mode *ret);
 enum annotate_mode annotate_choose(enum annotate_mode mode,
 				   const char *claudecode);
 
-/* "deny file-write /etc/hosts (why; allow: how)": one line without its end,
- * nothing in it can end a line, open a tag or move a cursor
+/* "deny file-write /etc/hosts (why)": one line without its end, nothing in it can
+ * end a line, open a tag or move a cursor
  */
 void annotate_line(const struct violation *v, struct buf *out);
 
-/* The footer, or nothing if nothing was refused. What may have been nothing (a
- * hidden name that somebody only looked for, a system call, a cache) is in it if the
- * command @failed. @missing: what could
- * not be watched, in words, or NULL.
+/* "write /etc/hosts (why)", and on a line of its own, behind @indent, the command
+ * that would allow it; both with their ends
  */
-void annotate_footer(const struct ring *ring, enum annotate_mode mode,
-		     bool failed, const char *run, const char *missing,
+void annotate_text(const struct violation *v, const char *indent,
+		   struct buf *out);
+
+/**
+ * struct annotate - What the footer is about
+ * @failed:	The command did. Else what it did without is left out: hidden names
+ *		that it only looked for, histories, caches, telemetry, what the
+ *		user's own rules deny
+ * @verbose:	Say how many were left out
+ * @run:	The run's id, or NULL
+ * @missing:	What could not be watched, in words; or NULL
+ */
+struct annotate {
+	enum annotate_mode mode;
+	bool failed, verbose;
+	const char *run, *missing;
+};
+
+/* The footer, or nothing if nothing was refused */
+void annotate_footer(const struct ring *ring, const struct annotate *how,
 		     struct buf *out);
 
 #endif /* WATCH_ANNOTATE_H */

@@ -365,8 +365,6 @@ static void report(struct masks_run *m, const struct mask_event *event)
 	else
 		v.reason = mem_strdup(reason);
 	v.target = take_ptr(target);
-	if (verdict.edit && !shown)
-		v.suggest_edit = mem_strdup(verdict.edit);
 	if (verdict.yields)
 		suggest_allow(&v, NULL);
 	else if (!verdict.final && !shown)

@@ -38,7 +38,7 @@ enum observer_answer {
  * struct observer_verdict - What the policy says of a path
  * @reason:	Words
  * @rule_file, @rule_key: As in struct violation; may be NULL
- * @edit:	For OBSERVER_DENIED without a @rule_file: what would lift it
+ * @unprotect:	The protected name that denies it, if that may be given up
  * @final:	Nothing lifts it
  * @yields:	One more rule does, in spite of @rule_file
  * @look:	Allowed, but it can bring protected names along, which nobody
@@ -47,7 +47,7 @@ enum observer_answer {
  */
 struct observer_verdict {
 	enum observer_answer answer;
-	const char *reason, *rule_file, *rule_key, *edit;
+	const char *reason, *rule_file, *rule_key, *unprotect;
 	bool final, yields, look;
 };
 

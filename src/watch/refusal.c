@@ -3,16 +3,20 @@
 
 #include "watch/refusal.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/walk-git.h"
 #include "policy/violation.h"
 #include "watch/calls.h"
 #include "watch/judge.h"
@@ -22,6 +26,11 @@
 #include "watch/suggest.h"
 #include "watch/tracee.h"
 
+enum {
+	RANDOM_LEN = 6,		/* What mkstemp() chooses */
+	RANDOM_CHANGES = 3,	/* Between capital, small and digit; words have fewer */
+};
+
 /* True if a rule for @p itself, which would be a mount on it, does not help: it
  * is to go, or it is a link
  */
@@ -29,6 +38,43 @@ static bool is_name(const struct question *q, const struct place *p)
 {
 	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
 			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	const size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
+static int class_of(char c)
+{
+	return isupper((unsigned char)c) ? 1 : islower((unsigned char)c) ? 2 :
+	       isdigit((unsigned char)c) ? 3 : 0;
+}
+
+/* True if @name is another one next time: mkstemp() puts six letters and digits at
+ * the end, others say what it is
+ */
+static bool is_temporary(const char *name)
+{
+	static const char *const marks[] = { ".tmp", "tmp_", "tmp-", "_tmp", "temp-" };
+	const size_t n = strlen(name);
+	int changes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (strstr(name, marks[i]))
+			return true;
+	}
+	if (ends_with(name, ".swp") || ends_with(name, ".part") || ends_with(name, "~") ||
+	    !strncmp(name, ".#", 2) || !strncmp(name, "tmp", 3))
+		return true;
+	for (size_t i = n > RANDOM_LEN ? n - RANDOM_LEN : n; i < n; i++) {
+		if (!class_of(name[i]))
+			return false;
+		changes += class_of(name[i]) != class_of(name[i - 1]);
+	}
+	return changes >= RANDOM_CHANGES;
 }
 
 /* True if @p is to take the place of another, as git does it: to allow it does not
@@ -40,24 +86,102 @@ static bool is_lock(const struct place *p)
 	auto_free char *other = NULL;
 	struct stat st;
 
-	if (p->exists || n <= suffix || strcmp(p->name + n - suffix, ".lock"))
+	if (!ends_with(p->name, ".lock"))
 		return false;
 	other = mem_strndup(p->name, n - suffix);
 	return fstatat(p->parent, other, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* What to allow instead of a name: its directory, unless that is a whole world,
- * or it would be a directory itself
+/* True if the user could not write @path, or make it, without a sandbox either */
+static bool is_foreign(const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (faccessat(AT_FDCWD, at, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	       errno == ENOENT && at[1]) {
+		char *above = path_parent(at);
+
+		free(at);
+		at = above;
+	}
+	return faccessat(AT_FDCWD, at, W_OK, AT_EACCESS) < 0 &&
+	       (errno == EACCES || errno == EPERM);
+}
+
+/* The git directory that @path lies in, or NULL: git writes in several places of it
+ */
+static char *git_of(const char *path)
+{
+	auto_free char *at = path_parent(path);
+
+	while (path_depth(at) >= 2) {
+		char *above = path_parent(at);
+
+		if (walk_git_is_dir(at)) {
+			free(above);
+			return take_ptr(at);
+		}
+		free(at);
+		at = above;
+	}
+	return NULL;
+}
+
+/* What to allow so that the call succeeds: @p itself, or its directory where a rule
+ * about the name does not help or would not fit the next one. NULL and *@why if
+ * there is nothing to suggest.
  */
 static char *grant_for(const char *home, const struct question *q,
-		       const struct place *p)
+		       const struct place *p, const char **why)
 {
-	auto_free char *parent = path_parent(p->path);
+	auto_free char *parent = path_parent(p->path), *git = NULL;
+	const bool needs = is_name(q, p) ||
+			   (!p->exists && (is_temporary(p->name) || is_lock(p)));
+	const bool wide = home && path_is_within(parent, home);
 
-	if ((p->exists && !is_name(q, p)) || q->dir || path_depth(parent) < 3 ||
-	    (home && path_is_within(parent, home)))
+	if (is_foreign(p->path)) {
+		*why = "without a sandbox you could not write it either";
 		return NULL;
-	return take_ptr(parent);
+	}
+	if (needs && (wide || path_depth(parent) < 2)) {
+		*why = wide ? "only with the whole home writable"
+			    : "only with its whole directory writable";
+		return NULL;
+	}
+	git = git_of(p->path);
+	if (git)
+		return take_ptr(git);
+	if (needs || (!p->exists && !q->dir && !wide && path_depth(parent) >= 3))
+		return take_ptr(parent);
+	return mem_strdup(p->path);
+}
+
+static void suggest(struct violation *v, const char *home,
+		    const struct question *q, const struct judgement *g)
+{
+	const struct observer_verdict *verdict = &g->verdict;
+	const struct place *p = g->place;
+	const bool reads = g->kind == VIOLATION_FS_READ ||
+			   g->kind == VIOLATION_UNIX_SOCKET;
+	const char *why = "cannot be allowed";
+	auto_free char *grant = p && !reads ? grant_for(home, q, p, &why)
+					    : NULL;
+
+	if (!p)
+		return;
+	if (verdict->rule_key && strstr(verdict->rule_key, "allowAll"))
+		v->suggest_edit = mem_printf("%s = true", verdict->rule_key);
+	else if (verdict->unprotect)
+		suggest_unprotect(v, verdict->unprotect);
+	else if (reads && verdict->yields)
+		suggest_allow(v, NULL);
+	else if (!verdict->final && (grant || reads) &&
+		 (verdict->answer != OBSERVER_DENIED || v->rule_file ||
+		  verdict->yields || reads))
+		suggest_fill(v, grant);
+	if (!v->suggest_edit && !v->suggest_command &&
+	    !strstr(v->reason, "no rule"))
+		suggest_nothing(v, verdict->final ? "cannot be allowed" : why);
 }
 
 void refusal_report(const struct violation_sink *sink, const char *home,
@@ -65,15 +189,12 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 		    const struct judgement *g)
 {
 	const struct place *p = g->place;
-	auto_free char *grant = p && g->kind != VIOLATION_FS_READ ?
-				grant_for(home, q, p) : NULL;
 	auto_free char *asked = path_resolve("/", name->full);
 	struct violation v = {
 		.kind = g->kind, .error = g->error,
 		.pid = tracee_process(q->tracee, NULL), .count = 1,
 		.op = mem_strdup(q->call->name),
-		.target = p ? mem_strdup(p->path) :
-			  *name->full ? mem_strdup(name->full) : NULL,
+		.target = p ? mem_strdup(p->path) : NULL,
 		.rule_file = g->verdict.rule_file ?
 			     mem_strdup(g->verdict.rule_file) : NULL,
 		.rule_key = g->verdict.rule_key ?
@@ -85,15 +206,7 @@ void refusal_report(const struct violation_sink *sink, const char *home,
 				      name->text);
 	else
 		v.reason = mem_strdup(g->verdict.reason);
-	if (g->verdict.edit)
-		v.suggest_edit = mem_strdup(g->verdict.edit);
-	else if (p && g->verdict.yields && g->kind == VIOLATION_FS_READ)
-		suggest_allow(&v, NULL);
-	else if (p && !g->verdict.final &&
-		 (grant || (!is_name(q, p) && !is_lock(p))) &&
-		 (g->verdict.answer != OBSERVER_DENIED || v.rule_file ||
-		  g->verdict.yields || g->kind == VIOLATION_FS_READ))
-		suggest_fill(&v, grant);
+	suggest(&v, home, q, g);
 	violation_report(sink, &v);
 	violation_done(&v);
 }

@@ -30,7 +30,7 @@
 #include "watch/suggest.h"
 
 struct report {
-	char *run, *command, *missing;
+	char *run, *command, *line, *project, *missing;
 	const struct ignore_rules *ignores;
 	int stream;
 	struct buf rest;	/* Of the last line, which it did not take */
@@ -156,6 +156,9 @@ static void complete(const struct report *report, const struct violation *v,
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
 	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
 		suggest_fill(ret, NULL);
+	suggest_instead(ret, report->line);
+	if (report->project)
+		suggest_for(ret, report->project);
 }
 
 static void take_record(void *arg, const struct violation *v)
@@ -210,9 +213,13 @@ struct report *report_new(const struct report_config *config)
 	if (config->command) {
 		report->command = mem_strdup(config->command);
 		report_strip_addresses(report->command);
+		if (!strcmp(report->command, config->command))
+			report->line = mem_strdup(config->command);
 		if (strlen(report->command) > REPORT_COMMAND_MAX)
 			report->command[REPORT_COMMAND_MAX] = '\0';
 	}
+	if (config->project)
+		report->project = mem_strdup(config->project);
 	report->stream = config->stream;
 	report->take = config->take;
 	report->take_arg = config->arg;
@@ -233,6 +240,8 @@ void report_free(struct report *report)
 	free(report->store_dir);
 	free(report->run);
 	free(report->command);
+	free(report->line);
+	free(report->project);
 	free(report->missing);
 	free(report);
 }
@@ -281,8 +290,10 @@ void report_finish(struct report *report)
 }
 
 void report_footer(const struct report *report, enum annotate_mode mode,
-		   bool failed, struct buf *out)
+		   bool failed, bool verbose, struct buf *out)
 {
-	annotate_footer(&report->ring, mode, failed, report->run,
-			report->missing, out);
+	annotate_footer(&report->ring, &(struct annotate){
+		.mode = mode, .failed = failed, .verbose = verbose,
+		.run = report->run, .missing = report->missing,
+	}, out);
 }

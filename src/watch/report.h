@@ -21,6 +21,8 @@ enum {
  * struct report_config - Where records go
  * @run:	The run's id (report_run_id())
  * @command:	The command line; shortened, and without what addresses hide
+ * @project:	Where rules are to be stored, if that is not where the reader is;
+ *		or NULL
  * @ignores:	Rules that hide records, the caller's; or NULL
  * @stream:	Descriptor for JSON lines, or -1; the caller's
  * @take:	Gets each record that goes out, with @arg: 0, or a negative
@@ -28,7 +30,7 @@ enum {
  * @store_dir:	The store's directory, or NULL for none
  */
 struct report_config {
-	const char *run, *command;
+	const char *run, *command, *project;
 	const struct ignore_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);
@@ -67,6 +69,6 @@ void report_finish(struct report *report);
 
 /* The footer for stderr (watch/annotate.h) */
 void report_footer(const struct report *report, enum annotate_mode mode,
-		   bool failed, struct buf *out);
+		   bool failed, bool verbose, struct buf *out);
 
 #endif /* WATCH_REPORT_H */

@@ -4,7 +4,9 @@
 #include "watch/suggest.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -16,31 +18,23 @@
 #include "policy/violation.h"
 #include "watch/annotate.h"
 
-/**
- * struct advice - How a kind of refusal is allowed
- * @key:	The list in the settings
- * @command:	In front of the value; NULL if no command edits that list
+/* The list that would allow a kind of refusal, and what rules call the kind; NULL
+ * where no rule helps
  */
-struct advice {
-	const char *key, *command;
+static const struct advice {
+	const char *key, *kind;
+} advices[VIOLATION_KINDS] = {
+	[VIOLATION_FS_WRITE] = { "sandbox.filesystem.allowWrite", "write" },
+	[VIOLATION_FS_RENAME] = { "sandbox.filesystem.allowWrite", "write" },
+	[VIOLATION_FS_READ] = { "sandbox.filesystem.allowRead", "read" },
+	[VIOLATION_NET_CONNECT] = { "sandbox.network.allowedDomains", "host" },
+	[VIOLATION_NET_DNS] = { "sandbox.network.allowedDomains", "host" },
+	[VIOLATION_NET_HTTP] = { "sandbox.network.allowedDomains", "host" },
+	[VIOLATION_UNIX_SOCKET] = { "sandbox.network.allowUnixSockets", "socket" },
 };
 
-static const struct advice advices[VIOLATION_KINDS] = {
-	[VIOLATION_FS_WRITE] = { "sandbox.filesystem.allowWrite",
-				 "cloche policy allow write " },
-	[VIOLATION_FS_RENAME] = { "sandbox.filesystem.allowWrite",
-				  "cloche policy allow write " },
-	[VIOLATION_FS_CREATE] = { "sandbox.filesystem.unprotect", NULL },
-	[VIOLATION_FS_READ] = { "sandbox.filesystem.allowRead",
-				"cloche policy allow read " },
-	[VIOLATION_NET_CONNECT] = { "sandbox.network.allowedDomains",
-				    "cloche policy allow domain " },
-	[VIOLATION_NET_DNS] = { "sandbox.network.allowedDomains",
-				"cloche policy allow domain " },
-	[VIOLATION_NET_HTTP] = { "sandbox.network.allowedDomains",
-				 "cloche policy allow domain " },
-	[VIOLATION_UNIX_SOCKET] = { "sandbox.network.allowUnixSockets",
-				    "cloche run --unix-socket " },
+static const struct advice unprotect = {
+	"sandbox.filesystem.unprotect", "unprotect",
 };
 
 static bool is_network(enum violation_kind kind)
@@ -56,8 +50,6 @@ static char *make_value(const struct violation *v, const char *grant)
 {
 	const char *colon;
 
-	if (v->kind == VIOLATION_FS_CREATE)
-		return mem_strdup(path_base(v->target));
 	if (!is_network(v->kind))
 		return mem_strdup(grant ? grant : v->target);
 	colon = strrchr(v->target, ':');
@@ -94,16 +86,11 @@ static void suggest_removal(struct violation *v)
 					     v->rule_file);
 }
 
-void suggest_allow(struct violation *v, const char *grant)
+static void set_rule(struct violation *v, const struct advice *advice,
+		     const char *value)
 {
-	const struct advice *advice = &advices[v->kind];
-	auto_free char *value = NULL;
 	auto_buf struct buf edit = { 0 }, command = { 0 };
 
-	if (v->suggest_edit || v->suggest_command || !advice->key ||
-	    !v->target || !*v->target)
-		return;
-	value = make_value(v, grant);
 	/* A name that cannot be typed is not worth a command to copy; what the
 	 * command called "*" would be a pattern there, and allow all the others
 	 */
@@ -113,11 +100,33 @@ void suggest_allow(struct violation *v, const char *grant)
 	buf_addf(&edit, "%s += ", advice->key);
 	add_json_text(&edit, value);
 	v->suggest_edit = buf_take(&edit);
-	if (!advice->command)
-		return;
-	buf_adds(&command, advice->command);
+	buf_addf(&command, "cloche policy allow %s ", advice->kind);
 	text_shell_quote(&command, value);
 	v->suggest_command = buf_take(&command);
+}
+
+void suggest_allow(struct violation *v, const char *grant)
+{
+	const struct advice *advice = &advices[v->kind];
+	auto_free char *value = NULL;
+
+	if (v->suggest_edit || v->suggest_command || !advice->key ||
+	    !v->target || !*v->target)
+		return;
+	value = make_value(v, grant);
+	set_rule(v, advice, value);
+}
+
+void suggest_unprotect(struct violation *v, const char *name)
+{
+	set_rule(v, &unprotect, name);
+}
+
+void suggest_nothing(struct violation *v, const char *why)
+{
+	auto_free char *before = v->reason;
+
+	v->reason = mem_printf("%s; %s", before ? before : "refused", why);
 }
 
 void suggest_fill(struct violation *v, const char *grant)
@@ -126,6 +135,115 @@ void suggest_fill(struct violation *v, const char *grant)
 		suggest_removal(v);
 	else
 		suggest_allow(v, grant);
+}
+
+/* Programs that want an agent's socket, or a place of their own, where the path that
+ * they tried would hand them the user's keys or sessions
+ */
+static const struct instead {
+	const char *programs, *below, *words;
+	const char *sockets[2];	/* Below $HOME or $NAME; the first that is there */
+	const char *options;
+} insteads[] = {
+	{ "ssh scp sftp ssh-add", "/.ssh/", "its agent signs without handing out the key",
+	  { "$SSH_AUTH_SOCK" }, "" },
+	{ "gpg gpg2 gpgsm", "/.gnupg", "its agent signs without handing out the key",
+	  { "$XDG_RUNTIME_DIR/gnupg/S.gpg-agent", "$HOME/.gnupg/S.gpg-agent" },
+	  " --read ~/.gnupg/pubring.kbx --read ~/.gnupg/trustdb.gpg" },
+	{ "chrome chromium chromium-browser google-chrome firefox firefox-esr brave msedge headless_shell",
+	  "/", "holds the user's sessions; give the browser a directory of its own (--user-data-dir=/tmp/profile)",
+	  { NULL }, NULL },
+};
+
+/* "$NAME/rest" with the value of the variable; NULL if that is not there */
+static char *find_socket(const char *text)
+{
+	const size_t n = strcspn(text, "/");
+	auto_free char *name = mem_strndup(text + 1, n - 1);
+	const char *value = getenv(name);
+	auto_free char *path = value && *value == '/' ?
+			       mem_printf("%s%s", value, text + n) : NULL;
+	struct stat st;
+
+	return path && stat(path, &st) == 0 && S_ISSOCK(st.st_mode) ?
+	       take_ptr(path) : NULL;
+}
+
+static bool is_browser_profile(const char *target)
+{
+	static const char *const dirs[] = {
+		"/.config/chromium", "/.config/google-chrome", "/.mozilla",
+		"/.config/BraveSoftware", "/.config/microsoft-edge",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (strstr(target, dirs[i]))
+			return true;
+	}
+	return false;
+}
+
+static const struct instead *find_instead(const struct violation *v)
+{
+	const char *program = v->exe ? path_base(v->exe) : "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(insteads); i++) {
+		const struct instead *in = &insteads[i];
+
+		if (text_has_word(in->programs, program) &&
+		    strstr(v->target, in->below) &&
+		    (in->options || is_browser_profile(v->target)))
+			return in;
+	}
+	return NULL;
+}
+
+void suggest_instead(struct violation *v, const char *command)
+{
+	const struct instead *in = v->target && (v->suggest_command ||
+						 v->suggest_edit) ?
+				   find_instead(v) : NULL;
+	auto_free char *socket = NULL;
+	auto_buf struct buf line = { 0 };
+
+	if (v->kind != VIOLATION_FS_READ && v->kind != VIOLATION_FS_WRITE)
+		return;
+	if (!in) {
+		if (v->kind == VIOLATION_FS_READ && v->suggest_command &&
+		    !v->rule_file)
+			suggest_nothing(v, "allow it only if the command is to have it");
+		return;
+	}
+	free(take_ptr(v->suggest_edit));
+	free(take_ptr(v->suggest_command));
+	suggest_nothing(v, in->words);
+	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
+		socket = find_socket(in->sockets[i]);
+	if (!socket || !command)
+		return;
+	buf_adds(&line, "cloche run --unix-socket ");
+	text_shell_quote(&line, socket);
+	buf_addf(&line, "%s -- %s", in->options, command);
+	v->suggest_command = buf_take(&line);
+}
+
+void suggest_for(struct violation *v, const char *dir)
+{
+	static const char policy[] = "cloche policy allow ", run[] = "cloche run ";
+	const char *old = v->suggest_command;
+	const size_t n = !old ? 0 :
+		!strncmp(old, policy, strlen(policy)) ? strlen(policy) :
+		!strncmp(old, run, strlen(run)) ? strlen(run) : 0;
+	auto_buf struct buf line = { 0 };
+
+	if (!n)
+		return;
+	buf_add(&line, old, n);
+	buf_adds(&line, "--cwd ");
+	text_shell_quote(&line, dir);
+	buf_addf(&line, " %s", old + n);
+	free(v->suggest_command);
+	v->suggest_command = buf_take(&line);
 }
 
 const struct ignore_rule *ignore_find(const struct ignore_rules *rules,

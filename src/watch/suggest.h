@@ -17,6 +17,20 @@ void suggest_fill(struct violation *v, const char *grant);
 /* The same, where one more rule helps whatever the rule says that denied it */
 void suggest_allow(struct violation *v, const char *grant);
 
+/* Giving up the protected name @name would */
+void suggest_unprotect(struct violation *v, const char *name);
+
+/* Add to the reason why there is no such rule, or what to think of */
+void suggest_nothing(struct violation *v, const char *why);
+
+/* @v is complete: where it is a key or a session that a program wanted, suggest the
+ * agent's socket for @command (a shell line, or NULL) instead of the file
+ */
+void suggest_instead(struct violation *v, const char *command);
+
+/* The command that @v suggests is for the project @dir, wherever it is typed */
+void suggest_for(struct violation *v, const char *dir);
+
 /* The rule's line of ignoreViolations that hides @v, or NULL */
 const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
 				      const struct violation *v);

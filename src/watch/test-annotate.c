@@ -36,6 +36,14 @@ static void add(struct ring *ring, const char *target)
 	add_from(ring, "/bin/x", target);
 }
 
+static void footer(const struct ring *ring, enum annotate_mode mode,
+		   bool failed, const char *missing, struct buf *out)
+{
+	annotate_footer(ring, &(struct annotate){
+		.mode = mode, .failed = failed, .run = "01J", .missing = missing,
+	}, out);
+}
+
 TEST(the_block_is_that_of_the_specification)
 {
 	struct ring ring = { 0 };
@@ -49,12 +57,26 @@ TEST(the_block_is_that_of_the_specification)
 	};
 
 	ring_add(&ring, &v, &out);
-	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", NULL, &b);
+	footer(&ring, ANNOTATE_TAGS, true, NULL, &b);
 	CHECK_STR(buf_str(&b),
 		  "<sandbox_violations>\n"
-		  "deny file-write /etc/hosts (outside the writable paths; "
-		  "allow: cloche policy allow write /etc/hosts)\n"
+		  "deny file-write /etc/hosts (outside the writable paths)\n"
+		  "allow: cloche policy allow write /etc/hosts\n"
 		  "</sandbox_violations>\n");
+	ring_done(&ring);
+}
+
+TEST(what_allows_it_is_a_line_of_its_own)
+{
+	struct ring ring = { 0 };
+	auto_buf struct buf b = { 0 };
+
+	add(&ring, "/etc/hosts");
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+	CHECK_STR(buf_str(&b),
+		  "cloche: refused 1 thing\n"
+		  "cloche:   write /etc/hosts (outside the writable paths)\n"
+		  "            cloche policy allow write X\n");
 	ring_done(&ring);
 }
 
@@ -63,11 +85,11 @@ TEST(nothing_refused_nothing_said)
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 };
 
-	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", "no observer", &b);
-	annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &b);
+	footer(&ring, ANNOTATE_TAGS, true, "no observer", &b);
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	add(&ring, "/x");
-	annotate_footer(&ring, ANNOTATE_NEVER, true, "01J", NULL, &b);
+	footer(&ring, ANNOTATE_NEVER, true, NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	ring_done(&ring);
 }
@@ -86,14 +108,14 @@ TEST(hostile_names_cannot_leave_their_line_or_the_block)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		add(&ring, names[i]);
-	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", "a\n<note>", &b);
+	footer(&ring, ANNOTATE_TAGS, true, "a\n<note>", &b);
 	for (size_t i = 0; i < b.len; i++) {
 		const unsigned char c = (unsigned char)b.p[i];
 
 		lines += c == '\n';
 		CHECK(c == '\n' || (c >= 0x20 && c < 0x7f));
 	}
-	CHECK_INT(lines, ARRAY_SIZE(names) + 3);
+	CHECK_INT(lines, 2 * ARRAY_SIZE(names) + 3);
 	CHECK(strstr(b.p, ANNOTATE_CLOSE) ==
 	      b.p + b.len - strlen(ANNOTATE_CLOSE "\n"));
 
@@ -114,7 +136,7 @@ static unsigned int count_lines(const char *s)
 	return n;
 }
 
-TEST(a_terminal_gets_eight_lines_at_most)
+TEST(a_terminal_gets_twelve_lines_at_most)
 {
 	struct ring ring = { 0 };
 	char name[16];
@@ -124,14 +146,14 @@ TEST(a_terminal_gets_eight_lines_at_most)
 
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
-		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &b);
-		CHECK_INT(count_lines(buf_str(&b)), i <= 7 ? i + 1 : 8);
-		if (i > 7) {
+		footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+		CHECK_INT(count_lines(buf_str(&b)), i <= 5 ? 2 * i + 1 : 12);
+		if (i > 5) {
 			CHECK_CONTAINS(buf_str(&b),
 				       "cloche violations list --run 01J");
 		}
-		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", "blind", &noted);
-		CHECK(count_lines(buf_str(&noted)) <= 8);
+		footer(&ring, ANNOTATE_TEXT, true, "blind", &noted);
+		CHECK(count_lines(buf_str(&noted)) <= 12);
 		CHECK_CONTAINS(buf_str(&noted), "note: blind");
 	}
 	ring_done(&ring);
@@ -147,10 +169,10 @@ TEST(what_made_room_is_counted)
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
 	}
-	annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &text);
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &text);
 	CHECK_CONTAINS(buf_str(&text), "refused 150 things\n");
-	CHECK_CONTAINS(buf_str(&text), "and 144 more: ");
-	annotate_footer(&ring, ANNOTATE_TAGS, true, "01J", NULL, &tags);
+	CHECK_CONTAINS(buf_str(&text), "and 145 more: ");
+	footer(&ring, ANNOTATE_TAGS, true, NULL, &tags);
 	CHECK_CONTAINS(buf_str(&tags),
 		       "\nnote 50 more: cloche violations list --run 01J\n");
 	ring_done(&ring);
@@ -161,7 +183,7 @@ TEST(what_made_room_is_counted_where_few_lines_are_left)
 	for (int names = 1; names <= 8; names++) {
 		auto_buf struct buf text = { 0 };
 		struct ring ring = { 0 };
-		char exe[16];
+		char exe[32];
 
 		for (int i = 0; i < RING_MAX; i++) {
 			snprintf(exe, sizeof(exe), "/x%d", i);
@@ -171,17 +193,19 @@ TEST(what_made_room_is_counted_where_few_lines_are_left)
 			snprintf(exe, sizeof(exe), "/x%d", i);
 			add_from(&ring, exe, &"12345678"[i % names]);
 		}
-		annotate_footer(&ring, ANNOTATE_TEXT, true, "01J", NULL, &text);
-		CHECK_CONTAINS(buf_str(&text), "refused 200 things\n");
-		CHECK_CONTAINS(buf_str(&text), names < 7 ? "and 100 more: " :
-			       names == 7 ? "and 101 more: " : "and 102 more: ");
+		footer(&ring, ANNOTATE_TEXT, true, NULL, &text);
+		snprintf(exe, sizeof(exe), "refused %d things\n", 100 + names);
+		CHECK_CONTAINS(buf_str(&text), exe);
+		CHECK_CONTAINS(buf_str(&text), names <= 5 ? "and 100 more: " :
+			       names == 6 ? "and 101 more: " :
+			       names == 7 ? "and 102 more: " : "and 103 more: ");
 		CHECK_INT(count_lines(buf_str(&text)),
-			  names < 7 ? names + 2 : 8);
+			  names <= 5 ? 2 * names + 2 : 12);
 		ring_done(&ring);
 	}
 }
 
-TEST(long_names_are_shortened_and_repeats_counted)
+TEST(long_names_are_shortened_and_repeats_are_one_thing)
 {
 	char name[4000];
 	struct ring ring = { 0 };
@@ -191,11 +215,10 @@ TEST(long_names_are_shortened_and_repeats_counted)
 	name[sizeof(name) - 1] = 0;
 	add(&ring, name);
 	add(&ring, name);
-	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &b);
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
 	CHECK(b.len < 600);
-	CHECK_CONTAINS(buf_str(&b), "refused 2 things\n");
+	CHECK_CONTAINS(buf_str(&b), "refused 1 thing\n");
 	CHECK_CONTAINS(buf_str(&b), "... (outside");
-	CHECK_CONTAINS(buf_str(&b), " x2\n");
 	ring_done(&ring);
 }
 
@@ -216,10 +239,10 @@ TEST(one_thing_that_two_programs_tried_is_one_line)
 	v.kind = VIOLATION_FS_READ;
 	ring_add(&ring, &v, &evicted);
 	CHECK_INT(ring.len, 3);
-	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &b);
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
 	CHECK_INT(count_lines(buf_str(&b)), 3);
-	CHECK_CONTAINS(buf_str(&b), "/x x2\n");
-	annotate_footer(&ring, ANNOTATE_TAGS, true, NULL, NULL, &tags);
+	CHECK_CONTAINS(buf_str(&b), "refused 2 things\n");
+	footer(&ring, ANNOTATE_TAGS, true, NULL, &tags);
 	CHECK_INT(count_lines(buf_str(&tags)), 4);
 	ring_done(&ring);
 }
@@ -237,23 +260,64 @@ TEST(a_question_that_found_nothing_is_told_after_a_failure)
 	auto_buf struct buf none = { 0 }, all = { 0 }, read = { 0 };
 
 	ring_add(&ring, &v, &evicted);
-	annotate_footer(&ring, ANNOTATE_TEXT, false, NULL, NULL, &none);
-	annotate_footer(&ring, ANNOTATE_TAGS, false, NULL, NULL, &none);
+	footer(&ring, ANNOTATE_TEXT, false, NULL, &none);
+	footer(&ring, ANNOTATE_TAGS, false, NULL, &none);
 	CHECK_INT(none.len, 0);
-	annotate_footer(&ring, ANNOTATE_TEXT, true, NULL, NULL, &all);
+	footer(&ring, ANNOTATE_TEXT, true, NULL, &all);
 	CHECK_CONTAINS(buf_str(&all), "refused 1 thing\n");
 	v.kind = VIOLATION_FS_WRITE;
 	v.target = cache;
 	ring_add(&ring, &v, &evicted);
-	annotate_footer(&ring, ANNOTATE_TEXT, false, NULL, NULL, &none);
+	footer(&ring, ANNOTATE_TEXT, false, NULL, &none);
 	CHECK_INT(none.len, 0);
 	v.kind = VIOLATION_FS_READ;
+	v.target = target;
 	v.op = opened;
 	ring_add(&other, &v, &evicted);
-	annotate_footer(&other, ANNOTATE_TEXT, false, NULL, NULL, &read);
+	footer(&other, ANNOTATE_TEXT, false, NULL, &read);
 	CHECK_CONTAINS(buf_str(&read), "refused 1 thing\n");
 	ring_done(&ring);
 	ring_done(&other);
+}
+
+TEST(what_was_not_missed_is_told_after_a_failure_only)
+{
+	static const struct {
+		enum violation_kind kind;
+		const char *target, *rule;
+		bool told;
+	} rows[] = {
+		{ VIOLATION_FS_WRITE, "/h/.viminfo.tmp", NULL, false },
+		{ VIOLATION_FS_WRITE, "/h/.lesshsQ", NULL, false },
+		{ VIOLATION_FS_WRITE, "/h/.bash_history", NULL, false },
+		{ VIOLATION_FS_WRITE, "/h/.cache/x", NULL, false },
+		{ VIOLATION_FS_WRITE, "/h/.config", NULL, false },
+		{ VIOLATION_NET_CONNECT, "telemetry.nextjs.org:443", NULL, false },
+		{ VIOLATION_NET_CONNECT, "a.example.org:443", "/h/p.json:3", false },
+		{ VIOLATION_NET_CONNECT, "a.example.org:443", NULL, true },
+		{ VIOLATION_FS_WRITE, "/h/.bashrc", NULL, true },
+		{ VIOLATION_FS_WRITE, "/h/.npmrc", NULL, true },
+		{ VIOLATION_FS_WRITE, "/h/.config/autostart/x", NULL, true },
+		{ VIOLATION_FS_CREATE, "/p/.vscode", NULL, true },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct violation v = {
+			.kind = rows[i].kind, .target = literal(rows[i].target),
+			.rule_file = literal(rows[i].rule),
+		};
+		auto_buf struct buf quiet = { 0 }, failed = { 0 };
+		struct ring_entry *evicted = NULL;
+		struct ring ring = { 0 };
+
+		ring_add(&ring, &v, &evicted);
+		footer(&ring, ANNOTATE_TEXT, false, NULL, &quiet);
+		CHECK_STR((quiet.len > 0) == rows[i].told ? "" : rows[i].target,
+			  "");
+		footer(&ring, ANNOTATE_TEXT, true, NULL, &failed);
+		CHECK(failed.len > 0);
+		ring_done(&ring);
+	}
 }
 
 TEST(an_agent_gets_tags)

@@ -31,7 +31,7 @@ static void check_footer(const struct report *report, const char *words)
 {
 	auto_buf struct buf out = { 0 };
 
-	report_footer(report, ANNOTATE_TEXT, true, &out);
+	report_footer(report, ANNOTATE_TEXT, true, false, &out);
 	CHECK_CONTAINS(buf_str(&out), words);
 }
 
@@ -84,7 +84,7 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK(!v[0].suggest_command);	/* Who looked at the file knows */
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
-	report_footer(report, ANNOTATE_TAGS, true, &footer);
+	report_footer(report, ANNOTATE_TAGS, true, false, &footer);
 	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);
@@ -102,7 +102,7 @@ TEST(a_refused_host_gets_its_suggestion)
 
 	violation_report(report_sink(report), &refused);
 	CHECK_INT(parse(test_read(path), v), 1);
-	CHECK_STR(v[0].suggest_command, "cloche policy allow domain a.test");
+	CHECK_STR(v[0].suggest_command, "cloche policy allow host a.test");
 	report_free(report);
 }
 
@@ -119,7 +119,7 @@ TEST(repeats_are_told_once_at_the_end)
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 2);
 	CHECK_INT(v[1].count, 1000);
-	check_footer(report, "refused 1000 things");
+	check_footer(report, "refused 1 thing");
 	report_free(report);
 }
 

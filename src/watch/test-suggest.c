@@ -44,17 +44,16 @@ TEST(each_kind_has_its_line)
 	check(VIOLATION_FS_READ, "/h/.ssh/id", NULL,
 	      "sandbox.filesystem.allowRead += \"/h/.ssh/id\"",
 	      "cloche policy allow read /h/.ssh/id");
-	check(VIOLATION_FS_CREATE, "/p/.mcp.json", NULL,
-	      "sandbox.filesystem.unprotect += \".mcp.json\"", NULL);
+	check(VIOLATION_FS_CREATE, "/p/.mcp.json", NULL, NULL, NULL);
 	check(VIOLATION_NET_CONNECT, "a.example:443", NULL,
 	      "sandbox.network.allowedDomains += \"a.example\"",
-	      "cloche policy allow domain a.example");
+	      "cloche policy allow host a.example");
 	check(VIOLATION_NET_CONNECT, "a.example:5432", NULL,
 	      "sandbox.network.allowedDomains += \"a.example:5432\"",
-	      "cloche policy allow domain a.example:5432");
+	      "cloche policy allow host a.example:5432");
 	check(VIOLATION_UNIX_SOCKET, "/run/x.sock", NULL,
 	      "sandbox.network.allowUnixSockets += \"/run/x.sock\"",
-	      "cloche run --unix-socket /run/x.sock");
+	      "cloche policy allow socket /run/x.sock");
 	check(VIOLATION_LIMIT, "time", NULL, NULL, NULL);
 }
 

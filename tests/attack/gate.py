@@ -265,7 +265,7 @@ s.sendall(b"\\5\\1\\0\\3\\x09good.test\\1\\xbb"); s.recv(10); s.sendall(bad); pr
     equal(len([e for e in g.refused() if e[0] == "net-sni"]), 9)
     told = {e["reason"]: e["suggest"] for e in g.events()}
     equal(told["not TLS on port 443"]["command"],
-          "cloche policy allow domain good.test:443")
+          "cloche policy allow host good.test:443")
     contains(told["the TLS hello names no host"]["edit"], "SNI")
     for data in g.received("echo-443") + g.received("echo-8443"):
         lacks(data, b"bad.test")

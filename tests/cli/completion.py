@@ -89,7 +89,7 @@ def bash_completes_verbs_and_their_words(t):
     equal(sorted(bash(t, "help", "")), sorted(verbs))
     equal(bash(t, "completion", ""), ["bash", "zsh", "fish"])
     equal(bash(t, "policy", ""),
-          ["show", "check", "why", "mode", "exclude", "allow", "deny"])
+          ["show", "check", "why", "allow", "deny", "remove", "mode", "exclude"])
     equal(bash(t, "violations", ""),
           ["list", "follow", "strip", "clear", "restore"])
     equal(bash(t, "violations", "list", "--"),
@@ -103,19 +103,20 @@ def bash_completes_what_follows_a_word(t):
     script(t, "bash")
     t.write("one-file", "")
     os.mkdir(t.dir + "/one-dir")
-    equal(bash(t, "policy", "why", ""), ["read", "write", "connect"])
+    equal(bash(t, "policy", "why", ""), ["host", "read", "write", "socket",
+          "port", "variable", "unprotect"])
     equal(bash(t, "policy", "why", "--json", "w"), ["write"])
     equal(bash(t, "policy", "why", "--settings", "x", "write", "one-f"),
           ["one-file"])
     equal(bash(t, "policy", "why", "--tie"), ["--tier"])
     equal(bash(t, "policy", "why", "--tier", ""), allowed(t, "tier"))
     equal(bash(t, "policy", "allow", "--"), ["--scope"])
-    equal(bash(t, "policy", "allow", "--scope", ""), ["local", "user"])
+    equal(bash(t, "policy", "allow", "--scope", ""),
+          ["user", "project", "claude"])
     equal(bash(t, "policy", "allow", "--scope", "=", "u"), ["user"])
-    equal(bash(t, "policy", "allow", "--scope=l"), ["--scope=local"])
+    equal(bash(t, "policy", "allow", "--scope=c"), ["--scope=claude"])
     equal(bash(t, "policy", "check", "one-f"), ["one-file"])
-    equal(bash(t, "violations", "list", "--kind", "net-"),
-          ["net-connect", "net-dns", "net-http", "net-sni"])
+    equal(bash(t, "violations", "list", "--kind", "s"), ["socket", "syscall"])
     equal(bash(t, "violations", "clear", "--"), [])
     equal(bash(t, "hook", "install", "c"), ["claude", "codex", "cursor"])
     equal(bash(t, "hook", "gemini", ""), ["before-tool", "session-start"])
@@ -242,8 +243,8 @@ def zsh_completes_verbs_options_and_values(t):
              ("cloche explain --js\t", "explain --json"),
              ("cloche policy sh\t", "policy show"),
              ("cloche violations list --si\t", "violations list --since"),
-             ("cloche violations list --kind net-c\t",
-              "violations list --kind net-connect"),
+             ("cloche violations list --kind qu\t",
+              "violations list --kind quarantine"),
              ("cloche policy why wr\t", "policy why write"),
              ("cloche policy why write setti\t",
               "policy why write settings-file"),
@@ -269,8 +270,9 @@ def fish_completes_verbs_options_and_values(t):
     equal(fish(t, "cloche policy sh"), ["show"])
     equal(fish(t, "cloche policy why wr"), ["write"])
     equal(fish(t, "cloche policy why --tie"), ["--tier"])
-    equal(fish(t, "cloche policy allow --scope "), ["local", "user"])
-    equal(fish(t, "cloche violations list --kind net-c"), ["net-connect"])
+    equal(sorted(fish(t, "cloche policy allow --scope ")),
+          ["claude", "project", "user"])
+    equal(fish(t, "cloche violations list --kind qu"), ["quarantine"])
     equal(fish(t, "cloche hook claude pre"), ["pre-tool-use"])
     for option in CHOICES:
         equal(sorted(fish(t, f"cloche run --{option} ")),

@@ -53,7 +53,7 @@ def explain_tells_why_a_variable_is_there(t):
     shown = r.out.split("environment\n")[1].split("command\n")[0]
     words = dict(line.split(None, 1) for line in shown.splitlines())
     equal(words["MINE"], "(--env)")
-    equal(words["LC_TIME"], "(language)")
+    equal(words["LC_TIME"], "(passes by default)")
     equal(words["HTTPS_PROXY"], "(set for the sandbox)")
 
 

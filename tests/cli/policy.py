@@ -9,6 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
 
 TESTED = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+OWN = "/.config/cloche/policy.json"
 LOCAL = ".claude/settings.local.json"
 PROJECT = ".claude/settings.json"
 
@@ -96,7 +97,7 @@ def why_answers_with_the_exit_status(t):
     r = t.run("policy", "why", "connect", "b.example:80").ended(1)
     contains(r.out, f"{PROJECT}:1: sandbox.network.deniedDomains[0]")
     r = t.run("policy", "why", "connect", "c.example").ended(1)
-    contains(r.out, "cloche policy allow domain c.example\n")
+    contains(r.out, "cloche policy allow host c.example\n")
 
 
 @test
@@ -229,11 +230,11 @@ def the_local_file_is_that_of_the_repository(t):
     t.run("policy", "mode", "regular", cwd=t.dir + "/a/b").ok()
     check(t.exists(LOCAL) and not t.exists("a/b/.claude"))
     equal(t.run("policy", "mode", cwd=t.dir + "/a/b").ok().out, "regular\n")
-    t.run("policy", "deny", "read", "../c", cwd=t.dir + "/a/b").ok()
+    t.run("policy", "deny", "--scope", "claude", "read", "../c",
+          cwd=t.dir + "/a/b").ok()
     t.run("policy", "why", "read", "a/c").ended(1, "whoever asks")
-    t.run("policy", "deny", "read", "d").ok()
     equal(json.loads(t.read(LOCAL))["sandbox"]["filesystem"]["denyRead"],
-          [t.dir + "/a/c", "d"])
+          [t.dir + "/a/c"])
 
 
 @test
@@ -241,7 +242,7 @@ def excluded_commands_lose_their_quotes(t):
     t.run("policy", "exclude", "'docker *'").ok()
     t.run("policy", "exclude", '"npm *"').ok()
     t.run("policy", "exclude", "docker *").ok()
-    equal(json.loads(t.read(LOCAL))["sandbox"]["excludedCommands"],
+    equal(json.loads(t.read(t.home + OWN))["excludedCommands"],
           ["docker *", "npm *"])
     t.run("policy", "exclude", "''").ended(2)
 
@@ -259,31 +260,73 @@ def allow_and_deny_change_what_why_says(t):
     t.run("policy", "why", "read", "keep").ended(1)
     os.mkdir(t.away + "/w")
     t.run("policy", "allow", "write", t.away + "/w", "--scope", "user").ok()
-    check(t.exists(t.home + "/.claude/settings.json"))
     t.run("policy", "why", "write", t.away + "/w/x").ok()
-    r = t.run("policy", "allow", "write", "keep").ok()
-    contains(r.err, f"still denied: {t.dir}/{LOCAL}")
+    before = t.read(t.home + OWN)
+    r = t.run("policy", "allow", "write", "keep").ended(1)
+    contains(r.err, f"stays denied: {t.home}{OWN}")
+    equal(t.read(t.home + OWN), before)
+    check(not t.exists(".claude") and not t.exists(t.home + "/.claude"))
+
+
+@test
+def every_kind_takes_several_values_and_is_taken_back(t):
+    values = {"host": ("a.example", "b.example:8080"), "write": ("/srv/a", "sub"),
+              "read": (t.home + "/.netrc", "/x"), "socket": ("/run/x.sock", "/run/y.sock"),
+              "port": ("3000", "4000"), "variable": ("MY_TOKEN", "OTHER_KEY"),
+              "unprotect": (".vscode", "hooks")}
+    t.write(values["read"][0], "x")
+    for kind, words in values.items():
+        t.run("policy", "allow", kind, *words).ok()
+        if kind != "unprotect":
+            for word in words:
+                t.run("policy", "why", kind, word).ok()
+        equal(t.run("policy", "remove", kind, *words).ok().out.count(" -= "), 2)
+        t.run("policy", "remove", kind, *words).ended(1)
+    for kind in ("host", "write", "read", "variable"):
+        word = values[kind][0]
+        t.run("policy", "deny", kind, word).ok()
+        t.run("policy", "why", kind, word).ended(1)
+        t.run("policy", "remove", kind, word).ok()
+    own = json.loads(t.read(t.home + OWN))
+    equal([v for k in ("network", "filesystem", "credentials") for v in own[k].values() if v], [])
+    # Old words, slips, and what was not meant
+    t.run("policy", "allow", "domain", "c.example").ok()
+    contains(t.run("policy", "allow", "hots", "x").ended(2).err, "did you mean host?")
+    contains(t.run("policy", "allow", "unprotect", ".vscod").ended(2).err, "did you mean .vscode?")
+    contains(t.run("policy", "deny", "port", "1").ended(2).err, "policy remove port")
+
+
+@test
+def a_protected_name_gets_no_dead_rule(t):
+    t.outside("git", "init", "-q").ok()
+    r = t.run("policy", "allow", "write", ".git/config").ended(1)
+    contains(r.err, "\n          cloche policy allow unprotect config\n")
+    check(not t.exists(t.home + OWN))
+    r = t.run("policy", "allow", "unprotect", "config").ok()
+    contains(r.err, "git settings run programs")
+    t.run("policy", "why", "write", ".git/config").ok()
 
 
 @test
 def a_bad_value_changes_nothing(t):
+    own = t.home + OWN
     t.run("policy", "allow", "domain", "ok.example").ok()
-    before = t.read(LOCAL)
+    before = t.read(own)
     for value in ("*", "http://x", "*.com", "a b", ""):
         t.run("policy", "allow", "domain", value).ended(2, value)
-        equal(t.read(LOCAL), before)
-    t.write(LOCAL, "{")
+        equal(t.read(own), before)
+    t.write(own, "{")
     t.run("policy", "allow", "domain", "b.example").ended(2)
-    equal(t.read(LOCAL), "{")
+    equal(t.read(own), "{")
 
 
 @test
 def a_linked_settings_file_stays_a_link(t):
     t.write(t.away + "/dotfiles/s.json", "{}\n")
-    os.makedirs(t.home + "/.claude")
-    os.symlink(t.away + "/dotfiles/s.json", t.home + "/.claude/settings.json")
+    os.makedirs(t.home + "/.config/cloche")
+    os.symlink(t.away + "/dotfiles/s.json", t.home + OWN)
     t.run("policy", "allow", "domain", "a.example", "--scope=user").ok()
-    check(os.path.islink(t.home + "/.claude/settings.json"))
+    check(os.path.islink(t.home + OWN))
     contains(t.read(t.away + "/dotfiles/s.json"), "a.example")
 
 
@@ -315,10 +358,10 @@ def a_bad_drop_in_is_told_by_every_run(t):
     contains(r.err, "the rest is enforced")
     # And nothing that the user could write would allow the host
     contains(r.out, "host is not on the allow list")
-    lacks(r.out + r.err, "policy allow domain")
+    lacks(r.out + r.err, "policy allow host")
     contains(r.err, "in a managed file")
     r = t.outside(TESTED, "policy", "why", "connect", "b.test", env=env)
-    lacks(r.ended(1).out, "policy allow domain")
+    lacks(r.ended(1).out, "policy allow host")
 
 
 @test
@@ -394,7 +437,7 @@ def wrong_usage_says_what_is_right(t):
 @test
 def a_new_settings_file_is_no_more_open_than_others(t):
     allow = ("policy", "allow", "domain", "a.example", "--scope", "user")
-    file = t.home + "/.claude/settings.json"
+    file = t.home + OWN
     for mask, mode in ((0o077, 0o600), (0o022, 0o644)):
         old = os.umask(mask)
         t.run(*allow).ok()
@@ -405,8 +448,8 @@ def a_new_settings_file_is_no_more_open_than_others(t):
 
 @test
 def a_link_to_nothing_stays_a_link(t):
-    file = t.home + "/.claude/settings.json"
-    os.makedirs(t.home + "/.claude")
+    file = t.home + OWN
+    os.makedirs(os.path.dirname(file))
     os.symlink("none.json", file)
     r = t.run("policy", "allow", "domain", "a.example", "--scope", "user").ended(2)
     contains(r.err, "remove the link")
@@ -415,10 +458,10 @@ def a_link_to_nothing_stays_a_link(t):
 
 @as_root
 def a_file_that_root_edits_stays_its_owners(t):
-    t.write(t.home + "/.claude/settings.json", "{}")
-    os.chown(t.home + "/.claude/settings.json", 1234, 1235)
+    t.write(t.home + OWN, "{}")
+    os.chown(t.home + OWN, 1234, 1235)
     t.run("policy", "allow", "domain", "a.example", "--scope", "user").ok()
-    st = os.stat(t.home + "/.claude/settings.json")
+    st = os.stat(t.home + OWN)
     equal((st.st_uid, st.st_gid), (1234, 1235))
 
 
@@ -428,12 +471,12 @@ def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
     local = t.dir + "/.claude/settings.local.json"
     os.makedirs(t.dir + "/.claude", exist_ok=True)
     os.symlink(there, local)
-    contains(t.run("policy", "exclude", "docker *").ended(2).err,
-             "link out of the project")
+    exclude = ("policy", "exclude", "--scope", "claude", "docker *")
+    contains(t.run(*exclude).ended(2).err, "link out of the project")
     equal(t.read(there), "{}\n")
     os.unlink(local)
     os.symlink(t.write("mine.json", "{}\n"), local)      # The control
-    t.run("policy", "exclude", "docker *").ok()
+    t.run(*exclude).ok()
     contains(t.read("mine.json"), "docker *")
 
 

@@ -203,7 +203,7 @@ def no_line_is_offered_where_none_would_help(t):
              "opens)\n")
     contains(r.err, "write /dev/kmsg (not a device of the sandbox, and no rule "
              "adds one)\n")
-    contains(r.err, "allow: cloche policy allow write " + t.home + "/x)")
+    contains(r.err, " cloche policy allow write " + t.home + "/x\n")
     r = t.run("policy", "why", "write", "/proc/sys/vm/swappiness").ended(1)
     check("policy allow" not in r.out, r.out)
     contains(t.run("policy", "why", "write", "/dev/null").ok().out, "allowed")
@@ -239,7 +239,7 @@ def names_of_any_bytes_are_told_as_text(t):
 
 @test
 def help_tells_the_words_of_a_verb(t):
-    for verb, words in (("policy", "show check why mode exclude allow deny"),
+    for verb, words in (("policy", "show check why allow deny remove mode exclude"),
                         ("shim", "install list remove"),
                         ("violations", "list follow strip clear restore"),
                         ("hook", "install print uninstall AGENT"),
@@ -248,13 +248,14 @@ def help_tells_the_words_of_a_verb(t):
         equal(t.run(verb, "--help").ok().out, out)
         for word in words.split():
             check(re.search(f"\n  {word}[ \n]", out), verb, word)
-    contains(t.run("help", "policy").out, "why [--json] read|write|connect")
+    contains(t.run("help", "policy").out, "why [--json] KIND TARGET")
 
 
 @test
 def options_that_others_make_idle_are_told(t):
     for words in (("--net", "none", "--host-port", "8123"),
                   ("--net", "none", "--publish", "8123"),
+                  ("--net", "none", "--allow", "a.test"),
                   ("--allow-ip", "10.1.2.3"), ("--no-forge",)):
         idle = [w for w in words if w.startswith("--")][-1]
         said = f"note: {idle} has no effect"

@@ -34,7 +34,7 @@ def who_looks_beside_his_work_is_told_and_helped(t):
     contains(found[0]["rule"]["file"], ".claude/settings.json")
     fix = found[0]["suggest"]["command"]
     equal(fix, "cloche policy allow read " + npmrc)
-    contains(r.err, f"allow: {fix})")
+    contains(r.err, f" {fix}\n")
     p = t.start("run", "--", "sh", "-c", "echo ready; read line;"
                 "until cat ~/.npmrc 2>&-; do sleep 0.01; done; echo y > kept")
     equal(p.stdout.readline(), b"ready\n")

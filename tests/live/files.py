@@ -443,17 +443,17 @@ def what_a_clone_opens_is_told_until_somebody_answers_for_it(t):
 @test
 def an_existing_protected_name_tells_what_lifts_it(t):
     t.write(".vscode/settings.json", "{}")
-    line = 'sandbox.filesystem.unprotect += ".vscode"'
-    contains(t.shell("echo x > .vscode/settings.json").err, "allow: " + line)
-    contains(t.run("violations", "list", "--json").ok().out, json.dumps(line))
+    line = "cloche policy allow unprotect .vscode"
+    contains(t.shell("echo x > .vscode/settings.json").err, f" {line}\n")
+    contains(t.run("violations", "list", "--json").ok().out, line)
     contains(t.run("policy", "why", "write", ".vscode/x").ended(1).out, line)
-    hooks = 'sandbox.filesystem.unprotect += "hooks"'
+    hooks = "cloche policy allow unprotect hooks"
     contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out, hooks)
     for path in (".git/hooks/", ".git/objects/", ".git/refs/"):
         os.makedirs(t.dir + "/" + path)
     t.write(".git/HEAD", "ref: refs/heads/main\n")
     contains(t.run("policy", "why", "write", ".git/hooks/x").ended(1).out, hooks)
-    contains(t.shell("echo x > .git/hooks/x").err, "allow: " + hooks)
+    contains(t.shell("echo x > .git/hooks/x").err, f" {hooks}\n")
     t.shell("echo x > .git/hooks/x", options=(
         "-s", '{"filesystem": {"unprotect": ["hooks"]}}')).ok()
     t.shell("echo x > .vscode/settings.json", options=(

@@ -47,7 +47,7 @@ def an_address_may_be_called_by_an_allowed_name_only(t):
            told["suggest"]["command"]),
           ("net-sni", "93.184.216.34:443",
            "the TLS hello names another host: bad.test",
-           "cloche policy allow domain bad.test"))
+           "cloche policy allow host bad.test"))
     r = g.run(*curl, "-i", "--connect-to", "::93.184.216.34:",
               "http://below.good.test/", env=BARE).ok()
     contains(r.out, "403 host is not on the allow list")

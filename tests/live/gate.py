@@ -43,7 +43,7 @@ def the_reason_is_in_the_clients_own_error(t):
     contains(r.err.lower(), "access denied")
     # As a shell takes it, which would look for files otherwise
     r = g.run("curl", "-sS", "-m", "10", "-g", "-x", PROXY, "http://[2001:db8::7]/")
-    contains(r.out, "cloche policy allow domain '[2001:db8::7]'\n")
+    contains(r.out, "cloche policy allow host '[2001:db8::7]'\n")
 
 
 @test

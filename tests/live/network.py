@@ -50,7 +50,7 @@ except OSError as e: print(type(e).__name__)
         ("net-connect", f"127.0.0.1:{server.port}"),
         ("net-dns", "example.test"), ("net-connect", "192.0.2.77:8123")})
     for row in rows:
-        check(row["suggest"]["command"].startswith("cloche policy allow domain "),
+        check(row["suggest"]["command"].startswith("cloche policy allow host "),
               row)
     contains(r.err, "192.0.2.77:8123")
 

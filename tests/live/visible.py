@@ -158,7 +158,7 @@ def tags_for_an_agent_and_the_way_back(t):
     block = r.err[at:]
     lacks(block, "\033")
     lacks(block, "\u202e")
-    equal(block.count("\n"), 3)
+    equal(block.count("\n"), 4)
     check(block.endswith("\n</sandbox_violations>\n"), repr(block))
     stripped = t.run("violations", "strip", stdin="before\n" + block + "after\n")
     equal(stripped.out, "before\nafter\n")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/live/fixes.py - the line that a refusal prints, pasted, makes it work"""
+
+import http.server
+import os
+import shlex
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+BIN = os.path.dirname(os.path.abspath(CLOCHE))
+READS = [] if os.access("/dev/fuse", os.R_OK | os.W_OK) else ["--observe", "full"]
+
+
+def lines(r):
+    """The commands that the footer of @r prints, each on a line of its own"""
+    return [line.strip() for line in r.err.split("\n")
+            if line.startswith("            cloche ")]
+
+
+def paste(t, line, cwd=None):
+    """Run @line as a person does"""
+    return t.outside("bash", "-c", line, cwd=cwd,
+                     env={"PATH": BIN + ":" + os.environ["PATH"]})
+
+
+def mended(t, script, expect=None, options=(), env=None, **more):
+    """@script fails and prints a line; after that line it works"""
+    first = t.shell(script, options=options, env=env, **more)
+    check(first.code != 0, "succeeded at once:", script, repr(first))
+    found = lines(first)
+    check(found, "no line for", script, repr(first))
+    if expect:
+        contains(" ".join(found), expect, script)
+    for line in dict.fromkeys(found):
+        paste(t, line).ok(script)
+    t.shell(script, options=options, env=env, **more).ok("after", *found)
+    return found
+
+
+def explained(t, script, words, options=(), **more):
+    """@script fails, prints no line and says why there is none"""
+    r = t.shell(script, options=options, **more)
+    check(r.code != 0, "succeeded:", script, repr(r))
+    equal(lines(r), [], script, repr(r))
+    contains(r.err, words, script)
+
+
+WRITES = {
+    "a new file in the home": "echo x > ~/new",
+    "a file that is there": "echo x >> ~/there",
+    "a directory for settings": "mkdir -p ~/.config/newtool && echo x > ~/.config/newtool/c",
+    "a directory for a cache": "mkdir -p ~/.cache/newtool/sub && echo x > ~/.cache/newtool/sub/c",
+    "a temporary file": "f=$(mktemp ~/.cache/tool/XXXXXX) && echo x > $f",
+    "a file moved out of the project": "echo x > here; mv here ~/sub/",
+    "permissions": "chmod 700 ~/there",
+    "sed -i": "sed -i s/a/b/ ~/sub/notes.txt",
+    "a directory of a random name": "mktemp -d ~/sub/incoming-XXXXXX",
+    "a file that is removed": "rm -f ~/sub/gone && ! test -e ~/sub/gone",
+    "a temporary file that says so": "echo x > ~/sub/.conf.json.tmp.$$.7db83a8782da",
+}
+
+
+@test
+def writes_in_the_home(t):
+    for name, script in WRITES.items():
+        shutil.rmtree(t.home)
+        os.makedirs(t.home + "/sub")
+        os.makedirs(t.home + "/.cache/tool")
+        os.makedirs(t.home + "/.config")
+        for path in ("there", "sub/notes.txt", "sub/gone"):
+            t.write(os.path.join(t.home, path), "a\n")
+        note(name, mended(t, script, "cloche policy allow write "))
+
+
+READABLE = {".ssh/id_test": "K", ".aws/credentials": "K", ".netrc": "K",
+            ".npmrc": "//r.example.org/:_authToken=x\n",
+            ".config/gh/hosts.yml": "K", ".kube/config": "K"}
+
+
+@test
+def reads_of_secrets(t):
+    for path, text in READABLE.items():
+        full = os.path.join(t.home, path)
+        t.write(full, text)
+        mended(t, "cat " + shlex.quote(full), "cloche policy allow read " + full,
+               options=READS)
+        r = t.inside("cat", full, options=[*READS, "--no-settings"])
+        contains(r.err, "allow it only if the command is to have it")
+
+
+PROTECTED = {
+    ".git/hooks/pre-push": "hooks", ".vscode/tasks.json": ".vscode", ".bashrc": ".bashrc",
+    ".envrc": ".envrc", ".npmrc": ".npmrc", ".gitmodules": ".gitmodules",
+    ".husky/x": ".husky", ".idea/x": ".idea",
+}
+
+
+@test
+def protected_names(t):
+    t.outside("git", "init", "-q").ok()
+    for path, name in PROTECTED.items():
+        script = f"mkdir -p $(dirname {path}) && echo x > {path}"
+        mended(t, script, "cloche policy allow unprotect " + name)
+        check(t.exists(path))
+    mended(t, "git config a.b c && git config a.b", "cloche policy allow unprotect config")
+
+
+@test
+def what_cannot_be_allowed_says_so(t):
+    t.write(os.path.join(t.home, "notes.txt"), "a\n")
+    for path in (".claude/settings.json", ".cloche.json"):
+        explained(t, f"mkdir -p $(dirname {path}) && echo x > {path}", "cannot be allowed")
+    explained(t, "rm -f ~/notes.txt && ! test -e ~/notes.txt", "only with the whole home writable")
+    explained(t, "sed -i s/a/b/ ~/notes.txt", "only with the whole home writable")
+
+
+@test_if(not IS_ROOT)
+def files_of_root_are_not_offered(t):
+    explained(t, "echo x > /usr/local/x", "without a sandbox you could not write it either")
+
+
+@test
+def hosts(t):
+    for target, value in (("https://a.example.org/", "a.example.org"),
+                          ("http://b.example.org:8080/", "b.example.org:8080"),
+                          ("http://203.0.113.7/", "203.0.113.7")):
+        r = t.inside("curl", "-sS", "-m", "20", target)
+        line = "cloche policy allow host " + value
+        check(line in lines(r), line, repr(r))
+        paste(t, line).ok()
+        contains(t.run("policy", "why", "host", value).ok().out, "allowed")
+
+
+@test
+def a_port_of_the_host(t):
+    server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_port
+    mended(t, f"curl -sf -o /dev/null http://localhost:{port}/",
+           f"cloche policy allow port {port}")
+    server.shutdown()
+
+
+@test
+def git_pushes_to_a_directory(t):
+    run = ("git", "-c", "user.name=n", "-c", "user.email=e@x")
+    t.outside("git", "init", "-q", "--bare", t.home + "/remote.git").ok()
+    t.outside("git", "init", "-q").ok()
+    t.outside(*run, "commit", "-q", "--allow-empty", "-m", "m").ok()
+    mended(t, "git push -q ~/remote.git HEAD:main", "cloche policy allow write ")
+
+
+@test
+def ssh_gets_its_agent_and_not_its_key(t):
+    need("ssh-agent")
+    t.write(os.path.join(t.home, ".ssh/config"), "", 0o600)
+    os.chmod(t.home + "/.ssh", 0o700)
+    t.outside("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+              t.home + "/.ssh/id_ed25519").ok()
+    sock = os.path.join(t.away, "agent")
+    agent = subprocess.Popen(["ssh-agent", "-D", "-a", sock], stdout=subprocess.DEVNULL)
+    wait_until(lambda: os.path.exists(sock), "the agent's socket")
+    env = {"SSH_AUTH_SOCK": sock}
+    t.outside("ssh-add", "-q", t.home + "/.ssh/id_ed25519", env=env).ok()
+    r = t.inside("ssh", "-o", "StrictHostKeyChecking=no", "-o", "ConnectTimeout=5",
+                 "-i", t.home + "/.ssh/id_ed25519", "-p", "1", "127.0.0.1", "true",
+                 options=READS, env=env)
+    lacks(r.err, "allow read")
+    agent.terminate()
+    agent.wait()
+
+
+@test
+def what_is_allowed_elsewhere_carries_the_project(t):
+    other = os.path.join(t.away, "web")
+    os.makedirs(other)
+    script = "echo x > ~/out"
+    r = t.shell(script, options=["--cwd", other])
+    line = lines(r)[0]
+    contains(line, "--cwd " + other)
+    paste(t, line, cwd=t.home).ok()
+    t.shell(script, options=["--cwd", other]).ok()
+
+
+@test
+def what_was_refused_is_counted_once(t):
+    r = t.shell("for i in 1 2 3 4; do echo x > ~/x; done; false")
+    contains(r.err, "refused 1 thing\n")
+
+
+@test
+def a_denial_of_the_users_makes_no_noise(t):
+    r = t.shell("curl -s -m 9 http://t.example.org/; true").ok()
+    contains(r.err, "refused 1 thing")
+    t.run("policy", "deny", "host", "t.example.org").ok()
+    equal(t.shell("curl -s -m 9 http://t.example.org/; true").ok().err, "")
+    contains(t.shell("curl -s -m 9 http://t.example.org/; false").err, "refused 1 thing")
+
+
+main()
