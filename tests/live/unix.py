@@ -74,7 +74,7 @@ def none_of_the_host_by_default(t):
         r = t.inside("/usr/bin/python3", "-c", CLIENT, *names, options=options)
         equal(r.out.split(), ["13"] * 3, options)
         contains(r.err, f"socket {there}/a (a socket of the host")
-        contains(r.err, f"cloche run --unix-socket {there}/a")
+        contains(r.err, f"cloche policy allow socket {there}/a")
     got = attempts(t, names, ("--tier", "landlock"))
     check("hello" not in got and len(got) == 3, got)
 
