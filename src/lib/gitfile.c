@@ -3,7 +3,7 @@
  * lib/gitfile.c - git's settings for profile home: the user's, safe ones only
  *
  * The user's own files are not shown: they may name programs to run, hold
- * tokens, and include others. What goes in is listed (policy/gitsafe.def) and
+ * tokens, and include others. What goes in is listed (policy/gitkeys.def) and
  * written anew; includes are not followed. A file that git would not read
  * gives nothing.
  */
@@ -22,21 +22,6 @@
 #include "policy/policy.h"
 
 enum { VALUE_MAX = 1024 };	/* Bytes of one setting */
-
-static const char *const safe_keys[] = {
-#define GITSAFE(key, why) key,
-#include "policy/gitsafe.def"
-#undef GITSAFE
-};
-
-static bool is_safe(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(safe_keys); i++) {
-		if (!strcmp(safe_keys[i], key))
-			return true;
-	}
-	return false;
-}
 
 static bool is_plain(const char *value)
 {
@@ -66,7 +51,7 @@ static void take(void *arg, const char *key, const char *value)
 	const char *dot = strchr(key, '.');
 	auto_buf struct buf section = { 0 };
 
-	if (!dot || !is_safe(key) || !is_plain(value))
+	if (!dot || !gitconfig_is_for_home(key, value) || !is_plain(value))
 		return;
 	buf_add(&section, key, (size_t)(dot - key));
 	add_setting(arg, buf_str(&section), dot + 1, value);

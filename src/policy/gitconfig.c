@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/gitconfig.c - a git configuration without what makes git run programs */
+/* policy/gitconfig.c - a git configuration, and which settings are harmless */
 
 #include "policy/gitconfig.h"
 
@@ -7,25 +7,21 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 #include "base/own.h"
-
-enum subsection { NONE, ANY };
 
 /**
  * struct gitkey - A row of gitkeys.def
  */
 struct gitkey {
-	const char *section;
-	enum subsection subsection;
-	const char *name, *value, *why;
+	const char *key;
+	bool home;
+	const char *value;
 };
 
 static const struct gitkey keys[] = {
-#define GITKEY(section, subsection, name, value, why) \
-	{ section, subsection, name, value, why },
+#define GITKEY(key, home, value, why) { key, home, value },
 #include "policy/gitkeys.def"
 #undef GITKEY
 };
@@ -33,33 +29,84 @@ static const struct gitkey keys[] = {
 /**
  * struct cursor - Where we are, and in which section
  * @section:	Lower case; a subsection after its first dot
- * @sub:	There is a subsection
  */
 struct cursor {
 	const char *p, *end;
 	struct buf section;
-	bool sub;
 };
 
-static const char *find_why(const struct cursor *c, const char *name,
-			    const char *value)
+/* "core.bare", "remote.*.url" or "color.*" */
+static bool matches(const char *pattern, const char *key)
 {
-	const char *section = buf_str(&c->section);
-	const size_t n = strcspn(section, ".");
+	const char *star = strchr(pattern, '*');
+	const size_t n = strlen(key), head = star ? (size_t)(star - pattern) : 0;
+	const size_t tail = star ? strlen(star + 1) : 0;
 
+	if (!star)
+		return !strcmp(pattern, key);
+	return n > head + tail && !strncmp(pattern, key, head) &&
+	       !strcmp(star + 1, key + n - tail) &&
+	       (tail ? strchr(key + n - tail + 1, '.') == NULL
+		     : strchr(key + head, '.') == NULL);
+}
+
+/* True of what leads git to no program: not "ext::sh -c x", not an option */
+static bool is_ordinary_url(const char *value)
+{
+	static const char *const schemes[] = {
+		"https", "http", "ssh", "git", "file", "git+ssh", "ssh+git",
+	};
+	const char *end = strstr(value, "://");
+	const char *slash = strchr(value, '/'), *helper = strstr(value, "::");
+
+	if (*value == '-' || (helper && (!slash || helper < slash)))
+		return false;
+	for (size_t i = 0; end && i < ARRAY_SIZE(schemes); i++) {
+		if (strlen(schemes[i]) == (size_t)(end - value) &&
+		    !strncmp(schemes[i], value, (size_t)(end - value)))
+			return true;
+	}
+	return !end;
+}
+
+static bool is_one_of(const char *words, const char *value)
+{
+	const size_t n = strlen(value);
+
+	for (const char *p = words;; p++) {
+		const size_t len = strcspn(p, "|");
+
+		if (len == n && !strncmp(p, value, n))
+			return true;
+		p += len;
+		if (!*p)
+			return false;
+	}
+}
+
+static const struct gitkey *find_key(const char *key, const char *value)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const struct gitkey *k = &keys[i];
+		const char *want = keys[i].value;
 
-		if (strlen(k->section) != n || memcmp(k->section, section, n))
-			continue;
-		if (k->subsection == NONE && c->sub)
-			continue;
-		if (strcmp(k->name, "*") && strcasecmp(k->name, name))
-			continue;
-		if (!k->value || !strncmp(value, k->value, strlen(k->value)))
-			return k->why;
+		if (matches(keys[i].key, key) &&
+		    (!want || (!strcmp(want, "@url") ? is_ordinary_url(value)
+						     : is_one_of(want, value))))
+			return &keys[i];
 	}
 	return NULL;
+}
+
+bool gitconfig_is_harmless(const char *key, const char *value)
+{
+	return find_key(key, value);
+}
+
+bool gitconfig_is_for_home(const char *key, const char *value)
+{
+	const struct gitkey *found = find_key(key, value);
+
+	return found && found->home;
 }
 
 static bool is_name_byte(char c)
@@ -87,7 +134,6 @@ static int parse_quoted(struct cursor *c)
 static int parse_section(struct cursor *c)
 {
 	c->section.len = 0;
-	c->sub = false;
 	for (c->p++; c->p < c->end; c->p++) {
 		if (*c->p == ']') {
 			c->p++;
@@ -100,12 +146,10 @@ static int parse_section(struct cursor *c)
 			if (c->p >= c->end || *c->p != '"')
 				return -EINVAL;
 			buf_addc(&c->section, '.');
-			c->sub = true;
 			return parse_quoted(c);
 		}
 		if (!is_name_byte(*c->p) && *c->p != '.')
 			return -EINVAL;
-		c->sub |= *c->p == '.';
 		buf_addc(&c->section, (char)tolower((unsigned char)*c->p));
 	}
 	return -EINVAL;
@@ -187,7 +231,7 @@ static void trim(struct buf *value)
 /**
  * struct reader - What is to be done with each setting
  * @out:	Where all but what is taken out goes, or NULL
- * @take:	Is told each that is taken out; @each: of all of them
+ * @take:	Is asked about each that is not harmless; @each: about all of them
  */
 struct reader {
 	struct buf *out;
@@ -203,16 +247,14 @@ static void copy(const struct reader *r, const char *start, const char *end)
 		buf_add(r->out, start, (size_t)(end - start));
 }
 
-/* One that git would run is told and left out, others are copied */
-static void clean_entry(struct reader *r, const char *key, const char *why,
+/* A setting that is not known to be harmless is left out, unless @take wants it */
+static void clean_entry(struct reader *r, const char *key, const char *value,
 			const char *start, const char *end)
 {
-	if (!why) {
+	if (find_key(key, value) || (r->take && r->take(r->arg, key, value))) {
 		copy(r, start, end);
 		return;
 	}
-	if (r->take)
-		r->take(r->arg, key, why);
 	if (r->out->len && r->out->p[r->out->len - 1] != '\n')
 		buf_addc(r->out, '\n');
 	r->removed++;
@@ -230,9 +272,7 @@ static int read_entry(struct cursor *c, struct reader *r)
 	if (r->each)
 		r->each(r->arg, buf_str(&key), buf_str(&value));
 	else
-		clean_entry(r, buf_str(&key), find_why(c, buf_str(&name),
-						       buf_str(&value)),
-			    start, c->p);
+		clean_entry(r, buf_str(&key), buf_str(&value), start, c->p);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/gitconfig.h - a git configuration without what makes git run programs
+/* policy/gitconfig.h - a git configuration, and which settings are harmless
  *
  * The parser follows git's own: sections and names without case, subsections
  * with; a value may go on after a backslash at the end of a line; a name may
@@ -9,18 +9,26 @@
 #ifndef POLICY_GITCONFIG_H
 #define POLICY_GITCONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
 
 enum { GITCONFIG_MAX = 1 << 20 };	/* Bytes of one file */
 
-/* Called for each setting that is taken out: "core.fsmonitor", and why */
-typedef void (*gitconfig_fn)(void *arg, const char *key, const char *why);
+/* True if gitkeys.def lists @key, in lower case but for the subsection, with that
+ * @value
+ */
+bool gitconfig_is_harmless(const char *key, const char *value);
+/* The same for the rows that go into profile home */
+bool gitconfig_is_for_home(const char *key, const char *value);
 
-/* Copy @n bytes of @text to @out without the settings of gitkeys.def. Returns
- * how many were taken out, or -EINVAL if git would not read it either (what
- * was copied is then to be thrown away).
+/* Called for each setting that is not harmless; true to keep it all the same */
+typedef bool (*gitconfig_fn)(void *arg, const char *key, const char *value);
+
+/* Copy @n bytes of @text to @out without the settings that are not harmless.
+ * Returns how many were taken out, or -EINVAL if git would not read it either
+ * (what was copied is then to be thrown away). @fn may be NULL.
  */
 int gitconfig_clean(const char *text, size_t n, struct buf *out,
 		    gitconfig_fn fn, void *arg);

@@ -123,7 +123,7 @@ void home_print(struct buf *out)
 		 "home (`--read`, `--write`, `filesystem.allowRead`, `filesystem.allowWrite`: that\n"
 		 "is how each list here is extended); the file of the command itself, if it lies\n"
 		 "in the home; and `~/.gitconfig`, which is not the user's but made for the run,\n"
-		 "from the settings of `src/policy/gitsafe.def`. A row that is a symbolic link\n"
+		 "from the settings of `src/policy/gitkeys.def`. A row that is a symbolic link\n"
 		 "shows nothing but, for a program, the link.\n\n"
 		 "## Not shown\n\n");
 	print_rows(out, false);

@@ -9,12 +9,13 @@
 #include "base/own.h"
 #include "test.h"
 
-static void note(void *arg, const char *key, const char *why)
+static bool note(void *arg, const char *key, const char *value)
 {
 	struct buf *keys = arg;
 
-	CHECK(*why);
+	(void)value;
 	buf_addf(keys, "%s ", key);
+	return false;
 }
 
 static void check(const char *text, const char *keys, const char *left)
@@ -55,19 +56,61 @@ TEST(what_runs_programs_is_taken_out)
 	check("[filter.lfs]\nprocess = x\n", "filter.lfs.process ", NULL);
 	check("[credential \"https://x\"]\nhelper = !x\n",
 	      "credential.https://x.helper ", NULL);
-	check("[alias]\nst = status\nx = !evil\ny = \"!evil\"\n",
-	      "alias.x alias.y ", NULL);
+	check("[alias]\nst = -c core.fsmonitor=x status\nx = !evil\n",
+	      "alias.st alias.x ", NULL);
+	check("[gc]\nrecentObjectsHook = x\n[lfs]\nurl = https://x/\n",
+	      "gc.recentobjectshook lfs.url ", NULL);
+	check("[submodule \"a\"]\nupdate = !x\nupdate = merge\n",
+	      "submodule.a.update ", NULL);
 	check("[include]\npath = x\n[includeIf \"gitdir:/\"]\npath = y\n",
 	      "include.path includeif.gitdir:/.path ", NULL);
 	check("[a \"]\\\"x\"]\nb = c\n[core]\r\neditor = x\r\n",
-	      "core.editor ", NULL);
+	      "a.]\"x.b core.editor ", NULL);
+}
+
+TEST(a_remote_is_an_ordinary_address)
+{
+	static const char *const good[] = {
+		"https://example.org/a.git", "git@example.org:a.git", "../b",
+		"/srv/a.git", "ssh://example.org/a", "file:///a", "origin", ".",
+	};
+	static const char *const bad[] = {
+		"ext::sh -c /x", "ext::x", "fd::7", "-x", "--upload-pack=x",
+		"foo://x", "hg::https://example.org/a",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		CHECK(gitconfig_is_harmless("remote.a.b.url", good[i]));
+		CHECK(gitconfig_is_harmless("branch.main.remote", good[i]));
+		CHECK(!gitconfig_is_harmless("remote.url", good[i]));
+		CHECK(!gitconfig_is_for_home("remote.a.url", good[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		CHECK(!gitconfig_is_harmless("remote.a.url", bad[i]));
+		CHECK(!gitconfig_is_harmless("branch.main.remote", bad[i]));
+	}
+}
+
+TEST(keys_are_known_by_their_whole_name)
+{
+	CHECK(gitconfig_is_harmless("color.ui", "auto"));
+	CHECK(gitconfig_is_for_home("color.ui", "auto"));
+	CHECK(!gitconfig_is_harmless("color.x.y", "auto"));
+	CHECK(!gitconfig_is_harmless("user.x.name", "n"));
+	CHECK(!gitconfig_is_harmless("core.bare", "x"));
+	CHECK(gitconfig_is_harmless("core.bare", ""));
+	CHECK(gitconfig_is_harmless("filter.lfs.clean", "git-lfs clean -- %f"));
+	CHECK(!gitconfig_is_harmless("filter.lfs.clean", "git-lfs clean -- %f;x"));
+	CHECK(!gitconfig_is_harmless("filter.x.clean", "git-lfs clean -- %f"));
+	CHECK(!gitconfig_is_harmless("remote.a.url.x", "."));
+	CHECK(!gitconfig_is_harmless("branch.main.mergeoptions", "-s x"));
 }
 
 TEST(values_that_go_on_are_taken_out_whole)
 {
 	check("[core]\nfsmonitor = a \\\n  b ; c\nbare = true\n",
 	      "core.fsmonitor ", "[core]\nbare = true\n");
-	check("[core]\nbare = a # x \\\nfsmonitor = b\n", "core.fsmonitor ",
+	check("[core]\nfilemode = a # x \\\nfsmonitor = b\n", "core.fsmonitor ",
 	      NULL);
 	check("[user]\nname = \"a\\\n[core]\\\nfsmonitor=x\"\n", "", NULL);
 	check("[core]\nfsmonitor = \"a # b\"\n", "core.fsmonitor ", NULL);

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -85,11 +86,41 @@ static void disarm_hooks(const struct gitrepo_config *c, const char *git)
 		sealed_move(c, path, "more hooks than are looked at");
 }
 
-static void note_key(void *arg, const char *key, const char *why)
-{
-	struct buf *keys = arg;
+/**
+ * struct cleaning - One file of settings
+ * @git:	The git directory it is in
+ * @keys:	What is taken out of it
+ */
+struct cleaning {
+	const char *git;
+	struct buf keys;
+};
 
-	buf_addf(keys, "%s%s (%s)", keys->len ? ", " : "", key, why);
+/* True if the directory @value, as core.worktree has it, is the working tree of a
+ * submodule: its ".git" points back, and both are in the same working tree
+ */
+static bool is_own_tree(const char *git, const char *value)
+{
+	auto_free char *tree = path_resolve(git, value);
+	auto_free char *file = path_join(tree, ".git"), *top = NULL;
+	auto_free char *back = walk_git_target(file, NULL);
+	const char *in = protect_in_git(git);
+
+	if (!in || !back || strcmp(back, git) != 0)
+		return false;
+	top = mem_strndup(git, (size_t)(in - git) - strlen("/.git/"));
+	return path_is_below(top, tree);
+}
+
+static bool note_key(void *arg, const char *key, const char *value)
+{
+	struct cleaning *c = arg;
+
+	if (!strcmp(key, "core.worktree") && is_own_tree(c->git, value))
+		return true;
+	buf_addf(&c->keys, "%s%s", c->keys.len ? ", " :
+		 "git may run programs for it: ", key);
+	return false;
 }
 
 /* Rewrite @name in @git without what runs programs */
@@ -101,7 +132,8 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 		openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		       O_CLOEXEC);
 	auto_free char *path = path_join(git, name);
-	auto_buf struct buf text = { 0 }, clean = { 0 }, keys = { 0 };
+	auto_buf struct buf text = { 0 }, clean = { 0 };
+	struct cleaning cleaning = { .git = git };
 	struct stat st;
 	int r;
 
@@ -113,12 +145,14 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 		sealed_move(c, path, "git settings that cannot be looked at");
 		return;
 	}
-	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key, &keys);
+	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key,
+			    &cleaning);
 	if (r < 0)
 		sealed_move(c, path, "git settings that cannot be read");
 	else if (r > 0 && !sealed_rewrite(c, dir, path, &text, &clean,
-					  buf_str(&keys)))
+					  buf_str(&cleaning.keys)))
 		sealed_move(c, path, "git settings that cannot be cleaned");
+	buf_done(&cleaning.keys);
 }
 
 /* git asks for no more where "objects" and "refs" are, or are elsewhere */

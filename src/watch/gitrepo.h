@@ -27,7 +27,7 @@ struct gitrepo_config {
 };
 
 /* Move active hooks (those that are no samples) of the git directory @path to
- * quarantine, take the settings of gitkeys.def out of its configuration, and
+ * quarantine, take settings that are not in gitkeys.def out of its configuration, and
  * do so for the submodules and worktrees inside it. Every find is reported.
  */
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path);
