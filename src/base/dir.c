@@ -38,6 +38,7 @@ int dir_next(struct dir *dir, struct dir_entry *ret)
 			continue;
 		ret->name = entry->d_name;
 		ret->type = entry->d_type;
+		ret->ino = entry->d_ino;
 		return 1;
 	}
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/types.h>
 
 enum { DIR_ROOM = 32 << 10 };	/* A good size for the buffer */
 
@@ -30,10 +31,12 @@ struct dir {
 /**
  * struct dir_entry - One name; valid until the next call
  * @type:	DT_DIR and the like
+ * @ino:	Of a mount point, that of the directory below it
  */
 struct dir_entry {
 	const char *name;
 	unsigned char type;
+	ino_t ino;
 };
 
 /* A reading of @fd with a buffer of its own, for auto_dir; none for -1 */

@@ -43,12 +43,10 @@ struct root {
 /**
  * struct plain - The roots
  * @views:	The newest, and the first if that is another one
- * @any_name:	A protected name does not start with a dot
  */
 struct plain {
 	const struct view *views[2];
 	size_t nviews;
-	bool any_name;
 	struct root *v;
 	size_t len, cap;
 };
@@ -122,16 +120,10 @@ static bool is_own_tmp(const struct plain *p)
 struct plain *plain_new(const struct view *view, const struct view *initial)
 {
 	struct plain *p = mem_zalloc(sizeof(*p));
-	const struct protect_row *rows;
-	size_t n;
 
 	p->views[p->nviews++] = view;
 	if (initial != view)
 		p->views[p->nviews++] = initial;
-	rows = protect_table(&n);
-	for (size_t i = 0; i < n; i++)
-		p->any_name |= rows[i].kind <= PROTECT_DIR &&
-			       rows[i].name[0] != '.';
 	if (is_own_tmp(p))
 		add_root(p, "/tmp", true);
 	for (size_t i = 0; i < view->rules.len; i++) {
@@ -213,8 +205,9 @@ static bool has_protected_name(const struct plain *p, const struct root *root,
 	const char *below = path + root->len;
 
 	if (protect_is_head(path) || protect_is_repo_name(below) ||
-	    ((p->any_name || strstr(below, "/.")) &&
-	     (protect_match(policy, below) || protect_leads(policy, below))))
+	    (protect_may_match(below) &&
+	     (protect_match(policy, below) || protect_leads(policy, below) ||
+	      protect_noted(policy, below))))
 		return true;
 	for (const char *in = protect_in_git(path); in;
 	     in = protect_in_git(in - 1)) {

@@ -162,7 +162,7 @@ TEST(an_allow_through_a_planted_link_allows_nothing)
 	CHECK_CONTAINS(view->notes.v[0].text, "symbolic link");
 }
 
-TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
+TEST(protected_names_that_exist_are_found_at_any_depth)
 {
 	auto_policy struct policy *p = make();
 	auto_view struct view *view = NULL;
@@ -170,6 +170,10 @@ TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 	make_file("project/.bashrc");
 	make_file("project/a/b/.envrc");
 	make_file("project/a/b/c/.envrc");
+	make_file("project/a/b/c/d/e/f/.hg/hgrc");
+	make_file("project/a/b/x.code-workspace");
+	make_file("project/opencode.json");
+	make_file("project/.cargo/config.toml");
 	make_file("project/a/.git/hooks/pre-commit");
 	make_file("project/a/.git/config");
 	make_file("project/a/.git/modules/sub/config");
@@ -179,7 +183,12 @@ TEST(protected_names_that_exist_are_found_to_the_depth_and_no_deeper)
 	view = look(p);
 	CHECK(!may(view, VIEW_WRITE, "project/.bashrc"));
 	CHECK(!may(view, VIEW_WRITE, "project/a/b/.envrc"));
-	CHECK(may(view, VIEW_WRITE, "project/a/b/c/.envrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/c/.envrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/c/d/e/f/.hg/hgrc"));
+	CHECK(!may(view, VIEW_WRITE, "project/a/b/x.code-workspace"));
+	CHECK(!may(view, VIEW_WRITE, "project/opencode.json"));
+	CHECK(may(view, VIEW_WRITE, "project/.cargo/config.toml"));
+	CHECK(may(view, VIEW_WRITE, "project/node_modules/.npmrc"));
 	CHECK(!may(view, VIEW_WRITE, "project/a/.git/hooks/pre-commit"));
 	CHECK(!may(view, VIEW_WRITE, "project/a/.git/config"));
 	CHECK(!may(view, VIEW_WRITE, "project/a/.git/modules/sub/config"));

@@ -45,6 +45,10 @@ static void add_seen(struct view *view, enum path_list list, const char *path,
 	r->mode = st->st_mode;
 	r->dev = st->st_dev;
 	r->ino = st->st_ino;
+	if (path_list_denies(list) && S_ISREG(st->st_mode) && st->st_nlink > 1)
+		*vec_push(&view->linked) = (struct view_linked){
+			st->st_dev, st->st_ino, list, rule,
+		};
 }
 
 void view_add(struct view *view, enum path_list list, const char *path,
@@ -418,7 +422,7 @@ int view_build(struct policy *policy, struct view **ret, struct err *err)
 	return view_build_with(policy, NULL, ret, err);
 }
 
-static int build(struct policy *policy, struct walk_cache *cache,
+static int build(struct policy *policy, struct walk_cache *cache, bool after,
 		 const time_t *since, struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
@@ -428,6 +432,7 @@ static int build(struct policy *policy, struct walk_cache *cache,
 
 	view->policy = policy_ref(policy);
 	view->cache = cache;
+	view->after = after;
 	view->deep = since;
 	view->since = since ? *since : 0;
 	if (policy->home)
@@ -457,13 +462,13 @@ static int build(struct policy *policy, struct walk_cache *cache,
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err)
 {
-	return build(policy, cache, NULL, ret, err);
+	return build(policy, cache, false, NULL, ret, err);
 }
 
-int view_build_deep(struct policy *policy, time_t since, struct view **ret,
-		    struct err *err)
+int view_build_after(struct policy *policy, struct walk_cache *cache,
+		     const time_t *since, struct view **ret, struct err *err)
 {
-	return build(policy, NULL, &since, ret, err);
+	return build(policy, cache, true, since, ret, err);
 }
 
 void view_free(struct view *view)
@@ -488,6 +493,7 @@ void view_free(struct view *view)
 	for (size_t i = 0; i < view->tops.len; i++)
 		free(view->tops.v[i]);
 	free(view->tops.v);
+	free(view->linked.v);
 	free(view->home);
 	free(view->rules.v);
 	free(view->notes.v);

@@ -96,6 +96,16 @@ struct view_links {
 };
 
 /**
+ * struct view_linked - A denied file that has other names
+ */
+struct view_linked {
+	dev_t dev;
+	ino_t ino;
+	enum path_list list;
+	const struct path_rule *rule;
+};
+
+/**
  * struct view - All of it; immutable once built
  * @policy:	Referenced
  * @rules:	Sorted by path, then by list
@@ -106,8 +116,9 @@ struct view_links {
  * @tops:	Working trees of git's that the walk has met
  * @home:	Where the home really is, or NULL
  * @private_tmp: /tmp is the sandbox's own
- * @deep:	The walk has no limit but WALK_DEEP, and leaves out what is older
- *		than @since
+ * @linked:	Denied files that have other names
+ * @after:	Made after a run: its walk has no limit
+ * @deep:	The walk leaves out what is older than @since
  * @cache:	What was known of the directories, or NULL; not the view's own
  * @missed:	Why something could not be looked at (walk_missed()), or 0
  */
@@ -120,7 +131,8 @@ struct view {
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	struct { char **v; size_t len, cap; } tops;
 	char *home;
-	bool private_tmp, deep;
+	struct { struct view_linked *v; size_t len, cap; } linked;
+	bool private_tmp, deep, after;
 	time_t since;
 	struct walk_cache *cache;
 	int missed;
@@ -130,11 +142,11 @@ struct view {
  * was not looked at would not be protected
  */
 int view_build(struct policy *policy, struct view **ret, struct err *err);
-/* With what is protected at any depth, but for what has surely been there before
- * @since: a long walk
+/* After a run, however many names it made: @since, if it is not NULL, leaves out
+ * what has surely been there before
  */
-int view_build_deep(struct policy *policy, time_t since, struct view **ret,
-		    struct err *err);
+int view_build_after(struct policy *policy, struct walk_cache *cache,
+		     const time_t *since, struct view **ret, struct err *err);
 /* With help from a @cache (plan/walk-cache.h), which may be NULL */
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err);

@@ -22,7 +22,7 @@
 
 enum { SLOTS_MIN = 64 };
 
-static const char magic[8] = "walk-1\n";
+static const char magic[8] = "walk-2\n";
 
 /**
  * struct header - How the text begins

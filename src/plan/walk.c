@@ -2,12 +2,18 @@
 /*
  * plan/walk.c - what already exists: protected names and matches of patterns
  *
- * Theory of operation: a depth-first walk with openat() and readdir(), bounded
- * in depth and in names, that never follows a link. It goes on in file systems
- * that are mounted below, for a command can reach them; not in the kernel's own,
- * which hold nobody's files. Nearly all names are dismissed by their first byte:
- * every protected name starts with a dot. What is left, and the directories, is
- * what a cache remembers (walk-cache.h).
+ * Theory of operation: protected names are looked for breadth first and at any
+ * depth, so that no depth hides them and one descriptor is enough; patterns
+ * depth first, to the depth that they have. No link is followed. Both go on in
+ * file systems that are mounted below, for a command can reach them; not in the
+ * kernel's own, which hold nobody's files, nor in node_modules, which its users
+ * run anyway (docs/decisions/protected-names.md). Nearly all names are dismissed
+ * by their first byte. What is left, and the directories, is what a cache
+ * remembers (walk-cache.h).
+ *
+ * What is not looked at is not protected. So a directory with more names than
+ * the limit is read-only, and the run is refused if all of them together have
+ * more.
  */
 
 #include "plan/walk.h"
@@ -16,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -29,6 +36,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "plan/mounts.h"
 #include "plan/fstype.h"
 #include "plan/resolve.h"
@@ -40,57 +48,66 @@
 #include "policy/protect.h"
 
 /**
+ * struct waiting - A directory that is still to be looked into
+ * @names:	What the cache knows of it, if @known
+ */
+struct waiting {
+	char *path;
+	unsigned int depth;
+	bool known;
+	struct walk_names names;
+};
+
+/**
  * struct walk - One walk
  * @depth_max:	How deep it goes
  * @dev:	The file system that it is in
  * @left:	Names it may still look at
- * @rooms:	A buffer per level, made when first used
+ * @dir_max:	Names that a directory may have
  * @globs:	The patterns it looks for, or NULL for protected names
  * @cache:	Of directories of this file system, or NULL
  * @leaves:	Directories of this file system that have not changed may be skipped
+ * @linked:	Other names of denied files are looked for, @from one up to this one
+ * @again:	Only for them
+ * @v, @next:	Protected names: what is to be looked into, and from where on
+ * @room:	To read a directory; for them, one after the other
  * @closed:	A directory that nobody can look into or do without, or NULL
+ * @many:	The one where too many names were counted, or NULL
  */
 struct walk {
 	struct view *view;
 	unsigned int depth_max;
 	dev_t dev;
-	size_t *left;
+	size_t *left, dir_max;
 	struct glob_set *globs;
 	struct walk_cache *cache;
 	bool leaves;
-	char **rooms;
-	char *closed;
+	size_t from, linked;
+	bool again;
+	struct waiting *v;
+	size_t len, cap, next;
+	char *room;
+	char *closed, *many;
 };
-
-/* Room to read a directory at @depth; one deeper than all is for @depth_max */
-static struct dir reader(struct walk *w, int fd, unsigned int depth)
-{
-	if (!w->rooms[depth])
-		w->rooms[depth] = mem_alloc(DIR_ROOM);
-	return (struct dir){
-		.fd = fd, .room = w->rooms[depth], .size = DIR_ROOM,
-	};
-}
 
 /* A directory on the way to @below may be a symbolic link, as dotfile managers
  * make them. The link stays, its target is read-only as a whole, and so is what
  * @below is there, existing or not. True if there is such a link.
  */
-static bool protect_linked(struct walk *w, int dir, const char *dir_path,
+static bool protect_linked(struct walk *w, const char *dir_path,
 			   const char *below, const struct protect_row *row)
 {
 	const char *p = below;
 
 	while ((p = strchr(p, '/')) != NULL) {
 		auto_free char *part = mem_strndup(below, (size_t)(p++ - below));
-		auto_free char *link = NULL, *path = NULL;
+		auto_free char *link = path_join(dir_path, part), *path = NULL;
 		struct stat st;
 
-		if (!walk_sees(w->view, dir, part, &st))
+		if (!walk_sees(w->view, AT_FDCWD, link, &st))
 			return false;
 		if (!S_ISLNK(st.st_mode))
 			continue;
-		link = path_join(dir_path, part);
 		walk_protect(w->view, link, &st, row->name, row->reason);
 		path = path_join(dir_path, below);
 		view_add_target(w->view, PATH_DENY_WRITE, path,
@@ -101,30 +118,27 @@ static bool protect_linked(struct walk *w, int dir, const char *dir_path,
 	return false;
 }
 
-/* @name, as it is spelled here, begins @row's; the rest may be missing. True if
+/* @name, as it is spelled here, begins @row's; the @rest may be missing. True if
  * it is there.
  */
-static bool protect_below(struct walk *w, int dir, const char *dir_path,
-			  const char *name, const struct protect_row *row)
+static bool protect_below(struct walk *w, const char *dir_path,
+			  const char *name, const char *rest,
+			  const struct protect_row *row)
 {
-	auto_free char *below = mem_printf("%s%s", name,
-					   row->name + strlen(name));
-	auto_free char *path = NULL;
+	auto_free char *below = mem_printf("%s%s", name, rest);
+	auto_free char *path = path_join(dir_path, below);
 	struct stat st;
 
-	if (protect_linked(w, dir, dir_path, below, row) ||
-	    !walk_sees(w->view, dir, below, &st))
+	if (protect_linked(w, dir_path, below, row) ||
+	    !walk_sees(w->view, AT_FDCWD, path, &st))
 		return false;
-	path = path_join(dir_path, below);
 	walk_protect(w->view, path, &st, row->name, row->reason);
 	return true;
 }
 
 /* True if it is protected with all that is in it: nothing there can change */
-static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
-			   const char *name)
+static bool check_name(struct walk *w, const char *dir_path, const char *name)
 {
-	const size_t len = strlen(name);
 	const struct protect_row *rows;
 	bool whole = false;
 	size_t n;
@@ -134,7 +148,7 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 		struct stat st = { 0 };
 
 		walk_config_top(w->view, dir_path);
-		if (walk_sees(w->view, dir, name, &st) &&
+		if (walk_sees(w->view, AT_FDCWD, git, &st) &&
 		    S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
 		else
@@ -148,16 +162,33 @@ static bool check_dot_name(struct walk *w, int dir, const char *dir_path,
 	rows = protect_table(&n);
 	for (size_t i = 0; i < n; i++) {
 		const struct protect_row *row = &rows[i];
+		const char *rest = protect_rest(row, name);
 
-		if ((row->kind != PROTECT_FILE && row->kind != PROTECT_DIR) ||
-		    strncasecmp(row->name, name, len) != 0 ||
-		    (row->name[len] && row->name[len] != '/') ||
+		if (row->kind > PROTECT_DIR || !rest ||
 		    !protect_applies(w->view->policy, row))
 			continue;
-		if (protect_below(w, dir, dir_path, name, row))
-			whole |= !row->name[len];
+		if (protect_below(w, dir_path, name, rest, row))
+			whole |= !*rest;
 	}
 	return whole;
+}
+
+/* A name of a file that a rule denies by another one */
+static void check_linked(struct walk *w, const char *dir_path,
+			 const struct dir_entry *entry)
+{
+	for (size_t i = w->from; i < w->linked; i++) {
+		const struct view_linked *l = &w->view->linked.v[i];
+		auto_free char *path = NULL;
+		struct stat st;
+
+		if (l->ino != entry->ino)
+			continue;
+		path = path_join(dir_path, entry->name);
+		if (walk_sees(w->view, AT_FDCWD, path, &st) &&
+		    st.st_dev == l->dev && st.st_ino == l->ino)
+			view_add_found(w->view, l->list, path, l->rule, &st);
+	}
 }
 
 /* Is it, for the directory @name in the one at @depth? */
@@ -169,81 +200,135 @@ static bool is_worth_entering(const struct walk *w, const char *path,
 	return strcmp(name, "node_modules") != 0 && strcasecmp(name, ".git") != 0;
 }
 
-static void walk_dir(struct walk *w, int at, const char *name,
-		     const char *path, unsigned int depth);
+static void walk_dir(struct walk *w, const char *path, unsigned int depth);
 
-static void walk_entry(struct walk *w, int at, const struct dir_entry *entry,
+/* True of a directory without directories in it that has not changed since:
+ * what is in it was there before
+ */
+static bool is_old_leaf(const struct walk *w, const struct stat *st)
+{
+	return w->leaves && st->st_dev == w->dev && st->st_nlink == 2 &&
+	       st->st_ctim.tv_sec < w->view->since;
+}
+
+/* What the cache knows of a directory that is to be looked into; false if there is
+ * nothing to look for
+ */
+static bool find_known(struct walk *w, struct waiting *ret)
+{
+	struct stat st;
+
+	if ((!w->leaves && (!w->cache || walk_cache_is_empty(w->cache))) ||
+	    !walk_sees(w->view, AT_FDCWD, ret->path, &st) ||
+	    !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
+		return true;
+	if (is_old_leaf(w, &st))
+		return false;
+	ret->known = w->cache && !w->linked && (st.st_mode & S_IXUSR) &&
+		     walk_cache_find(w->cache, &st, &ret->names);
+	return !ret->known || ret->names.p < ret->names.end;
+}
+
+static void walk_below(struct walk *w, char *path, unsigned int depth)
+{
+	struct waiting next = { .path = path, .depth = depth };
+
+	if (w->globs)
+		walk_dir(w, path, depth);
+	else if (find_known(w, &next))
+		*vec_push(w) = next;
+	if (w->globs || !w->len || w->v[w->len - 1].path != path)
+		free(path);
+}
+
+static void walk_entry(struct walk *w, const struct dir_entry *entry,
 		       const char *dir_path, unsigned int depth)
 {
 	const char *name = entry->name;
+	auto_free char *path = NULL;
 
 	if (w->globs) {
 		glob_set_check(w->globs, dir_path, name, depth);
 		if (entry->type == DT_LNK || entry->type == DT_UNKNOWN)
 			glob_set_link(w->globs, dir_path, name, depth);
-	} else if (name[0] == '.' && check_dot_name(w, at, dir_path, name)) {
+	} else if (!w->again && protect_may_match(name) &&
+		   check_name(w, dir_path, name)) {
 		return;
-	} else if (depth && walk_git_is_part(name) &&
+	} else if (!w->again && depth && walk_git_is_part(name) &&
 		   protect_has_modules(w->view->policy)) {
 		(void)walk_git_root(w->view, dir_path, w->left);
 	}
+	if (w->linked)
+		check_linked(w, dir_path, entry);
+	if ((entry->type != DT_DIR && entry->type != DT_UNKNOWN) ||
+	    depth + 1 >= w->depth_max)
+		return;
+	path = path_join(dir_path, name);
+	if (is_worth_entering(w, path, name, depth))
+		walk_below(w, take_ptr(path), depth + 1);
+}
 
-	if ((entry->type == DT_DIR || entry->type == DT_UNKNOWN) &&
-	    depth + 1 < w->depth_max) {
-		auto_free char *path = path_join(dir_path, name);
+/* Nothing in @path can be told apart: all of it is read-only. Without the start
+ * directory, and what is above it, there is no run.
+ */
+static void give_up_on(struct walk *w, const char *path, unsigned int depth)
+{
+	static const char reason[] = "it holds more names than are looked at";
 
-		if (is_worth_entering(w, path, name, depth))
-			walk_dir(w, at, name, path, depth + 1);
+	if (!depth || path_is_within(path, w->view->policy->cwd)) {
+		w->many = mem_strdup(path);
+		*w->left = 0;
+		return;
 	}
+	view_add(w->view, PATH_DENY_WRITE, path,
+		 view_own_rule(w->view, path, path_base(path), reason), false);
+	view_note(w->view, mem_printf("'%s' is read-only: it holds more than %zu names, so protected ones in it cannot be looked for; --search-limit %zu looks at all",
+				      path, w->dir_max, 8 * w->dir_max));
 }
 
 /* Read a directory that is open, and have it remembered */
 static void walk_open(struct walk *w, int fd, const struct stat *st,
 		      const char *path, unsigned int depth)
 {
-	const size_t before = *w->left;
 	auto_buf struct buf names = { 0 };
+	auto_free char *own = w->room ? NULL : mem_alloc(DIR_ROOM);
+	struct dir dir = {
+		.fd = fd, .room = own ? own : w->room, .size = DIR_ROOM,
+	};
 	struct dir_entry entry;
-	struct dir dir = reader(w, fd, depth);
 	size_t read = 0;
 	int r = 0;
 
-	while (*w->left && (r = dir_next(&dir, &entry)) > 0) {
+	while (*w->left && read <= w->dir_max &&
+	       (r = dir_next(&dir, &entry)) > 0) {
 		--*w->left;
 		read++;
-		if (w->cache && (entry.name[0] == '.' || entry.type == DT_DIR ||
-			      entry.type == DT_UNKNOWN ||
-			      walk_git_is_part(entry.name)))
+		if (w->cache && (protect_may_match(entry.name) ||
+				 entry.type == DT_DIR ||
+				 entry.type == DT_UNKNOWN ||
+				 walk_git_is_part(entry.name)))
 			walk_names_add(&names, &entry);
-		walk_entry(w, fd, &entry, path, depth);
+		walk_entry(w, &entry, path, depth);
 	}
 	if (r < 0)
 		walk_missed(w->view, -r);
-	if (w->cache && before && r == 0)
+	if (read > w->dir_max)
+		give_up_on(w, path, depth);
+	else if (!*w->left && !w->many)
+		w->many = mem_strdup(path);
+	if (w->cache && r == 0 && *w->left)
 		walk_cache_add(w->cache, st, read, &names);
 }
 
-/* True if the cache knew the directory: only what it names is looked at */
-static bool walk_known(struct walk *w, int at, const char *name,
-		       const struct stat *st, const char *path,
-		       unsigned int depth)
+/* Of what has not changed, only what the cache names is looked at */
+static void walk_known(struct walk *w, struct waiting *known)
 {
-	struct walk_names names;
 	struct dir_entry entry;
-	auto_close int fd = -1;
 
-	if (!walk_cache_find(w->cache, st, &names))
-		return false;
-	if (names.p == names.end)
-		return true;
-	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		walk_missed(w->view, errno);
-	while (fd >= 0 && *w->left && walk_names_next(&names, &entry)) {
+	while (*w->left && walk_names_next(&known->names, &entry)) {
 		--*w->left;
-		walk_entry(w, fd, &entry, path, depth);
+		walk_entry(w, &entry, known->path, known->depth);
 	}
-	return true;
 }
 
 /* True if it is closed to us (walk_close()) */
@@ -283,48 +368,29 @@ static bool enter_file_system(struct walk *w, int fd, const struct stat *st)
 	return true;
 }
 
-/* True of a directory without directories in it that has not changed since:
- * what is in it was there before
- */
-static bool is_old_leaf(const struct walk *w, int at, const char *name)
+static void walk_dir(struct walk *w, const char *path, unsigned int depth)
 {
-	struct stat st;
-
-	return walk_sees(w->view, at, name, &st) &&
-	       S_ISDIR(st.st_mode) && st.st_dev == w->dev &&
-	       st.st_nlink == 2 && st.st_ctim.tv_sec < w->view->since;
-}
-
-static void walk_dir(struct walk *w, int at, const char *name,
-		     const char *path, unsigned int depth)
-{
-	const bool leaves = w->leaves;
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
+					      O_DIRECTORY | O_CLOEXEC, 0);
 	const dev_t dev = w->dev;
-	struct walk_cache *const cache = w->cache;
-	auto_close int fd = -1;
 	struct stat st;
 
-	if (leaves && is_old_leaf(w, at, name))
-		return;
-	if (cache && !walk_cache_is_empty(cache) &&
-	    walk_sees(w->view, at, name, &st) && S_ISDIR(st.st_mode) && st.st_dev == dev &&
-	    walk_known(w, at, name, &st, path, depth))
-		return;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		walk_missed(w->view, errno);
 	if (fd < 0 && errno == EACCES)
 		(void)close_dir(w, path, depth);
+	if (fd < 0 && errno == ENAMETOOLONG) {
+		auto_free char *above = path_parent(path);
+
+		walk_close(w->view, above);
+	}
 	if (fd < 0 || fstat(fd, &st) < 0 ||
 	    (st.st_dev != dev && !enter_file_system(w, fd, &st)))
 		return;
-	if (((st.st_mode & S_IXUSR) || !close_dir(w, path, depth)) &&
-	    !(st.st_dev != dev && w->cache &&
-	      walk_known(w, at, name, &st, path, depth)))
+	if ((st.st_mode & S_IXUSR) || !close_dir(w, path, depth))
 		walk_open(w, fd, &st, path, depth);
-	w->dev = dev;
-	w->cache = cache;
-	w->leaves = leaves;
+	if (w->globs)	/* It goes on in the one above */
+		w->dev = dev;
 }
 
 /* A start directory that is a bare repository, or half of one */
@@ -359,7 +425,7 @@ static void walk_links(struct walk *w)
 
 		path = link->path;
 		w->dev = 0;
-		walk_dir(w, AT_FDCWD, real, real, 0);
+		walk_dir(w, real, 0);
 	}
 	w->left = before;
 	if (!left || w->globs->many)
@@ -367,40 +433,90 @@ static void walk_links(struct walk *w)
 					      path));
 }
 
-/* Walk from @path, with @w filled in but for its buffers and cache */
+/* Walk from @path, with @w filled in but for its queue and cache */
 static int walk_from(struct walk *w, const char *path, struct err *err)
 {
 	const char *cwd = w->view->policy->cwd;
 	auto_free char *closed = NULL;
 
-	w->rooms = mem_zalloc((w->depth_max + 1) * sizeof(*w->rooms));
-	walk_dir(w, AT_FDCWD, path, path, 0);
+	if (!w->globs)
+		w->room = mem_alloc(DIR_ROOM);
+	walk_dir(w, path, 0);
 	if (w->globs)
 		walk_links(w);
+	for (; w->next < w->len; w->next++) {
+		struct waiting next = w->v[w->next];
+
+		if (!*w->left && !w->many)
+			w->many = mem_strdup(next.path);
+		if (*w->left && next.known)
+			walk_known(w, &next);
+		else if (*w->left)
+			walk_dir(w, next.path, next.depth);
+		free(next.path);
+	}
+	free(w->room);
+	free(w->v);
+	w->room = NULL;
+	w->v = NULL;
+	w->len = w->cap = w->next = 0;
 	if (!w->globs && path_is_within(path, cwd))
 		check_sentinels(w, cwd);
 	if (!w->globs && strcmp(path, cwd) != 0)
 		(void)walk_git_root(w->view, path, w->left);
-	for (unsigned int i = 0; i <= w->depth_max; i++)
-		free(w->rooms[i]);
-	free(w->rooms);
-	w->rooms = NULL;
 	closed = take_ptr(w->closed);
 	return closed ? fail(err, -EACCES, "'%s' cannot be looked into, so nothing in it can be protected; chmod u+rx '%s'",
 			     closed, closed) : 0;
 }
 
-/* Each once, and none that lies in another: they come first */
-static int walk_protected(struct view *view, size_t *left, struct err *err)
+static size_t limit_of(const struct view *view)
 {
-	const struct number *depth =
-		&view->policy->numbers[NUMBER_SEARCH_DEPTH];
+	const struct number *limit =
+		&view->policy->numbers[NUMBER_SEARCH_LIMIT];
+
+	return view->after ? SIZE_MAX : limit->set ? (size_t)limit->value
+						   : WALK_NAMES_MAX;
+}
+
+static unsigned int depth_of(const struct policy *policy)
+{
+	const struct number *depth = &policy->numbers[NUMBER_SEARCH_DEPTH];
+
+	return policy->profile != PROFILE_SRT ? UINT_MAX :
+	       depth->set ? (unsigned int)depth->value : WALK_SRT_DEPTH;
+}
+
+/* Walk from each of @roots, but from none that lies in another: they come first */
+static int walk_each(struct walk *w, const char **roots, size_t n,
+		     struct err *err)
+{
+	const char *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		if (last && path_is_within(last, roots[i]))
+			continue;
+		last = roots[i];
+		w->dev = 0;
+		r = walk_from(w, last, err);
+	}
+	return r;
+}
+
+static int walk_protected(struct view *view, struct err *err)
+{
 	const size_t count = view->rules.len;	/* It grows meanwhile */
+	const size_t limit = limit_of(view);
 	auto_free const char **roots =
 		mem_zalloc((count + 1) * sizeof(*roots));
-	const char *last = NULL;
-	size_t n = 0;
-	int r = 0;
+	size_t n = 0, left = limit;
+	struct walk w = {
+		.view = view, .left = &left, .dir_max = limit / WALK_DIR_PART,
+		.depth_max = depth_of(view->policy),
+		.linked = view->linked.len,
+	};
+	auto_free char *many = NULL;
+	int r;
 
 	for (size_t i = 0; i < count; i++) {
 		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
@@ -408,19 +524,17 @@ static int walk_protected(struct view *view, size_t *left, struct err *err)
 			roots[n++] = view->rules.v[i].path;
 	}
 	qsort(roots, n, sizeof(*roots), mounts_compare_items);
-	for (size_t i = 0; r == 0 && i < n; i++) {
-		struct walk w = {
-			.view = view, .left = left,
-			.depth_max = view->deep ? WALK_DEEP : depth->set ?
-				     (unsigned int)depth->value : WALK_DEPTH,
-		};
-
-		if (last && path_is_within(last, roots[i]))
-			continue;
-		last = roots[i];
-		r = walk_from(&w, last, err);
+	r = walk_each(&w, roots, n, err);
+	if (r == 0 && left && view->linked.len > w.linked) {
+		w.again = true;
+		w.from = w.linked;
+		w.linked = view->linked.len;
+		r = walk_each(&w, roots, n, err);
 	}
-	return r;
+	many = take_ptr(w.many);
+	return r < 0 || left ? r :
+	       fail(err, -E2BIG, "'%s': there are too many names to look for protected ones (more than %zu); start in a smaller directory, or add --search-limit %zu",
+		    many ? many : view->policy->cwd, limit, 4 * limit);
 }
 
 static int fail_glob(const struct view *view, size_t i, int code,
@@ -444,7 +558,7 @@ static int walk_globs(struct view *view, size_t first, bool alone,
 	struct glob_set set;
 	struct walk w = {
 		.view = view, .left = &left, .globs = &set,
-		.depth_max = WALK_GLOB_DEPTH,
+		.dir_max = SIZE_MAX, .depth_max = WALK_GLOB_DEPTH,
 	};
 	auto_free char *many = mem_printf("there are more than %d names to look at; begin it with a longer directory",
 					  WALK_ENTRIES_MAX);
@@ -484,17 +598,11 @@ static int walk_patterns(struct view *view, struct err *err)
 
 int walk_roots(struct view *view, struct err *err)
 {
-	size_t left = WALK_ENTRIES_MAX;
 	int r = walk_patterns(view, err);
 
 	if (r == 0 && !policy_flag(view->policy, FLAG_FS_DISABLED, false))
-		r = walk_protected(view, &left, err);
-	if (r < 0)
-		return r;
-	if (protect_has_modules(view->policy))
+		r = walk_protected(view, err);
+	if (r == 0 && protect_has_modules(view->policy))
 		walk_config_user(view);
-	if (!left)
-		view_note(view, mem_strdup(
-			"the writable directories hold more names than are looked at; protected names deep inside are not read-only"));
-	return 0;
+	return r;
 }

@@ -8,17 +8,18 @@ struct err;
 struct view;
 
 enum {
-	WALK_DEPTH = 3,			/* Below a writable root, by default */
-	WALK_DEEP = 64,			/* When nobody watched the run */
+	WALK_SRT_DEPTH = 3,		/* Below a writable root, in profile srt */
+	WALK_NAMES_MAX = 1 << 22,	/* In all writable roots: --search-limit */
+	WALK_DIR_PART = 4,		/* A quarter of them in one directory */
 	WALK_GLOB_DEPTH = 16,		/* Below a pattern's fixed part */
-	WALK_ENTRIES_MAX = 1 << 21,	/* Names looked at in one run */
+	WALK_ENTRIES_MAX = 1 << 21,	/* Names looked at for a pattern */
 	WALK_LINKED_MAX = 1 << 13,	/* Of them behind links to directories */
 	WALK_LINKS_MAX = 1 << 10,	/* Such links */
 };
 
 /* Add to @view what protect.def names below its writable roots, and what its
- * patterns match. 0, or a negative errno with words for a pattern that cannot
- * be enforced.
+ * patterns match. 0, or a negative errno with words: for a pattern that cannot be
+ * enforced, or more names than are looked at.
  */
 int walk_roots(struct view *view, struct err *err);
 

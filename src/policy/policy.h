@@ -198,6 +198,7 @@ enum policy_number {
 	NUMBER_HTTP_PROXY_PORT,
 	NUMBER_SOCKS_PROXY_PORT,
 	NUMBER_SEARCH_DEPTH,		/* mandatoryDenySearchDepth */
+	NUMBER_SEARCH_LIMIT,		/* Names: --search-limit */
 	NUMBER_COUNT,
 };
 

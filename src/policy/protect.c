@@ -75,9 +75,12 @@ static size_t match_here(const char *name, const char *path)
 	for (;;) {
 		const size_t want = strcspn(name, "/");
 		const size_t have = strcspn(p, "/");
-		const bool any = want == 1 && *name == '*' && have;
+		const size_t tail = *name == '*' ? want - 1 : want;
 
-		if (!any && (want != have || strncasecmp(name, p, have) != 0))
+		/* "*" is all that comes before what follows it */
+		if (*name == '*' ? have <= tail : have != want)
+			return 0;
+		if (strncasecmp(name + want - tail, p + have - tail, tail) != 0)
 			return 0;
 		name += want;
 		p += have;
@@ -90,6 +93,16 @@ static size_t match_here(const char *name, const char *path)
 	}
 }
 
+const char *protect_rest(const struct protect_row *row, const char *name)
+{
+	const size_t want = strcspn(row->name, "/"), have = strlen(name);
+	const size_t tail = *row->name == '*' ? want - 1 : want;
+
+	return (*row->name == '*' ? have > tail : have == want) &&
+	       !strncasecmp(row->name + want - tail, name + have - tail, tail) ?
+	       row->name + want : NULL;
+}
+
 static bool row_covers(const struct protect_row *row, const char *path)
 {
 	const size_t n = match_here(row->name, path);
@@ -100,13 +113,14 @@ static bool row_covers(const struct protect_row *row, const char *path)
 	return n && (!path[n] || path[n] == '/');
 }
 
-const struct protect_row *protect_match(const struct policy *policy,
-					const char *path)
+static const struct protect_row *find_name(const struct policy *policy,
+					   const char *path, bool noted)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			if (rows[i].kind > PROTECT_DIR ||
+			if (rows[i].kind > PROTECT_NOTED ||
+			    (rows[i].kind == PROTECT_NOTED) != noted ||
 			    !row_covers(&rows[i], at))
 				continue;
 			if (protect_applies(policy, &rows[i]))
@@ -114,6 +128,32 @@ const struct protect_row *protect_match(const struct policy *policy,
 		}
 	}
 	return NULL;
+}
+
+const struct protect_row *protect_match(const struct policy *policy,
+					const char *path)
+{
+	return find_name(policy, path, false);
+}
+
+const struct protect_row *protect_noted(const struct policy *policy,
+					const char *path)
+{
+	return find_name(policy, path, true);
+}
+
+bool protect_may_match(const char *path)
+{
+	for (const char *at = path; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		if (*at == '.')
+			return true;
+		for (size_t i = 0; rows[i].name[0] != '.'; i++) {
+			if (row_covers(&rows[i], at))
+				return true;
+		}
+	}
+	return false;
 }
 
 const char *protect_in_git(const char *path)
@@ -236,7 +276,8 @@ static bool any_leads(const struct policy *policy, const char *path, bool repo)
 		const bool in_repo = rows[i].kind == PROTECT_REPO ||
 				     rows[i].kind == PROTECT_KEPT;
 
-		if (rows[i].kind != PROTECT_SENTINEL && in_repo == repo &&
+		if (rows[i].kind != PROTECT_SENTINEL &&
+		    rows[i].kind != PROTECT_NOTED && in_repo == repo &&
 		    leads_to(policy, &rows[i], path))
 			return true;
 	}

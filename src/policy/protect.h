@@ -17,6 +17,9 @@ struct policy;
 enum protect_kind {
 	PROTECT_FILE,		/* A file of that name below any directory */
 	PROTECT_DIR,		/* A directory likewise, and all below it */
+	PROTECT_NOTED,		/* A file likewise, which may be written and is
+				 * named in the end
+				 */
 	PROTECT_REPO,		/* Below a git directory, and those of its
 				 * submodules; "*" is one component
 				 */
@@ -57,6 +60,20 @@ bool protect_applies(const struct policy *policy,
  */
 const struct protect_row *protect_match(const struct policy *policy,
 					const char *path);
+
+/* What follows @name, a component, in the name of @row ("/hgrc" for ".hg", "" if
+ * that is all); NULL if @row is for another one
+ */
+const char *protect_rest(const struct protect_row *row, const char *name);
+
+/* The NOTED row for the absolute @path, or NULL */
+const struct protect_row *protect_noted(const struct policy *policy,
+					const char *path);
+
+/* False if neither protect_match() nor protect_leads() nor protect_noted() can
+ * have something to say of @path: quick
+ */
+bool protect_may_match(const char *path);
 
 /* What follows the next "/.git/" in @path, or NULL */
 const char *protect_in_git(const char *path);

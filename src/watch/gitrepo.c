@@ -118,8 +118,7 @@ static bool note_key(void *arg, const char *key, const char *value)
 
 	if (!strcmp(key, "core.worktree") && is_own_tree(c->git, value))
 		return true;
-	buf_addf(&c->keys, "%s%s", c->keys.len ? ", " :
-		 "git may run programs for it: ", key);
+	buf_addf(&c->keys, "%s%s", c->keys.len ? ", " : "", key);
 	return false;
 }
 
@@ -147,6 +146,7 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 	}
 	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key,
 			    &cleaning);
+	buf_adds(&cleaning.keys, " (git may run programs for such settings)");
 	if (r < 0)
 		sealed_move(c, path, "git settings that cannot be read");
 	else if (r > 0 && !sealed_rewrite(c, dir, path, &text, &clean,

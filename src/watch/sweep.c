@@ -174,8 +174,8 @@ static int look(const struct journal *j, struct policy *policy,
 	for (int i = 0; r == 0 && opened && i < SWEEP_OPEN_MAX; i++) {
 		view_free(*ret);
 		*ret = NULL;
-		r = deep ? view_build_deep(policy, j->since.tv_sec, ret, err)
-			 : view_build_with(policy, cache, ret, err);
+		r = view_build_after(policy, deep ? NULL : cache,
+				     deep ? &j->since.tv_sec : NULL, ret, err);
 		opened = r == 0 && open_closed(j, *ret);
 	}
 	return r;

@@ -541,9 +541,9 @@ def with_mounts_of_ones_own(t):
     settings = t.write(t.away + "/s.json",
                        '{"sandbox":{"allowNestedUserNamespaces":true}}')
     r = t.inside("unshare", "-rm", "sh", "-c", f"""
-        mkdir /tmp/m && mount --bind {DEEP} /tmp/m && cd /tmp/m &&
-        mkdir .idea old/.vscode/new && echo x > repo/.git/hooks/pre-commit &&
-        echo x > old/.vscode/tasks.json && echo made > plain""",
+        mkdir /tmp/m && mount --rbind {DEEP} /tmp/m && cd /tmp/m || exit;
+        mkdir .idea old/.vscode/new; echo x > repo/.git/hooks/pre-commit;
+        echo x > old/.vscode/tasks.json; echo made > plain""",
         options=["-s", settings]).ok()
     equal(t.read(f"{DEEP}/plain"), "made\n", repr(r))
     for left in (".idea", "old/.vscode/new", "old/.vscode/tasks.json",

@@ -98,10 +98,10 @@ def the_hooks_that_put_an_agent_into_the_sandbox(t):
              ".gemini/settings.json", ".cursor/hooks.json")
     before = [t.read(name) for name in names]
     t.shell(f"""for name in {" ".join(names)} .codex/config.toml .cursor/mcp.json
-do echo '{{}}' > $name; done; mv .gemini .old; mkdir .gemini; > .codex/plain""")
+do echo '{{}}' > $name; done; mv .gemini .old; mkdir .gemini; > plain""")
     equal([t.read(name) for name in names], before)
     check(not t.exists(".codex/config.toml") and not t.exists(".cursor/mcp.json"))
-    check(t.exists(".codex/plain"), "the control")
+    check(t.exists("plain"), "the control")
 
 
 @test
