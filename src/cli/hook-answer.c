@@ -38,9 +38,11 @@ enum {
 /* The project must not follow the model, which may choose where a command
  * starts. The agents tell their hooks where it is: by a variable, (Cursor) in
  * the call, or (Codex, whose "cwd" is the model's choice) by starting the hook
- * there. Else it is where the session says it is.
+ * there. Else it is where the session says it is: *@ret_said is whether the model
+ * had no part in it.
  */
-static char *project_of(const struct hook_call *call, const char *here)
+static char *project_of(const struct hook_call *call, const char *here,
+			bool *ret_said)
 {
 	static const char *const variables[AGENT_COUNT] = {
 		[AGENT_CLAUDE] = "CLAUDE_PROJECT_DIR",
@@ -56,11 +58,42 @@ static char *project_of(const struct hook_call *call, const char *here)
 	};
 	char real[PATH_MAX];
 
+	*ret_said = true;
 	for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
 		if (said[i] && *said[i] == '/' && realpath(said[i], real))
 			return mem_strdup(real);
 	}
+	*ret_said = !strcmp(call->cwd, here);
 	return mem_strdup(call->cwd);
+}
+
+/* The call's own directory is the project's. Elsewhere the sandbox may have
+ * written what a command obeys (a repository with hooks, a Makefile), also in its
+ * /tmp, which lies in the user's cache.
+ */
+static bool is_in_project(const struct hook_call *call, const char *project)
+{
+	char real[PATH_MAX];
+
+	return realpath(call->dir, real) && !strcmp(real, project);
+}
+
+/* Words for the line: all but the one that would let `cloche run` decide again,
+ * with no sandbox as its answer
+ */
+static char **line_words(char **argv)
+{
+	size_t n = 0, kept = 0;
+	char **words;
+
+	while (argv[n])
+		n++;
+	words = mem_zalloc((n + 1) * sizeof(*words));
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(argv[i], "--allow-unsandboxed") != 0)
+			words[kept++] = argv[i];
+	}
+	return words;
 }
 
 /* What was given for run: settings, profile and the like */
@@ -78,7 +111,7 @@ static int parse_options(int argc, char **argv, const char *project,
 }
 
 static int answer_tool(const struct hook_call *call, const char *project,
-		       const struct options *options, char **words,
+		       bool said, const struct options *options, char **words,
 		       struct buf *out, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
@@ -88,6 +121,7 @@ static int answer_tool(const struct hook_call *call, const char *project,
 		.program = own_path(path, sizeof(path)),
 		.options = (const char *const *)words,
 		.project = project,
+		.in_project = said && is_in_project(call, project),
 		.trusts = call->agent->id == AGENT_CLAUDE ? hook_trusts :
 			  hook_trusts_marked,
 	};
@@ -243,18 +277,21 @@ static int answer_failure(const struct hook_call *call, const char *project,
 static int answer(const struct hook_call *call, const char *here, int argc,
 		  char **argv, struct buf *out, struct err *err)
 {
-	auto_free char *project = project_of(call, here);
+	bool said;
+	auto_free char *project = project_of(call, here, &said);
+	auto_free char **words = line_words(argv + 1);
 	struct options options = { 0 };
 	int r = parse_options(argc, argv, project, &options, err);
 
 	if (r < 0)
 		;	/* Said */
 	else if (call->event->kind == EVENT_PRE_TOOL)
-		r = answer_tool(call, project, &options, argv + 1, out, err);
+		r = answer_tool(call, project, said, &options, words, out,
+				err);
 	else if (call->event->kind == EVENT_START)
 		r = answer_start(call, &options, out, err);
 	else
-		r = answer_failure(call, project, argv + 1, out, err);
+		r = answer_failure(call, project, words, out, err);
 	options_done(&options);
 	return r;
 }

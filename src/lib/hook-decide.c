@@ -222,12 +222,14 @@ static bool stays_outside(const struct policy *policy,
 		return false;
 	if (obey_off && mode_is_off(policy, &off) && counts(w, off))
 		return true;
-	if (mode_excludes_trusted(policy, command) ||
-	    (mode_excludes(policy, command, NULL) &&
-	     excluders_count(policy, w)))
+	if (w->in_project && (mode_excludes_trusted(policy, command) ||
+			      (mode_excludes(policy, command, NULL) &&
+			       excluders_count(policy, w))))
 		return true;
 	if (call->unsandboxed)
-		*ret_ask = "it asks to run without the sandbox";
+		*ret_ask = w->in_project ?
+			"it asks to run without the sandbox" :
+			"it asks to run without the sandbox, and not in the project's directory";
 	return call->unsandboxed;
 }
 

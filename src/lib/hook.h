@@ -92,6 +92,8 @@ void hook_call_done(struct hook_call *call);
  * @program:	This very program
  * @options:	Words for `cloche run`, NULL-terminated
  * @project:	The writable directory; absolute
+ * @in_project:	The command starts there, and not elsewhere: only then do
+ *		excludedCommands count
  * @trusts:	Did the user say that @project is trusted, or write @file, one of
  *		its settings? Until then what they allow does not count. NULL:
  *		no.
@@ -100,6 +102,7 @@ struct hook_wrapper {
 	const char *program;
 	const char *const *options;
 	const char *project;
+	bool in_project;
 	bool (*trusts)(const char *project, const char *file);
 };
 

@@ -47,4 +47,52 @@ def a_deny_rule_is_not_gone_around(t):
         equal(hook(t, line).get("permissionDecision"), "ask", line)
 
 
+@test
+def an_excluded_command_elsewhere_stays_inside(t):
+    """... where the sandbox may have written what it obeys"""
+    user_settings(t, sandbox={"excludedCommands": ["git *", "make *"]})
+    t.run("run", "-c", "git init -q evil; mkdir -p /tmp/evil; echo x > /tmp/evil/Makefile").ok()
+    cache = t.home + "/.cache/cloche/tmp"
+    kept = [os.path.join(cache, name, "evil") for name in os.listdir(cache)] \
+        if os.path.isdir(cache) else []
+    os.symlink(".", t.dir + "/same")
+    for agent, field, env in (
+            ("claude", "workdir", {"CLAUDE_PROJECT_DIR": t.dir}),
+            ("codex", "workdir", {}),
+            ("gemini", "dir_path", {"GEMINI_PROJECT_DIR": t.dir})):
+        ask = lambda command, **more: hook(t, command, agent=agent, env=env,
+                                           **more)
+        is_inside = lambda said: " run " in json.dumps(said)
+        for command in ("git status", "make all"):
+            check(not is_inside(ask(command)), agent, "the control")
+            check(not is_inside(ask(command, **{field: t.dir + "/same"})))
+            for place in [t.dir + "/evil", "evil", "/tmp", t.away, *kept]:
+                check(is_inside(ask(command, **{field: place})), agent, place)
+            check(is_inside(ask(command, cwd=t.dir + "/evil")), agent)
+            env = {}
+            check(is_inside(ask(command, cwd=t.dir + "/evil")), agent)
+
+
+@test
+def the_line_never_lets_run_decide_again(t):
+    """What a hook puts into the sandbox stays there, whatever a clone says"""
+    option = "--allow-unsandboxed"
+    for values in ({"enabled": False}, {"enabledPlatforms": ["macos"]},
+                   {"excludedCommands": ["ls *", "cat *"]}):
+        t.write(SETTINGS, json.dumps({"sandbox": values}))
+        t.write(t.home + "/.ssh/id_rsa", "secret\n")
+        for state in ("{}",):
+            t.write(t.home + "/.claude.json", state)
+            said = hook(t, "cat ~/.ssh/id_rsa", option)
+            line = said.get("updatedInput", {}).get("command")
+            check(line and option not in line, values, state, said)
+            lacks(t.outside("sh", "-c", line).out, "secret", values)
+        os.unlink(t.home + "/.claude.json")
+        os.unlink(t.dir + "/" + SETTINGS)
+    # The control: the user's own word counts
+    user_settings(t, sandbox={"enabled": False})
+    check("updatedInput" not in hook(t, "ls", option))
+    contains(hook(t, "ls")["updatedInput"]["command"], " run ")
+
+
 main()
