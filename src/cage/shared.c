@@ -9,6 +9,10 @@
 
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
+#include <linux/fscrypt.h>
+#include <linux/fsverity.h>
+#include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>

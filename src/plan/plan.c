@@ -343,6 +343,7 @@ static int fill_landlock(struct plan *plan, const struct view *view,
 			 const struct plan_request *request, struct err *err)
 {
 	plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
+	plan->observe_late = true;
 	return grants_plan(plan, view, err);
 }
 

@@ -174,7 +174,7 @@ struct plan {
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
 	bool sockets_by_path;	/* Only those of allowUnixSockets */
 	bool observe, observe_full;
-	bool observe_late;	/* Some roots are to be made by the observer */
+	bool observe_late;	/* Some roots, or all modes and times, are the observer's */
 	bool talk;		/* Masks report, where FUSE can be mounted */
 	bool nested_userns;
 };

@@ -39,8 +39,9 @@ static const struct {
 #include "plan/tiers.def"
 };
 
-static const char *const unwatched[GUARANTEE_COUNT] = {
-#define UNWATCHED(id, by) [GUARANTEE_##id] = by,
+static const char *const unwatched[GUARANTEE_COUNT][2] = {
+#define UNWATCHED(id, full_by, landlock_by) \
+	[GUARANTEE_##id] = { full_by, landlock_by },
 #include "plan/tiers.def"
 };
 
@@ -81,8 +82,10 @@ struct guarantee_state guarantee_in(enum guarantee guarantee, enum tier tier,
 	state.by = row->by[tier];
 	if (tier == TIER_FULL && ground.abi < alone[guarantee].abi)
 		state.by = alone[guarantee].by;
-	if (!ground.observer && unwatched[guarantee])
-		state.by = unwatched[guarantee];
+	if (!ground.observer && unwatched[guarantee][tier]) {
+		state.holds = PARTLY;
+		state.by = unwatched[guarantee][tier];
+	}
 	if (tier == TIER_LANDLOCK && ground.abi < row->abi) {
 		state.holds = MISSING;
 		state.by = "this kernel's Landlock is too old for it";

@@ -332,7 +332,7 @@ int fast_start(const struct observer_config *config, struct fast **ret)
 			SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP) == 0;
 	pthread_mutex_init(&f->lock, NULL);
 	tracees_init(&f->tracees, config->ways);
-	quick_init(&f->quick, config->ways);
+	quick_init(&f->quick, config);
 	r = pipe2(f->pipe, O_CLOEXEC) < 0 ? -errno : 0;
 	if (r == 0 && (r = start_thread(f)) < 0) {
 		close_fd(&f->pipe[0]);

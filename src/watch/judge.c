@@ -222,7 +222,10 @@ static struct judgement judge_change(const struct judge *j,
 	const struct place *p = a->from;
 	struct judgement g;
 
-	if (!p->exists || S_ISCHR(p->mode) || S_ISBLK(p->mode))
+	if (!p->exists && j->no_mounts && a->what == CALL_CHANGE)
+		return fails(ENOENT);
+	if (!p->exists ||
+	    (!j->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode))))
 		return GO_ON;
 	if (a->what == CALL_CUT && !S_ISREG(p->mode))
 		return GO_ON;

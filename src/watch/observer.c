@@ -79,7 +79,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
 	o->listener = config->listener;
-	quick_init(&o->quick, config->ways);
+	quick_init(&o->quick, config);
 	o->policy = config->policy;
 	o->judge = (struct judge) { &o->policy, config->no_mounts,
 				    config->reads };
@@ -213,7 +213,8 @@ static void perform_late(struct observer *o, struct question *q,
 	const struct performance p = {
 		.call = q->call, .what = a->what, .flags = a->flags,
 		.how_mode = q->how_mode, .args = q->notif->data.args,
-		.tracee = q->tracee, .from = a->from, .to = a->to,
+		.tracee = q->tracee, .from = a->from, .to = a->to, .fd = -1,
+		.one_user = !o->judge.no_mounts,
 	};
 	int r;
 
@@ -258,6 +259,60 @@ static void answer_quietly(struct observer *o, struct question *q,
 		perform_late(o, q, &a, ret);
 }
 
+/* Landlock knows nothing of modes, owners, times and attributes: where there are
+ * no mounts such a call never goes on, since what it names could be another file
+ * by then
+ */
+static bool changes_here(const struct observer *o, const struct question *q)
+{
+	return o->judge.no_mounts && q->what == CALL_CHANGE;
+}
+
+/* The change of what is open, on a copy of its descriptor. The policy is asked
+ * about the copy's name; an object that has none is the command's own.
+ */
+static int change_open(struct observer *o, struct question *q,
+		       struct judgement *ret)
+{
+	const unsigned long long *args = q->notif->data.args;
+	auto_close int copy = q->call->dir < 0 ? -EFAULT :
+		tracee_get_fd(q->tracee, (int)args[q->call->dir]);
+	struct tracee *own = tracee_get(&o->tracees, getpid());
+	const struct performance p = {
+		.call = q->call, .what = q->what, .flags = q->flags,
+		.args = args, .tracee = q->tracee, .fd = copy,
+	};
+	struct observer_verdict v = {
+		.answer = OBSERVER_DENIED,
+		.reason = "the path could not be looked up",
+	};
+	char *path = o->names[0].full;
+	ssize_t n;
+	int r;
+
+	if (copy < 0)
+		return copy;
+	o->names[0].text[0] = path[0] = 0;
+	n = own ? tracee_fd_link(own, copy, path, PATH_MAX) : -EPERM;
+	if (n >= 0)
+		o->policy.verdict(o->policy.arg, OBSERVER_WRITE, path, &v);
+	else if (n == -ENOTDIR || n == -EIDRM)
+		v.answer = OBSERVER_ALLOWED;
+	if (v.answer != OBSERVER_ALLOWED) {
+		*ret = (struct judgement) { .error = EACCES, .report = true,
+					    .kind = VIOLATION_FS_WRITE,
+					    .verdict = v };
+		return 0;
+	}
+	/* Only for the one who asked: what was copied may be another's */
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &q->notif->id) < 0)
+		return -EBADF;
+	r = perform(&p);
+	q->done = true;
+	ret->error = r < 0 ? -r : 0;
+	return 0;
+}
+
 /* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
 static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
@@ -287,8 +342,10 @@ static int judge_slowly(struct observer *o, struct question *q,
 	/* What the policy was not asked about is not done on its behalf: the
 	 * kernel finds why it fails
 	 */
-	if (!ret->error && ret->place && is_late(o, &a))
+	if (!ret->error && ret->place && (changes_here(o, q) || is_late(o, &a)))
 		perform_late(o, q, &a, ret);
+	if (!ret->error && !q->done && changes_here(o, q))
+		return -EPERM;
 	return 0;
 }
 
@@ -323,6 +380,8 @@ static bool goes_on(struct observer *o, const struct question *q, int r)
 	const bool acts = q->what == CALL_OPEN || q->what == CALL_CUT ||
 			  q->what == CALL_CHANGE;
 
+	if (changes_here(o, q))
+		return false;
 	if (q->reads || q->quiet || (r == -ENOTNAM && acts))
 		return true;
 	if ((r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
@@ -343,6 +402,8 @@ static int judge_call(struct observer *o, struct question *q,
 		fast_note(o->fast, q->call);
 	else
 		quick_note(&o->quick, q->call);
+	if (changes_here(o, q) && q->quiet)
+		return change_open(o, q, ret);
 	if (r < 0 || (q->reads && !o->judge.reads) || !o->names[0].text[0])
 		return r;
 	/* What the thread hands on is not quick */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/perform.c - a call made by the supervisor, for a root granted later
+ * watch/perform.c - a call made by the supervisor on the command's behalf
  *
  * Whose user we are, the command is, too; but it has no capabilities. So ours
  * are laid down meanwhile: what its permissions refuse, we must not do for it.
@@ -22,7 +22,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -49,6 +48,18 @@ static int open_parent(const struct place *place)
 	return take_fd(&fd);
 }
 
+/* What stands at @place in @dir, O_PATH: it must be what was looked at */
+static int open_target(const struct place *place, int dir)
+{
+	auto_close int fd = openat(dir, *place->name ? place->name : ".",
+				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_ino == place->ino ? take_fd(&fd) : -EACCES;
+}
+
 static mode_t masked(const struct performance *p, uint64_t mode)
 {
 	mode_t mask = 0;
@@ -71,7 +82,8 @@ static const unsigned long long *after_name(const struct performance *p)
 static int perform_open(const struct performance *p, int dir)
 {
 	const bool at = p->call->dir >= 0;
-	const int flags = ((int)p->flags & ~(O_CLOEXEC | O_PATH)) | O_CLOEXEC |
+	const bool nameless = (p->flags & O_TMPFILE) == O_TMPFILE;
+	const int flags = ((int)p->flags & ~(O_PATH | O_TRUNC)) | O_CLOEXEC |
 			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
 	const mode_t mode = p->call->what == CALL_OPEN_HOW ?
 		masked(p, p->how_mode) :
@@ -82,8 +94,12 @@ static int perform_open(const struct performance *p, int dir)
 	fd = openat(dir, *p->from->name ? p->from->name : ".", flags, mode);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) ||
+	    (p->from->exists && !nameless && st.st_ino != p->from->ino))
 		return -EACCES;
+	if ((p->flags & O_TRUNC) && (p->flags & O_ACCMODE) != O_RDONLY &&
+	    ftruncate(fd, 0) < 0)
+		return -errno;
 	if (!(p->flags & O_NONBLOCK) &&
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) < 0)
 		return -errno;
@@ -129,18 +145,16 @@ static bool is_too_large(const struct performance *p, uint64_t size)
 	       (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur);
 }
 
-/* Inside there is one user and one group */
-static int perform_chown(const struct performance *p, int dir,
-			 const char *name)
+/* In a user namespace with one user and one group others have no number */
+static int perform_chown(const struct performance *p, const char *self)
 {
 	const uid_t uid = (uid_t)after_name(p)[0];
 	const gid_t gid = (gid_t)after_name(p)[1];
 
-	if ((uid != (uid_t)-1 && uid != geteuid()) ||
-	    (gid != (gid_t)-1 && gid != getegid()))
+	if (p->one_user && ((uid != (uid_t)-1 && uid != geteuid()) ||
+			    (gid != (gid_t)-1 && gid != getegid())))
 		return -EINVAL;
-	return fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno
-								      : 0;
+	return chown(self, uid, gid) < 0 ? -errno : 0;
 }
 
 /* The times at @address: seconds alone, or with a fraction in units of @unit
@@ -165,8 +179,7 @@ static int read_times(const struct performance *p, uint64_t address, long unit,
 	return r;
 }
 
-static int perform_utime(const struct performance *p, int dir,
-			 const char *name)
+static int perform_utime(const struct performance *p, const char *self)
 {
 	const uint64_t address = *after_name(p);
 	const long unit = !strcmp(p->call->name, "utime") ? 0 :
@@ -174,60 +187,51 @@ static int perform_utime(const struct performance *p, int dir,
 	struct timespec times[2];
 	int r = address ? read_times(p, address, unit, times) : 0;
 
-	if (!r && utimensat(dir, name, address ? times : NULL,
-			    AT_SYMLINK_NOFOLLOW) < 0)
+	if (!r && utimensat(AT_FDCWD, self, address ? times : NULL, 0) < 0)
 		r = -errno;
 	return r;
 }
 
-static int perform_cut(const struct performance *p, int dir, const char *name)
+static int perform_cut(const struct performance *p, const char *self)
 {
-	auto_close int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW |
-				   O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
+	auto_close int fd = S_ISREG(p->from->mode) ?
+			    open(self, O_WRONLY | O_CLOEXEC) : -1;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EACCES;
+	if (fd < 0)
+		return S_ISREG(p->from->mode) ? -errno : -EACCES;
 	if (is_too_large(p, p->args[1]))
 		return -EFBIG;
 	return ftruncate(fd, (off_t)p->args[1]) < 0 ? -errno : 0;
 }
 
-/* No bit that lends somebody's rights; a directory's hands down its group */
-static int perform_chmod(const struct performance *p, int dir,
-			 const char *name)
+/* Clear setuid and setgid; keep setgid on directories, where it only sets the
+ * group
+ */
+static int perform_chmod(const struct performance *p, const char *self,
+			 mode_t old)
 {
-	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (S_ISLNK(st.st_mode))
+	if (S_ISLNK(old))
 		return -EOPNOTSUPP;
-	return fs_chmod(fd, (mode_t)*after_name(p) &
-			(S_ISDIR(st.st_mode) ? 03777 : 01777)) < 0 ? -errno : 0;
+	return chmod(self, (mode_t)*after_name(p) &
+		     (S_ISDIR(old) ? 03777 : 01777)) < 0 ? -errno : 0;
 }
 
-/* The user's own; all others are the system's */
-static int perform_xattr(const struct performance *p, int dir,
-			 const char *name)
+/* The user's own, and access lists, which say no more than modes; all others are
+ * the system's
+ */
+static int perform_xattr(const struct performance *p, const char *self)
 {
 	const unsigned long long *args = after_name(p);
-	auto_close int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char self[32], key[XATTR_NAME_MAX + 1];
+	char key[XATTR_NAME_MAX + 1];
 	auto_free char *value = NULL;
 	const ssize_t n = tracee_string(p->tracee, args[0], key, sizeof(key));
-	int r = fd < 0 ? -errno : n < 0 ? (int)n : 0;
+	int r;
 
-	if (r == -ENAMETOOLONG)
-		r = -ERANGE;
-	if (!r && strncmp(key, "user.", 5))
-		r = -EOPNOTSUPP;
-	if (r < 0)
-		return r;
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (n < 0)
+		return n == -ENAMETOOLONG ? -ERANGE : (int)n;
+	if (strncmp(key, "user.", 5) != 0 &&
+	    strncmp(key, "system.posix_acl_", 17) != 0)
+		return -EOPNOTSUPP;
 	if (strstr(p->call->name, "remove"))
 		return removexattr(self, key) < 0 ? -errno : 0;
 	if (args[2] > XATTR_SIZE_MAX)
@@ -239,41 +243,60 @@ static int perform_xattr(const struct performance *p, int dir,
 	return r;
 }
 
-static int perform_change(const struct performance *p, int dir)
-{
-	const char *name = *p->from->name ? p->from->name : ".";
-
-	if (p->what == CALL_CUT)
-		return perform_cut(p, dir, name);
-	if (strstr(p->call->name, "chown"))
-		return perform_chown(p, dir, name);
-	if (strstr(p->call->name, "utime"))
-		return perform_utime(p, dir, name);
-	if (strstr(p->call->name, "xattr"))
-		return perform_xattr(p, dir, name);
-	return perform_chmod(p, dir, name);
-}
-
 /* Without capabilities, as inside: access() alone would look with those that an
  * ordinary program of root's could take up again
  */
-static int perform_look(const struct performance *p, int dir)
+static int perform_look(const struct performance *p, const char *self)
 {
-	const char *name = *p->from->name ? p->from->name : ".";
+	return faccessat(AT_FDCWD, self, (int)*after_name(p), AT_EACCESS) < 0 ?
+	       -errno : 0;
+}
 
-	return faccessat(dir, name, (int)*after_name(p),
-			 AT_EACCESS | AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+/* Of one file, open as @fd. Devices are the host's, whoever may write to them. */
+static int perform_change(const struct performance *p, int fd)
+{
+	char self[32];
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (p->what == CALL_CHANGE &&
+	    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+		return -EPERM;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (p->what == CALL_LOOK)
+		return perform_look(p, self);
+	if (p->what == CALL_CUT)
+		return perform_cut(p, self);
+	if (strstr(p->call->name, "chown"))
+		return perform_chown(p, self);
+	if (strstr(p->call->name, "utime"))
+		return perform_utime(p, self);
+	if (strstr(p->call->name, "xattr"))
+		return perform_xattr(p, self);
+	return perform_chmod(p, self, st.st_mode);
+}
+
+static int perform_link(const struct performance *p, int from, int to)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", from);
+	return linkat(AT_FDCWD, self, to, p->to->name, AT_SYMLINK_FOLLOW);
 }
 
 static int perform_two(const struct performance *p, int dir)
 {
-	auto_close int to = open_parent(p->to);
+	auto_close int to = open_parent(p->to), from = -1;
 	int r;
 
 	if (to < 0)
 		return to;
+	from = open_target(p->from, dir);
+	if (from < 0)
+		return from;
 	if (p->what == CALL_LINK)
-		r = linkat(dir, p->from->name, to, p->to->name, 0);
+		r = perform_link(p, from, to);
 	else
 		r = (int)syscall(SYS_renameat2, dir, p->from->name, to,
 				 p->to->name, (unsigned int)p->flags);
@@ -312,9 +335,12 @@ static int lay_down_caps(caps before)
 
 static int perform_call(const struct performance *p)
 {
-	auto_close int dir = open_parent(p->from);
+	auto_close int dir = -1, target = -1;
 	int r = 0;
 
+	if (p->fd >= 0)
+		return perform_change(p, p->fd);
+	dir = open_parent(p->from);
 	if (dir < 0)
 		return dir;
 	switch (p->what) {
@@ -327,9 +353,9 @@ static int perform_call(const struct performance *p)
 	case CALL_CUT:
 	case CALL_CHANGE:
 	case CALL_CHANGE_LINK:
-		return perform_change(p, dir);
 	case CALL_LOOK:
-		return perform_look(p, dir);
+		target = open_target(p->from, dir);
+		return target < 0 ? target : perform_change(p, target);
 	case CALL_RENAME:
 	case CALL_LINK:
 		return perform_two(p, dir);

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/perform.h - a call made by the supervisor, for a root granted later
+/* watch/perform.h - a call made by the supervisor on the command's behalf
  *
- * A running sandbox keeps the mounts and the Landlock rules it started with.
- * What a later edit of the settings allows is therefore done here, by us, in
- * the very directory that was looked at, and the result is handed in. This is
- * the one place where an answer grants something, so it trusts nothing: no
- * link is followed, and only regular files are ever handed in.
+ * A running sandbox keeps the mounts and the Landlock rules it started with, so
+ * what a later edit of the settings allows is done here. In the landlock tier so
+ * is every change of mode, owner, times and attributes, which Landlock does not
+ * know. This is the one place where an answer grants something. It acts in the
+ * directory, and on the file, whose inodes were decided about; it follows no
+ * link, and hands in regular files only.
  */
 
 #ifndef WATCH_PERFORM_H
 #define WATCH_PERFORM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "watch/calls.h"
@@ -23,6 +25,9 @@ struct tracee;
  * @flags:	O_* for CALL_OPEN, else those of the call
  * @args:	Of the call, for modes and sizes
  * @to:		For CALL_RENAME and CALL_LINK, else NULL
+ * @fd:		For a CALL_CHANGE of what is open: a copy of that, and no @from;
+ *		else -1
+ * @one_user:	The command's user namespace has one user and one group
  */
 struct performance {
 	const struct call *call;
@@ -31,6 +36,8 @@ struct performance {
 	const unsigned long long *args;
 	struct tracee *tracee;
 	const struct place *from, *to;
+	int fd;
+	bool one_user;
 };
 
 /* 0, or a negative errno which is the call's result. For CALL_OPEN: a

@@ -249,7 +249,8 @@ static int name_place(int fd, const char *name, struct place *p)
 /* What stands there, and on which mounts */
 static int look(int fd, const char *name, struct place *p)
 {
-	const unsigned int mask = STATX_TYPE | STATX_MODE | STATX_MNT_ID;
+	const unsigned int mask = STATX_TYPE | STATX_MODE | STATX_INO |
+				  STATX_MNT_ID;
 	auto_close int target = -1;
 	struct statvfs vfs;
 	struct statx x;
@@ -269,6 +270,7 @@ static int look(int fd, const char *name, struct place *p)
 			return -errno;
 	}
 	p->mode = x.stx_mode;
+	p->ino = x.stx_ino;
 	p->mount_root = p->exists && *name &&
 			(x.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 	if (fstatvfs(target >= 0 ? target : fd, &vfs) < 0)

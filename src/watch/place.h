@@ -28,7 +28,8 @@ enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
  * @path:	Absolute, from inside, without symbolic links before @name
  * @name:	The last component, in @path; "" for "/" and "x/.."
  * @exists:	Something is there; then also:
- * @mode, @mount_root: its st_mode; it is where something is mounted
+ * @mode, @ino, @mount_root: its st_mode and st_ino; it is where something is
+ *		mounted
  * @read_only:	It (or, if missing, the directory) is on a read-only mount
  * @closed:	The directory is on a read-only mount; of a @mount_root only
  * @slash:	It was written with a slash behind it
@@ -41,7 +42,7 @@ struct place {
 	const char *name;
 	bool exists, mount_root, read_only, closed, slash, proc;
 	mode_t mode;
-	uint64_t mount;
+	uint64_t mount, ino;
 	dev_t dev;
 };
 

@@ -30,9 +30,10 @@
 #include "watch/tracee.h"
 #include "watch/ways.h"
 
-void quick_init(struct quick *q, const struct ways *ways)
+void quick_init(struct quick *q, const struct observer_config *config)
 {
-	*q = (struct quick) { .root = -1, .ways = ways };
+	*q = (struct quick) { .root = -1, .ways = config->ways,
+			      .no_mounts = config->no_mounts };
 }
 
 void quick_done(struct quick *q)
@@ -207,6 +208,9 @@ int quick_answers(struct quick *quick, const struct observer_policy *policy,
 {
 	int r;
 
+	/* Landlock does not hold those: they are made on a descriptor */
+	if (quick->no_mounts && q->what == CALL_CHANGE)
+		return 0;
 	if (q->what == CALL_RENAME && policy->patterns &&
 	    !quick_moves_file(quick, q, names))
 		return 0;

@@ -9,6 +9,7 @@
 
 struct call;
 struct name;
+struct observer_config;
 struct observer_policy;
 struct question;
 struct ways;
@@ -30,18 +31,19 @@ struct seen_dir {
 /**
  * struct quick - What was seen lately
  * @root:	The sandbox's root directory, or -1 before the first question
- * @ways:	See struct observer_config
+ * @ways, @no_mounts: See struct observer_config
  * @moved_ms:	When a call that can place a link was last asked about, or
  *		answered; 0 if never
  */
 struct quick {
 	int root;
 	const struct ways *ways;
+	bool no_mounts;
 	_Atomic int64_t moved_ms;
 	struct seen_dir dirs[QUICK_DIRS];
 };
 
-void quick_init(struct quick *quick, const struct ways *ways);
+void quick_init(struct quick *quick, const struct observer_config *config);
 void quick_done(struct quick *quick);
 
 /* 1 if the call in @q, whose names were read, may go on without another look,

@@ -30,7 +30,7 @@ static int ask(const char *root, const char *path, uint64_t flags)
 	struct quick quick;
 	int r;
 
-	quick_init(&quick, NULL);
+	quick_init(&quick, &(struct observer_config){ 0 });
 	quick.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK(quick.root >= 0);
 	snprintf(names[0].full, sizeof(names[0].full), "%s", path);
@@ -98,7 +98,7 @@ static int make(const char *path)
 	struct quick quick;
 	int r;
 
-	quick_init(&quick, NULL);
+	quick_init(&quick, &(struct observer_config){ 0 });
 	quick.root = open(test_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CHECK(quick.root >= 0);
 	snprintf(names[0].full, sizeof(names[0].full), "%s", path);

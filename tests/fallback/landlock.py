@@ -15,6 +15,8 @@ from tap import *
 
 LANDLOCK = ("--tier", "landlock")
 NONE = LANDLOCK + ("--net", "none")
+CALLS = {"x86_64": {"ioprio_set": 251, "sched_setattr": 314},
+         "aarch64": {"ioprio_set": 30, "sched_setattr": 274}}[os.uname().machine]
 REFUSED = {"EACCES", "EPERM", "EROFS", "ENOSYS", "EXDEV", "EBUSY"}
 
 
@@ -187,6 +189,118 @@ def nothing_outside_changes(t):
     equal(set(found.values()), {"OK"}, "the control")
 
 
+# What Landlock does not know: of a file elsewhere, by name, by a directory that
+# was removed, and by what is open for reading
+METADATA = """
+import ctypes, errno, fcntl, os, struct, sys
+other = sys.argv[1]
+os.mkdir("x")
+fd = os.open("x", os.O_RDONLY)
+os.rmdir("x")
+up = os.path.relpath(other, os.getcwd())
+file = os.open(other, os.O_RDONLY)
+for name in (other, f"/proc/self/fd/{fd}/../{up}", f"/dev/fd/{fd}/../{up}",
+             f"/proc/thread-self/fd/{fd}/../{up}", f"/proc/self/fd/{file}", file):
+    for call, *args in ((os.chmod, 0o666), (os.utime,), (os.utime, (1, 1)),
+                        (os.chown, -1, os.getgid()),
+                        (os.setxattr, "user.cloche", b"1")):
+        try:
+            call(name, *args)
+            print("done")
+        except OSError as error:
+            print(errno.errorcode[error.errno])
+try:
+    fcntl.ioctl(file, 0x40086602, struct.pack("l", 0x80))
+    print("done")
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"""
+
+
+@test
+def modes_owners_times_and_attributes_elsewhere_stay(t):
+    other = t.write(t.away + "/other", "text", 0o600)
+    os.utime(other, (7, 7))
+    r = t.inside("/usr/bin/python3", "-c", METADATA, other, options=NONE).ok()
+    lacks(r.out, "done", repr(r))
+    equal(r.out.count("\n"), 31)
+    st = os.stat(other)
+    equal((st.st_mode & 0o777, st.st_mtime), (0o600, 7))
+    equal(os.listxattr(other), [])
+    r = t.outside("/usr/bin/python3", "-c", METADATA, other).ok("the control")
+    check(set(r.out.split()) <= {"done", "ENOTTY", "EOPNOTSUPP"}, repr(r))
+    equal(os.stat(other).st_mode & 0o777, 0o666, "the control")
+
+
+@test
+def modes_owners_times_and_attributes_of_its_own_change(t):
+    """By name and by what is open, with and without a name"""
+    t.write("file")
+    r = t.inside("/usr/bin/python3", "-c", """
+import os
+for name in ("file", os.open("file", os.O_RDWR | os.O_CREAT)):
+    os.chmod(name, 0o640)
+    os.utime(name)
+    os.utime(name, (5, 5))
+    os.chown(name, os.getuid(), os.getgid())
+    os.setxattr(name, "user.cloche", b"1")
+os.symlink("file", "link")
+os.utime("link", (3, 3), follow_symlinks=False)
+for fd in (os.pipe()[0], os.memfd_create("x"),
+           os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)):
+    os.fchmod(fd, 0o644)
+try:
+    os.chmod("none", 0o600)
+except FileNotFoundError:
+    print("ok")
+""", options=NONE).ok()
+    equal(r.out, "ok\n")
+    equal(r.err, "")
+    st = os.stat("file")
+    equal((st.st_mode & 0o777, st.st_mtime), (0o640, 5))
+    equal(os.lstat("link").st_mtime, 3)
+    equal(os.listxattr("file"), ["user.cloche"])
+
+
+@test
+def modes_are_set_on_the_file_that_was_decided_about(t):
+    """Another thread changes the path while it is being decided about"""
+    script = """
+import ctypes, os, sys, threading
+sys.setswitchinterval(1e-5)
+libc = ctypes.CDLL(None, use_errno=True)
+path = ctypes.create_string_buffer(b"a/file")
+over = False
+def flip():
+    while not over:
+        path[0] = b"b"
+        path[0] = b"a"
+thread = threading.Thread(target=flip)
+thread.start()
+for i in range(%d):
+    libc.chmod(path, 0o604 + i %% 2)
+over = True
+thread.join()
+print(oct(os.stat("a/file").st_mode))
+""" % long(4000, 100000)
+    other = t.write(t.away + "/file", "text", 0o600)
+    t.write("a/file")
+    os.symlink(t.away, t.dir + "/b")
+    r = t.inside("/usr/bin/python3", "-c", script, options=NONE).ok()
+    equal(os.stat(other).st_mode & 0o777, 0o600, repr(r))
+    contains(r.out, "0o10060", "its own is changed")
+    t.outside("chmod", "604", "b/file").ok("the control")
+    equal(os.stat(other).st_mode & 0o777, 0o604, "the control")
+
+
+@test
+def a_device_keeps_its_mode_whoever_may_write_to_it(t):
+    """The mode that it has: who gets through does no harm"""
+    script = "chmod 666 /dev/null && echo done; touch /dev/null && echo done"
+    equal(t.shell(script, options=NONE).out, "")
+    contains(t.outside("sh", "-c", script).out, "done", "the control")
+
+
 @test
 def a_file_cannot_be_carried_in_or_out(t):
     t.write(t.home + "/f", "old")
@@ -253,6 +367,43 @@ def a_denied_directory_inside_a_writable_one_is_kept(t):
     for line in ("write keep/f", "create keep/g", "unlink keep/f",
                  "rename keep k"):
         check(found[line] in REFUSED, line, found[line], out)
+
+
+@test
+def a_denied_directory_is_not_renamed_away_nor_what_is_above_it(t):
+    script = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+os.mkdir("gone")
+fd = os.open("gone", os.O_RDONLY)
+os.rmdir("gone")
+os.mkdir("a/free")
+up = f"/proc/self/fd/{fd}/.."
+for name in ("a/b/keep", "a/b", "a", os.getcwd() + "/a/b", up + "/a/b/keep",
+             up + "/a/b", f"/dev/fd/{fd}/../a", "a/../a/b/./keep/"):
+    for flags in (0, 1, 2):     # RENAME_NOREPLACE, RENAME_EXCHANGE
+        other = b"a/free" if flags == 2 and name != "a" else b"new"
+        r = libc.renameat2(-100, name.encode(), -100, other, flags)
+        print("done" if r == 0 else "refused")
+        if r == 0:
+            libc.renameat2(-100, other, -100, name.encode(), flags)
+    for call in (os.rmdir, os.unlink):
+        try:
+            call(name)
+            print("done")
+        except OSError:
+            print("refused")
+os.rename("a/free", "a/moved")
+"""
+    t.write("a/b/keep/f", "old")
+    r = t.inside("/usr/bin/python3", "-c", script,
+                 options=NONE + ("--deny-write", "a/b/keep")).ok()
+    equal(set(r.out.split()), {"refused"}, repr(r))
+    equal(t.read("a/b/keep/f"), "old")
+    check(os.path.isdir(t.dir + "/a/moved"), "what is beside it moves")
+    os.rmdir(t.dir + "/a/moved")
+    r = t.outside("/usr/bin/python3", "-c", script).ok("the control")
+    check(r.out.count("done") >= 16, repr(r))
 
 
 @test
@@ -351,19 +502,36 @@ def other_processes_are_left_alone(t):
 @test
 def limits_and_priorities_of_others_stay(t):
     victim = subprocess.Popen(["sleep", "60"])
-    script = (f"import os, resource\n"
+    script = (f"import ctypes, os, resource, struct\n"
+              f"libc = ctypes.CDLL(None, use_errno=True)\n"
+              f"def call(*args):\n"
+              f"    if libc.syscall(*args) < 0:\n"
+              f"        raise OSError(ctypes.get_errno(), 'call')\n"
+              f"def ioprio(which, who):\n"
+              f"    call({CALLS['ioprio_set']}, which, who, 0)\n"
+              f"def attr(pid):\n"
+              f"    call({CALLS['sched_setattr']}, pid, struct.pack('IIQiIQQQ', 48, 5, 0, 0, 0, 0, 0, 0), 0)\n"
               f"for f in (lambda: resource.prlimit({victim.pid}, resource.RLIMIT_CPU, (1, 1)),\n"
               f"          lambda: os.setpriority(os.PRIO_PROCESS, {victim.pid}, 19),\n"
-              f"          lambda: os.setpriority(os.PRIO_USER, 0, 19)):\n"
+              f"          lambda: os.setpriority(os.PRIO_USER, 0, 19),\n"
+              f"          lambda: os.setpriority(os.PRIO_PGRP, 0, 19),\n"
+              f"          lambda: ioprio(3, 0), lambda: ioprio(2, 0),\n"
+              f"          lambda: ioprio(1, {victim.pid}),\n"
+              f"          lambda: os.sched_setscheduler({victim.pid}, os.SCHED_IDLE, os.sched_param(0)),\n"
+              f"          lambda: os.sched_setparam({victim.pid}, os.sched_param(0)),\n"
+              f"          lambda: os.sched_setaffinity({victim.pid}, {{0}}),\n"
+              f"          lambda: attr({victim.pid})):\n"
               f"    try:\n        f()\n        print('done')\n"
               f"    except PermissionError:\n        print('refused')\n"
               f"os.setpriority(os.PRIO_PROCESS, 0, 19)\n"
               f"resource.setrlimit(resource.RLIMIT_CPU, (100, 100))\n"
               f"print('own')\n")
     r = t.inside("/usr/bin/python3", "-c", script, options=NONE).ok()
-    equal(r.out, "refused\nrefused\nrefused\nown\n")
-    r = t.outside("/usr/bin/python3", "-c", script.replace("PRIO_USER, 0", f"PRIO_PROCESS, {victim.pid}"))
-    equal(r.ok("the control").out, "done\ndone\ndone\nown\n")
+    equal(r.out, 11 * "refused\n" + "own\n")
+    r = t.outside("/usr/bin/python3", "-c", script.replace(
+        "PRIO_USER, 0", f"PRIO_PROCESS, {victim.pid}").replace(
+        "ioprio(3, 0)", "ioprio(1, 0)"), start_new_session=True)
+    equal(r.ok("the control").out, 11 * "done\n" + "own\n")
     victim.kill()
     victim.wait()
 
