@@ -186,7 +186,9 @@ struct cloche_events {
  * @argv:	The command and its arguments, NULL at the end; or the words of
  *		the shell string that the option "command" sets
  * @env:	Its environment, "NAME=value", NULL at the end; what of it gets
- *		inside is the policy's to say. NULL: this process's
+ *		inside is the policy's to say. NULL: this process's. Where settings
+ *		and state are is decided by this process's own HOME, XDG_* and
+ *		CLAUDE_CONFIG_DIR, whatever stands here.
  * @directory:	Where it starts; NULL: the current directory
  * @stdio:	Three descriptors for standard input, output and error, -1 for
  *		/dev/null; they stay yours. NULL: this process's 0, 1 and 2, or

@@ -70,19 +70,38 @@ static void release_streams(void)
 		(void)dup2(null, i);
 }
 
+/* The command's own variables come first. Returns how many words that are. */
+static int take_env(char **words, int n, char ***ret, struct err *err)
+{
+	uint64_t count = 0;
+
+	*ret = NULL;
+	if (n > 1 && !strcmp(words[1], EMBED_OWN_ENV))
+		return 1;
+	if (n < 2 || text_to_u64(words[1], (uint64_t)n - 2, &count) < 0)
+		return fail(err, -EPROTO, "the library is of another version");
+	*ret = mem_zalloc((count + 1) * sizeof(**ret));
+	memcpy(*ret, words + 2, count * sizeof(**ret));
+	return (int)count + 1;
+}
+
 static int run(struct options *options, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
-	auto_free char **words = NULL;
-	int first = read_words(&text, err);
+	auto_free char **words = NULL, **env = NULL;
+	int n, first, r = read_words(&text, err);
 
-	if (first == 0) {
-		const int n = split_words(&text, &words);
-
-		first = cli_parse_options(n, words, options, err);
-	}
+	if (r < 0)
+		return r;
+	n = split_words(&text, &words);
+	r = take_env(words, n, &env, err);
+	if (r < 0)
+		return r;
+	options->env = env;
+	first = cli_parse_options(n - r, words + r, options, err);
 	if (first < 0)
 		return first;
+	first += r;
 	/* The library tells each refusal: nobody needs the footer as well */
 	if (!options_has(options, OPTION_ANNOTATE))
 		(void)options_add(options, OPTION_ANNOTATE, "never", NULL);

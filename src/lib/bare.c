@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -111,6 +112,7 @@ int bare_exec(const struct policy *policy, const struct options *options,
 		channel_bare(hooks_channel(options));
 	if (chdir(policy->cwd) < 0)
 		return fail_errno(err, "cannot enter '%s'", policy->cwd);
+	environ = (char **)(uintptr_t)options_env(options);
 	execvp(argv[0], argv);
 	missing = errno == ENOENT;
 	hooks_say(options, "%s: %s", argv[0], strerror(errno));

@@ -319,7 +319,8 @@ void keep_view(struct keep *k, const struct view *view,
 	/* The settings may be watched before the mounts are */
 	const struct plan *first = k->own ? k->session->plan : NULL;
 	const struct plan_request request = {
-		.argv = first ? first->argv : NULL, .environ = environ,
+		.argv = first ? first->argv : NULL,
+		.environ = options_env(k->options),
 	};
 	auto_plan struct plan *plan = NULL;
 	struct changes changes = { 0 };

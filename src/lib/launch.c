@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -42,7 +41,25 @@ static void add_option(struct buf *words, enum option_id id, const char *value)
 		add_word(words, value);
 }
 
-/* The options and the command, as a file: /proc shows arguments to everybody */
+/* The command's environment, which is not the supervisor's: that one has the
+ * variables that say where the policy is
+ */
+static void add_env(struct buf *words, const char *const *env)
+{
+	size_t n = 0;
+
+	while (env && env[n])
+		n++;
+	if (env)
+		buf_addf(words, "%zu", n);
+	else
+		buf_adds(words, EMBED_OWN_ENV);
+	buf_addc(words, '\0');
+	for (size_t i = 0; i < n; i++)
+		add_word(words, env[i]);
+}
+
+/* All of it as a file: /proc shows arguments to everybody */
 static int write_words(const struct cloche_sandbox *sandbox,
 		       const struct cloche_run_options *o, bool ask,
 		       struct err *err)
@@ -51,6 +68,7 @@ static int write_words(const struct cloche_sandbox *sandbox,
 	auto_buf struct buf words = { 0 };
 	int r;
 
+	add_env(&words, o->env);
 	for (size_t i = 0; i < sandbox->options.len; i++)
 		add_option(&words, sandbox->options.v[i].id,
 			   sandbox->options.v[i].value);
@@ -117,8 +135,7 @@ static int reset_signals(posix_spawnattr_t *attr)
 						POSIX_SPAWN_SETSIGDEF);
 }
 
-static int start(const char *program, const int *fds, const char *const *env,
-		 pid_t *ret)
+static int start(const char *program, const int *fds, pid_t *ret)
 {
 	static char verb[] = EMBED_VERB, name[] = "cloche";
 	char parent[16];
@@ -138,8 +155,7 @@ static int start(const char *program, const int *fds, const char *const *env,
 			r = reset_signals(&attr);
 		if (r == 0)
 			r = posix_spawn(ret, program, &actions, &attr, argv,
-					env ? (char **)(uintptr_t)env
-					    : environ);
+					environ);
 		(void)posix_spawnattr_destroy(&attr);
 	}
 	(void)posix_spawn_file_actions_destroy(&actions);
@@ -167,7 +183,7 @@ int launch_supervisor(struct cloche_sandbox *sandbox,
 					  err);
 	}
 	if (r >= 0) {
-		r = start(sandbox->program, fds, o->env, ret);
+		r = start(sandbox->program, fds, ret);
 		if (r < 0)
 			fail(err, r, "cannot start '%s': %s", sandbox->program,
 			     strerror(-r));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -163,6 +164,11 @@ char *options_swap(struct options *options, enum option_id id,
 		memmove(v, v + 1, (options->len - (i - 1)) * sizeof(*v));
 	}
 	return old;
+}
+
+char *const *options_env(const struct options *options)
+{
+	return options->env ? options->env : environ;
 }
 
 const char *options_get(const struct options *options, enum option_id id)

@@ -56,12 +56,14 @@ struct option_value {
 /**
  * struct options - All that were given, in order; zero-initialise
  * @hooks:	Who is told what happens (lib/hooks.h); the caller's, or NULL
+ * @env:	The command's environment, the caller's; NULL: this process's
  * @as_srt:	The settings file must be what srt takes (policy/srt.h)
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
 	const struct hooks *hooks;
+	char *const *env;
 	bool as_srt;
 };
 
@@ -79,6 +81,9 @@ enum option_id option_find_letter(char letter);
 int options_add(struct options *options, enum option_id id, const char *value,
 		struct err *err);
 void options_done(struct options *options);
+
+/* The environment that the command's is made from */
+char *const *options_env(const struct options *options);
 
 /* Put @value in the place of the last one of an option that takes one; NULL
  * takes that use away. Returns the old value, to be freed, or NULL.

@@ -380,9 +380,10 @@ static char *find_program(const struct session *s)
 }
 
 /* In profile home the command's own program is there */
-static void show_command(struct view *view, char *const *argv)
+static void show_command(struct view *view, char *const *argv,
+			 char *const *env)
 {
-	const char *path = getenv("PATH");
+	const char *path = env_lookup(env, "PATH");
 	auto_free char *ordered = NULL;
 
 	if (view->policy->profile != PROFILE_HOME || !argv || !argv[0])
@@ -398,7 +399,7 @@ static void furnish_home(struct session *s, struct plan_request *request)
 		home_show_link(s->view);
 	}
 	request->git_config = s->git_config;
-	show_command(s->view, request->argv);
+	show_command(s->view, request->argv, request->environ);
 }
 
 /* A drop-in of the administrator's that cannot be used stops nothing, nor does a
@@ -426,13 +427,13 @@ int session_open(const struct options *options, char *const *argv,
 		.uid = geteuid(), .gid = getegid(),
 	};
 	struct plan_request request = {
-		.argv = argv, .environ = environ,
+		.argv = argv, .environ = options_env(options),
 		.ephemeral = options_has(options, OPTION_EPHEMERAL),
 	};
 	auto_report struct settings_report report = { 0 };
 	auto_free char *program = NULL;
 	struct network_proxies ports;
-	struct session s = { 0 };
+	struct session s = { .env = options_env(options) };
 	int r = set_observe(options, &request, err);
 
 	if (r == 0)
@@ -476,7 +477,7 @@ int session_view(const struct session *session, struct policy *policy,
 
 	if (r < 0)
 		return r;
-	show_command(*ret, session->plan->argv);
+	show_command(*ret, session->plan->argv, session->env);
 	if (session->plan->tier == TIER_LANDLOCK)
 		close_tmp(*ret, session->tmpdir);
 	planted_deny(*ret);

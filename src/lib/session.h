@@ -39,6 +39,7 @@ struct session {
 	struct cage *ahead;
 	struct listener_set *proxies;
 	char *git_config;
+	char *const *env;	/* Of the options */
 };
 
 /* Read the settings, apply @options, look at the file system, make the plan

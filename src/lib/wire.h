@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/loop.h"
 
-#define WIRE_PROTOCOL "1"
+#define WIRE_PROTOCOL "2"
 
 enum {
 	WIRE_FRAME_MAX = 2 << 20,	/* Bytes of one message */

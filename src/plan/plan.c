@@ -223,6 +223,8 @@ static const char *tmpdir_for(const struct plan_request *request,
 		const char *said = env_lookup(request->environ,
 					      srt_tmpdirs[i]);
 
+		if (!said)	/* lib/tmpdir.c may have found another */
+			said = getenv(srt_tmpdirs[i]);
 		if (said && *said)
 			return said;
 	}

@@ -76,6 +76,52 @@ TEST(output_environment_and_directory_are_as_asked)
 	cloche_sandbox_free(box);
 }
 
+/* What the command gets as HOME says nothing about whose policy it runs under */
+TEST(the_commands_environment_does_not_choose_the_policy)
+{
+	const char *const argv[] = {
+		"sh", "-c", "cat $1/.ssh/id_rsa $1/denied; cat $1/shown; echo $HOME",
+		"sh", getenv("HOME"), NULL,
+	};
+	const char *const elsewhere[] = {
+		"HOME=/nonexistent", "CLAUDE_CONFIG_DIR=/nonexistent",
+		"XDG_CONFIG_HOME=/nonexistent", "PATH=/usr/bin:/bin", NULL,
+	};
+	const char *const *const envs[] = { NULL, elsewhere };
+	char away[4096], path[5000], text[4096];
+
+	enter_project(away);
+	snprintf(path, sizeof(path), "%s/.ssh/id_rsa", argv[4]);
+	test_write(path, "secret\n");
+	snprintf(path, sizeof(path), "%s/denied", argv[4]);
+	test_write(path, "secret\n");
+	snprintf(path, sizeof(path), "%s/shown", argv[4]);
+	test_write(path, "shown\n");
+	snprintf(path, sizeof(path), "%s/.claude/settings.json", argv[4]);
+	test_write(path, "{\"sandbox\": {\"filesystem\": {\"denyRead\": [\"~/denied\"]}}}");
+	for (size_t i = 0; i < 2; i++) {
+		cloche_sandbox *box = make_box(NULL);
+		int out[2], stdio[3] = { -1, -1, -1 };
+		struct cloche_run_options options = {
+			.size = sizeof(options), .argv = argv, .env = envs[i],
+			.stdio = stdio,
+		};
+		cloche_run *run;
+
+		CHECK_INT(pipe2(out, O_CLOEXEC), 0);
+		stdio[1] = out[1];
+		CHECK_INT(cloche_start(box, &options, &run), 0);
+		close(out[1]);
+		CHECK_INT(cloche_run_wait(run, NULL), 0);
+		read_all(out[0], text, sizeof(text));
+		snprintf(path, sizeof(path), "shown\n%s\n",
+			 envs[i] ? "/nonexistent" : argv[4]);
+		CHECK_STR(text, path);
+		cloche_run_free(run);
+		cloche_sandbox_free(box);
+	}
+}
+
 TEST(a_refused_write_is_an_event)
 {
 	struct story story = { 0 }, allowed = { 0 };
