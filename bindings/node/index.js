@@ -45,11 +45,12 @@ class Sandbox extends EventEmitter {
   #program;
   #runs = new Set();
 
-  constructor(policy = null, { program: own, ...options } = {}) {
+  constructor(policy = null, options = {}) {
     super();
+    const { program: given, ...rest } = { __proto__: null, ...options };
     this.#policy = text(policy);
-    this.#options = pairs(options);
-    this.#program = own ?? program;
+    this.#options = pairs(rest);
+    this.#program = given ?? program;
     this.wrap(['true']);   // Wrong options are said at once
   }
 

@@ -100,8 +100,9 @@ class Run extends EventEmitter {
   #handle;
   #updates = new Map();
 
-  constructor(box, argv, options, asks) {
+  constructor(box, argv, given, asks) {
     super();
+    const options = { __proto__: null, ...given };   // What it inherits was not given
     const { cwd = null, env = null, input, signal, capture = false } = options;
     signal?.throwIfAborted();
     if (input != null && typeof input !== 'string' && !ArrayBuffer.isView(input))

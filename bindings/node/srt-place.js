@@ -3,21 +3,39 @@
 //
 // Commands are started by the embedder's own shell, so the sandbox of each is
 // told by files: the settings, which it watches for edits, and the file that
-// its refusals go to. All of it is denied to the commands themselves.
+// its refusals go to. They lie in cloche's state directory, which no sandbox
+// sees: another embedder's command may write all of /tmp.
 
 'use strict';
 
 const fs = require('node:fs');
 const net = require('node:net');
+const os = require('node:os');
 const path = require('node:path');
 
 const FILES_MAX = 512;   // Files of events that are kept open to writers
 const LINE_MAX = 1 << 16;
 
-// Not $TMPDIR: that may be a place where commands can write
+const SOCKET_PATH_MAX = 107;   // Bytes of a socket's name, as the kernel has it
+
 function parent() {
-  const own = process.env.XDG_RUNTIME_DIR;
-  return own && path.isAbsolute(own) && fs.existsSync(own) ? own : '/tmp';
+  const moved = process.env.XDG_STATE_HOME;
+  const state = moved && path.isAbsolute(moved) ? moved : path.join(os.homedir(), '.local/state');
+  const dir = path.join(state, 'cloche', 'srt');
+  fs.mkdirSync(dir, { __proto__: null, recursive: true, mode: 0o700 });
+  return dir;
+}
+
+// What a process that was killed could not take along
+function sweep(dir) {
+  for (const name of fs.readdirSync(dir)) {
+    try {
+      process.kill(Number.parseInt(name, 10), 0);
+    } catch (error) {
+      if (error.code === 'ESRCH')
+        fs.rmSync(path.join(dir, name), { __proto__: null, recursive: true, force: true });
+    }
+  }
 }
 
 class Place {
@@ -27,15 +45,18 @@ class Place {
   #watcher = null;
 
   constructor() {
-    this.dir = fs.mkdtempSync(path.join(parent(), 'cloche-'));
-    this.cleanup = () => fs.rmSync(this.dir, { recursive: true, force: true });
+    const dir = parent();
+    sweep(dir);
+    this.dir = fs.mkdtempSync(path.join(dir, `${process.pid}-`));
+    this.cleanup = () => fs.rmSync(this.dir, { __proto__: null, recursive: true, force: true });
     process.on('exit', this.cleanup);
   }
 
   /** Write settings as a whole: who reads them never sees half of them */
   settings(name, config) {
     const file = path.join(this.dir, name);
-    fs.writeFileSync(`${file}.new`, JSON.stringify(config), { mode: 0o600 });
+    fs.writeFileSync(`${file}.new`, JSON.stringify(config),
+      { __proto__: null, mode: 0o600 });
     fs.renameSync(`${file}.new`, file);
     return file;
   }
@@ -43,7 +64,7 @@ class Place {
   /** A file for the refusals of one command; take(record) gets each once */
   events(take) {
     const file = path.join(this.dir, `events-${++this.#count}`);
-    fs.writeFileSync(file, '', { mode: 0o600 });
+    fs.writeFileSync(file, '', { __proto__: null, mode: 0o600 });
     this.#files.set(file, { at: 0, rest: '', take });
     if (this.#files.size > FILES_MAX) {
       const [oldest] = this.#files.keys();
@@ -93,6 +114,8 @@ class Place {
     });
     this.#server.unref();
     const file = path.join(this.dir, 'ask');
+    if (Buffer.byteLength(file) > SOCKET_PATH_MAX)
+      throw new Error(`${file} is too long for a socket; set XDG_STATE_HOME to a shorter path`);
     await new Promise((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(file, resolve);

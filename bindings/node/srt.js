@@ -14,6 +14,7 @@ const os = require('node:os');
 const path = require('node:path');
 const { isDeepStrictEqual } = require('node:util');
 const { native, program } = require('./native');
+const { own } = require('./own');
 const { Place } = require('./srt-place');
 const { SandboxViolationStore, toViolation } = require('./srt-store');
 
@@ -53,14 +54,15 @@ const need = () => {
 
 // A filter that nobody applies would be worse than none
 function refuseUnknown(config) {
-  if (typeof config?.network?.filterRequest === 'function')
+  if (typeof own(config)?.network?.filterRequest === 'function')
     throw new Error('network.filterRequest is not supported by cloche');
 }
 
 /** cloche's own opinion of a configuration; throws with its words */
 function check(file) {
   try {
-    execFileSync(program, ['policy', 'check', file], { stdio: ['ignore', 'pipe', 'pipe'] });
+    execFileSync(program, ['policy', 'check', file],
+      { __proto__: null, stdio: ['ignore', 'pipe', 'pipe'] });
   } catch (error) {
     const said = `${error.stdout ?? ''}${error.stderr ?? ''}`.trim();
     throw new Error(`Invalid sandbox configuration: ${said || error.message}`);
@@ -70,24 +72,25 @@ function check(file) {
 // What one command brings takes the place of the manager's: each list that it
 // names, credentials, and whether there are file rules at all. Directories for git
 // are added; so are hosts of one command, unless the list is strict.
-function merge(config, custom, id) {
-  const merged = JSON.parse(JSON.stringify(config));
+function merge(config, ofCommand, id) {
+  const merged = own(config), custom = own(ofCommand);
   for (const name of ['credentials', 'allowNestedUserNamespaces'])
     if (custom?.[name] !== undefined) merged[name] = custom[name];
   if (custom?.filesystem)
-    merged.filesystem = { ...merged.filesystem, disabled: custom.filesystem.disabled ?? false };
+    merged.filesystem = { __proto__: null, ...merged.filesystem,
+      disabled: custom.filesystem.disabled ?? false };
   if (custom?.git?.safeDirectories)
-    merged.git = { ...merged.git,
+    merged.git = { __proto__: null, ...merged.git,
       safeDirectories: [...(merged.git?.safeDirectories ?? []), ...custom.git.safeDirectories] };
   for (const [group, names] of Object.entries(LISTS)) {
     for (const name of names) {
       if (custom?.[group]?.[name] !== undefined)
-        merged[group] = { ...merged[group], [name]: custom[group][name] };
+        merged[group] = { __proto__: null, ...merged[group], [name]: custom[group][name] };
     }
   }
   const more = commandLists.get(id)?.allowedDomains;
   if (more && !merged.network?.strictAllowlist)
-    merged.network = { ...merged.network,
+    merged.network = { __proto__: null, ...merged.network,
       allowedDomains: [...(merged.network?.allowedDomains ?? []), ...more] };
   return merged;
 }
@@ -112,8 +115,9 @@ async function initialize(config, askCallback, _enableLogMonitor = false) {
 }
 
 // The options of `cloche run` for one command
-function optionsFor(command, binShell, custom, ids) {
+function optionsFor(command, binShell, custom, given) {
   const { config, place, socket, customs } = need();
+  const ids = own(given);
   const key = ids?.commandId ?? ids?.commandText ?? command;
   let file = path.join(place.dir, 'settings.json');
   if (command.includes('\0'))
@@ -186,7 +190,7 @@ function rewriteCustoms(concerns) {
 function registerCommandNetworkLists(id, lists) {
   if (typeof id !== 'string' || id.length < COMMAND_ID_MIN)
     throw new Error(`a commandId has at least ${COMMAND_ID_MIN} characters`);
-  commandLists.set(id, lists);
+  commandLists.set(id, own(lists));
   rewriteCustoms((other) => other === id);
 }
 
@@ -221,7 +225,8 @@ function checkDependencies() {
   if (!isSupportedPlatform())
     return { errors: ['this platform is not supported'], warnings: [] };
   try {
-    const said = execFileSync(program, ['doctor', '--json'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const said = execFileSync(program, ['doctor', '--json'],
+      { __proto__: null, stdio: ['ignore', 'pipe', 'ignore'] });
     return judge(JSON.parse(said));
   } catch (error) {
     return error.stdout?.length ? judge(JSON.parse(error.stdout))

@@ -239,3 +239,18 @@ test('what a listener throws is not swallowed', () => {
   const done = spawnSync(process.execPath, ['-e', code]);
   assert.strictEqual(String(done.stdout), 'caught mine\n', String(done.stderr));
 });
+
+test('what is on Object.prototype is no option', async () => {
+  const dir = fresh(), ran = path.join(dir, 'ran');
+  const bad = { program: '/bin/false', env: { HOME: '/nonexistent' }, cwd: '/', stdio: 'nonsense',
+                input: 'x', write: [dir], profile: 'srt', net: 'host', capture: false };
+  Object.assign(Object.prototype, bad);
+  try {
+    const r = await new Sandbox(null, {}).run(`pwd; touch ${ran}; echo $HOME`, {});
+    assert.strictEqual(r.sandboxed, true);
+    assert.strictEqual(r.stdout, `${process.cwd()}\n${process.env.HOME}\n`);
+    assert.strictEqual(fs.existsSync(ran), false);
+  } finally {
+    for (const name of Object.keys(bad)) delete Object.prototype[name];
+  }
+});

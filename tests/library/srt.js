@@ -146,3 +146,48 @@ test('what cannot be enforced is refused', async () => {
   await assert.rejects(SandboxManager.initialize({ ...config(), filesystem: 7 }), /filesystem/);
   assert.strictEqual(SandboxManager.isSandboxingEnabled(), false);
 });
+
+test('the settings are where no command can write', async () => {
+  await SandboxManager.initialize(config());
+  const line = await SandboxManager.wrapWithSandbox('true');
+  const program = line.split(' ')[0], file = line.match(/--settings (\S+)/)[1];
+  const before = fs.readFileSync(file, 'utf8');
+
+  // Another embedder's command, which may write whatever one is likely to
+  const control = path.join(fresh(), 'control');
+  const places = ['/tmp', process.env.XDG_RUNTIME_DIR ?? '/tmp', away, process.env.HOME];
+  const script = `echo x > ${control}; echo '{}' > ${file}; echo '{}' > ${file}.other; mv ${path.dirname(file)} ${away}/moved`;
+  const r = await run([program, 'run', '--profile', 'srt', '--no-settings',
+    ...places.flatMap((place) => ['--write', place]), '--', 'sh', '-c', `"${script}"`].join(' '));
+  assert.strictEqual(fs.existsSync(control), true, r.err);
+  assert.strictEqual(fs.readFileSync(file, 'utf8'), before);
+  assert.strictEqual(fs.existsSync(`${file}.other`), false);
+});
+
+test('what a killed manager left is removed', async () => {
+  await SandboxManager.initialize(config());
+  const own = path.dirname((await SandboxManager.wrapWithSandbox('true')).match(/--settings (\S+)/)[1]);
+  const left = path.join(path.dirname(own), '999999999-abcdef');
+  fs.mkdirSync(left);
+  await SandboxManager.reset();
+  await SandboxManager.initialize(config());
+  assert.strictEqual(fs.existsSync(left), false);
+});
+
+test('what is on Object.prototype is no configuration', async () => {
+  const dir = fresh();
+  const bad = { filesystem: { disabled: true, allowWrite: [dir] }, network: { allowedDomains: ['*.example.org'] },
+                shell: '/bin/false', commandId: 'x'.repeat(30) };
+  await SandboxManager.initialize(config());
+  Object.assign(Object.prototype, bad);
+  try {
+    const line = await SandboxManager.wrapWithSandbox(`touch ${dir}/ran`, undefined, {});
+    const file = line.match(/--settings (\S+)/)[1];
+    assert.deepStrictEqual(JSON.parse(fs.readFileSync(file)).filesystem.allowWrite, []);
+    for (const name of Object.keys(bad)) delete Object.prototype[name];
+    await run(line);
+    assert.strictEqual(fs.existsSync(`${dir}/ran`), false);
+  } finally {
+    for (const name of Object.keys(bad)) delete Object.prototype[name];
+  }
+});
