@@ -320,7 +320,7 @@ void keep_view(struct keep *k, const struct view *view,
 	const struct plan *first = k->own ? k->session->plan : NULL;
 	const struct plan_request request = {
 		.argv = first ? first->argv : NULL,
-		.environ = options_env(k->options),
+		.environ = first ? options_env(k->options) : NULL,
 	};
 	auto_plan struct plan *plan = NULL;
 	struct changes changes = { 0 };
