@@ -53,7 +53,7 @@ static int class_of(char c)
 	       isdigit((unsigned char)c) ? 3 : 0;
 }
 
-/* True if @name is another one next time: mkstemp() puts six letters and digits at
+/* True if @name is another one next time: mkdtemp() puts six letters and digits at
  * the end, others say what it is
  */
 static bool is_temporary(const char *name)
@@ -69,12 +69,23 @@ static bool is_temporary(const char *name)
 	if (ends_with(name, ".swp") || ends_with(name, ".part") || ends_with(name, "~") ||
 	    !strncmp(name, ".#", 2) || !strncmp(name, "tmp", 3))
 		return true;
-	for (size_t i = n > RANDOM_LEN ? n - RANDOM_LEN : n; i < n; i++) {
+	if (n <= RANDOM_LEN)
+		return false;
+	for (size_t i = n - RANDOM_LEN; i < n; i++) {
 		if (!class_of(name[i]))
 			return false;
 		changes += class_of(name[i]) != class_of(name[i - 1]);
 	}
-	return changes >= RANDOM_CHANGES;
+	/* The first one is that behind a separator */
+	return changes >= (class_of(name[n - RANDOM_LEN - 1]) ? RANDOM_CHANGES : 2);
+}
+
+/* mkstemp() insists on a name that is not there; hardly anything else does */
+static bool makes_temporary(const struct question *q, const struct place *p)
+{
+	return !p->exists &&
+	       ((q->what == CALL_OPEN && (q->flags & O_CREAT) &&
+		 (q->flags & O_EXCL)) || is_temporary(p->name));
 }
 
 /* True if @p is to take the place of another, as git does it: to allow it does not
@@ -136,7 +147,7 @@ static char *grant_for(const char *home, const struct question *q,
 {
 	auto_free char *parent = path_parent(p->path), *git = NULL;
 	const bool needs = is_name(q, p) ||
-			   (!p->exists && (is_temporary(p->name) || is_lock(p)));
+			   makes_temporary(q, p) || (!p->exists && is_lock(p));
 	const bool wide = home && path_is_within(parent, home);
 
 	if (is_foreign(p->path)) {

@@ -67,12 +67,12 @@ WRITES = {
 @test
 def writes_in_the_home(t):
     for name, script in WRITES.items():
-        for entry in os.listdir(t.home):
-            path = os.path.join(t.home, entry)
-            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        for entry in ("sub", ".cache/tool", ".cache/newtool", ".config/newtool",
+                      ".config/cloche"):
+            shutil.rmtree(os.path.join(t.home, entry), ignore_errors=True)
         os.makedirs(t.home + "/sub")
         os.makedirs(t.home + "/.cache/tool")
-        os.makedirs(t.home + "/.config")
+        os.makedirs(t.home + "/.config", exist_ok=True)
         for path in ("there", "sub/notes.txt", "sub/gone"):
             t.write(os.path.join(t.home, path), "a\n")
         note(name, mended(t, script, "cloche policy allow write "))
