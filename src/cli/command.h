@@ -54,6 +54,14 @@ void cli_print(const char *text, size_t n);
 /* The same for one line */
 void cli_tell(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+enum style { STYLE_NONE, STYLE_HEAD, STYLE_COMMAND };
+
+/* What makes @out look so; "" where it is no terminal, or wants no colours */
+const char *cli_style(FILE *out, enum style style);
+
+/* -EINVAL and words: there is no verb @name, but perhaps one like it */
+int cli_fail_verb(const char *name, struct err *err);
+
 /* The verb that was typed */
 const char *cli_verb(void);
 

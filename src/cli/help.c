@@ -4,32 +4,125 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/own.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "cli/words.h"
 #include "lib/options.h"
 
+enum { COLUMNS = 80, OPTION_AT = 26, WORD_AT = 6 };
+
+static const struct {
+	const char *title, *verbs;
+} groups[] = {
+	{ "Daily", "run explain violations diff apply discard" },
+	{ "Policy", "policy trust secret" },
+	{ "Agents", "hook shim wrap as" },
+	{ "Machine", "doctor verify preflight firewall completion help" },
+};
+
+/* What stands first: a verb, or a verb and its word, in use */
+static const struct {
+	const char *call, *example;
+} examples[] = {
+	{ "run", "cloche run -- npm test" },
+	{ "run", "cloche run --allow registry.example.org -- npm install" },
+	{ "run", "cloche run --write ../out -c 'make && make check'" },
+	{ "explain", "cloche explain -- npm test" },
+	{ "violations", "cloche violations list --since 1h --kind write" },
+	{ "diff", "cloche run --ephemeral -- make install; cloche diff" },
+	{ "apply", "cloche apply src/" },
+	{ "discard", "cloche discard" },
+	{ "policy", "cloche policy allow host registry.example.org" },
+	{ "policy", "cloche policy why write ~/.bashrc" },
+	{ "policy show", "cloche policy show --profile home" },
+	{ "policy check", "cloche policy check .cloche.json" },
+	{ "policy why", "cloche policy why host registry.example.org" },
+	{ "policy why", "cloche policy why write ~/.bashrc" },
+	{ "policy allow", "cloche policy allow host registry.example.org" },
+	{ "policy allow", "cloche policy allow write ~/out" },
+	{ "policy allow", "cloche policy allow unprotect .vscode" },
+	{ "policy deny", "cloche policy deny read .env" },
+	{ "policy remove", "cloche policy remove host registry.example.org" },
+	{ "policy mode", "cloche policy mode auto-allow" },
+	{ "policy exclude", "cloche policy exclude 'docker *'" },
+	{ "trust", "cloche trust --show" },
+	{ "hook", "cloche hook install claude" },
+	{ "hook install", "cloche hook install claude --allow registry.example.org" },
+	{ "shim", "cloche shim install npm --allow registry.example.org" },
+	{ "shim install", "cloche shim install npm --allow registry.example.org" },
+	{ "wrap", "cloche wrap -- make test" },
+	{ "as", "cloche as srt -- make test" },
+	{ "doctor", "cloche doctor" },
+	{ "verify", "cloche verify" },
+	{ "preflight", "cloche preflight" },
+	{ "firewall", "cloche firewall up --allow registry.example.org" },
+	{ "completion", "cloche completion bash > ~/.local/share/bash-completion/completions/cloche" },
+};
+
+static const char kinds[] =
+	"KIND is host, read, write, socket, port, variable or unprotect (a protected name to give up).";
+
+/* @text in lines of COLUMNS, all but the first behind @at blanks; @column: where the
+ * first begins
+ */
+static void print_wrapped(const char *text, int at, int column)
+{
+	bool first = true;
+
+	for (size_t n; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		if (!first && column + 1 + (int)n > COLUMNS) {
+			printf("\n%*s", at, "");
+			column = at;
+		} else if (!first) {
+			column += printf(" ");
+		}
+		column += printf("%.*s", (int)n, text);
+		first = false;
+	}
+	puts("");
+}
+
+static void print_title(const char *title)
+{
+	printf("\n%s%s%s\n", cli_style(stdout, STYLE_HEAD), title,
+	       cli_style(stdout, STYLE_NONE));
+}
+
 static void print_option(const struct option_row *row)
 {
 	char left[64];
+	int n;
 
 	snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
 		 row->letter ? '-' : ' ', row->letter ? row->letter : ' ',
 		 row->letter ? ", " : "  ", row->name,
 		 row->argument ? " " : "", row->argument ? row->argument : "");
-	printf("  %-28s %s\n", left, row->help);
+	n = printf("  %-*s", OPTION_AT - 3, left);
+	if (n < OPTION_AT)
+		printf(" ");
+	else
+		printf("\n%*s", OPTION_AT, "");
+	print_wrapped(row->help, OPTION_AT, OPTION_AT);
 }
 
-static void print_options(void)
+static void print_examples(const char *call)
 {
-	for (enum option_id id = 0; id < OPTION_COUNT; id++)
-		print_option(option_row(id));
+	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
+		if (!strcmp(examples[i].call, call))
+			printf("  %s%s%s\n", cli_style(stdout, STYLE_COMMAND),
+			       examples[i].example, cli_style(stdout, STYLE_NONE));
+	}
 }
 
-/* Its own, and those of run where it takes them */
-static void print_flags(const struct command *c, bool run)
+/* The options of @word alone, or of all words; those of run are told by its help */
+static void print_flags(const struct command *c, const char *word,
+			const char *synopsis)
 {
 	bool first = true;
 
@@ -39,51 +132,109 @@ static void print_flags(const struct command *c, bool run)
 			.help = f->help,
 		};
 
-		if (f->verb != c->run)
+		if (f->verb != c->run || (word && !text_has_word(f->words, word)))
 			continue;
-		printf("%s", first ? "\nOptions:\n" : "");
+		if (first)
+			print_title("Options");
 		print_option(&row);
 		first = false;
 	}
-	if (run)
-		printf("\nOptions%s:\n", first ? "" : " of run");
-	if (run)
-		print_options();
+	if (c->run == cli_run) {
+		print_title("Options");
+		for (enum option_id id = 0; id < OPTION_COUNT; id++)
+			print_option(option_row(id));
+	} else if (synopsis_has_run(synopsis)) {
+		puts("\nThe options of run are understood: cloche help run");
+	}
+}
+
+static void print_usage(const char *verb, const char *word,
+			const char *synopsis)
+{
+	const int n = printf("\nUsage: cloche %s%s%s ", verb, word ? " " : "",
+			     word ? word : "") - 1;
+
+	print_wrapped(synopsis, 9, n);
 }
 
 static void print_personas(void)
 {
-	printf("\nNames:\n");
+	print_title("Names");
 	for (const struct persona *p = persona_table(); p->name; p++)
 		printf("  %-10s %s\n", p->name, p->help);
 }
 
+static void print_verb(const struct command *c)
+{
+	const int n = printf("  cloche %-10s ", c->name);
+
+	print_wrapped(c->help, n, n);
+}
+
 static void print_overview(void)
 {
-	printf("cloche - run a command in a sandbox that the kernel enforces\n\n"
-	       "Usage:\n");
-	for (const struct command *c = command_table(); c->name; c++)
-		printf("  cloche %-10s %s\n", c->name, c->help);
+	printf("cloche - run a command in a sandbox that the kernel enforces\n\n");
+	print_examples("run");
+	for (size_t g = 0; g <= ARRAY_SIZE(groups); g++) {
+		const bool rest = g == ARRAY_SIZE(groups);
+
+		if (!rest)
+			print_title(groups[g].title);
+		for (const struct command *c = command_table(); c->name; c++) {
+			bool listed = false;
+
+			for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
+				listed |= text_has_word(groups[i].verbs, c->name);
+			if (rest ? !listed :
+			    text_has_word(groups[g].verbs, c->name))
+				print_verb(c);
+		}
+	}
 	printf("\n'cloche help COMMAND' tells more; 'cloche --version' the version.\n"
 	       "Exit status of run: the command's own; 128+N when signal N ended it; 124 time\n"
 	       "limit; 125 the sandbox could not be built (nothing ran); 126 not executable;\n"
 	       "127 not found.\n");
 }
 
-/* The words of a verb that has some; true if one takes the options of run */
-static bool print_words(const struct command *c)
+/* The words of a verb that has some */
+static void print_words(const struct command *c)
 {
 	const struct word *w = word_first(c);
-	bool run = false;
 
 	if (w)
-		printf("\nCommands:\n");
+		print_title("Commands");
 	for (; w; w = word_next(w)) {
-		printf("  %s%s%s\n      %s\n", w->name,
-		       *w->synopsis ? " " : "", w->synopsis, w->help);
-		run |= synopsis_has_run(w->synopsis);
+		int n = printf("  %s%s", w->name, *w->synopsis ? " " : "");
+
+		print_wrapped(w->synopsis, WORD_AT, n);
+		n = printf("%*s", WORD_AT, "");
+		print_wrapped(w->help, WORD_AT, n);
 	}
-	return run;
+}
+
+static const struct word *find_word(const struct command *c, const char *name)
+{
+	const struct word *w = word_first(c);
+
+	while (w && strcmp(w->name, name) != 0)
+		w = word_next(w);
+	return w;
+}
+
+static void print_word(const struct command *c, const struct word *w)
+{
+	char call[64];
+
+	puts(w->help);
+	puts("");
+	snprintf(call, sizeof(call), "%s %s", c->name, w->name);
+	print_examples(call);
+	print_usage(c->name, w->name, w->synopsis);
+	if (strstr(w->synopsis, "KIND ")) {
+		puts("");
+		print_wrapped(kinds, 0, 0);
+	}
+	print_flags(c, w->name, w->synopsis);
 }
 
 int cli_help(int argc, char **argv, struct err *err)
@@ -91,7 +242,7 @@ int cli_help(int argc, char **argv, struct err *err)
 	static char name[] = "secret", help[] = "--help";
 	char *secret[] = { name, help, NULL };
 	const struct command *c;
-	bool run;
+	const struct word *w;
 
 	if (argc < 2) {
 		print_overview();
@@ -99,13 +250,25 @@ int cli_help(int argc, char **argv, struct err *err)
 	}
 	c = command_find(argv[1]);
 	if (!c)
-		return fail(err, -EINVAL, "unknown command '%s'; 'cloche help' lists them", argv[1]);
+		return cli_fail_verb(argv[1], err);
 	if (c->run == cli_secret)	/* It tells its own */
 		return cli_secret(2, secret, err);
-	printf("%s\n\nUsage: cloche %s %s\n", c->help, c->name, c->synopsis);
-	run = print_words(c);
+	w = argc > 2 ? find_word(c, argv[2]) : NULL;
+	if (w) {
+		print_word(c, w);
+		return 0;
+	}
+	puts(c->help);
+	puts("");
+	print_examples(c->name);
+	print_usage(c->name, NULL, c->synopsis);
+	print_words(c);
+	if (c->run == cli_policy) {
+		puts("");
+		print_wrapped(kinds, 0, 0);
+	}
 	if (c->run == cli_as)
 		print_personas();
-	print_flags(c, run || synopsis_has_run(c->synopsis));
+	print_flags(c, NULL, c->synopsis);
 	return 0;
 }

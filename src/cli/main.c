@@ -60,18 +60,28 @@ const struct command *command_find(const char *name)
 	return find_in(commands, name);
 }
 
+int cli_fail_verb(const char *name, struct err *err)
+{
+	struct text_near near = { .word = name };
+
+	for (const struct command *c = commands; c->name; c++)
+		(void)text_near_try(&near, c->name);
+	if (near.best)
+		return fail(err, -EINVAL, "no command '%s'; did you mean 'cloche %s'?",
+			    name, near.best);
+	return fail(err, -EINVAL, "no command '%s'; 'cloche help' lists them",
+		    name);
+}
+
 /* "cloche npm test" is probably "cloche run -- npm test" */
 static int fail_unknown(int argc, char **argv, struct err *err)
 {
 	const char *path = getenv("PATH");
 	auto_free char *cwd = getcwd(NULL, 0);
-	struct text_near near = { .word = argv[1] };
 	auto_free char *program = NULL;
 	auto_buf struct buf line = { 0 };
 	const int first = strcmp(argv[1], "--") ? 1 : 2;
 
-	for (const struct command *c = commands; c->name; c++)
-		(void)text_near_try(&near, c->name);
 	if (first < argc && cwd)
 		program = startable_find(argv[first], path ? path : "", cwd);
 	for (int i = first; program && i < argc; i++) {
@@ -81,11 +91,7 @@ static int fail_unknown(int argc, char **argv, struct err *err)
 	if (program)
 		return fail(err, -EINVAL, "no command '%s'; to run a program in the sandbox: cloche run --%s",
 			    argv[1], buf_str(&line));
-	if (near.best)
-		return fail(err, -EINVAL, "no command '%s'; did you mean 'cloche %s'?",
-			    argv[1], near.best);
-	return fail(err, -EINVAL, "no command '%s'; 'cloche help' lists them",
-		    argv[1]);
+	return cli_fail_verb(argv[1], err);
 }
 
 /* Wrong usage is 2 for verbs that answer questions; for verbs that run
@@ -116,10 +122,10 @@ static bool asks_for_help(const struct command *c, int argc, char **argv)
 static int run_command(const struct command *c, int argc, char **argv,
 		       struct err *err)
 {
-	char *help[] = { argv[0], argv[0], NULL };
+	char *help[] = { argv[0], argv[0], argc > 1 ? argv[1] : NULL, NULL };
 
 	if (asks_for_help(c, argc, argv))
-		return cli_help(2, help, err);
+		return cli_help(3, help, err);
 	return c->run(argc, argv, err);
 }
 

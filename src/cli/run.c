@@ -4,7 +4,9 @@
 #include <cloche.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/own.h"
 #include "cli/command.h"
 #include "lib/options.h"
 
@@ -15,11 +17,29 @@ static void on_message(void *arg, cloche_run *run, const char *line)
 	cli_tell("cloche: %s", line);
 }
 
+/* Heads and commands of a footer stand out on a terminal */
 static void on_report(void *arg, cloche_run *run, const char *text)
 {
+	auto_buf struct buf out = { 0 };
+
 	(void)arg;
 	(void)run;
-	cli_print(text, strlen(text));
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+		const enum style style =
+			!strncmp(text, "cloche: ", 8) && text[8] != ' ' ?
+			STYLE_HEAD : *text == ' ' ? STYLE_COMMAND : STYLE_NONE;
+
+		if (style)
+			buf_adds(&out, cli_style(stderr, style));
+		buf_add(&out, text, n);
+		if (style)
+			buf_adds(&out, cli_style(stderr, STYLE_NONE));
+		text += n;
+		if (*text)
+			buf_addc(&out, *text++);
+	}
+	cli_print(out.p, out.len);
 }
 
 static int run(cloche_sandbox *box, char **argv, struct err *err)

@@ -28,6 +28,18 @@ void cli_say(FILE *out, const char *fmt, ...)
 	fprintf(out, "%s\n", buf_str(&safe));
 }
 
+const char *cli_style(FILE *out, enum style style)
+{
+	static const char *const codes[] = {
+		[STYLE_NONE] = "\033[0m", [STYLE_HEAD] = "\033[1m",
+		[STYLE_COMMAND] = "\033[32m",
+	};
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return (no && *no) || !term || !*term || !strcmp(term, "dumb") ||
+	       !isatty(fileno(out)) ? "" : codes[style];
+}
+
 enum { KEPT_MAX = 1 << 20 };
 
 /* What standard error did not take yet. The command may have stopped our terminal,

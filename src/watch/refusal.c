@@ -151,7 +151,7 @@ static char *grant_for(const char *home, const struct question *q,
 	const bool wide = home && path_is_within(parent, home);
 
 	if (is_foreign(p->path)) {
-		*why = "without a sandbox you could not write it either";
+		*why = "not yours to write";
 		return NULL;
 	}
 	if (needs && (wide || path_depth(parent) < 2)) {

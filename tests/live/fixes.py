@@ -122,7 +122,7 @@ def what_cannot_be_allowed_says_so(t):
 
 @test_if(not IS_ROOT)
 def files_of_root_are_not_offered(t):
-    explained(t, "echo x > /usr/local/x", "without a sandbox you could not write it either")
+    explained(t, "echo x > /usr/local/x", "not yours to write")
 
 
 @test
