@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/persona.h"
 #include "cli/words.h"
+#include "lib/job.h"
 #include "lib/embed.h"
 #include "lib/session.h"
 #include "lib/startable.h"
@@ -158,8 +159,11 @@ int main(int argc, char **argv)
 	(void)signal(SIGCHLD, SIG_DFL);
 	cage_set_image(argv, environ);
 	session_set_program("/proc/self/exe");
-	if (argc > 0 && persona_find(argv[0]))
-		return persona_find(argv[0])->run(argc, argv);
+	if (argc > 0 && persona_find(argv[0])) {
+		r = persona_find(argv[0])->run(argc, argv);
+		job_end(r);
+		return r;
+	}
 	if (argc > 0 && strstr(path_base(argv[0]), "-credential-")) {
 		/* docker-credential-cloche and git-credential-cloche */
 		r = cli_secret_as(argv, &err);
@@ -188,5 +192,7 @@ int main(int argc, char **argv)
 		r = fail_unknown(argc, argv, &err);
 	if (r < 0)
 		cli_tell("cloche: %s", err.msg);
-	return say_all(exit_code(r));
+	r = say_all(exit_code(r));
+	job_end(r);
+	return r;
 }

@@ -16,8 +16,12 @@
 #include "base/own.h"
 #include "base/sys.h"
 
+/* The terminal's Ctrl-C reached us */
+static bool interrupted;
+
 void job_init(struct job *job)
 {
+	interrupted = false;
 	*job = (struct job){ .command = -1 };
 	job->has_terminal = tcgetattr(STDIN_FILENO, &job->terminal) == 0;
 }
@@ -41,6 +45,19 @@ void job_done(struct job *job)
 	/* A program that was killed can leave it raw */
 	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
 		(void)tcsetattr(STDIN_FILENO, TCSADRAIN, &job->terminal);
+}
+
+void job_end(int status)
+{
+	sigset_t one;
+
+	if (!interrupted || status != 128 + SIGINT)
+		return;
+	sigemptyset(&one);
+	sigaddset(&one, SIGINT);
+	(void)signal(SIGINT, SIG_DFL);
+	(void)raise(SIGINT);
+	(void)sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
 void job_started(struct job *job, int pidfd)
@@ -83,10 +100,11 @@ void job_stop(struct job *job, int signal, int socket)
 	(void)fcntl(socket, F_SETFL, flags);
 }
 
-bool job_concerns(const struct signalfd_siginfo *info)
+bool job_concerns(const struct job *job, const struct signalfd_siginfo *info)
 {
 	if (info->ssi_signo == SIGCHLD)
 		return false;
+	interrupted |= info->ssi_signo == SIGINT && info->ssi_code == SI_KERNEL;
 	/* A file of ours became too large */
 	if (info->ssi_signo == SIGXFSZ && info->ssi_pid == (uint32_t)getpid())
 		return false;
@@ -94,7 +112,9 @@ bool job_concerns(const struct signalfd_siginfo *info)
 	 * the leader of the session: maybe us.
 	 */
 	return info->ssi_code != SI_KERNEL || info->ssi_signo == SIGHUP ||
-	       info->ssi_signo == SIGCONT;
+	       info->ssi_signo == SIGCONT ||
+	       (job->command < 0 && (info->ssi_signo == SIGINT ||
+				     info->ssi_signo == SIGQUIT));
 }
 
 /* Is the process behind @pidfd stopped? */

@@ -28,6 +28,12 @@ void job_init(struct job *job);
 /* Closes the pidfd, and puts the terminal back as it was */
 void job_done(struct job *job);
 
+/* Before the program exits with @status: if Ctrl-C ended the command, let it end
+ * us as well. A shell that runs us in a loop leaves it only then, and takes 130
+ * for a result like any other.
+ */
+void job_end(int status);
+
 /* The command runs: @pidfd is taken over, what is pending is sent */
 void job_started(struct job *job, int pidfd);
 
@@ -38,9 +44,10 @@ void job_started(struct job *job, int pidfd);
 void job_stop(struct job *job, int signal, int socket);
 
 /* True if the signal must be passed on: those that the kernel sent to the
- * whole foreground job (Ctrl-C) reached the command too
+ * whole foreground job (Ctrl-C) reached the command too, if there was one. At the
+ * start that cannot be told, and twice is better than not at all.
  */
-bool job_concerns(const struct signalfd_siginfo *info);
+bool job_concerns(const struct job *job, const struct signalfd_siginfo *info);
 
 /* Pass @signal on, now or when the command has started */
 void job_signal(struct job *job, int signal);

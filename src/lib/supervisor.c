@@ -296,7 +296,7 @@ static int on_signal(void *arg, uint32_t events)
 	(void)events;
 	if (read(s->signals.fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
 		return 0;
-	if (!job_concerns(&info))
+	if (!job_concerns(&s->job, &info))
 		return 0;
 	/* It may run already, and its message be on the way */
 	while (r > 0 && s->job.command < 0 && is_readable(s->cage.socket))

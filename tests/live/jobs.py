@@ -3,6 +3,7 @@
 
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -21,6 +22,21 @@ def shell(t):
     term.line("stty -echo; echo u''p")
     term.expect("up\r\n" + PROMPT)
     return term
+
+
+def children(pid):
+    """The names of all processes below one"""
+    names = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/children") as file:
+            for child in file.read().split():
+                try:
+                    with open(f"/proc/{child}/comm") as comm:
+                        names.append(comm.read().strip())
+                    names += children(child)
+                except OSError:
+                    pass        # Gone meanwhile
+    return names
 
 
 def status(term):
@@ -51,6 +67,41 @@ def control_c_interrupts_the_command(t):
         term.send("\x03")
         term.expect(PROMPT)
         equal(status(term), 130)
+
+
+@test
+def control_c_before_the_command_runs(t):
+    """Whenever it comes: before that, nobody else gets it"""
+    with shell(t) as term:
+        for i in range(30):
+            term.line("echo started; $CLOCHE run -- sleep 1000")
+            term.expect("started")
+            wait_until(lambda: os.path.basename(CLOCHE) in children(term.pid),
+                       "a process")
+            time.sleep(i / 1000)
+            term.send("\x03")
+            term.expect(PROMPT)
+            equal(status(term), 130, i)
+
+
+@test
+def control_c_ends_a_loop_in_a_script(t):
+    """A shell goes on after a command that exits with 130, whatever it was"""
+    inner = "while :; do echo ready; sleep 1000; done"
+    t.write("inner", inner + "\n")
+    t.write("outer", f"while :; do {CLOCHE} run -- sh -c 'echo ready; "
+            "sleep 1000'; done\n")
+    for line in ("bash inner",      # The control
+                 "$CLOCHE run -- bash inner", "$CLOCHE run -- sh inner",
+                 f"$CLOCHE run -c '{inner}'", "bash outer", "sh outer"):
+        with shell(t) as term:
+            term.line(line)
+            term.expect("ready")
+            # Between two commands a shell may miss it: as it does outside
+            wait_until(lambda: "sleep" in children(term.pid), "the sleep")
+            term.send("\x03")
+            term.expect(PROMPT)
+            equal(status(term), 130, line)
 
 
 @test
