@@ -174,11 +174,17 @@ static int on_birth(void *arg, uint32_t events)
 	return 0;
 }
 
+/* With --observe off there is an observer for sockets alone */
+static bool sees_files(const struct watchers *w)
+{
+	return w->observer && w->session->plan->observe;
+}
+
 static bool is_inside(void *arg, const char *path)
 {
 	const struct watchers *w = arg;
 
-	return !w->observer ||
+	return !sees_files(w) ||
 	       birth_is_shadowed(observer_stats(w->observer).made_ms, path);
 }
 
@@ -186,7 +192,7 @@ static bool is_touched(void *arg, const char *path)
 {
 	const struct watchers *w = arg;
 
-	return !w->observer ||
+	return !sees_files(w) ||
 	       birth_is_shadowed(observer_stats(w->observer).wrote_ms, path);
 }
 
@@ -459,6 +465,7 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 {
 	const struct observer_stats stats = w->observer ?
 		observer_stats(w->observer) : (struct observer_stats){ 0 };
+	const bool seen = sees_files(w);
 	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 
@@ -467,8 +474,8 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	 * has other names for everything
 	 */
 	if (w->born &&
-	    born_finish(w->born, !w->observer || stats.made_ms, w->observer,
-			w->observer && !stats.names && !stats.unseen &&
+	    born_finish(w->born, !seen || stats.made_ms, seen,
+			seen && !stats.names && !stats.unseen &&
 			!w->session->plan->nested_userns, &err) < 0)
 		hooks_say(w->options, "the next run looks for what was planted: %s",
 			  err.msg);
