@@ -494,6 +494,11 @@ void view_free(struct view *view)
 		free(view->tops.v[i]);
 	free(view->tops.v);
 	free(view->linked.v);
+	for (size_t i = 0; i < view->repos.len; i++) {
+		free(view->repos.v[i].path);
+		free(view->repos.v[i].todo);
+	}
+	free(view->repos.v);
 	free(view->home);
 	free(view->rules.v);
 	free(view->notes.v);

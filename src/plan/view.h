@@ -106,6 +106,14 @@ struct view_linked {
 };
 
 /**
+ * struct view_repo - A git directory that the walk has met
+ * @todo:	What a rebase in it is still to do, or NULL
+ */
+struct view_repo {
+	char *path, *todo;
+};
+
+/**
  * struct view - All of it; immutable once built
  * @policy:	Referenced
  * @rules:	Sorted by path, then by list
@@ -116,6 +124,7 @@ struct view_linked {
  * @tops:	Working trees of git's that the walk has met
  * @home:	Where the home really is, or NULL
  * @private_tmp: /tmp is the sandbox's own
+ * @repos:	Git directories
  * @linked:	Denied files that have other names
  * @after:	Made after a run: its walk has no limit
  * @deep:	The walk leaves out what is older than @since
@@ -131,6 +140,7 @@ struct view {
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	struct { char **v; size_t len, cap; } tops;
 	char *home;
+	struct { struct view_repo *v; size_t len, cap; } repos;
 	struct { struct view_linked *v; size_t len, cap; } linked;
 	bool private_tmp, deep, after;
 	time_t since;

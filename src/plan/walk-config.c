@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
@@ -110,11 +111,48 @@ static char *resolve(const struct reading *r, const char *base,
 
 static void read_file(struct reading *r, const char *file);
 
+/* A word of a command line may be a program in the working tree, or what a program
+ * is to read. One that is not there may still be made, if its directory is.
+ */
+static void hold_word(struct reading *r, const char *top, const char *word)
+{
+	auto_free char *path = resolve(r, top, word);
+	auto_free char *parent = path ? path_parent(path) : NULL;
+	struct stat st;
+
+	if (!path || !walk_is_writable(r->view, path))
+		return;
+	if (lstat(path, &st) == 0 ? S_ISREG(st.st_mode) || S_ISLNK(st.st_mode) :
+	    strchr(word, '/') && access(parent, F_OK) == 0)
+		protect(r, find_row("config"), top, path);
+}
+
+/* The user's own settings are for every working tree: only words that are paths */
+static void hold_words(struct reading *r, const char *value)
+{
+	static const char ends[] = " \t\n'\"`$(){}[]|;&<>!=,:";
+
+	for (const char *p = value + strspn(value, ends); *p;
+	     p += strspn(p, ends)) {
+		const size_t n = strcspn(p, ends);
+		auto_free char *word = mem_strndup(p, n);
+
+		for (size_t i = 0; i < r->ntops; i++) {
+			if (r->git_dir || strchr(word, '/'))
+				hold_word(r, r->tops[i], word);
+		}
+		p += n;
+	}
+}
+
 static void on_setting(void *arg, const char *key, const char *value)
 {
 	struct reading *r = arg;
 	const struct lead *lead = find_lead(key);
 	auto_free char *beside = path_parent(r->file);
+
+	if (!lead && !gitconfig_is_harmless(key, value))
+		hold_words(r, value);
 
 	for (size_t i = 0; lead && *value && i < r->ntops; i++) {
 		auto_free char *path = resolve(r, lead->below_file ?

@@ -2,7 +2,8 @@
 /* plan/walk-config.h - where a repository's configuration leads git
  *
  * core.hooksPath, include.path and core.attributesFile name files that git
- * obeys like its own. Many projects have them in the working tree.
+ * obeys like its own. Many projects have them in the working tree. Filters, aliases
+ * and other settings name programs there.
  */
 
 #ifndef PLAN_WALK_CONFIG_H

@@ -181,6 +181,18 @@ static bool is_beside(const struct protect_row *a, const struct protect_row *b)
 	return a && !strncmp(a->name, b->name, strcspn(a->name, "*") + 1);
 }
 
+/* What is there before the run is the user's (watch/gitrepo.c) */
+static void note_repo(struct view *view, const char *git_dir)
+{
+	auto_free char *path = path_join(git_dir, WALK_GIT_TODO);
+	struct view_repo *repo = vec_push(&view->repos);
+	auto_buf struct buf todo = { 0 };
+
+	repo->path = mem_strdup(git_dir);
+	repo->todo = fs_read(AT_FDCWD, path, WALK_TODO_MAX, &todo, NULL) < 0 ?
+		     NULL : mem_strdup(buf_str(&todo));
+}
+
 static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 {
 	auto_close int fd = open(git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -192,6 +204,7 @@ static void protect_rows(struct view *view, const char *git_dir, size_t *left)
 		walk_missed(view, errno);
 	else if (fstat(fd, &st) == 0 && !(st.st_mode & S_IXUSR))
 		close_dir(view, git_dir);
+	note_repo(view, git_dir);
 	rows = protect_table(&n);
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
 		if ((rows[i].kind != PROTECT_REPO &&
@@ -262,6 +275,7 @@ static void protect_worktrees(struct view *view, const char *git_dir,
 
 		if (walk_sees(view, names.fd, names.entry.name, &st))
 			protect_link(view, below, &st);
+		note_repo(view, below);
 	}
 }
 

@@ -14,7 +14,11 @@ struct view;
 enum {
 	WALK_GIT_DEPTH = 16,		/* Below "modules" */
 	WALK_POINTER_MAX = 8192,	/* "gitdir: " and a path */
+	WALK_TODO_MAX = 1 << 20,	/* Bytes */
 };
+
+/* Below a git directory: what a rebase is still to do, "exec" lines among it */
+#define WALK_GIT_TODO	"rebase-merge/git-rebase-todo"
 
 /* Add to @view that @path, which is @st, must not be written. A link is held in
  * its place, and what it leads to stays as it is.

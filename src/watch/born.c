@@ -482,13 +482,18 @@ void born_drop(const struct born *b)
 int born_finish(struct born *b, bool changed, bool seen, bool watched,
 		struct err *err)
 {
+	const struct view *view = b->config.view;
 	const struct sweep s = { .journal = &b->journal, .seen = seen,
+				 .before = view,
 				 .seal = { b->config.state, b->config.run,
 					   b->config.sink } };
 	struct sweep first = s, second = s;
 	int r = 0;
 
 	lates_check(&b->lates);
+	/* To write to what is there makes no name, and nothing counts it */
+	if (!changed && view)
+		gitrepo_check_todos(&s.seal, view, view, &b->journal.since);
 	if (changed)
 		r = sweep_all(&first, b->config.view->policy,
 			      b->config.view->cache, !watched, err);

@@ -16,10 +16,12 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "plan/view.h"
 #include "plan/walk-git.h"
 #include "policy/gitconfig.h"
 #include "policy/protect.h"
 #include "policy/violation.h"
+#include "watch/birth.h"
 #include "watch/sealed.h"
 
 enum { COMMON_MAX = 8192 };	/* A path */
@@ -191,12 +193,81 @@ static void disarm_common(const struct gitrepo_config *c, const char *git)
 		sealed_move(c, path, "points git at another repository");
 }
 
+static bool is_exec(const char *line, size_t n)
+{
+	const size_t skip = strspn(line, " \t");
+	const size_t word = skip < n ? strcspn(line + skip, " \t\r\n") : 0;
+
+	return (word == 4 && !strncmp(line + skip, "exec", 4)) ||
+	       (word == 1 && line[skip] == 'x');
+}
+
+/* True if @text has that very line */
+static bool has_line(const char *text, const char *line, size_t n)
+{
+	for (const char *p = text; p && *p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (strcspn(p, "\n") == n && !strncmp(p, line, n))
+			return true;
+	}
+	return false;
+}
+
+/* @text without the commands that are not in @before; true if there are any */
+static bool drop_commands(const struct buf *text, const char *before,
+			  struct buf *out)
+{
+	const char *p = buf_str(text);
+	bool found = false;
+
+	while (*p) {
+		const size_t n = strcspn(p, "\n"), all = n + (p[n] == '\n');
+		const bool drop = is_exec(p, n) && !has_line(before, p, n);
+
+		if (!drop)
+			buf_add(out, p, all);
+		found |= drop;
+		p += all;
+	}
+	return found;
+}
+
+/* @before: what it was, or NULL */
+static void disarm_todo(const struct gitrepo_config *c, const char *git,
+			const char *before)
+{
+	static const char reason[] =
+		"git would run a command on rebase --continue";
+	auto_free char *path = path_join(git, WALK_GIT_TODO);
+	auto_free char *parent = path_parent(path);
+	auto_close int dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH |
+					       O_DIRECTORY | O_CLOEXEC, 0);
+	auto_close int fd = dir < 0 ? -1 :
+		openat(dir, path_base(path), O_RDONLY | O_NOFOLLOW |
+		       O_NONBLOCK | O_CLOEXEC);
+	auto_buf struct buf text = { 0 }, clean = { 0 };
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    fs_read_fd(fd, WALK_TODO_MAX, &text, NULL) < 0 ||
+	    strlen(buf_str(&text)) != text.len) {
+		sealed_move(c, path, reason);
+		return;
+	}
+	if (drop_commands(&text, before, &clean) &&
+	    !sealed_rewrite(c, dir, path, &text, &clean, reason))
+		sealed_move(c, path, reason);
+}
+
 static void disarm_one(const struct gitrepo_config *c, const char *git)
 {
 	disarm_hooks(c, git);
 	disarm_config(c, git, "config");
 	disarm_config(c, git, "config.worktree");
 	disarm_common(c, git);
+	disarm_todo(c, git, NULL);
 }
 
 /* Git directories below @path: submodules' names may have slashes, and one may
@@ -232,6 +303,28 @@ static bool disarm_below(const struct gitrepo_config *c, const char *path,
 		all = disarm_below(c, below, depth - 1, left);
 	}
 	return all;
+}
+
+static const char *find_todo(const struct view *view, const char *git)
+{
+	for (size_t i = 0; view && i < view->repos.len; i++) {
+		if (!strcmp(view->repos.v[i].path, git))
+			return view->repos.v[i].todo;
+	}
+	return NULL;
+}
+
+void gitrepo_check_todos(const struct gitrepo_config *config,
+			 const struct view *now, const struct view *before,
+			 const struct timespec *since)
+{
+	for (size_t i = 0; i < now->repos.len; i++) {
+		const char *git = now->repos.v[i].path;
+		auto_free char *path = path_join(git, WALK_GIT_TODO);
+
+		if (birth_changed_after(path, since))
+			disarm_todo(config, git, find_todo(before, git));
+	}
 }
 
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path)

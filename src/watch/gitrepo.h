@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+struct timespec;
+struct view;
 struct violation_sink;
 
 enum {
@@ -31,6 +33,14 @@ struct gitrepo_config {
  * do so for the submodules and worktrees inside it. Every find is reported.
  */
 void gitrepo_disarm(const struct gitrepo_config *config, const char *path);
+
+/* Take out of what a rebase is still to do, in the git directories that @now has
+ * met, the commands that were added after @since: all of a file that was changed,
+ * but for what it was in @before, which may be NULL
+ */
+void gitrepo_check_todos(const struct gitrepo_config *config,
+			 const struct view *now, const struct view *before,
+			 const struct timespec *since);
 
 /* True if the ".git" at @path, a file, names the git directory of a submodule or
  * of a linked working tree: those are protected, or disarmed, with the one that

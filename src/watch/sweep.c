@@ -396,6 +396,7 @@ int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
 	if (r < 0)
 		return r;
 	sweep_found(s, view);
+	gitrepo_check_todos(&s->seal, view, s->before, &s->journal->since);
 	if (deep)
 		r = sweep_deep(s, policy, err);
 	disarm_repos(s);

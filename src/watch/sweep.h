@@ -12,6 +12,7 @@
 struct err;
 struct journal;
 struct policy;
+struct view;
 struct view_rule;
 struct walk_cache;
 
@@ -26,6 +27,7 @@ enum {
  * @guessed:	The policy is not the run's own: what is surely older stays
  * @seen:	An observer refused what a rule names by its path: what came there
  *		is the user's
+ * @before:	What was there when the run began, or NULL
  * @repos:	Git directories that were made in the run
  * @spared:	Directories of the user's that are none any more
  */
@@ -33,6 +35,7 @@ struct sweep {
 	const struct journal *journal;
 	struct gitrepo_config seal;
 	bool guessed, seen;
+	const struct view *before;
 	struct { char **v; size_t len, cap; } repos, spared;
 };
 

@@ -67,4 +67,73 @@ def core_worktree_stays_only_where_it_points_back(t):
     lacks(t.read("bad/.git/modules/lib/one/config"), "worktree")
 
 
+def stopped(t, top):
+    """A repository with a rebase that waits for the user, with a command of his"""
+    repository(t, top, "f")
+    for name in ("g", "h", "i"):
+        t.write(f"{top}/{name}", "mine\n")
+        git(t, "add", name, cwd=top).ok()
+        git(t, "commit", "-q", "-m", name, cwd=top).ok()
+    t.outside("git", *ME, "rebase", "-q", "-i", "HEAD~2", cwd=top,
+              env={"GIT_SEQUENCE_EDITOR":
+                   "sed -i '1s/^pick/edit/;$aexec touch MINE'"}).ok()
+    check(t.exists(f"{top}/.git/rebase-merge/git-rebase-todo"))
+    return f"{top}/.git/rebase-merge/git-rebase-todo"
+
+
+@test
+def a_rebase_runs_no_command_that_was_added(t):
+    need("git")
+    add = "echo 'exec touch OWNED' >> $1; printf '\\tx touch OWNED2\\n' >> $1"
+    go_on = ("git", *ME, "rebase", "--continue")
+    for where, options in (("out", None), ("in", ()),
+                           ("blind", ("--observe", "off"))):
+        todo = os.path.join(t.dir, stopped(t, where))
+        if options is None:
+            r = t.outside("sh", "-c", add, "sh", todo, cwd=where).ok()
+        else:
+            r = t.inside("sh", "-c", add, "sh", todo, cwd=where,
+                         options=options).ok()
+            contains(r.err, "rebase --continue")
+        t.outside(*go_on, cwd=where, env={"GIT_EDITOR": "true"}).ok(repr(r))
+        equal([t.exists(f"{where}/{name}") for name in
+               ("MINE", "OWNED", "OWNED2", "i")],
+              [True, options is None, options is None, True], where)
+    # A rebase that was begun inside, with a command
+    repository(t, "new", "f")
+    t.write("new/g")
+    git(t, "add", "g", cwd="new").ok()
+    git(t, "commit", "-q", "-m", "g", cwd="new").ok()
+    t.shell("GIT_SEQUENCE_EDITOR='sed -i 1s/^pick/edit/' git -c user.name=a "
+            "-c user.email=a rebase -q -i -x 'touch OWNED' HEAD~1",
+            cwd="new").ok()
+    t.outside(*go_on, cwd="new", env={"GIT_EDITOR": "true"}).ok()
+    check(not t.exists("new/OWNED"))
+
+
+@test
+def programs_that_the_settings_name_are_held(t):
+    """Those of a repository, and of a submodule of another work tree"""
+    need("git")
+    top = repository(t, "repo", "tools/monitor", "tools/clean.py", "conv",
+                     "go.sh", "plain")
+    for key, value in (("core.fsmonitor", "./tools/monitor --fast"),
+                       ("filter.a.clean", "python3 tools/clean.py %f"),
+                       ("diff.b.textconv", "sh conv"),
+                       ("alias.go", "!f() { ./go.sh; }; f"),
+                       ("core.editor", "./later"),
+                       ("core.sshCommand", "sub/none/ssh"),
+                       ("user.name", "plain"), ("alias.x", "log")):
+        git(t, "config", key, value, cwd=top).ok()
+    for options in ((), ("--observe", "off")):
+        t.shell("for i in tools/monitor tools/clean.py conv go.sh plain; do "
+                "echo changed > $i; done; echo x > later; mv tools other; "
+                "mkdir sub; rm -rf sub", cwd=top, options=options)
+        for name in ("tools/monitor", "tools/clean.py", "conv", "go.sh"):
+            equal(t.read(f"{top}/{name}"), "mine\n", name)
+        check(not t.exists(top + "/later"), "later", options)
+        equal(t.read(top + "/plain"), "changed\n", "the control")
+        t.write(top + "/plain", "mine\n")
+
+
 main()
