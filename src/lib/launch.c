@@ -10,11 +10,13 @@
 
 #include "lib/launch.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@
 #include "lib/embed.h"
 
 enum { NFDS = 5, ABOVE = 16 };
+
+static const char library_mark[] = "libcloche";	/* Lies where the library is */
 
 static void add_word(struct buf *words, const char *word)
 {
@@ -59,6 +63,21 @@ static void add_env(struct buf *words, const char *const *env)
 		add_word(words, env[i]);
 }
 
+/* The library itself, or the program that it is a part of: what a command puts in
+ * its place would run outside, in the next process that loads it
+ */
+static void deny_library(struct buf *words)
+{
+	auto_free char *real = NULL;
+	Dl_info info;
+
+	if (dladdr(library_mark, &info) && info.dli_fname)
+		real = realpath(info.dli_fname, NULL);
+	/* A name with a pattern in it would deny something else */
+	if (real && !strpbrk(real, "*?[{"))
+		add_option(words, OPTION_DENY_WRITE, real);
+}
+
 /* All of it as a file: /proc shows arguments to everybody */
 static int write_words(const struct cloche_sandbox *sandbox,
 		       const struct cloche_run_options *o, bool ask,
@@ -76,6 +95,7 @@ static int write_words(const struct cloche_sandbox *sandbox,
 		add_option(&words, OPTION_CWD, o->directory);
 	if (ask)
 		add_option(&words, OPTION_ASK, NULL);
+	deny_library(&words);
 	add_word(&words, "--");
 	for (size_t i = 0; o->argv && o->argv[i]; i++)
 		add_word(&words, o->argv[i]);

@@ -89,6 +89,29 @@ def python_does_what_it_says(t):
 
 
 @test(timeout=PATIENCE)
+def no_command_replaces_the_package_that_runs_it(t):
+    node = PLACE + "/node_modules/cloche"
+    python = glob.glob(PLACE + "/venv/lib/python*/site-packages/cloche")[0]
+    script = ("for f in index.js native/cloche native/cloche.node __init__.py "
+              "native/libcloche.so.0; do echo evil > $0/$f; rm -f $0/$f; done; "
+              "mv $0 $0.old; mv $0/.. $0/../../old; echo x > $1/control")
+    embed = {node: ["node", "-e", "const [, script, dir, place] = process.argv;"
+                    "const { Sandbox } = require('cloche');"
+                    "new Sandbox(null, { write: [place] }).run(['sh', '-c',"
+                    " script, dir, place]).then((r) => console.log(r.status))"],
+             python: [PYTHON, "-c", "import cloche, sys\n"
+                      "script, dir, place = sys.argv[1:]\n"
+                      "r = cloche.Sandbox(write=[place]).run(['sh', '-c', "
+                      "script, dir, place])\nprint(r.status)\n"]}
+    for package, program in embed.items():
+        before = tree(package)
+        t.outside(*program, script, package, PLACE,
+                  env={"NODE_PATH": PLACE + "/node_modules"}).ok()
+        equal(tree(package), before, package)
+        os.unlink(PLACE + "/control")
+
+
+@test(timeout=PATIENCE)
 def the_source_archive_uses_the_installed_library(t):
     archive = glob.glob(f"{BIN}/cloche-*.tar.gz")[0]
     t.outside("tar", "xzf", archive, "--strip-components=1").ok()

@@ -55,6 +55,9 @@ class Sandbox:
                  on_ask=None, on_message=None, **options):
         self._policy = _text(policy)
         self._options = list(_pairs(options))
+        if not native.PROGRAM:	# Else the program knows that it is in here
+            self._options.append(("deny-write", os.path.dirname(
+                os.path.abspath(__file__))))
         self._program = program or native.PROGRAM
         self._runs, self._lock = weakref.WeakSet(), threading.Lock()
         self.on_violation, self.on_ask = on_violation, on_ask
