@@ -3,10 +3,11 @@
  * watch/judge.c - from a call and where its paths lead to an answer
  *
  * Theory of operation: a program must see the errors that it would see without
- * us, unless the policy refuses. So what fails anyway goes on and fails by
- * itself (a directory that exists is EEXIST), and where the kernel would name
- * the read-only mount before it looks (removing what is not there), the honest
- * error is given here. Only then is the policy asked.
+ * us, unless the policy refuses. So what fails anyway is given the kernel's error
+ * here (a directory that exists is EEXIST): if it went on, what stands in the way
+ * could be gone by then, and the policy would not have been asked. Where the kernel
+ * would name the read-only mount before it looks (removing what is not there), the
+ * honest error is given. Only then is the policy asked.
  */
 
 #include "watch/judge.h"
@@ -115,7 +116,7 @@ static struct judgement judge_make(const struct judge *j,
 	struct judgement g;
 
 	if (p->exists)
-		return GO_ON;
+		return fails(a->what == CALL_BIND ? EADDRINUSE : EEXIST);
 	if (p->slash && !a->dir)
 		return fails(ENOENT);
 	g = refuse(j, p, VIOLATION_FS_WRITE);
@@ -200,16 +201,19 @@ static struct judgement judge_open(const struct judge *j,
 	if (error)
 		return fails(error);
 	if ((a->flags & O_TMPFILE) == O_TMPFILE)
-		return p->exists ? refuse(j, p, VIOLATION_FS_WRITE) : GO_ON;
+		return p->exists ? refuse(j, p, VIOLATION_FS_WRITE)
+				 : fails(ENOENT);
 	if (!p->exists && !(a->flags & O_CREAT))
-		return writes ? GO_ON : judge_read(j, p);
+		return writes ? fails(ENOENT) : judge_read(j, p);
 	if (!p->exists)
 		return judge_make(j, a);
 	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
-		return GO_ON;
+		return fails(EEXIST);
 	if (!writes)
 		return judge_read(j, p);
-	if (S_ISDIR(p->mode) || is_special(p->mode))
+	if (S_ISDIR(p->mode))
+		return fails(EISDIR);
+	if (is_special(p->mode))
 		return GO_ON;
 
 	g = refuse(j, p, VIOLATION_FS_WRITE);
@@ -222,10 +226,9 @@ static struct judgement judge_change(const struct judge *j,
 	const struct place *p = a->from;
 	struct judgement g;
 
-	if (!p->exists && j->no_mounts && a->what == CALL_CHANGE)
+	if (!p->exists)
 		return fails(ENOENT);
-	if (!p->exists ||
-	    (!j->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode))))
+	if (!j->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode)))
 		return GO_ON;
 	if (a->what == CALL_CUT && !S_ISREG(p->mode))
 		return GO_ON;
@@ -327,11 +330,11 @@ static struct judgement judge_across(const struct judge *j,
 
 	if (a->from->dev != a->to->dev ||
 	    ((a->flags & RENAME_NOREPLACE) && a->to->exists))
-		return GO_ON;
+		return fails(EXDEV);
 	g = refuse(j, a->from, VIOLATION_FS_RENAME);
 	if (!g.error)
 		g = refuse(j, a->to, VIOLATION_FS_RENAME);
-	return g.error ? g : GO_ON;
+	return g.error ? g : fails(EXDEV);
 }
 
 static struct judgement judge_rename(const struct judge *j,
@@ -341,7 +344,7 @@ static struct judgement judge_rename(const struct judge *j,
 	struct judgement g;
 
 	if (!*from->name || !*to->name)
-		return GO_ON;
+		return fails(from->mount == to->mount ? EBUSY : EXDEV);
 	if (!from->exists ||
 	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
 		return fails(ENOENT);
@@ -367,15 +370,17 @@ static struct judgement judge_link(const struct judge *j,
 	const bool open = a->open || (a->flags & AT_SYMLINK_FOLLOW);
 	struct judgement g = GO_ON;
 
-	if ((!a->from->exists && !a->open) || a->to->exists)
-		return g;
+	if (!a->from->exists && !a->open)
+		return fails(ENOENT);
+	if (a->to->exists)
+		return fails(EEXIST);
 	if (a->to->slash)
 		return fails(ENOENT);
 	/* EROFS comes before EXDEV, which would be left if it were allowed */
 	if (!here && !open) {
 		g = refuse(j, a->to, VIOLATION_FS_WRITE);
 		g.verdict.final = true;
-		return g.error == EROFS ? g : GO_ON;
+		return g.error == EROFS ? g : fails(EXDEV);
 	}
 	/* A second name would be a way around the rule on the first */
 	if (a->from->exists)

@@ -122,12 +122,12 @@ def many(t, options):
                   cwd=top)
 
 
-@test
+@test(timeout=1200)
 def with_mounts(t):
     many(t, ("--net", "none"))
 
 
-@test
+@test(timeout=1200)
 def with_landlock(t):
     many(t, ("--net", "none", "--tier", "landlock"))
 
