@@ -69,6 +69,12 @@ def allowed(t, option):
     return re.search(r"is not one of (.*)", r.err).group(1).split(", ")
 
 
+def verbs_of(t):
+    """Those that the help lists below its heads"""
+    lists = t.run("help").ok().out.partition("\nDaily\n")[2]
+    return re.findall(r"^  cloche (\S+)", lists, re.M)
+
+
 @test
 def a_wrong_shell_is_wrong_usage(t):
     for words in ((), ("tcsh",), ("",), ("bash", "zsh")):
@@ -83,7 +89,7 @@ def bash_completes_verbs_and_their_words(t):
     script(t, "bash")
     equal(bash(t, "ru"), ["run"])
     equal(bash(t, "nonsense"), [])
-    verbs = re.findall(r"^  cloche (\S+)", t.run("help").ok().out, re.M)
+    verbs = verbs_of(t)
     check("run" in verbs and "completion" in verbs, verbs)
     equal(sorted(bash(t, "")), sorted(verbs + ["--help", "--version"]))
     equal(sorted(bash(t, "help", "")), sorted(verbs))
@@ -134,7 +140,7 @@ def bash_completes_what_follows_a_word(t):
 
 def words_of(t):
     """Every verb with the words behind it, by its own help"""
-    for verb in re.findall(r"^  cloche (\S+)", t.run("help").ok().out, re.M):
+    for verb in verbs_of(t):
         if verb != "secret":	# A program of its own
             out = t.run("help", verb).ok().out
             yield verb, out, re.findall(r"^  ([a-z]\S*)(.*)\n      \S", out, re.M)
@@ -145,10 +151,10 @@ def help_and_completion_tell_the_same(t):
     """Each option that a usage names is listed, and each listed one offered"""
     script(t, "bash")
     for verb, out, words in words_of(t):
-        usage, _, listed = out.partition("\nOptions:\n")
+        usage, _, listed = out.partition("\nOptions\n")
         for option in re.findall(r"\[(--[a-z-]+)", usage):
             contains(listed, f" {option} ", verb)
-        own = listed.partition("\nOptions of run:\n")[0]
+        own = listed.partition("\nThe options of run")[0]
         offered = bash(t, verb, "--")
         for word, _ in words:
             offered += bash(t, verb, word, "--")
