@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/policy.h"
+#include "lib/options.h"
 #include "lib/session.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
@@ -275,15 +276,45 @@ static void print_value(json_t *o)
 	print_origin(json_object_get(o, "origin"));
 }
 
-static void print_policy(json_t *all)
+static bool is_built_in(json_t *one)
+{
+	json_t *origin = json_object_get(one, "origin");
+
+	return json_is_object(origin) && !json_object_get(origin, "file");
+}
+
+enum { BUILT_IN_MAX = 4 };	/* More are only counted */
+
+/* The entries that somebody wrote; of the built-in ones how many there are, or all
+ * if @verbose
+ */
+static void print_entries(json_t *entries, bool verbose)
+{
+	size_t i, built_in = 0;
+	bool all;
+	json_t *one;
+
+	json_array_foreach(entries, i, one)
+		built_in += is_built_in(one);
+	all = verbose || built_in <= BUILT_IN_MAX;
+	json_array_foreach(entries, i, one) {
+		if (all || !is_built_in(one)) {
+			printf("  ");
+			print_value(one);
+		}
+	}
+	if (!all)
+		printf("  %zu built in (-v shows them)\n", built_in);
+}
+
+static void print_policy(json_t *all, bool verbose)
 {
 	const char *name = json_string_value(json_object_get(all, "project"));
 	const char *key;
-	json_t *value, *one;
-	size_t i;
+	json_t *value;
 
 	cli_say(stdout, "project: %s", name ? name : "none (nothing is writable by default)");
-	printf("mode: %s\n",
+	printf("agents' mode: %s (of their hooks; 'cloche run' always uses the sandbox)\n",
 	       json_string_value(json_object_get(all, "mode")));
 	json_object_foreach(json_object_get(all, "settings"), key, value) {
 		json_t *entries = json_object_get(value, "entries");
@@ -297,10 +328,7 @@ static void print_policy(json_t *all)
 		    !json_array_size(entries))
 			continue;
 		printf("%s:%s\n", key, json_array_size(entries) ? "" : " []");
-		json_array_foreach(entries, i, one) {
-			printf("  ");
-			print_value(one);
-		}
+		print_entries(entries, verbose);
 	}
 }
 
@@ -320,7 +348,7 @@ int policy_show(const struct policy_call *call, struct err *err)
 	if (call->json) {
 		policy_print_json(all);
 	} else {
-		print_policy(all);
+		print_policy(all, options_has(call->options, OPTION_VERBOSE));
 		json_decref(all);
 	}
 	return 0;

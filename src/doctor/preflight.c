@@ -14,9 +14,14 @@ void doctor_preflight(const struct preflight *want, struct buf *out)
 		buf_adds(out, "cloche: the egress firewall of this container (/etc/cloche/firewall) is down, so its network is open; restart the container\n");
 	/* What cannot be told is not worth an alarm at every start */
 	if (!want->enabled || doctor_run(&d, true, NULL) < 0 ||
-	    d.tier <= want->minimum)
+	    d.tier == TIER_FULL)
 		return;
 	why = doctor_why_not(&d);
+	if (d.tier <= want->minimum) {
+		buf_addf(out, "cloche: only tier %s works here: %s; 'cloche doctor' says what to do\n",
+			 tier_name(d.tier), why ? why : "user namespaces are missing");
+		return;
+	}
 	buf_addf(out, "cloche: the sandbox is configured on, but not enforced: %s",
 		 why ? why : "this machine cannot hold the boundary");
 	if (d.tier != TIER_NONE)

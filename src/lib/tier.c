@@ -172,7 +172,7 @@ bool tier_falls_back(const struct options *options,
 		return false;
 	}
 	if (doctor.tier == TIER_NONE) {
-		fail(err, -EOPNOTSUPP, "this machine cannot hold a sandbox: %s; nothing was run; 'cloche doctor' says what to do",
+		fail(err, -EOPNOTSUPP, "this machine cannot hold a sandbox: %s; 'cloche doctor' says what to do",
 		     why);
 		return false;
 	}

@@ -31,7 +31,7 @@ def show_names_the_line_behind_each_value(t):
     t.write(PROJECT, '{\n "sandbox": {\n  "network": {\n'
                      '   "allowedDomains": [\n    "a.example",\n'
                      '    "b.example"]\n  }\n }\n}\n')
-    r = t.run("policy", "show").ok()
+    r = t.run("policy", "show", "-v").ok()
     contains(r.out, f"a.example  ({t.dir}/{PROJECT}:5: "
                     "sandbox.network.allowedDomains[0])")
     contains(r.out, f"b.example  ({t.dir}/{PROJECT}:6: ")

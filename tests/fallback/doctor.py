@@ -193,13 +193,20 @@ def git_is_told_about_planted_repositories(t):
 def preflight_is_silent_when_all_is_well(t):
     quiet = [("healthy", dict(enabled=True), None),
              ("disabled", dict(enabled=False), "userns,landlock"),
-             ("unset", {}, "userns,landlock"),
-             ("landlock will do", dict(enabled=True), "userns")]
+             ("unset", {}, "userns,landlock")]
     for words, sandbox, what in quiet:
         settings(t, **sandbox)
         r = t.outside(*([REFUSE, what] if what else []), CLOCHE, "preflight")
         r.ok(words)
         equal((r.out, r.err), ("", ""), words)
+
+
+@test
+def preflight_tells_of_the_weaker_tier(t):
+    settings(t, enabled=True)
+    r = t.outside(REFUSE, "userns", CLOCHE, "preflight").ok()
+    contains(r.out, "only tier landlock works here: ")
+    equal(r.out.count("\n"), 1)
 
 
 @test

@@ -4,6 +4,7 @@
 import http.server
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import threading
@@ -174,6 +175,38 @@ def ssh_gets_its_agent_and_not_its_key(t):
     lacks(r.err, "allow read")
     agent.terminate()
     agent.wait()
+
+
+@test
+def a_socket_of_the_host(t):
+    path = os.path.join(t.home, "host.sock")
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen()
+    script = ("python3 -c 'import socket, sys; "
+              f"socket.socket(socket.AF_UNIX).connect(\"{path}\")'")
+    mended(t, script, "cloche policy allow socket " + path)
+    server.close()
+
+
+@test
+def gpg_signs_with_its_agent(t):
+    need("gpg-agent")
+    home = os.path.join(t.home, ".gnupg")
+    os.mkdir(home, 0o700)
+    t.outside("gpg", "--batch", "--pinentry-mode", "loopback", "--passphrase", "",
+              "--quick-gen-key", "n <e@x>", "default", "default").ok()
+    t.write("text", "x\n")
+    script = "gpg --batch --yes -o signed --sign text"
+    r = t.shell(script, options=READS)
+    check(r.code != 0, "signed at once", repr(r))
+    lacks(r.err, "allow read")
+    lacks(r.err, "allow write")
+    found = [line for line in lines(r) if "S.gpg-agent" in line]
+    check(found, repr(r))
+    paste(t, found[0]).ok()
+    check(t.exists("signed"))
+    t.outside("gpgconf", "--kill", "all")
 
 
 @test
