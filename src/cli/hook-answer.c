@@ -122,8 +122,6 @@ static int answer_tool(const struct hook_call *call, const char *project,
 		.options = (const char *const *)words,
 		.project = project,
 		.in_project = said && is_in_project(call, project),
-		.trusts = call->agent->id == AGENT_CLAUDE ? hook_trusts :
-			  hook_trusts_marked,
 	};
 	int r = 0;
 

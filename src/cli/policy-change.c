@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/policy.h"
+#include "lib/approval.h"
 #include "lib/change.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -37,6 +38,23 @@ static bool is_locked(const struct policy *policy)
 	cli_say(stderr, "cloche: not changed: %s settings decide this (%s)",
 		scope_name(lock->source->scope), buf_str(&by));
 	return true;
+}
+
+static enum scope scope_of(const struct policy_call *call, enum scope otherwise)
+{
+	return call->scope ? call->scope : otherwise;
+}
+
+/* What was written just now, the user wants */
+static int approve(const struct policy_call *call,
+		   const struct settings_report *before, struct err *err)
+{
+	auto_report struct settings_report after = { 0 };
+	auto_policy struct policy *policy = NULL;
+	const int r = session_policy_report(call->options, true, &policy,
+					    &after, err);
+
+	return r < 0 ? r : approvals_keep_new(before, &after, err);
 }
 
 static int show_mode(const struct policy_call *call,
@@ -69,6 +87,7 @@ static int show_mode(const struct policy_call *call,
 
 int policy_mode(const struct policy_call *call, struct err *err)
 {
+	auto_report struct settings_report before = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_free char *file = NULL;
 	struct settings_request req;
@@ -77,7 +96,7 @@ int policy_mode(const struct policy_call *call, struct err *err)
 
 	if (call->count > 1)
 		return -EINVAL;
-	r = session_policy(call->options, &policy, err);
+	r = session_policy_report(call->options, false, &policy, &before, err);
 	if (r < 0)
 		return r;
 	if (!call->count)
@@ -88,9 +107,13 @@ int policy_mode(const struct policy_call *call, struct err *err)
 			    call->words[0]);
 	if (is_locked(policy))
 		return 1;
+	if (mode == MODE_DISABLED && call->scope != SCOPE_USER)
+		return fail(err, -EPERM, "a repository's file cannot switch the sandbox off; --scope user does it for all projects");
 	settings_request_init(&req, policy->cwd);
-	r = change_mode(&req, mode, &file, err);
+	r = change_mode(&req, scope_of(call, SCOPE_LOCAL), mode, &file, err);
 	settings_request_done(&req);
+	if (r == 0)
+		r = approve(call, &before, err);
 	if (r == 0)
 		cli_say(stdout, "%s: %s", file, mode_name(mode));
 	return r;
@@ -117,22 +140,29 @@ static void tell_change(const char *file, const char *path, bool done,
 		done ? sign : "has", value);
 }
 
-static int append(const struct policy *policy, enum scope scope,
-		  const char *path, const char *value, struct err *err)
+static int append(const struct policy_call *call, const struct policy *policy,
+		  enum scope scope, const char *path, const char *value,
+		  struct err *err)
 {
+	auto_report struct settings_report before = { 0 };
+	auto_policy struct policy *unused = NULL;
 	auto_free char *file = NULL;
 	struct settings_request req;
-	int r;
+	int r, added = 0;
 
+	r = session_policy_report(call->options, true, &unused, &before, err);
+	if (r < 0)
+		return r;
 	settings_request_init(&req, policy->cwd);
 	if (!strcmp(path, "sandbox.credentials.envVars"))
-		r = change_deny_variable(&req, scope, value, &file, err);
+		added = change_deny_variable(&req, scope, value, &file, err);
 	else
-		r = change_append(&req, scope, path, value, &file, err);
+		added = change_append(&req, scope, path, value, &file, err);
 	settings_request_done(&req);
-	if (r >= 0)
-		tell_change(file, path, r, "+=", value);
-	return r < 0 ? r : 0;
+	r = added < 0 ? added : approve(call, &before, err);
+	if (r == 0)
+		tell_change(file, path, added, "+=", value);
+	return r;
 }
 
 int policy_exclude(const struct policy_call *call, struct err *err)
@@ -151,8 +181,10 @@ int policy_exclude(const struct policy_call *call, struct err *err)
 		return r;
 	if (is_locked(policy))
 		return 1;
-	return append(policy, call->scope, "sandbox.excludedCommands", pattern,
-		      err);
+	if (scope_of(call, SCOPE_USER) != SCOPE_USER)
+		return fail(err, -EPERM, "a repository's file cannot exclude commands; leave --scope out, which excludes it in all projects");
+	return append(call, policy, SCOPE_USER, "sandbox.excludedCommands",
+		      pattern, err);
 }
 
 /**
@@ -289,8 +321,9 @@ static int add_value(const struct policy_call *call,
 {
 	/* A repository may not ask for these */
 	const bool personal = kind->op == WHY_OPS || kind->op == WHY_VARIABLE;
-	const enum scope scope = personal && call->scope == SCOPE_PROJECT ?
-				 SCOPE_USER : call->scope;
+	const enum scope wanted = scope_of(call, SCOPE_USER);
+	const enum scope scope = personal && wanted == SCOPE_PROJECT ?
+				 SCOPE_USER : wanted;
 	auto_free char *value = make_value(policy, scope, kind, word);
 	auto_policy struct policy *asked = NULL;
 	struct why why;
@@ -310,7 +343,7 @@ static int add_value(const struct policy_call *call,
 		if (vain)
 			return 1;
 	}
-	r = append(policy, scope, kind->path[allow], value, err);
+	r = append(call, policy, scope, kind->path[allow], value, err);
 	if (r == 0)
 		tell_outcome(call, kind, value, allow);
 	return r;

@@ -123,7 +123,7 @@ static int usage(const char *word, struct err *err)
 int cli_policy(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
-	struct policy_call call = { .scope = SCOPE_USER };
+	struct policy_call call = { .scope = SCOPE_BUILTIN };
 	int r;
 
 	if (argc < 2)

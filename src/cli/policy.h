@@ -16,7 +16,7 @@ struct origin;
  * struct policy_call - One use of the verb
  * @words:	What follows the options, @count of them
  * @json:	--json was given
- * @scope:	--scope, or SCOPE_USER
+ * @scope:	--scope, or SCOPE_BUILTIN
  */
 struct policy_call {
 	const struct options *options;

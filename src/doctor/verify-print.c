@@ -15,7 +15,7 @@
 #include "plan/plan.h"
 #include "plan/view.h"
 #include "policy/policy.h"
-#include "secret/sha256.h"
+#include "base/sha256.h"
 
 static const char *const marks[VERDICTS] = {
 	[VERDICT_PASS] = "✓", [VERDICT_FAIL] = "✗",

@@ -256,7 +256,8 @@ int change_remove(const struct settings_request *req, enum scope scope,
 	return change_list(req, scope, path, value, edit_take, ret_file, err);
 }
 
-int change_mode(const struct settings_request *req, enum mode mode,
+int change_mode(const struct settings_request *req, enum scope scope,
+		enum mode mode,
 		char **ret_file, struct err *err)
 {
 	auto_buf struct buf first = { 0 };
@@ -264,16 +265,16 @@ int change_mode(const struct settings_request *req, enum mode mode,
 	struct change c;
 	int r;
 
-	r = change_init(&c, req, SCOPE_LOCAL, err);
+	r = change_init(&c, req, scope, err);
 	if (r == 0)
 		r = edit_set(buf_str(&c.text), c.text.len, c.file,
-			     "sandbox.enabled",
+			     key_in(scope, "sandbox.enabled"),
 			     mode == MODE_DISABLED ? "false" : "true", &first,
 			     err);
 	/* What a disabled sandbox would do when enabled again stays */
 	if (r == 0 && mode != MODE_DISABLED)
 		r = edit_set(buf_str(&first), first.len, c.file,
-			     "sandbox.autoAllowBashIfSandboxed",
+			     key_in(scope, "sandbox.autoAllowBashIfSandboxed"),
 			     mode == MODE_AUTO_ALLOW ? "true" : "false",
 			     &second, err);
 	if (r == 0)

@@ -34,7 +34,8 @@ int change_remove(const struct settings_request *req, enum scope scope,
 		  struct err *err);
 
 /* Write @mode into the local file, likewise */
-int change_mode(const struct settings_request *req, enum mode mode,
+int change_mode(const struct settings_request *req, enum scope scope,
+		enum mode mode,
 		char **ret_file, struct err *err);
 
 /* What an edit of any file wants */

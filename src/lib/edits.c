@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/own.h"
+#include "lib/approval.h"
 #include "lib/session.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
@@ -75,6 +77,7 @@ int edits_watch(const struct options *options, const struct policy *policy,
 {
 	auto_policy struct policy *unused = NULL;
 	auto_report struct settings_report report = { 0 };
+	auto_free char *approved = approvals_path();
 	const char *files[LIVE_FILES_MAX];
 	struct err ignored = { 0 };
 	size_t n = 0;
@@ -84,12 +87,14 @@ int edits_watch(const struct options *options, const struct policy *policy,
 	r = session_policy_report(options, true, &unused, &report, &ignored);
 	if (r < 0)
 		return r;
+	if (approved)
+		files[n++] = approved;
 	for (size_t i = 0; i < report.files.len && n < LIVE_FILES_MAX; i++) {
 		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
 			files[n++] = report.files.v[i].path;
 	}
 	r = n ? live_new(files, n, fn, arg, ret) : -ENOENT;
-	for (size_t i = 0; r == 0 && i < n && !*ret_edited; i++)
+	for (size_t i = approved ? 1 : 0; r == 0 && i < n && !*ret_edited; i++)
 		*ret_edited = is_edited(policy, files[i]);
 	return r;
 }

@@ -108,74 +108,24 @@ static struct ruleset_verdict decide_fields(const struct policy *policy,
 	return worst;
 }
 
-/* A repository's own settings allow nothing before the user trusts it */
-static bool counts(const struct hook_wrapper *w, const struct origin *origin)
-{
-	return !origin || !origin->source ||
-	       (origin->source->scope != SCOPE_PROJECT &&
-		origin->source->scope != SCOPE_LOCAL) ||
-	       (w->trusts && w->trusts(w->project, origin->source->name));
-}
-
-/**
- * struct trust - What is known of the repository's files; looked up once
- */
-struct trust {
-	const struct hook_wrapper *w;
-	const struct source *last;
-	bool counted;
-};
-
-static bool allows(void *arg, const struct origin *origin)
-{
-	struct trust *t = arg;
-
-	if (!t->last || t->last != origin->source) {
-		t->last = origin->source;
-		t->counted = counts(t->w, origin);
-	}
-	return t->counted;
-}
-
-/* All the repository's files that exclude commands: any may have the word */
-static bool excluders_count(const struct policy *policy,
-			    const struct hook_wrapper *w)
-{
-	const struct string_rules *rules =
-		&policy->lists[LIST_EXCLUDED_COMMANDS];
-
-	for (size_t i = 0; i < rules->len; i++) {
-		if (!counts(w, &rules->v[i].origin))
-			return false;
-	}
-	return true;
-}
-
 /* The settings let a sandboxed command run without a question. Not while the
  * agent only plans, and not where all would be removed.
  */
 static bool is_automatic(const struct policy *policy,
-			 const struct hook_wrapper *w,
 			 const struct hook_call *call, const char *command)
 {
 	return policy_flag(policy, FLAG_AUTO_ALLOW, false) &&
-	       counts(w, &policy->flags[FLAG_AUTO_ALLOW].origin) &&
 	       !(call->mode && !strcmp(call->mode, "plan")) &&
 	       !removes_critical(command);
 }
 
 /* The stricter of what is said about the command and about its fields */
 static struct ruleset_verdict decide_rules(const struct policy *policy,
-					   const struct hook_wrapper *w,
 					   const struct hook_call *call,
 					   const char *command, bool automatic)
 {
-	struct trust trust = { .w = w };
-	const struct ruleset_filter filter = {
-		.no_broad_ask = automatic, .allows = allows, .arg = &trust,
-	};
 	struct ruleset_verdict v = ruleset_decide_command(policy->ruleset,
-							  command, &filter);
+							  command, automatic);
 	struct ruleset_verdict fields = decide_fields(policy, call);
 
 	if (fields.action < ACTION_ALLOW && fields.action < v.action) {
@@ -220,11 +170,8 @@ static bool stays_outside(const struct policy *policy,
 	*ret_ask = NULL;
 	if (!policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true))
 		return false;
-	if (obey_off && mode_is_off(policy, &off) && counts(w, off))
-		return true;
-	if (w->in_project && (mode_excludes_trusted(policy, command) ||
-			      (mode_excludes(policy, command, NULL) &&
-			       excluders_count(policy, w))))
+	if ((obey_off && mode_is_off(policy, &off)) ||
+	    (w->in_project && mode_excludes(policy, command, NULL)))
 		return true;
 	if (call->unsandboxed)
 		*ret_ask = w->in_project ?
@@ -257,7 +204,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	const char *ask = NULL;
 	const bool outside = !inner && stays_outside(policy, w, call, command,
 						     obey_off, &ask);
-	const bool automatic = !outside && is_automatic(policy, w, call,
+	const bool automatic = !outside && is_automatic(policy, call,
 							command);
 	auto_buf struct buf line = { 0 };
 	struct ruleset_verdict v;
@@ -267,7 +214,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 		say(ret, HOOK_DENY, "it starts a sandbox of its own; give the command alone, it is put into the sandbox");
 		return;
 	}
-	v = decide_rules(policy, w, call, command, automatic);
+	v = decide_rules(policy, call, command, automatic);
 	apply_verdict(&v, ret);
 	ruleset_verdict_done(&v);
 	if (ask && ret->verdict != HOOK_DENY)

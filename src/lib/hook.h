@@ -94,26 +94,13 @@ void hook_call_done(struct hook_call *call);
  * @project:	The writable directory; absolute
  * @in_project:	The command starts there, and not elsewhere: only then do
  *		excludedCommands count
- * @trusts:	Did the user say that @project is trusted, or write @file, one of
- *		its settings? Until then what they allow does not count. NULL:
- *		no.
  */
 struct hook_wrapper {
 	const char *program;
 	const char *const *options;
 	const char *project;
 	bool in_project;
-	bool (*trusts)(const char *project, const char *file);
 };
-
-/* What Claude Code was told about that, of @project or a directory above it; or
- * @file is as `cloche policy` wrote it. Claude Code asks before anything else:
- * where it has no mark to keep (its state is missing), it calls without.
- */
-bool hook_trusts(const char *project, const char *file);
-
-/* The same for agents that know nothing of these files, and never asked */
-bool hook_trusts_marked(const char *project, const char *file);
 
 /* Append the line that runs @command, to start in @dir, in the sandbox */
 void hook_wrap(const struct hook_wrapper *w, const char *dir,

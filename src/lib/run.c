@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "cage/cage.h"
+#include "lib/approval.h"
 #include "lib/bare.h"
 #include "lib/events.h"
 #include "lib/frozen.h"
@@ -263,6 +264,8 @@ int run_command(struct options *options, char **argv, struct err *err)
 	r = tmpdir_srt(options, err);
 	if (r == 0)
 		r = open_session(options, command, &held, &session, err);
+	if (r == 0)
+		r = approvals_keep_first(session.report, err);
 	if (r == 0)
 		frozen_remember(options, session.policy);
 	if (r == 0)

@@ -17,11 +17,11 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "lib/approval.h"
 #include "lib/events.h"
 #include "lib/frozen.h"
 #include "lib/gitfile.h"
 #include "lib/home.h"
-#include "lib/opened.h"
 #include "lib/options.h"
 #include "lib/proxies.h"
 #include "lib/tier.h"
@@ -120,6 +120,7 @@ int session_policy_report(const struct options *options, bool check,
 {
 	auto_free char *cwd = start_directory(options, err);
 	struct settings_request request;
+	struct approvals approvals;
 	int r;
 
 	if (!cwd)
@@ -132,7 +133,11 @@ int session_policy_report(const struct options *options, bool check,
 	request.options = apply_options;
 	/* The callback only reads them */
 	request.options_arg = (void *)(uintptr_t)options;
+	approvals_read(&approvals);
+	request.approves = approvals_allow;
+	request.approves_arg = &approvals;
 	r = settings_load(&request, ret, report, err);
+	approvals_done(&approvals);
 	settings_request_done(&request);
 	return r;
 }
@@ -339,13 +344,11 @@ static void note_variables(struct session *s, const struct options *options)
 	}
 }
 
-/* Who has the user's word for what comes with a clone? And what is asked for
- * in vain?
- */
+/* What waits for the user's approval, and what is asked for in vain */
 static void note_policy(struct session *s, bool observed)
 {
 	const struct string_rules *asked = &s->policy->lists[LIST_ENV_SET];
-	char *text = opened_note(s->policy);
+	char *text = approvals_note(s->report);
 
 	if (!observed && policy_flag(s->policy, FLAG_LOCAL_BINDING, false))
 		view_note(s->view, mem_strdup("allowLocalBinding needs the observer: name ports with --publish"));
@@ -430,14 +433,16 @@ int session_open(const struct options *options, char *const *argv,
 		.argv = argv, .environ = options_env(options),
 		.ephemeral = options_has(options, OPTION_EPHEMERAL),
 	};
-	auto_report struct settings_report report = { 0 };
 	auto_free char *program = NULL;
 	struct network_proxies ports;
-	struct session s = { .env = options_env(options) };
+	struct session s = {
+		.env = options_env(options),
+		.report = mem_zalloc(sizeof(*s.report)),
+	};
 	int r = set_observe(options, &request, err);
 
 	if (r == 0)
-		r = session_run_policy(options, &s.policy, &report, err);
+		r = session_run_policy(options, &s.policy, s.report, err);
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
@@ -450,7 +455,7 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = view_build_with(s.policy, s.walked, &s.view, err);
 	if (r == 0) {
-		note_settings(s.view, &report, options->as_srt);
+		note_settings(s.view, s.report, options->as_srt);
 		note_idle(&s, options);
 		note_variables(&s, options);
 		note_policy(&s, request.observe);
@@ -495,5 +500,8 @@ void session_done(struct session *session)
 		listener_done(session->proxies);
 	free(session->proxies);
 	free(session->git_config);
+	if (session->report)
+		settings_report_done(session->report);
+	free(session->report);
 	*session = (struct session){ 0 };
 }

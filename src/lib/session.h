@@ -26,6 +26,7 @@ struct walk_cache;
  * @killed:	What earlier runs left, or NULL; the caller's
  * @ahead:	The sandbox that was begun before the plan, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
+ * @report:	What the settings files ask for, among other things
  * @git_config:	In profile home: the content of ~/.gitconfig
  */
 struct session {
@@ -40,6 +41,7 @@ struct session {
 	struct listener_set *proxies;
 	char *git_config;
 	char *const *env;	/* Of the options */
+	struct settings_report *report;
 };
 
 /* Read the settings, apply @options, look at the file system, make the plan

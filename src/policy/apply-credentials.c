@@ -211,12 +211,8 @@ static int apply_entry(const struct apply *apply, const struct fact *fact,
 	if (!mask && (!mode || strcmp(mode, "deny") != 0))
 		return apply_problem(apply, fact, index,
 				     "mode must be \"deny\" or \"mask\"");
-	if (mask && scope_is_repository(fact->document->source->scope)) {
-		apply_note_refusal(apply, fact, index, &(struct refusal){
-			.why = "ignored: a mask never comes from a repository's files",
-		});
+	if (!apply_admits(apply, fact, index, entry))
 		return 0;
-	}
 	if (deny(apply, fact, index, name, &why) < 0)
 		return apply_problem(apply, fact, index, "%s", why.msg);
 	if (unknown)

@@ -48,26 +48,26 @@ static const char *literal_path(json_t *entry)
 	return path;
 }
 
-/* @text is a path or a pattern, @plain always a path; one of them is there */
+/* No scope opens what a stronger one denies. @text is a path or a pattern, @plain
+ * always a path; one of them is there
+ */
 static bool admit_path(const struct apply *apply, const struct fact *fact,
 		       size_t index, const char *text, const char *plain)
 {
 	const struct source *source = fact->document->source;
-	const enum guard guard = fact->setting->guard;
 	struct path_rule rule = { 0 };
 	struct refusal refusal;
 	bool admitted;
 
-	if (!scope_is_repository(source->scope) ||
-	    (guard != GUARD_ALLOW_WRITE && guard != GUARD_ALLOW_READ))
+	if (path_list_denies((enum path_list)fact->setting->slot))
 		return true;
 	if (plain)
 		rule.path = path_resolve(source->base, plain);
 	else if (path_rule_parse(text, source->base, apply->policy->home,
 				 &rule, NULL) < 0)
 		return true;	/* What can't be read is an error soon */
-	admitted = locks_admit_path(apply->locks, apply->reader, &rule,
-				    guard == GUARD_ALLOW_READ, &refusal);
+	admitted = locks_admit_path(apply->locks, apply->reader, source->scope,
+				    rule.path, rule.glob, &refusal);
 	if (!admitted)
 		apply_note_refusal(apply, fact, index, &refusal);
 	path_rule_done(&rule);
@@ -233,8 +233,12 @@ int apply_list(const struct apply *apply, const struct fact *fact)
 
 	if (!json_is_array(fact->value))
 		return apply_wrong_type(apply, fact);
-	mark_list(apply, fact);
+	if (fact->document->authority == AUTHORITY_FULL)
+		mark_list(apply, fact);
 	json_array_foreach(fact->value, i, entry) {
+		if (!apply_admits(apply, fact, i, entry))
+			continue;
+		mark_list(apply, fact);
 		if (fact->setting->type == TYPE_PATHS)
 			r = apply_path(apply, fact, i, entry);
 		else if (fact->setting->type == TYPE_HOSTS)

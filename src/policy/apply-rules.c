@@ -33,16 +33,11 @@ static struct rule_bases bases_of(const struct apply *apply,
 static bool admit(const struct apply *apply, const struct fact *fact,
 		  size_t index, const struct rule_path *path)
 {
-	struct path_rule rule = { .path = path->path, .glob = path->glob };
-	struct refusal refusal = { 0 };
+	struct refusal refusal;
 
-	if (!scope_is_repository(fact->document->source->scope))
-		return true;
-	if (apply->locks->unsandboxed)
-		refusal = (struct refusal){ "ignored: locked",
-					    apply->locks->unsandboxed };
-	else if (locks_admit_path(apply->locks, apply->reader, &rule, false,
-				  &refusal))
+	if (locks_admit_path(apply->locks, apply->reader,
+			     fact->document->source->scope, path->path,
+			     path->glob, &refusal))
 		return true;
 	apply_note_refusal(apply, fact, index, &refusal);
 	return false;
@@ -145,6 +140,8 @@ int apply_rules(const struct apply *apply, const struct fact *fact)
 		struct err why = { 0 };
 		int r = 0;
 
+		if (!apply_admits(apply, fact, i, entry))
+			continue;
 		if (!text || !*text)
 			r = apply_problem(apply, fact, i, "must be a rule");
 		else if (apply_text(apply, fact, i, text, &why) < 0)

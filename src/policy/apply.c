@@ -15,7 +15,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
+#include "policy/asks.h"
 #include "policy/document.h"
 #include "policy/host.h"
 #include "policy/locks.h"
@@ -76,6 +79,121 @@ void apply_note_refusal(const struct apply *apply, const struct fact *fact,
 	}
 	document_note(apply->facts, fact->document, NOTE_WARNING, key, "%s%s",
 		      refusal->why, buf_str(&by));
+}
+
+/* True if what @fact's file asks for counts; @ret says why not */
+static bool approve(const struct apply *apply, const struct fact *fact,
+		    struct ask *ask, struct refusal *ret)
+{
+	const struct settings_request *req = apply->req;
+	const struct document *document = fact->document;
+	auto_free char *line = ask_line(ask);
+	const char *id = document->id ? document->id : apply->id;
+
+	*ret = (struct refusal){
+		document->authority == AUTHORITY_RECORDED ?
+		"ignored: changed since its first use; review: cloche trust -s FILE" :
+		"ignored: not approved; review: cloche trust",
+		NULL };
+	ask->approved = document->pinned ||
+		(req->approves &&
+		 req->approves(req->approves_arg, document->authority, id,
+			       line));
+	if (!locks_admit_ask(apply->locks, fact, ask, apply->reader, ret)) {
+		ask->refused = ret->why;
+		return false;
+	}
+	return ask->approved;
+}
+
+bool apply_admits(const struct apply *apply, const struct fact *fact,
+		  size_t index, json_t *entry)
+{
+	struct refusal refusal;
+	struct ask ask;
+	bool admitted;
+
+	if (fact->document->authority == AUTHORITY_FULL ||
+	    !ask_of(apply->asks, apply->facts, fact, entry, &ask))
+		return true;
+	admitted = ask.closes || approve(apply, fact, &ask, &refusal);
+	if (!admitted)
+		apply_note_refusal(apply, fact, index, &refusal);
+	ask_done(&ask);
+	return admitted;
+}
+
+static void list_ask(const struct apply *apply, const struct fact *fact,
+		     json_t *entry, struct asks *ret)
+{
+	struct refusal unused;
+	struct ask ask;
+
+	if (!ask_of(apply->asks, apply->facts, fact, entry, &ask))
+		return;
+	if (ask.closes) {
+		ask_done(&ask);
+		return;
+	}
+	(void)approve(apply, fact, &ask, &unused);
+	asks_add(ret, ask);
+}
+
+static void list_asks(const struct apply *apply,
+		      const struct document *document, struct asks *ret)
+{
+	for (size_t i = 0; i < apply->facts->len; i++) {
+		const struct fact *fact = &apply->facts->v[i];
+		json_t *entry;
+		size_t n;
+
+		if (fact->document != document)
+			continue;
+		if (!ask_is_list(fact))
+			list_ask(apply, fact, fact->value, ret);
+		json_array_foreach(fact->value, n, entry)
+			list_ask(apply, fact, entry, ret);
+	}
+}
+
+void apply_find_pinned(const struct apply *apply)
+{
+	const char *pinned = apply->req->pinned;
+
+	for (size_t i = 0; pinned && i < apply->facts->documents.len; i++) {
+		struct document *d = apply->facts->documents.v[i];
+		char digest[ASK_DIGEST_SIZE];
+		struct asks asks = { 0 };
+
+		if (d->authority == AUTHORITY_FULL)
+			continue;
+		list_asks(apply, d, &asks);
+		asks_digest(&asks, digest);
+		d->pinned = strstr(pinned, digest) != NULL;
+		asks_done(&asks);
+	}
+}
+
+void apply_report_asks(const struct apply *apply)
+{
+	const char *top = apply->asks->top;
+	const size_t n = strlen(top);
+
+	for (size_t i = 0; apply->facts->report &&
+			   i < apply->facts->documents.len; i++) {
+		const struct document *d = apply->facts->documents.v[i];
+		const char *name = d->source->name;
+		const bool below = d->authority == AUTHORITY_REPOSITORY &&
+				   path_is_below(top, name);
+		struct settings_source source = { .authority = d->authority };
+
+		if (d->authority == AUTHORITY_FULL)
+			continue;
+		source.name = mem_strdup(below ? name + n + (n > 1) : name);
+		source.id = mem_strdup(d->id ? d->id : apply->id);
+		list_asks(apply, d, &source.asks);
+		*vec_push(&apply->facts->report->sources) = source;
+	}
 }
 
 int apply_wrong_type(const struct apply *apply, const struct fact *fact)
@@ -241,6 +359,10 @@ static bool is_in_pass(const struct fact *fact, enum apply_pass pass)
 		return is_sticky(fact);
 	if (pass == APPLY_ALLOW)
 		return opens(fact->setting);
+	if (fact->setting->type == TYPE_PROFILE)
+		return pass == (managed ? APPLY_MANAGED : APPLY_PROFILE);
+	if (pass == APPLY_PROFILE)
+		return false;
 	return !opens(fact->setting) && managed == (pass == APPLY_MANAGED);
 }
 
@@ -248,7 +370,7 @@ static bool is_rules_pass(const struct fact *fact, enum apply_pass pass)
 {
 	const bool managed = fact->document->source->scope == SCOPE_MANAGED;
 
-	if (pass == APPLY_STICKY)
+	if (pass == APPLY_STICKY || pass == APPLY_PROFILE)
 		return false;
 	if (fact->setting->slot == RULES_ALLOW)
 		return pass == APPLY_ALLOW;
@@ -266,12 +388,15 @@ int apply_facts(const struct apply *apply, enum apply_pass pass)
 		if (rules ? !is_rules_pass(fact, pass)
 			  : !is_in_pass(fact, pass))
 			continue;
-		if (!locks_admit(apply->locks, apply->facts, fact, &refusal)) {
+		if (!locks_admit(apply->locks, fact, &refusal)) {
 			if (pass != APPLY_STICKY)
 				apply_note_refusal(apply, fact, APPLY_WHOLE,
 						   &refusal);
 			continue;
 		}
+		if (!ask_is_list(fact) &&
+		    !apply_admits(apply, fact, APPLY_WHOLE, fact->value))
+			continue;
 		r = rules ? apply_rules(apply, fact)
 			  : appliers[fact->setting->type](apply, fact);
 		if (r < 0)

@@ -289,7 +289,7 @@ int document_add(struct facts *facts, struct policy *policy,
 						      : place->shape;
 	document->root = root;
 	document->rules_base = mem_strdup(place->rules_base);
-	document->tightens = place->tightens;
+	document->authority = place->authority;
 	document->tolerant = place->tolerant;
 	document->as_srt = place->as_srt;
 	*vec_push(&facts->documents) = document;
@@ -304,6 +304,7 @@ void facts_done(struct facts *facts)
 	for (size_t i = 0; i < facts->documents.len; i++) {
 		json_decref(facts->documents.v[i]->root);
 		free(facts->documents.v[i]->rules_base);
+		free(facts->documents.v[i]->id);
 		free(facts->documents.v[i]);
 	}
 	free(facts->documents.v);

@@ -31,15 +31,19 @@ enum document_shape {
  * @source:	Owned by the policy; text and scope
  * @root:	The parsed text
  * @rules_base:	Where "/p" in a Read or Edit rule starts
- * @tightens:	It may only tighten (.cloche.json)
+ * @authority:	Who stands behind it
+ * @id:		What approvals are kept with: the real path of a file of
+ *		--settings, else NULL: the repository's
+ * @pinned:	All that it asks for is approved, by digest
  * @tolerant:	A bad entry is reported and dropped (managed files)
  */
 struct document {
 	const struct source *source;
 	enum document_shape shape;
 	json_t *root;
-	char *rules_base;
-	bool tightens, tolerant, as_srt;
+	char *rules_base, *id;
+	enum authority authority;
+	bool tolerant, as_srt, pinned;
 };
 
 /**
@@ -75,7 +79,8 @@ struct document_place {
 	enum scope scope;
 	enum document_shape shape;
 	const char *name, *base, *rules_base;
-	bool tightens, tolerant, drop_in, as_srt;
+	enum authority authority;
+	bool tolerant, drop_in, as_srt;
 };
 
 /* Parse @n bytes of @text and add what it sets. Unknown keys are noted. 0; or

@@ -47,7 +47,7 @@ static enum rule_action decide(const char *text, enum rule_action action,
 	(void)ruleset_add(set, text, action, &bases, (struct origin){ 0 },
 			  NULL);
 	v = ruleset_decide_command(set, command,
-			&(struct ruleset_filter){ 0 });
+			false);
 	ruleset_verdict_done(&v);
 	ruleset_free(set);
 	return v.action;

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "policy/edit.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
@@ -66,7 +67,9 @@ static void check_closed(const struct policy *p)
 	};
 
 	for (size_t i = 0; i < p->paths[PATH_ALLOW_WRITE].len; i++)
-		must(!is_repository(&p->paths[PATH_ALLOW_WRITE].v[i].origin));
+		must(!is_repository(&p->paths[PATH_ALLOW_WRITE].v[i].origin) ||
+		     path_is_within(p->cwd,
+				    p->paths[PATH_ALLOW_WRITE].v[i].path));
 	for (size_t i = 0; i < p->hosts[HOST_ALLOW].len; i++)
 		must(!is_repository(&p->hosts[HOST_ALLOW].v[i].origin));
 	for (size_t i = 0; i < ARRAY_SIZE(opening); i++) {
@@ -120,9 +123,8 @@ static void load(const char *place, size_t which, bool locked,
 		must(!policy && *err.msg);
 	} else {
 		check_words(policy);
-		if (which == PLACE_OWN ||
-		    (locked && (which == PLACE_LOCAL ||
-				which == PLACE_PROJECT)))
+		if (which == PLACE_OWN || which == PLACE_LOCAL ||
+		    which == PLACE_PROJECT)
 			check_closed(policy);
 	}
 	memory_done(&files);

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/command.h"
-#include "policy/document.h"
 #include "policy/policy.h"
 
 static const char *const names[MODE_COUNT] = {
@@ -76,13 +75,12 @@ const struct origin *mode_lock(const struct policy *policy)
 	return NULL;
 }
 
-static bool excludes(const struct policy *policy, const char *command,
-		     bool repository, char **why)
+bool mode_excludes(const struct policy *policy, const char *command,
+		   char **why)
 {
 	const struct string_rules *rules =
 		&policy->lists[LIST_EXCLUDED_COMMANDS];
 	auto_free const char **patterns = NULL;
-	size_t n = 0;
 
 	if (!policy_flag(policy, FLAG_ALLOW_UNSANDBOXED, true)) {
 		if (why)
@@ -95,23 +93,7 @@ static bool excludes(const struct policy *policy, const char *command,
 		return false;
 	}
 	patterns = mem_zalloc(rules->len * sizeof(*patterns));
-	for (size_t i = 0; i < rules->len; i++) {
-		const struct source *source = rules->v[i].origin.source;
-
-		if (repository || !source ||
-		    !scope_is_repository(source->scope))
-			patterns[n++] = rules->v[i].text;
-	}
-	return excluded_match(command, patterns, n, why);
-}
-
-bool mode_excludes(const struct policy *policy, const char *command,
-		   char **why)
-{
-	return excludes(policy, command, true, why);
-}
-
-bool mode_excludes_trusted(const struct policy *policy, const char *command)
-{
-	return excludes(policy, command, false, NULL);
+	for (size_t i = 0; i < rules->len; i++)
+		patterns[i] = rules->v[i].text;
+	return excluded_match(command, patterns, rules->len, why);
 }

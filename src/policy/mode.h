@@ -37,7 +37,4 @@ const struct origin *mode_lock(const struct policy *policy);
 bool mode_excludes(const struct policy *policy, const char *command,
 		   char **why);
 
-/* The same by entries that did not come with the repository */
-bool mode_excludes_trusted(const struct policy *policy, const char *command);
-
 #endif /* POLICY_MODE_H */

@@ -40,10 +40,23 @@ static void deny_one(struct policy *policy, const char *path)
 			   origin_copy(&flag->origin));
 }
 
+/* True if somebody else's rule hides the start directory */
+static bool is_hidden(const struct policy *policy)
+{
+	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		if (path_is_within(rules->v[i].path, policy->cwd))
+			return true;
+	}
+	return false;
+}
+
 int outside_deny(struct policy *policy, const struct reader *reader,
 		 struct err *err)
 {
 	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
+	const bool hidden = is_hidden(policy);
 	struct reader_names names = { 0 };
 	int r;
 
@@ -62,8 +75,9 @@ int outside_deny(struct policy *policy, const struct reader *reader,
 	if (policy->home)
 		deny_one(policy, policy->home);
 	/* What may be written may be read as well; that needs no rule */
-	policy_add_literal(policy, PATH_ALLOW_READ, policy->project, RULE_USER,
-			   origin_copy(&flag->origin));
+	if (!hidden)
+		policy_add_literal(policy, PATH_ALLOW_READ, policy->project,
+				   RULE_USER, origin_copy(&flag->origin));
 	reader_names_done(&names);
 	return 0;
 }

@@ -214,43 +214,75 @@ struct origin origin_copy(const struct origin *origin)
 	return origin_make(origin->source, origin->key, origin->reason);
 }
 
+/* The first, strongest setter wins, but anybody may be stricter than a managed
+ * file
+ */
+static bool takes_over(bool set, struct origin *held, struct origin *origin,
+		       bool stricter)
+{
+	const bool managed = held->source && origin->source &&
+			     held->source->scope == SCOPE_MANAGED &&
+			     origin->source->scope != SCOPE_MANAGED;
+
+	if (!set || (managed && stricter)) {
+		origin_done(held);
+		return true;
+	}
+	origin_done(origin);
+	return false;
+}
+
+/* Switches that are stricter when on; all others when off */
+static const bool strict_on[FLAG_COUNT] = {
+	[FLAG_ENABLED] = true,
+	[FLAG_FAIL_IF_UNAVAILABLE] = true,
+	[FLAG_STRICT_ALLOWLIST] = true,
+	[FLAG_MANAGED_DOMAINS_ONLY] = true,
+	[FLAG_MANAGED_READS_ONLY] = true,
+	[FLAG_MANAGED_RULES_ONLY] = true,
+	[FLAG_BLOCK_OUTSIDE_READS] = true,
+	[FLAG_NO_FORGE] = true,
+};
+
 void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
 		     struct origin origin)
 {
-	if (p->flags[flag].set) {
-		origin_done(&origin);
+	const struct flag *held = &p->flags[flag];
+
+	if (!takes_over(held->set, &p->flags[flag].origin, &origin,
+			held->value != value && value == strict_on[flag]))
 		return;
-	}
 	p->flags[flag] = (struct flag){ true, value, origin };
 }
 
 void policy_set_number(struct policy *p, enum policy_number number,
 		       uint64_t value, struct origin origin)
 {
-	if (p->numbers[number].set) {
-		origin_done(&origin);
+	const uint64_t held = p->numbers[number].value;
+
+	if (!takes_over(p->numbers[number].set, &p->numbers[number].origin, &origin,
+			number == NUMBER_SEARCH_DEPTH ? value > held :
+			number != NUMBER_HTTP_PROXY_PORT &&
+			number != NUMBER_SOCKS_PROXY_PORT && value < held))
 		return;
-	}
 	p->numbers[number] = (struct number){ true, value, origin };
 }
 
 void policy_set_text(struct policy *p, enum policy_text text,
 		     const char *value, struct origin origin)
 {
-	if (p->texts[text].value) {
-		origin_done(&origin);
+	if (!takes_over(p->texts[text].value, &p->texts[text].origin, &origin,
+			text == TEXT_MINIMUM_TIER && !strcmp(value, "full")))
 		return;
-	}
+	free(p->texts[text].value);
 	p->texts[text] = (struct text_value){ mem_strdup(value), origin };
 }
 
 void policy_set_profile(struct policy *p, enum profile profile,
 			struct origin origin)
 {
-	if (p->profile_origin.source) {
-		origin_done(&origin);
+	if (!takes_over(p->profile_origin.source, &p->profile_origin, &origin, profile == PROFILE_HOME))
 		return;
-	}
 	p->profile = profile;
 	p->profile_origin = origin;
 }
@@ -258,10 +290,11 @@ void policy_set_profile(struct policy *p, enum profile profile,
 void policy_set_net(struct policy *p, enum net_mode mode,
 		    struct origin origin)
 {
-	if (p->net_origin.source) {
-		origin_done(&origin);
+	const bool stricter = mode == NET_NONE || p->net == NET_HOST ||
+		(mode == NET_JAIL_FILTERED && p->net != NET_NONE);
+
+	if (!takes_over(p->net_origin.source, &p->net_origin, &origin, stricter))
 		return;
-	}
 	p->net = mode;
 	p->net_origin = origin;
 }

@@ -418,7 +418,9 @@ void policy_mark_strings(struct policy *p, enum string_list list);
 bool policy_has_string(const struct policy *p, enum string_list list,
 		       const char *text);
 
-/* The first, strongest setter wins; later ones are dropped */
+/* The first, strongest setter wins; later ones are dropped, unless they are
+ * stricter than a managed file
+ */
 void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
 		     struct origin origin);
 void policy_set_number(struct policy *p, enum policy_number number,
@@ -430,7 +432,7 @@ void policy_set_text(struct policy *p, enum policy_text text,
 bool policy_flag(const struct policy *p, enum policy_flag flag,
 		 bool otherwise);
 
-/* The first, strongest setter wins here as well */
+/* So it is here as well */
 void policy_set_profile(struct policy *p, enum profile profile,
 			struct origin origin);
 void policy_set_net(struct policy *p, enum net_mode mode,

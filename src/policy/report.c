@@ -53,6 +53,12 @@ void settings_report_done(struct settings_report *report)
 		free(report->notes.v[i].text);
 	for (size_t i = 0; i < report->files.len; i++)
 		free(report->files.v[i].path);
+	for (size_t i = 0; i < report->sources.len; i++) {
+		free(report->sources.v[i].id);
+		free(report->sources.v[i].name);
+		asks_done(&report->sources.v[i].asks);
+	}
+	free(report->sources.v);
 	free(report->notes.v);
 	free(report->files.v);
 	*report = (struct settings_report){ 0 };

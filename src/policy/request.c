@@ -17,6 +17,7 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 		.state = getenv("XDG_STATE_HOME"),
 		.cache = getenv("XDG_CACHE_HOME"),
 		.data = getenv("XDG_DATA_HOME"),
+		.pinned = getenv("CLOCHE_TRUST"),
 		.owned = { fs_home(), fs_account_home() },
 	};
 	req->home = req->owned[0];

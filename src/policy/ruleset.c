@@ -121,24 +121,16 @@ static bool is_touched(const struct rule *rule, const char *line,
 	       command_pattern_match(&rule->command, line);
 }
 
-/* Does the allowance @e count? */
-static bool counts(const struct entry *e, const struct ruleset_filter *filter)
-{
-	return !filter->allows || filter->allows(filter->arg, &e->origin);
-}
-
 static bool is_allowed(const struct ruleset *set, size_t *ret,
 		       const struct shell_script *script,
-		       const struct shell_command *c,
-		       const struct ruleset_filter *filter)
+		       const struct shell_command *c)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 		const struct rule *r = &e->rule;
 
 		if (r->kind == RULE_COMMAND &&
-		    command_must_match(&r->command, script, c) &&
-		    counts(e, filter)) {
+		    command_must_match(&r->command, script, c)) {
 			*ret = i;
 			return true;
 		}
@@ -172,16 +164,14 @@ static struct ruleset_verdict ask_because(const char *why)
  * text
  */
 static const struct entry *find_whole(const struct ruleset *set,
-				      const char *line, bool readable,
-				      const struct ruleset_filter *filter)
+				      const char *line, bool readable)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
 		const struct entry *e = &set->actions[ACTION_ALLOW].v[i];
 
-		if (((readable && is_all_bash(&e->rule)) ||
-		     (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
-		      !strcmp(e->rule.command.text, line))) &&
-		    counts(e, filter))
+		if ((readable && is_all_bash(&e->rule)) ||
+		    (e->rule.kind == RULE_COMMAND && e->rule.command.exact &&
+		     !strcmp(e->rule.command.text, line)))
 			return e;
 	}
 	return NULL;
@@ -190,16 +180,14 @@ static const struct entry *find_whole(const struct ruleset *set,
 /* Each of @n parts is allowed by some rule; the verdict names the last */
 static struct ruleset_verdict decide_parts(const struct ruleset *set,
 					   const struct shell_script *script,
-					   size_t n, unsigned int features,
-					   const struct ruleset_filter *filter)
+					   size_t n, unsigned int features)
 {
 	size_t rule = 0;
 
 	if (script->why || features & HIDDEN_FEATURES || !n)
 		return verdict(ACTION_COUNT, NULL);
 	for (size_t i = 0; i < n; i++) {
-		if (!is_allowed(set, &rule, script, &script->commands.v[i],
-				filter))
+		if (!is_allowed(set, &rule, script, &script->commands.v[i]))
 			return verdict(ACTION_COUNT, NULL);
 	}
 	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
@@ -207,7 +195,7 @@ static struct ruleset_verdict decide_parts(const struct ruleset *set,
 
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
-					      const struct ruleset_filter *filter)
+					      bool no_broad_ask)
 {
 	auto_shell struct shell_script script = { 0 };
 	auto_free char *line = mem_strdup(command + strspn(command, " \t\n"));
@@ -229,7 +217,7 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 		for (size_t i = 0; i < set->actions[a].len; i++) {
 			const struct entry *e = &set->actions[a].v[i];
 
-			if (filter->no_broad_ask && a == ACTION_ASK &&
+			if (no_broad_ask && a == ACTION_ASK &&
 			    e->rule.kind == RULE_TOOL)
 				continue;
 			if (is_touched(&e->rule, line, &script))
@@ -238,12 +226,12 @@ struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 	}
 	if (strlen(command) > SHELL_TEXT_MAX)
 		return ask_because(script.why);
-	whole = find_whole(set, line, !why, filter);
+	whole = find_whole(set, line, !why);
 	if (whole)
 		return verdict(ACTION_ALLOW, whole);
 	if (why)
 		return ask_because(why);
-	return decide_parts(set, &script, parts, features, filter);
+	return decide_parts(set, &script, parts, features);
 }
 
 /* "field:value", where a "*" in the rule's value stands for any text */

@@ -42,26 +42,14 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 		const struct rule_bases *bases, struct origin origin,
 		struct err *err);
 
-/**
- * struct ruleset_filter - Which rules count for a decision; zeroed: all do
- * @no_broad_ask: Not those to ask about every command ("Bash"): the sandbox
- *		stands for the user's consent, and such a rule is meant for
- *		commands outside
- * @allows:	NULL, or whether what this origin allows counts: a repository
- *		that nobody trusts yet allows nothing
- */
-struct ruleset_filter {
-	bool no_broad_ask;
-	bool (*allows)(void *arg, const struct origin *origin);
-	void *arg;
-};
-
 /* May this shell line be run? To be allowed, each of its commands must be; one
- * that is denied or asked about is enough for that.
+ * that is denied or asked about is enough for that. With @no_broad_ask rules to
+ * ask about every command ("Bash") do not count: the sandbox stands for the user's
+ * consent, and such a rule is meant for commands outside.
  */
 struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
 					      const char *command,
-					      const struct ruleset_filter *filter);
+					      bool no_broad_ask);
 
 /* What rules on a field of a Bash call say, "Bash(run_in_background:true)":
  * denied, asked about, or ACTION_COUNT. @value is the field's text.

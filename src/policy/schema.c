@@ -11,9 +11,9 @@
 #include "policy/policy.h"
 
 static const struct setting rows[] = {
-#define SETTING(area, path, type, slot, guard, tighten, otherwise, words) \
+#define SETTING(area, path, type, slot, guard, tighten, ask, otherwise, words) \
 	{ AREA_##area, path, TYPE_##type, slot, GUARD_##guard,		\
-	  TIGHTEN_##tighten, otherwise, words },
+	  TIGHTEN_##tighten, ASK_##ask, otherwise, words },
 #include "policy/settings.def"
 #undef SETTING
 };

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "policy/asks.h"
+
 enum setting_area { AREA_SANDBOX, AREA_CLAUDE };
 
 enum setting_type {
@@ -43,12 +45,12 @@ enum guard {
 	GUARD_COUNT,
 };
 
-/* What of a key tightens: all that a project's .cloche.json may say */
+/* Which values of a key only tighten */
 enum tighten {
 	TIGHTEN_NEVER,
 	TIGHTEN_YES,	/* Any value */
 	TIGHTEN_TRUE, TIGHTEN_FALSE,
-	TIGHTEN_LESS,	/* Less than every weaker file says */
+	TIGHTEN_LESS,	/* Not more than every file that is not a repository's */
 	TIGHTEN_MORE,
 	TIGHTEN_DENY,	/* Entries with mode "deny" */
 	TIGHTEN_PROFILE, TIGHTEN_TIER, TIGHTEN_NET,	/* home; full; none */
@@ -68,6 +70,7 @@ struct setting {
 	int slot;
 	enum guard guard;
 	enum tighten tighten;
+	enum ask_kind ask;
 	const char *otherwise, *words;
 };
 

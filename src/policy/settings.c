@@ -23,6 +23,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/apply.h"
+#include "policy/asks.h"
 #include "policy/document.h"
 #include "policy/footguns.h"
 #include "policy/git.h"
@@ -250,6 +251,7 @@ static int add_local(struct load *load)
 			.scope = SCOPE_LOCAL, .shape = SHAPE_CLAUDE,
 			.name = path, .base = load->req->cwd,
 			.rules_base = load->req->cwd,
+			.authority = AUTHORITY_REPOSITORY,
 		}, false);
 		if (r < 0)
 			return r;
@@ -257,28 +259,39 @@ static int add_local(struct load *load)
 	return 0;
 }
 
+/* Started in the home, the user's own file is no project's */
+static bool is_users(const struct load *load, const char *path)
+{
+	const char *claude = load->policy->dirs[DIR_CLAUDE];
+	auto_free char *theirs = claude ? path_join(claude, "settings.json")
+					: NULL;
+
+	return theirs && !strcmp(theirs, path);
+}
+
 static int add_project_files(struct load *load, const char *dir)
 {
 	auto_free char *own = path_join(dir, ".cloche.json");
 	auto_free char *claude = path_join(dir, ".claude/settings.json");
-	const bool above = path_is_below(dir, load->policy->project);
 	int r;
 
 	r = add_file(load, &(struct document_place){
 		.scope = SCOPE_PROJECT, .shape = SHAPE_OWN, .name = own,
-		.base = dir, .rules_base = dir, .tightens = true,
+		.base = dir, .rules_base = dir,
+		.authority = AUTHORITY_REPOSITORY,
 	}, false);
-	if (r < 0)
+	if (r < 0 || is_users(load, claude))
 		return r;
 	return add_file(load, &(struct document_place){
 		.scope = SCOPE_PROJECT, .shape = SHAPE_CLAUDE, .name = claude,
-		.base = dir, .rules_base = dir, .tightens = above,
+		.base = dir, .rules_base = dir,
+		.authority = AUTHORITY_REPOSITORY,
 	}, false);
 }
 
 /* Those of the start directory, then of what is above it. A command can make a
  * repository around a later start directory, and must not get rid of the denials
- * above it: what is above the project counts as far as it tightens.
+ * above it.
  */
 static int add_project(struct load *load)
 {
@@ -373,11 +386,36 @@ static int read_all(struct load *load)
 	return r < 0 ? r : add_user(load);
 }
 
+/* An option that opens what a managed file denies */
+static int check_denied(const struct load *load, enum path_list list)
+{
+	const struct path_rules *rules = &load->policy->paths[list];
+	const struct path_rules *denied =
+		&load->policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len * denied->len; i++) {
+		const struct path_rule *rule = &rules->v[i / denied->len];
+		const struct path_rule *no = &denied->v[i % denied->len];
+		auto_buf struct buf by = { 0 };
+
+		if (rule->origin.source->scope == SCOPE_MANAGED ||
+		    no->origin.source->scope != SCOPE_MANAGED ||
+		    !path_is_within(no->path, rule->path))
+			continue;
+		origin_describe(&no->origin, &by);
+		return fail(load->err, -EPERM, "%s %s: managed settings deny it (%s)",
+			    rule->origin.source->name, rule->text,
+			    buf_str(&by));
+	}
+	return 0;
+}
+
 /* An option that a lock forbids was asked for by name: say so and stop */
 static int check_options(const struct load *load, const struct locks *locks)
 {
 	const struct host_rules *hosts = &load->policy->hosts[HOST_ALLOW];
 	const struct path_rules *paths = &load->policy->paths[PATH_ALLOW_READ];
+	int r;
 
 	if (locks->domains && hosts->len)
 		return fail(load->err, -EPERM,
@@ -391,7 +429,8 @@ static int check_options(const struct load *load, const struct locks *locks)
 			    paths->v[0].text,
 			    locks->read_paths->document->source->name,
 			    locks->read_paths->key);
-	return 0;
+	r = check_denied(load, PATH_ALLOW_READ);
+	return r < 0 ? r : check_denied(load, PATH_ALLOW_WRITE);
 }
 
 /* Without a filter the managed lists would mean nothing */
@@ -411,16 +450,137 @@ static int check_net(const struct load *load, const struct locks *locks)
 		    net == NET_JAIL ? "; write jail,filtered" : "");
 }
 
+/* The git directory of the main checkout, so that all its working trees share
+ * what is approved; a pointer that nobody confirms stands for nothing but itself
+ */
+static const char *identity(const struct load *load)
+{
+	if (!load->in_repo)
+		return load->req->cwd;
+	return load->repo.trusted ? load->repo.common : load->repo.top;
+}
+
+/* The directory that a repository's paths are told from */
+static const char *top_of(const struct load *load)
+{
+	return load->in_repo ? load->repo.top : load->req->cwd;
+}
+
+/* True if @fact's entry makes @path writable */
+static bool entry_opens(const struct load *load, const struct ask_context *ctx,
+			const struct fact *fact, json_t *entry,
+			const char *path)
+{
+	const struct settings_request *req = load->req;
+	auto_free char *line = NULL;
+	struct ask ask;
+	bool opens;
+
+	if (!ask_of(ctx, &load->facts, fact, entry, &ask))
+		return false;
+	opens = ask.kind == ASK_WRITE && !ask.closes &&
+		path_is_within(ask.path, path);
+	if (opens && fact->document->authority == AUTHORITY_REPOSITORY) {
+		line = ask_line(&ask);
+		opens = req->approves &&
+			req->approves(req->approves_arg, AUTHORITY_REPOSITORY,
+				      identity(load), line);
+	}
+	ask_done(&ask);
+	return opens;
+}
+
+static bool facts_open(const struct load *load, const char *path)
+{
+	const struct ask_context ctx = {
+		.policy = load->policy, .reader = load->reader,
+		.top = top_of(load),
+	};
+
+	for (size_t i = 0; i < load->facts.len; i++) {
+		const struct fact *fact = &load->facts.v[i];
+		json_t *entry;
+		size_t n;
+
+		json_array_foreach(fact->value, n, entry) {
+			if (entry_opens(load, &ctx, fact, entry, path))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* True if a command of such a run could write @path */
+static bool is_writable_inside(const struct load *load, const char *path)
+{
+	const struct settings_request *req = load->req;
+	auto_policy struct policy *p = policy_new(req->cwd, req->home);
+	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
+	const char *cache = load->policy->dirs[DIR_CACHE];
+	auto_free char *kept = cache ? path_join(cache, "cloche-tmp") : NULL;
+
+	if (req->account_home)
+		p->account_home = mem_strdup(req->account_home);
+	if (req->options)
+		(void)req->options(req->options_arg, p, NULL);
+	if (req->as_srt)
+		p->profile = PROFILE_SRT;
+	(void)policy_finish(p, NULL);
+	for (size_t i = 0; i < rules->len; i++) {
+		if (path_is_within(rules->v[i].path, path))
+			return true;
+	}
+	return (kept && path_is_within(kept, path)) ||
+	       (load->in_repo && path_is_within(load->repo.common, path)) ||
+	       facts_open(load, path);
+}
+
+/* The user's own settings of srt */
+static bool is_srts(const struct load *load, const char *path)
+{
+	const char *home = load->policy->home;
+	auto_free char *own = home ? path_join(home, ".srt-settings.json")
+				   : NULL;
+
+	return own && !strcmp(own, path);
+}
+
+/* A file of --settings that a command could have written is believed once */
+static void find_authority(struct load *load)
+{
+	for (size_t i = 0; i < load->facts.documents.len; i++) {
+		struct document *d = load->facts.documents.v[i];
+		auto_free char *real = NULL;
+
+		if (d->source->scope != SCOPE_FLAG || d->source->name[0] != '/')
+			continue;
+		real = load->reader->real(load->reader->arg, d->source->name);
+		if (!real || is_srts(load, real) ||
+		    !is_writable_inside(load, real))
+			continue;
+		d->authority = AUTHORITY_RECORDED;
+		d->id = take_ptr(real);
+	}
+}
+
 static int apply_all(struct load *load, struct locks *locks)
 {
+	const struct settings_request *req = load->req;
+	struct ask_context asks = {
+		.policy = load->policy, .reader = load->reader,
+		.top = top_of(load),
+		.hides = locks_hide, .arg = locks,
+	};
 	const struct apply apply = {
+		.req = req,
 		.facts = &load->facts,
 		.policy = load->policy,
 		.locks = locks,
 		.reader = load->reader,
+		.asks = &asks,
+		.id = identity(load),
 		.err = load->err,
 	};
-	const struct settings_request *req = load->req;
 	int r;
 
 	r = apply_facts(&apply, APPLY_STICKY);
@@ -431,11 +591,19 @@ static int apply_all(struct load *load, struct locks *locks)
 	if (r == 0)
 		r = check_options(load, locks);
 	if (r == 0)
-		r = apply_facts(&apply, APPLY_OTHERS);
+		r = apply_facts(&apply, APPLY_PROFILE);
+	if (r < 0)
+		return r;
+	if (policy_has_project(load->policy))
+		asks.open = load->policy->project;
+	locks_note_hidden(locks, &load->facts, load->policy);
+	apply_find_pinned(&apply);
+	r = apply_facts(&apply, APPLY_OTHERS);
 	if (r < 0)
 		return r;
 	locks_note_denials(locks, &load->facts, load->policy, load->reader);
 	r = apply_facts(&apply, APPLY_ALLOW);
+	apply_report_asks(&apply);
 	if (r == 0 && req->check)
 		footguns_note(&load->facts, load->policy);
 	return r < 0 ? r : check_net(load, locks);
@@ -482,6 +650,7 @@ static int load_end(struct load *load, int r, struct policy **ret)
 	struct locks locks = { 0 };
 
 	if (r == 0) {
+		find_authority(load);
 		locks_init(&locks, &load->facts);
 		r = apply_all(load, &locks);
 	}
@@ -510,22 +679,34 @@ int settings_load(const struct settings_request *req, struct policy **ret,
 	return load_end(&load, read_all(&load), ret);
 }
 
+static bool approve_any(void *arg, enum authority authority, const char *id,
+			const char *line)
+{
+	(void)arg;
+	(void)authority;
+	(void)id;
+	(void)line;
+	return true;
+}
+
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err)
 {
-	const bool own = !strcmp(path_base(name), ".cloche.json");
-	const bool ours = own || !strcmp(path_base(name), "policy.json");
+	const bool ours = !strcmp(path_base(name), ".cloche.json") ||
+			  !strcmp(path_base(name), "policy.json");
 	struct settings_request checked = *req;
 	struct load load;
 	int r;
 
 	checked.check = true;
+	checked.approves = approve_any;		/* All of it is looked at */
 	load_init(&load, &checked, report, err);
 	r = document_add(&load.facts, load.policy, &(struct document_place){
 		.scope = scope, .shape = ours ? SHAPE_OWN : SHAPE_GUESS,
 		.name = name, .base = req->cwd, .rules_base = req->cwd,
-		.tightens = own,
+		.authority = scope_is_repository(scope) ?
+			     AUTHORITY_REPOSITORY : AUTHORITY_FULL,
 	}, text, n, err);
 	return load_end(&load, r < 0 ? r : 0, NULL);
 }
@@ -550,4 +731,17 @@ char *settings_file_for(const struct settings_request *req, enum scope scope)
 	git_repo_done(&load.repo);
 	policy_unref(load.policy);
 	return path;
+}
+
+char *settings_identity(const struct settings_request *req)
+{
+	struct load load;
+	char *id;
+
+	load_init(&load, req, NULL, NULL);
+	find_project(&load);
+	id = mem_strdup(identity(&load));
+	git_repo_done(&load.repo);
+	policy_unref(load.policy);
+	return id;
 }

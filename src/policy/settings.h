@@ -7,11 +7,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "policy/asks.h"
 #include "policy/origin.h"
 
 struct err;
 struct policy;
 struct reader;
+
+/* What a file's words count for (docs/threat-model.md) */
+enum authority {
+	AUTHORITY_FULL,		/* The user's, the administrator's, the invocation's */
+	AUTHORITY_RECORDED,	/* --settings FILE where commands write: first use */
+	AUTHORITY_REPOSITORY,	/* It tightens; what it opens needs approval */
+};
 
 /**
  * struct settings_request - Whose settings, and where to look
@@ -27,6 +35,9 @@ struct reader;
  * @no_settings: Managed files only
  * @options:	Adds what the command line says, between the managed files and
  *		the others; may be NULL
+ * @approves:	True if the user approved of @line (asks.h) for @id: a repository's
+ *		git directory or directory, or the file of --settings. NULL: no
+ * @pinned:	Digests of asks that are approved, as $CLOCHE_TRUST has them
  * @check:	Collect every error in the report instead of stopping
  * @owned:	For settings_request_done()
  */
@@ -38,6 +49,10 @@ struct settings_request {
 	bool as_srt, no_settings;
 	int (*options)(void *arg, struct policy *policy, struct err *err);
 	void *options_arg;
+	bool (*approves)(void *arg, enum authority authority, const char *id,
+			 const char *line);
+	void *approves_arg;
+	const char *pinned;
 	bool check;
 	char *owned[2];
 };
@@ -75,12 +90,25 @@ struct settings_file {
 };
 
 /**
+ * struct settings_source - A file that needs approval for what it asks
+ * @id:		What the approval is kept with
+ * @name:	The file as seen from the repository
+ * @asks:	All that it opens, each with what became of it
+ */
+struct settings_source {
+	enum authority authority;
+	char *id, *name;
+	struct asks asks;
+};
+
+/**
  * struct settings_report - What happened on the way; zero-initialise it
  * @dropped:	Notes beyond NOTES_MAX
  */
 struct settings_report {
 	struct { struct settings_note *v; size_t len, cap; } notes;
 	struct { struct settings_file *v; size_t len, cap; } files;
+	struct { struct settings_source *v; size_t len, cap; } sources;
 	size_t dropped;
 };
 
@@ -105,6 +133,11 @@ int settings_load(const struct settings_request *req, struct policy **ret,
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
+
+/* What approvals of the repository around @req->cwd are kept with: the git
+ * directory of its main checkout; without one, the directory. The caller frees.
+ */
+char *settings_identity(const struct settings_request *req);
 
 /* The file that edits of @scope go to: cloche's own of SCOPE_PROJECT and
  * SCOPE_USER, Claude's of SCOPE_LOCAL; NULL without a home. The caller frees.

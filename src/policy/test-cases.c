@@ -56,7 +56,7 @@ static const struct {
 struct trial {
 	struct memory files;
 	struct settings_request req;
-	struct { char **v; size_t len, cap; } options;
+	struct { char **v; size_t len, cap; } options, approved;
 	struct buf setup;
 };
 
@@ -108,6 +108,21 @@ static int apply_options(void *arg, struct policy *policy, struct err *err)
 	return 0;
 }
 
+/* All that a file asks for is approved, but where the case says what is */
+static bool approves(void *arg, enum authority authority, const char *id,
+		     const char *line)
+{
+	const struct trial *t = arg;
+
+	(void)authority;
+	(void)id;
+	for (size_t i = 0; i < t->approved.len; i++) {
+		if (!strcmp(t->approved.v[i], line))
+			return true;
+	}
+	return !t->approved.len;
+}
+
 /* "\\n" and "\\t" in a file's text */
 static void unescape(char *text)
 {
@@ -145,6 +160,8 @@ static void set_up(struct trial *t, char *line)
 		t->req.flag = value;
 	else if (!strcmp(line, "option"))
 		*vec_push(&t->options) = value;
+	else if (!strcmp(line, "approved"))
+		*vec_push(&t->approved) = value ? value : line;
 	else if (!strcmp(line, "dir"))
 		memory_add(&t->files, value, NULL);
 	else if (!strcmp(line, "foreign"))
@@ -190,6 +207,7 @@ static void trial_done(struct trial *t)
 {
 	memory_done(&t->files);
 	free(t->options.v);
+	free(t->approved.v);
 	buf_done(&t->setup);
 }
 
@@ -205,6 +223,8 @@ static void ask_all(struct trial *t, char *questions, struct buf *out)
 	t->req.reader = &reader;
 	t->req.options = apply_options;
 	t->req.options_arg = t;
+	t->req.approves = approves;
+	t->req.approves_arg = t;
 	t->req.check = !strncmp(questions, "check", 5);
 	r = settings_load(&t->req, &policy, &report, &err);
 	for (char *q = strtok_r(questions, "\n", &save); q;

@@ -29,6 +29,10 @@ static void add_row(struct buf *out, const struct setting *row)
 	page_text(out, row->otherwise);
 	buf_adds(out, ".\n.br\nSet by: ");
 	page_text(out, schema_guard_words(row->guard));
+	if (row->ask != ASK_NOTHING)
+		page_text(out, row->ask < ASK_NEVER ?
+			  " From a repository: what you approve." :
+			  " From a repository: only what tightens.");
 	buf_addc(out, '\n');
 }
 

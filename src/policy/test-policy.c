@@ -121,9 +121,12 @@ TEST(the_strongest_comes_first_and_stays)
 	auto_policy struct policy *p = policy_new("/w", NULL);
 
 	CHECK(policy_flag(p, FLAG_ENABLED, true));
-	policy_set_flag(p, FLAG_ENABLED, false, from(p, SCOPE_MANAGED, "/"));
+	policy_set_flag(p, FLAG_ENABLED, false, from(p, SCOPE_FLAG, "/"));
 	policy_set_flag(p, FLAG_ENABLED, true, from(p, SCOPE_USER, "/"));
 	CHECK(!policy_flag(p, FLAG_ENABLED, true));
+	policy_set_flag(p, FLAG_PASS_ENV, false, from(p, SCOPE_MANAGED, "/"));
+	policy_set_flag(p, FLAG_PASS_ENV, true, from(p, SCOPE_FLAG, "/"));
+	CHECK(!policy_flag(p, FLAG_PASS_ENV, true));
 	policy_set_number(p, NUMBER_PIDS, 5, from(p, SCOPE_FLAG, "/"));
 	policy_set_number(p, NUMBER_PIDS, 6, from(p, SCOPE_USER, "/"));
 	CHECK_INT(p->numbers[NUMBER_PIDS].value, 5);
@@ -131,6 +134,32 @@ TEST(the_strongest_comes_first_and_stays)
 	policy_set_net(p, NET_NONE, from(p, SCOPE_FLAG, "/"));
 	policy_set_net(p, NET_HOST, from(p, SCOPE_USER, "/"));
 	CHECK_INT(p->net, NET_NONE);
+}
+
+TEST(what_is_stricter_than_a_managed_value_holds)
+{
+	auto_policy struct policy *p = policy_new("/w", NULL);
+
+	policy_set_number(p, NUMBER_TIMEOUT_MS, 60, from(p, SCOPE_MANAGED, "/"));
+	policy_set_number(p, NUMBER_TIMEOUT_MS, 70, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->numbers[NUMBER_TIMEOUT_MS].value, 60);
+	policy_set_number(p, NUMBER_TIMEOUT_MS, 3, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->numbers[NUMBER_TIMEOUT_MS].value, 3);
+	policy_set_number(p, NUMBER_TIMEOUT_MS, 2, from(p, SCOPE_USER, "/"));
+	CHECK_INT(p->numbers[NUMBER_TIMEOUT_MS].value, 3);
+	policy_set_net(p, NET_FILTERED, from(p, SCOPE_MANAGED, "/"));
+	policy_set_net(p, NET_HOST, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->net, NET_FILTERED);
+	policy_set_net(p, NET_NONE, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->net, NET_NONE);
+	policy_set_profile(p, PROFILE_DEFAULT, from(p, SCOPE_MANAGED, "/"));
+	policy_set_profile(p, PROFILE_SRT, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->profile, PROFILE_DEFAULT);
+	policy_set_profile(p, PROFILE_HOME, from(p, SCOPE_FLAG, "/"));
+	CHECK_INT(p->profile, PROFILE_HOME);
+	policy_set_flag(p, FLAG_NO_FORGE, false, from(p, SCOPE_MANAGED, "/"));
+	policy_set_flag(p, FLAG_NO_FORGE, true, from(p, SCOPE_FLAG, "/"));
+	CHECK(policy_flag(p, FLAG_NO_FORGE, false));
 }
 
 static const struct path_rule *rule_for(const struct policy *p,

@@ -38,7 +38,7 @@ static void check_command(const char *const *rules, const char *command,
 {
 	struct ruleset *set = make_set(rules);
 	struct ruleset_verdict v = ruleset_decide_command(set, command,
-			&(struct ruleset_filter){ 0 });
+			false);
 
 	if (strcmp(letters[v.action], want) != 0)
 		test_fail(__FILE__, __LINE__, "'%s' is %s: %s", command,

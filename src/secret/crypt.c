@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "secret/key.h"
-#include "secret/sha256.h"
+#include "base/sha256.h"
 
 enum {
 	AT_KIND = 8, AT_CIPHER = 9, AT_LOG_N = 10, AT_R = 11, AT_P = 12,

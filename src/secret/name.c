@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "secret/sha256.h"
+#include "base/sha256.h"
 
 static const char *byte_name(unsigned char c)
 {

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "secret/sha256.h"
+#include "base/sha256.h"
 #include "test.h"
 
 static int name(const char *s)

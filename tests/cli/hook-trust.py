@@ -20,39 +20,31 @@ def specific(t, command, mode="default", agent="claude"):
     return json.loads(r.out)["hookSpecificOutput"] if r.out else {}
 
 
-def trust(t, *projects):
+def claude_trusts(t):
+    """The agent's own word about the folder"""
     t.write(t.home + "/.claude.json", json.dumps({"numStartups": 1, "projects": {
-        path: {"hasTrustDialogAccepted": True} for path in projects}}))
+        t.dir: {"hasTrustDialogAccepted": True}}}))
 
 
 @test
-def a_repository_allows_nothing_before_it_is_trusted(t):
+def a_repository_allows_nothing_before_it_is_approved(t):
     t.write(SETTINGS, json.dumps({
         "permissions": {"allow": ["Bash"], "deny": ["Bash(curl *)"]},
         "sandbox": {"autoAllowBashIfSandboxed": True,
                     "excludedCommands": ["docker *"]}}))
     told = lambda command: specific(t, command)
-    for projects in [(), ("/elsewhere", t.dir + "/below")]:
-        trust(t, *projects)
+    for agent in ("", "trusted"):
+        if agent:
+            claude_trusts(t)
         check("permissionDecision" not in told("make"))
         contains(told("docker ps")["updatedInput"]["command"], " run ")
         equal(told("curl x")["permissionDecision"], "deny")
-        equal(specific(t, "docker ps", mode="bypassPermissions")
-              ["permissionDecision"], "allow")
     t.write(t.home + "/" + SETTINGS, '{"permissions": {"allow": ["Bash(ls *)"]}}')
     equal(told("ls -l")["permissionDecision"], "allow")
-    t.write(t.home + "/.claude.json", "{ not json")
-    check("permissionDecision" not in told("make"))
-    os.unlink(t.home + "/.claude.json")
-    equal(told("make")["permissionDecision"], "allow")	# There is no agent
-    os.makedirs(t.home + "/.claude/projects")
-    check("permissionDecision" not in told("make"))
+    t.trust()                               # The control
+    equal(told("make")["permissionDecision"], "allow")
+    # What no repository gets, approved or not
     contains(told("docker ps")["updatedInput"]["command"], " run ")
-    for projects in [(t.dir,), (t.home,)]:
-        trust(t, *projects)
-        equal(told("make")["permissionDecision"], "allow")
-        equal(told("docker ps")["permissionDecision"], "allow")
-        check("updatedInput" not in told("docker ps"))
 
 
 @test
@@ -61,29 +53,23 @@ def a_part_that_only_the_repository_allows_is_not_allowed(t):
     t.write(SETTINGS, '{"permissions": {"allow": ["Bash(make *)"]}}')
     t.write(t.home + "/" + SETTINGS, '{"permissions": {"allow": ["Bash(ls *)"]}}')
     told = lambda command: specific(t, command)
-    trust(t)
     equal(told("ls; ls")["permissionDecision"], "allow")
     check("permissionDecision" not in told("make; ls"))
     check("permissionDecision" not in told("ls; make; ls"))
-    trust(t, t.dir)                         # The control
+    t.trust()                               # The control
     equal(told("make; ls")["permissionDecision"], "allow")
 
 
 @test
-def other_agents_never_asked_about_the_repository(t):
-    t.write(SETTINGS, json.dumps({"sandbox": {"excludedCommands": ["docker *"]}}))
-    told = lambda: specific(t, "docker ps", agent="codex")
-    contains(told()["updatedInput"]["command"], " run ")
-    trust(t, t.dir)                         # The control
-    equal(told(), {})
-    os.unlink(t.home + "/.claude.json")
-    os.unlink(t.dir + "/" + SETTINGS)
-    # What the user said by our own tool is the user's word, until it changes
-    t.run("policy", "exclude", "docker *").ok()
-    equal(told(), {})
-    local = ".claude/settings.local.json"
-    t.write(local, t.read(local).replace("docker *", "docker  *"))
-    contains(told()["updatedInput"]["command"], " run ")
+def an_excluded_command_is_the_users_word_alone(t):
+    excluded = json.dumps({"sandbox": {"excludedCommands": ["docker *"]}})
+    t.write(SETTINGS, excluded)
+    for agent in ("claude", "codex"):
+        contains(specific(t, "docker ps", agent=agent)["updatedInput"]["command"],
+                 " run ")
+    t.run("policy", "exclude", "docker *").ok()         # The control
+    for agent in ("claude", "codex"):
+        check("updatedInput" not in specific(t, "docker ps", agent=agent))
 
 
 main()

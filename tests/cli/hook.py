@@ -41,6 +41,7 @@ def specific(t, what, *options, **more):
 
 def rules(t, **lists):
     t.write(SETTINGS, json.dumps({"permissions": lists}))
+    t.trust()
 
 
 def sandbox(t, **values):
@@ -213,7 +214,7 @@ def the_model_may_ask_for_no_sandbox_and_the_user_decides(t):
 
 @test
 def a_sandbox_that_is_switched_off_is_used_unless_told_to_obey(t):
-    t.write(SETTINGS, json.dumps({"sandbox": {"enabled": False}}))
+    t.write(t.home + "/" + SETTINGS, json.dumps({"sandbox": {"enabled": False}}))
     contains(specific(t, call(t, "ls"))["updatedInput"]["command"], " run ")
     equal(ask(t, call(t, "ls"), "--allow-unsandboxed"), {})
 

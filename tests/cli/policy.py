@@ -31,6 +31,7 @@ def show_names_the_line_behind_each_value(t):
     t.write(PROJECT, '{\n "sandbox": {\n  "network": {\n'
                      '   "allowedDomains": [\n    "a.example",\n'
                      '    "b.example"]\n  }\n }\n}\n')
+    t.trust()
     r = t.run("policy", "show", "-v").ok()
     contains(r.out, f"a.example  ({t.dir}/{PROJECT}:5: "
                     "sandbox.network.allowedDomains[0])")
@@ -80,6 +81,7 @@ def bytes_that_are_no_text_are_legal(t):
 def why_answers_with_the_exit_status(t):
     settings(t, PROJECT, network={"allowedDomains": ["a.example"],
                                   "deniedDomains": ["b.example"]})
+    t.trust()
     for target in ("x", "new/y", t.dir + "/z"):
         t.run("policy", "why", "write", target).ok()
     for target in (PROJECT, LOCAL, ".claude/skills/x", ".bashrc", "/etc/x",
@@ -180,8 +182,7 @@ def check_looks_at_one_file(t):
     t.write(".cloche.json", '{"filesystem": {"allowWrite": ["/x"]}}')
     contains(t.run("policy", "check", "bad.json").ended(1).out, "bad.json:1:")
     t.run("policy", "check", "good.json").ok()
-    contains(t.run("policy", "check", ".cloche.json").ok().out,
-             "may only tighten")
+    contains(t.run("policy", "check").ok().out, "not approved")
     t.run("policy", "check", "none.json").ended(2)
     t.write("large.json", " " * (1 << 20) + "{}")
     contains(t.run("policy", "check", "large.json").ended(1).out, "larger than")
@@ -211,13 +212,16 @@ def the_mode_is_written_and_the_rest_stays(t):
     equal(t.run("policy", "mode").ok().out, "auto-allow\n")
     t.run("policy", "mode", "regular").ok()
     equal(t.run("policy", "mode").ok().out, "regular\n")
-    t.run("policy", "mode", "disabled").ok()
+    equal(sorted(os.listdir(".claude")), ["settings.local.json"])
+    contains(t.run("policy", "mode", "disabled").ended(2).err, "--scope user")
+    os.unlink(LOCAL)
+    t.run("policy", "mode", "disabled", "--scope", "user").ok()
     answer = json.loads(t.run("policy", "mode", "--json").ok().out)
     equal((answer["version"], answer["mode"], answer["locked"]),
           (1, "disabled", False))
-    equal(sorted(os.listdir(".claude")), ["settings.local.json"])
     t.run("policy", "mode", "on").ended(2)
-    settings(t, LOCAL, enabled=True, enabledPlatforms=["macos"])
+    settings(t, t.home + "/.claude/settings.json", enabled=True,
+             enabledPlatforms=["macos"])
     answer = json.loads(t.run("policy", "mode", "--json").ok().out)
     equal((answer["mode"], answer["origin"]["key"]),
           ("disabled", "sandbox.enabledPlatforms[0]"))
@@ -244,6 +248,7 @@ def excluded_commands_lose_their_quotes(t):
     t.run("policy", "exclude", "docker *").ok()
     equal(json.loads(t.read(t.home + OWN))["excludedCommands"],
           ["docker *", "npm *"])
+    t.run("policy", "exclude", "--scope", "local", "make *").ended(2)
     t.run("policy", "exclude", "''").ended(2)
 
 
@@ -341,8 +346,8 @@ def managed_settings_lock_the_mode(t):
     answer = json.loads(managed(t, "mode", "--json", enabled=True).ok().out)
     equal((answer["mode"], answer["locked"]), ("regular", True))
     # Without the lock the same words work
-    managed(t, "mode", "disabled").ok()
-    contains(t.read(LOCAL), '"enabled": false')
+    managed(t, "mode", "disabled", "--scope", "user").ok()
+    contains(t.read(t.home + "/" + PROJECT), '"enabled": false')
 
 
 @test
@@ -379,24 +384,26 @@ def is_bare(r):
 @test
 def a_sandbox_that_is_off_needs_a_word_to_stay_off(t):
     script = ("sh", "-c", "echo x > " + t.away + "/out")
-    settings(t, LOCAL, enabled=False)
+    user = t.home + "/" + PROJECT
+    settings(t, user, enabled=False)
     r = t.inside(*script)
     check(r.code != 0 and not is_bare(r), r)
-    contains(r.err, f"{LOCAL}:1: sandbox.enabled")
+    contains(r.err, f"{user}:1: sandbox.enabled")
     r = t.inside(*script, options=("--allow-unsandboxed",)).ok()
     check(is_bare(r), r)
     check(t.exists(t.away + "/out"))
-    settings(t, LOCAL, enabledPlatforms=["macos"])
+    settings(t, user, enabledPlatforms=["macos"])
     r = t.inside("true", options=("--allow-unsandboxed",)).ok()
     contains(r.err, "sandbox.enabledPlatforms[0]")
-    settings(t, LOCAL, enabled=True)
+    settings(t, user, enabled=True)
     r = t.inside("true", options=("--allow-unsandboxed",)).ok()
     check(not is_bare(r), r)
 
 
 @test
 def excluded_commands_run_outside_if_they_may(t):
-    settings(t, LOCAL, excludedCommands=["touch *"])
+    user = t.home + "/" + PROJECT
+    settings(t, user, excludedCommands=["touch *"])
     out = t.away + "/out"
     r = t.inside("touch", out)
     check(r.code != 0 and "--allow-unsandboxed obeys them" in r.err, r)
@@ -406,7 +413,7 @@ def excluded_commands_run_outside_if_they_may(t):
     for line in (f"touch {out}; id", f"touch $(echo {out})", f"cd / && touch {out}"):
         r = t.run("run", "--allow-unsandboxed", "-c", line)
         check(not is_bare(r) and not t.exists(out), line, r)
-    settings(t, LOCAL, excludedCommands=["touch *"],
+    settings(t, user, excludedCommands=["touch *"],
              allowUnsandboxedCommands=False)
     r = t.inside("touch", out, options=("--allow-unsandboxed",)).ended(125)
     contains(r.err, "sandbox.allowUnsandboxedCommands")
@@ -415,7 +422,7 @@ def excluded_commands_run_outside_if_they_may(t):
 
 @test
 def bare_commands_keep_their_exit_status(t):
-    settings(t, LOCAL, enabled=False)
+    settings(t, t.home + "/" + PROJECT, enabled=False)
     bare = ("--allow-unsandboxed",)
     t.inside("sh", "-c", "exit 7", options=bare).ended(7)
     t.inside("no-such-program", options=bare).ended(127)
@@ -471,13 +478,13 @@ def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
     local = t.dir + "/.claude/settings.local.json"
     os.makedirs(t.dir + "/.claude", exist_ok=True)
     os.symlink(there, local)
-    exclude = ("policy", "exclude", "--scope", "claude", "docker *")
-    contains(t.run(*exclude).ended(2).err, "link out of the project")
+    contains(t.run("policy", "allow", "--scope", "claude", "host", "a.example").ended(2).err,
+             "link out of the project")
     equal(t.read(there), "{}\n")
     os.unlink(local)
     os.symlink(t.write("mine.json", "{}\n"), local)      # The control
-    t.run(*exclude).ok()
-    contains(t.read("mine.json"), "docker *")
+    t.run("policy", "allow", "--scope", "claude", "host", "a.example").ok()
+    contains(t.read("mine.json"), "a.example")
 
 
 main()

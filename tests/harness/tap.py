@@ -203,6 +203,10 @@ class Context:
     def exists(self, path):
         return os.path.lexists(os.path.join(self.dir, path))
 
+    def trust(self, *argv):
+        """Approve what the settings here ask for"""
+        return self.run("trust", "--yes", *argv).ok()
+
     def outside(self, *argv, env=None, cwd=None, stdin=b"", tty=False,
                 timeout=RUN_SECONDS, **more):
         """Run argv as it is. @env adds to the environment (None removes)"""

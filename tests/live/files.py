@@ -421,19 +421,19 @@ def strange_names_are_names(t):
 
 
 @test
-def what_a_clone_opens_is_told_until_somebody_answers_for_it(t):
+def what_a_clone_asks_for_is_told_until_it_is_approved(t):
     told = lambda *options: t.run("run", "--net", "none", *options, "--",
                                   "true").ok().err
     settings = ".claude/settings.json"
     t.write(settings, '{"sandbox": {"filesystem": {"allowWrite": [".", "%s"]}, '
             '"network": {"allowedDomains": ["evil.test"]}}}' % t.away)
-    contains(told(), f"this project's own settings open '{t.away}'")
-    contains(told(), "and 1 more")
+    contains(told(), f"{settings} asks for 1 host and 1 path; review: cloche trust\n")
     equal(told("--no-settings"), "")
     t.write(t.home + "/.claude.json", '{"projects": {"%s": '
             '{"hasTrustDialogAccepted": true}}}' % t.dir)
+    contains(told(), "review: cloche trust")
+    t.trust()
     equal(told(), "")
-    os.unlink(t.home + "/.claude.json")
     t.write(settings, '{"sandbox": {"filesystem": {"allowWrite": ["."]}}}')
     equal(told(), "")
     t.run("policy", "allow", "domain", "good.test").ok()

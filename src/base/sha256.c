@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/sha256.c - SHA-256 (FIPS 180-4) */
+/* base/sha256.c - SHA-256 (FIPS 180-4) */
 
-#include "secret/sha256.h"
+#include "base/sha256.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/trust.c - cloche trust: what this repository asks for, and the user's word */
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "cli/command.h"
+#include "cli/policy.h"
+#include "lib/approval.h"
+#include "lib/options.h"
+#include "lib/session.h"
+#include "policy/asks.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+
+enum { SIBLINGS_SHOWN = 5 };
+
+/**
+ * struct trust_call - What was asked for
+ */
+struct trust_call {
+	struct options options;
+	bool show, yes, forget, list, prune;
+	int json;
+};
+
+/* What else is in the directory that @ask opens */
+static void add_siblings(const struct ask *ask, const char *cwd,
+			 struct buf *out)
+{
+	struct dirent **names = NULL;
+	const int n = ask->path && !ask->glob ?
+		      scandir(ask->path, &names, NULL, alphasort) : -1;
+	int shown = 0, more = 0;
+
+	for (int i = 0; i < n; i++) {
+		auto_free char *path = path_join(ask->path, names[i]->d_name);
+
+		if (!strcmp(names[i]->d_name, ".") ||
+		    !strcmp(names[i]->d_name, "..") ||
+		    path_is_within(path, cwd))
+			;	/* Not a neighbour */
+		else if (shown < SIBLINGS_SHOWN)
+			buf_addf(out, "%s%s", shown++ ? ", " : ": ",
+				 names[i]->d_name);
+		else
+			more++;
+		free(names[i]);
+	}
+	free(names);
+	if (more)
+		buf_addf(out, " and %d more", more);
+}
+
+static void print_source(const struct settings_source *source, const char *cwd)
+{
+	char digest[ASK_DIGEST_SIZE];
+
+	asks_digest(&source->asks, digest);
+	cli_say(stdout, "%s  (%s)", source->name, digest);
+	for (size_t i = 0; i < source->asks.len; i++) {
+		const struct ask *ask = &source->asks.v[i];
+		auto_buf struct buf words = { 0 };
+
+		ask_describe(ask, &words);
+		if (!ask->refused)
+			add_siblings(ask, cwd, &words);
+		cli_say(stdout, "  %s%s", ask->refused ? "refused: " :
+			ask->approved ? "approved: " : "", buf_str(&words));
+	}
+}
+
+static json_t *source_json(const struct settings_source *source)
+{
+	json_t *asks = json_array();
+	char digest[ASK_DIGEST_SIZE];
+
+	asks_digest(&source->asks, digest);
+	for (size_t i = 0; i < source->asks.len; i++) {
+		const struct ask *ask = &source->asks.v[i];
+		auto_free char *line = ask_line(ask);
+
+		json_array_append_new(asks, json_pack("{s:o, s:b, s:b}",
+			"ask", json_text(line),
+			"approved", ask->approved && !ask->refused,
+			"refused", ask->refused != NULL));
+	}
+	return json_pack("{s:o, s:o, s:s, s:o}", "source",
+			 json_text(source->name), "id", json_text(source->id),
+			 "digest", digest, "asks", asks);
+}
+
+/* True if the user is there and says yes */
+static bool ask_user(const char *id)
+{
+	char line[16] = "";
+
+	cli_say(stdout, "Approve this for %s, in every sandbox of it? [y/N]",
+		id);
+	fflush(stdout);
+	return fgets(line, sizeof(line), stdin) &&
+	       (!strcmp(line, "y\n") || !strcmp(line, "yes\n"));
+}
+
+static size_t count_waiting(const struct settings_source *source)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < source->asks.len; i++)
+		n += !source->asks.v[i].refused && !source->asks.v[i].approved;
+	return n;
+}
+
+static int review(const struct trust_call *call, const char *cwd,
+		  const struct settings_source *source, size_t *waiting,
+		  struct err *err)
+{
+	const size_t n = count_waiting(source);
+	int r;
+
+	if (!call->json)
+		print_source(source, cwd);
+	*waiting += n;
+	if (call->show)
+		return 0;
+	if (!call->yes && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
+		if (n)
+			cli_say(stderr, "cloche: not approved: there is no terminal to ask on; use --yes");
+		return 0;
+	}
+	if (!call->yes && n && !ask_user(source->id))
+		return 0;
+	r = approvals_keep(source, NULL, err);
+	if (r < 0)
+		return r;
+	*waiting -= n;
+	if (!call->json && n)
+		cli_say(stdout, "approved; sandboxes that run have it now");
+	return 0;
+}
+
+static int review_all(const struct trust_call *call, struct err *err)
+{
+	const bool flag = options_has(&call->options, OPTION_SETTINGS);
+	auto_report struct settings_report report = { 0 };
+	auto_policy struct policy *policy = NULL;
+	json_t *sources = json_array();
+	size_t waiting = 0, shown = 0;
+	int r = session_policy_report(&call->options, true, &policy, &report,
+				      err);
+
+	for (size_t i = 0; r == 0 && i < report.sources.len; i++) {
+		const struct settings_source *s = &report.sources.v[i];
+
+		if (!s->asks.len || flag != (s->authority == AUTHORITY_RECORDED))
+			continue;
+		shown++;
+		json_array_append_new(sources, source_json(s));
+		r = review(call, policy->cwd, s, &waiting, err);
+	}
+	if (r == 0 && call->json)
+		policy_print_json(json_pack("{s:i, s:b, s:O}", "version", 1,
+			"ok", !waiting, "sources", sources));
+	else if (r == 0 && !shown)
+		cli_say(stdout, flag ? "this file lies where no command writes: it needs no approval, or asks for nothing" :
+			"nothing here asks for more than the defaults");
+	json_decref(sources);
+	return r < 0 ? r : waiting ? 1 : 0;
+}
+
+static int list(const struct trust_call *call)
+{
+	struct approvals now = { 0 };
+	const json_t *record, *line;
+	size_t i, n;
+
+	approvals_read(&now);
+	if (call->json) {
+		json_t *all = json_object_get(now.root, "approved");
+
+		policy_print_json(json_pack("{s:i, s:o}", "version", 1,
+			"approved", all ? json_incref(all) : json_array()));
+	}
+	json_array_foreach(json_object_get(now.root, "approved"), i, record) {
+		if (call->json)
+			break;
+		cli_say(stdout, "%s  %s",
+			json_string_value(json_object_get(record, "id")),
+			json_string_value(json_object_get(record, "source")));
+		json_array_foreach(json_object_get(record, "asks"), n, line)
+			cli_say(stdout, "  %s", json_string_value(line));
+	}
+	approvals_done(&now);
+	return 0;
+}
+
+static bool is_same(void *arg, const char *id)
+{
+	return !strcmp(arg, id);
+}
+
+static bool is_gone(void *arg, const char *id)
+{
+	(void)arg;
+	return access(id, F_OK) < 0 && errno == ENOENT;
+}
+
+/* What approvals are kept with: of the file of -s, or of where we are */
+static char *identity(const struct options *options, struct err *err)
+{
+	const char *file = options_get(options, OPTION_SETTINGS);
+	const char *cwd = options_get(options, OPTION_CWD);
+	char real[PATH_MAX];
+	struct settings_request req;
+	char *id;
+
+	if (!realpath(file ? file : cwd ? cwd : ".", real)) {
+		fail_errno(err, "'%s'", file ? file : cwd ? cwd : ".");
+		return NULL;
+	}
+	if (file)
+		return mem_strdup(real);
+	settings_request_init(&req, real);
+	id = settings_identity(&req);
+	settings_request_done(&req);
+	return id;
+}
+
+static int forget(const struct trust_call *call, struct err *err)
+{
+	auto_free char *id = call->prune ? NULL : identity(&call->options, err);
+	int r;
+
+	if (!id && !call->prune)
+		return err->code;
+	r = approvals_remove(call->prune ? is_gone : is_same, id, err);
+	if (r >= 0)
+		cli_say(stdout, "%d approval%s forgotten", r, r == 1 ? "" : "s");
+	return r < 0 ? r : 0;
+}
+
+/* Take "--name" out of the words */
+static bool take(int *argc, char **argv, const char *name)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], name) != 0)
+			continue;
+		memmove(argv + i, argv + i + 1,
+			(size_t)(*argc - i) * sizeof(*argv));
+		(*argc)--;
+		return true;
+	}
+	return false;
+}
+
+int cli_trust(int argc, char **argv, struct err *err)
+{
+	struct trust_call call = {
+		.show = take(&argc, argv, "--show"),
+		.yes = take(&argc, argv, "--yes"),
+		.forget = take(&argc, argv, "--forget"),
+		.list = take(&argc, argv, "--list"),
+		.prune = take(&argc, argv, "--prune"),
+	};
+	int r = cli_parse_query(argc, argv, &call.options, &call.json, err);
+
+	if (r >= 0 && r < argc)
+		r = fail(err, -EINVAL, "trust: '%s' is not understood; usage: cloche trust [--show] [--yes] [--json] [-s FILE] | --forget | --list | --prune",
+			 argv[r]);
+	else if (r >= 0 && call.show + call.yes + call.forget + call.list +
+		 call.prune > 1)
+		r = fail(err, -EINVAL, "trust: only one of --show, --yes, --forget, --list, --prune");
+	else if (r >= 0)
+		r = call.list ? list(&call) :
+		    call.forget || call.prune ? forget(&call, err) :
+		    review_all(&call, err);
+	options_done(&call.options);
+	return r;
+}

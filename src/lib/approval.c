@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lib/approval.c - what the user approved of what repositories ask for
+ *
+ * {"version": 1, "approved": [{"id", "source", "digest", "asks": [...]}]}. What
+ * counts are the lines: a file that asks for less than was approved needs no new
+ * approval, one that asks for more gets what was approved. The file is replaced
+ * as a whole, so a sandbox that watches it sees one change.
+ */
+
+#include "lib/approval.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "watch/store.h"
+
+enum { FILE_MAX = 8 << 20, LOCK_WAIT_MS = 5000,
+       RECORDS_MAX = 1000 };	/* Then those of missing files go */
+
+static const char NAME[] = "trust.json";
+
+char *approvals_path(void)
+{
+	auto_free char *state = store_default_dir();
+
+	return state ? path_join(state, NAME) : NULL;
+}
+
+void approvals_read(struct approvals *a)
+{
+	auto_free char *path = approvals_path();
+	auto_buf struct buf text = { 0 };
+
+	*a = (struct approvals){ 0 };
+	if (path && fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) == 0)
+		a->root = json_loadb(buf_str(&text), text.len, 0, NULL);
+}
+
+void approvals_done(struct approvals *a)
+{
+	json_decref(a->root);
+	*a = (struct approvals){ 0 };
+}
+
+static bool is_text(const json_t *value, const char *text)
+{
+	json_t *wanted = json_text(text);
+	const bool same = json_equal(value, wanted);
+
+	json_decref(wanted);
+	return same;
+}
+
+static bool has_line(const json_t *lines, const char *line)
+{
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(lines, i, entry) {
+		if (is_text(entry, line))
+			return true;
+	}
+	return false;
+}
+
+bool approvals_allow(void *arg, enum authority authority, const char *id,
+		     const char *line)
+{
+	const struct approvals *a = arg;
+	const json_t *record;
+	bool known = false;
+	size_t i;
+
+	json_array_foreach(json_object_get(a->root, "approved"), i, record) {
+		if (!is_text(json_object_get(record, "id"), id))
+			continue;
+		known = true;
+		if (has_line(json_object_get(record, "asks"), line))
+			return true;
+	}
+	return authority == AUTHORITY_RECORDED && !known;
+}
+
+/**
+ * struct change - The file, locked
+ */
+struct change {
+	struct approvals now;
+	json_t *list;
+	int dir;
+};
+
+static int change_begin(struct change *c, struct err *err)
+{
+	auto_free char *state = store_default_dir();
+	int r;
+
+	*c = (struct change){ .dir = -1 };
+	if (!state)
+		return fail(err, -ENOENT,
+			    "there is no home directory; set $HOME");
+	c->dir = fs_open_private_dir(state, err);
+	if (c->dir < 0)
+		return c->dir;
+	r = fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
+	if (r < 0)
+		return fail(err, r, "cannot lock '%s': %s", state,
+			    strerror(-r));
+	approvals_read(&c->now);
+	if (!json_is_object(c->now.root)) {
+		json_decref(c->now.root);
+		c->now.root = json_pack("{s:i, s:[]}", "version", 1,
+					"approved");
+	}
+	c->list = json_object_get(c->now.root, "approved");
+	return 0;
+}
+
+static int change_end(struct change *c, int r, struct err *err)
+{
+	if (r >= 0) {
+		auto_free char *text = json_dumps(c->now.root, JSON_INDENT(1));
+		const int written = text ? fs_replace(c->dir, NAME, text,
+			strlen(text), 0600, err) : -ENOMEM;
+
+		r = written < 0 ? written : r;
+	}
+	approvals_done(&c->now);
+	close_fd(&c->dir);
+	return r;
+}
+
+static json_t *lines_of(const struct asks *asks)
+{
+	json_t *lines = json_array();
+
+	for (size_t i = 0; i < asks->len; i++) {
+		auto_free char *line = ask_line(&asks->v[i]);
+
+		if (!asks->v[i].refused)	/* Not even when a lock goes */
+			json_array_append_new(lines, json_text(line));
+	}
+	return lines;
+}
+
+static void put(json_t *list, const struct settings_source *source,
+		const struct asks *added)
+{
+	json_t *lines = lines_of(added ? added : &source->asks);
+	char digest[ASK_DIGEST_SIZE];
+	json_t *record;
+	size_t i;
+
+	asks_digest(&source->asks, digest);
+	json_array_foreach(list, i, record) {
+		if (!is_text(json_object_get(record, "id"), source->id) ||
+		    !is_text(json_object_get(record, "source"), source->name))
+			continue;
+		if (added)
+			json_array_extend(lines,
+					  json_object_get(record, "asks"));
+		json_array_remove(list, i);
+		break;
+	}
+	for (i = json_array_size(list); i-- > 0 &&
+					json_array_size(list) >= RECORDS_MAX;) {
+		const char *id = json_string_value(json_object_get(
+			json_array_get(list, i), "id"));
+
+		if (!id || access(id, F_OK) < 0)
+			json_array_remove(list, i);
+	}
+	json_array_append_new(list, json_pack("{s:o, s:o, s:s, s:o}",
+		"id", json_text(source->id), "source", json_text(source->name),
+		"digest", digest, "asks", lines));
+}
+
+int approvals_keep(const struct settings_source *source,
+		   const struct asks *added, struct err *err)
+{
+	struct change c;
+	const int r = change_begin(&c, err);
+
+	if (r == 0)
+		put(c.list, source, added);
+	return change_end(&c, r, err);
+}
+
+static bool asks_have(const struct settings_report *report,
+		      const struct ask *ask)
+{
+	for (size_t i = 0; i < report->sources.len; i++) {
+		const struct asks *asks = &report->sources.v[i].asks;
+
+		for (size_t k = 0; k < asks->len; k++) {
+			if (asks->v[k].kind == ask->kind &&
+			    !strcmp(asks->v[k].text, ask->text))
+				return true;
+		}
+	}
+	return false;
+}
+
+int approvals_keep_new(const struct settings_report *before,
+		       const struct settings_report *after, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < after->sources.len; i++) {
+		const struct settings_source *s = &after->sources.v[i];
+		struct asks added = { 0 };
+
+		for (size_t k = 0; k < s->asks.len; k++) {
+			if (!s->asks.v[k].refused &&
+			    !asks_have(before, &s->asks.v[k]))
+				asks_add(&added, s->asks.v[k]);
+		}
+		if (added.len)
+			r = approvals_keep(s, &added, err);
+		free(added.v);
+	}
+	return r;
+}
+
+static bool is_known(const struct approvals *a, const char *id)
+{
+	const json_t *record;
+	size_t i;
+
+	json_array_foreach(json_object_get(a->root, "approved"), i, record) {
+		if (is_text(json_object_get(record, "id"), id))
+			return true;
+	}
+	return false;
+}
+
+int approvals_keep_first(const struct settings_report *report,
+			 struct err *err)
+{
+	for (size_t i = 0; i < report->sources.len; i++) {
+		const struct settings_source *s = &report->sources.v[i];
+		struct approvals now = { 0 };
+		bool known;
+		int r;
+
+		if (s->authority != AUTHORITY_RECORDED)
+			continue;
+		approvals_read(&now);
+		known = is_known(&now, s->id);
+		approvals_done(&now);
+		r = known ? 0 : approvals_keep(s, NULL, err);
+		/* Nowhere to keep it: then every use is the first */
+		if (r < 0 && r != -ENOENT && r != -EROFS && r != -EACCES)
+			return r;
+	}
+	return 0;
+}
+
+int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
+		     struct err *err)
+{
+	struct change c;
+	int r = change_begin(&c, err), removed = 0;
+
+	for (size_t i = json_array_size(c.list); r == 0 && i-- > 0;) {
+		const char *id = json_string_value(json_object_get(
+			json_array_get(c.list, i), "id"));
+
+		if (id && !drop(arg, id))
+			continue;
+		json_array_remove(c.list, i);
+		removed++;
+	}
+	r = change_end(&c, r, err);
+	return r < 0 ? r : removed;
+}
+
+/* True if the user has seen just these asks */
+static bool is_reviewed(const struct settings_source *source)
+{
+	char digest[ASK_DIGEST_SIZE];
+	struct approvals now = { 0 };
+	const json_t *record;
+	bool seen = false;
+	size_t i;
+
+	asks_digest(&source->asks, digest);
+	approvals_read(&now);
+	json_array_foreach(json_object_get(now.root, "approved"), i, record)
+		seen |= is_text(json_object_get(record, "id"), source->id) &&
+			is_text(json_object_get(record, "digest"), digest);
+	approvals_done(&now);
+	return seen;
+}
+
+/* What of @source waits for the user, and what never counts, until it was seen */
+static size_t waiting(const struct settings_source *source, struct buf *out)
+{
+	struct asks pending = { 0 };
+	size_t never = 0;
+
+	for (size_t i = 0; i < source->asks.len; i++) {
+		const struct ask *ask = &source->asks.v[i];
+
+		if (ask->refused)
+			never++;
+		else if (!ask->approved)
+			*vec_push(&pending) = *ask;
+	}
+	asks_summary(&pending, out);
+	if (never && (out->len || !is_reviewed(source)))
+		buf_addf(out, "%s%zu thing%s that %s refused",
+			 out->len ? ", and " : "", never,
+			 never == 1 ? "" : "s", never == 1 ? "is" : "are");
+	free(pending.v);
+	return out->len;
+}
+
+char *approvals_note(const struct settings_report *report)
+{
+	struct buf note = { 0 };
+	const char *recorded = NULL;
+
+	for (size_t i = 0; i < report->sources.len; i++) {
+		const struct settings_source *s = &report->sources.v[i];
+		auto_buf struct buf words = { 0 };
+
+		if (!waiting(s, &words))
+			continue;
+		buf_addf(&note, "%s%s asks for %s", note.len ? "; " : "",
+			 s->name, buf_str(&words));
+		if (s->authority == AUTHORITY_RECORDED)
+			recorded = s->name;
+	}
+	if (note.len)
+		buf_addf(&note, "; review: cloche trust%s%s",
+			 recorded ? " -s " : "", recorded ? recorded : "");
+	return note.len ? buf_take(&note) : NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/approval.h - what the user approved of what repositories ask for
+ *
+ * One file in the state directory, which no sandbox sees. A record belongs to a
+ * repository (the git directory of its main checkout, or a directory) or to a
+ * file of --settings, and lists what was approved (policy/asks.h).
+ */
+
+#ifndef LIB_APPROVAL_H
+#define LIB_APPROVAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "policy/settings.h"
+
+struct err;
+
+/**
+ * struct approvals - The records, as they are now; zero-initialise
+ */
+struct approvals {
+	json_t *root;
+};
+
+/* The file; NULL without a home. The caller frees. */
+char *approvals_path(void);
+
+/* Read them. One that cannot be read approves nothing. */
+void approvals_read(struct approvals *a);
+void approvals_done(struct approvals *a);
+
+/* For settings_request: @arg is a struct approvals. The first use of a file of
+ * --settings is its approval.
+ */
+bool approvals_allow(void *arg, enum authority authority, const char *id,
+		     const char *line);
+
+/* Keep what @source asks for; with @added only that, beside what was kept before */
+int approvals_keep(const struct settings_source *source,
+		   const struct asks *added, struct err *err);
+
+/* Keep what a repository's files ask for since @before: the user wrote that */
+int approvals_keep_new(const struct settings_report *before,
+		       const struct settings_report *after, struct err *err);
+
+/* Keep what the files of --settings ask for that are used for the first time */
+int approvals_keep_first(const struct settings_report *report,
+			 struct err *err);
+
+/* Remove the records for which @drop is true. How many, or a negative errno. */
+int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
+		     struct err *err);
+
+/* ".cloche.json asks for 2 hosts and 1 path; review: cloche trust", or NULL if
+ * nothing waits. The caller frees.
+ */
+char *approvals_note(const struct settings_report *report);
+
+#endif /* LIB_APPROVAL_H */

@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * policy/test-authority.c - random settings: a repository opens nothing by itself
+ *
+ * Theory of operation: random files of all scopes are loaded three times: without
+ * the repository's files; with them, nothing approved; with all approved. The
+ * second policy is never wider than the first, rule by rule. The third has beside
+ * the first just what the files ask for and may be given. A mismatch prints the
+ * files and the seed; CLOCHE_SEED=N repeats it.
+ */
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/asks.h"
+#include "policy/document.h"
+#include "policy/policy.h"
+#include "policy/ruleset.h"
+#include "policy/schema.h"
+#include "policy/settings.h"
+#include "policy/test-memory.h"
+#include "test.h"
+
+static const struct {
+	const char *path;
+	bool claude, repository;
+} places[] = {
+	{ "/etc/claude-code/managed-settings.json", true, false },
+	{ "/etc/cloche/policy.json", false, false },
+	{ "/home/u/flags/flag.json", true, false },
+	{ "/home/u/.claude/settings.json", true, false },
+	{ "/home/u/.config/cloche/policy.json", false, false },
+	{ "/home/u/p/.claude/settings.local.json", true, true },
+	{ "/home/u/p/.claude/settings.json", true, true },
+	{ "/home/u/p/.cloche.json", false, true },
+};
+
+static const char *const paths[] = {
+	"/w", "/w/x", "~/.ssh", "~/.ssh/id", "~", "..", "../q", ".", "in",
+	"in/deep", "link", "link/x", "/srv/*", "~/.aws", "in/*", "/", "~/n",
+	"/home/u/p/in",
+};
+static const char *const hosts[] = {
+	"a.example", "*.b.example", "c.b.example:443", "10.0.0.1", "localhost",
+};
+static const char *const agent_rules[] = {
+	"Edit(//w/**)", "Edit(in/**)", "Edit(~/.ssh/**)", "Read(//w/**)",
+	"Read(~/n)", "WebFetch(domain:a.example)", "Bash(make *)", "Bash",
+	"Edit(*.c)", "Bash(docker *)",
+};
+static const char *const words[] = { "docker *", ".idea", "linux", "macos", "T" };
+
+static uint32_t seed;
+
+static size_t pick(size_t n)
+{
+	return test_random(&seed) % n;
+}
+
+#define PICK(list) (list)[pick(ARRAY_SIZE(list))]
+
+static void add_entry(enum setting_type type, struct buf *out)
+{
+	switch (type) {
+	case TYPE_PATHS:
+		buf_addf(out, "\"%s\"", PICK(paths));
+		break;
+	case TYPE_HOSTS:
+		buf_addf(out, "\"%s\"", PICK(hosts));
+		break;
+	case TYPE_RULES:
+		buf_addf(out, "\"%s\"", PICK(agent_rules));
+		break;
+	case TYPE_PORTS:
+		buf_addf(out, "%zu", 1 + pick(3));
+		break;
+	case TYPE_RANGES:
+		buf_addf(out, "\"10.0.0.%zu\"", pick(3));
+		break;
+	case TYPE_SOCKETS:
+		buf_addf(out, "\"/run/%zu\"", pick(3));
+		break;
+	case TYPE_CREDENTIALS:
+		buf_addf(out, "{\"path\": \"~/k%zu\", \"mode\": \"%s\"}", pick(2),
+			 pick(2) ? "mask" : "deny");
+		break;
+	default:
+		buf_addf(out, "\"%s\"", PICK(words));
+	}
+}
+
+static void add_value(const struct setting *row, struct buf *out)
+{
+	static const char *const nets[] = { "filtered", "none", "jail", "host" };
+	static const char *const profiles[] = { "default", "home", "srt" };
+
+	switch (row->type) {
+	case TYPE_FLAG:
+		buf_adds(out, pick(2) ? "true" : "false");
+		return;
+	case TYPE_COUNT: case TYPE_PORT: case TYPE_DEPTH: case TYPE_SIZE:
+	case TYPE_DURATION:
+		buf_addf(out, "%zu", 1 + pick(9));
+		return;
+	case TYPE_NET:
+		buf_addf(out, "\"%s\"", PICK(nets));
+		return;
+	case TYPE_PROFILE:
+		buf_addf(out, "\"%s\"", PICK(profiles));
+		return;
+	case TYPE_TIER:
+		buf_addf(out, "\"%s\"", pick(2) ? "full" : "landlock");
+		return;
+	case TYPE_PROXY: case TYPE_TEXT:
+		buf_addf(out, "\"p%zu:1\"", pick(3));
+		return;
+	case TYPE_IGNORES:
+		buf_addf(out, "{\"*\": [\"%s\"]}", PICK(words));
+		return;
+	case TYPE_TLS: case TYPE_REASONS:
+		buf_adds(out, "{}");
+		return;
+	default:
+		break;
+	}
+	buf_addc(out, '[');
+	for (size_t i = 0, n = pick(4); i < n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		add_entry(row->type, out);
+	}
+	buf_addc(out, ']');
+}
+
+/* A file of a few random keys; each object holds one, for no key may come twice */
+static char *random_file(bool claude)
+{
+	json_t *root = json_object();
+	size_t rows;
+	const struct setting *table = schema_table(&rows);
+	char *text;
+
+	for (size_t n = pick(6); n--;) {
+		const struct setting *row = &table[pick(rows)];
+		auto_free char *path = mem_printf("%s%s",
+			claude && row->area == AREA_SANDBOX ? "sandbox." : "",
+			row->path);
+		auto_buf struct buf value = { 0 };
+		json_t *at = root;
+		char *save = NULL, *name = strtok_r(path, ".", &save), *next;
+
+		if ((!claude && row->area == AREA_CLAUDE) ||
+		    row->type == TYPE_UNUSED || row->type == TYPE_FOREIGN)
+			continue;
+		for (; (next = strtok_r(NULL, ".", &save)); name = next) {
+			if (!json_object_get(at, name))
+				json_object_set_new(at, name, json_object());
+			at = json_object_get(at, name);
+		}
+		add_value(row, &value);
+		json_object_set_new(at, name, json_loadb(buf_str(&value),
+			value.len, JSON_DECODE_ANY, NULL));
+	}
+	text = json_dumps(root, 0);
+	json_decref(root);
+	return text;
+}
+
+static bool approve_all(void *arg, enum authority authority, const char *id,
+			const char *line)
+{
+	(void)arg;
+	(void)authority;
+	(void)id;
+	(void)line;
+	return true;
+}
+
+/**
+ * struct trial - The files of one case
+ */
+struct trial {
+	char *texts[ARRAY_SIZE(places)];
+};
+
+static struct policy *load(const struct trial *t, bool repository,
+			   bool approved, struct settings_report *report)
+{
+	struct memory files = { 0 };
+	struct reader reader;
+	struct settings_request req = {
+		.cwd = "/home/u/p", .home = "/home/u", .etc = "/etc",
+		.reader = &reader, .check = true,
+		.flag = t->texts[2] ? places[2].path : NULL,
+		.approves = approved ? approve_all : NULL,
+	};
+	struct policy *policy = NULL;
+	struct err err = { 0 };
+
+	memory_add(&files, "/home/u/p/in/deep", NULL);
+	memory_add(&files, "/w/x", NULL);
+	memory_add(&files, "/home/u/.ssh", NULL);
+	memory_add_link(&files, "/home/u/p/link", "/home/u/.ssh");
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (t->texts[i] && (repository || !places[i].repository))
+			memory_add(&files, places[i].path, t->texts[i]);
+	}
+	reader = memory_reader(&files);
+	/* A combination that is refused as a whole opens nothing */
+	(void)settings_load(&req, &policy, report, &err);
+	memory_done(&files);
+	return policy;
+}
+
+static bool is_lifted(const struct path_rules *rules, const char *denied,
+		      const char *path)
+{
+	for (size_t i = 0; i < rules->len; i++) {
+		if (path_is_below(denied, rules->v[i].path) &&
+		    path_is_within(rules->v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* True if a rule denies reading @path that no more specific one lifts */
+static bool is_denied(const struct policy *p, const char *path)
+{
+	const struct path_rules *no = &p->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < no->len; i++) {
+		if (path_is_within(no->v[i].path, path) &&
+		    !is_lifted(&p->paths[PATH_ALLOW_READ], no->v[i].path, path) &&
+		    !is_lifted(&p->paths[PATH_ALLOW_WRITE], no->v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+/* What is wrong, or NULL: each names what @a has beyond @b */
+static const char *wider_paths(const struct policy *a, const struct policy *b)
+{
+	for (enum path_list list = 0; list < PATH_LISTS; list++) {
+		const bool deny = path_list_denies(list);
+		const struct policy *from = deny ? b : a, *in = deny ? a : b;
+
+		for (size_t i = 0; i < from->paths[list].len; i++) {
+			const struct path_rule *r = &from->paths[list].v[i];
+			bool found = false;
+
+			for (size_t k = 0; k < in->paths[list].len; k++) {
+				const struct path_rule *o = &in->paths[list].v[k];
+
+				found |= !strcmp(o->path, r->path) &&
+					 !o->glob == !r->glob &&
+					 (!r->glob || !strcmp(o->text, r->text)) &&
+					 o->strength >= r->strength * deny;
+			}
+			/* Inside the project, where nobody denied it */
+			if (!found && !deny &&
+			    path_is_within(a->project, r->path) &&
+			    (list == PATH_ALLOW_READ ||
+			     b->profile != PROFILE_SRT))
+				found = !is_denied(b, r->path);
+			/* What the srt profile or home profile adds itself */
+			if (!found && a->profile == b->profile)
+				return r->path;
+		}
+	}
+	return NULL;
+}
+
+static const char *wider_lists(const struct policy *a, const struct policy *b)
+{
+	for (enum string_list list = 0; list < LIST_COUNT; list++) {
+		const bool deny = list == LIST_ENV_DENY ||
+				  list == LIST_DENIED_ADDRESSES;
+		const struct policy *from = deny ? b : a, *in = deny ? a : b;
+
+		for (size_t i = 0; i < from->lists[list].len; i++) {
+			if (!policy_has_string(in, list,
+					       from->lists[list].v[i].text))
+				return from->lists[list].v[i].text;
+		}
+	}
+	for (enum host_list list = 0; list < HOST_LISTS; list++) {
+		const bool deny = list == HOST_DENY;
+		const struct policy *from = deny ? b : a, *in = deny ? a : b;
+
+		for (size_t i = 0; i < from->hosts[list].len; i++) {
+			bool found = false;
+
+			for (size_t k = 0; k < in->hosts[list].len; k++)
+				found |= !strcmp(in->hosts[list].v[k].text,
+						 from->hosts[list].v[i].text);
+			if (!found)
+				return from->hosts[list].v[i].text;
+		}
+	}
+	return a->ignores.len > b->ignores.len ? "ignoreViolations" :
+	       a->credentials.len > b->credentials.len ? "masks" : NULL;
+}
+
+static bool is_strict_on(enum policy_flag flag)
+{
+	return flag == FLAG_ENABLED || flag == FLAG_FAIL_IF_UNAVAILABLE ||
+	       flag == FLAG_STRICT_ALLOWLIST || flag == FLAG_NO_FORGE ||
+	       flag == FLAG_MANAGED_DOMAINS_ONLY ||
+	       flag == FLAG_MANAGED_READS_ONLY ||
+	       flag == FLAG_MANAGED_RULES_ONLY ||
+	       flag == FLAG_BLOCK_OUTSIDE_READS;
+}
+
+static const char *wider_scalars(const struct policy *a, const struct policy *b)
+{
+	for (enum policy_flag f = 0; f < FLAG_COUNT; f++) {
+		/* What nobody sets: the sandbox is on, excluding is possible */
+		const bool otherwise = f == FLAG_ENABLED ||
+				       f == FLAG_ALLOW_UNSANDBOXED;
+		const bool mine = policy_flag(a, f, otherwise);
+		const bool theirs = policy_flag(b, f, otherwise);
+
+		if (mine != theirs && mine != is_strict_on(f))
+			return "a switch";
+	}
+	for (enum policy_number n = 0; n < NUMBER_COUNT; n++) {
+		const struct number *x = &a->numbers[n], *y = &b->numbers[n];
+
+		if (n == NUMBER_HTTP_PROXY_PORT || n == NUMBER_SOCKS_PROXY_PORT) {
+			if (x->set != y->set || x->value != y->value)
+				return "a proxy";
+		} else if (n == NUMBER_SEARCH_DEPTH) {
+			if ((x->set ? x->value : 3) < (y->set ? y->value : 3))
+				return "the depth";
+		} else if (y->set && (!x->set || x->value > y->value)) {
+			return "a limit";
+		}
+	}
+	if (a->net != b->net && a->net != NET_NONE)
+		return "the network";
+	if (a->profile != b->profile && a->profile != PROFILE_HOME)
+		return "the profile";
+	for (enum policy_text t = 0; t < TEXT_COUNT; t++) {
+		const char *x = a->texts[t].value, *y = b->texts[t].value;
+
+		if (strcmp(x ? x : "", y ? y : "") != 0 &&
+		    !(t == TEXT_MINIMUM_TIER && x && !strcmp(x, "full")))
+			return "a text";
+	}
+	return NULL;
+}
+
+static const char *wider_rules(const struct policy *a, const struct policy *b)
+{
+	static const char *const commands[] = { "make all", "docker ps", "ls" };
+	const char *wider = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		struct ruleset_verdict x = ruleset_decide_command(a->ruleset,
+			commands[i], false);
+		struct ruleset_verdict y = ruleset_decide_command(b->ruleset,
+			commands[i], false);
+
+		if (x.action == ACTION_ALLOW && y.action != ACTION_ALLOW)
+			wider = commands[i];
+		ruleset_verdict_done(&x);
+		ruleset_verdict_done(&y);
+	}
+	return wider;
+}
+
+static const char *wider(const struct policy *a, const struct policy *b)
+{
+	const char *what = wider_scalars(a, b);
+
+	if (!what)
+		what = wider_lists(a, b);
+	if (!what)
+		what = wider_rules(a, b);
+	if (!what && !policy_flag(b, FLAG_FS_DISABLED, false))
+		what = wider_paths(a, b);
+	return what;
+}
+
+static bool has_rule(const struct policy *p, const struct ask *ask)
+{
+	static const int lists[ASK_KINDS] = {
+		[ASK_SOCKET] = 1 + LIST_UNIX_SOCKETS,
+		[ASK_HOST_PORT] = 1 + LIST_HOST_PORTS,
+		[ASK_PUBLISH] = 1 + LIST_PUBLISH,
+		[ASK_ADDRESS] = 1 + LIST_ALLOW_IPS,
+	};
+	const struct path_rules *opened =
+		&p->paths[ask->kind == ASK_READ ? PATH_ALLOW_READ
+						: PATH_ALLOW_WRITE];
+
+	if (strchr(ask->text, '=') || ask->kind == ASK_MODE ||
+	    ask->kind == ASK_RULE || ask->kind >= ASK_NEVER)
+		return true;	/* A switch: somebody stronger may have set it */
+	if (lists[ask->kind])
+		return policy_has_string(p,
+			(enum string_list)(lists[ask->kind] - 1), ask->text);
+	if (ask->kind == ASK_HOST) {
+		for (size_t i = 0; i < p->hosts[HOST_ALLOW].len; i++) {
+			if (!strcmp(p->hosts[HOST_ALLOW].v[i].text, ask->text))
+				return true;
+		}
+		return false;
+	}
+	for (size_t i = 0; i < opened->len; i++) {
+		if (!strcmp(opened->v[i].path, ask->path))
+			return true;
+	}
+	return false;
+}
+
+/* Approved: what is asked for is there, and nothing is that nobody asked for */
+static const char *not_union(const struct policy *with,
+			     const struct settings_report *report)
+{
+	for (size_t i = 0; i < report->sources.len; i++) {
+		const struct asks *asks = &report->sources.v[i].asks;
+
+		for (size_t k = 0; k < asks->len; k++) {
+			if (!asks->v[k].refused && !has_rule(with, &asks->v[k]))
+				return asks->v[k].text;
+		}
+	}
+	for (size_t i = 0; i < with->hosts[HOST_ALLOW].len; i++) {
+		const struct host_rule *r = &with->hosts[HOST_ALLOW].v[i];
+		bool asked = !scope_is_repository(r->origin.source->scope);
+
+		for (size_t n = 0; !asked && n < report->sources.len; n++) {
+			const struct asks *asks = &report->sources.v[n].asks;
+
+			for (size_t k = 0; k < asks->len; k++)
+				asked |= asks->v[k].kind == ASK_HOST &&
+					 !asks->v[k].refused &&
+					 !strcmp(asks->v[k].text, r->text);
+		}
+		if (!asked)
+			return r->text;
+	}
+	return NULL;
+}
+
+static void report(const struct trial *t, uint32_t first, const char *how,
+		   const char *what)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (t->texts[i])
+			printf("# %s: %s\n", places[i].path, t->texts[i]);
+	}
+	test_fail(__FILE__, __LINE__, "CLOCHE_SEED=%u: %s: %s", first, how,
+		  what);
+}
+
+static void try_one(uint32_t first, size_t *wide)
+{
+	auto_report struct settings_report unused = { 0 }, quiet = { 0 };
+	auto_report struct settings_report all = { 0 };
+	auto_policy struct policy *none = NULL, *with = NULL, *approved = NULL;
+	struct trial t = { 0 };
+	const char *what;
+
+	seed = first;
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+		if (pick(2))
+			t.texts[i] = random_file(places[i].claude);
+	}
+	none = load(&t, false, false, &unused);
+	with = load(&t, true, false, &quiet);
+	approved = load(&t, true, true, &all);
+	what = with && none ? wider(with, none) : NULL;
+	if (what)
+		report(&t, first, "wider without approval", what);
+	what = approved ? not_union(approved, &all) : NULL;
+	if (what)
+		report(&t, first, "not what was approved", what);
+	*wide += approved && none && wider(approved, none);
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		free(t.texts[i]);
+}
+
+TEST(a_repository_opens_nothing_by_itself)
+{
+	const char *only = getenv("CLOCHE_SEED");
+	const uint32_t n = getenv("CLOCHE_LONG") ? 20000 : 2000;
+	size_t wide = 0;
+
+	if (only) {
+		try_one((uint32_t)strtoul(only, NULL, 10), &wide);
+		return;
+	}
+	for (uint32_t i = 1; i <= n; i++)
+		try_one(i, &wide);
+	/* The control: approved, many are wider */
+	printf("# %zu of %u are wider when approved\n", wide, n);
+	CHECK(wide > n / 10);
+}
