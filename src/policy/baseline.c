@@ -237,6 +237,8 @@ int policy_finish(struct policy *p, struct err *err)
 	if (p->finished)
 		return fail(err, -EALREADY, "the policy is finished already");
 	p->finished = true;
+	/* Without file rules these remain: they decide what the next run may */
+	add_frozen(p);
 	if (policy_flag(p, FLAG_FS_DISABLED, false))
 		return 0;
 
@@ -252,6 +254,5 @@ int policy_finish(struct policy *p, struct err *err)
 	if (p->profile == PROFILE_HOME)
 		home_add(p);
 	add_hidden(p);
-	add_frozen(p);
 	return 0;
 }

@@ -620,8 +620,7 @@ static int finish(struct load *load)
 		if (r < 0)
 			return r;
 	}
-	if (!policy_flag(load->policy, FLAG_FS_DISABLED, false))
-		freeze_files(load);
+	freeze_files(load);
 	return policy_finish(load->policy, load->err);
 }
 

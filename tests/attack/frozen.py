@@ -62,6 +62,24 @@ def no_profile_writes_what_is_read_as_policy(t):
 
 
 @test
+def also_where_there_are_no_file_rules(t):
+    """filesystem.disabled leaves the rest of the machine open, as in srt"""
+    off = '{"sandbox": {"filesystem": {"disabled": true}}}'
+    user = t.home + "/.claude/settings.json"
+    files = [f"{t.dir}/{name}" for name in POLICY] + [user]
+    t.write(user, "{}")
+    for more in ([], ["--no-settings"], ["--profile", "srt"]):
+        t.run("run", "-s", off, *more, "-c",
+              "; ".join(plant(file) for file in files) +
+              f"; rm -rf {t.home}/.config/cloche {t.home}/.claude; "
+              f"touch {t.away}/control")
+        check(os.path.exists(t.away + "/control"), more)
+        os.unlink(t.away + "/control")
+        equal([file for file in files if os.path.lexists(file)], [user], more)
+        equal(t.read(user), "{}")
+
+
+@test
 def what_exists_stays_as_it_is(t):
     for name in POLICY:
         t.write(name, "{}")

@@ -191,3 +191,13 @@ test('what is on Object.prototype is no configuration', async () => {
     for (const name of Object.keys(bad)) delete Object.prototype[name];
   }
 });
+
+test('no command arms the next one', async () => {
+  const dir = fresh();
+  await SandboxManager.initialize(config([dir]));
+  const files = ['.claude/settings.json', '.cloche.json', '.codex/hooks.json'].map((name) => path.join(dir, name));
+  const r = await run(await SandboxManager.wrapWithSandbox(
+    `echo x > ${dir}/control; for f in ${files.join(' ')}; do mkdir -p $(dirname $f); echo '{}' > $f; done`));
+  assert.strictEqual(fs.existsSync(`${dir}/control`), true, r.err);
+  assert.deepStrictEqual(files.filter((file) => fs.existsSync(file)), []);
+});
