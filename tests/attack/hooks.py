@@ -81,8 +81,11 @@ def the_line_never_lets_run_decide_again(t):
                    {"excludedCommands": ["ls *", "cat *"]}):
         t.write(SETTINGS, json.dumps({"sandbox": values}))
         t.write(t.home + "/.ssh/id_rsa", "secret\n")
-        for state in ("{}",):
-            t.write(t.home + "/.claude.json", state)
+        # In a home without agent state, and in one with it
+        for state in (None, "{}", json.dumps(
+                {"projects": {t.dir: {"hasTrustDialogAccepted": True}}})):
+            if state:
+                t.write(t.home + "/.claude.json", state)
             said = hook(t, "cat ~/.ssh/id_rsa", option)
             line = said.get("updatedInput", {}).get("command")
             check(line and option not in line, values, state, said)
