@@ -10,13 +10,16 @@ struct born;
 struct err;
 struct live;
 struct options;
+struct plan;
 struct policy;
+struct view;
 
-/* 0, or a negative errno with words if @policy has a settings file that the
- * command may have written: that decides nothing. @born may be NULL: then any in
- * a place that it could know of is one.
+/* 0, or a negative errno with words if @policy has a settings file of the user's in a
+ * place that the command can write (by @born; NULL: any place) which is not as it was in @old,
+ * nor what cloche itself wrote: that decides nothing in this run.
  */
-int edits_check_own(const struct policy *policy, struct born *born,
+int edits_check_own(const struct policy *old, const struct policy *policy,
+		    const char *state, const struct born *born,
 		    struct err *err);
 
 /* Watch every file that could have made @policy: @fn is called with @arg when
@@ -33,5 +36,20 @@ int edits_watch(const struct options *options, const struct policy *policy,
  */
 int edits_check_gone(const struct policy *old, const struct policy *policy,
 		     struct err *err);
+
+/**
+ * struct edits_state - The settings at one time
+ */
+struct edits_state {
+	const struct policy *policy;
+	const struct view *view;
+};
+
+/* Say in one line what of an edit does not count in the sandbox that was built by
+ * @plan: paths that are shown, and all that is set up once (limits, variables)
+ */
+void edits_tell(const struct options *options, const struct plan *plan,
+		const struct edits_state *before,
+		const struct edits_state *now);
 
 #endif /* LIB_EDITS_H */

@@ -24,22 +24,10 @@
 #include "plan/view.h"
 #include "watch/birth.h"
 #include "watch/born.h"
-#include "watch/mask.h"
 
 #define LOST "what others replace from outside is no longer kept closed to the command that runs"
 
 enum { ENDED_MAX = 3 };	/* Keepers that are replaced when they end */
-
-/* That something is open is told whoever wants quiet */
-static void tell(const struct keep *k, const struct keeper_begun *begun)
-{
-	if (begun->open)
-		hooks_say(k->options, "%zu path%s cannot be closed to the command that runs; end it",
-			  begun->open, begun->open == 1 ? "" : "s");
-	if (begun->hidden && !options_has(k->options, OPTION_QUIET))
-		hooks_say(k->options, "settings reloaded; %zu path%s allowed now, but only from the next run on",
-			  begun->hidden, begun->hidden == 1 ? " is" : "s are");
-}
 
 /* It was killed: nobody knows how far it got, so the next one looks */
 static void replace_ended(struct keep *k)
@@ -56,21 +44,22 @@ static void replace_ended(struct keep *k)
 static int on_keeper(void *arg, uint32_t events)
 {
 	struct keep *k = arg;
-	struct keeper_begun begun = { 0 };
-	size_t none = 0;
-	const ssize_t n = sock_recv(k->keeper.socket, &begun, sizeof(begun),
+	size_t open = 0, none = 0;
+	const ssize_t n = sock_recv(k->keeper.socket, &open, sizeof(open),
 				    NULL, &none);
 
 	(void)events;
 	k->busy = false;
-	if (n != (ssize_t)sizeof(begun)) {
+	if (n != (ssize_t)sizeof(open)) {
 		replace_ended(k);
 		return 0;
 	}
 	/* Not before: whoever waits for that stores secrets at once */
-	if (k->covers_held && !begun.open)
+	if (k->covers_held && !open)
 		held_masked(k->session->held);
-	tell(k, &begun);
+	if (open)
+		hooks_say(k->options, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
+			  open, open == 1 ? "" : "s");
 	if (k->again)
 		k->edited(k->arg);
 	return 0;
@@ -107,72 +96,148 @@ static bool may_come_back(const struct plan *plan, const struct view_rule *r)
 	       view_place(view, r->path) == VIEW_HOST;
 }
 
-static void add_mask(struct mounted_list *list, const char *path, bool ours)
+static void add(struct keeper_list *list, enum mount_kind kind,
+		const char *path, bool is_dir)
 {
-	*vec_push(list) = (struct mounted){
-		.kind = MOUNT_MASK_DIR, .path = mem_strdup(path), .ours = ours,
-		.is_dir = true,
-	};
+	*vec_push(list) = (struct keeper_mount){ kind, mem_strdup(path),
+						 is_dir };
 }
 
-/* The mounts of @plan, masks for what may come, and one for our own directory if
- * that was made late
+static int compare(const void *a, const void *b)
+{
+	const struct keeper_mount *x = a, *y = b;
+	const int r = strcmp(x->path, y->path);
+
+	return r ? r : (int)x->kind - (int)y->kind;
+}
+
+/* Sort it, and have each once */
+static void sort(struct keeper_list *list)
+{
+	size_t n = 0;
+
+	if (list->len)
+		qsort(list->v, list->len, sizeof(*list->v), compare);
+	for (size_t i = 0; i < list->len; i++) {
+		if (n && !compare(&list->v[n - 1], &list->v[i]))
+			free(list->v[i].path);
+		else
+			list->v[n++] = list->v[i];
+	}
+	list->len = n;
+}
+
+/* What @plan closes, and masks for what may come. What is closed once stays so
+ * until the run ends, whatever the settings say then.
  */
-static void list_mounts(const struct keep *k, const struct plan *plan,
-			struct mounted_list *ret)
+static void add_plan(struct keeper_list *list, const struct plan *plan)
 {
 	const struct view_rules *rules = &plan->view->rules;
 
-	mounted_add(ret, plan);
-	/* It cannot begin to keep something aside now */
-	for (size_t i = 0; k->session->plan->ephemeral && i < ret->len; i++) {
-		if (ret->v[i].kind == MOUNT_BIND_RW)
-			ret->v[i].kind = MOUNT_ASIDE;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
+		    m->kind == MOUNT_BIND_RO)
+			add(list, m->kind, m->path, m->is_dir);
 	}
-	if (k->held)
-		add_mask(ret, k->held, true);
-	for (size_t i = 0; i < rules->len && ret->len < KEEPER_MOUNTS_MAX; i++) {
+	for (size_t i = 0; i < rules->len && list->len < KEEPER_MOUNTS_MAX; i++) {
 		const struct view_rule *r = &rules->v[i];
 
 		if (may_come(plan, r))
-			add_mask(ret, r->path,
-				 r->rule->strength == RULE_ALWAYS);
+			add(list, MOUNT_MASK_DIR, r->path, true);
 		else if (may_come_back(plan, r))
-			*vec_push(ret) = (struct mounted){
-				.kind = MOUNT_BIND_RO,
-				.path = mem_strdup(r->path),
-			};
+			add(list, MOUNT_BIND_RO, r->path, false);
 	}
-	mounted_sort(ret);
 }
 
-static bool lists(const struct mounted_list *list, const char *path)
-{
-	size_t i = 0;
-
-	while (i < list->len && strcmp(list->v[i].path, path) != 0)
-		i++;
-	return i < list->len;
-}
-
-/* A keeper for what is to be kept; the one before goes. Of @changes nothing is done
- * if there is none to be had.
+/* A mount of its own that an edit closes: what hides or closes all around it does
+ * not reach it
  */
-static void replace(struct keep *k, const struct changes *changes)
+static void close_mount(struct keeper_list *list, const struct view *view,
+			enum mount_kind kind, const char *path, bool is_dir)
+{
+	if (kind != MOUNT_BIND_RW && kind != MOUNT_ASIDE && kind != MOUNT_PIN &&
+	    kind != MOUNT_SHOW && kind != MOUNT_BIND_RO)
+		return;
+	if (!view_verdict(view, VIEW_READ, path).allowed)
+		add(list, is_dir ? MOUNT_MASK_DIR : MOUNT_MASK_FILE, path, is_dir);
+	else if (!view_verdict(view, VIEW_WRITE, path).allowed)
+		add(list, MOUNT_BIND_RO, path, is_dir);
+}
+
+/* What one edit took back and another grants again is not kept read-only */
+static void drop_granted(struct keeper_list *list, const struct view *first,
+			 const struct view *view)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->len; i++) {
+		const struct keeper_mount *m = &list->v[i];
+
+		if (m->kind == MOUNT_BIND_RO &&
+		    view_verdict(first, VIEW_WRITE, m->path).allowed &&
+		    view_verdict(view, VIEW_WRITE, m->path).allowed)
+			free(m->path);
+		else
+			list->v[n++] = *m;
+	}
+	list->len = n;
+}
+
+/* After an edit: also what stays visible in directories that are hidden from now on.
+ * Only roots of the start are writable there: Landlock knows others by directories
+ * that the mask takes the place of, so the observer writes in those.
+ */
+static void add_edit(struct keeper_list *list, const struct plan *first,
+		     const struct plan *plan)
+{
+	size_t known;
+
+	drop_granted(list, first->view, plan->view);
+	known = list->len;
+	for (size_t i = 0; i < first->mounts.len; i++) {
+		const struct plan_mount *m = &first->mounts.v[i];
+
+		close_mount(list, plan->view, m->kind, m->path, m->is_dir);
+		if (m->kind == MOUNT_PIN || m->kind == MOUNT_BIND_RW ||
+		    m->kind == MOUNT_ASIDE)
+			add(list, MOUNT_BIND_RW, m->path, m->is_dir);
+	}
+	for (size_t i = 0; i < known; i++) {
+		const struct keeper_mount m = list->v[i];
+
+		close_mount(list, plan->view, m.kind, m.path, m.is_dir);
+	}
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_SHOW || m->kind == MOUNT_BIND_RW ||
+		    m->kind == MOUNT_ASIDE)
+			add(list, MOUNT_SHOW, m->path, m->is_dir);
+	}
+	add_plan(list, plan);
+}
+
+/* A keeper for what is to be kept; the one before goes */
+static void replace(struct keep *k)
 {
 	struct keeper old = k->keeper, new;
 	auto_close int before = old.pid > 0 ? sys_pidfd_open(old.pid, 0) : -1;
-	const struct keeper_work work = { &k->known, &k->next, changes, before };
 	struct err err = { 0 };
 
-	if (keeper_start(&new, &work, k->own[0], k->own[1], &err) < 0) {
-		hooks_say(k->options, "%s: %s", changes ?
-			  "what the settings close is not closed to the command that runs; end it" :
-			  LOST, err.msg);
+	if (!k->list.len)
+		add_plan(&k->list, k->session->plan);
+	if (k->held)
+		add(&k->list, MOUNT_MASK_DIR, k->held, true);
+	sort(&k->list);
+	if (keeper_start(&new, &k->list, before, k->own[0], k->own[1],
+			 &err) < 0) {
+		hooks_say(k->options, LOST ": %s", err.msg);
 		return;		/* Better the one before than none */
 	}
 	k->keeper = new;
-	k->covers_held = k->held && lists(&k->next, k->held);
+	k->covers_held = k->held;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
 	keeper_stop(&old);
@@ -181,28 +246,11 @@ static void replace(struct keep *k, const struct changes *changes)
 		k->busy = loop_add(k->loop, &k->covered, EPOLLIN) == 0;
 }
 
-/* What stood at the start, if nothing has changed since */
-static void know(struct keep *k)
-{
-	if (!k->next.len)
-		list_mounts(k, k->session->plan, &k->next);
-}
-
-/* A keeper for what stands; @held, if not NULL, has just been made */
-static void keep_now(struct keep *k, const char *held)
-{
-	know(k);
-	if (held)
-		add_mask(&k->next, held, true);
-	mounted_sort(&k->next);
-	replace(k, NULL);
-}
-
 /* A mount has gone: until then there was nothing to keep */
 static int on_mounts(void *arg, uint32_t events)
 {
 	(void)events;
-	keep_now(arg, NULL);
+	replace(arg);
 	return 0;
 }
 
@@ -227,15 +275,17 @@ void keep_early(struct keep *k)
 {
 	/* None is started where there is nothing to keep, nor to wait for */
 	if (k->own && k->keeper.pid <= 0)
-		keep_now(k, NULL);
+		replace(k);
 }
 
 void keep_done(struct keep *k)
 {
 	if (k->own)
 		keeper_stop(&k->keeper);
-	mounted_done(&k->next);
-	mounted_done(&k->known);
+	for (size_t i = 0; i < k->list.len; i++)
+		free(k->list.v[i].path);
+	free(k->list.v);
+	k->list = (struct keeper_list){ 0 };
 	k->own = NULL;
 }
 
@@ -250,7 +300,7 @@ void keep_held(struct keep *k)
 	if (k->busy)
 		k->again = true;
 	else
-		keep_now(k, k->held);
+		replace(k);
 }
 
 /* What the command made itself is not made read-only under its hands: the
@@ -273,46 +323,6 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 	plan->mounts.len = n;
 }
 
-/* Nor does what was made meanwhile become writable because no rule for it is
- * looked for any more
- */
-static void leave_new(struct mounted_list *known, const struct timespec *since)
-{
-	for (size_t i = 0; i < known->len; i++) {
-		if (known->v[i].kind == MOUNT_BIND_RO &&
-		    birth_is_after(known->v[i].path, since))
-			known->v[i].ours = true;
-	}
-}
-
-/* True if it could not be written when the run began, so that the observer has to; or
- * if Landlock, which goes by the directories above it, does not find those that it
- * knows, because a mask has taken their place
- */
-static bool is_late(const struct plan *first, const struct change *c)
-{
-	auto_free char *above = c->mask ? path_parent(c->mask->path) : NULL;
-
-	if (!c->writable)
-		return false;
-	return (first->observe && !view_verdict(first->view, VIEW_WRITE,
-						c->mount->path).allowed) ||
-	       (above && !view_verdict(first->view, VIEW_WRITE, above).allowed);
-}
-
-/* In masks that talk there must be something to mount it on */
-static void furnish(const struct keep *k, struct changes *changes)
-{
-	for (size_t i = 0; i < changes->len; i++) {
-		struct change *c = &changes->v[i];
-
-		c->late = is_late(k->session->plan, c);
-		if (*k->masks && c->kind == CHANGE_SHOW && c->mask)
-			masks_show(*k->masks, c->mask->path, c->mount->path,
-				   c->mount->is_dir);
-	}
-}
-
 void keep_view(struct keep *k, const struct view *view,
 	       const struct timespec *since, const struct born *born)
 {
@@ -323,7 +333,6 @@ void keep_view(struct keep *k, const struct view *view,
 		.environ = first ? options_env(k->options) : NULL,
 	};
 	auto_plan struct plan *plan = NULL;
-	struct changes changes = { 0 };
 	struct err err = { 0 };
 
 	/* One that was stopped halfway would leave nobody knows what */
@@ -335,14 +344,8 @@ void keep_view(struct keep *k, const struct view *view,
 		return;
 	}
 	spare_new(plan, since, born);
-	know(k);
-	mounted_merge(&k->known, &k->next);
-	leave_new(&k->known, since);
-	mounted_done(&k->next);
-	list_mounts(k, plan, &k->next);
-	mounted_merge(&k->known, &k->next);
-	changes_build(&k->known, &k->next, view, &changes);
-	furnish(k, &changes);
-	replace(k, &changes);
-	free(changes.v);
+	if (!k->list.len)
+		add_plan(&k->list, first);
+	add_edit(&k->list, first, plan);
+	replace(k);
 }

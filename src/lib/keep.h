@@ -11,11 +11,9 @@
 #include <stdbool.h>
 
 #include "base/loop.h"
-#include "plan/change.h"
 #include "watch/keeper.h"
 
 struct born;
-struct masks_run;
 struct options;
 struct session;
 struct timespec;
@@ -24,10 +22,8 @@ struct view;
 /**
  * struct keep - Zero-initialise it
  * @own:	The descriptors that came with CAGE_READY, or NULL: nothing to keep
- * @masks:	Who answers for masks that talk; *@masks is NULL if nobody does
  * @edited:	Called with @arg when keep_view() is to be called again
- * @next:	What is to be kept; empty as long as that is what the plan says
- * @known:	What was ever mounted
+ * @list:	What is to be kept; empty before the first keeper
  * @held:	Our own directory, if it was made late; @covers_held if the keeper
  *		was told of it
  * @ended:	How many keepers ended by themselves
@@ -38,12 +34,11 @@ struct keep {
 	const struct options *options;
 	struct loop *loop;
 	const int *own;
-	struct masks_run *const *masks;
 	void (*edited)(void *arg);
 	void *arg;
 	struct keeper keeper;
 	struct loop_source mounts, covered;
-	struct mounted_list next, known;
+	struct keeper_list list;
 	const char *held;
 	unsigned int ended;
 	bool busy, again, covers_held;
@@ -63,8 +58,9 @@ void keep_early(struct keep *keep);
  */
 void keep_held(struct keep *keep);
 
-/* Settings were edited: hide, show and keep what the plan for @view says, but for
- * what was made after @since and is not the user's by @born, which may be NULL
+/* Settings were edited: also close what the plan for @view closes, but for what was
+ * made after @since and is not the user's by @born, which may be NULL. What @view
+ * shows is shown from the next run on.
  */
 void keep_view(struct keep *keep, const struct view *view,
 	       const struct timespec *since, const struct born *born);

@@ -21,7 +21,6 @@
 #include "lib/hooks.h"
 #include "lib/keep.h"
 #include "lib/killed.h"
-#include "lib/lasting.h"
 #include "lib/masked.h"
 #include "lib/observe.h"
 #include "lib/options.h"
@@ -39,6 +38,7 @@
 
 enum {
 	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
+	SETTLE_EVERY_MS = 100,	/* Look whether calls that went on are over */
 };
 
 struct watchers {
@@ -50,7 +50,7 @@ struct watchers {
 	struct loop *loop;
 	struct born *born;
 	struct keep keep;
-	struct loop_source source, births, edits, later;
+	struct loop_source source, births, edits, later, settle;
 	struct live *live;
 	struct network_run *network;
 	const struct options *options;
@@ -60,7 +60,8 @@ struct watchers {
 	void *reloaded_arg;
 	enum annotate_mode mode;
 	int stream;
-	bool owns_stream, ready, edited, lasts;
+	bool owns_stream, ready, edited, lasts, settling;
+	uint64_t settled;	/* Calls let through that are over */
 	char run[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
@@ -75,7 +76,7 @@ int watchers_new(const struct session *session, const struct options *options,
 
 	w->session = session;
 	w->options = options;
-	w->later.fd = -1;
+	w->later.fd = w->settle.fd = -1;
 	w->state = store_default_dir();
 	w->since = birth_now();
 	r = events_open(session->policy, options_get(options, OPTION_EVENTS),
@@ -121,6 +122,7 @@ void watchers_free(struct watchers *w, const struct cage *cage)
 	if (cage)
 		bury(w, cage);
 	close_fd(&w->later.fd);
+	close_fd(&w->settle.fd);
 	observer_free(w->observer);
 	masked_done(&w->masked);
 	born_free(w->born);
@@ -169,7 +171,7 @@ static int on_birth(void *arg, uint32_t events)
 	struct watchers *w = arg;
 
 	(void)events;
-	born_dispatch(w->born);
+	(void)born_dispatch(w->born);
 	keep_late(w);
 	return 0;
 }
@@ -180,20 +182,54 @@ static bool sees_files(const struct watchers *w)
 	return w->observer && w->session->plan->observe;
 }
 
-static bool is_inside(void *arg, const char *path)
+static bool is_quiet(void *arg)
 {
 	const struct watchers *w = arg;
 
-	return !sees_files(w) ||
-	       birth_is_shadowed(observer_stats(w->observer).made_ms, path);
+	return sees_files(w) && observer_stats(w->observer).passed == w->settled;
 }
 
-static bool is_touched(void *arg, const char *path)
+static void set_settle(struct watchers *w, int ms)
 {
-	const struct watchers *w = arg;
+	const struct timespec step = { .tv_nsec = ms * 1000000L };
+	const struct itimerspec when = { step, step };
 
-	return !sees_files(w) ||
-	       birth_is_shadowed(observer_stats(w->observer).wrote_ms, path);
+	w->settling = ms && timerfd_settime(w->settle.fd, 0, &when, NULL) == 0;
+	if (!ms)
+		(void)timerfd_settime(w->settle.fd, 0, &when, NULL);
+}
+
+/* When all calls that were let through are over, what they made is in the queue, and
+ * what appears after that is not theirs
+ */
+static int on_settle(void *arg, uint32_t events)
+{
+	struct watchers *w = arg;
+	uint64_t times, count;
+
+	(void)events;
+	(void)!read(w->settle.fd, &times, sizeof(times));
+	if (!observer_settled(w->observer, &count) ||
+	    !born_dispatch(w->born))
+		return 0;
+	w->settled = count;
+	set_settle(w, 0);
+	return 0;
+}
+
+static void start_settling(struct watchers *w)
+{
+	if (!sees_files(w) || w->settling)
+		return;
+	if (w->settle.fd < 0) {
+		w->settle = (struct loop_source){
+			timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+				       TFD_NONBLOCK), on_settle, w };
+		if (w->settle.fd >= 0)
+			(void)loop_add(w->loop, &w->settle, EPOLLIN);
+	}
+	if (w->settle.fd >= 0)
+		set_settle(w, SETTLE_EVERY_MS);
 }
 
 /* From now on something may be planted */
@@ -202,7 +238,10 @@ static void arm(void *arg)
 	struct watchers *w = arg;
 	struct err err = { 0 };
 
-	if (!w->born || w->births.fn)
+	if (!w->born)
+		return;
+	start_settling(w);
+	if (w->births.fn)
 		return;
 	if (born_arm(w->born, &err) < 0)
 		report_missing(w->report, err.msg);
@@ -242,7 +281,7 @@ static void watch_later(struct watchers *w)
 void watchers_start(struct watchers *w, struct loop *loop)
 {
 	const struct born_config config = {
-		.is_inside = is_inside, .is_touched = is_touched, .arg = w,
+		.is_quiet = is_quiet, .arg = w,
 		.view = w->session->view, .state = w->state, .run = w->run,
 		.sink = report_sink(w->report), .since = w->since,
 	};
@@ -262,8 +301,7 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 {
 	w->keep = (struct keep){
 		.session = w->session, .options = w->options, .loop = loop,
-		.own = own, .masks = &w->masked.masks,
-		.edited = keep_again, .arg = w,
+		.own = own, .edited = keep_again, .arg = w,
 	};
 	keep_start(&w->keep);
 	if (w->lasts)
@@ -274,7 +312,7 @@ void watchers_keep(struct watchers *w, struct loop *loop, const int *own)
 /* All of it is made before any of it counts */
 int watchers_reload(struct watchers *w, struct err *err)
 {
-	const struct lasting before = {
+	const struct edits_state before = {
 		w->policy ? w->policy : w->session->policy,
 		w->view ? w->view : w->session->view };
 	auto_policy struct policy *policy = NULL;
@@ -284,7 +322,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 	int r = session_run_policy(w->options, &policy, NULL, err);
 
 	if (r == 0)
-		r = edits_check_own(policy, w->born, err);
+		r = edits_check_own(before.policy, policy, w->state, w->born,
+				    err);
 	if (r == 0)
 		r = edits_check_gone(before.policy, policy, err);
 	if (r == 0 && w->born)
@@ -308,7 +347,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 		(void)born_has_news(w->born);
 	if (w->reloaded)
 		w->reloaded(w->reloaded_arg, policy);
-	lasting_tell(w->options, w->session->plan, &before, policy, view);
+	edits_tell(w->options, w->session->plan, &before,
+		   &(struct edits_state){ policy, view });
 	observe_free(w->observe);
 	view_free(w->view);
 	policy_unref(w->policy);
@@ -337,7 +377,7 @@ static int on_edits(void *arg, uint32_t events)
 
 	(void)events;
 	if (w->born)		/* Plants go before anybody reads them */
-		born_dispatch(w->born);
+		(void)born_dispatch(w->born);
 	live_dispatch(w->live);
 	if (w->edits.fd != live_fd(w->live)) {
 		w->edits.fd = live_fd(w->live);
@@ -432,7 +472,7 @@ int watchers_observe(struct watchers *w, struct loop *loop, int listener,
 		.no_mounts = w->session->plan->tier != TIER_FULL,
 		.nested = w->session->plan->nested_userns, .ways = w->masked.ways,
 		.sockets_by_path = w->session->plan->sockets_by_path,
-		.on_make = arm, .on_root = keep_again, .arg = w,
+		.on_make = arm, .arg = w,
 		.home = w->session->view->home,
 	};
 	auto_free struct observer_socket *sockets =
@@ -474,7 +514,7 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	 * has other names for everything
 	 */
 	if (w->born &&
-	    born_finish(w->born, !seen || stats.made_ms, seen,
+	    born_finish(w->born, !seen || stats.makes, seen,
 			seen && !stats.names && !stats.unseen &&
 			!w->session->plan->nested_userns, &err) < 0)
 		hooks_say(w->options, "the next run looks for what was planted: %s",

@@ -177,19 +177,6 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 	}
 }
 
-void mask_tree_show(struct mask_tree *tree, const char *mask, const char *path,
-		    bool is_dir)
-{
-	size_t i = 0;
-
-	while (i < tree->len && (tree->v[i].parent != MASK_TOP ||
-				 strcmp(tree->v[i].path, mask) != 0))
-		i++;
-	if (i < tree->len && tree->v[i].is_dir && tree->len < MASK_SHOWN_MAX &&
-	    path_is_below(mask, path))
-		push_point(tree, (int)i, path + strlen(mask) + 1, is_dir);
-}
-
 enum mask_part mask_part(const struct plan *plan, const char *path)
 {
 	enum mask_part part = MASK_NO_PART;

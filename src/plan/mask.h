@@ -21,7 +21,6 @@ struct plan;
 
 enum {
 	MASK_NODES_MAX = 256,		/* More masks stay silent */
-	MASK_SHOWN_MAX = 1024,		/* Nodes; for more, edits show nothing */
 	MASK_WAYS_MAX = 24,		/* Past these, masks with more are silent */
 	MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
 	MASK_REPLY_MAX = 8192,
@@ -63,12 +62,6 @@ struct mask_tree {
 /* The nodes for the masks of @plan; none if it does not ask for them */
 void mask_tree_build(const struct plan *plan, struct mask_tree *ret);
 void mask_tree_done(struct mask_tree *tree);
-
-/* Edited settings show @path in @mask: add a node for it, if @mask is one of the
- * tree
- */
-void mask_tree_show(struct mask_tree *tree, const char *mask, const char *path,
-		    bool is_dir);
 
 /* True if the mask of mount number @mount is a node: *@ret is its number.
  * *@next starts as 0, and @mount only grows.

@@ -11,9 +11,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "watch/quick.h"
-
-enum { SHADOW_MS = 2000 };	/* A call that went on is surely over then */
 
 enum { MARK_TRIES = 4 };
 
@@ -74,28 +71,6 @@ int64_t birth_of(int fd)
 	    !(x.stx_mask & STATX_BTIME))
 		return 0;
 	return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
-}
-
-int64_t birth_age_ms(const char *path)
-{
-	struct timespec now;
-	struct statx x;
-
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
-	    !(x.stx_mask & STATX_BTIME))
-		return -1;
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	now.tv_sec -= x.stx_btime.tv_sec;
-	now.tv_nsec -= x.stx_btime.tv_nsec;
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-bool birth_is_shadowed(int64_t call_ms, const char *path)
-{
-	const int64_t age = birth_age_ms(path);
-
-	return call_ms && (age < 0 ||
-			   quick_now_ms() - call_ms - age < SHADOW_MS);
 }
 
 static bool is_after(const struct statx_timestamp *t,

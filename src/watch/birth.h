@@ -23,17 +23,6 @@ bool birth_is_after(const char *path, const struct timespec *since);
  */
 int64_t birth_of(int fd);
 
-/* How long ago it was made, or negative if nobody knows */
-int64_t birth_age_ms(const char *path);
-
-/* True if it may have been made while a call of @call_ms (quick_now_ms(), or 0 if
- * there was none) went on. An honest attempt from inside is refused, so a
- * protected name can only come from there in the shadow of a call that was let
- * through. What counts is when it was made, not when we hear of it: somebody may
- * see to it that we are late.
- */
-bool birth_is_shadowed(int64_t call_ms, const char *path);
-
 /* True if what stands at @path, or its mode or name, was changed after @since */
 bool birth_changed_after(const char *path, const struct timespec *since);
 

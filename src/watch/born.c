@@ -29,7 +29,6 @@
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/journal.h"
-#include "watch/late.h"
 #include "watch/sweep.h"
 #include "watch/trust.h"
 
@@ -41,13 +40,24 @@ struct watch {
 	char *path;
 };
 
+/**
+ * struct own - A protected name that came during the run and is the user's: no mount
+ *		holds it until somebody sees to that
+ * @dev, @ino:	What it is a name of
+ */
+struct own {
+	char *path;
+	dev_t dev;
+	ino_t ino;
+};
+
 struct born {
 	struct born_config config;
 	struct journal journal;
-	bool armed;
+	bool armed, news;
 	unsigned int moves;
 	int held, inotify;
-	struct lates lates;
+	struct { struct own *v; size_t len, cap; } owns;
 	struct { struct watch *v; size_t len, cap; } watches;
 	struct policy *later;	/* That granted more, or NULL */
 };
@@ -184,44 +194,62 @@ void born_new(const struct born_config *config, struct born **ret)
 
 	b->config = *config;
 	b->held = b->inotify = -1;
-	b->lates.config = &b->config;
 	*ret = b;
 	fill_journal(config, &b->journal);
 }
 
-/* @path is the user's, as it is now */
-static void add_late(struct born *b, const char *path, const struct stat *st,
-		     bool noted)
+static struct own *find_own(const struct born *b, const char *path)
 {
-	struct late *late = late_find(&b->lates, path);
+	for (size_t i = 0; i < b->owns.len; i++) {
+		if (!strcmp(b->owns.v[i].path, path))
+			return &b->owns.v[i];
+	}
+	return NULL;
+}
 
-	if (!late) {
-		late = late_push(&b->lates, path);
+/* @path is the user's, as it is now */
+static void add_own(struct born *b, const char *path, const struct stat *st)
+{
+	struct own *own = find_own(b, path);
+
+	if (!own) {
+		own = vec_push(&b->owns);
+		own->path = mem_strdup(path);
 		add_existing(&b->journal, path);
 	}
-	late->dev = st->st_dev;
-	late->ino = st->st_ino;
-	late->noted |= noted;
-	b->lates.news = true;
+	own->dev = st->st_dev;
+	own->ino = st->st_ino;
+	b->news = true;
 }
 
 /* Something else has taken the place of the user's */
-static void forget_late(struct born *b, struct late *late)
+static void forget_own(struct born *b, struct own *own)
 {
 	struct journal *j = &b->journal;
 
 	for (size_t i = j->existing.len; i > 0; i--) {
-		if (strcmp(j->existing.v[i - 1], late->path) != 0)
+		if (strcmp(j->existing.v[i - 1], own->path) != 0)
 			continue;
 		free(j->existing.v[i - 1]);
 		j->existing.v[i - 1] = j->existing.v[--j->existing.len];
 	}
-	late_drop(&b->lates, late);
+	free(own->path);
+	*own = b->owns.v[--b->owns.len];
 }
 
-/* What has appeared since the start, and before anybody inside made anything,
- * is the user's
+/* True if nobody inside can have made @path, which has just appeared: cloche wrote
+ * it, or no call was under way in this run, and no other run can write there
  */
+static bool is_users(const struct born *b, const char *path)
+{
+	const struct born_config *c = &b->config;
+
+	return trust_has(c->state, path) ||
+	       ((!b->armed || (c->is_quiet && c->is_quiet(c->arg))) &&
+		!journal_others(c->state, &b->journal, path));
+}
+
+/* What has appeared since the start, and before anybody inside made anything */
 static void add_early(struct born *b)
 {
 	const struct journal *j = &b->journal;
@@ -235,8 +263,9 @@ static void add_early(struct born *b)
 		auto_free char *path = path_join(root, name);
 		struct stat st;
 
-		if (!journal_existed(j, path) && lstat(path, &st) == 0)
-			add_late(b, path, &st, trust_has(b->config.state, path));
+		if (!journal_existed(j, path) && lstat(path, &st) == 0 &&
+		    is_users(b, path))
+			add_own(b, path, &st);
 	}
 }
 
@@ -283,7 +312,9 @@ void born_free(struct born *b)
 	for (size_t i = 0; i < b->watches.len; i++)
 		free(b->watches.v[i].path);
 	free(b->watches.v);
-	lates_done(&b->lates);
+	for (size_t i = 0; i < b->owns.len; i++)
+		free(b->owns.v[i].path);
+	free(b->owns.v);
 	close_fd(&b->held);
 	close_fd(&b->inotify);
 	policy_unref(b->later);
@@ -325,23 +356,20 @@ static void consider(struct born *b, const char *path)
 	struct sweep s = { .journal = &b->journal,
 			   .seal = { b->config.state, b->config.run,
 				     b->config.sink } };
-	struct late *late = late_find(&b->lates, path);
+	struct own *own = find_own(b, path);
 	struct stat st;
-	bool noted;
 
-	if (!row || (!late && journal_existed(&b->journal, path)) ||
-	    lstat(path, &st) < 0 || (late && late->before) ||
-	    (late && late->dev == st.st_dev && late->ino == st.st_ino) ||
+	if (!row || (!own && journal_existed(&b->journal, path)) ||
+	    lstat(path, &st) < 0 ||
+	    (own && own->dev == st.st_dev && own->ino == st.st_ino) ||
 	    is_unfinished(path, &st))
 		return;
-	noted = trust_has(b->config.state, path);
-	if (noted || (b->config.is_inside &&
-		      !b->config.is_inside(b->config.arg, path))) {
-		add_late(b, path, &st, noted);
+	if (is_users(b, path)) {
+		add_own(b, path, &st);
 		return;
 	}
-	if (late)
-		forget_late(b, late);
+	if (own)
+		forget_own(b, own);
 	/* Whoever plants all day must not fill the quarantine, nor have one of
 	 * them stay until the end
 	 */
@@ -407,44 +435,36 @@ static void take_event(struct born *b, const struct inotify_event *event)
 	}
 }
 
-void born_dispatch(struct born *b)
+bool born_dispatch(struct born *b)
 {
 	char room[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
-	const ssize_t n = read(b->inotify, room, sizeof(room));
+	ssize_t n = 1;
 
-	for (ssize_t at = 0; at < n;) {
-		const struct inotify_event *event =
-			(const struct inotify_event *)(const void *)(room + at);
+	/* Who makes names without end is not waited for */
+	for (int i = 0; n > 0 && i < BORN_READS_MAX; i++) {
+		n = read(b->inotify, room, sizeof(room));
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *event =
+				(const struct inotify_event *)(const void *)
+				(room + at);
 
-		take_event(b, event);
-		at += (ssize_t)(sizeof(*event) + event->len);
+			take_event(b, event);
+			at += (ssize_t)(sizeof(*event) + event->len);
+		}
 	}
+	return n < 0;
 }
 
-bool born_is_own(struct born *b, const char *path, const char *text, size_t n)
+bool born_covers(const struct born *b, const char *path)
 {
-	struct late *late;
-
-	if (!journal_root(&b->journal, path))
-		return true;
-	consider(b, path);
-	late = late_find(&b->lates, path);
-	if (!late && !journal_existed(&b->journal, path))
-		return false;
-	if (!late && !trust_is_after(b->config.state, path, &b->config.since))
-		return true;
-	if (!late) {
-		late = late_push(&b->lates, path);
-		late->before = late->noted = true;
-	}
-	return late_takes(&b->lates, late, text, n);
+	return journal_root(&b->journal, path);
 }
 
 bool born_is_late(const struct born *b, const char *path)
 {
-	for (size_t i = 0; i < b->lates.len; i++) {
-		if (path_is_within(b->lates.v[i].path, path))
+	for (size_t i = 0; i < b->owns.len; i++) {
+		if (path_is_within(b->owns.v[i].path, path))
 			return true;
 	}
 	return false;
@@ -452,9 +472,9 @@ bool born_is_late(const struct born *b, const char *path)
 
 bool born_has_news(struct born *b)
 {
-	const bool news = b->lates.news;
+	const bool news = b->news;
 
-	b->lates.news = false;
+	b->news = false;
 	return news;
 }
 
@@ -490,7 +510,6 @@ int born_finish(struct born *b, bool changed, bool seen, bool watched,
 	struct sweep first = s, second = s;
 	int r = 0;
 
-	lates_check(&b->lates);
 	/* To write to what is there makes no name, and nothing counts it */
 	if (!changed && view)
 		gitrepo_check_todos(&s.seal, view, view, &b->journal.since);

@@ -20,6 +20,7 @@ struct violation_sink;
 
 enum {
 	BORN_ROOTS_MAX = 64,	/* Writable roots that are watched */
+	BORN_READS_MAX = 16,	/* At once */
 	BORN_MOVES_MAX = 256,	/* Plants that are kept of those that go at once */
 };
 
@@ -29,19 +30,16 @@ enum {
  * @state:	Our state directory
  * @run:	The run's id
  * @since:	When it began (birth_now())
- * @is_inside:	Asked when a protected name appears: false if nobody inside can
- *		have made it just now, so that it is the user's own. May be NULL:
- *		then it never is.
- * @is_touched:	Likewise: false if nobody inside can have changed what is in
- *		@path since it was made
+ * @is_quiet:	Asked when a protected name appears: true if no call from inside
+ *		can have made it since the last call of born_dispatch(), so that it
+ *		is the user's own. May be NULL: then it never is.
  */
 struct born_config {
 	const struct view *view;
 	const char *state, *run;
 	const struct violation_sink *sink;
 	struct timespec since;
-	bool (*is_inside)(void *arg, const char *path);
-	bool (*is_touched)(void *arg, const char *path);
+	bool (*is_quiet)(void *arg);
 	void *arg;
 };
 
@@ -65,16 +63,11 @@ void born_free(struct born *born);
 int born_fd(const struct born *born);
 /* The journal, or -1 */
 int born_held(const struct born *b);
-void born_dispatch(struct born *born);
+/* Look at what has appeared; false if that is not all */
+bool born_dispatch(struct born *born);
 
-/* True if nobody inside can have written @text, which was read from @path: that
- * is not in a writable root, was there before and cloche has not replaced it (a
- * mount holds it), or is known to be the user's and holds what cloche wrote, what it held before, or
- * what nobody inside can have changed. It is judged now if it has not been:
- * whoever read it may be ahead of born_dispatch().
- */
-bool born_is_own(struct born *born, const char *path, const char *text,
-		 size_t n);
+/* True if @path is in a place that the command can write */
+bool born_covers(const struct born *born, const char *path);
 
 /* True if @path, or what it is in, came during the run and is the user's */
 bool born_is_late(const struct born *born, const char *path);

@@ -152,18 +152,17 @@ bool cover_holds(const struct cover_own *own, enum mount_kind kind, int fd)
 				     : cover_is_mask(own, fd);
 }
 
-int cover_make_tmpfs(struct cover_own *own, const char *mode)
+int cover_make_tmpfs(struct cover_own *own)
 {
 	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC), tree = -1;
 	struct statx x;
 
 	if (fs < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", MASK_SOURCE, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", mode, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
-			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, 0);
 	if (tree < 0 || !look(tree, &x))
 		return -1;
 	add_device(own, makedev(x.stx_dev_major, x.stx_dev_minor), false);
@@ -202,9 +201,9 @@ int cover_make(struct cover_own *own, enum mount_kind kind, int at)
 
 	if (!look(at, &x))
 		return -1;
-	if (kind != MOUNT_BIND_RO && S_ISDIR(x.stx_mode))
-		return cover_make_tmpfs(own, "0555");
-	tree = kind == MOUNT_BIND_RO ?
+	tree = kind != MOUNT_BIND_RO && S_ISDIR(x.stx_mode) ?
+	       cover_make_tmpfs(own) :
+	       kind == MOUNT_BIND_RO ?
 	       sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH | AT_RECURSIVE) :
 	       sys_open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE |
@@ -218,14 +217,6 @@ int cover_attach(int tree, int at)
 {
 	return sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
 			      MOVE_MOUNT_T_EMPTY_PATH);
-}
-
-int cover_remove(int proc, int at)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "fd/%d", at);
-	return fchdir(proc) < 0 ? -1 : umount2(name, MNT_DETACH);
 }
 
 void cover_wait(const char *path)

@@ -42,10 +42,8 @@ bool cover_is_mask(const struct cover_own *own, int fd);
 /* True if @fd is hidden, or read-only, as @kind wants it */
 bool cover_holds(const struct cover_own *own, enum mount_kind kind, int fd);
 
-/* An empty directory with @mode that nobody can write to: a mount that is nowhere
- * yet, or -1
- */
-int cover_make_tmpfs(struct cover_own *own, const char *mode);
+/* An empty directory, still writable: a mount that is nowhere yet, or -1 */
+int cover_make_tmpfs(struct cover_own *own);
 
 /* What is mounted on @at: an empty directory, a device that does not open, or
  * itself, read-only. A mount that is nowhere yet, or -1.
@@ -65,9 +63,6 @@ int cover_set_writable(int tree);
 
 /* Put the mount @tree onto what @at stands for; 0 or -1 */
 int cover_attach(int tree, int at);
-
-/* Take off the mount that @at is; @proc is our own directory in /proc. 0 or -1. */
-int cover_remove(int proc, int at);
 
 /* Until whoever changes the directory of @path is done: to look for a name that
  * nobody has looked for takes its lock. The kernel asks whether a directory is a mount

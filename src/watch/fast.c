@@ -42,6 +42,7 @@
 #include "watch/address.h"
 #include "watch/cwd.h"
 #include "watch/observer.h"
+#include "watch/passed.h"
 #include "watch/question.h"
 #include "watch/quick.h"
 #include "watch/tracee.h"
@@ -76,8 +77,8 @@ struct fast {
 	struct cwds cwds;
 	struct name names[2];
 	_Atomic uint64_t answered;
-	_Atomic int64_t made_ms, wrote_ms;
 	_Atomic bool makes;
+	struct passed *passed;
 };
 
 /* Who was asked has ended before we read the question; or all have */
@@ -89,14 +90,14 @@ static bool somebody_left(const struct fast *f)
 }
 
 /**
- * struct effect - What a call can do that is let through: bring a name into
- *		being; change what is in a file
+ * struct effect - What becomes of a call
+ * @makes:	Let through, it can bring a name into being
  * @fd:		Or it is not let through: this is handed in, unless it is -1
  * @cloexec:	And how
  * @error:	Or this is its answer, negative
  */
 struct effect {
-	bool makes, writes, cloexec;
+	bool makes, cloexec;
 	int fd, error;
 };
 
@@ -150,8 +151,11 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	cwd_asks(&f->cwds, (pid_t)notif->pid);
 	if (!f->nested && !f->split && quick_is_still(&f->quick, now))
 		q.cwds = &f->cwds;
+	/* The address may be a path when the kernel reads it */
+	effect->makes = q.call->what == CALL_BIND;
 	if (q.call->what >= CALL_CONNECT)
-		return (!f->by_path || q.call->what == CALL_BIND) &&
+		return (!f->by_path || effect->makes) &&
+		       (f->makes || !effect->makes) &&
 		       is_free(f, q.call, notif);
 	q.tracee = tracee_get(&f->tracees, (pid_t)notif->pid);
 	r = q.tracee ? question_read(&q, false, f->names) : -EPERM;
@@ -162,7 +166,6 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	if (opens_device(f, &q, effect))
 		return true;
 	effect->makes = question_makes(&q);
-	effect->writes = question_writes(&q);
 	if (effect->makes && !f->makes)
 		return false;
 	if (q.reads || !f->names[0].text[0])
@@ -219,9 +222,7 @@ static int send_on(struct fast *f, const struct seccomp_notif *notif,
 
 	/* First: what appears from now on may be the command's */
 	if (effect->makes)
-		f->made_ms = quick_now_ms();
-	if (effect->writes)
-		f->wrote_ms = quick_now_ms();
+		passed_add(f->passed, notif);
 	f->answered++;
 	if (apart)
 		stay_near(f, false);
@@ -260,6 +261,7 @@ static int answer(struct fast *f, const struct seccomp_notif *notif)
 	struct effect effect = { .fd = -1 };
 	bool stopped, quick = false;
 
+	passed_asks(f->passed, (pid_t)notif->pid);
 	pthread_mutex_lock(&f->lock);
 	stopped = f->stopped;
 	if (!stopped)
@@ -316,13 +318,15 @@ static int start_thread(struct fast *f)
 	return -r;
 }
 
-int fast_start(const struct observer_config *config, struct fast **ret)
+int fast_start(const struct observer_config *config, struct passed *passed,
+	       struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
 
 	f->listener = config->listener;
 	f->policy = config->policy;
+	f->passed = passed;
 	f->by_path = config->sockets_by_path;
 	f->nested = config->nested;
 	f->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
@@ -387,12 +391,12 @@ void fast_set_policy(struct fast *f, const struct observer_policy *policy)
 	pthread_mutex_unlock(&f->lock);
 }
 
-void fast_makes(struct fast *f)
+void fast_makes(struct fast *f, bool makes)
 {
-	f->makes = true;
+	f->makes = makes;
 }
 
-struct fast_counts fast_counts(const struct fast *f)
+uint64_t fast_answered(const struct fast *f)
 {
-	return (struct fast_counts){ f->answered, f->made_ms, f->wrote_ms };
+	return f->answered;
 }

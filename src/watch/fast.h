@@ -11,23 +11,17 @@ struct call;
 struct fast;
 struct observer_config;
 struct observer_policy;
+struct passed;
 struct seccomp_notif;
-
-/**
- * struct fast_counts - What it has answered
- * @made_ms, @wrote_ms: As in struct observer_stats
- */
-struct fast_counts {
-	uint64_t answered;
-	int64_t made_ms, wrote_ms;
-};
 
 /* From now on the thread alone receives from the listener, which must stay open
  * until the process ends. Not where reads matter: it lets them pass. What makes a
  * name is the loop's until fast_makes(), and so is each connect() where sockets
- * go by path. 0 or a negative errno: then nothing has changed.
+ * go by path. @passed is told of each question, and of what makes a name and goes
+ * on; it must live as long as the thread. 0 or a negative errno: then nothing has changed.
  */
-int fast_start(const struct observer_config *config, struct fast **ret);
+int fast_start(const struct observer_config *config, struct passed *passed,
+	       struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only
@@ -47,9 +41,10 @@ void fast_note(struct fast *fast, const struct call *call);
 /* When this returns, the policy before is in nobody's hands */
 void fast_set_policy(struct fast *fast, const struct observer_policy *policy);
 
-/* From now on calls that make a name go on without a word to us */
-void fast_makes(struct fast *fast);
+/* @makes: from now on calls that make a name go on without a word to us */
+void fast_makes(struct fast *fast, bool makes);
 
-struct fast_counts fast_counts(const struct fast *fast);
+/* How many it has answered */
+uint64_t fast_answered(const struct fast *fast);
 
 #endif /* WATCH_FAST_H */

@@ -255,6 +255,31 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	return r || version != 1 ? -EINVAL : 0;
 }
 
+bool journal_others(const char *state, const struct journal *j,
+		    const char *path)
+{
+	auto_free char *where = path_join(state, "journal");
+	auto_closedir DIR *dir = opendir(where);
+	struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)) != NULL) {
+		auto_buf struct buf text = { 0 };
+		struct journal other = { 0 };
+
+		if (entry->d_name[0] == '.' ||
+		    fs_read(dirfd(dir), entry->d_name, JOURNAL_TEXT_MAX, &text,
+			    NULL) < 0)
+			continue;
+		/* What cannot be read yet is being written: it may be any */
+		found = parse(buf_str(&text), text.len, &other) < 0 ||
+			(strcmp(other.run, j->run) != 0 &&
+			 journal_root(&other, path));
+		journal_done(&other);
+	}
+	return found;
+}
+
 /* If nobody holds it: hand it on, then remove it, unless that is to be done again.
  * False if it is not ours to do.
  */

@@ -50,6 +50,10 @@ void journal_rewrite(int fd, const struct journal *j);
 /* The run is over: remove it */
 void journal_remove(const char *state, const struct journal *j);
 
+/* True if another run, alive or killed, could write @path */
+bool journal_others(const char *state, const struct journal *j,
+		    const char *path);
+
 /* Call @fn for each journal that nobody holds, and remove it if that says true */
 void journal_replay(const char *state,
 		    bool (*fn)(void *arg, const struct journal *j), void *arg);

@@ -47,10 +47,7 @@
 #include "base/reap.h"
 #include "base/sock.h"
 #include "base/sys.h"
-#include "plan/change.h"
 #include "watch/cover.h"
-#include "watch/pin.h"
-#include "watch/reveal.h"
 
 enum {
 	TRIES = 64,		/* Somebody may replace it again while we mount */
@@ -58,7 +55,8 @@ enum {
 	WATCHED = IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF |
 		  IN_ONLYDIR,
 	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
-	SPARED_FDS = 32,	/* Descriptors that no copies take */
+	SPARED_FDS = 64,	/* Descriptors that no copies take */
+	SHOWN_MAX = 24,		/* Paths that a new mask leaves visible */
 };
 
 /**
@@ -68,34 +66,31 @@ enum {
  * @copied:	It is one of those that have copies
  */
 struct kept {
-	const struct mounted *mount;
+	const struct keeper_mount *mount;
 	int spare, model;
 	bool copied;
 };
 
 /**
  * struct keeping - What keep() works on
- * @known, @next: What was ever mounted, and all that is to be now
+ * @list:	All that is to be kept, and what masks leave visible
  * @own:	File systems of masks
  * @open:	How many could not be covered, when all were looked at
- * @anew:	Something was covered that was not
- * @missing:	Something that leads to one of them was not there
  * @proc:	Our own directory in /proc
  */
 struct keeping {
 	struct kept *v;
 	size_t len, cap;
-	const struct mounted_list *known, *next;
+	const struct keeper_list *list;
 	struct cover_own own;
 	size_t open;
-	bool anew, missing;
 	int inotify, proc;
 };
 
 /* A copy of the mask that is mounted at @m, or -1: never of what it hides,
  * should that have been laid open meanwhile
  */
-static int copy_mask(const struct keeping *k, const struct mounted *m)
+static int copy_mask(const struct keeping *k, const struct keeper_mount *m)
 {
 	auto_close int at = m->kind == MOUNT_BIND_RO ? -1 : cover_open(m->path);
 
@@ -125,26 +120,111 @@ static void prepare(const struct keeping *keeping, struct kept *k)
 	}
 }
 
+/* The next of the list, from *@i on, that the mask @m leaves visible, or NULL */
+static const struct keeper_mount *next_shown(const struct keeper_list *list,
+					     const struct keeper_mount *m,
+					     size_t *i)
+{
+	while (*i < list->len) {
+		const struct keeper_mount *s = &list->v[(*i)++];
+
+		if ((s->kind == MOUNT_SHOW || s->kind == MOUNT_BIND_RW) &&
+		    path_is_below(m->path, s->path) &&
+		    !(s > list->v && !strcmp(s[-1].path, s->path)))
+			return s;
+	}
+	return NULL;
+}
+
+/* Something to mount @s on, in the mask @tree of the directory @m */
+static void make_point(int tree, const struct keeper_mount *m,
+		       const struct keeper_mount *s)
+{
+	auto_free char *name = mem_strdup(s->path + strlen(m->path) + 1);
+
+	for (char *p = name; (p = strchr(p, '/')) != NULL; *p++ = '/') {
+		*p = '\0';
+		(void)mkdirat(tree, name, 0555);
+	}
+	if (s->is_dir)
+		(void)mkdirat(tree, name, 0555);
+	else
+		(void)mknodat(tree, name, S_IFREG | 0444, 0);
+}
+
+/* Put @shown onto @path below @tree. Before Linux 6.15 that works only once @tree
+ * itself is in place: 0, or -1.
+ */
+static int show(int tree, const char *path, int shown)
+{
+	auto_close int at = openat(tree, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return at < 0 ? -1 : cover_attach(shown, at);
+}
+
+/* Put a mask onto @at, with what is visible in it */
+static int cover_around(struct keeping *k, const struct keeper_mount *m, int at)
+{
+	auto_close int tree = cover_make_tmpfs(&k->own);
+	const struct keeper_mount *s;
+	int shown[SHOWN_MAX], r = -1;
+	size_t n = 0;
+
+	for (size_t i = 0; tree >= 0 && n < SHOWN_MAX &&
+	     (s = next_shown(k->list, m, &i)) != NULL; n++) {
+		auto_close int from = cover_open(s->path);
+
+		shown[n] = from < 0 ? -1 :
+			   sys_open_tree(from, "", OPEN_TREE_CLONE |
+					 OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
+					 AT_RECURSIVE);
+		if (s->kind == MOUNT_SHOW && shown[n] >= 0 &&
+		    cover_set_read_only(shown[n]) < 0)
+			close_fd(&shown[n]);
+		if (s->kind == MOUNT_BIND_RW && shown[n] >= 0)
+			(void)cover_set_writable(shown[n]);
+		if (shown[n] >= 0)
+			make_point(tree, m, s);
+	}
+	if (tree >= 0 && cover_set_read_only(tree) == 0) {
+		for (size_t i = 0, j = 0; j < n; j++) {
+			s = next_shown(k->list, m, &i);
+			if (show(tree, s->path + strlen(m->path) + 1,
+				 shown[j]) == 0)
+				close_fd(&shown[j]);
+		}
+		r = cover_attach(tree, at);
+		for (size_t i = 0, j = 0; r == 0 && j < n; j++) {
+			s = next_shown(k->list, m, &i);
+			(void)show(AT_FDCWD, s->path, shown[j]);
+		}
+	}
+	while (n > 0)
+		close_fd(&shown[--n]);
+	return r;
+}
+
 static int cover(struct keeping *keeping, struct kept *k, int at)
 {
-	const struct mounted *m = k->mount;
+	const struct keeper_mount *m = k->mount;
 	auto_close int tree = -1;
 	struct stat st;
+	size_t first = 0;
 	bool spare;
 
-	if (cover_close(&keeping->own, m->kind, at)) {
-		keeping->anew = true;
+	if (cover_close(&keeping->own, m->kind, at))
 		return 0;
-	}
 	if (fstat(at, &st) < 0)
 		return -errno;
 	spare = k->spare >= 0 && m->is_dir == S_ISDIR(st.st_mode);
+	if (!spare && m->kind == MOUNT_MASK_DIR && S_ISDIR(st.st_mode) &&
+	    next_shown(keeping->list, m, &first))
+		return cover_around(keeping, m, at) < 0 ? -errno : 0;
 	tree = spare ? take_fd(&k->spare) :
 	       cover_make(&keeping->own, m->kind, at);
 	if (tree < 0)
 		return -errno;
 	if (cover_attach(tree, at) == 0) {
-		keeping->anew = true;
 		prepare(keeping, k);
 		return 0;
 	}
@@ -231,28 +311,6 @@ static int check_all(struct keeping *k)
 	return heard ? -1 : UNWATCHED_MS;
 }
 
-/* The same, and what leads there stays in place: first, or something else could be
- * put there before. What was covered @anew may have come with what leads to it.
- */
-static int check_ways(struct keeping *k, bool all)
-{
-	struct pins_seen seen = { 0 };
-	int wait;
-
-	if (all || k->missing)
-		seen = pins_set(k->known, k->next, &k->own, k->proc);
-	k->anew = false;
-	wait = check_all(k);
-	if (k->anew) {
-		seen = pins_set(k->known, k->next, &k->own, k->proc);
-		if (seen.held)
-			wait = check_all(k);
-	}
-	k->open += seen.loose;
-	k->missing = seen.missing;
-	return wait;
-}
-
 /* True if one of the names that appeared may be ours; or something else, which
  * has no name, has happened to a directory
  */
@@ -295,49 +353,49 @@ static size_t copies_max(void)
 	return limit.rlim_cur < COPIED_MAX ? limit.rlim_cur : COPIED_MAX;
 }
 
-static void collect(struct keeping *k, const struct mounted_list *next)
+static bool is_kept(const struct keeper_mount *m)
+{
+	return m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
+	       m->kind == MOUNT_BIND_RO;
+}
+
+static void collect(struct keeping *k)
 {
 	const size_t max = copies_max();
 
-
-	for (size_t i = 0; i < next->len; i++) {
+	for (size_t i = 0; i < k->list->len; i++) {
 		const bool copied = k->len < max;
 
-		if (mounted_is_kept(&next->v[i]))
-			*vec_push(k) = (struct kept){ &next->v[i], -1, -1,
+		if (is_kept(&k->list->v[i]))
+			*vec_push(k) = (struct kept){ &k->list->v[i], -1, -1,
 						      copied };
 	}
 }
 
-/* What changed before we watched is covered first, then something is opened */
-static int begin(struct keeping *k, const struct keeper_work *work, int socket)
+/* Writable roots that one edit closed and another grants again: nothing else is
+ * listed for their path
+ */
+static void open_again(const struct keeping *k)
 {
-	struct reveal r = {
-		.changes = work->changes, .known = work->known,
-		.next = work->next, .own = &k->own, .mnt = 1, .proc = k->proc,
-	};
-	struct keeper_begun begun;
-	int wait;
+	for (size_t i = 0; i < k->list->len; i++) {
+		const struct keeper_mount *m = &k->list->v[i];
+		auto_close int at = m->kind == MOUNT_BIND_RW &&
+			!(i && !strcmp(m[-1].path, m->path)) &&
+			!(i + 1 < k->list->len && !strcmp(m[1].path, m->path)) ?
+			cover_open(m->path) : -1;
 
-	collect(k, work->next);
-	wait = check_ways(k, work->changes);
-	if (work->changes) {
-		reveal(&r);
-		wait = check_ways(k, true);
+		if (at >= 0 && cover_is_mount(at) && cover_is_read_only(at) &&
+		    !cover_hides(&k->own, at))
+			(void)cover_set_writable(at);
 	}
-	begun = (struct keeper_begun){ r.hidden, r.open + k->open };
-	(void)sock_send(socket, &begun, sizeof(begun), NULL, 0);
-	for (size_t i = 0; i < k->len; i++)
-		prepare(k, &k->v[i]);
-	return wait;
 }
 
 /* Without inotify we look again and again; without the list we are blind */
-static void keep(const struct keeper_work *work, int socket, int proc)
+static void keep(const struct keeper_list *list, int socket, int proc)
 {
 	struct keeping k = {
 		.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
-		.proc = proc, .known = work->known, .next = work->next,
+		.proc = proc, .list = list,
 	};
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
@@ -349,14 +407,19 @@ static void keep(const struct keeper_work *work, int socket, int proc)
 
 	if (fds[1].fd < 0 || cover_learn(&k.own, fds[1].fd, NULL) < 0)
 		return;
-	wait = begin(&k, work, socket);
+	collect(&k);
+	open_again(&k);
+	wait = check_all(&k);
+	(void)sock_send(socket, &k.open, sizeof(k.open), NULL, 0);
+	for (size_t i = 0; i < k.len; i++)
+		prepare(&k, &k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
 		const bool heard = fds[2].revents && hear(&k);
 
 		if (fds[0].revents)
 			_exit(0);
 		if (fds[1].revents || heard || wait >= 0)
-			wait = check_ways(&k, false);
+			wait = check_all(&k);
 	}
 }
 
@@ -400,7 +463,8 @@ static void wait_for_end(int pidfd)
 }
 
 static void __attribute__((noreturn)) keeper_main(
-	const struct keeper_work *work, int user, int mnt, int socket)
+	const struct keeper_list *list, int before, int user, int mnt,
+	int socket)
 {
 	sigset_t none;
 	int proc;
@@ -410,7 +474,7 @@ static void __attribute__((noreturn)) keeper_main(
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
 	    prctl(PR_SET_NAME, "cloche-keeper") < 0)
 		_exit(1);
-	wait_for_end(work->before);
+	wait_for_end(before);
 	if (arrange(user, mnt, socket) < 0)
 		_exit(1);
 	/* The sandbox's own /proc does not know us */
@@ -419,21 +483,21 @@ static void __attribute__((noreturn)) keeper_main(
 		_exit(1);
 	(void)setsid();		/* No signals from the terminal */
 	be_quick();
-	keep(work, 2, proc);
+	keep(list, 2, proc);
 	_exit(1);
 }
 
-int keeper_start(struct keeper *keeper, const struct keeper_work *work,
-		 int user, int mnt, struct err *err)
+int keeper_start(struct keeper *keeper, const struct keeper_list *list,
+		 int before, int user, int mnt, struct err *err)
 {
 	size_t kept = 0;
 	int pair[2];
 	pid_t pid;
 
 	*keeper = (struct keeper) { -1, -1 };
-	for (size_t i = 0; i < work->next->len; i++)
-		kept += mounted_is_kept(&work->next->v[i]);
-	if (!kept && (!work->changes || !work->changes->len))
+	for (size_t i = 0; i < list->len; i++)
+		kept += is_kept(&list->v[i]);
+	if (!kept)
 		return 0;
 	if (kept > KEEPER_MOUNTS_MAX)
 		return fail(err, -E2BIG, "more than %d mounts cannot be kept",
@@ -442,7 +506,7 @@ int keeper_start(struct keeper *keeper, const struct keeper_work *work,
 		return fail_errno(err, "cannot talk to the keeper");
 	pid = fork();
 	if (!pid)
-		keeper_main(work, user, mnt, pair[1]);
+		keeper_main(list, before, user, mnt, pair[1]);
 	close(pair[1]);
 	if (pid < 0) {
 		close(pair[0]);

@@ -11,53 +11,53 @@
 #ifndef WATCH_KEEPER_H
 #define WATCH_KEEPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-struct changes;
+#include "plan/plan.h"
+
 struct err;
-struct mounted_list;
 
 enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 
 /**
+ * struct keeper_mount - A mount to keep; or, of kind MOUNT_SHOW and MOUNT_BIND_RW,
+ *		what a mask that is added around it leaves visible
+ * @path:	Where
+ * @is_dir:	What it hides, or is
+ */
+struct keeper_mount {
+	enum mount_kind kind;
+	char *path;
+	bool is_dir;
+};
+
+/**
+ * struct keeper_list - All of them, parents first
+ */
+struct keeper_list {
+	struct keeper_mount *v;
+	size_t len, cap;
+};
+
+/**
  * struct keeper - The process, from outside
  * @pid:	-1 if there is none
- * @socket:	A struct keeper_begun comes from it, and nothing else but its end;
- *		closed by us, it ends
+ * @socket:	A size_t comes from it when it has looked at all mounts: how many
+ *		paths it could not close. Closed by us, it ends.
  */
 struct keeper {
 	pid_t pid;
 	int socket;
 };
 
-/**
- * struct keeper_work - What it is to do
- * @known:	What was ever mounted
- * @next:	What is to be kept
- * @changes:	What is to be seen to first, or NULL
- * @before:	A pidfd of the keeper that is being ended, or -1: it waits for that
+/* Start it for @list, in the user and mount namespaces @user and @mnt; it waits
+ * for the end of the one before, whose pidfd is @before, or -1. 0, or a negative
+ * errno with words.
  */
-struct keeper_work {
-	const struct mounted_list *known, *next;
-	const struct changes *changes;
-	int before;
-};
-
-/**
- * struct keeper_begun - All has been looked at
- * @hidden:	Paths that should have been opened, and were not
- * @open:	Paths that should have been closed, and were not
- */
-struct keeper_begun {
-	size_t hidden, open;
-};
-
-/* Start it for @work, in the user and mount namespaces @user and @mnt. 0, or a
- * negative errno with words.
- */
-int keeper_start(struct keeper *keeper, const struct keeper_work *work,
-		 int user, int mnt, struct err *err);
+int keeper_start(struct keeper *keeper, const struct keeper_list *list,
+		 int before, int user, int mnt, struct err *err);
 
 /* End it, without waiting for that; safe on { -1, -1 } */
 void keeper_stop(struct keeper *keeper);

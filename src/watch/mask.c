@@ -107,12 +107,6 @@ void masks_set_policy(struct masks_run *m,
 	m->policy = *policy;
 }
 
-void masks_show(struct masks_run *m, const char *mask, const char *path,
-		bool is_dir)
-{
-	mask_tree_show(&m->tree, mask, path, is_dir);
-}
-
 /* True if process @pid has the number @inner in the namespace @pids */
 static bool is_called(pid_t pid, pid_t inner, const struct stat *pids)
 {

@@ -44,12 +44,6 @@ size_t masks_silent(const struct masks_run *masks);
 /* Answer one question. 0, or 1 when nobody is left who could ask. */
 int masks_dispatch(struct masks_run *masks, uint32_t events);
 
-/* Edited settings show @path, which is in the mask @mask: from now on there is
- * something to mount it on
- */
-void masks_show(struct masks_run *masks, const char *mask, const char *path,
-		bool is_dir);
-
 /* Swap the policy (a live edit); the masks stay as they are */
 void masks_set_policy(struct masks_run *masks,
 		      const struct observer_policy *policy);

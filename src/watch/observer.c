@@ -37,6 +37,7 @@
 #include "watch/fast.h"
 #include "watch/judge.h"
 #include "watch/later.h"
+#include "watch/passed.h"
 #include "watch/perform.h"
 #include "watch/place.h"
 #include "watch/question.h"
@@ -57,10 +58,10 @@ struct observer {
 	struct place places[2];
 	struct observer_stats stats;
 	void (*on_make)(void *arg);
-	void (*on_root)(void *arg);
 	void *arg;
 	const char *home;
 	struct fast *fast;
+	struct passed *passed;
 	struct later *later;	/* Where every connect() is made here */
 };
 
@@ -86,7 +87,6 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->nested = config->nested;
 	o->sink = config->sink;
 	o->on_make = config->on_make;
-	o->on_root = config->on_root;
 	o->home = config->home;
 	o->arg = config->arg;
 	o->addresses.by_path = config->sockets_by_path;
@@ -96,8 +96,9 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	tracees_init(&o->tracees, config->ways);
 	o->places[0].parent = o->places[1].parent = -1;
 	/* Where reads are asked about, most would only be handed on */
+	o->passed = passed_new();
 	if (!config->reads)
-		(void)fast_start(config, &o->fast);
+		(void)fast_start(config, o->passed, &o->fast);
 	if (config->sockets_by_path &&
 	    (r = later_new(questions_fd(o), o->listener,
 			   &o->later)) < 0) {
@@ -112,8 +113,10 @@ void observer_free(struct observer *o)
 {
 	if (!o)
 		return;
-	if (!o->fast || fast_stop(o->fast))
+	if (!o->fast || fast_stop(o->fast)) {
 		close_fd(&o->listener);
+		passed_free(o->passed);
+	}
 	later_free(o->later);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
@@ -137,17 +140,24 @@ void observer_set_policy(struct observer *o,
 struct observer_stats observer_stats(const struct observer *o)
 {
 	struct observer_stats stats = o->stats;
-	struct fast_counts fast = { 0 };
+	const uint64_t fast = o->fast ? fast_answered(o->fast) : 0;
 
-	if (o->fast)
-		fast = fast_counts(o->fast);
-	stats.asked += fast.answered;
-	stats.quick += fast.answered;
-	if (fast.made_ms > stats.made_ms)
-		stats.made_ms = fast.made_ms;
-	if (fast.wrote_ms > stats.wrote_ms)
-		stats.wrote_ms = fast.wrote_ms;
+	stats.asked += fast;
+	stats.quick += fast;
+	stats.passed = passed_count(o->passed);
 	return stats;
+}
+
+bool observer_settled(struct observer *o, uint64_t *ret)
+{
+	/* First: who makes a name from now on is heard of */
+	if (o->fast)
+		fast_makes(o->fast, false);
+	if (passed_settled(o->passed, ret) && *ret == passed_count(o->passed))
+		return true;
+	if (o->fast)
+		fast_makes(o->fast, true);
+	return false;
 }
 
 static int look_up(struct observer *o, const struct question *q, int i,
@@ -188,20 +198,11 @@ static bool may_write(const struct observer *o, const struct place *p)
 /* A name is about to be made: what is looked for in the end may come with it */
 static void note_make(struct observer *o)
 {
-	o->stats.made_ms = quick_now_ms();
+	o->stats.makes = true;
 	if (o->on_make)
 		o->on_make(o->arg);
 	if (o->fast)
-		fast_makes(o->fast);
-}
-
-/* What has been made at @p is all that may be written there */
-static void note_root(struct observer *o, const struct place *p)
-{
-	auto_free char *above = path_parent(p->path);
-
-	if (o->on_root && !o->policy.is_late(o->policy.arg, above, false))
-		o->on_root(o->arg);
+		fast_makes(o->fast, true);
 }
 
 /* Allowed, but only since an edit of the settings: the kernel would refuse.
@@ -237,8 +238,6 @@ static void perform_late(struct observer *o, struct question *q,
 		note_make(o);
 	r = perform(&p);
 	q->done = true;
-	if (r >= 0 && question_makes(q))
-		note_root(o, a->to ? a->to : a->from);
 	if (r < 0)
 		ret->error = -r;
 	else if (a->what == CALL_OPEN)
@@ -492,10 +491,10 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		report(o, &q, &a.judgement);
 	place_done(&o->places[0]);
 	place_done(&o->places[1]);
-	if (q.call && !a.judgement.error && question_writes(&q))
-		o->stats.wrote_ms = quick_now_ms();
-	if (!a.done && !q.done && !a.judgement.error && question_makes(&q))
+	if (!a.done && !q.done && !a.judgement.error && question_makes(&q)) {
 		note_make(o);
+		passed_add(o->passed, notif);
+	}
 	if (q.fd >= 0) {
 		r = question_hand_in(&q, o->listener);
 		close_fd(&q.fd);
@@ -533,6 +532,8 @@ int observer_dispatch(struct observer *o, uint32_t events)
 	} else if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0) {
 		return errno == ENOENT || errno == EINTR ? 0 : -errno;
 	}
+	if (!o->fast)
+		passed_asks(o->passed, (pid_t)notif.pid);
 	o->stats.asked++;
 	return answer(o, &notif);
 }

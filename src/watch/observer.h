@@ -143,8 +143,6 @@ struct observer_policy {
  * @reads:	Reads are asked about as well
  * @on_make:	Called with @arg before a call that can make a name goes on; may
  *		be NULL
- * @on_root:	Called likewise when a writable path has been made that was not
- *		there; may be NULL
  * @home:	The user's home, links followed, which is never suggested as a
  *		whole; may be NULL
  * @sockets_by_path: Unix sockets: only @sockets and the sandbox's own may be
@@ -159,16 +157,14 @@ struct observer_config {
 	const struct observer_socket *sockets;
 	size_t nsockets;
 	void (*on_make)(void *arg);
-	void (*on_root)(void *arg);
 	void *arg;
 	const char *home;
 };
 
 /**
  * struct observer_stats - What was asked so far
- * @made_ms:	When a call that can make a name last went on, by
- *		CLOCK_MONOTONIC_COARSE; 0 if never
- * @wrote_ms:	The same for one that can change what is in a file
+ * @passed:	Calls that can make a name and were let through
+ * @makes:	There were such calls, or one was made on behalf of the command
  * @names:	Names that were refused where nothing stood: who tries one may
  *		try again while we look elsewhere. Also what was let through and
  *		must be looked for in the end.
@@ -177,8 +173,8 @@ struct observer_config {
  *		cannot vouch for any name
  */
 struct observer_stats {
-	uint64_t asked, quick, refused, failed, names, unseen;
-	int64_t made_ms, wrote_ms;
+	uint64_t asked, quick, refused, failed, names, unseen, passed;
+	bool makes;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
@@ -201,5 +197,11 @@ void observer_set_policy(struct observer *observer,
 			 const struct observer_policy *policy);
 
 struct observer_stats observer_stats(const struct observer *observer);
+
+/* True if all calls that were let through and can make a name are over
+ * (watch/passed.h): *@ret is how many that were, and @on_make is called before the
+ * next one goes on.
+ */
+bool observer_settled(struct observer *observer, uint64_t *ret);
 
 #endif /* WATCH_OBSERVER_H */

@@ -33,6 +33,7 @@
 #include "policy/violation.h"
 #include "watch/copy.h"
 #include "watch/encode.h"
+#include "watch/trust.h"
 
 static const char ITEM[] = "item";
 static const char META[] = "meta.json";
@@ -272,6 +273,7 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 {
 	auto_close int store = -1, dir = -1, parent = -1;
 	auto_free char *path = NULL, *kept = path_join(state, "quarantine");
+	auto_buf struct buf text = { 0 };
 	bool copy = false;
 	int r;
 
@@ -295,6 +297,9 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 		return err ? err->code : -EINVAL;
 	if (copy)
 		(void)unlinkat(parent, path_base(path), 0);
+	/* A run that is under way must not take it for a plant again */
+	if (fs_read(dir, ITEM, JSON_TEXT_MAX, &text, NULL) == 0)
+		(void)trust_note(state, path, buf_str(&text), text.len);
 	r = copy_move(dir, ITEM, parent, path_base(path), limits);
 	if (r == -EEXIST)
 		return fail(err, r, "'%s' is there again; move it away first",

@@ -242,10 +242,3 @@ bool question_makes(const struct question *q)
 		return false;
 	}
 }
-
-/* The process may change the flags of openat2() after our look */
-bool question_writes(const struct question *q)
-{
-	return q->call->what <= CALL_CHANGE_LINK &&
-	       (!q->reads || q->call->what == CALL_OPEN_HOW);
-}

@@ -65,7 +65,4 @@ int question_hand_in(const struct question *q, int listener);
 /* True if the call, let through, can bring a name into being */
 bool question_makes(const struct question *q);
 
-/* True if the call, let through, can change what is in a file */
-bool question_writes(const struct question *q);
-
 #endif /* WATCH_QUESTION_H */

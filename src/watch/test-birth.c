@@ -45,22 +45,3 @@ TEST(what_was_made_just_before_is_old_and_just_after_is_new)
 	if (is_exact())
 		CHECK_INT(wrong_old, 0);
 }
-
-TEST(the_age_is_that_of_the_file_whatever_its_times_say)
-{
-	const struct timespec old[2] = { { 1, 0 }, { 1, 0 } };
-	char path[4096];
-	int64_t age;
-
-	snprintf(path, sizeof(path), "%s/new", test_dir());
-	CHECK_INT(mkdir(path, 0700), 0);
-	age = birth_age_ms(path);
-	if (age < 0)
-		test_skip("this file system knows no birth times");
-	CHECK(age < 60000);
-	CHECK_INT(utimensat(AT_FDCWD, path, old, 0), 0);
-	CHECK_INT(chmod(path, 0755), 0);
-	age = birth_age_ms(path);
-	CHECK(age >= 0 && age < 60000);
-	CHECK(birth_age_ms("/none") < 0);
-}

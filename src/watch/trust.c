@@ -14,7 +14,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "watch/birth.h"
 
 enum { NAME_SIZE = 17, NOTE_MAX = JSON_TEXT_MAX + 8192 };
 
@@ -58,17 +57,6 @@ bool trust_holds(const char *state, const char *path, const char *text,
 	return !fs_read(dir, name, NOTE_MAX, &note, NULL) &&
 	       note.len == head + n && !memcmp(note.p, path, head) &&
 	       (!n || !memcmp(note.p + head, text, n));
-}
-
-bool trust_is_after(const char *state, const char *path,
-		    const struct timespec *since)
-{
-	char name[NAME_SIZE];
-	auto_free char *where = path_join(state, "edits"), *note = NULL;
-
-	note_name(path, name);
-	note = path_join(where, name);
-	return birth_changed_after(note, since);
 }
 
 bool trust_has(const char *state, const char *path)

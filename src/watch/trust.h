@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 /* @path is about to hold @n bytes of @text. 0 or a negative errno. */
 int trust_note(const char *state, const char *path, const char *text, size_t n);
@@ -22,9 +21,5 @@ bool trust_holds(const char *state, const char *path, const char *text,
 
 /* True if that is what @path holds */
 bool trust_has(const char *state, const char *path);
-
-/* True if something was noted for @path after @since */
-bool trust_is_after(const char *state, const char *path,
-		    const struct timespec *since);
 
 #endif /* WATCH_TRUST_H */

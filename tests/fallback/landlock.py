@@ -54,7 +54,7 @@ def the_command_works_where_it_may(t):
 
 @test
 def what_an_edit_shows_waits_for_the_next_run_and_is_told(t):
-    settings = t.write(".claude/settings.local.json", json.dumps(
+    settings = t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"denyRead": [t.away]}}}))
     t.write(t.away + "/file", "text")
     host = f"/tmp/cloche-test-{os.getpid()}"

@@ -142,11 +142,11 @@ def when_nothing_can_be_watched_what_is_hidden_stays_so(t):
 def when_nothing_can_be_watched_an_edit_is_heard_of(t):
     secret = t.away + "/secret"
     t.write(secret, "secret")
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     p = t.start("run", "--", "sh", "-c", UNTIL_HIDDEN, "sh", secret,
                 program=(REFUSE, "watch"))
     check_hidden(p, {secret: lambda _: t.write(
-        ".claude/settings.local.json", json.dumps(
+        t.home + "/.claude/settings.json", json.dumps(
             {"sandbox": {"filesystem": {"denyRead": [secret]}}}))})
 
 

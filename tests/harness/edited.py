@@ -93,6 +93,7 @@ class Inside:
 
 
 def edit(t, **filesystem):
-    path = t.write(".claude/settings.local.json.new", json.dumps(
+    """The user's own settings, which no command can write"""
+    path = t.write(t.home + "/.claude/settings.json.new", json.dumps(
         {"sandbox": {"filesystem": filesystem}}))
     os.rename(path, path[:-len(".new")])

@@ -6,7 +6,6 @@ Servers are on the host's loopback and on ports that the kernel chose.
 
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -71,7 +70,7 @@ class Server:
 
 def save(t, text):
     """As an editor does: all of it, by rename"""
-    path = os.path.join(t.dir, ".claude/settings.local.json")
+    path = t.home + "/.claude/settings.json"
     with open(path + ".new", "w") as file:
         file.write(text)
     os.rename(path + ".new", path)
@@ -91,7 +90,7 @@ def start(t, *options):
 
 def start_allowed(t, server):
     """A command that reaches @server by an edit of the settings"""
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     p = start(t)
     allow(t, server.port)
     ask(p, "until", server.port, "200")
@@ -117,7 +116,7 @@ def end(p):
 @test
 def an_added_host_is_reached_while_the_command_runs(t):
     server = Server()
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     p = start(t)
     equal(ask(p, "get", server.port), "403")
     delays = []
@@ -134,26 +133,9 @@ def an_added_host_is_reached_while_the_command_runs(t):
 
 
 @test
-def settings_that_are_new_count_while_a_command_writes_to_nowhere(t):
-    """Who opens /dev/null is handed it, and cannot have written them"""
-    for shell in ("sh", "bash"):
-        p = t.start("run", "--", shell, "-c",
-                    "echo ready >/dev/null; echo ready; "
-                    f"until (echo x > {t.away}/{shell}) 2>/dev/null; do "
-                    "sleep 0.01; done")
-        equal(p.stdout.readline(), b"ready\n")
-        t.write(".claude/settings.local.json", json.dumps({"sandbox": {
-            "filesystem": {"allowWrite": [t.away]}}}))
-        err = end(p)
-        lacks(err, "quarantine")
-        equal(t.read(f"{t.away}/{shell}"), "x\n")
-        shutil.rmtree(t.dir + "/.claude")
-
-
-@test
 def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
     kept, gone = Server(), Server(keep=True)
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     allow(t, kept.port, gone.port)
     p = start(t)
     equal(ask(p, "hold", gone.port), "200")
@@ -169,8 +151,7 @@ def a_removed_host_is_refused_and_its_tunnels_are_closed(t):
 @test
 def what_cannot_be_read_changes_nothing(t):
     server = Server()
-    path = os.path.join(t.dir, ".claude/settings.local.json")
-    t.write(".claude/settings.json", "{}")
+    path = t.home + "/.claude/settings.json"
     p = start_allowed(t, server)
     good = t.read(path)
 
@@ -189,7 +170,6 @@ def what_cannot_be_read_changes_nothing(t):
 
     def delete():
         os.unlink(path)
-        t.write(".claude/settings.json", '{"sandbox": {}}')
 
     for step in (cut, damage, empty, close, delete):
         if step is close and os.geteuid() == 0:
@@ -206,7 +186,7 @@ def what_cannot_be_read_changes_nothing(t):
 @test
 def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
     server = Server()
-    path = os.path.join(t.dir, ".claude/settings.local.json")
+    path = t.home + "/.claude/settings.json"
     p = start_allowed(t, server)
     os.kill(p.pid, signal.SIGSTOP)	# So that it hears of both at once
     allow(t, server.port)
@@ -220,7 +200,7 @@ def a_file_that_is_gone_when_its_edit_is_heard_of_changes_nothing(t):
 @test
 def rewrites_under_load_never_let_a_denied_host_in(t):
     allowed, denied = Server(), Server()
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     allow(t, allowed.port, denied=[denied.port])
     p = start(t)
     equal(ask(p, "flood", denied.port, "stop"), "flooding")

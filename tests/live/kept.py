@@ -13,7 +13,7 @@ from refusals import *
 
 @test
 def a_mask_added_later_hides(t):
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     secret = os.path.join(t.away, "secret")
     with open(secret, "w") as file:
         file.write("secret")
@@ -22,7 +22,7 @@ def a_mask_added_later_hides(t):
                 f"sleep 0.02; done; while test -r {secret} && "
                 f"head -c1 {secret} | grep -q s; do sleep 0.02; done; echo hidden")
     equal(p.stdout.readline(), b"secret\n")
-    t.write(".claude/settings.local.json", json.dumps(
+    t.write(t.home + "/.claude/settings.json", json.dumps(
         {"sandbox": {"filesystem": {"denyRead": [secret]}}}))
     equal(p.stdout.readline(), b"hidden\n")
     p.communicate()

@@ -385,36 +385,6 @@ def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
 
 
 @test
-def settings_that_cloche_replaces_are_not_the_commands_to_change(t):
-    """Between the old file and the new one no mount holds either"""
-    file = t.write(".claude/settings.local.json", "{}")
-    p = t.start("run", "--observe", "off", "--", "/usr/bin/python3", "-c", """
-import os
-print("ready", flush=True)
-while not os.path.exists("stop"):
-    try: fd = os.open(".claude/settings.local.json", os.O_WRONLY)
-    except OSError: continue
-    os.ftruncate(fd, 0)
-    os.write(fd, b'{"sandbox":{"filesystem":{"allowWrite":["/never"]}}}')
-    os.close(fd)
-    print("won", flush=True)
-""")
-    equal(p.stdout.readline(), b"ready\n")
-    # Until it has got in, which is soon; not into the old file, which is gone
-    for i in range(200):
-        t.run("policy", "allow", "domain", f"h{i}.test")
-        if not select.select([p.stdout], [], [], 0.02)[0]:
-            continue
-        equal(p.stdout.readline(), b"won\n")
-        if records(t, "--kind", "quarantine") or \
-                t.exists(file) and "never" in t.read(file):
-            break
-    t.write("stop")
-    _, err = p.communicate()
-    lacks(t.read(file) if t.exists(file) else "", "never", err)
-
-
-@test
 def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
     """No row protects them by their name: it is asked whose they are"""
     os.mkdir("mine")
@@ -431,7 +401,7 @@ def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
         wait_until(lambda: os.path.exists(never) or
                    select.select([p.stderr], [], [], 0)[0], "a look at it")
         check(not os.path.exists(never), "it was obeyed")
-        contains(p.stderr.readline(), b"appeared where the command can write")
+        contains(p.stderr.readline(), b"changed where the command can write")
         t.write("stop")
     t.write("mine/settings.json", grant)
     t.inside("touch", never, env=env).ok("the user's own")

@@ -168,11 +168,10 @@ except OSError as e: print(e.errno)
 
 @test
 def an_edit_that_waits_for_the_next_run_says_so(t):
-    settings = ".claude/settings.local.json"
+    settings = t.home + "/.claude/settings.json"
     def edit(**sandbox):
         t.write(settings + ".new", json.dumps({"sandbox": sandbox}))
-        os.rename(os.path.join(t.dir, settings + ".new"),
-                  os.path.join(t.dir, settings))
+        os.rename(settings + ".new", settings)
     edit()
     p = t.start("run", "--", "sh", "-c",
                 "echo ready; read x", stdin=subprocess.PIPE)
@@ -246,7 +245,7 @@ def a_reader_of_events_that_is_gone_ends_no_command(t):
 @test
 def a_reader_of_our_words_that_is_gone_ends_no_command(t):
     """They are about an edit, part of which is for the next run"""
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     read, write = os.pipe()
     p = t.start("run", "--", "sh", "-c", "echo ready; until echo x > "
                 f"{t.away}/new; do :; done 2>/dev/null; echo got; read x; "
@@ -254,7 +253,7 @@ def a_reader_of_our_words_that_is_gone_ends_no_command(t):
     os.close(write)
     equal(p.stdout.readline(), b"ready\n")
     os.close(read)
-    t.write(".claude/settings.local.json", json.dumps({"sandbox": {
+    t.write(t.home + "/.claude/settings.json", json.dumps({"sandbox": {
         "limits": {"timeout": "1h"}, "filesystem": {"allowWrite": [t.away]}}}))
     equal(p.stdout.readline(), b"got\n")
     equal(p.communicate(b"x\n")[0], b"done\n")

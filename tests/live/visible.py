@@ -285,13 +285,13 @@ for size in (1 << 20, 2 << 20):
 
 @test
 def who_asks_often_hears_of_an_edit(t):
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     p = t.start("run", "--", "sh", "-c",
                 "for i in 1 2 3 4 5 6 7 8 9 10; do echo > f$i; done; echo ready;"
                 "while echo > name; do rm name; sleep 0.02; done; echo refused")
     equal(p.stdout.readline(), b"ready\n")
-    t.write(".claude/settings.local.json", json.dumps(
-        {"sandbox": {"filesystem": {"denyWrite": ["name"]}}}))
+    t.write(t.home + "/.claude/settings.json", json.dumps(
+        {"sandbox": {"filesystem": {"denyWrite": [t.dir + "/name"]}}}))
     equal(p.stdout.readline(), b"refused\n")
     p.communicate()
     # It may have been there at that moment, and then is read-only
@@ -300,10 +300,10 @@ def who_asks_often_hears_of_an_edit(t):
 
 @test
 def an_invalid_edit_changes_nothing_and_says_so(t):
-    t.write(".claude/settings.local.json", "{}")
+    t.write(t.home + "/.claude/settings.json", "{}")
     late = os.path.join(t.away, "late")
     p = start_writer(t, late)
-    settings = os.path.join(t.dir, ".claude/settings.local.json")
+    settings = t.home + "/.claude/settings.json"
     good = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
     for text in (good[:-3], "", "[]"):
         with open(settings + ".new", "w") as file:

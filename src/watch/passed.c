@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch/passed.c - calls that were let through, and whether they are over */
+
+#include "watch/passed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+
+enum { PROBES = 8 };	/* Slots that a thread may be in */
+
+/**
+ * struct passed_call - A thread's last call that was let through; @tid 0: none
+ */
+struct passed_call {
+	pid_t tid;
+	int nr;
+	uint64_t args[6];
+};
+
+/**
+ * struct passed - All of them
+ * @lost:	One did not fit
+ */
+struct passed {
+	pthread_mutex_t lock;
+	uint64_t count;
+	bool lost;
+	struct passed_call v[PASSED_MAX];
+};
+
+struct passed *passed_new(void)
+{
+	struct passed *p = mem_zalloc(sizeof(*p));
+
+	pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+void passed_free(struct passed *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+/* True if the thread has exited or waits in another call. Its registers are the
+ * kernel's as long as it is in one: nobody inside changes them.
+ */
+static bool is_over(const struct passed_call *c)
+{
+	char path[64], text[256];
+	auto_close int fd = -1;
+	unsigned long long arg;
+	ssize_t n;
+	char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)c->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return errno == ENOENT || errno == ESRCH;
+	/* "NUMBER 0xARG ... 0xSP 0xPC", "-1 0xSP 0xPC" in none, or "running" */
+	text[n] = '\0';
+	if (strtol(text, &at, 10) != c->nr)
+		return at != text && *at == ' ';
+	for (int i = 0; i < 6 && at != text; i++) {
+		arg = strtoull(at, &at, 16);
+		if (arg != c->args[i])
+			return true;
+	}
+	return false;
+}
+
+static struct passed_call *slot(struct passed *p, pid_t tid, int i)
+{
+	return &p->v[((unsigned int)tid + (unsigned int)i * 61) % PASSED_MAX];
+}
+
+static struct passed_call *find(struct passed *p, pid_t tid)
+{
+	for (int i = 0; i < PROBES; i++) {
+		if (slot(p, tid, i)->tid == tid)
+			return slot(p, tid, i);
+	}
+	return NULL;
+}
+
+/* One for @tid; what is over makes room. NULL if nothing is. */
+static struct passed_call *find_room(struct passed *p, pid_t tid)
+{
+	struct passed_call *c = find(p, tid);
+
+	for (int i = 0; !c && i < PROBES; i++) {
+		if (!slot(p, tid, i)->tid || is_over(slot(p, tid, i)))
+			c = slot(p, tid, i);
+	}
+	return c;
+}
+
+void passed_asks(struct passed *p, pid_t tid)
+{
+	struct passed_call *c;
+
+	pthread_mutex_lock(&p->lock);
+	c = find(p, tid);
+	if (c)
+		c->tid = 0;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void passed_add(struct passed *p, const struct seccomp_notif *notif)
+{
+	struct passed_call *c;
+
+	pthread_mutex_lock(&p->lock);
+	p->count++;
+	c = find_room(p, (pid_t)notif->pid);
+	p->lost |= !c;
+	if (c) {
+		c->tid = (pid_t)notif->pid;
+		c->nr = notif->data.nr;
+		for (int i = 0; i < 6; i++)
+			c->args[i] = notif->data.args[i];
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+uint64_t passed_count(struct passed *p)
+{
+	uint64_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = p->count;
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
+bool passed_settled(struct passed *p, uint64_t *ret)
+{
+	bool over;
+
+	pthread_mutex_lock(&p->lock);
+	over = !p->lost;
+	*ret = p->count;
+	for (size_t i = 0; i < PASSED_MAX; i++) {
+		struct passed_call *c = &p->v[i];
+
+		if (c->tid && is_over(c))
+			c->tid = 0;
+		over = over && !c->tid;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return over;
+}
