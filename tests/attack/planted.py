@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/planted.py - a command plants settings and takes them for the user's
+
+What appears under a protected name goes to quarantine unless no call from inside can
+have made it; how long ago a call was let through says nothing.
+"""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+FILE = ".claude/settings.json"
+
+# Threads ask for plain names. The answers find them where busy loops have the processor,
+# so some go on seconds later; by then the name is another one.
+STALLED = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+enum { THREADS = 24, LOOPS = 16 };
+static char names[THREADS][256];
+static const char *text;
+static volatile int asks, done;
+static void on(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+static double now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+static void *stall(void *name)
+{
+	struct sched_param none = { 0 };
+	int fd;
+	on(0);
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	__sync_fetch_and_add(&asks, 1);
+	fd = open(name, O_WRONLY | O_CREAT, 0644);
+	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
+		perror("write");
+	__sync_fetch_and_add(&done, 1);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	double start = now();
+	(void)argc;
+	text = argv[2];
+	for (int i = 0; i < THREADS; i++) {
+		snprintf(names[i], sizeof(names[i]), "plain%d", i);
+		pthread_create(&thread, NULL, stall, names[i]);
+	}
+	for (int i = 0; i < LOOPS; i++) {
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			on(0);
+			while (now() < start + 80)
+				;
+			_exit(0);
+		}
+	}
+	on(sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	while (asks < THREADS && now() < start + 40)
+		usleep(1000);
+	start = now();
+	while (now() < start + 2.4)
+		usleep(1000);
+	printf("%d\n", THREADS - done);
+	fflush(stdout);
+	for (int i = 0; i < THREADS; i++)
+		strcpy(names[i], argv[1]);
+	while (access(argv[1], F_OK) && done < THREADS && now() < start + 20)
+		usleep(1000);
+	usleep(atoi(argv[3]) * 1000);
+	return 0;
+}
+"""
+
+
+def grant(t):
+    return json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+
+
+def compiled(t):
+    source = t.write(t.root + "/stall.c", STALLED)
+    program = t.root + "/stall"
+    t.outside(need("cc"), "-O1", "-pthread", "-o", program, source).ok()
+    return program
+
+
+@test
+def a_call_is_not_over_because_time_has_passed(t):
+    """The thread is kept off the processor until everybody has forgotten its call"""
+    program, stalled = compiled(t), 0
+    os.mkdir(".claude")
+    t.outside("sh", "-c", f"echo '{{}}' > {FILE}").ok("the control")
+    for _ in range(long(4, 10)):
+        os.system("rm -f plain* " + FILE)
+        p = t.start("run", "--", "sh", "-c", f"{program} {FILE} '{grant(t)}' "
+                    "500; for i in 1 2 3 4 5; do "
+                    f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done")
+        out, err = p.communicate()
+        stalled += int(out.split()[0])
+        check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
+        check(not os.path.exists(FILE), "it stayed", err)
+        if b"quarantine" in err:
+            break
+    note(f"{stalled} calls were under way after 2.4 s")
+
+
+@test
+def what_the_command_of_another_run_plants_is_nobodys_settings(t):
+    """One run sees no call of its own, and the other is at work in its directory"""
+    other = t.root + "/other"
+    os.mkdir(other)
+    os.mkdir(".claude")
+    t.write(other + "/grant", grant(t))
+    b = t.start("run", "--", "sh", "-c", "echo ready; read x; "
+                "for i in 1 2 3 4 5 6 7 8 9 10; do "
+                f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done")
+    equal(b.stdout.readline(), b"ready\n")
+    a = t.start("run", "--observe", "off", "--write", t.dir, "--", "sh", "-c",
+                f"cp grant {t.dir}/{FILE}; echo planted; read x", cwd=other)
+    equal(a.stdout.readline(), b"planted\n")
+    _, err = b.communicate(b"\n")
+    check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
+    a.communicate(b"\n")
+    check(not os.path.exists(FILE), "it stayed")
+
+
+@test
+def settings_of_a_clone_that_changes_meanwhile_are_not_obeyed(t):
+    """A command may write in the repository that it makes; another runs there"""
+    need("git")
+    a = t.start("run", "--", "sh", "-c", "git init -q app; mkdir app/.claude; "
+                f"echo '{{}}' > app/{FILE} && echo made; read x; "
+                f"echo '{grant(t)}' > app/{FILE} && echo changed; read x")
+    equal(a.stdout.readline(), b"made\n")
+    b = t.start("run", "--", "sh", "-c", "echo ready; read x; "
+                "for i in 1 2 3 4 5 6 7 8 9 10; do "
+                f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done",
+                cwd=t.dir + "/app")
+    equal(b.stdout.readline(), b"ready\n")
+    a.stdin.write(b"\n")
+    a.stdin.flush()
+    equal(a.stdout.readline(), b"changed\n")
+    _, err = b.communicate(b"\n")
+    check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
+    a.communicate(b"\n")
+
+
+@test
+def what_the_user_makes_while_no_call_is_under_way_stays(t):
+    """And is read-only inside; else it is in quarantine, and comes back"""
+    os.mkdir(".claude")
+    p = t.start("run", "--", "sh", "-c", "echo x > made; echo ready; read x; "
+                f"(echo x > {FILE}) 2>/dev/null || echo refused; read x; "
+                "while test ! -e stop; do echo x > made; echo; done")
+    equal(p.stdout.readline(), b"ready\n")
+
+    def stays():
+        t.write(FILE, "{}")
+        return wait_for(lambda: not os.path.exists(FILE), 0.5) or \
+            os.path.exists(FILE)
+
+    def wait_for(what, seconds):
+        try:
+            wait_until(what, "it", seconds=seconds)
+        except AssertionError:
+            pass
+
+    # The calls before must have been seen to be over
+    wait_until(stays, "it stays", seconds=20)
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    equal(p.stdout.readline(), b"refused\n")
+    p.stdin.write(b"\n")		# From now on there is always a call
+    p.stdin.flush()
+    p.stdout.readline()
+    t.write(".mcp.json", "{}")
+    wait_until(lambda: not os.path.exists(".mcp.json"), "quarantine")
+    fix = [v["suggest"]["command"] for v in records(t, "--kind", "quarantine")
+           if v["target"].endswith("/.mcp.json")][-1]
+    t.run(*fix.split()[1:]).ok()
+    t.write("stop", "")
+    p.communicate()
+    equal(t.read(".mcp.json"), "{}", "it came back, and stayed")
+    equal(t.read(FILE), "{}")
+
+
+main()
