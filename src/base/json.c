@@ -2,8 +2,7 @@
 /*
  * base/json.c - strict JSON documents that know where each value stands
  *
- * Theory of operation: jansson decides what is JSON, unless it is so plain that
- * there is no doubt (json-plain.c). The locator below only ever
+ * Theory of operation: jansson decides what is JSON. The locator below only ever
  * sees text that was accepted, so it need not judge: it skips strings, counts
  * brackets and compares keys. A single pass, no allocation but for keys with
  * escapes.
@@ -18,7 +17,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json-plain.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -118,11 +116,9 @@ static const char *hint(const char *text, size_t at, size_t n)
 json_t *json_parse(const char *text, size_t n, const char *name,
 		   struct err *err)
 {
-	json_t *root = json_plain(text, n);
 	json_error_t why;
+	json_t *root;
 
-	if (root)
-		return root;
 	if (check_shape(text, n, name, err) < 0)
 		return NULL;
 	root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,

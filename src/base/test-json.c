@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json-plain.h"
 #include "base/own.h"
 #include "test.h"
 
@@ -47,50 +46,6 @@ TEST(what_is_not_there_is_not_found)
 	CHECK_INT(json_locate(text, strlen(text), "a[0]", &at), -ENOENT);
 	CHECK_INT(json_locate(text, strlen(text), "q", &at), -ENOENT);
 	CHECK_INT(at.line, 7);
-}
-
-TEST(plain_text_is_read_as_jansson_reads_it)
-{
-	static const char *const texts[] = {
-		"{}", "[]", " [ ] ", "{ }\n", "0", "7", "123456789012345", "\"\"",
-		"\"a\"", "true", "false", "null", "[1,2 , 3]", "[0]", "[[[]]]",
-		"{\"a\":1,\"b\":[true,false,null,\"x\"],\"c\":{\"a\":{}}}",
-		"{\"\": 0}", "\t[\"a b\",\r\n\"/~!#\"]",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		json_t *want = json_loads(texts[i], JSON_DECODE_ANY, NULL);
-		json_t *got = json_plain(texts[i], strlen(texts[i]));
-
-		CHECK(want && got && json_equal(want, got));
-		json_decref(want);
-		json_decref(got);
-	}
-}
-
-/* Some of these are JSON, some are not: jansson tells */
-TEST(what_is_not_plain_is_left_to_jansson)
-{
-	static const char *const texts[] = {
-		"", " ", "{", "[", "\"", "\"a", "[1", "[1,", "[1,]", "[,]", "{,}",
-		"{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "[1 2]", "1 2",
-		"{\"a\":1,\"a\":2}", "\"\\n\"", "\"\303\251\"", "\"\t\"",
-		"\"\177\"", "01", "-1", "1.5", "1e3", "1234567890123456", "1x",
-		"truex", "tru", "[}", "{]", "]", "[true false]", "nul", "\357\273\277{}",
-	};
-	char deep[2 * JSON_DEPTH_MAX + 2];
-	json_t *root;
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		CHECK(!json_plain(texts[i], strlen(texts[i])));
-	CHECK(!json_plain("1\0", 2));
-	CHECK(!json_plain("\"a\0b\"", 5));
-	memset(deep, '[', JSON_DEPTH_MAX + 1);
-	memset(deep + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
-	CHECK(!json_plain(deep, sizeof(deep)));
-	root = json_plain(deep + 1, sizeof(deep) - 2);
-	CHECK(root);
-	json_decref(root);
 }
 
 static void check_refused(const char *bytes, size_t n, const char *why)

@@ -21,7 +21,6 @@
 #include "net/gate-policy.h"
 #include "net/gate-wire.h"
 #include "net/pool.h"
-#include "net/rehearse.h"
 #include "net/seed.h"
 #include "policy/policy.h"
 
@@ -286,20 +285,12 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
 
-/* Somebody may connect any moment, but has not yet */
-static void on_quiet(void *arg)
-{
-	rehearse(arg);
-}
-
 /* What is left at the end, the kernel takes back with the process */
 static int serve(const struct gate_config *config, const struct search *search)
 {
 	struct gate gate = { .spares = { -1, -1 }, .search = *search };
-	struct loop_task quiet = { .fn = on_quiet, .arg = &gate };
 	const int r = set_up(&gate, config);
 
-	loop_defer_idle(gate.loop, &quiet);
 	return r < 0 ? r : loop_run(gate.loop);
 }
 
