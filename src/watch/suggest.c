@@ -210,7 +210,8 @@ void suggest_instead(struct violation *v, const char *command)
 		return;
 	if (!in) {
 		if (v->kind == VIOLATION_FS_READ && v->suggest_command &&
-		    !v->rule_file)
+		    !v->rule_file && strncmp(v->target, "/etc/", 5) != 0 &&
+		    strncmp(v->target, "/run/", 5) != 0)
 			suggest_nothing(v, "allow it only if the command is to have it");
 		return;
 	}

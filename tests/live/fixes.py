@@ -158,26 +158,6 @@ def git_pushes_to_a_directory(t):
 
 
 @test
-def ssh_gets_its_agent_and_not_its_key(t):
-    need("ssh-agent")
-    t.write(os.path.join(t.home, ".ssh/config"), "", 0o600)
-    os.chmod(t.home + "/.ssh", 0o700)
-    t.outside("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
-              t.home + "/.ssh/id_ed25519").ok()
-    sock = os.path.join(t.away, "agent")
-    agent = subprocess.Popen(["ssh-agent", "-D", "-a", sock], stdout=subprocess.DEVNULL)
-    wait_until(lambda: os.path.exists(sock), "the agent's socket")
-    env = {"SSH_AUTH_SOCK": sock}
-    t.outside("ssh-add", "-q", t.home + "/.ssh/id_ed25519", env=env).ok()
-    r = t.inside("ssh", "-o", "StrictHostKeyChecking=no", "-o", "ConnectTimeout=5",
-                 "-i", t.home + "/.ssh/id_ed25519", "-p", "1", "127.0.0.1", "true",
-                 options=READS, env=env)
-    lacks(r.err, "allow read")
-    agent.terminate()
-    agent.wait()
-
-
-@test
 def a_socket_of_the_host(t):
     path = os.path.join(t.home, "host.sock")
     server = socket.socket(socket.AF_UNIX)

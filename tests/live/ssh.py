@@ -164,4 +164,34 @@ def ones_own_command_goes_before_ours(t):
 
 
 own_host({"good.test": GOOD, "bad.test": BAD})
+@test
+def ssh_is_offered_its_agent_and_not_its_key(t):
+    sshd = Sshd(t)
+    os.makedirs(t.home + "/.ssh", 0o700)
+    key = t.home + "/.ssh/id_ed25519"
+    shutil.move(os.path.join(t.dir, "key"), key)
+    path = os.path.join(t.away, "agent")
+    agent = subprocess.Popen([need("ssh-agent"), "-D", "-a", path],
+                             stdout=subprocess.DEVNULL)
+    env = {"SSH_AUTH_SOCK": path,
+           "PATH": os.path.dirname(os.path.abspath(CLOCHE)) + ":" + os.environ["PATH"]}
+    try:
+        wait_until(lambda: os.path.exists(path), "the agent's socket")
+        t.outside("ssh-add", "-q", key, env=env).ok()
+        t.run("policy", "allow", "host", "good.test:22").ok()
+        call = ["ssh", *QUIET.replace(" -i key", "").split(),
+                f"{sshd.user}@good.test", "echo", "reached"]
+        r = t.inside(*call, options=["--observe", "full"], env=env)
+        check(r.code != 0, repr(r))
+        lacks(r.err, "allow read")
+        line, = [word.strip() for word in r.err.split("\n")
+                 if word.startswith("            cloche run")]
+        contains(line, "--unix-socket " + path)
+        equal(t.outside("bash", "-c", line, env=env).ok().out, "reached\n")
+    finally:
+        agent.kill()
+        agent.wait()
+        sshd.stop()
+
+
 main()

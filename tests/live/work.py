@@ -2,6 +2,7 @@
 """tests/live/work.py - real work inside, as the people do it"""
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -87,8 +88,51 @@ def npm_has_a_cache_that_it_can_write(t):
 
 
 CACHES = {"GOCACHE": (".cache/go-build", "/tmp/go-build"),
+          "GOMODCACHE": ("go/pkg/mod", "/tmp/go-mod"),
+          "CARGO_HOME": (".cargo", "/tmp/cargo"),
           "CCACHE_DIR": (".cache/ccache", "/tmp/ccache"),
+          "PIP_CACHE_DIR": (".cache/pip", "/tmp/pip-cache"),
+          "PNPM_HOME": (".local/share/pnpm", "/tmp/pnpm"),
+          "YARN_CACHE_FOLDER": (".cache/yarn", "/tmp/yarn-cache"),
+          "BUN_INSTALL_CACHE_DIR": (".bun/install/cache", "/tmp/bun-cache"),
+          "DENO_DIR": (".cache/deno", "/tmp/deno"),
+          "ZIG_GLOBAL_CACHE_DIR": (".cache/zig", "/tmp/zig"),
+          "GRADLE_USER_HOME": (".gradle", "/tmp/gradle"),
           "UV_CACHE_DIR": (".cache/uv", "/tmp/uv-cache")}
+
+
+@test
+def pip_has_a_cache_and_does_not_complain(t):
+    need("pip")
+    r = t.inside("pip", "list").ok()
+    lacks(r.out + r.err, "WARNING")
+    equal(t.inside("pip", "cache", "dir").ok().out, "/tmp/pip-cache\n")
+
+
+@test
+def what_the_host_has_stays_where_programs_only_read_it(t):
+    script = "echo ${PLAYWRIGHT_BROWSERS_PATH:-none}"
+    equal(t.shell(script).ok().out, "/tmp/ms-playwright\n")
+    os.makedirs(t.home + "/.cache/ms-playwright/chromium-1")
+    equal(t.shell(script).ok().out, "none\n")
+    contains(t.shell("echo $MAVEN_OPTS").ok().out,
+             f"-Dmaven.repo.local.tail={t.home}/.m2/repository")
+
+
+@test_if(shutil.which("mvn"))
+def maven_has_a_repository_that_it_can_write(t):
+    os.makedirs(t.home + "/.m2/repository")
+    t.inside("mvn", "-o", "-q", "help:help", timeout=300)	# Has no plugins
+    equal(t.shell("ls -d /tmp/m2").ok().out, "/tmp/m2\n")
+    equal(os.listdir(t.home + "/.m2/repository"), [])
+
+
+@test_if(shutil.which("cargo"))
+def cargo_builds_beside_a_closed_home(t):
+    os.makedirs(t.home + "/.cargo")
+    t.inside("cargo", "init", "-q", "--name", "p", timeout=300).ok()
+    t.inside("cargo", "build", "-q", "--offline", timeout=300).ok()
+    equal(os.listdir(t.home + "/.cargo"), [])
 
 
 @test
@@ -102,7 +146,7 @@ def so_have_other_programs_that_end_without(t):
     for name, (usual, ours) in CACHES.items():
         script = f"echo ${{{name}:-none}}"
         usual = os.path.join(t.home, usual)
-        os.makedirs(usual)
+        os.makedirs(usual, exist_ok=True)
         equal(t.shell(script).ok().out, ours + "\n")
         equal(t.shell(script, options=("--write", usual)).ok().out, "none\n")
         # One that cannot be written is moved as well; --env insists
