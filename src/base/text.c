@@ -61,8 +61,9 @@ static const struct unit sizes[] = {
 };
 
 static const struct unit durations[] = {
-	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 },
-	{ "h", 3600 * 1000 }, { "d", 24 * 3600 * 1000 },
+	{ "", 1000 }, { "ms", 1 }, { "s", 1000 }, { "sec", 1000 },
+	{ "m", 60 * 1000 }, { "min", 60 * 1000 }, { "h", 3600 * 1000 },
+	{ "d", 24 * 3600 * 1000 },
 };
 
 static int unit_factor(const struct unit *units, size_t n, const char *suffix,

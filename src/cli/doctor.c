@@ -45,6 +45,22 @@ static const char *limits_here(void)
 	return method;
 }
 
+/* What is missing, and what to do about it, stand out on a terminal */
+static void print_text(const char *text)
+{
+	while (*text) {
+		const size_t n = strcspn(text, "\n") + 1;
+		const char *line = text + strspn(text, " ");
+		const enum style style =
+			!strncmp(text, "✗", strlen("✗")) ? STYLE_HEAD :
+			!strncmp(line, "fix: ", 5) ? STYLE_COMMAND : STYLE_NONE;
+
+		printf("%s%.*s%s", style ? cli_style(stdout, style) : "", (int)n,
+		       text, style ? cli_style(stdout, STYLE_NONE) : "");
+		text += n - !text[n - 1];
+	}
+}
+
 int cli_doctor(int argc, char **argv, struct err *err)
 {
 	auto_buf struct buf out = { 0 };
@@ -67,6 +83,9 @@ int cli_doctor(int argc, char **argv, struct err *err)
 		doctor_print_json(&doctor, &out);
 	else
 		doctor_print(&doctor, &out);
-	fputs(buf_str(&out), stdout);
+	if (json)
+		fputs(buf_str(&out), stdout);
+	else
+		print_text(buf_str(&out));
 	return doctor.tier == TIER_FULL ? 0 : 1;
 }

@@ -40,7 +40,7 @@ int cli_as(int argc, char **argv, struct err *err)
 	const struct persona *p;
 
 	if (argc < 2)
-		return fail(err, -EINVAL, "as whom? 'cloche help as' lists the names");
+		return fail(err, -EINVAL, "usage: cloche as NAME [ARG...] ('cloche help as' lists the names)");
 	p = persona_find(argv[1]);
 	if (!p)
 		return fail(err, -EINVAL, "cloche cannot stand in for '%s'; 'cloche help as' lists the names",

@@ -14,6 +14,7 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -109,6 +110,7 @@ static int parse(int argc, char **argv, const char *synopsis,
 
 static int usage(const char *word, struct err *err)
 {
+	struct text_near near = { .word = word ? word : "" };
 	auto_buf struct buf all = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
@@ -116,6 +118,11 @@ static int usage(const char *word, struct err *err)
 	if (!word)
 		return fail(err, -EINVAL, "policy needs one of %s",
 			    buf_str(&all));
+	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
+		(void)text_near_try(&near, verbs[i].name);
+	if (near.best)
+		return fail(err, -EINVAL, "policy: no command '%s'; did you mean 'cloche policy %s'?",
+			    word, near.best);
 	return fail(err, -EINVAL, "policy: '%s' is not one of %s", word,
 		    buf_str(&all));
 }

@@ -339,24 +339,28 @@ static int restore(const struct query *q, struct err *err)
 
 enum verb { LIST, FOLLOW, STRIP, CLEAR, RESTORE, VERBS };
 
-static enum verb find_verb(const char *name)
+static enum verb find_verb(const char *name, struct text_near *near)
 {
 	static const char *const names[VERBS] = {
 		"list", "follow", "strip", "clear", "restore",
 	};
 	enum verb verb = LIST;
 
-	while (verb < VERBS && strcmp(names[verb], name) != 0)
-		verb++;
+	for (; verb < VERBS && strcmp(names[verb], name) != 0; verb++)
+		(void)text_near_try(near, names[verb]);
 	return verb;
 }
 
 int cli_violations(int argc, char **argv, struct err *err)
 {
-	const enum verb verb = argc > 1 ? find_verb(argv[1]) : LIST;
+	struct text_near near = { .word = argc > 1 ? argv[1] : "" };
+	const enum verb verb = argc > 1 ? find_verb(argv[1], &near) : LIST;
 	struct query q;
 	int r;
 
+	if (verb == VERBS && near.best)
+		return fail(err, -EINVAL, "violations: no command '%s'; did you mean 'cloche violations %s'?",
+			    argv[1], near.best);
 	if (verb == VERBS)
 		return fail(err, -EINVAL, "violations: '%s' is not one of list, follow, strip, clear, restore",
 			    argv[1]);
