@@ -181,6 +181,8 @@ bool answer_is_watched(const struct seccomp_config *config,
 	switch (watch) {
 	case CLASS_CHANGE_OPEN:
 		return late;
+	case CLASS_GROUP:
+		return late && a[1];
 	case CLASS_LOOK_1:
 	case CLASS_LOOK_2:
 		return late && a[watch == CLASS_LOOK_1 ? 1 : 2] & 2;

@@ -18,6 +18,7 @@ enum call_what {
 	CALL_LOOK,	/* May it be written? */
 	CALL_TURN,	/* To another directory: never refused */
 	CALL_SPLIT,	/* A thread with a directory of its own: likewise */
+	CALL_GROUP,	/* To a process group */
 	CALL_CONNECT, CALL_BIND, CALL_LISTEN,	/* Of sockets: from here on */
 	CALL_SOCKET, CALL_PAIR,	/* Of datagram sockets */
 };

@@ -137,7 +137,8 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	const int64_t now = quick_now_ms();
 	int r;
 
-	if (!q.call || q.call->what >= CALL_LISTEN)
+	if (!q.call || q.call->what >= CALL_LISTEN ||
+	    q.call->what == CALL_GROUP)
 		return false;
 	if (q.call->what == CALL_TURN) {
 		cwd_turns(&f->cwds, (pid_t)notif->pid, now);

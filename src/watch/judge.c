@@ -431,6 +431,7 @@ struct judgement judge(const struct judge *j, const struct attempt *a)
 	case CALL_LOOK:
 	case CALL_TURN:
 	case CALL_SPLIT:
+	case CALL_GROUP:
 	case CALL_CONNECT:
 	case CALL_LISTEN:
 	case CALL_SOCKET:

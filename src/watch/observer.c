@@ -45,6 +45,8 @@
 #include "watch/refusal.h"
 #include "watch/tracee.h"
 
+enum { ANCESTORS_MAX = 1000 };
+
 struct observer {
 	int listener;
 	struct judge judge;
@@ -455,6 +457,22 @@ static struct judgement refuse_unseen(struct observer *o)
 	};
 }
 
+/* True if @group is a group of the sandbox, as far as setpgid() may join it: the
+ * caller's own, or one whose leader descends from our child. Where there is a pid
+ * namespace, no other group has a number.
+ */
+static bool may_join(const struct observer *o, pid_t caller, pid_t group)
+{
+	if (!o->judge.no_mounts || group == getpgid(caller))
+		return true;
+	for (int i = 0; i < ANCESTORS_MAX && group > 1; i++) {
+		group = tracee_parent(group);
+		if (group == getpid())
+			return true;
+	}
+	return false;
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct question q = {
@@ -473,6 +491,9 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		o->addresses.id = notif->id;
 		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
 				   notif->data.args, &o->places[0], &a);
+	} else if (!r && q.call->what == CALL_GROUP) {
+		if (!may_join(o, (pid_t)notif->pid, (pid_t)notif->data.args[1]))
+			a.judgement.error = EPERM;
 	} else if (!r && q.call->what != CALL_TURN &&
 		   q.call->what != CALL_SPLIT) {
 		r = judge_call(o, &q, &a.judgement);

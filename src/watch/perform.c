@@ -367,6 +367,7 @@ static int perform_call(const struct performance *p)
 		break;
 	case CALL_TURN:
 	case CALL_SPLIT:
+	case CALL_GROUP:
 	case CALL_CONNECT:
 	case CALL_BIND:
 	case CALL_LISTEN:

@@ -236,21 +236,36 @@ static long status_number(const char *status, const char *label, int base,
 	return at ? strtol(at + strlen(label), NULL, base) : otherwise;
 }
 
-pid_t tracee_process(struct tracee *t, mode_t *umask)
+static void read_status(struct tracee *t, char *ret, size_t size)
 {
 	auto_close int fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
-	char status[1024];
 	ssize_t n;
 
 	if (fd < 0 && !open_dir(t))
 		fd = openat(t->dir, "status", O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	ret[n < 0 ? 0 : n] = 0;
+}
 
-	status[n < 0 ? 0 : n] = 0;
+pid_t tracee_process(struct tracee *t, mode_t *umask)
+{
+	char status[1024];
+
+	read_status(t, status, sizeof(status));
 	if (umask)
 		*umask = (mode_t)status_number(status, "\nUmask:\t", 8, 0) &
 			 07777;
 	return (pid_t)status_number(status, "\nTgid:\t", 10, t->tid);
+}
+
+pid_t tracee_parent(pid_t pid)
+{
+	struct tracee t = { pid, -1, NULL };
+	char status[1024];
+
+	read_status(&t, status, sizeof(status));
+	close_fd(&t.dir);
+	return (pid_t)status_number(status, "\nPPid:\t", 10, 0);
 }
 
 int tracee_first(struct tracee *t, struct tracee *ret)

@@ -88,6 +88,9 @@ int tracee_dir(const struct tracee *t, int fd);
 /* A copy of its descriptor; or a negative errno */
 int tracee_get_fd(struct tracee *t, int fd);
 
+/* The parent of process @pid, or 0 if it cannot be read */
+pid_t tracee_parent(pid_t pid);
+
 /* The process that the thread belongs to, and its umask; the thread's own
  * number and 0 if they cannot be read
  */

@@ -187,7 +187,7 @@ def by_moving_what_is_above_a_rule(t):
     p = t.start("run", "--settings", t.write(os.path.join(t.away, "s"), rules),
                 "--", "sh", "-c", "echo ready; until test -e go; do sleep 0.02;"
                 "done; for i in conf late free; do mv $i $i-2; mv $i-2 $i-3; "
-                "echo x > $i-3/a.ini; echo x > $i-3/fixed; done")
+                "echo x > $i-3/a.ini; echo x > $i-3/fixed; done; exit 3")
     equal(p.stdout.readline(), b"ready\n")
     t.write("conf/a.ini", "user\n")
     t.write("late/fixed", "user\n")

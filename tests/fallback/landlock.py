@@ -537,6 +537,35 @@ def limits_and_priorities_of_others_stay(t):
 
 
 @test
+def process_groups_of_the_session_are_not_joined(t):
+    """Of the terminal's foreground group one could read what the user types"""
+    victim = subprocess.Popen(["sleep", "60"], process_group=0)
+    script = f"""
+import os, time
+first = os.fork() or time.sleep(60)
+second = os.fork() or time.sleep(60)
+os.setpgid(first, first)        # As a shell does with a pipeline
+os.setpgid(second, first)
+os.setpgid(second, 0)
+os.kill(first, 9)
+os.kill(second, 9)
+for child in 0, os.fork() or time.sleep(60):
+    try:
+        os.setpgid(child, {victim.pid})
+        print("joined")
+    except PermissionError:
+        print("refused")
+os.kill(child, 9)
+"""
+    for inside, want in (True, "refused\n"), (False, "joined\n"):
+        argv = ["/usr/bin/python3", "-c", script]
+        r = t.inside(*argv, options=NONE) if inside else t.outside(*argv)
+        equal(r.ok().out, 2 * want, repr(r))
+    victim.kill()
+    victim.wait()
+
+
+@test
 def shared_memory_of_the_host_is_out_of_reach(t):
     libc = ctypes.CDLL(None, use_errno=True)
     key = 0x10000000 + os.getpid()
