@@ -101,7 +101,7 @@ def fuzz(t, top, seed, ms, threads, options):
         # in it is found in the end (docs/decisions/visibility.md)
         if (event["kind"] == "quarantine" and threads == 1 and
                 os.path.basename(target) != "settings.json"):
-            wrong.append(f"found in the end: {target}")
+            wrong.append(f"found in the end: {target}: {event['reason']}")
     return wrong, refused
 
 
