@@ -76,6 +76,19 @@ static char *own_dir(void)
 	return path_parent(self);
 }
 
+/* The package of a binding, which has the program in native/; pnpm keeps it aside
+ * and has a link in its place
+ */
+static void freeze_package(struct policy *policy, const char *dir)
+{
+	const char *aside = strstr(dir, "/.pnpm/");
+
+	freeze(policy, mem_strdup(dir), own_program);
+	if (aside)
+		freeze(policy, mem_printf("%.*s/cloche", (int)(aside - dir),
+					  dir), own_program);
+}
+
 static void freeze_program(struct policy *policy)
 {
 	auto_free char *dir = own_dir();
@@ -85,10 +98,9 @@ static void freeze_program(struct policy *policy)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(companions); i++)
 		freeze(policy, path_join(dir, companions[i]), own_program);
-	/* The packages of the bindings have it in native/ */
 	if (!strcmp(path_base(dir), "native") &&
 	    !strcmp(path_base(above), "cloche"))
-		freeze(policy, mem_strdup(above), own_program);
+		freeze_package(policy, above);
 	for (size_t i = 0; !strcmp(path_base(dir), "bin") &&
 	     i < ARRAY_SIZE(installed); i++)
 		freeze_existing(policy, path_join(above, installed[i]));

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -22,7 +23,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 	int sock;
 
-	if (argc != 2 || text_to_u64(argv[1], INT_MAX, &number) < 0 ||
+	if (getauxval(AT_SECURE) || argc != 2 || text_to_u64(argv[1], INT_MAX, &number) < 0 ||
 	    number < 3) {
 		fprintf(stderr, RESOLVE_PROGRAM ": only cloche itself can call this\n");
 		return 2;

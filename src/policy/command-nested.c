@@ -25,7 +25,7 @@ static const char *const shells[] = {
 
 /* Their lines are not read here, or nobody sees them */
 static const char *const unread[] = {
-	".", "source", "alias", "fish", "csh", "tcsh",
+	".", "source", "alias", "hash", "enable", "fish", "csh", "tcsh",
 };
 
 static const char *const find_runs[] = { "-exec", "-execdir", "-ok", "-okdir" };

@@ -184,6 +184,21 @@ def the_program_is_not_replaced_wherever_it_is(t):
 
 
 @test
+def the_link_to_a_package_that_pnpm_keeps_aside_stays(t):
+    real = "node_modules/.pnpm/cloche@0.1.0/node_modules/cloche"
+    program = install(t, f"{t.dir}/{real}/native", f"{real}/index.js")
+    link = t.dir + "/node_modules/cloche"
+    os.symlink(real.removeprefix("node_modules/"), link)
+    for profile in ("default", "srt"):
+        t.outside(program, "run", "--profile", profile, "--write", t.dir, "-c",
+                  f"rm -f {link}; ln -sfn /etc {link}; mkdir x; "
+                  f"mv -T x {link}; mv node_modules old; touch control")
+        check(t.exists("control"))
+        os.unlink(t.dir + "/control")
+        equal(os.path.realpath(link), f"{t.dir}/{real}", profile)
+
+
+@test
 def the_program_on_the_path_is_not_shadowed(t):
     bin = t.home + "/.local/bin"
     os.makedirs(bin)
