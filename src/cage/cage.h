@@ -35,9 +35,8 @@ enum cage_event {
 	CAGE_READY,	/* The cage stands; descriptors: its user, mount and
 			 * network namespaces and its mountinfo, twice (in tier
 			 * full), then the seccomp listener if @value has
-			 * CAGE_HAS_OBSERVER, and /tmp with CAGE_HAS_TMP. With
-			 * CAGE_HAS_NETWORK the listeners follow
-			 * (plan/listener.h).
+			 * CAGE_HAS_OBSERVER. With CAGE_HAS_NETWORK the
+			 * listeners follow (plan/listener.h).
 			 */
 	CAGE_STARTED,	/* The command runs; descriptor: its pidfd */
 	CAGE_STOPPED,	/* The command was stopped by signal @value */
@@ -52,10 +51,9 @@ enum {
 	CAGE_HAS_OBSERVER = 1,
 	CAGE_HAS_NETWORK = 2,
 	CAGE_HOST_PROC = 4,	/* /proc is the host's: plan->weak_proc */
-	CAGE_HAS_TMP = 8,
 	CAGE_NO_LAYER = 16,	/* Shared directories are read-only (MOUNT_LAYER) */
 	CAGE_OWN_FDS = 5,	/* Those that tier full hands over */
-	CAGE_READY_FDS = CAGE_OWN_FDS + 2,
+	CAGE_READY_FDS = CAGE_OWN_FDS + 1,
 	CAGE_MASKS_FDS = 2 + MASK_WAYS_MAX,
 	CAGE_FDS_MAX = CAGE_MASKS_FDS,	/* With any message */
 };
@@ -101,7 +99,6 @@ struct cage_birth {
  * struct cage_request - What the plan does not know
  * @plan:	What to do
  * @tmp_path:	The directory kept as /tmp, or NULL
- * @hand_tmp:	Hand over the fresh /tmp, so that what is in it can be kept
  * @aside:	Where changes are kept (--ephemeral), or NULL
  * @stdio:	Descriptors that become 0, 1 and 2; -1 is closed
  * @stdin_path:	Where @stdio[0] is opened again (reopen.c), or NULL
@@ -113,7 +110,6 @@ struct cage_birth {
 struct cage_request {
 	const struct plan *plan;
 	const char *tmp_path, *aside;
-	bool hand_tmp;
 	int stdio[3];
 	const char *stdin_path;
 	int jail[2];

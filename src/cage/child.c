@@ -46,7 +46,7 @@
 #include "plan/plan.h"
 
 /* What is handed over, after the sandbox's own */
-enum { AT_LISTENER = CAGE_OWN_FDS, AT_TMP };
+enum { AT_LISTENER = CAGE_OWN_FDS };
 
 /* What a rule for all of /proc comes to */
 #define HIDDEN " inside; does a rule hide it? Leave /proc/self out of what is denied"
@@ -148,11 +148,6 @@ static int open_own(const struct cage_request *request, int *fds,
 			return fail_errno(err, "cannot open %s" HIDDEN,
 					  paths[i]);
 	}
-	if (request->hand_tmp) {
-		fds[AT_TMP] = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fds[AT_TMP] < 0)
-			return fail_errno(err, "cannot open /tmp");
-	}
 	return 0;
 }
 
@@ -186,7 +181,6 @@ static int hand_over(int socket, const int *fds,
 			there[n++] = fds[i];
 	}
 	m.value = value | (fds[AT_LISTENER] >= 0 ? CAGE_HAS_OBSERVER : 0) |
-		  (fds[AT_TMP] >= 0 ? CAGE_HAS_TMP : 0) |
 		  (set->len ? CAGE_HAS_NETWORK : 0);
 	r = sock_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
@@ -324,7 +318,7 @@ static int build(struct cage_request *request, struct place *place,
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
-	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1, -1 };
+	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
 	int value = 0, r = make_place(request, place, &value, *socket, err);
 
 	if (r == 0)

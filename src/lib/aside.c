@@ -25,7 +25,6 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/leftover.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -58,12 +57,8 @@ char *aside_place(const struct policy *policy)
 
 static int lock_store(struct aside *aside, bool make, struct err *err)
 {
-	auto_free char *all = path_parent(aside->dir);
-	auto_free char *state = path_parent(all);
 	char *real;
 
-	if (make)
-		leftover_make(state);
 	aside->lock = make ? fs_open_private_dir(aside->dir, err) :
 		      open(aside->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 			   O_CLOEXEC);

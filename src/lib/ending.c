@@ -16,7 +16,6 @@
 #include "lib/hooks.h"
 #include "lib/limit.h"
 #include "lib/options.h"
-#include "lib/tmpdir.h"
 #include "policy/env.h"
 #include "policy/policy.h"
 #include "policy/violation.h"
@@ -144,11 +143,4 @@ void ending_aside(const struct options *options, struct aside *aside)
 		hooks_say(options, "%zu change%s kept aside: cloche diff, cloche apply, cloche discard",
 			  n, n == 1 ? " is" : "s are");
 	aside_done(aside);
-}
-
-void ending_tmp(const struct options *options, struct tmpdir *tmp)
-{
-	if (!tmpdir_close(tmp) && !options_has(options, OPTION_QUIET))
-		hooks_say(options, "not all of /tmp was kept: it held more than %d MiB or %d names, or there was no room; make ~/.cache, and it is kept where it is",
-			  TMPDIR_BYTES_MAX >> 20, TMPDIR_ENTRIES_MAX);
 }

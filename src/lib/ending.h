@@ -10,7 +10,6 @@ struct aside;
 struct limits;
 struct options;
 struct policy;
-struct tmpdir;
 struct violation_sink;
 
 /**
@@ -40,7 +39,5 @@ void ending_variables(const struct ending *ending);
 /* Once nobody writes there any more: say what is kept aside, and close it */
 void ending_aside(const struct options *options, struct aside *aside);
 
-/* The same for /tmp: what was more than is kept */
-void ending_tmp(const struct options *options, struct tmpdir *tmp);
 
 #endif /* LIB_ENDING_H */

@@ -15,7 +15,6 @@
 #include "base/path.h"
 #include "base/sock.h"
 #include "base/sys.h"
-#include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/options.h"
 #include "lib/session.h"
@@ -54,9 +53,6 @@ static int on_keeper(void *arg, uint32_t events)
 		replace_ended(k);
 		return 0;
 	}
-	/* Not before: whoever waits for that stores secrets at once */
-	if (k->covers_held && !open)
-		held_masked(k->session->held);
 	if (open)
 		hooks_say(k->options, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
 			  open, open == 1 ? "" : "s");
@@ -228,8 +224,6 @@ static void replace(struct keep *k)
 
 	if (!k->list.len)
 		add_plan(&k->list, k->session->plan);
-	if (k->held)
-		add(&k->list, MOUNT_MASK_DIR, k->held, true);
 	sort(&k->list);
 	if (keeper_start(&new, &k->list, before, k->own[0], k->own[1],
 			 &err) < 0) {
@@ -237,7 +231,6 @@ static void replace(struct keep *k)
 		return;		/* Better the one before than none */
 	}
 	k->keeper = new;
-	k->covers_held = k->held;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
 	keeper_stop(&old);
@@ -268,7 +261,6 @@ void keep_start(struct keep *k)
 	r = loop_add(k->loop, &k->mounts, EPOLLPRI);
 	if (r < 0 || poll(&before, 1, 0) != 0)
 		(void)on_mounts(k, 0);
-	keep_held(k);
 }
 
 void keep_early(struct keep *k)
@@ -287,20 +279,6 @@ void keep_done(struct keep *k)
 	free(k->list.v);
 	k->list = (struct keeper_list){ 0 };
 	k->own = NULL;
-}
-
-void keep_held(struct keep *k)
-{
-	/* The settings may be watched before the mounts are */
-	const struct held *held = k->own ? k->session->held : NULL;
-
-	if (!held || !held->waits || !held->path || k->held)
-		return;
-	k->held = held->path;
-	if (k->busy)
-		k->again = true;
-	else
-		replace(k);
 }
 
 /* What the command made itself is not made read-only under its hands: the

@@ -24,8 +24,6 @@ struct view;
  * @own:	The descriptors that came with CAGE_READY, or NULL: nothing to keep
  * @edited:	Called with @arg when keep_view() is to be called again
  * @list:	What is to be kept; empty before the first keeper
- * @held:	Our own directory, if it was made late; @covers_held if the keeper
- *		was told of it
  * @ended:	How many keepers ended by themselves
  * @busy:	The keeper has not begun; @again if there is more to do then
  */
@@ -39,9 +37,8 @@ struct keep {
 	struct keeper keeper;
 	struct loop_source mounts, covered;
 	struct keeper_list list;
-	const char *held;
 	unsigned int ended;
-	bool busy, again, covers_held;
+	bool busy, again;
 };
 
 /* Begin, with all up to @arg filled in */
@@ -52,11 +49,6 @@ void keep_done(struct keep *keep);
  * is masked or read-only is replaced, or the first that is hidden is made
  */
 void keep_early(struct keep *keep);
-
-/* If the directory of the secrets was made just now: cover it, then
- * held_masked()
- */
-void keep_held(struct keep *keep);
 
 /* Settings were edited: also close what the plan for @view closes, but for what was
  * made after @since and is not the user's by @born, which may be NULL. What @view

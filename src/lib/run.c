@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -17,14 +18,12 @@
 #include "lib/bare.h"
 #include "lib/events.h"
 #include "lib/frozen.h"
-#include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/killed.h"
 #include "lib/options.h"
 #include "lib/session.h"
 #include "lib/stdfds.h"
 #include "lib/supervisor.h"
-#include "lib/tidy.h"
 #include "lib/tier.h"
 #include "lib/tmpdir.h"
 #include "lib/words.h"
@@ -32,6 +31,7 @@
 #include "plan/resolve.h"
 #include "plan/view.h"
 #include "policy/policy.h"
+#include "watch/store.h"
 
 enum { PLANS_MAX = 3 };		/* Made in a row, while the tree changes */
 
@@ -78,13 +78,11 @@ static int run_session(const struct session *session,
 static int reopen(const struct options *options, char *const *command,
 		  struct session *session, struct err *err)
 {
-	struct held *held = session->held;
 	struct killed *killed = session->killed;
 	int r;
 
 	session_done(session);
 	r = session_open(options, command, session, err);
-	session->held = held;
 	session->killed = killed;
 	return r;
 }
@@ -124,11 +122,10 @@ static int run_weaker(struct options *options, char *const *command,
 /* Without a sandbox: in our place, so what we hold is let go first */
 static int run_bare(const struct session *session,
 		    const struct options *options, char *const *command,
-		    const char *why, struct held *held, struct err *err)
+		    const char *why, struct err *err)
 {
 	cage_stop(session->ahead);
 	killed_done(session->killed);
-	held_close(held);
 	return bare_exec(session->policy, options, command, why, err);
 }
 
@@ -146,8 +143,7 @@ static int check_place(const struct policy *policy, struct err *err)
 }
 
 static int run_opened(struct session *session, struct options *options,
-		      char *const *command, struct held *held,
-		      struct killed *killed, struct cage *ahead,
+		      char *const *command, struct killed *killed, struct cage *ahead,
 		      struct err *err)
 {
 	auto_free char *why = NULL;
@@ -158,44 +154,52 @@ static int run_opened(struct session *session, struct options *options,
 	if (r < 0)
 		return r;
 	if (r > 0)
-		return run_bare(session, options, command, why, held, err);
+		return run_bare(session, options, command, why, err);
 	r = check_place(session->policy, err);
 	if (r < 0)
 		return r;
 	if (why && !options_has(options, OPTION_QUIET))
 		hooks_say(options, "note: %s", why);
-	session->held = held;
 	r = run_session(session, options, err);
 	r = run_anew(options, command, session, r, err);
 	if (r < 0 && session->plan)
 		r = run_weaker(options, command, session, r, err);
 	if (r < 0 && session->policy &&
 	    bare_instead(session->policy, options, err))
-		return run_bare(session, options, command, err->msg, held,
-				err);
+		return run_bare(session, options, command, err->msg, err);
 	return r;
 }
 
-/* True if the command could make a directory of ours that is not there yet */
-static bool could_make_ours(const struct session *session)
+/* Our state directory is there before the plan, which hides it, and stays. Where it
+ * cannot be made there is nothing to keep or to hide.
+ */
+static void make_state(void)
 {
-	static const enum policy_dir dirs[] = { DIR_CONFIG, DIR_CACHE, DIR_STATE };
+	auto_free char *dir = store_default_dir();
+	auto_close int fd = dir ? fs_open_private_dir(dir, NULL) : -1;
+
+	(void)fd;
+}
+
+/* A command that may write ~/.config must not make the user's policy there. The
+ * mount that keeps it from that needs something to lie on: true if that was made.
+ */
+static bool make_config(const struct session *session)
+{
+	const char *config = session->policy->dirs[DIR_CONFIG];
+	auto_free char *path = config ? path_join(config, "cloche") : NULL;
+	auto_free char *ours = path && access(path, F_OK) < 0 ?
+			       resolve_path(path) : NULL;
 	const struct view_rules *rules = &session->view->rules;
 
 	if (session->policy->profile == PROFILE_HOME)
 		return false;	/* Its home is another one */
-	for (size_t d = 0; d < ARRAY_SIZE(dirs); d++) {
-		const char *dir = session->policy->dirs[dirs[d]];
-		auto_free char *path = dir ? path_join(dir, "cloche") : NULL;
-		auto_free char *ours = path && access(path, F_OK) < 0 ?
-				       resolve_path(path) : NULL;
+	for (size_t i = 0; ours && i < rules->len; i++) {
+		if (rules->v[i].list == PATH_ALLOW_WRITE &&
+		    path_is_within(rules->v[i].path, ours)) {
+			auto_close int fd = fs_open_private_dir(path, NULL);
 
-		for (size_t i = 0; ours && i < rules->len; i++) {
-			const struct view_rule *r = &rules->v[i];
-
-			if (r->list == PATH_ALLOW_WRITE &&
-			    path_is_within(r->path, ours))
-				return true;
+			return fd >= 0;
 		}
 	}
 	return false;
@@ -205,23 +209,17 @@ static bool could_make_ours(const struct session *session)
  * be made for it
  */
 static int open_session(const struct options *options, char *const *command,
-			struct held *held, struct session *session,
-			struct err *err)
+			struct session *session, struct err *err)
 {
 	int r = session_open(options, command, session, err);
-	const bool ours = r == 0 && could_make_ours(session);
+	const bool ours = r == 0 && make_config(session);
 	const bool made = r == 0 && events_make(session->view,
 					options_get(options, OPTION_EVENTS));
 
 	if (!ours && !made)
 		return r;
-	if (ours)
-		held_insist(held);
 	session_done(session);
-	r = session_open(options, command, session, err);
-	if (r == 0 && ours)
-		held_masked(held);
-	return r;
+	return session_open(options, command, session, err);
 }
 
 /* Most sandboxes are alike at first: begin one while its plan is made. What a
@@ -249,8 +247,6 @@ int run_command(struct options *options, char **argv, struct err *err)
 	auto_free char **command = NULL;
 	struct cage ahead = CAGE_NONE;
 	struct killed killed = { 0 };
-	struct held held = { 0 };
-	struct tidy tidy;
 	int r = words_command(options, argv, 0, &command, err);
 
 	if (r < 0)
@@ -258,22 +254,19 @@ int run_command(struct options *options, char **argv, struct err *err)
 	stdfds_reserve();
 	begin(options, &ahead);
 	session_done(&session);
-	tidy_open(&tidy);
-	held_open(&held);	/* First: the plan hides what is there */
-	killed_clean(&killed);	/* And obeys settings that are there */
+	make_state();
+	killed_clean(&killed);	/* The plan obeys settings that are there */
 	r = tmpdir_srt(options, err);
 	if (r == 0)
-		r = open_session(options, command, &held, &session, err);
+		r = open_session(options, command, &session, err);
 	if (r == 0)
 		r = approvals_keep_first(session.report, err);
 	if (r == 0)
 		frozen_remember(options, session.policy);
 	if (r == 0)
-		r = run_opened(&session, options, command, &held, &killed,
-			       &ahead, err);
+		r = run_opened(&session, options, command, &killed, &ahead,
+			       err);
 	cage_stop(&ahead);
 	killed_done(&killed);
-	held_close(&held);
-	tidy_close(&tidy);
 	return r;
 }

@@ -245,7 +245,6 @@ static void close_tmp(struct view *view, const char *tmpdir)
 
 static void set_tmpdir(struct session *s, struct plan_request *request)
 {
-	const char *cache = s->policy->dirs[DIR_CACHE];
 	const bool landlock = request->tier == TIER_LANDLOCK;
 	const char *around = tier_around();
 	const bool nested = tier_is_nested();
@@ -255,11 +254,11 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 		view_note(s->view, mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
 					      around));
 
-	if (cache && !nested && s->view->private_tmp)
-		s->tmpdir = tmpdir_path(cache, s->policy->project, landlock);
+	if (!nested && s->view->private_tmp)
+		s->tmpdir = tmpdir_path(s->policy, landlock);
 	if (!landlock)
 		return;
-	if (s->tmpdir) {	/* ~/.cache may be a link; rules are for real paths */
+	if (s->tmpdir) {	/* ~/.local may be a link; rules are for real paths */
 		auto_free char *path = take_ptr(s->tmpdir);
 
 		s->tmpdir = resolve_path(path);

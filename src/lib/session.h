@@ -8,7 +8,6 @@
 
 struct cage;
 struct err;
-struct held;
 struct killed;
 struct listener_set;
 struct options;
@@ -22,7 +21,6 @@ struct walk_cache;
  * struct session - One run's decisions
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  * @walked:	What is known of the directories, or NULL
- * @held:	The directory of the secrets, or NULL; the caller's
  * @killed:	What earlier runs left, or NULL; the caller's
  * @ahead:	The sandbox that was begun before the plan, or NULL; the caller's
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
@@ -35,7 +33,6 @@ struct session {
 	struct plan *plan;
 	char *tmpdir;
 	struct walk_cache *walked;
-	struct held *held;
 	struct killed *killed;
 	struct cage *ahead;
 	struct listener_set *proxies;

@@ -164,19 +164,15 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 		      int *fds, size_t nfds)
 {
 	const size_t own = s->session->plan->tier == TIER_FULL ? CAGE_OWN_FDS : 0;
-	size_t at = own;
 	int r = 0;
 
-	if (nfds != own + !!(m->value & CAGE_HAS_OBSERVER) +
-		    !!(m->value & CAGE_HAS_TMP))
+	if (nfds != own + !!(m->value & CAGE_HAS_OBSERVER))
 		return fail(s->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(s->own, fds, own * sizeof(*fds));
 	if (own)
 		watchers_keep(s->watchers, s->loop, s->own);
 	if (m->value & CAGE_HAS_OBSERVER)
-		s->listener = take_fd(&fds[at++]);
-	if (m->value & CAGE_HAS_TMP)
-		s->tmp.fresh = take_fd(&fds[at]);
+		s->listener = take_fd(&fds[own]);
 	tier_tell_without(s->options, m->value);
 	if ((m->value & CAGE_HAS_NETWORK) ||
 	    (s->session->proxies && s->listener >= 0))
@@ -323,7 +319,6 @@ static void fill_request(const struct supervisor *s, const sigset_t *mask,
 	*request = (struct cage_request){
 		.plan = s->session->plan, .tmp_path = s->tmp.path,
 		.aside = s->aside.dir,
-		.hand_tmp = s->tmp.later != NULL,
 		.jail = { -1, -1 }, .mask = *mask,
 	};
 	if (s->session->plan->net == NET_JAIL) {
@@ -346,7 +341,7 @@ static int prepare(struct supervisor *s)
 		r = stdfds_new(s->session->plan, &policy->numbers[NUMBER_OUTPUT],
 			       &s->stdio, s->err);
 	if (r == 0 && s->session->plan->tmp == TMP_KEPT && s->session->tmpdir)
-		r = tmpdir_open(s->session->tmpdir,
+		r = tmpdir_open(s->session->tmpdir, policy->project,
 				s->session->plan->tier == TIER_FULL, &s->tmp,
 				s->err);
 	if (r == 0 && s->session->plan->ephemeral)
@@ -422,7 +417,7 @@ static void release(struct supervisor *s)
 	cage_leave(&s->cage);
 	jailer_stop(&s->jailer);
 	ending_aside(s->options, &s->aside);
-	ending_tmp(s->options, &s->tmp);
+	tmpdir_close(&s->tmp);
 	job_done(&s->job);
 	close_fd(&s->listener);
 	close_fd(&s->signals.fd);
@@ -457,7 +452,7 @@ int supervisor_run(const struct session *session,
 		.session = session, .options = options, .err = err,
 		.status = -1,
 		.cage = CAGE_NONE,
-		.listener = -1, .tmp = { .lock = -1, .fresh = -1 },
+		.listener = -1, .tmp = { .lock = -1 },
 		.own = { -1, -1, -1, -1, -1 }, .jailer = JAILER_NONE,
 		.aside = ASIDE_NONE,
 		.signals.fd = -1, .clock.source.fd = -1, .messages.fd = -1,

@@ -12,15 +12,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "lib/tmpdir.h"
 #include "plan/walk-cache.h"
 #include "policy/policy.h"
 
 static char *directory(const struct policy *policy)
 {
-	const char *cache = policy->dirs[DIR_CACHE];
+	const char *state = policy->dirs[DIR_STATE];
 
-	return cache ? path_join(cache, "cloche/walk") : NULL;
+	return state ? path_join(state, "cloche/walk") : NULL;
 }
 
 struct walk_cache *walked_open(const struct policy *policy)
@@ -30,7 +29,7 @@ struct walk_cache *walked_open(const struct policy *policy)
 	auto_free char *file = dir ? path_join(dir, name) : NULL;
 	auto_buf struct buf text = { 0 };
 
-	if (!file || access(policy->dirs[DIR_CACHE], F_OK) < 0)
+	if (!file)
 		return NULL;
 	(void)fs_read(AT_FDCWD, file, WALK_CACHE_MAX, &text, NULL);
 	return walk_cache_new(text.p, text.len);

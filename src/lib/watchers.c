@@ -17,7 +17,6 @@
 #include "lib/channel.h"
 #include "lib/edits.h"
 #include "lib/events.h"
-#include "lib/held.h"
 #include "lib/hooks.h"
 #include "lib/keep.h"
 #include "lib/killed.h"
@@ -396,8 +395,6 @@ static void watch_settings(struct watchers *w)
 		w->edits = (struct loop_source){ live_fd(w->live), on_edits, w };
 		(void)loop_add(w->loop, &w->edits, EPOLLIN);
 	}
-	held_settle(w->session->held);
-	keep_held(&w->keep);
 	keep_early(&w->keep);
 	if (edited)
 		on_edit(w);

@@ -148,6 +148,7 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	auto_free char *link = NULL;
 	auto_free char *real = NULL;
 	const struct protect_row *row = NULL;
+	enum view_place place;
 	struct stat st, link_st;
 	struct verdict v;
 	int r;
@@ -159,13 +160,15 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	if (r < 0)
 		return r;
 	v = view_verdict(view, view_op, real);
+	place = view_place(view, real);
 	if (v.allowed && link)
 		v = view_verdict(view, view_op, link);
 	free(why->target);
 	why->target = mem_strdup(link && !v.allowed ? link : real);
 	if (op == WHY_WRITE && v.allowed && !view_is_private(view, real))
 		row = by_name(view, real);
-	if (op == WHY_READ && v.allowed && view_is_private(view, real)) {
+	if (op == WHY_READ && v.allowed && place != VIEW_HOST &&
+	    place != VIEW_LAYER) {
 		why->reason = mem_strdup("the sandbox has a directory of its own there; the host's file is not in it");
 		set_suggestion(why, "read");
 	} else if (row)

@@ -20,7 +20,7 @@
 
 enum home_kind {
 	HOME_PRIVATE, HOME_LAYER, HOME_CACHE, HOME_SHOW, HOME_FORGE, HOME_BIN,
-	HOME_COVER, HOME_OWN, HOME_HIDE, HOME_KINDS,
+	HOME_COVER, HOME_HIDE, HOME_KINDS,
 };
 
 struct home_row {
@@ -56,8 +56,6 @@ static const struct {
 		"can be run; last on PATH" },
 	[HOME_COVER] = { PATH_DENY_READ, RULE_BASELINE, PLACE_COVER,
 		"hidden again" },
-	[HOME_OWN] = { PATH_DENY_READ, RULE_ALWAYS, PLACE_COVER,
-		"hidden, whatever is allowed" },
 	[HOME_HIDE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST,
 		"hidden" },
 };

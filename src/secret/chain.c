@@ -172,15 +172,14 @@ static int set_places(struct chain *c, const struct store_options *o,
 		      struct err *err)
 {
 	auto_free char *home = fs_home();
-	auto_free char *config = fs_xdg("XDG_CONFIG_HOME", ".config");
 	auto_free char *state = fs_xdg("XDG_STATE_HOME", ".local/state");
 	auto_free char *dir = NULL, *usual = NULL, *seen = NULL;
 
-	if (!o->dir && !config)
+	if (!o->dir && !state)
 		return fail(err, -ENOENT,
 			    "there is no home directory: set HOME");
-	dir = o->dir ? path_resolve("/", o->dir) : path_join(config, "cloche");
-	usual = home ? path_join(home, ".config/cloche") : NULL;
+	dir = o->dir ? path_resolve("/", o->dir) : path_join(state, "cloche/secrets");
+	usual = home ? path_join(home, ".local/state/cloche/secrets") : NULL;
 	service_full(c->service, dir, usual, c->full);
 	c->place = place_new(dir);
 	if (state) {

@@ -12,7 +12,6 @@
 
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/homelock.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -22,13 +21,10 @@
  * struct place - The directory
  * @path:	For messages and for the first open
  * @fd:		Of the directory, or -1 as long as nobody needed it
- * @seen_by_none: Every sandbox that runs was started after the directory was
- *		made, and hides it
  */
 struct place {
 	char *path;
 	int fd;
-	bool seen_by_none;
 };
 
 struct place *place_new(const char *path)
@@ -123,14 +119,6 @@ int place_fd(struct place *place, bool make, struct err *err)
 
 	if (r < 0)
 		return r;
-	/* Also where a reader has opened it before */
-	if (make && !place->seen_by_none) {
-		if (!homelock_wait(HOMELOCK_WAIT_MS))
-			return fail(err, -EBUSY,
-				    "a sandbox runs that was started before there was '%s', and could read it: end that first",
-				    place->path);
-		place->seen_by_none = true;
-	}
 	return place->fd;
 }
 

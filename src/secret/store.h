@@ -34,7 +34,7 @@ enum {
  * @backend:	"keychain", "secret-service", "file", "plaintext"; NULL: the
  *		best that works here, falling back to the others
  * @service:	Whose document; NULL: STORE_SERVICE
- * @dir:	Of the files; NULL: $XDG_CONFIG_HOME/cloche
+ * @dir:	Of the files; NULL: $XDG_STATE_HOME/cloche/secrets
  * @programs:	Directory of the helper programs; NULL: where they were
  *		installed
  * @security:	The keychain's program; NULL: /usr/bin/security, or the

@@ -74,7 +74,7 @@ TEST(the_encrypted_file_is_behind_its_helper)
 	begin("file", key_file());
 	CHECK_INT(set("A", "one"), 1);
 	check_value("A", "one");
-	path = path_join(test_dir(), ".config/cloche/credentials.enc");
+	path = path_join(test_dir(), ".local/state/cloche/secrets/credentials.enc");
 	CHECK_INT(access(path, F_OK), 0);
 	cloche_secrets_clear(secrets);
 	check_value("A", "one");

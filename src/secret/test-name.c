@@ -89,11 +89,11 @@ TEST(another_directory_is_another_entry)
 {
 	char full[SERVICE_SIZE];
 
-	service_full("cloche", "/home/u/.config/cloche",
-		     "/home/u/.config/cloche", full);
+	service_full("cloche", "/home/u/.local/state/cloche/secrets",
+		     "/home/u/.local/state/cloche/secrets", full);
 	CHECK_STR(full, "cloche");
 	/* printf /elsewhere | sha256sum */
-	service_full("cloche", "/elsewhere", "/home/u/.config/cloche", full);
+	service_full("cloche", "/elsewhere", "/home/u/.local/state/cloche/secrets", full);
 	CHECK_STR(full, "cloche-b660bf8d");
 }
 

@@ -244,24 +244,3 @@ TEST(a_swapped_directory_gets_nothing)
 	CHECK_INT(get(place, "new"), 1);
 	place_free(place);
 }
-
-/* As a sandbox does that started when there was no directory to hide */
-TEST(a_sandbox_that_could_look_is_waited_for_also_by_who_has_read_before)
-{
-	struct place *place = fresh();
-	auto_close int home = -1;
-
-	test_home();
-	CHECK_INT(put(place, "old"), 0);
-	place_free(place);
-	place = fresh();
-	home = open(test_dir(), O_RDONLY | O_CLOEXEC);
-	CHECK_INT(flock(home, LOCK_SH), 0);
-	CHECK_INT(get(place, "old"), 1);
-	CHECK_INT(put(place, "new"), -EBUSY);
-	CHECK_CONTAINS(err.msg, "end that first");
-	CHECK_INT(get(place, "old"), 1);
-	CHECK_INT(flock(home, LOCK_UN), 0);
-	CHECK_INT(put(place, "new"), 0);
-	place_free(place);
-}

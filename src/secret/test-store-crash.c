@@ -119,7 +119,7 @@ static int number_in(const char *key_file)
 /* Nothing may lie about that others could read, or that nobody knows */
 static void check_files(void)
 {
-	const char *path = test_path(".config/cloche");
+	const char *path = test_path(".local/state/cloche/secrets");
 	auto_closedir DIR *dir = opendir(path);
 	struct dirent *entry;
 

@@ -16,7 +16,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
-#include "base/leftover.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -49,7 +48,6 @@ static int open_dir(const char *state, struct err *err)
 	auto_free char *path = path_join(state, "journal");
 	auto_close int above = -1;
 
-	leftover_make(state);
 	above = fs_open_private_dir(state, err);
 	return above < 0 ? above : fs_open_private_dir(path, err);
 }
@@ -81,18 +79,6 @@ static char *to_text(const struct journal *j)
 
 	json_decref(root);
 	return text;
-}
-
-/* It is not left empty in a bare home. In others it stays: to make and remove it
- * takes ext4 as long as half a run. The directory that it is in may be masked in
- * other sandboxes, and is left to who knows that there are none (lib/held.h).
- */
-static void remove_empty(const char *state)
-{
-	auto_free char *path = path_join(state, "journal");
-
-	if (leftover_is_alone(state))
-		(void)leftover_rmdir(path);
 }
 
 const char *journal_root(const struct journal *j, const char *path)
@@ -205,7 +191,6 @@ void journal_remove(const char *state, const struct journal *j)
 
 	if (dir >= 0)
 		(void)unlinkat(dir, name, 0);
-	remove_empty(state);
 }
 
 static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
@@ -319,6 +304,4 @@ void journal_replay(const char *state,
 		    replay_one(dirfd(dir), entry->d_name, fn, arg))
 			left--;
 	}
-	if (left < JOURNAL_REPLAY_MAX)
-		remove_empty(state);
 }

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -30,7 +31,6 @@ SECRETS = (
     ".local/share/claude/versions/1", ".local/share/applications/x.desktop",
     ".local/share/opencode/auth.json", ".local/share/fish/fish_history",
     ".local/bin/unheard-of-tool", ".cache/huggingface/token",
-    ".cache/cloche/x",
 )
 
 # What work needs
@@ -50,12 +50,10 @@ def plant(t):
 
 
 def kept(t):
-    """The home as it is, but for the private /tmp that cloche keeps there, and
-    the directory of its journals (what is in that counts)
-    """
-    ours = (".local/state/cloche", ".local/state/cloche/journal")
+    """The home as it is, but for what cloche always keeps there"""
     return {path: what for path, what in tree(t.home).items()
-            if not path.startswith(".cache/cloche/tmp") and path not in ours}
+            if not re.match(r"\.local(/state(/cloche(/(journal|tmp|walk).*)?)?)?$",
+                            path)}
 
 
 def program(t, path, words):

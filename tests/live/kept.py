@@ -191,14 +191,18 @@ def what_cannot_be_looked_for_in_the_end_goes_with_the_next_run(t):
 
 
 @test
-def a_bare_home_stays_bare(t):
-    """In others the journal's directory, which is slow to make, stays"""
-    state = t.home + "/.local/state"
+def one_directory_is_made_in_a_bare_home(t):
+    """Nothing else, and its parents are as anybody makes them"""
     t.shell("echo x > made").ok()
-    equal(t.in_home(), [], "a bare home")
-    os.makedirs(state + "/other")
-    t.shell("echo x > made").ok()
-    equal(os.listdir(state + "/cloche/journal"), [])
+    t.inside("true", options=("--ephemeral",)).ok()
+    equal(t.in_home(), [".local"])
+    equal(os.listdir(t.home + "/.local"), ["state"])
+    equal(os.listdir(t.home + "/.local/state"), ["cloche"])
+    for path in (".local", ".local/state", ".local/state/cloche"):
+        equal(os.stat(f"{t.home}/{path}").st_mode & 0o7777, 0o700, path)
+    t.shell("echo x > made; echo x > /tmp/x", options=("--ephemeral",)).ok()
+    t.outside("rm", "-rf", t.home + "/.local").ok()
+    equal(t.in_home(), [])
 
 
 @test

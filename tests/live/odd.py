@@ -117,7 +117,6 @@ def a_start_that_fails_says_why_and_leaves_no_journal(t):
         left = [n for n in tree(t.home) if n.endswith(".json")]
         equal(left, [])
     equal(len(said), 1, said)
-    equal(t.in_home(), [])
 
 
 @test
@@ -150,23 +149,6 @@ def started(t, script, *options, cwd=None):
     p = t.start("run", *options, "--", "sh", "-c", script, cwd=cwd or t.dir)
     check(p.stdout.readline(), "it did not start")
     return p
-
-
-@test
-def a_killed_run_leaves_nothing_in_a_bare_home(t):
-    for script in ("echo ready; read x", "echo x >file; echo ready; read x"):
-        p = started(t, script)
-        # What a run that is not a short one makes
-        wait_until(lambda: os.path.exists(t.home + "/.config/cloche"),
-                   "nothing to leave")
-        p.kill()
-        p.communicate()
-        check(t.in_home(), "the control")
-        t.inside("true").ok()
-        equal(t.in_home(), [], script)
-    # Nor one that keeps its changes aside, and made none
-    t.inside("true", options=("--ephemeral",)).ok()
-    equal(t.in_home(), [])
 
 
 @test

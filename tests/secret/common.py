@@ -12,7 +12,7 @@ PLAIN_WARNING = "Warning: Storing credentials in plaintext.\n"
 
 
 def store_dir(t):
-    return os.path.join(t.home, ".config/cloche")
+    return os.path.join(t.home, ".local/state/cloche/secrets")
 
 
 def store_file(t, name="credentials.json"):

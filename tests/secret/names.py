@@ -64,10 +64,10 @@ def the_plaintext_store_is_one_json_object(t):
 
 
 @test
-def xdg_config_home_is_honoured(t):
-    env = {"XDG_CONFIG_HOME": t.away + "/conf"}
+def xdg_state_home_is_honoured(t):
+    env = {"XDG_STATE_HOME": t.away + "/conf"}
     put(t, "A", "1", env=env).ok()
-    check(os.path.exists(t.away + "/conf/cloche/credentials.json"))
+    check(os.path.exists(t.away + "/conf/cloche/secrets/credentials.json"))
     equal(get(t, "A", env=env), "1")
     equal(get(t, "A"), None)
 

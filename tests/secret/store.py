@@ -136,8 +136,8 @@ def the_users_keyring_will_do_in_any_session(t):
 
 @as_user
 def a_place_that_cannot_be_made_is_named(t):
-    os.makedirs(t.home + "/.config")
-    for path in (t.home + "/.config", t.home):
+    os.makedirs(t.home + "/.local")
+    for path in (t.home + "/.local", t.home):
         os.chmod(path, 0o500)
         r = refused(put(t, "A", "1"), 1, f"'{path}", "Permission denied")
         lacks(r.err, "lock")
@@ -147,12 +147,12 @@ def a_place_that_cannot_be_made_is_named(t):
 
 
 def spoil_link(path, t):
-    os.rename(path, t.away + "/moved")
-    os.symlink(t.away + "/moved", path)
+    os.rename(path, t.home + "/moved")
+    os.symlink(t.home + "/moved", path)
 
 
 def spoil_hard_link(path, t):
-    os.link(path, t.away + "/second")
+    os.link(path, t.home + "/second")
 
 
 def spoil_mode(path, t):
@@ -226,8 +226,8 @@ def a_directory_that_others_can_change_is_refused(t):
         refused(put(t, "A", "new"), 1, "chmod 700")
     os.chmod(store_dir(t), 0o700)
     equal(get(t, "A"), "old")
-    os.rename(store_dir(t), t.away + "/real")
-    os.symlink(t.away + "/real", store_dir(t))
+    os.rename(store_dir(t), t.home + "/real")
+    os.symlink(t.home + "/real", store_dir(t))
     refused(secret(t, "get", "A"), 1, "link")
     refused(put(t, "A", "new"), 1, "link")
 
@@ -244,12 +244,12 @@ def what_belongs_to_somebody_else_is_refused(t):
 
 @as_root
 def a_full_disk_is_one_clear_line_and_keeps_the_old_data(t):
-    script = """mount -t tmpfs -o size=64k,mode=700 none "$HOME/.config/cloche"
+    script = """mount -t tmpfs -o size=64k,mode=700 none "$HOME/.local/state/cloche/secrets"
         printf old | $0 secret set A 2>/dev/null
-        dd if=/dev/zero of="$HOME/.config/cloche/fill" 2>/dev/null
+        dd if=/dev/zero of="$HOME/.local/state/cloche/secrets/fill" 2>/dev/null
         head -c 30000 /dev/zero | tr '\\0' x | $0 secret set B; echo "rc $?"
-        $0 secret get A; ls "$HOME/.config/cloche"
-        mount -o remount,ro "$HOME/.config/cloche"
+        $0 secret get A; ls "$HOME/.local/state/cloche/secrets"
+        mount -o remount,ro "$HOME/.local/state/cloche/secrets"
         printf new | $0 secret set A; echo "rc $?"; $0 secret get A"""
     os.makedirs(store_dir(t))
     r = t.outside("unshare", "-m", "sh", "-c", script, CLOCHE,
