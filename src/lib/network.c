@@ -15,6 +15,8 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -32,8 +34,10 @@
 #include "lib/session.h"
 #include "lib/who.h"
 #include "net/gatekeeper.h"
+#include "net/pool.h"
 #include "plan/listener.h"
 #include "plan/plan.h"
+#include "policy/host.h"
 #include "policy/policy.h"
 #include "watch/observer.h"
 
@@ -50,6 +54,8 @@ struct port_list {
 /**
  * struct network_run - One run's network
  * @options:	Whom to tell
+ * @policy:	What the gate goes by, referenced
+ * @mode:	Where there is no gate: why
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address, from the start
  * @nobodys:	Those of them that are nothing on the sandbox's own loopback
@@ -67,6 +73,8 @@ struct port_list {
  */
 struct network_run {
 	const struct options *options;
+	struct policy *policy;
+	enum net_mode mode;
 	struct gatekeeper *gate;
 	struct asker *asker;
 	int user, net, jail[2];
@@ -103,29 +111,23 @@ static bool has_keeper(struct network_run *n)
 	return n->keeper != NULL;
 }
 
-static pid_t look_for(struct network_run *n,
-		      const struct listener_client *client)
+static uint64_t inode_of(struct network_run *n,
+			 const struct listener_client *client)
 {
-	uint64_t inode;
-
 	if (n->proxies.http)	/* The sandbox's network is ours */
-		inode = netns_inode(client);
-	else
-		inode = has_keeper(n) ? netkeeper_inode(n->keeper, client) : 0;
-	if (inode)
-		n->last_seen = who_has(n->init, inode, n->last_seen);
-	return inode ? n->last_seen : 0;
+		return netns_inode(client);
+	return has_keeper(n) ? netkeeper_inode(n->keeper, client) : 0;
 }
 
-/* Whose socket a refusal was about. Not free, and not worth more than a part
- * of our time, or a command could put its own time limit off: in a flood the
- * first ones tell.
+/* Whose socket a refusal was about: @client's, or @inode. Not free, and not worth
+ * more than a part of our time, or a command could put its own time limit off: in
+ * a flood the first ones tell.
  */
-static pid_t on_who(void *arg, const struct listener_client *client)
+static pid_t look_for(struct network_run *n,
+		      const struct listener_client *client, uint64_t inode)
 {
-	struct network_run *n = arg;
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
-	pid_t pid;
+	pid_t pid = 0;
 
 	if (now - n->looks_since > 1000) {
 		n->looks_since = now;
@@ -133,9 +135,17 @@ static pid_t on_who(void *arg, const struct listener_client *client)
 	}
 	if (n->looks_ms >= LOOKS_MS)
 		return 0;
-	pid = look_for(n, client);
+	if (client)
+		inode = inode_of(n, client);
+	if (inode)
+		pid = n->last_seen = who_has(n->init, inode, n->last_seen);
 	n->looks_ms += now_ms(CLOCK_MONOTONIC) - now;
 	return pid;
+}
+
+static pid_t on_who(void *arg, const struct listener_client *client)
+{
+	return look_for(arg, client, 0);
 }
 
 static void on_answer(void *arg, uint32_t id, bool allow,
@@ -203,6 +213,11 @@ int network_start(const struct network_config *config,
 	n->proxies = config->session->plan->proxies;
 	n->sink = config->sink;
 	n->publish_any = config->session->plan->network.publish_any;
+	n->mode = config->session->plan->net;
+	*ret = n;
+	if (!config->listeners)
+		return 0;
+	n->policy = policy_ref(config->session->policy);
 	remember_ports(n, config->listeners);
 	r = asker_new(&(struct asker_config){
 		.loop = config->loop, .session = config->session,
@@ -218,10 +233,9 @@ int network_start(const struct network_config *config,
 		r = publish(n, config->session->plan, err);
 	if (r < 0) {
 		network_free(n);
-		return r;
+		*ret = NULL;
 	}
-	*ret = n;
-	return 0;
+	return r;
 }
 
 void network_command_runs(struct network_run *n)
@@ -254,6 +268,7 @@ void network_free(struct network_run *n)
 	if (!n)
 		return;
 	network_finish(n);
+	policy_unref(n->policy);
 	free(n->fixed.v);
 	free(n->nobodys.v);
 	demand_done(&n->demand);
@@ -264,7 +279,11 @@ void network_free(struct network_run *n)
 int network_reload(struct network_run *n, struct policy *policy,
 		   struct err *err)
 {
-	return n && n->gate ? gatekeeper_reload(n->gate, policy, err) : 0;
+	if (!n || !n->gate)
+		return 0;
+	policy_unref(n->policy);
+	n->policy = policy_ref(policy);
+	return gatekeeper_reload(n->gate, policy, err);
 }
 
 static bool has_port(const struct port_list *list,
@@ -295,9 +314,8 @@ static bool is_served(void *arg, const struct sockaddr *address, socklen_t len)
 	struct network_run *n = arg;
 	struct sockaddr_in6 a;
 
-	return !n->proxies.http && (local_is_away(address, len, &a)
-				    ? has_port(&n->fixed, &a)
-				    : is_local(n, &a));
+	return !n->proxies.http && !local_is_away(address, len, &a) &&
+	       is_local(n, &a);
 }
 
 static bool is_stream(int sock)
@@ -316,23 +334,32 @@ static int expect(void *arg, uint16_t port)
 	return n->gate ? gatekeeper_expect(n->gate, port) : -ECONNREFUSED;
 }
 
-static void report_direct(const struct network_run *n,
-			  const struct sockaddr *address, socklen_t len)
+/* A connect() that fails with @error. @fix: what to do, or NULL: to allow the
+ * address.
+ */
+static void report_connect(struct network_run *n,
+			   const struct sockaddr *address, socklen_t len,
+			   int sock, int error, const char *reason,
+			   const char *fix)
 {
 	char host[INET6_ADDRSTRLEN], port[8];
 	struct violation v = {
-		.kind = VIOLATION_NET_CONNECT, .error = EACCES, .count = 1,
+		.kind = VIOLATION_NET_CONNECT, .error = error, .count = 1,
 	};
+	struct stat st;
 
 	if (getnameinfo(address, len, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return;
-	v.op = mem_strdup("connect");
+	if (sock >= 0 && fstat(sock, &st) == 0)
+		v.pid = look_for(n, NULL, st.st_ino);
+	v.op = mem_strdup(is_stream(sock) ? "connect" : "UDP");
 	v.target = mem_printf(address->sa_family == AF_INET6 ? "[%s]:%s"
 							     : "%s:%s",
 			      host, port);
-	v.reason = mem_strdup("tier landlock has no direct connections");
-	v.suggest_edit = mem_strdup("let the program use $HTTPS_PROXY or $ALL_PROXY");
+	v.reason = mem_strdup(reason);
+	v.rule_key = mem_strdup("sandbox.network.allowedDomains");
+	v.suggest_edit = fix ? mem_strdup(fix) : NULL;
 	violation_report(n->sink, &v);
 	violation_done(&v);
 }
@@ -345,8 +372,28 @@ static int connect_for(struct network_run *n, const struct sockaddr *address,
 				      n);
 
 	if (r == -EACCES)
-		report_direct(n, address, len);
+		report_connect(n, address, len, sock, EACCES,
+			       "tier landlock has no direct connections",
+			       "let the program use $HTTPS_PROXY or $ALL_PROXY");
 	return r;
+}
+
+/* The reason for which the gate would accept a connection to @a and then reset it,
+ * or NULL. What a made-up address stands for, only the gate knows.
+ */
+static const char *is_refused(const struct network_run *n,
+			      const struct sockaddr_in6 *a)
+{
+	const bool four = IN6_IS_ADDR_V4MAPPED(&a->sin6_addr);
+	struct host_verdict verdict;
+	struct host host;
+
+	host_of_address(a->sin6_addr.s6_addr + (four ? 12 : 0), four ? 4 : 16,
+			ntohs(a->sin6_port), &host);
+	if (!a->sin6_port || pool_covers(&host))
+		return NULL;
+	verdict = host_decide(n->policy, &host, asker_can_ask(n->asker));
+	return verdict.decision == HOST_DENIED ? verdict.reason : NULL;
 }
 
 static bool wants_connect(void *arg, const struct sockaddr *address,
@@ -359,18 +406,20 @@ static bool wants_connect(void *arg, const struct sockaddr *address,
 		return n->proxies.http;
 	if (!local_is_away(address, len, &a))
 		return !is_local(n, &a);
-	return a.sin6_port && !has_port(&n->fixed, &a) &&
-	       !demand_has(&n->demand, &a);
+	return is_refused(n, &a) ||
+	       (a.sin6_port && !has_port(&n->fixed, &a) &&
+		!demand_has(&n->demand, &a));
 }
 
-/* 0: whether it may is the gate's to say. In the landlock tier it is made here: 1, or
- * a negative errno.
+/* 0: whether it may is the gate's to say, unless it is about an address that it will
+ * refuse. In the landlock tier it is made here: 1, or a negative errno.
  */
 static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		      int sock)
 {
 	struct network_run *n = arg;
 	struct sockaddr_in6 a;
+	const char *reason;
 
 	if (n->proxies.http)
 		return connect_for(n, address, len, sock);
@@ -379,9 +428,33 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 	/* It would be accepted, and then reset */
 	if (!local_is_away(address, len, &a))
 		return -ECONNREFUSED;
+	reason = is_refused(n, &a);
+	if (reason) {
+		report_connect(n, address, len, sock, EACCES, reason, NULL);
+		return -EACCES;
+	}
 	if (has_keeper(n))
 		demand_add(&n->demand, n->gate, n->keeper, &a);
 	return 0;
+}
+
+/* The kernel had no way there, and that is our doing */
+static void on_unreached(void *arg, const struct sockaddr *address,
+			 socklen_t len, int sock, int error)
+{
+	struct network_run *n = arg;
+	struct sockaddr_in6 a;
+
+	if (n->gate || !local_is_away(address, len, &a))
+		return;
+	if (n->mode == NET_NONE)
+		report_connect(n, address, len, sock, error,
+			       "the run has no network",
+			       "leave out --net none");
+	else if (n->mode == NET_JAIL)
+		report_connect(n, address, len, sock, error,
+			       "the jail has no route there",
+			       "--allow-ip with that address");
 }
 
 static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
@@ -443,6 +516,6 @@ void network_questions(struct network_run *n, struct observer_network *ret)
 	*ret = (struct observer_network){
 		.arg = n, .connect = on_connect, .wants_connect = wants_connect,
 		.is_served = is_served, .is_held = is_held, .bind = on_bind,
-		.listen = on_listen,
+		.listen = on_listen, .unreached = on_unreached,
 	};
 }

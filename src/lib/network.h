@@ -19,7 +19,8 @@ struct violation_sink;
 
 /**
  * struct network_config - What a run's network is made of
- * @listeners:	From the sandbox; taken over
+ * @listeners:	From the sandbox; taken over. NULL: there is no gate, and all that is
+ *		done is to report what cannot be reached
  * @jail:	Where the gate dials from, or NULL: the host's own network
  * @user, @net:	The sandbox's namespaces; stay the caller's and open
  * @init:	Its process 1

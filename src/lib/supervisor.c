@@ -177,6 +177,15 @@ static int take_ready(struct supervisor *s, const struct cage_message *m,
 	if ((m->value & CAGE_HAS_NETWORK) ||
 	    (s->session->proxies && s->listener >= 0))
 		r = take_network(s);
+	else if (s->listener >= 0 && s->session->plan->tier == TIER_FULL &&
+		 s->session->plan->net != NET_HOST)
+		r = network_start(&(struct network_config){
+			.loop = s->loop, .session = s->session,
+			.options = s->options,
+			.sink = watchers_sink(s->watchers),
+			.user = s->own[0], .net = s->own[2],
+			.init = s->cage.pid,
+		}, &s->network, s->err);
 	if (r < 0)
 		return r;
 	if (s->listener >= 0)

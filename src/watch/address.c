@@ -468,6 +468,11 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 		return;
 	}
 	ret->error = perform(*copy, a, &waits);
+	if (policy->network.unreached &&
+	    (ret->error == ENETUNREACH || ret->error == EHOSTUNREACH ||
+	     ret->error == EACCES))
+		policy->network.unreached(policy->network.arg, &a->sa, a->len,
+					  *copy, ret->error);
 	if (!waits || (ret->error != EINPROGRESS && ret->error != EALREADY))
 		return;
 	/* Mostly it is there at once */

@@ -77,6 +77,8 @@ struct observer_socket {
  *		what @connect did; from any thread
  * @bind:	Then, before its bind() goes on
  * @listen:	Before a listen() on @socket, a copy, goes on
+ * @unreached:	A connect() of @socket that was made here failed with @error: there is
+ *		no way to the address
  */
 struct observer_network {
 	void *arg;
@@ -90,6 +92,8 @@ struct observer_network {
 			socklen_t len);
 	void (*bind)(void *arg, const struct sockaddr *address, socklen_t len);
 	void (*listen)(void *arg, int socket);
+	void (*unreached)(void *arg, const struct sockaddr *address,
+			  socklen_t len, int socket, int error);
 };
 
 /**

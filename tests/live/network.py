@@ -42,7 +42,7 @@ except OSError as e: print(type(e).__name__)
 ''', "--events", events).ok()
     equal(r.out.splitlines(), [
         "HTTP/1.1 403 host is not on the allow list", "no such name",
-        "ConnectionResetError", "ConnectionRefusedError"])
+        "PermissionError", "ConnectionRefusedError"])
     equal(server.count, 0)
     with open(events) as file:
         rows = [json.loads(line) for line in file]
@@ -233,7 +233,45 @@ s = socket.create_connection(("{address}", {server.port}), 10); print(s.recv(9))
 
 
 @test
+def a_refused_address_is_refused_in_connect(t):
+    """Not accepted and reset: who only looks whether it connects would think so"""
+    code = """
+import errno, select
+for address in (("192.0.2.77", 443), ("192.0.2.77", 80), ("192.0.2.77", 8123), ("2001:db8::7", 443)):
+    for blocking in (True, False):
+        s = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+        s.setblocking(blocking)
+        print(errno.errorcode.get(s.connect_ex(address)))
+"""
+    for options in ((), ("--observe", "off"), ("--deny", "192.0.2.77"),
+                    ("--profile", "srt")):
+        r = python(t, code, *options).ok()
+        equal(r.out.split(), ["EACCES"] * 8, options)
+        contains(r.err, "192.0.2.77:443 (host is ")
+        contains(r.err, "[2001:db8::7]:443 (host is not on the allow list")
+    # The control: what is allowed is the gate's, which finds nobody there
+    file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')
+    r = python(t, code, "--allow", "192.0.2.77", "-s", file).ok()
+    equal(r.out.split()[:6], ["None", "EINPROGRESS"] * 3)
+
+
+@test
+def no_network_is_reported_too(t):
+    code = """
+import errno
+print(errno.errorcode[socket.socket().connect_ex(("192.0.2.77", 443))])
+try: socket.getaddrinfo("example.test", 80)
+except OSError: print("no such name")
+"""
+    r = python(t, code, "--net", "none").ok()
+    equal(r.out, "ENETUNREACH\nno such name\n")
+    contains(r.err, "192.0.2.77:443 (the run has no network; leave out --net none)")
+
+
+@test
 def destinations_on_demand_are_let_go(t):
+    # Allowed, and then not: the gate resets them
+    file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')
     r = python(t, """
 def attempt(i):
     try: socket.create_connection((f"192.0.2.{i % 250 + 1}", 8000 + i), 20).recv(1)
@@ -243,7 +281,7 @@ with open("/proc/net/tcp") as f: listening = sum(" 0A " in line for line in f)
 print(seen, listening <= 260)
 for i in range(20):     # A server of its own that wants the port has it at once
     socket.create_server(("::", 8399 - i), family=10, dualstack_ipv6=True)
-""").ok()
+""", "--allow", "192.0.2.0/24", "-s", file).ok()
     # A reset is the gate's; the kernel would refuse
     equal(r.out, "{'ConnectionResetError'} True\n")
 
