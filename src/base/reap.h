@@ -16,6 +16,11 @@ void reap_later(pid_t pid);
 /* Before we end: wait for those that are left, where nobody else might */
 void reap_rest(void);
 
+/* From now on, whom a child leaves behind is reaped by reap_rest() as well, where
+ * nobody else would
+ */
+void reap_adopt(void);
+
 /* A wait status as a shell tells it: 128+N for signal N */
 int reap_exit_code(int status);
 

@@ -131,6 +131,7 @@ int gate_process_resolve(struct gate_process *p, resolve_fn fn, int *theirs)
 	/* Without the jail's namespaces: names are resolved outside, as ever;
 	 * only what is dialled is jailed
 	 */
+	reap_adopt();	/* Its helpers are its own children */
 	p->resolver = fork();
 	if (!p->resolver)
 		resolve_main(pair[0], fn);
