@@ -106,11 +106,17 @@ static void on_total_over(void *arg)
 	finish(arg, -ETIMEDOUT);
 }
 
-static void send_at_once(int fd)
+enum { KEEP_ALIVE_S = 60 };	/* Routers forget a connection that is silent longer */
+
+/* The command's own wish to keep a silent connection alive ends at the gate */
+static void set_up(int fd)
 {
-	static const int on = 1;
+	static const int on = 1, idle = KEEP_ALIVE_S;
 
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof(idle));
 }
 
 static int new_socket(int family)
@@ -119,7 +125,7 @@ static int new_socket(int family)
 			      SOCK_NONBLOCK, 0);
 
 	if (fd >= 0)
-		send_at_once(fd);
+		set_up(fd);
 	return fd;
 }
 
@@ -271,7 +277,7 @@ void dial_start_with(struct dial *d, int fd)
 	prepare(d);
 	d->next = d->count;
 	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
-	send_at_once(fd);
+	set_up(fd);
 	r = start(d, fd, &d->v[0], family == AF_INET6);
 	if (r < 0)
 		finish(d, r);
