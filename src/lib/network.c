@@ -449,6 +449,8 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 		return;
 	if (n->mode == NET_NONE)
 		report_connect(n, address, len, sock, error,
+			       a.sin6_port == htons(53) && !is_stream(sock) ?
+			       "names cannot be looked up: the run has no network" :
 			       "the run has no network",
 			       "leave out --net none");
 	else if (n->mode == NET_JAIL)

@@ -353,6 +353,19 @@ static const char *start_name(const struct view *view, char *const *caller)
 	return name;
 }
 
+/* Who tries again after a minute would only be silent for that long */
+static void put_no_retries(struct env *env)
+{
+	static const char *const names[] = {
+		"npm_config_fetch_retries", "PIP_RETRIES", "CARGO_NET_RETRY",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!find(env, names[i]))
+			put_name(env, names[i], "0");
+	}
+}
+
 char **env_build(const struct view *view, const struct plan_request *request,
 		 const char *tmpdir, enum net_mode net)
 {
@@ -374,6 +387,8 @@ char **env_build(const struct view *view, const struct plan_request *request,
 			    put_variable, &env);
 		put_ssh(&env, request->program);
 	}
+	if (net == NET_NONE)
+		put_no_retries(&env);
 	put_trusted(&env, policy);
 	put_agent(&env, policy, caller);
 	put_asked(&env, policy, caller);

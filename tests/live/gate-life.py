@@ -230,8 +230,10 @@ for _ in sys.stdin: print(tunnel(b"{there}")[1], flush=True)
 @test
 def a_port_on_demand_that_cannot_be_had_costs_no_other(t):
     server = Server()
-    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
-                "/usr/bin/python3", "-c", '''
+    # Allowed, and then not: the gate resets them
+    file = t.write(t.away + "/s.json", '{"network": {"deniedResolvedAddresses": ["192.0.2.0/24"]}}')
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--allow",
+                "192.0.2.9", "-s", file, "--", "/usr/bin/python3", "-c", '''
 import socket, sys
 for port in (7001, 7002, 7003):
     try: print(socket.create_connection(("192.0.2.9", port), 60).recv(1), flush=True)

@@ -256,6 +256,40 @@ for address in (("192.0.2.77", 443), ("192.0.2.77", 80), ("192.0.2.77", 8123), (
 
 
 @test
+def a_silent_connection_is_kept_alive(t):
+    server = Server()
+    p = t.start("run", "--allow", f"127.0.0.1:{server.port}", "--",
+                "/usr/bin/python3", "-c", FETCH + f"""
+import sys
+s = tunnel(b"127.0.0.1:{server.port}")[0]
+print("up", flush=True)
+sys.stdin.readline()
+""")
+    equal(p.stdout.readline(), b"up\n")
+    # The kernel's timer of the gate's socket: 2 is keep-alive
+    with open("/proc/net/tcp") as table:
+        timers = [row.split()[5] for row in table
+                  if row.split()[2].endswith(f":{server.port:04X}")]
+    p.communicate(b"\n", 60)
+    check(timers and all(timer.startswith("02:") for timer in timers), timers)
+
+
+@as_root
+def nothing_is_left_for_a_process_1_that_does_not_reap(t):
+    script = t.write("first.py", """
+import glob, subprocess, sys
+for i in range(3):
+    subprocess.run([sys.argv[1], "run", "--quiet", "--allow", "name.test", "--", "/usr/bin/python3", "-c",
+        "import socket\\ntry: socket.create_connection(('name.test', 443), 9)\\nexcept OSError: pass"])
+states = [open(f).read().rsplit(")", 1)[1].split()[0] for f in glob.glob("/proc/[0-9]*/stat")]
+print(states)
+""")
+    r = t.outside("unshare", "--pid", "--fork", "--mount-proc", "/usr/bin/python3",
+                  script, CLOCHE).ok()
+    equal(r.out, "['R']\n", r.err)
+
+
+@test
 def no_network_is_reported_too(t):
     code = """
 import errno
@@ -266,6 +300,12 @@ except OSError: print("no such name")
     r = python(t, code, "--net", "none").ok()
     equal(r.out, "ENETUNREACH\nno such name\n")
     contains(r.err, "192.0.2.77:443 (the run has no network; leave out --net none)")
+    contains(r.err, ":53 (names cannot be looked up: the run has no network")
+    # Who would try again for minutes does not
+    r = t.inside(need("npm"), "view", "x", "--registry", "http://example.test/",
+                 options=("--net", "none"), timeout=60)
+    check(r.code not in (0, 124), repr(r))
+    contains(r.err, "EAI_AGAIN")
 
 
 @test
