@@ -95,12 +95,14 @@ def fuzz(t, top, seed, ms, threads, options):
         # A link is refused the name ".claude" as well, which a directory may have
         if (event["kind"] == "fs-create" and is_protected(target) and
                 os.path.lexists(target) and
+                os.path.realpath(os.path.dirname(target)) ==
+                os.path.dirname(target) and     # No link to another came there
                 os.path.relpath(target, top) not in old):
             wrong.append(f"refused: {target}")
         # A directory that was made in this run may be moved to ".claude": what is
         # in it is found in the end (docs/decisions/visibility.md)
         if (event["kind"] == "quarantine" and threads == 1 and
-                os.path.basename(target) != "settings.json"):
+                not event["reason"].startswith("settings:")):
             wrong.append(f"found in the end: {target}: {event['reason']}")
     return wrong, refused
 
