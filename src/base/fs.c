@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -75,6 +76,23 @@ int fs_given_fd(const char *text)
 		return -EINVAL;
 	flags = fcntl((int)fd, F_GETFD);
 	return flags < 0 || flags & FD_CLOEXEC ? -EBADF : (int)fd;
+}
+
+char *fs_fd_path(int fd)
+{
+	char name[64], path[PATH_MAX];
+	struct stat st, there;
+	ssize_t n;
+
+	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	n = readlink(name, path, sizeof(path) - 1);
+	if (n <= 0 || path[0] != '/')
+		return NULL;
+	path[n] = '\0';
+	if (fstat(fd, &st) < 0 || stat(path, &there) < 0 ||
+	    st.st_dev != there.st_dev || st.st_ino != there.st_ino)
+		return NULL;
+	return mem_strdup(path);
 }
 
 int fs_above_std(int fd)

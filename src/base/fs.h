@@ -26,6 +26,11 @@ int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
  */
 int fs_given_fd(const char *text);
 
+/* The absolute path that @fd is open on, or NULL if it has none: a socket, a pipe,
+ * a file that is gone. The caller frees.
+ */
+char *fs_fd_path(int fd);
+
 /* A new descriptor of ours, moved above the standard three: where those are
  * closed it would be taken for one of them, and printed to or handed on. Closed
  * in any case; the new number, or -1 with errno.

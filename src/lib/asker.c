@@ -38,6 +38,7 @@
 #include "lib/options.h"
 #include "lib/session.h"
 #include "plan/plan.h"
+#include "plan/view.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
@@ -303,12 +304,26 @@ static int connect_control(struct asker *a, const char *path, struct err *err)
 	return 0;
 }
 
+/* What the command can write, or could have put there, gives no answers */
+static int check_control(const struct asker *a, const char *path,
+			 struct err *err)
+{
+	auto_free char *root = path ?
+		view_root_of(a->config.session->view, path) : NULL;
+
+	return root ? fail(err, -EPERM, "--control-fd: '%s' lies where the command can write; use a socket or pipe without a name, or a socket elsewhere",
+			   path) : 0;
+}
+
 static int find_control(struct asker *a, const char *text, struct err *err)
 {
-	int fd;
+	auto_free char *path = NULL;
+	int fd, r;
 
-	if (text[0] == '/')
-		return connect_control(a, text, err);
+	if (text[0] == '/') {
+		r = check_control(a, text, err);
+		return r < 0 ? r : connect_control(a, text, err);
+	}
 	fd = fs_given_fd(text);
 	if (fd == -EINVAL || (fd >= 0 && fd < 3))
 		return fail(err, -EINVAL, "--control-fd: '%s' is not a descriptor of 3 or more",
@@ -316,6 +331,10 @@ static int find_control(struct asker *a, const char *text, struct err *err)
 	if (fd < 0)
 		return fail(err, fd, "--control-fd: descriptor %s is not open; leave one end of a socket open for cloche, or give the path of one",
 			    text);
+	path = fs_fd_path(fd);
+	r = check_control(a, path, err);
+	if (r < 0)
+		return r;
 	a->control.fd = fd;
 	return 0;
 }

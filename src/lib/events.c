@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -68,12 +69,32 @@ static int open_file(const struct policy *policy, const char *where,
 		      : fd;
 }
 
+/* True if the command holds, or can open, what @fd writes to. A terminal is read by
+ * people.
+ */
+static bool is_shared(const struct view *view, int fd)
+{
+	auto_free char *path = fs_fd_path(fd);
+	auto_free char *root = path ? view_root_of(view, path) : NULL;
+	struct stat st, other;
+
+	if (fstat(fd, &st) < 0 || S_ISCHR(st.st_mode))
+		return false;
+	for (int std = STDIN_FILENO; std <= STDERR_FILENO; std++) {
+		if (fstat(std, &other) == 0 && st.st_dev == other.st_dev &&
+		    st.st_ino == other.st_ino)
+			return true;
+	}
+	/* A regular file is frozen; a pipe by name cannot be */
+	return root && !S_ISREG(st.st_mode);
+}
+
 static bool is_for_reading(int fd)
 {
 	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-int events_open(const struct policy *policy, const char *where, int *ret_fd,
+int events_open(const struct view *view, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err)
 {
 	int fd;
@@ -89,11 +110,14 @@ int events_open(const struct policy *policy, const char *where, int *ret_fd,
 	if (fd < 0 && is_number(where))
 		return fail(err, -EINVAL, "--events: '%s' is neither a descriptor nor a file; write ./%s for a file of that name",
 			    where, where);
+	if (fd >= 0 && is_shared(view, fd))
+		return fail(err, -EPERM, "--events: the command can write to descriptor %s itself; name a file, or open another pipe",
+			    where);
 	if (fd >= 0) {
 		*ret_fd = fd;
 		return 0;
 	}
-	fd = open_file(policy, where, err);
+	fd = open_file(view->policy, where, err);
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
@@ -103,10 +127,12 @@ int events_open(const struct policy *policy, const char *where, int *ret_fd,
 
 void events_protect(struct policy *policy, const char *where)
 {
-	auto_free char *path = where ? file_of(where) : NULL;
+	const int fd = where ? fs_given_fd(where) : -1;
+	auto_free char *path = !where ? NULL : fd >= 0 ? fs_fd_path(fd)
+						       : file_of(where);
 	const struct source *source;
 
-	if (!path)
+	if (!path || path_is_within("/dev", path))
 		return;
 	source = policy_add_source(policy, SCOPE_FLAG, "--events", NULL, 0, "/");
 	policy_add_literal(policy, PATH_DENY_WRITE, path, RULE_ALWAYS,

@@ -18,7 +18,7 @@ struct view;
  * nowhere, -1. *@ret_owned says whether it is ours to close. 0, or a negative
  * errno with words.
  */
-int events_open(const struct policy *policy, const char *where, int *ret_fd,
+int events_open(const struct view *view, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err);
 
 /* No command may write the file that @where names, or put another in its place:

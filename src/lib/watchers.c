@@ -78,7 +78,7 @@ int watchers_new(const struct session *session, const struct options *options,
 	w->later.fd = w->settle.fd = -1;
 	w->state = store_default_dir();
 	w->since = birth_now();
-	r = events_open(session->policy, options_get(options, OPTION_EVENTS),
+	r = events_open(session->view, options_get(options, OPTION_EVENTS),
 			&w->stream, &w->owns_stream, err);
 	w->mode = events_mode(options_get(options, OPTION_ANNOTATE));
 	if (r == 0) {

@@ -34,9 +34,21 @@ static const struct hidden_row hidden_rows[] = {
 	{ DIR_##dir, path, PATH_DENY_READ, RULE_##strength, marker, reason },
 #define SHOW(dir, path, reason)						\
 	{ DIR_##dir, path, PATH_ALLOW_READ, RULE_BASELINE, NULL, reason },
+#define NAMED(variable, reason)
 #include "policy/hidden.def"
 #undef HIDE
 #undef SHOW
+#undef NAMED
+};
+
+static const struct { const char *variable, *reason; } named_rows[] = {
+#define HIDE(dir, path, strength, marker, reason)
+#define SHOW(dir, path, reason)
+#define NAMED(variable, reason) { variable, reason },
+#include "policy/hidden.def"
+#undef HIDE
+#undef SHOW
+#undef NAMED
 };
 
 struct frozen_row {
@@ -120,6 +132,22 @@ static char *moved_from(const struct policy *p, enum policy_dir dir)
 	return path_join(p->home, below);
 }
 
+/* $HOME may be anything; the home that programs find by the password database is
+ * the user's all the same
+ */
+static void add_in_account(struct policy *p, const struct source *source,
+			   enum policy_dir dir, enum path_list list,
+			   const struct path_rule *row, const char *reason)
+{
+	const char *below = dir == DIR_HOME ? "." : default_below_home(dir);
+	auto_free char *at = p->account_home && below ?
+			     path_resolve(p->account_home, below) : NULL;
+
+	if (at && row->place == PLACE_HOST &&
+	    (!p->home || strcmp(p->home, p->account_home) != 0))
+		add_row(p, source, list, at, row, reason);
+}
+
 void baseline_add(struct policy *p, const struct source *source,
 		  enum policy_dir dir, enum path_list list,
 		  const struct path_rule *row, const char *reason)
@@ -130,6 +158,7 @@ void baseline_add(struct policy *p, const struct source *source,
 		add_row(p, source, list, p->dirs[dir], row, reason);
 	if (usual)
 		add_row(p, source, list, usual, row, reason);
+	add_in_account(p, source, dir, list, row, reason);
 }
 
 /* A row of a table, as the rule that it is a part of */
@@ -159,6 +188,30 @@ static void add_hidden(struct policy *p)
 			continue;
 		baseline_add(p, source, row->dir, row->list, &rule,
 			     row->reason);
+	}
+}
+
+/* A path that holds the project would hide that as well */
+static void add_named(struct policy *p)
+{
+	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
+		"hidden.def", NULL, 0, "/");
+
+	for (size_t i = 0; i < ARRAY_SIZE(named_rows); i++) {
+		const char *value = p->variable(named_rows[i].variable);
+		auto_free char *list = value ? mem_strdup(value) : NULL;
+		char *save = NULL;
+
+		for (char *path = list ? strtok_r(list, ":", &save) : NULL;
+		     path; path = strtok_r(NULL, ":", &save)) {
+			auto_free char *clean = path_resolve(p->cwd, path);
+
+			if (!path_is_within(clean, p->project) &&
+			    !policy_holds_home(p, clean))
+				policy_add_literal(p, PATH_DENY_READ, clean,
+					RULE_BASELINE, origin_make(source, NULL,
+					named_rows[i].reason));
+		}
 	}
 }
 
@@ -254,5 +307,7 @@ int policy_finish(struct policy *p, struct err *err)
 	if (p->profile == PROFILE_HOME)
 		home_add(p);
 	add_hidden(p);
+	if (p->variable && p->profile != PROFILE_SRT)
+		add_named(p);
 	return 0;
 }

@@ -164,6 +164,7 @@ void locks_note_hidden(struct locks *locks, const struct facts *facts,
 		policy_set_dir(plain, dir, policy->dirs[dir]);
 	if (policy->account_home)
 		plain->account_home = mem_strdup(policy->account_home);
+	plain->variable = policy->variable;
 	policy_finish(plain, NULL);
 	for (size_t i = 0; i < rules->len; i++)
 		note_denial(locks, SCOPE_BUILTIN, rules->v[i].path);

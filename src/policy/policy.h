@@ -300,6 +300,7 @@ struct policy_seen;
  * @account_home: The one in the password database, or NULL
  * @ruleset:	An agent's permission rules (policy/ruleset.h), all of them
  * @dirs:	Absolute, or NULL where there is no home; set before finishing
+ * @variable:	The caller's variables, which may name secrets; NULL: none do
  * @seen:	What the lists hold, so that a repeated entry is dropped
  * @finished:	policy_finish() was here
  */
@@ -308,6 +309,7 @@ struct policy {
 	char *cwd, *project, *made_top, *made_record;
 	char *home, *account_home;
 	char *dirs[DIR_COUNT];
+	const char *(*variable)(const char *name);
 	struct policy_seen *seen;
 	bool finished;
 	enum profile profile;

@@ -7,6 +7,11 @@
 #include "policy/roots.h"
 #include "policy/settings.h"
 
+static const char *variable(const char *name)
+{
+	return getenv(name);
+}
+
 void settings_request_init(struct settings_request *req, const char *cwd)
 {
 	*req = (struct settings_request){
@@ -17,6 +22,7 @@ void settings_request_init(struct settings_request *req, const char *cwd)
 		.state = getenv("XDG_STATE_HOME"),
 		.cache = getenv("XDG_CACHE_HOME"),
 		.data = getenv("XDG_DATA_HOME"),
+		.variable = variable,
 		.pinned = getenv("CLOCHE_TRUST"),
 		.owned = { fs_home(), fs_account_home() },
 	};

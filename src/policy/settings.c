@@ -636,6 +636,7 @@ static void load_init(struct load *load, const struct settings_request *req,
 	};
 	if (req->account_home)
 		load->policy->account_home = mem_strdup(req->account_home);
+	load->policy->variable = req->variable;
 	policy_set_dir(load->policy, DIR_ETC, req->etc);
 	policy_set_dir(load->policy, DIR_CLAUDE, req->claude);
 	policy_set_dir(load->policy, DIR_CONFIG, req->config);

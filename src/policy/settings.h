@@ -38,6 +38,7 @@ enum authority {
  * @approves:	True if the user approved of @line (asks.h) for @id: a repository's
  *		git directory or directory, or the file of --settings. NULL: no
  * @pinned:	Digests of asks that are approved, as $CLOCHE_TRUST has them
+ * @variable:	Looks up a variable of the caller's; NULL: there is none
  * @check:	Collect every error in the report instead of stopping
  * @owned:	For settings_request_done()
  */
@@ -53,6 +54,7 @@ struct settings_request {
 			 const char *line);
 	void *approves_arg;
 	const char *pinned;
+	const char *(*variable)(const char *name);
 	bool check;
 	char *owned[2];
 };

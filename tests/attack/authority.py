@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/authority.py - nothing that a command can write opens a sandbox"""
+
+import json
+import os
+import pwd
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from tap import *
+
+TESTED = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
+PROJECT = ".claude/settings.json"
+LOCAL = ".claude/settings.local.json"
+
+
+def settings(t, path, **sandbox):
+    return t.write(path, json.dumps({"sandbox": sandbox}))
+
+
+def ssh(t):
+    return t.write(t.home + "/.ssh/id", "SECRET")
+
+
+# Tries until the file "denied" cannot be written any more: the edit has been read
+WAITS = """
+while echo x > denied; do sleep 0.05; done 2>/dev/null
+echo x > {0}/one && echo opened || echo closed
+while test ! -e go; do sleep 0.05; done
+i=0
+until echo x > {0}/two || test $i = 200; do sleep 0.05; i=$((i+1)); done 2>/dev/null
+"""
+
+
+def live(t, where):
+    """A run in @where, whose settings are edited while it runs"""
+    settings(t, where + "/" + PROJECT)
+    p = t.start("run", "--", "sh", "-c", "touch ready; " + WAITS.format(t.away),
+                cwd=where)
+    wait_until(lambda: os.path.exists(where + "/ready"), "the command")
+    settings(t, where + "/" + PROJECT, filesystem={
+        "allowWrite": [t.away], "denyWrite": ["denied"],
+        "allowRead": [t.home + "/.ssh"]})
+    return p
+
+
+@test
+def a_settings_file_that_appears_opens_nothing_until_it_is_approved(t):
+    p = live(t, t.dir)
+    p.stdout.readline()
+    check(not os.path.exists(t.away + "/one"), "the planted file was obeyed")
+    t.trust()                               # The control: at once, in this run
+    t.write("go")
+    p.wait(60)
+    check(os.path.exists(t.away + "/two"), "the approval does not count")
+
+
+@test
+def a_repository_that_a_command_made_opens_nothing(t):
+    need("git")
+    t.shell("git init -q app && mkdir -p app/.claude").ok()
+    app = t.dir + "/app"
+    p = live(t, app)
+    p.stdout.readline()
+    check(not os.path.exists(t.away + "/one"), "the planted file was obeyed")
+    t.trust("--cwd", app)                   # The control
+    t.write(app + "/go")
+    p.wait(60)
+    check(os.path.exists(t.away + "/two"), "the approval does not count")
+
+
+@test
+def what_another_personality_wrote_is_not_obeyed(t):
+    script = f"echo x > {t.away}/file"
+    settings(t, PROJECT, filesystem={"allowWrite": [t.away]})
+    for options in ((), ("--profile", "home")):
+        check(t.shell(script, options=options).code)
+    check(not t.exists(t.away + "/file"))
+    t.trust()                               # The control
+    t.shell(script).ok()
+
+
+@test
+def a_clone_does_not_switch_the_sandbox_off(t):
+    out = t.away + "/out"
+    bare = ("--allow-unsandboxed",)
+    for values in ({"enabled": False}, {"enabledPlatforms": ["macos"]},
+                   {"excludedCommands": ["touch *"]}):
+        for path in (PROJECT, LOCAL):
+            settings(t, path, **values)
+            t.run("trust", "--yes")
+            r = t.inside("touch", out, options=bare)
+            check(r.code and not t.exists(out), values, path, r)
+            os.unlink(path)
+    settings(t, t.home + "/" + PROJECT, enabled=False)      # The control
+    t.inside("touch", out, options=bare).ok()
+
+
+@test
+def a_home_that_is_elsewhere_uncovers_nothing(t):
+    real = pwd.getpwuid(os.getuid()).pw_dir
+    for home in ("/nonexistent", t.away):
+        r = t.run("policy", "why", "read", real + "/.ssh/id", env={"HOME": home})
+        contains(r.ended(1, home).out, "SSH private keys")
+    t.run("policy", "why", "read", "/etc/passwd").ok()      # The control
+
+
+@test
+def the_lock_holds_for_reads_too(t):
+    ssh(t)
+    settings(t, PROJECT, filesystem={"allowRead": [t.home + "/.ssh/id"]})
+    t.run("trust", "--yes")
+    lock = ("-s", '{"sandbox": {"allowUnsandboxedCommands": false}}')
+    read = ("cat", t.home + "/.ssh/id")
+    check("SECRET" not in t.inside(*read, options=lock).out)
+    equal(t.inside(*read).ok().out, "SECRET")               # The control
+
+
+@test
+def what_no_repository_gets(t):
+    t.write(".idea/x", "old")
+    t.write("private/x", "SECRET")
+    user = t.home + "/" + PROJECT
+    settings(t, user, filesystem={"denyRead": ["./private", t.dir + "/private"]})
+    asked = {"filesystem": {"unprotect": [".idea"], "allowRead": ["private"]},
+             "network": {"httpProxyPort": 8888, "socksProxyPort": 8889},
+             "ignoreViolations": {"*": ["."]}, "passEnv": True,
+             "env": ["TOKEN"], "minimumTier": "landlock"}
+    for path in (PROJECT, LOCAL):
+        settings(t, path, **asked)
+        t.run("trust", "--yes")
+        r = t.shell("echo new > .idea/x; cat private/x; echo $TOKEN",
+                    env={"TOKEN": "ghp_secret"})
+        equal(t.read(".idea/x"), "old", path)
+        lacks(r.out, "SECRET")
+        lacks(r.out, "ghp_secret")
+        contains(r.err, ".idea", "the report was hidden")
+        shown = json.loads(t.run("policy", "show", "--json").ok().out)["settings"]
+        for key in ("network.httpProxyPort", "network.socksProxyPort"):
+            check(not shown.get(key) or shown[key].get("value") is None, key)
+        os.unlink(path)
+    settings(t, user, filesystem={"unprotect": [".idea"]})  # The control
+    t.shell("echo new > .idea/x && cat private/x").ok()
+
+
+@test
+def a_settings_file_in_the_project_is_believed_once(t):
+    def write(*paths):
+        t.write("s.json", json.dumps({"filesystem": {"allowWrite": list(paths)}}))
+    run = lambda name: t.shell(f"echo x > {t.away}/{name}/x",
+                               options=("-s", "s.json"))
+    for name in "ab":
+        os.mkdir(f"{t.away}/{name}")
+    write(t.away + "/a")
+    run("a").ok()
+    write(t.away + "/a", t.away + "/b")
+    r = run("b")
+    check(r.code, "the changed file was obeyed")
+    contains(r.err, "s.json asks for 1 path; review: cloche trust -s ")
+    run("a").ok()
+    t.trust("-s", "s.json")
+    run("b").ok()
+    # Outside of what commands write, it is the invocation's own word
+    t.write(t.away + "/s.json", json.dumps({"filesystem": {"allowWrite": []}}))
+    t.shell("true", options=("-s", t.away + "/s.json")).ok()
+    t.write(t.away + "/s.json", json.dumps(
+        {"filesystem": {"allowWrite": [t.away + "/b"]}}))
+    t.shell(f"echo y > {t.away}/b/y", options=("-s", t.away + "/s.json")).ok()
+
+
+@test
+def no_answers_from_where_the_command_writes(t):
+    os.mkfifo(t.dir + "/fifo")
+    os.mkfifo(t.away + "/fifo")
+    for path, code in ((t.dir + "/fifo", 125), (t.away + "/fifo", 0)):
+        fd = os.open(path, os.O_RDWR)
+        r = t.run("run", "--allow", "x.test", "--control-fd", str(fd), "--",
+                  "true", pass_fds=[fd])
+        os.close(fd)
+        equal(r.code, code, r)
+
+
+@test
+def events_are_nobody_elses(t):
+    os.mkfifo(t.dir + "/fifo")
+    fd = os.open(t.dir + "/fifo", os.O_RDWR)
+    contains(t.run("run", "--events", str(fd), "--", "true", pass_fds=[fd])
+             .ended(125).err, "can write to descriptor")
+    os.close(fd)
+    r = t.outside("sh", "-c", f"{CLOCHE} run --events 3 -- true 3>&1")
+    contains(r.ended(125).err, "can write to descriptor")
+    fd = os.open(t.dir + "/events", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    r = t.run("run", "--events", str(fd), "--", "sh", "-c",
+              "echo forged >> events; echo x > /usr/x", pass_fds=[fd])
+    os.close(fd)
+    check(r.code)
+    lacks(t.read("events"), "forged\n")
+    contains(t.read("events"), "/usr/x")                    # The control
+
+
+@test
+def keys_that_variables_name_are_hidden(t):
+    for name in ("GOOGLE_APPLICATION_CREDENTIALS", "KUBECONFIG",
+                 "AWS_SHARED_CREDENTIALS_FILE"):
+        key = t.write(t.away + "/key", "SECRET")
+        equal(t.inside("cat", key).ok().out, "SECRET")      # The control
+        env = {name: "/nonexistent:" + key if name == "KUBECONFIG" else key}
+        check(t.inside("cat", key, env=env).code, name)
+        equal(t.inside("cat", key, env=env, options=("--read", key)).ok().out,
+              "SECRET")
+
+
+@test_if(os.path.exists(TESTED))
+def an_option_is_stricter_than_the_administrator(t):
+    t.write(t.away + "/etc/cloche/policy.json", json.dumps(
+        {"network": {"mode": "filtered"}, "limits": {"timeout": "60s"}}))
+    run = lambda *options: t.outside(
+        TESTED, "run", *options, env={"CLOCHE_ROOT_ETC": t.away + "/etc"})
+    run("--timeout", "300ms", "--", "sleep", "30").ended(124)
+    contains(run("--net", "none", "--", "ls", "/sys/class/net").ok().out, "lo")
+    r = t.outside(TESTED, "policy", "show", "--net", "none", "--timeout", "5m",
+                  env={"CLOCHE_ROOT_ETC": t.away + "/etc"}).ok()
+    contains(r.out, "network.mode: none")
+    contains(r.out, "limits.timeout: 60000")                # The control
+
+
+main()
