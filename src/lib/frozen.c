@@ -28,7 +28,7 @@
 #include "policy/policy.h"
 #include "watch/store.h"
 
-enum { LIST_MAX = 64 << 10 };	/* Bytes; the oldest names go */
+enum { LIST_MAX = 16 << 10 };	/* Bytes; the oldest names go */
 
 static const char list_name[] = "settings-files";
 static const char own_program[] = "cloche's own program";
@@ -125,13 +125,21 @@ static void freeze_on_path(struct policy *policy)
 	}
 }
 
+/* One a line, the newest first; those that are not there any more are left out */
 static void read_list(struct buf *out)
 {
 	auto_free char *state = store_default_dir();
 	auto_free char *file = state ? path_join(state, list_name) : NULL;
+	auto_buf struct buf text = { 0 };
+	char *save = NULL;
 
-	if (file)
-		(void)fs_read(AT_FDCWD, file, LIST_MAX, out, NULL);
+	if (!file || fs_read(AT_FDCWD, file, LIST_MAX, &text, NULL) < 0)
+		return;
+	for (char *line = strtok_r(text.p, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
+		if (*line == '/' && access(line, F_OK) == 0)
+			buf_addf(out, "%s\n", line);
+	}
 }
 
 static void freeze_named(struct policy *policy)
@@ -141,13 +149,9 @@ static void freeze_named(struct policy *policy)
 
 	read_list(&list);
 	for (char *line = list.p ? strtok_r(list.p, "\n", &save) : NULL; line;
-	     line = strtok_r(NULL, "\n", &save)) {
-		auto_free char *dir = path_parent(line);
-
-		if (*line == '/' && access(dir, F_OK) == 0)
-			freeze(policy, mem_strdup(line),
-			       "a settings file of an earlier run");
-	}
+	     line = strtok_r(NULL, "\n", &save))
+		freeze(policy, mem_strdup(line),
+		       "a settings file of an earlier run");
 }
 
 void frozen_add(struct policy *policy)
@@ -177,9 +181,10 @@ void frozen_remember(const struct options *options,
 		return;
 	buf_adds(&line, buf_str(&list));
 	dir = fs_open_private_dir(state, NULL);
-	/* The last of too many names is cut off */
+	while (line.len > LIST_MAX) {
+		line.p[--line.len] = '\0';
+		line.len = (size_t)(strrchr(line.p, '\n') + 1 - line.p);
+	}
 	if (dir >= 0)
-		(void)fs_replace(dir, list_name, line.p,
-				 line.len < LIST_MAX ? line.len : LIST_MAX,
-				 0600, NULL);
+		(void)fs_replace(dir, list_name, line.p, line.len, 0600, NULL);
 }

@@ -233,6 +233,16 @@ def a_settings_file_of_an_earlier_run_stays(t):
         os.unlink(t.dir + "/control")
         equal(t.read("policy.json"), '{"sandbox": {}}', profile)
     t.run("run", "-c", "echo x > other.json").ok()
+    # Many names push the oldest out, and missing ones are forgotten
+    for i in range(200):
+        t.write(t.away + f"/{'d' * 100}-{i}", "{}")
+        t.run("run", "-s", t.away + f"/{'d' * 100}-{i}", "--no-settings",
+              "--net", "none", "true").ok()
+    names = open(t.home + "/.local/state/cloche/settings-files").read()
+    check(0 < len(names) <= 16 << 10 and names.endswith("\n"))
+    check(all(os.path.exists(name) for name in names.splitlines()))
+    contains(names, "-199\n")
+    lacks(names, "policy.json")
 
 
 main()
