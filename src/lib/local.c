@@ -6,17 +6,25 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/dir.h"
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
 #include "policy/violation.h"
 
 enum {
 	TABLE_MAX = 1 << 20,	/* Bytes of the kernel's list of sockets */
 	LISTENS = 0x0a,		/* In that list: TCP_LISTEN */
+	NETWORKS_MAX = 64,	/* Of other sandboxes that are looked at */
 };
 
 bool local_is_away(const struct sockaddr *sa, socklen_t len,
@@ -125,26 +133,80 @@ static void find_served(const char *table, bool *host, const uint16_t *ports)
 	}
 }
 
-static void report(const struct violation_sink *sink, uint16_t port)
+/* The network namespace of the process @pid, if it runs in @project; else 0 */
+static ino_t network_of(const char *pid, const char *project)
+{
+	char path[64], cwd[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/cwd", pid);
+	n = readlink(path, cwd, sizeof(cwd) - 1);
+	cwd[n > 0 ? n : 0] = '\0';
+	if (!path_is_within(project, cwd))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%.16s/ns/net", pid);
+	return stat(path, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* Processes in @project that have another network than we are sandboxes' */
+static void find_elsewhere(const char *project, bool *there,
+			   const uint16_t *ports)
+{
+	auto_close int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_dir struct dir dir = dir_of(fd);
+	ino_t seen[NETWORKS_MAX];
+	size_t n = 1;
+	struct dir_entry entry;
+
+	seen[0] = network_of("self", "/");
+	while (fd >= 0 && n < NETWORKS_MAX && dir_next(&dir, &entry) > 0) {
+		char path[64];
+		ino_t net;
+		size_t i = 0;
+
+		if (entry.name[0] < '1' || entry.name[0] > '9')
+			continue;
+		net = network_of(entry.name, project);
+		while (i < n && seen[i] != net)
+			i++;
+		if (!net || i < n)
+			continue;
+		seen[n++] = net;
+		snprintf(path, sizeof(path), "/proc/%.16s/net/tcp", entry.name);
+		find_served(path, there, ports);
+		snprintf(path, sizeof(path), "/proc/%.16s/net/tcp6", entry.name);
+		find_served(path, there, ports);
+	}
+}
+
+static void report(const struct violation_sink *sink, uint16_t port, bool host)
 {
 	struct violation v = {
 		.kind = VIOLATION_NET_CONNECT, .error = ECONNREFUSED, .count = 1,
 		.op = mem_strdup("connect"),
 		.target = mem_printf("localhost:%u", port),
-		.reason = mem_strdup("the sandbox has a localhost of its own, and the host's server is not there"),
+		.reason = mem_strdup(host ?
+			"the sandbox has a localhost of its own, and the host's server is not there" :
+			"another sandbox of this project serves it, and each has a localhost of its own"),
 		.rule_key = mem_strdup("sandbox.network.hostPorts"),
-		.suggest_edit = mem_printf("sandbox.network.hostPorts += %u", port),
-		.suggest_command = mem_printf("cloche policy allow port %u", port),
+		.suggest_edit = host ?
+			mem_printf("sandbox.network.hostPorts += %u", port) :
+			mem_printf("start the server with --publish %u, and this with --host-port %u",
+				   port, port),
+		.suggest_command = host ?
+			mem_printf("cloche policy allow port %u", port) : NULL,
 	};
 
 	violation_report(sink, &v);
 	violation_done(&v);
 }
 
-void local_report(const struct local *local, const struct violation_sink *sink)
+void local_report(const struct local *local, const char *project,
+		  const struct violation_sink *sink)
 {
 	uint16_t missed[LOCAL_MAX] = { 0 };
-	bool host[LOCAL_MAX] = { 0 }, any = false;
+	bool host[LOCAL_MAX] = { 0 }, there[LOCAL_MAX] = { 0 }, any = false;
 
 	for (size_t i = 0; i < LOCAL_MAX; i++) {
 		missed[i] = has(local->served, local->tried[i]) ? 0 :
@@ -155,8 +217,10 @@ void local_report(const struct local *local, const struct violation_sink *sink)
 		return;
 	find_served("/proc/self/net/tcp", host, missed);
 	find_served("/proc/self/net/tcp6", host, missed);
+	if (project)
+		find_elsewhere(project, there, missed);
 	for (size_t i = 0; i < LOCAL_MAX; i++) {
-		if (host[i])
-			report(sink, missed[i]);
+		if (host[i] || there[i])
+			report(sink, missed[i], host[i]);
 	}
 }

@@ -40,7 +40,10 @@ bool local_is_away(const struct sockaddr *address, socklen_t len,
 void local_tried(struct local *local, in_port_t port);
 void local_served(struct local *local, in_port_t port);
 
-/* Tell @sink of ports that were tried, that the host serves, and nobody inside */
-void local_report(const struct local *local, const struct violation_sink *sink);
+/* Tell @sink of ports that were tried, and that nobody inside serves, but the host
+ * or another sandbox of @project (NULL: none) does
+ */
+void local_report(const struct local *local, const char *project,
+		  const struct violation_sink *sink);
 
 #endif /* LIB_LOCAL_H */

@@ -16,9 +16,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
@@ -43,6 +47,8 @@
 
 enum {
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
+	SERVER_S = 2,			/* What serves for so long is a server */
+	EPHEMERAL = 32768,		/* Ports from here on are chosen by nobody */
 	LOOKS_MS = 100,			/* Of a second, to find who was refused */
 };
 
@@ -55,12 +61,15 @@ struct port_list {
  * struct network_run - One run's network
  * @options:	Whom to tell
  * @policy:	What the gate goes by, referenced
+ * @project:	Where the command runs, or NULL
  * @mode:	Where there is no gate: why
  * @asker:	Whom questions go to
  * @fixed:	Ports that are captured for every address, from the start
  * @nobodys:	Those of them that are nothing on the sandbox's own loopback
  * @demand:	Destinations that were captured on demand
  * @published:	Ports that are the host's as well, or could not be
+ * @server:	One that is not, and that nobody was told of yet; or 0
+ * @timer:	When to tell
  * @publish_any: All that a server inside listens on are
  * @local:	What was tried at the sandbox's own localhost
  * @keeper:	Listens inside for us; NULL until it is needed
@@ -74,6 +83,7 @@ struct port_list {
 struct network_run {
 	const struct options *options;
 	struct policy *policy;
+	const char *project;
 	enum net_mode mode;
 	struct gatekeeper *gate;
 	struct asker *asker;
@@ -81,6 +91,9 @@ struct network_run {
 	struct port_list fixed, nobodys, published;
 	struct demand demand;
 	struct local local;
+	uint16_t server;
+	struct loop *loop;
+	struct loop_source timer;
 	struct netkeeper *keeper;
 	bool no_keeper, publish_any;
 	pid_t init, last_seen;
@@ -207,6 +220,8 @@ int network_start(const struct network_config *config,
 		n->jail[1] = config->jail->net;
 	}
 	n->options = config->options;
+	n->loop = config->loop;
+	n->timer.fd = -1;
 	n->user = config->user;
 	n->net = config->net;
 	n->init = config->init;
@@ -214,6 +229,7 @@ int network_start(const struct network_config *config,
 	n->sink = config->sink;
 	n->publish_any = config->session->plan->network.publish_any;
 	n->mode = config->session->plan->net;
+	n->project = config->session->policy->project;
 	*ret = n;
 	if (!config->listeners)
 		return 0;
@@ -260,7 +276,7 @@ void network_finish(struct network_run *n)
 void network_explain(const struct network_run *n)
 {
 	if (n)
-		local_report(&n->local, n->sink);
+		local_report(&n->local, n->project, n->sink);
 }
 
 void network_free(struct network_run *n)
@@ -268,6 +284,9 @@ void network_free(struct network_run *n)
 	if (!n)
 		return;
 	network_finish(n);
+	if (n->timer.fd >= 0)
+		loop_remove(n->loop, &n->timer);
+	close_fd(&n->timer.fd);
 	policy_unref(n->policy);
 	free(n->fixed.v);
 	free(n->nobodys.v);
@@ -492,6 +511,43 @@ static uint16_t port_of(int sock)
 		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
 }
 
+/* A server that stays up is probably for somebody outside */
+static int on_server(void *arg, uint32_t events)
+{
+	struct network_run *n = arg;
+
+	(void)events;
+	loop_remove(n->loop, &n->timer);
+	close_fd(&n->timer.fd);
+	hooks_say(n->options, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
+		  n->server, n->server);
+	return 0;
+}
+
+/* Tell once, on a terminal or with -v, of the first server that is not published */
+static void expect_server(struct network_run *n, uint16_t port)
+{
+	const struct itimerspec when = { .it_value.tv_sec = SERVER_S };
+
+	if (n->server || port < 1 || port >= EPHEMERAL || n->proxies.http ||
+	    options_has(n->options, OPTION_QUIET) ||
+	    (!isatty(STDERR_FILENO) &&
+	     !options_has(n->options, OPTION_VERBOSE)))
+		return;
+	for (size_t i = 0; i < n->published.len; i++) {
+		if (n->published.v[i] == port)
+			return;
+	}
+	n->server = port;
+	n->timer = (struct loop_source){
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+		on_server, n,
+	};
+	if (n->timer.fd < 0 || timerfd_settime(n->timer.fd, 0, &when, NULL) < 0 ||
+	    loop_add(n->loop, &n->timer, EPOLLIN) < 0)
+		close_fd(&n->timer.fd);
+}
+
 /* Publish its port on the host, if the policy says so for any port */
 static void on_listen(void *arg, int sock)
 {
@@ -500,6 +556,8 @@ static void on_listen(void *arg, int sock)
 	struct err err = { 0 };
 
 	local_served(&n->local, htons(port));
+	if (!n->publish_any)
+		expect_server(n, port);
 	if (!n->publish_any || !n->gate || !port ||
 	    n->published.len == PUBLISHED_MAX)
 		return;

@@ -289,6 +289,64 @@ print(states)
     equal(r.out, "['R']\n", r.err)
 
 
+SERVE = """
+import socket, sys
+l = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+print(l.getsockname()[1], flush=True)
+sys.stdin.readline()
+"""
+
+
+def serve_inside(t, port, *options):
+    """A server in a sandbox of the project; its process"""
+    p = t.start("run", *options, "--", "/usr/bin/python3", "-c", SERVE, str(port))
+    return p, int(p.stdout.readline())
+
+
+def low_port():
+    """One that is free, and that somebody chose"""
+    for port in range(20000 + os.getpid() % 5000, 32000):
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)):
+                return port
+
+
+@test
+def a_server_that_is_only_inside_says_so(t):
+    port = low_port()
+    line = f"cloche run --publish {port}\n".encode()
+    p, _ = serve_inside(t, port, "-v")
+    contains(p.stderr.readline(), line)
+    _, rest = p.communicate(b"\n", 60)
+    lacks(rest, line)
+    # Not without -v or a terminal, not of a port that nobody chose or that is
+    # published: the time limit ends them, which is long enough
+    for options, where in (((), port), (("-v",), 0),
+                           (("-v", "--publish", str(port)), port)):
+        p, _ = serve_inside(t, where, "--timeout", "4s", *options)
+        p.wait(60)
+        lacks(p.stderr.read(), b"--publish", options)
+
+
+@test
+def a_server_in_another_sandbox_of_the_project_is_named(t):
+    p, port = serve_inside(t, 0)
+    code = f"socket.create_connection(('127.0.0.1', {port}))"
+    r = python(t, code)
+    contains(r.ended(1).err, f"localhost:{port} (another sandbox of this project")
+    contains(r.err, f"--publish {port}, and this with --host-port {port}")
+    other = os.path.join(t.away, "other")
+    os.mkdir(other)
+    lacks(python(t, code, cwd=other).ended(1).err, "another sandbox")
+    p.communicate(b"\n", 60)
+    # As it says
+    port = low_port()
+    p, _ = serve_inside(t, port, "--publish", str(port))
+    python(t, f"socket.create_connection(('127.0.0.1', {port}))", "--host-port",
+           str(port)).ok()
+    p.communicate(b"\n", 60)
+
+
 @test
 def no_network_is_reported_too(t):
     code = """
