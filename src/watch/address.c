@@ -336,39 +336,58 @@ static void note_listen(struct addresses *a,
 		policy->network.listen(policy->network.arg, copy);
 }
 
-/* An allowed socket in a directory that is closed to us, as the mask of a hidden
- * one is: it is the host's all the same. A descriptor, or -EACCES.
+/* The one of the allowed sockets that the host has at @path: a descriptor, or
+ * -ENOENT
  */
-static int open_listed(const struct addresses *a, struct tracee *t,
-		       const char *path)
+static int open_listed(const struct addresses *a, const char *path)
 {
-	char cwd[PATH_MAX] = "/";
-	auto_free char *full = NULL;
-
-	if (*path != '/' && tracee_link(t, "cwd", cwd, sizeof(cwd)) < 0)
-		return -EACCES;
-	full = path_resolve(cwd, path);
 	for (size_t i = 0; i < a->allowed.len; i++) {
 		const struct observer_socket *s = &a->allowed.v[i];
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (!s->path || strcmp(s->path, full) != 0)
+		if (!s->path || strcmp(s->path, path) != 0)
 			continue;
 		fd = sys_open_nofollow(AT_FDCWD, s->path, O_PATH, 0);
 		if (fd >= 0 && fstat(fd, &st) == 0 && is_listed(s, 1, fd, &st))
 			return take_fd(&fd);
 	}
-	return -EACCES;
+	return -ENOENT;
 }
 
-static int connect_listed(const struct addresses *a, struct tracee *t,
-			  int copy, const char *path)
+/* The sandbox has nothing at @path, or may not look there: it is hidden, or another
+ * directory is mounted there. An allowed socket of the host's is reached all the
+ * same; another is reported, with the @error that says nothing about it.
+ */
+static void connect_hidden(const struct addresses *a, struct tracee *t,
+			   int copy, const char *path, int error,
+			   struct place *place, struct address_answer *ret)
 {
-	auto_close int fd = open_listed(a, t, path);
+	char cwd[PATH_MAX] = "/";
+	auto_free char *full = NULL;
+	auto_close int fd = -1;
+	struct stat st;
 	bool waits;
 
-	return fd < 0 ? -fd : perform_inode(copy, fd, &waits);
+	ret->error = error;
+	if (*path != '/' && tracee_link(t, "cwd", cwd, sizeof(cwd)) < 0)
+		return;
+	full = path_resolve(cwd, path);
+	fd = open_listed(a, full);
+	if (fd >= 0) {
+		ret->error = perform_inode(copy, fd, &waits);
+		return;
+	}
+	if (is_incidental(full) || lstat(full, &st) < 0 ||
+	    !S_ISSOCK(st.st_mode) || sock_unix_listens(st.st_ino) == 0)
+		return;
+	ret->done = false;
+	ret->judgement = refuse_socket(place);
+	ret->judgement.error = error;
+	snprintf(place->path, sizeof(place->path), "%s", full);
+	place->name = path_base(place->path);
+	place->exists = true;
+	place->mode = S_IFSOCK;
 }
 
 static uint64_t network_of(int sock)
@@ -445,8 +464,10 @@ static void connect_by_path(const struct addresses *addresses,
 		return;
 	}
 	r = find(t, path, true, place);
-	if (r == -EACCES)
-		ret->error = connect_listed(addresses, t, *copy, path);
+	if (!r && !place->exists)
+		r = -ENOENT;
+	if (r == -EACCES || r == -ENOENT)
+		connect_hidden(addresses, t, *copy, path, -r, place, ret);
 	else if (r < 0)
 		ret->error = -r;
 	else

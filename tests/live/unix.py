@@ -241,6 +241,23 @@ def one_in_a_hidden_directory(t):
     got = attempts(t, [f"{there}/a", f"{there}/b"],
                    ["--deny-read", there, "--unix-socket", f"{there}/a"])
     check(got[0] == "hello" and got[1] in ("2", "13"), got)
+    # One that is hidden is reported, and answers as if there were none
+    r = t.inside("/usr/bin/python3", "-c", CLIENT, f"{there}/a", f"{there}/none",
+                 options=["--deny-read", there])
+    equal(len(set(r.out.split())), 1, r.out)
+    contains(r.err, f"socket {there}/a (a socket of the host")
+    contains(r.err, f"cloche policy allow socket {there}/a")
+    lacks(r.err, "none")
+    # So is one in a directory that is the sandbox's own
+    name = f"/tmp/cloche-{os.getpid()}"
+    try:
+        serve(name)
+        equal(attempts(t, [name], ["--unix-socket", name]), ["hello"])
+        r = t.inside("/usr/bin/python3", "-c", CLIENT, name)
+        equal(r.out, "2\n")
+        contains(r.err, f"cloche policy allow socket {name}")
+    finally:
+        os.unlink(name)
 
 
 @test
@@ -528,6 +545,61 @@ def a_real_agent_works_and_no_other(t):
         for agent in agents:
             agent.kill()
             agent.wait()
+
+
+NODE = """
+const net = require("net"), path = process.argv[1];
+const server = net.createServer(c => c.end("pipe")).listen(path, () =>
+    net.connect(path).on("data", d => { console.log("" + d); server.close(); }));
+"""
+
+
+@test
+def real_programs_talk_to_themselves(t):
+    """As tsx, nx and vite do it; then a terminal multiplexer"""
+    for path in ("/tmp/own.pipe", t.dir + "/own.pipe"):
+        equal(t.inside(need("node"), "-e", NODE, path).ok().out, "pipe\n")
+    need("tmux")
+    for i in range(2):      # The second finds what the first has left
+        r = t.shell("tmux -f /dev/null new-session -d 'echo in tmux > out; "
+                    "tmux wait -S done'; tmux wait done; cat out",
+                    env={"TERM": "xterm"}).ok()
+        equal(r.out, "in tmux\n")
+        lacks(r.err, "refused")
+
+
+@as_user
+def a_database_is_reached_by_its_socket(t):
+    need("initdb")
+    r = t.shell("""
+initdb -D data -A peer -N > /dev/null &&
+pg_ctl -D data -w -s -l log -o "-k $1 -c listen_addresses= -F" start &&
+psql -h $1 -d postgres -Atc "select 6 * 7, inet_server_addr() is null"
+pg_ctl -D data -s -m immediate stop
+""".replace("$1", t.dir if long(0, 1) else "/tmp"), timeout=120).ok()
+    equal(r.out, "42|t\n", r.err)
+
+
+@test
+def gpg_signs_with_the_agents_socket_alone(t):
+    need("gpg-agent")
+    home = outside(t, "g")
+    os.chmod(home, 0o700)
+    env = {"GNUPGHOME": home}
+    try:
+        t.outside("gpg", "--batch", "-q", "--passphrase", "", "--quick-gen-key",
+                  "me@example.test", "ed25519", "sign", "never", env=env).ok()
+        t.write("text", "text")
+        sign = ["gpg", "--batch", "--yes", "-u", "me@example.test", "--sign", "text"]
+        name = t.outside("gpgconf", "--list-dirs", "agent-socket",
+                         env=env).ok().out.strip()
+        named = ["--env", "GNUPGHOME=" + home]
+        r = t.inside(*sign, options=named)
+        check(r.code != 0, repr(r))
+        contains(r.err, f"socket {name} (a socket of the host")
+        t.inside(*sign, options=[*named, "--unix-socket", name]).ok()
+    finally:
+        t.outside("gpgconf", "--kill", "all", env=env)
 
 
 @test
