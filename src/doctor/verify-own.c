@@ -137,7 +137,9 @@ static void collect(const struct verify *v, bool write, struct buf *feed)
 		const struct view_rule *r = &view->rules.v[i];
 		const size_t n = strlen(r->path) + 1;
 
+		/* The sandbox's own /var/tmp is there, and holds our scratch */
 		if (r->list != list || !strcmp(r->path, last) ||
+		    !strcmp(r->path, VAR_TMP) ||
 		    (!S_ISREG(r->mode) && !S_ISDIR(r->mode)) ||
 		    feed->len + n > FEED_MAX ||
 		    view_verdict(view, write ? VIEW_WRITE : VIEW_READ,

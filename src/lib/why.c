@@ -167,8 +167,9 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 	why->target = mem_strdup(link && !v.allowed ? link : real);
 	if (op == WHY_WRITE && v.allowed && !view_is_private(view, real))
 		row = by_name(view, real);
-	if (op == WHY_READ && v.allowed && place != VIEW_HOST &&
-	    place != VIEW_LAYER) {
+	if (op == WHY_READ &&
+	    (place == VIEW_TMP ||
+	     (place == VIEW_PRIVATE && path_is_within(VAR_TMP, real)))) {
 		why->reason = mem_strdup("the sandbox has a directory of its own there; the host's file is not in it");
 		set_suggestion(why, "read");
 	} else if (row)

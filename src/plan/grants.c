@@ -76,7 +76,17 @@ void grants_close_tmp(struct view *view, const char *tmpdir)
 			 view_own_rule(view, "/tmp", "/tmp",
 				       "the host's /tmp is closed in this tier; $TMPDIR is private"),
 			 false);
-	view->private_tmp = false;
+	for (size_t i = 0; view->private_var_tmp && i < view->rules.len; i++) {
+		struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_DENY_READ && !strcmp(r->path, VAR_TMP) &&
+		    r->rule->place == PLACE_PRIVATE) {
+			free(r->path);
+			*r = view->rules.v[--view->rules.len];
+			break;
+		}
+	}
+	view->private_tmp = view->private_var_tmp = false;
 	if (tmpdir)
 		view_add(view, PATH_ALLOW_WRITE, tmpdir,
 			 view_own_rule(view, tmpdir, "$TMPDIR",

@@ -169,7 +169,8 @@ static bool is_layer(const struct path_rule *rule)
 /* In an empty place of the sandbox's own: nothing between shows the host's */
 static bool is_in_private(const struct view *view, const char *path)
 {
-	if (view->policy->profile != PROFILE_HOME)
+	if (view->policy->profile != PROFILE_HOME &&
+	    !(view->private_var_tmp && path_is_within(VAR_TMP, path)))
 		return false;
 	for (size_t n = strlen(path); n; n = shorten(path, n)) {
 		const struct found f = rules_at(view, path, n);
@@ -258,6 +259,8 @@ static struct verdict write_verdict(const struct view *view, const char *path)
 
 	if (place == VIEW_PRIVATE)
 		return (struct verdict){ true, NULL,
+					 path_is_within(VAR_TMP, path) ?
+					 "the sandbox's own " VAR_TMP :
 					 "the sandbox's own home" };
 	if (!readable.allowed)
 		return readable;

@@ -360,12 +360,36 @@ static bool wants_private_tmp(const struct view *view)
 	return true;
 }
 
+/* So is /var/tmp, empty at each start */
+static void make_var_tmp(struct view *view)
+{
+	struct path_rule *rule;
+	struct stat st;
+
+	if (!view->private_tmp || lstat(VAR_TMP, &st) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return;
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if ((r->list == PATH_ALLOW_WRITE || r->list == PATH_ALLOW_READ) &&
+		    path_is_within(r->path, VAR_TMP))
+			return;
+	}
+	(void)view_own_rule(view, VAR_TMP, VAR_TMP, "the sandbox's own");
+	rule = view->owned.v[view->owned.len - 1];
+	rule->place = PLACE_PRIVATE;
+	add_seen(view, PATH_DENY_READ, VAR_TMP, rule, &st);
+	view->private_var_tmp = true;
+}
+
 /* A home below /tmp (a test's, a container's) is still the home */
 static void show_home(struct view *view)
 {
 	const char *home = view->home;
 
-	if (view->private_tmp && home && path_is_below("/tmp", home) &&
+	if (view->private_tmp && home &&
+	    (path_is_below("/tmp", home) || path_is_below(VAR_TMP, home)) &&
 	    view->policy->profile != PROFILE_HOME)
 		view_add(view, PATH_ALLOW_READ, home,
 			 view_own_rule(view, home, "home",
@@ -444,6 +468,7 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	if (r < 0)
 		return r;
 	view->private_tmp = wants_private_tmp(view);
+	make_var_tmp(view);
 	show_home(view);
 	view_sort(view);
 	r = walk_roots(view, err);

@@ -113,6 +113,8 @@ struct view_repo {
 	char *path, *todo;
 };
 
+#define VAR_TMP "/var/tmp"
+
 /**
  * struct view - All of it; immutable once built
  * @policy:	Referenced
@@ -123,7 +125,7 @@ struct view_repo {
  * @links:	Of programs (PLACE_BIN)
  * @tops:	Working trees of git's that the walk has met
  * @home:	Where the home really is, or NULL
- * @private_tmp: /tmp is the sandbox's own
+ * @private_tmp, @private_var_tmp: /tmp and /var/tmp are the sandbox's own
  * @repos:	Git directories
  * @linked:	Denied files that have other names
  * @after:	Made after a run: its walk has no limit
@@ -142,7 +144,7 @@ struct view {
 	char *home;
 	struct { struct view_repo *v; size_t len, cap; } repos;
 	struct { struct view_linked *v; size_t len, cap; } linked;
-	bool private_tmp, deep, after;
+	bool private_var_tmp, private_tmp, deep, after;
 	time_t since;
 	struct walk_cache *cache;
 	int missed;

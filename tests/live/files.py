@@ -64,7 +64,7 @@ def nothing_of_ours_is_made_for_us_in_a_bare_home(t):
 @test
 def the_project_is_writable_and_the_rest_is_not(t):
     t.write(t.away + "/file", "old")
-    for place in (t.home, t.away, "/usr", "/etc", "/", "/var/tmp"):
+    for place in (t.home, t.away, "/usr", "/etc", "/"):
         r = t.shell(f"echo x > {place}/cloche-was-here")
         check(r.code != 0, place, "was writable")
         check(not os.path.exists(place + "/cloche-was-here"), place)
@@ -290,6 +290,26 @@ def a_private_tmp_is_kept_for_the_project_only(t):
     os.mkdir(other)
     check(t.inside("cat", "/tmp/mine", cwd=other).code != 0,
           "another project saw it")
+
+
+@test
+def var_tmp_is_the_sandboxs_own(t):
+    name = f"/var/tmp/cloche-test-{os.getpid()}"
+    t.write(name + "/host", "host's")
+    try:
+        r = t.shell(f"cat {name}/host; echo x > /var/tmp/new && cat /var/tmp/new").ok()
+        equal(r.out, "x\n")
+        check(not os.path.exists("/var/tmp/new"))
+        t.run("policy", "why", "read", name + "/host").ended(1)
+        t.run("policy", "why", "write", "/var/tmp/new").ok()
+        for option in ("--read", "--write"):
+            equal(t.shell(f"cat {name}/host", options=(option, name)).ok().out,
+                  "host's")
+        # As the project
+        equal(t.shell("cat host; echo y > made", cwd=name).ok().out, "host's")
+        check(os.path.exists(name + "/made"))
+    finally:
+        t.outside("rm", "-rf", name).ok()
 
 
 @test
