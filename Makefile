@@ -21,10 +21,14 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all demo test check-long check-kernel bench install node-package \
+.PHONY: all everything demo test check-long check-kernel bench install node-package \
 	python-package deb tarball sbom check-packages format clean setup
 
 all: setup $(BUILD)/build.ninja
+	@ninja -C $(BUILD) $(NINJAFLAGS) $$(tools/installed-targets $(BUILD))
+
+# Tests and benchmarks as well
+everything: all
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 
 setup:
@@ -45,11 +49,11 @@ check-long:
 	@tools/setup build test long
 	@CLOCHE_LONG=1 tools/test $(BUILD)
 
-check-kernel: all
+check-kernel: everything
 	@tools/setup build kernel
 	@tests/kernel/run $(BUILD) tests/kernel/RESULTS.md
 
-bench: all
+bench: everything
 	@tools/setup build bench
 	@bench/startup $(BUILD)
 
@@ -59,9 +63,8 @@ node-package: all
 python-package: all
 	@tools/pack-python $(BUILD)
 
-install: all
-	@meson configure --prefix '$(PREFIX)' $(BUILD)
-	@DESTDIR='$(DESTDIR)' meson install -C $(BUILD)
+install:
+	@tools/install $(BUILD) '$(PREFIX)' '$(DESTDIR)'
 
 deb:
 	@tools/setup build package

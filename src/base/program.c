@@ -9,6 +9,7 @@
 
 #include "base/own.h"
 #include "base/path.h"
+#include "installed.h"
 
 static char *beside(const char *name)
 {

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/program.h"
 #include "cli/command.h"
+#include "installed.h"
 
 #define PROGRAM "cloche-secret"
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "doctor/doctor.h"
+#include "installed.h"
 
 /* A path in a profile: quoted, with what is a pattern there escaped */
 static void add_path(struct buf *out, const char *path)

@@ -27,6 +27,7 @@
 #include "lib/options.h"
 #include "policy/policy.h"
 #include "watch/store.h"
+#include "installed.h"
 
 enum { LIST_MAX = 16 << 10 };	/* Bytes; the oldest names go */
 

@@ -22,6 +22,7 @@
 #include "secret/platform.h"
 #include "secret/service.h"
 #include "secret/store.h"
+#include "installed.h"
 
 #define SECURITY_PROGRAM "/usr/bin/security"
 
