@@ -689,12 +689,57 @@ static bool approve_any(void *arg, enum authority authority, const char *id,
 	return true;
 }
 
+static bool is_own(const char *name)
+{
+	return !strcmp(path_base(name), ".cloche.json") ||
+	       !strcmp(path_base(name), "policy.json");
+}
+
+static void reach_add(const struct load *load, const struct ask_context *ctx,
+		      const struct fact *fact, json_t *entry, struct asks *ret)
+{
+	struct ask ask;
+
+	if (ask_of(ctx, &load->facts, fact, entry, &ask))
+		asks_add(ret, ask);
+}
+
+int settings_reach(const struct settings_request *req, const char *name,
+		   const char *dir, const char *text, size_t n,
+		   struct asks *ret, struct err *err)
+{
+	struct load load;
+	struct ask_context ctx;
+	int r;
+
+	load_init(&load, req, NULL, err);
+	ctx = (struct ask_context){
+		.policy = load.policy, .reader = load.reader, .top = dir,
+	};
+	r = document_add(&load.facts, load.policy, &(struct document_place){
+		.scope = SCOPE_PROJECT,
+		.shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
+		.name = name, .base = dir, .rules_base = dir,
+	}, text, n, err);
+	for (size_t i = 0; r == 0 && i < load.facts.len; i++) {
+		const struct fact *fact = &load.facts.v[i];
+		json_t *entry;
+		size_t k;
+
+		if (!ask_is_list(fact))
+			reach_add(&load, &ctx, fact, fact->value, ret);
+		json_array_foreach(fact->value, k, entry)
+			reach_add(&load, &ctx, fact, entry, ret);
+	}
+	facts_done(&load.facts);
+	policy_unref(load.policy);
+	return r < 0 ? r : 0;
+}
+
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err)
 {
-	const bool ours = !strcmp(path_base(name), ".cloche.json") ||
-			  !strcmp(path_base(name), "policy.json");
 	struct settings_request checked = *req;
 	struct load load;
 	int r;
@@ -703,7 +748,7 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 	checked.approves = approve_any;		/* All of it is looked at */
 	load_init(&load, &checked, report, err);
 	r = document_add(&load.facts, load.policy, &(struct document_place){
-		.scope = scope, .shape = ours ? SHAPE_OWN : SHAPE_GUESS,
+		.scope = scope, .shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
 		.name = name, .base = req->cwd, .rules_base = req->cwd,
 		.authority = scope_is_repository(scope) ?
 			     AUTHORITY_REPOSITORY : AUTHORITY_FULL,

@@ -136,6 +136,13 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
 
+/* All that @n bytes of @text open and close, added to @ret: "policy diff". @dir is
+ * where its paths start. 0, or a negative errno with words.
+ */
+int settings_reach(const struct settings_request *req, const char *name,
+		   const char *dir, const char *text, size_t n,
+		   struct asks *ret, struct err *err);
+
 /* What approvals of the repository around @req->cwd are kept with: the git
  * directory of its main checkout; without one, the directory. The caller frees.
  */

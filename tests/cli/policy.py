@@ -487,4 +487,24 @@ def an_edit_for_the_project_does_not_leave_it_by_a_link(t):
     contains(t.read("mine.json"), "a.example")
 
 
+@test
+def diff_tells_what_is_reached_now(t):
+    t.write("old/.cloche.json", '{"network": {"allowedDomains": ["*.x.example"]},'
+            ' "filesystem": {"denyRead": ["secret"]}}')
+    t.write("new/.cloche.json", '{"network": {"allowedDomains": ["a.x.example"]},'
+            ' "filesystem": {"allowWrite": ["/srv"]}}')
+    r = t.run("policy", "diff", "old", "new").ended(1)
+    equal(r.out, "+ can read and change /srv and all below it\n"
+          "+ no longer denied: can read ./secret\n"
+          "- can send anything it reads to *.x.example\n")
+    answer = json.loads(t.run("policy", "diff", "--json", "new",
+                              "old/.cloche.json").ended(1).out)
+    equal((answer["version"], answer["more"]), (1, ["host *.x.example"]))
+    t.write("less/.cloche.json", '{"filesystem": {"denyRead": ["secret", "b"]}}')
+    t.run("policy", "diff", "old", "less").ok()
+    t.run("policy", "diff", "old", "old").ok()
+    t.run("policy", "diff", "old").ended(2)
+    t.run("policy", "diff", "old", "none").ended(2)
+
+
 main()
