@@ -39,6 +39,8 @@
 #include "watch/born.h"
 #include "watch/observer.h"
 
+enum { OBSERVE_NOTED_MAX = 8 };		/* Names in one line */
+
 /**
  * struct observe - The view, and room for one answer's words
  * @initial:	What the mounts of the sandbox were made from
@@ -46,6 +48,7 @@
  * @since:	When the run began: older repositories are existing ones
  * @plain:	For the quick answer
  * @store:	Where changes are kept aside, or NULL
+ * @noted, @nnoted: What was written that a later command runs, in words
  */
 struct observe {
 	const struct view *view, *initial;
@@ -53,7 +56,8 @@ struct observe {
 	struct plain *plain;
 	char *store;
 	struct timespec since;
-	struct buf file, key;
+	struct buf file, key, noted;
+	unsigned int nnoted;
 };
 
 struct observe *observe_new(const struct view *view, const struct plan *plan,
@@ -94,6 +98,7 @@ void observe_free(struct observe *o)
 		return;
 	buf_done(&o->file);
 	buf_done(&o->key);
+	buf_done(&o->noted);
 	plain_free(o->plain);
 	free(o->store);
 	free(o);
@@ -241,6 +246,37 @@ static void deny_row(struct observe *o, const struct protect_row *row,
 	ret->unprotect = row->name;
 }
 
+void observe_take_noted(struct observe *o, struct observe *before)
+{
+	buf_add(&o->noted, before->noted.p, before->noted.len);
+	o->nnoted += before->nnoted;
+}
+
+const char *observe_noted(const struct observe *o)
+{
+	return buf_str(&o->noted);
+}
+
+/* It may be written, and is named in the end with what will run it */
+static void note_name(struct observe *o, const char *path)
+{
+	auto_free char *root = protect_may_match(path) ?
+		view_root_of(o->view, path) : NULL;
+	const struct protect_row *row = root && path_is_below(root, path) ?
+		protect_noted(o->view->policy, path + strlen(root)) : NULL;
+	auto_free char *text = NULL;
+
+	if (!row || is_exempt(o, root, path))
+		return;
+	text = mem_printf("%s (%s)", path_is_below(o->view->policy->cwd, path) ?
+			  path + strlen(o->view->policy->cwd) + 1 : path,
+			  row->reason);
+	if (strstr(buf_str(&o->noted), text) || o->nnoted >= OBSERVE_NOTED_MAX)
+		return;
+	o->nnoted++;
+	buf_addf(&o->noted, "%s%s", o->noted.len ? ", " : "", text);
+}
+
 /* Allowed by the lists: is it a name that nobody may make? */
 static void check_names(struct observe *o, const char *path,
 			struct observer_verdict *ret)
@@ -274,6 +310,8 @@ static void check_names(struct observe *o, const char *path,
 			above->rule->origin.reason : "a protected file's directory";
 		set_rule(o, above->rule, ret);
 	}
+	if (!above)
+		note_name(o, path);
 }
 
 static bool may_write(const struct observe *o, const char *path)

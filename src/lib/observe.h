@@ -30,6 +30,12 @@ void observe_spare(struct view *view, const struct timespec *since,
 		   const struct born *born);
 void observe_free(struct observe *observe);
 
+/* What the command wrote that a later command runs, as words for one line; "" if
+ * there is nothing. @before, if it is not NULL, hands its own over.
+ */
+void observe_take_noted(struct observe *observe, struct observe *before);
+const char *observe_noted(const struct observe *observe);
+
 /* To hand to the observer; connect goes to @network, which may be NULL */
 void observe_policy(struct observe *observe, struct network_run *network,
 		    struct observer_policy *ret);

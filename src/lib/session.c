@@ -39,10 +39,28 @@
 #include "policy/settings.h"
 #include "watch/annotate.h"
 
+/* The way to the start directory as the user has it; the shell's $PWD is believed if
+ * it is that directory. The caller frees.
+ */
+static char *named_start(const char *asked, const char *real)
+{
+	const char *pwd = getenv("PWD");
+	struct stat here, there;
+	char cwd[PATH_MAX];
+
+	if (asked)
+		return *asked != '/' && getcwd(cwd, sizeof(cwd)) ?
+		       path_join(cwd, asked) : mem_strdup(asked);
+	return pwd && *pwd == '/' && stat(pwd, &there) == 0 &&
+	       stat(real, &here) == 0 && here.st_dev == there.st_dev &&
+	       here.st_ino == there.st_ino ? mem_strdup(pwd) : mem_strdup(real);
+}
+
 /* The real start directory: rules and mounts speak of real paths */
 static char *start_directory(const struct options *options, struct err *err)
 {
 	const char *asked = options_get(options, OPTION_CWD);
+	auto_free char *named = NULL, *link = NULL;
 	char real[PATH_MAX];
 	struct stat st;
 
@@ -63,6 +81,13 @@ static char *start_directory(const struct options *options, struct err *err)
 	}
 	if (asked && !realpath(asked, real)) {
 		fail_errno(err, "--cwd '%s'", asked);
+		return NULL;
+	}
+	named = named_start(asked, real);
+	link = planted_start(named);
+	if (link) {
+		fail(err, -ELOOP, "'%s' goes through the symbolic link '%s', which a command could have made; start in '%s' if you mean that",
+		     named, link, real);
 		return NULL;
 	}
 	if (stat(real, &st) == 0 && !S_ISDIR(st.st_mode)) {

@@ -348,6 +348,8 @@ int watchers_reload(struct watchers *w, struct err *err)
 		w->reloaded(w->reloaded_arg, policy);
 	edits_tell(w->options, w->session->plan, &before,
 		   &(struct edits_state){ policy, view });
+	if (w->observe)
+		observe_take_noted(observe, w->observe);
 	observe_free(w->observe);
 	view_free(w->view);
 	policy_unref(w->policy);
@@ -519,6 +521,9 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	report_finish(w->report);
 	if (quiet)
 		return;
+	if (w->observe && *observe_noted(w->observe))
+		hooks_say(w->options, "note: written, and run by a later command: %s",
+			  observe_noted(w->observe));
 	report_footer(w->report, w->mode, failed,
 		      options_has(w->options, OPTION_VERBOSE), &text);
 	hooks_print(w->options, text.p, text.len);

@@ -38,6 +38,7 @@ enum { LINKS_MAX = 40 };	/* The kernel's */
  * @real:	Followed so far
  * @rest:	Still to be followed, in @owned or the caller's text
  * @links:	How many were followed
+ * @start:	It is the way to a start directory: no policy is known yet
  * @view:	Gets names that @list of @rule is for, too; or NULL. Its first
  *		@sorted rules are in order, those from @own on are of @rule.
  */
@@ -46,6 +47,7 @@ struct walk {
 	char *real, *owned;
 	const char *rest;
 	unsigned int links;
+	bool start;
 	struct view *view;
 	size_t sorted, own;
 	enum path_list list;
@@ -184,6 +186,34 @@ static void add_spelled(const struct walk *w, const char *path)
 	add_name(w, name);
 }
 
+static bool has_name(const char *dir, const char *name)
+{
+	auto_free char *path = path_join(dir, name);
+
+	return access(path, F_OK) == 0;
+}
+
+/* Was a command perhaps run in @dir, or above it, with the right to write there?
+ * Nobody writes to the home itself, nor above it.
+ */
+static bool is_in_project(const char *dir)
+{
+	const char *named = getenv("HOME");
+	auto_free char *home = named ? realpath(named, NULL) : NULL;
+	auto_free char *at = mem_strdup(dir);
+	bool found = false;
+
+	while (!found && at[1] && !(home && path_is_within(at, home))) {
+		char *above = path_parent(at);
+
+		found = has_name(at, ".git") || has_name(at, ".cloche.json") ||
+			has_name(at, ".claude");
+		free(at);
+		at = above;
+	}
+	return found;
+}
+
 /* One component: 1 if it is a planted link, 0, or a negative errno */
 static int step(struct walk *w, const char *name)
 {
@@ -195,7 +225,8 @@ static int step(struct walk *w, const char *name)
 	if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode)) {
 		if (w->view)
 			add_spelled(w, at);
-		if (w->view || !is_plantable(w->policy, at, &st))
+		if (w->start ? !is_in_project(w->real) :
+		    w->view || !is_plantable(w->policy, at, &st))
 			return follow(w, at);
 		r = 1;
 	}
@@ -233,6 +264,16 @@ int planted_follow(const struct policy *policy, const char *path, char **ret)
 	else
 		free(w.real);
 	return r;
+}
+
+char *planted_start(const char *path)
+{
+	struct walk w = { .real = mem_strdup("/"), .rest = path, .start = true };
+
+	if (walk(&w) > 0)
+		return w.real;
+	free(w.real);
+	return NULL;
 }
 
 /* Also for where it leads now: when the view was made that may have been elsewhere */

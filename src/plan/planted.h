@@ -15,6 +15,11 @@ struct view;
  */
 int planted_follow(const struct policy *policy, const char *path, char **ret);
 
+/* The first link on the way to the directory @path, absolute, that a command could
+ * have planted in a project that it was run in; or NULL. The caller frees.
+ */
+char *planted_start(const char *path);
+
 /* What the user's rules deny by its path is denied by each name that it would have
  * if a link on its way were a directory: for edits, while a command runs that may
  * have put the link there

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "plan/alias.h"
 #include "plan/planted.h"
 #include "plan/resolve.h"
 #include "plan/settle.h"
@@ -170,6 +171,9 @@ static int check_link(struct view *view, enum path_list list,
 	if (r < 0 || (!r && strcmp(end, real) != 0))
 		return fail(err, -ESTALE, "'%s' was replaced while it was looked up; try again",
 			    rule->text);
+	if (r && rule->must_exist && !is_allowed_elsewhere(view, list, real))
+		return fail(err, -ELOOP, "%s '%s' goes through the symbolic link '%s', which a command could have made; name '%s' itself if you mean that",
+			    rule->origin.source->name, rule->text, end, real);
 	if (r && is_worth_a_note(rule) &&
 	    !is_allowed_elsewhere(view, list, real))
 		view_note(view, mem_printf("'%s' goes through the symbolic link '%s' to '%s', which is not allowed itself; allow that path too",
@@ -472,6 +476,8 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	show_home(view);
 	view_sort(view);
 	r = walk_roots(view, err);
+	if (r == 0)
+		r = alias_hide(view, err);
 	if (r < 0)
 		return r;
 	view_sort(view);

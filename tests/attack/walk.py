@@ -113,4 +113,57 @@ def another_name_of_a_denied_file_is_denied(t):
     equal(writes(t, "a/early", "a/b/c/d/e", "control"), ["control"])
 
 
+@test
+def a_link_of_an_earlier_run_is_no_start_directory(t):
+    """The first run replaces a directory of the project by a link; the second
+    would have been started where it leads, which is all that is needed to write
+    there
+    """
+    away = os.path.join(t.home, "away")
+    t.write(away + "/file", "mine\n")
+    t.outside("git", "init", "-q", "repo").ok()
+    os.makedirs("repo/sub/real")
+    t.shell(f"rmdir sub/real && ln -s {away} sub/real && ln -s sub nested",
+            cwd="repo").ok()
+    change = f"echo changed > {away}/file; echo ran"
+    top = os.path.join(t.dir, "repo")
+    for env, options, cwd in (
+            ({"PWD": top + "/sub/real"}, (), away),
+            ({}, ("--cwd", top + "/sub/real"), t.dir),
+            ({}, ("--cwd", "repo/sub/real"), t.dir),
+            ({}, ("--cwd", "repo/sub/../sub/real/"), t.dir),
+            ({}, ("--write", top + "/sub/real"), top)):
+        r = t.shell(change, options=options, cwd=cwd, env=env).ended(125)
+        contains(r.err, f"'{top}/sub/real'")
+        equal(t.read(away + "/file"), "mine\n", options)
+    # A link in the home is the user's, and so is one beside his projects
+    os.symlink(away, t.home + "/link")
+    os.makedirs(t.home + "/src")
+    os.symlink(t.dir + "/repo", t.home + "/src/repo")
+    for path in (t.home + "/link", t.home + "/src/repo"):
+        t.shell("echo x > new", cwd=os.path.realpath(path),
+                env={"PWD": path}).ok()
+        t.shell("echo x > new", options=("--cwd", path)).ok()
+    t.shell(change, options=("--write", away)).ok()
+    equal(t.read(away + "/file"), "changed\n", "the control")
+
+
+@as_root
+def another_mount_of_what_is_hidden_is_hidden(t):
+    """The home at a second place, and a hidden directory alone at a third"""
+    t.write(t.home + "/.ssh/id_x", "key\n")
+    t.write(t.home + "/plain", "plain\n")
+    for name in ("home", "ssh"):
+        os.mkdir(os.path.join(t.dir, name))
+    bind = (f"mount --bind {t.home} {t.dir}/home && "
+            f"mount --bind {t.home}/.ssh {t.dir}/ssh && ")
+    read = f"cat {t.dir}/home/plain {t.dir}/home/.ssh/id_x {t.dir}/ssh/id_x"
+    for options in ((), BLIND):
+        command = " ".join((CLOCHE, "run", *options, "--", *read.split()))
+        equal(t.outside("unshare", "-m", "sh", "-c", bind + read).out,
+              "plain\nkey\nkey\n")
+        equal(t.outside("unshare", "-m", "sh", "-c", bind + command).out,
+              "plain\n")
+
+
 main()
