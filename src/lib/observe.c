@@ -15,8 +15,10 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -33,6 +35,7 @@
 #include "plan/planted.h"
 #include "plan/view.h"
 #include "plan/walk-git.h"
+#include "policy/gitconfig.h"
 #include "policy/policy.h"
 #include "policy/protect.h"
 #include "watch/birth.h"
@@ -257,6 +260,23 @@ const char *observe_noted(const struct observe *o)
 	return buf_str(&o->noted);
 }
 
+static const char *below_cwd(const struct observe *o, const char *path)
+{
+	const char *cwd = o->view->policy->cwd;
+
+	return path_is_below(cwd, path) ? path + strlen(cwd) + 1 : path;
+}
+
+/* Once each, and not too many. Takes @text over. */
+static void note(struct observe *o, char *text)
+{
+	if (!strstr(buf_str(&o->noted), text) && o->nnoted < OBSERVE_NOTED_MAX) {
+		o->nnoted++;
+		buf_addf(&o->noted, "%s%s", o->noted.len ? ", " : "", text);
+	}
+	free(text);
+}
+
 /* It may be written, and is named in the end with what will run it */
 static void note_name(struct observe *o, const char *path)
 {
@@ -264,17 +284,10 @@ static void note_name(struct observe *o, const char *path)
 		view_root_of(o->view, path) : NULL;
 	const struct protect_row *row = root && path_is_below(root, path) ?
 		protect_noted(o->view->policy, path + strlen(root)) : NULL;
-	auto_free char *text = NULL;
 
 	if (!row || is_exempt(o, root, path))
 		return;
-	text = mem_printf("%s (%s)", path_is_below(o->view->policy->cwd, path) ?
-			  path + strlen(o->view->policy->cwd) + 1 : path,
-			  row->reason);
-	if (strstr(buf_str(&o->noted), text) || o->nnoted >= OBSERVE_NOTED_MAX)
-		return;
-	o->nnoted++;
-	buf_addf(&o->noted, "%s%s", o->noted.len ? ", " : "", text);
+	note(o, mem_printf("%s (%s)", below_cwd(o, path), row->reason));
 }
 
 /* Allowed by the lists: is it a name that nobody may make? */
@@ -433,6 +446,58 @@ static bool is_fixed(void *arg, const char *path)
 		(may_write(o, path) && !may_write_above(o, path)));
 }
 
+/* The settings of a repository of the user's, for which @from is the new text */
+static bool is_git_settings(const struct observe *o, const char *from,
+			    const char *to)
+{
+	const size_t n = strlen(to);
+	const struct verdict v = view_verdict(o->view, VIEW_WRITE, to);
+	const struct protect_row *row = v.rule && !v.allowed ?
+		protect_row_of(v.rule) : NULL;
+
+	return row && row->kind == PROTECT_REPO && !strcmp(row->name, "config") &&
+	       !strcmp(path_base(to), "config") && !strncmp(from, to, n) &&
+	       !strcmp(from + n, ".lock") && protect_in_git(to) &&
+	       !o->plan->ephemeral && may_write(o, from);
+}
+
+static int read_settings(const char *path, int mode, struct buf *ret)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, mode | O_NONBLOCK |
+					      O_NOCTTY | O_CLOEXEC, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_nlink != 1 || fs_read_fd(fd, GITCONFIG_MAX, ret, NULL) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+/* What was read and looked at is what is written, to the file that stands there: a
+ * new one in its place would be without its mount for a moment
+ */
+static bool on_replace(void *arg, const char *from, const char *to)
+{
+	struct observe *o = arg;
+	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
+	auto_close int source = -1, target = -1;
+
+	if (!is_git_settings(o, from, to))
+		return false;
+	source = read_settings(from, O_RDONLY, &new);
+	target = source < 0 ? -1 : read_settings(to, O_RDWR, &old);
+	if (target < 0 || gitconfig_may_become(&old, &new, &added) < 0 ||
+	    lseek(target, 0, SEEK_SET) < 0 ||
+	    fs_write_all(target, buf_str(&new), new.len) < 0 ||
+	    ftruncate(target, (off_t)new.len) < 0)
+		return false;
+	(void)unlink(from);
+	if (added.len)
+		note(o, mem_printf("%s (git uses %s)", below_cwd(o, to),
+				   buf_str(&added)));
+	return true;
+}
+
 static enum mask_part on_mask(void *arg, const char *path)
 {
 	const struct observe *o = arg;
@@ -454,6 +519,7 @@ void observe_policy(struct observe *observe, struct network_run *network,
 		.arg = observe, .verdict = on_verdict, .place = on_place,
 		.patterns = observe->view->globs.len > 0,
 		.is_plain = is_plain, .is_late = is_late, .is_fixed = is_fixed,
+		.replace = on_replace,
 		.mask = on_mask, .told = on_told,
 	};
 	if (network)

@@ -522,7 +522,7 @@ void watchers_finish(struct watchers *w, bool failed, bool quiet)
 	if (quiet)
 		return;
 	if (w->observe && *observe_noted(w->observe))
-		hooks_say(w->options, "note: written, and run by a later command: %s",
+		hooks_say(w->options, "note: written for later commands: %s",
 			  observe_noted(w->observe));
 	report_footer(w->report, w->mode, failed,
 		      options_has(w->options, OPTION_VERBOSE), &text);

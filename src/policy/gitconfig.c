@@ -323,3 +323,71 @@ int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
 
 	return read_all(text, n, &r);
 }
+
+/**
+ * struct comparing - Settings before and after
+ * @fixed:	What must stay as it is: each key and value, with a NUL behind it;
+ *		of the old text and of the new one
+ * @new:	The new one is being read
+ * @added:	Addresses that came, in words
+ */
+struct comparing {
+	struct buf fixed[2];
+	bool new;
+	struct buf *added;
+};
+
+/* True if one of the first @n bytes of @key is that of a setting before */
+static bool had(const struct comparing *c, const char *key, size_t n)
+{
+	const char *p = buf_str(&c->fixed[0]), *end = p + c->fixed[0].len;
+
+	while (p < end) {
+		if (!strncmp(p, key, n))
+			return true;
+		p += strlen(p) + 1;
+		p += strlen(p) + 1;
+	}
+	return false;
+}
+
+static void compare(void *arg, const char *key, const char *value)
+{
+	struct comparing *c = arg;
+	const struct gitkey *row = find_key(key, value);
+	const bool remote = !strncmp(key, "remote.", 7);
+	const bool leads = row && row->value && !strcmp(row->value, "@url");
+	const char *name = strrchr(key, '.');
+	/* One that is there gets no second address to push to */
+	const size_t n = remote && (leads || !strcmp(name, ".mirror")) ?
+			 (size_t)(name - key) + 1 : strlen(key) + 1;
+
+	if (row && !leads && !remote)
+		return;
+	if (c->new && row && !had(c, key, n)) {
+		if (leads && (remote || strpbrk(value, ":/")))
+			buf_addf(c->added, "%s%s = %s", c->added->len ? ", " :
+				 "", key, value);
+		return;
+	}
+	buf_add(&c->fixed[c->new], key, strlen(key) + 1);
+	buf_add(&c->fixed[c->new], value, strlen(value) + 1);
+}
+
+int gitconfig_may_become(const struct buf *old, const struct buf *new,
+			 struct buf *added)
+{
+	struct comparing c = { .added = added };
+	int r = gitconfig_each(old->p, old->len, compare, &c);
+
+	c.new = true;
+	if (r == 0)
+		r = gitconfig_each(new->p, new->len, compare, &c);
+	if (r == 0 && (c.fixed[0].len != c.fixed[1].len ||
+		       memcmp(buf_str(&c.fixed[0]), buf_str(&c.fixed[1]),
+			      c.fixed[0].len) != 0))
+		r = -EACCES;
+	buf_done(&c.fixed[0]);
+	buf_done(&c.fixed[1]);
+	return r;
+}

@@ -132,6 +132,52 @@ TEST(what_git_cannot_read_is_refused)
 	}
 }
 
+static int become(const char *from, const char *to, const char *want)
+{
+	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
+	int r;
+
+	buf_adds(&old, from);
+	buf_adds(&new, to);
+	r = gitconfig_may_become(&old, &new, &added);
+	if (want)
+		CHECK_STR(buf_str(&added), want);
+	return r;
+}
+
+TEST(only_what_is_harmless_may_change)
+{
+#define ORIGIN "[remote \"origin\"]\nurl = https://example.org/a\n" \
+	       "fetch = +refs/heads/*:refs/remotes/origin/*\n"
+#define EVIL "[core]\nfsmonitor = ./x\n"
+#define MAIN "[branch \"main\"]\nremote = origin\nmerge = refs/heads/main\n"
+	CHECK_INT(become(EVIL, EVIL "[user]\nname = x\n", ""), 0);
+	CHECK_INT(become(ORIGIN, ORIGIN MAIN, ""), 0);
+	CHECK_INT(become(ORIGIN, ORIGIN "[branch \"b\"]\nremote = ../x\n",
+			 "branch.b.remote = ../x"), 0);
+	CHECK_INT(become("[remote \"b\"]\nurl = ../b\n",
+			 "[remote \"b\"]\nurl = ../b\nfetch = x\n", ""), 0);
+	CHECK_INT(become(ORIGIN, ORIGIN "[remote \"b\"]\nurl = ../b\n",
+			 "remote.b.url = ../b"), 0);
+	CHECK_INT(become(ORIGIN MAIN "[user]\nname = x\n", ORIGIN MAIN, ""), 0);
+	CHECK_INT(become(ORIGIN, ORIGIN EVIL, NULL), -EACCES);
+	CHECK_INT(become(EVIL, "", NULL), -EACCES);
+	CHECK_INT(become(EVIL, "[core]\nfsmonitor = ./y\n", NULL), -EACCES);
+	CHECK_INT(become(ORIGIN, "", NULL), -EACCES);
+	CHECK_INT(become(ORIGIN, ORIGIN "[remote \"origin\"]\nurl = ../b\n",
+			 NULL), -EACCES);
+	CHECK_INT(become(ORIGIN, ORIGIN "[remote \"origin\"]\nmirror\n", NULL),
+		  -EACCES);
+	CHECK_INT(become(ORIGIN MAIN, ORIGIN, NULL), -EACCES);
+	CHECK_INT(become(ORIGIN MAIN, ORIGIN "[branch \"main\"]\nremote = b\n",
+			 NULL), -EACCES);
+	CHECK_INT(become("", "[remote \"b\"]\nurl = ext::x\n", NULL), -EACCES);
+	CHECK_INT(become("", "[core\n", NULL), -EINVAL);
+	/* A value that looks like another setting */
+	CHECK_INT(become("[a]\nb = \"1\\na.c\"\n", "[a]\nb = 1\nc\n", NULL),
+		  -EACCES);
+}
+
 static void list(void *arg, const char *key, const char *value)
 {
 	buf_addf(arg, "%s=<%s>\n", key, value);

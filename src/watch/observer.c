@@ -314,6 +314,19 @@ static int change_open(struct observer *o, struct question *q,
 	return 0;
 }
 
+/* git writes its settings to a second file, which is to replace the first */
+static void replace(struct observer *o, struct question *q,
+		    const struct attempt *a, struct judgement *ret)
+{
+	if (a->what != CALL_RENAME || a->flags || !o->policy.replace ||
+	    ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
+		  &q->notif->id) < 0 ||
+	    !o->policy.replace(o->policy.arg, a->from->path, a->to->path))
+		return;
+	*ret = (struct judgement){ 0 };
+	q->done = true;
+}
+
 /* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
 static int judge_slowly(struct observer *o, struct question *q,
 			struct judgement *ret)
@@ -340,6 +353,8 @@ static int judge_slowly(struct observer *o, struct question *q,
 		return r;
 	*ret = judge(&o->judge, &a);
 	o->stats.names += !ret->error && ret->look;
+	if (ret->error && ret->report)
+		replace(o, q, &a, ret);
 	/* What the policy was not asked about is not done on its behalf: the
 	 * kernel finds why it fails
 	 */

@@ -111,6 +111,8 @@ struct observer_network {
  *		that neither mounts nor Landlock know of it, or on a @read_only
  *		mount in spite of that: what is allowed there is done by the
  *		observer (watch/perform.h). May be NULL.
+ * @replace:	@from is to replace @to, which is refused: true if that was done in
+ *		another way after all (git's settings). May be NULL.
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
  *		there are mounts, they say so. May be NULL.
  * @mask:	What of a mask that talks @path is: we cannot look into those.
@@ -127,6 +129,7 @@ struct observer_policy {
 	bool patterns;
 	bool (*is_plain)(void *arg, const char *path);
 	bool (*is_late)(void *arg, const char *path, bool read_only);
+	bool (*replace)(void *arg, const char *from, const char *to);
 	bool (*is_fixed)(void *arg, const char *path);
 	enum mask_part (*mask)(void *arg, const char *path);
 	void (*told)(void *arg, const struct seccomp_data *call,

@@ -136,4 +136,48 @@ def programs_that_the_settings_name_are_held(t):
         t.write(top + "/plain", "mine\n")
 
 
+@test
+def harmless_settings_of_the_users_repository_can_be_changed(t):
+    """git replaces its settings as a whole: that is done for it, or refused"""
+    need("git")
+    top = repository(t, "repo", "f")
+    git(t, "init", "-q", "--bare", "up.git", cwd=t.dir).ok()
+    git(t, "remote", "add", "origin", "../up.git", cwd=top).ok()
+    git(t, "config", "alias.mine", "!true", cwd=top).ok()
+    os.rename(t.dir + "/up.git", top + "/up.git")
+    git(t, "remote", "set-url", "origin", top + "/up.git", cwd=top).ok()
+    inode = os.stat(top + "/.git/config").st_ino
+    r = t.shell("""git config user.email c@example.org &&
+        git remote add fork https://example.org/x.git &&
+        git push -q -u origin HEAD && git checkout -q -b new &&
+        git branch -q -u origin/main && git config pull.rebase true &&
+        git config --unset pull.rebase && test ! -e .git/config.lock""",
+                cwd=top).ok()
+    contains(r.err, "remote.fork.url = https://example.org/x.git")
+    contains(t.read(top + "/.git/config"), "email = c@example.org")
+    contains(t.read(top + "/.git/config"), "[branch \"new\"]")
+    equal(os.stat(top + "/.git/config").st_ino, inode)
+    before = t.read(top + "/.git/config")
+    for line in ("git config core.fsmonitor x", "git config alias.x '!x'",
+                 "git config alias.mine '!other'", "git config --unset alias.mine",
+                 "git remote set-url origin https://evil.example.org/",
+                 "git remote set-url --add origin https://evil.example.org/",
+                 "git config remote.origin.pushurl https://evil.example.org/",
+                 "git config remote.origin.mirror true",
+                 "git config branch.main.remote fork", "git remote remove fork",
+                 "git config core.worktree /", "git config core.hooksPath x",
+                 "git config remote.z.url ext::x", "git config include.path x",
+                 "printf '[user]\\nname=x\\n' > .git/x; mv .git/x .git/config",
+                 "ln -s f .git/config.lock; mv .git/config.lock .git/config",
+                 "cp .git/config .git/config.lock; ln .git/config.lock l; "
+                 "mv .git/config.lock .git/config; echo '[core]' >> l",
+                 "echo x >> .git/config"):
+        r = t.shell(line + "; rm -f .git/config.lock l .git/x", cwd=top)
+        equal(t.read(top + "/.git/config"), before, line, repr(r))
+    # Nor with changes that are kept aside
+    t.shell("git config user.email d@example.org", cwd=top,
+            options=("--ephemeral",))
+    equal(t.read(top + "/.git/config"), before)
+
+
 main()
