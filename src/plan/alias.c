@@ -13,7 +13,6 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,16 +43,20 @@ struct mounts {
 	size_t len, cap;
 };
 
-/* "\\040" is a space */
+static bool is_octal(const char *p)
+{
+	return strspn(p, "01234567") >= 3;
+}
+
+/* A space is "\040" */
 static void unescape(char *text)
 {
 	char *to = text;
 
 	for (const char *p = text; *p; p++) {
-		unsigned int byte;
-
-		if (*p == '\\' && sscanf(p + 1, "%3o", &byte) == 1) {
-			*to++ = (char)byte;
+		if (*p == '\\' && is_octal(p + 1)) {
+			*to++ = (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 |
+				       (p[3] - '0'));
 			p += 3;
 		} else {
 			*to++ = *p;

@@ -65,6 +65,9 @@ def core_worktree_stays_only_where_it_points_back(t):
     r = t.inside("sh", "-ec", add + f"; git -C lib/one config core.worktree "
                  f"{os.path.dirname(home)}", "sh", "bad").ok()
     lacks(t.read("bad/.git/modules/lib/one/config"), "worktree")
+    t.inside("sh", "-ec", add + "; mkdir other; git -C lib/one config "
+             "core.worktree ../../../../other", "sh", "beside").ok()
+    lacks(t.read("beside/.git/modules/lib/one/config"), "worktree")
 
 
 def stopped(t, top):
@@ -86,14 +89,16 @@ def a_rebase_runs_no_command_that_was_added(t):
     need("git")
     add = "echo 'exec touch OWNED' >> $1; printf '\\tx touch OWNED2\\n' >> $1"
     go_on = ("git", *ME, "rebase", "--continue")
-    for where, options in (("out", None), ("in", ()),
+    append = add.replace(">> $1", "| dd of=$1 conv=notrunc,nocreat oflag=append "
+                         "status=none")     # Which makes no name
+    for where, options in (("out", None), ("in", ()), ("quiet", ()),
                            ("blind", ("--observe", "off"))):
         todo = os.path.join(t.dir, stopped(t, where))
         if options is None:
             r = t.outside("sh", "-c", add, "sh", todo, cwd=where).ok()
         else:
-            r = t.inside("sh", "-c", add, "sh", todo, cwd=where,
-                         options=options).ok()
+            r = t.inside("sh", "-c", append if where == "quiet" else add, "sh",
+                         todo, cwd=where, options=options).ok()
             contains(r.err, "rebase --continue")
         t.outside(*go_on, cwd=where, env={"GIT_EDITOR": "true"}).ok(repr(r))
         equal([t.exists(f"{where}/{name}") for name in

@@ -152,16 +152,19 @@ def a_link_of_an_earlier_run_is_no_start_directory(t):
 def another_mount_of_what_is_hidden_is_hidden(t):
     """The home at a second place, and a hidden directory alone at a third"""
     t.write(t.home + "/.ssh/id_x", "key\n")
+    t.write(t.home + "/.ssh/more/id_y", "key\n")
     t.write(t.home + "/plain", "plain\n")
-    for name in ("home", "ssh"):
+    for name in ("home", "ssh", "more"):
         os.mkdir(os.path.join(t.dir, name))
     bind = (f"mount --bind {t.home} {t.dir}/home && "
-            f"mount --bind {t.home}/.ssh {t.dir}/ssh && ")
-    read = f"cat {t.dir}/home/plain {t.dir}/home/.ssh/id_x {t.dir}/ssh/id_x"
+            f"mount --bind {t.home}/.ssh {t.dir}/ssh && "
+            f"mount --bind {t.home}/.ssh/more {t.dir}/more && ")
+    read = (f"cat {t.dir}/home/plain {t.dir}/home/.ssh/id_x {t.dir}/ssh/id_x "
+            f"{t.dir}/more/id_y")
     for options in ((), BLIND):
         command = " ".join((CLOCHE, "run", *options, "--", *read.split()))
         equal(t.outside("unshare", "-m", "sh", "-c", bind + read).out,
-              "plain\nkey\nkey\n")
+              "plain\nkey\nkey\nkey\n")
         equal(t.outside("unshare", "-m", "sh", "-c", bind + command).out,
               "plain\n")
 
