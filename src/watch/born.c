@@ -70,27 +70,38 @@ struct replay {
 	const struct violation_sink *sink;
 };
 
-/* A run that was killed: its policy is gone, but what it could write is known,
- * and what is protected hardly depends on it. A setting may have left names
- * alone, which were there and nobody noted: those are older than the run.
+/* What a run could write, by its journal alone: its policy is gone, or cannot be looked
+ * up any more because the command has moved a root away. What is protected hardly
+ * depends on it. A setting may have left names alone, which were there and nobody
+ * noted: those are older than the run.
  */
-static bool sweep_after(void *arg, const struct journal *j)
+static int sweep_roots(const struct gitrepo_config *seal,
+		       const struct journal *j, const char *home,
+		       struct err *err)
 {
-	const struct replay *replay = arg;
-	struct sweep s = { .journal = j, .guessed = true,
-			   .seal = { replay->state, j->run, replay->sink } };
-	auto_policy struct policy *policy = policy_new(j->cwd, replay->home);
+	struct sweep s = { .journal = j, .guessed = true, .seal = *seal };
+	auto_policy struct policy *policy = policy_new(j->cwd, home);
 	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
 							"journal", NULL, 0,
 							"/");
+	int r;
 
 	for (size_t i = 0; i < j->roots.len; i++)
 		policy_add_literal(policy, PATH_ALLOW_WRITE, j->roots.v[i],
 				   RULE_USER, origin_make(source, NULL, NULL));
 	policy_set_profile(policy, j->profile,
 			   origin_make(source, NULL, NULL));
-	return policy_finish(policy, NULL) < 0 ||
-	       !err_is_shortage(-sweep_all(&s, policy, NULL, true, NULL));
+	r = policy_finish(policy, NULL);
+	return r < 0 ? 0 : sweep_all(&s, policy, NULL, true, err);
+}
+
+static bool sweep_after(void *arg, const struct journal *j)
+{
+	const struct replay *replay = arg;
+	const struct gitrepo_config seal = { replay->state, j->run,
+					     replay->sink };
+
+	return !err_is_shortage(-sweep_roots(&seal, j, replay->home, NULL));
 }
 
 void born_replay(const char *state, const char *home,
@@ -518,6 +529,8 @@ int born_finish(struct born *b, bool changed, bool seen, bool watched,
 			      b->config.view->cache, !watched, err);
 	if (r == 0 && changed && b->later)
 		r = sweep_all(&second, b->later, NULL, !watched, err);
+	if (r < 0 && !err_is_shortage(-r))
+		r = sweep_roots(&s.seal, &b->journal, view->policy->home, err);
 	if (r == 0)
 		born_drop(b);
 	return r;

@@ -206,4 +206,18 @@ def what_the_user_makes_while_no_call_is_under_way_stays(t):
     equal(t.read(FILE), "{}")
 
 
+@test
+def a_root_that_is_moved_away_hides_no_plant(t):
+    """Its path is not there any more when everything is looked at in the end"""
+    for options in ((), ("--observe", "off")):
+        os.makedirs("d/s")
+        r = t.run("run", *options, "--write", "d", "--", "sh", "-c",
+                  "echo x > d/s/.envrc; mv d e; echo x > .mcp.json; ls -d e")
+        equal(r.out, "e\n", r.err)
+        lacks(r.err, "the next run looks")
+        for path in ("e/s/.envrc", ".mcp.json"):
+            check(not t.exists(path), path, r.err)
+        t.outside("rm", "-rf", "d", "e").ok()
+
+
 main()

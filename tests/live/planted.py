@@ -374,7 +374,8 @@ def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
         p = t.start("run", *options, "--", "/usr/bin/python3", "-c", CHANGE,
                     away)
         equal(p.stdout.readline(), b"ready\n")
-        t.run("policy", "allow", "domain", "good.test").ok()
+        t.run("policy", "allow", "--scope", "local", "domain",
+              "good.test").ok()
         _, err = p.communicate()
         check(not os.path.exists(away + "/never"), "the change was obeyed",
               err)
