@@ -332,7 +332,7 @@ static int build(struct cage_request *request, struct place *place,
 	if (r == 0)
 		r = stage_privileges(plan, err);
 	if (r == 0)
-		r = stage_landlock(request, err);
+		r = stage_landlock(request, *socket, err);
 	if (r == 0)
 		r = filter(plan, &fds[AT_LISTENER], err);
 	/* Only now is it certain that somebody will be told of connections */

@@ -2,22 +2,26 @@
 /*
  * cage/landlock.c - the second layer behind the mounts
  *
- * Read and execute everywhere the mounts show something, write only beneath
- * the writable roots. This also stops what mounts cannot: FIFOs on a read-only
+ * List and execute everywhere, read everywhere but where something is hidden, write
+ * only beneath the writable roots. This also stops what mounts cannot: FIFOs on a read-only
  * mount, and files of the host re-opened for writing through /proc/self/fd. A
  * terminal that the caller handed over stays re-openable: "> /dev/stderr" must
  * work (files for output are relayed, lib/stdfds.c).
  */
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sock.h"
 #include "base/sys.h"
 #include "cage/cage.h"
 #include "cage/stages.h"
@@ -46,6 +50,8 @@
 #define DEVICE_RIGHTS							\
 	(LANDLOCK_ACCESS_FS_WRITE_FILE | SYS_LANDLOCK_FS_TRUNCATE |	\
 	 SYS_LANDLOCK_FS_IOCTL_DEV)
+
+enum { CARVED_MAX = 4096 };	/* Rules for what stands beside hidden paths */
 
 /* What each ABI knows; later ones only add */
 static uint64_t handled_by(int abi)
@@ -163,12 +169,192 @@ static int allow_grants(int ruleset, const struct plan *plan,
 	return r;
 }
 
+static bool is_root(const struct plan_mount *m)
+{
+	return m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
+	       m->kind == MOUNT_LAYER || m->kind == MOUNT_ASIDE;
+}
+
+/* True if nothing may be read at @m, and its directory is the host's alone: what a
+ * command makes in its own would have no rule
+ */
+static bool is_hidden(const struct plan *plan, const struct plan_mount *m)
+{
+	if (m->kind != MOUNT_MASK_FILE &&
+	    (m->kind != MOUNT_MASK_DIR || m->mask != MASK_EMPTY))
+		return false;
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *above = &plan->mounts.v[i];
+
+		if (above != m && path_is_within(above->path, m->path) &&
+		    (is_root(above) || above->kind == MOUNT_MASK_DIR))
+			return false;
+	}
+	return !path_is_within("/dev", m->path) &&
+	       !path_is_within("/proc", m->path) &&
+	       !path_is_within("/tmp", m->path);
+}
+
+/**
+ * struct carving - Directories that something hidden lies in
+ * @hidden:	What is hidden
+ * @left:	Rules that may still be made
+ */
+struct carving {
+	int ruleset;
+	const struct plan_mount **hidden;
+	size_t len, left;
+};
+
+/* True if @path leads to a hidden file, or is hidden; then *@is is set. The mask on a
+ * directory goes only with the directory itself, which is not worth a rule for each
+ * entry around it.
+ */
+static bool leads(const struct carving *c, const char *path, bool *is)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < c->len; i++) {
+		const struct plan_mount *m = c->hidden[i];
+
+		if (!path_is_within(path, m->path))
+			continue;
+		*is |= !m->path[strlen(path)];
+		found |= *is || m->kind == MOUNT_MASK_FILE;
+	}
+	return found;
+}
+
+/* Files in @path may be read, but for what is hidden: each entry has a rule of its
+ * own, and a file that takes the place of a hidden one has none. A directory that
+ * cannot be listed, or has too many entries, is granted as a whole.
+ */
+static int carve(struct carving *c, const char *path, struct err *err)
+{
+	struct landlock_path_beneath_attr attr = {
+		.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE };
+	auto_closedir DIR *dir = opendir(path);
+	size_t n = 0;
+	struct dirent *e;
+	int r = 0;
+
+	while (dir && readdir(dir) && n <= c->left)
+		n++;
+	if (!dir || n > c->left)
+		return allow(c->ruleset, path, LANDLOCK_ACCESS_FS_READ_FILE,
+			     err);
+	c->left -= n;
+	rewinddir(dir);
+	while (r == 0 && (e = readdir(dir)) != NULL) {
+		auto_free char *below = path_join(path, e->d_name);
+		auto_close int fd = -1;
+		bool hidden = false;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    e->d_type == DT_LNK)
+			continue;
+		if (leads(c, below, &hidden)) {
+			if (!hidden)
+				r = carve(c, below, err);
+			continue;
+		}
+		fd = openat(dirfd(dir), e->d_name, O_PATH | O_NOFOLLOW |
+			    O_CLOEXEC);
+		attr.parent_fd = fd;
+		/* It may be gone by now */
+		if (fd >= 0 && sys_landlock_add_rule(c->ruleset,
+				LANDLOCK_RULE_PATH_BENEATH, &attr) < 0)
+			r = fail_errno(err, "cannot allow '%s'", below);
+	}
+	return r;
+}
+
+/* True if a file is; all of them are in @ret then, unless it is NULL */
+static bool list_hidden(const struct plan *plan, struct carving *ret)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (!is_hidden(plan, m))
+			continue;
+		found |= m->kind == MOUNT_MASK_FILE;
+		if (ret)
+			ret->hidden[ret->len++] = m;
+	}
+	return found;
+}
+
+/* Mounts inside are forbidden by any rule on files: who may make namespaces has the
+ * mounts around him alone
+ */
+static bool nests(const struct plan *plan)
+{
+	return plan->tier == TIER_FULL && plan->nested_userns;
+}
+
+static bool carves(const struct plan *plan)
+{
+	return plan->tier == TIER_FULL && plan->machine.landlock_abi &&
+	       !nests(plan) && !plan->root_writable &&
+	       list_hidden(plan, NULL);
+}
+
+static int create(const struct plan *plan, struct err *err);
+
+/* Reading: everything but what is hidden, so that a mask which the host lifts for the
+ * moment of a save lays nothing open. To make a hundred rules takes a fifth of a short
+ * run, so the supervisor does it while the file system is put together: inodes are the
+ * same in both.
+ */
+int landlock_prepare(const struct plan *plan, struct err *err)
+{
+	auto_free const struct plan_mount **hidden = NULL;
+	auto_close int ruleset = -1;
+	struct carving c = { .left = CARVED_MAX };
+	int r;
+
+	if (!carves(plan))
+		return -ENOENT;
+	ruleset = create(plan, err);
+	if (ruleset < 0)
+		return ruleset;
+	hidden = mem_zalloc((plan->mounts.len + 1) * sizeof(*hidden));
+	c.ruleset = ruleset;
+	c.hidden = hidden;
+	(void)list_hidden(plan, &c);
+	r = carve(&c, "/", err);
+	return r < 0 ? r : take_fd(&ruleset);
+}
+
+/* What is not the host's, or stands in what is hidden */
+static int allow_own_reads(int ruleset, const struct plan *plan,
+			   struct err *err)
+{
+	int r = allow(ruleset, "/", READ_RIGHTS &
+		      ~(uint64_t)LANDLOCK_ACCESS_FS_READ_FILE, err);
+
+	if (r == 0)
+		r = allow(ruleset, "/proc", READ_RIGHTS, err);
+	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind == MOUNT_SHOW || m->kind == MOUNT_MADE ||
+		    m->kind == MOUNT_SPARE ||
+		    (m->kind == MOUNT_MASK_DIR && m->mask != MASK_EMPTY))
+			r = allow(ruleset, m->path, READ_RIGHTS, err);
+	}
+	return r;
+}
+
 static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 		     struct err *err)
 {
 	const uint64_t write = (READ_RIGHTS | WRITE_RIGHTS) & handled;
-	int r = allow(ruleset, "/", plan->root_writable ? write
-						       : READ_RIGHTS, err);
+	int r = carves(plan) ? allow_own_reads(ruleset, plan, err) :
+		allow(ruleset, "/", plan->root_writable ? write : READ_RIGHTS,
+		      err);
 
 	if (r == 0)
 		r = allow(ruleset, "/dev", (READ_RIGHTS | DEVICE_RIGHTS) &
@@ -185,8 +371,7 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 		if (path_is_within("/dev", m->path) ||
 		    path_is_within("/proc", m->path))
 			continue;	/* They are not the host's */
-		if (m->kind == MOUNT_BIND_RW || m->kind == MOUNT_PRIVATE ||
-		    m->kind == MOUNT_LAYER || m->kind == MOUNT_ASIDE)
+		if (is_root(m))
 			r = allow(ruleset, m->path, write, err);
 	}
 	return r;
@@ -216,16 +401,11 @@ static int check_abi(const struct plan *plan, struct err *err)
 		    TIER_LANDLOCK_ABI, plan->machine.landlock_abi);
 }
 
-int stage_landlock(const struct cage_request *request, struct err *err)
+static int create(const struct plan *plan, struct err *err)
 {
-	const struct plan *plan = request->plan;
 	const int abi = plan->machine.landlock_abi;
-	/* Mounts inside are forbidden by any rule on files: who may make
-	 * namespaces has the mounts around him alone
-	 */
-	const bool nesting = plan->tier == TIER_FULL && plan->nested_userns;
 	const struct sys_landlock_ruleset_attr attr = {
-		.handled_access_fs = nesting ? 0 : handled_by(abi),
+		.handled_access_fs = nests(plan) ? 0 : handled_by(abi),
 		.handled_access_net = plan->tier == TIER_FULL ||
 				      plan->net == NET_HOST ? 0 :
 				      SYS_LANDLOCK_NET_BIND_TCP |
@@ -236,18 +416,41 @@ int stage_landlock(const struct cage_request *request, struct err *err)
 	/* Older kernels refuse a structure with more than they know */
 	const size_t size = abi < 4 ? sizeof(uint64_t) :
 			    abi < 6 ? 2 * sizeof(uint64_t) : sizeof(attr);
+	const int ruleset = sys_landlock_create_ruleset(&attr, size, 0);
+
+	return ruleset < 0 ? fail_errno(err, "cannot make a Landlock ruleset")
+			   : ruleset;
+}
+
+/* The one that landlock_prepare() has made, on its way */
+static int receive(int socket, struct err *err)
+{
+	size_t n = 1;
+	int fd = -1;
+	char c;
+
+	if (sock_recv(socket, &c, 1, &fd, &n) != 1 || n != 1)
+		return fail(err, -EPROTO, "no Landlock ruleset came");
+	return fd;
+}
+
+int stage_landlock(const struct cage_request *request, int socket,
+		   struct err *err)
+{
+	const struct plan *plan = request->plan;
+	const int abi = plan->machine.landlock_abi;
 	auto_close int ruleset = -1;
 	int r = check_abi(plan, err);
 
-	if (r < 0 || !abi || (nesting && !attr.scoped))
+	if (r < 0 || !abi || (nests(plan) && abi < 6))
 		return r;	/* The plan says so, and so does explain */
-	ruleset = sys_landlock_create_ruleset(&attr, size, 0);
+	ruleset = carves(plan) ? receive(socket, err) : create(plan, err);
 	if (ruleset < 0)
-		return fail_errno(err, "cannot make a Landlock ruleset");
-	r = nesting ? 0 : plan->tier == TIER_FULL ?
-	    allow_all(ruleset, plan, attr.handled_access_fs, err) :
-	    allow_grants(ruleset, plan, request->tmp_path,
-			 attr.handled_access_fs, err);
+		return ruleset;
+	r = nests(plan) ? 0 : plan->tier == TIER_FULL ?
+	    allow_all(ruleset, plan, handled_by(abi), err) :
+	    allow_grants(ruleset, plan, request->tmp_path, handled_by(abi),
+			 err);
 	if (r < 0)
 		return r;
 	if (sys_landlock_restrict_self(ruleset) < 0)

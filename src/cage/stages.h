@@ -62,7 +62,14 @@ int stage_privileges(const struct plan *plan, struct err *err);
 /* landlock.c: the second layer behind the mounts; in the landlock tier, the
  * first
  */
-int stage_landlock(const struct cage_request *request, struct err *err);
+int stage_landlock(const struct cage_request *request, int socket,
+		   struct err *err);
+
+/* The rules for reading beside what is hidden, made by the supervisor: a ruleset for
+ * stage_landlock(), which takes it from @socket; -ENOENT if @plan needs none, or
+ * another negative errno with words
+ */
+int landlock_prepare(const struct plan *plan, struct err *err);
 
 /* shared.c: the landlock tier's second filter, for what only namespaces bound */
 int stage_shared(const struct plan *plan, struct err *err);

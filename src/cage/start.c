@@ -271,6 +271,18 @@ static int send_order(const struct cage *cage, struct order *order,
 	       sock_fail(r, "cannot hand the plan to the sandbox", err);
 }
 
+/* While the file system is put together */
+static int send_rules(const struct cage *cage, const struct plan *plan,
+		      struct err *err)
+{
+	auto_close int rules = landlock_prepare(plan, err);
+
+	if (rules < 0)
+		return rules == -ENOENT ? 0 : rules;
+	return sock_send(cage->socket, "", 1, &rules, 1) < 0 ?
+	       fail_errno(err, "cannot hand over the Landlock ruleset") : 0;
+}
+
 int cage_start(struct cage *cage, const struct cage_request *request,
 	       struct err *err)
 {
@@ -286,7 +298,8 @@ int cage_start(struct cage *cage, const struct cage_request *request,
 		return r;
 	host_ids_read(&order.host);
 	call_here(cage);
-	return send_order(cage, &order, request->stdio, err);
+	r = send_order(cage, &order, request->stdio, err);
+	return r < 0 ? r : send_rules(cage, request->plan, err);
 }
 
 void cage_forget_plan(struct cage *cage)
