@@ -328,6 +328,18 @@ int landlock_prepare(const struct plan *plan, struct err *err)
 	return r < 0 ? r : take_fd(&ruleset);
 }
 
+/* A mask itself, which refuses and reports; not what has just taken its place */
+static int allow_mask(int ruleset, const char *path, struct err *err)
+{
+	auto_close int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statx x;
+
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH, STATX_TYPE, &x) < 0 ||
+	    !(x.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+		return 0;
+	return allow_fd(ruleset, fd, LANDLOCK_ACCESS_FS_READ_FILE, err, path);
+}
+
 /* What is not the host's, or stands in what is hidden */
 static int allow_own_reads(int ruleset, const struct plan *plan,
 			   struct err *err)
@@ -344,6 +356,8 @@ static int allow_own_reads(int ruleset, const struct plan *plan,
 		    m->kind == MOUNT_SPARE ||
 		    (m->kind == MOUNT_MASK_DIR && m->mask != MASK_EMPTY))
 			r = allow(ruleset, m->path, READ_RIGHTS, err);
+		else if (m->kind == MOUNT_MASK_FILE)
+			r = allow_mask(ruleset, m->path, err);
 	}
 	return r;
 }
