@@ -562,7 +562,7 @@ def who_hangs_up_has_said_no(t):
 
 
 def written_down(t, server):
-    contains(t.read(".claude/settings.local.json"),
+    contains(t.read(t.home + "/.config/cloche/policy.json"),
              f'"127.0.0.1:{server.port}"')
     contains(t.inside("/usr/bin/python3", "-c", knock(server)).out,
              "HTTP/1.1 200")
