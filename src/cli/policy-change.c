@@ -230,16 +230,30 @@ static int find_kind(const char *name, const struct kind **ret,
 		    name);
 }
 
-/* A path, absolute unless the file is this directory's own */
+/* An absolute path as a file that a team shares has it */
+static char *shorten(const struct policy *policy, const char *path)
+{
+	if (path_is_below(policy->project, path))
+		return mem_strdup(path + strlen(policy->project) + 1);
+	if (policy->home && path_is_below(policy->home, path))
+		return mem_printf("~/%s", path + strlen(policy->home) + 1);
+	return mem_strdup(path);
+}
+
+/* What to write: a path is absolute, or in the project's own file as short as it can
+ * be
+ */
 static char *make_value(const struct policy *policy, enum scope scope,
 			const struct kind *kind, const char *value)
 {
 	const bool path = kind->op == WHY_READ || kind->op == WHY_WRITE ||
 			  kind->op == WHY_SOCKET;
+	auto_free char *full = NULL;
 
-	if (!path || *value == '/' || *value == '~' || scope == SCOPE_PROJECT)
+	if (!path || !*value || *value == '~')
 		return mem_strdup(value);
-	return path_resolve(policy->cwd, value);
+	full = path_resolve(policy->cwd, value);
+	return scope == SCOPE_PROJECT ? shorten(policy, full) : take_ptr(full);
 }
 
 /* True, and said so, if one more rule would not allow it: @why says what does */
@@ -319,9 +333,10 @@ static int add_value(const struct policy_call *call,
 		     const struct policy *policy, const struct kind *kind,
 		     const char *word, bool allow, struct err *err)
 {
-	/* A repository may not ask for these */
-	const bool personal = kind->op == WHY_OPS || kind->op == WHY_VARIABLE;
-	const enum scope wanted = scope_of(call, SCOPE_USER);
+	/* A repository may not ask for these; nor is there always one */
+	const bool personal = kind->op == WHY_OPS || kind->op == WHY_VARIABLE ||
+			      !policy_has_project(policy);
+	const enum scope wanted = scope_of(call, SCOPE_PROJECT);
 	const enum scope scope = personal && wanted == SCOPE_PROJECT ?
 				 SCOPE_USER : wanted;
 	auto_free char *value = make_value(policy, scope, kind, word);
@@ -382,18 +397,15 @@ int policy_deny(const struct policy_call *call, struct err *err)
 	return allow_or_deny(call, false, err);
 }
 
-/* How @word may be written in the file of @scope; NULL if there is no other way */
-static char *spell(const struct policy *policy, const struct kind *kind,
-		   const char *word, int way)
-{
-	const bool home = policy->home && *word == '/' &&
-			  path_is_below(policy->home, word);
+enum { WAYS = 3 };
 
-	if (way == 0)
-		return mem_strdup(word);
-	if (way == 1)
-		return make_value(policy, SCOPE_USER, kind, word);
-	return home ? mem_printf("~/%s", word + strlen(policy->home) + 1) : NULL;
+/* How @word may be written: as it is, absolute, short */
+static char *spell(const struct policy *policy, const struct kind *kind,
+		   const char *word, size_t way)
+{
+	return way == 0 ? mem_strdup(word) :
+	       make_value(policy, way == 1 ? SCOPE_USER : SCOPE_PROJECT, kind,
+			  word);
 }
 
 /* Out of both lists of every file of ours: true if it was in one */
@@ -406,15 +418,15 @@ static int take_value(const struct policy_call *call,
 	};
 	int removed = 0;
 
-	for (size_t i = 0; i < 2 * 3 * ARRAY_SIZE(scopes); i++) {
-		const enum scope scope = scopes[i / 6];
+	for (size_t i = 0; i < 2 * WAYS * ARRAY_SIZE(scopes); i++) {
+		const enum scope scope = scopes[i / (2 * WAYS)];
 		const char *path = kind->path[i % 2];
-		auto_free char *value = spell(policy, kind, word, i % 6 / 2);
+		auto_free char *value = spell(policy, kind, word, i / 2 % WAYS);
 		auto_free char *file = NULL;
 		struct settings_request req;
 		int r;
 
-		if (!path || !value ||
+		if (!path ||
 		    (scope == SCOPE_LOCAL) != (call->scope == SCOPE_LOCAL))
 			continue;
 		settings_request_init(&req, policy->cwd);

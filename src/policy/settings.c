@@ -763,13 +763,13 @@ char *settings_file_for(const struct settings_request *req, enum scope scope)
 	char *path = NULL;
 
 	load_init(&load, req, NULL, NULL);
-	load.in_repo = git_discover(load.reader, req->cwd, &load.repo);
+	find_project(&load);
 	dir = local_root(&load);
 	if (scope == SCOPE_LOCAL)
 		path = path_join(dir ? dir : req->cwd,
 				 ".claude/settings.local.json");
 	else if (scope == SCOPE_PROJECT)
-		path = path_join(req->cwd, ".cloche.json");
+		path = path_join(load.policy->project, ".cloche.json");
 	else if (load.policy->dirs[DIR_CONFIG])
 		path = path_join(load.policy->dirs[DIR_CONFIG],
 				 "cloche/policy.json");

@@ -266,11 +266,30 @@ def allow_and_deny_change_what_why_says(t):
     os.mkdir(t.away + "/w")
     t.run("policy", "allow", "write", t.away + "/w", "--scope", "user").ok()
     t.run("policy", "why", "write", t.away + "/w/x").ok()
-    before = t.read(t.home + OWN)
+    before = t.read(".cloche.json")
     r = t.run("policy", "allow", "write", "keep").ended(1)
-    contains(r.err, f"stays denied: {t.home}{OWN}")
-    equal(t.read(t.home + OWN), before)
+    contains(r.err, f"stays denied: {t.dir}/.cloche.json")
+    equal(t.read(".cloche.json"), before)
     check(not t.exists(".claude") and not t.exists(t.home + "/.claude"))
+
+
+@test
+def a_project_has_its_rules_in_one_file(t):
+    """From a subdirectory too, as short as they can be; and they count at once"""
+    t.outside("git", "init", "-q").ok()
+    os.makedirs("sub")
+    os.makedirs(t.home + "/out")
+    t.run("policy", "allow", "write", t.home + "/out", cwd=t.dir + "/sub").ok()
+    t.run("policy", "deny", "read", "secret", cwd=t.dir + "/sub").ok()
+    own = json.loads(t.read(".cloche.json"))["filesystem"]
+    equal(own, {"allowWrite": ["~/out"], "denyRead": ["sub/secret"]})
+    r = t.shell("echo x > ~/out/f").ok()
+    equal(r.err, "")
+    t.run("policy", "remove", "write", t.home + "/out", cwd=t.dir + "/sub").ok()
+    check(t.shell("echo x > ~/out/f").code)
+    # Without a project it is the user's
+    t.run("policy", "allow", "host", "a.example", cwd=t.home).ok()
+    contains(t.read(t.home + OWN), "a.example")
 
 
 @test
@@ -292,8 +311,9 @@ def every_kind_takes_several_values_and_is_taken_back(t):
         t.run("policy", "deny", kind, word).ok()
         t.run("policy", "why", kind, word).ended(1)
         t.run("policy", "remove", kind, word).ok()
-    own = json.loads(t.read(t.home + OWN))
-    equal([v for k in ("network", "filesystem", "credentials") for v in own[k].values() if v], [])
+    for file in (t.home + OWN, ".cloche.json"):
+        equal([v for key in json.loads(t.read(file)).values()
+               for v in (key.values() if isinstance(key, dict) else [key]) if v], [], file)
     # Old words, slips, and what was not meant
     t.run("policy", "allow", "domain", "c.example").ok()
     contains(t.run("policy", "allow", "hots", "x").ended(2).err, "did you mean host?")
@@ -314,7 +334,7 @@ def a_protected_name_gets_no_dead_rule(t):
 
 @test
 def a_bad_value_changes_nothing(t):
-    own = t.home + OWN
+    own = ".cloche.json"
     t.run("policy", "allow", "domain", "ok.example").ok()
     before = t.read(own)
     for value in ("*", "http://x", "*.com", "a b", ""):

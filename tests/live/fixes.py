@@ -71,6 +71,8 @@ def writes_in_the_home(t):
         for entry in ("sub", ".cache/tool", ".cache/newtool", ".config/newtool",
                       ".config/cloche"):
             shutil.rmtree(os.path.join(t.home, entry), ignore_errors=True)
+        if t.exists(".cloche.json"):
+            os.unlink(".cloche.json")
         os.makedirs(t.home + "/sub")
         os.makedirs(t.home + "/.cache/tool")
         os.makedirs(t.home + "/.config", exist_ok=True)
