@@ -11,6 +11,7 @@
 
 #include "plan/alias.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -136,6 +137,26 @@ static void hide_in(struct view *view, const struct view_rule *rule,
 	view_add_found(view, rule->list, alias, rule->rule, &st);
 }
 
+/* True if @rule's path is where @own is mounted and has nothing in it: the mask of a
+ * sandbox around this one. All masks there are mounts of one directory or file, and
+ * the path of each would be taken for an alias of the others.
+ */
+static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
+{
+	auto_closedir DIR *dir = NULL;
+	struct stat st;
+	size_t n = 0;
+
+	if (strcmp(rule->path, own->point) != 0)
+		return false;
+	if (!S_ISDIR(rule->mode))
+		return stat(rule->path, &st) == 0 && !st.st_size;
+	dir = opendir(rule->path);
+	while (dir && readdir(dir))
+		n++;
+	return dir && n <= 2;	/* "." and ".." */
+}
+
 int alias_hide(struct view *view, struct err *err)
 {
 	const size_t n = view->rules.len;	/* It grows meanwhile */
@@ -152,8 +173,8 @@ int alias_hide(struct view *view, struct err *err)
 		const struct view_rule rule = view->rules.v[i];
 		const struct mount *own = rule.list == PATH_DENY_READ &&
 			rule.mode ? mount_of(&m, rule.path) : NULL;
-		auto_free char *inside = own ? moved(rule.path, own->point,
-						     own->root) : NULL;
+		auto_free char *inside = own && !is_outer_mask(&rule, own) ?
+			moved(rule.path, own->point, own->root) : NULL;
 
 		for (size_t k = 0; inside && k < m.len; k++) {
 			if (&m.v[k] != own && !strcmp(m.v[k].dev, own->dev))
