@@ -36,6 +36,11 @@ int box_prepare(struct box *box, const struct cage_request *request,
 	if (!request->tmp_path)
 		return 0;
 	fd = tree_open(request->tmp_path, err);
+	/* Root's user namespace may not enter a home of another user: then /tmp is
+	 * in memory, as where no directory can be kept
+	 */
+	if (fd == -EACCES)
+		return 0;
 	if (fd < 0)
 		return fd;
 	box->tmp = tree_clone(fd, err, request->tmp_path);
