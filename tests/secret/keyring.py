@@ -179,10 +179,10 @@ def asked_for_by_name_the_keyring_does_not_fall_back(t):
 
 
 @test
-def two_configurations_do_not_share_an_entry(t):
+def two_state_directories_do_not_share_an_entry(t):
     with Keyring(t).start() as ring:
         ring.put("A", "1").ok()
-        other = {**ring.env, "XDG_CONFIG_HOME": t.away + "/conf"}
+        other = {**ring.env, "XDG_STATE_HOME": t.away + "/state"}
         equal(get(t, "A", env=other), None)
         put(t, "A", "2", env=other).ok()
         equal(ring.get("A"), "1")
