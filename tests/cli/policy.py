@@ -220,6 +220,7 @@ def the_mode_is_written_and_the_rest_stays(t):
     equal((answer["version"], answer["mode"], answer["locked"]),
           (1, "disabled", False))
     t.run("policy", "mode", "on").ended(2)
+    os.unlink(t.home + OWN)
     settings(t, t.home + "/.claude/settings.json", enabled=True,
              enabledPlatforms=["macos"])
     answer = json.loads(t.run("policy", "mode", "--json").ok().out)
