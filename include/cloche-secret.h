@@ -46,7 +46,7 @@ struct cloche_secret_value;
 /**
  * struct cloche_secret_options - Set size to sizeof, the rest to NULL or 0
  * @size:		Of this struct, as you know it
- * @backend:		"keychain", "secret-service", "file" or "plaintext";
+ * @backend:		"secret-service", "file" or "plaintext";
  *			NULL: the best that works, falling back to the others
  * @service:		Whose secrets; NULL: "cloche". Letters, digits, '-',
  *			'_' and '.'
@@ -70,12 +70,11 @@ struct cloche_secret_options {
 /* Warnings that come with a success: bits */
 enum {
 	CLOCHE_SECRET_PLAINTEXT = 1 << 0,	/* Stored in plaintext */
-	CLOCHE_SECRET_VISIBLE = 1 << 1,		/* Was in an argument list */
-	CLOCHE_SECRET_STALE = 1 << 2,		/* The last known value */
-	CLOCHE_SECRET_FALLBACK = 1 << 3,	/* Not in the preferred store */
-	CLOCHE_SECRET_LEFTOVER = 1 << 4,	/* An unused copy was left */
-	CLOCHE_SECRET_ROLLBACK = 1 << 5,	/* Older than seen before */
-	CLOCHE_SECRET_LOOSE_KEY = 1 << 6,	/* Others can read the key */
+	CLOCHE_SECRET_STALE = 1 << 1,		/* The last known value */
+	CLOCHE_SECRET_FALLBACK = 1 << 2,	/* Not in the preferred store */
+	CLOCHE_SECRET_LEFTOVER = 1 << 3,	/* An unused copy was left */
+	CLOCHE_SECRET_ROLLBACK = 1 << 4,	/* Older than seen before */
+	CLOCHE_SECRET_LOOSE_KEY = 1 << 5,	/* Others can read the key */
 };
 
 /**

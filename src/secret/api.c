@@ -18,7 +18,6 @@
 
 /* The bits are the notes of secret/notes.def, in their order */
 _Static_assert((int)CLOCHE_SECRET_PLAINTEXT == (int)NOTE_PLAINTEXT, "note");
-_Static_assert((int)CLOCHE_SECRET_VISIBLE == (int)NOTE_ARGV, "note");
 _Static_assert((int)CLOCHE_SECRET_STALE == (int)NOTE_STALE, "note");
 _Static_assert((int)CLOCHE_SECRET_FALLBACK == (int)NOTE_FALLBACK, "note");
 _Static_assert((int)CLOCHE_SECRET_LEFTOVER == (int)NOTE_LEFTOVER, "note");

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
 #include "base/fs.h"
@@ -16,15 +15,11 @@
 #include "secret/backend.h"
 #include "secret/fallback.h"
 #include "secret/file.h"
-#include "secret/keychain.h"
 #include "secret/place.h"
 #include "secret/plain.h"
-#include "secret/platform.h"
 #include "secret/service.h"
 #include "secret/store.h"
 #include "installed.h"
-
-#define SECURITY_PROGRAM "/usr/bin/security"
 
 static unsigned int helper_ms(const struct store_options *o)
 {
@@ -40,37 +35,6 @@ static unsigned int keyring_ms(const struct store_options *o)
 static char *program(const struct store_options *o, const char *name)
 {
 	return path_join(o->programs ? o->programs : CLOCHE_LIBEXECDIR, name);
-}
-
-/* `security`: the system's own; elsewhere (a stand-in) by $PATH. The caller
- * frees.
- */
-static char *security_program(const struct store_options *o)
-{
-	const char *path = getenv("PATH");
-
-	if (o->security)
-		return mem_strdup(o->security);
-	if (!access(SECURITY_PROGRAM, X_OK))
-		return mem_strdup(SECURITY_PROGRAM);
-	for (; path && *path; path += *path == ':') {
-		const size_t n = strcspn(path, ":");
-		char *found = mem_printf("%.*s/security", (int)n, path);
-
-		if (*path == '/' && !access(found, X_OK))
-			return found;
-		free(found);
-		path += n;
-	}
-	return mem_strdup(SECURITY_PROGRAM);
-}
-
-static struct backend *make_keychain(struct chain *c, struct loop *loop,
-				     const struct store_options *o)
-{
-	auto_free char *path = security_program(o);
-
-	return keychain_new(loop, path, c->full, c->account, keyring_ms(o));
 }
 
 static struct backend *make_service(struct chain *c, struct loop *loop,
@@ -116,25 +80,24 @@ static const struct {
 	const char *name;
 	struct backend *(*make)(struct chain *c, struct loop *loop,
 				const struct store_options *o);
-} backends[] = {
-	{ "keychain", make_keychain },
+} backends[] = {	/* The best first */
 	{ "secret-service", make_service },
 	{ "file", make_file },
 	{ "plaintext", make_plain },
 };
 
-static int add_leaf(struct chain *c, const char *name, struct loop *loop,
-		    const struct store_options *o, struct err *err)
+static int add_leaves(struct chain *c, struct loop *loop,
+		      const struct store_options *o, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(backends); i++) {
-		if (!strcmp(backends[i].name, name)) {
+		if (!o->backend || !strcmp(backends[i].name, o->backend))
 			c->leaf[c->count++] = backends[i].make(c, loop, o);
-			return 0;
-		}
 	}
-	return fail(err, -EINVAL,
-		    "no backend '%s': use keychain, secret-service, file or plaintext",
-		    name);
+	if (!c->count)
+		return fail(err, -EINVAL,
+			    "no backend '%s': use secret-service, file or plaintext",
+			    o->backend);
+	return 0;
 }
 
 /* The best in front of the rest, with a claim between the two */
@@ -193,7 +156,6 @@ static int set_places(struct chain *c, const struct store_options *o,
 static int build(struct chain *c, struct loop *loop,
 		 const struct store_options *o, struct err *err)
 {
-	const char *const one[] = { o->backend, NULL };
 	auto_free char *base = NULL;
 	int r = service_check(o->service ? o->service : STORE_SERVICE, err);
 
@@ -209,9 +171,8 @@ static int build(struct chain *c, struct loop *loop,
 	account_name(c->account);
 	set_key(c, &o->key);
 	r = set_places(c, o, err);
-	for (const char *const *name = o->backend ? one : platform_backends;
-	     !r && *name; name++)
-		r = add_leaf(c, *name, loop, o, err);
+	if (!r)
+		r = add_leaves(c, loop, o, err);
 	if (!r)
 		join(c, base);
 	return r;

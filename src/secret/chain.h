@@ -16,7 +16,7 @@ struct loop;
 struct place;
 struct store_options;
 
-enum { CHAIN_MAX = 4 };
+enum { CHAIN_MAX = 3 };
 
 /**
  * struct chain - The backends from best to last, and all that they refer to

@@ -2,7 +2,7 @@
 /* secret/name.h - what a secret, its value and its service may be called
  *
  * The rules are those of the strictest place a value may end up in: a header
- * line, a credential helper's key=value line, a keychain's command line.
+ * line, a credential helper's key=value line.
  */
 
 #ifndef SECRET_NAME_H

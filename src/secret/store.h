@@ -31,14 +31,12 @@ enum {
 
 /**
  * struct store_options - Zero-initialise it for the usual
- * @backend:	"keychain", "secret-service", "file", "plaintext"; NULL: the
+ * @backend:	"secret-service", "file", "plaintext"; NULL: the
  *		best that works here, falling back to the others
  * @service:	Whose document; NULL: STORE_SERVICE
  * @dir:	Of the files; NULL: $XDG_STATE_HOME/cloche/secrets
  * @programs:	Directory of the helper programs; NULL: where they were
  *		installed
- * @security:	The keychain's program; NULL: /usr/bin/security, or the
- *		first on $PATH where there is none
  * @key:	Of the encrypted file; where it names none,
  *		$CLOCHE_PASSPHRASE_FILE and $CLOCHE_KEY_FILE count
  * @lock_ms:	0: STORE_LOCK_MS
@@ -48,7 +46,7 @@ enum {
  * @clock:	For the cache; NULL: the usual
  */
 struct store_options {
-	const char *backend, *service, *dir, *programs, *security;
+	const char *backend, *service, *dir, *programs;
 	struct key_source key;
 	unsigned int lock_ms, helper_ms;
 	void (*slow)(const char *backend);

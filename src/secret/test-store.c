@@ -4,6 +4,7 @@
 #include "secret/store.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -19,6 +20,34 @@ static struct secret_store *store;
 static struct sync last;
 static uint64_t now = 1000;
 
+/* cloche-secret-service with items in files. $HOME/spawns gets a line for each
+ * start; $HOME/mood: crash, hang, or pair (answer once two were started).
+ */
+static const char keyring[] =
+	"#!/bin/sh\n"
+	"q=$(cat); verb=${q#*'\"verb\":\"'}; verb=${verb%%\\\"*}\n"
+	"item=${q#*'\"service\":\"'}; item=$HOME/item-${item%%\\\"*}\n"
+	"echo $verb >>$HOME/spawns\n"
+	"case $(cat $HOME/mood) in\n"
+	"crash) kill -9 $$ ;;\n"
+	"hang) exec sleep 1000 ;;\n"
+	"pair) until [ $(wc -l <$HOME/spawns) -ge 2 ]; do sleep 0.01; done ;;\n"
+	"esac\n"
+	"case $verb in\n"
+	"update) data=${q##*'\"data\":'}; printf %s \"${data%?}\" >$item.$$\n"
+	"	mv $item.$$ $item; found= ;;\n"
+	"read) [ -e $item ] && found=',\"data\":'$(cat $item) || none=1 ;;\n"
+	"esac\n"
+	"[ $none ] && r=none || r=found\n"
+	"printf '{\"version\":1,\"result\":\"%s\"%s}' $r \"$found\"\n";
+
+static void mood(const char *word)
+{
+	const char *path = test_path("mood");
+
+	test_write(path, word);
+}
+
 static uint64_t fake_clock(void)
 {
 	return now;
@@ -27,7 +56,7 @@ static uint64_t fake_clock(void)
 static struct secret_store *open_store(const char *backend, const char *service)
 {
 	const struct store_options options = {
-		.backend = backend, .service = service, .security = STAND_IN,
+		.backend = backend, .service = service, .programs = test_dir(),
 		.clock = fake_clock, .helper_ms = 60000,
 	};
 	struct secret_store *opened = NULL;
@@ -36,10 +65,18 @@ static struct secret_store *open_store(const char *backend, const char *service)
 	return opened;
 }
 
-/* Everything below the test's directory: no bus, no keys, no other home */
+/* Everything below the test's directory: no real bus, no keys, no other home */
 static void begin(const char *backend)
 {
+	const char *helper = test_path("cloche-secret-service");
+
 	test_home();
+	if (backend && !strcmp(backend, "secret-service")) {
+		test_write(helper, keyring);
+		CHECK_INT(chmod(helper, 0700), 0);
+		mood("");
+		CHECK_INT(setenv("DBUS_SESSION_BUS_ADDRESS", "unix:", 1), 0);
+	}
 	CHECK_INT(loop_new(&loop, NULL), 0);
 	last.loop = loop;
 	store = open_store(backend, NULL);
@@ -64,13 +101,6 @@ static int get_all(void)
 	last.answered = false;
 	secret_store_read(store, sync_answer, &last);
 	return sync_wait(&last);
-}
-
-static void mood(const char *word)
-{
-	const char *path = test_path("mood");
-
-	test_write(path, word);
 }
 
 static int spawned(const char *what)
@@ -126,17 +156,17 @@ TEST(fifty_concurrent_reads_are_one_helper)
 {
 	struct crowd crowd = { 0 };
 
-	begin("keychain");
+	begin("secret-service");
 	CHECK_INT(set("a", "\"1\""), 1);
 	secret_store_clear(store);
-	CHECK_INT(spawned("find"), 1);	/* That of the edit */
+	CHECK_INT(spawned("read"), 1);	/* That of the edit */
 	for (int i = 0; i < 50; i++)
 		secret_store_read(store, on_answer, &crowd);
 	CHECK_INT(crowd.answers, 0);
 	CHECK_INT(loop_run(loop), 0);
 	CHECK_INT(crowd.answers, 50);
 	CHECK_INT(crowd.right, 50);
-	CHECK_INT(spawned("find"), 2);
+	CHECK_INT(spawned("read"), 2);
 	end();
 }
 
@@ -144,7 +174,7 @@ TEST(a_read_before_an_update_does_not_hide_it)
 {
 	struct sync early = { 0 };
 
-	begin("keychain");
+	begin("secret-service");
 	CHECK_INT(set("a", "\"old\""), 1);
 	secret_store_clear(store);
 	early.loop = loop;
@@ -162,7 +192,7 @@ TEST(a_read_before_an_update_does_not_hide_it)
 
 TEST(a_helper_that_fails_after_a_good_read_serves_the_old_value_and_says_so)
 {
-	begin("keychain");
+	begin("secret-service");
 	CHECK_INT(set("a", "\"1\""), 1);
 	mood("crash");
 	CHECK_INT(get_all(), 1);
@@ -179,8 +209,8 @@ TEST(prefetching_two_entries_reads_them_side_by_side)
 {
 	struct secret_store *other;
 
-	begin("keychain");
-	other = open_store("keychain", "legacy");
+	begin("secret-service");
+	other = open_store("secret-service", "legacy");
 	mood("pair");	/* Each helper waits for the other one */
 	secret_store_prefetch(store);
 	secret_store_prefetch(other);
@@ -188,7 +218,7 @@ TEST(prefetching_two_entries_reads_them_side_by_side)
 	last.answered = false;
 	secret_store_read(other, sync_answer, &last);
 	CHECK_INT(sync_wait(&last), 0);
-	CHECK_INT(spawned("find"), 2);
+	CHECK_INT(spawned("read"), 2);
 	secret_store_free(other);
 	end();
 }
@@ -197,11 +227,11 @@ TEST(the_entry_of_another_directory_is_another_one)
 {
 	const char *dir = test_path("elsewhere/cloche");
 	const struct store_options options = {
-		.backend = "keychain", .security = STAND_IN, .dir = dir,
+		.backend = "secret-service", .programs = test_dir(), .dir = dir,
 	};
 	struct secret_store *other;
 
-	begin("keychain");
+	begin("secret-service");
 	CHECK_INT(set("a", "\"1\""), 1);
 	CHECK_INT(secret_store_open(loop, &options, &other, NULL), 0);
 	last.answered = false;
@@ -215,7 +245,7 @@ TEST(freeing_answers_what_is_under_way)
 {
 	struct sync write = { 0 }, queued = { 0 }, read = { 0 };
 
-	begin("keychain");
+	begin("secret-service");
 	mood("hang");
 	write.loop = queued.loop = read.loop = loop;
 	secret_store_set(store, "a", span_str("1"), sync_answer, &write);

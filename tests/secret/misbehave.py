@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/secret/misbehave.py - helper programs that hang, crash or talk nonsense
 
-The program for the keyring is replaced by a shell script; macOS' keychain by a
-stand-in on $PATH.
+The program for the keyring is replaced by a shell script.
 """
 
 from common import *
@@ -106,39 +105,6 @@ def a_helper_finds_no_value_in_its_arguments_or_environment(t):
     lacks(t.read(log + ".argv"), "s3cret")
     lacks(t.read(log + ".env"), "s3cret")
     lacks(t.read(log + ".env"), "t0ken")
-
-
-def with_keychain(t, *argv, **more):
-    """`security` as the stand-in on $PATH"""
-    bin_dir = os.path.join(t.away, "stand-in")
-    os.makedirs(bin_dir, exist_ok=True)
-    shutil.copy(os.path.join(BIN, "stand-in-security"), bin_dir + "/security")
-    if os.path.exists("/usr/bin/security"):
-        skip("there is a real /usr/bin/security")
-    env = {"PATH": bin_dir + ":" + os.environ["PATH"]}
-    return secret(t, *argv, "--backend", "keychain", env=env, **more)
-
-
-@test
-def the_keychain_keeps_short_and_long_documents(t):
-    equal(with_keychain(t, "set", "A", stdin="v1").ok().err, "")
-    equal(with_keychain(t, "get", "A").ok().out, "v1\n")
-    equal(t.read(t.home + "/spawns").split(),
-          ["find-generic-password", "-i", "find-generic-password"])
-    r = with_keychain(t, "set", "B", stdin="x" * 3000).ok()
-    contains(r.err, "process list")
-    equal(with_keychain(t, "get", "B").ok().out, "x" * 3000 + "\n")
-    equal(t.read(t.home + "/spawns").split()[-2:],
-          ["add-generic-password", "find-generic-password"])
-    with_keychain(t, "delete", "A").ok()
-    equal(with_keychain(t, "list").ok().out, "B\n")
-
-
-@test
-def a_locked_keychain_is_one_clear_line(t):
-    t.write(t.home + "/mood", "locked")
-    refused(with_keychain(t, "get", "A"), 1, "unlock-keychain")
-    refused(with_keychain(t, "set", "A", stdin="v"), 1, "unlock-keychain")
 
 
 main()
