@@ -181,8 +181,6 @@ int policy_exclude(const struct policy_call *call, struct err *err)
 		return r;
 	if (is_locked(policy))
 		return 1;
-	if (scope_of(call, SCOPE_USER) != SCOPE_USER)
-		return fail(err, -EPERM, "a repository's file cannot exclude commands; leave --scope out, which excludes it in all projects");
 	return append(call, policy, SCOPE_USER, "sandbox.excludedCommands",
 		      pattern, err);
 }

@@ -95,7 +95,8 @@ def bash_completes_verbs_and_their_words(t):
     equal(sorted(bash(t, "help", "")), sorted(verbs))
     equal(bash(t, "completion", ""), ["bash", "zsh", "fish"])
     equal(bash(t, "policy", ""),
-          ["show", "check", "why", "allow", "deny", "remove", "mode", "exclude"])
+          ["show", "check", "why", "allow", "deny", "remove", "mode", "exclude",
+           "diff"])
     equal(bash(t, "violations", ""),
           ["list", "follow", "strip", "clear", "restore"])
     equal(bash(t, "violations", "list", "--"),
@@ -184,7 +185,7 @@ def what_is_offered_is_understood(t):
                       *(["no-such"] if words[0] == "verify" else []))
             check("unknown" not in r.err and f"'{option}'" not in r.err,
                   repr(r))
-    for words in (["policy", "mode", "--scope", "user", "regular"],
+    for words in (["policy", "exclude", "--scope", "user", "make"],
                   ["policy", "exclude", "--json", "make"],
                   ["violations", "clear", "--json"], ["doctor", "--full"]):
         t.run(*words).ended(2)
