@@ -42,6 +42,7 @@
 #include "watch/address.h"
 #include "watch/cwd.h"
 #include "watch/observer.h"
+#include "watch/git-lock.h"
 #include "watch/passed.h"
 #include "watch/question.h"
 #include "watch/quick.h"
@@ -79,6 +80,7 @@ struct fast {
 	_Atomic uint64_t answered;
 	_Atomic bool makes;
 	struct passed *passed;
+	struct git_lock *git;
 };
 
 /* Who was asked has ended before we read the question; or all have */
@@ -176,6 +178,8 @@ static bool is_quick(struct fast *f, const struct seccomp_notif *notif,
 	if (r < 0 && (f->nested || q.quiet))
 		return false;
 	effect->error = r < 0 ? r : 0;
+	if (r > 0)
+		git_lock_note(f->git, &q, (pid_t)notif->pid, f->names[0].full);
 	return r;
 }
 
@@ -320,7 +324,7 @@ static int start_thread(struct fast *f)
 }
 
 int fast_start(const struct observer_config *config, struct passed *passed,
-	       struct fast **ret)
+	       struct git_lock *git, struct fast **ret)
 {
 	struct fast *f = mem_zalloc(sizeof(*f));
 	int r;
@@ -328,6 +332,7 @@ int fast_start(const struct observer_config *config, struct passed *passed,
 	f->listener = config->listener;
 	f->policy = config->policy;
 	f->passed = passed;
+	f->git = git;
 	f->by_path = config->sockets_by_path;
 	f->nested = config->nested;
 	f->load = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);

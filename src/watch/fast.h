@@ -12,16 +12,17 @@ struct fast;
 struct observer_config;
 struct observer_policy;
 struct passed;
+struct git_lock;
 struct seccomp_notif;
 
 /* From now on the thread alone receives from the listener, which must stay open
  * until the process ends. Not where reads matter: it lets them pass. What makes a
  * name is the loop's until fast_makes(), and so is each connect() where sockets
  * go by path. @passed is told of each question, and of what makes a name and goes
- * on; it must live as long as the thread. 0 or a negative errno: then nothing has changed.
+ * on; it and @git must live as long as the thread. 0 or a negative errno: then nothing has changed.
  */
 int fast_start(const struct observer_config *config, struct passed *passed,
-	       struct fast **ret);
+	       struct git_lock *git, struct fast **ret);
 
 /* It answers nothing any more. True if it has ended and all is free; otherwise
  * the kernel takes it away with the process: the thread may be waiting, and only

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -37,6 +38,7 @@
 #include "watch/fast.h"
 #include "watch/judge.h"
 #include "watch/later.h"
+#include "watch/git-lock.h"
 #include "watch/passed.h"
 #include "watch/perform.h"
 #include "watch/place.h"
@@ -64,6 +66,8 @@ struct observer {
 	const char *home;
 	struct fast *fast;
 	struct passed *passed;
+	struct git_lock *git;
+	char reason[256];	/* Of the refusal being reported */
 	struct later *later;	/* Where every connect() is made here */
 };
 
@@ -99,8 +103,9 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->places[0].parent = o->places[1].parent = -1;
 	/* Where reads are asked about, most would only be handed on */
 	o->passed = passed_new();
+	o->git = mem_zalloc(sizeof(*o->git));
 	if (!config->reads)
-		(void)fast_start(config, o->passed, &o->fast);
+		(void)fast_start(config, o->passed, o->git, &o->fast);
 	if (config->sockets_by_path &&
 	    (r = later_new(questions_fd(o), o->listener,
 			   &o->later)) < 0) {
@@ -118,6 +123,7 @@ void observer_free(struct observer *o)
 	if (!o->fast || fast_stop(o->fast)) {
 		close_fd(&o->listener);
 		passed_free(o->passed);
+		free(o->git);
 	}
 	later_free(o->later);
 	tracees_done(&o->tracees);
@@ -488,6 +494,18 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 	return false;
 }
 
+/* A git that cannot change a file of its work tree would go on with the others */
+static void stop_git(struct observer *o, pid_t pid, struct judgement *g)
+{
+	if (!g->error || !g->report || !g->place ||
+	    !git_lock_stop(o->git, pid, g->place->path))
+		return;
+	snprintf(o->reason, sizeof(o->reason),
+		 "%s; git was ended before it changed anything",
+		 g->verdict.reason ? g->verdict.reason : "protected");
+	g->verdict.reason = o->reason;
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct question q = {
@@ -521,6 +539,9 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 			a.judgement = refuse_unseen(o);
 	}
 
+	if (r >= 0 && q.call && q.call->what < CALL_CONNECT)
+		stop_git(o, (pid_t)notif->pid, &a.judgement);
+
 	/* If it is gone, what we read may have been somebody else's */
 	if (a.judgement.report && q.call && q.tracee &&
 	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
@@ -540,6 +561,8 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		r = later_try(o->later, notif->id, a.later, a.inode);
 		return r < 0 ? respond(o, notif->id, EAGAIN) : 0;
 	}
+	if (q.call->what < CALL_CONNECT && !a.judgement.error)
+		git_lock_note(o->git, &q, (pid_t)notif->pid, o->names[0].full);
 	if (a.done || q.done || a.judgement.error)
 		return respond(o, notif->id, a.done ? a.error
 						    : a.judgement.error);

@@ -54,6 +54,36 @@ def a_plain_repository(t):
 
 
 @test
+def a_branch_that_changes_a_protected_file_is_refused_as_a_whole(t):
+    need("git")
+    top = repository(t, "repo")
+    for branch, name in (("editor", ".vscode/settings.json"), ("plain", "a")):
+        git(t, "checkout", "-q", "-b", branch, "main", cwd=top)
+        for path in (name, "file", "z/z"):
+            t.write(os.path.join(top, path), branch)
+        git(t, "add", ".", cwd=top)
+        git(t, "commit", "-q", "-m", branch, cwd=top)
+        git(t, "checkout", "-q", "main", cwd=top)
+    t.write(top + "/.vscode/settings.json", "own")
+    git(t, "add", ".", cwd=top)
+    git(t, "commit", "-q", "-m", "own", cwd=top)
+    before = git(t, "rev-parse", "HEAD", cwd=top).out
+    for command in (("checkout", "-q"), ("switch", "-q"), ("reset", "--hard")):
+        r = t.inside("git", *command, "editor", cwd=top, env=WHO)
+        check(r.code != 0, command, repr(r))
+        contains(r.err, "git was ended before it changed anything")
+        equal(git(t, "status", "--porcelain", cwd=top).out, "", command)
+        equal(git(t, "rev-parse", "HEAD", cwd=top).out, before, command)
+        check(not os.path.exists(top + "/.git/index.lock"), command)
+    # The control: a branch that changes no such file
+    git(t, "rm", "-q", "--cached", ".vscode/settings.json", cwd=top)
+    git(t, "commit", "-q", "-m", "untracked", cwd=top)
+    t.inside("git", "checkout", "-q", "plain", cwd=top, env=WHO).ok()
+    equal(t.read(os.path.join(top, "file")), "plain")
+    contains(git(t, "branch", "--show-current", cwd=top).out, "plain")
+
+
+@test
 def a_linked_working_tree(t):
     need("git")
     top = repository(t, "main")
