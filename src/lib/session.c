@@ -450,7 +450,7 @@ int session_open(const struct options *options, char *const *argv,
 		 struct session *ret, struct err *err)
 {
 	const struct machine machine = {
-		.landlock_abi = sys_landlock_abi(),
+		.landlock_abi = sys_landlock_abi(), .nested = tier_is_nested(),
 		.uid = geteuid(), .gid = getegid(),
 	};
 	struct plan_request request = {

@@ -379,7 +379,8 @@ int plan_build(const struct view *view, const struct machine *machine,
 struct ground plan_ground(const struct plan *plan)
 {
 	return (struct ground){
-		.abi = plan->machine.landlock_abi, .observer = plan->observe,
+		.abi = plan->machine.landlock_abi,
+		.observer = plan->observe && !plan->machine.nested,
 	};
 }
 

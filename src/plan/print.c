@@ -109,7 +109,8 @@ static void print_grants(const struct plan *plan, struct buf *out)
 		buf_adds(out, "  (its entries one by one, because of ");
 		text_escape(out, c->because);
 		buf_addf(out, "%s%s)\n", c->listed ? "" : "; it cannot be listed",
-			 c->right != GRANT_WRITE ? "" : plan->observe ?
+			 c->right != GRANT_WRITE ? "" :
+			 plan_ground(plan).observer ?
 			 "; what is made or removed in it goes through the observer" :
 			 "; without the observer nothing can be made or removed in it");
 	}
@@ -194,7 +195,8 @@ static void print_rest(const struct plan *plan, struct buf *out)
 			 plan->tier == TIER_FULL ? "second" : "only");
 	else
 		buf_adds(out, "  Landlock       missing on this kernel: files have one layer\n");
-	buf_addf(out, "  observer       %s\n", !plan->observe ? "off" :
+	buf_addf(out, "  observer       %s\n",
+		 !plan_ground(plan).observer ? "off" :
 		 plan->observe_full ? "reads and writes" : "writes");
 }
 
