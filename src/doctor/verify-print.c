@@ -117,7 +117,7 @@ static const char *const facts[] = {
 	"An allowed host is trusted: whatever the command can read, it can send there, in requests that look like any other.",
 	"A host that the command reaches sees this machine's address and what the command says of itself.",
 	"The command sees the names of files that it may read, the machine's name, kernel and processors, and the time.",
-	"A hidden file that you replace while a command runs can be read for about a millisecond, until its mask is back; a hidden directory cannot.",
+	"A hidden file where the command may write, as .env, that you replace meanwhile can be read for about a millisecond, until its mask is back; elsewhere Landlock hides it, unless there is none or namespaces may be nested.",
 	"A file that the command may write can be run by you later: look at `git diff` before you do.",
 };
 
