@@ -97,6 +97,14 @@ static bool is_about_files(const struct verify_row *row)
 		row->proof == PROOF_LINK || is_read(row)) && row->target[0];
 }
 
+/* Whatever the rules say */
+static bool is_frozen(const struct verify_row *row)
+{
+	return row->attempt == attempt_settings ||
+	       row->attempt == attempt_program ||
+	       row->attempt == attempt_companion;
+}
+
 /* The same place in the user's own home or project; NULL if there is none */
 static const char *real_path(const struct verify *v, const char *target,
 			     char *ret, size_t size)
@@ -209,7 +217,7 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 	const struct policy *p = policy_of(v);
 	const struct host_rule *here;
 
-	if (is_about_files(row) && row->guarantee != GUARANTEE_IPC &&
+	if (is_about_files(row) && !is_frozen(row) && row->guarantee != GUARANTEE_IPC &&
 	    (hit || row->group != VERIFY_GROUP_DESCRIPTORS) &&
 	    files_allow(v, row, hit, r))
 		return true;

@@ -23,10 +23,12 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "doctor/verify-lack.h"
 #include "doctor/verify-listen.h"
 #include "doctor/verify-state.h"
+#include "plan/view.h"
 
 enum {
 	RUN_MS = 60000,		/* A sandbox with all attempts */
@@ -56,14 +58,16 @@ struct sandbox {
  * @keys:	The caller has a keyring; a user has room for some hundred
  * @own:	In the user's own place, with @feed as standard input
  * @lack:	What the kernel does not have, or NULL
+ * @exe:	A copy of this program to start, or ""
+ * @srt:	With profile srt, which makes a directory in the host's /tmp
  */
 struct words {
 	const char **v;
 	size_t len, cap;
-	bool keys, own;
+	bool keys, own, srt;
 	const char *feed, *lack;
 	size_t feed_len;
-	char room[8][PATH_MAX];
+	char room[8][PATH_MAX], exe[PATH_MAX];
 	size_t used;
 };
 
@@ -117,6 +121,9 @@ static void add_start(const struct verify *v, struct words *words)
 	add(words, "run");
 	add(words, "--quiet");
 	add(words, "--annotate=never");
+	/* Or the run has one of its own, without our scratch place */
+	if (path_is_within(VAR_TMP, v->target.w.root))
+		add(words, "--read=" VAR_TMP);
 }
 
 static void run_child(const struct verify *v, const struct words *words,
@@ -134,11 +141,13 @@ static void run_child(const struct verify *v, const struct words *words,
 	list = mem_printf("%s:%s", path, getenv("PATH") ?: "/usr/bin:/bin");
 	(void)setenv("PATH", list, 1);
 	(void)!chdir(verify_project(v));
+	if (words->srt)
+		(void)setenv("CLAUDE_TMPDIR", verify_project(v), 1);
 	if (words->own)
 		verify_go_home(v);
 	if (words->lack && lack_of(words->lack) < 0)
 		_exit(127);
-	execv("/proc/self/exe", (char *const *)(uintptr_t)words->v);
+	execv(words->exe[0] ? words->exe : "/proc/self/exe", (char *const *)(uintptr_t)words->v);
 	_exit(127);
 }
 
@@ -297,6 +306,8 @@ static const struct {
 	{ attempt_denied, "--deny-read", NULL, true },
 	{ attempt_reload, "--settings", NULL, true },
 	{ attempt_hostile, "--cwd", "P/hostile", true },
+	{ attempt_settings, "--cwd", "P/srt", true },
+	{ attempt_settings, "--profile", "srt", false },
 	{ attempt_listener, "--observe", "off", false },	/* Or there is one */
 	{ attempt_empty, "--settings", NULL, false },
 	{ attempt_sni, "--allow", NULL, false },
@@ -310,14 +321,15 @@ static const struct {
 static void add_rule(const struct verify *v, const struct verify_row *row,
 		     struct words *words)
 {
-	char *room = words->room[words->used++];
 	const size_t size = sizeof(words->room[0]);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 		const char *value = rules[i].value ?: row->argument;
+		char *room;
 
 		if (rules[i].attempt != row->attempt)
 			continue;
+		room = words->room[words->used++];
 		if (rules[i].path)
 			world_path(&v->target.w, value, NULL, room, size);
 		else
@@ -355,14 +367,29 @@ static bool is_left_out(const struct verify_row *row, const char *word)
 	       !strncmp(word, "--settings=", 11);
 }
 
+/* From a place where a command may write */
+static int move_program(const struct verify *v, const struct verify_row *row,
+			struct words *words, struct err *err)
+{
+	if (row->attempt != attempt_program &&
+	    row->attempt != attempt_companion)
+		return 0;
+	world_path(&v->target.w, "P/tools/moved", NULL, words->exe,
+		   sizeof(words->exe));
+	return access(words->exe, X_OK) == 0 ? 0
+					     : verify_copy(words->exe, err);
+}
+
 static int live_run(struct verify *v, size_t number,
 		    const struct verify_row *row, struct err *err)
 {
-	auto_words struct words words = { 0 };
+	auto_words struct words words = {
+		.srt = row->attempt == attempt_settings,
+	};
 	char kind[32];
 	struct sandbox s;
 	pid_t server;
-	int r = 0;
+	int r;
 
 	snprintf(kind, sizeof(kind), "%zu", number);
 	add_start(v, &words);
@@ -375,6 +402,9 @@ static int live_run(struct verify *v, size_t number,
 	add_rule(v, row, &words);
 	add_attempt(v, kind, &words);
 	(void)target_plant(&v->target, row);
+	r = move_program(v, row, &words, err);
+	if (r < 0)
+		return r;
 	target_listen(&v->target);
 	server = start_server(v, row);
 	for (int again = row->attempt == attempt_twice; again >= 0; again--) {

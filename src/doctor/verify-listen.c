@@ -29,7 +29,8 @@ enum { BACKLOG = 128, LATE_MS = 20 };
 
 static bool is_datagram(int place)
 {
-	return place == HEARD_DGRAM || place == HEARD_UDP;
+	return place == HEARD_DGRAM || place == HEARD_LOCAL_DGRAM ||
+	       place == HEARD_UDP;
 }
 
 static int bound(int family, int place, const void *address, socklen_t n)
@@ -123,6 +124,7 @@ int listen_open(struct target *t)
 	l[HEARD_STREAM] = on_path(t, "A/stream", HEARD_STREAM);
 	l[HEARD_DGRAM] = on_path(t, "A/dgram", HEARD_DGRAM);
 	l[HEARD_LOCAL] = on_path(t, "P/stream", HEARD_LOCAL);
+	l[HEARD_LOCAL_DGRAM] = on_path(t, "P/dgram", HEARD_LOCAL_DGRAM);
 	l[HEARD_ABSTRACT] = on_abstract(t);
 	l[HEARD_FIFO] = on_fifo(t);
 	l[HEARD_TCP4] = on_address(HEARD_TCP4, loopback, &t->w.tcp4);

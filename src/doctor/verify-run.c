@@ -179,7 +179,7 @@ static void choose_parent(struct verify *v)
 	}
 }
 
-static int copy_program(const char *to, struct err *err)
+int verify_copy(const char *to, struct err *err)
 {
 	auto_close int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	auto_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
@@ -209,7 +209,7 @@ static int find_program(struct verify *v, struct err *err)
 	    !view_is_private(v->view, v->exe) && access(v->exe, X_OK) == 0)
 		return 0;
 	world_path(&v->target.w, "A/cloche", NULL, v->exe, sizeof(v->exe));
-	return copy_program(v->exe, err);
+	return verify_copy(v->exe, err);
 }
 
 static void ask_rows(struct verify *v)

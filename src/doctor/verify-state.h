@@ -77,6 +77,8 @@ int verify_own_run(struct verify *v, size_t number, const char *feed,
 /* verify-own.c: the user's own files, by the user's own rules */
 int verify_own(struct verify *v, struct err *err);
 
+/* verify-run.c: this program, as a new file */
+int verify_copy(const char *to, struct err *err);
 /* verify-run.c: undo verify_enter(), but for state and caches, in a child */
 void verify_go_home(const struct verify *v);
 

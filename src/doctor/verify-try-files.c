@@ -347,6 +347,44 @@ void attempt_arrive(const struct world *w, const char *argument,
 	found_result(f, rename(own, dir));
 }
 
+/* From a directory that is gone, ".." still leads to where it was */
+void attempt_removed(const struct world *w, const char *argument,
+		     struct found *f)
+{
+	PATH(w, argument, path);
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX], name[NAME_MAX + 64];
+	auto_close int fd = -1;
+
+	snprintf(dir, sizeof(dir), "%.*s/gone", (int)(slash - path), path);
+	make_parents(dir);
+	(void)mkdir(dir, 0700);
+	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)rmdir(dir);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d/..%.64s", fd, slash);
+	write_mark(f, name, O_CREAT | O_EXCL);
+}
+
+void attempt_settings(const struct world *w, const char *argument,
+		      struct found *f)
+{
+	attempt_create(w, argument, f);
+}
+
+void attempt_program(const struct world *w, const char *argument,
+		     struct found *f)
+{
+	attempt_over(w, argument, f);
+	if (f->error)
+		attempt_unlink(w, argument, f);
+}
+
+void attempt_companion(const struct world *w, const char *argument,
+		       struct found *f)
+{
+	attempt_create(w, argument, f);
+}
+
 /* All that git takes for a repository without a working tree */
 void attempt_bare(const struct world *w, const char *argument,
 		  struct found *f)

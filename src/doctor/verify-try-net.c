@@ -79,6 +79,22 @@ void attempt_unix_dgram(const struct world *w, const char *argument,
 	to_unix(w, path, SOCK_DGRAM, f);
 }
 
+/* Without connect() */
+void attempt_unix_sendto(const struct world *w, const char *argument,
+			 struct found *f)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_close int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	char path[NAME_MAX + 3], word[64];
+
+	enter(w, argument, path, sizeof(path));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", path);
+	found_word(f, word, sizeof(word));
+	found_result(f, fd < 0 ? -1 :
+		     sendto(fd, word, strlen(word), MSG_NOSIGNAL,
+			    (struct sockaddr *)&address, sizeof(address)));
+}
+
 void attempt_abstract(const struct world *w, const char *argument,
 		      struct found *f)
 {

@@ -185,7 +185,8 @@ int target_plant(struct target *t, const struct verify_row *row)
 				row->proof != PROOF_MOUNTS))
 		return 0;
 	world_path(&t->w, row->target, t->canary, path, sizeof(path));
-	r = row->target[0] == 'A' ? make_parents(path) : 0;
+	r = row->target[0] == 'A' || row->when & WHEN_ALONE ?
+	    make_parents(path) : 0;
 	if (r == 0)
 		r = put_repository(path);
 	if (r == 0 && row->proof == PROOF_LINK)
