@@ -7,6 +7,7 @@ import pwd
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from hello import *
 from tap import *
 
 TESTED = os.path.join(os.path.dirname(CLOCHE), "cloche-test")
@@ -69,15 +70,61 @@ def a_repository_that_a_command_made_opens_nothing(t):
     check(os.path.exists(t.away + "/two"), "the approval does not count")
 
 
+def writes(t, where):
+    """Whether a command that runs in @where can write outside of it"""
+    t.shell(f"echo x > {t.away}/file", cwd=where)
+    return t.exists(t.away + "/file")
+
+
 @test
 def what_another_personality_wrote_is_not_obeyed(t):
-    script = f"echo x > {t.away}/file"
-    settings(t, PROJECT, filesystem={"allowWrite": [t.away]})
-    for options in ((), ("--profile", "home")):
-        check(t.shell(script, options=options).code)
-    check(not t.exists(t.away + "/file"))
-    t.trust()                               # The control
-    t.shell(script).ok()
+    need("git")
+    grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
+    own = t.write(t.away + "/srt.json", json.dumps(
+        {"network": {"allowedDomains": [], "deniedDomains": []},
+         "filesystem": {"denyRead": [], "allowWrite": [t.dir],
+                        "denyWrite": []}}))
+    script = (f"git init -q app; for d in . app; do mkdir -p $d/.claude; "
+              f"echo '{grant}' > $d/{PROJECT}; done; echo x > made")
+    for argv in (("as", "srt", "-s", own, "-c", script),
+                 ("run", "--profile", "srt", "-s", own, "--", "sh", "-c", script)):
+        r = t.run(*argv)
+        check(t.exists("made"), "the command wrote nothing", r)
+        check(not t.exists(PROJECT), argv[:2], r)
+        check(t.exists("app/" + PROJECT), "its own repository is its own", r)
+        for where in (t.dir, t.dir + "/app"):
+            check(not writes(t, where), argv[:2], where)
+        t.trust("--cwd", t.dir + "/app")    # The control
+        check(writes(t, t.dir + "/app"))
+        t.run("trust", "--forget", "--cwd", t.dir + "/app").ok()
+        t.outside("rm", "-rf", "app", "made", t.away + "/file").ok()
+
+
+@test
+def an_approval_belongs_to_one_repository(t):
+    need("git")
+    one, two, far = (f"{t.dir}/{name}" for name in ("one", "two", "one-far"))
+    git = ("git", "-c", "user.name=x", "-c", "user.email=x@example.org")
+    for where in (one, two):
+        t.outside("git", "init", "-q", where).ok()
+        settings(t, where + "/" + PROJECT, filesystem={"allowWrite": [t.away]})
+        t.outside(*git, "add", ".", cwd=where).ok()
+        t.outside(*git, "commit", "-qm", "x", cwd=where).ok()
+    t.outside("git", "worktree", "add", "-q", far, cwd=one).ok()
+    for where in (one, two, far):
+        check(not writes(t, where), where)
+    t.trust("--cwd", one)
+    check(not writes(t, two), "equal asks, another repository")
+    check(not writes(t, t.dir), "the directory around it")
+    for where in (one, far):                # A work tree asks for the same
+        check(writes(t, where), where)
+        os.unlink(t.away + "/file")
+    os.mkdir(t.root + "/more")              # ... and here for more
+    settings(t, far + "/" + PROJECT, filesystem={
+        "allowWrite": [t.away, t.root + "/more"]})
+    check(t.shell(f"echo x > {t.root}/more/x", cwd=far).code)
+    t.trust("--cwd", two)                   # The control
+    check(writes(t, two))
 
 
 @test
@@ -103,6 +150,15 @@ def a_home_that_is_elsewhere_uncovers_nothing(t):
         r = t.run("policy", "why", "read", real + "/.ssh/id", env={"HOME": home})
         contains(r.ended(1, home).out, "SSH private keys")
     t.run("policy", "why", "read", "/etc/passwd").ok()      # The control
+    if os.path.realpath(real) != t.home:
+        return note("no room: the files of the real home stay untouched")
+    key, other = (t.write(f"{t.home}/{name}", "SECRET")
+                  for name in (".ssh/id_rsa", "seen"))
+    for home in (real, "/nonexistent", t.away):
+        r = t.inside("cat", key, env={"HOME": home})
+        check(r.code and "SECRET" not in r.out, home, r)
+        # The control
+        equal(t.inside("cat", other, env={"HOME": home}).ok().out, "SECRET")
 
 
 @test
@@ -212,12 +268,19 @@ def keys_that_variables_name_are_hidden(t):
 
 @test_if(os.path.exists(TESTED))
 def an_option_is_stricter_than_the_administrator(t):
+    server = Server()
+    where = f"127.0.0.1:{server.port}"
     t.write(t.away + "/etc/cloche/policy.json", json.dumps(
-        {"network": {"mode": "filtered"}, "limits": {"timeout": "60s"}}))
+        {"network": {"mode": "filtered", "allowedDomains": [where]},
+         "limits": {"timeout": "60s"}}))
     run = lambda *options: t.outside(
         TESTED, "run", *options, env={"CLOCHE_ROOT_ETC": t.away + "/etc"})
     run("--timeout", "300ms", "--", "sleep", "30").ended(124)
-    contains(run("--net", "none", "--", "ls", "/sys/class/net").ok().out, "lo")
+    fetch = ("--", "/usr/bin/python3", "-c", FETCH +
+             f"print(tunnel(b'{where}')[0].recv(9))")
+    check(run("--net", "none", *fetch).code)
+    equal(server.count, 0, "connections")
+    contains(run(*fetch).ok().out, "hello")                 # The control
     r = t.outside(TESTED, "policy", "show", "--net", "none", "--timeout", "5m",
                   env={"CLOCHE_ROOT_ETC": t.away + "/etc"}).ok()
     contains(r.out, "network.mode: none")

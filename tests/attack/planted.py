@@ -99,6 +99,14 @@ def grant(t):
     return json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
 
 
+def opens_when_approved(t, where):
+    """The control: the same settings, after a look at them"""
+    write = ("run", "--", "sh", "-c", f"echo x > {t.away}/never")
+    check(t.run(*write, cwd=where).code, "nobody has approved it")
+    t.trust("--cwd", where)
+    t.run(*write, cwd=where).ok()
+
+
 def compiled(t):
     source = t.write(t.root + "/stall.c", STALLED)
     program = t.root + "/stall"
@@ -144,6 +152,8 @@ def what_the_command_of_another_run_plants_is_nobodys_settings(t):
     check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
     a.communicate(b"\n")
     check(not os.path.exists(FILE), "it stayed")
+    t.write(FILE, grant(t))
+    opens_when_approved(t, t.dir)
 
 
 @test
@@ -165,6 +175,7 @@ def settings_of_a_clone_that_changes_meanwhile_are_not_obeyed(t):
     _, err = b.communicate(b"\n")
     check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
     a.communicate(b"\n")
+    opens_when_approved(t, t.dir + "/app")
 
 
 @test

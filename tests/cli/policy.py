@@ -368,7 +368,7 @@ def managed_settings_lock_the_mode(t):
     equal((answer["mode"], answer["locked"]), ("regular", True))
     # Without the lock the same words work
     managed(t, "mode", "disabled", "--scope", "user").ok()
-    contains(t.read(t.home + "/" + PROJECT), '"enabled": false')
+    contains(t.read(t.home + "/.config/cloche/policy.json"), '"enabled": false')
 
 
 @test
