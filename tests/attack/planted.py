@@ -150,8 +150,8 @@ def what_the_command_of_another_run_plants_is_nobodys_settings(t):
     equal(a.stdout.readline(), b"planted\n")
     _, err = b.communicate(b"\n")
     check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
+    check(not os.path.exists(FILE), "it was taken for the user's", err)
     a.communicate(b"\n")
-    check(not os.path.exists(FILE), "it stayed")
     t.write(FILE, grant(t))
     opens_when_approved(t, t.dir)
 

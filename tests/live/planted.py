@@ -175,8 +175,9 @@ def what_a_killed_run_planted_is_not_obeyed_by_the_next(t):
     t.inside("sh", "-c", f"echo x > {path}", cwd=sub)
     check(not os.path.exists(path), "the plant was obeyed")
     contains(str(records(t)), "sub/.claude/settings.local.json")
-    # The control: it would have been, had the user put it there
+    # The control: it would have been, had the user put it there and approved it
     t.write("sub/.claude/settings.local.json", t.read("grant"))
+    t.trust("--cwd", sub)
     t.inside("sh", "-c", f"echo x > {path}", cwd=sub).ok()
 
 
