@@ -81,10 +81,12 @@ void view_add_target(struct view *view, enum path_list list, const char *path,
 
 	walk_missed(view, resolver_error(resolver));
 	resolver_free(resolver);
-	if (closed)
+	if (closed) {
 		view_add_closed(view, list, closed, rule);
-	else if (!path_is_within(real, path))
+	} else if (!path_is_within(real, path)) {
 		view_add(view, list, real, rule, true);
+		view->rules.v[view->rules.len - 1].target = true;
+	}
 }
 
 void view_drop(struct view *view, size_t n)

@@ -30,6 +30,7 @@ struct walk_cache;
  * @mode:	st_mode of what stands there, 0 if nothing does
  * @dev, @ino:	Its identity
  * @found:	The walk found it (a protected name or a glob's match)
+ * @target:	A link that was found leads there: it is no protected name itself
  * @closed:	A directory that nobody can look into: the rule is for something
  *		that may be below it
  */
@@ -40,7 +41,7 @@ struct view_rule {
 	mode_t mode;
 	dev_t dev;
 	ino_t ino;
-	bool found, closed;
+	bool found, target, closed;
 };
 
 struct view_rules {

@@ -116,9 +116,10 @@ static void take_sentinels(struct sweep *s, const struct policy *policy)
 	}
 }
 
+/* Not what a link leads to, which may be anything of the user's: the link goes */
 bool sweep_knows(const struct view_rule *r)
 {
-	return r->found && r->list == PATH_DENY_WRITE;
+	return r->found && !r->target && r->list == PATH_DENY_WRITE;
 }
 
 /* True if @path is a directory that was closed to us, and is open now */
@@ -278,7 +279,8 @@ static void take_rule(struct sweep *s, const struct view_rule *r)
 /* A rule denies it by its path, and it was not there for a mount to hold */
 static bool is_denied(const struct view_rule *r)
 {
-	return r->list == PATH_DENY_WRITE && r->mode && !r->closed;
+	return r->list == PATH_DENY_WRITE && r->mode && !r->closed &&
+	       !r->target;
 }
 
 /* What was put into a protected directory that no mount held */
