@@ -387,8 +387,7 @@ static struct judgement judge_link(const struct judge *j,
 		g = refuse(j, a->from, VIOLATION_FS_WRITE);
 	if (g.verdict.answer == OBSERVER_DENIED)
 		return g;
-	if (a->from->exists && !here)
-		return GO_ON;
+	/* Also to another mount: what is open may have been opened on this one */
 	g = refuse(j, a->to, VIOLATION_FS_WRITE);
 	return S_ISLNK(a->from->mode) ? placed(j, g, a->from->path, a->to) : g;
 }

@@ -165,7 +165,7 @@ static int follow_own(struct tracee *t, char *path)
 	static const char *const links[] = { "root", "cwd" };
 	const char *below, *rest = NULL;
 	char target[PATH_MAX];
-	bool own = false;
+	bool own = false, whole;
 	ssize_t n = 0;
 
 	below = after_process(path, &own);
@@ -182,12 +182,15 @@ static int follow_own(struct tracee *t, char *path)
 		return has_magic(below) ? -EPERM : -ENOTNAM;
 	if (n < 0)
 		return leave_nameless((int)n, target, rest, path);
+	whole = !rest[strspn(rest, "/")];
 	n = join(path, strcmp(target, "/") ? target : "", rest);
-	return n < 0 ? (int)n : 1;
+	return n < 0 ? (int)n : whole ? 2 : 1;
 }
 
-/* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 0 if @path does not
- * lead to a process, or a negative errno as place_find(). "self" is the first thread, which may have other files and another directory.
+/* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 2 if that is all of
+ * @path, 0 if @path does not lead to a process, or a negative errno as
+ * place_find(). "self" is the first thread, which may have other files and another
+ * directory.
  */
 static int follow_magic(struct tracee *t, char *path)
 {
@@ -441,6 +444,9 @@ int place_find(struct tracee *tracee, int root, const char *base,
 		r = root < 0 ? follow_magic(tracee, path) : 0;
 		if (r < 0)
 			return r;
+		/* What is open may be a link: then the link itself is meant */
+		if (r == 2)
+			follow = PLACE_STAY;
 		r = walk(root < 0 ? tracee->ways : NULL, start, path, follow,
 			 ret);
 		if (r == -EACCES)

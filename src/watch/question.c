@@ -181,6 +181,7 @@ static int read_nameless(struct question *q, struct name *name)
 		return -ENOENT;
 	r = read_open(q, fd, name);
 	q->open = !r;
+	q->follow = PLACE_STAY;
 	return r;
 }
 
