@@ -178,6 +178,67 @@ if libc.linkat(fd, b"", -100, b"{DEEP}/second", 0x1000) < 0:
 
 
 @test
+def by_a_second_name_of_what_was_open_on_another_mount(t):
+    """What descriptor is meant changes while the call is looked at"""
+    r = stays(t, f"""
+import threading
+os.makedirs("{DEEP}/p", exist_ok=True)
+here = os.open("{DEEP}/file", os.O_RDWR | os.O_CREAT)
+there = os.open("{DEEP}/p/file", os.O_RDWR | os.O_CREAT)
+fd = os.dup(here)
+over = False
+def turn():
+    while not over:
+        os.dup2(there, fd)
+        os.dup2(here, fd)
+thread = threading.Thread(target=turn)
+thread.start()
+for i in range(3000):
+    if not libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100,
+                       b"{DEEP}/.envrc", 0x400):
+        print("made after", i)
+        break
+over = True
+thread.join()
+""", [f"{DEEP}/.envrc"], before=f"mkdir {DEEP}/p; : >{DEEP}/p/.envrc",
+              python=True)
+    lacks(r.out, "made")
+
+
+@test
+def by_a_link_that_is_open(t):
+    """A second name of the link, which leads to another mount"""
+    r = stays(t, f"""
+os.symlink("p/file", "{DEEP}/link")
+fd = os.open("{DEEP}/link", os.O_PATH | os.O_NOFOLLOW)
+for name in b".envrc", b".claude", b"plain":
+    if not libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100,
+                       b"{DEEP}/" + name, 0x400):
+        print("made", name)
+    elif not libc.linkat(fd, b"", -100, b"{DEEP}/" + name, 0x1400):
+        print("made", name)
+""", [f"{DEEP}/.envrc", f"{DEEP}/.claude"], before=f"mkdir {DEEP}/p; "
+              f": >{DEEP}/p/.envrc; : >{DEEP}/p/file", python=True)
+    equal(r.out, "made b'plain'\n", repr(r))
+
+
+@test
+def what_a_planted_link_leads_to_stays(t):
+    """Only the link is taken away: the rest may be anything of the user's"""
+    mine = ("p/file", "p/q/file", "file")
+    for path in mine:
+        t.write(path, "mine\n")
+    r = t.shell("ln -s p/file .envrc && ln -s p .vscode && ln -s . .idea && "
+                "ln -s ../file p/.envrc && ln -s q p/.idea && echo made",
+                options=("--observe", "off"))
+    contains(r.out, "made")
+    for link in ".envrc", ".vscode", ".idea", "p/.envrc", "p/.idea":
+        check(not t.exists(link), link, repr(r))
+    for path in mine:
+        equal(t.exists(path) and t.read(path), "mine\n", path, repr(r))
+
+
+@test
 def by_moving_what_is_above_a_rule(t):
     """What a rule denies, and the user makes only while the command runs"""
     for name in ("conf", "late", "free"):
