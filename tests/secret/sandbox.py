@@ -116,7 +116,8 @@ def nobody_waits_for_ever_for_a_locked_directory(t):
     private = [os.path.join(base, name)
                for base, names, _ in os.walk(t.home + "/.local")
                for name in names]
-    locks = [os.open(path, os.O_RDONLY) for path in [store_dir(t), *private]]
+    locks = [os.open(path, os.O_RDONLY) for path in private]
+    check(store_dir(t) in private, private)
     for lock in locks:
         fcntl.flock(lock, fcntl.LOCK_EX)
     r = t.inside("cat", store_file(t), timeout=60)
@@ -136,10 +137,12 @@ def who_edits_settings_does_not_wait_for_a_command(t):
               "print('ready', flush=True)\nos.read(0, 1)\n")
     with t.start("run", "--", "/usr/bin/python3", "-c", script) as inside:
         equal(inside.stdout.readline(), b"ready\n")
-        r = t.run("policy", "allow", "write", "/srv/x", timeout=60)
+        r = t.run("policy", "allow", "--scope", "claude", "write", "/srv/x",
+                  timeout=60)
         check(r.code != 0, repr(r))
         contains(r.err, "a command in a sandbox; end that first")
-    t.run("policy", "allow", "write", "/srv/x").ok("the control")
+    t.run("policy", "allow", "--scope", "claude", "write",
+          "/srv/x").ok("the control")
     contains(t.read(settings), "/srv/x")
 
 
