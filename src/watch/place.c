@@ -452,7 +452,7 @@ int place_find(struct tracee *tracee, int root, const char *base,
 		if (r == -EACCES)
 			name_closed(path, ret);
 		/* Our "self" instead of theirs */
-		if (!r && root >= 0 && ret->proc)
+		if (r >= 0 && root >= 0 && ret->proc)
 			return -EPERM;
 		if (r <= 0)
 			return r;
