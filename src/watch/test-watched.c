@@ -99,7 +99,9 @@ static void enter(void)
 	CHECK_INT(chdir(test_path("work")), 0);
 }
 
-/* All rows of calls.def; opens only with the flags of a writer */
+/* All rows of calls.def; opens only with the flags of a writer, and no socket(), which
+ * is asked about for datagram sockets alone
+ */
 static int install(void)
 {
 	static struct sock_filter code[NR_MAX * 2];
@@ -119,7 +121,7 @@ static int install(void)
 	for (int nr = 0; nr < NR_MAX; nr++) {
 		const struct call *c = call_find(nr);
 
-		if (!c)
+		if (!c || c->what == CALL_SOCKET || c->what == CALL_PAIR)
 			continue;
 		if (c->what == CALL_OPEN) {
 			SKIP_UNLESS(BPF_JEQ, (uint32_t)nr, 4);
