@@ -2,9 +2,9 @@
 /**
  * cloche-secret.h - credentials kept well, for programs that embed cloche
  *
- * A store keeps named values of one service in the best place that works: the
- * platform's keyring, an encrypted file, a private plaintext file as the last
- * resort. It is what `cloche secret` shows on the command line (see
+ * A store keeps named values of one service in one back end, chosen at the first
+ * write: the desktop's keyring, an encrypted file, a private plaintext file as the
+ * last resort. It is what `cloche secret` shows on the command line (see
  * cloche-secret(1) for where things are kept).
  *
  * Everything slow runs in helper programs. Each function has two forms: one
@@ -23,11 +23,12 @@
  *	}
  *
  * Results: 1 found or done, 0 there is none, or a negative errno:
- *   -ENOTSUP no store works here; -EACCES it is locked; -ENOKEY the encrypted
+ *   -ENOTSUP the back end does not work here; -EACCES it is locked; -ENOKEY the encrypted
  *   file needs its key; -EKEYREJECTED that was the wrong one; -EBADMSG what is
  *   stored was damaged; -EPERM its file is not safe to use; -ETIMEDOUT another
  *   program holds it, or a helper hangs; -EINVAL a bad name or value (1 to
  *   65536 bytes of UTF-8 without CR, LF and NUL); -EFBIG too much;
+ *   -EEXIST another back end keeps the store;
  *   -ECANCELED the store was freed meanwhile.
  */
 
@@ -47,7 +48,8 @@ struct cloche_secret_value;
  * struct cloche_secret_options - Set size to sizeof, the rest to NULL or 0
  * @size:		Of this struct, as you know it
  * @backend:		"secret-service", "file" or "plaintext";
- *			NULL: the best that works, falling back to the others
+ *			NULL: the one that keeps the store, for a new one the
+ *			best that works
  * @service:		Whose secrets; NULL: "cloche". Letters, digits, '-',
  *			'_' and '.'
  * @directory:		Of the files; NULL: $XDG_CONFIG_HOME/cloche
@@ -71,10 +73,9 @@ struct cloche_secret_options {
 enum {
 	CLOCHE_SECRET_PLAINTEXT = 1 << 0,	/* Stored in plaintext */
 	CLOCHE_SECRET_STALE = 1 << 1,		/* The last known value */
-	CLOCHE_SECRET_FALLBACK = 1 << 2,	/* Not in the preferred store */
-	CLOCHE_SECRET_LEFTOVER = 1 << 3,	/* An unused copy was left */
-	CLOCHE_SECRET_ROLLBACK = 1 << 4,	/* Older than seen before */
-	CLOCHE_SECRET_LOOSE_KEY = 1 << 5,	/* Others can read the key */
+	CLOCHE_SECRET_LEFTOVER = 1 << 2,	/* An unused copy was left */
+	CLOCHE_SECRET_ROLLBACK = 1 << 3,	/* Older than seen before */
+	CLOCHE_SECRET_LOOSE_KEY = 1 << 4,	/* Others can read the key */
 };
 
 /**
@@ -85,7 +86,7 @@ enum {
  *		wiped after the callback; ends with a NUL that does not count
  * @length:	Its bytes
  * @warnings:	CLOCHE_SECRET_* bits
- * @message:	One line: why it failed, or why the preferred store was not
+ * @message:	One line: why it failed, or why the last known value was
  *		used; "" if there is nothing to say
  */
 struct cloche_secret_answer {

@@ -19,7 +19,6 @@
 /* The bits are the notes of secret/notes.def, in their order */
 _Static_assert((int)CLOCHE_SECRET_PLAINTEXT == (int)NOTE_PLAINTEXT, "note");
 _Static_assert((int)CLOCHE_SECRET_STALE == (int)NOTE_STALE, "note");
-_Static_assert((int)CLOCHE_SECRET_FALLBACK == (int)NOTE_FALLBACK, "note");
 _Static_assert((int)CLOCHE_SECRET_LEFTOVER == (int)NOTE_LEFTOVER, "note");
 _Static_assert((int)CLOCHE_SECRET_ROLLBACK == (int)NOTE_ROLLBACK, "note");
 _Static_assert((int)CLOCHE_SECRET_LOOSE_KEY == (int)NOTE_LOOSE_KEY, "note");
@@ -172,8 +171,7 @@ static void on_document(void *arg, const struct answer *answer)
 
 	found.data = NULL;
 	if (answer->r > 0) {
-		found.r = doc_find(span_of(answer->data), q->name, &at) &&
-			  !doc_is_tombstone(at);
+		found.r = doc_find(span_of(answer->data), q->name, &at);
 		if (found.r && doc_unquote(at, &value) < 0)
 			bytes_add(&value, at.p, at.n);
 		found.data = found.r ? &value : NULL;

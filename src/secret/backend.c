@@ -65,7 +65,7 @@ void backend_free(struct backend *b)
 }
 
 /**
- * struct edit - The plain way to edit, under way
+ * struct edit - An edit under way
  */
 struct edit {
 	struct backend *b;
@@ -103,7 +103,7 @@ static void edit_read(void *arg, const struct answer *answer)
 		out.r = e->change(e->change_arg,
 				  answer->data ? span_of(answer->data) :
 						 span_str("{}"),
-				  NULL, &e->made, &out.err);
+				  &e->made, &out.err);
 	if (out.r <= 0)
 		end_edit(e, &out);
 	else
@@ -113,13 +113,8 @@ static void edit_read(void *arg, const struct answer *answer)
 void backend_edit(struct backend *b, edit_fn change, void *change_arg,
 		  answer_fn done, void *arg)
 {
-	struct edit *e;
+	struct edit *e = mem_zalloc(sizeof(*e));
 
-	if (b->ops->edit) {
-		b->ops->edit(b, change, change_arg, done, arg);
-		return;
-	}
-	e = mem_zalloc(sizeof(*e));
 	*e = (struct edit){ .b = b, .change = change, .change_arg = change_arg,
 			    .done = done, .arg = arg };
 	backend_read(b, edit_read, e);

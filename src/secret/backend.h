@@ -3,7 +3,7 @@
  *
  * A document is one JSON object per service. Every operation answers exactly
  * once, through a callback that may come before the operation returns. One
- * file per backend; secret/fallback.h joins two into one.
+ * file per backend; secret/select.h chooses the one that keeps a store.
  */
 
 #ifndef SECRET_BACKEND_H
@@ -37,8 +37,8 @@ const char *note_text(enum note number);
  *		-ENOTSUP: this backend cannot work here at all
  * @data:	The document that a read found, else NULL
  * @notes:	NOTE_* bits
- * @err:	Why @r is negative; with NOTE_FALLBACK, why the better
- *		backend was not used
+ * @err:	Why @r is negative; with NOTE_STALE, why the last known
+ *		document was used
  */
 struct answer {
 	int r;
@@ -49,13 +49,11 @@ struct answer {
 
 typedef void (*answer_fn)(void *arg, const struct answer *answer);
 
-/* Make the new document of the old one. With a @tombstone, @old is not the
- * document but changes to one that cannot be read now; what is to be taken out
- * of the document must then be set to the tombstone (a JSON value). 1 to write
- * @ret, 0 if there is nothing to change, or a negative errno.
+/* Make the new document of the old one. 1 to write @ret, 0 if there is nothing to
+ * change, or a negative errno.
  */
-typedef int (*edit_fn)(void *arg, struct span old, const char *tombstone,
-		       struct bytes *ret, struct err *err);
+typedef int (*edit_fn)(void *arg, struct span old, struct bytes *ret,
+		       struct err *err);
 
 /**
  * struct backend_ops - What a backend can do
@@ -63,7 +61,6 @@ typedef int (*edit_fn)(void *arg, struct span old, const char *tombstone,
  * @read:	The document
  * @update:	Replace the document; @data stays until the answer
  * @delete:	Remove the document: 1, or 0 if there was none
- * @edit:	Read, change and write; NULL for the plain way
  * @cancel:	Answer what is under way with -ECANCELED, now; may be NULL
  * @free:	Free; nothing is under way
  */
@@ -73,8 +70,6 @@ struct backend_ops {
 	void (*update)(struct backend *b, const struct bytes *data,
 		       answer_fn done, void *arg);
 	void (*delete)(struct backend *b, answer_fn done, void *arg);
-	void (*edit)(struct backend *b, edit_fn change, void *change_arg,
-		     answer_fn done, void *arg);
 	void (*cancel)(struct backend *b);
 	void (*free)(struct backend *b);
 };
@@ -88,9 +83,7 @@ void backend_update(struct backend *b, const struct bytes *data,
 		    answer_fn done, void *arg);
 void backend_delete(struct backend *b, answer_fn done, void *arg);
 
-/* The answer of an edit that wrote something holds the new document, unless
- * only changes to it are known
- */
+/* Read, change and write; the answer holds the new document if there is one */
 void backend_edit(struct backend *b, edit_fn change, void *change_arg,
 		  answer_fn done, void *arg);
 void backend_cancel(struct backend *b);
@@ -99,9 +92,8 @@ void backend_free(struct backend *b);	/* Cancels first */
 /* Answer with a failure that @err describes */
 void answer_fail(answer_fn done, void *arg, const struct err *err);
 
-/* True for failures that no other backend may paper over: a wrong key, a store
- * that was tampered with, a file that is not safe to use, a wrong argument. A
- * person has to look.
+/* True for failures that show that there is a store: a wrong key, damage, a file
+ * that is not safe to use. A person has to look.
  */
 bool answer_is_final(int r);
 

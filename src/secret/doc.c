@@ -129,13 +129,6 @@ bool doc_is_null(struct span value)
 	return value.n == 4 && !memcmp(value.p, "null", 4);
 }
 
-bool doc_is_tombstone(struct span value)
-{
-	const size_t n = strlen(DOC_TOMBSTONE);
-
-	return value.n > n && !memcmp(value.p, DOC_TOMBSTONE, n);
-}
-
 static void add_utf8(struct bytes *out, uint32_t c)
 {
 	if (c < 0x80) {
@@ -343,14 +336,7 @@ static bool has_key(struct span doc, struct span key)
 	       doc_find(doc, bytes_str(&name), &value);
 }
 
-static bool is_text(struct span value, const char *text)
-{
-	return text && value.n == strlen(text) &&
-	       !memcmp(value.p, text, value.n);
-}
-
-void doc_merge(struct span base, struct span over, const char *tombstone,
-	       struct bytes *out)
+void doc_merge(struct span base, struct span over, struct bytes *out)
 {
 	struct bytes made = { 0 };
 	struct doc_member m;
@@ -362,10 +348,8 @@ void doc_merge(struct span base, struct span over, const char *tombstone,
 		if (!has_key(over, m.key))
 			add_member(&made, &m);
 	}
-	for (cursor = 0; doc_next(over, &cursor, &m);) {
-		if (!is_text(m.value, tombstone))
-			add_member(&made, &m);
-	}
+	for (cursor = 0; doc_next(over, &cursor, &m);)
+		add_member(&made, &m);
 	doc_close(&made);
 	bytes_move(out, &made);
 }
@@ -374,12 +358,13 @@ void doc_strip(struct span doc, struct bytes *out)
 {
 	struct bytes made = { 0 };
 	struct doc_member m;
+	const size_t n = strlen(DOC_REMOVED);
 	size_t cursor = 0;
 
 	bytes_reserve(&made, doc.n + 2);
 	doc_open(&made);
 	while (doc_next(doc, &cursor, &m)) {
-		if (!doc_is_tombstone(m.value))
+		if (m.value.n <= n || memcmp(m.value.p, DOC_REMOVED, n) != 0)
 			add_member(&made, &m);
 	}
 	doc_close(&made);

@@ -75,14 +75,6 @@ void doc_quote(struct bytes *out, const char *s, size_t n);
 
 bool doc_is_null(struct span value);
 
-/* A tombstone says in a patch that a member is to be taken out of what cannot
- * be read now; each layer has its own, so that patches of patches keep apart
- */
-#define DOC_TOMBSTONE "{\"$removed\":"
-
-/* Is it a tombstone of any layer? */
-bool doc_is_tombstone(struct span value);
-
 /* Build an object: open, add members (the caller sees to it that no name comes
  * twice), close
  */
@@ -103,13 +95,15 @@ void doc_put(struct span doc, const char *name, struct span value,
 /* @doc without @name */
 void doc_drop(struct span doc, const char *name, struct bytes *out);
 
-/* @base, patched: members of @over win, and those that are @tombstone (which
- * may be NULL) take a member out
- */
-void doc_merge(struct span base, struct span over, const char *tombstone,
-	       struct bytes *out);
+/* @base with the members of @over; those of @over win */
+void doc_merge(struct span base, struct span over, struct bytes *out);
 
-/* @doc without tombstones of any layer */
+/* Older versions stored this (and the rest of an object) as the value of a member
+ * that was removed
+ */
+#define DOC_REMOVED "{\"$removed\":"
+
+/* @doc without such members */
 void doc_strip(struct span doc, struct bytes *out);
 
 #endif /* SECRET_DOC_H */

@@ -3,7 +3,7 @@
  * secret/store.c - a service's secrets: names over one document
  *
  * Theory of operation: reads go to the cache. Writes stand in a queue; the
- * first takes the lock, runs through the backends, tells the cache what became
+ * first takes the lock, goes to the back end, tells the cache what became
  * of the document, lets the lock go and answers. Whatever is written is checked
  * first: a document that could not be read again is never stored.
  */
@@ -12,23 +12,17 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "secret/backends.h"
 #include "secret/bytes.h"
-#include "secret/chain.h"
 #include "secret/doc.h"
 #include "secret/lock.h"
 #include "secret/place.h"
 
-enum {
-	/* What was removed is remembered in a patch, but not without end: where
-	 * there never is another store, nobody would ever tidy up
-	 */
-	PATCH_MEMBERS_MAX = DOC_MEMBERS_MAX / 2,
-};
-
-enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
+enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT, WRITE_MOVE };
 
 /**
  * struct write - One write, in the queue or under way
@@ -36,6 +30,7 @@ enum write_kind { WRITE_UPDATE, WRITE_DELETE, WRITE_EDIT };
  * @data:	The new document, or the value of @name
  * @name:	Of the member to set or remove, else NULL
  * @removes:	@name, or all
+ * @to:		Where to move the store
  */
 struct write {
 	struct write *next;
@@ -45,6 +40,7 @@ struct write {
 	struct bytes data;
 	char *name;
 	bool removes;
+	struct backend *to;
 	edit_fn change;
 	void *change_arg;
 	answer_fn done;
@@ -60,7 +56,7 @@ struct write {
  */
 struct secret_store {
 	struct loop *loop;
-	struct chain chain;
+	struct backends backends;
 	struct cache *cache;
 	struct write *first, **last;
 	unsigned int lock_ms;
@@ -73,14 +69,14 @@ int secret_store_open(struct loop *loop, const struct store_options *options,
 		      struct secret_store **ret, struct err *err)
 {
 	struct secret_store *store = mem_zalloc(sizeof(*store));
-	const int r = chain_init(&store->chain, loop, options, err);
+	const int r = backends_init(&store->backends, loop, options, err);
 
 	if (r < 0) {
 		free(store);
 		return r;
 	}
 	store->loop = loop;
-	store->cache = cache_new(store->chain.top, options->clock);
+	store->cache = cache_new(&store->backends.select.base, options->clock);
 	store->last = &store->first;
 	store->lock_ms = options->lock_ms ? options->lock_ms : STORE_LOCK_MS;
 	*ret = store;
@@ -89,12 +85,24 @@ int secret_store_open(struct loop *loop, const struct store_options *options,
 
 const char *secret_store_dir(const struct secret_store *store)
 {
-	return place_path(store->chain.place);
+	return place_path(store->backends.place);
 }
 
 struct backend *secret_store_backend(struct secret_store *store, size_t number)
 {
-	return number < store->chain.count ? store->chain.leaf[number] : NULL;
+	const struct select *s = &store->backends.select;
+
+	if (s->forced)
+		return number ? NULL : s->forced;
+	return number < s->count ? s->leaf[number] : NULL;
+}
+
+const char *secret_store_kept_in(struct secret_store *store)
+{
+	struct backend *b = NULL;
+
+	return select_recorded(&store->backends.select, &b, NULL) > 0 ?
+		b->ops->name : NULL;
 }
 
 static void end_write(struct write *w, const struct answer *answer)
@@ -127,11 +135,11 @@ static void written(void *arg, const struct answer *answer)
 	end_write(w, answer);
 }
 
-static int checked_change(void *arg, struct span old, const char *tombstone,
+static int checked_change(void *arg, struct span old,
 			  struct bytes *ret, struct err *err)
 {
 	struct write *w = arg;
-	int r = w->change(w->change_arg, old, tombstone, ret, err);
+	int r = w->change(w->change_arg, old, ret, err);
 
 	if (r <= 0)
 		return r;
@@ -142,7 +150,7 @@ static int checked_change(void *arg, struct span old, const char *tombstone,
 static void locked(void *arg, int r, const struct err *err)
 {
 	struct write *w = arg;
-	struct backend *top = w->store->chain.top;
+	struct backend *top = &w->store->backends.select.base;
 	const struct answer answer = { .r = r, .err = *err };
 
 	if (r < 0)
@@ -151,6 +159,8 @@ static void locked(void *arg, int r, const struct err *err)
 		backend_update(top, &w->data, written, w);
 	else if (w->kind == WRITE_DELETE)
 		backend_delete(top, written, w);
+	else if (w->kind == WRITE_MOVE)
+		select_move(&w->store->backends.select, w->to, written, w);
 	else
 		backend_edit(top, checked_change, w, written, w);
 }
@@ -159,8 +169,8 @@ static void ask_lock(struct write *w)
 {
 	struct secret_store *store = w->store;
 
-	lock_take(&w->lock, store->loop, store->chain.place,
-		  store->chain.lock, store->lock_ms, locked, w);
+	lock_take(&w->lock, store->loop, store->backends.place,
+		  store->backends.lock, store->lock_ms, locked, w);
 }
 
 /* What was there before anybody wrote here: nothing to remove, or there is */
@@ -187,8 +197,8 @@ static void begin_write(struct write *w)
 {
 	struct secret_store *store = w->store;
 
-	if (w->removes && !place_has(store->chain.place, store->chain.lock))
-		backend_read(store->chain.top, looked, w);
+	if (w->removes && !place_has(store->backends.place, store->backends.lock))
+		backend_read(&store->backends.select.base, looked, w);
 	else
 		ask_lock(w);
 }
@@ -233,11 +243,11 @@ void secret_store_free(struct secret_store *store)
 	if (!store)
 		return;
 	store->closing = true;
-	backend_cancel(store->chain.top);
+	backend_cancel(&store->backends.select.base);
 	while (store->first)	/* Waiting for the lock, or behind another */
 		cancel_write(store->first);
 	cache_free(store->cache);
-	chain_done(&store->chain);
+	backends_done(&store->backends);
 	free(store);
 }
 
@@ -290,30 +300,46 @@ void secret_store_edit(struct secret_store *store, edit_fn change,
 					  .done = done, .arg = arg });
 }
 
-static int set_member(void *arg, struct span old, const char *tombstone,
+void secret_store_move(struct secret_store *store, const char *backend,
+		       answer_fn done, void *arg)
+{
+	const struct select *s = &store->backends.select;
+	struct write w = { .kind = WRITE_MOVE, .done = done, .arg = arg };
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (!strcmp(s->leaf[i]->ops->name, backend))
+			w.to = s->leaf[i];
+	}
+	if (w.to) {
+		add_write(store, &w);
+		return;
+	}
+	fail(&err, -EINVAL,
+	     "no backend '%s': use secret-service, file or plaintext", backend);
+	answer_fail(done, arg, &err);
+}
+
+static int set_member(void *arg, struct span old,
 		      struct bytes *ret, struct err *err)
 {
 	const struct write *w = arg;
 
-	(void)tombstone;
 	(void)err;
 	doc_put(old, w->name, span_of(&w->data), ret);
 	return 1;
 }
 
-static int remove_member(void *arg, struct span old, const char *tombstone,
+static int remove_member(void *arg, struct span old,
 			 struct bytes *ret, struct err *err)
 {
 	const struct write *w = arg;
 	struct span value;
 
 	(void)err;
-	if (!doc_find(old, w->name, &value) || doc_is_tombstone(value))
+	if (!doc_find(old, w->name, &value))
 		return 0;
-	if (tombstone && doc_count(old) < PATCH_MEMBERS_MAX)
-		doc_put(old, w->name, span_str(tombstone), ret);
-	else
-		doc_drop(old, w->name, ret);
+	doc_drop(old, w->name, ret);
 	return 1;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* secret/store.h - a service's secrets: names over one document
  *
- * The whole of it: backends joined by fallback, a cache in front for readers,
- * the lock around every write. Asynchronous on the caller's loop; every
+ * The whole of it: the back end that keeps it, a cache in front for readers, the
+ * lock around every write. Asynchronous on the caller's loop; every
  * operation answers exactly once, perhaps before it returns. secret/sync.h
  * waits for the answer.
  */
@@ -31,8 +31,8 @@ enum {
 
 /**
  * struct store_options - Zero-initialise it for the usual
- * @backend:	"secret-service", "file", "plaintext"; NULL: the
- *		best that works here, falling back to the others
+ * @backend:	"secret-service", "file", "plaintext"; NULL: the one
+ *		that keeps the store, and for a new one the best that works
  * @service:	Whose document; NULL: STORE_SERVICE
  * @dir:	Of the files; NULL: $XDG_STATE_HOME/cloche/secrets
  * @programs:	Directory of the helper programs; NULL: where they were
@@ -93,8 +93,17 @@ void secret_store_set(struct secret_store *store, const char *name,
 void secret_store_remove(struct secret_store *store, const char *name,
 			 answer_fn done, void *arg);
 
-/* One backend of the store alone, without cache and fallback, to look into; or
- * NULL if @number is one too many. The best comes first.
+/* Move everything to another back end, under the lock: 1, or 0 if there is
+ * nothing. The store was opened without a back end.
+ */
+void secret_store_move(struct secret_store *store, const char *backend,
+		       answer_fn done, void *arg);
+
+/* Name of the back end that is recorded for the store, or NULL */
+const char *secret_store_kept_in(struct secret_store *store);
+
+/* One back end alone, without the cache, to look into; or NULL if @number is one
+ * too many. The best comes first.
  */
 struct backend *secret_store_backend(struct secret_store *store, size_t number);
 

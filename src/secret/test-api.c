@@ -153,6 +153,7 @@ TEST(documents_are_read_replaced_and_deleted)
 	begin("plaintext", NULL);
 	cloche_secrets_update(secrets, "{\"a\":{\"b\":[1]}}", 15, remember,
 			      &result);
+	CHECK_INT(cloche_secrets_wait(secrets), 0);
 	CHECK_INT(result, 1);
 	check_value("a", "{\"b\":[1]}");
 	cloche_secrets_update(secrets, "nonsense", 8, remember, &result);

@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void (*fake_before_write)(void);
-
 static void note_call(struct fake *fake, char c)
 {
 	const size_t n = strlen(fake->log);
@@ -76,8 +74,6 @@ static void fake_update(struct backend *b, const struct bytes *data,
 	struct fake *fake = (struct fake *)b;
 
 	note_call(fake, 'u');
-	if (fake_before_write)
-		fake_before_write();
 	if (!fake->fail_update)
 		snprintf(fake->data, sizeof(fake->data), "%s",
 			 bytes_str(data));
@@ -91,8 +87,6 @@ static void fake_delete(struct backend *b, answer_fn done, void *arg)
 	const int had = fake->data[0] != '\0';
 
 	note_call(fake, 'd');
-	if (fake_before_write)
-		fake_before_write();
 	if (!fake->fail_delete)
 		fake->data[0] = '\0';
 	answer(fake->fail_delete ? fake->fail_delete : had, NULL, 0, done, arg);

@@ -28,9 +28,6 @@ struct fake {
 	size_t held_count;
 };
 
-/* Called before every change, if set: a place to crash */
-extern void (*fake_before_write)(void);
-
 /* In place; backend_free() leaves it alone. @data may be NULL. */
 struct backend *fake_init(struct fake *fake, const char *data);
 

@@ -131,7 +131,7 @@ def no_file_holds_the_value_but_the_store(t):
     os.unlink(path)
     put(t, "A", value, "--key-file", key_file(t)).ok()
     get(t, "A", "--key-file", key_file(t))
-    put(t, "B", value, "--backend", "plaintext").ok()
+    put(t, "B", value, "--service", "s", "--backend", "plaintext").ok()
     forms = [value, value.encode().hex(),
              base64.b64encode(value.encode()).decode().rstrip("=")]
     holders = set()
@@ -142,7 +142,7 @@ def no_file_holds_the_value_but_the_store(t):
                     data = f.read()
                 if any(form.encode() in data for form in forms):
                     holders.add(os.path.join(base, name))
-    equal(holders, {store_file(t)})
+    equal(holders, {store_file(t, "credentials-s.json")})
 
 
 def with_a_value_in_hand(t, value, look):

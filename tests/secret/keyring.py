@@ -10,7 +10,8 @@ def the_keyring_is_preferred_and_nothing_is_on_the_disk(t):
         equal(ring.put("A", "s3cret-1").ok().err, "")
         equal(ring.get("A"), "s3cret-1")
         equal(ring.state(), "ok")
-        equal(sorted(os.listdir(store_dir(t))), ["credentials.lock"])
+        equal(sorted(os.listdir(store_dir(t))), ["credentials.backend",
+                                               "credentials.lock"])
         equal(ring.run("delete", "A").ok().err, "")
         equal(ring.get("A"), None)
         equal(ring.run("delete", "--all").code, 0)
@@ -34,126 +35,55 @@ def every_kind_of_value_survives_the_bus(t):
 
 
 @test
-def a_locked_keyring_falls_back_and_moves_back(t):
-    with Keyring(t).start() as ring:
-        ring.put("OLD", "s3cret-1").ok()
-        ring.put("CHANGED", "s3cret-2").ok()
-        ring.lock()
-        equal(ring.state(), "locked")
-        refused(ring.run("get", "OLD"), 1, "locked")
-
-        # Fallback: the new value is there, with a warning, and the old ones
-        # are not lost
-        r = ring.put("NEW", "s3cret-3").ok()
-        contains(r.err, PLAIN_WARNING)
-        contains(r.err, "the keyring is locked")
-        ring.put("CHANGED", "s3cret-4").ok()
-        equal(ring.get("NEW"), "s3cret-3")
-        equal(ring.get("CHANGED"), "s3cret-4")
-
-        # Unlocked: both are seen together, and the newer one wins
-        ring.log_in_again()
-        equal(ring.state(), "ok")
-        equal(ring.get("OLD"), "s3cret-1")
-        equal(ring.get("NEW"), "s3cret-3")
-        equal(ring.get("CHANGED"), "s3cret-4")
-
-        # Migration: the next write moves everything back
-        equal(ring.put("LAST", "s3cret-5").ok().err, "")
-        check(not os.path.exists(store_file(t)), "the plaintext was left")
-        equal(sorted(os.listdir(store_dir(t))), ["credentials.lock"])
-        equal(ring.run("list").out.split(), ["CHANGED", "LAST", "NEW", "OLD"])
-        equal(ring.get("CHANGED"), "s3cret-4")
-
-
-@test
-def a_locked_keyring_falls_back_to_the_encrypted_file_if_it_can(t):
+def a_locked_keyring_is_an_error_and_makes_no_second_copy(t):
     with Keyring(t).start() as ring:
         ring.put("A", "s3cret-1").ok()
-        ring.lock()
-        options = ("--key-file", key_file(t))
-        lacks(ring.put("B", "s3cret-2", *options).ok().err, "plaintext")
-        equal(ring.get("B", *options), "s3cret-2")
-        ring.log_in_again()
-        equal(ring.run("list", *options).ok().out.split(), ["A", "B"])
-        ring.put("C", "s3cret-3", *options).ok()
-        check(not os.path.exists(store_file(t, "credentials.enc")))
-
-
-@test
-def a_keyring_that_was_never_unlocked_is_not_an_empty_one(t):
-    with Keyring(t).start() as ring:
-        ring.put("A", "old").ok()
-        ring.put("B", "kept").ok()
-        ring.start_locked()
-        equal(ring.state(), "locked")
-        refused(ring.run("get", "A"), 1, "locked")
-        contains(ring.put("A", "new").ok().err, "the keyring is locked")
-        equal(ring.get("A"), "new")
-        ring.log_in_again()
-        equal(ring.get("A"), "new")
-        equal(ring.get("B"), "kept")
+        for lock in (ring.lock, ring.start_locked):
+            lock()
+            equal(ring.state(), "locked")
+            for r in (ring.run("get", "A"), ring.put("A", "s3cret-2"),
+                      ring.run("delete", "A"), ring.run("delete", "--all"),
+                      ring.run("move", "--backend", "plaintext")):
+                refused(r, 1, "locked")
+            check(not os.path.exists(store_file(t)), "a second copy")
+            ring.log_in_again()
+            equal(ring.get("A"), "s3cret-1")
+            equal(ring.put("B", "s3cret-3").ok().err, "")
 
 
 @test
 def in_a_locked_keyring_nobody_knows_whether_there_is_something(t):
     with Keyring(t).start() as ring:
         ring.start_locked()
-        refused(ring.run("get", "A"), 1, "locked")
-        ring.put("A", "1").ok()
+        refused(ring.run("get", "A"), 1, "locked", "--backend")
+        refused(ring.put("A", "1"), 1, "locked", "--backend")
+        equal(ring.put("A", "1", "--backend", "plaintext").ok().err,
+              PLAIN_WARNING)
         equal(ring.get("A"), "1")
-        ring.log_in_again()
-        equal(ring.get("A"), "1")
-        equal(ring.put("B", "2").ok().err, "")
-        equal(sorted(os.listdir(store_dir(t))), ["credentials.lock"])
-        equal(ring.run("list").ok().out.split(), ["A", "B"])
 
 
 @test
-def what_is_deleted_in_a_keyring_never_unlocked_stays_deleted(t):
+def without_its_bus_the_keyring_is_named(t):
     with Keyring(t).start() as ring:
         ring.put("A", "old").ok()
-        ring.put("B", "kept").ok()
-        ring.start_locked()
-        ring.put("A", "new").ok()
-        ring.run("delete", "A").ok()
-        refused(ring.run("delete", "--all"), 1, "could not be deleted")
-        ring.log_in_again()
-        equal(ring.run("list").ok().out.split(), [])
+        for r in (put(t, "A", "new"), secret(t, "get", "A")):
+            refused(r, 1, "kept in secret-service", "no session bus")
+        check(not os.path.exists(store_file(t)), "a second copy")
+        equal(ring.get("A"), "old")
 
 
 @test
-def what_is_deleted_while_locked_does_not_come_back(t):
+def a_store_moves_out_of_the_keyring_and_back(t):
     with Keyring(t).start() as ring:
         ring.put("A", "s3cret-1").ok()
-        ring.put("B", "s3cret-1").ok()
-        ring.lock()
-        ring.put("A", "s3cret-2").ok()
-        ring.run("delete", "A").ok()
-        ring.log_in_again()
-        equal(ring.run("list").out.split(), ["B"])
-
-
-@test
-def without_its_bus_the_keyring_does_not_come_back_either(t):
-    with Keyring(t).start() as ring:
-        ring.put("A", "old").ok()
-        put(t, "A", "new").ok()		# As from a session without a bus
-        equal(get(t, "A"), "new")
-        equal(ring.get("A"), "new")
-        ring.put("B", "x").ok()
-        equal(ring.get("A"), "new")
-        equal(names(t), [])		# All of it is in the keyring again
-
-
-@test
-def deleting_everything_in_a_locked_keyring_says_that_it_could_not(t):
-    with Keyring(t).start() as ring:
-        ring.put("A", "s3cret-1").ok()
-        ring.lock()
-        refused(ring.run("delete", "--all"), 1, "could not be deleted")
-        ring.log_in_again()
-        equal(ring.get("A"), None)	# No longer used, all the same
+        options = ("--key-file", key_file(t))
+        equal(ring.run("move", "--backend", "file", *options).ok().err, "")
+        equal(ring.state(), "empty")
+        equal(get(t, "A", *options), "s3cret-1")
+        ring.run("move", "--backend", "secret-service", *options).ok()
+        equal(ring.state(), "ok")
+        check(not os.path.exists(store_file(t, "credentials.enc")))
+        equal(ring.get("A"), "s3cret-1")
 
 
 @test

@@ -32,14 +32,16 @@ NONSENSE = {
 
 for _name, _script in NONSENSE.items():
     def _one(t, script=_script):
-        # Alone: one line. With the others: a fallback that says why.
+        # One line; plaintext only where the user chooses it
         refused(with_helper(t, script, "get", "A", "--backend",
                             "secret-service"), 1, "cloche-secret-service")
         refused(with_helper(t, script, "set", "A", "--backend",
                             "secret-service", stdin="v"), 1)
-        r = with_helper(t, script, "set", "A", stdin="v").ok()
-        contains(r.err, PLAIN_WARNING)
-        contains(r.err, "The preferred store was not used")
+        refused(with_helper(t, script, "set", "A", stdin="v"), 1,
+                "cloche-secret-service", "--backend")
+        check(not os.path.exists(store_file(t)), "it was stored in plaintext")
+        equal(with_helper(t, script, "set", "A", "--backend", "plaintext",
+                          stdin="v").ok().err, PLAIN_WARNING)
         equal(with_helper(t, script, "get", "A").ok().out, "v\n")
     _one.__name__ = f"a_helper_with_{_name}_is_a_failure_and_no_more"
     test(_one)
@@ -79,7 +81,13 @@ def a_helper_that_hangs_is_waited_for_once(t):
     """To store asks it to read first, and to write"""
     mark = os.path.join(t.root, "asked")
     r = with_helper(t, f"echo >> {mark}; exec sleep 1000", "set", "A",
-                    stdin="v").ok()
+                    "--backend", "plaintext", stdin="v").ok()
+    lacks(r.err, "did not answer")
+    os.unlink(store_file(t, "credentials.backend"))
+    os.unlink(store_file(t))
+    os.unlink(mark)
+    r = with_helper(t, f"echo >> {mark}; exec sleep 1000", "set", "A",
+                    stdin="v").ended(1)
     contains(r.err, "did not answer in time")
     equal(t.read(mark), "\n")
     equal(r.err.count("waiting for the keyring"), 1)

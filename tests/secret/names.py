@@ -266,7 +266,8 @@ def export_and_import_carry_everything_over(t):
     put(t, "B", "2").ok()
     everything = secret(t, "export").ok().out
     equal(json.loads(everything), {"A": "1", "B": "2"})
-    options = ("--backend", "file", "--key-file", key_file(t))
+    options = ("--service", "other", "--backend", "file", "--key-file",
+               key_file(t))
     equal(secret(t, "import", *options, stdin=everything).ok().out,
           "2 imported\n")
     equal(get(t, "B", *options), "2")

@@ -26,9 +26,11 @@ def everywhere(t, *command, **more):
 @test
 def no_file_of_a_store_is_seen(t):
     put(t, "A", "s3cret-value").ok()
-    put(t, "B", "x", "--backend", "file", "--key-file", key_file(t)).ok()
+    put(t, "B", "x", "--service", "s", "--backend", "file", "--key-file",
+        key_file(t)).ok()
     files = [store_file(t, name) for name in
-             ("credentials.json", "credentials.enc", "credentials.lock")]
+             ("credentials.json", "credentials-s.enc", "credentials.lock",
+              "credentials.backend")]
     script = "for f; do cat \"$f\" && echo seen; done; ls -A \"$0\""
     contains(t.outside("sh", "-c", script, store_dir(t), *files).out, "seen")
     for r in everywhere(t, "sh", "-c", script, store_dir(t), *files):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/secret/store.py - the encrypted file, bad files, bad keys, bad disks"""
 
+import json
+
 from common import *
 from terminal import Terminal
 
@@ -57,13 +59,50 @@ def an_encrypted_store_without_its_key_is_never_replaced_by_plaintext(t):
 
 
 @test
-def plaintext_moves_into_the_encrypted_file_once_there_is_a_key(t):
+def a_store_is_moved_on_request_only(t):
     equal(put(t, "A", "1").ok().err, PLAIN_WARNING)
     options = ("--key-file", key_file(t))
-    equal(get(t, "A", *options), "1")
-    equal(put(t, "B", "2", *options).ok().err, "")
+    equal(put(t, "B", "2", *options).ok().err, PLAIN_WARNING)
+    equal(names(t, *options), ["A", "B"])
+    refused(put(t, "C", "3", "--backend", "file", *options), 1,
+            "kept in plaintext", "secret move --backend file")
+    refused(secret(t, "move", "--backend", "secret-service"), 1,
+            "no session bus")
+    equal(names(t), ["A", "B"])
+    equal(secret(t, "move", "--backend", "file", *options).ok().err, "")
     equal(names(t, *options), ["A", "B"])
     check(not os.path.exists(store_file(t)), "the plaintext was left")
+    equal(json.loads(secret(t, "status", "--json", *options).ok().out)
+          ["keptIn"], "file")
+    refused(put(t, "C", "3"), 1, "--key-file")
+    check(not os.path.exists(store_file(t)), "a second copy")
+    equal(secret(t, "move", "--backend", "plaintext", *options).ok().err,
+          PLAIN_WARNING)
+    equal(names(t), ["A", "B"])
+    check(not os.path.exists(store_file(t, "credentials.enc")))
+    refused(secret(t, "move", "--backend", "file", "--service", "none"), 1,
+            "nothing to move")
+    refused(secret(t, "move"), 2, "--backend")
+    refused(secret(t, "move", "--backend", "floppy"), 2, "floppy")
+
+
+@test
+def a_store_of_an_older_version_is_found(t):
+    put(t, "A", "1", "--key-file", key_file(t)).ok()
+    os.unlink(store_file(t, "credentials.backend"))
+    equal(get(t, "A", "--key-file", key_file(t)), "1")
+    refused(put(t, "B", "2"), 1, "--key-file")
+    put(t, "B", "2", "--key-file", key_file(t)).ok()
+    equal(t.read(store_file(t, "credentials.backend")), "file\n")
+
+
+@test
+def a_record_that_is_damaged_is_refused(t):
+    put(t, "A", "1").ok()
+    with open(store_file(t, "credentials.backend"), "w") as f:
+        f.write("floppy\n")
+    refused(secret(t, "get", "A"), 1, "credentials.backend")
+    refused(put(t, "A", "2"), 1, "credentials.backend")
 
 
 @test
@@ -254,8 +293,8 @@ def a_full_disk_is_one_clear_line_and_keeps_the_old_data(t):
     os.makedirs(store_dir(t))
     r = t.outside("unshare", "-m", "sh", "-c", script, CLOCHE,
                   env={"DBUS_SESSION_BUS_ADDRESS": None})
-    equal(r.out, "rc 1\nold\ncredentials.json\ncredentials.lock\n"
-          "credentials.over-secret-service\nfill\nrc 1\nold\n")
+    equal(r.out, "rc 1\nold\ncredentials.backend\ncredentials.json\n"
+          "credentials.lock\nfill\nrc 1\nold\n")
     contains(r.err, "No space left on device")
     contains(r.err, "Read-only file system")
     equal(r.err.count("\n"), 2)
@@ -285,14 +324,6 @@ def an_older_file_that_was_put_back_is_noticed(t):
     r = secret(t, "get", "A", *options).ok()
     equal(r.out, "1\n")
     contains(r.err, "Warning: The store is older")
-
-
-@test
-def a_name_that_a_better_store_shadows_is_pointed_at(t):
-    put(t, "A", "1").ok()
-    put(t, "B", "2", "--backend", "file", "--key-file", key_file(t)).ok()
-    refused(secret(t, "get", "A", "--key-file", key_file(t)), 1,
-            "there is no secret 'A'", "--backend plaintext")
 
 
 @test

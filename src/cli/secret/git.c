@@ -93,8 +93,8 @@ static int git_store(struct secret_session *s, const struct git_credential *c,
 	return r < 0 ? r : EXIT_YES;
 }
 
-static int drop_matching(void *arg, struct span old, const char *tombstone,
-			 struct bytes *ret, struct err *err)
+static int drop_matching(void *arg, struct span old, struct bytes *ret,
+			 struct err *err)
 {
 	const struct git_credential *want = arg;
 	struct doc_member m;
@@ -109,11 +109,7 @@ static int drop_matching(void *arg, struct span old, const char *tombstone,
 		if (!credential_matches(want, m.value, true))
 			continue;
 		(void)doc_unquote(m.key, &name);
-		if (tombstone)
-			doc_put(span_of(ret), bytes_str(&name),
-				span_str(tombstone), &rest);
-		else
-			doc_drop(span_of(ret), bytes_str(&name), &rest);
+		doc_drop(span_of(ret), bytes_str(&name), &rest);
 		bytes_move(ret, &rest);
 		any = true;
 	}

@@ -74,10 +74,10 @@ static char *programs_dir(void)
 /* Somebody is there to be asked for the passphrase: only where the encrypted
  * file was asked for, or already exists
  */
-static bool may_ask(const struct arguments *args)
+static bool may_ask(const struct arguments *args, bool move)
 {
 	return isatty(STDERR_FILENO) &&
-	       (!args->backend || !strcmp(args->backend, "file"));
+	       (move || !args->backend || !strcmp(args->backend, "file"));
 }
 
 static void tell_slow(const char *backend)
@@ -90,9 +90,10 @@ static int open_and_run(const struct secret_command *command,
 			const struct arguments *args, struct err *err)
 {
 	auto_free char *programs = programs_dir();
+	const bool move = command->run == secret_move;
 	bool make_by_asking = args->backend != NULL;
 	struct store_options options = {
-		.backend = args->backend,
+		.backend = move ? NULL : args->backend,
 		.service = args->service,
 		.programs = programs,
 		.slow = tell_slow,
@@ -100,7 +101,7 @@ static int open_and_run(const struct secret_command *command,
 			.passphrase_file = args->passphrase_file,
 			.key_file = args->key_file,
 			.keyring = args->keyring,
-			.ask = may_ask(args) ? input_passphrase : NULL,
+			.ask = may_ask(args, move) ? input_passphrase : NULL,
 			.ask_arg = &make_by_asking,
 		},
 	};

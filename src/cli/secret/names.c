@@ -20,7 +20,7 @@ static void print_notes(const struct answer *answer)
 {
 	for (int i = 0; i < NOTE_COUNT; i++) {
 		const char *text = note_text((enum note)i);
-		const bool why = (1U << i) & (NOTE_FALLBACK | NOTE_STALE);
+		const bool why = (1U << i) & NOTE_STALE;
 
 		if (answer->notes & (1U << i))
 			fprintf(stderr, "Warning: %s%s%s\n", text,
@@ -46,9 +46,8 @@ int session_read(struct secret_session *s, struct bytes *ret, struct err *err)
 
 	secret_store_read(s->store, sync_answer, &sync);
 	r = session_wait(&sync, err);
-	/* A single backend may hold a patch to one that was not asked for */
 	if (r > 0)
-		doc_strip(span_of(&sync.data), ret);
+		bytes_move(ret, &sync.data);
 	return r;
 }
 
@@ -80,44 +79,11 @@ int secret_set(struct secret_session *s, struct err *err)
 	return r < 0 ? r : EXIT_YES;
 }
 
-/* A backend that has @name although it is not in what a reader sees: one that
- * is shadowed by a better one. NULL as a rule.
- */
-static const char *shadowed_in(struct secret_session *s, const char *name)
+static int no_secret(const struct secret_session *s)
 {
-	struct backend *b;
-
-	for (size_t i = 0; (b = secret_store_backend(s->store, i)) != NULL;
-	     i++) {
-		auto_sync struct sync sync = { .loop = s->loop };
-		struct span value;
-
-		backend_read(b, sync_answer, &sync);
-		if (sync_wait(&sync) > 0 &&
-		    doc_find(span_of(&sync.data), name, &value) &&
-		    !doc_is_tombstone(value))
-			return b->ops->name;
-	}
-	return NULL;
-}
-
-/* Not in @answer: what a reader sees, or as much of it as can be read now */
-static int no_secret(struct secret_session *s, const struct answer *answer)
-{
-	const char *other = s->args->backend ? NULL :
-		shadowed_in(s, s->args->word);
-	const char *note = "", *detail = "";
 	struct err err;
 
-	if (answer->notes & NOTE_FALLBACK) {
-		note = " in what can be read now: ";
-		detail = answer->err.msg;
-	} else if (other) {
-		note = " any more; for an old one, try --backend ";
-		detail = other;
-	}
-	fail(&err, -ENOENT, "there is no secret '%s'%s%s", s->args->word, note,
-	     detail);
+	fail(&err, -ENOENT, "there is no secret '%s'", s->args->word);
 	fprintf(stderr, "cloche: %s\n", err.msg);
 	return EXIT_NO;
 }
@@ -161,9 +127,8 @@ int secret_get(struct secret_session *s, struct err *err)
 		*err = sync.answer.err;
 		return err->code;
 	}
-	if (!doc_find(span_of(&sync.data), s->args->word, &found) ||
-	    doc_is_tombstone(found))
-		return no_secret(s, &sync.answer);
+	if (!doc_find(span_of(&sync.data), s->args->word, &found))
+		return no_secret(s);
 	print_notes(&sync.answer);
 	return print_value(s, found, err);
 }
@@ -187,7 +152,7 @@ int secret_delete(struct secret_session *s, struct err *err)
 	secret_store_remove(s->store, s->args->word, sync_answer, &sync);
 	r = session_wait(&sync, err);
 	if (!r)
-		return no_secret(s, &sync.answer);
+		return no_secret(s);
 	return r < 0 ? r : EXIT_YES;
 }
 

@@ -85,6 +85,7 @@ int secret_status(struct secret_session *s, struct err *err)
 	auto_bytes struct bytes json = { 0 }, dir = { 0 };
 	auto_sync struct sync all = { .loop = s->loop };
 	const char *path = secret_store_dir(s->store);
+	const char *kept = secret_store_kept_in(s->store);
 	struct backend *b;
 	int healthy;
 
@@ -94,14 +95,16 @@ int secret_status(struct secret_session *s, struct err *err)
 	secret_store_read(s->store, sync_answer, &all);
 	healthy = sync_wait(&all) >= 0;
 	if (!s->args->json) {
+		printf("%-15s %s\n", "kept in", kept ? kept : "nothing yet");
 		printf("%-15s %s\n", "directory", path);
 		printf("%-15s %s\n", "memory", bytes_unlocked() ?
 		       "not locked: raise ulimit -l" : "locked");
 		return healthy ? EXIT_YES : EXIT_NO;
 	}
 	doc_quote(&dir, path, strlen(path));
-	printf("{\"version\":1,\"healthy\":%s,\"directory\":%s,\"memoryLocked\":%s,\"backends\":[%s]}\n",
-	       healthy ? "true" : "false", bytes_str(&dir),
+	printf("{\"version\":1,\"healthy\":%s,\"keptIn\":%s%s%s,\"directory\":%s,\"memoryLocked\":%s,\"backends\":[%s]}\n",
+	       healthy ? "true" : "false", kept ? "\"" : "",
+	       kept ? kept : "null", kept ? "\"" : "", bytes_str(&dir),
 	       bytes_unlocked() ? "false" : "true", bytes_str(&json));
 	return healthy ? EXIT_YES : EXIT_NO;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/secret/transfer.c - import and export
+ * cli/secret/transfer.c - import, export and move
  *
  * An import is checked as a whole first and stored in one write: all of it or
  * nothing. With --move the file is deleted only after everything was read back
@@ -134,7 +134,7 @@ static int check_members(struct span doc, struct err *err)
 		r = name_check(bytes_str(&name), name.len, err);
 		if (!r && !doc_unquote(m.value, &value))
 			r = value_check(bytes_str(&value), value.len, err);
-		if (!r && (doc_is_null(m.value) || doc_is_tombstone(m.value)))
+		if (!r && doc_is_null(m.value))
 			r = fail(err, -EINVAL, "there is no value");
 		if (r < 0)
 			return fail_in(err, r, "entry %zu", number);
@@ -150,26 +150,24 @@ struct import {
 	bool force;
 };
 
-static int merge(void *arg, struct span old, const char *tombstone,
-		 struct bytes *ret, struct err *err)
+static int merge(void *arg, struct span old, struct bytes *ret,
+		 struct err *err)
 {
 	const struct import *import = arg;
 	struct doc_member m;
 	size_t cursor = 0;
 
-	(void)tombstone;
 	while (!import->force && doc_next(import->doc, &cursor, &m)) {
 		auto_bytes struct bytes name = { 0 };
 		struct span there;
 
 		(void)doc_unquote(m.key, &name);
-		if (doc_find(old, bytes_str(&name), &there) &&
-		    !doc_is_tombstone(there))
+		if (doc_find(old, bytes_str(&name), &there))
 			return fail(err, -EEXIST,
 				    "there is a secret '%s' already: use --force to replace it",
 				    bytes_str(&name));
 	}
-	doc_merge(old, import->doc, NULL, ret);
+	doc_merge(old, import->doc, ret);
 	return 1;
 }
 
@@ -242,4 +240,18 @@ int secret_import(struct secret_session *s, struct err *err)
 			    "usage: cloche secret import [--claude | FILE]");
 	r = file ? source_open(s->args, &source, err) : 0;
 	return r < 0 ? r : import_source(s, &source, err);
+}
+
+int secret_move(struct secret_session *s, struct err *err)
+{
+	auto_sync struct sync sync = { .loop = s->loop };
+	int r;
+
+	if (!s->args->backend)
+		return fail(err, -EINVAL,
+			    "usage: cloche secret move --backend NAME");
+	secret_store_move(s->store, s->args->backend, sync_answer, &sync);
+	r = session_wait(&sync, err);
+	return r ? (r < 0 ? r : EXIT_YES) :
+	       fail(err, -ENOENT, "there is nothing to move");
 }

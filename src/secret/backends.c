@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/chain.c - which backends a store is made of, and their files */
+/* secret/backends.c - the back ends of a store, and their files */
 
-#include "secret/chain.h"
+#include "secret/backends.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "secret/backend.h"
-#include "secret/fallback.h"
 #include "secret/file.h"
 #include "secret/place.h"
 #include "secret/plain.h"
@@ -37,7 +36,7 @@ static char *program(const struct store_options *o, const char *name)
 	return path_join(o->programs ? o->programs : CLOCHE_LIBEXECDIR, name);
 }
 
-static struct backend *make_service(struct chain *c, struct loop *loop,
+static struct backend *make_service(struct backends *c, struct loop *loop,
 				    const struct store_options *o)
 {
 	auto_free char *path = program(o, "cloche-secret-service");
@@ -46,7 +45,7 @@ static struct backend *make_service(struct chain *c, struct loop *loop,
 			   o->slow);
 }
 
-static struct backend *make_file(struct chain *c, struct loop *loop,
+static struct backend *make_file(struct backends *c, struct loop *loop,
 				 const struct store_options *o)
 {
 	auto_free char *path = program(o, "cloche-secret");
@@ -68,7 +67,7 @@ static struct backend *make_file(struct chain *c, struct loop *loop,
 	return file_new(loop, &spec);
 }
 
-static struct backend *make_plain(struct chain *c, struct loop *loop,
+static struct backend *make_plain(struct backends *c, struct loop *loop,
 				  const struct store_options *o)
 {
 	(void)loop;
@@ -78,39 +77,32 @@ static struct backend *make_plain(struct chain *c, struct loop *loop,
 
 static const struct {
 	const char *name;
-	struct backend *(*make)(struct chain *c, struct loop *loop,
+	struct backend *(*make)(struct backends *c, struct loop *loop,
 				const struct store_options *o);
-} backends[] = {	/* The best first */
+} kinds[] = {	/* The best first */
 	{ "secret-service", make_service },
 	{ "file", make_file },
 	{ "plaintext", make_plain },
 };
 
-static int add_leaves(struct chain *c, struct loop *loop,
+static int add_leaves(struct backends *c, struct loop *loop,
 		      const struct store_options *o, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(backends); i++) {
-		if (!o->backend || !strcmp(backends[i].name, o->backend))
-			c->leaf[c->count++] = backends[i].make(c, loop, o);
+	struct select *s = &c->select;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		s->leaf[s->count++] = kinds[i].make(c, loop, o);
+		if (o->backend && !strcmp(kinds[i].name, o->backend))
+			s->forced = s->leaf[i];
 	}
-	if (!c->count)
+	if (o->backend && !s->forced)
 		return fail(err, -EINVAL,
 			    "no backend '%s': use secret-service, file or plaintext",
 			    o->backend);
+	s->place = c->place;
+	s->files = c->files;
+	select_init(s);
 	return 0;
-}
-
-/* The best in front of the rest, with a claim between the two */
-static void join(struct chain *c, const char *base)
-{
-	c->top = c->leaf[c->count - 1];
-	for (size_t i = c->count - 1; i-- > 0;) {
-		c->claim_name[i] = mem_printf("%s.over-%s", base,
-					      c->leaf[i]->ops->name);
-		c->claim[i] = (struct claim_file){ c->place, c->claim_name[i] };
-		c->top = fallback_new(c->leaf[i], c->top, &claim_file_ops,
-				      &c->claim[i]);
-	}
 }
 
 static char *copy_or_null(const char *s, const char *variable)
@@ -120,7 +112,7 @@ static char *copy_or_null(const char *s, const char *variable)
 	return from && *from ? mem_strdup(from) : NULL;
 }
 
-static void set_key(struct chain *c, const struct key_source *key)
+static void set_key(struct backends *c, const struct key_source *key)
 {
 	/* What was asked for by name counts more than the environment */
 	const bool env = !key_is_configured(key);
@@ -132,7 +124,7 @@ static void set_key(struct chain *c, const struct key_source *key)
 	c->keyring = copy_or_null(key->keyring, NULL);
 }
 
-static int set_places(struct chain *c, const struct store_options *o,
+static int set_places(struct backends *c, const struct store_options *o,
 		      struct err *err)
 {
 	auto_free char *home = fs_home();
@@ -153,59 +145,53 @@ static int set_places(struct chain *c, const struct store_options *o,
 	return 0;
 }
 
-static int build(struct chain *c, struct loop *loop,
+static int build(struct backends *c, struct loop *loop,
 		 const struct store_options *o, struct err *err)
 {
-	auto_free char *base = NULL;
 	int r = service_check(o->service ? o->service : STORE_SERVICE, err);
 
 	if (r < 0)
 		return r;
 	c->service = mem_strdup(o->service ? o->service : STORE_SERVICE);
-	base = strcmp(c->service, STORE_SERVICE) ?
+	c->files = strcmp(c->service, STORE_SERVICE) ?
 		mem_printf("credentials-%s", c->service) :
 		mem_strdup("credentials");
-	c->plain = mem_printf("%s.json", base);
-	c->sealed = mem_printf("%s.enc", base);
-	c->lock = mem_printf("%s.lock", base);
+	c->plain = mem_printf("%s.json", c->files);
+	c->sealed = mem_printf("%s.enc", c->files);
+	c->lock = mem_printf("%s.lock", c->files);
 	account_name(c->account);
 	set_key(c, &o->key);
 	r = set_places(c, o, err);
 	if (!r)
 		r = add_leaves(c, loop, o, err);
-	if (!r)
-		join(c, base);
 	return r;
 }
 
-int chain_init(struct chain *chain, struct loop *loop,
-	       const struct store_options *options, struct err *err)
+int backends_init(struct backends *b, struct loop *loop,
+		  const struct store_options *options, struct err *err)
 {
 	int r;
 
-	*chain = (struct chain){ 0 };
-	r = build(chain, loop, options, err);
+	*b = (struct backends){ 0 };
+	r = build(b, loop, options, err);
 	if (r < 0)
-		chain_done(chain);
+		backends_done(b);
 	return r;
 }
 
-void chain_done(struct chain *chain)
+void backends_done(struct backends *b)
 {
-	if (chain->top)
-		backend_free(chain->top);
-	for (size_t i = 0; !chain->top && i < chain->count; i++)
-		backend_free(chain->leaf[i]);
-	for (size_t i = 0; i < CHAIN_MAX; i++)
-		free(chain->claim_name[i]);
-	place_free(chain->place);
-	place_free(chain->state);
-	free(chain->plain);
-	free(chain->sealed);
-	free(chain->lock);
-	free(chain->passphrase_file);
-	free(chain->key_file);
-	free(chain->keyring);
-	free(chain->service);
-	*chain = (struct chain){ 0 };
+	for (size_t i = 0; i < b->select.count; i++)
+		backend_free(b->select.leaf[i]);
+	place_free(b->place);
+	place_free(b->state);
+	free(b->files);
+	free(b->plain);
+	free(b->sealed);
+	free(b->lock);
+	free(b->passphrase_file);
+	free(b->key_file);
+	free(b->keyring);
+	free(b->service);
+	*b = (struct backends){ 0 };
 }
