@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
-from reference import LISTS, Reference, agrees
+from reference import LISTS, Reference, agrees, covers
 
 POLICIES = long(500, 10000) // (5 if SANITIZED else 1)
 POLICIES_PER_TREE = 25
@@ -92,9 +92,25 @@ def as_options(policy, dice):
     return words
 
 
+def through_links(policy):
+    """Paths that no option may name: links lead there, and no rule allows it"""
+    return {name: {path for path in paths if os.path.exists(path) and
+                   os.path.realpath(path) != path and
+                   not any(covers(p, os.path.realpath(path)) for p in paths)}
+            for name, paths in policy.items() if name.startswith("allow")}
+
+
 def compare(t, dice, policy, found, what):
-    words = as_settings(t, dice, policy) if dice.random() < 0.5 else \
-        as_options(policy, dice)
+    if dice.random() < 0.5:
+        words = as_settings(t, dice, policy)
+    else:
+        links = through_links(policy)
+        if any(links.values()):
+            r = t.inside("true", options=as_options(policy, dice)).ended(125)
+            contains(r.err, "goes through the symbolic link", what, policy)
+        policy = {name: [p for p in paths if p not in links.get(name, ())]
+                  for name, paths in policy.items()}
+        words = as_options(policy, dice)
     r = t.inside(t.probe(), "walk", options=words,
                  stdin="".join(p + "\n" for p in found)).ok(what, policy)
     reference = Reference(policy)
