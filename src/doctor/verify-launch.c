@@ -67,7 +67,7 @@ struct words {
 	bool keys, own, srt;
 	const char *feed, *lack;
 	size_t feed_len;
-	char room[8][PATH_MAX], exe[PATH_MAX];
+	char room[9][PATH_MAX], exe[PATH_MAX];
 	size_t used;
 };
 
@@ -308,6 +308,7 @@ static const struct {
 	{ attempt_hostile, "--cwd", "P/hostile", true },
 	{ attempt_settings, "--cwd", "P/srt", true },
 	{ attempt_settings, "--profile", "srt", false },
+	{ attempt_settings, "--write", "P/srt", true },
 	{ attempt_listener, "--observe", "off", false },	/* Or there is one */
 	{ attempt_empty, "--settings", NULL, false },
 	{ attempt_sni, "--allow", NULL, false },
