@@ -97,7 +97,9 @@ SETTINGS = {
     "hide below a writable place": fs(allowWrite=["a"], denyRead=["a/b"]),
     "hide by absolute path": fs(denyRead=["{dir}/secret"]),
     "hide in the home": fs(denyRead=["~/.ssh"]),
-    "hide the home but for a part": fs(denyRead=["~"], allowRead=["~/keep"]),
+    # The project lies in it, and nothing starts where everything is hidden
+    "hide the home but for a part": fs(denyRead=["~"],
+                                       allowRead=["~/keep", "."]),
     "hide and open inside": fs(denyRead=["secret"], allowRead=["secret/open"]),
     "hide, open, hide": fs(denyRead=["secret", "secret/open/shut"],
                            allowRead=["secret/open"]),
