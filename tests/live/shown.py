@@ -178,7 +178,8 @@ def edits_that_come_fast_all_count(t):
             edit(t, denyRead=[other] if k % 2 else [])
         edit(t, denyRead=[mark])
         equal(inside.ask("until", mark, "hidden"), "hidden")
-    equal(inside.ask("get", other), "hidden", "until the next run")
+    # An edit that the next one overtook may never have been read
+    check(inside.ask("get", other) in ("hidden", "other"), "neither")
     inside.end()
 
 
@@ -192,15 +193,17 @@ def edits_that_come_and_go_do_not_pile_up_mounts(t):
              dict(denyRead=[t.away + "/d"], allowRead=[deep]))
     edit(t, allowWrite=[t.away])
     inside, counts = Inside(t), []
+    closed = {paths[0], *map(os.path.dirname, paths), t.away + "/d"}
     for n in range(long(6, 100)):
         mark = t.write(f"{t.away}/mark{n % 3}", "text")
+        closed.add(mark)
         for rule in rules:
             edit(t, **{**rule, "denyRead": rule.get("denyRead", []) + [mark]})
             equal(inside.ask("until", mark, "hidden"), "hidden")
             edit(t, allowWrite=[t.away])
         counts.append(int(inside.ask("mounts", t.root)))
     note("mounts:", *counts)
-    check(counts[-1] <= counts[3], counts)
+    check(counts[-1] <= len(closed), counts)
     inside.end()
 
 
