@@ -176,9 +176,11 @@ static int rename_here(const char *state, int parent, const char *path,
 {
 	auto_free char *name = mem_printf("%.200s.quarantine-%s",
 					  path_base(path), id);
+	auto_free char *item = mem_printf("%s/%s", id, ITEM);
 	auto_close int store = open_store(state, NULL);
 
-	if (store >= 0)
+	/* A copy that is there is whole: what stays here may be half of it */
+	if (store >= 0 && faccessat(store, item, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		(void)copy_remove(store, id, QUARANTINE_DEPTH_MAX);
 	if (rename_in(parent, path_base(path), name) < 0)
 		return fail(err, why, "cannot move '%s' to quarantine: %s",

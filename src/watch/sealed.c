@@ -44,8 +44,8 @@ char *sealed_plant(const char *root, const char *path)
 {
 	struct stat st;
 
-	for (const char *end = path + strlen(root) + 1;
-	     (end = strchr(end, '/')) != NULL; end++) {
+	for (const char *end = path + strlen(root);
+	     *end && (end = strchr(end + 1, '/')) != NULL;) {
 		char *above = mem_strndup(path, (size_t)(end - path));
 
 		if (lstat(above, &st) == 0 && S_ISLNK(st.st_mode))
