@@ -341,9 +341,11 @@ print(ask("127.0.0.1", 3128), ask("127.0.0.1", 53), ask("127.0.0.1", 80, socket.
 '''
     equal(python(t, code, "--allow", "good.test").split(),
           ["ECONNREFUSED"] * 15 + ["reached"] * 4)
-    # It is the host's, if that was asked for
-    equal(python(t, code, "--allow", "good.test", "--host-port", "443")
-          .split(), ["ECONNREFUSED", "ECONNREFUSED", "reached"] * 5 +
+    # It is the host's, if that was asked for. Nobody listens there, so the gate
+    # resets the connection, perhaps before connect() has returned.
+    got = python(t, code, "--allow", "good.test", "--host-port", "443").split()
+    got = [w.replace("ECONNRESET", "reached") for w in got]
+    equal(got, ["ECONNREFUSED", "ECONNREFUSED", "reached"] * 5 +
           ["reached"] * 4)
 
 
