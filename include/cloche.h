@@ -16,7 +16,7 @@
  *	};
  *
  *	if (cloche_sandbox_new(NULL, &box, why, sizeof(why)) == 0) {
- *		cloche_sandbox_set(box, "allow", "registry.npmjs.org");
+ *		cloche_sandbox_set(box, "allow", "registry.example.org");
  *		if (cloche_start(box, &options, &run) == 0) {
  *			cloche_run_wait(run, &how);
  *			cloche_run_free(run);

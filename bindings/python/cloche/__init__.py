@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run commands in a sandbox that the Linux kernel enforces
 
-    box = Sandbox({"network": {"allowedDomains": ["pypi.org"]}},
+    box = Sandbox({"network": {"allowedDomains": ["registry.example.org"]}},
                   on_violation=lambda v: print("refused:", v["target"]))
     done = box.run(["make", "test"])
     print(done.status, done.stdout, done.violations)
