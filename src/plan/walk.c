@@ -573,6 +573,7 @@ static int walk_globs(struct view *view, size_t first, bool alone,
 		r = set.n > 1 ? -EAGAIN :
 		    fail_glob(view, first, -E2BIG, many, err);
 	glob_set_done(&set);
+	free(w.many);	/* The rule is named instead */
 	return r < 0 ? r : (int)set.n;
 }
 

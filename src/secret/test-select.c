@@ -35,6 +35,7 @@ static void begin(const char *one, const char *two, const char *three)
 	const char *const states[] = { one, two, three };
 	const char *path = test_path("store");
 
+	place_free(top.place);
 	top = (struct select){ .count = SELECT_MAX, .files = "credentials" };
 	top.place = place_new(path);
 	for (size_t i = 0; i < SELECT_MAX; i++) {
