@@ -3,7 +3,9 @@
 #
 #   make              build/cloche
 #   make demo         a two-minute tour in a scratch project
+#   make check        lint, unit tests and a choice of live ones: under 2 minutes
 #   make test         everything that must hold, as root and as a user
+#   make stats        lines of each folder, and what it may have
 #   make check-long   the same with the long runs (an hour or so)
 #   make check-kernel verify on Debian's kernel, under qemu (some minutes)
 #   make bench        start-up time against other sandboxes
@@ -21,7 +23,7 @@ BUILD	?= build
 PREFIX	?= /usr/local
 DESTDIR	?=
 
-.PHONY: all everything demo test check-long check-kernel bench install node-package \
+.PHONY: all everything check demo stats test check-long check-kernel bench install node-package \
 	python-package deb tarball sbom check-packages format clean setup
 
 all: setup $(BUILD)/build.ninja
@@ -40,6 +42,15 @@ $(BUILD)/build.ninja: | setup
 demo: NINJAFLAGS = --quiet
 demo: all
 	@tools/demo $(BUILD)/cloche
+
+stats:
+	@tools/check-layers --stats
+
+check:
+	@tools/setup build test
+	@$(MAKE) --no-print-directory everything NINJAFLAGS=--quiet
+	@meson test -C $(BUILD) --no-rebuild --print-errorlogs --quiet \
+		--suite lint --suite unit --suite fuzz-corpus --suite check
 
 test:
 	@tools/setup build test

@@ -43,7 +43,7 @@
 #include <sys/stat.h>
 #include <termios.h>
 
-#include "cage/seccomp.h"
+#include "sandbox/seccomp.h"
 
 enum {
 	NUMBERS_MAX = 1024,
@@ -92,7 +92,7 @@ static const struct rule {
 } rules[] = {
 #define RULE(class, parts, verdict, ...)				\
 	{ CLASS_##class, parts, VERDICT_##verdict, { __VA_ARGS__ } },
-#include "cage/filters.def"
+#include "sandbox/filters.def"
 };
 
 static const struct arch {
@@ -114,7 +114,7 @@ static const struct row {
 	{ #name, { BY_NAME, BY_NAME }, CLASS_##class, CLASS_##watch },
 #define SYSCALL_NR(name, x86_64, aarch64, class, watch, reason)		\
 	{ #name, { x86_64, aarch64 }, CLASS_##class, CLASS_##watch },
-#include "cage/syscalls.def"
+#include "sandbox/syscalls.def"
 };
 
 enum { ROW_COUNT = sizeof(rows) / sizeof(*rows) };
@@ -390,7 +390,7 @@ static void print_header(int arch)
 
 	snprintf(no_udp, sizeof(no_udp), "%s_no_udp_code", name);
 	printf("/* Made by tools/gen-filter.c from syscalls.def and filters.def */\n\n"
-	       "#include \"cage/filter.h\"\n");
+	       "#include \"sandbox/filter.h\"\n");
 	print_program(UDP_DENY, arch, no_udp);
 	each_choice(arch, print_one);
 

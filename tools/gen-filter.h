@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cage/filter.h"
+#include "sandbox/filter.h"
 
 /* One line on stderr, and the build stops */
 void die(const char *fmt, ...)

@@ -1,38 +1,99 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/test-man.c - cloche(1), cloche-run(1) and others say what the tables say
+ * tools/gen-man.c - manual pages: a template, and the rows of the tables
  *
- * Run with the directory of the pages. MAN_WRITE=1 writes them anew.
+ * "gen-man DIR PAGE" prints the page that DIR/PAGE.in and the tables make. "gen-man
+ * --check DIR" fails if an option is missing in the pages in DIR.
  */
-
-#include "page.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "compat/bwrap.h"
+#include "policy/schema.h"
+
+enum { PAGE_MAX = 1 << 20 };
+
+/**
+ * struct page_mark - A line of the template that a table replaces
+ * @line:	"@NAME@"
+ */
+struct page_mark {
+	const char *line;
+	void (*add)(struct buf *out);
+};
+
+/* Add @text as roff wants it */
+static void page_text(struct buf *out, const char *text)
+{
+	/* At the start of a line these would begin a request */
+	if (*text == '.' || *text == '\'')
+		buf_adds(out, "\\&");
+	for (; *text; text++) {
+		if (*text == '\\')
+			buf_adds(out, "\\e");
+		else if (*text == '-')
+			buf_adds(out, "\\-");
+		else
+			buf_addc(out, *text);
+	}
+}
+
+static const struct page_mark *find_mark(const struct page_mark *marks,
+				    const char *line, size_t n)
+{
+	while (marks->line && (strlen(marks->line) != n ||
+			       memcmp(marks->line, line, n) != 0))
+		marks++;
+	return marks->line ? marks : NULL;
+}
+
+static void make_page(const char *template, const struct page_mark *marks,
+		 struct buf *out)
+{
+	while (*template) {
+		const size_t n = strcspn(template, "\n");
+		const struct page_mark *mark = find_mark(marks, template, n);
+
+		if (mark) {
+			mark->add(out);
+		} else {
+			buf_add(out, template, n);
+			buf_addc(out, '\n');
+		}
+		template += n + (template[n] == '\n');
+	}
+}
 
 static const struct {
 	const char *name, *synopsis, *help;
 } verbs[] = {
 #define COMMAND(id, name, synopsis, help) { name, synopsis, help },
-#include "cli/commands.def"
+#define PARENT COMMAND
+#define PROGRAM COMMAND
+#include "cli/verbs.def"
 #undef COMMAND
+#undef PARENT
+#undef PROGRAM
 };
 
 /* Words behind verbs */
 static const struct {
-	const char *verb, *name, *synopsis;
+	const char *verb, *name, *synopsis, *help;
 } words[] = {
-#define POLICY_COMMAND(id, name, synopsis, help) { "policy", name, synopsis },
-#include "cli/policy.def"
-#undef POLICY_COMMAND
-#define WORD(verb, name, synopsis, help) { #verb, name, synopsis },
-#include "cli/words.def"
+#define WORD(verb, function, name, synopsis, fewest, most, help) \
+	{ #verb, name, synopsis, help },
+#define PROGRAM_WORD(verb, name, synopsis, help) \
+	{ #verb, name, synopsis, help },
+#include "cli/subcommands.def"
 #undef WORD
+#undef PROGRAM_WORD
 };
 
 static void add_call(struct buf *out, const char *verb, const char *word,
@@ -134,7 +195,7 @@ static void add_options(struct buf *out)
 	} rows[] = {
 #define OPTION(id, name, letter, argument, kind, index, help) \
 		{ name, letter, argument, help },
-#include "lib/options.def"
+#include "run/options.def"
 #undef OPTION
 	};
 
@@ -150,7 +211,7 @@ static void add_firewall_options(struct buf *out)
 	} rows[] = {
 #define FIREWALL_OPTION(id, name, argument, verbs, help) \
 		{ name, argument, help },
-#include "cli/firewall.def"
+#include "firewall/firewall-options.def"
 #undef FIREWALL_OPTION
 	};
 
@@ -161,37 +222,22 @@ static void add_firewall_options(struct buf *out)
 
 static void add_shim_commands(struct buf *out)
 {
-	static const struct {
-		const char *name, *synopsis, *help;
-	} rows[] = {
-#define SHIM_COMMAND(id, name, synopsis, help) { name, synopsis, help },
-#include "cli/shim.def"
-#undef SHIM_COMMAND
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		buf_addf(out, ".TP\n\\fB%s\\fR ", rows[i].name);
-		page_text(out, rows[i].synopsis);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i].verb, "shim") != 0)
+			continue;
+		buf_addf(out, ".TP\n\\fB%s\\fR ", words[i].name);
+		page_text(out, words[i].synopsis);
 		buf_addc(out, '\n');
-		page_text(out, rows[i].help);
+		page_text(out, words[i].help);
 		buf_adds(out, ".\n");
 	}
 }
 
 static void add_bwrap_options(struct buf *out)
 {
-	static const struct {
-		const char *name, *argument, *help;
-	} rows[] = {
-#define BWRAP(name, words, count, id, value, help) { name, words, help },
-#include "cli/bwrap/options.def"
-#undef BWRAP
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		add_option(out, 0, rows[i].name + 2,
-			   *rows[i].argument ? rows[i].argument : NULL,
-			   rows[i].help);
+	for (const struct bwrap_row *row = bwrap_table(); row->name; row++)
+		add_option(out, 0, row->name + 2,
+			   *row->words ? row->words : NULL, row->help);
 }
 
 /* Every option of one verb alone stands on that verb's page */
@@ -224,44 +270,123 @@ static int check_flags(const char *dir)
 	return bad;
 }
 
+static const char *const guard_words[GUARD_COUNT] = {
+	[GUARD_ANY] = "Any file.",
+	[GUARD_STICKY_FALSE] = "Any file; false in a user, flag or managed file stays.",
+	[GUARD_STICKY_TRUE] = "Any file; true in a user, flag or managed file stays.",
+	[GUARD_ANY_TRUE] = "Any file; true stays.",
+	[GUARD_MANAGED] = "Managed files only.",
+	[GUARD_FLAG_ONLY] = "Only --settings; not under allowManagedReadPathsOnly.",
+	[GUARD_FS_DISABLED] = "Any file; managed files only, once one of them sets any filesystem key, denies a credential file or has a Read or Edit rule that denies.",
+	[GUARD_READS] = "Any file; managed files only under allowManagedReadPathsOnly.",
+	[GUARD_DOMAINS] = "Any file; managed files only under allowManagedDomainsOnly.",
+	[GUARD_RULES] = "Any file; managed files only under allowManagedPermissionRulesOnly.",
+};
+
+static void add_setting(struct buf *out, const struct setting *row)
+{
+	buf_adds(out, ".TP\n.B ");
+	page_text(out, row->path);
+	buf_addc(out, '\n');
+	page_text(out, row->words);
+	buf_addc(out, '\n');
+	if (row->type == TYPE_UNUSED || row->type == TYPE_FOREIGN)
+		return;
+	buf_adds(out, ".br\nType: ");
+	page_text(out, schema_type_words(row->type));
+	buf_adds(out, ". Default: ");
+	page_text(out, row->otherwise);
+	buf_adds(out, ".\n.br\nSet by: ");
+	page_text(out, guard_words[row->guard]);
+	if (row->ask != ASK_NOTHING)
+		page_text(out, row->ask < ASK_NEVER ?
+			  " From a repository: what you approve." :
+			  " From a repository: only what tightens.");
+	buf_addc(out, '\n');
+}
+
+enum section { SECTION_KEYS, SECTION_CLAUDE, SECTION_UNUSED };
+
+static enum section section_of(const struct setting *row)
+{
+	if (row->type == TYPE_UNUSED || row->type == TYPE_FOREIGN)
+		return SECTION_UNUSED;
+	return row->area == AREA_CLAUDE ? SECTION_CLAUDE : SECTION_KEYS;
+}
+
+static void add_section(struct buf *out, enum section section)
+{
+	size_t n;
+	const struct setting *rows = schema_table(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (section_of(&rows[i]) == section)
+			add_setting(out, &rows[i]);
+	}
+}
+
+static void add_keys(struct buf *out)
+{
+	add_section(out, SECTION_KEYS);
+}
+
+static void add_claude(struct buf *out)
+{
+	add_section(out, SECTION_CLAUDE);
+}
+
+static void add_unused(struct buf *out)
+{
+	add_section(out, SECTION_UNUSED);
+}
+
+/**
+ * struct page - A template, and what its marks become
+ * @marks:	Up to an empty one
+ */
+struct page {
+	const char *name;
+	struct page_mark marks[4];
+};
+
+static const struct page pages[] = {
+	{ "cloche.1", { { "@VERBS@", add_verbs } } },
+	{ "cloche-bwrap.1", { { "@OPTIONS@", add_bwrap_options } } },
+	{ "cloche-diff.1", { { "@SYNOPSIS@", add_diff } } },
+	{ "cloche-doctor.1", { { "@SYNOPSIS@", add_doctor } } },
+	{ "cloche-explain.1", { { "@SYNOPSIS@", add_explain } } },
+	{ "cloche-firewall.1", { { "@OPTIONS@", add_firewall_options } } },
+	{ "cloche-policy.1", { { "@SYNOPSIS@", add_policy } } },
+	{ "cloche-run.1", { { "@OPTIONS@", add_options } } },
+	{ "cloche-settings.5", { { "@KEYS@", add_keys },
+		{ "@CLAUDE@", add_claude }, { "@UNUSED@", add_unused } } },
+	{ "cloche-shim.1", { { "@COMMANDS@", add_shim_commands } } },
+	{ "cloche-verify.1", { { "@SYNOPSIS@", add_verify } } },
+	{ "cloche-violations.1", { { "@SYNOPSIS@", add_violations } } },
+};
+
+static int print_page(const char *dir, const struct page *page)
+{
+	auto_free char *path = mem_printf("%s/%s.in", dir, page->name);
+	auto_buf struct buf template = { 0 }, out = { 0 };
+	struct err err = { 0 };
+
+	if (fs_read(AT_FDCWD, path, PAGE_MAX, &template, &err) < 0) {
+		fprintf(stderr, "%s\n", err.msg);
+		return 1;
+	}
+	make_page(buf_str(&template), page->marks, &out);
+	return fputs(buf_str(&out), stdout) < 0;
+}
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *page;
-		struct page_mark marks[2];
-	} pages[] = {
-		{ "cloche-policy.1", { { "@SYNOPSIS@", add_policy } } },
-		{ "cloche-violations.1", { { "@SYNOPSIS@", add_violations } } },
-		{ "cloche-doctor.1", { { "@SYNOPSIS@", add_doctor } } },
-		{ "cloche-verify.1", { { "@SYNOPSIS@", add_verify } } },
-		{ "cloche-explain.1", { { "@SYNOPSIS@", add_explain } } },
-		{ "cloche-diff.1", { { "@SYNOPSIS@", add_diff } } },
-	};
-	static const struct page_mark all[] = {
-		{ "@VERBS@", add_verbs }, { 0 },
-	};
-	static const struct page_mark options[] = {
-		{ "@OPTIONS@", add_options }, { 0 },
-	};
-	static const struct page_mark firewall[] = {
-		{ "@OPTIONS@", add_firewall_options }, { 0 },
-	};
-	static const struct page_mark shim[] = {
-		{ "@COMMANDS@", add_shim_commands }, { 0 },
-	};
-	static const struct page_mark bwrap[] = {
-		{ "@OPTIONS@", add_bwrap_options }, { 0 },
-	};
-	const char *dir = argc > 1 ? argv[1] : "man";
-	int bad = page_check(dir, "cloche.1", "commands.def", all);
-
-	bad |= check_flags(dir);
-	bad |= page_check(dir, "cloche-run.1", "options.def", options);
-	bad |= page_check(dir, "cloche-shim.1", "shim.def", shim);
-	bad |= page_check(dir, "cloche-firewall.1", "firewall.def", firewall);
-	bad |= page_check(dir, "cloche-bwrap.1", "bwrap/options.def", bwrap);
-	for (size_t i = 0; i < ARRAY_SIZE(pages); i++)
-		bad |= page_check(dir, pages[i].page, "commands.def",
-				  pages[i].marks);
-	return bad;
+	if (argc == 3 && !strcmp(argv[1], "--check"))
+		return check_flags(argv[2]);
+	for (size_t i = 0; argc == 3 && i < ARRAY_SIZE(pages); i++) {
+		if (!strcmp(pages[i].name, argv[2]))
+			return print_page(argv[1], &pages[i]);
+	}
+	fputs("usage: gen-man DIR PAGE | --check DIR\n", stderr);
+	return 2;
 }
