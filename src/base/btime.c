@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/birth.c - what was made after a run began */
+/* base/btime.c - what was made after a run began */
 
-#include "watch/birth.h"
+#include "base/btime.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
  * to the nanosecond. Older kernels have the tick, and what was made in it is
  * taken to be old: a wrong "new" would open an existing repository.
  */
-struct timespec birth_now(void)
+struct timespec btime_now(void)
 {
 	auto_close int fd = memfd_create("birth", MFD_CLOEXEC);
 	struct timespec tick = { 0 };
@@ -51,7 +51,7 @@ struct timespec birth_now(void)
 	return tick;
 }
 
-bool birth_is_after(const char *path, const struct timespec *since)
+bool btime_is_after(const char *path, const struct timespec *since)
 {
 	struct timespec birth;
 	struct statx x;
@@ -63,7 +63,7 @@ bool birth_is_after(const char *path, const struct timespec *since)
 	return is_later(&birth, since);
 }
 
-int64_t birth_of(int fd)
+int64_t btime_of(int fd)
 {
 	struct statx x;
 
@@ -81,7 +81,7 @@ static bool is_after(const struct statx_timestamp *t,
 	return is_later(&time, since);
 }
 
-bool birth_changed_after(const char *path, const struct timespec *since)
+bool btime_changed_after(const char *path, const struct timespec *since)
 {
 	struct statx x;
 
@@ -89,31 +89,31 @@ bool birth_changed_after(const char *path, const struct timespec *since)
 		     &x) == 0 && is_after(&x.stx_ctime, since);
 }
 
-bool birth_came_after(const char *path, const struct timespec *since)
+bool btime_came_after(const char *path, const struct timespec *since)
 {
 	auto_free char *parent = path_parent(path);
 	struct statx x, dir;
 
-	if (birth_is_after(path, since))
+	if (btime_is_after(path, since))
 		return true;
 	/* Moved, not changed: and into this directory */
-	return birth_changed_after(path, since) &&
+	return btime_changed_after(path, since) &&
 	       statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MTIME,
 		     &x) == 0 &&
 	       statx(AT_FDCWD, parent, 0, STATX_MTIME, &dir) == 0 &&
 	       !is_after(&x.stx_mtime, since) && is_after(&dir.stx_mtime, since);
 }
 
-bool birth_was_before(const char *path, const struct timespec *since)
+bool btime_was_before(const char *path, const struct timespec *since)
 {
 	struct statx x;
 
 	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME,
 		     &x) == 0 && (x.stx_mask & STATX_BTIME) &&
-	       !birth_came_after(path, since);
+	       !btime_came_after(path, since);
 }
 
-bool birth_in_repository(const char *root, const char *path,
+bool btime_in_repository(const char *root, const char *path,
 			 const struct timespec *since)
 {
 	const char *end = path + strlen(root);
@@ -125,7 +125,7 @@ bool birth_in_repository(const char *root, const char *path,
 		auto_free char *git = path_join(dir, ".git");
 		struct stat st;
 
-		if (birth_is_after(dir, since) && !lstat(git, &st))
+		if (btime_is_after(dir, since) && !lstat(git, &st))
 			return true;
 	}
 	return false;

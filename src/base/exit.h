@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/exit.h - exit statuses that are ours, as the manual promises them */
+/* base/exit.h - exit statuses that are ours, as the manual promises them */
 
-#ifndef PLAN_EXIT_H
-#define PLAN_EXIT_H
+#ifndef BASE_EXIT_H
+#define BASE_EXIT_H
 
 enum {
 	EXIT_TIMED_OUT = 124,
@@ -11,4 +11,4 @@ enum {
 	EXIT_NOT_FOUND = 127,
 };
 
-#endif /* PLAN_EXIT_H */
+#endif /* BASE_EXIT_H */

@@ -16,14 +16,6 @@
 enum { LOOP_BATCH = 64 };
 
 /**
- * struct loop_tasks - A queue
- */
-struct loop_tasks {
-	struct loop_task *first, *last;
-	size_t count;
-};
-
-/**
  * struct loop - The epoll instance, and the batch under way
  * @fd:		The epoll descriptor
  * @stopped:	loop_stop() was called, with @value
@@ -31,10 +23,8 @@ struct loop_tasks {
  * @next:	First event of the batch that was not dispatched yet
  * @count:	Events in the batch
  * @events:	The batch
- * @tasks:	Put off until the end of the round
- * @idle:	Put off until there is time; @rounds went by since one was done
+ * @tasks, @n_tasks: Deferred until the end of the round
  * @urgent:	Goes first in a batch, or NULL
- * @waits:	See loop_show(); or NULL
  */
 struct loop {
 	int fd;
@@ -42,10 +32,9 @@ struct loop {
 	int value;
 	int next, count;
 	struct epoll_event events[LOOP_BATCH];
-	struct loop_tasks tasks, idle;
-	unsigned int rounds;
+	TAILQ_HEAD(, loop_task) tasks;
+	size_t n_tasks;
 	const struct loop_source *urgent;
-	atomic_bool *waits;
 };
 
 int loop_new(struct loop **ret, struct err *err)
@@ -57,6 +46,7 @@ int loop_new(struct loop **ret, struct err *err)
 		free(loop);
 		return fail_errno(err, "cannot make an event loop");
 	}
+	TAILQ_INIT(&loop->tasks);
 	*ret = loop;
 	return 0;
 }
@@ -113,74 +103,34 @@ void loop_prefer(struct loop *loop, const struct loop_source *source)
 	loop->urgent = source;
 }
 
-void loop_show(struct loop *loop, atomic_bool *waits)
-{
-	loop->waits = waits;
-}
-
-static void put(struct loop_tasks *to, struct loop_task *task)
-{
-	if (task->in)
-		return;
-	task->in = to;
-	task->prev = to->last;
-	task->next = NULL;
-	*(to->last ? &to->last->next : &to->first) = task;
-	to->last = task;
-	to->count++;
-}
-
 void loop_defer(struct loop *loop, struct loop_task *task)
 {
-	put(&loop->tasks, task);
-}
-
-void loop_defer_idle(struct loop *loop, struct loop_task *task)
-{
-	put(loop->idle.count < LOOP_IDLE_MAX ? &loop->idle : &loop->tasks,
-	    task);
+	if (task->loop)
+		return;
+	task->loop = loop;
+	TAILQ_INSERT_TAIL(&loop->tasks, task, link);
+	loop->n_tasks++;
 }
 
 void loop_cancel(struct loop_task *task)
 {
-	struct loop_tasks *in = task->in;
-
-	if (!in)
+	if (!task->loop)
 		return;
-	*(task->prev ? &task->prev->next : &in->first) = task->next;
-	*(task->next ? &task->next->prev : &in->last) = task->prev;
-	task->in = NULL;
-	in->count--;
+	TAILQ_REMOVE(&task->loop->tasks, task, link);
+	task->loop->n_tasks--;
+	task->loop = NULL;
 }
 
-/* What is put off again meanwhile waits for the next round */
-static void run_tasks(struct loop *loop, struct loop_tasks *tasks, size_t n)
+/* A task that is deferred again meanwhile waits for the next round */
+static void run_tasks(struct loop *loop)
 {
-	for (; n && tasks->first && !loop->stopped; n--) {
-		struct loop_task *task = tasks->first;
+	for (size_t n = loop->n_tasks; n && loop->n_tasks && !loop->stopped;
+	     n--) {
+		struct loop_task *task = TAILQ_FIRST(&loop->tasks);
 
 		loop_cancel(task);
 		task->fn(task->arg);
 	}
-}
-
-bool loop_hurry(struct loop *loop)
-{
-	const bool any = loop->idle.count > 0;
-
-	while (loop->idle.count && !loop->stopped)
-		run_tasks(loop, &loop->idle, loop->idle.count);
-	return any;
-}
-
-/* After a round that handled something, or nothing */
-static void run_idle(struct loop *loop)
-{
-	if (!loop->idle.count ||
-	    (loop->count > 0 && ++loop->rounds < LOOP_IDLE_ROUNDS))
-		return;
-	loop->rounds = 0;
-	run_tasks(loop, &loop->idle, 1);
 }
 
 /* epoll promises no order: what came last may stand first in a batch */
@@ -197,18 +147,27 @@ static void sort_batch(struct loop *loop)
 	}
 }
 
-/* Wait for at most @ms, -1 for ever, and handle what is ready */
-static int dispatch(struct loop *loop, int ms)
+/* Wait for at most @ms, -1 for ever */
+static int wait_for_batch(struct loop *loop, int ms)
 {
 	loop->next = 0;
-	if (loop->waits && ms < 0)
-		atomic_store(loop->waits, true);
 	loop->count = epoll_wait(loop->fd, loop->events, LOOP_BATCH, ms);
-	if (loop->waits)
-		atomic_store(loop->waits, false);
 	if (loop->count < 0 && errno != EINTR)
 		return -errno;
 	sort_batch(loop);
+	return 0;
+}
+
+/* Handle what is ready: first what a loop_stop() left of the last batch, since some
+ * descriptors (mountinfo) tell of each event only once
+ */
+static int dispatch(struct loop *loop, int ms)
+{
+	const int failed = loop->next < loop->count ? 0 :
+			   wait_for_batch(loop, ms);
+
+	if (failed < 0)
+		return failed;
 	while (loop->next < loop->count && !loop->stopped) {
 		const struct epoll_event ev = loop->events[loop->next++];
 		struct loop_source *source = ev.data.ptr;
@@ -230,12 +189,10 @@ int loop_turn(struct loop *loop)
 	int r;
 
 	loop->stopped = false;
-	run_tasks(loop, &loop->tasks, loop->tasks.count);
+	run_tasks(loop);
 	r = dispatch(loop, 0);
-	if (!r) {
-		run_tasks(loop, &loop->tasks, loop->tasks.count);
-		(void)loop_hurry(loop);	/* We may not be called again soon */
-	}
+	if (!r)
+		run_tasks(loop);
 	return r;
 }
 
@@ -245,14 +202,12 @@ int loop_run(struct loop *loop)
 	for (;;) {
 		int r;
 
-		run_tasks(loop, &loop->tasks, loop->tasks.count);
+		run_tasks(loop);
 		if (loop->stopped)
 			return loop->value;
-		r = dispatch(loop, loop->tasks.count || loop->idle.count ? 0
-									 : -1);
+		r = dispatch(loop, loop->n_tasks ? 0 : -1);
 		if (r < 0)
 			return r;
-		run_idle(loop);
 	}
 }
 

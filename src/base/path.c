@@ -140,3 +140,24 @@ char *path_id(const char *path)
 	return mem_printf("%016llx%016llx", (unsigned long long)a,
 			  (unsigned long long)b);
 }
+
+int path_compare(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	if (*a == *b)
+		return 0;
+	if (!*a || !*b)
+		return *a ? 1 : -1;
+	if (*a == '/' || *b == '/')
+		return *a == '/' ? -1 : 1;
+	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+}
+
+int path_compare_items(const void *a, const void *b)
+{
+	return path_compare(*(const char *const *)a,
+				    *(const char *const *)b);
+}

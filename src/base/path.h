@@ -35,4 +35,9 @@ bool path_has(const char *path, const char *name);
 /* How many components: 0 for "/", 2 for "/a/b" */
 unsigned int path_depth(const char *path);
 
+/* By component, so that what lies below "/a" follows it before "/a.b" */
+int path_compare(const char *a, const char *b);
+/* The same for qsort(), of an array of strings */
+int path_compare_items(const void *a, const void *b);
+
 #endif /* BASE_PATH_H */

@@ -1,27 +1,115 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * base/reap.c - children whose end takes time, and that nobody waits for
+ * base/proc.c - helper processes: spawn one over a socket, end it, reap it
  *
- * Whoever outlives us is adopted by a subreaper or by process 1. On a machine
+ * A child that outlives us is adopted by a subreaper or by process 1. On a machine
  * that is an init, which reaps. In a container it is often the program itself,
- * which does not: the dead would add up, and with them keys of the user.
+ * which does not: zombies would add up, and with them keys of the user.
  */
 
-#include "base/reap.h"
+#include "base/proc.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/own.h"
+#include "base/sys.h"
 
 enum { ADOPTED_TRIES = 200 };	/* Milliseconds to wait for those who are ending */
 
 static pid_t pids[REAP_MAX];
 static bool adopts;
+
+int proc_die_with_parent(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return -errno;
+	return getppid() == parent ? 0 : -EOWNERDEAD;
+}
+
+int proc_spawn(const char *name, uint64_t namespaces,
+	       void (*main)(int socket, const void *arg), const void *arg,
+	       struct proc *ret)
+{
+	const pid_t parent = namespaces & CLONE_NEWPID ? 0 : getpid();
+	sigset_t none;
+	int pair[2];
+	pid_t pid;
+
+	*ret = PROC_NONE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = namespaces ? sys_fork_into(namespaces, NULL) : fork();
+	if (!pid) {
+		sigemptyset(&none);
+		(void)prctl(PR_SET_NAME, name, 0, 0, 0);
+		(void)setsid();
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		if (proc_die_with_parent(parent) == 0)
+			main(pair[1], arg);
+		_exit(1);
+	}
+	if (pid < 0) {
+		pid = -errno;
+		close_fd(&pair[0]);
+	}
+	close_fd(&pair[1]);
+	if (pid < 0)
+		return pid;
+	*ret = (struct proc){ pid, pair[0] };
+	return 0;
+}
+
+int proc_close_others(const int *keep, size_t n)
+{
+	unsigned int from = 3;
+
+	while (from < INT_MAX) {
+		unsigned int next = INT_MAX;	/* The lowest to keep from here */
+
+		for (size_t i = 0; i < n; i++) {
+			if (keep[i] >= (int)from && keep[i] < (int)next)
+				next = (unsigned int)keep[i];
+		}
+		if (next > from && sys_close_range(from, next - 1, 0) < 0)
+			return -errno;
+		from = next + 1;
+	}
+	return 0;
+}
+
+int proc_leave_streams(void)
+{
+	const int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || dup2(fd, 0) < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+		return -errno;
+	if (fd > 2)
+		(void)close(fd);
+	return 0;
+}
+
+void proc_end(struct proc *proc, bool wait)
+{
+	if (proc->pid > 0) {
+		(void)kill(proc->pid, SIGKILL);
+		if (!wait)
+			reap_later(proc->pid);
+		while (wait && waitpid(proc->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	close_fd(&proc->socket);
+	*proc = PROC_NONE;
+}
 
 /* The number of the first pid namespace is part of the kernel's interface */
 static bool is_contained(void)

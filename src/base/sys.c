@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
@@ -18,6 +19,40 @@
 #include <unistd.h>
 
 #include "base/own.h"
+
+/* The kernel has each set in two halves */
+int sys_capget(struct sys_caps *ret)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct d[2];
+
+	if (syscall(SYS_capget, &header, d) < 0)
+		return -1;
+	*ret = (struct sys_caps){
+		d[0].effective | (uint64_t)d[1].effective << 32,
+		d[0].permitted | (uint64_t)d[1].permitted << 32,
+		d[0].inheritable | (uint64_t)d[1].inheritable << 32,
+	};
+	return 0;
+}
+
+int sys_capset(const struct sys_caps *caps)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	const struct __user_cap_data_struct d[2] = {
+		{ (uint32_t)caps->effective, (uint32_t)caps->permitted,
+		  (uint32_t)caps->inheritable },
+		{ (uint32_t)(caps->effective >> 32),
+		  (uint32_t)(caps->permitted >> 32),
+		  (uint32_t)(caps->inheritable >> 32) },
+	};
+
+	return (int)syscall(SYS_capset, &header, d);
+}
 
 int sys_openat2(int dirfd, const char *path, const struct open_how *how)
 {

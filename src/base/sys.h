@@ -45,6 +45,15 @@ struct sys_landlock_ruleset_attr {
 	uint64_t scoped;
 };
 
+/**
+ * struct sys_caps - The calling thread's capabilities, a bit each
+ */
+struct sys_caps {
+	uint64_t effective, permitted, inheritable;
+};
+
+int sys_capget(struct sys_caps *ret);
+int sys_capset(const struct sys_caps *caps);
 int sys_openat2(int dirfd, const char *path, const struct open_how *how);
 int sys_open_tree(int dirfd, const char *path, unsigned int flags);
 int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/say.c - lines for a terminal, or for whoever reads standard error */
+/* base/terminal.c - lines for a terminal, or for whoever reads standard error */
 
 #include <errno.h>
 #include <stdarg.h>
@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "base/terminal.h"
 
-void cli_say(FILE *out, const char *fmt, ...)
+void terminal_line(FILE *out, const char *fmt, ...)
 {
 	auto_free char *line = NULL;
 	auto_buf struct buf safe = { 0 };
@@ -28,7 +28,7 @@ void cli_say(FILE *out, const char *fmt, ...)
 	fprintf(out, "%s\n", buf_str(&safe));
 }
 
-const char *cli_style(FILE *out, enum style style)
+const char *terminal_style(FILE *out, enum style style)
 {
 	static const char *const codes[] = {
 		[STYLE_NONE] = "\033[0m", [STYLE_HEAD] = "\033[1m",
@@ -53,7 +53,7 @@ static void print_kept(void)
 	kept.len = 0;
 }
 
-void cli_print(const char *text, size_t n)
+void stderr_write(const char *text, size_t n)
 {
 	ssize_t done = kept.len ? fs_write_now(STDERR_FILENO, kept.p, kept.len)
 				: 0;
@@ -72,7 +72,7 @@ void cli_print(const char *text, size_t n)
 	buf_add(&kept, text + done, n - (size_t)done);
 }
 
-void cli_tell(const char *fmt, ...)
+void stderr_line(const char *fmt, ...)
 {
 	auto_free char *text = NULL;
 	auto_buf struct buf line = { 0 };
@@ -82,5 +82,5 @@ void cli_tell(const char *fmt, ...)
 	text = mem_vprintf(fmt, args);
 	va_end(args);
 	buf_addf(&line, "%s\n", text);
-	cli_print(line.p, line.len);
+	stderr_write(line.p, line.len);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-birth.c - before and after a mark, made in the same moment */
+/* base/test-btime.c - before and after a mark, made in the same moment */
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "watch/birth.h"
+#include "base/btime.h"
 
 enum { ROUNDS = 500 };
 
@@ -35,10 +35,10 @@ TEST(what_was_made_just_before_is_old_and_just_after_is_new)
 		struct timespec mark;
 
 		CHECK_INT(mkdir("before", 0700), 0);
-		mark = birth_now();
+		mark = btime_now();
 		CHECK_INT(mkdir("after", 0700), 0);
-		wrong_new += birth_is_after("before", &mark);
-		wrong_old += !birth_is_after("after", &mark);
+		wrong_new += btime_is_after("before", &mark);
+		wrong_old += !btime_is_after("after", &mark);
 		CHECK(rmdir("before") == 0 && rmdir("after") == 0);
 	}
 	CHECK_INT(wrong_new, 0);

@@ -309,3 +309,32 @@ bool text_near_try(struct text_near *near, const char *candidate)
 	near->edits = edits;
 	return true;
 }
+
+char *encode_bytes(const char *path)
+{
+	auto_buf struct buf b = { 0 };
+
+	for (; *path; path++) {
+		const unsigned char c = (unsigned char)*path;
+
+		if (c < 0x80 && c >= 0x20 && c != '%')
+			buf_addc(&b, *path);
+		else
+			buf_addf(&b, "%%%02x", c);
+	}
+	return buf_take(&b);
+}
+
+char *decode_bytes(const char *text)
+{
+	auto_buf struct buf b = { 0 };
+
+	for (; *text; text++) {
+		const int high = *text == '%' ? text_hex_digit(text[1]) : -1;
+		const int low = high >= 0 ? text_hex_digit(text[2]) : -1;
+
+		buf_addc(&b, low < 0 ? *text : (char)(high << 4 | low));
+		text += low < 0 ? 0 : 2;
+	}
+	return buf_take(&b);
+}

@@ -41,6 +41,12 @@ void text_shell_quote(struct buf *b, const char *s);
 /* What the hexadecimal digit @c stands for, or -1 */
 int text_hex_digit(char c);
 
+/* Bytes as ASCII for JSON: what is not plain ASCII becomes %XX, and "%" too; and
+ * back. The caller frees.
+ */
+char *encode_bytes(const char *bytes);
+char *decode_bytes(const char *text);
+
 /* FNV-1a: different for different texts, unless somebody looks for equals */
 uint64_t text_hash(const char *s);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/embed.h - how the library starts the program, and the program knows it
+/* ipc/embedding.h - how the library starts the program, and the program knows it
  *
  * `cloche embedded PID`, where PID is the process that uses the library. The
  * command's environment (how many variables, or EMBED_OWN_ENV, then these), the
  * options and the command come in a file without a name, each word ended by a
  * NUL, as `cloche run` has them: nobody reads them from /proc. Everything else
- * goes over the socket (lib/wire.h).
+ * goes over the socket (ipc/wire.h).
  */
 
-#ifndef LIB_EMBED_H
-#define LIB_EMBED_H
+#ifndef IPC_EMBEDDING_H
+#define IPC_EMBEDDING_H
 
 #define EMBED_VERB "embedded"
 #define EMBED_OWN_ENV "-"	/* The command has the supervisor's */
@@ -20,4 +20,4 @@ enum {
 	EMBED_WORDS_MAX = 16 << 20,	/* Bytes of all that */
 };
 
-#endif /* LIB_EMBED_H */
+#endif /* IPC_EMBEDDING_H */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/listener.c - sets of listeners, and their way between processes
+/* ipc/listener.c - sets of listeners, and their way between processes
  *
- * A message holds at most SOCK_FDS_MAX descriptors, so a set is a count, then
+ * A message holds at most SOCKET_FDS_MAX descriptors, so a set is a count, then
  * as many messages as it takes.
  */
 
-#include "plan/listener.h"
+#include "ipc/listener.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/own.h"
-#include "base/sock.h"
+#include "ipc/socket.h"
 
 int listener_add(struct listener_set *set, enum listener_role role,
 		 uint16_t port, int fd)
@@ -50,17 +50,17 @@ void listener_done(struct listener_set *set)
 
 static size_t batch(size_t left)
 {
-	return left < SOCK_FDS_MAX ? left : SOCK_FDS_MAX;
+	return left < SOCKET_FDS_MAX ? left : SOCKET_FDS_MAX;
 }
 
 int listener_send(int sock, const struct listener_set *set)
 {
 	const uint32_t total = (uint32_t)set->len;
-	int r = sock_send(sock, &total, sizeof(total), NULL, 0);
+	int r = socket_send(sock, &total, sizeof(total), NULL, 0);
 
 	for (size_t i = 0, n; !r && i < set->len; i += n) {
 		n = batch(set->len - i);
-		r = sock_send(sock, set->v + i, n * sizeof(*set->v),
+		r = socket_send(sock, set->v + i, n * sizeof(*set->v),
 			      set->fds + i, n);
 	}
 	return r;
@@ -70,7 +70,7 @@ int listener_send(int sock, const struct listener_set *set)
 static int recv_rows(int sock, struct listener_set *set, size_t n)
 {
 	size_t nfds = n;
-	const ssize_t got = sock_recv(sock, set->v + set->len,
+	const ssize_t got = socket_recv(sock, set->v + set->len,
 				      n * sizeof(*set->v),
 				      set->fds + set->len, &nfds);
 
@@ -90,7 +90,7 @@ int listener_recv(int sock, struct listener_set *ret)
 {
 	struct listener_set set = { 0 };
 	uint32_t total;
-	const ssize_t got = sock_recv(sock, &total, sizeof(total), NULL, NULL);
+	const ssize_t got = socket_recv(sock, &total, sizeof(total), NULL, NULL);
 	int r = 0;
 
 	if (got < 0)

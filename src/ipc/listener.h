@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/listener.h - the sockets born in the sandbox's namespace, and their parts
+/* ipc/listener.h - the sockets born in the sandbox's namespace, and their parts
  *
- * The cage makes them (cage/netns.h), the gate serves them (net/gate.h); a
+ * The cage makes them (sandbox/netns.h), the gate serves them (gate/gate.h); a
  * set travels between the two as messages of rows and descriptors.
  */
 
-#ifndef PLAN_LISTENER_H
-#define PLAN_LISTENER_H
+#ifndef IPC_LISTENER_H
+#define IPC_LISTENER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -94,4 +94,4 @@ int listener_send(int sock, const struct listener_set *set);
 /* The other end: 0 with *@ret filled, or a negative errno and nothing kept */
 int listener_recv(int sock, struct listener_set *ret);
 
-#endif /* PLAN_LISTENER_H */
+#endif /* IPC_LISTENER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/sock.c - messages and descriptors over a socket pair */
+/* ipc/socket.c - messages and descriptors over a socket pair */
 
-#include "base/sock.h"
+#include "ipc/socket.h"
 
 #include <errno.h>
 #include <linux/netlink.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/netlink.h"
 #include "base/own.h"
 
 /**
@@ -24,10 +25,10 @@
  */
 union control {
 	struct cmsghdr header;
-	char room[CMSG_SPACE(SOCK_FDS_MAX * sizeof(int))];
+	char room[CMSG_SPACE(SOCKET_FDS_MAX * sizeof(int))];
 };
 
-int sock_pair(int ret[2])
+int socket_pair(int ret[2])
 {
 	int pair[2];
 
@@ -38,7 +39,7 @@ int sock_pair(int ret[2])
 	return 0;
 }
 
-int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
+int socket_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
 {
 	/* sendmsg() does not write through this */
 	struct iovec iov = { .iov_base = (void *)(size_t)data, .iov_len = n };
@@ -46,7 +47,7 @@ int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
 	union control control = { 0 };
 	ssize_t sent;
 
-	if (nfds > SOCK_FDS_MAX)
+	if (nfds > SOCKET_FDS_MAX)
 		return -EMSGSIZE;
 	if (nfds) {
 		struct cmsghdr *c = &control.header;
@@ -69,7 +70,7 @@ int sock_send(int fd, const void *data, size_t n, const int *fds, size_t nfds)
 /* The kernel counts what all of a user's programs have sent and nobody has taken
  * yet, and holds that against the limit of whoever sends
  */
-int sock_fail(int r, const char *what, struct err *err)
+int socket_fail(int r, const char *what, struct err *err)
 {
 	if (r == -ETOOMANYREFS)
 		return fail(err, r, "%s: this user's programs have more descriptors on the way to each other than we may have open (ulimit -n); raise that, or try again",
@@ -102,7 +103,7 @@ static size_t collect(struct msghdr *msg, int *fds, size_t room)
 	return count;
 }
 
-ssize_t sock_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
+ssize_t socket_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
 {
 	struct iovec iov = { .iov_base = data, .iov_len = n };
 	union control control;
@@ -134,102 +135,67 @@ ssize_t sock_recv(int fd, void *data, size_t n, int *fds, size_t *nfds)
 enum { STATE_LISTEN = 10 };	/* TCP_LISTEN, which Unix sockets have too */
 
 /**
- * union diag - A message of the kernel about its sockets
+ * struct bound - What is looked for
+ * @listening:	The inode that some socket is to be bound to, or 0: the one socket's
+ * @ino:	That one's, or -ENOENT: it is bound to none
  */
-union diag {
-	struct nlmsghdr head;
-	char bytes[16384];
+struct bound {
+	uint32_t listening;
+	int64_t ino;
 };
 
-/* Ask about the one socket @ino, or all that listen: a netlink socket */
-static int ask_unix(uint32_t ino)
-{
-	const struct {
-		struct nlmsghdr head;
-		struct unix_diag_req body;
-	} question = {
-		.head = { .nlmsg_len = sizeof(question),
-			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			  .nlmsg_flags = NLM_F_REQUEST | (ino ? 0 : NLM_F_DUMP) },
-		.body = { .sdiag_family = AF_UNIX,
-			  .udiag_states = ino ? ~0U : 1 << STATE_LISTEN,
-			  .udiag_ino = ino, .udiag_show = UDIAG_SHOW_VFS,
-			  .udiag_cookie = { ~0U, ~0U } },
-	};
-	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_SOCK_DIAG);
-
-	if (fd < 0 || send(fd, &question, sizeof(question), 0) < 0)
-		return -errno;
-	return take_fd(&fd);
-}
-
-static ssize_t receive(int fd, union diag *ret)
-{
-	const ssize_t got = recv(fd, ret, sizeof(*ret), 0);
-
-	return got > 0 ? got : got < 0 ? -errno : -EIO;
-}
-
-/* The inode of one socket, or -ENOENT: it is bound to none */
-static int64_t inode_of(const struct nlmsghdr *head)
+static int take_bound(const struct nlmsghdr *head, void *data)
 {
 	const struct unix_diag_msg *msg = NLMSG_DATA(head);
 	size_t len = head->nlmsg_len - NLMSG_LENGTH(sizeof(*msg));
+	struct bound *bound = data;
 
+	if (head->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return 0;
 	for (const struct rtattr *at = (const void *)(msg + 1); RTA_OK(at, len);
 	     at = RTA_NEXT(at, len)) {
 		const struct unix_diag_vfs *vfs = RTA_DATA(at);
 
 		if (at->rta_type == UNIX_DIAG_VFS)
-			return vfs->udiag_vfs_ino;
+			bound->ino = vfs->udiag_vfs_ino;
 	}
-	return -ENOENT;
+	return bound->listening && bound->ino == bound->listening;
 }
 
-/* 1 or 0 as below, -EAGAIN if the list goes on, or another negative errno */
-static int look_through(const struct nlmsghdr *head, size_t n, uint32_t ino)
+/* Ask about the one socket @ino, or all that listen */
+static int ask_unix(uint32_t ino, struct bound *bound)
 {
-	for (; NLMSG_OK(head, n); head = NLMSG_NEXT(head, n)) {
-		if (head->nlmsg_type == NLMSG_DONE)
-			return 0;
-		if (head->nlmsg_type == NLMSG_ERROR)
-			return -EIO;
-		if (inode_of(head) == ino)
-			return 1;
-	}
-	return -EAGAIN;
+	struct netlink q = { .len = 0 };
+	struct unix_diag_req *body = netlink_add(&q, SOCK_DIAG_BY_FAMILY,
+						 ino ? 0 : NLM_F_DUMP,
+						 sizeof(*body));
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_SOCK_DIAG);
+
+	*body = (struct unix_diag_req){
+		.sdiag_family = AF_UNIX,
+		.udiag_states = ino ? ~0U : 1 << STATE_LISTEN,
+		.udiag_ino = ino, .udiag_show = UDIAG_SHOW_VFS,
+		.udiag_cookie = { ~0U, ~0U },
+	};
+	return netlink_ask(fd, &q, take_bound, bound);
 }
 
-int sock_unix_listens(ino_t ino)
+int socket_unix_listens(ino_t ino)
 {
-	auto_close int fd = ask_unix(0);
-	union diag answer;
-	int r = fd < 0 ? fd : -EAGAIN;
+	struct bound bound = { .listening = (uint32_t)ino };
 
-	while (r == -EAGAIN) {
-		const ssize_t got = receive(fd, &answer);
-
-		r = got < 0 ? (int)got : look_through(&answer.head, (size_t)got,
-						      (uint32_t)ino);
-	}
-	return r;
+	return ask_unix(0, &bound);
 }
 
-int64_t sock_unix_bound(int sock)
+int64_t socket_unix_bound(int sock)
 {
-	auto_close int fd = -1;
-	union diag answer;
+	struct bound bound = { .ino = -ENOENT };
 	struct stat st;
-	ssize_t got;
+	int r;
 
 	if (fstat(sock, &st) < 0)
 		return -errno;
-	fd = ask_unix((uint32_t)st.st_ino);
-	got = fd < 0 ? fd : receive(fd, &answer);
-	if (got < 0)
-		return got;
-	return NLMSG_OK(&answer.head, (size_t)got) &&
-	       answer.head.nlmsg_type == SOCK_DIAG_BY_FAMILY
-		       ? inode_of(&answer.head) : -ENOENT;
+	r = ask_unix((uint32_t)st.st_ino, &bound);
+	return r < 0 ? r : bound.ino;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-listener.c - sets of listeners between processes */
+/* ipc/test-listener.c - sets of listeners between processes */
 
 #include "test.h"
 
@@ -7,8 +7,8 @@
 #include <fcntl.h>
 
 #include "base/own.h"
-#include "base/sock.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
 
 static int some_fd(void)
 {
@@ -23,7 +23,7 @@ TEST(a_set_larger_than_one_message_arrives_whole)
 	struct listener_set out = { 0 }, in = { 0 };
 	int pair[2];
 
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	for (uint16_t i = 0; i < LISTENERS_MAX; i++)
 		CHECK_INT(listener_add(&out, LISTENER_CAPTURE,
 				       (uint16_t)(i + 1), some_fd()), 0);
@@ -75,11 +75,11 @@ TEST(an_unknown_role_a_wrong_count_and_the_end_are_refused)
 	const int fd = some_fd();
 	int pair[2];
 
-	CHECK_INT(sock_pair(pair), 0);
-	CHECK_INT(sock_send(pair[0], &one, sizeof(one), NULL, 0), 0);
-	CHECK_INT(sock_send(pair[0], &bad, sizeof(bad), &fd, 1), 0);
+	CHECK_INT(socket_pair(pair), 0);
+	CHECK_INT(socket_send(pair[0], &one, sizeof(one), NULL, 0), 0);
+	CHECK_INT(socket_send(pair[0], &bad, sizeof(bad), &fd, 1), 0);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
-	CHECK_INT(sock_send(pair[0], &many, sizeof(many), NULL, 0), 0);
+	CHECK_INT(socket_send(pair[0], &many, sizeof(many), NULL, 0), 0);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
 	close_fd(&pair[0]);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);

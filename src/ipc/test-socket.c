@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/test-sock.c - descriptors over sockets, and their ends */
+/* ipc/test-socket.c - descriptors over sockets, and their ends */
 
-#include "base/sock.h"
+#include "ipc/socket.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@ TEST(descriptors_arrive_close_on_exec)
 	size_t n = 2;
 	char byte;
 
-	CHECK_INT(sock_pair(pair), 0);
-	CHECK_INT(sock_send(pair[0], "x", 1, one, 2), 0);
-	CHECK_INT(sock_recv(pair[1], &byte, 1, fds, &n), 1);
+	CHECK_INT(socket_pair(pair), 0);
+	CHECK_INT(socket_send(pair[0], "x", 1, one, 2), 0);
+	CHECK_INT(socket_recv(pair[1], &byte, 1, fds, &n), 1);
 	CHECK_INT(n, 2);
 	CHECK(fcntl(fds[0], F_GETFD) & FD_CLOEXEC);
 	CHECK(fcntl(fds[1], F_GETFD) & FD_CLOEXEC);
@@ -30,11 +30,11 @@ TEST(too_many_descriptors_are_closed_and_refused)
 	size_t n = 1;
 	char byte;
 
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	before = dup(0);
 	(void)close(before);
-	CHECK_INT(sock_send(pair[0], "x", 1, two, 2), 0);
-	CHECK_INT(sock_recv(pair[1], &byte, 1, fds, &n), -EMSGSIZE);
+	CHECK_INT(socket_send(pair[0], "x", 1, two, 2), 0);
+	CHECK_INT(socket_recv(pair[1], &byte, 1, fds, &n), -EMSGSIZE);
 	after = dup(0);
 	CHECK_INT(after, before);
 }
@@ -44,8 +44,8 @@ TEST(the_end_is_zero_and_a_lost_peer_is_no_signal)
 	int pair[2];
 	char byte;
 
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	(void)close(pair[0]);
-	CHECK_INT(sock_recv(pair[1], &byte, 1, NULL, NULL), 0);
-	CHECK_INT(sock_send(pair[1], "x", 1, NULL, 0), -EPIPE);
+	CHECK_INT(socket_recv(pair[1], &byte, 1, NULL, NULL), 0);
+	CHECK_INT(socket_send(pair[1], "x", 1, NULL, 0), -EPIPE);
 }

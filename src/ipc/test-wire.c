@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/test-wire.c - messages between a run's supervisor and the library */
+/* ipc/test-wire.c - messages between a run's supervisor and the library */
 
 #include "test.h"
 
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "lib/wire.h"
+#include "ipc/wire.h"
 
 static struct loop *loop;
 static struct wire a, b;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/wire.c - messages between a run's supervisor and the library */
+/* ipc/wire.c - messages between a run's supervisor and the library */
 
-#include "lib/wire.h"
+#include "ipc/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ struct head {
 
 static const unsigned char counts[WIRE_VERBS] = {
 #define WIRE(id, words) [WIRE_##id] = (words),
-#include "lib/wire.def"
+#include "ipc/wire.def"
 #undef WIRE
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/wire.h - messages between a run's supervisor and the library
+/* ipc/wire.h - messages between a run's supervisor and the library
  *
  * Over a stream socket: the length of what follows, the verb, and words that
  * end with a NUL each. Either side reads only what it has room for and never
  * waits for the other.
  */
 
-#ifndef LIB_WIRE_H
-#define LIB_WIRE_H
+#ifndef IPC_WIRE_H
+#define IPC_WIRE_H
 
 #include "base/buf.h"
 #include "base/loop.h"
@@ -22,7 +22,7 @@ enum {
 
 enum wire_verb {
 #define WIRE(id, words) WIRE_##id,
-#include "lib/wire.def"
+#include "ipc/wire.def"
 #undef WIRE
 	WIRE_VERBS,
 };
@@ -61,4 +61,4 @@ int wire_send(struct wire *wire, enum wire_verb verb,
  */
 void wire_flush(struct wire *wire, int until);
 
-#endif /* LIB_WIRE_H */
+#endif /* IPC_WIRE_H */
