@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/command-nested.c - commands that other commands have in their words
+ * shell/command-nested.c - commands that other commands have in their words
  *
  * Theory of operation: `bash -c`, eval and trap are given shell text, find -exec
  * is given words. What they run is appended to the script that they are in, and
  * looked at in turn, so that a deny rule sees it as any other command. What
- * nobody can know before it runs (a variable, a file's lines, standard input) is
+ * cannot be known before it runs (a variable, a file's lines, standard input) is
  * a reason to ask. Texts get shorter at each level; all together are limited.
  */
 
@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/command.h"
-#include "policy/shell.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 enum { NESTED_TEXT_MAX = 16 * SHELL_TEXT_MAX };
 
@@ -23,7 +23,7 @@ static const char *const shells[] = {
 	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash",
 };
 
-/* Their lines are not read here, or nobody sees them */
+/* Their lines are not parsed here, or are not in the command */
 static const char *const unread[] = {
 	".", "source", "alias", "hash", "enable", "fish", "csh", "tcsh",
 };
@@ -141,7 +141,7 @@ static void add_actions(struct shell_script *script,
 	}
 }
 
-/* A program is called so by nobody: it is a line (`watch 'a; b'`) */
+/* No program has such a name: it is a line (`watch 'a; b'`) */
 static bool is_line(const struct shell_script *script,
 		    const struct shell_command *c, size_t name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/command.c - Bash rule contents against simple commands
+ * shell/command-pattern.c - Bash rule contents against simple commands
  *
  * Theory of operation: a rule that takes something away (deny, ask) and one
  * that gives (allow, exclude) look at a command differently. The first matches
@@ -10,7 +10,7 @@
  * for the name of the command when that name is not known.
  */
 
-#include "policy/command.h"
+#include "shell/command-pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,39 +19,107 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/shell.h"
+#include "shell/parse.h"
 
+/* Commands that run another one: a rule is matched against what they run. An
+ * allow rule sees through the plain ones, and not with an option of @more, which may
+ * do more (time -o writes a file, xargs -I edits words). An option that is in no
+ * column may hide the command: the user is asked. Options, with blanks between them:
+ * "-p" alone; "-n:" has a value, attached or in the next word; "--signal=" as well,
+ * behind "=" or in the next word; "-#" is a number ("nice -5").
+ */
 static const struct wrapper {
 	const char *name;
-	size_t arguments;
-	const char *options, *more;
+	size_t arguments;	/* Before the command */
 	bool plain;		/* Allow rules see through it, too */
+	const char *options, *more;
 } wrappers[] = {
-#define WRAPPER(name, arguments, options, more)				\
-	{ name, arguments, options, more, true },
-#define RUNNER(name, arguments, options)				\
-	{ name, arguments, options, "", false },
-#include "policy/wrappers.def"
-#undef WRAPPER
-#undef RUNNER
+	{ "timeout", 1, true,
+	  "-k: --kill-after= -s: --signal= -v --verbose --foreground "
+	  "--preserve-status",
+	  "-f -p" },
+	{ "time", 0, true,
+	  "-p",
+	  "-v -q -a --verbose --quiet --append -o: --output= -f: "
+	  "--format=" },
+	{ "nice", 0, true, "-n: --adjustment= -#", "" },
+	{ "nohup", 0, true, "", "" },
+	{ "stdbuf", 0, true, "-i: -o: -e: --input= --output= --error=", "" },
+	{ "command", 0, true, "", "-p" },
+	{ "builtin", 0, true, "", "" },
+	{ "noglob", 0, true, "", "" },
+	{ "xargs", 0, true,
+	  "",
+	  "-0 --null -r --no-run-if-empty -t --verbose -x --exit -o "
+	  "--open-tty -n: --max-args= -P: --max-procs= -I: -L: "
+	  "--max-lines= -s: --max-chars= -d: --delimiter= -E: -a: "
+	  "--arg-file=" },
+	{ "env", 0, false,
+	  "- -i --ignore-environment -0 --null -v --debug -u: "
+	  "--unset= -C: --chdir=",
+	  "" },
+	{ "exec", 0, false, "-c -l -cl -a:", "" },
+	{ "sudo", 0, false,
+	  "-A -b -E -H -k -n -S --askpass --background "
+	  "--non-interactive --preserve-env --set-home --stdin -u: "
+	  "--user= -g: --group= -p: --prompt= -D: --chdir= -T: "
+	  "--command-timeout=",
+	  "" },
+	{ "doas", 0, false, "-n -u: -C:", "" },
+	{ "busybox", 0, false, "", "" },
+	{ "toybox", 0, false, "", "" },
+	{ "setsid", 0, false, "-c --ctty -f --fork -w --wait", "" },
+	{ "ionice", 0, false, "-t --ignore -c: --class= -n: --classdata=", "" },
+	{ "flock", 1, false,
+	  "-e -x -s -n -u -o -F --exclusive --shared --nonblock "
+	  "--close -w: --timeout= --wait= -E: --conflict-exit-code=",
+	  "" },
+	{ "watch", 0, false,
+	  "-b -c -d -e -g -t -w -x --beep --color --errexit "
+	  "--chgexit --no-title --no-wrap --exec -n: --interval=",
+	  "" },
+	{ "chrt", 1, false, "-a -b -f -i -o -r", "" },
+	{ "taskset", 1, false, "-a -c", "" },
+	{ "chroot", 1, false, "--userspec= --groups= --skip-chdir", "" },
+	{ "strace", 0, false,
+	  "-f -ff -q -qq -r -t -tt -y -yy -v -e: -o: -s:",
+	  "" },
+	{ "unbuffer", 0, false, "-p", "" },
+	{ "fakeroot", 0, false, "", "" },
+	{ "setarch", 0, false, "-R -v", "" },
+	{ "prlimit", 0, false, "", "" },
+	{ "unshare", 0, false, "", "" },
+	{ "nsenter", 0, false, "", "" },
+	{ "parallel", 0, false, "", "" },
+	{ "su", 0, false, "", "" },
+	{ "runuser", 0, false, "", "" },
+	{ "pkexec", 0, false, "", "" },
+	{ "script", 0, false, "", "" },
+	{ "systemd-run", 0, false, "", "" },
+	{ "dbus-run-session", 0, false, "", "" },
 };
 
+/* Variables that an allow rule sees past: they change how a program talks, never
+ * what it runs, loads, reads or reaches
+ */
 static const char *const safe_env[] = {
-#define SAFE_ENV(name) name,
-#include "policy/safe-env.def"
-#undef SAFE_ENV
+	"CARGO_TERM_COLOR", "CI", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM",
+	"COLUMNS", "FORCE_COLOR", "GOARCH", "GOOS", "LANG", "LANGUAGE",
+	"LC_ALL", "LC_COLLATE", "LC_CTYPE", "LC_MESSAGES", "LC_NUMERIC",
+	"LC_TIME", "LINES", "NODE_ENV", "NO_COLOR", "PYTHONDONTWRITEBYTECODE",
+	"PYTHONUNBUFFERED", "RUST_BACKTRACE", "RUST_LOG", "TERM", "TZ",
 };
 
 enum { COMMAND_STAGES_MAX = 16 };	/* Wrappers in each other */
 
-/* Who looks: an allow rule must not see more than is there, others not less */
+/* An allow rule must not see more than is there, deny and ask rules not less */
 enum look { LOOK_ALLOW, LOOK_DENY };
 
 enum wrapped {
 	WRAPPED_NOT,		/* No wrapper */
 	WRAPPED_RUNS,
 	WRAPPED_NOTHING,	/* It runs no command */
-	WRAPPED_HIDDEN,		/* Where its command begins can't be told */
+	WRAPPED_HIDDEN,		/* Where its command begins is unknown */
 };
 
 /* They run what follows, at once or later: a prefix says nothing about it */
@@ -394,7 +462,7 @@ bool command_is_fed(const struct shell_script *script,
 }
 
 /* True if the program at word @i runs or deletes what its arguments say, or
- * may do so with those that nobody knows
+ * may do so with unknown ones
  */
 static bool is_runner(const struct shell_script *script,
 		      const struct shell_command *c, size_t i)
@@ -418,7 +486,7 @@ static bool is_runner(const struct shell_script *script,
 	return false;
 }
 
-/* A wildcard must not stand for what nobody can know: assignments that are not
+/* A wildcard must not stand for what is unknown: assignments that are not
  * harmless, a name that the shell makes up, a command that runs another
  */
 static bool is_wildcard_fair(const struct command_pattern *p,
@@ -443,8 +511,8 @@ static bool is_wildcard_fair(const struct command_pattern *p,
 	return true;
 }
 
-/* Does @p leave room for the words that xargs puts at the end? */
-static bool has_room(const struct command_pattern *p)
+/* Does @p match the words that xargs puts at the end? */
+static bool takes_more(const struct command_pattern *p)
 {
 	return p->longer || p->text[strlen(p->text) - 1] == '*';
 }
@@ -462,7 +530,7 @@ bool command_must_match(const struct command_pattern *p,
 	do {
 		if (command_pattern_match(p, shell_raw_from(script, c, i)) &&
 		    is_wildcard_fair(p, script, c, i) &&
-		    (has_room(p) || !command_is_fed(script, c, i)))
+		    (takes_more(p) || !command_is_fed(script, c, i)))
 			return true;
 		if (i < c->assignments && !harmless)
 			return false;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/command.h - Bash rule contents: "npm run *", "git status", "ls:*"
+/* shell/command-pattern.h - Bash rule contents: "npm run *", "git status", "ls:*"
  *
- * A rule is matched against one simple command at a time (policy/shell.h).
+ * A rule is matched against one simple command at a time (shell/parse.h).
  * The same grammar serves Bash(...) rules and sandbox.excludedCommands.
  */
 
-#ifndef POLICY_COMMAND_H
-#define POLICY_COMMAND_H
+#ifndef SHELL_COMMAND_PATTERN_H
+#define SHELL_COMMAND_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct command_pattern {
 	bool exact;
 };
 
-/* Compile @text. 0, or -EINVAL with words and *@ret untouched. */
+/* Compile @text. 0, or -EINVAL with a message and *@ret untouched. */
 int command_pattern_init(struct command_pattern *ret, const char *text,
 			 struct err *err);
 void command_pattern_done(struct command_pattern *p);
@@ -39,7 +39,7 @@ void command_pattern_done(struct command_pattern *p);
 bool command_pattern_match(const struct command_pattern *p, const char *text);
 
 /* The word that names the program which really runs, behind assignments and
- * wrappers; the number of words if there is none or it can't be told
+ * wrappers; the number of words if there is none or it is unknown
  */
 size_t command_name(const struct shell_script *script,
 		    const struct shell_command *command);
@@ -54,7 +54,7 @@ bool command_is(const struct shell_script *script,
  */
 const char *command_unfold(struct shell_script *script);
 
-/* True if xargs stands before word @i: it adds words that nobody sees */
+/* True if xargs stands before word @i: it adds words that are not in the line */
 bool command_is_fed(const struct shell_script *script,
 		    const struct shell_command *command, size_t i);
 
@@ -81,4 +81,4 @@ bool command_must_match(const struct command_pattern *p,
 bool excluded_match(const char *command, const char *const *patterns, size_t n,
 		    char **why);
 
-#endif /* POLICY_COMMAND_H */
+#endif /* SHELL_COMMAND_PATTERN_H */

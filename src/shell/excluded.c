@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/excluded.c - may this line run outside the sandbox?
+/* shell/excluded.c - may this line run outside the sandbox?
  *
- * Wrong here is worse than anywhere else: what is excluded is not confined at
- * all. So each part of the line must match, and there may be nothing in it that
+ * What is excluded is not confined at all. So each part of the line must match, and there may be nothing in it that
  * the parts do not show.
  */
 
@@ -11,8 +10,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/command.h"
-#include "policy/shell.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 /* One row per thing that keeps a line inside, most telling first */
 static const struct {
@@ -100,7 +99,7 @@ static bool is_matched(const struct patterns *patterns,
 	return false;
 }
 
-static bool judge(const struct shell_script *script,
+static bool check_script(const struct shell_script *script,
 		  const struct patterns *patterns, char **why)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++) {
@@ -142,7 +141,7 @@ bool excluded_match(const char *command, const char *const *patterns, size_t n,
 			*vec_push(&list) = p;
 	}
 	(void)shell_parse(command, &script);
-	r = judge(&script, &list, why);
+	r = check_script(&script, &list, why);
 	for (size_t i = 0; i < list.len; i++)
 		command_pattern_done(&list.v[i]);
 	free(list.v);

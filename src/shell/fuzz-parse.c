@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/fuzz-shell.c - each command of a line that is understood is, read by
+/* shell/fuzz-parse.c - each command of a line that is understood is, read by
  * itself, the same command again; and no line is excluded by no pattern
  */
 
@@ -9,8 +9,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/command.h"
-#include "policy/shell.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/shell.h - which commands a line of shell runs, or "not understood"
+/* shell/parse.h - which commands a line of shell runs, or "not understood"
  *
  * This is no shell: it decides whether a line may be trusted, so it splits only
  * what all common shells split alike and stops at the first thing that they
@@ -7,8 +7,8 @@
  * from the sandbox and not allowed by a rule.
  */
 
-#ifndef POLICY_SHELL_H
-#define POLICY_SHELL_H
+#ifndef SHELL_PARSE_H
+#define SHELL_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,4 +101,4 @@ bool shell_word_is(const struct shell_script *script,
 		   const struct shell_command *command, size_t i,
 		   const char *text);
 
-#endif /* POLICY_SHELL_H */
+#endif /* SHELL_PARSE_H */

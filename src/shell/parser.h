@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/shell-parser.h - what shell.c (lists, commands), shell-redirect.c and
- * shell-word.c (words, quotes, expansions) share; nobody else includes it
+/* shell/parser.h - what parser.c (lists, commands, redirections) and word.c (words,
+ * quotes, expansions) share
  */
 
-#ifndef POLICY_SHELL_PARSER_H
-#define POLICY_SHELL_PARSER_H
+#ifndef SHELL_PARSER_H
+#define SHELL_PARSER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/shell.h"
+#include "shell/parse.h"
 
 struct heredoc {
 	char *delimiter;
@@ -67,15 +67,6 @@ bool shell_skip_continuation(struct shell_parser *p);
 /* Step over blanks and line breaks that a backslash takes away */
 void shell_skip_blanks(struct shell_parser *p);
 
-/* The redirection that comes next, or NULL */
-const char *shell_find_operator(const char *s);
-
-/* Read a redirection, if one comes. Its target is no word of the command. */
-bool shell_redirection_parse(struct shell_parser *p, struct shell_frame *f);
-
-/* On a newline: here-documents that were announced on this line follow */
-void shell_newline_parse(struct shell_parser *p);
-
 /* Read one word to the end of @f; something that is no end of a word comes */
 void shell_word_parse(struct shell_parser *p, struct shell_frame *f);
 
@@ -96,4 +87,4 @@ void shell_frame_clear(struct shell_frame *f);
 void shell_frame_cut(struct shell_frame *f, size_t raw, size_t plain,
 		     size_t words);
 
-#endif /* POLICY_SHELL_PARSER_H */
+#endif /* SHELL_PARSER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/rule.c - the grammar of permission rules */
+/* shell/rule.c - the grammar of permission rules */
 
-#include "policy/rule.h"
+#include "shell/rule.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,14 +12,31 @@
 #include "base/mem.h"
 #include "base/own.h"
 
+/* The tools whose rules we know, with the tool whose path rules decide for it. Rules
+ * of TOOL_OTHER are for the agent alone.
+ */
 static const struct {
 	const char *name;
 	enum rule_tool tool;
 	const char *decider;
 } tools[] = {
-#define TOOL(name, tool, decider) { name, tool, decider },
-#include "policy/tools.def"
-#undef TOOL
+	{ "Bash", TOOL_BASH, NULL },
+	{ "Edit", TOOL_EDIT, NULL },
+	{ "Glob", TOOL_READ, "Read" },
+	{ "Grep", TOOL_READ, "Read" },
+	{ "LS", TOOL_READ, "Read" },
+	{ "MultiEdit", TOOL_EDIT, "Edit" },
+	{ "NotebookEdit", TOOL_EDIT, "Edit" },
+	{ "NotebookRead", TOOL_READ, "Read" },
+	{ "Read", TOOL_READ, NULL },
+	{ "WebFetch", TOOL_FETCH, NULL },
+	{ "Write", TOOL_EDIT, "Edit" },
+	{ "Agent", TOOL_OTHER, NULL },
+	{ "PowerShell", TOOL_OTHER, NULL },
+	{ "Skill", TOOL_OTHER, NULL },
+	{ "SlashCommand", TOOL_OTHER, NULL },
+	{ "Task", TOOL_OTHER, NULL },
+	{ "WebSearch", TOOL_OTHER, NULL },
 };
 
 /* Fields of a Bash call that a deny or ask rule may name */
@@ -56,7 +73,7 @@ static const char *find_inert(const char *name)
 	return NULL;
 }
 
-/* A "*" in an allow rule's name would allow tools that nobody has seen yet,
+/* A "*" in an allow rule's name would allow tools that do not exist yet,
  * unless it stands behind one server's name: mcp__server__*
  */
 static int check_name_stars(const struct rule *rule, struct err *err)

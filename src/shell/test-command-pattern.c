@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-command.c - Bash rule contents, and what may leave the sandbox */
+/* shell/test-command-pattern.c - Bash rule contents, and what may leave the sandbox */
 
-#include "policy/command.h"
+#include "shell/command-pattern.h"
 
 #include <errno.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/shell.h"
+#include "shell/parse.h"
 #include "test.h"
 
 static bool matches(const char *pattern, const char *text)

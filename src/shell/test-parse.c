@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-shell.c - which commands a line runs, with bash as the oracle */
+/* shell/test-parse.c - which commands a line runs, with bash as the oracle */
 
-#include "policy/shell.h"
+#include "shell/parse.h"
 
 #include <time.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/shell-word.c - words of a shell line: quotes and expansions
+ * shell/word.c - words of a shell line: quotes and expansions
  *
- * A word is kept twice: as written, and without its quotes. Nothing is
+ * A word is stored twice: as written, and without its quotes. Nothing is
  * expanded: a word that the shell would expand is marked as not known.
  */
 
-#include "policy/shell-parser.h"
+#include "shell/parser.h"
 
 #include <string.h>
 
