@@ -9,63 +9,22 @@
 
 #include "policy/apply.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/asks.h"
-#include "policy/document.h"
 #include "policy/host.h"
-#include "policy/locks.h"
-#include "policy/number.h"
 #include "policy/policy.h"
-#include "policy/proxy.h"
-#include "policy/schema.h"
 
-static char *key_of(const struct fact *fact, size_t index)
+void apply_note_refusal(const struct entry *entry,
+			const struct refusal *refusal)
 {
-	struct buf key = { 0 };
-
-	buf_adds(&key, fact->key);
-	if (index != APPLY_WHOLE)
-		json_path_index(&key, index);
-	return buf_take(&key);
-}
-
-struct origin apply_origin(const struct fact *fact, size_t index)
-{
-	return (struct origin){
-		.source = fact->document->source,
-		.key = key_of(fact, index),
-	};
-}
-
-int apply_problem(const struct apply *apply, const struct fact *fact,
-		  size_t index, const char *fmt, ...)
-{
-	auto_free char *key = key_of(fact, index);
-	char words[ERR_MSG_MAX];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(words, sizeof(words), fmt, ap);
-	va_end(ap);
-	return document_problem(apply->facts, fact->document, key, apply->err,
-				"%s", words);
-}
-
-void apply_note_refusal(const struct apply *apply, const struct fact *fact,
-			size_t index, const struct refusal *refusal)
-{
-	auto_free char *key = key_of(fact, index);
 	auto_buf struct buf by = { 0 };
 
-	if (!apply->facts->report)
+	if (!entry->facts->report)
 		return;
 	if (refusal->by) {
 		const struct origin origin = {
@@ -77,18 +36,15 @@ void apply_note_refusal(const struct apply *apply, const struct fact *fact,
 		origin_describe(&origin, &by);
 		buf_adds(&by, ")");
 	}
-	document_note(apply->facts, fact->document, NOTE_WARNING, key, "%s%s",
-		      refusal->why, buf_str(&by));
+	entry_warn(entry, "%s%s", refusal->why, buf_str(&by));
 }
 
-/* True if what @fact's file asks for counts; @ret says why not */
-static bool approve(const struct apply *apply, const struct fact *fact,
+/* True if what @entry's file asks for counts; @ret says why not */
+static bool approve(const struct apply *apply, const struct entry *entry,
 		    struct ask *ask, struct refusal *ret)
 {
-	const struct settings_request *req = apply->req;
-	const struct document *document = fact->document;
+	const struct document *document = entry->fact->document;
 	auto_free char *line = ask_line(ask);
-	const char *id = document->id ? document->id : apply->id;
 
 	*ret = (struct refusal){
 		document->authority == AUTHORITY_RECORDED ?
@@ -96,70 +52,56 @@ static bool approve(const struct apply *apply, const struct fact *fact,
 		"ignored: not approved; review: cloche trust",
 		NULL };
 	ask->approved = document->pinned ||
-		(req->approves &&
-		 req->approves(req->approves_arg, document->authority, id,
-			       line));
-	if (!locks_admit_ask(apply->locks, fact, ask, apply->reader, ret)) {
+		(apply->approves &&
+		 apply->approves(apply->arg, document->authority,
+				 document->id ? document->id : apply->id,
+				 line));
+	if (!managed_admit_ask(apply->locks, entry->fact, ask, ret)) {
 		ask->refused = ret->why;
 		return false;
 	}
 	return ask->approved;
 }
 
-bool apply_admits(const struct apply *apply, const struct fact *fact,
-		  size_t index, json_t *entry)
+bool apply_admits(const struct apply *apply, const struct entry *entry)
 {
 	struct refusal refusal;
 	struct ask ask;
 	bool admitted;
 
-	if (fact->document->authority == AUTHORITY_FULL ||
-	    !ask_of(apply->asks, apply->facts, fact, entry, &ask))
+	if (entry->fact->document->authority == AUTHORITY_FULL ||
+	    !ask_of(apply->asks, entry, &ask))
 		return true;
-	admitted = ask.closes || approve(apply, fact, &ask, &refusal);
+	admitted = ask.closes || approve(apply, entry, &ask, &refusal);
 	if (!admitted)
-		apply_note_refusal(apply, fact, index, &refusal);
+		apply_note_refusal(entry, &refusal);
 	ask_done(&ask);
 	return admitted;
-}
-
-static void list_ask(const struct apply *apply, const struct fact *fact,
-		     json_t *entry, struct asks *ret)
-{
-	struct refusal unused;
-	struct ask ask;
-
-	if (!ask_of(apply->asks, apply->facts, fact, entry, &ask))
-		return;
-	if (ask.closes) {
-		ask_done(&ask);
-		return;
-	}
-	(void)approve(apply, fact, &ask, &unused);
-	asks_add(ret, ask);
 }
 
 static void list_asks(const struct apply *apply,
 		      const struct document *document, struct asks *ret)
 {
 	for (size_t i = 0; i < apply->facts->len; i++) {
-		const struct fact *fact = &apply->facts->v[i];
-		json_t *entry;
-		size_t n;
+		struct entry e = fact_entry(apply->facts, &apply->facts->v[i]);
+		struct refusal unused;
+		struct ask ask;
 
-		if (fact->document != document)
-			continue;
-		if (!ask_is_list(fact))
-			list_ask(apply, fact, fact->value, ret);
-		json_array_foreach(fact->value, n, entry)
-			list_ask(apply, fact, entry, ret);
+		while (e.fact->document == document && entry_next(&e)) {
+			if (!ask_of(apply->asks, &e, &ask))
+				continue;
+			if (ask.closes) {
+				ask_done(&ask);
+				continue;
+			}
+			(void)approve(apply, &e, &ask, &unused);
+			asks_add(ret, ask);
+		}
 	}
 }
 
-void apply_find_pinned(const struct apply *apply)
+void apply_find_pinned(const struct apply *apply, const char *pinned)
 {
-	const char *pinned = apply->req->pinned;
-
 	for (size_t i = 0; pinned && i < apply->facts->documents.len; i++) {
 		struct document *d = apply->facts->documents.v[i];
 		char digest[ASK_DIGEST_SIZE];
@@ -196,101 +138,88 @@ void apply_report_asks(const struct apply *apply)
 	}
 }
 
-int apply_wrong_type(const struct apply *apply, const struct fact *fact)
+int apply_wrong_type(const struct entry *entry)
 {
-	return apply_problem(apply, fact, APPLY_WHOLE, "must be %s",
-			     schema_type_words(fact->setting->type));
+	return entry_problem(entry, "must be %s", schema_type_words(
+			     entry->fact->setting->type));
 }
 
-static int apply_flag(const struct apply *apply, const struct fact *fact)
+static int apply_flag(const struct apply *apply, const struct entry *whole)
 {
-	if (!json_is_boolean(fact->value))
-		return apply_wrong_type(apply, fact);
-	policy_set_flag(apply->policy, (enum policy_flag)fact->setting->slot,
-			json_is_true(fact->value),
-			apply_origin(fact, APPLY_WHOLE));
+	if (!json_is_boolean(whole->value))
+		return apply_wrong_type(whole);
+	policy_set_flag(apply->policy,
+			(enum policy_flag)whole->fact->setting->slot,
+			json_is_true(whole->value), entry_origin(whole));
 	return 0;
 }
 
-static int apply_number(const struct apply *apply, const struct fact *fact)
+static int apply_number(const struct apply *apply, const struct entry *whole)
 {
+	const struct setting *setting = whole->fact->setting;
 	uint64_t value;
 
-	if (number_of(fact->setting->type, fact->value, &value) < 0)
-		return apply_wrong_type(apply, fact);
-	policy_set_number(apply->policy,
-			  (enum policy_number)fact->setting->slot, value,
-			  apply_origin(fact, APPLY_WHOLE));
+	if (schema_number(setting->type, whole->value, &value) < 0)
+		return apply_wrong_type(whole);
+	policy_set_number(apply->policy, (enum policy_number)setting->slot,
+			  value, entry_origin(whole));
 	return 0;
 }
 
-static int apply_text(const struct apply *apply, const struct fact *fact)
+static int apply_text(const struct apply *apply, const struct entry *whole)
 {
-	const char *text = json_string_value(fact->value);
-
-	if (!text || (fact->setting->type == TYPE_TIER &&
-		      strcmp(text, "full") != 0 &&
-		      strcmp(text, "landlock") != 0))
-		return apply_wrong_type(apply, fact);
-	if (*text)
-		policy_set_text(apply->policy,
-				(enum policy_text)fact->setting->slot, text,
-				apply_origin(fact, APPLY_WHOLE));
-	return 0;
-}
-
-static int apply_proxy(const struct apply *apply, const struct fact *fact)
-{
-	const char *text = json_string_value(fact->value), *user;
+	const struct setting *setting = whole->fact->setting;
+	const char *text = json_string_value(whole->value), *user;
 	struct err err = { 0 };
 	struct host host;
 	size_t n;
 
-	if (text && *text && proxy_parse(text, &host, &user, &n, &err) < 0)
-		return apply_problem(apply, fact, APPLY_WHOLE, "%s", err.msg);
-	return apply_text(apply, fact);
+	if (!text || (setting->type == TYPE_TIER && strcmp(text, "full") != 0 &&
+		      strcmp(text, "landlock") != 0))
+		return apply_wrong_type(whole);
+	if (!*text)
+		return 0;
+	if (setting->type == TYPE_PROXY &&
+	    proxy_parse(text, &host, &user, &n, &err) < 0)
+		return entry_problem(whole, "%s", err.msg);
+	policy_set_text(apply->policy, (enum policy_text)setting->slot, text,
+			entry_origin(whole));
+	return 0;
 }
 
-static int apply_profile(const struct apply *apply, const struct fact *fact)
+static int apply_profile(const struct apply *apply, const struct entry *whole)
 {
-	const char *text = json_string_value(fact->value);
+	const char *text = json_string_value(whole->value);
 	enum profile profile;
 
 	if (!text || profile_parse(text, &profile) < 0)
-		return apply_wrong_type(apply, fact);
-	policy_set_profile(apply->policy, profile,
-			   apply_origin(fact, APPLY_WHOLE));
+		return apply_wrong_type(whole);
+	policy_set_profile(apply->policy, profile, entry_origin(whole));
 	return 0;
 }
 
-static int apply_net(const struct apply *apply, const struct fact *fact)
+static int apply_net(const struct apply *apply, const struct entry *whole)
 {
-	const char *text = json_string_value(fact->value);
+	const char *text = json_string_value(whole->value);
 	enum net_mode mode;
 
 	if (!text || net_mode_parse(text, &mode) < 0)
-		return apply_wrong_type(apply, fact);
-	policy_set_net(apply->policy, mode, apply_origin(fact, APPLY_WHOLE));
+		return apply_wrong_type(whole);
+	policy_set_net(apply->policy, mode, entry_origin(whole));
 	return 0;
 }
 
-/* Known keys that do nothing here are worth a word in `policy check` */
-static int apply_unused(const struct apply *apply, const struct fact *fact)
+/* Known keys that do nothing here are worth a note in `policy check` */
+static int apply_unused(const struct apply *apply, const struct entry *whole)
 {
-	document_note(apply->facts, fact->document, NOTE_INFO, fact->key,
-		      "has no effect: %s", fact->setting->words);
-	return 0;
-}
-
-static int apply_nothing(const struct apply *apply, const struct fact *fact)
-{
-	(void)apply;
-	(void)fact;
+	document_note(apply->facts, whole->fact->document, NOTE_INFO,
+		      whole->fact->key, "has no effect: %s",
+		      whole->fact->setting->words);
 	return 0;
 }
 
 static int (*const appliers[TYPE_KINDS])(const struct apply *apply,
-					 const struct fact *fact) = {
+					 const struct entry *whole) = {
 	[TYPE_FLAG] = apply_flag,
 	[TYPE_COUNT] = apply_number,
 	[TYPE_PORT] = apply_number,
@@ -298,7 +227,7 @@ static int (*const appliers[TYPE_KINDS])(const struct apply *apply,
 	[TYPE_SIZE] = apply_number,
 	[TYPE_DURATION] = apply_number,
 	[TYPE_TEXT] = apply_text,
-	[TYPE_PROXY] = apply_proxy,
+	[TYPE_PROXY] = apply_text,
 	[TYPE_TIER] = apply_text,
 	[TYPE_PROFILE] = apply_profile,
 	[TYPE_NET] = apply_net,
@@ -313,9 +242,9 @@ static int (*const appliers[TYPE_KINDS])(const struct apply *apply,
 	[TYPE_REASONS] = apply_reasons,
 	[TYPE_IGNORES] = apply_ignores,
 	[TYPE_TLS] = apply_tls,
-	[TYPE_CREDENTIALS] = apply_credentials,
+	[TYPE_CREDENTIALS] = apply_list,
+	[TYPE_RULES] = apply_list,
 	[TYPE_UNUSED] = apply_unused,
-	[TYPE_FOREIGN] = apply_nothing,
 };
 
 /* True for what can only be applied once every denial is known */
@@ -327,7 +256,9 @@ static bool opens(const struct setting *setting)
 		       setting->slot == PATH_ALLOW_WRITE;
 	case TYPE_HOSTS:
 		return setting->slot == HOST_ALLOW;
-	case TYPE_REASONS:	/* Words for denials */
+	case TYPE_RULES:
+		return setting->slot == RULES_ALLOW;
+	case TYPE_REASONS:	/* Reasons of denials */
 		return true;
 	default:
 		return false;
@@ -366,39 +297,24 @@ static bool is_in_pass(const struct fact *fact, enum apply_pass pass)
 	return !opens(fact->setting) && managed == (pass == APPLY_MANAGED);
 }
 
-static bool is_rules_pass(const struct fact *fact, enum apply_pass pass)
-{
-	const bool managed = fact->document->source->scope == SCOPE_MANAGED;
-
-	if (pass == APPLY_STICKY || pass == APPLY_PROFILE)
-		return false;
-	if (fact->setting->slot == RULES_ALLOW)
-		return pass == APPLY_ALLOW;
-	return pass == (managed ? APPLY_MANAGED : APPLY_OTHERS);
-}
-
 int apply_facts(const struct apply *apply, enum apply_pass pass)
 {
 	for (size_t i = 0; i < apply->facts->len; i++) {
 		const struct fact *fact = &apply->facts->v[i];
-		const bool rules = fact->setting->type == TYPE_RULES;
+		struct entry whole = fact_entry(apply->facts, fact);
 		struct refusal refusal;
 		int r = 0;
 
-		if (rules ? !is_rules_pass(fact, pass)
-			  : !is_in_pass(fact, pass))
+		whole.value = fact->value;
+		if (!appliers[fact->setting->type] || !is_in_pass(fact, pass))
 			continue;
-		if (!locks_admit(apply->locks, fact, &refusal)) {
+		if (!managed_admit(apply->locks, fact, &refusal)) {
 			if (pass != APPLY_STICKY)
-				apply_note_refusal(apply, fact, APPLY_WHOLE,
-						   &refusal);
+				apply_note_refusal(&whole, &refusal);
 			continue;
 		}
-		if (!ask_is_list(fact) &&
-		    !apply_admits(apply, fact, APPLY_WHOLE, fact->value))
-			continue;
-		r = rules ? apply_rules(apply, fact)
-			  : appliers[fact->setting->type](apply, fact);
+		if (json_is_array(fact->value) || apply_admits(apply, &whole))
+			r = appliers[fact->setting->type](apply, &whole);
 		if (r < 0)
 			return r;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/seen.c - a set of (number, text)
+ * policy/dedup.c - a set of (number, text)
  *
  * Theory of operation: open addressing over a power of two, never more than
  * half full. The hash starts from a per-process secret, so that a settings
  * file cannot be written to make it slow.
  */
 
-#include "policy/seen.h"
+#include "policy/dedup.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include <sys/random.h>
 
 #include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
 
 enum { SEEN_SLOTS_MIN = 256 };
 
@@ -24,16 +26,16 @@ struct slot {
 	uint16_t key;
 };
 
-struct policy_seen {
+struct policy_dedup {
 	struct slot *slots;
 	size_t cap, len;
 	uint64_t seed;
 	struct { char **v; size_t len, cap; } copies;
 };
 
-struct policy_seen *seen_new(void)
+struct policy_dedup *dedup_new(void)
 {
-	struct policy_seen *seen = mem_zalloc(sizeof(*seen));
+	struct policy_dedup *seen = mem_zalloc(sizeof(*seen));
 
 	seen->cap = SEEN_SLOTS_MIN;
 	seen->slots = mem_zalloc(seen->cap * sizeof(*seen->slots));
@@ -43,7 +45,7 @@ struct policy_seen *seen_new(void)
 	return seen;
 }
 
-void seen_free(struct policy_seen *seen)
+void dedup_free(struct policy_dedup *seen)
 {
 	if (!seen)
 		return;
@@ -62,7 +64,7 @@ static uint64_t mix(uint64_t h)
 }
 
 /* Eight bytes at a time: this is on the start path */
-static uint32_t hash_of(const struct policy_seen *seen, unsigned int key,
+static uint32_t hash_of(const struct policy_dedup *seen, unsigned int key,
 			const char *text)
 {
 	uint64_t h = mix(seen->seed + key), word;
@@ -78,7 +80,7 @@ static uint32_t hash_of(const struct policy_seen *seen, unsigned int key,
 }
 
 /* The slot that holds it, or the free one where it belongs */
-static struct slot *find(const struct policy_seen *seen, uint32_t hash,
+static struct slot *find(const struct policy_dedup *seen, uint32_t hash,
 			 unsigned int key, const char *text)
 {
 	size_t i = hash & (seen->cap - 1);
@@ -92,9 +94,9 @@ static struct slot *find(const struct policy_seen *seen, uint32_t hash,
 	}
 }
 
-static void grow(struct policy_seen *seen)
+static void grow(struct policy_dedup *seen)
 {
-	struct policy_seen bigger = *seen;
+	struct policy_dedup bigger = *seen;
 
 	bigger.cap *= 2;
 	bigger.slots = mem_zalloc(bigger.cap * sizeof(*bigger.slots));
@@ -108,7 +110,7 @@ static void grow(struct policy_seen *seen)
 	*seen = bigger;
 }
 
-bool seen_add(struct policy_seen *seen, unsigned int key, const char *text,
+bool dedup_add(struct policy_dedup *seen, unsigned int key, const char *text,
 	      size_t index, size_t *ret)
 {
 	const uint32_t hash = hash_of(seen, key, text);
@@ -126,19 +128,19 @@ bool seen_add(struct policy_seen *seen, unsigned int key, const char *text,
 	return true;
 }
 
-bool seen_add_copy(struct policy_seen *seen, unsigned int key,
+bool dedup_add_copy(struct policy_dedup *seen, unsigned int key,
 		   const char *text, size_t index, size_t *ret)
 {
 	char *copy;
 
-	if (seen_find(seen, key, text, ret))
+	if (dedup_find(seen, key, text, ret))
 		return false;
 	copy = mem_strdup(text);
 	*vec_push(&seen->copies) = copy;
-	return seen_add(seen, key, copy, index, ret);
+	return dedup_add(seen, key, copy, index, ret);
 }
 
-bool seen_find(const struct policy_seen *seen, unsigned int key,
+bool dedup_find(const struct policy_dedup *seen, unsigned int key,
 	       const char *text, size_t *ret)
 {
 	const struct slot *slot = find(seen, hash_of(seen, key, text), key,
@@ -147,5 +149,21 @@ bool seen_find(const struct policy_seen *seen, unsigned int key,
 	if (!slot->text)
 		return false;
 	*ret = slot->index;
+	return true;
+}
+
+bool dedup_covers(const struct policy_dedup *seen, unsigned int key,
+		  const char *path)
+{
+	auto_free char *at = path_resolve("/", path);
+	size_t unused;
+
+	while (!dedup_find(seen, key, at, &unused)) {
+		char *slash = strrchr(at, '/');
+
+		if (!at[1])
+			return false;
+		slash[slash == at] = '\0';
+	}
 	return true;
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/baseline.c - what every policy has, from our own tables
+ * policy/defaults.c - what every policy has, from our own tables
  *
  * Theory of operation: the tables name a directory and a path below it. A row
  * below an XDG directory counts at the place that the environment names and at
  * the default one: a variable set for one session does not uncover the files
  * that all others use.
+ *
+ * The default profile hides what is known to be secret; profile home shows what is
+ * known to be needed. There the home, and the directories where XDG keeps settings
+ * and state, become private places (PLACE_PRIVATE, a denial that nothing lifts),
+ * and every row that shows something is an allow below them.
  */
 
 #include <errno.h>
@@ -17,8 +22,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/baseline.h"
-#include "policy/home.h"
 #include "policy/policy.h"
 
 struct hidden_row {
@@ -35,7 +38,7 @@ static const struct hidden_row hidden_rows[] = {
 #define SHOW(dir, path, reason)						\
 	{ DIR_##dir, path, PATH_ALLOW_READ, RULE_BASELINE, NULL, reason },
 #define NAMED(variable, reason)
-#include "policy/hidden.def"
+#include "policy/hidden-paths.def"
 #undef HIDE
 #undef SHOW
 #undef NAMED
@@ -45,23 +48,82 @@ static const struct { const char *variable, *reason; } named_rows[] = {
 #define HIDE(dir, path, strength, marker, reason)
 #define SHOW(dir, path, reason)
 #define NAMED(variable, reason) { variable, reason },
-#include "policy/hidden.def"
+#include "policy/hidden-paths.def"
 #undef HIDE
 #undef SHOW
 #undef NAMED
 };
 
-struct frozen_row {
+/* What no command may write, whatever the lists say, existing or not: the files that
+ * decide what the next command may do, also of agents' hooks. What has no fixed
+ * place is in run/immutable-files.c. DIR_PARENTS: the start directory and every one
+ * above it. @srt: the row is in profile srt too.
+ */
+static const struct frozen_row {
 	enum policy_dir dir;
 	const char *path;
 	bool srt;
 	const char *reason;
+} frozen_rows[] = {
+	{ DIR_ETC, "claude-code/managed-settings.json", true,
+	  "managed settings" },
+	{ DIR_ETC, "claude-code/managed-settings.d", true, "managed settings" },
+	{ DIR_ETC, "cloche", true, "managed policy" },
+	{ DIR_CONFIG, "cloche", true, "cloche's own policy" },
+	{ DIR_STATE, "cloche", true, "cloche's own state" },
+	{ DIR_HOME, ".srt-settings.json", true, "settings of srt" },
+	{ DIR_CLAUDE, "settings.json", true, "user settings" },
+	{ DIR_CLAUDE, "settings.local.json", true, "user settings" },
+	{ DIR_CLAUDE, ".credentials.json", false, "Claude token" },
+	{ DIR_CLAUDE, "skills", false, "skills run as instructions" },
+	{ DIR_CLAUDE, "agents", false, "agents run as instructions" },
+	{ DIR_CLAUDE, "commands", false, "commands run as instructions" },
+	{ DIR_CLAUDE, "hooks", true, "hooks run outside the sandbox" },
+	{ DIR_HOME, ".claude.json", false,
+	  "state of Claude Code: trust decisions" },
+	{ DIR_PARENTS, ".claude/settings.json", true, "project settings" },
+	{ DIR_PARENTS, ".claude/settings.local.json", true, "local settings" },
+	{ DIR_PARENTS, ".claude/skills", false, "skills run as instructions" },
+	{ DIR_PARENTS, ".claude/agents", false, "agents run as instructions" },
+	{ DIR_PARENTS, ".claude/commands", false,
+	  "commands run as instructions" },
+	{ DIR_PARENTS, ".claude/hooks", true, "hooks run outside the sandbox" },
+	{ DIR_PARENTS, ".mcp.json", false,
+	  "MCP servers run outside the sandbox" },
+	{ DIR_PARENTS, ".cloche.json", true, "project policy" },
 };
 
-static const struct frozen_row frozen_rows[] = {
-#define FREEZE(dir, path, srt, reason) { DIR_##dir, path, srt, reason },
-#include "policy/always.def"
-#undef FREEZE
+enum home_kind {
+	HOME_PRIVATE, HOME_LAYER, HOME_CACHE, HOME_SHOW, HOME_FORGE, HOME_BIN,
+	HOME_COVER, HOME_HIDE, HOME_KINDS,
+};
+
+struct home_row {
+	enum home_kind kind;
+	enum policy_dir dir;
+	const char *path, *reason;
+};
+
+static const struct home_row home_rows[] = {
+#define HOME_ROW(kind, dir, path, reason) \
+	{ HOME_##kind, DIR_##dir, path, reason },
+#include "policy/home.def"
+#undef HOME_ROW
+};
+
+static const struct {
+	enum path_list list;
+	enum rule_strength strength;
+	enum rule_place place;
+} home_kinds[HOME_KINDS] = {
+	[HOME_PRIVATE] = { PATH_DENY_READ, RULE_ALWAYS, PLACE_PRIVATE },
+	[HOME_LAYER] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_LAYER },
+	[HOME_CACHE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_CACHE },
+	[HOME_SHOW] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST },
+	[HOME_FORGE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST },
+	[HOME_BIN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_BIN },
+	[HOME_COVER] = { PATH_DENY_READ, RULE_BASELINE, PLACE_COVER },
+	[HOME_HIDE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST },
 };
 
 /* Paths that srt lets every command write */
@@ -70,20 +132,7 @@ static const char *const srt_writable[] = {
 	"~/.claude/debug",
 };
 
-static const char *default_below_home(enum policy_dir dir)
-{
-	static const char *const below[DIR_COUNT] = {
-		[DIR_CLAUDE] = ".claude",
-		[DIR_CONFIG] = ".config",
-		[DIR_STATE] = ".local/state",
-		[DIR_CACHE] = ".cache",
-		[DIR_DATA] = ".local/share",
-	};
-
-	return below[dir];
-}
-
-/* Somebody named that path before us: it is still the place that we make it */
+/* The path has a rule of the user's already: it is still of the kind that the row says */
 static void mark_place(struct path_rules *rules, const char *path,
 		       const struct path_rule *row)
 {
@@ -92,7 +141,9 @@ static void mark_place(struct path_rules *rules, const char *path,
 
 		if (rule->glob || strcmp(rule->path, path) != 0)
 			continue;
-		rule->place = row->place;
+		if (row->place != PLACE_HOST)
+			rule->place = row->place;
+		rule->obeyed |= row->obeyed;
 		if (rule->strength < row->strength)
 			rule->strength = row->strength;
 	}
@@ -103,25 +154,24 @@ static void add_row(struct policy *p, const struct source *source,
 		    enum path_list list, const char *dir,
 		    const struct path_rule *row, const char *reason)
 {
-	struct path_rules *rules = &p->paths[list];
-	const size_t before = rules->len;
 	auto_free char *path = *row->path ? path_join(dir, row->path)
 					  : mem_strdup(dir);
+	struct path_rule *rule = policy_take_literal(p, list, mem_strdup(path),
+		row->strength, origin_make(source, NULL, reason));
 
-	policy_take_literal(p, list, mem_strdup(path), row->strength,
-			    origin_make(source, NULL, reason));
-	if (rules->len > before) {
-		rules->v[before].marker = row->marker;
-		rules->v[before].place = row->place;
-	} else if (row->place != PLACE_HOST) {
-		mark_place(rules, path, row);
+	if (rule) {
+		rule->marker = row->marker;
+		rule->place = row->place;
+		rule->obeyed = row->obeyed;
+	} else if (row->place != PLACE_HOST || row->obeyed) {
+		mark_place(&p->paths[list], path, row);
 	}
 }
 
 /* The default place of @dir, if it was moved from there */
 static char *moved_from(const struct policy *p, enum policy_dir dir)
 {
-	const char *below = default_below_home(dir);
+	const char *below = dir == DIR_HOME ? NULL : policy_dir_below_home(dir);
 	const size_t n = p->home ? strlen(p->home) : 0;
 	const char *at = p->dirs[dir];
 
@@ -139,7 +189,7 @@ static void add_in_account(struct policy *p, const struct source *source,
 			   enum policy_dir dir, enum path_list list,
 			   const struct path_rule *row, const char *reason)
 {
-	const char *below = dir == DIR_HOME ? "." : default_below_home(dir);
+	const char *below = policy_dir_below_home(dir);
 	auto_free char *at = p->account_home && below ?
 			     path_resolve(p->account_home, below) : NULL;
 
@@ -148,7 +198,7 @@ static void add_in_account(struct policy *p, const struct source *source,
 		add_row(p, source, list, at, row, reason);
 }
 
-void baseline_add(struct policy *p, const struct source *source,
+static void add_default(struct policy *p, const struct source *source,
 		  enum policy_dir dir, enum path_list list,
 		  const struct path_rule *row, const char *reason)
 {
@@ -186,7 +236,7 @@ static void add_hidden(struct policy *p)
 		/* What this profile shows has a row in home.def */
 		if (p->profile == PROFILE_HOME && row->list == PATH_ALLOW_READ)
 			continue;
-		baseline_add(p, source, row->dir, row->list, &rule,
+		add_default(p, source, row->dir, row->list, &rule,
 			     row->reason);
 	}
 }
@@ -241,20 +291,39 @@ static void add_frozen(struct policy *p)
 
 	for (size_t i = 0; i < ARRAY_SIZE(frozen_rows); i++) {
 		const struct frozen_row *row = &frozen_rows[i];
-		const struct path_rule rule = rule_of(row->path, RULE_ALWAYS,
-						      NULL);
+		struct path_rule rule = rule_of(row->path, RULE_ALWAYS, NULL);
 
+		rule.obeyed = row->srt;
 		if (p->profile == PROFILE_SRT && !row->srt)
 			continue;
 		if (row->dir == DIR_PARENTS)
 			add_in_parents(p, source, row);
 		else
-			baseline_add(p, source, row->dir, PATH_DENY_WRITE,
+			add_default(p, source, row->dir, PATH_DENY_WRITE,
 				     &rule, row->reason);
 	}
 }
 
-/* Somebody wants @path, which is below the home, or what is above it hidden */
+static void add_home(struct policy *p)
+{
+	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
+		"home.def", NULL, 0, "/");
+
+	for (size_t i = 0; i < ARRAY_SIZE(home_rows); i++) {
+		const struct home_row *row = &home_rows[i];
+		struct path_rule rule = rule_of(row->path,
+			home_kinds[row->kind].strength, NULL);
+
+		if (row->kind == HOME_FORGE &&
+		    policy_flag(p, FLAG_NO_FORGE, false))
+			continue;
+		rule.place = home_kinds[row->kind].place;
+		add_default(p, source, row->dir, home_kinds[row->kind].list,
+			     &rule, row->reason);
+	}
+}
+
+/* True if a rule hides @path, which is below the home, or a directory above it */
 static bool is_hidden_below_home(const struct policy *p, const char *path)
 {
 	const struct path_rules *hidden = &p->paths[PATH_DENY_READ];
@@ -305,7 +374,7 @@ int policy_finish(struct policy *p, struct err *err)
 			!strcmp(p->project, p->cwd) ? "the start directory"
 			: "the git work tree around the start directory"));
 	if (p->profile == PROFILE_HOME)
-		home_add(p);
+		add_home(p);
 	add_hidden(p);
 	if (p->variable && p->profile != PROFILE_SRT)
 		add_named(p);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/report.c - what happened on the way from files to a policy */
+/* policy/diagnostics.c - what happened on the way from files to a policy */
+
+#include "policy/diagnostics.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,26 +9,18 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policy/settings.h"
-
-/* An error must not be lost among notes: it has room of its own */
-bool settings_is_full(const struct settings_report *report,
-		      enum note_level level)
-{
-	const size_t max = level == NOTE_ERROR ? 2 * NOTES_MAX : NOTES_MAX;
-
-	return report->notes.len >= max;
-}
 
 void settings_note(struct settings_report *report, enum note_level level,
 		   const char *fmt, ...)
 {
+	const size_t max = level == NOTE_ERROR ? 2 * NOTES_MAX : NOTES_MAX;
 	char text[ERR_MSG_MAX];
 	va_list ap;
 
 	if (!report)
 		return;
-	if (settings_is_full(report, level)) {
+	/* Errors have a limit of their own, so that notes cannot crowd them out */
+	if (report->notes.len >= max) {
 		report->dropped++;
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/document.h - settings files taken apart into facts
+/* policy/document.h - settings files taken apart into facts and entries
  *
- * Inside of policy/: settings.c reads documents, locks.c looks at the facts,
+ * Inside of policy/: settings.c reads documents, managed.c looks at the facts,
  * apply.c puts them into a policy.
  */
 
@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/origin.h"
-#include "policy/settings.h"
+#include "policy/diagnostics.h"
 
 struct err;
+struct file_reader;
 struct policy;
-struct setting;
+struct policy_dedup;
 
 enum document_shape {
 	SHAPE_CLAUDE,	/* "sandbox" and "permissions" among much else */
@@ -27,15 +27,28 @@ enum document_shape {
 };
 
 /**
+ * struct document_place - What a document is, before it is parsed
+ * @base:	Where relative paths start
+ * @rules_base:	Where "/p" in a Read or Edit rule starts
+ * @drop_in:	Bad text is reported and the file left out
+ * @as_srt:	It must be what srt takes, and means what it means there
+ */
+struct document_place {
+	enum scope scope;
+	enum document_shape shape;
+	const char *name, *base, *rules_base;
+	bool drop_in, as_srt;
+};
+
+/**
  * struct document - One settings file
  * @source:	Owned by the policy; text and scope
  * @root:	The parsed text
- * @rules_base:	Where "/p" in a Read or Edit rule starts
+ * @rules_base:	As in struct document_place
  * @authority:	Who stands behind it
- * @id:		What approvals are kept with: the real path of a file of
+ * @id:		The key of its approvals: the real path of a file of
  *		--settings, else NULL: the repository's
  * @pinned:	All that it asks for is approved, by digest
- * @tolerant:	A bad entry is reported and dropped (managed files)
  */
 struct document {
 	const struct source *source;
@@ -43,7 +56,7 @@ struct document {
 	json_t *root;
 	char *rules_base, *id;
 	enum authority authority;
-	bool tolerant, as_srt, pinned;
+	bool as_srt, pinned;
 };
 
 /**
@@ -61,47 +74,30 @@ struct fact {
 
 /**
  * struct facts - All of them, strongest document first
+ * @report:	Where notes go, or NULL
+ * @check:	Problems are noted, and loading goes on
+ * @err:	Where a problem goes that stops it
  */
 struct facts {
 	struct { struct document **v; size_t len, cap; } documents;
 	struct fact *v;
 	size_t len, cap;
 	struct settings_report *report;
+	struct err *err;
 	bool check;
 };
 
-/**
- * struct document_place - What a document is, before it is parsed
- * @drop_in:	Bad text is reported and the file left out
- * @as_srt:	It must be what srt takes, and means what it means there
- */
-struct document_place {
-	enum scope scope;
-	enum document_shape shape;
-	const char *name, *base, *rules_base;
-	enum authority authority;
-	bool tolerant, drop_in, as_srt;
-};
-
 /* Parse @n bytes of @text and add what it sets. Unknown keys are noted. 0; or
- * -EINVAL with words for bad text or a value of the wrong shape. Where the run
+ * -EINVAL with a message for bad text or a value of the wrong shape. Where the run
  * goes on without them they are noted instead, and the result is 1 if the
  * whole text was left out.
  */
 int document_add(struct facts *facts, struct policy *policy,
 		 const struct document_place *place, const char *text,
-		 size_t n, struct err *err);
+		 size_t n);
 void facts_done(struct facts *facts);
 
-/* A problem with the value at @key of @document: noted where the run goes on,
- * which gives 0; else -EINVAL with "FILE:LINE:COLUMN: KEY: words".
- */
-int document_problem(const struct facts *facts,
-		     const struct document *document, const char *key,
-		     struct err *err, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
-
-/* Something to tell about the value at @key */
+/* A note about the value at @key */
 void document_note(const struct facts *facts, const struct document *document,
 		   enum note_level level, const char *key, const char *fmt,
 		   ...) __attribute__((format(printf, 5, 6)));
@@ -113,5 +109,63 @@ const char *document_doubts(const struct document *document, const char *path);
 
 /* True for project and local settings: they come with a clone */
 bool scope_is_repository(enum scope scope);
+
+/**
+ * struct entry - One entry of a fact's list, or its whole value
+ * @index:	In the list; ENTRY_WHOLE for the value
+ * @member:	The key in a value that is an object, or NULL
+ */
+struct entry {
+	const struct facts *facts;
+	const struct fact *fact;
+	json_t *value;
+	size_t index;
+	const char *member;
+};
+
+#define ENTRY_WHOLE	((size_t)-1)
+
+/* The whole value of @fact; entry_next() then steps through its list: true for each
+ * entry, and once for the whole of a value that is no list
+ */
+struct entry fact_entry(const struct facts *facts, const struct fact *fact);
+bool entry_next(struct entry *entry);
+
+/* Where @entry is written */
+struct origin entry_origin(const struct entry *entry);
+
+/* A problem with @entry: noted where the run goes on, which gives 0; else -EINVAL
+ * with "FILE:LINE:COLUMN: KEY: what"
+ */
+int entry_problem(const struct entry *entry, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* A warning about @entry */
+void entry_warn(const struct entry *entry, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/**
+ * struct ask_context - What ask_of() depends on, beside the entry
+ * @top:	The repository's directory; paths below it start with "./"
+ * @open:	A directory that is writable anyway, or NULL
+ * @hidden:	Paths that the defaults hide, as number SCOPE_BUILTIN; NULL: all are
+ *		asked for
+ */
+struct ask_context {
+	const struct policy *policy;
+	const struct file_reader *reader;
+	const char *top, *open;
+	const struct policy_dedup *hidden;
+};
+
+/* What @entry asks for beyond the defaults. False and nothing to release if that is
+ * nothing. An entry that cannot be understood asks for nothing: apply.c reports it.
+ */
+bool ask_of(const struct ask_context *ctx, const struct entry *entry,
+	    struct ask *ret);
+
+/* Note what `cloche policy check` should warn about: settings that are valid and
+ * probably not meant (lint.c)
+ */
+void lint_note(const struct facts *facts, const struct policy *policy);
 
 #endif /* POLICY_DOCUMENT_H */

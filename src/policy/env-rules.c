@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/env.c - which variables of the environment a command may see */
+/* policy/env-rules.c - which variables of the environment a command may see */
 
-#include "policy/env.h"
+#include "policy/env-rules.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -83,17 +83,21 @@ static const struct row {
 /* Words of a secret's name; @numbers: also where the value is only a number */
 static const struct word {
 	const char *text;
+	size_t len;
 	bool numbers;
 } words[] = {
-	{ "PASSWORD", true }, { "PASSWORDS", true }, { "PASSWD", true },
-	{ "PASSPHRASE", true }, { "PASS", true }, { "PWD", true },
-	{ "SECRET", true }, { "SECRETS", true }, { "TOKEN", false },
-	{ "TOKENS", false }, { "KEY", false }, { "KEYS", false },
-	{ "APIKEY", false }, { "CREDENTIAL", false }, { "CREDENTIALS", false },
-	{ "CREDS", false }, { "AUTH", false }, { "AUTHORIZATION", false },
-	{ "COOKIE", false }, { "COOKIES", false }, { "BEARER", false },
-	{ "JWT", false }, { "PAT", false }, { "ACCESSKEY", false },
-	{ "PRIVATEKEY", false }, { "SECRETKEY", true },
+#define WORD(text, numbers) { text, sizeof(text) - 1, numbers }
+	WORD("PASSWORD", true), WORD("PASSWORDS", true), WORD("PASSWD", true),
+	WORD("PASSPHRASE", true), WORD("PASS", true), WORD("PWD", true),
+	WORD("SECRET", true), WORD("SECRETS", true), WORD("TOKEN", false),
+	WORD("TOKENS", false), WORD("KEY", false), WORD("KEYS", false),
+	WORD("APIKEY", false), WORD("CREDENTIAL", false),
+	WORD("CREDENTIALS", false), WORD("CREDS", false), WORD("AUTH", false),
+	WORD("AUTHORIZATION", false), WORD("COOKIE", false),
+	WORD("COOKIES", false), WORD("BEARER", false), WORD("JWT", false),
+	WORD("PAT", false), WORD("ACCESSKEY", false), WORD("PRIVATEKEY", false),
+	WORD("SECRETKEY", true),
+#undef WORD
 };
 
 /* How tokens begin, and how many characters follow at least */
@@ -115,21 +119,41 @@ static const struct token {
 	{ "eyJ", 30 },
 };
 
-/* What a secret value holds, in any letters */
-static const char *const texts[] = {
-	"PRIVATE KEY-----", "AGE-SECRET-KEY-1", "authorization:", "bearer ",
-	"password=", "passwd=", "pwd=", "secret=", "apikey=", "api_key=",
-	"accountkey=", "accesskey=", "_authtoken=", "access_token=",
-	"hooks.slack.com/services/", "discord.com/api/webhooks/",
+/* What a secret value holds, in any letters; @mark: a byte of it that most values do
+ * not have
+ */
+static const struct {
+	char mark;
+	const char *text;
+} texts[] = {
+	{ '-', "PRIVATE KEY-----" }, { '-', "AGE-SECRET-KEY-1" },
+	{ ':', "authorization:" }, { ' ', "bearer " }, { '=', "password=" },
+	{ '=', "passwd=" }, { '=', "pwd=" }, { '=', "secret=" },
+	{ '=', "apikey=" }, { '=', "api_key=" }, { '=', "accountkey=" },
+	{ '=', "accesskey=" }, { '=', "_authtoken=" },
+	{ '=', "access_token=" }, { '/', "hooks.slack.com/services/" },
+	{ '/', "discord.com/api/webhooks/" },
 };
+
+bool env_is_name(const char *name, size_t n)
+{
+	if (!n || isdigit((unsigned char)*name))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+			return false;
+	}
+	return true;
+}
 
 static bool matches(const struct row *row, const char *name, size_t n)
 {
 	const char *pattern = row->pattern;
-	const size_t len = strlen(pattern);
+	size_t len;
 
 	if (*pattern != *name && *pattern != '*')
 		return false;	/* Nearly all of them */
+	len = strlen(pattern);
 	if (pattern[len - 1] == '*')
 		return n >= len - 1 && !memcmp(pattern, name, len - 1);
 	if (*pattern == '*')
@@ -174,7 +198,7 @@ static size_t word_length(const char *s, size_t n)
 static bool is_secret_word(const char *s, size_t n, bool last, bool number)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		const size_t len = strlen(words[i].text);
+		const size_t len = words[i].len;
 
 		if ((number && !words[i].numbers) || n < len ||
 		    (n > len && (!last || len < SUFFIX_MIN)))
@@ -216,11 +240,12 @@ static bool has_token_at(const char *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
 		const struct token *t = &tokens[i];
-		size_t n = 0, digits = 0;
+		size_t n = 0, digits = 0, len;
 
-		const size_t len = strlen(t->prefix);
-
-		if (*s != *t->prefix || strncmp(s, t->prefix, len) != 0)
+		if (*s != *t->prefix)
+			continue;
+		len = strlen(t->prefix);
+		if (strncmp(s, t->prefix, len) != 0)
 			continue;
 		for (const char *c = s + len;
 		     isalnum((unsigned char)*c) || (*c && strchr("_-.", *c));
@@ -240,7 +265,8 @@ static bool is_secret_value(const char *value)
 			return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (strcasestr(value, texts[i]))
+		if (strchr(value, texts[i].mark) &&
+		    strcasestr(value, texts[i].text))
 			return true;
 	}
 	return has_url_password(value);

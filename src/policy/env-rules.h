@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/env.h - which variables of the environment a command may see */
+/* policy/env-rules.h - which variables of the environment a command may see */
 
-#ifndef POLICY_ENV_H
-#define POLICY_ENV_H
+#ifndef POLICY_ENV_RULES_H
+#define POLICY_ENV_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +20,9 @@ struct env_verdict {
 	const char *reason;
 };
 
+/* True if the @n bytes of @name can name a variable */
+bool env_is_name(const char *name, size_t n);
+
 /* Whether the variable "NAME=VALUE" in @entry, with a name of @n bytes, passes
  * as it is outside. Order: LIST_ENV_DENY, LIST_ENV_SET (--env), then the table:
  * names, and values unless --pass-env is given. Profile srt passes everything but
@@ -28,4 +31,4 @@ struct env_verdict {
 struct env_verdict env_decide(const struct policy *policy, const char *entry,
 			      size_t n);
 
-#endif /* POLICY_ENV_H */
+#endif /* POLICY_ENV_RULES_H */

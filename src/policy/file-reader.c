@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/reader.c - the machine's own file system, as settings see it */
+/* policy/file-reader.c - the machine's own file system, as settings see it */
 
-#include "policy/reader.h"
+#include "policy/file-reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ static int files_read(void *arg, const char *path, size_t max,
 	return r == -ENOTDIR ? -ENOENT : r;
 }
 
-static enum reader_kind files_kind(void *arg, const char *path, bool *owned)
+static enum file_reader_kind files_kind(void *arg, const char *path, bool *owned)
 {
 	struct stat st;
 
@@ -35,13 +35,13 @@ static enum reader_kind files_kind(void *arg, const char *path, bool *owned)
 	if (owned)
 		*owned = false;
 	if (stat(path, &st) < 0)
-		return READER_NONE;
+		return FILE_READER_NONE;
 	if (owned)
 		*owned = (st.st_uid == geteuid() || st.st_uid == 0) &&
 			 !(S_ISDIR(st.st_mode) && st.st_mode & S_IWOTH);
 	if (S_ISDIR(st.st_mode))
-		return READER_DIR;
-	return S_ISREG(st.st_mode) ? READER_FILE : READER_OTHER;
+		return FILE_READER_DIR;
+	return S_ISREG(st.st_mode) ? FILE_READER_FILE : FILE_READER_OTHER;
 }
 
 static char *files_real(void *arg, const char *path)
@@ -55,11 +55,11 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int files_list(void *arg, const char *dir, struct reader_names *ret,
+static int files_list(void *arg, const char *dir, struct file_reader_names *ret,
 		      struct err *err)
 {
 	auto_closedir DIR *d = opendir(dir);
-	struct reader_names names = { 0 };
+	struct file_reader_names names = { 0 };
 	const struct dirent *entry;
 
 	(void)arg;
@@ -68,17 +68,17 @@ static int files_list(void *arg, const char *dir, struct reader_names *ret,
 	while ((errno = 0, entry = readdir(d))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (names.len == READER_NAMES_MAX) {
-			reader_names_done(&names);
+		if (names.len == FILE_READER_NAMES_MAX) {
+			file_reader_names_done(&names);
 			return fail(err, -E2BIG, "more than %d names in '%s'",
-				    READER_NAMES_MAX, dir);
+				    FILE_READER_NAMES_MAX, dir);
 		}
 		*vec_push(&names) = mem_strdup(entry->d_name);
 	}
 	if (errno) {
 		const int r = fail_errno(err, "cannot list '%s'", dir);
 
-		reader_names_done(&names);
+		file_reader_names_done(&names);
 		return r;
 	}
 	if (names.len)
@@ -87,15 +87,15 @@ static int files_list(void *arg, const char *dir, struct reader_names *ret,
 	return 0;
 }
 
-const struct reader reader_files = {
+const struct file_reader file_reader_files = {
 	.read = files_read, .kind = files_kind, .real = files_real,
 	.list = files_list,
 };
 
-void reader_names_done(struct reader_names *names)
+void file_reader_names_done(struct file_reader_names *names)
 {
 	for (size_t i = 0; i < names->len; i++)
 		free(names->v[i]);
 	free(names->v);
-	*names = (struct reader_names){ 0 };
+	*names = (struct file_reader_names){ 0 };
 }

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/json.h"
-#include "policy/roots.h"
+#include "policy/settings.h"
 
 json_t *firewall_mark_network(void)
 {

@@ -32,16 +32,16 @@ static void check_list(const char *text, const char *path)
 
 static void check_pattern(const char *text, const char *path)
 {
-	struct ignore_pattern p;
+	struct gitignore_pattern p;
 
-	if (ignore_pattern_init(&p, "/w", text, IGNORE_NO_NEGATION |
-				IGNORE_MUST_MATCH, NULL) < 0)
+	if (gitignore_pattern_init(&p, "/w", text, GITIGNORE_NO_NEGATION |
+				GITIGNORE_MUST_MATCH, NULL) < 0)
 		return;
 	if (p.literal && !glob_match(p.glob, p.literal))
 		abort();
 	if (p.literal && glob_match(p.glob, path) != !strcmp(p.literal, path))
 		abort();
-	ignore_pattern_done(&p);
+	gitignore_pattern_done(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

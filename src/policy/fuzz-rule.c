@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/ruleset.h"
+#include "policy/permission.h"
+#include "policy/test-rule-path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,15 +42,15 @@ static bool covers(const char *text, enum rule_action action, const char *path)
 static enum rule_action decide(const char *text, enum rule_action action,
 			       const char *command)
 {
-	struct ruleset *set = ruleset_new();
-	struct ruleset_verdict v;
+	struct permission *set = permission_new();
+	struct permission_verdict v;
 
-	(void)ruleset_add(set, text, action, &bases, (struct origin){ 0 },
+	(void)permission_add(set, text, action, &bases, (struct origin){ 0 },
 			  NULL);
-	v = ruleset_decide_command(set, command,
+	v = permission_decide_command(set, command,
 			false);
-	ruleset_verdict_done(&v);
-	ruleset_free(set);
+	permission_verdict_done(&v);
+	permission_free(set);
 	return v.action;
 }
 

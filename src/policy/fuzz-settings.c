@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/edit.h"
+#include "policy/json-edit.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
 #include "policy/test-memory.h"
@@ -104,7 +104,7 @@ static void load(const char *place, size_t which, bool locked,
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	struct memory files = { 0 };
-	struct reader reader = memory_reader(&files);
+	struct file_reader reader = memory_reader(&files);
 	struct err err = { 0 };
 	struct settings_request req = {
 		.reader = &reader, .cwd = "/home/u/p", .home = "/home/u",
@@ -136,9 +136,9 @@ static void edit(const char *text)
 	auto_buf struct buf once = { 0 };
 	auto_buf struct buf twice = { 0 };
 
-	if (edit_append(text, strlen(text), "f", "sandbox.network.x", "a",
+	if (json_edit_append(text, strlen(text), "f", "sandbox.network.x", "a",
 			&once, NULL) == 1)
-		must(edit_append(once.p, once.len, "f", "sandbox.network.x",
+		must(json_edit_append(once.p, once.len, "f", "sandbox.network.x",
 				 "a", &twice, NULL) == 0);
 }
 

@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/file-reader.h"
 #include "policy/gitconfig.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
-#include "policy/reader.h"
+#include "policy/protected-names.h"
 
 enum {
 	POINTER_MAX = 8192,	/* "gitdir: " and a path */
@@ -32,7 +32,7 @@ void git_repo_done(struct git_repo *repo)
 	*repo = (struct git_repo){ 0 };
 }
 
-static enum reader_kind kind_of(const struct reader *reader, const char *dir,
+static enum file_reader_kind kind_of(const struct file_reader *reader, const char *dir,
 				const char *name)
 {
 	auto_free char *path = path_join(dir, name);
@@ -41,7 +41,7 @@ static enum reader_kind kind_of(const struct reader *reader, const char *dir,
 }
 
 /* The one line of a small file, without its end; NULL if there is none */
-static char *read_line(const struct reader *reader, const char *dir,
+static char *read_line(const struct file_reader *reader, const char *dir,
 		       const char *name)
 {
 	auto_free char *path = path_join(dir, name);
@@ -53,11 +53,11 @@ static char *read_line(const struct reader *reader, const char *dir,
 	return mem_strndup(buf_str(&b), strcspn(buf_str(&b), "\r\n"));
 }
 
-static bool has_shape(const struct reader *reader, const char *dir)
+static bool has_shape(const struct file_reader *reader, const char *dir)
 {
-	return kind_of(reader, dir, "HEAD") == READER_FILE &&
-	       kind_of(reader, dir, "objects") == READER_DIR &&
-	       kind_of(reader, dir, "refs") == READER_DIR;
+	return kind_of(reader, dir, "HEAD") == FILE_READER_FILE &&
+	       kind_of(reader, dir, "objects") == FILE_READER_DIR &&
+	       kind_of(reader, dir, "refs") == FILE_READER_DIR;
 }
 
 /**
@@ -85,7 +85,7 @@ static void take_setting(void *arg, const char *key, const char *value)
 		config->includes = true;
 }
 
-static struct config read_config(const struct reader *reader,
+static struct config read_config(const struct file_reader *reader,
 				 const char *common)
 {
 	auto_free char *path = path_join(common, "config");
@@ -100,7 +100,7 @@ static struct config read_config(const struct reader *reader,
 }
 
 /* A linked working tree's git directory names the ".git" file it is for */
-static bool linked_points_back(const struct reader *reader,
+static bool linked_points_back(const struct file_reader *reader,
 			       const struct git_repo *repo)
 {
 	auto_free char *back = read_line(reader, repo->dir, "gitdir");
@@ -114,7 +114,7 @@ static bool linked_points_back(const struct reader *reader,
 }
 
 /* A submodule's names its working tree; a separate one names none */
-static bool separate_is_ours(const struct reader *reader,
+static bool separate_is_ours(const struct file_reader *reader,
 			     const struct git_repo *repo)
 {
 	struct config config = read_config(reader, repo->dir);
@@ -131,7 +131,7 @@ static bool separate_is_ours(const struct reader *reader,
 	return strcmp(path_base(repo->dir), ".git") != 0;
 }
 
-static void follow_common(const struct reader *reader, struct git_repo *repo)
+static void follow_common(const struct file_reader *reader, struct git_repo *repo)
 {
 	auto_free char *line = read_line(reader, repo->dir, "commondir");
 	auto_free char *parent = NULL;
@@ -144,7 +144,7 @@ static void follow_common(const struct reader *reader, struct git_repo *repo)
 }
 
 /* False if ".git" is neither a repository nor a pointer to one */
-static bool follow_pointer(const struct reader *reader, struct git_repo *repo)
+static bool follow_pointer(const struct file_reader *reader, struct git_repo *repo)
 {
 	auto_free char *line = read_line(reader, repo->top, ".git");
 	bool owned = false;
@@ -154,7 +154,7 @@ static bool follow_pointer(const struct reader *reader, struct git_repo *repo)
 	repo->pointer = path_join(repo->top, ".git");
 	repo->dir = path_resolve(repo->top, line + 8);
 	follow_common(reader, repo);
-	if (reader->kind(reader->arg, repo->dir, &owned) != READER_DIR ||
+	if (reader->kind(reader->arg, repo->dir, &owned) != FILE_READER_DIR ||
 	    !owned)
 		return true;
 	repo->trusted = strcmp(repo->dir, repo->common) != 0 ?
@@ -163,26 +163,26 @@ static bool follow_pointer(const struct reader *reader, struct git_repo *repo)
 	return true;
 }
 
-bool git_discover(const struct reader *reader, const char *start,
+bool git_discover(const struct file_reader *reader, const char *start,
 		  struct git_repo *ret)
 {
 	struct git_repo repo = { .top = mem_strdup(start) };
 	bool found = false;
 
 	for (int i = 0; i < WALK_MAX; i++) {
-		const enum reader_kind kind = kind_of(reader, repo.top,
+		const enum file_reader_kind kind = kind_of(reader, repo.top,
 						      ".git");
 		char *parent;
 
-		if (kind == READER_DIR) {
+		if (kind == FILE_READER_DIR) {
 			repo.dir = path_join(repo.top, ".git");
 			follow_common(reader, &repo);
 			repo.trusted = !strcmp(repo.dir, repo.common);
 			found = true;
-		} else if (kind == READER_FILE) {
+		} else if (kind == FILE_READER_FILE) {
 			found = follow_pointer(reader, &repo);
 		}
-		if (found || kind == READER_FILE)
+		if (found || kind == FILE_READER_FILE)
 			break;
 		parent = path_parent(repo.top);
 		if (!strcmp(parent, repo.top)) {
@@ -206,16 +206,16 @@ char *git_made_record(const char *made, const char *dir)
 	return path_join(made, name);
 }
 
-static bool is_plain_dir(const struct reader *reader, const char *path)
+static bool is_plain_dir(const struct file_reader *reader, const char *path)
 {
 	auto_free char *real = reader->real(reader->arg, path);
 	bool owned = false;
 
-	return reader->kind(reader->arg, path, &owned) == READER_DIR && owned &&
+	return reader->kind(reader->arg, path, &owned) == FILE_READER_DIR && owned &&
 	       real && !strcmp(real, path);
 }
 
-bool git_is_project(const struct reader *reader, const struct git_repo *repo)
+bool git_is_project(const struct file_reader *reader, const struct git_repo *repo)
 {
 	struct config config = read_config(reader, repo->common);
 	auto_free char *worktree = config.worktree;
@@ -233,15 +233,15 @@ static void protect_below(struct policy *policy, const struct source *source,
 			  const char *dir)
 {
 	size_t n;
-	const struct protect_row *rows = protect_table(&n);
+	const struct protected_row *rows = protected_table(&n);
 
 	for (size_t i = 0; i < n; i++) {
 		auto_free char *path = path_join(dir, rows[i].name);
 
 		/* Names with a star are found by the view's walk */
-		if (rows[i].kind == PROTECT_REPO &&
+		if (rows[i].kind == PROTECTED_REPO &&
 		    !strchr(rows[i].name, '*') &&
-		    protect_applies(policy, &rows[i]))
+		    protected_applies(policy, &rows[i]))
 			policy_add_literal(policy, PATH_DENY_WRITE, path,
 				RULE_ALWAYS,
 				origin_make(source, rows[i].name,

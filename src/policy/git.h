@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct policy;
-struct reader;
+struct file_reader;
 
 /* Below our state directory: git_made_record() */
 #define GIT_MADE "repositories"
@@ -35,15 +35,15 @@ struct git_repo {
  * linked working tree's or a submodule's that points back; or, for
  * --separate-git-dir, one that is neither bare nor another tree's.
  */
-bool git_discover(const struct reader *reader, const char *start,
+bool git_discover(const struct file_reader *reader, const char *start,
 		  struct git_repo *ret);
 void git_repo_done(struct git_repo *repo);
 
-/* True if the working tree is the project of whoever starts somewhere in it: a
- * repository of the user's. Whether it holds the home, and who made it, is for
- * the caller to see.
+/* True if the working tree is the project of a command that starts in it: a
+ * repository of the user's. The caller checks that it does not hold the home and was
+ * not made by a sandboxed command.
  */
-bool git_is_project(const struct reader *reader, const struct git_repo *repo);
+bool git_is_project(const struct file_reader *reader, const struct git_repo *repo);
 
 /* The record that a sandboxed command has made the git directory @dir in a
  * directory that was there before. The caller frees.

@@ -11,19 +11,71 @@
 #include "base/buf.h"
 #include "base/own.h"
 
+#define BOOLEAN "|true|false|yes|no|on|off|1|0"
+
 /**
- * struct gitkey - A row of gitkeys.def
+ * struct gitkey - Settings with which git runs no program, reads no further settings
+ * and sends nothing elsewhere. A repository made in a run keeps these, and a command
+ * may change these in the user's own; all others are taken out or refused.
+ * @keys:	In lower case, with blanks between them; "*" is any subsection, or
+ *		any name at the end
+ * @home:	The user's own goes into profile home, for it holds no secret
+ * @value:	NULL for any; "@url" an ordinary address, path or remote's name;
+ *		else what it may be, separated by "|" ("" without a value, as true)
  */
-struct gitkey {
-	const char *key;
+static const struct gitkey {
+	const char *keys;
 	bool home;
 	const char *value;
-};
-
-static const struct gitkey keys[] = {
-#define GITKEY(key, home, value, why) { key, home, value },
-#include "policy/gitkeys.def"
-#undef GITKEY
+} gitkeys[] = {
+	/* Who commits, line ends, what is shown and how, how branches join,
+	 * what is fetched and pushed by default
+	 */
+	{ "user.name user.email user.useconfigonly author.name author.email "
+	  "committer.name committer.email init.defaultbranch core.autocrlf "
+	  "core.eol core.safecrlf core.quotepath core.abbrev core.whitespace "
+	  "core.filemode branch.sort branch.autosetuprebase color.* "
+	  "column.ui log.date tag.sort commit.verbose diff.algorithm "
+	  "diff.renames diff.colormoved merge.conflictstyle merge.ff "
+	  "pull.rebase pull.ff rebase.autosquash rebase.autostash "
+	  "rebase.updaterefs rerere.enabled push.default "
+	  "push.autosetupremote push.followtags fetch.prune fetch.prunetags", true, NULL },
+	/* Formats, sizes and speed; what counts as a change, is checked out,
+	 * fetched or merged; notes of other programs. config.worktree is
+	 * protected or cleaned like this file.
+	 */
+	{ "core.trustctime core.checkstat core.repositoryformatversion "
+	  "core.logallrefupdates core.ignorecase core.precomposeunicode "
+	  "core.symlinks core.sparsecheckout core.sparsecheckoutcone "
+	  "core.untrackedcache core.preloadindex core.splitindex "
+	  "core.commitgraph core.multipackindex core.compression index.* "
+	  "feature.manyfiles pack.* gc.auto gc.autodetach maintenance.auto "
+	  "maintenance.strategy extensions.objectformat "
+	  "extensions.compatobjectformat extensions.preciousobjects "
+	  "extensions.noop extensions.relativeworktrees "
+	  "extensions.worktreeconfig remote.*.fetch remote.*.prune "
+	  "remote.*.prunetags remote.*.mirror remote.*.skipdefaultupdate "
+	  "remote.*.skipfetchall remote.*.promisor "
+	  "remote.*.partialclonefilter remote.*.followremotehead "
+	  "remote.*.gh-resolved branch.*.merge branch.*.rebase "
+	  "branch.*.description branch.*.vscode-merge-base "
+	  "branch.*.gh-merge-base branch.*.github-pr-owner-number "
+	  "branch.autosetupmerge submodule.*.active submodule.*.branch "
+	  "submodule.*.ignore submodule.*.shallow "
+	  "submodule.*.fetchrecursesubmodules submodule.active "
+	  "submodule.recurse lfs.repositoryformatversion "
+	  "blame.ignorerevsfile advice.* status.*", false, NULL },
+	{ "core.bare lfs.*.locksverify filter.lfs.required", false, BOOLEAN },
+	{ "extensions.refstorage", false, "files|reftable" },
+	/* Where it is fetched from and pushed to */
+	{ "extensions.partialclone remote.*.url remote.*.pushurl "
+	  "branch.*.remote branch.*.pushremote submodule.*.url", false, "@url" },
+	{ "remote.*.tagopt", false, "--tags|--no-tags" },
+	{ "submodule.*.update", false, "checkout|rebase|merge|none" },
+	{ "lfs.*.access", false, "basic|none" },
+	{ "filter.lfs.clean", false, "git-lfs clean -- %f" },
+	{ "filter.lfs.smudge", false, "git-lfs smudge -- %f|git-lfs smudge --skip -- %f" },
+	{ "filter.lfs.process", false, "git-lfs filter-process|git-lfs filter-process --skip" },
 };
 
 /**
@@ -35,19 +87,31 @@ struct cursor {
 	struct buf section;
 };
 
-/* "core.bare", "remote.*.url" or "color.*" */
-static bool matches(const char *pattern, const char *key)
+/* "core.bare", "remote.*.url" or "color.*" in @len bytes */
+static bool matches(const char *pattern, size_t len, const char *key)
 {
-	const char *star = strchr(pattern, '*');
-	const size_t n = strlen(key), head = star ? (size_t)(star - pattern) : 0;
-	const size_t tail = star ? strlen(star + 1) : 0;
+	const char *star = memchr(pattern, '*', len);
+	const size_t n = strlen(key);
+	const size_t head = star ? (size_t)(star - pattern) : len;
+	const size_t tail = star ? len - head - 1 : 0;
 
 	if (!star)
-		return !strcmp(pattern, key);
+		return n == len && !memcmp(pattern, key, n);
 	return n > head + tail && !strncmp(pattern, key, head) &&
-	       !strcmp(star + 1, key + n - tail) &&
-	       (tail ? strchr(key + n - tail + 1, '.') == NULL
-		     : strchr(key + head, '.') == NULL);
+	       !memcmp(star + 1, key + n - tail, tail) &&
+	       !strchr(key + (tail ? n - tail + 1 : head), '.');
+}
+
+static bool has_key(const char *keys, const char *key)
+{
+	for (const char *p = keys; *p; p += strspn(p, " ")) {
+		const size_t len = strcspn(p, " ");
+
+		if (matches(p, len, key))
+			return true;
+		p += len;
+	}
+	return false;
 }
 
 /* True of what leads git to no program: not "ext::sh -c x", not an option */
@@ -86,13 +150,13 @@ static bool is_one_of(const char *words, const char *value)
 
 static const struct gitkey *find_key(const char *key, const char *value)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *want = keys[i].value;
+	for (size_t i = 0; i < ARRAY_SIZE(gitkeys); i++) {
+		const char *want = gitkeys[i].value;
 
-		if (matches(keys[i].key, key) &&
+		if (has_key(gitkeys[i].keys, key) &&
 		    (!want || (!strcmp(want, "@url") ? is_ordinary_url(value)
 						     : is_one_of(want, value))))
-			return &keys[i];
+			return &gitkeys[i];
 	}
 	return NULL;
 }

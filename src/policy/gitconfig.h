@@ -16,7 +16,7 @@ struct buf;
 
 enum { GITCONFIG_MAX = 1 << 20 };	/* Bytes of one file */
 
-/* True if gitkeys.def lists @key, in lower case but for the subsection, with that
+/* True if gitconfig.c lists @key, in lower case but for the subsection, with that
  * @value
  */
 bool gitconfig_is_harmless(const char *key, const char *value);

@@ -28,7 +28,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/glob.h"
-#include "policy/pattern.h"
 
 /* Pairs of first and last member, as git's own ASCII tables have them */
 static const struct {
@@ -208,10 +207,10 @@ static struct glob *build(const char *dir, const char *text, bool *can)
 	return glob;
 }
 
-int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
+int gitignore_pattern_init(struct gitignore_pattern *ret, const char *dir,
 			const char *text, unsigned int flags, struct err *err)
 {
-	struct ignore_pattern p = { 0 };
+	struct gitignore_pattern p = { 0 };
 	auto_free char *copy = mem_strdup(text);
 	const char *s = copy;
 	bool can;
@@ -219,7 +218,7 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 
 	trim(copy);
 	if (*s == '!') {
-		if (flags & IGNORE_NO_NEGATION)
+		if (flags & GITIGNORE_NO_NEGATION)
 			return fail(err, -EINVAL, "'%s' is negated, which a "
 				    "single rule cannot be: write \\! for a "
 				    "name that begins with it", text);
@@ -239,7 +238,7 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 	p.glob = pattern_finish(build(dir, s, &can), s, err);
 	if (!p.glob)
 		return -EINVAL;
-	if (!can && flags & IGNORE_MUST_MATCH) {
+	if (!can && flags & GITIGNORE_MUST_MATCH) {
 		glob_free(p.glob);
 		return fail(err, -EINVAL, "'%s' can never match: a [ is not "
 			    "closed, or a \\ is last", text);
@@ -249,9 +248,9 @@ int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
 	return 0;
 }
 
-void ignore_pattern_done(struct ignore_pattern *p)
+void gitignore_pattern_done(struct gitignore_pattern *p)
 {
 	glob_free(p->glob);
 	free(p->literal);
-	*p = (struct ignore_pattern){ 0 };
+	*p = (struct gitignore_pattern){ 0 };
 }

@@ -15,29 +15,29 @@ struct err;
 struct glob;
 
 /**
- * struct ignore_pattern - One pattern
+ * struct gitignore_pattern - One pattern
  * @glob:	Over absolute paths: what the pattern names, not what is below
  * @literal:	The only path it can match, or NULL if it is a real pattern
  * @negated:	Began with "!"
  * @dir_only:	Ended in "/": names directories only
  */
-struct ignore_pattern {
+struct gitignore_pattern {
 	struct glob *glob;
 	char *literal;
 	bool negated, dir_only;
 };
 
-enum ignore_flags {
-	IGNORE_NO_NEGATION = 1,	/* "!" is an error: a single rule has none */
-	IGNORE_MUST_MATCH = 2,	/* A pattern that never matches is an error */
+enum gitignore_flags {
+	GITIGNORE_NO_NEGATION = 1,	/* "!" is an error: a single rule has none */
+	GITIGNORE_MUST_MATCH = 2,	/* A pattern that never matches is an error */
 };
 
 /* Compile @text as if it were in @dir/.gitignore, @dir absolute and clean. As
  * in git, a pattern that can never match is no error by itself; "#" is no
- * comment here. 0, or -EINVAL with words and *@ret untouched.
+ * comment here. 0, or -EINVAL with a message and *@ret untouched.
  */
-int ignore_pattern_init(struct ignore_pattern *ret, const char *dir,
+int gitignore_pattern_init(struct gitignore_pattern *ret, const char *dir,
 			const char *text, unsigned int flags, struct err *err);
-void ignore_pattern_done(struct ignore_pattern *p);
+void gitignore_pattern_done(struct gitignore_pattern *p);
 
 #endif /* POLICY_GITIGNORE_H */

@@ -7,8 +7,8 @@
 
 #include "policy/policy.h"
 
-/* Under allowManagedDomainsOnly nobody else's permission counts. Readers drop
- * such rules already; this is the second lock on the same door.
+/* Under allowManagedDomainsOnly only managed rules allow. settings.c drops all
+ * others already; this check does not rely on it.
  */
 static bool counts(const struct policy *policy, const struct host_rule *rule)
 {

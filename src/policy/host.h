@@ -76,8 +76,16 @@ struct host_range {
 int host_range_parse(const char *text, size_t n, struct host_range *ret);
 bool host_range_has(const struct host_range *range, const struct host *host);
 
-/* Compile a rule's pattern (grammar: host-pattern.c). NULL with words if it is
- * not one. A bare "*" is for denials only.
+/* Take a proxy's "http://[user:password@]host[:port][/]" apart; the scheme may be
+ * missing. *@ret_user are the *@ret_n bytes before the "@", as they are written, or
+ * NULL without one. 0; or -EINVAL with a message, which never holds the URL: it may
+ * hold a password.
+ */
+int proxy_parse(const char *url, struct host *ret_host, const char **ret_user,
+		size_t *ret_n, struct err *err);
+
+/* Compile a rule's pattern (grammar: host.c). NULL with a message if it is
+ * not one. "*" alone is for denials only.
  */
 struct host_pattern *host_pattern_new(const char *text, bool deny,
 				      struct err *err);
@@ -101,7 +109,7 @@ enum host_decision { HOST_DENIED, HOST_ALLOWED, HOST_ASK };
 
 /**
  * struct host_verdict - What the policy says, and why
- * @decision:	Denied; allowed; or unknown, and somebody may be asked
+ * @decision:	Denied; allowed; or unknown, and the user may be asked
  * @rule:	The rule that decided, or NULL
  * @reason:	Words for the user and the HTTP status line; never NULL
  */
@@ -121,8 +129,7 @@ struct host_verdict host_decide(const struct policy *policy,
 bool host_address_is_named(const struct policy *policy,
 			   const struct host *host);
 
-/* True if an allow rule for @host, whichever of them, names its port as well:
- * somebody knows what is spoken there
+/* True if an allow rule for @host, whichever of them, names its port as well
  */
 bool host_port_is_named(const struct policy *policy, const struct host *host);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/edit.c - change one value of a JSON text and nothing else
+ * policy/json-edit.c - change one value of a JSON text and nothing else
  *
  * Theory of operation: the text is parsed to know what is there, and
  * json_locate() tells where. The new text is the old one with a piece cut out
  * or put in; how it is indented is taken from the lines around it.
  */
 
-#include "policy/edit.h"
+#include "policy/json-edit.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@
 #include "base/own.h"
 
 /**
- * struct editing - A text, what is known of its looks, and where the answer goes
+ * struct editing - A text, its layout, and where the new text goes
  * @newline:	Its line end
  * @indent:	One step, @indent_len bytes of the text or of a default
  */
@@ -37,7 +37,7 @@ struct editing {
 	size_t indent_len;
 };
 
-static void look(struct editing *e)
+static void find_layout(struct editing *e)
 {
 	const char *at = memchr(e->text, '\n', e->n);
 	const char *end = e->text + e->n;
@@ -61,28 +61,34 @@ static void look(struct editing *e)
 typedef int change_fn(const struct editing *e, const char *path,
 		      const char *value);
 
-/* Nothing is known of the looks of @e yet */
-static int edit(struct editing *e, change_fn *change, const char *path,
+static int edit(struct editing e, change_fn *change, const char *path,
 		const char *value)
 {
 	int r;
 
-	if (e->text[strspn(e->text, " \t\r\n")] == '\0') {
-		e->text = "{}\n";
-		e->n = 3;
+	if (e.text[strspn(e.text, " \t\r\n")] == '\0') {
+		e.text = "{}\n";
+		e.n = 3;
 	}
-	e->root = json_parse(e->text, e->n, e->name, e->err);
-	if (!e->root)
+	e.root = json_parse(e.text, e.n, e.name, e.err);
+	if (!e.root)
 		return -EINVAL;
-	if (!json_is_object(e->root)) {
-		r = fail(e->err, -EINVAL, "%s: must be an object: { ... }",
-			 e->name);
-	} else {
-		look(e);
-		r = change(e, path, value);
-	}
-	json_decref(e->root);
+	find_layout(&e);
+	r = json_is_object(e.root) ? change(&e, path, value) :
+	    fail(e.err, -EINVAL, "%s: must be an object: { ... }", e.name);
+	json_decref(e.root);
 	return r;
+}
+
+static int locate(const struct editing *e, const char *path, size_t n,
+		  struct json_place *ret)
+{
+	auto_free char *prefix = mem_strndup(path, n);
+
+	if (json_locate(e->text, e->n, prefix, ret) < 0)
+		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
+			    prefix);
+	return 0;
 }
 
 static void add_break(const struct editing *e, struct buf *out, size_t depth)
@@ -92,167 +98,109 @@ static void add_break(const struct editing *e, struct buf *out, size_t depth)
 		buf_add(out, e->indent, e->indent_len);
 }
 
-static void splice(const struct editing *e, size_t from, size_t to,
-		   const struct buf *piece)
+static int splice(const struct editing *e, size_t from, size_t to,
+		  const char *piece)
 {
 	buf_add(e->out, e->text, from);
-	buf_add(e->out, buf_str(piece), piece->len);
+	buf_adds(e->out, piece);
 	buf_add(e->out, e->text + to, e->n - to);
+	return 0;
 }
 
+static void add_object(const struct editing *e, const char *rest,
+		       const char *value, size_t depth, bool lines,
+		       struct buf *out);
+
 /* '"a": {"b": VALUE}' for the keys @rest ("a.b"), laid out at @depth */
-static void add_members(const struct editing *e, const char *rest,
-			const char *value, size_t depth, bool lines,
-			struct buf *out)
+static void add_member(const struct editing *e, const char *rest,
+		       const char *value, size_t depth, bool lines,
+		       struct buf *out)
 {
 	const size_t n = strcspn(rest, ".");
 
 	buf_addf(out, "\"%.*s\": ", (int)n, rest);
-	if (!rest[n]) {
+	if (rest[n])
+		add_object(e, rest + n + 1, value, depth, lines, out);
+	else
 		buf_adds(out, value);
-		return;
-	}
+}
+
+static void add_object(const struct editing *e, const char *rest,
+		       const char *value, size_t depth, bool lines,
+		       struct buf *out)
+{
 	buf_addc(out, '{');
 	if (lines)
 		add_break(e, out, depth + 1);
-	add_members(e, rest + n + 1, value, depth + 1, lines, out);
+	add_member(e, rest, value, depth + 1, lines, out);
 	if (lines)
 		add_break(e, out, depth);
 	buf_addc(out, '}');
 }
 
-/* Where the last member of @object, at @path, ends; 0 if it has none */
-static size_t last_end(const struct editing *e, json_t *object,
-		       const char *path)
-{
-	auto_buf struct buf member = { 0 };
-	const char *key, *last = NULL;
-	struct json_place at;
-	json_t *value;
-
-	/* Members come in the order of the text */
-	json_object_foreach(object, key, value)
-		last = key;
-	if (!last)
-		return 0;
-	buf_adds(&member, path);
-	json_path_key(&member, last);
-	return json_locate(e->text, e->n, buf_str(&member), &at) == 0 ?
-	       at.end : 0;
-}
-
-/* Put the members @rest into the object at @path, behind all others */
-static int insert(const struct editing *e, json_t *object, const char *path,
+/* Put the member @rest into the object at @at, behind all others */
+static int insert(const struct editing *e, const struct json_place *at,
 		  size_t depth, const char *rest, const char *value)
 {
-	const size_t last = last_end(e, object, path);
 	auto_buf struct buf piece = { 0 };
-	struct json_place at;
+	size_t last = at->end - 1;	/* Where the last member ends */
 	bool lines;
 
-	if (json_locate(e->text, e->n, path, &at) < 0)
-		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
-			    path);
-	lines = !last || memchr(e->text + at.offset, '\n',
-				last - at.offset) != NULL;
-	if (last)
-		buf_addc(&piece, ',');
+	while (strchr(" \t\r\n", e->text[last - 1]))
+		last--;
+	if (last == at->offset + 1) {
+		add_object(e, rest, value, depth, true, &piece);
+		return splice(e, at->offset, at->end, buf_str(&piece));
+	}
+	lines = memchr(e->text + at->offset, '\n', last - at->offset);
+	buf_addc(&piece, ',');
 	if (lines)
 		add_break(e, &piece, depth + 1);
 	else
 		buf_addc(&piece, ' ');
-	add_members(e, rest, value, depth + 1, lines, &piece);
-	if (!last) {
-		add_break(e, &piece, depth);
-		buf_addc(&piece, '}');
-		splice(e, at.offset + 1, at.end, &piece);
-	} else {
-		splice(e, last, last, &piece);
-	}
-	return 0;
+	add_member(e, rest, value, depth + 1, lines, &piece);
+	return splice(e, last, last, buf_str(&piece));
 }
 
-static int replace(const struct editing *e, const char *path,
-		   const char *value)
-{
-	auto_buf struct buf piece = { 0 };
-	struct json_place at;
-
-	if (json_locate(e->text, e->n, path, &at) < 0)
-		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
-			    path);
-	buf_adds(&piece, value);
-	splice(e, at.offset, at.end, &piece);
-	return 0;
-}
-
-/* Walk down @path as far as there are objects: *@ret_len bytes of it */
-static json_t *descend(const struct editing *e, const char *path,
-		       size_t *ret_len, size_t *ret_depth)
-{
-	json_t *at = e->root;
-	size_t len = 0, depth = 0;
-
-	for (;;) {
-		const char *rest = path + len + (len != 0);
-		auto_free char *key = mem_strndup(rest, strcspn(rest, "."));
-		json_t *next = json_object_get(at, key);
-
-		if (!next || json_is_null(next) || !json_is_object(next))
-			break;
-		at = next;
-		len = (size_t)(rest - path) + strlen(key);
-		depth++;
-		if (!path[len])
-			break;
-	}
-	*ret_len = len;
-	*ret_depth = depth;
-	return at;
-}
-
-/* The object that becomes of a null: its members @rest */
-static void add_object(const struct editing *e, const char *rest,
-		       const char *value, size_t depth, struct buf *out)
-{
-	buf_addc(out, '{');
-	add_break(e, out, depth + 1);
-	add_members(e, rest, value, depth + 1, true, out);
-	add_break(e, out, depth);
-	buf_addc(out, '}');
-}
-
+/* Walk down @path as far as there are objects, and change or add what follows */
 static int set(const struct editing *e, const char *path, const char *value)
 {
-	size_t len, depth;
-	json_t *object = descend(e, path, &len, &depth);
-	auto_free char *above = mem_strndup(path, len);
-	const char *rest = path + len + (len != 0);
-	auto_free char *key = mem_strndup(rest, strcspn(rest, "."));
-	const char *below = rest + strlen(key);
-	auto_free char *here = mem_strndup(path, (size_t)(below - path));
-	json_t *there = json_object_get(object, key);
-	auto_buf struct buf whole = { 0 };
+	json_t *object = e->root, *next;
+	size_t len = 0, depth = 0;	/* Of the path to @object */
 
-	if (!path[len])
-		return replace(e, path, value);
-	if (!there)
-		return insert(e, object, above, depth, rest, value);
-	if (!*below)
-		return replace(e, here, value);
-	if (!json_is_null(there))
-		return fail(e->err, -EINVAL, "%s: %s must be an object",
-			    e->name, here);
-	add_object(e, below + 1, value, depth + 1, &whole);
-	return replace(e, here, buf_str(&whole));
+	for (;; depth++, object = next) {
+		const char *rest = path + len + (len != 0);
+		const size_t n = strcspn(rest, ".");
+		const size_t end = (size_t)(rest - path) + n;
+		auto_free char *key = mem_strndup(rest, n);
+		auto_buf struct buf whole = { 0 };
+		struct json_place at;
+
+		next = json_object_get(object, key);
+		if (next && rest[n] && json_is_object(next)) {
+			len = end;
+			continue;
+		}
+		if (next && rest[n] && !json_is_null(next))
+			return fail(e->err, -EINVAL, "%s: %.*s must be an object",
+				    e->name, (int)end, path);
+		if (locate(e, path, next ? end : len, &at) < 0)
+			return -EINVAL;
+		if (!next)
+			return insert(e, &at, depth, rest, value);
+		if (rest[n])
+			add_object(e, rest + n + 1, value, depth + 1, true,
+				   &whole);
+		return splice(e, at.offset, at.end,
+			      rest[n] ? buf_str(&whole) : value);
+	}
 }
 
-int edit_set(const char *text, size_t n, const char *name, const char *path,
+int json_edit_set(const char *text, size_t n, const char *name, const char *path,
 	     const char *value, struct buf *out, struct err *err)
 {
-	struct editing e = { text, n, name, out, err };
-
-	return edit(&e, set, path, value);
+	return edit((struct editing){ text, n, name, out, err }, set, path,
+		    value);
 }
 
 static json_t *value_at(json_t *root, const char *path)
@@ -269,47 +217,54 @@ static json_t *value_at(json_t *root, const char *path)
 	return at;
 }
 
-/* True if @entry is the text @value, a number that reads so, or an object of that
- * name
+/* The entry of @list that is the text @value, a number that reads so, or an object of
+ * that name; the length if there is none
  */
-static bool is_value(const json_t *entry, const char *value)
-{
-	const char *text = json_string_value(entry);
-	char number[32];
-
-	if (json_is_object(entry))
-		text = json_string_value(json_object_get(entry, "name"));
-	if (json_is_integer(entry)) {
-		snprintf(number, sizeof(number), "%lld",
-			 (long long)json_integer_value(entry));
-		text = number;
-	}
-	return text && !strcmp(text, value);
-}
-
 static size_t find_value(json_t *list, const char *value)
 {
-	size_t i = 0;
+	json_t *entry;
+	size_t i;
 
-	while (i < json_array_size(list) &&
-	       !is_value(json_array_get(list, i), value))
-		i++;
-	return i;
+	json_array_foreach(list, i, entry) {
+		const char *text = json_string_value(json_is_object(entry) ?
+			json_object_get(entry, "name") : entry);
+		char number[32];
+
+		if (json_is_integer(entry)) {
+			(void)snprintf(number, sizeof(number), "%lld",
+				       (long long)json_integer_value(entry));
+			text = number;
+		}
+		if (text && !strcmp(text, value))
+			return i;
+	}
+	return json_array_size(list);
 }
 
-/* Behind the last entry of the list at @path, laid out as that one is */
-static int append(const struct editing *e, json_t *list, const char *path,
-		  const char *literal)
+/* Put the JSON text @literal behind the others of the list at @path, laid out as the
+ * last one is
+ */
+static int append_literal(const struct editing *e, const char *path,
+			  const char *literal)
 {
+	json_t *list = value_at(e->root, path);
 	auto_free char *last = mem_printf("%s[%zu]", path,
 					  json_array_size(list) - 1);
 	auto_buf struct buf piece = { 0 };
 	struct json_place at;
 	size_t blank;
+	int r;
 
-	if (json_locate(e->text, e->n, last, &at) < 0)
-		return fail(e->err, -EINVAL, "%s: cannot find '%s'", e->name,
-			    last);
+	if (list && !json_is_null(list) && !json_is_array(list))
+		return fail(e->err, -EINVAL, "%s: %s must be a list", e->name,
+			    path);
+	if (!json_array_size(list)) {
+		buf_addf(&piece, "[%s]", literal);
+		r = set(e, path, buf_str(&piece));
+		return r < 0 ? r : 1;
+	}
+	if (locate(e, last, strlen(last), &at) < 0)
+		return -EINVAL;
 	blank = at.offset;
 	while (blank && strchr(" \t", e->text[blank - 1]))
 		blank--;
@@ -321,26 +276,8 @@ static int append(const struct editing *e, json_t *list, const char *path,
 		buf_addc(&piece, ' ');
 	}
 	buf_adds(&piece, literal);
-	splice(e, at.end, at.end, &piece);
-	return 0;
-}
-
-/* Put the JSON text @literal behind the others of the list at @path */
-static int append_literal(const struct editing *e, const char *path,
-			  const char *literal)
-{
-	json_t *list = value_at(e->root, path);
-	auto_free char *whole = mem_printf("[%s]", literal);
-	int r;
-
-	if (list && !json_is_null(list) && !json_is_array(list))
-		return fail(e->err, -EINVAL, "%s: %s must be a list", e->name,
-			    path);
-	if (json_array_size(list))
-		r = append(e, list, path, literal);
-	else
-		r = set(e, path, whole);
-	return r < 0 ? r : 1;
+	(void)splice(e, at.end, at.end, buf_str(&piece));
+	return 1;
 }
 
 static int append_string(const struct editing *e, const char *path,
@@ -358,33 +295,30 @@ static int append_string(const struct editing *e, const char *path,
 	return append_literal(e, path, literal);
 }
 
-int edit_append(const char *text, size_t n, const char *name,
+int json_edit_append(const char *text, size_t n, const char *name,
 		const char *path, const char *value, struct buf *out,
 		struct err *err)
 {
-	struct editing e = { text, n, name, out, err };
-
-	return edit(&e, append_string, path, value);
+	return edit((struct editing){ text, n, name, out, err }, append_string,
+		    path, value);
 }
 
-int edit_append_value(const char *text, size_t n, const char *name,
+int json_edit_append_value(const char *text, size_t n, const char *name,
 		      const char *path, const char *value, struct buf *out,
 		      struct err *err)
 {
-	struct editing e = { text, n, name, out, err };
-
-	return edit(&e, append_literal, path, value);
+	return edit((struct editing){ text, n, name, out, err }, append_literal,
+		    path, value);
 }
 
 /* The end of the entry before, or the start of the one behind, says where the
  * cut begins or ends, so that no comma is left
  */
-int edit_remove(const char *text, size_t n, const char *path, size_t index,
+int json_edit_remove(const char *text, size_t n, const char *path, size_t index,
 		struct buf *out, struct err *err)
 {
 	auto_free char *here = mem_printf("%s[%zu]", path, index);
 	auto_free char *before = mem_printf("%s[%zu]", path, index - 1);
-	auto_free char *behind = mem_printf("%s[%zu]", path, index + 1);
 	struct json_place at, other;
 	size_t from, to;
 
@@ -392,9 +326,10 @@ int edit_remove(const char *text, size_t n, const char *path, size_t index,
 		return fail(err, -ENOENT, "there is no %s", here);
 	from = at.offset;
 	to = at.end;
+	other = at;
 	if (index && json_locate(text, n, before, &other) == 0)
 		from = other.end;
-	else if (json_locate(text, n, behind, &other) == 0)
+	else if (json_next(text, n, &other) == 0)
 		to = other.offset;
 	else if (json_locate(text, n, path, &other) == 0) {
 		from = other.offset + 1;
@@ -405,20 +340,21 @@ int edit_remove(const char *text, size_t n, const char *path, size_t index,
 	return 0;
 }
 
-int edit_take(const char *text, size_t n, const char *name, const char *path,
-	      const char *value, struct buf *out, struct err *err)
+static int take(const struct editing *e, const char *path, const char *value)
 {
-	json_t *root = n ? json_parse(text, n, name, err) : json_object();
-	json_t *list = root ? value_at(root, path) : NULL;
+	json_t *list = value_at(e->root, path);
 	const size_t index = find_value(list, value);
-	const bool there = index < json_array_size(list);
 	int r;
 
-	if (!root)
-		return -EINVAL;
-	json_decref(root);
-	if (!there)
+	if (index >= json_array_size(list))
 		return 0;
-	r = edit_remove(text, n, path, index, out, err);
+	r = json_edit_remove(e->text, e->n, path, index, e->out, e->err);
 	return r < 0 ? r : 1;
+}
+
+int json_edit_take(const char *text, size_t n, const char *name, const char *path,
+	      const char *value, struct buf *out, struct err *err)
+{
+	return edit((struct editing){ text, n, name, out, err }, take, path,
+		    value);
 }

@@ -1,48 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/footguns.c - settings that are valid and probably not meant
+ * policy/lint.c - settings that are valid and probably not meant
  *
  * Theory of operation: one look at each entry as it was written, one at the
  * policy that came of all. Nothing here changes a verdict.
  */
 
-#include "policy/footguns.h"
-
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/document.h"
 #include "policy/host.h"
-#include "policy/pathrule.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
-#include "policy/rule.h"
-#include "policy/schema.h"
-
-static void __attribute__((format(printf, 4, 5)))
-warn_entry(const struct facts *facts, const struct fact *fact, size_t index,
-	   const char *fmt, ...)
-{
-	auto_buf struct buf key = { 0 };
-	char words[ERR_MSG_MAX / 2];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(words, sizeof(words), fmt, ap);
-	va_end(ap);
-	buf_adds(&key, fact->key);
-	json_path_index(&key, index);
-	document_note(facts, fact->document, NOTE_WARNING, buf_str(&key),
-		      "%s", words);
-}
+#include "policy/protected-names.h"
+#include "shell/rule.h"
 
 static bool is_one_slash(const char *text)
 {
@@ -75,8 +49,7 @@ static bool means_the_system(const char *path)
 	return false;
 }
 
-static void look_at_tool(const struct facts *facts, const struct fact *fact,
-			 size_t index, const char *text)
+static void look_at_tool(const struct entry *e, const char *text)
 {
 	struct rule rule;
 	const char *meant;
@@ -85,57 +58,47 @@ static void look_at_tool(const struct facts *facts, const struct fact *fact,
 		return;
 	meant = rule_meant(&rule);
 	if (meant && *meant)
-		warn_entry(facts, fact, index,
-			   "'%s' is no tool, so this has no effect; write %s",
+		entry_warn(e, "'%s' is no tool, so this has no effect; write %s",
 			   rule.name, meant);
 	else if (meant)
-		warn_entry(facts, fact, index,
-			   "no tool '%s' is known, so this has no effect on the sandbox",
+		entry_warn(e, "no tool '%s' is known, so this has no effect on the sandbox",
 			   rule.name);
 	rule_done(&rule);
 }
 
-static void look_at_rule(const struct facts *facts, const struct fact *fact,
-			 size_t index, const char *rule)
+static void look_at_rule(const struct entry *e, const char *rule)
 {
 	const char *path = rule_path(rule);
 
-	look_at_tool(facts, fact, index, rule);
+	look_at_tool(e, rule);
 	if (path && is_one_slash(path) && means_the_system(path))
-		warn_entry(facts, fact, index,
-			   "one slash starts at %s; for the system's directory write %.5s/%s",
-			   fact->document->rules_base, rule, path);
+		entry_warn(e, "one slash starts at %s; for the system's directory write %.5s/%s",
+			   e->fact->document->rules_base, rule, path);
 }
 
-static void look_at_excluded(const struct facts *facts,
-			     const struct fact *fact, size_t index,
-			     const char *text)
+static void look_at_excluded(const struct entry *e, const char *text)
 {
 	if (*text && !text[strcspn(text, " *:")])
-		warn_entry(facts, fact, index,
-			   "matches the bare command only; with arguments it is '%s *'",
+		entry_warn(e, "matches the bare command only; with arguments it is '%s *'",
 			   text);
 }
 
 /* What a shell would have made another path of */
-static void look_at_path(const struct facts *facts, const struct fact *fact,
-			 size_t index, const char *text)
+static void look_at_path(const struct entry *e, const char *text)
 {
-	const bool deny = fact->setting->type == TYPE_PATHS &&
-		path_list_denies((enum path_list)fact->setting->slot);
+	const bool deny = e->fact->setting->type == TYPE_PATHS &&
+		path_list_denies((enum path_list)e->fact->setting->slot);
 	const char *doubt = path_rule_doubt(text, false);
-	const bool fatal = deny && document_doubts(fact->document, text);
+	const bool fatal = deny && document_doubts(e->fact->document, text);
 	const size_t n = strlen(text);
 
 	if (doubt && !fatal)
-		warn_entry(facts, fact, index, "%s", doubt);
+		entry_warn(e, "%s", doubt);
 	else if (n && (strchr(" \t", *text) || strchr(" \t", text[n - 1])))
-		warn_entry(facts, fact, index,
-			   "begins or ends with a blank, which is taken for a part of the name");
+		entry_warn(e, "begins or ends with a blank, which is taken for a part of the name");
 }
 
-static void look_at_socket(const struct facts *facts, const struct fact *fact,
-			   size_t index, const char *text)
+static void look_at_socket(const struct entry *e, const char *text)
 {
 	static const char *const escapes[] = {
 		"docker.sock", "podman.sock", "containerd.sock", "crio.sock",
@@ -146,72 +109,64 @@ static void look_at_socket(const struct facts *facts, const struct fact *fact,
 	for (size_t i = 0; i < ARRAY_SIZE(escapes); i++) {
 		if (!strstr(text, escapes[i]))
 			continue;
-		warn_entry(facts, fact, index,
-			   "who listens there runs programs outside of the sandbox: this is an escape");
+		entry_warn(e, "who listens there runs programs outside of the sandbox: this is an escape");
 		return;
 	}
 }
 
-static void look_at_host(const struct facts *facts, const struct fact *fact,
-			 size_t index, const char *text)
+static void look_at_host(const struct entry *e, const char *text)
 {
 	struct host_pattern *pattern = host_pattern_new(text, false, NULL);
 	const char *advice = pattern ? host_pattern_advice(pattern) : NULL;
 
 	if (advice)
-		warn_entry(facts, fact, index, "%s", advice);
+		entry_warn(e, "%s", advice);
 	host_pattern_free(pattern);
 }
 
-static void look_at_unprotect(const struct facts *facts,
-			      const struct fact *fact, size_t index,
-			      const char *text)
+static void look_at_unprotect(const struct entry *e, const char *text)
 {
 	size_t n;
-	const struct protect_row *rows = protect_table(&n);
+	const struct protected_row *rows = protected_table(&n);
 
 	for (size_t i = 0; i < n; i++) {
 		if (!strcmp(rows[i].name, text))
 			return;
 	}
-	warn_entry(facts, fact, index, "'%s' is not a protected name", text);
+	entry_warn(e, "'%s' is not a protected name", text);
 }
 
-static void look_at_platform(const struct facts *facts,
-			     const struct fact *fact, size_t index,
-			     const char *text)
+static void look_at_platform(const struct entry *e, const char *text)
 {
 	if (!strcasecmp(text, "linux") && strcmp(text, "linux") != 0)
-		warn_entry(facts, fact, index,
-			   "'%s' is no platform; write linux", text);
+		entry_warn(e, "'%s' is no platform; write linux", text);
 }
 
-static void look_at_entry(const struct facts *facts, const struct fact *fact,
-			  size_t index, const char *text)
+static void look_at_entry(const struct entry *e, const char *text)
 {
-	switch (fact->setting->type) {
+	switch (e->fact->setting->type) {
 	case TYPE_RULES:
-		look_at_rule(facts, fact, index, text);
+		look_at_rule(e, text);
 		break;
 	case TYPE_PATHS:
-		look_at_path(facts, fact, index, text);
+		look_at_path(e, text);
 		break;
 	case TYPE_SOCKETS:
-		look_at_path(facts, fact, index, text);
-		look_at_socket(facts, fact, index, text);
+		look_at_path(e, text);
+		look_at_socket(e, text);
 		break;
 	case TYPE_HOSTS:
-		if (fact->setting->slot == HOST_ALLOW)
-			look_at_host(facts, fact, index, text);
+		if (e->fact->setting->slot == HOST_ALLOW)
+			look_at_host(e, text);
 		break;
 	case TYPE_STRINGS:
-		if (fact->setting->slot == LIST_UNPROTECT)
-			look_at_unprotect(facts, fact, index, text);
-		if (fact->setting->slot == LIST_ENABLED_PLATFORMS)
-			look_at_platform(facts, fact, index, text);
+		if (e->fact->setting->slot == LIST_UNPROTECT)
+			look_at_unprotect(e, text);
+		if (e->fact->setting->slot == LIST_ENABLED_PLATFORMS)
+			look_at_platform(e, text);
 		break;
 	case TYPE_COMMANDS:
-		look_at_excluded(facts, fact, index, text);
+		look_at_excluded(e, text);
 		break;
 	default:
 		break;
@@ -227,9 +182,10 @@ struct slashes {
 	const struct fact *sandbox, *rule;
 };
 
-static void look_at_slashes(const struct facts *facts, struct slashes *s,
-			    const struct fact *fact, const char *text)
+static void look_at_slashes(struct slashes *s, const struct entry *e,
+			    const char *text)
 {
+	const struct fact *fact = e->fact;
 	const char *path = rule_path(text);
 
 	if (s->document != fact->document)
@@ -241,7 +197,7 @@ static void look_at_slashes(const struct facts *facts, struct slashes *s,
 	else if (fact->setting->type == TYPE_PATHS && is_one_slash(text))
 		s->sandbox = fact;
 	if (s->sandbox && s->rule)
-		document_note(facts, fact->document, NOTE_WARNING,
+		document_note(e->facts, fact->document, NOTE_WARNING,
 			      s->rule->key,
 			      "this file mixes two grammars: '/x' in %s is the absolute /x, in Read(/x) and Edit(/x) it is %s/x; write //x there for the absolute one",
 			      s->sandbox->key, fact->document->rules_base);
@@ -252,19 +208,15 @@ static void look_at_facts(const struct facts *facts)
 	struct slashes slashes = { 0 };
 
 	for (size_t i = 0; i < facts->len; i++) {
-		const struct fact *fact = &facts->v[i];
-		json_t *entry;
-		size_t j;
+		struct entry e = fact_entry(facts, &facts->v[i]);
 
-		if (!json_is_array(fact->value))
-			continue;
-		json_array_foreach(fact->value, j, entry) {
-			const char *text = json_string_value(entry);
+		while (entry_next(&e)) {
+			const char *text = json_string_value(e.value);
 
-			if (!text)
+			if (!text || e.index == ENTRY_WHOLE)
 				continue;
-			look_at_entry(facts, fact, j, text);
-			look_at_slashes(facts, &slashes, fact, text);
+			look_at_entry(&e, text);
+			look_at_slashes(&slashes, &e, text);
 		}
 	}
 }
@@ -304,7 +256,7 @@ static void look_at_masks(const struct facts *facts, const struct policy *p)
 			    "a masked credential stays outside like a denied one; the proxy does not put it in");
 }
 
-void footguns_note(const struct facts *facts, const struct policy *policy)
+void lint_note(const struct facts *facts, const struct policy *policy)
 {
 	const struct flag *automatic = &policy->flags[FLAG_AUTO_ALLOW];
 

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/locks.c - what stronger files forbid weaker ones to say
+ * policy/managed.c - what stronger files forbid weaker ones to set
  *
- * Theory of operation: one look over all facts finds the locks; then each fact
- * is asked about by its row's guard. Whoever is refused learns why, and which
- * line locked it. Denials are never refused: a lock only takes away what would
- * loosen.
+ * Theory of operation: one look over all facts finds the locks; then each fact is
+ * admitted or not by its row's guard. A refusal says why, and which line locked it.
+ * Denials are never refused: a lock only takes away what would loosen.
  */
 
-#include "policy/locks.h"
+#include "policy/managed.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/asks.h"
+#include "policy/dedup.h"
 #include "policy/document.h"
+#include "policy/file-reader.h"
 #include "policy/policy.h"
-#include "policy/reader.h"
-#include "policy/schema.h"
-#include "policy/seen.h"
 
 static enum scope scope_of(const struct fact *fact)
 {
@@ -70,7 +70,7 @@ static void lock(const struct fact **lock, const struct fact *fact, bool holds)
 		*lock = fact;
 }
 
-static void look_at_managed(struct locks *locks, const struct fact *fact)
+static void look_at_managed(struct managed *locks, const struct fact *fact)
 {
 	const bool yes = json_is_true(fact->value);
 
@@ -95,9 +95,10 @@ static void look_at_managed(struct locks *locks, const struct fact *fact)
 	     !strncmp(fact->setting->path, "network.", 8));
 }
 
-void locks_init(struct locks *locks, const struct facts *facts)
+void managed_init(struct managed *locks, const struct facts *facts,
+		  const struct file_reader *reader)
 {
-	*locks = (struct locks){ .denied = seen_new() };
+	*locks = (struct managed){ .denied = dedup_new(), .reader = reader };
 	for (size_t i = 0; i < facts->len; i++) {
 		const struct fact *fact = &facts->v[i];
 
@@ -116,20 +117,20 @@ void locks_init(struct locks *locks, const struct facts *facts)
 		locks->unsandboxed = locks->domains;
 }
 
-void locks_done(struct locks *locks)
+void managed_done(struct managed *locks)
 {
-	seen_free(locks->denied);
+	dedup_free(locks->denied);
 	for (size_t i = 0; i < locks->denials.len; i++)
 		free(locks->denials.v[i].path);
 	free(locks->denials.v);
-	*locks = (struct locks){ 0 };
+	*locks = (struct managed){ 0 };
 }
 
-static void note_denial(struct locks *locks, enum scope scope, const char *path)
+static void note_denial(struct managed *locks, enum scope scope, const char *path)
 {
 	size_t unused;
 
-	if (!seen_add_copy(locks->denied, scope, path, 0, &unused) ||
+	if (!dedup_add_copy(locks->denied, scope, path, 0, &unused) ||
 	    scope == SCOPE_BUILTIN)
 		return;
 	*vec_push(&locks->denials) = (struct denial){ scope,
@@ -151,7 +152,7 @@ static bool opens_paths(const struct facts *facts)
 	return false;
 }
 
-void locks_note_hidden(struct locks *locks, const struct facts *facts,
+void managed_note_hidden(struct managed *locks, const struct facts *facts,
 		       const struct policy *policy)
 {
 	auto_policy struct policy *plain = policy_new(policy->cwd,
@@ -170,10 +171,10 @@ void locks_note_hidden(struct locks *locks, const struct facts *facts,
 		note_denial(locks, SCOPE_BUILTIN, rules->v[i].path);
 }
 
-void locks_note_denials(struct locks *locks, const struct facts *facts,
-			const struct policy *policy,
-			const struct reader *reader)
+void managed_note_denials(struct managed *locks, const struct facts *facts,
+			const struct policy *policy)
 {
+	const struct file_reader *reader = locks->reader;
 	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
 
 	if (!opens_paths(facts))
@@ -206,13 +207,13 @@ static bool admit_managed_only(const struct fact *fact,
 	       refuse(ret, managed_only, lock);
 }
 
-bool locks_admit_host(const struct locks *locks, const struct fact *fact,
+bool managed_admit_host(const struct managed *locks, const struct fact *fact,
 		      struct refusal *ret)
 {
 	return admit_managed_only(fact, locks->domains, ret);
 }
 
-bool locks_admit(const struct locks *locks, const struct fact *fact,
+bool managed_admit(const struct managed *locks, const struct fact *fact,
 		 struct refusal *ret)
 {
 	switch (fact->setting->guard) {
@@ -229,7 +230,7 @@ bool locks_admit(const struct locks *locks, const struct fact *fact,
 	case GUARD_READS:
 		return admit_managed_only(fact, locks->read_paths, ret);
 	case GUARD_DOMAINS:
-		return locks_admit_host(locks, fact, ret);
+		return managed_admit_host(locks, fact, ret);
 	case GUARD_RULES:
 		return admit_managed_only(fact, locks->rules, ret);
 	default:
@@ -237,9 +238,8 @@ bool locks_admit(const struct locks *locks, const struct fact *fact,
 	}
 }
 
-bool locks_admit_ask(const struct locks *locks, const struct fact *fact,
-		     const struct ask *ask, const struct reader *reader,
-		     struct refusal *ret)
+bool managed_admit_ask(const struct managed *locks, const struct fact *fact,
+		     const struct ask *ask, struct refusal *ret)
 {
 	if (is_repository(fact) &&
 	    (ask->kind == ASK_SETTING || ask->kind == ASK_TIER))
@@ -252,38 +252,14 @@ bool locks_admit_ask(const struct locks *locks, const struct fact *fact,
 		return refuse(ret, locked, locks->unsandboxed);
 	if (is_repository(fact) && ask->kind == ASK_HOST && locks->strict)
 		return refuse(ret, locked, locks->strict);
-	if (!locks_admit(locks, fact, ret) ||
-	    (ask->kind == ASK_HOST && !locks_admit_host(locks, fact, ret)))
+	if (!managed_admit(locks, fact, ret) ||
+	    (ask->kind == ASK_HOST && !managed_admit_host(locks, fact, ret)))
 		return false;
-	return !ask->path || locks_admit_path(locks, reader, scope_of(fact),
-					      ask->path, ask->glob, ret);
+	return !ask->path || managed_admit_path(locks, scope_of(fact), ask->path,
+						ask->glob, ret);
 }
 
-/* True if @path or a directory above it is denied by @scope */
-static bool is_denied(const struct locks *locks, enum scope scope,
-		      const char *path)
-{
-	auto_free char *at = path_resolve("/", path);
-	size_t unused;
-
-	for (;;) {
-		char *slash;
-
-		if (seen_find(locks->denied, scope, at, &unused))
-			return true;
-		if (!at[1])
-			return false;
-		slash = strrchr(at, '/');
-		slash[slash == at] = '\0';
-	}
-}
-
-bool locks_hide(void *locks, const char *path)
-{
-	return is_denied(locks, SCOPE_BUILTIN, path);
-}
-
-/* A repository's file lifts nobody's denial but its own; others do not lift
+/* A repository's file lifts only denials of a repository; other files do not lift
  * those of stronger scopes
  */
 static bool may_lift(enum scope scope, enum scope denies)
@@ -293,7 +269,7 @@ static bool may_lift(enum scope scope, enum scope denies)
 	return scope >= denies;
 }
 
-static bool may_match_denied(const struct locks *locks, enum scope scope,
+static bool may_match_denied(const struct managed *locks, enum scope scope,
 			     const char *dir)
 {
 	for (size_t i = 0; i < locks->denials.len; i++) {
@@ -307,12 +283,11 @@ static bool may_match_denied(const struct locks *locks, enum scope scope,
 	return false;
 }
 
-bool locks_admit_path(const struct locks *locks, const struct reader *reader,
-		      enum scope scope, const char *path, bool glob,
-		      struct refusal *ret)
+bool managed_admit_path(const struct managed *locks, enum scope scope,
+			const char *path, bool glob, struct refusal *ret)
 {
 	auto_free char *real = locks->denials.len ?
-		reader->real(reader->arg, path) : NULL;
+		locks->reader->real(locks->reader->arg, path) : NULL;
 
 	if (glob && (may_match_denied(locks, scope, path) ||
 		     (real && may_match_denied(locks, scope, real))))
@@ -321,10 +296,74 @@ bool locks_admit_path(const struct locks *locks, const struct reader *reader,
 	/* A link that came with the clone must not lead around a denial */
 	for (enum scope s = SCOPE_USER; locks->denials.len && s < SCOPE_COUNT; s++) {
 		if (!may_lift(scope, s) &&
-		    (is_denied(locks, s, path) ||
-		     (real && is_denied(locks, s, real))))
+		    (dedup_covers(locks->denied, s, path) ||
+		     (real && dedup_covers(locks->denied, s, real))))
 			return refuse(ret, "ignored: it opens what others denied",
 				      NULL);
 	}
 	return true;
+}
+
+/* An option that opens what a managed file denies */
+static int check_denied(const struct policy *policy, enum path_list list,
+			struct err *err)
+{
+	const struct path_rules *rules = &policy->paths[list];
+	const struct path_rules *denied = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len * denied->len; i++) {
+		const struct path_rule *rule = &rules->v[i / denied->len];
+		const struct path_rule *no = &denied->v[i % denied->len];
+		auto_buf struct buf by = { 0 };
+
+		if (rule->origin.source->scope == SCOPE_MANAGED ||
+		    no->origin.source->scope != SCOPE_MANAGED ||
+		    !path_is_within(no->path, rule->path))
+			continue;
+		origin_describe(&no->origin, &by);
+		return fail(err, -EPERM, "%s %s: managed settings deny it (%s)",
+			    rule->origin.source->name, rule->text,
+			    buf_str(&by));
+	}
+	return 0;
+}
+
+int managed_check_options(const struct managed *locks,
+			  const struct policy *policy, struct err *err)
+{
+	const struct host_rules *hosts = &policy->hosts[HOST_ALLOW];
+	const struct path_rules *paths = &policy->paths[PATH_ALLOW_READ];
+	int r;
+
+	if (locks->domains && hosts->len)
+		return fail(err, -EPERM,
+			    "--allow %s: only managed domains count (%s sets %s)",
+			    hosts->v[0].text,
+			    locks->domains->document->source->name,
+			    locks->domains->key);
+	if (locks->read_paths && paths->len)
+		return fail(err, -EPERM,
+			    "--read %s: only managed paths count (%s sets %s)",
+			    paths->v[0].text,
+			    locks->read_paths->document->source->name,
+			    locks->read_paths->key);
+	r = check_denied(policy, PATH_ALLOW_READ, err);
+	return r < 0 ? r : check_denied(policy, PATH_ALLOW_WRITE, err);
+}
+
+int managed_check_net(const struct managed *locks, const struct policy *policy,
+		      struct err *err)
+{
+	const enum net_mode net = policy->net;
+	const struct origin *origin = &policy->net_origin;
+	const struct fact *by = net == NET_HOST ? locks->network :
+				net == NET_JAIL ? locks->names : NULL;
+
+	if (!by || !origin->source || origin->source->scope == SCOPE_MANAGED)
+		return 0;
+	return fail(err, -EPERM, "%s is refused: %s sets %s%s",
+		    net == NET_HOST ? "the host's network" :
+		    "a jail that looks at no names",
+		    by->document->source->name, by->key,
+		    net == NET_JAIL ? "; write jail,filtered" : "");
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/locks.h - what stronger files forbid weaker ones to say
+/* policy/managed.h - what stronger files forbid weaker ones to set
  *
- * Inside of policy/. The names follow guards.def.
+ * Inside of policy/.
  */
 
-#ifndef POLICY_LOCKS_H
-#define POLICY_LOCKS_H
+#ifndef POLICY_MANAGED_H
+#define POLICY_MANAGED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,15 +13,16 @@
 #include "policy/origin.h"
 
 struct ask;
-struct ask_context;
+struct err;
 struct fact;
 struct facts;
 struct policy;
-struct policy_seen;
-struct reader;
+struct policy_dedup;
+struct file_reader;
 
 /**
- * struct locks - The locks that hold, each with the fact behind it, or NULL
+ * struct managed - The locks that hold, each with the fact behind it, or NULL
+ * @reader:	Follows links
  * @unsandboxed: Nothing that a repository's file asks for counts
  * @domains:	allowManagedDomainsOnly
  * @read_paths:	allowManagedReadPathsOnly
@@ -34,31 +35,29 @@ struct reader;
  *		followed; of SCOPE_BUILTIN those that the defaults hide
  * @denials:	The same without the defaults, for patterns
  */
-struct locks {
+struct managed {
+	const struct file_reader *reader;
 	const struct fact *unsandboxed;
 	const struct fact *domains, *read_paths, *rules, *strict, *filesystem;
 	const struct fact *network, *names;
-	struct policy_seen *denied;
+	struct policy_dedup *denied;
 	struct {
 		struct denial { enum scope scope; char *path; } *v;
 		size_t len, cap;
 	} denials;
 };
 
-void locks_init(struct locks *locks, const struct facts *facts);
-void locks_done(struct locks *locks);
+void managed_init(struct managed *locks, const struct facts *facts,
+		  const struct file_reader *reader);
+void managed_done(struct managed *locks);
 
 /* Remember what a policy without any settings hides */
-void locks_note_hidden(struct locks *locks, const struct facts *facts,
+void managed_note_hidden(struct managed *locks, const struct facts *facts,
 		       const struct policy *policy);
 
 /* Once the denials are in @policy, remember them */
-void locks_note_denials(struct locks *locks, const struct facts *facts,
-			const struct policy *policy,
-			const struct reader *reader);
-
-/* True if the defaults hide @path, or what is above it */
-bool locks_hide(void *locks, const char *path);
+void managed_note_denials(struct managed *locks, const struct facts *facts,
+			const struct policy *policy);
 
 /**
  * struct refusal - Why a value does not count
@@ -71,23 +70,33 @@ struct refusal {
 };
 
 /* True if @fact counts as far as its scope is concerned; else @ret says why not */
-bool locks_admit(const struct locks *locks, const struct fact *fact,
+bool managed_admit(const struct managed *locks, const struct fact *fact,
 		 struct refusal *ret);
 
 /* True if a rule of permissions.allow of @fact may open a host */
-bool locks_admit_host(const struct locks *locks, const struct fact *fact,
+bool managed_admit_host(const struct managed *locks, const struct fact *fact,
 		      struct refusal *ret);
 
 /* True if what @ask of @fact's file asks for may be approved of */
-bool locks_admit_ask(const struct locks *locks, const struct fact *fact,
-		     const struct ask *ask, const struct reader *reader,
-		     struct refusal *ret);
+bool managed_admit_ask(const struct managed *locks, const struct fact *fact,
+		     const struct ask *ask, struct refusal *ret);
 
-/* True if a file of @scope may open @path, or a pattern below it, for nobody
- * whom it cannot overrule denies that
+/* True if a file of @scope may open @path, or a pattern below it: no scope that it
+ * cannot overrule denies that
  */
-bool locks_admit_path(const struct locks *locks, const struct reader *reader,
-		      enum scope scope, const char *path, bool glob,
-		      struct refusal *ret);
+bool managed_admit_path(const struct managed *locks, enum scope scope,
+			const char *path, bool glob, struct refusal *ret);
 
-#endif /* POLICY_LOCKS_H */
+/* Refuse a command-line option that a lock forbids; @policy holds the managed files
+ * and the options. 0, or -EPERM with a message.
+ */
+int managed_check_options(const struct managed *locks,
+			  const struct policy *policy, struct err *err);
+
+/* Refuse a network without the filter that the managed lists need. 0, or -EPERM
+ * with a message.
+ */
+int managed_check_net(const struct managed *locks, const struct policy *policy,
+		      struct err *err);
+
+#endif /* POLICY_MANAGED_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/mode.c - disabled, regular or auto-allow, and who decides it */
+/* policy/mode.c - disabled, regular or auto-allow, and which setting decides it */
 
 #include "policy/mode.h"
 
@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/command.h"
 #include "policy/policy.h"
+#include "shell/command-pattern.h"
 
 static const char *const names[MODE_COUNT] = {
 	[MODE_DISABLED] = "disabled",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/mode.h - disabled, regular or auto-allow, and who decides it */
+/* policy/mode.h - disabled, regular or auto-allow, and which setting decides it */
 
 #ifndef POLICY_MODE_H
 #define POLICY_MODE_H
@@ -19,9 +19,9 @@ int mode_parse(const char *name, enum mode *ret);
 /* The mode that an agent would find: unset is disabled */
 enum mode mode_of(const struct policy *policy);
 
-/* True if somebody switched the sandbox off: by "enabled": false, or by an
+/* True if a setting switches the sandbox off: by "enabled": false, or by an
  * enabledPlatforms without "linux". *@ret is then the origin to name. Unset is
- * not off: who runs cloche wants a sandbox.
+ * not off: a caller of cloche wants a sandbox.
  */
 bool mode_is_off(const struct policy *policy, const struct origin **ret);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/origin.c - who said so: the file, line and key behind each value */
+/* policy/origin.c - the file, line and key behind each value */
 
 #include "policy/origin.h"
 
@@ -25,22 +25,50 @@ const char *scope_name(enum scope scope)
 }
 
 /**
- * struct line_cache - The entry of a list that was looked up last
- * @list:	The list's JSON path, or NULL
- * @index:	Which entry
+ * struct source_index - What a source knows about places in its text
+ * @keys:	Keys of origins
+ * @list:	The JSON path of the list whose entry was looked up last, or NULL
+ * @entry:	Which entry
  * @at:		Where it is
  */
-struct line_cache {
+struct source_index {
+	struct { char **v; size_t len, cap; } keys;
 	char *list;
-	size_t index;
+	size_t entry;
 	struct json_place at;
 };
 
-void line_cache_free(struct line_cache *cache)
+struct source *source_new(enum scope scope, const char *name, const char *text,
+			  size_t len, const char *base)
 {
-	if (cache)
-		free(cache->list);
-	free(cache);
+	struct source *source = mem_zalloc(sizeof(*source));
+
+	source->scope = scope;
+	source->name = mem_strdup(name);
+	source->text = text ? mem_strndup(text, len) : NULL;
+	source->len = text ? len : 0;
+	source->base = mem_strdup(base);
+	source->index = mem_zalloc(sizeof(*source->index));
+	return source;
+}
+
+void source_free(struct source *source)
+{
+	free(source->name);
+	free(source->text);
+	free(source->base);
+	for (size_t i = 0; i < source->index->keys.len; i++)
+		free(source->index->keys.v[i]);
+	free(source->index->keys.v);
+	free(source->index->list);
+	free(source->index);
+	free(source);
+}
+
+const char *source_key(const struct source *source, char *key)
+{
+	*vec_push(&source->index->keys) = key;
+	return key;
 }
 
 /* Split "list[3]": the length of "list" and 3; 0 if @key is no entry */
@@ -59,13 +87,13 @@ static size_t split(const char *key, size_t *ret_index)
 static bool is_next(const struct source *source, const char *key, size_t n,
 		    size_t index, struct json_place *at)
 {
-	const struct line_cache *cache = source->lines;
+	const struct source_index *last = source->index;
 
-	if (!n || !cache->list || strncmp(cache->list, key, n) != 0 ||
-	    cache->list[n] || index < cache->index)
+	if (!n || !last->list || strncmp(last->list, key, n) != 0 ||
+	    last->list[n] || index < last->entry)
 		return false;
-	*at = cache->at;
-	for (index -= cache->index; index; index--) {
+	*at = last->at;
+	for (index -= last->entry; index; index--) {
 		if (json_next(source->text, source->len, at) < 0)
 			return false;
 	}
@@ -85,10 +113,10 @@ bool source_locate(const struct source *source, const char *key,
 	    json_locate(source->text, source->len, key, &at) < 0)
 		return false;
 	if (n) {
-		free(source->lines->list);
-		source->lines->list = mem_strndup(key, n);
-		source->lines->index = index;
-		source->lines->at = at;
+		free(source->index->list);
+		source->index->list = mem_strndup(key, n);
+		source->index->entry = index;
+		source->index->at = at;
 	}
 	*ret = at;
 	return true;
@@ -119,7 +147,12 @@ void origin_describe(const struct origin *origin, struct buf *out)
 		buf_addf(out, ": %s", origin->key);
 }
 
-struct line_cache *line_cache_new(void)
+struct origin origin_make(const struct source *source, const char *key,
+			  const char *reason)
 {
-	return mem_zalloc(sizeof(struct line_cache));
+	return (struct origin){
+		.source = source,
+		.key = key ? source_key(source, mem_strdup(key)) : NULL,
+		.reason = reason,
+	};
 }

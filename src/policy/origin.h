@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/origin.h - who said so: the file, line and key behind each value */
+/* policy/origin.h - the file, line and key behind each value */
 
 #ifndef POLICY_ORIGIN_H
 #define POLICY_ORIGIN_H
@@ -9,7 +9,7 @@
 
 struct buf;
 struct json_place;
-struct line_cache;
+struct source_index;
 
 /* From the weakest to the strongest */
 enum scope {
@@ -29,7 +29,7 @@ enum scope {
  * @text:	The file's bytes, or NULL; lines are looked up in it when asked
  * @len:	Bytes of @text
  * @base:	The directory that relative paths in it start from
- * @lines:	Where the last look-up ended, so that the next is short
+ * @index:	Keys of origins, and where the last look-up of a line ended
  */
 struct source {
 	enum scope scope;
@@ -37,21 +37,26 @@ struct source {
 	char *text;
 	size_t len;
 	char *base;
-	struct line_cache *lines;
+	struct source_index *index;
 };
 
-struct line_cache *line_cache_new(void);
-void line_cache_free(struct line_cache *cache);
+/* Copies the strings; @text may be NULL */
+struct source *source_new(enum scope scope, const char *name, const char *text,
+			  size_t len, const char *base);
+void source_free(struct source *source);
+
+/* Hand @key over to @source, which frees it in the end */
+const char *source_key(const struct source *source, char *key);
 
 /**
- * struct origin - Where one value came from
- * @source:	NULL only for a value that nobody set
- * @key:	JSON path in the file, or NULL; owned by the rule
+ * struct origin - Where one value came from: a plain value, which owns nothing
+ * @source:	NULL only for a value that is not set
+ * @key:	JSON path in the file, or NULL; lives as long as @source
  * @reason:	Why a built-in rule is there, a literal; or NULL
  */
 struct origin {
 	const struct source *source;
-	char *key;
+	const char *key;
 	const char *reason;
 };
 
@@ -69,5 +74,9 @@ unsigned int origin_line(const struct origin *origin);
 
 /* "FILE:LINE: KEY", "--option", or "built in: why"; never empty */
 void origin_describe(const struct origin *origin, struct buf *out);
+
+/* The origin of a value; @key is copied and may be NULL */
+struct origin origin_make(const struct source *source, const char *key,
+			  const char *reason);
 
 #endif /* POLICY_ORIGIN_H */

@@ -3,7 +3,7 @@
  * policy/pathrule.c - the grammar of sandbox.filesystem.* entries
  *
  * Theory of operation: only what the user wrote can be a pattern. The directory
- * that it is relative to is plain text, even if somebody named it "a[1]": its
+ * that it is relative to is plain text, even if it is called "a[1]": its
  * special characters go into the pattern as sets of one.
  */
 
@@ -19,7 +19,6 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/glob.h"
-#include "policy/policy.h"
 
 /* Drop a final "/" and then "/ **", as often as they come */
 static char *without_tail(const char *text)
@@ -162,5 +161,39 @@ void path_rule_done(struct path_rule *rule)
 	free(rule->path);
 	free(rule->literal);
 	glob_free(rule->glob);
-	origin_done(&rule->origin);
+}
+
+/* A token may also stand alone: "https://TOKEN@host" */
+static bool holds_password_url(const char *text, size_t n)
+{
+	const char *end = text + n;
+	const char *at = text;
+
+	while ((at = memmem(at, (size_t)(end - at), "://", 3))) {
+		at += 3;
+		for (const char *p = at; p < end; p++) {
+			if (*p == '@' && p > at)
+				return true;
+			if (strchr("/ \t\r\n\"'", *p))
+				break;
+		}
+	}
+	return false;
+}
+
+bool path_rule_has_marker(const char *markers, const char *text, size_t n)
+{
+	while (*markers) {
+		const size_t len = strcspn(markers, "|");
+
+		if (len == 4 && !memcmp(markers, "@url", 4)) {
+			if (holds_password_url(text, n))
+				return true;
+		} else if (memmem(text, n, markers, len)) {
+			return true;
+		}
+		markers += len;
+		markers += *markers == '|';
+	}
+	return false;
 }

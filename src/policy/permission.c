@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/ruleset.c - deny, ask, allow: what rules say about a shell command */
+/* policy/permission.c - deny, ask, allow: what rules say about a shell command */
 
-#include "policy/ruleset.h"
+#include "policy/permission.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/shell.h"
+#include "shell/parse.h"
 
 struct entry {
 	struct rule rule;
 	struct origin origin;
 };
 
-struct ruleset {
+struct permission {
 	struct {
 		struct entry *v;
 		size_t len, cap;
@@ -35,34 +35,31 @@ static const char *const words[ACTION_COUNT + 1] = {
 	[ACTION_COUNT] = "no rule speaks about it",
 };
 
-struct ruleset *ruleset_new(void)
+struct permission *permission_new(void)
 {
-	return mem_zalloc(sizeof(struct ruleset));
+	return mem_zalloc(sizeof(struct permission));
 }
 
-void ruleset_free(struct ruleset *set)
+void permission_free(struct permission *set)
 {
 	if (!set)
 		return;
 	for (size_t a = 0; a < ACTION_COUNT; a++) {
 		for (size_t i = 0; i < set->actions[a].len; i++) {
-			struct entry *e = &set->actions[a].v[i];
-
-			rule_done(&e->rule);
-			free(e->origin.key);
+			rule_done(&set->actions[a].v[i].rule);
 		}
 		free(set->actions[a].v);
 	}
 	free(set);
 }
 
-void ruleset_verdict_done(struct ruleset_verdict *verdict)
+void permission_verdict_done(struct permission_verdict *verdict)
 {
 	free(verdict->why);
 	verdict->why = NULL;
 }
 
-int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
+int permission_add(struct permission *set, const char *text, enum rule_action action,
 		const struct rule_bases *bases, struct origin origin,
 		struct err *err)
 {
@@ -76,17 +73,16 @@ int ruleset_add(struct ruleset *set, const char *text, enum rule_action action,
 	rule_path_done(&path);
 	if (r < 0) {
 		rule_done(&e.rule);
-		free(origin.key);
 		return r;
 	}
 	*vec_push(&set->actions[action]) = e;
 	return 0;
 }
 
-static struct ruleset_verdict verdict(enum rule_action action,
+static struct permission_verdict verdict(enum rule_action action,
 				      const struct entry *e)
 {
-	return (struct ruleset_verdict){
+	return (struct permission_verdict){
 		.action = action, .rule = e ? &e->rule : NULL,
 		.origin = e ? &e->origin : NULL,
 		.why = mem_printf(e ? "%s: %s" : "%s", words[action],
@@ -121,7 +117,7 @@ static bool is_touched(const struct rule *rule, const char *line,
 	       command_pattern_match(&rule->command, line);
 }
 
-static bool is_allowed(const struct ruleset *set, size_t *ret,
+static bool is_allowed(const struct permission *set, size_t *ret,
 		       const struct shell_script *script,
 		       const struct shell_command *c)
 {
@@ -138,10 +134,10 @@ static bool is_allowed(const struct ruleset *set, size_t *ret,
 	return false;
 }
 
-/* True if somebody wrote a rule about some commands, which this line might
- * have to obey if only it could be read
+/* True if there is a rule about commands, which this line might have to obey if it
+ * could be parsed
  */
-static bool has_command_rules(const struct ruleset *set)
+static bool has_command_rules(const struct permission *set)
 {
 	for (size_t a = ACTION_DENY; a < ACTION_ALLOW; a++) {
 		for (size_t i = 0; i < set->actions[a].len; i++) {
@@ -152,9 +148,9 @@ static bool has_command_rules(const struct ruleset *set)
 	return false;
 }
 
-static struct ruleset_verdict ask_because(const char *why)
+static struct permission_verdict ask_because(const char *why)
 {
-	return (struct ruleset_verdict){
+	return (struct permission_verdict){
 		.action = ACTION_ASK,
 		.why = mem_printf("it cannot be read: %s", why),
 	};
@@ -163,7 +159,7 @@ static struct ruleset_verdict ask_because(const char *why)
 /* All of @line is allowed by one rule: any command that can be read, or this very
  * text
  */
-static const struct entry *find_whole(const struct ruleset *set,
+static const struct entry *find_whole(const struct permission *set,
 				      const char *line, bool readable)
 {
 	for (size_t i = 0; i < set->actions[ACTION_ALLOW].len; i++) {
@@ -178,7 +174,7 @@ static const struct entry *find_whole(const struct ruleset *set,
 }
 
 /* Each of @n parts is allowed by some rule; the verdict names the last */
-static struct ruleset_verdict decide_parts(const struct ruleset *set,
+static struct permission_verdict decide_parts(const struct permission *set,
 					   const struct shell_script *script,
 					   size_t n, unsigned int features)
 {
@@ -193,7 +189,7 @@ static struct ruleset_verdict decide_parts(const struct ruleset *set,
 	return verdict(ACTION_ALLOW, &set->actions[ACTION_ALLOW].v[rule]);
 }
 
-struct ruleset_verdict ruleset_decide_command(const struct ruleset *set,
+struct permission_verdict permission_decide_command(const struct permission *set,
 					      const char *command,
 					      bool no_broad_ask)
 {
@@ -251,7 +247,7 @@ static bool covers_input(const struct rule *rule, const char *field,
 	return r;
 }
 
-struct ruleset_verdict ruleset_decide_input(const struct ruleset *set,
+struct permission_verdict permission_decide_input(const struct permission *set,
 					    const char *field,
 					    const char *value)
 {

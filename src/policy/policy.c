@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/policy.c - one policy: its life, its switches, and who said so */
+/* policy/policy.c - one policy: its life, its switches, and its lists */
 
 #include "policy/policy.h"
 
@@ -7,19 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/dedup.h"
+#include "policy/glob.h"
 #include "policy/host.h"
-#include "policy/pathrule.h"
-#include "policy/ruleset.h"
-#include "policy/seen.h"
+#include "policy/permission.h"
 
-static void default_dir(struct policy *p, enum policy_dir dir,
-			const char *below_home)
+const char *policy_dir_below_home(enum policy_dir dir)
 {
-	if (p->home)
-		p->dirs[dir] = path_resolve(p->home, below_home);
+	static const char *const below[DIR_COUNT] = {
+		[DIR_HOME] = ".",
+		[DIR_CLAUDE] = ".claude",
+		[DIR_CONFIG] = ".config",
+		[DIR_STATE] = ".local/state",
+		[DIR_CACHE] = ".cache",
+		[DIR_DATA] = ".local/share",
+	};
+
+	return below[dir];
 }
 
 struct policy *policy_new(const char *cwd, const char *home)
@@ -31,18 +39,18 @@ struct policy *policy_new(const char *cwd, const char *home)
 	p->project = mem_strdup(p->cwd);
 	if (home && *home == '/')
 		p->home = path_resolve("/", home);
-	p->seen = seen_new();
-	p->ruleset = ruleset_new();
+	p->seen = dedup_new();
+	p->ruleset = permission_new();
 	p->dirs[DIR_ROOT] = mem_strdup("/");
 	p->dirs[DIR_ETC] = mem_strdup("/etc");
 	p->dirs[DIR_CWD] = mem_strdup(p->cwd);
 	p->dirs[DIR_PARENTS] = mem_strdup(p->cwd);
-	default_dir(p, DIR_HOME, ".");
-	default_dir(p, DIR_CLAUDE, ".claude");
-	default_dir(p, DIR_CONFIG, ".config");
-	default_dir(p, DIR_STATE, ".local/state");
-	default_dir(p, DIR_CACHE, ".cache");
-	default_dir(p, DIR_DATA, ".local/share");
+	for (enum policy_dir dir = 0; p->home && dir < DIR_COUNT; dir++) {
+		const char *below = policy_dir_below_home(dir);
+
+		if (below)
+			p->dirs[dir] = path_resolve(p->home, below);
+	}
 	return p;
 }
 
@@ -64,12 +72,6 @@ struct policy *policy_ref(struct policy *p)
 	return p;
 }
 
-void origin_done(struct origin *origin)
-{
-	free(origin->key);
-	origin->key = NULL;
-}
-
 static void free_paths(struct path_rules *rules)
 {
 	for (size_t i = 0; i < rules->len; i++)
@@ -83,7 +85,6 @@ static void free_hosts(struct host_rules *rules)
 		free(rules->v[i].text);
 		free(rules->v[i].reason);
 		host_pattern_free(rules->v[i].pattern);
-		origin_done(&rules->v[i].origin);
 	}
 	free(rules->v);
 }
@@ -92,7 +93,6 @@ static void free_strings(struct string_rules *rules)
 {
 	for (size_t i = 0; i < rules->len; i++) {
 		free(rules->v[i].text);
-		origin_done(&rules->v[i].origin);
 	}
 	free(rules->v);
 }
@@ -102,7 +102,6 @@ static void free_ignores(struct ignore_rules *rules)
 	for (size_t i = 0; i < rules->len; i++) {
 		free(rules->v[i].command);
 		free(rules->v[i].text);
-		origin_done(&rules->v[i].origin);
 	}
 	free(rules->v);
 }
@@ -117,33 +116,6 @@ void credential_done(struct credential *c)
 	free(c->hosts.v);
 	free(c->name);
 	free(c->extract);
-	origin_done(&c->origin);
-}
-
-static void free_sources(struct source_list *sources)
-{
-	for (size_t i = 0; i < sources->len; i++) {
-		free(sources->v[i]->name);
-		free(sources->v[i]->text);
-		free(sources->v[i]->base);
-		line_cache_free(sources->v[i]->lines);
-		free(sources->v[i]);
-	}
-	free(sources->v);
-}
-
-static void free_scalars(struct policy *p)
-{
-	for (size_t i = 0; i < FLAG_COUNT; i++)
-		origin_done(&p->flags[i].origin);
-	for (size_t i = 0; i < NUMBER_COUNT; i++)
-		origin_done(&p->numbers[i].origin);
-	for (size_t i = 0; i < TEXT_COUNT; i++) {
-		free(p->texts[i].value);
-		origin_done(&p->texts[i].origin);
-	}
-	origin_done(&p->profile_origin);
-	origin_done(&p->net_origin);
 }
 
 void policy_unref(struct policy *p)
@@ -158,14 +130,17 @@ void policy_unref(struct policy *p)
 		free_strings(&p->lists[i]);
 	for (size_t i = 0; i < DIR_COUNT; i++)
 		free(p->dirs[i]);
-	free_scalars(p);
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		free(p->texts[i].value);
 	free_ignores(&p->ignores);
 	for (size_t i = 0; i < p->credentials.len; i++)
 		credential_done(&p->credentials.v[i]);
 	free(p->credentials.v);
-	free_sources(&p->sources);
-	seen_free(p->seen);
-	ruleset_free(p->ruleset);
+	for (size_t i = 0; i < p->sources.len; i++)
+		source_free(p->sources.v[i]);
+	free(p->sources.v);
+	dedup_free(p->seen);
+	permission_free(p->ruleset);
 	free(p->cwd);
 	free(p->project);
 	free(p->made_top);
@@ -187,49 +162,22 @@ const struct source *policy_add_source(struct policy *p, enum scope scope,
 				       const char *name, const char *text,
 				       size_t len, const char *base)
 {
-	struct source *source = mem_zalloc(sizeof(*source));
+	struct source *source = source_new(scope, name, text, len,
+					   base ? base : p->cwd);
 
-	source->scope = scope;
-	source->name = mem_strdup(name);
-	source->text = text ? mem_strndup(text, len) : NULL;
-	source->len = text ? len : 0;
-	source->base = mem_strdup(base ? base : p->cwd);
-	source->lines = line_cache_new();
 	*vec_push(&p->sources) = source;
 	return source;
 }
 
-struct origin origin_make(const struct source *source, const char *key,
-			  const char *reason)
-{
-	return (struct origin){
-		.source = source,
-		.key = key ? mem_strdup(key) : NULL,
-		.reason = reason,
-	};
-}
-
-struct origin origin_copy(const struct origin *origin)
-{
-	return origin_make(origin->source, origin->key, origin->reason);
-}
-
-/* The first, strongest setter wins, but anybody may be stricter than a managed
+/* The first, strongest setter wins, but any other may be stricter than a managed
  * file
  */
-static bool takes_over(bool set, struct origin *held, struct origin *origin,
-		       bool stricter)
+static bool takes_over(bool set, const struct origin *old,
+		       const struct origin *new, bool stricter)
 {
-	const bool managed = held->source && origin->source &&
-			     held->source->scope == SCOPE_MANAGED &&
-			     origin->source->scope != SCOPE_MANAGED;
-
-	if (!set || (managed && stricter)) {
-		origin_done(held);
-		return true;
-	}
-	origin_done(origin);
-	return false;
+	return !set || (stricter && old->source && new->source &&
+			old->source->scope == SCOPE_MANAGED &&
+			new->source->scope != SCOPE_MANAGED);
 }
 
 /* Switches that are stricter when on; all others when off */
@@ -247,10 +195,10 @@ static const bool strict_on[FLAG_COUNT] = {
 void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
 		     struct origin origin)
 {
-	const struct flag *held = &p->flags[flag];
+	const struct flag *old = &p->flags[flag];
 
-	if (!takes_over(held->set, &p->flags[flag].origin, &origin,
-			held->value != value && value == strict_on[flag]))
+	if (!takes_over(old->set, &p->flags[flag].origin, &origin,
+			old->value != value && value == strict_on[flag]))
 		return;
 	p->flags[flag] = (struct flag){ true, value, origin };
 }
@@ -258,12 +206,12 @@ void policy_set_flag(struct policy *p, enum policy_flag flag, bool value,
 void policy_set_number(struct policy *p, enum policy_number number,
 		       uint64_t value, struct origin origin)
 {
-	const uint64_t held = p->numbers[number].value;
+	const uint64_t old = p->numbers[number].value;
 
 	if (!takes_over(p->numbers[number].set, &p->numbers[number].origin, &origin,
-			number == NUMBER_SEARCH_DEPTH ? value > held :
+			number == NUMBER_SEARCH_DEPTH ? value > old :
 			number != NUMBER_HTTP_PROXY_PORT &&
-			number != NUMBER_SOCKS_PROXY_PORT && value < held))
+			number != NUMBER_SOCKS_PROXY_PORT && value < old))
 		return;
 	p->numbers[number] = (struct number){ true, value, origin };
 }
@@ -281,7 +229,8 @@ void policy_set_text(struct policy *p, enum policy_text text,
 void policy_set_profile(struct policy *p, enum profile profile,
 			struct origin origin)
 {
-	if (!takes_over(p->profile_origin.source, &p->profile_origin, &origin, profile == PROFILE_HOME))
+	if (!takes_over(p->profile_origin.source, &p->profile_origin, &origin,
+			profile == PROFILE_HOME))
 		return;
 	p->profile = profile;
 	p->profile_origin = origin;
@@ -358,4 +307,185 @@ int net_mode_parse(const char *name, enum net_mode *ret)
 const char *net_mode_name(enum net_mode mode)
 {
 	return net_names[mode];
+}
+
+/* Keys of the set of what was seen: the lists share it */
+enum { SEEN_PATHS = 0, SEEN_HOSTS = 100, SEEN_STRINGS = 200 };
+
+static int check_limit(size_t len, struct err *err)
+{
+	if (len < POLICY_RULES_MAX)
+		return 0;
+	return fail(err, -E2BIG, "more than %d entries in one list",
+		    POLICY_RULES_MAX);
+}
+
+/* Take over the parts of @rule; an entry that is there already, which @whole
+ * or else its path tells, is dropped
+ */
+static struct path_rule *push_path(struct policy *p, enum path_list list,
+				   struct path_rule rule, const char *whole)
+{
+	const unsigned int key = SEEN_PATHS + (unsigned int)list * 8 +
+		(unsigned int)rule.strength * 2 + !!rule.glob;
+	struct path_rules *rules = &p->paths[list];
+	size_t at;
+
+	/* Our own tables do not count as setting the list */
+	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
+		rules->set = true;
+	if (whole ? !dedup_add_copy(p->seen, key, whole, rules->len, &at)
+		  : !dedup_add(p->seen, key, rule.path, rules->len, &at)) {
+		path_rule_done(&rule);
+		return NULL;
+	}
+	*vec_push(rules) = rule;
+	return &rules->v[rules->len - 1];
+}
+
+int policy_add_path(struct policy *p, enum path_list list, const char *text,
+		    enum rule_strength strength, struct origin origin,
+		    struct err *err)
+{
+	const char *base = origin.source ? origin.source->base : p->cwd;
+	struct path_rule rule = { .strength = strength, .origin = origin };
+	int r;
+
+	r = check_limit(p->paths[list].len, err);
+	if (r == 0)
+		r = path_rule_parse(text, base, p->home, &rule, err);
+	if (r < 0)
+		return r;
+	rule.text = mem_strdup(text);
+	push_path(p, list, rule, rule.literal);
+	return 0;
+}
+
+void policy_add_glob(struct policy *p, enum path_list list, const char *text,
+		     struct glob *glob, enum rule_strength strength,
+		     struct origin origin)
+{
+	/* "/x" is another pattern in another file, in another directory */
+	auto_free char *whole = mem_printf("%s\n%s", glob_prefix(glob), text);
+
+	push_path(p, list, (struct path_rule){
+		.text = mem_strdup(text),
+		.path = mem_strdup(glob_prefix(glob)),
+		.glob = glob,
+		.strength = strength,
+		.origin = origin,
+	}, whole);
+}
+
+struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
+				      char *path, enum rule_strength strength,
+				      struct origin origin)
+{
+	return push_path(p, list, (struct path_rule){
+		.text = mem_strdup(path),
+		.path = path,
+		.strength = strength,
+		.origin = origin,
+	}, NULL);
+}
+
+void policy_add_literal(struct policy *p, enum path_list list,
+			const char *path, enum rule_strength strength,
+			struct origin origin)
+{
+	policy_take_literal(p, list, path_resolve("/", path), strength,
+			    origin);
+}
+
+int policy_add_host(struct policy *p, enum host_list list, const char *text,
+		    const char *reason, struct origin origin, struct err *err)
+{
+	struct host_rules *rules = &p->hosts[list];
+	struct host_pattern *pattern;
+	size_t at;
+	int r;
+
+	r = check_limit(rules->len, err);
+	if (r < 0)
+		return r;
+	pattern = host_pattern_new(text, list == HOST_DENY, err);
+	if (!pattern)
+		return err && err->code ? err->code : -EINVAL;
+	rules->set = true;
+	if (dedup_find(p->seen, SEEN_HOSTS + list, text, &at)) {
+		struct host_rule *first = &rules->v[at];
+
+		/* The reason may come from another file than the entry */
+		if (reason && !first->reason)
+			first->reason = mem_strdup(reason);
+		host_pattern_free(pattern);
+		return 0;
+	}
+	*vec_push(rules) = (struct host_rule){
+		.text = mem_strdup(text),
+		.pattern = pattern,
+		.reason = reason ? mem_strdup(reason) : NULL,
+		.origin = origin,
+	};
+	(void)dedup_add(p->seen, SEEN_HOSTS + list,
+		       rules->v[rules->len - 1].text, rules->len - 1, &at);
+	return 0;
+}
+
+int policy_add_string(struct policy *p, enum string_list list,
+		      const char *text, struct origin origin, struct err *err)
+{
+	struct string_rules *rules = &p->lists[list];
+	size_t at;
+	int r;
+
+	rules->set = true;
+	r = check_limit(rules->len, err);
+	if (r < 0 || dedup_find(p->seen, SEEN_STRINGS + list, text, &at))
+		return r;
+	*vec_push(rules) = (struct string_rule){
+		.text = mem_strdup(text), .origin = origin,
+	};
+	(void)dedup_add(p->seen, SEEN_STRINGS + list,
+		       rules->v[rules->len - 1].text, rules->len - 1, &at);
+	return 0;
+}
+
+int policy_add_ignore(struct policy *p, const char *command,
+		      const char *text, struct origin origin, struct err *err)
+{
+	const int r = check_limit(p->ignores.len, err);
+
+	if (r < 0)
+		return r;
+	*vec_push(&p->ignores) = (struct ignore_rule){
+		.command = mem_strdup(command),
+		.text = mem_strdup(text),
+		.origin = origin,
+	};
+	return 0;
+}
+
+bool policy_set_reason(struct policy *p, const char *text,
+		       const char *reason)
+{
+	struct host_rule *rule;
+	size_t at;
+
+	if (!dedup_find(p->seen, SEEN_HOSTS + HOST_DENY, text, &at))
+		return false;
+	rule = &p->hosts[HOST_DENY].v[at];
+	if (!rule->reason)
+		rule->reason = mem_strdup(reason);
+	return true;
+}
+
+bool policy_has_string(const struct policy *p, enum string_list list,
+		       const char *text)
+{
+	for (size_t i = 0; i < p->lists[list].len; i++) {
+		if (!strcmp(p->lists[list].v[i].text, text))
+			return true;
+	}
+	return false;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/policy.h - one policy: what a command may do, and who said so
+/* policy/policy.h - one policy: what a command may do, and where that is written
  *
  * Readers build a policy with the policy_add_*() and policy_set_*() functions,
  * strongest source first; after policy_finish() it never changes. A live edit
  * makes a new one. Nothing here touches the file system: paths are absolute
- * text, symbolic links are the view's business (plan/view.h).
+ * text, symbolic links are the view's business (view/view.h).
  */
 
 #ifndef POLICY_POLICY_H
@@ -15,11 +15,12 @@
 #include <stdint.h>
 
 #include "policy/origin.h"
+#include "policy/pathrule.h"
 
 struct err;
 struct glob;
 struct host_pattern;
-struct ruleset;
+struct permission;
 
 enum {
 	POLICY_RULES_MAX = 1 << 17,	/* Entries in one list */
@@ -53,51 +54,6 @@ static inline bool path_list_denies(enum path_list list)
 {
 	return list == PATH_DENY_WRITE || list == PATH_DENY_READ;
 }
-
-/* How hard a rule is to lift */
-enum rule_strength {
-	RULE_BASELINE,	/* Our default: an allow that names it lifts it */
-	RULE_USER,	/* Somebody wrote it */
-	RULE_ALWAYS,	/* Nothing lifts it: our stores, settings files */
-};
-
-/* What kind of place a rule makes of its path (policy/home.def) */
-enum rule_place {
-	PLACE_HOST,	/* The host's files */
-	PLACE_PRIVATE,	/* A denied directory that is empty and the sandbox's own */
-	PLACE_LAYER,	/* The host's files below a private writable layer */
-	PLACE_CACHE,	/* As that; without layers the host's own, writable */
-	PLACE_BIN,	/* A program; a link to one stays a link */
-	PLACE_COVER,	/* Hidden in a layer, existing or not */
-};
-
-/**
- * struct path_rule - One entry of a path list
- * @text:	As it was written
- * @path:	Absolute and normalised; for a glob, the directory above its
- *		first pattern character
- * @glob:	The compiled pattern of the whole path, or NULL
- * @literal:	For a glob of sandbox.filesystem, the whole path read as plain
- *		text: where a file of that very name exists, the rule means it
- *		too; else NULL
- * @strength:	How hard it is to lift
- * @must_exist:	A missing path is an error (command-line options)
- * @marker:	Applies only while the file holds one of these
- *		(policy/hidden.h), or NULL: always
- * @place:	What becomes of the path
- * @origin:	Who said so
- */
-struct path_rule {
-	char *text;
-	char *path;
-	struct glob *glob;
-	char *literal;
-	enum rule_strength strength;
-	bool must_exist;
-	const char *marker;
-	enum rule_place place;
-	struct origin origin;
-};
 
 /* Lists know three states: unset (@set false), empty, and entries. Empty and
  * unset never mean "allow".
@@ -288,7 +244,7 @@ enum policy_dir {
 	DIR_COUNT,
 };
 
-struct policy_seen;
+struct policy_dedup;
 
 /**
  * struct policy - All of it
@@ -298,7 +254,7 @@ struct policy_seen;
  *		has made, and the record of that; or NULL
  * @home:	The user's home, or NULL if there is none
  * @account_home: The one in the password database, or NULL
- * @ruleset:	An agent's permission rules (policy/ruleset.h), all of them
+ * @ruleset:	An agent's permission rules (policy/permission.h), all of them
  * @dirs:	Absolute, or NULL where there is no home; set before finishing
  * @variable:	The caller's variables, which may name secrets; NULL: none do
  * @seen:	What the lists hold, so that a repeated entry is dropped
@@ -310,7 +266,7 @@ struct policy {
 	char *home, *account_home;
 	char *dirs[DIR_COUNT];
 	const char *(*variable)(const char *name);
-	struct policy_seen *seen;
+	struct policy_dedup *seen;
 	bool finished;
 	enum profile profile;
 	struct origin profile_origin;
@@ -324,12 +280,15 @@ struct policy {
 	struct text_value texts[TEXT_COUNT];
 	struct ignore_rules ignores;
 	struct credentials credentials;
-	struct ruleset *ruleset;
+	struct permission *ruleset;
 	struct source_list sources;
 };
 
 /* @home may be NULL. The directories start as the defaults below @home. */
 struct policy *policy_new(const char *cwd, const char *home);
+
+/* Where @dir is below the home by default, "." for that itself; NULL: elsewhere */
+const char *policy_dir_below_home(enum policy_dir dir);
 
 /* Move one of the directories; anything but an absolute path is ignored, as
  * the XDG specification wants
@@ -361,19 +320,9 @@ const struct source *policy_add_source(struct policy *p, enum scope scope,
 				       const char *name, const char *text,
 				       size_t len, const char *base);
 
-/* The origin of a value; @key is copied and may be NULL */
-struct origin origin_make(const struct source *source, const char *key,
-			  const char *reason);
-
-/* Release what origin_make() made, where no rule took it over */
-void origin_done(struct origin *origin);
-
-/* A second copy of @origin for a second rule */
-struct origin origin_copy(const struct origin *origin);
-
 /* Add @text, which is in the grammar of sandbox.filesystem.* (spec: "//p" and
  * "/p" absolute, "~/p" home, else below the source's base; "*?[" are globs).
- * Takes over @origin, also on failure. 0, or -EINVAL with words.
+ * 0, or -EINVAL with a message.
  */
 int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		    enum rule_strength strength, struct origin origin,
@@ -391,30 +340,28 @@ void policy_add_literal(struct policy *p, enum path_list list,
 			const char *path, enum rule_strength strength,
 			struct origin origin);
 
-/* As policy_add_literal() with a @path that is clean and is taken over */
-void policy_take_literal(struct policy *p, enum path_list list, char *path,
-			 enum rule_strength strength, struct origin origin);
+/* As policy_add_literal() with a @path that is clean and is taken over. Returns the
+ * new rule, or NULL if there is one already.
+ */
+struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
+				      char *path, enum rule_strength strength,
+				      struct origin origin);
 
 /* Add a host pattern (spec/network); duplicates are dropped */
 int policy_add_host(struct policy *p, enum host_list list, const char *text,
 		    const char *reason, struct origin origin, struct err *err);
 
-/* 0, or -E2BIG with words; takes over @origin, also then */
+/* 0, or -E2BIG with a message */
 int policy_add_string(struct policy *p, enum string_list list,
 		      const char *text, struct origin origin, struct err *err);
 int policy_add_ignore(struct policy *p, const char *command,
 		      const char *text, struct origin origin, struct err *err);
 
-/* Words for the denial whose text is exactly @text; false if there is none,
- * and it changes nothing where somebody stronger gave words
+/* The reason of the denial whose text is exactly @text; false if there is none,
+ * and it changes nothing where a stronger file gave a reason
  */
 bool policy_set_reason(struct policy *p, const char *text,
 		       const char *reason);
-
-/* Remember that a list was written, even if as []: the third state */
-void policy_mark_paths(struct policy *p, enum path_list list);
-void policy_mark_hosts(struct policy *p, enum host_list list);
-void policy_mark_strings(struct policy *p, enum string_list list);
 
 /* True if @list holds exactly @text */
 bool policy_has_string(const struct policy *p, enum string_list list,
@@ -430,7 +377,7 @@ void policy_set_number(struct policy *p, enum policy_number number,
 void policy_set_text(struct policy *p, enum policy_text text,
 		     const char *value, struct origin origin);
 
-/* A flag's value, or @otherwise where nobody set it */
+/* A flag's value, or @otherwise if it is not set */
 bool policy_flag(const struct policy *p, enum policy_flag flag,
 		 bool otherwise);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/protect.c - names that no command may write, in any writable place */
+/* policy/protected-names.c - names that no command may write, in any writable place */
 
-#include "policy/protect.h"
+#include "policy/protected-names.h"
 
 #include <string.h>
 #include <strings.h>
@@ -9,22 +9,22 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-enum { PROTECT_NAME_MAX = 64 };		/* Of the longest row */
+enum { PROTECTED_NAME_MAX = 64 };		/* Of the longest row */
 
-static const struct protect_row rows[] = {
-#define PROTECT(kind, name, srt, reason) { PROTECT_##kind, name, srt, reason },
-#include "policy/protect.def"
+static const struct protected_row rows[] = {
+#define PROTECT(kind, name, srt, reason) { PROTECTED_##kind, name, srt, reason },
+#include "policy/protected-names.def"
 #undef PROTECT
 };
 
-const struct protect_row *protect_table(size_t *ret_len)
+const struct protected_row *protected_table(size_t *ret_len)
 {
 	*ret_len = ARRAY_SIZE(rows);
 	return rows;
 }
 
 /* Rules of ours for such names have them as their key */
-const struct protect_row *protect_row_of(const struct path_rule *rule)
+const struct protected_row *protected_row_of(const struct path_rule *rule)
 {
 	const struct source *source = rule->origin.source;
 
@@ -32,22 +32,22 @@ const struct protect_row *protect_row_of(const struct path_rule *rule)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (!strcmp(rows[i].name, rule->origin.key) &&
-		    rows[i].kind != PROTECT_SENTINEL)
+		    rows[i].kind != PROTECTED_SENTINEL)
 			return &rows[i];
 	}
 	return NULL;
 }
 
-static bool is_git_config(const struct protect_row *row)
+static bool is_git_config(const struct protected_row *row)
 {
 	const size_t n = strlen(row->name);
 
-	return row->kind == PROTECT_REPO && n >= 6 &&
+	return row->kind == PROTECTED_REPO && n >= 6 &&
 	       !strcmp(row->name + n - 6, "config");
 }
 
-bool protect_applies(const struct policy *policy,
-		     const struct protect_row *row)
+bool protected_applies(const struct policy *policy,
+		     const struct protected_row *row)
 {
 	if (policy_flag(policy, FLAG_FS_DISABLED, false))
 		return false;
@@ -93,7 +93,7 @@ static size_t match_here(const char *name, const char *path)
 	}
 }
 
-const char *protect_rest(const struct protect_row *row, const char *name)
+const char *protected_rest(const struct protected_row *row, const char *name)
 {
 	const size_t want = strcspn(row->name, "/"), have = strlen(name);
 	const size_t tail = *row->name == '*' ? want - 1 : want;
@@ -103,46 +103,46 @@ const char *protect_rest(const struct protect_row *row, const char *name)
 	       row->name + want : NULL;
 }
 
-static bool row_covers(const struct protect_row *row, const char *path)
+static bool row_covers(const struct protected_row *row, const char *path)
 {
 	const size_t n = match_here(row->name, path);
 
 	/* A "file" row also covers what lies below a directory of that name:
-	 * somebody may mkdir it to be there first.
+	 * a command may mkdir it to be there first.
 	 */
 	return n && (!path[n] || path[n] == '/');
 }
 
-static const struct protect_row *find_name(const struct policy *policy,
+static const struct protected_row *find_name(const struct policy *policy,
 					   const char *path, bool noted)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
 		for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-			if (rows[i].kind > PROTECT_NOTED ||
-			    (rows[i].kind == PROTECT_NOTED) != noted ||
+			if (rows[i].kind > PROTECTED_NOTED ||
+			    (rows[i].kind == PROTECTED_NOTED) != noted ||
 			    !row_covers(&rows[i], at))
 				continue;
-			if (protect_applies(policy, &rows[i]))
+			if (protected_applies(policy, &rows[i]))
 				return &rows[i];
 		}
 	}
 	return NULL;
 }
 
-const struct protect_row *protect_match(const struct policy *policy,
+const struct protected_row *protected_match(const struct policy *policy,
 					const char *path)
 {
 	return find_name(policy, path, false);
 }
 
-const struct protect_row *protect_noted(const struct policy *policy,
+const struct protected_row *protected_noted(const struct policy *policy,
 					const char *path)
 {
 	return find_name(policy, path, true);
 }
 
-bool protect_may_match(const char *path)
+bool protected_may_match(const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/')) {
 		at += *at == '/';
@@ -156,7 +156,7 @@ bool protect_may_match(const char *path)
 	return false;
 }
 
-const char *protect_in_git(const char *path)
+const char *protected_in_git(const char *path)
 {
 	static const char git[] = "/.git/";
 	const char *at = strcasestr(path, git);
@@ -166,11 +166,11 @@ const char *protect_in_git(const char *path)
 
 /* True if @path, at the start of a component, is the beginning of @row's name */
 static bool leads_to(const struct policy *policy,
-		     const struct protect_row *row, const char *path)
+		     const struct protected_row *row, const char *path)
 {
 	for (const char *end = strchr(row->name, '/'); end;
 	     end = strchr(end + 1, '/')) {
-		char above[PROTECT_NAME_MAX];
+		char above[PROTECTED_NAME_MAX];
 		const size_t n = (size_t)(end - row->name);
 
 		if (n >= sizeof(above))
@@ -178,18 +178,18 @@ static bool leads_to(const struct policy *policy,
 		memcpy(above, row->name, n);
 		above[n] = '\0';
 		if (match_here(above, path) == strlen(path))
-			return protect_applies(policy, row);
+			return protected_applies(policy, row);
 	}
 	return false;
 }
 
-bool protect_has_modules(const struct policy *policy)
+bool protected_has_modules(const struct policy *policy)
 {
 	return policy->profile != PROFILE_SRT &&
 	       !policy_flag(policy, FLAG_FS_DISABLED, false);
 }
 
-bool protect_is_git_data(const char *name)
+bool protected_is_git_data(const char *name)
 {
 	static const char *const data[] = { "objects", "refs", "logs" };
 	const size_t n = strcspn(name, "/");
@@ -201,15 +201,15 @@ bool protect_is_git_data(const char *name)
 	return false;
 }
 
-bool protect_is_head(const char *path)
+bool protected_is_head(const char *path)
 {
 	const size_t n = strlen(path);
 
 	return n > 5 && !strcasecmp(path + n - 5, "/HEAD") &&
-	       !protect_in_git(path);
+	       !protected_in_git(path);
 }
 
-bool protect_is_repo_name(const char *path)
+bool protected_is_repo_name(const char *path)
 {
 	static const char *const ends[] = {
 		"/config", "/config.worktree", "/commondir", "/info/attributes",
@@ -238,7 +238,7 @@ static const char *next_part(const char *at)
  */
 static const char *next_module(const char *at)
 {
-	return protect_is_git_data(at) ? NULL : next_part(at);
+	return protected_is_git_data(at) ? NULL : next_part(at);
 }
 
 /* What follows a submodule's name in @relative, a path below a git directory */
@@ -259,13 +259,13 @@ static bool is_module(const char *relative)
 	    (relative[7] && relative[7] != '/'))
 		return false;
 	for (const char *at = in_modules(relative); at; at = next_part(at)) {
-		if (protect_is_git_data(at))
+		if (protected_is_git_data(at))
 			return false;
 	}
 	return true;
 }
 
-bool protect_is_module(const char *relative)
+bool protected_is_module(const char *relative)
 {
 	return !strncasecmp(relative, "modules/", 8) && is_module(relative);
 }
@@ -273,18 +273,18 @@ bool protect_is_module(const char *relative)
 static bool any_leads(const struct policy *policy, const char *path, bool repo)
 {
 	for (size_t i = 0; *path && i < ARRAY_SIZE(rows); i++) {
-		const bool in_repo = rows[i].kind == PROTECT_REPO ||
-				     rows[i].kind == PROTECT_KEPT;
+		const bool in_repo = rows[i].kind == PROTECTED_REPO ||
+				     rows[i].kind == PROTECTED_KEPT;
 
-		if (rows[i].kind != PROTECT_SENTINEL &&
-		    rows[i].kind != PROTECT_NOTED && in_repo == repo &&
+		if (rows[i].kind != PROTECTED_SENTINEL &&
+		    rows[i].kind != PROTECTED_NOTED && in_repo == repo &&
 		    leads_to(policy, &rows[i], path))
 			return true;
 	}
 	return false;
 }
 
-bool protect_leads(const struct policy *policy, const char *path)
+bool protected_leads(const struct policy *policy, const char *path)
 {
 	const char *base = strrchr(path, '/');
 
@@ -295,33 +295,33 @@ bool protect_leads(const struct policy *policy, const char *path)
 		if (any_leads(policy, at, false))
 			return true;
 	}
-	for (const char *in = protect_in_git(path); in;
-	     in = protect_in_git(in - 1)) {
-		if ((protect_has_modules(policy) && is_module(in)) ||
+	for (const char *in = protected_in_git(path); in;
+	     in = protected_in_git(in - 1)) {
+		if ((protected_has_modules(policy) && is_module(in)) ||
 		    any_leads(policy, in, true))
 			return true;
 	}
 	return false;
 }
 
-static const struct protect_row *match_rows(const struct policy *policy,
+static const struct protected_row *match_rows(const struct policy *policy,
 					    const char *relative)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].kind == PROTECT_REPO &&
+		if (rows[i].kind == PROTECTED_REPO &&
 		    row_covers(&rows[i], relative) &&
-		    protect_applies(policy, &rows[i]))
+		    protected_applies(policy, &rows[i]))
 			return &rows[i];
 	}
 	return NULL;
 }
 
-const struct protect_row *protect_match_repo(const struct policy *policy,
+const struct protected_row *protected_match_repo(const struct policy *policy,
 					     const char *relative)
 {
-	const struct protect_row *row = match_rows(policy, relative);
+	const struct protected_row *row = match_rows(policy, relative);
 
-	for (const char *at = protect_has_modules(policy) ?
+	for (const char *at = protected_has_modules(policy) ?
 			      in_modules(relative) : NULL; at && !row;
 	     at = next_module(at))
 		row = match_rows(policy, at);

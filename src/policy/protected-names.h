@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/protect.h - names that no command may write, in any writable place
+/* policy/protected-names.h - names that no command may write, in any writable place
  *
  * Names are compared without case: on some file systems ".GIT" is git's
- * directory, and nobody needs such a name on the others.
+ * directory, and such a name is not needed on the others.
  */
 
-#ifndef POLICY_PROTECT_H
-#define POLICY_PROTECT_H
+#ifndef POLICY_PROTECTED_NAMES_H
+#define POLICY_PROTECTED_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,103 +14,103 @@
 struct path_rule;
 struct policy;
 
-enum protect_kind {
-	PROTECT_FILE,		/* A file of that name below any directory */
-	PROTECT_DIR,		/* A directory likewise, and all below it */
-	PROTECT_NOTED,		/* A file likewise, which may be written and is
+enum protected_kind {
+	PROTECTED_FILE,		/* A file of that name below any directory */
+	PROTECTED_DIR,		/* A directory likewise, and all below it */
+	PROTECTED_NOTED,		/* A file likewise, which may be written and is
 				 * named in the end
 				 */
-	PROTECT_REPO,		/* Below a git directory, and those of its
+	PROTECTED_REPO,		/* Below a git directory, and those of its
 				 * submodules; "*" is one component
 				 */
-	PROTECT_KEPT,		/* Likewise, but only once it exists */
-	PROTECT_SENTINEL,	/* Below the start directory only */
+	PROTECTED_KEPT,		/* Likewise, but only once it exists */
+	PROTECTED_SENTINEL,	/* Below the start directory only */
 };
 
 /**
- * struct protect_row - One protected name
+ * struct protected_row - One protected name
  * @name:	One or more components, no slash at either end
  * @srt:	Part of profile srt
  * @reason:	Why
  */
-struct protect_row {
-	enum protect_kind kind;
+struct protected_row {
+	enum protected_kind kind;
 	const char *name;
 	bool srt;
 	const char *reason;
 };
 
 /* The whole table: @ret_len rows */
-const struct protect_row *protect_table(size_t *ret_len);
+const struct protected_row *protected_table(size_t *ret_len);
 
 /* The row behind @rule, if it is about something that exists and has a protected
  * name, which filesystem.unprotect would give up; or NULL
  */
-const struct protect_row *protect_row_of(const struct path_rule *rule);
+const struct protected_row *protected_row_of(const struct path_rule *rule);
 
 /* True if @row counts under @policy: its profile has it, and neither
  * filesystem.unprotect nor allowGitConfig nor filesystem.disabled lifts it
  */
-bool protect_applies(const struct policy *policy,
-		     const struct protect_row *row);
+bool protected_applies(const struct policy *policy,
+		     const struct protected_row *row);
 
 /* The FILE or DIR row that protects the absolute @path, which lies below a
  * writable directory: one that names it, or a directory above it. NULL if
  * none does. Rows of a repository are the caller's, who knows where those are.
  */
-const struct protect_row *protect_match(const struct policy *policy,
+const struct protected_row *protected_match(const struct policy *policy,
 					const char *path);
 
 /* What follows @name, a component, in the name of @row ("/hgrc" for ".hg", "" if
  * that is all); NULL if @row is for another one
  */
-const char *protect_rest(const struct protect_row *row, const char *name);
+const char *protected_rest(const struct protected_row *row, const char *name);
 
 /* The NOTED row for the absolute @path, or NULL */
-const struct protect_row *protect_noted(const struct policy *policy,
+const struct protected_row *protected_noted(const struct policy *policy,
 					const char *path);
 
-/* False if neither protect_match() nor protect_leads() nor protect_noted() can
+/* False if neither protected_match() nor protected_leads() nor protected_noted() can
  * have something to say of @path: quick
  */
-bool protect_may_match(const char *path);
+bool protected_may_match(const char *path);
 
 /* What follows the next "/.git/" in @path, or NULL */
-const char *protect_in_git(const char *path);
+const char *protected_in_git(const char *path);
 
 /* True if the git directories of submodules are protected as others are */
-bool protect_has_modules(const struct policy *policy);
+bool protected_has_modules(const struct policy *policy);
 
 /* True of names in a git directory that hold only data, whatever they are
  * called below
  */
-bool protect_is_git_data(const char *name);
+bool protected_is_git_data(const char *name);
 
 /* True if @path, by its name, makes a directory a git directory that is not called
  * so
  */
-bool protect_is_head(const char *path);
+bool protected_is_head(const char *path);
 
 /* True if git may obey @path, by its name, wherever the git directory is called
  * something else: worth a look
  */
-bool protect_is_repo_name(const char *path);
+bool protected_is_repo_name(const char *path);
 
 /* True if a submodule's git directory may be at @relative, below another: not in
  * what holds only data there
  */
-bool protect_is_module(const char *relative);
+bool protected_is_module(const char *relative);
 
 /* The REPO row for @relative, a path below a git directory ("hooks/x"), or in
  * that of a submodule ("modules/a/b/hooks/x"); or NULL
  */
-const struct protect_row *protect_match_repo(const struct policy *policy,
+const struct protected_row *protected_match_repo(const struct policy *policy,
 					     const char *relative);
 
 /* True if the absolute @path, below a writable directory, is one that a
- * protected name lies in (".claude", ".git", ".git/modules/x"): whoever puts a
- * directory or a link there brings what is in it along
+ * protected name lies in (".claude", ".git", ".git/modules/x"): a
+ * directory or a link that is put there brings what is in it along
  */
-bool protect_leads(const struct policy *policy, const char *path);
+bool protected_leads(const struct policy *policy, const char *path);
 
-#endif /* POLICY_PROTECT_H */
+#endif /* POLICY_PROTECTED_NAMES_H */

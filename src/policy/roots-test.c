@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/roots-test.c - the same, for tests: never part of what is installed */
 
-#include "policy/roots.h"
+#include "policy/settings.h"
 
 #include <stdlib.h>
 

@@ -8,9 +8,11 @@
  * final "*" and "**" components fall away. "." and ".." are resolved first; ".."
  * may lead above the start, but not out of a wildcard.
  *
- * A rule that can never match, or that takes back what others said ("!x"), is
+ * A rule that can never match, or that takes back another one ("!x"), is
  * an error: as a denial it would protect nothing, and say nothing.
  */
+
+#include "policy/rule-path.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,25 +26,24 @@
 #include "policy/gitignore.h"
 #include "policy/glob.h"
 #include "policy/pathrule.h"
-#include "policy/rule.h"
 
 /**
- * struct place - A specifier, taken apart
+ * struct specifier - A specifier, taken apart
  * @dir:	Where the pattern starts
  * @pattern:	Clean: no empty component, no "." or "..", no slash around it
  * @fixed:	It cannot be somewhere below @dir
  * @whole:	It ended in "/" or in stars: a directory is meant
  */
-struct place {
+struct specifier {
 	char *dir;
 	struct buf pattern;
 	bool fixed, whole;
 };
 
-static void place_done(struct place *place)
+static void specifier_done(struct specifier *spec)
 {
-	free(place->dir);
-	buf_done(&place->pattern);
+	free(spec->dir);
+	buf_done(&spec->pattern);
 }
 
 static const char *skip_slashes(const char *s)
@@ -51,7 +52,7 @@ static const char *skip_slashes(const char *s)
 }
 
 /* Find the directory that @text starts from; returns the rest of it */
-static const char *find_dir(struct place *place, const char *text,
+static const char *find_dir(struct specifier *spec, const char *text,
 			    const struct rule_bases *bases, struct err *err)
 {
 	const char *dir = bases->cwd;
@@ -75,27 +76,27 @@ static const char *find_dir(struct place *place, const char *text,
 			return NULL;
 		}
 	} else {
-		place->fixed = !strncmp(text, "./", 2);
-		place->dir = mem_strdup(dir);
+		spec->fixed = !strncmp(text, "./", 2);
+		spec->dir = mem_strdup(dir);
 		return text;
 	}
-	place->fixed = true;
-	place->dir = mem_strdup(dir);
+	spec->fixed = true;
+	spec->dir = mem_strdup(dir);
 	return skip_slashes(text);
 }
 
-/* Go up from what @place has so far. False if that is a wildcard. */
-static bool go_up(struct place *place)
+/* Go up from what @spec has so far. False if that is a wildcard. */
+static bool go_up(struct specifier *spec)
 {
-	struct buf *b = &place->pattern;
+	struct buf *b = &spec->pattern;
 	const char *slash, *last;
 
 	if (!b->len) {
-		char *up = path_parent(place->dir);
+		char *up = path_parent(spec->dir);
 
-		free(place->dir);
-		place->dir = up;
-		place->fixed = true;
+		free(spec->dir);
+		spec->dir = up;
+		spec->fixed = true;
 		return true;
 	}
 	slash = strrchr(b->p, '/');
@@ -107,16 +108,16 @@ static bool go_up(struct place *place)
 	return true;
 }
 
-static int add_components(struct place *place, const char *s, struct err *err)
+static int add_components(struct specifier *spec, const char *s, struct err *err)
 {
-	struct buf *b = &place->pattern;
+	struct buf *b = &spec->pattern;
 
 	for (s = skip_slashes(s); *s; s = skip_slashes(s)) {
 		const size_t n = strcspn(s, "/");
 
-		place->whole = s[n] == '/';
+		spec->whole = s[n] == '/';
 		if (n == 2 && !memcmp(s, "..", 2)) {
-			if (!go_up(place))
+			if (!go_up(spec))
 				return fail(err, -EINVAL, "'..' behind a "
 					    "pattern; write where it leads");
 		} else if (n != 1 || *s != '.') {
@@ -132,9 +133,9 @@ static int add_components(struct place *place, const char *s, struct err *err)
 /* All in a directory is the directory. "src" and one star has a slash in it,
  * so that it cannot be elsewhere; with two stars it can (is_here()).
  */
-static void drop_final_stars(struct place *place)
+static void drop_final_stars(struct specifier *spec)
 {
-	struct buf *b = &place->pattern;
+	struct buf *b = &spec->pattern;
 
 	for (;;) {
 		const char *slash = b->len ? strrchr(b->p, '/') : NULL;
@@ -142,31 +143,31 @@ static void drop_final_stars(struct place *place)
 
 		if (strcmp(last, "*") != 0 && strcmp(last, "**") != 0)
 			return;
-		place->fixed = place->fixed || (slash && !last[1]);
+		spec->fixed = spec->fixed || (slash && !last[1]);
 		b->len = slash ? (size_t)(slash - b->p) : 0;
 		b->p[b->len] = '\0';
-		place->whole = true;
+		spec->whole = true;
 	}
 }
 
 /* A name alone is meant at any depth, but an allow that says "this directory"
  * means the one here
  */
-static bool is_here(const struct place *place, enum rule_action action)
+static bool is_here(const struct specifier *spec, enum rule_action action)
 {
-	return place->fixed || (action == ACTION_ALLOW && place->whole);
+	return spec->fixed || (action == ACTION_ALLOW && spec->whole);
 }
 
-static int compile(struct rule_path *ret, const struct place *place,
+static int compile(struct rule_path *ret, const struct specifier *spec,
 		   enum rule_action action, struct err *err)
 {
-	auto_free char *text = mem_printf("%s%s", is_here(place, action) ? "/"
-					  : "", place->pattern.p);
-	struct ignore_pattern pattern;
+	auto_free char *text = mem_printf("%s%s", is_here(spec, action) ? "/"
+					  : "", spec->pattern.p);
+	struct gitignore_pattern pattern;
 	int r;
 
-	r = ignore_pattern_init(&pattern, place->dir, text,
-				IGNORE_NO_NEGATION | IGNORE_MUST_MATCH, err);
+	r = gitignore_pattern_init(&pattern, spec->dir, text,
+				GITIGNORE_NO_NEGATION | GITIGNORE_MUST_MATCH, err);
 	if (r < 0)
 		return r;
 	if (pattern.literal) {
@@ -176,30 +177,30 @@ static int compile(struct rule_path *ret, const struct place *place,
 		ret->path = mem_strdup(glob_prefix(pattern.glob));
 		ret->glob = take_ptr(pattern.glob);
 	}
-	ignore_pattern_done(&pattern);
+	gitignore_pattern_done(&pattern);
 	return 0;
 }
 
 int rule_path_init(struct rule_path *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err)
 {
-	__attribute__((cleanup(place_done))) struct place place = { 0 };
+	__attribute__((cleanup(specifier_done))) struct specifier spec = { 0 };
 	const char *doubt = path_rule_doubt(rule->content, true);
 	const char *rest;
 	int r;
 
 	if (doubt && *rule->content != '~' && rule->action == ACTION_DENY)
 		return fail(err, -EINVAL, "'%s': %s", rule->content, doubt);
-	rest = find_dir(&place, rule->content, bases, err);
+	rest = find_dir(&spec, rule->content, bases, err);
 	if (!rest)
 		return -EINVAL;
-	r = add_components(&place, rest, err);
+	r = add_components(&spec, rest, err);
 	if (r < 0)
 		return r;
-	drop_final_stars(&place);
-	if (place.pattern.len)
-		return compile(ret, &place, rule->action, err);
-	ret->path = take_ptr(place.dir);
+	drop_final_stars(&spec);
+	if (spec.pattern.len)
+		return compile(ret, &spec, rule->action, err);
+	ret->path = take_ptr(spec.dir);
 	ret->glob = NULL;
 	return 0;
 }
@@ -209,22 +210,4 @@ void rule_path_done(struct rule_path *path)
 	free(path->path);
 	glob_free(path->glob);
 	*path = (struct rule_path){ 0 };
-}
-
-bool rule_path_match(const struct rule_path *path, const char *absolute)
-{
-	auto_free char *up = NULL;
-	char *slash;
-
-	if (!path->glob)
-		return path_is_within(path->path, absolute);
-	if (glob_match(path->glob, absolute))
-		return true;
-	up = mem_strdup(absolute);
-	while ((slash = strrchr(up, '/')) && slash > up) {
-		*slash = '\0';
-		if (glob_match(path->glob, up))
-			return true;
-	}
-	return false;
 }

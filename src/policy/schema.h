@@ -4,10 +4,10 @@
 #ifndef POLICY_SCHEMA_H
 #define POLICY_SCHEMA_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-
-#include "policy/asks.h"
+#include <stdint.h>
 
 enum setting_area { AREA_SANDBOX, AREA_CLAUDE };
 
@@ -31,17 +31,27 @@ enum setting_type {
 	TYPE_TLS,	/* An object: a switch and its parts */
 	TYPE_CREDENTIALS,	/* A list of objects */
 	TYPE_RULES,	/* Permission rules -> enum rules_list */
-	TYPE_UNUSED,	/* Known; worth a word that it does nothing here */
-	TYPE_FOREIGN,	/* Known; somebody else's */
+	TYPE_UNUSED,	/* Known; noted that it does nothing here */
+	TYPE_FOREIGN,	/* Known; the agent's own */
 	TYPE_KINDS,
 };
 
 enum rules_list { RULES_ALLOW, RULES_DENY, RULES_ASK };
 
+/* Which scopes may set a key. What a repository's files may set follows from what
+ * the value asks for (enum ask_kind).
+ */
 enum guard {
-#define GUARD(name, words) GUARD_##name,
-#include "policy/guards.def"
-#undef GUARD
+	GUARD_ANY,
+	GUARD_STICKY_FALSE,	/* false in a user, flag or managed file stays */
+	GUARD_STICKY_TRUE,	/* true likewise */
+	GUARD_ANY_TRUE,		/* true stays, in whichever file */
+	GUARD_MANAGED,		/* Managed files only */
+	GUARD_FLAG_ONLY,	/* --settings only; not with allowManagedReadPathsOnly */
+	GUARD_FS_DISABLED,	/* Not where managed files restrict the file system */
+	GUARD_READS,		/* Managed only with allowManagedReadPathsOnly */
+	GUARD_DOMAINS,		/* Managed only with allowManagedDomainsOnly */
+	GUARD_RULES,		/* Managed only with allowManagedPermissionRulesOnly */
 	GUARD_COUNT,
 };
 
@@ -53,11 +63,24 @@ enum tighten {
 	TIGHTEN_LESS,	/* Not more than every file that is not a repository's */
 	TIGHTEN_MORE,
 	TIGHTEN_DENY,	/* Entries with mode "deny" */
-	TIGHTEN_PROFILE, TIGHTEN_TIER, TIGHTEN_NET,	/* home; full; none */
+	TIGHTEN_TIER, TIGHTEN_NET,	/* full; none */
+};
+
+/* What a value that does not tighten asks for */
+enum ask_kind {
+	ASK_NOTHING,
+	/* From a repository: when the user approves */
+	ASK_HOST, ASK_ADDRESS, ASK_HOST_PORT, ASK_PUBLISH, ASK_SOCKET,
+	ASK_READ, ASK_WRITE, ASK_MODE, ASK_RULE,
+	/* From a repository: never */
+	ASK_NEVER,
+	ASK_OFF = ASK_NEVER, ASK_COMMAND, ASK_PLATFORM, ASK_PROXY, ASK_NAME,
+	ASK_VARIABLE, ASK_IGNORE, ASK_TIER, ASK_SETTING,
+	ASK_KINDS,
 };
 
 /**
- * struct setting - One row of settings.def
+ * struct setting - One row of schema.def
  * @path:	Keys with dots between them
  * @slot:	Which member of the policy, by @type
  * @otherwise:	The default, in words; "" for rows that do nothing
@@ -91,12 +114,16 @@ const struct setting *schema_nearest(enum setting_area area,
 				     const char *path);
 
 /* The object of ours that a key at the top of a Claude file may have meant, or
- * NULL: "sandbx" is nobody's
+ * NULL
  */
 const char *schema_slip(const char *name);
 
 /* "true or false", "a list of paths": for errors and the manual */
 const char *schema_type_words(enum setting_type type);
-const char *schema_guard_words(enum guard guard);
+
+/* The number that @value means as a @type of the schema: sizes in bytes, durations
+ * in milliseconds. 0, or -EINVAL with *@ret untouched.
+ */
+int schema_number(enum setting_type type, const json_t *value, uint64_t *ret);
 
 #endif /* POLICY_SCHEMA_H */

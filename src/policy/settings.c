@@ -4,7 +4,7 @@
  *
  * Theory of operation: every place is looked at, strongest first. Its text is
  * taken apart into facts (document.c), the facts tell which locks hold
- * (locks.c), and then they go into the policy (apply.c), whose own rule is that
+ * (managed.c), and then they go into the policy (apply.c), whose own rule is that
  * the first value stays. Nothing is applied before all files have been read:
  * what a weak file may say depends on the strong ones, and the other way round
  * for "any true wins".
@@ -18,27 +18,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/apply.h"
-#include "policy/asks.h"
-#include "policy/document.h"
-#include "policy/footguns.h"
+#include "policy/file-reader.h"
 #include "policy/git.h"
-#include "policy/locks.h"
-#include "policy/outside.h"
 #include "policy/policy.h"
-#include "policy/reader.h"
-
-/**
- * struct place - A file that decides
- */
-struct place {
-	enum scope scope;
-	char *path;
-};
 
 /**
  * struct load - One run of settings_load()
@@ -48,28 +36,24 @@ struct place {
  */
 struct load {
 	const struct settings_request *req;
-	const struct reader *reader;
+	const struct file_reader *reader;
 	struct policy *policy;
 	struct facts facts;
-	struct { struct place *v; size_t len, cap; } files;
+	struct { struct settings_file *v; size_t len, cap; } files;
 	struct git_repo repo;
 	bool in_repo;
-	struct err *err;
 };
 
 static void note_file(struct load *load, enum scope scope, const char *path,
 		      enum file_state state)
 {
-	if (load->facts.report)
-		*vec_push(&load->facts.report->files) = (struct settings_file){
-			.scope = scope,
-			.state = state,
-			.path = mem_strdup(path),
-		};
+	*vec_push(&load->files) = (struct settings_file){
+		.scope = scope, .state = state, .path = mem_strdup(path),
+	};
 }
 
-/* Nobody may change the rules while they hold, or for the next run: whatever was
- * read stays as it is, in every profile. Called as srt we read nothing of the
+/* A command must not change the rules of this run or of the next: whatever was read
+ * is read-only, in every profile. Called as srt we read nothing of the
  * agent's, and freeze nothing of it.
  */
 static void freeze_files(struct load *load)
@@ -78,20 +62,11 @@ static void freeze_files(struct load *load)
 		SCOPE_BUILTIN, "settings", NULL, 0, "/");
 
 	for (size_t i = 0; i < load->files.len; i++) {
-		const struct place *file = &load->files.v[i];
-
-		policy_add_literal(load->policy, PATH_DENY_WRITE, file->path,
-			RULE_ALWAYS,
-			origin_make(source, NULL, "a settings file"));
+		if (load->files.v[i].path[0] == '/')
+			policy_add_literal(load->policy, PATH_DENY_WRITE,
+				load->files.v[i].path, RULE_ALWAYS,
+				origin_make(source, NULL, "a settings file"));
 	}
-}
-
-static void remember_file(struct load *load,
-			  const struct document_place *place)
-{
-	*vec_push(&load->files) = (struct place){
-		.scope = place->scope, .path = mem_strdup(place->name),
-	};
 }
 
 /* Read the file @place->name; a missing one is fine but where @required */
@@ -102,7 +77,6 @@ static int add_file(struct load *load, const struct document_place *place,
 	struct err why = { 0 };
 	int r;
 
-	remember_file(load, place);
 	r = load->reader->read(load->reader->arg, place->name, JSON_TEXT_MAX,
 			       &text, &why);
 	if (r == -ENOENT && !required) {
@@ -112,17 +86,30 @@ static int add_file(struct load *load, const struct document_place *place,
 	if (r < 0) {
 		note_file(load, place->scope, place->name, FILE_BAD);
 		if (!load->req->check && !place->drop_in)
-			return fail(load->err, r, "%s%s", why.msg,
+			return fail(load->facts.err, r, "%s%s", why.msg,
 				    r == -EACCES && place->scope == SCOPE_USER ?
 				    "; set HOME to your own, or use --no-settings" : "");
 		settings_note(load->facts.report, NOTE_ERROR, "%s", why.msg);
 		return 0;
 	}
 	r = document_add(&load->facts, load->policy, place, buf_str(&text),
-			 text.len, load->err);
+			 text.len);
 	note_file(load, place->scope, place->name,
 		  r == 0 ? FILE_READ : FILE_BAD);
 	return r < 0 ? r : 0;
+}
+
+/* The file @name below @dir, if there is one; its paths start at @base */
+static int add_below(struct load *load, enum scope scope,
+		     enum document_shape shape, const char *dir,
+		     const char *name, const char *base)
+{
+	auto_free char *path = path_join(dir, name);
+
+	return add_file(load, &(struct document_place){
+		.scope = scope, .shape = shape, .name = path, .base = base,
+		.rules_base = scope == SCOPE_MANAGED ? dir : base,
+	}, false);
 }
 
 static bool is_drop_in(const char *name)
@@ -136,7 +123,7 @@ static bool is_drop_in(const char *name)
 static int add_drop_ins(struct load *load, const char *dir,
 			enum document_shape shape)
 {
-	struct reader_names names = { 0 };
+	struct file_reader_names names = { 0 };
 	struct err why = { 0 };
 	int r;
 
@@ -145,7 +132,7 @@ static int add_drop_ins(struct load *load, const char *dir,
 		return 0;
 	/* Not to know what the administrator wants is no reason to go on */
 	if (r < 0)
-		return fail(load->err, r, "%s", why.msg);
+		return fail(load->facts.err, r, "%s", why.msg);
 	for (size_t i = names.len; i-- > 0 && r == 0;) {
 		auto_free char *path = path_join(dir, names.v[i]);
 
@@ -153,11 +140,10 @@ static int add_drop_ins(struct load *load, const char *dir,
 			r = add_file(load, &(struct document_place){
 				.scope = SCOPE_MANAGED, .shape = shape,
 				.name = path, .base = load->req->cwd,
-				.rules_base = dir, .tolerant = true,
-				.drop_in = true,
+				.rules_base = dir, .drop_in = true,
 			}, false);
 	}
-	reader_names_done(&names);
+	file_reader_names_done(&names);
 	return r;
 }
 
@@ -166,22 +152,16 @@ static int add_managed(struct load *load, const char *dir_name,
 		       enum document_shape shape)
 {
 	auto_free char *dir = path_join(load->policy->dirs[DIR_ETC], dir_name);
-	auto_free char *path = path_join(dir, file);
 	auto_free char *more = path_join(dir, drop_ins);
-	int r;
+	const int r = add_drop_ins(load, more, shape);
 
-	r = add_drop_ins(load, more, shape);
-	if (r < 0)
-		return r;
-	return add_file(load, &(struct document_place){
-		.scope = SCOPE_MANAGED, .shape = shape, .name = path,
-		.base = load->req->cwd, .rules_base = dir, .tolerant = true,
-	}, false);
+	return r < 0 ? r : add_below(load, SCOPE_MANAGED, shape, dir, file,
+				     load->req->cwd);
 }
 
 static int add_flag(struct load *load)
 {
-	const char *flag = load->req->flag;
+	const char *flag = load->req->flag, *cwd = load->req->cwd;
 	auto_free char *path = NULL;
 	auto_free char *dir = NULL;
 
@@ -191,20 +171,20 @@ static int add_flag(struct load *load)
 		const int r = document_add(&load->facts, load->policy,
 			&(struct document_place){
 				.scope = SCOPE_FLAG, .shape = SHAPE_GUESS,
-				.name = "--settings", .base = load->req->cwd,
-				.rules_base = load->req->cwd,
-			}, flag, strlen(flag), load->err);
+				.name = "--settings", .base = cwd,
+				.rules_base = cwd,
+			}, flag, strlen(flag));
 
 		note_file(load, SCOPE_FLAG, "--settings",
 			  r == 0 ? FILE_READ : FILE_BAD);
 		return r < 0 ? r : 0;
 	}
-	path = path_resolve(load->req->cwd, flag);
+	path = path_resolve(cwd, flag);
 	dir = path_parent(path);
 	return add_file(load, &(struct document_place){
 		.scope = SCOPE_FLAG,
 		.shape = load->req->as_srt ? SHAPE_SRT : SHAPE_GUESS,
-		.name = path, .base = load->req->cwd, .rules_base = dir,
+		.name = path, .base = cwd, .rules_base = dir,
 		.as_srt = load->req->as_srt,
 	}, true);
 }
@@ -223,14 +203,14 @@ static const char *local_root(const struct load *load)
 	    (load->policy->home && !strcmp(root, load->policy->home)))
 		return NULL;
 	if (load->reader->kind(load->reader->arg, root, &owned) !=
-	    READER_DIR || !owned)
+	    FILE_READER_DIR || !owned)
 		return NULL;
 	/* /tmp is root's, and what is in it anybody's */
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		auto_free char *path = path_join(root, names[i]);
 
 		if (load->reader->kind(load->reader->arg, path, &owned) !=
-		    READER_NONE && !owned)
+		    FILE_READER_NONE && !owned)
 			return NULL;
 	}
 	return root;
@@ -238,55 +218,27 @@ static const char *local_root(const struct load *load)
 
 static int add_local(struct load *load)
 {
-	const char *roots[] = { local_root(load), load->req->cwd };
+	static const char name[] = ".claude/settings.local.json";
+	const char *root = local_root(load), *cwd = load->req->cwd;
+	const int r = root ? add_below(load, SCOPE_LOCAL, SHAPE_CLAUDE, root,
+				       name, cwd) : 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
-		auto_free char *path = roots[i] ? path_join(roots[i],
-			".claude/settings.local.json") : NULL;
-		int r;
-
-		if (!path)
-			continue;
-		r = add_file(load, &(struct document_place){
-			.scope = SCOPE_LOCAL, .shape = SHAPE_CLAUDE,
-			.name = path, .base = load->req->cwd,
-			.rules_base = load->req->cwd,
-			.authority = AUTHORITY_REPOSITORY,
-		}, false);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return r < 0 ? r : add_below(load, SCOPE_LOCAL, SHAPE_CLAUDE, cwd, name,
+				     cwd);
 }
 
-/* Started in the home, the user's own file is no project's */
-static bool is_users(const struct load *load, const char *path)
-{
-	const char *claude = load->policy->dirs[DIR_CLAUDE];
-	auto_free char *theirs = claude ? path_join(claude, "settings.json")
-					: NULL;
-
-	return theirs && !strcmp(theirs, path);
-}
-
+/* The files of @dir. Started in the home, the user's own file is no project's. */
 static int add_project_files(struct load *load, const char *dir)
 {
-	auto_free char *own = path_join(dir, ".cloche.json");
-	auto_free char *claude = path_join(dir, ".claude/settings.json");
-	int r;
+	const char *users = load->policy->dirs[DIR_CLAUDE];
+	auto_free char *claude = path_join(dir, ".claude");
+	const int r = add_below(load, SCOPE_PROJECT, SHAPE_OWN, dir,
+				".cloche.json", dir);
 
-	r = add_file(load, &(struct document_place){
-		.scope = SCOPE_PROJECT, .shape = SHAPE_OWN, .name = own,
-		.base = dir, .rules_base = dir,
-		.authority = AUTHORITY_REPOSITORY,
-	}, false);
-	if (r < 0 || is_users(load, claude))
+	if (r < 0 || (users && !strcmp(users, claude)))
 		return r;
-	return add_file(load, &(struct document_place){
-		.scope = SCOPE_PROJECT, .shape = SHAPE_CLAUDE, .name = claude,
-		.base = dir, .rules_base = dir,
-		.authority = AUTHORITY_REPOSITORY,
-	}, false);
+	return add_below(load, SCOPE_PROJECT, SHAPE_CLAUDE, dir,
+			 ".claude/settings.json", dir);
 }
 
 /* Those of the start directory, then of what is above it. A command can make a
@@ -308,7 +260,7 @@ static int add_project(struct load *load)
 		dir = parent;
 		owned = !policy_holds_home(load->policy, dir) &&
 			load->reader->kind(load->reader->arg, dir, &owned) ==
-				READER_DIR && owned;
+				FILE_READER_DIR && owned;
 	}
 	return r;
 }
@@ -324,14 +276,14 @@ static void find_project(struct load *load)
 				     : NULL;
 	auto_free char *record = NULL;
 
-	/* A ".git" that nobody can read is not ours to complain about here */
+	/* A ".git" that cannot be read is not ours to complain about here */
 	load->in_repo = git_discover(load->reader, load->req->cwd,
 				     &load->repo);
 	if (!load->in_repo || policy_holds_home(policy, load->repo.top))
 		return;
 	record = made ? git_made_record(made, load->repo.dir) : NULL;
 	if (record && load->reader->kind(load->reader->arg, record, NULL) !=
-		      READER_NONE) {
+		      FILE_READER_NONE) {
 		policy->made_top = mem_strdup(load->repo.top);
 		policy->made_record = take_ptr(record);
 		return;
@@ -347,22 +299,14 @@ static int add_user(struct load *load)
 {
 	const char *config = load->policy->dirs[DIR_CONFIG];
 	const char *claude = load->policy->dirs[DIR_CLAUDE];
-	auto_free char *own = config ? path_join(config, "cloche/policy.json")
-				     : NULL;
-	auto_free char *theirs = claude ? path_join(claude, "settings.json")
-					: NULL;
 	int r = 0;
 
-	if (own)
-		r = add_file(load, &(struct document_place){
-			.scope = SCOPE_USER, .shape = SHAPE_OWN, .name = own,
-			.base = load->req->cwd, .rules_base = load->req->cwd,
-		}, false);
-	if (r == 0 && theirs)
-		r = add_file(load, &(struct document_place){
-			.scope = SCOPE_USER, .shape = SHAPE_CLAUDE,
-			.name = theirs, .base = claude, .rules_base = claude,
-		}, false);
+	if (config)
+		r = add_below(load, SCOPE_USER, SHAPE_OWN, config,
+			      "cloche/policy.json", load->req->cwd);
+	if (r == 0 && claude)
+		r = add_below(load, SCOPE_USER, SHAPE_CLAUDE, claude,
+			      "settings.json", claude);
 	return r;
 }
 
@@ -386,72 +330,8 @@ static int read_all(struct load *load)
 	return r < 0 ? r : add_user(load);
 }
 
-/* An option that opens what a managed file denies */
-static int check_denied(const struct load *load, enum path_list list)
-{
-	const struct path_rules *rules = &load->policy->paths[list];
-	const struct path_rules *denied =
-		&load->policy->paths[PATH_DENY_READ];
-
-	for (size_t i = 0; i < rules->len * denied->len; i++) {
-		const struct path_rule *rule = &rules->v[i / denied->len];
-		const struct path_rule *no = &denied->v[i % denied->len];
-		auto_buf struct buf by = { 0 };
-
-		if (rule->origin.source->scope == SCOPE_MANAGED ||
-		    no->origin.source->scope != SCOPE_MANAGED ||
-		    !path_is_within(no->path, rule->path))
-			continue;
-		origin_describe(&no->origin, &by);
-		return fail(load->err, -EPERM, "%s %s: managed settings deny it (%s)",
-			    rule->origin.source->name, rule->text,
-			    buf_str(&by));
-	}
-	return 0;
-}
-
-/* An option that a lock forbids was asked for by name: say so and stop */
-static int check_options(const struct load *load, const struct locks *locks)
-{
-	const struct host_rules *hosts = &load->policy->hosts[HOST_ALLOW];
-	const struct path_rules *paths = &load->policy->paths[PATH_ALLOW_READ];
-	int r;
-
-	if (locks->domains && hosts->len)
-		return fail(load->err, -EPERM,
-			    "--allow %s: only managed domains count (%s sets %s)",
-			    hosts->v[0].text,
-			    locks->domains->document->source->name,
-			    locks->domains->key);
-	if (locks->read_paths && paths->len)
-		return fail(load->err, -EPERM,
-			    "--read %s: only managed paths count (%s sets %s)",
-			    paths->v[0].text,
-			    locks->read_paths->document->source->name,
-			    locks->read_paths->key);
-	r = check_denied(load, PATH_ALLOW_READ);
-	return r < 0 ? r : check_denied(load, PATH_ALLOW_WRITE);
-}
-
-/* Without a filter the managed lists would mean nothing */
-static int check_net(const struct load *load, const struct locks *locks)
-{
-	const enum net_mode net = load->policy->net;
-	const struct origin *origin = &load->policy->net_origin;
-	const struct fact *by = net == NET_HOST ? locks->network :
-				net == NET_JAIL ? locks->names : NULL;
-
-	if (!by || !origin->source || origin->source->scope == SCOPE_MANAGED)
-		return 0;
-	return fail(load->err, -EPERM, "%s is refused: %s sets %s%s",
-		    net == NET_HOST ? "the host's network" :
-		    "a jail that looks at no names",
-		    by->document->source->name, by->key,
-		    net == NET_JAIL ? "; write jail,filtered" : "");
-}
-
 /* The git directory of the main checkout, so that all its working trees share
- * what is approved; a pointer that nobody confirms stands for nothing but itself
+ * what is approved; a pointer that is not confirmed stands only for itself
  */
 static const char *identity(const struct load *load)
 {
@@ -460,27 +340,26 @@ static const char *identity(const struct load *load)
 	return load->repo.trusted ? load->repo.common : load->repo.top;
 }
 
-/* The directory that a repository's paths are told from */
+/* The directory that a repository's paths start from */
 static const char *top_of(const struct load *load)
 {
 	return load->in_repo ? load->repo.top : load->req->cwd;
 }
 
-/* True if @fact's entry makes @path writable */
+/* True if @entry makes @path writable */
 static bool entry_opens(const struct load *load, const struct ask_context *ctx,
-			const struct fact *fact, json_t *entry,
-			const char *path)
+			const struct entry *entry, const char *path)
 {
 	const struct settings_request *req = load->req;
 	auto_free char *line = NULL;
 	struct ask ask;
 	bool opens;
 
-	if (!ask_of(ctx, &load->facts, fact, entry, &ask))
+	if (!ask_of(ctx, entry, &ask))
 		return false;
 	opens = ask.kind == ASK_WRITE && !ask.closes &&
 		path_is_within(ask.path, path);
-	if (opens && fact->document->authority == AUTHORITY_REPOSITORY) {
+	if (opens && entry->fact->document->authority == AUTHORITY_REPOSITORY) {
 		line = ask_line(&ask);
 		opens = req->approves &&
 			req->approves(req->approves_arg, AUTHORITY_REPOSITORY,
@@ -498,12 +377,10 @@ static bool facts_open(const struct load *load, const char *path)
 	};
 
 	for (size_t i = 0; i < load->facts.len; i++) {
-		const struct fact *fact = &load->facts.v[i];
-		json_t *entry;
-		size_t n;
+		struct entry e = fact_entry(&load->facts, &load->facts.v[i]);
 
-		json_array_foreach(fact->value, n, entry) {
-			if (entry_opens(load, &ctx, fact, entry, path))
+		while (entry_next(&e)) {
+			if (entry_opens(load, &ctx, &e, path))
 				return true;
 		}
 	}
@@ -517,7 +394,7 @@ static bool is_writable_inside(const struct load *load, const char *path)
 	auto_policy struct policy *p = policy_new(req->cwd, req->home);
 	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
 	const char *cache = load->policy->dirs[DIR_CACHE];
-	auto_free char *kept = cache ? path_join(cache, "cloche-tmp") : NULL;
+	auto_free char *tmp = cache ? path_join(cache, "cloche-tmp") : NULL;
 
 	if (req->account_home)
 		p->account_home = mem_strdup(req->account_home);
@@ -530,7 +407,7 @@ static bool is_writable_inside(const struct load *load, const char *path)
 		if (path_is_within(rules->v[i].path, path))
 			return true;
 	}
-	return (kept && path_is_within(kept, path)) ||
+	return (tmp && path_is_within(tmp, path)) ||
 	       (load->in_repo && path_is_within(load->repo.common, path)) ||
 	       facts_open(load, path);
 }
@@ -563,23 +440,20 @@ static void find_authority(struct load *load)
 	}
 }
 
-static int apply_all(struct load *load, struct locks *locks)
+static int apply_all(struct load *load, struct managed *locks)
 {
 	const struct settings_request *req = load->req;
 	struct ask_context asks = {
 		.policy = load->policy, .reader = load->reader,
-		.top = top_of(load),
-		.hides = locks_hide, .arg = locks,
+		.top = top_of(load), .hidden = locks->denied,
 	};
 	const struct apply apply = {
-		.req = req,
 		.facts = &load->facts,
 		.policy = load->policy,
 		.locks = locks,
-		.reader = load->reader,
 		.asks = &asks,
 		.id = identity(load),
-		.err = load->err,
+		.approves = req->approves, .arg = req->approves_arg,
 	};
 	int r;
 
@@ -587,26 +461,95 @@ static int apply_all(struct load *load, struct locks *locks)
 	if (r == 0)
 		r = apply_facts(&apply, APPLY_MANAGED);
 	if (r == 0 && req->options)
-		r = req->options(req->options_arg, load->policy, load->err);
+		r = req->options(req->options_arg, load->policy,
+				 load->facts.err);
 	if (r == 0)
-		r = check_options(load, locks);
+		r = managed_check_options(locks, load->policy, load->facts.err);
 	if (r == 0)
 		r = apply_facts(&apply, APPLY_PROFILE);
 	if (r < 0)
 		return r;
 	if (policy_has_project(load->policy))
 		asks.open = load->policy->project;
-	locks_note_hidden(locks, &load->facts, load->policy);
-	apply_find_pinned(&apply);
+	managed_note_hidden(locks, &load->facts, load->policy);
+	apply_find_pinned(&apply, req->pinned);
 	r = apply_facts(&apply, APPLY_OTHERS);
 	if (r < 0)
 		return r;
-	locks_note_denials(locks, &load->facts, load->policy, load->reader);
+	managed_note_denials(locks, &load->facts, load->policy);
 	r = apply_facts(&apply, APPLY_ALLOW);
 	apply_report_asks(&apply);
 	if (r == 0 && req->check)
-		footguns_note(&load->facts, load->policy);
-	return r < 0 ? r : check_net(load, locks);
+		lint_note(&load->facts, load->policy);
+	return r < 0 ? r : managed_check_net(locks, load->policy,
+						load->facts.err);
+}
+
+static const char *const system_dirs[] = {
+	"bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "nix",
+	"opt", "proc", "run", "sbin", "sys", "tmp", "usr", "var",
+};
+
+static bool is_system(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
+		if (!strcmp(system_dirs[i], name))
+			return true;
+	}
+	return false;
+}
+
+static void deny_one(struct policy *policy, const char *path)
+{
+	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
+
+	policy_add_literal(policy, PATH_DENY_READ, path, RULE_USER,
+			   flag->origin);
+}
+
+/* True if another rule hides the start directory */
+static bool is_hidden(const struct policy *policy)
+{
+	const struct path_rules *rules = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < rules->len; i++) {
+		if (path_is_within(rules->v[i].path, policy->cwd))
+			return true;
+	}
+	return false;
+}
+
+/* blockReadsOutsideWorkingDirectories: a denial of "/" would hide the system as
+ * well, so every directory at the top that is not the system's is denied by name.
+ * Only root can add one there while a command runs.
+ */
+static int block_outside_reads(struct policy *policy,
+			       const struct file_reader *reader,
+			       struct err *err)
+{
+	const struct flag *flag = &policy->flags[FLAG_BLOCK_OUTSIDE_READS];
+	const bool hidden = is_hidden(policy);
+	struct file_reader_names names = { 0 };
+	int r;
+
+	r = reader->list(reader->arg, "/", &names, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < names.len; i++) {
+		auto_free char *path = path_join("/", names.v[i]);
+
+		if (!is_system(names.v[i]) &&
+		    reader->kind(reader->arg, path, NULL) == FILE_READER_DIR)
+			deny_one(policy, path);
+	}
+	if (policy->home)
+		deny_one(policy, policy->home);
+	/* What may be written may be read as well; that needs no rule */
+	if (!hidden)
+		policy_add_literal(policy, PATH_ALLOW_READ, policy->project,
+				   RULE_USER, flag->origin);
+	file_reader_names_done(&names);
+	return 0;
 }
 
 static int finish(struct load *load)
@@ -614,14 +557,14 @@ static int finish(struct load *load)
 	if (load->in_repo && load->policy->profile != PROFILE_SRT)
 		git_grant(&load->repo, load->policy);
 	if (policy_flag(load->policy, FLAG_BLOCK_OUTSIDE_READS, false)) {
-		const int r = outside_deny(load->policy, load->reader,
-					   load->err);
+		const int r = block_outside_reads(load->policy, load->reader,
+						  load->facts.err);
 
 		if (r < 0)
 			return r;
 	}
 	freeze_files(load);
-	return policy_finish(load->policy, load->err);
+	return policy_finish(load->policy, load->facts.err);
 }
 
 static void load_init(struct load *load, const struct settings_request *req,
@@ -629,10 +572,9 @@ static void load_init(struct load *load, const struct settings_request *req,
 {
 	*load = (struct load){
 		.req = req,
-		.reader = req->reader ? req->reader : &reader_files,
+		.reader = req->reader ? req->reader : &file_reader_files,
 		.policy = policy_new(req->cwd, req->home),
-		.facts = { .report = report, .check = req->check },
-		.err = err,
+		.facts = { .report = report, .check = req->check, .err = err },
 	};
 	if (req->account_home)
 		load->policy->account_home = mem_strdup(req->account_home);
@@ -647,21 +589,26 @@ static void load_init(struct load *load, const struct settings_request *req,
 
 static int load_end(struct load *load, int r, struct policy **ret)
 {
-	struct locks locks = { 0 };
+	struct managed locks = { 0 };
 
 	if (r == 0) {
 		find_authority(load);
-		locks_init(&locks, &load->facts);
+		managed_init(&locks, &load->facts, load->reader);
 		r = apply_all(load, &locks);
 	}
 	if (r == 0)
 		r = finish(load);
-	locks_done(&locks);
+	managed_done(&locks);
+	for (size_t i = 0; i < load->files.len; i++) {
+		if (load->facts.report)
+			*vec_push(&load->facts.report->files) =
+				load->files.v[i];
+		else
+			free(load->files.v[i].path);
+	}
+	free(load->files.v);
 	facts_done(&load->facts);
 	git_repo_done(&load->repo);
-	for (size_t i = 0; i < load->files.len; i++)
-		free(load->files.v[i].path);
-	free(load->files.v);
 	if (r == 0 && ret)
 		*ret = take_ptr(load->policy);
 	policy_unref(load->policy);
@@ -695,21 +642,13 @@ static bool is_own(const char *name)
 	       !strcmp(path_base(name), "policy.json");
 }
 
-static void reach_add(const struct load *load, const struct ask_context *ctx,
-		      const struct fact *fact, json_t *entry, struct asks *ret)
-{
-	struct ask ask;
-
-	if (ask_of(ctx, &load->facts, fact, entry, &ask))
-		asks_add(ret, ask);
-}
-
 int settings_reach(const struct settings_request *req, const char *name,
 		   const char *dir, const char *text, size_t n,
 		   struct asks *ret, struct err *err)
 {
 	struct load load;
 	struct ask_context ctx;
+	struct ask ask;
 	int r;
 
 	load_init(&load, req, NULL, err);
@@ -720,16 +659,14 @@ int settings_reach(const struct settings_request *req, const char *name,
 		.scope = SCOPE_PROJECT,
 		.shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
 		.name = name, .base = dir, .rules_base = dir,
-	}, text, n, err);
+	}, text, n);
 	for (size_t i = 0; r == 0 && i < load.facts.len; i++) {
-		const struct fact *fact = &load.facts.v[i];
-		json_t *entry;
-		size_t k;
+		struct entry e = fact_entry(&load.facts, &load.facts.v[i]);
 
-		if (!ask_is_list(fact))
-			reach_add(&load, &ctx, fact, fact->value, ret);
-		json_array_foreach(fact->value, k, entry)
-			reach_add(&load, &ctx, fact, entry, ret);
+		while (entry_next(&e)) {
+			if (ask_of(&ctx, &e, &ask))
+				asks_add(ret, ask);
+		}
 	}
 	facts_done(&load.facts);
 	policy_unref(load.policy);
@@ -750,9 +687,7 @@ int settings_check_text(const struct settings_request *req, enum scope scope,
 	r = document_add(&load.facts, load.policy, &(struct document_place){
 		.scope = scope, .shape = is_own(name) ? SHAPE_OWN : SHAPE_GUESS,
 		.name = name, .base = req->cwd, .rules_base = req->cwd,
-		.authority = scope_is_repository(scope) ?
-			     AUTHORITY_REPOSITORY : AUTHORITY_FULL,
-	}, text, n, err);
+	}, text, n);
 	return load_end(&load, r < 0 ? r : 0, NULL);
 }
 
@@ -789,4 +724,34 @@ char *settings_identity(const struct settings_request *req)
 	git_repo_done(&load.repo);
 	policy_unref(load.policy);
 	return id;
+}
+
+static const char *variable(const char *name)
+{
+	return getenv(name);
+}
+
+void settings_request_init(struct settings_request *req, const char *cwd)
+{
+	*req = (struct settings_request){
+		.cwd = cwd,
+		.etc = roots_etc(),
+		.claude = getenv("CLAUDE_CONFIG_DIR"),
+		.config = getenv("XDG_CONFIG_HOME"),
+		.state = getenv("XDG_STATE_HOME"),
+		.cache = getenv("XDG_CACHE_HOME"),
+		.data = getenv("XDG_DATA_HOME"),
+		.variable = variable,
+		.pinned = getenv("CLOCHE_TRUST"),
+		.owned = { fs_home(), fs_account_home() },
+	};
+	req->home = req->owned[0];
+	req->account_home = req->owned[1];
+}
+
+void settings_request_done(struct settings_request *req)
+{
+	free(req->owned[0]);
+	free(req->owned[1]);
+	*req = (struct settings_request){ 0 };
 }

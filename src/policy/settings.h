@@ -7,19 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "policy/asks.h"
-#include "policy/origin.h"
+#include "policy/diagnostics.h"
 
 struct err;
 struct policy;
-struct reader;
-
-/* What a file's words count for (docs/threat-model.md) */
-enum authority {
-	AUTHORITY_FULL,		/* The user's, the administrator's, the invocation's */
-	AUTHORITY_RECORDED,	/* --settings FILE where commands write: first use */
-	AUTHORITY_REPOSITORY,	/* It tightens; what it opens needs approval */
-};
+struct file_reader;
 
 /**
  * struct settings_request - Whose settings, and where to look
@@ -43,7 +35,7 @@ enum authority {
  * @owned:	For settings_request_done()
  */
 struct settings_request {
-	const struct reader *reader;
+	const struct file_reader *reader;
 	const char *cwd, *home, *account_home, *etc;
 	const char *claude, *config, *state, *cache, *data;
 	const char *flag;
@@ -59,60 +51,11 @@ struct settings_request {
 	char *owned[2];
 };
 
-enum note_level {
-	NOTE_INFO,	/* Known, and does nothing here */
-	NOTE_WARNING,	/* Probably not what was meant */
-	NOTE_UNKNOWN,	/* An unknown key, ignored: every run says so */
-	NOTE_ERROR,	/* Stops the run; or a managed drop-in's, which doesn't */
-	NOTE_LEVELS,
-};
-
-enum {
-	NOTES_MAX = 1000,	/* Kept in a report; more are only counted */
-};
-
-/**
- * struct settings_note - Something to tell
- * @text:	One line: "FILE:LINE:COLUMN: words"
+/* "/etc". What is shipped (roots.c) is a constant; roots-test.c, which only the test
+ * program links, obeys $CLOCHE_ROOT_ETC: a variable of the environment must not
+ * choose the managed policy.
  */
-struct settings_note {
-	enum note_level level;
-	char *text;
-};
-
-enum file_state { FILE_MISSING, FILE_READ, FILE_BAD };
-
-/**
- * struct settings_file - A place that was looked at, strongest first
- */
-struct settings_file {
-	enum scope scope;
-	enum file_state state;
-	char *path;
-};
-
-/**
- * struct settings_source - A file that needs approval for what it asks
- * @id:		What the approval is kept with
- * @name:	The file as seen from the repository
- * @asks:	All that it opens, each with what became of it
- */
-struct settings_source {
-	enum authority authority;
-	char *id, *name;
-	struct asks asks;
-};
-
-/**
- * struct settings_report - What happened on the way; zero-initialise it
- * @dropped:	Notes beyond NOTES_MAX
- */
-struct settings_report {
-	struct { struct settings_note *v; size_t len, cap; } notes;
-	struct { struct settings_file *v; size_t len, cap; } files;
-	struct { struct settings_source *v; size_t len, cap; } sources;
-	size_t dropped;
-};
+const char *roots_etc(void);
 
 /* Fill in from the environment of this process. The strings are owned by the
  * environment, or by @req until settings_request_done().
@@ -130,20 +73,20 @@ int settings_load(const struct settings_request *req, struct policy **ret,
 
 /* As with @req->check, about one file's @text alone, as a file of @scope:
  * "policy check FILE". The name tells cloche's own files from the others. The
- * policy is not kept.
+ * policy is discarded.
  */
 int settings_check_text(const struct settings_request *req, enum scope scope,
 			const char *name, const char *text, size_t n,
 			struct settings_report *report, struct err *err);
 
 /* All that @n bytes of @text open and close, added to @ret: "policy diff". @dir is
- * where its paths start. 0, or a negative errno with words.
+ * where its paths start. 0, or a negative errno with a message.
  */
 int settings_reach(const struct settings_request *req, const char *name,
 		   const char *dir, const char *text, size_t n,
 		   struct asks *ret, struct err *err);
 
-/* What approvals of the repository around @req->cwd are kept with: the git
+/* The key of the approvals of the repository around @req->cwd: the git
  * directory of its main checkout; without one, the directory. The caller frees.
  */
 char *settings_identity(const struct settings_request *req);
@@ -153,16 +96,5 @@ char *settings_identity(const struct settings_request *req);
  */
 char *settings_file_for(const struct settings_request *req,
 			enum scope scope);
-
-/* No more of this kind is taken, so that words for it are not needed */
-bool settings_is_full(const struct settings_report *report,
-		      enum note_level level);
-void settings_note(struct settings_report *report, enum note_level level,
-		   const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-size_t settings_errors(const struct settings_report *report);
-void settings_report_done(struct settings_report *report);
-
-#define auto_report	__attribute__((cleanup(settings_report_done)))
 
 #endif /* POLICY_SETTINGS_H */

@@ -9,11 +9,11 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/env.h"
+#include "policy/env-rules.h"
 #include "policy/host.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
 #include "policy/schema.h"
 #include "policy/settings.h"
 
@@ -136,7 +136,7 @@ static void answer_flag(const struct flag *flag, struct buf *out)
 	add_origin(&flag->origin, out);
 }
 
-/* "value KEY": what became of a key of settings.def */
+/* "value KEY": what became of a key of schema.def */
 static void answer_value(const struct policy *p, const char *key,
 			 struct buf *out)
 {
@@ -257,7 +257,7 @@ static void answer_listed(const struct policy *p, const char *rest,
 static void answer_protected(const struct policy *p, const char *path,
 			     struct buf *out)
 {
-	const struct protect_row *row = protect_match(p, path);
+	const struct protected_row *row = protected_match(p, path);
 
 	buf_addf(out, row ? "yes: %s\n" : "no%s\n", row ? row->reason : "");
 }

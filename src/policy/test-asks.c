@@ -31,7 +31,7 @@ static const struct {
 	{ "excludedCommands", "[\"docker *\"]", "command docker *" },
 	{ "enabledPlatforms", "[\"macos\"]", "platform macos" },
 	{ "profile", "\"srt\"", "setting profile=\"srt\"" },
-	{ "profile", "\"home\"", NULL },
+	{ "profile", "\"home\"", "mode profile=\"home\"" },
 	{ "noForge", "false", "setting noForge=false" },
 	{ "minimumTier", "\"landlock\"", "tier minimumTier=\"landlock\"" },
 	{ "minimumTier", "\"full\"", NULL },
@@ -135,7 +135,7 @@ static char *nested(const struct setting *row, const char *value)
 static void load(const char *text, struct settings_report *report)
 {
 	struct memory files = { 0 };
-	struct reader reader;
+	struct file_reader reader;
 	struct settings_request req = {
 		.cwd = "/home/u/p", .home = "/home/u", .reader = &reader,
 		.check = true,
@@ -203,7 +203,7 @@ TEST(no_key_of_srt_is_forgotten)
 {
 	static const struct { const char *parent, *name; } fields[] = {
 #define FIELD(parent, name, kind, many, need, detail) { parent, name },
-#include "policy/srt.def"
+#include "policy/srt-settings.def"
 #undef FIELD
 	};
 

@@ -213,7 +213,7 @@ static void trial_done(struct trial *t)
 
 static void ask_all(struct trial *t, char *questions, struct buf *out)
 {
-	struct reader reader = memory_reader(&t->files);
+	struct file_reader reader = memory_reader(&t->files);
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	struct err err = { 0 };

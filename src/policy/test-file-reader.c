@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-reader.c - the file system as settings see it; what was seen */
+/* policy/test-file-reader.c - the file system as settings see it; what was seen */
 
-#include "policy/reader.h"
+#include "policy/file-reader.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/dedup.h"
 #include "policy/policy.h"
-#include "policy/seen.h"
 #include "policy/settings.h"
 #include "test.h"
 
-static const struct reader *const files = &reader_files;
+static const struct file_reader *const files = &file_reader_files;
 
 TEST(files_directories_and_the_rest)
 {
@@ -30,11 +30,11 @@ TEST(files_directories_and_the_rest)
 
 	test_write(file, "text");
 	CHECK_INT(mkfifo(fifo, 0600), 0);
-	CHECK_INT(files->kind(NULL, test_dir(), &owned), READER_DIR);
+	CHECK_INT(files->kind(NULL, test_dir(), &owned), FILE_READER_DIR);
 	CHECK(owned);
-	CHECK_INT(files->kind(NULL, file, NULL), READER_FILE);
-	CHECK_INT(files->kind(NULL, fifo, NULL), READER_OTHER);
-	CHECK_INT(files->kind(NULL, none, &owned), READER_NONE);
+	CHECK_INT(files->kind(NULL, file, NULL), FILE_READER_FILE);
+	CHECK_INT(files->kind(NULL, fifo, NULL), FILE_READER_OTHER);
+	CHECK_INT(files->kind(NULL, none, &owned), FILE_READER_NONE);
 	CHECK(!owned);
 
 	CHECK_INT(files->read(NULL, file, 4, &text, &err), 0);
@@ -50,7 +50,7 @@ TEST(files_directories_and_the_rest)
 TEST(names_come_sorted)
 {
 	static const char *const names[] = { "b", "a", ".c", "B" };
-	struct reader_names got = { 0 };
+	struct file_reader_names got = { 0 };
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -63,7 +63,7 @@ TEST(names_come_sorted)
 	CHECK_STR(got.v[0], ".c");
 	CHECK_STR(got.v[1], "B");
 	CHECK_STR(got.v[3], "b");
-	reader_names_done(&got);
+	file_reader_names_done(&got);
 	CHECK_INT(files->list(NULL, "/none/such", &got, &err), -ENOENT);
 }
 
@@ -117,23 +117,23 @@ TEST(edits_go_to_the_file_of_their_scope)
 TEST(what_was_seen_is_found_again)
 {
 	enum { MANY = 5000 };
-	struct policy_seen *seen = seen_new();
+	struct policy_dedup *seen = dedup_new();
 	char *texts[MANY];
 	size_t at = 0;
 
 	for (size_t i = 0; i < MANY; i++) {
 		texts[i] = mem_printf("%zu", i);
-		CHECK(seen_add(seen, 1, texts[i], i, &at));
+		CHECK(dedup_add(seen, 1, texts[i], i, &at));
 	}
 	for (size_t i = 0; i < MANY; i++) {
-		CHECK(!seen_add(seen, 1, texts[i], 7, &at));
+		CHECK(!dedup_add(seen, 1, texts[i], 7, &at));
 		CHECK_INT(at, i);
-		CHECK(!seen_find(seen, 2, texts[i], &at));
+		CHECK(!dedup_find(seen, 2, texts[i], &at));
 	}
-	CHECK(seen_add_copy(seen, 2, "0", 9, &at));
-	CHECK(!seen_add_copy(seen, 2, "0", 10, &at));
+	CHECK(dedup_add_copy(seen, 2, "0", 9, &at));
+	CHECK(!dedup_add_copy(seen, 2, "0", 10, &at));
 	CHECK_INT(at, 9);
-	seen_free(seen);
+	dedup_free(seen);
 	for (size_t i = 0; i < MANY; i++)
 		free(texts[i]);
 }

@@ -14,7 +14,7 @@
 #include "policy/glob.h"
 
 struct gitignore {
-	struct ignore_pattern *v;
+	struct gitignore_pattern *v;
 	size_t len, cap;
 	char *dir;
 };
@@ -22,13 +22,13 @@ struct gitignore {
 static int add_line(struct gitignore *list, char *line, struct err *err)
 {
 	const size_t n = strlen(line);
-	struct ignore_pattern p;
+	struct gitignore_pattern p;
 
 	if (n && line[n - 1] == '\r')
 		line[n - 1] = '\0';
 	if (!*line || *line == '#')
 		return 0;
-	if (ignore_pattern_init(&p, list->dir, line, 0, err) < 0)
+	if (gitignore_pattern_init(&p, list->dir, line, 0, err) < 0)
 		return -EINVAL;
 	*vec_push(list) = p;
 	return 0;
@@ -61,7 +61,7 @@ void gitignore_free(struct gitignore *list)
 	if (!list)
 		return;
 	for (size_t i = 0; i < list->len; i++)
-		ignore_pattern_done(&list->v[i]);
+		gitignore_pattern_done(&list->v[i]);
 	free(list->v);
 	free(list->dir);
 	free(list);
@@ -72,7 +72,7 @@ static bool is_named(const struct gitignore *list, const char *path,
 		     bool is_dir)
 {
 	for (size_t i = list->len; i-- > 0;) {
-		const struct ignore_pattern *p = &list->v[i];
+		const struct gitignore_pattern *p = &list->v[i];
 
 		if ((is_dir || !p->dir_only) && glob_match(p->glob, path))
 			return !p->negated;

@@ -17,7 +17,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "policy/glob.h"
-#include "policy/pattern.h"
 #include "policy/test-gitignore-list.h"
 #include "test.h"
 
@@ -116,38 +115,38 @@ TEST(stars_between_slashes)
 
 TEST(a_rule_alone_has_no_negation)
 {
-	struct ignore_pattern p = { .literal = NULL };
+	struct gitignore_pattern p = { .literal = NULL };
 	struct err err = { 0 };
 
-	CHECK_INT(ignore_pattern_init(&p, "/w", "!x", IGNORE_NO_NEGATION,
+	CHECK_INT(gitignore_pattern_init(&p, "/w", "!x", GITIGNORE_NO_NEGATION,
 				      &err), -EINVAL);
 	CHECK_CONTAINS(err.msg, "'!x'");
 	CHECK(!p.glob);
-	CHECK_INT(ignore_pattern_init(&p, "/w", "\\!x", IGNORE_NO_NEGATION,
+	CHECK_INT(gitignore_pattern_init(&p, "/w", "\\!x", GITIGNORE_NO_NEGATION,
 				      &err), 0);
 	CHECK(glob_match(p.glob, "/w/a/!x"));
-	ignore_pattern_done(&p);
+	gitignore_pattern_done(&p);
 }
 
 TEST(a_plain_anchored_pattern_says_its_only_path)
 {
-	struct ignore_pattern p;
+	struct gitignore_pattern p;
 
-	CHECK_INT(ignore_pattern_init(&p, "/w", "/a\\*b/c/", 0, NULL), 0);
+	CHECK_INT(gitignore_pattern_init(&p, "/w", "/a\\*b/c/", 0, NULL), 0);
 	CHECK_STR(p.literal, "/w/a*b/c");
 	CHECK(p.dir_only);
-	ignore_pattern_done(&p);
+	gitignore_pattern_done(&p);
 
-	CHECK_INT(ignore_pattern_init(&p, "/", "a/b", 0, NULL), 0);
+	CHECK_INT(gitignore_pattern_init(&p, "/", "a/b", 0, NULL), 0);
 	CHECK_STR(p.literal, "/a/b");
 	CHECK(glob_match(p.glob, "/a/b"));
 	CHECK(!glob_match(p.glob, "/a/b/c"));
 	CHECK(!glob_match(p.glob, "/a/bc"));
-	ignore_pattern_done(&p);
+	gitignore_pattern_done(&p);
 
-	CHECK_INT(ignore_pattern_init(&p, "/w", "name", 0, NULL), 0);
+	CHECK_INT(gitignore_pattern_init(&p, "/w", "name", 0, NULL), 0);
 	CHECK(!p.literal);
-	ignore_pattern_done(&p);
+	gitignore_pattern_done(&p);
 }
 
 TEST(a_rule_that_can_never_match_is_an_error)
@@ -155,18 +154,18 @@ TEST(a_rule_that_can_never_match_is_an_error)
 	static const char *const never[] = {
 		"[a", "a\\", "/", "[[:nope:]]", "x[", "", "//",
 	};
-	struct ignore_pattern p = { .literal = NULL };
+	struct gitignore_pattern p = { .literal = NULL };
 	struct err err = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(never); i++) {
-		CHECK_INT(ignore_pattern_init(&p, "/w", never[i],
-					      IGNORE_MUST_MATCH, &err),
+		CHECK_INT(gitignore_pattern_init(&p, "/w", never[i],
+					      GITIGNORE_MUST_MATCH, &err),
 			  -EINVAL);
 		CHECK_CONTAINS(err.msg, "can never match");
 		CHECK(!p.glob);
-		CHECK_INT(ignore_pattern_init(&p, "/w", never[i], 0, NULL), 0);
+		CHECK_INT(gitignore_pattern_init(&p, "/w", never[i], 0, NULL), 0);
 		CHECK(!glob_match(p.glob, "/w/a"));
-		ignore_pattern_done(&p);
+		gitignore_pattern_done(&p);
 	}
 }
 

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/pattern.h"
 #include "test.h"
 
 static bool matches(const char *pattern, const char *path)

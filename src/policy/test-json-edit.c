@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-edit.c - an edit changes one value and nothing else */
+/* policy/test-json-edit.c - an edit changes one value and nothing else */
 
-#include "policy/edit.h"
+#include "policy/json-edit.h"
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,7 +13,7 @@ static const char *set(const char *text, const char *path, const char *value)
 	struct err err = { 0 };
 
 	buf_done(&out);
-	if (edit_set(text, strlen(text), "f", path, value, &out, &err) < 0)
+	if (json_edit_set(text, strlen(text), "f", path, value, &out, &err) < 0)
 		buf_addf(&out, "! %s", err.msg);
 	return buf_str(&out);
 }
@@ -26,7 +26,7 @@ static const char *append(const char *text, const char *path,
 	int r;
 
 	buf_done(&out);
-	r = edit_append(text, strlen(text), "f", path, value, &out, &err);
+	r = json_edit_append(text, strlen(text), "f", path, value, &out, &err);
 	if (r <= 0)
 		buf_addf(&out, r ? "! %s" : "same%s", err.msg);
 	return buf_str(&out);
@@ -87,7 +87,7 @@ static const char *removed(const char *text, size_t index)
 	struct err err = { 0 };
 
 	buf_done(&out);
-	if (edit_remove(text, strlen(text), "a", index, &out, &err) < 0)
+	if (json_edit_remove(text, strlen(text), "a", index, &out, &err) < 0)
 		buf_addf(&out, "! %s", err.msg);
 	return buf_str(&out);
 }
@@ -109,7 +109,7 @@ TEST(any_value_can_be_added)
 	const char *text = "{\"a\": [1]}";
 	auto_buf struct buf out = { 0 };
 
-	CHECK_INT(edit_append_value(text, strlen(text), "f", "a", "{\"b\": 1}",
+	CHECK_INT(json_edit_append_value(text, strlen(text), "f", "a", "{\"b\": 1}",
 				    &out, NULL), 1);
 	CHECK_STR(buf_str(&out), "{\"a\": [1, {\"b\": 1}]}");
 	CHECK_STR(removed(buf_str(&out), 1), text);

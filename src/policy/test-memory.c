@@ -84,17 +84,17 @@ static char *resolve(const struct memory *m, const char *path)
 	return at;
 }
 
-static enum reader_kind kind_at(const struct memory *m, const char *path)
+static enum file_reader_kind kind_at(const struct memory *m, const char *path)
 {
 	const struct memory_file *f = find(m, path);
 
 	if (f)
-		return f->text ? READER_FILE : READER_DIR;
+		return f->text ? FILE_READER_FILE : FILE_READER_DIR;
 	for (size_t i = 0; i < m->len; i++) {
 		if (path_is_below(path, m->v[i].path))
-			return READER_DIR;
+			return FILE_READER_DIR;
 	}
-	return READER_NONE;
+	return FILE_READER_NONE;
 }
 
 static int memory_read(void *arg, const char *path, size_t max,
@@ -114,14 +114,14 @@ static int memory_read(void *arg, const char *path, size_t max,
 	return 0;
 }
 
-static enum reader_kind memory_kind(void *arg, const char *path, bool *owned)
+static enum file_reader_kind memory_kind(void *arg, const char *path, bool *owned)
 {
 	auto_free char *real = resolve(arg, path);
 	const struct memory_file *f = find(arg, real);
-	const enum reader_kind kind = kind_at(arg, real);
+	const enum file_reader_kind kind = kind_at(arg, real);
 
 	if (owned)
-		*owned = kind != READER_NONE && !(f && f->foreign);
+		*owned = kind != FILE_READER_NONE && !(f && f->foreign);
 	return kind;
 }
 
@@ -129,7 +129,7 @@ static char *memory_real(void *arg, const char *path)
 {
 	char *real = resolve(arg, path);
 
-	if (kind_at(arg, real) != READER_NONE)
+	if (kind_at(arg, real) != FILE_READER_NONE)
 		return real;
 	free(real);
 	return NULL;
@@ -140,7 +140,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static bool has_name(const struct reader_names *names, const char *name)
+static bool has_name(const struct file_reader_names *names, const char *name)
 {
 	for (size_t i = 0; i < names->len; i++) {
 		if (!strcmp(names->v[i], name))
@@ -149,11 +149,11 @@ static bool has_name(const struct reader_names *names, const char *name)
 	return false;
 }
 
-static int memory_list(void *arg, const char *dir, struct reader_names *ret,
+static int memory_list(void *arg, const char *dir, struct file_reader_names *ret,
 		       struct err *err)
 {
 	const struct memory *m = arg;
-	struct reader_names names = { 0 };
+	struct file_reader_names names = { 0 };
 	const size_t n = strlen(dir) + (dir[1] != '\0');
 
 	for (size_t i = 0; i < m->len; i++) {
@@ -175,9 +175,9 @@ static int memory_list(void *arg, const char *dir, struct reader_names *ret,
 	return 0;
 }
 
-struct reader memory_reader(struct memory *m)
+struct file_reader memory_reader(struct memory *m)
 {
-	return (struct reader){
+	return (struct file_reader){
 		.read = memory_read, .kind = memory_kind,
 		.real = memory_real, .list = memory_list, .arg = m,
 	};

@@ -4,7 +4,7 @@
 #ifndef POLICY_TEST_MEMORY_H
 #define POLICY_TEST_MEMORY_H
 
-#include "policy/reader.h"
+#include "policy/file-reader.h"
 
 /**
  * struct memory_file - A file, a directory (@text NULL), or a link to @link
@@ -29,6 +29,6 @@ void memory_add_foreign(struct memory *m, const char *path);
 void memory_done(struct memory *m);
 
 /* Reads from @m, which stays where it is */
-struct reader memory_reader(struct memory *m);
+struct file_reader memory_reader(struct memory *m);
 
 #endif /* POLICY_TEST_MEMORY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-ruleset.c - deny, ask, allow: what rules say about shell lines */
+/* policy/test-permission.c - deny, ask, allow: what rules say about shell lines */
 
-#include "policy/ruleset.h"
+#include "policy/permission.h"
 
 #include <errno.h>
 #include <time.h>
@@ -17,18 +17,18 @@ static const struct rule_bases bases = { "/root", "/w", "/home/u" };
 static const char *const letters[] = { "deny", "ask", "allow", "none" };
 
 /* Rules are "D:rule", "A:rule" (ask), "+:rule" (allow), ended by NULL */
-static struct ruleset *make_set(const char *const *rules)
+static struct permission *make_set(const char *const *rules)
 {
-	struct ruleset *set = ruleset_new();
+	struct permission *set = permission_new();
 
 	for (; *rules; rules++) {
 		const enum rule_action action =
 			**rules == 'D' ? ACTION_DENY :
 			**rules == 'A' ? ACTION_ASK : ACTION_ALLOW;
 
-		CHECK_INT(ruleset_add(set, *rules + 2, action, &bases,
+		CHECK_INT(permission_add(set, *rules + 2, action, &bases,
 				      (struct origin){
-					.key = mem_strdup(*rules) }, NULL), 0);
+					.key = *rules }, NULL), 0);
 	}
 	return set;
 }
@@ -36,8 +36,8 @@ static struct ruleset *make_set(const char *const *rules)
 static void check_command(const char *const *rules, const char *command,
 			  const char *want, const char *why)
 {
-	struct ruleset *set = make_set(rules);
-	struct ruleset_verdict v = ruleset_decide_command(set, command,
+	struct permission *set = make_set(rules);
+	struct permission_verdict v = permission_decide_command(set, command,
 			false);
 
 	if (strcmp(letters[v.action], want) != 0)
@@ -45,8 +45,8 @@ static void check_command(const char *const *rules, const char *command,
 			  letters[v.action], v.why);
 	CHECK_CONTAINS(v.why, why);
 	CHECK(!v.rule == !v.origin);
-	ruleset_verdict_done(&v);
-	ruleset_free(set);
+	permission_verdict_done(&v);
+	permission_free(set);
 }
 
 TEST(deny_before_ask_before_allow)
@@ -216,26 +216,26 @@ TEST(a_field_of_the_call_can_be_denied)
 		{ "timeout", "5", "none" },
 		{ "time", "60000", "none" },
 	};
-	struct ruleset *set = make_set(rules);
+	struct permission *set = make_set(rules);
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct ruleset_verdict v = ruleset_decide_input(set,
+		struct permission_verdict v = permission_decide_input(set,
 			rows[i].field, rows[i].value);
 
 		CHECK_STR(letters[v.action], rows[i].want);
-		ruleset_verdict_done(&v);
+		permission_verdict_done(&v);
 	}
-	ruleset_free(set);
+	permission_free(set);
 }
 
 TEST(a_bad_rule_is_not_added)
 {
-	struct ruleset *set = ruleset_new();
+	struct permission *set = permission_new();
 	struct err err = { 0 };
 
-	CHECK_INT(ruleset_add(set, "Read(!x)", ACTION_DENY, &bases,
-			      (struct origin){ .key = mem_strdup("k") },
+	CHECK_INT(permission_add(set, "Read(!x)", ACTION_DENY, &bases,
+			      (struct origin){ .key = "k" },
 			      &err), -EINVAL);
 	CHECK_CONTAINS(err.msg, "negated");
-	ruleset_free(set);
+	permission_free(set);
 }

@@ -8,10 +8,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "policy/env.h"
+#include "policy/env-rules.h"
 #include "policy/glob.h"
-#include "policy/hidden.h"
-#include "policy/protect.h"
+#include "policy/pathrule.h"
+#include "policy/protected-names.h"
 #include "test.h"
 
 static struct origin from(struct policy *p, enum scope scope, const char *base)
@@ -222,39 +222,39 @@ TEST(protected_names)
 	const struct source *flag = policy_add_source(p, SCOPE_FLAG, "test",
 		NULL, 0, "/");
 
-	CHECK(protect_match(p, "/w/.bashrc"));
-	CHECK(protect_match(p, "/w/a/b/.vscode/tasks.json"));
-	CHECK(protect_match(p, "/w/.claude/agents/x.md"));
-	CHECK(!protect_match(p, "/w/.claude/agent"));
-	CHECK(!protect_match(p, "/w/x.claude/agents"));
-	CHECK(!protect_match(p, "/w/.bashrc.d"));
-	CHECK(!protect_match(p, "/w/hooks/x"));
-	CHECK(protect_match_repo(p, "hooks/pre-commit"));
-	CHECK(protect_match_repo(p, "modules/a/config"));
-	CHECK(!protect_match_repo(p, "modules/a"));
-	CHECK(!protect_match_repo(p, "objects/hooks"));
-	CHECK(!protect_match_repo(p, "modules//config"));
+	CHECK(protected_match(p, "/w/.bashrc"));
+	CHECK(protected_match(p, "/w/a/b/.vscode/tasks.json"));
+	CHECK(protected_match(p, "/w/.claude/agents/x.md"));
+	CHECK(!protected_match(p, "/w/.claude/agent"));
+	CHECK(!protected_match(p, "/w/x.claude/agents"));
+	CHECK(!protected_match(p, "/w/.bashrc.d"));
+	CHECK(!protected_match(p, "/w/hooks/x"));
+	CHECK(protected_match_repo(p, "hooks/pre-commit"));
+	CHECK(protected_match_repo(p, "modules/a/config"));
+	CHECK(!protected_match_repo(p, "modules/a"));
+	CHECK(!protected_match_repo(p, "objects/hooks"));
+	CHECK(!protected_match_repo(p, "modules//config"));
 
 	/* Some file systems do not tell them apart */
-	CHECK(protect_match(p, "/w/.VSCode/Tasks.json"));
-	CHECK(protect_match(p, "/w/.Claude/AGENTS/x.md"));
-	CHECK(protect_match_repo(p, "Modules/a/Config"));
-	CHECK_STR(protect_in_git("/w/.GIT/Hooks/x"), "Hooks/x");
-	CHECK(!protect_in_git("/w/.gitx/hooks"));
+	CHECK(protected_match(p, "/w/.VSCode/Tasks.json"));
+	CHECK(protected_match(p, "/w/.Claude/AGENTS/x.md"));
+	CHECK(protected_match_repo(p, "Modules/a/Config"));
+	CHECK_STR(protected_in_git("/w/.GIT/Hooks/x"), "Hooks/x");
+	CHECK(!protected_in_git("/w/.gitx/hooks"));
 
-	CHECK(protect_match(p, "/w/.idea"));
+	CHECK(protected_match(p, "/w/.idea"));
 	policy_add_string(p, LIST_UNPROTECT, ".idea",
 			  origin_make(flag, NULL, NULL), NULL);
-	CHECK(!protect_match(p, "/w/.idea"));
+	CHECK(!protected_match(p, "/w/.idea"));
 	policy_set_flag(p, FLAG_ALLOW_GIT_CONFIG, true,
 			origin_make(flag, NULL, NULL));
-	CHECK(!protect_match_repo(p, "config"));
-	CHECK(!protect_match_repo(p, "modules/a/config"));
-	CHECK(protect_match_repo(p, "hooks"));
-	CHECK(protect_match(p, "/w/.husky/x"));
+	CHECK(!protected_match_repo(p, "config"));
+	CHECK(!protected_match_repo(p, "modules/a/config"));
+	CHECK(protected_match_repo(p, "hooks"));
+	CHECK(protected_match(p, "/w/.husky/x"));
 	policy_set_profile(p, PROFILE_SRT, origin_make(flag, NULL, NULL));
-	CHECK(!protect_match(p, "/w/.husky/x"));
-	CHECK(protect_match(p, "/w/.vscode/x"));
+	CHECK(!protected_match(p, "/w/.husky/x"));
+	CHECK(protected_match(p, "/w/.vscode/x"));
 }
 
 static struct env_verdict verdict(const struct policy *p, const char *entry)
@@ -348,7 +348,7 @@ TEST(markers_find_secrets)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		CHECK_INT(hidden_holds_secret(rows[i].marker, rows[i].text,
+		CHECK_INT(path_rule_has_marker(rows[i].marker, rows[i].text,
 					      strlen(rows[i].text)),
 			  rows[i].found);
 }

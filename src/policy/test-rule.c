@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* policy/test-rule.c - permission rules: grammar and paths */
 
-#include "policy/rule.h"
+#include "policy/test-rule-path.h"
 
 #include <errno.h>
 

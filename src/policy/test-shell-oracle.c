@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/shell.h"
+#include "shell/parse.h"
 #include "test.h"
 
 enum { LINES = 600, LINE_SECONDS = 60, WORD_END = '\037',

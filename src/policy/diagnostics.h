@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/diagnostics.h - what happened on the way from files to a policy */
+
+#ifndef POLICY_DIAGNOSTICS_H
+#define POLICY_DIAGNOSTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/asks.h"
+#include "policy/origin.h"
+
+/* Who stands behind a file's text (docs/threat-model.md) */
+enum authority {
+	AUTHORITY_FULL,		/* The user's, the administrator's, the invocation's */
+	AUTHORITY_RECORDED,	/* --settings FILE where commands write: first use */
+	AUTHORITY_REPOSITORY,	/* It tightens; what it opens needs approval */
+};
+
+enum note_level {
+	NOTE_INFO,	/* Known, and does nothing here */
+	NOTE_WARNING,	/* Probably not what was meant */
+	NOTE_UNKNOWN,	/* An unknown key, ignored: every run says so */
+	NOTE_ERROR,	/* Stops the run; or a managed drop-in's, which doesn't */
+	NOTE_LEVELS,
+};
+
+enum {
+	NOTES_MAX = 1000,	/* Kept in a report; more are only counted */
+};
+
+/**
+ * struct settings_note - Something to tell
+ * @text:	One line: "FILE:LINE:COLUMN: words"
+ */
+struct settings_note {
+	enum note_level level;
+	char *text;
+};
+
+enum file_state { FILE_MISSING, FILE_READ, FILE_BAD };
+
+/**
+ * struct settings_file - A place that was looked at, strongest first
+ */
+struct settings_file {
+	enum scope scope;
+	enum file_state state;
+	char *path;
+};
+
+/**
+ * struct settings_source - A file that needs approval for what it asks
+ * @id:		The key of the approval
+ * @name:	The file as seen from the repository
+ * @asks:	All that it opens, each with what became of it
+ */
+struct settings_source {
+	enum authority authority;
+	char *id, *name;
+	struct asks asks;
+};
+
+/**
+ * struct settings_report - What happened on the way; zero-initialise it
+ * @dropped:	Notes beyond NOTES_MAX
+ */
+struct settings_report {
+	struct { struct settings_note *v; size_t len, cap; } notes;
+	struct { struct settings_file *v; size_t len, cap; } files;
+	struct { struct settings_source *v; size_t len, cap; } sources;
+	size_t dropped;
+};
+
+void settings_note(struct settings_report *report, enum note_level level,
+		   const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+size_t settings_errors(const struct settings_report *report);
+void settings_report_done(struct settings_report *report);
+
+#define auto_report	__attribute__((cleanup(settings_report_done)))
+
+#endif /* POLICY_DIAGNOSTICS_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* policy/srt-settings.h - check a settings file of srt as srt does
+ *
+ * Our own grammar takes more than srt's (single labels, ranges, further keys).
+ * Called as srt, cloche must refuse what srt refuses and ignore what srt
+ * ignores, or a file would mean one thing here and another there.
+ */
+
+#ifndef POLICY_SRT_SETTINGS_H
+#define POLICY_SRT_SETTINGS_H
+
+#include <jansson.h>
+
+struct err;
+
+/* Check @root, a parsed settings file, and take out the keys that srt does not
+ * know or does not look at. 0, or -EINVAL with "KEY: what is wrong" for the first
+ * problem; @root is then of no use.
+ */
+int srt_check(json_t *root, struct err *err);
+
+#endif /* POLICY_SRT_SETTINGS_H */
