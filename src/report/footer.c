@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/annotate.c - what a person or an agent reads after the command */
+/* report/footer.c - what a person or an agent reads after the command */
 
-#include "watch/annotate.h"
+#include "report/footer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,33 +13,33 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "policy/violation.h"
-#include "watch/ring.h"
+#include "report/ring.h"
+#include "report/violation.h"
 
-static const char *const mode_names[ANNOTATE_COUNT] = {
-	[ANNOTATE_AUTO] = "auto",
-	[ANNOTATE_TEXT] = "text",
-	[ANNOTATE_TAGS] = "tags",
-	[ANNOTATE_NEVER] = "never",
+static const char *const mode_names[FOOTER_COUNT] = {
+	[FOOTER_AUTO] = "auto",
+	[FOOTER_TEXT] = "text",
+	[FOOTER_TAGS] = "tags",
+	[FOOTER_NEVER] = "never",
 };
 
-int annotate_parse(const char *name, enum annotate_mode *ret)
+int footer_parse(const char *name, enum footer_mode *ret)
 {
-	for (int i = 0; i < ANNOTATE_COUNT; i++) {
+	for (int i = 0; i < FOOTER_COUNT; i++) {
 		if (!strcmp(mode_names[i], name)) {
-			*ret = (enum annotate_mode)i;
+			*ret = (enum footer_mode)i;
 			return 0;
 		}
 	}
 	return -EINVAL;
 }
 
-enum annotate_mode annotate_choose(enum annotate_mode mode,
+enum footer_mode footer_choose(enum footer_mode mode,
 				   const char *claudecode)
 {
-	if (mode != ANNOTATE_AUTO)
+	if (mode != FOOTER_AUTO)
 		return mode;
-	return claudecode && *claudecode ? ANNOTATE_TAGS : ANNOTATE_TEXT;
+	return claudecode && *claudecode ? FOOTER_TAGS : FOOTER_TEXT;
 }
 
 /* Append @s made harmless: no controls, and no tag can be opened or closed */
@@ -87,7 +87,7 @@ static void add_why(const struct violation *v, struct buf *out)
 		return;
 	buf_adds(out, " (");
 	if (v->reason)
-		add_safe(out, v->reason, ANNOTATE_TARGET_MAX);
+		add_safe(out, v->reason, FOOTER_TARGET_MAX);
 	if (v->reason && how)
 		buf_adds(out, "; ");
 	if (how)
@@ -108,7 +108,7 @@ static bool has_command(const struct violation *v)
 	return !strcmp(buf_str(&safe), v->suggest_command);
 }
 
-void annotate_line(const struct violation *v, struct buf *out)
+void footer_line(const struct violation *v, struct buf *out)
 {
 	buf_adds(out, "deny ");
 	add_kind(out, v->kind);
@@ -119,12 +119,12 @@ void annotate_line(const struct violation *v, struct buf *out)
 		buf_addf(out, " x%" PRIu64, v->count);
 }
 
-void annotate_text(const struct violation *v, const char *indent,
+void footer_text(const struct violation *v, const char *indent,
 		   struct buf *out)
 {
 	buf_addf(out, "%s ", violation_kind_words(v->kind));
 	add_safe(out, v->target ? v->target : "(unknown)",
-		 ANNOTATE_TARGET_MAX);
+		 FOOTER_TARGET_MAX);
 	add_why(v, out);
 	buf_addc(out, '\n');
 	if (has_command(v))
@@ -237,7 +237,7 @@ static bool is_empty_on_purpose(const struct violation *v)
 }
 
 /* Strings stay the ring's. Returns how many were left out as nothing. */
-static size_t merge(const struct ring *ring, const struct annotate *how,
+static size_t merge(const struct ring *ring, const struct footer *how,
 		    struct lines *ret)
 {
 	size_t left_out = 0;
@@ -246,7 +246,7 @@ static size_t merge(const struct ring *ring, const struct annotate *how,
 		const struct violation *v = &ring->v[i]->v;
 		size_t k = 0;
 
-		if (how->mode != ANNOTATE_TAGS && was_said(v))
+		if (how->mode != FOOTER_TAGS && was_said(v))
 			continue;
 		if (is_empty_on_purpose(v) ||
 		    (!how->failed && may_be_nothing(v))) {
@@ -268,17 +268,17 @@ static void add_more(uint64_t more, const char *run, struct buf *out)
 	buf_addf(out, "%" PRIu64 " more: cloche violations list", more);
 	if (run) {
 		buf_adds(out, " --run ");
-		add_safe(out, run, ANNOTATE_TARGET_MAX);
+		add_safe(out, run, FOOTER_TARGET_MAX);
 	}
 	buf_addc(out, '\n');
 }
 
 static void add_tags(const struct lines *lines, uint64_t gone,
-		     const struct annotate *how, struct buf *out)
+		     const struct footer *how, struct buf *out)
 {
-	buf_adds(out, ANNOTATE_OPEN "\n");
+	buf_adds(out, FOOTER_OPEN "\n");
 	for (size_t i = 0; i < lines->len; i++) {
-		annotate_line(&lines->v[i], out);
+		footer_line(&lines->v[i], out);
 		buf_addc(out, '\n');
 		if (has_command(&lines->v[i]))
 			buf_addf(out, "allow: %s\n",
@@ -293,7 +293,7 @@ static void add_tags(const struct lines *lines, uint64_t gone,
 		add_safe(out, how->missing, VIOLATION_TEXT_MAX);
 		buf_addc(out, '\n');
 	}
-	buf_adds(out, ANNOTATE_CLOSE "\n");
+	buf_adds(out, FOOTER_CLOSE "\n");
 }
 
 /* How many of @lines fit into @room lines */
@@ -312,10 +312,10 @@ static size_t count_fitting(const struct lines *lines, size_t room)
 }
 
 static void add_text(const struct lines *lines, uint64_t gone,
-		     const struct annotate *how, struct buf *out)
+		     const struct footer *how, struct buf *out)
 {
 	/* Beside the head, perhaps the note, perhaps "and more" */
-	const size_t room = ANNOTATE_LINES_MAX - 1 - (how->missing ? 1 : 0);
+	const size_t room = FOOTER_LINES_MAX - 1 - (how->missing ? 1 : 0);
 	const size_t all = count_fitting(lines, room);
 	const size_t shown = all == lines->len && !gone ? all
 				: count_fitting(lines, room - 1);
@@ -326,7 +326,7 @@ static void add_text(const struct lines *lines, uint64_t gone,
 		 total == 1 ? "" : "s");
 	for (size_t i = 0; i < shown; i++) {
 		buf_adds(out, "cloche:   ");
-		annotate_text(&lines->v[i], "            ", out);
+		footer_text(&lines->v[i], "            ", out);
 	}
 	if (more) {
 		buf_adds(out, "cloche:   and ");
@@ -339,16 +339,16 @@ static void add_text(const struct lines *lines, uint64_t gone,
 	}
 }
 
-void annotate_footer(const struct ring *ring, const struct annotate *how,
+void footer_print(const struct ring *ring, const struct footer *how,
 		     struct buf *out)
 {
 	struct lines lines = { 0 };
 	size_t left_out;
 
-	if (!ring->len || how->mode == ANNOTATE_NEVER)
+	if (!ring->len || how->mode == FOOTER_NEVER)
 		return;
 	left_out = merge(ring, how, &lines);
-	if (how->mode == ANNOTATE_TAGS && (lines.len || ring->gone))
+	if (how->mode == FOOTER_TAGS && (lines.len || ring->gone))
 		add_tags(&lines, ring->gone, how, out);
 	else if (lines.len)
 		add_text(&lines, ring->gone, how, out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/fuzz-violation.c - what is read as a record is written the same */
+/* report/fuzz-violation.c - what is read as a record is written the same */
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/report.c - one run's refusals on their way to ring, stream and store
+ * report/report.c - one run's refusals on their way to ring, stream and store
  *
  * Theory of operation: the first of a kind goes out at once, if the rate
  * allows; repeats are only counted. What the rate held back, and the final
@@ -10,7 +10,7 @@
  * the closing record says how many.
  */
 
-#include "watch/report.h"
+#include "report/report.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -25,9 +25,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
-#include "watch/ring.h"
-#include "watch/store.h"
-#include "watch/suggest.h"
+#include "report/ring.h"
+#include "report/suggestion.h"
+#include "report/violation-store.h"
 
 struct report {
 	char *run, *command, *line, *project, *missing;
@@ -36,7 +36,7 @@ struct report {
 	struct buf rest;	/* Of the last line, which it did not take */
 	int (*take)(void *arg, const struct violation *v);
 	void *take_arg;
-	struct store *store;
+	struct violation_store *store;
 	char *store_dir;
 	struct ring ring;
 	struct rate rate;
@@ -96,10 +96,10 @@ static int store(struct report *report, const struct violation *v)
 	int r = 0;
 
 	if (!report->store)
-		r = store_new(report->store_dir, STORE_FILE_MAX,
+		r = violation_store_new(report->store_dir, VIOLATION_STORE_FILE_MAX,
 			      &report->store, NULL);
 	if (r == 0)
-		r = store_append(report->store, v);
+		r = violation_store_append(report->store, v);
 	if (r < 0) {
 		report_missing(report, "refusals could not be stored");
 		free(report->store_dir);
@@ -108,8 +108,8 @@ static int store(struct report *report, const struct violation *v)
 	return r;
 }
 
-/* Tell both readers; false if the rate held it back */
-static bool tell(struct report *report, const struct violation *v, bool always)
+/* Write it to stream, callback and store; false if the rate held it back */
+static bool write_record(struct report *report, const struct violation *v, bool always)
 {
 	if (!rate_take(&report->rate, now_ms(CLOCK_MONOTONIC)) && !always)
 		return false;
@@ -122,11 +122,12 @@ static bool tell(struct report *report, const struct violation *v, bool always)
 	return true;
 }
 
-static void tell_entry(struct report *report, struct ring_entry *entry,
-		       bool always)
+static void write_entry(struct report *report, struct ring_entry *entry,
+			bool always)
 {
-	if (entry->told != entry->v.count && tell(report, &entry->v, always))
-		entry->told = entry->v.count;
+	if (entry->written != entry->v.count &&
+	    write_record(report, &entry->v, always))
+		entry->written = entry->v.count;
 }
 
 static char *exe_of(pid_t pid)
@@ -155,10 +156,10 @@ static void complete(const struct report *report, const struct violation *v,
 	/* Of files the observer knows more than the record says */
 	if (ret->kind != VIOLATION_FS_WRITE && ret->kind != VIOLATION_FS_CREATE &&
 	    ret->kind != VIOLATION_FS_RENAME && ret->kind != VIOLATION_FS_READ)
-		suggest_fill(ret, NULL);
-	suggest_instead(ret, report->line);
+		suggestion_fill(ret, NULL);
+	suggestion_instead(ret, report->line);
 	if (report->project)
-		suggest_for(ret, report->project);
+		suggestion_for(ret, report->project);
 }
 
 static void take_record(void *arg, const struct violation *v)
@@ -174,11 +175,11 @@ static void take_record(void *arg, const struct violation *v)
 	}
 	entry = ring_add(&report->ring, &full, &evicted);
 	violation_done(&full);
-	if (!entry->told)
-		tell_entry(report, entry, false);
+	if (!entry->written)
+		write_entry(report, entry, false);
 	if (evicted) {
-		tell_entry(report, evicted, false);
-		report->dropped += evicted->told ? 0 : 1;
+		write_entry(report, evicted, false);
+		report->dropped += evicted->written ? 0 : 1;
 		ring_entry_free(evicted);
 	}
 }
@@ -236,7 +237,7 @@ void report_free(struct report *report)
 		return;
 	buf_done(&report->rest);
 	ring_done(&report->ring);
-	store_free(report->store);
+	violation_store_free(report->store);
 	free(report->store_dir);
 	free(report->run);
 	free(report->command);
@@ -267,32 +268,26 @@ void report_missing(struct report *report, const char *words)
 
 void report_finish(struct report *report)
 {
-	struct violation closing = {
-		.kind = VIOLATION_LIMIT,
-		.time_ms = now_ms(CLOCK_REALTIME),
-		.run = report->run,
-		.command = report->command,
+	static char op[] = "report", target[] = "violations",
+		    reason[] = "records dropped";
+	const struct violation closing = {
+		.kind = VIOLATION_LIMIT, .time_ms = now_ms(CLOCK_REALTIME),
+		.run = report->run, .command = report->command,
+		.op = op, .target = target, .reason = reason,
+		.count = report->dropped,
 	};
-	auto_free char *op = mem_strdup("report");
-	auto_free char *target = mem_strdup("violations");
-	auto_free char *reason = mem_strdup("records dropped");
 
 	/* The ring is small: its end is not subject to the rate */
 	for (size_t i = 0; i < report->ring.len; i++)
-		tell_entry(report, report->ring.v[i], true);
-	if (!report->dropped)
-		return;
-	closing.op = op;
-	closing.target = target;
-	closing.reason = reason;
-	closing.count = report->dropped;
-	(void)tell(report, &closing, true);
+		write_entry(report, report->ring.v[i], true);
+	if (report->dropped)
+		(void)write_record(report, &closing, true);
 }
 
-void report_footer(const struct report *report, enum annotate_mode mode,
+void report_footer(const struct report *report, enum footer_mode mode,
 		   bool failed, bool verbose, struct buf *out)
 {
-	annotate_footer(&report->ring, &(struct annotate){
+	footer_print(&report->ring, &(struct footer){
 		.mode = mode, .failed = failed, .verbose = verbose,
 		.run = report->run, .missing = report->missing,
 	}, out);

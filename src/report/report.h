@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/report.h - one run's refusals on their way to ring, stream and store */
+/* report/report.h - one run's refusals on their way to ring, stream and store */
 
-#ifndef WATCH_REPORT_H
-#define WATCH_REPORT_H
+#ifndef REPORT_REPORT_H
+#define REPORT_REPORT_H
 
 #include <stdbool.h>
 
-#include "policy/violation.h"
-#include "watch/annotate.h"
+#include "report/footer.h"
+#include "report/violation.h"
 
 struct ignore_rules;
 struct report;
@@ -67,8 +67,8 @@ void report_missing(struct report *report, const char *words);
  */
 void report_finish(struct report *report);
 
-/* The footer for stderr (watch/annotate.h) */
-void report_footer(const struct report *report, enum annotate_mode mode,
+/* The footer for stderr (report/footer.h) */
+void report_footer(const struct report *report, enum footer_mode mode,
 		   bool failed, bool verbose, struct buf *out);
 
-#endif /* WATCH_REPORT_H */
+#endif /* REPORT_REPORT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/ring.c - the last refusals of a run, each once with its count */
+/* report/ring.c - the last refusals of a run, each once with its count */
 
-#include "watch/ring.h"
+#include "report/ring.h"
 
 #include <stdlib.h>
 #include <string.h>

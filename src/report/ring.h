@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/ring.h - the last refusals of a run, each once with its count */
+/* report/ring.h - the last refusals of a run, each once with its count */
 
-#ifndef WATCH_RING_H
-#define WATCH_RING_H
+#ifndef REPORT_RING_H
+#define REPORT_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/violation.h"
+#include "report/violation.h"
 
 enum {
 	RING_MAX = 100,		/* Records kept */
@@ -16,13 +16,13 @@ enum {
 };
 
 /**
- * struct ring_entry - A record, and what its readers know of it
+ * struct ring_entry - A record
  * @v:		Its count is how often it happened
- * @told:	The count that the stream and the store have seen; 0 for none
+ * @written:	The count that the stream and the store have; 0 for none
  */
 struct ring_entry {
 	struct violation v;
-	uint64_t told;
+	uint64_t written;
 };
 
 /**
@@ -56,4 +56,4 @@ struct rate {
 /* True if one more line may go out at @now_ms (any clock that runs forward) */
 bool rate_take(struct rate *rate, int64_t now_ms);
 
-#endif /* WATCH_RING_H */
+#endif /* REPORT_RING_H */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/strip.c - take <sandbox_violations> blocks out of a stream
+ * report/strip.c - take <sandbox_violations> blocks out of a stream
  *
  * Theory of operation: bytes wait in @held while they may be the beginning of
  * a tag or the inside of a block. Each byte is looked at a fixed number of
  * times: the search for the closing tag resumes where it stopped.
  */
 
-#include "watch/strip.h"
+#include "report/strip.h"
 
 #include <string.h>
 
-#include "watch/annotate.h"
+#include "report/footer.h"
 
-static const size_t OPEN_LEN = sizeof(ANNOTATE_OPEN) - 1;
-static const size_t CLOSE_LEN = sizeof(ANNOTATE_CLOSE) - 1;
+static const size_t OPEN_LEN = sizeof(FOOTER_OPEN) - 1;
+static const size_t CLOSE_LEN = sizeof(FOOTER_CLOSE) - 1;
 
 /* Move the first @n held bytes to @out (or nowhere) */
 static void release(struct strip *s, size_t n, struct buf *out)
@@ -35,7 +35,7 @@ static size_t find_open(const struct strip *s)
 	while ((p = memchr(p, '<', (size_t)(end - p))) != NULL) {
 		const size_t left = (size_t)(end - p);
 
-		if (!memcmp(p, ANNOTATE_OPEN, left < OPEN_LEN ? left : OPEN_LEN))
+		if (!memcmp(p, FOOTER_OPEN, left < OPEN_LEN ? left : OPEN_LEN))
 			return (size_t)(p - s->held.p);
 		p++;
 	}
@@ -77,7 +77,7 @@ static size_t last_open(const struct strip *s, size_t n)
 {
 	const char *p = s->held.p, *end = p + n, *last = NULL;
 
-	while ((p = memmem(p + 1, (size_t)(end - p) - 1, ANNOTATE_OPEN,
+	while ((p = memmem(p + 1, (size_t)(end - p) - 1, FOOTER_OPEN,
 			   OPEN_LEN)) != NULL)
 		last = p;
 	return last ? (size_t)(last - s->held.p) : OPEN_LEN;
@@ -87,7 +87,7 @@ static size_t last_open(const struct strip *s, size_t n)
 static bool step_inside(struct strip *s, struct buf *out)
 {
 	const char *end = memmem(s->held.p + s->searched,
-				 s->held.len - s->searched, ANNOTATE_CLOSE,
+				 s->held.len - s->searched, FOOTER_CLOSE,
 				 CLOSE_LEN);
 
 	const size_t n = end ? (size_t)(end - s->held.p) + CLOSE_LEN

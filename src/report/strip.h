@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/strip.h - take <sandbox_violations> blocks out of a stream */
+/* report/strip.h - take <sandbox_violations> blocks out of a stream */
 
-#ifndef WATCH_STRIP_H
-#define WATCH_STRIP_H
+#ifndef REPORT_STRIP_H
+#define REPORT_STRIP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,4 +32,4 @@ void strip_feed(struct strip *s, const char *data, size_t n, struct buf *out);
 /* The end: a block that was never closed is given back as it came */
 void strip_finish(struct strip *s, struct buf *out);
 
-#endif /* WATCH_STRIP_H */
+#endif /* REPORT_STRIP_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/suggest.c - the one line that would allow what was refused */
+/* report/suggestion.c - the one line that would allow what was refused */
 
-#include "watch/suggest.h"
+#include "report/suggestion.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "base/text.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
-#include "policy/violation.h"
-#include "watch/annotate.h"
+#include "report/footer.h"
+#include "report/violation.h"
 
 /* The list that would allow a kind of refusal, and what rules call the kind; NULL
  * where no rule helps
@@ -105,7 +105,7 @@ static void set_rule(struct violation *v, const struct advice *advice,
 	v->suggest_command = buf_take(&command);
 }
 
-void suggest_allow(struct violation *v, const char *grant)
+void suggestion_allow(struct violation *v, const char *grant)
 {
 	const struct advice *advice = &advices[v->kind];
 	auto_free char *value = NULL;
@@ -117,24 +117,24 @@ void suggest_allow(struct violation *v, const char *grant)
 	set_rule(v, advice, value);
 }
 
-void suggest_unprotect(struct violation *v, const char *name)
+void suggestion_unprotect(struct violation *v, const char *name)
 {
 	set_rule(v, &unprotect, name);
 }
 
-void suggest_nothing(struct violation *v, const char *why)
+void suggestion_nothing(struct violation *v, const char *why)
 {
 	auto_free char *before = v->reason;
 
 	v->reason = mem_printf("%s; %s", before ? before : "refused", why);
 }
 
-void suggest_fill(struct violation *v, const char *grant)
+void suggestion_fill(struct violation *v, const char *grant)
 {
 	if (!v->suggest_command && v->rule_file && v->rule_key)
 		suggest_removal(v);
 	else
-		suggest_allow(v, grant);
+		suggestion_allow(v, grant);
 }
 
 /* Programs that want an agent's socket, or a place of their own, where the path that
@@ -198,7 +198,7 @@ static const struct instead *find_instead(const struct violation *v)
 	return NULL;
 }
 
-void suggest_instead(struct violation *v, const char *command)
+void suggestion_instead(struct violation *v, const char *command)
 {
 	const struct instead *in = v->target && (v->suggest_command ||
 						 v->suggest_edit) ?
@@ -212,12 +212,12 @@ void suggest_instead(struct violation *v, const char *command)
 		if (v->kind == VIOLATION_FS_READ && v->suggest_command &&
 		    !v->rule_file && strncmp(v->target, "/etc/", 5) != 0 &&
 		    strncmp(v->target, "/run/", 5) != 0)
-			suggest_nothing(v, "allow it only if the command is to have it");
+			suggestion_nothing(v, "allow it only if the command is to have it");
 		return;
 	}
 	free(take_ptr(v->suggest_edit));
 	free(take_ptr(v->suggest_command));
-	suggest_nothing(v, in->words);
+	suggestion_nothing(v, in->words);
 	for (size_t i = 0; !socket && i < 2 && in->sockets[i]; i++)
 		socket = find_socket(in->sockets[i]);
 	if (!socket || !command)
@@ -228,7 +228,7 @@ void suggest_instead(struct violation *v, const char *command)
 	v->suggest_command = buf_take(&line);
 }
 
-void suggest_for(struct violation *v, const char *dir)
+void suggestion_for(struct violation *v, const char *dir)
 {
 	static const char policy[] = "cloche policy allow ", run[] = "cloche run ";
 	const char *old = v->suggest_command;
@@ -259,7 +259,7 @@ const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
 		    (!v->command || !strstr(v->command, rule->command)))
 			continue;
 		if (!line.len)
-			annotate_line(v, &line);
+			footer_line(v, &line);
 		if (strstr(buf_str(&line), rule->text))
 			return rule;
 	}

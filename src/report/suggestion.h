@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/suggest.h - the one line that would allow what was refused */
+/* report/suggestion.h - the one line that would allow what was refused */
 
-#ifndef WATCH_SUGGEST_H
-#define WATCH_SUGGEST_H
+#ifndef REPORT_SUGGESTION_H
+#define REPORT_SUGGESTION_H
 
 struct ignore_rules;
 struct violation;
@@ -12,27 +12,27 @@ struct violation;
  * target itself (a directory, for a name that does not exist); or NULL.
  * The strings are @v's own.
  */
-void suggest_fill(struct violation *v, const char *grant);
+void suggestion_fill(struct violation *v, const char *grant);
 
 /* The same, where one more rule helps whatever the rule says that denied it */
-void suggest_allow(struct violation *v, const char *grant);
+void suggestion_allow(struct violation *v, const char *grant);
 
 /* Giving up the protected name @name would */
-void suggest_unprotect(struct violation *v, const char *name);
+void suggestion_unprotect(struct violation *v, const char *name);
 
 /* Add to the reason why there is no such rule, or what to think of */
-void suggest_nothing(struct violation *v, const char *why);
+void suggestion_nothing(struct violation *v, const char *why);
 
 /* @v is complete: where it is a key or a session that a program wanted, suggest the
  * agent's socket for @command (a shell line, or NULL) instead of the file
  */
-void suggest_instead(struct violation *v, const char *command);
+void suggestion_instead(struct violation *v, const char *command);
 
 /* The command that @v suggests is for the project @dir, wherever it is typed */
-void suggest_for(struct violation *v, const char *dir);
+void suggestion_for(struct violation *v, const char *dir);
 
 /* The rule's line of ignoreViolations that hides @v, or NULL */
 const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
 				      const struct violation *v);
 
-#endif /* WATCH_SUGGEST_H */
+#endif /* REPORT_SUGGESTION_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-annotate.c - the footer says it in one safe line each */
+/* report/test-footer.c - the footer says it in one safe line each */
 
-#include "watch/annotate.h"
+#include "report/footer.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "test.h"
-#include "watch/ring.h"
-#include "watch/strip.h"
+#include "report/ring.h"
+#include "report/strip.h"
 
 static char *literal(const char *s)
 {
@@ -36,10 +36,10 @@ static void add(struct ring *ring, const char *target)
 	add_from(ring, "/bin/x", target);
 }
 
-static void footer(const struct ring *ring, enum annotate_mode mode,
+static void footer(const struct ring *ring, enum footer_mode mode,
 		   bool failed, const char *missing, struct buf *out)
 {
-	annotate_footer(ring, &(struct annotate){
+	footer_print(ring, &(struct footer){
 		.mode = mode, .failed = failed, .run = "01J", .missing = missing,
 	}, out);
 }
@@ -57,7 +57,7 @@ TEST(the_block_is_that_of_the_specification)
 	};
 
 	ring_add(&ring, &v, &out);
-	footer(&ring, ANNOTATE_TAGS, true, NULL, &b);
+	footer(&ring, FOOTER_TAGS, true, NULL, &b);
 	CHECK_STR(buf_str(&b),
 		  "<sandbox_violations>\n"
 		  "deny file-write /etc/hosts (outside the writable paths)\n"
@@ -72,7 +72,7 @@ TEST(what_allows_it_is_a_line_of_its_own)
 	auto_buf struct buf b = { 0 };
 
 	add(&ring, "/etc/hosts");
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+	footer(&ring, FOOTER_TEXT, true, NULL, &b);
 	CHECK_STR(buf_str(&b),
 		  "cloche: refused 1 thing\n"
 		  "cloche:   write /etc/hosts (outside the writable paths)\n"
@@ -85,11 +85,11 @@ TEST(nothing_refused_nothing_said)
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 };
 
-	footer(&ring, ANNOTATE_TAGS, true, "no observer", &b);
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+	footer(&ring, FOOTER_TAGS, true, "no observer", &b);
+	footer(&ring, FOOTER_TEXT, true, NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	add(&ring, "/x");
-	footer(&ring, ANNOTATE_NEVER, true, NULL, &b);
+	footer(&ring, FOOTER_NEVER, true, NULL, &b);
 	CHECK_STR(buf_str(&b), "");
 	ring_done(&ring);
 }
@@ -97,9 +97,9 @@ TEST(nothing_refused_nothing_said)
 TEST(hostile_names_cannot_leave_their_line_or_the_block)
 {
 	static const char *const names[] = {
-		"a\n" ANNOTATE_CLOSE "\nfree", "\033[2J\033]0;x\a", "\r/ok",
+		"a\n" FOOTER_CLOSE "\nfree", "\033[2J\033]0;x\a", "\r/ok",
 		"\xe2\x80\xae" "fdp.exe", "\xff\xfe", "\xc2\x9b" "31m", "<b>&",
-		ANNOTATE_OPEN, "\xe2\x80\xa8line",
+		FOOTER_OPEN, "\xe2\x80\xa8line",
 	};
 	struct ring ring = { 0 };
 	auto_buf struct buf b = { 0 }, rest = { 0 };
@@ -108,7 +108,7 @@ TEST(hostile_names_cannot_leave_their_line_or_the_block)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		add(&ring, names[i]);
-	footer(&ring, ANNOTATE_TAGS, true, "a\n<note>", &b);
+	footer(&ring, FOOTER_TAGS, true, "a\n<note>", &b);
 	for (size_t i = 0; i < b.len; i++) {
 		const unsigned char c = (unsigned char)b.p[i];
 
@@ -116,8 +116,8 @@ TEST(hostile_names_cannot_leave_their_line_or_the_block)
 		CHECK(c == '\n' || (c >= 0x20 && c < 0x7f));
 	}
 	CHECK_INT(lines, 2 * ARRAY_SIZE(names) + 3);
-	CHECK(strstr(b.p, ANNOTATE_CLOSE) ==
-	      b.p + b.len - strlen(ANNOTATE_CLOSE "\n"));
+	CHECK(strstr(b.p, FOOTER_CLOSE) ==
+	      b.p + b.len - strlen(FOOTER_CLOSE "\n"));
 
 	strip_feed(&strip, "out\n", 4, &rest);
 	strip_feed(&strip, b.p, b.len, &rest);
@@ -146,13 +146,13 @@ TEST(a_terminal_gets_twelve_lines_at_most)
 
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
-		footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+		footer(&ring, FOOTER_TEXT, true, NULL, &b);
 		CHECK_INT(count_lines(buf_str(&b)), i <= 5 ? 2 * i + 1 : 12);
 		if (i > 5) {
 			CHECK_CONTAINS(buf_str(&b),
 				       "cloche violations list --run 01J");
 		}
-		footer(&ring, ANNOTATE_TEXT, true, "blind", &noted);
+		footer(&ring, FOOTER_TEXT, true, "blind", &noted);
 		CHECK(count_lines(buf_str(&noted)) <= 12);
 		CHECK_CONTAINS(buf_str(&noted), "note: blind");
 	}
@@ -169,10 +169,10 @@ TEST(what_made_room_is_counted)
 		snprintf(name, sizeof(name), "/x%d", i);
 		add(&ring, name);
 	}
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &text);
+	footer(&ring, FOOTER_TEXT, true, NULL, &text);
 	CHECK_CONTAINS(buf_str(&text), "refused 150 things\n");
 	CHECK_CONTAINS(buf_str(&text), "and 145 more: ");
-	footer(&ring, ANNOTATE_TAGS, true, NULL, &tags);
+	footer(&ring, FOOTER_TAGS, true, NULL, &tags);
 	CHECK_CONTAINS(buf_str(&tags),
 		       "\nnote 50 more: cloche violations list --run 01J\n");
 	ring_done(&ring);
@@ -193,7 +193,7 @@ TEST(what_made_room_is_counted_where_few_lines_are_left)
 			snprintf(exe, sizeof(exe), "/x%d", i);
 			add_from(&ring, exe, &"12345678"[i % names]);
 		}
-		footer(&ring, ANNOTATE_TEXT, true, NULL, &text);
+		footer(&ring, FOOTER_TEXT, true, NULL, &text);
 		snprintf(exe, sizeof(exe), "refused %d things\n", 100 + names);
 		CHECK_CONTAINS(buf_str(&text), exe);
 		CHECK_CONTAINS(buf_str(&text), names <= 5 ? "and 100 more: " :
@@ -215,7 +215,7 @@ TEST(long_names_are_shortened_and_repeats_are_one_thing)
 	name[sizeof(name) - 1] = 0;
 	add(&ring, name);
 	add(&ring, name);
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+	footer(&ring, FOOTER_TEXT, true, NULL, &b);
 	CHECK(b.len < 600);
 	CHECK_CONTAINS(buf_str(&b), "refused 1 thing\n");
 	CHECK_CONTAINS(buf_str(&b), "... (outside");
@@ -239,10 +239,10 @@ TEST(one_thing_that_two_programs_tried_is_one_line)
 	v.kind = VIOLATION_FS_READ;
 	ring_add(&ring, &v, &evicted);
 	CHECK_INT(ring.len, 3);
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &b);
+	footer(&ring, FOOTER_TEXT, true, NULL, &b);
 	CHECK_INT(count_lines(buf_str(&b)), 3);
 	CHECK_CONTAINS(buf_str(&b), "refused 2 things\n");
-	footer(&ring, ANNOTATE_TAGS, true, NULL, &tags);
+	footer(&ring, FOOTER_TAGS, true, NULL, &tags);
 	CHECK_INT(count_lines(buf_str(&tags)), 4);
 	ring_done(&ring);
 }
@@ -260,21 +260,21 @@ TEST(a_question_that_found_nothing_is_told_after_a_failure)
 	auto_buf struct buf none = { 0 }, all = { 0 }, read = { 0 };
 
 	ring_add(&ring, &v, &evicted);
-	footer(&ring, ANNOTATE_TEXT, false, NULL, &none);
-	footer(&ring, ANNOTATE_TAGS, false, NULL, &none);
+	footer(&ring, FOOTER_TEXT, false, NULL, &none);
+	footer(&ring, FOOTER_TAGS, false, NULL, &none);
 	CHECK_INT(none.len, 0);
-	footer(&ring, ANNOTATE_TEXT, true, NULL, &all);
+	footer(&ring, FOOTER_TEXT, true, NULL, &all);
 	CHECK_CONTAINS(buf_str(&all), "refused 1 thing\n");
 	v.kind = VIOLATION_FS_WRITE;
 	v.target = cache;
 	ring_add(&ring, &v, &evicted);
-	footer(&ring, ANNOTATE_TEXT, false, NULL, &none);
+	footer(&ring, FOOTER_TEXT, false, NULL, &none);
 	CHECK_INT(none.len, 0);
 	v.kind = VIOLATION_FS_READ;
 	v.target = target;
 	v.op = opened;
 	ring_add(&other, &v, &evicted);
-	footer(&other, ANNOTATE_TEXT, false, NULL, &read);
+	footer(&other, FOOTER_TEXT, false, NULL, &read);
 	CHECK_CONTAINS(buf_str(&read), "refused 1 thing\n");
 	ring_done(&ring);
 	ring_done(&other);
@@ -311,10 +311,10 @@ TEST(what_was_not_missed_is_told_after_a_failure_only)
 		struct ring ring = { 0 };
 
 		ring_add(&ring, &v, &evicted);
-		footer(&ring, ANNOTATE_TEXT, false, NULL, &quiet);
+		footer(&ring, FOOTER_TEXT, false, NULL, &quiet);
 		CHECK_STR((quiet.len > 0) == rows[i].told ? "" : rows[i].target,
 			  "");
-		footer(&ring, ANNOTATE_TEXT, true, NULL, &failed);
+		footer(&ring, FOOTER_TEXT, true, NULL, &failed);
 		CHECK(failed.len > 0);
 		ring_done(&ring);
 	}
@@ -322,13 +322,13 @@ TEST(what_was_not_missed_is_told_after_a_failure_only)
 
 TEST(an_agent_gets_tags)
 {
-	enum annotate_mode mode = ANNOTATE_COUNT;
+	enum footer_mode mode = FOOTER_COUNT;
 
-	CHECK_INT(annotate_choose(ANNOTATE_AUTO, "1"), ANNOTATE_TAGS);
-	CHECK_INT(annotate_choose(ANNOTATE_AUTO, ""), ANNOTATE_TEXT);
-	CHECK_INT(annotate_choose(ANNOTATE_AUTO, NULL), ANNOTATE_TEXT);
-	CHECK_INT(annotate_choose(ANNOTATE_NEVER, "1"), ANNOTATE_NEVER);
-	CHECK_INT(annotate_parse("tags", &mode), 0);
-	CHECK_INT(mode, ANNOTATE_TAGS);
-	CHECK_INT(annotate_parse("html", &mode), -EINVAL);
+	CHECK_INT(footer_choose(FOOTER_AUTO, "1"), FOOTER_TAGS);
+	CHECK_INT(footer_choose(FOOTER_AUTO, ""), FOOTER_TEXT);
+	CHECK_INT(footer_choose(FOOTER_AUTO, NULL), FOOTER_TEXT);
+	CHECK_INT(footer_choose(FOOTER_NEVER, "1"), FOOTER_NEVER);
+	CHECK_INT(footer_parse("tags", &mode), 0);
+	CHECK_INT(mode, FOOTER_TAGS);
+	CHECK_INT(footer_parse("html", &mode), -EINVAL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-report.c - each refusal once live, once more with its count */
+/* report/test-report.c - each refusal once live, once more with its count */
 
-#include "watch/report.h"
+#include "report/report.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include "base/own.h"
 #include "policy/policy.h"
 #include "test.h"
-#include "watch/ring.h"
+#include "report/ring.h"
 
 enum { LINES_MAX = 1024 };
 
@@ -31,7 +31,7 @@ static void check_footer(const struct report *report, const char *words)
 {
 	auto_buf struct buf out = { 0 };
 
-	report_footer(report, ANNOTATE_TEXT, true, false, &out);
+	report_footer(report, FOOTER_TEXT, true, false, &out);
 	CHECK_CONTAINS(buf_str(&out), words);
 }
 
@@ -80,11 +80,11 @@ TEST(a_record_is_completed_and_goes_everywhere)
 	CHECK_INT(parse(test_read(path), v), 1);
 	CHECK_STR(v[0].run, "01J");
 	CHECK_STR(v[0].command, "npm test");
-	CHECK_CONTAINS(v[0].exe, "test-watch-report");
+	CHECK_CONTAINS(v[0].exe, "test-report-report");
 	CHECK(!v[0].suggest_command);	/* Who looked at the file knows */
 	CHECK(v[0].time_ms > 0);
 	CHECK_STR(test_read(store), test_read(path));
-	report_footer(report, ANNOTATE_TAGS, true, false, &footer);
+	report_footer(report, FOOTER_TAGS, true, false, &footer);
 	CHECK_CONTAINS(buf_str(&footer), "deny file-read /etc/7");
 	report_finish(report);
 	CHECK_INT(parse(test_read(path), v), 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-ring.c - once each, with a count; bounded in memory and rate */
+/* report/test-ring.c - once each, with a count; bounded in memory and rate */
 
-#include "watch/ring.h"
+#include "report/ring.h"
 
 #include "test.h"
 

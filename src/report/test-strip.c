@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-strip.c - blocks go, everything else stays, whatever the pieces */
+/* report/test-strip.c - blocks go, everything else stays, whatever the pieces */
 
-#include "watch/strip.h"
+#include "report/strip.h"
 
 #include <time.h>
 
 #include "test.h"
-#include "watch/annotate.h"
+#include "report/footer.h"
 
 /* Strip @text fed in pieces of @step bytes */
 static void strip_by(const char *text, size_t step, struct buf *out)
@@ -29,7 +29,7 @@ static void check_strip(const char *text, const char *want)
 	}
 }
 
-#define BLOCK ANNOTATE_OPEN "\ndeny x\n" ANNOTATE_CLOSE "\n"
+#define BLOCK FOOTER_OPEN "\ndeny x\n" FOOTER_CLOSE "\n"
 
 TEST(blocks_are_removed_with_their_newline)
 {
@@ -41,28 +41,28 @@ TEST(blocks_are_removed_with_their_newline)
 	check_strip(BLOCK BLOCK "\n", "\n");
 	check_strip("<<" BLOCK "<sandbox_", "<<<sandbox_");
 	check_strip("<sandbox_violation>x", "<sandbox_violation>x");
-	check_strip("a" ANNOTATE_OPEN "<</sandbox_" ANNOTATE_CLOSE "b", "ab");
+	check_strip("a" FOOTER_OPEN "<</sandbox_" FOOTER_CLOSE "b", "ab");
 }
 
 TEST(a_terminals_line_ends_go_too)
 {
-	check_strip("a\r\n" ANNOTATE_OPEN "\r\nx\r\n" ANNOTATE_CLOSE "\r\nb\r\n",
+	check_strip("a\r\n" FOOTER_OPEN "\r\nx\r\n" FOOTER_CLOSE "\r\nb\r\n",
 		    "a\r\nb\r\n");
-	check_strip(ANNOTATE_OPEN ANNOTATE_CLOSE "\r", "\r");
-	check_strip(ANNOTATE_OPEN ANNOTATE_CLOSE "\rb", "\rb");
+	check_strip(FOOTER_OPEN FOOTER_CLOSE "\r", "\r");
+	check_strip(FOOTER_OPEN FOOTER_CLOSE "\rb", "\rb");
 }
 
 TEST(what_is_never_closed_comes_back)
 {
-	check_strip("a" ANNOTATE_OPEN "\nb", "a" ANNOTATE_OPEN "\nb");
-	check_strip(ANNOTATE_CLOSE "\n", ANNOTATE_CLOSE "\n");
+	check_strip("a" FOOTER_OPEN "\nb", "a" FOOTER_OPEN "\nb");
+	check_strip(FOOTER_CLOSE "\n", FOOTER_CLOSE "\n");
 }
 
 TEST(a_block_beyond_the_limit_is_not_ours)
 {
 	auto_buf struct buf text = { 0 }, out = { 0 };
 
-	buf_adds(&text, ANNOTATE_OPEN);
+	buf_adds(&text, FOOTER_OPEN);
 	for (int i = 0; i < STRIP_BLOCK_MAX; i++)
 		buf_addc(&text, 'x');
 	strip_by(buf_str(&text), 4096, &out);
@@ -80,7 +80,7 @@ TEST(many_openings_cost_no_more_than_their_length)
 	const clock_t start = clock();
 
 	while (text.len < 8 << 20)
-		buf_adds(&text, ANNOTATE_OPEN);
+		buf_adds(&text, FOOTER_OPEN);
 	strip_by(buf_str(&text), 16384, &out);
 	CHECK_INT(out.len, text.len);
 	CHECK((clock() - start) / CLOCKS_PER_SEC < 20);

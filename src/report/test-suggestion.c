@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-suggest.c - the line that allows, and the rules that hide */
+/* report/test-suggestion.c - the line that allows, and the rules that hide */
 
-#include "watch/suggest.h"
+#include "report/suggestion.h"
 
 #include <stdint.h>
 
 #include "base/own.h"
 #include "policy/policy.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 #include "test.h"
 
 static char *literal(const char *s)
@@ -20,7 +20,7 @@ static void check(enum violation_kind kind, const char *target,
 {
 	struct violation v = { .kind = kind, .target = literal(target) };
 
-	suggest_fill(&v, grant);
+	suggestion_fill(&v, grant);
 	if (edit)
 		CHECK_STR(v.suggest_edit, edit);
 	else
@@ -77,7 +77,7 @@ TEST(the_directory_of_such_a_name_can_be_typed)
 	struct violation v = { .kind = VIOLATION_FS_WRITE,
 			       .target = literal("/a/b/c/d\ne") };
 
-	suggest_fill(&v, "/a/b/c");
+	suggestion_fill(&v, "/a/b/c");
 	CHECK_STR(v.suggest_command, "cloche policy allow write /a/b/c");
 	free(v.suggest_edit);
 	free(v.suggest_command);
@@ -91,7 +91,7 @@ TEST(a_rule_is_lifted_where_it_was_written)
 		.rule_key = literal("sandbox.filesystem.denyWrite[0]"),
 	};
 
-	suggest_fill(&v, NULL);
+	suggestion_fill(&v, NULL);
 	CHECK_STR(v.suggest_edit, "remove sandbox.filesystem.denyWrite[0] "
 		  "from /p/.claude/settings.json:4");
 	CHECK(!v.suggest_command);

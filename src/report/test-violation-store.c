@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-store.c - whole records, none lost, whoever writes and rotates */
+/* report/test-violation-store.c - whole records, none lost, whoever writes and rotates */
 
-#include "watch/store.h"
+#include "report/violation-store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,23 +13,23 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 #include "test.h"
 
 enum { WRITERS = 64, EACH = 200 };
 
-static struct store *open_store(size_t file_max)
+static struct violation_store *open_store(size_t file_max)
 {
 	const char *dir = test_path("state/cloche");
 	struct err err = { 0 };
-	struct store *store = NULL;
+	struct violation_store *store = NULL;
 
-	if (store_new(dir, file_max, &store, &err) < 0)
+	if (violation_store_new(dir, file_max, &store, &err) < 0)
 		test_fail(__FILE__, __LINE__, "%s", err.msg);
 	return store;
 }
 
-static void append(struct store *store, unsigned int writer, unsigned int n)
+static void append(struct violation_store *store, unsigned int writer, unsigned int n)
 {
 	char run[16], target[16];
 	struct violation v = { .kind = VIOLATION_FS_WRITE, .run = run,
@@ -37,7 +37,7 @@ static void append(struct store *store, unsigned int writer, unsigned int n)
 
 	snprintf(run, sizeof(run), "%u", writer);
 	snprintf(target, sizeof(target), "%u", n);
-	CHECK_INT(store_append(store, &v), 0);
+	CHECK_INT(violation_store_append(store, &v), 0);
 }
 
 /* All writers at once, each with its own store */
@@ -46,7 +46,7 @@ static void write_by_all(size_t file_max)
 	for (unsigned int w = 0; w < WRITERS; w++) {
 		if (fork())
 			continue;
-		struct store *own = open_store(file_max);
+		struct violation_store *own = open_store(file_max);
 
 		for (unsigned int i = 0; i < EACH; i++)
 			append(own, w, i);
@@ -64,11 +64,11 @@ static int count_one(void *arg, const struct violation *v)
 	return 0;
 }
 
-static void check_all_there(struct store *store)
+static void check_all_there(struct violation_store *store)
 {
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(violation_store_each(store, count_one, seen, NULL), 0);
 	for (unsigned int w = 0; w < WRITERS; w++) {
 		for (unsigned int i = 0; i < EACH; i++)
 			CHECK_INT(seen[w][i], 1);
@@ -86,30 +86,30 @@ static const char *file_path(const char *name)
 
 TEST(records_come_back_in_order)
 {
-	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 	struct stat st;
 
 	append(store, 1, 0);
 	append(store, 1, 1);
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(violation_store_each(store, count_one, seen, NULL), 0);
 	CHECK_INT(seen[1][0], 1);
 	CHECK_INT(seen[1][1], 1);
 	CHECK_INT(stat(file_path("violations.jsonl"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0600);
 	CHECK_INT(stat(file_path("."), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0700);
-	store_free(store);
+	violation_store_free(store);
 	free(seen);
 }
 
 TEST(sixty_four_writers_lose_nothing)
 {
-	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 
-	write_by_all(STORE_FILE_MAX);
+	write_by_all(VIOLATION_STORE_FILE_MAX);
 	check_all_there(store);
-	store_free(store);
+	violation_store_free(store);
 }
 
 /* Lines of all files that are not records, and the records */
@@ -140,12 +140,12 @@ static unsigned int count_lines(void)
 TEST(four_files_of_the_given_size)
 {
 	enum { FILE_MAX = 8 << 10, RECORD_MAX = 512 };
-	struct store *store = open_store(FILE_MAX);
+	struct violation_store *store = open_store(FILE_MAX);
 	struct stat st;
 
 	for (unsigned int i = 0; i < EACH * 2; i++)
 		append(store, 1, i);
-	for (int i = 1; i < STORE_FILES; i++) {
+	for (int i = 1; i < VIOLATION_STORE_FILES; i++) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "violations.jsonl.%d", i);
@@ -154,39 +154,39 @@ TEST(four_files_of_the_given_size)
 		CHECK(st.st_size < FILE_MAX + RECORD_MAX);
 	}
 	CHECK(access(file_path("violations.jsonl.4"), F_OK) < 0);
-	store_free(store);
+	violation_store_free(store);
 }
 
 TEST(rotation_under_load_keeps_records_whole)
 {
 	enum { FILE_MAX = 64 << 10 };
-	struct store *store = open_store(FILE_MAX);
+	struct violation_store *store = open_store(FILE_MAX);
 	unsigned int records = 0;
 
 	write_by_all(FILE_MAX);
-	CHECK_INT(store_each(store, count_any, &records, NULL), 0);
+	CHECK_INT(violation_store_each(store, count_any, &records, NULL), 0);
 	CHECK(records > 0);
 	CHECK_INT(records, count_lines());	/* None of them torn */
 	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
 	CHECK(access(file_path("violations.jsonl.4"), F_OK) < 0);
-	store_free(store);
+	violation_store_free(store);
 }
 
 TEST(rotation_that_drops_no_file_loses_no_record)
 {
 	/* About 2.3 files' worth: one record is some 230 bytes */
 	enum { FILE_MAX = (WRITERS * EACH * 230) / 2 };
-	struct store *store = open_store(FILE_MAX);
+	struct violation_store *store = open_store(FILE_MAX);
 
 	write_by_all(FILE_MAX);
 	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
 	check_all_there(store);
-	store_free(store);
+	violation_store_free(store);
 }
 
 TEST(damaged_lines_are_skipped)
 {
-	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 	auto_close int fd = -1;
 
@@ -194,37 +194,37 @@ TEST(damaged_lines_are_skipped)
 	fd = open(file_path("violations.jsonl"), O_WRONLY | O_APPEND);
 	CHECK_INT(write(fd, "{\"v\":1,\n\377\n\n", 11), 11);
 	append(store, 1, 1);
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(violation_store_each(store, count_one, seen, NULL), 0);
 	CHECK_INT(seen[1][0] + seen[1][1], 2);
-	store_free(store);
+	violation_store_free(store);
 	free(seen);
 }
 
 TEST(a_link_in_the_place_of_the_file_is_not_followed)
 {
-	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	struct violation v = { .kind = VIOLATION_LIMIT };
 	const char *victim = test_path("victim");
 
 	test_write(victim, "");
 	CHECK_INT(symlink(victim, file_path("violations.jsonl")), 0);
-	CHECK_INT(store_append(store, &v), -ELOOP);
+	CHECK_INT(violation_store_append(store, &v), -ELOOP);
 	CHECK_STR(test_read(victim), "");
-	store_free(store);
+	violation_store_free(store);
 }
 
 TEST(clearing_removes_all_and_open_writers_go_on)
 {
-	struct store *store = open_store(STORE_FILE_MAX);
+	struct violation_store *store = open_store(VIOLATION_STORE_FILE_MAX);
 	unsigned char (*seen)[EACH] = mem_zalloc(WRITERS * EACH);
 
 	append(store, 1, 0);
-	CHECK_INT(store_clear(store, NULL), 0);
+	CHECK_INT(violation_store_clear(store, NULL), 0);
 	append(store, 1, 1);
-	CHECK_INT(store_each(store, count_one, seen, NULL), 0);
+	CHECK_INT(violation_store_each(store, count_one, seen, NULL), 0);
 	CHECK_INT(seen[1][0], 0);
 	CHECK_INT(seen[1][1], 1);
-	store_free(store);
+	violation_store_free(store);
 	free(seen);
 }
 
@@ -254,7 +254,7 @@ static int until_last(void *arg, const struct violation *v)
 TEST(following_sees_new_records_across_a_rotation)
 {
 	enum { FILE_MAX = EACH * 100 };
-	struct store *store = open_store(FILE_MAX), *reader;
+	struct violation_store *store = open_store(FILE_MAX), *reader;
 	struct follower follower = { .next = 1 };
 	int ready[2];
 
@@ -274,9 +274,9 @@ TEST(following_sees_new_records_across_a_rotation)
 		_exit(0);
 	}
 	follower.ready = ready[1];
-	CHECK_INT(store_follow(reader, until_last, &follower, NULL), 1);
+	CHECK_INT(violation_store_follow(reader, until_last, &follower, NULL), 1);
 	CHECK_INT(follower.next, EACH);
 	CHECK(!access(file_path("violations.jsonl.1"), F_OK));
-	store_free(store);
-	store_free(reader);
+	violation_store_free(store);
+	violation_store_free(reader);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/test-violation.c - records to JSON lines and back */
+/* report/test-violation.c - records to JSON lines and back */
 
-#include "policy/violation.h"
+#include "report/violation.h"
 
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/store.c - every run's refusals, in $XDG_STATE_HOME/cloche
+ * report/violation-store.c - every run's refusals, in $XDG_STATE_HOME/cloche
  *
  * Theory of operation: a writer compares the inode behind its descriptor with
  * the one behind the name before each write, so it follows a rotation by
@@ -11,7 +11,7 @@
  * their names while they are read.
  */
 
-#include "watch/store.h"
+#include "report/violation-store.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,36 +32,36 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 
 static const char NAME[] = "violations.jsonl";
 static const char LOCK[] = "violations.lock";
 
 /**
- * struct store - An open store
+ * struct violation_store - An open store
  * @dir:	The directory
  * @lock:	Held exclusively to rename and remove, shared to read
  * @fd:		The newest file, or -1 before the first write
  */
-struct store {
+struct violation_store {
 	int dir, lock, fd;
 	size_t file_max;
 	char *path;
 };
 
-char *store_default_dir(void)
+char *violation_store_default_dir(void)
 {
 	auto_free char *state = fs_xdg("XDG_STATE_HOME", ".local/state");
 
 	return state ? path_join(state, "cloche") : NULL;
 }
 
-int store_new(const char *dir, size_t file_max, struct store **ret,
+int violation_store_new(const char *dir, size_t file_max, struct violation_store **ret,
 	      struct err *err)
 {
 	auto_close int fd = fs_open_private_dir(dir, err);
 	auto_close int lock = -1;
-	struct store *store;
+	struct violation_store *store;
 
 	if (fd < 0)
 		return fd;
@@ -81,7 +81,7 @@ int store_new(const char *dir, size_t file_max, struct store **ret,
 	return 0;
 }
 
-void store_free(struct store *store)
+void violation_store_free(struct violation_store *store)
 {
 	if (!store)
 		return;
@@ -95,14 +95,11 @@ void store_free(struct store *store)
 /* The name of file @i, 0 being the newest */
 static void file_name(unsigned int i, char ret[NAME_MAX])
 {
-	if (i)
-		snprintf(ret, NAME_MAX, "%s.%u", NAME, i);
-	else
-		snprintf(ret, NAME_MAX, "%s", NAME);
+	snprintf(ret, NAME_MAX, i ? "%s.%u" : "%s", NAME, i);
 }
 
 /* True if @fd is still the file called NAME */
-static bool is_current(const struct store *store, int fd)
+static bool is_current(const struct violation_store *store, int fd)
 {
 	struct stat named, open;
 
@@ -111,7 +108,7 @@ static bool is_current(const struct store *store, int fd)
 	       named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
-static int open_current(struct store *store)
+static int open_current(struct violation_store *store)
 {
 	if (is_current(store, store->fd))
 		return 0;
@@ -123,7 +120,7 @@ static int open_current(struct store *store)
 }
 
 /* Put the newest file aside if it is full; at most one process does it */
-static void rotate(struct store *store)
+static void rotate(struct violation_store *store)
 {
 	struct stat st;
 
@@ -131,7 +128,7 @@ static void rotate(struct store *store)
 		return;
 	if (!fstatat(store->dir, NAME, &st, AT_SYMLINK_NOFOLLOW) &&
 	    (size_t)st.st_size >= store->file_max) {
-		for (unsigned int i = STORE_FILES - 1; i > 0; i--) {
+		for (unsigned int i = VIOLATION_STORE_FILES - 1; i > 0; i--) {
 			char from[NAME_MAX], to[NAME_MAX];
 
 			file_name(i - 1, from);
@@ -142,7 +139,7 @@ static void rotate(struct store *store)
 	(void)flock(store->lock, LOCK_UN);
 }
 
-int store_append(struct store *store, const struct violation *v)
+int violation_store_append(struct violation_store *store, const struct violation *v)
 {
 	auto_buf struct buf line = { 0 };
 	struct stat st;
@@ -229,7 +226,7 @@ static int drain(struct reader *rd, store_fn fn, void *arg)
 	}
 }
 
-static int open_file(const struct store *store, unsigned int i)
+static int open_file(const struct violation_store *store, unsigned int i)
 {
 	char name[NAME_MAX];
 
@@ -238,13 +235,13 @@ static int open_file(const struct store *store, unsigned int i)
 		      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-int store_each(struct store *store, store_fn fn, void *arg, struct err *err)
+int violation_store_each(struct violation_store *store, store_fn fn, void *arg, struct err *err)
 {
 	int r = 0;
 
 	if (flock(store->lock, LOCK_SH) < 0)
 		return fail_errno(err, "cannot lock '%s'", store->path);
-	for (unsigned int i = STORE_FILES; i > 0 && !r; i--) {
+	for (unsigned int i = VIOLATION_STORE_FILES; i > 0 && !r; i--) {
 		struct reader rd = { .fd = open_file(store, i - 1) };
 
 		if (rd.fd < 0)
@@ -260,13 +257,13 @@ int store_each(struct store *store, store_fn fn, void *arg, struct err *err)
 	return r;
 }
 
-/* Which file is open as @fd; STORE_FILES if it is none of them any more */
-static unsigned int file_number(const struct store *store, int fd)
+/* Which file is open as @fd; VIOLATION_STORE_FILES if it is none of them any more */
+static unsigned int file_number(const struct violation_store *store, int fd)
 {
 	struct stat open, named;
 	unsigned int i;
 
-	for (i = 0; i < STORE_FILES; i++) {
+	for (i = 0; i < VIOLATION_STORE_FILES; i++) {
 		char name[NAME_MAX];
 
 		file_name(i, name);
@@ -279,7 +276,7 @@ static unsigned int file_number(const struct store *store, int fd)
 }
 
 /* The newest file is another one: read what came between, and go on there */
-static int next_files(struct store *store, struct reader *rd, store_fn fn,
+static int next_files(struct violation_store *store, struct reader *rd, store_fn fn,
 		      void *arg)
 {
 	int r = 0;
@@ -302,7 +299,7 @@ static int next_files(struct store *store, struct reader *rd, store_fn fn,
 	return r;
 }
 
-int store_follow(struct store *store, store_fn fn, void *arg, struct err *err)
+int violation_store_follow(struct violation_store *store, store_fn fn, void *arg, struct err *err)
 {
 	auto_close int watch = inotify_init1(IN_CLOEXEC);
 	struct reader rd = { .fd = -1 };
@@ -314,7 +311,7 @@ int store_follow(struct store *store, store_fn fn, void *arg, struct err *err)
 					   IN_CREATE | IN_MOVE) < 0)
 		return fail(err, -errno, "cannot watch '%s': %s", store->path,
 			    sys_inotify_why(errno));
-	for (unsigned int i = 0; i < STORE_FILES && rd.fd < 0; i++)
+	for (unsigned int i = 0; i < VIOLATION_STORE_FILES && rd.fd < 0; i++)
 		rd.fd = open_file(store, i);
 	if (rd.fd >= 0)
 		(void)lseek(rd.fd, 0, SEEK_END);
@@ -333,13 +330,13 @@ int store_follow(struct store *store, store_fn fn, void *arg, struct err *err)
 	return r;
 }
 
-int store_clear(struct store *store, struct err *err)
+int violation_store_clear(struct violation_store *store, struct err *err)
 {
 	int r = 0;
 
 	if (flock(store->lock, LOCK_EX) < 0)
 		return fail_errno(err, "cannot lock '%s'", store->path);
-	for (unsigned int i = STORE_FILES; i > 0; i--) {
+	for (unsigned int i = VIOLATION_STORE_FILES; i > 0; i--) {
 		char name[NAME_MAX];
 
 		file_name(i - 1, name);

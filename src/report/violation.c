@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/violation.c - one refusal: what, by which rule, and how to allow it
+ * report/violation.c - one refusal: what, by which rule, and how to allow it
  *
  * Theory of operation: the fields that are plain strings are one table, which
  * copying, releasing, writing and reading walk. Writing is done by hand: the
@@ -8,7 +8,7 @@
  * made harmless (no control, bidi or angle characters, no invalid UTF-8).
  */
 
-#include "policy/violation.h"
+#include "report/violation.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,22 +24,15 @@
 #include "base/own.h"
 #include "base/text.h"
 
-enum {
-	ERRNO_MAX = 4095,			/* As in the kernel */
-	TIME_LEN = sizeof("2026-01-31T12:34:56.789Z") - 1,
-};
+enum { ERRNO_MAX = 4095 };			/* As in the kernel */
 
 static const int64_t TIME_END_MS = 253402300800000;	/* The year 10000 */
 
-static const char *const kind_names[VIOLATION_KINDS] = {
-#define VIOLATION(id, name, words) [VIOLATION_##id] = name,
-#include "policy/violations.def"
-#undef VIOLATION
-};
-
-static const char *const kind_words[VIOLATION_KINDS] = {
-#define VIOLATION(id, name, words) [VIOLATION_##id] = words,
-#include "policy/violations.def"
+static const struct {
+	const char *name, *words;
+} kinds[VIOLATION_KINDS] = {
+#define VIOLATION(id, name, words) [VIOLATION_##id] = { name, words },
+#include "report/violations.def"
 #undef VIOLATION
 };
 
@@ -88,18 +81,18 @@ static const char *value(const struct violation *v, size_t i)
 
 const char *violation_kind_name(enum violation_kind kind)
 {
-	return kind_names[kind];
+	return kinds[kind].name;
 }
 
 const char *violation_kind_words(enum violation_kind kind)
 {
-	return kind_words[kind];
+	return kinds[kind].words;
 }
 
 int violation_kind_parse(const char *name, enum violation_kind *ret)
 {
 	for (int i = 0; i < VIOLATION_KINDS; i++) {
-		if (!strcmp(kind_names[i], name)) {
+		if (!strcmp(kinds[i].name, name)) {
 			*ret = (enum violation_kind)i;
 			return 0;
 		}
@@ -226,45 +219,18 @@ void violation_to_json(const struct violation *v, struct buf *out)
 	buf_addf(out, ",\"count\":%" PRIu64 "}\n", v->count ? v->count : 1);
 }
 
-/* @n digits at @s, or -1 */
-static int digits(const char *s, int n)
-{
-	int value = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (s[i] < '0' || s[i] > '9')
-			return -1;
-		value = value * 10 + (s[i] - '0');
-	}
-	return value;
-}
-
+/* Only what violation_time() writes: "2026-6-31" and the like come back otherwise */
 static int parse_time(const char *s, int64_t *ret)
 {
-	static const char pattern[] = "dddd-dd-ddTdd:dd:dd.dddZ";
 	struct tm tm = { 0 };
 	char again[VIOLATION_TIME_SIZE];
-	int64_t ms;
+	const char *rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
 
-	if (strlen(s) != TIME_LEN)
+	if (!rest || *rest != '.')
 		return -EINVAL;
-	for (size_t i = 0; i < TIME_LEN; i++) {
-		if (pattern[i] == 'd' ? digits(s + i, 1) < 0
-				      : s[i] != pattern[i])
-			return -EINVAL;
-	}
-	tm.tm_year = digits(s, 4) - 1900;
-	tm.tm_mon = digits(s + 5, 2) - 1;
-	tm.tm_mday = digits(s + 8, 2);
-	tm.tm_hour = digits(s + 11, 2);
-	tm.tm_min = digits(s + 14, 2);
-	tm.tm_sec = digits(s + 17, 2);
-	ms = (int64_t)timegm(&tm) * 1000 + digits(s + 20, 3);
-	violation_time(ms, again);
-	if (strcmp(again, s))		/* The 31st of June and the like */
-		return -EINVAL;
-	*ret = ms;
-	return 0;
+	*ret = (int64_t)timegm(&tm) * 1000 + strtol(rest + 1, NULL, 10) % 1000;
+	violation_time(*ret, again);
+	return strcmp(again, s) ? -EINVAL : 0;
 }
 
 static int parse_errno(const char *name, int *ret)

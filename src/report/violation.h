@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/violation.h - one refusal: what, by which rule, and how to allow it
- *
- * The record lives here because the cage, the network and the watchers all
- * make them; rings, stores and footers are in watch/.
- */
+/* report/violation.h - one refusal: what, by which rule, and how to allow it */
 
-#ifndef POLICY_VIOLATION_H
-#define POLICY_VIOLATION_H
+#ifndef REPORT_VIOLATION_H
+#define REPORT_VIOLATION_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +11,7 @@
 struct buf;
 struct err;
 
-/* The operation of a limit that was hit; it is told as it happens, in a line */
+/* The operation of a limit that was hit, which has a message of its own */
 #define VIOLATION_OP_LIMIT "limit"
 
 enum {
@@ -26,7 +22,7 @@ enum {
 
 enum violation_kind {
 #define VIOLATION(id, name, words) VIOLATION_##id,
-#include "policy/violations.def"
+#include "report/violations.def"
 #undef VIOLATION
 	VIOLATION_KINDS,
 };
@@ -62,6 +58,7 @@ struct violation {
 
 const char *violation_kind_name(enum violation_kind kind);
 const char *violation_kind_words(enum violation_kind kind);
+/* The reverse of violation_kind_name(): 0 or -EINVAL */
 int violation_kind_parse(const char *name, enum violation_kind *ret);
 
 /* @time_ms as "2026-01-31T12:34:56.789Z" */
@@ -94,4 +91,4 @@ static inline void violation_report(const struct violation_sink *sink,
 		sink->fn(sink->arg, v);
 }
 
-#endif /* POLICY_VIOLATION_H */
+#endif /* REPORT_VIOLATION_H */
