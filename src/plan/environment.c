@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/env.c - the command's environment, from the caller's and the policy */
+/* plan/environment.c - the command's environment, from the caller's and the policy */
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 #include "base/path.h"
 #include "plan/network.h"
 #include "plan/plan.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
-#include "policy/env.h"
+#include "policy/env-rules.h"
+#include "view/realpath.h"
+#include "view/view.h"
 
 enum {
 	TRUSTED_MAX = 8,		/* More directories become all of them */
@@ -146,7 +146,7 @@ char *env_path(const struct policy *policy, const char *path)
 	for (char *word = strtok_r(words, ":", &save); word;
 	     word = strtok_r(NULL, ":", &save)) {
 		auto_free char *named = path_resolve(policy->cwd, word);
-		auto_free char *dir = resolve_path(named);
+		auto_free char *dir = realpath_find(named);
 
 		if (!strcmp(dir, bin))
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/mask.c - masks that talk: what a FUSE mount over hidden paths answers
+ * plan/fuse-mask.c - masks that talk: what a FUSE mount over hidden paths answers
  *
  * Theory of operation: the kernel asks about numbered nodes. The root is 1, the
  * tree's node i is i + 2; they never change, so everything may be cached for
@@ -10,7 +10,7 @@
  * such a name.
  */
 
-#include "plan/mask.h"
+#include "plan/fuse-mask.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -44,28 +44,28 @@ struct reply {
 		struct fuse_entry_out entry;
 		struct fuse_open_out open;
 		struct fuse_statfs_out statfs;
-		char bytes[MASK_REPLY_MAX - sizeof(struct fuse_out_header)];
+		char bytes[FUSE_MASK_REPLY_MAX - sizeof(struct fuse_out_header)];
 	};
 };
 
-static_assert(sizeof(struct reply) == MASK_REPLY_MAX, "the reply's room");
+static_assert(sizeof(struct reply) == FUSE_MASK_REPLY_MAX, "the reply's room");
 
-static struct mask_node *push_node(struct mask_tree *tree, int parent,
+static struct fuse_mask_node *push_node(struct fuse_mask_tree *tree, int parent,
 				   char *name, char *path, bool is_dir)
 {
-	struct mask_node *node = vec_push(tree);
+	struct fuse_mask_node *node = vec_push(tree);
 
-	*node = (struct mask_node){
+	*node = (struct fuse_mask_node){
 		.parent = parent, .name = name, .path = path, .is_dir = is_dir,
 	};
 	return node;
 }
 
-static int find_name(const struct mask_tree *tree, int parent,
+static int find_name(const struct fuse_mask_tree *tree, int parent,
 		     const char *name, size_t n)
 {
 	for (size_t i = 0; i < tree->len; i++) {
-		const struct mask_node *node = &tree->v[i];
+		const struct fuse_mask_node *node = &tree->v[i];
 
 		if (node->parent == parent && strlen(node->name) == n &&
 		    !memcmp(node->name, name, n))
@@ -75,7 +75,7 @@ static int find_name(const struct mask_tree *tree, int parent,
 }
 
 /* The mount point @name in the mask @top, and the directories above it */
-static void push_point(struct mask_tree *tree, int top, const char *name,
+static void push_point(struct fuse_mask_tree *tree, int top, const char *name,
 		       bool is_dir)
 {
 	int parent = top;
@@ -84,7 +84,7 @@ static void push_point(struct mask_tree *tree, int top, const char *name,
 		const size_t n = strcspn(name, "/");
 		const bool last = !name[n];
 		const int there = find_name(tree, parent, name, n);
-		struct mask_node *node;
+		struct fuse_mask_node *node;
 
 		if (there < 0) {
 			node = push_node(tree, parent, mem_strndup(name, n),
@@ -119,7 +119,7 @@ static bool is_simple(const struct plan *plan, const struct plan_mount *m)
 /* And they must be few: whoever works in a directory below a hidden one must be
  * observed, so each of those takes a descriptor
  */
-static bool has_room(const struct mask_tree *tree, const struct plan *plan,
+static bool has_room(const struct fuse_mask_tree *tree, const struct plan *plan,
 		     const struct plan_mount *m)
 {
 	size_t n = 0, ways = tree->ways.len;
@@ -130,12 +130,12 @@ static bool has_room(const struct mask_tree *tree, const struct plan *plan,
 			n++;
 		}
 	}
-	return n <= MASK_NODES_MAX / 2 && (!n || ways <= MASK_WAYS_MAX) &&
-	       tree->len < MASK_NODES_MAX;
+	return n <= FUSE_MASK_NODES_MAX / 2 && (!n || ways <= FUSE_MASK_WAYS_MAX) &&
+	       tree->len < FUSE_MASK_NODES_MAX;
 }
 
 /* What the mask @top shows */
-static void push_points(struct mask_tree *tree, int top,
+static void push_points(struct fuse_mask_tree *tree, int top,
 			const struct plan *plan, unsigned int mask)
 {
 	for (size_t i = 0; mask != MASK_EMPTY && i < plan->points.len; i++) {
@@ -150,16 +150,16 @@ static void push_points(struct mask_tree *tree, int top,
 	}
 }
 
-void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
+void fuse_mask_tree_build(const struct plan *plan, struct fuse_mask_tree *ret)
 {
-	*ret = (struct mask_tree){
+	*ret = (struct fuse_mask_tree){
 		.uid = plan->machine.uid, .gid = plan->machine.gid,
 	};
 	for (size_t i = 0; plan->talk && i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 		const bool dir = m->kind == MOUNT_MASK_DIR;
 		const int top = (int)ret->len;
-		struct mask_node *node;
+		struct fuse_mask_node *node;
 
 		if ((!dir && m->kind != MOUNT_MASK_FILE) ||
 		    (dir && !is_simple(plan, m)))
@@ -168,7 +168,7 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 			ret->silent++;
 			continue;
 		}
-		node = push_node(ret, MASK_TOP, mem_printf("%zu", i),
+		node = push_node(ret, FUSE_MASK_TOP, mem_printf("%zu", i),
 				 mem_strdup(m->path), dir);
 		node->mount = i;
 		node->refuses = m->refuses;
@@ -177,9 +177,9 @@ void mask_tree_build(const struct plan *plan, struct mask_tree *ret)
 	}
 }
 
-enum mask_part mask_part(const struct plan *plan, const char *path)
+enum fuse_mask_part fuse_mask_part(const struct plan *plan, const char *path)
 {
-	enum mask_part part = MASK_NO_PART;
+	enum fuse_mask_part part = FUSE_MASK_NO_PART;
 
 	/* Parents come first: what a mask shows has the last word */
 	for (size_t i = 0; i < plan->mounts.len; i++) {
@@ -187,21 +187,21 @@ enum mask_part mask_part(const struct plan *plan, const char *path)
 		const bool hides = m->kind == MOUNT_MASK_DIR ||
 				   m->kind == MOUNT_MASK_FILE;
 
-		if (part == MASK_NO_PART && !hides)
+		if (part == FUSE_MASK_NO_PART && !hides)
 			continue;
 		if (!strcmp(m->path, path) && hides)
-			part = m->is_dir ? MASK_DIR : MASK_FILE;
+			part = m->is_dir ? FUSE_MASK_DIR : FUSE_MASK_FILE;
 		else if (!strcmp(m->path, path))
-			part = m->is_dir ? MASK_SHOWN_DIR : MASK_SHOWN_FILE;
+			part = m->is_dir ? FUSE_MASK_SHOWN_DIR : FUSE_MASK_SHOWN_FILE;
 		else if (path_is_below(m->path, path))
-			part = hides ? MASK_INSIDE : MASK_NO_PART;
-		else if (part == MASK_INSIDE && path_is_below(path, m->path))
-			part = MASK_SHOWN_DIR;
+			part = hides ? FUSE_MASK_INSIDE : FUSE_MASK_NO_PART;
+		else if (part == FUSE_MASK_INSIDE && path_is_below(path, m->path))
+			part = FUSE_MASK_SHOWN_DIR;
 	}
 	return part;
 }
 
-void mask_tree_done(struct mask_tree *tree)
+void fuse_mask_tree_done(struct fuse_mask_tree *tree)
 {
 	for (size_t i = 0; i < tree->len; i++) {
 		free(tree->v[i].name);
@@ -211,13 +211,13 @@ void mask_tree_done(struct mask_tree *tree)
 		free(tree->ways.v[i]);
 	free(tree->ways.v);
 	free(tree->v);
-	*tree = (struct mask_tree){ 0 };
+	*tree = (struct fuse_mask_tree){ 0 };
 }
 
-bool mask_tree_find(const struct mask_tree *tree, size_t mount,
+bool fuse_mask_tree_find(const struct fuse_mask_tree *tree, size_t mount,
 		    size_t *next, uint64_t *ret)
 {
-	while (*next < tree->len && (tree->v[*next].parent != MASK_TOP ||
+	while (*next < tree->len && (tree->v[*next].parent != FUSE_MASK_TOP ||
 				     tree->v[*next].mount < mount))
 		++*next;
 	if (*next == tree->len || tree->v[*next].mount != mount)
@@ -226,7 +226,7 @@ bool mask_tree_find(const struct mask_tree *tree, size_t mount,
 	return true;
 }
 
-static void fill_attr(const struct mask_tree *tree, uint64_t id,
+static void fill_attr(const struct fuse_mask_tree *tree, uint64_t id,
 		      struct fuse_attr *attr)
 {
 	const bool dir = id == FUSE_ROOT_ID || tree->v[id - FIRST_NODE].is_dir;
@@ -238,7 +238,7 @@ static void fill_attr(const struct mask_tree *tree, uint64_t id,
 	};
 }
 
-static void fill_entry(const struct mask_tree *tree, uint64_t id,
+static void fill_entry(const struct fuse_mask_tree *tree, uint64_t id,
 		       struct fuse_entry_out *entry)
 {
 	*entry = (struct fuse_entry_out){
@@ -261,14 +261,14 @@ static ssize_t answer_init(const struct fuse_init_in *in, struct reply *out)
 						: -EPROTO;
 }
 
-/* The index of node @id, or MASK_TOP */
+/* The index of node @id, or FUSE_MASK_TOP */
 static int index_of(uint64_t id)
 {
-	return id == FUSE_ROOT_ID ? MASK_TOP : (int)(id - FIRST_NODE);
+	return id == FUSE_ROOT_ID ? FUSE_MASK_TOP : (int)(id - FIRST_NODE);
 }
 
 /* The names from @in->offset on, as many as fit, each with its attributes */
-static ssize_t answer_names(const struct mask_tree *tree, int dir,
+static ssize_t answer_names(const struct fuse_mask_tree *tree, int dir,
 			    const struct fuse_read_in *in, bool plus,
 			    struct reply *out)
 {
@@ -277,7 +277,7 @@ static ssize_t answer_names(const struct mask_tree *tree, int dir,
 	size_t at = 0;
 
 	for (uint64_t i = in->offset; i < tree->len; i++) {
-		const struct mask_node *node = &tree->v[i];
+		const struct fuse_mask_node *node = &tree->v[i];
 		const size_t len = strlen(node->name);
 		const size_t head = plus ? FUSE_NAME_OFFSET_DIRENTPLUS
 					 : FUSE_NAME_OFFSET;
@@ -307,9 +307,9 @@ static ssize_t answer_names(const struct mask_tree *tree, int dir,
 	return (ssize_t)at;
 }
 
-static ssize_t answer_lookup(const struct mask_tree *tree, int dir,
+static ssize_t answer_lookup(const struct fuse_mask_tree *tree, int dir,
 			     const char *name, size_t n, struct reply *out,
-			     struct mask_event *event)
+			     struct fuse_mask_event *event)
 {
 	const size_t len = strnlen(name, n);
 	int there;
@@ -321,9 +321,9 @@ static ssize_t answer_lookup(const struct mask_tree *tree, int dir,
 		fill_entry(tree, (uint64_t)there + FIRST_NODE, &out->entry);
 		return (ssize_t)sizeof(out->entry);
 	}
-	if (dir == MASK_TOP)
+	if (dir == FUSE_MASK_TOP)
 		return -ENOENT;
-	event->what = MASK_SOUGHT;
+	event->what = FUSE_MASK_SOUGHT;
 	event->name = name;
 	return tree->v[dir].refuses ? -EACCES : -ENOENT;
 }
@@ -347,13 +347,13 @@ static int size_of(uint32_t opcode)
 }
 
 /* What is asked of a node that exists: bytes of the body, or -errno */
-static ssize_t answer_node(const struct mask_tree *tree,
+static ssize_t answer_node(const struct fuse_mask_tree *tree,
 			   const struct fuse_in_header *in, const void *body,
 			   size_t n, struct reply *out,
-			   struct mask_event *event)
+			   struct fuse_mask_event *event)
 {
 	const int node = index_of(in->nodeid);
-	const bool dir = node == MASK_TOP || tree->v[node].is_dir;
+	const bool dir = node == FUSE_MASK_TOP || tree->v[node].is_dir;
 
 	switch (in->opcode) {
 	case FUSE_LOOKUP:
@@ -364,10 +364,10 @@ static ssize_t answer_node(const struct mask_tree *tree,
 		fill_attr(tree, in->nodeid, &out->attr.attr);
 		return (ssize_t)sizeof(out->attr);
 	case FUSE_OPEN:
-		event->what = dir ? MASK_NOTHING : MASK_OPENED;
+		event->what = dir ? FUSE_MASK_NOTHING : FUSE_MASK_OPENED;
 		return -EACCES;
 	case FUSE_OPENDIR:
-		event->what = node == MASK_TOP ? MASK_NOTHING : MASK_LISTED;
+		event->what = node == FUSE_MASK_TOP ? FUSE_MASK_NOTHING : FUSE_MASK_LISTED;
 		out->open = (struct fuse_open_out){ 0 };
 		return (ssize_t)sizeof(out->open);
 	case FUSE_READDIR:
@@ -395,8 +395,8 @@ static bool expects_nothing(uint32_t opcode)
 	       opcode == FUSE_INTERRUPT;
 }
 
-ssize_t mask_answer(const struct mask_tree *tree, const void *request,
-		    size_t n, void *reply, struct mask_event *event)
+ssize_t fuse_mask_answer(const struct fuse_mask_tree *tree, const void *request,
+		    size_t n, void *reply, struct fuse_mask_event *event)
 {
 	const struct fuse_in_header *in = request;
 	const void *body = in + 1;
@@ -404,7 +404,7 @@ ssize_t mask_answer(const struct mask_tree *tree, const void *request,
 	ssize_t r;
 	int least;
 
-	*event = (struct mask_event){ 0 };
+	*event = (struct fuse_mask_event){ 0 };
 	if (n < sizeof(*in) || in->len != n)
 		return -EPROTO;
 	if (expects_nothing(in->opcode))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/mask.h - masks that talk: what a FUSE mount over hidden paths answers
+/* plan/fuse-mask.h - masks that talk: what a FUSE mount over hidden paths answers
  *
  * One FUSE file system holds a node for every mask of a plan. This is the pure
  * half: which nodes there are, and the reply to each request of the kernel. The
- * cage mounts the nodes (cage/mask.h), the supervisor answers and reports
- * (watch/mask.h).
+ * cage mounts the nodes (sandbox/fuse-mount.h), the supervisor answers and reports
+ * (observe/fuse-mask-server.h).
  */
 
-#ifndef PLAN_MASK_H
-#define PLAN_MASK_H
+#ifndef PLAN_FUSE_MASK_H
+#define PLAN_FUSE_MASK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,26 +17,26 @@
 
 struct plan;
 
-#define MASK_SOURCE "cloche"	/* What file systems of masks are called */
+#define FUSE_MASK_SOURCE "cloche"	/* What file systems of masks are called */
 
 enum {
-	MASK_NODES_MAX = 256,		/* More masks stay silent */
-	MASK_WAYS_MAX = 24,		/* Past these, masks with more are silent */
-	MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
-	MASK_REPLY_MAX = 8192,
-	MASK_TOP = -1,			/* In the root, which nobody sees */
+	FUSE_MASK_NODES_MAX = 256,		/* More masks stay silent */
+	FUSE_MASK_WAYS_MAX = 24,		/* Past these, masks with more are silent */
+	FUSE_MASK_REQUEST_MAX = 8192,	/* The least that the kernel asks for */
+	FUSE_MASK_REPLY_MAX = 8192,
+	FUSE_MASK_TOP = -1,			/* In the root, which nobody sees */
 };
 
 /**
- * struct mask_node - A file or directory of the masks
- * @parent:	Index of the directory it is in, or MASK_TOP
+ * struct fuse_mask_node - A file or directory of the masks
+ * @parent:	Index of the directory it is in, or FUSE_MASK_TOP
  * @name:	In @parent; of a mask itself: @mount
  * @path:	What it stands for, on the host
  * @is_dir:	Looks empty, but for the nodes in it; a file cannot be opened
  * @mount:	Of a mask itself: the index of its mount in the plan
  * @refuses:	Names in it are refused (EACCES); else they are not there (ENOENT)
  */
-struct mask_node {
+struct fuse_mask_node {
 	int parent;
 	char *name, *path;
 	size_t mount;
@@ -44,15 +44,15 @@ struct mask_node {
 };
 
 /**
- * struct mask_tree - All of them
+ * struct fuse_mask_tree - All of them
  * @ways:	Directories that are shown in them, real paths: whoever is outside
- *		does not get there by name (watch/ways.h)
+ *		does not get there by name (observe/mask-fds.h)
  * @silent:	Masks that are none of them because there are too many, or because too
  *		much is shown in them
  * @uid, @gid:	Whose they are
  */
-struct mask_tree {
-	struct mask_node *v;
+struct fuse_mask_tree {
+	struct fuse_mask_node *v;
 	size_t len, cap, silent;
 	struct { char **v; size_t len, cap; } ways;
 	uid_t uid;
@@ -60,45 +60,45 @@ struct mask_tree {
 };
 
 /* The nodes for the masks of @plan; none if it does not ask for them */
-void mask_tree_build(const struct plan *plan, struct mask_tree *ret);
-void mask_tree_done(struct mask_tree *tree);
+void fuse_mask_tree_build(const struct plan *plan, struct fuse_mask_tree *ret);
+void fuse_mask_tree_done(struct fuse_mask_tree *tree);
 
 /* True if the mask of mount number @mount is a node: *@ret is its number.
  * *@next starts as 0, and @mount only grows.
  */
-bool mask_tree_find(const struct mask_tree *tree, size_t mount,
+bool fuse_mask_tree_find(const struct fuse_mask_tree *tree, size_t mount,
 		    size_t *next, uint64_t *ret);
 
-enum mask_part {
-	MASK_NO_PART,
-	MASK_DIR,		/* A hidden directory itself */
-	MASK_FILE,		/* A hidden file itself */
-	MASK_INSIDE,		/* In a hidden directory */
-	MASK_SHOWN_DIR,		/* A directory that is shown there, or leads to
+enum fuse_mask_part {
+	FUSE_MASK_NO_PART,
+	FUSE_MASK_DIR,		/* A hidden directory itself */
+	FUSE_MASK_FILE,		/* A hidden file itself */
+	FUSE_MASK_INSIDE,		/* In a hidden directory */
+	FUSE_MASK_SHOWN_DIR,		/* A directory that is shown there, or leads to
 				 * what is
 				 */
-	MASK_SHOWN_FILE,
+	FUSE_MASK_SHOWN_FILE,
 };
 
 /* What of @plan's masks @path is */
-enum mask_part mask_part(const struct plan *plan, const char *path);
+enum fuse_mask_part fuse_mask_part(const struct plan *plan, const char *path);
 
-enum mask_attempt {
-	MASK_NOTHING,		/* Nothing that concerns anybody */
-	MASK_OPENED,		/* Somebody tried to open the node, a file */
-	MASK_LISTED,		/* ... read the names in it */
-	MASK_SOUGHT,		/* ... reach @name in it */
+enum fuse_mask_attempt {
+	FUSE_MASK_NOTHING,		/* Nothing that concerns anybody */
+	FUSE_MASK_OPENED,		/* Somebody tried to open the node, a file */
+	FUSE_MASK_LISTED,		/* ... read the names in it */
+	FUSE_MASK_SOUGHT,		/* ... reach @name in it */
 };
 
 /**
- * struct mask_event - What was attempted
+ * struct fuse_mask_event - What was attempted
  * @node:	Index of the node
- * @name:	In the request; only of MASK_SOUGHT
+ * @name:	In the request; only of FUSE_MASK_SOUGHT
  * @tid:	The thread, in the pid namespace of whoever mounted
  * @error:	What it got, 0 if it got nothing to see
  */
-struct mask_event {
-	enum mask_attempt what;
+struct fuse_mask_event {
+	enum fuse_mask_attempt what;
 	size_t node;
 	const char *name;
 	pid_t tid;
@@ -106,10 +106,10 @@ struct mask_event {
 };
 
 /* The reply to a request of the kernel: its length, 0 where none is expected,
- * or -EPROTO if the request is none. @reply has MASK_REPLY_MAX bytes and is
+ * or -EPROTO if the request is none. @reply has FUSE_MASK_REPLY_MAX bytes and is
  * aligned for 8-byte members, as is @request.
  */
-ssize_t mask_answer(const struct mask_tree *tree, const void *request,
-		    size_t n, void *reply, struct mask_event *event);
+ssize_t fuse_mask_answer(const struct fuse_mask_tree *tree, const void *request,
+		    size_t n, void *reply, struct fuse_mask_event *event);
 
-#endif /* PLAN_MASK_H */
+#endif /* PLAN_FUSE_MASK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/grants.c - the landlock tier: verdicts as a list of Landlock grants
+ * plan/landlock-grants.c - the landlock tier: verdicts as a list of Landlock grants
  *
  * Theory of operation: Landlock only adds. A grant on a directory counts for
  * all below it, and nothing can be taken back there. So a directory that holds
@@ -18,7 +18,7 @@
  * Links are not granted: whatever they lead to has its own grants.
  */
 
-#include "plan/grants.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/mounts.h"
-#include "plan/plan.h"
-#include "plan/view.h"
+#include "view/view.h"
 
 /**
  * struct point - A path that some rule names, and how it is seen
@@ -69,7 +67,7 @@ struct place {
 	size_t first, last;
 };
 
-void grants_close_tmp(struct view *view, const char *tmpdir)
+void landlock_grants_close_tmp(struct view *view, const char *tmpdir)
 {
 	if (view->private_tmp)
 		view_add(view, PATH_DENY_READ, "/tmp",
@@ -112,7 +110,7 @@ static int compare_points(const void *a, const void *b)
 {
 	const struct point *x = a, *y = b;
 
-	return mounts_compare_paths(x->path, y->path);
+	return path_compare(x->path, y->path);
 }
 
 /* Every existing path of a rule, each once; /proc and /sys, where the right to
@@ -166,9 +164,9 @@ static int push(struct carver *c, const struct place *at,
 
 	if (right <= at->have)
 		return 0;
-	if (c->plan->grants.len == GRANTS_MAX)
+	if (c->plan->grants.len == LANDLOCK_GRANTS_MAX)
 		return fail(c->err, -E2BIG, "the landlock tier cannot express the rules: over %d directory entries lie beside what is hidden or protected, '%s' among them; hide or protect fewer paths in large directories, or use tier full",
-			    GRANTS_MAX, at->path);
+			    LANDLOCK_GRANTS_MAX, at->path);
 	if (lstat(at->path, &st) < 0 || S_ISLNK(st.st_mode))
 		return 0;	/* Gone, or a link: granted nothing */
 	g = vec_push(&c->plan->grants);
@@ -262,7 +260,7 @@ static int carve(struct carver *c, const struct place *at, bool hidden,
 	struct plan_carved *carved;
 	int r = 0;
 
-	if (c->depth == GRANTS_DEPTH_MAX)
+	if (c->depth == LANDLOCK_GRANTS_DEPTH_MAX)
 		return fail(c->err, -ELOOP, "the landlock tier cannot express the rules: '%s' is too deep",
 			    at->path);
 	/* What all below may have is granted on the whole */
@@ -306,7 +304,7 @@ static int emit(struct carver *c, const struct place *at, bool beside)
 								   : at->have);
 }
 
-int grants_plan(struct plan *plan, const struct view *view, struct err *err)
+int landlock_grants_plan(struct plan *plan, const struct view *view, struct err *err)
 {
 	struct carver c = { .plan = plan, .err = err };
 	struct place root = {
@@ -322,7 +320,7 @@ int grants_plan(struct plan *plan, const struct view *view, struct err *err)
 	return r;
 }
 
-bool grants_cover(const struct plan *plan, const char *path)
+bool landlock_grants_cover(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->grants.len; i++) {
 		const struct plan_grant *g = &plan->grants.v[i];
@@ -333,7 +331,7 @@ bool grants_cover(const struct plan *plan, const char *path)
 	return false;
 }
 
-bool grants_carve(const struct plan *plan, const char *path)
+bool landlock_grants_carve(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->carved.len; i++) {
 		if (!strcmp(plan->carved.v[i].path, path))

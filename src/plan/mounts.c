@@ -18,19 +18,19 @@
  * work ("w"); what is covered in it is a point in the first.
  */
 
-#include "plan/mounts.h"
+#include "plan/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/passable.h"
-#include "plan/plan.h"
-#include "plan/view.h"
-#include "policy/seen.h"
+#include "policy/dedup.h"
+#include "view/view.h"
 
 enum state {
 	STATE_HIDDEN, STATE_READ, STATE_WRITE, STATE_TMP, STATE_PRIVATE,
@@ -61,36 +61,15 @@ struct walk {
 	const struct view *view;
 	struct level *v;
 	size_t len, cap;
-	struct policy_seen *mounted;
+	struct policy_dedup *mounted;
 	size_t known;
 };
-
-int mounts_compare_paths(const char *a, const char *b)
-{
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	if (*a == *b)
-		return 0;
-	if (!*a || !*b)
-		return *a ? 1 : -1;
-	if (*a == '/' || *b == '/')
-		return *a == '/' ? -1 : 1;
-	return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-}
-
-int mounts_compare_items(const void *a, const void *b)
-{
-	return mounts_compare_paths(*(const char *const *)a,
-				    *(const char *const *)b);
-}
 
 static int compare_rules(const void *a, const void *b)
 {
 	const struct view_rule *const *x = a, *const *y = b;
 
-	return mounts_compare_paths((*x)->path, (*y)->path);
+	return path_compare((*x)->path, (*y)->path);
 }
 
 /* They come sorted, which is nearly the same order: few have to move, and not
@@ -181,10 +160,10 @@ static bool is_mounted(struct walk *w, const char *path)
 	size_t ignored;
 
 	for (; w->known < w->plan->mounts.len; w->known++)
-		(void)seen_add(w->mounted, 0,
+		(void)dedup_add(w->mounted, 0,
 			       w->plan->mounts.v[w->known].path, w->known,
 			       &ignored);
-	return seen_find(w->mounted, 0, path, &ignored);
+	return dedup_find(w->mounted, 0, path, &ignored);
 }
 
 /* Pin every directory strictly between the writable @above and @path */
@@ -463,6 +442,40 @@ static void visit(struct walk *w, const struct view_rule *at)
 	}
 }
 
+/* When in doubt, true: then the mount fails, and nothing runs */
+static bool may_pass(const char *dir, const struct stat *st)
+{
+	if (st->st_uid == 0 || (st->st_mode & S_IXOTH))
+		return true;
+	/* The group's bit is also what an access list can grant at most */
+	if (!(st->st_mode & S_IXGRP))
+		return false;
+	return st->st_gid == getegid() || group_member(st->st_gid) ||
+	       lgetxattr(dir, "system.posix_acl_access", NULL, 0) >= 0;
+}
+
+/* False if a command cannot get to @path, whatever we mount. Root can look at all of
+ * it out here; in the sandbox its capabilities count for its own files only, so that
+ * nothing can be mounted below a closed directory of somebody else. Other users find
+ * out by looking.
+ */
+static bool is_mountable(const char *path)
+{
+	auto_free char *dir = path_parent(path);
+	struct stat st;
+
+	while (geteuid() == 0 && dir[1]) {
+		char *above = path_parent(dir);
+		const bool closed = lstat(dir, &st) == 0 && !may_pass(dir, &st);
+
+		free(dir);
+		dir = above;
+		if (closed)
+			return false;
+	}
+	return true;
+}
+
 void mounts_plan(struct plan *plan, const struct view *view)
 {
 	char tmp[] = "/tmp";
@@ -471,7 +484,7 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	auto_free const struct view_rule **sorted =
 		mem_zalloc((n + 1) * sizeof(*sorted));
 	struct walk w = {
-		.plan = plan, .view = view, .mounted = seen_new(),
+		.plan = plan, .view = view, .mounted = dedup_new(),
 	};
 	size_t count = 0;
 
@@ -483,7 +496,7 @@ void mounts_plan(struct plan *plan, const struct view *view)
 		if ((view->rules.v[i].mode ||
 		     view->rules.v[i].rule->place == PLACE_COVER) &&
 		    (view->rules.v[i].list == PATH_ALLOW_WRITE ||
-		     passable(view->rules.v[i].path)))
+		     is_mountable(view->rules.v[i].path)))
 			sorted[count++] = &view->rules.v[i];
 	}
 	if (view->private_tmp)
@@ -497,6 +510,6 @@ void mounts_plan(struct plan *plan, const struct view *view)
 		else
 			visit(&w, sorted[i]);
 	}
-	seen_free(w.mounted);
+	dedup_free(w.mounted);
 	free(w.v);
 }

@@ -11,7 +11,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 

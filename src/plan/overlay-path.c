@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/upper.c - what only the store of --ephemeral has, and the host does not
+ * plan/overlay-path.c - what only the store of --ephemeral has, and the host does not
  *
  * What the overlay copied into the store when it was changed is born there now,
  * and old all the same: the store is asked only about what the host has not.
  */
 
-#include "lib/upper.h"
+#include "plan/overlay-path.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/btime.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "plan/plan.h"
-#include "watch/birth.h"
 
 /* The layer that @path is written to, or NULL */
 static const struct plan_mount *layer_of(const struct plan *plan,
@@ -59,7 +59,7 @@ static char *in_store(const char *store, const struct plan_mount *layer,
 			  path + strlen(layer->path));
 }
 
-char *upper_place(const struct plan *plan, const char *store,
+char *overlay_path_find(const struct plan *plan, const char *store,
 		  const char *path)
 {
 	const struct plan_mount *layer = store ? layer_of(plan, path) : NULL;
@@ -68,7 +68,7 @@ char *upper_place(const struct plan *plan, const char *store,
 	       in_store(store, layer, path) : mem_strdup(path);
 }
 
-bool upper_in_repository(const struct plan *plan, const char *store,
+bool overlay_path_in_repository(const struct plan *plan, const char *store,
 			 const char *root, const char *path,
 			 const struct timespec *since)
 {
@@ -79,8 +79,8 @@ bool upper_in_repository(const struct plan *plan, const char *store,
 	auto_free char *upper = NULL, *upper_above = NULL;
 
 	if (!first)
-		return birth_in_repository(root, path, since);
+		return btime_in_repository(root, path, since);
 	upper = in_store(store, layer, path);
 	upper_above = in_store(store, layer, above);
-	return birth_in_repository(upper_above, upper, since);
+	return btime_in_repository(upper_above, upper, since);
 }

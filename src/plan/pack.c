@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/pack.c - a plan for a process that was forked before there was one */
 
-#include "plan/pack.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
 #include "base/arena.h"
-#include "plan/plan.h"
 
 static void pack_mounts(struct plan *plan, struct arena *arena)
 {
@@ -49,5 +48,6 @@ const struct plan *plan_pack(const struct plan *plan, struct arena *arena)
 	copy->env = arena_strings(arena, plan->env);
 	copy->argv = arena_strings(arena, plan->argv);
 	copy->cwd = arena_strdup(arena, plan->cwd);
+	copy->unfrozen = arena_strdup(arena, plan->unfrozen);
 	return arena->full ? NULL : copy;
 }

@@ -17,9 +17,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/grants.h"
-#include "plan/mounts.h"
-#include "plan/view.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 #define RESOLV_CONF "/etc/resolv.conf"
 
@@ -90,6 +89,24 @@ static bool hides_secrets(const struct plan *plan)
 			continue;
 		if (m->rule->strength == RULE_USER ||
 		    (home && path_is_below(home, m->path)))
+			return true;
+	}
+	return false;
+}
+
+/* True if a file is hidden, or would be, where the command may write: when the host
+ * replaces it, neither a mount nor Landlock hides the new one for a moment
+ */
+static bool hides_in_root(const struct view *view)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_DENY_READ && !r->closed &&
+		    (S_ISREG(r->mode) ||
+		     (!r->mode && r->rule->strength == RULE_USER)) &&
+		    view_is_writable(view, r->path) &&
+		    !view_verdict(view, VIEW_READ, r->path).allowed)
 			return true;
 	}
 	return false;
@@ -223,7 +240,7 @@ static const char *tmpdir_for(const struct plan_request *request,
 		const char *said = env_lookup(request->environ,
 					      srt_tmpdirs[i]);
 
-		if (!said)	/* lib/tmpdir.c may have found another */
+		if (!said)	/* run/tmpdir.c may have found another */
 			said = getenv(srt_tmpdirs[i]);
 		if (said && *said)
 			return said;
@@ -336,6 +353,8 @@ static int fill_full(struct plan *plan, const struct view *view,
 		return r;
 	plan->tmp = tmp_for(plan, view);
 	plan->observe_late = view_has_unmade(view);
+	plan->observe_files = request->observe && !request->observe_full &&
+			      hides_in_root(view);
 	plan->talk = request->observe && !request->observe_full &&
 		     hides_secrets(plan);
 	return 0;
@@ -346,7 +365,34 @@ static int fill_landlock(struct plan *plan, const struct view *view,
 {
 	plan->tmp = request->tmpdir ? TMP_KEPT : TMP_HOST;
 	plan->observe_late = true;
-	return grants_plan(plan, view, err);
+	return landlock_grants_plan(plan, view, err);
+}
+
+/* What the next run would obey, has no mount as it does not exist, and could be made
+ * if no observer refused it
+ */
+static const char *find_unfrozen(const struct view *view)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+		auto_free char *dir = r->list == PATH_DENY_WRITE && !r->mode &&
+			r->rule->obeyed ? path_parent(r->path) : NULL;
+
+		if (dir && view_place(view, dir) == VIEW_HOST &&
+		    view_verdict(view, VIEW_WRITE, dir).allowed)
+			return r->path;
+	}
+	return NULL;
+}
+
+int plan_check_frozen(const struct plan *plan, bool observed, struct err *err)
+{
+	if (!plan->unfrozen || observed)
+		return 0;
+	return fail(err, -EPERM, "the next run would obey '%s', and only the observer can keep the command from making it; create it, or %s",
+		    plan->unfrozen,
+		    plan->observe ? "do not make its directory writable"
+				  : "leave out --observe off");
 }
 
 int plan_build(const struct view *view, const struct machine *machine,
@@ -362,6 +408,10 @@ int plan_build(const struct view *view, const struct machine *machine,
 	r = plan->tier == TIER_LANDLOCK
 		? fill_landlock(plan, view, request, err)
 		: fill_full(plan, view, request, err);
+	if (r == 0 && !plan->ephemeral && !machine->nested)
+		plan->unfrozen = find_unfrozen(view);
+	if (r == 0)
+		r = plan_check_frozen(plan, plan->observe, err);
 	if (r < 0)
 		return r;
 	if (request->proxies)

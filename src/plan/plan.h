@@ -18,6 +18,7 @@
 #include "plan/tier.h"
 #include "policy/policy.h"
 
+struct arena;
 struct buf;
 struct err;
 struct view;
@@ -147,6 +148,9 @@ struct machine {
  * @tmp:	What /tmp is
  * @env:	"NAME=VALUE" for the command, NULL at the end
  * @argv:	The command, NULL at the end
+ * @unfrozen:	A name that the next run obeys and that does not exist, so that
+ *		no mount freezes it; NULL also where an outer sandbox's observer
+ *		does
  * @namespaces:	CLONE_NEW* flags
  * @network:	Ports, for NET_FILTERED
  * @jail:	Routes, for NET_JAIL, or for the gate of NET_FILTERED
@@ -168,6 +172,7 @@ struct plan {
 	char **env;
 	char **argv;
 	char *cwd;
+	const char *unfrozen;
 	uint64_t namespaces;
 	enum net_mode net;
 	struct network network;
@@ -176,6 +181,7 @@ struct plan {
 	bool unix_sockets;	/* AF_UNIX is open: allowAllUnixSockets */
 	bool sockets_by_path;	/* Only those of allowUnixSockets */
 	bool observe, observe_full;
+	bool observe_files;	/* Of reads, those of files that are hidden in roots */
 	bool observe_late;	/* Some roots, or all modes and times, are the observer's */
 	bool talk;		/* Masks report, where FUSE can be mounted */
 	bool nested_userns;
@@ -205,6 +211,11 @@ int plan_build(const struct view *view, const struct machine *machine,
 	       struct err *err);
 void plan_free(struct plan *plan);
 
+/* Fail if the command could make a file that the next run obeys. @observed: an
+ * observer refuses that.
+ */
+int plan_check_frozen(const struct plan *plan, bool observed, struct err *err);
+
 /* What its tier's promises rest on */
 struct ground plan_ground(const struct plan *plan);
 
@@ -221,7 +232,7 @@ const char *mount_kind_name(enum mount_kind kind);
 void plan_print(const struct plan *plan, struct buf *out);
 void plan_print_json(const struct plan *plan, struct buf *out);
 
-/* plan/env.c: the command's environment, from the caller's and the policy;
+/* plan/environment.c: the command's environment, from the caller's and the policy;
  * @tmpdir is NULL where $TMPDIR is left alone
  */
 char **env_build(const struct view *view, const struct plan_request *request,
@@ -234,5 +245,42 @@ const char *env_lookup(char *const *caller, const char *name);
  * system, and ~/.local/bin last. The caller frees.
  */
 char *env_path(const struct policy *policy, const char *path);
+
+/* Stages of plan_build() and what follows from them */
+
+/* Fill @plan's mounts, points and masks from @view; @plan is otherwise empty
+ * but for root_writable
+ */
+void mounts_plan(struct plan *plan, const struct view *view);
+
+enum {
+	LANDLOCK_GRANTS_MAX = 8192,	/* Rules that a run may take */
+	LANDLOCK_GRANTS_DEPTH_MAX = 64,	/* Directories carved, one inside the other */
+};
+
+/* Close the host's /tmp but for what rules name in it, and open @tmpdir, the
+ * private one (NULL: none); before landlock_grants_plan()
+ */
+void landlock_grants_close_tmp(struct view *view, const char *tmpdir);
+
+/* Fill @plan->grants and @plan->carved. 0, or a negative errno that names the
+ * rule which Landlock cannot express here.
+ */
+int landlock_grants_plan(struct plan *plan, const struct view *view, struct err *err);
+
+/* In the landlock tier: does Landlock itself let @path be changed, made and
+ * removed?
+ */
+bool landlock_grants_cover(const struct plan *plan, const char *path);
+
+/* And is @path one of the directories above something protected or hidden,
+ * which must stay where they are?
+ */
+bool landlock_grants_carve(const struct plan *plan, const char *path);
+
+/* A copy of all that the sandbox needs of @plan (tier full): the view, the rules
+ * and the jail's routes are left out. NULL if it does not fit.
+ */
+const struct plan *plan_pack(const struct plan *plan, struct arena *arena);
 
 #endif /* PLAN_PLAN_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-mask.c - what masks that talk answer */
+/* plan/test-fuse-mask.c - what masks that talk answer */
 
 #include <errno.h>
 #include <linux/fuse.h>
@@ -9,18 +9,18 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "plan/mask.h"
+#include "plan/fuse-mask.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "test.h"
 
-static uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
-static struct mask_event event;
+static uint64_t request[FUSE_MASK_REQUEST_MAX / 8], reply[FUSE_MASK_REPLY_MAX / 8];
+static struct fuse_mask_event event;
 
 /* A file; a directory; one that shows files; one that shows a directory; one of
  * our own
  */
-static void make_tree(struct mask_tree *ret, bool nested)
+static void make_tree(struct fuse_mask_tree *ret, bool nested)
 {
 	static char paths[][8] = {
 		"/h/file", "/h/dir", "/h/ssh", "/h/home", "/h/own",
@@ -45,13 +45,13 @@ static void make_tree(struct mask_tree *ret, bool nested)
 	*point = (struct plan_point){
 		.mask = MASK_FIRST + 3, .path = work, .is_dir = true,
 	};
-	mask_tree_build(&plan, ret);
+	fuse_mask_tree_build(&plan, ret);
 	free(plan.mounts.v);
 	free(plan.points.v);
 }
 
 /* Ask, and return the error of the reply */
-static int ask(const struct mask_tree *tree, uint32_t opcode, uint64_t node,
+static int ask(const struct fuse_mask_tree *tree, uint32_t opcode, uint64_t node,
 	       const void *body, size_t n)
 {
 	struct fuse_in_header head = {
@@ -64,7 +64,7 @@ static int ask(const struct mask_tree *tree, uint32_t opcode, uint64_t node,
 	memcpy(request, &head, sizeof(head));
 	if (n)
 		memcpy((char *)request + sizeof(head), body, n);
-	len = mask_answer(tree, request, head.len, reply, &event);
+	len = fuse_mask_answer(tree, request, head.len, reply, &event);
 	if (len <= 0)
 		return (int)len;
 	memcpy(&out, reply, sizeof(out));
@@ -74,7 +74,7 @@ static int ask(const struct mask_tree *tree, uint32_t opcode, uint64_t node,
 }
 
 /* The node number of @name in @node, or a negative errno */
-static long find(const struct mask_tree *tree, uint64_t node, const char *name)
+static long find(const struct fuse_mask_tree *tree, uint64_t node, const char *name)
 {
 	struct fuse_entry_out entry;
 	const int r = ask(tree, FUSE_LOOKUP, node, name, strlen(name) + 1);
@@ -88,26 +88,26 @@ static long find(const struct mask_tree *tree, uint64_t node, const char *name)
 
 TEST(a_file_does_not_open_and_says_who_tried)
 {
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 	long file;
 
 	make_tree(&tree, false);
 	file = find(&tree, FUSE_ROOT_ID, "0");
 	CHECK(file > 1);
-	CHECK_INT(event.what, MASK_NOTHING);
+	CHECK_INT(event.what, FUSE_MASK_NOTHING);
 	CHECK_INT(ask(&tree, FUSE_OPEN, (uint64_t)file,
 		      &(struct fuse_open_in){ 0 },
 		      sizeof(struct fuse_open_in)), -EACCES);
-	CHECK_INT(event.what, MASK_OPENED);
+	CHECK_INT(event.what, FUSE_MASK_OPENED);
 	CHECK_INT(event.error, EACCES);
 	CHECK_INT(event.tid, 42);
 	CHECK_STR(tree.v[event.node].path, "/h/file");
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 }
 
 TEST(names_are_refused_or_missing_whatever_they_are)
 {
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 	long dir, home, own, ssh;
 
 	make_tree(&tree, false);
@@ -121,36 +121,36 @@ TEST(names_are_refused_or_missing_whatever_they_are)
 	CHECK_INT(tree.ways.len, 1);
 	CHECK_STR(tree.ways.v[0], "/h/home/work");
 	CHECK_INT(find(&tree, (uint64_t)dir, "x"), -EACCES);
-	CHECK_INT(event.what, MASK_SOUGHT);
+	CHECK_INT(event.what, FUSE_MASK_SOUGHT);
 	CHECK_STR(event.name, "x");
 	CHECK_INT(find(&tree, (uint64_t)ssh, "id"), -EACCES);
 	CHECK(find(&tree, (uint64_t)ssh, "known") > 1);
-	CHECK_INT(event.what, MASK_NOTHING);
+	CHECK_INT(event.what, FUSE_MASK_NOTHING);
 	ssh = find(&tree, (uint64_t)ssh, "a");
 	CHECK(ssh > 1);
 	CHECK(find(&tree, (uint64_t)ssh, "b") > 1);
 	CHECK_INT(find(&tree, (uint64_t)own, "x"), -ENOENT);
-	CHECK_INT(event.what, MASK_SOUGHT);
+	CHECK_INT(event.what, FUSE_MASK_SOUGHT);
 	CHECK_INT(event.error, ENOENT);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 }
 
 TEST(whoever_has_namespaces_of_his_own_is_not_followed)
 {
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 
 	make_tree(&tree, true);
 	CHECK(find(&tree, FUSE_ROOT_ID, "2") > 1);
 	CHECK_INT(find(&tree, FUSE_ROOT_ID, "3"), -ENOENT);
 	CHECK_INT(tree.ways.len, 0);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 }
 
 TEST(a_mask_past_the_last_way_is_silent)
 {
-	static char home[] = "/h", away[] = "/w", names[MASK_WAYS_MAX][4], x[] = "x";
+	static char home[] = "/h", away[] = "/w", names[FUSE_MASK_WAYS_MAX][4], x[] = "x";
 	struct plan plan = { .talk = true };
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 
 	*vec_push(&plan.mounts) = (struct plan_mount){
 		.kind = MOUNT_MASK_DIR, .path = home, .mask = MASK_FIRST,
@@ -158,7 +158,7 @@ TEST(a_mask_past_the_last_way_is_silent)
 	*vec_push(&plan.mounts) = (struct plan_mount){
 		.kind = MOUNT_MASK_DIR, .path = away, .mask = MASK_FIRST + 1,
 	};
-	for (unsigned int i = 0; i < MASK_WAYS_MAX; i++) {
+	for (unsigned int i = 0; i < FUSE_MASK_WAYS_MAX; i++) {
 		snprintf(names[i], sizeof(names[i]), "%u", i % 100);
 		*vec_push(&plan.points) = (struct plan_point){
 			.mask = MASK_FIRST, .path = names[i], .is_dir = true,
@@ -167,12 +167,12 @@ TEST(a_mask_past_the_last_way_is_silent)
 	*vec_push(&plan.points) = (struct plan_point){
 		.mask = MASK_FIRST + 1, .path = x, .is_dir = true,
 	};
-	mask_tree_build(&plan, &tree);
-	CHECK_INT(tree.ways.len, MASK_WAYS_MAX);
+	fuse_mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.ways.len, FUSE_MASK_WAYS_MAX);
 	CHECK(find(&tree, FUSE_ROOT_ID, "0") > 1);
 	CHECK_INT(find(&tree, FUSE_ROOT_ID, "1"), -ENOENT);
 	CHECK_INT(tree.silent, 1);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 	free(plan.mounts.v);
 	free(plan.points.v);
 }
@@ -182,19 +182,19 @@ TEST(masks_past_the_last_node_are_silent_and_counted)
 	static char key[] = "/key";
 	const struct plan_mount mask = { .kind = MOUNT_MASK_FILE, .path = key };
 	struct plan plan = { .talk = true };
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 
-	for (int i = 0; i < MASK_NODES_MAX; i++)
+	for (int i = 0; i < FUSE_MASK_NODES_MAX; i++)
 		*vec_push(&plan.mounts) = mask;
-	mask_tree_build(&plan, &tree);
-	CHECK_INT(tree.len, MASK_NODES_MAX);
+	fuse_mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.len, FUSE_MASK_NODES_MAX);
 	CHECK_INT(tree.silent, 0);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 	*vec_push(&plan.mounts) = mask;
-	mask_tree_build(&plan, &tree);
-	CHECK_INT(tree.len, MASK_NODES_MAX);
+	fuse_mask_tree_build(&plan, &tree);
+	CHECK_INT(tree.len, FUSE_MASK_NODES_MAX);
 	CHECK_INT(tree.silent, 1);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 	free(plan.mounts.v);
 }
 
@@ -212,21 +212,21 @@ TEST(a_path_is_part_of_the_nearest_mask)
 	*vec_push(&plan.mounts) = (struct plan_mount){
 		.kind = MOUNT_MASK_FILE, .path = key,
 	};
-	CHECK_INT(mask_part(&plan, "/"), MASK_NO_PART);
-	CHECK_INT(mask_part(&plan, "/h"), MASK_DIR);
-	CHECK_INT(mask_part(&plan, "/h/b"), MASK_INSIDE);
-	CHECK_INT(mask_part(&plan, "/h/a"), MASK_SHOWN_DIR);
-	CHECK_INT(mask_part(&plan, "/h/a/b"), MASK_INSIDE);
-	CHECK_INT(mask_part(&plan, "/h/a/job"), MASK_SHOWN_DIR);
-	CHECK_INT(mask_part(&plan, "/h/a/job/x"), MASK_NO_PART);
-	CHECK_INT(mask_part(&plan, "/h/a/job/key"), MASK_FILE);
+	CHECK_INT(fuse_mask_part(&plan, "/"), FUSE_MASK_NO_PART);
+	CHECK_INT(fuse_mask_part(&plan, "/h"), FUSE_MASK_DIR);
+	CHECK_INT(fuse_mask_part(&plan, "/h/b"), FUSE_MASK_INSIDE);
+	CHECK_INT(fuse_mask_part(&plan, "/h/a"), FUSE_MASK_SHOWN_DIR);
+	CHECK_INT(fuse_mask_part(&plan, "/h/a/b"), FUSE_MASK_INSIDE);
+	CHECK_INT(fuse_mask_part(&plan, "/h/a/job"), FUSE_MASK_SHOWN_DIR);
+	CHECK_INT(fuse_mask_part(&plan, "/h/a/job/x"), FUSE_MASK_NO_PART);
+	CHECK_INT(fuse_mask_part(&plan, "/h/a/job/key"), FUSE_MASK_FILE);
 	free(plan.mounts.v);
 }
 
 TEST(a_directory_lists_what_is_shown_in_it)
 {
 	const struct fuse_read_in in = { .size = 4096 };
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 	struct fuse_dirent entry;
 	const char *body = (char *)reply + sizeof(struct fuse_out_header);
 	long ssh;
@@ -234,7 +234,7 @@ TEST(a_directory_lists_what_is_shown_in_it)
 	make_tree(&tree, false);
 	ssh = find(&tree, FUSE_ROOT_ID, "2");
 	CHECK_INT(ask(&tree, FUSE_OPENDIR, (uint64_t)ssh, NULL, 0), 0);
-	CHECK_INT(event.what, MASK_LISTED);
+	CHECK_INT(event.what, FUSE_MASK_LISTED);
 	CHECK_INT(event.error, 0);
 	CHECK_INT(ask(&tree, FUSE_READDIR, (uint64_t)ssh, &in, sizeof(in)), 0);
 	memcpy(&entry, body, FUSE_NAME_OFFSET);
@@ -244,16 +244,16 @@ TEST(a_directory_lists_what_is_shown_in_it)
 		      sizeof(in)), 0);
 	CHECK_INT(((struct fuse_out_header *)reply)->len,
 		  sizeof(struct fuse_out_header));
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 }
 
 TEST(what_is_no_request_gets_no_answer)
 {
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 	struct fuse_in_header head = { .len = sizeof(head) + 1 };
 
 	make_tree(&tree, false);
-	CHECK_INT(mask_answer(&tree, &head, sizeof(head), reply, &event),
+	CHECK_INT(fuse_mask_answer(&tree, &head, sizeof(head), reply, &event),
 		  -EPROTO);
 	CHECK_INT(ask(&tree, FUSE_LOOKUP, 1, "abc", 3), -EPROTO);
 	CHECK_INT(ask(&tree, FUSE_LOOKUP, 1, NULL, 0), -EPROTO);
@@ -263,5 +263,5 @@ TEST(what_is_no_request_gets_no_answer)
 	CHECK_INT(ask(&tree, FUSE_GETATTR, 0, NULL, 0), -ESTALE);
 	CHECK_INT(ask(&tree, FUSE_GETATTR, tree.len + 1, NULL, 0), 0);
 	CHECK_INT(ask(&tree, 9999, 1, NULL, 0), -ENOSYS);
-	mask_tree_done(&tree);
+	fuse_mask_tree_done(&tree);
 }

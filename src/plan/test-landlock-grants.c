@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-grants.c - what the landlock tier grants, and what it leaves out */
+/* plan/test-landlock-grants.c - what the landlock tier grants, and what it leaves out */
 
-#include "plan/grants.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,8 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/path.h"
-#include "plan/plan.h"
-#include "plan/view.h"
+#include "view/view.h"
 #include "test.h"
 
 /* Rules by hand: only the lists that a test gives, nothing built in */
@@ -67,7 +66,7 @@ TEST(a_hidden_file_is_left_out_and_its_neighbours_are_not)
 
 	plan->view = view;
 	add(view, PATH_DENY_READ, test_path("a/secret"));
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK(right_of(plan, test_path("a/secret")) < GRANT_READ);
 	CHECK_INT(right_of(plan, test_path("a/plain")), GRANT_READ);
 	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_READ);
@@ -84,13 +83,13 @@ TEST(above_a_hidden_directory_nothing_can_be_listed)
 
 	plan->view = view;
 	add(view, PATH_DENY_READ, test_path("a/deep"));
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_NOTHING);
 	CHECK_INT(right_of(plan, test_path("a")), GRANT_NOTHING);
 	CHECK_INT(right_of(plan, "/"), GRANT_NOTHING);
 	CHECK_INT(right_of(plan, test_path("a/plain")), GRANT_READ);
-	CHECK(grants_carve(plan, test_path("a")));
-	CHECK(!grants_carve(plan, test_path("w")));
+	CHECK(landlock_grants_carve(plan, test_path("a")));
+	CHECK(!landlock_grants_carve(plan, test_path("w")));
 }
 
 TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
@@ -101,15 +100,15 @@ TEST(what_is_kept_in_a_writable_root_is_read_and_no_more)
 	plan->view = view;
 	add(view, PATH_ALLOW_WRITE, test_path("w"));
 	add(view, PATH_DENY_WRITE, test_path("w/keep"));
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK_INT(right_of(plan, test_path("w/keep/f")), GRANT_READ);
 	CHECK_INT(right_of(plan, test_path("w")), GRANT_READ);
 	CHECK_INT(right_of(plan, test_path("w/src/f")), GRANT_WRITE);
 	CHECK_INT(right_of(plan, test_path("w/top")), GRANT_WRITE);
-	CHECK(grants_cover(plan, test_path("w/src/f")));
-	CHECK(!grants_cover(plan, test_path("w/src")));
-	CHECK(!grants_cover(plan, test_path("w/new")));
-	CHECK(grants_carve(plan, test_path("w")));
+	CHECK(landlock_grants_cover(plan, test_path("w/src/f")));
+	CHECK(!landlock_grants_cover(plan, test_path("w/src")));
+	CHECK(!landlock_grants_cover(plan, test_path("w/new")));
+	CHECK(landlock_grants_carve(plan, test_path("w")));
 }
 
 TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
@@ -120,7 +119,7 @@ TEST(what_is_shown_again_inside_something_hidden_is_granted_alone)
 	plan->view = view;
 	add(view, PATH_DENY_READ, test_path("a"));
 	add(view, PATH_ALLOW_READ, test_path("a/deep"));
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK_INT(right_of(plan, test_path("a/deep/x")), GRANT_READ);
 	CHECK_INT(right_of(plan, test_path("a/secret")), GRANT_NOTHING);
 }
@@ -131,7 +130,7 @@ TEST(devices_are_never_granted_as_a_whole)
 	auto_plan struct plan *plan = mem_zalloc(sizeof(*plan));
 
 	plan->view = view;
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK(right_of(plan, "/dev/null") < GRANT_READ);
 	CHECK_INT(right_of(plan, "/proc/self/status"), GRANT_READ);
 }
@@ -144,7 +143,7 @@ TEST(a_writable_root_ends_at_the_kernels_own_places)
 	plan->view = view;
 	plan->root_writable = true;
 	add(view, PATH_ALLOW_WRITE, "/");
-	CHECK_INT(grants_plan(plan, view, NULL), 0);
+	CHECK_INT(landlock_grants_plan(plan, view, NULL), 0);
 	CHECK_INT(right_of(plan, test_path("w/top")), GRANT_WRITE);
 	CHECK_INT(right_of(plan, "/proc/sys"), GRANT_READ);
 	CHECK_INT(right_of(plan, "/sys/kernel"), GRANT_READ);
@@ -173,12 +172,12 @@ TEST(too_many_neighbours_are_an_error_that_names_the_place)
 	struct err err = { 0 };
 
 	add(view, PATH_DENY_READ, test_path("a/secret"));
-	CHECK_INT(grants_plan(some, view, NULL), 0);
-	make_neighbours("n", GRANTS_MAX - SLACK - some->grants.len);
-	CHECK_INT(grants_plan(many, view, &err), 0);
-	CHECK(many->grants.len > GRANTS_MAX - 2 * SLACK);
+	CHECK_INT(landlock_grants_plan(some, view, NULL), 0);
+	make_neighbours("n", LANDLOCK_GRANTS_MAX - SLACK - some->grants.len);
+	CHECK_INT(landlock_grants_plan(many, view, &err), 0);
+	CHECK(many->grants.len > LANDLOCK_GRANTS_MAX - 2 * SLACK);
 	make_neighbours("m", 2 * SLACK);
-	CHECK_INT(grants_plan(more, view, &err), -E2BIG);
-	CHECK_INT(more->grants.len, GRANTS_MAX);
+	CHECK_INT(landlock_grants_plan(more, view, &err), -E2BIG);
+	CHECK_INT(more->grants.len, LANDLOCK_GRANTS_MAX);
 	CHECK_CONTAINS(err.msg, "cannot express");
 }

@@ -6,8 +6,8 @@
 #include <errno.h>
 
 #include "base/buf.h"
-#include "base/own.h"
 #include "base/err.h"
+#include "base/own.h"
 #include "plan/network.h"
 #include "policy/policy.h"
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/test-pack.c - a packed plan stands on its own, or there is none */
 
-#include "plan/pack.h"
+#include "plan/plan.h"
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "plan/plan.h"
 #include "test.h"
 
 enum { ROOM = 1 << 16 };

@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "view/view.h"
 #include "test.h"
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/plain.c - paths that may be written without a second thought, by text
+ * view/fast-check.c - paths that may be written without a second thought, by text
  *
  * Theory of operation: asked about every file that a command makes, so it must
  * be quick, and may be coarse the safe way: whatever is anywhere near a rule is
@@ -8,7 +8,7 @@
  * stretch of the list; in most projects it is short.
  */
 
-#include "plan/plain.h"
+#include "view/fast-check.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "plan/view.h"
 #include "policy/glob.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
+#include "view/view.h"
 
 /**
  * struct span - The rules below a root: from @lo up to @hi
@@ -41,10 +41,10 @@ struct root {
 };
 
 /**
- * struct plain - The roots
+ * struct fast_check - The roots
  * @views:	The newest, and the first if that is another one
  */
-struct plain {
+struct fast_check {
 	const struct view *views[2];
 	size_t nviews;
 	struct root *v;
@@ -83,7 +83,7 @@ static bool has(const struct view *view, struct span span, const char *path,
 	return at < span.hi && !compare(&view->rules.v[at], path, n, last);
 }
 
-static void add_root(struct plain *p, const char *path, bool private)
+static void add_root(struct fast_check *p, const char *path, bool private)
 {
 	struct root *root = vec_push(p);
 
@@ -99,7 +99,7 @@ static void add_root(struct plain *p, const char *path, bool private)
 	}
 }
 
-static bool may_write(const struct plain *p, const char *path)
+static bool may_write(const struct fast_check *p, const char *path)
 {
 	for (size_t i = 0; i < p->nviews; i++) {
 		if (!view_verdict(p->views[i], VIEW_WRITE, path).allowed)
@@ -108,7 +108,7 @@ static bool may_write(const struct plain *p, const char *path)
 	return true;
 }
 
-static bool is_own_tmp(const struct plain *p)
+static bool is_own_tmp(const struct fast_check *p)
 {
 	for (size_t i = 0; i < p->nviews; i++) {
 		if (view_place(p->views[i], "/tmp") != VIEW_TMP)
@@ -117,9 +117,9 @@ static bool is_own_tmp(const struct plain *p)
 	return may_write(p, "/tmp");
 }
 
-struct plain *plain_new(const struct view *view, const struct view *initial)
+struct fast_check *fast_check_new(const struct view *view, const struct view *initial)
 {
-	struct plain *p = mem_zalloc(sizeof(*p));
+	struct fast_check *p = mem_zalloc(sizeof(*p));
 
 	p->views[p->nviews++] = view;
 	if (initial != view)
@@ -137,7 +137,7 @@ struct plain *plain_new(const struct view *view, const struct view *initial)
 	return p;
 }
 
-void plain_free(struct plain *p)
+void fast_check_free(struct fast_check *p)
 {
 	if (!p)
 		return;
@@ -146,7 +146,7 @@ void plain_free(struct plain *p)
 }
 
 /* The innermost root that @path is below, or NULL */
-static const struct root *root_of(const struct plain *p, const char *path)
+static const struct root *root_of(const struct fast_check *p, const char *path)
 {
 	const struct root *best = NULL;
 
@@ -198,26 +198,26 @@ static bool is_pattern(const struct view *view, const struct root *root,
 	return false;
 }
 
-static bool has_protected_name(const struct plain *p, const struct root *root,
+static bool has_protected_name(const struct fast_check *p, const struct root *root,
 			       const char *path)
 {
 	const struct policy *policy = p->views[0]->policy;
 	const char *below = path + root->len;
 
-	if (protect_is_head(path) || protect_is_repo_name(below) ||
-	    (protect_may_match(below) &&
-	     (protect_match(policy, below) || protect_leads(policy, below) ||
-	      protect_noted(policy, below))))
+	if (protected_is_head(path) || protected_is_repo_name(below) ||
+	    (protected_may_match(below) &&
+	     (protected_match(policy, below) || protected_leads(policy, below) ||
+	      protected_noted(policy, below))))
 		return true;
-	for (const char *in = protect_in_git(path); in;
-	     in = protect_in_git(in - 1)) {
-		if (protect_match_repo(policy, in))
+	for (const char *in = protected_in_git(path); in;
+	     in = protected_in_git(in - 1)) {
+		if (protected_match_repo(policy, in))
 			return true;
 	}
 	return false;
 }
 
-bool plain_covers(const struct plain *p, const char *path)
+bool fast_check_covers(const struct fast_check *p, const char *path)
 {
 	const struct root *root = root_of(p, path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/fuzz-walk-cache.c - records that are not whole are nothing */
+/* view/fuzz-walk-cache.c - records that are not whole are nothing */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/dir.h"
-#include "plan/walk-cache.h"
+#include "view/walk-cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/alias.c - other mounts of what is hidden
+ * view/mount-alias.c - other mounts of what is hidden
  *
  * Theory of operation: a line of mountinfo says which directory of which file
  * system is mounted where. The path of a file in its file system is that of its
@@ -8,8 +8,6 @@
  * holds that path shows the file again. Most machines mount nothing twice, and
  * are done after one look at the list.
  */
-
-#include "plan/alias.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -24,8 +22,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
+#include "view/view.h"
 
 enum { MOUNTS_TEXT_MAX = 16 << 20 };
 
@@ -131,7 +128,7 @@ static void hide_in(struct view *view, const struct view_rule *rule,
 	else if (path_is_within(inside, m->root))
 		alias = mem_strdup(m->point);	/* A part of it */
 	if (!alias || !strcmp(alias, rule->path) ||
-	    !walk_sees(view, AT_FDCWD, alias, &st) ||
+	    !view_sees(view, AT_FDCWD, alias, &st) ||
 	    (whole && (st.st_dev != rule->dev || st.st_ino != rule->ino)))
 		return;
 	view_add_found(view, rule->list, alias, rule->rule, &st);
@@ -157,7 +154,7 @@ static bool is_outer_mask(const struct view_rule *rule, const struct mount *own)
 	return dir && n <= 2;	/* "." and ".." */
 }
 
-int alias_hide(struct view *view, struct err *err)
+int mount_alias_hide(struct view *view, struct err *err)
 {
 	const size_t n = view->rules.len;	/* It grows meanwhile */
 	auto_buf struct buf text = { 0 };

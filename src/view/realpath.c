@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/resolve.c - many paths to their real ones, each directory looked at once
+ * view/realpath.c - many paths to their real ones, each directory looked at once
  *
  * A policy names a hundred paths in a handful of directories, most of which do
  * not exist. realpath() would look at each component each time; here a
  * directory's answer is kept, and below a missing one nothing is looked up.
  */
 
-#include "plan/resolve.h"
+#include "view/realpath.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,12 +41,12 @@ struct known {
 };
 
 /**
- * struct resolver - All directories that were resolved
+ * struct realpath - All directories that were resolved
  * @refused:	A look into one of them was
  * @error:	Why another one failed, or 0; nothing being there is no failure
  * @links:	Links that are being followed
  */
-struct resolver {
+struct realpath {
 	struct known *buckets[BUCKETS];
 	bool refused;
 	int error;
@@ -60,12 +60,12 @@ static size_t bucket_of(const char *path)
 	return (h ^ h >> 32) % BUCKETS;
 }
 
-struct resolver *resolver_new(void)
+struct realpath *realpath_new(void)
 {
-	return mem_zalloc(sizeof(struct resolver));
+	return mem_zalloc(sizeof(struct realpath));
 }
 
-void resolver_free(struct resolver *r)
+void realpath_free(struct realpath *r)
 {
 	for (size_t i = 0; r && i < BUCKETS; i++) {
 		struct known *k = r->buckets[i];
@@ -83,7 +83,7 @@ void resolver_free(struct resolver *r)
 	free(r);
 }
 
-static struct known *directory(struct resolver *r, const char *path)
+static struct known *directory(struct realpath *r, const char *path)
 {
 	struct known **bucket = &r->buckets[bucket_of(path)];
 	struct known *k;
@@ -99,7 +99,7 @@ static struct known *directory(struct resolver *r, const char *path)
 	if (!strcmp(path, "/")) {
 		k->real = mem_strdup("/");
 	} else {
-		k->real = resolver_follow(r, path, &st);
+		k->real = realpath_follow(r, path, &st);
 		k->missing = !S_ISDIR(st.st_mode);
 	}
 	k->next = *bucket;
@@ -119,7 +119,7 @@ static int look(struct known *dir, const char *path, struct stat *st)
 	return lstat(path, st);
 }
 
-static void note_error(struct resolver *r)
+static void note_error(struct realpath *r)
 {
 	r->refused = r->refused || errno == EACCES;
 	if (errno != EACCES && errno != ENOENT && errno != ENOTDIR)
@@ -127,7 +127,7 @@ static void note_error(struct resolver *r)
 }
 
 /* The path with all but its last component followed */
-static char *spell(struct resolver *r, const char *path, struct stat *st)
+static char *spell(struct realpath *r, const char *path, struct stat *st)
 {
 	auto_free char *parent = path_parent(path);
 	struct known *dir;
@@ -150,7 +150,7 @@ static char *spell(struct resolver *r, const char *path, struct stat *st)
 /* Where the link at @path leads, as far as we may look: its target may be in a
  * directory that is closed, and open again for the command
  */
-static char *chase_closed(struct resolver *r, const char *path,
+static char *chase_closed(struct realpath *r, const char *path,
 			  struct stat *st)
 {
 	char target[PATH_MAX];
@@ -163,14 +163,14 @@ static char *chase_closed(struct resolver *r, const char *path,
 		target[n] = '\0';
 		next = path_resolve(parent, target);
 		r->links++;
-		real = resolver_follow(r, next, st);
+		real = realpath_follow(r, next, st);
 		r->links--;
 	}
 	return real;
 }
 
 /* Where the link at @path ends; NULL if it dangles */
-static char *chase(struct resolver *r, const char *path, struct stat *st)
+static char *chase(struct realpath *r, const char *path, struct stat *st)
 {
 	char *real = realpath(path, NULL);
 
@@ -184,7 +184,7 @@ static char *chase(struct resolver *r, const char *path, struct stat *st)
 	return NULL;
 }
 
-char *resolver_follow_both(struct resolver *r, const char *path,
+char *realpath_follow_both(struct realpath *r, const char *path,
 			   struct stat *st, char **ret_link,
 			   struct stat *link)
 {
@@ -201,35 +201,35 @@ char *resolver_follow_both(struct resolver *r, const char *path,
 	return real;
 }
 
-char *resolver_follow(struct resolver *r, const char *path, struct stat *st)
+char *realpath_follow(struct realpath *r, const char *path, struct stat *st)
 {
 	auto_free char *link = NULL;
 	struct stat ignored;
 
-	return resolver_follow_both(r, path, st, &link, &ignored);
+	return realpath_follow_both(r, path, st, &link, &ignored);
 }
 
-char *resolver_closed(const struct resolver *r, const char *path)
+char *realpath_closed(const struct realpath *r, const char *path)
 {
-	return r->refused ? resolve_closed(path) : NULL;
+	return r->refused ? realpath_is_closed(path) : NULL;
 }
 
-int resolver_error(const struct resolver *r)
+int realpath_error(const struct realpath *r)
 {
 	return r->error;
 }
 
-char *resolve_path(const char *path)
+char *realpath_find(const char *path)
 {
-	struct resolver *resolver = resolver_new();
+	struct realpath *resolver = realpath_new();
 	struct stat st;
-	char *real = resolver_follow(resolver, path, &st);
+	char *real = realpath_follow(resolver, path, &st);
 
-	resolver_free(resolver);
+	realpath_free(resolver);
 	return real;
 }
 
-char *resolve_closed(const char *path)
+char *realpath_is_closed(const char *path)
 {
 	char *p = mem_strdup(path);
 	struct stat st = { 0 };

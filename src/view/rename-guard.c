@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/moved.c - rules about what is in a directory that is to be moved
+ * view/rename-guard.c - rules about what is in a directory that is to be moved
  *
  * Theory of operation: a rule with a path speaks of nothing any more once what
  * is above that path has another name. A pattern goes on to speak of all below
@@ -8,7 +8,7 @@
  * most patterns and most names; only else is the directory looked through.
  */
 
-#include "lib/moved.h"
+#include "view/rename-guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,9 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/view.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
+#include "view/view.h"
 
 /* True if something below @path, which is open as @fd, matches; or might */
 static bool holds_match(const struct glob *glob, int fd, const char *path,
@@ -59,17 +59,17 @@ static bool pattern_lifts(const struct glob *glob, const char *from,
 {
 	const uint64_t before = glob_at(glob, from), after = glob_at(glob, to);
 	const uint64_t far = (before | after) & GLOB_FAR;
-	unsigned int left = MOVED_NAMES_MAX;
+	unsigned int left = RENAME_GUARD_NAMES_MAX;
 	auto_close int fd = -1;
 
 	if (before == GLOB_NOWHERE || (!far && !(before & ~after)))
 		return false;
 	fd = sys_open_nofollow(AT_FDCWD, at, O_RDONLY | O_DIRECTORY |
 			       O_CLOEXEC, 0);
-	return fd < 0 || holds_match(glob, fd, from, MOVED_DEPTH_MAX, &left);
+	return fd < 0 || holds_match(glob, fd, from, RENAME_GUARD_DEPTH_MAX, &left);
 }
 
-const struct path_rule *moved_lifts(const struct view *view, const char *from,
+const struct path_rule *rename_guard_find(const struct view *view, const char *from,
 				    const char *at, const char *to)
 {
 	struct stat st;

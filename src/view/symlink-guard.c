@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/planted.c - symbolic links that a confined command could have made
+ * view/symlink-guard.c - symbolic links that a confined command could have made
  *
  * Theory of operation: the path is walked component by component, and only what
  * was looked at is believed: somebody who swaps a directory and a link gets one
@@ -15,7 +15,7 @@
  * could have been planted is not asked: where nobody can swap it, nothing comes.
  */
 
-#include "plan/planted.h"
+#include "view/symlink-guard.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -28,8 +28,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "view/view.h"
 
 enum { LINKS_MAX = 40 };	/* The kernel's */
 
@@ -68,7 +68,7 @@ static bool is_in(const char *dir, const char *path)
 }
 
 /* Could it have been made at @path because @rule allows that, and nothing was
- * there? What is made so need not be a directory (plan/settle.c).
+ * there? What is made so need not be a directory (view/prune.c).
  */
 static bool is_made(const struct policy *p, const struct path_rule *rule,
 		    const char *path)
@@ -252,7 +252,7 @@ static int walk(struct walk *w)
 	return r;
 }
 
-int planted_follow(const struct policy *policy, const char *path, char **ret)
+int symlink_guard_follow(const struct policy *policy, const char *path, char **ret)
 {
 	struct walk w = {
 		.policy = policy, .real = mem_strdup("/"), .rest = path,
@@ -266,7 +266,7 @@ int planted_follow(const struct policy *policy, const char *path, char **ret)
 	return r;
 }
 
-char *planted_start(const char *path)
+char *symlink_guard_start(const char *path)
 {
 	struct walk w = { .real = mem_strdup("/"), .rest = path, .start = true };
 
@@ -291,7 +291,7 @@ static void deny_names(struct view *view, size_t sorted, enum path_list list,
 	free(w.real);
 }
 
-void planted_deny(struct view *view)
+void symlink_guard_deny(struct view *view)
 {
 	const size_t sorted = view->rules.len;
 

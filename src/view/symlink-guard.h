@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/planted.h - symbolic links that a confined command could have made */
+/* view/symlink-guard.h - symbolic links that a confined command could have made */
 
-#ifndef PLAN_PLANTED_H
-#define PLAN_PLANTED_H
+#ifndef VIEW_SYMLINK_GUARD_H
+#define VIEW_SYMLINK_GUARD_H
 
 struct policy;
 struct view;
@@ -13,17 +13,17 @@ struct view;
  * the home or in a directory for temporary files; or it is a root that was made
  * by who may write it. Or a negative errno. The caller frees.
  */
-int planted_follow(const struct policy *policy, const char *path, char **ret);
+int symlink_guard_follow(const struct policy *policy, const char *path, char **ret);
 
 /* The first link on the way to the directory @path, absolute, that a command could
  * have planted in a project that it was run in; or NULL. The caller frees.
  */
-char *planted_start(const char *path);
+char *symlink_guard_start(const char *path);
 
 /* What the user's rules deny by its path is denied by each name that it would have
  * if a link on its way were a directory: for edits, while a command runs that may
  * have put the link there
  */
-void planted_deny(struct view *view);
+void symlink_guard_deny(struct view *view);
 
-#endif /* PLAN_PLANTED_H */
+#endif /* VIEW_SYMLINK_GUARD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-plain.c - what text decides is never more than the rules say */
+/* view/test-fast-check.c - what text decides is never more than the rules say */
 
-#include "plan/plain.h"
+#include "view/fast-check.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
+#include "view/view.h"
 #include "test.h"
 
 /**
@@ -46,17 +46,17 @@ static struct view *look(const struct rule *rules, size_t n)
 	return view;
 }
 
-static bool covers(const struct plain *plain, const char *name)
+static bool covers(const struct fast_check *plain, const char *name)
 {
 	const char *path = test_path(name);
 
-	return plain_covers(plain, path);
+	return fast_check_covers(plain, path);
 }
 
 TEST(ordinary_files_are_plain_and_protected_names_are_not)
 {
 	auto_view struct view *view = look(NULL, 0);
-	struct plain *plain = plain_new(view, view);
+	struct fast_check *plain = fast_check_new(view, view);
 
 	CHECK(covers(plain, "p/a"));
 	CHECK(covers(plain, "p/a/b/c.o"));
@@ -84,8 +84,8 @@ TEST(ordinary_files_are_plain_and_protected_names_are_not)
 	CHECK(!covers(plain, "p/n/.git/hooks/pre-commit"));
 	CHECK(!covers(plain, "p/.git/x/.git/config"));
 	CHECK(!covers(plain, "p/.git/modules/m/config"));
-	CHECK(!plain_covers(plain, "/etc/passwd"));
-	plain_free(plain);
+	CHECK(!fast_check_covers(plain, "/etc/passwd"));
+	fast_check_free(plain);
 }
 
 TEST(whatever_is_near_a_rule_is_not_plain)
@@ -96,7 +96,7 @@ TEST(whatever_is_near_a_rule_is_not_plain)
 		{ PATH_DENY_WRITE, "**/*.pem" },
 	};
 	auto_view struct view *view = look(rules, ARRAY_SIZE(rules));
-	struct plain *plain = plain_new(view, view);
+	struct fast_check *plain = fast_check_new(view, view);
 
 	CHECK(covers(plain, "p/keep/you"));
 	CHECK(covers(plain, "p/keep/me-too"));
@@ -111,7 +111,7 @@ TEST(whatever_is_near_a_rule_is_not_plain)
 	CHECK(!covers(plain, "p/secret/x"));
 	CHECK(!covers(plain, "p/x.pem"));
 	CHECK(!covers(plain, "p/x.pem/y"));
-	plain_free(plain);
+	fast_check_free(plain);
 }
 
 TEST(after_an_edit_both_views_must_agree)
@@ -124,28 +124,28 @@ TEST(after_an_edit_both_views_must_agree)
 	};
 	auto_view struct view *first = look(before, ARRAY_SIZE(before));
 	auto_view struct view *second = look(after, ARRAY_SIZE(after));
-	struct plain *plain = plain_new(second, first);
+	struct fast_check *plain = fast_check_new(second, first);
 
 	CHECK(covers(plain, "p/x"));
 	CHECK(!covers(plain, "p/new/x"));
 	CHECK(!covers(plain, "p/old/x"));
 	CHECK(!covers(plain, "late/x"));
-	plain_free(plain);
+	fast_check_free(plain);
 }
 
 TEST(in_the_sandboxes_own_tmp_names_mean_nothing)
 {
 	auto_view struct view *view = look(NULL, 0);
-	struct plain *plain = plain_new(view, view);
+	struct fast_check *plain = fast_check_new(view, view);
 
-	CHECK(!plain_covers(plain, "/tmp/.bashrc"));
-	plain_free(plain);
+	CHECK(!fast_check_covers(plain, "/tmp/.bashrc"));
+	fast_check_free(plain);
 	view->private_tmp = true;
-	plain = plain_new(view, view);
-	CHECK(plain_covers(plain, "/tmp/.bashrc"));
+	plain = fast_check_new(view, view);
+	CHECK(fast_check_covers(plain, "/tmp/.bashrc"));
 	if (path_is_below("/tmp", test_dir()))	/* Shown from the host's */
 		CHECK(!covers(plain, "p/.bashrc"));
-	plain_free(plain);
+	fast_check_free(plain);
 }
 
 static uint32_t state;
@@ -178,10 +178,10 @@ static void check_slowly(const struct view *view, const char *path)
 	const char *below = path + strlen(test_dir()) + 2;
 
 	CHECK(view_verdict(view, VIEW_WRITE, path).allowed);
-	CHECK(!protect_match(view->policy, below));
-	for (const char *in = protect_in_git(path); in;
-	     in = protect_in_git(in - 1))
-		CHECK(!protect_match_repo(view->policy, in));
+	CHECK(!protected_match(view->policy, below));
+	for (const char *in = protected_in_git(path); in;
+	     in = protected_in_git(in - 1))
+		CHECK(!protected_match_repo(view->policy, in));
 	for (size_t i = 0; i < view->rules.len; i++)
 		CHECK(!path_is_within(path, view->rules.v[i].path));
 }
@@ -196,7 +196,7 @@ TEST(plain_is_never_more_than_the_rules_say)
 		struct rule rules[4];
 		auto_buf struct buf path = { 0 };
 		auto_view struct view *view = NULL;
-		struct plain *p;
+		struct fast_check *p;
 
 		for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
 			make_path(&path);
@@ -205,17 +205,17 @@ TEST(plain_is_never_more_than_the_rules_say)
 			rules[i] = (struct rule){ draw(PATH_LISTS), text[i] };
 		}
 		view = look(rules, ARRAY_SIZE(rules));
-		p = plain_new(view, view);
+		p = fast_check_new(view, view);
 		for (int i = 0; i < 500; i++) {
 			make_path(&path);
-			if (!plain_covers(p, buf_str(&path))) {
+			if (!fast_check_covers(p, buf_str(&path))) {
 				others++;
 				continue;
 			}
 			plain++;
 			check_slowly(view, buf_str(&path));
 		}
-		plain_free(p);
+		fast_check_free(p);
 	}
 	CHECK(plain > 1000 && others > 1000);
 }

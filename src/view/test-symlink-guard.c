@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-planted.c - links that a command could have made open nothing */
+/* view/test-symlink-guard.c - links that a command could have made open nothing */
 
-#include "plan/planted.h"
+#include "view/symlink-guard.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "view/view.h"
 #include "test.h"
 
 /* What the test's own directory lies in is for temporary files, where every link
@@ -57,7 +57,7 @@ static void remove_all(const char *dir, const char *const *names)
 static char *follow(const struct policy *p, const char *dir, const char *name)
 {
 	auto_free char *path = path_join(dir, name), *end = NULL;
-	const int r = planted_follow(p, path, &end);
+	const int r = symlink_guard_follow(p, path, &end);
 
 	if (r < 0)
 		return mem_printf("error %d", -r);
@@ -189,7 +189,7 @@ TEST(a_denial_is_also_for_the_names_that_links_on_its_way_have_taken)
 	CHECK_INT(view_build(p, &view, NULL), 0);
 	CHECK(!may_read(view, "real/key"));
 	CHECK(may_read(view, "d/key") && may_read(view, "e/key"));
-	planted_deny(view);
+	symlink_guard_deny(view);
 	CHECK(!may_read(view, "real/key"));
 	CHECK(!may_read(view, "d/key") && !may_read(view, "e/key"));
 	CHECK(may_read(view, "d") && may_read(view, "e") &&

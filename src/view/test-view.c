@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-view.c - rules on a file system: who wins, what is found */
+/* view/test-view.c - rules on a file system: who wins, what is found */
 
-#include "plan/view.h"
+#include "view/view.h"
 
 #include <errno.h>
 #include <string.h>
@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/walk.h"
 #include "policy/glob.h"
 #include "policy/policy.h"
+#include "view/walk.h"
 #include "test.h"
 
 /* A policy for "project" in the test's directory, as the command line would

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/test-walk-cache.c - only unchanged directories are known again */
+/* view/test-walk-cache.c - only unchanged directories are known again */
 
-#include "plan/walk-cache.h"
+#include "view/walk-cache.h"
 
 #include <dirent.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "base/dir.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "view/view.h"
 #include "test.h"
 
 enum { OLD = 1000 };	/* A change time long ago */

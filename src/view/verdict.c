@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/verdict.c - may it be read, may it be written, and who says so
+ * view/verdict.c - may it be read, may it be written, and who says so
  *
  * Theory of operation: rules are kept sorted by path, so a verdict is one
  * binary search per ancestor of the path asked about, deepest first; a
@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
 #include "policy/glob.h"
+#include "view/view.h"
 
 /* First rule at or after the @n bytes of @path, in sorted order */
 static size_t lower_bound(const struct view *view, const char *path, size_t n)

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/view.c - a policy's path rules, looked up on this file system
+ * view/view-build.c - from a policy to a view: follow links, walk, prune
  *
  * Symbolic links: a denial covers the link and what it points to. An allow
  * through a link that the command itself could have planted (it lies in a
  * writable root, in the home or in /tmp) adds nothing: the target is allowed
  * by a rule of its own, or not; links of the system (/var/run) are followed.
+ *
+ * Pruned are rules for what is in our own stores, which stay hidden, and rules
+ * that allow writing in /proc and /sys. A path that may be written and does not
+ * exist cannot be mounted. If it lies in a directory of the host's that the
+ * command sees, it stays, with mode 0: the observer makes it for the command. In
+ * an existing writable directory the rule adds nothing, and in a hidden or private
+ * place there is nothing to make.
+ *
+ * Nothing can be mounted on the root that all mounts stand on: a rule that hides
+ * "/" hides what is in it, by name. Only root can add to that.
  */
 
-#include "plan/view.h"
+#include "view/view.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,121 +36,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/alias.h"
-#include "plan/planted.h"
-#include "plan/resolve.h"
-#include "plan/settle.h"
-#include "plan/tops.h"
-#include "plan/walk-git.h"
-#include "plan/walk.h"
 #include "policy/glob.h"
-#include "policy/hidden.h"
 #include "policy/pathrule.h"
-
-static void add_seen(struct view *view, enum path_list list, const char *path,
-		     const struct path_rule *rule, const struct stat *st)
-{
-	struct view_rule *r = vec_push(&view->rules);
-
-	r->path = mem_strdup(path);
-	r->list = list;
-	r->rule = rule;
-	r->mode = st->st_mode;
-	r->dev = st->st_dev;
-	r->ino = st->st_ino;
-	if (path_list_denies(list) && S_ISREG(st->st_mode) && st->st_nlink > 1)
-		*vec_push(&view->linked) = (struct view_linked){
-			st->st_dev, st->st_ino, list, rule,
-		};
-}
-
-void view_add(struct view *view, enum path_list list, const char *path,
-	      const struct path_rule *rule, bool found)
-{
-	struct stat st;
-
-	if (!walk_sees(view, AT_FDCWD, path, &st))
-		st = (struct stat){ 0 };
-	add_seen(view, list, path, rule, &st);
-	view->rules.v[view->rules.len - 1].found = found;
-}
-
-void view_add_found(struct view *view, enum path_list list, const char *path,
-		    const struct path_rule *rule, const struct stat *st)
-{
-	add_seen(view, list, path, rule, st);
-	view->rules.v[view->rules.len - 1].found = true;
-}
-
-void view_add_target(struct view *view, enum path_list list, const char *path,
-		     const struct path_rule *rule)
-{
-	struct resolver *resolver = resolver_new();
-	struct stat st;
-	auto_free char *real = resolver_follow(resolver, path, &st);
-	auto_free char *closed = st.st_mode ? NULL :
-				 resolver_closed(resolver, real);
-
-	walk_missed(view, resolver_error(resolver));
-	resolver_free(resolver);
-	if (closed) {
-		view_add_closed(view, list, closed, rule);
-	} else if (!path_is_within(real, path)) {
-		view_add(view, list, real, rule, true);
-		view->rules.v[view->rules.len - 1].target = true;
-	}
-}
-
-void view_drop(struct view *view, size_t n)
-{
-	while (view->rules.len > n)
-		free(view->rules.v[--view->rules.len].path);
-}
-
-void view_add_closed(struct view *view, enum path_list list, const char *path,
-		     const struct path_rule *rule)
-{
-	view_add(view, list, path, rule, false);
-	view->rules.v[view->rules.len - 1].closed = true;
-}
-
-const struct path_rule *view_own_rule(struct view *view, const char *path,
-				      const char *name, const char *reason)
-{
-	struct path_rule *rule = mem_zalloc(sizeof(*rule));
-
-	rule->text = mem_strdup(name);
-	rule->path = mem_strdup(path);
-	rule->strength = RULE_ALWAYS;
-	rule->origin.key = mem_strdup(name);
-	rule->origin.reason = reason;
-	*vec_push(&view->owned) = rule;
-	return rule;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct view_rule *x = a, *y = b;
-	const int c = strcmp(x->path, y->path);
-
-	return c ? c : (int)x->list - (int)y->list;
-}
-
-void view_sort(struct view *view)
-{
-	const struct view_rules *r = &view->rules;
-	size_t i = 1;
-
-	while (i < r->len && compare(&r->v[i - 1], &r->v[i]) <= 0)
-		i++;
-	if (i < r->len)		/* Else there is nothing to do */
-		qsort(r->v, r->len, sizeof(*r->v), compare);
-}
-
-void view_note(struct view *view, char *text)
-{
-	vec_push(&view->notes)->text = text;
-}
+#include "view/realpath.h"
+#include "view/symlink-guard.h"
+#include "view/walk.h"
 
 static bool is_allowed_elsewhere(const struct view *view, enum path_list list,
 				 const char *target)
@@ -167,7 +69,7 @@ static int check_link(struct view *view, enum path_list list,
 		      const char *real, struct err *err)
 {
 	auto_free char *end = NULL;
-	const int r = planted_follow(view->policy, path, &end);
+	const int r = symlink_guard_follow(view->policy, path, &end);
 
 	/* Somebody swaps it: what was looked up must be what was checked */
 	if (r < 0 || (!r && strcmp(end, real) != 0))
@@ -198,36 +100,22 @@ static int add_allow(struct view *view, enum path_list list,
 	/* Whether it may be made is seen when all rules are there */
 	if (st->st_mode || (list == PATH_ALLOW_WRITE &&
 			    rule->strength != RULE_BASELINE))
-		add_seen(view, list, real, rule, st);
+		view_add_seen(view, list, real, rule, st);
 	else if (rule->strength != RULE_BASELINE)
 		view_note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
 				      rule->text));
 	return 0;
 }
 
-void view_add_link(struct view *view, const char *path)
-{
-	char target[PATH_MAX];
-	const ssize_t n = readlink(path, target, sizeof(target) - 1);
-	struct view_link *link;
-
-	if (n <= 0)
-		return;
-	target[n] = '\0';
-	link = vec_push(&view->links);
-	link->path = mem_strdup(path);
-	link->target = mem_strdup(target);
-}
-
 /* A conditional row hides a file only while there is a secret in it */
 static bool holds_secret(const char *path, const char *marker)
 {
 	auto_buf struct buf text = { 0 };
-	const int r = fs_read(AT_FDCWD, path, HIDDEN_LOOK_MAX, &text, NULL);
+	const int r = fs_read(AT_FDCWD, path, MARKER_LOOK_MAX, &text, NULL);
 
 	if (r == -ENOENT)
 		return false;
-	return r < 0 || hidden_holds_secret(marker, buf_str(&text), text.len);
+	return r < 0 || path_rule_has_marker(marker, buf_str(&text), text.len);
 }
 
 static void add_deny(struct view *view, enum path_list list,
@@ -238,20 +126,20 @@ static void add_deny(struct view *view, enum path_list list,
 	if (rule->marker && (!st->st_mode || !holds_secret(real, rule->marker)))
 		return;
 	/* A link that dangles is still there to be held in place */
-	add_seen(view, list, real, rule,
+	view_add_seen(view, list, real, rule,
 		 link && !strcmp(link, real) ? link_st : st);
 	if (link && strcmp(link, real) != 0)
-		add_seen(view, list, link, rule, link_st);
+		view_add_seen(view, list, link, rule, link_st);
 }
 
-static int add_path(struct view *view, struct resolver *resolver,
+static int add_path(struct view *view, struct realpath *resolver,
 		    enum path_list list, const struct path_rule *rule,
 		    const char *path, struct err *err)
 {
 	const bool allow = list == PATH_ALLOW_WRITE || list == PATH_ALLOW_READ;
 	struct stat st, link_st;
 	auto_free char *link = NULL, *closed = NULL;
-	auto_free char *real = resolver_follow_both(resolver, path, &st, &link,
+	auto_free char *real = realpath_follow_both(resolver, path, &st, &link,
 						    &link_st);
 
 	/* The link itself shows nothing; what it leads to has its own rules */
@@ -261,11 +149,11 @@ static int add_path(struct view *view, struct resolver *resolver,
 		return add_allow(view, list, rule, path, real, &st, err);
 	if (allow)
 		return 0;
-	closed = st.st_mode ? NULL : resolver_closed(resolver, real);
+	closed = st.st_mode ? NULL : realpath_closed(resolver, real);
 	if (closed)	/* As in walk.c: the whole of it */
 		view_add_closed(view, list, closed, rule);
 	if (closed && link)
-		add_seen(view, list, link, rule, &link_st);
+		view_add_seen(view, list, link, rule, &link_st);
 	if (!closed)
 		add_deny(view, list, rule, real, &st, link, &link_st);
 	return 0;
@@ -283,14 +171,14 @@ static void push_pattern(struct view *view, enum path_list list,
 /* A pattern, of the rule or our @own, is for the directory it begins with, and for
  * where that leads
  */
-static int add_pattern(struct view *view, struct resolver *resolver,
+static int add_pattern(struct view *view, struct realpath *resolver,
 		       enum path_list list, const struct path_rule *rule,
 		       struct glob *own, struct err *err)
 {
 	const struct glob *glob = own ? own : rule->glob;
 	const char *prefix = glob_prefix(glob);
 	struct stat st;
-	auto_free char *real = resolver_follow(resolver, prefix, &st);
+	auto_free char *real = realpath_follow(resolver, prefix, &st);
 	int r = path_list_denies(list);
 
 	push_pattern(view, list, rule, own);
@@ -306,7 +194,7 @@ static int add_pattern(struct view *view, struct resolver *resolver,
 /* Where "app/[id]/x*" is spelled and there is a directory "app/[id]", the rest is
  * for what is in there, too
  */
-static int add_spelled(struct view *view, struct resolver *resolver,
+static int add_spelled(struct view *view, struct realpath *resolver,
 		       enum path_list list, const struct path_rule *rule,
 		       struct err *err)
 {
@@ -328,7 +216,7 @@ static int add_spelled(struct view *view, struct resolver *resolver,
 	return r;
 }
 
-static int add_rule(struct view *view, struct resolver *resolver,
+static int add_rule(struct view *view, struct realpath *resolver,
 		    enum path_list list, const struct path_rule *rule,
 		    struct err *err)
 {
@@ -385,7 +273,7 @@ static void make_var_tmp(struct view *view)
 	(void)view_own_rule(view, VAR_TMP, VAR_TMP, "the sandbox's own");
 	rule = view->owned.v[view->owned.len - 1];
 	rule->place = PLACE_PRIVATE;
-	add_seen(view, PATH_DENY_READ, VAR_TMP, rule, &st);
+	view_add_seen(view, PATH_DENY_READ, VAR_TMP, rule, &st);
 	view->private_var_tmp = true;
 }
 
@@ -414,7 +302,7 @@ static void show_sockets(struct view *view)
 		const char *text = sockets->v[i].text;
 		auto_free char *real = NULL;
 		struct stat st;
-		const int r = planted_follow(view->policy, text, &real);
+		const int r = symlink_guard_follow(view->policy, text, &real);
 
 		if (r > 0)
 			view_note(view, mem_printf("'%s' goes through the symbolic link '%s', so nothing is allowed there; name the socket itself",
@@ -423,14 +311,14 @@ static void show_sockets(struct view *view)
 			view_note(view, mem_printf("'%s' is not a socket, so nothing is allowed there",
 					      text));
 		else
-			add_seen(view, PATH_ALLOW_READ, real,
+			view_add_seen(view, PATH_ALLOW_READ, real,
 				 view_own_rule(view, real, text,
 					       "a Unix socket that may be used"),
 				 &st);
 	}
 }
 
-static int add_rules(struct view *view, struct resolver *resolver,
+static int add_rules(struct view *view, struct realpath *resolver,
 		     struct err *err)
 {
 	for (enum path_list list = 0; list < PATH_LISTS; list++) {
@@ -447,6 +335,232 @@ static int add_rules(struct view *view, struct resolver *resolver,
 	return 0;
 }
 
+static bool is_allow(const struct view_rule *r)
+{
+	return r->list == PATH_ALLOW_READ || r->list == PATH_ALLOW_WRITE;
+}
+
+static void drop(struct view_rule *r)
+{
+	r->list = PATH_LISTS;
+}
+
+static void close_store(struct view *view, const char *store)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		struct view_rule *r = &view->rules.v[i];
+
+		if (!is_allow(r) || !r->rule->origin.source ||
+		    !path_is_below(store, r->path))
+			continue;
+		if (r->rule->strength != RULE_BASELINE)
+			view_note(view, mem_printf("'%s' is in a directory of cloche's own, which stays hidden",
+						   r->rule->text));
+		drop(r);
+	}
+}
+
+/* The kernel's own switches obey root without asking for a capability */
+static void close_kernel(struct view *view, const char *place)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		struct view_rule *r = &view->rules.v[i];
+
+		if (r->list != PATH_ALLOW_WRITE ||
+		    !path_is_within(place, r->path))
+			continue;
+		view_note(view, mem_printf("'%s' is in %s, which holds no files but the kernel's switches, so nothing may be written there",
+					   r->path, place));
+		drop(r);
+	}
+}
+
+/**
+ * struct roots - What exists and may be written
+ */
+struct roots {
+	const char **v;
+	size_t len, cap;
+};
+
+static bool is_in_root(const struct roots *roots, const char *path)
+{
+	size_t i = 0;
+
+	while (i < roots->len && !path_is_within(roots->v[i], path))
+		i++;
+	return i < roots->len;
+}
+
+/* No link on the way to it is one that a command could have made */
+static bool is_straight(const struct view *view, const struct view_rule *r)
+{
+	auto_free char *end = NULL;
+
+	return !strcmp(r->rule->path, r->path) ||
+	       (symlink_guard_follow(view->policy, r->rule->path, &end) == 0 &&
+		!strcmp(end, r->path));
+}
+
+static bool may_be_made(const struct view *view, const struct view_rule *r)
+{
+	auto_free char *parent = path_parent(r->path);
+	const struct verdict readable = view_verdict(view, VIEW_READ, parent);
+
+	return view->policy->profile != PROFILE_SRT && readable.allowed &&
+	       view_place_of(view, parent, &readable) == VIEW_HOST &&
+	       is_straight(view, r);
+}
+
+static void prune_missing(struct view *view, const struct roots *roots,
+			  struct view_rule *r)
+{
+	if (is_in_root(roots, r->path)) {
+		drop(r);
+	} else if (may_be_made(view, r)) {
+		view_note(view, mem_printf("'%s' does not exist yet",
+					   r->rule->text));
+		view->notes.v[view->notes.len - 1].unmade = true;
+	} else {
+		view_note(view, mem_printf("'%s' does not exist, so nothing is allowed there",
+					   r->rule->text));
+		drop(r);
+	}
+}
+
+static bool is_written_below(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (r->list == PATH_ALLOW_WRITE &&
+		    (path_is_within(path, r->path) ||
+		     path_is_within(r->path, path)))
+			return true;
+	}
+	return false;
+}
+
+/* A terminal opens in $HOME, and a container's command starts in / */
+static void note_no_project(struct view *view)
+{
+	const struct policy *p = view->policy;
+	const bool is_home = p->home && !strcmp(p->cwd, p->home);
+
+	if (p->profile != PROFILE_SRT && !policy_has_project(p) &&
+	    !policy_flag(p, FLAG_FS_DISABLED, false) &&
+	    !is_written_below(view, p->cwd))
+		view_note(view, mem_printf("nothing in '%s' is writable, because it %s; start in a project, or use --write DIR",
+					   p->cwd, is_home ? "is the home directory" :
+					   !strcmp(p->cwd, "/") ? "is the root directory" :
+					   "holds the home directory"));
+}
+
+static void note_made(struct view *view)
+{
+	const struct policy *p = view->policy;
+
+	if (p->made_top && strcmp(p->made_top, p->cwd) != 0)
+		view_note(view, mem_printf("the repository '%s' was made by a sandboxed command, so only '%s' is writable; start in '%s' once to use it as the project",
+					   p->made_top, p->cwd, p->made_top));
+}
+
+/* A list of hosts that nobody looks at must not be mistaken for a limit */
+static void note_hosts(struct view *view)
+{
+	const struct policy *p = view->policy;
+	const size_t n = p->hosts[HOST_ALLOW].len + p->hosts[HOST_DENY].len;
+
+	if (!n || (p->net != NET_HOST && p->net != NET_JAIL))
+		return;
+	view_note(view, mem_printf("--net %s does not look at names: %zu rule%s about hosts %s no effect%s",
+				   net_mode_name(p->net), n, n == 1 ? "" : "s",
+				   n == 1 ? "has" : "have",
+				   p->net == NET_JAIL ? "; --net jail,filtered obeys both" : ""));
+}
+
+static void prune_rules(struct view *view)
+{
+	struct view_rules *r = &view->rules;
+	struct roots roots = { 0 };
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->len; i++) {
+		if (view_is_store(&r->v[i]))
+			close_store(view, r->v[i].path);
+	}
+	close_kernel(view, "/proc");
+	close_kernel(view, "/sys");
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_ALLOW_WRITE && r->v[i].mode)
+			*vec_push(&roots) = r->v[i].path;
+	}
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_ALLOW_WRITE && !r->v[i].mode)
+			prune_missing(view, &roots, &r->v[i]);
+	}
+	free(roots.v);
+	for (size_t i = 0; i < r->len; i++) {
+		if (r->v[i].list == PATH_LISTS)
+			free(r->v[i].path);
+		else
+			r->v[kept++] = r->v[i];
+	}
+	r->len = kept;
+	note_no_project(view);
+	note_made(view);
+	note_hosts(view);
+}
+
+/* The sandbox's own, the kernel's, or no name */
+static bool is_left(const char *name)
+{
+	return !strcmp(name, "proc") || !strcmp(name, "dev") ||
+	       !strcmp(name, "sys") || !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static int hide_root(struct view *view, struct err *err)
+{
+	const struct verdict root = view_verdict(view, VIEW_READ, "/");
+	auto_closedir DIR *dir = root.allowed ? NULL : opendir("/");
+	struct { char **v; size_t len, cap; } tops = { 0 };
+	struct dirent *entry;
+	bool hides_tmp = false;
+
+	if (root.allowed)
+		return 0;
+	if (!dir)
+		return fail_errno(err, "'%s' cannot be hidden",
+				  root.rule->text);
+	while ((entry = readdir(dir)) != NULL) {
+		auto_free char *path = path_join("/", entry->d_name);
+		struct stat st;
+
+		/* What a link leads to is in one of the others */
+		if (!is_left(entry->d_name) &&
+		    !(view->private_tmp && !strcmp(path, "/tmp")) &&
+		    view_sees(view, AT_FDCWD, path, &st) &&
+		    !S_ISLNK(st.st_mode) &&
+		    !view_verdict(view, VIEW_READ, path).allowed)
+			*vec_push(&tops) = take_ptr(path);
+	}
+	if (view->private_tmp)
+		hides_tmp = view_verdict(view, VIEW_READ, "/tmp").rule ==
+			    root.rule;
+	/* Not while they are asked about: they must be sorted for that */
+	for (size_t i = 0; i < tops.len; i++) {
+		view_add(view, PATH_DENY_READ, tops.v[i], root.rule, false);
+		free(tops.v[i]);
+	}
+	free(tops.v);
+	if (hides_tmp)
+		view_add(view, PATH_ALLOW_READ, "/tmp",
+			 view_own_rule(view, "/tmp", "/tmp",
+				       "the sandbox's own"), false);
+	view_sort(view);
+	return 0;
+}
+
 int view_build(struct policy *policy, struct view **ret, struct err *err)
 {
 	return view_build_with(policy, NULL, ret, err);
@@ -456,7 +570,7 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 		 const time_t *since, struct view **ret, struct err *err)
 {
 	auto_view struct view *view = mem_zalloc(sizeof(*view));
-	struct resolver *resolver = resolver_new();
+	struct realpath *resolver = realpath_new();
 	struct stat st;
 	int r;
 
@@ -466,11 +580,11 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	view->deep = since;
 	view->since = since ? *since : 0;
 	if (policy->home)
-		view->home = resolver_follow(resolver, policy->home, &st);
+		view->home = realpath_follow(resolver, policy->home, &st);
 	r = add_rules(view, resolver, err);
 	show_sockets(view);
-	walk_missed(view, resolver_error(resolver));
-	resolver_free(resolver);
+	view_missed(view, realpath_error(resolver));
+	realpath_free(resolver);
 	if (r < 0)
 		return r;
 	view->private_tmp = wants_private_tmp(view);
@@ -479,14 +593,14 @@ static int build(struct policy *policy, struct walk_cache *cache, bool after,
 	view_sort(view);
 	r = walk_roots(view, err);
 	if (r == 0)
-		r = alias_hide(view, err);
+		r = mount_alias_hide(view, err);
 	if (r < 0)
 		return r;
 	view_sort(view);
-	settle(view);
-	r = tops_hide(view, err);
+	prune_rules(view);
+	r = hide_root(view, err);
 	if (r == 0)
-		r = walk_check(view, err);
+		r = view_check(view, err);
 	if (r == 0)
 		*ret = take_ptr(view);
 	return r;
@@ -504,40 +618,3 @@ int view_build_after(struct policy *policy, struct walk_cache *cache,
 	return build(policy, cache, true, since, ret, err);
 }
 
-void view_free(struct view *view)
-{
-	if (!view)
-		return;
-	view_drop(view, 0);
-	for (size_t i = 0; i < view->notes.len; i++)
-		free(view->notes.v[i].text);
-	for (size_t i = 0; i < view->links.len; i++) {
-		free(view->links.v[i].path);
-		free(view->links.v[i].target);
-	}
-	free(view->links.v);
-	for (size_t i = 0; i < view->owned.len; i++) {
-		free(view->owned.v[i]->text);
-		free(view->owned.v[i]->path);
-		free(view->owned.v[i]->origin.key);
-		free(view->owned.v[i]);
-	}
-	free(view->owned.v);
-	for (size_t i = 0; i < view->tops.len; i++)
-		free(view->tops.v[i]);
-	free(view->tops.v);
-	free(view->linked.v);
-	for (size_t i = 0; i < view->repos.len; i++) {
-		free(view->repos.v[i].path);
-		free(view->repos.v[i].todo);
-	}
-	free(view->repos.v);
-	free(view->home);
-	free(view->rules.v);
-	free(view->notes.v);
-	for (size_t i = 0; i < view->globs.len; i++)
-		glob_free(view->globs.v[i].own);
-	free(view->globs.v);
-	policy_unref(view->policy);
-	free(view);
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/view.h - a policy's path rules, looked up on this file system
+/* view/view.h - a policy's path rules, looked up on this file system
  *
  * The policy is text. The view is that text with symbolic links followed,
  * existing protected names and glob matches found by a bounded walk, and each
@@ -7,8 +7,8 @@
  * `policy why`, the plan and the observer ask the same function.
  */
 
-#ifndef PLAN_VIEW_H
-#define PLAN_VIEW_H
+#ifndef VIEW_VIEW_H
+#define VIEW_VIEW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,7 +132,7 @@ struct view_repo {
  * @after:	Made after a run: its walk has no limit
  * @deep:	The walk leaves out what is older than @since
  * @cache:	What was known of the directories, or NULL; not the view's own
- * @missed:	Why something could not be looked at (walk_missed()), or 0
+ * @missed:	Why something could not be looked at (view_missed()), or 0
  */
 struct view {
 	struct policy *policy;
@@ -160,7 +160,7 @@ int view_build(struct policy *policy, struct view **ret, struct err *err);
  */
 int view_build_after(struct policy *policy, struct walk_cache *cache,
 		     const time_t *since, struct view **ret, struct err *err);
-/* With help from a @cache (plan/walk-cache.h), which may be NULL */
+/* With help from a @cache (view/walk-cache.h), which may be NULL */
 int view_build_with(struct policy *policy, struct walk_cache *cache,
 		    struct view **ret, struct err *err);
 void view_free(struct view *view);
@@ -209,6 +209,9 @@ char *view_root_of(const struct view *view, const char *path);
 void view_add(struct view *view, enum path_list list, const char *path,
 	      const struct path_rule *rule, bool found);
 
+/* The same with what stands there */
+void view_add_seen(struct view *view, enum path_list list, const char *path,
+		   const struct path_rule *rule, const struct stat *st);
 /* The same for what the walk found, and has looked at */
 void view_add_found(struct view *view, enum path_list list, const char *path,
 		    const struct path_rule *rule, const struct stat *st);
@@ -266,4 +269,36 @@ bool view_is_private(const struct view *view, const char *path);
 /* Sort after view_add(); view_build() does it for its own */
 void view_sort(struct view *view);
 
-#endif /* PLAN_VIEW_H */
+/* Add to @view that @path, which is @st, must not be written. A link is held in
+ * its place, and what it leads to stays as it is.
+ */
+void view_protect(struct view *view, const char *path, const struct stat *st,
+		  const char *name, const char *reason);
+
+/* The directory @closed cannot be looked into. A command may have seen to that, so
+ * that this run finds nothing in it, and open it again: all of it must not be
+ * written.
+ */
+void view_close_dir(struct view *view, const char *closed);
+
+/* Something could not be looked at because of @error: for want of descriptors or
+ * memory @view is not built. Whatever else it is, nobody inside gets further.
+ */
+void view_missed(struct view *view, int error);
+
+/* 0 if all that was looked for could be looked at, else a negative errno and words */
+int view_check(const struct view *view, struct err *err);
+
+/* What @name in @dir is, links not followed; false if nothing is there */
+bool view_sees(struct view *view, int dir, const char *name, struct stat *st);
+
+/* True if @path is below a writable root of @view */
+bool view_is_writable(const struct view *view, const char *path);
+
+/* A stage of view_build(): deny reading what @view hides by each other name that a
+ * mount gives it. The home, bound to a second place, shows the same files. 0, or a
+ * negative errno with words.
+ */
+int mount_alias_hide(struct view *view, struct err *err);
+
+#endif /* VIEW_VIEW_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/walk-cache.c - directories that have not changed are not read again
+ * view/walk-cache.c - directories that have not changed are not read again
  *
  * Theory of operation: the text is a header and records, each followed by its
  * names (a byte for the type, the name, a NUL). It is read once from start to
@@ -8,7 +8,7 @@
  * this machine only: its byte order and sizes are the machine's.
  */
 
-#include "plan/walk-cache.h"
+#include "view/walk-cache.h"
 
 #include <stdint.h>
 #include <stdlib.h>

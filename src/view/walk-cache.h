@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/walk-cache.h - directories that have not changed are not read again
+/* view/walk-cache.h - directories that have not changed are not read again
  *
  * A record holds the names in a directory that are worth a look (walk.c), as
  * long as the directory's inode and change time are the same. Nobody can set a
@@ -8,8 +8,8 @@
  * not kept.
  */
 
-#ifndef PLAN_WALK_CACHE_H
-#define PLAN_WALK_CACHE_H
+#ifndef VIEW_WALK_CACHE_H
+#define VIEW_WALK_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,4 +63,4 @@ bool walk_cache_text(struct walk_cache *cache, struct buf *ret);
 /* For the fuzzer: a text of @records, whole or not */
 void walk_cache_seal(const void *records, size_t n, struct buf *ret);
 
-#endif /* PLAN_WALK_CACHE_H */
+#endif /* VIEW_WALK_CACHE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/walk-git.h - what git obeys in the repositories that exist */
+/* view/walk-git.h - what git obeys in the repositories that exist */
 
-#ifndef PLAN_WALK_GIT_H
-#define PLAN_WALK_GIT_H
+#ifndef VIEW_WALK_GIT_H
+#define VIEW_WALK_GIT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,30 +17,8 @@ enum {
 	WALK_TODO_MAX = 1 << 20,	/* Bytes */
 };
 
-/* Below a git directory: what a rebase is still to do, "exec" lines among it */
-#define WALK_GIT_TODO	"rebase-merge/git-rebase-todo"
-
-/* Add to @view that @path, which is @st, must not be written. A link is held in
- * its place, and what it leads to stays as it is.
- */
-void walk_protect(struct view *view, const char *path, const struct stat *st,
-		  const char *name, const char *reason);
-
-/* The directory @closed cannot be looked into. A command may have seen to that, so
- * that this run finds nothing in it, and open it again: all of it must not be
- * written.
- */
-void walk_close(struct view *view, const char *closed);
-
-/* Something could not be looked at because of @error: for want of descriptors or
- * memory @view is not built. Whatever else it is, nobody inside gets further.
- */
-void walk_missed(struct view *view, int error);
-/* 0 if all that was looked for could be looked at, else a negative errno and words */
-int walk_check(const struct view *view, struct err *err);
-
-/* What @name in @dir is, links not followed; false if nothing is there */
-bool walk_sees(struct view *view, int dir, const char *name, struct stat *st);
+/* What a rebase is still to do, merge strategies (maybe paths of programs), NULL */
+extern const char *const walk_git_todos[];
 
 /* @git_dir is a repository: hold on to what git obeys in it, and in those of its
  * submodules. *@left: names that may still be looked at.
@@ -63,12 +41,24 @@ bool walk_git_root(struct view *view, const char *dir, size_t *left);
 /* The same for where the ".git" at @file points, if that can be written */
 void walk_git_pointer(struct view *view, const char *file, size_t *left);
 
-/* True if @path is below a writable root of @view */
-bool walk_is_writable(const struct view *view, const char *path);
-
 /* Where the ".git" at @file points, real; or NULL. *@ret_named, unless that is
  * NULL, is the same as it was written, if anything was. The caller frees both.
  */
 char *walk_git_target(const char *file, char **ret_named);
 
-#endif /* PLAN_WALK_GIT_H */
+enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
+
+/* Hold on to what the configuration of @git_dir names in a writable place,
+ * whether it is there or not
+ */
+void walk_config(struct view *view, const char *git_dir);
+/* The same for the working tree @top alone, which points at it */
+void walk_config_for(struct view *view, const char *git_dir, const char *top);
+
+/* The same for what the user's own configuration names: a relative path is one in
+ * every working tree, each of which was told as a @dir
+ */
+void walk_config_top(struct view *view, const char *dir);
+void walk_config_user(struct view *view);
+
+#endif /* VIEW_WALK_GIT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/walk-glob.c - patterns that one walk looks for
+ * view/walk-glob.c - patterns that one walk looks for
  *
  * Theory of operation: a policy has its patterns in lists, most of them below
  * the project. They are looked for together, so that each directory is read
@@ -10,7 +10,7 @@
  * but walked afterwards, each once for what may match in it.
  */
 
-#include "plan/walk-glob.h"
+#include "view/walk-glob.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
 #include "policy/glob.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 static const struct glob_rule *rule_of(const struct glob_set *set, size_t i)
 {
@@ -194,7 +194,7 @@ void glob_set_link(struct glob_set *set, const char *dir, const char *name,
 		real = realpath(path, NULL);
 	}
 	if (!real)
-		walk_missed(set->view, errno);
+		view_missed(set->view, errno);
 	if (!real || path_is_within(real, path) ||
 	    !keep_denials(set, real, below) || is_known(set, real, below))
 		return;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/walk-glob.h - patterns that one walk looks for */
+/* view/walk-glob.h - patterns that one walk looks for */
 
-#ifndef PLAN_WALK_GLOB_H
-#define PLAN_WALK_GLOB_H
+#ifndef VIEW_WALK_GLOB_H
+#define VIEW_WALK_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan/walk.h"
-
 struct view;
+
+enum {
+	WALK_GLOB_DEPTH = 16,		/* Below a pattern's fixed part */
+	WALK_LINKS_MAX = 1 << 10,	/* Links to directories in which one may match */
+};
 
 /**
  * struct glob_link - A link to a directory in which a denial may match
@@ -75,4 +78,4 @@ bool glob_set_denies(const struct glob_set *set, unsigned int depth);
 /* Nobody can look into @path, which is there: add that to the view */
 void glob_set_close(struct glob_set *set, const char *path, unsigned int depth);
 
-#endif /* PLAN_WALK_GLOB_H */
+#endif /* VIEW_WALK_GLOB_H */

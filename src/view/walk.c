@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan/walk.c - what already exists: protected names and matches of patterns
+ * view/walk.c - what already exists: protected names and matches of patterns
  *
  * Theory of operation: protected names are looked for breadth first and at any
  * depth, so that no depth hides them and one descriptor is enough; patterns
@@ -16,12 +16,14 @@
  * more.
  */
 
-#include "plan/walk.h"
+#include "view/walk.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +39,56 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/mounts.h"
-#include "plan/fstype.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
-#include "plan/walk-cache.h"
-#include "plan/walk-config.h"
-#include "plan/walk-git.h"
-#include "plan/walk-glob.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
+#include "view/realpath.h"
+#include "view/view.h"
+#include "view/walk-cache.h"
+#include "view/walk-git.h"
+#include "view/walk-glob.h"
+
+static bool is_type(long type, const long *types, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (types[i] == type)
+			return true;
+	}
+	return false;
+}
+
+/* The kernel itself keeps a directory's change time; a server could say anything */
+static bool fstype_keeps_times(const struct statfs *fs)
+{
+	static const long known[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
+	};
+
+	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
+}
+
+/* The kernel's own, and mounts that nobody has asked for yet */
+static bool fstype_has_no_files(const struct statfs *fs)
+{
+	static const long known[] = {
+		PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, DEBUGFS_MAGIC,
+		TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC,
+		AUTOFS_SUPER_MAGIC,
+	};
+
+	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
+}
+
+/* It also counts the directories in one as links */
+static bool fstype_counts_dirs(const struct statfs *fs)
+{
+	static const long known[] = {
+		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
+		TMPFS_MAGIC,
+	};
+
+	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
+}
 
 /**
  * struct waiting - A directory that is still to be looked into
@@ -95,7 +138,7 @@ struct walk {
  * @below is there, existing or not. True if there is such a link.
  */
 static bool protect_linked(struct walk *w, const char *dir_path,
-			   const char *below, const struct protect_row *row)
+			   const char *below, const struct protected_row *row)
 {
 	const char *p = below;
 
@@ -104,11 +147,11 @@ static bool protect_linked(struct walk *w, const char *dir_path,
 		auto_free char *link = path_join(dir_path, part), *path = NULL;
 		struct stat st;
 
-		if (!walk_sees(w->view, AT_FDCWD, link, &st))
+		if (!view_sees(w->view, AT_FDCWD, link, &st))
 			return false;
 		if (!S_ISLNK(st.st_mode))
 			continue;
-		walk_protect(w->view, link, &st, row->name, row->reason);
+		view_protect(w->view, link, &st, row->name, row->reason);
 		path = path_join(dir_path, below);
 		view_add_target(w->view, PATH_DENY_WRITE, path,
 				view_own_rule(w->view, path, row->name,
@@ -123,23 +166,23 @@ static bool protect_linked(struct walk *w, const char *dir_path,
  */
 static bool protect_below(struct walk *w, const char *dir_path,
 			  const char *name, const char *rest,
-			  const struct protect_row *row)
+			  const struct protected_row *row)
 {
 	auto_free char *below = mem_printf("%s%s", name, rest);
 	auto_free char *path = path_join(dir_path, below);
 	struct stat st;
 
 	if (protect_linked(w, dir_path, below, row) ||
-	    !walk_sees(w->view, AT_FDCWD, path, &st))
+	    !view_sees(w->view, AT_FDCWD, path, &st))
 		return false;
-	walk_protect(w->view, path, &st, row->name, row->reason);
+	view_protect(w->view, path, &st, row->name, row->reason);
 	return true;
 }
 
 /* True if it is protected with all that is in it: nothing there can change */
 static bool check_name(struct walk *w, const char *dir_path, const char *name)
 {
-	const struct protect_row *rows;
+	const struct protected_row *rows;
 	bool whole = false;
 	size_t n;
 
@@ -148,24 +191,24 @@ static bool check_name(struct walk *w, const char *dir_path, const char *name)
 		struct stat st = { 0 };
 
 		walk_config_top(w->view, dir_path);
-		if (walk_sees(w->view, AT_FDCWD, git, &st) &&
+		if (view_sees(w->view, AT_FDCWD, git, &st) &&
 		    S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
 		else
-			walk_protect(w->view, git, &st, ".git",
+			view_protect(w->view, git, &st, ".git",
 				     "points git at a repository");
 		if (S_ISREG(st.st_mode) &&
-		    protect_has_modules(w->view->policy))
+		    protected_has_modules(w->view->policy))
 			walk_git_pointer(w->view, git, w->left);
 		return false;
 	}
-	rows = protect_table(&n);
+	rows = protected_table(&n);
 	for (size_t i = 0; i < n; i++) {
-		const struct protect_row *row = &rows[i];
-		const char *rest = protect_rest(row, name);
+		const struct protected_row *row = &rows[i];
+		const char *rest = protected_rest(row, name);
 
-		if (row->kind > PROTECT_DIR || !rest ||
-		    !protect_applies(w->view->policy, row))
+		if (row->kind > PROTECTED_DIR || !rest ||
+		    !protected_applies(w->view->policy, row))
 			continue;
 		if (protect_below(w, dir_path, name, rest, row))
 			whole |= !*rest;
@@ -185,7 +228,7 @@ static void check_linked(struct walk *w, const char *dir_path,
 		if (l->ino != entry->ino)
 			continue;
 		path = path_join(dir_path, entry->name);
-		if (walk_sees(w->view, AT_FDCWD, path, &st) &&
+		if (view_sees(w->view, AT_FDCWD, path, &st) &&
 		    st.st_dev == l->dev && st.st_ino == l->ino)
 			view_add_found(w->view, l->list, path, l->rule, &st);
 	}
@@ -219,7 +262,7 @@ static bool find_known(struct walk *w, struct waiting *ret)
 	struct stat st;
 
 	if ((!w->leaves && (!w->cache || walk_cache_is_empty(w->cache))) ||
-	    !walk_sees(w->view, AT_FDCWD, ret->path, &st) ||
+	    !view_sees(w->view, AT_FDCWD, ret->path, &st) ||
 	    !S_ISDIR(st.st_mode) || st.st_dev != w->dev)
 		return true;
 	if (is_old_leaf(w, &st))
@@ -251,11 +294,11 @@ static void walk_entry(struct walk *w, const struct dir_entry *entry,
 		glob_set_check(w->globs, dir_path, name, depth);
 		if (entry->type == DT_LNK || entry->type == DT_UNKNOWN)
 			glob_set_link(w->globs, dir_path, name, depth);
-	} else if (!w->again && protect_may_match(name) &&
+	} else if (!w->again && protected_may_match(name) &&
 		   check_name(w, dir_path, name)) {
 		return;
 	} else if (!w->again && depth && walk_git_is_part(name) &&
-		   protect_has_modules(w->view->policy)) {
+		   protected_has_modules(w->view->policy)) {
 		(void)walk_git_root(w->view, dir_path, w->left);
 	}
 	if (w->linked)
@@ -303,7 +346,7 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 	       (r = dir_next(&dir, &entry)) > 0) {
 		--*w->left;
 		read++;
-		if (w->cache && (protect_may_match(entry.name) ||
+		if (w->cache && (protected_may_match(entry.name) ||
 				 entry.type == DT_DIR ||
 				 entry.type == DT_UNKNOWN ||
 				 walk_git_is_part(entry.name)))
@@ -311,7 +354,7 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 		walk_entry(w, &entry, path, depth);
 	}
 	if (r < 0)
-		walk_missed(w->view, -r);
+		view_missed(w->view, -r);
 	if (read > w->dir_max)
 		give_up_on(w, path, depth);
 	else if (!*w->left && !w->many)
@@ -331,10 +374,10 @@ static void walk_known(struct walk *w, struct waiting *known)
 	}
 }
 
-/* True if it is closed to us (walk_close()) */
+/* True if it is closed to us (view_close_dir()) */
 static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 {
-	auto_free char *closed = resolve_closed(path);
+	auto_free char *closed = realpath_is_closed(path);
 	struct view *view = w->view;
 
 	if (!closed)
@@ -348,7 +391,7 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 	} else if (w->globs) {
 		glob_set_close(w->globs, closed, depth);
 	} else {
-		walk_close(view, closed);
+		view_close_dir(view, closed);
 	}
 	return true;
 }
@@ -376,13 +419,13 @@ static void walk_dir(struct walk *w, const char *path, unsigned int depth)
 	struct stat st;
 
 	if (fd < 0)
-		walk_missed(w->view, errno);
+		view_missed(w->view, errno);
 	if (fd < 0 && errno == EACCES)
 		(void)close_dir(w, path, depth);
 	if (fd < 0 && errno == ENAMETOOLONG) {
 		auto_free char *above = path_parent(path);
 
-		walk_close(w->view, above);
+		view_close_dir(w->view, above);
 	}
 	if (fd < 0 || fstat(fd, &st) < 0 ||
 	    (st.st_dev != dev && !enter_file_system(w, fd, &st)))
@@ -405,10 +448,10 @@ static void check_sentinels(struct walk *w, const char *cwd)
 		return;
 	/* A file of that name, and the rest planted, would be one */
 	if (lstat(head, &st) == 0 && S_ISREG(st.st_mode))
-		walk_protect(w->view, head, &st, "HEAD",
+		view_protect(w->view, head, &st, "HEAD",
 			"would make the directory a bare repository");
 	if (lstat(config, &st) == 0 && S_ISREG(st.st_mode))
-		walk_protect(w->view, config, &st, "config",
+		view_protect(w->view, config, &st, "config",
 			"would be a bare repository's settings");
 }
 
@@ -523,7 +566,7 @@ static int walk_protected(struct view *view, struct err *err)
 		    S_ISDIR(view->rules.v[i].mode))
 			roots[n++] = view->rules.v[i].path;
 	}
-	qsort(roots, n, sizeof(*roots), mounts_compare_items);
+	qsort(roots, n, sizeof(*roots), path_compare_items);
 	r = walk_each(&w, roots, n, err);
 	if (r == 0 && left && view->linked.len > w.linked) {
 		w.again = true;
@@ -603,7 +646,7 @@ int walk_roots(struct view *view, struct err *err)
 
 	if (r == 0 && !policy_flag(view->policy, FLAG_FS_DISABLED, false))
 		r = walk_protected(view, err);
-	if (r == 0 && protect_has_modules(view->policy))
+	if (r == 0 && protected_has_modules(view->policy))
 		walk_config_user(view);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan/walk.h - what already exists: protected names and matches of patterns */
+/* view/walk.h - what already exists: protected names and matches of patterns */
 
-#ifndef PLAN_WALK_H
-#define PLAN_WALK_H
+#ifndef VIEW_WALK_H
+#define VIEW_WALK_H
 
 struct err;
 struct view;
@@ -11,10 +11,8 @@ enum {
 	WALK_SRT_DEPTH = 3,		/* Below a writable root, in profile srt */
 	WALK_NAMES_MAX = 1 << 22,	/* In all writable roots: --search-limit */
 	WALK_DIR_PART = 4,		/* A quarter of them in one directory */
-	WALK_GLOB_DEPTH = 16,		/* Below a pattern's fixed part */
 	WALK_ENTRIES_MAX = 1 << 21,	/* Names looked at for a pattern */
 	WALK_LINKED_MAX = 1 << 13,	/* Of them behind links to directories */
-	WALK_LINKS_MAX = 1 << 10,	/* Such links */
 };
 
 /* Add to @view what protect.def names below its writable roots, and what its
@@ -23,4 +21,4 @@ enum {
  */
 int walk_roots(struct view *view, struct err *err);
 
-#endif /* PLAN_WALK_H */
+#endif /* VIEW_WALK_H */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view/view.c - the rules and notes of a view; view-build.c fills it */
+
+#include "view/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "policy/glob.h"
+#include "policy/pathrule.h"
+#include "view/realpath.h"
+
+void view_add_seen(struct view *view, enum path_list list, const char *path,
+		   const struct path_rule *rule, const struct stat *st)
+{
+	struct view_rule *r = vec_push(&view->rules);
+
+	r->path = mem_strdup(path);
+	r->list = list;
+	r->rule = rule;
+	r->mode = st->st_mode;
+	r->dev = st->st_dev;
+	r->ino = st->st_ino;
+	if (path_list_denies(list) && S_ISREG(st->st_mode) && st->st_nlink > 1)
+		*vec_push(&view->linked) = (struct view_linked){
+			st->st_dev, st->st_ino, list, rule,
+		};
+}
+
+void view_add(struct view *view, enum path_list list, const char *path,
+	      const struct path_rule *rule, bool found)
+{
+	struct stat st;
+
+	if (!view_sees(view, AT_FDCWD, path, &st))
+		st = (struct stat){ 0 };
+	view_add_seen(view, list, path, rule, &st);
+	view->rules.v[view->rules.len - 1].found = found;
+}
+
+void view_add_found(struct view *view, enum path_list list, const char *path,
+		    const struct path_rule *rule, const struct stat *st)
+{
+	view_add_seen(view, list, path, rule, st);
+	view->rules.v[view->rules.len - 1].found = true;
+}
+
+void view_add_target(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule)
+{
+	struct realpath *resolver = realpath_new();
+	struct stat st;
+	auto_free char *real = realpath_follow(resolver, path, &st);
+	auto_free char *closed = st.st_mode ? NULL :
+				 realpath_closed(resolver, real);
+
+	view_missed(view, realpath_error(resolver));
+	realpath_free(resolver);
+	if (closed) {
+		view_add_closed(view, list, closed, rule);
+	} else if (!path_is_within(real, path)) {
+		view_add(view, list, real, rule, true);
+		view->rules.v[view->rules.len - 1].target = true;
+	}
+}
+
+void view_drop(struct view *view, size_t n)
+{
+	while (view->rules.len > n)
+		free(view->rules.v[--view->rules.len].path);
+}
+
+void view_add_closed(struct view *view, enum path_list list, const char *path,
+		     const struct path_rule *rule)
+{
+	view_add(view, list, path, rule, false);
+	view->rules.v[view->rules.len - 1].closed = true;
+}
+
+const struct path_rule *view_own_rule(struct view *view, const char *path,
+				      const char *name, const char *reason)
+{
+	struct path_rule *rule = mem_zalloc(sizeof(*rule));
+
+	rule->text = mem_strdup(name);
+	rule->path = mem_strdup(path);
+	rule->strength = RULE_ALWAYS;
+	rule->origin.key = rule->text;
+	rule->origin.reason = reason;
+	*vec_push(&view->owned) = rule;
+	return rule;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct view_rule *x = a, *y = b;
+	const int c = strcmp(x->path, y->path);
+
+	return c ? c : (int)x->list - (int)y->list;
+}
+
+void view_sort(struct view *view)
+{
+	const struct view_rules *r = &view->rules;
+	size_t i = 1;
+
+	while (i < r->len && compare(&r->v[i - 1], &r->v[i]) <= 0)
+		i++;
+	if (i < r->len)		/* Else there is nothing to do */
+		qsort(r->v, r->len, sizeof(*r->v), compare);
+}
+
+void view_note(struct view *view, char *text)
+{
+	vec_push(&view->notes)->text = text;
+}
+
+void view_protect(struct view *view, const char *path, const struct stat *st,
+		  const char *name, const char *reason)
+{
+	const struct path_rule *rule = view_own_rule(view, path, name, reason);
+
+	view_add_found(view, PATH_DENY_WRITE, path, rule, st);
+	if (S_ISLNK(st->st_mode))
+		view_add_target(view, PATH_DENY_WRITE, path, rule);
+}
+
+void view_close_dir(struct view *view, const char *closed)
+{
+	static const char reason[] = "nobody can look into it (chmod u+rx)";
+
+	view_add_closed(view, PATH_DENY_WRITE, closed,
+			view_own_rule(view, closed, path_base(closed), reason));
+}
+
+void view_missed(struct view *view, int error)
+{
+	if (err_is_shortage(error))
+		view->missed = error;
+}
+
+int view_check(const struct view *view, struct err *err)
+{
+	const int error = view->missed;
+
+	return !error ? 0 :
+	       fail(err, -error, "not all that is to be protected can be looked at: %s%s; try again",
+		    strerror(error), error == EMFILE ? " (ulimit -n)" : "");
+}
+
+bool view_sees(struct view *view, int dir, const char *name, struct stat *st)
+{
+	const bool seen = fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!seen)
+		view_missed(view, errno);
+	return seen;
+}
+
+bool view_is_writable(const struct view *view, const char *path)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		if (view->rules.v[i].list == PATH_ALLOW_WRITE &&
+		    path_is_below(view->rules.v[i].path, path))
+			return true;
+	}
+	return false;
+}
+
+void view_add_link(struct view *view, const char *path)
+{
+	char target[PATH_MAX];
+	const ssize_t n = readlink(path, target, sizeof(target) - 1);
+	struct view_link *link;
+
+	if (n <= 0)
+		return;
+	target[n] = '\0';
+	link = vec_push(&view->links);
+	link->path = mem_strdup(path);
+	link->target = mem_strdup(target);
+}
+
+void view_free(struct view *view)
+{
+	if (!view)
+		return;
+	view_drop(view, 0);
+	for (size_t i = 0; i < view->notes.len; i++)
+		free(view->notes.v[i].text);
+	for (size_t i = 0; i < view->links.len; i++) {
+		free(view->links.v[i].path);
+		free(view->links.v[i].target);
+	}
+	free(view->links.v);
+	for (size_t i = 0; i < view->owned.len; i++) {
+		free(view->owned.v[i]->text);
+		free(view->owned.v[i]->path);
+		free(view->owned.v[i]);
+	}
+	free(view->owned.v);
+	for (size_t i = 0; i < view->tops.len; i++)
+		free(view->tops.v[i]);
+	free(view->tops.v);
+	free(view->linked.v);
+	for (size_t i = 0; i < view->repos.len; i++) {
+		free(view->repos.v[i].path);
+		free(view->repos.v[i].todo);
+	}
+	free(view->repos.v);
+	free(view->home);
+	free(view->rules.v);
+	free(view->notes.v);
+	for (size_t i = 0; i < view->globs.len; i++)
+		glob_free(view->globs.v[i].own);
+	free(view->globs.v);
+	policy_unref(view->policy);
+	free(view);
+}
