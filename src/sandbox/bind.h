@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/bind.h - binds by name, in a directory that is held */
+/* sandbox/bind.h - binds by name, in a directory that stays open */
 
-#ifndef CAGE_BIND_H
-#define CAGE_BIND_H
+#ifndef SANDBOX_BIND_H
+#define SANDBOX_BIND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,25 +10,18 @@
 struct err;
 struct stat;
 
-enum { BIND_HELD_MAX = 8 };	/* Directories, each in the one before */
-
 /**
- * struct bind_dir - The directory that the last bind was in, and some above it
- * @held:	The way there: descriptors, and as names the first @len bytes of
- *		a path that was given
- * @n:		How many
- * @current:	Which of them is the current directory, plus one
+ * struct bind_dir - The directory that the last bind was in, also the current one
+ * @fd:		It, or -1
+ * @path:	Its name: the first @len bytes of a path that was given
  */
 struct bind_dir {
-	struct {
-		int fd;
-		const char *path;
-		size_t len;
-	} held[BIND_HELD_MAX];
-	size_t n, current;
+	int fd;
+	const char *path;
+	size_t len;
 };
 
-#define BIND_NOWHERE	((struct bind_dir){ .n = 0 })
+#define BIND_NOWHERE	((struct bind_dir){ .fd = -1 })
 
 /* Mount @source, which is @there, on @path, which outlives @dir; with the
  * attributes of the mount that it is in
@@ -46,4 +39,4 @@ int bind_self(struct bind_dir *dir, const char *source, const char *path,
 /* After any other mount: the names may lead elsewhere now */
 void bind_forget(struct bind_dir *dir);
 
-#endif /* CAGE_BIND_H */
+#endif /* SANDBOX_BIND_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/child.c - the order of confinement
+ * sandbox/child.c - the order of confinement
  *
  * Should: run as pid 1 of new namespaces, with all signals blocked, and with
  * no other thread but the one that makes the network and is gone before the
@@ -20,50 +20,53 @@
  * left is Landlock, the filter, and an init that ends its descendants.
  */
 
-#include "cage/child.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/exit.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/box.h"
-#include "cage/cage.h"
-#include "cage/mask.h"
-#include "cage/netns.h"
-#include "cage/netstart.h"
-#include "cage/seccomp.h"
-#include "plan/exit.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/fuse-mount.h"
+#include "sandbox/netns.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/stages.h"
+#include "sandbox/tmpfs.h"
 
 /* What is handed over, after the sandbox's own */
-enum { AT_LISTENER = CAGE_OWN_FDS };
+enum { AT_LISTENER = SANDBOX_OWN_FDS };
 
 /* What a rule for all of /proc comes to */
 #define HIDDEN " inside; does a rule hide it? Leave /proc/self out of what is denied"
 
 void child_fail(int socket, int status, int code, const char *text)
 {
-	struct cage_message m = {
-		.event = CAGE_FAILED, .value = status, .code = code,
+	struct sandbox_message m = {
+		.event = SANDBOX_FAILED, .value = status, .code = code,
 	};
 
 	snprintf(m.text, sizeof(m.text), "%s", text);
-	(void)sock_send(socket, &m, sizeof(m), NULL, 0);
+	(void)socket_send(socket, &m, sizeof(m), NULL, 0);
 	_exit(status);
 }
 
 /* 0, 1 and 2 are the command's; the socket moves to 3; all else is closed */
-static int arrange_descriptors(const struct cage_request *request,
+static int arrange_descriptors(const struct sandbox_request *request,
 			       int *socket, struct err *err)
 {
 	int fds[4] = { request->stdio[0], request->stdio[1],
@@ -105,22 +108,23 @@ static int install_filter(const struct plan *plan, int *listener,
 				plan->sockets_by_path ? SECCOMP_UNIX_BY_PATH
 						      : SECCOMP_UNIX_DENY,
 		.observe = !plan->observe ? SECCOMP_OBSERVE_OFF :
-			   plan->observe_full ? SECCOMP_OBSERVE_FULL :
+			   plan->observe_full || plan->observe_files ?
+			   SECCOMP_OBSERVE_FULL :
 			   plan->observe_late ? SECCOMP_OBSERVE_LATE
 					      : SECCOMP_OBSERVE_ON,
 		.nested_userns = plan->nested_userns &&
 				 plan->tier == TIER_FULL,
 		.deny_udp = plan->tier != TIER_FULL && plan->net != NET_HOST,
 	};
-	/* Without it nobody follows the paths of which the listener is told */
+	/* The observer follows paths with it */
 	const bool able = sys_has_openat2();
 	int r = seccomp_install(&filter, listener, err);
 
 	if (r == 0 && *listener >= 0 && !able)
 		return fail(err, -ENOSYS, "openat2() is missing");
-	if (r != -EBUSY)
+	if (r != -EBUSY || (r = plan_check_frozen(plan, false, err)) < 0)
 		return r;
-	/* Somebody listens already: the boundary holds, the reports are fewer */
+	/* Another listener is there already: the boundary holds, the reports are fewer */
 	filter.observe = SECCOMP_OBSERVE_OFF;
 	if (filter.unix_sockets == SECCOMP_UNIX_BY_PATH)
 		filter.unix_sockets = SECCOMP_UNIX_DENY;
@@ -129,10 +133,10 @@ static int install_filter(const struct plan *plan, int *listener,
 		       ? r : stage_unconnected(err);
 }
 
-/* The supervisor may have to act in here later, and nobody can open these
+/* The supervisor may have to act in here later, and these cannot be opened
  * once init is closed to others
  */
-static int open_own(const struct cage_request *request, int *fds,
+static int open_own(const struct sandbox_request *request, int *fds,
 		    struct err *err)
 {
 	static const char *const paths[] = {
@@ -172,20 +176,20 @@ static int hand_over(int socket, const int *fds,
 		     const struct listener_set *set, int value,
 		     struct err *err)
 {
-	struct cage_message m = { .event = CAGE_READY };
-	int there[CAGE_READY_FDS], r;
+	struct sandbox_message m = { .event = SANDBOX_READY };
+	int there[SANDBOX_READY_FDS], r;
 	size_t n = 0;
 
-	for (size_t i = 0; i < CAGE_READY_FDS; i++) {
+	for (size_t i = 0; i < SANDBOX_READY_FDS; i++) {
 		if (fds[i] >= 0)
 			there[n++] = fds[i];
 	}
-	m.value = value | (fds[AT_LISTENER] >= 0 ? CAGE_HAS_OBSERVER : 0) |
-		  (set->len ? CAGE_HAS_NETWORK : 0);
-	r = sock_send(socket, &m, sizeof(m), there, n);
+	m.value = value | (fds[AT_LISTENER] >= 0 ? SANDBOX_HAS_OBSERVER : 0) |
+		  (set->len ? SANDBOX_HAS_NETWORK : 0);
+	r = socket_send(socket, &m, sizeof(m), there, n);
 	if (r == 0 && set->len)
 		r = listener_send(socket, set);
-	return r < 0 ? sock_fail(r, "cannot hand over to the supervisor", err)
+	return r < 0 ? socket_fail(r, "cannot hand over to the supervisor", err)
 		     : 0;
 }
 
@@ -195,75 +199,167 @@ static int hand_over(int socket, const int *fds,
 static int hand_masks(int socket, const struct mask_ends *masks,
 		      struct err *err)
 {
-	const struct cage_message m = { .event = CAGE_MASKS };
+	const struct sandbox_message m = { .event = SANDBOX_MASKS };
 	auto_close int pids = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	int fds[CAGE_MASKS_FDS] = { pids }, r;
+	int fds[SANDBOX_MASKS_FDS] = { pids }, r;
 
 	if (pids < 0)
 		return fail_errno(err, "cannot open /proc/self/ns/pid" HIDDEN);
 	memcpy(fds + 1, masks->v, masks->len * sizeof(*fds));
-	r = sock_send(socket, &m, sizeof(m), fds, 1 + masks->len);
-	return r < 0 ? sock_fail(r, "cannot hand over the masks", err) : 0;
+	r = socket_send(socket, &m, sizeof(m), fds, 1 + masks->len);
+	return r < 0 ? socket_fail(r, "cannot hand over the masks", err) : 0;
 }
 
 /**
- * struct place - What only tier full has
+ * struct netstart - A network on its way
+ * @beside:	@thread makes it; else it is made when it is needed
+ * @fd:		The namespace, once @thread has ended
+ * @code, @err:	How that went
+ * @signal:	As the kernel keeps it: what a signal of the C library's did before
  */
-struct place {
-	struct box box;
+struct netstart {
+	enum net_mode net;
+	pthread_t thread;
+	bool beside;
+	int fd, code;
+	struct err err;
+	unsigned long signal[4];
+};
+
+/* The kernel takes as long for a network namespace as for all mounts together, and
+ * the two have nothing to do with each other: so a thread makes it, on another
+ * processor. A namespace belongs to the thread that made it: init enters it when
+ * the thread has ended, and still has its capabilities then. Where no thread can be
+ * had, init makes it itself.
+ */
+enum { LIBRARY_SIGNAL = 33 };	/* SIGSETXID */
+
+/* A jail's network is its holder's to set up */
+static bool is_own(enum net_mode net)
+{
+	return net == NET_NONE || net == NET_FILTERED;
+}
+
+static int make_network(enum net_mode net, struct err *err)
+{
+	if (unshare(CLONE_NEWNET) < 0)
+		return fail_errno(err, "cannot make a network namespace");
+	return netns_up(net == NET_FILTERED, err);
+}
+
+/* By a socket in it, not by a name: a rule may hide that in /proc just now */
+static void *make_beside(void *arg)
+{
+	struct netstart *n = arg;
+	auto_close int in_it = -1;
+
+	n->code = make_network(n->net, &n->err);
+	if (n->code < 0)
+		return NULL;
+	in_it = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	n->fd = in_it < 0 ? -1 : ioctl(in_it, SIOCGSKNS);
+	if (n->fd < 0)
+		n->code = fail_errno(&n->err, "cannot open the network namespace");
+	return NULL;
+}
+
+/* With the first thread the C library handles a signal of its own, by calls that
+ * refuse it to others. A command whose caller ignores it must find it ignored.
+ */
+static void library_signal(const unsigned long *set, unsigned long *before)
+{
+	(void)syscall(SYS_rt_sigaction, LIBRARY_SIGNAL, set, before,
+		      sizeof(uint64_t));
+}
+
+/* In another thread if @beside; each netstart_begin() needs a netstart_end() */
+static void netstart_begin(struct netstart *n, enum net_mode net, bool beside)
+{
+	*n = (struct netstart){ .net = net, .fd = -1 };
+	library_signal(NULL, n->signal);
+	n->beside = beside && is_own(net) &&
+		    pthread_create(&n->thread, NULL, make_beside, n) == 0;
+}
+
+/* Wait for it and enter it: no other thread is left */
+static int netstart_end(struct netstart *n, struct err *err)
+{
+	auto_close int fd = -1;
+
+	if (!is_own(n->net))
+		return 0;
+	if (!n->beside)
+		return make_network(n->net, err);
+	if (pthread_join(n->thread, NULL) != 0)
+		return fail(err, -EDEADLK, "cannot wait for the network namespace");
+	library_signal(n->signal, NULL);
+	fd = take_fd(&n->fd);
+	if (n->code < 0) {
+		*err = n->err;
+		return n->code;
+	}
+	if (setns(fd, CLONE_NEWNET) < 0)
+		return fail_errno(err, "cannot enter the network namespace");
+	return 0;
+}
+
+/**
+ * struct full_tier - What only tier full has
+ */
+struct full_tier {
+	struct tmpfs tmpfs;
 	struct netstart net;
 };
 
-static int leave_host(const struct birth *birth, struct err *err)
+static int leave_host(const struct init_args *args, struct err *err)
 {
-	const uint64_t all = plan_namespaces(birth->how->tier, birth->how->net);
+	const uint64_t all = plan_namespaces(args->kind->tier, args->kind->net);
 
-	if (unshare((int)(all & ~(uint64_t)(BIRTH_NAMESPACES | CLONE_NEWNET))) < 0)
+	if (unshare((int)(all & ~(uint64_t)(FORK_NAMESPACES | CLONE_NEWNET))) < 0)
 		return fail_errno(err, "cannot make the sandbox's namespaces");
 	return 0;
 }
 
-/* A place of our own, and its network beside it. With two processors the thread
+/* Mounts of our own, and the network beside them. With two processors the thread
  * runs on ours, while the supervisor plans on the other: /dev is made before that,
  * /proc when the plan is there.
  */
-static int begin_place(const struct birth *birth, struct place *place,
+static int begin_full_tier(const struct init_args *args, struct full_tier *full,
 		       struct err *err)
 {
-	int r = leave_host(birth, err);
+	int r = leave_host(args, err);
 
 	if (r == 0)
-		r = box_make(&place->box, err);
+		r = tmpfs_make(&full->tmpfs, err);
 	if (r == 0)
 		r = stage_lock(err);
 	if (r < 0)
 		return r;
-	if (!birth->crowded)
-		netstart_begin(&place->net, birth->how->net, birth->moves);
-	r = stage_idmap(birth->uid, birth->gid, err);
+	if (!args->two_cpus)
+		netstart_begin(&full->net, args->kind->net, args->other_cpu);
+	r = stage_idmap(args->uid, args->gid, err);
 	if (r == 0)
-		r = box_fill(&place->box, err);
+		r = tmpfs_fill(&full->tmpfs, err);
 	if (r == 0)
-		r = box_begin_dev(&place->box, err);
-	if (r < 0 || !birth->crowded)
-		return r < 0 ? r : box_begin_proc(&place->box, err);
-	netstart_begin(&place->net, birth->how->net, true);
+		r = tmpfs_begin_dev(&full->tmpfs, err);
+	if (r < 0 || !args->two_cpus)
+		return r < 0 ? r : tmpfs_begin_proc(&full->tmpfs, err);
+	netstart_begin(&full->net, args->kind->net, true);
 	return 0;
 }
 
-/* Where no place can be had, at least all our children */
-static int begin(const struct birth *birth, struct place *place,
+/* Without namespaces of its own, init keeps at least all its children */
+static int begin(const struct init_args *args, struct full_tier *full,
 		 struct err *err)
 {
-	const bool full = birth->how->tier == TIER_FULL;
 	int r = stage_keyring(err);
 
 	if (r == 0)
 		r = stage_core(err);
 	if (r < 0)
 		return r;
-	if (full)
-		return begin_place(birth, place, err);
+	if (args->kind->tier == TIER_FULL)
+		return begin_full_tier(args, full, err);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return fail_errno(err, "cannot keep hold of all processes");
 	return 0;
@@ -271,23 +367,23 @@ static int begin(const struct birth *birth, struct place *place,
 
 /* The request as if it were our own: its descriptors have come with it */
 static void take_order(int socket, struct order *order,
-		       struct cage_request *request)
+		       struct sandbox_request *request)
 {
 	int fds[3];
 	size_t n = 3, at = 0;
-	const ssize_t got = sock_recv(socket, order, sizeof(*order), fds, &n);
+	const ssize_t got = socket_recv(socket, order, sizeof(*order), fds, &n);
 
 	if (got == -EMSGSIZE)
 		child_fail(socket, EXIT_NOT_BUILT, -EMFILE, "the sandbox needs more descriptors than it may have (ulimit -n)");
 	if (got != (ssize_t)sizeof(*order))
-		_exit(EXIT_NOT_BUILT);	/* There is no plan, or nobody who wants one */
+		_exit(EXIT_NOT_BUILT);	/* The supervisor has no plan, or has ended */
 	*request = *order->request;
 	for (size_t i = 0; i < 3; i++)
 		request->stdio[i] = order->open[i] && at < n ? fds[at++] : -1;
 }
 
-/* The place as this plan wants it, to the end of all that takes capabilities */
-static int make_place(struct cage_request *request, struct place *place,
+/* The rest, as this plan wants it, to the end of all that takes capabilities */
+static int finish_full_tier(struct sandbox_request *request, struct full_tier *full,
 		      int *value, int socket, struct err *err)
 {
 	struct mask_ends masks;
@@ -295,14 +391,14 @@ static int make_place(struct cage_request *request, struct place *place,
 
 	if (request->plan->tier != TIER_FULL)
 		return 0;
-	r = stage_tree(request, &place->box, &masks, err);
+	r = stage_tree(request, &full->tmpfs, &masks, err);
 	*value = r > 0 ? r : 0;
 	if (r >= 0)
 		reopen_devices(request);
 	if (r >= 0 && masks.len)
 		r = hand_masks(socket, &masks, err);
 	mask_ends_close(&masks);
-	return r < 0 ? r : netstart_end(&place->net, err);
+	return r < 0 ? r : netstart_end(&full->net, err);
 }
 
 /* The filters, the strictest last: what it refuses is needed until then */
@@ -313,13 +409,13 @@ static int filter(const struct plan *plan, int *listener, struct err *err)
 	return r < 0 ? r : install_filter(plan, listener, err);
 }
 
-static int build(struct cage_request *request, struct place *place,
+static int build_sandbox(struct sandbox_request *request, struct full_tier *full,
 		 const struct host_ids *host, int *socket, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	struct listener_set set = { 0 };
-	int fds[CAGE_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
-	int value = 0, r = make_place(request, place, &value, *socket, err);
+	int fds[SANDBOX_READY_FDS] = { -1, -1, -1, -1, -1, -1 };
+	int value = 0, r = finish_full_tier(request, full, &value, *socket, err);
 
 	if (r == 0)
 		r = enter_cwd(plan, err);
@@ -335,46 +431,46 @@ static int build(struct cage_request *request, struct place *place,
 		r = stage_landlock(request, *socket, err);
 	if (r == 0)
 		r = filter(plan, &fds[AT_LISTENER], err);
-	/* Only now is it certain that somebody will be told of connections */
+	/* Only now is it certain that an observer is told of connections */
 	if (plan->observe && fds[AT_LISTENER] >= 0)
 		listener_yield(&set);
 	if (r == 0)
 		r = hand_over(*socket, fds, &set, value, err);
 	listener_done(&set);
-	for (size_t i = 0; i < CAGE_READY_FDS; i++)
+	for (size_t i = 0; i < SANDBOX_READY_FDS; i++)
 		close_fd(&fds[i]);
 	return r < 0 ? r : stage_assert(plan, host, *socket, err);
 }
 
-void child_main(const struct birth *birth)
+void child_main(const struct init_args *args)
 {
-	int socket = birth->pair[1];
-	struct cage_request request;
+	int socket = args->pair[1];
+	struct sandbox_request request;
 	struct err err = { 0 };
 	struct order order;
-	struct place place;
+	struct full_tier full;
 	char go;
 
-	(void)close(birth->pair[0]);
+	(void)close(args->pair[0]);
 	/* Our end, and the supervisor's, in whatever order they come. Without a
 	 * pid namespace, init must live on to end the others: the socket tells.
 	 */
-	if ((birth->how->tier == TIER_FULL &&
+	if ((args->kind->tier == TIER_FULL &&
 	     prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) ||
 	    prctl(PR_SET_NAME, "cloche-init") < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot tie init to its supervisor");
 	child_wipe();
-	if (begin(birth, &place, &err) < 0)
+	if (begin(args, &full, &err) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
 	take_order(socket, &order, &request);
 	/* Only now, or the supervisor might move us after this */
-	if (birth->moves)
-		(void)sched_setaffinity(0, sizeof(birth->cpus), &birth->cpus);
-	if (birth->crowded && box_begin_proc(&place.box, &err) < 0)
+	if (args->other_cpu)
+		(void)sched_setaffinity(0, sizeof(args->cpus), &args->cpus);
+	if (args->two_cpus && tmpfs_begin_proc(&full.tmpfs, &err) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
-	if (build(&request, &place, &order.host, &socket, &err) < 0)
+	if (build_sandbox(&request, &full, &order.host, &socket, &err) < 0)
 		child_fail(socket, EXIT_NOT_BUILT, err.code, err.msg);
-	if (request.wait && sock_recv(socket, &go, 1, NULL, NULL) != 1)
+	if (request.wait && socket_recv(socket, &go, 1, NULL, NULL) != 1)
 		_exit(EXIT_NOT_BUILT);
 	init_run(&request, socket);
 }

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/confine.c - keyring, limits, capabilities, no_new_privs */
+/* sandbox/drop-privileges.c - user and group, keyring, limits, capabilities,
+ * no_new_privs
+ */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -13,13 +18,15 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cage/cage.h"
-#include "cage/stages.h"
+#include "base/own.h"
+#include "base/sys.h"
 #include "plan/plan.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
 
 enum { KEYRING_TRIES = 250, KEYRING_WAIT_MS = 20 };
 
-/* A container's filter refuses all of it: then nobody inside has keys */
+/* A container's filter refuses all of it: then the command has no keys either */
 static bool has_no_keys(int error)
 {
 	return error == ENOSYS ||
@@ -63,17 +70,17 @@ int stage_core(struct err *err)
 	return 0;
 }
 
-int limits_set(const struct cage_request *request)
+int limits_set(const struct sandbox_request *request)
 {
 	for (size_t i = 0; i < request->nlimits; i++) {
-		const struct cage_limit *limit = &request->limits[i];
+		const struct sandbox_limit *limit = &request->limits[i];
 		const __rlimit_resource_t what =
 			(__rlimit_resource_t)limit->resource;
 		struct rlimit value;
 
 		if (getrlimit(what, &value) < 0)
 			return -errno;
-		/* Nobody may raise the caller's own, and it holds anyway */
+		/* The caller's own cannot be raised, and holds anyway */
 		if (value.rlim_max > limit->value)
 			value.rlim_max = limit->value;
 		value.rlim_cur = value.rlim_max;
@@ -114,31 +121,62 @@ int stage_lock(struct err *err)
  */
 static bool must_lock(const struct plan *plan)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
+	struct sys_caps caps;
 
 	return plan->tier != TIER_FULL &&
-	       (syscall(SYS_capget, &header, data) < 0 ||
-		(data[0].effective & (1U << CAP_SETPCAP)));
+	       (sys_capget(&caps) < 0 ||
+		caps.effective & (1ULL << CAP_SETPCAP));
 }
 
 int stage_privileges(const struct plan *plan, struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	const struct __user_cap_data_struct none[2] = { { 0 } };
+	const struct sys_caps none = { 0 };
 	const int r = must_lock(plan) ? stage_lock(err) : 0;
 
 	if (r < 0)
 		return r;
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot clear ambient capabilities");
-	if (syscall(SYS_capset, &header, none) < 0)
+	if (sys_capset(&none) < 0)
 		return fail_errno(err, "cannot drop capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot set no_new_privs");
 	return 0;
+}
+
+static int write_at(int dir, const char *name, const char *text,
+		    struct err *err)
+{
+	auto_close int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return fail_errno(err, "cannot write the sandbox's %s", name);
+	return 0;
+}
+
+int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
+		gid_t group_outside, struct err *err)
+{
+	char map[64];
+	int r;
+
+	r = write_at(self, "setgroups", "deny", err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", inside, outside);
+	r = write_at(self, "uid_map", map, err);
+	if (r < 0)
+		return r;
+	snprintf(map, sizeof(map), "%u %u 1", group_inside, group_outside);
+	return write_at(self, "gid_map", map, err);
+}
+
+int stage_idmap(uid_t uid, gid_t gid, struct err *err)
+{
+	auto_close int self = open("/proc/self",
+				   O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (self < 0)
+		return fail_errno(err, "cannot open /proc/self");
+	return idmap_write(self, uid, uid, gid, gid, err);
 }

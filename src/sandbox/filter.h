@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/filter.h - the words of syscalls.def and filters.def, as enums
+/* sandbox/filter.h - the words of syscalls.def and filters.def, as enums
  *
  * Shared by the generator (tools/gen-filter.c), what it writes
- * (filters-ARCH.h), the loader (cage/seccomp.c) and the tests.
+ * (filters-ARCH.h), the loader (sandbox/seccomp.c) and the tests.
  */
 
-#ifndef CAGE_FILTER_H
-#define CAGE_FILTER_H
+#ifndef SANDBOX_FILTER_H
+#define SANDBOX_FILTER_H
 
 #include <linux/filter.h>
 
 enum filter_class {
 #define CLASS(id, words) CLASS_##id,
-#include "cage/filters.def"
+#include "sandbox/filters.def"
 	CLASS_COUNT,
 };
 
@@ -53,4 +53,4 @@ struct filter {
 
 #define FILTER(array)	{ array, sizeof(array) / sizeof(*(array)) }
 
-#endif /* CAGE_FILTER_H */
+#endif /* SANDBOX_FILTER_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/assert.c - the last look before anything runs
+ * sandbox/final-check.c - the last look before anything runs
  *
  * The stages said that they succeeded; this asks the kernel. Whatever is not
  * as planned means that nothing is executed.
@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/nsfs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -18,14 +17,14 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "cage/stages.h"
+#include "base/sys.h"
 #include "plan/plan.h"
+#include "sandbox/stages.h"
 
 static const struct {
 	const char *name;
@@ -60,19 +59,13 @@ void host_ids_read(struct host_ids *ids)
 
 static int check_capabilities(const struct plan *plan, struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
+	struct sys_caps caps;
 
-	if (syscall(SYS_capget, &header, data) < 0)
+	if (sys_capget(&caps) < 0)
 		return fail_errno(err, "cannot read capabilities");
 	/* The kernel keeps the ambient set within the permitted one */
-	for (size_t i = 0; i < 2; i++) {
-		if (data[i].effective || data[i].permitted ||
-		    data[i].inheritable)
-			return fail(err, -EPERM, "capabilities are left");
-	}
+	if (caps.effective || caps.permitted || caps.inheritable)
+		return fail(err, -EPERM, "capabilities are left");
 	for (int cap = 0; cap <= 63; cap++) {
 		const int in = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
 
@@ -119,20 +112,7 @@ static int check_jail(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* Linux 6.2 says how many there are */
-static bool has_only(int keep)
-{
-	struct stat st;
-	off_t n = 0;
-
-	if (stat("/proc/self/fd", &st) < 0)
-		return false;
-	for (int fd = 0; fd <= 2; fd++)
-		n += fcntl(fd, F_GETFD) >= 0;
-	return fcntl(keep, F_GETFD) >= 0 && st.st_size == n + 1;
-}
-
-static int find_other(int keep, struct err *err)
+static int check_descriptors(int keep, struct err *err)
 {
 	auto_close int list = open("/proc/self/fd",
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -151,11 +131,6 @@ static int find_other(int keep, struct err *err)
 				    fd);
 	}
 	return r < 0 ? fail(err, r, "cannot read /proc/self/fd") : 0;
-}
-
-static int check_descriptors(int keep, struct err *err)
-{
-	return has_only(keep) ? 0 : find_other(keep, err);
 }
 
 static int check_root(const struct plan *plan, struct err *err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/mask.c - masks that talk: the FUSE mount behind them, being built
+ * sandbox/fuse-mount.c - masks that talk: the FUSE mount behind them, being built
  *
  * Theory of operation: one FUSE file system (a superblock is what costs) holds
  * a node for every mask, and each mask is a clone of its node. To reach the
- * nodes, somebody must answer while we look them up; a second thread does, for
+ * nodes, a process must answer while we look them up; a second thread does, for
  * as long as the tree is built. One reading of the root brings all nodes into
  * the kernel's cache, so there are few questions.
  *
@@ -17,12 +17,12 @@
  * that thread, and the kernel ends the question. If we had it open as well, we
  * could not die before the answer, nor the device go before our death.
  *
- * Everybody in the sandbox may ask (allow_other). Nobody outside may, and is
- * refused at once, which is why the supervisor can both answer for the masks
- * and walk into them without waiting for itself.
+ * Every process in the sandbox may ask (allow_other). One outside is refused at
+ * once, which is why the supervisor can both answer for the masks and walk into
+ * them without waiting for itself.
  */
 
-#include "cage/mask.h"
+#include "sandbox/fuse-mount.h"
 
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -38,13 +38,14 @@
 #include <unistd.h>
 
 #include "base/dir.h"
+#include "base/exit.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/box.h"
-#include "plan/exit.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/mount-fd.h"
+#include "sandbox/tmpfs.h"
 
 enum { STACK_SIZE = 32 << 10 };
 
@@ -56,22 +57,22 @@ enum { STACK_SIZE = 32 << 10 };
  * @before:	Where we may run otherwise; @pinned if that counts
  */
 struct server {
-	const struct mask_tree *tree;
+	const struct fuse_mask_tree *tree;
 	int device;
 	int tid;
 	int back[2];
 	bool stop, pinned;
 	cpu_set_t before;
-	uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
+	uint64_t request[FUSE_MASK_REQUEST_MAX / 8], reply[FUSE_MASK_REPLY_MAX / 8];
 	char stack[STACK_SIZE] __attribute__((aligned(16)));
 };
 
-void masks_prepare(struct masks *masks, const struct plan *plan, int dev)
+void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev)
 {
 	struct stat st;
 
-	*masks = (struct masks){ .device = -1, .root = -1 };
-	mask_tree_build(plan, &masks->tree);
+	*masks = (struct fuse_mount){ .device = -1, .root = -1 };
+	fuse_mask_tree_build(plan, &masks->tree);
 	/* The kernel wants it opened in the namespace that mounts */
 	if (masks->tree.len)
 		masks->device = openat(dev, "fuse", O_RDWR | O_CLOEXEC);
@@ -89,12 +90,12 @@ static int set_number(int fs, const char *key, unsigned int value)
 	return sys_fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
 }
 
-static int make_root(const struct masks *masks)
+static int make_root(const struct fuse_mount *masks)
 {
 	auto_close int fs = sys_fsopen("fuse", FSOPEN_CLOEXEC);
 
 	if (fs < 0 || set_number(fs, "fd", (unsigned int)masks->device) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", MASK_SOURCE, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
 	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
 	    set_number(fs, "user_id", masks->tree.uid) < 0 ||
 	    set_number(fs, "group_id", masks->tree.gid) < 0 ||
@@ -114,27 +115,27 @@ static bool is_last(const struct server *s)
 	       FUSE_LOOKUP;
 }
 
-static int serve(void *arg)
+static int serve_nodes(void *arg)
 {
 	struct server *s = arg;
-	struct mask_event ignored;
+	struct fuse_mask_event ignored;
 	bool last;
 
 	do {
 		const ssize_t n = read(s->device, s->request,
 				       sizeof(s->request));
 		const ssize_t len = n < 0 ? n :
-			mask_answer(s->tree, s->request, (size_t)n, s->reply,
+			fuse_mask_answer(s->tree, s->request, (size_t)n, s->reply,
 				    &ignored);
 
-		/* Before the answer: whoever has that goes on */
+		/* Before the answer: the process that gets it goes on */
 		last = len > 0 && is_last(s);
-		/* Nobody would ever answer the one who asked */
+		/* The process that asked would wait for ever */
 		if (len < 0 || (len > 0 &&
 				write(s->device, s->reply, (size_t)len) < 0))
 			(void)syscall(SYS_exit_group, EXIT_NOT_BUILT);
 	} while (!last);
-	(void)sock_send(s->back[1], "", 1, &s->device, 1);
+	(void)socket_send(s->back[1], "", 1, &s->device, 1);
 	return 0;
 }
 
@@ -151,7 +152,7 @@ static void stay_here(struct server *s)
 	s->pinned = sched_setaffinity(0, sizeof(here), &here) == 0;
 }
 
-static bool start_server(struct masks *masks)
+static bool start_server(struct fuse_mount *masks)
 {
 	const int flags = CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
 			  CLONE_SYSVSEM | CLONE_PARENT_SETTID |
@@ -163,12 +164,12 @@ static bool start_server(struct masks *masks)
 	s->tid = 0;
 	s->stop = s->pinned = false;
 	masks->server = s;
-	if (sock_pair(s->back) < 0) {
+	if (socket_pair(s->back) < 0) {
 		s->back[0] = s->back[1] = -1;
 		return false;
 	}
 	stay_here(s);
-	if (clone(serve, s->stack + STACK_SIZE, flags, s, &s->tid, NULL,
+	if (clone(serve_nodes, s->stack + STACK_SIZE, flags, s, &s->tid, NULL,
 		  &s->tid) < 0) {
 		s->tid = 0;
 		return false;
@@ -177,21 +178,21 @@ static bool start_server(struct masks *masks)
 	return true;
 }
 
-static void take_back(struct masks *masks)
+static void take_back(struct fuse_mount *masks)
 {
 	struct server *s = masks->server;
 	size_t n = 1;
 	char byte;
 
 	close_fd(&s->back[1]);
-	/* Without it whoever looks finds a mask that is shut */
+	/* Without it the mask is shut to all who look */
 	if (masks->device < 0 &&
-	    (sock_recv(s->back[0], &byte, 1, &masks->device, &n) < 0 || !n))
+	    (socket_recv(s->back[0], &byte, 1, &masks->device, &n) < 0 || !n))
 		masks->device = -1;
 	close_fd(&s->back[0]);
 }
 
-static void stop_server(struct masks *masks)
+static void stop_server(struct fuse_mount *masks)
 {
 	struct server *s = masks->server;
 	struct stat st;
@@ -215,7 +216,7 @@ static void stop_server(struct masks *masks)
 /* Make the kernel know the nodes of the root, a pageful with each answer. What
  * it does not know it will ask for.
  */
-static bool read_root(const struct masks *masks)
+static bool read_root(const struct fuse_mount *masks)
 {
 	auto_close int fd = openat(masks->root, ".", O_RDONLY | O_DIRECTORY |
 				   O_CLOEXEC);
@@ -225,7 +226,7 @@ static bool read_root(const struct masks *masks)
 	size_t left = 0;
 
 	for (size_t i = 0; i < masks->tree.len; i++)
-		left += masks->tree.v[i].parent == MASK_TOP;
+		left += masks->tree.v[i].parent == FUSE_MASK_TOP;
 	/* The end would be one more question */
 	while (fd >= 0 && left && dir_next(&dir, &entry) == 1)
 		left--;
@@ -233,7 +234,7 @@ static bool read_root(const struct masks *masks)
 }
 
 /* The number of the file system, without asking it */
-static bool read_number(struct masks *masks)
+static bool read_number(struct fuse_mount *masks)
 {
 	struct statx x;
 
@@ -244,14 +245,14 @@ static bool read_number(struct masks *masks)
 	return true;
 }
 
-void masks_start(struct masks *masks, int box)
+void fuse_mount_start(struct fuse_mount *masks, int tmpfs)
 {
 	if (masks->device < 0)
 		return;
 	masks->root = make_root(masks);
 	/* Kernels before 6.15 clone only what is attached somewhere */
 	if (masks->root >= 0 && read_number(masks) &&
-	    sys_move_mount(masks->root, "", box, "masks",
+	    sys_move_mount(masks->root, "", tmpfs, "masks",
 			   MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
 	    start_server(masks) && read_root(masks))
 		return;
@@ -260,21 +261,21 @@ void masks_start(struct masks *masks, int box)
 	close_fd(&masks->device);
 }
 
-bool masks_source(struct masks *masks, size_t mount, char *name,
+bool fuse_mount_source(struct fuse_mount *masks, size_t mount, char *name,
 		  size_t size, struct stat *st)
 {
 	uint64_t node;
 
-	if (masks->root < 0 || !mask_tree_find(&masks->tree, mount,
+	if (masks->root < 0 || !fuse_mask_tree_find(&masks->tree, mount,
 						&masks->next, &node))
 		return false;
-	snprintf(name, size, BOX_AT "/masks/%zu", mount);
+	snprintf(name, size, TMPFS_AT "/masks/%zu", mount);
 	*st = (struct stat){ .st_dev = masks->dev, .st_ino = node };
 	return true;
 }
 
-/* While somebody answers */
-static int open_ways(const struct masks *masks, struct mask_ends *ret,
+/* While the second thread answers */
+static int open_ways(const struct fuse_mount *masks, struct mask_ends *ret,
 		     struct err *err)
 {
 	for (size_t i = 0; i < masks->tree.ways.len; i++) {
@@ -288,7 +289,7 @@ static int open_ways(const struct masks *masks, struct mask_ends *ret,
 	return 0;
 }
 
-int masks_finish(struct masks *masks, struct mask_ends *ret, struct err *err)
+int fuse_mount_finish(struct fuse_mount *masks, struct mask_ends *ret, struct err *err)
 {
 	int r = 0;
 
@@ -300,7 +301,7 @@ int masks_finish(struct masks *masks, struct mask_ends *ret, struct err *err)
 	if (ret->v[0] < 0 || r < 0)
 		mask_ends_close(ret);
 	close_fd(&masks->root);
-	mask_tree_done(&masks->tree);
+	fuse_mask_tree_done(&masks->tree);
 	return r;
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/mask.h - masks that talk: the FUSE mount behind them, being built */
+/* sandbox/fuse-mount.h - masks that talk: the FUSE mount behind them, being built */
 
-#ifndef CAGE_MASK_H
-#define CAGE_MASK_H
+#ifndef SANDBOX_FUSE_MOUNT_H
+#define SANDBOX_FUSE_MOUNT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "plan/mask.h"
+#include "plan/fuse-mask.h"
 
 struct err;
 struct plan;
@@ -16,14 +16,14 @@ struct server;
 struct stat;
 
 /**
- * struct masks - While the tree is built
+ * struct fuse_mount - While the tree is built
  * @tree:	The nodes
  * @device:	/dev/fuse, of our own connection; or -1: masks are silent
  * @root:	The mount with all nodes, or -1; @dev is its number
  * @next:	Nodes before it were asked for
  */
-struct masks {
-	struct mask_tree tree;
+struct fuse_mount {
+	struct fuse_mask_tree tree;
 	int device, root;
 	dev_t dev;
 	size_t next;
@@ -31,34 +31,34 @@ struct masks {
 };
 
 /**
- * struct mask_ends - What is handed to whoever answers: @v[0] is the FUSE
+ * struct mask_ends - What the supervisor needs to answer: @v[0] is the FUSE
  *		connection, then come the directories that the masks show, O_PATH
  */
 struct mask_ends {
-	int v[1 + MASK_WAYS_MAX];
+	int v[1 + FUSE_MASK_WAYS_MAX];
 	size_t len;
 };
 
 /* Before the world is read-only and without devices: open what is needed of the
  * host's /dev, @dev. It never fails: without it masks are silent.
  */
-void masks_prepare(struct masks *masks, const struct plan *plan, int dev);
+void fuse_mount_prepare(struct fuse_mount *masks, const struct plan *plan, int dev);
 
-/* Make the file system on "masks" in the directory @box, which is attached to
- * BOX_AT, and answer for it from here
+/* Make the file system on "masks" in the directory @tmpfs, which is attached to
+ * TMPFS_AT, and answer for it from here
  */
-void masks_start(struct masks *masks, int box);
+void fuse_mount_start(struct fuse_mount *masks, int tmpfs);
 
 /* The node for mount number @mount, which grows: its name, and what that is.
  * False if that mask is silent.
  */
-bool masks_source(struct masks *masks, size_t mount, char *name,
+bool fuse_mount_source(struct fuse_mount *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);
 
-/* The tree stands: from now on nobody answers here. 0 and *@ret, which is empty
+/* The tree stands: end the second thread. 0 and *@ret, which is empty
  * where masks are silent; or a negative errno with words.
  */
-int masks_finish(struct masks *masks, struct mask_ends *ret, struct err *err);
+int fuse_mount_finish(struct fuse_mount *masks, struct mask_ends *ret, struct err *err);
 void mask_ends_close(struct mask_ends *ends);
 
-#endif /* CAGE_MASK_H */
+#endif /* SANDBOX_FUSE_MOUNT_H */

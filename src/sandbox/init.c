@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/init.c - process 1: starts the command, reaps, tells the supervisor
+ * sandbox/init.c - process 1: starts the command, reaps, tells the supervisor
  *
  * It is not a program of its own: an execve() costs more than the rest of the
- * cage. So it must not be worth looking into: its environment and arguments
- * are wiped, and nobody inside may read or trace it.
+ * sandbox. So it must not be worth looking into: its environment and arguments
+ * are wiped, and the command can neither read nor trace it.
  *
  * When the command has ended, init ends every other process, and only then
  * tells. In the landlock tier there is no pid namespace: all orphans become
@@ -26,13 +26,13 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/exit.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/cage.h"
-#include "cage/child.h"
-#include "plan/exit.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
 
 enum { CHILDREN_ROOM = 4096 };	/* What is listed at once */
 
@@ -67,7 +67,7 @@ static bool kill_children(const struct init *init)
 	return true;
 }
 
-/* Whoever is left has no other parent than us, or one who has none either */
+/* Every process that is left is our child, or a descendant of one */
 static bool is_alone(void)
 {
 	siginfo_t info;
@@ -77,7 +77,7 @@ static bool is_alone(void)
 	       errno == ECHILD;
 }
 
-/* End all others: whoever dies leaves its children to us, and what is listed has
+/* End all others: a process that dies leaves its children to us, and what is listed has
  * been signalled, so that the wait ends. In a pid namespace one call reaches
  * everybody, and looks at every process of the machine for it.
  */
@@ -87,7 +87,7 @@ static void end_others(const struct init *init)
 		return;
 	if (init->children < 0) {
 		if (kill(-1, SIGKILL) < 0)
-			return;	/* There is nobody */
+			return;	/* No process is left */
 		while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
 			;
 	}
@@ -104,28 +104,28 @@ static void leave(const struct init *init, int status)
 	_exit(status);
 }
 
-static void send(const struct init *init, const struct cage_message *m)
+static void send_message(const struct init *init, const struct sandbox_message *m)
 {
-	/* With nobody to tell, there is nothing to stay for */
-	if (sock_send(init->socket, m, sizeof(*m), NULL, 0) < 0)
+	/* The supervisor is gone */
+	if (socket_send(init->socket, m, sizeof(*m), NULL, 0) < 0)
 		leave(init, EXIT_NOT_BUILT);
 }
 
-static void tell(const struct init *init, enum cage_event event, int value)
+static void send_event(const struct init *init, enum sandbox_event event, int value)
 {
-	const struct cage_message m = { .event = event, .value = value };
+	const struct sandbox_message m = { .event = event, .value = value };
 
-	send(init, &m);
+	send_message(init, &m);
 }
 
-/* Whoever shares the caller's standard input goes on where the command stopped */
+/* Processes that share the caller's standard input go on where the command stopped */
 static void tell_exited(const struct init *init, int status)
 {
-	struct cage_message m = { .event = CAGE_EXITED, .value = status };
+	struct sandbox_message m = { .event = SANDBOX_EXITED, .value = status };
 
 	end_others(init);
 	m.read_to = init->keeps_stdin ? lseek(STDIN_FILENO, 0, SEEK_CUR) : -1;
-	send(init, &m);
+	send_message(init, &m);
 }
 
 static void fail_exec(int socket, const char *name, int error)
@@ -164,7 +164,7 @@ static int open_domain(const struct plan *plan, int socket)
 /* What is the command's alone, in the process that becomes it. NULL, or what
  * could not be done; errno says why.
  */
-static const char *confine_command(const struct cage_request *request,
+static const char *confine_command(const struct sandbox_request *request,
 				   int domain)
 {
 	if (domain >= 0 && sys_landlock_restrict_self(domain) < 0)
@@ -179,7 +179,7 @@ static const char *confine_command(const struct cage_request *request,
 /* vfork(): the child borrows our memory until it has become the command, so it
  * can leave here what failed
  */
-static pid_t start(const struct cage_request *request, int socket,
+static pid_t start_command(const struct sandbox_request *request, int socket,
 		   const int domain)
 {
 	const struct plan *plan = request->plan;
@@ -208,10 +208,10 @@ static pid_t start(const struct cage_request *request, int socket,
 
 static void tell_started(const struct init *init)
 {
-	const struct cage_message m = { .event = CAGE_STARTED };
+	const struct sandbox_message m = { .event = SANDBOX_STARTED };
 	auto_close int fd = sys_pidfd_open(init->command, 0);
 
-	if (fd < 0 || sock_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
+	if (fd < 0 || socket_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
 		leave(init, EXIT_NOT_BUILT);
 }
 
@@ -233,9 +233,9 @@ static int open_children(const struct plan *plan, int socket)
 	return fd;
 }
 
-/* All is over and told. The namespaces go with whoever holds them last, and
- * that takes time: stay until the supervisor has let go, so that nobody waits
- * for it.
+/* The end is reported. The namespaces go with the process that holds them last, and
+ * that takes time: stay until the supervisor has closed its own, so that it does
+ * not wait for that.
  */
 static void wait_for_supervisor(const struct init *init)
 {
@@ -256,11 +256,11 @@ static void reap(const struct init *init)
 		if (pid != init->command)
 			continue;
 		if (WIFCONTINUED(status)) {
-			tell(init, CAGE_CONTINUED, 0);
+			send_event(init, SANDBOX_CONTINUED, 0);
 			continue;
 		}
 		if (WIFSTOPPED(status)) {
-			tell(init, CAGE_STOPPED, WSTOPSIG(status));
+			send_event(init, SANDBOX_STOPPED, WSTOPSIG(status));
 			continue;
 		}
 		tell_exited(init, status);
@@ -268,7 +268,7 @@ static void reap(const struct init *init)
 	}
 }
 
-void init_run(const struct cage_request *request, int socket)
+void init_run(const struct sandbox_request *request, int socket)
 {
 	const struct plan *plan = request->plan;
 	struct pollfd fds[2] = {
@@ -289,7 +289,7 @@ void init_run(const struct cage_request *request, int socket)
 	if (fds[0].fd < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot wait for signals");
 
-	init.command = start(request, socket, domain);
+	init.command = start_command(request, socket, domain);
 	close_fd(&domain);
 	/* Or a pipe would not end */
 	(void)sys_close_range(init.keeps_stdin ? 1 : 0, 2, 0);

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/jail.c - the holder of an egress jail
+ * sandbox/jail-holder.c - the holder of an egress jail
  *
  * Theory of operation: pasta (of the package passt) carries the traffic of a
  * network namespace to the host's network as an ordinary process, without
  * privilege. The order is what makes it a jail: the namespace, pasta, the
- * routes, and only then somebody inside.
+ * routes, and only then a process inside.
  *
  * The holder is the first process of a pid namespace, so that pasta ends when
  * it does, however that comes about. It lives in a user namespace that owns
  * the network namespace; the sandbox's own user namespace is a child of that
  * one, and so has no right to a route or a device, whatever capabilities it
  * could come by. Pasta is forked before the holder leaves the host's network,
- * to which nobody returns.
+ * to which there is no way back.
  *
  *	supervisor ── holder ── pasta (first in the host's network)
  *	    │            └ in the jail's network; locks the routes, then waits
  *	    └─ init of the sandbox (enters the jail's network)
  */
 
-#include "cage/jail.h"
+#include "sandbox/jail-holder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,16 +32,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
-#include "base/sock.h"
+#include "base/proc.h"
 #include "base/sys.h"
-#include "cage/stages.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/stages.h"
 
 enum {
 	PASTA_MS = 20000,	/* Until it must have configured the interface */
@@ -94,16 +94,13 @@ static int keep_rights(void)
 		CAP_SYS_ADMIN, CAP_NET_ADMIN, CAP_NET_BIND_SERVICE,
 		CAP_SYS_PTRACE, CAP_SETPCAP, CAP_SETUID, CAP_SETGID,
 	};
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2];
+	struct sys_caps caps;
 
-	if (syscall(SYS_capget, &header, data) < 0)
+	if (sys_capget(&caps) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++)
-		data[0].inheritable |= 1u << rights[i];
-	if (syscall(SYS_capset, &header, data) < 0)
+		caps.inheritable |= 1ULL << rights[i];
+	if (sys_capset(&caps) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(rights); i++) {
 		if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, rights[i], 0,
@@ -138,7 +135,7 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 		argv[n++] = "--dns-forward";
 		argv[n++] = JAIL_FORWARD6;
 	}
-	if (sock_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
+	if (socket_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
 	    dup2(net, NET_FD) < 0 || dup2(words, 2) < 0 ||
 	    sys_close_range(NET_FD + 1, ~0U, 0) < 0 ||
 	    sys_close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
@@ -164,7 +161,7 @@ static void read_words(int fd, char *text, size_t size)
 }
 
 /* It goes to the background when it is ready */
-static int wait_for(pid_t pid, int words, struct err *err)
+static int wait_for_pasta(pid_t pid, int words, struct err *err)
 {
 	auto_close int pidfd = sys_pidfd_open(pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -189,7 +186,7 @@ static int attach(const char *pasta, const struct plan *plan, int *net,
 	int pair[2], pipes[2];
 	pid_t pid;
 
-	if (sock_pair(pair) < 0 || pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0)
+	if (socket_pair(pair) < 0 || pipe2(pipes, O_CLOEXEC | O_NONBLOCK) < 0)
 		return fail_errno(err, "--net jail: cannot talk to pasta");
 	pid = fork();
 	if (!pid)
@@ -200,20 +197,17 @@ static int attach(const char *pasta, const struct plan *plan, int *net,
 	if (pid < 0 || unshare(CLONE_NEWNET) < 0)
 		return fail_errno(err, "--net jail: cannot make a network namespace");
 	*net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	if (*net < 0 || sock_send(pair[0], "", 1, net, 1) < 0)
+	if (*net < 0 || socket_send(pair[0], "", 1, net, 1) < 0)
 		return fail_errno(err, "--net jail: cannot hand the network over");
 	(void)close(pair[0]);
-	return wait_for(pid, words, err);
+	return wait_for_pasta(pid, words, err);
 }
 
 static int drop_all(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	const struct __user_cap_data_struct none[2] = { { 0 } };
+	const struct sys_caps none = { 0 };
 
-	if (syscall(SYS_capset, &header, none) < 0 ||
+	if (sys_capset(&none) < 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return fail_errno(err, "--net jail: cannot drop privileges");
@@ -240,53 +234,56 @@ static void __attribute__((noreturn)) hold(int socket, int children)
 			continue;
 		(void)!read(children, &info, sizeof(info));
 		while (waitpid(-1, NULL, WNOHANG) > 0)
-			(void)sock_send(socket, &over, sizeof(over), NULL, 0);
+			(void)socket_send(socket, &over, sizeof(over), NULL, 0);
 	}
 }
 
 /* Nothing of the caller's but the socket */
-static int leave(int *socket, struct err *err)
+static int leave_caller(int socket, struct err *err)
 {
-	const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int r = proc_leave_streams();
 
-	if (null < 0 || dup2(*socket, 3) < 0 || dup2(null, 0) < 0 ||
-	    dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-	    sys_close_range(4, ~0U, 0) < 0 ||
-	    fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
-		return fail_errno(err, "--net jail: cannot close descriptors");
-	*socket = 3;
-	(void)setsid();
-	return chdir("/") < 0 ? fail_errno(err, "cannot enter /") : 0;
+	if (r == 0)
+		r = proc_close_others(&socket, 1);
+	if (r == 0 && chdir("/") < 0)
+		r = -errno;
+	return r < 0 ? fail(err, r, "--net jail: cannot close descriptors: %s",
+			    strerror(-r)) : 0;
 }
 
-static void __attribute__((noreturn)) holder_main(const struct plan *plan,
-						  const char *pasta,
-						  int socket)
+/**
+ * struct holder_work - What the holder starts with
+ */
+struct holder_work {
+	const struct plan *plan;
+	const char *pasta;
+};
+
+static void holder_main(int socket, const void *arg)
 {
+	const struct holder_work *w = arg;
+	const struct plan *plan = w->plan;
 	struct jail_message m = { 0 };
 	struct jail_near near = { 0 };
 	struct err err = { 0 };
 	int fds[2] = { -1, -1 }, children, r;
 	sigset_t set;
 
-	(void)prctl(PR_SET_NAME, "cloche-jail");
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	sigemptyset(&set);
-	(void)sigprocmask(SIG_SETMASK, &set, NULL);
-	r = leave(&socket, &err);
+	r = leave_caller(socket, &err);
 	if (r == 0)
 		r = stage_idmap(plan->machine.uid, plan->machine.gid, &err);
 	if (r == 0)
 		r = jail_look(&near, &err);
 	if (r == 0)
-		r = attach(pasta, plan, &fds[1], &err);
+		r = attach(w->pasta, plan, &fds[1], &err);
 	if (r == 0)
 		r = jail_lock(&plan->jail, &near, &err);
 	free(near.v);
 	fds[0] = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
 	if (r == 0)
 		r = drop_all(&err);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);	/* What was dropped reset it */
+	(void)proc_die_with_parent(0);	/* What was dropped reset it */
+	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	(void)sigprocmask(SIG_SETMASK, &set, NULL);
 	children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -294,7 +291,7 @@ static void __attribute__((noreturn)) holder_main(const struct plan *plan,
 		r = fail_errno(&err, "--net jail: cannot watch over pasta");
 	m.error = r;
 	snprintf(m.text, sizeof(m.text), "%s", err.msg);
-	if (sock_send(socket, &m, sizeof(m), fds, r < 0 ? 0 : 2) < 0 || r < 0)
+	if (socket_send(socket, &m, sizeof(m), fds, r < 0 ? 0 : 2) < 0 || r < 0)
 		_exit(1);
 	close_fd(&fds[0]);
 	close_fd(&fds[1]);
@@ -307,7 +304,7 @@ static int wait_ready(struct jail_run *run, struct err *err)
 	int fds[2] = { -1, -1 };
 	size_t n = 2;
 
-	if (sock_recv(run->socket, &m, sizeof(m), fds, &n) !=
+	if (socket_recv(run->holder.socket, &m, sizeof(m), fds, &n) !=
 	    (ssize_t)sizeof(m))
 		return fail(err, -EPIPE, "--net jail: its holder ended");
 	m.text[sizeof(m.text) - 1] = '\0';
@@ -322,21 +319,16 @@ int jail_start(const struct plan *plan, struct jail_run *ret, struct err *err)
 {
 	struct jail_run run = JAIL_NONE;
 	char pasta[64];
-	int pair[2];
+	const struct holder_work work = { plan, pasta };
 	int r = check_needs(pasta, sizeof(pasta), err);
 
 	if (r < 0)
 		return r;
-	if (sock_pair(pair) < 0)
-		return fail_errno(err, "--net jail: cannot make a socket pair");
-	(void)fflush(NULL);
-	run.pid = sys_fork_into(CLONE_NEWUSER | CLONE_NEWPID, NULL);
-	if (!run.pid)
-		holder_main(plan, pasta, pair[1]);
-	(void)close(pair[1]);
-	run.socket = pair[0];
-	if (run.pid < 0)
-		r = fail_errno(err, "--net jail: cannot make a user namespace; 'cloche doctor' says why");
+	r = proc_spawn("cloche-jail", CLONE_NEWUSER | CLONE_NEWPID, holder_main,
+		       &work, &run.holder);
+	if (r < 0)
+		fail(err, r, "--net jail: cannot make a user namespace (%s); 'cloche doctor' says why",
+		     strerror(-r));
 	else
 		r = wait_ready(&run, err);
 	if (r < 0) {
@@ -349,13 +341,7 @@ int jail_start(const struct plan *plan, struct jail_run *ret, struct err *err)
 
 void jail_stop(struct jail_run *run)
 {
-	close_fd(&run->socket);
 	close_fd(&run->user);
 	close_fd(&run->net);
-	if (run->pid > 0) {
-		(void)kill(run->pid, SIGKILL);
-		while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	run->pid = -1;
+	proc_end(&run->holder, true);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/jail.h - a network namespace that reaches the internet and nothing near
+/* sandbox/jail-holder.h - a network namespace that reaches the internet and nothing near
  *
  * jail_start() returns when the routes are locked, or fails: there is no jail
  * that is half open. Closing it ends pasta.
  */
 
-#ifndef CAGE_JAIL_H
-#define CAGE_JAIL_H
+#ifndef SANDBOX_JAIL_HOLDER_H
+#define SANDBOX_JAIL_HOLDER_H
 
-#include <sys/types.h>
-
+#include "base/proc.h"
 #include "policy/host.h"
 
 struct err;
@@ -19,15 +18,14 @@ struct plan;
 /**
  * struct jail_run - A jail that stands
  * @user, @net:	Its namespaces; the first owns the second
- * @socket:	Readable when its network has ended
- * @pid:	The holder
+ * @holder:	Its process; the socket is readable when the network has ended
  */
 struct jail_run {
-	int user, net, socket;
-	pid_t pid;
+	int user, net;
+	struct proc holder;
 };
 
-#define JAIL_NONE	((struct jail_run){ -1, -1, -1, -1 })
+#define JAIL_NONE	((struct jail_run){ -1, -1, PROC_NONE })
 
 int jail_start(const struct plan *plan, struct jail_run *ret,
 	       struct err *err);
@@ -43,15 +41,15 @@ struct jail_near {
 	size_t len, cap;
 };
 
-/* routes.c: the host's, while we are still in its network. 0, or a negative
+/* jail-routes.c: the host's, while we are still in its network. 0, or a negative
  * errno with words. The caller frees @ret->v.
  */
 int jail_look(struct jail_near *ret, struct err *err);
 
-/* jail-routes.c: lock the routes of the namespace that we are in. 0, or a
+/* Lock the routes of the namespace that we are in. 0, or a
  * negative errno with words.
  */
 int jail_lock(const struct jail *jail, const struct jail_near *near,
 	      struct err *err);
 
-#endif /* CAGE_JAIL_H */
+#endif /* SANDBOX_JAIL_HOLDER_H */

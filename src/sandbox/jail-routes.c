@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/jail-routes.c - the routes of an egress jail
+ * sandbox/jail-routes.c - the routes of an egress jail
  *
  * Theory of operation: of what pasta made, only the default routes stay. Every
  * other route of the interface is the way to a network that the machine is in:
@@ -8,35 +8,141 @@
  * networks that the host reaches by other interfaces, of which pasta knows
  * nothing, and the host's own addresses: to pasta, an ordinary process, they
  * are open; so are the gateways, which the default routes go by without a
- * route to them. Then the plan's open ranges are put back; the longest prefix wins. In the end the kernel is asked for the way to an address
- * of each blocked range, and there must be none.
+ * route to them. Then the plan's open ranges are put back; the longest prefix
+ * wins. In the end the kernel is asked for the way to an address of each blocked
+ * range, and there must be none.
  */
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/netlink.h"
 #include "base/own.h"
-#include "cage/jail.h"
-#include "cage/routes.h"
 #include "plan/jail.h"
+#include "sandbox/jail-holder.h"
+#include "sandbox/netns.h"
 
 enum {
+	ROUTES_MAX = 4096,	/* Of a machine, or that pasta may have made */
+	LOOPBACK_INDEX = 1,	/* In every namespace */
 	MULTICAST_PRIORITY = 1,	/* Before the kernel's own, which is 256 */
+	NEAR_BITS4 = 8,		/* A shorter prefix is a way to the world: */
+	NEAR_BITS6 = 16,	/* VPNs take 0.0.0.0/1 and 128.0.0.0/1 */
 };
 
-struct request {
-	struct nlmsghdr header;
-	struct rtmsg body;
-	char room[128];
+/**
+ * struct route - One route, as far as we care
+ * @via:	There is a gateway
+ */
+struct route {
+	struct host_range to;
+	bool via;
+	uint8_t gateway[16];
+	uint32_t oif, priority;
+	uint8_t type, table, scope;
 };
+
+/**
+ * struct routes - Those that were looked for
+ * @all:	Of all tables; else what leads out by the main one
+ */
+struct routes {
+	struct route *v;
+	size_t len, cap;
+	bool all;
+};
+
+/* Take down a route of the dump, if it is one that is looked for */
+static int take_route(const struct nlmsghdr *h, void *data)
+{
+	struct routes *routes = data;
+	const struct rtmsg *m = NLMSG_DATA(h);
+	size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(*m));
+	struct route r = {
+		.to = { .kind = m->rtm_family == AF_INET ? HOST_IPV4 : HOST_IPV6,
+			.bits = m->rtm_dst_len },
+		.type = m->rtm_type, .table = m->rtm_table,
+		.scope = m->rtm_scope,
+	};
+
+	if (h->nlmsg_type != RTM_NEWROUTE ||
+	    (!routes->all && m->rtm_table != RT_TABLE_MAIN) ||
+	    m->rtm_flags & RTM_F_CLONED)
+		return 0;
+	for (struct rtattr *a = RTM_RTA(m); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left)) {
+		const size_t n = RTA_PAYLOAD(a);
+
+		if (a->rta_type == RTA_DST && n <= 16)
+			memcpy(r.to.address, RTA_DATA(a), n);
+		else if (a->rta_type == RTA_GATEWAY && n <= 16)
+			memcpy(r.gateway, RTA_DATA(a), n);
+		else if (a->rta_type == RTA_OIF && n == 4)
+			memcpy(&r.oif, RTA_DATA(a), n);
+		else if (a->rta_type == RTA_PRIORITY && n == 4)
+			memcpy(&r.priority, RTA_DATA(a), n);
+		r.via |= a->rta_type == RTA_GATEWAY;
+	}
+	if (!routes->all && r.oif == LOOPBACK_INDEX)
+		return 0;
+	if (routes->len == ROUTES_MAX)
+		return -E2BIG;
+	*vec_push(routes) = r;
+	return 0;
+}
+
+/* Add the routes of both families. The caller frees @routes->v. */
+static int read_routes(int fd, struct routes *routes, struct err *err)
+{
+	static const uint8_t families[] = { AF_INET, AF_INET6 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
+		struct netlink q = { .len = 0 };
+		struct rtmsg *m = netlink_add(&q, RTM_GETROUTE, NLM_F_DUMP,
+					      sizeof(*m));
+
+		m->rtm_family = families[i];
+		r = netlink_ask(fd, &q, take_route, routes);
+	}
+	return r < 0 ? fail(err, r, "--net jail: cannot read the routes: %s",
+			    strerror(-r)) : 0;
+}
+
+static bool is_near(const struct route *route)
+{
+	const struct host_range *to = &route->to;
+	static const uint8_t one[16] = { [15] = 1 };
+
+	if (to->kind == HOST_IPV4 ? to->address[0] == 127
+				  : !memcmp(to->address, one, sizeof(one)))
+		return false;
+	return route->type == RTN_LOCAL ||
+	       (route->type == RTN_UNICAST &&
+		to->bits >= (to->kind == HOST_IPV4 ? NEAR_BITS4 : NEAR_BITS6));
+}
+
+int jail_look(struct jail_near *ret, struct err *err)
+{
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_ROUTE);
+	struct routes routes = { .all = true };
+	const int r = read_routes(fd, &routes, err);
+
+	for (size_t i = 0; r == 0 && i < routes.len; i++) {
+		if (is_near(&routes.v[i]))
+			*vec_push(ret) = routes.v[i].to;
+	}
+	free(routes.v);
+	return r;
+}
 
 static uint8_t family_of(const struct host_range *range)
 {
@@ -48,84 +154,43 @@ static size_t bytes_of(const struct host_range *range)
 	return range->kind == HOST_IPV4 ? 4 : 16;
 }
 
-static void add(struct request *q, uint16_t type, const void *data, size_t n)
+static void add_request(struct netlink *q, uint16_t type, uint16_t flags,
+			const struct route *route)
 {
-	struct rtattr *a = (struct rtattr *)(void *)
-		((char *)q + NLMSG_ALIGN(q->header.nlmsg_len));
+	struct rtmsg *m = netlink_add(q, type, flags, sizeof(*m));
 
-	a->rta_type = type;
-	a->rta_len = (uint16_t)RTA_LENGTH(n);
-	memcpy(RTA_DATA(a), data, n);
-	q->header.nlmsg_len = (uint32_t)(NLMSG_ALIGN(q->header.nlmsg_len) +
-					 RTA_SPACE(n));
-}
-
-static void init(struct request *q, uint16_t type, uint16_t flags,
-		 const struct route *route)
-{
-	*q = (struct request){
-		.header = {
-			.nlmsg_len = NLMSG_LENGTH(sizeof(q->body)),
-			.nlmsg_type = type,
-			.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags),
-		},
-		.body = {
-			.rtm_family = family_of(&route->to),
-			.rtm_dst_len = route->to.bits,
-			.rtm_table = route->table,
-			.rtm_type = route->type,
-			.rtm_scope = route->scope,
-		},
+	*m = (struct rtmsg){
+		.rtm_family = family_of(&route->to),
+		.rtm_dst_len = route->to.bits,
+		.rtm_table = route->table,
+		.rtm_type = route->type,
+		.rtm_scope = route->scope,
 	};
 	if (type == RTM_NEWROUTE)
-		q->body.rtm_protocol = RTPROT_STATIC;
+		m->rtm_protocol = RTPROT_STATIC;
 	if (type == RTM_NEWROUTE && route->via)
-		q->body.rtm_flags = RTNH_F_ONLINK;	/* Blocked as a host */
+		m->rtm_flags = RTNH_F_ONLINK;	/* Blocked as a host */
 	if (route->to.bits)
-		add(q, RTA_DST, route->to.address, bytes_of(&route->to));
+		netlink_add_attribute(q, RTA_DST, route->to.address,
+				      bytes_of(&route->to));
 	if (route->via)
-		add(q, RTA_GATEWAY, route->gateway, bytes_of(&route->to));
+		netlink_add_attribute(q, RTA_GATEWAY, route->gateway,
+				      bytes_of(&route->to));
 	if (route->oif)
-		add(q, RTA_OIF, &route->oif, sizeof(route->oif));
+		netlink_add_attribute(q, RTA_OIF, &route->oif,
+				      sizeof(route->oif));
 	if (route->priority)
-		add(q, RTA_PRIORITY, &route->priority,
-		    sizeof(route->priority));
+		netlink_add_attribute(q, RTA_PRIORITY, &route->priority,
+				      sizeof(route->priority));
 }
 
-/* Send, and hear what became of it: 0 or -errno */
 static int change(int fd, uint16_t type, uint16_t flags,
 		  const struct route *route)
 {
-	union {
-		struct nlmsghdr header;
-		char bytes[1024];
-	} in;
-	struct request q;
-	ssize_t n;
+	struct netlink q = { .len = 0 };
 
-	init(&q, type, (uint16_t)(flags | NLM_F_ACK), route);
-	if (send(fd, &q, q.header.nlmsg_len, 0) < 0)
-		return -errno;
-	n = recv(fd, &in, sizeof(in), 0);
-	if (n < (ssize_t)sizeof(in.header) ||
-	    in.header.nlmsg_type != NLMSG_ERROR)
-		return n < 0 ? -errno : -EPROTO;
-	return ((struct nlmsgerr *)NLMSG_DATA(&in.header))->error;
-}
-
-static int bring_up_loopback(int fd)
-{
-	const struct {
-		struct nlmsghdr header;
-		struct ifinfomsg body;
-	} q = {
-		.header = { .nlmsg_len = sizeof(q), .nlmsg_type = RTM_NEWLINK,
-			    .nlmsg_flags = NLM_F_REQUEST },
-		.body = { .ifi_index = ROUTES_LOOPBACK, .ifi_flags = IFF_UP,
-			  .ifi_change = IFF_UP },
-	};
-
-	return send(fd, &q, sizeof(q), 0) < 0 ? -errno : 0;
+	add_request(&q, type, (uint16_t)(flags | NLM_F_ACK), route);
+	return netlink_ask(fd, &q, NULL, NULL);
 }
 
 static bool is_multicast6(const struct host_range *range)
@@ -195,7 +260,7 @@ static struct ways find_ways(const struct routes *routes)
 	return ways;
 }
 
-static bool is_allowed(const struct jail *jail, const struct host_range *range)
+static bool is_open_range(const struct jail *jail, const struct host_range *range)
 {
 	struct host first;
 
@@ -221,7 +286,7 @@ static int close_near(int fd, const struct jail *jail,
 			continue;
 		r = change(fd, RTM_DELROUTE, 0, route);
 		if (!r && route->type == RTN_UNICAST &&
-		    !is_allowed(jail, &route->to))
+		    !is_open_range(jail, &route->to))
 			r = block(fd, &route->to);
 	}
 	return r;
@@ -244,7 +309,7 @@ static int close_others(int fd, const struct jail *jail,
 	int r = 0;
 
 	for (size_t i = 0; !r && i < near->len; i++) {
-		if (is_allowed(jail, &near->v[i]))
+		if (is_open_range(jail, &near->v[i]))
 			continue;
 		r = block(fd, &near->v[i]);
 		if (is_without(&near->v[i], ways, r))
@@ -266,7 +331,7 @@ static int block_gateway(int fd, const struct jail *jail,
 	range.kind = way->to.kind;
 	range.bits = (uint8_t)(bytes_of(&range) * 8);
 	memcpy(range.address, way->gateway, sizeof(range.address));
-	return is_allowed(jail, &range) ? 0 : block(fd, &range);
+	return is_open_range(jail, &range) ? 0 : block(fd, &range);
 }
 
 static int set_all(int fd, const struct jail *jail, const struct ways *ways)
@@ -308,31 +373,33 @@ static bool sample(const struct jail *jail, const struct host_range *range,
 	return true;
 }
 
-/* True if the kernel knows no way to @route's address */
-static bool is_blocked(int fd, const struct route *route)
+static int take_type(const struct nlmsghdr *head, void *data)
 {
-	union {
-		struct nlmsghdr header;
-		char bytes[4096];
-	} in;
-	const struct rtmsg *m = NLMSG_DATA(&in.header);
-	struct request q;
-	ssize_t n;
-
-	init(&q, RTM_GETROUTE, 0, route);
-	if (send(fd, &q, q.header.nlmsg_len, 0) < 0)
-		return false;
-	n = recv(fd, &in, sizeof(in), 0);
-	if (n < (ssize_t)sizeof(in.header))
-		return false;
-	if (in.header.nlmsg_type == NLMSG_ERROR)
-		return ((struct nlmsgerr *)NLMSG_DATA(&in.header))->error < 0;
-	return in.header.nlmsg_type == RTM_NEWROUTE &&
-	       (m->rtm_type == RTN_BLACKHOLE ||
-		m->rtm_type == RTN_UNREACHABLE);
+	*(uint8_t *)data = ((const struct rtmsg *)NLMSG_DATA(head))->rtm_type;
+	return head->nlmsg_type == RTM_NEWROUTE ? 0 : -EPROTO;
 }
 
-static int check(int fd, const struct jail *jail, struct err *err)
+/* True if the kernel says that there is no way to @route's address */
+static bool is_blocked(int fd, const struct route *route)
+{
+	static const int refusals[] = {
+		-EINVAL, -EHOSTUNREACH, -ENETUNREACH, -EACCES, -EAFNOSUPPORT,
+		-EOPNOTSUPP,
+	};
+	struct netlink q = { .len = 0 };
+	uint8_t type = RTN_UNICAST;
+	int r;
+
+	add_request(&q, RTM_GETROUTE, 0, route);
+	r = netlink_ask(fd, &q, take_type, &type);
+	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(refusals); i++) {
+		if (r == refusals[i])
+			return true;
+	}
+	return r == 0 && (type == RTN_BLACKHOLE || type == RTN_UNREACHABLE);
+}
+
+static int check_blocked(int fd, const struct jail *jail, struct err *err)
 {
 	for (size_t i = 0; i < jail->len; i++) {
 		struct route route;
@@ -367,7 +434,7 @@ static int lock_routes(int fd, const struct jail *jail,
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot lock the routes: %s",
 			    strerror(-r));
-	return check(fd, jail, err);
+	return check_blocked(fd, jail, err);
 }
 
 int jail_lock(const struct jail *jail, const struct jail_near *near,
@@ -376,12 +443,12 @@ int jail_lock(const struct jail *jail, const struct jail_near *near,
 	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 				   NETLINK_ROUTE);
 	struct routes routes = { 0 };
-	int r = fd < 0 ? -errno : bring_up_loopback(fd);
+	int r = fd < 0 ? -errno : netns_up(false, NULL);
 
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot set up the loopback: %s",
 			    strerror(-r));
-	r = routes_read(fd, &routes, err);
+	r = read_routes(fd, &routes, err);
 	if (!r)
 		r = lock_routes(fd, jail, near, &routes, err);
 	free(routes.v);

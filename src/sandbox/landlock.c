@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/landlock.c - the second layer behind the mounts
+ * sandbox/landlock.c - the second layer behind the mounts
  *
  * List and execute everywhere, read everywhere but where something is hidden, write
  * only beneath the writable roots. This also stops what mounts cannot: FIFOs on a read-only
  * mount, and files of the host re-opened for writing through /proc/self/fd. A
  * terminal that the caller handed over stays re-openable: "> /dev/stderr" must
- * work (files for output are relayed, lib/stdfds.c).
+ * work (files for output are relayed, run/command-stdio.c).
  */
 
 #include <dirent.h>
@@ -21,11 +21,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/cage.h"
-#include "cage/stages.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
 
 #define READ_RIGHTS							\
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |	\
@@ -240,6 +240,8 @@ static int carve(struct carving *c, const char *path, struct err *err)
 
 	while (dir && readdir(dir) && n <= c->left)
 		n++;
+	if (!dir && err_is_shortage(errno))
+		return fail_errno(err, "cannot list '%s'", path);
 	if (!dir || n > c->left)
 		return allow(c->ruleset, path, LANDLOCK_ACCESS_FS_READ_FILE,
 			     err);
@@ -262,7 +264,8 @@ static int carve(struct carving *c, const char *path, struct err *err)
 			    O_CLOEXEC);
 		attr.parent_fd = fd;
 		/* It may be gone by now */
-		if (fd >= 0 && sys_landlock_add_rule(c->ruleset,
+		if (fd < 0 ? err_is_shortage(errno) :
+		    sys_landlock_add_rule(c->ruleset,
 				LANDLOCK_RULE_PATH_BENEATH, &attr) < 0)
 			r = fail_errno(err, "cannot allow '%s'", below);
 	}
@@ -294,7 +297,7 @@ static bool nests(const struct plan *plan)
 	return plan->tier == TIER_FULL && plan->nested_userns;
 }
 
-static bool carves(const struct plan *plan)
+bool landlock_carves(const struct plan *plan)
 {
 	return plan->tier == TIER_FULL && plan->machine.landlock_abi &&
 	       !nests(plan) && !plan->root_writable &&
@@ -315,7 +318,7 @@ int landlock_prepare(const struct plan *plan, struct err *err)
 	struct carving c = { .left = CARVED_MAX };
 	int r;
 
-	if (!carves(plan))
+	if (!landlock_carves(plan))
 		return -ENOENT;
 	ruleset = create(plan, err);
 	if (ruleset < 0)
@@ -366,7 +369,7 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 		     struct err *err)
 {
 	const uint64_t write = (READ_RIGHTS | WRITE_RIGHTS) & handled;
-	int r = carves(plan) ? allow_own_reads(ruleset, plan, err) :
+	int r = landlock_carves(plan) ? allow_own_reads(ruleset, plan, err) :
 		allow(ruleset, "/", plan->root_writable ? write : READ_RIGHTS,
 		      err);
 
@@ -391,7 +394,7 @@ static int allow_all(int ruleset, const struct plan *plan, uint64_t handled,
 	return r;
 }
 
-/* The only layer: it must be seen to work. Nobody may write here, and without
+/* The only layer: check that it works. This file may not be written, and without
  * Landlock (or an outer sandbox's read-only /proc) this process could.
  */
 static int check_enforced(const struct plan *plan, struct err *err)
@@ -443,12 +446,12 @@ static int receive(int socket, struct err *err)
 	int fd = -1;
 	char c;
 
-	if (sock_recv(socket, &c, 1, &fd, &n) != 1 || n != 1)
+	if (socket_recv(socket, &c, 1, &fd, &n) != 1 || n != 1)
 		return fail(err, -EPROTO, "no Landlock ruleset came");
 	return fd;
 }
 
-int stage_landlock(const struct cage_request *request, int socket,
+int stage_landlock(const struct sandbox_request *request, int socket,
 		   struct err *err)
 {
 	const struct plan *plan = request->plan;
@@ -458,7 +461,7 @@ int stage_landlock(const struct cage_request *request, int socket,
 
 	if (r < 0 || !abi || (nests(plan) && abi < 6))
 		return r;	/* The plan says so, and so does explain */
-	ruleset = carves(plan) ? receive(socket, err) : create(plan, err);
+	ruleset = landlock_carves(plan) ? receive(socket, err) : create(plan, err);
 	if (ruleset < 0)
 		return ruleset;
 	r = nests(plan) ? 0 : plan->tier == TIER_FULL ?

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/tree.c - the file system as the command sees it
+ * sandbox/mount-tree.c - the file system as the command sees it
  *
  * Theory of operation: the mount namespace is our own copy of the host's, so
  * the world is made read-only in place with one recursive call; nothing is
@@ -11,7 +11,7 @@
  * bind is looked at when it is there (bind.c). A mask hides whatever stands at
  * its path by then.
  *
- * One tmpfs ("the box") serves everything we make ourselves: the empty
+ * One tmpfs serves everything we make ourselves: the empty
  * directory and the unreadable file that masks show, /dev, /dev/shm, a fresh
  * /tmp. It is attached below /dev while the masks are made, and /dev covers
  * it in the end.
@@ -25,6 +25,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/mount.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -36,15 +37,131 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "cage/bind.h"
-#include "cage/box.h"
-#include "cage/cage.h"
-#include "cage/mask.h"
-#include "cage/stages.h"
-#include "cage/twin.h"
 #include "plan/plan.h"
+#include "sandbox/bind.h"
+#include "sandbox/fuse-mount.h"
+#include "sandbox/mount-fd.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
+#include "sandbox/tmpfs.h"
 
-/* Open @m's path; it must be what the plan saw, or somebody moved it since */
+/* A second copy of the world, which binds are taken from.
+ *
+ * What is shown or can be written is cloned before the
+ * world is read-only, one by one: five calls, a descriptor and a namespace each.
+ * And to bind a path on itself, the kernel looks at every mount that is there
+ * already on the mount the path is in, whether it has to be copied too: the
+ * thousandth bind in a root would look at a thousand. Where there are many,
+ * the world is copied once, and each of them is one bind from that copy, on
+ * which nothing is ever mounted. It is attached to our own tmpfs, where only we
+ * get. The names in it can be swapped as all others can, so what was bound is
+ * compared with what the plan saw (bind.c), and it is gone before anything runs.
+ */
+/* A copy is worth its time (to drop it takes some tenths of a millisecond) when
+ * the binds from it are worth so much: what is shown or can be written saves
+ * calls, what is mounted on itself a look at its neighbours
+ */
+enum { ROOT_CLONE_WORTH = 192, ROOT_CLONE_SHOWN = 3, ROOT_CLONE_SELF = 1 };
+
+#define CLONE_AT	TMPFS_AT "/" TMPFS_CLONE
+
+/**
+ * struct root_clone - The copy
+ * @fd:		Its root; -1 if there is none
+ * @attached:	To a place in our own tmpfs
+ */
+struct root_clone {
+	int fd;
+	bool attached;
+};
+
+static bool is_shown(const struct plan_mount *m)
+{
+	return m->kind == MOUNT_BIND_RW || m->kind == MOUNT_SHOW;
+}
+
+/* Only what must be what the plan saw: that is how a swapped name is noticed.
+ * The root of all has no name.
+ */
+static bool can_have(const struct plan_mount *m)
+{
+	return (is_shown(m) || ((m->kind == MOUNT_BIND_RO ||
+				 m->kind == MOUNT_PIN) && !m->loose)) &&
+	       !m->is_link && m->path[1];
+}
+
+static bool is_worth_it(const struct plan *plan)
+{
+	size_t worth = 0;
+
+	for (size_t i = 0; worth < ROOT_CLONE_WORTH && i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (can_have(m))
+			worth += is_shown(m) ? ROOT_CLONE_SHOWN : ROOT_CLONE_SELF;
+	}
+	return worth >= ROOT_CLONE_WORTH;
+}
+
+/* While the world is as the host has it: copy it, if @plan has enough binds. Where
+ * it cannot be copied, there is no copy.
+ */
+static void root_clone_begin(struct root_clone *clone, const struct plan *plan)
+{
+	auto_close int world = -1;
+
+	*clone = (struct root_clone){ .fd = -1 };
+	if (is_worth_it(plan))
+		world = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (world >= 0)
+		clone->fd = tree_clone(world, NULL, "/");
+	if (clone->fd >= 0 &&
+	    tree_set(clone->fd, MOUNT_ATTR_NODEV, 0, NULL, "/") < 0)
+		close_fd(&clone->fd);
+}
+
+/* True if @m will be a bind from the copy */
+static bool root_clone_has(const struct root_clone *clone, const struct plan_mount *m)
+{
+	return clone->fd >= 0 && can_have(m);
+}
+
+/* Once the world is read-only: the copy is not */
+static int root_clone_attach(struct root_clone *clone, struct err *err)
+{
+	int r = 0;
+
+	if (clone->fd >= 0)
+		r = tmpfs_attach(clone->fd, CLONE_AT, err);
+	clone->attached = clone->fd >= 0 && r == 0;
+	return r;
+}
+
+/* What @m shows, by its name in the copy; NULL if it is not from there */
+static const char *root_clone_source(const struct root_clone *clone,
+				     const struct plan_mount *m, char *path,
+				     size_t size)
+{
+	int n;
+
+	if (!root_clone_has(clone, m))
+		return NULL;
+	n = snprintf(path, size, CLONE_AT "%s", m->path);
+	return n > 0 && (size_t)n < size ? path : NULL;
+}
+
+/* The copy shows all that is hidden, and can be written: it goes */
+static int root_clone_end(struct root_clone *clone, struct err *err)
+{
+	int r = 0;
+
+	if (clone->attached && umount2(CLONE_AT, MNT_DETACH) < 0)
+		r = fail_errno(err, "cannot drop the copy of the world");
+	close_fd(&clone->fd);
+	return r;
+}
+
+/* Open @m's path; it must be what the plan saw, or it was replaced since */
 static int open_planned(const struct plan_mount *m, struct err *err)
 {
 	auto_close int fd = tree_open(m->path, err);
@@ -86,9 +203,9 @@ static bool is_replaced(const struct plan_mount *m)
 }
 
 /* Writable roots and carve-outs, from the tree as the host has it. Of layers,
- * only where they are missing: a clone that nobody mounts is slow to drop.
+ * only where they are missing: a clone that is never mounted is slow to drop.
  */
-static int clone_pristine(const struct plan *plan, const struct twin *twin,
+static int clone_pristine(const struct plan *plan, const struct root_clone *clone,
 			  int *trees, struct err *err)
 {
 	for (size_t i = 0; i < plan->mounts.len; i++) {
@@ -96,7 +213,7 @@ static int clone_pristine(const struct plan *plan, const struct twin *twin,
 
 		if (!m->pristine || m->kind == MOUNT_LAYER ||
 		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE ||
-		    is_replaced(m) || twin_has(twin, m))
+		    is_replaced(m) || root_clone_has(clone, m))
 			continue;
 		trees[i] = clone_planned(m, err);
 		if (trees[i] < 0)
@@ -116,7 +233,7 @@ static int restrict_world(const struct plan *plan, struct err *err)
 
 	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
 		return fail_errno(err, "cannot make the file system read-only");
-	return plan->root_writable ? box_close_sys(err) : 0;
+	return plan->root_writable ? tmpfs_close_sys(err) : 0;
 }
 
 /**
@@ -152,7 +269,7 @@ static int stand_in(const struct plan *plan, unsigned int mask,
 /* While the host's directories can still be seen, and written. 1 if one could
  * not be made.
  */
-static int make_layers(const struct plan *plan, struct box *box,
+static int make_layers(const struct plan *plan, struct tmpfs *tmpfs,
 		       struct trees *trees, struct err *err)
 {
 	int missing = 0;
@@ -168,7 +285,7 @@ static int make_layers(const struct plan *plan, struct box *box,
 		lower = open_planned(m, err);
 		if (lower < 0)
 			return lower;
-		trees->v[i] = box_layer(box, m->mask, lower, &why);
+		trees->v[i] = tmpfs_layer(tmpfs, m->mask, lower, &why);
 		if (trees->v[i] >= 0)
 			continue;
 		missing = 1;
@@ -180,7 +297,7 @@ static int make_layers(const struct plan *plan, struct box *box,
 }
 
 /* Roots whose changes are kept aside: there is nothing instead */
-static int make_asides(const struct cage_request *request,
+static int make_asides(const struct sandbox_request *request,
 		       struct trees *trees, struct err *err)
 {
 	const struct plan *plan = request->plan;
@@ -194,7 +311,7 @@ static int make_asides(const struct cage_request *request,
 		lower = open_planned(m, err);
 		if (lower < 0)
 			return lower;
-		trees->v[i] = box_aside(request->aside, m->mask, lower, err);
+		trees->v[i] = tmpfs_staged(request->aside, m->mask, lower, err);
 		if (trees->v[i] < 0)
 			return trees->v[i];
 	}
@@ -211,20 +328,20 @@ static bool is_wanted(const struct plan_mount *m, const struct trees *trees)
 	return !m->layer || !trees->bare[m->layer];
 }
 
-/* A mask shows a directory or file of the box; a bind shows its own path */
+/* A mask shows a directory or file of the tmpfs; a bind shows its own path */
 static int source_of(const struct plan_mount *m, int at, int pristine,
-		     const struct box *box, struct err *err)
+		     const struct tmpfs *tmpfs, struct err *err)
 {
 	int tree, r;
 
 	if (pristine >= 0)
 		return pristine;
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
-		return box_mask(box, m->kind == MOUNT_MASK_DIR, m->mask, err);
+		return tmpfs_mask(tmpfs, m->kind == MOUNT_MASK_DIR, m->mask, err);
 	if (m->kind == MOUNT_MADE)
-		return box_file(box, m->mask, err);
+		return tmpfs_file(tmpfs, m->mask, err);
 	if (m->kind == MOUNT_PRIVATE)
-		return box_private(box, m->mask, err);
+		return tmpfs_private(tmpfs, m->mask, err);
 	tree = tree_clone(at, err, m->path);	/* Also of a link itself */
 	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
 		r = tree_set(tree, MOUNT_ATTR_RDONLY, 0, err, m->path);
@@ -251,10 +368,10 @@ static int open_target(const struct plan_mount *m, struct err *err)
  */
 struct builder {
 	const struct plan *plan;
-	const struct box *box;
-	struct masks *masks;
+	const struct tmpfs *tmpfs;
+	struct fuse_mount *masks;
 	struct trees *trees;
-	const struct twin *twin;
+	const struct root_clone *clone;
 	struct bind_dir dir;
 };
 
@@ -266,7 +383,7 @@ static int make_mount(struct builder *b, size_t i, struct err *err)
 
 	if (at < 0)
 		return at;
-	tree = source_of(m, at, take_fd(&b->trees->v[i]), b->box, err);
+	tree = source_of(m, at, take_fd(&b->trees->v[i]), b->tmpfs, err);
 	if (tree < 0)
 		return tree;
 	return tree_attach(tree, at, err, m->path);
@@ -275,7 +392,7 @@ static int make_mount(struct builder *b, size_t i, struct err *err)
 /* The quick way, for what needs nothing but a bind */
 static bool is_bind(const struct builder *b, const struct plan_mount *m)
 {
-	return twin_has(b->twin, m) ||
+	return root_clone_has(b->clone, m) ||
 	       (!m->is_link &&
 		(m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
 		 m->kind == MOUNT_BIND_RO || m->kind == MOUNT_PIN));
@@ -285,12 +402,12 @@ static bool is_bind(const struct builder *b, const struct plan_mount *m)
 static int bind_skeleton(struct builder *b, const struct plan_mount *m,
 			 struct err *err)
 {
-	char name[64] = BOX_AT "/";
+	char name[64] = TMPFS_AT "/";
 	const size_t n = strlen(name);
 	struct stat st;
 
-	box_mask_name(m->mask, name + n, sizeof(name) - n);
-	if (fstatat(b->box->fd, name + n, &st, 0) < 0)
+	tmpfs_mask_name(m->mask, name + n, sizeof(name) - n);
+	if (fstatat(b->tmpfs->fd, name + n, &st, 0) < 0)
 		return fail_errno(err, "cannot look at our own '%s'", name);
 	return bind_cover(&b->dir, name, &st, m->path, err);
 }
@@ -303,13 +420,13 @@ static int bind_mask(struct builder *b, size_t i, struct err *err)
 	struct stat st;
 	int r;
 
-	if (masks_source(b->masks, i, name, sizeof(name), &st)) {
+	if (fuse_mount_source(b->masks, i, name, sizeof(name), &st)) {
 		r = bind_cover(&b->dir, name, &st, m->path, err);
 		if (r == 0 || r == -ESTALE)
 			return r;	/* Else it is silent */
 	}
 	return dir && m->mask != MASK_EMPTY ? bind_skeleton(b, m, err) :
-	       box_cover(b->box, &b->dir, dir, m->path, err);
+	       tmpfs_cover(b->tmpfs, &b->dir, dir, m->path, err);
 }
 
 static int make_bind(struct builder *b, size_t i, struct err *err)
@@ -320,7 +437,7 @@ static int make_bind(struct builder *b, size_t i, struct err *err)
 
 	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
 		return bind_mask(b, i, err);
-	return bind_self(&b->dir, twin_source(b->twin, m, room, sizeof(room)),
+	return bind_self(&b->dir, root_clone_source(b->clone, m, room, sizeof(room)),
 			 m->path, m->loose ? NULL : &seen,
 			 m->kind == MOUNT_BIND_RO || m->kind == MOUNT_SHOW,
 			 err);
@@ -337,30 +454,30 @@ static int make_one(struct builder *b, size_t i, struct err *err)
 }
 
 static int make_mounts(const struct plan *plan, struct trees *trees,
-		       struct twin *twin, const struct box *box,
-		       struct masks *masks, struct mask_ends *ends,
+		       struct root_clone *clone, const struct tmpfs *tmpfs,
+		       struct fuse_mount *masks, struct mask_ends *ends,
 		       struct err *err)
 {
 	struct builder b = {
-		.plan = plan, .box = box, .masks = masks, .trees = trees,
-		.twin = twin, .dir = BIND_NOWHERE,
+		.plan = plan, .tmpfs = tmpfs, .masks = masks, .trees = trees,
+		.clone = clone, .dir = BIND_NOWHERE,
 	};
-	int r = twin_attach(twin, err), ended;
+	int r = root_clone_attach(clone, err), ended;
 
-	masks_start(masks, box->fd);
+	fuse_mount_start(masks, tmpfs->fd);
 	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++)
 		r = make_one(&b, i, err);
 	bind_forget(&b.dir);
 	if (r == 0)
-		r = twin_end(twin, err);
-	ended = masks_finish(masks, ends, r < 0 ? NULL : err);
+		r = root_clone_end(clone, err);
+	ended = fuse_mount_finish(masks, ends, r < 0 ? NULL : err);
 	return r < 0 ? r : ended;
 }
 
 /* In the sandbox's own /proc, and its /dev on the way there: what has a name that
  * is to be hidden. Most of the host's is not in there at all.
  */
-static int mask_own(const struct plan *plan, const struct box *box,
+static int mask_own(const struct plan *plan, const struct tmpfs *tmpfs,
 		    struct err *err)
 {
 	for (size_t i = 0; i < plan->mounts.len; i++) {
@@ -373,7 +490,7 @@ static int mask_own(const struct plan *plan, const struct box *box,
 		if ((m->kind != MOUNT_MASK_DIR && m->kind != MOUNT_MASK_FILE) ||
 		    (!dev && !path_is_below("/proc", m->path)))
 			continue;
-		at = dev ? sys_open_nofollow(box->dev,
+		at = dev ? sys_open_nofollow(tmpfs->dev,
 					     m->path + strlen("/dev/"), O_PATH,
 					     0) :
 			   sys_open_nofollow(AT_FDCWD, m->path, O_PATH, 0);
@@ -381,7 +498,7 @@ static int mask_own(const struct plan *plan, const struct box *box,
 			continue;
 		if (at < 0 || fstat(at, &st) < 0)
 			return fail_errno(err, "cannot open '%s'", m->path);
-		tree = box_mask(box, S_ISDIR(st.st_mode), MASK_EMPTY, err);
+		tree = tmpfs_mask(tmpfs, S_ISDIR(st.st_mode), MASK_EMPTY, err);
 		r = tree < 0 ? tree : tree_attach(tree, at, err, m->path);
 		if (r < 0)
 			return r;
@@ -389,47 +506,47 @@ static int mask_own(const struct plan *plan, const struct box *box,
 	return 0;
 }
 
-static int build(struct cage_request *request, struct box *box,
+static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 		 struct trees *trees, struct mask_ends *ends, struct err *err)
 {
 	const struct plan *plan = request->plan;
 	int old_proc = 0, no_layer = 0, r;
-	struct masks masks;
-	struct twin twin;
+	struct fuse_mount masks;
+	struct root_clone clone;
 
-	twin_begin(&twin, plan);
-	masks_prepare(&masks, plan, box->host);
-	r = box_prepare(box, request, err);
+	root_clone_begin(&clone, plan);
+	fuse_mount_prepare(&masks, plan, tmpfs->host);
+	r = tmpfs_prepare(tmpfs, request, err);
 	if (r == 0)
-		r = clone_pristine(plan, &twin, trees->v, err);
+		r = clone_pristine(plan, &clone, trees->v, err);
 	if (r == 0)
 		r = make_asides(request, trees, err);
 	if (r == 0)
-		r = box_open(box, plan, err);
+		r = tmpfs_open(tmpfs, plan, err);
 	if (r == 0)
-		no_layer = r = make_layers(plan, box, trees, err);
+		no_layer = r = make_layers(plan, tmpfs, trees, err);
 	if (r >= 0)
 		r = restrict_world(plan, err);
 	if (r == 0)
 		r = reopen_file(request, err);
 	if (r == 0)
-		r = box_open_dev(box, err);
+		r = tmpfs_open_dev(tmpfs, err);
 	if (r == 0)
-		r = box_mount_tmp(box, plan, err);
+		r = tmpfs_mount_tmp(tmpfs, plan, err);
 	if (r == 0)
-		r = make_mounts(plan, trees, &twin, box, &masks, ends, err);
+		r = make_mounts(plan, trees, &clone, tmpfs, &masks, ends, err);
 	if (r == 0)
-		old_proc = r = box_mount_proc(box, plan, err);
+		old_proc = r = tmpfs_mount_proc(tmpfs, plan, err);
 	if (r >= 0)
-		r = mask_own(plan, box, err);
+		r = mask_own(plan, tmpfs, err);
 	if (r == 0)
-		r = box_mount_dev(box, err);
-	box_done(box);
-	return r < 0 ? r : (old_proc ? CAGE_HOST_PROC : 0) |
-			   (no_layer ? CAGE_NO_LAYER : 0);
+		r = tmpfs_mount_dev(tmpfs, err);
+	tmpfs_done(tmpfs);
+	return r < 0 ? r : (old_proc ? SANDBOX_HOST_PROC : 0) |
+			   (no_layer ? SANDBOX_NO_LAYER : 0);
 }
 
-int stage_tree(struct cage_request *request, struct box *box,
+int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 	       struct mask_ends *masks, struct err *err)
 {
 	const size_t n = request->plan->mounts.len;
@@ -441,7 +558,7 @@ int stage_tree(struct cage_request *request, struct box *box,
 	for (size_t i = 0; i < n; i++)
 		v[i] = -1;
 	*masks = (struct mask_ends){ .len = 0 };
-	r = build(request, box, &trees, masks, err);
+	r = build_tree(request, tmpfs, &trees, masks, err);
 	for (size_t i = 0; i < n; i++)
 		close_fd(&v[i]);
 	return r;

@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/netkeeper.c - a process in a sandbox's network, on our behalf
+ * sandbox/netns-helper.c - a process in a sandbox's network, on our behalf
  *
  * The sandbox can neither see nor name it: it is in none of its other
- * namespaces, nobody may look into it, and it keeps one capability, to bind to
+ * namespaces, it cannot be traced, and it keeps one capability, to bind to
  * low ports. It reads requests from the supervisor and nothing else.
  */
 
-#include "cage/netkeeper.h"
+#include "sandbox/netns-helper.h"
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sock.h"
+#include "base/proc.h"
 #include "base/sys.h"
-#include "cage/netns.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
+#include "sandbox/netns.h"
 
-struct netkeeper {
-	int sock;
-	pid_t pid;
+struct netns_helper {
+	struct proc proc;
 };
 
 /**
@@ -55,30 +52,21 @@ struct reply {
 /* All but the right to bind, for as long as the process lives */
 static int drop_capabilities(void)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	const struct __user_cap_data_struct some[2] = {
-		{ .effective = 1u << CAP_NET_BIND_SERVICE,
-		  .permitted = 1u << CAP_NET_BIND_SERVICE },
+	const struct sys_caps some = {
+		.effective = 1 << CAP_NET_BIND_SERVICE,
+		.permitted = 1 << CAP_NET_BIND_SERVICE,
 	};
 
-	return syscall(SYS_capset, &header, some) < 0 ||
+	return sys_capset(&some) < 0 ||
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 	       prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Everything but the socket, which becomes descriptor 0 */
-static int close_others(int sock)
-{
-	return dup2(sock, 0) < 0 || sys_close_range(1, ~0u, 0) < 0 ? -errno : 0;
-}
-
-static void serve(void)
+static void serve_requests(int sock)
 {
 	struct request in;
 
-	while (sock_recv(0, &in, sizeof(in), NULL, NULL) == sizeof(in)) {
+	while (socket_recv(sock, &in, sizeof(in), NULL, NULL) == sizeof(in)) {
 		struct reply out = { 0 };
 		int fd = -1, r;
 
@@ -91,11 +79,11 @@ static void serve(void)
 			out.inode = netns_inode(&in.client);
 		if (out.error > 0)
 			out.error = 0;
-		r = sock_send(0, &out, sizeof(out), &fd, fd >= 0);
+		r = socket_send(sock, &out, sizeof(out), &fd, fd >= 0);
 		/* Too many of the user's are on their way: not this one */
 		if (r < 0 && fd >= 0) {
 			out.error = r;
-			r = sock_send(0, &out, sizeof(out), NULL, 0);
+			r = socket_send(sock, &out, sizeof(out), NULL, 0);
 		}
 		close_fd(&fd);
 		if (r < 0)
@@ -103,85 +91,67 @@ static void serve(void)
 	}
 }
 
-static void keep(int sock, int user, int net, pid_t parent)
+static void helper_main(int sock, const void *arg)
 {
-	sigset_t none;
-	int r;
+	const int *namespaces = arg;
+	const pid_t parent = getppid();
+	int r = netns_join(namespaces[0], namespaces[1]);
 
-	sigemptyset(&none);
-	(void)prctl(PR_SET_NAME, "cloche-listen", 0, 0, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)setsid();
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	r = netns_join(user, net);
 	if (!r)
-		r = close_others(sock);
+		r = proc_leave_streams();
+	if (!r)
+		r = proc_close_others(&sock, 1);
 	if (!r)
 		r = drop_capabilities();
-	/* Joining may have reset it */
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (getppid() != parent)
-		_exit(1);
-	if (sock_send(0, &r, sizeof(r), NULL, 0) == 0 && !r)
-		serve();
-	_exit(r < 0);
+	if (proc_die_with_parent(parent) == 0 &&
+	    socket_send(sock, &r, sizeof(r), NULL, 0) == 0 && !r)
+		serve_requests(sock);
 }
 
-int netkeeper_start(int user, int net, struct netkeeper **ret,
+int netns_helper_start(int user, int net, struct netns_helper **ret,
 		    struct err *err)
 {
-	const pid_t self = getpid();
-	struct netkeeper *k;
-	int pair[2], status = -EIO;
-	pid_t pid;
+	struct netns_helper *k = mem_zalloc(sizeof(*k));
+	int status = -EIO;
+	int r = proc_spawn("cloche-listen", 0, helper_main,
+			   (const int[]){ user, net }, &k->proc);
 
-	if (sock_pair(pair) < 0)
-		return fail_errno(err, "cannot make a socket");
-	pid = fork();
-	if (!pid)
-		keep(pair[1], user, net, self);
-	close_fd(&pair[1]);
-	k = mem_zalloc(sizeof(*k));
-	k->sock = pair[0];
-	k->pid = pid;
-	if (pid < 0 || sock_recv(k->sock, &status, sizeof(status), NULL,
-				 NULL) != sizeof(status) || status < 0) {
-		netkeeper_stop(k);
-		return fail(err, status, "cannot enter the sandbox's network: %s",
-			    strerror(-status));
+	if (r == 0 && socket_recv(k->proc.socket, &status, sizeof(status), NULL,
+				  NULL) == sizeof(status))
+		r = status;
+	else if (r == 0)
+		r = -EIO;
+	if (r < 0) {
+		netns_helper_stop(k);
+		return fail(err, r, "cannot enter the sandbox's network: %s",
+			    strerror(-r));
 	}
 	*ret = k;
 	return 0;
 }
 
-void netkeeper_stop(struct netkeeper *k)
+void netns_helper_stop(struct netns_helper *k)
 {
-	if (!k)
-		return;
-	close_fd(&k->sock);
-	if (k->pid > 0) {
-		(void)kill(k->pid, SIGKILL);
-		while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (k)
+		proc_end(&k->proc, true);
 	free(k);
 }
 
 /* Ask, and wait for the answer; *@ret_fd is -1 if none came with it */
-static int ask(struct netkeeper *k, const struct request *in,
+static int ask_helper(struct netns_helper *k, const struct request *in,
 	       struct reply *ret, int *ret_fd)
 {
 	size_t nfds = 1;
-	const int r = sock_send(k->sock, in, sizeof(*in), NULL, 0);
+	const int r = socket_send(k->proc.socket, in, sizeof(*in), NULL, 0);
 
 	*ret_fd = -1;
 	if (r < 0)
 		return r;
-	return sock_recv(k->sock, ret, sizeof(*ret), ret_fd, &nfds) ==
+	return socket_recv(k->proc.socket, ret, sizeof(*ret), ret_fd, &nfds) ==
 			       sizeof(*ret) ? 0 : -EIO;
 }
 
-int netkeeper_listen(struct netkeeper *k, const struct sockaddr *address,
+int netns_helper_listen(struct netns_helper *k, const struct sockaddr *address,
 		     socklen_t len)
 {
 	struct request in = { .len = len };
@@ -191,18 +161,18 @@ int netkeeper_listen(struct netkeeper *k, const struct sockaddr *address,
 	if (len < sizeof(address->sa_family) || len > sizeof(in.address))
 		return -EINVAL;
 	memcpy(&in.address, address, len);
-	r = ask(k, &in, &out, &fd);
+	r = ask_helper(k, &in, &out, &fd);
 	if (!r)
 		r = out.error;
 	return !r && fd < 0 ? -EIO : r < 0 ? r : fd;
 }
 
-uint64_t netkeeper_inode(struct netkeeper *k,
+uint64_t netns_helper_inode(struct netns_helper *k,
 			 const struct listener_client *client)
 {
 	const struct request in = { .client = *client };
 	struct reply out;
 	int fd;
 
-	return ask(k, &in, &out, &fd) < 0 ? 0 : out.inode;
+	return ask_helper(k, &in, &out, &fd) < 0 ? 0 : out.inode;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/netns.c - a network namespace in which every destination is our own
+ * sandbox/netns.c - a network namespace in which every destination is our own
  *
  * Theory of operation: a route of type "local" for 0.0.0.0/0 and ::/0 makes
  * every address one of this machine, so a listener bound to all addresses
@@ -10,7 +10,7 @@
  * The interface also gets an address that is not 127.0.0.1, because
  * getaddrinfo() with AI_ADDRCONFIG does not count loopback as connectivity.
  *
- * All of it is one netlink message batch and one socket per port: an IPv6
+ * All of it is one send() by netlink and one socket per port: an IPv6
  * socket with IPV6_V6ONLY off serves both families.
  *
  * Nothing is lost on a loopback interface, so the routes ask for the plainest
@@ -18,82 +18,40 @@
  * neither, for nearly half of the time that a byte takes.
  */
 
-#include "cage/netns.h"
+#include "sandbox/netns.h"
 
 #include <errno.h>
-#include <linux/netlink.h>
+#include <linux/icmp.h>
+#include <linux/if.h>
+#include <linux/inet_diag.h>
 #include <linux/rtnetlink.h>
-#include <net/if.h>
+#include <linux/sock_diag.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/netlink.h"
 #include "base/own.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
 
 enum {
 	LOOPBACK_INDEX = 1,	/* `lo` is born first in each namespace */
-	BATCH_MAX = 512,	/* Bytes of all requests together */
 	BACKLOG = 4096,
 };
 
-/* The requests of a batch; the sequence number of each is its place here */
-enum step {
-	STEP_LINK, STEP_ADDR4, STEP_ROUTE4,
-	/* The sandbox does without these */
-	STEP_OWN4, STEP_ADDR6, STEP_ROUTE6,
-};
-
+/* The requests that must not fail, in the order of netns_up() */
 static const char *const step_words[] = {
-	[STEP_LINK] = "bring the loopback interface up",
-	[STEP_ADDR4] = "give the loopback interface an address",
-	[STEP_ROUTE4] = "make all addresses local",
+	"bring the loopback interface up",
+	"give the loopback interface an address",
+	"make all addresses local",
 };
 
-/**
- * struct batch - Netlink requests, one after the other
- */
-struct batch {
-	union {
-		struct nlmsghdr align;
-		char bytes[BATCH_MAX];
-	} room;
-	size_t len;
-	struct nlmsghdr *last;
-};
-
-static void *request(struct batch *b, enum step step, uint16_t type,
-		     uint16_t flags, size_t body)
+static void add_link(struct netlink *q)
 {
-	b->last = (struct nlmsghdr *)(void *)(b->room.bytes + b->len);
-	*b->last = (struct nlmsghdr){
-		.nlmsg_len = (uint32_t)NLMSG_LENGTH(body),
-		.nlmsg_type = type,
-		.nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags),
-		.nlmsg_seq = step,
-	};
-	b->len += NLMSG_SPACE(body);
-	return NLMSG_DATA(b->last);
-}
-
-static void attribute(struct batch *b, uint16_t type, const void *data,
-		      size_t n)
-{
-	struct rtattr *a = (struct rtattr *)(void *)(b->room.bytes + b->len);
-
-	a->rta_type = type;
-	a->rta_len = (uint16_t)RTA_LENGTH(n);
-	memcpy(RTA_DATA(a), data, n);
-	b->len += RTA_SPACE(n);
-	b->last->nlmsg_len += (uint32_t)RTA_SPACE(n);
-}
-
-static void add_link(struct batch *b)
-{
-	struct ifinfomsg *m = request(b, STEP_LINK, RTM_NEWLINK, 0,
-				      sizeof(*m));
+	struct ifinfomsg *m = netlink_add(q, RTM_NEWLINK, 0, sizeof(*m));
 
 	*m = (struct ifinfomsg){
 		.ifi_family = AF_UNSPEC,
@@ -103,11 +61,11 @@ static void add_link(struct batch *b)
 	};
 }
 
-static void add_address(struct batch *b, enum step step, uint8_t family,
-			const void *address, uint8_t bytes)
+static void add_address(struct netlink *q, uint8_t family, const void *address,
+			uint8_t bytes)
 {
-	struct ifaddrmsg *m = request(b, step, RTM_NEWADDR, NLM_F_CREATE,
-				      sizeof(*m));
+	struct ifaddrmsg *m = netlink_add(q, RTM_NEWADDR, NLM_F_CREATE,
+					  sizeof(*m));
 
 	*m = (struct ifaddrmsg){
 		.ifa_family = family,
@@ -115,12 +73,12 @@ static void add_address(struct batch *b, enum step step, uint8_t family,
 		.ifa_flags = IFA_F_PERMANENT | IFA_F_NODAD,
 		.ifa_index = LOOPBACK_INDEX,
 	};
-	attribute(b, IFA_LOCAL, address, bytes);
-	attribute(b, IFA_ADDRESS, address, bytes);
+	netlink_add_attribute(q, IFA_LOCAL, address, bytes);
+	netlink_add_attribute(q, IFA_ADDRESS, address, bytes);
 }
 
 /* One attribute inside another */
-static void add_plain_control(struct batch *b)
+static void add_plain_control(struct netlink *q)
 {
 	static const char name[] = "reno";
 	struct {
@@ -129,15 +87,15 @@ static void add_plain_control(struct batch *b)
 	} inner = { .head = { RTA_LENGTH(sizeof(name)), RTAX_CC_ALGO } };
 
 	memcpy(inner.name, name, sizeof(name));
-	attribute(b, RTA_METRICS, &inner, RTA_SPACE(sizeof(name)));
+	netlink_add_attribute(q, RTA_METRICS, &inner, RTA_SPACE(sizeof(name)));
 }
 
 /* To everywhere, or to 127.0.0.1 in place of the kernel's own */
-static void add_route(struct batch *b, enum step step, uint8_t family)
+static void add_route(struct netlink *q, uint8_t family, bool own)
 {
 	const uint32_t oif = LOOPBACK_INDEX, one = htonl(INADDR_LOOPBACK);
-	struct rtmsg *m = request(b, step, RTM_NEWROUTE,
-				  NLM_F_CREATE | NLM_F_REPLACE, sizeof(*m));
+	struct rtmsg *m = netlink_add(q, RTM_NEWROUTE,
+				      NLM_F_CREATE | NLM_F_REPLACE, sizeof(*m));
 
 	*m = (struct rtmsg){
 		.rtm_family = family,
@@ -146,35 +104,35 @@ static void add_route(struct batch *b, enum step step, uint8_t family)
 		.rtm_scope = RT_SCOPE_HOST,
 		.rtm_type = RTN_LOCAL,
 	};
-	attribute(b, RTA_OIF, &oif, sizeof(oif));
-	if (step == STEP_OWN4) {
+	netlink_add_attribute(q, RTA_OIF, &oif, sizeof(oif));
+	if (own) {
 		m->rtm_dst_len = 32;
-		attribute(b, RTA_DST, &one, sizeof(one));
-		attribute(b, RTA_PREFSRC, &one, sizeof(one));
+		netlink_add_attribute(q, RTA_DST, &one, sizeof(one));
+		netlink_add_attribute(q, RTA_PREFSRC, &one, sizeof(one));
 	}
-	add_plain_control(b);
+	add_plain_control(q);
 }
 
 /* Requests are done before send() returns and only failures are answered.
  * A failure of the IPv6 half is a kernel without IPv6; the one of our own
  * address only costs time.
  */
-static int send_batch(const struct batch *b, struct err *err)
+static int send_steps(const struct netlink *q, struct err *err)
 {
-	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
-				   NETLINK_ROUTE);
+	auto_close int fd = netlink_send(NETLINK_ROUTE, q);
 	union {
 		struct nlmsghdr header;
-		char bytes[BATCH_MAX * 2];
+		char bytes[NETLINK_MAX * 2];
 	} in;
 
-	if (fd < 0 || send(fd, b->room.bytes, b->len, 0) < 0)
-		return fail_errno(err, "cannot configure the sandbox's network");
+	if (fd < 0)
+		return fail(err, fd, "cannot configure the sandbox's network: %s",
+			    strerror(-fd));
 	while (recv(fd, &in, sizeof(in), MSG_DONTWAIT) > 0) {
 		const struct nlmsgerr *e = NLMSG_DATA(&in.header);
 
 		if (in.header.nlmsg_type != NLMSG_ERROR || !e->error ||
-		    in.header.nlmsg_seq >= STEP_OWN4)
+		    in.header.nlmsg_seq >= ARRAY_SIZE(step_words))
 			continue;
 		return fail(err, e->error, "cannot %s: %s",
 			    step_words[in.header.nlmsg_seq],
@@ -187,17 +145,18 @@ int netns_up(bool filtered, struct err *err)
 {
 	static const uint8_t own4[4] = LISTENER_OWN_IPV4;
 	static const uint8_t own6[16] = LISTENER_OWN_IPV6;
-	struct batch b = { 0 };
+	struct netlink q = { .len = 0 };
 
-	add_link(&b);
+	add_link(&q);
 	if (filtered) {
-		add_address(&b, STEP_ADDR4, AF_INET, own4, sizeof(own4));
-		add_route(&b, STEP_ROUTE4, AF_INET);
-		add_route(&b, STEP_OWN4, AF_INET);
-		add_address(&b, STEP_ADDR6, AF_INET6, own6, sizeof(own6));
-		add_route(&b, STEP_ROUTE6, AF_INET6);
+		add_address(&q, AF_INET, own4, sizeof(own4));
+		add_route(&q, AF_INET, false);
+		/* The sandbox does without these */
+		add_route(&q, AF_INET, true);
+		add_address(&q, AF_INET6, own6, sizeof(own6));
+		add_route(&q, AF_INET6, false);
 	}
-	return send_batch(&b, err);
+	return send_steps(&q, err);
 }
 
 /* A socket for both families, or for IPv4 where there is no other */
@@ -294,6 +253,33 @@ static int add_seed(struct listener_set *set, struct err *err)
 	return listener_add(set, LISTENER_SEED_SOCKET, 0, take_fd(&fd));
 }
 
+/* A datagram that no socket takes leaves no trace but the kernel's message to its
+ * sender, of which these sockets get a copy. Without them only the record is
+ * missing.
+ */
+static int add_unreached(struct listener_set *set)
+{
+	const struct icmp_filter four = {
+		.data = ~(1U << ICMP_DEST_UNREACH),
+	};
+	struct icmp6_filter six;
+	auto_close int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC |
+				   SOCK_NONBLOCK, IPPROTO_ICMP);
+	auto_close int fd6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC |
+				    SOCK_NONBLOCK, IPPROTO_ICMPV6);
+	int r = 0;
+
+	ICMP6_FILTER_SETBLOCKALL(&six);
+	ICMP6_FILTER_SETPASS(ICMP6_DST_UNREACH, &six);
+	if (fd >= 0 && !setsockopt(fd, SOL_RAW, ICMP_FILTER, &four,
+				   sizeof(four)))
+		r = listener_add(set, LISTENER_UNREACHED, 0, take_fd(&fd));
+	if (!r && fd6 >= 0 && !setsockopt(fd6, IPPROTO_ICMPV6, ICMP6_FILTER,
+					  &six, sizeof(six)))
+		r = listener_add(set, LISTENER_UNREACHED, 0, take_fd(&fd6));
+	return r;
+}
+
 static bool has_port(const struct listener_set *set, uint16_t port)
 {
 	for (size_t i = 0; i < set->len; i++) {
@@ -344,7 +330,7 @@ static int add_all(const struct netns_config *config, struct listener_set *set,
 	if (!r)
 		r = add_dns(set, err);
 	if (!r)
-		r = netns_add_unreached(set);
+		r = add_unreached(set);
 	if (!r && config->publish)
 		r = add_seed(set, err);
 	return r;
@@ -393,4 +379,48 @@ int netns_join(int user, int net)
 {
 	return setns(user, CLONE_NEWUSER) < 0 ||
 	       setns(net, CLONE_NEWNET) < 0 ? -errno : 0;
+}
+
+static void put_end(__be16 *port, __be32 address[4], uint16_t from_port,
+		    const uint8_t *from, size_t n)
+{
+	*port = htons(from_port);
+	memcpy(address, from, n);
+}
+
+static int take_inode(const struct nlmsghdr *head, void *data)
+{
+	const struct inet_diag_msg *msg = NLMSG_DATA(head);
+
+	if (head->nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+	    head->nlmsg_len >= NLMSG_LENGTH(sizeof(*msg)))
+		*(uint64_t *)data = msg->idiag_inode;
+	return 0;
+}
+
+/* One exact socket. For a datagram the kernel looks from the other side: the
+ * source is where the packet came from.
+ */
+uint64_t netns_inode(const struct listener_client *c)
+{
+	const size_t n = c->family == 6 ? 16 : 4;
+	struct netlink q = { .len = 0 };
+	struct inet_diag_req_v2 *body = netlink_add(&q, SOCK_DIAG_BY_FAMILY, 0,
+						    sizeof(*body));
+	struct inet_diag_sockid *id = &body->id;
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_SOCK_DIAG);
+	uint64_t inode = 0;
+
+	*body = (struct inet_diag_req_v2){
+		.sdiag_family = c->family == 6 ? AF_INET6 : AF_INET,
+		.sdiag_protocol = c->udp ? IPPROTO_UDP : IPPROTO_TCP,
+		.idiag_states = ~0U,
+		.id.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE },
+	};
+	put_end(c->udp ? &id->idiag_dport : &id->idiag_sport,
+		c->udp ? id->idiag_dst : id->idiag_src, c->port, c->address, n);
+	put_end(c->udp ? &id->idiag_sport : &id->idiag_dport,
+		c->udp ? id->idiag_src : id->idiag_dst, c->to_port, c->to, n);
+	return netlink_ask(fd, &q, take_inode, &inode) < 0 ? 0 : inode;
 }

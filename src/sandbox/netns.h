@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/netns.h - a network namespace in which every destination is our own */
+/* sandbox/netns.h - a network namespace in which every destination is our own */
 
-#ifndef CAGE_NETNS_H
-#define CAGE_NETNS_H
+#ifndef SANDBOX_NETNS_H
+#define SANDBOX_NETNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,9 +32,9 @@ struct netns_config {
 	bool publish;
 };
 
-/* Set up the caller's network namespace, of which nobody else is a member yet:
+/* Set up the caller's network namespace, which has no other member yet:
  * `lo` up and, if filtered, every address of both families local, and the
- * listeners (plan/listener.h) in *@ret. Needs CAP_NET_ADMIN and
+ * listeners (ipc/listener.h) in *@ret. Needs CAP_NET_ADMIN and
  * CAP_NET_BIND_SERVICE over the namespace. Without IPv6 in the kernel the
  * sockets are IPv4. 0, or a negative errno with words and nothing left open.
  */
@@ -46,15 +46,9 @@ int netns_up(bool filtered, struct err *err);
 int netns_open(const struct netns_config *config, struct listener_set *ret,
 	       struct err *err);
 
-/* A part of netns_open(): a datagram that nobody takes leaves no trace but the
- * kernel's word to its sender, of which these get a copy. Without them only the
- * record is missing. 0 or -ENOSPC.
- */
-int netns_add_unreached(struct listener_set *set);
-
 /* Capture one more destination: a listener for exactly @address (AF_INET or
  * AF_INET6, with its port), to be called by a process that is in the sandbox's
- * user and network namespaces. The descriptor; -EADDRINUSE if somebody listens
+ * user and network namespaces. The descriptor; -EADDRINUSE if another socket listens
  * there already, which is no failure of the capture; or a negative errno.
  */
 int netns_listen(const struct sockaddr *address, socklen_t len);
@@ -69,4 +63,4 @@ uint64_t netns_inode(const struct listener_client *client);
  */
 int netns_join(int user, int net);
 
-#endif /* CAGE_NETNS_H */
+#endif /* SANDBOX_NETNS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/seccomp.c - load the system call filter
+ * sandbox/seccomp.c - load the system call filter
  *
  * Theory of operation.  There is one ready program for every configuration,
  * listener included, and one load.  If the listener is refused (EBUSY) nothing
@@ -18,18 +18,20 @@
  * up.  Mustn't allocate, open or look up anything that a program reports.
  */
 
-#include "cage/seccomp.h"
+#include "sandbox/seccomp.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "cage/filter.h"
+#include "sandbox/filter.h"
 
 #if defined(__x86_64__)
 #include "filters-x86_64.h"
@@ -47,7 +49,7 @@
 
 static const char *const class_words[CLASS_COUNT] = {
 #define CLASS(id, words) [CLASS_##id] = words,
-#include "cage/filters.def"
+#include "sandbox/filters.def"
 };
 
 /* No pointers: they would be relocated at every start, for explain alone */
@@ -59,7 +61,7 @@ static const struct row {
 	{ #name, reason, CLASS_##class, CLASS_##watch },
 #define SYSCALL_NR(name, x86_64, aarch64, class, watch, reason)		\
 	{ #name, reason, CLASS_##class, CLASS_##watch },
-#include "cage/syscalls.def"
+#include "sandbox/syscalls.def"
 #undef SYSCALL
 #undef SYSCALL_NR
 };
@@ -145,6 +147,44 @@ int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 
 	*ret_listener = take_fd(&listener);
 	return 0;
+}
+
+enum { REFUSAL_LENGTH = 7 };
+
+/* The low half of an argument */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define ARGUMENT(n)	(offsetof(struct seccomp_data, args) + 8 * (n))
+#else
+#error "which half of an argument is the low one?"
+#endif
+
+int seccomp_refuse(const struct seccomp_refusal *v, size_t n)
+{
+	auto_free struct sock_filter *code =
+		mem_zalloc((n * REFUSAL_LENGTH + 1) * sizeof(*code));
+	const struct sock_fprog prog = {
+		.len = (unsigned short)(n * REFUSAL_LENGTH + 1), .filter = code,
+	};
+
+	for (size_t i = 0; i < n; i++) {
+		const struct sock_filter row[REFUSAL_LENGTH] = {
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 offsetof(struct seccomp_data, nr)),
+			BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v[i].call, 0, 5),
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 (uint32_t)ARGUMENT(v[i].argument)),
+			BPF_STMT(BPF_ALU | BPF_AND | BPF_K, v[i].bits),
+			BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, v[i].least, 0, 2),
+			BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, v[i].most, 1, 0),
+			BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO |
+						  (uint32_t)v[i].error),
+		};
+
+		memcpy(code + i * REFUSAL_LENGTH, row, sizeof(row));
+	}
+	code[n * REFUSAL_LENGTH] = (struct sock_filter)
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	return sys_seccomp(SECCOMP_SET_MODE_FILTER, 0, &prog);
 }
 
 bool seccomp_next_row(size_t *cursor, struct seccomp_row *ret)

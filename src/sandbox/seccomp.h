@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/seccomp.h - the system call filter: load it, and show what it does
+/* sandbox/seccomp.h - the system call filter: load it, and show what it does
  *
- * The programs are made at build time from cage/syscalls.def (one row per
- * call) and cage/filters.def (argument rules).
+ * The programs are made at build time from sandbox/syscalls.def (one row per
+ * call) and sandbox/filters.def (argument rules).
  */
 
-#ifndef CAGE_SECCOMP_H
-#define CAGE_SECCOMP_H
+#ifndef SANDBOX_SECCOMP_H
+#define SANDBOX_SECCOMP_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct err;
 
@@ -50,7 +51,7 @@ bool seccomp_wants_listener(const struct seccomp_config *config);
 /* Load the programs into the calling process, which must have one thread and
  * no_new_privs. *@ret_listener is the listener (close-on-exec), or -1 where
  * @config wants none. Nothing this process still has to do itself may be a
- * reported call: nobody would answer yet.
+ * reported call: no observer answers yet.
  *
  * 0, or a negative errno; -EBUSY means that another listener is in the way and
  * nothing was loaded: call again with observe off (and, where sockets were
@@ -59,6 +60,20 @@ bool seccomp_wants_listener(const struct seccomp_config *config);
  */
 int seccomp_install(const struct seccomp_config *config, int *ret_listener,
 		    struct err *err);
+
+/**
+ * struct seccomp_refusal - A call that fails for some values of an argument
+ * @argument:	Which one: its low 32 bits, as the kernel reads it
+ * @bits:	Of these bits of it
+ * @least, @most: It is refused if they are between these, unsigned
+ */
+struct seccomp_refusal {
+	uint32_t call, argument, bits, least, most;
+	int error;
+};
+
+/* Load a program that refuses these and allows all else. 0, or -1 with errno. */
+int seccomp_refuse(const struct seccomp_refusal *rows, size_t n);
 
 enum { SECCOMP_NAME_MAX = 23, SECCOMP_REASON_MAX = 55 };
 
@@ -81,4 +96,4 @@ struct seccomp_row {
  */
 bool seccomp_next_row(size_t *cursor, struct seccomp_row *ret);
 
-#endif /* CAGE_SECCOMP_H */
+#endif /* SANDBOX_SECCOMP_H */

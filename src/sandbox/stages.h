@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/stages.h - the stages of confinement; child.c calls them in order
+/* sandbox/stages.h - init, from clone() to the command's end: start.c forks it,
+ * child.c calls the stages of confinement in order, init.c runs the command
  *
- * Each runs in the sandbox's init and returns 0 or a negative errno with
+ * Each stage runs in the sandbox's init and returns 0 or a negative errno with
  * words. None can be undone.
  */
 
-#ifndef CAGE_STAGES_H
-#define CAGE_STAGES_H
+#ifndef SANDBOX_STAGES_H
+#define SANDBOX_STAGES_H
 
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
-struct box;
-struct cage_request;
 struct err;
 struct mask_ends;
 struct plan;
+struct sandbox_kind;
+struct sandbox_request;
+struct tmpfs;
 
 enum { NAMESPACES = 7 };	/* user, mnt, pid, net, ipc, uts, cgroup */
 
@@ -27,7 +31,7 @@ struct host_ids {
 
 void host_ids_read(struct host_ids *ids);
 
-/* idmap.c: our own uid and gid, and no other. Until then no file can be made. */
+/* drop-privileges.c: our own uid and gid, and no other. Until then no file can be made. */
 int stage_idmap(uid_t uid, gid_t gid, struct err *err);
 /* One user and one group of the namespace above, under whatever number; for a
  * process that is alone in a new user namespace. @self is its /proc/self.
@@ -35,25 +39,25 @@ int stage_idmap(uid_t uid, gid_t gid, struct err *err);
 int idmap_write(int self, uid_t inside, uid_t outside, gid_t group_inside,
 		gid_t group_outside, struct err *err);
 
-/* tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
- * had to be left out of it: CAGE_HOST_PROC, CAGE_NO_LAYER. @box was begun, and
- * is done for. *@masks is for whoever answers for masks that talk (cage/mask.h).
+/* mount-tree.c: read-only world, writable roots, pins, masks; /proc, /dev, /tmp. What
+ * had to be left out of it: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER. @tmpfs was begun, and
+ * is done for. *@masks is for the observer, which answers for them (sandbox/fuse-mount.h).
  */
-int stage_tree(struct cage_request *request, struct box *box,
+int stage_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 	       struct mask_ends *masks, struct err *err);
 
-/* reopen.c: standard input, if it is a file, from the read-only world; its place
+/* stdio-reopen.c: standard input, if it is a file, from the read-only world; its place
  * in @request is taken by the new descriptor. Before anything hides it.
  */
-int reopen_file(struct cage_request *request, struct err *err);
+int reopen_file(struct sandbox_request *request, struct err *err);
 /* Terminals and devices, from the sandbox's own /dev, as far as they are there */
-void reopen_devices(struct cage_request *request);
+void reopen_devices(struct sandbox_request *request);
 
-/* confine.c: session keyring; no core dumps */
+/* Session keyring; no core dumps */
 int stage_keyring(struct err *err);
 int stage_core(struct err *err);
 /* The command's resource limits, which init does not share. 0 or -errno. */
-int limits_set(const struct cage_request *request);
+int limits_set(const struct sandbox_request *request);
 /* No capability can be had anew; those that are there stay */
 int stage_lock(struct err *err);
 /* Every capability set empty and locked, no_new_privs */
@@ -62,7 +66,7 @@ int stage_privileges(const struct plan *plan, struct err *err);
 /* landlock.c: the second layer behind the mounts; in the landlock tier, the
  * first
  */
-int stage_landlock(const struct cage_request *request, int socket,
+int stage_landlock(const struct sandbox_request *request, int socket,
 		   struct err *err);
 
 /* The rules for reading beside what is hidden, made by the supervisor: a ruleset for
@@ -70,8 +74,10 @@ int stage_landlock(const struct cage_request *request, int socket,
  * another negative errno with words
  */
 int landlock_prepare(const struct plan *plan, struct err *err);
+/* True if it needs one: then what the host makes beside what is hidden has no rule */
+bool landlock_carves(const struct plan *plan);
 
-/* shared.c: the landlock tier's second filter, for what only namespaces bound */
+/* landlock-filter.c: the landlock tier's second filter, for what only namespaces bound */
 int stage_shared(const struct plan *plan, struct err *err);
 
 /* Refuse connect(), where another program's listener would make it on the
@@ -79,10 +85,60 @@ int stage_shared(const struct plan *plan, struct err *err);
  */
 int stage_unconnected(struct err *err);
 
-/* assert.c: read back that all of it holds, or refuse to run anything.
+/* final-check.c: read back that all of it holds, or refuse to run anything.
  * @keep is the one descriptor above 2 that may be open.
  */
 int stage_assert(const struct plan *plan, const struct host_ids *host,
 		 int keep, struct err *err);
 
-#endif /* CAGE_STAGES_H */
+/**
+ * struct init_args - What both sides of the fork need
+ * @kind:	Which sandbox
+ * @uid, @gid:	The user's
+ * @cpus:	Where we may run, if @other_cpu: then init begins on another processor
+ * @two_cpus:	There is no third one
+ */
+struct init_args {
+	const struct sandbox_kind *kind;
+	uid_t uid;
+	gid_t gid;
+	int pair[2];
+	bool other_cpu, two_cpus;
+	cpu_set_t cpus;
+};
+
+enum { FORK_NAMESPACES = CLONE_NEWUSER | CLONE_NEWPID };
+
+/**
+ * struct order - What init waits for
+ * @request:	In memory that it has: shared, or copied by the fork
+ * @host:	The supervisor's namespaces
+ * @open:	Which of the request's standard descriptors come with it
+ */
+struct order {
+	const struct sandbox_request *request;
+	struct host_ids host;
+	bool open[3];
+};
+
+/* Do what every sandbox needs, wait for a struct order, build the sandbox, run the
+ * command; report over the second socket of the pair. Runs as process 1 of the
+ * new pid namespace.
+ */
+void child_main(const struct init_args *args)
+	__attribute__((noreturn));
+
+/* start.c: forget the caller's arguments and environment, which /proc/1 shows */
+void child_wipe(void);
+
+/* init.c: run the command and stay until it has ended */
+void init_run(const struct sandbox_request *request, int socket)
+	__attribute__((noreturn));
+
+/* Report and end: nothing has run. @status is one of base/exit.h, @code a
+ * negative errno.
+ */
+void child_fail(int socket, int status, int code, const char *text)
+	__attribute__((noreturn));
+
+#endif /* SANDBOX_STAGES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/start.c - fork the sandbox's init, hand it a plan; take it down again */
+/* sandbox/start.c - fork the sandbox's init, hand it a plan; take it down again */
 
-#include "cage/cage.h"
+#include "sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +14,13 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "base/reap.h"
-#include "base/sock.h"
+#include "base/proc.h"
 #include "base/sys.h"
-#include "cage/child.h"
-#include "plan/pack.h"
+#include "ipc/socket.h"
 #include "plan/plan.h"
+#include "sandbox/stages.h"
 
-enum { CAGE_ROOM = 4 << 20 };	/* For a plan; a larger one is copied by a fork */
+enum { PLAN_BYTES = 4 << 20 };	/* For a plan; a larger one is copied by a fork */
 
 static int explain_clone(struct err *err)
 {
@@ -42,7 +41,7 @@ static struct {
 	size_t len;
 } image[2];
 
-void cage_set_image(char **argv, char **envp)
+void sandbox_set_image(char **argv, char **envp)
 {
 	char **const areas[2] = { argv, envp };
 
@@ -66,24 +65,22 @@ void child_wipe(void)
 	}
 }
 
-/* Those that have to be there first. Init makes the others itself, while we go
- * on.
- */
-static uint64_t namespaces_of(const struct birth *b)
+/* Those that take a new process. Init makes the others itself, while we go on. */
+static uint64_t namespaces_of(const struct init_args *b)
 {
-	return plan_namespaces(b->how->tier, b->how->net) & BIRTH_NAMESPACES;
+	return plan_namespaces(b->kind->tier, b->kind->net) & FORK_NAMESPACES;
 }
 
-/* Who enters the jail cannot leave it, so a process in between does: init is
- * its brother, and still our child
+/* A process that enters the jail cannot leave it, so one in between enters it and
+ * forks init with CLONE_PARENT: init is our child all the same
  */
-static void __attribute__((noreturn)) bear_in_jail(const struct birth *b,
+static void __attribute__((noreturn)) fork_from_jail(const struct init_args *b,
 						   int answer)
 {
 	pid_t pid = -1;
 
-	if (setns(b->how->jail[0], CLONE_NEWUSER) == 0 &&
-	    setns(b->how->jail[1], CLONE_NEWNET) == 0)
+	if (setns(b->kind->jail[0], CLONE_NEWUSER) == 0 &&
+	    setns(b->kind->jail[1], CLONE_NEWNET) == 0)
 		pid = sys_fork_into(namespaces_of(b) | CLONE_PARENT, NULL);
 	if (!pid)
 		child_main(b);
@@ -92,7 +89,7 @@ static void __attribute__((noreturn)) bear_in_jail(const struct birth *b,
 	_exit(write(answer, &pid, sizeof(pid)) != (ssize_t)sizeof(pid));
 }
 
-static pid_t fork_in_jail(const struct birth *b, int *pidfd)
+static pid_t fork_in_jail(const struct init_args *b, int *pidfd)
 {
 	int pipes[2];
 	pid_t pid, between;
@@ -101,7 +98,7 @@ static pid_t fork_in_jail(const struct birth *b, int *pidfd)
 		return -1;
 	between = fork();
 	if (!between)
-		bear_in_jail(b, pipes[1]);
+		fork_from_jail(b, pipes[1]);
 	pid = between < 0 ? -errno : -EIO;
 	(void)close(pipes[1]);
 	if (between > 0 && read(pipes[0], &pid, sizeof(pid)) !=
@@ -118,11 +115,11 @@ static pid_t fork_in_jail(const struct birth *b, int *pidfd)
 	return pid;
 }
 
-static pid_t fork_init(const struct birth *b, int *pidfd)
+static pid_t fork_init(const struct init_args *b, int *pidfd)
 {
 	pid_t pid;
 
-	if (b->how->jail[1] >= 0)
+	if (b->kind->jail[1] >= 0)
 		return fork_in_jail(b, pidfd);
 	pid = sys_fork_into(namespaces_of(b), pidfd);
 	if (!pid)
@@ -130,8 +127,8 @@ static pid_t fork_init(const struct birth *b, int *pidfd)
 	return pid;
 }
 
-/* Init keeps them blocked, and the command gets its own mask */
-static pid_t fork_quietly(const struct birth *b, int *pidfd)
+/* With all signals blocked: init keeps them so, and the command gets its own mask */
+static pid_t fork_quietly(const struct init_args *b, int *pidfd)
 {
 	sigset_t all, before;
 	int saved;
@@ -150,55 +147,55 @@ static pid_t fork_quietly(const struct birth *b, int *pidfd)
 /* A scheduler that sees no reason to wake another processor starts a child only
  * when its parent sleeps: the two would not run side by side
  */
-static void look_at_cpus(struct birth *b)
+static void choose_cpus(struct init_args *b)
 {
-	b->moves = b->how->tier == TIER_FULL && b->how->jail[1] < 0 &&
+	b->other_cpu = b->kind->tier == TIER_FULL && b->kind->jail[1] < 0 &&
 		   sched_getaffinity(0, sizeof(b->cpus), &b->cpus) == 0 &&
 		   CPU_COUNT(&b->cpus) > 1;
-	b->crowded = b->moves && CPU_COUNT(&b->cpus) == 2;
+	b->two_cpus = b->other_cpu && CPU_COUNT(&b->cpus) == 2;
 }
 
-static void move_away(const struct birth *b, pid_t pid)
+static void move_init_away(const struct init_args *b, pid_t pid)
 {
 	const int here = sched_getcpu();
 	cpu_set_t others = b->cpus;
 
-	if (!b->moves || here < 0 || here >= CPU_SETSIZE)
+	if (!b->other_cpu || here < 0 || here >= CPU_SETSIZE)
 		return;
 	CPU_CLR(here, &others);
 	(void)sched_setaffinity(pid, sizeof(others), &others);
 }
 
-int cage_begin(const struct cage_birth *how, struct cage *ret,
+int sandbox_begin(const struct sandbox_kind *kind, struct sandbox *ret,
 	       struct err *err)
 {
-	struct birth birth = {
-		.how = how, .uid = geteuid(), .gid = getegid(),
+	struct init_args args = {
+		.kind = kind, .uid = geteuid(), .gid = getegid(),
 	};
-	struct arena room = { 0 };
-	int pidfd = -1, r = sock_pair(birth.pair);
+	struct arena memory = { 0 };
+	int pidfd = -1, r = socket_pair(args.pair);
 	pid_t pid;
 
 	if (r < 0)
 		return fail(err, r, "cannot make a socket pair: %s",
 			    strerror(-r));
-	look_at_cpus(&birth);
-	r = arena_open(&room, CAGE_ROOM);
-	pid = r < 0 ? -1 : fork_quietly(&birth, &pidfd);
+	choose_cpus(&args);
+	r = arena_open(&memory, PLAN_BYTES);
+	pid = r < 0 ? -1 : fork_quietly(&args, &pidfd);
 	if (pid < 0) {
 		r = r < 0 ? fail(err, r, "cannot share memory") :
 			    explain_clone(err);
-		arena_close(&room);
-		(void)close(birth.pair[0]);
-		(void)close(birth.pair[1]);
+		arena_close(&memory);
+		(void)close(args.pair[0]);
+		(void)close(args.pair[1]);
 		return r;
 	}
-	move_away(&birth, pid);
-	(void)close(birth.pair[1]);
-	*ret = (struct cage){
-		.tier = how->tier, .net = how->net, .room = room,
-		.pid = pid, .pidfd = pidfd, .socket = birth.pair[0],
-		.sweeps = how->tier != TIER_FULL, .crowded = birth.crowded,
+	move_init_away(&args, pid);
+	(void)close(args.pair[1]);
+	*ret = (struct sandbox){
+		.tier = kind->tier, .net = kind->net, .memory = memory,
+		.pid = pid, .pidfd = pidfd, .socket = args.pair[0],
+		.sweeps = kind->tier != TIER_FULL, .two_cpus = args.two_cpus,
 	};
 	return 0;
 }
@@ -206,56 +203,56 @@ int cage_begin(const struct cage_birth *how, struct cage *ret,
 /* For an init that was forked before all this was known. NULL if it cannot be
  * had, or is for another kind of sandbox.
  */
-static const struct cage_request *pack(struct cage *cage,
-				       const struct cage_request *request)
+static const struct sandbox_request *pack(struct sandbox *sandbox,
+				       const struct sandbox_request *request)
 {
 	const struct plan *plan = request->plan;
-	struct cage_request *copy;
+	struct sandbox_request *copy;
 
-	if (cage->pidfd < 0 || cage->tier != plan->tier ||
-	    plan->tier != TIER_FULL || cage->net != plan->net ||
+	if (sandbox->pidfd < 0 || sandbox->tier != plan->tier ||
+	    plan->tier != TIER_FULL || sandbox->net != plan->net ||
 	    request->jail[1] >= 0)
 		return NULL;
-	copy = arena_copy(&cage->room, request, sizeof(*request));
+	copy = arena_copy(&sandbox->memory, request, sizeof(*request));
 	if (!copy)
 		return NULL;
-	copy->plan = plan_pack(plan, &cage->room);
-	copy->tmp_path = arena_strdup(&cage->room, request->tmp_path);
-	copy->aside = arena_strdup(&cage->room, request->aside);
-	copy->stdin_path = arena_strdup(&cage->room, request->stdin_path);
-	return cage->room.full ? NULL : copy;
+	copy->plan = plan_pack(plan, &sandbox->memory);
+	copy->tmp_path = arena_strdup(&sandbox->memory, request->tmp_path);
+	copy->aside = arena_strdup(&sandbox->memory, request->aside);
+	copy->stdin_path = arena_strdup(&sandbox->memory, request->stdin_path);
+	return sandbox->memory.full ? NULL : copy;
 }
 
-static int begin_for(const struct cage_request *request, struct cage *cage,
-		     struct err *err)
+static int begin_for(const struct sandbox_request *request,
+		     struct sandbox *sandbox, struct err *err)
 {
-	const struct cage_birth birth = {
+	const struct sandbox_kind kind = {
 		.tier = request->plan->tier, .net = request->plan->net,
 		.jail = { request->jail[0], request->jail[1] },
 	};
 
-	return cage_begin(&birth, cage, err);
+	return sandbox_begin(&kind, sandbox, err);
 }
 
-/* It would be woken where it was, and wait there for its own thread, while ours
- * is about to have nothing to do
+/* Init would be woken on the processor of its own thread and wait for it, while
+ * ours is about to be idle
  */
-static void call_here(const struct cage *cage)
+static void move_init_here(const struct sandbox *sandbox)
 {
 	const int here = sched_getcpu();
 	cpu_set_t one;
 
-	if (!cage->crowded || here < 0 || here >= CPU_SETSIZE)
+	if (!sandbox->two_cpus || here < 0 || here >= CPU_SETSIZE)
 		return;
 	CPU_ZERO(&one);
 	CPU_SET(here, &one);
-	(void)sched_setaffinity(cage->pid, sizeof(one), &one);
+	(void)sched_setaffinity(sandbox->pid, sizeof(one), &one);
 }
 
-/* Nobody there to take it has said why, or will be missed. But who waits for it
- * would wait for ever.
+/* If init has ended, it has said why, or its end will be noticed. Any other failure
+ * would leave it waiting.
  */
-static int send_order(const struct cage *cage, struct order *order,
+static int send_order(const struct sandbox *sandbox, struct order *order,
 		      const int *stdio, struct err *err)
 {
 	int fds[3], r;
@@ -266,81 +263,81 @@ static int send_order(const struct cage *cage, struct order *order,
 		if (stdio[i] >= 0)
 			fds[n++] = stdio[i];
 	}
-	r = sock_send(cage->socket, order, sizeof(*order), fds, n);
+	r = socket_send(sandbox->socket, order, sizeof(*order), fds, n);
 	return r == 0 || r == -EPIPE || r == -ECONNRESET ? 0 :
-	       sock_fail(r, "cannot hand the plan to the sandbox", err);
+	       socket_fail(r, "cannot hand the plan to the sandbox", err);
 }
 
 /* While the file system is put together */
-static int send_rules(const struct cage *cage, const struct plan *plan,
+static int send_rules(const struct sandbox *sandbox, const struct plan *plan,
 		      struct err *err)
 {
 	auto_close int rules = landlock_prepare(plan, err);
 
 	if (rules < 0)
 		return rules == -ENOENT ? 0 : rules;
-	return sock_send(cage->socket, "", 1, &rules, 1) < 0 ?
+	return socket_send(sandbox->socket, "", 1, &rules, 1) < 0 ?
 	       fail_errno(err, "cannot hand over the Landlock ruleset") : 0;
 }
 
-int cage_start(struct cage *cage, const struct cage_request *request,
+int sandbox_start(struct sandbox *sandbox, const struct sandbox_request *request,
 	       struct err *err)
 {
-	struct order order = { .request = pack(cage, request) };
+	struct order order = { .request = pack(sandbox, request) };
 	int r = 0;
 
 	if (!order.request) {
-		cage_stop(cage);
-		r = begin_for(request, cage, err);
+		sandbox_stop(sandbox);
+		r = begin_for(request, sandbox, err);
 		order.request = request;
 	}
 	if (r < 0)
 		return r;
 	host_ids_read(&order.host);
-	call_here(cage);
-	r = send_order(cage, &order, request->stdio, err);
-	return r < 0 ? r : send_rules(cage, request->plan, err);
+	move_init_here(sandbox);
+	r = send_order(sandbox, &order, request->stdio, err);
+	return r < 0 ? r : send_rules(sandbox, request->plan, err);
 }
 
-void cage_forget_plan(struct cage *cage)
+void sandbox_forget_plan(struct sandbox *sandbox)
 {
-	arena_close(&cage->room);
+	arena_close(&sandbox->memory);
 }
 
-int cage_go(const struct cage *cage)
+int sandbox_go(const struct sandbox *sandbox)
 {
-	return sock_send(cage->socket, "", 1, NULL, 0);
+	return socket_send(sandbox->socket, "", 1, NULL, 0);
 }
 
-void cage_bury(const struct cage *cage, int fd)
+void sandbox_close_later(const struct sandbox *sandbox, int fd)
 {
-	if (fd >= 0 && cage->socket >= 0)
-		(void)sock_send(cage->socket, "", 1, &fd, 1);
+	if (fd >= 0 && sandbox->socket >= 0)
+		(void)socket_send(sandbox->socket, "", 1, &fd, 1);
 }
 
-void cage_stop(struct cage *cage)
+void sandbox_stop(struct sandbox *sandbox)
 {
-	if (cage->sweeps)
-		close_fd(&cage->socket);	/* It will understand */
-	if (cage->pidfd >= 0) {
-		if (!cage->sweeps)
-			(void)sys_pidfd_send_signal(cage->pidfd, SIGKILL);
-		while (waitpid(cage->pid, NULL, 0) < 0 && errno == EINTR)
+	if (sandbox->sweeps)
+		close_fd(&sandbox->socket);	/* Init ends the others then */
+	if (sandbox->pidfd >= 0) {
+		if (!sandbox->sweeps)
+			(void)sys_pidfd_send_signal(sandbox->pidfd, SIGKILL);
+		while (waitpid(sandbox->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	close_fd(&cage->pidfd);
-	close_fd(&cage->socket);
-	arena_close(&cage->room);
+	close_fd(&sandbox->pidfd);
+	close_fd(&sandbox->socket);
+	arena_close(&sandbox->memory);
 }
 
-void cage_leave(struct cage *cage)
+void sandbox_leave(struct sandbox *sandbox)
 {
-	if (!cage->over || cage->pidfd < 0) {
-		cage_stop(cage);
+	if (!sandbox->over || sandbox->pidfd < 0) {
+		sandbox_stop(sandbox);
 		return;
 	}
-	close_fd(&cage->socket);	/* It has waited for this */
-	close_fd(&cage->pidfd);
-	arena_close(&cage->room);
-	reap_later(cage->pid);
+	close_fd(&sandbox->socket);	/* It has waited for this */
+	close_fd(&sandbox->pidfd);
+	arena_close(&sandbox->memory);
+	reap_later(sandbox->pid);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/reopen.c - the caller's files and devices, opened again on our mounts
+ * sandbox/stdio-reopen.c - the caller's files and devices, opened again on our mounts
  *
  * Theory of operation: whether a mode, time or attribute may be changed is up to
  * the mount that a file was opened on, whatever else is mounted since. What the
@@ -20,16 +20,16 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "cage/cage.h"
-#include "cage/stages.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
 	       a->st_mode == b->st_mode && a->st_rdev == b->st_rdev;
 }
 
-int reopen_file(struct cage_request *request, struct err *err)
+int reopen_file(struct sandbox_request *request, struct err *err)
 {
 	const char *path = request->stdin_path;
 	auto_close int fd = -1;
@@ -42,7 +42,7 @@ int reopen_file(struct cage_request *request, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0 ||
 	    fstat(request->stdio[0], &given) < 0)
 		return fail_errno(err, "cannot open '%s' in the sandbox", path);
-	if (!is_same(&st, &given))
+	if (!is_same_file(&st, &given))
 		return fail(err, -ESTALE, "'%s' was replaced while the sandbox was being built; try again",
 			    path);
 	if (lseek(fd, lseek(request->stdio[0], 0, SEEK_CUR), SEEK_SET) < 0 ||
@@ -54,7 +54,7 @@ int reopen_file(struct cage_request *request, struct err *err)
 }
 
 /* The device @given by the name @path. A terminal's line may have to be waited
- * for, and is open: so nobody waits.
+ * for, and is open: so do not wait.
  */
 static int open_device(const char *path, int given, const struct stat *st)
 {
@@ -62,17 +62,17 @@ static int open_device(const char *path, int given, const struct stat *st)
 	auto_close int fd = -1;
 	struct stat named;
 
-	if (lstat(path, &named) < 0 || !is_same(&named, st))
+	if (lstat(path, &named) < 0 || !is_same_file(&named, st))
 		return -1;
 	fd = open(path, (flags & O_ACCMODE) | O_NOCTTY | O_NOFOLLOW |
 		  O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &named) < 0 || !is_same(&named, st) ||
+	if (fd < 0 || fstat(fd, &named) < 0 || !is_same_file(&named, st) ||
 	    fcntl(fd, F_SETFL, flags) < 0)
 		return -1;
 	return take_fd(&fd);
 }
 
-void reopen_devices(struct cage_request *request)
+void reopen_devices(struct sandbox_request *request)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
 		int *given = &request->stdio[i], fd;

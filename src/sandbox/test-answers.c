@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/test-answers.c - what the filter should answer, once more in plain C
+ * sandbox/test-answers.c - what the filter should answer, once more in plain C
  *
  * Written from the manual pages, not from the rules in filters.def.
  */
 
-#include "cage/test-answers.h"
+#include "sandbox/test-answers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "cage/seccomp.h"
+#include "sandbox/seccomp.h"
 
 #define ERRNO(e)	(SECCOMP_RET_ERRNO | (e))
 

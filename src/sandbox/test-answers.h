@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/test-answers.h - what the filter should answer, once more in plain C */
+/* sandbox/test-answers.h - what the filter should answer, once more in plain C */
 
-#ifndef CAGE_TEST_ANSWERS_H
-#define CAGE_TEST_ANSWERS_H
+#ifndef SANDBOX_TEST_ANSWERS_H
+#define SANDBOX_TEST_ANSWERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cage/filter.h"
+#include "sandbox/filter.h"
 
 struct seccomp_config;
 
@@ -21,4 +21,4 @@ uint32_t answer_class(const struct seccomp_config *config,
 bool answer_is_watched(const struct seccomp_config *config,
 		       enum filter_class watch, const uint32_t *a);
 
-#endif /* CAGE_TEST_ANSWERS_H */
+#endif /* SANDBOX_TEST_ANSWERS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/test-bind.c - binds by name, in namespaces of the test */
+/* sandbox/test-bind.c - binds by name, in namespaces of the test */
 
 #include "test.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "cage/bind.h"
+#include "sandbox/bind.h"
 
 /* Each test is a process of its own */
 static struct bind_dir dir = BIND_NOWHERE;
@@ -66,7 +66,7 @@ TEST(a_bind_covers_what_stands_there)
 	CHECK(!strcmp(test_read("/tmp/in/secret"), "mask"));
 	CHECK(!strcmp(test_read("/tmp/in/other"), "mask"));
 	bind_forget(&dir);
-	CHECK_INT(dir.n, 0);
+	CHECK_INT(dir.fd, -1);
 }
 
 TEST(what_is_bound_to_itself_stays_in_place)
@@ -100,7 +100,7 @@ TEST(what_is_bound_from_elsewhere_is_the_same)
 	bind_forget(&dir);
 }
 
-/* Directories above the last one stay held, until something covers them */
+/* A directory that is covered is opened again */
 TEST(binds_go_down_and_up_again)
 {
 	static const char *const paths[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/test-bpf.c - a classic BPF machine for the tests */
+/* sandbox/test-bpf.c - a classic BPF machine for the tests */
 
-#include "cage/test-bpf.h"
+#include "sandbox/test-bpf.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>

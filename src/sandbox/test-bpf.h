@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/test-bpf.h - a classic BPF machine for the tests */
+/* sandbox/test-bpf.h - a classic BPF machine for the tests */
 
-#ifndef CAGE_TEST_BPF_H
-#define CAGE_TEST_BPF_H
+#ifndef SANDBOX_TEST_BPF_H
+#define SANDBOX_TEST_BPF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,4 +30,4 @@ struct bpf_run {
 bool bpf_run(const struct sock_filter *code, size_t len,
 	     const struct seccomp_data *data, struct bpf_run *ret);
 
-#endif /* CAGE_TEST_BPF_H */
+#endif /* SANDBOX_TEST_BPF_H */

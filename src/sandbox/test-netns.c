@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cage/test-netns.c - every destination is our own, in namespaces of the test */
+/* sandbox/test-netns.c - every destination is our own, in namespaces of the test */
 
 #include "test.h"
 
@@ -17,10 +17,10 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "base/sock.h"
-#include "cage/netkeeper.h"
-#include "cage/netns.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
+#include "sandbox/netns-helper.h"
+#include "sandbox/netns.h"
 
 static void set_up(const struct netns_config *config, struct listener_set *set)
 {
@@ -217,43 +217,43 @@ TEST(a_keeper_captures_a_port_on_demand)
 		.sin_addr.s_addr = htonl(0x5db8d822),
 	};
 	const struct sockaddr *sa = (const struct sockaddr *)&a;
-	struct netkeeper *keeper;
+	struct netns_helper *keeper;
 	struct listener_set set;
 	struct err err = { 0 };
 	int pair[2], status, fd, again;
 	pid_t sandbox;
 	char c;
 
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	sandbox = fork();
 	if (!sandbox) {
 		set_up(&(struct netns_config){ .filtered = true }, &set);
 		CHECK_INT(dial("93.184.216.34", "9001"), -ECONNREFUSED);
-		CHECK_INT(sock_send(pair[1], "r", 1, NULL, 0), 0);
-		CHECK_INT(sock_recv(pair[1], &c, 1, NULL, NULL), 1);
+		CHECK_INT(socket_send(pair[1], "r", 1, NULL, 0), 0);
+		CHECK_INT(socket_recv(pair[1], &c, 1, NULL, NULL), 1);
 		_exit(dial("93.184.216.34", "9001") < 0);
 	}
-	if (sock_recv(pair[0], &c, 1, NULL, NULL) != 1) {
+	if (socket_recv(pair[0], &c, 1, NULL, NULL) != 1) {
 		CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 		_exit(WEXITSTATUS(status));
 	}
-	CHECK_INT(netkeeper_start(open_ns(sandbox, "user"),
+	CHECK_INT(netns_helper_start(open_ns(sandbox, "user"),
 				  open_ns(sandbox, "net"), &keeper, &err), 0);
-	fd = netkeeper_listen(keeper, sa, sizeof(a));
+	fd = netns_helper_listen(keeper, sa, sizeof(a));
 	CHECK(fd >= 0);
 	/* The place of one that is given up, but not closed yet */
-	again = netkeeper_listen(keeper, sa, sizeof(a));
+	again = netns_helper_listen(keeper, sa, sizeof(a));
 	CHECK(again >= 0);
 	CHECK_INT(close(again), 0);
 	/* With its next answer the keeper has closed its own copy, too */
-	again = netkeeper_listen(keeper, (const struct sockaddr *)&next,
+	again = netns_helper_listen(keeper, (const struct sockaddr *)&next,
 				 sizeof(next));
 	CHECK(again >= 0);
-	CHECK_INT(sock_send(pair[0], "g", 1, NULL, 0), 0);
+	CHECK_INT(socket_send(pair[0], "g", 1, NULL, 0), 0);
 	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 	CHECK_INT(status, 0);
 	CHECK(accept(fd, NULL, NULL) >= 0);
-	netkeeper_stop(keeper);
+	netns_helper_stop(keeper);
 }
 
 static uint64_t inode_of(int fd)

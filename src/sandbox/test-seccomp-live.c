@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/test-seccomp-live.c - the loaded filter against real system calls
+ * sandbox/test-seccomp-live.c - the loaded filter against real system calls
  *
  * Each test shows first that a call gets past the kernel without the filter,
  * or gets an answer that is not the filter's; then that the filter answers.
@@ -30,7 +30,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "cage/seccomp.h"
+#include "sandbox/seccomp.h"
 #include "test.h"
 
 static const uint64_t high = 1ULL << 32;
@@ -430,6 +430,6 @@ TEST(a_listener_in_the_way_is_told_apart)
 	CHECK_INT(try(SYS_clone3, 0, 0, 0), EINVAL);	/* Nothing was loaded */
 	confine(&strict);
 	CHECK_INT(try(SYS_clone3, 0, 0, 0), ENOSYS);
-	/* And inside our own cage as well */
+	/* And inside our own sandbox as well */
 	CHECK_INT(seccomp_install(&observe, &listener, &err), -EBUSY);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/test-seccomp-run.c - programs under the filter: what a listener is
+ * sandbox/test-seccomp-run.c - programs under the filter: what a listener is
  * asked, calls of another machine, and ordinary tools
  */
 
@@ -21,9 +21,9 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/seccomp.h"
+#include "ipc/socket.h"
+#include "sandbox/seccomp.h"
 #include "test.h"
 
 static int confine(const struct seccomp_config *config)
@@ -130,18 +130,18 @@ static int supervise(const struct seccomp_config *config, void (*fn)(void))
 	char byte;
 	pid_t pid;
 
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
 		listener = confine(config);
 		CHECK(listener >= 0);
-		CHECK_INT(sock_send(pair[1], "", 1, &listener, 1), 0);
+		CHECK_INT(socket_send(pair[1], "", 1, &listener, 1), 0);
 		close(listener);
 		fn();
 		_exit(0);
 	}
-	CHECK_INT(sock_recv(pair[0], &byte, 1, &listener, &count), 1);
+	CHECK_INT(socket_recv(pair[0], &byte, 1, &listener, &count), 1);
 	CHECK_INT(count, 1);
 	asked = answer_all(listener);
 	CHECK_INT(waitpid(pid, &status, 0), pid);
@@ -256,19 +256,19 @@ TEST(a_dead_supervisor_refuses)
 	pid_t pid;
 
 	CHECK_INT(pipe2(gate, O_CLOEXEC), 0);
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
 		dup2(gate[0], STDIN_FILENO);
 		close(gate[1]);
 		listener = confine(&config);
-		CHECK_INT(sock_send(pair[1], "", 1, &listener, 1), 0);
+		CHECK_INT(socket_send(pair[1], "", 1, &listener, 1), 0);
 		close(listener);
 		change_after_supervisor();
 		_exit(0);
 	}
-	CHECK_INT(sock_recv(pair[0], &byte, 1, &listener, &count), 1);
+	CHECK_INT(socket_recv(pair[0], &byte, 1, &listener, &count), 1);
 	close(listener);
 	close(gate[1]);
 	CHECK_INT(waitpid(pid, &status, 0), pid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cage/test-seccomp.c - every generated program against the table
+ * sandbox/test-seccomp.c - every generated program against the table
  *
  * The programs of both machines run in a BPF machine of our own
- * (cage/test-bpf.h), and what they answer is compared with a second opinion
- * (cage/test-answers.h).
+ * (sandbox/test-bpf.h), and what they answer is compared with a second opinion
+ * (sandbox/test-answers.h).
  */
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 #include <sys/syscall.h>
 
 #include "base/own.h"
-#include "cage/filter.h"
-#include "cage/seccomp.h"
-#include "cage/test-answers.h"
-#include "cage/test-bpf.h"
+#include "sandbox/filter.h"
+#include "sandbox/seccomp.h"
+#include "sandbox/test-answers.h"
+#include "sandbox/test-bpf.h"
 #include "filters-aarch64.h"
 #include "filters-x86_64.h"
 #include "test.h"
@@ -41,7 +41,7 @@ static const struct row {
 	{ #name, CLASS_##class, CLASS_##watch },
 #define SYSCALL_NR(name, x86_64, aarch64, class, watch, reason)		\
 	{ #name, CLASS_##class, CLASS_##watch },
-#include "cage/syscalls.def"
+#include "sandbox/syscalls.def"
 };
 
 static const struct machine {
