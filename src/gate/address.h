@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/address.h - which addresses a name may resolve to
+/* gate/address.h - which addresses a name may resolve to
  *
  * A name that the policy allows is no permission to reach whatever its owner
  * puts in the DNS: the host's loopback, the LAN, a cloud's metadata service.
  */
 
-#ifndef NET_ADDRESS_H
-#define NET_ADDRESS_H
+#ifndef GATE_ADDRESS_H
+#define GATE_ADDRESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,8 +40,22 @@ const char *address_guard(const struct policy *policy,
 			  const struct address_own *own,
 			  const struct host *host, const struct host *address);
 
-/* True for names that nobody can register on the internet: single labels and
- * those that private-names.def lists
+/**
+ * struct address_range - A row of address-ranges.def
+ * @what:	As in "a loopback address"
+ * @reason:	"resolved to ", and that
+ * @private:	Open to names that can't be public
+ */
+struct address_range {
+	const char *range, *what, *reason;
+	bool private;
+};
+
+/* The first reserved range that holds @address, or NULL */
+const struct address_range *address_range_of(const struct host *address);
+
+/* True for names that nobody can register on the internet: single labels, and
+ * those below "local", "internal" and the like
  */
 bool address_is_private_name(const struct host *host);
 
@@ -62,5 +76,7 @@ int address_to_sockaddr(const struct host *address,
  */
 void address_client(const struct host *from, const struct host *to, bool udp,
 		    struct listener_client *ret);
+/* The same of the connected socket @fd */
+void address_of_client(int fd, struct listener_client *ret);
 
-#endif /* NET_ADDRESS_H */
+#endif /* GATE_ADDRESS_H */

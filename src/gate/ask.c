@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/ask.c - hosts that somebody is asked about, and what was answered
+/* gate/ask.c - hosts that the user is asked about, and the answers
  *
- * An answer is for one host and one port, as they are written in struct host:
- * another port, or a name below, is another question.
+ * An answer is for one host and one port: another port, or a name below, is
+ * another question.
  */
 
-#include "net/ask.h"
+#include "gate/ask.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "net/timer.h"
+#include "gate/conn-timer.h"
 
 /**
  * struct asked - A question, and later its answer
  * @open:	No answer yet
  * @allow:	The answer
- * @waiting:	Who wants to know
  */
 struct asked {
 	struct asks *asks;
-	struct asked *prev, *next;
+	LIST_ENTRY(asked) link;
 	uint32_t id;
 	struct host host;
 	bool open, allow;
 	struct timer timer;
-	struct ask_wait *waiting;
+	LIST_HEAD(, ask_wait) waiting;
 };
 
 struct asks {
 	struct timers *timers;
 	ask_send_fn send;
 	void *arg;
-	struct asked *first;
+	LIST_HEAD(, asked) all;
 	size_t open, kept;
 	uint32_t last_id;
 };
@@ -53,9 +52,7 @@ static void unlist(struct asked *a)
 	struct asks *asks = a->asks;
 
 	timer_stop(asks->timers, &a->timer);
-	*(a->prev ? &a->prev->next : &asks->first) = a->next;
-	if (a->next)
-		a->next->prev = a->prev;
+	LIST_REMOVE(a, link);
 	*(a->open ? &asks->open : &asks->kept) -= 1;
 }
 
@@ -63,11 +60,11 @@ void asks_free(struct asks *asks)
 {
 	if (!asks)
 		return;
-	while (asks->first) {
-		struct asked *a = asks->first;
+	while (!LIST_EMPTY(&asks->all)) {
+		struct asked *a = LIST_FIRST(&asks->all);
 
-		while (a->waiting)
-			ask_forget(a->waiting);
+		while (!LIST_EMPTY(&a->waiting))
+			ask_forget(LIST_FIRST(&a->waiting));
 		unlist(a);
 		free(a);
 	}
@@ -78,43 +75,38 @@ void ask_forget(struct ask_wait *w)
 {
 	if (!w->asked)
 		return;
-	*(w->prev ? &w->prev->next : &w->asked->waiting) = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	LIST_REMOVE(w, link);
 	w->asked = NULL;
 }
 
-static struct asked *find(const struct asks *asks, const struct host *host)
+static struct asked *find_asked(const struct asks *asks, const struct host *host)
 {
-	struct asked *a = asks->first;
+	struct asked *a;
 
-	while (a && !(a->host.port == host->port &&
-		      host_is_same(&a->host, host)))
-		a = a->next;
+	LIST_FOREACH(a, &asks->all, link) {
+		if (a->host.port == host->port && host_is_same(&a->host, host))
+			break;
+	}
 	return a;
 }
 
 bool ask_is_allowed(const struct asks *asks, const struct host *host)
 {
-	const struct asked *a = find(asks, host);
+	const struct asked *a = find_asked(asks, host);
 
 	return a && !a->open && a->allow;
 }
 
-static void list(struct asked *a)
+static void enlist(struct asked *a)
 {
 	struct asks *asks = a->asks;
 
-	a->prev = NULL;
-	a->next = asks->first;
-	if (a->next)
-		a->next->prev = a;
-	asks->first = a;
+	LIST_INSERT_HEAD(&asks->all, a, link);
 	*(a->open ? &asks->open : &asks->kept) += 1;
 }
 
-/* Those who wait may ask again from within their call, and find the answer */
-static void settle(struct asked *a, bool allow, bool keep)
+/* A connection may ask again from within @fn, and finds the answer */
+static void close_question(struct asked *a, bool allow, bool keep)
 {
 	unlist(a);
 	a->open = false;
@@ -122,9 +114,9 @@ static void settle(struct asked *a, bool allow, bool keep)
 	if (a->asks->kept == ASK_KEPT_MAX)
 		keep = false;
 	if (keep)
-		list(a);
-	while (a->waiting) {
-		struct ask_wait *w = a->waiting;
+		enlist(a);
+	while (!LIST_EMPTY(&a->waiting)) {
+		struct ask_wait *w = LIST_FIRST(&a->waiting);
 
 		ask_forget(w);
 		w->fn(w->arg, allow);
@@ -133,14 +125,14 @@ static void settle(struct asked *a, bool allow, bool keep)
 		free(a);
 }
 
-/* Nobody answered: no, and the next attempt may ask again */
+/* No answer came: no, and the next attempt may ask again */
 static void on_deadline(void *arg)
 {
-	settle(arg, false, false);
+	close_question(arg, false, false);
 }
 
-static struct asked *pose(struct asks *asks, const struct host *host,
-			  const struct conn *client)
+static struct asked *send_new(struct asks *asks, const struct host *host,
+			      int client)
 {
 	struct asked *a;
 
@@ -154,7 +146,7 @@ static struct asked *pose(struct asks *asks, const struct host *host,
 	a->open = true;
 	a->timer.fn = on_deadline;
 	a->timer.arg = a;
-	list(a);
+	enlist(a);
 	timer_start(asks->timers, &a->timer, TIMER_ASK);
 	return a;
 }
@@ -162,30 +154,28 @@ static struct asked *pose(struct asks *asks, const struct host *host,
 int ask_start(struct asks *asks, const struct host *host,
 	      struct ask_wait *wait)
 {
-	struct asked *a = find(asks, host);
+	struct asked *a = find_asked(asks, host);
 
 	if (a && !a->open)
 		return a->allow ? 1 : 2;
 	if (!a)
-		a = pose(asks, host, wait->client);
+		a = send_new(asks, host, wait->client);
 	if (!a)
 		return -EBUSY;
 	wait->asked = a;
-	wait->prev = NULL;
-	wait->next = a->waiting;
-	if (wait->next)
-		wait->next->prev = wait;
-	a->waiting = wait;
+	LIST_INSERT_HEAD(&a->waiting, wait, link);
 	return 0;
 }
 
 void ask_answer(struct asks *asks, uint32_t id, bool allow,
 		enum ask_scope scope)
 {
-	struct asked *a = asks->first;
+	struct asked *a;
 
-	while (a && !(a->open && a->id == id))
-		a = a->next;
+	LIST_FOREACH(a, &asks->all, link) {
+		if (a->open && a->id == id)
+			break;
+	}
 	if (a)
-		settle(a, allow, scope == ASK_SESSION);
+		close_question(a, allow, scope == ASK_SESSION);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/ask.h - hosts that somebody is asked about, and what was answered */
+/* gate/ask.h - hosts that the user is asked about, and the answers */
 
-#ifndef NET_ASK_H
-#define NET_ASK_H
+#ifndef GATE_ASK_H
+#define GATE_ASK_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "policy/host.h"
 
 struct asks;
-struct conn;
 struct timers;
 
 enum {
@@ -22,27 +22,27 @@ enum {
 enum ask_scope { ASK_ONCE, ASK_SESSION };
 
 /**
- * struct ask_wait - One who waits; zero-initialise it, set @fn and @arg
+ * struct ask_wait - A connection that waits; zero-initialise it, set @fn and @arg
  * @fn:		Called once with the answer, never from within ask_start()
- * @client:	For @send
+ * @client:	Its socket, for @send
  */
 struct ask_wait {
 	void (*fn)(void *arg, bool allow);
 	void *arg;
-	const struct conn *client;
-	struct ask_wait *prev, *next;
+	int client;
+	LIST_ENTRY(ask_wait) link;
 	struct asked *asked;
 };
 
-/* @send puts a question to whoever answers, @client being who wants to know it
- * first, or NULL; 0 or a negative errno
+/* @send sends the question to the supervisor, for the connection whose socket is
+ * @client; 0 or a negative errno
  */
 typedef int (*ask_send_fn)(void *arg, uint32_t id, const struct host *host,
-			   const struct conn *client);
+			   int client);
 struct asks *asks_new(struct timers *timers, ask_send_fn send, void *arg);
 void asks_free(struct asks *asks);
 
-/* Ask about @host and its port, once for all who wait for the same. 0: the
+/* Ask about @host and its port, once for all that wait for the same. 0: the
  * answer will come (no, after a minute); 1: it is yes already, 2: it is no;
  * -EBUSY: too many questions are open.
  */
@@ -57,4 +57,4 @@ void ask_answer(struct asks *asks, uint32_t id, bool allow,
 /* True if @host was allowed for the session */
 bool ask_is_allowed(const struct asks *asks, const struct host *host);
 
-#endif /* NET_ASK_H */
+#endif /* GATE_ASK_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/conn-http.c - requests and responses, one pair after the other
+ * gate/conn-http.c - requests and responses, one pair after the other
  *
  * Theory of operation: the same machine serves the proxy port, where each
  * request names its host, and captured connections, where the connection does.
@@ -15,7 +15,7 @@
  * may change something is not done twice.
  */
 
-#include "net/conn.h"
+#include "gate/conn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +23,15 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "net/http-answer.h"
-#include "net/http-body.h"
-#include "net/pool.h"
+#include "base/text.h"
+#include "gate/fake-ip.h"
+#include "gate/http-answer.h"
+#include "gate/proto/http-body.h"
+#include "gate/proto/http.h"
+#include "policy/policy.h"
 
 enum { HTTP_HEAD, HTTP_REACH, HTTP_EXCHANGE };
+enum { RAW_MIN = 32 << 10 };	/* Fewer bytes are not worth a pump */
 
 /**
  * struct exchange - A request on its way, and the response to it
@@ -44,7 +48,7 @@ enum { HTTP_HEAD, HTTP_REACH, HTTP_EXCHANGE };
  * @resend:	@sent goes out again when the server is reached
  * @served:	Requests that were answered over this server connection
  * @edition:	Of the policy that it was made under, and @sent written: by way
- *		of whom, and with which credentials
+ *		of which proxy, and with which credentials
  */
 struct exchange {
 	struct host captured;
@@ -71,7 +75,7 @@ bool exchange_is_sent(const struct exchange *x)
 	return http_body_is_done(&x->up);
 }
 
-bool exchange_is_bare(const struct conn *conn)
+bool exchange_is_empty(const struct conn *conn)
 {
 	return conn->http->request.kind == HTTP_METHOD_CONNECT &&
 	       conn->in.len == conn->http->scan.at;
@@ -85,6 +89,81 @@ static bool is_up_to_date(const struct conn *conn)
 static bool is_head(const struct conn *conn)
 {
 	return conn->http->request.kind == HTTP_METHOD_HEAD;
+}
+
+/* Close with an answer of our own; @text may be NULL */
+static void conn_answer(struct conn *conn, enum http_answer what,
+			const struct http_answer_text *text)
+{
+	auto_buf struct buf out = { 0 };
+
+	http_answer_write(what, text, &out);
+	conn_close_with(conn, out.p, out.len);
+}
+
+static void conn_answer_why(struct conn *conn, enum http_answer what,
+			    const char *why)
+{
+	conn_answer(conn, what, &(struct http_answer_text){ .reason = why });
+}
+
+static enum http_answer answer_of(enum destination_outcome outcome)
+{
+	switch (outcome) {
+	case DESTINATION_DENIED:
+		return HTTP_ANSWER_BLOCKED;
+	case DESTINATION_GUARDED:
+		return HTTP_ANSWER_BLOCKED_ADDRESS;
+	case DESTINATION_TIMEOUT:
+		return HTTP_ANSWER_TIMEOUT;
+	case DESTINATION_BUSY:
+		return HTTP_ANSWER_LIMIT;
+	default:
+		return HTTP_ANSWER_UNREACHABLE;
+	}
+}
+
+/* True if what Host names, or the target of a request that goes no further, is
+ * allowed; else it was reported and answered
+ */
+static bool is_vhost_allowed(struct conn *conn, const struct http_request *q)
+{
+	const struct host_verdict v = gate_decide(conn->gate, &q->vhost);
+
+	if (v.decision == HOST_ALLOWED)
+		return true;
+	conn_report(conn, (struct refusal){
+		.kind = VIOLATION_NET_HTTP, .op = "Host", .host = &q->vhost,
+		.reason = v.reason, .rule = v.rule,
+	});
+	conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_text){
+		.reason = v.reason, .host = &q->vhost,
+		.head_only = q->kind == HTTP_METHOD_HEAD,
+	});
+	return false;
+}
+
+/* Close with what became of conn->reach */
+static void conn_answer_outcome(struct conn *conn, bool head_only)
+{
+	const struct gate_destination *r = &conn->reach;
+	const bool refused = r->outcome == DESTINATION_DENIED ||
+			     r->outcome == DESTINATION_GUARDED;
+	auto_buf struct buf fix = { 0 }, host = { 0 };
+
+	if (r->outcome == DESTINATION_DENIED && !*r->rule &&
+	    !policy_flag(conn->gate->policy, FLAG_MANAGED_DOMAINS_ONLY,
+			 false)) {
+		buf_adds(&fix, "cloche policy allow host ");
+		host_format(&r->host, r->host.port == 80 ? 80 : 443, &host);
+		text_shell_quote(&fix, buf_str(&host));
+	}
+	conn_answer(conn, answer_of(r->outcome), &(struct http_answer_text){
+		.reason = r->reason, .host = &r->host,
+		.rule = refused && *r->rule ? r->rule : NULL,
+		.fix = fix.len ? fix.p : NULL,
+		.head_only = head_only,
+	});
 }
 
 static void http_expired(struct conn *conn)
@@ -107,10 +186,11 @@ static bool is_to_parent(const struct conn *conn)
 	return conn->reach.via_parent && conn->reach.plain;
 }
 
-static const char *parent_words(const struct conn *conn)
+static const char *parent_authorization(const struct conn *conn)
 {
-	const struct parent *p = parents_for(&conn->gate->parents,
-					     &conn->reach.host, true);
+	const struct upstream *p = is_to_parent(conn)
+		? upstreams_for(&conn->gate->parents, &conn->reach.host, true)
+		: NULL;
 
 	return p ? p->authorization : NULL;
 }
@@ -128,17 +208,14 @@ static void send_request(struct conn *conn, size_t head)
 	static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
 	x->sent.len = 0;
-	if (is_to_parent(conn))
-		http_request_write_absolute(&x->request, parent_words(conn),
-					    &x->sent);
-	else
-		http_request_write(&x->request, false, &x->sent);
-	flow_hold(&conn->up, x->sent.p, x->sent.len);
+	http_request_write(&x->request, is_to_parent(conn),
+			   parent_authorization(conn), &x->sent);
+	splice_queue(&conn->up, x->sent.p, x->sent.len);
 	http_body_init(&x->up, x->request.framing, x->request.length);
 	x->headed = x->server_stays = x->last = false;
 	x->response_scan = (struct http_scan){ 0 };
 	if (x->request.expects)
-		flow_hold(&conn->down, go_on, sizeof(go_on) - 1);
+		splice_queue(&conn->down, go_on, sizeof(go_on) - 1);
 	input_take(&conn->in, head);
 	x->request.headers.len = 0;
 	x->request.method = x->request.target = (struct http_span){ 0 };
@@ -162,7 +239,7 @@ static void send_again(struct conn *conn)
 		say_gone(conn);
 		return;
 	}
-	flow_hold(&conn->up, x->sent.p, x->sent.len);
+	splice_queue(&conn->up, x->sent.p, x->sent.len);
 	conn->state = HTTP_EXCHANGE;
 	conn_wait(conn, TIMER_IDLE);
 	conn->again = true;
@@ -174,12 +251,12 @@ static void reached(struct conn *conn)
 		"HTTP/1.1 200 Connection Established\r\n\r\n";
 	struct exchange *x = conn->http;
 
-	if (conn->reach.outcome == REACH_PENDING) {
+	if (conn->reach.outcome == DESTINATION_PENDING) {
 		if (conn->client.reset)
 			conn_close(conn);
 		return;
 	}
-	if (conn->reach.outcome != REACH_OK) {
+	if (conn->reach.outcome != DESTINATION_OK) {
 		conn_answer_outcome(conn, is_head(conn));
 		return;
 	}
@@ -194,11 +271,11 @@ static void reached(struct conn *conn)
 		return;
 	}
 	input_take(&conn->in, x->scan.at);
-	flow_hold(&conn->down, established, sizeof(established) - 1);
+	splice_queue(&conn->down, established, sizeof(established) - 1);
 	conn_tunnel(conn, true);
 }
 
-/* Somebody to talk to already? It was judged by the policy of now. */
+/* Use the connection that is there, or make one */
 static void find_server(struct conn *conn)
 {
 	struct exchange *x = conn->http;
@@ -217,7 +294,7 @@ static void find_server(struct conn *conn)
 		send_request(conn, x->scan.at);
 		return;
 	}
-	end_close(conn->gate->loop, &conn->server);
+	splice_end_close(conn->gate->loop, &conn->server);
 	input_done(&x->in);
 	if (x->request.method.n < sizeof(op))
 		memcpy(op, x->request.method.p, x->request.method.n);
@@ -225,18 +302,18 @@ static void find_server(struct conn *conn)
 	conn->again = true;
 }
 
-/* What is well formed and not served: told, that somebody may mend it */
+/* Well formed and not served: reported, so that it can be fixed */
 static void report_request(struct conn *conn, int error, const char *why)
 {
 	static const char alone[] = "let the program connect by itself: --env NO_PROXY=* --env no_proxy=*";
 	const struct http_request *q = &conn->http->request;
 	const bool other = error == -EACCES;
 
-	gate_report(conn->gate, &(struct refusal){
+	conn_report(conn, (struct refusal){
 		.kind = VIOLATION_NET_HTTP, .op = other ? "Host" : "https://",
 		.host = &q->host, .named = other ? &q->vhost : NULL,
-		.fix = other ? NULL : alone, .reason = why, .conn = conn,
-	}, &conn->seen);
+		.fix = other ? NULL : alone, .reason = why,
+	});
 }
 
 static void read_head(struct conn *conn)
@@ -246,9 +323,9 @@ static void read_head(struct conn *conn)
 	ssize_t n;
 	int r;
 
-	/* Between requests a server has nothing to say but goodbye */
+	/* Between requests a server sends nothing but its end */
 	if (conn->server.readable || conn->server.hung_up)
-		end_close(conn->gate->loop, &conn->server);
+		splice_end_close(conn->gate->loop, &conn->server);
 	conn_read(conn);
 	if (!conn->in.len) {
 		if (conn->client.eof || conn->client.failed)
@@ -270,7 +347,7 @@ static void read_head(struct conn *conn)
 	r = http_request_parse(conn->in.p + conn->in.off, (size_t)n,
 			       x->captured.port ? &x->captured : NULL,
 			       &x->request, &why);
-	if (r == -EPROTONOSUPPORT && !conn_allows(conn, &x->request))
+	if (r == -EPROTONOSUPPORT && !is_vhost_allowed(conn, &x->request))
 		return;
 	if (r == -EACCES || r == -EPROTONOSUPPORT)
 		report_request(conn, r, why);
@@ -283,14 +360,14 @@ static void read_head(struct conn *conn)
 	 * must be allowed as a name as well, or the address would be a front
 	 * for others.
 	 */
-	conn_call(conn, NULL);
+	conn_set_name(conn, NULL);
 	if (!host_is_same(&x->request.host, &x->request.vhost)) {
-		if (!conn_allows(conn, &x->request))
+		if (!is_vhost_allowed(conn, &x->request))
 			return;
-		conn_call(conn, &x->request.vhost);
+		conn_set_name(conn, &x->request.vhost);
 	}
 	if (x->request.kind == HTTP_METHOD_CONNECT)
-		pool_resolve(conn->gate->pool, &x->request.host);
+		fake_ip_resolve(conn->gate->pool, &x->request.host);
 	find_server(conn);
 }
 
@@ -309,8 +386,8 @@ static void server_gone(struct conn *conn)
 		return;
 	}
 	x->resend = true;
-	end_close(conn->gate->loop, &conn->server);
-	flow_done(&conn->up);
+	splice_end_close(conn->gate->loop, &conn->server);
+	splice_done(&conn->up);
 	conn->state = HTTP_REACH;
 	conn_reach(conn, &x->request.host, conn->reach.op, conn->reach.plain);
 	conn->again = true;
@@ -322,7 +399,7 @@ static void start_tunnel(struct conn *conn)
 	struct exchange *x = conn->http;
 
 	if (x->in.len)
-		flow_hold(&conn->down, x->in.p + x->in.off, x->in.len);
+		splice_queue(&conn->down, x->in.p + x->in.off, x->in.len);
 	input_done(&x->in);
 	conn_tunnel(conn, false);
 }
@@ -335,7 +412,7 @@ static void pass_head(struct conn *conn, const struct http_response *response)
 	x->last = !x->request.keep_alive ||
 		  response->framing == HTTP_BODY_UNTIL_CLOSE;
 	http_response_write(response, &x->request, x->last, &out);
-	flow_hold(&conn->down, out.p, out.len);
+	splice_queue(&conn->down, out.p, out.len);
 	if (response->interim && !response->tunnel)
 		return;
 	x->headed = true;
@@ -370,7 +447,7 @@ static void read_response_head(struct conn *conn)
 	x->response_scan = (struct http_scan){ 0 };
 	if (response.status == 407 && is_to_parent(conn)) {
 		conn_answer_why(conn, HTTP_ANSWER_UNREACHABLE,
-			   PARENT_CREDENTIALS);
+			   UPSTREAM_CREDENTIALS);
 		return;
 	}
 	pass_head(conn, &response);
@@ -385,12 +462,12 @@ static void next_request(struct conn *conn)
 {
 	struct exchange *x = conn->http;
 
-	if (x->last || !http_body_is_done(&x->up) || flow_waiting(&conn->up)) {
-		conn_say(conn, NULL, 0);
+	if (x->last || !http_body_is_done(&x->up) || splice_waiting(&conn->up)) {
+		conn_close_with(conn, NULL, 0);
 		return;
 	}
 	if (!x->server_stays || x->in.len)
-		end_close(conn->gate->loop, &conn->server);
+		splice_end_close(conn->gate->loop, &conn->server);
 	input_done(&x->in);
 	x->served++;
 	x->scan = (struct http_scan){ 0 };
@@ -399,10 +476,50 @@ static void next_request(struct conn *conn)
 	conn->again = true;
 }
 
-/* @n bytes moved: there may be more, now or after others had their turn */
-static void go_on(struct conn *conn, ssize_t n)
+/* One step for a body: what was read goes through the framing check into the
+ * flow; if nothing was, and many bytes need no look, they are spliced. Bytes that
+ * moved; or a negative errno, -EBADMSG for the framing.
+ *
+ * What is held in a flow is written before what is in its pipe. A chunk's data
+ * may be piped, what is written around it is held: so nothing is held while the
+ * pipe has bytes. What is held waits for what follows it, a head for its body:
+ * one packet instead of two.
+ */
+static ssize_t move_body(struct http_body *body, struct input *in,
+			 struct splice *flow)
 {
-	if (n >= FLOW_TURN_MAX)
+	const uint64_t raw = http_body_raw(body);
+	struct http_span out;
+	const char *why;
+	ssize_t n = 0;
+
+	if (flow->piped || splice_waiting(flow) >= SPLICE_PENDING_MAX)
+		n = splice_flush(flow);
+	if (n < 0 || http_body_is_done(body) || flow->piped ||
+	    splice_waiting(flow) >= SPLICE_PENDING_MAX)
+		return n;
+	if (in->len) {
+		n = http_body_step(body, in->p + in->off, in->len, &out, &why);
+		if (n > 0 && out.n)
+			splice_queue(flow, out.p, out.n);
+		if (n > 0)
+			input_take(in, (size_t)n);
+	} else if (raw >= RAW_MIN) {
+		flow->limit = raw;
+		n = splice_pump(flow);
+		if (n > 0)
+			http_body_skip(body, (uint64_t)n);
+	} else {
+		input_read(in, flow->from);
+		n = (ssize_t)in->len;
+	}
+	return n;
+}
+
+/* @n bytes moved: there may be more, now or after others had their turn */
+static void continue_after(struct conn *conn, ssize_t n)
+{
+	if (n >= SPLICE_TURN_MAX)
 		conn_later(conn);
 	else
 		conn->again |= n > 0;
@@ -414,7 +531,7 @@ static void go_on(struct conn *conn, ssize_t n)
 static bool push_request(struct conn *conn)
 {
 	struct exchange *x = conn->http;
-	const ssize_t n = conn_move_body(&x->up, &conn->in, &conn->up);
+	const ssize_t n = move_body(&x->up, &conn->in, &conn->up);
 
 	if (n == -EBADMSG && !x->headed) {
 		conn_answer_why(conn, HTTP_ANSWER_BAD_REQUEST,
@@ -426,24 +543,24 @@ static bool push_request(struct conn *conn)
 		conn_close(conn);
 		return false;
 	}
-	go_on(conn, n);
-	(void)flow_flush(&conn->up);
+	continue_after(conn, n);
+	(void)splice_flush(&conn->up);
 	return true;
 }
 
 static void pull_response(struct conn *conn)
 {
 	struct exchange *x = conn->http;
-	const ssize_t n = conn_move_body(&x->down, &x->in, &conn->down);
+	const ssize_t n = move_body(&x->down, &x->in, &conn->down);
 	const bool over = conn->server.eof && !x->in.len;
 
-	if (n < 0 || flow_flush(&conn->down) < 0) {
+	if (n < 0 || splice_flush(&conn->down) < 0) {
 		conn_reset(conn);
 		return;
 	}
 	conn->active |= n > 0;
-	go_on(conn, n);
-	if (flow_waiting(&conn->down))
+	continue_after(conn, n);
+	if (splice_waiting(&conn->down))
 		return;
 	if (http_body_is_done(&x->down)) {
 		next_request(conn);
@@ -469,9 +586,9 @@ static void step_http(struct conn *conn)
 			break;
 		if (conn->http->headed)
 			pull_response(conn);
-		else if (flow_flush(&conn->down) < 0)
+		else if (splice_flush(&conn->down) < 0)
 			conn_close(conn);
-		else if (flow_waiting(&conn->down) < FLOW_HELD_MAX)
+		else if (splice_waiting(&conn->down) < SPLICE_PENDING_MAX)
 			read_response_head(conn);
 		break;
 	}

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/conn-socks.c - a SOCKS5 connection until it is a tunnel */
+/* gate/conn-socks.c - a SOCKS5 connection until it is a tunnel */
 
-#include "net/conn.h"
+#include "gate/conn.h"
 
 #include <errno.h>
 
-#include "net/pool.h"
-#include "net/socks5.h"
+#include "gate/fake-ip.h"
+#include "gate/proto/socks5.h"
 
 enum { SOCKS_GREETING, SOCKS_REQUEST, SOCKS_REACH };
 
@@ -21,9 +21,9 @@ static void reply(struct conn *conn, enum socks5_rep rep)
 
 	socks5_reply(rep, out);
 	if (rep == SOCKS5_OK)
-		flow_hold(&conn->down, out, sizeof(out));
+		splice_queue(&conn->down, out, sizeof(out));
 	else
-		conn_say(conn, out, sizeof(out));
+		conn_close_with(conn, out, sizeof(out));
 }
 
 /* $RSYNC_PROXY is this port, as everywhere, and rsync knows only CONNECT. Both
@@ -55,10 +55,10 @@ static void greet(struct conn *conn)
 	input_take(&conn->in, (size_t)n);
 	socks5_method_reply(acceptable, out);
 	if (!acceptable) {
-		conn_say(conn, out, sizeof(out));
+		conn_close_with(conn, out, sizeof(out));
 		return;
 	}
-	flow_hold(&conn->down, out, sizeof(out));
+	splice_queue(&conn->down, out, sizeof(out));
 	conn->state = SOCKS_REQUEST;
 	conn->again = true;
 }
@@ -75,25 +75,25 @@ static void request(struct conn *conn)
 		reply(conn, socks5_rep_of((int)n));
 	} else if (n) {
 		input_take(&conn->in, (size_t)n);
-		pool_resolve(conn->gate->pool, &host);
+		fake_ip_resolve(conn->gate->pool, &host);
 		conn->state = SOCKS_REACH;
 		conn_reach(conn, &host, "SOCKS5", false);
 	}
 }
 
-static enum socks5_rep rep_of(enum reach_outcome outcome)
+static enum socks5_rep rep_of(enum destination_outcome outcome)
 {
 	switch (outcome) {
-	case REACH_OK:
+	case DESTINATION_OK:
 		return SOCKS5_OK;
-	case REACH_DENIED:
-	case REACH_GUARDED:
+	case DESTINATION_DENIED:
+	case DESTINATION_GUARDED:
 		return SOCKS5_NOT_ALLOWED;
-	case REACH_REFUSED:
+	case DESTINATION_REFUSED:
 		return SOCKS5_REFUSED;
-	case REACH_NO_NAME:
-	case REACH_UNREACHABLE:
-	case REACH_TIMEOUT:
+	case DESTINATION_NO_NAME:
+	case DESTINATION_UNREACHABLE:
+	case DESTINATION_TIMEOUT:
 		return SOCKS5_UNREACHABLE;
 	default:
 		return SOCKS5_FAILURE;
@@ -102,18 +102,18 @@ static enum socks5_rep rep_of(enum reach_outcome outcome)
 
 static void reached(struct conn *conn)
 {
-	const enum reach_outcome outcome = conn->reach.outcome;
+	const enum destination_outcome outcome = conn->reach.outcome;
 
-	if (outcome == REACH_PENDING)
+	if (outcome == DESTINATION_PENDING)
 		return;
 	reply(conn, rep_of(outcome));
-	if (outcome == REACH_OK)
+	if (outcome == DESTINATION_OK)
 		conn_tunnel(conn, true);
 }
 
 static void step_socks(struct conn *conn)
 {
-	if (flow_flush(&conn->down) < 0) {
+	if (splice_flush(&conn->down) < 0) {
 		conn_close(conn);
 		return;
 	}
@@ -133,7 +133,7 @@ static void step_socks(struct conn *conn)
 	    conn->state != SOCKS_REACH && !conn->again &&
 	    (conn->client.eof || conn->client.failed))
 		conn_close(conn);
-	if (!conn->closed && flow_flush(&conn->down) < 0)
+	if (!conn->closed && splice_flush(&conn->down) < 0)
 		conn_close(conn);
 }
 

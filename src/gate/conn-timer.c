@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/timer.c - deadlines: one kernel timer, a queue for each kind */
+/* gate/conn-timer.c - deadlines: one kernel timer, a queue for each kind */
 
-#include "net/timer.h"
+#include "gate/conn-timer.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -15,8 +15,8 @@
 #include "base/own.h"
 
 static const unsigned int builtin_ms[] = {
-#define TIMER(id, ms, words) [TIMER_##id] = (ms),
-#include "net/timers.def"
+#define TIMER(id, ms, what) [TIMER_##id] = (ms),
+#include "gate/conn-timers.def"
 #undef TIMER
 };
 

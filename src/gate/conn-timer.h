@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/timer.h - deadlines: one kernel timer, a queue for each kind of patience
+/* gate/conn-timer.h - deadlines: one kernel timer, a queue for each kind of patience
  *
  * All deadlines of one kind are equally far away when they start, so a queue
  * in order of starting is in order of ending: everything here is constant
  * time, and the clock is asked once for each start.
  */
 
-#ifndef NET_TIMER_H
-#define NET_TIMER_H
+#ifndef GATE_CONN_TIMER_H
+#define GATE_CONN_TIMER_H
 
 #include <stdint.h>
 
 struct loop;
 struct timers;
 
-/* How long we wait for what, in milliseconds; see net/timers.def */
+/* How long we wait for what, in milliseconds; see gate/conn-timers.def */
 enum timer_kind {
-#define TIMER(id, ms, words) TIMER_##id,
-#include "net/timers.def"
+#define TIMER(id, ms, what) TIMER_##id,
+#include "gate/conn-timers.def"
 #undef TIMER
 	TIMER_KINDS,
 };
@@ -55,4 +55,4 @@ struct timer *timers_oldest(const struct timers *timers, enum timer_kind kind,
 /* Milliseconds of the coarse monotonic clock */
 int64_t timer_now(void);
 
-#endif /* NET_TIMER_H */
+#endif /* GATE_CONN_TIMER_H */

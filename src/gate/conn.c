@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/conn.c - one connection: its life, its last words, its memory */
+/* gate/conn.c - one connection: from accept to close */
 
-#include "net/conn.h"
+#include "gate/conn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +11,18 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-enum {			/* Before others have their turn */
+enum {			/* Before other connections have their turn */
 	STEPS_MAX = 64,
-	TRASH_MAX = 64,		/* Reads of what nobody wants */
+	TRASH_MAX = 64,		/* Reads of what is thrown away */
 };
 
-/* The descriptors too: to close a socket takes its time, and somebody else may
- * be waiting for an answer
- */
 static void free_later(void *arg)
 {
 	struct conn *conn = arg;
 	struct loop *loop = conn->gate->loop;
 
-	if (conn->client.source.fd >= 0 && conn->server.source.fd >= 0) {
-		end_close(loop, &conn->client);
-		loop_defer_idle(loop, &conn->task);
-		return;
-	}
-	end_close(loop, &conn->client);
-	end_close(loop, &conn->server);
+	splice_end_close(loop, &conn->client);
+	splice_end_close(loop, &conn->server);
 	free(conn);
 }
 
@@ -43,7 +35,7 @@ static int on_client(void *arg, uint32_t events)
 {
 	struct conn *conn = arg;
 
-	end_note(&conn->client, events);
+	splice_end_note(&conn->client, events);
 	conn_run(conn);
 	return 0;
 }
@@ -52,12 +44,11 @@ static int on_server(void *arg, uint32_t events)
 {
 	struct conn *conn = arg;
 
-	end_note(&conn->server, events);
+	splice_end_note(&conn->server, events);
 	conn_run(conn);
 	return 0;
 }
 
-/* Whoever made the connection had its events, and is through, or told to stop */
 static void take_server(struct conn *conn)
 {
 	conn->server.source.fn = on_server;
@@ -94,50 +85,37 @@ struct conn *conn_new(struct gate *gate, int fd, bool counted)
 	conn->task = (struct loop_task){ .fn = run_later, .arg = conn };
 	conn->seen.fn = run_later;
 	conn->seen.arg = conn;
-	flow_init(&conn->up, &conn->client, &conn->server);
-	flow_init(&conn->down, &conn->server, &conn->client);
-	conn->next = gate->first;
-	if (conn->next)
-		conn->next->prev = conn;
-	gate->first = conn;
-	*(counted ? &gate->conns : &gate->shed) += 1;
-	atomic_store(&gate->shared->conns, gate->conns + gate->shed);
+	splice_init(&conn->up, &conn->client, &conn->server);
+	splice_init(&conn->down, &conn->server, &conn->client);
+	LIST_INSERT_HEAD(&gate->conns, conn, link);
+	*(counted ? &gate->n_conns : &gate->shed) += 1;
 	return conn;
-}
-
-/* What is left of it, the caller puts off */
-static void end_conn(struct conn *conn)
-{
-	struct gate *gate = conn->gate;
-
-	conn->closed = true;
-	timer_stop(gate->timers, &conn->timer);
-	seen_forget(&conn->seen);
-	reach_stop(&conn->reach);
-	take_server(conn);
-	flow_done(&conn->up);
-	flow_done(&conn->down);
-	input_done(&conn->in);
-	exchange_free(conn->http);
-	conn->http = NULL;
-	conn_call(conn, NULL);
-	*(conn->prev ? &conn->prev->next : &gate->first) = conn->next;
-	if (conn->next)
-		conn->next->prev = conn->prev;
-	*(conn->counted ? &gate->conns : &gate->shed) -= 1;
-	atomic_store(&gate->shared->conns, gate->conns + gate->shed);
-	if (gate->finishing && !gate->first)
-		loop_stop(gate->loop, 0);
-	loop_cancel(&conn->task);
-	conn->task.fn = free_later;
 }
 
 void conn_close(struct conn *conn)
 {
+	struct gate *gate = conn->gate;
+
 	if (conn->closed)
 		return;
-	end_conn(conn);
-	loop_defer_idle(conn->gate->loop, &conn->task);
+	conn->closed = true;
+	timer_stop(gate->timers, &conn->timer);
+	seen_forget(&conn->seen);
+	destination_stop(&conn->reach);
+	take_server(conn);
+	splice_done(&conn->up);
+	splice_done(&conn->down);
+	input_done(&conn->in);
+	exchange_free(conn->http);
+	conn->http = NULL;
+	conn_set_name(conn, NULL);
+	LIST_REMOVE(conn, link);
+	*(conn->counted ? &gate->n_conns : &gate->shed) -= 1;
+	if (gate->finishing && LIST_EMPTY(&gate->conns))
+		loop_stop(gate->loop, 0);
+	loop_cancel(&conn->task);
+	conn->task.fn = free_later;
+	loop_defer(gate->loop, &conn->task);
 }
 
 void conn_reset(struct conn *conn)
@@ -148,13 +126,10 @@ void conn_reset(struct conn *conn)
 		return;
 	(void)setsockopt(conn->client.source.fd, SOL_SOCKET, SO_LINGER, &now,
 			 sizeof(now));
-	end_conn(conn);
-	/* The client waits for this */
-	loop_defer(conn->gate->loop, &conn->task);
+	conn_close(conn);
 }
 
-/* Nobody is left who wants to go there, and nothing was sent to be taken there
- */
+/* The command has ended, and nothing was sent on this connection */
 static bool is_pointless(const struct conn *conn)
 {
 	char c;
@@ -163,7 +138,7 @@ static bool is_pointless(const struct conn *conn)
 	    recv(conn->client.source.fd, &c, 1, MSG_PEEK | MSG_DONTWAIT) > 0)
 		return false;
 	return conn->reach.ask.asked || !conn->in.len ||
-	       (conn->http && exchange_is_bare(conn));
+	       (conn->http && exchange_is_empty(conn));
 }
 
 /* Whatever the sandbox sent on it has gone out: its own end is over, or for a
@@ -171,26 +146,26 @@ static bool is_pointless(const struct conn *conn)
  */
 static bool is_over(const struct conn *conn)
 {
-	const struct end *from = conn->published ? &conn->server
+	const struct splice_end *from = conn->published ? &conn->server
 						 : &conn->client;
-	const struct flow *flow = conn->published ? &conn->down : &conn->up;
+	const struct splice *flow = conn->published ? &conn->down : &conn->up;
 
-	if (conn->reach.gate && conn->reach.outcome == REACH_PENDING)
+	if (conn->reach.gate && conn->reach.outcome == DESTINATION_PENDING)
 		return is_pointless(conn);
-	if (flow_waiting(flow) || conn->in.len)
+	if (splice_waiting(flow) || conn->in.len)
 		return false;
 	if (conn->http)
 		return from->hung_up && exchange_is_sent(conn->http);
 	return from->eof || from->failed;
 }
 
-/* Only now that there is nothing left to do: who waits has its answer */
+/* Only when there is nothing left to do: most connections need no event */
 static bool watch(struct conn *conn)
 {
 	struct loop *loop = conn->gate->loop;
 
-	return end_watch(loop, &conn->client) == 0 &&
-	       end_watch(loop, &conn->server) == 0;
+	return splice_end_watch(loop, &conn->client) == 0 &&
+	       splice_end_watch(loop, &conn->server) == 0;
 }
 
 void conn_run(struct conn *conn)
@@ -237,19 +212,19 @@ void conn_wait(struct conn *conn, enum timer_kind kind)
 void conn_reach(struct conn *conn, const struct host *host, const char *op,
 		bool plain)
 {
-	struct reach *r = &conn->reach;
+	struct gate_destination *r = &conn->reach;
 	char what[sizeof(r->op)];
 
 	snprintf(what, sizeof(what), "%s", op);	/* May be its own */
-	reach_stop(r);
-	*r = (struct reach){
+	destination_stop(r);
+	*r = (struct gate_destination){
 		.gate = conn->gate, .end = &conn->server,
-		.fn = conn_wake, .arg = conn, .conn = conn,
+		.fn = conn_wake, .arg = conn, .client = conn->client.source.fd,
 		.seen = &conn->seen, .host = *host, .plain = plain,
 	};
 	memcpy(r->op, what, sizeof(what));
 	timer_stop(conn->gate->timers, &conn->timer);
-	reach_start(r);
+	destination_start(r);
 }
 
 static void step_refused(struct conn *conn)
@@ -263,53 +238,53 @@ void conn_refuse(struct conn *conn)
 	if (conn->closed)
 		return;
 	/* Nothing moves from now on */
-	reach_stop(&conn->reach);
-	end_close(conn->gate->loop, &conn->server);
+	destination_stop(&conn->reach);
+	splice_end_close(conn->gate->loop, &conn->server);
 	timer_stop(conn->gate->timers, &conn->timer);
 	conn->step = step_refused;
 	conn_run(conn);
 }
 
-/* Its last words: written, then the client's are read and thrown away so that
- * no reset overtakes ours.
+/* Write what is left, then read and drop what the client sends, so that no reset
+ * overtakes our answer
  */
-static void step_last_words(struct conn *conn)
+static void step_last_answer(struct conn *conn)
 {
 	char trash[16 << 10];
 	ssize_t got = 1;
 
 	if (conn->seen.id)
 		return;
-	if (flow_flush(&conn->down) < 0) {
+	if (splice_flush(&conn->down) < 0) {
 		conn_close(conn);
 		return;
 	}
-	if (flow_waiting(&conn->down))
+	if (splice_waiting(&conn->down))
 		return;
-	end_shut(&conn->client);
+	splice_end_shut(&conn->client);
 	for (int i = 0; i < TRASH_MAX && got > 0; i++)
-		got = end_read(&conn->client, trash, sizeof(trash));
+		got = splice_end_read(&conn->client, trash, sizeof(trash));
 	if (conn->client.eof || conn->client.failed)
 		conn_close(conn);
 	else if (got > 0)
 		conn_later(conn);
 }
 
-void conn_say(struct conn *conn, const void *p, size_t n)
+void conn_close_with(struct conn *conn, const void *p, size_t n)
 {
 	if (conn->closed)
 		return;
-	reach_stop(&conn->reach);
-	end_close(conn->gate->loop, &conn->server);
+	destination_stop(&conn->reach);
+	splice_end_close(conn->gate->loop, &conn->server);
 	if (n)
-		flow_hold(&conn->down, p, n);
-	conn->step = step_last_words;
+		splice_queue(&conn->down, p, n);
+	conn->step = step_last_answer;
 	conn->expired = NULL;
 	conn_wait(conn, TIMER_LINGER);
 	conn_run(conn);
 }
 
-void conn_call(struct conn *conn, const struct host *name)
+void conn_set_name(struct conn *conn, const struct host *name)
 {
 	free(conn->named);
 	conn->named = NULL;
@@ -317,6 +292,12 @@ void conn_call(struct conn *conn, const struct host *name)
 		conn->named = mem_alloc(sizeof(*name));
 		*conn->named = *name;
 	}
+}
+
+void conn_report(struct conn *conn, struct refusal refusal)
+{
+	refusal.client = conn->client.source.fd;
+	gate_report(conn->gate, &refusal, &conn->seen);
 }
 
 static bool name_is_allowed(struct conn *conn)
@@ -328,26 +309,25 @@ static bool name_is_allowed(struct conn *conn)
 	v = gate_decide(conn->gate, conn->named);
 	if (v.decision != HOST_DENIED)
 		return true;
-	gate_report(conn->gate, &(struct refusal){
+	conn_report(conn, (struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = conn->reach.op,
 		.host = conn->named, .reason = v.reason, .rule = v.rule,
-		.conn = conn,
-	}, &conn->seen);
+	});
 	return false;
 }
 
-void conn_judge_again(struct conn *conn)
+void conn_decide_again(struct conn *conn)
 {
 	if (conn->closed || !conn->reach.gate)
 		return;
-	if (conn->reach.outcome == REACH_PENDING)
-		reach_judge_again(&conn->reach);
-	else if (conn->reach.outcome == REACH_OK &&
-		 !(reach_is_allowed(&conn->reach) && name_is_allowed(conn)))
+	if (conn->reach.outcome == DESTINATION_PENDING)
+		destination_decide_again(&conn->reach);
+	else if (conn->reach.outcome == DESTINATION_OK &&
+		 !(destination_is_allowed(&conn->reach) && name_is_allowed(conn)))
 		conn_refuse(conn);
 }
 
-void input_read(struct input *in, struct end *from)
+void input_read(struct input *in, struct splice_end *from)
 {
 	ssize_t got;
 
@@ -359,7 +339,7 @@ void input_read(struct input *in, struct end *from)
 		memmove(in->p, in->p + in->off, in->len);
 		in->off = 0;
 	}
-	got = end_read(from, in->p + in->len, CONN_INPUT_MAX - in->len);
+	got = splice_end_read(from, in->p + in->len, CONN_INPUT_MAX - in->len);
 	if (got > 0)
 		in->len += (size_t)got;
 	if (!in->len)

@@ -1,31 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/conn.h - one connection of a sandboxed program
+/* gate/conn.h - one connection of a sandboxed program
  *
- * What kind of connection it is, is its step function: called whenever
- * something may have changed, it does what can be done and returns. Nothing in
- * it is ever called from within itself, and a connection that was closed stays
- * in memory until nobody can be looking at it.
+ * Its kind is its step function: called whenever something may have changed, it
+ * does what can be done and returns. It never runs within itself, and a closed
+ * connection stays in memory until the events at hand are handled.
  */
 
-#ifndef NET_CONN_H
-#define NET_CONN_H
+#ifndef GATE_CONN_H
+#define GATE_CONN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "net/flow.h"
-#include "net/gate-state.h"
-#include "net/http-answer.h"
-#include "net/http.h"
-#include "net/reach.h"
-#include "net/timer.h"
-#include "plan/listener.h"
+#include "gate/conn-timer.h"
+#include "gate/destination.h"
+#include "gate/gate-state.h"
+#include "gate/splice.h"
 
-struct buf;
 struct exchange;
-struct http_body;
 
 enum { CONN_INPUT_MAX = 16 << 10 };	/* A head, a ClientHello */
 
@@ -42,7 +36,7 @@ struct input {
  * @step:	What to do when something happened
  * @expired:	What to do when it took too long
  * @state:	The step function's own
- * @counted:	Counts for the limit; else it only gets a last word
+ * @counted:	Counts for the limit; else it only gets an answer
  * @running, @again, @closed: See conn_run()
  * @active:	Something moved since the idle timer was started
  * @inspect:	The client's first bytes are still to be looked at
@@ -51,24 +45,24 @@ struct input {
  * @up, @down:	To the server, and back
  * @in:		From the client
  * @seen:	Waits until its refusal was looked at
- * @reach:	The way to the server; reach.host is whom this is about
- * @named:	Whom the client calls that, where it is an address; or NULL
+ * @reach:	The way to the server; reach.host is its destination
+ * @named:	The client's name for it, where it is an address; or NULL
  * @http:	Requests and responses, for connections that have them
  */
 struct conn {
 	struct gate *gate;
-	struct conn *prev, *next;
+	LIST_ENTRY(conn) link;
 	void (*step)(struct conn *conn);
 	void (*expired)(struct conn *conn);
 	int state;
 	bool counted, running, again, closed, active, inspect, published;
-	struct end client, server;
-	struct flow up, down;
+	struct splice_end client, server;
+	struct splice up, down;
 	struct input in;
 	struct timer timer;
 	struct loop_task task;
 	struct seen_wait seen;
-	struct reach reach;
+	struct gate_destination reach;
 	struct host *named;
 	struct exchange *http;
 };
@@ -99,20 +93,22 @@ void conn_tunnel(struct conn *conn, bool inspect);
  * within it, once more.
  */
 void conn_run(struct conn *conn);
-/* For a struct reach */
+/* For a struct gate_destination, or a struct dial: the server's socket is there, or
+ * is not
+ */
 void conn_wake(void *conn);
 
-/* Come back after others had their turn */
+/* Run again after other connections had their turn */
 void conn_later(struct conn *conn);
 
 /* Read into conn->in: true if there is something new */
 bool conn_read(struct conn *conn);
-void input_read(struct input *in, struct end *from);
+void input_read(struct input *in, struct splice_end *from);
 void input_take(struct input *in, size_t n);
 void input_done(struct input *in);
 
 /* Go on to where conn->reach.host is: the step function sees the outcome.
- * @plain as in struct reach.
+ * @plain as in struct gate_destination.
  */
 void conn_reach(struct conn *conn, const struct host *host, const char *op,
 		bool plain);
@@ -120,49 +116,31 @@ void conn_reach(struct conn *conn, const struct host *host, const char *op,
 /* The client calls the address that it is connected to @name, which is allowed, or
  * by no name (NULL)
  */
-void conn_call(struct conn *conn, const struct host *name);
+void conn_set_name(struct conn *conn, const struct host *name);
+
+/* Report a refusal of this connection, which then waits (@seen) */
+void conn_report(struct conn *conn, struct refusal refusal);
 
 /* Wait at most this long for the next thing */
 void conn_wait(struct conn *conn, enum timer_kind kind);
 
-/* Close: in order, after the last words @p were taken or a while has passed;
+/* Close: in order, after the client took the answer @p or a while has passed;
  * or at once, the client seeing a reset
  */
-void conn_say(struct conn *conn, const void *p, size_t n);
+void conn_close_with(struct conn *conn, const void *p, size_t n);
 void conn_close(struct conn *conn);
 void conn_reset(struct conn *conn);
 
 /* The same reset for one that was just reported: when that was looked at */
 void conn_refuse(struct conn *conn);
 
-/* Close with an answer of our own to an HTTP request: @words may be NULL; or
- * only why; or what became of conn->reach
- */
-void conn_answer(struct conn *conn, enum http_answer what,
-		 const struct http_answer_words *words);
-void conn_answer_why(struct conn *conn, enum http_answer what,
-		     const char *why);
-void conn_answer_outcome(struct conn *conn, bool head_only);
-
-/* True if what Host names, or the target of a request that goes no further, is
- * allowed; else it was reported and answered
- */
-bool conn_allows(struct conn *conn, const struct http_request *request);
-
 /* Close what the policy no longer allows */
-void conn_judge_again(struct conn *conn);
-
-/* One step for a body: what was read goes through the framing check into the
- * flow; if nothing was, and much is to come that needs no look, it is pumped.
- * Bytes that moved; or a negative errno, -EBADMSG for the framing.
- */
-ssize_t conn_move_body(struct http_body *body, struct input *in,
-		       struct flow *flow);
+void conn_decide_again(struct conn *conn);
 
 void exchange_free(struct exchange *exchange);
 /* True if nothing of a request is left to be passed on */
 bool exchange_is_sent(const struct exchange *exchange);
-/* True if all that was asked for is a tunnel, and nothing sent through it yet */
-bool exchange_is_bare(const struct conn *conn);
+/* True if the request is a CONNECT, and nothing was sent through it yet */
+bool exchange_is_empty(const struct conn *conn);
 
-#endif /* NET_CONN_H */
+#endif /* GATE_CONN_H */

@@ -1,41 +1,281 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/reach.c - from a host to a connection: judge, ask, resolve, guard, dial
+ * gate/destination.c - from a host to a connection: decide, ask, resolve, dial
  *
  * Theory of operation: each step either goes on to the next or ends with an
  * outcome. No name is resolved and no address dialled before the verdict; what
  * is dialled are the very addresses that were checked. With a parent proxy the
  * name goes to it unresolved, so the guard can only look at literals.
+ *
+ * Where the way to one family of addresses swallows what is sent (IPv6 behind
+ * some routers and tunnels), each connection would wait for it in vain. So a
+ * family that did not answer where the other one did comes second for a while.
  */
 
-#include "net/reach.h"
+#include "gate/destination.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
+#include "base/loop.h"
 #include "base/mem.h"
-#include "net/address.h"
-#include "net/flow.h"
-#include "net/gate-state.h"
-#include "net/http.h"
+#include "base/own.h"
+#include "gate/address.h"
+#include "gate/gate-state.h"
+#include "gate/proto/http.h"
+#include "gate/splice.h"
 #include "policy/policy.h"
+
+enum { SILENT_MS = 60000 };	/* Until a family is tried first again */
+
+/* The gate has one thread */
+static enum host_kind silent;
+static int64_t silent_until;
+
+static void try_next(struct dial *d);
+
+void dial_stop(struct dial *d)
+{
+	timer_stop(d->timers, &d->total);
+	timer_stop(d->timers, &d->attempt);
+}
+
+static void end_dial(struct dial *d, int error)
+{
+	dial_stop(d);
+	if (!error && d->silent &&
+	    d->silent != d->v[d->next - 1].kind) {
+		silent = d->silent;
+		silent_until = timer_now() + SILENT_MS;
+	}
+	if (error)
+		splice_end_close(d->loop, d->end);
+	d->fn(d->arg, error);
+}
+
+static void skip_address(struct dial *d, int error)
+{
+	if (error != -ECONNREFUSED)
+		d->silent = d->v[d->next - 1].kind;
+	d->error = error;
+	splice_end_close(d->loop, d->end);
+	try_next(d);
+}
+
+static int on_event(void *arg, uint32_t events)
+{
+	struct dial *d = arg;
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	splice_end_note(d->end, events);
+	if (!d->end->writable)
+		return 0;
+	if (d->end->hung_up && getsockopt(d->end->source.fd, SOL_SOCKET,
+					  SO_ERROR, &error, &len) < 0)
+		error = errno;
+	if (error)
+		skip_address(d, -error);
+	else
+		end_dial(d, 0);
+	return 0;
+}
+
+/* A server on this machine has answered by now. The bits of poll() are those of
+ * epoll.
+ */
+static void check_now(struct dial *d)
+{
+	struct pollfd p = {
+		.fd = d->end->source.fd, .events = POLLIN | POLLOUT,
+	};
+	int r;
+
+	if (poll(&p, 1, 0) == 1) {
+		(void)on_event(d, (uint32_t)p.revents);
+		return;
+	}
+	r = splice_end_watch(d->loop, d->end);
+	if (r < 0)
+		skip_address(d, r);
+}
+
+static void on_attempt_over(void *arg)
+{
+	skip_address(arg, -ETIMEDOUT);
+}
+
+static void on_total_over(void *arg)
+{
+	end_dial(arg, -ETIMEDOUT);
+}
+
+enum { KEEP_ALIVE_S = 60 };	/* Routers forget a connection that is silent longer */
+
+/* The command's own wish to keep a silent connection alive ends at the gate */
+static void set_up(int fd)
+{
+	static const int on = 1, idle = KEEP_ALIVE_S;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle, sizeof(idle));
+}
+
+static int new_socket(int family)
+{
+	const int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC |
+			      SOCK_NONBLOCK, 0);
+
+	if (fd >= 0)
+		set_up(fd);
+	return fd;
+}
+
+/* The same address, for a socket that serves both families */
+static socklen_t map(struct sockaddr_storage *sa)
+{
+	const struct sockaddr_in four = *(const struct sockaddr_in *)sa;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)sa;
+
+	if (sa->ss_family == AF_INET) {
+		*six = (struct sockaddr_in6){
+			.sin6_family = AF_INET6, .sin6_port = four.sin_port,
+			.sin6_addr.s6_addr = { [10] = 0xff, [11] = 0xff },
+		};
+		memcpy(six->sin6_addr.s6_addr + 12, &four.sin_addr, 4);
+	}
+	return sizeof(*six);
+}
+
+/* Start connecting @fd. 0, or a negative errno and @fd is closed. */
+static int connect_to(struct dial *d, int fd, const struct host *address,
+		      bool as_ipv6)
+{
+	struct sockaddr_storage sa;
+	socklen_t len;
+	int r = address_to_sockaddr(address, &sa, &len);
+
+	if (!r && as_ipv6)
+		len = map(&sa);
+	*d->end = (struct splice_end){ .source = { fd, on_event, d } };
+	if (!r && connect(fd, (const struct sockaddr *)&sa, len) < 0 &&
+	    errno != EINPROGRESS)
+		r = -errno;
+	if (r < 0)
+		close_fd(&d->end->source.fd);
+	return r;
+}
+
+static void try_next(struct dial *d)
+{
+	while (d->next < d->count) {
+		const struct host *address = &d->v[d->next++];
+		const int family = address->kind == HOST_IPV6 ? AF_INET6
+							      : AF_INET;
+		const int fd = new_socket(family);
+		const int r = fd < 0 ? -errno
+				 : connect_to(d, fd, address, false);
+
+		if (!r) {
+			/* The last one may use up what is left of the total */
+			if (d->next < d->count)
+				timer_start(d->timers, &d->attempt,
+					    TIMER_ATTEMPT);
+			else
+				timer_stop(d->timers, &d->attempt);
+			check_now(d);
+			return;
+		}
+		d->error = r;
+	}
+	end_dial(d, d->error);
+}
+
+void dial_add(struct dial *d, const struct host *address)
+{
+	bool other = d->count > 0;
+	size_t at = d->count;
+
+	for (size_t i = 0; i < d->count; i++)
+		other &= d->v[i].kind != address->kind;
+	if (other)
+		at = 1;
+	else if (d->count == DIAL_ADDRESSES_MAX)
+		return;
+	if (d->count < DIAL_ADDRESSES_MAX)
+		d->count++;
+	memmove(&d->v[at + 1], &d->v[at],
+		(d->count - 1 - at) * sizeof(*d->v));
+	d->v[at] = *address;
+}
+
+static void prefer_answering(struct dial *d)
+{
+	const struct host first = d->v[0];
+
+	if (d->count < 2 || first.kind != silent || d->v[1].kind == silent ||
+	    timer_now() >= silent_until)
+		return;
+	d->v[0] = d->v[1];
+	d->v[1] = first;
+}
+
+static void prepare_attempt(struct dial *d)
+{
+	d->next = 0;
+	d->silent = HOST_NAME;
+	d->error = -EHOSTUNREACH;
+	d->total.fn = on_total_over;
+	d->attempt.fn = on_attempt_over;
+	d->total.arg = d->attempt.arg = d;
+	timer_start(d->timers, &d->total, TIMER_DIAL);
+}
+
+void dial_start(struct dial *d)
+{
+	prepare_attempt(d);
+	prefer_answering(d);
+	try_next(d);
+}
+
+void dial_start_with(struct dial *d, int fd)
+{
+	int family = AF_UNSPEC, r;
+	socklen_t len = sizeof(family);
+
+	prepare_attempt(d);
+	d->next = d->count;
+	(void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len);
+	set_up(fd);
+	r = connect_to(d, fd, &d->v[0], family == AF_INET6);
+	if (r < 0)
+		end_dial(d, r);
+	else
+		check_now(d);
+}
 
 enum { INTERIMS_MAX = 16 };	/* Heads before the answer to a CONNECT */
 
-static void finish(struct reach *r, enum reach_outcome outcome)
+static void end_destination(struct gate_destination *r, enum destination_outcome outcome)
 {
-	reach_stop(r);
-	if (outcome != REACH_OK)
-		end_close(r->gate->loop, r->end);
+	destination_stop(r);
+	if (outcome != DESTINATION_OK)
+		splice_end_close(r->gate->loop, r->end);
 	r->outcome = outcome;
 	r->fn(r->arg);
 }
 
-void reach_stop(struct reach *r)
+void destination_stop(struct gate_destination *r)
 {
 	/* A dial may be all there is of it */
 	if (r->dial.timers)
@@ -49,42 +289,42 @@ void reach_stop(struct reach *r)
 	r->parent_in = NULL;
 }
 
-static void set_words(struct reach *r, const char *reason,
+static void set_reason(struct gate_destination *r, const char *reason,
 		      const struct host_rule *rule)
 {
-	auto_buf struct buf words = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	snprintf(r->reason, sizeof(r->reason), "%.*s",
-		 REACH_REASON_MAX - 1, reason);
+		 DESTINATION_REASON_MAX - 1, reason);
 	r->rule[0] = '\0';
 	if (rule) {
-		origin_describe(&rule->origin, &words);
-		snprintf(r->rule, sizeof(r->rule), "%.*s", REACH_RULE_MAX - 1,
-			 buf_str(&words));
+		origin_describe(&rule->origin, &text);
+		snprintf(r->rule, sizeof(r->rule), "%.*s", DESTINATION_RULE_MAX - 1,
+			 buf_str(&text));
 	}
 }
 
-static void refuse_address(struct reach *r, enum reach_outcome outcome,
+static void refuse_address(struct gate_destination *r, enum destination_outcome outcome,
 			   const char *reason, const struct host_rule *rule,
 			   const struct host *address)
 {
-	set_words(r, reason, rule);
+	set_reason(r, reason, rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
 		.address = address, .reason = reason, .rule = rule,
-		.conn = r->conn,
+		.client = r->client,
 	}, r->seen);
-	finish(r, outcome);
+	end_destination(r, outcome);
 }
 
-static void refuse(struct reach *r, enum reach_outcome outcome,
+static void refuse(struct gate_destination *r, enum destination_outcome outcome,
 		   const char *reason, const struct host_rule *rule)
 {
 	refuse_address(r, outcome, reason, rule, NULL);
 }
 
-/* The rule that denies an address; NULL if a range does, or nobody */
-static const struct host_rule *denier(const struct reach *r,
+/* The rule that denies an address; NULL if a range does, or none */
+static const struct host_rule *denier(const struct gate_destination *r,
 				      const struct host *address)
 {
 	const struct host_verdict v = host_decide(r->gate->policy, address,
@@ -93,49 +333,49 @@ static const struct host_rule *denier(const struct reach *r,
 	return v.decision == HOST_DENIED ? v.rule : NULL;
 }
 
-static enum reach_outcome outcome_of(int error)
+static enum destination_outcome outcome_of(int error)
 {
 	switch (error) {
 	case 0:
-		return REACH_OK;
+		return DESTINATION_OK;
 	case -ECONNREFUSED:
 	case -ECONNRESET:
-		return REACH_REFUSED;
+		return DESTINATION_REFUSED;
 	case -ETIMEDOUT:
-		return REACH_TIMEOUT;
+		return DESTINATION_TIMEOUT;
 	case -ENOENT:
-		return REACH_NO_NAME;
+		return DESTINATION_NO_NAME;
 	case -EMFILE:
 	case -ENFILE:
 	case -EBUSY:
-		return REACH_BUSY;
+		return DESTINATION_BUSY;
 	default:
-		return REACH_UNREACHABLE;
+		return DESTINATION_UNREACHABLE;
 	}
 }
 
-static void fail_with(struct reach *r, int error, const char *what)
+static void fail_with(struct gate_destination *r, int error, const char *what)
 {
-	const enum reach_outcome outcome = outcome_of(error);
+	const enum destination_outcome outcome = outcome_of(error);
 
-	set_words(r, what, NULL);
-	finish(r, outcome);
+	set_reason(r, what, NULL);
+	end_destination(r, outcome);
 }
 
-/* Who was looked up or dialled may be the parent proxy, and not the host */
-static void fail_to_dial(struct reach *r, int error, const char *what)
+/* What was looked up or dialled may be the parent proxy, and not the host */
+static void fail_to_dial(struct gate_destination *r, int error, const char *what)
 {
-	char words[REACH_REASON_MAX];
+	char reason[DESTINATION_REASON_MAX];
 
-	snprintf(words, sizeof(words), "%s%s",
+	snprintf(reason, sizeof(reason), "%s%s",
 		 r->via_parent ? "the parent proxy: " : "", what);
-	fail_with(r, error, words);
+	fail_with(r, error, reason);
 }
 
 /* One head of the parent proxy's, and not a byte more: what the server may have
  * sent already stays in the socket. 0 or a negative errno.
  */
-static int read_head(struct reach *r, struct http_response *ret)
+static int read_head(struct gate_destination *r, struct http_response *ret)
 {
 	static const struct http_request connect = {
 		.kind = HTTP_METHOD_CONNECT, .minor = 1,
@@ -159,7 +399,7 @@ static int read_head(struct reach *r, struct http_response *ret)
 }
 
 /* 0 for a 2xx, after which there are bytes, or a negative errno */
-static int read_answer(struct reach *r)
+static int read_answer(struct gate_destination *r)
 {
 	struct http_response response;
 
@@ -178,22 +418,22 @@ static int read_answer(struct reach *r)
 
 static int on_parent(void *arg, uint32_t events)
 {
-	struct reach *r = arg;
+	struct gate_destination *r = arg;
 	int e;
 
-	end_note(r->end, events);
+	splice_end_note(r->end, events);
 	e = read_answer(r);
 	if (e == -EAGAIN)
 		return 0;
 	if (e == -EPERM)
 		fail_with(r, -EHOSTUNREACH, "the parent proxy refused");
 	else if (e == -EACCES)
-		fail_with(r, -EHOSTUNREACH, PARENT_CREDENTIALS);
+		fail_with(r, -EHOSTUNREACH, UPSTREAM_CREDENTIALS);
 	else if (e < 0)
 		fail_with(r, -EHOSTUNREACH,
 			  "the parent proxy's answer could not be read");
 	else
-		finish(r, REACH_OK);
+		end_destination(r, DESTINATION_OK);
 	return 0;
 }
 
@@ -202,9 +442,9 @@ static void on_parent_deadline(void *arg)
 	fail_with(arg, -ETIMEDOUT, "the parent proxy did not answer in time");
 }
 
-static void ask_parent(struct reach *r)
+static void ask_parent(struct gate_destination *r)
 {
-	const struct parent *p = parents_for(&r->gate->parents, &r->host,
+	const struct upstream *p = upstreams_for(&r->gate->parents, &r->host,
 					     false);
 	auto_buf struct buf out = { 0 };
 
@@ -213,8 +453,8 @@ static void ask_parent(struct reach *r)
 		return;
 	}
 	http_connect_write(&r->host, p->authorization, &out);
-	if (end_write(r->end, out.p, out.len) != (ssize_t)out.len ||
-	    end_watch(r->gate->loop, r->end) < 0) {
+	if (splice_end_write(r->end, out.p, out.len) != (ssize_t)out.len ||
+	    splice_end_watch(r->gate->loop, r->end) < 0) {
 		fail_with(r, -EHOSTUNREACH, "the parent proxy takes nothing");
 		return;
 	}
@@ -228,17 +468,17 @@ static void ask_parent(struct reach *r)
 
 static void on_dialled(void *arg, int error)
 {
-	struct reach *r = arg;
+	struct gate_destination *r = arg;
 
 	if (error)
 		fail_to_dial(r, error, strerror(-error));
 	else if (r->via_parent && !r->plain)
 		ask_parent(r);
 	else
-		finish(r, REACH_OK);
+		end_destination(r, DESTINATION_OK);
 }
 
-static void dial(struct reach *r)
+static void dial(struct gate_destination *r)
 {
 	r->dial.loop = r->gate->loop;
 	r->dial.timers = r->gate->timers;
@@ -249,13 +489,13 @@ static void dial(struct reach *r)
 }
 
 /* Why @address, which may be our @own, may not be dialled; or NULL */
-static const char *object(const struct reach *r, const struct host *address,
+static const char *object(const struct gate_destination *r, const struct host *address,
 			  bool own)
 {
 	const struct address_own mine = { address, own };
 	const struct policy *policy = r->gate->policy;
 
-	/* Somebody who said yes to an address has named it */
+	/* An address that the user was asked about counts as named */
 	if (r->granted && r->host.kind != HOST_NAME)
 		return host_address_is_denied(policy, address)
 			       ? "address is on the deny list" : NULL;
@@ -263,7 +503,7 @@ static const char *object(const struct reach *r, const struct host *address,
 }
 
 /* Check one address; those that pass are dialled. NULL, or the objection. */
-static const char *guard(struct reach *r, const struct host *address, bool own)
+static const char *guard(struct gate_destination *r, const struct host *address, bool own)
 {
 	const char *why = object(r, address, own);
 
@@ -274,7 +514,7 @@ static const char *guard(struct reach *r, const struct host *address, bool own)
 
 static void on_resolved(void *arg, const struct resolve_answer *answer)
 {
-	struct reach *r = arg;
+	struct gate_destination *r = arg;
 	const char *why = NULL;
 	struct host last;
 
@@ -303,12 +543,12 @@ static void on_resolved(void *arg, const struct resolve_answer *answer)
 	if (r->dial.count)
 		dial(r);
 	else
-		refuse_address(r, REACH_GUARDED, why ? why : "no address",
+		refuse_address(r, DESTINATION_GUARDED, why ? why : "no address",
 			       why ? denier(r, &last) : NULL,
 			       why ? &last : NULL);
 }
 
-static void resolve(struct reach *r, const struct host *host)
+static void resolve(struct gate_destination *r, const struct host *host)
 {
 	struct resolve_answer answer;
 	int got;
@@ -324,7 +564,7 @@ static void resolve(struct reach *r, const struct host *host)
 }
 
 /* The user's own proxy is where the user says: no guard on its address */
-static void go_to_parent(struct reach *r, const struct parent *parent)
+static void go_to_parent(struct gate_destination *r, const struct upstream *parent)
 {
 	r->via_parent = true;
 	r->port = parent->host.port;
@@ -336,9 +576,9 @@ static void go_to_parent(struct reach *r, const struct parent *parent)
 	dial(r);
 }
 
-static void go(struct reach *r)
+static void go(struct gate_destination *r)
 {
-	const struct parent *parent = parents_for(&r->gate->parents, &r->host,
+	const struct upstream *parent = upstreams_for(&r->gate->parents, &r->host,
 						  r->plain);
 	const char *why;
 
@@ -355,7 +595,7 @@ static void go(struct reach *r)
 	}
 	why = guard(r, &r->host, false);
 	if (why) {
-		refuse_address(r, REACH_GUARDED, why, NULL, &r->host);
+		refuse_address(r, DESTINATION_GUARDED, why, NULL, &r->host);
 	} else if (parent) {
 		r->dial.count = 0;
 		go_to_parent(r, parent);
@@ -366,58 +606,58 @@ static void go(struct reach *r)
 
 static void on_answer(void *arg, bool allow)
 {
-	struct reach *r = arg;
+	struct gate_destination *r = arg;
 
 	r->granted = allow;
 	if (allow)
 		go(r);
 	else
-		refuse(r, REACH_DENIED, "the answer was no", NULL);
+		refuse(r, DESTINATION_DENIED, "the answer was no", NULL);
 }
 
-static void ask(struct reach *r, const struct host_verdict *verdict)
+static void ask(struct gate_destination *r, const struct host_verdict *verdict)
 {
 	int got;
 
 	r->ask.fn = on_answer;
 	r->ask.arg = r;
-	r->ask.client = r->conn;
+	r->ask.client = r->client;
 	got = ask_start(r->gate->asks, &r->host, &r->ask);
 	if (got == 1)
 		on_answer(r, true);
 	else if (got)
-		refuse(r, REACH_DENIED, got == 2 ? "the answer was no"
+		refuse(r, DESTINATION_DENIED, got == 2 ? "the answer was no"
 						 : verdict->reason, NULL);
 }
 
-void reach_start(struct reach *r)
+void destination_start(struct gate_destination *r)
 {
 	const struct host_verdict v = gate_decide(r->gate, &r->host);
 
-	r->outcome = REACH_PENDING;
-	/* Allowed by no rule: somebody said yes for the session */
+	r->outcome = DESTINATION_PENDING;
+	/* Allowed by no rule: the user said yes for the session */
 	r->granted = v.decision == HOST_ALLOWED && !v.rule;
 	if (v.decision == HOST_ALLOWED)
 		go(r);
 	else if (v.decision == HOST_ASK)
 		ask(r, &v);
 	else
-		refuse(r, REACH_DENIED, v.reason, v.rule);
+		refuse(r, DESTINATION_DENIED, v.reason, v.rule);
 }
 
-/* Whether what was begun may go on, now that the verdict is @v */
-static bool stands(const struct reach *r, const struct host_verdict *v)
+/* Whether what was begun may go on, now that the decision is @v */
+static bool may_go_on(const struct gate_destination *r, const struct host_verdict *v)
 {
 	return v->decision == HOST_ALLOWED ||
 	       (v->decision == HOST_ASK && (r->granted || r->ask.asked));
 }
 
-bool reach_is_allowed(struct reach *r)
+bool destination_is_allowed(struct gate_destination *r)
 {
 	struct host_verdict v = gate_decide(r->gate, &r->host);
 	const struct host *address = NULL;
 
-	if (stands(r, &v)) {
+	if (may_go_on(r, &v)) {
 		const char *why = NULL;
 
 		if (!r->via_parent && r->dial.next)
@@ -429,28 +669,28 @@ bool reach_is_allowed(struct reach *r)
 		v.reason = why;
 		v.rule = denier(r, address);
 	}
-	set_words(r, v.reason, v.rule);
+	set_reason(r, v.reason, v.rule);
 	gate_report(r->gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
 		.address = address, .reason = v.reason, .rule = v.rule,
-		.conn = r->conn,
+		.client = r->client,
 	}, r->seen);
-	r->outcome = REACH_DENIED;
+	r->outcome = DESTINATION_DENIED;
 	return false;
 }
 
-void reach_judge_again(struct reach *r)
+void destination_decide_again(struct gate_destination *r)
 {
 	const struct host_verdict v = gate_decide(r->gate, &r->host);
 
-	if (!stands(r, &v)) {
-		refuse(r, REACH_DENIED, v.reason, v.rule);
+	if (!may_go_on(r, &v)) {
+		refuse(r, DESTINATION_DENIED, v.reason, v.rule);
 	} else if (v.decision == HOST_ALLOWED || !r->ask.asked) {
-		/* Which addresses it may lead to, and by way of whom, is for
+		/* Which addresses it may lead to, and by which proxy, is for
 		 * this policy to say
 		 */
-		reach_stop(r);
-		end_close(r->gate->loop, r->end);
+		destination_stop(r);
+		splice_end_close(r->gate->loop, r->end);
 		go(r);
 	}
 }

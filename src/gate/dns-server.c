@@ -1,36 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/dns-server.c - the sandbox's DNS: policy in, pool addresses out
+/* gate/dns-server.c - the sandbox's DNS: policy in, pool addresses out
  *
- * An allowed name gets an address of its own, whatever it resolves to: what it
- * really is, is looked up when somebody connects. A name that would have to be
- * asked about gets one too, because the question is put at the connection.
+ * An allowed name gets an address of its own, whatever it resolves to: it is
+ * resolved when a program connects. So does a name that the user would be asked
+ * about, because the connection puts the question.
  */
 
-#include "net/dns-server.h"
+#include "gate/dns-server.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "base/buf.h"
+#include "base/fs.h"
 #include "base/mem.h"
-#include "net/address.h"
-#include "net/conn.h"
-#include "net/pool.h"
+#include "gate/address.h"
+#include "gate/conn.h"
+#include "gate/fake-ip.h"
+#include "gate/proto/dns.h"
+#include "ipc/listener.h"
+
+#define BLANK " \t"
 
 enum {
-	DATAGRAMS_MAX = 64,	/* Before others have their turn */
-	HELD_MAX = 256,		/* Answers that wait (struct seen_wait) */
+	RESOLV_CONF_MAX = 64 << 10,
+	DATAGRAMS_MAX = 64,	/* Before other sources have their turn */
+	PENDING_MAX = 256,		/* Answers that wait (struct seen_wait) */
 };
 
 /**
- * struct dns_held - An answer to a datagram, until its refusal was looked at
+ * struct dns_pending - An answer to a datagram, until its refusal was looked at
  */
-struct dns_held {
+struct dns_pending {
 	struct gate *gate;
-	struct dns_held *prev, *next;
+	LIST_ENTRY(dns_pending) link;
 	struct seen_wait wait;
 	int fd;
 	struct sockaddr_storage from;
@@ -43,12 +54,90 @@ struct dns_held {
 	size_t n;
 };
 
-static void report(struct gate *gate, const struct dns_client *client,
-		   const struct host *host, const struct host_verdict *v)
+/**
+ * struct dns_client - A connection, or a datagram
+ * @socket:	Of the connection, or 0
+ * @wait:	What waits until a refusal was looked at, or NULL
+ */
+struct dns_client {
+	int socket;
+	const struct listener_client *datagram;
+	struct seen_wait *wait;
+};
+
+static void set_list(struct search_list *ret, const char *p, size_t n)
+{
+	ret->text[0] = '\0';
+	if (n >= sizeof(ret->text))
+		return;
+	memcpy(ret->text, p, n);
+	ret->text[n] = '\0';
+}
+
+/* Of several lines the last one counts */
+void search_list_parse(struct search_list *ret, const char *text, const char *hostname)
+{
+	const char *dot = strchr(hostname, '.');
+
+	set_list(ret, dot ? dot + 1 : "", dot ? strlen(dot + 1) : 0);
+	while (text && *text) {
+		const size_t word = strcspn(text, BLANK "\n");
+		const size_t line = strcspn(text, "\n");
+
+		if (word == 6 && (!strncmp(text, "search", 6) ||
+				  !strncmp(text, "domain", 6)))
+			set_list(ret, text + word, line - word);
+		text += line;
+		text += *text == '\n';
+	}
+}
+
+void search_list_read(struct search_list *ret)
+{
+	auto_buf struct buf text = { 0 };
+	char name[HOST_NAME_MAX + 1] = "";
+
+	(void)gethostname(name, sizeof(name) - 1);
+	(void)fs_read(AT_FDCWD, "/etc/resolv.conf", RESOLV_CONF_MAX, &text,
+		      NULL);
+	search_list_parse(ret, buf_str(&text), name);
+}
+
+static bool has_domain(const char *name, const char *domain, size_t n)
+{
+	const size_t len = strlen(name);
+
+	return n && len > n + 1 && name[len - n - 1] == '.' &&
+	       !strncasecmp(name + len - n, domain, n);
+}
+
+bool search_list_next(const struct search_list *search, size_t *at,
+		 const struct host *name, struct host *ret)
+{
+	while (search->text[*at]) {
+		const char *domain;
+		size_t n;
+
+		*at += strspn(search->text + *at, BLANK);
+		domain = search->text + *at;
+		n = strcspn(domain, BLANK);
+		*at += n;
+		if (n && domain[n - 1] == '.')
+			n--;
+		if (name->kind == HOST_NAME && has_domain(name->name, domain, n) &&
+		    host_parse(name->name, strlen(name->name) - n - 1,
+			       name->port, ret) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void report_name(struct gate *gate, const struct dns_client *client,
+			const struct host *host, const struct host_verdict *v)
 {
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_DNS, .op = "DNS", .host = host,
-		.reason = v->reason, .rule = v->rule, .conn = client->conn,
+		.reason = v->reason, .rule = v->rule, .client = client->socket,
 		.datagram = client->datagram,
 	}, client->wait);
 }
@@ -72,28 +161,28 @@ static enum dns_result from_pool(struct gate *gate,
 	const struct host_verdict full = {
 		.reason = "too many names were looked up",
 	};
-	const int number = pool_number(gate->pool, &q->host);
+	const int number = fake_ip_number(gate->pool, &q->host);
 
 	if (number < 0) {
-		report(gate, client, &q->host, &full);
+		report_name(gate, client, &q->host, &full);
 		return DNS_SERVFAIL;
 	}
 	if (q->ask == DNS_ASK_A)
-		pool_v4(number, address);
+		fake_ip_v4(number, address);
 	else
-		pool_v6(number, address);
+		fake_ip_v6(number, address);
 	return DNS_ADDRESS;
 }
 
-/* Made up from a name that is allowed, or was refused just now and told: nobody
- * meant this one
+/* A resolver made it from its search list, of a name that is allowed or was just
+ * reported
  */
 static bool is_made_up(const struct gate *gate, const struct host *host)
 {
 	struct host meant;
 	size_t at = 0;
 
-	while (search_next(&gate->search, &at, host, &meant)) {
+	while (search_list_next(gate->search, &at, host, &meant)) {
 		if (gate_decide(gate, &meant).decision != HOST_DENIED ||
 		    host_is_same(&meant, &gate->refused))
 			return true;
@@ -101,9 +190,10 @@ static bool is_made_up(const struct gate *gate, const struct host *host)
 	return false;
 }
 
-static enum dns_result decide(struct gate *gate,
-			      const struct dns_client *client,
-			      const struct dns_query *q, uint8_t address[16])
+static enum dns_result find_address(struct gate *gate,
+				    const struct dns_client *client,
+				    const struct dns_query *q,
+				    uint8_t address[16])
 {
 	const bool wants = q->ask == DNS_ASK_A || q->ask == DNS_ASK_AAAA;
 	struct host_verdict v;
@@ -115,7 +205,7 @@ static enum dns_result decide(struct gate *gate,
 	v = gate_decide(gate, &q->host);
 	if (v.decision == HOST_DENIED) {
 		if (!is_made_up(gate, &q->host)) {
-			report(gate, client, &q->host, &v);
+			report_name(gate, client, &q->host, &v);
 			gate->refused = q->host;
 		}
 		return DNS_NXDOMAIN;
@@ -123,8 +213,9 @@ static enum dns_result decide(struct gate *gate,
 	return wants ? from_pool(gate, client, q, address) : DNS_NODATA;
 }
 
-size_t dns_serve(struct gate *gate, const struct dns_client *client,
-		 const uint8_t *p, size_t n, uint8_t ret[DNS_ANSWER_MAX])
+/* Answer the @n bytes of one message. The answer's length, or 0: send nothing. */
+static size_t serve(struct gate *gate, const struct dns_client *client,
+		    const uint8_t *p, size_t n, uint8_t ret[DNS_ANSWER_MAX])
 {
 	struct dns_query query;
 	uint8_t address[16] = { 0 };
@@ -133,12 +224,13 @@ size_t dns_serve(struct gate *gate, const struct dns_client *client,
 	if (r < 0)
 		return 0;
 	return dns_answer(&query, r ? (enum dns_result)r
-				    : decide(gate, client, &query, address),
+				    : find_address(gate, client, &query,
+						   address),
 			  address, ret);
 }
 
-/* The answer's control message is the question's: the address it came to */
-static void reply(int fd, struct msghdr *msg, uint8_t *p, size_t n)
+/* The answer's control message is the query's: the address it came to */
+static void send_answer(int fd, struct msghdr *msg, uint8_t *p, size_t n)
 {
 	struct iovec iov = { .iov_base = p, .iov_len = n };
 	struct cmsghdr *c = CMSG_FIRSTHDR(msg);
@@ -155,8 +247,8 @@ static void reply(int fd, struct msghdr *msg, uint8_t *p, size_t n)
 	(void)sendmsg(fd, msg, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* Where a datagram came from and went to, for who wants to know whose it was */
-static void look_at(struct dns_held *h, struct listener_client *ret)
+/* Where a datagram came from and went to */
+static void find_ends(struct dns_pending *h, struct listener_client *ret)
 {
 	const struct cmsghdr *c = CMSG_FIRSTHDR(&h->msg);
 	struct host from, to;
@@ -184,53 +276,37 @@ static void look_at(struct dns_held *h, struct listener_client *ret)
 	address_client(&from, &to, true, ret);
 }
 
-static void drop(struct dns_held *h)
+static void send_pending(void *arg)
 {
+	struct dns_pending *h = arg;
+
+	send_answer(h->fd, &h->msg, h->out, h->n);
 	seen_forget(&h->wait);
-	*(h->prev ? &h->prev->next : &h->gate->held) = h->next;
-	if (h->next)
-		h->next->prev = h->prev;
-	h->gate->n_held--;
+	LIST_REMOVE(h, link);
+	h->gate->n_pending--;
 	free(h);
 }
 
-static void send_held(void *arg)
+void dns_send_pending(struct gate *gate)
 {
-	struct dns_held *h = arg;
-
-	reply(h->fd, &h->msg, h->out, h->n);
-	drop(h);
-}
-
-void dns_send_held(struct gate *gate)
-{
-	while (gate->held)
-		send_held(gate->held);
-}
-
-static void keep(struct gate *gate, struct dns_held *h)
-{
-	h->next = gate->held;
-	if (h->next)
-		h->next->prev = h;
-	gate->held = h;
-	gate->n_held++;
+	while (!LIST_EMPTY(&gate->pending))
+		send_pending(LIST_FIRST(&gate->pending));
 }
 
 /* Take one datagram into @h and make an answer; false if there was none */
-static bool serve_one(struct gate *gate, int fd, struct dns_held *h)
+static bool serve_one(struct gate *gate, int fd, struct dns_pending *h)
 {
 	uint8_t in[DNS_QUERY_MAX + 1];
 	struct iovec iov = { .iov_base = in, .iov_len = sizeof(in) };
 	struct listener_client from;
 	const struct dns_client client = {
 		.datagram = &from,
-		.wait = gate->n_held < HELD_MAX ? &h->wait : NULL,
+		.wait = gate->n_pending < PENDING_MAX ? &h->wait : NULL,
 	};
 	ssize_t got;
 
-	*h = (struct dns_held){
-		.gate = gate, .fd = fd, .wait = { .fn = send_held, .arg = h },
+	*h = (struct dns_pending){
+		.gate = gate, .fd = fd, .wait = { .fn = send_pending, .arg = h },
 		.msg = { .msg_name = &h->from, .msg_namelen = sizeof(h->from),
 			 .msg_iov = &iov, .msg_iovlen = 1,
 			 .msg_control = &h->control,
@@ -239,22 +315,78 @@ static bool serve_one(struct gate *gate, int fd, struct dns_held *h)
 	got = recvmsg(fd, &h->msg, MSG_DONTWAIT);
 	if (got < 0)
 		return errno == EINTR;
-	look_at(h, &from);
-	h->n = dns_serve(gate, &client, in, (size_t)got, h->out);
+	find_ends(h, &from);
+	h->n = serve(gate, &client, in, (size_t)got, h->out);
 	return true;
 }
 
 void dns_serve_datagrams(struct gate *gate, int fd)
 {
-	struct dns_held *h = mem_zalloc(sizeof(*h));
+	struct dns_pending *h = mem_zalloc(sizeof(*h));
 
 	for (int i = 0; i < DATAGRAMS_MAX && serve_one(gate, fd, h); i++) {
 		if (h->wait.id) {
-			keep(gate, h);
+			LIST_INSERT_HEAD(&gate->pending, h, link);
+			gate->n_pending++;
 			h = mem_zalloc(sizeof(*h));
 		} else if (h->n) {
-			reply(fd, &h->msg, h->out, h->n);
+			send_answer(fd, &h->msg, h->out, h->n);
 		}
 	}
 	free(h);
+}
+
+/* Over TCP: one query after the other */
+static bool serve_next(struct conn *conn)
+{
+	const uint8_t *p = (const uint8_t *)conn->in.p + conn->in.off;
+	uint8_t out[2 + DNS_ANSWER_MAX];
+	const ssize_t n = dns_tcp_scan(p, conn->in.len);
+	size_t len;
+
+	if (n < 0) {
+		conn_close(conn);
+		return false;
+	}
+	if (!n)
+		return false;
+	len = serve(conn->gate, &(struct dns_client){
+			.socket = conn->client.source.fd, .wait = &conn->seen },
+		    p + 2, (size_t)n - 2, out + 2);
+	if (!len) {
+		conn_close(conn);
+		return false;
+	}
+	out[0] = (uint8_t)(len >> 8);
+	out[1] = (uint8_t)len;
+	splice_queue(&conn->down, out, len + 2);
+	input_take(&conn->in, (size_t)n);
+	conn_wait(conn, TIMER_HEAD);
+	return true;
+}
+
+static void step_dns(struct conn *conn)
+{
+	/* A refusal is looked at before the client hears of it */
+	if (conn->seen.id)
+		return;
+	conn_read(conn);
+	while (!conn->closed && conn->in.len && !conn->seen.id &&
+	       splice_waiting(&conn->down) < SPLICE_PENDING_MAX && serve_next(conn))
+		;
+	if (conn->closed || conn->seen.id)
+		return;
+	if (splice_flush(&conn->down) < 0)
+		conn_close(conn);
+	else if (!splice_waiting(&conn->down) &&
+		 (conn->client.eof || conn->client.failed))
+		conn_close(conn);
+	else if (conn->client.readable && !splice_waiting(&conn->down))
+		conn->again = true;
+}
+
+void conn_start_dns(struct conn *conn)
+{
+	conn->step = step_dns;
+	conn_wait(conn, TIMER_HEAD);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/pool.c - an address for each allowed name, for the life of a sandbox */
+/* gate/fake-ip.c - an address for each allowed name, for the life of a sandbox */
 
-#include "net/pool.h"
+#include "gate/fake-ip.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -17,24 +17,24 @@ static const uint8_t v4_base[4] = { 198, 18, 0, 0 };
 static const uint8_t v6_base[16] = { 0xfd, 'c', 'l', 'o', 'c', 'h', 'e' };
 
 /**
- * struct pool - Names by number, and their numbers in the order of names
+ * struct fake_ip - Names by number, and their numbers in the order of names
  * @names:	Owned
  * @sorted:	A list kept in order has no worst case that a stranger could
  *		bring about by choosing names, unlike a table of hashes
  */
-struct pool {
+struct fake_ip {
 	struct { char **v; size_t len, cap; } names;
 	struct { uint16_t *v; size_t len, cap; } sorted;
 };
 
-static_assert(FIRST + POOL_NAMES_MAX <= 1 << 16, "numbers fit in two bytes");
+static_assert(FIRST + FAKE_IP_NAMES_MAX <= 1 << 16, "numbers fit in two bytes");
 
-struct pool *pool_new(void)
+struct fake_ip *fake_ip_new(void)
 {
-	return mem_zalloc(sizeof(struct pool));
+	return mem_zalloc(sizeof(struct fake_ip));
 }
 
-void pool_free(struct pool *pool)
+void fake_ip_free(struct fake_ip *pool)
 {
 	if (!pool)
 		return;
@@ -45,7 +45,7 @@ void pool_free(struct pool *pool)
 	free(pool);
 }
 
-int pool_number(struct pool *pool, const struct host *host)
+int fake_ip_number(struct fake_ip *pool, const struct host *host)
 {
 	size_t low = 0, high = pool->names.len;
 	const size_t number = high;
@@ -64,7 +64,7 @@ int pool_number(struct pool *pool, const struct host *host)
 		else
 			low = mid + 1;
 	}
-	if (number == POOL_NAMES_MAX)
+	if (number == FAKE_IP_NAMES_MAX)
 		return -ENOSPC;
 	(void)vec_push(&pool->sorted);
 	memmove(&pool->sorted.v[low + 1], &pool->sorted.v[low],
@@ -74,21 +74,21 @@ int pool_number(struct pool *pool, const struct host *host)
 	return (int)number;
 }
 
-void pool_v4(int number, uint8_t ret[4])
+void fake_ip_v4(int number, uint8_t ret[4])
 {
 	memcpy(ret, v4_base, 4);
 	ret[2] = (uint8_t)((FIRST + number) >> 8);
 	ret[3] = (uint8_t)(FIRST + number);
 }
 
-void pool_v6(int number, uint8_t ret[16])
+void fake_ip_v6(int number, uint8_t ret[16])
 {
 	memcpy(ret, v6_base, 16);
 	ret[14] = (uint8_t)((FIRST + number) >> 8);
 	ret[15] = (uint8_t)(FIRST + number);
 }
 
-bool pool_covers(const struct host *address)
+bool fake_ip_covers(const struct host *address)
 {
 	const uint8_t *a = address->address;
 
@@ -97,7 +97,7 @@ bool pool_covers(const struct host *address)
 	return address->kind == HOST_IPV6 && !memcmp(a, v6_base, 8);
 }
 
-int pool_name(const struct pool *pool, const struct host *address,
+int fake_ip_name(const struct fake_ip *pool, const struct host *address,
 	      struct host *ret)
 {
 	const size_t at = address->kind == HOST_IPV4 ? 2 : 14;
@@ -105,7 +105,7 @@ int pool_name(const struct pool *pool, const struct host *address,
 	const uint8_t *a = address->address;
 	size_t number;
 
-	if (!pool_covers(address) || memcmp(a, base, at) != 0)
+	if (!fake_ip_covers(address) || memcmp(a, base, at) != 0)
 		return -ENOENT;
 	number = (size_t)(a[at] << 8 | a[at + 1]);
 	if (number < FIRST || number - FIRST >= pool->names.len)
@@ -116,10 +116,10 @@ int pool_name(const struct pool *pool, const struct host *address,
 	return 0;
 }
 
-void pool_resolve(const struct pool *pool, struct host *host)
+void fake_ip_resolve(const struct fake_ip *pool, struct host *host)
 {
 	struct host name;
 
-	if (pool_name(pool, host, &name) == 0)
+	if (fake_ip_name(pool, host, &name) == 0)
 		*host = name;
 }

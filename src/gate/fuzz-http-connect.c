@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-http-connect.c - a CONNECT reaches exactly what its target names */
+/* gate/fuzz-http-connect.c - a CONNECT reaches exactly what its target names */
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,47 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/gatekeeper.h - the supervisor's side of a sandbox's network
+/* gate/gate-client.h - the supervisor's side of a sandbox's network
  *
- * It waits on the listeners until somebody inside connects, or the command has
- * run for a moment, and only then forks the gate: a short command that does
- * not use the network never pays for it. From then on the sockets are the
- * gate's alone, so when the gate ends, for whatever reason, the kernel refuses
- * connections.
+ * It waits on the listeners until a program inside connects, or the command has
+ * run for a moment, and only then forks the gate: a short command without
+ * network never pays for it. From then on only the gate has the sockets, so
+ * when it ends, for whatever reason, the kernel refuses connections.
  */
 
-#ifndef NET_GATEKEEPER_H
-#define NET_GATEKEEPER_H
+#ifndef GATE_GATE_CLIENT_H
+#define GATE_GATE_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "net/ask.h"
-#include "net/resolve.h"
-#include "policy/violation.h"
+#include "gate/ask.h"
+#include "ipc/listener.h"
+#include "report/violation.h"
 
 struct err;
 struct gate_config;
-struct gatekeeper;
-struct listener_client;
-struct listener_set;
+struct gate_client;
 struct loop;
 struct policy;
 
 /**
- * struct gatekeeper_config - Who wants to know what; callbacks get @arg
+ * struct gate_client_config - Policy and callbacks, which get @arg
  * @policy:	What is allowed; referenced
  * @sink:	Gets each refusal; run, command and suggestions are unset
- * @ask:	Put a question about @host, for @pid, to somebody, and later call
- *		gatekeeper_answer() with @id; NULL if nobody can be asked
+ * @ask:	Ask the user about @host, for @pid, and later call
+ *		gate_client_answer() with @id; NULL if unknown hosts are refused
  * @known_peers: Others can reach the listeners too: only clients that
- *		gatekeeper_expect() announced are served
- * @who:	Which process is @client, or 0; NULL if nobody can tell
- * @gone:	The gate ended and the network with it, or nobody looks up names
- *		any more; @why is one line
+ *		gate_client_expect() announced are served
+ * @who:	Which process is @client, or 0; NULL if that is unknown
+ * @gone:	The gate ended and the network with it, or the resolver did;
+ *		@why is one line
  * @jail:	Namespaces (user, network) to dial from, or NULL; they stay open
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */
-struct gatekeeper_config {
+struct gate_client_config {
 	struct policy *policy;
 	struct violation_sink sink;
 	void (*ask)(void *arg, uint32_t id, const struct host *host, pid_t pid);
@@ -54,65 +51,57 @@ struct gatekeeper_config {
 };
 
 /* Take over @listeners and wait on @loop */
-int gatekeeper_new(struct loop *loop, const struct gatekeeper_config *config,
-		   struct listener_set *listeners, struct gatekeeper **ret,
-		   struct err *err);
+int gate_client_new(struct loop *loop, const struct gate_client_config *config,
+		    struct listener_set *listeners, struct gate_client **ret,
+		    struct err *err);
 
 /* Take what the gate has said so far. A refusal is reported before the client
  * hears of it, so nothing that a program saw is missing then.
  */
-void gatekeeper_drain(struct gatekeeper *keeper);
+void gate_client_drain(struct gate_client *client);
 
 /* The same when all programs inside have ended, and wait until the gate has
  * passed on what they sent last: at once, as a rule; two seconds at most
  */
-void gatekeeper_finish(struct gatekeeper *keeper);
+void gate_client_finish(struct gate_client *client);
 
 /* End the gate, if there is one */
-void gatekeeper_free(struct gatekeeper *keeper);
+void gate_client_free(struct gate_client *client);
 
-/**
- * struct gatekeeper_listener - A socket that comes later
- * @role, @port: As in struct listener
- * @id:		What gatekeeper_remove() calls it; 0 if it stays
+/* Serve one more socket, which is taken; @role and @port as in struct listener.
+ * @id is for gate_client_remove(), 0 if it stays. 0 or a negative errno.
  */
-struct gatekeeper_listener {
-	uint16_t role, port;
-	uint32_t id;
-};
+int gate_client_add(struct gate_client *client, enum listener_role role,
+		     uint16_t port, uint32_t id, int fd);
 
-/* Serve one more socket, which is taken */
-int gatekeeper_add(struct gatekeeper *keeper,
-		   const struct gatekeeper_listener *row, int fd);
-
-/* Close it again, when those who wait there were served */
-void gatekeeper_remove(struct gatekeeper *keeper, uint32_t id);
+/* Close it again, after its pending connections were served */
+void gate_client_remove(struct gate_client *client, uint32_t id);
 
 /* Listen on the host's 127.0.0.1:@port and connect to that port inside; the
  * listeners of the sandbox must have had a seed. 0 or a negative errno with
- * words.
+ * a message.
  */
-int gatekeeper_publish(struct gatekeeper *keeper, uint16_t port,
-		       struct err *err);
+int gate_client_publish(struct gate_client *client, uint16_t port,
+		         struct err *err);
 
 /* From now on @policy decides, also about connections that are open */
-int gatekeeper_reload(struct gatekeeper *keeper, struct policy *policy,
-		      struct err *err);
+int gate_client_reload(struct gate_client *client, struct policy *policy,
+		        struct err *err);
 
-/* What somebody said to the question @id */
-void gatekeeper_answer(struct gatekeeper *keeper, uint32_t id, bool allow,
-		       enum ask_scope scope);
+/* The answer to the question @id */
+void gate_client_answer(struct gate_client *client, uint32_t id, bool allow,
+		         enum ask_scope scope);
 
 /* A client will connect from the loopback's @port; say so before it does. 0 or
  * a negative errno.
  */
-int gatekeeper_expect(struct gatekeeper *keeper, uint16_t port);
+int gate_client_expect(struct gate_client *client, uint16_t port);
 
 /* The command has started: unless it ends at once, it will find the gate ready
  */
-void gatekeeper_start_early(struct gatekeeper *keeper);
+void gate_client_start_early(struct gate_client *client);
 
 /* Start the gate now, instead of at the first connection */
-int gatekeeper_start(struct gatekeeper *keeper, struct err *err);
+int gate_client_start(struct gate_client *client, struct err *err);
 
-#endif /* NET_GATEKEEPER_H */
+#endif /* GATE_GATE_CLIENT_H */

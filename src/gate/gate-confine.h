@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/confine.h - what is left of a process before it talks to strangers */
+/* gate/gate-confine.h - what is left of a process before it talks to strangers */
 
-#ifndef NET_CONFINE_H
-#define NET_CONFINE_H
+#ifndef GATE_GATE_CONFINE_H
+#define GATE_GATE_CONFINE_H
 
 #include <stddef.h>
 
 struct err;
 
-/* Whom the rows of net/confine.def are for */
+/* The columns of gate/gate-confine.def */
 enum confined {
 	CONFINED_GATE,		/* Sockets that it has or makes; no files */
 	CONFINED_RESOLVER,	/* What getaddrinfo() needs, and forking */
@@ -18,7 +18,7 @@ enum confined {
 /* First step, common to both: forget the environment, the standard streams and
  * all descriptors but @keep; signals as at birth, but those of a terminal
  * ignored; no privilege, none to be had, no core dump; end with the parent.
- * @name is what ps shows. 0 or a negative errno with words.
+ * @name is what ps shows. 0 or a negative errno with a message.
  */
 int confine_inherit(const int *keep, size_t n, const char *name,
 		    struct err *err);
@@ -28,4 +28,4 @@ int confine_inherit(const int *keep, size_t n, const char *name,
  */
 int confine_seal(enum confined kind, struct err *err);
 
-#endif /* NET_CONFINE_H */
+#endif /* GATE_GATE_CONFINE_H */

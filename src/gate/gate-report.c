@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/gate-report.c - verdicts, and what the supervisor hears about them */
+/* gate/gate-report.c - decisions, and reports of them to the supervisor */
 
-#include "net/gate-state.h"
+#include "gate/gate-state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/text.h"
-#include "net/address.h"
-#include "net/ask.h"
-#include "net/conn.h"
-#include "net/gate-wire.h"
+#include "gate/address.h"
+#include "gate/ask.h"
+#include "gate/gate-wire.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 
@@ -36,14 +35,23 @@ int gate_send(struct gate *gate, const struct gate_message *message,
 		       MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void tell_lost(struct gate *gate)
+/* Send a record, after how many were lost before it. 0 or a negative errno. */
+static int send_record(struct gate *gate, struct violation *v,
+		       const struct gate_message *message)
 {
-	const struct gate_message message = {
+	const struct gate_message lost = {
 		.kind = GATE_LOST, .id = (uint32_t)gate->lost,
 	};
+	auto_buf struct buf line = { 0 };
+	int r;
 
-	if (gate->lost && !gate_send(gate, &message, NULL, 0))
+	violation_to_json(v, &line);
+	violation_done(v);
+	if (gate->lost && !gate_send(gate, &lost, NULL, 0))
 		gate->lost = 0;
+	r = gate_send(gate, message, line.p, line.len);
+	gate->lost += r < 0;
+	return r;
 }
 
 static void set_rule(struct violation *v, const struct host_rule *rule)
@@ -63,9 +71,7 @@ void seen_forget(struct seen_wait *w)
 	if (!w->id)
 		return;
 	timer_stop(w->gate->timers, &w->timer);
-	*(w->prev ? &w->prev->next : &w->gate->unseen) = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	LIST_REMOVE(w, link);
 	w->id = 0;
 }
 
@@ -79,10 +85,12 @@ static void go_on(void *arg)
 
 void gate_seen(struct gate *gate, uint32_t id)
 {
-	struct seen_wait *w = gate->unseen;
+	struct seen_wait *w;
 
-	while (w && w->id != id)
-		w = w->next;
+	LIST_FOREACH(w, &gate->unseen, link) {
+		if (w->id == id)
+			break;
+	}
 	if (w)
 		go_on(w);
 }
@@ -92,33 +100,13 @@ static void wait_for(struct gate *gate, uint32_t id, struct seen_wait *w)
 	seen_forget(w);
 	w->id = id;
 	w->gate = gate;
-	w->prev = NULL;
-	w->next = gate->unseen;
-	if (w->next)
-		w->next->prev = w;
-	gate->unseen = w;
+	LIST_INSERT_HEAD(&gate->unseen, w, link);
 	w->timer.fn = go_on;
 	w->timer.arg = w;
 	timer_start(gate->timers, &w->timer, TIMER_SEEN);
 }
 
-void gate_look_at(const struct conn *conn, struct listener_client *ret)
-{
-	const int fd = conn->client.source.fd;
-	struct sockaddr_storage a, b;
-	socklen_t a_len = sizeof(a), b_len = sizeof(b);
-	struct host from, to;
-
-	if (!getpeername(fd, (struct sockaddr *)&a, &a_len) &&
-	    !getsockname(fd, (struct sockaddr *)&b, &b_len) &&
-	    !address_from_sockaddr((struct sockaddr *)&a, a_len, &from) &&
-	    !address_from_sockaddr((struct sockaddr *)&b, b_len, &to))
-		address_client(&from, &to, false, ret);
-}
-
-/* The name is allowed already: to be reached, its address must be named too; or
- * the other way round
- */
+/* Where a name is allowed, its address must be named too, or the reverse */
 static void suggest_host(struct violation *v, const struct host *host,
 			 bool by_port)
 {
@@ -136,7 +124,7 @@ static void suggest_host(struct violation *v, const struct host *host,
 	v->suggest_command = buf_take(&command);
 }
 
-/* A range denies it: no host that is allowed would count */
+/* A range denies it, whatever host is allowed */
 static void suggest_range(struct violation *v, const struct host *address)
 {
 	static const char key[] = "sandbox.network.deniedResolvedAddresses";
@@ -151,17 +139,10 @@ static void suggest_range(struct violation *v, const struct host *address)
 				     buf_str(&text), key);
 }
 
-/* No edit of the user's would count */
-static void suggest_managed(struct violation *v)
-{
-	v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\" in a managed file",
-				     v->target);
-}
-
-/* What begins with another name than it should. Of a name only that name will
- * do; of an address, whichever is allowed as well.
+/* The client named a different host. If it connected to a name, only that name is
+ * valid; if to an address, any allowed name is.
  */
-static void tell_named(struct violation *v, const struct refusal *refusal)
+static void explain_name(struct violation *v, const struct refusal *refusal)
 {
 	struct host named = *refusal->named;
 	auto_buf struct buf reason = { 0 };
@@ -177,6 +158,27 @@ static void tell_named(struct violation *v, const struct refusal *refusal)
 		v->suggest_edit = mem_strdup("let the program connect to the host that it names");
 }
 
+static void suggest(const struct gate *gate, const struct refusal *refusal,
+		    struct violation *v)
+{
+	const struct host *address = refusal->rule ? NULL : refusal->address;
+
+	if (refusal->named)
+		explain_name(v, refusal);
+	else if (refusal->fix)
+		v->suggest_edit = mem_strdup(refusal->fix);
+	else if (address && host_address_is_denied(gate->policy, address))
+		suggest_range(v, address);
+	else if (!refusal->rule &&
+		 policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
+		v->suggest_edit = mem_printf("sandbox.network.allowedDomains += \"%s\" in a managed file",
+					     v->target);
+	else if (address)
+		suggest_host(v, address, false);
+	else if (refusal->by_port)
+		suggest_host(v, refusal->host, true);
+}
+
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait)
 {
@@ -185,64 +187,43 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 		.kind = refusal->kind, .count = 1,
 		.time_ms = now_ms(CLOCK_REALTIME),
 		.error = refusal->kind == VIOLATION_NET_DNS ? 0 : EACCES,
+		.op = mem_strdup(refusal->op),
+		.reason = mem_strdup(refusal->reason),
 	};
-	auto_buf struct buf line = { 0 }, target = { 0 };
+	auto_buf struct buf target = { 0 };
 
 	host_format(refusal->host, 0, &target);
 	v.target = buf_take(&target);
-	v.op = mem_strdup(refusal->op);
-	v.reason = mem_strdup(refusal->reason);
 	if (refusal->rule)
 		set_rule(&v, refusal->rule);
 	else
 		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
-	if (refusal->named)
-		tell_named(&v, refusal);
-	else if (refusal->fix)
-		v.suggest_edit = mem_strdup(refusal->fix);
-	else if (!refusal->rule && refusal->address &&
-		 host_address_is_denied(gate->policy, refusal->address))
-		suggest_range(&v, refusal->address);
-	else if (!refusal->rule &&
-		 policy_flag(gate->policy, FLAG_MANAGED_DOMAINS_ONLY, false))
-		suggest_managed(&v);
-	else if (!refusal->rule && refusal->address)
-		suggest_host(&v, refusal->address, false);
-	else if (refusal->by_port)
-		suggest_host(&v, refusal->host, true);
-	violation_to_json(&v, &line);
-	violation_done(&v);
-	tell_lost(gate);
-	if (refusal->conn)
-		gate_look_at(refusal->conn, &message.client);
-	else if (refusal->datagram)
+	suggest(gate, refusal, &v);
+	if (refusal->datagram)
 		message.client = *refusal->datagram;
-	if (wait && gate->looked_at && message.client.family)
+	else
+		address_of_client(refusal->client, &message.client);
+	if (wait && gate->wait_for_lookup && message.client.family)
 		message.id = ++gate->last_report ? gate->last_report
 						 : ++gate->last_report;
-	if (gate_send(gate, &message, line.p, line.len) < 0)
-		gate->lost++;
-	else if (message.id)
+	if (!send_record(gate, &v, &message) && message.id)
 		wait_for(gate, message.id, wait);
 }
 
 void gate_report_crowd(struct gate *gate)
 {
-	const struct gate_message message = { .kind = GATE_VIOLATION };
 	struct violation v = {
 		.kind = VIOLATION_LIMIT, .count = 1,
 		.time_ms = now_ms(CLOCK_REALTIME),
 		.error = ECONNRESET,
+		.op = mem_strdup("connect"),
+		.target = mem_strdup("connections"),
+		.reason = mem_printf("a sandbox has %zu at a time",
+				     gate->conns_max),
 	};
-	auto_buf struct buf line = { 0 };
 
-	v.op = mem_strdup("connect");
-	v.target = mem_strdup("connections");
-	v.reason = mem_printf("a sandbox has %zu at a time", gate->conns_max);
-	violation_to_json(&v, &line);
-	violation_done(&v);
-	if (gate_send(gate, &message, line.p, line.len) < 0)
-		gate->lost++;
+	(void)send_record(gate, &v, &(struct gate_message){
+		.kind = GATE_VIOLATION });
 }
 
 struct host_verdict gate_decide(const struct gate *gate,

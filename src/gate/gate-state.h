@@ -1,133 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/gate-state.h - what the parts of the gate share
- *
- * Only for the files of the gate itself.
- */
+/* gate/gate-state.h - what the parts of the gate process share */
 
-#ifndef NET_GATE_STATE_H
-#define NET_GATE_STATE_H
+#ifndef GATE_GATE_STATE_H
+#define GATE_GATE_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "base/buf.h"
 #include "base/loop.h"
-#include "net/gate.h"
-#include "net/parent.h"
-#include "net/search.h"
-#include "net/timer.h"
-#include "policy/violation.h"
+#include "gate/conn-timer.h"
+#include "gate/upstream.h"
+#include "report/violation.h"
 
 struct asks;
-struct conn;
-struct dns_held;
+struct fake_ip;
 struct gate_message;
-struct host;
 struct host_rule;
 struct listener_client;
-struct pool;
 struct lookup;
-struct seed;
-struct timers;
+struct search_list;
+struct udp_refusals;
+
+enum {
+	GATE_CONNS_MAX = 512,	/* Beyond: 503 */
+	GATE_SHED_MAX = 128,	/* Connections beyond the limit that get that */
+	GATE_SPARES = 2,	/* For a new connection; for a message with one */
+};
 
 /**
- * struct seen_wait - Somebody who waits until a report was taken
+ * struct seen_wait - A client that waits until its refusal was looked at
  *
- * The supervisor looks who it was that is refused. Until it has, or a moment
- * has passed, the client does not hear of the refusal: it might be gone then.
+ * The supervisor looks in /proc which process is refused. The client learns of
+ * the refusal after that, or after a moment: it might end at once.
  * Zero-initialise it.
- * @fn:		Called with @arg when the wait is over; nobody waits any more
- * @id:		Of the report, or 0
+ * @fn:		Called with @arg when the wait is over
+ * @id:		Of the report; 0 while it does not wait
  */
 struct seen_wait {
 	void (*fn)(void *arg);
 	void *arg;
 	uint32_t id;
-	struct seen_wait *prev, *next;
+	LIST_ENTRY(seen_wait) link;
 	struct timer timer;
 	struct gate *gate;
 };
 
-enum { GATE_SPARES = 2 };	/* For who connects; for what the supervisor sends */
-
 /**
  * struct gate - One sandbox's network
- * @shared:	Where the supervisor sees whether we have anything to do
  * @edition:	How often @policy was replaced
- * @conns:	All connections, and how many of them count for the limit
- * @shed:	Connections that only get a last word
- * @crowded:	There was no room, which was told, and has been none since
- * @spares:	Descriptors kept for the day when there is none left: see
- *		net/accept.h
+ * @seeds:	Listener and socket to make others inside
+ * @conns, @n_conns: Connections, and how many count for the limit
+ * @shed:	How many only get an answer that there are too many
+ * @crowded:	That was reported, and no connection was free since
+ * @spares:	Descriptors to give up when none is left
  * @control:	To and from the supervisor
  * @names:	For the resolver, once there is one
- * @coming:	A policy of which not all parts are there
- * @lost:	Reports that found no room on their way
- * @last_report, @unseen: Number of the last one, and who waits
- * @looked_at:	The supervisor looks, and says when it has
- * @held, @n_held: Answers of the DNS that wait for that
- * @unreached:	Datagrams that nobody takes: see net/unreached.h
- * @listeners:	Where connections come from
+ * @partial_policy: Parts of a policy that is not complete
+ * @lost:	Reports that the socket to the supervisor had no space for
+ * @last_report, @unseen: Number of the last one, and clients that wait for one
+ * @wait_for_lookup: See struct gate_config
+ * @pending, @n_pending: DNS answers that wait for that
+ * @refused:	The last name that the DNS refused
  * @peers:	See struct gate_config
- * @last:	The supervisor has no more to say: the command has ended. Whoever
- *		hears it, it is for later: a listener may be at work.
- * @finishing:	What it sent is still passed on, until @end is over
- * @pause:	Runs while nothing is accepted, for want of descriptors
+ * @last:	Runs once the command has ended
+ * @finishing:	What the command sent is still passed on, until @end fires
+ * @pause:	Runs while nothing is accepted for want of descriptors
  */
 struct gate {
 	struct loop *loop;
-	struct gate_shared *shared;
 	struct timers *timers;
 	struct lookup *resolver;
 	struct policy *policy;
 	unsigned int edition;
-	struct pool *pool;
+	struct fake_ip *pool;
 	struct asks *asks;
-	struct seed *seed;
-	struct parents parents;
+	int seeds[2];
+	struct upstreams parents;
 	bool may_ask;
 	uint16_t http_proxy_port, socks_proxy_port;
 	size_t conns_max;
 
-	struct conn *first;
-	size_t conns, shed;
+	LIST_HEAD(, conn) conns;
+	size_t n_conns, shed;
 	bool crowded;
 	int spares[GATE_SPARES];
 	struct loop_source control;
 	int names;
-	struct buf coming;
+	struct buf partial_policy;
 	uint64_t lost;
 	uint32_t last_report;
-	struct seen_wait *unseen;
-	bool looked_at;
-	struct dns_held *held;
-	size_t n_held;
-	struct search search;
+	LIST_HEAD(, seen_wait) unseen;
+	bool wait_for_lookup;
+	LIST_HEAD(, dns_pending) pending;
+	size_t n_pending;
+	struct search_list *search;
 	struct host refused;
-	struct unreached *unreached;
-	struct gate_listener *listeners;
+	struct udp_refusals *udp;
+	LIST_HEAD(, gate_listener) listeners;
 	uint8_t *peers;
 	struct timer pause, end;
 	struct loop_task last;
 	bool finishing;
 };
 
-/* Take what the supervisor has said so far: 0 or a negative errno */
-int gate_hear(struct gate *gate);
+/* Take all messages that the supervisor has sent: 0 or a negative errno */
+int gate_take_messages(struct gate *gate);
 
 /**
- * struct refusal - What to say about one
- * @kind:	Of the record
+ * struct refusal - What to report
  * @op:		What the client did
  * @host:	Where to
- * @address:	What it stands for, if that was refused; or NULL
+ * @address:	What it resolved to, if that was refused; or NULL
  * @named:	What the client called it, if that is why; or NULL
  * @fix:	What to do, where no rule of the user's would help; or NULL
  * @by_port:	A rule that names the port as well would allow it
- * @reason:	Words
- * @rule:	Who refused, or NULL
- * @conn:	Whose, or NULL
+ * @reason:	One line
+ * @rule:	What refused it, or NULL
+ * @client:	Socket of the client's connection, or 0
  * @datagram:	Without a connection: where it came from, or NULL
  */
 struct refusal {
@@ -138,33 +130,36 @@ struct refusal {
 	bool by_port;
 	const char *reason;
 	const struct host_rule *rule;
-	struct conn *conn;
+	int client;
 	const struct listener_client *datagram;
 };
 
-/* Send a record to the supervisor; what finds no room is counted. If @wait is
- * not NULL and there is something to wait for, it waits (@id is not 0).
+/* Send a record to the supervisor; one that the socket has no space for is
+ * counted. @wait, if not NULL, waits (its @id is not 0) if the supervisor looks
+ * up clients.
  */
 void gate_report(struct gate *gate, const struct refusal *refusal,
 		 struct seen_wait *wait);
 
-/* Tell that there was no room for one more connection */
+/* Report that the limit of connections is reached */
 void gate_report_crowd(struct gate *gate);
 
-/* Both ends of a client's socket */
-void gate_look_at(const struct conn *conn, struct listener_client *ret);
-
-/* The report @id was taken: whoever waits goes on */
+/* The report @id was taken: the client that waits for it goes on */
 void gate_seen(struct gate *gate, uint32_t id);
 /* Wait no more; safe at any time */
 void seen_forget(struct seen_wait *wait);
 
-/* Send a message with @n bytes of text to the supervisor, or -errno at once */
+/* Send a message with @n bytes of text to the supervisor: 0 or -errno, at once */
 int gate_send(struct gate *gate, const struct gate_message *message,
 	      const char *text, size_t n);
 
-/* A verdict with session answers taken into account: see host_decide() */
+/* host_decide(), with answers for the session taken into account */
 struct host_verdict gate_decide(const struct gate *gate,
 				const struct host *host);
 
-#endif /* NET_GATE_STATE_H */
+/* Report datagrams that the kernel refused, as the ICMP socket @fd tells; each
+ * destination once, as far as can be remembered
+ */
+void udp_refusal_report(struct gate *gate, int fd);
+
+#endif /* GATE_GATE_STATE_H */

@@ -1,42 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/gate-wire.h - the messages between a gate and its supervisor
+/* gate/gate-wire.h - the messages between a gate and its supervisor
  *
  * One message is one struct gate_message and what its kind says: text after
- * it, or one descriptor beside it. Descriptors on their way count for all that
- * a user runs, and there is a limit: who needs one must be able to do without.
+ * it, or one descriptor beside it. Descriptors in flight have a limit for all
+ * that a user runs, so each may fail to arrive.
  */
 
-#ifndef NET_GATE_WIRE_H
-#define NET_GATE_WIRE_H
+#ifndef GATE_GATE_WIRE_H
+#define GATE_GATE_WIRE_H
 
 #include <stdint.h>
 
-#include "plan/listener.h"
+#include "ipc/listener.h"
+
+struct buf;
+struct policy;
 
 enum {
 	GATE_TEXT_MAX = 8 << 10,	/* Bytes of text in a message of the gate's */
 	GATE_PART_MAX = 32 << 10,	/* In one to it */
+	GATE_POLICY_MAX = 32 << 20,	/* Of a policy, in parts */
 };
 
 enum gate_message_kind {
 	/* From the gate */
 	GATE_VIOLATION,		/* @id, or 0; @client; text: one JSON line
-				 * (policy/violation.h) */
+				 * (report/violation.h) */
 	GATE_LOST,		/* @id: that many of them were dropped */
 	GATE_ASK,		/* @id, @port, @client; text: the host */
-	GATE_NAMES,		/* There is a name to resolve, and nobody who does:
-				 * answer GATE_RESOLVER */
+	GATE_NAMES,		/* There is a name to resolve and no resolver: answer
+				 * GATE_RESOLVER */
 	/* To the gate */
-	GATE_POLICY,		/* Text: part of the JSON (net/gate-policy.h);
+	GATE_POLICY,		/* Text: part of the JSON of gate_policy_write();
 				 * @id: that many bytes are still to come */
 	GATE_LISTENER,		/* @role, @port, @id; descriptor: the socket */
 	GATE_UNLISTEN,		/* @id of a listener */
 	GATE_ANSWER,		/* @id, @allow, @scope */
 	GATE_SEEN,		/* @id of a violation: it was taken */
 	GATE_PEER,		/* @port: a client will come from there */
-	GATE_RESOLVER,		/* @allow: somebody is at the other end of the
+	GATE_RESOLVER,		/* @allow: a resolver is at the other end of the
 				 * descriptor, or, without one, of @names of
-				 * struct gate_config; or nobody */
+				 * struct gate_config; else there is none */
 	GATE_FINISH,		/* The command has ended */
 };
 
@@ -49,4 +53,10 @@ struct gate_message {
 	struct listener_client client;
 };
 
-#endif /* NET_GATE_WIRE_H */
+/* Append what the network needs of @policy; and the reverse: a new policy, or
+ * NULL if it can't be read
+ */
+void gate_policy_write(const struct policy *policy, struct buf *out);
+struct policy *gate_policy_read(const char *text, size_t n);
+
+#endif /* GATE_GATE_WIRE_H */

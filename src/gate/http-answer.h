@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/http-answer.h - what the proxy itself says to a client */
+/* gate/http-answer.h - HTTP responses of the proxy itself */
 
-#ifndef NET_HTTP_ANSWER_H
-#define NET_HTTP_ANSWER_H
+#ifndef GATE_HTTP_ANSWER_H
+#define GATE_HTTP_ANSWER_H
 
 #include <stdbool.h>
 
@@ -10,23 +10,24 @@ struct buf;
 struct host;
 
 enum http_answer {
-#define ANSWER(id, status, words, error, extra, body) HTTP_ANSWER_##id,
-#include "net/http-answers.def"
-#undef ANSWER
+	HTTP_ANSWER_BAD_REQUEST, HTTP_ANSWER_BLOCKED,
+	HTTP_ANSWER_BLOCKED_ADDRESS, HTTP_ANSWER_METHOD, HTTP_ANSWER_DEADLINE,
+	HTTP_ANSWER_TOO_LARGE, HTTP_ANSWER_INTERNAL, HTTP_ANSWER_UNREACHABLE,
+	HTTP_ANSWER_LIMIT, HTTP_ANSWER_TIMEOUT,
 	HTTP_ANSWERS,
 };
 
 enum { HTTP_REASON_MAX = 200 };		/* Bytes of a reason; longer is cut */
 
 /**
- * struct http_answer_words - What to say beyond the table; each may be NULL
- * @reason:	For the status line and the body: the verdict's words
+ * struct http_answer_text - What to add to the table; each may be NULL
+ * @reason:	For the status line and the body
  * @host:	The destination
  * @rule:	The rule that decided, as text ("FILE:LINE: KEY")
  * @fix:	What would allow it, one line
  * @head_only:	The request was a HEAD: send no body
  */
-struct http_answer_words {
+struct http_answer_text {
 	const char *reason;
 	const struct host *host;
 	const char *rule, *fix;
@@ -36,10 +37,10 @@ struct http_answer_words {
 /* The answer to an error of http_request_parse() or http_head_scan() */
 enum http_answer http_answer_of(int error);
 
-/* Append a whole response that also closes the connection. Words are made
- * safe: one line, printable ASCII. @words may be NULL.
+/* Append a whole response that also closes the connection. @text is made
+ * safe: one line, printable ASCII. It may be NULL.
  */
 void http_answer_write(enum http_answer answer,
-		       const struct http_answer_words *words, struct buf *out);
+		       const struct http_answer_text *text, struct buf *out);
 
-#endif /* NET_HTTP_ANSWER_H */
+#endif /* GATE_HTTP_ANSWER_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/resolve-main.c - cloche-resolve: names as the system's library knows them
+/* gate/resolver-main.c - cloche-resolve: names as the system's library knows them
  *
  * cloche is linked statically and has only the modules "files" and "dns". Where
  * /etc/nsswitch.conf wants others, the gate's resolver becomes this program. It
@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "net/confine.h"
-#include "net/resolve.h"
+#include "gate/gate-confine.h"
+#include "gate/resolver.h"
 
 int main(int argc, char **argv)
 {

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/resolve-helper.c - the processes that call getaddrinfo()
+ * gate/resolver-process.c - the process that calls getaddrinfo()
  *
- * Theory of operation: requests are messages on one socket that all helpers
- * read from; the kernel gives each message to one of them. Who has got one says
- * so, and their parent then sees to it that somebody waits for the next, up to
- * the limit: it never looks at the requests themselves, since what one of the
- * helpers is about to take would look as if nobody did. A helper that takes too
- * long is ended by its own alarm and replaced. The end of the socket ends
- * everybody.
+ * Each name is looked up in a child, which is ended by its own alarm if it takes
+ * too long. With RESOLVE_HELPERS_MAX children, requests wait in the socket. The
+ * end of the socket ends all of them.
  */
 
-#include "net/resolve.h"
+#include "gate/resolver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,22 +16,19 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/nsswitch.h"
-#include "net/address.h"
-#include "net/resolve-wire.h"
+#include "gate/address.h"
+#include "gate/gate-confine.h"
+#include "ipc/helper-program.h"
 
-enum {
-	HELPER_SECONDS = 6,	/* One more than the asker waits */
-	RETRY_SECONDS = 1,	/* After a fork that failed */
-};
+enum { HELPER_SECONDS = 6 };	/* One more than the gate waits */
 
 static bool address_of(const struct sockaddr *sa, struct resolve_address *ret)
 {
@@ -138,91 +131,39 @@ void resolve_system(const char *name, struct resolve_answer *ret)
 	mark_own(ret);
 }
 
-/**
- * struct crew - The helpers, as their parent has them
- * @sock:	Where requests come from
- * @told:	A pipe: somebody has taken one
- * @pids:	Of the helpers; 0 for none
- * @busy:	Shared with them: each says whether it has something to do
- */
-struct crew {
-	int sock, told[2];
-	resolve_fn fn;
-	pid_t pids[RESOLVE_HELPERS_MAX];
-	atomic_bool *busy;
-};
+static void look_up(int sock, const struct resolve_request *in, resolve_fn fn)
+{
+	struct resolve_reply out = { .id = in->id };
 
-static void serve_one(const struct crew *crew, atomic_bool *busy)
+	alarm(HELPER_SECONDS);
+	fn(in->name, &out.answer);
+	_exit(send(sock, &out, sizeof(out), MSG_NOSIGNAL) < 0);
+}
+
+/* Take one request: 1 if a child looks it up, else 0 */
+static int start_lookup(int sock, resolve_fn fn, const sigset_t *signals)
 {
 	struct resolve_request in;
-	struct resolve_reply out = { 0 };
-	const ssize_t got = recv(crew->sock, &in, sizeof(in), 0);
-
-	if (got <= 0)
-		_exit(0);
-	atomic_store(busy, true);
-	/* If there is no room, enough was said already */
-	(void)!write(crew->told[1], "", 1);
-	if (got != sizeof(in) || memchr(in.name, 0, sizeof(in.name)) == NULL)
-		_exit(1);
-	out.id = in.id;
-	alarm(HELPER_SECONDS);
-	crew->fn(in.name, &out.answer);
-	alarm(0);
-	/* First: who hears the answer may have another question at once */
-	atomic_store(busy, false);
-	if (send(crew->sock, &out, sizeof(out), MSG_NOSIGNAL) < 0)
-		_exit(1);
-}
-
-static void helper(const struct crew *crew, atomic_bool *busy, pid_t parent)
-{
-	(void)signal(SIGCHLD, SIG_DFL);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	for (;;)
-		serve_one(crew, busy);
-}
-
-static void reap(struct crew *crew)
-{
+	struct resolve_reply failed = { .answer.error = -EAGAIN };
+	const pid_t parent = getpid();
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-		for (int i = 0; i < RESOLVE_HELPERS_MAX; i++) {
-			if (crew->pids[i] == pid)
-				crew->pids[i] = 0;
-		}
-	}
-}
-
-/* See to it that somebody waits for the next request; false if nobody could be
- * had who does
- */
-static bool keep_one_free(struct crew *crew, const sigset_t *signals)
-{
-	const pid_t self = getpid();
-	int empty = -1;
-
-	for (int i = 0; i < RESOLVE_HELPERS_MAX; i++) {
-		if (!crew->pids[i])
-			empty = i;
-		else if (!atomic_load(&crew->busy[i]))
-			return true;
-	}
-	if (empty < 0)
-		return true;	/* As many as there may be */
-	atomic_store(&crew->busy[empty], false);
-	crew->pids[empty] = fork();
-	if (!crew->pids[empty]) {
+	if (recv(sock, &in, sizeof(in), 0) != sizeof(in) ||
+	    !memchr(in.name, 0, sizeof(in.name)))
+		_exit(1);
+	pid = fork();
+	if (!pid) {
 		(void)sigprocmask(SIG_SETMASK, signals, NULL);
-		helper(crew, &crew->busy[empty], self);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() == parent)
+			look_up(sock, &in, fn);
+		_exit(1);
 	}
-	if (crew->pids[empty] > 0)
-		return true;
-	crew->pids[empty] = 0;
-	return false;
+	if (pid > 0)
+		return 1;
+	failed.id = in.id;
+	(void)send(sock, &failed, sizeof(failed), MSG_NOSIGNAL);
+	return 0;
 }
 
 static void on_child(int sig)
@@ -232,32 +173,55 @@ static void on_child(int sig)
 
 void resolve_serve(int sock, resolve_fn fn)
 {
-	static const struct timespec retry = { .tv_sec = RETRY_SECONDS };
-	struct sigaction act = { .sa_handler = on_child };
-	struct crew crew = { .sock = sock, .fn = fn };
+	const struct sigaction act = { .sa_handler = on_child };
 	sigset_t block, open;
+	int children = 0;
 
-	crew.busy = mmap(NULL, RESOLVE_HELPERS_MAX * sizeof(*crew.busy),
-			 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			 -1, 0);
-	if (crew.busy == MAP_FAILED ||
-	    pipe2(crew.told, O_CLOEXEC | O_NONBLOCK) < 0)
-		_exit(1);
 	sigemptyset(&block);
 	sigaddset(&block, SIGCHLD);
 	(void)sigprocmask(SIG_BLOCK, &block, &open);
 	sigdelset(&open, SIGCHLD);
 	(void)sigaction(SIGCHLD, &act, NULL);
 	for (;;) {
-		struct pollfd p[] = { { .fd = sock },
-				      { .fd = crew.told[0], .events = POLLIN } };
-		char told[RESOLVE_HELPERS_MAX];
+		struct pollfd p = {
+			.fd = sock,
+			.events = children < RESOLVE_HELPERS_MAX ? POLLIN : 0,
+		};
+		const int ready = ppoll(&p, 1, NULL, &open);
 
-		(void)ppoll(p, 2, keep_one_free(&crew, &open) ? NULL : &retry,
-			    &open);
-		if (p[0].revents)
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			children--;
+		if (ready == 1 && (p.revents & ~POLLIN))
 			_exit(0);
-		(void)!read(crew.told[0], told, sizeof(told));
-		reap(&crew);
+		if (ready == 1)
+			children += start_lookup(sock, fn, &open);
 	}
+}
+
+/* Where names need modules that are not built in, become the program that has the
+ * system's library
+ */
+static void use_library(int sock)
+{
+	static char name[] = RESOLVE_PROGRAM, *none[] = { NULL };
+	char number[16];
+	char *const argv[] = { name, number, NULL };
+
+	if (nss_will_do())
+		return;
+	snprintf(number, sizeof(number), "%d", sock);
+	if (fcntl(sock, F_SETFD, 0) == 0)
+		(void)helper_program_exec(RESOLVE_PROGRAM, argv, none);
+	nss_stay_inside();
+}
+
+void resolve_main(int sock, resolve_fn fn)
+{
+	if (confine_inherit(&sock, 1, RESOLVE_PROGRAM, NULL) < 0)
+		_exit(1);
+	if (!fn)
+		use_library(sock);
+	if (confine_seal(CONFINED_RESOLVER, NULL) < 0)
+		_exit(1);
+	resolve_serve(sock, fn ? fn : resolve_system);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/resolve.c - the asking side: questions, those who wait, recent answers */
+/* gate/resolver.c - the gate's side: names to look up, and recent answers */
 
-#include "net/resolve.h"
+#include "gate/resolver.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,40 +12,38 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "net/resolve-wire.h"
-#include "net/timer.h"
+#include "gate/conn-timer.h"
 
 /**
- * struct question - A name that helpers were asked about
- * @id:		Number of the request; late replies match nobody
- * @waiting:	Who wants to know
+ * struct question - A name that is looked up
+ * @id:		Number of the request; a reply after its deadline matches none
  */
 struct question {
 	struct lookup *resolver;
-	struct question *prev, *next;
+	LIST_ENTRY(question) link;
 	uint64_t id;
 	char name[HOST_NAME_MAX_LEN + 1];
 	struct timer timer;
-	struct resolve_wait *waiting;
+	LIST_HEAD(, resolve_wait) waiting;
 };
 
 /**
- * struct kept - A recent good answer
+ * struct recent - A recent good answer
  */
-struct kept {
+struct recent {
 	char name[HOST_NAME_MAX_LEN + 1];
 	int64_t until;
 	struct resolve_answer answer;
 };
 
 /**
- * struct lookup - The asking side
+ * struct lookup - The gate's side
  * @need, @arg:	See lookup_new()
- * @source:	To the helpers; -1 before them, and between them and others
- * @asked:	Somebody was told that helpers are needed, or will be
- * @again:	When there was no room to say so
- * @lost:	None could be had
- * @kept:	RESOLVE_KEPT_MAX of them, once there is one
+ * @source:	To the resolver; -1 before the first, and between two
+ * @asked:	@need was called, or will be
+ * @again:	Calls it again
+ * @lost:	There won't be a resolver
+ * @recent:	RESOLVE_KEPT_MAX of them, once there is one
  */
 struct lookup {
 	struct loop *loop;
@@ -56,39 +54,27 @@ struct lookup {
 	bool asked, lost;
 	struct timer again;
 	uint64_t last_id;
-	struct question *questions;
+	LIST_HEAD(, question) questions;
 	size_t count;
-	struct kept *kept;
-	size_t next_kept;
+	struct recent *recent;
+	size_t n_recent;
 };
-
-/* Nobody will find it any more; those who wait still can leave */
-static void unlist(struct question *q)
-{
-	struct lookup *r = q->resolver;
-
-	timer_stop(r->timers, &q->timer);
-	*(q->prev ? &q->prev->next : &r->questions) = q->next;
-	if (q->next)
-		q->next->prev = q->prev;
-	r->count--;
-}
 
 void lookup_forget(struct resolve_wait *w)
 {
 	if (!w->question)
 		return;
-	*(w->prev ? &w->prev->next : &w->question->waiting) = w->next;
-	if (w->next)
-		w->next->prev = w->prev;
+	LIST_REMOVE(w, link);
 	w->question = NULL;
 }
 
-static void finish(struct question *q, const struct resolve_answer *answer)
+static void answer_all(struct question *q, const struct resolve_answer *answer)
 {
-	unlist(q);
-	while (q->waiting) {
-		struct resolve_wait *w = q->waiting;
+	timer_stop(q->resolver->timers, &q->timer);
+	LIST_REMOVE(q, link);
+	q->resolver->count--;
+	while (!LIST_EMPTY(&q->waiting)) {
+		struct resolve_wait *w = LIST_FIRST(&q->waiting);
 
 		lookup_forget(w);
 		w->fn(w->arg, answer);
@@ -100,23 +86,23 @@ static void on_deadline(void *arg)
 {
 	const struct resolve_answer late = { .error = -ETIMEDOUT };
 
-	finish(arg, &late);
+	answer_all(arg, &late);
 }
 
-static void keep(struct lookup *r, const struct question *q,
-		 const struct resolve_answer *answer)
+static void add_recent(struct lookup *r, const struct question *q,
+		       const struct resolve_answer *answer)
 {
-	struct kept *k;
+	struct recent *k;
 
-	if (!r->kept)
-		r->kept = mem_zalloc(RESOLVE_KEPT_MAX * sizeof(*r->kept));
-	k = &r->kept[r->next_kept++ % RESOLVE_KEPT_MAX];
+	if (!r->recent)
+		r->recent = mem_zalloc(RESOLVE_KEPT_MAX * sizeof(*r->recent));
+	k = &r->recent[r->n_recent++ % RESOLVE_KEPT_MAX];
 	memcpy(k->name, q->name, sizeof(k->name));
 	k->until = timer_now() + RESOLVE_KEEP_MS;
 	k->answer = *answer;
 }
 
-/* Helpers parse what strangers' name servers send: their word is checked */
+/* The resolver parses what strangers' name servers send: its answer is checked */
 static bool is_sane(const struct resolve_answer *a)
 {
 	if (a->error > 0 || a->count > RESOLVE_ADDRESSES_MAX ||
@@ -131,39 +117,39 @@ static bool is_sane(const struct resolve_answer *a)
 
 static void take_reply(struct lookup *r, struct resolve_reply *reply)
 {
-	struct question *q = r->questions;
+	struct question *q;
 
-	while (q && q->id != reply->id)
-		q = q->next;
+	LIST_FOREACH(q, &r->questions, link) {
+		if (q->id == reply->id)
+			break;
+	}
 	if (!q)
 		return;
 	if (!is_sane(&reply->answer))
 		reply->answer = (struct resolve_answer){ .error = -EIO };
 	if (!reply->answer.error)
-		keep(r, q, &reply->answer);
-	finish(q, &reply->answer);
+		add_recent(r, q, &reply->answer);
+	answer_all(q, &reply->answer);
 }
 
-static void want_helpers(void *arg);
+static void want_resolver(void *arg);
 
-/* Whoever waits, waits for the next ones; if there won't be any, nothing resolves,
- * and everybody learns it at once
- */
-static void lose_helpers(struct lookup *r)
+/* What is looked up waits for the next resolver; if there won't be one, it fails */
+static void lose_resolver(struct lookup *r)
 {
 	const struct resolve_answer lost = { .error = -EIO };
 
 	if (r->source.fd >= 0) {
 		loop_remove(r->loop, &r->source);
 		close_fd(&r->source.fd);
-		r->asked = r->questions;
+		r->asked = !LIST_EMPTY(&r->questions);
 		if (r->asked)
-			want_helpers(r);
+			want_resolver(r);
 		return;
 	}
 	r->lost = true;
-	while (r->questions)
-		finish(r->questions, &lost);
+	while (!LIST_EMPTY(&r->questions))
+		answer_all(LIST_FIRST(&r->questions), &lost);
 }
 
 static int on_reply(void *arg, uint32_t events)
@@ -178,17 +164,17 @@ static int on_reply(void *arg, uint32_t events)
 		if (got < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (got != sizeof(reply))
-			lose_helpers(r);
+			lose_resolver(r);
 		else
 			take_reply(r, &reply);
 	}
 	return 0;
 }
 
-/* The supervisor may be behind, with a flood of reports before this one. To go
- * without names for good because of that would be its sender's choice.
+/* -EAGAIN: the supervisor is behind with reports, which a sandbox may have caused
+ * on purpose. Ask again.
  */
-static void want_helpers(void *arg)
+static void want_resolver(void *arg)
 {
 	struct lookup *r = arg;
 	const int error = r->need(r->arg);
@@ -196,7 +182,7 @@ static void want_helpers(void *arg)
 	if (error == -EAGAIN)
 		timer_start(r->timers, &r->again, TIMER_PAUSE);
 	else if (error < 0)
-		lose_helpers(r);
+		lose_resolver(r);
 }
 
 struct lookup *lookup_new(struct loop *loop, struct timers *timers,
@@ -209,18 +195,20 @@ struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 	r->need = need;
 	r->arg = arg;
 	r->source = (struct loop_source){ -1, on_reply, r };
-	r->again.fn = want_helpers;
+	r->again.fn = want_resolver;
 	r->again.arg = r;
 	return r;
 }
 
-static const struct kept *find_kept(const struct lookup *r, const char *name)
+static const struct recent *find_recent(const struct lookup *r,
+					const char *name)
 {
 	const int64_t now = timer_now();
 
-	for (size_t i = 0; i < RESOLVE_KEPT_MAX && i < r->next_kept; i++) {
-		if (r->kept[i].until > now && !strcmp(r->kept[i].name, name))
-			return &r->kept[i];
+	for (size_t i = 0; i < RESOLVE_KEPT_MAX && i < r->n_recent; i++) {
+		if (r->recent[i].until > now &&
+		    !strcmp(r->recent[i].name, name))
+			return &r->recent[i];
 	}
 	return NULL;
 }
@@ -228,10 +216,12 @@ static const struct kept *find_kept(const struct lookup *r, const char *name)
 static struct question *find_question(const struct lookup *r,
 				      const char *name)
 {
-	struct question *q = r->questions;
+	struct question *q;
 
-	while (q && strcmp(q->name, name) != 0)
-		q = q->next;
+	LIST_FOREACH(q, &r->questions, link) {
+		if (!strcmp(q->name, name))
+			break;
+	}
 	return q;
 }
 
@@ -244,8 +234,8 @@ static bool send_question(const struct question *q)
 		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(out);
 }
 
-/* Before there are helpers, questions wait for them; also where they have just
- * ended, of which on_reply() is to hear
+/* Before there is a resolver, it waits for one; also after EPIPE, when on_reply()
+ * will see that the resolver has ended
  */
 static struct question *new_question(struct lookup *r, const char *name)
 {
@@ -263,10 +253,7 @@ static struct question *new_question(struct lookup *r, const char *name)
 	}
 	q->timer.fn = on_deadline;
 	q->timer.arg = q;
-	q->next = r->questions;
-	if (q->next)
-		q->next->prev = q;
-	r->questions = q;
+	LIST_INSERT_HEAD(&r->questions, q, link);
 	r->count++;
 	timer_start(r->timers, &q->timer, TIMER_RESOLVE);
 	return q;
@@ -279,33 +266,34 @@ void lookup_attach(struct lookup *r, int sock)
 	if (sock < 0 || r->lost || r->source.fd >= 0) {
 		close_fd(&sock);
 		if (r->source.fd < 0)
-			lose_helpers(r);
+			lose_resolver(r);
 		return;
 	}
 	r->source.fd = sock;
 	if (loop_add(r->loop, &r->source, EPOLLIN) < 0) {
-		lose_helpers(r);
+		lose_resolver(r);
 		return;
 	}
-	for (struct question *q = r->questions, *next; q; q = next) {
-		next = q->next;
+	for (struct question *q = LIST_FIRST(&r->questions), *next; q;
+	     q = next) {
+		next = LIST_NEXT(q, link);
 		if (!send_question(q))
-			finish(q, &busy);
+			answer_all(q, &busy);
 	}
 }
 
 int lookup_ask(struct lookup *r, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret)
 {
-	const struct kept *kept = find_kept(r, host->name);
+	const struct recent *recent = find_recent(r, host->name);
 	struct question *q;
 
-	if (kept) {
-		*ret = kept->answer;
+	if (recent) {
+		*ret = recent->answer;
 		return 1;
 	}
 	if (!r->asked)
-		want_helpers(r);
+		want_resolver(r);
 	r->asked = true;
 	if (r->lost)
 		return -EIO;
@@ -315,10 +303,6 @@ int lookup_ask(struct lookup *r, const struct host *host,
 	if (!q)
 		return -EBUSY;
 	wait->question = q;
-	wait->prev = NULL;
-	wait->next = q->waiting;
-	if (wait->next)
-		wait->next->prev = wait;
-	q->waiting = wait;
+	LIST_INSERT_HEAD(&q->waiting, wait, link);
 	return 0;
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/resolve.h - names to addresses, in other processes
+/* gate/resolver.h - names to addresses, in other processes
  *
- * getaddrinfo() blocks, and loads what /etc/nsswitch.conf says: it runs in a
- * few helper processes that are confined on their own and know nothing of
- * policy. Only names that the policy allowed get here.
+ * getaddrinfo() blocks, and loads what /etc/nsswitch.conf says: it runs in
+ * processes that are confined on their own and know nothing of policy. Only names
+ * that the policy allowed get here.
  */
 
-#ifndef NET_RESOLVE_H
-#define NET_RESOLVE_H
+#ifndef GATE_RESOLVER_H
+#define GATE_RESOLVER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "policy/host.h"
 
@@ -20,7 +21,7 @@ struct timers;
 
 enum {
 	RESOLVE_ADDRESSES_MAX = 16,	/* Kept of one answer */
-	RESOLVE_HELPERS_MAX = 4,
+	RESOLVE_HELPERS_MAX = 4,	/* Names that are looked up at once */
 	RESOLVE_NAMES_MAX = 256,	/* Names being asked for at once */
 	RESOLVE_KEEP_MS = 5000,		/* A burst asks once */
 	RESOLVE_KEPT_MAX = 64,		/* Names whose answers are kept */
@@ -47,17 +48,28 @@ struct resolve_answer {
 	struct resolve_address v[RESOLVE_ADDRESSES_MAX];
 };
 
+/* Messages between the gate and the resolver; the name is NUL-terminated */
+struct resolve_request {
+	uint64_t id;
+	char name[HOST_NAME_MAX_LEN + 1];
+};
+
+struct resolve_reply {
+	uint64_t id;
+	struct resolve_answer answer;
+};
+
 /* The resolver with the system's C library, for a cloche that has its own */
 #define RESOLVE_PROGRAM "cloche-resolve"
 
-/* Runs in a helper: fill *@ret for @name. Tests have their own. */
+/* Runs in the resolver: fill *@ret for @name. Tests have their own. */
 typedef void (*resolve_fn)(const char *name, struct resolve_answer *ret);
 
 /* The C library's, with the addresses that are our own marked */
 void resolve_system(const char *name, struct resolve_answer *ret);
 
-/* Body of the helpers' parent: serves requests from @sock until it ends, and
- * never returns. To be called in a forked process that is confined already.
+/* Serve requests from @sock until it ends, each in a process of its own; never
+ * returns. To be called in a forked process that is confined already.
  */
 void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
 
@@ -66,20 +78,18 @@ void resolve_serve(int sock, resolve_fn fn) __attribute__((noreturn));
  */
 void resolve_main(int sock, resolve_fn fn) __attribute__((noreturn));
 
-/* The asking side. @need is called with @arg when a name comes and nobody is
- * there to ask, at first or because they ended: it sees to it that lookup_attach()
- * is called, or returns a negative errno; after -EAGAIN it is called again.
+/* The gate's side. @need is called with @arg when a name comes and there is no
+ * resolver, at first or because it ended: it makes the supervisor call
+ * lookup_attach(), or returns a negative errno; after -EAGAIN it is called again.
  */
 struct lookup *lookup_new(struct loop *loop, struct timers *timers,
 			  int (*need)(void *arg), void *arg);
 
-/* @sock leads to a process in resolve_serve() and is taken; -1: there is none,
- * and there won't be one
- */
+/* @sock leads to a process in resolve_serve() and is taken; -1: there won't be one */
 void lookup_attach(struct lookup *resolver, int sock);
 
 /**
- * struct resolve_wait - One who waits for an answer
+ * struct resolve_wait - A connection that waits for an answer
  * @fn:		Called once, never from within lookup_ask(); *@answer is
  *		gone when it returns
  * @arg:	Handed to @fn
@@ -88,16 +98,16 @@ void lookup_attach(struct lookup *resolver, int sock);
 struct resolve_wait {
 	void (*fn)(void *arg, const struct resolve_answer *answer);
 	void *arg;
-	struct resolve_wait *prev, *next;
+	LIST_ENTRY(resolve_wait) link;
 	struct question *question;
 };
 
 /* Ask for the addresses of @host, a name. 0: @wait->fn will be called; 1:
- * *@ret has the answer already; -EBUSY: too many at once; -EIO: the helpers
- * are gone.
+ * *@ret has the answer already; -EBUSY: too many at once; -EIO: there is
+ * no resolver.
  */
 int lookup_ask(struct lookup *resolver, const struct host *host,
 		 struct resolve_wait *wait, struct resolve_answer *ret);
 void lookup_forget(struct resolve_wait *wait);
 
-#endif /* NET_RESOLVE_H */
+#endif /* GATE_RESOLVER_H */

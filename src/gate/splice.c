@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/flow.c - bytes from one socket to another, with back-pressure
+/* gate/splice.c - bytes from one socket to another, with back-pressure
  *
  * A pipe is only filled when it is empty, so "try again" from splice() into it
  * always means that the socket has nothing: a full pipe can't be mistaken for
  * an empty socket, which edge-triggered events would never forgive.
  */
 
-#include "net/flow.h"
+#include "gate/splice.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +20,10 @@
 #include "base/own.h"
 
 /* One for the whole process, which has one thread */
-static char shared[FLOW_HELD_MAX];
+static char shared[SPLICE_PENDING_MAX];
 static unsigned int n_wide;
 
-int end_watch(struct loop *loop, struct end *end)
+int splice_end_watch(struct loop *loop, struct splice_end *end)
 {
 	int r;
 
@@ -35,7 +35,7 @@ int end_watch(struct loop *loop, struct end *end)
 	return r;
 }
 
-void end_note(struct end *end, uint32_t events)
+void splice_end_note(struct splice_end *end, uint32_t events)
 {
 	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		end->readable = true;
@@ -47,7 +47,7 @@ void end_note(struct end *end, uint32_t events)
 		end->reset = true;
 }
 
-void end_close(struct loop *loop, struct end *end)
+void splice_end_close(struct loop *loop, struct splice_end *end)
 {
 	if (end->source.fd >= 0)
 		loop_close(loop, &end->source);
@@ -58,7 +58,7 @@ void end_close(struct loop *loop, struct end *end)
  * "full" for recv() and send(); splice() has other reasons too, so there
  * @asked is 1 and only EAGAIN counts.
  */
-static ssize_t note_read(struct end *end, ssize_t got, size_t asked)
+static ssize_t note_read(struct splice_end *end, ssize_t got, size_t asked)
 {
 	if (got > 0) {
 		/* A short read emptied the socket; new bytes are a new edge */
@@ -79,7 +79,7 @@ static ssize_t note_read(struct end *end, ssize_t got, size_t asked)
 	return -errno;
 }
 
-static ssize_t note_write(struct end *end, ssize_t put, size_t asked)
+static ssize_t note_write(struct splice_end *end, ssize_t put, size_t asked)
 {
 	if (put >= 0) {
 		if ((size_t)put < asked)
@@ -94,73 +94,73 @@ static ssize_t note_write(struct end *end, ssize_t put, size_t asked)
 	return -errno;
 }
 
-ssize_t end_read(struct end *end, void *p, size_t n)
+ssize_t splice_end_read(struct splice_end *end, void *p, size_t n)
 {
 	if (!end->readable || end->eof || !n)
 		return 0;
 	return note_read(end, recv(end->source.fd, p, n, 0), n);
 }
 
-ssize_t end_write(struct end *end, const void *p, size_t n)
+ssize_t splice_end_write(struct splice_end *end, const void *p, size_t n)
 {
 	if (!end->writable || !n)
 		return 0;
 	return note_write(end, send(end->source.fd, p, n, MSG_NOSIGNAL), n);
 }
 
-void end_shut(struct end *end)
+void splice_end_shut(struct splice_end *end)
 {
 	if (!end->shut && end->source.fd >= 0)
 		(void)shutdown(end->source.fd, SHUT_WR);
 	end->shut = true;
 }
 
-void flow_init(struct flow *f, struct end *from, struct end *to)
+void splice_init(struct splice *f, struct splice_end *from, struct splice_end *to)
 {
-	*f = (struct flow){
+	*f = (struct splice){
 		.from = from, .to = to, .pipe = { -1, -1 },
 		.limit = UINT64_MAX,
 	};
 }
 
-void flow_done(struct flow *f)
+void splice_done(struct splice *f)
 {
-	free(f->held);
+	free(f->pending);
 	close_fd(&f->pipe[0]);
 	close_fd(&f->pipe[1]);
 	n_wide -= f->wide;
-	flow_init(f, f->from, f->to);
+	splice_init(f, f->from, f->to);
 }
 
-void flow_hold(struct flow *f, const void *p, size_t n)
+void splice_queue(struct splice *f, const void *p, size_t n)
 {
-	if (f->off && f->off + f->len + n > f->room) {
-		memmove(f->held, f->held + f->off, f->len);
+	if (f->off && f->off + f->len + n > f->cap) {
+		memmove(f->pending, f->pending + f->off, f->len);
 		f->off = 0;
 	}
-	if (f->len + n > f->room) {
+	if (f->len + n > f->cap) {
 		char *grown;
 
-		f->room = (f->len + n + 4095) & ~(size_t)4095;
-		grown = mem_alloc(f->room);
+		f->cap = (f->len + n + 4095) & ~(size_t)4095;
+		grown = mem_alloc(f->cap);
 		if (f->len)
-			memcpy(grown, f->held, f->len);
-		free(f->held);
-		f->held = grown;
+			memcpy(grown, f->pending, f->len);
+		free(f->pending);
+		f->pending = grown;
 	}
-	memcpy(f->held + f->off + f->len, p, n);
+	memcpy(f->pending + f->off + f->len, p, n);
 	f->len += n;
 }
 
-size_t flow_waiting(const struct flow *f)
+size_t splice_waiting(const struct splice *f)
 {
 	return f->len + f->piped;
 }
 
-static int flush_held(struct flow *f)
+static int flush_pending(struct splice *f)
 {
 	while (f->len && f->to->writable) {
-		const ssize_t put = end_write(f->to, f->held + f->off, f->len);
+		const ssize_t put = splice_end_write(f->to, f->pending + f->off, f->len);
 
 		if (put < 0)
 			return (int)put;
@@ -168,15 +168,15 @@ static int flush_held(struct flow *f)
 		f->len -= (size_t)put;
 		f->total += (uint64_t)put;
 	}
-	if (!f->len && f->held) {
-		free(f->held);
-		f->held = NULL;
-		f->off = f->room = 0;
+	if (!f->len && f->pending) {
+		free(f->pending);
+		f->pending = NULL;
+		f->off = f->cap = 0;
 	}
 	return 0;
 }
 
-static int flush_pipe(struct flow *f)
+static int flush_pipe(struct splice *f)
 {
 	while (f->piped && f->to->writable) {
 		const ssize_t put = note_write(f->to,
@@ -192,40 +192,40 @@ static int flush_pipe(struct flow *f)
 	return 0;
 }
 
-int flow_flush(struct flow *f)
+int splice_flush(struct splice *f)
 {
-	const int r = flush_held(f);
+	const int r = flush_pending(f);
 
 	return r < 0 || f->len ? r : flush_pipe(f);
 }
 
 /* Worth a pipe now? Without descriptors to spare we go on copying. */
-static bool has_pipe(struct flow *f)
+static bool has_pipe(struct splice *f)
 {
 	if (f->pipe[0] >= 0)
 		return true;
-	if (f->total < FLOW_PIPE_AFTER || f->limit < FLOW_PIPE_AFTER)
+	if (f->total < SPLICE_PIPE_AFTER || f->limit < SPLICE_PIPE_AFTER)
 		return false;
 	return !pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK);
 }
 
 /* How much goes into the pipe at once */
-static size_t width(struct flow *f)
+static size_t width(struct splice *f)
 {
-	if (!f->tried && f->total >= FLOW_WIDE_AFTER &&
-	    n_wide < FLOW_WIDE_MAX) {
+	if (!f->tried && f->total >= SPLICE_WIDE_AFTER &&
+	    n_wide < SPLICE_WIDE_MAX) {
 		f->tried = true;
-		f->wide = fcntl(f->pipe[1], F_SETPIPE_SZ, FLOW_WIDE) >=
-			  FLOW_WIDE;
+		f->wide = fcntl(f->pipe[1], F_SETPIPE_SZ, SPLICE_WIDE) >=
+			  SPLICE_WIDE;
 		n_wide += f->wide;
 	}
-	return f->wide ? FLOW_WIDE : FLOW_HELD_MAX;
+	return f->wide ? SPLICE_WIDE : SPLICE_PENDING_MAX;
 }
 
-static ssize_t fill_pipe(struct flow *f)
+static ssize_t fill_pipe(struct splice *f)
 {
-	const size_t room = width(f);
-	const size_t n = room < f->limit ? room : (size_t)f->limit;
+	const size_t most = width(f);
+	const size_t n = most < f->limit ? most : (size_t)f->limit;
 	const ssize_t got = note_read(f->from,
 		splice(f->from->source.fd, NULL, f->pipe[1], NULL, n,
 		       SPLICE_F_MOVE | SPLICE_F_NONBLOCK), 1);
@@ -235,34 +235,34 @@ static ssize_t fill_pipe(struct flow *f)
 	return got;
 }
 
-static ssize_t copy(struct flow *f)
+static ssize_t copy(struct splice *f)
 {
-	const size_t n = f->limit < FLOW_HELD_MAX ? (size_t)f->limit
-						  : FLOW_HELD_MAX;
-	const ssize_t got = end_read(f->from, shared, n);
+	const size_t n = f->limit < SPLICE_PENDING_MAX ? (size_t)f->limit
+						  : SPLICE_PENDING_MAX;
+	const ssize_t got = splice_end_read(f->from, shared, n);
 	ssize_t put;
 
 	if (got <= 0)
 		return got;
-	put = end_write(f->to, shared, (size_t)got);
+	put = splice_end_write(f->to, shared, (size_t)got);
 	if (put < 0)
 		return put;
 	f->total += (uint64_t)put;
 	if (put < got)
-		flow_hold(f, shared + put, (size_t)(got - put));
+		splice_queue(f, shared + put, (size_t)(got - put));
 	return got;
 }
 
-ssize_t flow_pump(struct flow *f)
+ssize_t splice_pump(struct splice *f)
 {
 	size_t moved = 0;
 
-	while (moved < FLOW_TURN_MAX) {
+	while (moved < SPLICE_TURN_MAX) {
 		ssize_t got;
 
-		if (flow_flush(f) < 0)
+		if (splice_flush(f) < 0)
 			return -EPIPE;
-		if (flow_waiting(f) || !f->limit || !f->from->readable ||
+		if (splice_waiting(f) || !f->limit || !f->from->readable ||
 		    f->from->eof)
 			break;
 		got = has_pipe(f) ? fill_pipe(f) : copy(f);

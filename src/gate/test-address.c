@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-address.c - where an allowed name may lead (P159 to P162) */
+/* gate/test-address.c - where an allowed name may lead (P159 to P162) */
 
-#include "net/address.h"
+#include "gate/address.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@ static const char *const ranges[] = {
 #define REFUSED(range, what) range,
 #define PRIVATE(range, what) range,
 #define WRAPPED(range, byte, mask)
-#include "net/address-ranges.def"
+#include "gate/address-ranges.def"
 #undef REFUSED
 #undef PRIVATE
 #undef WRAPPED

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-ask.c - hosts that somebody is asked about */
+/* gate/test-ask.c - hosts that somebody is asked about */
 
 #include "test.h"
 
 #include <errno.h>
 
 #include "base/loop.h"
-#include "net/ask.h"
-#include "net/timer.h"
+#include "gate/ask.h"
+#include "gate/conn-timer.h"
 
 static struct loop *loop;
 static struct timers *timers;
@@ -16,7 +16,7 @@ static uint32_t last_id, sent;
 static int told[ASK_OPEN_MAX + 8], stop_after;
 
 static int on_send(void *arg, uint32_t id, const struct host *host,
-		   const struct conn *client)
+		   int client)
 {
 	(void)arg;
 	(void)host;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-timer.c - deadlines */
+/* gate/test-conn-timer.c - deadlines */
 
 #include "test.h"
 
 #include <poll.h>
 
 #include "base/loop.h"
-#include "net/timer.h"
+#include "gate/conn-timer.h"
 
 static struct loop *loop;
 static struct timers *timers;

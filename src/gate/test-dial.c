@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-dial.c - which of several addresses are tried, and in which order */
+/* gate/test-dial.c - which of several addresses are tried, and in which order */
 
 #include "test.h"
 
@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 
 #include "base/loop.h"
-#include "net/address.h"
-#include "net/dial.h"
-#include "net/flow.h"
-#include "net/timer.h"
+#include "gate/address.h"
+#include "gate/conn-timer.h"
+#include "gate/destination.h"
+#include "gate/splice.h"
 
 static struct host address(const char *text, uint16_t port)
 {
@@ -109,7 +109,7 @@ static void fill(uint16_t port)
 /* Connect to either of both; the family that was tried first */
 static enum host_kind dial_both(uint16_t port)
 {
-	struct end end = { .source.fd = -1 };
+	struct splice_end end = { .source.fd = -1 };
 	struct dial d = {
 		.loop = loop, .timers = timers, .end = &end,
 		.fn = on_dialled,
@@ -125,7 +125,7 @@ static enum host_kind dial_both(uint16_t port)
 		CHECK_INT(loop_run(loop), 0);
 	CHECK_INT(outcome, 0);
 	CHECK_INT(d.v[d.next - 1].kind, HOST_IPV4);
-	end_close(loop, &end);
+	splice_end_close(loop, &end);
 	return d.v[0].kind;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-pool.c - names keep their addresses, addresses their names */
+/* gate/test-fake-ip.c - names keep their addresses, addresses their names */
 
-#include "net/pool.h"
+#include "gate/fake-ip.h"
 
 #include <errno.h>
 
 #include "base/own.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
 #include "test.h"
 
 /* Of the sandbox's own interface */
@@ -26,7 +26,7 @@ static struct host v4(int number)
 	uint8_t p[4];
 	struct host h;
 
-	pool_v4(number, p);
+	fake_ip_v4(number, p);
 	host_of_address(p, 4, 443, &h);
 	return h;
 }
@@ -36,31 +36,31 @@ static struct host v6(int number)
 	uint8_t p[16];
 	struct host h;
 
-	pool_v6(number, p);
+	fake_ip_v6(number, p);
 	host_of_address(p, 16, 443, &h);
 	return h;
 }
 
 TEST(a_name_has_one_address_of_each_family)
 {
-	struct pool *pool = pool_new();
+	struct fake_ip *pool = fake_ip_new();
 	const struct host a = host("a.test"), b = host("b.test");
 	struct host address, name;
 
-	CHECK_INT(pool_number(pool, &b), 0);
-	CHECK_INT(pool_number(pool, &a), 1);
-	CHECK_INT(pool_number(pool, &b), 0);
+	CHECK_INT(fake_ip_number(pool, &b), 0);
+	CHECK_INT(fake_ip_number(pool, &a), 1);
+	CHECK_INT(fake_ip_number(pool, &b), 0);
 	address = v4(1);
 	CHECK_STR(address.name, "198.18.1.1");
-	CHECK_INT(pool_name(pool, &address, &name), 0);
+	CHECK_INT(fake_ip_name(pool, &address, &name), 0);
 	CHECK_STR(name.name, "a.test");
 	CHECK_INT(name.port, 443);
 	CHECK_INT(name.kind, HOST_NAME);
 	address = v6(0);
 	CHECK_STR(address.name, "fd63:6c6f:6368:6500::100");
-	CHECK_INT(pool_name(pool, &address, &name), 0);
+	CHECK_INT(fake_ip_name(pool, &address, &name), 0);
 	CHECK_STR(name.name, "b.test");
-	pool_free(pool);
+	fake_ip_free(pool);
 }
 
 TEST(the_interfaces_own_addresses_are_those_that_no_name_gets)
@@ -84,19 +84,19 @@ TEST(addresses_that_nobody_was_given_have_no_name)
 		"fd63:6c6f:6368:6500:1::100", "fd63:6c6f:6368:6501::100",
 		"fd63:6c6f:6368:6500::1:100", "::100", "a.test",
 	};
-	struct pool *pool = pool_new();
+	struct fake_ip *pool = fake_ip_new();
 	const struct host a = host("a.test");
 	struct host name = { .port = 42 }, address;
 
-	CHECK_INT(pool_number(pool, &a), 0);
+	CHECK_INT(fake_ip_number(pool, &a), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
 		address = host(none[i]);
-		CHECK_INT(pool_name(pool, &address, &name), -ENOENT);
+		CHECK_INT(fake_ip_name(pool, &address, &name), -ENOENT);
 		CHECK_INT(name.port, 42);
 	}
 	address = v4(0);
-	CHECK_INT(pool_name(pool, &address, &name), 0);
-	pool_free(pool);
+	CHECK_INT(fake_ip_name(pool, &address, &name), 0);
+	fake_ip_free(pool);
 }
 
 TEST(the_ranges_are_ours_given_out_or_not)
@@ -116,41 +116,41 @@ TEST(the_ranges_are_ours_given_out_or_not)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct host h = host(rows[i].address);
 
-		CHECK_INT(pool_covers(&h), rows[i].covered);
+		CHECK_INT(fake_ip_covers(&h), rows[i].covered);
 	}
 }
 
 TEST(only_names_are_numbered)
 {
-	struct pool *pool = pool_new();
+	struct fake_ip *pool = fake_ip_new();
 	const struct host h = host("1.2.3.4");
 
-	CHECK_INT(pool_number(pool, &h), -EINVAL);
-	pool_free(pool);
-	pool_free(NULL);
+	CHECK_INT(fake_ip_number(pool, &h), -EINVAL);
+	fake_ip_free(pool);
+	fake_ip_free(NULL);
 }
 
 /* In an order that is neither sorted nor reversed; all survive the last one */
 TEST(the_pool_is_bounded_and_stable)
 {
-	struct pool *pool = pool_new();
+	struct fake_ip *pool = fake_ip_new();
 	struct host h, address, name;
 	char text[32];
 
 	for (int round = 0; round < 2; round++) {
-		for (int i = 0; i < POOL_NAMES_MAX; i++) {
+		for (int i = 0; i < FAKE_IP_NAMES_MAX; i++) {
 			snprintf(text, sizeof(text), "n%d.wild.test",
-				 i * 2731 % POOL_NAMES_MAX);
+				 i * 2731 % FAKE_IP_NAMES_MAX);
 			h = host(text);
-			CHECK_INT(pool_number(pool, &h), i);
+			CHECK_INT(fake_ip_number(pool, &h), i);
 			address = i % 2 ? v4(i) : v6(i);
-			CHECK_INT(pool_name(pool, &address, &name), 0);
+			CHECK_INT(fake_ip_name(pool, &address, &name), 0);
 			CHECK_STR(name.name, text);
 		}
 	}
 	h = host("one.more.test");
-	CHECK_INT(pool_number(pool, &h), -ENOSPC);
+	CHECK_INT(fake_ip_number(pool, &h), -ENOSPC);
 	h = host("n0.wild.test");
-	CHECK_INT(pool_number(pool, &h), 0);
-	pool_free(pool);
+	CHECK_INT(fake_ip_number(pool, &h), 0);
+	fake_ip_free(pool);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-http-answer.c - the words and numbers that clients see */
+/* gate/test-http-answer.c - the words and numbers that clients see */
 
-#include "net/http-answer.h"
+#include "gate/http-answer.h"
 
 #include <errno.h>
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 #include "test.h"
 
 TEST(a_denial_names_host_rule_and_way_out)
@@ -16,7 +16,7 @@ TEST(a_denial_names_host_rule_and_way_out)
 	struct host h;
 
 	CHECK_INT(host_parse("evil.test", 9, 443, &h), 0);
-	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_text){
 		.reason = "host is on the deny list", .host = &h,
 		.rule = "settings.json:3: network.deniedDomains[0]",
 		.fix = "remove that entry",
@@ -69,7 +69,7 @@ TEST(words_can_not_leave_their_line_nor_reach_a_terminal)
 	auto_buf struct buf b = { 0 }, big = { 0 };
 	size_t lines = 0;
 
-	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_text){
 		.reason = "no\r\nX-Evil: 1\r\n\r\n\x1b[2J\302\233\177\tz",
 		.rule = "a\nb", .fix = "\x1b]0;x\a",
 	}, &b);
@@ -84,7 +84,7 @@ TEST(words_can_not_leave_their_line_nor_reach_a_terminal)
 	buf_done(&b);
 	for (int i = 0; i < HTTP_REASON_MAX + 100; i++)
 		buf_addc(&big, 'r');
-	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_words){
+	http_answer_write(HTTP_ANSWER_BLOCKED, &(struct http_answer_text){
 		.reason = buf_str(&big) }, &b);
 	CHECK_INT(strcspn(buf_str(&b), "\r"), 13 + HTTP_REASON_MAX);
 }
@@ -93,7 +93,7 @@ TEST(a_head_request_gets_no_body)
 {
 	auto_buf struct buf b = { 0 };
 
-	http_answer_write(HTTP_ANSWER_UNREACHABLE, &(struct http_answer_words){
+	http_answer_write(HTTP_ANSWER_UNREACHABLE, &(struct http_answer_text){
 		.head_only = true }, &b);
 	CHECK(b.len > 4 && !strcmp(b.p + b.len - 4, "\r\n\r\n"));
 	CHECK_CONTAINS(buf_str(&b), "HTTP/1.1 502 Bad Gateway\r\n");

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-search.c - names that a program's C library makes up */
+/* gate/test-search-list.c - names that a program's C library makes up */
 
 #include "test.h"
 
 #include <string.h>
 
-#include "net/search.h"
+#include "gate/dns-server.h"
 #include "policy/host.h"
 
 static const char *stem(const char *conf, const char *hostname,
 			const char *name)
 {
 	static struct host ret;
-	struct search search;
+	struct search_list search;
 	struct host host;
 	size_t at = 0;
 
 	CHECK_INT(host_parse(name, strlen(name), 0, &host), 0);
-	search_parse(&search, conf, hostname);
-	return search_next(&search, &at, &host, &ret) ? ret.name : "";
+	search_list_parse(&search, conf, hostname);
+	return search_list_next(&search, &at, &host, &ret) ? ret.name : "";
 }
 
 TEST(a_name_below_a_domain_of_the_list_has_a_stem)
@@ -45,19 +45,19 @@ TEST(the_last_line_counts_and_the_machines_own_domain_without_one)
 
 TEST(each_domain_has_its_turn_and_too_many_are_none)
 {
-	char conf[SEARCH_TEXT_MAX + 16] = "search ";
-	struct search search;
+	char conf[SEARCH_LIST_TEXT_MAX + 16] = "search ";
+	struct search_list search;
 	struct host host, found;
 	size_t at = 0;
 
 	CHECK_INT(host_parse("n.a.b.test", 10, 0, &host), 0);
-	search_parse(&search, "search b.test a.b.test\n", "x");
-	CHECK(search_next(&search, &at, &host, &found));
+	search_list_parse(&search, "search b.test a.b.test\n", "x");
+	CHECK(search_list_next(&search, &at, &host, &found));
 	CHECK_STR(found.name, "n.a");
-	CHECK(search_next(&search, &at, &host, &found));
+	CHECK(search_list_next(&search, &at, &host, &found));
 	CHECK_STR(found.name, "n");
-	CHECK(!search_next(&search, &at, &host, &found));
-	memset(conf + 7, 'a', SEARCH_TEXT_MAX);
-	search_parse(&search, conf, "x");
+	CHECK(!search_list_next(&search, &at, &host, &found));
+	memset(conf + 7, 'a', SEARCH_LIST_TEXT_MAX);
+	search_list_parse(&search, conf, "x");
 	CHECK_STR(search.text, "");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-spellings.c - one destination, every protocol, one verdict
+/* gate/test-spellings.c - one destination, every protocol, one verdict
  *
  * Each spelling goes through every parser that can carry it, and through the
  * policy. What one protocol refuses, another must not let pass: the holes that
@@ -11,10 +11,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "net/dns.h"
-#include "net/http.h"
-#include "net/sni.h"
-#include "net/socks5.h"
+#include "gate/proto/dns.h"
+#include "gate/proto/http.h"
+#include "gate/proto/sni.h"
+#include "gate/proto/socks5.h"
 #include "policy/policy.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-flow.c - bytes from one socket to another, with back-pressure */
+/* gate/test-splice.c - bytes from one socket to another, with back-pressure */
 
 #include "test.h"
 
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "net/flow.h"
+#include "gate/splice.h"
 
 enum { TOTAL = 3 << 20 };
 
@@ -20,8 +20,8 @@ enum { TOTAL = 3 << 20 };
  */
 static struct {
 	int left, right;
-	struct end a, b;
-	struct flow flow;
+	struct splice_end a, b;
+	struct splice flow;
 } bench;
 
 static void set_up(void)
@@ -32,17 +32,17 @@ static void set_up(void)
 	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, two), 0);
 	bench.left = one[0];
 	bench.right = two[1];
-	bench.a = (struct end){ .source.fd = one[1], .readable = true };
-	bench.b = (struct end){ .source.fd = two[0], .writable = true };
-	flow_init(&bench.flow, &bench.a, &bench.b);
+	bench.a = (struct splice_end){ .source.fd = one[1], .readable = true };
+	bench.b = (struct splice_end){ .source.fd = two[0], .writable = true };
+	splice_init(&bench.flow, &bench.a, &bench.b);
 }
 
 /* As the loop would: everything may have changed */
 static ssize_t pump(void)
 {
-	end_note(&bench.a, EPOLLIN);
-	end_note(&bench.b, EPOLLOUT);
-	return flow_pump(&bench.flow);
+	splice_end_note(&bench.a, EPOLLIN);
+	splice_end_note(&bench.b, EPOLLOUT);
+	return splice_pump(&bench.flow);
 }
 
 static char byte_at(size_t i)
@@ -66,8 +66,8 @@ static void carry(size_t gulp)
 
 		sent += put > 0 ? (size_t)put : 0;
 		CHECK(pump() >= 0);
-		CHECK(flow_waiting(&bench.flow) <= (bench.flow.wide
-						    ? FLOW_WIDE : FLOW_HELD_MAX));
+		CHECK(splice_waiting(&bench.flow) <= (bench.flow.wide
+						    ? SPLICE_WIDE : SPLICE_PENDING_MAX));
 		n = recv(bench.right, in, gulp, 0);
 		for (ssize_t i = 0; i < n; i++)
 			CHECK(in[i] == byte_at(got + (size_t)i));
@@ -126,10 +126,10 @@ TEST(the_end_is_seen_after_the_last_byte)
 	set_up();
 	CHECK_INT(send(bench.left, "last", 4, 0), 4);
 	close_fd(&bench.left);
-	end_note(&bench.a, EPOLLIN | EPOLLRDHUP);
+	splice_end_note(&bench.a, EPOLLIN | EPOLLRDHUP);
 	CHECK_INT(pump(), 4);
 	CHECK(bench.a.eof);
-	end_shut(&bench.b);
+	splice_end_shut(&bench.b);
 	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 4);
 	CHECK_INT(recv(bench.right, in, sizeof(in), 0), 0);
 }
@@ -140,13 +140,13 @@ TEST(what_was_held_goes_first)
 
 	set_up();
 	CHECK_INT(send(bench.left, "second", 6, 0), 6);
-	flow_hold(&bench.flow, "fi", 2);
-	flow_hold(&bench.flow, "rst ", 4);
-	CHECK_INT(flow_waiting(&bench.flow), 6);
+	splice_queue(&bench.flow, "fi", 2);
+	splice_queue(&bench.flow, "rst ", 4);
+	CHECK_INT(splice_waiting(&bench.flow), 6);
 	CHECK_INT(pump(), 6);
 	CHECK_INT(recv(bench.right, in, sizeof(in) - 1, 0), 12);
 	CHECK_STR(in, "first second");
-	CHECK(!bench.flow.held);
+	CHECK(!bench.flow.pending);
 }
 
 TEST(a_reader_that_is_gone_is_an_error)
@@ -162,21 +162,21 @@ TEST(a_reader_that_is_gone_is_an_error)
 static bool is_wide(void)
 {
 	set_up();
-	bench.flow.total = FLOW_WIDE_AFTER;
+	bench.flow.total = SPLICE_WIDE_AFTER;
 	carry(64 << 10);
 	return bench.flow.wide;
 }
 
 TEST(few_get_a_wide_pipe_and_give_it_back)
 {
-	struct flow kept[FLOW_WIDE_MAX];
+	struct splice kept[SPLICE_WIDE_MAX];
 
-	for (size_t i = 0; i < FLOW_WIDE_MAX; i++) {
+	for (size_t i = 0; i < SPLICE_WIDE_MAX; i++) {
 		CHECK(is_wide());
 		kept[i] = bench.flow;
 	}
 	CHECK(!is_wide());
-	flow_done(&kept[0]);
+	splice_done(&kept[0]);
 	CHECK(is_wide());
 	CHECK(!is_wide());
 }

@@ -1,72 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/parent.c - the proxy behind ours: a company's, or the host's own */
+/* gate/upstream.c - the proxy behind ours: a company's, or the host's own */
 
-#include "net/parent.h"
+#include "gate/upstream.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <netinet/in.h>
+#include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/policy.h"
-#include "policy/proxy.h"
-
-static void add_base64(struct buf *out, const uint8_t *p, size_t n)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789+/";
-
-	for (size_t i = 0; i < n; i += 3) {
-		const uint32_t v = (uint32_t)p[i] << 16 |
-			(i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-			(i + 2 < n ? p[i + 2] : 0);
-
-		buf_addc(out, digits[v >> 18 & 63]);
-		buf_addc(out, digits[v >> 12 & 63]);
-		buf_addc(out, i + 1 < n ? digits[v >> 6 & 63] : '=');
-		buf_addc(out, i + 2 < n ? digits[v & 63] : '=');
-	}
-}
-
-static int hex(char c)
-{
-	const char *digits = "0123456789abcdef";
-	const char *at = c ? strchr(digits, c | 0x20) : NULL;
-
-	return at ? (int)(at - digits) : -1;
-}
+#include "policy/host.h"
 
 /* "user:password" of a URL, percent signs undone, as Basic credentials */
 static char *authorization(const char *p, size_t n)
 {
 	auto_free char *plain = mem_alloc(n + 1);	/* At most as long */
-	struct buf out = { 0 };
+	static const char basic[] = "Basic ";
+	const size_t size = sizeof(basic) + (n + 2) / 3 * 4;
+	char *out = mem_alloc(size);
 	size_t len = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (p[i] == '%' && i + 2 < n && hex(p[i + 1]) >= 0 &&
-		    hex(p[i + 2]) >= 0) {
-			plain[len++] = (char)(hex(p[i + 1]) << 4 |
-					      hex(p[i + 2]));
-			i += 2;
-		} else {
-			plain[len++] = p[i];
-		}
+		const int high = p[i] == '%' && i + 2 < n
+			? text_hex_digit(p[i + 1]) : -1;
+		const int low = high >= 0 ? text_hex_digit(p[i + 2]) : -1;
+
+		plain[len++] = low < 0 ? p[i] : (char)(high << 4 | low);
+		i += low < 0 ? 0 : 2;
 	}
-	buf_adds(&out, "Basic ");
-	add_base64(&out, (const uint8_t *)plain, len);
+	memcpy(out, basic, sizeof(basic));
+	if (b64_ntop((const unsigned char *)plain, len,
+		     out + strlen(basic), size - strlen(basic)) < 0)
+		abort();	/* The size was computed */
 	explicit_bzero(plain, len);
-	return buf_take(&out);
+	return out;
 }
 
-static int take(struct parent *ret, const struct policy *policy,
-		enum policy_text text, struct err *err)
+static int read_proxy(struct upstream *ret, const struct policy *policy,
+		      enum policy_text text, struct err *err)
 {
 	const char *url = policy->texts[text].value, *user;
 	size_t n;
@@ -80,37 +56,37 @@ static int take(struct parent *ret, const struct policy *policy,
 	return r;
 }
 
-int parents_init(struct parents *ret, const struct policy *policy,
+int upstreams_init(struct upstreams *ret, const struct policy *policy,
 		 struct err *err)
 {
 	const char *no_proxy = policy->texts[TEXT_PARENT_NO_PROXY].value;
 	int r;
 
-	*ret = (struct parents){ 0 };
-	r = take(&ret->http, policy, TEXT_PARENT_HTTP, err);
+	*ret = (struct upstreams){ 0 };
+	r = read_proxy(&ret->http, policy, TEXT_PARENT_HTTP, err);
 	if (!r)
-		r = take(&ret->https, policy, TEXT_PARENT_HTTPS, err);
+		r = read_proxy(&ret->https, policy, TEXT_PARENT_HTTPS, err);
 	if (r < 0) {
-		parents_done(ret);
+		upstreams_done(ret);
 		return r;
 	}
 	ret->no_proxy = no_proxy ? mem_strdup(no_proxy) : NULL;
 	return 0;
 }
 
-static void forget(struct parent *p)
+static void forget_proxy(struct upstream *p)
 {
 	if (p->authorization)
 		explicit_bzero(p->authorization, strlen(p->authorization));
 	free(p->authorization);
 }
 
-void parents_done(struct parents *parents)
+void upstreams_done(struct upstreams *parents)
 {
-	forget(&parents->http);
-	forget(&parents->https);
+	forget_proxy(&parents->http);
+	forget_proxy(&parents->https);
 	free(parents->no_proxy);
-	*parents = (struct parents){ 0 };
+	*parents = (struct upstreams){ 0 };
 }
 
 /* One entry of noProxy: "*", an address or range, or the end of a name */
@@ -138,7 +114,7 @@ static bool covers(const char *p, size_t n, const struct host *host)
 
 static bool is_excepted(const char *list, const struct host *host)
 {
-	for (int i = 0; list && *list && i < PARENT_NO_PROXY_MAX; i++) {
+	for (int i = 0; list && *list && i < UPSTREAM_NO_PROXY_MAX; i++) {
 		size_t n;
 
 		list += strspn(list, ", \t");
@@ -159,10 +135,10 @@ static bool is_loopback(const struct host *host)
 	       (host->kind == HOST_IPV6 && !memcmp(host->address, one, 16));
 }
 
-const struct parent *parents_for(const struct parents *parents,
+const struct upstream *upstreams_for(const struct upstreams *parents,
 				 const struct host *host, bool plain)
 {
-	const struct parent *p = plain || host->port == 80 ? &parents->http
+	const struct upstream *p = plain || host->port == 80 ? &parents->http
 							   : &parents->https;
 
 	if (p == &parents->https && !p->host.port)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/dns.c - DNS questions read, and answers made
+ * gate/proto/dns.c - DNS questions read, and answers made
  *
  * Theory of operation: a question has one name, and we are the authority for
  * all of them, so nothing here follows a compression pointer and no answer
@@ -8,7 +8,7 @@
  * clients check the case they chose at random.
  */
 
-#include "net/dns.h"
+#include "gate/proto/dns.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/dns.h - DNS questions read, and answers made; nothing is forwarded */
+/* gate/proto/dns.h - DNS questions read, and answers made; nothing is forwarded */
 
-#ifndef NET_DNS_H
-#define NET_DNS_H
+#ifndef GATE_PROTO_DNS_H
+#define GATE_PROTO_DNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -78,4 +78,4 @@ size_t dns_answer(const struct dns_query *query, enum dns_result result,
  */
 ssize_t dns_tcp_scan(const uint8_t *p, size_t n);
 
-#endif /* NET_DNS_H */
+#endif /* GATE_PROTO_DNS_H */

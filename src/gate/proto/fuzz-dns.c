@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-dns.c - every question has an answer that a resolver can read */
+/* gate/proto/fuzz-dns.c - every question has an answer that a resolver can read */
 
 #include <arpa/nameser.h>
 #include <resolv.h>
 #include <string.h>
 
 #include "fuzz.h"
-#include "net/dns.h"
+#include "gate/proto/dns.h"
 
 /* The C library's own reader is the other opinion */
 static void check_answer(const struct dns_query *q, enum dns_result result)

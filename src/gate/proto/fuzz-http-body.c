@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-http-body.c - a body ends at the same byte however it is cut
+/* gate/proto/fuzz-http-body.c - a body ends at the same byte however it is cut
  *
  * And what is forwarded of its chunks is, forwarded once more, the same.
  */
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "net/http-body.h"
+#include "gate/proto/http-body.h"
 
 /* Bytes consumed, or the error; what is forwarded in @out */
 static ssize_t run(struct fuzz_input in, bool raw, struct buf *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-http-request.c - a request means the same before and after us
+/* gate/proto/fuzz-http-request.c - a request means the same before and after us
  *
  * A head is found at the same place however it is cut. What is accepted is
  * written so that we read it back as the same request for the same host, and
@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 
 static ssize_t scan_in_pieces(struct fuzz_input in)
 {
@@ -30,7 +30,7 @@ static void check_forwarded(const struct http_request *q)
 	const char *why = NULL;
 	struct http_request again;
 
-	http_request_write(q, false, &once);
+	http_request_write(q, false, NULL, &once);
 	/* It may have grown by "/", Host or a final line; not without bound */
 	fuzz_want(once.len < HTTP_HEAD_MAX + 512);
 	if (once.len > HTTP_HEAD_MAX || q->headers.len == HTTP_HEADERS_MAX)
@@ -42,7 +42,7 @@ static void check_forwarded(const struct http_request *q)
 	fuzz_want(q->host.port == again.host.port);
 	fuzz_want(q->framing == again.framing && q->length == again.length);
 	fuzz_want(q->websocket == again.websocket && q->kind == again.kind);
-	http_request_write(&again, false, &twice);
+	http_request_write(&again, false, NULL, &twice);
 	fuzz_want(once.len == twice.len &&
 		  !memcmp(once.p, twice.p, once.len));
 	fuzz_want(!strcasestr(once.p, "\nproxy-authorization:"));

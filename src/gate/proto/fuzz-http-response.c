@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-http-response.c - a response means the same before and after us
+/* gate/proto/fuzz-http-response.c - a response means the same before and after us
  *
  * The second byte of the input chooses what had been asked.
  */
@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 
 static void check(const struct http_response *r, const struct http_request *q)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-icmp.c - what is quoted lies within the message */
+/* gate/proto/fuzz-icmp.c - what is quoted lies within the message */
 
 #include "fuzz.h"
-#include "net/icmp.h"
-#include "plan/listener.h"
+#include "gate/proto/icmp.h"
+#include "ipc/listener.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

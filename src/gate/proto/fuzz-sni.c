@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-sni.c - a ClientHello names the same host however it is cut
+/* gate/proto/fuzz-sni.c - a ClientHello names the same host however it is cut
  *
  * The input is both a byte stream and a handshake message; of the latter, the
  * result must not depend on how it is spread over records.
@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "fuzz.h"
-#include "net/sni.h"
+#include "gate/proto/sni.h"
 
 static void check_prefixes(const uint8_t *p, size_t n)
 {

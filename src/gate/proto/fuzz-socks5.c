@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/fuzz-socks5.c - a prefix never says more than the whole */
+/* gate/proto/fuzz-socks5.c - a prefix never says more than the whole */
 
 #include <errno.h>
 #include <string.h>
 
 #include "fuzz.h"
-#include "net/socks5.h"
+#include "gate/proto/socks5.h"
 
 static void check_greeting(const uint8_t *p, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/http-body.c - where a message body ends, and what of it is forwarded
+ * gate/proto/http-body.c - where a message body ends, and what of it is forwarded
  *
  * Theory of operation: bytes that pass as they are (a body with a length, one
  * that ends with its connection, the data of a chunk) are the state DATA and
@@ -9,7 +9,7 @@
  * count, nothing of what it drops.
  */
 
-#include "net/http-body.h"
+#include "gate/proto/http-body.h"
 
 #include <errno.h>
 #include <inttypes.h>

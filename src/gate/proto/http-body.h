@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/http-body.h - where a message body ends, and what of it is forwarded
+/* gate/proto/http-body.h - where a message body ends, and what of it is forwarded
  *
  * Bytes with a length, and those until the connection closes, pass as they
  * are. Chunks are checked and written anew: canonical sizes, no extensions,
- * no trailers, so that nobody behind us reads them in another way.
+ * no trailers, so that no server reads them in another way.
  */
 
-#ifndef NET_HTTP_BODY_H
-#define NET_HTTP_BODY_H
+#ifndef GATE_PROTO_HTTP_BODY_H
+#define GATE_PROTO_HTTP_BODY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "net/http.h"
+#include "gate/proto/http.h"
 
 enum {
 	HTTP_CHUNK_DIGITS_MAX = 15,	/* So that a size fits in 63 bits */
@@ -59,4 +59,4 @@ ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 uint64_t http_body_raw(const struct http_body *body);
 void http_body_skip(struct http_body *body, uint64_t n);
 
-#endif /* NET_HTTP_BODY_H */
+#endif /* GATE_PROTO_HTTP_BODY_H */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/http.h - HTTP/1.x heads: strict in, canonical out
+/* gate/proto/http.h - HTTP/1.x heads: strict in, canonical out
  *
  * The way of a request: http_head_scan() until it knows where the head ends,
  * http_request_parse() once, a verdict on request->host, then
- * http_request_write() to the origin and its body through net/http-body.h.
+ * http_request_write() to the origin and its body through gate/proto/http-body.h.
  * Responses go the same way back. Nothing is ever forwarded as it came.
  *
  * Errors are -EBADMSG (answer 400, or 502 for a response), -EMSGSIZE (431),
- * -EOPNOTSUPP (405); http_answer_of() in net/http-answer.h knows. After an
+ * -EOPNOTSUPP (405); http_answer_of() in gate/http-answer.h knows. After an
  * error the connection is closed: where the next message starts is unknown.
  */
 
-#ifndef NET_HTTP_H
-#define NET_HTTP_H
+#ifndef GATE_PROTO_HTTP_H
+#define GATE_PROTO_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,17 +119,12 @@ int http_request_parse(const char *p, size_t n, const struct host *captured,
 		       struct http_request *ret, const char **why);
 
 /* Append the request as the origin gets it: our Host and framing, no
- * hop-by-hop headers nor those that Connection names; @close says that the
- * connection will not be used again. Not for CONNECT.
+ * hop-by-hop headers nor those that Connection names. @to_proxy: as a parent
+ * proxy gets it, with the target in absolute-form. @authorization is the value
+ * of Proxy-Authorization, or NULL. Not for CONNECT.
  */
-void http_request_write(const struct http_request *request, bool close,
-			struct buf *out);
-
-/* The same for a parent proxy: the target is in absolute-form, and
- * @authorization, if not NULL, is the value of Proxy-Authorization
- */
-void http_request_write_absolute(const struct http_request *request,
-				 const char *authorization, struct buf *out);
+void http_request_write(const struct http_request *request, bool to_proxy,
+			const char *authorization, struct buf *out);
 
 /* Append a CONNECT for @host to a parent proxy; @authorization is the value
  * of Proxy-Authorization, or NULL
@@ -140,7 +135,7 @@ void http_connect_write(const struct host *host, const char *authorization,
 /**
  * struct http_response - A response that can be read in one way only
  * @status:	100 to 599
- * @reason:	Words of the status line; may be empty
+ * @reason:	Phrase of the status line; may be empty
  * @declared:	How the headers say that a body would be delimited
  * @framing:	How it is, the request taken into account
  * @length:	For HTTP_BODY_LENGTH
@@ -165,8 +160,8 @@ int http_response_parse(const char *p, size_t n,
 			const struct http_request *request,
 			struct http_response *ret, const char **why);
 
-/* Append the response as the client gets it; @close as above, and then also
- * where the body ends with the connection. An interim response is nothing to
+/* Append the response as the client gets it. @close: the connection will not be
+ * used again, which is also said where the body ends with the connection. An interim response is nothing to
  * an HTTP/1.0 client: nothing is appended.
  */
 void http_response_write(const struct http_response *response,
@@ -180,4 +175,4 @@ struct http_span http_header_find(const struct http_headers *headers,
 /* True if @span is @text, any case */
 bool http_span_is(struct http_span span, const char *text);
 
-#endif /* NET_HTTP_H */
+#endif /* GATE_PROTO_HTTP_H */

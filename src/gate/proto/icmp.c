@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/icmp.c - what the kernel says of a datagram that nobody takes
+/* gate/proto/icmp.c - ICMP errors for datagrams that no socket takes
  *
  * The message is the kernel's, but what it quotes was written by the sender, who
  * may have chosen the length of its header.
  */
 
-#include "net/icmp.h"
+#include "gate/proto/icmp.h"
 
 #include <string.h>
 
-#include "plan/listener.h"
+#include "ipc/listener.h"
 
 enum {
 	ICMP_BYTES = 8,		/* Of either kind, before what it quotes */

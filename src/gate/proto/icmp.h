@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/icmp.h - what the kernel says of a datagram that nobody takes */
+/* gate/proto/icmp.h - ICMP errors for datagrams that no socket takes */
 
-#ifndef NET_ICMP_H
-#define NET_ICMP_H
+#ifndef GATE_PROTO_ICMP_H
+#define GATE_PROTO_ICMP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,9 +13,9 @@ struct listener_client;
 enum { ICMP_READ_MAX = 256 };	/* Bytes that are looked at: all headers */
 
 /* Read one message of a raw ICMP socket (with its IPv4 header) or ICMPv6 socket
- * (without one). True if a UDP datagram found nobody at its port: *@ret is who
- * sent it, and where to. Else *@ret is untouched.
+ * (without one). True if a UDP datagram found no socket at its port: *@ret is its
+ * source and destination. Else *@ret is untouched.
  */
 bool icmp_refused(const uint8_t *p, size_t n, struct listener_client *ret);
 
-#endif /* NET_ICMP_H */
+#endif /* GATE_PROTO_ICMP_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net/sni.c - the server name in a TLS ClientHello
+ * gate/proto/sni.c - the server name in a TLS ClientHello
  *
  * Theory of operation: the handshake bytes of the first records are put
  * together up to a bound, then read once with a cursor that can't leave its
@@ -9,7 +9,7 @@
  * find another name than we did.
  */
 
-#include "net/sni.h"
+#include "gate/proto/sni.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/sni.h - the server name in a TLS ClientHello, without taking part */
+/* gate/proto/sni.h - the server name in a TLS ClientHello, without taking part */
 
-#ifndef NET_SNI_H
-#define NET_SNI_H
+#ifndef GATE_PROTO_SNI_H
+#define GATE_PROTO_SNI_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,15 +15,15 @@ enum sni_result {
 	SNI_MORE,	/* A ClientHello so far; call again with more bytes */
 	SNI_NOT_TLS,	/* Something else, seen from its first bytes */
 	SNI_MALFORMED,	/* TLS, but broken, ambiguous or over SNI_PEEK_MAX */
-	SNI_NONE,	/* A ClientHello that names nobody */
+	SNI_NONE,	/* A ClientHello that names no host */
 	SNI_NAME,	/* A ClientHello that names sni->host */
 };
 
 /**
  * struct sni - What a ClientHello says about its destination
  * @host:	For SNI_NAME; no port. Of an Encrypted ClientHello, real or for
- *		show, it is the outer name; our DNS gives nobody the keys to
- *		hide another one (net/dns.h).
+ *		show, it is the outer name; our DNS gives no client the keys to
+ *		hide another one (gate/proto/dns.h).
  */
 struct sni {
 	struct host host;
@@ -44,4 +44,4 @@ enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret);
 const char *sni_objection(enum sni_result result, const struct sni *sni,
 			  const struct host *host);
 
-#endif /* NET_SNI_H */
+#endif /* GATE_PROTO_SNI_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/socks5.c - SOCKS version 5 (RFC 1928), CONNECT without authentication */
+/* gate/proto/socks5.c - SOCKS version 5 (RFC 1928), CONNECT without authentication */
 
-#include "net/socks5.h"
+#include "gate/proto/socks5.h"
 
 #include <errno.h>
 #include <string.h>
@@ -84,27 +84,9 @@ ssize_t socks5_request_parse(const uint8_t *p, size_t n, struct host *ret)
 
 enum socks5_rep socks5_rep_of(int error)
 {
-	static const struct {
-		int error;
-		enum socks5_rep rep;
-	} table[] = {
-		{ 0, SOCKS5_OK },
-		{ -EACCES, SOCKS5_NOT_ALLOWED },
-		{ -EPERM, SOCKS5_NOT_ALLOWED },
-		{ -EHOSTUNREACH, SOCKS5_UNREACHABLE },
-		{ -ENETUNREACH, SOCKS5_UNREACHABLE },
-		{ -ETIMEDOUT, SOCKS5_UNREACHABLE },
-		{ -ENOENT, SOCKS5_UNREACHABLE },
-		{ -ECONNREFUSED, SOCKS5_REFUSED },
-		{ -EOPNOTSUPP, SOCKS5_NO_COMMAND },
-		{ -EAFNOSUPPORT, SOCKS5_NO_ADDRESS_TYPE },
-	};
-
-	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		if (table[i].error == error)
-			return table[i].rep;
-	}
-	return SOCKS5_FAILURE;
+	return error == -EOPNOTSUPP ? SOCKS5_NO_COMMAND
+	       : error == -EAFNOSUPPORT ? SOCKS5_NO_ADDRESS_TYPE
+	       : SOCKS5_FAILURE;
 }
 
 void socks5_reply(enum socks5_rep rep, uint8_t ret[SOCKS5_REPLY_LEN])

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/socks5.h - SOCKS version 5 (RFC 1928), CONNECT without authentication
+/* gate/proto/socks5.h - SOCKS version 5 (RFC 1928), CONNECT without authentication
  *
  * Each parser looks at the bytes received so far and returns how many it
  * consumed, 0 if more are needed, or a negative errno; then *@ret is as it was.
  */
 
-#ifndef NET_SOCKS5_H
-#define NET_SOCKS5_H
+#ifndef GATE_PROTO_SOCKS5_H
+#define GATE_PROTO_SOCKS5_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,12 +49,10 @@ void socks5_method_reply(bool acceptable,
  */
 ssize_t socks5_request_parse(const uint8_t *p, size_t n, struct host *ret);
 
-/* The reply code for a negative errno of parsing, judging (-EACCES) or
- * dialling; 0 is SOCKS5_OK
- */
+/* The reply code for a negative errno of socks5_request_parse() */
 enum socks5_rep socks5_rep_of(int error);
 
 /* A reply; the bound address in it is always 0.0.0.0:0 */
 void socks5_reply(enum socks5_rep rep, uint8_t ret[SOCKS5_REPLY_LEN]);
 
-#endif /* NET_SOCKS5_H */
+#endif /* GATE_PROTO_SOCKS5_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-dns.c - questions from strangers, answers for anybody */
+/* gate/proto/test-dns.c - questions from strangers, answers for anybody */
 
-#include "net/dns.h"
+#include "gate/proto/dns.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-http-body.c - bodies in every cut; chunks written anew */
+/* gate/proto/test-http-body.c - bodies in every cut; chunks written anew */
 
-#include "net/http-body.h"
+#include "gate/proto/http-body.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-http-head.c - where a head ends, how large it may be, its framing */
+/* gate/proto/test-http-head.c - where a head ends, how large it may be, its framing */
 
 #include <errno.h>
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 #include "test.h"
 
 static ssize_t scan(const char *p, size_t n)

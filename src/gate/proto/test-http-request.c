@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-http-request.c - which host is asked for, and what is passed on */
+/* gate/proto/test-http-request.c - which host is asked for, and what is passed on */
 
 #include <errno.h>
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 #include "test.h"
 
 static int parse(const char *text, const struct host *captured,
@@ -38,15 +38,14 @@ static void check_refused(const char *text, const struct host *captured,
 }
 
 /* As the origin gets it, or "" if it is refused */
-static const char *forwarded(const char *text, const struct host *captured,
-			     bool close)
+static const char *forwarded(const char *text, const struct host *captured)
 {
 	static struct buf b;
 	struct http_request q;
 
 	buf_done(&b);
 	if (!parse(text, captured, &q))
-		http_request_write(&q, close, &b);
+		http_request_write(&q, false, NULL, &b);
 	return buf_str(&b);
 }
 
@@ -61,27 +60,26 @@ TEST(an_absolute_form_names_the_destination)
 	CHECK_INT(q.kind, HTTP_METHOD_GET);
 	CHECK(q.keep_alive && !q.websocket && !q.expects);
 	CHECK_STR(forwarded("GET http://A.Test:8080/x?y=1 HTTP/1.1\r\n"
-			    "Host: a.test:8080\r\nAccept: */*\r\n\r\n", NULL,
-			    false),
+			    "Host: a.test:8080\r\nAccept: */*\r\n\r\n", NULL),
 		  "GET /x?y=1 HTTP/1.1\r\nHost: a.test:8080\r\n"
 		  "Accept: */*\r\n\r\n");
 	CHECK_STR(forwarded("GET http://a.test HTTP/1.1\r\nHost: A.TEST.\r\n"
-			    "\r\n", NULL, true),
-		  "GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n");
+			    "\r\n", NULL),
+		  "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("GET http://a.test?q HTTP/1.1\r\nHost: a.test:80"
-			    "\r\n\r\n", NULL, false),
+			    "\r\n\r\n", NULL),
 		  "GET /?q HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("OPTIONS http://a.test HTTP/1.1\r\nHost: a.test"
-			    "\r\n\r\n", NULL, false),
+			    "\r\n\r\n", NULL),
 		  "OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("OPTIONS http://a.test/ HTTP/1.1\r\nHost: a.test"
-			    "\r\n\r\n", NULL, false),
+			    "\r\n\r\n", NULL),
 		  "OPTIONS / HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("GET http://[::1]:81/ HTTP/1.1\r\nHost: [::1]:81"
-			    "\r\n\r\n", NULL, false),
+			    "\r\n\r\n", NULL),
 		  "GET / HTTP/1.1\r\nHost: [::1]:81\r\n\r\n");
-	CHECK_STR(forwarded("GET http://a.test/ HTTP/1.0\r\n\r\n", NULL, true),
-		  "GET / HTTP/1.0\r\nHost: a.test\r\nConnection: close\r\n\r\n");
+	CHECK_STR(forwarded("GET http://a.test/ HTTP/1.0\r\n\r\n", NULL),
+		  "GET / HTTP/1.0\r\nHost: a.test\r\n\r\n");
 }
 
 /* P151, P153, P155: targets that mean different hosts to different readers */
@@ -197,7 +195,7 @@ TEST(request_lines_have_one_shape)
 	check_refused("TRACK http://a.test/ HTTP/1.0\r\n\r\n", NULL,
 		      -EOPNOTSUPP);
 	CHECK_CONTAINS(forwarded("PROPFIND http://a.test/ HTTP/1.0\r\n\r\n",
-				 NULL, true), "PROPFIND / HTTP/1.0\r\n");
+				 NULL), "PROPFIND / HTTP/1.0\r\n");
 }
 
 /* P154 */
@@ -239,7 +237,7 @@ TEST(host_names_the_destination_once)
 		auto_buf struct buf b = { 0 };
 
 		buf_addf(&b, "GET http://a.test/ HTTP/1.1\r\n%s\r\n", good[i]);
-		CHECK_STR(forwarded(buf_str(&b), NULL, false),
+		CHECK_STR(forwarded(buf_str(&b), NULL),
 			  "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	}
 }
@@ -287,19 +285,17 @@ TEST(captured_connections_are_for_their_own_host)
 {
 	const struct host a = host("a.test:80"), alt = host("a.test:8080");
 
-	CHECK_STR(forwarded("GET /x HTTP/1.1\r\nHost: A.test\r\n\r\n", &a,
-			    false),
+	CHECK_STR(forwarded("GET /x HTTP/1.1\r\nHost: A.test\r\n\r\n", &a),
 		  "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n");
 	CHECK_STR(forwarded("GET /x HTTP/1.1\r\nHost: a.test:8080\r\n\r\n",
-			    &alt, false),
+			    &alt),
 		  "GET /x HTTP/1.1\r\nHost: a.test:8080\r\n\r\n");
 	CHECK_STR(forwarded("GET http://a.test/x HTTP/1.1\r\nHost: a.test\r\n"
-			    "\r\n", &a, false),
+			    "\r\n", &a),
 		  "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n");
-	CHECK_STR(forwarded("OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n", &a,
-			    false),
+	CHECK_STR(forwarded("OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n", &a),
 		  "OPTIONS * HTTP/1.1\r\nHost: a.test\r\n\r\n");
-	CHECK_STR(forwarded("GET / HTTP/1.0\r\n\r\n", &a, false),
+	CHECK_STR(forwarded("GET / HTTP/1.0\r\n\r\n", &a),
 		  "GET / HTTP/1.0\r\nHost: a.test\r\n\r\n");
 	check_refused("GET /x HTTP/1.1\r\nHost: b.test\r\n\r\n", &a, -EACCES);
 	check_refused("GET /x HTTP/1.1\r\nHost: a.test:81\r\n\r\n", &a,
@@ -360,7 +356,7 @@ TEST(what_is_between_neighbours_stays_there)
 			    "Expect: 100-continue\r\n"
 			    "X-Forwarded-For: 127.0.0.1\r\nForwarded: for=x\r\n"
 			    "Transfer-Encoding: chunked\r\nCookie: a=b\r\n\r\n",
-			    NULL, false),
+			    NULL),
 		  "POST / HTTP/1.1\r\nHost: a.test\r\nX-Mine-Not: 2\r\n"
 		  "Cookie: a=b\r\nTransfer-Encoding: chunked\r\n\r\n");
 }
@@ -372,7 +368,7 @@ TEST(a_websocket_upgrade_is_passed_on_and_no_other)
 	CHECK_STR(forwarded("GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n"
 			    "Connection: keep-alive, Upgrade\r\n"
 			    "Upgrade: WebSocket\r\nSec-WebSocket-Key: x\r\n\r\n",
-			    NULL, false),
+			    NULL),
 		  "GET / HTTP/1.1\r\nHost: a.test\r\nSec-WebSocket-Key: x\r\n"
 		  "Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
 #define UPGRADE(line, rest) \
@@ -414,11 +410,11 @@ TEST(a_parent_proxy_gets_absolute_forms)
 
 	CHECK_INT(parse("GET http://a.test:81/x HTTP/1.1\r\nHost: a.test:81\r\n"
 			"\r\n", NULL, &q), 0);
-	http_request_write_absolute(&q, NULL, &b);
+	http_request_write(&q, true, NULL, &b);
 	CHECK_STR(buf_str(&b), "GET http://a.test:81/x HTTP/1.1\r\n"
 		  "Host: a.test:81\r\n\r\n");
 	buf_done(&b);
-	http_request_write_absolute(&q, "Basic eDp5", &b);
+	http_request_write(&q, true, "Basic eDp5", &b);
 	CHECK_STR(buf_str(&b), "GET http://a.test:81/x HTTP/1.1\r\n"
 		  "Host: a.test:81\r\nProxy-Authorization: Basic eDp5\r\n\r\n");
 	buf_done(&b);

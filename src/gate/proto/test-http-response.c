@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-http-response.c - what origins answer, and what clients get of it */
+/* gate/proto/test-http-response.c - what origins answer, and what clients get of it */
 
 #include <errno.h>
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "net/http.h"
+#include "gate/proto/http.h"
 #include "test.h"
 
 static const struct http_request get = {

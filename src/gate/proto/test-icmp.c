@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-icmp.c - what the kernel says of a datagram that nobody takes */
+/* gate/proto/test-icmp.c - what the kernel says of a datagram that nobody takes */
 
-#include "net/icmp.h"
+#include "gate/proto/icmp.h"
 
 #include <string.h>
 
-#include "plan/listener.h"
+#include "ipc/listener.h"
 #include "test.h"
 
 enum { LEN = 20 + 8 + 20 + 4 };	/* And 8 + 40 + 4 */

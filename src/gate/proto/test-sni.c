@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net/test-sni.c - whom a ClientHello names, in every cut (P164) */
+/* gate/proto/test-sni.c - whom a ClientHello names, in every cut (P164) */
 
-#include "net/sni.h"
+#include "gate/proto/sni.h"
 
 #include "base/buf.h"
 #include "base/own.h"

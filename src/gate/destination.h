@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate/destination.h - from a host to a connection: decide, ask, resolve, dial
+ *
+ * The one way out, with one validated host from the first step to the last.
+ */
+
+#ifndef GATE_DESTINATION_H
+#define GATE_DESTINATION_H
+
+#include <stdbool.h>
+
+#include "gate/ask.h"
+#include "gate/conn-timer.h"
+#include "gate/resolver.h"
+#include "policy/host.h"
+
+struct loop;
+struct splice_end;
+struct gate;
+struct seen_wait;
+
+enum { DIAL_ADDRESSES_MAX = 4 };
+
+/**
+ * struct dial - One attempt; zero-initialise it, fill in the first part
+ * @loop, @timers: Of the gate
+ * @end:	Becomes the connected socket; its source's fn and arg are the
+ *		dial's until it is done
+ * @fn:		Called once with 0 or a negative errno, maybe from within
+ *		dial_start()
+ * @arg:	Handed to @fn
+ * @v, @count:	Addresses with ports, checked already: dial_add()
+ * @silent:	Family of one that did not answer
+ */
+struct dial {
+	struct loop *loop;
+	struct timers *timers;
+	struct splice_end *end;
+	void (*fn)(void *arg, int error);
+	void *arg;
+	struct host v[DIAL_ADDRESSES_MAX];
+	size_t count;
+
+	size_t next;
+	int error;
+	enum host_kind silent;
+	struct timer total, attempt;
+};
+
+/* One more address to try, up to DIAL_ADDRESSES_MAX. The first one of the other
+ * family comes second in any case: all of one may be out of reach.
+ */
+void dial_add(struct dial *dial, const struct host *address);
+
+void dial_start(struct dial *dial);
+
+/* As dial_start(), with a socket that exists already (in another network
+ * namespace), for the one address there is. Takes @fd.
+ */
+void dial_start_with(struct dial *dial, int fd);
+
+/* Give up without calling @fn; safe at any time */
+void dial_stop(struct dial *dial);
+
+enum {
+	DESTINATION_REASON_MAX = 200,
+	DESTINATION_RULE_MAX = 300,
+};
+
+enum destination_outcome {
+	DESTINATION_PENDING,
+	DESTINATION_OK,
+	DESTINATION_DENIED,		/* By the policy, or by the user */
+	DESTINATION_GUARDED,		/* All its addresses are refused */
+	DESTINATION_NO_NAME,		/* It has no address */
+	DESTINATION_REFUSED,		/* It has, but nothing listens there */
+	DESTINATION_UNREACHABLE,
+	DESTINATION_TIMEOUT,
+	DESTINATION_BUSY,		/* Too many at once */
+};
+
+/**
+ * struct gate_destination - One way out; zero-initialise it, fill in the first part
+ * @gate, @end:	@end becomes the connected socket
+ * @fn:		Called when @outcome is no longer DESTINATION_PENDING, maybe from
+ *		within destination_start()
+ * @arg:	Handed to @fn
+ * @client, @seen: The client's socket, and what waits when it is refused
+ * @op:		What the client did, for reports: "CONNECT", "GET", "connect"
+ * @host:	Where to
+ * @plain:	HTTP requests will follow: a parent proxy gets them as they
+ *		are, without a CONNECT
+ * @outcome:	What became of it
+ * @reason:	Why it was refused, one line
+ * @rule:	"FILE:LINE: KEY" of the rule that refused, or ""
+ * @via_parent:	@end leads to a proxy that connects to @host
+ * @granted:	The user was asked and said yes
+ * @port:	Of the addresses to dial
+ * @parent_timer, @parent_in, @interims: For the answer of a proxy
+ */
+struct gate_destination {
+	struct gate *gate;
+	struct splice_end *end;
+	void (*fn)(void *arg);
+	void *arg;
+	int client;
+	struct seen_wait *seen;
+	char op[24];
+	struct host host;
+	bool plain;
+	enum destination_outcome outcome;
+	char reason[DESTINATION_REASON_MAX];
+	char rule[DESTINATION_RULE_MAX];
+
+	bool via_parent, granted;
+	uint16_t port;
+	struct ask_wait ask;
+	struct resolve_wait resolve;
+	struct dial dial;
+	struct timer parent_timer;
+	char *parent_in;
+	unsigned int interims;
+};
+
+void destination_start(struct gate_destination *reach);
+
+/* There is another policy, and @outcome is DESTINATION_OK: true if the connection may go
+ * on; else @outcome and @reason are set, and it was reported. An answer to a
+ * question holds for the connection it was for.
+ */
+bool destination_is_allowed(struct gate_destination *reach);
+
+/* There is another policy, and @outcome is still DESTINATION_PENDING: what it does not
+ * allow ends now; all else but a question begins anew
+ */
+void destination_decide_again(struct gate_destination *reach);
+
+/* Give up without calling @fn; safe at any time */
+void destination_stop(struct gate_destination *reach);
+
+#endif /* GATE_DESTINATION_H */
