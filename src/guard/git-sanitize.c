@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/gitrepo.c - a repository made in a run, without what git would run */
+/* guard/git-sanitize.c - a repository made in a run, without what git would run */
 
-#include "watch/gitrepo.h"
+#include "guard/git-sanitize.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -10,19 +10,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
+#include "guard/quarantine.h"
 #include "policy/gitconfig.h"
-#include "policy/protect.h"
-#include "policy/violation.h"
-#include "watch/birth.h"
-#include "watch/sealed.h"
+#include "policy/protected-names.h"
+#include "report/violation.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 enum { COMMON_MAX = 8192 };	/* A path */
 
@@ -59,18 +59,18 @@ static bool is_sample(const char *name)
 	return n > 7 && !strcmp(name + n - 7, ".sample");
 }
 
-static void disarm_hooks(const struct gitrepo_config *c, const char *git)
+static void disarm_hooks(const struct quarantine_config *c, const char *git)
 {
 	auto_free char *path = path_join(git, "hooks");
 	auto_closedir DIR *dir = open_dir(path);
-	unsigned int left = GITREPO_HOOKS_MAX;
+	unsigned int left = GIT_SANITIZE_HOOKS_MAX;
 	struct dirent *entry;
 	struct stat st;
 
 	if (!dir) {
 		/* A link instead of a directory leads git to other hooks */
 		if (!lstat(path, &st))
-			sealed_move(c, path, S_ISDIR(st.st_mode) ?
+			quarantine_and_report(c, path, S_ISDIR(st.st_mode) ?
 				    "git hooks that cannot be looked at" :
 				    "git would run what it leads to");
 		return;
@@ -82,10 +82,10 @@ static void disarm_hooks(const struct gitrepo_config *c, const char *git)
 		    is_sample(entry->d_name))
 			continue;
 		left--;
-		sealed_move(c, hook, "a git hook made in this run");
+		quarantine_and_report(c, hook, "a git hook made in this run");
 	}
 	if (!left)	/* Too many to be told apart: all of it goes */
-		sealed_move(c, path, "more hooks than are looked at");
+		quarantine_and_report(c, path, "more hooks than are looked at");
 }
 
 /**
@@ -106,7 +106,7 @@ static bool is_own_tree(const char *git, const char *value)
 	auto_free char *tree = path_resolve(git, value);
 	auto_free char *file = path_join(tree, ".git"), *top = NULL;
 	auto_free char *back = walk_git_target(file, NULL);
-	const char *in = protect_in_git(git);
+	const char *in = protected_in_git(git);
 
 	if (!in || !back || strcmp(back, git) != 0)
 		return false;
@@ -125,7 +125,7 @@ static bool note_key(void *arg, const char *key, const char *value)
 }
 
 /* Rewrite @name in @git without what runs programs */
-static void disarm_config(const struct gitrepo_config *c, const char *git,
+static void disarm_config(const struct quarantine_config *c, const char *git,
 			  const char *name)
 {
 	auto_close int dir = open_made(git);
@@ -143,17 +143,17 @@ static void disarm_config(const struct gitrepo_config *c, const char *git,
 		return;
 	if (fd < 0 || !S_ISREG(st.st_mode) ||
 	    fs_read_fd(fd, GITCONFIG_MAX, &text, NULL) < 0) {
-		sealed_move(c, path, "git settings that cannot be looked at");
+		quarantine_and_report(c, path, "git settings that cannot be looked at");
 		return;
 	}
 	r = gitconfig_clean(buf_str(&text), text.len, &clean, note_key,
 			    &cleaning);
 	buf_adds(&cleaning.keys, " (git may run programs for such settings)");
 	if (r < 0)
-		sealed_move(c, path, "git settings that cannot be read");
-	else if (r > 0 && !sealed_rewrite(c, dir, path, &text, &clean,
+		quarantine_and_report(c, path, "git settings that cannot be read");
+	else if (r > 0 && !quarantine_rewrite(c, dir, path, &text, &clean,
 					  buf_str(&cleaning.keys)))
-		sealed_move(c, path, "git settings that cannot be cleaned");
+		quarantine_and_report(c, path, "git settings that cannot be cleaned");
 	buf_done(&cleaning.keys);
 }
 
@@ -166,7 +166,7 @@ static bool is_git_dir(const char *path)
 	return !lstat(head, &st);
 }
 
-bool gitrepo_is_common(const char *path)
+bool git_sanitize_is_common(const char *path)
 {
 	auto_free char *git = path_parent(path);
 	auto_free char *above = path_parent(git);
@@ -184,20 +184,25 @@ bool gitrepo_is_common(const char *path)
 }
 
 /* Where the settings are that git obeys in @git */
-static void disarm_common(const struct gitrepo_config *c, const char *git)
+static void disarm_common(const struct quarantine_config *c, const char *git)
 {
 	auto_free char *path = path_join(git, "commondir");
 	struct stat st;
 
-	if (lstat(path, &st) == 0 && !gitrepo_is_common(path))
-		sealed_move(c, path, "points git at another repository");
+	if (lstat(path, &st) == 0 && !git_sanitize_is_common(path))
+		quarantine_and_report(c, path, "points git at another repository");
 }
 
-static bool is_exec(const char *line, size_t n)
+/* True if git runs something for @line: a command, or in @strategies a program that
+ * a path leads to
+ */
+static bool is_run(const char *line, size_t n, bool strategies)
 {
 	const size_t skip = strspn(line, " \t");
 	const size_t word = skip < n ? strcspn(line + skip, " \t\r\n") : 0;
 
+	if (strategies)
+		return memchr(line, '/', n);
 	return (word == 4 && !strncmp(line + skip, "exec", 4)) ||
 	       (word == 1 && line[skip] == 'x');
 }
@@ -215,14 +220,15 @@ static bool has_line(const char *text, const char *line, size_t n)
 
 /* @text without the commands that are not in @before; true if there are any */
 static bool drop_commands(const struct buf *text, const char *before,
-			  struct buf *out)
+			  bool strategies, struct buf *out)
 {
 	const char *p = buf_str(text);
 	bool found = false;
 
 	while (*p) {
 		const size_t n = strcspn(p, "\n"), all = n + (p[n] == '\n');
-		const bool drop = is_exec(p, n) && !has_line(before, p, n);
+		const bool drop = is_run(p, n, strategies) &&
+				  !has_line(before, p, n);
 
 		if (!drop)
 			buf_add(out, p, all);
@@ -232,13 +238,13 @@ static bool drop_commands(const struct buf *text, const char *before,
 	return found;
 }
 
-/* @before: what it was, or NULL */
-static void disarm_todo(const struct gitrepo_config *c, const char *git,
-			const char *before)
+/* @which: of walk_git_todos; @before: what all of them were, or NULL */
+static void disarm_todo(const struct quarantine_config *c, const char *git,
+			size_t which, const char *before)
 {
 	static const char reason[] =
-		"git would run a command on rebase --continue";
-	auto_free char *path = path_join(git, WALK_GIT_TODO);
+		"git would run a program on --continue";
+	auto_free char *path = path_join(git, walk_git_todos[which]);
 	auto_free char *parent = path_parent(path);
 	auto_close int dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH |
 					       O_DIRECTORY | O_CLOEXEC, 0);
@@ -253,31 +259,32 @@ static void disarm_todo(const struct gitrepo_config *c, const char *git,
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    fs_read_fd(fd, WALK_TODO_MAX, &text, NULL) < 0 ||
 	    strlen(buf_str(&text)) != text.len) {
-		sealed_move(c, path, reason);
+		quarantine_and_report(c, path, reason);
 		return;
 	}
-	if (drop_commands(&text, before, &clean) &&
-	    !sealed_rewrite(c, dir, path, &text, &clean, reason))
-		sealed_move(c, path, reason);
+	if (drop_commands(&text, before, which > 0, &clean) &&
+	    !quarantine_rewrite(c, dir, path, &text, &clean, reason))
+		quarantine_and_report(c, path, reason);
 }
 
-static void disarm_one(const struct gitrepo_config *c, const char *git)
+static void disarm_one(const struct quarantine_config *c, const char *git)
 {
 	disarm_hooks(c, git);
 	disarm_config(c, git, "config");
 	disarm_config(c, git, "config.worktree");
 	disarm_common(c, git);
-	disarm_todo(c, git, NULL);
+	for (size_t i = 0; walk_git_todos[i]; i++)
+		disarm_todo(c, git, i, NULL);
 }
 
 /* Git directories below @path: submodules' names may have slashes, and one may
  * hide another. Only in one of them "objects" is data. False if that is more
  * than is looked at.
  */
-static bool disarm_below(const struct gitrepo_config *c, const char *path,
+static bool disarm_below(const struct quarantine_config *c, const char *path,
 			 unsigned int depth, unsigned int *left)
 {
-	const bool is_git = depth < GITREPO_DEPTH_MAX && is_git_dir(path);
+	const bool is_git = depth < GIT_SANITIZE_DEPTH_MAX && is_git_dir(path);
 	auto_closedir DIR *dir = open_dir(path);
 	struct dirent *entry;
 	struct stat there;
@@ -288,11 +295,11 @@ static bool disarm_below(const struct gitrepo_config *c, const char *path,
 		struct stat st;
 
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-		    (is_git && protect_is_git_data(entry->d_name)) ||
+		    (is_git && protected_is_git_data(entry->d_name)) ||
 		    lstat(below, &st) < 0)
 			continue;
 		if (S_ISLNK(st.st_mode) && strcmp(entry->d_name, "HEAD") != 0)
-			sealed_move(c, below, "points git at another repository");
+			quarantine_and_report(c, below, "points git at another repository");
 		if (!S_ISDIR(st.st_mode))
 			continue;
 		if (!depth || !*left)
@@ -314,41 +321,46 @@ static const char *find_todo(const struct view *view, const char *git)
 	return NULL;
 }
 
-void gitrepo_check_todos(const struct gitrepo_config *config,
+void git_sanitize_check_todos(const struct quarantine_config *config,
 			 const struct view *now, const struct view *before,
 			 const struct timespec *since)
 {
 	for (size_t i = 0; i < now->repos.len; i++) {
 		const char *git = now->repos.v[i].path;
-		auto_free char *path = path_join(git, WALK_GIT_TODO);
 
-		if (birth_changed_after(path, since))
-			disarm_todo(config, git, find_todo(before, git));
+		for (size_t j = 0; walk_git_todos[j]; j++) {
+			auto_free char *path = path_join(git,
+							 walk_git_todos[j]);
+
+			if (btime_changed_after(path, since))
+				disarm_todo(config, git, j,
+					    find_todo(before, git));
+		}
 	}
 }
 
-void gitrepo_disarm(const struct gitrepo_config *config, const char *path)
+void git_sanitize_disarm(const struct quarantine_config *config, const char *path)
 {
 	static const char *const below[] = { "modules", "worktrees" };
 
 	disarm_one(config, path);
 	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
 		auto_free char *dir = path_join(path, below[i]);
-		unsigned int left = GITREPO_MODULES_MAX;
+		unsigned int left = GIT_SANITIZE_MODULES_MAX;
 
-		if (!disarm_below(config, dir, GITREPO_DEPTH_MAX, &left))
-			sealed_move(config, dir, "more repositories than are looked at");
+		if (!disarm_below(config, dir, GIT_SANITIZE_DEPTH_MAX, &left))
+			quarantine_and_report(config, dir, "more repositories than are looked at");
 	}
 }
 
-bool gitrepo_is_pointer(const char *path)
+bool git_sanitize_is_pointer(const char *path)
 {
 	auto_free char *target = walk_git_target(path, NULL);
 	const char *in = NULL;
 
-	for (const char *at = target ? protect_in_git(target) : NULL; at;
-	     at = protect_in_git(at - 1))
+	for (const char *at = target ? protected_in_git(target) : NULL; at;
+	     at = protected_in_git(at - 1))
 		in = at;
-	return in && (protect_is_module(in) ||
+	return in && (protected_is_module(in) ||
 		      (!strncmp(in, "worktrees/", 10) && !strchr(in + 10, '/')));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/journal.c - what a run may leave behind, known before it starts */
+/* guard/journal.c - what a run may leave behind, known before it starts */
 
-#include "watch/journal.h"
+#include "guard/journal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "watch/encode.h"
+#include "base/text.h"
 
 void journal_done(struct journal *j)
 {
@@ -240,8 +240,13 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	return r || version != 1 ? -EINVAL : 0;
 }
 
-bool journal_others(const char *state, const struct journal *j,
-		    const char *path)
+/* True if @is says so of any journal. One that cannot be read is being written: the
+ * command of that run can have made nothing yet, and @unread is the answer.
+ */
+static bool any_journal(const char *state, bool unread, const void *arg,
+			const char *path,
+			bool (*is)(const struct journal *j, const void *arg,
+				   const char *path))
 {
 	auto_free char *where = path_join(state, "journal");
 	auto_closedir DIR *dir = opendir(where);
@@ -250,19 +255,40 @@ bool journal_others(const char *state, const struct journal *j,
 
 	while (dir && !found && (entry = readdir(dir)) != NULL) {
 		auto_buf struct buf text = { 0 };
-		struct journal other = { 0 };
+		struct journal j = { 0 };
 
 		if (entry->d_name[0] == '.' ||
 		    fs_read(dirfd(dir), entry->d_name, JOURNAL_TEXT_MAX, &text,
 			    NULL) < 0)
 			continue;
-		/* What cannot be read yet is being written: it may be any */
-		found = parse(buf_str(&text), text.len, &other) < 0 ||
-			(strcmp(other.run, j->run) != 0 &&
-			 journal_root(&other, path));
-		journal_done(&other);
+		found = parse(buf_str(&text), text.len, &j) < 0 ?
+			unread : is(&j, arg, path);
+		journal_done(&j);
 	}
 	return found;
+}
+
+static bool is_of_other(const struct journal *j, const void *own, const char *path)
+{
+	return strcmp(j->run, own) != 0 && journal_root(j, path);
+}
+
+bool journal_others(const char *state, const struct journal *j,
+		    const char *path)
+{
+	return any_journal(state, true, j->run, path, is_of_other);
+}
+
+static bool may_have_made(const struct journal *j, const void *arg,
+			  const char *path)
+{
+	(void)arg;
+	return journal_root(j, path) && !journal_existed(j, path);
+}
+
+bool journal_may_have_made(const char *state, const char *path)
+{
+	return any_journal(state, false, NULL, path, may_have_made);
 }
 
 /* If nobody holds it: hand it on, then remove it, unless that is to be done again.

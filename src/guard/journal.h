@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/journal.h - what a run may leave behind, known before it starts
+/* guard/journal.h - what a run may leave behind, known before it starts
  *
  * STATE/journal/RUN.json exists while a run lasts, and is locked by it. One
  * that nobody holds belongs to a run that was killed.
  */
 
-#ifndef WATCH_JOURNAL_H
-#define WATCH_JOURNAL_H
+#ifndef GUARD_JOURNAL_H
+#define GUARD_JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,8 +54,13 @@ void journal_remove(const char *state, const struct journal *j);
 bool journal_others(const char *state, const struct journal *j,
 		    const char *path);
 
+/* True if a run that has not ended could have made the file @path, a real path: it may
+ * write there, and nothing stood there when it began
+ */
+bool journal_may_have_made(const char *state, const char *path);
+
 /* Call @fn for each journal that nobody holds, and remove it if that says true */
 void journal_replay(const char *state,
 		    bool (*fn)(void *arg, const struct journal *j), void *arg);
 
-#endif /* WATCH_JOURNAL_H */
+#endif /* GUARD_JOURNAL_H */

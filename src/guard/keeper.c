@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/keeper.c - puts back what the host lifts: masks and read-only binds
+ * guard/keeper.c - puts back what the host lifts: masks and read-only binds
  *
  * Theory of operation: the mount namespace's own list (mountinfo) says when a
  * mount went away; then every path that should be a mount is looked at, and
@@ -16,17 +16,21 @@
  * all that the user may watch: then we look again and again.
  *
  * For each mask there are copies in hand, not mounted anywhere: one call puts
- * one in place, and a mask that talked talks again.
+ * one in place, and a mask that reported reports again.
+ *
+ * The unreadable file is the null device, mounted so that devices do not
+ * open: reading and writing it are EACCES. It needs no file of ours that the
+ * sandbox could find. All other masks are on file systems that bear our name;
+ * the sandbox cannot make one, and where the host has one, it is a mask, too.
  */
 
-#include "watch/keeper.h"
+#include "guard/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,20 +38,24 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/reap.h"
-#include "base/sock.h"
+#include "base/proc.h"
 #include "base/sys.h"
-#include "watch/cover.h"
+#include "ipc/socket.h"
+#include "plan/fuse-mask.h"
 
 enum {
 	TRIES = 64,		/* Somebody may replace it again while we mount */
@@ -57,6 +65,16 @@ enum {
 	COPIED_MAX = 128,	/* Of each are two descriptors; others are plain */
 	SPARED_FDS = 64,	/* Descriptors that no copies take */
 	SHOWN_MAX = 24,		/* Paths that a new mask leaves visible */
+	MOUNTINFO_MAX = 64 << 20,	/* As many mounts as the kernel allows */
+	NULL_MAJOR = 1, NULL_MINOR = 3,
+};
+
+/**
+ * struct mask_devices - File systems of masks
+ */
+struct mask_devices {
+	struct mask_device { dev_t dev; bool talks; } *v;
+	size_t len, cap;
 };
 
 /**
@@ -75,26 +93,233 @@ struct kept {
  * struct keeping - What keep() works on
  * @list:	All that is to be kept, and what masks leave visible
  * @own:	File systems of masks
- * @open:	How many could not be covered, when all were looked at
+ * @note:	What is said next; how many could not be covered
  * @proc:	Our own directory in /proc
  */
 struct keeping {
 	struct kept *v;
 	size_t len, cap;
 	const struct keeper_list *list;
-	struct cover_own own;
-	size_t open;
-	int inotify, proc;
+	struct mask_devices own;
+	struct keeper_note note;
+	int inotify, proc, socket;
 };
+
+static void add_device(struct mask_devices *own, dev_t dev, bool talks)
+{
+	for (size_t i = 0; i < own->len; i++) {
+		if (own->v[i].dev == dev)
+			return;
+	}
+	*vec_push(own) = (struct mask_device){ dev, talks };
+}
+
+/* A line of mountinfo: mount, parent, device, ..., " - ", type, source, ... */
+static void learn_line(struct mask_devices *own, const char *line)
+{
+	static const char fuse[] = " - fuse " FUSE_MASK_SOURCE " ";
+	static const char tmpfs[] = " - tmpfs " FUSE_MASK_SOURCE " ";
+	const bool talks = strstr(line, fuse);
+	const char *at = line;
+	unsigned long major;
+	char *end;
+
+	if (!talks && !strstr(line, tmpfs))
+		return;
+	for (int i = 0; i < 2; i++)
+		at += strcspn(at, " ") + 1;
+	major = strtoul(at, &end, 10);
+	if (*end == ':')
+		add_device(own, makedev(major, strtoul(end + 1, NULL, 10)),
+			   talks);
+}
+
+/* Read the devices of masks from @mountinfo: 0 or a negative errno. The host's file
+ * systems of that name count as well.
+ */
+static int read_mask_devices(struct mask_devices *own, int mountinfo, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	const int r = fs_read_fd(mountinfo, MOUNTINFO_MAX, &text, err);
+	char *save = NULL;
+
+	if (r < 0)
+		return r;
+	buf_addc(&text, '\0');
+	for (char *line = strtok_r(text.p, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save))
+		learn_line(own, line);
+	return 0;
+}
+
+/* A descriptor for @path, without following any link; or -1 */
+static int open_path(const char *path)
+{
+	return sys_open_nofollow(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+}
+
+static bool look(int fd, struct statx *x)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE |
+		     STATX_MODE | STATX_INO, x) == 0;
+}
+
+static bool is_mount(int fd)
+{
+	struct statx x;
+
+	return look(fd, &x) && x.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+static bool is_read_only(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_flags & ST_RDONLY;
+}
+
+static bool is_null(const struct statx *x)
+{
+	return S_ISCHR(x->stx_mode) && x->stx_rdev_major == NULL_MAJOR &&
+	       x->stx_rdev_minor == NULL_MINOR &&
+	       x->stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+static const struct mask_device *find_device(const struct mask_devices *own,
+					      const struct statx *x)
+{
+	for (size_t i = 0; i < own->len; i++) {
+		if (own->v[i].dev == makedev(x->stx_dev_major,
+					     x->stx_dev_minor))
+			return &own->v[i];
+	}
+	return NULL;
+}
+
+/* True if @fd is a mask, or in one and not shown. The sandbox's own /tmp, which is no
+ * mask, is on such a file system, too.
+ */
+static bool hides(const struct mask_devices *own, int fd)
+{
+	const struct mask_device *d;
+	struct statx x;
+
+	if (!look(fd, &x))
+		return false;
+	d = find_device(own, &x);
+	return is_null(&x) || (d && (d->talks || is_read_only(fd)));
+}
+
+static bool is_mask(const struct mask_devices *own, int fd)
+{
+	return is_mount(fd) && hides(own, fd);
+}
+
+/* True if @fd is hidden, or read-only, as @kind says */
+static bool is_closed(const struct mask_devices *own, enum mount_kind kind, int fd)
+{
+	return kind == MOUNT_BIND_RO ? is_mount(fd) &&
+				       is_read_only(fd)
+				     : is_mask(own, fd);
+}
+
+/* An empty directory, still writable: a detached mount, or -1 */
+static int make_tmpfs(struct mask_devices *own)
+{
+	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC), tree = -1;
+	struct statx x;
+
+	if (fs < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
+	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -1;
+	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (tree < 0 || !look(tree, &x))
+		return -1;
+	add_device(own, makedev(x.stx_dev_major, x.stx_dev_minor), false);
+	return take_fd(&tree);
+}
+
+static int set_read_only(int tree)
+{
+	const struct mount_attr attr = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+			    MOUNT_ATTR_NODEV,
+		.propagation = MS_PRIVATE,
+	};
+
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
+}
+
+/* Make a mount that @kind wants read-only so, instead of stacking a second one: true
+ * if that was enough. The kernel refuses where a file is open for writing.
+ */
+static bool close_mount(const struct mask_devices *own, enum mount_kind kind, int at)
+{
+	return kind == MOUNT_BIND_RO && is_mount(at) &&
+	       !hides(own, at) && set_read_only(at) == 0;
+}
+
+/* The mount @tree alone, without the mounts in it */
+static int set_writable(int tree)
+{
+	static const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
+
+	return sys_mount_setattr(tree, "", AT_EMPTY_PATH, &attr);
+}
+
+/* A detached mount to cover @at with: an empty directory, a device that does not
+ * open, or @at itself, read-only; or -1
+ */
+static int make_cover(struct mask_devices *own, enum mount_kind kind, int at)
+{
+	auto_close int tree = -1;
+	struct statx x;
+
+	if (!look(at, &x))
+		return -1;
+	tree = kind != MOUNT_BIND_RO && S_ISDIR(x.stx_mode) ?
+	       make_tmpfs(own) :
+	       kind == MOUNT_BIND_RO ?
+	       sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+			     AT_EMPTY_PATH | AT_RECURSIVE) :
+	       sys_open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE |
+			     OPEN_TREE_CLOEXEC);
+	if (tree < 0 || set_read_only(tree) < 0)
+		return -1;
+	return take_fd(&tree);
+}
+
+static int attach(int tree, int at)
+{
+	return sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+			      MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+/* Wait until a change of the directory of @path is done: the look-up of a name that
+ * is not in the cache takes its lock. The kernel asks whether a directory is a mount
+ * point before it renames it, and may have asked before there was a mount.
+ */
+static void wait_for_rename(const char *path)
+{
+	static unsigned int count;
+	auto_free char *parent = path_parent(path);
+	auto_free char *name = mem_printf("%s/.cloche-%d-%u", parent,
+					  (int)getpid(), count++);
+	auto_close int fd = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	(void)fd;
+}
 
 /* A copy of the mask that is mounted at @m, or -1: never of what it hides,
  * should that have been laid open meanwhile
  */
 static int copy_mask(const struct keeping *k, const struct keeper_mount *m)
 {
-	auto_close int at = m->kind == MOUNT_BIND_RO ? -1 : cover_open(m->path);
+	auto_close int at = m->kind == MOUNT_BIND_RO ? -1 : open_path(m->path);
 
-	if (at < 0 || !cover_is_mask(&k->own, at))
+	if (at < 0 || !is_mask(&k->own, at))
 		return -1;
 	return sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH);
@@ -159,41 +384,41 @@ static int show(int tree, const char *path, int shown)
 {
 	auto_close int at = openat(tree, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
-	return at < 0 ? -1 : cover_attach(shown, at);
+	return at < 0 ? -1 : attach(shown, at);
 }
 
 /* Put a mask onto @at, with what is visible in it */
 static int cover_around(struct keeping *k, const struct keeper_mount *m, int at)
 {
-	auto_close int tree = cover_make_tmpfs(&k->own);
+	auto_close int tree = make_tmpfs(&k->own);
 	const struct keeper_mount *s;
 	int shown[SHOWN_MAX], r = -1;
 	size_t n = 0;
 
 	for (size_t i = 0; tree >= 0 && n < SHOWN_MAX &&
 	     (s = next_shown(k->list, m, &i)) != NULL; n++) {
-		auto_close int from = cover_open(s->path);
+		auto_close int from = open_path(s->path);
 
 		shown[n] = from < 0 ? -1 :
 			   sys_open_tree(from, "", OPEN_TREE_CLONE |
 					 OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
 					 AT_RECURSIVE);
 		if (s->kind == MOUNT_SHOW && shown[n] >= 0 &&
-		    cover_set_read_only(shown[n]) < 0)
+		    set_read_only(shown[n]) < 0)
 			close_fd(&shown[n]);
 		if (s->kind == MOUNT_BIND_RW && shown[n] >= 0)
-			(void)cover_set_writable(shown[n]);
+			(void)set_writable(shown[n]);
 		if (shown[n] >= 0)
 			make_point(tree, m, s);
 	}
-	if (tree >= 0 && cover_set_read_only(tree) == 0) {
+	if (tree >= 0 && set_read_only(tree) == 0) {
 		for (size_t i = 0, j = 0; j < n; j++) {
 			s = next_shown(k->list, m, &i);
 			if (show(tree, s->path + strlen(m->path) + 1,
 				 shown[j]) == 0)
 				close_fd(&shown[j]);
 		}
-		r = cover_attach(tree, at);
+		r = attach(tree, at);
 		for (size_t i = 0, j = 0; r == 0 && j < n; j++) {
 			s = next_shown(k->list, m, &i);
 			(void)show(AT_FDCWD, s->path, shown[j]);
@@ -212,7 +437,7 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	size_t first = 0;
 	bool spare;
 
-	if (cover_close(&keeping->own, m->kind, at))
+	if (close_mount(&keeping->own, m->kind, at))
 		return 0;
 	if (fstat(at, &st) < 0)
 		return -errno;
@@ -221,10 +446,10 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 	    next_shown(keeping->list, m, &first))
 		return cover_around(keeping, m, at) < 0 ? -errno : 0;
 	tree = spare ? take_fd(&k->spare) :
-	       cover_make(&keeping->own, m->kind, at);
+	       make_cover(&keeping->own, m->kind, at);
 	if (tree < 0)
 		return -errno;
-	if (cover_attach(tree, at) == 0) {
+	if (attach(tree, at) == 0) {
 		prepare(keeping, k);
 		return 0;
 	}
@@ -236,7 +461,7 @@ static int cover(struct keeping *keeping, struct kept *k, int at)
 /* Never what a link leads to: what comes in its place would not be heard of */
 static int watch_dir(const struct keeping *k, const char *dir)
 {
-	auto_close int at = cover_open(dir);
+	auto_close int at = open_path(dir);
 	char name[32];
 
 	snprintf(name, sizeof(name), "fd/%d", at);
@@ -270,6 +495,16 @@ static bool watch_parent(const struct keeping *k, const char *path,
 	return true;
 }
 
+static void tell(struct keeping *k, const char *covered)
+{
+	const int n = snprintf(k->note.covered, sizeof(k->note.covered), "%s",
+			       covered);
+
+	(void)socket_send(k->socket, &k->note,
+			  offsetof(struct keeper_note, covered) + (size_t)n + 1,
+			  NULL, 0);
+}
+
 /* True if it is there, or we will hear of it */
 static bool check(struct keeping *keeping, struct kept *k, char **last)
 {
@@ -278,24 +513,26 @@ static bool check(struct keeping *keeping, struct kept *k, char **last)
 	bool heard = !hidden || watch_parent(keeping, path, last);
 
 	for (int tries = 0; tries < TRIES; tries++) {
-		auto_close int at = cover_open(path);
+		auto_close int at = open_path(path);
 		int r;
 
 		/* It may come back before its directory is watched */
 		if (at < 0 && !hidden) {
 			heard = watch_parent(keeping, path, last);
-			at = cover_open(path);
+			at = open_path(path);
 		}
-		if (at < 0 || cover_holds(&keeping->own, k->mount->kind, at))
+		if (at < 0 || is_closed(&keeping->own, k->mount->kind, at))
 			return heard || at >= 0;
 		/* A directory may be on its way to another name, or the file to
 		 * this one
 		 */
 		r = cover(keeping, k, at);
+		if (r == 0 && !hidden && !k->mount->is_dir)
+			tell(keeping, path);
 		if (r == -ENOENT || (r == 0 && k->mount->is_dir))
-			cover_wait(path);
+			wait_for_rename(path);
 	}
-	keeping->open++;
+	keeping->note.open++;
 	return false;
 }
 
@@ -305,7 +542,7 @@ static int check_all(struct keeping *k)
 	auto_free char *last = NULL;
 	bool heard = true;
 
-	k->open = 0;
+	k->note.open = 0;
 	for (size_t i = 0; i < k->len; i++)
 		heard = check(k, &k->v[i], &last) && heard;
 	return heard ? -1 : UNWATCHED_MS;
@@ -382,11 +619,11 @@ static void open_again(const struct keeping *k)
 		auto_close int at = m->kind == MOUNT_BIND_RW &&
 			!(i && !strcmp(m[-1].path, m->path)) &&
 			!(i + 1 < k->list->len && !strcmp(m[1].path, m->path)) ?
-			cover_open(m->path) : -1;
+			open_path(m->path) : -1;
 
-		if (at >= 0 && cover_is_mount(at) && cover_is_read_only(at) &&
-		    !cover_hides(&k->own, at))
-			(void)cover_set_writable(at);
+		if (at >= 0 && is_mount(at) && is_read_only(at) &&
+		    !hides(&k->own, at))
+			(void)set_writable(at);
 	}
 }
 
@@ -395,7 +632,7 @@ static void keep(const struct keeper_list *list, int socket, int proc)
 {
 	struct keeping k = {
 		.inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC),
-		.proc = proc, .list = list,
+		.proc = proc, .list = list, .socket = socket,
 	};
 	struct pollfd fds[] = {
 		{ .fd = socket, .events = POLLIN },
@@ -405,12 +642,12 @@ static void keep(const struct keeper_list *list, int socket, int proc)
 	};
 	int wait;
 
-	if (fds[1].fd < 0 || cover_learn(&k.own, fds[1].fd, NULL) < 0)
+	if (fds[1].fd < 0 || read_mask_devices(&k.own, fds[1].fd, NULL) < 0)
 		return;
 	collect(&k);
 	open_again(&k);
 	wait = check_all(&k);
-	(void)sock_send(socket, &k.open, sizeof(k.open), NULL, 0);
+	tell(&k, "");
 	for (size_t i = 0; i < k.len; i++)
 		prepare(&k, &k.v[i]);
 	while (poll(fds, ARRAY_SIZE(fds), wait) >= 0 || errno == EINTR) {
@@ -440,19 +677,6 @@ static void be_quick(void)
 	(void)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-/* Only these stay: 0 to 2 are the namespaces and the socket */
-static int arrange(int user, int mnt, int socket)
-{
-	/* The low numbers may be taken by what we need */
-	user = fcntl(user, F_DUPFD, 3);
-	mnt = fcntl(mnt, F_DUPFD, 3);
-	socket = fcntl(socket, F_DUPFD, 3);
-	if (dup2(user, 0) < 0 || dup2(mnt, 1) < 0 || dup2(socket, 2) < 0 ||
-	    sys_close_range(3, ~0U, 0) < 0)
-		return -errno;
-	return 0;
-}
-
 /* Two at a time would undo each other's work */
 static void wait_for_end(int pidfd)
 {
@@ -462,39 +686,43 @@ static void wait_for_end(int pidfd)
 		;
 }
 
-static void __attribute__((noreturn)) keeper_main(
-	const struct keeper_list *list, int before, int user, int mnt,
-	int socket)
+/**
+ * struct keeper_work - What a keeper starts with
+ * @before:	The pidfd of the keeper that it replaces, or -1
+ * @user, @mnt:	The sandbox's namespaces
+ */
+struct keeper_work {
+	const struct keeper_list *list;
+	int before, user, mnt;
+};
+
+static void keeper_main(int socket, const void *arg)
 {
-	sigset_t none;
+	const struct keeper_work *w = arg;
+	const int fds[] = { w->user, w->mnt, socket };
 	int proc;
 
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    prctl(PR_SET_NAME, "cloche-keeper") < 0)
-		_exit(1);
-	wait_for_end(before);
-	if (arrange(user, mnt, socket) < 0)
-		_exit(1);
+	wait_for_end(w->before);
+	if (proc_leave_streams() < 0 ||
+	    proc_close_others(fds, ARRAY_SIZE(fds)) < 0)
+		return;
 	/* The sandbox's own /proc does not know us */
 	proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (proc < 0 || setns(0, CLONE_NEWUSER) < 0 || setns(1, CLONE_NEWNS) < 0)
-		_exit(1);
-	(void)setsid();		/* No signals from the terminal */
+	if (proc < 0 || setns(w->user, CLONE_NEWUSER) < 0 ||
+	    setns(w->mnt, CLONE_NEWNS) < 0)
+		return;
 	be_quick();
-	keep(list, 2, proc);
-	_exit(1);
+	keep(w->list, socket, proc);
 }
 
-int keeper_start(struct keeper *keeper, const struct keeper_list *list,
+int keeper_start(struct proc *keeper, const struct keeper_list *list,
 		 int before, int user, int mnt, struct err *err)
 {
+	const struct keeper_work work = { list, before, user, mnt };
 	size_t kept = 0;
-	int pair[2];
-	pid_t pid;
+	int r;
 
-	*keeper = (struct keeper) { -1, -1 };
+	*keeper = PROC_NONE;
 	for (size_t i = 0; i < list->len; i++)
 		kept += is_kept(&list->v[i]);
 	if (!kept)
@@ -502,26 +730,7 @@ int keeper_start(struct keeper *keeper, const struct keeper_list *list,
 	if (kept > KEEPER_MOUNTS_MAX)
 		return fail(err, -E2BIG, "more than %d mounts cannot be kept",
 			    KEEPER_MOUNTS_MAX);
-	if (sock_pair(pair) < 0)
-		return fail_errno(err, "cannot talk to the keeper");
-	pid = fork();
-	if (!pid)
-		keeper_main(list, before, user, mnt, pair[1]);
-	close(pair[1]);
-	if (pid < 0) {
-		close(pair[0]);
-		return fail_errno(err, "cannot start the keeper");
-	}
-	*keeper = (struct keeper) { pid, pair[0] };
-	return 0;
-}
-
-void keeper_stop(struct keeper *keeper)
-{
-	if (keeper->pid > 0) {
-		(void)kill(keeper->pid, SIGKILL);
-		reap_later(keeper->pid);
-	}
-	close_fd(&keeper->socket);
-	keeper->pid = -1;
+	r = proc_spawn("cloche-keeper", 0, keeper_main, &work, keeper);
+	return r < 0 ? fail(err, r, "cannot start the keeper: %s",
+			    strerror(-r)) : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/keeper.h - puts back what the host lifts: masks and read-only binds
+/* guard/keeper.h - puts back what the host lifts: masks and read-only binds
  *
  * A mount on a file vanishes when somebody outside replaces the file (an
  * editor that saves, `git config`). The keeper is a process in the sandbox's
@@ -8,9 +8,10 @@
  * docs for how long that is.
  */
 
-#ifndef WATCH_KEEPER_H
-#define WATCH_KEEPER_H
+#ifndef GUARD_KEEPER_H
+#define GUARD_KEEPER_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -18,6 +19,7 @@
 #include "plan/plan.h"
 
 struct err;
+struct proc;
 
 enum { KEEPER_MOUNTS_MAX = 4096 };	/* More are not kept */
 
@@ -42,24 +44,20 @@ struct keeper_list {
 };
 
 /**
- * struct keeper - The process, from outside
- * @pid:	-1 if there is none
- * @socket:	A size_t comes from it when it has looked at all mounts: how many
- *		paths it could not close. Closed by us, it ends.
+ * struct keeper_note - What it says over its socket
+ * @open:	How many could not be covered, when it has looked at all of them
+ * @covered:	A file that it has just made read-only again, or ""
  */
-struct keeper {
-	pid_t pid;
-	int socket;
+struct keeper_note {
+	size_t open;
+	char covered[PATH_MAX];
 };
 
 /* Start it for @list, in the user and mount namespaces @user and @mnt; it waits
  * for the end of the one before, whose pidfd is @before, or -1. 0, or a negative
  * errno with words.
  */
-int keeper_start(struct keeper *keeper, const struct keeper_list *list,
+int keeper_start(struct proc *keeper, const struct keeper_list *list,
 		 int before, int user, int mnt, struct err *err);
 
-/* End it, without waiting for that; safe on { -1, -1 } */
-void keeper_stop(struct keeper *keeper);
-
-#endif /* WATCH_KEEPER_H */
+#endif /* GUARD_KEEPER_H */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/born.c - protected names that appear during a run
+ * guard/planted.c - protected names that appear during a run
  *
  * Theory of operation: before the run a journal says what it may write and what
  * is there; what appears in the writable roots is looked at at once
- * (inotify), and everything at the end (sweep.c), also the end of a run that
+ * (inotify), and everything at the end (scan.c), also the end of a run that
  * was killed.
  */
 
-#include "watch/born.h"
+#include "guard/planted.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,18 +23,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
+#include "guard/git-sanitize.h"
+#include "guard/journal.h"
+#include "guard/scan.h"
+#include "guard/settings-receipt.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
-#include "watch/journal.h"
-#include "watch/sweep.h"
-#include "watch/trust.h"
+#include "policy/protected-names.h"
+#include "report/violation.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 /**
  * struct watch - A directory that is watched
@@ -44,21 +52,32 @@ struct watch {
  * struct own - A protected name that came during the run and is the user's: no mount
  *		holds it until somebody sees to that
  * @dev, @ino:	What it is a name of
+ * @text:	What a file held then
  */
 struct own {
 	char *path;
 	dev_t dev;
 	ino_t ino;
+	struct buf text;
 };
 
-struct born {
-	struct born_config config;
+static void own_done(struct own *own)
+{
+	free(own->path);
+	buf_done(&own->text);
+}
+
+struct planted {
+	struct planted_config config;
 	struct journal journal;
 	bool armed, news;
 	unsigned int moves;
 	int held, inotify;
 	struct { struct own *v; size_t len, cap; } owns;
+	/* Those that somebody inside had open when a mount was put onto them */
+	struct { struct own *v; size_t len, cap; } exposed;
 	struct { struct watch *v; size_t len, cap; } watches;
+	struct quarantine_pending pending;
 	struct policy *later;	/* That granted more, or NULL */
 };
 
@@ -75,11 +94,11 @@ struct replay {
  * depends on it. A setting may have left names alone, which were there and nobody
  * noted: those are older than the run.
  */
-static int sweep_roots(const struct gitrepo_config *seal,
+static int scan_roots(const struct quarantine_config *quarantine,
 		       const struct journal *j, const char *home,
 		       struct err *err)
 {
-	struct sweep s = { .journal = j, .guessed = true, .seal = *seal };
+	struct scan s = { .journal = j, .guessed = true, .quarantine = *quarantine };
 	auto_policy struct policy *policy = policy_new(j->cwd, home);
 	const struct source *source = policy_add_source(policy, SCOPE_FLAG,
 							"journal", NULL, 0,
@@ -92,19 +111,19 @@ static int sweep_roots(const struct gitrepo_config *seal,
 	policy_set_profile(policy, j->profile,
 			   origin_make(source, NULL, NULL));
 	r = policy_finish(policy, NULL);
-	return r < 0 ? 0 : sweep_all(&s, policy, NULL, true, err);
+	return r < 0 ? 0 : scan_all(&s, policy, NULL, true, err);
 }
 
 static bool sweep_after(void *arg, const struct journal *j)
 {
 	const struct replay *replay = arg;
-	const struct gitrepo_config seal = { replay->state, j->run,
+	const struct quarantine_config quarantine = { replay->state, j->run,
 					     replay->sink };
 
-	return !err_is_shortage(-sweep_roots(&seal, j, replay->home, NULL));
+	return !err_is_shortage(-scan_roots(&quarantine, j, replay->home, NULL));
 }
 
-void born_replay(const char *state, const char *home,
+void planted_replay(const char *state, const char *home,
 		 const struct violation_sink *sink)
 {
 	struct replay replay = { state, home, sink };
@@ -142,16 +161,16 @@ static bool add_roots(struct journal *j, const struct view *view)
 			continue;
 		if (is_root(r))
 			*vec_push(&j->roots) = mem_strdup(r->path);
-		else if (sweep_knows(r) ||
+		else if (scan_knows(r) ||
 			 (r->list == PATH_DENY_WRITE && r->mode))
 			add_existing(j, r->path);
 	}
 	return found;
 }
 
-static void fill_journal(const struct born_config *c, struct journal *j)
+static void fill_journal(const struct planted_config *c, struct journal *j)
 {
-	const struct protect_row *rows;
+	const struct protected_row *rows;
 	size_t n;
 
 	j->run = mem_strdup(c->run);
@@ -159,18 +178,18 @@ static void fill_journal(const struct born_config *c, struct journal *j)
 	j->since = c->since;
 	j->profile = c->view->policy->profile;
 	(void)add_roots(j, c->view);
-	rows = protect_table(&n);
+	rows = protected_table(&n);
 	for (size_t i = 0; i < n; i++) {
 		auto_free char *path = path_join(j->cwd, rows[i].name);
 
-		if (rows[i].kind == PROTECT_SENTINEL &&
-		    sweep_sees(j->cwd, rows[i].name))
+		if (rows[i].kind == PROTECTED_SENTINEL &&
+		    scan_sees(j->cwd, rows[i].name))
 			add_existing(j, path);
 	}
 }
 
 /* It is gone, or is to be known by another name */
-static void forget_watch(struct born *b, int wd)
+static void forget_watch(struct planted *b, int wd)
 {
 	for (size_t i = b->watches.len; i > 0; i--) {
 		if (b->watches.v[i - 1].wd != wd)
@@ -181,12 +200,12 @@ static void forget_watch(struct born *b, int wd)
 }
 
 /* 0 or -errno */
-static int watch_dir(struct born *b, const char *path)
+static int watch_dir(struct planted *b, const char *path)
 {
 	struct watch *w;
 	int wd;
 
-	if (b->watches.len == BORN_ROOTS_MAX)
+	if (b->watches.len == PLANTED_ROOTS_MAX)
 		return 0;
 	wd = inotify_add_watch(b->inotify, path, IN_CREATE | IN_MOVED_TO |
 			       IN_ONLYDIR | IN_DONT_FOLLOW);
@@ -199,9 +218,9 @@ static int watch_dir(struct born *b, const char *path)
 	return 0;
 }
 
-void born_new(const struct born_config *config, struct born **ret)
+void planted_new(const struct planted_config *config, struct planted **ret)
 {
-	struct born *b = mem_zalloc(sizeof(*b));
+	struct planted *b = mem_zalloc(sizeof(*b));
 
 	b->config = *config;
 	b->held = b->inotify = -1;
@@ -209,7 +228,7 @@ void born_new(const struct born_config *config, struct born **ret)
 	fill_journal(config, &b->journal);
 }
 
-static struct own *find_own(const struct born *b, const char *path)
+static struct own *find_own(const struct planted *b, const char *path)
 {
 	for (size_t i = 0; i < b->owns.len; i++) {
 		if (!strcmp(b->owns.v[i].path, path))
@@ -218,8 +237,93 @@ static struct own *find_own(const struct born *b, const char *path)
 	return NULL;
 }
 
+/* Who opens it meanwhile waits for us, and we would get SIGIO */
+static bool may_lease(int fd)
+{
+	return fcntl(fd, F_SETSIG, SIGURG) == 0 &&
+	       fcntl(fd, F_SETLEASE, F_RDLCK) == 0 &&
+	       fcntl(fd, F_SETLEASE, F_UNLCK) == 0;
+}
+
+static bool is_same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The link to a file that is open for writing is itself writable */
+static bool has_open(const char *pid, const struct stat *file)
+{
+	char path[300];
+	auto_closedir DIR *dir = NULL;
+	const struct dirent *entry;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%s/fd", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+		    is_same_inode(&st, file) &&
+		    fstatat(dirfd(dir), entry->d_name, &st,
+			    AT_SYMLINK_NOFOLLOW) == 0 && st.st_mode & S_IWUSR)
+			return true;
+	}
+	return false;
+}
+
+/* True if a process in another user namespace than ours may write to the file that
+ * @fd is open on: it has it open, or the writer cannot be seen (a descriptor in flight
+ * over a socket, a mapping). The kernel grants a read lease only where no process has
+ * the file open for writing; otherwise the descriptors of all processes are compared.
+ */
+static bool is_open_inside(int fd)
+{
+	auto_closedir DIR *dir = NULL;
+	const struct dirent *entry;
+	struct stat file, ours, ns;
+	bool outside;
+	char path[300];
+
+	if (may_lease(fd))
+		return false;
+	outside = errno != EAGAIN;	/* No leases here, or not for us */
+	if (fstat(fd, &file) < 0 || stat("/proc/self/ns/user", &ours) < 0)
+		return false;
+	dir = opendir("/proc");
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9' ||
+		    !has_open(entry->d_name, &file))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/ns/user", entry->d_name);
+		if (stat(path, &ns) == 0 && !is_same_inode(&ns, &ours))
+			return true;
+		outside = true;
+	}
+	return !outside && !may_lease(fd);
+}
+
+/* What the file @path holds; @inside: whether somebody inside may write to it */
+static void read_text(const char *path, struct buf *ret, bool *inside)
+{
+	auto_close int fd = sys_open_nofollow(AT_FDCWD, path, O_RDONLY |
+					      O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
+					      0);
+	struct stat st;
+
+	ret->len = 0;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (inside)	/* First: what nobody may write to stays so */
+		*inside = is_open_inside(fd);
+	(void)fs_read_fd(fd, PLANTED_TEXT_MAX, ret, NULL);
+}
+
+static bool is_equal(const struct buf *a, const struct buf *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->p, b->p, a->len));
+}
+
 /* @path is the user's, as it is now */
-static void add_own(struct born *b, const char *path, const struct stat *st)
+static void add_own(struct planted *b, const char *path, const struct stat *st)
 {
 	struct own *own = find_own(b, path);
 
@@ -230,11 +334,12 @@ static void add_own(struct born *b, const char *path, const struct stat *st)
 	}
 	own->dev = st->st_dev;
 	own->ino = st->st_ino;
+	read_text(path, &own->text, NULL);
 	b->news = true;
 }
 
 /* Something else has taken the place of the user's */
-static void forget_own(struct born *b, struct own *own)
+static void forget_own(struct planted *b, struct own *own)
 {
 	struct journal *j = &b->journal;
 
@@ -244,46 +349,26 @@ static void forget_own(struct born *b, struct own *own)
 		free(j->existing.v[i - 1]);
 		j->existing.v[i - 1] = j->existing.v[--j->existing.len];
 	}
-	free(own->path);
+	own_done(own);
 	*own = b->owns.v[--b->owns.len];
 }
 
 /* True if nobody inside can have made @path, which has just appeared: cloche wrote
  * it, or no call was under way in this run, and no other run can write there
  */
-static bool is_users(const struct born *b, const char *path)
+static bool is_users(const struct planted *b, const char *path)
 {
-	const struct born_config *c = &b->config;
+	const struct planted_config *c = &b->config;
 
-	return trust_has(c->state, path) ||
+	return settings_receipt_has(c->state, path) ||
 	       ((!b->armed || (c->is_quiet && c->is_quiet(c->arg))) &&
 		!journal_others(c->state, &b->journal, path));
-}
-
-/* What has appeared since the start, and before anybody inside made anything */
-static void add_early(struct born *b)
-{
-	const struct journal *j = &b->journal;
-	const struct protect_row *rows;
-	size_t n;
-
-	rows = protect_table(&n);
-	for (size_t i = 0; i < n * j->roots.len; i++) {
-		const char *root = j->roots.v[i / n];
-		const char *name = rows[i % n].name;
-		auto_free char *path = path_join(root, name);
-		struct stat st;
-
-		if (!journal_existed(j, path) && lstat(path, &st) == 0 &&
-		    is_users(b, path))
-			add_own(b, path, &st);
-	}
 }
 
 /* All roots, and the directories in them that rows are in, where there are any:
  * 0 or -errno
  */
-static int watch_roots(struct born *b)
+static int watch_roots(struct planted *b)
 {
 	int r = b->inotify < 0 ? -errno : 0;
 
@@ -299,24 +384,7 @@ static int watch_roots(struct born *b)
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
-int born_arm(struct born *b, struct err *err)
-{
-	int r;
-
-	if (b->armed)
-		return 0;
-	add_early(b);
-	b->armed = true;
-	b->held = journal_write(b->config.state, &b->journal, err);
-	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	r = watch_roots(b);
-	if (b->held < 0)
-		return fail_in(err, b->held, "planted files are not watched for");
-	return r < 0 ? fail(err, r, "planted files are looked for only at the end: %s",
-			    sys_inotify_why(-r)) : 0;
-}
-
-void born_free(struct born *b)
+void planted_free(struct planted *b)
 {
 	if (!b)
 		return;
@@ -324,8 +392,16 @@ void born_free(struct born *b)
 		free(b->watches.v[i].path);
 	free(b->watches.v);
 	for (size_t i = 0; i < b->owns.len; i++)
-		free(b->owns.v[i].path);
+		own_done(&b->owns.v[i]);
 	free(b->owns.v);
+	for (size_t i = 0; i < b->exposed.len; i++)
+		own_done(&b->exposed.v[i]);
+	free(b->exposed.v);
+	for (size_t i = 0; i < b->pending.len; i++) {
+		free(b->pending.v[i].id);
+		free(b->pending.v[i].path);
+	}
+	free(b->pending.v);
 	close_fd(&b->held);
 	close_fd(&b->inotify);
 	policy_unref(b->later);
@@ -333,12 +409,12 @@ void born_free(struct born *b)
 	free(b);
 }
 
-int born_fd(const struct born *b)
+int planted_fd(const struct planted *b)
 {
 	return b->inotify;
 }
 
-int born_held(const struct born *b)
+int planted_held(const struct planted *b)
 {
 	return b->held;
 }
@@ -357,16 +433,16 @@ static bool is_unfinished(const char *path, const struct stat *st)
 }
 
 /* A name has appeared: if it is a protected one, is it the user's? */
-static void consider(struct born *b, const char *path)
+static void consider(struct planted *b, const char *path)
 {
 	const char *root = journal_root(&b->journal, path);
 	/* The root may itself be called so: only what is below counts */
-	const struct protect_row *row = root ?
-		protect_match(b->config.view->policy, path + strlen(root)) :
+	const struct protected_row *row = root ?
+		protected_match(b->config.view->policy, path + strlen(root)) :
 		NULL;
-	struct sweep s = { .journal = &b->journal,
-			   .seal = { b->config.state, b->config.run,
-				     b->config.sink } };
+	struct scan s = { .journal = &b->journal,
+			   .quarantine = { b->config.state, b->config.run,
+				     b->config.sink, .pending = &b->pending } };
 	struct own *own = find_own(b, path);
 	struct stat st;
 
@@ -384,41 +460,21 @@ static void consider(struct born *b, const char *path)
 	/* Whoever plants all day must not fill the quarantine, nor have one of
 	 * them stay until the end
 	 */
-	s.seal.full = b->moves >= BORN_MOVES_MAX;
-	b->moves += !s.seal.full;
-	sweep_name(&s, path, row->reason);
+	s.quarantine.full = b->moves >= PLANTED_MOVES_MAX;
+	b->moves += !s.quarantine.full;
+	scan_name(&s, path, row->reason);
 }
 
-/* A directory of ours to watch has appeared, perhaps with names in it */
-static void enter_dir(struct born *b, const char *path)
-{
-	const char *name = path_base(path);
-	const size_t n = strlen(name);
-	const struct protect_row *rows;
-	size_t len;
-
-	(void)watch_dir(b, path);
-	rows = protect_table(&len);
-	for (size_t i = 0; i < len; i++) {
-		auto_free char *below = NULL;
-
-		if (strncmp(rows[i].name, name, n) || rows[i].name[n] != '/')
-			continue;
-		below = path_join(path, rows[i].name + n + 1);
-		consider(b, below);
-	}
-}
-
-/* So much was made that not all of it was told: whoever plants may have seen to
- * that
+/* Before anybody inside made anything; or a directory has come with names in it; or
+ * so much was made that not all of it was told, and whoever plants saw to that
  */
-static void consider_all(struct born *b)
+static void consider_all(struct planted *b)
 {
 	const struct journal *j = &b->journal;
-	const struct protect_row *rows;
+	const struct protected_row *rows;
 	size_t n;
 
-	rows = protect_table(&n);
+	rows = protected_table(&n);
 	for (size_t i = 0; i < n * j->roots.len; i++) {
 		auto_free char *path = path_join(j->roots.v[i / n],
 						 rows[i % n].name);
@@ -427,10 +483,27 @@ static void consider_all(struct born *b)
 	}
 }
 
-static void take_event(struct born *b, const struct inotify_event *event)
+int planted_arm(struct planted *b, struct err *err)
 {
-	if (event->mask & IN_Q_OVERFLOW)
-		consider_all(b);
+	int r;
+
+	if (b->armed)
+		return 0;
+	consider_all(b);
+	b->armed = true;
+	b->held = journal_write(b->config.state, &b->journal, err);
+	b->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	r = watch_roots(b);
+	if (b->held < 0)
+		return fail_in(err, b->held, "planted files are not watched for");
+	return r < 0 ? fail(err, r, "planted files are looked for only at the end: %s",
+			    sys_inotify_why(-r)) : 0;
+}
+
+static void take_event(struct planted *b, const struct inotify_event *event)
+{
+	bool all = event->mask & IN_Q_OVERFLOW;
+
 	if (event->mask & IN_IGNORED)
 		forget_watch(b, event->wd);
 	for (size_t i = 0; event->len && i < b->watches.len; i++) {
@@ -440,20 +513,22 @@ static void take_event(struct born *b, const struct inotify_event *event)
 			continue;
 		path = path_join(b->watches.v[i].path, event->name);
 		if (!strcmp(event->name, ".claude"))
-			enter_dir(b, path);
+			all = watch_dir(b, path) == 0;
 		consider(b, path);
 		break;
 	}
+	if (all)
+		consider_all(b);
 }
 
-bool born_dispatch(struct born *b)
+bool planted_dispatch(struct planted *b)
 {
 	char room[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
 	ssize_t n = 1;
 
 	/* Who makes names without end is not waited for */
-	for (int i = 0; n > 0 && i < BORN_READS_MAX; i++) {
+	for (int i = 0; n > 0 && i < PLANTED_READS_MAX; i++) {
 		n = read(b->inotify, room, sizeof(room));
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event =
@@ -467,12 +542,69 @@ bool born_dispatch(struct born *b)
 	return n < 0;
 }
 
-bool born_covers(const struct born *b, const char *path)
+static void report_exposed(const struct planted *b, const char *path)
+{
+	struct violation v = {
+		.kind = VIOLATION_FS_WRITE, .count = 1, .op = mem_strdup("open"),
+		.target = mem_strdup(path), .reason = mem_strdup(
+			"opened while it was replaced from outside; compare it with what you saved"),
+	};
+
+	violation_report(b->config.sink, &v);
+	violation_done(&v);
+}
+
+void planted_covered(struct planted *b, const char *path)
+{
+	struct own *own = find_own(b, path), *e = NULL;
+	auto_buf struct buf text = { 0 };
+	bool inside = false;
+
+	read_text(path, &text, &inside);
+	if (own && !is_equal(&text, &own->text)) {
+		own->ino = 0;	/* It is another one now */
+		consider(b, path);
+	}
+	for (size_t i = 0; i < b->exposed.len && !e; i++)
+		e = strcmp(b->exposed.v[i].path, path) ? NULL :
+		    &b->exposed.v[i];
+	if (e) {	/* The user has saved it once more */
+		own_done(e);
+		*e = b->exposed.v[--b->exposed.len];
+	}
+	if (inside) {
+		e = vec_push(&b->exposed);
+		e->path = mem_strdup(path);
+		buf_add(&e->text, text.p, text.len);
+		report_exposed(b, path);
+	}
+}
+
+/* What was written through a descriptor that no mount stops is undone */
+static void restore_exposed(const struct planted *b,
+			    const struct quarantine_config *quarantine)
+{
+	for (size_t i = 0; i < b->exposed.len; i++) {
+		const struct own *e = &b->exposed.v[i];
+		auto_free char *parent = path_parent(e->path);
+		auto_close int dir = sys_open_nofollow(AT_FDCWD, parent, O_PATH |
+						       O_DIRECTORY | O_CLOEXEC,
+						       0);
+		auto_buf struct buf now = { 0 };
+
+		read_text(e->path, &now, NULL);
+		if (dir >= 0 && !is_equal(&now, &e->text))
+			(void)quarantine_rewrite(quarantine, dir, e->path, &now,
+				&e->text, "changed after it was saved, by a command that had it open");
+	}
+}
+
+bool planted_covers(const struct planted *b, const char *path)
 {
 	return journal_root(&b->journal, path);
 }
 
-bool born_is_late(const struct born *b, const char *path)
+bool planted_is_late(const struct planted *b, const char *path)
 {
 	for (size_t i = 0; i < b->owns.len; i++) {
 		if (path_is_within(b->owns.v[i].path, path))
@@ -481,7 +613,7 @@ bool born_is_late(const struct born *b, const char *path)
 	return false;
 }
 
-bool born_has_news(struct born *b)
+bool planted_has_news(struct planted *b)
 {
 	const bool news = b->news;
 
@@ -489,12 +621,12 @@ bool born_has_news(struct born *b)
 	return news;
 }
 
-void born_open(const struct born *b)
+void planted_open(const struct planted *b)
 {
-	sweep_open(&b->journal);
+	scan_open(&b->journal);
 }
 
-void born_grant(struct born *b, const struct view *view)
+void planted_grant(struct planted *b, const struct view *view)
 {
 	if (!add_roots(&b->journal, view))
 		return;
@@ -504,34 +636,36 @@ void born_grant(struct born *b, const struct view *view)
 		journal_rewrite(b->held, &b->journal);
 }
 
-void born_drop(const struct born *b)
+void planted_drop(const struct planted *b)
 {
 	if (b->armed)
 		journal_remove(b->config.state, &b->journal);
 }
 
-int born_finish(struct born *b, bool changed, bool seen, bool watched,
+int planted_finish(struct planted *b, bool changed, bool seen, bool watched,
 		struct err *err)
 {
 	const struct view *view = b->config.view;
-	const struct sweep s = { .journal = &b->journal, .seen = seen,
+	const struct scan s = { .journal = &b->journal, .seen = seen,
 				 .before = view,
-				 .seal = { b->config.state, b->config.run,
+				 .quarantine = { b->config.state, b->config.run,
 					   b->config.sink } };
-	struct sweep first = s, second = s;
+	struct scan first = s, second = s;
 	int r = 0;
 
+	quarantine_collect_pending(&s.quarantine, &b->pending);
+	restore_exposed(b, &s.quarantine);
 	/* To write to what is there makes no name, and nothing counts it */
 	if (!changed && view)
-		gitrepo_check_todos(&s.seal, view, view, &b->journal.since);
+		git_sanitize_check_todos(&s.quarantine, view, view, &b->journal.since);
 	if (changed)
-		r = sweep_all(&first, b->config.view->policy,
+		r = scan_all(&first, b->config.view->policy,
 			      b->config.view->cache, !watched, err);
 	if (r == 0 && changed && b->later)
-		r = sweep_all(&second, b->later, NULL, !watched, err);
+		r = scan_all(&second, b->later, NULL, !watched, err);
 	if (r < 0 && !err_is_shortage(-r))
-		r = sweep_roots(&s.seal, &b->journal, view->policy->home, err);
+		r = scan_roots(&s.quarantine, &b->journal, view->policy->home, err);
 	if (r == 0)
-		born_drop(b);
+		planted_drop(b);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/quarantine.c - what was planted is moved away, and can come back
+ * guard/quarantine.c - what was planted is moved away, and can come back
  *
  * Theory of operation: the command may still run while we move, so paths are
  * opened once, from the root, without following any link, and what happens
@@ -9,7 +9,7 @@
  * gone without a record.
  */
 
-#include "watch/quarantine.h"
+#include "guard/quarantine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,10 +30,10 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "policy/violation.h"
-#include "watch/copy.h"
-#include "watch/encode.h"
-#include "watch/trust.h"
+#include "base/text.h"
+#include "guard/settings-receipt.h"
+#include "guard/tree-copy.h"
+#include "report/violation.h"
 
 static const char ITEM[] = "item";
 static const char META[] = "meta.json";
@@ -99,16 +99,43 @@ static int make_entry(const char *state, const char *path, const char *run,
 	return r < 0 ? r : take_fd(&dir);
 }
 
-static int open_parent(const char *path, struct err *err)
-{
-	auto_free char *parent = path_parent(path);
-	const int fd = sys_open_nofollow(AT_FDCWD, parent, O_PATH | O_DIRECTORY |
-					 O_CLOEXEC, 0);
+/**
+ * struct upstream - The directory of what is moved
+ * @mode:	What it gets back, or 0: whoever planted something may have taken
+ *		the modes away that moving it needs
+ */
+struct upstream {
+	int fd;
+	mode_t mode;
+};
 
-	return fd < 0 ? fail_errno(err, "cannot open '%s'", parent) : fd;
+static struct upstream open_parent(const char *path, struct err *err)
+{
+	auto_free char *dir = path_parent(path);
+	struct upstream p = {
+		sys_open_nofollow(AT_FDCWD, dir, O_PATH | O_DIRECTORY |
+				  O_CLOEXEC, 0), 0 };
+	struct stat st;
+
+	if (p.fd < 0)
+		p.fd = fail_errno(err, "cannot open '%s'", dir);
+	else if (fstat(p.fd, &st) == 0 && (~st.st_mode & S_IRWXU) &&
+		 fs_chmod(p.fd, st.st_mode | S_IRWXU) == 0)
+		p.mode = st.st_mode;
+	return p;
 }
 
-static const struct copy limits = {
+static void parent_donep_(struct upstream *p)
+{
+	if (p->mode)
+		(void)fs_chmod(p->fd, p->mode);
+	close_fd(&p->fd);
+}
+
+#define auto_parent	__attribute__((cleanup(parent_donep_)))
+
+/* Of all that one run planted: copying takes time and space */
+static struct tree_copy limits = {
 	.entries = QUARANTINE_ENTRIES_MAX, .bytes = QUARANTINE_BYTES_MAX,
 	.depth = QUARANTINE_DEPTH_MAX,
 };
@@ -118,71 +145,33 @@ static const struct copy limits = {
  */
 static int move(int parent, const char *name, int dir)
 {
-	struct copy copy = limits;
 	struct stat st;
 	int r;
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
-		return copy_move(parent, name, dir, ITEM, limits);
-	r = copy_tree(&copy, parent, name, dir, ITEM);
-	copy_done(&copy);
+		return tree_copy_move(parent, name, dir, ITEM, limits);
+	r = tree_copy_tree(&limits, parent, name, dir, ITEM);
 	/* It is all there from the time before, when it could not be removed */
 	if (r == -EEXIST)
 		r = 0;
-	return r < 0 ? r : copy_remove(parent, name, limits.depth + 1);
+	return r < 0 ? r : tree_copy_remove(parent, name, limits.depth + 1);
 }
 
-/* Whoever planted it may have taken the modes away that moving it needs */
-static int move_held(int parent, const char *name, int dir)
+/* What it is called in its directory, where nobody obeys it */
+static char *renamed_name(const char *path, const char *id)
 {
-	auto_close int item = openat(parent, name, O_PATH | O_DIRECTORY |
-				     O_NOFOLLOW | O_CLOEXEC);
-	struct stat st, own;
-	int r;
-
-	if (fstat(parent, &st) < 0 ||
-	    fs_chmod(parent, st.st_mode | S_IRWXU) < 0)
-		return -EACCES;
-	if (item >= 0 && fstat(item, &own) == 0)
-		(void)fs_chmod(item, own.st_mode | S_IRWXU);
-	r = move(parent, name, dir);
-	(void)fs_chmod(parent, st.st_mode);
-	return r;
+	return mem_printf("%.200s.quarantine-%s", path_base(path), id);
 }
 
-/* As renameat(), whatever mode the directory was given to prevent it */
-static int rename_in(int parent, const char *from, const char *to)
+/* It is too large, or the disk is full: whoever planted it may have seen to that */
+static int rename_here(int parent, const char *path, int why, const char *id,
+		       struct err *err)
 {
-	struct stat st;
-	int r;
+	auto_free char *name = renamed_name(path, id);
 
-	if (renameat(parent, from, parent, to) == 0)
-		return 0;
-	if (errno != EACCES || fstat(parent, &st) < 0 ||
-	    fs_chmod(parent, st.st_mode | S_IRWXU) < 0)
-		return -1;
-	r = renameat(parent, from, parent, to);
-	(void)fs_chmod(parent, st.st_mode);
-	return r;
-}
-
-/* It is too large for another disk, or the disk is full: whoever planted it may
- * have seen to that. Then it stays, but under a name that nobody obeys.
- */
-static int rename_here(const char *state, int parent, const char *path,
-		       int why, const char *id, struct err *err)
-{
-	auto_free char *name = mem_printf("%.200s.quarantine-%s",
-					  path_base(path), id);
-	auto_free char *item = mem_printf("%s/%s", id, ITEM);
-	auto_close int store = open_store(state, NULL);
-
-	/* A copy that is there is whole: what stays here may be half of it */
-	if (store >= 0 && faccessat(store, item, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		(void)copy_remove(store, id, QUARANTINE_DEPTH_MAX);
-	if (rename_in(parent, path_base(path), name) < 0)
+	if (renameat(parent, path_base(path), parent, name) < 0)
 		return fail(err, why, "cannot move '%s' to quarantine: %s",
 			    path, strerror(-why));
 	(void)fail(err, why, "it cannot be moved to quarantine (%s), so it is called %s now",
@@ -191,54 +180,79 @@ static int rename_here(const char *state, int parent, const char *path,
 }
 
 int quarantine_move(const char *state, const char *path, const char *run,
-		    const char *reason, char ret_id[QUARANTINE_ID_SIZE],
-		    struct err *err)
+		    const char *reason, ino_t *ret_renamed,
+		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)
 {
-	auto_close int parent = open_parent(path, err);
+	auto_parent struct upstream parent = open_parent(path, err);
 	auto_close int dir = -1;
 	struct stat st;
 	int r;
 
-	if (parent < 0)
-		return parent;
-	if (fstatat(parent, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (parent.fd < 0)
+		return parent.fd;
+	if (fstatat(parent.fd, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return fail_errno(err, "cannot look at '%s'", path);
 	make_id(ret_id);
 	dir = make_entry(state, path, run, reason, false, ret_id, err);
-	if (dir < 0)
-		return rename_here(state, parent, path, dir, ret_id, err);
-	r = move(parent, path_base(path), dir);
-	if (r == -EACCES)
-		r = move_held(parent, path_base(path), dir);
-	return r < 0 ? rename_here(state, parent, path, r, ret_id, err) : 0;
+	if (dir >= 0 && ret_renamed && S_ISDIR(st.st_mode) &&
+	    rename_here(parent.fd, path, 0, ret_id, NULL) > 0) {
+		*ret_renamed = st.st_ino;
+		return 0;
+	}
+	r = dir < 0 ? dir : move(parent.fd, path_base(path), dir);
+	return r < 0 ? rename_here(parent.fd, path, r, ret_id, err) : 0;
 }
 
-int quarantine_drop(const char *path, struct err *err)
+int quarantine_collect(const char *state, const char *path, ino_t ino,
+		       const char *id, struct err *err)
 {
-	auto_close int parent = open_parent(path, err);
+	auto_free char *name = renamed_name(path, id);
+	auto_close int store = open_store(state, err);
+	auto_parent struct upstream parent = open_parent(path, err);
+	auto_close int dir = -1;
+	struct stat st;
+	int r;
+
+	/* The command may have moved it, and another to its name */
+	if (fstatat(parent.fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_ino != ino)
+		return 0;
+	dir = openat(store, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = dir < 0 ? -errno : move(parent.fd, name, dir);
+	return r < 0 ? fail(err, r, "it cannot be moved to quarantine: %s",
+			    strerror(-r)) : 0;
+}
+
+/* The limit of the run is reached: remove a file, and rename a directory, which may hold
+ * any number of others. 1 with words, -ENOENT, or a negative errno with words.
+ */
+static int drop_plant(const char *path, struct err *err)
+{
+	auto_parent struct upstream parent = open_parent(path, err);
 	char id[QUARANTINE_ID_SIZE];
 	auto_free char *name = NULL;
 
-	if (parent < 0)
-		return parent;
-	if (unlinkat(parent, path_base(path), 0) == 0) {
+	if (parent.fd < 0)
+		return parent.fd;
+	if (unlinkat(parent.fd, path_base(path), 0) == 0) {
 		(void)fail(err, -EDQUOT, "so many were planted that it is removed, not kept");
 		return 1;
 	}
 	if (errno == ENOENT)
 		return -ENOENT;
 	make_id(id);
-	name = mem_printf("%.200s.quarantine-%s", path_base(path), id);
-	if (rename_in(parent, path_base(path), name) < 0)
+	name = renamed_name(path, id);
+	if (renameat(parent.fd, path_base(path), parent.fd, name) < 0)
 		return fail_errno(err, "cannot rename '%s'", path);
 	(void)fail(err, -EDQUOT, "so many were planted that it is called %s now, not kept",
 		   name);
 	return 1;
 }
 
-int quarantine_keep(const char *state, const char *path, const void *data,
-		    size_t n, const char *run, const char *reason,
-		    char ret_id[QUARANTINE_ID_SIZE], struct err *err)
+/* Keep a copy of @n bytes of the file @path, which is about to be rewritten */
+static int keep_bytes(const char *state, const char *path, const void *data,
+		      size_t n, const char *run, const char *reason,
+		      char ret_id[QUARANTINE_ID_SIZE], struct err *err)
 {
 	auto_close int dir = -1;
 
@@ -273,8 +287,10 @@ static char *read_meta(int dir, bool *copy, struct err *err)
 
 int quarantine_restore(const char *state, const char *id, struct err *err)
 {
-	auto_close int store = -1, dir = -1, parent = -1;
+	auto_close int store = -1, dir = -1;
+	auto_parent struct upstream parent = { -1, 0 };
 	auto_free char *path = NULL, *kept = path_join(state, "quarantine");
+	auto_free char *name = NULL;
 	auto_buf struct buf text = { 0 };
 	bool copy = false;
 	int r;
@@ -294,20 +310,113 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 		return fail(err, -ENOENT, "nothing called '%s' is in quarantine",
 			    id);
 	path = read_meta(dir, &copy, err);
-	parent = path ? open_parent(path, err) : -1;
-	if (parent < 0)
+	if (path)
+		parent = open_parent(path, err);
+	if (parent.fd < 0)
 		return err ? err->code : -EINVAL;
 	if (copy)
-		(void)unlinkat(parent, path_base(path), 0);
+		(void)unlinkat(parent.fd, path_base(path), 0);
 	/* A run that is under way must not take it for a plant again */
 	if (fs_read(dir, ITEM, JSON_TEXT_MAX, &text, NULL) == 0)
-		(void)trust_note(state, path, buf_str(&text), text.len);
-	r = copy_move(dir, ITEM, parent, path_base(path), limits);
+		(void)settings_receipt_note(state, path, buf_str(&text), text.len);
+	r = tree_copy_move(dir, ITEM, parent.fd, path_base(path), limits);
+	name = renamed_name(path, id);
+	if (r == -ENOENT)
+		r = tree_copy_move(parent.fd, name, parent.fd, path_base(path), limits);
 	if (r == -EEXIST)
 		return fail(err, r, "'%s' is there again; move it away first",
 			    path);
 	if (r < 0)
 		return fail(err, r, "cannot restore '%s': %s", path,
 			    strerror(-r));
-	return copy_remove(store, id, QUARANTINE_DEPTH_MAX);
+	return tree_copy_remove(store, id, QUARANTINE_DEPTH_MAX);
+}
+
+/* @err is why it is not in quarantine; it may be @gone all the same */
+static void report_entry(const struct quarantine_config *c, const char *path, bool gone,
+		 const char *reason, const char *id, const struct err *err)
+{
+	struct violation v = { .kind = VIOLATION_QUARANTINE, .count = 1,
+			       .op = mem_strdup("quarantine"),
+			       .target = mem_strdup(path) };
+
+	if (err) {
+		v.error = -err->code;
+		v.reason = mem_printf("%s; %s%s", reason,
+				      gone ? "" : "it is still there: ",
+				      err->msg);
+	} else {
+		v.reason = mem_strdup(reason);
+		v.suggest_command = mem_printf("cloche violations restore %s",
+					       id);
+	}
+	violation_report(c->sink, &v);
+	violation_done(&v);
+}
+
+char *quarantine_target(const char *root, const char *path)
+{
+	struct stat st;
+
+	for (const char *end = path + strlen(root);
+	     *end && (end = strchr(end + 1, '/')) != NULL;) {
+		char *above = mem_strndup(path, (size_t)(end - path));
+
+		if (lstat(above, &st) == 0 && S_ISLNK(st.st_mode))
+			return above;
+		free(above);
+	}
+	return mem_strdup(path);
+}
+
+bool quarantine_and_report(const struct quarantine_config *c, const char *path,
+		 const char *reason)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct err err = { 0 };
+	ino_t renamed = 0;
+	const int r = c->full ? drop_plant(path, &err) :
+		      quarantine_move(c->state, path, c->run, reason,
+				      c->pending ? &renamed : NULL, id, &err);
+
+	if (r == -ENOENT)
+		return true;
+	if (renamed)
+		*vec_push(c->pending) = (struct quarantine_renamed){
+			mem_strdup(id), mem_strdup(path), renamed };
+	report_entry(c, path, r >= 0, reason, id, r ? &err : NULL);
+	return r >= 0;
+}
+
+void quarantine_collect_pending(const struct quarantine_config *c,
+		    const struct quarantine_pending *pending)
+{
+	for (size_t i = 0; i < pending->len; i++) {
+		const struct quarantine_renamed *a = &pending->v[i];
+		auto_free char *now = mem_printf("%s.quarantine-%s", a->path,
+						 a->id);
+		struct err err = { 0 };
+
+		if (quarantine_collect(c->state, a->path, a->ino, a->id,
+				       &err) < 0)
+			report_entry(c, now, true, "planted", a->id, &err);
+	}
+}
+
+bool quarantine_rewrite(const struct quarantine_config *c, int dir, const char *path,
+		    const struct buf *old, const struct buf *text,
+		    const char *reason)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct err err = { 0 };
+	struct stat st = { .st_mode = 0644 };
+	int r = keep_bytes(c->state, path, buf_str(old), old->len, c->run, reason,
+			   id, &err);
+
+	(void)fstatat(dir, path_base(path), &st, AT_SYMLINK_NOFOLLOW);
+	if (r == 0)
+		r = fs_replace(dir, path_base(path), buf_str(text), text->len,
+			       st.st_mode & 0777, &err);
+	report_entry(c, path, r == 0, reason, id, r < 0 ? &err : NULL);
+	return r == 0;
 }

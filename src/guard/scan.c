@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/sweep.c - one look at everything that a run could write
+ * guard/scan.c - one look at everything that a run could write
  *
  * Theory of operation: the view is built again and compared with the one from
  * before: a protected name that is found now and was not then has been
@@ -8,7 +8,7 @@
  * in the run must work, so only what git would run is taken out of it.
  */
 
-#include "watch/sweep.h"
+#include "guard/scan.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,25 +17,25 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/btime.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
+#include "guard/git-sanitize.h"
+#include "guard/journal.h"
 #include "policy/git.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
-#include "watch/birth.h"
-#include "watch/journal.h"
-#include "watch/sealed.h"
+#include "policy/protected-names.h"
+#include "view/realpath.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 /* The git directory that @path lies in, or NULL. The caller frees. */
 static char *git_dir_of(const char *path)
 {
-	const char *in = protect_in_git(path);
+	const char *in = protected_in_git(path);
 
 	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
 }
@@ -51,10 +51,10 @@ static char *made_for(const struct journal *j, const char *path)
 
 	return real && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
 	       !strcmp(real, named) && journal_root(j, real) &&
-	       birth_is_after(real, &j->since) ? take_ptr(real) : NULL;
+	       btime_is_after(real, &j->since) ? take_ptr(real) : NULL;
 }
 
-void sweep_name(struct sweep *s, const char *path, const char *reason)
+void scan_name(struct scan *s, const char *path, const char *reason)
 {
 	const struct journal *j = s->journal;
 	const char *root = journal_root(j, path);
@@ -62,7 +62,7 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 	auto_free char *parent = path_parent(path), *plant = NULL;
 	char *git = git_dir_of(path);
 
-	if (git && birth_is_after(git, &j->since)) {
+	if (git && btime_is_after(git, &j->since)) {
 		*vec_push(&s->repos) = git;
 		return;
 	}
@@ -73,16 +73,16 @@ void sweep_name(struct sweep *s, const char *path, const char *reason)
 		return;
 	}
 	/* A worktree made in this run points at its repository */
-	if (!root || gitrepo_is_common(path) ||
-	    (is_git ? birth_is_after(parent, &j->since) &&
-		      gitrepo_is_pointer(path) :
-		      birth_in_repository(root, path, &j->since)))
+	if (!root || git_sanitize_is_common(path) ||
+	    (is_git ? btime_is_after(parent, &j->since) &&
+		      git_sanitize_is_pointer(path) :
+		      btime_in_repository(root, path, &j->since)))
 		return;
-	plant = sealed_plant(root, path);
-	(void)sealed_move(&s->seal, plant, reason);
+	plant = quarantine_target(root, path);
+	(void)quarantine_and_report(&s->quarantine, plant, reason);
 }
 
-bool sweep_sees(const char *dir, const char *name)
+bool scan_sees(const char *dir, const char *name)
 {
 	auto_free char *path = path_join(dir, name);
 	struct stat st;
@@ -93,31 +93,31 @@ bool sweep_sees(const char *dir, const char *name)
 /* Files that together make the start directory look like a bare repository:
  * git would obey them wherever it is called in there
  */
-static void take_sentinels(struct sweep *s, const struct policy *policy)
+static void take_sentinels(struct scan *s, const struct policy *policy)
 {
 	const char *cwd = s->journal->cwd;
-	const bool bare = sweep_sees(cwd, "HEAD") && sweep_sees(cwd, "objects") &&
-			  sweep_sees(cwd, "refs");
-	const struct protect_row *rows;
+	const bool bare = scan_sees(cwd, "HEAD") && scan_sees(cwd, "objects") &&
+			  scan_sees(cwd, "refs");
+	const struct protected_row *rows;
 	size_t n;
 
-	rows = protect_table(&n);
+	rows = protected_table(&n);
 	for (size_t i = 0; i < n; i++) {
 		auto_free char *path = path_join(cwd, rows[i].name);
 
-		if (rows[i].kind != PROTECT_SENTINEL ||
-		    !protect_applies(policy, &rows[i]) ||
+		if (rows[i].kind != PROTECTED_SENTINEL ||
+		    !protected_applies(policy, &rows[i]) ||
 		    !journal_root(s->journal, path) ||
 		    journal_existed(s->journal, path))
 			continue;
-		if (sweep_sees(cwd, rows[i].name) &&
+		if (scan_sees(cwd, rows[i].name) &&
 		    (bare || !strcmp(rows[i].name, "HEAD")))
-			(void)sealed_move(&s->seal, path, rows[i].reason);
+			(void)quarantine_and_report(&s->quarantine, path, rows[i].reason);
 	}
 }
 
 /* Not what a link leads to, which may be anything of the user's: the link goes */
-bool sweep_knows(const struct view_rule *r)
+bool scan_knows(const struct view_rule *r)
 {
 	return r->found && !r->target && r->list == PATH_DENY_WRITE;
 }
@@ -134,10 +134,10 @@ static bool open_again(const char *path)
 }
 
 /* No run starts in a root that is closed: it was closed from inside */
-void sweep_open(const struct journal *j)
+void scan_open(const struct journal *j)
 {
 	for (size_t i = 0; i < j->roots.len; i++) {
-		auto_free char *closed = resolve_closed(j->roots.v[i]);
+		auto_free char *closed = realpath_is_closed(j->roots.v[i]);
 
 		if (closed && path_is_within(j->roots.v[i], closed))
 			(void)open_again(closed);
@@ -155,7 +155,7 @@ static bool open_closed(const struct journal *j, const struct view *view)
 		if (r->closed && r->list == PATH_DENY_WRITE &&
 		    journal_root(j, r->path) &&
 		    !journal_existed(j, r->path) &&
-		    (!view->deep || birth_changed_after(r->path, &j->since)))
+		    (!view->deep || btime_changed_after(r->path, &j->since)))
 			opened = open_again(r->path) || opened;
 	}
 	return opened;
@@ -171,8 +171,8 @@ static int look(const struct journal *j, struct policy *policy,
 	bool opened = true;
 	int r = 0;
 
-	sweep_open(j);
-	for (int i = 0; r == 0 && opened && i < SWEEP_OPEN_MAX; i++) {
+	scan_open(j);
+	for (int i = 0; r == 0 && opened && i < SCAN_OPEN_MAX; i++) {
 		view_free(*ret);
 		*ret = NULL;
 		r = view_build_after(policy, deep ? NULL : cache,
@@ -192,16 +192,16 @@ static const char *reason_of(const struct view_rule *r)
 static bool is_of_git(const struct view_rule *r)
 {
 	size_t n, i = 0;
-	const struct protect_row *rows = protect_table(&n);
+	const struct protected_row *rows = protected_table(&n);
 
-	while (i < n && ((rows[i].kind != PROTECT_REPO &&
-			  rows[i].kind != PROTECT_KEPT) ||
+	while (i < n && ((rows[i].kind != PROTECTED_REPO &&
+			  rows[i].kind != PROTECTED_KEPT) ||
 			 strcmp(rows[i].name, r->rule->text) != 0))
 		i++;
-	return i < n && !protect_in_git(r->path);
+	return i < n && !protected_in_git(r->path);
 }
 
-static bool is_spared(const struct sweep *s, const char *dir)
+static bool is_spared(const struct scan *s, const char *dir)
 {
 	size_t i = 0;
 
@@ -213,7 +213,7 @@ static bool is_spared(const struct sweep *s, const char *dir)
 /* The git directory that @r was found in for its shape and not for its name; or
  * NULL. The caller frees.
  */
-static char *shape_of(const struct sweep *s, const struct view_rule *r)
+static char *shape_of(const struct scan *s, const struct view_rule *r)
 {
 	char *dir = is_of_git(r) ? path_parent(r->path) : NULL;
 
@@ -233,12 +233,12 @@ static char *shape_of(const struct sweep *s, const struct view_rule *r)
 static bool was_known(const struct journal *j, const char *dir)
 {
 	size_t n;
-	const struct protect_row *rows = protect_table(&n);
+	const struct protected_row *rows = protected_table(&n);
 
 	for (size_t i = 0; i < n; i++) {
 		auto_free char *path = path_join(dir, rows[i].name);
 
-		if (rows[i].kind == PROTECT_REPO && journal_existed(j, path))
+		if (rows[i].kind == PROTECTED_REPO && journal_existed(j, path))
 			return true;
 	}
 	return false;
@@ -248,32 +248,32 @@ static bool was_known(const struct journal *j, const char *dir)
  * it must work. In another one there may be files of the user's which only look
  * like git's: then what makes it one goes.
  */
-static bool take_shape(struct sweep *s, const struct view_rule *r)
+static bool take_shape(struct scan *s, const struct view_rule *r)
 {
 	auto_free char *dir = shape_of(s, r), *head = NULL;
 	const struct timespec *since = &s->journal->since;
 
 	if (!dir || was_known(s->journal, dir))
 		return false;
-	if (birth_is_after(dir, since)) {
+	if (btime_is_after(dir, since)) {
 		*vec_push(&s->repos) = take_ptr(dir);
 		return true;
 	}
-	if (birth_came_after(r->path, since))
+	if (btime_came_after(r->path, since))
 		return false;
 	head = path_join(dir, "HEAD");
-	if (s->guessed && !birth_came_after(head, since))
+	if (s->guessed && !btime_came_after(head, since))
 		return true;
-	(void)sealed_move(&s->seal, head,
+	(void)quarantine_and_report(&s->quarantine, head,
 			  "would make the directory a bare repository");
 	*vec_push(&s->spared) = take_ptr(dir);
 	return true;
 }
 
-static void take_rule(struct sweep *s, const struct view_rule *r)
+static void take_rule(struct scan *s, const struct view_rule *r)
 {
 	if (!journal_existed(s->journal, r->path) && !take_shape(s, r))
-		sweep_name(s, r->path, reason_of(r));
+		scan_name(s, r->path, reason_of(r));
 }
 
 /* A rule denies it by its path, and it was not there for a mount to hold */
@@ -284,14 +284,14 @@ static bool is_denied(const struct view_rule *r)
 }
 
 /* What was put into a protected directory that no mount held */
-static void take_inside(struct sweep *s, const struct view_rule *r)
+static void take_inside(struct scan *s, const struct view_rule *r)
 {
 	auto_closedir DIR *dir = NULL;
-	unsigned int left = SWEEP_INSIDE_MAX;
+	unsigned int left = SCAN_INSIDE_MAX;
 	struct dirent *entry;
 	int fd;
 
-	if (!sweep_knows(r) || !S_ISDIR(r->mode) ||
+	if (!scan_knows(r) || !S_ISDIR(r->mode) ||
 	    journal_existed(s->journal, r->path))
 		return;
 	fd = sys_open_nofollow(AT_FDCWD, r->path, O_RDONLY | O_DIRECTORY |
@@ -301,8 +301,8 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
 		auto_free char *path = path_join(r->path, entry->d_name);
 
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-		    birth_came_after(path, &s->journal->since))
-			sweep_name(s, path, reason_of(r));
+		    btime_came_after(path, &s->journal->since))
+			scan_name(s, path, reason_of(r));
 	}
 }
 
@@ -311,7 +311,7 @@ static void take_inside(struct sweep *s, const struct view_rule *r)
  * was only refused something may have won a race, but there the user's own files
  * are as likely.
  */
-static int sweep_deep(struct sweep *s, struct policy *policy,
+static int sweep_deep(struct scan *s, struct policy *policy,
 		      struct err *err)
 {
 	auto_view struct view *view = NULL;
@@ -320,9 +320,9 @@ static int sweep_deep(struct sweep *s, struct policy *policy,
 	for (size_t i = 0; view && i < view->rules.len; i++) {
 		const struct view_rule *rule = &view->rules.v[i];
 
-		if (!birth_came_after(rule->path, &s->journal->since))
+		if (!btime_came_after(rule->path, &s->journal->since))
 			take_inside(s, rule);
-		else if (sweep_knows(rule) || (!s->seen && is_denied(rule)))
+		else if (scan_knows(rule) || (!s->seen && is_denied(rule)))
 			take_rule(s, rule);
 	}
 	return r;
@@ -336,15 +336,15 @@ static int by_text(const void *a, const void *b)
 /* A repository around what was there before would widen the project of later
  * runs in it: it counts once a run was started in the directory itself
  */
-static void record_made(const struct sweep *s, const char *git)
+static void record_made(const struct scan *s, const char *git)
 {
 	auto_free char *top = path_parent(git);
-	auto_free char *dir = path_join(s->seal.state, GIT_MADE);
+	auto_free char *dir = path_join(s->quarantine.state, GIT_MADE);
 	auto_free char *record = git_made_record(dir, git);
 	auto_close int made = -1;
 	auto_close int fd = -1;
 
-	if (birth_is_after(top, &s->journal->since))
+	if (btime_is_after(top, &s->journal->since))
 		return;
 	made = fs_open_private_dir(dir, NULL);
 	if (made >= 0)
@@ -353,7 +353,7 @@ static void record_made(const struct sweep *s, const char *git)
 }
 
 /* Once each, however many names led to it, and however many there are */
-static void disarm_repos(struct sweep *s)
+static void disarm_repos(struct scan *s)
 {
 	const char *last = NULL;
 
@@ -361,7 +361,7 @@ static void disarm_repos(struct sweep *s)
 		qsort(s->repos.v, s->repos.len, sizeof(*s->repos.v), by_text);
 	for (size_t i = 0; i < s->repos.len; i++) {
 		if (!last || strcmp(last, s->repos.v[i]) != 0) {
-			gitrepo_disarm(&s->seal, s->repos.v[i]);
+			git_sanitize_disarm(&s->quarantine, s->repos.v[i]);
 			record_made(s, s->repos.v[i]);
 		}
 		last = s->repos.v[i];
@@ -374,22 +374,22 @@ static void disarm_repos(struct sweep *s)
 	free(s->spared.v);
 }
 
-static void sweep_found(struct sweep *s, const struct view *view)
+static void sweep_found(struct scan *s, const struct view *view)
 {
 	for (size_t i = 0; i < view->rules.len; i++) {
 		const struct view_rule *r = &view->rules.v[i];
 
-		if (!sweep_knows(r))
+		if (!scan_knows(r))
 			continue;
 		if (!s->guessed ||
-		    !birth_was_before(r->path, &s->journal->since))
+		    !btime_was_before(r->path, &s->journal->since))
 			take_rule(s, r);
 		else if (!journal_existed(s->journal, r->path))
 			(void)take_shape(s, r);
 	}
 }
 
-int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
+int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err)
 {
 	auto_view struct view *view = NULL;
@@ -398,7 +398,7 @@ int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
 	if (r < 0)
 		return r;
 	sweep_found(s, view);
-	gitrepo_check_todos(&s->seal, view, s->before, &s->journal->since);
+	git_sanitize_check_todos(&s->quarantine, view, s->before, &s->journal->since);
 	if (deep)
 		r = sweep_deep(s, policy, err);
 	disarm_repos(s);

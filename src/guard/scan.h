@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/sweep.h - one look at everything that a run could write */
+/* guard/scan.h - one look at everything that a run could write */
 
-#ifndef WATCH_SWEEP_H
-#define WATCH_SWEEP_H
+#ifndef GUARD_SCAN_H
+#define GUARD_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "watch/gitrepo.h"
+#include "guard/quarantine.h"
 
 struct err;
 struct journal;
@@ -17,13 +17,13 @@ struct view_rule;
 struct walk_cache;
 
 enum {
-	SWEEP_OPEN_MAX = 8,		/* Closed directories in each other */
-	SWEEP_INSIDE_MAX = 4096,	/* Names in a protected directory */
+	SCAN_OPEN_MAX = 8,		/* Closed directories in each other */
+	SCAN_INSIDE_MAX = 4096,	/* Names in a protected directory */
 };
 
 /**
- * struct sweep - One look at everything
- * @seal:	Where what was planted goes
+ * struct scan - One look at everything
+ * @quarantine:	Where what was planted goes
  * @guessed:	The policy is not the run's own: what is surely older stays
  * @seen:	An observer refused what a rule names by its path: what came there
  *		is the user's
@@ -31,9 +31,9 @@ enum {
  * @repos:	Git directories that were made in the run
  * @spared:	Directories of the user's that are none any more
  */
-struct sweep {
+struct scan {
 	const struct journal *journal;
-	struct gitrepo_config seal;
+	struct quarantine_config quarantine;
 	bool guessed, seen;
 	const struct view *before;
 	struct { char **v; size_t len, cap; } repos, spared;
@@ -42,18 +42,18 @@ struct sweep {
 /* Take away what was planted where @policy lets the run write; @deep: at any
  * depth. 0, or a negative errno with words: then some of it may be left.
  */
-int sweep_all(struct sweep *s, struct policy *policy, struct walk_cache *cache,
+int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err);
 
 /* Take away @path, a protected name that was not there before */
-void sweep_name(struct sweep *s, const char *path, const char *reason);
+void scan_name(struct scan *s, const char *path, const char *reason);
 
 /* Writable roots that were closed from inside can be looked into again */
-void sweep_open(const struct journal *j);
+void scan_open(const struct journal *j);
 
 /* True if @r is a protected name that is there */
-bool sweep_knows(const struct view_rule *r);
+bool scan_knows(const struct view_rule *r);
 /* True if @name is in @dir */
-bool sweep_sees(const char *dir, const char *name);
+bool scan_sees(const char *dir, const char *name);
 
-#endif /* WATCH_SWEEP_H */
+#endif /* GUARD_SCAN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/trust.c - settings files that cloche itself wrote, by their content */
+/* guard/settings-receipt.c - settings files that cloche itself wrote, by their content */
 
-#include "watch/trust.h"
+#include "guard/settings-receipt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static void note_name(const char *path, char ret[NAME_SIZE])
 		 (unsigned long long)text_hash(path));
 }
 
-int trust_note(const char *state, const char *path, const char *text, size_t n)
+int settings_receipt_note(const char *state, const char *path, const char *text, size_t n)
 {
 	auto_free char *where = path_join(state, "edits");
 	auto_close int above = fs_open_private_dir(state, NULL);
@@ -42,7 +42,7 @@ int trust_note(const char *state, const char *path, const char *text, size_t n)
 	return fs_replace(dir, name, note.p, note.len, 0600, NULL);
 }
 
-bool trust_holds(const char *state, const char *path, const char *text,
+bool settings_receipt_holds(const char *state, const char *path, const char *text,
 		 size_t n)
 {
 	auto_free char *where = path_join(state, "edits");
@@ -59,12 +59,12 @@ bool trust_holds(const char *state, const char *path, const char *text,
 	       (!n || !memcmp(note.p + head, text, n));
 }
 
-bool trust_has(const char *state, const char *path)
+bool settings_receipt_has(const char *state, const char *path)
 {
 	auto_close int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 				 O_NOCTTY | O_CLOEXEC);
 	auto_buf struct buf now = { 0 };
 
 	return fd >= 0 && !fs_read_fd(fd, JSON_TEXT_MAX, &now, NULL) &&
-	       trust_holds(state, path, buf_str(&now), now.len);
+	       settings_receipt_holds(state, path, buf_str(&now), now.len);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-journal.c - a run's journal outlives it, whoever runs beside it */
+/* guard/test-journal.c - a run's journal outlives it, whoever runs beside it */
 
-#include "watch/journal.h"
+#include "guard/journal.h"
 
 #include <signal.h>
 #include <stdlib.h>

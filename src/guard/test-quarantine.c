@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-quarantine.c - moved away whole, brought back whole */
+/* guard/test-quarantine.c - moved away whole, brought back whole */
 
-#include "watch/quarantine.h"
+#include "guard/quarantine.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,16 +14,16 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 #include "test.h"
-#include "watch/gitrepo.h"
+#include "guard/git-sanitize.h"
 
 static void move(const char *name, char id[QUARANTINE_ID_SIZE])
 {
 	struct err err = { 0 };
 
 	if (quarantine_move(test_path("state"), test_path(name), "01J", "why",
-			    id, &err) < 0)
+			    NULL, id, &err) < 0)
 		test_fail(__FILE__, __LINE__, "%s", err.msg);
 	CHECK(access(test_path(name), F_OK) < 0);
 }
@@ -77,7 +79,7 @@ TEST(links_on_the_way_are_not_followed)
 	CHECK_INT(symlink(test_path("host"), test_path("work/sub")), 0);
 	CHECK_INT(quarantine_move(test_path("state"),
 				  test_path("work/sub/.mcp.json"), NULL, "why",
-				  id, &err),
+				  NULL, id, &err),
 		  -ELOOP);
 	CHECK_STR(test_read(test_path("host/.mcp.json")), "the user's own");
 	/* The link itself may go: what it leads to stays */
@@ -97,6 +99,58 @@ TEST(ids_are_no_paths)
 			  -EINVAL);
 }
 
+/* A copy takes long: while the command runs, a directory only loses its name */
+TEST(a_directory_is_put_aside_and_collected)
+{
+	char id[QUARANTINE_ID_SIZE];
+	auto_free char *aside = NULL, *item = NULL;
+	ino_t ino = 0;
+
+	for (int collected = 0; collected < 2; collected++) {
+		free(aside);
+		free(item);
+		test_write(test_path("work/.vscode/tasks.json"), "x");
+		CHECK_INT(quarantine_move(test_path("state"),
+					  test_path("work/.vscode"), NULL,
+					  "why", &ino, id, NULL), 0);
+		aside = mem_printf("work/.vscode.quarantine-%s", id);
+		item = mem_printf("state/quarantine/%s/item/tasks.json", id);
+		CHECK(access(test_path("work/.vscode"), F_OK) < 0);
+		CHECK(!access(test_path(aside), F_OK));
+		CHECK(access(test_path(item), F_OK) < 0);
+		if (collected) {
+			CHECK_INT(quarantine_collect(test_path("state"),
+						     test_path("work/.vscode"),
+						     ino, id, NULL), 0);
+			CHECK(access(test_path(aside), F_OK) < 0);
+			CHECK(!access(test_path(item), F_OK));
+		}
+		CHECK_INT(quarantine_restore(test_path("state"), id, NULL), 0);
+		CHECK_STR(test_read(test_path("work/.vscode/tasks.json")), "x");
+	}
+}
+
+/* The command knows the name, and may have given it to a directory of the user's */
+TEST(another_directory_is_not_collected)
+{
+	char id[QUARANTINE_ID_SIZE];
+	auto_free char *aside = NULL, *file = NULL;
+	ino_t ino = 0;
+
+	test_write(test_path("work/src/main.c"), "the user's own");
+	test_write(test_path("work/.vscode/tasks.json"), "x");
+	CHECK_INT(quarantine_move(test_path("state"), test_path("work/.vscode"),
+				  NULL, "why", &ino, id, NULL), 0);
+	aside = mem_printf("work/.vscode.quarantine-%s", id);
+	file = mem_printf("%s/main.c", aside);
+	CHECK_INT(rename(test_path(aside), test_path("work/plant")), 0);
+	CHECK_INT(rename(test_path("work/src"), test_path(aside)), 0);
+	CHECK_INT(quarantine_collect(test_path("state"),
+				     test_path("work/.vscode"), ino, id, NULL),
+		  0);
+	CHECK_STR(test_read(test_path(file)), "the user's own");
+}
+
 /* Full, or broken: what was planted must not go on under its name */
 TEST(without_a_store_it_has_another_name)
 {
@@ -108,14 +162,38 @@ TEST(without_a_store_it_has_another_name)
 	test_write(test_path("work/.mcp.json"), "x");
 	CHECK_INT(chmod(test_path("work"), 0500), 0);
 	CHECK_INT(quarantine_move(test_path("state"),
-				  test_path("work/.mcp.json"), NULL, "why", id,
-				  &err),
+				  test_path("work/.mcp.json"), NULL, "why",
+				  NULL, id, &err),
 		  1);
 	CHECK_CONTAINS(err.msg, "it is called .mcp.json.quarantine-");
 	CHECK(access(test_path("work/.mcp.json"), F_OK) < 0);
 	name = mem_printf("work/.mcp.json.quarantine-%s", id);
 	CHECK_STR(test_read(test_path(name)), "x");
 	CHECK_INT(chmod(test_path("work"), 0700), 0);
+}
+
+static void write_large(const char *name)
+{
+	const size_t n = QUARANTINE_BYTES_MAX / 8 * 5;
+	auto_free char *data = mem_zalloc(n + 1);
+
+	memset(data, 'x', n);
+	test_write(test_path(name), data);
+}
+
+TEST(all_that_is_copied_has_one_limit)
+{
+	char id[QUARANTINE_ID_SIZE];
+	struct err err = { 0 };
+
+	write_large("work/.vscode/a");
+	write_large("work/.idea/a");
+	move("work/.vscode", id);
+	CHECK_INT(quarantine_move(test_path("state"), test_path("work/.idea"),
+				  NULL, "why", NULL, id, &err), 1);
+	CHECK_CONTAINS(err.msg, "it is called .idea.quarantine-");
+	CHECK_INT(quarantine_restore(test_path("state"), id, NULL), 0);
+	CHECK(!access(test_path("work/.idea/a"), F_OK));
 }
 
 static void ignore(void *arg, const struct violation *v)
@@ -128,12 +206,12 @@ TEST(settings_that_cannot_be_cleaned_go)
 {
 	const struct violation_sink sink = { ignore, NULL };
 	const char *state = test_path("state");
-	const struct gitrepo_config config = { state, "01J", &sink };
+	const struct quarantine_config config = { state, "01J", &sink };
 
 	test_write(state, "no directory");
 	test_write(test_path("n/.git/HEAD"), "ref: refs/heads/main\n");
 	test_write(test_path("n/.git/config"), "[core]\n\tfsmonitor = ./x\n");
-	gitrepo_disarm(&config, test_path("n/.git"));
+	git_sanitize_disarm(&config, test_path("n/.git"));
 	CHECK(access(test_path("n/.git/config"), F_OK) < 0);
 }
 
@@ -151,7 +229,7 @@ TEST(a_repository_is_disarmed_and_told)
 	auto_buf struct buf said = { 0 };
 	const struct violation_sink sink = { keep, &said };
 	const char *state = test_path("state");
-	const struct gitrepo_config config = { state, "01J", &sink };
+	const struct quarantine_config config = { state, "01J", &sink };
 
 	test_write(test_path("n/.git/HEAD"), "ref: refs/heads/main\n");
 	test_write(test_path("n/.git/config"),
@@ -162,7 +240,7 @@ TEST(a_repository_is_disarmed_and_told)
 	test_write(test_path("n/.git/modules/a/b/config"),
 		   "[core]\npager = x\n");
 	test_write(test_path("n/.git/modules/a/b/hooks/update"), "x");
-	gitrepo_disarm(&config, test_path("n/.git"));
+	git_sanitize_disarm(&config, test_path("n/.git"));
 
 	CHECK(access(test_path("n/.git/hooks/pre-commit"), F_OK) < 0);
 	CHECK(!access(test_path("n/.git/hooks/pre-commit.sample"), F_OK));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-copy.c - trees to another disk: whole, bounded, or not at all */
+/* guard/test-tree-copy.c - trees to another disk: whole, bounded, or not at all */
 
-#include "watch/copy.h"
+#include "guard/tree-copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,9 @@ static const char *at(const char *dir, const char *name)
 	return path;
 }
 
-static struct copy limits(size_t entries, uint64_t bytes, unsigned int depth)
+static struct tree_copy limits(size_t entries, uint64_t bytes, unsigned int depth)
 {
-	return (struct copy){ .entries = entries, .bytes = bytes,
+	return (struct tree_copy){ .entries = entries, .bytes = bytes,
 			      .depth = depth };
 }
 
@@ -73,11 +73,11 @@ TEST(another_disk_gets_a_copy)
 	test_write(test_path("tree/d/file"), "deep");
 	CHECK_INT(truncate(test_path("tree/d/file"), (off_t)1 << 40), 0);
 	CHECK_INT(symlink("/etc", test_path("tree/link")), 0);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 9999, 8)), -E2BIG);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 1)), -ELOOP);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(3, 9999, 8)), -E2BIG);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(4, 9999, 1)), -ELOOP);
 	CHECK(access(test_path("tree/d/file"), F_OK) == 0);
 	CHECK(faccessat(to, "t", F_OK, 0) < 0);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 9999, 8)), 0);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(4, 9999, 8)), 0);
 	CHECK(access(test_path("tree"), F_OK) < 0);
 	/* Nearly all of it is a hole, and stays one */
 	CHECK_INT(stat(at(other, "t/d/file"), &st), 0);
@@ -85,7 +85,7 @@ TEST(another_disk_gets_a_copy)
 	CHECK(st.st_blocks < 1024);
 	CHECK_INT(truncate(at(other, "t/d/file"), 4), 0);
 	CHECK_STR(test_read(at(other, "t/d/file")), "deep");
-	CHECK_INT(copy_remove(to, "t", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
 	close_both();
 }
 
@@ -99,35 +99,12 @@ TEST(bytes_are_counted)
 	text[sizeof(text) - 1] = 0;
 	test_write(test_path("tree/a"), text);
 	test_write(test_path("tree/b"), text);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 19999, 8)), -EFBIG);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(9, 19999, 8)), -EFBIG);
 	CHECK_STR(test_read(test_path("tree/b")), text);
 	CHECK(faccessat(to, "t", F_OK, 0) < 0);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(9, 20000, 8)), 0);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(9, 20000, 8)), 0);
 	CHECK_STR(test_read(at(other, "t/b")), text);
-	CHECK_INT(copy_remove(to, "t", 8), 0);
-	close_both();
-}
-
-TEST(several_names_of_a_file_stay_one_file)
-{
-	auto_close int from = -1, to = -1;
-	struct copy c = limits(9, 10, 8);
-	struct stat a, b;
-
-	open_both(&from, &to);
-	test_write(test_path("one/a"), "ten bytes!");
-	CHECK_INT(link(test_path("one/a"), test_path("one/b")), 0);
-	CHECK_INT(link(test_path("one/a"), test_path("two")), 0);
-	CHECK_INT(copy_tree(&c, from, "one", to, "one"), 0);
-	CHECK_INT(copy_tree(&c, from, "two", to, "two"), 0);
-	copy_done(&c);
-	CHECK_INT(stat(at(other, "one/b"), &a), 0);
-	CHECK_INT(stat(at(other, "two"), &b), 0);
-	CHECK_INT(a.st_ino, b.st_ino);
-	CHECK_INT(a.st_nlink, 3);
-	CHECK_STR(test_read(at(other, "two")), "ten bytes!");
-	CHECK_INT(copy_remove(to, "one", 8), 0);
-	CHECK_INT(copy_remove(to, "two", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
 	close_both();
 }
 
@@ -143,17 +120,17 @@ TEST(modes_are_no_obstacle_and_come_along)
 	CHECK_INT(chmod(test_path("tree/d"), 0), 0);
 	CHECK_INT(chmod(test_path("tree"), 0555), 0);
 	/* A copy that fails leaves everything as it was */
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(3, 99, 8)), -E2BIG);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(3, 99, 8)), -E2BIG);
 	CHECK_INT(stat(test_path("tree/d"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0);
-	CHECK_INT(copy_move(from, "tree", to, "t", limits(4, 4099, 8)), 0);
+	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(4, 4099, 8)), 0);
 	CHECK(access(test_path("tree"), F_OK) < 0);
 	CHECK_INT(stat(at(other, "t/d"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0);
 	CHECK_INT(chmod(at(other, "t/d"), 0700), 0);
 	CHECK_INT(stat(at(other, "t/d/e"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0400);
-	CHECK_INT(copy_remove(to, "t", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
 	close_both();
 }
 
@@ -164,9 +141,9 @@ TEST(what_is_there_already_stays)
 	open_both(&from, &to);
 	test_write(test_path("tree/file"), "new");
 	test_write(at(other, "tree/file"), "old");
-	CHECK_INT(copy_move(from, "tree", to, "tree", limits(9, 99, 8)), -EEXIST);
+	CHECK_INT(tree_copy_move(from, "tree", to, "tree", limits(9, 99, 8)), -EEXIST);
 	CHECK_STR(test_read(at(other, "tree/file")), "old");
 	CHECK_STR(test_read(test_path("tree/file")), "new");
-	CHECK_INT(copy_remove(to, "tree", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "tree", 8), 0);
 	close_both();
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/copy.c - move a tree to another file system, by descriptors
+ * guard/tree-copy.c - move a tree to another file system, by descriptors
  *
  * What is copied was made by a stranger: names, bytes and levels are counted,
  * and a mode that shuts its owner out is lifted for as long as it takes.
  */
 
-#include "watch/copy.h"
+#include "guard/tree-copy.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,42 +14,18 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/fs.h"
-#include "base/mem.h"
 #include "base/own.h"
 
-enum { CHUNK = 1 << 20, BUCKETS = 1 << 10, SECTOR = 512 };
+enum { CHUNK = 1 << 20, SECTOR = 512 };
 
-/**
- * struct link - A file that has more than one name
- * @path:	What its copy is called, below the top
- */
-struct link {
-	dev_t dev;
-	ino_t ino;
-	char *path;
-	struct link *next;
-};
-
-/**
- * struct copy_links - All of them, and where we are
- */
-struct copy_links {
-	struct link *buckets[BUCKETS];
-	size_t count;
-	struct buf path;
-	int top;
-};
-
-static int copy_any(struct copy *c, int from, const char *name, int to,
+static int copy_any(struct tree_copy *c, int from, const char *name, int to,
 		    const char *to_name);
 
 /* Give ourselves @wanted of what is at @name, if we lack some of it: true if
@@ -90,7 +66,7 @@ static const char *next_name(DIR *dir)
 	return entry ? entry->d_name : NULL;
 }
 
-int copy_data(int in, int out, uint64_t *bytes)
+int tree_copy_data(int in, int out, uint64_t *bytes)
 {
 	off_t at = 0, end = lseek(in, 0, SEEK_END);
 
@@ -117,7 +93,7 @@ int copy_data(int in, int out, uint64_t *bytes)
 	return errno == ENXIO ? 0 : -errno;
 }
 
-static int copy_file(struct copy *c, int from, const char *name, int to,
+static int copy_file(struct tree_copy *c, int from, const char *name, int to,
 		     const char *to_name, const struct stat *st)
 {
 	const bool lifted = lift_mode(from, name, S_IRUSR);
@@ -134,44 +110,10 @@ static int copy_file(struct copy *c, int from, const char *name, int to,
 		     O_CLOEXEC, 0600);
 	if (out < 0)
 		return -errno;
-	r = copy_data(in, out, &c->bytes);
+	r = tree_copy_data(in, out, &c->bytes);
 	if (r == 0 && fchmod(out, st->st_mode & 0777) < 0)
 		r = -errno;
 	return r;
-}
-
-/* Another name of what was copied before? Else remember it under this one. */
-static bool link_copied(struct copy *c, const struct stat *st, int to,
-			const char *to_name)
-{
-	struct copy_links *l = c->links;
-	struct link **bucket = &l->buckets[st->st_ino % BUCKETS];
-	struct link *link;
-
-	for (link = *bucket; link; link = link->next) {
-		if (link->ino == st->st_ino && link->dev == st->st_dev)
-			return linkat(l->top, link->path, to, to_name, 0) == 0;
-	}
-	if (l->count == COPY_LINKS_MAX)
-		return false;
-	l->count++;
-	link = mem_zalloc(sizeof(*link));
-	*link = (struct link){ .dev = st->st_dev, .ino = st->st_ino,
-			       .path = mem_strdup(buf_str(&l->path)),
-			       .next = *bucket };
-	*bucket = link;
-	return false;
-}
-
-static int copy_regular(struct copy *c, int from, const char *name, int to,
-			const char *to_name, const struct stat *st)
-{
-	if (st->st_nlink > 1 && link_copied(c, st, to, to_name))
-		return 0;
-	/* Not even begun, if it is too large anyway */
-	if ((uint64_t)st->st_blocks > c->bytes / SECTOR + 8)
-		return -EFBIG;
-	return copy_file(c, from, name, to, to_name, st);
 }
 
 static int copy_link(int from, const char *name, int to, const char *to_name)
@@ -185,7 +127,7 @@ static int copy_link(int from, const char *name, int to, const char *to_name)
 	return symlinkat(target, to, to_name) < 0 ? -errno : 0;
 }
 
-static int copy_entries(struct copy *c, DIR *dir, int to)
+static int copy_entries(struct tree_copy *c, DIR *dir, int to)
 {
 	const char *entry;
 	int r = 0;
@@ -199,7 +141,7 @@ static int copy_entries(struct copy *c, DIR *dir, int to)
 	return r ? r : -errno;
 }
 
-static int copy_dir(struct copy *c, int from, const char *name, int to,
+static int copy_dir(struct tree_copy *c, int from, const char *name, int to,
 		    const char *to_name, mode_t mode)
 {
 	const bool lifted = lift_mode(from, name, S_IRWXU);
@@ -219,71 +161,40 @@ static int copy_dir(struct copy *c, int from, const char *name, int to,
 	return r;
 }
 
-static int copy_what(struct copy *c, int from, const char *name, int to,
-		     const char *to_name)
+static int copy_any(struct tree_copy *c, int from, const char *name, int to,
+		    const char *to_name)
 {
 	struct stat st;
 
+	if (!c->entries)
+		return -E2BIG;
+	c->entries--;
 	if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return copy_dir(c, from, name, to, to_name, st.st_mode);
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from, name, to, to_name);
-	if (S_ISREG(st.st_mode))
-		return copy_regular(c, from, name, to, to_name, &st);
-	return 0;
+	/* Not even begun, if it is too large anyway */
+	if ((uint64_t)st.st_blocks > c->bytes / SECTOR + 8)
+		return -EFBIG;
+	return S_ISREG(st.st_mode) ?
+	       copy_file(c, from, name, to, to_name, &st) : 0;
 }
 
-static int copy_any(struct copy *c, int from, const char *name, int to,
-		    const char *to_name)
-{
-	struct buf *path = &c->links->path;
-	const size_t len = path->len;
-	int r;
-
-	if (!c->entries)
-		return -E2BIG;
-	c->entries--;
-	buf_addf(path, "%s%s", len ? "/" : "", to_name);
-	r = copy_what(c, from, name, to, to_name);
-	path->len = len;
-	path->p[len] = 0;
-	return r;
-}
-
-int copy_tree(struct copy *copy, int from_dir, const char *from_name,
+int tree_copy_tree(struct tree_copy *copy, int from_dir, const char *from_name,
 	      int to_dir, const char *to_name)
 {
 	const unsigned int depth = copy->depth;
 	int r;
 
-	if (!copy->links)
-		copy->links = mem_zalloc(sizeof(*copy->links));
-	copy->links->top = to_dir;
 	r = copy_any(copy, from_dir, from_name, to_dir, to_name);
 	if (r < 0 && r != -EEXIST)
-		(void)copy_remove(to_dir, to_name, depth + 1);
+		(void)tree_copy_remove(to_dir, to_name, depth + 1);
 	return r;
 }
 
-void copy_done(struct copy *copy)
-{
-	for (size_t i = 0; copy->links && i < BUCKETS; i++) {
-		struct link *next;
-
-		for (struct link *l = copy->links->buckets[i]; l; l = next) {
-			next = l->next;
-			free(l->path);
-			free(l);
-		}
-	}
-	if (copy->links)
-		buf_done(&copy->links->path);
-	free(take_ptr(copy->links));
-}
-
-int copy_remove(int dir, const char *name, unsigned int depth_max)
+int tree_copy_remove(int dir, const char *name, unsigned int depth_max)
 {
 	auto_closedir DIR *d = NULL;
 	const char *entry;
@@ -298,14 +209,14 @@ int copy_remove(int dir, const char *name, unsigned int depth_max)
 	if (!d)
 		return -errno;
 	while (!r && depth_max && (entry = next_name(d)) != NULL)
-		r = copy_remove(dirfd(d), entry, depth_max - 1);
+		r = tree_copy_remove(dirfd(d), entry, depth_max - 1);
 	if (!r && unlinkat(dir, name, AT_REMOVEDIR) < 0)
 		r = -errno;
 	return r;
 }
 
-int copy_move(int from_dir, const char *from_name, int to_dir,
-	      const char *to_name, struct copy limits)
+int tree_copy_move(int from_dir, const char *from_name, int to_dir,
+	      const char *to_name, struct tree_copy limits)
 {
 	const unsigned int depth = limits.depth;
 	int r;
@@ -315,7 +226,6 @@ int copy_move(int from_dir, const char *from_name, int to_dir,
 		return 0;
 	if (errno != EXDEV && errno != EINVAL)
 		return -errno;
-	r = copy_tree(&limits, from_dir, from_name, to_dir, to_name);
-	copy_done(&limits);
-	return r < 0 ? r : copy_remove(from_dir, from_name, depth + 1);
+	r = tree_copy_tree(&limits, from_dir, from_name, to_dir, to_name);
+	return r < 0 ? r : tree_copy_remove(from_dir, from_name, depth + 1);
 }
