@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/cwd.h - where a thread stands, remembered for a moment */
+/* observe/cwd-cache.h - a thread's current directory, cached for a moment */
 
-#ifndef WATCH_CWD_H
-#define WATCH_CWD_H
+#ifndef OBSERVE_CWD_CACHE_H
+#define OBSERVE_CWD_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ enum {
 	CWDS = 16,		/* Threads remembered */
 	CWD_MAX = 512,		/* Longer paths are not */
 	CWD_LIFE_MS = 20,	/* For how long */
-	CWD_TURN_MS = 2000,	/* Until who was about to go has gone */
+	CWD_CHDIR_MS = 2000,	/* By then a chdir() that was let through is over */
 	CWD_SEVERAL = -1,
 };
 
@@ -30,23 +30,22 @@ struct cwd {
 
 /**
  * struct cwds - Zero-initialise it
- * @turner:	Who was about to go elsewhere, at @turned_ms: 0 for nobody, or
- *		CWD_SEVERAL
+ * @chdir_tid:	The thread whose chdir() was let through at @chdir_ms, 0, or CWD_SEVERAL
  */
 struct cwds {
 	struct cwd v[CWDS];
-	pid_t turner;
-	int64_t turned_ms;
+	pid_t chdir_tid;
+	int64_t chdir_ms;
 };
 
-/* @tid asks to go elsewhere */
-void cwd_turns(struct cwds *c, pid_t tid, int64_t now);
+/* A chdir() of @tid is about to go on */
+void cwd_note_chdir(struct cwds *c, pid_t tid, int64_t now);
 
-/* @tid asks something else: wherever it went, it is there */
-void cwd_asks(struct cwds *c, pid_t tid);
+/* Another call of @tid is notified: its chdir() is over */
+void cwd_note_call(struct cwds *c, pid_t tid);
 
 /* tracee_link() of "cwd" */
-ssize_t cwd_of(struct cwds *c, struct tracee *t, int64_t now, char *ret,
+ssize_t cwd_read(struct cwds *c, struct tracee *t, int64_t now, char *ret,
 	       size_t size);
 
-#endif /* WATCH_CWD_H */
+#endif /* OBSERVE_CWD_CACHE_H */

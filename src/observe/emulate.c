@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/perform.c - a call made by the supervisor on the command's behalf
+ * observe/emulate.c - a call made by the supervisor on the command's behalf
  *
- * Whose user we are, the command is, too; but it has no capabilities. So ours
- * are laid down meanwhile: what its permissions refuse, we must not do for it.
- * Its umask counts, not ours, and so does its limit on the size of files.
+ * The command runs as our user, but without capabilities. So ours are dropped
+ * meanwhile: what its permissions refuse must not be done for it. Its umask and its
+ * limit on the size of files apply, not ours.
  */
 
-#include "watch/perform.h"
+#include "observe/emulate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,13 +26,13 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "watch/place.h"
-#include "watch/tracee.h"
+#include "observe/resolved-path.h"
+#include "observe/tracee.h"
 
 /* The directory of @place as the host has it, where it can be written; it must
  * be the one that was looked at
  */
-static int open_parent(const struct place *place)
+static int open_parent(const struct resolved_path *place)
 {
 	auto_free char *path = *place->name ? path_parent(place->path)
 					    : mem_strdup(place->path);
@@ -49,7 +49,7 @@ static int open_parent(const struct place *place)
 }
 
 /* What stands at @place in @dir, O_PATH: it must be what was looked at */
-static int open_target(const struct place *place, int dir)
+static int open_target(const struct resolved_path *place, int dir)
 {
 	auto_close int fd = openat(dir, *place->name ? place->name : ".",
 				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -60,7 +60,7 @@ static int open_target(const struct place *place, int dir)
 	return st.st_ino == place->ino ? take_fd(&fd) : -EACCES;
 }
 
-static mode_t masked(const struct performance *p, uint64_t mode)
+static mode_t masked(const struct emulation *p, uint64_t mode)
 {
 	mode_t mask = 0;
 
@@ -68,18 +68,18 @@ static mode_t masked(const struct performance *p, uint64_t mode)
 	return (mode_t)mode & 01777 & ~mask;
 }
 
-static mode_t mode_of(const struct performance *p, unsigned int arg)
+static mode_t mode_of(const struct emulation *p, unsigned int arg)
 {
 	return masked(p, p->args[arg]);
 }
 
 /* The first argument after those that say what it is about */
-static const unsigned long long *after_name(const struct performance *p)
+static const unsigned long long *after_name(const struct emulation *p)
 {
 	return p->args + (p->call->path < 0 ? 0 : p->call->path) + 1;
 }
 
-static int perform_open(const struct performance *p, int dir)
+static int emulate_open(const struct emulation *p, int dir)
 {
 	const bool at = p->call->dir >= 0;
 	const bool nameless = (p->flags & O_TMPFILE) == O_TMPFILE;
@@ -107,7 +107,7 @@ static int perform_open(const struct performance *p, int dir)
 }
 
 /* mkdir, mknod and symlink, with and without a directory */
-static int perform_make(const struct performance *p, int dir)
+static int emulate_make(const struct emulation *p, int dir)
 {
 	const unsigned int shift = p->call->dir >= 0;
 	const char *name = p->from->name;
@@ -137,7 +137,7 @@ static int perform_make(const struct performance *p, int dir)
 }
 
 /* As the kernel would say it to the caller; but it gets no signal */
-static bool is_too_large(const struct performance *p, uint64_t size)
+static bool is_too_large(const struct emulation *p, uint64_t size)
 {
 	struct rlimit limit;
 
@@ -146,7 +146,7 @@ static bool is_too_large(const struct performance *p, uint64_t size)
 }
 
 /* In a user namespace with one user and one group others have no number */
-static int perform_chown(const struct performance *p, const char *self)
+static int emulate_chown(const struct emulation *p, const char *self)
 {
 	const uid_t uid = (uid_t)after_name(p)[0];
 	const gid_t gid = (gid_t)after_name(p)[1];
@@ -160,7 +160,7 @@ static int perform_chown(const struct performance *p, const char *self)
 /* The times at @address: seconds alone, or with a fraction in units of @unit
  * nanoseconds
  */
-static int read_times(const struct performance *p, uint64_t address, long unit,
+static int read_times(const struct emulation *p, uint64_t address, long unit,
 		      struct timespec ret[2])
 {
 	const size_t step = unit ? 2 : 1;
@@ -179,7 +179,7 @@ static int read_times(const struct performance *p, uint64_t address, long unit,
 	return r;
 }
 
-static int perform_utime(const struct performance *p, const char *self)
+static int emulate_utime(const struct emulation *p, const char *self)
 {
 	const uint64_t address = *after_name(p);
 	const long unit = !strcmp(p->call->name, "utime") ? 0 :
@@ -192,7 +192,7 @@ static int perform_utime(const struct performance *p, const char *self)
 	return r;
 }
 
-static int perform_cut(const struct performance *p, const char *self)
+static int emulate_cut(const struct emulation *p, const char *self)
 {
 	auto_close int fd = S_ISREG(p->from->mode) ?
 			    open(self, O_WRONLY | O_CLOEXEC) : -1;
@@ -207,7 +207,7 @@ static int perform_cut(const struct performance *p, const char *self)
 /* Clear setuid and setgid; keep setgid on directories, where it only sets the
  * group
  */
-static int perform_chmod(const struct performance *p, const char *self,
+static int emulate_chmod(const struct emulation *p, const char *self,
 			 mode_t old)
 {
 	if (S_ISLNK(old))
@@ -219,7 +219,7 @@ static int perform_chmod(const struct performance *p, const char *self,
 /* The user's own, and access lists, which say no more than modes; all others are
  * the system's
  */
-static int perform_xattr(const struct performance *p, const char *self)
+static int emulate_xattr(const struct emulation *p, const char *self)
 {
 	const unsigned long long *args = after_name(p);
 	char key[XATTR_NAME_MAX + 1];
@@ -246,38 +246,38 @@ static int perform_xattr(const struct performance *p, const char *self)
 /* Without capabilities, as inside: access() alone would look with those that an
  * ordinary program of root's could take up again
  */
-static int perform_look(const struct performance *p, const char *self)
+static int emulate_look(const struct emulation *p, const char *self)
 {
 	return faccessat(AT_FDCWD, self, (int)*after_name(p), AT_EACCESS) < 0 ?
 	       -errno : 0;
 }
 
-/* Of one file, open as @fd. Devices are the host's, whoever may write to them. */
-static int perform_change(const struct performance *p, int fd)
+/* Of one file, open as @fd. Devices are the host's, even if the user may write to them. */
+static int emulate_change(const struct emulation *p, int fd)
 {
 	char self[32];
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (p->what == CALL_CHANGE &&
+	if (p->what == CALL_SETATTR &&
 	    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
 		return -EPERM;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (p->what == CALL_LOOK)
-		return perform_look(p, self);
-	if (p->what == CALL_CUT)
-		return perform_cut(p, self);
+	if (p->what == CALL_ACCESS)
+		return emulate_look(p, self);
+	if (p->what == CALL_TRUNCATE)
+		return emulate_cut(p, self);
 	if (strstr(p->call->name, "chown"))
-		return perform_chown(p, self);
+		return emulate_chown(p, self);
 	if (strstr(p->call->name, "utime"))
-		return perform_utime(p, self);
+		return emulate_utime(p, self);
 	if (strstr(p->call->name, "xattr"))
-		return perform_xattr(p, self);
-	return perform_chmod(p, self, st.st_mode);
+		return emulate_xattr(p, self);
+	return emulate_chmod(p, self, st.st_mode);
 }
 
-static int perform_link(const struct performance *p, int from, int to)
+static int emulate_link(const struct emulation *p, int from, int to)
 {
 	char self[32];
 
@@ -285,7 +285,7 @@ static int perform_link(const struct performance *p, int from, int to)
 	return linkat(AT_FDCWD, self, to, p->to->name, AT_SYMLINK_FOLLOW);
 }
 
-static int perform_two(const struct performance *p, int dir)
+static int emulate_two(const struct emulation *p, int dir)
 {
 	auto_close int to = open_parent(p->to), from = -1;
 	int r;
@@ -296,7 +296,7 @@ static int perform_two(const struct performance *p, int dir)
 	if (from < 0)
 		return from;
 	if (p->what == CALL_LINK)
-		r = perform_link(p, from, to);
+		r = emulate_link(p, from, to);
 	else
 		r = (int)syscall(SYS_renameat2, dir, p->from->name, to,
 				 p->to->name, (unsigned int)p->flags);
@@ -315,7 +315,7 @@ static int set_caps(const caps data)
 }
 
 /* 1 and *@before if there were any, 0 if there are none, or a negative errno */
-static int lay_down_caps(caps before)
+static int drop_caps(caps before)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3,
@@ -333,13 +333,13 @@ static int lay_down_caps(caps before)
 	return r < 0 ? r : 1;
 }
 
-static int perform_call(const struct performance *p)
+static int emulate_call(const struct emulation *p)
 {
 	auto_close int dir = -1, target = -1;
 	int r = 0;
 
 	if (p->fd >= 0)
-		return perform_change(p, p->fd);
+		return emulate_change(p, p->fd);
 	dir = open_parent(p->from);
 	if (dir < 0)
 		return dir;
@@ -347,43 +347,43 @@ static int perform_call(const struct performance *p)
 	case CALL_OPEN:
 	case CALL_OPEN_HOW:
 	case CALL_CREAT:
-		return perform_open(p, dir);
+		return emulate_open(p, dir);
 	case CALL_MAKE:
-		return perform_make(p, dir);
-	case CALL_CUT:
-	case CALL_CHANGE:
-	case CALL_CHANGE_LINK:
-	case CALL_LOOK:
+		return emulate_make(p, dir);
+	case CALL_TRUNCATE:
+	case CALL_SETATTR:
+	case CALL_LSETATTR:
+	case CALL_ACCESS:
 		target = open_target(p->from, dir);
-		return target < 0 ? target : perform_change(p, target);
+		return target < 0 ? target : emulate_change(p, target);
 	case CALL_RENAME:
 	case CALL_LINK:
-		return perform_two(p, dir);
+		return emulate_two(p, dir);
 	case CALL_UNLINK:
 		r = unlinkat(dir, p->from->name, (int)p->flags & AT_REMOVEDIR);
 		break;
 	case CALL_RMDIR:
 		r = unlinkat(dir, p->from->name, AT_REMOVEDIR);
 		break;
-	case CALL_TURN:
-	case CALL_SPLIT:
-	case CALL_GROUP:
+	case CALL_CHDIR:
+	case CALL_UNSHARE:
+	case CALL_SETPGID:
 	case CALL_CONNECT:
 	case CALL_BIND:
 	case CALL_LISTEN:
 	case CALL_SOCKET:
-	case CALL_PAIR:
+	case CALL_SOCKETPAIR:
 		return -EACCES;
 	}
 	return r < 0 ? -errno : 0;
 }
 
-int perform(const struct performance *p)
+int emulate(const struct emulation *p)
 {
 	caps before;
-	const int had = lay_down_caps(before);
+	const int had = drop_caps(before);
 	const mode_t mask = umask(0);
-	const int r = had < 0 ? had : perform_call(p);
+	const int r = had < 0 ? had : emulate_call(p);
 
 	umask(mask);
 	/* Without them much else would fail, and safely */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/mask.c - masks that talk: who tried to read what is hidden
+ * observe/fuse-mask-server.c - serve FUSE masks and report reads of hidden paths
  *
  * Theory of operation: the kernel names the mask, one name in it and a thread.
  * The thread waits for us, so its call can be read: that gives the call's name
@@ -11,7 +11,7 @@
  * there is a file gets the same answer as everywhere in the mask, and no report.
  */
 
-#include "watch/mask.h"
+#include "observe/fuse-mask-server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,12 +31,12 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "plan/mask.h"
-#include "policy/violation.h"
-#include "watch/calls.h"
-#include "watch/observer.h"
-#include "watch/suggest.h"
-#include "watch/tracee.h"
+#include "observe/notification.h"
+#include "observe/observer-config.h"
+#include "observe/tracee.h"
+#include "plan/fuse-mask.h"
+#include "report/suggestion.h"
+#include "report/violation.h"
 
 /* A number of another pid namespace in ours (Linux 6.11) */
 #ifndef NS_GET_PID_FROM_PIDNS
@@ -45,13 +45,13 @@
 
 enum { PROCESSES_MAX = 8192 };	/* Looked through, where that is missing */
 
-struct masks_run {
+struct fuse_masks_run {
 	int device, pids;
-	struct mask_tree tree;
+	struct fuse_mask_tree tree;
 	struct observer_policy policy;
 	const struct violation_sink *sink;
 	struct tracees tracees;
-	uint64_t request[MASK_REQUEST_MAX / 8], reply[MASK_REPLY_MAX / 8];
+	uint64_t request[FUSE_MASK_REQUEST_MAX / 8], reply[FUSE_MASK_REPLY_MAX / 8];
 };
 
 /**
@@ -64,44 +64,44 @@ struct reading {
 	char path[2 * PATH_MAX];
 };
 
-int masks_new(const struct masks_config *config, struct masks_run **ret,
+int fuse_masks_new(const struct fuse_masks_config *config, struct fuse_masks_run **ret,
 	      struct err *err)
 {
-	struct masks_run *m = mem_zalloc(sizeof(*m));
+	struct fuse_masks_run *m = mem_zalloc(sizeof(*m));
 
 	m->device = config->device;
 	m->pids = config->pids;
 	m->policy = *config->policy;
 	m->sink = config->sink;
 	tracees_init(&m->tracees, NULL);
-	mask_tree_build(config->plan, &m->tree);
+	fuse_mask_tree_build(config->plan, &m->tree);
 	if (fcntl(m->device, F_SETFL, O_NONBLOCK) < 0) {
 		const int r = fail_errno(err, "cannot answer for the masks");
 
-		masks_free(m);
+		fuse_masks_free(m);
 		return r;
 	}
 	*ret = m;
 	return 0;
 }
 
-void masks_free(struct masks_run *m)
+void fuse_masks_free(struct fuse_masks_run *m)
 {
 	if (!m)
 		return;
-	close_fd(&m->device);	/* Whoever still asks is refused */
+	close_fd(&m->device);	/* Pending requests fail */
 	close_fd(&m->pids);
 	tracees_done(&m->tracees);
-	mask_tree_done(&m->tree);
+	fuse_mask_tree_done(&m->tree);
 	free(m);
 }
 
-size_t masks_silent(const struct masks_run *m)
+size_t fuse_masks_silent(const struct fuse_masks_run *m)
 {
 	return m->tree.silent;
 }
 
-void masks_set_policy(struct masks_run *m,
+void fuse_masks_set_policy(struct fuse_masks_run *m,
 		      const struct observer_policy *policy)
 {
 	m->policy = *policy;
@@ -133,7 +133,7 @@ static bool is_called(pid_t pid, pid_t inner, const struct stat *pids)
 }
 
 /* Older kernels: look through all processes. 0 if it is not found. */
-static pid_t search_process(const struct masks_run *m, pid_t inner)
+static pid_t search_process(const struct fuse_masks_run *m, pid_t inner)
 {
 	auto_close int list = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint64_t room[1024];
@@ -154,7 +154,7 @@ static pid_t search_process(const struct masks_run *m, pid_t inner)
 	return 0;
 }
 
-static pid_t host_thread(const struct masks_run *m, pid_t inner)
+static pid_t host_thread(const struct fuse_masks_run *m, pid_t inner)
 {
 	const int pid = ioctl(m->pids, NS_GET_PID_FROM_PIDNS,
 			      (unsigned long)inner);
@@ -164,15 +164,35 @@ static pid_t host_thread(const struct masks_run *m, pid_t inner)
 	return search_process(m, inner);
 }
 
+/* The calls that may be waiting for the answer of a mask; arguments as in struct call */
 static const struct read_call {
 	int nr;
 	const char *name;
 	int dir, path;
 } reads[] = {
-#define HERE CALL_HERE
-#define READ(name, dir, path) { SYS_##name, #name, dir, path },
-#include "watch/reads.def"
-#undef READ
+#define READ(name, dir, path) { SYS_##name, #name, dir, path }
+	READ(openat, 0, 1),
+	READ(openat2, 0, 1),
+	READ(newfstatat, 0, 1),
+	READ(statx, 0, 1),
+	READ(faccessat, 0, 1),
+	READ(faccessat2, 0, 1),
+	READ(readlinkat, 0, 1),
+	READ(statfs, CALL_CWD, 0),
+	READ(chdir, CALL_CWD, 0),
+	READ(getxattr, CALL_CWD, 0),
+	READ(lgetxattr, CALL_CWD, 0),
+	READ(listxattr, CALL_CWD, 0),
+	READ(llistxattr, CALL_CWD, 0),
+	READ(execve, CALL_CWD, 0),
+	READ(execveat, 0, 1),
+#ifdef SYS_open	/* Not on newer architectures */
+	READ(open, CALL_CWD, 0),
+	READ(stat, CALL_CWD, 0),
+	READ(lstat, CALL_CWD, 0),
+	READ(access, CALL_CWD, 0),
+	READ(readlink, CALL_CWD, 0),
+#endif
 };
 
 /* Number and arguments of the call that @t waits in: true if they are known */
@@ -215,7 +235,7 @@ static void read_reading(struct tracee *t, struct reading *ret)
 	if (tracee_string(t, args[call->path], text, sizeof(text)) < 0)
 		return;
 	if (text[0] != '/') {
-		const int dir = call->dir == CALL_HERE ? AT_FDCWD
+		const int dir = call->dir == CALL_CWD ? AT_FDCWD
 						       : (int)args[call->dir];
 
 		n = dir == AT_FDCWD ?
@@ -238,7 +258,7 @@ static bool is_mask(const char *path, size_t n, const char *mask)
 	return !strcmp(dir, mask);
 }
 
-/* True if @path goes up: nobody knows from where, as nobody gets that far */
+/* True if @path has a "..": where that leads is unknown, as the walk ends before */
 static bool goes_up(const char *path)
 {
 	for (; (path = strstr(path, "/..")) != NULL; path++) {
@@ -267,15 +287,15 @@ static const char *rest_after(const char *path, const char *mask,
 	return goes_up(rest) ? "" : rest;
 }
 
-/* The whole path that was meant, as far as it can be told */
-static char *target_of(const struct masks_run *m,
-		       const struct mask_event *event,
+/* The whole path of the attempt, as far as it is known */
+static char *target_of(const struct fuse_masks_run *m,
+		       const struct fuse_mask_event *event,
 		       const struct reading *reading)
 {
 	const char *mask = m->tree.v[event->node].path;
 	auto_free char *there = NULL;
 
-	if (event->what != MASK_SOUGHT)
+	if (event->what != FUSE_MASK_SOUGHT)
 		return mem_strdup(mask);
 	there = mem_printf("%s/%s%s", mask, event->name,
 			   rest_after(reading->path, mask, event->name));
@@ -296,18 +316,18 @@ static bool is_empty(const char *path)
 }
 
 /* True if the host has nothing there that could have been read */
-static bool is_nothing(const struct mask_event *event, const char *target)
+static bool is_nothing(const struct fuse_mask_event *event, const char *target)
 {
 	struct statx x;
 
-	if (event->what == MASK_LISTED)
+	if (event->what == FUSE_MASK_LISTED)
 		return is_empty(target);
 	return statx(AT_FDCWD, target, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
 		     AT_STATX_DONT_SYNC, STATX_TYPE, &x) < 0 &&
 	       (errno == ENOENT || errno == ENOTDIR);
 }
 
-/* This very program, inside, looks for its own state: nobody wants to know */
+/* cloche itself, inside, looks for its own state: not reported */
 static bool is_ourselves(pid_t tid)
 {
 	char path[32];
@@ -319,15 +339,15 @@ static bool is_ourselves(pid_t tid)
 	       own.st_ino == other.st_ino;
 }
 
-static const char *op_of(const struct mask_event *event,
+static const char *op_of(const struct fuse_mask_event *event,
 			 const struct reading *reading)
 {
 	if (reading->op)
 		return reading->op;
-	return event->what == MASK_SOUGHT ? "lookup" : "open";
+	return event->what == FUSE_MASK_SOUGHT ? "lookup" : "open";
 }
 
-static void report(struct masks_run *m, const struct mask_event *event)
+static void report(struct fuse_masks_run *m, const struct fuse_mask_event *event)
 {
 	const pid_t tid = host_thread(m, event->tid);
 	struct tracee *t = tid ? tracee_get(&m->tracees, tid) : NULL;
@@ -360,26 +380,26 @@ static void report(struct masks_run *m, const struct mask_event *event)
 		v.reason = mem_strdup(reason);
 	v.target = take_ptr(target);
 	if (verdict.yields)
-		suggest_allow(&v, NULL);
+		suggestion_allow(&v, NULL);
 	else if (!verdict.final && !shown)
-		suggest_fill(&v, NULL);
+		suggestion_fill(&v, NULL);
 	violation_report(m->sink, &v);
 	violation_done(&v);
 }
 
-int masks_dispatch(struct masks_run *m, uint32_t events)
+int fuse_masks_dispatch(struct fuse_masks_run *m, uint32_t events)
 {
-	struct mask_event event;
+	struct fuse_mask_event event;
 	const ssize_t n = read(m->device, m->request, sizeof(m->request));
 	ssize_t len;
 
-	if (n < 0)	/* ENOENT: who asked was killed meanwhile */
+	if (n < 0)	/* ENOENT: the process was killed meanwhile */
 		return errno == ENODEV || (events & (EPOLLERR | EPOLLHUP) &&
 					   errno == EAGAIN);
-	len = mask_answer(&m->tree, m->request, (size_t)n, m->reply, &event);
+	len = fuse_mask_answer(&m->tree, m->request, (size_t)n, m->reply, &event);
 	if (len < 0)
 		return 1;
-	if (event.what && event.tid)	/* Else it is the keeper, who looks */
+	if (event.what && event.tid)	/* Else it is the keeper */
 		report(m, &event);
 	if (len > 0)
 		(void)!write(m->device, m->reply, (size_t)len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/git-lock.c - stop git before it updates half of a work tree */
+/* observe/git-lock.c - stop git before it updates half of a work tree */
 
-#include "watch/git-lock.h"
+#include "observe/git-lock.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -11,15 +11,14 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "watch/calls.h"
-#include "watch/question.h"
+#include "observe/notification.h"
 
 static bool is_in_git(const char *path)
 {
 	return strstr(path, "/.git/") || !strncmp(path, ".git/", 5);
 }
 
-void git_lock_note(struct git_lock *lock, const struct question *q, pid_t pid,
+void git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
 		   const char *path)
 {
 	if (q->reads || q->quiet || !*path)

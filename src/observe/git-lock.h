@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/git-lock.h - stop git before it updates half of a work tree
+/* observe/git-lock.h - stop git before it updates half of a work tree
  *
  * git checkout, merge and reset take .git/index.lock, change the files one by
  * one and go on when one of them cannot be changed: HEAD moves, a protected file
@@ -7,14 +7,14 @@
  * instead, by SIGTERM: it removes its lock, and all is as before.
  */
 
-#ifndef WATCH_GIT_LOCK_H
-#define WATCH_GIT_LOCK_H
+#ifndef OBSERVE_GIT_LOCK_H
+#define OBSERVE_GIT_LOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct question;
+struct notification;
 
 /**
  * struct git_lock - The last lock that was taken; zero-initialise it
@@ -22,7 +22,7 @@ struct question;
  * @at:		What @changes was when the lock was taken
  * @pid:	The process that took it; 0 if none holds it
  *
- * The thread for quick answers and the loop both use it.
+ * The fast path's thread and the loop both use it.
  */
 struct git_lock {
 	_Atomic uint64_t changes, at;
@@ -30,7 +30,7 @@ struct git_lock {
 };
 
 /* The call @q of @pid on @path goes on */
-void git_lock_note(struct git_lock *lock, const struct question *q, pid_t pid,
+void git_lock_note(struct git_lock *lock, const struct notification *q, pid_t pid,
 		   const char *path);
 
 /* @pid, which was refused to change @path, is a git that has changed nothing yet
@@ -38,4 +38,4 @@ void git_lock_note(struct git_lock *lock, const struct question *q, pid_t pid,
  */
 bool git_lock_stop(const struct git_lock *lock, pid_t pid, const char *path);
 
-#endif /* WATCH_GIT_LOCK_H */
+#endif /* OBSERVE_GIT_LOCK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/passed.c - calls that were let through, and whether they are over */
+/* observe/inflight-calls.c - calls that were let through, and whether they are over */
 
-#include "watch/passed.h"
+#include "observe/inflight-calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,25 +27,25 @@ struct passed_call {
 };
 
 /**
- * struct passed - All of them
+ * struct inflight - All of them
  * @lost:	One did not fit
  */
-struct passed {
+struct inflight {
 	pthread_mutex_t lock;
 	uint64_t count;
 	bool lost;
-	struct passed_call v[PASSED_MAX];
+	struct passed_call v[INFLIGHT_MAX];
 };
 
-struct passed *passed_new(void)
+struct inflight *inflight_new(void)
 {
-	struct passed *p = mem_zalloc(sizeof(*p));
+	struct inflight *p = mem_zalloc(sizeof(*p));
 
 	pthread_mutex_init(&p->lock, NULL);
 	return p;
 }
 
-void passed_free(struct passed *p)
+void inflight_free(struct inflight *p)
 {
 	if (!p)
 		return;
@@ -54,7 +54,7 @@ void passed_free(struct passed *p)
 }
 
 /* True if the thread has exited or waits in another call. Its registers are the
- * kernel's as long as it is in one: nobody inside changes them.
+ * kernel's as long as it is in one: the sandbox cannot change them.
  */
 static bool is_over(const struct passed_call *c)
 {
@@ -81,12 +81,12 @@ static bool is_over(const struct passed_call *c)
 	return false;
 }
 
-static struct passed_call *slot(struct passed *p, pid_t tid, int i)
+static struct passed_call *slot(struct inflight *p, pid_t tid, int i)
 {
-	return &p->v[((unsigned int)tid + (unsigned int)i * 61) % PASSED_MAX];
+	return &p->v[((unsigned int)tid + (unsigned int)i * 61) % INFLIGHT_MAX];
 }
 
-static struct passed_call *find(struct passed *p, pid_t tid)
+static struct passed_call *find(struct inflight *p, pid_t tid)
 {
 	for (int i = 0; i < PROBES; i++) {
 		if (slot(p, tid, i)->tid == tid)
@@ -96,7 +96,7 @@ static struct passed_call *find(struct passed *p, pid_t tid)
 }
 
 /* One for @tid; what is over makes room. NULL if nothing is. */
-static struct passed_call *find_room(struct passed *p, pid_t tid)
+static struct passed_call *find_room(struct inflight *p, pid_t tid)
 {
 	struct passed_call *c = find(p, tid);
 
@@ -107,7 +107,7 @@ static struct passed_call *find_room(struct passed *p, pid_t tid)
 	return c;
 }
 
-void passed_asks(struct passed *p, pid_t tid)
+void inflight_note_call(struct inflight *p, pid_t tid)
 {
 	struct passed_call *c;
 
@@ -118,7 +118,7 @@ void passed_asks(struct passed *p, pid_t tid)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void passed_add(struct passed *p, const struct seccomp_notif *notif)
+void inflight_add(struct inflight *p, const struct seccomp_notif *notif)
 {
 	struct passed_call *c;
 
@@ -135,7 +135,7 @@ void passed_add(struct passed *p, const struct seccomp_notif *notif)
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t passed_count(struct passed *p)
+uint64_t inflight_count(struct inflight *p)
 {
 	uint64_t count;
 
@@ -145,14 +145,14 @@ uint64_t passed_count(struct passed *p)
 	return count;
 }
 
-bool passed_settled(struct passed *p, uint64_t *ret)
+bool inflight_settled(struct inflight *p, uint64_t *ret)
 {
 	bool over;
 
 	pthread_mutex_lock(&p->lock);
 	over = !p->lost;
 	*ret = p->count;
-	for (size_t i = 0; i < PASSED_MAX; i++) {
+	for (size_t i = 0; i < INFLIGHT_MAX; i++) {
 		struct passed_call *c = &p->v[i];
 
 		if (c->tid && is_over(c))

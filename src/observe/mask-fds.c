@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/ways.c - to directories that are shown in a mask that talks
+ * observe/mask-fds.c - descriptors of directories that a FUSE mask shows
  *
- * Theory of operation: the kernel walks as usual, and only where it may not go
- * on is the start of the path replaced by a descriptor. So a mask that an edit
- * took off needs no word: from then on it is not in the way. What was shown in it
- * is mounted anew then, and the descriptor is of a mount that is nowhere any more,
- * whose directories have no name that we could believe.
+ * Theory of operation: openat2() resolves as usual; only where a mask refuses with
+ * EACCES is the start of the path replaced by a descriptor. A descriptor whose mount is
+ * detached by now has no path that is below the directory's name, and is not used.
  */
 
-#include "watch/ways.h"
+#include "observe/mask-fds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,58 +23,58 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "plan/mask.h"
+#include "plan/fuse-mask.h"
 
 enum { TRIES = 10000 };
 
-struct ways {
-	struct way {
+struct mask_fds {
+	struct mask_fd {
 		char *path;
 		int fd;
-	} v[MASK_WAYS_MAX];
+	} v[FUSE_MASK_WAYS_MAX];
 	size_t len;
 };
 
-struct ways *ways_new(const struct plan *plan, const int *fds, size_t n)
+struct mask_fds *mask_fds_new(const struct plan *plan, const int *given, size_t n)
 {
-	struct ways *ways = n ? mem_zalloc(sizeof(*ways)) : NULL;
-	struct mask_tree tree = { 0 };
+	struct mask_fds *fds = n ? mem_zalloc(sizeof(*fds)) : NULL;
+	struct fuse_mask_tree tree = { 0 };
 
-	if (!ways)
+	if (!fds)
 		return NULL;
-	mask_tree_build(plan, &tree);
+	fuse_mask_tree_build(plan, &tree);
 	for (size_t i = 0; i < n; i++) {
-		int fd = fds[i];
+		int fd = given[i];
 
-		if (i < tree.ways.len && i < MASK_WAYS_MAX)
-			ways->v[ways->len++] = (struct way){
+		if (i < tree.ways.len && i < FUSE_MASK_WAYS_MAX)
+			fds->v[fds->len++] = (struct mask_fd){
 				take_ptr(tree.ways.v[i]), fd,
 			};
 		else
 			close_fd(&fd);
 	}
-	mask_tree_done(&tree);
-	return ways;
+	fuse_mask_tree_done(&tree);
+	return fds;
 }
 
-void ways_free(struct ways *ways)
+void mask_fds_free(struct mask_fds *fds)
 {
-	for (size_t i = 0; ways && i < ways->len; i++) {
-		free(ways->v[i].path);
-		close_fd(&ways->v[i].fd);
+	for (size_t i = 0; fds && i < fds->len; i++) {
+		free(fds->v[i].path);
+		close_fd(&fds->v[i].fd);
 	}
-	free(ways);
+	free(fds);
 }
 
-/* The way that is nearest to @path, or NULL */
-static const struct way *find(const struct ways *ways, const char *path)
+/* The innermost directory that @path is in, or NULL */
+static const struct mask_fd *find(const struct mask_fds *fds, const char *path)
 {
-	const struct way *best = NULL;
+	const struct mask_fd *best = NULL;
 
-	for (size_t i = 0; ways && i < ways->len; i++) {
-		if (path_is_within(ways->v[i].path, path) &&
-		    (!best || path_is_below(best->path, ways->v[i].path)))
-			best = &ways->v[i];
+	for (size_t i = 0; fds && i < fds->len; i++) {
+		if (path_is_within(fds->v[i].path, path) &&
+		    (!best || path_is_below(best->path, fds->v[i].path)))
+			best = &fds->v[i];
 	}
 	return best;
 }
@@ -96,21 +94,21 @@ static size_t common(const char *a, const char *b)
 	}
 }
 
-size_t ways_length(const struct ways *ways, const char *path)
+size_t mask_fds_length(const struct mask_fds *fds, const char *path)
 {
 	size_t longest = 0;
 
-	for (size_t i = 0; ways && i < ways->len; i++) {
-		const size_t n = common(ways->v[i].path, path);
+	for (size_t i = 0; fds && i < fds->len; i++) {
+		const size_t n = common(fds->v[i].path, path);
 
 		longest = n > longest ? n : longest;
 	}
 	return longest;
 }
 
-static const char *rest_of(const struct way *way, const char *path)
+static const char *rest_of(const struct mask_fd *shown, const char *path)
 {
-	path += strlen(way->path);
+	path += strlen(shown->path);
 	return path + strspn(path, "/");
 }
 
@@ -121,15 +119,15 @@ static int open_dir(int at, const char *path, uint64_t resolve)
 	};
 	int fd = -1;
 
-	/* EAGAIN: a rename got in between. Renames without end must not stop us. */
+	/* EAGAIN: a rename interfered. Renames without end must not block us. */
 	errno = EAGAIN;
 	for (int i = 0; i < TRIES && fd < 0 && errno == EAGAIN; i++)
 		fd = sys_openat2(at, path, &how);
 	return fd < 0 ? -errno : fd;
 }
 
-/* True if @fd, which @way led to, is still where its name says */
-static bool is_there(const struct way *way, int fd)
+/* True if @fd, which was opened below @shown, is still there */
+static bool is_there(const struct mask_fd *shown, int fd)
 {
 	char link[32], path[PATH_MAX];
 	ssize_t n;
@@ -137,36 +135,36 @@ static bool is_there(const struct way *way, int fd)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n > 0 ? n : 0] = '\0';
-	return path_is_within(way->path, path);
+	return path_is_within(shown->path, path);
 }
 
-int ways_open(const struct ways *ways, int root, const char *path,
+int mask_fds_open(const struct mask_fds *fds, int root, const char *path,
 	      uint64_t resolve)
 {
 	int fd = open_dir(root, *path ? path : "/", RESOLVE_IN_ROOT | resolve);
-	const struct way *way = fd == -EACCES ? find(ways, path) : NULL;
+	const struct mask_fd *shown = fd == -EACCES ? find(fds, path) : NULL;
 	const char *rest;
 
-	if (!way)
+	if (!shown)
 		return fd;
-	rest = rest_of(way, path);
-	fd = open_dir(way->fd, *rest ? rest : ".", RESOLVE_BENEATH | resolve);
-	if (fd >= 0 && !is_there(way, fd)) {
+	rest = rest_of(shown, path);
+	fd = open_dir(shown->fd, *rest ? rest : ".", RESOLVE_BENEATH | resolve);
+	if (fd >= 0 && !is_there(shown, fd)) {
 		close_fd(&fd);
 		fd = -EACCES;
 	}
 	return fd == -EXDEV ? -EACCES : fd;
 }
 
-int ways_stat(const struct ways *ways, int root, const char *path,
+int mask_fds_stat(const struct mask_fds *fds, int root, const char *path,
 	      struct stat *ret)
 {
 	int r = fstatat(root, path + 1, ret, AT_SYMLINK_NOFOLLOW);
-	const struct way *way = r < 0 && errno == EACCES ? find(ways, path)
+	const struct mask_fd *shown = r < 0 && errno == EACCES ? find(fds, path)
 							 : NULL;
 
-	if (way)
-		r = fstatat(way->fd, rest_of(way, path), ret,
+	if (shown)
+		r = fstatat(shown->fd, rest_of(shown, path), ret,
 			    AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
 	return r < 0 ? -errno : 0;
 }

@@ -1,21 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/question.c - one question of the filter's: which call, which names */
+/* observe/notification.c - a notified call: its row in the table, flags, path arguments */
 
-#include "watch/question.h"
+#include "observe/notification.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
+#include "base/now.h"
+#include "base/own.h"
 #include "base/sys.h"
-#include "watch/cwd.h"
-#include "watch/quick.h"
-#include "watch/tracee.h"
+#include "observe/cwd-cache.h"
+#include "observe/tracee.h"
+
+#ifndef SYS_fchmodat2
+#define SYS_fchmodat2 452	/* The same on every architecture */
+#endif
+
+#define CWD CALL_CWD
+#define NO CALL_NO
+#define ROW(name, what, dir, path, dir2, path2, flags) \
+	{ SYS_##name, #name, CALL_##what, dir, path, dir2, path2, flags }
+
+/* The calls that the observer understands; the filter chooses which of them are
+ * notified (sandbox/filters.def). Numbers are arguments. dir: the descriptor of a
+ * directory, CWD for the current directory, NO for none. Without a path, the call is
+ * about the descriptor.
+ */
+static const struct call calls[] = {
+	ROW(openat, OPEN, 0, 1, NO, NO, 2),
+	ROW(openat2, OPEN_HOW, 0, 1, NO, NO, 2),
+	ROW(mkdirat, MAKE, 0, 1, NO, NO, NO),
+	ROW(mknodat, MAKE, 0, 1, NO, NO, NO),
+	ROW(symlinkat, MAKE, 1, 2, NO, NO, NO),
+	ROW(unlinkat, UNLINK, 0, 1, NO, NO, 2),
+#ifdef SYS_renameat
+	ROW(renameat, RENAME, 0, 1, 2, 3, NO),
+#endif
+	ROW(renameat2, RENAME, 0, 1, 2, 3, 4),
+	ROW(linkat, LINK, 0, 1, 2, 3, 4),
+	ROW(truncate, TRUNCATE, CWD, 0, NO, NO, NO),
+	ROW(fchmod, SETATTR, 0, NO, NO, NO, NO),
+	ROW(fchmodat, SETATTR, 0, 1, NO, NO, NO),
+	ROW(fchmodat2, SETATTR, 0, 1, NO, NO, 3),
+	ROW(fchown, SETATTR, 0, NO, NO, NO, NO),
+	ROW(fchownat, SETATTR, 0, 1, NO, NO, 4),
+	ROW(utimensat, SETATTR, 0, 1, NO, NO, 3),
+	ROW(setxattr, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(lsetxattr, LSETATTR, CWD, 0, NO, NO, NO),
+	ROW(fsetxattr, SETATTR, 0, NO, NO, NO, NO),
+	ROW(removexattr, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(lremovexattr, LSETATTR, CWD, 0, NO, NO, NO),
+	ROW(fremovexattr, SETATTR, 0, NO, NO, NO, NO),
+	ROW(faccessat, ACCESS, 0, 1, NO, NO, NO),
+	ROW(faccessat2, ACCESS, 0, 1, NO, NO, 3),
+	ROW(chdir, CHDIR, NO, NO, NO, NO, NO),
+	ROW(fchdir, CHDIR, NO, NO, NO, NO, NO),
+	ROW(clone, UNSHARE, NO, NO, NO, NO, NO),
+	ROW(unshare, UNSHARE, NO, NO, NO, NO, NO),
+	ROW(setpgid, SETPGID, NO, NO, NO, NO, NO),
+	ROW(connect, CONNECT, NO, 1, NO, NO, NO),
+	ROW(bind, BIND, NO, 1, NO, NO, NO),
+	ROW(listen, LISTEN, NO, NO, NO, NO, NO),
+	ROW(socket, SOCKET, NO, NO, NO, NO, NO),
+	ROW(socketpair, SOCKETPAIR, NO, NO, NO, NO, NO),
+#ifdef SYS_open	/* Older than the *at() calls; newer architectures lack them */
+	ROW(open, OPEN, CWD, 0, NO, NO, 1),
+	ROW(creat, CREAT, CWD, 0, NO, NO, NO),
+	ROW(mkdir, MAKE, CWD, 0, NO, NO, NO),
+	ROW(mknod, MAKE, CWD, 0, NO, NO, NO),
+	ROW(symlink, MAKE, CWD, 1, NO, NO, NO),
+	ROW(unlink, UNLINK, CWD, 0, NO, NO, NO),
+	ROW(rmdir, RMDIR, CWD, 0, NO, NO, NO),
+	ROW(rename, RENAME, CWD, 0, CWD, 1, NO),
+	ROW(link, LINK, CWD, 0, CWD, 1, NO),
+	ROW(chmod, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(chown, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(lchown, LSETATTR, CWD, 0, NO, NO, NO),
+	ROW(utime, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(utimes, SETATTR, CWD, 0, NO, NO, NO),
+	ROW(futimesat, SETATTR, 0, 1, NO, NO, NO),
+	ROW(access, ACCESS, CWD, 0, NO, NO, NO),
+#endif
+};
+
+const struct call *call_find(int nr)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		if (calls[i].nr == nr)
+			return &calls[i];
+	}
+	return NULL;
+}
 
 /* The directory @fd as text, in @name; the same as for @first if it is that */
-static ssize_t read_dir(const struct question *q, int fd, struct name *name,
+static ssize_t read_dir(const struct notification *q, int fd, struct name *name,
 			const struct name *first)
 {
 	name->dir = fd;
@@ -30,7 +112,7 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 
 		return n == -ENOENT ? -EBADF : n;	/* No such descriptor */
 	}
-	return q->cwds ? cwd_of(q->cwds, q->tracee, quick_now_ms(), name->full,
+	return q->cwds ? cwd_read(q->cwds, q->tracee, now_ms(CLOCK_MONOTONIC_COARSE), name->full,
 				PATH_MAX) :
 	       tracee_link(q->tracee, "cwd", name->full, PATH_MAX);
 }
@@ -38,11 +120,11 @@ static ssize_t read_dir(const struct question *q, int fd, struct name *name,
 /* Read argument @path, relative to the directory in argument @dir. @first: the
  * call's other name, or NULL.
  */
-static int read_name(const struct question *q, int dir, int path,
+static int read_name(const struct notification *q, int dir, int path,
 		     struct name *name, const struct name *first)
 {
 	const unsigned long long *args = q->notif->data.args;
-	const int fd = dir == CALL_HERE ? AT_FDCWD : (int)args[dir];
+	const int fd = dir == CALL_CWD ? AT_FDCWD : (int)args[dir];
 	const char *rest = name->text;
 	ssize_t n = tracee_string(q->tracee, args[path], name->text,
 				  sizeof(name->text));
@@ -90,27 +172,27 @@ static bool are_odd(uint64_t flags)
 }
 
 /* A link in the last place; what it is depends on the call */
-static enum place_follow read_follow(const struct question *q)
+static enum resolved_path_follow read_follow(const struct notification *q)
 {
 	bool follow = false;
 
-	if (q->call->what == CALL_CHANGE_LINK)
-		return PLACE_SLASH;
+	if (q->call->what == CALL_LSETATTR)
+		return RESOLVED_PATH_SLASH;
 	if (q->what == CALL_OPEN)
 		follow = !(q->flags & O_NOFOLLOW) &&
 			 (q->flags & (O_CREAT | O_EXCL)) != (O_CREAT | O_EXCL);
-	else if (q->what == CALL_CHANGE || q->what == CALL_CUT ||
-		 q->what == CALL_LOOK)
+	else if (q->what == CALL_SETATTR || q->what == CALL_TRUNCATE ||
+		 q->what == CALL_ACCESS)
 		follow = !(q->flags & AT_SYMLINK_NOFOLLOW);
 	else if (q->what == CALL_LINK)
 		follow = q->flags & AT_SYMLINK_FOLLOW;
 	else
-		return PLACE_STAY;
-	return follow ? PLACE_FOLLOW : PLACE_SLASH;
+		return RESOLVED_PATH_STAY;
+	return follow ? RESOLVED_PATH_FOLLOW : RESOLVED_PATH_SLASH;
 }
 
 /* Unify what open, openat, openat2 and creat say */
-static int read_flags(struct question *q)
+static int read_flags(struct notification *q)
 {
 	const unsigned long long *args = q->notif->data.args;
 	struct open_how how = { 0 };
@@ -131,14 +213,14 @@ static int read_flags(struct question *q)
 	}
 	if (q->what == CALL_CREAT || q->what == CALL_OPEN_HOW)
 		q->what = CALL_OPEN;
-	if (q->what == CALL_CHANGE_LINK)
-		q->what = CALL_CHANGE;
+	if (q->what == CALL_LSETATTR)
+		q->what = CALL_SETATTR;
 	q->follow = read_follow(q);
 	return q->what == CALL_OPEN && are_odd(q->flags) ? -EINVAL : 0;
 }
 
 /* True if the flags of an open say that it changes nothing */
-static bool only_reads(const struct question *q)
+static bool only_reads(const struct notification *q)
 {
 	return q->what == CALL_OPEN &&
 	       !(q->flags & (O_ACCMODE | O_CREAT | O_TRUNC)) &&
@@ -146,7 +228,7 @@ static bool only_reads(const struct question *q)
 }
 
 /* What is open as @fd, by the name that it has now */
-static int read_open(const struct question *q, int fd, struct name *name)
+static int read_open(const struct notification *q, int fd, struct name *name)
 {
 	const ssize_t n = tracee_fd_link(q->tracee, fd, name->full, PATH_MAX);
 
@@ -158,16 +240,16 @@ static int read_open(const struct question *q, int fd, struct name *name)
 }
 
 /* It changes what is open as argument @dir, if there is one */
-static int read_changed(struct question *q, int dir, struct name *name)
+static int read_changed(struct notification *q, int dir, struct name *name)
 {
 	q->quiet = true;
-	q->follow = PLACE_STAY;
+	q->follow = RESOLVED_PATH_STAY;
 	return dir < 0 ? -EFAULT :
 	       read_open(q, (int)q->notif->data.args[dir], name);
 }
 
 /* No text, but perhaps a descriptor */
-static int read_nameless(struct question *q, struct name *name)
+static int read_nameless(struct notification *q, struct name *name)
 {
 	const int fd = q->call->dir < 0 ? -1 :
 		       (int)q->notif->data.args[q->call->dir];
@@ -175,20 +257,20 @@ static int read_nameless(struct question *q, struct name *name)
 
 	if (!(q->flags & AT_EMPTY_PATH))
 		return -ENOENT;
-	if (q->what == CALL_CHANGE)
+	if (q->what == CALL_SETATTR)
 		return read_changed(q, q->call->dir, name);
 	if (q->what != CALL_LINK)
 		return -ENOENT;
 	r = read_open(q, fd, name);
 	q->open = !r;
-	q->follow = PLACE_STAY;
+	q->follow = RESOLVED_PATH_STAY;
 	return r;
 }
 
-int question_read(struct question *q, bool reads, struct name names[2])
+int notification_read(struct notification *q, bool reads, struct name names[2])
 {
 	const struct call *c = q->call;
-	int r = read_flags(q);
+	int r = q->tracee || c->what != CALL_OPEN_HOW ? read_flags(q) : -EPERM;
 
 	q->two = c->path2 >= 0;
 	q->link = c->what == CALL_MAKE && strstr(c->name, "symlink");
@@ -196,9 +278,11 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	q->reads = !r && only_reads(q);
 	if (r < 0 || (q->reads && !reads))
 		return r;
-	q->quiet = q->what == CALL_LOOK;
+	if (!q->tracee)		/* A shortage: what only reads goes on */
+		return -EPERM;
+	q->quiet = q->what == CALL_ACCESS;
 	/* A descriptor's times; or the kernel misses the name, too */
-	if (q->what == CALL_CHANGE &&
+	if (q->what == CALL_SETATTR &&
 	    (c->path < 0 || !q->notif->data.args[c->path]))
 		return read_changed(q, c->dir, &names[0]);
 	r = read_name(q, c->dir, c->path, &names[0], NULL);
@@ -215,12 +299,12 @@ int question_read(struct question *q, bool reads, struct name names[2])
 	return !r && q->two && !names[1].text[0] ? -ENOENT : r;
 }
 
-int question_hand_in(const struct question *q, int listener)
+int notification_install_fd(const struct seccomp_notif *notif, int listener, int fd,
+			    bool cloexec)
 {
 	const struct seccomp_notif_addfd add = {
-		.id = q->notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (uint32_t)q->fd,
-		.newfd_flags = (uint32_t)q->flags & O_CLOEXEC,
+		.id = notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0,
 	};
 
 	/* ENOENT: it is not waiting any more */
@@ -229,11 +313,13 @@ int question_hand_in(const struct question *q, int listener)
 }
 
 /* Its flags are in a register, but for openat2() */
-bool question_makes(const struct question *q)
+bool notification_makes(const struct notification *q)
 {
 	switch (q->what) {
 	case CALL_OPEN:
-		return (q->flags & O_CREAT) || q->call->what == CALL_OPEN_HOW;
+		return (q->flags & (O_CREAT | O_TRUNC | O_ACCMODE)) ||
+		       q->call->what == CALL_OPEN_HOW;
+	case CALL_TRUNCATE:
 	case CALL_MAKE:
 	case CALL_RENAME:
 	case CALL_LINK:

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/observe.c - the observer's questions, answered by the view
+ * observe/observer-policy.c - the observer's policy, decided by the view
  *
- * The mounts hold what exists. What does not exist yet is held here: protected
+ * Mounts protect what exists. What does not exist yet is refused here: protected
  * names at any depth, the settings files of every scope, and the directories
- * that would have to be made for them.
+ * that would have to be created for them.
  */
 
-#include "lib/observe.h"
+#include "observe/observer-policy.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,35 +18,33 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "lib/aside.h"
-#include "lib/moved.h"
-#include "lib/network.h"
-#include "lib/told.h"
-#include "lib/upper.h"
-#include "plan/grants.h"
-#include "plan/mask.h"
-#include "plan/plain.h"
+#include "guard/planted.h"
+#include "observe/observer-config.h"
+#include "plan/fuse-mask.h"
 #include "plan/plan.h"
-#include "plan/planted.h"
-#include "plan/view.h"
-#include "plan/walk-git.h"
+#include "plan/overlay-path.h"
 #include "policy/gitconfig.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
-#include "watch/birth.h"
-#include "watch/born.h"
-#include "watch/observer.h"
+#include "policy/protected-names.h"
+#include "report/violation.h"
+#include "sandbox/seccomp.h"
+#include "view/fast-check.h"
+#include "view/rename-guard.h"
+#include "view/symlink-guard.h"
+#include "view/view.h"
+#include "view/walk-git.h"
 
 enum { OBSERVE_NOTED_MAX = 8 };		/* Names in one line */
 
 /**
- * struct observe - The view, and room for one answer's words
+ * struct observer_rules - The view, and room for one answer's words
  * @initial:	What the mounts of the sandbox were made from
  * @plan:	How they were made; or what Landlock grants instead
  * @since:	When the run began: older repositories are existing ones
@@ -53,41 +52,41 @@ enum { OBSERVE_NOTED_MAX = 8 };		/* Names in one line */
  * @store:	Where changes are kept aside, or NULL
  * @noted, @nnoted: What was written that a later command runs, in words
  */
-struct observe {
+struct observer_rules {
 	const struct view *view, *initial;
 	const struct plan *plan;
-	struct plain *plain;
+	struct fast_check *plain;
 	char *store;
 	struct timespec since;
 	struct buf file, key, noted;
 	unsigned int nnoted;
 };
 
-struct observe *observe_new(const struct view *view, const struct plan *plan,
-			    const struct timespec *since)
+struct observer_rules *observer_rules_new(const struct view *view, const struct plan *plan,
+			    const char *store, const struct timespec *since)
 {
-	struct observe *o = mem_zalloc(sizeof(*o));
+	struct observer_rules *o = mem_zalloc(sizeof(*o));
 	const struct view *initial = plan->view;
 
 	o->view = view;
 	o->initial = initial;
 	o->plan = plan;
 	o->since = *since;
-	o->plain = plain_new(view, initial);
-	o->store = plan->ephemeral ? aside_place(view->policy) : NULL;
+	o->plain = fast_check_new(view, initial);
+	o->store = store ? mem_strdup(store) : NULL;
 	return o;
 }
 
-void observe_spare(struct view *view, const struct timespec *since,
-		   const struct born *born)
+void observer_rules_spare(struct view *view, const struct timespec *since,
+		   const struct planted *born)
 {
 	struct view_rules *r = &view->rules;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].found && r->v[i].list == PATH_DENY_WRITE &&
-		    birth_is_after(r->v[i].path, since) &&
-		    !(born && born_is_late(born, r->v[i].path)))
+		    btime_is_after(r->v[i].path, since) &&
+		    !(born && planted_is_late(born, r->v[i].path)))
 			free(r->v[i].path);
 		else
 			r->v[kept++] = r->v[i];
@@ -95,41 +94,41 @@ void observe_spare(struct view *view, const struct timespec *since,
 	r->len = kept;
 }
 
-void observe_free(struct observe *o)
+void observer_rules_free(struct observer_rules *o)
 {
 	if (!o)
 		return;
 	buf_done(&o->file);
 	buf_done(&o->key);
 	buf_done(&o->noted);
-	plain_free(o->plain);
+	fast_check_free(o->plain);
 	free(o->store);
 	free(o);
 }
 
-/* Asked by a thread of its own as well: nothing here may change */
-static bool is_plain(void *arg, const char *path)
+/* Called by the fast path's thread as well: nothing here may change */
+static bool is_fast(void *arg, const char *path)
 {
-	const struct observe *o = arg;
+	const struct observer_rules *o = arg;
 
-	return plain_covers(o->plain, path) &&
-	       (o->plan->tier == TIER_FULL || grants_cover(o->plan, path));
+	return fast_check_covers(o->plain, path) &&
+	       (o->plan->tier == TIER_FULL || landlock_grants_cover(o->plan, path));
 }
 
 /* The repository row behind @path, if it lies in an existing repository */
-static const struct protect_row *match_repo(const struct observe *o,
+static const struct protected_row *match_repo(const struct observer_rules *o,
 					    const char *path, bool *exempt)
 {
 	struct stat st;
 
-	for (const char *in = protect_in_git(path); in;
-	     in = protect_in_git(in - 1)) {
+	for (const char *in = protected_in_git(path); in;
+	     in = protected_in_git(in - 1)) {
 		auto_free char *dir = mem_strndup(path,
 						  (size_t)(in - path) - 1);
-		const struct protect_row *row =
-			protect_match_repo(o->view->policy, in);
+		const struct protected_row *row =
+			protected_match_repo(o->view->policy, in);
 
-		if (row && !lstat(dir, &st) && !birth_is_after(dir, &o->since))
+		if (row && !lstat(dir, &st) && !btime_is_after(dir, &o->since))
 			return row;
 		*exempt |= row != NULL;
 	}
@@ -137,61 +136,61 @@ static const struct protect_row *match_repo(const struct observe *o,
 }
 
 /* The same for a git directory of any name, deeper than the view knows them */
-static const struct protect_row *match_shape(const struct observe *o,
+static const struct protected_row *match_shape(const struct observer_rules *o,
 					     const char *path, bool *exempt)
 {
-	if (!protect_is_repo_name(path))
+	if (!protected_is_repo_name(path))
 		return NULL;
 	for (const char *in = strchr(path + 1, '/'); in; in = strchr(in, '/')) {
 		auto_free char *dir = mem_strndup(path, (size_t)(in++ - path));
-		const struct protect_row *row =
-			protect_match_repo(o->view->policy, in);
+		const struct protected_row *row =
+			protected_match_repo(o->view->policy, in);
 
 		if (!row || !walk_git_is_dir(dir))
 			continue;
-		if (!birth_is_after(dir, &o->since))
+		if (!btime_is_after(dir, &o->since))
 			return row;
 		*exempt = true;
 	}
 	return NULL;
 }
 
-/* Packages bring such names too, and nobody opens those as a project; so do
- * clones, and what is in those is looked at in the end
+/* Packages contain such names and are not opened as projects; so do clones, which are
+ * disarmed at the end
  */
-static bool is_exempt(const struct observe *o, const char *root,
+static bool is_exempt(const struct observer_rules *o, const char *root,
 		      const char *path)
 {
 	return path_has(path + strlen(root), "node_modules") ||
-	       upper_in_repository(o->plan, o->store, root, path, &o->since);
+	       overlay_path_in_repository(o->plan, o->store, root, path, &o->since);
 }
 
 /* The row for a protected name at any depth, unless it is *@exempt */
-static const struct protect_row *match_name(const struct observe *o,
+static const struct protected_row *match_name(const struct observer_rules *o,
 					    const char *path, bool *exempt)
 {
-	const struct protect_row *row = protect_match(o->view->policy, path);
+	const struct protected_row *row = protected_match(o->view->policy, path);
 	auto_free char *root = row ? view_root_of(o->view, path) : NULL;
 
 	if (!root || !path_is_below(root, path))
 		return NULL;
 	/* The root may itself be called so: only what is below it counts */
-	row = protect_match(o->view->policy, path + strlen(root));
+	row = protected_match(o->view->policy, path + strlen(root));
 	*exempt = row && is_exempt(o, root, path);
 	return *exempt ? NULL : row;
 }
 
 /* True if protected names lie below @path */
-static bool leads(const struct observe *o, const char *path)
+static bool leads(const struct observer_rules *o, const char *path)
 {
 	auto_free char *root = view_root_of(o->view, path);
 
 	return root && path_is_below(root, path) &&
-	       protect_leads(o->view->policy, path + strlen(root));
+	       protected_leads(o->view->policy, path + strlen(root));
 }
 
 /* A missing directory that would have to be made for a protected file */
-static const struct view_rule *match_above(const struct observe *o,
+static const struct view_rule *match_above(const struct observer_rules *o,
 					   const char *path)
 {
 	const struct view *view = o->view;
@@ -208,7 +207,7 @@ static const struct view_rule *match_above(const struct observe *o,
 	return NULL;
 }
 
-static void set_rule(struct observe *o, const struct path_rule *rule,
+static void set_rule(struct observer_rules *o, const struct path_rule *rule,
 		     struct observer_verdict *ret)
 {
 	const struct source *source = rule ? rule->origin.source : NULL;
@@ -230,15 +229,15 @@ static void set_rule(struct observe *o, const struct path_rule *rule,
 /* True of a ".git" that is no directory, and was there before: a submodule's, or
  * a linked working tree's
  */
-static bool is_pointer(const struct observe *o, const char *path)
+static bool is_pointer(const struct observer_rules *o, const char *path)
 {
 	struct stat st;
 
 	return !strcasecmp(path_base(path), ".git") && !lstat(path, &st) &&
-	       !S_ISDIR(st.st_mode) && !birth_is_after(path, &o->since);
+	       !S_ISDIR(st.st_mode) && !btime_is_after(path, &o->since);
 }
 
-static void deny_row(struct observe *o, const struct protect_row *row,
+static void deny_row(struct observer_rules *o, const struct protected_row *row,
 		     struct observer_verdict *ret)
 {
 	o->key.len = 0;
@@ -249,18 +248,18 @@ static void deny_row(struct observe *o, const struct protect_row *row,
 	ret->unprotect = row->name;
 }
 
-void observe_take_noted(struct observe *o, struct observe *before)
+void observer_rules_take_noted(struct observer_rules *o, struct observer_rules *before)
 {
 	buf_add(&o->noted, before->noted.p, before->noted.len);
 	o->nnoted += before->nnoted;
 }
 
-const char *observe_noted(const struct observe *o)
+const char *observer_rules_noted(const struct observer_rules *o)
 {
 	return buf_str(&o->noted);
 }
 
-static const char *below_cwd(const struct observe *o, const char *path)
+static const char *below_cwd(const struct observer_rules *o, const char *path)
 {
 	const char *cwd = o->view->policy->cwd;
 
@@ -268,7 +267,7 @@ static const char *below_cwd(const struct observe *o, const char *path)
 }
 
 /* Once each, and not too many. Takes @text over. */
-static void note(struct observe *o, char *text)
+static void note(struct observer_rules *o, char *text)
 {
 	if (!strstr(buf_str(&o->noted), text) && o->nnoted < OBSERVE_NOTED_MAX) {
 		o->nnoted++;
@@ -278,23 +277,23 @@ static void note(struct observe *o, char *text)
 }
 
 /* It may be written, and is named in the end with what will run it */
-static void note_name(struct observe *o, const char *path)
+static void note_name(struct observer_rules *o, const char *path)
 {
-	auto_free char *root = protect_may_match(path) ?
+	auto_free char *root = protected_may_match(path) ?
 		view_root_of(o->view, path) : NULL;
-	const struct protect_row *row = root && path_is_below(root, path) ?
-		protect_noted(o->view->policy, path + strlen(root)) : NULL;
+	const struct protected_row *row = root && path_is_below(root, path) ?
+		protected_noted(o->view->policy, path + strlen(root)) : NULL;
 
 	if (!row || is_exempt(o, root, path))
 		return;
 	note(o, mem_printf("%s (%s)", below_cwd(o, path), row->reason));
 }
 
-/* Allowed by the lists: is it a name that nobody may make? */
-static void check_names(struct observe *o, const char *path,
+/* Allowed by the lists; but it may be a protected name */
+static void check_names(struct observer_rules *o, const char *path,
 			struct observer_verdict *ret)
 {
-	const struct protect_row *row;
+	const struct protected_row *row;
 	const struct view_rule *above;
 	bool exempt = false;
 
@@ -306,8 +305,8 @@ static void check_names(struct observe *o, const char *path,
 	if (!row)
 		row = match_shape(o, path, &exempt);
 	/* A git directory may have any name, but not without this one */
-	ret->look = exempt || leads(o, path) || protect_is_head(path);
-	if (ret->look && is_pointer(o, path)) {
+	ret->scan = exempt || leads(o, path) || protected_is_head(path);
+	if (ret->scan && is_pointer(o, path)) {
 		ret->answer = OBSERVER_DENIED;
 		ret->reason = "points git at a repository";
 		return;
@@ -327,12 +326,12 @@ static void check_names(struct observe *o, const char *path,
 		note_name(o, path);
 }
 
-static bool may_write(const struct observe *o, const char *path)
+static bool may_write(const struct observer_rules *o, const char *path)
 {
 	return view_verdict(o->view, VIEW_WRITE, path).allowed;
 }
 
-static bool may_write_above(const struct observe *o, const char *path)
+static bool may_write_above(const struct observer_rules *o, const char *path)
 {
 	auto_free char *parent = path_parent(path);
 
@@ -344,22 +343,22 @@ static bool may_write_above(const struct observe *o, const char *path)
  * stayed read-only; or, in the landlock tier, in a directory where Landlock cannot
  * allow what the policy does
  */
-static bool is_late(void *arg, const char *path, bool read_only)
+static bool needs_emulation(void *arg, const char *path, bool read_only)
 {
-	const struct observe *o = arg;
+	const struct observer_rules *o = arg;
 
 	if (view_is_unmade(o->initial, path))
 		return may_write(o, path);
 	if (o->plan->tier != TIER_FULL)
 		return may_write(o, path) && may_write_above(o, path) &&
-		       !grants_cover(o->plan, path);
+		       !landlock_grants_cover(o->plan, path);
 	return o->view != o->initial && may_write(o, path) &&
 	       ((read_only && !o->plan->ephemeral) ||
 		!view_verdict(o->initial, VIEW_WRITE, path).allowed);
 }
 
 /* Writable when the sandbox was built, and its mount may be still */
-static bool is_revoked(const struct observe *o, const char *path)
+static bool is_revoked(const struct observer_rules *o, const char *path)
 {
 	return o->view != o->initial &&
 	       view_verdict(o->initial, VIEW_WRITE, path).allowed;
@@ -368,13 +367,13 @@ static bool is_revoked(const struct observe *o, const char *path)
 static void on_verdict(void *arg, enum observer_op op, const char *path,
 		       struct observer_verdict *ret)
 {
-	struct observe *o = arg;
+	struct observer_rules *o = arg;
 	struct verdict v = view_verdict(o->view, op == OBSERVER_READ ?
 					VIEW_READ : VIEW_WRITE, path);
 
 	/* What we make is made on the host, whatever was promised */
 	if (op == OBSERVER_WRITE && v.allowed && o->plan->ephemeral &&
-	    is_late(o, path, false))
+	    needs_emulation(o, path, false))
 		v = (struct verdict){ false, NULL, "not writable when the run began, so --ephemeral cannot keep it aside", true };
 	/* Not the host's file of that name, which is hidden: the sandbox's */
 	if (op == OBSERVER_READ && !v.allowed)
@@ -393,8 +392,8 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 				 v.rule->origin.source &&
 				 v.rule->strength == RULE_ALWAYS);
 	if (!v.allowed && v.rule && op == OBSERVER_WRITE &&
-	    protect_row_of(v.rule))
-		ret->unprotect = protect_row_of(v.rule)->name;
+	    protected_row_of(v.rule))
+		ret->unprotect = protected_row_of(v.rule)->name;
 	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)
@@ -404,12 +403,12 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 /* What was made in this run is found by its birth, wherever it is moved to; what
  * is older is not, nor is what a link leads to
  */
-static void on_place(void *arg, const char *what, const char *path,
+static void check_move(void *arg, const char *what, const char *path,
 		     struct observer_verdict *ret)
 {
-	struct observe *o = arg;
+	struct observer_rules *o = arg;
 	auto_free char *root = view_root_of(o->view, path);
-	auto_free char *at = what ? upper_place(o->plan, o->store, what) : NULL;
+	auto_free char *at = what ? overlay_path_find(o->plan, o->store, what) : NULL;
 	const struct path_rule *rule;
 	struct stat st = { 0 };
 	const bool dir = at && lstat(at, &st) == 0 && S_ISDIR(st.st_mode);
@@ -417,7 +416,7 @@ static void on_place(void *arg, const char *what, const char *path,
 	*ret = (struct observer_verdict){ .answer = OBSERVER_ALLOWED };
 	if (!root || view_is_private(o->view, path))
 		return;
-	rule = dir ? moved_lifts(o->view, what, at, path) : NULL;
+	rule = dir ? rename_guard_find(o->view, what, at, path) : NULL;
 	if (rule) {
 		ret->answer = OBSERVER_DENIED;
 		ret->reason = "a rule denies something in it";
@@ -426,8 +425,8 @@ static void on_place(void *arg, const char *what, const char *path,
 	}
 	if (!leads(o, path) && (!what || !leads(o, what)))
 		return;
-	ret->look = true;
-	if ((dir && birth_is_after(at, &o->since)) ||
+	ret->scan = true;
+	if ((dir && btime_is_after(at, &o->since)) ||
 	    is_exempt(o, root, path))
 		return;
 	ret->answer = OBSERVER_DENIED;
@@ -439,25 +438,25 @@ static void on_place(void *arg, const char *what, const char *path,
  */
 static bool is_fixed(void *arg, const char *path)
 {
-	const struct observe *o = arg;
+	const struct observer_rules *o = arg;
 
 	return o->plan->tier != TIER_FULL &&
-	       (grants_carve(o->plan, path) ||
+	       (landlock_grants_carve(o->plan, path) ||
 		(may_write(o, path) && !may_write_above(o, path)));
 }
 
 /* The settings of a repository of the user's, for which @from is the new text */
-static bool is_git_settings(const struct observe *o, const char *from,
+static bool is_git_settings(const struct observer_rules *o, const char *from,
 			    const char *to)
 {
 	const size_t n = strlen(to);
 	const struct verdict v = view_verdict(o->view, VIEW_WRITE, to);
-	const struct protect_row *row = v.rule && !v.allowed ?
-		protect_row_of(v.rule) : NULL;
+	const struct protected_row *row = v.rule && !v.allowed ?
+		protected_row_of(v.rule) : NULL;
 
-	return row && row->kind == PROTECT_REPO && !strcmp(row->name, "config") &&
+	return row && row->kind == PROTECTED_REPO && !strcmp(row->name, "config") &&
 	       !strcmp(path_base(to), "config") && !strncmp(from, to, n) &&
-	       !strcmp(from + n, ".lock") && protect_in_git(to) &&
+	       !strcmp(from + n, ".lock") && protected_in_git(to) &&
 	       !o->plan->ephemeral && may_write(o, from);
 }
 
@@ -478,7 +477,7 @@ static int read_settings(const char *path, int mode, struct buf *ret)
  */
 static bool on_replace(void *arg, const char *from, const char *to)
 {
-	struct observe *o = arg;
+	struct observer_rules *o = arg;
 	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
 	auto_close int source = -1, target = -1;
 
@@ -498,35 +497,43 @@ static bool on_replace(void *arg, const char *from, const char *to)
 	return true;
 }
 
-static enum mask_part on_mask(void *arg, const char *path)
+static enum fuse_mask_part on_mask(void *arg, const char *path)
 {
-	const struct observe *o = arg;
+	const struct observer_rules *o = arg;
 
-	return o->plan->talk ? mask_part(o->plan, path) : MASK_NO_PART;
+	return o->plan->talk ? fuse_mask_part(o->plan, path) : FUSE_MASK_NO_PART;
 }
 
-static void on_told(void *arg, const struct seccomp_data *call,
-		    struct violation *ret)
+static void describe_syscall(void *arg, const struct seccomp_data *call,
+			     struct violation *ret)
 {
+	struct seccomp_row row;
+	size_t cursor = 0;
+
 	(void)arg;
-	told_fill(call, ret);
+	while (seccomp_next_row(&cursor, &row)) {
+		if (row.number != call->nr)
+			continue;
+		ret->op = mem_strdup(row.name);
+		ret->target = mem_strdup(row.name);
+		ret->reason = mem_strdup(row.reason);
+		ret->rule_key = mem_strdup("system call filter");
+		return;
+	}
 }
 
-void observe_policy(struct observe *observe, struct network_run *network,
-		    struct observer_policy *ret)
+void observer_rules_policy(struct observer_rules *observe, struct observer_policy *ret)
 {
 	*ret = (struct observer_policy){
-		.arg = observe, .verdict = on_verdict, .place = on_place,
+		.arg = observe, .verdict = on_verdict, .check_move = check_move,
 		.patterns = observe->view->globs.len > 0,
-		.is_plain = is_plain, .is_late = is_late, .is_fixed = is_fixed,
+		.is_fast = is_fast, .needs_emulation = needs_emulation, .is_fixed = is_fixed,
 		.replace = on_replace,
-		.mask = on_mask, .told = on_told,
+		.mask = on_mask, .describe_syscall = describe_syscall,
 	};
-	if (network)
-		network_questions(network, &ret->network);
 }
 
-struct observer_socket *observe_sockets(const struct policy *policy,
+struct observer_socket *observer_rules_sockets(const struct policy *policy,
 					size_t *ret_len)
 {
 	const struct string_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
@@ -539,11 +546,11 @@ struct observer_socket *observe_sockets(const struct policy *policy,
 		auto_close int fd = -1;
 		struct stat st;
 
-		if (planted_follow(policy, names->v[i].text, &real) == 0)
+		if (symlink_guard_follow(policy, names->v[i].text, &real) == 0)
 			fd = sys_open_nofollow(AT_FDCWD, real, O_PATH, 0);
 		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
 			sockets[(*ret_len)++] = (struct observer_socket){
-				st.st_dev, st.st_ino, birth_of(fd),
+				st.st_dev, st.st_ino, btime_of(fd),
 				take_ptr(real),
 			};
 	}

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/observer.c - who tries to change what: answers to seccomp's questions
+ * observe/observer.c - decide about notified calls, report and refuse
  *
- * Theory of operation: most questions are about a plain name in a writable
- * directory; quick.c answers those with the text alone. All others are looked
- * up (place.c) and judged (judge.c). A thread does nothing but the quick answers
- * (fast.c).
+ * Theory of operation: most notifications are about an ordinary name in a writable
+ * directory; fast-path.c answers those by the text of the path alone. For all others
+ * the path is resolved (resolved-path.c) and decided about (decide.c).
  *
- * Races: the process can change the text, the links and its descriptors after
- * we looked. It gains nothing by it: a call that goes on meets the kernel's own
- * floor. It can only hide from a report, and what it plants by that is found
- * by born.c.
+ * Races: the tracee can change the text, the links and its descriptors after the
+ * observer has read them. It gains nothing by that: a call that goes on meets the
+ * mounts and Landlock. It can only avoid a report, and what it plants by that is found
+ * by guard/planted.c.
  */
 
-#include "watch/observer.h"
+#include "observe/observer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,49 +31,37 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "policy/violation.h"
-#include "watch/address.h"
-#include "watch/calls.h"
-#include "watch/fast.h"
-#include "watch/judge.h"
-#include "watch/later.h"
-#include "watch/git-lock.h"
-#include "watch/passed.h"
-#include "watch/perform.h"
-#include "watch/place.h"
-#include "watch/question.h"
-#include "watch/quick.h"
-#include "watch/refusal.h"
-#include "watch/tracee.h"
+#include "observe/notification.h"
+#include "observe/decide.h"
+#include "observe/emulate.h"
+#include "observe/fast-path.h"
+#include "observe/inflight-calls.h"
+#include "observe/pending-connect.h"
+#include "observe/resolved-path.h"
+#include "observe/sockets.h"
+#include "observe/tracee.h"
+#include "report/violation.h"
 
 enum { ANCESTORS_MAX = 1000 };
 
 struct observer {
 	int listener;
-	struct judge judge;
+	struct decide decide;
 	struct observer_policy policy;
 	bool nested;
 	const struct violation_sink *sink;
 	struct addresses addresses;
 	struct tracees tracees;
-	struct quick quick;
 	struct name names[2];
-	struct place places[2];
+	struct resolved_path paths[2];
 	struct observer_stats stats;
 	void (*on_make)(void *arg);
 	void *arg;
 	const char *home;
-	struct fast *fast;
-	struct passed *passed;
-	struct git_lock *git;
+	struct fast_path *fast;
 	char reason[256];	/* Of the refusal being reported */
-	struct later *later;	/* Where every connect() is made here */
+	struct pending_connect *pending;	/* Where every connect() is emulated */
 };
-
-static int questions_fd(const struct observer *o)
-{
-	return o->fast ? fast_fd(o->fast) : o->listener;
-}
 
 int observer_new(const struct observer_config *config, struct observer **ret,
 		 struct err *err)
@@ -86,10 +73,10 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
 	o->listener = config->listener;
-	quick_init(&o->quick, config);
+	o->fast = fast_path_new(config);
 	o->policy = config->policy;
-	o->judge = (struct judge) { &o->policy, config->no_mounts,
-				    config->reads };
+	o->decide = (struct decide) { &o->policy, config->no_mounts,
+				    config->reads, config->files };
 	o->nested = config->nested;
 	o->sink = config->sink;
 	o->on_make = config->on_make;
@@ -99,16 +86,14 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	o->addresses.listener = config->listener;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
-	tracees_init(&o->tracees, config->ways);
-	o->places[0].parent = o->places[1].parent = -1;
-	/* Where reads are asked about, most would only be handed on */
-	o->passed = passed_new();
-	o->git = mem_zalloc(sizeof(*o->git));
+	tracees_init(&o->tracees, config->mask_fds);
+	o->paths[0].parent = o->paths[1].parent = -1;
+	/* Where reads are notified, the thread would only pass most on */
 	if (!config->reads)
-		(void)fast_start(config, o->passed, o->git, &o->fast);
+		(void)fast_path_start(o->fast);
 	if (config->sockets_by_path &&
-	    (r = later_new(questions_fd(o), o->listener,
-			   &o->later)) < 0) {
+	    (r = pending_connect_new(fast_path_fd(o->fast), o->listener,
+				     &o->pending)) < 0) {
 		observer_free(o);
 		return fail(err, r, "cannot wait for connections");
 	}
@@ -120,58 +105,53 @@ void observer_free(struct observer *o)
 {
 	if (!o)
 		return;
-	if (!o->fast || fast_stop(o->fast)) {
+	if (fast_path_free(o->fast))
 		close_fd(&o->listener);
-		passed_free(o->passed);
-		free(o->git);
-	}
-	later_free(o->later);
+	pending_connect_free(o->pending);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
-	quick_done(&o->quick);
 	free(o);
 }
 
 int observer_fd(const struct observer *o)
 {
-	return o->later ? later_fd(o->later) : questions_fd(o);
+	return o->pending ? pending_connect_fd(o->pending) : fast_path_fd(o->fast);
 }
 
 void observer_set_policy(struct observer *o,
 			 const struct observer_policy *policy)
 {
 	o->policy = *policy;
-	if (o->fast)
-		fast_set_policy(o->fast, policy);
+	fast_path_set_policy(o->fast, policy);
 }
 
 struct observer_stats observer_stats(const struct observer *o)
 {
 	struct observer_stats stats = o->stats;
-	const uint64_t fast = o->fast ? fast_answered(o->fast) : 0;
+	const uint64_t fast = o->fast->answered;
 
 	stats.asked += fast;
 	stats.quick += fast;
-	stats.passed = passed_count(o->passed);
+	stats.passed = inflight_count(o->fast->inflight);
 	return stats;
 }
 
 bool observer_settled(struct observer *o, uint64_t *ret)
 {
-	/* First: who makes a name from now on is heard of */
-	if (o->fast)
-		fast_makes(o->fast, false);
-	if (passed_settled(o->passed, ret) && *ret == passed_count(o->passed))
+	struct inflight *inflight = o->fast->inflight;
+
+	/* First: the loop is notified of each name created from now on */
+	o->fast->makes = false;
+	if (inflight_settled(inflight, ret) && *ret == inflight_count(inflight))
 		return true;
-	if (o->fast)
-		fast_makes(o->fast, true);
+	o->fast->makes = true;
 	return false;
 }
 
-static int look_up(struct observer *o, const struct question *q, int i,
-		   enum place_follow follow)
+static int resolve(struct observer *o, const struct notification *q, int i,
+		   enum resolved_path_follow follow)
 {
-	struct place *p = &o->places[i];
+	struct resolved_path *p = &o->paths[i];
 	const char *text = q->in_root ? o->names[i].text : o->names[i].full;
 	auto_close int root = -1;
 
@@ -180,22 +160,22 @@ static int look_up(struct observer *o, const struct question *q, int i,
 		if (root < 0)
 			return root;
 	}
-	return judge_found(&o->judge, place_find(q->tracee, root,
+	return decide_found(&o->decide, resolved_path_find(q->tracee, root,
 						 root < 0 ? "" : "/", text,
 						 follow, p), p);
 }
 
-static bool is_late(const struct observer *o, const struct attempt *a)
+static bool needs_emulation(const struct observer *o, const struct attempt *a)
 {
 	const struct observer_policy *p = &o->policy;
 
-	return p->is_late &&
-	       (p->is_late(p->arg, a->from->path, a->from->read_only) ||
-		(a->to && p->is_late(p->arg, a->to->path,
+	return p->needs_emulation &&
+	       (p->needs_emulation(p->arg, a->from->path, a->from->read_only) ||
+		(a->to && p->needs_emulation(p->arg, a->to->path,
 				     a->to->read_only)));
 }
 
-static bool may_write(const struct observer *o, const struct place *p)
+static bool may_write(const struct observer *o, const struct resolved_path *p)
 {
 	struct observer_verdict v;
 
@@ -203,27 +183,26 @@ static bool may_write(const struct observer *o, const struct place *p)
 	return v.answer == OBSERVER_ALLOWED;
 }
 
-/* A name is about to be made: what is looked for in the end may come with it */
+/* A name is about to be created: the scan at the end may find something */
 static void note_make(struct observer *o)
 {
 	o->stats.makes = true;
 	if (o->on_make)
 		o->on_make(o->arg);
-	if (o->fast)
-		fast_makes(o->fast, true);
+	o->fast->makes = true;
 }
 
-/* Allowed, but only since an edit of the settings: the kernel would refuse.
- * What fails by itself (it exists, it is special) goes on and does so.
+/* Allowed, but not by the mounts of this sandbox, so that the kernel would refuse. A
+ * call that fails anyway (the name exists, or is a special file) goes on and does so.
  */
-static void perform_late(struct observer *o, struct question *q,
-			 const struct attempt *a, struct judgement *ret)
+static void emulate_call(struct observer *o, struct notification *q,
+			 const struct attempt *a, struct decision *ret)
 {
-	const struct performance p = {
+	const struct emulation p = {
 		.call = q->call, .what = a->what, .flags = a->flags,
 		.how_mode = q->how_mode, .args = q->notif->data.args,
 		.tracee = q->tracee, .from = a->from, .to = a->to, .fd = -1,
-		.one_user = !o->judge.no_mounts,
+		.one_user = !o->decide.no_mounts,
 	};
 	int r;
 
@@ -238,13 +217,13 @@ static void perform_late(struct observer *o, struct question *q,
 	    (a->what == CALL_MAKE || (!S_ISREG(a->from->mode) &&
 	     a->what == CALL_OPEN && (a->flags & O_TMPFILE) != O_TMPFILE)))
 		return;
-	/* Only for the one who asked: it must still be waiting */
+	/* Only while the tracee waits: its number may be reused */
 	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
 		  &q->notif->id) < 0)
 		return;
-	if (question_makes(q))
+	if (notification_makes(q))
 		note_make(o);
-	r = perform(&p);
+	r = emulate(&p);
 	q->done = true;
 	if (r < 0)
 		ret->error = -r;
@@ -252,40 +231,40 @@ static void perform_late(struct observer *o, struct question *q,
 		q->fd = r;
 }
 
-/* What is open, or the question whether it may be written, is nothing to refuse;
- * but in such a root the kernel would say that it is read-only
+/* A change of an open file, or access(): not refused; but in a root that needs
+ * emulation the kernel would say that it is read-only
  */
-static void answer_quietly(struct observer *o, struct question *q,
-			   struct judgement *ret)
+static void answer_quietly(struct observer *o, struct notification *q,
+			   struct decision *ret)
 {
 	const struct attempt a = { .what = q->what, .flags = q->flags,
-				   .from = &o->places[0] };
+				   .from = &o->paths[0] };
 
-	if (!look_up(o, q, 0, q->follow) && a.from->exists &&
-	    is_late(o, &a) && may_write(o, a.from))
-		perform_late(o, q, &a, ret);
+	if (!resolve(o, q, 0, q->follow) && a.from->exists &&
+	    needs_emulation(o, &a) && may_write(o, a.from))
+		emulate_call(o, q, &a, ret);
 }
 
 /* Landlock knows nothing of modes, owners, times and attributes: where there are
  * no mounts such a call never goes on, since what it names could be another file
  * by then
  */
-static bool changes_here(const struct observer *o, const struct question *q)
+static bool changes_here(const struct observer *o, const struct notification *q)
 {
-	return o->judge.no_mounts && q->what == CALL_CHANGE;
+	return o->decide.no_mounts && q->what == CALL_SETATTR;
 }
 
-/* The change of what is open, on a copy of its descriptor. The policy is asked
- * about the copy's name; an object that has none is the command's own.
+/* Change an open file through a copy of its descriptor. The policy decides about the
+ * copy's path; an object without one is the command's own.
  */
-static int change_open(struct observer *o, struct question *q,
-		       struct judgement *ret)
+static int change_open(struct observer *o, struct notification *q,
+		       struct decision *ret)
 {
 	const unsigned long long *args = q->notif->data.args;
 	auto_close int copy = q->call->dir < 0 ? -EFAULT :
 		tracee_get_fd(q->tracee, (int)args[q->call->dir]);
 	struct tracee *own = tracee_get(&o->tracees, getpid());
-	const struct performance p = {
+	const struct emulation p = {
 		.call = q->call, .what = q->what, .flags = q->flags,
 		.args = args, .tracee = q->tracee, .fd = copy,
 	};
@@ -306,48 +285,48 @@ static int change_open(struct observer *o, struct question *q,
 	else if (n == -ENOTDIR || n == -EIDRM)
 		v.answer = OBSERVER_ALLOWED;
 	if (v.answer != OBSERVER_ALLOWED) {
-		*ret = (struct judgement) { .error = EACCES, .report = true,
+		*ret = (struct decision) { .error = EACCES, .report = true,
 					    .kind = VIOLATION_FS_WRITE,
 					    .verdict = v };
 		return 0;
 	}
-	/* Only for the one who asked: what was copied may be another's */
+	/* Only while the tracee waits: the copy may be of another process */
 	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &q->notif->id) < 0)
 		return -EBADF;
-	r = perform(&p);
+	r = emulate(&p);
 	q->done = true;
 	ret->error = r < 0 ? -r : 0;
 	return 0;
 }
 
 /* git writes its settings to a second file, which is to replace the first */
-static void replace(struct observer *o, struct question *q,
-		    const struct attempt *a, struct judgement *ret)
+static void replace(struct observer *o, struct notification *q,
+		    const struct attempt *a, struct decision *ret)
 {
 	if (a->what != CALL_RENAME || a->flags || !o->policy.replace ||
 	    ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
 		  &q->notif->id) < 0 ||
 	    !o->policy.replace(o->policy.arg, a->from->path, a->to->path))
 		return;
-	*ret = (struct judgement){ 0 };
+	*ret = (struct decision){ 0 };
 	q->done = true;
 }
 
-/* Look up and judge what was not quick. 0 and *@ret, or a negative errno. */
-static int judge_slowly(struct observer *o, struct question *q,
-			struct judgement *ret)
+/* Resolve the paths of @q and decide. 0 and *@ret, or a negative errno. */
+static int decide_resolved(struct observer *o, struct notification *q,
+			struct decision *ret)
 {
 	struct attempt a = { .what = q->what, .flags = q->flags,
 			     .link = q->link, .dir = q->dir, .open = q->open,
-			     .from = &o->places[0] };
-	int r = look_up(o, q, 0, q->follow);
+			     .from = &o->paths[0] };
+	int r = resolve(o, q, 0, q->follow);
 
 	if (q->what == CALL_LINK || q->what == CALL_RENAME) {
-		const int r2 = look_up(o, q, 1, PLACE_STAY);
+		const int r2 = resolve(o, q, 1, RESOLVED_PATH_STAY);
 
 		if (r2 < 0)
 			return r2;
-		a.to = &o->places[1];
+		a.to = &o->paths[1];
 		if (q->what == CALL_LINK && r == -ENOTNAM) {
 			/* A file without a name gets one */
 			a.what = CALL_MAKE;
@@ -357,28 +336,28 @@ static int judge_slowly(struct observer *o, struct question *q,
 	}
 	if (r < 0)
 		return r;
-	*ret = judge(&o->judge, &a);
-	o->stats.names += !ret->error && ret->look;
+	*ret = decide_call(&o->decide, &a);
+	o->stats.names += !ret->error && ret->scan;
 	if (ret->error && ret->report)
 		replace(o, q, &a, ret);
-	/* What the policy was not asked about is not done on its behalf: the
-	 * kernel finds why it fails
+	/* Without a verdict of the policy nothing is emulated: the kernel finds
+	 * why it fails
 	 */
-	if (!ret->error && ret->place && (changes_here(o, q) || is_late(o, &a)))
-		perform_late(o, q, &a, ret);
+	if (!ret->error && ret->path && (changes_here(o, q) || needs_emulation(o, &a)))
+		emulate_call(o, q, &a, ret);
 	if (!ret->error && !q->done && changes_here(o, q))
 		return -EPERM;
 	return 0;
 }
 
-static void report(struct observer *o, const struct question *q,
-		   const struct judgement *g)
+static void report(struct observer *o, const struct notification *q,
+		   const struct decision *g)
 {
 	o->stats.refused++;
 	o->stats.names += g->kind == VIOLATION_FS_CREATE ||
 			  g->kind == VIOLATION_FS_RENAME;
-	refusal_report(o->sink, o->home, q,
-		       &o->names[g->place == &o->places[1]], g);
+	decide_report(o->sink, o->home, q,
+		      &o->names[g->path == &o->paths[1]], g);
 }
 
 /* Errors that the kernel finds as well */
@@ -389,18 +368,18 @@ static bool is_natural(int error)
 	       error == -EBADF || error == -EACCES || error == -EINVAL;
 }
 
-/* What could not be looked up does not go on: every such call was a way past
- * the observer. Also what is not there for us, which may be there in a moment.
- * The exceptions: what changes nothing; an object that has no path; removing one
- * name in a directory that is too deep for us, or nobody could tidy up there; and
- * names in a mount namespace of the command's own, which we do not see.
+/* A call whose path could not be resolved is refused: each such call was a way past
+ * the observer. That includes missing files, which may exist by the time the kernel
+ * looks. The exceptions: calls that change nothing; objects without a path; removing
+ * one name in a directory too deep for us, which could not be cleaned up otherwise; and
+ * names in a mount namespace of the command's own, which the observer does not see.
  */
-static bool goes_on(struct observer *o, const struct question *q, int r)
+static bool goes_on(struct observer *o, const struct notification *q, int r)
 {
 	const char *text = o->names[0].text;
 	const bool removes = q->what == CALL_UNLINK || q->what == CALL_RMDIR;
-	const bool acts = q->what == CALL_OPEN || q->what == CALL_CUT ||
-			  q->what == CALL_CHANGE;
+	const bool acts = q->what == CALL_OPEN || q->what == CALL_TRUNCATE ||
+			  q->what == CALL_SETATTR;
 
 	if (changes_here(o, q))
 		return false;
@@ -414,29 +393,26 @@ static bool goes_on(struct observer *o, const struct question *q, int r)
 	return false;
 }
 
-/* Read and judge the call in @q; 0 and *@ret, or a negative errno */
-static int judge_call(struct observer *o, struct question *q,
-		      struct judgement *ret)
+/* Read the call in @q and decide; 0 and *@ret, or a negative errno */
+static int decide_notification(struct observer *o, struct notification *q,
+		      struct decision *ret)
 {
-	int r = question_read(q, o->judge.reads, o->names);
+	int r = notification_read(q, o->decide.reads, o->names);
 
-	if (o->fast)
-		fast_note(o->fast, q->call);
-	else
-		quick_note(&o->quick, q->call);
+	fast_path_note(o->fast, q->call);
 	if (changes_here(o, q) && q->quiet)
 		return change_open(o, q, ret);
-	if (r < 0 || (q->reads && !o->judge.reads) || !o->names[0].text[0])
+	if (r < 0 || (q->reads && !o->decide.reads) || !o->names[0].text[0])
 		return r;
-	/* What the thread hands on is not quick */
-	if (!o->fast)
-		r = quick_answers(&o->quick, &o->policy, q, o->names);
+	/* The thread has tried that with what it passes on */
+	if (o->decide.reads)
+		r = fast_path_check(o->fast, q, o->names);
 	if (r <= 0 && q->quiet) {
 		answer_quietly(o, q, ret);
 		return 0;
 	}
 	if (!r)
-		return judge_slowly(o, q, ret);
+		return decide_resolved(o, q, ret);
 	o->stats.quick++;
 	return r < 0 ? r : 0;
 }
@@ -457,22 +433,31 @@ static int let_go_on(struct observer *o, const struct seccomp_notif *notif)
 	return sys_notif_send(o->listener, &resp);
 }
 
-/* The filter refuses it, as the kernel would, and has us say so */
-static int refuse_told(struct observer *o, const struct seccomp_notif *notif)
+/* The filter refuses this call with EPERM and notifies for the report alone */
+static int refuse_filtered(struct observer *o, const struct seccomp_notif *notif)
 {
+	const struct observer_policy *policy = &o->policy;
 	struct tracee *t = tracee_get(&o->tracees, (pid_t)notif->pid);
+	struct violation v = {
+		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
+	};
 
-	if (t && !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
-		refusal_told(o->sink, &o->policy, t, &notif->data);
+	if (t && policy->describe_syscall &&
+	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id)) {
+		v.pid = tracee_process(t, NULL);
+		policy->describe_syscall(policy->arg, &notif->data, &v);
+		violation_report(o->sink, &v);
+		violation_done(&v);
+	}
 	o->stats.refused++;
 	return respond(o, notif->id, EPERM);
 }
 
-/* Refuse what could not be read or looked up */
-static struct judgement refuse_unseen(struct observer *o)
+/* Refuse a call whose path could not be read or resolved */
+static struct decision refuse_unseen(struct observer *o)
 {
 	o->stats.failed++;
-	return (struct judgement) {
+	return (struct decision) {
 		.error = EACCES, .report = true, .kind = VIOLATION_FS_WRITE,
 		.verdict = { .reason = "the path could not be looked up" },
 	};
@@ -484,7 +469,7 @@ static struct judgement refuse_unseen(struct observer *o)
  */
 static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 {
-	if (!o->judge.no_mounts || group == getpgid(caller))
+	if (!o->decide.no_mounts || group == getpgid(caller))
 		return true;
 	for (int i = 0; i < ANCESTORS_MAX && group > 1; i++) {
 		group = tracee_parent(group);
@@ -495,10 +480,10 @@ static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 }
 
 /* A git that cannot change a file of its work tree would go on with the others */
-static void stop_git(struct observer *o, pid_t pid, struct judgement *g)
+static void stop_git(struct observer *o, pid_t pid, struct decision *g)
 {
-	if (!g->error || !g->report || !g->place ||
-	    !git_lock_stop(o->git, pid, g->place->path))
+	if (!g->error || !g->report || !g->path ||
+	    !git_lock_stop(&o->fast->git, pid, g->path->path))
 		return;
 	snprintf(o->reason, sizeof(o->reason),
 		 "%s; git was ended before it changed anything",
@@ -508,64 +493,65 @@ static void stop_git(struct observer *o, pid_t pid, struct judgement *g)
 
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
-	struct question q = {
+	struct notification q = {
 		.notif = notif, .call = call_find(notif->data.nr),
 		.tracee = tracee_get(&o->tracees, (pid_t)notif->pid),
 		.fd = -1,
 	};
-	struct address_answer a = { .later = -1, .inode = -1 };
+	struct address_answer a = { .pending = -1, .inode = -1 };
 	int r = q.call && q.tracee ? 0 : -EPERM;
 
 	if (!q.call)
-		return refuse_told(o, notif);
+		return refuse_filtered(o, notif);
 	o->names[0].full[0] = 0;
 	if (!r && q.call->what >= CALL_CONNECT) {
 		q.what = q.call->what;
 		o->addresses.id = notif->id;
-		r = address_answer(&o->addresses, &o->judge, q.tracee, q.call,
-				   notif->data.args, &o->places[0], &a);
-	} else if (!r && q.call->what == CALL_GROUP) {
-		if (!may_join(o, (pid_t)notif->pid, (pid_t)notif->data.args[1]))
-			a.judgement.error = EPERM;
-	} else if (!r && q.call->what != CALL_TURN &&
-		   q.call->what != CALL_SPLIT) {
-		r = judge_call(o, &q, &a.judgement);
+		r = address_answer(&o->addresses, &o->decide, q.tracee, q.call,
+				   notif->data.args, &o->paths[0], &a);
+	} else if (q.call->what == CALL_SETPGID) {
+		if (!r && !may_join(o, (pid_t)notif->pid, (pid_t)notif->data.args[1]))
+			a.decision.error = EPERM;
+	} else if (q.call->what < CALL_CONNECT && q.call->what != CALL_CHDIR &&
+		   q.call->what != CALL_UNSHARE) {
+		r = decide_notification(o, &q, &a.decision);
 	}
 	/* Masks hide what must not be read, whether we can tell or not */
 	if (r < 0 && !goes_on(o, &q, r)) {
 		if (is_natural(r))
-			a.judgement.error = -r;
+			a.decision.error = -r;
 		else
-			a.judgement = refuse_unseen(o);
+			a.decision = refuse_unseen(o);
 	}
 
 	if (r >= 0 && q.call && q.call->what < CALL_CONNECT)
-		stop_git(o, (pid_t)notif->pid, &a.judgement);
+		stop_git(o, (pid_t)notif->pid, &a.decision);
 
-	/* If it is gone, what we read may have been somebody else's */
-	if (a.judgement.report && q.call && q.tracee &&
+	/* If the tracee is gone, its number may have been another process' by then */
+	if (a.decision.report && q.call && q.tracee &&
 	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
-		report(o, &q, &a.judgement);
-	place_done(&o->places[0]);
-	place_done(&o->places[1]);
-	if (!a.done && !q.done && !a.judgement.error && question_makes(&q)) {
+		report(o, &q, &a.decision);
+	resolved_path_done(&o->paths[0]);
+	resolved_path_done(&o->paths[1]);
+	if (!a.done && !q.done && !a.decision.error && notification_makes(&q)) {
 		note_make(o);
-		passed_add(o->passed, notif);
+		inflight_add(o->fast->inflight, notif);
 	}
 	if (q.fd >= 0) {
-		r = question_hand_in(&q, o->listener);
+		r = notification_install_fd(notif, o->listener, q.fd,
+					    q.flags & O_CLOEXEC);
 		close_fd(&q.fd);
 		return r < 0 ? respond(o, notif->id, -r) : 0;
 	}
-	if (a.later >= 0) {
-		r = later_try(o->later, notif->id, a.later, a.inode);
+	if (a.pending >= 0) {
+		r = pending_connect_try(o->pending, notif->id, a.pending, a.inode);
 		return r < 0 ? respond(o, notif->id, EAGAIN) : 0;
 	}
-	if (q.call->what < CALL_CONNECT && !a.judgement.error)
-		git_lock_note(o->git, &q, (pid_t)notif->pid, o->names[0].full);
-	if (a.done || q.done || a.judgement.error)
+	if (q.call->what < CALL_CONNECT && !a.decision.error)
+		git_lock_note(&o->fast->git, &q, (pid_t)notif->pid, o->names[0].full);
+	if (a.done || q.done || a.decision.error)
 		return respond(o, notif->id, a.done ? a.error
-						    : a.judgement.error);
+						    : a.decision.error);
 	return let_go_on(o, notif);
 }
 
@@ -577,22 +563,18 @@ static void on_connected(void *arg, uint64_t id, int error)
 int observer_dispatch(struct observer *o, uint32_t events)
 {
 	struct seccomp_notif notif = { 0 };
+	int r;
 
-	if (o->later) {
-		events = later_turn(o->later, on_connected, o);
+	if (o->pending) {
+		events = pending_connect_turn(o->pending, on_connected, o);
 		if (!events)
 			return 0;
 	}
 	if (!(events & EPOLLIN))
 		return events & (EPOLLHUP | EPOLLERR) ? 1 : 0;
-	if (o->fast) {
-		if (!fast_next(o->fast, &notif))
-			return 0;
-	} else if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notif) < 0) {
-		return errno == ENOENT || errno == EINTR ? 0 : -errno;
-	}
-	if (!o->fast)
-		passed_asks(o->passed, (pid_t)notif.pid);
+	r = fast_path_next(o->fast, &notif);
+	if (r <= 0)
+		return r;
 	o->stats.asked++;
 	return answer(o, &notif);
 }

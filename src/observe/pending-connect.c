@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/later.c - connections made for somebody who waits for them */
+/* observe/pending-connect.c - emulated connect() calls that are not complete yet */
 
-#include "watch/later.h"
+#include "observe/pending-connect.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -14,13 +14,13 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "watch/address.h"
+#include "observe/sockets.h"
 
-enum { BATCH = 16, QUESTIONS = LATER_MAX, TRY_EVERY_MS = 5 };
+enum { BATCH = 16, NOTIFICATIONS = PENDING_CONNECT_MAX, TRY_EVERY_MS = 5 };
 
 /**
- * struct wait - One who waits
- * @fd:		Its socket; -1 where there is nobody
+ * struct wait - A tracee that waits
+ * @fd:		Its socket; -1 if the slot is free
  * @inode:	What that is to be connected to, or -1; @timer: when to try
  */
 struct wait {
@@ -29,33 +29,33 @@ struct wait {
 };
 
 /**
- * struct later - An epoll instance, and who waits for what
+ * struct pending_connect - An epoll instance, and the tracees that wait
  * @v:		By number
  */
-struct later {
+struct pending_connect {
 	int epoll, listener;
-	struct wait v[LATER_MAX];
+	struct wait v[PENDING_CONNECT_MAX];
 };
 
-static int add(const struct later *l, int fd, uint32_t events, uint32_t number)
+static int add(const struct pending_connect *l, int fd, uint32_t events, uint32_t number)
 {
 	struct epoll_event e = { .events = events, .data.u32 = number };
 
 	return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
 
-int later_new(int questions, int listener, struct later **ret)
+int pending_connect_new(int notifications, int listener, struct pending_connect **ret)
 {
-	struct later *l = mem_zalloc(sizeof(*l));
+	struct pending_connect *l = mem_zalloc(sizeof(*l));
 	int r;
 
-	for (int i = 0; i < LATER_MAX; i++)
+	for (int i = 0; i < PENDING_CONNECT_MAX; i++)
 		l->v[i].fd = l->v[i].inode = l->v[i].timer = -1;
 	l->listener = listener;
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	r = l->epoll < 0 ? -errno : add(l, questions, EPOLLIN, QUESTIONS);
+	r = l->epoll < 0 ? -errno : add(l, notifications, EPOLLIN, NOTIFICATIONS);
 	if (r < 0) {
-		later_free(l);
+		pending_connect_free(l);
 		return r;
 	}
 	*ret = l;
@@ -63,25 +63,27 @@ int later_new(int questions, int listener, struct later **ret)
 }
 
 /* The socket is its owner's as well: closing alone would leave it here */
-static void drop(struct later *l, uint32_t i)
+static void drop(struct pending_connect *l, uint32_t i)
 {
+	if (l->v[i].fd < 0)
+		return;
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->v[i].fd, NULL);
 	close_fd(&l->v[i].fd);
 	close_fd(&l->v[i].inode);
 	close_fd(&l->v[i].timer);
 }
 
-void later_free(struct later *l)
+void pending_connect_free(struct pending_connect *l)
 {
 	if (!l)
 		return;
-	for (uint32_t i = 0; i < LATER_MAX; i++)
+	for (uint32_t i = 0; i < PENDING_CONNECT_MAX; i++)
 		drop(l, i);
 	close_fd(&l->epoll);
 	free(l);
 }
 
-int later_fd(const struct later *l)
+int pending_connect_fd(const struct pending_connect *l)
 {
 	return l->epoll;
 }
@@ -97,17 +99,17 @@ static int start_timer(void)
 		       ? -errno : take_fd(&fd);
 }
 
-int later_try(struct later *l, uint64_t id, int fd, int inode)
+int pending_connect_try(struct pending_connect *l, uint64_t id, int fd, int inode)
 {
 	struct wait wait = { .id = id, .fd = fd, .inode = inode, .timer = -1 };
 	uint32_t i = 0;
 	int r = -EBUSY;
 
-	while (i < LATER_MAX && l->v[i].fd >= 0)
+	while (i < PENDING_CONNECT_MAX && l->v[i].fd >= 0)
 		i++;
-	if (i < LATER_MAX && inode >= 0)
+	if (i < PENDING_CONNECT_MAX && inode >= 0)
 		r = wait.timer = start_timer();
-	if (i < LATER_MAX && (inode < 0 || r >= 0))
+	if (i < PENDING_CONNECT_MAX && (inode < 0 || r >= 0))
 		r = add(l, inode < 0 ? fd : wait.timer,
 			inode < 0 ? EPOLLOUT : EPOLLIN, i);
 	if (r < 0) {
@@ -120,9 +122,9 @@ int later_try(struct later *l, uint64_t id, int fd, int inode)
 	return 0;
 }
 
-int later_add(struct later *l, uint64_t id, int fd)
+int pending_connect_add(struct pending_connect *l, uint64_t id, int fd)
 {
-	return later_try(l, id, fd, -1);
+	return pending_connect_try(l, id, fd, -1);
 }
 
 static int error_of(int fd)
@@ -135,7 +137,7 @@ static int error_of(int fd)
 }
 
 /* -EAGAIN if @w has to wait on; else the error of its call, or 0 */
-static int result_of(const struct later *l, const struct wait *w)
+static int result_of(const struct pending_connect *l, const struct wait *w)
 {
 	uint64_t expired;
 	int error;
@@ -143,27 +145,27 @@ static int result_of(const struct later *l, const struct wait *w)
 	if (w->inode < 0)
 		return error_of(w->fd);
 	(void)!read(w->timer, &expired, sizeof(expired));
-	/* Only for the one who asked */
+	/* Only while the tracee waits */
 	if (ioctl(l->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->id) < 0)
 		return EINTR;
 	error = address_connect(w->fd, w->inode);
 	return error == EAGAIN ? -EAGAIN : error;
 }
 
-uint32_t later_turn(struct later *l,
+uint32_t pending_connect_turn(struct pending_connect *l,
 		    void (*answer)(void *arg, uint64_t id, int error),
 		    void *arg)
 {
 	struct epoll_event e[BATCH];
 	const int n = epoll_wait(l->epoll, e, BATCH, 0);
-	uint32_t questions = 0;
+	uint32_t notifications = 0;
 
 	for (int i = 0; i < n; i++) {
 		const uint32_t number = e[i].data.u32;
 		int error;
 
-		if (number == QUESTIONS) {
-			questions = e[i].events;
+		if (number == NOTIFICATIONS) {
+			notifications = e[i].events;
 			continue;
 		}
 		if (l->v[number].fd < 0)
@@ -174,5 +176,5 @@ uint32_t later_turn(struct later *l,
 		answer(arg, l->v[number].id, error);
 		drop(l, number);
 	}
-	return questions;
+	return notifications;
 }

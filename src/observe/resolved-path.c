@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/place.c - where a path leads, as the kernel would see it from inside
+ * observe/resolved-path.c - where a path leads, as the kernel would see it from inside
  *
  * Theory of operation: openat2() with RESOLVE_IN_ROOT walks the directories
  * in the process's own root, so its mounts and links count, not ours. It walks
  * no magic links (/proc/self/fd/3), and "self" would be us; those are replaced
  * by where they lead before the walk. A link may lead there as well: when the
  * walk fails, its first link is replaced by hand and the walk starts again.
- * The last component is looked at by itself. Where a mask is in the way, ways.c
- * knows another.
+ * The last component is examined by itself. Where a FUSE mask refuses us, the
+ * walk continues from a descriptor (mask-fds.c).
  *
  * What is left of /proc is either a file of a process's own (-ENOTNAM), or the
  * magic link of another process, which is not followed (-EPERM). A path that leads
@@ -17,7 +17,7 @@
  * the caller refuses.
  */
 
-#include "watch/place.h"
+#include "observe/resolved-path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,8 +33,8 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "watch/tracee.h"
-#include "watch/ways.h"
+#include "observe/mask-fds.h"
+#include "observe/tracee.h"
 
 /* "@dir/@rest" into a buffer of PATH_MAX, which may be @dir: 0 or -errno */
 static int join(char *ret, const char *dir, const char *rest)
@@ -189,7 +189,7 @@ static int follow_own(struct tracee *t, char *path)
 
 /* Replace a leading /proc/self/{root,cwd,fd/N}: 1 if so, 2 if that is all of
  * @path, 0 if @path does not lead to a process, or a negative errno as
- * place_find(). "self" is the first thread, which may have other files and another
+ * resolved_path_find(). "self" is the first thread, which may have other files and another
  * directory.
  */
 static int follow_magic(struct tracee *t, char *path)
@@ -231,7 +231,7 @@ static const char *split(char *path, bool *ends_in_slash, char name[NAME_MAX + 1
 }
 
 /* The real path of the directory @fd, then "/@name" */
-static int name_place(int fd, const char *name, struct place *p)
+static int name_place(int fd, const char *name, struct resolved_path *p)
 {
 	char link[32], dir[PATH_MAX];
 	struct statfs fs;
@@ -250,7 +250,7 @@ static int name_place(int fd, const char *name, struct place *p)
 }
 
 /* What stands there, and on which mounts */
-static int look(int fd, const char *name, struct place *p)
+static int look(int fd, const char *name, struct resolved_path *p)
 {
 	const unsigned int mask = STATX_TYPE | STATX_MODE | STATX_INO |
 				  STATX_MNT_ID;
@@ -286,7 +286,7 @@ static int look(int fd, const char *name, struct place *p)
 }
 
 /* A link stands in the last place: @path becomes where it leads */
-static int follow_link(int fd, const struct place *p, char *path)
+static int follow_link(int fd, const struct resolved_path *p, char *path)
 {
 	char target[PATH_MAX], dir[PATH_MAX];
 	const ssize_t n = readlinkat(fd, p->name, target, sizeof(target) - 1);
@@ -306,20 +306,20 @@ static int follow_link(int fd, const struct place *p, char *path)
 /* The first @n bytes of @path end in "/..", and it may not be walked: 1 and @path
  * without that, else @error
  */
-static int step_up(const struct ways *ways, int root, char *path, size_t n,
+static int step_up(const struct mask_fds *mask_fds, int root, char *path, size_t n,
 		   int error)
 {
 	char rest[PATH_MAX];
 	auto_free char *above = NULL;
-	struct place p = { .parent = -1 };
+	struct resolved_path p = { .parent = -1 };
 	auto_close int fd = -1;
 
 	memcpy(rest, path + n, strlen(path + n) + 1);
 	n -= strlen("/..");
 	memcpy(p.path, path, n);
 	p.path[n] = 0;
-	if (ways_length(ways, p.path) < n) {
-		fd = ways_open(ways, root, p.path, 0);
+	if (mask_fds_length(mask_fds, p.path) < n) {
+		fd = mask_fds_open(mask_fds, root, p.path, 0);
 		if (fd < 0 || name_place(fd, "", &p) < 0)
 			return error;
 	}
@@ -336,13 +336,13 @@ static bool ends_up(const char *path, const char *end)
  * where that leads; or, if it may not be walked, go up by hand. 1 if @path is
  * another one now, else @error.
  */
-static int expand(const struct ways *ways, int root, char *path, int error)
+static int expand(const struct mask_fds *mask_fds, int root, char *path, int error)
 {
 	char prefix[PATH_MAX], name[NAME_MAX + 1], rest[PATH_MAX];
-	const char *end = path + ways_length(ways, path);
+	const char *end = path + mask_fds_length(mask_fds, path);
 
 	while (*end) {
-		struct place p = { .parent = -1 };
+		struct resolved_path p = { .parent = -1 };
 		auto_close int fd = -1;
 		bool slash, own;
 		int r;
@@ -352,11 +352,11 @@ static int expand(const struct ways *ways, int root, char *path, int error)
 		memcpy(prefix, path, (size_t)(end - path));
 		prefix[end - path] = 0;
 		if (error == -EACCES && ends_up(path, end))
-			return step_up(ways, root, path, (size_t)(end - path),
+			return step_up(mask_fds, root, path, (size_t)(end - path),
 				       error);
 		if (!split(prefix, &slash, name) || !*name)
 			continue;
-		fd = ways_open(ways, root, prefix, 0);
+		fd = mask_fds_open(mask_fds, root, prefix, 0);
 		if (fd < 0 || name_place(fd, name, &p) < 0 ||
 		    look(fd, name, &p) < 0 || !p.exists)
 			return error;
@@ -380,8 +380,8 @@ static int expand(const struct ways *ways, int root, char *path, int error)
 /* One walk: 0 done, 1 if @path was changed to where a link leads, or a
  * negative errno
  */
-static int walk(const struct ways *ways, int root, char *path,
-		enum place_follow follow, struct place *p)
+static int walk(const struct mask_fds *mask_fds, int root, char *path,
+		enum resolved_path_follow follow, struct resolved_path *p)
 {
 	char whole[PATH_MAX], name[NAME_MAX + 1];
 	bool slash;
@@ -391,14 +391,14 @@ static int walk(const struct ways *ways, int root, char *path,
 	memcpy(whole, path, strlen(path) + 1);
 	if (!split(path, &slash, name))
 		return -ENAMETOOLONG;
-	fd = ways_open(ways, root, path, 0);
+	fd = mask_fds_open(mask_fds, root, path, 0);
 	r = fd < 0 ? fd : name_place(fd, name, p);
 	/* A link into /proc may have led to our "self" instead of theirs */
 	if (fd >= 0 && !r && p->proc && strcmp(p->path, whole) != 0)
 		r = -EPERM;
 	if (r < 0) {
 		memcpy(path, whole, strlen(whole) + 1);
-		return expand(ways, root, path, r);
+		return expand(mask_fds, root, path, r);
 	}
 	r = look(fd, name, p);
 	if (r < 0) {
@@ -407,7 +407,7 @@ static int walk(const struct ways *ways, int root, char *path,
 	}
 	p->slash |= slash;
 	if (p->exists && S_ISLNK(p->mode) &&
-	    (follow == PLACE_FOLLOW || (follow == PLACE_SLASH && slash))) {
+	    (follow == RESOLVED_PATH_FOLLOW || (follow == RESOLVED_PATH_SLASH && slash))) {
 		r = follow_link(fd, p, path);
 		return r < 0 ? r : 1;
 	}
@@ -416,15 +416,15 @@ static int walk(const struct ways *ways, int root, char *path,
 }
 
 /* We may not look there: what a link said of the way is still in the text */
-static void name_closed(const char *path, struct place *p)
+static void name_closed(const char *path, struct resolved_path *p)
 {
 	auto_free char *whole = path_resolve("/", path);
 
 	snprintf(p->path, sizeof(p->path), "%s", whole);
 }
 
-int place_find(struct tracee *tracee, int root, const char *base,
-	       const char *text, enum place_follow follow, struct place *ret)
+int resolved_path_find(struct tracee *tracee, int root, const char *base,
+	       const char *text, enum resolved_path_follow follow, struct resolved_path *ret)
 {
 	auto_close int own = root < 0 ? tracee_root(tracee) : -1;
 	const int start = root < 0 ? own : root;
@@ -438,16 +438,16 @@ int place_find(struct tracee *tracee, int root, const char *base,
 	r = join(path, *text == '/' ? "" : base, text);
 	if (r < 0)
 		return r;
-	*ret = (struct place) { .parent = -1 };
-	for (int links = 0; links <= PLACE_LINKS_MAX; links++) {
+	*ret = (struct resolved_path) { .parent = -1 };
+	for (int links = 0; links <= RESOLVED_PATH_LINKS_MAX; links++) {
 		squeeze(path);
 		r = root < 0 ? follow_magic(tracee, path) : 0;
 		if (r < 0)
 			return r;
 		/* What is open may be a link: then the link itself is meant */
 		if (r == 2)
-			follow = PLACE_STAY;
-		r = walk(root < 0 ? tracee->ways : NULL, start, path, follow,
+			follow = RESOLVED_PATH_STAY;
+		r = walk(root < 0 ? tracee->mask_fds : NULL, start, path, follow,
 			 ret);
 		if (r == -EACCES)
 			name_closed(path, ret);
@@ -460,12 +460,12 @@ int place_find(struct tracee *tracee, int root, const char *base,
 	return -ELOOP;
 }
 
-void place_done(struct place *place)
+void resolved_path_done(struct resolved_path *place)
 {
 	close_fd(&place->parent);
 }
 
-int place_writable(const struct place *place)
+int resolved_path_writable(const struct resolved_path *place)
 {
 	if (!faccessat(place->parent, *place->name ? place->name : ".", W_OK,
 		       AT_EACCESS))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/place.h - where a path leads, as the kernel would see it from inside */
+/* observe/resolved-path.h - where a path leads, as the kernel would see it from inside */
 
-#ifndef WATCH_PLACE_H
-#define WATCH_PLACE_H
+#ifndef OBSERVE_RESOLVED_PATH_H
+#define OBSERVE_RESOLVED_PATH_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,16 +14,16 @@ struct tracee;
 /* Is a link in the last place followed? A name that is to be made, moved or
  * removed is the link itself, however it is written.
  */
-enum place_follow {
-	PLACE_STAY,
-	PLACE_SLASH,	/* If a slash comes after it */
-	PLACE_FOLLOW,
+enum resolved_path_follow {
+	RESOLVED_PATH_STAY,
+	RESOLVED_PATH_SLASH,	/* If a slash comes after it */
+	RESOLVED_PATH_FOLLOW,
 };
 
-enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
+enum { RESOLVED_PATH_LINKS_MAX = 40 };	/* As in the kernel */
 
 /**
- * struct place - A name in a directory, links followed
+ * struct resolved_path - A name in a directory, links followed
  * @parent:	The directory, O_PATH; the place itself if @name is ""
  * @path:	Absolute, from inside, without symbolic links before @name
  * @name:	The last component, in @path; "" for "/" and "x/.."
@@ -36,7 +36,7 @@ enum { PLACE_LINKS_MAX = 40 };	/* As in the kernel */
  * @proc:	The directory is on a procfs
  * @mount, @dev: The mount and the file system that the directory is on
  */
-struct place {
+struct resolved_path {
 	int parent;
 	char path[PATH_MAX];
 	const char *name;
@@ -48,19 +48,19 @@ struct place {
 
 /* Look up @text, given relative to the directory @base (absolute text), as
  * @tracee would. @root: the directory that is "/" to this call, or -1 for the
- * tracee's own. 0 and *@ret (release with place_done()); or a negative errno.
+ * tracee's own. 0 and *@ret (release with resolved_path_done()); or a negative errno.
  * -ENOTNAM says that it is an object without a path, and that no other can be
  * reached through it: a pipe or a deleted file behind /proc/self/fd, a file of
  * /proc/PID itself. With -EACCES @ret->path is as far as it got: without links up
  * to where it may not look.
  */
-int place_find(struct tracee *tracee, int root, const char *base,
-	       const char *text, enum place_follow follow, struct place *ret);
-void place_done(struct place *place);
+int resolved_path_find(struct tracee *tracee, int root, const char *base,
+	       const char *text, enum resolved_path_follow follow, struct resolved_path *ret);
+void resolved_path_done(struct resolved_path *place);
 
 /* What open() for writing would say of an existing @place by its permissions:
  * 0, -EACCES, or -EROFS
  */
-int place_writable(const struct place *place);
+int resolved_path_writable(const struct resolved_path *place);
 
-#endif /* WATCH_PLACE_H */
+#endif /* OBSERVE_RESOLVED_PATH_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/address.c - connect(), bind(): ports on demand, Unix sockets by owner */
+/* observe/sockets.c - connect(), bind(): ports on demand, Unix sockets by owner */
 
-#include "watch/address.h"
+#include "observe/sockets.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "watch/birth.h"
-#include "watch/tracee.h"
+#include "ipc/socket.h"
+#include "observe/tracee.h"
 
 #ifndef SIOCUNIXFILE		/* linux/un.h and sys/un.h exclude each other */
 #define SIOCUNIXFILE (SIOCPROTOPRIVATE + 0)
@@ -54,11 +54,11 @@ void addresses_done(struct addresses *a)
 	free(a->pinned.v);
 }
 
-/* The socket that is open as @fd: who removes one gives its number to the next */
+/* The socket that is open as @fd. An inode number is reused; the birth time is not. */
 static bool is_listed(const struct observer_socket *v, size_t n, int fd,
 		      const struct stat *st)
 {
-	const int64_t birth = birth_of(fd);
+	const int64_t birth = btime_of(fd);
 
 	for (size_t i = 0; i < n; i++) {
 		if (v[i].dev == st->st_dev && v[i].ino == st->st_ino &&
@@ -70,7 +70,7 @@ static bool is_listed(const struct observer_socket *v, size_t n, int fd,
 
 /* 1 if there is an address for us to look at, 0 if the kernel will find it
  * wrong, or a negative errno. The length is an int: what stands above it in
- * the register is nobody's.
+ * the register is undefined.
  */
 static int read_address(const struct tracee *t, const unsigned long long *args,
 			struct address *ret)
@@ -102,21 +102,21 @@ static const char *unix_path(const struct address *a, char ret[PATH_MAX])
 
 /* Where the path leads: 0, or a negative errno that is the call's */
 static int find(struct tracee *t, const char *path, bool follow,
-		struct place *place)
+		struct resolved_path *place)
 {
 	char cwd[PATH_MAX];
 	ssize_t n = 0;
 
 	if (*path != '/')
 		n = tracee_link(t, "cwd", cwd, sizeof(cwd));
-	return n < 0 ? (int)n : place_find(t, -1, cwd, path, follow ?
-					   PLACE_FOLLOW : PLACE_STAY, place);
+	return n < 0 ? (int)n : resolved_path_find(t, -1, cwd, path, follow ?
+					   RESOLVED_PATH_FOLLOW : RESOLVED_PATH_STAY, place);
 }
 
 /* Connect a copy of a socket, without waiting: 0 or an errno. *@waits if its owner
  * would have waited.
  */
-static int perform(int copy, const struct address *a, bool *waits)
+static int connect_copy(int copy, const struct address *a, bool *waits)
 {
 	const int flags = fcntl(copy, F_GETFL);
 	int r;
@@ -130,20 +130,20 @@ static int perform(int copy, const struct address *a, bool *waits)
 }
 
 /* Connect it to the very socket that is open as @inode */
-static int perform_inode(int copy, int inode, bool *waits)
+static int connect_inode(int copy, int inode, bool *waits)
 {
 	struct address a = { .un.sun_family = AF_UNIX, .len = sizeof(a.un) };
 
 	snprintf(a.un.sun_path, sizeof(a.un.sun_path), "/proc/self/fd/%d",
 		 inode);
-	return perform(copy, &a, waits);
+	return connect_copy(copy, &a, waits);
 }
 
 int address_connect(int copy, int inode)
 {
 	bool waits;
 
-	return perform_inode(copy, inode, &waits);
+	return connect_inode(copy, inode, &waits);
 }
 
 static int domain_of(int sock)
@@ -156,7 +156,7 @@ static int domain_of(int sock)
 }
 
 /* Services that the C library asks for names, users and logging, each with another
- * way if nobody answers: every program would be reported
+ * way if none answers: every program would be reported
  */
 static bool is_incidental(const char *path)
 {
@@ -173,11 +173,11 @@ static bool is_incidental(const char *path)
 	return false;
 }
 
-static struct judgement refuse_socket(const struct place *place)
+static struct decision refuse_socket(const struct resolved_path *place)
 {
-	return (struct judgement) {
+	return (struct decision) {
 		.error = EACCES, .report = true,
-		.kind = VIOLATION_UNIX_SOCKET, .place = place,
+		.kind = VIOLATION_UNIX_SOCKET, .path = place,
 		.verdict = {
 			.reason = "a socket of the host",
 			.rule_key = "sandbox.network.allowUnixSockets",
@@ -186,10 +186,10 @@ static struct judgement refuse_socket(const struct place *place)
 }
 
 /* What is called @name and is no path */
-static struct judgement refuse_name(struct place *place, const char *name,
+static struct decision refuse_name(struct resolved_path *place, const char *name,
 				    const char *reason)
 {
-	struct judgement g = refuse_socket(place);
+	struct decision g = refuse_socket(place);
 
 	snprintf(place->path, sizeof(place->path), "%s", name);
 	place->name = place->path;
@@ -205,18 +205,18 @@ static struct judgement refuse_name(struct place *place, const char *name,
  * it and take its place. Of sockets in other network namespaces nothing is known.
  */
 static void refuse_foreign(struct address_answer *ret,
-			   const struct place *place, ino_t ino)
+			   const struct resolved_path *place, ino_t ino)
 {
-	if (is_incidental(place->path) || sock_unix_listens(ino) == 0) {
+	if (is_incidental(place->path) || socket_unix_listens(ino) == 0) {
 		ret->error = ECONNREFUSED;
 		return;
 	}
 	ret->done = false;
-	ret->judgement = refuse_socket(place);
+	ret->decision = refuse_socket(place);
 }
 
 static void connect_unix(const struct addresses *a, int *copy,
-			 const struct place *place, struct address_answer *ret)
+			 const struct resolved_path *place, struct address_answer *ret)
 {
 	auto_close int fd = openat(place->parent, place->name,
 				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -237,9 +237,9 @@ static void connect_unix(const struct addresses *a, int *copy,
 		refuse_foreign(ret, place, st.st_ino);
 		return;
 	}
-	ret->error = perform_inode(*copy, fd, &waits);
+	ret->error = connect_inode(*copy, fd, &waits);
 	if (ret->error == EAGAIN && waits) {
-		ret->later = take_fd(copy);
+		ret->pending = take_fd(copy);
 		ret->inode = take_fd(&fd);
 	}
 }
@@ -250,10 +250,10 @@ static bool still_waits(const struct addresses *a)
 }
 
 /* The inode that the socket @copy is bound to, O_PATH. The kernel opens it for
- * whoever owns the network namespace. To others it tells the number: that must be
+ * the owner of the network namespace. To others it gives the number: that must be
  * what the socket's name leads to.
  */
-static int open_bound(struct tracee *t, int copy, struct place *place)
+static int open_bound(struct tracee *t, int copy, struct resolved_path *place)
 {
 	auto_close int fd = ioctl(copy, SIOCUNIXFILE);
 	struct address a = { .len = sizeof(a.room) };
@@ -269,7 +269,7 @@ static int open_bound(struct tracee *t, int copy, struct place *place)
 		return -1;
 	fd = openat(place->parent, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	return fd >= 0 && fstat(fd, &st) == 0 &&
-	       sock_unix_bound(copy) == (int64_t)(uint32_t)st.st_ino
+	       socket_unix_bound(copy) == (int64_t)(uint32_t)st.st_ino
 		       ? take_fd(&fd) : -1;
 }
 
@@ -277,7 +277,7 @@ static int open_bound(struct tracee *t, int copy, struct place *place)
  * times of birth gives its number to the next inode, unless this one is held.
  */
 static void remember(struct addresses *a, struct tracee *t, int copy,
-		     struct place *place)
+		     struct resolved_path *place)
 {
 	auto_close int fd = open_bound(t, copy, place);
 	struct observer_socket own = { 0 };
@@ -287,7 +287,7 @@ static void remember(struct addresses *a, struct tracee *t, int copy,
 		return;
 	own.dev = st.st_dev;
 	own.ino = st.st_ino;
-	own.birth = birth_of(fd);
+	own.birth = btime_of(fd);
 	if (is_listed(a->own.v, a->own.len, fd, &st))
 		return;
 	if (!own.birth) {
@@ -301,8 +301,8 @@ static void remember(struct addresses *a, struct tracee *t, int copy,
 		a->own.v[a->oldest++ % ADDRESS_OWN_MAX] = own;
 }
 
-static int answer_bind(const struct judge *j, struct tracee *t,
-		       const char *path, struct place *place,
+static int answer_bind(const struct decide *j, struct tracee *t,
+		       const char *path, struct resolved_path *place,
 		       struct address_answer *ret)
 {
 	const struct attempt attempt = { .what = CALL_BIND, .from = place };
@@ -310,7 +310,7 @@ static int answer_bind(const struct judge *j, struct tracee *t,
 
 	if (r < 0)
 		return r;
-	ret->judgement = judge(j, &attempt);
+	ret->decision = decide_call(j, &attempt);
 	return 0;
 }
 
@@ -325,7 +325,7 @@ static bool wants_connect(const struct observer_policy *policy,
 
 static void note_listen(struct addresses *a,
 			const struct observer_policy *policy,
-			struct tracee *tracee, int number, struct place *place)
+			struct tracee *tracee, int number, struct resolved_path *place)
 {
 	auto_close int copy = tracee_get_fd(tracee, number);
 	const int domain = copy < 0 ? copy : domain_of(copy);
@@ -361,7 +361,7 @@ static int open_listed(const struct addresses *a, const char *path)
  */
 static void connect_hidden(const struct addresses *a, struct tracee *t,
 			   int copy, const char *path, int error,
-			   struct place *place, struct address_answer *ret)
+			   struct resolved_path *place, struct address_answer *ret)
 {
 	char cwd[PATH_MAX] = "/";
 	auto_free char *full = NULL;
@@ -375,15 +375,15 @@ static void connect_hidden(const struct addresses *a, struct tracee *t,
 	full = path_resolve(cwd, path);
 	fd = open_listed(a, full);
 	if (fd >= 0) {
-		ret->error = perform_inode(copy, fd, &waits);
+		ret->error = connect_inode(copy, fd, &waits);
 		return;
 	}
 	if (is_incidental(full) || lstat(full, &st) < 0 ||
-	    !S_ISSOCK(st.st_mode) || sock_unix_listens(st.st_ino) == 0)
+	    !S_ISSOCK(st.st_mode) || socket_unix_listens(st.st_ino) == 0)
 		return;
 	ret->done = false;
-	ret->judgement = refuse_socket(place);
-	ret->judgement.error = error;
+	ret->decision = refuse_socket(place);
+	ret->decision.error = error;
 	snprintf(place->path, sizeof(place->path), "%s", full);
 	place->name = path_base(place->path);
 	place->exists = true;
@@ -412,7 +412,7 @@ static bool is_own_network(int copy)
 }
 
 /* An abstract name as it is written everywhere, "@name" */
-static void refuse_abstract(const struct address *a, struct place *place,
+static void refuse_abstract(const struct address *a, struct resolved_path *place,
 			    struct address_answer *ret)
 {
 	const size_t head = offsetof(struct sockaddr_un, sun_path);
@@ -422,7 +422,7 @@ static void refuse_abstract(const struct address *a, struct place *place,
 	memcpy(name + 1, a->un.sun_path + 1, n - 1);
 	name[n] = '\0';
 	ret->done = false;
-	ret->judgement = refuse_name(place, name,
+	ret->decision = refuse_name(place, name,
 				     "an abstract name of the host's network");
 }
 
@@ -433,12 +433,12 @@ static bool is_abstract(const struct address *a)
 }
 
 static void connect_abstract(int copy, const struct address *a,
-			     struct place *place, struct address_answer *ret)
+			     struct resolved_path *place, struct address_answer *ret)
 {
 	bool waits;
 
 	if (is_own_network(copy))
-		ret->error = perform(copy, a, &waits);
+		ret->error = connect_copy(copy, a, &waits);
 	else if (is_abstract(a))
 		refuse_abstract(a, place, ret);
 	else
@@ -448,7 +448,7 @@ static void connect_abstract(int copy, const struct address *a,
 /* connect() of a Unix socket */
 static void connect_by_path(const struct addresses *addresses,
 			    struct tracee *t, int *copy,
-			    const struct address *a, struct place *place,
+			    const struct address *a, struct resolved_path *place,
 			    struct address_answer *ret)
 {
 	char text[PATH_MAX];
@@ -488,7 +488,7 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 		ret->error = r < 0 ? -r : 0;
 		return;
 	}
-	ret->error = perform(*copy, a, &waits);
+	ret->error = connect_copy(*copy, a, &waits);
 	if (policy->network.unreached &&
 	    (ret->error == ENETUNREACH || ret->error == EHOSTUNREACH ||
 	     ret->error == EACCES))
@@ -504,14 +504,14 @@ static void connect_away(const struct observer_policy *policy, int *copy,
 			       &len) < 0)
 			ret->error = errno;
 	} else {
-		ret->later = take_fd(copy);
+		ret->pending = take_fd(copy);
 	}
 }
 
 /* Every connect() where Unix sockets go by path */
 static int connect_here(struct addresses *addresses,
-			const struct judge *judge, struct tracee *t,
-			const unsigned long long *args, struct place *place,
+			const struct decide *decide, struct tracee *t,
+			const unsigned long long *args, struct resolved_path *place,
 			struct address_answer *ret)
 {
 	auto_close int copy = tracee_get_fd(t, (int)args[0]);
@@ -539,10 +539,10 @@ static int connect_here(struct addresses *addresses,
 		/* Without a namespace, what is let through is bounded by
 		 * Landlock, which does not bound us
 		 */
-		if (judge->no_mounts && !judge->policy->network.connect)
+		if (decide->no_mounts && !decide->policy->network.connect)
 			ret->done = false;
 		else
-			connect_away(judge->policy, &copy, &a, ret);
+			connect_away(decide->policy, &copy, &a, ret);
 	} else {
 		ret->error = EPERM;
 	}
@@ -593,7 +593,7 @@ static int make_pair(const struct addresses *a, const struct tracee *t,
 }
 
 static void bind_abstract(struct tracee *t, int number,
-			  const struct address *a, struct place *place,
+			  const struct address *a, struct resolved_path *place,
 			  struct address_answer *ret)
 {
 	auto_close int copy = tracee_get_fd(t, number);
@@ -602,25 +602,25 @@ static void bind_abstract(struct tracee *t, int number,
 		refuse_abstract(a, place, ret);
 }
 
-int address_answer(struct addresses *addresses, const struct judge *judge,
+int address_answer(struct addresses *addresses, const struct decide *decide,
 		   struct tracee *tracee, const struct call *call,
-		   const unsigned long long *args, struct place *place,
+		   const unsigned long long *args, struct resolved_path *place,
 		   struct address_answer *ret)
 {
-	const struct observer_policy *policy = judge->policy;
+	const struct observer_policy *policy = decide->policy;
 	char text[PATH_MAX];
 	const char *path;
 	struct address a;
 	int r;
 
-	*ret = (struct address_answer) { .later = -1, .inode = -1 };
+	*ret = (struct address_answer) { .pending = -1, .inode = -1 };
 	if (call->what == CALL_SOCKET) {
-		ret->judgement = refuse_name(place, "SOCK_DGRAM",
+		ret->decision = refuse_name(place, "SOCK_DGRAM",
 			"a datagram socket could be sent to any socket of the host");
-		ret->judgement.error = EPERM;
+		ret->decision.error = EPERM;
 		return 0;
 	}
-	if (call->what == CALL_PAIR) {
+	if (call->what == CALL_SOCKETPAIR) {
 		ret->done = true;
 		ret->error = make_pair(addresses, tracee, args);
 		return 0;
@@ -630,7 +630,7 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		return 0;
 	}
 	if (call->what == CALL_CONNECT && addresses->by_path)
-		return connect_here(addresses, judge, tracee, args, place, ret);
+		return connect_here(addresses, decide, tracee, args, place, ret);
 	r = read_address(tracee, args, &a);
 	if (r <= 0)
 		return r;
@@ -638,7 +638,7 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		path = call->what == CALL_BIND ? unix_path(&a, text) : NULL;
 		if (!path && addresses->by_path && is_abstract(&a))
 			bind_abstract(tracee, (int)args[0], &a, place, ret);
-		return path ? answer_bind(judge, tracee, path, place, ret) : 0;
+		return path ? answer_bind(decide, tracee, path, place, ret) : 0;
 	}
 	if (call->what == CALL_BIND && is_held(policy, &a))
 		policy->network.bind(policy->network.arg, &a.sa, a.len);
@@ -646,7 +646,7 @@ int address_answer(struct addresses *addresses, const struct judge *judge,
 		auto_close int copy = tracee_get_fd(tracee, (int)args[0]);
 
 		r = policy->network.connect(policy->network.arg, &a.sa, a.len, copy);
-		ret->judgement.error = r < 0 ? -r : 0;
+		ret->decision.error = r < 0 ? -r : 0;
 		ret->done = r > 0;
 	}
 	return 0;

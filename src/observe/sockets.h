@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/address.h - connect(), bind(): ports on demand, Unix sockets by owner
+/* observe/sockets.h - connect(), bind(): ports on demand, Unix sockets by owner
  *
  * Where an allow must be exact, letting the call go on is not enough: the
  * address could change after we looked, and so could the socket behind its
@@ -8,21 +8,21 @@
  * connect(), of whatever family it seems to be.
  *
  * A Unix socket may be connected to if the policy names it, or if it listens for
- * somebody inside: the inode is remembered when listen() is called. An abstract name is the sandbox's own if the network namespace is. Datagram
- * sockets are refused: sendmsg() names an address in memory, where no filter sees
+ * a process inside: the inode is recorded when listen() is called. An abstract name is
+ * the sandbox's own if the network namespace is. Datagram sockets are refused: sendmsg() names an address in memory, where no filter sees
  * it, and copying every message of every socket would be the price.
  */
 
-#ifndef WATCH_ADDRESS_H
-#define WATCH_ADDRESS_H
+#ifndef OBSERVE_SOCKETS_H
+#define OBSERVE_SOCKETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "watch/judge.h"
-#include "watch/observer.h"
-#include "watch/place.h"
+#include "observe/decide.h"
+#include "observe/observer-config.h"
+#include "observe/resolved-path.h"
 
 struct tracee;
 
@@ -33,8 +33,8 @@ enum {
 
 /**
  * struct addresses - What may be connected to
- * @listener, @id: Who asks: only while that one waits is anything done for it.
- *		Its number may be somebody else's by now, who may be the host's.
+ * @listener, @id: The notification: nothing is done once its tracee has stopped
+ *		waiting, because its number may be another process' by then.
  * @by_path:	Unix sockets need to be in @allowed or @own
  * @allowed:	The policy's
  * @own:	Bound by the sandbox itself in this run, to listen; @oldest: which of them is
@@ -55,23 +55,23 @@ void addresses_done(struct addresses *a);
 /**
  * struct address_answer - What becomes of the call
  * @done:	It was made here; @error is its result, 0 for success
- * @later:	If not -1: it is under way on this copy, which is the caller's
+ * @pending:	If not -1: it is under way on this copy, which is the caller's
  * @inode:	If not -1, the caller's too: the queue of that socket is full, so
  *		address_connect() is to be tried again
- * @judgement:	Otherwise this: goes on, or fails
+ * @decision:	Otherwise this: goes on, or fails
  */
 struct address_answer {
 	bool done;
-	int error, later, inode;
-	struct judgement judgement;
+	int error, pending, inode;
+	struct decision decision;
 };
 
 /* Answer @call (CALL_CONNECT and what comes after it) with the arguments @args of
- * @tracee. @place is room for where a path leads (place_done() it).
+ * @tracee. @place is room for where a path leads (resolved_path_done() it).
  */
-int address_answer(struct addresses *addresses, const struct judge *judge,
+int address_answer(struct addresses *addresses, const struct decide *decide,
 		   struct tracee *tracee, const struct call *call,
-		   const unsigned long long *args, struct place *place,
+		   const unsigned long long *args, struct resolved_path *place,
 		   struct address_answer *ret);
 
 /* Connect the socket @copy, without waiting, to the one that @inode is: 0 or an
@@ -91,4 +91,4 @@ bool address_is_free(const struct observer_policy *policy,
 		     const struct tracee *tracee,
 		     const unsigned long long *args);
 
-#endif /* WATCH_ADDRESS_H */
+#endif /* OBSERVE_SOCKETS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-attack.c - races against the observer gain nothing */
+/* observe/test-attack.c - races against the observer gain nothing */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "base/own.h"
 #include "test.h"
-#include "watch/test-watched.h"
+#include "observe/test-watched.h"
 
 enum { THREADS = 32, EACH = 4 };
 

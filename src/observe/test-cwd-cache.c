@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-cwd.c - what is remembered of a directory, and when no longer */
+/* observe/test-cwd-cache.c - what is remembered of a directory, and when no longer */
 
 #include <string.h>
 #include <unistd.h>
 
 #include "test.h"
-#include "watch/cwd.h"
-#include "watch/tracee.h"
+#include "observe/cwd-cache.h"
+#include "observe/tracee.h"
 
 enum { OTHER = 1, THIRD = 2 };	/* Threads that are not us */
 
@@ -27,7 +27,7 @@ static const char *after_move(const char *dir, int64_t now)
 
 	CHECK(t);
 	CHECK_INT(chdir(dir), 0);
-	CHECK_INT(cwd_of(&cwds, t, now, path, sizeof(path)),
+	CHECK_INT(cwd_read(&cwds, t, now, path, sizeof(path)),
 		  (ssize_t)strlen(path));
 	return path;
 }
@@ -44,10 +44,10 @@ TEST(who_is_about_to_go_is_looked_for)
 {
 	set_up();
 	CHECK_STR(after_move("/", 1000), "/");
-	cwd_turns(&cwds, getpid(), 1001);
+	cwd_note_chdir(&cwds, getpid(), 1001);
 	CHECK_STR(after_move("/usr", 1002), "/usr");
 	CHECK_STR(after_move("/etc", 1003), "/etc");
-	cwd_asks(&cwds, getpid());
+	cwd_note_call(&cwds, getpid());
 	CHECK_STR(after_move("/etc", 1004), "/etc");
 	CHECK_STR(after_move("/usr", 1005), "/etc");
 }
@@ -56,11 +56,11 @@ TEST(others_may_take_us_along)
 {
 	set_up();
 	CHECK_STR(after_move("/", 1000), "/");
-	cwd_turns(&cwds, OTHER, 1001);
-	cwd_asks(&cwds, getpid());
+	cwd_note_chdir(&cwds, OTHER, 1001);
+	cwd_note_call(&cwds, getpid());
 	CHECK_STR(after_move("/usr", 1002), "/usr");
 	CHECK_STR(after_move("/etc", 1003), "/etc");
-	cwd_asks(&cwds, OTHER);
+	cwd_note_call(&cwds, OTHER);
 	CHECK_STR(after_move("/etc", 1004), "/etc");
 	CHECK_STR(after_move("/usr", 1005), "/etc");
 }
@@ -68,12 +68,12 @@ TEST(others_may_take_us_along)
 TEST(of_several_it_is_not_known_who_has_arrived)
 {
 	set_up();
-	cwd_turns(&cwds, OTHER, 1000);
-	cwd_turns(&cwds, THIRD, 1001);
-	cwd_asks(&cwds, OTHER);
-	cwd_asks(&cwds, THIRD);
+	cwd_note_chdir(&cwds, OTHER, 1000);
+	cwd_note_chdir(&cwds, THIRD, 1001);
+	cwd_note_call(&cwds, OTHER);
+	cwd_note_call(&cwds, THIRD);
 	CHECK_STR(after_move("/", 1002), "/");
 	CHECK_STR(after_move("/usr", 1003), "/usr");
-	CHECK_STR(after_move("/etc", 1001 + CWD_TURN_MS), "/etc");
-	CHECK_STR(after_move("/usr", 1002 + CWD_TURN_MS), "/etc");
+	CHECK_STR(after_move("/etc", 1001 + CWD_CHDIR_MS), "/etc");
+	CHECK_STR(after_move("/usr", 1002 + CWD_CHDIR_MS), "/etc");
 }

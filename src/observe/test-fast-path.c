@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-quick.c - what is answered without a look-up, and with what */
+/* observe/test-fast-path.c - what is answered without a look-up, and with what */
 
-#include "watch/quick.h"
+#include "observe/fast-path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,28 +14,25 @@
 
 #include "base/own.h"
 #include "test.h"
-#include "watch/calls.h"
-#include "watch/observer.h"
-#include "watch/question.h"
+#include "observe/notification.h"
 
 /* What openat() of @path would be answered with, below @root */
 static int ask(const char *root, const char *path, uint64_t flags)
 {
 	static struct name names[2];
 	const struct seccomp_notif notif = { .pid = (uint32_t)getpid() };
-	const struct question q = {
+	const struct notification q = {
 		.notif = &notif, .call = call_find(SYS_openat),
 		.what = CALL_OPEN, .flags = flags, .fd = -1,
 	};
-	struct quick quick;
+	struct fast_path *fast = fast_path_new(&(struct observer_config){ 0 });
 	int r;
 
-	quick_init(&quick, &(struct observer_config){ 0 });
-	quick.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	CHECK(quick.root >= 0);
+	fast->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(fast->root >= 0);
 	snprintf(names[0].full, sizeof(names[0].full), "%s", path);
-	r = quick_device(&quick, &q, names);
-	quick_done(&quick);
+	r = fast_path_open_device(fast, &q, names);
+	CHECK(fast_path_free(fast));
 	return r;
 }
 
@@ -90,20 +87,19 @@ static bool all_plain(void *arg, const char *path)
 static int make(const char *path)
 {
 	static struct name names[2];
-	const struct observer_policy policy = { .is_plain = all_plain };
-	const struct question q = {
+	const struct observer_config config = { .policy.is_fast = all_plain };
+	const struct notification q = {
 		.call = call_find(SYS_openat), .what = CALL_OPEN,
 		.flags = O_WRONLY | O_CREAT | O_EXCL, .fd = -1,
 	};
-	struct quick quick;
+	struct fast_path *fast = fast_path_new(&config);
 	int r;
 
-	quick_init(&quick, &(struct observer_config){ 0 });
-	quick.root = open(test_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	CHECK(quick.root >= 0);
+	fast->root = open(test_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(fast->root >= 0);
 	snprintf(names[0].full, sizeof(names[0].full), "%s", path);
-	r = quick_answers(&quick, &policy, &q, names);
-	quick_done(&quick);
+	r = fast_path_check(fast, &q, names);
+	CHECK(fast_path_free(fast));
 	return r;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-observer.c - what is refused, with which error, and what is said */
+/* observe/test-observer.c - what is refused, with which error, and what is said */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "base/own.h"
 #include "test.h"
-#include "watch/birth.h"
-#include "watch/test-watched.h"
+#include "base/btime.h"
+#include "observe/test-watched.h"
 
 /**
  * struct expectation - One call: what it returns, and what is reported
@@ -123,7 +123,7 @@ static int later_reopen(void)
 
 /* As always */
 CALL_FN(plain_write, close_all(open("plain", O_WRONLY | O_CREAT, 0600)))
-CALL_FN(plain_new, close_all(open("new", O_RDWR | O_CREAT | O_EXCL, 0600)))
+CALL_FN(fast_check_new, close_all(open("new", O_RDWR | O_CREAT | O_EXCL, 0600)))
 CALL_FN(plain_null, close_all(open("/dev/null", O_WRONLY)))
 CALL_FN(plain_missing_dir, mkdir("none/x", 0700))
 CALL_FN(plain_mkdir, mkdir("fresh", 0700))
@@ -195,7 +195,7 @@ static const struct expectation expectations[] = {
 	  "work/later.deny" },
 
 	{ NULL, plain_write, 0, NONE, NULL },
-	{ NULL, plain_new, 0, NONE, NULL },
+	{ NULL, fast_check_new, 0, NONE, NULL },
 	{ NULL, plain_null, 0, NONE, NULL },
 	{ NULL, plain_pipe, 0, NONE, NULL },
 	{ NULL, plain_missing_dir, ENOENT, NONE, NULL },
@@ -476,7 +476,7 @@ TEST(unix_sockets_by_path)
 	there = open("allowed", O_PATH);
 	allowed = (struct observer_socket) { .dev = st.st_dev,
 					     .ino = st.st_ino,
-					     .birth = birth_of(there) };
+					     .birth = btime_of(there) };
 	w.config.sockets = &allowed;
 	w.config.nsockets = 1;
 	watched_run(&w, use_sockets, NULL);

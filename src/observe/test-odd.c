@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/test-odd.c - calls of odd shapes: what fails by itself is no refusal,
+ * observe/test-odd.c - calls of odd shapes: what fails by itself is no refusal,
  * and what is refused is seen, however it was asked
  */
 
@@ -20,7 +20,7 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "test.h"
-#include "watch/test-watched.h"
+#include "observe/test-watched.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
@@ -269,7 +269,7 @@ static const struct violation *suggestion(struct watched *w, int (*call)(void))
 }
 
 CALL_FN(remove_file, unlink("../out/file"))
-CALL_FN(change_file, chmod("../out/file", 0600))
+CALL_FN(settings_edit_file, chmod("../out/file", 0600))
 
 /* A mount on the file would not let it go */
 TEST(what_is_to_go_needs_its_directory)
@@ -279,7 +279,7 @@ TEST(what_is_to_go_needs_its_directory)
 
 	snprintf(expected, sizeof(expected), "cloche policy allow write %s",
 		 test_path("out/file"));
-	CHECK_STR(suggestion(&w, change_file)->suggest_command, expected);
+	CHECK_STR(suggestion(&w, settings_edit_file)->suggest_command, expected);
 	*strrchr(expected, '/') = 0;
 	CHECK_STR(suggestion(&w, remove_file)->suggest_command, expected);
 	CHECK_STR(suggestion(&w, rename_in)->suggest_command, expected);

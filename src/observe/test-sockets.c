@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-address.c - calls made for somebody who waits for them */
+/* observe/test-sockets.c - calls made for somebody who waits for them */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +13,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "test.h"
-#include "watch/address.h"
-#include "watch/birth.h"
-#include "watch/calls.h"
-#include "watch/tracee.h"
+#include "base/btime.h"
+#include "observe/notification.h"
+#include "observe/sockets.h"
+#include "observe/tracee.h"
 
 static void name_of(struct sockaddr_un *a, const char *name)
 {
@@ -37,19 +37,19 @@ static struct address_answer ask(struct addresses *a, int nr, int fd,
 				 struct sockaddr_un *name)
 {
 	static const struct observer_policy policy = { .verdict = verdict };
-	const struct judge judge = { .policy = &policy };
+	const struct decide judge = { .policy = &policy };
 	const unsigned long long args[6] = {
 		(unsigned long long)fd, (unsigned long long)(size_t)name,
 		sizeof(*name),
 	};
-	struct place place = { .parent = -1 };
+	struct resolved_path place = { .parent = -1 };
 	struct address_answer answer;
 	struct tracees tracees;
 
 	tracees_init(&tracees, NULL);
 	CHECK_INT(address_answer(a, &judge, tracee_get(&tracees, getpid()),
 				 call_find(nr), args, &place, &answer), 0);
-	place_done(&place);
+	resolved_path_done(&place);
 	tracees_done(&tracees);
 	return answer;
 }
@@ -71,7 +71,7 @@ TEST(nothing_is_done_for_who_does_not_wait_any_more)
 	there = open("allowed", O_PATH);
 	CHECK_INT(fstat(there, &st), 0);
 	*vec_push(&a.allowed) = (struct observer_socket){
-		.dev = st.st_dev, .ino = st.st_ino, .birth = birth_of(there),
+		.dev = st.st_dev, .ino = st.st_ino, .birth = btime_of(there),
 	};
 
 	answer = ask(&a, SYS_connect, client, &name);

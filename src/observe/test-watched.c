@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-watched.c - a child whose calls an observer is asked about */
+/* observe/test-watched.c - a child whose calls an observer is asked about */
 
-#include "watch/test-watched.h"
+#include "observe/test-watched.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,10 +19,10 @@
 
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sock.h"
 #include "base/sys.h"
+#include "ipc/socket.h"
 #include "test.h"
-#include "watch/calls.h"
+#include "observe/notification.h"
 
 enum { NR_MAX = 512 };
 
@@ -69,7 +69,7 @@ static void verdict(void *arg, enum observer_op op, const char *path,
 			.rule_key = "sandbox.filesystem.allowWrite" };
 }
 
-static bool is_plain(void *arg, const char *path)
+static bool is_fast(void *arg, const char *path)
 {
 	(void)arg;
 	return path_is_within(test_path("work"), path) && !has_fixed(path);
@@ -121,7 +121,7 @@ static int install(void)
 	for (int nr = 0; nr < NR_MAX; nr++) {
 		const struct call *c = call_find(nr);
 
-		if (!c || c->what == CALL_SOCKET || c->what == CALL_PAIR)
+		if (!c || c->what == CALL_SOCKET || c->what == CALL_SOCKETPAIR)
 			continue;
 		if (c->what == CALL_OPEN) {
 			SKIP_UNLESS(BPF_JEQ, (uint32_t)nr, 4);
@@ -165,7 +165,7 @@ static void __attribute__((noreturn)) run_child(const struct watched *w,
 	drop_capabilities();
 	if (!w->no_filter)
 		fd = install();
-	CHECK_INT(sock_send(socket, "x", 1, &fd, fd >= 0), 0);
+	CHECK_INT(socket_send(socket, "x", 1, &fd, fd >= 0), 0);
 	close_fd(&fd);
 	close(socket);
 	_exit(fn(arg));
@@ -182,8 +182,8 @@ static void observe(struct watched *w, int listener)
 	config.sink = &sink;
 	if (!config.policy.verdict)
 		config.policy.verdict = verdict;
-	if (!config.policy.is_plain && !w->slow)
-		config.policy.is_plain = is_plain;
+	if (!config.policy.is_fast && !w->slow)
+		config.policy.is_fast = is_fast;
 	CHECK_INT(observer_new(&config, &o, NULL), 0);
 	while (!r) {
 		struct pollfd p = { .fd = observer_fd(o), .events = POLLIN };
@@ -209,7 +209,7 @@ void watched_run(struct watched *w, int (*fn)(void *arg), void *arg)
 	(void)mkdir(test_path("work"), 0755);
 	(void)mkdir(test_path("out"), 0755);
 	test_write(test_path("work/fixed"), "fixed");
-	CHECK_INT(sock_pair(pair), 0);
+	CHECK_INT(socket_pair(pair), 0);
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
@@ -217,7 +217,7 @@ void watched_run(struct watched *w, int (*fn)(void *arg), void *arg)
 		run_child(w, pair[1], fn, arg);
 	}
 	close(pair[1]);
-	if (sock_recv(pair[0], &c, 1, &listener, &nfds) == 1 && nfds)
+	if (socket_recv(pair[0], &c, 1, &listener, &nfds) == 1 && nfds)
 		observe(w, listener);
 	CHECK_INT(waitpid(pid, &w->status, 0), pid);
 	close(pair[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-watched.h - a child whose calls an observer is asked about
+/* observe/test-watched.h - a child whose calls an observer is asked about
  *
  * The child lives in user and mount namespaces of its own. Below test_dir():
  * work/ is writable, out/ is a read-only mount (the floor), work/fixed is a
@@ -7,15 +7,15 @@
  * whose name is "fixed", ".mcp.json", ".vscode" or ends in ".deny".
  */
 
-#ifndef WATCH_TEST_WATCHED_H
-#define WATCH_TEST_WATCHED_H
+#ifndef OBSERVE_TEST_WATCHED_H
+#define OBSERVE_TEST_WATCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "policy/violation.h"
-#include "watch/observer.h"
+#include "observe/observer.h"
+#include "report/violation.h"
 
 enum { WATCHED_MAX = 256 };	/* Records kept */
 
@@ -44,4 +44,4 @@ void watched_run(struct watched *w, int (*fn)(void *arg), void *arg);
 /* The only record, or the test fails */
 const struct violation *watched_only(const struct watched *w);
 
-#endif /* WATCH_TEST_WATCHED_H */
+#endif /* OBSERVE_TEST_WATCHED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/tracee.c - a process that waits for our answer: its memory, its view */
+/* observe/tracee.c - a thread whose call waits: its memory, directories, descriptors */
 
-#include "watch/tracee.h"
+#include "observe/tracee.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 
 enum { PAGE = 4096, FIRST_READ = 512 };
 
-void tracees_init(struct tracees *t, const struct ways *ways)
+void tracees_init(struct tracees *t, const struct mask_fds *mask_fds)
 {
 	for (size_t i = 0; i < TRACEES; i++)
-		t->v[i] = (struct tracee) { 0, -1, ways };
+		t->v[i] = (struct tracee) { 0, -1, mask_fds };
 }
 
 void tracees_done(struct tracees *t)
@@ -270,6 +270,6 @@ pid_t tracee_parent(pid_t pid)
 
 int tracee_first(struct tracee *t, struct tracee *ret)
 {
-	*ret = (struct tracee) { tracee_process(t, NULL), -1, t->ways };
+	*ret = (struct tracee) { tracee_process(t, NULL), -1, t->mask_fds };
 	return open_dir(ret);
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/tracee.h - a process that waits for our answer: its memory, its view
+/* observe/tracee.h - a thread whose call waits: its memory, directories, descriptors
  *
  * All of it is the process's to change at any time: what is read here decides
  * what is reported and what is refused, never what is granted.
  */
 
-#ifndef WATCH_TRACEE_H
-#define WATCH_TRACEE_H
+#ifndef OBSERVE_TRACEE_H
+#define OBSERVE_TRACEE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct ways;
+struct mask_fds;
 
 enum { TRACEES = 64 };		/* /proc directories kept open */
 
@@ -22,22 +22,22 @@ enum { TRACEES = 64 };		/* /proc directories kept open */
  * @tid:	As seen from here
  * @dir:	Its /proc directory. It stays that thread's when the number is
  *		given to another; it is then empty and opened again.
- * @ways:	To where masks are in the way, or NULL (watch/ways.h)
+ * @mask_fds:	Of directories that FUSE masks show, or NULL (observe/mask-fds.h)
  */
 struct tracee {
 	pid_t tid;
 	int dir;
-	const struct ways *ways;
+	const struct mask_fds *mask_fds;
 };
 
 /**
- * struct tracees - The threads that asked lately
+ * struct tracees - Threads with recent notifications
  */
 struct tracees {
 	struct tracee v[TRACEES];
 };
 
-void tracees_init(struct tracees *t, const struct ways *ways);
+void tracees_init(struct tracees *t, const struct mask_fds *mask_fds);
 void tracees_done(struct tracees *t);
 
 /* The thread @tid, or NULL with errno set if it cannot be looked at */
@@ -96,4 +96,4 @@ pid_t tracee_parent(pid_t pid);
  */
 pid_t tracee_process(struct tracee *t, mode_t *umask);
 
-#endif /* WATCH_TRACEE_H */
+#endif /* OBSERVE_TRACEE_H */

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe/decide.c - decide about a call whose paths are resolved, and report it
+ *
+ * Theory of operation: a program must see the errors that it would see without the
+ * observer, unless the policy refuses. A call that fails anyway gets the kernel's error
+ * here (EEXIST for a directory that exists): if it went on, the obstacle could be gone
+ * by then, and the policy would not have been consulted. Where the kernel reports the
+ * read-only mount before it looks for the name (removing a missing name), the error is
+ * ENOENT, as without a sandbox. Only then is the policy consulted.
+ */
+
+#include "observe/decide.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "observe/resolved-path.h"
+#include "observe/tracee.h"
+#include "report/suggestion.h"
+#include "view/walk-git.h"
+
+/* The kernel refuses the observer at a FUSE mask: the plan says what is there */
+static bool see_mask(const struct observer_policy *policy, struct resolved_path *p)
+{
+	const enum fuse_mask_part mask = policy->mask && p->path[0] ?
+		policy->mask(policy->arg, p->path) : FUSE_MASK_NO_PART;
+
+	if (mask == FUSE_MASK_NO_PART)
+		return false;
+	p->name = path_base(p->path);
+	p->exists = p->mount_root = mask != FUSE_MASK_INSIDE;
+	p->mode = mask == FUSE_MASK_DIR || mask == FUSE_MASK_SHOWN_DIR ? S_IFDIR
+							     : S_IFREG;
+	p->closed = mask == FUSE_MASK_SHOWN_DIR || mask == FUSE_MASK_SHOWN_FILE;
+	p->read_only = true;
+	return true;
+}
+
+int decide_found(const struct decide *j, int found, struct resolved_path *p)
+{
+	if (found == -EACCES && see_mask(j->policy, p))
+		found = 0;
+	if (!found && j->policy->is_fixed &&
+	    j->policy->is_fixed(j->policy->arg, p->path))
+		p->mount_root = true;
+	return found;
+}
+
+enum {
+	RANDOM_LEN = 6,		/* What mkstemp() chooses */
+	RANDOM_CHANGES = 3,	/* Between capital, small and digit; words have fewer */
+};
+
+static const struct decision GO_ON = { 0 };
+
+static struct decision fails(int error)
+{
+	return (struct decision) { .error = error };
+}
+
+/* The policy's decision about a change of @p */
+static struct decision check_write(const struct decide *j, const struct resolved_path *p,
+			       enum violation_kind kind)
+{
+	struct decision g = { .path = p, .kind = kind };
+
+	j->policy->verdict(j->policy->arg, OBSERVER_WRITE, p->path, &g.verdict);
+	switch (g.verdict.answer) {
+	case OBSERVER_ALLOWED:
+		break;
+	case OBSERVER_OUTSIDE:
+		/* A mount of the sandbox's own may be writable: /dev/shm */
+		if (p->read_only)
+			g.error = EROFS;
+		else if (j->no_mounts)
+			g.error = EACCES;
+		break;
+	case OBSERVER_DENIED:
+		g.error = p->read_only ? EROFS : EACCES;
+		if (!p->exists && !p->read_only)
+			g.kind = VIOLATION_FS_CREATE;
+		break;
+	}
+	g.report = g.error;
+	g.scan = g.verdict.scan;
+	return g;
+}
+
+/* @g allows it; but a directory or a link carries other names. @what: where it is now,
+ * or NULL.
+ */
+static struct decision check_carried(const struct decide *j, struct decision g,
+			       const char *what, const struct resolved_path *p)
+{
+	struct observer_verdict v = { 0 };
+
+	if (g.error || !j->policy->check_move)
+		return g;
+	j->policy->check_move(j->policy->arg, what, p->path, &v);
+	g.scan |= v.scan;
+	if (v.answer == OBSERVER_ALLOWED)
+		return g;
+	return (struct decision) {
+		.error = EACCES, .report = true, .path = p, .verdict = v,
+		.kind = what ? VIOLATION_FS_RENAME : VIOLATION_FS_CREATE,
+	};
+}
+
+static bool brings_names(const struct resolved_path *p)
+{
+	return p->exists && (S_ISDIR(p->mode) || S_ISLNK(p->mode));
+}
+
+static struct decision decide_make(const struct decide *j,
+				   const struct attempt *a)
+{
+	const struct resolved_path *p = a->from;
+	struct decision g;
+
+	if (p->exists)
+		return fails(a->what == CALL_BIND ? EADDRINUSE : EEXIST);
+	if (p->slash && !a->dir)
+		return fails(ENOENT);
+	g = check_write(j, p, VIOLATION_FS_WRITE);
+	return a->link ? check_carried(j, g, NULL, p) : g;
+}
+
+static bool is_special(mode_t mode)
+{
+	return !S_ISREG(mode) && !S_ISDIR(mode) && !S_ISLNK(mode);
+}
+
+/* True if the host has @p, which a mask hides */
+static bool is_on_host(const struct resolved_path *p)
+{
+	struct stat st;
+
+	return lstat(p->path, &st) == 0 || errno != ENOENT;
+}
+
+/* A denied read of a missing file: ENOENT as without a sandbox, unless the directory is
+ * hidden, where the answer must not depend on what exists
+ */
+static struct decision read_missing(const struct decide *j,
+				     const struct resolved_path *p)
+{
+	auto_free char *parent = path_parent(p->path);
+	struct observer_verdict v;
+
+	j->policy->verdict(j->policy->arg, OBSERVER_READ, parent, &v);
+	return fails(v.answer == OBSERVER_ALLOWED ? ENOENT : EACCES);
+}
+
+static struct decision decide_read(const struct decide *j,
+				   const struct resolved_path *p)
+{
+	struct decision g = { .path = p, .kind = VIOLATION_FS_READ };
+
+	if (!j->reads)
+		return GO_ON;
+	/* A masked file does not exist inside: the policy decides, not the mounts */
+	j->policy->verdict(j->policy->arg, OBSERVER_READ, p->path, &g.verdict);
+	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
+	g.report = g.error;
+	if (g.error && j->files && ((p->exists && S_ISDIR(p->mode)) ||
+				    read_missing(j, p).error == EACCES))
+		return GO_ON;
+	return g.error && !p->exists && !is_on_host(p) ? read_missing(j, p) : g;
+}
+
+/* The errno with which an open fails for what stands there and how it is
+ * written, or 0
+ */
+static int open_fails(const struct resolved_path *p, uint64_t flags)
+{
+	if ((flags & O_CREAT) && p->slash)
+		return EISDIR;
+	if (!p->exists || S_ISDIR(p->mode))
+		return 0;
+	if (p->slash || (flags & O_DIRECTORY))
+		return ENOTDIR;
+	return S_ISLNK(p->mode) && !(flags & O_EXCL) ? ELOOP : 0;
+}
+
+/* Permissions come before the read-only mount */
+static struct decision modes_first(struct decision g, const struct resolved_path *p)
+{
+	if (g.error == EROFS && resolved_path_writable(p) == -EACCES)
+		g.error = EACCES;
+	return g;
+}
+
+static struct decision decide_open(const struct decide *j,
+				   const struct attempt *a)
+{
+	const struct resolved_path *p = a->from;
+	const uint64_t access = a->flags & O_ACCMODE;
+	const bool writes = access == O_WRONLY || access == O_RDWR ||
+			    (a->flags & O_TRUNC);
+	struct decision g;
+	int error;
+
+	if (a->flags & O_PATH)
+		return GO_ON;
+	error = open_fails(p, a->flags);
+	if (error)
+		return fails(error);
+	if ((a->flags & O_TMPFILE) == O_TMPFILE)
+		return p->exists ? check_write(j, p, VIOLATION_FS_WRITE)
+				 : fails(ENOENT);
+	if (!p->exists && !(a->flags & O_CREAT))
+		return writes ? fails(ENOENT) : decide_read(j, p);
+	if (!p->exists)
+		return decide_make(j, a);
+	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
+		return fails(EEXIST);
+	if (!writes)
+		return decide_read(j, p);
+	if (S_ISDIR(p->mode))
+		return fails(EISDIR);
+	/* A read-only mount does not prevent writing to a pipe */
+	if (is_special(p->mode) && !(S_ISFIFO(p->mode) && p->read_only))
+		return GO_ON;
+	g = check_write(j, p, VIOLATION_FS_WRITE);
+	return a->flags & O_TRUNC ? g : modes_first(g, p);
+}
+
+static struct decision decide_change(const struct decide *j,
+				     const struct attempt *a)
+{
+	const struct resolved_path *p = a->from;
+	struct decision g;
+
+	if (!p->exists)
+		return fails(ENOENT);
+	if (!j->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode)))
+		return GO_ON;
+	if (a->what == CALL_TRUNCATE && !S_ISREG(p->mode))
+		return GO_ON;
+	g = check_write(j, p, VIOLATION_FS_WRITE);
+	return a->what == CALL_TRUNCATE ? modes_first(g, p) : g;
+}
+
+/* @p is a mount point, which cannot be moved or removed, whatever the rules allow */
+static struct decision refuse_mount_point(struct decision g, const struct resolved_path *p,
+			     enum violation_kind kind)
+{
+	if (!g.error) {
+		g.path = p;
+		g.kind = kind;
+		g.report = true;
+		g.verdict.reason = p->closed ?
+			"its directory is outside the writable paths" :
+			"holds protected names";
+		g.verdict.rule_key = p->closed ?
+			"sandbox.filesystem.allowWrite" : NULL;
+		g.verdict.final = !p->closed;
+	}
+	g.error = p->closed ? EROFS : EBUSY;
+	return g;
+}
+
+/* The observer makes the call on the host, and the mount goes with it */
+static bool needs_emulation(const struct decide *j, const struct resolved_path *p)
+{
+	return !j->no_mounts && j->policy->needs_emulation &&
+	       j->policy->needs_emulation(j->policy->arg, p->path, false);
+}
+
+/* True if the directory @p is not empty */
+static bool is_filled(const struct resolved_path *p)
+{
+	uint64_t room[64];
+	auto_close int fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY |
+				   O_NOFOLLOW | O_CLOEXEC);
+	struct dir dir = {
+		.fd = fd, .room = (char *)room, .size = sizeof(room),
+	};
+	struct dir_entry entry;
+
+	return fd >= 0 && dir_next(&dir, &entry) > 0;
+}
+
+static struct decision decide_remove(const struct decide *j,
+				     const struct attempt *a)
+{
+	const struct resolved_path *p = a->from;
+	const bool dir = a->what == CALL_RMDIR || (a->flags & AT_REMOVEDIR);
+	struct decision g;
+
+	if (!*p->name)
+		return GO_ON;
+	if (!p->exists)
+		return fails(ENOENT);
+	if (dir && !S_ISDIR(p->mode))
+		return fails(ENOTDIR);
+	if (!dir && S_ISDIR(p->mode))
+		return fails(EISDIR);
+	g = check_write(j, p, VIOLATION_FS_WRITE);
+	if (p->mount_root && !needs_emulation(j, p))
+		g = refuse_mount_point(g, p, VIOLATION_FS_WRITE);
+	/* As without the sandbox: npm empties a directory then, and gives up at EBUSY */
+	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
+}
+
+/* What the rules say of both names, and of what moves */
+static struct decision decide_names(const struct decide *j,
+				    const struct attempt *a)
+{
+	const struct resolved_path *from = a->from, *to = a->to;
+	struct decision g = check_write(j, from, VIOLATION_FS_RENAME);
+	bool scan = g.scan;
+
+	if (!g.error)
+		g = check_write(j, to, VIOLATION_FS_RENAME);
+	if (brings_names(from))
+		g = check_carried(j, g, from->path, to);
+	if ((a->flags & RENAME_EXCHANGE) && brings_names(to))
+		g = check_carried(j, g, to->path, from);
+	g.scan |= scan;
+	return g;
+}
+
+/* To another mount: the kernel says EXDEV. On one file system that is the sandbox's
+ * doing: the usual copy would fail for the same reason, or leave the original.
+ */
+static struct decision decide_across(const struct decide *j,
+				     const struct attempt *a)
+{
+	struct decision g;
+
+	if (a->from->dev != a->to->dev ||
+	    ((a->flags & RENAME_NOREPLACE) && a->to->exists))
+		return fails(EXDEV);
+	g = check_write(j, a->from, VIOLATION_FS_RENAME);
+	if (!g.error)
+		g = check_write(j, a->to, VIOLATION_FS_RENAME);
+	return g.error ? g : fails(EXDEV);
+}
+
+static struct decision decide_rename(const struct decide *j,
+				     const struct attempt *a)
+{
+	const struct resolved_path *from = a->from, *to = a->to;
+	struct decision g;
+
+	if (!*from->name || !*to->name)
+		return fails(from->mount == to->mount ? EBUSY : EXDEV);
+	if (!from->exists ||
+	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
+		return fails(ENOENT);
+	if (to->slash && !S_ISDIR(from->mode))
+		return fails(ENOTDIR);
+	if (from->mount != to->mount)
+		return decide_across(j, a);
+	if ((a->flags & RENAME_NOREPLACE) && to->exists)
+		return fails(EEXIST);
+
+	g = decide_names(j, a);
+	if (from->mount_root)
+		return refuse_mount_point(g, from, VIOLATION_FS_RENAME);
+	return to->exists && to->mount_root ?
+	       refuse_mount_point(g, to, VIOLATION_FS_RENAME) : g;
+}
+
+static struct decision decide_link(const struct decide *j,
+				   const struct attempt *a)
+{
+	const bool here = a->from->mount == a->to->mount;
+	/* The kernel checks the mount it was opened on, not where its name is now */
+	const bool open = a->open || (a->flags & AT_SYMLINK_FOLLOW);
+	struct decision g = GO_ON;
+
+	if (!a->from->exists && !a->open)
+		return fails(ENOENT);
+	if (a->to->exists)
+		return fails(EEXIST);
+	if (a->to->slash)
+		return fails(ENOENT);
+	/* EROFS comes before EXDEV, which would be left if it were allowed */
+	if (!here && !open) {
+		g = check_write(j, a->to, VIOLATION_FS_WRITE);
+		g.verdict.final = true;
+		return g.error == EROFS ? g : fails(EXDEV);
+	}
+	/* A second name would evade the rule on the first */
+	if (a->from->exists)
+		g = check_write(j, a->from, VIOLATION_FS_WRITE);
+	if (g.verdict.answer == OBSERVER_DENIED)
+		return g;
+	/* Also to another mount: what is open may have been opened on this one */
+	g = check_write(j, a->to, VIOLATION_FS_WRITE);
+	return S_ISLNK(a->from->mode) ? check_carried(j, g, a->from->path, a->to) : g;
+}
+
+/* A slash after a name of something that is not a directory; calls that create a name
+ * check that themselves
+ */
+static bool is_misnamed(const struct attempt *a)
+{
+	const struct resolved_path *p = a->from;
+
+	return a->what != CALL_OPEN && a->what != CALL_MAKE &&
+	       a->what != CALL_BIND && p->slash && p->exists &&
+	       !S_ISDIR(p->mode);
+}
+
+struct decision decide_call(const struct decide *j, const struct attempt *a)
+{
+	if (is_misnamed(a))
+		return fails(ENOTDIR);
+	switch (a->what) {
+	case CALL_OPEN:
+	case CALL_OPEN_HOW:
+	case CALL_CREAT:
+		return decide_open(j, a);
+	case CALL_MAKE:
+	case CALL_BIND:
+		return decide_make(j, a);
+	case CALL_UNLINK:
+	case CALL_RMDIR:
+		return decide_remove(j, a);
+	case CALL_RENAME:
+		return decide_rename(j, a);
+	case CALL_LINK:
+		return decide_link(j, a);
+	case CALL_TRUNCATE:
+	case CALL_SETATTR:
+	case CALL_LSETATTR:
+		return decide_change(j, a);
+	case CALL_ACCESS:
+	case CALL_CHDIR:
+	case CALL_UNSHARE:
+	case CALL_SETPGID:
+	case CALL_CONNECT:
+	case CALL_LISTEN:
+	case CALL_SOCKET:
+	case CALL_SOCKETPAIR:
+		break;
+	}
+	return GO_ON;
+}
+
+/* True if a rule for @p itself, which would be a mount on it, does not help: it
+ * is to go, or it is a link
+ */
+static bool is_name(const struct notification *q, const struct resolved_path *p)
+{
+	return p->exists && (S_ISLNK(p->mode) || q->what == CALL_UNLINK ||
+			     q->what == CALL_RMDIR || q->what == CALL_RENAME);
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	const size_t n = strlen(s), m = strlen(end);
+
+	return n > m && !strcmp(s + n - m, end);
+}
+
+static int class_of(char c)
+{
+	return isupper((unsigned char)c) ? 1 : islower((unsigned char)c) ? 2 :
+	       isdigit((unsigned char)c) ? 3 : 0;
+}
+
+/* True if @name is another one next time: mkdtemp() puts six letters and digits at
+ * the end, others say what it is
+ */
+static bool is_temporary(const char *name)
+{
+	static const char *const marks[] = { ".tmp", "tmp_", "tmp-", "_tmp", "temp-" };
+	const size_t n = strlen(name);
+	int changes = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+		if (strstr(name, marks[i]))
+			return true;
+	}
+	if (ends_with(name, ".swp") || ends_with(name, ".part") || ends_with(name, "~") ||
+	    !strncmp(name, ".#", 2) || !strncmp(name, "tmp", 3))
+		return true;
+	if (n <= RANDOM_LEN)
+		return false;
+	for (size_t i = n - RANDOM_LEN; i < n; i++) {
+		if (!class_of(name[i]))
+			return false;
+		changes += class_of(name[i]) != class_of(name[i - 1]);
+	}
+	/* The first one is that behind a separator */
+	return changes >= (class_of(name[n - RANDOM_LEN - 1]) ? RANDOM_CHANGES : 2);
+}
+
+/* mkstemp() insists on a name that is not there; hardly anything else does */
+static bool makes_temporary(const struct notification *q, const struct resolved_path *p)
+{
+	return !p->exists &&
+	       ((q->what == CALL_OPEN && (q->flags & O_CREAT) &&
+		 (q->flags & O_EXCL)) || is_temporary(p->name));
+}
+
+/* True if @p is to take the place of another, as git does it: to allow it does not
+ * allow that
+ */
+static bool is_lock(const struct resolved_path *p)
+{
+	const size_t n = strlen(p->name), suffix = strlen(".lock");
+	auto_free char *other = NULL;
+	struct stat st;
+
+	if (!ends_with(p->name, ".lock"))
+		return false;
+	other = mem_strndup(p->name, n - suffix);
+	return fstatat(p->parent, other, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* True if the user could not write @path, or make it, without a sandbox either */
+static bool is_foreign(const char *path)
+{
+	auto_free char *at = mem_strdup(path);
+
+	while (faccessat(AT_FDCWD, at, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+	       errno == ENOENT && at[1]) {
+		char *above = path_parent(at);
+
+		free(at);
+		at = above;
+	}
+	return faccessat(AT_FDCWD, at, W_OK, AT_EACCESS) < 0 &&
+	       (errno == EACCES || errno == EPERM);
+}
+
+/* The git directory that @path lies in, or NULL: git writes in several places of it
+ */
+static char *git_of(const char *path)
+{
+	auto_free char *at = path_parent(path);
+
+	while (path_depth(at) >= 2) {
+		char *above = path_parent(at);
+
+		if (walk_git_is_dir(at)) {
+			free(above);
+			return take_ptr(at);
+		}
+		free(at);
+		at = above;
+	}
+	return NULL;
+}
+
+/* What to allow so that the call succeeds: @p itself, or its directory where a rule
+ * about the name does not help or would not fit the next one. NULL and *@why if
+ * there is nothing to suggest.
+ */
+static char *grant_for(const char *home, const struct notification *q,
+		       const struct resolved_path *p, const char **why)
+{
+	auto_free char *parent = path_parent(p->path), *git = NULL;
+	const bool needs = is_name(q, p) ||
+			   makes_temporary(q, p) || (!p->exists && is_lock(p));
+	const bool wide = home && path_is_within(parent, home);
+
+	if (is_foreign(p->path)) {
+		*why = "not yours to write";
+		return NULL;
+	}
+	if (needs && (wide || path_depth(parent) < 2)) {
+		*why = wide ? "only with the whole home writable"
+			    : "only with its whole directory writable";
+		return NULL;
+	}
+	git = git_of(p->path);
+	if (git)
+		return take_ptr(git);
+	if (needs || (!p->exists && !q->dir && !wide && path_depth(parent) >= 3))
+		return take_ptr(parent);
+	return mem_strdup(p->path);
+}
+
+static void suggest(struct violation *v, const char *home,
+		    const struct notification *q, const struct decision *g)
+{
+	const struct observer_verdict *verdict = &g->verdict;
+	const struct resolved_path *p = g->path;
+	const bool reads = g->kind == VIOLATION_FS_READ ||
+			   g->kind == VIOLATION_UNIX_SOCKET;
+	const char *why = "cannot be allowed";
+	auto_free char *grant = p && !reads ? grant_for(home, q, p, &why)
+					    : NULL;
+
+	if (!p)
+		return;
+	if (verdict->rule_key && strstr(verdict->rule_key, "allowAll"))
+		v->suggest_edit = mem_printf("%s = true", verdict->rule_key);
+	else if (verdict->unprotect)
+		suggestion_unprotect(v, verdict->unprotect);
+	else if (reads && verdict->yields)
+		suggestion_allow(v, NULL);
+	else if (!verdict->final && (grant || reads) &&
+		 (verdict->answer != OBSERVER_DENIED || v->rule_file ||
+		  verdict->yields || reads))
+		suggestion_fill(v, grant);
+	if (!v->suggest_edit && !v->suggest_command &&
+	    !strstr(v->reason, "no rule"))
+		suggestion_nothing(v, verdict->final ? "cannot be allowed" : why);
+}
+
+void decide_report(const struct violation_sink *sink, const char *home,
+		   const struct notification *q, const struct name *name,
+		   const struct decision *g)
+{
+	const struct resolved_path *p = g->path;
+	auto_free char *given = path_resolve("/", name->full);
+	struct violation v = {
+		.kind = g->kind, .error = g->error,
+		.pid = tracee_process(q->tracee, NULL), .count = 1,
+		.op = mem_strdup(q->call->name),
+		.target = p ? mem_strdup(p->path) : NULL,
+		.rule_file = g->verdict.rule_file ?
+			     mem_strdup(g->verdict.rule_file) : NULL,
+		.rule_key = g->verdict.rule_key ?
+			    mem_strdup(g->verdict.rule_key) : NULL,
+	};
+
+	if (p && q->what < CALL_CONNECT && strcmp(given, p->path))
+		v.reason = mem_printf("%s; given as %s", g->verdict.reason,
+				      name->text);
+	else
+		v.reason = mem_strdup(g->verdict.reason);
+	suggest(&v, home, q, g);
+	violation_report(sink, &v);
+	violation_done(&v);
+}
