@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor/doctor.h - what this machine can enforce, tried for real
  *
- * Each probe (probes.def) runs in a child of its own and does what the cage
+ * Each probe (probes.def) runs in a child of its own and does what a run
  * would do; nothing is deduced from versions. From the answers follow the tier
  * and what it guarantees (plan/tiers.def).
  */
@@ -64,7 +64,7 @@ struct doctor {
 };
 
 /* Run every probe, or with @quick only those that a tier depends on. @limits
- * says how limits are kept (lib/limit.h knows), or is NULL. 0 or a negative
+ * says how limits are kept (run/resource-limits.h knows), or is NULL. 0 or a negative
  * errno: then nothing is known.
  */
 int doctor_run(struct doctor *ret, bool quick, const char *limits);
@@ -78,9 +78,6 @@ void doctor_print_json(const struct doctor *doctor, struct buf *out);
 
 /* The AppArmor profile that lets the program at @path have what it needs */
 void doctor_print_apparmor(const char *path, struct buf *out);
-
-/* docs/platforms.md, from the same tables */
-void doctor_print_platforms(struct buf *out);
 
 /**
  * struct preflight - What the settings want

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/place.c - where we run: WSL, containers, other sandboxes */
+/*
+ * doctor/host-kind.c - where we are, and why user namespaces are refused there
+ *
+ * The kernel says EPERM to nearly everything, so the surroundings are looked at,
+ * the most certain sign first. What is named here was refused before: no sign
+ * alone makes a diagnosis.
+ */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,24 +21,24 @@
 #include "doctor/probe.h"
 
 enum {
-	PLACE_FILE_MAX = 1 << 20,
+	HOST_FILE_MAX = 1 << 20,
 	ANCESTORS_MAX = 256,	/* Looked at, from us upwards */
 };
 
-bool probe_read(const char *path, struct buf *out)
+static bool read_file(const char *path, struct buf *out)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	return fd >= 0 && fs_read_fd(fd, PLACE_FILE_MAX, out, NULL) == 0;
+	return fd >= 0 && fs_read_fd(fd, HOST_FILE_MAX, out, NULL) == 0;
 }
 
-long place_number(const char *path)
+static long host_number(const char *path)
 {
 	auto_buf struct buf text = { 0 };
 	char *end;
 	long n;
 
-	if (!probe_read(path, &text))
+	if (!read_file(path, &text))
 		return -1;
 	n = strtol(buf_str(&text), &end, 10);
 	return end == buf_str(&text) ? -1 : n;
@@ -41,11 +48,11 @@ static bool file_has(const char *path, const char *part)
 {
 	auto_buf struct buf text = { 0 };
 
-	return probe_read(path, &text) && strstr(buf_str(&text), part);
+	return read_file(path, &text) && strstr(buf_str(&text), part);
 }
 
 /* Version 1 spells its maker with a capital and is no Linux */
-int place_wsl(void)
+static int host_wsl(void)
 {
 	static const char release[] = "/proc/sys/kernel/osrelease";
 
@@ -54,7 +61,7 @@ int place_wsl(void)
 	return file_has(release, "Microsoft") ? 1 : 0;
 }
 
-bool place_is_gvisor(void)
+bool host_is_gvisor(void)
 {
 	return file_has("/proc/version", "gVisor") ||
 	       file_has("/proc/sys/kernel/osrelease", "gvisor") ||
@@ -62,7 +69,7 @@ bool place_is_gvisor(void)
 	       file_has("/proc/version", "4.4.0 #1 SMP Sun Jan 10 15:06:54 PST 2016");
 }
 
-bool place_is_kubernetes(void)
+static bool host_is_kubernetes(void)
 {
 	return getenv("KUBERNETES_SERVICE_HOST") ||
 	       access("/var/run/secrets/kubernetes.io", F_OK) == 0;
@@ -81,7 +88,7 @@ static bool is_first_namespace(void)
 	       uts.st_ino == FIRST_UTS && pid.st_ino == FIRST_PID;
 }
 
-bool place_is_docker(void)
+static bool host_is_docker(void)
 {
 	return access("/.dockerenv", F_OK) == 0 && !is_first_namespace();
 }
@@ -92,17 +99,17 @@ static const char *find_container(void)
 	static const char release[] = "/proc/sys/kernel/osrelease";
 	const char *name;
 
-	if (place_is_gvisor())
+	if (host_is_gvisor())
 		return "gVisor: a kernel of its own between you and the machine, itself a boundary";
 	if (is_first_namespace())
 		return NULL;
 	if (getenv("CODESPACES"))
 		return "GitHub Codespaces: a container in a virtual machine of your own";
-	if (place_is_kubernetes())
+	if (host_is_kubernetes())
 		return "a Kubernetes pod";
-	if (place_is_docker() && file_has(release, "linuxkit"))
+	if (host_is_docker() && file_has(release, "linuxkit"))
 		return "Docker Desktop: its virtual machine is already a boundary to your computer; weakening the container for a sandbox inside is usually a bad trade";
-	if (place_is_docker())
+	if (host_is_docker())
 		return "Docker";
 	if (access("/run/.containerenv", F_OK) == 0)
 		return "Podman";
@@ -120,7 +127,7 @@ static pid_t parent_of(pid_t pid, bool *ret_is_init)
 	const char *p;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	if (!probe_read(path, &status))
+	if (!read_file(path, &status))
 		return 0;
 	*ret_is_init = !strncmp(buf_str(&status), "Name:\tcloche-init\n", 18);
 	p = strstr(buf_str(&status), "\nPPid:");
@@ -162,11 +169,11 @@ bool doctor_is_in_landlock(void)
 	return false;
 }
 
-const char *place_sandbox(void)
+static const char *host_sandbox(void)
 {
-	auto_buf struct buf first = { 0 }, status = { 0 };
+	auto_buf struct buf first = { 0 };
 
-	if (probe_read("/proc/1/comm", &first)) {
+	if (read_file("/proc/1/comm", &first)) {
 		if (!strcmp(buf_str(&first), "cloche-init\n"))
 			return "cloche";
 		if (!strcmp(buf_str(&first), "bwrap\n"))
@@ -176,15 +183,14 @@ const char *place_sandbox(void)
 	}
 	if (getenv("SANDBOX_RUNTIME"))
 		return "sandbox-runtime or cloche";
-	if (probe_read("/proc/self/status", &status) &&
-	    strstr(buf_str(&status), "\nNoNewPrivs:\t1"))
+	if (file_has("/proc/self/status", "\nNoNewPrivs:\t1"))
 		return "one that set no_new_privs";
 	return NULL;
 }
 
 void probe_wsl(struct probe_result *r)
 {
-	const int version = place_wsl();
+	const int version = host_wsl();
 
 	if (!version)
 		return;
@@ -205,11 +211,99 @@ void probe_container(struct probe_result *r)
 
 void probe_nested(struct probe_result *r)
 {
-	const char *sandbox = place_sandbox();
+	const char *sandbox = host_sandbox();
 
 	if (!sandbox)
 		return;
 	probe_no(r, PROBE_nested, doctor_is_in_landlock() ?
 		 CAUSE_CLOCHE_LANDLOCK : CAUSE_NONE, 0);
 	probe_detail(r, "%s", sandbox);
+}
+
+static bool is_apparmor(void)
+{
+	return geteuid() != 0 && host_number(
+		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1;
+}
+
+static bool is_filtered(void)
+{
+	return file_has("/proc/self/status", "\nSeccomp:\t2");
+}
+
+/* True if "/" is no mount point: its line in mountinfo is missing */
+static bool is_chroot(void)
+{
+	auto_buf struct buf mounts = { 0 };
+
+	return read_file("/proc/self/mountinfo", &mounts) &&
+	       !strstr(buf_str(&mounts), " / / ") &&
+	       !strstr(buf_str(&mounts), " / rw") &&
+	       !strstr(buf_str(&mounts), " / ro");
+}
+
+/* The kernel makes no namespace for ids that it cannot name */
+static bool is_unmapped(void)
+{
+	auto_buf struct buf map = { 0 };
+	const char *p;
+
+	if (!read_file("/proc/self/uid_map", &map))
+		return false;
+	for (p = buf_str(&map); *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		char *end;
+		const unsigned long first = strtoul(p, &end, 10);
+		unsigned long count;
+
+		(void)strtoul(end, &end, 10);
+		count = strtoul(end, &end, 10);
+		if (geteuid() >= first && geteuid() - first < count)
+			return false;
+	}
+	return true;
+}
+
+static enum cause who_filters(void)
+{
+	const char *sandbox = host_sandbox();
+
+	if (doctor_is_in_landlock())
+		return CAUSE_CLOCHE_LANDLOCK;
+	if (sandbox && !strcmp(sandbox, "cloche"))
+		return CAUSE_CLOCHE;
+	if (host_is_kubernetes())
+		return CAUSE_KUBERNETES;
+	if (host_is_docker())
+		return CAUSE_DOCKER;
+	return CAUSE_FILTER;
+}
+
+enum cause why_no_userns(int error)
+{
+	if (host_wsl() == 1)
+		return CAUSE_WSL1;
+	if (host_is_gvisor())
+		return CAUSE_GVISOR;
+	if (host_number("/proc/sys/user/max_user_namespaces") == 0)
+		return CAUSE_MAX_ZERO;
+	if (error == ENOSPC || error == EUSERS)
+		return CAUSE_MAX_USED;
+	if (host_number("/proc/sys/kernel/unprivileged_userns_clone") == 0 &&
+	    geteuid() != 0)
+		return CAUSE_SYSCTL;
+	/* It answers EACCES, or strips the capabilities inside: EPERM */
+	if (is_apparmor() && (error == EACCES || error == EPERM) &&
+	    !(error == EPERM && is_filtered()))
+		return CAUSE_APPARMOR;
+	if (error == EACCES && access("/sys/fs/selinux/enforce", F_OK) == 0)
+		return CAUSE_SELINUX;
+	if (error == EPERM && is_unmapped())
+		return CAUSE_UNMAPPED;
+	if (error == EPERM && is_chroot())
+		return CAUSE_CHROOT;
+	if ((error == EPERM || error == ENOSYS) && is_filtered())
+		return who_filters();
+	if (error == EINVAL || error == ENOSYS)
+		return CAUSE_NOT_BUILT;
+	return is_apparmor() ? CAUSE_APPARMOR : CAUSE_NONE;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/print.c - the report, for people and for programs */
+/* doctor/print-report.c - the report; preflight's line; the AppArmor profile */
 
 #include <jansson.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/buf.h"
 #include "base/own.h"
 #include "doctor/doctor.h"
-#include "doctor/table.h"
+#include "doctor/probe.h"
+#include "installed.h"
+#include "policy/firewall-mark.h"
 
 static const struct {
 	const char *sign, *name;
@@ -120,4 +123,75 @@ void doctor_print_json(const struct doctor *d, struct buf *out)
 	buf_adds(out, text ? text : "{\"version\": 1}");
 	buf_addc(out, '\n');
 	json_decref(root);
+}
+
+/* Configured on, but not enforced? One line if so */
+void doctor_preflight(const struct preflight *want, struct buf *out)
+{
+	struct doctor d;
+	const char *why;
+
+	if (firewall_mark_is_missing())
+		buf_adds(out, "cloche: the egress firewall of this container (/etc/cloche/firewall) is down, so its network is open; restart the container\n");
+	/* What cannot be told is not worth an alarm at every start */
+	if (!want->enabled || doctor_run(&d, true, NULL) < 0 ||
+	    d.tier == TIER_FULL)
+		return;
+	why = doctor_why_not(&d);
+	if (d.tier <= want->minimum) {
+		buf_addf(out, "cloche: only tier %s works here: %s; 'cloche doctor' says what to do\n",
+			 tier_name(d.tier), why ? why : "user namespaces are missing");
+		return;
+	}
+	buf_addf(out, "cloche: the sandbox is configured on, but not enforced: %s",
+		 why ? why : "this machine cannot hold the boundary");
+	if (d.tier != TIER_NONE)
+		buf_addf(out, "; only the %s tier works here, and minimumTier asks for %s",
+			 tier_name(d.tier), tier_name(want->minimum));
+	buf_adds(out, "; 'cloche doctor' says what to do");
+	if (want->firewall)
+		buf_adds(out, "; the egress firewall is active and still limits the network");
+	buf_addc(out, '\n');
+}
+
+/* The profile confines nothing: AppArmor restricts programs without a profile, and
+ * what cloche runs is confined by cloche. `make install` puts the same text with
+ * the path of the installed program.
+ */
+
+/* A path in a profile: quoted, with what is a pattern there escaped */
+static void add_path(struct buf *out, const char *path)
+{
+	buf_addc(out, '"');
+	for (; *path; path++) {
+		if (strchr("\"\\*?[]{}^@,", *path))
+			buf_addc(out, '\\');
+		buf_addc(out, *path);
+	}
+	buf_addc(out, '"');
+}
+
+void doctor_print_apparmor(const char *path, struct buf *out)
+{
+	/* A program of its own, and AppArmor goes by the path */
+	const char *const profiles[][2] = {
+		{ "profile cloche ", path },
+		{ "\nprofile cloche-bwrap ", CLOCHE_LIBEXECDIR "/drop-in/bwrap" },
+	};
+
+	buf_adds(out,
+		 "# AppArmor profile of cloche: it may make user namespaces, in which it\n"
+		 "# confines what it runs. Put it at /etc/apparmor.d/cloche and load it with\n"
+		 "# \"apparmor_parser -r /etc/apparmor.d/cloche\".\n"
+		 "abi <abi/4.0>,\n"
+		 "include <tunables/global>\n"
+		 "\n");
+	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
+		buf_adds(out, profiles[i][0]);
+		add_path(out, profiles[i][1]);
+		buf_adds(out, " flags=(unconfined) {\n"
+			 "  userns,\n"
+			 "  include if exists <local/cloche>\n"
+			 "}\n");
+	}
 }

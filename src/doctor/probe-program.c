@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "doctor/probe.h"
 #include "policy/firewall-mark.h"
 
@@ -89,15 +89,12 @@ void probe_pasta(struct probe_result *r)
 /* Keep one capability over an execve() as somebody else than root */
 static int keep_capability(unsigned int cap)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	struct __user_cap_data_struct data[2] = { { 0 } };
+	struct sys_caps caps;
 
-	if (syscall(SYS_capget, &header, data) < 0)
+	if (sys_capget(&caps) < 0)
 		return -errno;
-	data[0].inheritable |= 1U << cap;
-	if (syscall(SYS_capset, &header, data) < 0 ||
+	caps.inheritable |= 1ULL << cap;
+	if (sys_capset(&caps) < 0 ||
 	    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
 		return -errno;
 	return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/probe-ns.c - namespaces, and what can be done inside them */
+/* doctor/probe-sandbox.c - namespaces and what is done inside them; the filter, Landlock */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
+#include <linux/landlock.h>
 #include <linux/mount.h>
 #include <linux/sched.h>
 #include <stdio.h>
@@ -12,18 +13,21 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "cage/netns.h"
 #include "doctor/probe.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
+#include "sandbox/netns.h"
+#include "sandbox/seccomp.h"
 
-/* All that the cage asks for at once */
-#define CAGE_FLAGS							\
+/* All that a sandbox asks for at once */
+#define SANDBOX_FLAGS							\
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |	\
 	 CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
 
@@ -87,7 +91,7 @@ int probe_inside(uint64_t flags, int (*fn)(void), bool *ret_mapped)
 
 void probe_userns(struct probe_result *r)
 {
-	const pid_t pid = sys_fork_into(CAGE_FLAGS, NULL);
+	const pid_t pid = sys_fork_into(SANDBOX_FLAGS, NULL);
 	const int error = errno;
 
 	if (!pid)
@@ -106,14 +110,14 @@ void probe_uidmap(struct probe_result *r)
 		probe_no(r, PROBE_uidmap, why_no_userns(error), error);
 }
 
-/* A read-only world with a tmpfs in it, as the cage makes it */
+/* A read-only world with a tmpfs in it, as a run makes it */
 static int try_mounts(void)
 {
 	const struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
 		.propagation = MS_PRIVATE,
 	};
-	auto_close int tree = -1, fs = -1, box = -1;
+	auto_close int tree = -1, fs = -1, tmpfs = -1;
 
 	tree = sys_open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE |
 			     OPEN_TREE_CLOEXEC | AT_RECURSIVE);
@@ -123,11 +127,11 @@ static int try_mounts(void)
 	fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC);
 	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	box = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
-	if (box < 0 || sys_move_mount(box, "", AT_FDCWD, "/dev",
+	tmpfs = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	if (tmpfs < 0 || sys_move_mount(tmpfs, "", AT_FDCWD, "/dev",
 				      MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return -errno;
-	return sys_move_mount(tree, "", box, "", MOVE_MOUNT_F_EMPTY_PATH |
+	return sys_move_mount(tree, "", tmpfs, "", MOVE_MOUNT_F_EMPTY_PATH |
 						 MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
 	       -errno : 0;
 }
@@ -200,54 +204,151 @@ static int try_tun(void)
 }
 
 /* A no of something that needs namespaces first has their cause */
-static void answer(struct probe_result *r, enum probe probe, uint64_t flags,
-		   int (*fn)(void), enum cause otherwise)
+static void try_inside(struct probe_result *r, enum probe probe, uint64_t flags,
+		   int (*fn)(void))
 {
 	bool mapped = false;
 	const int error = -probe_inside(flags, fn, &mapped);
 
-	if (!error)
+	if (error && mapped)
+		probe_failed(r, probe, CAUSE_NONE, error);
+	if (!error || mapped)
 		return;
-	probe_no(r, probe, mapped ? otherwise : why_no_userns(error), error);
-	if (!mapped)
-		probe_detail(r, "user namespaces are refused");
-	else
-		probe_detail(r, "%s", strerror(error));
+	probe_no(r, probe, why_no_userns(error), error);
+	probe_detail(r, "user namespaces are refused");
 }
 
 void probe_mounts(struct probe_result *r)
 {
-	answer(r, PROBE_mounts, CLONE_NEWNS, try_mounts, CAUSE_NONE);
+	try_inside(r, PROBE_mounts, CLONE_NEWNS, try_mounts);
 }
 
 void probe_proc(struct probe_result *r)
 {
-	answer(r, PROBE_proc, CLONE_NEWNS | CLONE_NEWPID, try_proc,
-	       CAUSE_NONE);
+	try_inside(r, PROBE_proc, CLONE_NEWNS | CLONE_NEWPID, try_proc);
 	if (r->error == EPERM && r->cause == CAUSE_NONE)
 		r->cause = CAUSE_PROC_MASKED;
 }
 
 void probe_netns(struct probe_result *r)
 {
-	answer(r, PROBE_netns, CLONE_NEWNET, try_network, CAUSE_NONE);
+	try_inside(r, PROBE_netns, CLONE_NEWNET, try_network);
 }
 
 void probe_overlay(struct probe_result *r)
 {
-	answer(r, PROBE_overlay, CLONE_NEWNS, try_overlay, CAUSE_NONE);
+	try_inside(r, PROBE_overlay, CLONE_NEWNS, try_overlay);
 }
 
 void probe_fuse(struct probe_result *r)
 {
-	answer(r, PROBE_fuse, CLONE_NEWNS, try_fuse, CAUSE_NONE);
+	try_inside(r, PROBE_fuse, CLONE_NEWNS, try_fuse);
 	if (r->error == EACCES && r->cause == CAUSE_NONE)
 		r->cause = CAUSE_DEVICE_MODE;
 }
 
 void probe_tun(struct probe_result *r)
 {
-	answer(r, PROBE_tun, CLONE_NEWNET, try_tun, CAUSE_NONE);
+	try_inside(r, PROBE_tun, CLONE_NEWNET, try_tun);
 	if (r->error == EACCES && r->cause == CAUSE_NONE)
 		r->cause = CAUSE_DEVICE_MODE;
+}
+
+static int try_filter(enum seccomp_observe observe)
+{
+	const struct seccomp_config config = { .observe = observe };
+	int listener;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return seccomp_install(&config, &listener, NULL);
+}
+
+/* In a sandbox of ours there is no openat2(), and no listener to need it for */
+static int try_calls(void)
+{
+	auto_close int pidfd = sys_pidfd_open(getpid(), 0);
+
+	if (pidfd < 0 || sys_pidfd_send_signal(pidfd, 0) < 0 ||
+	    sys_close_range(100, ~0U, 0) < 0)
+		return -errno;
+	return sys_has_openat2() || try_filter(SECCOMP_OBSERVE_ON) == -EBUSY ?
+	       0 : -ENOSYS;
+}
+
+void probe_calls(struct probe_result *r)
+{
+	const int error = -try_calls();
+
+	if (error)
+		probe_failed(r, PROBE_calls, CAUSE_NONE, error);
+}
+
+void probe_seccomp(struct probe_result *r)
+{
+	const int error = -try_filter(SECCOMP_OBSERVE_OFF);
+
+	if (error)
+		probe_failed(r, PROBE_seccomp, host_is_gvisor() ?
+			     CAUSE_GVISOR : CAUSE_NONE, error);
+}
+
+void probe_notify(struct probe_result *r)
+{
+	const int error = -try_filter(SECCOMP_OBSERVE_ON);
+
+	if (error)
+		probe_failed(r, PROBE_notify, error == EBUSY ?
+			     CAUSE_LISTENER : CAUSE_NONE, error);
+}
+
+/* Close the file system, and see it closed */
+static int try_landlock(void)
+{
+	const struct sys_landlock_ruleset_attr attr = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_READ_DIR,
+	};
+	auto_close int ruleset = -1;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	ruleset = sys_landlock_create_ruleset(&attr, sizeof(uint64_t), 0);
+	if (ruleset < 0 || sys_landlock_restrict_self(ruleset) < 0)
+		return -errno;
+	if (open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0)
+		return -EPROTO;
+	return errno == EACCES ? 0 : -errno;
+}
+
+/* What a kernel with less than this ABI cannot restrict */
+static const struct {
+	int abi;
+	const char *text;
+} abis[] = {
+	{ 1, "anything" }, { 2, "moving files between directories" },
+	{ 3, "truncate()" }, { 4, "TCP" }, { 5, "ioctl() on devices" },
+	{ 6, "signals and abstract Unix sockets" },
+	{ 9, "connecting to Unix sockets by path" },
+};
+
+void probe_landlock(struct probe_result *r)
+{
+	const int abi = sys_landlock_abi();
+	const int error = -try_landlock();
+	auto_buf struct buf lacks = { 0 };
+
+	if (!abi || error) {
+		probe_failed(r, PROBE_landlock, CAUSE_NONE, error);
+		return;
+	}
+	r->value = abi;
+	for (size_t i = 0; i < ARRAY_SIZE(abis); i++) {
+		if (abis[i].abi > abi)
+			buf_addf(&lacks, "%s%s", lacks.len ? ", " : "",
+				 abis[i].text);
+	}
+	probe_detail(r, "ABI %d%s%s", abi, lacks.len ? "; does not cover " : "",
+		     buf_str(&lacks));
+	if (abi < 6)
+		probe_no(r, PROBE_landlock, CAUSE_LANDLOCK_OLD, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/run.c - run the probes, each in a child; from the answers, the tier */
+/* doctor/run-probes.c - run the probes, each in a child; from the answers, the tier */
 
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +13,35 @@
 
 #include "base/own.h"
 #include "doctor/probe.h"
-#include "doctor/table.h"
+
+static const struct probe_row probes[PROBE_COUNT] = {
+#define PROBE(id, name, title, carries, severity, yes, no, fix)		\
+	[PROBE_##id] = { name, title, carries, MARK_##severity, yes, no, fix },
+#include "doctor/probes.def"
+#undef PROBE
+};
+
+static const struct cause_row causes[CAUSE_COUNT] = {
+#define CAUSE(id, name, words, fix) [CAUSE_##id] = { name, words, fix },
+#include "doctor/causes.def"
+#undef CAUSE
+};
+
+const struct probe_row *probe_row(enum probe probe)
+{
+	return &probes[probe];
+}
+
+const struct cause_row *cause_row(enum cause cause)
+{
+	return &causes[cause];
+}
+
+const char *probe_fix(enum probe probe, const struct probe_result *r)
+{
+	return r->cause != CAUSE_NONE ? causes[r->cause].fix
+				      : probes[probe].fix;
+}
 
 enum { PROBE_SECONDS = 5 };	/* Whoever takes longer hangs */
 
@@ -23,11 +51,20 @@ static void (*const functions[PROBE_COUNT])(struct probe_result *) = {
 #undef PROBE
 };
 
-/* What a tier depends on */
-static const enum probe quick_probes[] = {
+/* What the full tier depends on; every tier needs PROBE_calls and PROBE_seccomp */
+static const enum probe full[] = {
 	PROBE_userns, PROBE_uidmap, PROBE_mounts, PROBE_proc, PROBE_netns,
-	PROBE_calls, PROBE_seccomp, PROBE_landlock,
 };
+
+static bool is_quick(enum probe probe)
+{
+	bool found = probe == PROBE_calls || probe == PROBE_seccomp ||
+		     probe == PROBE_landlock;
+
+	for (size_t i = 0; i < ARRAY_SIZE(full); i++)
+		found |= full[i] == probe;
+	return found;
+}
 
 void probe_no(struct probe_result *r, enum probe probe, enum cause cause,
 	      int error)
@@ -44,6 +81,13 @@ void probe_detail(struct probe_result *r, const char *fmt, ...)
 	va_start(args, fmt);
 	(void)vsnprintf(r->detail, sizeof(r->detail), fmt, args);
 	va_end(args);
+}
+
+void probe_failed(struct probe_result *r, enum probe probe, enum cause cause,
+		  int error)
+{
+	probe_no(r, probe, cause, error);
+	probe_detail(r, "%s", strerror(error));
 }
 
 static void run_one(enum probe probe, struct probe_result *r)
@@ -66,22 +110,8 @@ static void run_one(enum probe probe, struct probe_result *r)
 		probe_no(r, probe, CAUSE_DIED, pid < 0 ? errno : 0);
 }
 
-static bool is_quick(enum probe probe)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(quick_probes); i++) {
-		if (quick_probes[i] == probe)
-			return true;
-	}
-	return false;
-}
-
 static enum tier choose_tier(const struct doctor *d)
 {
-	static const enum probe full[] = {
-		PROBE_userns, PROBE_uidmap, PROBE_mounts, PROBE_proc,
-		PROBE_netns,
-	};
-
 	if (d->results[PROBE_seccomp].mark != MARK_YES ||
 	    d->results[PROBE_calls].mark != MARK_YES)
 		return TIER_NONE;

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/aside-tree.c - the trees of a store of changes: walked, removed */
+/*
+ * ephemeral/ephemeral.c - --ephemeral: the store, and what is different in it
+ *
+ * Theory of operation: what an overlay writes is in its upper directory. A file
+ * there is new or changed, a device 0:0 is a name that was removed, and a
+ * directory marked opaque hides what the host has below it. A host's file that
+ * changed after the store was made is marked stale: applying would undo that.
+ */
 
-#include "lib/aside-tree.h"
+#include "ephemeral/ephemeral.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,11 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -21,14 +31,16 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "lib/aside.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "view/view.h"
 
 /**
  * struct walker - One root's upper directory
  * @since:	When the store was made
  */
 struct walker {
-	struct aside *aside;
+	struct ephemeral *store;
 	unsigned int root;
 	struct timespec since;
 	struct err *err;
@@ -52,14 +64,14 @@ static bool is_after(const struct timespec *a, const struct timespec *b)
 	       (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
 }
 
-static int look_below(const struct aside_below *b, int at, const char *name,
+static int look_below(const struct ephemeral_below *b, int at, const char *name,
 		      const char *path, unsigned int depth)
 {
 	auto_close int fd = openat(at, name, O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
 	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
-	int r = fd < 0 || depth > ASIDE_DEPTH_MAX ? -EACCES : 0;
+	int r = fd < 0 || depth > EPHEMERAL_DEPTH_MAX ? -EACCES : 0;
 
 	while (r == 0 && dir_next(&dir, &entry) > 0) {
 		auto_free char *below = path_join(path, entry.name);
@@ -77,7 +89,7 @@ static int look_below(const struct aside_below *b, int at, const char *name,
 	return r;
 }
 
-int aside_look_below(const struct aside_below *below, int at,
+int ephemeral_look_below(const struct ephemeral_below *below, int at,
 		     const char *name, const char *path)
 {
 	return look_below(below, at, name, path, 0);
@@ -86,28 +98,28 @@ int aside_look_below(const struct aside_below *below, int at,
 static bool is_stale(const struct walker *w, const char *path,
 		     const struct stat *host)
 {
-	const struct aside_below b = { .since = &w->since };
+	const struct ephemeral_below b = { .since = &w->since };
 
 	return host && (is_after(&host->st_ctim, &w->since) ||
 			(S_ISDIR(host->st_mode) &&
 			 look_below(&b, AT_FDCWD, path, path, 0) != 0));
 }
 
-static int tell(const struct walker *w, enum aside_kind kind, mode_t mode,
+static int tell(const struct walker *w, enum ephemeral_kind kind, mode_t mode,
 		const char *path, const char *whole, const struct stat *host)
 {
-	struct aside_change *c;
+	struct ephemeral_change *c;
 
-	if (w->aside->changes.len == ASIDE_CHANGES_MAX)
+	if (w->store->changes.len == EPHEMERAL_CHANGES_MAX)
 		return fail(w->err, -E2BIG, "more than %d changes are kept aside",
-			    ASIDE_CHANGES_MAX);
-	c = vec_push(&w->aside->changes);
+			    EPHEMERAL_CHANGES_MAX);
+	c = vec_push(&w->store->changes);
 	c->kind = kind;
 	c->path = mem_strdup(path);
 	c->whole = whole ? mem_strdup(whole) : NULL;
 	c->root = w->root;
 	c->stale = is_stale(w, path, host);
-	c->linked = kind == ASIDE_MODIFIED && S_ISREG(host->st_mode) &&
+	c->linked = kind == EPHEMERAL_MODIFIED && S_ISREG(host->st_mode) &&
 		    host->st_nlink > 1;
 	c->mode = mode;
 	return 0;
@@ -127,11 +139,11 @@ static int visit(const struct walker *w, int at, const char *name,
 	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
 	if (is_removal(&st))
-		return there ? tell(w, ASIDE_DELETED, 0, path, whole, &host)
+		return there ? tell(w, EPHEMERAL_DELETED, 0, path, whole, &host)
 			     : 0;
 	if (!S_ISDIR(st.st_mode) || !there || !S_ISDIR(host.st_mode) ||
 	    ((st.st_mode ^ host.st_mode) & 0777))
-		r = tell(w, there ? ASIDE_MODIFIED : ASIDE_ADDED, st.st_mode,
+		r = tell(w, there ? EPHEMERAL_MODIFIED : EPHEMERAL_ADDED, st.st_mode,
 			 path, whole, there ? &host : NULL);
 	if (r < 0 || !S_ISDIR(st.st_mode))
 		return r;
@@ -154,13 +166,13 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 
 		if (fstatat(upper, entry.name, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
 		    lstat(below, &host) == 0)
-			r = tell(w, ASIDE_DELETED, 0, below, whole, &host);
+			r = tell(w, EPHEMERAL_DELETED, 0, below, whole, &host);
 	}
 	return r;
 }
 
 /* The directory @name of a store, so that all that is in it can be looked at and
- * removed, whatever mode it was given. By descriptor: a link that somebody puts
+ * removed, whatever mode it was given. By descriptor: a link that is put
  * in its place gets no mode from us. *@was is the mode that it had.
  */
 static int open_full(int at, const char *name, mode_t *was)
@@ -180,11 +192,11 @@ static int open_full(int at, const char *name, mode_t *was)
 }
 
 /* Where the store has @path, which is in that root */
-static char *upper_path(const struct aside *aside, unsigned int root,
+static char *upper_path(const struct ephemeral *store, unsigned int root,
 			const char *path)
 {
 	return mem_printf("%u/u%s", root,
-			  path + strlen(aside->roots.v[root]));
+			  path + strlen(store->roots.v[root]));
 }
 
 static int walk(const struct walker *w, int at, const char *name,
@@ -198,10 +210,10 @@ static int walk(const struct walker *w, int at, const char *name,
 	int r = 0;
 
 	if ((was & S_IRWXU) != S_IRWXU)
-		*vec_push(&w->aside->opened) = (struct aside_mode){
-			upper_path(w->aside, w->root, path), was,
+		*vec_push(&w->store->opened) = (struct ephemeral_mode){
+			upper_path(w->store, w->root, path), was,
 		};
-	if (fd < 0 || depth > ASIDE_DEPTH_MAX)
+	if (fd < 0 || depth > EPHEMERAL_DEPTH_MAX)
 		return fail(w->err, -ELOOP, "'%s' cannot be looked at", path);
 	if (is_opaque(fd) && lstat(path, &host) == 0) {
 		whole = whole ? whole : path;
@@ -217,64 +229,67 @@ static int walk(const struct walker *w, int at, const char *name,
 
 static int compare(const void *a, const void *b)
 {
-	const struct aside_change *x = a, *y = b;
+	const struct ephemeral_change *x = a, *y = b;
 
 	return strcmp(x->path, y->path);
 }
 
-int aside_walk(struct aside *aside, struct err *err)
+/* Fill in the changes. 0, or a negative errno with a message. */
+static int walk_store(struct ephemeral *store, struct err *err)
 {
-	struct walker w = { .aside = aside, .err = err };
+	struct walker w = { .store = store, .err = err };
 	struct stat st;
 	int r = 0;
 
-	if (fstatat(aside->lock, "roots", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return fail_errno(err, "'%s/roots'", aside->dir);
+	if (fstatat(store->lock, "roots", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return fail_errno(err, "'%s/roots'", store->dir);
 	w.since = st.st_mtim;
-	for (size_t i = 0; r == 0 && i < aside->roots.len; i++) {
+	for (size_t i = 0; r == 0 && i < store->roots.len; i++) {
 		char name[32];
 
 		w.root = (unsigned int)i;
 		snprintf(name, sizeof(name), "%zu/u", i);
-		r = walk(&w, aside->lock, name, aside->roots.v[i], NULL, 0);
+		r = walk(&w, store->lock, name, store->roots.v[i], NULL, 0);
 	}
-	if (aside->changes.len)
-		qsort(aside->changes.v, aside->changes.len,
-		      sizeof(*aside->changes.v), compare);
+	if (store->changes.len)
+		qsort(store->changes.v, store->changes.len,
+		      sizeof(*store->changes.v), compare);
 	return r;
 }
 
+/* Give directories back the modes that hindered the walk */
+/* BOTH */
 /* From the last, which may be in the one before */
-void aside_close(struct aside *aside)
+static void restore_modes(struct ephemeral *store)
 {
 	const struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
 
-	for (size_t i = aside->opened.len; i-- > 0;) {
-		const struct aside_mode *m = &aside->opened.v[i];
-		auto_close int fd = sys_openat2(aside->lock, m->path, &how);
+	for (size_t i = store->opened.len; i-- > 0;) {
+		const struct ephemeral_mode *m = &store->opened.v[i];
+		auto_close int fd = sys_openat2(store->lock, m->path, &how);
 
 		if (fd >= 0)
 			(void)fs_chmod(fd, m->mode);
 		free(m->path);
 	}
-	free(aside->opened.v);
-	aside->opened.v = NULL;
-	aside->opened.len = aside->opened.cap = 0;
+	free(store->opened.v);
+	store->opened.v = NULL;
+	store->opened.len = store->opened.cap = 0;
 }
 
-int aside_open_upper(const struct aside *aside, const struct aside_change *c,
+int ephemeral_open_staged(const struct ephemeral *store, const struct ephemeral_change *c,
 		     const char **name, struct err *err)
 {
 	auto_free char *parent = path_parent(c->path);
-	auto_free char *dir = upper_path(aside, c->root, parent);
+	auto_free char *dir = upper_path(store, c->root, parent);
 	const struct open_how how = {
 		.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
 		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS,
 	};
-	const int fd = sys_openat2(aside->lock, dir, &how);
+	const int fd = sys_openat2(store->lock, dir, &how);
 
 	*name = path_base(c->path);
 	return fd < 0 ? fail_errno(err, "'%s' is not aside any more", c->path)
@@ -289,7 +304,7 @@ static int lift(int at, const char *name, int attic)
 	char to[32];
 	int r = -1;
 
-	for (unsigned int i = 0; r < 0 && i < ASIDE_CHANGES_MAX; i++) {
+	for (unsigned int i = 0; r < 0 && i < EPHEMERAL_CHANGES_MAX; i++) {
 		snprintf(to, sizeof(to), "deep-%u", i);
 		r = renameat(at, name, attic, to);
 		if (r < 0 && errno != EEXIST && errno != ENOTEMPTY)
@@ -314,7 +329,7 @@ static int remove_all(int at, const char *name, unsigned int depth, int attic)
 	fd = open_full(at, name, &was);
 	if (fd < 0)
 		return fd;
-	if (depth > ASIDE_DEPTH_MAX)
+	if (depth > EPHEMERAL_DEPTH_MAX)
 		return attic < 0 ? -ELOOP : lift(at, name, attic);
 	dir = dir_of(fd);
 	/* Again until nothing is found: names may come in, or be passed over */
@@ -329,27 +344,27 @@ static int remove_all(int at, const char *name, unsigned int depth, int attic)
 	return r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
-int aside_remove(int at, const char *name)
+int ephemeral_remove(int at, const char *name)
 {
 	return remove_all(at, name, 0, -1);
 }
 
-int aside_drop(struct aside *aside, const struct aside_change *change,
+int ephemeral_drop(struct ephemeral *store, const struct ephemeral_change *change,
 	       struct err *err)
 {
-	auto_free char *parent = path_parent(aside->dir);
+	auto_free char *parent = path_parent(store->dir);
 	auto_close int at = -1;
 	const char *name;
 	int r;
 
 	if (change) {
-		struct aside_change all = *change;
+		struct ephemeral_change all = *change;
 
 		all.path = change->whole ? change->whole : change->path;
-		at = aside_open_upper(aside, &all, &name, NULL);
+		at = ephemeral_open_staged(store, &all, &name, NULL);
 		if (at < 0)	/* It went with its directory */
 			return 0;
-		r = change->whole ? aside_remove(at, name) :
+		r = change->whole ? ephemeral_remove(at, name) :
 		    unlinkat(at, name, 0) == 0 ||
 		    unlinkat(at, name, AT_REMOVEDIR) == 0 ||
 		    errno == ENOTEMPTY || errno == ENOENT ? 0 : -errno;
@@ -357,9 +372,212 @@ int aside_drop(struct aside *aside, const struct aside_change *change,
 				    strerror(-r)) : 0;
 	}
 	at = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = at < 0 ? -errno : remove_all(at, path_base(aside->dir), 0,
-				      aside->lock);
+	r = at < 0 ? -errno : remove_all(at, path_base(store->dir), 0,
+				      store->lock);
 	if (r == 0)
 		(void)rmdir(parent);
-	return r < 0 ? fail(err, r, "'%s': %s", aside->dir, strerror(-r)) : 0;
+	return r < 0 ? fail(err, r, "'%s': %s", store->dir, strerror(-r)) : 0;
+}
+
+enum { ROOTS_MAX = 1 << 20 };	/* Bytes of the list of roots */
+
+const char *ephemeral_kind_name(enum ephemeral_kind kind)
+{
+	static const char *const names[] = {
+		[EPHEMERAL_ADDED] = "added", [EPHEMERAL_MODIFIED] = "modified",
+		[EPHEMERAL_DELETED] = "deleted",
+	};
+
+	return names[kind];
+}
+
+char *ephemeral_dir(const struct policy *policy)
+{
+	auto_free char *name = path_id(policy->project);
+
+	return policy->dirs[DIR_STATE] ?
+	       mem_printf("%s/cloche/aside/%s", policy->dirs[DIR_STATE], name) :
+	       NULL;
+}
+
+static int lock_store(struct ephemeral *store, bool make, struct err *err)
+{
+	char *real;
+
+	store->lock = make ? fs_open_private_dir(store->dir, err) :
+		      open(store->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+			   O_CLOEXEC);
+	if (store->lock < 0 && !make && errno == ENOENT)
+		return 0;
+	if (store->lock < 0)
+		return make ? store->lock : fail_errno(err, "'%s'", store->dir);
+	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
+		return fail(err, -EBUSY, "another run with --ephemeral uses the changes of this project; wait for its end");
+	/* The cage follows no link, and ~/.local or the home may be one */
+	real = realpath(store->dir, NULL);
+	if (!real)
+		return fail_errno(err, "'%s'", store->dir);
+	free(store->dir);
+	store->dir = real;
+	return 1;
+}
+
+/* The roots, one after the other with a NUL behind each */
+static int read_roots(struct ephemeral *store, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	const int r = fs_read(store->lock, "roots", ROOTS_MAX, &text, err);
+
+	if (r < 0)
+		return r;
+	for (const char *p = text.p; p && p < text.p + text.len;
+	     p += strlen(p) + 1)
+		*vec_push(&store->roots) = mem_strdup(p);
+	return 0;
+}
+
+static int write_roots(const struct ephemeral *store, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	int r;
+
+	for (size_t i = 0; i < store->roots.len; i++)
+		buf_add(&text, store->roots.v[i],
+			strlen(store->roots.v[i]) + 1);
+	r = fs_replace(store->lock, "roots", text.p, text.len, 0600, err);
+	return r < 0 ? fail_in(err, r, "--ephemeral keeps changes in '%s'",
+			       store->dir) : 0;
+}
+
+/* Go on only with the same roots: their numbers are all that ties them */
+static int match_roots(struct ephemeral *store, const struct plan *plan,
+		       bool *fresh, struct err *err)
+{
+	const bool old = faccessat(store->lock, "roots", F_OK, 0) == 0;
+	bool same = true;
+	size_t n = 0;
+	int r = old ? read_roots(store, err) : 0;
+
+	*fresh = !old;
+	for (size_t i = 0; r == 0 && i < plan->mounts.len; i++) {
+		const struct plan_mount *m = &plan->mounts.v[i];
+
+		if (m->kind != MOUNT_ASIDE)
+			continue;
+		if (!old)
+			*vec_push(&store->roots) = mem_strdup(m->path);
+		else
+			same = same && n < store->roots.len &&
+			       !strcmp(store->roots.v[n], m->path);
+		n++;
+	}
+	if (r == 0 && (!same || n != store->roots.len))
+		r = fail(err, -EEXIST, "changes with other writable directories are kept aside; 'cloche apply' or 'cloche discard' them first");
+	return r;
+}
+
+int ephemeral_start(const struct plan *plan, struct ephemeral *ret, struct err *err)
+{
+	struct ephemeral a = EPHEMERAL_NONE;
+	bool fresh = false;
+	int r;
+
+	a.dir = ephemeral_dir(plan->view->policy);
+	if (!a.dir)
+		return fail(err, -ENOENT, "--ephemeral needs a home to keep changes in");
+	r = lock_store(&a, true, err);
+	if (r < 0 && r != -EBUSY)
+		fail_in(err, r, "--ephemeral keeps changes in $XDG_STATE_HOME or ~/.local/state");
+	if (r > 0)
+		r = match_roots(&a, plan, &fresh, err);
+	for (size_t i = 0; r == 0 && i < a.roots.len; i++) {
+		static const char *const names[] = { "", "/u", "/w" };
+		char name[32];
+
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
+			snprintf(name, sizeof(name), "%zu%s", i, names[j]);
+			if (mkdirat(a.lock, name, 0700) < 0 && errno != EEXIST)
+				r = fail_errno(err, "'%s/%s'", a.dir, name);
+		}
+	}
+	if (r == 0 && fresh)
+		r = write_roots(&a, err);
+	if (r < 0) {
+		ephemeral_done(&a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+static void forget_changes(struct ephemeral *store)
+{
+	for (size_t i = 0; i < store->changes.len; i++) {
+		free(store->changes.v[i].path);
+		free(store->changes.v[i].whole);
+	}
+	free(store->changes.v);
+	store->changes.v = NULL;
+	store->changes.len = store->changes.cap = 0;
+}
+
+size_t ephemeral_finish(struct ephemeral *store)
+{
+	size_t n;
+
+	if (store->lock < 0)
+		return 0;
+	forget_changes(store);
+	if (walk_store(store, NULL) < 0)
+		return 1;	/* Whatever it is, it is not lost */
+	n = store->changes.len;
+	if (!n)
+		(void)ephemeral_drop(store, NULL, NULL);
+	return n;
+}
+
+int ephemeral_find(const struct policy *policy, struct ephemeral *ret,
+	       struct err *err)
+{
+	struct ephemeral a = EPHEMERAL_NONE;
+	int r;
+
+	a.dir = ephemeral_dir(policy);
+	r = a.dir ? lock_store(&a, false, err) : 0;
+	if (r <= 0)
+		ephemeral_done(&a);
+	else
+		*ret = a;
+	return r;
+}
+
+int ephemeral_open(const struct policy *policy, struct ephemeral *ret,
+	       struct err *err)
+{
+	struct ephemeral a = EPHEMERAL_NONE;
+	int r = ephemeral_find(policy, &a, err);
+
+	if (r <= 0)
+		return r;
+	r = read_roots(&a, err);
+	if (r == 0)
+		r = walk_store(&a, err);
+	if (r < 0) {
+		ephemeral_done(&a);
+		return r;
+	}
+	*ret = a;
+	return 1;
+}
+
+void ephemeral_done(struct ephemeral *store)
+{
+	forget_changes(store);
+	restore_modes(store);
+	for (size_t i = 0; i < store->roots.len; i++)
+		free(store->roots.v[i]);
+	free(store->roots.v);
+	free(store->dir);
+	fs_unlock(&store->lock);
+	*store = EPHEMERAL_NONE;
 }

@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/aside.h - --ephemeral: changes that are kept aside, and what becomes of them
+/* ephemeral/ephemeral.h - --ephemeral: the store of staged changes
  *
  * A project has one such store, below cloche's state directory: a numbered
  * directory for each writable root, which an overlay wrote to, and the roots'
  * paths. Another run with --ephemeral goes on where the last one ended.
  */
 
-#ifndef LIB_ASIDE_H
-#define LIB_ASIDE_H
+#ifndef EPHEMERAL_EPHEMERAL_H
+#define EPHEMERAL_EPHEMERAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct err;
 struct plan;
 struct policy;
 
 enum {
-	ASIDE_CHANGES_MAX = 1 << 16,	/* Told of, or applied, at once */
-	ASIDE_DEPTH_MAX = 64,
+	EPHEMERAL_CHANGES_MAX = 1 << 16,	/* Listed, or applied, at once */
+	EPHEMERAL_DEPTH_MAX = 64,
 };
 
-enum aside_kind { ASIDE_ADDED, ASIDE_MODIFIED, ASIDE_DELETED };
+enum ephemeral_kind { EPHEMERAL_ADDED, EPHEMERAL_MODIFIED, EPHEMERAL_DELETED };
 
 /**
- * struct aside_change - One path that is different
+ * struct ephemeral_change - One path that is different
  * @path:	Absolute, on the host
  * @root:	Which root it lies in
  * @whole:	The replaced directory that it lies in, which can only be taken
@@ -34,8 +35,8 @@ enum aside_kind { ASIDE_ADDED, ASIDE_MODIFIED, ASIDE_DELETED };
  * @linked:	The host's has other names, which stay as they are
  * @mode:	Of a directory: the one that it was given
  */
-struct aside_change {
-	enum aside_kind kind;
+struct ephemeral_change {
+	enum ephemeral_kind kind;
 	char *path, *whole;
 	unsigned int root;
 	bool stale, linked;
@@ -43,62 +44,90 @@ struct aside_change {
 };
 
 /**
- * struct aside_mode - A directory of the store that had to be opened up
+ * struct ephemeral_mode - A directory of the store that had to be opened up
  * @path:	In the store
  */
-struct aside_mode {
+struct ephemeral_mode {
 	char *path;
 	mode_t mode;
 };
 
 /**
- * struct aside - The store of a project
+ * struct ephemeral - The store of a project
  * @dir:	Where it is
  * @lock:	Held while it is used; -1: not open
  * @roots:	Paths, by number
  * @opened:	What gets its mode back in the end
  */
-struct aside {
+struct ephemeral {
 	char *dir;
 	int lock;
 	struct { char **v; size_t len, cap; } roots;
-	struct { struct aside_change *v; size_t len, cap; } changes;
-	struct { struct aside_mode *v; size_t len, cap; } opened;
+	struct { struct ephemeral_change *v; size_t len, cap; } changes;
+	struct { struct ephemeral_mode *v; size_t len, cap; } opened;
 };
 
-#define ASIDE_NONE	((struct aside){ .lock = -1 })
+#define EPHEMERAL_NONE	((struct ephemeral){ .lock = -1 })
 
 /* Make the store for a run of @plan, or go on with it. 0, or a negative errno
- * with words.
+ * with a message.
  */
-int aside_start(const struct plan *plan, struct aside *ret, struct err *err);
+int ephemeral_start(const struct plan *plan, struct ephemeral *ret, struct err *err);
 
 /* Where the store of a project is; NULL if there is no place for one. The caller
  * frees.
  */
-char *aside_place(const struct policy *policy);
+char *ephemeral_dir(const struct policy *policy);
 
 /* After the run: how many changes there are; an empty store goes */
-size_t aside_finish(struct aside *aside);
+size_t ephemeral_finish(struct ephemeral *store);
 
-/* What the project of @policy has aside: 1, 0 if nothing, or a negative errno
- * with words
+/* The staged changes of the project of @policy: 1, 0 if nothing, or a negative errno
+ * with a message
  */
-int aside_open(const struct policy *policy, struct aside *ret,
+int ephemeral_open(const struct policy *policy, struct ephemeral *ret,
 	       struct err *err);
 /* The same without a look at the changes, which may be too many: all that can be
  * done is to drop them
  */
-int aside_find(const struct policy *policy, struct aside *ret,
+int ephemeral_find(const struct policy *policy, struct ephemeral *ret,
 	       struct err *err);
-void aside_done(struct aside *aside);
+void ephemeral_done(struct ephemeral *store);
 
 /* Forget one change (of a directory, if nothing is left in it), or with NULL
  * all of them
  */
-int aside_drop(struct aside *aside, const struct aside_change *change,
+int ephemeral_drop(struct ephemeral *store, const struct ephemeral_change *change,
 	       struct err *err);
 
-const char *aside_kind_name(enum aside_kind kind);
+/**
+ * struct ephemeral_below - What is asked of all that a directory of the host holds
+ * @since:	Has it changed after that? Or NULL
+ * @may:	May it be removed? Or NULL
+ */
+struct ephemeral_below {
+	const struct timespec *since;
+	bool (*may)(void *arg, const char *path);
+	void *arg;
+};
 
-#endif /* LIB_ASIDE_H */
+/* A directory goes with all that is in it: 0 if that may be, 1 if something has
+ * changed, -EACCES if something may not or cannot be looked at. @path is the
+ * whole path of the directory @name in @at.
+ */
+int ephemeral_look_below(const struct ephemeral_below *below, int at,
+			 const char *name, const char *path);
+
+/* The directory of the store that @change is in, and its name there; or a
+ * negative errno with a message
+ */
+int ephemeral_open_staged(const struct ephemeral *store,
+			  const struct ephemeral_change *change,
+			  const char **name, struct err *err);
+
+/* Remove @name and all below it. 0 or a negative errno. */
+int ephemeral_remove(int at, const char *name);
+
+const char *ephemeral_kind_name(enum ephemeral_kind kind);
+
+#endif /* EPHEMERAL_EPHEMERAL_H */
