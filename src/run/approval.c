@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/approval.c - what the user approved of what repositories ask for
+ * run/approval.c - what the user approved of what repositories ask for
  *
  * {"version": 1, "approved": [{"id", "source", "digest", "asks": [...]}]}. What
  * counts are the lines: a file that asks for less than was approved needs no new
@@ -8,12 +8,13 @@
  * as a whole, so a sandbox that watches it sees one change.
  */
 
-#include "lib/approval.h"
+#include "run/approval.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -24,7 +25,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "watch/store.h"
+#include "policy/asks.h"
+#include "policy/pathrule.h"
+#include "policy/policy.h"
+#include "report/violation-store.h"
 
 enum { FILE_MAX = 8 << 20, LOCK_WAIT_MS = 5000,
        RECORDS_MAX = 1000 };	/* Then those of missing files go */
@@ -33,7 +37,7 @@ static const char NAME[] = "trust.json";
 
 char *approvals_path(void)
 {
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 
 	return state ? path_join(state, NAME) : NULL;
 }
@@ -104,7 +108,7 @@ struct change {
 
 static int change_begin(struct change *c, struct err *err)
 {
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 	int r;
 
 	*c = (struct change){ .dir = -1 };
@@ -213,8 +217,34 @@ static bool asks_have(const struct settings_report *report,
 	return false;
 }
 
+/* True if @ask is for @value, as the user wrote it */
+static bool is_for(const struct ask *ask, const struct policy *policy,
+		   const char *value)
+{
+	const char *const bases[] = { policy->cwd, policy->project };
+	bool same = !strcasecmp(ask->text, value);
+
+	for (size_t i = 0; !same && ask->path && i < ARRAY_SIZE(bases); i++) {
+		struct path_rule rule = { 0 };
+		const char *end;
+
+		if (path_rule_parse(value, bases[i], policy->home, &rule, NULL) < 0)
+			return false;
+		end = rule.glob ? strrchr(ask->text, '\0') + strlen(rule.path) -
+				  strlen(rule.literal) : NULL;
+		same = !strcmp(ask->path, rule.path) &&
+		       ask->glob == !!rule.glob &&
+		       (!end || (end >= ask->text &&
+				 !strcmp(end, rule.literal + strlen(rule.path))));
+		path_rule_done(&rule);
+	}
+	return same;
+}
+
 int approvals_keep_new(const struct settings_report *before,
-		       const struct settings_report *after, struct err *err)
+		       const struct settings_report *after,
+		       const struct policy *policy, const char *value,
+		       struct err *err)
 {
 	int r = 0;
 
@@ -224,6 +254,7 @@ int approvals_keep_new(const struct settings_report *before,
 
 		for (size_t k = 0; k < s->asks.len; k++) {
 			if (!s->asks.v[k].refused &&
+			    is_for(&s->asks.v[k], policy, value) &&
 			    !asks_have(before, &s->asks.v[k]))
 				asks_add(&added, s->asks.v[k]);
 		}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/approval.h - what the user approved of what repositories ask for
+/* run/approval.h - what the user approved of what repositories ask for
  *
  * One file in the state directory, which no sandbox sees. A record belongs to a
  * repository (the git directory of its main checkout, or a directory) or to a
  * file of --settings, and lists what was approved (policy/asks.h).
  */
 
-#ifndef LIB_APPROVAL_H
-#define LIB_APPROVAL_H
+#ifndef RUN_APPROVAL_H
+#define RUN_APPROVAL_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -40,9 +40,13 @@ bool approvals_allow(void *arg, enum authority authority, const char *id,
 int approvals_keep(const struct settings_source *source,
 		   const struct asks *added, struct err *err);
 
-/* Keep what a repository's files ask for since @before: the user wrote that */
+/* Keep what a repository's files ask for since @before, if it is for @value, which the
+ * user wrote
+ */
 int approvals_keep_new(const struct settings_report *before,
-		       const struct settings_report *after, struct err *err);
+		       const struct settings_report *after,
+		       const struct policy *policy, const char *value,
+		       struct err *err);
 
 /* Keep what the files of --settings ask for that are used for the first time */
 int approvals_keep_first(const struct settings_report *report,
@@ -57,4 +61,4 @@ int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
  */
 char *approvals_note(const struct settings_report *report);
 
-#endif /* LIB_APPROVAL_H */
+#endif /* RUN_APPROVAL_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/tier.c - which tier a run gets, and when a weaker one will do
+ * run/choose-tier.c - which tier a run gets, and when a weaker one will do
  *
  * The full tier is tried first and not asked about: that costs nothing where it
  * works. Only when it could not be built is the doctor called, and only if it
  * finds the machine at fault is the landlock tier tried, and said so.
  */
 
-#include "lib/tier.h"
+#include "run/choose-tier.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "cage/cage.h"
 #include "doctor/doctor.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/session.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "sandbox/sandbox.h"
+#include "view/view.h"
 
 const char *tier_around(void)
 {
@@ -126,7 +126,7 @@ int tier_choose(const struct options *options, const struct policy *policy,
 	return 0;
 }
 
-/* Not the machine, but a moment: and somebody may have brought it about, to have
+/* A shortage passes, and a command may have caused it in order to have
  * the next command in a weaker sandbox
  */
 static bool is_shortage(int code)
@@ -145,13 +145,13 @@ static bool is_short(const struct doctor *doctor)
 	return i < PROBE_COUNT;
 }
 
-bool tier_falls_back(const struct options *options,
-		     const struct session *session, struct err *err)
+bool tier_falls_back(const struct options *options, const struct plan *plan,
+		     struct err *err)
 {
 	struct doctor doctor;
 	const char *why;
 
-	if (session->plan->tier != TIER_FULL || is_shortage(err->code) ||
+	if (plan->tier != TIER_FULL || is_shortage(err->code) ||
 	    doctor_run(&doctor, true, NULL) < 0 ||
 	    doctor.tier == TIER_FULL || is_short(&doctor))
 		return false;
@@ -162,7 +162,7 @@ bool tier_falls_back(const struct options *options,
 		     why);
 		return false;
 	}
-	if (minimum_of(session->policy) == TIER_FULL) {
+	if (minimum_of(plan->view->policy) == TIER_FULL) {
 		fail(err, -EOPNOTSUPP, "minimumTier is full, which cannot be had here: %s; 'cloche doctor' says what to do",
 		     why);
 		return false;
@@ -181,10 +181,10 @@ bool tier_falls_back(const struct options *options,
 	return true;
 }
 
-void tier_tell_without(const struct options *options, int value)
+void tier_tell_without(const struct output *output, int value)
 {
-	if (value & CAGE_HOST_PROC)
-		hooks_say(options, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
-	if (value & CAGE_NO_LAYER)
-		hooks_say(options, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
+	if (value & SANDBOX_HOST_PROC)
+		output_say(output, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
+	if (value & SANDBOX_NO_LAYER)
+		output_say(output, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/tier.h - which tier a run gets, and when a weaker one will do */
+/* run/choose-tier.h - which tier a run gets, and when a weaker one will do */
 
-#ifndef LIB_TIER_H
-#define LIB_TIER_H
+#ifndef RUN_CHOOSE_TIER_H
+#define RUN_CHOOSE_TIER_H
 
 #include <stdbool.h>
 
@@ -11,8 +11,9 @@
 struct err;
 struct machine;
 struct options;
+struct output;
 struct policy;
-struct session;
+struct plan;
 
 /* From --tier and minimumTier. 0; or -EINVAL, -EPERM or -EOPNOTSUPP with
  * words: the option is wrong, the policy forbids it, the tier cannot do what
@@ -26,11 +27,11 @@ int tier_choose(const struct options *options, const struct policy *policy,
  * is to blame and policy and options accept the landlock tier: then @err is
  * the line to say before trying that. Otherwise @err is the error to end with.
  */
-bool tier_falls_back(const struct options *options,
-		     const struct session *session, struct err *err);
+bool tier_falls_back(const struct options *options, const struct plan *plan,
+		     struct err *err);
 
-/* Say what the sandbox had to be built without: CAGE_HOST_PROC, CAGE_NO_LAYER */
-void tier_tell_without(const struct options *options, int value);
+/* Say what the sandbox had to be built without: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER */
+void tier_tell_without(const struct output *output, int value);
 
 /* The sandbox that this runs in, by the name of its first process; NULL if it
  * is none that we know. One of ours is "cloche".
@@ -39,4 +40,4 @@ const char *tier_around(void);
 /* It is one of ours, and confines this process as ours do */
 bool tier_is_nested(void);
 
-#endif /* LIB_TIER_H */
+#endif /* RUN_CHOOSE_TIER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/stdfds.c - the command's standard descriptors: given through, or relayed */
+/* run/command-stdio.c - the command's standard descriptors: given through, or relayed */
 
-#include "lib/stdfds.h"
+#include "run/command-stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "cage/cage.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "sandbox/sandbox.h"
+#include "view/view.h"
 
 enum { CHUNK = 64 << 10 };
 
@@ -41,7 +41,7 @@ enum { CHUNK = 64 << 10 };
 struct relay {
 	int pipe, inside, from, to;
 	bool full;
-	struct stdfds *all;
+	struct command_stdio *all;
 	struct loop *loop;
 	struct loop_source source;
 	char *pending;
@@ -49,12 +49,12 @@ struct relay {
 };
 
 /**
- * struct stdfds - The three
+ * struct command_stdio - The three
  * @path:	The file that is opened again as standard input, or NULL
  * @limited:	@room is what may still be printed
  * @cut_off:	More was to be printed than that
  */
-struct stdfds {
+struct command_stdio {
 	int fds[3];
 	struct relay relays[3];
 	char *path;
@@ -65,7 +65,7 @@ struct stdfds {
 static bool was_closed[3];
 
 /* As long as they are open, nothing of ours gets these numbers */
-void stdfds_reserve(void)
+void command_stdio_reserve(void)
 {
 	for (int i = 0; i < 3; i++) {
 		was_closed[i] = was_closed[i] || fcntl(i, F_GETFD) < 0;
@@ -138,7 +138,7 @@ static enum way way_of(const struct plan *plan, int fd, const char *path,
 							 : WAY_COPIED;
 }
 
-static bool needs_relay(struct stdfds *s, const struct plan *plan, int fd)
+static bool needs_relay(struct command_stdio *s, const struct plan *plan, int fd)
 {
 	char path[PATH_MAX];
 	enum way way;
@@ -162,7 +162,7 @@ static int option_of(int fd, int name)
 	return getsockopt(fd, SOL_SOCKET, name, &value, &len) < 0 ? -1 : value;
 }
 
-/* True if the socket @fd reaches nobody but whom it is connected to, or whom the
+/* True if the socket @fd reaches only its peer, or peers that the
  * policy lets a socket of the command's own reach. It is of the host's network,
  * whatever the sandbox has: all but connected Unix streams could be sent, or
  * connected, elsewhere.
@@ -211,13 +211,13 @@ static bool is_same_file(int a, int b)
 	       (fcntl(b, F_GETFL) & O_ACCMODE);
 }
 
-/* A terminal has somebody in front of it, and is no pipe to the command */
-static bool is_counted(const struct stdfds *s, int fd)
+/* Output to a terminal is not counted: programs behave differently on a pipe */
+static bool is_counted(const struct command_stdio *s, int fd)
 {
 	return s->limited && fd != STDIN_FILENO && !isatty(fd);
 }
 
-static int look_at(struct stdfds *s, const struct plan *plan, int fd,
+static int look_at(struct command_stdio *s, const struct plan *plan, int fd,
 		   struct err *err)
 {
 	struct stat st;
@@ -246,10 +246,10 @@ static int look_at(struct stdfds *s, const struct plan *plan, int fd,
 	return make_relay(&s->relays[fd], fd, err);
 }
 
-int stdfds_new(const struct plan *plan, const struct number *output,
-	       struct stdfds **ret, struct err *err)
+int command_stdio_new(const struct plan *plan, const struct number *output,
+	       struct command_stdio **ret, struct err *err)
 {
-	struct stdfds *s = mem_zalloc(sizeof(*s));
+	struct command_stdio *s = mem_zalloc(sizeof(*s));
 	int r = 0;
 
 	s->limited = output->set;
@@ -261,14 +261,14 @@ int stdfds_new(const struct plan *plan, const struct number *output,
 	for (int i = 0; r == 0 && i < 3; i++)
 		r = look_at(s, plan, i, err);
 	if (r < 0) {
-		stdfds_free(s);
+		command_stdio_free(s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-void stdfds_free(struct stdfds *s)
+void command_stdio_free(struct command_stdio *s)
 {
 	for (int i = 0; s && i < 3; i++) {
 		close_fd(&s->relays[i].pipe);
@@ -280,7 +280,7 @@ void stdfds_free(struct stdfds *s)
 	free(s);
 }
 
-void stdfds_fill(const struct stdfds *s, struct cage_request *request)
+void command_stdio_fill(const struct command_stdio *s, struct sandbox_request *request)
 {
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = s->relays[i].inside >= 0 ?
@@ -288,7 +288,7 @@ void stdfds_fill(const struct stdfds *s, struct cage_request *request)
 	request->stdin_path = s->path;
 }
 
-void stdfds_read_to(const struct stdfds *s, int64_t place)
+void command_stdio_read_to(const struct command_stdio *s, int64_t place)
 {
 	if (s->path && place >= 0)
 		(void)lseek(STDIN_FILENO, place, SEEK_SET);
@@ -301,8 +301,8 @@ static void finish(struct relay *r)
 	close_fd(&r->pipe);
 }
 
-/* Nothing more goes out: the command finds that nobody reads it */
-static void cut_off(struct stdfds *s)
+/* Nothing more goes out: the command gets EPIPE */
+static void cut_off(struct command_stdio *s)
 {
 	s->cut_off = true;
 	for (int i = 1; i < 3; i++)
@@ -316,12 +316,12 @@ static bool has_room(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* From the command: what there is, to whoever reads. False when nothing more is
+/* From the command to the reader: what there is. False when nothing more is
  * ready. What a pipe with room takes at once is all that may be written to it.
  */
 static bool copy_out(struct relay *r)
 {
-	struct stdfds *all = r->all;
+	struct command_stdio *all = r->all;
 	ssize_t n = read(r->from, r->pending, all->limited ? PIPE_BUF : CHUNK);
 	const bool over = all->limited && n > 0 && (uint64_t)n > all->room;
 
@@ -392,13 +392,13 @@ static int on_ready(void *arg, uint32_t events)
 	if (r->from == r->pipe)
 		return pass_on(r);
 	if (events & EPOLLERR)
-		finish(r);	/* Nobody reads any more */
+		finish(r);	/* The reader is gone */
 	else
 		copy_in(r);
 	return 0;
 }
 
-int stdfds_start(struct stdfds *s, struct loop *loop, struct err *err)
+int command_stdio_start(struct command_stdio *s, struct loop *loop, struct err *err)
 {
 	for (int i = 0; i < 3; i++) {
 		struct relay *r = &s->relays[i];
@@ -417,7 +417,7 @@ int stdfds_start(struct stdfds *s, struct loop *loop, struct err *err)
 	return 0;
 }
 
-void stdfds_drain(struct stdfds *s)
+void command_stdio_drain(struct command_stdio *s)
 {
 	for (int i = 0; i < 3; i++) {
 		struct relay *r = &s->relays[i];
@@ -427,7 +427,7 @@ void stdfds_drain(struct stdfds *s)
 	}
 }
 
-bool stdfds_cut_off(const struct stdfds *s)
+bool command_stdio_cut_off(const struct command_stdio *s)
 {
 	return s->cut_off;
 }

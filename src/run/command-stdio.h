@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/stdfds.h - the command's standard descriptors: given through, or relayed
+/* run/command-stdio.h - the command's standard descriptors: given through, or relayed
  *
  * A regular file on descriptor 0, 1 or 2 can be opened again by its /proc
  * name. Where that would give the command more than the descriptor itself, it
@@ -10,46 +10,46 @@
  * the caller's own descriptor is moved on in the end as if it had been shared.
  */
 
-#ifndef LIB_STDFDS_H
-#define LIB_STDFDS_H
+#ifndef RUN_COMMAND_STDIO_H
+#define RUN_COMMAND_STDIO_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cage_request;
+struct sandbox_request;
 struct err;
 struct loop;
 struct number;
 struct plan;
 
-struct stdfds;
+struct command_stdio;
 
 /* Before anything is opened: which of 0, 1 and 2 are closed, and so for the
  * command; meanwhile they are /dev/null
  */
-void stdfds_reserve(void);
+void command_stdio_reserve(void);
 
-/* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with words for
+/* Look at 0, 1 and 2; make the pipes that are needed. -EINVAL with a message for
  * descriptors that may not go in at all (directories). @output is how much may
  * be printed.
  */
-int stdfds_new(const struct plan *plan, const struct number *output,
-	       struct stdfds **ret, struct err *err);
-void stdfds_free(struct stdfds *stdio);
+int command_stdio_new(const struct plan *plan, const struct number *output,
+	       struct command_stdio **ret, struct err *err);
+void command_stdio_free(struct command_stdio *stdio);
 
-/* What init is told of them: those that the caller does not have are -1 */
-void stdfds_fill(const struct stdfds *stdio, struct cage_request *request);
+/* Fill in what init gets; a descriptor that the caller does not have is -1 */
+void command_stdio_fill(const struct command_stdio *stdio, struct sandbox_request *request);
 
 /* The command has read its standard input so far; -1 if that is not known */
-void stdfds_read_to(const struct stdfds *stdio, int64_t place);
+void command_stdio_read_to(const struct command_stdio *stdio, int64_t place);
 
 /* Start copying, after the sandbox has its ends (which are closed here) */
-int stdfds_start(struct stdfds *stdio, struct loop *loop, struct err *err);
+int command_stdio_start(struct command_stdio *stdio, struct loop *loop, struct err *err);
 
 /* Copy what is left after the command has ended */
-void stdfds_drain(struct stdfds *stdio);
+void command_stdio_drain(struct command_stdio *stdio);
 
 /* True if the command was to print more than it may */
-bool stdfds_cut_off(const struct stdfds *stdio);
+bool command_stdio_cut_off(const struct command_stdio *stdio);
 
-#endif /* LIB_STDFDS_H */
+#endif /* RUN_COMMAND_STDIO_H */

@@ -1,43 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/session.c - options to policy, view and plan: all that precedes a run */
+/* run/decision.c - options and settings to policy, view and plan */
 
-#include "lib/session.h"
+#include "run/decision.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "lib/approval.h"
-#include "lib/events.h"
-#include "lib/frozen.h"
-#include "lib/gitfile.h"
-#include "lib/home.h"
-#include "lib/options.h"
-#include "lib/proxies.h"
-#include "lib/tier.h"
-#include "lib/tmpdir.h"
-#include "lib/walked.h"
-#include "plan/grants.h"
-#include "plan/listener.h"
+#include "guard/journal.h"
+#include "guard/settings-receipt.h"
+#include "ipc/listener.h"
 #include "plan/plan.h"
-#include "plan/planted.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
-#include "plan/walk-cache.h"
+#include "policy/pathrule.h"
 #include "policy/policy.h"
-#include "policy/proxy.h"
+#include "policy/host.h"
 #include "policy/settings.h"
-#include "watch/annotate.h"
+#include "report/footer.h"
+#include "report/violation-store.h"
+#include "run/approval.h"
+#include "run/choose-tier.h"
+#include "run/event-stream.h"
+#include "run/immutable-files.h"
+#include "run/landlock-proxies.h"
+#include "run/options.h"
+#include "run/profile-home.h"
+#include "run/tmpdir.h"
+#include "view/realpath.h"
+#include "view/symlink-guard.h"
+#include "view/view.h"
+#include "view/walk-cache.h"
 
 /* The way to the start directory as the user has it; the shell's $PWD is believed if
  * it is that directory. The caller frees.
@@ -84,7 +89,7 @@ static char *start_directory(const struct options *options, struct err *err)
 		return NULL;
 	}
 	named = named_start(asked, real);
-	link = planted_start(named);
+	link = symlink_guard_start(named);
 	if (link) {
 		fail(err, -ELOOP, "'%s' goes through the symbolic link '%s', which a command could have made; start in '%s' if you mean that",
 		     named, link, real);
@@ -129,17 +134,117 @@ static int set_modes(const struct options *options, struct policy *policy,
 	return 0;
 }
 
+static int add_path(struct policy *policy, enum path_list list,
+		    const char *value, struct origin origin, struct err *err)
+{
+	const size_t before = policy->paths[list].len;
+	const char *doubt = path_list_denies(list) ?
+			    path_rule_doubt(value, false) : NULL;
+	int r;
+
+	if (doubt)
+		return fail(err, -EINVAL, "'%s': %s", value, doubt);
+	r = policy_add_path(policy, list, value, RULE_USER, origin, err);
+
+	/* A path on the command line should exist */
+	if (r == 0 && policy->paths[list].len > before &&
+	    (list == PATH_ALLOW_WRITE || list == PATH_ALLOW_READ))
+		policy->paths[list].v[before].must_exist = true;
+	return r;
+}
+
+static int apply_option(const struct option_value *v, struct policy *policy,
+		 struct err *err)
+{
+	const struct option_row *row = option_row(v->id);
+	const enum option_kind kind = option_effect(v->id)->kind;
+	const int index = option_effect(v->id)->index;
+	auto_free char *name = mem_printf("--%s", row->name);
+	const struct source *source;
+	struct origin origin;
+	auto_free char *path = NULL;
+	uint64_t n = 0;
+
+	if (kind == KIND_RUN)
+		return 0;
+	source = policy_add_source(policy, SCOPE_FLAG, name, NULL, 0,
+				   policy->cwd);
+	origin = origin_make(source, NULL, NULL);
+	switch (kind) {
+	case KIND_PATH:
+		return add_path(policy, (enum path_list)index, v->value,
+				origin, err);
+	case KIND_HOST:
+		return policy_add_host(policy, (enum host_list)index,
+				       v->value, NULL, origin, err);
+	case KIND_SOCKET:
+		path = path_resolve(policy->cwd, v->value);
+		return policy_add_string(policy, (enum string_list)index, path,
+					 origin, err);
+	case KIND_LIST:
+	case KIND_PORT:
+	case KIND_ENV:
+		return policy_add_string(policy, (enum string_list)index,
+					 v->value, origin, err);
+	case KIND_FLAG:
+		policy_set_flag(policy, (enum policy_flag)index, true, origin);
+		return 0;
+	default:
+		(void)option_number(kind, v->value, &n);
+		policy_set_number(policy, (enum policy_number)index, n,
+				  origin);
+		return 0;
+	}
+}
+
+/* Add all options that concern the policy to it, as scope "flag" */
+static int add_options(const struct options *options, struct policy *policy,
+		       struct err *err)
+{
+	for (size_t i = 0; i < options->len; i++) {
+		const int r = apply_option(&options->v[i], policy, err);
+
+		if (r < 0)
+			return fail_in(err, r, "--%s",
+				       option_row(options->v[i].id)->name);
+	}
+	return 0;
+}
+
 static int apply_options(void *arg, struct policy *policy, struct err *err)
 {
 	const struct options *options = arg;
 	const int r = set_modes(options, policy, err);
 
-	events_protect(policy, options_get(options, OPTION_EVENTS));
-	frozen_add(policy);
-	return r < 0 ? r : options_apply(options, policy, err);
+	event_stream_protect(policy, options_get(options, OPTION_EVENTS));
+	immutable_files_add(policy);
+	return r < 0 ? r : add_options(options, policy, err);
 }
 
-int session_policy_report(const struct options *options, bool check,
+/* A user's settings file that appeared in a writable root of a run that goes on may
+ * be the command's, which won a race against the observer. That run decides about it
+ * when it ends; until then only what cloche itself wrote counts.
+ */
+static int check_user_files(const struct policy *policy, struct err *err)
+{
+	auto_free char *state = violation_store_default_dir();
+
+	for (size_t i = 0; state && i < policy->sources.len; i++) {
+		const struct source *source = policy->sources.v[i];
+		auto_free char *real = source->scope == SCOPE_USER && source->text ?
+			realpath(source->name, NULL) : NULL;
+
+		if (real && journal_may_have_made(state, real) &&
+		    !settings_receipt_holds(state, real, source->text, source->len) &&
+		    !settings_receipt_holds(state, source->name, source->text,
+					    source->len))
+			return fail(err, -EPERM, "'%s' appeared during a run that goes on and may write there; end that run, or use --no-settings",
+				    source->name);
+	}
+	return 0;
+}
+
+int decision_policy_report(const struct options *options, bool check,
 			  struct policy **ret, struct settings_report *report,
 			  struct err *err)
 {
@@ -167,10 +272,16 @@ int session_policy_report(const struct options *options, bool check,
 	return r;
 }
 
-int session_policy(const struct options *options, struct policy **ret,
+int decision_policy(const struct options *options, struct policy **ret,
 		   struct err *err)
 {
-	return session_policy_report(options, false, ret, NULL, err);
+	int r = decision_policy_report(options, false, ret, NULL, err);
+
+	if (r == 0 && (r = check_user_files(*ret, err)) < 0) {
+		policy_unref(*ret);
+		*ret = NULL;
+	}
+	return r;
 }
 
 /* "http://..." or without a scheme: other kinds of proxies are not ours to use,
@@ -215,10 +326,10 @@ static int use_own_proxies(struct policy *policy, struct err *err)
 	return 0;
 }
 
-int session_run_policy(const struct options *options, struct policy **ret,
+int decision_run_policy(const struct options *options, struct policy **ret,
 		       struct settings_report *report, struct err *err)
 {
-	int r = session_policy_report(options, false, ret, report, err);
+	int r = decision_policy_report(options, false, ret, report, err);
 
 	if (r == 0 && net_is_filtered((*ret)->net))
 		r = use_own_proxies(*ret, err);
@@ -229,17 +340,17 @@ int session_run_policy(const struct options *options, struct policy **ret,
 	return r;
 }
 
-/* What is seen, and how it is told */
+/* What is observed, and the form of the footer */
 static int set_observe(const struct options *options,
 		       struct plan_request *request, struct err *err)
 {
 	const char *what = options_get(options, OPTION_OBSERVE);
 	const char *form = options_get(options, OPTION_ANNOTATE);
-	enum annotate_mode mode;
+	enum footer_mode mode;
 
 	request->observe = !what || strcmp(what, "off") != 0;
 	request->observe_full = what && !strcmp(what, "full");
-	if (form && annotate_parse(form, &mode) < 0)
+	if (form && footer_parse(form, &mode) < 0)
 		return fail(err, -EINVAL, "--annotate: '%s' is not one of auto, text, tags, never",
 			    form);
 	if (what && strcmp(what, "on") != 0 && strcmp(what, "off") != 0 &&
@@ -265,10 +376,10 @@ static void close_tmp(struct view *view, const char *tmpdir)
 {
 	if (tier_is_nested() && view->private_tmp)
 		use_outer_tmp(view);
-	grants_close_tmp(view, tmpdir);
+	landlock_grants_close_tmp(view, tmpdir);
 }
 
-static void set_tmpdir(struct session *s, struct plan_request *request)
+static void set_tmpdir(struct decision *s, struct plan_request *request)
 {
 	const bool landlock = request->tier == TIER_LANDLOCK;
 	const char *around = tier_around();
@@ -286,7 +397,7 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 	if (s->tmpdir) {	/* ~/.local may be a link; rules are for real paths */
 		auto_free char *path = take_ptr(s->tmpdir);
 
-		s->tmpdir = resolve_path(path);
+		s->tmpdir = realpath_find(path);
 	}
 	request->tmpdir = s->tmpdir;
 	close_tmp(s->view, s->tmpdir);
@@ -295,7 +406,7 @@ static void set_tmpdir(struct session *s, struct plan_request *request)
 /* In the landlock tier the proxies are on the host's loopback, and the
  * observer takes the command there
  */
-static int set_proxies(struct session *s, struct plan_request *request,
+static int set_proxies(struct decision *s, struct plan_request *request,
 		       struct network_proxies *ports, struct err *err)
 {
 	if (request->tier != TIER_LANDLOCK || !net_is_filtered(s->policy->net))
@@ -306,7 +417,7 @@ static int set_proxies(struct session *s, struct plan_request *request,
 	}
 	s->proxies = mem_zalloc(sizeof(*s->proxies));
 	request->proxies = ports;
-	return proxies_open(s->proxies, ports, err);
+	return landlock_proxies_open(s->proxies, ports, err);
 }
 
 /* Ports of the host's loopback are near, and a jail leads only far away */
@@ -322,7 +433,7 @@ static int check_ports(const struct policy *policy, struct err *err)
 /* Options that others make idle. In settings the same words may wait for a run
  * of another kind.
  */
-static void note_idle(struct session *s, const struct options *options)
+static void note_idle(struct decision *s, const struct options *options)
 {
 	const enum net_mode net = s->policy->net;
 	const struct {
@@ -347,7 +458,7 @@ static void note_idle(struct session *s, const struct options *options)
 }
 
 /* --env NAME where the caller has no such variable, or a name that no shell reads */
-static void note_variables(struct session *s, const struct options *options)
+static void note_variables(struct decision *s, const struct options *options)
 {
 	static const char letters[] = "0123456789_"
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -369,7 +480,7 @@ static void note_variables(struct session *s, const struct options *options)
 }
 
 /* What waits for the user's approval, and what is asked for in vain */
-static void note_policy(struct session *s, bool observed)
+static void note_policy(struct decision *s, bool observed)
 {
 	const struct string_rules *asked = &s->policy->lists[LIST_ENV_SET];
 	char *text = approvals_note(s->report);
@@ -388,13 +499,13 @@ static void note_policy(struct session *s, bool observed)
 
 static const char *program_path;
 
-void session_set_program(const char *path)
+void decision_set_program(const char *path)
 {
 	program_path = path;
 }
 
 /* Our own program as the command will find it, if it does */
-static char *find_program(const struct session *s)
+static char *find_program(const struct decision *s)
 {
 	char real[PATH_MAX];
 
@@ -416,21 +527,21 @@ static void show_command(struct view *view, char *const *argv,
 	if (view->policy->profile != PROFILE_HOME || !argv || !argv[0])
 		return;
 	ordered = env_path(view->policy, path ? path : "");
-	home_show_command(view, argv[0], ordered);
+	profile_home_show_command(view, argv[0], ordered);
 }
 
-static void furnish_home(struct session *s, struct plan_request *request)
+static void furnish_home(struct decision *s, struct plan_request *request)
 {
 	if (s->policy->profile == PROFILE_HOME) {
-		s->git_config = gitfile_make(s->policy);
-		home_show_link(s->view);
+		s->git_config = profile_home_gitconfig(s->policy);
+		profile_home_show_link(s->view);
 	}
 	request->git_config = s->git_config;
 	show_command(s->view, request->argv, request->environ);
 }
 
 /* A drop-in of the administrator's that cannot be used stops nothing, nor does a
- * key that nobody knows, but neither is passed over in silence
+ * key that is unknown, but neither is passed over in silence
  */
 static void note_settings(struct view *view,
 			  const struct settings_report *report, bool as_srt)
@@ -446,8 +557,31 @@ static void note_settings(struct view *view,
 	}
 }
 
-int session_open(const struct options *options, char *const *argv,
-		 struct session *ret, struct err *err)
+/* What is known of the project is kept between runs in the state directory, which no
+ * command can see
+ */
+static char *walk_directory(const struct policy *policy)
+{
+	const char *state = policy->dirs[DIR_STATE];
+
+	return state ? path_join(state, "cloche/walk") : NULL;
+}
+
+static struct walk_cache *open_walk(const struct policy *policy)
+{
+	auto_free char *dir = walk_directory(policy);
+	auto_free char *name = path_id(policy->project);
+	auto_free char *file = dir ? path_join(dir, name) : NULL;
+	auto_buf struct buf text = { 0 };
+
+	if (!file)
+		return NULL;
+	(void)fs_read(AT_FDCWD, file, WALK_CACHE_MAX, &text, NULL);
+	return walk_cache_new(text.p, text.len);
+}
+
+int decision_make(const struct options *options, char *const *argv,
+		 struct decision *ret, struct err *err)
 {
 	const struct machine machine = {
 		.landlock_abi = sys_landlock_abi(), .nested = tier_is_nested(),
@@ -459,23 +593,25 @@ int session_open(const struct options *options, char *const *argv,
 	};
 	auto_free char *program = NULL;
 	struct network_proxies ports;
-	struct session s = {
-		.env = options_env(options),
+	struct decision s = {
+		.options = options,
 		.report = mem_zalloc(sizeof(*s.report)),
 	};
 	int r = set_observe(options, &request, err);
 
 	if (r == 0)
-		r = session_run_policy(options, &s.policy, s.report, err);
+		r = decision_run_policy(options, &s.policy, s.report, err);
+	if (r == 0)
+		r = check_user_files(s.policy, err);
 	if (r == 0)
 		r = tier_choose(options, s.policy, &machine, &request.tier,
 				err);
 	if (r == 0)
 		r = check_ports(s.policy, err);
 	if (r == 0 && s.policy->profile == PROFILE_HOME)
-		r = home_check(s.policy, err);
+		r = profile_home_check(s.policy, err);
 	if (r == 0)
-		s.walked = walked_open(s.policy);
+		s.walked = open_walk(s.policy);
 	if (r == 0)
 		r = view_build_with(s.policy, s.walked, &s.view, err);
 	if (r == 0) {
@@ -492,40 +628,67 @@ int session_open(const struct options *options, char *const *argv,
 	if (r == 0)
 		r = plan_build(s.view, &machine, &request, &s.plan, err);
 	if (r < 0) {
-		session_done(&s);
+		decision_done(&s);
 		return r;
 	}
 	*ret = s;
 	return 0;
 }
 
-int session_view(const struct session *session, struct policy *policy,
+int decision_view(const struct decision *decision, struct policy *policy,
 		 struct view **ret, struct err *err)
 {
 	const int r = view_build(policy, ret, err);
 
 	if (r < 0)
 		return r;
-	show_command(*ret, session->plan->argv, session->env);
-	if (session->plan->tier == TIER_LANDLOCK)
-		close_tmp(*ret, session->tmpdir);
-	planted_deny(*ret);
+	show_command(*ret, decision->plan->argv,
+		     options_env(decision->options));
+	if (decision->plan->tier == TIER_LANDLOCK)
+		close_tmp(*ret, decision->tmpdir);
+	symlink_guard_deny(*ret);
 	return 0;
 }
 
-void session_done(struct session *session)
+void decision_done(struct decision *decision)
 {
-	plan_free(session->plan);
-	view_free(session->view);
-	walk_cache_free(session->walked);
-	policy_unref(session->policy);
-	free(session->tmpdir);
-	if (session->proxies)
-		listener_done(session->proxies);
-	free(session->proxies);
-	free(session->git_config);
-	if (session->report)
-		settings_report_done(session->report);
-	free(session->report);
-	*session = (struct session){ 0 };
+	plan_free(decision->plan);
+	view_free(decision->view);
+	walk_cache_free(decision->walked);
+	policy_unref(decision->policy);
+	free(decision->tmpdir);
+	if (decision->proxies)
+		listener_done(decision->proxies);
+	free(decision->proxies);
+	free(decision->git_config);
+	if (decision->report)
+		settings_report_done(decision->report);
+	free(decision->report);
+	*decision = (struct decision){ 0 };
+}
+
+/* Not durable: a file that is not whole is not used */
+static void replace_walk(int dir, const char *name, const struct buf *text)
+{
+	auto_free char *new = mem_printf("%s.%d", name, (int)getpid());
+	auto_close int fd = openat(dir, new, O_WRONLY | O_CREAT | O_EXCL |
+				   O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd >= 0 && (fs_write_all(fd, text->p, text->len) < 0 ||
+			renameat(dir, new, dir, name) < 0))
+		(void)unlinkat(dir, new, 0);
+}
+
+void decision_keep_walk(const struct decision *d)
+{
+	auto_free char *path = walk_directory(d->policy);
+	auto_free char *name = path_id(d->policy->project);
+	auto_buf struct buf text = { 0 };
+	auto_close int dir = -1;
+
+	if (!d->walked || !path || !walk_cache_text(d->walked, &text))
+		return;
+	dir = fs_open_private_dir(path, NULL);
+	if (dir >= 0)
+		replace_walk(dir, name, &text);
 }

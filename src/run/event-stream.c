@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/events.c - where --events writes, and of what */
+/* run/event-stream.c - the file or descriptor of --events */
 
-#include "lib/events.h"
+#include "run/event-stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "plan/plan.h"
-#include "plan/planted.h"
-#include "plan/view.h"
 #include "policy/policy.h"
-#include "watch/report.h"
+#include "report/report.h"
+#include "view/symlink-guard.h"
+#include "view/view.h"
 
 /* A descriptor, or what was meant to be one */
 static bool is_number(const char *where)
@@ -57,7 +57,7 @@ static int open_file(const struct policy *policy, const char *where,
 	if (!path) {
 		fd = open(where, flags, 0600);
 	} else {
-		r = planted_follow(policy, path, &real);
+		r = symlink_guard_follow(policy, path, &real);
 		if (r > 0)
 			return fail(err, -ELOOP, "--events: '%s' goes through the symbolic link '%s', which a command could have made; name the file itself",
 				    where, real);
@@ -94,7 +94,7 @@ static bool is_for_reading(int fd)
 	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-int events_open(const struct view *view, const char *where, int *ret_fd,
+int event_stream_open(const struct view *view, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err)
 {
 	int fd;
@@ -125,7 +125,7 @@ int events_open(const struct view *view, const char *where, int *ret_fd,
 	return 0;
 }
 
-void events_protect(struct policy *policy, const char *where)
+void event_stream_protect(struct policy *policy, const char *where)
 {
 	const int fd = where ? fs_given_fd(where) : -1;
 	auto_free char *path = !where ? NULL : fd >= 0 ? fs_fd_path(fd)
@@ -139,7 +139,7 @@ void events_protect(struct policy *policy, const char *where)
 			   origin_make(source, NULL, "the record of this run"));
 }
 
-bool events_make(const struct view *view, const char *where)
+bool event_stream_make(const struct view *view, const char *where)
 {
 	auto_free char *path = where ? file_of(where) : NULL;
 	auto_free char *root = path ? view_root_of(view, path) : NULL;
@@ -151,20 +151,20 @@ bool events_make(const struct view *view, const char *where)
 	return fd >= 0;
 }
 
-void events_command(const struct plan *plan, struct buf *out)
+void event_stream_command(char *const *argv, size_t max, struct buf *out)
 {
-	for (char **a = plan->argv; *a && out->len < REPORT_COMMAND_MAX; a++) {
+	for (char *const *a = argv; *a && out->len < max; a++) {
 		if (out->len)
 			buf_addc(out, ' ');
 		text_shell_quote(out, *a);
 	}
 }
 
-enum annotate_mode events_mode(const char *name)
+enum footer_mode event_stream_mode(const char *name)
 {
-	enum annotate_mode mode = ANNOTATE_AUTO;
+	enum footer_mode mode = FOOTER_AUTO;
 
 	if (name)
-		(void)annotate_parse(name, &mode);
-	return annotate_choose(mode, getenv("CLAUDECODE"));
+		(void)footer_parse(name, &mode);
+	return footer_choose(mode, getenv("CLAUDECODE"));
 }

@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/events.h - where --events writes, and of what */
+/* run/event-stream.h - the file or descriptor of --events */
 
-#ifndef LIB_EVENTS_H
-#define LIB_EVENTS_H
+#ifndef RUN_EVENT_STREAM_H
+#define RUN_EVENT_STREAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "watch/annotate.h"
+#include "report/footer.h"
 
 struct buf;
 struct err;
-struct plan;
 struct policy;
 struct view;
 
 /* @where is a descriptor that the caller holds open, else a file; NULL is
  * nowhere, -1. *@ret_owned says whether it is ours to close. 0, or a negative
- * errno with words.
+ * errno with a message.
  */
-int events_open(const struct view *view, const char *where, int *ret_fd,
+int event_stream_open(const struct view *view, const char *where, int *ret_fd,
 		bool *ret_owned, struct err *err);
 
 /* No command may write the file that @where names, or put another in its place:
- * it would tell what it likes
+ * it could forge the record
  */
-void events_protect(struct policy *policy, const char *where);
+void event_stream_protect(struct policy *policy, const char *where);
 
 /* Make that file, if the command could: a mount needs something to hold. True if
  * it was made.
  */
-bool events_make(const struct view *view, const char *where);
+bool event_stream_make(const struct view *view, const char *where);
 
-/* The command of @plan, as records name it */
-void events_command(const struct plan *plan, struct buf *out);
+/* The command @argv as a line for the shell, as records name it; no more arguments
+ * after @max bytes
+ */
+void event_stream_command(char *const *argv, size_t max, struct buf *out);
 
-/* How they are told in the end: @name is that of --annotate, which the session
+/* The form of the footer: @name is that of --annotate, which the decision
  * has looked at, or NULL
  */
-enum annotate_mode events_mode(const char *name);
+enum footer_mode event_stream_mode(const char *name);
 
-#endif /* LIB_EVENTS_H */
+#endif /* RUN_EVENT_STREAM_H */

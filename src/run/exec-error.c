@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/startable.c - where a program is found, and which rule keeps it from
+ * run/exec-error.c - find a program, and the rule that keeps it from
  * starting
  *
  * The kernel says only that it may not, and says so of the program whether that
@@ -8,7 +8,7 @@
  * started with. So these are looked up outside, in that order.
  */
 
-#include "lib/startable.h"
+#include "run/exec-error.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -25,11 +25,10 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "lib/session.h"
 #include "plan/plan.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
 #include "policy/policy.h"
+#include "view/realpath.h"
+#include "view/view.h"
 
 enum {
 	CHAIN_MAX = 6,		/* Interpreters of interpreters, and a loader */
@@ -45,7 +44,7 @@ static bool is_program(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-char *startable_find(const char *name, const char *path, const char *cwd)
+char *exec_error_find(const char *name, const char *path, const char *cwd)
 {
 	auto_free char *words = mem_strdup(path);
 	char *save = NULL;
@@ -116,7 +115,7 @@ static char *needs(const char *path)
 static bool tell_rule(const struct view *view, const char *path, bool itself,
 		      struct err *err)
 {
-	struct resolver *resolver = resolver_new();
+	struct realpath *resolver = realpath_new();
 	auto_free char *link = NULL;
 	auto_free char *real = NULL;
 	auto_free char *before = mem_strdup(err->msg);
@@ -124,8 +123,8 @@ static bool tell_rule(const struct view *view, const char *path, bool itself,
 	struct stat st, link_st;
 	struct verdict v;
 
-	real = resolver_follow_both(resolver, path, &st, &link, &link_st);
-	resolver_free(resolver);
+	real = realpath_follow_both(resolver, path, &st, &link, &link_st);
+	realpath_free(resolver);
 	v = view_verdict(view, VIEW_READ, real);
 	if (v.allowed && link)
 		v = view_verdict(view, VIEW_READ, link);
@@ -139,9 +138,8 @@ static bool tell_rule(const struct view *view, const char *path, bool itself,
 	return true;
 }
 
-void startable_explain(const struct session *session, struct err *err)
+void exec_error_explain(const struct plan *plan, struct err *err)
 {
-	const struct plan *plan = session->plan;
 	const char *path = "";
 	auto_free char *at = NULL;
 
@@ -158,11 +156,11 @@ void startable_explain(const struct session *session, struct err *err)
 		     before, buf_str(&line));
 		return;
 	}
-	at = startable_find(plan->argv[0], path, plan->cwd);
+	at = exec_error_find(plan->argv[0], path, plan->cwd);
 	for (int i = 0; at && i < CHAIN_MAX; i++) {
 		char *next;
 
-		if (tell_rule(session->view, at, !i, err))
+		if (tell_rule(plan->view, at, !i, err))
 			return;
 		next = needs(at);
 		free(at);

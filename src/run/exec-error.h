@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/startable.h - where a program is found, and which rule keeps it from
+/* run/exec-error.h - find a program, and the rule that keeps it from
  * starting
  */
 
-#ifndef LIB_STARTABLE_H
-#define LIB_STARTABLE_H
+#ifndef RUN_EXEC_ERROR_H
+#define RUN_EXEC_ERROR_H
 
 struct err;
-struct session;
+struct plan;
 
 /* Where execvp() would find @name; NULL if nowhere. The caller frees. */
-char *startable_find(const char *name, const char *path, const char *cwd);
+char *exec_error_find(const char *name, const char *path, const char *cwd);
 
 /* @err says that the command could not be started: add the rule that hides it,
  * or what it is started with, if there is one
  */
-void startable_explain(const struct session *session, struct err *err);
+void exec_error_explain(const struct plan *plan, struct err *err);
 
-#endif /* LIB_STARTABLE_H */
+#endif /* RUN_EXEC_ERROR_H */

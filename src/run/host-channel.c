@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/channel.c - a supervisor's line to the library that started it
+ * run/host-channel.c - a supervisor's line to the library that started it
  *
  * The end of the line is the end of the run: the library closes it when the
  * run is freed. A copy of the descriptor may live on in a child that the
  * program forked, so the program's own death is watched for as well.
  */
 
-#include "lib/channel.h"
+#include "run/host-channel.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,16 +21,16 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "lib/options.h"
-#include "lib/wire.h"
+#include "ipc/wire.h"
 #include "policy/host.h"
-#include "policy/violation.h"
+#include "report/violation.h"
+#include "run/options.h"
 
-struct channel {
+struct host_channel {
 	struct wire wire;
 	struct loop_source parent;
 	struct options *options;
-	struct channel_handlers handlers;
+	struct host_channel_handlers handlers;
 	channel_answer_fn answer;
 	void *answer_arg;
 	struct loop *loop;
@@ -42,7 +42,7 @@ struct channel {
 
 static void give_up(void *arg)
 {
-	struct channel *c = arg;
+	struct host_channel *c = arg;
 
 	if (c->handlers.gone)
 		c->handlers.gone(c->handlers.arg);
@@ -50,7 +50,7 @@ static void give_up(void *arg)
 
 static int on_parent(void *arg, uint32_t events)
 {
-	struct channel *c = arg;
+	struct host_channel *c = arg;
 
 	(void)events;
 	loop_remove(c->loop, &c->parent);
@@ -59,7 +59,7 @@ static int on_parent(void *arg, uint32_t events)
 	return 0;
 }
 
-static void take_answer(const struct channel *c, const char *const *words)
+static void take_answer(const struct host_channel *c, const char *const *words)
 {
 	uint64_t id;
 
@@ -70,7 +70,7 @@ static void take_answer(const struct channel *c, const char *const *words)
 			  !strcmp(words[2], "1") ? ASK_SESSION : ASK_ONCE);
 }
 
-static void take_update(struct channel *c, const char *const *words)
+static void take_update(struct host_channel *c, const char *const *words)
 {
 	struct err err = { 0 };
 	auto_free char *old = NULL;
@@ -91,7 +91,7 @@ static void take_update(struct channel *c, const char *const *words)
 
 static void take(void *arg, enum wire_verb verb, const char *const *words)
 {
-	struct channel *c = arg;
+	struct host_channel *c = arg;
 	uint64_t number;
 
 	switch (verb) {
@@ -110,14 +110,14 @@ static void take(void *arg, enum wire_verb verb, const char *const *words)
 	}
 }
 
-int channel_new(int fd, pid_t parent, struct options *options,
-		struct channel **ret, struct err *err)
+int host_channel_new(int fd, pid_t parent, struct options *options,
+		struct host_channel **ret, struct err *err)
 {
 	auto_close int socket = fd;
 	auto_close int pidfd = sys_pidfd_open(parent, 0);
-	struct channel *c;
+	struct host_channel *c;
 
-	/* Whoever started us may be gone already, and its number another's */
+	/* The parent may be gone already, and its pid reused */
 	if (pidfd < 0 || getppid() != parent)
 		return fail(err, -EPIPE, "the program that started this is gone");
 	c = mem_zalloc(sizeof(*c));
@@ -132,19 +132,19 @@ int channel_new(int fd, pid_t parent, struct options *options,
 	return 0;
 }
 
-void channel_free(struct channel *c)
+void host_channel_free(struct host_channel *c)
 {
 	if (!c)
 		return;
-	channel_leave(c);
+	host_channel_leave(c);
 	wire_flush(&c->wire, c->parent.fd);
 	wire_done(&c->wire);
 	close_fd(&c->parent.fd);
 	free(c);
 }
 
-int channel_serve(struct channel *c, struct loop *loop,
-		  const struct channel_handlers *handlers)
+int host_channel_serve(struct host_channel *c, struct loop *loop,
+		  const struct host_channel_handlers *handlers)
 {
 	int r;
 
@@ -157,39 +157,39 @@ int channel_serve(struct channel *c, struct loop *loop,
 	return r;
 }
 
-void channel_leave(struct channel *c)
+void host_channel_leave(struct host_channel *c)
 {
 	wire_detach(&c->wire);
 	if (c->loop && c->parent.fd >= 0)
 		loop_remove(c->loop, &c->parent);
 	c->loop = NULL;
-	c->handlers = (struct channel_handlers){ 0 };
+	c->handlers = (struct host_channel_handlers){ 0 };
 }
 
-void channel_say(struct channel *c, const char *line)
+void host_channel_say(struct host_channel *c, const char *line)
 {
 	(void)SEND(c, WIRE_SAY, line);
 }
 
-void channel_report(struct channel *c, const char *text)
+void host_channel_report(struct host_channel *c, const char *text)
 {
 	(void)SEND(c, WIRE_REPORT, text);
 }
 
-void channel_started(struct channel *c)
+void host_channel_started(struct host_channel *c)
 {
 	(void)SEND(c, WIRE_STARTED, NULL);
 }
 
-void channel_bare(struct channel *c)
+void host_channel_bare(struct host_channel *c)
 {
 	(void)SEND(c, WIRE_BARE, NULL);
 	wire_flush(&c->wire, c->parent.fd);
 }
 
-int channel_violation(void *arg, const struct violation *v)
+int host_channel_violation(void *arg, const struct violation *v)
 {
-	struct channel *c = arg;
+	struct host_channel *c = arg;
 	auto_buf struct buf json = { 0 };
 	char count[24];
 
@@ -202,7 +202,7 @@ int channel_violation(void *arg, const struct violation *v)
 		    count, buf_str(&json));
 }
 
-void channel_ended(struct channel *c, int status, const char *why)
+void host_channel_ended(struct host_channel *c, int status, const char *why)
 {
 	char number[16];
 
@@ -213,7 +213,7 @@ void channel_ended(struct channel *c, int status, const char *why)
 		(void)SEND(c, WIRE_ENDED, number);
 }
 
-int channel_ask(struct channel *c, uint32_t id, const struct host *host,
+int host_channel_ask(struct host_channel *c, uint32_t id, const struct host *host,
 		const char *exe)
 {
 	char number[16], port[8];
@@ -223,7 +223,7 @@ int channel_ask(struct channel *c, uint32_t id, const struct host *host,
 	return SEND(c, WIRE_ASK, number, host->name, port, exe);
 }
 
-void channel_on_answer(struct channel *c, channel_answer_fn fn, void *arg)
+void host_channel_on_answer(struct host_channel *c, channel_answer_fn fn, void *arg)
 {
 	c->answer = fn;
 	c->answer_arg = arg;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/asker.c - hosts that no rule mentions: who is asked, and how
+ * run/host-prompt.c - ask about hosts that no rule mentions
  *
  * One question is on the terminal at a time; others wait behind it. The gate
  * gives up on a question after a minute by itself, so an answer that comes too
  * late changes nothing but the session's memory.
  */
 
-#include "lib/asker.h"
+#include "run/host-prompt.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +34,187 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "lib/change.h"
-#include "lib/channel.h"
-#include "lib/control.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/session.h"
+#include "gate/ask.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "policy/srt-settings.h"
+#include "run/decision.h"
+#include "run/host-channel.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/settings-edit.h"
+#include "view/view.h"
+
+/* A line of --control-fd is {"answer":{"id":1,"allow":true,"scope":"session"}}, or a
+ * policy, of which the lists of hosts count: in the shape of srt
+ * ("network":{"allowedDomains":[...]}) or of Claude Code, with "sandbox" above
+ */
+enum control_kind { CONTROL_BAD, CONTROL_ANSWER, CONTROL_POLICY };
+
+struct control_answer {
+	uint32_t id;
+	bool allow;
+	enum ask_scope scope;
+	bool always;	/* And in later runs: into the local settings */
+};
+
+static enum control_kind parse_answer(const json_t *answer,
+				      struct control_answer *ret,
+				      struct err *err)
+{
+	const json_t *id = json_object_get(answer, "id");
+	const json_t *allow = json_object_get(answer, "allow");
+	const char *scope = json_string_value(json_object_get(answer, "scope"));
+
+	/* Only a true true is a yes */
+	if (!json_is_integer(id) || !json_is_boolean(allow) ||
+	    json_integer_value(id) < 0 ||
+	    json_integer_value(id) > UINT32_MAX) {
+		fail(err, -EINVAL, "an answer needs \"id\" and \"allow\"");
+		return CONTROL_BAD;
+	}
+	*ret = (struct control_answer){
+		.id = (uint32_t)json_integer_value(id),
+		.allow = json_is_true(allow),
+		.always = scope && !strcmp(scope, "always"),
+	};
+	ret->scope = ret->always || (scope && !strcmp(scope, "session")) ?
+		     ASK_SESSION : ASK_ONCE;
+	return CONTROL_ANSWER;
+}
+
+/* The rules of @from that a line can't replace */
+static int keep_rules(struct policy *to, const struct policy *from,
+		      enum host_list list, struct err *err)
+{
+	const struct host_rules *rules = &from->hosts[list];
+	int r = 0;
+
+	for (size_t i = 0; !r && i < rules->len; i++) {
+		const struct host_rule *rule = &rules->v[i];
+		const struct source *source = rule->origin.source;
+
+		/* srt's lines replace the denials as well */
+		if ((list == HOST_ALLOW || from->profile == PROFILE_SRT) &&
+		    (!source || source->scope != SCOPE_MANAGED))
+			continue;
+		r = policy_add_host(to, list, rule->text, rule->reason,
+				    rule->origin, err);
+	}
+	return r;
+}
+
+static int add_hosts(struct policy *p, enum host_list list, const json_t *values,
+		    const struct source *source, const char *name,
+		    struct err *err)
+{
+	size_t i;
+	json_t *value;
+
+	if (values && !json_is_array(values))
+		return fail(err, -EINVAL, "%s is not a list", name);
+	json_array_foreach(values, i, value) {
+		int r;
+
+		if (!json_is_string(value))
+			return fail(err, -EINVAL, "%s[%zu] is not a string",
+				    name, i);
+		r = policy_add_host(p, list, json_string_value(value), NULL,
+				    origin_make(source, NULL, NULL), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void copy_values(struct policy *to, const struct policy *from)
+{
+	const struct string_rules *denied = &from->lists[LIST_DENIED_ADDRESSES];
+
+	for (size_t i = 0; i < denied->len; i++)
+		(void)policy_add_string(to, LIST_DENIED_ADDRESSES, denied->v[i].text,
+				  denied->v[i].origin, NULL);
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		if (from->flags[i].set)
+			policy_set_flag(to, (enum policy_flag)i,
+					from->flags[i].value,
+					from->flags[i].origin);
+	}
+	for (size_t i = 0; i < NUMBER_COUNT; i++) {
+		if (from->numbers[i].set)
+			policy_set_number(to, (enum policy_number)i,
+					from->numbers[i].value,
+					from->numbers[i].origin);
+	}
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		if (from->texts[i].value)
+			policy_set_text(to, (enum policy_text)i,
+					from->texts[i].value,
+					from->texts[i].origin);
+	}
+}
+
+static enum control_kind parse_policy(const json_t *root,
+				      const struct policy *from,
+				      struct policy **ret, struct err *err)
+{
+	const json_t *sandbox = json_object_get(root, "sandbox");
+	const json_t *net = json_object_get(sandbox ? sandbox : root,
+					    "network");
+	auto_policy struct policy *p = policy_new(from->cwd, from->home);
+	const struct source *source = policy_add_source(p, SCOPE_FLAG,
+		"--control-fd", NULL, 0, NULL);
+	int r;
+
+	if (!json_is_object(net)) {
+		fail(err, -EINVAL, "neither an answer nor a policy with \"network\"");
+		return CONTROL_BAD;
+	}
+	r = keep_rules(p, from, HOST_DENY, err);
+	if (!r)
+		r = keep_rules(p, from, HOST_ALLOW, err);
+	if (!r && !policy_flag(from, FLAG_MANAGED_DOMAINS_ONLY, false))
+		r = add_hosts(p, HOST_ALLOW,
+			     json_object_get(net, "allowedDomains"), source,
+			     "allowedDomains", err);
+	if (!r)
+		r = add_hosts(p, HOST_DENY,
+			     json_object_get(net, "deniedDomains"), source,
+			     "deniedDomains", err);
+	if (r < 0)
+		return CONTROL_BAD;
+	copy_values(p, from);
+	*ret = take_ptr(p);
+	return CONTROL_POLICY;
+}
+
+/* Parse one line. CONTROL_POLICY: *@ret_policy is a new policy for the network
+ * with the line's lists in the place of those that the run was started with;
+ * denials (but for profile srt), and what an administrator manages, stay.
+ * CONTROL_BAD: with a message.
+ */
+static enum control_kind parse_line(const char *line, size_t n,
+				    const struct policy *policy,
+				    struct control_answer *ret_answer,
+				    struct policy **ret_policy, struct err *err)
+{
+	json_t *root = json_parse(line, n, "control", err);
+	const json_t *answer = json_object_get(root, "answer");
+	enum control_kind kind = CONTROL_BAD;
+
+	if (json_is_object(answer))
+		kind = parse_answer(answer, ret_answer, err);
+	else if (policy->profile == PROFILE_SRT && srt_check(root, err) < 0)
+		;	/* Explained in @err */
+	else if (json_is_object(root))
+		kind = parse_policy(root, policy, ret_policy, err);
+	else if (root)
+		fail(err, -EINVAL, "not an object");
+	json_decref(root);
+	return kind;
+}
 
 struct question {
 	uint32_t id;
@@ -50,7 +223,7 @@ struct question {
 };
 
 /**
- * struct asker - The terminal, the control descriptor, or the library
+ * struct host_prompt - The terminal, the control descriptor, or the library
  * @channel:	The library that started us, or NULL
  * @tty:	-1 unless questions go there
  * @control:	-1 unless --control-fd
@@ -58,19 +231,19 @@ struct question {
  * @line:	What came on it so far; @skips if that is too much
  * @queue:	Questions for the terminal; the first one is shown
  */
-struct asker {
-	struct asker_config config;
+struct host_prompt {
+	struct host_prompt_config config;
 	bool asks, connected, skips;
-	struct channel *channel;
+	struct host_channel *channel;
 	struct loop_source tty, control;
 	struct buf line;
 	struct { struct question *v; size_t len, cap; } queue;
 };
 
-/* The program that @pid runs, or the one that was started if nobody knows */
-static char *program_of(const struct asker *a, pid_t pid)
+/* The program that @pid runs, or the one that was started if that is unknown */
+static char *program_of(const struct host_prompt *a, pid_t pid)
 {
-	const char *command = a->config.session->plan->argv[0];
+	const char *command = a->config.decision->plan->argv[0];
 	char path[32], exe[PATH_MAX];
 	ssize_t n;
 
@@ -80,7 +253,7 @@ static char *program_of(const struct asker *a, pid_t pid)
 		     : mem_strdup(command ? command : "the command");
 }
 
-static void show_first(const struct asker *a)
+static void show_first(const struct host_prompt *a)
 {
 	const struct question *q = a->queue.v;
 	auto_free char *program = program_of(a, q->pid);
@@ -99,7 +272,7 @@ static void show_first(const struct asker *a)
 }
 
 /* "always": into the user's own settings */
-static void remember(const struct asker *a, const struct host *host)
+static void remember(const struct host_prompt *a, const struct host *host)
 {
 	struct settings_request req;
 	auto_buf struct buf text = { 0 };
@@ -107,22 +280,22 @@ static void remember(const struct asker *a, const struct host *host)
 	struct err err = { 0 };
 
 	host_format(host, host->port == 80 ? 80 : 443, &text);
-	settings_request_init(&req, a->config.session->policy->cwd);
-	if (change_append(&req, SCOPE_USER, "sandbox.network.allowedDomains",
+	settings_request_init(&req, a->config.decision->policy->cwd);
+	if (settings_edit_append(&req, SCOPE_USER, "sandbox.network.allowedDomains",
 			  buf_str(&text), &file, &err) < 0)
-		hooks_say(a->config.options, "not remembered: %s",
+		output_say(a->config.decision->output, "not remembered: %s",
 			  err.msg);
 	settings_request_done(&req);
 }
 
-static void forget(struct asker *a, size_t i)
+static void forget(struct host_prompt *a, size_t i)
 {
 	a->queue.len--;
 	memmove(a->queue.v + i, a->queue.v + i + 1,
 		(a->queue.len - i) * sizeof(*a->queue.v));
 }
 
-static void answer_first(struct asker *a, char letter)
+static void answer_first(struct host_prompt *a, char letter)
 {
 	const struct question q = a->queue.v[0];
 	const bool allow = letter == 'o' || letter == 's' || letter == 'a';
@@ -157,7 +330,7 @@ static char letter_of(const char *text, size_t n)
 /* What is typed while nothing is asked was not meant for us */
 static int on_tty(void *arg, uint32_t events)
 {
-	struct asker *a = arg;
+	struct host_prompt *a = arg;
 	char text[64], letter;
 	ssize_t n;
 
@@ -181,7 +354,7 @@ static int on_tty(void *arg, uint32_t events)
 	return 0;
 }
 
-static void take_answer(struct asker *a, const struct control_answer *answer)
+static void take_answer(struct host_prompt *a, const struct control_answer *answer)
 {
 	size_t i = 0;
 
@@ -195,20 +368,20 @@ static void take_answer(struct asker *a, const struct control_answer *answer)
 			 answer->scope);
 }
 
-static void tell_bad(const struct asker *a, const char *why)
+static void tell_bad(const struct host_prompt *a, const char *why)
 {
-	hooks_say(a->config.options, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
+	output_say(a->config.decision->output, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
 		  a->control.fd, why);
 }
 
-static void take_line(struct asker *a, const char *line, size_t n)
+static void take_line(struct host_prompt *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
 	struct control_answer answer;
 	auto_policy struct policy *policy = NULL;
 
-	switch (control_parse(line, n, a->config.session->policy, &answer,
-			      &policy, &err)) {
+	switch (parse_line(line, n, a->config.decision->policy, &answer,
+			   &policy, &err)) {
 	case CONTROL_ANSWER:
 		take_answer(a, &answer);
 		break;
@@ -222,9 +395,9 @@ static void take_line(struct asker *a, const char *line, size_t n)
 }
 
 /* More of the present line; one that is too long is dropped to its end */
-static void add_to_line(struct asker *a, const char *text, size_t n)
+static void add_to_line(struct host_prompt *a, const char *text, size_t n)
 {
-	if (!a->skips && a->line.len + n > ASKER_LINE_MAX) {
+	if (!a->skips && a->line.len + n > HOST_PROMPT_LINE_MAX) {
 		tell_bad(a, "a line of more than 1 MiB");
 		a->skips = true;
 	}
@@ -232,7 +405,7 @@ static void add_to_line(struct asker *a, const char *text, size_t n)
 		buf_add(&a->line, text, n);
 }
 
-static void end_line(struct asker *a)
+static void end_line(struct host_prompt *a)
 {
 	const size_t n = a->line.len;
 
@@ -243,14 +416,14 @@ static void end_line(struct asker *a)
 }
 
 /* The descriptor is the caller's, the connection ours */
-static void release_control(struct asker *a)
+static void release_control(struct host_prompt *a)
 {
 	if (a->connected)
 		close_fd(&a->control.fd);
 	a->control.fd = -1;
 }
 
-static void refuse_first(struct asker *a)
+static void refuse_first(struct host_prompt *a)
 {
 	const uint32_t id = a->queue.v[0].id;
 
@@ -260,7 +433,7 @@ static void refuse_first(struct asker *a)
 
 static int on_control(void *arg, uint32_t events)
 {
-	struct asker *a = arg;
+	struct host_prompt *a = arg;
 	char text[4096];
 	const ssize_t n = read(a->control.fd, text, sizeof(text));
 	const char *p = text, *end;
@@ -269,7 +442,7 @@ static int on_control(void *arg, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		/* Nobody is left who could answer */
+		/* No answer can come any more */
 		loop_remove(a->config.loop, &a->control);
 		release_control(a);
 		while (a->queue.len)
@@ -286,7 +459,7 @@ static int on_control(void *arg, uint32_t events)
 }
 
 /* For a program that cannot hand us a descriptor: a shell is in between */
-static int connect_control(struct asker *a, const char *path, struct err *err)
+static int connect_control(struct host_prompt *a, const char *path, struct err *err)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -305,17 +478,17 @@ static int connect_control(struct asker *a, const char *path, struct err *err)
 }
 
 /* What the command can write, or could have put there, gives no answers */
-static int check_control(const struct asker *a, const char *path,
+static int check_control(const struct host_prompt *a, const char *path,
 			 struct err *err)
 {
 	auto_free char *root = path ?
-		view_root_of(a->config.session->view, path) : NULL;
+		view_root_of(a->config.decision->view, path) : NULL;
 
 	return root ? fail(err, -EPERM, "--control-fd: '%s' lies where the command can write; use a socket or pipe without a name, or a socket elsewhere",
 			   path) : 0;
 }
 
-static int find_control(struct asker *a, const char *text, struct err *err)
+static int find_control(struct host_prompt *a, const char *text, struct err *err)
 {
 	auto_free char *path = NULL;
 	int fd, r;
@@ -339,7 +512,7 @@ static int find_control(struct asker *a, const char *text, struct err *err)
 	return 0;
 }
 
-static int open_control(struct asker *a, const char *text, struct err *err)
+static int open_control(struct host_prompt *a, const char *text, struct err *err)
 {
 	int r = find_control(a, text, err);
 
@@ -352,8 +525,8 @@ static int open_control(struct asker *a, const char *text, struct err *err)
 	return 0;
 }
 
-/* Without a terminal nobody is asked: unknown hosts are refused, as always */
-static void open_tty(struct asker *a)
+/* Without a terminal there is no prompt: unknown hosts are refused, as always */
+static void open_tty(struct host_prompt *a)
 {
 	a->tty.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY |
 			 O_NONBLOCK);
@@ -361,20 +534,21 @@ static void open_tty(struct asker *a)
 		close_fd(&a->tty.fd);
 }
 
-int asker_new(const struct asker_config *config, struct asker **ret,
+int host_prompt_new(const struct host_prompt_config *config, struct host_prompt **ret,
 	      struct err *err)
 {
-	const char *control = options_get(config->options, OPTION_CONTROL_FD);
-	struct asker *a = mem_zalloc(sizeof(*a));
+	const struct options *options = config->decision->options;
+	const char *control = options_get(options, OPTION_CONTROL_FD);
+	struct host_prompt *a = mem_zalloc(sizeof(*a));
 	int r = 0;
 
 	a->config = *config;
-	a->asks = options_has(config->options, OPTION_ASK);
+	a->asks = options_has(options, OPTION_ASK);
 	a->tty = (struct loop_source){ -1, on_tty, a };
 	a->control = (struct loop_source){ -1, on_control, a };
-	a->channel = hooks_channel(config->options);
+	a->channel = config->decision->output->channel;
 	if (a->channel)
-		channel_on_answer(a->channel, config->answer, config->arg);
+		host_channel_on_answer(a->channel, config->answer, config->arg);
 	if (control)
 		r = open_control(a, control, err);
 	else if (a->asks && !a->channel)
@@ -388,7 +562,7 @@ int asker_new(const struct asker_config *config, struct asker **ret,
 	return 0;
 }
 
-void asker_free(struct asker *a)
+void host_prompt_free(struct host_prompt *a)
 {
 	if (!a)
 		return;
@@ -398,19 +572,19 @@ void asker_free(struct asker *a)
 		loop_remove(a->config.loop, &a->control);
 	release_control(a);
 	if (a->channel)
-		channel_on_answer(a->channel, NULL, NULL);
+		host_channel_on_answer(a->channel, NULL, NULL);
 	close_fd(&a->tty.fd);
 	buf_done(&a->line);
 	free(a->queue.v);
 	free(a);
 }
 
-bool asker_can_ask(const struct asker *a)
+bool host_prompt_can_ask(const struct host_prompt *a)
 {
 	return a->asks && (a->channel || a->tty.fd >= 0 || a->control.fd >= 0);
 }
 
-static void ask_control(struct asker *a, uint32_t id, const struct host *host,
+static void ask_control(struct host_prompt *a, uint32_t id, const struct host *host,
 			pid_t pid)
 {
 	auto_free char *program = program_of(a, pid);
@@ -425,21 +599,21 @@ static void ask_control(struct asker *a, uint32_t id, const struct host *host,
 	if (!line || fs_tell(a->control.fd, line, strlen(line)) < 0)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 	/* The host of an "always"; old questions may never be answered */
-	if (a->queue.len == ASKER_QUEUE_MAX)
+	if (a->queue.len == HOST_PROMPT_QUEUE_MAX)
 		forget(a, 0);
 	*vec_push(&a->queue) = (struct question){ id, *host, pid };
 }
 
-static void ask_library(const struct asker *a, uint32_t id,
+static void ask_library(const struct host_prompt *a, uint32_t id,
 			const struct host *host, pid_t pid)
 {
 	auto_free char *program = program_of(a, pid);
 
-	if (channel_ask(a->channel, id, host, program) < 0)
+	if (host_channel_ask(a->channel, id, host, program) < 0)
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 }
 
-void asker_ask(struct asker *a, uint32_t id, const struct host *host,
+void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host,
 	       pid_t pid)
 {
 	if (a->control.fd >= 0) {
@@ -450,7 +624,7 @@ void asker_ask(struct asker *a, uint32_t id, const struct host *host,
 		ask_library(a, id, host, pid);
 		return;
 	}
-	if (a->tty.fd < 0 || a->queue.len == ASKER_QUEUE_MAX) {
+	if (a->tty.fd < 0 || a->queue.len == HOST_PROMPT_QUEUE_MAX) {
 		a->config.answer(a->config.arg, id, false, ASK_ONCE);
 		return;
 	}

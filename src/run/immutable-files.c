@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/frozen.c - programs and settings files that no command may change
+ * run/immutable-files.c - programs and settings files that no command may change
  *
- * What is at a fixed place has a row in policy/always.def. Here is what lies
- * where somebody put it: this program with its companions, which may be in a
+ * What is at a fixed place has a row in policy/defaults.c. Here is what lies
+ * where it was installed: this program with its companions, which may be in a
  * project's node_modules, in a virtual environment or in ~/.local/bin, and the
  * files that runs were given by --settings. The next run starts the first and
  * obeys the second. Names that do not exist count as well where their directory
@@ -11,7 +11,7 @@
  * on the PATH is found first.
  */
 
-#include "lib/frozen.h"
+#include "run/immutable-files.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -24,20 +24,21 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "lib/options.h"
 #include "policy/policy.h"
-#include "watch/store.h"
+#include "report/violation-store.h"
+#include "run/options.h"
 #include "installed.h"
 
 enum { LIST_MAX = 16 << 10 };	/* Bytes; the oldest names go */
 
 static const char list_name[] = "settings-files";
-static const char own_program[] = "cloche's own program";
+static const char own_program[] = "cloche runs from here: update it outside the sandbox";
 
 /* Beside the program, wherever that is */
 static const char *const companions[] = {
-	"cloche", "cloche-resolve", "cloche-secret", "cloche-secret-service",
-	"libcloche.so", "libcloche.so.0",
+	"cloche", "cloche-firewall", "cloche-resolve", "cloche-secret",
+	"cloche-secret-service", "cloche-verify", "libcloche.so",
+	"libcloche.so.0",
 };
 
 /* Below the directory that bin is in */
@@ -52,8 +53,11 @@ static void freeze(struct policy *policy, char *path, const char *why)
 							"always.def", NULL, 0,
 							"/");
 
-	policy_take_literal(policy, PATH_DENY_WRITE, path, RULE_ALWAYS,
-			    origin_make(source, NULL, why));
+	struct path_rule *rule = policy_take_literal(policy, PATH_DENY_WRITE,
+		path, RULE_ALWAYS, origin_make(source, NULL, why));
+
+	if (rule)
+		rule->obeyed = true;
 }
 
 /* The way to a name that is denied cannot be made: ~/.local/lib is others', too */
@@ -129,7 +133,7 @@ static void freeze_on_path(struct policy *policy)
 /* One a line, the newest first; those that are not there any more are left out */
 static void read_list(struct buf *out)
 {
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 	auto_free char *file = state ? path_join(state, list_name) : NULL;
 	auto_buf struct buf text = { 0 };
 	char *save = NULL;
@@ -155,18 +159,18 @@ static void freeze_named(struct policy *policy)
 		       "a settings file of an earlier run");
 }
 
-void frozen_add(struct policy *policy)
+void immutable_files_add(struct policy *policy)
 {
 	freeze_program(policy);
 	freeze_on_path(policy);
 	freeze_named(policy);
 }
 
-void frozen_remember(const struct options *options,
+void immutable_files_remember(const struct options *options,
 		     const struct policy *policy)
 {
 	const char *said = options_get(options, OPTION_SETTINGS);
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 	auto_buf struct buf list = { 0 }, line = { 0 };
 	auto_free char *path = NULL;
 	auto_close int dir = -1;
@@ -174,18 +178,20 @@ void frozen_remember(const struct options *options,
 	if (!said || said[strspn(said, " \t\r\n")] == '{' || !state)
 		return;
 	path = path_resolve(policy->cwd, said);
-	buf_addf(&line, "%s\n", path);
+	buf_addf(&line, "\n%s\n", path);
+	buf_addc(&list, '\n');
 	read_list(&list);
 	if (strchr(path, '\n') || strstr(buf_str(&list), buf_str(&line)) ||
 	    path_is_within("/dev", path) || path_is_within("/proc", path) ||
 	    path_is_within(state, path))
 		return;
-	buf_adds(&line, buf_str(&list));
+	buf_adds(&line, buf_str(&list) + 1);
 	dir = fs_open_private_dir(state, NULL);
 	while (line.len > LIST_MAX) {
 		line.p[--line.len] = '\0';
 		line.len = (size_t)(strrchr(line.p, '\n') + 1 - line.p);
 	}
 	if (dir >= 0)
-		(void)fs_replace(dir, list_name, line.p, line.len, 0600, NULL);
+		(void)fs_replace(dir, list_name, line.p + 1, line.len - 1, 0600,
+				 NULL);
 }

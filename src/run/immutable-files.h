@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/frozen.h - what no command may change, wherever it was installed or named:
+/* run/immutable-files.h - what no command may change, wherever it was installed or named:
  * our own programs, and settings files of earlier runs
  */
 
-#ifndef LIB_FROZEN_H
-#define LIB_FROZEN_H
+#ifndef RUN_IMMUTABLE_FILES_H
+#define RUN_IMMUTABLE_FILES_H
 
 struct options;
 struct policy;
 
 /* Deny writing to all of it */
-void frozen_add(struct policy *policy);
+void immutable_files_add(struct policy *policy);
 
 /* Remember the file of --settings for runs that do not name it */
-void frozen_remember(const struct options *options,
+void immutable_files_remember(const struct options *options,
 		     const struct policy *policy);
 
-#endif /* LIB_FROZEN_H */
+#endif /* RUN_IMMUTABLE_FILES_H */

@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/job.c - the command as its caller's job: signals, stops, the terminal */
+/* run/job.c - the command as its caller's job: signals, stops, the terminal */
 
-#include "lib/job.h"
+#include "run/job.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "policy/policy.h"
+
+enum { GRACE_MS = 2000 };	/* Between SIGTERM and the end of the sandbox */
 
 /* The terminal's Ctrl-C reached us */
 static bool interrupted;
@@ -22,7 +29,7 @@ static bool interrupted;
 void job_init(struct job *job)
 {
 	interrupted = false;
-	*job = (struct job){ .command = -1 };
+	*job = (struct job){ .command = -1, .timer.fd = -1 };
 	job->has_terminal = tcgetattr(STDIN_FILENO, &job->terminal) == 0;
 }
 
@@ -41,6 +48,7 @@ static void forget_own(void)
 void job_done(struct job *job)
 {
 	close_fd(&job->command);
+	close_fd(&job->timer.fd);
 	forget_own();
 	/* A program that was killed can leave it raw */
 	if (job->has_terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
@@ -137,8 +145,8 @@ static bool is_stopped(int pidfd)
 	return at && at[1] == ' ' && at[2] == 'T';
 }
 
-/* After a stop a shell continues the whole job, us and the command; somebody
- * else perhaps only us. A command that runs already must not get a second
+/* After a stop a shell continues the whole job, us and the command; another
+ * sender perhaps only us. A command that runs already must not get a second
  * SIGCONT for the first: programs catch it.
  */
 void job_signal(struct job *job, int signal)
@@ -153,4 +161,52 @@ void job_signal(struct job *job, int signal)
 			return;
 	}
 	(void)sys_pidfd_send_signal(job->command, signal);
+}
+
+static int set_timer(int fd, uint64_t ms)
+{
+	const struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)(ms / 1000),
+			      .tv_nsec = (long)(ms % 1000) * 1000000 },
+	};
+
+	return timerfd_settime(fd, 0, &when, NULL) < 0 ? -errno : 0;
+}
+
+static int on_time(void *arg, uint32_t events)
+{
+	struct job *job = arg;
+	const bool again = job->timed_out;
+	uint64_t n;
+
+	(void)events;
+	(void)!read(job->timer.fd, &n, sizeof(n));
+	job->timed_out = true;
+	if (again || job->command < 0) {
+		loop_stop(job->loop, 0);
+		return 0;
+	}
+	(void)sys_pidfd_send_signal(job->command, SIGTERM);
+	(void)sys_pidfd_send_signal(job->command, SIGCONT);
+	return set_timer(job->timer.fd, GRACE_MS);
+}
+
+int job_limit_time(struct job *job, struct loop *loop, const struct number *ms,
+		   struct err *err)
+{
+	int r;
+
+	if (!ms->set)
+		return 0;
+	job->loop = loop;
+	job->timer = (struct loop_source){
+		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+		on_time, job,
+	};
+	if (job->timer.fd < 0)
+		return fail_errno(err, "cannot keep the time limit");
+	r = loop_add(loop, &job->timer, EPOLLIN);
+	if (r == 0)
+		r = set_timer(job->timer.fd, ms->value);
+	return r < 0 ? fail(err, r, "cannot keep the time limit") : 0;
 }

@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/job.h - the command as its caller's job: signals, stops, the terminal */
+/* run/job.h - the command as its caller's job: signals, stops, the terminal */
 
-#ifndef LIB_JOB_H
-#define LIB_JOB_H
+#ifndef RUN_JOB_H
+#define RUN_JOB_H
 
 #include <signal.h>
 #include <stdbool.h>
 #include <termios.h>
 
+#include "base/loop.h"
+
+struct err;
+struct number;
 struct signalfd_siginfo;
 
 /**
  * struct job - What passes between our caller and the command
  * @command:	Its pidfd, -1 until it has started
  * @pending:	Signals that came before
- * @was_stopped: We stopped because it did, and nobody continued it yet
+ * @was_stopped: We stopped because it did, and it was not continued yet
+ * @timed_out:	The time limit has ended the command, or the run before it started
  * @terminal:	As it was before, if @has_terminal
  */
 struct job {
 	int command;
 	sigset_t pending;
-	bool was_stopped, has_terminal;
+	bool was_stopped, has_terminal, timed_out;
 	struct termios terminal;
+	struct loop *loop;
+	struct loop_source timer;
 };
 
 void job_init(struct job *job);
@@ -38,7 +45,7 @@ void job_end(int status);
 void job_started(struct job *job, int pidfd);
 
 /* The command was stopped by @signal (Ctrl-Z): stop in the same way, or the
- * shell would wait for us. Returns when somebody continues us, or when there is
+ * shell would wait for us. Returns when we are continued, or when there is
  * something to read from @socket: the command may be continued from inside.
  */
 void job_stop(struct job *job, int signal, int socket);
@@ -49,7 +56,13 @@ void job_stop(struct job *job, int signal, int socket);
  */
 bool job_concerns(const struct job *job, const struct signalfd_siginfo *info);
 
+/* If @ms is set, ask the command to end after that time, and stop @loop if that does
+ * not help. 0, or a negative errno with a message.
+ */
+int job_limit_time(struct job *job, struct loop *loop, const struct number *ms,
+		   struct err *err);
+
 /* Pass @signal on, now or when the command has started */
 void job_signal(struct job *job, int signal);
 
-#endif /* LIB_JOB_H */
+#endif /* RUN_JOB_H */

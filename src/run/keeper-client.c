@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/keep.c - masks and read-only files of a running sandbox */
+/* run/keeper-client.c - masks and read-only files of a running sandbox */
 
-#include "lib/keep.h"
+#include "run/keeper-client.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -9,59 +9,65 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/btime.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/session.h"
-#include "plan/mask.h"
+#include "guard/planted.h"
+#include "ipc/socket.h"
+#include "plan/fuse-mask.h"
 #include "plan/plan.h"
-#include "plan/view.h"
-#include "watch/birth.h"
-#include "watch/born.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "view/view.h"
 
 #define LOST "what others replace from outside is no longer kept closed to the command that runs"
 
 enum { ENDED_MAX = 3 };	/* Keepers that are replaced when they end */
 
-/* It was killed: nobody knows how far it got, so the next one looks */
-static void replace_ended(struct keep *k)
+/* The keeper was killed and may not have finished: the next one checks all */
+static void replace_ended(struct keeper_client *k)
 {
 	loop_remove(k->loop, &k->covered);
-	keeper_stop(&k->keeper);
+	proc_end(&k->keeper, false);
 	if (k->ended++ < ENDED_MAX)
 		k->edited(k->arg);
 	else
-		hooks_say(k->options, LOST);
+		output_say(k->decision->output, LOST);
 }
 
-/* The keeper has looked at everything once, or ended */
+/* The keeper has looked at everything once, or covered a file, or ended */
 static int on_keeper(void *arg, uint32_t events)
 {
-	struct keep *k = arg;
-	size_t open = 0, none = 0;
-	const ssize_t n = sock_recv(k->keeper.socket, &open, sizeof(open),
-				    NULL, &none);
+	struct keeper_client *k = arg;
+	struct keeper_note note = { 0 };
+	size_t none = 0;
+	const ssize_t n = socket_recv(k->keeper.socket, &note, sizeof(note),
+				      NULL, &none);
 
 	(void)events;
-	k->busy = false;
-	if (n != (ssize_t)sizeof(open)) {
+	if (n <= (ssize_t)offsetof(struct keeper_note, covered)) {
+		k->busy = false;
 		replace_ended(k);
 		return 0;
 	}
-	if (open)
-		hooks_say(k->options, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
-			  open, open == 1 ? "" : "s");
+	if (note.covered[0]) {
+		k->covers(k->arg, note.covered);
+		return 0;
+	}
+	k->busy = false;
+	if (note.open)
+		output_say(k->decision->output, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
+			  note.open, note.open == 1 ? "" : "s");
 	if (k->again)
 		k->edited(k->arg);
 	return 0;
 }
 
-/* Hidden, and not there: whoever makes it, the command must not read it. What it
+/* Hidden and missing: when another process makes it, the command must not read it. What it
  * makes itself, and only our defaults hide, it knows anyway; and in a mask nothing
  * comes.
  */
@@ -74,7 +80,7 @@ static bool may_come(const struct plan *plan, const struct view_rule *r)
 	       view_place(view, r->path) == VIEW_HOST &&
 	       (r->rule->strength != RULE_BASELINE ||
 		!view_verdict(view, VIEW_WRITE, r->path).allowed) &&
-	       mask_part(plan, r->path) != MASK_INSIDE;
+	       fuse_mask_part(plan, r->path) != FUSE_MASK_INSIDE;
 }
 
 /* The same for what the user's rules say must not be written: who moved it away for
@@ -216,24 +222,24 @@ static void add_edit(struct keeper_list *list, const struct plan *first,
 }
 
 /* A keeper for what is to be kept; the one before goes */
-static void replace(struct keep *k)
+static void replace(struct keeper_client *k)
 {
-	struct keeper old = k->keeper, new;
+	struct proc old = k->keeper, new;
 	auto_close int before = old.pid > 0 ? sys_pidfd_open(old.pid, 0) : -1;
 	struct err err = { 0 };
 
 	if (!k->list.len)
-		add_plan(&k->list, k->session->plan);
+		add_plan(&k->list, k->decision->plan);
 	sort(&k->list);
 	if (keeper_start(&new, &k->list, before, k->own[0], k->own[1],
 			 &err) < 0) {
-		hooks_say(k->options, LOST ": %s", err.msg);
+		output_say(k->decision->output, LOST ": %s", err.msg);
 		return;		/* Better the one before than none */
 	}
 	k->keeper = new;
 	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
 	loop_remove(k->loop, &k->covered);
-	keeper_stop(&old);
+	proc_end(&old, false);
 	k->covered = (struct loop_source){ k->keeper.socket, on_keeper, k };
 	if (k->keeper.socket >= 0)
 		k->busy = loop_add(k->loop, &k->covered, EPOLLIN) == 0;
@@ -250,12 +256,12 @@ static int on_mounts(void *arg, uint32_t events)
 /* The loop forgets what happened before the descriptor was added, so a second
  * one is asked for that
  */
-void keep_start(struct keep *k)
+void keeper_client_start(struct keeper_client *k)
 {
 	struct pollfd before = { .fd = k->own[4], .events = POLLPRI };
 	int r;
 
-	k->keeper = (struct keeper){ -1, -1 };
+	k->keeper = PROC_NONE;
 	k->covered.fd = -1;
 	k->mounts = (struct loop_source){ k->own[3], on_mounts, k };
 	r = loop_add(k->loop, &k->mounts, EPOLLPRI);
@@ -263,17 +269,17 @@ void keep_start(struct keep *k)
 		(void)on_mounts(k, 0);
 }
 
-void keep_early(struct keep *k)
+void keeper_client_early(struct keeper_client *k)
 {
 	/* None is started where there is nothing to keep, nor to wait for */
 	if (k->own && k->keeper.pid <= 0)
 		replace(k);
 }
 
-void keep_done(struct keep *k)
+void keeper_client_done(struct keeper_client *k)
 {
 	if (k->own)
-		keeper_stop(&k->keeper);
+		proc_end(&k->keeper, false);
 	for (size_t i = 0; i < k->list.len; i++)
 		free(k->list.v[i].path);
 	free(k->list.v);
@@ -285,15 +291,15 @@ void keep_done(struct keep *k)
  * observer knows what to refuse. What the user made is.
  */
 static void spare_new(struct plan *plan, const struct timespec *since,
-		      const struct born *born)
+		      const struct planted *planted)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		struct plan_mount *m = &plan->mounts.v[i];
 
-		if (m->kind == MOUNT_BIND_RO && birth_is_after(m->path, since) &&
-		    !(born && born_is_late(born, m->path)))
+		if (m->kind == MOUNT_BIND_RO && btime_is_after(m->path, since) &&
+		    !(planted && planted_is_late(planted, m->path)))
 			free(m->path);
 		else
 			plan->mounts.v[n++] = *m;
@@ -301,27 +307,27 @@ static void spare_new(struct plan *plan, const struct timespec *since,
 	plan->mounts.len = n;
 }
 
-void keep_view(struct keep *k, const struct view *view,
-	       const struct timespec *since, const struct born *born)
+void keeper_client_view(struct keeper_client *k, const struct view *view,
+	       const struct timespec *since, const struct planted *planted)
 {
 	/* The settings may be watched before the mounts are */
-	const struct plan *first = k->own ? k->session->plan : NULL;
+	const struct plan *first = k->own ? k->decision->plan : NULL;
 	const struct plan_request request = {
 		.argv = first ? first->argv : NULL,
-		.environ = first ? options_env(k->options) : NULL,
+		.environ = first ? options_env(k->decision->options) : NULL,
 	};
 	auto_plan struct plan *plan = NULL;
 	struct err err = { 0 };
 
-	/* One that was stopped halfway would leave nobody knows what */
+	/* A keeper that is stopped halfway leaves some mounts undone */
 	k->again = k->busy;
 	if (k->busy || !first)
 		return;
 	if (plan_build(view, &first->machine, &request, &plan, &err) < 0) {
-		hooks_say(k->options, "what the settings close may be open to the command that runs: %s", err.msg);
+		output_say(k->decision->output, "what the settings close may be open to the command that runs: %s", err.msg);
 		return;
 	}
-	spare_new(plan, since, born);
+	spare_new(plan, since, planted);
 	if (!k->list.len)
 		add_plan(&k->list, first);
 	add_edit(&k->list, first, plan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/proxies.c - the landlock tier's network: the gate's ports on the host */
+/* run/landlock-proxies.c - the landlock tier's network: the gate's ports on the host */
 
-#include "lib/proxies.h"
+#include "run/landlock-proxies.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "plan/listener.h"
+#include "ipc/listener.h"
 
 enum {
 	CONNECT_SECONDS = 2,	/* At most; it is a loopback away */
@@ -40,7 +40,7 @@ static int open_one(struct listener_set *set, enum listener_role role,
 	return listener_add(set, role, *ret, take_fd(&fd));
 }
 
-int proxies_open(struct listener_set *set, struct network_proxies *ret,
+int landlock_proxies_open(struct listener_set *set, struct network_proxies *ret,
 		 struct err *err)
 {
 	const int r = open_one(set, LISTENER_HTTP, &ret->http, err);
@@ -160,7 +160,7 @@ static int connect_soon(int sock, const struct loopback *to)
 	return r;
 }
 
-int proxies_connect(const struct network_proxies *proxies,
+int landlock_proxies_connect(const struct network_proxies *proxies,
 		    const struct sockaddr *address, socklen_t len, int sock,
 		    int (*expect)(void *arg, uint16_t port), void *arg)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/proxies.h - the landlock tier's network: the gate's ports on the host
+/* run/landlock-proxies.h - the landlock tier's network: the gate's ports on the host
  *
  * Without a network namespace the proxies listen on the host's loopback, where
  * every user of the machine can reach them, and Landlock, which knows ports
  * but no addresses, lets the command connect nowhere at all. So the supervisor
- * connects for it, to the proxies only, and tells the gate where the client
- * will come from; whoever else knocks is turned away.
+ * connects for it, to the proxies only, and announces the client's port
+ * to the gate, which refuses every other client.
  */
 
-#ifndef LIB_PROXIES_H
-#define LIB_PROXIES_H
+#ifndef RUN_LANDLOCK_PROXIES_H
+#define RUN_LANDLOCK_PROXIES_H
 
 #include <stdint.h>
 #include <sys/socket.h>
@@ -19,16 +19,16 @@
 struct err;
 struct listener_set;
 
-/* Listen on two free ports of 127.0.0.1. 0, or a negative errno with words. */
-int proxies_open(struct listener_set *set, struct network_proxies *ret,
+/* Listen on two free ports of 127.0.0.1. 0, or a negative errno with a message. */
+int landlock_proxies_open(struct listener_set *set, struct network_proxies *ret,
 		 struct err *err);
 
 /* Connect @sock, which the command wants connected to @address, if that is one
- * of @proxies; @expect is told the client's port first. 1 if it is connected,
+ * of @proxies; @expect gets the client's port first. 1 if it is connected,
  * -EACCES for any other address, or what connect() says.
  */
-int proxies_connect(const struct network_proxies *proxies,
+int landlock_proxies_connect(const struct network_proxies *proxies,
 		    const struct sockaddr *address, socklen_t len, int sock,
 		    int (*expect)(void *arg, uint16_t port), void *arg);
 
-#endif /* LIB_PROXIES_H */
+#endif /* RUN_LANDLOCK_PROXIES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/local.c - the sandbox's own localhost, and who misses the host's */
+/* run/localhost-hint.c - explain a connect() to a server that only the host has */
 
-#include "lib/local.h"
+#include "run/localhost-hint.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/violation.h"
+#include "report/violation.h"
 
 enum {
 	TABLE_MAX = 1 << 20,	/* Bytes of the kernel's list of sockets */
@@ -27,7 +27,7 @@ enum {
 	NETWORKS_MAX = 64,	/* Of other sandboxes that are looked at */
 };
 
-bool local_is_away(const struct sockaddr *sa, socklen_t len,
+bool localhost_hint_is_away(const struct sockaddr *sa, socklen_t len,
 		   struct sockaddr_in6 *ret)
 {
 	*ret = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
@@ -55,7 +55,7 @@ bool local_is_away(const struct sockaddr *sa, socklen_t len,
 
 static bool has(const _Atomic uint16_t *ports, uint16_t port)
 {
-	for (size_t i = 0; i < LOCAL_MAX && ports[i]; i++) {
+	for (size_t i = 0; i < LOCALHOST_HINT_MAX && ports[i]; i++) {
 		if (ports[i] == port)
 			return true;
 	}
@@ -64,7 +64,7 @@ static bool has(const _Atomic uint16_t *ports, uint16_t port)
 
 static void note(_Atomic uint16_t *ports, uint16_t port)
 {
-	for (size_t i = 0; port && i < LOCAL_MAX; i++) {
+	for (size_t i = 0; port && i < LOCALHOST_HINT_MAX; i++) {
 		uint16_t there = 0;
 
 		if (atomic_compare_exchange_strong(&ports[i], &there, port) ||
@@ -73,12 +73,12 @@ static void note(_Atomic uint16_t *ports, uint16_t port)
 	}
 }
 
-void local_tried(struct local *local, in_port_t port)
+void localhost_hint_tried(struct localhost_hint *local, in_port_t port)
 {
 	note(local->tried, ntohs(port));
 }
 
-void local_served(struct local *local, in_port_t port)
+void localhost_hint_served(struct localhost_hint *local, in_port_t port)
 {
 	note(local->served, ntohs(port));
 }
@@ -99,7 +99,7 @@ static bool is_local(const char *hex, size_t n)
 	       !strncmp(hex + n - 2, "7F", 2);
 }
 
-/* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if somebody listens at it */
+/* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if it is a listening socket */
 static uint16_t listening_port(const char *line)
 {
 	const char *address = strchr(line, ':'), *end;
@@ -128,7 +128,7 @@ static void find_served(const char *table, bool *host, const uint16_t *ports)
 	     line = strchr(line + 1, '\n')) {
 		const uint16_t port = listening_port(line);
 
-		for (size_t i = 0; port && i < LOCAL_MAX; i++)
+		for (size_t i = 0; port && i < LOCALHOST_HINT_MAX; i++)
 			host[i] |= ports[i] == port;
 	}
 }
@@ -202,13 +202,13 @@ static void report(const struct violation_sink *sink, uint16_t port, bool host)
 	violation_done(&v);
 }
 
-void local_report(const struct local *local, const char *project,
+void localhost_hint_report(const struct localhost_hint *local, const char *project,
 		  const struct violation_sink *sink)
 {
-	uint16_t missed[LOCAL_MAX] = { 0 };
-	bool host[LOCAL_MAX] = { 0 }, there[LOCAL_MAX] = { 0 }, any = false;
+	uint16_t missed[LOCALHOST_HINT_MAX] = { 0 };
+	bool host[LOCALHOST_HINT_MAX] = { 0 }, there[LOCALHOST_HINT_MAX] = { 0 }, any = false;
 
-	for (size_t i = 0; i < LOCAL_MAX; i++) {
+	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {
 		missed[i] = has(local->served, local->tried[i]) ? 0 :
 			    local->tried[i];
 		any |= missed[i] != 0;
@@ -219,7 +219,7 @@ void local_report(const struct local *local, const char *project,
 	find_served("/proc/self/net/tcp6", host, missed);
 	if (project)
 		find_elsewhere(project, there, missed);
-	for (size_t i = 0; i < LOCAL_MAX; i++) {
+	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {
 		if (host[i] || there[i])
 			report(sink, missed[i], host[i]);
 	}

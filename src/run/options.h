@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/options.h - the options of a run, by name; one table for every use */
+/* run/options.h - the options of a run, by name; one table for every use */
 
-#ifndef LIB_OPTIONS_H
-#define LIB_OPTIONS_H
+#ifndef RUN_OPTIONS_H
+#define RUN_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
-struct hooks;
-struct policy;
 
 enum option_id {
 #define OPTION(id, ...) OPTION_##id,
-#include "lib/options.def"
+#include "run/options.def"
 #undef OPTION
 	OPTION_COUNT,
 };
@@ -55,14 +53,12 @@ struct option_value {
 
 /**
  * struct options - All that were given, in order; zero-initialise
- * @hooks:	Who is told what happens (lib/hooks.h); the caller's, or NULL
  * @env:	The command's environment, the caller's; NULL: this process's
- * @as_srt:	The settings file must be what srt takes (policy/srt.h)
+ * @as_srt:	The settings file must be what srt takes (policy/srt-settings.h)
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
-	const struct hooks *hooks;
 	char *const *env;
 	bool as_srt;
 };
@@ -77,7 +73,7 @@ int option_number(enum option_kind kind, const char *value, uint64_t *ret);
 enum option_id option_find(const char *name, size_t n);
 enum option_id option_find_letter(char letter);
 
-/* Check and remember one option: 0, or -EINVAL with words */
+/* Check and remember one option: 0, or -EINVAL with a message */
 int options_add(struct options *options, enum option_id id, const char *value,
 		struct err *err);
 void options_done(struct options *options);
@@ -95,8 +91,44 @@ char *options_swap(struct options *options, enum option_id id,
 const char *options_get(const struct options *options, enum option_id id);
 bool options_has(const struct options *options, enum option_id id);
 
-/* Add all that concerns the policy to it, as scope "flag" */
-int options_apply(const struct options *options, struct policy *policy,
+/* The verb that was typed, for messages */
+extern const char *options_verb;
+
+/* The descriptor that @file (/dev/fd/63) names, if what is read from it is gone
+ * then; or -1
+ */
+int options_stream_fd(const char *file);
+
+/* Parse the options of run/options.def from argv[1] on, up to "--" or the first
+ * non-option argument; argv[argc] is NULL. Returns the index of the first argument
+ * left, or a negative errno with a message.
+ */
+int options_parse(int argc, char **argv, struct options *options,
 		  struct err *err);
 
-#endif /* LIB_OPTIONS_H */
+/* Parse the option at argv[0], whose value may be argv[1]: "--name=value", "--name
+ * value", "-svalue", "-s value". Returns the words used, or a negative errno with a
+ * message; -ENOENT, without one, if there is no such option.
+ */
+int options_parse_one(char **argv, struct options *options, struct err *err);
+
+/* -EINVAL with a message if @value does not fit an option that takes @argument:
+ * both are given, or neither
+ */
+int option_check(const char *name, const char *argument, const char *value,
+		 struct err *err);
+
+/* -EINVAL with a message: @word ("--jsn=x") is unknown; perhaps one of @others, or of
+ * the options of run if @of_run, was meant
+ */
+int option_fail_unknown(const char *word, bool of_run,
+			const char *const *others, struct err *err);
+
+/* The command's argv: @args as they are or, with -c, the shell with the string and
+ * @args as its arguments. *@ret is freed by the caller (the strings are not
+ * copied). 0, or -EINVAL with a message; without a command only if @may_be_empty.
+ */
+int options_command(const struct options *options, char **args,
+		    bool may_be_empty, char ***ret, struct err *err);
+
+#endif /* RUN_OPTIONS_H */

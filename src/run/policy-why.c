@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/why.c - may a command read, write or reach this, and who says so
+ * run/policy-why.c - may a command read, write or reach this, and by which rule
  *
  * Theory of operation: the view answers for what exists and for what rules
- * name. Protected names that do not exist yet are refused when somebody makes
+ * name. Protected names that do not exist yet are refused when a command makes
  * them, so they are asked about here by name, below the writable directory that
  * they would stand in.
  */
 
-#include "lib/why.h"
+#include "run/policy-why.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,27 +23,27 @@
 #include "base/path.h"
 #include "base/text.h"
 #include "plan/jail.h"
-#include "plan/resolve.h"
-#include "plan/view.h"
-#include "policy/env.h"
+#include "policy/env-rules.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
+#include "view/realpath.h"
+#include "view/view.h"
 
-static const char *const op_names[WHY_OPS] = {
-	[WHY_READ] = "read", [WHY_WRITE] = "write", [WHY_HOST] = "host",
-	[WHY_SOCKET] = "socket", [WHY_PORT] = "port",
-	[WHY_VARIABLE] = "variable",
+static const char *const op_names[POLICY_WHY_OPS] = {
+	[POLICY_WHY_READ] = "read", [POLICY_WHY_WRITE] = "write", [POLICY_WHY_HOST] = "host",
+	[POLICY_WHY_SOCKET] = "socket", [POLICY_WHY_PORT] = "port",
+	[POLICY_WHY_VARIABLE] = "variable",
 };
 
-static const char *const old_names[WHY_OPS] = {
-	[WHY_HOST] = "connect", [WHY_SOCKET] = "unix-socket",
-	[WHY_PORT] = "host-port", [WHY_VARIABLE] = "env",
+static const char *const old_names[POLICY_WHY_OPS] = {
+	[POLICY_WHY_HOST] = "connect", [POLICY_WHY_SOCKET] = "unix-socket",
+	[POLICY_WHY_PORT] = "host-port", [POLICY_WHY_VARIABLE] = "env",
 };
 
-int why_op_parse(const char *name, enum why_op *ret)
+int policy_why_op_parse(const char *name, enum policy_why_op *ret)
 {
-	for (enum why_op op = 0; op < WHY_OPS; op++) {
+	for (enum policy_why_op op = 0; op < POLICY_WHY_OPS; op++) {
 		if (!strcmp(op_names[op], name) ||
 		    (old_names[op] && !strcmp(old_names[op], name))) {
 			*ret = op;
@@ -53,32 +53,30 @@ int why_op_parse(const char *name, enum why_op *ret)
 	return -EINVAL;
 }
 
-const char *why_op_name(enum why_op op)
+const char *policy_why_op_name(enum policy_why_op op)
 {
 	return op_names[op];
 }
 
-void why_done(struct why *why)
+void policy_why_done(struct policy_why *why)
 {
-	if (why->origin)
-		origin_done(why->origin);
 	free(why->origin);
 	free(why->target);
 	free(why->rule);
 	free(why->reason);
 	free(why->suggest);
-	*why = (struct why){ 0 };
+	*why = (struct policy_why){ 0 };
 }
 
-static void set_rule(struct why *why, const char *text,
+static void set_rule(struct policy_why *why, const char *text,
 		     const struct origin *origin)
 {
 	why->rule = mem_strdup(text);
 	why->origin = mem_zalloc(sizeof(*why->origin));
-	*why->origin = origin_copy(origin);
+	*why->origin = *origin;
 }
 
-static void set_suggestion(struct why *why, const char *what)
+static void set_suggestion(struct policy_why *why, const char *what)
 {
 	auto_buf struct buf b = { 0 };
 
@@ -88,17 +86,17 @@ static void set_suggestion(struct why *why, const char *what)
 }
 
 /* It is given up by its name alone, wherever it is */
-static void set_unprotect(struct why *why, const struct protect_row *row)
+static void set_unprotect(struct policy_why *why, const struct protected_row *row)
 {
 	why->suggest = mem_printf("cloche policy allow unprotect %s",
 				  row->name);
 }
 
-static void set_verdict(struct why *why, const struct verdict *v,
-			enum why_op op)
+static void set_verdict(struct policy_why *why, const struct verdict *v,
+			enum policy_why_op op)
 {
-	const struct protect_row *row = v->rule && op == WHY_WRITE ?
-					protect_row_of(v->rule) : NULL;
+	const struct protected_row *row = v->rule && op == POLICY_WHY_WRITE ?
+					protected_row_of(v->rule) : NULL;
 
 	why->allowed = v->allowed;
 	why->reason = mem_strdup(v->reason);
@@ -106,56 +104,56 @@ static void set_verdict(struct why *why, const struct verdict *v,
 		set_rule(why, v->rule->text, &v->rule->origin);
 	if (row && !v->allowed && !v->final)
 		set_unprotect(why, row);
-	else if (verdict_yields(v, op == WHY_READ ? VIEW_READ : VIEW_WRITE,
+	else if (verdict_yields(v, op == POLICY_WHY_READ ? VIEW_READ : VIEW_WRITE,
 				why->target))
 		set_suggestion(why, op_names[op]);
 }
 
 /* The row that protects @path because of its name, or NULL */
-static const struct protect_row *by_name(const struct view *view,
+static const struct protected_row *by_name(const struct view *view,
 					 const char *path)
 {
 	auto_free char *root = view_root_of(view, path);
-	const struct protect_row *row;
+	const struct protected_row *row;
 	const char *below;
 
 	if (!root || !path_is_below(root, path))
 		return NULL;
 	below = path + strlen(root) + (root[1] != '\0');
-	row = protect_match(view->policy, below);
+	row = protected_match(view->policy, below);
 	for (const char *at = below; at && !row; at = strchr(at, '/')) {
 		at += *at == '/';
 		if (!strncasecmp(at, ".git/", 5))
-			row = protect_match_repo(view->policy, at + 5);
+			row = protected_match_repo(view->policy, at + 5);
 	}
 	return row;
 }
 
-static void set_protected(struct why *why, const struct protect_row *row)
+static void set_protected(struct policy_why *why, const struct protected_row *row)
 {
 	why->reason = mem_printf("protected name: %s", row->reason);
 	why->rule = mem_strdup(row->name);
-	if (row->kind != PROTECT_SENTINEL)
+	if (row->kind != PROTECTED_SENTINEL)
 		set_unprotect(why, row);
 }
 
-static int ask_path(struct policy *policy, enum why_op op, struct why *why,
+static int ask_path(struct policy *policy, enum policy_why_op op, struct policy_why *why,
 		    struct err *err)
 {
-	const enum view_op view_op = op == WHY_READ ? VIEW_READ : VIEW_WRITE;
-	struct resolver *resolver = resolver_new();
+	const enum view_op view_op = op == POLICY_WHY_READ ? VIEW_READ : VIEW_WRITE;
+	struct realpath *resolver = realpath_new();
 	auto_view struct view *view = NULL;
 	auto_free char *link = NULL;
 	auto_free char *real = NULL;
-	const struct protect_row *row = NULL;
+	const struct protected_row *row = NULL;
 	enum view_place place;
 	struct stat st, link_st;
 	struct verdict v;
 	int r;
 
-	real = resolver_follow_both(resolver, why->target, &st, &link,
+	real = realpath_follow_both(resolver, why->target, &st, &link,
 				    &link_st);
-	resolver_free(resolver);
+	realpath_free(resolver);
 	r = view_build(policy, &view, err);
 	if (r < 0)
 		return r;
@@ -165,9 +163,9 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 		v = view_verdict(view, view_op, link);
 	free(why->target);
 	why->target = mem_strdup(link && !v.allowed ? link : real);
-	if (op == WHY_WRITE && v.allowed && !view_is_private(view, real))
+	if (op == POLICY_WHY_WRITE && v.allowed && !view_is_private(view, real))
 		row = by_name(view, real);
-	if (op == WHY_READ &&
+	if (op == POLICY_WHY_READ &&
 	    (place == VIEW_TMP ||
 	     (place == VIEW_PRIVATE && path_is_within(VAR_TMP, real)))) {
 		why->reason = mem_strdup("the sandbox has a directory of its own there; the host's file is not in it");
@@ -181,7 +179,7 @@ static int ask_path(struct policy *policy, enum why_op op, struct why *why,
 
 /* A jail knows addresses only; a name may lead anywhere far away */
 static int ask_jail(const struct policy *policy, const struct host *host,
-		    struct why *why, struct err *err)
+		    struct policy_why *why, struct err *err)
 {
 	struct jail jail = { 0 };
 	const struct jail_route *route;
@@ -197,7 +195,7 @@ static int ask_jail(const struct policy *policy, const struct host *host,
 }
 
 static int ask_host(const struct policy *policy, const char *target,
-		    struct why *why, struct err *err)
+		    struct policy_why *why, struct err *err)
 {
 	auto_buf struct buf shown = { 0 };
 	struct host_verdict v;
@@ -241,7 +239,7 @@ static char *resolve_target(const struct policy *policy, const char *target)
 /* Whether an entry of @list is @why->target, or something else opens all of it */
 static void ask_list(const struct policy *policy, enum string_list list,
 		     bool all, const char *otherwise, const char *kind,
-		     struct why *why)
+		     struct policy_why *why)
 {
 	const struct string_rules *rules = &policy->lists[list];
 
@@ -256,7 +254,7 @@ static void ask_list(const struct policy *policy, enum string_list list,
 		set_suggestion(why, kind);
 }
 
-static void ask_variable(const struct policy *policy, struct why *why)
+static void ask_variable(const struct policy *policy, struct policy_why *why)
 {
 	const char *value = getenv(why->target);
 	auto_free char *entry = mem_printf("%s=%s", why->target,
@@ -270,35 +268,35 @@ static void ask_variable(const struct policy *policy, struct why *why)
 		set_suggestion(why, "variable");
 }
 
-int why_ask(struct policy *policy, enum why_op op, const char *target,
-	    struct why *ret, struct err *err)
+int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *target,
+	    struct policy_why *ret, struct err *err)
 {
 	const bool host_net = policy->net == NET_HOST;
-	struct why why = { 0 };
+	struct policy_why why = { 0 };
 	int r = 0;
 
 	if (!*target)
 		return fail(err, -EINVAL, "the %s is empty", op_names[op]);
-	if (op == WHY_READ || op == WHY_WRITE || op == WHY_SOCKET)
+	if (op == POLICY_WHY_READ || op == POLICY_WHY_WRITE || op == POLICY_WHY_SOCKET)
 		why.target = resolve_target(policy, target);
-	else if (op != WHY_HOST)
+	else if (op != POLICY_WHY_HOST)
 		why.target = mem_strdup(target);
-	if (op == WHY_HOST)
+	if (op == POLICY_WHY_HOST)
 		r = ask_host(policy, target, &why, err);
-	else if (op == WHY_SOCKET)
+	else if (op == POLICY_WHY_SOCKET)
 		ask_list(policy, LIST_UNIX_SOCKETS,
 			 policy_flag(policy, FLAG_ALL_UNIX_SOCKETS, false),
 			 "sockets of the host are refused; its own work", "socket",
 			 &why);
-	else if (op == WHY_PORT)
+	else if (op == POLICY_WHY_PORT)
 		ask_list(policy, LIST_HOST_PORTS, host_net,
 			 "localhost inside is the sandbox's own", "port", &why);
-	else if (op == WHY_VARIABLE)
+	else if (op == POLICY_WHY_VARIABLE)
 		ask_variable(policy, &why);
 	else
 		r = ask_path(policy, op, &why, err);
 	if (r < 0) {
-		why_done(&why);
+		policy_why_done(&why);
 		return r;
 	}
 	*ret = why;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/why.h - may a command read, write or reach this, and who says so */
+/* run/policy-why.h - may a command read, write or reach this, and by which rule */
 
-#ifndef LIB_WHY_H
-#define LIB_WHY_H
+#ifndef RUN_POLICY_WHY_H
+#define RUN_POLICY_WHY_H
 
 #include <stdbool.h>
 
@@ -10,21 +10,22 @@ struct err;
 struct origin;
 struct policy;
 
-enum why_op {
-	WHY_READ, WHY_WRITE, WHY_HOST, WHY_SOCKET, WHY_PORT, WHY_VARIABLE, WHY_OPS,
+enum policy_why_op {
+	POLICY_WHY_READ, POLICY_WHY_WRITE, POLICY_WHY_HOST, POLICY_WHY_SOCKET,
+	POLICY_WHY_PORT, POLICY_WHY_VARIABLE, POLICY_WHY_OPS,
 };
 
 /**
- * struct why - A verdict and its reason
+ * struct policy_why - A verdict and its reason
  * @target:	As it was looked up: an absolute, real path, or host:port
  * @rule:	The rule that decided, as written; NULL if none did
  * @origin:	Where it comes from; of @rule
- * @reason:	Words; never NULL
+ * @reason:	For the user; never NULL
  * @suggest:	The command that would allow it, or NULL
  *
  * Owned by the struct, but for what points into the policy.
  */
-struct why {
+struct policy_why {
 	bool allowed;
 	char *target;
 	char *rule;
@@ -34,15 +35,15 @@ struct why {
 };
 
 /* "read", "write", "host", ...; -EINVAL if @name is none of them */
-int why_op_parse(const char *name, enum why_op *ret);
-const char *why_op_name(enum why_op op);
+int policy_why_op_parse(const char *name, enum policy_why_op *ret);
+const char *policy_why_op_name(enum policy_why_op op);
 
 /* Ask @policy about @target, relative to its start directory. Links are
  * followed: what is denied at either end is denied. 0, or a negative errno
- * with words.
+ * with a message.
  */
-int why_ask(struct policy *policy, enum why_op op, const char *target,
-	    struct why *ret, struct err *err);
-void why_done(struct why *why);
+int policy_why_ask(struct policy *policy, enum policy_why_op op, const char *target,
+	    struct policy_why *ret, struct err *err);
+void policy_why_done(struct policy_why *why);
 
-#endif /* LIB_WHY_H */
+#endif /* RUN_POLICY_WHY_H */

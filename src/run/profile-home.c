@@ -1,21 +1,109 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/home.c - profile home: is there a home to hide, and what shall run in it */
+/*
+ * run/profile-home.c - profile home: the checks, the command's program, ~/.gitconfig
+ *
+ * The user's own git settings are not shown: they may name programs to run, hold
+ * tokens, and include other files. Only listed keys (policy/gitconfig.c) go in,
+ * written anew; includes are not followed, and a file that git would not read
+ * gives nothing.
+ */
 
-#include "lib/home.h"
+#include "run/profile-home.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "lib/startable.h"
-#include "plan/view.h"
+#include "policy/gitconfig.h"
 #include "policy/policy.h"
+#include "run/exec-error.h"
+#include "view/view.h"
+
+enum { VALUE_MAX = 1024 };	/* Bytes of one setting */
+
+static bool is_printable(const char *value)
+{
+	const size_t n = strlen(value);
+
+	for (const char *p = value; *p; p++) {
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return false;
+	}
+	return n <= VALUE_MAX;
+}
+
+static void add_setting(struct buf *out, const char *section,
+			const char *name, const char *value)
+{
+	buf_addf(out, "[%s]\n\t%s = \"", section, name);
+	for (const char *p = value; *p; p++) {
+		if (*p == '"' || *p == '\\')
+			buf_addc(out, '\\');
+		buf_addc(out, *p);
+	}
+	buf_adds(out, "\"\n");
+}
+
+static void take_setting(void *arg, const char *key, const char *value)
+{
+	const char *dot = strchr(key, '.');
+	auto_buf struct buf section = { 0 };
+
+	if (!dot || !gitconfig_is_for_home(key, value) || !is_printable(value))
+		return;
+	buf_add(&section, key, (size_t)(dot - key));
+	add_setting(arg, buf_str(&section), dot + 1, value);
+}
+
+static void take_file(const char *path, struct buf *out)
+{
+	auto_buf struct buf text = { 0 }, taken = { 0 };
+
+	if (fs_read(AT_FDCWD, path, GITCONFIG_MAX, &text, NULL) < 0 ||
+	    gitconfig_each(buf_str(&text), text.len, take_setting, &taken) < 0)
+		return;
+	buf_add(out, buf_str(&taken), taken.len);
+}
+
+/* Pushing is what the forges' credentials are shown for */
+static void add_helpers(const struct policy *policy, struct buf *out)
+{
+	if (policy_flag(policy, FLAG_NO_FORGE, false))
+		return;
+	add_setting(out, "credential \"https://github.com\"", "helper",
+		    "!gh auth git-credential");
+	add_setting(out, "credential \"https://gitlab.com\"", "helper",
+		    "!glab auth git-credential");
+}
+
+char *profile_home_gitconfig(const struct policy *policy)
+{
+	auto_free char *xdg = path_join(policy->dirs[DIR_CONFIG], "git/config");
+	auto_free char *own = path_join(policy->home, ".gitconfig");
+	const struct string_rules *trusted = &policy->lists[LIST_GIT_SAFE];
+	auto_buf struct buf out = { 0 };
+
+	buf_adds(&out, "# Made by cloche for this run, from the safe part of yours\n");
+	take_file(xdg, &out);
+	take_file(own, &out);
+	add_setting(&out, "safe", "bareRepository", "explicit");
+	for (size_t i = 0; i < trusted->len; i++) {
+		if (is_printable(trusted->v[i].text))
+			add_setting(&out, "safe", "directory",
+				    trusted->v[i].text);
+	}
+	add_helpers(policy, &out);
+	return buf_take(&out);
+}
 
 static int check_directory(const char *home, struct err *err)
 {
@@ -72,7 +160,7 @@ static int check_rules(const struct policy *policy, struct err *err)
 	return 0;
 }
 
-int home_check(const struct policy *policy, struct err *err)
+int profile_home_check(const struct policy *policy, struct err *err)
 {
 	const char *set = getenv("HOME");
 	const char *home = policy->home;
@@ -93,7 +181,7 @@ int home_check(const struct policy *policy, struct err *err)
 	return r < 0 ? r : check_xdg(policy, err);
 }
 
-/* Hidden by the profile only, and not by somebody's rule */
+/* Hidden by the profile only, and not by a rule of the settings */
 static bool is_ours_to_show(const struct view *view, const char *path)
 {
 	const struct verdict v = view_verdict(view, VIEW_READ, path);
@@ -102,9 +190,9 @@ static bool is_ours_to_show(const struct view *view, const char *path)
 			      v.rule->place == PLACE_PRIVATE);
 }
 
-void home_show_command(struct view *view, const char *name, const char *path)
+void profile_home_show_command(struct view *view, const char *name, const char *path)
 {
-	auto_free char *found = startable_find(name, path,
+	auto_free char *found = exec_error_find(name, path,
 					       view->policy->cwd);
 	auto_free char *real = found ? realpath(found, NULL) : NULL;
 	struct stat st;
@@ -120,7 +208,7 @@ void home_show_command(struct view *view, const char *name, const char *path)
 	view_sort(view);
 }
 
-void home_show_link(struct view *view)
+void profile_home_show_link(struct view *view)
 {
 	const char *home = getenv("HOME");
 	auto_free char *named = home ? path_resolve("/", home) : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/limit.c - memory, processes, file size: a control group, or rlimits
+ * run/resource-limits.c - memory, processes, file size: a control group, or rlimits
  *
  * Theory of operation: three ways in one table. Version 2 wants one directory
  * with both controllers; version 1 one directory per controller. Whichever
@@ -8,7 +8,7 @@
  * killed is empty, and removed by the next one.
  */
 
-#include "lib/limit.h"
+#include "run/resource-limits.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "cage/cage.h"
+#include "sandbox/sandbox.h"
 
 enum { CONTROL_FILE_MAX = 4096 };
 
@@ -102,7 +102,7 @@ static char *own_group(const char *mount, const char *field)
 	return mem_printf("%s%.*s", mount, (int)strcspn(at, "\n"), at);
 }
 
-/* Groups of ours that nobody is in any more */
+/* Remove empty groups of earlier runs */
 static void sweep(const char *parent)
 {
 	auto_closedir DIR *dir = opendir(parent);
@@ -223,16 +223,16 @@ const char *limits_method(const struct limits *l)
 	return l->version == 2 ? "control group (v2)" : "control group (v1)";
 }
 
-static void fill_one(const struct limits *l, struct cage_request *request,
+static void fill_one(const struct limits *l, struct sandbox_request *request,
 		     enum policy_number number, int resource)
 {
 	if (l->policy->numbers[number].set)
-		request->limits[request->nlimits++] = (struct cage_limit){
+		request->limits[request->nlimits++] = (struct sandbox_limit){
 			resource, l->policy->numbers[number].value,
 		};
 }
 
-void limits_fill(const struct limits *l, struct cage_request *request)
+void limits_fill(const struct limits *l, struct sandbox_request *request)
 {
 	/* Not the address space: some programs reserve far more than they use */
 	if (!l->groups[0])
@@ -266,7 +266,7 @@ static uint64_t hits(const struct limits *l, size_t i)
 			  c->number == NUMBER_PIDS ? "max " : NULL);
 }
 
-/* What a process could not get, it may not have told anybody */
+/* A process that hit its limit may not have said so */
 static void tell_maybe(const struct number *numbers, enum policy_number number,
 		       limits_fn fn, void *arg)
 {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/limit.h - memory, processes, file size: a control group, or rlimits
+/* run/resource-limits.h - memory, processes, file size: a control group, or rlimits
  *
- * A control group counts the whole sandbox and tells when it was hit, but we
+ * A control group counts the whole sandbox and counts its hits, but we
  * may make one only where it was delegated to us. Otherwise each process gets
  * the limit, and a hit shows only in what the command does next.
  */
 
-#ifndef LIB_LIMIT_H
-#define LIB_LIMIT_H
+#ifndef RUN_RESOURCE_LIMITS_H
+#define RUN_RESOURCE_LIMITS_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "policy/policy.h"
 
-struct cage_request;
+struct sandbox_request;
 struct limits;
 
 /* Which limits the policy has, and how they can be kept here */
@@ -26,14 +26,14 @@ void limits_free(struct limits *limits);
 bool limits_need_group(const struct limits *limits);
 
 /* Add what rlimits do to @request */
-void limits_fill(const struct limits *limits, struct cage_request *request);
+void limits_fill(const struct limits *limits, struct sandbox_request *request);
 
 /* Put @init into the group. 0 or a negative errno: then nothing may run. */
 int limits_apply(const struct limits *limits, pid_t init);
 
-/* One limit that was hit, or if not @sure may have been; @words say how */
+/* One limit that was hit, or if not @sure may have been; @reason says how */
 typedef void (*limits_fn)(void *arg, enum policy_number number, bool sure,
-			  const char *words);
+			  const char *reason);
 
 /* Tell which; @status is the exit status */
 void limits_explain(const struct limits *limits, int status, limits_fn fn,
@@ -42,4 +42,4 @@ void limits_explain(const struct limits *limits, int status, limits_fn fn,
 /* "control group (v2)", "control group (v1)" or "per process" */
 const char *limits_method(const struct limits *limits);
 
-#endif /* LIB_LIMIT_H */
+#endif /* RUN_RESOURCE_LIMITS_H */

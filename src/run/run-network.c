@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/network.c - a run's network: the gate, and what the observer asks
+ * run/run-network.c - a run's network: the gate, and what the observer asks
  *
  * In the landlock tier there is nothing to listen in: a connection to the
- * proxies is made on the command's behalf (lib/proxies.h), any other is
+ * proxies is made on the command's behalf (run/landlock-proxies.h), any other is
  * refused here and again by Landlock.
  */
 
-#include "lib/network.h"
+#include "run/run-network.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -26,29 +31,170 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
-#include "cage/jail.h"
-#include "cage/netkeeper.h"
-#include "cage/netns.h"
-#include "lib/asker.h"
-#include "lib/demand.h"
-#include "lib/hooks.h"
-#include "lib/local.h"
-#include "lib/options.h"
-#include "lib/proxies.h"
-#include "lib/session.h"
-#include "lib/who.h"
-#include "net/gatekeeper.h"
-#include "net/pool.h"
-#include "plan/listener.h"
+#include "gate/fake-ip.h"
+#include "gate/gate-client.h"
+#include "ipc/listener.h"
+#include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-#include "watch/observer.h"
+#include "run/decision.h"
+#include "run/host-prompt.h"
+#include "run/landlock-proxies.h"
+#include "run/localhost-hint.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/socket-owner.h"
+#include "sandbox/jail-holder.h"
+#include "sandbox/netns-helper.h"
+#include "sandbox/netns.h"
+
+enum {
+	CAPTURED_MAX = 256,		/* Destinations */
+	CAPTURED_IDLE_MS = 60000,	/* Without a connect() to it */
+};
+
+/**
+ * struct destination - A destination that is captured
+ * @id:		The gate's name for its listener
+ * @listener:	The same, here; or -1
+ * @used_ms:	Time of the last connect() to it
+ */
+struct destination {
+	struct sockaddr_in6 address;
+	uint32_t id;
+	int listener;
+	int64_t used_ms;
+};
+
+/**
+ * struct port_capture - Destinations that are captured on demand
+ * @count:	Their number, for other threads
+ *
+ * A connect() to a port that is not captured gets its listener just before it goes
+ * on; the gate decides about the connection as about any other. A destination that
+ * is not used gives its listener up when another comes. A server inside that binds
+ * to the port gets it at once: the gate closes its copy later, but shutdown() here
+ * ends the listening for both.
+ */
+struct port_capture {
+	struct destination *v;
+	size_t len, cap;
+	uint32_t last_id;
+	_Atomic size_t count;
+};
+
+static void port_capture_done(struct port_capture *d)
+{
+	for (size_t i = 0; i < d->len; i++)
+		close_fd(&d->v[i].listener);
+	free(d->v);
+}
+
+static void release_port(struct port_capture *d, struct gate_client *gate, size_t i)
+{
+	if (d->v[i].listener >= 0)
+		(void)shutdown(d->v[i].listener, SHUT_RDWR);
+	close_fd(&d->v[i].listener);
+	gate_client_remove(gate, d->v[i].id);
+	d->v[i] = d->v[--d->len];
+	d->count = d->len;
+}
+
+/* Let go of what is not used, and of the least used if that is not enough */
+static void drop_unused(struct port_capture *d, struct gate_client *gate)
+{
+	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
+	size_t oldest = 0;
+
+	for (size_t i = d->len; i-- > 0;) {
+		if (now - d->v[i].used_ms > CAPTURED_IDLE_MS)
+			release_port(d, gate, i);
+	}
+	if (d->len < CAPTURED_MAX)
+		return;
+	for (size_t i = 1; i < d->len; i++) {
+		if (d->v[i].used_ms < d->v[oldest].used_ms)
+			oldest = i;
+	}
+	release_port(d, gate, oldest);
+}
+
+/* True if @address is captured, which counts as a use */
+static bool port_capture_has(struct port_capture *d, const struct sockaddr_in6 *a)
+{
+	for (size_t i = 0; i < d->len; i++) {
+		if (memcmp(&d->v[i].address, a, sizeof(*a)) != 0)
+			continue;
+		d->v[i].used_ms = now_ms(CLOCK_MONOTONIC_COARSE);
+		return true;
+	}
+	return false;
+}
+
+/* An IPv4 destination gets an IPv4 listener: the program may use the same port
+ * for a server of its own on the other family
+ */
+static int listen_for(struct netns_helper *keeper, const struct sockaddr_in6 *a)
+{
+	struct sockaddr_in four = {
+		.sin_family = AF_INET, .sin_port = a->sin6_port,
+	};
+
+	if (!IN6_IS_ADDR_V4MAPPED(&a->sin6_addr))
+		return netns_helper_listen(keeper, (const struct sockaddr *)a,
+					sizeof(*a));
+	memcpy(&four.sin_addr, a->sin6_addr.s6_addr + 12, 4);
+	return netns_helper_listen(keeper, (const struct sockaddr *)&four,
+				sizeof(four));
+}
+
+/* Capture @address, if that can be done: a server inside may have it */
+static void port_capture_add(struct port_capture *d, struct gate_client *gate,
+			     struct netns_helper *keeper,
+			     const struct sockaddr_in6 *a)
+{
+	auto_close int copy = -1;
+	int fd;
+
+	drop_unused(d, gate);
+	fd = listen_for(keeper, a);
+	if (fd < 0)	/* The program's own server, perhaps */
+		return;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (gate_client_add(gate, LISTENER_CAPTURE, ntohs(a->sin6_port),
+			    ++d->last_id, fd) == 0)
+		*vec_push(d) = (struct destination){
+			*a, d->last_id, take_fd(&copy),
+			now_ms(CLOCK_MONOTONIC_COARSE),
+		};
+	d->count = d->len;
+}
+
+/* True if a server that binds to @address may find it taken; from any thread */
+static bool port_capture_blocks(const struct port_capture *d,
+				const struct sockaddr_in6 *a)
+{
+	const struct in6_addr *ip = &a->sin6_addr;
+
+	return d->count && a->sin6_port && !IN6_IS_ADDR_LOOPBACK(ip) &&
+	       !(IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127);
+}
+
+/* Let go of the port of @address, at once */
+static void port_capture_yield(struct port_capture *d, struct gate_client *gate,
+			       const struct sockaddr_in6 *a)
+{
+	for (size_t i = d->len; i-- > 0;) {
+		if (d->v[i].address.sin6_port == a->sin6_port)
+			release_port(d, gate, i);
+	}
+}
 
 enum {
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
 	SERVER_S = 2,			/* What serves for so long is a server */
-	EPHEMERAL = 32768,		/* Ports from here on are chosen by nobody */
+	EPHEMERAL = 32768,		/* From here on the kernel chooses ports */
 	LOOKS_MS = 100,			/* Of a second, to find who was refused */
 };
 
@@ -58,85 +204,83 @@ struct port_list {
 };
 
 /**
- * struct network_run - One run's network
- * @options:	Whom to tell
+ * struct run_network - One run's network
  * @policy:	What the gate goes by, referenced
- * @project:	Where the command runs, or NULL
- * @mode:	Where there is no gate: why
- * @asker:	Whom questions go to
+ * @asker:	Prompts for hosts
  * @fixed:	Ports that are captured for every address, from the start
- * @nobodys:	Those of them that are nothing on the sandbox's own loopback
+ * @unserved:	Those of them that nothing serves on the sandbox's own loopback
  * @demand:	Destinations that were captured on demand
  * @published:	Ports that are the host's as well, or could not be
- * @server:	One that is not, and that nobody was told of yet; or 0
+ * @server:	One that is not, and was not reported yet; or 0
  * @timer:	When to tell
- * @publish_any: All that a server inside listens on are
  * @local:	What was tried at the sandbox's own localhost
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
  * @init:	Process 1 of the sandbox, as seen from here
  * @last_seen:	Who was refused last
  * @looks_since, @looks_ms: When, and how long in that second, we looked for one
- * @proxies:	In the landlock tier; 0 otherwise
  * @sink:	For what is refused here
  */
-struct network_run {
-	const struct options *options;
+struct run_network {
+	const struct decision *decision;
 	struct policy *policy;
-	const char *project;
-	enum net_mode mode;
-	struct gatekeeper *gate;
-	struct asker *asker;
+	struct gate_client *gate;
+	struct host_prompt *asker;
 	int user, net, jail[2];
-	struct port_list fixed, nobodys, published;
-	struct demand demand;
-	struct local local;
+	struct port_list fixed, unserved, published;
+	struct port_capture demand;
+	struct localhost_hint local;
 	uint16_t server;
 	struct loop *loop;
 	struct loop_source timer;
-	struct netkeeper *keeper;
-	bool no_keeper, publish_any;
+	struct netns_helper *keeper;
+	bool no_keeper;
 	pid_t init, last_seen;
 	int64_t looks_since, looks_ms;
-	struct network_proxies proxies;
 	const struct violation_sink *sink;
 };
 
+/* The command's connections are made here: it has no network of its own */
+static bool in_landlock_tier(const struct run_network *n)
+{
+	return n->decision->plan->proxies.http != 0;
+}
+
 static void on_gone(void *arg, const char *why)
 {
-	const struct network_run *n = arg;
+	const struct run_network *n = arg;
 
-	hooks_say(n->options, "%s", why);
+	output_say(n->decision->output, "%s", why);
 }
 
 static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 
-	asker_ask(n->asker, id, host, pid);
+	host_prompt_ask(n->asker, id, host, pid);
 }
 
-static bool has_keeper(struct network_run *n)
+static bool has_keeper(struct run_network *n)
 {
 	if (!n->keeper && !n->no_keeper &&
-	    netkeeper_start(n->user, n->net, &n->keeper, NULL) < 0)
+	    netns_helper_start(n->user, n->net, &n->keeper, NULL) < 0)
 		n->no_keeper = true;
 	return n->keeper != NULL;
 }
 
-static uint64_t inode_of(struct network_run *n,
+static uint64_t inode_of(struct run_network *n,
 			 const struct listener_client *client)
 {
-	if (n->proxies.http)	/* The sandbox's network is ours */
+	if (in_landlock_tier(n))	/* The sandbox's network is ours */
 		return netns_inode(client);
-	return has_keeper(n) ? netkeeper_inode(n->keeper, client) : 0;
+	return has_keeper(n) ? netns_helper_inode(n->keeper, client) : 0;
 }
 
 /* Whose socket a refusal was about: @client's, or @inode. Not free, and not worth
  * more than a part of our time, or a command could put its own time limit off: in
  * a flood the first ones tell.
  */
-static pid_t look_for(struct network_run *n,
+static pid_t look_for(struct run_network *n,
 		      const struct listener_client *client, uint64_t inode)
 {
 	const int64_t now = now_ms(CLOCK_MONOTONIC);
@@ -151,7 +295,7 @@ static pid_t look_for(struct network_run *n,
 	if (client)
 		inode = inode_of(n, client);
 	if (inode)
-		pid = n->last_seen = who_has(n->init, inode, n->last_seen);
+		pid = n->last_seen = socket_owner_find(n->init, inode, n->last_seen);
 	n->looks_ms += now_ms(CLOCK_MONOTONIC) - now;
 	return pid;
 }
@@ -164,53 +308,53 @@ static pid_t on_who(void *arg, const struct listener_client *client)
 static void on_answer(void *arg, uint32_t id, bool allow,
 		      enum ask_scope scope)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 
 	if (n->gate)
-		gatekeeper_answer(n->gate, id, allow, scope);
+		gate_client_answer(n->gate, id, allow, scope);
 }
 
 static void on_reload(void *arg, struct policy *policy)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct err err = { 0 };
 
-	if (network_reload(n, policy, &err) < 0)
-		hooks_say(n->options, "%s", err.msg);
+	if (run_network_reload(n, policy, &err) < 0)
+		output_say(n->decision->output, "%s", err.msg);
 }
 
-static void remember_ports(struct network_run *n,
+static void remember_ports(struct run_network *n,
 			   const struct listener_set *set)
 {
 	for (size_t i = 0; i < set->len; i++) {
 		if (set->v[i].role != LISTENER_DNS_UDP && set->v[i].port)
 			*vec_push(&n->fixed) = set->v[i].port;
 		if (set->v[i].role == LISTENER_CAPTURE)
-			*vec_push(&n->nobodys) = set->v[i].port;
+			*vec_push(&n->unserved) = set->v[i].port;
 	}
 }
 
-static int publish(struct network_run *n, const struct plan *plan,
+static int publish(struct run_network *n, const struct plan *plan,
 		   struct err *err)
 {
 	const struct network_ports *ports = &plan->network.publish;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < ports->len; i++) {
-		r = gatekeeper_publish(n->gate, ports->v[i], err);
+		r = gate_client_publish(n->gate, ports->v[i], err);
 		*vec_push(&n->published) = ports->v[i];
 	}
 	return r;
 }
 
-int network_start(const struct network_config *config,
-		  struct network_run **ret, struct err *err)
+int run_network_start(const struct run_network_config *config,
+		  struct run_network **ret, struct err *err)
 {
-	struct network_run *n = mem_zalloc(sizeof(*n));
-	struct gatekeeper_config keeper = {
-		.policy = config->session->policy, .sink = *config->sink,
+	struct run_network *n = mem_zalloc(sizeof(*n));
+	struct gate_client_config keeper = {
+		.policy = config->decision->policy, .sink = *config->sink,
 		.gone = on_gone, .who = on_who, .arg = n,
-		.known_peers = config->session->plan->tier != TIER_FULL,
+		.known_peers = config->decision->plan->tier != TIER_FULL,
 		.jail = config->jail ? n->jail : NULL,
 	};
 	int r;
@@ -219,121 +363,116 @@ int network_start(const struct network_config *config,
 		n->jail[0] = config->jail->user;
 		n->jail[1] = config->jail->net;
 	}
-	n->options = config->options;
+	n->decision = config->decision;
 	n->loop = config->loop;
 	n->timer.fd = -1;
 	n->user = config->user;
 	n->net = config->net;
 	n->init = config->init;
-	n->proxies = config->session->plan->proxies;
 	n->sink = config->sink;
-	n->publish_any = config->session->plan->network.publish_any;
-	n->mode = config->session->plan->net;
-	n->project = config->session->policy->project;
 	*ret = n;
 	if (!config->listeners)
 		return 0;
-	n->policy = policy_ref(config->session->policy);
+	n->policy = policy_ref(config->decision->policy);
 	remember_ports(n, config->listeners);
-	r = asker_new(&(struct asker_config){
-		.loop = config->loop, .session = config->session,
-		.options = config->options, .answer = on_answer,
-		.reload = on_reload, .arg = n,
+	r = host_prompt_new(&(struct host_prompt_config){
+		.loop = config->loop, .decision = config->decision,
+		.answer = on_answer, .reload = on_reload, .arg = n,
 	}, &n->asker, err);
 	if (!r) {
-		keeper.ask = asker_can_ask(n->asker) ? on_ask : NULL;
-		r = gatekeeper_new(config->loop, &keeper, config->listeners,
+		keeper.ask = host_prompt_can_ask(n->asker) ? on_ask : NULL;
+		r = gate_client_new(config->loop, &keeper, config->listeners,
 				   &n->gate, err);
 	}
 	if (!r)
-		r = publish(n, config->session->plan, err);
+		r = publish(n, config->decision->plan, err);
 	if (r < 0) {
-		network_free(n);
+		run_network_free(n);
 		*ret = NULL;
 	}
 	return r;
 }
 
-void network_command_runs(struct network_run *n)
+void run_network_command_runs(struct run_network *n)
 {
 	if (n && n->gate)
-		gatekeeper_start_early(n->gate);
+		gate_client_start_early(n->gate);
 }
 
-void network_finish(struct network_run *n)
+void run_network_finish(struct run_network *n)
 {
 	if (!n)
 		return;
-	gatekeeper_finish(n->gate);
-	gatekeeper_free(n->gate);
+	gate_client_finish(n->gate);
+	gate_client_free(n->gate);
 	n->gate = NULL;
-	netkeeper_stop(n->keeper);
+	netns_helper_stop(n->keeper);
 	n->keeper = NULL;
-	asker_free(n->asker);
+	host_prompt_free(n->asker);
 	n->asker = NULL;
 }
 
-void network_explain(const struct network_run *n)
+void run_network_explain(const struct run_network *n)
 {
 	if (n)
-		local_report(&n->local, n->project, n->sink);
+		localhost_hint_report(&n->local, n->decision->policy->project, n->sink);
 }
 
-void network_free(struct network_run *n)
+void run_network_free(struct run_network *n)
 {
 	if (!n)
 		return;
-	network_finish(n);
+	run_network_finish(n);
 	if (n->timer.fd >= 0)
 		loop_remove(n->loop, &n->timer);
 	close_fd(&n->timer.fd);
 	policy_unref(n->policy);
 	free(n->fixed.v);
-	free(n->nobodys.v);
-	demand_done(&n->demand);
+	free(n->unserved.v);
+	port_capture_done(&n->demand);
 	free(n->published.v);
 	free(n);
 }
 
-int network_reload(struct network_run *n, struct policy *policy,
+int run_network_reload(struct run_network *n, struct policy *policy,
 		   struct err *err)
 {
 	if (!n || !n->gate)
 		return 0;
 	policy_unref(n->policy);
 	n->policy = policy_ref(policy);
-	return gatekeeper_reload(n->gate, policy, err);
+	return gate_client_reload(n->gate, policy, err);
 }
 
-static bool has_port(const struct port_list *list,
-		     const struct sockaddr_in6 *a)
+/* @port in network order, as in a struct sockaddr_in6 */
+static bool has_port(const struct port_list *list, in_port_t port)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (htons(list->v[i]) == a->sin6_port)
+		if (htons(list->v[i]) == port)
 			return true;
 	}
 	return false;
 }
 
-/* Somebody looks for a server at the sandbox's own localhost, @a: true if that can be
+/* A connect() to the sandbox's own localhost, @a: true if there can be
  * one, or is ours
  */
-static bool is_local(struct network_run *n, const struct sockaddr_in6 *a)
+static bool is_local(struct run_network *n, const struct sockaddr_in6 *a)
 {
-	const bool nobodys = has_port(&n->nobodys, a);
+	const bool unserved = has_port(&n->unserved, a->sin6_port);
 
-	if (nobodys || !has_port(&n->fixed, a))
-		local_tried(&n->local, a->sin6_port);
-	return !nobodys;
+	if (unserved || !has_port(&n->fixed, a->sin6_port))
+		localhost_hint_tried(&n->local, a->sin6_port);
+	return !unserved;
 }
 
 /* What it looks at does not change after the start */
 static bool is_served(void *arg, const struct sockaddr *address, socklen_t len)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
-	return !n->proxies.http && !local_is_away(address, len, &a) &&
+	return !in_landlock_tier(n) && !localhost_hint_is_away(address, len, &a) &&
 	       is_local(n, &a);
 }
 
@@ -348,15 +487,15 @@ static bool is_stream(int sock)
 
 static int expect(void *arg, uint16_t port)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 
-	return n->gate ? gatekeeper_expect(n->gate, port) : -ECONNREFUSED;
+	return n->gate ? gate_client_expect(n->gate, port) : -ECONNREFUSED;
 }
 
 /* A connect() that fails with @error. @fix: what to do, or NULL: to allow the
  * address.
  */
-static void report_connect(struct network_run *n,
+static void report_connect(struct run_network *n,
 			   const struct sockaddr *address, socklen_t len,
 			   int sock, int error, const char *reason,
 			   const char *fix)
@@ -384,11 +523,11 @@ static void report_connect(struct network_run *n,
 }
 
 /* On the command's behalf, or not at all */
-static int connect_for(struct network_run *n, const struct sockaddr *address,
+static int connect_for(struct run_network *n, const struct sockaddr *address,
 		       socklen_t len, int sock)
 {
-	const int r = proxies_connect(&n->proxies, address, len, sock, expect,
-				      n);
+	const int r = landlock_proxies_connect(&n->decision->plan->proxies,
+					       address, len, sock, expect, n);
 
 	if (r == -EACCES)
 		report_connect(n, address, len, sock, EACCES,
@@ -400,7 +539,7 @@ static int connect_for(struct network_run *n, const struct sockaddr *address,
 /* The reason for which the gate would accept a connection to @a and then reset it,
  * or NULL. What a made-up address stands for, only the gate knows.
  */
-static const char *is_refused(const struct network_run *n,
+static const char *is_refused(const struct run_network *n,
 			      const struct sockaddr_in6 *a)
 {
 	const bool four = IN6_IS_ADDR_V4MAPPED(&a->sin6_addr);
@@ -409,25 +548,25 @@ static const char *is_refused(const struct network_run *n,
 
 	host_of_address(a->sin6_addr.s6_addr + (four ? 12 : 0), four ? 4 : 16,
 			ntohs(a->sin6_port), &host);
-	if (!a->sin6_port || pool_covers(&host))
+	if (!a->sin6_port || fake_ip_covers(&host))
 		return NULL;
-	verdict = host_decide(n->policy, &host, asker_can_ask(n->asker));
+	verdict = host_decide(n->policy, &host, host_prompt_can_ask(n->asker));
 	return verdict.decision == HOST_DENIED ? verdict.reason : NULL;
 }
 
 static bool wants_connect(void *arg, const struct sockaddr *address,
 			  socklen_t len)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
-	if (n->proxies.http || !n->gate)
-		return n->proxies.http;
-	if (!local_is_away(address, len, &a))
+	if (in_landlock_tier(n) || !n->gate)
+		return in_landlock_tier(n);
+	if (!localhost_hint_is_away(address, len, &a))
 		return !is_local(n, &a);
 	return is_refused(n, &a) ||
-	       (a.sin6_port && !has_port(&n->fixed, &a) &&
-		!demand_has(&n->demand, &a));
+	       (a.sin6_port && !has_port(&n->fixed, a.sin6_port) &&
+		!port_capture_has(&n->demand, &a));
 }
 
 /* 0: whether it may is the gate's to say, unless it is about an address that it will
@@ -436,16 +575,16 @@ static bool wants_connect(void *arg, const struct sockaddr *address,
 static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		      int sock)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 	const char *reason;
 
-	if (n->proxies.http)
+	if (in_landlock_tier(n))
 		return connect_for(n, address, len, sock);
 	if (!wants_connect(n, address, len) || !is_stream(sock))
 		return 0;
 	/* It would be accepted, and then reset */
-	if (!local_is_away(address, len, &a))
+	if (!localhost_hint_is_away(address, len, &a))
 		return -ECONNREFUSED;
 	reason = is_refused(n, &a);
 	if (reason) {
@@ -453,7 +592,7 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		return -EACCES;
 	}
 	if (has_keeper(n))
-		demand_add(&n->demand, n->gate, n->keeper, &a);
+		port_capture_add(&n->demand, n->gate, n->keeper, &a);
 	return 0;
 }
 
@@ -461,18 +600,18 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 static void on_unreached(void *arg, const struct sockaddr *address,
 			 socklen_t len, int sock, int error)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
-	if (n->gate || !local_is_away(address, len, &a))
+	if (n->gate || !localhost_hint_is_away(address, len, &a))
 		return;
-	if (n->mode == NET_NONE)
+	if (n->decision->plan->net == NET_NONE)
 		report_connect(n, address, len, sock, error,
 			       a.sin6_port == htons(53) && !is_stream(sock) ?
 			       "names cannot be looked up: the run has no network" :
 			       "the run has no network",
 			       "leave out --net none");
-	else if (n->mode == NET_JAIL)
+	else if (n->decision->plan->net == NET_JAIL)
 		report_connect(n, address, len, sock, error,
 			       "the jail has no route there",
 			       "--allow-ip with that address");
@@ -480,22 +619,22 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 
 static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
 {
-	const struct network_run *n = arg;
+	const struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
-	(void)local_is_away(address, len, &a);
-	return demand_is_in_the_way(&n->demand, &a);
+	(void)localhost_hint_is_away(address, len, &a);
+	return port_capture_blocks(&n->demand, &a);
 }
 
 /* A server of the command's own is served first */
 static void on_bind(void *arg, const struct sockaddr *address, socklen_t len)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
-	(void)local_is_away(address, len, &a);
+	(void)localhost_hint_is_away(address, len, &a);
 	if (n->gate)
-		demand_yield(&n->demand, n->gate, &a);
+		port_capture_yield(&n->demand, n->gate, &a);
 }
 
 /* The port that a stream socket is bound to, or 0 */
@@ -511,33 +650,30 @@ static uint16_t port_of(int sock)
 		       ? ntohs(((const struct sockaddr_in *)&sa)->sin_port) : 0;
 }
 
-/* A server that stays up is probably for somebody outside */
+/* A server that stays up is probably meant for clients outside */
 static int on_server(void *arg, uint32_t events)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 
 	(void)events;
 	loop_remove(n->loop, &n->timer);
 	close_fd(&n->timer.fd);
-	hooks_say(n->options, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
+	output_say(n->decision->output, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
 		  n->server, n->server);
 	return 0;
 }
 
 /* Tell once, on a terminal or with -v, of the first server that is not published */
-static void expect_server(struct network_run *n, uint16_t port)
+static void expect_server(struct run_network *n, uint16_t port)
 {
 	const struct itimerspec when = { .it_value.tv_sec = SERVER_S };
 
-	if (n->server || port < 1 || port >= EPHEMERAL || n->proxies.http ||
-	    options_has(n->options, OPTION_QUIET) ||
+	if (n->server || port < 1 || port >= EPHEMERAL || in_landlock_tier(n) ||
+	    has_port(&n->published, htons(port)) ||
+	    options_has(n->decision->options, OPTION_QUIET) ||
 	    (!isatty(STDERR_FILENO) &&
-	     !options_has(n->options, OPTION_VERBOSE)))
+	     !options_has(n->decision->options, OPTION_VERBOSE)))
 		return;
-	for (size_t i = 0; i < n->published.len; i++) {
-		if (n->published.v[i] == port)
-			return;
-	}
 	n->server = port;
 	n->timer = (struct loop_source){
 		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
@@ -551,27 +687,25 @@ static void expect_server(struct network_run *n, uint16_t port)
 /* Publish its port on the host, if the policy says so for any port */
 static void on_listen(void *arg, int sock)
 {
-	struct network_run *n = arg;
+	struct run_network *n = arg;
 	const uint16_t port = port_of(sock);
 	struct err err = { 0 };
 
-	local_served(&n->local, htons(port));
-	if (!n->publish_any)
+	localhost_hint_served(&n->local, htons(port));
+	if (!n->decision->plan->network.publish_any) {
 		expect_server(n, port);
-	if (!n->publish_any || !n->gate || !port ||
-	    n->published.len == PUBLISHED_MAX)
 		return;
-	for (size_t i = 0; i < n->published.len; i++) {
-		if (n->published.v[i] == port)
-			return;
 	}
+	if (!n->gate || !port || n->published.len == PUBLISHED_MAX ||
+	    has_port(&n->published, htons(port)))
+		return;
 	*vec_push(&n->published) = port;
-	if (gatekeeper_publish(n->gate, port, &err) < 0)
-		hooks_say(n->options, "the command's port %u is not reachable from the host: %s",
+	if (gate_client_publish(n->gate, port, &err) < 0)
+		output_say(n->decision->output, "the command's port %u is not reachable from the host: %s",
 			  port, err.msg);
 }
 
-void network_questions(struct network_run *n, struct observer_network *ret)
+void run_network_questions(struct run_network *n, struct observer_network *ret)
 {
 	*ret = (struct observer_network){
 		.arg = n, .connect = on_connect, .wants_connect = wants_connect,

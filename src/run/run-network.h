@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/network.h - a run's network: gate, ports on demand, questions */
+/* run/run-network.h - a run's network: gate, ports on demand, questions */
 
-#ifndef LIB_NETWORK_H
-#define LIB_NETWORK_H
+#ifndef RUN_RUN_NETWORK_H
+#define RUN_RUN_NETWORK_H
 
 #include <sys/types.h>
 
@@ -10,25 +10,23 @@ struct err;
 struct jail_run;
 struct listener_set;
 struct loop;
-struct network_run;
+struct run_network;
 struct observer_network;
-struct options;
 struct policy;
-struct session;
+struct decision;
 struct violation_sink;
 
 /**
- * struct network_config - What a run's network is made of
+ * struct run_network_config - What a run's network is made of
  * @listeners:	From the sandbox; taken over. NULL: there is no gate, and all that is
  *		done is to report what cannot be reached
  * @jail:	Where the gate dials from, or NULL: the host's own network
  * @user, @net:	The sandbox's namespaces; stay the caller's and open
  * @init:	Its process 1
  */
-struct network_config {
+struct run_network_config {
 	struct loop *loop;
-	const struct session *session;
-	const struct options *options;
+	const struct decision *decision;
 	const struct violation_sink *sink;
 	struct listener_set *listeners;
 	const struct jail_run *jail;
@@ -36,25 +34,26 @@ struct network_config {
 	pid_t init;
 };
 
-int network_start(const struct network_config *config,
-		  struct network_run **ret, struct err *err);
+int run_network_start(const struct run_network_config *config,
+		  struct run_network **ret, struct err *err);
 
 /* The command has started: be ready when it connects */
-void network_command_runs(struct network_run *network);
+void run_network_command_runs(struct run_network *network);
 
 /* The command has ended: take the last reports, end the gate */
-void network_finish(struct network_run *network);
-void network_free(struct network_run *network);
+void run_network_finish(struct run_network *network);
+void run_network_free(struct run_network *network);
 
-/* It has failed: tell of what it looked for at a localhost that is not the host's */
-void network_explain(const struct network_run *network);
+/* The command has failed: report ports that it tried at the sandbox's localhost and
+ * that the host serves */
+void run_network_explain(const struct run_network *network);
 
 /* What the observer is to ask; as long as the network lives */
-void network_questions(struct network_run *network,
+void run_network_questions(struct run_network *network,
 		       struct observer_network *ret);
 
 /* From now on @policy decides */
-int network_reload(struct network_run *network, struct policy *policy,
+int run_network_reload(struct run_network *network, struct policy *policy,
 		   struct err *err);
 
-#endif /* LIB_NETWORK_H */
+#endif /* RUN_RUN_NETWORK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/change.c - edits of the user's settings files */
+/* run/settings-edit.c - edits of the user's settings files */
 
-#include "lib/change.h"
+#include "run/settings-edit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,10 +18,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/edit.h"
+#include "guard/settings-receipt.h"
+#include "policy/json-edit.h"
 #include "policy/settings.h"
-#include "watch/store.h"
-#include "watch/trust.h"
+#include "report/violation-store.h"
 
 enum { LOCK_WAIT_MS = 5000 };	/* Much longer than an edit takes */
 
@@ -29,14 +29,13 @@ enum { LOCK_WAIT_MS = 5000 };	/* Much longer than an edit takes */
  * struct change - A file that is being edited
  * @file:	Its real path: a link is followed, so that it stays a link
  * @dir:	Its directory, locked against another edit
- * @above:	The one above that, or -1
  * @mode:	Permissions to keep
  * @exists:	It was there
  */
 struct change {
 	enum scope scope;
 	char *file;
-	int dir, above;
+	int dir;
 	mode_t mode;
 	bool exists;
 	struct buf text;
@@ -46,11 +45,10 @@ static void change_done(struct change *c)
 {
 	free(c->file);
 	close_fd(&c->dir);
-	close_fd(&c->above);
 	buf_done(&c->text);
 }
 
-/* What a file is made with that nobody has chosen a mode for */
+/* The mode of a new file */
 static mode_t new_mode(void)
 {
 	const mode_t mask = umask(0);
@@ -59,30 +57,13 @@ static mode_t new_mode(void)
 	return 0644 & ~mask;
 }
 
-/* Running sandboxes share a lock on our own directory, so that none removes it: there
- * the one above it keeps edits apart
- */
-static int lock(struct change *c, const char *dir)
-{
-	auto_free char *above = path_parent(dir);
-	int r;
-
-	if (strcmp(path_base(dir), "cloche") != 0)
-		return fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
-	c->above = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (c->above < 0)
-		return -errno;
-	r = fs_flock_within(c->dir, LOCK_SH, LOCK_WAIT_MS);
-	return r < 0 ? r : fs_flock_within(c->above, LOCK_EX, LOCK_WAIT_MS);
-}
-
 static int change_open(struct change *c, const char *path, struct err *err)
 {
 	auto_free char *dir = NULL;
 	struct stat st;
 	int r;
 
-	*c = (struct change){ .dir = -1, .above = -1 };
+	*c = (struct change){ .dir = -1 };
 	c->file = realpath(path, NULL);
 	if (!c->file)
 		c->file = mem_strdup(path);
@@ -90,7 +71,7 @@ static int change_open(struct change *c, const char *path, struct err *err)
 	c->dir = fs_open_dir_p(dir, 0755, err);
 	if (c->dir < 0)
 		return c->dir;
-	r = lock(c, dir);
+	r = fs_flock_within(c->dir, LOCK_EX, LOCK_WAIT_MS);
 	if (r == -EWOULDBLOCK)
 		return fail(err, r, "another program has locked '%s', perhaps a command in a sandbox; end that first",
 			    dir);
@@ -134,7 +115,7 @@ static int change_init(struct change *c, const struct settings_request *req,
 	int r;
 
 	if (!asked) {
-		*c = (struct change){ .dir = -1, .above = -1 };
+		*c = (struct change){ .dir = -1 };
 		return fail(err, -ENOENT,
 			    "there is no home directory; set $HOME");
 	}
@@ -164,12 +145,12 @@ static int check(const struct settings_request *req, const struct change *c,
 
 static int put(struct change *c, const struct buf *text, struct err *err)
 {
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 	int r;
 
 	/* A sandbox that runs meanwhile must know that it was not its command */
 	if (state)
-		(void)trust_note(state, c->file, buf_str(text), text->len);
+		(void)settings_receipt_note(state, c->file, buf_str(text), text->len);
 	r = fs_replace(c->dir, path_base(c->file), buf_str(text), text->len,
 		       c->mode, err);
 	return r < 0 ? fail_in(err, r, "%s", c->file) : 0;
@@ -216,11 +197,11 @@ static int change_list(const struct settings_request *req, enum scope scope,
 	return r < 0 ? r : changed;
 }
 
-int change_append(const struct settings_request *req, enum scope scope,
+int settings_edit_append(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err)
 {
-	return change_list(req, scope, path, value, edit_append, ret_file,
+	return change_list(req, scope, path, value, json_edit_append, ret_file,
 			   err);
 }
 
@@ -232,14 +213,14 @@ static int deny_variable(const char *text, size_t n, const char *name,
 	auto_free char *literal = mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}",
 					     value);
 	auto_buf struct buf without = { 0 };
-	const int r = edit_take(text, n, name, path, value, &without, err);
+	const int r = json_edit_take(text, n, name, path, value, &without, err);
 
 	if (r)
 		return r < 0 ? r : 0;
-	return edit_append_value(text, n, name, path, literal, out, err);
+	return json_edit_append_value(text, n, name, path, literal, out, err);
 }
 
-int change_deny_variable(const struct settings_request *req, enum scope scope,
+int settings_edit_deny_variable(const struct settings_request *req, enum scope scope,
 			 const char *value, char **ret_file, struct err *err)
 {
 	if (value[strcspn(value, "\"\\=")])
@@ -249,14 +230,14 @@ int change_deny_variable(const struct settings_request *req, enum scope scope,
 			   deny_variable, ret_file, err);
 }
 
-int change_remove(const struct settings_request *req, enum scope scope,
+int settings_edit_remove(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err)
 {
-	return change_list(req, scope, path, value, edit_take, ret_file, err);
+	return change_list(req, scope, path, value, json_edit_take, ret_file, err);
 }
 
-int change_mode(const struct settings_request *req, enum scope scope,
+int settings_edit_mode(const struct settings_request *req, enum scope scope,
 		enum mode mode,
 		char **ret_file, struct err *err)
 {
@@ -267,13 +248,13 @@ int change_mode(const struct settings_request *req, enum scope scope,
 
 	r = change_init(&c, req, scope, err);
 	if (r == 0)
-		r = edit_set(buf_str(&c.text), c.text.len, c.file,
+		r = json_edit_set(buf_str(&c.text), c.text.len, c.file,
 			     key_in(scope, "sandbox.enabled"),
 			     mode == MODE_DISABLED ? "false" : "true", &first,
 			     err);
 	/* What a disabled sandbox would do when enabled again stays */
 	if (r == 0 && mode != MODE_DISABLED)
-		r = edit_set(buf_str(&first), first.len, c.file,
+		r = json_edit_set(buf_str(&first), first.len, c.file,
 			     key_in(scope, "sandbox.autoAllowBashIfSandboxed"),
 			     mode == MODE_AUTO_ALLOW ? "true" : "false",
 			     &second, err);
@@ -286,7 +267,7 @@ int change_mode(const struct settings_request *req, enum scope scope,
 	return r;
 }
 
-int change_file(const char *path, change_fn fn, void *arg, struct err *err)
+int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	struct change c;
@@ -296,14 +277,14 @@ int change_file(const char *path, change_fn fn, void *arg, struct err *err)
 	r = change_open(&c, path, err);
 	if (r == 0)
 		r = want = fn(arg, &c.text, c.exists, &text, err);
-	if (r == CHANGE_WRITE && text.len) {
+	if (r == SETTINGS_EDIT_WRITE && text.len) {
 		root = json_parse(buf_str(&text), text.len, c.file, err);
 		r = root ? 0 : -EINVAL;
 		json_decref(root);
 	}
-	if (r >= 0 && want == CHANGE_WRITE)
+	if (r >= 0 && want == SETTINGS_EDIT_WRITE)
 		r = put(&c, &text, err);
-	if (r >= 0 && want == CHANGE_REMOVE &&
+	if (r >= 0 && want == SETTINGS_EDIT_REMOVE &&
 	    unlinkat(c.dir, path_base(c.file), 0) < 0 && errno != ENOENT)
 		r = fail_errno(err, "cannot remove '%s'", c.file);
 	change_done(&c);

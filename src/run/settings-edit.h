@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/change.h - edits of the user's settings files */
+/* run/settings-edit.h - edits of the user's settings files */
 
-#ifndef LIB_CHANGE_H
-#define LIB_CHANGE_H
+#ifndef RUN_SETTINGS_EDIT_H
+#define RUN_SETTINGS_EDIT_H
 
 #include <stdbool.h>
 
@@ -20,41 +20,41 @@ struct settings_request;
  * if it was added, 0 if it was there; *@ret_file names the file and is the
  * caller's to free.
  */
-int change_append(const struct settings_request *req, enum scope scope,
+int settings_edit_append(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err);
 
 /* The same for a variable that no command shall have */
-int change_deny_variable(const struct settings_request *req, enum scope scope,
+int settings_edit_deny_variable(const struct settings_request *req, enum scope scope,
 			 const char *value, char **ret_file, struct err *err);
 
 /* Take @value out of such a list: 1 if it was there */
-int change_remove(const struct settings_request *req, enum scope scope,
+int settings_edit_remove(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err);
 
 /* Write @mode into the local file, likewise */
-int change_mode(const struct settings_request *req, enum scope scope,
+int settings_edit_mode(const struct settings_request *req, enum scope scope,
 		enum mode mode,
 		char **ret_file, struct err *err);
 
 /* What an edit of any file wants */
-enum change_want {
-	CHANGE_KEEP,	/* Leave it alone */
-	CHANGE_WRITE,	/* Write @ret */
-	CHANGE_REMOVE,	/* There shall be no such file */
+enum settings_edit_want {
+	SETTINGS_EDIT_KEEP,	/* Leave it alone */
+	SETTINGS_EDIT_WRITE,	/* Write @ret */
+	SETTINGS_EDIT_REMOVE,	/* There shall be no such file */
 };
 
 /* An edit: @text is what is there; there is no file yet unless @exists. One of
- * enum change_want, or a negative errno with words.
+ * enum settings_edit_want, or a negative errno with a message.
  */
 typedef int (*change_fn)(void *arg, const struct buf *text, bool exists,
 			 struct buf *ret, struct err *err);
 
 /* Let @fn edit the JSON file @path, which is made with its directory if need
  * be; at once or not at all, and under a lock. What @fn returned, or a negative
- * errno with words.
+ * errno with a message.
  */
-int change_file(const char *path, change_fn fn, void *arg, struct err *err);
+int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err);
 
-#endif /* LIB_CHANGE_H */
+#endif /* RUN_SETTINGS_EDIT_H */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * watch/live.c - settings files that change while a command runs
+ * run/settings-watch.c - settings files that change while a command runs
  *
- * Theory of operation: inotify tells. How much a user may watch is limited, and
- * a command is the same user: where nothing is left the files are looked at, again
- * and again, or whoever is to be denied something could see to it that nobody
- * hears of that.
+ * The number of inotify watches per user is limited, and the command runs as the same
+ * user: where none is left the files are polled, or a command could use all watches up
+ * and never see a denial.
  *
- * An editor may remove a file on its way to a new one: what is gone counts when it
- * has been gone for a moment. The timer for that is made when it is needed, and
- * then the loop waits for both.
+ * An editor may remove a file on its way to a new one, so a removal counts after
+ * GONE_MS. The timer for that is made when it is needed; from then on the loop waits
+ * for an epoll instance with both.
  */
 
-#include "watch/live.h"
+#include "run/settings-watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,9 +25,23 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "guard/planted.h"
+#include "guard/settings-receipt.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "policy/settings.h"
+#include "run/approval.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "view/view.h"
 
 enum {
 	LOOK_EVERY_MS = 200, GONE_MS = 200,
@@ -49,13 +63,13 @@ struct live_file {
 };
 
 /**
- * struct live - What is waited for
+ * struct settings_watch - What is waited for
  * @fd:		All of it
  * @watch:	inotify, where it is not @fd itself; -1
  * @moment:	The timer for what is gone; -1
  * @looks:	Nothing can be watched; @fd is a timer
  */
-struct live {
+struct settings_watch {
 	int fd, watch, moment;
 	bool looks;
 	void (*fn)(void *arg);
@@ -63,13 +77,13 @@ struct live {
 	struct { struct live_file *v; size_t len, cap; } files;
 };
 
-static int inotify_of(const struct live *live)
+static int inotify_of(const struct settings_watch *live)
 {
 	return live->watch >= 0 ? live->watch : live->fd;
 }
 
 /* Watch the nearest directory above @f; again after something was made */
-static void watch(struct live *live, struct live_file *f)
+static void watch(struct settings_watch *live, struct live_file *f)
 {
 	auto_free char *dir = path_parent(f->path);
 	int wd;
@@ -77,7 +91,7 @@ static void watch(struct live *live, struct live_file *f)
 	for (;;) {
 		char *above;
 
-		/* Attributes: nobody may be able to read it any more */
+		/* Attributes: it may have become unreadable */
 		wd = inotify_add_watch(inotify_of(live), dir, IN_CLOSE_WRITE |
 				       IN_MOVED_TO | IN_CREATE | IN_ATTRIB |
 				       IN_DELETE | IN_MOVED_FROM |
@@ -94,7 +108,7 @@ static void watch(struct live *live, struct live_file *f)
 	f->wd = wd;
 }
 
-static bool has(const struct live *live, const char *path)
+static bool has(const struct settings_watch *live, const char *path)
 {
 	for (size_t i = 0; i < live->files.len; i++) {
 		if (!strcmp(live->files.v[i].path, path))
@@ -104,14 +118,14 @@ static bool has(const struct live *live, const char *path)
 }
 
 /* Also where @path leads, if it is a link: that is what is edited */
-static void add_file(struct live *live, const char *path)
+static void add_file(struct settings_watch *live, const char *path)
 {
 	auto_free char *real = realpath(path, NULL);
 
 	for (const char *p = path; p; p = p == path ? real : NULL) {
 		struct live_file *f;
 
-		if (has(live, p) || live->files.len >= LIVE_FILES_MAX)
+		if (has(live, p) || live->files.len >= SETTINGS_WATCH_FILES_MAX)
 			continue;
 		f = vec_push(&live->files);
 		*f = (struct live_file){ .path = mem_strdup(p), .wd = -1 };
@@ -122,7 +136,7 @@ static void add_file(struct live *live, const char *path)
 /* True if a file is another one than at the last look, or gone since the one
  * before it
  */
-static bool look(struct live *live)
+static bool look(struct settings_watch *live)
 {
 	bool changed = false;
 
@@ -148,7 +162,7 @@ static bool look(struct live *live)
 	return changed;
 }
 
-static bool is_watched(const struct live *live)
+static bool is_watched(const struct settings_watch *live)
 {
 	bool all = live->fd >= 0;
 
@@ -158,7 +172,7 @@ static bool is_watched(const struct live *live)
 }
 
 /* The new descriptor has another number than the old one */
-static int begin_looking(struct live *live)
+static int begin_looking(struct settings_watch *live)
 {
 	const struct timespec step = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
 	const struct itimerspec when = { step, step };
@@ -176,10 +190,10 @@ static int begin_looking(struct live *live)
 	return 0;
 }
 
-int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
-	     void *arg, struct live **ret)
+int settings_watch_new(const char *const *files, size_t n, void (*fn)(void *arg),
+	     void *arg, struct settings_watch **ret)
 {
-	struct live *live = mem_zalloc(sizeof(*live));
+	struct settings_watch *live = mem_zalloc(sizeof(*live));
 	int r = 0;
 
 	live->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
@@ -191,13 +205,13 @@ int live_new(const char *const *files, size_t n, void (*fn)(void *arg),
 	if (!is_watched(live))
 		r = begin_looking(live);
 	if (r < 0)
-		live_free(live);
+		settings_watch_free(live);
 	else
 		*ret = live;
 	return r;
 }
 
-void live_free(struct live *live)
+void settings_watch_free(struct settings_watch *live)
 {
 	if (!live)
 		return;
@@ -212,7 +226,7 @@ void live_free(struct live *live)
 	free(live);
 }
 
-int live_fd(const struct live *live)
+int settings_watch_fd(const struct settings_watch *live)
 {
 	return live->fd;
 }
@@ -226,7 +240,7 @@ static bool is_link(const char *path)
 }
 
 /* Wait for both; 0 or -errno */
-static int start_moment(struct live *live)
+static int start_moment(struct settings_watch *live)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	auto_close int moment = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
@@ -244,7 +258,7 @@ static int start_moment(struct live *live)
 }
 
 /* True if it cannot be waited for: then it counts at once */
-static bool await_gone(struct live *live, struct live_file *f)
+static bool await_gone(struct settings_watch *live, struct live_file *f)
 {
 	const struct itimerspec when = {
 		.it_value.tv_nsec = GONE_MS * 1000000,
@@ -257,7 +271,7 @@ static bool await_gone(struct live *live, struct live_file *f)
 }
 
 /* True if one that was removed is not there, or is no file any more */
-static bool is_gone(const struct live *live)
+static bool is_gone(const struct settings_watch *live)
 {
 	struct stat st;
 
@@ -272,7 +286,7 @@ static bool is_gone(const struct live *live)
 }
 
 /* The moment is over: true if it lasts */
-static bool end_moment(struct live *live)
+static bool end_moment(struct settings_watch *live)
 {
 	const bool gone = is_gone(live);
 	uint64_t times;
@@ -286,7 +300,7 @@ static bool end_moment(struct live *live)
 }
 
 /* The directory itself was removed or moved away, or the file out of it */
-static bool take_loss(struct live *live, const struct inotify_event *event,
+static bool take_loss(struct settings_watch *live, const struct inotify_event *event,
 		      struct live_file *f)
 {
 	auto_free char *lost = event->len ? path_join(f->dir, event->name) : NULL;
@@ -299,7 +313,7 @@ static bool take_loss(struct live *live, const struct inotify_event *event,
 }
 
 /* True if a file was written. Directories on the way to one are watched. */
-static bool take_event(struct live *live, const struct inotify_event *event)
+static bool take_event(struct settings_watch *live, const struct inotify_event *event)
 {
 	bool changed = event->mask & IN_Q_OVERFLOW;
 
@@ -332,7 +346,7 @@ static bool take_event(struct live *live, const struct inotify_event *event)
 	return changed;
 }
 
-void live_dispatch(struct live *live)
+void settings_watch_dispatch(struct settings_watch *live)
 {
 	char room[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
@@ -357,4 +371,210 @@ void live_dispatch(struct live *live)
 	/* What changed beside a loss is read when that is over */
 	if (lost || (changed && (live->moment < 0 || !is_gone(live))))
 		live->fn(live->arg);
+}
+
+static const struct source *find_source(const struct policy *policy,
+					const char *file)
+{
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i];
+
+		if (s->text && !strcmp(s->name, file))
+			return s;
+	}
+	return NULL;
+}
+
+/* True if @file is not what @policy was made from */
+static bool is_edited(const struct policy *policy, const char *file)
+{
+	const struct source *s = find_source(policy, file);
+	auto_buf struct buf now = { 0 };
+
+	if (fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &now, NULL) < 0)
+		return s != NULL;
+	return !s || s->len != now.len ||
+	       memcmp(s->text, buf_str(&now), now.len) != 0;
+}
+
+int settings_check_gone(const struct policy *old, const struct policy *policy,
+			struct err *err)
+{
+	for (size_t i = 0; i < old->sources.len; i++) {
+		const struct source *s = old->sources.v[i];
+
+		if (s->text && s->name[0] == '/' && s->scope != SCOPE_FLAG &&
+		    !find_source(policy, s->name))
+			return fail(err, -ENOENT, "'%s' is gone or makes no sense; put it back, with {} in it if it is to say nothing",
+				    s->name);
+	}
+	return 0;
+}
+
+int settings_check_own(const struct policy *old, const struct policy *policy,
+		       const char *state, const struct planted *planted,
+		       struct err *err)
+{
+	for (size_t i = 0; i < policy->sources.len; i++) {
+		const struct source *s = policy->sources.v[i], *was;
+
+		/* A repository's files widen nothing that was not approved */
+		if (!s->text || s->name[0] != '/' || s->scope != SCOPE_USER ||
+		    (planted && !planted_covers(planted, s->name)))
+			continue;
+		was = find_source(old, s->name);
+		if (was && was->len == s->len &&
+		    !memcmp(was->text, s->text, s->len))
+			continue;
+		if (!state || !settings_receipt_holds(state, s->name, s->text, s->len))
+			return fail(err, -EPERM, "'%s' changed where the command can write; use 'cloche policy', or it counts from the next run on",
+				    s->name);
+	}
+	return 0;
+}
+
+int settings_watch_all(const struct decision *decision, void (*fn)(void *arg),
+		       void *arg, struct settings_watch **ret, bool *ret_edited)
+{
+	auto_policy struct policy *unused = NULL;
+	auto_report struct settings_report report = { 0 };
+	auto_free char *approved = approvals_path();
+	const char *files[SETTINGS_WATCH_FILES_MAX];
+	struct err ignored = { 0 };
+	size_t n = 0;
+	int r;
+
+	/* Only the list of files is wanted, whatever is in them by now */
+	r = decision_policy_report(decision->options, true, &unused, &report, &ignored);
+	if (r < 0)
+		return r;
+	if (approved)
+		files[n++] = approved;
+	for (size_t i = 0; i < report.files.len && n < SETTINGS_WATCH_FILES_MAX; i++) {
+		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
+			files[n++] = report.files.v[i].path;
+	}
+	r = n ? settings_watch_new(files, n, fn, arg, ret) : -ENOENT;
+	for (size_t i = approved ? 1 : 0; r == 0 && i < n && !*ret_edited; i++)
+		*ret_edited = is_edited(decision->policy, files[i]);
+	return r;
+}
+
+static const struct { enum policy_number number; const char *key; } numbers[] = {
+	{ NUMBER_TIMEOUT_MS, "limits.timeout" },
+	{ NUMBER_MEMORY, "limits.memory" },
+	{ NUMBER_PIDS, "limits.pids" },
+	{ NUMBER_FILE_SIZE, "limits.fileSize" },
+	{ NUMBER_OUTPUT, "limits.output" },
+};
+
+static const struct { enum policy_flag flag; const char *key; } flags[] = {
+	{ FLAG_NESTED_USERNS, "allowNestedUserNamespaces" },
+	{ FLAG_ALL_UNIX_SOCKETS, "network.allowAllUnixSockets" },
+	{ FLAG_LOCAL_BINDING, "network.allowLocalBinding" },
+	{ FLAG_FS_DISABLED, "filesystem.disabled" },
+	{ FLAG_PASS_ENV, "passEnv" },
+};
+
+static const struct { enum string_list list; const char *key; } lists[] = {
+	{ LIST_UNIX_SOCKETS, "network.allowUnixSockets" },
+	{ LIST_HOST_PORTS, "network.hostPorts" },
+	{ LIST_PUBLISH, "network.publish" },
+	{ LIST_ALLOW_IPS, "network.allowIps" },
+	{ LIST_ENV_SET, "env" },
+};
+
+static void add_deferred(struct buf *ret, const char *words)
+{
+	buf_adds(ret, ret->len ? ", " : "");
+	buf_adds(ret, words);
+}
+
+static bool are_same(const struct string_rules *a, const struct string_rules *b)
+{
+	size_t i = 0;
+
+	while (i < a->len && i < b->len && !strcmp(a->v[i].text, b->v[i].text))
+		i++;
+	return i == a->len && i == b->len;
+}
+
+static void name_values(const struct policy *a, const struct policy *b,
+			struct buf *ret)
+{
+	if (a->profile != b->profile)
+		add_deferred(ret, "profile");
+	if (a->net != b->net)
+		add_deferred(ret, "network.mode");
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		const struct number *x = &a->numbers[numbers[i].number];
+		const struct number *y = &b->numbers[numbers[i].number];
+
+		if (x->set != y->set || x->value != y->value)
+			add_deferred(ret, numbers[i].key);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (a->flags[flags[i].flag].value !=
+		    b->flags[flags[i].flag].value)
+			add_deferred(ret, flags[i].key);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		if (!are_same(&a->lists[lists[i].list],
+			      &b->lists[lists[i].list]))
+			add_deferred(ret, lists[i].key);
+	}
+}
+
+/* True if @path may be read or written since the edit, but not in this run: masks
+ * stay, writes below a mask are not emulated, and anywhere only an
+ * observer does
+ */
+static bool is_deferred(const struct plan *plan, const struct view *before,
+			const struct view *now, enum view_op op,
+			const char *path)
+{
+	auto_free char *above = path_parent(path);
+
+	if (view_verdict(before, op, path).allowed ||
+	    !view_verdict(now, op, path).allowed)
+		return false;
+	return op == VIEW_READ ||
+	       !view_verdict(now, VIEW_READ, above).allowed || !plan->observe;
+}
+
+static void name_opened(const struct plan *plan, const struct view *before,
+			const struct view *now, enum view_op op,
+			struct buf *ret)
+{
+	const size_t n = before->rules.len;
+
+	for (size_t i = 0; i < n + now->rules.len; i++) {
+		const struct view_rule *r = i < n ? &before->rules.v[i] :
+					    &now->rules.v[i - n];
+		auto_free char *words = NULL;
+
+		if (!is_deferred(plan, before, now, op, r->path))
+			continue;
+		words = mem_printf("%s '%s'", op == VIEW_WRITE ? "writing" :
+				   "reading", r->path);
+		if (!strstr(buf_str(ret), words))
+			add_deferred(ret, words);
+	}
+}
+
+void settings_print_deferred(const struct decision *decision,
+			     const struct settings_state *before,
+			     const struct settings_state *now)
+{
+	const struct plan *plan = decision->plan;
+	auto_buf struct buf words = { 0 };
+
+	if (options_has(decision->options, OPTION_QUIET))
+		return;
+	name_values(before->policy, now->policy, &words);
+	name_opened(plan, before->view, now->view, VIEW_READ, &words);
+	name_opened(plan, before->view, now->view, VIEW_WRITE, &words);
+	if (words.len)
+		output_say(decision->output, "settings reloaded; this counts from the next run on: %s",
+			  buf_str(&words));
 }

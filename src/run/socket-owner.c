@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/who.c - which process of a sandbox holds a socket
+ * run/socket-owner.c - which process of a sandbox holds a socket
  *
  * Theory of operation: an inode's number is the kernel's word, not the
  * process's, and a process can't hide a descriptor from its ancestors' /proc.
@@ -8,7 +8,7 @@
  * through has a limit.
  */
 
-#include "lib/who.h"
+#include "run/socket-owner.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -78,7 +78,7 @@ static void add_children(struct search *s, pid_t pid)
 	const struct dirent *e;
 
 	while (dir && s->found.len < PROCESSES_MAX &&
-	       s->threads < WHO_THREADS_MAX && (e = readdir(dir))) {
+	       s->threads < SOCKET_OWNER_THREADS_MAX && (e = readdir(dir))) {
 		auto_buf struct buf list = { 0 };
 		char path[sizeof(e->d_name) + 16], *save = NULL;
 
@@ -109,7 +109,7 @@ static pid_t next(struct search *s)
 	return 0;
 }
 
-pid_t who_has(pid_t init, uint64_t inode, pid_t first)
+pid_t socket_owner_find(pid_t init, uint64_t inode, pid_t first)
 {
 	struct search s = { 0 };
 	pid_t pid = 0;

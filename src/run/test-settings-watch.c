@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch/test-live.c - every way to save a file counts, and its loss in the end */
+/* run/test-settings-watch.c - every way to save a file counts, and its loss in the end */
 
-#include "watch/live.h"
+#include "run/settings-watch.h"
 
 #include <poll.h>
 #include <sys/stat.h>
@@ -15,48 +15,48 @@ static void count(void *arg)
 	++*(int *)arg;
 }
 
-static struct live *start(const char *name, int *changes)
+static struct settings_watch *start(const char *name, int *changes)
 {
 	const char *file = test_path(name);
-	struct live *live = NULL;
+	struct settings_watch *live = NULL;
 
-	CHECK_INT(live_new(&file, 1, count, changes, &live), 0);
-	CHECK(live_fd(live) >= 0);
+	CHECK_INT(settings_watch_new(&file, 1, count, changes, &live), 0);
+	CHECK(settings_watch_fd(live) >= 0);
 	return live;
 }
 
 TEST(written_in_place_and_replaced_by_rename)
 {
 	int changes = 0;
-	struct live *live;
+	struct settings_watch *live;
 
 	test_write(test_path("settings.json"), "1");
 	live = start("settings.json", &changes);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 0);
 	test_write(test_path("settings.json"), "2");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
 	test_write(test_path("other.json"), "x");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
 	CHECK_INT(rename(test_path("other.json"), test_path("settings.json")),
 		  0);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 2);
 	CHECK_INT(chmod(test_path("settings.json"), 0), 0);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 3);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 /* Until it has something to say */
-static void wait_for(struct live *live)
+static void wait_for(struct settings_watch *live)
 {
-	struct pollfd p = { .fd = live_fd(live), .events = POLLIN };
+	struct pollfd p = { .fd = settings_watch_fd(live), .events = POLLIN };
 
 	CHECK_INT(poll(&p, 1, 60000), 1);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 }
 
 /* Somebody makes files beside it, faster than we read of them */
@@ -64,7 +64,7 @@ TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
 {
 	struct pollfd p = { .events = POLLIN };
 	int changes = 0;
-	struct live *live;
+	struct settings_watch *live;
 
 	test_write(test_path("settings.json"), "1");
 	live = start("settings.json", &changes);
@@ -73,19 +73,19 @@ TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
 		CHECK_INT(mkdir(test_path("flood"), 0755), 0);
 		CHECK_INT(rmdir(test_path("flood")), 0);
 	}
-	p.fd = live_fd(live);
-	live_dispatch(live);
+	p.fd = settings_watch_fd(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
 	CHECK_INT(poll(&p, 1, 0), 1);
 	test_write(test_path("settings.json"), "3");
 	while (poll(&p, 1, 0) == 1)
-		live_dispatch(live);
+		settings_watch_dispatch(live);
 	CHECK_INT(changes, 2);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 /* One that is there, in a directory that can be moved */
-static struct live *start_there(int *changes)
+static struct settings_watch *start_there(int *changes)
 {
 	CHECK_INT(mkdir(test_path("d"), 0755), 0);
 	test_write(test_path("d/settings.json"), "1");
@@ -95,7 +95,7 @@ static struct live *start_there(int *changes)
 TEST(a_loss_counts_when_it_lasts)
 {
 	int changes = 0;
-	struct live *live = start_there(&changes);
+	struct settings_watch *live = start_there(&changes);
 
 	CHECK_INT(unlink(test_path("d/settings.json")), 0);
 	wait_for(live);
@@ -103,15 +103,15 @@ TEST(a_loss_counts_when_it_lasts)
 	wait_for(live);
 	CHECK_INT(changes, 1);
 	test_write(test_path("d/settings.json"), "2");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 2);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(an_editor_may_move_it_away_first)
 {
 	int changes = 0;
-	struct live *live = start_there(&changes);
+	struct settings_watch *live = start_there(&changes);
 
 	CHECK_INT(rename(test_path("d/settings.json"),
 			 test_path("d/settings.json~")),
@@ -135,26 +135,26 @@ TEST(an_editor_may_move_it_away_first)
 	CHECK_INT(changes, 2);
 	wait_for(live);
 	CHECK_INT(changes, 2);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(a_directory_in_its_place_is_a_loss)
 {
 	int changes = 0;
-	struct live *live = start_there(&changes);
+	struct settings_watch *live = start_there(&changes);
 
 	CHECK_INT(unlink(test_path("d/settings.json")), 0);
 	CHECK_INT(mkdir(test_path("d/settings.json"), 0755), 0);
 	wait_for(live);
 	wait_for(live);
 	CHECK_INT(changes, 1);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(its_directory_is_moved_or_removed_and_made_anew)
 {
 	int changes = 0;
-	struct live *live = start_there(&changes);
+	struct settings_watch *live = start_there(&changes);
 
 	for (int i = 0; i < 2; i++) {
 		if (i) {
@@ -172,59 +172,59 @@ TEST(its_directory_is_moved_or_removed_and_made_anew)
 		wait_for(live);
 		CHECK_INT(changes, 2 * i + 2);
 	}
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(a_file_whose_directory_is_made_later)
 {
 	int changes = 0;
-	struct live *live = start("a/b/settings.json", &changes);
+	struct settings_watch *live = start("a/b/settings.json", &changes);
 
 	CHECK_INT(mkdir(test_path("a"), 0755), 0);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(mkdir(test_path("a/b"), 0755), 0);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 0);
 	test_write(test_path("a/b/settings.json"), "1");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(all_made_at_once_is_seen_too)
 {
 	int changes = 0;
-	struct live *live = start("a/b/settings.json", &changes);
+	struct settings_watch *live = start("a/b/settings.json", &changes);
 
 	test_write(test_path("a/b/settings.json"), "1");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
 	test_write(test_path("a/b/settings.json"), "2");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 2);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(what_a_link_leads_to_counts)
 {
 	int changes = 0;
-	struct live *live;
+	struct settings_watch *live;
 
 	test_write(test_path("dots/real.json"), "1");
 	test_write(test_path("dots/other.json"), "1");
 	CHECK_INT(symlink("dots/real.json", test_path("settings.json")), 0);
 	live = start("settings.json", &changes);
 	test_write(test_path("dots/real.json"), "2");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 1);
 	CHECK_INT(symlink("dots/other.json", test_path("new")), 0);
 	CHECK_INT(rename(test_path("new"), test_path("settings.json")), 0);
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 2);
 	test_write(test_path("dots/other.json"), "2");
-	live_dispatch(live);
+	settings_watch_dispatch(live);
 	CHECK_INT(changes, 3);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 /* As many directories as we may watch from now on, where nobody else does */
@@ -239,22 +239,22 @@ TEST(what_cannot_be_watched_any_more_is_looked_at)
 	int changes = 0;
 	const char *const files[] = { test_path("one.json"),
 				      test_path("a/two.json") };
-	struct live *live = NULL;
+	struct settings_watch *live = NULL;
 
 	test_write(files[0], "1");
 	test_write(files[1], "1");
 	allow_watches("1");
-	CHECK_INT(live_new(files, 2, count, &changes, &live), 0);
+	CHECK_INT(settings_watch_new(files, 2, count, &changes, &live), 0);
 	test_write(files[1], "22");
 	while (!changes)
 		wait_for(live);
-	live_free(live);
+	settings_watch_free(live);
 }
 
 TEST(a_directory_that_comes_when_no_more_can_be_watched)
 {
 	int changes = 0, before;
-	struct live *live;
+	struct settings_watch *live;
 
 	allow_watches("1");
 	live = start("a/settings.json", &changes);
@@ -264,5 +264,5 @@ TEST(a_directory_that_comes_when_no_more_can_be_watched)
 	test_write(test_path("a/settings.json"), "1");
 	while (changes == before)
 		wait_for(live);
-	live_free(live);
+	settings_watch_free(live);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/test-who.c - who holds a socket is found, in bounded time */
+/* run/test-socket-owner.c - who holds a socket is found, in bounded time */
 
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/who.h"
+#include "run/socket-owner.h"
 #include "test.h"
 
 static int sock = -1, end[2];
@@ -51,9 +51,9 @@ TEST(who_holds_it_is_found_and_nobody_else)
 	inode = let_go();
 	other = hold();
 	CHECK(one > 0 && other > 0);
-	CHECK(who_has(getpid(), inode, 0) == one);
-	CHECK(who_has(getpid(), inode, other) == one);
-	CHECK(who_has(other, inode, 0) == 0);
+	CHECK(socket_owner_find(getpid(), inode, 0) == one);
+	CHECK(socket_owner_find(getpid(), inode, other) == one);
+	CHECK(socket_owner_find(other, inode, 0) == 0);
 	close(end[1]);
 }
 
@@ -98,19 +98,19 @@ static pid_t behind(size_t n)
 		start(stay, NULL);
 	start(hold_and_stay, NULL);
 	CHECK(read(ready[0], &c, 1) == 1);
-	found = who_has(getpid(), let_go(), 0);
+	found = socket_owner_find(getpid(), let_go(), 0);
 	close(end[1]);
 	return found;
 }
 
 TEST(behind_many_threads_somebody_is_found)
 {
-	const pid_t found = behind(WHO_THREADS_MAX);
+	const pid_t found = behind(SOCKET_OWNER_THREADS_MAX);
 
 	CHECK(found && found == holder);
 }
 
 TEST(behind_too_many_threads_nobody_is_looked_for)
 {
-	CHECK(behind(WHO_THREADS_MAX + 1) == 0);
+	CHECK(behind(SOCKET_OWNER_THREADS_MAX + 1) == 0);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/tmpdir.c - the private /tmp of a project, kept between its runs
+ * run/tmpdir.c - the private /tmp of a project, kept between its runs
  *
  * It lies in the state directory under a name made from the project's path, mode
- * 0700: nobody else can make, enter or guess it. Beside it a file names the
+ * 0700: no other user can make, enter or guess it. Beside it a file names the
  * project, for `cloche gc`. Runs hold a shared lock on the directory of both;
- * whoever gets the exclusive one may remove it.
+ * the holder of the exclusive one may remove it.
  */
 
-#include "lib/tmpdir.h"
+#include "run/tmpdir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "lib/options.h"
 #include "policy/policy.h"
+#include "run/options.h"
 
 enum {
 	TRIES = 16,	/* Another run may remove it just before we lock it */
@@ -100,7 +100,7 @@ void tmpdir_close(struct tmpdir *tmp)
 	tmp->path = NULL;
 }
 
-/* A real directory of ours that nobody else can change: 1; or 0 */
+/* A real directory of ours that no other user can change: 1; or 0 */
 static int own_directory(const char *path)
 {
 	struct stat st;
@@ -123,7 +123,7 @@ int tmpdir_srt(struct options *options, struct err *err)
 	    (claude && *claude) || own_directory("/tmp/claude") ||
 	    !own_directory(own))
 		return 0;
-	/* Whoever plans this run, and any within it, finds it there */
+	/* For the plan of this run, and of runs inside it */
 	if (setenv("CLAUDE_TMPDIR", own, 1) < 0)
 		return fail_errno(err, "cannot set $CLAUDE_TMPDIR");
 	return options_add(options, OPTION_WRITE, own, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/tmpdir.h - the private /tmp of a project, kept between its runs */
+/* run/tmpdir.h - the private /tmp of a project, kept between its runs */
 
-#ifndef LIB_TMPDIR_H
-#define LIB_TMPDIR_H
+#ifndef RUN_TMPDIR_H
+#define RUN_TMPDIR_H
 
 #include <stdbool.h>
 
@@ -36,7 +36,7 @@ char *tmpdir_path(const struct policy *policy, bool shown);
 
 /* Make or reuse @path, made by tmpdir_path() for @project. In the @full tier /tmp is
  * fresh where it cannot be made; elsewhere $TMPDIR names it, and it has to be there.
- * 0, or a negative errno with words.
+ * 0, or a negative errno with a message.
  */
 int tmpdir_open(const char *path, const char *project, bool full,
 		struct tmpdir *ret, struct err *err);
@@ -47,8 +47,8 @@ void tmpdir_close(struct tmpdir *tmp);
 /* Profile srt has $TMPDIR in the host's /tmp: make it, if @options ask for
  * that profile. /tmp/claude if it is ours, else one that is, which is then
  * added to @options and named by $CLAUDE_TMPDIR. 0, also where neither could
- * be had; or a negative errno with words.
+ * be had; or a negative errno with a message.
  */
 int tmpdir_srt(struct options *options, struct err *err);
 
-#endif /* LIB_TMPDIR_H */
+#endif /* RUN_TMPDIR_H */

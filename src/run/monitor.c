@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/monitor.c - observe, record and report what is refused during a run */
+
+#include "run/monitor.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/btime.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "ephemeral/ephemeral.h"
+#include "guard/planted.h"
+#include "observe/fuse-mask-server.h"
+#include "observe/mask-fds.h"
+#include "observe/observer-policy.h"
+#include "observe/observer.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "report/report.h"
+#include "report/violation-store.h"
+#include "run/decision.h"
+#include "run/event-stream.h"
+#include "run/host-channel.h"
+#include "run/keeper-client.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/run-network.h"
+#include "run/settings-watch.h"
+#include "sandbox/sandbox.h"
+#include "sandbox/stages.h"
+#include "view/view.h"
+
+enum {
+	NAMES_MAX = 200,	/* Bytes of them that are named */
+	LIVE_AFTER_MS = 20,	/* Shorter runs do not pay for watching */
+	SETTLE_EVERY_MS = 100,	/* Look whether calls that went on are over */
+};
+
+struct monitor {
+	const struct decision *decision;
+	struct report *report;
+	struct observer_rules *observe;
+	struct observer *observer;
+	struct loop *loop;
+	struct planted *planted;
+	struct keeper_client keep;
+	struct fuse_masks_run *masks;	/* NULL: the masks are silent */
+	struct mask_fds *mask_fds;	/* To what the masks show, or NULL */
+	struct loop_source source, births, edits, later, settle, attempts;
+	struct settings_watch *live;
+	struct run_network *network;
+	struct policy *policy;	/* Of the last edit, or NULL */
+	struct view *view;
+	enum footer_mode mode;
+	int stream;
+	bool owns_stream, ready, edited, lasts, settling;
+	uint64_t settled;	/* Calls let through that are over */
+	char run[REPORT_RUN_SIZE];
+	char *state;
+	struct timespec since;
+};
+
+int monitor_new(const struct decision *decision, struct monitor **ret,
+		struct err *err)
+{
+	const struct options *options = decision->options;
+	struct host_channel *channel = decision->output->channel;
+	struct monitor *w = mem_zalloc(sizeof(*w));
+	auto_buf struct buf command = { 0 };
+	int r;
+
+	w->decision = decision;
+	w->later.fd = w->settle.fd = -1;
+	w->state = violation_store_default_dir();
+	w->since = btime_now();
+	r = event_stream_open(decision->view, options_get(options, OPTION_EVENTS),
+			&w->stream, &w->owns_stream, err);
+	w->mode = event_stream_mode(options_get(options, OPTION_ANNOTATE));
+	if (r == 0) {
+		event_stream_command(decision->plan->argv, REPORT_COMMAND_MAX,
+				     &command);
+		report_run_id(w->run);
+		w->report = report_new(&(struct report_config){
+			.run = w->run, .command = buf_str(&command),
+			.project = options_get(options, OPTION_CWD) ?
+				   decision->policy->cwd : NULL,
+			.ignores = &decision->policy->ignores,
+			.stream = w->stream, .store_dir = w->state,
+			.take = channel ? host_channel_violation : NULL,
+			.arg = channel,
+		});
+	}
+	if (r < 0) {
+		monitor_free(w, NULL);
+		return r;
+	}
+	*ret = w;
+	return 0;
+}
+
+/* To close an inotify descriptor, or a file without a name, takes long */
+static void close_later(const struct monitor *w, const struct sandbox *cage)
+{
+	if (w->planted) {
+		sandbox_close_later(cage, planted_fd(w->planted));
+		sandbox_close_later(cage, planted_held(w->planted));
+	}
+	if (w->live)
+		sandbox_close_later(cage, settings_watch_fd(w->live));
+}
+
+void monitor_free(struct monitor *w, const struct sandbox *cage)
+{
+	if (!w)
+		return;
+	if (cage)
+		close_later(w, cage);
+	close_fd(&w->later.fd);
+	close_fd(&w->settle.fd);
+	observer_free(w->observer);
+	fuse_masks_free(w->masks);
+	mask_fds_free(w->mask_fds);
+	planted_free(w->planted);
+	free(w->state);
+	observer_rules_free(w->observe);
+	report_free(w->report);
+	settings_watch_free(w->live);
+	keeper_client_done(&w->keep);
+	view_free(w->view);
+	policy_unref(w->policy);
+	if (w->owns_stream)
+		close_fd(&w->stream);
+	free(w);
+}
+
+const struct violation_sink *monitor_sink(const struct monitor *w)
+{
+	return report_sink(w->report);
+}
+
+static bool is_silent(const struct monitor *w)
+{
+	return options_has(w->decision->options, OPTION_QUIET);
+}
+
+static void keep_again(void *arg)
+{
+	struct monitor *w = arg;
+	struct policy *policy = w->policy ? w->policy : w->decision->policy;
+	auto_view struct view *view = NULL;
+	struct err err = { 0 };
+
+	if (decision_view(w->decision, policy, &view, &err) < 0) {
+		output_say(w->decision->output, "what the settings close may be open to the command that runs: %s", err.msg);
+		return;
+	}
+	observer_rules_spare(view, &w->since, w->planted);
+	keeper_client_view(&w->keep, view, &w->since, w->planted);
+}
+
+/* Protected files that the user made during the run become read-only inside */
+static void keep_late(struct monitor *w)
+{
+	/* Before there are mounts to keep, it waits for them */
+	if (w->planted && w->keep.own && planted_has_news(w->planted))
+		keep_again(w);
+}
+
+static void on_cover(void *arg, const char *path)
+{
+	struct monitor *w = arg;
+
+	if (w->planted)
+		planted_covered(w->planted, path);
+}
+
+static int on_birth(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+
+	(void)events;
+	(void)planted_dispatch(w->planted);
+	keep_late(w);
+	return 0;
+}
+
+/* With --observe off there is an observer for sockets alone */
+static bool sees_files(const struct monitor *w)
+{
+	return w->observer && w->decision->plan->observe;
+}
+
+static bool is_quiet(void *arg)
+{
+	const struct monitor *w = arg;
+
+	return sees_files(w) && observer_stats(w->observer).passed == w->settled;
+}
+
+static void set_settle(struct monitor *w, int ms)
+{
+	const struct timespec step = { .tv_nsec = ms * 1000000L };
+	const struct itimerspec when = { step, step };
+
+	w->settling = ms && timerfd_settime(w->settle.fd, 0, &when, NULL) == 0;
+	if (!ms)
+		(void)timerfd_settime(w->settle.fd, 0, &when, NULL);
+}
+
+/* When all calls that were let through are over, what they made is in the queue, and
+ * what appears after that is not theirs
+ */
+static int on_settle(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+	uint64_t times, count;
+
+	(void)events;
+	(void)!read(w->settle.fd, &times, sizeof(times));
+	if (!observer_settled(w->observer, &count) ||
+	    !planted_dispatch(w->planted))
+		return 0;
+	w->settled = count;
+	set_settle(w, 0);
+	return 0;
+}
+
+static void start_settling(struct monitor *w)
+{
+	if (!sees_files(w) || w->settling)
+		return;
+	if (w->settle.fd < 0) {
+		w->settle = (struct loop_source){
+			timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+				       TFD_NONBLOCK), on_settle, w };
+		if (w->settle.fd >= 0)
+			(void)loop_add(w->loop, &w->settle, EPOLLIN);
+	}
+	if (w->settle.fd >= 0)
+		set_settle(w, SETTLE_EVERY_MS);
+}
+
+/* From now on something may be planted */
+static void arm(void *arg)
+{
+	struct monitor *w = arg;
+	struct err err = { 0 };
+
+	if (!w->planted)
+		return;
+	start_settling(w);
+	if (w->births.fn)
+		return;
+	if (planted_arm(w->planted, &err) < 0)
+		report_missing(w->report, err.msg);
+	w->births = (struct loop_source){ planted_fd(w->planted), on_birth, w };
+	if (w->births.fd >= 0)
+		(void)loop_add(w->loop, &w->births, EPOLLIN);
+	keep_late(w);
+}
+
+static void watch_settings(struct monitor *w);
+
+static int on_later(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+
+	(void)events;
+	loop_remove(w->loop, &w->later);
+	close_fd(&w->later.fd);
+	w->lasts = true;
+	watch_settings(w);
+	return 0;
+}
+
+static void watch_later(struct monitor *w)
+{
+	const struct itimerspec when = {
+		.it_value.tv_nsec = LIVE_AFTER_MS * 1000000,
+	};
+	const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+						       TFD_NONBLOCK);
+
+	w->later = (struct loop_source){ fd, on_later, w };
+	if (fd >= 0 && timerfd_settime(fd, 0, &when, NULL) == 0)
+		(void)loop_add(w->loop, &w->later, EPOLLIN);
+}
+
+void monitor_start(struct monitor *w, struct loop *loop)
+{
+	const struct planted_config config = {
+		.is_quiet = is_quiet, .arg = w,
+		.view = w->decision->view, .state = w->state, .run = w->run,
+		.sink = report_sink(w->report), .since = w->since,
+	};
+
+	w->loop = loop;
+	watch_later(w);
+	if (!w->state ||
+	    policy_flag(w->decision->policy, FLAG_FS_DISABLED, false))
+		return;
+	planted_new(&config, &w->planted);
+	if (!w->decision->plan->observe)
+		arm(w);		/* No observer reports the first write */
+}
+
+void monitor_keep(struct monitor *w, const int *own)
+{
+	w->keep = (struct keeper_client){
+		.decision = w->decision, .loop = w->loop, .own = own,
+		.edited = keep_again, .covers = on_cover, .arg = w,
+	};
+	keeper_client_start(&w->keep);
+	if (w->lasts)
+		keeper_client_early(&w->keep);
+	keep_late(w);
+}
+
+static struct observer_rules *new_observe(struct monitor *w, const struct view *view)
+{
+	const struct decision *s = w->decision;
+	auto_free char *store = s->plan->ephemeral ? ephemeral_dir(view->policy) : NULL;
+
+	return observer_rules_new(view, s->plan, store, &w->since);
+}
+
+static void ask_policy(struct observer_rules *observe, struct run_network *network,
+		       struct observer_policy *ret)
+{
+	observer_rules_policy(observe, ret);
+	if (network)
+		run_network_questions(network, &ret->network);
+}
+
+/* All of it is made before any of it counts */
+int monitor_reload(struct monitor *w, struct err *err)
+{
+	const struct settings_state before = {
+		w->policy ? w->policy : w->decision->policy,
+		w->view ? w->view : w->decision->view };
+	auto_policy struct policy *policy = NULL;
+	auto_view struct view *view = NULL;
+	struct observer_policy questions;
+	struct observer_rules *observe;
+	int r = decision_run_policy(w->decision->options, &policy, NULL, err);
+
+	if (r == 0)
+		r = settings_check_own(before.policy, policy, w->state, w->planted,
+				    err);
+	if (r == 0)
+		r = settings_check_gone(before.policy, policy, err);
+	if (r == 0 && w->planted)
+		planted_open(w->planted);
+	if (r == 0)
+		r = decision_view(w->decision, policy, &view, err);
+	if (r < 0)
+		return r;
+	if (w->planted)
+		planted_grant(w->planted, view);
+	observer_rules_spare(view, &w->since, w->planted);
+	observe = new_observe(w, view);
+	ask_policy(observe, w->network, &questions);
+	if (w->observer)
+		observer_set_policy(w->observer, &questions);
+	if (w->masks)
+		fuse_masks_set_policy(w->masks, &questions);
+	report_set_ignores(w->report, &policy->ignores);
+	keeper_client_view(&w->keep, view, &w->since, w->planted);
+	if (w->planted)
+		(void)planted_has_news(w->planted);
+	(void)run_network_reload(w->network, policy, NULL);
+	settings_print_deferred(w->decision, &before,
+			     &(struct settings_state){ policy, view });
+	if (w->observe)
+		observer_rules_take_noted(observe, w->observe);
+	observer_rules_free(w->observe);
+	view_free(w->view);
+	policy_unref(w->policy);
+	w->observe = observe;
+	w->view = take_ptr(view);
+	w->policy = take_ptr(policy);
+	return 0;
+}
+
+static void on_edit(void *arg)
+{
+	struct monitor *w = arg;
+	struct err err = { 0 };
+
+	if (!w->ready) {
+		w->edited = true;
+		return;
+	}
+	if (monitor_reload(w, &err) < 0 && !is_silent(w))
+		output_say(w->decision->output, "settings not reloaded, the old ones hold: %s", err.msg);
+}
+
+static int on_edits(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+
+	(void)events;
+	if (w->planted)		/* Plants go before anybody reads them */
+		(void)planted_dispatch(w->planted);
+	settings_watch_dispatch(w->live);
+	if (w->edits.fd != settings_watch_fd(w->live)) {
+		w->edits.fd = settings_watch_fd(w->live);
+		(void)loop_add(w->loop, &w->edits, EPOLLIN);
+	}
+	keep_late(w);
+	return 0;
+}
+
+static void watch_settings(struct monitor *w)
+{
+	bool edited = false;
+
+	if (settings_watch_all(w->decision, on_edit, w, &w->live, &edited) == 0) {
+		w->edits = (struct loop_source){ settings_watch_fd(w->live), on_edits, w };
+		(void)loop_add(w->loop, &w->edits, EPOLLIN);
+	}
+	keeper_client_early(&w->keep);
+	if (edited)
+		on_edit(w);
+}
+
+static void tell_silent(const struct monitor *w)
+{
+	const size_t n = w->masks ? fuse_masks_silent(w->masks) : 0;
+	auto_free char *words = n ? mem_printf("reads in %zu hidden path%s are reported with --observe full only: too much is hidden, or shown in what is",
+					       n, n == 1 ? "" : "s") : NULL;
+
+	if (words)
+		report_missing(w->report, words);
+	else if (w->decision->plan->talk && !w->masks)
+		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
+}
+
+void monitor_ready(struct monitor *w)
+{
+	w->ready = true;
+	tell_silent(w);
+	if (w->edited)
+		on_edit(w);
+}
+
+void monitor_set_network(struct monitor *w, struct run_network *network)
+{
+	w->network = network;
+}
+
+static int on_question(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+
+	/* Whatever went wrong with it, the kernel's own floor still holds */
+	if (observer_dispatch(w->observer, events) != 0)
+		loop_remove(w->loop, &w->source);
+	return 0;
+}
+
+/* A mask whose reader is gone must not keep a tracee waiting */
+static int on_attempt(void *arg, uint32_t events)
+{
+	struct monitor *w = arg;
+
+	if (fuse_masks_dispatch(w->masks, events) == 0)
+		return 0;
+	loop_remove(w->loop, &w->attempts);
+	fuse_masks_free(w->masks);
+	w->masks = NULL;
+	return 0;
+}
+
+void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
+{
+	struct observer_policy questions;
+	struct fuse_masks_config config = {
+		.plan = w->decision->plan, .policy = &questions,
+		.sink = report_sink(w->report),
+	};
+
+	if (nfds < 2)
+		return;
+	if (!w->observe)
+		w->observe = new_observe(w, w->decision->view);
+	ask_policy(w->observe, NULL, &questions);
+	config.pids = fds[0];
+	config.device = fds[1];
+	w->mask_fds = mask_fds_new(config.plan, fds + 2, nfds - 2);
+	if (fuse_masks_new(&config, &w->masks, NULL) < 0)
+		return;
+	w->attempts = (struct loop_source){ fds[1], on_attempt, w };
+	if (loop_add(w->loop, &w->attempts, EPOLLIN) < 0) {
+		fuse_masks_free(w->masks);
+		w->masks = NULL;
+	}
+}
+
+int monitor_observe(struct monitor *w, int listener, struct err *err)
+{
+	struct observer_config config = {
+		.listener = listener, .sink = report_sink(w->report),
+		.reads = w->decision->plan->observe_full ||
+			 w->decision->plan->observe_files,
+		.files = w->decision->plan->observe_files,
+		.no_mounts = w->decision->plan->tier != TIER_FULL,
+		.nested = w->decision->plan->nested_userns, .mask_fds = w->mask_fds,
+		.sockets_by_path = w->decision->plan->sockets_by_path,
+		.on_make = arm, .arg = w,
+		.home = w->decision->view->home,
+	};
+	auto_free struct observer_socket *sockets =
+		observer_rules_sockets(w->decision->policy, &config.nsockets);
+	int r;
+
+	config.sockets = sockets;
+	if (!w->observe)
+		w->observe = new_observe(w, w->decision->view);
+	ask_policy(w->observe, w->network, &config.policy);
+	r = observer_new(&config, &w->observer, err);
+	if (r < 0)
+		return r;
+	w->source = (struct loop_source){ observer_fd(w->observer),
+					  on_question, w };
+	r = loop_add(w->loop, &w->source, EPOLLIN);
+	return r < 0 ? fail(err, r, "cannot wait for the observer") : 0;
+}
+
+void monitor_blind(struct monitor *w)
+{
+	static const char words[] = "another program holds the seccomp listener, so refused writes are not reported (and tier landlock has no network)";
+
+	arm(w);
+	report_missing(w->report, words);
+	if (!is_silent(w))
+		output_say(w->decision->output, "%s", words);
+}
+
+/* Landlock knows inodes: what comes beside something hidden has no rule */
+static void tell_unreadable(const struct monitor *w)
+{
+	const struct view *view = w->decision->plan->view;
+	auto_closedir DIR *dir = view->home && landlock_carves(w->decision->plan) ?
+				 opendir(view->home) : NULL;
+	auto_buf struct buf names = { 0 }, safe = { 0 };
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL && names.len < NAMES_MAX) {
+		auto_free char *path = path_join(view->home, entry->d_name);
+
+		if (entry->d_type == DT_REG && btime_is_after(path, &w->since) &&
+		    view_verdict(view, VIEW_READ, path).allowed &&
+		    !view_verdict(view, VIEW_WRITE, path).allowed)
+			buf_addf(&names, "%s~/%s", names.len ? ", " : "",
+				 entry->d_name);
+	}
+	text_escape(&safe, buf_str(&names));
+	if (names.len)
+		output_say(w->decision->output, "note: made or replaced outside since the start, so a new run can read it and this one could not: %s",
+			   buf_str(&safe));
+}
+
+void monitor_finish(struct monitor *w, bool failed)
+{
+	const struct observer_stats stats = w->observer ?
+		observer_stats(w->observer) : (struct observer_stats){ 0 };
+	const bool seen = sees_files(w);
+	auto_buf struct buf text = { 0 };
+	struct err err = { 0 };
+
+	/* Who was refused a name may have won a race for it, at any depth, and
+	 * who was not understood may have made one; who has mounts of his own
+	 * has other names for everything
+	 */
+	if (w->planted &&
+	    planted_finish(w->planted, !seen || stats.makes, seen,
+			seen && !stats.names && !stats.unseen &&
+			!w->decision->plan->nested_userns, &err) < 0)
+		output_say(w->decision->output, "the next run looks for what was planted: %s",
+			  err.msg);
+	report_finish(w->report);
+	if (is_silent(w))
+		return;
+	if (failed)
+		tell_unreadable(w);
+	if (w->observe && *observer_rules_noted(w->observe))
+		output_say(w->decision->output, "note: written for later commands: %s",
+			  observer_rules_noted(w->observe));
+	report_footer(w->report, w->mode, failed,
+		      options_has(w->decision->options, OPTION_VERBOSE), &text);
+	output_print(w->decision->output, text.p, text.len);
+}
+
+void monitor_drop(const struct monitor *w)
+{
+	if (w->planted)
+		planted_drop(w->planted);
+}

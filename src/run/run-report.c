@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/run-report.c - what the user reads when a run has ended */
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "plan/plan.h"
+#include "policy/env-rules.h"
+#include "policy/policy.h"
+#include "report/violation.h"
+#include "run/command-stdio.h"
+#include "run/exec-error.h"
+#include "run/monitor.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/resource-limits.h"
+#include "run/run-network.h"
+#include "run/run.h"
+
+enum { NAMES_MAX = 8 };		/* Of variables, in one line */
+
+/* What a limit is called: in messages, in a record, on the command line */
+static const struct limit_name {
+	const char *text, *target, *option;
+	int error;
+} names[NUMBER_COUNT] = {
+	[NUMBER_TIMEOUT_MS] = { "time", "time", "--timeout", 0 },
+	[NUMBER_MEMORY] = { "memory", "memory", "--memory", ENOMEM },
+	[NUMBER_PIDS] = { "process", "pids", "--pids", EAGAIN },
+	[NUMBER_FILE_SIZE] = { "file size", "file-size", "--file-size", EFBIG },
+	[NUMBER_OUTPUT] = { "output", "output", "limits.output", EPIPE },
+};
+
+static void record_limit(const struct run *run, enum policy_number number,
+			 const char *reason)
+{
+	const struct origin *origin = &run->decision.policy->numbers[number].origin;
+	struct violation v = {
+		.kind = VIOLATION_LIMIT, .error = names[number].error,
+		.op = mem_strdup(VIOLATION_OP_LIMIT),
+		.target = mem_strdup(names[number].target),
+		.reason = mem_strdup(reason),
+		.rule_key = mem_strdup(origin->key ? origin->key
+						   : names[number].option),
+		.count = 1,
+	};
+
+	if (origin->source && origin->source->text)
+		v.rule_file = mem_printf("%s:%u", origin->source->name,
+					 origin_line(origin));
+	violation_report(monitor_sink(run->monitor), &v);
+	violation_done(&v);
+}
+
+/* Print which limit was hit, and record it if that is certain */
+static void on_limit(void *arg, enum policy_number number, bool sure,
+		     const char *reason)
+{
+	const struct run *run = arg;
+
+	output_say(run->output, "%s limit: %s (%s)", names[number].text, reason,
+		   names[number].option);
+	if (sure)
+		record_limit(run, number, reason);
+}
+
+static void report_limits(struct run *run)
+{
+	const struct number *numbers = run->decision.policy->numbers;
+	const unsigned long long ms = numbers[NUMBER_TIMEOUT_MS].value;
+	const unsigned long long bytes = numbers[NUMBER_OUTPUT].value;
+	const bool cut_off = command_stdio_cut_off(run->stdio);
+	/* With a known reason there is no need to guess at others */
+	const bool known = run->job.timed_out || cut_off;
+	char reason[80];
+
+	limits_explain(run->limits, known ? 0 : run->status, on_limit, run);
+	snprintf(reason, sizeof(reason), "the command printed more than %llu bytes",
+		 bytes);
+	if (cut_off)
+		on_limit(run, NUMBER_OUTPUT, true, reason);
+	snprintf(reason, sizeof(reason), "the command was ended after %llu.%03llu s",
+		 ms / 1000, ms % 1000);
+	if (run->job.timed_out)
+		on_limit(run, NUMBER_TIMEOUT_MS, true, reason);
+	else if (run->status == 128 + SIGSYS)
+		output_say(run->output, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
+}
+
+/* "A, B and 3 more" of the variables that were not passed; those that look like
+ * secrets, or the others
+ */
+static void add_withheld(const struct policy *policy, bool secret,
+			 struct buf *out)
+{
+	size_t more = 0, shown = 0;
+
+	for (char **e = environ; *e; e++) {
+		const size_t n = strcspn(*e, "=");
+		const struct env_verdict v = env_decide(policy, *e, n);
+
+		if (!n || v.pass || v.secret != secret)
+			continue;
+		if (shown == NAMES_MAX) {
+			more++;
+			continue;
+		}
+		buf_addf(out, "%s%.*s", shown++ ? ", " : "", (int)n, *e);
+	}
+	if (more)
+		buf_addf(out, " and %zu more", more);
+}
+
+/* Those that look like secrets where the command failed, which may be why; all of
+ * them with -v
+ */
+static void report_variables(const struct run *run)
+{
+	const bool verbose = options_has(run->options, OPTION_VERBOSE);
+	const struct policy *policy = run->decision.policy;
+	auto_buf struct buf secrets = { 0 }, others = { 0 }, safe = { 0 };
+
+	if (options_has(run->options, OPTION_QUIET) ||
+	    (!verbose && (!run->status || run->job.timed_out ||
+			  run->status == 128 + SIGINT)))
+		return;
+	add_withheld(policy, true, &secrets);
+	text_escape(&safe, buf_str(&secrets));
+	if (secrets.len)
+		output_say(run->output, "not passed, as they look like secrets: %s (--env NAME passes one)",
+			   buf_str(&safe));
+	if (verbose)
+		add_withheld(policy, false, &others);
+	if (others.len)
+		output_say(run->output, "not passed, as they belong to the session: %s (--env NAME passes one)",
+			   buf_str(&others));
+}
+
+/* Count the changes of --ephemeral, once no process can write there any more */
+static void report_changes(struct run *run)
+{
+	struct ephemeral changes = run->changes;
+	size_t n;
+
+	run->changes = EPHEMERAL_NONE;
+	run_release(run);
+	n = ephemeral_finish(&changes);
+	if (n && !options_has(run->options, OPTION_QUIET))
+		output_say(run->output, "%zu change%s kept aside: cloche diff, cloche apply, cloche discard",
+			   n, n == 1 ? " is" : "s are");
+	ephemeral_done(&changes);
+}
+
+void run_report(struct run *run)
+{
+	if (run->failed) {
+		exec_error_explain(run->decision.plan, run->err);
+		output_say(run->output, "%s", run->err->msg);
+	} else {
+		report_limits(run);
+		run_network_finish(run->network);
+		if (run->status != 0)
+			run_network_explain(run->network);
+		monitor_finish(run->monitor, run->status != 0);
+		report_variables(run);
+	}
+	if (run->decision.plan->ephemeral)
+		report_changes(run);
+}
