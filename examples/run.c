@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * examples/run.c - a sandboxed command, its refusals, a question, a new policy
+ * examples/run.c - run a sandboxed command, receive refusals, change its policy
  *
  *	cc -o run run.c $(pkg-config --cflags --libs libcloche) && ./run
  *
- * The command tries a write that no rule allows, asks for a host that no rule
- * mentions, and, when we have answered, for another; then we allow the write
- * while it runs, and it tries again.
+ * The command tries a write that no rule allows, then connects to a host that no rule
+ * mentions. The program gets a request about that host, allows the write while the
+ * command runs, and denies the host. The command repeats the write until it succeeds.
  */
 
 #include <cloche.h>
@@ -37,8 +37,8 @@ static void on_violation(void *arg, cloche_run *run,
 	fprintf(stderr, "refused: %s %s (%s)\n", v->kind, v->target, v->reason);
 }
 
-/* The question comes after the first write: time to allow the second, and only
- * then to answer
+/* The command has tried its first write when this is called, and waits. Allow the
+ * write before the answer, so that the next attempt succeeds.
  */
 static void on_ask(void *arg, cloche_run *run,
 		   const struct cloche_question *q)

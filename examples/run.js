@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// examples/run.js - a sandboxed command, its refusals, a question, a new policy
+// examples/run.js - run a sandboxed command, receive refusals, change its policy
 //
 //	npm install ./cloche-0.1.0.tgz && node run.js
 //
-// The same story as run.c: a write that no rule allows, a host that no rule
-// mentions; then we allow the write while the command runs.
+// Does the same as run.c: a write that no rule allows, a host that no rule mentions;
+// the program then allows the write while the command runs.
 
 'use strict';
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""examples/run.py - a sandboxed command, its refusals, a question, a new policy
+"""examples/run.py - run a sandboxed command, receive refusals, change its policy
 
     pip install ./cloche-0.1.0-*.whl && python3 run.py
 
-The same story as run.c: a write that no rule allows, a host that no rule
-mentions; then we allow the write while the command runs.
+Does the same as run.c: a write that no rule allows, a host that no rule mentions;
+the program then allows the write while the command runs.
 """
 
 import os

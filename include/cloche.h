@@ -36,7 +36,7 @@
  * may be used at the same time. After a fork() the child may only free what it
  * inherited; that does not end the runs of its parent.
  *
- * libcloche(3) has the details, cloche-secret.h is about credentials.
+ * libcloche(3) has the details.
  */
 
 #ifndef CLOCHE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/api-run.c - cloche.h: runs, each with a supervisor in another process
+ * embed/client.c - cloche.h: runs, each with a supervisor in another process
  *
  * Should: leave the caller's process as it was: no fork() of its memory (the
  * spawn shares it until the program is there), no signal touched, no
@@ -12,7 +12,7 @@
  * socket, so nothing is lost but who was first.
  */
 
-#include "lib/api.h"
+#include "embed/run-api.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -28,11 +28,10 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/reap.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "lib/launch.h"
-#include "lib/wire.h"
+#include "ipc/wire.h"
 
 enum {
 	PATIENCE_MS = 10000,	/* For a supervisor to end its sandbox */
@@ -46,7 +45,7 @@ enum {
  * @greeted:	It is a program that goes with us
  * @early:	Signals for a command that may not run yet: bits
  * @bare:	It became the command itself
- * @told:	Its last words came
+ * @reported:	Its last message came
  * @over:	It is gone, and so is the command
  */
 struct cloche_run {
@@ -57,7 +56,7 @@ struct cloche_run {
 	void *arg;
 	unsigned int updates;
 	uint64_t early;
-	bool greeted, started, bare, told, over;
+	bool greeted, started, bare, reported, over;
 	int error, status;
 	struct err err;
 };
@@ -76,7 +75,7 @@ static unsigned long long number(const char *text)
 
 static int refuse(cloche_run *run, int code, const char *words)
 {
-	run->told = true;
+	run->reported = true;
 	run->error = code;
 	return fail(&run->err, code, "%s", words);
 }
@@ -87,7 +86,7 @@ static void take_hello(cloche_run *run, const char *const *w)
 		run->greeted = true;
 		return;
 	}
-	run->told = true;
+	run->reported = true;
 	run->error = fail(&run->err, -EPROTO, "the program is cloche %s, which does not go with this library (%s)",
 			  w[1], CLOCHE_VERSION);
 	(void)shutdown(run->wire.source.fd, SHUT_RDWR);
@@ -169,7 +168,7 @@ static void take(void *arg, enum wire_verb verb, const char *const *w)
 		run->bare = true;
 		break;
 	case WIRE_ENDED:
-		run->told = true;
+		run->reported = true;
 		run->status = (int)number(w[0]);
 		break;
 	case WIRE_FAILED:
@@ -192,8 +191,8 @@ static bool reap(cloche_run *run, int flags)
 	} while (pid < 0 && errno == EINTR);
 	if (!pid)
 		return false;
-	if (run->bare && !run->told && pid > 0) {
-		run->told = true;
+	if (run->bare && !run->reported && pid > 0) {
+		run->reported = true;
 		run->status = reap_exit_code(status);
 	}
 	run->supervisor = 0;
@@ -213,7 +212,7 @@ static void finish(cloche_run *run)
 {
 	struct cloche_result result;
 
-	if (!run->told)
+	if (!run->reported)
 		refuse(run, -EPIPE, run->greeted ?
 		       "the supervisor was ended, and the command with it" :
 		       "the program did not start, or is not cloche");
@@ -397,13 +396,13 @@ int cloche_run_wait(cloche_run *run, struct cloche_result *result)
 	return run->error;
 }
 
-/* 0 if there is somebody to talk to */
+/* 0 if the supervisor still listens */
 static int check(cloche_run *run)
 {
 	run->err.msg[0] = '\0';
 	if (run->owner != getpid())
 		return fail(&run->err, -ECHILD, "the run belongs to another process");
-	if (run->over || run->told)
+	if (run->over || run->reported)
 		return fail(&run->err, -ESRCH, "the command has ended");
 	return 0;
 }

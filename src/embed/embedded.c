@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/embedded.c - the supervisor of a run that the library started */
+/* embed/embedded.c - the supervisor of a run that the library started */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,22 +12,22 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "lib/channel.h"
-#include "lib/embed.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/run.h"
+#include "embed/embedded.h"
+#include "ipc/embedding.h"
+#include "run/host-channel.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/run.h"
 
 static void on_say(void *arg, const char *line)
 {
-	channel_say(arg, line);
+	host_channel_say(arg, line);
 }
 
 static void on_print(void *arg, const char *text, size_t n)
 {
 	(void)n;
-	channel_report(arg, text);
+	host_channel_report(arg, text);
 }
 
 /* @text is the words, each with its NUL; *@ret points into it, to be freed */
@@ -61,7 +61,7 @@ static int read_words(struct buf *text, struct err *err)
 	return 0;
 }
 
-/* Whoever reads the command's output to its end may listen to us only then */
+/* A host that reads the command's output to its end may serve our socket only then */
 static void release_streams(void)
 {
 	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -85,8 +85,10 @@ static int take_env(char **words, int n, char ***ret, struct err *err)
 	return (int)count + 1;
 }
 
-static int run(struct options *options, struct err *err)
+static int run_words(struct options *options, const struct output *output,
+		     struct err *err)
 {
+	static struct run one;
 	auto_buf struct buf text = { 0 };
 	auto_free char **words = NULL, **env = NULL;
 	int n, first, r = read_words(&text, err);
@@ -98,20 +100,22 @@ static int run(struct options *options, struct err *err)
 	if (r < 0)
 		return r;
 	options->env = env;
-	first = cli_parse_options(n - r, words + r, options, err);
+	first = options_parse(n - r, words + r, options, err);
 	if (first < 0)
 		return first;
 	first += r;
-	/* The library tells each refusal: nobody needs the footer as well */
+	/* The library reports each refusal: the footer would repeat them */
 	if (!options_has(options, OPTION_ANNOTATE))
 		(void)options_add(options, OPTION_ANNOTATE, "never", NULL);
-	return run_command(options, words + first, err);
+	one = (struct run){ .options = options, .output = output,
+			    .argv = words + first, .err = err };
+	return run(&one);
 }
 
 int cli_embedded(int argc, char **argv, struct err *err)
 {
 	struct options options = { 0 };
-	struct hooks hooks = { .say = on_say, .print = on_print };
+	struct output output = { .say = on_say, .print = on_print };
 	uint64_t parent = 0;
 	int r;
 
@@ -119,16 +123,15 @@ int cli_embedded(int argc, char **argv, struct err *err)
 	    fcntl(EMBED_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(EMBED_WORDS, F_SETFD, FD_CLOEXEC) < 0)
 		return fail(err, -EINVAL, "only the library starts this");
-	r = channel_new(EMBED_SOCKET, (pid_t)parent, &options,
-			&hooks.channel, err);
+	r = host_channel_new(EMBED_SOCKET, (pid_t)parent, &options,
+			     &output.channel, err);
 	if (r < 0)
 		return r;
-	hooks.arg = hooks.channel;
-	options.hooks = &hooks;
-	r = run(&options, err);
+	output.arg = output.channel;
+	r = run_words(&options, &output, err);
 	release_streams();
-	channel_ended(hooks.channel, r, err->msg);
-	channel_free(hooks.channel);
+	host_channel_ended(output.channel, r, err->msg);
+	host_channel_free(output.channel);
 	options_done(&options);
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/launch.c - start the program that supervises a run
+ * embed/launch.c - start the program that supervises a run
  *
  * posix_spawn() shares the caller's memory until the exec, so it costs the same
  * in a process of any size, and is safe in one with threads. What it gets is
@@ -8,7 +8,7 @@
  * caller's is closed, also what was left open on exec.
  */
 
-#include "lib/launch.h"
+#include "embed/run-api.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -25,8 +25,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "lib/api.h"
-#include "lib/embed.h"
+#include "ipc/embedding.h"
 
 enum { NFDS = 5, ABOVE = 16 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/api.c - cloche.h: sandboxes, and the sizes of structs */
+/* embed/run-api.c - cloche.h: sandboxes, and the sizes of structs */
 
-#include "lib/api.h"
+#include "embed/run-api.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/api.h - what is behind the handles of cloche.h
- *
- * cloche_start() and cloche_run_*() are there twice behind the one public
- * header: api-run.c starts the program, which is what a library can do in
- * anybody's process; api-here.c is for that program, which supervises itself.
- */
+/* embed/run-api.h - what is behind the handles of cloche.h */
 
-#ifndef LIB_API_H
-#define LIB_API_H
+#ifndef EMBED_RUN_API_H
+#define EMBED_RUN_API_H
+
+#include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "cloche.h"
-#include "lib/options.h"
+#include "run/options.h"
 
 struct cloche_sandbox {
 	struct options options;
@@ -24,7 +22,15 @@ struct cloche_sandbox {
  */
 int api_copy(void *to, size_t size, const void *from);
 
-/* The other way round: fill what the caller has room for */
+/* The other way round: fill what the caller's struct has */
 void api_give(void *to, const void *from, size_t size);
 
-#endif /* LIB_API_H */
+/* Start the program that supervises a run, with @socket (which stays the caller's);
+ * @ask: there is a handler for questions. 0 and *@ret, or a negative errno with a
+ * message in @sandbox.
+ */
+int launch_supervisor(struct cloche_sandbox *sandbox,
+		      const struct cloche_run_options *options, bool ask,
+		      int socket, pid_t *ret);
+
+#endif /* EMBED_RUN_API_H */

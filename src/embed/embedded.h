@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* embed/embedded.h - the program as the supervisor of a run of the library */
+
+#ifndef EMBED_EMBEDDED_H
+#define EMBED_EMBEDDED_H
+
+struct err;
+
+/* The supervisor of a run that the library started (ipc/embedding.h). An exit
+ * status; whatever there is to say goes to the library.
+ */
+int cli_embedded(int argc, char **argv, struct err *err);
+
+#endif /* EMBED_EMBEDDED_H */
