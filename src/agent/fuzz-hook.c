@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/fuzz-hook.c - a byte for the agent, then what it says: the answer is
+/* agent/fuzz-hook.c - a byte for the agent, then what it says: the answer is
  * JSON, a denied command is never rewritten, and what is rewritten is known
  * again and holds the command as it was
  */
@@ -11,9 +11,9 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "fuzz.h"
-#include "lib/hook.h"
+#include "agent/hook.h"
+#include "policy/permission.h"
 #include "policy/policy.h"
-#include "policy/ruleset.h"
 
 static const char *const options[] = { "--net", "none", NULL };
 static const struct hook_wrapper wrapper = {
@@ -25,9 +25,9 @@ static struct policy *make_policy(void)
 	static const struct rule_bases bases = { "/w", "/w", "/h" };
 	struct policy *p = policy_new("/w", "/h");
 
-	(void)ruleset_add(p->ruleset, "Bash(curl *)", ACTION_DENY, &bases,
+	(void)permission_add(p->ruleset, "Bash(curl *)", ACTION_DENY, &bases,
 			  (struct origin){ 0 }, NULL);
-	(void)ruleset_add(p->ruleset, "Bash(git push *)", ACTION_ASK, &bases,
+	(void)permission_add(p->ruleset, "Bash(git push *)", ACTION_ASK, &bases,
 			  (struct origin){ 0 }, NULL);
 	policy_add_string(p, LIST_EXCLUDED_COMMANDS, "docker *",
 			  (struct origin){ 0 }, NULL);

@@ -1,29 +1,220 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/hook-install.c - our hooks in an agent's settings, and out again
+ * agent/hook-install.c - our hooks in an agent's settings, and out again
  *
- * Theory of operation: each edit of the text is noted (lib/hook-note.h) and
- * undone from the note, so what others have changed in the meantime stays.
- * Without a note, or where our piece was edited, our entries are taken out of
- * their lists instead.
+ * Theory of operation: an edit puts a piece into the text in the place of another,
+ * often of nothing. Both pieces and the place are recorded in our state directory,
+ * and undone from there, so what others have changed in the meantime stays. Without
+ * a record, or where our piece was edited, our entries are taken out of their lists
+ * instead.
  */
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "lib/change.h"
-#include "lib/hook-note.h"
-#include "lib/hook.h"
-#include "policy/edit.h"
+#include "policy/json-edit.h"
+#include "report/violation-store.h"
+#include "run/settings-edit.h"
+
+/**
+ * struct piece - One change of the text
+ * @at:		Where @new stood when it was put there
+ */
+struct piece {
+	size_t at;
+	char *old, *new;
+};
+
+/**
+ * struct hook_record - What installing did to one file
+ * @created:	There was no file
+ * @made_dir:	Nor its directory
+ */
+struct hook_record {
+	bool created, made_dir;
+	struct { struct piece *v; size_t len, cap; } pieces;
+};
+
+static void record_done(struct hook_record *note)
+{
+	for (size_t i = 0; i < note->pieces.len; i++) {
+		free(note->pieces.v[i].old);
+		free(note->pieces.v[i].new);
+	}
+	free(note->pieces.v);
+}
+
+/* "agent-NUMBER.json": one note for a file and an agent */
+static char *record_name(const struct hook_target *t)
+{
+	return mem_printf("%s-%016" PRIx64 ".json", t->agent->name,
+			  text_hash(t->file));
+}
+
+static int open_records(struct err *err)
+{
+	auto_free char *state = violation_store_default_dir();
+	auto_free char *dir = state ? path_join(state, "hooks") : NULL;
+
+	if (!dir)
+		return fail(err, -ENOENT,
+			    "there is no home directory; set $HOME");
+	return fs_open_private_dir(dir, err);
+}
+
+static int record_save(const struct hook_target *t, const struct hook_record *note,
+	      struct err *err)
+{
+	auto_close int dir = open_records(err);
+	auto_free char *name = record_name(t);
+	auto_free char *text = NULL;
+	json_t *pieces = json_array();
+	json_t *root;
+
+	for (size_t i = 0; i < note->pieces.len; i++) {
+		const struct piece *p = &note->pieces.v[i];
+
+		json_array_append_new(pieces, json_pack("{s:I, s:s, s:s}",
+			"at", (json_int_t)p->at, "old", p->old,
+			"new", p->new));
+	}
+	root = json_pack("{s:i, s:s, s:b, s:b, s:o}", "version", 1,
+			 "file", t->file, "created", note->created,
+			 "made_dir", note->made_dir, "pieces", pieces);
+	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+	json_decref(root);
+	if (dir < 0)
+		return dir;
+	if (!text)
+		return fail(err, -EINVAL, "'%s' is not UTF-8", t->file);
+	return fs_replace(dir, name, text, strlen(text), 0600, err);
+}
+
+static bool record_load(const struct hook_target *t, struct hook_record *ret)
+{
+	auto_close int dir = open_records(NULL);
+	auto_free char *name = record_name(t);
+	auto_buf struct buf text = { 0 };
+	json_t *root, *piece;
+	size_t i;
+
+	*ret = (struct hook_record){ 0 };
+	if (dir < 0 || fs_read(dir, name, JSON_TEXT_MAX, &text, NULL) < 0)
+		return false;
+	root = json_parse(buf_str(&text), text.len, name, NULL);
+	ret->created = json_is_true(json_object_get(root, "created"));
+	ret->made_dir = json_is_true(json_object_get(root, "made_dir"));
+	json_array_foreach(json_object_get(root, "pieces"), i, piece) {
+		const char *old = json_string_value(
+			json_object_get(piece, "old"));
+		const char *new = json_string_value(
+			json_object_get(piece, "new"));
+
+		if (old && new)
+			*vec_push(&ret->pieces) = (struct piece){
+				.at = (size_t)json_integer_value(
+					json_object_get(piece, "at")),
+				.old = mem_strdup(old), .new = mem_strdup(new),
+			};
+	}
+	json_decref(root);
+	return ret->pieces.len > 0;
+}
+
+static void record_forget(const struct hook_target *t)
+{
+	auto_close int dir = open_records(NULL);
+	auto_free char *name = record_name(t);
+
+	if (dir >= 0)
+		(void)unlinkat(dir, name, 0);
+}
+
+static bool is_inside_character(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* What differs between two texts, cut between characters */
+static void record_piece(struct hook_record *note, const struct buf *before,
+		const struct buf *after)
+{
+	const char *a = buf_str(before), *b = buf_str(after);
+	size_t head = 0, tail = 0, most;
+
+	most = before->len < after->len ? before->len : after->len;
+	while (head < most && a[head] == b[head])
+		head++;
+	while (head && (is_inside_character(a[head]) ||
+			is_inside_character(b[head])))
+		head--;
+	while (tail < most - head &&
+	       a[before->len - tail - 1] == b[after->len - tail - 1])
+		tail++;
+	while (tail && is_inside_character(a[before->len - tail]))
+		tail--;
+	*vec_push(&note->pieces) = (struct piece){
+		.at = head,
+		.old = mem_strndup(a + head, before->len - tail - head),
+		.new = mem_strndup(b + head, after->len - tail - head),
+	};
+}
+
+/* Where @piece stands in @text: at its place, or at the only other one */
+static const char *find_piece(const struct buf *text,
+			      const struct piece *piece)
+{
+	const size_t n = strlen(piece->new);
+	const char *s = buf_str(text);
+	const char *found;
+
+	if (piece->at <= text->len && text->len - piece->at >= n &&
+	    !memcmp(s + piece->at, piece->new, n))
+		return s + piece->at;
+	found = n ? strstr(s, piece->new) : NULL;
+	return found && !strstr(found + 1, piece->new) ? found : NULL;
+}
+
+/* Put the old pieces back, the last first, where they stand by now. False, and
+ * nothing in @ret, if one of them is not there any more.
+ */
+static bool record_undo(const struct hook_record *note, const struct buf *text,
+	       struct buf *ret)
+{
+	struct buf now = { 0 };
+
+	buf_add(&now, buf_str(text), text->len);
+	for (size_t i = note->pieces.len; i-- > 0;) {
+		const struct piece *p = &note->pieces.v[i];
+		const char *at = find_piece(&now, p);
+		struct buf next = { 0 };
+
+		if (!at) {
+			buf_done(&now);
+			return false;
+		}
+		buf_add(&next, now.p, (size_t)(at - now.p));
+		buf_adds(&next, p->old);
+		buf_adds(&next, at + strlen(p->new));
+		buf_done(&now);
+		now = next;
+	}
+	*ret = now;
+	return true;
+}
 
 /* "/usr/bin/cloche hook claude pre-tool-use OPTIONS": for agents that give it
  * to a shell
@@ -177,7 +368,7 @@ static int take_out(const struct agent *agent, struct buf *text,
 		while ((at = find_entry(agent, text, event->theirs, at,
 					&len)) < len) {
 			struct buf next = { 0 };
-			const int r = edit_remove(buf_str(text), text->len,
+			const int r = json_edit_remove(buf_str(text), text->len,
 						  path, at, &next, err);
 
 			if (r < 0)
@@ -190,7 +381,7 @@ static int take_out(const struct agent *agent, struct buf *text,
 }
 
 /* One edit of @text, noted */
-static int add_value(const struct hook_target *t, struct note *note,
+static int add_value(const struct hook_target *t, struct hook_record *note,
 		     struct buf *text, const char *path, json_t *value,
 		     bool list, struct err *err)
 {
@@ -202,13 +393,13 @@ static int add_value(const struct hook_target *t, struct note *note,
 	json_decref(value);
 	if (!literal)
 		return fail(err, -EINVAL, "a word of the hook is not UTF-8");
-	r = list ? edit_append_value(buf_str(text), text->len, t->file, path,
+	r = list ? json_edit_append_value(buf_str(text), text->len, t->file, path,
 				     literal, &next, err) :
-		   edit_set(buf_str(text), text->len, t->file, path, literal,
+		   json_edit_set(buf_str(text), text->len, t->file, path, literal,
 			    &next, err);
 	if (r < 0)
 		return r;
-	note_piece(note, text, &next);
+	record_piece(note, text, &next);
 	replace(text, &next);
 	return 0;
 }
@@ -223,7 +414,7 @@ static bool has_key(const struct buf *text, const char *key)
 	return r;
 }
 
-static int put_in(const struct hook_target *t, struct note *note,
+static int put_in(const struct hook_target *t, struct hook_record *note,
 		  struct buf *text, struct err *err)
 {
 	const struct agent_event *event;
@@ -270,16 +461,16 @@ static bool is_installed(const struct hook_target *t, const struct buf *text)
 
 struct job {
 	const struct hook_target *target;
-	struct note note;
+	struct hook_record note;
 };
 
-/* A text without our hooks: as it was before, where that can be told */
+/* A text without our hooks: as it was before, where that is known */
 static int clean(const struct hook_target *t, const struct buf *text,
-		 struct note *note, struct buf *ret, struct err *err)
+		 struct hook_record *note, struct buf *ret, struct err *err)
 {
 	int found;
 
-	if (note_load(t, note) && note_undo(note, text, ret)) {
+	if (record_load(t, note) && record_undo(note, text, ret)) {
 		struct buf rest = { 0 };
 
 		buf_add(&rest, buf_str(ret), ret->len);
@@ -298,21 +489,21 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 			struct buf *ret, struct err *err)
 {
 	struct job *job = arg;
-	struct note old = { 0 };
+	struct hook_record old = { 0 };
 	int r;
 
 	if (is_installed(job->target, text))
-		return CHANGE_KEEP;
+		return SETTINGS_EDIT_KEEP;
 	r = clean(job->target, text, &old, ret, err);
 	job->note.created = !exists || old.created;
 	job->note.made_dir = job->note.made_dir || old.made_dir;
-	note_done(&old);
+	record_done(&old);
 	if (r >= 0)
 		r = put_in(job->target, &job->note, ret, err);
 	/* Noted before it is done: a note too much does no harm */
 	if (r >= 0)
-		r = note_save(job->target, &job->note, err);
-	return r < 0 ? r : CHANGE_WRITE;
+		r = record_save(job->target, &job->note, err);
+	return r < 0 ? r : SETTINGS_EDIT_WRITE;
 }
 
 int hook_install(const struct hook_target *t, struct err *err)
@@ -323,9 +514,9 @@ int hook_install(const struct hook_target *t, struct err *err)
 	int r;
 
 	job.note.made_dir = stat(dir, &st) < 0;
-	r = change_file(t->file, edit_install, &job, err);
-	note_done(&job.note);
-	return r < 0 ? r : r == CHANGE_WRITE;
+	r = settings_edit_file(t->file, edit_install, &job, err);
+	record_done(&job.note);
+	return r < 0 ? r : r == SETTINGS_EDIT_WRITE;
 }
 
 static int edit_uninstall(void *arg, const struct buf *text, bool exists,
@@ -335,8 +526,8 @@ static int edit_uninstall(void *arg, const struct buf *text, bool exists,
 	const int r = clean(job->target, text, &job->note, ret, err);
 
 	if (r <= 0 || !exists)
-		return r < 0 ? r : CHANGE_KEEP;
-	return job->note.created && !ret->len ? CHANGE_REMOVE : CHANGE_WRITE;
+		return r < 0 ? r : SETTINGS_EDIT_KEEP;
+	return job->note.created && !ret->len ? SETTINGS_EDIT_REMOVE : SETTINGS_EDIT_WRITE;
 }
 
 int hook_uninstall(const struct hook_target *t, struct err *err)
@@ -348,11 +539,11 @@ int hook_uninstall(const struct hook_target *t, struct err *err)
 
 	if (stat(dir, &st) < 0)
 		return 0;
-	r = change_file(t->file, edit_uninstall, &job, err);
+	r = settings_edit_file(t->file, edit_uninstall, &job, err);
 	if (r >= 0)
-		note_forget(t);
-	if (r == CHANGE_REMOVE && job.note.made_dir)
-		(void)rmdir(dir);	/* Stays if somebody uses it */
-	note_done(&job.note);
-	return r < 0 ? r : r != CHANGE_KEEP;
+		record_forget(t);
+	if (r == SETTINGS_EDIT_REMOVE && job.note.made_dir)
+		(void)rmdir(dir);	/* Fails if it is not empty */
+	record_done(&job.note);
+	return r < 0 ? r : r != SETTINGS_EDIT_KEEP;
 }

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/hook-call.c - what an agent's hook is told, from JSON */
+/* agent/hook-request.c - the call of an agent's hook, from JSON */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "lib/hook.h"
 
 static const struct agent agents[] = {
 #define AGENT(id, name, tools, variable, dir, file) \
 	{ AGENT_##id, name, tools, variable, dir, file },
-#include "lib/agents.def"
+#include "agent/agents.def"
 };
 
 static const struct agent_event events[] = {
 #define EVENT(agent, kind, theirs, ours, matcher) \
 	{ AGENT_##agent, EVENT_##kind, theirs, ours, matcher },
-#include "lib/agents.def"
+#include "agent/agents.def"
 };
 
 static const char *const kinds[EVENT_KINDS] = {
@@ -102,12 +102,12 @@ static const char *text_of(const json_t *object, const char *key)
 /* A hook that was installed for another event must not guess */
 static int check_event(const struct hook_call *call, struct err *err)
 {
-	const char *said = text_of(call->root, "hook_event_name");
+	const char *name = text_of(call->root, "hook_event_name");
 
-	if (!said || !strcmp(said, call->event->theirs))
+	if (!name || !strcmp(name, call->event->theirs))
 		return 0;
 	return fail(err, -EINVAL, "the hook is for %s and was called for %s; run 'cloche hook install %s' again",
-		    call->event->theirs, said, call->agent->name);
+		    call->event->theirs, name, call->agent->name);
 }
 
 /* Whether @tool is one of those that @list has, with | between them */
@@ -164,10 +164,10 @@ static int find_command(struct hook_call *call, struct err *err)
 static int find_directory(struct hook_call *call, const char *cwd,
 			  struct err *err)
 {
-	const char *said = text_of(call->root, "cwd");
+	const char *theirs = text_of(call->root, "cwd");
 	const char *dir = NULL;
 
-	call->cwd = said && *said ? said : cwd;
+	call->cwd = theirs && *theirs ? theirs : cwd;
 	if (*call->cwd != '/')
 		return fail(err, -EINVAL, "cwd '%s' is not absolute",
 			    call->cwd);

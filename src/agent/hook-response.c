@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/hook-reply.c - the answer in the agent's own words
+ * agent/hook-response.c - the answer in the agent's own words
  *
  * What each believes: Claude takes a rewritten input with or without a
  * decision, and replaces the whole input by it. Codex takes it only with
@@ -11,11 +11,11 @@
 
 #include <errno.h>
 
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "lib/hook.h"
 
 /* Append @value, which is taken over. NULL is what jansson makes of a name that
  * is not UTF-8: silence would then let the command pass as it is.
@@ -147,17 +147,17 @@ static int reply_cursor(const struct hook_call *call,
 		[HOOK_ASK] = "ask", [HOOK_DENY] = "deny",
 	};
 	auto_free char *reason = d->reason ? words_for(d->reason, "") : NULL;
-	const char *told = d->verdict >= HOOK_ASK ? reason : NULL;
+	const char *message = d->verdict >= HOOK_ASK ? reason : NULL;
 
 	if (d->verdict == HOOK_NO_OPINION && !d->command)
 		return print(json_object(), out, err);
 	if (!d->command)
 		return print(json_pack("{s:s, s:s*, s:s*}",
 			"permission", words[d->verdict],
-			"user_message", told, "agent_message", told), out, err);
+			"user_message", message, "agent_message", message), out, err);
 	return print(json_pack("{s:s, s:s*, s:s*, s:o}",
 			"permission", words[d->verdict],
-			"user_message", told, "agent_message", told,
+			"user_message", message, "agent_message", message,
 			"updated_input", new_input(call, d)), out, err);
 }
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/hook-wrap.c - a command line of an agent becomes `cloche run ...`
+ * agent/hook-rewrite.c - a command line of an agent becomes `cloche run ...`
  *
  * Theory of operation: the line is a constant head and one quoted word. So
  * what is ours is known by making it again: only a line that comes out byte
  * for byte the same is ours, and nothing in it is believed. Any other line that
  * starts a sandbox of ours looks like a wrapper and is none: it is refused,
- * for whoever reads it later must not take it for one.
+ * for a later reader must not take it for one.
  */
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "lib/hook.h"
-#include "policy/command.h"
-#include "policy/shell.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 /* All but the last word */
 static void add_head(const struct hook_wrapper *w, struct buf *out)

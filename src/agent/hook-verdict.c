@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/hook-decide.c - may the agent run this, and how
+ * agent/hook-verdict.c - may the agent run this, and how
  *
  * Theory of operation: the agent will look at the line that we give it, not at
  * the one that the model wrote, so its own rules would miss: an allowed command
@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/hook.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "lib/hook.h"
-#include "policy/command.h"
 #include "policy/mode.h"
+#include "policy/permission.h"
 #include "policy/policy.h"
-#include "policy/ruleset.h"
-#include "policy/shell.h"
+#include "shell/command-pattern.h"
+#include "shell/parse.h"
 
 /* Never removed without a question, sandbox or not */
 static const char *const critical[] = {
@@ -31,7 +31,7 @@ static const char *const critical[] = {
 	"\"$PWD\"", "\"$PWD\"/*", "~/.", "/.", "//",
 };
 
-static char *with_origin(const struct ruleset_verdict *v)
+static char *with_origin(const struct permission_verdict *v)
 {
 	struct buf b = { 0 };
 
@@ -82,10 +82,10 @@ static bool removes_critical(const char *command)
 }
 
 /* What the rules say about the fields of the call beside its command */
-static struct ruleset_verdict decide_fields(const struct policy *policy,
+static struct permission_verdict decide_fields(const struct policy *policy,
 					    const struct hook_call *call)
 {
-	struct ruleset_verdict worst = { .action = ACTION_COUNT };
+	struct permission_verdict worst = { .action = ACTION_COUNT };
 	const char *key;
 	json_t *value;
 
@@ -93,16 +93,16 @@ static struct ruleset_verdict decide_fields(const struct policy *policy,
 		auto_free char *text = json_is_string(value) ?
 			mem_strdup(json_string_value(value)) :
 			json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-		struct ruleset_verdict v;
+		struct permission_verdict v;
 
 		if (!text || !strcmp(key, "command"))
 			continue;
-		v = ruleset_decide_input(policy->ruleset, key, text);
+		v = permission_decide_input(policy->ruleset, key, text);
 		if (v.action < worst.action) {
-			ruleset_verdict_done(&worst);
+			permission_verdict_done(&worst);
 			worst = v;
 		} else {
-			ruleset_verdict_done(&v);
+			permission_verdict_done(&v);
 		}
 	}
 	return worst;
@@ -119,20 +119,20 @@ static bool is_automatic(const struct policy *policy,
 	       !removes_critical(command);
 }
 
-/* The stricter of what is said about the command and about its fields */
-static struct ruleset_verdict decide_rules(const struct policy *policy,
+/* The stricter of the verdicts on the command and on its fields */
+static struct permission_verdict decide_rules(const struct policy *policy,
 					   const struct hook_call *call,
 					   const char *command, bool automatic)
 {
-	struct ruleset_verdict v = ruleset_decide_command(policy->ruleset,
+	struct permission_verdict v = permission_decide_command(policy->ruleset,
 							  command, automatic);
-	struct ruleset_verdict fields = decide_fields(policy, call);
+	struct permission_verdict fields = decide_fields(policy, call);
 
 	if (fields.action < ACTION_ALLOW && fields.action < v.action) {
-		ruleset_verdict_done(&v);
+		permission_verdict_done(&v);
 		return fields;
 	}
-	ruleset_verdict_done(&fields);
+	permission_verdict_done(&fields);
 	return v;
 }
 
@@ -144,7 +144,7 @@ static void say(struct hook_decision *d, enum hook_verdict verdict,
 	d->reason = mem_strdup(reason);
 }
 
-static void apply_verdict(const struct ruleset_verdict *v,
+static void apply_verdict(const struct permission_verdict *v,
 			  struct hook_decision *d)
 {
 	static const enum hook_verdict verdicts[ACTION_COUNT + 1] = {
@@ -207,7 +207,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	const bool automatic = !outside && is_automatic(policy, call,
 							command);
 	auto_buf struct buf line = { 0 };
-	struct ruleset_verdict v;
+	struct permission_verdict v;
 
 	*ret = (struct hook_decision){ 0 };
 	if (!inner && hook_is_forged(w, command)) {
@@ -216,7 +216,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 	}
 	v = decide_rules(policy, call, command, automatic);
 	apply_verdict(&v, ret);
-	ruleset_verdict_done(&v);
+	permission_verdict_done(&v);
 	if (ask && ret->verdict != HOOK_DENY)
 		say(ret, HOOK_ASK, ask);
 	if (outside)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/hook.h - an agent asks before it runs a command: what to answer
+/* agent/hook.h - an agent asks before it runs a command: what to answer
  *
  * An agent hands its hook a JSON object and obeys the one that comes back. The
- * agents differ in names and in what they believe; agents.def and hook-reply.c
+ * agents differ in names and in what they believe; agents.def and hook-response.c
  * know that, the rest does not. Nothing here reads a descriptor or prints.
  */
 
-#ifndef LIB_HOOK_H
-#define LIB_HOOK_H
+#ifndef AGENT_HOOK_H
+#define AGENT_HOOK_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -22,7 +22,7 @@ enum { HOOK_TIMEOUT_S = 20 };		/* What is installed as the limit */
 
 enum agent_id {
 #define AGENT(id, ...) AGENT_##id,
-#include "lib/agents.def"
+#include "agent/agents.def"
 	AGENT_COUNT,
 };
 
@@ -61,7 +61,7 @@ void agent_names(struct buf *out);
 void agent_event_names(const struct agent *agent, struct buf *out);
 
 /**
- * struct hook_call - What the agent said
+ * struct hook_call - What the agent sent
  * @root:	All of it
  * @input:	The tool's input, which holds "command"; or NULL
  * @command:	NULL where the tool runs none
@@ -80,7 +80,7 @@ struct hook_call {
 };
 
 /* Read @n bytes of @text. @cwd is for agents that do not say where they are. 0,
- * or -EINVAL with words.
+ * or -EINVAL with a message.
  */
 int hook_call_parse(const struct agent *agent, const struct agent_event *event,
 		    const char *text, size_t n, const char *cwd,
@@ -144,7 +144,7 @@ void hook_decide(const struct policy *policy, const struct hook_wrapper *w,
 void hook_decision_done(struct hook_decision *d);
 
 /* Append what the agent wants to read; nothing where silence says it. 0, or
- * -EINVAL with words: then the agent must be told no.
+ * -EINVAL with a message: then the answer must be no.
  */
 int hook_reply(const struct hook_call *call, const struct hook_decision *d,
 	       struct buf *out, struct err *err);
@@ -171,13 +171,13 @@ struct hook_target {
 json_t *hook_settings(const struct hook_target *t, struct err *err);
 
 /* Add our hooks to the agent's settings; those of an earlier time go. 1, 0 if
- * they were there, or a negative errno with words.
+ * they were there, or a negative errno with a message.
  */
 int hook_install(const struct hook_target *t, struct err *err);
 
-/* Take them out again. A file that nobody else touched is as it was before,
- * byte for byte. 1, 0 if there were none, or a negative errno with words.
+/* Take them out again. A file without other changes is as it was before,
+ * byte for byte. 1, 0 if there were none, or a negative errno with a message.
  */
 int hook_uninstall(const struct hook_target *t, struct err *err);
 
-#endif /* LIB_HOOK_H */
+#endif /* AGENT_HOOK_H */

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lib/shim.c - make and remove wrappers
+ * agent/shim.c - make and remove wrappers, and see whether they are used
  *
  * Theory of operation: where a wrapper may lie is asked of the policy itself:
  * as it is here, and as it would be if a command started in the home
  * directory, where everything but cloche's own directories is writable. A
- * directory in a git work tree is somebody's project. So most homes end up
- * with cloche's own directory, which is never writable inside (always.def).
+ * directory in a git work tree is a project. So most homes end up
+ * with cloche's own directory, which is never writable inside (policy/defaults.c).
  */
 
-#include "lib/shim.h"
+#include "agent/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,16 +22,19 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "lib/options.h"
-#include "lib/session.h"
-#include "lib/why.h"
 #include "policy/policy.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/policy-why.h"
 
-enum { SCRIPT_MAX = 64 << 10 };
+static const char LIST[] = "shims.json";
+
+enum { SCRIPT_MAX = 64 << 10, STAT_MAX = 4096, WORDS_LOOKED_AT = 3 };
 
 /* The script. @options are words for `cloche run`, NULL-ended. */
 static void write_text(const char *cloche, const char *name, const char *real,
@@ -51,7 +55,8 @@ static void write_text(const char *cloche, const char *name, const char *real,
 	buf_adds(out, " \"$@\"\n");
 }
 
-bool shim_is_ours(const char *text)
+/* Whether @text is a shim of ours */
+static bool is_ours(const char *text)
 {
 	const char *second = strchr(text, '\n');
 
@@ -59,7 +64,7 @@ bool shim_is_ours(const char *text)
 	       !strncmp(second + 1, SHIM_MARK, strlen(SHIM_MARK));
 }
 
-int shim_read_script(const char *path, struct buf *text)
+static int read_script(const char *path, struct buf *text)
 {
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
 				 O_NONBLOCK);
@@ -80,8 +85,8 @@ static bool is_program(const char *path)
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    access(path, X_OK) < 0)
 		return false;
-	return shim_read_script(path, &text) < 0 ||
-	       !shim_is_ours(buf_str(&text));
+	return read_script(path, &text) < 0 ||
+	       !is_ours(buf_str(&text));
 }
 
 /* The next directory of *@path, which moves on; NULL at the end */
@@ -114,7 +119,7 @@ static char *find_real(const char *name, const char *path)
 	return NULL;
 }
 
-char *shim_own_dir(void)
+static char *own_dir(void)
 {
 	auto_free char *config = fs_xdg("XDG_CONFIG_HOME", ".config");
 
@@ -126,14 +131,14 @@ static bool is_writable_from(const char *cwd, const char *file)
 {
 	struct options options = { 0 };
 	auto_policy struct policy *policy = NULL;
-	struct why why = { 0 };
+	struct policy_why why = { 0 };
 	bool writable = true;	/* What cannot be found out is no */
 
 	if (options_add(&options, OPTION_CWD, cwd, NULL) == 0 &&
-	    session_policy(&options, &policy, NULL) == 0 &&
-	    why_ask(policy, WHY_WRITE, file, &why, NULL) == 0)
+	    decision_policy(&options, &policy, NULL) == 0 &&
+	    policy_why_ask(policy, POLICY_WHY_WRITE, file, &why, NULL) == 0)
 		writable = why.allowed;
-	why_done(&why);
+	policy_why_done(&why);
 	options_done(&options);
 	return writable;
 }
@@ -169,7 +174,7 @@ static const char *objection(const char *dir, const char *name)
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
 		return "may be written by others";
 	if (st.st_uid != geteuid())
-		return "belongs to somebody else";
+		return "belongs to another user";
 	if (is_in_work_tree(dir))
 		return "lies in a git work tree, where sandboxed commands write";
 	if ((cwd && is_writable_from(cwd, file)) ||
@@ -199,12 +204,12 @@ static char *place_on_path(const char *name, const char *real,
 
 /* Where a shim for @real may lie: @dir if that is given, else a directory on
  * @path before that of @real that is ours and never writable inside, else
- * cloche's own below the configuration. NULL with words; the caller frees.
+ * cloche's own below the configuration. NULL with a message; the caller frees.
  */
 static char *find_place(const char *dir, const char *name, const char *real,
 			const char *path, struct err *err)
 {
-	auto_free char *own = shim_own_dir();
+	auto_free char *own = own_dir();
 	auto_free char *shims = own ? path_join(own, "shims") : NULL;
 	auto_free char *found = NULL;
 	auto_close int fd = -1;
@@ -255,9 +260,9 @@ static int check_name(const char *name, struct err *err)
 static int check_free(const char *file, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
-	const int r = shim_read_script(file, &text);
+	const int r = read_script(file, &text);
 
-	if (r == -ENOENT || (r == 0 && shim_is_ours(buf_str(&text))))
+	if (r == -ENOENT || (r == 0 && is_ours(buf_str(&text))))
 		return 0;
 	return fail(err, -EEXIST, "'%s' is there already and is no shim of ours; it is left alone",
 		    file);
@@ -272,6 +277,112 @@ static int write_shim(const char *file, const struct buf *text,
 	if (fd < 0)
 		return fail_errno(err, "cannot open '%s'", dir);
 	return fs_replace(fd, path_base(file), text->p, text->len, 0755, err);
+}
+
+const char *shim_state_name(enum shim_state state)
+{
+	static const char *const names[] = {
+		[SHIM_OK] = "ok", [SHIM_BYPASSED] = "bypassed",
+		[SHIM_CHANGED] = "changed", [SHIM_GONE] = "gone",
+		[SHIM_NO_PROGRAM] = "no-program",
+	};
+
+	return names[state];
+}
+
+void shim_done(struct shim *shim)
+{
+	free(shim->name);
+	free(shim->path);
+	free(shim->real);
+	*shim = (struct shim){ 0 };
+}
+
+void shim_list_done(struct shim_list *list)
+{
+	for (size_t i = 0; i < list->len; i++)
+		shim_done(&list->v[i]);
+	free(list->v);
+	*list = (struct shim_list){ 0 };
+}
+
+static int add_row(const json_t *row, struct shim_list *list)
+{
+	const char *name = json_string_value(json_object_get(row, "name"));
+	const char *path = json_string_value(json_object_get(row, "path"));
+	const char *real = json_string_value(json_object_get(row, "real"));
+	struct shim *shim;
+
+	if (!name || !path || !real || *path != '/' || *real != '/' ||
+	    list->len == SHIMS_MAX)
+		return -EINVAL;
+	shim = vec_push(list);
+	shim->name = mem_strdup(name);
+	shim->path = mem_strdup(path);
+	shim->real = mem_strdup(real);
+	return 0;
+}
+
+static int parse(const struct buf *text, const char *file,
+		 struct shim_list *ret, struct err *err)
+{
+	json_t *root = json_parse(buf_str(text), text->len, file, err);
+	json_t *rows = json_object_get(root, "shims"), *row;
+	int r = json_is_array(rows) ? 0 : -EINVAL;
+	size_t i;
+
+	json_array_foreach(rows, i, row) {
+		if (r == 0)
+			r = add_row(row, ret);
+	}
+	if (root && r < 0)
+		r = fail(err, r, "%s: not a list of shims; remove it, and the shims by hand",
+			 file);
+	json_decref(root);
+	return r;
+}
+
+int shim_read_list(struct shim_list *ret, struct err *err)
+{
+	auto_free char *dir = own_dir();
+	auto_free char *file = dir ? path_join(dir, LIST) : NULL;
+	auto_buf struct buf text = { 0 };
+	int r;
+
+	*ret = (struct shim_list){ 0 };
+	if (!file)
+		return fail(err, -ENOENT, "there is no home directory; set $HOME");
+	r = fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, err);
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : parse(&text, file, ret, err);
+}
+
+static int write_list(const struct shim_list *list, struct err *err)
+{
+	auto_free char *dir = own_dir();
+	auto_close int fd = fs_open_dir_p(dir, 0700, err);
+	auto_free char *text = NULL;
+	json_t *rows, *root;
+
+	if (fd >= 0 && !list->len) {	/* Leave nothing behind */
+		(void)unlinkat(fd, "shims", AT_REMOVEDIR);
+		return unlinkat(fd, LIST, 0) < 0 && errno != ENOENT ?
+			fail_errno(err, "cannot remove the list of shims") : 0;
+	}
+	rows = json_array();
+	for (size_t i = 0; i < list->len; i++)
+		(void)json_array_append_new(rows, json_pack("{s:s, s:s, s:s}",
+			"name", list->v[i].name, "path", list->v[i].path,
+			"real", list->v[i].real));
+	root = json_pack("{s:i, s:o}", "version", 1, "shims", rows);
+	text = json_dumps(root, JSON_INDENT(2));
+	json_decref(root);
+	if (fd < 0)
+		return fd;
+	if (!text)
+		return fail(err, -EINVAL, "the list of shims holds a name that is not UTF-8");
+	return fs_replace(fd, LIST, text, strlen(text), 0644, err);
 }
 
 static void list_add(struct shim_list *list, const struct shim *shim)
@@ -322,7 +433,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 	}
 	if (r == 0) {
 		list_add(&list, ret);
-		r = shim_write_list(&list, err);
+		r = write_list(&list, err);
 	}
 	shim_list_done(&list);
 	return r;
@@ -331,7 +442,7 @@ int shim_install(const char *cloche, const char *name, const char *dir,
 int shim_remove(const char *name, struct err *err)
 {
 	struct shim_list list = { 0 };
-	size_t kept = 0, found = 0;
+	size_t left = 0, found = 0;
 	int r = shim_read_list(&list, err);
 
 	for (size_t i = 0; i < list.len && r == 0; i++) {
@@ -351,12 +462,117 @@ int shim_remove(const char *name, struct err *err)
 		if (!strcmp(list.v[i].name, name))
 			shim_done(&list.v[i]);
 		else
-			list.v[kept++] = list.v[i];
+			list.v[left++] = list.v[i];
 	}
 	if (r == 0) {
-		list.len = kept;
-		r = shim_write_list(&list, err);
+		list.len = left;
+		r = write_list(&list, err);
 	}
 	shim_list_done(&list);
 	return r;
+}
+
+/* What a shell would start */
+static char *first_on_path(const char *name, const char *path)
+{
+	char *dir;
+
+	while ((dir = next_dir(&path))) {
+		auto_free char *owned = dir;
+		char *file = path_join(*owned ? owned : ".", name);
+
+		if (access(file, X_OK) == 0)
+			return file;
+		free(file);
+	}
+	return NULL;
+}
+
+enum shim_state shim_state(const struct shim *shim, const char *path)
+{
+	auto_buf struct buf text = { 0 };
+	auto_free char *first = first_on_path(shim->name, path);
+	const int r = read_script(shim->path, &text);
+
+	if (r == -ENOENT)
+		return SHIM_GONE;
+	if (r < 0 || !is_ours(buf_str(&text)))
+		return SHIM_CHANGED;
+	if (access(shim->real, X_OK) < 0)
+		return SHIM_NO_PROGRAM;
+	return first && !strcmp(first, shim->path) ? SHIM_OK : SHIM_BYPASSED;
+}
+
+/* The parent of @pid, and its first words; 0 if that is unknown. Behind
+ * the name, which may hold anything, stand the state and the parent.
+ */
+static pid_t parent_of(pid_t pid)
+{
+	char path[64];
+	auto_buf struct buf text = { 0 };
+	auto_close int fd = -1;
+	const char *p;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fs_read_fd(fd, STAT_MAX, &text, NULL) < 0)
+		return 0;
+	p = strrchr(buf_str(&text), ')');
+	return p && strlen(p) > 4 ? (pid_t)strtol(p + 4, NULL, 10) : 0;
+}
+
+static bool is_same_file(const char *a, const char *real)
+{
+	auto_free char *x = realpath(a, NULL);
+	auto_free char *y = realpath(real, NULL);
+
+	return x && y && !strcmp(x, y);
+}
+
+/* By its program, or by the script that an interpreter was given */
+static bool runs(pid_t pid, const char *real)
+{
+	char path[64];
+	auto_buf struct buf words = { 0 };
+	auto_close int fd = -1;
+	const char *p, *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (is_same_file(path, real))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fs_read_fd(fd, JSON_TEXT_MAX, &words, NULL) < 0)
+		return false;
+	p = buf_str(&words);
+	end = p + words.len;
+	for (int i = 0; i < WORDS_LOOKED_AT && p < end; i++) {
+		if (*p == '/' && is_same_file(p, real))
+			return true;
+		p += strlen(p) + 1;
+	}
+	return false;
+}
+
+void shim_tell_bypass(struct buf *out)
+{
+	struct shim_list list = { 0 };
+	pid_t pid = getppid();
+
+	if (getenv(SHIM_VARIABLE) || shim_read_list(&list, NULL) < 0)
+		return;
+	for (int depth = 0; pid > 1 && list.len && depth < SHIM_ANCESTORS_MAX;
+	     depth++, pid = parent_of(pid)) {
+		for (size_t i = 0; i < list.len; i++) {
+			if (!runs(pid, list.v[i].real))
+				continue;
+			buf_addf(out, "cloche: %s was started directly and runs outside the sandbox: its shim is ",
+				 list.v[i].name);
+			text_escape(out, list.v[i].path);
+			buf_adds(out, "; put that directory first in $PATH\n");
+			shim_list_done(&list);
+			return;
+		}
+	}
+	shim_list_done(&list);
 }

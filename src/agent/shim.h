@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/shim.h - wrappers that run a program in the sandbox under its own name
+/* agent/shim.h - wrappers that run a program in the sandbox under its own name
  *
  * A shim is a small script that lies earlier on $PATH than the program. It
  * must lie where no sandboxed command can write, or the command would choose
  * what runs next. A file lists them, so that they can be found again.
  */
 
-#ifndef LIB_SHIM_H
-#define LIB_SHIM_H
+#ifndef AGENT_SHIM_H
+#define AGENT_SHIM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,11 +54,8 @@ enum shim_state {
 
 const char *shim_state_name(enum shim_state state);
 
-/* Whether @text is a shim of ours */
-bool shim_is_ours(const char *text);
-
 /* Make the shim and list it; a file that is not ours is never overwritten.
- * 0 with *@ret filled in, or a negative errno with words.
+ * 0 with *@ret filled in, or a negative errno with a message.
  */
 int shim_install(const char *cloche, const char *name, const char *dir,
 		 const char *const *options, struct shim *ret,
@@ -76,9 +73,4 @@ void shim_list_done(struct shim_list *list);
  */
 void shim_tell_bypass(struct buf *out);
 
-/* For parts of this: the file's name, a file's text, and the list kept */
-char *shim_own_dir(void);
-int shim_read_script(const char *path, struct buf *text);
-int shim_write_list(const struct shim_list *list, struct err *err);
-
-#endif /* LIB_SHIM_H */
+#endif /* AGENT_SHIM_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/persona.c - cloche as NAME: programs that cloche stands in for */
+/* compat/applet.c - cloche as NAME: programs that cloche stands in for */
 
-#include "cli/persona.h"
+#include "compat/applet.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -9,24 +9,23 @@
 
 #include "base/err.h"
 #include "base/path.h"
-#include "cli/command.h"
 
-static const struct persona personas[] = {
-#define PERSONA(id, name, help) { name, help, persona_##id },
-#include "cli/personas.def"
-#undef PERSONA
+static const struct applet personas[] = {
+#define APPLET(id, name, help) { name, help, applet_##id },
+#include "compat/applets.def"
+#undef APPLET
 	{ 0 },
 };
 
-const struct persona *persona_table(void)
+const struct applet *applet_table(void)
 {
 	return personas;
 }
 
-const struct persona *persona_find(const char *argv0)
+const struct applet *applet_find(const char *argv0)
 {
 	const char *name = path_base(argv0);
-	const struct persona *p = personas;
+	const struct applet *p = personas;
 
 	if (*name == '-')	/* A login shell */
 		name++;
@@ -37,11 +36,11 @@ const struct persona *persona_find(const char *argv0)
 
 int cli_as(int argc, char **argv, struct err *err)
 {
-	const struct persona *p;
+	const struct applet *p;
 
 	if (argc < 2)
 		return fail(err, -EINVAL, "usage: cloche as NAME [ARG...] ('cloche help as' lists the names)");
-	p = persona_find(argv[1]);
+	p = applet_find(argv[1]);
 	if (!p)
 		return fail(err, -EINVAL, "cloche cannot stand in for '%s'; 'cloche help as' lists the names",
 			    argv[1]);

@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/persona.h - programs that cloche stands in for, by name */
+/* compat/applet.h - programs that cloche stands in for, by name */
 
-#ifndef CLI_PERSONA_H
-#define CLI_PERSONA_H
+#ifndef COMPAT_APPLET_H
+#define COMPAT_APPLET_H
+
+struct err;
 
 /**
- * struct persona - One name
+ * struct applet - One name
  * @name:	Of the program; installed in the libexec directory
  * @help:	One line
  * @run:	argv[0] is as it was called (a login shell's has a dash before
  *		it). Returns the exit status; what there is to say was said.
  */
-struct persona {
+struct applet {
 	const char *name, *help;
 	int (*run)(int argc, char **argv);
 };
 
-#define PERSONA(id, name, help) int persona_##id(int argc, char **argv);
-#include "cli/personas.def"
-#undef PERSONA
+#define APPLET(id, name, help) int applet_##id(int argc, char **argv);
+#include "compat/applets.def"
+#undef APPLET
 
 /* The one that @argv0 names, a path or not; NULL if it names none */
-const struct persona *persona_find(const char *argv0);
+const struct applet *applet_find(const char *argv0);
 /* The whole table, ending with an empty row */
-const struct persona *persona_table(void);
+const struct applet *applet_table(void);
 
-#endif /* CLI_PERSONA_H */
+/* The verb 'as' (cli/command-line.h) */
+int cli_as(int argc, char **argv, struct err *err);
+
+#endif /* COMPAT_APPLET_H */

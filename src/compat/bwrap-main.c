@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/bwrap/program.c - bwrap as a program of its own: small, quick to start,
+/* compat/bwrap-main.c - bwrap as a program of its own: small, quick to start,
  * and found again by callers that run /proc/self/exe
  */
 
 #include <stdio.h>
 #include <sys/auxv.h>
 
-#include "cli/persona.h"
+#include "compat/applet.h"
 
 int main(int argc, char **argv)
 {
@@ -14,5 +14,5 @@ int main(int argc, char **argv)
 		fputs("bwrap: this copy is set-user-id or has capabilities, and does nothing so; install it without\n", stderr);
 		return 1;
 	}
-	return persona_bwrap(argc, argv);
+	return applet_bwrap(argc, argv);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/bwrap/fuzz-bwrap.c - words ended by NUL: whatever they are, a frame that is
- * made can be checked and shown, and points at nothing it has not
+/* compat/fuzz-bwrap.c - words ended by NUL: whatever they are, a plan that is
+ * made can be checked, and points at nothing it has not
  */
 
 #include <stdint.h>
@@ -9,37 +9,30 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "cli/bwrap/bwrap.h"
+#include "compat/bwrap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char *env[] = { (char *)(uintptr_t)"A=1", (char *)(uintptr_t)"HOME=/h",
-		       NULL };
-
 /* Every kind has what its execution looks at */
-static void check_op(const struct frame *frame, const struct frame_op *op)
+static void check_op(const struct bwrap_plan *plan, const struct bwrap_op *op)
 {
-	const bool has_source = op->kind == FRAME_SYMLINK ||
-				op->kind == FRAME_HOSTNAME ||
-				(op->kind == FRAME_BIND && op->fd < 0);
-	const bool has_fd = op->kind == FRAME_FILE || op->kind == FRAME_DATA;
+	const bool has_source = op->kind == BWRAP_SYMLINK ||
+				op->kind == BWRAP_HOSTNAME ||
+				(op->kind == BWRAP_BIND && op->fd < 0);
+	const bool has_fd = op->kind == BWRAP_FILE || op->kind == BWRAP_DATA;
 
 	if ((has_source && !op->source) || (has_fd && op->fd < 0) ||
-	    (op->kind != FRAME_HOSTNAME && !op->dest) ||
-	    op->layer + op->layers > frame->layers.len ||
-	    (op->kind == FRAME_OVERLAY && !op->layers) || op->perms > 07777)
+	    (op->kind != BWRAP_HOSTNAME && !op->dest) ||
+	    op->layer + op->layers > plan->layers.len ||
+	    (op->kind == BWRAP_OVERLAY && !op->layers) || op->perms > 07777)
 		abort();
 }
 
 static void check(struct bwrap *b)
 {
-	auto_buf struct buf text = { 0 };
-
-	(void)frame_check(&b->frame, 1000, NULL);
-	for (size_t i = 0; i < b->frame.ops.len; i++)
-		check_op(&b->frame, &b->frame.ops.v[i]);
-	frame_env_set(&b->frame, "PWD", "/");
-	frame_print(&b->frame, &text);
+	(void)bwrap_check(&b->plan, 1000, NULL);
+	for (size_t i = 0; i < b->plan.ops.len; i++)
+		check_op(&b->plan, &b->plan.ops.v[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -55,10 +48,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		*vec_push(&words) = p;
 	}
 	*vec_push(&words) = NULL;
-	if (bwrap_parse(&b, words.v, env, 0, NULL) == 0)
+	if (bwrap_parse(&b, words.v, 0, NULL) == 0)
 		check(&b);
-	frame_done(&b.frame);
-	buf_done(&b.warned);
+	bwrap_done(&b);
 	free(words.v);
 	return 0;
 }

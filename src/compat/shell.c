@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/shell.c - cloche as a shell: the real one, in the sandbox
+ * compat/shell.c - cloche as a shell: the real one, in the sandbox
  *
  * Many programs run commands by "$SHELL -c" or by the first bash on the PATH,
  * and can be told which. All words are the shell's own; the policy comes from
@@ -17,29 +17,17 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/exit.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "cli/command.h"
-#include "cli/persona.h"
+#include "base/terminal.h"
+#include "compat/applet.h"
 #include "doctor/doctor.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/run.h"
-#include "lib/tier.h"
-#include "plan/exit.h"
-
-static void on_say(void *arg, const char *line)
-{
-	(void)arg;
-	cli_tell("cloche: %s", line);
-}
-
-static void on_print(void *arg, const char *text, size_t n)
-{
-	(void)arg;
-	cli_print(text, n);
-}
+#include "run/choose-tier.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/run.h"
 
 static bool is_ourselves(const char *file)
 {
@@ -94,22 +82,23 @@ static char **words_for(char *shell, bool login, int argc, char **argv)
 	return words;
 }
 
-static int run(char **words)
+static int run_shell(char **words)
 {
-	static const struct hooks hooks = {
-		.say = on_say, .print = on_print,
-	};
-	struct options options = { .hooks = &hooks };
+	static struct run one;
+	struct options options = { 0 };
 	struct err err = { 0 };
-	const int r = run_command(&options, words, &err);
+	int r;
 
+	one = (struct run){ .options = &options, .output = &output_stderr,
+			    .argv = words, .err = &err };
+	r = run(&one);
 	options_done(&options);
 	if (r < 0)
-		cli_tell("cloche: %s", err.msg);
+		stderr_line("cloche: %s", err.msg);
 	return r < 0 ? EXIT_NOT_BUILT : r;
 }
 
-int persona_shell(int argc, char **argv)
+int applet_shell(int argc, char **argv)
 {
 	const char *name = path_base(argv[0]);
 	const bool login = *name == '-';
@@ -117,14 +106,14 @@ int persona_shell(int argc, char **argv)
 	auto_free char **words = NULL;
 
 	if (!shell) {
-		cli_tell("cloche: there is no shell %s but this link",
+		stderr_line("cloche: there is no shell %s but this link",
 			 name + login);
 		return EXIT_NOT_FOUND;
 	}
 	words = words_for(shell, login, argc, argv);
 	if (!tier_is_nested() && !doctor_is_in_landlock())
-		return run(words);
+		return run_shell(words);
 	execv(shell, words);
-	cli_tell("cloche: %s: %s", shell, strerror(errno));
+	stderr_line("cloche: %s: %s", shell, strerror(errno));
 	return EXIT_NOT_EXECUTABLE;
 }

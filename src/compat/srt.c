@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/srt.c - cloche as srt: the command line of sandbox-runtime
+ * compat/srt.c - cloche as srt: the command line of sandbox-runtime
  *
  * Theory of operation: options, settings discovery, messages and exit status
  * are srt's; the run is `cloche run --profile srt` without the agent's files.
@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,25 +26,162 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/terminal.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/persona.h"
-#include "cli/srt.h"
-#include "lib/hooks.h"
-#include "lib/options.h"
-#include "lib/run.h"
-#include "policy/srt.h"
+#include "compat/applet.h"
+#include "policy/srt-settings.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/run.h"
 
 static const char release[] = "0.0.83";	/* Whose behaviour this is */
 
 enum { CONTROL_FILE_MAX = 1 << 20 };	/* What a pipe may hold */
 
+static const char help[] =
+	"Usage: srt [options] [command] [command...]\n"
+	"\n"
+	"Run commands in a sandbox with network and filesystem restrictions\n"
+	"\n"
+	"Arguments:\n"
+	"  command                command to run in the sandbox\n"
+	"\n"
+	"Options:\n"
+	"  -V, --version          output the version number\n"
+	"  -d, --debug            enable debug logging\n"
+	"  -s, --settings <path>  path to config file (default: ~/.srt-settings.json)\n"
+	"  -c <command>           run command string directly (like sh -c), no escaping\n"
+	"                         applied\n"
+	"  --control-fd <fd>      read config updates from an inherited file descriptor\n"
+	"                         >= 3 (JSON lines)\n"
+	"  -h, --help             display help for command\n"
+	"\n"
+	"This is cloche, standing in for srt; see cloche-srt(1).\n";
+
+/**
+ * struct srt_call - What was asked for
+ * @string:	Of -c, or NULL
+ * @words:	The command, NULL-terminated
+ * @settings, @control: As they were given, or NULL
+ */
+struct srt_call {
+	const char *string, *settings, *control;
+	char **words;
+	bool debug, version;
+};
+
+static int set_control(const char *value, struct srt_call *call)
+{
+	uint64_t fd;
+
+	if (text_to_u64(value, 1 << 20, &fd) < 0 || fd < 3) {
+		fprintf(stderr, "error: option '--control-fd <fd>' argument '%s' is invalid. must be an integer file descriptor >= 3 (0-2 are stdin, stdout and stderr).\n",
+			value);
+		return 1;
+	}
+	call->control = value;
+	return -EAGAIN;
+}
+
+/* One option. Negative to go on, else the exit status. */
+static int take_option(int letter, struct srt_call *call)
+{
+	switch (letter) {
+	case 'd':
+		call->debug = true;
+		break;
+	case 's':	/* An empty one is none, as in srt */
+		call->settings = *optarg ? optarg : NULL;
+		break;
+	case 'c':
+		call->string = *optarg ? optarg : NULL;
+		break;
+	case 'f':
+		return set_control(optarg, call);
+	case 'V':
+		call->version = true;
+		break;
+	case ':':
+		fprintf(stderr, "error: option '%s' argument missing\n",
+			optopt == 's' ? "-s, --settings <path>" :
+			optopt == 'c' ? "-c <command>" : "--control-fd <fd>");
+		return 1;
+	default:
+		fputs(help, stdout);
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+/* Names that are srt's own verbs; none of them is for this system */
+static int own_verb(const char *word)
+{
+	if (!strcmp(word, "proxy")) {
+		fprintf(stderr, "srt proxy: cloche has no proxy without a sandbox\n");
+		return 2;
+	}
+	if (!strcmp(word, "windows-install") ||
+	    !strcmp(word, "windows-uninstall")) {
+		fprintf(stderr, "Error: %s is for Windows only\n", word);
+		return 1;
+	}
+	return -EAGAIN;
+}
+
+static const struct option options_of_srt[] = {
+	{ "debug", no_argument, NULL, 'd' },
+	{ "settings", required_argument, NULL, 's' },
+	{ "control-fd", required_argument, NULL, 'f' },
+	{ "version", no_argument, NULL, 'V' },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+/* Is @word, if it is a long option, written out? getopt_long() takes less */
+static bool is_whole(const char *word)
+{
+	const struct option *row = options_of_srt;
+
+	if (strncmp(word, "--", 2) != 0)
+		return true;
+	while (row->name && (strlen(row->name) != strcspn(word + 2, "=") ||
+			     strncmp(row->name, word + 2, strlen(row->name))))
+		row++;
+	return row->name;
+}
+
+/* Negative if there is something to do, with *@ret filled in; else the exit
+ * status, and what there was to say was said. An option that srt does not know is
+ * the first word of the command. Options end there: srt goes on looking, and takes
+ * -d, -s and -c away from the command itself.
+ */
+static int srt_parse(int argc, char **argv, struct srt_call *ret)
+{
+	int r = -EAGAIN, at = 1, letter = 0;
+
+	opterr = optind = 0;
+	while (r < 0) {
+		at = optind ? optind : 1;
+		letter = getopt_long(argc, argv, "+:ds:c:Vh", options_of_srt,
+				     NULL);
+		if (letter == -1)
+			at = optind;
+		if (letter == -1 || letter == '?' || !is_whole(argv[at]))
+			break;
+		r = take_option(letter, ret);
+	}
+	ret->words = argv + at;
+	if (r < 0 && at < argc && strcmp(argv[at - 1], "--") != 0)
+		r = own_verb(argv[at]);
+	return r;
+}
+
 #define FILE_RULES "this file's rules (its denyRead, allowRead and credential entries included)"
 
-static int refuse(const char *reason, const char *lost)
+static int refuse_settings(const char *reason, const char *lost)
 {
-	cli_tell("Error: %s", reason);
-	cli_tell("Refusing to run with the built-in defaults, which would drop %s.",
+	stderr_line("Error: %s", reason);
+	stderr_line("Refusing to run with the built-in defaults, which would drop %s.",
 		 lost);
 	return 1;
 }
@@ -51,7 +189,7 @@ static int refuse(const char *reason, const char *lost)
 static void on_say(void *arg, const char *line)
 {
 	(void)arg;
-	cli_tell("%s%s", strncmp(line, "note: ", 6) ? "" : "srt: ", line);
+	stderr_line("%s%s", strncmp(line, "note: ", 6) ? "" : "srt: ", line);
 }
 
 /* The plan, with -d: srt marks each line of its own */
@@ -62,7 +200,7 @@ static void on_print(void *arg, const char *text, size_t n)
 		const char *end = memchr(text, '\n', n);
 		const size_t len = end ? (size_t)(end - text) : n;
 
-		cli_tell("[SandboxDebug] %.*s", (int)len, text);
+		stderr_line("[SandboxDebug] %.*s", (int)len, text);
 		n -= len + (end != NULL);
 		text += len + (end != NULL);
 	}
@@ -71,7 +209,6 @@ static void on_print(void *arg, const char *text, size_t n)
 /* Look at the file as srt does; 0, or the exit status with all said */
 static int check_text(const char *file, const struct buf *text)
 {
-	auto_buf struct buf issues = { 0 };
 	auto_free char *reason = NULL;
 	struct err err = { 0 };
 	json_t *root;
@@ -79,7 +216,7 @@ static int check_text(const char *file, const struct buf *text)
 	if (!buf_str(text)[strspn(buf_str(text), " \t\r\n\v\f")]) {
 		reason = mem_printf("%s is empty. Delete it, or put a config in it.",
 				    file);
-		return refuse(reason, FILE_RULES);
+		return refuse_settings(reason, FILE_RULES);
 	}
 	root = json_parse(buf_str(text), text->len, file, &err);
 	if (!root) {
@@ -87,17 +224,17 @@ static int check_text(const char *file, const struct buf *text)
 
 		reason = mem_printf("%s is not valid JSON: %s", file,
 				    words ? words + 16 : err.msg);
-		return refuse(reason, FILE_RULES);
+		return refuse_settings(reason, FILE_RULES);
 	}
-	if (srt_check(root, &issues))
+	if (srt_check(root, &err) < 0)
 		reason = mem_printf("%s does not hold a valid config — %s",
-				    file, buf_str(&issues));
+				    file, err.msg);
 	else if (json_object_get(json_object_get(root, "network"),
 				 "mitmProxy"))
-		cli_tell("srt: note: network.mitmProxy has no effect here: %s",
+		stderr_line("srt: note: network.mitmProxy has no effect here: %s",
 			 file);
 	json_decref(root);
-	return reason ? refuse(reason, FILE_RULES) : 0;
+	return reason ? refuse_settings(reason, FILE_RULES) : 0;
 }
 
 /* Find and check the settings; *@ret is the file to use, the text of one that can
@@ -115,22 +252,22 @@ static int find_settings(const struct srt_call *call, char **ret)
 	*ret = NULL;
 	if (!file)
 		return 0;
-	fd = cli_stream(file);
+	fd = options_stream_fd(file);
 	r = fd < 0 ? fs_read(AT_FDCWD, file, JSON_TEXT_MAX, &text, NULL) :
 	    fs_read_fd(fd, JSON_TEXT_MAX, &text, NULL);
 	if (r == -ENOENT && call->settings) {
 		reason = mem_printf("%s does not exist.", file);
-		return refuse(reason, "the rules --settings asked for");
+		return refuse_settings(reason, "the rules --settings asked for");
 	}
 	if (r == -ENOENT && call->debug)
-		cli_tell("[SandboxDebug] No config found at %s, using default config",
+		stderr_line("[SandboxDebug] No config found at %s, using default config",
 			 file);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0) {
 		reason = mem_printf("%s could not be read (%s).", file,
 				    strerrorname_np(-r));
-		return refuse(reason, FILE_RULES);
+		return refuse_settings(reason, FILE_RULES);
 	}
 	r = check_text(file, &text);
 	if (r == 0)
@@ -155,7 +292,7 @@ static int control_from_file(int fd)
 		return -errno;
 	from = ends[0];
 	to = ends[1];
-	/* Nobody reads yet: all of it must fit */
+	/* The pipe has no reader yet: all of it must fit */
 	if (fcntl(to, F_SETPIPE_SZ, CONTROL_FILE_MAX) < 0 ||
 	    dup2(from, fd) < 0)
 		return -errno;
@@ -175,7 +312,7 @@ static int check_control(const char *text)
 	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY &&
 	    (!S_ISREG(st.st_mode) || control_from_file(fd) == 0))
 		return 0;
-	cli_tell("Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.",
+	stderr_line("Error: --control-fd %s is not usable: EBADF: bad file descriptor, read. Refusing to run the command without the control channel it asks for.",
 		 text);
 	return 1;
 }
@@ -272,12 +409,13 @@ static int add_options(const struct srt_call *call, const char *settings,
 	return r;
 }
 
-static int run(const struct srt_call *call, const char *settings)
+static int run_srt(const struct srt_call *call, const char *settings)
 {
-	static const struct hooks hooks = {
+	static const struct output output = {
 		.say = on_say, .print = on_print,
 	};
-	struct options options = { .hooks = &hooks };
+	static struct run one;
+	struct options options = { 0 };
 	auto_free char *shell = find_shell();
 	auto_buf struct buf script = { 0 };
 	auto_free char **argv = command_for(call, shell, &script);
@@ -285,20 +423,22 @@ static int run(const struct srt_call *call, const char *settings)
 	int r;
 
 	if (call->debug)
-		cli_tell("[SandboxDebug] Initializing sandbox...");
+		stderr_line("[SandboxDebug] Initializing sandbox...");
 	if (call->debug && call->string)
-		cli_tell("[SandboxDebug] Command string mode (-c): %s",
+		stderr_line("[SandboxDebug] Command string mode (-c): %s",
 			 call->string);
 	r = add_options(call, settings, &options, &err);
+	one = (struct run){ .options = &options, .output = &output,
+			    .argv = argv, .err = &err };
 	if (r == 0)
-		r = run_command(&options, argv, &err);
+		r = run(&one);
 	options_done(&options);
 	if (r < 0)
-		cli_tell("Error: %s", err.msg);
+		stderr_line("Error: %s", err.msg);
 	return r < 0 ? 1 : r;
 }
 
-int persona_srt(int argc, char **argv)
+int applet_srt(int argc, char **argv)
 {
 	struct srt_call call = { 0 };
 	auto_free char *settings = NULL;
@@ -316,8 +456,8 @@ int persona_srt(int argc, char **argv)
 	if (r == 0 && call.control)
 		r = check_control(call.control);
 	if (r == 0 && !call.string && !call.words[0]) {
-		cli_tell("Error: No command specified. Use -c <command> or provide command arguments.");
+		stderr_line("Error: No command specified. Use -c <command> or provide command arguments.");
 		r = 1;
 	}
-	return r ? r : run(&call, settings);
+	return r ? r : run_srt(&call, settings);
 }
