@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/help.c - cloche help: from the tables of verbs and options */
+/* cli/cmd-help.c - cloche help and completion, from the tables of verbs and options */
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,11 +8,12 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/terminal.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/persona.h"
-#include "cli/words.h"
-#include "lib/options.h"
+#include "cli/command-line.h"
+#include "compat/applet.h"
+#include "completion.h"
+#include "run/options.h"
 
 enum { COLUMNS = 80, OPTION_AT = 26, WORD_AT = 6 };
 
@@ -90,8 +91,8 @@ static void print_wrapped(const char *text, int at, int column)
 
 static void print_title(const char *title)
 {
-	printf("\n%s%s%s\n", cli_style(stdout, STYLE_HEAD), title,
-	       cli_style(stdout, STYLE_NONE));
+	printf("\n%s%s%s\n", terminal_style(stdout, STYLE_HEAD), title,
+	       terminal_style(stdout, STYLE_NONE));
 }
 
 static void print_option(const struct option_row *row)
@@ -115,13 +116,13 @@ static void print_examples(const char *call)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(examples); i++) {
 		if (!strcmp(examples[i].call, call))
-			printf("  %s%s%s\n", cli_style(stdout, STYLE_COMMAND),
-			       examples[i].example, cli_style(stdout, STYLE_NONE));
+			printf("  %s%s%s\n", terminal_style(stdout, STYLE_COMMAND),
+			       examples[i].example, terminal_style(stdout, STYLE_NONE));
 	}
 }
 
 /* The options of @word alone, or of all words; those of run are told by its help */
-static void print_flags(const struct command *c, const char *word,
+static void print_flags(const struct verb *c, const char *word,
 			const char *synopsis)
 {
 	bool first = true;
@@ -132,7 +133,7 @@ static void print_flags(const struct command *c, const char *word,
 			.help = f->help,
 		};
 
-		if (f->verb != c->run || (word && !text_has_word(f->words, word)))
+		if (strcmp(f->verb, c->name) || (word && !text_has_word(f->words, word)))
 			continue;
 		if (first)
 			print_title("Options");
@@ -160,11 +161,11 @@ static void print_usage(const char *verb, const char *word,
 static void print_personas(void)
 {
 	print_title("Names");
-	for (const struct persona *p = persona_table(); p->name; p++)
+	for (const struct applet *p = applet_table(); p->name; p++)
 		printf("  %-10s %s\n", p->name, p->help);
 }
 
-static void print_verb(const struct command *c)
+static void print_verb(const struct verb *c)
 {
 	const int n = printf("  cloche %-10s ", c->name);
 
@@ -180,7 +181,7 @@ static void print_overview(void)
 
 		if (!rest)
 			print_title(groups[g].title);
-		for (const struct command *c = command_table(); c->name; c++) {
+		for (const struct verb *c = verb_table(); c->name; c++) {
 			bool listed = false;
 
 			for (size_t i = 0; i < ARRAY_SIZE(groups); i++)
@@ -197,7 +198,7 @@ static void print_overview(void)
 }
 
 /* The words of a verb that has some */
-static void print_words(const struct command *c)
+static void print_words(const struct verb *c)
 {
 	const struct word *w = word_first(c);
 
@@ -212,7 +213,7 @@ static void print_words(const struct command *c)
 	}
 }
 
-static const struct word *find_word(const struct command *c, const char *name)
+static const struct word *find_word(const struct verb *c, const char *name)
 {
 	const struct word *w = word_first(c);
 
@@ -221,7 +222,7 @@ static const struct word *find_word(const struct command *c, const char *name)
 	return w;
 }
 
-static void print_word(const struct command *c, const struct word *w)
+static void print_word(const struct verb *c, const struct word *w)
 {
 	char call[64];
 
@@ -241,17 +242,17 @@ int cli_help(int argc, char **argv, struct err *err)
 {
 	static char name[] = "secret", help[] = "--help";
 	char *secret[] = { name, help, NULL };
-	const struct command *c;
+	const struct verb *c;
 	const struct word *w;
 
 	if (argc < 2) {
 		print_overview();
 		return 0;
 	}
-	c = command_find(argv[1]);
+	c = verb_find(argv[1]);
 	if (!c)
-		return cli_fail_verb(argv[1], err);
-	if (c->run == cli_secret)	/* It tells its own */
+		return verb_fail(argv[1], err);
+	if (c->raw == cli_secret)	/* It tells its own */
 		return cli_secret(2, secret, err);
 	w = argc > 2 ? find_word(c, argv[2]) : NULL;
 	if (w) {
@@ -263,12 +264,35 @@ int cli_help(int argc, char **argv, struct err *err)
 	print_examples(c->name);
 	print_usage(c->name, NULL, c->synopsis);
 	print_words(c);
-	if (c->run == cli_policy) {
+	if (!strcmp(c->name, "policy")) {
 		puts("");
 		print_wrapped(kinds, 0, 0);
 	}
-	if (c->run == cli_as)
+	if (c->raw == cli_as)
 		print_personas();
 	print_flags(c, NULL, c->synopsis);
 	return 0;
+}
+
+int cli_completion(int argc, char **argv, struct err *err)
+{
+	static const struct {
+		const char *name, *script;
+	} shells[] = {
+		{ "bash", completion_bash },
+		{ "zsh", completion_zsh },
+		{ "fish", completion_fish },
+	};
+
+	if (argc != 2)
+		return fail(err, -EINVAL,
+			    "completion needs one of bash, zsh, fish");
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
+		if (!strcmp(shells[i].name, argv[1])) {
+			(void)fputs(shells[i].script, stdout);	/* main() looks */
+			return 0;
+		}
+	}
+	return fail(err, -EINVAL,
+		    "completion: '%s' is not one of bash, zsh, fish", argv[1]);
 }

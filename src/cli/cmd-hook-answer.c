@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/hook-answer.c - cloche hook AGENT EVENT: the child's work */
+/* cli/cmd-hook-answer.c - cloche hook AGENT EVENT: the child's work */
 
 #include <errno.h>
 #include <limits.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/hook.h"
+#include "agent/shim.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
@@ -15,20 +17,16 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
-#include "cli/command.h"
-#include "cli/hook.h"
-#include "doctor/doctor.h"
-#include "lib/hook.h"
-#include "lib/options.h"
-#include "lib/session.h"
-#include "lib/shim.h"
-#include "policy/firewall-mark.h"
+#include "cli/cmd-hook.h"
+#include "cli/command-line.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
-#include "policy/violation.h"
-#include "watch/annotate.h"
-#include "watch/report.h"
-#include "watch/store.h"
+#include "report/footer.h"
+#include "report/report.h"
+#include "report/violation-store.h"
+#include "report/violation.h"
+#include "run/decision.h"
+#include "run/options.h"
 
 enum {
 	FAILURE_LINES_MAX = 8,		/* Refusals that are told */
@@ -96,20 +94,6 @@ static char **line_words(char **argv)
 	return words;
 }
 
-/* What was given for run: settings, profile and the like */
-static int parse_options(int argc, char **argv, const char *project,
-			 struct options *options, struct err *err)
-{
-	const int first = cli_parse_options(argc, argv, options, err);
-
-	if (first < 0)
-		return first;
-	if (first < argc)
-		return fail(err, -EINVAL, "'%s' is no option of run",
-			    argv[first]);
-	return options_add(options, OPTION_CWD, project, err);
-}
-
 static int answer_tool(const struct hook_call *call, const char *project,
 		       bool said, const struct options *options, char **words,
 		       struct buf *out, struct err *err)
@@ -126,7 +110,7 @@ static int answer_tool(const struct hook_call *call, const char *project,
 	int r = 0;
 
 	if (call->command)
-		r = session_policy(options, &policy, err);
+		r = decision_policy(options, &policy, err);
 	if (r < 0)
 		return r;
 	if (call->command)
@@ -138,20 +122,14 @@ static int answer_tool(const struct hook_call *call, const char *project,
 	return r;
 }
 
-/* Whoever installs the hook wants the sandbox, whatever "enabled" says: that is
- * the agent's own, and two do not fit into each other
+/* The hook's user wants the sandbox, whatever "enabled" says: that is about the
+ * agent's own, and one does not start inside the other
  */
 static void add_advice(const struct hook_call *call,
 		       const struct policy *policy, struct buf *words)
 {
-	struct preflight want = { .enabled = true, .minimum = TIER_LANDLOCK };
-
 	shim_tell_bypass(words);
-	want.firewall = firewall_mark_is_up();
-	if (policy->texts[TEXT_MINIMUM_TIER].value)
-		(void)tier_parse(policy->texts[TEXT_MINIMUM_TIER].value,
-				 &want.minimum);
-	doctor_preflight(&want, words);
+	advise(policy, true, words);
 	if (call->agent->id == AGENT_CLAUDE &&
 	    mode_of(policy) != MODE_DISABLED) {
 		buf_adds(words, "cloche: the agent's own sandbox is switched on as well, and ours may not start inside it (");
@@ -169,7 +147,7 @@ static int answer_start(const struct hook_call *call,
 	struct err why = { 0 };
 
 	/* Then every command will be refused: say so now */
-	if (session_policy(options, &policy, &why) < 0)
+	if (decision_policy(options, &policy, &why) < 0)
 		buf_addf(&words, "cloche: %s\n", why.msg);
 	else
 		add_advice(call, policy, &words);
@@ -216,7 +194,7 @@ static int add_failure(void *arg, const struct violation *v)
 		f->count = 0;
 	}
 	if (f->count++ < FAILURE_LINES_MAX) {
-		annotate_line(v, &f->lines);
+		footer_line(v, &f->lines);
 		buf_addc(&f->lines, '\n');
 	}
 	return 0;
@@ -244,21 +222,21 @@ static void add_script(const struct hook_call *call, const char *project,
 static int answer_failure(const struct hook_call *call, const char *project,
 			  char **options, struct buf *out, struct err *err)
 {
-	auto_free char *state = store_default_dir();
+	auto_free char *state = violation_store_default_dir();
 	auto_buf struct buf script = { 0 };
 	auto_buf struct buf words = { 0 };
 	struct failure f = {
 		.since_ms = now_ms(CLOCK_REALTIME) - FAILURE_AGE_MS,
 	};
-	struct store *store = NULL;
+	struct violation_store *store = NULL;
 
 	if (call->command && state &&
-	    store_new(state, STORE_FILE_MAX, &store, NULL) == 0) {
+	    violation_store_new(state, VIOLATION_STORE_FILE_MAX, &store, NULL) == 0) {
 		add_script(call, project, options, &script);
 		f.script = buf_str(&script);
-		(void)store_each(store, add_failure, &f, NULL);
+		(void)violation_store_each(store, add_failure, &f, NULL);
 	}
-	store_free(store);
+	violation_store_free(store);
 	if (f.count) {
 		buf_addf(&words, "The sandbox refused this to the command:\n%s",
 			 buf_str(&f.lines));
@@ -272,31 +250,26 @@ static int answer_failure(const struct hook_call *call, const char *project,
 	return hook_reply_words(call, buf_str(&words), out, err);
 }
 
-static int answer(const struct hook_call *call, const char *here, int argc,
-		  char **argv, struct buf *out, struct err *err)
+static int answer(const struct hook_call *call, const char *here,
+		  struct call *typed, struct buf *out, struct err *err)
 {
 	bool said;
 	auto_free char *project = project_of(call, here, &said);
-	auto_free char **words = line_words(argv + 1);
-	struct options options = { 0 };
-	int r = parse_options(argc, argv, project, &options, err);
+	auto_free char **words = line_words(typed->given.v);
+	int r = options_add(&typed->options, OPTION_CWD, project, err);
 
 	if (r < 0)
-		;	/* Said */
-	else if (call->event->kind == EVENT_PRE_TOOL)
-		r = answer_tool(call, project, said, &options, words, out,
-				err);
-	else if (call->event->kind == EVENT_START)
-		r = answer_start(call, &options, out, err);
-	else
-		r = answer_failure(call, project, words, out, err);
-	options_done(&options);
-	return r;
+		return r;
+	if (call->event->kind == EVENT_PRE_TOOL)
+		return answer_tool(call, project, said, &typed->options, words,
+				   out, err);
+	if (call->event->kind == EVENT_START)
+		return answer_start(call, &typed->options, out, err);
+	return answer_failure(call, project, words, out, err);
 }
 
 int hook_answer(const struct agent *agent, const struct agent_event *event,
-		int in, int argc, char **argv, struct buf *out,
-		struct err *err)
+		struct call *typed, struct buf *out, struct err *err)
 {
 	auto_free char *cwd = getcwd(NULL, 0);
 	auto_buf struct buf text = { 0 };
@@ -305,14 +278,13 @@ int hook_answer(const struct agent *agent, const struct agent_event *event,
 
 	if (!cwd)
 		return fail_errno(err, "cannot tell the current directory");
-	r = fs_read_fd(in, JSON_TEXT_MAX, &text, err);
+	r = fs_read_fd(STDIN_FILENO, JSON_TEXT_MAX, &text, err);
+	if (r == 0)
+		r = hook_call_parse(agent, event, buf_str(&text), text.len,
+				    cwd, &call, err);
 	if (r < 0)
 		return r;
-	r = hook_call_parse(agent, event, buf_str(&text), text.len, cwd,
-			    &call, err);
-	if (r < 0)
-		return r;
-	r = answer(&call, cwd, argc, argv, out, err);
+	r = answer(&call, cwd, typed, out, err);
 	hook_call_done(&call);
 	return r;
 }

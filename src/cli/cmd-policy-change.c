@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/policy-change.c - cloche policy mode, exclude, allow, deny and remove */
+/* cli/cmd-policy-change.c - cloche policy mode, exclude, allow, deny and remove */
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,18 +11,19 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/terminal.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/policy.h"
-#include "lib/approval.h"
-#include "lib/change.h"
-#include "lib/options.h"
-#include "lib/session.h"
-#include "lib/why.h"
+#include "cli/cmd-policy.h"
+#include "cli/command-line.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
-#include "policy/protect.h"
+#include "policy/protected-names.h"
 #include "policy/settings.h"
+#include "run/approval.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/policy-why.h"
+#include "run/settings-edit.h"
 
 /* Editing local settings that do not count would look like a success. True,
  * and said so, if somebody stronger decides.
@@ -35,29 +36,47 @@ static bool is_locked(const struct policy *policy)
 	if (!lock)
 		return false;
 	origin_describe(lock, &by);
-	cli_say(stderr, "cloche: not changed: %s settings decide this (%s)",
+	terminal_line(stderr, "cloche: not changed: %s settings decide this (%s)",
 		scope_name(lock->source->scope), buf_str(&by));
 	return true;
 }
 
-static enum scope scope_of(const struct policy_call *call, enum scope otherwise)
+/* The file to change: *@ret is SCOPE_BUILTIN without --scope */
+static int read_scope(const struct call *call, enum scope *ret, struct err *err)
 {
-	return call->scope ? call->scope : otherwise;
+	const char *name = call_flag(call, "scope");
+
+	if (!name)
+		*ret = SCOPE_BUILTIN;
+	else if (!strcmp(name, "user"))
+		*ret = SCOPE_USER;
+	else if (!strcmp(name, "project"))
+		*ret = SCOPE_PROJECT;
+	else if (!strcmp(name, "claude") || !strcmp(name, "local"))
+		*ret = SCOPE_LOCAL;
+	else
+		return fail(err, -EINVAL, "--scope: '%s' is not one of user, project, claude",
+			    name);
+	return 0;
 }
 
-/* What was written just now, the user wants */
-static int approve(const struct policy_call *call,
-		   const struct settings_report *before, struct err *err)
+/* What was written just now, the user wants; not what a command of a sandbox may have
+ * written into the same file meanwhile
+ */
+static int approve(struct call *call,
+		   const struct settings_report *before, const char *value,
+		   struct err *err)
 {
 	auto_report struct settings_report after = { 0 };
 	auto_policy struct policy *policy = NULL;
-	const int r = session_policy_report(call->options, true, &policy,
+	const int r = decision_policy_report(&call->options, true, &policy,
 					    &after, err);
 
-	return r < 0 ? r : approvals_keep_new(before, &after, err);
+	return r < 0 ? r : approvals_keep_new(before, &after, policy, value,
+						  err);
 }
 
-static int show_mode(const struct policy_call *call,
+static int show_mode(struct call *call,
 		     const struct policy *policy)
 {
 	const struct flag *flag = &policy->flags[FLAG_ENABLED];
@@ -68,54 +87,57 @@ static int show_mode(const struct policy_call *call,
 
 	(void)mode_is_off(policy, &off);
 	by = off ? off : by;
-	if (call->json) {
-		policy_print_json(json_pack("{s:i, s:s, s:b, s:o, s:o}",
+	if (call_flag(call, "json")) {
+		print_json(json_pack("{s:i, s:s, s:b, s:o, s:o}",
 			"version", 1, "mode", mode_name(mode_of(policy)),
 			"locked", lock != NULL,
 			"lock", lock ? policy_origin_json(lock) : json_null(),
-			"origin", by ? policy_origin_json(by) : json_null()));
+			"origin", by ? policy_origin_json(by) : json_null()),
+			JSON_COMPACT);
 		return 0;
 	}
 	puts(mode_name(mode_of(policy)));
 	if (off && off != &flag->origin) {
 		origin_describe(off, &from);
-		cli_say(stderr, "cloche: disabled on this platform (%s)",
+		terminal_line(stderr, "cloche: disabled on this platform (%s)",
 			buf_str(&from));
 	}
 	return 0;
 }
 
-int policy_mode(const struct policy_call *call, struct err *err)
+int cmd_policy_mode(struct call *call, struct err *err)
 {
 	auto_report struct settings_report before = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_free char *file = NULL;
 	struct settings_request req;
+	enum scope scope;
 	enum mode mode;
 	int r;
 
-	if (call->count > 1)
-		return -EINVAL;
-	r = session_policy_report(call->options, false, &policy, &before, err);
+	r = read_scope(call, &scope, err);
+	if (r == 0)
+		r = decision_policy_report(&call->options, false, &policy,
+					   &before, err);
 	if (r < 0)
 		return r;
 	if (!call->count)
 		return show_mode(call, policy);
-	if (mode_parse(call->words[0], &mode) < 0)
+	if (mode_parse(call->args[0], &mode) < 0)
 		return fail(err, -EINVAL,
 			    "'%s' is not one of disabled, regular, auto-allow",
-			    call->words[0]);
+			    call->args[0]);
 	if (is_locked(policy))
 		return 1;
-	if (mode == MODE_DISABLED && call->scope != SCOPE_USER)
+	if (mode == MODE_DISABLED && scope != SCOPE_USER)
 		return fail(err, -EPERM, "a repository's file cannot switch the sandbox off; --scope user does it for all projects");
 	settings_request_init(&req, policy->cwd);
-	r = change_mode(&req, scope_of(call, SCOPE_LOCAL), mode, &file, err);
+	r = settings_edit_mode(&req, scope ? scope : SCOPE_LOCAL, mode, &file, err);
 	settings_request_done(&req);
 	if (r == 0)
-		r = approve(call, &before, err);
+		r = approve(call, &before, "autoAllowBashIfSandboxed=true", err);
 	if (r == 0)
-		cli_say(stdout, "%s: %s", file, mode_name(mode));
+		terminal_line(stdout, "%s: %s", file, mode_name(mode));
 	return r;
 }
 
@@ -136,11 +158,11 @@ static void tell_change(const char *file, const char *path, bool done,
 	const bool own = !strstr(file, "/.claude/") &&
 			 !strncmp(path, above, strlen(above));
 
-	cli_say(stdout, "%s: %s %s %s", file, own ? path + strlen(above) : path,
+	terminal_line(stdout, "%s: %s %s %s", file, own ? path + strlen(above) : path,
 		done ? sign : "has", value);
 }
 
-static int append(const struct policy_call *call, const struct policy *policy,
+static int append(struct call *call, const struct policy *policy,
 		  enum scope scope, const char *path, const char *value,
 		  struct err *err)
 {
@@ -150,33 +172,31 @@ static int append(const struct policy_call *call, const struct policy *policy,
 	struct settings_request req;
 	int r, added = 0;
 
-	r = session_policy_report(call->options, true, &unused, &before, err);
+	r = decision_policy_report(&call->options, true, &unused, &before, err);
 	if (r < 0)
 		return r;
 	settings_request_init(&req, policy->cwd);
 	if (!strcmp(path, "sandbox.credentials.envVars"))
-		added = change_deny_variable(&req, scope, value, &file, err);
+		added = settings_edit_deny_variable(&req, scope, value, &file, err);
 	else
-		added = change_append(&req, scope, path, value, &file, err);
+		added = settings_edit_append(&req, scope, path, value, &file, err);
 	settings_request_done(&req);
-	r = added < 0 ? added : approve(call, &before, err);
+	r = added < 0 ? added : approve(call, &before, value, err);
 	if (r == 0)
 		tell_change(file, path, added, "+=", value);
 	return r;
 }
 
-int policy_exclude(const struct policy_call *call, struct err *err)
+int cmd_policy_exclude(struct call *call, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	auto_free char *pattern = NULL;
 	int r;
 
-	if (call->count != 1)
-		return -EINVAL;
-	pattern = without_quotes(call->words[0]);
+	pattern = without_quotes(call->args[0]);
 	if (!*pattern)
 		return fail(err, -EINVAL, "the command is empty");
-	r = session_policy(call->options, &policy, err);
+	r = decision_policy(&call->options, &policy, err);
 	if (r < 0)
 		return r;
 	if (is_locked(policy))
@@ -189,24 +209,24 @@ int policy_exclude(const struct policy_call *call, struct err *err)
  * struct kind - What rules are about, as options, policy and violations call it
  * @old:	Another name of it, which is still understood
  * @path:	The lists: deny, allow; NULL where there is none
- * @op:		What `policy why` asks, or WHY_OPS
+ * @op:		What `policy why` asks, or POLICY_WHY_OPS
  */
 static const struct kind {
 	const char *name, *old, *path[2];
-	enum why_op op;
+	enum policy_why_op op;
 } kinds[] = {
 	{ "host", "domain", { "sandbox.network.deniedDomains",
-			      "sandbox.network.allowedDomains" }, WHY_HOST },
+			      "sandbox.network.allowedDomains" }, POLICY_WHY_HOST },
 	{ "read", NULL, { "sandbox.filesystem.denyRead",
-			  "sandbox.filesystem.allowRead" }, WHY_READ },
+			  "sandbox.filesystem.allowRead" }, POLICY_WHY_READ },
 	{ "write", NULL, { "sandbox.filesystem.denyWrite",
-			   "sandbox.filesystem.allowWrite" }, WHY_WRITE },
+			   "sandbox.filesystem.allowWrite" }, POLICY_WHY_WRITE },
 	{ "socket", "unix-socket",
-	  { NULL, "sandbox.network.allowUnixSockets" }, WHY_SOCKET },
-	{ "port", "host-port", { NULL, "sandbox.network.hostPorts" }, WHY_PORT },
+	  { NULL, "sandbox.network.allowUnixSockets" }, POLICY_WHY_SOCKET },
+	{ "port", "host-port", { NULL, "sandbox.network.hostPorts" }, POLICY_WHY_PORT },
 	{ "variable", "env", { "sandbox.credentials.envVars", "sandbox.env" },
-	  WHY_VARIABLE },
-	{ "unprotect", NULL, { NULL, "sandbox.filesystem.unprotect" }, WHY_OPS },
+	  POLICY_WHY_VARIABLE },
+	{ "unprotect", NULL, { NULL, "sandbox.filesystem.unprotect" }, POLICY_WHY_OPS },
 };
 
 static int find_kind(const char *name, const struct kind **ret,
@@ -244,8 +264,8 @@ static char *shorten(const struct policy *policy, const char *path)
 static char *make_value(const struct policy *policy, enum scope scope,
 			const struct kind *kind, const char *value)
 {
-	const bool path = kind->op == WHY_READ || kind->op == WHY_WRITE ||
-			  kind->op == WHY_SOCKET;
+	const bool path = kind->op == POLICY_WHY_READ || kind->op == POLICY_WHY_WRITE ||
+			  kind->op == POLICY_WHY_SOCKET;
 	auto_free char *full = NULL;
 
 	if (!path || !*value || *value == '~')
@@ -255,7 +275,7 @@ static char *make_value(const struct policy *policy, enum scope scope,
 }
 
 /* True, and said so, if one more rule would not allow it: @why says what does */
-static bool is_in_vain(const struct kind *kind, const struct why *why)
+static bool is_in_vain(const struct kind *kind, const struct policy_why *why)
 {
 	auto_buf struct buf by = { 0 };
 
@@ -266,32 +286,32 @@ static bool is_in_vain(const struct kind *kind, const struct why *why)
 		origin_describe(why->origin, &by);
 	else
 		buf_adds(&by, why->reason);
-	cli_say(stderr, "cloche: not changed, %s %s stays denied: %s",
+	terminal_line(stderr, "cloche: not changed, %s %s stays denied: %s",
 		kind->name, why->target, buf_str(&by));
 	if (why->suggest)
-		cli_say(stderr, "          %s", why->suggest);
+		terminal_line(stderr, "          %s", why->suggest);
 	return true;
 }
 
 /* Ask again where an edit may not bring what was asked for. A pattern has no
  * verdict of its own.
  */
-static int ask(const struct policy_call *call, const struct kind *kind,
-	       const char *value, struct policy **policy, struct why *ret)
+static int ask(struct call *call, const struct kind *kind,
+	       const char *value, struct policy **policy, struct policy_why *ret)
 {
-	if (kind->op == WHY_OPS || strpbrk(value, "*?[") ||
-	    session_policy(call->options, policy, NULL) < 0)
+	if (kind->op == POLICY_WHY_OPS || strpbrk(value, "*?[") ||
+	    decision_policy(&call->options, policy, NULL) < 0)
 		return -ENOENT;
-	return why_ask(*policy, kind->op, value, ret, NULL);
+	return policy_why_ask(*policy, kind->op, value, ret, NULL);
 }
 
 /* A rule elsewhere is stronger, or covers more */
-static void tell_outcome(const struct policy_call *call,
+static void tell_outcome(struct call *call,
 			 const struct kind *kind, const char *value, bool allow)
 {
 	auto_policy struct policy *policy = NULL;
 	auto_buf struct buf by = { 0 };
-	struct why why;
+	struct policy_why why;
 
 	if (ask(call, kind, value, &policy, &why) < 0)
 		return;
@@ -300,23 +320,23 @@ static void tell_outcome(const struct policy_call *call,
 			origin_describe(why.origin, &by);
 		else
 			buf_adds(&by, why.reason);
-		cli_say(stderr, "cloche: still %s: %s",
+		terminal_line(stderr, "cloche: still %s: %s",
 			why.allowed ? "allowed" : "denied", buf_str(&by));
 	}
-	why_done(&why);
+	policy_why_done(&why);
 }
 
 /* What giving up a protected name opens; -ENOENT if it is none */
 static int tell_unprotected(const char *name, struct err *err)
 {
 	struct text_near near = { .word = name };
-	const struct protect_row *rows;
+	const struct protected_row *rows;
 	size_t n;
 
-	rows = protect_table(&n);
+	rows = protected_table(&n);
 	for (size_t i = 0; i < n; i++) {
 		if (!strcmp(rows[i].name, name)) {
-			cli_say(stderr, "cloche: commands may now write %s in every project: %s",
+			terminal_line(stderr, "cloche: commands may now write %s in every project: %s",
 				name, rows[i].reason);
 			return 0;
 		}
@@ -327,24 +347,23 @@ static int tell_unprotected(const char *name, struct err *err)
 		    near.best ? near.best : "", near.best ? "?" : "");
 }
 
-static int add_value(const struct policy_call *call,
-		     const struct policy *policy, const struct kind *kind,
+static int add_value(struct call *call, const struct policy *policy,
+		     enum scope wanted, const struct kind *kind,
 		     const char *word, bool allow, struct err *err)
 {
 	/* A repository may not ask for these; nor is there always one */
-	const bool personal = kind->op == WHY_OPS || kind->op == WHY_VARIABLE ||
+	const bool personal = kind->op == POLICY_WHY_OPS || kind->op == POLICY_WHY_VARIABLE ||
 			      !policy_has_project(policy);
-	const enum scope wanted = scope_of(call, SCOPE_PROJECT);
 	const enum scope scope = personal && wanted == SCOPE_PROJECT ?
 				 SCOPE_USER : wanted;
 	auto_free char *value = make_value(policy, scope, kind, word);
 	auto_policy struct policy *asked = NULL;
-	struct why why;
+	struct policy_why why;
 	int r;
 
 	if (!*value)
 		return fail(err, -EINVAL, "the %s is empty", kind->name);
-	if (allow && kind->op == WHY_OPS) {
+	if (allow && kind->op == POLICY_WHY_OPS) {
 		r = tell_unprotected(value, err);
 		if (r < 0)
 			return r;
@@ -352,7 +371,7 @@ static int add_value(const struct policy_call *call,
 	if (allow && ask(call, kind, value, &asked, &why) == 0) {
 		const bool vain = is_in_vain(kind, &why);
 
-		why_done(&why);
+		policy_why_done(&why);
 		if (vain)
 			return 1;
 	}
@@ -362,35 +381,37 @@ static int add_value(const struct policy_call *call,
 	return r;
 }
 
-static int allow_or_deny(const struct policy_call *call, bool allow,
+static int allow_or_deny(struct call *call, bool allow,
 			 struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	const struct kind *kind;
+	enum scope scope;
 	int r, worst = 0;
 
-	if (call->count < 2)
-		return -EINVAL;
-	r = find_kind(call->words[0], &kind, err);
+	r = read_scope(call, &scope, err);
+	if (r == 0)
+		r = find_kind(call->args[0], &kind, err);
 	if (r < 0)
 		return r;
 	if (!kind->path[allow])
 		return fail(err, -EINVAL, "a %s is refused unless a rule allows it; 'cloche policy remove %s' takes such a rule back",
 			    kind->name, kind->name);
-	r = session_policy(call->options, &policy, err);
+	r = decision_policy(&call->options, &policy, err);
 	for (int i = 1; r >= 0 && i < call->count; i++) {
-		r = add_value(call, policy, kind, call->words[i], allow, err);
+		r = add_value(call, policy, scope ? scope : SCOPE_PROJECT, kind,
+			      call->args[i], allow, err);
 		worst = r > worst ? r : worst;
 	}
 	return r < 0 ? r : worst;
 }
 
-int policy_allow(const struct policy_call *call, struct err *err)
+int cmd_policy_allow(struct call *call, struct err *err)
 {
 	return allow_or_deny(call, true, err);
 }
 
-int policy_deny(const struct policy_call *call, struct err *err)
+int cmd_policy_deny(struct call *call, struct err *err)
 {
 	return allow_or_deny(call, false, err);
 }
@@ -407,9 +428,9 @@ static char *spell(const struct policy *policy, const struct kind *kind,
 }
 
 /* Out of both lists of every file of ours: true if it was in one */
-static int take_value(const struct policy_call *call,
-		      const struct policy *policy, const struct kind *kind,
-		      const char *word, struct err *err)
+static int remove_value(const struct policy *policy, bool claude,
+			const struct kind *kind, const char *word,
+			struct err *err)
 {
 	static const enum scope scopes[] = {
 		SCOPE_USER, SCOPE_PROJECT, SCOPE_LOCAL,
@@ -424,15 +445,14 @@ static int take_value(const struct policy_call *call,
 		struct settings_request req;
 		int r;
 
-		if (!path ||
-		    (scope == SCOPE_LOCAL) != (call->scope == SCOPE_LOCAL))
+		if (!path || (scope == SCOPE_LOCAL) != claude)
 			continue;
 		settings_request_init(&req, policy->cwd);
 		file = settings_file_for(&req, scope);
 		r = !file || access(file, F_OK) < 0 ? 0 : 1;
 		free(take_ptr(file));
 		if (r)
-			r = change_remove(&req, scope, path, value, &file, err);
+			r = settings_edit_remove(&req, scope, path, value, &file, err);
 		settings_request_done(&req);
 		if (r < 0)
 			return r;
@@ -443,22 +463,24 @@ static int take_value(const struct policy_call *call,
 	return removed;
 }
 
-int policy_remove(const struct policy_call *call, struct err *err)
+int cmd_policy_remove(struct call *call, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
 	const struct kind *kind;
+	enum scope scope;
 	int r, missing = 0;
 
-	if (call->count < 2)
-		return -EINVAL;
-	r = find_kind(call->words[0], &kind, err);
+	r = read_scope(call, &scope, err);
+	if (r == 0)
+		r = find_kind(call->args[0], &kind, err);
 	if (r >= 0)
-		r = session_policy(call->options, &policy, err);
+		r = decision_policy(&call->options, &policy, err);
 	for (int i = 1; r >= 0 && i < call->count; i++) {
-		r = take_value(call, policy, kind, call->words[i], err);
+		r = remove_value(policy, scope == SCOPE_LOCAL, kind,
+				 call->args[i], err);
 		if (r == 0)
-			cli_say(stderr, "cloche: no rule names %s %s; 'cloche policy why' tells which one decides",
-				kind->name, call->words[i]);
+			terminal_line(stderr, "cloche: no rule names %s %s; 'cloche policy why' tells which one decides",
+				kind->name, call->args[i]);
 		missing |= r == 0;
 	}
 	return r < 0 ? r : missing;

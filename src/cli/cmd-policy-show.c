@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/policy-show.c - cloche policy show: every value and who said so
+ * cli/cmd-policy-show.c - cloche policy show: every value and who said so
  *
  * Theory of operation: the answer is built once as JSON, a member for each row
- * of settings.def, and the text for people is printed from that.
+ * of schema.def, and the text for people is printed from that.
  */
 
 #include <stdio.h>
@@ -14,15 +14,16 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/terminal.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/policy.h"
-#include "lib/options.h"
-#include "lib/session.h"
+#include "cli/cmd-policy.h"
+#include "cli/command-line.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
 #include "policy/schema.h"
 #include "policy/settings.h"
+#include "run/decision.h"
+#include "run/options.h"
 
 static json_t *entry(json_t *value, const struct origin *origin)
 {
@@ -248,14 +249,14 @@ static void print_origin(json_t *origin)
 	json_t *line = json_object_get(origin, "line");
 
 	if (!json_is_object(origin))
-		cli_say(stdout, "  (default)");
+		terminal_line(stdout, "  (default)");
 	else if (!file)
-		cli_say(stdout, "  (built in: %s)", reason ? reason : "");
+		terminal_line(stdout, "  (built in: %s)", reason ? reason : "");
 	else if (json_is_integer(line))
-		cli_say(stdout, "  (%s:%d: %s)", file,
+		terminal_line(stdout, "  (%s:%d: %s)", file,
 			(int)json_integer_value(line), key ? key : "");
 	else
-		cli_say(stdout, "  (%s)", file);
+		terminal_line(stdout, "  (%s)", file);
 }
 
 static void print_value(json_t *o)
@@ -313,7 +314,7 @@ static void print_policy(json_t *all, bool verbose)
 	const char *key;
 	json_t *value;
 
-	cli_say(stdout, "project: %s", name ? name : "none (nothing is writable by default)");
+	terminal_line(stdout, "project: %s", name ? name : "none (nothing is writable by default)");
 	printf("agents' mode: %s (of their hooks; 'cloche run' always uses the sandbox)\n",
 	       json_string_value(json_object_get(all, "mode")));
 	json_object_foreach(json_object_get(all, "settings"), key, value) {
@@ -332,23 +333,21 @@ static void print_policy(json_t *all, bool verbose)
 	}
 }
 
-int policy_show(const struct policy_call *call, struct err *err)
+int cmd_policy_show(struct call *call, struct err *err)
 {
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	json_t *all;
 	int r;
 
-	if (call->count)
-		return -EINVAL;
-	r = session_policy_report(call->options, false, &policy, &report, err);
+	r = decision_policy_report(&call->options, false, &policy, &report, err);
 	if (r < 0)
 		return r;
 	all = policy_json(policy, &report);
-	if (call->json) {
-		policy_print_json(all);
+	if (call_flag(call, "json")) {
+		print_json(all, JSON_COMPACT);
 	} else {
-		print_policy(all, options_has(call->options, OPTION_VERBOSE));
+		print_policy(all, options_has(&call->options, OPTION_VERBOSE));
 		json_decref(all);
 	}
 	return 0;

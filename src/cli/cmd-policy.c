@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/policy.c - cloche policy: what holds, why, and how to change it */
-
-#include "cli/policy.h"
+/* cli/cmd-policy.c - cloche policy why, check and diff */
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -14,32 +15,17 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/own.h"
-#include "base/text.h"
-#include "cli/command.h"
-#include "lib/options.h"
-#include "lib/session.h"
-#include "lib/why.h"
-#include "plan/view.h"
+#include "base/path.h"
+#include "base/terminal.h"
+#include "cli/cmd-policy.h"
+#include "cli/command-line.h"
+#include "policy/asks.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
-
-static const struct {
-	const char *name, *words;
-	int (*run)(const struct policy_call *call, struct err *err);
-} verbs[] = {
-#define POLICY_COMMAND(function, name, synopsis, help) \
-	{ name, synopsis, policy_##function },
-#include "cli/policy.def"
-#undef POLICY_COMMAND
-};
-
-void policy_print_json(json_t *value)
-{
-	auto_free char *text = json_dumps(value, JSON_COMPACT);
-
-	puts(text ? text : "null");
-	json_decref(value);
-}
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/policy-why.h"
+#include "view/view.h"
 
 json_t *policy_origin_json(const struct origin *origin)
 {
@@ -57,105 +43,11 @@ json_t *policy_origin_json(const struct origin *origin)
 			 "reason", origin->reason);
 }
 
-static int take_scope(int *argc, char **argv, enum scope *ret,
-		      struct err *err)
-{
-	const char *value;
-
-	while ((value = cli_take(argc, argv, "--scope")) != NULL) {
-		if (!strcmp(value, "user"))
-			*ret = SCOPE_USER;
-		else if (!strcmp(value, "project"))
-			*ret = SCOPE_PROJECT;
-		else if (!strcmp(value, "claude") || !strcmp(value, "local"))
-			*ret = SCOPE_LOCAL;
-		else
-			return fail(err, -EINVAL,
-				    "--scope: '%s' is not one of user, project, claude",
-				    value);
-	}
-	return 0;
-}
-
-/* Options may stand before and behind the words: all are gathered. @synopsis
- * says which of ours there are.
- */
-static int parse(int argc, char **argv, const char *synopsis,
-		 struct options *options, struct policy_call *call,
-		 struct err *err)
-{
-	int *json = strstr(synopsis, "--json") ? &call->json : NULL;
-	int kept = 0;
-	int r = strstr(synopsis, "--scope") ?
-		take_scope(&argc, argv, &call->scope, err) : 0;
-
-	call->words = argv + 1;
-	for (int i = 1; r >= 0 && i < argc;) {
-		const bool rest = !strcmp(argv[i], "--");
-		const int used = cli_parse_query(argc - i + 1, argv + i - 1,
-						 options, json, err);
-
-		if (used < 0)
-			return used;
-		i += used - 1;
-		if (i < argc)
-			call->words[kept++] = argv[i++];
-		while (rest && i < argc)
-			call->words[kept++] = argv[i++];
-	}
-	call->count = kept;
-	call->options = options;
-	return r;
-}
-
-static int usage(const char *word, struct err *err)
-{
-	struct text_near near = { .word = word ? word : "" };
-	auto_buf struct buf all = { 0 };
-
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		buf_addf(&all, "%s%s", i ? ", " : "", verbs[i].name);
-	if (!word)
-		return fail(err, -EINVAL, "policy needs one of %s",
-			    buf_str(&all));
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
-		(void)text_near_try(&near, verbs[i].name);
-	if (near.best)
-		return fail(err, -EINVAL, "policy: no command '%s'; did you mean 'cloche policy %s'?",
-			    word, near.best);
-	return fail(err, -EINVAL, "policy: '%s' is not one of %s", word,
-		    buf_str(&all));
-}
-
-int cli_policy(int argc, char **argv, struct err *err)
-{
-	struct options options = { 0 };
-	struct policy_call call = { .scope = SCOPE_BUILTIN };
-	int r;
-
-	if (argc < 2)
-		return usage(NULL, err);
-	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
-		if (strcmp(verbs[i].name, argv[1]) != 0)
-			continue;
-		r = parse(argc - 1, argv + 1, verbs[i].words, &options, &call,
-			  err);
-		if (r >= 0)
-			r = verbs[i].run(&call, err);
-		if (r == -EINVAL && !*err->msg)
-			r = fail(err, r, "usage: cloche policy %s %s",
-				 verbs[i].name, verbs[i].words);
-		options_done(&options);
-		return r;
-	}
-	return usage(argv[1], err);
-}
-
-static json_t *why_json(enum why_op op, const struct why *why)
+static json_t *why_json(enum policy_why_op op, const struct policy_why *why)
 {
 	return json_pack("{s:i, s:b, s:s, s:o, s:o, s:o*, s:o*, s:o*}",
 			 "version", 1, "allowed", why->allowed,
-			 "op", why_op_name(op),
+			 "op", policy_why_op_name(op),
 			 "target", json_text(why->target),
 			 "reason", json_text(why->reason),
 			 "rule", why->rule ? json_text(why->rule) : NULL,
@@ -164,47 +56,47 @@ static json_t *why_json(enum why_op op, const struct why *why)
 			 why->suggest ? json_text(why->suggest) : NULL);
 }
 
-static void why_print(enum why_op op, const struct why *why)
+static void why_print(enum policy_why_op op, const struct policy_why *why)
 {
 	auto_buf struct buf from = { 0 };
 
-	cli_say(stdout, "%s: %s %s (%s)", why->allowed ? "allowed" : "denied",
-		why_op_name(op), why->target, why->reason);
+	terminal_line(stdout, "%s: %s %s (%s)", why->allowed ? "allowed" : "denied",
+		policy_why_op_name(op), why->target, why->reason);
 	if (why->origin) {
 		origin_describe(why->origin, &from);
-		cli_say(stdout, "  rule: %s  (%s)", why->rule, buf_str(&from));
+		terminal_line(stdout, "  rule: %s  (%s)", why->rule, buf_str(&from));
 	} else if (why->rule) {
-		cli_say(stdout, "  rule: %s  (built in)", why->rule);
+		terminal_line(stdout, "  rule: %s  (built in)", why->rule);
 	}
 	if (why->suggest) {
 		puts("  to allow it:");
-		cli_say(stdout, "    %s", why->suggest);
+		terminal_line(stdout, "    %s", why->suggest);
 	} else if (!why->allowed) {
 		puts("  no further rule allows it");
 	}
 }
 
-int policy_why(const struct policy_call *call, struct err *err)
+int cmd_policy_why(struct call *call, struct err *err)
 {
 	auto_policy struct policy *policy = NULL;
-	struct why why;
-	enum why_op op;
+	struct policy_why why;
+	enum policy_why_op op;
 	bool allowed;
 	int r;
 
-	if (call->count != 2 || why_op_parse(call->words[0], &op) < 0)
-		return -EINVAL;
-	r = session_policy(call->options, &policy, err);
+	if (policy_why_op_parse(call->args[0], &op) < 0)
+		return call_fail_usage(call, err);
+	r = decision_policy(&call->options, &policy, err);
 	if (r == 0)
-		r = why_ask(policy, op, call->words[1], &why, err);
+		r = policy_why_ask(policy, op, call->args[1], &why, err);
 	if (r < 0)
 		return r;
-	if (call->json)
-		policy_print_json(why_json(op, &why));
+	if (call_flag(call, "json"))
+		print_json(why_json(op, &why), JSON_COMPACT);
 	else
 		why_print(op, &why);
 	allowed = why.allowed;
-	why_done(&why);
+	policy_why_done(&why);
 	return allowed ? 0 : 1;
 }
 
@@ -226,15 +118,13 @@ static json_t *notes_json(const struct settings_report *report)
 
 static void notes_print(const struct settings_report *report)
 {
-	static const char *const words[NOTE_LEVELS] = {
-		[NOTE_INFO] = "note", [NOTE_WARNING] = "warning",
-		[NOTE_UNKNOWN] = "warning",
-		[NOTE_ERROR] = "error",
-	};
+	for (size_t i = 0; i < report->notes.len; i++) {
+		const enum note_level level = report->notes.v[i].level;
 
-	for (size_t i = 0; i < report->notes.len; i++)
-		cli_say(stdout, "%s: %s", words[report->notes.v[i].level],
+		terminal_line(stdout, "%s: %s", level == NOTE_INFO ? "note" :
+			level == NOTE_ERROR ? "error" : "warning",
 			report->notes.v[i].text);
+	}
 	if (report->dropped)
 		printf("and %zu more\n", report->dropped);
 	if (!report->notes.len)
@@ -282,19 +172,17 @@ static int check_file(const char *file, struct settings_report *report,
 	return r;
 }
 
-int policy_check(const struct policy_call *call, struct err *err)
+int cmd_policy_check(struct call *call, struct err *err)
 {
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	size_t errors;
 	int r;
 
-	if (call->count > 1)
-		return -EINVAL;
 	if (call->count) {
-		r = check_file(call->words[0], &report, err);
+		r = check_file(call->args[0], &report, err);
 	} else {
-		r = session_policy_report(call->options, true, &policy,
+		r = decision_policy_report(&call->options, true, &policy,
 					  &report, err);
 		if (r == 0)
 			check_view(policy, &report);
@@ -302,10 +190,120 @@ int policy_check(const struct policy_call *call, struct err *err)
 	if (r < 0)
 		return r;
 	errors = settings_errors(&report);
-	if (call->json)
-		policy_print_json(json_pack("{s:i, s:b, s:o}", "version", 1,
-			"ok", !errors, "notes", notes_json(&report)));
+	if (call_flag(call, "json"))
+		print_json(json_pack("{s:i, s:b, s:o}", "version", 1,
+			"ok", !errors, "notes", notes_json(&report)),
+			JSON_COMPACT);
 	else
 		notes_print(&report);
 	return errors ? 1 : 0;
+}
+
+static int add_file(const char *path, const char *dir, bool required,
+		    struct asks *ret, struct err *err)
+{
+	struct settings_request req;
+	auto_buf struct buf text = { 0 };
+	int r = fs_read(AT_FDCWD, path, JSON_TEXT_MAX, &text, err);
+
+	if (r == -ENOENT && !required)
+		return 0;
+	if (r < 0)
+		return r;
+	settings_request_init(&req, dir);
+	r = settings_reach(&req, path, dir, buf_str(&text), text.len, ret,
+			   err);
+	settings_request_done(&req);
+	return r;
+}
+
+/* A settings file, or a directory with those of a repository */
+static int read_reach(const char *path, struct asks *ret, struct err *err)
+{
+	static const char *const names[] = {
+		".cloche.json", ".claude/settings.json",
+		".claude/settings.local.json",
+	};
+	char real[PATH_MAX];
+	auto_free char *dir = NULL;
+	struct stat st;
+	int r = 0;
+
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return fail_errno(err, "'%s'", path);
+	if (!S_ISDIR(st.st_mode)) {
+		dir = path_parent(real);
+		if (!strcmp(path_base(dir), ".claude")) {
+			auto_free char *claude = take_ptr(dir);
+
+			dir = path_parent(claude);
+		}
+		return add_file(real, dir, true, ret, err);
+	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
+		auto_free char *file = path_join(real, names[i]);
+
+		r = add_file(file, real, false, ret, err);
+	}
+	return r;
+}
+
+static bool is_covered(const struct asks *asks, const struct ask *ask)
+{
+	for (size_t i = 0; i < asks->len; i++) {
+		if (ask_covers(&asks->v[i], ask))
+			return true;
+	}
+	return false;
+}
+
+/* What @a opens beyond @b, and what @b denies beyond @a */
+static size_t print_more(const struct asks *a, const struct asks *b, char sign,
+			 json_t *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->len + b->len; i++) {
+		const bool own = i < a->len;
+		const struct ask *ask = own ? &a->v[i] : &b->v[i - a->len];
+		auto_free char *line = ask_line(ask);
+		auto_buf struct buf words = { 0 };
+
+		if (ask->closes == own || is_covered(own ? b : a, ask))
+			continue;
+		n++;
+		ask_describe(ask, &words);
+		if (list)
+			json_array_append_new(list, json_text(line));
+		else
+			terminal_line(stdout, "%c %s%s", sign, !ask->closes ? "" : sign == '+' ?
+				"no longer denied: " : "now denied: ", buf_str(&words));
+	}
+	return n;
+}
+
+int cmd_policy_diff(struct call *call, struct err *err)
+{
+	const bool json = call_flag(call, "json");
+	json_t *more = json ? json_array() : NULL;
+	json_t *less = json ? json_array() : NULL;
+	struct asks old = { 0 }, new = { 0 };
+	size_t n = 0;
+	int r;
+
+	r = read_reach(call->args[0], &old, err);
+	if (r == 0)
+		r = read_reach(call->args[1], &new, err);
+	if (r == 0) {
+		n = print_more(&new, &old, '+', more);
+		(void)print_more(&old, &new, '-', less);
+	}
+	if (r == 0 && json)
+		print_json(json_pack("{s:i, s:b, s:O, s:O}", "version",
+			1, "ok", !n, "more", more, "less", less), JSON_COMPACT);
+	json_decref(more);
+	json_decref(less);
+	asks_done(&old);
+	asks_done(&new);
+	return r < 0 ? r : n ? 1 : 0;
 }

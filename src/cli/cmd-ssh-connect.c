@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/ssh-connect.c - ssh's ProxyCommand inside a sandbox
+ * cli/cmd-ssh-connect.c - ssh's ProxyCommand inside a sandbox
  *
  * cloche ssh-connect HOST PORT
  *
@@ -23,11 +23,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "net/http.h"
-#include "plan/listener.h"
+#include "cli/command-line.h"
+#include "gate/proto/http.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
 #include "policy/host.h"
 
 /* The gate's port: the same in every sandbox with a network of its own */
@@ -127,7 +127,7 @@ int cli_ssh_connect(int argc, char **argv, struct err *err)
 		r = judge(buf_str(&head), &host, err);
 	if (r < 0)
 		return r;
-	r = sock_send(STDOUT_FILENO, "", 1, &fd, 1);
+	r = socket_send(STDOUT_FILENO, "", 1, &fd, 1);
 	return r < 0 ? fail(err, r, "cannot hand the connection to ssh (ProxyUseFdpass=yes?): %s",
 			    strerror(-r)) : 0;
 }

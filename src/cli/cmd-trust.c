@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/trust.c - cloche trust: what this repository asks for, and the user's word */
+/* cli/cmd-trust.c - cloche trust: what this repository asks for, and the user's word */
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,25 +16,16 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "cli/command.h"
-#include "cli/policy.h"
-#include "lib/approval.h"
-#include "lib/options.h"
-#include "lib/session.h"
+#include "base/terminal.h"
+#include "cli/command-line.h"
 #include "policy/asks.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "run/approval.h"
+#include "run/decision.h"
+#include "run/options.h"
 
 enum { SIBLINGS_SHOWN = 5 };
-
-/**
- * struct trust_call - What was asked for
- */
-struct trust_call {
-	struct options options;
-	bool show, yes, forget, list, prune;
-	int json;
-};
 
 /* What else is in the directory that @ask opens */
 static void add_siblings(const struct ask *ask, const char *cwd,
@@ -69,7 +60,7 @@ static void print_source(const struct settings_source *source, const char *cwd)
 	char digest[ASK_DIGEST_SIZE];
 
 	asks_digest(&source->asks, digest);
-	cli_say(stdout, "%s  (%s)", source->name, digest);
+	terminal_line(stdout, "%s  (%s)", source->name, digest);
 	for (size_t i = 0; i < source->asks.len; i++) {
 		const struct ask *ask = &source->asks.v[i];
 		auto_buf struct buf words = { 0 };
@@ -77,7 +68,7 @@ static void print_source(const struct settings_source *source, const char *cwd)
 		ask_describe(ask, &words);
 		if (!ask->refused)
 			add_siblings(ask, cwd, &words);
-		cli_say(stdout, "  %s%s", ask->refused ? "refused: " :
+		terminal_line(stdout, "  %s%s", ask->refused ? "refused: " :
 			ask->approved ? "approved: " : "", buf_str(&words));
 	}
 }
@@ -107,7 +98,7 @@ static bool ask_user(const char *id)
 {
 	char line[16] = "";
 
-	cli_say(stdout, "Approve this for %s, in every sandbox of it? [y/N]",
+	terminal_line(stdout, "Approve this for %s, in every sandbox of it? [y/N]",
 		id);
 	fflush(stdout);
 	return fgets(line, sizeof(line), stdin) &&
@@ -123,42 +114,42 @@ static size_t count_waiting(const struct settings_source *source)
 	return n;
 }
 
-static int review(const struct trust_call *call, const char *cwd,
+static int review(const struct call *call, const char *cwd,
 		  const struct settings_source *source, size_t *waiting,
 		  struct err *err)
 {
 	const size_t n = count_waiting(source);
 	int r;
 
-	if (!call->json)
+	if (!call_flag(call, "json"))
 		print_source(source, cwd);
 	*waiting += n;
-	if (call->show)
+	if (call_flag(call, "show"))
 		return 0;
-	if (!call->yes && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
+	if (!call_flag(call, "yes") && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))) {
 		if (n)
-			cli_say(stderr, "cloche: not approved: there is no terminal to ask on; use --yes");
+			terminal_line(stderr, "cloche: not approved: there is no terminal to ask on; use --yes");
 		return 0;
 	}
-	if (!call->yes && n && !ask_user(source->id))
+	if (!call_flag(call, "yes") && n && !ask_user(source->id))
 		return 0;
 	r = approvals_keep(source, NULL, err);
 	if (r < 0)
 		return r;
 	*waiting -= n;
-	if (!call->json && n)
-		cli_say(stdout, "approved; sandboxes that run have it now");
+	if (!call_flag(call, "json") && n)
+		terminal_line(stdout, "approved; sandboxes that run have it now");
 	return 0;
 }
 
-static int review_all(const struct trust_call *call, struct err *err)
+static int review_all(const struct call *call, struct err *err)
 {
 	const bool flag = options_has(&call->options, OPTION_SETTINGS);
 	auto_report struct settings_report report = { 0 };
 	auto_policy struct policy *policy = NULL;
 	json_t *sources = json_array();
 	size_t waiting = 0, shown = 0;
-	int r = session_policy_report(&call->options, true, &policy, &report,
+	int r = decision_policy_report(&call->options, true, &policy, &report,
 				      err);
 
 	for (size_t i = 0; r == 0 && i < report.sources.len; i++) {
@@ -170,37 +161,38 @@ static int review_all(const struct trust_call *call, struct err *err)
 		json_array_append_new(sources, source_json(s));
 		r = review(call, policy->cwd, s, &waiting, err);
 	}
-	if (r == 0 && call->json)
-		policy_print_json(json_pack("{s:i, s:b, s:O}", "version", 1,
-			"ok", !waiting, "sources", sources));
+	if (r == 0 && call_flag(call, "json"))
+		print_json(json_pack("{s:i, s:b, s:O}", "version", 1,
+			"ok", !waiting, "sources", sources), JSON_COMPACT);
 	else if (r == 0 && !shown)
-		cli_say(stdout, flag ? "this file lies where no command writes: it needs no approval, or asks for nothing" :
+		terminal_line(stdout, flag ? "this file lies where no command writes: it needs no approval, or asks for nothing" :
 			"nothing here asks for more than the defaults");
 	json_decref(sources);
 	return r < 0 ? r : waiting ? 1 : 0;
 }
 
-static int list(const struct trust_call *call)
+static int list_approvals(const struct call *call)
 {
 	struct approvals now = { 0 };
 	const json_t *record, *line;
 	size_t i, n;
 
 	approvals_read(&now);
-	if (call->json) {
+	if (call_flag(call, "json")) {
 		json_t *all = json_object_get(now.root, "approved");
 
-		policy_print_json(json_pack("{s:i, s:o}", "version", 1,
-			"approved", all ? json_incref(all) : json_array()));
+		print_json(json_pack("{s:i, s:o}", "version", 1,
+			"approved", all ? json_incref(all) : json_array()),
+			JSON_COMPACT);
 	}
 	json_array_foreach(json_object_get(now.root, "approved"), i, record) {
-		if (call->json)
+		if (call_flag(call, "json"))
 			break;
-		cli_say(stdout, "%s  %s",
+		terminal_line(stdout, "%s  %s",
 			json_string_value(json_object_get(record, "id")),
 			json_string_value(json_object_get(record, "source")));
 		json_array_foreach(json_object_get(record, "asks"), n, line)
-			cli_say(stdout, "  %s", json_string_value(line));
+			terminal_line(stdout, "  %s", json_string_value(line));
 	}
 	approvals_done(&now);
 	return 0;
@@ -238,54 +230,35 @@ static char *identity(const struct options *options, struct err *err)
 	return id;
 }
 
-static int forget(const struct trust_call *call, struct err *err)
+static int forget_approvals(const struct call *call, struct err *err)
 {
-	auto_free char *id = call->prune ? NULL : identity(&call->options, err);
+	auto_free char *id = call_flag(call, "prune") ? NULL : identity(&call->options, err);
 	int r;
 
-	if (!id && !call->prune)
+	if (!id && !call_flag(call, "prune"))
 		return err->code;
-	r = approvals_remove(call->prune ? is_gone : is_same, id, err);
+	r = approvals_remove(call_flag(call, "prune") ? is_gone : is_same, id, err);
 	if (r >= 0)
-		cli_say(stdout, "%d approval%s forgotten", r, r == 1 ? "" : "s");
+		terminal_line(stdout, "%d approval%s forgotten", r, r == 1 ? "" : "s");
 	return r < 0 ? r : 0;
 }
 
-/* Take "--name" out of the words */
-static bool take(int *argc, char **argv, const char *name)
+int cli_trust(struct call *call, struct err *err)
 {
-	for (int i = 1; i < *argc; i++) {
-		if (strcmp(argv[i], name) != 0)
-			continue;
-		memmove(argv + i, argv + i + 1,
-			(size_t)(*argc - i) * sizeof(*argv));
-		(*argc)--;
-		return true;
-	}
-	return false;
-}
-
-int cli_trust(int argc, char **argv, struct err *err)
-{
-	struct trust_call call = {
-		.show = take(&argc, argv, "--show"),
-		.yes = take(&argc, argv, "--yes"),
-		.forget = take(&argc, argv, "--forget"),
-		.list = take(&argc, argv, "--list"),
-		.prune = take(&argc, argv, "--prune"),
+	static const char *const modes[] = {
+		"show", "yes", "forget", "list", "prune",
 	};
-	int r = cli_parse_query(argc, argv, &call.options, &call.json, err);
+	int given = 0;
 
-	if (r >= 0 && r < argc)
-		r = fail(err, -EINVAL, "trust: '%s' is not understood; usage: cloche trust [--show] [--yes] [--json] [-s FILE] | --forget | --list | --prune",
-			 argv[r]);
-	else if (r >= 0 && call.show + call.yes + call.forget + call.list +
-		 call.prune > 1)
-		r = fail(err, -EINVAL, "trust: only one of --show, --yes, --forget, --list, --prune");
-	else if (r >= 0)
-		r = call.list ? list(&call) :
-		    call.forget || call.prune ? forget(&call, err) :
-		    review_all(&call, err);
-	options_done(&call.options);
-	return r;
+	if (call_expect(call, 0, 0, err) < 0)
+		return -EINVAL;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		given += call_flag(call, modes[i]) != NULL;
+	if (given > 1)
+		return fail(err, -EINVAL, "trust: only one of --show, --yes, --forget, --list, --prune");
+	if (call_flag(call, "list"))
+		return list_approvals(call);
+	if (call_flag(call, "forget") || call_flag(call, "prune"))
+		return forget_approvals(call, err);
+	return review_all(call, err);
 }

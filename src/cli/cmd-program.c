@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd-program.c - verbs that are programs of their own: firewall, secret, verify
+ *
+ * They link what a run does not need.
+ */
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "cli/command-line.h"
+#include "installed.h"
+#include "ipc/helper-program.h"
+
+static int exec_program(const char *name, char **argv, struct err *err)
+{
+	const int r = helper_program_exec(name, argv, environ);
+
+	return fail(err, r, "cannot run '%s/%s': %s; install all of cloche (make install, or the package)",
+		    CLOCHE_LIBEXECDIR, name, strerror(-r));
+}
+
+int cli_secret_as(char **argv, struct err *err)
+{
+	return exec_program("cloche-secret", argv, err);
+}
+
+int cli_secret(int argc, char **argv, struct err *err)
+{
+	char name[] = "cloche-secret";
+
+	(void)argc;
+	argv[0] = name;
+	(void)cli_secret_as(argv, err);
+	fprintf(stderr, "cloche: %s\n", err->msg);
+	return 1;	/* Not wrong usage */
+}
+
+int cli_firewall(int argc, char **argv, struct err *err)
+{
+	char name[] = "cloche-firewall";
+
+	(void)argc;
+	argv[0] = name;
+	return exec_program(name, argv, err);
+}
+
+/* It starts this very program for each of its sandboxes */
+int cli_verify(int argc, char **argv, struct err *err)
+{
+	char name[] = "cloche-verify", option[] = "--program";
+	char self[PATH_MAX] = "";
+	auto_free char **words = mem_zalloc(((size_t)argc + 3) *
+					    sizeof(*words));
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return fail_errno(err, "cannot tell where this program is");
+	words[0] = name;
+	words[1] = option;
+	words[2] = self;
+	for (int i = 1; i < argc; i++)
+		words[i + 2] = argv[i];
+	return exec_program(name, words, err);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd-run.c - cloche run, wrap and explain: a command in the sandbox */
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "base/terminal.h"
+#include "base/text.h"
+#include "cli/command-line.h"
+#include "plan/plan.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "run/output.h"
+#include "run/run.h"
+
+/* Heads and commands of a footer stand out on a terminal */
+static void on_print(void *arg, const char *text, size_t len)
+{
+	auto_buf struct buf out = { 0 };
+
+	(void)arg;
+	(void)len;
+	while (*text) {
+		const size_t n = strcspn(text, "\n");
+		const enum style style =
+			!strncmp(text, "cloche: ", 8) && text[8] != ' ' ?
+			STYLE_HEAD : *text == ' ' ? STYLE_COMMAND : STYLE_NONE;
+
+		if (style)
+			buf_adds(&out, terminal_style(stderr, style));
+		buf_add(&out, text, n);
+		if (style)
+			buf_adds(&out, terminal_style(stderr, STYLE_NONE));
+		text += n;
+		if (*text)
+			buf_addc(&out, *text++);
+	}
+	stderr_write(out.p, out.len);
+}
+
+int cli_run(struct call *call, struct err *err)
+{
+	const struct output output = {
+		.say = output_stderr.say, .print = on_print,
+	};
+	static struct run one;
+
+	one = (struct run){ .options = &call->options, .output = &output,
+			    .argv = call->args, .err = err };
+	return run(&one);
+}
+
+/* Print @line on one line, whatever the words hold: readers take a newline within
+ * quotes for the end of it, and not every shell knows $'..'
+ */
+static void print_line(const char *line)
+{
+	auto_buf struct buf format = { 0 }, quoted = { 0 };
+
+	if (!strchr(line, '\n')) {
+		puts(line);
+		return;
+	}
+	for (; *line; line++) {
+		if (*line == '\n')
+			buf_adds(&format, "\\n");
+		else if (*line == '\\' || *line == '%')
+			buf_addf(&format, "%c%c", *line, *line);
+		else
+			buf_addc(&format, *line);
+	}
+	text_shell_quote(&quoted, buf_str(&format));
+	printf("eval \"$(printf %s)\"\n", buf_str(&quoted));
+}
+
+static void add_words(struct buf *line, char **words)
+{
+	for (; *words; words++) {
+		buf_addc(line, ' ');
+		text_shell_quote(line, *words);
+	}
+}
+
+int cli_wrap(struct call *call, struct err *err)
+{
+	auto_free char **command = NULL;
+	auto_buf struct buf line = { 0 };
+	char path[PATH_MAX];
+	/* Checked here, so that the line does not fail later for this */
+	const int r = options_command(&call->options, call->args, false,
+				      &command, err);
+
+	if (r < 0)
+		return r;
+	text_shell_quote(&line, own_path(path, sizeof(path)));
+	buf_adds(&line, " run");
+	add_words(&line, call->given.v);
+	buf_adds(&line, " --");
+	add_words(&line, call->args);
+	print_line(buf_str(&line));
+	return 0;
+}
+
+int cli_explain(struct call *call, struct err *err)
+{
+	auto_free char **command = NULL;
+	auto_buf struct buf text = { 0 };
+	struct decision decision;
+	int r = options_command(&call->options, call->args, true, &command,
+				err);
+
+	if (r == 0)
+		r = decision_make(&call->options, command, &decision, err);
+	if (r < 0)
+		return r;
+	if (call_flag(call, "json"))
+		plan_print_json(decision.plan, &text);
+	else
+		plan_print(decision.plan, &text);
+	fputs(buf_str(&text), stdout);
+	decision_done(&decision);
+	return 0;
+}
