@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-run.c - one verification from beginning to end */
+/*
+ * verify/cloche-verify.c - prove the boundary under the user's own policy
+ *
+ * Every row of rows.c is tried twice: outside, where it must succeed (the positive
+ * control), and in a sandbox that `cloche run` makes with the user's options and
+ * settings, in a scratch home and project. The verdict is taken outside afterwards,
+ * from a fresh random canary, never from what the attempt said of itself. Nothing
+ * of the user's own is changed.
+ */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -18,13 +27,23 @@
 #include "base/now.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "doctor/verify-state.h"
+#include "doctor/doctor.h"
+#include "ipc/helper-program.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
+#include "run/decision.h"
+#include "run/options.h"
+#include "verify/verify.h"
+#include "view/view.h"
 
-enum { SETTINGS_MAX = 16 << 20 };
+/* Exit statuses; wrong usage is 2 as everywhere */
+enum {
+	EXIT_FAIL = 1,
+	EXIT_INCONCLUSIVE = 3,
+	EXIT_INTERRUPTED = 130,		/* As a shell has it */
+	SETTINGS_MAX = 16 << 20,
+};
 
 static volatile sig_atomic_t over;
 
@@ -54,7 +73,7 @@ const char *verify_project(const struct verify *v)
 {
 	static char path[PATH_MAX];
 
-	world_path(&v->target.w, "P/", NULL, path, sizeof(path));
+	world_expand(&v->target.w, "P/", NULL, path, sizeof(path));
 	path[strlen(path) - 1] = '\0';
 	return path;
 }
@@ -69,15 +88,8 @@ static void set_home(const struct verify *v, const char *name,
 {
 	char path[PATH_MAX];
 
-	world_path(&v->target.w, below, NULL, path, sizeof(path));
+	world_expand(&v->target.w, below, NULL, path, sizeof(path));
 	(void)setenv(name, path, 1);
-}
-
-void verify_enter(const struct verify *v)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(moved); i++)
-		(void)unsetenv(moved[i]);
-	set_home(v, "HOME", "H");
 }
 
 void verify_go_home(const struct verify *v)
@@ -91,14 +103,14 @@ void verify_go_home(const struct verify *v)
 	/* What is refused now is no news for the user's own records */
 	set_home(v, "XDG_STATE_HOME", "H/.local/state");
 	set_home(v, "XDG_CACHE_HOME", "H/.cache");
-	(void)!chdir(v->request.plan->view->policy->cwd);
+	(void)!chdir(v->plan->view->policy->cwd);
 }
 
 /* Where @path of the user's own is in the scratch place; false if nowhere */
 static bool copied_to(const struct verify *v, const char *path, char *ret,
 		      size_t size)
 {
-	const struct policy *p = v->request.plan->view->policy;
+	const struct policy *p = v->plan->view->policy;
 	const struct {
 		const char *from, *to;
 	} places[] = {
@@ -115,7 +127,7 @@ static bool copied_to(const struct verify *v, const char *path, char *ret,
 		if (!n || strncmp(path, from, n) != 0 || path[n] != '/')
 			continue;
 		snprintf(text, sizeof(text), "%s%s", places[i].to, path + n);
-		world_path(&v->target.w, text, NULL, ret, size);
+		world_expand(&v->target.w, text, NULL, ret, size);
 		return true;
 	}
 	return false;
@@ -141,7 +153,7 @@ static int copy_file(const char *from, const char *to, struct err *err)
 /* The policy must be the user's: the files it comes from move along */
 static int copy_settings(const struct verify *v, struct err *err)
 {
-	const struct settings_report *report = v->request.settings;
+	const struct settings_report *report = v->settings;
 	char to[PATH_MAX];
 	int r = 0;
 
@@ -162,7 +174,7 @@ static int copy_settings(const struct verify *v, struct err *err)
  */
 static void choose_parent(struct verify *v)
 {
-	const struct policy *p = v->request.plan->view->policy;
+	const struct policy *p = v->plan->view->policy;
 	const char *const places[] = {
 		getenv("TMPDIR"), "/var/tmp", p->cwd, p->home,
 	};
@@ -179,19 +191,19 @@ static void choose_parent(struct verify *v)
 	}
 }
 
-int verify_copy(const char *to, struct err *err)
+int verify_copy(const char *from, const char *to, struct err *err)
 {
-	auto_close int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	auto_close int in = open(from, O_RDONLY | O_CLOEXEC);
 	auto_close int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 				  0755);
 	struct stat st;
 	off_t at = 0;
 
 	if (in < 0 || out < 0 || fstat(in, &st) < 0)
-		return fail_errno(err, "cannot copy this program");
+		return fail_errno(err, "cannot copy '%s'", from);
 	while (at < st.st_size) {
 		if (sendfile(out, in, &at, (size_t)(st.st_size - at)) <= 0)
-			return fail_errno(err, "cannot copy this program");
+			return fail_errno(err, "cannot copy '%s'", from);
 	}
 	return 0;
 }
@@ -208,77 +220,147 @@ static int find_program(struct verify *v, struct err *err)
 	if (view_verdict(v->view, VIEW_READ, v->exe).allowed &&
 	    !view_is_private(v->view, v->exe) && access(v->exe, X_OK) == 0)
 		return 0;
-	world_path(&v->target.w, "A/cloche", NULL, v->exe, sizeof(v->exe));
-	return verify_copy(v->exe, err);
+	world_expand(&v->target.w, "A/cloche-verify", NULL, v->exe, sizeof(v->exe));
+	return verify_copy("/proc/self/exe", v->exe, err);
 }
 
-static void ask_rows(struct verify *v)
+/* Options that are about one command, not about the policy */
+static bool is_dropped(enum option_id id)
 {
-	const int when = v->request.full ? WHEN_QUICK | WHEN_FULL : WHEN_QUICK;
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
-
-	v->results = mem_zalloc(n * sizeof(*v->results));
-	for (size_t i = 0; i < n; i++) {
-		v->results[i].asked = rows[i].when & when;
-		v->results[i].found.error = FOUND_NOTHING;
-	}
+	return id == OPTION_CWD || id == OPTION_COMMAND || id == OPTION_SHELL ||
+	       id == OPTION_ASK || id == OPTION_ANNOTATE ||
+	       id == OPTION_EVENTS || id == OPTION_CONTROL_FD ||
+	       id == OPTION_QUIET || id == OPTION_VERBOSE || id == OPTION_DEBUG ||
+	       id == OPTION_ALLOW_UNSANDBOXED;
 }
 
-int verify_new(const struct verify_request *request, struct verify **ret,
-	       struct err *err)
+static bool is_path(enum option_id id)
 {
-	struct verify *v = mem_zalloc(sizeof(*v));
-	int r;
+	return id == OPTION_WRITE || id == OPTION_READ ||
+	       id == OPTION_DENY_WRITE || id == OPTION_DENY_READ ||
+	       id == OPTION_UNIX_SOCKET || id == OPTION_SETTINGS;
+}
 
-	v->request = *request;
-	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
-		if (getenv(moved[i]))
-			v->saved[i] = mem_strdup(getenv(moved[i]));
+/* The sandbox starts elsewhere: a relative path must mean the same there */
+static char *word_of(const struct option_value *o)
+{
+	const char *name = option_row(o->id)->name;
+	char real[PATH_MAX];
+
+	if (!o->value)
+		return mem_printf("--%s", name);
+	if (is_path(o->id) && o->value[0] != '{' && o->value[0] != '~' &&
+	    o->value[0] != '/' && realpath(o->value, real))
+		return mem_printf("--%s=%s", name, real);
+	return mem_printf("--%s=%s", name, o->value);
+}
+
+static void collect_words(struct verify *v)
+{
+	for (size_t i = 0; i < v->own.len; i++) {
+		if (!is_dropped(v->own.v[i].id))
+			*vec_push(&v->words) =
+				word_of(&v->own.v[i]);
 	}
-	catch_signals();
-	choose_parent(v);
-	ask_rows(v);
-	r = target_make(&v->target, v->parent, err);
-	v->target.w.inside = true;
+	*vec_push(&v->words) = NULL;
+}
+
+static int parse(int argc, char **argv, struct verify *v, struct err *err)
+{
+	int kept = 1, first;
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--full") || !strcmp(argv[i], "--quick"))
+			v->full = argv[i][2] == 'f';
+		else if (!strcmp(argv[i], "--json"))
+			v->json = 1;
+		else
+			argv[kept++] = argv[i];
+	}
+	argv[kept] = NULL;
+	first = options_parse(kept, argv, &v->own, err);
+	if (first >= 0 && first < kept)
+		return fail(err, -EINVAL, "verify: '%s' is not an option; verify makes its own attempts",
+			    argv[first]);
+	return first;
+}
+
+/* The same policy, as it is read in the scratch project */
+static int open_scratch(const struct verify *v, struct decision *ret,
+			struct err *err)
+{
+	static char *const none[] = { NULL };
+	struct options options = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++)
+		(void)unsetenv(moved[i]);
+	set_home(v, "HOME", "H");
+	for (size_t i = 0; i < v->words.len - 1 && r == 0; i++) {
+		const char *word = v->words.v[i] + 2;
+		const size_t n = strcspn(word, "=");
+
+		r = options_add(&options, option_find(word, n),
+				word[n] ? word + n + 1 : NULL, err);
+	}
 	if (r == 0)
-		r = copy_settings(v, err);
-	if (r < 0) {
-		verify_free(v);
-		return r;
-	}
-	*ret = v;
-	return 0;
+		r = options_add(&options, OPTION_CWD, verify_project(v), err);
+	if (r == 0)
+		r = decision_make(&options, none, ret, err);
+	options_done(&options);
+	return r;
 }
 
-static void progress(const struct verify *v, const char *words)
+/* What `run` would find out by failing: this machine has the weaker tier */
+static int choose_tier(struct verify *v, struct err *err)
 {
-	if (v->request.progress)
-		fprintf(stderr, "\r\033[K%s", words);
+	struct doctor doctor;
+	int r = 0;
+
+	if (options_has(&v->own, OPTION_TIER) ||
+	    doctor_run(&doctor, true, NULL) < 0 ||
+	    doctor.tier != TIER_LANDLOCK)
+		return 0;
+	r = options_add(&v->own, OPTION_TIER, tier_name(TIER_LANDLOCK),
+			err);
+	if (!v->json)
+		fprintf(stderr, "cloche: tier landlock: %s\n",
+			doctor_why_not(&doctor));
+	return r;
 }
 
-int verify_go(struct verify *v, const struct view *view, struct err *err)
+/* Progress is written over itself */
+static void progress(const struct verify *v, const char *text)
 {
+	const char *term = getenv("TERM");
+
+	if (!v->json && isatty(STDERR_FILENO) && term &&
+	    strcmp(term, "dumb") != 0)
+		fprintf(stderr, "\r\033[K%s", text);
+}
+
+static int try_all(struct verify *v, struct err *err)
+{
+	static const struct {
+		const char *text;
+		int (*step)(struct verify *v, struct err *err);
+	} steps[] = {
+		{ "positive controls, outside the sandbox", verify_controls },
+		{ "attempts, in the sandbox", verify_main_run },
+		{ "files that change meanwhile", verify_live_runs },
+		{ "your own files, under your own rules", verify_own },
+		{ "command lines that must be refused", verify_refusals },
+	};
 	const int64_t start = now_ms(CLOCK_MONOTONIC);
-	int r;
+	int r = find_program(v, err);
 
-	v->view = view;
-	r = find_program(v, err);
-	progress(v, "verify: positive controls, outside the sandbox ...");
-	if (r == 0)
-		r = verify_controls(v, err);
-	progress(v, "verify: attempts, in the sandbox ...");
-	if (r == 0)
-		r = verify_main_run(v, err);
-	progress(v, "verify: files that change meanwhile ...");
-	if (r == 0)
-		r = verify_live_runs(v, err);
-	progress(v, "verify: your own files, under your own rules ...");
-	if (r == 0)
-		r = verify_own(v, err);
-	progress(v, "verify: command lines that must be refused ...");
-	if (r == 0)
-		r = verify_refusals(v, err);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "verify: %s ...", steps[i].text);
+		progress(v, text);
+		r = steps[i].step(v, err);
+	}
 	progress(v, "");
 	if (r == 0)
 		verify_judge(v);
@@ -286,21 +368,103 @@ int verify_go(struct verify *v, const struct view *view, struct err *err)
 	return r;
 }
 
-int verify_status(const struct verify *v)
+/* In scratch directories: a home with secrets, a project, copies of the settings */
+static int verify_policy(struct verify *v, struct err *err)
 {
-	if (v->counts[VERDICT_FAIL])
-		return VERIFY_EXIT_FAIL;
-	return v->counts[VERDICT_INCONCLUSIVE] ? VERIFY_EXIT_UNSURE
-					       : VERIFY_EXIT_PASS;
+	auto_buf struct buf out = { 0 };
+	struct decision scratch = { 0 };
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(moved); i++) {
+		if (getenv(moved[i]))
+			v->saved[i] = mem_strdup(getenv(moved[i]));
+	}
+	catch_signals();
+	choose_parent(v);
+	v->results = mem_zalloc(verify_rows_len * sizeof(*v->results));
+	for (size_t i = 0; i < verify_rows_len; i++) {
+		v->results[i].asked = verify_rows[i].when & verify_when(v);
+		v->results[i].found.error = ATTACK_NOTHING;
+	}
+	r = target_make(&v->target, v->parent, err);
+	v->target.w.inside = true;
+	if (r == 0)
+		r = copy_settings(v, err);
+	if (r == 0)
+		r = open_scratch(v, &scratch, err);
+	v->view = scratch.view;
+	if (r == 0)
+		r = try_all(v, err);
+	if (r == 0 && v->json)
+		verify_print_json(v, &out);
+	else if (r == 0)
+		verify_print(v, &out);
+	if (r == 0)
+		r = v->counts[VERDICT_FAIL] ? EXIT_FAIL :
+		    v->counts[VERDICT_INCONCLUSIVE] ? EXIT_INCONCLUSIVE : 0;
+	target_done(&v->target);
+	decision_done(&scratch);
+	fputs(buf_str(&out), stdout);
+	return r;
 }
 
-void verify_free(struct verify *v)
+static int verify(struct verify *v, struct err *err)
 {
-	if (!v)
-		return;
-	target_done(&v->target);
+	static char *const none[] = { NULL };
+	auto_report struct settings_report report = { 0 };
+	struct policy *policy = NULL;
+	struct decision decision = { 0 };
+	int r = decision_policy_report(&v->own, false, &policy, &report, err);
+
+	policy_unref(policy);
+	if (r >= 0)
+		r = decision_make(&v->own, none, &decision, err);
+	v->plan = decision.plan;
+	v->settings = &report;
+	if (r >= 0)
+		r = verify_policy(v, err);
+	decision_done(&decision);
+	return r;
+}
+
+static void verify_done(struct verify *v)
+{
 	for (size_t i = 0; i < ARRAY_SIZE(v->saved); i++)
 		free(v->saved[i]);
+	for (size_t i = 0; i < v->words.len; i++)
+		free(v->words.v[i]);
+	free(v->words.v);
 	free(v->results);
-	free(v);
+	options_done(&v->own);
+}
+
+/* "--program PATH [OPTIONS]" from cloche, or "--attempt ..." from ourselves */
+static int start(int argc, char **argv, struct err *err)
+{
+	static struct verify v;
+	int r;
+
+	if (argc > 1 && !strcmp(argv[1], "--attempt"))
+		return verify_attempt(argc - 2, argv + 2);
+	if (argc < 3 || strcmp(argv[1], "--program") != 0)
+		return fail(err, -EINVAL, "start it as 'cloche verify'");
+	v.program = argv[2];
+	options_verb = "verify";
+	decision_set_program(v.program);
+	r = parse(argc - 2, argv + 2, &v, err);
+	if (r >= 0)
+		r = choose_tier(&v, err);
+	if (r >= 0) {
+		collect_words(&v);
+		r = verify(&v, err);
+	}
+	verify_done(&v);
+	return r < 0 && verify_is_over() ? EXIT_INTERRUPTED : r;
+}
+
+int main(int argc, char **argv)
+{
+	/* Ignored, no child could be waited for */
+	(void)signal(SIGCHLD, SIG_DFL);
+	return helper_program_main(argc, argv, start);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-listen.c - listeners of the host that nobody inside may reach
- */
+/* verify/listen.c - listeners of the host that no attempt may reach */
 
-#include "doctor/verify-listen.h"
+#include "verify/world.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,19 +22,18 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "doctor/verify-world.h"
 
 enum { BACKLOG = 128, LATE_MS = 20 };
 
-static bool is_datagram(int place)
+static bool is_datagram(int kind)
 {
-	return place == HEARD_DGRAM || place == HEARD_LOCAL_DGRAM ||
-	       place == HEARD_UDP;
+	return kind == LISTENER_DGRAM || kind == LISTENER_LOCAL_DGRAM ||
+	       kind == LISTENER_UDP;
 }
 
-static int bound(int family, int place, const void *address, socklen_t n)
+static int bound(int family, int kind, const void *address, socklen_t n)
 {
-	const int type = is_datagram(place) ? SOCK_DGRAM : SOCK_STREAM;
+	const int type = is_datagram(kind) ? SOCK_DGRAM : SOCK_STREAM;
 	auto_close int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK,
 				   0);
 
@@ -45,14 +43,14 @@ static int bound(int family, int place, const void *address, socklen_t n)
 	return take_fd(&fd);
 }
 
-/* An address has room for 107 bytes: by way of the directory's descriptor */
-static int on_path(const struct target *t, const char *text, int place)
+/* An address has 107 bytes: by way of the directory's descriptor */
+static int on_path(const struct target *t, const char *text, int kind)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	char path[PATH_MAX], dir[PATH_MAX];
 	auto_close int fd = -1;
 
-	world_path(&t->w, text, NULL, path, sizeof(path));
+	world_expand(&t->w, text, NULL, path, sizeof(path));
 	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path),
 		 path);
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -60,7 +58,7 @@ static int on_path(const struct target *t, const char *text, int place)
 		return -errno;
 	snprintf(address.sun_path, sizeof(address.sun_path),
 		 "/proc/self/fd/%d%.64s", fd, strrchr(path, '/'));
-	return bound(AF_UNIX, place, &address, sizeof(address));
+	return bound(AF_UNIX, kind, &address, sizeof(address));
 }
 
 static int on_abstract(const struct target *t)
@@ -69,7 +67,7 @@ static int on_abstract(const struct target *t)
 	const size_t n = strlen(t->w.name);
 
 	memcpy(address.sun_path + 1, t->w.name, n);
-	return bound(AF_UNIX, HEARD_ABSTRACT, &address, (socklen_t)(
+	return bound(AF_UNIX, LISTENER_ABSTRACT, &address, (socklen_t)(
 		offsetof(struct sockaddr_un, sun_path) + 1 + n));
 }
 
@@ -78,18 +76,18 @@ static int on_fifo(const struct target *t)
 	char path[PATH_MAX];
 	int fd;
 
-	world_path(&t->w, "A/fifo", NULL, path, sizeof(path));
+	world_expand(&t->w, "A/fifo", NULL, path, sizeof(path));
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
-static int on_address(int place, struct in_addr at, int *ret_port)
+static int on_address(int kind, struct in_addr at, int *ret_port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr = at };
 	socklen_t n = sizeof(address);
-	const int fd = bound(AF_INET, place, &address, n);
+	const int fd = bound(AF_INET, kind, &address, n);
 
 	if (fd >= 0 && getsockname(fd, (struct sockaddr *)&address, &n) == 0)
 		*ret_port = ntohs(address.sin_port);
@@ -115,32 +113,31 @@ static bool own_address(struct in_addr *ret)
 	return found;
 }
 
-int listen_open(struct target *t)
+void listen_open(struct target *t)
 {
 	const struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
 	struct in_addr own;
 	int *l = t->listeners;
 
-	l[HEARD_STREAM] = on_path(t, "A/stream", HEARD_STREAM);
-	l[HEARD_DGRAM] = on_path(t, "A/dgram", HEARD_DGRAM);
-	l[HEARD_LOCAL] = on_path(t, "P/stream", HEARD_LOCAL);
-	l[HEARD_LOCAL_DGRAM] = on_path(t, "P/dgram", HEARD_LOCAL_DGRAM);
-	l[HEARD_ABSTRACT] = on_abstract(t);
-	l[HEARD_FIFO] = on_fifo(t);
-	l[HEARD_TCP4] = on_address(HEARD_TCP4, loopback, &t->w.tcp4);
-	l[HEARD_UDP] = on_address(HEARD_UDP, loopback, &t->w.udp);
+	l[LISTENER_STREAM] = on_path(t, "A/stream", LISTENER_STREAM);
+	l[LISTENER_DGRAM] = on_path(t, "A/dgram", LISTENER_DGRAM);
+	l[LISTENER_LOCAL] = on_path(t, "P/stream", LISTENER_LOCAL);
+	l[LISTENER_LOCAL_DGRAM] = on_path(t, "P/dgram", LISTENER_LOCAL_DGRAM);
+	l[LISTENER_ABSTRACT] = on_abstract(t);
+	l[LISTENER_FIFO] = on_fifo(t);
+	l[LISTENER_TCP4] = on_address(LISTENER_TCP4, loopback, &t->w.tcp4);
+	l[LISTENER_UDP] = on_address(LISTENER_UDP, loopback, &t->w.udp);
 	if (own_address(&own)) {
-		l[HEARD_OWN] = on_address(HEARD_OWN, own, &t->w.own_port);
+		l[LISTENER_OWN] = on_address(LISTENER_OWN, own, &t->w.own_port);
 		(void)inet_ntop(AF_INET, &own, t->w.own, sizeof(t->w.own));
 	}
-	/* What cannot be had has no control that succeeds, and is told so */
-	for (size_t i = 0; i < HEARD_PLACES; i++)
+	/* Where one is missing the control fails, and says so */
+	for (size_t i = 0; i < LISTENERS; i++)
 		l[i] = l[i] < 0 ? -1 : l[i];
-	return 0;
 }
 
 /* Every "row-N;" in what was received */
-static void take_words(struct target *t, const char *text, size_t n)
+static void take_text(struct target *t, const char *text, size_t n)
 {
 	const char *at = text, *end = text + n;
 	bool any = false;
@@ -148,7 +145,7 @@ static void take_words(struct target *t, const char *text, size_t n)
 	while ((at = memmem(at, (size_t)(end - at), "row-", 4)) != NULL) {
 		const unsigned long row = strtoul(at + 4, NULL, 10);
 
-		if (row < HEARD_ROWS)
+		if (row < ROWS_MAX)
 			any = t->heard[row] = true;
 		at += 4;
 	}
@@ -163,12 +160,12 @@ static void take_stream(struct target *t, int fd)
 	size_t n = 0;
 	ssize_t got;
 
-	/* Somebody who has connected says who in the same breath */
+	/* Who connects sends its word at once */
 	while (n < sizeof(text) - 1 && poll(&p, 1, LATE_MS) == 1 &&
 	       (got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
 		n += (size_t)got;
 	text[n] = '\0';
-	take_words(t, text, n);
+	take_text(t, text, n);
 }
 
 void target_listen(struct target *t)
@@ -176,16 +173,16 @@ void target_listen(struct target *t)
 	char text[4096];
 	ssize_t n;
 
-	for (int i = 0; i < HEARD_PLACES; i++) {
+	for (int i = 0; i < LISTENERS; i++) {
 		const int fd = t->listeners[i];
 		int conn;
 
 		if (fd < 0)
 			continue;
-		if (is_datagram(i) || i == HEARD_FIFO) {
+		if (is_datagram(i) || i == LISTENER_FIFO) {
 			while ((n = read(fd, text, sizeof(text) - 1)) > 0) {
 				text[n] = '\0';
-				take_words(t, text, (size_t)n);
+				take_text(t, text, (size_t)n);
 			}
 			continue;
 		}
@@ -204,7 +201,7 @@ void listen_answer(int listener)
 	int fd;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Only the first: whatever comes after it is for the others to hear */
+	/* Only the first: what comes after it is for the others to hear */
 	while (poll(&p, 1, -1) < 0 || (fd = accept(listener, NULL, NULL)) < 0)
 		;
 	p.fd = fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor/verify-control.c - the positive controls
+ * verify/verify-control.c - the positive controls
  *
  * The same attempt outside must succeed, on things of its own that are like
  * those inside; otherwise a failure inside would prove nothing. What only a
@@ -19,12 +19,11 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "doctor/verify-state.h"
+#include "verify/verify.h"
 
 static bool wants_keys(const struct verify_row *row)
 {
-	return row->attempt == attempt_keyring ||
-	       row->attempt == attempt_keys;
+	return row_is(row, "keyring-search") || row_is(row, "lines-with");
 }
 
 static void write_file(const char *path, const char *text)
@@ -57,7 +56,7 @@ static void try_armed(const struct target *t, const struct verify_row *row,
 	int ends[2], status;
 	pid_t pid;
 
-	*ret = (struct found){ .row = number, .error = FOUND_NOTHING };
+	*ret = (struct found){ .error = ATTACK_NOTHING };
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	pid = fork();
@@ -71,13 +70,13 @@ static void try_armed(const struct target *t, const struct verify_row *row,
 			become_root();
 		(void)!chdir(t->w.root);
 		(void)!chdir("project");
-		verify_try(&t->w, row, number, &f);
+		world_try(&t->w, number, &f);
 		(void)!write(ends[1], &f, sizeof(f));
 		_exit(0);
 	}
 	(void)close(ends[1]);
 	if (read(ends[0], ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
-		ret->error = FOUND_NOTHING;
+		ret->error = ATTACK_NOTHING;
 	(void)close(ends[0]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -120,7 +119,7 @@ static bool is_seen(const struct target *t)
 	pid = fork();
 	if (pid == 0) {
 		(void)dup2(ends[1], STDOUT_FILENO);
-		execl("/proc/self/exe", "cloche", "verify", "--attempt",
+		execl("/proc/self/exe", "cloche-verify", "--attempt",
 		      "victim", secret, NULL);
 		_exit(1);
 	}
@@ -174,8 +173,8 @@ static int control(struct verify *v, struct target *t, size_t number,
  */
 static void plant_all(struct verify *v, struct target *t)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
 
 	for (size_t i = 0; i < n; i++) {
 		if (v->results[i].asked)
@@ -185,8 +184,8 @@ static void plant_all(struct verify *v, struct target *t)
 
 int verify_controls(struct verify *v, struct err *err)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
 	struct target t;
 	int r = target_make(&t, v->parent, err);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-inside.c - in the sandbox: make the attempts, report each
+/* verify/verify-inside.c - in the sandbox: make the attempts, report each
  *
  * One line on stdout for each: row, errno, and in hexadecimal what came back.
  * Nothing in it is believed but bytes that only the host could know.
  */
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,9 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "doctor/verify-state.h"
+#include "verify/verify.h"
 
-/* After "verify --attempt", in this order: see verify-launch.c */
+/* After "--attempt", in this order: see verify-launch.c */
 enum {
 	ARG_KIND, ARG_ROOT, ARG_NAME, ARG_OWN, ARG_TCP4, ARG_OWN_PORT, ARG_UDP,
 	ARG_VICTIM, ARG_KEY, ARG_WHEN, ARGS,
@@ -37,11 +38,11 @@ static void read_world(char **argv, struct world *w)
 	snprintf(w->own, sizeof(w->own), "%s", argv[ARG_OWN]);
 }
 
-static void report(const struct found *f)
+static void report(size_t row, const struct found *f)
 {
 	auto_buf struct buf line = { 0 };
 
-	buf_addf(&line, "%zu %d ", f->row, f->error);
+	buf_addf(&line, "%zu %d ", row, f->error);
 	for (size_t i = 0; i < f->len; i++)
 		buf_addf(&line, "%02x", (unsigned char)f->bytes[i]);
 	buf_addc(&line, '\n');
@@ -54,7 +55,7 @@ static bool is_asked(const char *kind, size_t number,
 {
 	if (strcmp(kind, "main") != 0)
 		return strtoul(kind, NULL, 10) == number;
-	return (row->when & when) && !verify_is_live(row) &&
+	return (row->when & when) && !row->options &&
 	       row->proof != PROOF_EITHER;
 }
 
@@ -69,8 +70,6 @@ static int be_victim(const char *name)
 
 int verify_attempt(int argc, char **argv)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
 	struct world w;
 	int when;
 
@@ -80,19 +79,19 @@ int verify_attempt(int argc, char **argv)
 		return 2;
 	read_world(argv, &w);
 	if (!strcmp(argv[ARG_KIND], "mark")) {
-		struct found f = { 0 };
+		char path[PATH_MAX];
 
-		attempt_create(&w, "P/ran", &f);
-		return f.error != 0;
+		world_expand(&w, "P/ran", NULL, path, sizeof(path));
+		return attack_mark(path, O_CREAT | O_EXCL) < 0;
 	}
 	when = (int)strtol(argv[ARG_WHEN], NULL, 10);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < verify_rows_len; i++) {
 		struct found f;
 
-		if (!is_asked(argv[ARG_KIND], i, &rows[i], when))
+		if (!is_asked(argv[ARG_KIND], i, &verify_rows[i], when))
 			continue;
-		verify_try(&w, &rows[i], i, &f);
-		report(&f);
+		world_try(&w, i, &f);
+		report(i, &f);
 	}
 	return 0;
 }
@@ -109,16 +108,16 @@ static size_t unhex(const char *text, char *ret, size_t size)
 	return n;
 }
 
-static void take_line(struct verify *v, const char *line, size_t rows)
+static void take_line(struct verify *v, const char *line)
 {
 	struct verify_result *r;
 	char *at;
 	const unsigned long row = strtoul(line, &at, 10);
 
-	if (at == line || *at != ' ' || row >= rows)
+	if (at == line || *at != ' ' || row >= verify_rows_len)
 		return;
 	r = &v->results[row];
-	r->found = (struct found){ .row = row };
+	r->found = (struct found){ 0 };
 	r->found.error = (int)strtol(at + 1, &at, 10);
 	if (*at == ' ')
 		r->found.len = unhex(at + 1, r->found.bytes,
@@ -128,12 +127,10 @@ static void take_line(struct verify *v, const char *line, size_t rows)
 void verify_take_report(struct verify *v, char *text, size_t n)
 {
 	char *save = NULL;
-	size_t rows;
 
-	(void)verify_rows(&rows);
 	if (!n)
 		return;
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
-		take_line(v, line, rows);
+		take_line(v, line);
 }

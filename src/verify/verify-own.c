@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor/verify-own.c - the user's own files, under the user's own rules
+ * verify/verify-own.c - the user's own files, under the user's own rules
  *
  * The scratch home cannot have what a user's rule names elsewhere. So whatever
  * exists of all that the rules hide or protect is tried where it is, from the
@@ -22,9 +22,9 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "doctor/verify-state.h"
 #include "plan/plan.h"
-#include "plan/view.h"
+#include "verify/verify.h"
+#include "view/view.h"
 
 enum {
 	FEED_MAX = 32 << 10,	/* Half of what a pipe holds */
@@ -51,7 +51,7 @@ static size_t prefix_of(const char *path, char ret[static PREFIX])
 }
 
 /* Names that are listed, as "N/NAME"; of a file the first bytes, as "N=HEX" */
-static void try_read(size_t number, const char *path, struct found *f)
+static void try_read(size_t number, const char *path, struct attack *a)
 {
 	auto_closedir DIR *dir = opendir(path);
 	const struct dirent *entry;
@@ -63,18 +63,17 @@ static void try_read(size_t number, const char *path, struct found *f)
 		at += snprintf(line + at, sizeof(line) - (size_t)at, "%02x",
 			       (unsigned char)bytes[i]);
 	if (n)
-		found_bytes(f, line, strlen(line) + 1);
+		attack_learn(a, line, strlen(line) + 1);
 	while (dir && (entry = readdir(dir)) != NULL) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
 		snprintf(line, sizeof(line), "%zu/%s", number, entry->d_name);
-		found_bytes(f, line, strlen(line) + 1);
+		attack_learn(a, line, strlen(line) + 1);
 	}
 }
 
 /* In a directory a new name; a file is opened for writing, and that is all */
-static void try_write(const struct world *w, size_t number, const char *path,
-		      struct found *f)
+static void try_write(size_t number, const char *path, struct attack *a)
 {
 	char line[64], below[PATH_MAX];
 	struct stat st;
@@ -82,7 +81,7 @@ static void try_write(const struct world *w, size_t number, const char *path,
 
 	if (stat(path, &st) < 0)
 		return;
-	snprintf(below, sizeof(below), "%s/%s", path, w->name);
+	snprintf(below, sizeof(below), "%s/%s", path, a->argv[0]);
 	fd = S_ISDIR(st.st_mode) ?
 	     open(below, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
 	     open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
@@ -90,46 +89,46 @@ static void try_write(const struct world *w, size_t number, const char *path,
 		return;
 	(void)close(fd);
 	snprintf(line, sizeof(line), "%zu!", number);
-	found_bytes(f, line, strlen(line) + 1);
+	attack_learn(a, line, strlen(line) + 1);
 }
 
-static void try_all(const struct world *w, bool write, struct found *f)
+static int try_all(struct attack *a)
 {
+	const bool write = !strcmp(a->name, "own-writes");
 	auto_buf struct buf feed = { 0 };
-	char room[4096];
+	char bytes[4096];
 	size_t number = 0;
 	ssize_t n;
 
-	while ((n = read(STDIN_FILENO, room, sizeof(room))) > 0)
-		buf_add(&feed, room, (size_t)n);
+	while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0)
+		buf_add(&feed, bytes, (size_t)n);
 	for (const char *p = feed.p; p && p < feed.p + feed.len;
 	     p += strlen(p) + 1, number++) {
 		if (write)
-			try_write(w, number, p, f);
+			try_write(number, p, a);
 		else
-			try_read(number, p, f);
+			try_read(number, p, a);
 	}
-	f->error = f->len ? 0 : EACCES;
+	return a->len ? 0 : -EACCES;
 }
 
-void attempt_own_reads(const struct world *w, const char *argument,
-		       struct found *f)
+const struct attempt *own_attempt(const char *name)
 {
-	(void)argument;
-	try_all(w, false, f);
-}
+	static const struct attempt own[] = {
+		{ "own-reads", try_all, 0 }, { "own-writes", try_all, 1 },
+	};
 
-void attempt_own_writes(const struct world *w, const char *argument,
-			struct found *f)
-{
-	(void)argument;
-	try_all(w, true, f);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		if (!strcmp(own[i].name, name))
+			return &own[i];
+	}
+	return NULL;
 }
 
 /* What the rules forbid, exists, and could be had outside: the controls */
 static void collect(const struct verify *v, bool write, struct buf *feed)
 {
-	const struct view *view = v->request.plan->view;
+	const struct view *view = v->plan->view;
 	const enum path_list list = write ? PATH_DENY_WRITE : PATH_DENY_READ;
 	const char *last = "";
 
@@ -154,7 +153,7 @@ static void collect(const struct verify *v, bool write, struct buf *feed)
 /* A name of the sandbox's own, in a place that is private to it */
 static bool is_furnished(const struct verify *v, const char *name)
 {
-	const struct plan *plan = v->request.plan;
+	const struct plan *plan = v->plan;
 
 	if (path_is_within(name, v->exe))
 		return true;
@@ -178,7 +177,7 @@ static bool is_furnished(const struct verify *v, const char *name)
 static bool is_read(const struct verify *v, const char *path,
 		    const char *rest)
 {
-	const struct view *view = v->request.plan->view;
+	const struct view *view = v->plan->view;
 	char bytes[PREFIX], hex[2 * PREFIX + 1] = "", name[PATH_MAX];
 	struct stat st;
 
@@ -209,7 +208,7 @@ static void look(struct verify *v, bool write, const struct buf *feed,
 		 struct verify_result *r)
 {
 	const struct found *f = &r->found;
-	char list[FOUND_MAX + 1];
+	char list[ATTACK_FOUND_MAX + 1];
 
 	memcpy(list, f->bytes, f->len);
 	list[f->len] = '\0';
@@ -225,12 +224,12 @@ static void look(struct verify *v, bool write, const struct buf *feed,
 
 int verify_own(struct verify *v, struct err *err)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
-		const bool write = rows[i].attempt == attempt_own_writes;
+		const bool write = row_is(&rows[i], "own-writes");
 		auto_buf struct buf feed = { 0 };
 
 		if (!v->results[i].asked || rows[i].proof != PROOF_OWN)
@@ -239,7 +238,7 @@ int verify_own(struct verify *v, struct err *err)
 		v->results[i].control = feed.len > 0;
 		v->results[i].control_error = ENOENT;
 		if (feed.len)
-			r = verify_own_run(v, i, feed.p, feed.len, err);
+			r = verify_own_run(v, i, &feed, err);
 		look(v, write, &feed, &v->results[i]);
 	}
 	return r;

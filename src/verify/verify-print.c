@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-print.c - the verdicts, for people and for programs */
+/* verify/verify-print.c - the verdicts, for people and for programs */
 
 #include <jansson.h>
 #include <signal.h>
@@ -10,12 +10,12 @@
 
 #include "base/buf.h"
 #include "base/own.h"
-#include "base/text.h"
-#include "doctor/verify-state.h"
-#include "plan/plan.h"
-#include "plan/view.h"
-#include "policy/policy.h"
 #include "base/sha256.h"
+#include "base/text.h"
+#include "plan/plan.h"
+#include "policy/policy.h"
+#include "verify/verify.h"
+#include "view/view.h"
 
 static const char *const marks[VERDICTS] = {
 	[VERDICT_PASS] = "✓", [VERDICT_FAIL] = "✗",
@@ -25,11 +25,11 @@ static const char *const marks[VERDICTS] = {
 
 static void errno_name(int error, char *ret, size_t size)
 {
-	if (error == FOUND_NOTHING)
+	if (error == ATTACK_NOTHING)
 		snprintf(ret, size, "no answer");
-	else if (error & FOUND_SIGNAL)
+	else if (error & ATTACK_SIGNAL)
 		snprintf(ret, size, "SIG%s",
-			 sigabbrev_np(error & ~FOUND_SIGNAL) ?: "?");
+			 sigabbrev_np(error & ~ATTACK_SIGNAL) ?: "?");
 	else
 		snprintf(ret, size, "%s",
 			 error ? strerrorname_np(error) ?: "?" : "");
@@ -59,8 +59,8 @@ static void print_row(const struct verify_row *row,
 /* What has the same reason is one line, but for --full */
 static size_t alike(const struct verify *v, size_t first, size_t n)
 {
-	size_t rows, same = 0;
-	const struct verify_row *all = verify_rows(&rows);
+	size_t same = 0;
+	const struct verify_row *all = verify_rows;
 	const struct verify_result *r = &v->results[first];
 
 	for (size_t i = 0; i < n; i++) {
@@ -75,11 +75,10 @@ static size_t alike(const struct verify *v, size_t first, size_t n)
 static void print_result(const struct verify *v, size_t i, size_t n,
 			 struct buf *out)
 {
-	size_t rows;
-	const struct verify_row *row = &verify_rows(&rows)[i];
+	const struct verify_row *row = &verify_rows[i];
 	const struct verify_result *r = &v->results[i];
 
-	if (v->request.full) {
+	if (v->full) {
 		print_row(row, r, 0, out);
 		return;
 	}
@@ -92,11 +91,12 @@ static void print_result(const struct verify *v, size_t i, size_t n,
 }
 
 /* In quick mode what was stopped is a number; all else is told */
-static void print_group(const struct verify *v, enum verify_group group,
+static void print_group(const struct verify *v, enum verify_group_id group,
 			struct buf *out)
 {
-	size_t n, passed = 0, asked = 0;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
+	size_t passed = 0, asked = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].group != group || !v->results[i].asked ||
@@ -105,7 +105,7 @@ static void print_group(const struct verify *v, enum verify_group group,
 		asked++;
 		passed += v->results[i].verdict == VERDICT_PASS;
 	}
-	buf_addf(out, "%s: %zu of %zu stopped\n", verify_group_words(group),
+	buf_addf(out, "%s: %zu of %zu stopped\n", verify_groups[group].title,
 		 passed, asked);
 	for (size_t i = 0; i < n; i++) {
 		if (rows[i].group == group && v->results[i].asked)
@@ -124,11 +124,11 @@ static const char *const facts[] = {
 static void print_hosts(const struct verify *v, struct buf *out)
 {
 	const struct host_rules *hosts =
-		&v->request.plan->view->policy->hosts[HOST_ALLOW];
+		&v->plan->view->policy->hosts[HOST_ALLOW];
 
-	if (v->request.plan->net == NET_HOST)
+	if (v->plan->net == NET_HOST)
 		buf_adds(out, "  The network is the host's: everything can be sent anywhere.\n");
-	else if (v->request.plan->net == NET_JAIL)
+	else if (v->plan->net == NET_JAIL)
 		buf_adds(out, "  The network is a jail: everything can be sent anywhere but to private addresses.\n");
 	else if (!hosts->len)
 		buf_adds(out, "  No host is allowed: nothing can be sent over the network.\n");
@@ -145,7 +145,7 @@ static void policy_hash(const struct verify *v, char *ret, size_t size)
 	auto_buf struct buf text = { 0 };
 	unsigned char digest[SHA256_BYTES];
 
-	plan_print_json(v->request.plan, &text);
+	plan_print_json(v->plan, &text);
 	sha256(text.p, text.len, digest);
 	for (size_t i = 0; i < sizeof(digest) && 2 * i + 2 < size; i++)
 		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
@@ -153,14 +153,14 @@ static void policy_hash(const struct verify *v, char *ret, size_t size)
 
 void verify_print(const struct verify *v, struct buf *out)
 {
-	const struct plan *plan = v->request.plan;
+	const struct plan *plan = v->plan;
 	const unsigned int *c = v->counts;
 	char hash[2 * SHA256_BYTES + 1];
 	struct utsname u;
 
 	(void)uname(&u);
 	policy_hash(v, hash, sizeof(hash));
-	for (enum verify_group g = 0; g < VERIFY_GROUPS; g++)
+	for (enum verify_group_id g = 0; g < GROUPS; g++)
 		print_group(v, g, out);
 	buf_adds(out, "facts\n");
 	print_hosts(v, out);
@@ -185,7 +185,7 @@ static json_t *json_row(const struct verify_row *row,
 	errno_name(r->found.error, name, sizeof(name));
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b}",
 			 "id", row->id, "severity", severity,
-			 "group", verify_group_name(row->group),
+			 "group", verify_groups[row->group].name,
 			 "title", row->title,
 			 "verdict", verdict_name(r->verdict),
 			 "layer", r->layer, "errno", name, "why", r->why,
@@ -209,8 +209,8 @@ static json_t *json_facts(const struct verify *v)
 
 static json_t *json_rows(const struct verify *v)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < n; i++) {
@@ -223,7 +223,7 @@ static json_t *json_rows(const struct verify *v)
 
 void verify_print_json(const struct verify *v, struct buf *out)
 {
-	const struct plan *plan = v->request.plan;
+	const struct plan *plan = v->plan;
 	const unsigned int *c = v->counts;
 	char hash[2 * SHA256_BYTES + 1];
 	auto_free char *text = NULL;
@@ -234,7 +234,7 @@ void verify_print_json(const struct verify *v, struct buf *out)
 	policy_hash(v, hash, sizeof(hash));
 	root = json_pack("{s:i, s:s, s:s, s:s, s:i, s:s, s:s, s:I, s:{s:i, s:i, s:i, s:i, s:i}, s:o, s:o}",
 		"version", 1, "cloche", CLOCHE_VERSION,
-		"mode", v->request.full ? "full" : "quick",
+		"mode", v->full ? "full" : "quick",
 		"kernel", u.release,
 		"landlockAbi", plan->machine.landlock_abi,
 		"tier", tier_name(plan->tier), "policy", hash,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-proof.c - did it work? Asked of the host, after the attempt */
+/* verify/verify-proof.c - did it work? Asked of the host, after the attempt */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/own.h"
-#include "doctor/verify-state.h"
-#include "plan/view.h"
+#include "verify/verify.h"
+#include "view/view.h"
 
 /* True if @error says that something refused the call */
 static bool is_refusal(int error)
@@ -26,7 +26,7 @@ static bool is_refusal(int error)
 	case ESRCH:
 	case EROFS:
 	case ENOENT:
-	case FOUND_SIGNAL | SIGSYS:
+	case ATTACK_SIGNAL | SIGSYS:
 		return true;
 	}
 	return false;
@@ -85,7 +85,7 @@ static bool left_in_mounts(const struct target *t, const struct view *view,
 			   const struct found *f)
 {
 	bool found = false;
-	char list[FOUND_MAX + 1];
+	char list[ATTACK_FOUND_MAX + 1];
 
 	memcpy(list, f->bytes, f->len);
 	list[f->len] = '\0';
@@ -120,7 +120,7 @@ static bool is_same_outside(const struct verify_row *row,
 static bool was_heard(struct target *t, size_t number)
 {
 	target_listen(t);
-	return (t->nameless && !t->open) || (number < HEARD_ROWS && t->heard[number]);
+	return (t->nameless && !t->open) || (number < ROWS_MAX && t->heard[number]);
 }
 
 bool proof_hit(struct target *t, const struct view *view, size_t number,
@@ -128,7 +128,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 {
 	char path[PATH_MAX];
 
-	world_path(&t->w, row->target, t->canary, path, sizeof(path));
+	world_expand(&t->w, row->target, t->canary, path, sizeof(path));
 	switch (row->proof) {
 	case PROOF_INTACT:
 		return !is_intact(t, path);
@@ -143,7 +143,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	case PROOF_READS:
 		return !f->error && f->len;
 	case PROOF_CALL:
-		return f->error != FOUND_NOTHING &&
+		return f->error != ATTACK_NOTHING &&
 		       !is_refusal(f->error);
 	case PROOF_HIT:
 		return was_heard(t, number);

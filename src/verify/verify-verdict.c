@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-judge.c - from proofs to verdicts: whose doing was it? */
+/* verify/verify-verdict.c - from proofs to verdicts: does a rule of the user allow it? */
 
 #include <errno.h>
 #include <signal.h>
@@ -9,11 +9,11 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "doctor/verify-state.h"
 #include "plan/plan.h"
-#include "plan/view.h"
 #include "policy/host.h"
 #include "policy/policy.h"
+#include "verify/verify.h"
+#include "view/view.h"
 
 static const char *const names[VERDICTS] = {
 	[VERDICT_PASS] = "PASS", [VERDICT_FAIL] = "FAIL",
@@ -28,7 +28,7 @@ const char *verdict_name(enum verify_verdict verdict)
 
 static const struct policy *policy_of(const struct verify *v)
 {
-	return v->request.plan->view->policy;
+	return v->plan->view->policy;
 }
 
 /* "RULE (who said so)" */
@@ -97,14 +97,6 @@ static bool is_about_files(const struct verify_row *row)
 		row->proof == PROOF_LINK || is_read(row)) && row->target[0];
 }
 
-/* Whatever the rules say */
-static bool is_frozen(const struct verify_row *row)
-{
-	return row->attempt == attempt_settings ||
-	       row->attempt == attempt_program ||
-	       row->attempt == attempt_companion;
-}
-
 /* The same place in the user's own home or project; NULL if there is none */
 static const char *real_path(const struct verify *v, const char *target,
 			     char *ret, size_t size)
@@ -126,9 +118,9 @@ static bool files_allow(const struct verify *v, const struct verify_row *row,
 	char path[PATH_MAX];
 
 	if (real_path(v, row->target, path, sizeof(path)) &&
-	    rule_allows(v->request.plan->view, op, path, r))
+	    rule_allows(v->plan->view, op, path, r))
 		return true;
-	world_path(&v->target.w, row->target, v->target.canary, path,
+	world_expand(&v->target.w, row->target, v->target.canary, path,
 		   sizeof(path));
 	return hit && (rule_allows(v->view, op, path, r) ||
 		       home_gives(v->view, op, path, r));
@@ -150,13 +142,14 @@ static bool variable_allowed(const struct verify *v,
 			     struct verify_result *r)
 {
 	const struct policy *p = policy_of(v);
+	const char *name = strchr(row->attempt, ' ') + 1;
 
 	if (p->profile == PROFILE_SRT) {
 		say_rule(r, "profile srt", &p->profile_origin);
 		return true;
 	}
-	if (policy_has_string(p, LIST_ENV_SET, row->argument)) {
-		say_rule(r, row->argument, NULL);
+	if (policy_has_string(p, LIST_ENV_SET, name)) {
+		say_rule(r, name, NULL);
 		return true;
 	}
 	return flag_allows(v, FLAG_PASS_ENV, "--pass-env", r);
@@ -165,9 +158,8 @@ static bool variable_allowed(const struct verify *v,
 static bool is_network(const struct verify_row *row)
 {
 	return row->guarantee == GUARANTEE_NETWORK ||
-	       (row->attempt == attempt_namespace &&
-		!strcmp(row->argument, "net")) ||
-	       row->attempt == attempt_abstract;
+	       !strcmp(row->attempt, "namespace net") ||
+	       row_is(row, "abstract");
 }
 
 /* The rule by which the gate leads to this machine itself, where our listeners
@@ -198,16 +190,15 @@ static const struct host_rule *opens_here(const struct verify *v)
 /* By way of the gate; what it says to a bad request is no rule's doing */
 static bool goes_by_gate(const struct verify_row *row)
 {
-	return row->attempt == attempt_empty ||
-	       row->attempt == attempt_status_line ||
-	       (row->group == VERIFY_GROUP_PROXY && row->proof == PROOF_HIT);
+	return row_is(row, "tcp-or-proxy") || row_is(row, "promise") ||
+	       (row->group == GROUP_PROXY && row->proof == PROOF_HIT);
 }
 
 static bool is_nesting(const struct verify_row *row)
 {
 	return !strcmp(row->id, "P079") || !strcmp(row->id, "P120") ||
-	       row->attempt == attempt_sethostname ||
-	       row->attempt == attempt_fifo;	/* Landlock alone stops it */
+	       !strcmp(row->title, "sethostname()") ||
+	       row_is(row, "fifo-write");	/* Landlock alone stops it */
 }
 
 /* Is it the user's own doing? */
@@ -217,18 +208,18 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 	const struct policy *p = policy_of(v);
 	const struct host_rule *here;
 
-	if (is_about_files(row) && !is_frozen(row) && row->guarantee != GUARANTEE_IPC &&
-	    (hit || row->group != VERIFY_GROUP_DESCRIPTORS) &&
+	if (is_about_files(row) && !(row->when & WHEN_FROZEN) && row->guarantee != GUARANTEE_IPC &&
+	    (hit || row->group != GROUP_DESCRIPTORS) &&
 	    files_allow(v, row, hit, r))
 		return true;
 	if (!hit)
 		return false;
-	if (row->guarantee == GUARANTEE_PLANTED && !v->request.plan->observe) {
+	if (row->guarantee == GUARANTEE_PLANTED && !v->plan->observe) {
 		say_rule(r, "--observe off", NULL);
 		return true;
 	}
 	/* Its only one, and pasta's at the other end */
-	if (row->attempt == attempt_interfaces && p->net == NET_JAIL) {
+	if (row_is(row, "other-interfaces") && p->net == NET_JAIL) {
 		say_rule(r, "network jail", &p->net_origin);
 		return true;
 	}
@@ -245,12 +236,12 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 	    !strncmp(row->title, "AF_UNIX", 7))
 		return flag_allows(v, FLAG_ALL_UNIX_SOCKETS,
 				   "allowAllUnixSockets", r);
-	if (row->attempt == attempt_variable)
+	if (row_is(row, "variable"))
 		return variable_allowed(v, row, r);
 	if (is_nesting(row))
 		return flag_allows(v, FLAG_NESTED_USERNS,
 				   "allowNestedUserNamespaces", r);
-	return v->request.plan->weak_proc &&
+	return v->plan->weak_proc &&
 	       row->guarantee == GUARANTEE_PROCESSES &&
 	       flag_allows(v, FLAG_WEAKER_NESTED,
 			   "enableWeakerNestedSandbox", r);
@@ -258,8 +249,8 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 
 static const char *errno_layer(const struct verify_row *row, int error)
 {
-	const bool call = row->group == VERIFY_GROUP_SYSCALLS ||
-			  row->attempt == attempt_tty;
+	const bool call = row->group == GROUP_SYSCALLS ||
+			  !strncmp(row->attempt, "tioc", 4);
 
 	switch (error) {
 	case EROFS:
@@ -282,11 +273,11 @@ static const char *errno_layer(const struct verify_row *row, int error)
 	case ENOSYS:
 	case EAFNOSUPPORT:
 	case EPROTONOSUPPORT:
-	case FOUND_SIGNAL | SIGSYS:
+	case ATTACK_SIGNAL | SIGSYS:
 		return "system call filter";
 	case EACCES:
-		return row->group == VERIFY_GROUP_HIDDEN ? "mask" :
-		       row->group == VERIFY_GROUP_PROXY ? "gate" :
+		return row->group == GROUP_HIDDEN ? "mask" :
+		       row->group == GROUP_PROXY ? "gate" :
 		       "observer, Landlock";
 	case EPERM:
 		return call ? "system call filter" : "observer, kernel";
@@ -304,32 +295,30 @@ static const char *layer_of(const struct verify *v,
 
 	if (row->proof == PROOF_GONE)
 		layer = "own pid namespace";
-	if (row->attempt == attempt_namespace)
+	if (row_is(row, "namespace"))
 		layer = "own namespace";
-	if (row->attempt == attempt_status)
+	if (row_is(row, "not-status"))
 		layer = "capabilities, no_new_privs";
 	if (!layer)
-		layer = guarantee_in(row->guarantee, v->request.plan->tier,
-				     plan_ground(v->request.plan)).by;
+		layer = guarantee_in(row->guarantee, v->plan->tier,
+				     plan_ground(v->plan)).by;
 	return layer;
 }
 
 /* Promises that are kept with namespaces alone */
 static bool needs_namespaces(const struct verify_row *row)
 {
-	return row->attempt == attempt_namespace ||
-	       row->attempt == attempt_nosuid ||
-	       row->attempt == attempt_nodev ||
-	       row->attempt == attempt_devices ||
-	       row->attempt == attempt_interfaces ||
-	       !strncmp(row->argument, "CapBnd", 6);
+	return row_is(row, "namespace") || row_is(row, "nosuid") ||
+	       row_is(row, "nodev") || row_is(row, "devices") ||
+	       row_is(row, "other-interfaces") ||
+	       strstr(row->attempt, "CapBnd");
 }
 
 static enum verify_verdict on_hit(struct verify *v,
 				  const struct verify_row *row,
 				  struct verify_result *r)
 {
-	const struct plan *plan = v->request.plan;
+	const struct plan *plan = v->plan;
 	const struct guarantee_state g = guarantee_in(row->guarantee,
 			plan->tier, plan_ground(plan));
 
@@ -350,8 +339,8 @@ static enum verify_verdict without_control(const struct verify_row *row,
 	const int error = r->control_error;
 
 	snprintf(r->why, sizeof(r->why), "the same attempt fails outside as well%s%s",
-		 error > 0 && error < FOUND_SIGNAL ? ": " : "",
-		 error > 0 && error < FOUND_SIGNAL ? strerror(error) : "");
+		 error > 0 && error < ATTACK_SIGNAL ? ": " : "",
+		 error > 0 && error < ATTACK_SIGNAL ? strerror(error) : "");
 	return row->when & WHEN_MAYBE ? VERDICT_SKIP : VERDICT_INCONCLUSIVE;
 }
 
@@ -365,15 +354,15 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 			 proof_hit(&v->target, v->view, number, row,
 				   &r->found);
 
-	if (v->request.plan->tier != TIER_FULL && needs_namespaces(row)) {
+	if (v->plan->tier != TIER_FULL && needs_namespaces(row)) {
 		snprintf(r->why, sizeof(r->why), "tier %s has no namespaces",
-			 tier_name(v->request.plan->tier));
+			 tier_name(v->plan->tier));
 		return VERDICT_SKIP;
 	}
-	if (row->group == VERIFY_GROUP_PROXY && row->proof == PROOF_CALL &&
-	    v->request.plan->net != NET_FILTERED) {
+	if (row->group == GROUP_PROXY && row->proof == PROOF_CALL &&
+	    v->plan->net != NET_FILTERED) {
 		snprintf(r->why, sizeof(r->why), "there is no gate to ask: network %s",
-			 net_mode_name(v->request.plan->net));
+			 net_mode_name(v->plan->net));
 		return VERDICT_SKIP;
 	}
 	if (!r->control && (!hit || row->proof == PROOF_INTACT ||
@@ -381,7 +370,7 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 		return without_control(row, r);
 	if (hit)
 		return on_hit(v, row, r);
-	if (r->found.error == FOUND_NOTHING) {
+	if (r->found.error == ATTACK_NOTHING) {
 		snprintf(r->why, sizeof(r->why), "no answer from the sandbox%s%s",
 			 v->failure[0] ? ": " : "", v->failure);
 		return VERDICT_INCONCLUSIVE;
@@ -394,8 +383,8 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 
 void verify_judge(struct verify *v)
 {
-	size_t n;
-	const struct verify_row *rows = verify_rows(&n);
+	const struct verify_row *rows = verify_rows;
+	const size_t n = verify_rows_len;
 
 	v->target.open = opens_here(v) != NULL;
 	for (size_t i = 0; i < n; i++) {

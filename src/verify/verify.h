@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-state.h - one verification, as its parts see it */
+/* verify/verify.h - one verification, as its parts see it */
 
-#ifndef DOCTOR_VERIFY_STATE_H
-#define DOCTOR_VERIFY_STATE_H
+#ifndef VERIFY_VERIFY_H
+#define VERIFY_VERIFY_H
 
 #include <stdint.h>
 
-#include "doctor/verify-world.h"
-#include "doctor/verify.h"
+#include "run/options.h"
+#include "verify/world.h"
+
+struct buf;
+struct err;
+struct plan;
+struct settings_report;
+struct view;
 
 enum verify_verdict {
 	VERDICT_PASS, VERDICT_FAIL, VERDICT_INCONCLUSIVE, VERDICT_CHOICE,
@@ -37,25 +43,53 @@ struct verify_result {
 
 /**
  * struct verify - All of it
- * @saved:	The caller's variables that verify_enter() changes
+ * @program:	The cloche to verify
+ * @own:	The user's options
+ * @words:	The same for `cloche run`, NULL at the end; paths absolute
+ * @full:	Also what takes long
+ * @plan:	The user's own plan, in the user's own directory
+ * @settings:	The files behind it
+ * @view:	The same policy in the scratch project
+ * @saved:	The caller's variables that change meanwhile
  * @parent:	Where scratch directories are made
- * @exe:	This program, at a path that the sandbox shows
+ * @exe:	cloche-verify, at a path that the sandbox shows
  * @started:	The main sandbox ran to its end
  * @survived:	Something in it lived on
  * @ms:		How long everything took
  */
 struct verify {
-	struct verify_request request;
+	const char *program;
+	struct options own;
+	struct { char **v; size_t len, cap; } words;
+	bool full;
+	int json;
+	const struct plan *plan;
+	const struct settings_report *settings;
+	const struct view *view;
 	char *saved[VERIFY_SAVED];
 	char parent[PATH_MAX], exe[PATH_MAX];
 	struct target target;
-	const struct view *view;
 	struct verify_result *results;
 	bool started, survived;
 	uint64_t ms;
 	char failure[WHY_MAX / 2];
 	unsigned int counts[VERDICTS];
 };
+
+/* WHEN_* of the rows that are asked for */
+static inline int verify_when(const struct verify *v)
+{
+	return v->full ? WHEN_QUICK | WHEN_FULL : WHEN_QUICK;
+}
+
+/* True once a signal asked us to end: what failed then is no news */
+bool verify_is_over(void);
+/* The scratch project */
+const char *verify_project(const struct verify *v);
+/* Copy a program to a new file */
+int verify_copy(const char *from, const char *to, struct err *err);
+/* In a child: the caller's environment and directory, but for state and caches */
+void verify_go_home(const struct verify *v);
 
 const char *verdict_name(enum verify_verdict verdict);
 
@@ -70,17 +104,13 @@ int verify_controls(struct verify *v, struct err *err);
 int verify_main_run(struct verify *v, struct err *err);
 int verify_live_runs(struct verify *v, struct err *err);
 int verify_refusals(struct verify *v, struct err *err);
-/* One row's sandbox in the user's own place, with @n bytes to read */
-int verify_own_run(struct verify *v, size_t number, const char *feed,
-		   size_t n, struct err *err);
+/* One row's sandbox in the user's own directory, with @feed to read */
+int verify_own_run(struct verify *v, size_t number, const struct buf *feed,
+		   struct err *err);
 
 /* verify-own.c: the user's own files, by the user's own rules */
 int verify_own(struct verify *v, struct err *err);
 
-/* verify-run.c: this program, as a new file */
-int verify_copy(const char *to, struct err *err);
-/* verify-run.c: undo verify_enter(), but for state and caches, in a child */
-void verify_go_home(const struct verify *v);
 
 /* verify-inside.c: put what a sandbox reported into the results */
 void verify_take_report(struct verify *v, char *text, size_t n);
@@ -91,7 +121,16 @@ void verify_take_report(struct verify *v, char *text, size_t n);
 bool proof_hit(struct target *t, const struct view *view, size_t number,
 	       const struct verify_row *row, const struct found *f);
 
-/* verify-judge.c: all verdicts, from what is known by then */
+/* verify-verdict.c: all verdicts, from what is known by then */
 void verify_judge(struct verify *v);
 
-#endif /* DOCTOR_VERIFY_STATE_H */
+/* verify-print.c */
+void verify_print(const struct verify *v, struct buf *out);
+void verify_print_json(const struct verify *v, struct buf *out);
+
+/* verify-inside.c, in the sandbox: make the attempts of one run; @argv is what the
+ * host passed. Returns an exit status.
+ */
+int verify_attempt(int argc, char **argv);
+
+#endif /* VERIFY_VERIFY_H */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor/verify-world.c - scratch directories, planted files, a victim */
+/* verify/world.c - scratch directories, planted files, a victim */
 
-#include "doctor/verify-world.h"
+#include "verify/world.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/keyctl.h>
 #include <mqueue.h>
 #include <poll.h>
@@ -12,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ipc.h>
 #include <sys/msg.h>
 #include <sys/prctl.h>
@@ -27,12 +30,168 @@
 #include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
-#include "doctor/verify-listen.h"
-#include "doctor/verify-scratch.h"
 
 /* Numbers that nothing of ours has */
 enum { ARMED_FILE = 207, ARMED_DIR = 208, DYING_MS = 50, CONTROL_MS = 2000,
-       KEYS_TRIES = 250, KEYS_WAIT_MS = 20 };
+       KEYS_TRIES = 250, KEYS_WAIT_MS = 20, WALK_FDS = 16, ATTEMPT_MAX = 1024,
+       ATTEMPT_WORDS = 8, COMMAND_LINE_MAX = 8192,
+       STALE_SECONDS = 60 };	/* A new scratch may not be locked yet */
+
+#define SCRATCH_PREFIX	"cloche-verify-"
+
+
+bool row_is(const struct verify_row *row, const char *name)
+{
+	const size_t n = strcspn(row->attempt, " ");
+
+	return strlen(name) == n && !strncmp(row->attempt, name, n);
+}
+
+/* What "+@code" stands for; false if it is no code */
+static bool value_of(const struct world *w, char code, const char *canary,
+		     char *ret, size_t size)
+{
+	const struct {
+		char code;
+		long number;
+	} numbers[] = {
+		{ 'v', w->victim }, { 'i', w->init }, { 'k', w->key },
+		{ 'p', w->tcp4 }, { 'o', w->own_port }, { 'u', w->udp },
+	};
+
+	if (code == 'h')
+		return gethostname(ret, size) == 0;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		if (numbers[i].code == code)
+			return snprintf(ret, size, "%ld",
+					numbers[i].number) > 0;
+	}
+	snprintf(ret, size, "%s", code == 'n' ? w->name : code == 'a' ? w->own :
+		 code == 'c' && canary ? canary : "");
+	return code == 'n' || code == 'a' || code == 'c';
+}
+
+void world_expand(const struct world *w, const char *text, const char *canary,
+		  char *ret, size_t size)
+{
+	static const char *const below[] = {
+		['A'] = "away", ['H'] = "home", ['P'] = "project",
+	};
+	const char *plus = strchr(text, '+');
+	char rest[PATH_MAX], value[HOST_NAME_MAX + 1];
+
+	if (plus && value_of(w, plus[1], canary, value, sizeof(value))) {
+		snprintf(rest, sizeof(rest), "%.*s%s%s", (int)(plus - text),
+			 text, value, plus + 2);
+		world_expand(w, rest, canary, ret, size);
+	} else if (plus) {
+		world_expand(w, plus + 1, canary, rest, sizeof(rest));
+		snprintf(ret, size, "%.*s%s", (int)(plus - text), text, rest);
+	} else if (text[0] && strchr("AHP", text[0]) &&
+		   (text[1] == '/' || !text[1])) {
+		snprintf(ret, size, "%s/%s%s", w->root,
+			 below[(unsigned char)text[0]], text + 1);
+	} else {
+		snprintf(ret, size, "%s", text);
+	}
+}
+
+void world_try(const struct world *w, size_t number, struct found *ret)
+{
+	const struct verify_row *row = &verify_rows[number];
+	char line[ATTEMPT_MAX], words[ATTEMPT_WORDS][PATH_MAX], word[32];
+	char *argv[ATTEMPT_WORDS + 1] = { NULL }, *save = NULL;
+	struct attack a = { .argv = argv + 1, .word = word,
+			    .control = !w->inside };
+	const struct attempt *attempt;
+	size_t n = 0;
+
+	snprintf(line, sizeof(line), "%s", row->attempt);
+	snprintf(word, sizeof(word), "row-%zu;", number);
+	for (char *p = strtok_r(line, " ", &save); p && n < ATTEMPT_WORDS;
+	     p = strtok_r(NULL, " ", &save), n++) {
+		world_expand(w, p, NULL, words[n], sizeof(words[n]));
+		argv[n] = words[n];
+	}
+	a.name = argv[0];
+	attempt = attack_find(a.name);
+	*ret = (struct found){ .error = ATTACK_NOTHING };
+	if (!attempt)
+		attempt = own_attempt(a.name);
+	if (!attempt)
+		return;
+	attack_run(attempt, &a, ATTACK_SECONDS);
+	ret->error = a.error;
+	ret->len = a.len;
+	memcpy(ret->bytes, a.found, a.len);
+}
+
+/* The directory is in use until the descriptor is closed */
+static int scratch_lock(const char *path)
+{
+	auto_close int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+				       O_CLOEXEC);
+
+	return fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ? -1 : take_fd(&fd);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type,
+		      struct FTW *ftw)
+{
+	(void)st, (void)ftw;
+	if (type == FTW_DNR)
+		(void)chmod(path, 0700);
+	(void)remove(path);
+	return 0;
+}
+
+static void scratch_remove(const char *path)
+{
+	(void)nftw(path, remove_one, WALK_FDS, FTW_DEPTH | FTW_PHYS);
+}
+
+static void sweep_one(const char *parent, const char *name)
+{
+	char path[PATH_MAX];
+	auto_close int lock = -1;
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s/%s", parent, name) >=
+	    (int)sizeof(path))
+		return;
+	lock = scratch_lock(path);
+	if (lock < 0 || fstat(lock, &st) < 0 || st.st_uid != geteuid() ||
+	    st.st_ctim.tv_sec > time(NULL) - STALE_SECONDS)
+		return;
+	scratch_remove(path);
+}
+
+/* What a run that was killed has left */
+static void scratch_sweep(const char *parent)
+{
+	auto_closedir DIR *dir = opendir(parent);
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (!strncmp(entry->d_name, SCRATCH_PREFIX,
+			     sizeof(SCRATCH_PREFIX) - 1))
+			sweep_one(parent, entry->d_name);
+	}
+}
+
+/* Links in /tmp that "plant-links" left, where the policy shares it */
+static void scratch_unlink(const char *root)
+{
+	static const char *const names[] = { "/tmp/claude", "/tmp/.X11-unix" };
+	const size_t n = strlen(root);
+	char to[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (readlink(names[i], to, sizeof(to)) > (ssize_t)n &&
+		    !strncmp(to, root, n))
+			(void)unlink(names[i]);
+	}
+}
 
 static int random_hex(char ret[static CANARY_HEX + 1])
 {
@@ -142,29 +301,31 @@ static int put_repository(const char *path)
 	       r : put(part, "ref: refs/heads/main\n", 0600);
 }
 
-/* Rules that a project may not make */
+/* Rules that a project never makes, and others that nobody has approved */
 static int put_hostile(const struct target *t)
 {
 	static const char *const names[] = {
-		"P/hostile/.claude/settings.json", "P/hostile/.cloche.json",
+		"P/hostile/.cloche.json", "P/hostile/.claude/settings.json",
 	};
-	char path[PATH_MAX];
+	char path[PATH_MAX], away[PATH_MAX], text[2 * PATH_MAX];
 	int r = 0;
 
+	world_expand(&t->w, "A", NULL, away, sizeof(away));
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
-		world_path(&t->w, names[i], NULL, path, sizeof(path));
-		r = put(path, "{\"sandbox\":{\"filesystem\":{\"disabled\":true},\"passEnv\":true,\"allowNestedUserNamespaces\":true}}\n",
-			0600);
+		world_expand(&t->w, names[i], NULL, path, sizeof(path));
+		snprintf(text, sizeof(text), "%s{\"filesystem\":{\"disabled\":true,\"allowWrite\":[\"%s\"]},\"passEnv\":true,\"allowNestedUserNamespaces\":true}%s\n",
+			 i ? "{\"sandbox\":" : "", away, i ? "}" : "");
+		r = put(path, text, 0600);
 	}
 	return r;
 }
 
 /* Rules that are fine, for now */
-static int put_settings(const struct target *t, const char *argument)
+static int put_settings(const struct target *t)
 {
 	char path[PATH_MAX];
 
-	world_path(&t->w, argument, NULL, path, sizeof(path));
+	world_expand(&t->w, "A/live.json", NULL, path, sizeof(path));
 	return put(path, "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
 		   0600);
 }
@@ -174,9 +335,10 @@ int target_plant(struct target *t, const struct verify_row *row)
 	char path[PATH_MAX];
 	int r;
 
-	if (row->attempt == attempt_reload)
-		return put_settings(t, row->argument);
-	if (row->attempt == attempt_hostile && put_hostile(t) < 0)
+	if (row_is(row, "reloaded"))
+		return put_settings(t);
+	if (row->options && strstr(row->options, "P/hostile") &&
+	    put_hostile(t) < 0)
 		return -EIO;
 	if (!row->target[0] || (row->proof != PROOF_INTACT &&
 				row->proof != PROOF_BYTES &&
@@ -184,8 +346,8 @@ int target_plant(struct target *t, const struct verify_row *row)
 				row->proof != PROOF_LINK &&
 				row->proof != PROOF_MOUNTS))
 		return 0;
-	world_path(&t->w, row->target, t->canary, path, sizeof(path));
-	r = row->target[0] == 'A' || row->when & WHEN_ALONE ?
+	world_expand(&t->w, row->target, t->canary, path, sizeof(path));
+	r = row->target[0] == 'A' || row->options ?
 	    make_parents(path) : 0;
 	if (r == 0)
 		r = put_repository(path);
@@ -204,7 +366,8 @@ int target_replace(struct target *t, const struct verify_row *row)
 	char path[PATH_MAX], fresh[PATH_MAX + 8];
 	int r;
 
-	world_path(&t->w, row->proof == PROOF_HIT ? row->argument : row->target,
+	world_expand(&t->w, row->proof == PROOF_HIT ? "A/live.json" :
+		     row->target,
 		   t->canary, path, sizeof(path));
 	snprintf(fresh, sizeof(fresh), "%s.new", path);
 	r = put_canary(t, fresh);
@@ -223,13 +386,13 @@ static int put_helpers(const struct target *t)
 	char path[PATH_MAX], script[PATH_MAX + 64], ran[PATH_MAX];
 	int r = 0;
 
-	world_path(&t->w, "A/helper-ran", NULL, ran, sizeof(ran));
+	world_expand(&t->w, "A/helper-ran", NULL, ran, sizeof(ran));
 	snprintf(script, sizeof(script), "#!/bin/sh\n: > '%s'\n", ran);
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
 		char name[64];
 
 		snprintf(name, sizeof(name), "A/bin/%s", names[i]);
-		world_path(&t->w, name, NULL, path, sizeof(path));
+		world_expand(&t->w, name, NULL, path, sizeof(path));
 		r = put(path, script, 0700);
 	}
 	return r;
@@ -255,7 +418,7 @@ static int put_places(struct target *t, const char *parent)
 		r = make_parents(path);
 	}
 	if (r == 0) {
-		world_path(&t->w, "A/stdin", NULL, path, sizeof(path));
+		world_expand(&t->w, "A/stdin", NULL, path, sizeof(path));
 		r = put_canary(t, path);
 	}
 	return r == 0 ? put_helpers(t) : r;
@@ -313,8 +476,8 @@ static void become_victim(const struct target *t, int tell)
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)dup2(tell, STDOUT_FILENO);
 	set_variables(t);
-	execl("/proc/self/exe", t->text, "verify", "--attempt", "victim",
-	      t->canary, NULL);
+	execl("/proc/self/exe", t->text, "--attempt", "victim", t->canary,
+	      NULL);
 	_exit(1);
 }
 
@@ -379,7 +542,7 @@ int target_make(struct target *t, const char *parent, struct err *err)
 	int r;
 
 	*t = (struct target){ .shm = -1, .msg = -1, .lock = -1 };
-	for (size_t i = 0; i < HEARD_PLACES; i++)
+	for (size_t i = 0; i < LISTENERS; i++)
 		t->listeners[i] = -1;
 	r = random_hex(t->canary);
 	if (r == 0)
@@ -392,9 +555,7 @@ int target_make(struct target *t, const char *parent, struct err *err)
 			    parent, strerror(-r));
 	t->w.key = random_key(t->w.name);
 	put_ipc(t);
-	r = listen_open(t);
-	if (r < 0)
-		return fail(err, r, "cannot listen: %s", strerror(-r));
+	listen_open(t);
 	return target_revive(t, err);
 }
 
@@ -419,7 +580,7 @@ static void arm_descriptor(const struct target *t, const char *text,
 	char path[PATH_MAX];
 	int fd;
 
-	world_path(&t->w, text, NULL, path, sizeof(path));
+	world_expand(&t->w, text, NULL, path, sizeof(path));
 	fd = open(path, flags | O_CLOEXEC, 0600);
 	if (fd >= 0 && dup2(fd, number) >= 0 && fd != number)
 		(void)close(fd);
@@ -442,7 +603,7 @@ void target_done(struct target *t)
 	char path[64];
 
 	end_victim(t);
-	for (size_t i = 0; i < HEARD_PLACES; i++)
+	for (size_t i = 0; i < LISTENERS; i++)
 		close_fd(&t->listeners[i]);
 	if (t->shm >= 0)
 		(void)shmctl(t->shm, IPC_RMID, NULL);
@@ -461,4 +622,34 @@ void target_done(struct target *t)
 	scratch_remove(t->w.root);
 	close_fd(&t->lock);
 	t->w.root[0] = '\0';
+}
+
+/* The canary backwards: another secret, which no attempt is told */
+void passed_secret(const struct target *t, char ret[static CANARY_HEX + 1])
+{
+	for (size_t i = 0; i < CANARY_HEX; i++)
+		ret[i] = t->canary[CANARY_HEX - 1 - i];
+	ret[CANARY_HEX] = '\0';
+}
+
+bool seen_in_command_lines(const struct target *t)
+{
+	auto_closedir DIR *dir = opendir("/proc");
+	char secret[CANARY_HEX + 1], text[COMMAND_LINE_MAX], path[300];
+	const struct dirent *entry;
+
+	passed_secret(t, secret);
+	while (dir && (entry = readdir(dir)) != NULL) {
+		auto_close int fd = -1;
+		ssize_t n;
+
+		if (strtol(entry->d_name, NULL, 10) <= 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/cmdline", entry->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text));
+		if (n > 0 && memmem(text, (size_t)n, secret, CANARY_HEX))
+			return true;
+	}
+	return false;
 }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* attack/attack.h - attempts that a sandbox must stop, by name
+ *
+ * One set of them, for cloche-verify and for the probe of tests/attack. They
+ * judge nothing: an attempt reports an errno and what it learned.
+ */
+
+#ifndef ATTACK_ATTACK_H
+#define ATTACK_ATTACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+	ATTACK_FOUND_MAX = 2048,	/* Bytes that an attempt may bring back */
+	ATTACK_SECONDS = 5,
+	ATTACK_SIGNAL = 1 << 16,	/* Ended by the signal in the low bits */
+	ATTACK_NOTHING = 1 << 20,	/* Never ended */
+};
+
+/**
+ * struct attack - One attempt
+ * @argv:	Its arguments
+ * @word:	What a listener is sent, to tell attempts apart; NULL: "x", and
+ *		nothing to those who listen for a connection
+ * @control:	Outside, where it must succeed: there is no gate, and no host
+ *		that acts meanwhile
+ * @print:	Print what is learned, a line each, instead of keeping it
+ * @error:	0, an errno or ATTACK_*
+ * @found:	@len bytes that were learned
+ */
+struct attack {
+	const char *name;
+	char **argv;
+	const char *word;
+	bool control, print;
+	int error;
+	size_t len;
+	char found[ATTACK_FOUND_MAX];
+};
+
+/**
+ * struct attempt - A row: the function returns 0 or a negative errno
+ * @args:	How many arguments; -1: one or more
+ */
+struct attempt {
+	const char *name;
+	int (*fn)(struct attack *a);
+	int args;
+};
+
+/* Ending with an empty row */
+extern const struct attempt attack_files[], attack_calls[], attack_processes[],
+	attack_net[], attack_gate[];
+
+/* NULL if nothing is called so */
+const struct attempt *attack_find(const char *name);
+
+/* Make the attempt in a child of its own; @a->error and what was learned. At
+ * most @seconds, or 0: as long as it takes.
+ */
+void attack_run(const struct attempt *attempt, struct attack *a,
+		unsigned int seconds);
+
+/* For attempts: 0 or -errno of what a system call returned */
+int attack_result(long r);
+void attack_learn(struct attack *a, const void *bytes, size_t n);
+/* Read @fd, which may be -1 with errno, and close it */
+int attack_read(struct attack *a, int fd);
+/* Write where cloche-verify looks for a change */
+int attack_mark(const char *path, int flags);
+/* Tell the host to act, and wait until it has */
+void attack_after_host(const struct attack *a);
+
+/* A connected socket with time limits, or -1 with errno */
+int attack_dial(const char *host, const char *port, int type);
+/* Send the word; 0 or a negative errno */
+int attack_say(const struct attack *a, int fd);
+
+#endif /* ATTACK_ATTACK_H */
