@@ -1,100 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/backend.h - where a document can be kept: one interface, many places
+/* secret/backend.h - a store, and the back ends that can keep its document
  *
- * A document is one JSON object per service. Every operation answers exactly
- * once, through a callback that may come before the operation returns. One
- * file per backend; secret/select.h chooses the one that keeps a store.
+ * One file per back end; secret/credential-store.h chooses the one that keeps a
+ * store.
  */
 
 #ifndef SECRET_BACKEND_H
 #define SECRET_BACKEND_H
 
-#include <stdbool.h>
+#include "secret/secret-document.h"
+#include "secret/key-source.h"
+#include "secret/locked-memory.h"
+#include "secret/secret-name.h"
 
-#include "base/err.h"
+struct err;
+struct private_dir;
+struct store;
 
-struct backend;
-struct bytes;
-struct span;
-
-/* What the user should hear about a success: bits, texts in notes.def */
-enum note {
-#define NOTE(id, text) NOTE_BIT_##id,
-#include "secret/notes.def"
-#undef NOTE
-	NOTE_COUNT,
-};
-#define NOTE(id, text) enum { NOTE_##id = 1 << NOTE_BIT_##id };
-#include "secret/notes.def"
-#undef NOTE
-
-/* The text of one bit, by its number */
-const char *note_text(enum note number);
-
-/**
- * struct answer - How an operation went; it lasts as long as the callback
- * @r:		1 found (read) or done, 0 nothing there, or a negative errno;
- *		-ENOTSUP: this backend cannot work here at all
- * @data:	The document that a read found, else NULL
- * @notes:	NOTE_* bits
- * @err:	Why @r is negative; with NOTE_STALE, why the last known
- *		document was used
- */
-struct answer {
-	int r;
-	const struct bytes *data;
-	unsigned int notes;
-	struct err err;
+/* Warnings that come with a success: bits of struct store */
+enum {
+	WARN_PLAINTEXT = 1 << 0,	/* Stored in plaintext */
+	WARN_LEFTOVER = 1 << 1,		/* The old copy could not be removed */
+	WARN_ROLLBACK = 1 << 2,		/* The file is older than one seen before */
+	WARN_LOOSE_KEY = 1 << 3,	/* Others can read the key */
 };
 
-typedef void (*answer_fn)(void *arg, const struct answer *answer);
-
-/* Make the new document of the old one. 1 to write @ret, 0 if there is nothing to
- * change, or a negative errno.
- */
-typedef int (*edit_fn)(void *arg, struct span old, struct bytes *ret,
-		       struct err *err);
-
 /**
- * struct backend_ops - What a backend can do
+ * struct backend - What a back end can do
  * @name:	As in --backend
- * @read:	The document
- * @update:	Replace the document; @data stays until the answer
- * @delete:	Remove the document: 1, or 0 if there was none
- * @cancel:	Answer what is under way with -ECANCELED, now; may be NULL
- * @free:	Free; nothing is under way
+ * @read:	The document: 1 with *@ret, which the caller releases, 0 if there
+ *		is none, or a negative errno
+ * @write:	Replace the document: 0 or a negative errno
+ * @remove:	Remove the document: 1, 0 if there was none, or a negative errno
+ *
+ * -ENOTSUP means that the back end does not work on this machine.
  */
-struct backend_ops {
-	const char *name;
-	void (*read)(struct backend *b, answer_fn done, void *arg);
-	void (*update)(struct backend *b, const struct bytes *data,
-		       answer_fn done, void *arg);
-	void (*delete)(struct backend *b, answer_fn done, void *arg);
-	void (*cancel)(struct backend *b);
-	void (*free)(struct backend *b);
-};
-
 struct backend {
-	const struct backend_ops *ops;
+	const char *name;
+	int (*read)(struct store *s, json_t **ret, struct err *err);
+	int (*write)(struct store *s, const struct bytes *text, struct err *err);
+	int (*remove)(struct store *s, struct err *err);
 };
 
-void backend_read(struct backend *b, answer_fn done, void *arg);
-void backend_update(struct backend *b, const struct bytes *data,
-		    answer_fn done, void *arg);
-void backend_delete(struct backend *b, answer_fn done, void *arg);
+extern const struct backend backend_keyring, backend_file, backend_plaintext;
 
-/* Read, change and write; the answer holds the new document if there is one */
-void backend_edit(struct backend *b, edit_fn change, void *change_arg,
-		  answer_fn done, void *arg);
-void backend_cancel(struct backend *b);
-void backend_free(struct backend *b);	/* Cancels first */
-
-/* Answer with a failure that @err describes */
-void answer_fail(answer_fn done, void *arg, const struct err *err);
-
-/* True for failures that show that there is a store: a wrong key, damage, a file
- * that is not safe to use. A person has to look.
+/**
+ * struct store - Whose document, and all that its back ends need
+ * @backends:	The best first; ended by NULL
+ * @forced:	The one that the user named, or NULL
+ * @dir:	Directory of the files
+ * @seen:	Directory of the generations that were seen; NULL for none
+ * @service:	As the user calls it
+ * @files:	Beginning of the names of its files
+ * @entry:	The service as the keyring calls it
+ * @key:	Where the key of the encrypted file comes from
+ * @master:	Of the encrypted file, once it is known, with @master_salt
+ * @loose_key:	Others can read the file that it came from
+ * @helper:	Path of cloche-secret-service; NULL: beside this program, or where
+ *		it was installed
+ * @helper_ms:	Longest run of that; after one that took longer it is not run again
+ * @slow:	Called when a run takes longer than a moment; or NULL
+ * @lock_ms:	Longest wait for another writer
+ * @warnings:	WARN_* of what was done so far
  */
-bool answer_is_final(int r);
+struct store {
+	const struct backend *const *backends;
+	const struct backend *forced;
+	struct private_dir *dir, *seen;
+	char *service, *files;
+	char entry[SERVICE_SIZE];
+	struct key_source key;
+	struct bytes master;
+	unsigned char master_salt[32];
+	bool loose_key;
+	const char *helper;
+	unsigned int helper_ms, lock_ms;
+	bool helper_hangs;
+	void (*slow)(void);
+	unsigned int warnings;
+};
 
 #endif /* SECRET_BACKEND_H */

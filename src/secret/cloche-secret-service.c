@@ -1,58 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/secret/service.c - the program cloche-secret-service: Secret Service
+ * secret/cloche-secret-service.c - the program that talks to the Secret Service
  *
- * One request on standard input, one answer on standard output (the format is
- * in secret/helper.h). It never lets the service ask a person: something
- * locked is an answer ("locked"), and what to do about it is for the caller.
- * libsecret keeps values in locked memory of its own, and encrypts them on the
- * bus.
+ * secret/keyring-helper.h says how it is called. It never lets the service ask
+ * the user: a locked keyring is a result, and what to do about it is for the
+ * caller. libsecret keeps values in locked memory of its own, and encrypts them
+ * on the bus.
  */
 
 #include <errno.h>
 #include <libsecret/secret.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "secret/bytes.h"
-#include "secret/doc.h"
+#include "base/fs.h"
 #include "secret/harden.h"
-#include "secret/helper.h"
+#include "secret/keyring-helper.h"
+#include "secret/locked-memory.h"
+
+enum { ENTRY_MAX = 512 << 10 };	/* DOCUMENT_MAX, without jansson */
 
 static const SecretSchema schema = {
 	"org.cloche.Credentials", SECRET_SCHEMA_NONE, {
 		{ "service", SECRET_SCHEMA_ATTRIBUTE_STRING },
-		{ "account", SECRET_SCHEMA_ATTRIBUTE_STRING },
 		{ NULL, 0 },
 	},
 };
 
 /**
- * struct connection - The service, and what the request speaks of
+ * struct connection - The service, and the attributes of our entry
  */
 struct connection {
 	SecretService *service;
 	GHashTable *attributes;
 };
 
-static void connection_done(struct connection *c)
-{
-	g_clear_object(&c->service);
-	g_clear_pointer(&c->attributes, g_hash_table_unref);
-}
-
-#define auto_connection __attribute__((cleanup(connection_done)))
-
-static int locked(struct err *err)
+static int fail_locked(struct err *err)
 {
 	return fail(err, -EACCES,
 		    "the keyring is locked: unlock it, for instance by logging in");
 }
 
-/* The bus's words; a service that is not there is not a failure of ours */
-static int failed(GError *error, const char *what, struct err *err)
+/* The message of the bus. A missing service means that this back end is absent. */
+static int fail_bus(GError *error, const char *what, struct err *err)
 {
 	static const int bus[] = {
 		G_DBUS_ERROR_SERVICE_UNKNOWN, G_DBUS_ERROR_NAME_HAS_NO_OWNER,
@@ -75,27 +68,17 @@ static int failed(GError *error, const char *what, struct err *err)
 	return code;
 }
 
-static int connect(struct span request, struct connection *ret,
-		   struct err *err)
+static int connect_service(const char *service, struct connection *ret,
+			   struct err *err)
 {
-	auto_bytes struct bytes service = { 0 }, account = { 0 };
 	GError *error = NULL;
 
-	if (!doc_find_string(request, "service", &service) ||
-	    !doc_find_string(request, "account", &account))
-		return fail(err, -EINVAL, "not a request");
-	ret->attributes = secret_attributes_build(&schema,
-		"service", bytes_str(&service), "account", bytes_str(&account),
-		NULL);
+	ret->attributes = secret_attributes_build(&schema, "service", service,
+						  NULL);
 	ret->service = secret_service_get_sync(SECRET_SERVICE_OPEN_SESSION,
 					       NULL, &error);
 	return ret->service ? 0 :
-		failed(error, "cannot reach the Secret Service", err);
-}
-
-static void free_items(GList *items)
-{
-	g_list_free_full(items, g_object_unref);
+		fail_bus(error, "cannot reach the Secret Service", err);
 }
 
 /* The keyring that new entries go to; NULL without an error if there is none */
@@ -108,7 +91,7 @@ static SecretCollection *default_collection(const struct connection *c,
 		&error);
 
 	if (error)
-		(void)failed(error, "cannot open the keyring", err);
+		(void)fail_bus(error, "cannot open the keyring", err);
 	return found;
 }
 
@@ -125,7 +108,7 @@ static int empty_or_locked(const struct connection *c, struct err *err)
 		return err->code;
 	is_locked = secret_collection_get_locked(collection);
 	g_object_unref(collection);
-	return is_locked ? locked(err) : 0;
+	return is_locked ? fail_locked(err) : 0;
 }
 
 /* Every item of ours, locked or not; the caller frees */
@@ -138,130 +121,121 @@ static int find_items(const struct connection *c, GList **ret, struct err *err)
 						  &error);
 
 	if (error)
-		return failed(error, "cannot search the keyring", err);
+		return fail_bus(error, "cannot search the keyring", err);
 	*ret = items;
 	return items ? 0 : empty_or_locked(c, err);
 }
 
-static int load(SecretItem *item, struct bytes *ret, struct err *err)
+/* Print the item from libsecret's own memory: 1 or a negative errno */
+static int print_item(SecretItem *item, struct err *err)
 {
 	GError *error = NULL;
 	SecretValue *value;
 	const char *text;
 	gsize n = 0;
+	int r;
 
 	if (secret_item_get_locked(item))
-		return locked(err);
+		return fail_locked(err);
 	if (!secret_item_load_secret_sync(item, NULL, &error))
-		return failed(error, "cannot read the keyring", err);
+		return fail_bus(error, "cannot read the keyring", err);
 	value = secret_item_get_secret(item);
-	text = value ? secret_value_get(value, &n) : NULL;
-	if (text && n <= DOC_MAX)
-		bytes_add(ret, text, n);
-	if (value)
-		secret_value_unref(value);
-	return n > DOC_MAX ? fail(err, -EFBIG, "the entry is too large") : 1;
+	if (!value)
+		return fail(err, -EIO, "the keyring's entry has no secret");
+	text = secret_value_get(value, &n);
+	r = fs_write_all(STDOUT_FILENO, text, n);
+	secret_value_unref(value);
+	return r < 0 ? fail(err, r, "cannot write to standard output") : 1;
 }
 
-/* Of several, which there should not be, the one that changed last */
-static SecretItem *newest(GList *items)
+static int read_entry(const struct connection *c, struct err *err)
 {
-	SecretItem *best = NULL;
-
-	for (GList *i = items; i; i = i->next) {
-		SecretItem *item = i->data;
-
-		if (!best || secret_item_get_modified(item) >
-			     secret_item_get_modified(best))
-			best = item;
-	}
-	return best;
-}
-
-static int service_read(struct span request, struct bytes *ret,
-			unsigned int *notes, struct err *err)
-{
-	auto_connection struct connection c = { 0 };
 	GList *items = NULL;
-	int r = connect(request, &c, err);
+	int r = find_items(c, &items, err);
 
-	(void)notes;
-	if (!r)
-		r = find_items(&c, &items, err);
 	if (!r && items)
-		r = load(newest(items), ret, err);
-	free_items(items);
+		r = print_item(items->data, err);
+	g_list_free_full(items, g_object_unref);
 	return r;
 }
 
-static int service_update(struct span request, const struct bytes *data,
-			  unsigned int *notes, struct err *err)
+static int write_entry(const struct connection *c, struct err *err)
 {
-	auto_connection struct connection c = { 0 };
-	SecretCollection *collection = NULL;
+	SecretCollection *collection = default_collection(c, err);
+	auto_bytes struct bytes text = { 0 };
 	SecretValue *value;
 	SecretItem *item;
 	GError *error = NULL;
-	int r = connect(request, &c, err);
+	int r;
 
-	(void)notes;
-	if (r < 0)
-		return r;
-	collection = default_collection(&c, err);
 	if (!collection)
 		return err->code ? err->code :
 			fail(err, -EACCES,
 			     "there is no default keyring: make one, for instance by logging in");
-	if (secret_collection_get_locked(collection)) {
+	r = secret_collection_get_locked(collection) ? fail_locked(err) :
+		bytes_read_fd(&text, STDIN_FILENO, ENTRY_MAX, err);
+	if (r < 0) {
 		g_object_unref(collection);
-		return locked(err);
+		return r;
 	}
-	/* No copy: the locked bytes themselves are what is encrypted */
-	value = secret_value_new_full(data->p, (gssize)data->len,
+	/* No copy: libsecret encrypts the locked bytes themselves */
+	value = secret_value_new_full(text.p, (gssize)text.len,
 				      "application/json", NULL);
-	item = secret_item_create_sync(collection, &schema, c.attributes,
+	item = secret_item_create_sync(collection, &schema, c->attributes,
 				       "cloche credentials", value,
 				       SECRET_ITEM_CREATE_REPLACE, NULL,
 				       &error);
-	r = item ? 1 : failed(error, "cannot write to the keyring", err);
+	r = item ? 1 : fail_bus(error, "cannot write to the keyring", err);
 	g_clear_object(&item);
 	secret_value_unref(value);
 	g_object_unref(collection);
 	return r;
 }
 
-static int service_delete(struct span request, struct err *err)
+static int remove_entry(const struct connection *c, struct err *err)
 {
-	auto_connection struct connection c = { 0 };
 	GList *items = NULL;
 	GError *error = NULL;
-	int r = connect(request, &c, err);
+	int r = find_items(c, &items, err);
 
-	if (!r)
-		r = find_items(&c, &items, err);
 	for (GList *i = items; i && r >= 0; i = i->next) {
 		if (secret_item_get_locked(i->data))
-			r = locked(err);
+			r = fail_locked(err);
 		else if (secret_item_delete_sync(i->data, NULL, &error))
 			r = 1;
 		else
-			r = failed(error, "cannot delete from the keyring",
-				   err);
+			r = fail_bus(error, "cannot delete from the keyring",
+				     err);
 	}
-	free_items(items);
+	g_list_free_full(items, g_object_unref);
 	return r;
 }
 
-int main(void)
+static int run_request(char **argv, struct err *err)
 {
-	static const struct helper_ops ops = {
-		service_read, service_update, service_delete,
-	};
-	struct err err = { 0 };
+	struct connection c = { 0 };
+	int r = harden_process(err);
 
-	if (harden_process(&err) < 0) {
-		fprintf(stderr, "cloche-secret-service: %s\n", err.msg);
-		return 1;
-	}
-	return helper_serve(&ops, STDIN_FILENO, STDOUT_FILENO);
+	if (r >= 0)
+		r = connect_service(argv[2], &c, err);
+	if (r >= 0)
+		r = !strcmp(argv[1], "read") ? read_entry(&c, err) :
+		    !strcmp(argv[1], "write") ? write_entry(&c, err) :
+						remove_entry(&c, err);
+	g_clear_object(&c.service);
+	g_clear_pointer(&c.attributes, g_hash_table_unref);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = { 0 };
+	const int r = argc == 3 ? run_request(argv, &err) :
+		fail(&err, -EINVAL, "only cloche-secret runs this program");
+
+	if (r < 0)
+		fprintf(stderr, "%s\n", err.msg);
+	return r > 0 ? KEYRING_DONE : !r ? KEYRING_EMPTY :
+	       r == -ENOTSUP ? KEYRING_UNAVAILABLE :
+	       r == -EACCES ? KEYRING_LOCKED : KEYRING_FAILED;
 }

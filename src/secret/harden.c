@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 
-/* So that nothing of ours gets their numbers. What was closed can only be used
- * the wrong way round: a value that nobody could get was not printed.
+/* A store file must not get the number of a closed descriptor. Standard output is
+ * opened for reading only, so that printing a value to it fails.
  */
 static int open_standard_descriptors(void)
 {

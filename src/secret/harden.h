@@ -7,7 +7,7 @@
 struct err;
 
 /* For programs of ours that hold secrets: no core dump, no ptrace by others of
- * the same user, files private from birth, as much lockable memory as there
+ * the same user, private new files, as much lockable memory as there
  * may be, a file too large or a lost reader is an error instead of a signal,
  * and standard descriptors that are open, so that no store file can become
  * "standard output". 0 or a negative errno.

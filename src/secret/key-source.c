@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/key.c - where the key of the encrypted file comes from */
+/* secret/key-source.c - where the key of the encrypted file comes from */
 
-#include "secret/key.h"
+#include "secret/key-source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
-#include "secret/bytes.h"
+#include "secret/locked-memory.h"
 
 bool key_is_configured(const struct key_source *source)
 {
@@ -127,6 +127,9 @@ int key_get(const struct key_source *source, bool fresh, struct bytes *ret,
 	if (!source->ask)
 		return fail(err, -ENOKEY,
 			    "the encrypted store needs its passphrase: use --passphrase-file or CLOCHE_PASSPHRASE_FILE");
-	r = source->ask(source->ask_arg, fresh, ret, err);
+	if (fresh && !source->may_make)
+		return fail(err, -ENOKEY,
+			    "there is no encrypted store; --backend file makes one");
+	r = source->ask(fresh, ret, err);
 	return r < 0 ? r : KEY_PASSPHRASE;
 }

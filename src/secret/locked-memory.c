@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/bytes.c - bytes that are locked in memory, and wiped */
+/*
+ * secret/locked-memory.c - memory for secrets: locked, not dumped, wiped
+ *
+ * Theory of operation: small allocations are cut off a locked mapping one after
+ * the other and never used again, because the program ends after one operation.
+ * Large ones have a mapping of their own, which goes when they are freed, so
+ * that a large document stays below RLIMIT_MEMLOCK. malloc() will not do: locks
+ * and advice work on whole pages, which a secret must not share.
+ */
 
-#include "secret/bytes.h"
+#include "secret/locked-memory.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -12,21 +20,22 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/text.h"
 
-enum { CHUNK = 4096 };
+enum {
+	PAGE = 4096,
+	CHUNK = 64 << 10,	/* Mapping that small allocations share */
+	LARGE = CHUNK / 4,	/* From here on a mapping of its own */
+	HEADER = 16,		/* In front of each: its size, header included */
+};
 
-static unsigned int unlocked;
+static unsigned int failures;
 
-unsigned int bytes_unlocked(void)
+unsigned int locked_failures(void)
 {
-	return unlocked;
+	return failures;
 }
 
-/* A mapping of its own: locks and advice work on whole pages, and nothing else
- * may share one with a secret
- */
-static char *map_pages(size_t size)
+static char *map_locked(size_t size)
 {
 	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,32 +45,56 @@ static char *map_pages(size_t size)
 		abort();
 	}
 	if (mlock(p, size) < 0)
-		unlocked++;
-	/* Both exist since Linux 4.14; a refusal leaves PR_SET_DUMPABLE and
-	 * the wiping, and there is nothing better to do about it
+		failures++;
+	/* Both exist since Linux 4.14. Without them, PR_SET_DUMPABLE and wiping
+	 * are left, and there is nothing better to do.
 	 */
 	(void)madvise(p, size, MADV_DONTDUMP);
 	(void)madvise(p, size, MADV_WIPEONFORK);
 	return p;
 }
 
-void bytes_done(struct bytes *b)
+void *locked_alloc(size_t n)
+{
+	static char *next, *end;
+	size_t size = (n + HEADER + HEADER - 1) / HEADER * HEADER;
+	char *p;
+
+	if (n > SIZE_MAX / 4)
+		abort();
+	if (size >= LARGE) {
+		size = (size + PAGE - 1) / PAGE * PAGE;
+		p = map_locked(size);
+	} else {
+		if ((size_t)(end - next) < size) {
+			next = map_locked(CHUNK);
+			end = next + CHUNK;
+		}
+		p = next;
+		next += size;
+	}
+	*(size_t *)(void *)p = size;
+	return p + HEADER;
+}
+
+void locked_free(void *p)
 {
 	const int saved = errno;
+	char *start = p ? (char *)p - HEADER : NULL;
+	const size_t size = p ? *(size_t *)(void *)start : 0;
 
-	if (b->p) {
-		explicit_bzero(b->p, b->cap);
-		(void)munmap(b->p, b->cap);
-	}
-	*b = (struct bytes){ 0 };
+	/* In a forked child the kernel wiped it, with its size */
+	if (size)
+		explicit_bzero(start, size);
+	if (size >= LARGE)
+		(void)munmap(start, size);
 	errno = saved;
 }
 
-void bytes_clear(struct bytes *b)
+void bytes_done(struct bytes *b)
 {
-	if (b->p)
-		explicit_bzero(b->p, b->cap);
-	b->len = 0;
+	locked_free(b->p);
+	*b = (struct bytes){ 0 };
 }
 
 void bytes_reserve(struct bytes *b, size_t n)
@@ -70,11 +103,8 @@ void bytes_reserve(struct bytes *b, size_t n)
 
 	if (n < b->cap)
 		return;
-	if (n > SIZE_MAX / 4)
-		abort();
 	bigger.cap = n + 1 > 2 * b->cap ? n + 1 : 2 * b->cap;
-	bigger.cap = (bigger.cap + CHUNK - 1) / CHUNK * CHUNK;
-	bigger.p = map_pages(bigger.cap);
+	bigger.p = locked_alloc(bigger.cap);
 	if (b->len)
 		memcpy(bigger.p, b->p, b->len);
 	bytes_done(b);
@@ -95,31 +125,15 @@ void bytes_adds(struct bytes *b, const char *s)
 	bytes_add(b, s, strlen(s));
 }
 
-void bytes_addc(struct bytes *b, char c)
-{
-	bytes_add(b, &c, 1);
-}
-
 const char *bytes_str(const struct bytes *b)
 {
 	return b->p ? b->p : "";
 }
 
-void bytes_move(struct bytes *to, struct bytes *from)
+void bytes_chomp(struct bytes *b)
 {
-	const struct bytes moved = *from;
-
-	*from = (struct bytes){ 0 };
-	bytes_done(to);
-	*to = moved;
-}
-
-void bytes_copy(struct bytes *to, const struct bytes *from)
-{
-	struct bytes copy = { 0 };
-
-	bytes_add(&copy, from->p, from->len);
-	bytes_move(to, &copy);
+	if (b->len && b->p[b->len - 1] == '\n')
+		b->p[--b->len] = '\0';
 }
 
 int bytes_read_fd(struct bytes *b, int fd, size_t max, struct err *err)
@@ -129,7 +143,7 @@ int bytes_read_fd(struct bytes *b, int fd, size_t max, struct err *err)
 	for (;;) {
 		ssize_t n;
 
-		bytes_reserve(b, b->len + CHUNK);
+		bytes_reserve(b, b->len + PAGE);
 		n = read(fd, b->p + b->len, b->cap - b->len - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -142,43 +156,4 @@ int bytes_read_fd(struct bytes *b, int fd, size_t max, struct err *err)
 		if (b->len - start > max)
 			return fail(err, -EFBIG, "larger than %zu bytes", max);
 	}
-}
-
-bool bytes_same(const void *a, size_t an, const void *b, size_t bn)
-{
-	const unsigned char *x = a, *y = b;
-	unsigned char difference = 0;
-
-	if (an != bn)
-		return false;
-	for (size_t i = 0; i < an; i++)
-		difference |= x[i] ^ y[i];
-	return !difference;
-}
-
-void bytes_add_hex(struct bytes *b, const void *data, size_t n)
-{
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *p = data;
-
-	bytes_reserve(b, b->len + 2 * n);
-	for (size_t i = 0; i < n; i++) {
-		bytes_addc(b, digits[p[i] >> 4]);
-		bytes_addc(b, digits[p[i] & 15]);
-	}
-}
-
-int bytes_add_unhex(struct bytes *b, const char *hex, size_t n)
-{
-	if (n % 2)
-		return -EINVAL;
-	for (size_t i = 0; i < n; i++) {
-		if (text_hex_digit(hex[i]) < 0)
-			return -EINVAL;
-	}
-	bytes_reserve(b, b->len + n / 2);
-	for (size_t i = 0; i < n; i += 2)
-		bytes_addc(b, (char)(text_hex_digit(hex[i]) << 4 |
-				     text_hex_digit(hex[i + 1])));
-	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/secret/input.c - values come from standard input or from a person */
+/* secret/secret-input.c - values from standard input or the terminal, and out */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,19 +13,15 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "cli/secret/secret.h"
-#include "secret/bytes.h"
-#include "secret/key.h"
-#include "secret/name.h"
+#include "secret/key-source.h"
+#include "secret/locked-memory.h"
+#include "secret/secret-name.h"
+#include "secret/secret-verbs.h"
 
-enum { QUIET_SIGNALS = 5 };
-
-/* Of a longer line the kernel drops the rest, and tells nobody */
+/* The kernel silently drops what exceeds this in one line */
 enum { TERMINAL_LINE_MAX = 4094 };
 
-static const int signals[QUIET_SIGNALS] = {
-	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP,
-};
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP };
 
 static volatile sig_atomic_t caught;
 
@@ -34,8 +30,8 @@ static void on_signal(int number)
 	caught = number;
 }
 
-/* One line, read(2) byte by byte: what follows is somebody else's. Signals are
- * blocked but for the moments of waiting, so that none comes just before.
+/* One line, byte by byte, because the shell reads what follows. Signals are blocked
+ * except in ppoll(), so that one that comes before it interrupts it too.
  */
 static int read_line(int fd, const sigset_t *waiting, struct bytes *ret)
 {
@@ -63,7 +59,7 @@ static int read_line(int fd, const sigset_t *waiting, struct bytes *ret)
 static int ask_on(int tty, const char *question, struct bytes *ret)
 {
 	const struct sigaction catch = { .sa_handler = on_signal };
-	struct sigaction before[QUIET_SIGNALS];
+	struct sigaction before[ARRAY_SIZE(signals)];
 	struct termios usual, silent;
 	sigset_t quiet, waiting;
 	int r;
@@ -74,10 +70,10 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 	silent.c_lflag &= ~(tcflag_t)ECHO;
 	caught = 0;
 	(void)sigemptyset(&quiet);
-	for (size_t i = 0; i < QUIET_SIGNALS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)sigaddset(&quiet, signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &quiet, &waiting);
-	for (size_t i = 0; i < QUIET_SIGNALS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)sigaction(signals[i], &catch, &before[i]);
 	r = tcsetattr(tty, TCSAFLUSH, &silent) < 0 ? -errno : 0;
 	if (!r)
@@ -86,7 +82,7 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 		r = read_line(tty, &waiting, ret);
 	(void)fs_write_all(tty, "\n", 1);
 	(void)tcsetattr(tty, TCSAFLUSH, &usual);
-	for (size_t i = 0; i < QUIET_SIGNALS; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		(void)sigaction(signals[i], &before[i], NULL);
 	if (caught)
 		(void)raise(caught);
@@ -97,13 +93,13 @@ static int ask_on(int tty, const char *question, struct bytes *ret)
 /* Ask without an echo, and once more after a signal that did not end us: a stop,
  * or one that our caller ignores. 0, -ENOTTY, or another errno.
  */
-static int ask(const char *question, struct bytes *ret, struct err *err)
+static int ask_terminal(const char *question, struct bytes *ret, struct err *err)
 {
 	auto_close int tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
 	int r;
 
 	do {
-		bytes_clear(ret);
+		bytes_done(ret);
 		r = tty < 0 ? -ENOTTY : ask_on(tty, question, ret);
 	} while (r == -EINTR);
 
@@ -117,23 +113,20 @@ static int ask(const char *question, struct bytes *ret, struct err *err)
 	return 0;
 }
 
-int input_passphrase(void *arg, bool fresh, struct bytes *ret,
-		     struct err *err)
+int input_passphrase(bool fresh, struct bytes *ret, struct err *err)
 {
 	auto_bytes struct bytes again = { 0 };
 	int r;
 
-	if (fresh && !*(const bool *)arg)
-		return fail(err, -ENOKEY,
-			    "there is no encrypted store; --backend file makes one");
-	r = ask(fresh ? "New passphrase of the store: " :
+	r = ask_terminal(fresh ? "New passphrase of the store: " :
 			      "Passphrase of the store: ", ret, err);
 	if (!r && !ret->len)
-		r = fail(err, -ENOKEY, "there is no empty passphrase");
+		r = fail(err, -ENOKEY, "a passphrase must not be empty");
 	if (!r && fresh)
-		r = ask("Once more: ", &again, err);
-	if (!r && fresh && !bytes_same(ret->p, ret->len, again.p, again.len))
-		r = fail(err, -ENOKEY, "these were two passphrases");
+		r = ask_terminal("Once more: ", &again, err);
+	if (!r && fresh && (ret->len != again.len ||
+			    memcmp(ret->p, again.p, ret->len) != 0))
+		r = fail(err, -ENOKEY, "the passphrases do not match");
 	return r;
 }
 
@@ -150,33 +143,40 @@ int input_value(const char *name, struct bytes *ret, struct err *err)
 	int r;
 
 	if (isatty(STDIN_FILENO))
-		r = ask(question, ret, err);
+		r = ask_terminal(question, ret, err);
 	else
 		r = input_all(VALUE_MAX_BYTES + 1, ret, err);
 	if (r < 0)
 		return r;
 	/* The line end of `echo` is not part of the value */
-	if (ret->len && ret->p[ret->len - 1] == '\n')
-		ret->p[--ret->len] = '\0';
+	bytes_chomp(ret);
 	return value_check(bytes_str(ret), ret->len, err);
 }
 
-int output_allowed(const struct secret_session *s, struct err *err)
+int output_allowed(const struct arguments *args, struct err *err)
 {
-	if (isatty(STDOUT_FILENO) && !s->args->print)
+	if (isatty(STDOUT_FILENO) && !args->print)
 		return fail(err, -EINVAL,
 			    "standard output is a terminal: use --print to show the value");
 	return 0;
 }
 
-int output_line(const struct bytes *b, struct err *err)
+int output_line(const char *text, struct err *err)
 {
 	auto_bytes struct bytes line = { 0 };
 	int r;
 
-	bytes_add(&line, b->p, b->len);
-	bytes_addc(&line, '\n');
+	bytes_adds(&line, text);
+	bytes_adds(&line, "\n");
 	r = fs_write_all(STDOUT_FILENO, line.p, line.len);
 	return r < 0 ? fail(err, r, "cannot write to standard output: %s",
 			    strerror(-r)) : 0;
+}
+
+int output_json(const json_t *value, struct err *err)
+{
+	auto_bytes struct bytes text = { 0 };
+
+	document_print(value, &text);
+	return output_line(bytes_str(&text), err);
 }

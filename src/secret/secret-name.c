@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/name.c - what a secret, its value and its service may be called */
+/* secret/secret-name.c - what a secret, its value and its service may be called */
 
-#include "secret/name.h"
+#include "secret/secret-name.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/text.h"
+#include "base/mem.h"
+#include "base/own.h"
 #include "base/sha256.h"
+#include "base/text.h"
 
 static const char *byte_name(unsigned char c)
 {
@@ -28,9 +28,7 @@ static const char *byte_name(unsigned char c)
 	}
 }
 
-/* It would be shown as something else: a control character, or one that is not
- * seen and reorders what is
- */
+/* It would be shown escaped: an invisible character, or one that reorders others */
 static bool is_escaped(const char *p)
 {
 	const char *next = p;
@@ -41,12 +39,34 @@ static bool is_escaped(const char *p)
 
 static bool has_dotdot(const char *name)
 {
-	for (const char *p = name; p; p = strchr(p, '/')) {
-		p += *p == '/';
-		if (!strncmp(p, "..", 2) && (!p[2] || p[2] == '/'))
-			return true;
+	auto_free char *whole = mem_printf("/%s/", name);
+
+	return strstr(whole, "/../");
+}
+
+/* @what is a name, which is shown to people, or a value. 0 or -EINVAL. */
+static int check_text(const char *what, bool shown, const char *text, size_t n,
+		      const char *advice, struct err *err)
+{
+	for (size_t i = 0; i < n;) {
+		const unsigned char c = (unsigned char)text[i];
+		const size_t len = text_utf8_len(text + i);
+
+		if (c == '\r' || c == '\n' || c == '\0' ||
+		    (shown && (c < 0x20 || c == 0x7f)))
+			return fail(err, -EINVAL, "the %s holds %s at byte %zu%s",
+				    what, byte_name(c), i, advice);
+		if (!len)
+			return fail(err, -EINVAL,
+				    "the %s is not UTF-8 at byte %zu%s", what, i,
+				    advice);
+		if (shown && is_escaped(text + i))
+			return fail(err, -EINVAL,
+				    "the %s holds an invisible character at byte %zu",
+				    what, i);
+		i += len;
 	}
-	return false;
+	return 0;
 }
 
 int name_check(const char *name, size_t n, struct err *err)
@@ -56,23 +76,8 @@ int name_check(const char *name, size_t n, struct err *err)
 	if (n > NAME_MAX_BYTES)
 		return fail(err, -EINVAL, "a name has at most %d bytes",
 			    NAME_MAX_BYTES);
-	for (size_t i = 0; i < n;) {
-		const unsigned char c = (unsigned char)name[i];
-		const size_t len = text_utf8_len(name + i);
-
-		if (c < 0x20 || c == 0x7f)
-			return fail(err, -EINVAL,
-				    "the name holds %s at byte %zu",
-				    byte_name(c), i);
-		if (!len)
-			return fail(err, -EINVAL,
-				    "the name is not UTF-8 at byte %zu", i);
-		if (is_escaped(name + i))
-			return fail(err, -EINVAL,
-				    "the name holds an invisible character at byte %zu",
-				    i);
-		i += len;
-	}
+	if (check_text("name", true, name, n, "", err) < 0)
+		return -EINVAL;
 	if (name[0] == ' ' || name[n - 1] == ' ')
 		return fail(err, -EINVAL,
 			    "the name begins or ends with a blank");
@@ -88,42 +93,19 @@ int value_check(const char *value, size_t n, struct err *err)
 	if (n > VALUE_MAX_BYTES)
 		return fail(err, -EFBIG, "the value is larger than %d bytes",
 			    VALUE_MAX_BYTES);
-	for (size_t i = 0; i < n;) {
-		const unsigned char c = (unsigned char)value[i];
-		const size_t len = text_utf8_len(value + i);
-
-		if (c == '\r' || c == '\n' || c == '\0')
-			return fail(err, -EINVAL,
-				    "the value holds %s at byte %zu; encode it first, for instance with base64 -w0",
-				    byte_name(c), i);
-		if (!len)
-			return fail(err, -EINVAL,
-				    "the value is not UTF-8 at byte %zu; encode it first, for instance with base64 -w0",
-				    i);
-		i += len;
-	}
-	return 0;
-}
-
-static bool is_plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+	return check_text("value", false, value, n,
+			  "; encode it first, for instance with base64 -w0",
+			  err);
 }
 
 int service_check(const char *service, struct err *err)
 {
-	const size_t n = strlen(service);
+	const size_t n = strspn(service,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.");
 
-	for (size_t i = 0; i < n; i++) {
-		if (!is_plain(service[i]))
-			return fail(err, -EINVAL,
-				    "service '%s': only letters, digits, '-', '_' and '.'",
-				    service);
-	}
-	if (!n || n > SERVICE_MAX_BYTES || service[0] == '.')
+	if (service[n] || !n || n > SERVICE_MAX_BYTES || service[0] == '.')
 		return fail(err, -EINVAL,
-			    "service '%s': 1 to %d characters, the first not a '.'",
+			    "service '%s': 1 to %d letters, digits, '-', '_' and '.', the first not a '.'",
 			    service, SERVICE_MAX_BYTES);
 	return 0;
 }
@@ -132,32 +114,11 @@ void service_full(const char *service, const char *dir, const char *usual,
 		  char ret[static SERVICE_SIZE])
 {
 	unsigned char sum[SHA256_BYTES];
+	int n = snprintf(ret, SERVICE_SIZE, "%.*s", SERVICE_MAX_BYTES, service);
 
-	if (usual && !strcmp(dir, usual)) {
-		(void)snprintf(ret, SERVICE_SIZE, "%.*s", SERVICE_MAX_BYTES,
-			       service);
+	if (usual && !strcmp(dir, usual))
 		return;
-	}
 	sha256(dir, strlen(dir), sum);
-	(void)snprintf(ret, SERVICE_SIZE, "%.*s-%02x%02x%02x%02x",
-		       SERVICE_MAX_BYTES, service, sum[0], sum[1], sum[2],
-		       sum[3]);
-}
-
-void account_name(char ret[static ACCOUNT_SIZE])
-{
-	const struct passwd *pw = getpwuid(geteuid());
-	const char *name = pw ? pw->pw_name : "";
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < strlen(name); i++) {
-		if (!is_plain(name[i]))
-			n = 0;
-	}
-	if (n && n < ACCOUNT_SIZE)
-		(void)snprintf(ret, ACCOUNT_SIZE, "%.*s", ACCOUNT_SIZE - 1,
-			       name);
-	else
-		(void)snprintf(ret, ACCOUNT_SIZE, "uid-%u",
-			       (unsigned int)geteuid());
+	(void)snprintf(ret + n, (size_t)(SERVICE_SIZE - n),
+		       "-%02x%02x%02x%02x", sum[0], sum[1], sum[2], sum[3]);
 }

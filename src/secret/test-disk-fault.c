@@ -21,16 +21,16 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "secret/bytes.h"
+#include "secret/locked-memory.h"
 #include "secret/harden.h"
-#include "secret/place.h"
+#include "secret/private-dir.h"
 #include "test.h"
 
-static struct place *fresh(void)
+static struct private_dir *fresh(void)
 {
 	const char *path = test_path("store");
 
-	return place_new(path);
+	return private_dir_new(path);
 }
 
 /* From now on, the system call @number fails with @error */
@@ -62,7 +62,7 @@ static const struct fault {
 };
 
 /* In a child, because a filter is for good: an update must fail with words */
-static void check_fault(struct place *place, const struct fault *fault)
+static void check_fault(struct private_dir *dir, const struct fault *fault)
 {
 	int status;
 	pid_t pid;
@@ -73,7 +73,7 @@ static void check_fault(struct place *place, const struct fault *fault)
 		struct err err = { 0 };
 
 		make_fail(fault->number, fault->error);
-		CHECK_INT(place_write(place, "f", "new", 3, &err),
+		CHECK_INT(private_dir_write(dir, "f", "new", 3, &err),
 			  -(int)fault->error);
 		CHECK_CONTAINS(err.msg, fault->words);
 		fflush(stdout);
@@ -83,48 +83,48 @@ static void check_fault(struct place *place, const struct fault *fault)
 	CHECK_INT(status, 0);
 }
 
-static void check_old(struct place *place)
+static void check_old(struct private_dir *dir)
 {
 	auto_bytes struct bytes b = { 0 };
 
-	CHECK_INT(place_read(place, "f", 64, &b, NULL), 1);
+	CHECK_INT(private_dir_read(dir, "f", 64, &b, NULL), 1);
 	CHECK_STR(bytes_str(&b), "old");
 }
 
 TEST(a_failing_disk_leaves_the_old_data)
 {
-	struct place *place = fresh();
+	struct private_dir *dir = fresh();
 
-	CHECK_INT(place_write(place, "f", "old", 3, NULL), 0);
+	CHECK_INT(private_dir_write(dir, "f", "old", 3, NULL), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		check_fault(place, &faults[i]);
-		check_old(place);
+		check_fault(dir, &faults[i]);
+		check_old(dir);
 	}
 	/* The control: nothing else was in the way */
-	CHECK_INT(place_write(place, "f", "new", 3, NULL), 0);
-	place_free(place);
+	CHECK_INT(private_dir_write(dir, "f", "new", 3, NULL), 0);
+	private_dir_free(dir);
 }
 
 TEST(a_file_size_limit_is_an_error_and_not_a_signal)
 {
 	const struct rlimit two = { 2, 2 };
-	struct place *place = fresh();
+	struct private_dir *dir = fresh();
 	struct err err = { 0 };
 	auto_free char *left = NULL;
 
 	CHECK_INT(harden_process(&err), 0);
-	CHECK_INT(place_write(place, "f", "old", 3, NULL), 0);
+	CHECK_INT(private_dir_write(dir, "f", "old", 3, NULL), 0);
 	CHECK_INT(setrlimit(RLIMIT_FSIZE, &two), 0);
-	CHECK_INT(place_write(place, "f", "new", 3, &err), -EFBIG);
-	check_old(place);
-	left = path_join(place_path(place), "f.new");
+	CHECK_INT(private_dir_write(dir, "f", "new", 3, &err), -EFBIG);
+	check_old(dir);
+	left = path_join(dir->path, "f.new");
 	CHECK(access(left, F_OK) < 0);
-	place_free(place);
+	private_dir_free(dir);
 }
 
 TEST(a_directory_that_cannot_be_written_says_so)
 {
-	struct place *place = fresh();
+	struct private_dir *dir = fresh();
 	struct err err = { 0 };
 
 	/* Root may write anywhere: be somebody else */
@@ -132,11 +132,11 @@ TEST(a_directory_that_cannot_be_written_says_so)
 		CHECK_INT(chown(test_dir(), 65534, 65534), 0);
 		CHECK_INT(setresuid(65534, 65534, 65534), 0);
 	}
-	CHECK_INT(place_write(place, "f", "old", 3, NULL), 0);
-	CHECK_INT(chmod(place_path(place), 0500), 0);
-	CHECK_INT(place_write(place, "f", "new", 3, &err), -EACCES);
-	CHECK_CONTAINS(err.msg, place_path(place));
-	check_old(place);
-	CHECK_INT(chmod(place_path(place), 0700), 0);
-	place_free(place);
+	CHECK_INT(private_dir_write(dir, "f", "old", 3, NULL), 0);
+	CHECK_INT(chmod(dir->path, 0500), 0);
+	CHECK_INT(private_dir_write(dir, "f", "new", 3, &err), -EACCES);
+	CHECK_CONTAINS(err.msg, dir->path);
+	check_old(dir);
+	CHECK_INT(chmod(dir->path, 0700), 0);
+	private_dir_free(dir);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-bytes.c - secrets are locked, wiped, and in no child or dump */
+/* secret/test-locked-memory.c - secrets are locked, wiped, and in no child or dump */
 
-#include "secret/bytes.h"
+#include "secret/locked-memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -92,7 +93,7 @@ TEST(they_are_locked_and_left_out_of_dumps_and_children)
 	if (mlock(page, 4096) < 0)
 		test_skip("RLIMIT_MEMLOCK is too small");
 	CHECK_INT(has_vm_flag(b.p, " lo"), has_vm_flag(page, " lo"));
-	CHECK_INT(bytes_unlocked(), 0);
+	CHECK_INT(locked_failures(), 0);
 	CHECK(has_vm_flag(b.p, " dd"));
 	CHECK(has_vm_flag(b.p, " wf"));
 	CHECK(!has_vm_flag(plain, " dd"));	/* The control */
@@ -130,33 +131,27 @@ TEST(growing_leaves_no_copy_behind)
 	CHECK_INT(count_in_memory(half, other), 0);
 }
 
-TEST(clearing_wipes_and_keeps_the_room)
+/* Small ones share a mapping, large ones have one each */
+TEST(what_is_freed_is_wiped)
 {
-	auto_bytes struct bytes b = { 0 };
-	size_t cap;
+	static const char half[] = "c4nary-", other[] = "in-heap";
+	const size_t sizes[] = { 32, 1 << 20 };
 
-	bytes_adds(&b, "secret");
-	cap = b.cap;
-	bytes_clear(&b);
-	CHECK_INT(b.len, 0);
-	CHECK_INT(b.cap, cap);
-	for (size_t i = 0; i < cap; i++)
-		CHECK(!b.p[i]);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		char *p = locked_alloc(sizes[i]), *next = locked_alloc(16);
 
-TEST(moving_gives_away_and_copying_does_not)
-{
-	auto_bytes struct bytes a = { 0 }, b = { 0 };
-
-	bytes_adds(&a, "one");
-	bytes_adds(&b, "two");
-	bytes_copy(&b, &a);
-	CHECK_STR(bytes_str(&b), "one");
-	CHECK(a.p != b.p);
-	bytes_move(&a, &b);
-	CHECK_STR(bytes_str(&a), "one");
-	CHECK_STR(bytes_str(&b), "");
-	CHECK(!b.p);
+		for (size_t j = 0; j < sizes[i]; j++)
+			CHECK(!p[j]);
+		CHECK(has_vm_flag(p, " dd"));
+		snprintf(p, 32, "%s%s", half, other);
+		snprintf(next, 16, "stays");
+		CHECK_INT(count_in_memory(half, other), 1);
+		locked_free(p);
+		CHECK_INT(count_in_memory(half, other), 0);
+		CHECK_STR(next, "stays");
+		locked_free(next);
+	}
+	locked_free(NULL);
 }
 
 TEST(reading_stops_at_the_limit_and_not_before)
@@ -173,27 +168,4 @@ TEST(reading_stops_at_the_limit_and_not_before)
 	CHECK_INT(write(fds[1], "1234567", 7), 7);
 	close(fds[1]);
 	CHECK_INT(bytes_read_fd(&c, fds[0], 6, NULL), -EFBIG);
-}
-
-TEST(hexadecimal_both_ways)
-{
-	auto_bytes struct bytes hex = { 0 }, back = { 0 };
-
-	bytes_add_hex(&hex, "\x00\xff{a", 4);
-	CHECK_STR(bytes_str(&hex), "00ff7b61");
-	CHECK_INT(bytes_add_unhex(&back, "00FF7b61", 8), 0);
-	CHECK_INT(back.len, 4);
-	CHECK(!memcmp(back.p, "\x00\xff{a", 4));
-	CHECK_INT(bytes_add_unhex(&back, "0", 1), -EINVAL);
-	CHECK_INT(bytes_add_unhex(&back, "0g", 2), -EINVAL);
-	CHECK_INT(back.len, 4);
-}
-
-TEST(comparing_looks_at_every_byte)
-{
-	CHECK(bytes_same("abc", 3, "abc", 3));
-	CHECK(!bytes_same("abc", 3, "abd", 3));
-	CHECK(!bytes_same("xbc", 3, "abc", 3));
-	CHECK(!bytes_same("abc", 3, "abcd", 4));
-	CHECK(bytes_same("", 0, "", 0));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret/test-name.c - names and values that may be stored */
+/* secret/test-secret-name.c - names and values that may be stored */
 
-#include "secret/name.h"
+#include "secret/secret-name.h"
 
 #include <errno.h>
 

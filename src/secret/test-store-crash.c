@@ -13,13 +13,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/loop.h"
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "secret/bytes.h"
-#include "secret/doc.h"
-#include "secret/store.h"
-#include "secret/sync.h"
+#include "secret/credential-store.h"
 #include "test.h"
 
 enum { KILLS = 500, WRITERS = 64, PADDING = 20000 };
@@ -37,7 +34,8 @@ struct shared {
 };
 
 static char key[512];
-static struct loop *loop;
+static struct store store;
+static struct err err;
 
 static int repeat(int n)
 {
@@ -52,68 +50,67 @@ static void begin(void)
 	CHECK_INT(chmod(key, 0600), 0);
 }
 
-static struct secret_store *open_store(const char *key_file)
+static void open_store(const char *key_file)
 {
-	const struct store_options options = {
-		.key.key_file = key_file, .lock_ms = 120000,
-	};
-	struct secret_store *store;
+	const struct key_source source = { .key_file = key_file };
 
-	CHECK_INT(loop_new(&loop, NULL), 0);
-	CHECK_INT(secret_store_open(loop, &options, &store, NULL), 0);
-	return store;
+	CHECK_INT(store_open(&store, NULL, NULL, &source, &err), 0);
+	store.lock_ms = 120000;
 }
 
-static void close_store(struct secret_store *store)
+/**
+ * struct member - A member to set
+ */
+struct member {
+	const char *name;
+	json_t *value;
+};
+
+static int set_member(json_t *doc, void *arg, struct err *why)
 {
-	secret_store_free(store);
-	loop_free(loop);
+	const struct member *m = arg;
+
+	(void)why;
+	document_put(doc, m->name, m->value);
+	return 1;
 }
 
-static int set(struct secret_store *store, const char *name, struct span value)
+static int set(const char *name, json_t *value)
 {
-	auto_sync struct sync s = { .loop = loop };
+	struct member m = { name, value };
 
-	secret_store_set(store, name, value, sync_answer, &s);
-	return sync_wait(&s);
+	return store_edit(&store, false, set_member, &m, &err);
 }
 
 /* {"n":NUMBER,"padding":"..."}: large enough to be killed in the middle of */
 static _Noreturn void write_forever(const char *key_file, struct shared *told,
 				    int ready)
 {
-	struct secret_store *store = open_store(key_file);
 	auto_bytes struct bytes padding = { 0 };
 
-	bytes_addc(&padding, '"');
+	open_store(key_file);
 	while (padding.len < PADDING)
-		bytes_addc(&padding, 'x');
-	bytes_addc(&padding, '"');
-	CHECK_INT(set(store, "padding", span_of(&padding)), 1);
+		bytes_add(&padding, "x", 1);
+	CHECK_INT(set("padding", json_string(padding.p)), 1);
 	CHECK_INT(write(ready, "", 1), 1);
 	for (;;) {
-		auto_free char *json = mem_printf("%d", told->done + 1);
-
 		told->trying = told->done + 1;
-		CHECK_INT(set(store, "n", span_str(json)), 1);
+		CHECK_INT(set("n", json_integer(told->trying)), 1);
 		told->done = told->trying;
 	}
 }
 
 static int number_in(const char *key_file)
 {
-	struct secret_store *store = open_store(key_file);
-	auto_sync struct sync s = { .loop = loop };
-	struct span value;
-	int n = -1;
+	json_auto_t *doc = NULL;
+	const json_t *value;
 
-	secret_store_read(store, sync_answer, &s);
-	if (sync_wait(&s) < 0)
-		test_fail(__FILE__, __LINE__, "%s", s.answer.err.msg);
-	if (doc_find(span_of(&s.data), "n", &value))
-		n = (int)strtol(value.p, NULL, 10);
-	close_store(store);
-	return n;
+	open_store(key_file);
+	if (store_read(&store, &doc, &err) < 0)
+		test_fail(__FILE__, __LINE__, "%s", err.msg);
+	store_close(&store);
+	value = json_object_get(doc, "n");
+	return value ? (int)json_integer_value(value) : -1;
 }
 
 /* Nothing may lie about that others could read, or that nobody knows */
@@ -195,22 +192,20 @@ TEST(a_killed_writer_leaves_old_or_new_in_plaintext)
 
 static _Noreturn void write_own(int writer)
 {
-	struct secret_store *store = open_store(key);
-
+	open_store(key);
 	for (int i = 0; i < repeat(UPDATES); i++) {
 		auto_free char *name = mem_printf("w%d-%d", writer, i);
 
-		if (set(store, name, span_str("\"x\"")) != 1)
+		if (set(name, json_string("x")) != 1)
 			_exit(1);
 	}
-	close_store(store);
+	store_close(&store);
 	_exit(0);
 }
 
 TEST(sixty_four_writers_lose_nothing)
 {
-	struct secret_store *store;
-	struct sync s = { 0 };
+	json_auto_t *doc = NULL;
 	int good = 0, status;
 
 	begin();
@@ -221,11 +216,8 @@ TEST(sixty_four_writers_lose_nothing)
 	while (wait(&status) > 0)
 		good += !status;
 	CHECK_INT(good, WRITERS);
-	store = open_store(key);
-	s.loop = loop;
-	secret_store_read(store, sync_answer, &s);
-	CHECK_INT(sync_wait(&s), 1);
-	CHECK_INT(doc_count(span_of(&s.data)), WRITERS * repeat(UPDATES));
-	sync_done(&s);
-	close_store(store);
+	open_store(key);
+	CHECK_INT(store_read(&store, &doc, &err), 1);
+	CHECK_INT(json_object_size(doc), WRITERS * repeat(UPDATES));
+	store_close(&store);
 }
