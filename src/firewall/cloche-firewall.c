@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/firewall.c - cloche firewall: default-deny egress where we are */
+/* firewall/cloche-firewall.c - the program behind `cloche firewall` */
 
 #include "firewall/firewall.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "firewall/state.h"
+#include "ipc/helper-program.h"
 
 enum firewall_option {
 #define FIREWALL_OPTION(id, name, argument, verbs, help) FIREWALL_##id,
-#include "cli/firewall.def"
+#include "firewall/firewall-options.def"
 #undef FIREWALL_OPTION
 	FIREWALL_OPTIONS,
 };
@@ -27,7 +27,7 @@ static const struct {
 } options[] = {
 #define FIREWALL_OPTION(id, name, argument, verbs, help) \
 	{ name, argument, verbs },
-#include "cli/firewall.def"
+#include "firewall/firewall-options.def"
 #undef FIREWALL_OPTION
 };
 
@@ -315,7 +315,7 @@ static int verify(struct call *c, struct err *err)
 	return r;
 }
 
-int cli_firewall(int argc, char **argv, struct err *err)
+static int firewall(int argc, char **argv, struct err *err)
 {
 	static const struct {
 		const char *name;
@@ -340,4 +340,10 @@ int cli_firewall(int argc, char **argv, struct err *err)
 		    "firewall: '%s' is not one of up, down, status, verify" :
 		    "firewall needs one of up, down, status, verify",
 		    argc > 1 ? argv[1] : "");
+}
+
+int main(int argc, char **argv)
+{
+	(void)signal(SIGCHLD, SIG_DFL);	/* nft is waited for */
+	return helper_program_main(argc, argv, firewall);
 }

@@ -1,20 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/request.c - what is asked for, from words to addresses */
+/* firewall/firewall-request.c - what is asked for: arguments to addresses */
+
+#include "firewall/firewall.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/own.h"
-#include "firewall/firewall.h"
-#include "firewall/local.h"
-#include "firewall/names.h"
-#include "firewall/ranges.h"
+#include "gate/address.h"
+
+/* The lists of GitHub's meta document that a command needs to clone, push, fetch
+ * packages and call the API. "actions" and "codespaces" are machines that anybody
+ * can rent, "hooks" call us, "pages" is what anybody may publish. A document with
+ * none of these keys is the user's own: all of its lists count.
+ */
+static const char *const taken[] = { "web", "api", "git", "packages" };
+
+/**
+ * struct document - What is being read
+ */
+struct document {
+	const char *text, *name;
+	size_t n;
+};
+
+static bool is_taken(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++) {
+		if (!strcmp(taken[i], key))
+			return true;
+	}
+	return false;
+}
+
+static int bad(const struct document *d, const char *key, size_t index,
+	       const char *what, struct err *err)
+{
+	struct json_place place = { .line = 1, .column = 1 };
+	auto_buf struct buf path = { 0 };
+
+	json_path_key(&path, key);
+	json_path_index(&path, index);
+	(void)json_locate(d->text, d->n, buf_str(&path), &place);
+	return fail(err, -EINVAL, "%s:%u:%u: %s", d->name, place.line,
+		    place.column, what);
+}
+
+static int add_list(const struct document *d, const char *key,
+		    const json_t *array, struct range_list *list,
+		    struct err *err)
+{
+	size_t i;
+	json_t *value;
+
+	json_array_foreach(array, i, value) {
+		const char *text = json_string_value(value);
+		struct host_range range;
+
+		if (!text || host_range_parse(text, strlen(text), &range) < 0)
+			return bad(d, key, i, "not a network like 192.0.2.0/24 (bits beyond the prefix must be 0)",
+				   err);
+		if (range_list_add(list, &range) < 0)
+			return bad(d, key, i, "too many networks", err);
+	}
+	return 0;
+}
+
+static int add_all(const struct document *d, json_t *root,
+		   struct range_list *list, struct err *err)
+{
+	bool known = false;
+	size_t count = list->len;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(root, key, value)
+		known |= is_taken(key);
+	json_object_foreach(root, key, value) {
+		int r;
+
+		if (known && !is_taken(key))
+			continue;
+		if (!json_is_array(value) && known)
+			return fail(err, -EINVAL, "%s: '%s' is not a list",
+				    d->name, key);
+		r = json_is_array(value) ?
+			add_list(d, key, value, list, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	if (list->len == count)
+		return fail(err, -EINVAL, "%s: no networks in it; expected an object of lists, as https://api.github.com/meta gives",
+			    d->name);
+	return 0;
+}
+
+int ranges_parse(const char *text, size_t n, const char *name,
+		 struct range_list *list, struct err *err)
+{
+	const struct document d = { .text = text, .name = name, .n = n };
+	json_t *root = json_parse(text, n, name, err);
+	int r;
+
+	if (!root)
+		return -EINVAL;
+	if (json_is_object(root))
+		r = add_all(&d, root, list, err);
+	else
+		r = fail(err, -EINVAL, "%s: not an object of lists of networks",
+			 name);
+	json_decref(root);
+	return r;
+}
+
+/* Loopback is open anyway, and the others lead nowhere */
+static const char *const harmless[] = {
+	"a loopback address", "a reserved address", "a documentation address",
+	"a relay address", "a benchmark address", "an IPv4-compatible address",
+	"a local translation address", "a discard address",
+	"a segment routing address",
+};
+
+/* A reserved address is refused, but for those listed above. Names that cannot be
+ * public may lead to private addresses.
+ */
+static const char *refuse_address(const struct host *name,
+				  const struct host *address)
+{
+	const struct address_range *range = address_range_of(address);
+	size_t i = 0;
+
+	if (!range || (range->private && address_is_private_name(name)))
+		return NULL;
+	while (i < ARRAY_SIZE(harmless) && strcmp(harmless[i], range->what) != 0)
+		i++;
+	return i < ARRAY_SIZE(harmless) ? NULL : range->what;
+}
+
+const char *names_guard(const struct host *name, const struct host *address)
+{
+	const char *what = refuse_address(name, address);
+	struct host inner;
+	size_t next = 0;
+
+	while (!what && address_unwrap(address, &next, &inner))
+		what = refuse_address(name, &inner);
+	return what;
+}
 
 static void targets_done(struct target_list *list)
 {
@@ -74,7 +217,11 @@ int firewall_allow(struct firewall *f, const char *text, struct err *err)
 
 int firewall_allow_file(struct firewall *f, const char *path, struct err *err)
 {
-	return ranges_read(path, &f->ranges, err);
+	auto_buf struct buf text = { 0 };
+	const int r = fs_read(AT_FDCWD, path, JSON_TEXT_MAX, &text, err);
+
+	return r < 0 ? r : ranges_parse(buf_str(&text), text.len, path,
+					&f->ranges, err);
 }
 
 int firewall_resolver(struct firewall *f, const char *text, struct err *err)
@@ -106,15 +253,10 @@ int firewall_target(struct target_list *list, const char *text,
 	return 0;
 }
 
-int64_t firewall_now_ms(void)
-{
-	return now_ms(CLOCK_MONOTONIC);
-}
-
 int firewall_look_up(const struct firewall *f, const char *name,
-		     struct ruleset *r, int64_t now_ms, struct err *err)
+		     struct ruleset *r, int64_t now, struct err *err)
 {
-	struct resolver_answer answer;
+	struct name_addresses answer;
 	struct host host;
 	int result = host_parse(name, strlen(name), 0, &host);
 
@@ -132,14 +274,14 @@ int firewall_look_up(const struct firewall *f, const char *name,
 				    answer.v[i].name);
 	}
 	for (size_t i = 0; i < answer.len; i++) {
-		if (named_list_add(&r->names, name, &answer.v[i], now_ms) < 0)
+		if (named_list_add(&r->names, name, &answer.v[i], now) < 0)
 			return fail(err, -E2BIG, "the names have too many addresses: %d at most",
 				    RULESET_ADDRESSES_MAX);
 	}
 	return 0;
 }
 
-static void copy(struct range_list *to, const struct range_list *from)
+static void copy_ranges(struct range_list *to, const struct range_list *from)
 {
 	for (size_t i = 0; i < from->len; i++)
 		(void)range_list_add(to, &from->v[i]);
@@ -155,20 +297,20 @@ void firewall_mark(struct ruleset *r, int64_t since)
 int firewall_plan(const struct firewall *f, struct ruleset *ret,
 		  struct err *err)
 {
-	const int64_t now_ms = firewall_now_ms();
+	const int64_t now = now_ms(CLOCK_MONOTONIC);
 	int r = 0;
 
 	firewall_mark(ret, time(NULL));
 	if (!f->names.len && !f->ranges.len && !f->lan)
 		return fail(err, -EINVAL, "nothing is allowed: give --allow HOST, --ranges FILE or --lan");
-	copy(&ret->ranges, &f->ranges);
+	copy_ranges(&ret->ranges, &f->ranges);
 	if (f->resolvers.len)
-		copy(&ret->resolvers, &f->resolvers);
+		copy_ranges(&ret->resolvers, &f->resolvers);
 	else
 		local_resolvers(&ret->resolvers);
 	if (f->lan)
 		r = local_lan(&ret->lan, err);
 	for (size_t i = 0; i < f->names.len && r == 0; i++)
-		r = firewall_look_up(f, f->names.v[i], ret, now_ms, err);
+		r = firewall_look_up(f, f->names.v[i], ret, now, err);
 	return r;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firewall/state.c - what is in force, read from the kernel
+ * firewall/firewall-state.c - what is in force, read from the kernel
  *
  * The kernel's table is the truth: it is there, or not, for each network
  * namespace, and carries its own mark. The file below /run is a hint for those
  * who may not ask the kernel, and remembers what to verify.
  */
 
-#include "firewall/state.h"
+#include "firewall/firewall.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "firewall/nft.h"
 #include "policy/firewall-mark.h"
 
 const char *const state_counters[STATE_COUNTERS] = { "dns", "ipv4", "ipv6" };

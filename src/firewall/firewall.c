@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * firewall/firewall.c - up, down, verify
+ * firewall/firewall.c - up, down, verify, watch
  *
  * Theory of operation: everything that can fail is done before anything is
  * changed: words, files, names, the program, the capability, a table of
@@ -10,19 +10,28 @@
  *
  * Where such a failure left everything closed, names cannot be resolved for
  * the next attempt: DNS alone is opened for it, and closed again if it fails.
+ *
+ * --watch: every round looks each name up again. New addresses are
+ * let in, those not seen for some rounds go: a name with many addresses shows
+ * a few at a time, and a program may hold on to one that it got before. A name
+ * that cannot be resolved keeps what it had. The transaction names the mark of
+ * our table, so it fails when somebody took the table down or replaced it; a
+ * watcher never brings a firewall back. Nothing needs to be tidied up: killed
+ * at any moment, it leaves the firewall as it is.
  */
 
 #include "firewall/firewall.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "firewall/local.h"
-#include "firewall/names.h"
-#include "firewall/nft.h"
-#include "firewall/state.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/own.h"
 #include "policy/firewall-mark.h"
 
 static int load(const struct ruleset *r, struct err *err)
@@ -96,7 +105,7 @@ static int open_dns(const struct firewall *f, const char *id, struct err *err)
 static int check_names(const struct firewall *f, const struct target_list *list,
 		       struct err *err)
 {
-	struct resolver_answer answer;
+	struct name_addresses answer;
 	int r = 0;
 
 	for (size_t i = 0; i < list->len && r == 0; i++) {
@@ -244,4 +253,69 @@ int firewall_verify(struct firewall *f, struct buf *said, struct err *err)
 	}
 	state_done(&state);
 	return r;
+}
+
+static void keep_addresses(struct ruleset *r, const char *name, int64_t now)
+{
+	for (size_t i = 0; i < r->names.len; i++) {
+		if (!strcmp(r->names.v[i].name, name))
+			r->names.v[i].seen_ms = now;
+	}
+}
+
+/* One round of look-ups. @failing remembers who was complained about. */
+static void look_up_all(const struct firewall *f, struct ruleset *r, bool *failing,
+		 void (*warn)(const char *line))
+{
+	const int64_t now = now_ms(CLOCK_MONOTONIC);
+
+	for (size_t i = 0; i < f->names.len; i++) {
+		struct err err = { 0 };
+		const bool bad = firewall_look_up(f, f->names.v[i], r, now,
+						  &err) < 0;
+
+		if (bad)
+			keep_addresses(r, f->names.v[i], now);
+		if (bad && !failing[i])
+			warn(err.msg);
+		failing[i] = bad;
+	}
+}
+
+/* Whether the kernel still has the table that we look after */
+static bool is_ours(const struct ruleset *r)
+{
+	struct err err = { 0 };
+	struct state state;
+	const bool known = state_read(&state, &err) == 0;
+	const bool ours = known && !strcmp(state.id, r->id);
+
+	state_done(&state);
+	return ours || !known;
+}
+
+int firewall_watch(const struct firewall *f, struct ruleset *r,
+		   void (*warn)(const char *line), struct err *err)
+{
+	auto_free bool *failing = mem_zalloc(f->names.len + 1);
+	const int64_t keep_ms = (int64_t)f->watch_ms * FIREWALL_KEEP_ROUNDS;
+
+	for (;;) {
+		auto_buf struct buf before = { 0 };
+		auto_buf struct buf after = { 0 };
+		int result;
+
+		(void)poll(NULL, 0, (int)f->watch_ms);
+		if (!is_ours(r))
+			return 0;
+		ruleset_write_names(r, &before);
+		look_up_all(f, r, failing, warn);
+		named_list_expire(&r->names, now_ms(CLOCK_MONOTONIC) - keep_ms);
+		ruleset_write_names(r, &after);
+		if (!strcmp(buf_str(&before), buf_str(&after)))
+			continue;
+		result = nft_load(&after, err);
+		if (result < 0)
+			return is_ours(r) ? result : 0;
+	}
 }

@@ -3,29 +3,133 @@
  *
  * For places where a sandbox cannot have a network of its own, but the
  * capability NET_ADMIN is at hand: containers. Everything that this network
- * namespace sends is dropped unless it is allowed here.
+ * namespace sends is dropped unless it is allowed here. One table of our own
+ * holds all of it, so that taking the table away restores what was there before.
  */
 
 #ifndef FIREWALL_FIREWALL_H
 #define FIREWALL_FIREWALL_H
 
+#include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "firewall/ruleset.h"
+#include "policy/host.h"
 
 struct buf;
 struct err;
 
+/* "nft list table inet cloche" shows it */
+#define RULESET_FAMILY	"inet"
+#define RULESET_TABLE	"cloche"
+/* An empty chain with this in front of its name marks a table as ours; the
+ * rest says since when and who made it
+ */
+#define RULESET_MARK	"since_"
+/* The chain that a table has unless it denies everything */
+#define RULESET_OPEN	"allowed"
+/* What was refused, one counter each */
+#define RULESET_COUNTER	"refused_"
+
 enum {
+	RULESET_RANGES_MAX = 8192,	/* Addresses and networks in one list */
+	RULESET_ADDRESSES_MAX = 1024,	/* Of all names together */
+	RULESET_ID_MAX = 64,
 	FIREWALL_NAMES_MAX = 512,
 	FIREWALL_TARGETS_MAX = 16,	/* To verify, of each kind */
 	FIREWALL_WATCH_MS = 30000,
 	FIREWALL_KEEP_ROUNDS = 10,	/* An address stays that long */
+	ANSWER_ADDRESSES_MAX = 64,	/* Of one name */
+	STATE_COUNTERS = 3,
 };
 
 /**
- * struct firewall_target - Somebody to be reached, or not
+ * struct range_list - Addresses and networks
+ */
+struct range_list {
+	struct host_range *v;
+	size_t len, cap;
+};
+
+/* 0, or -E2BIG when it is full */
+int range_list_add(struct range_list *list, const struct host_range *range);
+int range_list_add_host(struct range_list *list, const struct host *address);
+/* Sort, and drop what another range holds: nft refuses overlaps */
+void range_list_tidy(struct range_list *list);
+bool range_list_has(const struct range_list *list, const struct host *address);
+void range_list_done(struct range_list *list);
+
+/* Add the networks of a JSON document: an object of lists of "ADDRESS/BITS".
+ * @name is for messages. 0, or a negative errno with words; then some may have
+ * been added.
+ */
+int ranges_parse(const char *text, size_t n, const char *name,
+		 struct range_list *list, struct err *err);
+
+/**
+ * struct named_address - One address of an allowed name
+ * @name:	Owned by the list of names
+ * @seen_ms:	When the name last led there
+ */
+struct named_address {
+	const char *name;
+	struct host address;
+	int64_t seen_ms;
+};
+
+/**
+ * struct named_list - The addresses of all allowed names, each once
+ */
+struct named_list {
+	struct named_address *v;
+	size_t len, cap;
+};
+
+/* Add it, or note that it was seen again. 1 if it is new, 0 if not, -E2BIG. */
+int named_list_add(struct named_list *list, const char *name,
+		   const struct host *address, int64_t now_ms);
+/* Forget what was not seen since @limit_ms; returns how many */
+size_t named_list_expire(struct named_list *list, int64_t limit_ms);
+bool named_list_has(const struct named_list *list, const struct host *address);
+void named_list_done(struct named_list *list);
+
+/**
+ * struct ruleset - Everything that may leave
+ * @id:		Name of the marking chain
+ * @deny_all:	Nothing but loopback and answers to who called us
+ * @names:	Addresses of allowed names
+ * @ranges:	Allowed addresses and networks
+ * @lan:	The networks around us
+ * @resolvers:	Who may be asked for names
+ */
+struct ruleset {
+	char id[RULESET_ID_MAX];
+	bool deny_all;
+	struct named_list names;
+	struct range_list ranges, lan, resolvers;
+};
+
+void ruleset_done(struct ruleset *ruleset);
+
+/* A file for `nft -f` that replaces our table by @ruleset, or by nothing if
+ * that is NULL: one transaction, at no moment open
+ */
+void ruleset_write(const struct ruleset *ruleset, struct buf *out);
+
+/* The same over a table of this shape that lets something out and has the mark
+ * @id: no packet sees a gap, counters go on. It fails as a whole otherwise.
+ */
+void ruleset_write_over(const struct ruleset *ruleset, const char *id,
+			struct buf *out);
+
+/* Replaces the addresses of names only, and counters go on. It fails as a
+ * whole if the table is no longer the one with this id.
+ */
+void ruleset_write_names(const struct ruleset *ruleset, struct buf *out);
+
+/**
+ * struct firewall_target - A host to be reached, or not
  * @text:	As given
  */
 struct firewall_target {
@@ -91,18 +195,107 @@ int firewall_verify(struct firewall *f, struct buf *said, struct err *err);
 int firewall_watch(const struct firewall *f, struct ruleset *r,
 		   void (*warn)(const char *line), struct err *err);
 
-/* For parts of this folder */
-
 /* Fill in the id: since when, and who we are */
 void firewall_mark(struct ruleset *r, int64_t since);
 
 /* Resolve one name into @r. 0, or a negative errno with words. */
 int firewall_look_up(const struct firewall *f, const char *name,
-		     struct ruleset *r, int64_t now_ms, struct err *err);
+		     struct ruleset *r, int64_t now, struct err *err);
 int firewall_check_targets(const struct firewall *f,
 			   const struct range_list *addresses,
 			   const struct ruleset *r, struct buf *said,
 			   struct err *err);
-int64_t firewall_now_ms(void);
+
+enum firewall_mode {
+	FIREWALL_DOWN,
+	FIREWALL_UP,
+	FIREWALL_DENY_ALL,	/* A verification failed */
+	FIREWALL_FOREIGN,	/* A table of that name that is not ours */
+};
+
+/**
+ * struct state - Our table, read from the kernel
+ * @id:		Its mark
+ * @since:	Seconds since 1970
+ * @sets, @elements: How many
+ * @packets, @bytes: Refused, per counter
+ * @addresses:	What is in the sets of names and ranges, single addresses only
+ */
+struct state {
+	enum firewall_mode mode;
+	char id[RULESET_ID_MAX];
+	int64_t since;
+	size_t sets, elements;
+	uint64_t packets[STATE_COUNTERS], bytes[STATE_COUNTERS];
+	struct range_list addresses;
+};
+
+extern const char *const state_counters[STATE_COUNTERS];
+
+/* Pure: from what `nft -j list table` gave */
+void state_parse(const json_t *list, struct state *ret);
+/* Ask the kernel. 0, or a negative errno with words. */
+int state_read(struct state *ret, struct err *err);
+void state_done(struct state *state);
+
+const char *state_mode_name(enum firewall_mode mode);
+/* One counter as the kernel has it now. 0, or a negative errno with words. */
+int state_count(const char *counter, uint64_t *ret, struct err *err);
+uint64_t state_refused(const struct state *state);
+
+/* "2026-01-02T03:04:05Z" */
+void state_time(int64_t seconds, char ret[32]);
+
+/* Leave @document (a new reference, taken) with our network namespace added at
+ * FIREWALL_MARK, or remove the file if it is NULL and about this namespace.
+ * 0 or a negative errno with words.
+ */
+int state_leave(json_t *document, struct err *err);
+
+/* nft.c: 0 if nft is here and we may change this network namespace, else a
+ * negative errno with words
+ */
+int nft_check(struct err *err);
+/* Load @text as one transaction: all of it or nothing */
+int nft_load(const struct buf *text, struct err *err);
+/* `nft -j list WORDS...` as its list of objects; NULL with words on failure,
+ * json_decref() the result
+ */
+json_t *nft_list(const char *const *words, struct err *err);
+
+/* local.c: add the networks of our interfaces and the default gateways; not
+ * loopback
+ */
+int local_lan(struct range_list *list, struct err *err);
+/* Add the name servers of resolv.conf's text; those on loopback need no rule
+ * and are left out
+ */
+void local_parse_resolvers(const char *text, struct range_list *list);
+/* The same from /etc/resolv.conf; none if it is not there */
+void local_resolvers(struct range_list *list);
+/* Add the default gateways in the text of /proc/net/route or ipv6_route */
+void local_parse_route4(const char *text, struct range_list *list);
+void local_parse_route6(const char *text, struct range_list *list);
+
+/**
+ * struct name_addresses - What a name leads to
+ */
+struct name_addresses {
+	struct host v[ANSWER_ADDRESSES_MAX];
+	size_t len;
+};
+
+/* names.c: look @name up as programs here do: /etc/hosts, then DNS. With
+ * @resolvers (not empty) those are asked, else the C library asks whom it asks.
+ * 0 with at least one address, or a negative errno with words.
+ */
+int names_resolve(const char *name, const struct range_list *resolvers,
+		  struct name_addresses *ret, struct err *err);
+
+/* firewall-request.c: NULL if the allowed @name may open @address; else what it is, as in "a cloud
+ * metadata address". The owner of a public name chooses where it leads, so it
+ * opens no private address.
+ */
+const char *names_guard(const struct host *name, const struct host *address);
 
 #endif /* FIREWALL_FIREWALL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* firewall/local.c - what this machine is connected to, and whom it asks */
 
-#include "firewall/local.h"
+#include "firewall/firewall.h"
 
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -16,8 +16,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "firewall/ruleset.h"
-#include "net/address.h"
+#include "gate/address.h"
 
 enum {
 	FILE_MAX = 1 << 20,

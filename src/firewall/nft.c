@@ -8,7 +8,7 @@
  * project's directory on the path of root is no place for this program.
  */
 
-#include "firewall/nft.h"
+#include "firewall/firewall.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -27,7 +27,7 @@
 #include "base/own.h"
 #include "base/text.h"
 
-enum { WORDS_MAX = 12 };
+enum { WORDS_MAX = 12, NFT_OUTPUT_MAX = 4 << 20 };
 
 /* The program, and the directory on $PATH that stands for it: ordinary users
  * have no sbin there

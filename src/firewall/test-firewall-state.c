@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* firewall/test-state.c - what nft says about a table, read */
+/* firewall/test-firewall-state.c - what nft says about a table, read */
 
-#include "firewall/state.h"
+#include "firewall/firewall.h"
 
 #include "base/err.h"
 #include "base/json.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* firewall/test-local.c - resolv.conf and the kernel's routes, read */
 
-#include "firewall/local.h"
+#include "firewall/firewall.h"
 
-#include "firewall/names.h"
-#include "firewall/ruleset.h"
 #include "test.h"
 
 static struct host host(const char *text)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* firewall/test-ranges.c - files of networks, good and bad */
 
-#include "firewall/ranges.h"
+#include "firewall/firewall.h"
 
 #include <errno.h>
 
 #include "base/err.h"
 #include "base/own.h"
-#include "firewall/ruleset.h"
 #include "test.h"
 
 static int parse(const char *text, struct range_list *list, struct err *err)
@@ -71,9 +70,9 @@ TEST(bad_documents_say_where)
 
 TEST(a_missing_file_is_named)
 {
-	struct range_list list = { 0 };
+	struct firewall f = { 0 };
 	struct err err = { 0 };
 
-	CHECK_INT(ranges_read("/nowhere/ranges.json", &list, &err), -ENOENT);
+	CHECK_INT(firewall_allow_file(&f, "/nowhere/ranges.json", &err), -ENOENT);
 	CHECK_CONTAINS(err.msg, "/nowhere/ranges.json");
 }

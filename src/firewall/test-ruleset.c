@@ -4,7 +4,7 @@
  * tests/cases/firewall; CASES_WRITE=1 writes it anew
  */
 
-#include "firewall/ruleset.h"
+#include "firewall/firewall.h"
 
 #include <errno.h>
 #include <stdlib.h>
