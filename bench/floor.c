@@ -32,9 +32,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/sock.h"
 #include "base/sys.h"
-#include "cage/seccomp.h"
+#include "ipc/socket.h"
+#include "sandbox/seccomp.h"
 
 #define CHECK(call) do { if ((call) < 0) err(125, "%s", #call); } while (0)
 
@@ -172,7 +172,7 @@ static void confine(int socket)
 
 	CHECK(seccomp_install(&config, &listener, &why));
 	if (observed)
-		CHECK(sock_send(socket, "", 1, &listener, 1));
+		CHECK(socket_send(socket, "", 1, &listener, 1));
 	close(listener);
 }
 
@@ -205,7 +205,7 @@ static void init_main(char **command, unsigned int uid, unsigned int gid,
 	while (wait(&status) != pid)
 		;
 	/* Nobody waits for the end of the namespaces */
-	CHECK(sock_send(socket, &status, sizeof(status), NULL, 0));
+	CHECK(socket_send(socket, &status, sizeof(status), NULL, 0));
 	for (;;)
 		pause();
 }
@@ -237,7 +237,7 @@ static void observe(int socket)
 	size_t one = 1;
 	char byte;
 
-	if (sock_recv(socket, &byte, 1, &listener, &one) != 1 || one != 1 ||
+	if (socket_recv(socket, &byte, 1, &listener, &one) != 1 || one != 1 ||
 	    pthread_create(&thread, NULL, answer, &listener) != 0)
 		errx(125, "no observer");
 }
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 	}
 	if (!*command)
 		errx(2, "usage: floor [-o] COMMAND...");
-	CHECK(sock_pair(pair));
+	CHECK(socket_pair(pair));
 	pid = syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER | CLONE_NEWNS |
 		      CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
 		      CLONE_NEWCGROUP, 0, 0, 0, 0);
@@ -266,7 +266,7 @@ int main(int argc, char **argv)
 	if (observed)
 		observe(pair[0]);
 	close(pair[1]);
-	if (sock_recv(pair[0], &status, sizeof(status), NULL, &none) !=
+	if (socket_recv(pair[0], &status, sizeof(status), NULL, &none) !=
 	    (ssize_t)sizeof(status))
 		errx(125, "it did not start");
 	_exit(WEXITSTATUS(status));

@@ -29,7 +29,7 @@ static double now(void)
 static void measure(unsigned int rules)
 {
 	struct memory files = { 0 };
-	struct reader reader = memory_reader(&files);
+	struct file_reader reader = memory_reader(&files);
 	const struct settings_request req = {
 		.reader = &reader, .cwd = "/home/u/p", .home = "/home/u",
 	};
