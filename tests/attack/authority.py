@@ -4,6 +4,7 @@
 import json
 import os
 import pwd
+import socket
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -98,6 +99,31 @@ def what_another_personality_wrote_is_not_obeyed(t):
         check(writes(t, t.dir + "/app"))
         t.run("trust", "--forget", "--cwd", t.dir + "/app").ok()
         t.outside("rm", "-rf", "app", "made", t.away + "/file").ok()
+
+
+@test
+def a_users_file_that_a_live_run_may_have_made_is_not_obeyed(t):
+    """Won against that run's observer it would stand there until quarantine"""
+    key, own = ssh(t), t.home + "/" + PROJECT
+    opens = {"filesystem": {"allowRead": [t.home + "/.ssh"]}}
+    for exists in (False, True):
+        if exists:                          # The control: mounts held it
+            settings(t, own, **opens)
+        p = t.start("run", "--write", t.home, "--", "sh", "-c",
+                    "touch ready; while test ! -e go; do sleep 0.05; done")
+        wait_until(lambda: t.exists("ready"), "the command")
+        if not exists:
+            settings(t, own, **opens)
+        r = t.inside("cat", key)
+        if exists:
+            equal(r.ok().out, "SECRET")
+        else:
+            contains(r.ended(125).err, "appeared during a run that goes on")
+        t.write("go")
+        p.wait(60)
+        for name in (own, t.dir + "/ready", t.dir + "/go"):
+            if os.path.exists(name):
+                os.unlink(name)
 
 
 @test
@@ -197,6 +223,74 @@ def what_no_repository_gets(t):
         os.unlink(path)
     settings(t, user, filesystem={"unprotect": [".idea"]})  # The control
     t.shell("echo new > .idea/x && cat private/x").ok()
+
+
+CONNECT = """import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("host.sock")
+print("connected")"""
+
+
+@test
+def a_servers_socket_in_the_project_is_asked_for(t):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("host.sock")
+        server.listen(9)
+        connect = lambda: t.inside("/usr/bin/python3", "-c", CONNECT)
+        for path in (PROJECT, LOCAL):
+            settings(t, path, network={"allowUnixSockets": ["host.sock"]})
+            r = connect()
+            check(r.code, "it was connected to", path)
+            contains(r.err, path + " asks for 1 socket; review: cloche trust")
+            t.trust()                       # The control
+            contains(connect().ok().out, "connected")
+            t.run("trust", "--forget").ok()
+            os.unlink(path)
+
+
+@test
+def a_repository_does_not_show_tokens_by_a_profile(t):
+    token = t.write(t.home + "/.config/gh/hosts.yml", "TOKEN")
+    for path in (PROJECT, LOCAL):
+        settings(t, path, profile="home")
+        lacks(t.inside("cat", token).out, "TOKEN")
+        t.trust()                           # The control
+        equal(t.inside("cat", token).ok().out, "TOKEN")
+        t.run("trust", "--forget").ok()
+        os.unlink(path)
+
+
+FLIP = """
+while test ! -e stop; do
+    echo '{"network": {"allowedDomains": ["b.example"]}}' > app/.cloche.json
+    echo '{"filesystem": {"allowWrite": ["'$1'"]}}' > app/.claude/settings.json
+    echo '{}' > app/.claude/settings.json
+    echo > flips
+done"""
+
+
+@test
+def what_a_command_writes_beside_the_users_edit_is_not_approved(t):
+    """It changes a repository that it made, while the user changes it as well"""
+    need("git")
+    p = t.start("run", "--", "sh", "-c", "git init -q app; mkdir app/.claude; " +
+                FLIP, "sh", t.away)
+    wait_until(lambda: t.exists("flips"), "the command")
+    app = ("--cwd", t.dir + "/app")
+    for nth in range(long(25, 200)):
+        t.run("policy", "allow", *app, "host", f"h{nth}.example")
+    t.write("stop")
+    p.communicate()
+    kept = json.loads(t.run("trust", "--list", "--json").ok().out)["approved"]
+    lines = {line for record in kept for line in record["asks"]}
+    equal({line for line in lines if not line.startswith("host h")}, set())
+    # The control: of the user's own, and patterns and paths too
+    for name in (".cloche.json", PROJECT):
+        t.write("app/" + name, "{}")
+    for words in (("host", "c.example"), ("write", "/srv/*.d"),
+                  ("read", "~/.ssh/x"), ("write", t.away)):
+        t.run("policy", "allow", *app, *words).ok()
+        equal(t.run("trust", "--show", *app).code, 0, words)
 
 
 @test

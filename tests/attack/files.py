@@ -4,6 +4,7 @@
 import os
 import re
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from tap import *
@@ -329,6 +330,40 @@ def fifos_outside_the_roots_take_no_writes(t):
     found, _ = t.attempts([f"fifo-write {fifo}"], inside=False)
     equal(found[f"fifo-write {fifo}"], "OK", "the control")
     equal(os.read(reader, 10), b"x")
+
+
+@test
+def fifos_that_may_be_read_take_no_writes(t):
+    """A read-only mount stops nobody, and Landlock sees the sandbox's own /tmp"""
+    with tempfile.TemporaryDirectory(dir="/tmp") as shown:
+        for top, option in ((shown, "--read"), (t.dir + "/d", "--deny-write")):
+            fifo = top + "/fifo"
+            os.makedirs(top, exist_ok=True)
+            os.mkfifo(fifo)
+            reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+            found, _ = t.attempts([f"fifo-write {fifo}"], options=(option, top))
+            check(found[f"fifo-write {fifo}"] in ("EROFS", "EACCES"), option, found)
+            equal(os.read(reader, 10), b"")
+            found, _ = t.attempts([f"fifo-write {fifo}"],
+                                  options=("--write", top))
+            equal(found[f"fifo-write {fifo}"], "OK", "the control")
+            equal(os.read(reader, 10), b"x")
+            os.close(reader)
+
+
+@test
+def opening_with_creat_what_is_protected_makes_nothing(t):
+    """What is there is read, as without O_CREAT; what is not is refused"""
+    t.write(".mcp.json", "mine")
+    r = t.inside("/usr/bin/python3", "-c", """
+import os
+for name in ".mcp.json", ".envrc", "plain":
+    try: print(os.read(os.open(name, os.O_RDONLY | os.O_CREAT), 10))
+    except OSError as error: print(error.strerror)
+""").ok()
+    equal(r.out, "b'mine'\nPermission denied\nb''\n")
+    equal([t.exists(name) for name in (".envrc", "plain")], [False, True])
+    equal(t.read(".mcp.json"), "mine")
 
 
 @test

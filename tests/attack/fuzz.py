@@ -66,7 +66,7 @@ def lay_out(t):
 
 
 def fuzz(t, top, seed, ms, threads, options):
-    """One run; what it left that it should not have, and its events"""
+    """What a run left that it should not have, its events, and what explains it"""
     probe = t.probe()
     events = os.path.join(t.home, "events")
     open(events, "w").close()
@@ -104,7 +104,13 @@ def fuzz(t, top, seed, ms, threads, options):
         if (event["kind"] == "quarantine" and threads == 1 and
                 not event["reason"].startswith("settings:")):
             wrong.append(f"found in the end: {target}: {event['reason']}")
-    return wrong, refused
+    told = [f"{event['kind']}: {event['target']}: {event['reason']}"
+            for event in refused if event["kind"] == "quarantine"]
+    told += [f"stderr: {line}" for line in r.err.splitlines()]
+    if wrong:
+        told += [f"there: {path}" for found in left.values()
+                 for path, mode, _ in found if not stat.S_ISREG(mode)]
+    return wrong, refused, told
 
 
 def many(t, options):
@@ -113,8 +119,10 @@ def many(t, options):
     while left > 0:
         seconds = long(2, 10)
         threads = 1 + seed % 2 * 3
-        wrong, refused = fuzz(t, top, seed, seconds * 1000, threads, options)
-        check(not wrong, f"CLOCHE_SEED={seed}:", *wrong[:10])
+        wrong, refused, told = fuzz(t, top, seed, seconds * 1000, threads,
+                                    options)
+        check(not wrong, f"CLOCHE_SEED={seed}, {threads} threads:",
+              "\n".join(wrong + told))
         check(refused, "nothing was refused")
         left -= seconds
         seed += 1
@@ -141,7 +149,7 @@ def the_control_without_protection(t):
     os.makedirs(f"{top}/fzdeep/a/b/c")
     rules = t.write(t.away + "/s", json.dumps({"sandbox": {"filesystem": {
         "unprotect": UNPROTECT}}}))
-    wrong, _ = fuzz(t, top, SEED, 2000, 4, ("--net", "none", "-s", rules))
+    wrong, *_ = fuzz(t, top, SEED, 2000, 4, ("--net", "none", "-s", rules))
     check(any(text.startswith("new: ") for text in wrong), "nothing was made")
 
 

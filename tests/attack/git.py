@@ -99,7 +99,7 @@ def a_rebase_runs_no_command_that_was_added(t):
         else:
             r = t.inside("sh", "-c", append if where == "quiet" else add, "sh",
                          todo, cwd=where, options=options).ok()
-            contains(r.err, "rebase --continue")
+            contains(r.err, "on --continue")
         t.outside(*go_on, cwd=where, env={"GIT_EDITOR": "true"}).ok(repr(r))
         equal([t.exists(f"{where}/{name}") for name in
                ("MINE", "OWNED", "OWNED2", "i")],
@@ -114,6 +114,36 @@ def a_rebase_runs_no_command_that_was_added(t):
             cwd="new").ok()
     t.outside(*go_on, cwd="new", env={"GIT_EDITOR": "true"}).ok()
     check(not t.exists("new/OWNED"))
+
+
+@test
+def a_merge_strategy_is_no_program_of_the_work_tree(t):
+    """git runs git-merge-STRATEGY, and a strategy with a slash is a path"""
+    need("git")
+    plant = ("mkdir -p git-merge-x; printf '#!/bin/sh\\ntouch OWNED\\nexit 1\\n' > "
+             "git-merge-x/y; chmod +x git-merge-x/y; ")
+    ways = (("rebase -s ort main", "rebase-merge/strategy", "x/y"),
+            ("cherry-pick main~2..main", "sequencer/opts",
+             "[options] strategy = x/y"))
+    for i, (begin, file, text) in enumerate(ways):
+        for inside in (False, True):
+            top = repository(t, f"{i}{inside}", "f")
+            for branch in ("main", "own"):
+                git(t, "checkout", "-q", "-B", branch, "HEAD" if branch == "main"
+                    else "HEAD~3", cwd=top)
+                for n in range(3):
+                    t.write(f"{top}/f", f"{branch} {n}")
+                    git(t, "commit", "-qam", "x", cwd=top).ok()
+            t.outside("git", *ME, *begin.split(), cwd=top)
+            check(t.exists(f"{top}/.git/{os.path.dirname(file)}"), file)
+            run = t.inside if inside else t.outside
+            r = run("sh", "-ec", f"{plant} echo '{text}' > .git/{file}",
+                    cwd=top).ok()
+            t.write(f"{top}/f", "resolved")
+            git(t, "add", "f", cwd=top).ok()
+            t.outside("git", *ME, begin.split()[0], "--continue", cwd=top,
+                      env={"GIT_EDITOR": "true"})
+            equal(t.exists(f"{top}/OWNED"), not inside, file, r.err)
 
 
 @test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/attack/frozen.py - policy files and programs that no command may change"""
+"""tests/attack/immutable-files.py - policy files and programs that no command may change"""
 
 import json
 import os
@@ -168,9 +168,11 @@ def the_program_is_not_replaced_wherever_it_is(t):
                               ("default", "landlock")):
             r = t.outside(program, "run", "--profile", profile, "--tier", tier,
                           "--write", t.dir, "-c", replace(place, "cloche", *files,
-                                               "cloche-secret") +
+                                               "cloche-secret", "cloche-verify",
+                                               "cloche-firewall") +
                           f"; touch {t.dir}/control")
             check(t.exists("control"), r)
+            contains(r.err, "runs from here: update it outside the sandbox")
             os.unlink(t.dir + "/control")
             after = digest(t.dir)
             equal([file for file in sorted({*before, *after})

@@ -14,9 +14,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from refusals import *
 
 FILE = ".claude/settings.json"
+TRIES = 12
 
-# Threads ask for plain names. The answers find them where busy loops have the processor,
-# so some go on seconds later; by then the name is another one.
+# Threads ask for plain names, and are made idle ones beside busy loops before the answer
+# comes. They go on seconds later, when the loops have ended; by then the name is another.
+# Prints how many of them have opened that.
 STALLED = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -24,15 +26,14 @@ STALLED = r"""
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-enum { THREADS = 24, LOOPS = 16 };
+enum { THREADS = 8, LOOPS = 16 };
 static char names[THREADS][256];
 static const char *text;
-static volatile int asks, done;
+static volatile int tid, renamed, planted, done;
 static void on(int cpu)
 {
 	cpu_set_t set;
@@ -40,57 +41,61 @@ static void on(int cpu)
 	CPU_SET(cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
 }
+static void *stall(void *name)
+{
+	int fd;
+	on(0);
+	tid = gettid();
+	fd = open(name, O_WRONLY | O_CREAT, 0644);
+	if (renamed && fd >= 0 && write(fd, text, strlen(text)) > 0)
+		__sync_fetch_and_add(&planted, 1);
+	__sync_fetch_and_add(&done, 1);
+	return NULL;
+}
 static double now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
-static void *stall(void *name)
-{
-	struct sched_param none = { 0 };
-	int fd;
-	on(0);
-	sched_setscheduler(0, SCHED_IDLE, &none);
-	__sync_fetch_and_add(&asks, 1);
-	fd = open(name, O_WRONLY | O_CREAT, 0644);
-	if (fd >= 0 && write(fd, text, strlen(text)) < 0)
-		perror("write");
-	__sync_fetch_and_add(&done, 1);
-	return NULL;
-}
 int main(int argc, char **argv)
 {
+	struct sched_param none = { 0 };
+	pid_t loops[LOOPS];
 	pthread_t thread;
-	double start = now();
+	double start;
 	(void)argc;
 	text = argv[2];
-	for (int i = 0; i < THREADS; i++) {
-		snprintf(names[i], sizeof(names[i]), "plain%d", i);
-		pthread_create(&thread, NULL, stall, names[i]);
-	}
+	on(sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	for (int i = 0; i < LOOPS; i++) {
-		if (!fork()) {
-			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		loops[i] = fork();
+		if (!loops[i]) {
 			on(0);
-			while (now() < start + 80)
+			for (start = now(); now() < start + 60;)
 				;
 			_exit(0);
 		}
 	}
-	on(sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	while (asks < THREADS && now() < start + 40)
+	for (int i = 0; i < THREADS; i++) {
+		snprintf(names[i], sizeof(names[i]), "plain%d", i);
+		tid = 0;
+		pthread_create(&thread, NULL, stall, names[i]);
+		for (start = now(); !tid && now() < start + 20;)
+			;
+		sched_setscheduler(tid, SCHED_IDLE, &none);
+	}
+	for (start = now(); now() < start + 2.6;)
 		usleep(1000);
-	start = now();
-	while (now() < start + 2.4)
-		usleep(1000);
-	printf("%d\n", THREADS - done);
-	fflush(stdout);
 	for (int i = 0; i < THREADS; i++)
 		strcpy(names[i], argv[1]);
-	while (access(argv[1], F_OK) && done < THREADS && now() < start + 20)
+	renamed = 1;
+	for (int i = 0; i < LOOPS; i++)
+		kill(loops[i], SIGKILL);
+	for (start = now(); done < THREADS && now() < start + 20;)
 		usleep(1000);
-	usleep(atoi(argv[3]) * 1000);
+	printf("%d\n", planted);
+	fflush(stdout);
+	usleep(500000);
 	return 0;
 }
 """
@@ -118,21 +123,20 @@ def compiled(t):
 @test
 def a_call_is_not_over_because_time_has_passed(t):
     """The thread is kept off the processor until everybody has forgotten its call"""
-    program, stalled = compiled(t), 0
+    program = compiled(t)
     os.mkdir(".claude")
     t.outside("sh", "-c", f"echo '{{}}' > {FILE}").ok("the control")
-    for _ in range(long(4, 10)):
+    for nth in range(TRIES):
         os.system("rm -f plain* " + FILE)
-        p = t.start("run", "--", "sh", "-c", f"{program} {FILE} '{grant(t)}' "
-                    "500; for i in 1 2 3 4 5; do "
+        p = t.start("run", "--", "sh", "-c", f"{program} {FILE} '{grant(t)}'; "
+                    "for i in 1 2 3 4 5; do "
                     f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done")
         out, err = p.communicate()
-        stalled += int(out.split()[0])
         check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
         check(not os.path.exists(FILE), "it stayed", err)
-        if b"quarantine" in err:
-            break
-    note(f"{stalled} calls were under way after 2.4 s")
+        if int(out):
+            return note(f"{int(out)} calls were late, in try {nth + 1}")
+    skip("no thread could be kept off the processor")
 
 
 @test
@@ -222,6 +226,30 @@ def what_the_user_makes_while_no_call_is_under_way_stays(t):
     p.communicate()
     equal(t.read(".mcp.json"), "{}", "it came back, and stayed")
     equal(t.read(FILE), "{}")
+
+
+ASIDE = """
+import os, time
+os.mkdir("v")
+with open("v/tasks.json", "w") as file:
+    file.write("x" * (1 << 20))
+os.rename("v", ".vscode")
+while os.path.exists(".vscode"):
+    time.sleep(0.001)
+print(*(name for name in os.listdir(".") if name.startswith(".vscode")))
+"""
+
+
+@test
+def a_planted_directory_stops_nobody_while_it_is_copied(t):
+    """It loses its name at once, and is copied when the command has ended"""
+    r = t.inside("/usr/bin/python3", "-c", ASIDE,
+                 options=("--observe", "off")).ok()
+    check(r.out.startswith(".vscode.quarantine-"), "it was copied", repr(r))
+    equal([name for name in os.listdir(".") if "vscode" in name], [])
+    fix = records(t, "--kind", "quarantine")[-1]["suggest"]["command"]
+    t.run(*fix.split()[1:]).ok("the control")
+    equal(os.path.getsize(".vscode/tasks.json"), 1 << 20)
 
 
 @test

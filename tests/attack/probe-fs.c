@@ -28,55 +28,6 @@ static int open_close(const char *path, int flags)
 	return 0;
 }
 
-static int print_some(int fd)
-{
-	char buf[4096];
-	const ssize_t n = read(fd, buf, sizeof(buf));
-	const int r = probe_result(n);
-
-	if (n > 0)
-		printf("%.*s\n", (int)n, buf);
-	close(fd);
-	return r;
-}
-
-int fs_read_file(char **argv)
-{
-	const int fd = open(argv[0], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	return fd < 0 ? -errno : print_some(fd);
-}
-
-int fs_write_file(char **argv)
-{
-	return open_close(argv[0], O_WRONLY);
-}
-
-int fs_create(char **argv)
-{
-	return open_close(argv[0], O_WRONLY | O_CREAT | O_EXCL);
-}
-
-int fs_truncate(char **argv)
-{
-	return probe_result(truncate(argv[0], 0));
-}
-
-int fs_list(char **argv)
-{
-	DIR *dir = opendir(argv[0]);
-	const struct dirent *entry;
-
-	if (!dir)
-		return -errno;
-	while ((entry = readdir(dir)) != NULL) {
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			printf("%s\n", entry->d_name);
-	}
-	closedir(dir);
-	return 0;
-}
-
 int fs_stat(char **argv)
 {
 	struct stat st;
@@ -84,60 +35,9 @@ int fs_stat(char **argv)
 	return probe_result(stat(argv[0], &st));
 }
 
-int fs_mkdir(char **argv)
-{
-	return probe_result(mkdir(argv[0], 0700));
-}
-
 int fs_rmdir(char **argv)
 {
 	return probe_result(rmdir(argv[0]));
-}
-
-int fs_unlink(char **argv)
-{
-	return probe_result(unlink(argv[0]));
-}
-
-int fs_rename(char **argv)
-{
-	return probe_result(rename(argv[0], argv[1]));
-}
-
-int fs_exchange(char **argv)
-{
-	return probe_result(renameat2(AT_FDCWD, argv[0], AT_FDCWD, argv[1],
-				      RENAME_EXCHANGE));
-}
-
-int fs_link(char **argv)
-{
-	return probe_result(link(argv[0], argv[1]));
-}
-
-int fs_symlink(char **argv)
-{
-	return probe_result(symlink(argv[0], argv[1]));
-}
-
-int fs_chmod(char **argv)
-{
-	return probe_result(chmod(argv[0], 0777));
-}
-
-int fs_utime(char **argv)
-{
-	return probe_result(utimensat(AT_FDCWD, argv[0], NULL, 0));
-}
-
-int fs_setxattr(char **argv)
-{
-	return probe_result(setxattr(argv[0], "user.probe", "x", 1, 0));
-}
-
-int fs_mkfifo(char **argv)
-{
-	return probe_result(mkfifo(argv[0], 0600));
 }
 
 int fs_mknod_char(char **argv)
@@ -148,65 +48,6 @@ int fs_mknod_char(char **argv)
 int fs_mknod_block(char **argv)
 {
 	return probe_result(mknod(argv[0], S_IFBLK | 0600, makedev(254, 0)));
-}
-
-/* Character device 0:0 is a whiteout, which needs no privilege */
-int fs_mknod_white(char **argv)
-{
-	return probe_result(mknod(argv[0], S_IFCHR, makedev(0, 0)));
-}
-
-int fs_fifo_write(char **argv)
-{
-	const int fd = open(argv[0], O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	return probe_result(write(fd, "x", 1));
-}
-
-static int reopen(const char *number, int flags)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%s", number);
-	return open(path, flags | O_CLOEXEC);
-}
-
-int fs_reopen(char **argv)
-{
-	const int fd = reopen(argv[0], O_WRONLY);
-
-	if (fd < 0)
-		return -errno;
-	return probe_result(write(fd, "rewritten", 9));
-}
-
-int fs_reopen_read(char **argv)
-{
-	const int fd = reopen(argv[0], O_RDONLY | O_NONBLOCK);
-
-	return fd < 0 ? -errno : print_some(fd);
-}
-
-int fs_by_handle(char **argv)
-{
-	struct {
-		struct file_handle head;
-		char room[MAX_HANDLE_SZ];
-	} handle = { .head.handle_bytes = MAX_HANDLE_SZ };
-	const int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int id, fd;
-
-	if (name_to_handle_at(AT_FDCWD, argv[0], &handle.head, &id, 0) < 0)
-		return -errno;
-	fd = open_by_handle_at(dir, &handle.head, O_RDONLY);
-	return fd < 0 ? -errno : print_some(fd);
-}
-
-int fs_tmpfile(char **argv)
-{
-	return open_close(argv[0], O_TMPFILE | O_RDWR);
 }
 
 int fs_lease(char **argv)

@@ -16,13 +16,6 @@
 
 enum { FAMILIES = 256, NETLINKS = 32 };
 
-int net_socket(char **argv)
-{
-	return probe_result(socket((int)probe_number(argv[0]),
-				   (int)probe_number(argv[1]),
-				   (int)probe_number(argv[2])));
-}
-
 /* The kernel looks at 32 bits of the family; so must the filter */
 int net_socket_hi(char **argv)
 {
@@ -84,82 +77,6 @@ int net_netlinks(char **argv)
 	return 0;
 }
 
-static int unix_address(struct sockaddr_un *address, const char *path)
-{
-	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	if (strlen(path) >= sizeof(address->sun_path))
-		return -ENAMETOOLONG;
-	memcpy(address->sun_path, path, strlen(path));
-	return 0;
-}
-
-int net_unix(char **argv)
-{
-	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	struct sockaddr_un address;
-	const int r = unix_address(&address, argv[0]);
-
-	if (fd < 0 || r < 0)
-		return r < 0 ? r : -errno;
-	return probe_result(connect(fd, (struct sockaddr *)&address,
-				    sizeof(address)));
-}
-
-int net_unix_send(char **argv)
-{
-	const int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
-	struct sockaddr_un address;
-	const int r = unix_address(&address, argv[0]);
-
-	if (fd < 0 || r < 0)
-		return r < 0 ? r : -errno;
-	return probe_result(sendto(fd, "x", 1, 0, (struct sockaddr *)&address,
-				   sizeof(address)));
-}
-
-int net_abstract(char **argv)
-{
-	const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	const size_t n = strlen(argv[0]);
-
-	if (fd < 0)
-		return -errno;
-	if (n > sizeof(address.sun_path) - 1)
-		return -ENAMETOOLONG;
-	memcpy(address.sun_path + 1, argv[0], n);
-	return probe_result(connect(fd, (struct sockaddr *)&address,
-			(socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-				    1 + n)));
-}
-
-static int inet(char **argv, int type)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons((unsigned short)probe_number(argv[1])),
-	};
-	const int fd = socket(AF_INET, type, 0);
-
-	if (fd < 0)
-		return -errno;
-	if (inet_pton(AF_INET, argv[0], &address.sin_addr) != 1)
-		return -EINVAL;
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return -errno;
-	return type == SOCK_DGRAM ? probe_result(send(fd, "x", 1, 0)) : 0;
-}
-
-int net_tcp(char **argv)
-{
-	return inet(argv, SOCK_STREAM);
-}
-
-int net_udp(char **argv)
-{
-	return inet(argv, SOCK_DGRAM);
-}
-
 /* A server and its client, both ours: loopback inside must work */
 int net_listen(char **argv)
 {
@@ -180,32 +97,6 @@ int net_listen(char **argv)
 	return probe_result(accept(server, NULL, NULL));
 }
 
-/* A connection that is opened by sending, HOW: sendto, sendmsg, sendmmsg */
-int net_fast_open(char **argv)
-{
-	struct sockaddr_in address = {
-		.sin_family = AF_INET,
-		.sin_port = htons((unsigned short)probe_number(argv[1])),
-	};
-	char byte = 'x';
-	struct iovec bytes = { &byte, 1 };
-	struct mmsghdr m = { .msg_hdr = {
-		.msg_name = &address, .msg_namelen = sizeof(address),
-		.msg_iov = &bytes, .msg_iovlen = 1,
-	} };
-	const int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (fd < 0 || inet_pton(AF_INET, argv[0], &address.sin_addr) != 1)
-		return -errno;
-	if (!strcmp(argv[2], "sendmsg"))
-		return probe_result(sendmsg(fd, &m.msg_hdr, MSG_FASTOPEN));
-	if (!strcmp(argv[2], "sendmmsg"))
-		return probe_result(sendmmsg(fd, &m, 1, MSG_FASTOPEN));
-	return probe_result(sendto(fd, "x", 1, MSG_FASTOPEN,
-				   (struct sockaddr *)&address,
-				   sizeof(address)));
-}
-
 /* Without bind() the kernel chooses a port, of every address */
 int net_listen_any(char **argv)
 {
@@ -215,15 +106,3 @@ int net_listen_any(char **argv)
 	return fd < 0 ? -errno : probe_result(listen(fd, 1));
 }
 
-int net_interfaces(char **argv)
-{
-	struct if_nameindex *names = if_nameindex();
-
-	(void)argv;
-	if (!names)
-		return -errno;
-	for (const struct if_nameindex *i = names; i->if_index; i++)
-		printf("%s\n", i->if_name);
-	if_freenameindex(names);
-	return 0;
-}

@@ -18,57 +18,6 @@
 /* Not <sys/mount.h>: it and <linux/mount.h> do not go together */
 enum { BIND = 4096, REMOUNT = 32, DETACH = 2 };
 
-static unsigned long namespace_flag(const char *name)
-{
-	static const struct {
-		const char *name;
-		unsigned long flag;
-	} flags[] = {
-		{ "user", CLONE_NEWUSER }, { "mnt", CLONE_NEWNS },
-		{ "pid", CLONE_NEWPID }, { "net", CLONE_NEWNET },
-		{ "ipc", CLONE_NEWIPC }, { "uts", CLONE_NEWUTS },
-		{ "cgroup", CLONE_NEWCGROUP }, { "time", 0x80 },
-	};
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
-		if (!strcmp(flags[i].name, name))
-			return flags[i].flag;
-	}
-	exit(2);
-}
-
-int ns_unshare(char **argv)
-{
-	return probe_result(syscall(SYS_unshare, namespace_flag(argv[0])));
-}
-
-/* The raw call: the child just leaves */
-static int collect(long pid)
-{
-	if (pid < 0)
-		return -errno;
-	if (!pid)
-		_exit(0);
-	waitpid((pid_t)pid, NULL, 0);
-	return 0;
-}
-
-int ns_clone(char **argv)
-{
-	return collect(syscall(SYS_clone, namespace_flag(argv[0]) | SIGCHLD,
-			       NULL, NULL, NULL, 0L));
-}
-
-int ns_clone3(char **argv)
-{
-	struct clone_args args = {
-		.flags = namespace_flag(argv[0]),
-		.exit_signal = SIGCHLD,
-	};
-
-	return collect(syscall(SYS_clone3, &args, sizeof(args)));
-}
-
 int ns_setns(char **argv)
 {
 	const int fd = open(argv[0], O_RDONLY | O_CLOEXEC);

@@ -314,7 +314,8 @@ def a_worker_that_dies_refuses(t):
 
 @test
 def a_hook_that_is_told_to_end_refuses_and_takes_its_worker_along(t):
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP,
+                   signal.SIGSEGV, signal.SIGABRT):
         hook = t.start("hook", "claude", "pre-tool-use")
         worker = worker_of(hook)
         os.kill(hook.pid, number)

@@ -518,6 +518,8 @@ def diff_tells_what_is_reached_now(t):
     equal(r.out, "+ can read and change /srv and all below it\n"
           "+ no longer denied: can read ./secret\n"
           "- can send anything it reads to *.x.example\n")
+    contains(t.run("policy", "diff", "new", "old").ended(1).out,
+             "- now denied: can read ./secret\n")
     answer = json.loads(t.run("policy", "diff", "--json", "new",
                               "old/.cloche.json").ended(1).out)
     equal((answer["version"], answer["more"]), (1, ["host *.x.example"]))

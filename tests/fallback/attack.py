@@ -42,8 +42,6 @@ KERNEL = {
         ("keyring ", "the host's /proc is visible: names of keys"),
     "shared_memory_of_the_host_is_not_seen":
         ("is 'EPERM', not 'ENOENT'", "refused instead of absent"),
-    "the_terminal_takes_no_pushed_input":
-        ("is 'EACCES', not 'EPERM'", "refused by Landlock first"),
     "processes_of_the_host_are_out_of_reach":
         ("'kill .*': 'EPERM'", "refused instead of absent"),
 }

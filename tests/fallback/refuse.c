@@ -4,48 +4,22 @@
  *
  *	refuse WHAT[,WHAT...] COMMAND [ARG...]
  *
- * What can be lacking is in refuse.def. Calls are refused by a seccomp filter,
- * as a container's is; for the rest the kernel refuses by itself in a namespace
- * made here, in which the command has the caller's own ids.
+ * Calls are refused by a seccomp filter, as a container's is: src/attack/lack.c
+ * has the names. For "proc", "fuse" and "max-userns" the kernel refuses by itself
+ * in a namespace made here, in which the command has the caller's own ids.
  */
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/keyctl.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "attack/lack.h"
 #include "ns.h"
-
-enum { PROGRAM_MAX = 256, CALL_INSNS = 7 };
-
-#if defined(__x86_64__)
-#define NATIVE_ARCH	AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH	AUDIT_ARCH_AARCH64
-#endif
-
-static const struct call {
-	const char *what;
-	unsigned int number, argument, mask, value, error;
-} calls[] = {
-#define CALL(what, call, argument, mask, value, error) \
-	{ what, SYS_##call, argument, mask, value, error },
-#include "refuse.def"
-};
 
 static void die(const char *what)
 {
@@ -116,30 +90,9 @@ static const struct place {
 	const char *what;
 	void (*function)(void);
 } places[] = {
-#define PLACE(what, function) { what, function },
-#include "refuse.def"
+	{ "proc", mask_proc }, { "fuse", close_fuse },
+	{ "max-userns", forbid_userns },
 };
-
-static size_t add_call(struct sock_filter *p, const struct call *c)
-{
-	const unsigned int mask = c->mask;
-	const struct sock_filter code[CALL_INSNS] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, c->number, 0, 5),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 (unsigned int)offsetof(struct seccomp_data, args) +
-			 8 * c->argument),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, mask ? c->value : 0, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | c->error),
-		/* The next call's rules load the number again */
-		BPF_STMT(BPF_LD | BPF_IMM, 0),
-	};
-
-	memcpy(p, code, sizeof(code));
-	return CALL_INSNS;
-}
 
 static int names(const char *list, const char *what)
 {
@@ -153,38 +106,9 @@ static int names(const char *list, const char *what)
 	return 0;
 }
 
-static size_t load_filter(const char *list)
-{
-	const struct sock_filter arch[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_filter allow =
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	static struct sock_filter program[PROGRAM_MAX];
-	struct sock_fprog prog = { .filter = program };
-	size_t n = 3, found = 0;
-
-	memcpy(program, arch, sizeof(arch));
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		if (!names(list, calls[i].what))
-			continue;
-		n += add_call(program + n, &calls[i]);
-		found++;
-	}
-	program[n++] = allow;
-	prog.len = (unsigned short)n;
-	if (found && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0))
-		die("filter");
-	return found;
-}
-
 int main(int argc, char **argv)
 {
-	size_t found = 0;
+	int calls, found = 0;
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: refuse WHAT[,WHAT...] COMMAND...\n");
@@ -196,8 +120,11 @@ int main(int argc, char **argv)
 			found++;
 		}
 	}
-	found += load_filter(argv[1]);
-	if (!found) {
+	calls = lack_of(argv[1]);
+	errno = -calls;
+	if (calls < 0)
+		die("filter");
+	if (!calls && !found) {
 		fprintf(stderr, "refuse: nothing is called '%s'\n", argv[1]);
 		return 99;
 	}

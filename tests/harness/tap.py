@@ -203,6 +203,14 @@ class Context:
     def exists(self, path):
         return os.path.lexists(os.path.join(self.dir, path))
 
+    def freeze(self):
+        """Make what mounts freeze even without an observer, as it exists"""
+        for name in (".claude/settings.json", ".claude/settings.local.json",
+                     ".srt-settings.json"):
+            self.write(f"{self.home}/{name}", "{}")
+        for name in (".claude/hooks", ".config/cloche"):
+            os.makedirs(f"{self.home}/{name}", exist_ok=True)
+
     def trust(self, *argv):
         """Approve what the settings here ask for"""
         return self.run("trust", "--yes", *argv).ok()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/names.py - cloche run and a DNS server that is ours
+"""tests/live/dns.py - cloche run and a DNS server that is ours
 
 Names are looked up as on any host, by the C library.
 """
@@ -15,9 +15,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from host import *
 
-DIAL_SECONDS = 10		# src/net/timers.def: who waits for a host, waits so long
+DIAL_SECONDS = 10		# src/gate/conn-timers.def: who waits for a host, waits so long
 GOOD, BAD, OWN = "93.184.216.34", "93.184.216.36", "93.184.216.40"
-RESOLVERS_MAX = 8		# src/net/gate-process.h
+RESOLVERS_MAX = 8		# src/gate/gate-process.h
 TUNNEL = '''
 import socket, sys
 def tunnel(where):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/aside.py - --ephemeral; cloche diff, apply, discard"""
+"""tests/live/ephemeral.py - --ephemeral; cloche diff, apply, discard"""
 
 import ctypes
 import json

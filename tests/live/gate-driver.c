@@ -10,7 +10,7 @@
  *   --host-port/--publish PORT, --capture PORT
  *   --parent URL, --http-proxy-port PORT, --socks-proxy-port PORT
  *   --ask yes|no|session	somebody answers; without it nobody is asked
- *   --ms KIND=MS		a shorter time of net/timers.def
+ *   --ms KIND=MS		a shorter time of gate/conn-timers.def
  *   --conns N			fewer connections
  *   --nofile N			as many descriptors for the gate
  *   --origin COMMAND		runs on the host side; READY on its stdout first
@@ -45,15 +45,15 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sock.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "cage/netns.h"
-#include "net/gate.h"
-#include "net/gatekeeper.h"
-#include "plan/listener.h"
+#include "gate/gate-client.h"
+#include "gate/gate.h"
+#include "ipc/listener.h"
+#include "ipc/socket.h"
 #include "policy/host.h"
 #include "policy/policy.h"
+#include "sandbox/netns.h"
 #include "gate-names.h"
 #include "ns.h"
 
@@ -73,7 +73,7 @@ static size_t n_host_ports, n_captures, n_publish;
 static uint16_t http_proxy_port, socks_proxy_port;
 static struct gate_config limits;
 static unsigned int nofile;
-static struct gatekeeper *keeper;
+static struct gate_client *keeper;
 static struct loop *loop;
 static FILE *events;
 static int reload_fd = -1;
@@ -129,7 +129,7 @@ static pid_t start_sandbox(char **client, struct listener_set *set)
 	int pair[2];
 	pid_t pid;
 
-	if (sock_pair(pair) < 0)
+	if (socket_pair(pair) < 0)
 		die("socketpair");
 	pid = fork();
 	if (!pid) {
@@ -240,7 +240,7 @@ static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 		fflush(events);
 	}
 	if (strcmp(ask, "never") != 0)
-		gatekeeper_answer(keeper, id, strcmp(ask, "no") != 0,
+		gate_client_answer(keeper, id, strcmp(ask, "no") != 0,
 				  strcmp(ask, "session") ? ASK_ONCE
 							 : ASK_SESSION);
 }
@@ -296,7 +296,7 @@ static void reload(const char *text)
 		return;
 	if (!strncmp(text, "publish ", 8)) {
 		/* Others' descriptors may be on their way: then it is none */
-		(void)gatekeeper_publish(keeper, port(space + 1), &err);
+		(void)gate_client_publish(keeper, port(space + 1), &err);
 		return;
 	}
 	if (!strncmp(text, "parent ", 7))
@@ -304,7 +304,7 @@ static void reload(const char *text)
 	else
 		add_rule(text, space + 1);
 	p = make_policy();
-	need(gatekeeper_reload(keeper, p, &err), &err);
+	need(gate_client_reload(keeper, p, &err), &err);
 }
 
 static int on_reload(void *arg, uint32_t e)
@@ -327,7 +327,7 @@ static void set_ms(const char *text)
 {
 	static const char *const kinds[] = {
 #define TIMER(id, ms, words) [TIMER_##id] = #id,
-#include "net/timers.def"
+#include "gate/conn-timers.def"
 #undef TIMER
 	};
 
@@ -422,7 +422,7 @@ static void write_pid(void)
 
 int main(int argc, char **argv)
 {
-	struct gatekeeper_config config = {
+	struct gate_client_config config = {
 		.sink = { on_violation, NULL }, .gone = on_gone,
 		.limits = &limits,
 	};
@@ -445,9 +445,9 @@ int main(int argc, char **argv)
 	need(loop_new(&loop, &err), &err);
 	client.fd = sys_pidfd_open(pid, 0);
 	need(loop_add(loop, &client, EPOLLIN), &err);
-	need(gatekeeper_new(loop, &config, &set, &keeper, &err), &err);
+	need(gate_client_new(loop, &config, &set, &keeper, &err), &err);
 	for (size_t i = 0; i < n_publish; i++)
-		need(gatekeeper_publish(keeper, publish[i], &err), &err);
+		need(gate_client_publish(keeper, publish[i], &err), &err);
 	if (nofile && setrlimit(RLIMIT_NOFILE, &(struct rlimit){
 			nofile, nofile }) < 0)
 		die("setrlimit");
@@ -457,7 +457,7 @@ int main(int argc, char **argv)
 		need(loop_add(loop, &edits, EPOLLIN), &err);
 	}
 	if (pid_path) {
-		need(gatekeeper_start(keeper, &err), &err);
+		need(gate_client_start(keeper, &err), &err);
 		write_pid();
 	}
 	if (send(200, "g", 1, 0) != 1)
@@ -466,8 +466,8 @@ int main(int argc, char **argv)
 	loop_run(loop);
 	if (waitpid(pid, &status, 0) < 0)
 		die("wait");
-	gatekeeper_drain(keeper);	/* What the client has heard is told */
-	gatekeeper_free(keeper);
+	gate_client_drain(keeper);	/* What the client has heard is told */
+	gate_client_free(keeper);
 	policy_unref(config.policy);
 	loop_free(loop);
 	end_origin(server);

@@ -4,7 +4,7 @@
 #ifndef GATE_NAMES_H
 #define GATE_NAMES_H
 
-#include "net/resolve.h"
+#include "gate/resolver.h"
 
 /* "NAME=A,...[|B,...]": addresses, one list or the other in turns; "hang" for
  * no answer. Kept, not copied.

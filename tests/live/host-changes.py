@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/kept.py - what stays protected when the host changes it, or nobody
+"""tests/live/host-changes.py - what stays protected when the host changes it, or nobody
 watches"""
 
 import json
@@ -332,6 +332,7 @@ def who_has_a_plant_open_does_not_get_into_the_store(t):
     """The store lies in the home, which may be written here; its mask is above
     what a moved directory would have as its parent
     """
+    t.freeze()
     r = t.inside("/usr/bin/python3", "-c", HOLDS, cwd=t.home, options=[
         "--write", t.home, "--observe", "off"]).ok()
     store = t.home + "/.local/state/cloche/quarantine"

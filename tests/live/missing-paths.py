@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/unmade.py - what may be written and does not exist yet
+"""tests/live/missing-paths.py - what may be written and does not exist yet
 
 A mount cannot allow it: the observer makes it for the command.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/neighbours.py - who else could use a sandbox's network: nobody"""
+"""tests/live/network-isolation.py - who else could use a sandbox's network: nobody"""
 
 import os
 import socket

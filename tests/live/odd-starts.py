@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/odd.py - where people also start things: odd places, odd moments"""
+"""tests/live/odd-starts.py - where people also start things: odd places, odd moments"""
 
 import json
 import os
@@ -61,7 +61,8 @@ def a_denied_path_that_nobody_watched_is_gone_afterwards(t):
 
 @test
 def the_settings_of_others_in_a_home_that_may_be_written(t):
-    names = (".srt-settings.json", ".claude.json")
+    t.freeze()
+    names = (".claude.json", ".claude/skills")
     r = t.shell(f"echo '{{}}' | tee {' '.join(names)} >plain", cwd=t.home,
                 options=(*UNSEEN, "--write", t.home)).ok()
     for name in names:
@@ -78,12 +79,14 @@ def what_runs_unasked_in_a_home_that_may_be_written(t):
                ".local/share/dbus-1/services/x.service")
     for name in there:
         t.write(f"{t.home}/{name}", "mine\n")
+    t.freeze()
     for options in ((), UNSEEN):
         t.shell(f"""mkdir -p .config; echo x > .config/plain
 for name in {" ".join(there + missing)}; do
     mkdir -p $(dirname $name); echo x > $name
 done""", cwd=t.home, options=(*options, "--write", t.home))
         equal(t.read(t.home + "/.config/plain"), "x\n", "the control")
+        os.unlink(t.home + "/.config/plain")
         for name in there:
             equal(t.read(f"{t.home}/{name}"), "mine\n", name)
         for name in missing:
@@ -199,10 +202,12 @@ def a_home_that_is_a_link_and_may_be_written(t):
     os.symlink(t.home, t.away + "/home")
     policy = {"filesystem": {"allowWrite": [t.away]}}
     script = ('mkdir -p .config/cloche; echo "$1" >.config/cloche/policy.json; '
-              'echo x >"$2/escaped"; echo x >new')
+              'echo x >"$2/escaped"; echo x >new; cat /proc/self/mountinfo')
     for nth in (1, 2):
-        t.inside("sh", "-c", script, "sh", json.dumps(policy), t.away,
-                 options=(*UNSEEN, "--write", t.home), cwd=t.home, env={"HOME": t.away + "/home"})
+        r = t.inside("sh", "-c", script, "sh", json.dumps(policy), t.away,
+                     options=("--write", t.home), cwd=t.home,
+                     env={"HOME": t.away + "/home"})
+        contains(r.out, f" {t.home}/.config/cloche ro,")
         check(not os.path.exists(t.home + "/.config/cloche/policy.json"), nth)
         check(not os.path.exists(t.away + "/escaped"), nth)
     check(os.path.exists(t.home + "/new"), "the control")

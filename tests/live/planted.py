@@ -11,6 +11,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
 from refusals import *
 from tap import tree
 
+REFUSE = os.environ.get("REFUSE", "")
+
 
 @test
 def planted_names_are_refused_or_moved_away(t):
@@ -394,12 +396,12 @@ def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
     grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
     t.write("grant", grant)
     env = {**os.environ, "CLAUDE_CONFIG_DIR": t.dir + "/mine"}
-    script = ("cp grant mine/settings.json; echo planted; "
+    script = ("(cp grant mine/settings.json) 2>/dev/null || echo refused; "
               f"until (echo x >{never}) 2>/dev/null || test -e stop; "
               "do sleep 0.02; done")
-    with t.start("run", "--observe", "off", "--", "sh", "-c", script,
-                 env=env) as p:
-        equal(p.stdout.readline(), b"planted\n")
+    with t.start("run", "--", "sh", "-c", script, env=env) as p:
+        equal(p.stdout.readline(), b"refused\n")
+        t.write("mine/settings.json", grant)	# Who won a race could do this
         wait_until(lambda: os.path.exists(never) or
                    select.select([p.stderr], [], [], 0)[0], "a look at it")
         check(not os.path.exists(never), "it was obeyed")
@@ -407,6 +409,28 @@ def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
         t.write("stop")
     t.write("mine/settings.json", grant)
     t.inside("touch", never, env=env).ok("the user's own")
+
+
+@test
+def what_only_an_observer_freezes_needs_one(t):
+    """A name that the next run obeys has no mount before it exists"""
+    bin, tried = t.dir + "/bin", t.away + "/tried"
+    os.makedirs(bin)
+    for env, path in (({"CLAUDE_CONFIG_DIR": t.dir + "/mine"},
+                       "mine/settings.json"),
+                      ({"PATH": bin + ":" + os.environ["PATH"]}, "bin/cloche")):
+        for options in (("--observe", "off"),
+                        ("--observe", "off", "--profile", "srt"),
+                        ("--observe", "off", "--tier", "landlock"), ()):
+            lacks_it = () if options else (REFUSE, "notify")
+            r = t.outside(*lacks_it, CLOCHE, "run", *options, "--write", t.dir,
+                          "--write", t.away, "--", "touch", tried, env=env)
+            contains(r.ended(125, options).err, "the next run would obey")
+            check(not os.path.exists(tried), options)
+            r = t.outside(CLOCHE, "run", *options[2:], "--write", t.dir, "--",
+                          "sh", "-c", f"touch made; mkdir -p $(dirname {path}); "
+                          f"touch {path}", env=env)
+            check(r.code and t.exists("made") and not t.exists(path), r)
 
 
 main()

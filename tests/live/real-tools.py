@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/work.py - real work inside, as the people do it"""
+"""tests/live/real-tools.py - real work inside, as the people do it"""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/seen.py - whatever is refused is seen, and what is suggested helps"""
+"""tests/live/records.py - whatever is refused is seen, and what is suggested helps"""
 
 import errno
 import json

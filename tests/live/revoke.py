@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/shown.py - what an edit closes is closed in the running sandbox; what it
+"""tests/live/revoke.py - what an edit closes is closed in the running sandbox; what it
 shows counts from the next run on
 """
 

@@ -100,7 +100,7 @@ def lines_on_the_control_descriptor_replace_the_lists(t):
     wait_until(lambda: "200" in told(), "the update")
     # A line without a word is no mistake: the next one is told of
     os.write(write, b"\r\n \t\n" + b'{"network": {}}\n')
-    contains(run.stderr.readline().decode(), "filesystem: Required")
+    contains(run.stderr.readline().decode(), "previous config still in force")
     os.close(write)	# No end: the last settings stay
     contains(told(), "200")
     run.stdin.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/live/asif.py - as if the sandbox were not there"""
+"""tests/live/transparency.py - as if the sandbox were not there"""
 
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/secret/hidden.py - a value is nowhere but where it must be
+"""tests/secret/exposure.py - a value is nowhere but where it must be
 
 Memory of our processes (as root, who may look), argument lists, environments,
 core dumps, files, other processes of the same user.
@@ -9,7 +9,7 @@ import base64
 import signal
 
 from common import *
-from ring import Keyring
+from gnome_keyring import Keyring
 
 MEMSCAN = os.path.join(BIN, "memscan")
 

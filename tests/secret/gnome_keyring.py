@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/secret/ring.py - a real gnome-keyring on a bus of its own"""
+"""tests/secret/gnome_keyring.py - a real gnome-keyring on a bus of its own"""
 
 import json
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/secret/keyring.py - a real gnome-keyring on a bus of its own"""
 
-from ring import *
+from gnome_keyring import *
 
 
 @test

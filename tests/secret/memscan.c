@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANARY_MAX = 256, CHUNK = 1 << 20 };
+enum { CANARY_MAX = 256, CHUNK = 1 << 20, PAGE = 4096 };
 
 static char canary[CANARY_MAX], hex[2 * CANARY_MAX + 1];
 static size_t canary_len;
@@ -97,6 +97,42 @@ static int count_in_range(int mem, uintptr_t from, uintptr_t to)
 	return found;
 }
 
+/* Where the run of pages that begins at @at ends: pages that were never touched,
+ * or with @present the others. The stacks of threads are mostly the former.
+ */
+static uintptr_t end_of_run(int pagemap, uintptr_t at, uintptr_t to,
+			    bool present)
+{
+	uint64_t pages[512];
+
+	while (at < to) {
+		const ssize_t n = pread(pagemap, pages, sizeof(pages),
+					(off_t)(at / PAGE * sizeof(*pages)));
+
+		if (n < (ssize_t)sizeof(*pages))
+			return present ? to : at;	/* Not known: read all */
+		for (size_t i = 0; i < (size_t)n / sizeof(*pages) && at < to;
+		     i++, at += PAGE) {
+			if ((pages[i] >> 62 != 0) != present)
+				return at;
+		}
+	}
+	return to;
+}
+
+static int count_in_mapping(int mem, int pagemap, uintptr_t at, uintptr_t to)
+{
+	int found = 0;
+
+	while (at < to) {
+		const uintptr_t from = end_of_run(pagemap, at, to, false);
+
+		at = end_of_run(pagemap, from, to, true);
+		found += count_in_range(mem, from, at);
+	}
+	return found;
+}
+
 /* Copies in memory; with @loose, only those that a core dump or the swap could
  * get hold of
  */
@@ -104,7 +140,7 @@ static int scan(pid_t pid, bool loose)
 {
 	char path[64], line[1024];
 	uintptr_t from = 0, to = 0;
-	int found = 0, mem;
+	int found = 0, mem, pagemap;
 	bool readable = false;
 	FILE *smaps;
 
@@ -112,6 +148,8 @@ static int scan(pid_t pid, bool loose)
 	smaps = fopen(path, "re");
 	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	mem = open(path, O_RDONLY | O_CLOEXEC);
+	(void)snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
+	pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	if (!smaps || mem < 0) {
 		printf("blind %d %s\n", (int)pid, strerror(errno));
 		return 0;
@@ -123,15 +161,19 @@ static int scan(pid_t pid, bool loose)
 		if (*end == '-') {
 			from = start;
 			to = strtoul(end + 1, &end, 16);
-			readable = end[1] == 'r' && !strstr(line, "[v");
+			/* What is mapped read-only from a file is its content */
+			readable = end[1] == 'r' && !strstr(line, "[v") &&
+				   (end[2] == 'w' || !strchr(line, '/'));
 		} else if (!strncmp(line, "VmFlags:", 8) && readable) {
 			if (!loose || !strstr(line, " dd") ||
 			    !strstr(line, " lo"))
-				found += count_in_range(mem, from, to);
+				found += count_in_mapping(mem, pagemap, from,
+							  to);
 		}
 	}
 	(void)fclose(smaps);
 	(void)close(mem);
+	(void)close(pagemap);
 	return found;
 }
 

@@ -7,7 +7,7 @@ Every look from inside has its control from outside.
 import fcntl
 
 from common import *
-from ring import *
+from gnome_keyring import *
 
 PROFILES = ("default", "home", "srt")
 os.environ["CLAUDE_TMPDIR"] = "/var/tmp"	# Else srt leaves one in /tmp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tests/secret/names.py - set, get, delete, list, status, import, export"""
+"""tests/secret/verbs.py - set, get, delete, list, status, import, export"""
 
 import json
 import termios

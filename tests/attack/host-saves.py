@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tests/attack/host-saves.py - a loop inside reads what is hidden while the host saves it
+
+A rename over a masked file takes the mask away until the keeper has put it back.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
+from refusals import *
+
+LOOP = r"""
+import os, sys
+paths, stop = sys.argv[2:], sys.argv[1]
+print("ready", flush=True)
+tries = 0
+while not os.path.exists(stop):
+    for _ in range(200):
+        for path in paths:
+            tries += 1
+            try: fd = os.open(path, os.O_RDONLY)
+            except OSError: continue
+            text = os.read(fd, 100)
+            os.close(fd)
+            if b"SECRET" in text: print("read", path, flush=True)
+print("tries", tries)
+"""
+
+
+def by_rename(path, text):
+    with open(path + ".new", "w") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
+
+
+def by_truncation(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def by_backup(path, text):
+    """As vim does it: the old file gets another name, a new one is made"""
+    os.rename(path, path + "~")
+    with open(path, "w") as file:
+        file.write(text)
+    os.unlink(path + "~")
+
+
+def by_git(path, text):
+    subprocess.run(["git", "config", "-f", path, "a.b", text], check=True)
+
+
+def saved(t, paths, saves, way, *options):
+    """How often a loop inside has read what was saved"""
+    for path in paths:
+        t.write(path, "SECRET")
+    stop = t.dir + "/stop"
+    p = t.start("run", "--quiet", *options, "--", "/usr/bin/python3", "-c",
+                LOOP, stop, *paths)
+    equal(p.stdout.readline(), b"ready\n")
+    for i in range(saves):
+        for path in paths:
+            way(path, f"SECRET {i}")
+    t.write(stop)
+    out, err = p.communicate()
+    os.unlink(stop)
+    contains(out, b"tries", err)
+    return out.count(b"read ")
+
+
+@test
+def a_hidden_file_that_the_host_saves_is_never_read(t):
+    need("git")
+    paths = [t.home + "/.netrc", t.home + "/.claude/.credentials.json"]
+    for way in (by_rename, by_truncation, by_backup, by_git):
+        equal(saved(t, paths, long(25, 250), way), 0, way.__name__)
+    other = [t.away + "/other"]		# Nothing is hidden beside it
+    check(saved(t, other, 3, by_rename), "the control")
+
+
+@test
+def what_the_host_makes_beside_a_hidden_file_is_named_where_it_is_missed(t):
+    """Landlock has no rule for it, so a command that needs it fails"""
+    for hidden in (False, True):
+        if hidden:
+            t.write(t.home + "/.netrc", "SECRET")
+        p = t.start("run", "--", "sh", "-c", "echo ready; read x; cat ~/new")
+        equal(p.stdout.readline(), b"ready\n")
+        by_rename(t.home + "/new", "new")
+        out, err = p.communicate(b"\n")
+        equal((out, p.returncode), (b"", 1) if hidden else (b"new", 0))
+        equal(b"could not: ~/new\n" in err, hidden, err)
+        os.unlink(t.home + "/new")
+
+
+@test
+def a_hidden_file_of_the_project_that_the_host_saves_is_not_read_by_name(t):
+    """Landlock cannot tell it from what the command makes: the observer can"""
+    need("git")
+    paths = [t.dir + "/.env", t.dir + "/sub/.env"]
+    hide = ("--deny-read", paths[0], "--deny-read", paths[1])
+    for way in (by_rename, by_truncation, by_backup, by_git):
+        equal(saved(t, paths, long(25, 250), way, *hide), 0, way.__name__)
+    check(saved(t, paths, 25, by_rename, "--observe", "off", *hide),
+          "the control")
+
+
+OPEN = r"""
+import os, sys
+path = sys.argv[1]
+print("ready", flush=True)
+while True:
+    try: fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    except OSError: continue
+    break
+print(os.fstat(fd).st_ino, flush=True)
+sys.stdin.readline()
+os.write(fd, b"OWNED")
+"""
+
+
+def opened(t, path, events):
+    """Save @path until a loop inside has it open for writing; and what it holds"""
+    t.write(events, "")
+    p = t.start("run", "--observe", "off", "--events", events, "--", "/usr/bin/python3", "-c",
+                OPEN, path)
+    equal(p.stdout.readline(), b"ready\n")
+    lines, saves = [], 0
+    reader = threading.Thread(target=lambda: lines.append(p.stdout.readline()))
+    reader.start()
+    while not lines and saves < 5000:
+        saves += 1
+        by_rename(path, f"mine {saves}")
+    reader.join()
+    if int(lines[0]) == os.stat(path).st_ino:
+        return p, f"mine {saves}"
+    p.communicate(b"\n")	# It was too late to stop, and was saved once more
+    return opened(t, path, events)
+
+
+@test
+def a_file_is_not_changed_by_who_had_it_open_when_it_was_saved(t):
+    """The host's rename takes the mount away; until it is back the file opens"""
+    path = t.write(t.dir + "/.envrc", "mine")
+    events = t.away + "/events"
+    p, text = opened(t, path, events)
+    wait_until(lambda: path in t.read(events), "it is reported", seconds=20)
+    _, err = p.communicate(b"\n")
+    equal(t.read(".envrc"), text, err)
+    contains(err, b"compare it with what you saved")
+    contains(err, b"by a command that had it open")
+    fix = [v["suggest"]["command"] for v in records(t, "--kind", "quarantine")]
+    t.run(*fix[-1].split()[1:]).ok()
+    equal(t.read(".envrc"), text + "OWNED", "the control: that is what it wrote")
+
+
+@test
+def a_slow_save_of_the_users_is_left_alone(t):
+    """An editor makes the file anew, and has it open itself when the mount comes"""
+    path = t.write(t.dir + "/.envrc", "mine")
+    p = t.start("run", "--", "sh", "-c", "echo ready; while test ! -e stop; do "
+                "(: >> .envrc) 2>/dev/null || echo refused; done")
+    equal(p.stdout.readline(), b"ready\n")
+    os.rename(path, path + "~")
+    with open(path, "w") as file:
+        for part in "one ", "two":
+            file.write(part)
+            file.flush()
+            for _ in range(20):		# Also of the new file
+                equal(p.stdout.readline(), b"refused\n")
+    t.write("stop")
+    _, err = p.communicate()
+    equal(t.read(".envrc"), "one two", err)
+    lacks(err, b"compare it")
+    lacks(err, b"quarantine")
+
+
+if __name__ == "__main__":
+    main()
