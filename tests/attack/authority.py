@@ -4,6 +4,7 @@
 import json
 import os
 import pwd
+import signal
 import socket
 import sys
 
@@ -112,9 +113,12 @@ def a_users_file_that_a_live_run_may_have_made_is_not_obeyed(t):
         p = t.start("run", "--write", t.home, "--", "sh", "-c",
                     "touch ready; while test ! -e go; do sleep 0.05; done")
         wait_until(lambda: t.exists("ready"), "the command")
+        # Its supervisor decides nothing meanwhile, so that the file stays
+        p.send_signal(signal.SIGSTOP)
         if not exists:
             settings(t, own, **opens)
         r = t.inside("cat", key)
+        p.send_signal(signal.SIGCONT)
         if exists:
             equal(r.ok().out, "SECRET")
         else:
