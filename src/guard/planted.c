@@ -440,7 +440,7 @@ static void consider(struct planted *b, const char *path)
 	const struct protected_row *row = root ?
 		protected_match(b->config.view->policy, path + strlen(root)) :
 		NULL;
-	struct scan s = { .journal = &b->journal,
+	struct scan s = { .journal = &b->journal, .policy = b->config.view->policy,
 			   .quarantine = { b->config.state, b->config.run,
 				     b->config.sink, .pending = &b->pending } };
 	struct own *own = find_own(b, path);

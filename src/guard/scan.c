@@ -32,12 +32,20 @@
 #include "view/view.h"
 #include "view/walk-git.h"
 
-/* The git directory that @path lies in, or NULL. The caller frees. */
-static char *git_dir_of(const char *path)
+/* The git directory that @path lies in if it was made in this run, or that of the
+ * submodule; else NULL. The caller frees.
+ */
+static char *made_around(const struct scan *s, const char *path)
 {
 	const char *in = protected_in_git(path);
+	const size_t n = in ? protected_module_len(s->policy, in) : 0;
+	auto_free char *git = in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
+	auto_free char *module = n ? mem_strndup(path, (size_t)(in - path) + n) : NULL;
 
-	return in ? mem_strndup(path, (size_t)(in - path) - 1) : NULL;
+	if (git && btime_is_after(git, &s->journal->since))
+		return take_ptr(git);
+	return module && btime_is_after(module, &s->journal->since) ?
+	       take_ptr(module) : NULL;
 }
 
 /* The git directory that the file @path names, if it was made in this run, in a
@@ -60,14 +68,10 @@ void scan_name(struct scan *s, const char *path, const char *reason)
 	const char *root = journal_root(j, path);
 	const bool is_git = !strcasecmp(path_base(path), ".git");
 	auto_free char *parent = path_parent(path), *plant = NULL;
-	char *git = git_dir_of(path);
+	char *git = made_around(s, path);
 
-	if (git && btime_is_after(git, &j->since)) {
-		*vec_push(&s->repos) = git;
-		return;
-	}
-	free(git);
-	git = is_git ? made_for(j, path) : NULL;
+	if (!git && is_git)
+		git = made_for(j, path);
 	if (git) {
 		*vec_push(&s->repos) = git;
 		return;
@@ -397,6 +401,7 @@ int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 
 	if (r < 0)
 		return r;
+	s->policy = policy;
 	sweep_found(s, view);
 	git_sanitize_check_todos(&s->quarantine, view, s->before, &s->journal->since);
 	if (deep)

@@ -23,6 +23,7 @@ enum {
 
 /**
  * struct scan - One look at everything
+ * @policy:	What is protected
  * @quarantine:	Where what was planted goes
  * @guessed:	The policy is not the run's own: what is surely older stays
  * @seen:	An observer refused what a rule names by its path: what came there
@@ -33,6 +34,7 @@ enum {
  */
 struct scan {
 	const struct journal *journal;
+	const struct policy *policy;
 	struct quarantine_config quarantine;
 	bool guessed, seen;
 	const struct view *before;

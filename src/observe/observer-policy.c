@@ -115,6 +115,20 @@ static bool is_fast(void *arg, const char *path)
 	       (o->plan->tier == TIER_FULL || landlock_grants_cover(o->plan, path));
 }
 
+/* True if @path, of which @in is below a git directory, lies in a submodule's that was
+ * made in this run: `git submodule update` makes them, and the end of the run cleans them
+ */
+static bool in_new_module(const struct observer_rules *o, const char *path,
+			  const char *in)
+{
+	const size_t n = protected_module_len(o->view->policy, in);
+	auto_free char *dir = n ? mem_strndup(path, (size_t)(in - path) + n) : NULL;
+	struct stat st;
+
+	return dir && !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
+	       btime_is_after(dir, &o->since);
+}
+
 /* The repository row behind @path, if it lies in an existing repository */
 static const struct protected_row *match_repo(const struct observer_rules *o,
 					    const char *path, bool *exempt)
@@ -128,7 +142,8 @@ static const struct protected_row *match_repo(const struct observer_rules *o,
 		const struct protected_row *row =
 			protected_match_repo(o->view->policy, in);
 
-		if (row && !lstat(dir, &st) && !btime_is_after(dir, &o->since))
+		if (row && !lstat(dir, &st) && !btime_is_after(dir, &o->since) &&
+		    !in_new_module(o, path, in))
 			return row;
 		*exempt |= row != NULL;
 	}
@@ -148,7 +163,7 @@ static const struct protected_row *match_shape(const struct observer_rules *o,
 
 		if (!row || !walk_git_is_dir(dir))
 			continue;
-		if (!btime_is_after(dir, &o->since))
+		if (!btime_is_after(dir, &o->since) && !in_new_module(o, path, in))
 			return row;
 		*exempt = true;
 	}

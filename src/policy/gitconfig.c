@@ -392,25 +392,38 @@ int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn, void *arg)
  * struct comparing - Settings before and after
  * @fixed:	What must stay as it is: each key and value, with a NUL behind it;
  *		of the old text and of the new one
+ * @branches:	The same of what may go, but not change: the remotes of branches, which
+ *		git removes after the branch itself
  * @new:	The new one is being read
+ * @changed:	One of @branches has another value
  * @added:	Addresses that came, in words
  */
 struct comparing {
-	struct buf fixed[2];
-	bool new;
+	struct buf fixed[2], branches;
+	bool new, changed;
 	struct buf *added;
 };
 
-/* True if one of the first @n bytes of @key is that of a setting before */
-static bool had(const struct comparing *c, const char *key, size_t n)
+static void add_setting(struct buf *set, const char *key, const char *value)
 {
-	const char *p = buf_str(&c->fixed[0]), *end = p + c->fixed[0].len;
+	buf_add(set, key, strlen(key) + 1);
+	buf_add(set, value, strlen(value) + 1);
+}
+
+/* True if @set has a key with the first @n bytes of @key, and that @value, which may
+ * be NULL for any
+ */
+static bool has_setting(const struct buf *set, const char *key, size_t n,
+			const char *value)
+{
+	const char *p = buf_str(set), *end = p + set->len;
 
 	while (p < end) {
-		if (!strncmp(p, key, n))
+		const char *has = p + strlen(p) + 1;
+
+		if (!strncmp(p, key, n) && (!value || !strcmp(has, value)))
 			return true;
-		p += strlen(p) + 1;
-		p += strlen(p) + 1;
+		p = has + strlen(has) + 1;
 	}
 	return false;
 }
@@ -421,6 +434,7 @@ static void compare(void *arg, const char *key, const char *value)
 	const struct gitkey *row = find_key(key, value);
 	const bool remote = !strncmp(key, "remote.", 7);
 	const bool leads = row && row->value && !strcmp(row->value, "@url");
+	const bool may_go = leads && !strncmp(key, "branch.", 7);
 	const char *name = strrchr(key, '.');
 	/* One that is there gets no second address to push to */
 	const size_t n = remote && (leads || !strcmp(name, ".mirror")) ?
@@ -428,14 +442,21 @@ static void compare(void *arg, const char *key, const char *value)
 
 	if (row && !leads && !remote)
 		return;
-	if (c->new && row && !had(c, key, n)) {
+	if (may_go && !c->new) {
+		add_setting(&c->branches, key, value);
+		return;
+	}
+	if (may_go && has_setting(&c->branches, key, n, NULL)) {
+		c->changed |= !has_setting(&c->branches, key, n, value);
+		return;
+	}
+	if (c->new && row && !has_setting(&c->fixed[0], key, n, NULL)) {
 		if (leads && (remote || strpbrk(value, ":/")))
 			buf_addf(c->added, "%s%s = %s", c->added->len ? ", " :
 				 "", key, value);
 		return;
 	}
-	buf_add(&c->fixed[c->new], key, strlen(key) + 1);
-	buf_add(&c->fixed[c->new], value, strlen(value) + 1);
+	add_setting(&c->fixed[c->new], key, value);
 }
 
 int gitconfig_may_become(const struct buf *old, const struct buf *new,
@@ -447,11 +468,12 @@ int gitconfig_may_become(const struct buf *old, const struct buf *new,
 	c.new = true;
 	if (r == 0)
 		r = gitconfig_each(new->p, new->len, compare, &c);
-	if (r == 0 && (c.fixed[0].len != c.fixed[1].len ||
+	if (r == 0 && (c.changed || c.fixed[0].len != c.fixed[1].len ||
 		       memcmp(buf_str(&c.fixed[0]), buf_str(&c.fixed[1]),
 			      c.fixed[0].len) != 0))
 		r = -EACCES;
 	buf_done(&c.fixed[0]);
 	buf_done(&c.fixed[1]);
+	buf_done(&c.branches);
 	return r;
 }

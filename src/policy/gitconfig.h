@@ -47,9 +47,10 @@ int gitconfig_each(const char *text, size_t n, gitconfig_each_fn fn,
 
 /* May a command change a user's own settings from @old to @new, both of which are
  * texts? Only harmless ones may differ, and not where what is there leads: the
- * addresses of remotes and submodules and the remotes of branches may come, but not
- * change or go, or a branch would be pushed elsewhere in two steps. 0 and what came in
- * words to @added; -EACCES, or -EINVAL if git would not read one of them.
+ * addresses of remotes and submodules may come, but not change or go; the remotes of
+ * branches may come and go, but not change. An address that comes is reported, so
+ * that no branch leads to a new one unnoticed. 0 and what came in words to @added;
+ * -EACCES, or -EINVAL if git would not read one of them.
  */
 int gitconfig_may_become(const struct buf *old, const struct buf *new,
 			 struct buf *added);

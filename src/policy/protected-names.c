@@ -316,14 +316,29 @@ static const struct protected_row *match_rows(const struct policy *policy,
 	return NULL;
 }
 
+/* The first part of @relative behind a submodule's name that has a row, or NULL */
+static const char *match_module(const struct policy *policy, const char *relative)
+{
+	const char *at = protected_has_modules(policy) ? in_modules(relative) : NULL;
+
+	while (at && !match_rows(policy, at))
+		at = next_module(at);
+	return at;
+}
+
 const struct protected_row *protected_match_repo(const struct policy *policy,
 					     const char *relative)
 {
 	const struct protected_row *row = match_rows(policy, relative);
+	const char *at = row ? NULL : match_module(policy, relative);
 
-	for (const char *at = protected_has_modules(policy) ?
-			      in_modules(relative) : NULL; at && !row;
-	     at = next_module(at))
-		row = match_rows(policy, at);
-	return row;
+	return at ? match_rows(policy, at) : row;
+}
+
+size_t protected_module_len(const struct policy *policy, const char *relative)
+{
+	const char *at = match_rows(policy, relative) ? NULL :
+			 match_module(policy, relative);
+
+	return at ? (size_t)(at - relative) - 1 : 0;
 }

@@ -107,6 +107,11 @@ bool protected_is_module(const char *relative);
 const struct protected_row *protected_match_repo(const struct policy *policy,
 					     const char *relative);
 
+/* Length of the submodule's git directory ("modules/a/b") that @relative lies in if
+ * protected_match_repo() has a row for it; 0 if it lies in none
+ */
+size_t protected_module_len(const struct policy *policy, const char *relative);
+
 /* True if the absolute @path, below a writable directory, is one that a
  * protected name lies in (".claude", ".git", ".git/modules/x"): a
  * directory or a link that is put there brings what is in it along

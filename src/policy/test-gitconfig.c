@@ -168,7 +168,10 @@ TEST(only_what_is_harmless_may_change)
 			 NULL), -EACCES);
 	CHECK_INT(become(ORIGIN, ORIGIN "[remote \"origin\"]\nmirror\n", NULL),
 		  -EACCES);
-	CHECK_INT(become(ORIGIN MAIN, ORIGIN, NULL), -EACCES);
+	/* git branch -d, and -m */
+	CHECK_INT(become(ORIGIN MAIN, ORIGIN, ""), 0);
+	CHECK_INT(become(ORIGIN MAIN, ORIGIN "[branch \"b\"]\nremote = origin\n",
+			 ""), 0);
 	CHECK_INT(become(ORIGIN MAIN, ORIGIN "[branch \"main\"]\nremote = b\n",
 			 NULL), -EACCES);
 	CHECK_INT(become("", "[remote \"b\"]\nurl = ext::x\n", NULL), -EACCES);

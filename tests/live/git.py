@@ -374,4 +374,53 @@ def shared_trees_hand_down_their_group(t):
 
 
 
+@test
+def a_branch_goes_with_its_upstream(t):
+    """git removes the branch first: refused settings would leave half of it"""
+    git(t, "init", "-q", "--bare", t.root + "/remote", cwd=t.root)
+    git(t, "init", "-q", "-b", "main", t.dir)
+    git(t, "commit", "-q", "--allow-empty", "-m", "1", cwd=t.dir)
+    git(t, "remote", "add", "origin", t.root + "/remote", cwd=t.dir)
+    for name in ("old", "gone"):
+        git(t, "checkout", "-q", "-b", name, cwd=t.dir)
+        git(t, "push", "-q", "-u", "origin", name, cwd=t.dir)
+    r = t.shell("git branch -m old new && git checkout -q new && "
+                "git branch -q -D gone").ok()
+    equal(r.err, "")
+    text = t.read(".git/config")
+    contains(text, '[branch "new"]')
+    lacks(text, '"old"')
+    lacks(text, '"gone"')
+    # It may go, but what is there leads nowhere else
+    t.shell("git remote add fork ../fork && git config branch.new.remote fork")
+    equal(git(t, "config", "branch.new.remote", cwd=t.dir).out, "origin\n")
+
+
+@test
+def a_submodule_is_fetched_into_the_users_repository(t):
+    """Its git directory is new, and is cleaned like a clone's"""
+    library = repository(t, t.root + "/library")
+    top = repository(t, t.root + "/top")
+    git(t, "submodule", "--quiet", "add", library, "sub", cwd=top)
+    git(t, "commit", "-q", "-m", "submodule", cwd=top)
+    git(t, "clone", "-q", top, "clone", cwd=t.dir)
+    clone = t.dir + "/clone"
+    update = "git -c protocol.file.allow=always submodule --quiet update --init"
+    r = t.shell(update, cwd=clone).ok()
+    lacks(r.err, "quarantine")
+    contains(git(t, "submodule", "status", cwd=clone).out, "sub (")
+    equal(git(t, "status", "--porcelain", cwd=clone).out, "")
+    # What it brought from inside: no hooks, no settings that run programs
+    module = clone + "/.git/modules/sub"
+    t.outside("rm", "-rf", module, clone + "/sub").ok()
+    r = t.shell(f"{update}; echo x > {module}/hooks/post-checkout; "
+                f"git -C sub config core.fsmonitor x; "
+                f"ls {module}/hooks/post-checkout", cwd=clone).ok()
+    check(not os.path.exists(module + "/hooks/post-checkout"))
+    lacks(t.read(module + "/config"), "fsmonitor")
+    # In the next run it is the user's
+    t.shell(f"echo x > {module}/hooks/post-checkout", cwd=clone)
+    check(not os.path.exists(module + "/hooks/post-checkout"))
+
+
 main()
