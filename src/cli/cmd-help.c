@@ -23,7 +23,7 @@ static const struct {
 	{ "Daily", "run explain violations diff apply discard" },
 	{ "Policy", "policy trust secret" },
 	{ "Agents", "hook shim wrap as" },
-	{ "Machine", "doctor verify preflight firewall completion help" },
+	{ "Machine", "doctor verify preflight gc firewall completion help" },
 };
 
 /* What stands first: a verb, or a verb and its word, in use */
@@ -61,6 +61,7 @@ static const struct {
 	{ "doctor", "cloche doctor" },
 	{ "verify", "cloche verify" },
 	{ "preflight", "cloche preflight" },
+	{ "gc", "cloche gc --older-than 7d" },
 	{ "firewall", "cloche firewall up --allow registry.example.org" },
 	{ "completion", "cloche completion bash > ~/.local/share/bash-completion/completions/cloche" },
 };
