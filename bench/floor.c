@@ -75,7 +75,7 @@ static void *make_network(void *ret)
 
 static int clone_tree(const char *path)
 {
-	const int fd = sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
+	const int fd = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
 				     OPEN_TREE_CLOEXEC);
 
 	if (fd < 0)
@@ -85,7 +85,7 @@ static int clone_tree(const char *path)
 
 static void attach(int tree, const char *path)
 {
-	CHECK(sys_move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH));
+	CHECK(move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH));
 	close(tree);
 }
 
@@ -150,8 +150,7 @@ static void restrict_files(const char *cwd)
 	const struct sys_landlock_ruleset_attr handled = {
 		.handled_access_fs = all,
 	};
-	const int rules = sys_landlock_create_ruleset(&handled,
-						      sizeof(handled), 0);
+	const int rules = sys_landlock_create_ruleset(&handled);
 
 	CHECK(rules);
 	allow(rules, "/", look);
@@ -198,7 +197,7 @@ static void init_main(char **command, unsigned int uid, unsigned int gid,
 	confine(socket);
 	pid = fork();
 	if (pid == 0) {
-		CHECK(sys_close_range(3, ~0U, 0));
+		CHECK(close_range(3, ~0U, 0));
 		execvp(command[0], command);
 		_exit(127);
 	}

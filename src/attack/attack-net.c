@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "attack/attack.h"
-#include "base/now.h"
 #include "base/own.h"
+#include "base/sys.h"
 
 enum { REPLY_SECONDS = 2, CONTROL_MS = 4000 };
 

@@ -107,14 +107,14 @@ static int kill_otherwise(struct attack *a)
 {
 	const union sigval value = { 0 };
 	const pid_t pid = pid_of(a->argv[0]);
-	auto_close int pidfd = pid > 0 ? sys_pidfd_open(pid, 0) : -1;
+	auto_close int pidfd = pid > 0 ? pidfd_open(pid, 0) : -1;
 
 	if (pid <= 0)
 		return -ESRCH;
 	if (sigqueue(pid, SIGKILL, value) == 0 ||
 	    syscall(SYS_tkill, pid, SIGKILL) == 0 ||
 	    syscall(SYS_tgkill, pid, pid, SIGKILL) == 0 ||
-	    (pidfd >= 0 && sys_pidfd_send_signal(pidfd, SIGKILL) == 0))
+	    (pidfd >= 0 && pidfd_send_signal(pidfd, SIGKILL, NULL, 0) == 0))
 		return 0;
 	return -errno;
 }
@@ -173,10 +173,10 @@ static int vm_read(struct attack *a)
 
 static int pidfd_getfd_of(struct attack *a)
 {
-	auto_close int pidfd = sys_pidfd_open(pid_of(a->argv[0]), 0);
+	auto_close int pidfd = pidfd_open(pid_of(a->argv[0]), 0);
 
 	return attack_result(pidfd < 0 ? -1 :
-			     sys_pidfd_getfd(pidfd, (int)pid_of(a->argv[1])));
+			     pidfd_getfd(pidfd, (int)pid_of(a->argv[1]), 0));
 }
 
 static int core_limit(struct attack *a)

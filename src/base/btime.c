@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/btime.c - what was made after a run began */
+/* base/btime.c - when files were made, and which are newer than a moment */
 
 #include "base/btime.h"
 
@@ -51,16 +51,24 @@ struct timespec btime_now(void)
 	return tick;
 }
 
+/* True if all of @mask is known of what stands at @path, which is not followed */
+static bool look(const char *path, unsigned int mask, struct statx *ret)
+{
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, mask, ret) == 0 &&
+	       (ret->stx_mask & mask) == mask;
+}
+
+static bool is_after(const struct statx_timestamp *t,
+		     const struct timespec *since)
+{
+	return is_later(&(struct timespec){ t->tv_sec, t->tv_nsec }, since);
+}
+
 bool btime_is_after(const char *path, const struct timespec *since)
 {
-	struct timespec birth;
 	struct statx x;
 
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
-	    !(x.stx_mask & STATX_BTIME))
-		return false;
-	birth = (struct timespec){ x.stx_btime.tv_sec, x.stx_btime.tv_nsec };
-	return is_later(&birth, since);
+	return look(path, STATX_BTIME, &x) && is_after(&x.stx_btime, since);
 }
 
 int64_t btime_of(int fd)
@@ -73,20 +81,11 @@ int64_t btime_of(int fd)
 	return (int64_t)x.stx_btime.tv_sec * 1000000000 + x.stx_btime.tv_nsec;
 }
 
-static bool is_after(const struct statx_timestamp *t,
-		     const struct timespec *since)
-{
-	const struct timespec time = { t->tv_sec, t->tv_nsec };
-
-	return is_later(&time, since);
-}
-
 bool btime_changed_after(const char *path, const struct timespec *since)
 {
 	struct statx x;
 
-	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_CTIME,
-		     &x) == 0 && is_after(&x.stx_ctime, since);
+	return look(path, STATX_CTIME, &x) && is_after(&x.stx_ctime, since);
 }
 
 bool btime_came_after(const char *path, const struct timespec *since)
@@ -97,20 +96,17 @@ bool btime_came_after(const char *path, const struct timespec *since)
 	if (btime_is_after(path, since))
 		return true;
 	/* Moved, not changed: and into this directory */
-	return btime_changed_after(path, since) &&
-	       statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_MTIME,
-		     &x) == 0 &&
+	return look(path, STATX_CTIME | STATX_MTIME, &x) &&
+	       is_after(&x.stx_ctime, since) && !is_after(&x.stx_mtime, since) &&
 	       statx(AT_FDCWD, parent, 0, STATX_MTIME, &dir) == 0 &&
-	       !is_after(&x.stx_mtime, since) && is_after(&dir.stx_mtime, since);
+	       is_after(&dir.stx_mtime, since);
 }
 
 bool btime_was_before(const char *path, const struct timespec *since)
 {
 	struct statx x;
 
-	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME,
-		     &x) == 0 && (x.stx_mask & STATX_BTIME) &&
-	       !btime_came_after(path, since);
+	return look(path, STATX_BTIME, &x) && !btime_came_after(path, since);
 }
 
 bool btime_in_repository(const char *root, const char *path,

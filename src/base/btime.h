@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/btime.h - what was made after a run began */
+/* base/btime.h - when files were made, and which are newer than a moment */
 
 #ifndef BASE_BTIME_H
 #define BASE_BTIME_H

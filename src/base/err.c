@@ -10,67 +10,63 @@
 
 #include "base/text.h"
 
-/* Messages quote names that a stranger chose: no byte may move the cursor */
-static void set_message(struct err *err, const char *text)
+/* The text of @fmt, and @more behind it. Messages quote names that a stranger
+ * chose: no byte may move the cursor.
+ */
+static int set_message(struct err *err, int code, const char *more,
+		       const char *fmt, va_list ap)
 {
+	const int saved = errno;
+	char text[2 * ERR_MSG_MAX];
+	const char *p = text;
 	size_t used = 0;
 
-	while (*text && used + 5 < sizeof(err->msg))
-		used += text_escape_char(&text, err->msg + used);
+	if (!err)
+		return code;
+	(void)vsnprintf(text, ERR_MSG_MAX, fmt, ap);
+	(void)snprintf(text + strlen(text), ERR_MSG_MAX, "%s", more);
+	while (*p && used + 5 < sizeof(err->msg))
+		used += text_escape_char(&p, err->msg + used);
 	err->msg[used] = '\0';
+	err->code = code;
+	errno = saved;
+	return code;
 }
 
 int fail(struct err *err, int code, const char *fmt, ...)
 {
-	const int saved = errno;
-	char text[ERR_MSG_MAX];
 	va_list ap;
 
-	if (!err)
-		return code;
-
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	set_message(err, code, "", fmt, ap);
 	va_end(ap);
-
-	err->code = code;
-	set_message(err, text);
-	errno = saved;
 	return code;
 }
 
 int fail_errno(struct err *err, const char *fmt, ...)
 {
 	const int saved = errno ? errno : EIO;
-	char text[ERR_MSG_MAX];
+	char more[ERR_MSG_MAX];
 	va_list ap;
 
+	(void)snprintf(more, sizeof(more), ": %s%s", strerror(saved),
+		       saved == EMFILE ? " (ulimit -n)" : "");
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	set_message(err, -saved, more, fmt, ap);
 	va_end(ap);
-
-	fail(err, -saved, "%s: %s%s", text, strerror(saved),
-	     saved == EMFILE ? " (ulimit -n)" : "");
 	errno = saved;
 	return -saved;
 }
 
 int fail_in(struct err *err, int code, const char *fmt, ...)
 {
-	const int saved = errno;
-	char inner[ERR_MSG_MAX], context[ERR_MSG_MAX];
+	char more[ERR_MSG_MAX + 2];
 	va_list ap;
 
-	if (!err)
-		return code;
-
+	(void)snprintf(more, sizeof(more), ": %s", err ? err->msg : "");
 	va_start(ap, fmt);
-	(void)vsnprintf(context, sizeof(context), fmt, ap);
+	set_message(err, code, more, fmt, ap);
 	va_end(ap);
-
-	memcpy(inner, err->msg, sizeof(inner));
-	fail(err, code, "%s: %s", context, inner);
-	errno = saved;
 	return code;
 }
 

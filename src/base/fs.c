@@ -3,10 +3,12 @@
 
 #include "base/fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -351,20 +353,12 @@ static char *real_home(const char *path)
 /* NSS is not consulted: it would load libraries on the start path */
 char *fs_account_home(void)
 {
-	char line[1024];
 	auto_fclose FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *user = NULL;
 
-	while (f && fgets(line, sizeof(line), f)) {
-		char *rest = line, *field[6];
-		size_t n = 0;
-
-		while (n < ARRAY_SIZE(field) &&
-		       (field[n] = strsep(&rest, ":")) != NULL)
-			n++;
-		if (n == ARRAY_SIZE(field) &&
-		    strtoul(field[2], NULL, 10) == geteuid() &&
-		    field[5][0] == '/')
-			return real_home(field[5]);
+	while (f && (user = fgetpwent(f)) != NULL) {
+		if (user->pw_uid == geteuid() && user->pw_dir[0] == '/')
+			return real_home(user->pw_dir);
 	}
 	return NULL;
 }
@@ -385,4 +379,37 @@ char *fs_xdg(const char *variable, const char *fallback)
 		return path_resolve("/", value);
 	home = fs_home();
 	return home ? path_join(home, fallback) : NULL;
+}
+
+struct dir dir_of(int fd)
+{
+	return (struct dir){
+		.fd = fd, .buffer = fd < 0 ? NULL : mem_alloc(DIR_BUFFER),
+		.size = DIR_BUFFER,
+	};
+}
+
+int dir_next(struct dir *dir, struct dir_entry *ret)
+{
+	for (;;) {
+		const struct dirent64 *entry;
+		ssize_t n;
+
+		if (dir->at == dir->len) {
+			n = getdents64(dir->fd, dir->buffer, dir->size);
+			if (n <= 0)
+				return n < 0 ? -errno : 0;
+			dir->at = 0;
+			dir->len = (size_t)n;
+		}
+		entry = (const struct dirent64 *)(const void *)(dir->buffer +
+								dir->at);
+		dir->at += entry->d_reclen;
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		ret->name = entry->d_name;
+		ret->type = entry->d_type;
+		ret->ino = entry->d_ino;
+		return 1;
+	}
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/own.h"
+
 struct buf;
 struct err;
 
@@ -101,5 +103,42 @@ char *fs_account_home(void);
  * the home directory; NULL without one. The caller frees.
  */
 char *fs_xdg(const char *variable, const char *fallback);
+
+enum { DIR_BUFFER = 32 << 10 };	/* A good size for the buffer */
+
+/**
+ * struct dir - The names in a directory; fd and buffer are the caller's
+ * @fd:		An open directory
+ * @buffer:	Of @size bytes, aligned for a struct of 8-byte members
+ *
+ * readdir() allocates and clears 32 KiB per directory, which is most of what a
+ * walk over many small ones would cost.
+ */
+struct dir {
+	int fd;
+	char *buffer;
+	size_t size;
+	size_t at, len;
+};
+
+/**
+ * struct dir_entry - One name; valid until the next call
+ * @type:	DT_DIR and the like
+ * @ino:	Of a mount point, that of the directory below it
+ */
+struct dir_entry {
+	const char *name;
+	unsigned char type;
+	ino_t ino;
+};
+
+/* A reading of @fd with a buffer of its own, for auto_dir; none for -1 */
+struct dir dir_of(int fd);
+
+OWN_CLEANUP(dir_donep_, struct dir *, free(p->buffer))
+#define auto_dir	__attribute__((cleanup(dir_donep_)))
+
+/* The next name, "." and ".." left out: 1, 0 at the end, or a negative errno */
+int dir_next(struct dir *dir, struct dir_entry *ret);
 
 #endif /* BASE_FS_H */

@@ -8,40 +8,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *mem_zalloc(size_t size)
+static void *or_abort(void *p)
 {
-	void *p = calloc(1, size ? size : 1);
-
 	if (!p)
 		abort();
 	return p;
+}
+
+void *mem_zalloc(size_t size)
+{
+	return or_abort(calloc(1, size ? size : 1));
 }
 
 void *mem_alloc(size_t size)
 {
-	void *p = malloc(size ? size : 1);
-
-	if (!p)
-		abort();
-	return p;
+	return or_abort(malloc(size ? size : 1));
 }
 
 char *mem_strdup(const char *s)
 {
-	return mem_strndup(s, strlen(s));
+	return or_abort(strdup(s));
 }
 
 char *mem_strndup(const char *s, size_t n)
 {
-	char *copy;
-
-	n = strnlen(s, n);
-	copy = malloc(n + 1);
-	if (!copy)
-		abort();
-	memcpy(copy, s, n);
-	copy[n] = '\0';
-	return copy;
+	return or_abort(strndup(s, n));
 }
 
 char *mem_vprintf(const char *fmt, va_list ap)
@@ -73,9 +64,7 @@ void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
 
 		if (more > SIZE_MAX / size)
 			abort();
-		*array = realloc(*array, more * size);
-		if (!*array)
-			abort();
+		*array = or_abort(realloc(*array, more * size));
 		*cap = more;
 	}
 

@@ -11,40 +11,19 @@
 #include <unistd.h>
 
 /* Cleanup handlers run while a result travels up: they must not disturb errno */
-static inline void own_closep_(const int *fd)
-{
-	const int saved = errno;
+#define OWN_CLEANUP(name, type, release)	\
+	static inline void name(type p)		\
+	{					\
+		const int saved = errno;	\
+						\
+		release;			\
+		errno = saved;			\
+	}
 
-	if (*fd >= 0)
-		(void)close(*fd);
-	errno = saved;
-}
-
-static inline void own_freep_(void *p)
-{
-	const int saved = errno;
-
-	free(*(void **)p);
-	errno = saved;
-}
-
-static inline void own_closedirp_(DIR *const *dir)
-{
-	const int saved = errno;
-
-	if (*dir)
-		(void)closedir(*dir);
-	errno = saved;
-}
-
-static inline void own_fclosep_(FILE *const *file)
-{
-	const int saved = errno;
-
-	if (*file)
-		(void)fclose(*file);
-	errno = saved;
-}
+OWN_CLEANUP(own_closep_, const int *, if (*p >= 0) (void)close(*p))
+OWN_CLEANUP(own_freep_, void *, free(*(void **)p))
+OWN_CLEANUP(own_closedirp_, DIR *const *, if (*p) (void)closedir(*p))
+OWN_CLEANUP(own_fclosep_, FILE *const *, if (*p) (void)fclose(*p))
 
 #define auto_close	__attribute__((cleanup(own_closep_)))
 #define auto_free	__attribute__((cleanup(own_freep_)))

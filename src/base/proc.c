@@ -80,7 +80,7 @@ int proc_close_others(const int *keep, size_t n)
 			if (keep[i] >= (int)from && keep[i] < (int)next)
 				next = (unsigned int)keep[i];
 		}
-		if (next > from && sys_close_range(from, next - 1, 0) < 0)
+		if (next > from && close_range(from, next - 1, 0) < 0)
 			return -errno;
 		from = next + 1;
 	}

@@ -11,6 +11,14 @@
 
 enum { REAP_MAX = 64 };	/* Children that are ending at a time */
 
+/* Exit statuses that are ours, as the manual promises them */
+enum {
+	EXIT_TIMED_OUT = 124,
+	EXIT_NOT_BUILT = 125,		/* Nothing ran */
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
 /**
  * struct proc - A helper process
  * @pid:	-1 if there is none

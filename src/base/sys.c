@@ -59,58 +59,11 @@ int sys_openat2(int dirfd, const char *path, const struct open_how *how)
 	return (int)syscall(SYS_openat2, dirfd, path, how, sizeof(*how));
 }
 
-int sys_open_tree(int dirfd, const char *path, unsigned int flags)
-{
-	return (int)syscall(SYS_open_tree, dirfd, path, flags);
-}
-
-int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,
-		   unsigned int flags)
-{
-	return (int)syscall(SYS_move_mount, from_fd, from, to_fd, to, flags);
-}
-
 int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
 		      const struct mount_attr *attr)
 {
 	return (int)syscall(SYS_mount_setattr, dirfd, path, flags, attr,
 			    sizeof(*attr));
-}
-
-int sys_fsopen(const char *fsname, unsigned int flags)
-{
-	return (int)syscall(SYS_fsopen, fsname, flags);
-}
-
-int sys_fsconfig(int fd, unsigned int cmd, const char *key, const void *value,
-		 int aux)
-{
-	return (int)syscall(SYS_fsconfig, fd, cmd, key, value, aux);
-}
-
-int sys_fsmount(int fd, unsigned int flags, unsigned int attr_flags)
-{
-	return (int)syscall(SYS_fsmount, fd, flags, attr_flags);
-}
-
-int sys_pidfd_open(pid_t pid, unsigned int flags)
-{
-	return (int)syscall(SYS_pidfd_open, pid, flags);
-}
-
-int sys_pidfd_send_signal(int pidfd, int sig)
-{
-	return (int)syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
-}
-
-int sys_pidfd_getfd(int pidfd, int targetfd)
-{
-	return (int)syscall(SYS_pidfd_getfd, pidfd, targetfd, 0);
-}
-
-int sys_close_range(unsigned int first, unsigned int last, unsigned int flags)
-{
-	return (int)syscall(SYS_close_range, first, last, flags);
 }
 
 const char *sys_inotify_why(int error)
@@ -158,10 +111,21 @@ pid_t sys_fork_into(uint64_t flags, int *pidfd)
 			      NULL, NULL);
 }
 
-int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr,
-				size_t size, uint32_t flags)
+uint64_t sys_landlock_fs(int abi)
 {
-	return (int)syscall(SYS_landlock_create_ruleset, attr, size, flags);
+	const uint64_t first = LANDLOCK_ACCESS_FS_REFER - 1;	/* ABI 1 */
+
+	return first | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
+	       (abi >= 3 ? SYS_LANDLOCK_FS_TRUNCATE : 0) |
+	       (abi >= 5 ? SYS_LANDLOCK_FS_IOCTL_DEV : 0);
+}
+
+int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr)
+{
+	const size_t fields = attr->scoped ? 3 : attr->handled_access_net ? 2 : 1;
+
+	return (int)syscall(SYS_landlock_create_ruleset, attr,
+			    fields * sizeof(uint64_t), 0);
 }
 
 int sys_landlock_add_rule(int fd, int type, const void *attr)
@@ -176,8 +140,8 @@ int sys_landlock_restrict_self(int fd)
 
 int sys_landlock_abi(void)
 {
-	const int abi = sys_landlock_create_ruleset(NULL, 0,
-					LANDLOCK_CREATE_RULESET_VERSION);
+	const int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0,
+				     LANDLOCK_CREATE_RULESET_VERSION);
 
 	return abi < 0 ? 0 : abi;
 }

@@ -13,10 +13,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mount.h>
+#include <sys/pidfd.h>
 #include <sys/types.h>
+#include <time.h>
+#include <unistd.h>
 
 struct clone_args;
-struct mount_attr;
+
+/* Milliseconds of @clock: CLOCK_MONOTONIC and the like */
+static inline int64_t now_ms(clockid_t clock)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(clock, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
 
 /* seccomp user notification (6.6) */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -55,19 +67,8 @@ struct sys_caps {
 int sys_capget(struct sys_caps *ret);
 int sys_capset(const struct sys_caps *caps);
 int sys_openat2(int dirfd, const char *path, const struct open_how *how);
-int sys_open_tree(int dirfd, const char *path, unsigned int flags);
-int sys_move_mount(int from_fd, const char *from, int to_fd, const char *to,
-		   unsigned int flags);
 int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
 		      const struct mount_attr *attr);
-int sys_fsopen(const char *fsname, unsigned int flags);
-int sys_fsconfig(int fd, unsigned int cmd, const char *key, const void *value,
-		 int aux);
-int sys_fsmount(int fd, unsigned int flags, unsigned int attr_flags);
-int sys_pidfd_open(pid_t pid, unsigned int flags);
-int sys_pidfd_send_signal(int pidfd, int sig);
-int sys_pidfd_getfd(int pidfd, int targetfd);
-int sys_close_range(unsigned int first, unsigned int last, unsigned int flags);
 /* What keeps inotify from @error, in words that help: the limits are its own */
 const char *sys_inotify_why(int error);
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
@@ -80,8 +81,12 @@ pid_t sys_clone3(const struct clone_args *args, size_t size);
  * filter hides clone3(), by clone()
  */
 pid_t sys_fork_into(uint64_t flags, int *pidfd);
-int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr,
-				size_t size, uint32_t flags);
+/* Every right on files that the Landlock ABI @abi knows */
+uint64_t sys_landlock_fs(int abi);
+/* With the size that the fields which are not 0 take: older kernels refuse a
+ * structure with more than they know
+ */
+int sys_landlock_create_ruleset(const struct sys_landlock_ruleset_attr *attr);
 int sys_landlock_add_rule(int fd, int type, const void *attr);
 int sys_landlock_restrict_self(int fd);
 

@@ -12,9 +12,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "cli/command-line.h"

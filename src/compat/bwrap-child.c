@@ -107,7 +107,7 @@ static int enter_pidns(const struct child *c, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	pidfd = sys_pidfd_open(getpid(), 0);
+	pidfd = pidfd_open(getpid(), 0);
 	if (pidfd < 0 || socket_send(c->socket, &m, sizeof(m), &pidfd, 1) < 0)
 		return fail_errno(err, "cannot tell who we are");
 	return 0;

@@ -368,12 +368,12 @@ static int bind_node(int dev, const char *path, const char *name,
 		     struct err *err)
 {
 	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID };
-	auto_close int node = sys_open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
+	auto_close int node = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE |
 					    OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
 	if (node < 0 ||
 	    sys_mount_setattr(node, "", AT_EMPTY_PATH, &attr) < 0 ||
-	    sys_move_mount(node, "", dev, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	    move_mount(node, "", dev, name, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return fail_errno(err, "Can't bind mount %s", path);
 	return 0;
 }
@@ -401,7 +401,7 @@ static int do_dev(struct builder *b, struct bwrap_op *op, struct err *err)
 	if (pts < 0)
 		return fail(err, pts, "Can't make a new devpts: %s",
 			    strerror(-pts));
-	return sys_move_mount(pts, "", dev, "pts", MOVE_MOUNT_F_EMPTY_PATH) < 0 ?
+	return move_mount(pts, "", dev, "pts", MOVE_MOUNT_F_EMPTY_PATH) < 0 ?
 	       fail_errno(err, "Can't mount devpts") : 0;
 }
 

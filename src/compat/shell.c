@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/terminal.h"
 #include "compat/applet.h"
 #include "doctor/doctor.h"

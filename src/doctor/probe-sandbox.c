@@ -119,31 +119,31 @@ static int try_mounts(void)
 	};
 	auto_close int tree = -1, fs = -1, tmpfs = -1;
 
-	tree = sys_open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE |
+	tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE |
 			     OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	if (tree < 0 || sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE,
 					  &attr) < 0)
 		return -errno;
-	fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC);
-	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	tmpfs = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
-	if (tmpfs < 0 || sys_move_mount(tmpfs, "", AT_FDCWD, "/dev",
+	tmpfs = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	if (tmpfs < 0 || move_mount(tmpfs, "", AT_FDCWD, "/dev",
 				      MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return -errno;
-	return sys_move_mount(tree, "", tmpfs, "", MOVE_MOUNT_F_EMPTY_PATH |
+	return move_mount(tree, "", tmpfs, "", MOVE_MOUNT_F_EMPTY_PATH |
 						 MOVE_MOUNT_T_EMPTY_PATH) < 0 ?
 	       -errno : 0;
 }
 
 static int try_proc(void)
 {
-	auto_close int fs = sys_fsopen("proc", FSOPEN_CLOEXEC);
+	auto_close int fs = fsopen("proc", FSOPEN_CLOEXEC);
 	auto_close int tree = -1;
 
-	if (fs < 0 || sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
+	tree = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID);
 	return tree < 0 ? -errno : 0;
 }
 
@@ -267,10 +267,10 @@ static int try_filter(enum seccomp_observe observe)
 /* In a sandbox of ours there is no openat2(), and no listener to need it for */
 static int try_calls(void)
 {
-	auto_close int pidfd = sys_pidfd_open(getpid(), 0);
+	auto_close int pidfd = pidfd_open(getpid(), 0);
 
-	if (pidfd < 0 || sys_pidfd_send_signal(pidfd, 0) < 0 ||
-	    sys_close_range(100, ~0U, 0) < 0)
+	if (pidfd < 0 || pidfd_send_signal(pidfd, 0, NULL, 0) < 0 ||
+	    close_range(100, ~0U, 0) < 0)
 		return -errno;
 	return sys_has_openat2() || try_filter(SECCOMP_OBSERVE_ON) == -EBUSY ?
 	       0 : -ENOSYS;
@@ -312,7 +312,7 @@ static int try_landlock(void)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	ruleset = sys_landlock_create_ruleset(&attr, sizeof(uint64_t), 0);
+	ruleset = sys_landlock_create_ruleset(&attr);
 	if (ruleset < 0 || sys_landlock_restrict_self(ruleset) < 0)
 		return -errno;
 	if (open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0)

@@ -245,7 +245,7 @@ static void on_gone(void *arg)
 {
 	cloche_run *run = arg;
 	int pidfd = run->bare ?
-		fs_above_std(sys_pidfd_open(run->supervisor, 0)) : -1;
+		fs_above_std(pidfd_open(run->supervisor, 0)) : -1;
 
 	for (int i = 1; run->bare && i <= SIGNAL_MAX; i++) {
 		if (run->early & (1ULL << (i - 1)))
@@ -341,9 +341,9 @@ static void end_supervisor(cloche_run *run)
 	}
 	if (run->over)
 		return;
-	pidfd = sys_pidfd_open(run->supervisor, 0);
+	pidfd = pidfd_open(run->supervisor, 0);
 	if (pidfd >= 0)
-		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+		(void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 	close_fd(&pidfd);
 	(void)reap(run, 0);
 }

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"

@@ -16,8 +16,8 @@
 #include "base/fs.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "gate/address.h"
 
 /* The lists of GitHub's meta document that a command needs to clone, push, fetch

@@ -30,8 +30,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "policy/firewall-mark.h"
 
 static int load(const struct ruleset *r, struct err *err)

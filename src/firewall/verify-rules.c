@@ -19,8 +19,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/now.h"
 #include "base/own.h"
+#include "base/sys.h"
 #include "gate/address.h"
 
 enum {

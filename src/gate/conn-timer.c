@@ -11,8 +11,8 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
+#include "base/sys.h"
 
 static const unsigned int builtin_ms[] = {
 #define TIMER(id, ms, what) [TIMER_##id] = (ms),

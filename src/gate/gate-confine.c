@@ -8,18 +8,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -60,10 +57,7 @@ static void reset_signals(void)
 
 static int drop_privileges(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3,
-	};
-	const struct __user_cap_data_struct none[2] = { { 0 } };
+	const struct sys_caps none = { 0 };
 
 	/* Without CAP_SETPCAP the bounding set stays; no_new_privs and no
 	 * exec make it void
@@ -73,7 +67,7 @@ static int drop_privileges(struct err *err)
 			break;
 	}
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 ||
-	    syscall(SYS_capset, &header, none) < 0)
+	    sys_capset(&none) < 0)
 		return fail_errno(err, "cannot drop capabilities");
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return fail_errno(err, "cannot set no_new_privs");
@@ -123,15 +117,6 @@ static const char *const resolver_paths[] = {
 	"/run/nscd", "/var/lib/sss",
 };
 
-#define ALL_FS	((1ULL << 13) - 1)	/* Every right of ABI 1 */
-
-static uint64_t handled_fs(int abi)
-{
-	return ALL_FS | (abi >= 2 ? LANDLOCK_ACCESS_FS_REFER : 0) |
-	       (abi >= 3 ? SYS_LANDLOCK_FS_TRUNCATE : 0) |
-	       (abi >= 5 ? SYS_LANDLOCK_FS_IOCTL_DEV : 0);
-}
-
 static int allow_reading(int ruleset, const char *path, struct err *err)
 {
 	struct landlock_path_beneath_attr attr = {
@@ -156,21 +141,17 @@ static int restrict_files(enum confined kind, struct err *err)
 {
 	const int abi = sys_landlock_abi();
 	const struct sys_landlock_ruleset_attr attr = {
-		.handled_access_fs = handled_fs(abi),
+		.handled_access_fs = sys_landlock_fs(abi),
 		.handled_access_net = abi >= 4 ? SYS_LANDLOCK_NET_BIND_TCP : 0,
 		.scoped = abi >= 6 ? SYS_LANDLOCK_SCOPE_ABSTRACT_UNIX |
 				     SYS_LANDLOCK_SCOPE_SIGNAL : 0,
 	};
-	const size_t size = abi >= 6 ? sizeof(attr)
-			  : abi >= 4 ? offsetof(struct sys_landlock_ruleset_attr,
-						scoped)
-				     : sizeof(attr.handled_access_fs);
 	auto_close int fd = -1;
 	int r = 0;
 
 	if (!abi)
 		return 0;
-	fd = sys_landlock_create_ruleset(&attr, size, 0);
+	fd = sys_landlock_create_ruleset(&attr);
 	if (fd < 0)
 		return fail_errno(err, "cannot make a Landlock ruleset");
 	for (size_t i = 0; !r && kind == CONFINED_RESOLVER &&

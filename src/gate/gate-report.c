@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/now.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "gate/address.h"
 #include "gate/ask.h"

@@ -103,7 +103,7 @@ TEST(without_descriptors_for_a_pipe_bytes_are_copied)
 	carry(1 << 16);
 	CHECK_INT(bench.flow.pipe[0], -1);
 	/* Whoever looks for leaks afterwards needs some */
-	(void)sys_close_range((unsigned int)first, (unsigned int)last, 0);
+	(void)close_range((unsigned int)first, (unsigned int)last, 0);
 }
 
 TEST(a_limit_is_kept_to_the_byte)

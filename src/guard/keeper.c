@@ -226,15 +226,15 @@ static bool is_closed(const struct mask_devices *own, enum mount_kind kind, int 
 /* An empty directory, still writable: a detached mount, or -1 */
 static int make_tmpfs(struct mask_devices *own)
 {
-	auto_close int fs = sys_fsopen("tmpfs", FSOPEN_CLOEXEC), tree = -1;
+	auto_close int fs = fsopen("tmpfs", FSOPEN_CLOEXEC), tree = -1;
 	struct statx x;
 
 	if (fs < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	    fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "mode", "0555", 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
-	tree = sys_fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	tree = fsmount(fs, FSMOUNT_CLOEXEC, 0);
 	if (tree < 0 || !look(tree, &x))
 		return -1;
 	add_device(own, makedev(x.stx_dev_major, x.stx_dev_minor), false);
@@ -282,9 +282,9 @@ static int make_cover(struct mask_devices *own, enum mount_kind kind, int at)
 	tree = kind != MOUNT_BIND_RO && S_ISDIR(x.stx_mode) ?
 	       make_tmpfs(own) :
 	       kind == MOUNT_BIND_RO ?
-	       sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	       open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH | AT_RECURSIVE) :
-	       sys_open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE |
+	       open_tree(AT_FDCWD, "/dev/null", OPEN_TREE_CLONE |
 			     OPEN_TREE_CLOEXEC);
 	if (tree < 0 || set_read_only(tree) < 0)
 		return -1;
@@ -293,7 +293,7 @@ static int make_cover(struct mask_devices *own, enum mount_kind kind, int at)
 
 static int attach(int tree, int at)
 {
-	return sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+	return move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
 			      MOVE_MOUNT_T_EMPTY_PATH);
 }
 
@@ -321,7 +321,7 @@ static int copy_mask(const struct keeping *k, const struct keeper_mount *m)
 
 	if (at < 0 || !is_mask(&k->own, at))
 		return -1;
-	return sys_open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
+	return open_tree(at, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC |
 			     AT_EMPTY_PATH);
 }
 
@@ -338,7 +338,7 @@ static void prepare(const struct keeping *keeping, struct kept *k)
 		k->model = copy_mask(keeping, k->mount);
 	if (k->spare >= 0 || k->model < 0)
 		return;
-	k->spare = sys_open_tree(k->model, "", flags | AT_EMPTY_PATH);
+	k->spare = open_tree(k->model, "", flags | AT_EMPTY_PATH);
 	if (k->spare < 0) {
 		k->spare = take_fd(&k->model);
 		k->model = copy_mask(keeping, k->mount);
@@ -400,7 +400,7 @@ static int cover_around(struct keeping *k, const struct keeper_mount *m, int at)
 		auto_close int from = open_path(s->path);
 
 		shown[n] = from < 0 ? -1 :
-			   sys_open_tree(from, "", OPEN_TREE_CLONE |
+			   open_tree(from, "", OPEN_TREE_CLONE |
 					 OPEN_TREE_CLOEXEC | AT_EMPTY_PATH |
 					 AT_RECURSIVE);
 		if (s->kind == MOUNT_SHOW && shown[n] >= 0 &&

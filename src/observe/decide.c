@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/dir.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -285,7 +285,7 @@ static bool is_filled(const struct resolved_path *p)
 	auto_close int fd = openat(p->parent, p->name, O_RDONLY | O_DIRECTORY |
 				   O_NOFOLLOW | O_CLOEXEC);
 	struct dir dir = {
-		.fd = fd, .room = (char *)room, .size = sizeof(room),
+		.fd = fd, .buffer = (char *)room, .size = sizeof(room),
 	};
 	struct dir_entry entry;
 

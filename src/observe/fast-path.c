@@ -33,7 +33,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "observe/inflight-calls.h"

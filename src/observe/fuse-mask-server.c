@@ -26,8 +26,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -138,7 +138,7 @@ static pid_t search_process(const struct fuse_masks_run *m, pid_t inner)
 	auto_close int list = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint64_t room[1024];
 	struct dir dir = {
-		.fd = list, .room = (char *)room, .size = sizeof(room),
+		.fd = list, .buffer = (char *)room, .size = sizeof(room),
 	};
 	struct dir_entry entry;
 	struct stat pids;
@@ -308,7 +308,7 @@ static bool is_empty(const char *path)
 				 O_NONBLOCK | O_CLOEXEC);
 	uint64_t room[128];
 	struct dir dir = {
-		.fd = fd, .room = (char *)room, .size = sizeof(room),
+		.fd = fd, .buffer = (char *)room, .size = sizeof(room),
 	};
 	struct dir_entry entry;
 

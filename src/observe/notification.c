@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "base/now.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "observe/cwd-cache.h"

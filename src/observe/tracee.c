@@ -216,14 +216,14 @@ int tracee_dir(const struct tracee *t, int fd)
 int tracee_get_fd(struct tracee *t, int fd)
 {
 	/* The thread's own: it need not share the first one's (Linux 6.9) */
-	auto_close int pidfd = sys_pidfd_open(t->tid, PIDFD_THREAD);
+	auto_close int pidfd = pidfd_open(t->tid, PIDFD_THREAD);
 	int copy;
 
 	if (pidfd < 0 && errno == EINVAL)
-		pidfd = sys_pidfd_open(tracee_process(t, NULL), 0);
+		pidfd = pidfd_open(tracee_process(t, NULL), 0);
 	if (pidfd < 0)
 		return -errno;
-	copy = sys_pidfd_getfd(pidfd, fd);
+	copy = pidfd_getfd(pidfd, fd, 0);
 	return copy < 0 ? -errno : copy;
 }
 

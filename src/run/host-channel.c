@@ -114,7 +114,7 @@ int host_channel_new(int fd, pid_t parent, struct options *options,
 		struct host_channel **ret, struct err *err)
 {
 	auto_close int socket = fd;
-	auto_close int pidfd = sys_pidfd_open(parent, 0);
+	auto_close int pidfd = pidfd_open(parent, 0);
 	struct host_channel *c;
 
 	/* The parent may be gone already, and its pid reused */

@@ -73,7 +73,7 @@ void job_started(struct job *job, int pidfd)
 	job->command = pidfd;
 	for (int sig = 1; sig < NSIG; sig++) {
 		if (sigismember(&job->pending, sig) == 1)
-			(void)sys_pidfd_send_signal(pidfd, sig);
+			(void)pidfd_send_signal(pidfd, sig, NULL, 0);
 	}
 }
 
@@ -160,7 +160,7 @@ void job_signal(struct job *job, int signal)
 		if (!is_stopped(job->command))
 			return;
 	}
-	(void)sys_pidfd_send_signal(job->command, signal);
+	(void)pidfd_send_signal(job->command, signal, NULL, 0);
 }
 
 static int set_timer(int fd, uint64_t ms)
@@ -186,8 +186,8 @@ static int on_time(void *arg, uint32_t events)
 		loop_stop(job->loop, 0);
 		return 0;
 	}
-	(void)sys_pidfd_send_signal(job->command, SIGTERM);
-	(void)sys_pidfd_send_signal(job->command, SIGCONT);
+	(void)pidfd_send_signal(job->command, SIGTERM, NULL, 0);
+	(void)pidfd_send_signal(job->command, SIGCONT, NULL, 0);
 	return set_timer(job->timer.fd, GRACE_MS);
 }
 

@@ -225,7 +225,7 @@ static void add_edit(struct keeper_list *list, const struct plan *first,
 static void replace(struct keeper_client *k)
 {
 	struct proc old = k->keeper, new;
-	auto_close int before = old.pid > 0 ? sys_pidfd_open(old.pid, 0) : -1;
+	auto_close int before = old.pid > 0 ? pidfd_open(old.pid, 0) : -1;
 	struct err err = { 0 };
 
 	if (!k->list.len)

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/own.h"
 #include "base/proc.h"
 #include "ipc/listener.h"

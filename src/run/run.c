@@ -18,7 +18,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"

@@ -35,8 +35,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/listener.h"
 #include "ipc/socket.h"
@@ -86,7 +86,7 @@ static int arrange_descriptors(const struct sandbox_request *request,
 		else if (dup2(fds[i], i) < 0)
 			return fail_errno(err, "cannot set up descriptor %d", i);
 	}
-	if (dup3(fds[3], 3, O_CLOEXEC) < 0 || sys_close_range(4, ~0U, 0) < 0)
+	if (dup3(fds[3], 3, O_CLOEXEC) < 0 || close_range(4, ~0U, 0) < 0)
 		return fail_errno(err, "cannot close inherited descriptors");
 	*socket = 3;
 	return 0;

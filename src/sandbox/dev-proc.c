@@ -33,7 +33,7 @@ static int clone_terminal(int host, const char *name)
 	static const struct mount_attr closed = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
 	};
-	auto_close int tree = sys_open_tree(host, name, OPEN_TREE_CLONE |
+	auto_close int tree = open_tree(host, name, OPEN_TREE_CLONE |
 					    OPEN_TREE_CLOEXEC);
 
 	if (tree < 0 ||
@@ -134,7 +134,7 @@ int tmpfs_make_console(const struct tmpfs *tmpfs, struct err *err)
 static int attach_in(const struct tmpfs *tmpfs, int tree, const char *name,
 		     struct err *err)
 {
-	if (sys_move_mount(tree, "", tmpfs->dev, name,
+	if (move_mount(tree, "", tmpfs->dev, name,
 			   MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return fail_errno(err, "cannot mount on '/dev/%s'", name);
 	return 0;
@@ -190,7 +190,7 @@ int tmpfs_begin_proc(struct tmpfs *tmpfs, struct err *err)
 {
 	if (tmpfs->proc < 0)
 		return 0;	/* Who wants it will hear */
-	if (sys_move_mount(tmpfs->proc, "", tmpfs->fd, "proc",
+	if (move_mount(tmpfs->proc, "", tmpfs->fd, "proc",
 			   MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return fail_errno(err, "cannot mount a new /proc");
 	return mask_all(tmpfs, false, err);

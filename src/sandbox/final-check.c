@@ -19,8 +19,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/dir.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "plan/plan.h"
@@ -118,7 +118,7 @@ static int check_descriptors(int keep, struct err *err)
 				   O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	uint64_t room[64];
 	struct dir dir = {
-		.fd = list, .room = (char *)room, .size = sizeof(room),
+		.fd = list, .buffer = (char *)room, .size = sizeof(room),
 	};
 	struct dir_entry entry;
 	int r;

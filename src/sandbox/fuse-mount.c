@@ -37,10 +37,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/dir.h"
-#include "base/exit.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/socket.h"
 #include "plan/plan.h"
@@ -87,22 +87,22 @@ static int set_number(int fs, const char *key, unsigned int value)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%u", value);
-	return sys_fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, text, 0);
 }
 
 static int make_root(const struct fuse_mount *masks)
 {
-	auto_close int fs = sys_fsopen("fuse", FSOPEN_CLOEXEC);
+	auto_close int fs = fsopen("fuse", FSOPEN_CLOEXEC);
 
 	if (fs < 0 || set_number(fs, "fd", (unsigned int)masks->device) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "source", FUSE_MASK_SOURCE, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_SET_STRING, "rootmode", "40555", 0) < 0 ||
 	    set_number(fs, "user_id", masks->tree.uid) < 0 ||
 	    set_number(fs, "group_id", masks->tree.gid) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_SET_FLAG, "allow_other", NULL, 0) < 0 ||
-	    sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	    fsconfig(fs, FSCONFIG_SET_FLAG, "allow_other", NULL, 0) < 0 ||
+	    fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -1;
-	return sys_fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
+	return fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY |
 			   MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 			   MOUNT_ATTR_NOEXEC);
 }
@@ -221,7 +221,7 @@ static bool read_root(const struct fuse_mount *masks)
 	auto_close int fd = openat(masks->root, ".", O_RDONLY | O_DIRECTORY |
 				   O_CLOEXEC);
 	char room[8192] __attribute__((aligned(8)));
-	struct dir dir = { .fd = fd, .room = room, .size = sizeof(room) };
+	struct dir dir = { .fd = fd, .buffer = room, .size = sizeof(room) };
 	struct dir_entry entry;
 	size_t left = 0;
 
@@ -252,7 +252,7 @@ void fuse_mount_start(struct fuse_mount *masks, int tmpfs)
 	masks->root = make_root(masks);
 	/* Kernels before 6.15 clone only what is attached somewhere */
 	if (masks->root >= 0 && read_number(masks) &&
-	    sys_move_mount(masks->root, "", tmpfs, "masks",
+	    move_mount(masks->root, "", tmpfs, "masks",
 			   MOVE_MOUNT_F_EMPTY_PATH) == 0 &&
 	    start_server(masks) && read_root(masks))
 		return;

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/socket.h"
 #include "plan/plan.h"
@@ -155,7 +155,7 @@ static int open_domain(const struct plan *plan, int socket)
 
 	if (plan->tier == TIER_FULL || plan->machine.landlock_abi < 6)
 		return -1;
-	fd = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	fd = sys_landlock_create_ruleset(&attr);
 	if (fd < 0)
 		child_fail(socket, EXIT_NOT_BUILT, -errno, "cannot make a Landlock domain for the command");
 	return fd;
@@ -209,7 +209,7 @@ static pid_t start_command(const struct sandbox_request *request, int socket,
 static void tell_started(const struct init *init)
 {
 	const struct sandbox_message m = { .event = SANDBOX_STARTED };
-	auto_close int fd = sys_pidfd_open(init->command, 0);
+	auto_close int fd = pidfd_open(init->command, 0);
 
 	if (fd < 0 || socket_send(init->socket, &m, sizeof(m), &fd, 1) < 0)
 		leave(init, EXIT_NOT_BUILT);
@@ -292,7 +292,7 @@ void init_run(const struct sandbox_request *request, int socket)
 	init.command = start_command(request, socket, domain);
 	close_fd(&domain);
 	/* Or a pipe would not end */
-	(void)sys_close_range(init.keeps_stdin ? 1 : 0, 2, 0);
+	(void)close_range(init.keeps_stdin ? 1 : 0, 2, 0);
 	tell_started(&init);
 	for (;;) {
 		struct signalfd_siginfo info;

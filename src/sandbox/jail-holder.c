@@ -137,8 +137,8 @@ static void __attribute__((noreturn)) run_pasta(const char *pasta,
 	}
 	if (socket_recv(socket, &go, 1, &net, &nfds) != 1 || nfds != 1 ||
 	    dup2(net, NET_FD) < 0 || dup2(words, 2) < 0 ||
-	    sys_close_range(NET_FD + 1, ~0U, 0) < 0 ||
-	    sys_close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
+	    close_range(NET_FD + 1, ~0U, 0) < 0 ||
+	    close_range(3, NET_FD - 1, 0) < 0 || keep_rights() < 0)
 		_exit(126);
 	/* It takes an ignored SIGPIPE for a failure */
 	for (int i = 1; i < NSIG; i++)
@@ -163,7 +163,7 @@ static void read_words(int fd, char *text, size_t size)
 /* It goes to the background when it is ready */
 static int wait_for_pasta(pid_t pid, int words, struct err *err)
 {
-	auto_close int pidfd = sys_pidfd_open(pid, 0);
+	auto_close int pidfd = pidfd_open(pid, 0);
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	char text[WORDS_MAX];
 	int status = 0;

@@ -39,9 +39,6 @@
 	 LANDLOCK_ACCESS_FS_REFER | SYS_LANDLOCK_FS_TRUNCATE |		\
 	 SYS_LANDLOCK_FS_IOCTL_DEV)
 
-#define NEVER_RIGHTS							\
-	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
-
 #define FILE_RIGHTS							\
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |	\
 	 LANDLOCK_ACCESS_FS_WRITE_FILE | SYS_LANDLOCK_FS_TRUNCATE |	\
@@ -52,20 +49,6 @@
 	 SYS_LANDLOCK_FS_IOCTL_DEV)
 
 enum { CARVED_MAX = 4096 };	/* Rules for what stands beside hidden paths */
-
-/* What each ABI knows; later ones only add */
-static uint64_t handled_by(int abi)
-{
-	uint64_t rights = READ_RIGHTS | WRITE_RIGHTS | NEVER_RIGHTS;
-
-	if (abi < 2)
-		rights &= ~(uint64_t)LANDLOCK_ACCESS_FS_REFER;
-	if (abi < 3)
-		rights &= ~(uint64_t)SYS_LANDLOCK_FS_TRUNCATE;
-	if (abi < 5)
-		rights &= ~(uint64_t)SYS_LANDLOCK_FS_IOCTL_DEV;
-	return rights;
-}
 
 static int allow_fd(int ruleset, int fd, uint64_t rights, struct err *err,
 		    const char *name)
@@ -422,7 +405,7 @@ static int create(const struct plan *plan, struct err *err)
 {
 	const int abi = plan->machine.landlock_abi;
 	const struct sys_landlock_ruleset_attr attr = {
-		.handled_access_fs = nests(plan) ? 0 : handled_by(abi),
+		.handled_access_fs = nests(plan) ? 0 : sys_landlock_fs(abi),
 		.handled_access_net = plan->tier == TIER_FULL ||
 				      plan->net == NET_HOST ? 0 :
 				      SYS_LANDLOCK_NET_BIND_TCP |
@@ -430,10 +413,7 @@ static int create(const struct plan *plan, struct err *err)
 		.scoped = abi < 6 ? 0 : SYS_LANDLOCK_SCOPE_ABSTRACT_UNIX |
 					SYS_LANDLOCK_SCOPE_SIGNAL,
 	};
-	/* Older kernels refuse a structure with more than they know */
-	const size_t size = abi < 4 ? sizeof(uint64_t) :
-			    abi < 6 ? 2 * sizeof(uint64_t) : sizeof(attr);
-	const int ruleset = sys_landlock_create_ruleset(&attr, size, 0);
+	const int ruleset = sys_landlock_create_ruleset(&attr);
 
 	return ruleset < 0 ? fail_errno(err, "cannot make a Landlock ruleset")
 			   : ruleset;
@@ -465,8 +445,8 @@ int stage_landlock(const struct sandbox_request *request, int socket,
 	if (ruleset < 0)
 		return ruleset;
 	r = nests(plan) ? 0 : plan->tier == TIER_FULL ?
-	    allow_all(ruleset, plan, handled_by(abi), err) :
-	    allow_grants(ruleset, plan, request->tmp_path, handled_by(abi),
+	    allow_all(ruleset, plan, sys_landlock_fs(abi), err) :
+	    allow_grants(ruleset, plan, request->tmp_path, sys_landlock_fs(abi),
 			 err);
 	if (r < 0)
 		return r;

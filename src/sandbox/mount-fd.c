@@ -36,7 +36,7 @@ int tree_open(const char *path, struct err *err)
 
 int tree_clone(int fd, struct err *err, const char *path)
 {
-	const int tree = sys_open_tree(fd, "", CLONE_TREE | AT_EMPTY_PATH);
+	const int tree = open_tree(fd, "", CLONE_TREE | AT_EMPTY_PATH);
 
 	if (tree < 0)
 		return fail_errno(err, "cannot clone the mount at '%s'", path);
@@ -45,7 +45,7 @@ int tree_clone(int fd, struct err *err, const char *path)
 
 int tree_attach(int tree, int at, struct err *err, const char *path)
 {
-	if (sys_move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
+	if (move_mount(tree, "", at, "", MOVE_MOUNT_F_EMPTY_PATH |
 					     MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return fail_errno(err, "cannot mount on '%s'", path);
 	return 0;
@@ -73,13 +73,13 @@ int tree_seal(int dir, const char *name)
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
 			    MOUNT_ATTR_NODEV,
 	};
-	auto_close int tree = sys_open_tree(dir, name, CLONE_TREE |
+	auto_close int tree = open_tree(dir, name, CLONE_TREE |
 					    AT_SYMLINK_NOFOLLOW);
 
 	return tree < 0 ||
 	       sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
 				 &attr) < 0 ||
-	       sys_move_mount(tree, "", dir, name,
+	       move_mount(tree, "", dir, name,
 			      MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
@@ -87,20 +87,20 @@ int tree_seal(int dir, const char *name)
 static int mount_create(int fs, int r, unsigned int attr)
 {
 	if (r == 0)
-		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
+		r = fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 	if (r == 0)
-		r = sys_fsmount(fs, FSMOUNT_CLOEXEC, attr);
+		r = fsmount(fs, FSMOUNT_CLOEXEC, attr);
 	return r < 0 ? -errno : r;
 }
 
 int mount_new(const char *type, const char *const (*options)[2],
 	      unsigned int attr)
 {
-	auto_close int fs = sys_fsopen(type, FSOPEN_CLOEXEC);
+	auto_close int fs = fsopen(type, FSOPEN_CLOEXEC);
 	int r = fs < 0 ? -1 : 0;
 
 	for (; r == 0 && options && (*options)[0]; options++)
-		r = sys_fsconfig(fs, (*options)[1] ? FSCONFIG_SET_STRING
+		r = fsconfig(fs, (*options)[1] ? FSCONFIG_SET_STRING
 						   : FSCONFIG_SET_FLAG,
 				 (*options)[0], (*options)[1], 0);
 	return mount_create(fs, r, attr);
@@ -122,7 +122,7 @@ static int set_dir(int fs, const char *key, const char *fds, int fd)
 	char path[32];
 
 	snprintf(path, sizeof(path), "%s%d", fds, fd);
-	return sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path, 0);
+	return fsconfig(fs, FSCONFIG_SET_STRING, key, path, 0);
 }
 
 static int set_lower(int fs, const char *fds, const int *lower, size_t n)
@@ -133,7 +133,7 @@ static int set_lower(int fs, const char *fds, const int *lower, size_t n)
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&list, "%s%s%d", i ? ":" : "", fds, lower[i]);
 	if (list.len <= OPTION_MAX)
-		return sys_fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir",
+		return fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir",
 				    buf_str(&list), 0);
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = set_dir(fs, "lowerdir+", fds, lower[i]);
@@ -143,7 +143,7 @@ static int set_lower(int fs, const char *fds, const int *lower, size_t n)
 int mount_new_overlay(const char *fds, const int *lower, size_t n, int upper,
 		      int work)
 {
-	auto_close int fs = sys_fsopen("overlay", FSOPEN_CLOEXEC);
+	auto_close int fs = fsopen("overlay", FSOPEN_CLOEXEC);
 	int r = fs < 0 ? -1 : set_lower(fs, fds, lower, n);
 
 	if (r == 0 && upper >= 0)
@@ -151,9 +151,9 @@ int mount_new_overlay(const char *fds, const int *lower, size_t n, int upper,
 	if (r == 0 && upper >= 0)
 		r = set_dir(fs, "workdir", fds, work);
 	if (r == 0)
-		r = sys_fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0);
+		r = fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0);
 	if (r == 0)
-		r = sys_fsconfig(fs, FSCONFIG_SET_STRING, "source", "overlay",
+		r = fsconfig(fs, FSCONFIG_SET_STRING, "source", "overlay",
 				 0);
 	return mount_create(fs, r, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }

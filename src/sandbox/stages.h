@@ -135,7 +135,7 @@ void child_wipe(void);
 void init_run(const struct sandbox_request *request, int socket)
 	__attribute__((noreturn));
 
-/* Report and end: nothing has run. @status is one of base/exit.h, @code a
+/* Report and end: nothing has run. @status is one of base/proc.h, @code a
  * negative errno.
  */
 void child_fail(int socket, int status, int code, const char *text)

@@ -111,7 +111,7 @@ static pid_t fork_in_jail(const struct init_args *b, int *pidfd)
 		errno = -pid;
 		return -1;
 	}
-	*pidfd = sys_pidfd_open(pid, 0);
+	*pidfd = pidfd_open(pid, 0);
 	return pid;
 }
 
@@ -321,7 +321,7 @@ void sandbox_stop(struct sandbox *sandbox)
 		close_fd(&sandbox->socket);	/* Init ends the others then */
 	if (sandbox->pidfd >= 0) {
 		if (!sandbox->sweeps)
-			(void)sys_pidfd_send_signal(sandbox->pidfd, SIGKILL);
+			(void)pidfd_send_signal(sandbox->pidfd, SIGKILL, NULL, 0);
 		while (waitpid(sandbox->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}

@@ -304,7 +304,7 @@ int tmpfs_open(const struct tmpfs *tmpfs, const struct plan *plan, struct err *e
 int tmpfs_part(const struct tmpfs *tmpfs, const char *name, uint64_t clear,
 		      struct err *err)
 {
-	auto_close int tree = sys_open_tree(tmpfs->fd, name, OPEN_TREE_CLONE |
+	auto_close int tree = open_tree(tmpfs->fd, name, OPEN_TREE_CLONE |
 					    OPEN_TREE_CLOEXEC);
 	int r = 0;
 

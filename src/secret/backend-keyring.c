@@ -22,7 +22,6 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -76,7 +75,7 @@ static _Noreturn void exec_helper(const struct store *s, const char *verb,
 	(void)signal(SIGPIPE, SIG_DFL);
 	(void)signal(SIGXFSZ, SIG_DFL);
 	if (dup2(fds[0], 0) < 0 || dup2(fds[1], 1) < 0 || dup2(fds[2], 2) < 0 ||
-	    sys_close_range(3, ~0U, 0) < 0)
+	    close_range(3, ~0U, 0) < 0)
 		_exit(KEYRING_FAILED);
 	if (s->helper)
 		(void)execve(s->helper, args, env);
@@ -121,7 +120,7 @@ static int start_helper(struct helper *h, const struct store *s,
 		return r;
 	/* Here as well: a kill of the group must not come before the group */
 	(void)setpgid(h->pid, h->pid);
-	h->fd[CHILD].fd = sys_pidfd_open(h->pid, 0);
+	h->fd[CHILD].fd = pidfd_open(h->pid, 0);
 	return h->fd[CHILD].fd < 0 ? -errno : 0;
 }
 

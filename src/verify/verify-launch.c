@@ -21,11 +21,10 @@
 #include "attack/lack.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/exit.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/proc.h"
 #include "base/sys.h"
 #include "verify/verify.h"
 #include "view/view.h"
@@ -164,7 +163,7 @@ static int start(const struct verify *v, const struct launch *l, bool talks,
 	ret->in = in[1];
 	if (ret->pid < 0)
 		return fail_errno(err, "cannot start the sandbox");
-	ret->pidfd = sys_pidfd_open(ret->pid, 0);
+	ret->pidfd = pidfd_open(ret->pid, 0);
 	return 0;
 }
 

@@ -521,7 +521,7 @@ bool target_stays_alive(const struct target *t)
 	struct pollfd p = { .events = POLLIN };
 	bool dead;
 
-	p.fd = sys_pidfd_open(t->w.victim, 0);
+	p.fd = pidfd_open(t->w.victim, 0);
 	/* A control must see it die, and does not wait for long if it does */
 	dead = poll(&p, 1, t->w.inside ? DYING_MS : CONTROL_MS) == 1;
 	close_fd(&p.fd);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
+#include "base/fs.h"
 #include "view/walk-cache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/dir.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -29,7 +29,7 @@ static bool holds_match(const struct glob *glob, int fd, const char *path,
 			unsigned int depth, unsigned int *left)
 {
 	uint64_t room[512];
-	struct dir dir = { .fd = fd, .room = (char *)room,
+	struct dir dir = { .fd = fd, .buffer = (char *)room,
 			   .size = sizeof(room) };
 	struct dir_entry entry;
 	int r;

@@ -9,12 +9,12 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/policy.h"
-#include "view/view.h"
 #include "test.h"
+#include "view/view.h"
 
 enum { OLD = 1000 };	/* A change time long ago */
 

@@ -17,7 +17,7 @@
 #include <time.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
+#include "base/fs.h"
 #include "base/mem.h"
 
 enum { SLOTS_MIN = 64 };

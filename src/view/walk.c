@@ -33,8 +33,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/dir.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -334,9 +334,9 @@ static void walk_open(struct walk *w, int fd, const struct stat *st,
 		      const char *path, unsigned int depth)
 {
 	auto_buf struct buf names = { 0 };
-	auto_free char *own = w->room ? NULL : mem_alloc(DIR_ROOM);
+	auto_free char *own = w->room ? NULL : mem_alloc(DIR_BUFFER);
 	struct dir dir = {
-		.fd = fd, .room = own ? own : w->room, .size = DIR_ROOM,
+		.fd = fd, .buffer = own ? own : w->room, .size = DIR_BUFFER,
 	};
 	struct dir_entry entry;
 	size_t read = 0;
@@ -483,7 +483,7 @@ static int walk_from(struct walk *w, const char *path, struct err *err)
 	auto_free char *closed = NULL;
 
 	if (!w->globs)
-		w->room = mem_alloc(DIR_ROOM);
+		w->room = mem_alloc(DIR_BUFFER);
 	walk_dir(w, path, 0);
 	if (w->globs)
 		walk_links(w);

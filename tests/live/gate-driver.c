@@ -443,7 +443,7 @@ int main(int argc, char **argv)
 	config.policy = make_policy();
 	config.ask = ask ? on_ask : NULL;
 	need(loop_new(&loop, &err), &err);
-	client.fd = sys_pidfd_open(pid, 0);
+	client.fd = pidfd_open(pid, 0);
 	need(loop_add(loop, &client, EPOLLIN), &err);
 	need(gate_client_new(loop, &config, &set, &keeper, &err), &err);
 	for (size_t i = 0; i < n_publish; i++)
