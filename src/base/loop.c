@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 
 #include "base/err.h"
 #include "base/fs.h"
@@ -96,6 +97,28 @@ void loop_close(struct loop *loop, struct loop_source *source)
 {
 	close_fd(&source->fd);
 	forget(loop, source);
+}
+
+int loop_set_timer(struct loop *loop, struct loop_source *source, uint64_t ms,
+		   bool again)
+{
+	const struct timespec t = {
+		.tv_sec = (time_t)(ms / 1000),
+		.tv_nsec = (long)(ms % 1000) * 1000000,
+	};
+	const struct itimerspec when = {
+		.it_value = t, .it_interval = again ? t : (struct timespec){ 0 },
+	};
+	int r = 0;
+
+	if (source->fd < 0) {
+		source->fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
+							     TFD_NONBLOCK);
+		r = source->fd < 0 ? -errno : loop_add(loop, source, EPOLLIN);
+	}
+	if (r == 0 && timerfd_settime(source->fd, 0, &when, NULL) < 0)
+		r = -errno;
+	return r;
 }
 
 void loop_prefer(struct loop *loop, const struct loop_source *source)

@@ -55,6 +55,13 @@ void loop_remove(struct loop *loop, struct loop_source *source);
  */
 void loop_close(struct loop *loop, struct loop_source *source);
 
+/* Have @source called after @ms milliseconds, and with @again every @ms; 0 stops that.
+ * Its descriptor, -1 at first, becomes a timer that the caller closes. 0 or a negative
+ * errno.
+ */
+int loop_set_timer(struct loop *loop, struct loop_source *source, uint64_t ms,
+		   bool again);
+
 /* Of all that is ready at once, handle @source first. NULL for none. */
 void loop_prefer(struct loop *loop, const struct loop_source *source);
 
