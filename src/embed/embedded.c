@@ -21,13 +21,13 @@
 
 static void on_say(void *arg, const char *line)
 {
-	host_channel_say(arg, line);
+	host_channel_tell(arg, WIRE_SAY, line);
 }
 
 static void on_print(void *arg, const char *text, size_t n)
 {
 	(void)n;
-	host_channel_report(arg, text);
+	host_channel_tell(arg, WIRE_REPORT, text);
 }
 
 /* @text is the words, each with its NUL; *@ret points into it, to be freed */
@@ -123,8 +123,7 @@ int cli_embedded(int argc, char **argv, struct err *err)
 	    fcntl(EMBED_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ||
 	    fcntl(EMBED_WORDS, F_SETFD, FD_CLOEXEC) < 0)
 		return fail(err, -EINVAL, "only the library starts this");
-	r = host_channel_new(EMBED_SOCKET, (pid_t)parent, &options,
-			     &output.channel, err);
+	r = host_channel_new(EMBED_SOCKET, (pid_t)parent, &output.channel, err);
 	if (r < 0)
 		return r;
 	output.arg = output.channel;

@@ -20,8 +20,6 @@
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "run/options.h"
-#include "run/output.h"
-#include "sandbox/sandbox.h"
 #include "view/view.h"
 
 const char *tier_around(void)
@@ -179,12 +177,4 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 	fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",
 	     why);
 	return true;
-}
-
-void tier_tell_without(const struct output *output, int value)
-{
-	if (value & SANDBOX_HOST_PROC)
-		output_say(output, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
-	if (value & SANDBOX_NO_LAYER)
-		output_say(output, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
 }

@@ -11,7 +11,6 @@
 struct err;
 struct machine;
 struct options;
-struct output;
 struct policy;
 struct plan;
 
@@ -29,9 +28,6 @@ int tier_choose(const struct options *options, const struct policy *policy,
  */
 bool tier_falls_back(const struct options *options, const struct plan *plan,
 		     struct err *err);
-
-/* Say what the sandbox had to be built without: SANDBOX_HOST_PROC, SANDBOX_NO_LAYER */
-void tier_tell_without(const struct output *output, int value);
 
 /* The sandbox that this runs in, by the name of its first process; NULL if it
  * is none that we know. One of ours is "cloche".

@@ -9,7 +9,6 @@
 struct err;
 struct listener_set;
 struct options;
-struct output;
 struct plan;
 struct policy;
 struct settings_report;
@@ -19,7 +18,6 @@ struct walk_cache;
 /**
  * struct decision - What was decided for one run
  * @options:	The caller's
- * @output:	The caller's, set by run(); NULL where nothing runs
  * @tmpdir:	The private /tmp on the host, or NULL: a fresh one
  * @walked:	What is known of the project's directories, or NULL
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
@@ -28,7 +26,6 @@ struct walk_cache;
  */
 struct decision {
 	const struct options *options;
-	const struct output *output;
 	struct policy *policy;
 	struct view *view;
 	struct plan *plan;

@@ -21,19 +21,20 @@
 #include "base/own.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "ipc/wire.h"
 #include "policy/host.h"
 #include "report/violation.h"
 #include "run/options.h"
+#include "run/run.h"
 
+/**
+ * struct host_channel - The supervisor's end
+ * @parent:	The pidfd of the program that uses the library
+ * @run:	The run that is served, or NULL
+ */
 struct host_channel {
 	struct wire wire;
 	struct loop_source parent;
-	struct options *options;
-	struct host_channel_handlers handlers;
-	channel_answer_fn answer;
-	void *answer_arg;
-	struct loop *loop;
+	struct run *run;
 };
 
 #define SEND(channel, verb, ...)					\
@@ -44,8 +45,8 @@ static void give_up(void *arg)
 {
 	struct host_channel *c = arg;
 
-	if (c->handlers.gone)
-		c->handlers.gone(c->handlers.arg);
+	if (c->run)
+		run_abort(c->run);
 }
 
 static int on_parent(void *arg, uint32_t events)
@@ -53,7 +54,7 @@ static int on_parent(void *arg, uint32_t events)
 	struct host_channel *c = arg;
 
 	(void)events;
-	loop_remove(c->loop, &c->parent);
+	loop_remove(c->run->loop, &c->parent);
 	close_fd(&c->parent.fd);
 	give_up(c);
 	return 0;
@@ -64,14 +65,15 @@ static void take_answer(const struct host_channel *c, const char *const *words)
 	uint64_t id;
 
 	/* Only a clear yes is one */
-	if (c->answer && text_to_u64(words[0], UINT32_MAX, &id) == 0)
-		c->answer(c->answer_arg, (uint32_t)id,
-			  !strcmp(words[1], "1"),
-			  !strcmp(words[2], "1") ? ASK_SESSION : ASK_ONCE);
+	if (text_to_u64(words[0], UINT32_MAX, &id) == 0)
+		run_network_answer(c->run, (uint32_t)id, !strcmp(words[1], "1"),
+				   !strcmp(words[2], "1") ? ASK_SESSION :
+							    ASK_ONCE);
 }
 
 static void take_update(struct host_channel *c, const char *const *words)
 {
+	struct options *options = c->run->options;
 	struct err err = { 0 };
 	auto_free char *old = NULL;
 	char code[16];
@@ -80,10 +82,10 @@ static void take_update(struct host_channel *c, const char *const *words)
 	if (words[1][strspn(words[1], " \t\r\n")] != '{') {
 		r = fail(&err, -EINVAL, "the policy is not a JSON object");
 	} else {
-		old = options_swap(c->options, OPTION_SETTINGS, words[1]);
-		r = c->handlers.reload(c->handlers.arg, &err);
+		old = options_swap(options, OPTION_SETTINGS, words[1]);
+		r = monitor_reload(c->run->monitor, &err);
 		if (r < 0)
-			free(options_swap(c->options, OPTION_SETTINGS, old));
+			free(options_swap(options, OPTION_SETTINGS, old));
 	}
 	snprintf(code, sizeof(code), "%d", r < 0 ? -r : 0);
 	(void)SEND(c, WIRE_UPDATED, words[0], code, err.msg);
@@ -103,15 +105,15 @@ static void take(void *arg, enum wire_verb verb, const char *const *words)
 		break;
 	case WIRE_SIGNAL:
 		if (text_to_u64(words[0], 64, &number) == 0 && number)
-			c->handlers.signal(c->handlers.arg, (int)number);
+			job_signal(&c->run->job, (int)number);
 		break;
 	default:
 		break;
 	}
 }
 
-int host_channel_new(int fd, pid_t parent, struct options *options,
-		struct host_channel **ret, struct err *err)
+int host_channel_new(int fd, pid_t parent, struct host_channel **ret,
+		     struct err *err)
 {
 	auto_close int socket = fd;
 	auto_close int pidfd = pidfd_open(parent, 0);
@@ -126,7 +128,6 @@ int host_channel_new(int fd, pid_t parent, struct options *options,
 	c->wire.gone = give_up;
 	c->wire.arg = c;
 	c->parent = (struct loop_source){ take_fd(&pidfd), on_parent, c };
-	c->options = options;
 	(void)SEND(c, WIRE_HELLO, WIRE_PROTOCOL, CLOCHE_VERSION);
 	*ret = c;
 	return 0;
@@ -143,48 +144,28 @@ void host_channel_free(struct host_channel *c)
 	free(c);
 }
 
-int host_channel_serve(struct host_channel *c, struct loop *loop,
-		  const struct host_channel_handlers *handlers)
+int host_channel_serve(struct host_channel *c, struct run *run)
 {
-	int r;
+	const int r = wire_attach(&c->wire, run->loop);
 
-	c->handlers = *handlers;
-	r = wire_attach(&c->wire, loop);
-	if (r == 0)
-		r = loop_add(loop, &c->parent, EPOLLIN);
-	if (r == 0)
-		c->loop = loop;
-	return r;
+	c->run = run;
+	return r < 0 ? r : loop_add(run->loop, &c->parent, EPOLLIN);
 }
 
 void host_channel_leave(struct host_channel *c)
 {
 	wire_detach(&c->wire);
-	if (c->loop && c->parent.fd >= 0)
-		loop_remove(c->loop, &c->parent);
-	c->loop = NULL;
-	c->handlers = (struct host_channel_handlers){ 0 };
+	if (c->run && c->parent.fd >= 0)
+		loop_remove(c->run->loop, &c->parent);
+	c->run = NULL;
 }
 
-void host_channel_say(struct host_channel *c, const char *line)
+void host_channel_tell(struct host_channel *c, enum wire_verb verb,
+		       const char *text)
 {
-	(void)SEND(c, WIRE_SAY, line);
-}
-
-void host_channel_report(struct host_channel *c, const char *text)
-{
-	(void)SEND(c, WIRE_REPORT, text);
-}
-
-void host_channel_started(struct host_channel *c)
-{
-	(void)SEND(c, WIRE_STARTED, NULL);
-}
-
-void host_channel_bare(struct host_channel *c)
-{
-	(void)SEND(c, WIRE_BARE, NULL);
-	wire_flush(&c->wire, c->parent.fd);
+	(void)SEND(c, verb, text);
+	if (verb == WIRE_BARE)	/* This process becomes the command */
+		wire_flush(&c->wire, c->parent.fd);
 }
 
 int host_channel_violation(void *arg, const struct violation *v)
@@ -214,17 +195,11 @@ void host_channel_ended(struct host_channel *c, int status, const char *why)
 }
 
 int host_channel_ask(struct host_channel *c, uint32_t id, const struct host *host,
-		const char *exe)
+		     const char *exe)
 {
 	char number[16], port[8];
 
 	snprintf(number, sizeof(number), "%u", id);
 	snprintf(port, sizeof(port), "%u", host->port);
 	return SEND(c, WIRE_ASK, number, host->name, port, exe);
-}
-
-void host_channel_on_answer(struct host_channel *c, channel_answer_fn fn, void *arg)
-{
-	c->answer = fn;
-	c->answer_arg = arg;
 }

@@ -7,8 +7,6 @@
  * late changes nothing but the session's memory.
  */
 
-#include "run/host-prompt.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,56 +32,22 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
-#include "gate/ask.h"
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/settings.h"
 #include "policy/srt-settings.h"
-#include "run/decision.h"
 #include "run/host-channel.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/run.h"
 #include "run/settings-edit.h"
 #include "view/view.h"
 
-/* A line of --control-fd is {"answer":{"id":1,"allow":true,"scope":"session"}}, or a
- * policy, of which the lists of hosts count: in the shape of srt
- * ("network":{"allowedDomains":[...]}) or of Claude Code, with "sandbox" above
- */
-enum control_kind { CONTROL_BAD, CONTROL_ANSWER, CONTROL_POLICY };
-
-struct control_answer {
-	uint32_t id;
-	bool allow;
-	enum ask_scope scope;
-	bool always;	/* And in later runs: into the local settings */
+enum {
+	LINE_MAX_BYTES = 1 << 20,	/* Of one line on --control-fd */
+	QUEUE_MAX = 64,			/* Questions that wait for the terminal */
 };
-
-static enum control_kind parse_answer(const json_t *answer,
-				      struct control_answer *ret,
-				      struct err *err)
-{
-	const json_t *id = json_object_get(answer, "id");
-	const json_t *allow = json_object_get(answer, "allow");
-	const char *scope = json_string_value(json_object_get(answer, "scope"));
-
-	/* Only a true true is a yes */
-	if (!json_is_integer(id) || !json_is_boolean(allow) ||
-	    json_integer_value(id) < 0 ||
-	    json_integer_value(id) > UINT32_MAX) {
-		fail(err, -EINVAL, "an answer needs \"id\" and \"allow\"");
-		return CONTROL_BAD;
-	}
-	*ret = (struct control_answer){
-		.id = (uint32_t)json_integer_value(id),
-		.allow = json_is_true(allow),
-		.always = scope && !strcmp(scope, "always"),
-	};
-	ret->scope = ret->always || (scope && !strcmp(scope, "session")) ?
-		     ASK_SESSION : ASK_ONCE;
-	return CONTROL_ANSWER;
-}
 
 /* The rules of @from that a line can't replace */
 static int keep_rules(struct policy *to, const struct policy *from,
@@ -106,10 +70,11 @@ static int keep_rules(struct policy *to, const struct policy *from,
 	return r;
 }
 
-static int add_hosts(struct policy *p, enum host_list list, const json_t *values,
-		    const struct source *source, const char *name,
-		    struct err *err)
+static int add_hosts(struct policy *p, enum host_list list, const json_t *net,
+		     const char *name, const struct source *source,
+		     struct err *err)
 {
+	const json_t *values = json_object_get(net, name);
 	size_t i;
 	json_t *value;
 
@@ -156,64 +121,30 @@ static void copy_values(struct policy *to, const struct policy *from)
 	}
 }
 
-static enum control_kind parse_policy(const json_t *root,
-				      const struct policy *from,
-				      struct policy **ret, struct err *err)
+/* A policy for the network with the lists of hosts of @net in the place of those that
+ * the run was started with; denials (but for profile srt), and what an administrator
+ * manages, stay. 0 and *@ret, or a negative errno with a message.
+ */
+static int read_policy(const json_t *net, const struct policy *from,
+		       struct policy **ret, struct err *err)
 {
-	const json_t *sandbox = json_object_get(root, "sandbox");
-	const json_t *net = json_object_get(sandbox ? sandbox : root,
-					    "network");
 	auto_policy struct policy *p = policy_new(from->cwd, from->home);
 	const struct source *source = policy_add_source(p, SCOPE_FLAG,
 		"--control-fd", NULL, 0, NULL);
 	int r;
 
-	if (!json_is_object(net)) {
-		fail(err, -EINVAL, "neither an answer nor a policy with \"network\"");
-		return CONTROL_BAD;
-	}
-	r = keep_rules(p, from, HOST_DENY, err);
-	if (!r)
-		r = keep_rules(p, from, HOST_ALLOW, err);
-	if (!r && !policy_flag(from, FLAG_MANAGED_DOMAINS_ONLY, false))
-		r = add_hosts(p, HOST_ALLOW,
-			     json_object_get(net, "allowedDomains"), source,
-			     "allowedDomains", err);
-	if (!r)
-		r = add_hosts(p, HOST_DENY,
-			     json_object_get(net, "deniedDomains"), source,
-			     "deniedDomains", err);
-	if (r < 0)
-		return CONTROL_BAD;
+	if (!json_is_object(net))
+		return fail(err, -EINVAL, "neither an answer nor a policy with \"network\"");
+	if ((r = keep_rules(p, from, HOST_DENY, err)) < 0 ||
+	    (r = keep_rules(p, from, HOST_ALLOW, err)) < 0 ||
+	    (!policy_flag(from, FLAG_MANAGED_DOMAINS_ONLY, false) &&
+	     (r = add_hosts(p, HOST_ALLOW, net, "allowedDomains", source,
+			    err)) < 0) ||
+	    (r = add_hosts(p, HOST_DENY, net, "deniedDomains", source, err)) < 0)
+		return r;
 	copy_values(p, from);
 	*ret = take_ptr(p);
-	return CONTROL_POLICY;
-}
-
-/* Parse one line. CONTROL_POLICY: *@ret_policy is a new policy for the network
- * with the line's lists in the place of those that the run was started with;
- * denials (but for profile srt), and what an administrator manages, stay.
- * CONTROL_BAD: with a message.
- */
-static enum control_kind parse_line(const char *line, size_t n,
-				    const struct policy *policy,
-				    struct control_answer *ret_answer,
-				    struct policy **ret_policy, struct err *err)
-{
-	json_t *root = json_parse(line, n, "control", err);
-	const json_t *answer = json_object_get(root, "answer");
-	enum control_kind kind = CONTROL_BAD;
-
-	if (json_is_object(answer))
-		kind = parse_answer(answer, ret_answer, err);
-	else if (policy->profile == PROFILE_SRT && srt_check(root, err) < 0)
-		;	/* Explained in @err */
-	else if (json_is_object(root))
-		kind = parse_policy(root, policy, ret_policy, err);
-	else if (root)
-		fail(err, -EINVAL, "not an object");
-	json_decref(root);
-	return kind;
+	return 0;
 }
 
 struct question {
@@ -232,7 +163,7 @@ struct question {
  * @queue:	Questions for the terminal; the first one is shown
  */
 struct host_prompt {
-	struct host_prompt_config config;
+	struct run *run;
 	bool asks, connected, skips;
 	struct host_channel *channel;
 	struct loop_source tty, control;
@@ -243,7 +174,7 @@ struct host_prompt {
 /* The program that @pid runs, or the one that was started if that is unknown */
 static char *program_of(const struct host_prompt *a, pid_t pid)
 {
-	const char *command = a->config.decision->plan->argv[0];
+	const char *command = a->run->decision.plan->argv[0];
 	char path[32], exe[PATH_MAX];
 	ssize_t n;
 
@@ -280,10 +211,10 @@ static void remember(const struct host_prompt *a, const struct host *host)
 	struct err err = { 0 };
 
 	host_format(host, host->port == 80 ? 80 : 443, &text);
-	settings_request_init(&req, a->config.decision->policy->cwd);
+	settings_request_init(&req, a->run->decision.policy->cwd);
 	if (settings_edit_append(&req, SCOPE_USER, "sandbox.network.allowedDomains",
 			  buf_str(&text), &file, &err) < 0)
-		output_say(a->config.decision->output, "not remembered: %s",
+		output_say(a->run->output, "not remembered: %s",
 			  err.msg);
 	settings_request_done(&req);
 }
@@ -303,10 +234,18 @@ static void answer_first(struct host_prompt *a, char letter)
 	forget(a, 0);
 	if (letter == 'a')
 		remember(a, &q.host);
-	a->config.answer(a->config.arg, q.id, allow,
+	run_network_answer(a->run, q.id, allow,
 			 letter == 'o' ? ASK_ONCE : ASK_SESSION);
 	if (a->queue.len)
 		show_first(a);
+}
+
+/* No answer can come any more */
+static void refuse_all(struct host_prompt *a)
+{
+	for (size_t i = 0; i < a->queue.len; i++)
+		run_network_answer(a->run, a->queue.v[i].id, false, ASK_ONCE);
+	a->queue.len = 0;
 }
 
 /* The letter of what was typed, a word or its beginning; 0 if it is anything
@@ -335,10 +274,9 @@ static int on_tty(void *arg, uint32_t events)
 	ssize_t n;
 
 	if (events & (EPOLLERR | EPOLLHUP)) {
-		loop_remove(a->config.loop, &a->tty);
+		loop_remove(a->run->loop, &a->tty);
 		close_fd(&a->tty.fd);
-		while (a->queue.len)
-			answer_first(a, 'n');
+		refuse_all(a);
 		return 0;
 	}
 	if (!a->queue.len)
@@ -350,54 +288,77 @@ static int on_tty(void *arg, uint32_t events)
 	else if (n > 0)
 		show_first(a);
 	if (!a->queue.len)
-		(void)loop_change(a->config.loop, &a->tty, 0);
+		(void)loop_change(a->run->loop, &a->tty, 0);
 	return 0;
 }
 
-static void take_answer(struct host_prompt *a, const struct control_answer *answer)
+/* {"id":1,"allow":true,"scope":"session"}: only a true true is a yes */
+static int take_answer(struct host_prompt *a, const json_t *answer,
+		       struct err *err)
 {
+	const json_t *id = json_object_get(answer, "id");
+	const json_t *allow = json_object_get(answer, "allow");
+	const char *scope = json_string_value(json_object_get(answer, "scope"));
+	const bool always = scope && !strcmp(scope, "always");
+	const bool session = always || (scope && !strcmp(scope, "session"));
 	size_t i = 0;
 
-	while (i < a->queue.len && a->queue.v[i].id != answer->id)
+	if (!json_is_integer(id) || !json_is_boolean(allow) ||
+	    json_integer_value(id) < 0 || json_integer_value(id) > UINT32_MAX)
+		return fail(err, -EINVAL, "an answer needs \"id\" and \"allow\"");
+	while (i < a->queue.len && a->queue.v[i].id != json_integer_value(id))
 		i++;
-	if (i < a->queue.len && answer->allow && answer->always)
+	if (i < a->queue.len && json_is_true(allow) && always)
 		remember(a, &a->queue.v[i].host);
 	if (i < a->queue.len)
 		forget(a, i);
-	a->config.answer(a->config.arg, answer->id, answer->allow,
-			 answer->scope);
+	run_network_answer(a->run, (uint32_t)json_integer_value(id),
+			   json_is_true(allow), session ? ASK_SESSION : ASK_ONCE);
+	return 0;
 }
 
 static void tell_bad(const struct host_prompt *a, const char *why)
 {
-	output_say(a->config.decision->output, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
+	output_say(a->run->output, "Invalid config on control fd %d: ignored, previous config still in force (%s)",
 		  a->control.fd, why);
+}
+
+/* {"answer":{...}}, or a policy, of which the lists of hosts count: in the shape of srt
+ * ("network":{"allowedDomains":[...]}) or of Claude Code, with "sandbox" above
+ */
+static int take_object(struct host_prompt *a, json_t *root, struct err *err)
+{
+	const struct policy *from = a->run->decision.policy;
+	const json_t *answer = json_object_get(root, "answer");
+	const json_t *sandbox = json_object_get(root, "sandbox");
+	auto_policy struct policy *policy = NULL;
+	int r;
+
+	if (json_is_object(answer))
+		return take_answer(a, answer, err);
+	if (from->profile == PROFILE_SRT && (r = srt_check(root, err)) < 0)
+		return r;
+	if (!json_is_object(root))
+		return fail(err, -EINVAL, "not an object");
+	r = read_policy(json_object_get(sandbox ? sandbox : root, "network"),
+			from, &policy, err);
+	return r < 0 ? r : run_network_reload(a->run->network, policy, err);
 }
 
 static void take_line(struct host_prompt *a, const char *line, size_t n)
 {
 	struct err err = { 0 };
-	struct control_answer answer;
-	auto_policy struct policy *policy = NULL;
+	json_t *root = json_parse(line, n, "control", &err);
 
-	switch (parse_line(line, n, a->config.decision->policy, &answer,
-			   &policy, &err)) {
-	case CONTROL_ANSWER:
-		take_answer(a, &answer);
-		break;
-	case CONTROL_POLICY:
-		a->config.reload(a->config.arg, policy);
-		break;
-	case CONTROL_BAD:
+	if (!root || take_object(a, root, &err) < 0)
 		tell_bad(a, err.msg);
-		break;
-	}
+	json_decref(root);
 }
 
 /* More of the present line; one that is too long is dropped to its end */
 static void add_to_line(struct host_prompt *a, const char *text, size_t n)
 {
-	if (!a->skips && a->line.len + n > HOST_PROMPT_LINE_MAX) {
+	if (!a->skips && a->line.len + n > LINE_MAX_BYTES) {
 		tell_bad(a, "a line of more than 1 MiB");
 		a->skips = true;
 	}
@@ -423,14 +384,6 @@ static void release_control(struct host_prompt *a)
 	a->control.fd = -1;
 }
 
-static void refuse_first(struct host_prompt *a)
-{
-	const uint32_t id = a->queue.v[0].id;
-
-	forget(a, 0);
-	a->config.answer(a->config.arg, id, false, ASK_ONCE);
-}
-
 static int on_control(void *arg, uint32_t events)
 {
 	struct host_prompt *a = arg;
@@ -442,11 +395,9 @@ static int on_control(void *arg, uint32_t events)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
 	if (n <= 0) {
-		/* No answer can come any more */
-		loop_remove(a->config.loop, &a->control);
+		loop_remove(a->run->loop, &a->control);
 		release_control(a);
-		while (a->queue.len)
-			refuse_first(a);
+		refuse_all(a);
 		return 0;
 	}
 	while ((end = memchr(p, '\n', (size_t)(text + n - p))) != NULL) {
@@ -482,7 +433,7 @@ static int check_control(const struct host_prompt *a, const char *path,
 			 struct err *err)
 {
 	auto_free char *root = path ?
-		view_root_of(a->config.decision->view, path) : NULL;
+		view_root_of(a->run->decision.view, path) : NULL;
 
 	return root ? fail(err, -EPERM, "--control-fd: '%s' lies where the command can write; use a socket or pipe without a name, or a socket elsewhere",
 			   path) : 0;
@@ -518,7 +469,7 @@ static int open_control(struct host_prompt *a, const char *text, struct err *err
 
 	if (r < 0)
 		return r;
-	r = loop_add(a->config.loop, &a->control, EPOLLIN);
+	r = loop_add(a->run->loop, &a->control, EPOLLIN);
 	if (r < 0)
 		return fail(err, r, "--control-fd: cannot wait for descriptor %s: %s",
 			    text, strerror(-r));
@@ -530,27 +481,23 @@ static void open_tty(struct host_prompt *a)
 {
 	a->tty.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY |
 			 O_NONBLOCK);
-	if (a->tty.fd >= 0 && loop_add(a->config.loop, &a->tty, 0) < 0)
+	if (a->tty.fd >= 0 && loop_add(a->run->loop, &a->tty, 0) < 0)
 		close_fd(&a->tty.fd);
 }
 
-int host_prompt_new(const struct host_prompt_config *config, struct host_prompt **ret,
-	      struct err *err)
+int host_prompt_new(struct run *run, struct host_prompt **ret)
 {
-	const struct options *options = config->decision->options;
-	const char *control = options_get(options, OPTION_CONTROL_FD);
+	const char *control = options_get(run->options, OPTION_CONTROL_FD);
 	struct host_prompt *a = mem_zalloc(sizeof(*a));
 	int r = 0;
 
-	a->config = *config;
-	a->asks = options_has(options, OPTION_ASK);
+	a->run = run;
+	a->asks = options_has(run->options, OPTION_ASK);
 	a->tty = (struct loop_source){ -1, on_tty, a };
 	a->control = (struct loop_source){ -1, on_control, a };
-	a->channel = config->decision->output->channel;
-	if (a->channel)
-		host_channel_on_answer(a->channel, config->answer, config->arg);
+	a->channel = run->output->channel;
 	if (control)
-		r = open_control(a, control, err);
+		r = open_control(a, control, run->err);
 	else if (a->asks && !a->channel)
 		open_tty(a);
 	if (r < 0) {
@@ -567,12 +514,10 @@ void host_prompt_free(struct host_prompt *a)
 	if (!a)
 		return;
 	if (a->tty.fd >= 0)
-		loop_remove(a->config.loop, &a->tty);
+		loop_remove(a->run->loop, &a->tty);
 	if (a->control.fd >= 0)
-		loop_remove(a->config.loop, &a->control);
+		loop_remove(a->run->loop, &a->control);
 	release_control(a);
-	if (a->channel)
-		host_channel_on_answer(a->channel, NULL, NULL);
 	close_fd(&a->tty.fd);
 	buf_done(&a->line);
 	free(a->queue.v);
@@ -584,53 +529,43 @@ bool host_prompt_can_ask(const struct host_prompt *a)
 	return a->asks && (a->channel || a->tty.fd >= 0 || a->control.fd >= 0);
 }
 
-static void ask_control(struct host_prompt *a, uint32_t id, const struct host *host,
-			pid_t pid)
+static int ask_control(struct host_prompt *a, uint32_t id, const struct host *host,
+		       const char *program)
 {
-	auto_free char *program = program_of(a, pid);
 	json_t *root = json_pack("{s:{s:i, s:s, s:i, s:o}}", "ask",
 				 "id", (int)id, "host", host->name, "port",
 				 (int)host->port, "exe", json_text(program));
-	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	auto_free char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 	auto_free char *line = text ? mem_printf("%s\n", text) : NULL;
 
-	free(text);
 	json_decref(root);
-	if (!line || fs_tell(a->control.fd, line, strlen(line)) < 0)
-		a->config.answer(a->config.arg, id, false, ASK_ONCE);
-	/* The host of an "always"; old questions may never be answered */
-	if (a->queue.len == HOST_PROMPT_QUEUE_MAX)
-		forget(a, 0);
-	*vec_push(&a->queue) = (struct question){ id, *host, pid };
-}
-
-static void ask_library(const struct host_prompt *a, uint32_t id,
-			const struct host *host, pid_t pid)
-{
-	auto_free char *program = program_of(a, pid);
-
-	if (host_channel_ask(a->channel, id, host, program) < 0)
-		a->config.answer(a->config.arg, id, false, ASK_ONCE);
+	return line ? fs_tell(a->control.fd, line, strlen(line)) : -EINVAL;
 }
 
 void host_prompt_ask(struct host_prompt *a, uint32_t id, const struct host *host,
-	       pid_t pid)
+		     pid_t pid)
 {
-	if (a->control.fd >= 0) {
-		ask_control(a, id, host, pid);
+	const bool control = a->control.fd >= 0;
+	const bool tty = !control && !a->channel;
+	auto_free char *program = program_of(a, pid);
+	int r = 0;
+
+	if (control)
+		r = ask_control(a, id, host, program);
+	else if (a->channel)
+		r = host_channel_ask(a->channel, id, host, program);
+	else if (a->tty.fd < 0 || a->queue.len == QUEUE_MAX)
+		r = -EBUSY;
+	if (r < 0)
+		run_network_answer(a->run, id, false, ASK_ONCE);
+	if (r < 0 || (!control && !tty))
 		return;
-	}
-	if (a->channel) {
-		ask_library(a, id, host, pid);
-		return;
-	}
-	if (a->tty.fd < 0 || a->queue.len == HOST_PROMPT_QUEUE_MAX) {
-		a->config.answer(a->config.arg, id, false, ASK_ONCE);
-		return;
-	}
+	/* Of --control-fd the host of an "always"; it may never be answered */
+	if (a->queue.len == QUEUE_MAX)
+		forget(a, 0);
 	*vec_push(&a->queue) = (struct question){ id, *host, pid };
-	if (a->queue.len > 1)
+	if (!tty || a->queue.len > 1)
 		return;
-	(void)loop_change(a->config.loop, &a->tty, EPOLLIN);
+	(void)loop_change(a->run->loop, &a->tty, EPOLLIN);
 	show_first(a);
 }

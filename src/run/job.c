@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -163,16 +161,6 @@ void job_signal(struct job *job, int signal)
 	(void)pidfd_send_signal(job->command, signal, NULL, 0);
 }
 
-static int set_timer(int fd, uint64_t ms)
-{
-	const struct itimerspec when = {
-		.it_value = { .tv_sec = (time_t)(ms / 1000),
-			      .tv_nsec = (long)(ms % 1000) * 1000000 },
-	};
-
-	return timerfd_settime(fd, 0, &when, NULL) < 0 ? -errno : 0;
-}
-
 static int on_time(void *arg, uint32_t events)
 {
 	struct job *job = arg;
@@ -188,7 +176,7 @@ static int on_time(void *arg, uint32_t events)
 	}
 	(void)pidfd_send_signal(job->command, SIGTERM, NULL, 0);
 	(void)pidfd_send_signal(job->command, SIGCONT, NULL, 0);
-	return set_timer(job->timer.fd, GRACE_MS);
+	return loop_set_timer(job->loop, &job->timer, GRACE_MS, false);
 }
 
 int job_limit_time(struct job *job, struct loop *loop, const struct number *ms,
@@ -199,14 +187,7 @@ int job_limit_time(struct job *job, struct loop *loop, const struct number *ms,
 	if (!ms->set)
 		return 0;
 	job->loop = loop;
-	job->timer = (struct loop_source){
-		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-		on_time, job,
-	};
-	if (job->timer.fd < 0)
-		return fail_errno(err, "cannot keep the time limit");
-	r = loop_add(loop, &job->timer, EPOLLIN);
-	if (r == 0)
-		r = set_timer(job->timer.fd, ms->value);
+	job->timer = (struct loop_source){ -1, on_time, job };
+	r = loop_set_timer(loop, &job->timer, ms->value, false);
 	return r < 0 ? fail(err, r, "cannot keep the time limit") : 0;
 }

@@ -19,9 +19,9 @@
 #include "ipc/socket.h"
 #include "plan/fuse-mask.h"
 #include "plan/plan.h"
-#include "run/decision.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/run.h"
 #include "view/view.h"
 
 #define LOST "what others replace from outside is no longer kept closed to the command that runs"
@@ -31,12 +31,12 @@ enum { ENDED_MAX = 3 };	/* Keepers that are replaced when they end */
 /* The keeper was killed and may not have finished: the next one checks all */
 static void replace_ended(struct keeper_client *k)
 {
-	loop_remove(k->loop, &k->covered);
+	loop_remove(k->run->loop, &k->covered);
 	proc_end(&k->keeper, false);
 	if (k->ended++ < ENDED_MAX)
-		k->edited(k->arg);
+		monitor_keep_again(k->run->monitor);
 	else
-		output_say(k->decision->output, LOST);
+		output_say(k->run->output, LOST);
 }
 
 /* The keeper has looked at everything once, or covered a file, or ended */
@@ -55,15 +55,15 @@ static int on_keeper(void *arg, uint32_t events)
 		return 0;
 	}
 	if (note.covered[0]) {
-		k->covers(k->arg, note.covered);
+		monitor_covered(k->run->monitor, note.covered);
 		return 0;
 	}
 	k->busy = false;
 	if (note.open)
-		output_say(k->decision->output, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
+		output_say(k->run->output, "cannot revoke access to %zu path%s while the command runs; stop it to enforce the settings",
 			  note.open, note.open == 1 ? "" : "s");
 	if (k->again)
-		k->edited(k->arg);
+		monitor_keep_again(k->run->monitor);
 	return 0;
 }
 
@@ -229,20 +229,20 @@ static void replace(struct keeper_client *k)
 	struct err err = { 0 };
 
 	if (!k->list.len)
-		add_plan(&k->list, k->decision->plan);
+		add_plan(&k->list, k->run->decision.plan);
 	sort(&k->list);
-	if (keeper_start(&new, &k->list, before, k->own[0], k->own[1],
+	if (keeper_start(&new, &k->list, before, k->run->own[0], k->run->own[1],
 			 &err) < 0) {
-		output_say(k->decision->output, LOST ": %s", err.msg);
+		output_say(k->run->output, LOST ": %s", err.msg);
 		return;		/* Better the one before than none */
 	}
 	k->keeper = new;
-	loop_remove(k->loop, &k->mounts);	/* From now on it looks itself */
-	loop_remove(k->loop, &k->covered);
+	loop_remove(k->run->loop, &k->mounts);	/* From now on it looks itself */
+	loop_remove(k->run->loop, &k->covered);
 	proc_end(&old, false);
 	k->covered = (struct loop_source){ k->keeper.socket, on_keeper, k };
 	if (k->keeper.socket >= 0)
-		k->busy = loop_add(k->loop, &k->covered, EPOLLIN) == 0;
+		k->busy = loop_add(k->run->loop, &k->covered, EPOLLIN) == 0;
 }
 
 /* A mount has gone: until then there was nothing to keep */
@@ -258,13 +258,13 @@ static int on_mounts(void *arg, uint32_t events)
  */
 void keeper_client_start(struct keeper_client *k)
 {
-	struct pollfd before = { .fd = k->own[4], .events = POLLPRI };
+	struct pollfd before = { .fd = k->run->own[4], .events = POLLPRI };
 	int r;
 
 	k->keeper = PROC_NONE;
 	k->covered.fd = -1;
-	k->mounts = (struct loop_source){ k->own[3], on_mounts, k };
-	r = loop_add(k->loop, &k->mounts, EPOLLPRI);
+	k->mounts = (struct loop_source){ k->run->own[3], on_mounts, k };
+	r = loop_add(k->run->loop, &k->mounts, EPOLLPRI);
 	if (r < 0 || poll(&before, 1, 0) != 0)
 		(void)on_mounts(k, 0);
 }
@@ -272,19 +272,19 @@ void keeper_client_start(struct keeper_client *k)
 void keeper_client_early(struct keeper_client *k)
 {
 	/* None is started where there is nothing to keep, nor to wait for */
-	if (k->own && k->keeper.pid <= 0)
+	if (k->run && k->keeper.pid <= 0)
 		replace(k);
 }
 
 void keeper_client_done(struct keeper_client *k)
 {
-	if (k->own)
+	if (k->run)
 		proc_end(&k->keeper, false);
 	for (size_t i = 0; i < k->list.len; i++)
 		free(k->list.v[i].path);
 	free(k->list.v);
 	k->list = (struct keeper_list){ 0 };
-	k->own = NULL;
+	k->run = NULL;
 }
 
 /* What the command made itself is not made read-only under its hands: the
@@ -311,10 +311,10 @@ void keeper_client_view(struct keeper_client *k, const struct view *view,
 	       const struct timespec *since, const struct planted *planted)
 {
 	/* The settings may be watched before the mounts are */
-	const struct plan *first = k->own ? k->decision->plan : NULL;
+	const struct plan *first = k->run ? k->run->decision.plan : NULL;
 	const struct plan_request request = {
 		.argv = first ? first->argv : NULL,
-		.environ = first ? options_env(k->decision->options) : NULL,
+		.environ = first ? options_env(k->run->options) : NULL,
 	};
 	auto_plan struct plan *plan = NULL;
 	struct err err = { 0 };
@@ -324,7 +324,7 @@ void keeper_client_view(struct keeper_client *k, const struct view *view,
 	if (k->busy || !first)
 		return;
 	if (plan_build(view, &first->machine, &request, &plan, &err) < 0) {
-		output_say(k->decision->output, "what the settings close may be open to the command that runs: %s", err.msg);
+		output_say(k->run->output, "what the settings close may be open to the command that runs: %s", err.msg);
 		return;
 	}
 	spare_new(plan, since, planted);

@@ -15,25 +15,19 @@
 #include "guard/keeper.h"
 
 struct planted;
-struct decision;
+struct run;
 struct timespec;
 struct view;
 
 /**
  * struct keeper_client - Zero-initialise it
- * @own:	The descriptors that came with SANDBOX_READY, or NULL: nothing to keep
- * @edited:	Called with @arg when keeper_client_view() is to be called again
+ * @run:	The run whose mounts are kept, or NULL: nothing to keep
  * @list:	What is to be kept; empty before the first keeper
  * @ended:	How many keepers ended by themselves
  * @busy:	The keeper has not begun; @again if there is more to do then
  */
 struct keeper_client {
-	const struct decision *decision;
-	struct loop *loop;
-	const int *own;
-	void (*edited)(void *arg);
-	void (*covers)(void *arg, const char *path);
-	void *arg;
+	struct run *run;
 	struct proc keeper;
 	struct loop_source mounts, covered;
 	struct keeper_list list;
@@ -41,7 +35,7 @@ struct keeper_client {
 	bool busy, again;
 };
 
-/* Begin, with all up to @arg filled in */
+/* Begin, with @run filled in, which has the sandbox's own descriptors */
 void keeper_client_start(struct keeper_client *keep);
 void keeper_client_done(struct keeper_client *keep);
 

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "gate/gate-client.h"
 #include "ipc/listener.h"
 
 enum {
@@ -126,8 +127,7 @@ static bool is_idle(int sock)
 /* The client's port, before the gate can see it. A source on the loopback
  * also keeps whatever else the command did to the socket on this machine.
  */
-static int announce(int sock, sa_family_t family,
-		    int (*expect)(void *arg, uint16_t port), void *arg)
+static int announce(int sock, sa_family_t family, struct gate_client *gate)
 {
 	static const int off;
 	struct loopback a = loopback_of(family, 0);
@@ -139,7 +139,9 @@ static int announce(int sock, sa_family_t family,
 	    getsockname(sock, &a.sa, &a.len) < 0)
 		return -errno;
 	port = loopback_port(&a.sa, a.len);
-	return port ? expect(arg, port) : -EACCES;
+	if (!gate)
+		return -ECONNREFUSED;
+	return port ? gate_client_expect(gate, port) : -EACCES;
 }
 
 /* In no more than a moment, also if the gate has no room left */
@@ -161,8 +163,8 @@ static int connect_soon(int sock, const struct loopback *to)
 }
 
 int landlock_proxies_connect(const struct network_proxies *proxies,
-		    const struct sockaddr *address, socklen_t len, int sock,
-		    int (*expect)(void *arg, uint16_t port), void *arg)
+			     const struct sockaddr *address, socklen_t len,
+			     int sock, struct gate_client *gate)
 {
 	const sa_family_t family = address->sa_family;
 	const uint16_t port = loopback_port(address, len);
@@ -173,6 +175,6 @@ int landlock_proxies_connect(const struct network_proxies *proxies,
 	    !is_tcp(sock, family))
 		return -EACCES;
 	if (is_idle(sock))
-		r = announce(sock, family, expect, arg);
+		r = announce(sock, family, gate);
 	return r < 0 ? r : connect_soon(sock, &to);
 }

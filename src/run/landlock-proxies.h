@@ -11,12 +11,12 @@
 #ifndef RUN_LANDLOCK_PROXIES_H
 #define RUN_LANDLOCK_PROXIES_H
 
-#include <stdint.h>
 #include <sys/socket.h>
 
 #include "plan/network.h"
 
 struct err;
+struct gate_client;
 struct listener_set;
 
 /* Listen on two free ports of 127.0.0.1. 0, or a negative errno with a message. */
@@ -24,11 +24,11 @@ int landlock_proxies_open(struct listener_set *set, struct network_proxies *ret,
 		 struct err *err);
 
 /* Connect @sock, which the command wants connected to @address, if that is one
- * of @proxies; @expect gets the client's port first. 1 if it is connected,
+ * of @proxies; @gate (NULL: none) gets the client's port first. 1 if it is connected,
  * -EACCES for any other address, or what connect() says.
  */
 int landlock_proxies_connect(const struct network_proxies *proxies,
-		    const struct sockaddr *address, socklen_t len, int sock,
-		    int (*expect)(void *arg, uint16_t port), void *arg);
+			     const struct sockaddr *address, socklen_t len,
+			     int sock, struct gate_client *gate);
 
 #endif /* RUN_LANDLOCK_PROXIES_H */

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run/monitor.c - observe, record and report what is refused during a run */
 
-#include "run/monitor.h"
-
 #include <dirent.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/btime.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -27,15 +23,13 @@
 #include "policy/policy.h"
 #include "report/report.h"
 #include "report/violation-store.h"
-#include "run/decision.h"
 #include "run/event-stream.h"
 #include "run/host-channel.h"
 #include "run/keeper-client.h"
 #include "run/options.h"
 #include "run/output.h"
-#include "run/run-network.h"
+#include "run/run.h"
 #include "run/settings-watch.h"
-#include "sandbox/sandbox.h"
 #include "sandbox/stages.h"
 #include "view/view.h"
 
@@ -45,71 +39,70 @@ enum {
 	SETTLE_EVERY_MS = 100,	/* Look whether calls that went on are over */
 };
 
+/**
+ * struct monitor - What watches one run
+ * @masks:	NULL: the masks are silent
+ * @mask_fds:	To what the masks show, or NULL
+ * @view:	Of the last edit of the settings, or NULL
+ * @edited:	Settings were edited before the sandbox was @ready
+ * @lasts:	The run is not a short one
+ * @settled:	Calls let through that are over
+ */
 struct monitor {
-	const struct decision *decision;
+	struct run *run;
 	struct report *report;
 	struct observer_rules *observe;
 	struct observer *observer;
-	struct loop *loop;
 	struct planted *planted;
 	struct keeper_client keep;
-	struct fuse_masks_run *masks;	/* NULL: the masks are silent */
-	struct mask_fds *mask_fds;	/* To what the masks show, or NULL */
-	struct loop_source source, births, edits, later, settle, attempts;
+	struct fuse_masks_run *masks;
+	struct mask_fds *mask_fds;
+	struct loop_source source, births, later, settle, attempts;
 	struct settings_watch *live;
-	struct run_network *network;
-	struct policy *policy;	/* Of the last edit, or NULL */
 	struct view *view;
-	enum footer_mode mode;
 	int stream;
 	bool owns_stream, ready, edited, lasts, settling;
-	uint64_t settled;	/* Calls let through that are over */
-	char run[REPORT_RUN_SIZE];
+	uint64_t settled;
+	char id[REPORT_RUN_SIZE];
 	char *state;
 	struct timespec since;
 };
 
-int monitor_new(const struct decision *decision, struct monitor **ret,
-		struct err *err)
+int monitor_new(struct run *run)
 {
-	const struct options *options = decision->options;
-	struct host_channel *channel = decision->output->channel;
-	struct monitor *w = mem_zalloc(sizeof(*w));
+	const struct decision *d = &run->decision;
+	struct host_channel *channel = run->output->channel;
+	struct monitor *w = run->monitor = mem_zalloc(sizeof(*w));
 	auto_buf struct buf command = { 0 };
 	int r;
 
-	w->decision = decision;
+	w->run = run;
 	w->later.fd = w->settle.fd = -1;
 	w->state = violation_store_default_dir();
 	w->since = btime_now();
-	r = event_stream_open(decision->view, options_get(options, OPTION_EVENTS),
-			&w->stream, &w->owns_stream, err);
-	w->mode = event_stream_mode(options_get(options, OPTION_ANNOTATE));
-	if (r == 0) {
-		event_stream_command(decision->plan->argv, REPORT_COMMAND_MAX,
-				     &command);
-		report_run_id(w->run);
-		w->report = report_new(&(struct report_config){
-			.run = w->run, .command = buf_str(&command),
-			.project = options_get(options, OPTION_CWD) ?
-				   decision->policy->cwd : NULL,
-			.ignores = &decision->policy->ignores,
-			.stream = w->stream, .store_dir = w->state,
-			.take = channel ? host_channel_violation : NULL,
-			.arg = channel,
-		});
-	}
-	if (r < 0) {
-		monitor_free(w, NULL);
+	r = event_stream_open(d->view, options_get(run->options, OPTION_EVENTS),
+			      &w->stream, &w->owns_stream, run->err);
+	if (r < 0)
 		return r;
-	}
-	*ret = w;
+	event_stream_command(d->plan->argv, REPORT_COMMAND_MAX, &command);
+	report_run_id(w->id);
+	w->report = report_new(&(struct report_config){
+		.run = w->id, .command = buf_str(&command),
+		.project = options_get(run->options, OPTION_CWD) ?
+			   d->policy->cwd : NULL,
+		.ignores = &d->policy->ignores,
+		.stream = w->stream, .store_dir = w->state,
+		.take = channel ? host_channel_violation : NULL,
+		.arg = channel,
+	});
 	return 0;
 }
 
 /* To close an inotify descriptor, or a file without a name, takes long */
-static void close_later(const struct monitor *w, const struct sandbox *cage)
+static void close_later(const struct monitor *w)
 {
+	const struct sandbox *cage = &w->run->sandbox;
+
 	if (w->planted) {
 		sandbox_close_later(cage, planted_fd(w->planted));
 		sandbox_close_later(cage, planted_held(w->planted));
@@ -118,12 +111,11 @@ static void close_later(const struct monitor *w, const struct sandbox *cage)
 		sandbox_close_later(cage, settings_watch_fd(w->live));
 }
 
-void monitor_free(struct monitor *w, const struct sandbox *cage)
+void monitor_free(struct monitor *w)
 {
 	if (!w)
 		return;
-	if (cage)
-		close_later(w, cage);
+	close_later(w);
 	close_fd(&w->later.fd);
 	close_fd(&w->settle.fd);
 	observer_free(w->observer);
@@ -136,7 +128,6 @@ void monitor_free(struct monitor *w, const struct sandbox *cage)
 	settings_watch_free(w->live);
 	keeper_client_done(&w->keep);
 	view_free(w->view);
-	policy_unref(w->policy);
 	if (w->owns_stream)
 		close_fd(&w->stream);
 	free(w);
@@ -149,18 +140,23 @@ const struct violation_sink *monitor_sink(const struct monitor *w)
 
 static bool is_silent(const struct monitor *w)
 {
-	return options_has(w->decision->options, OPTION_QUIET);
+	return options_has(w->run->options, OPTION_QUIET);
 }
 
-static void keep_again(void *arg)
+/* The view that the last edit made, or the first */
+static const struct view *current_view(const struct monitor *w)
 {
-	struct monitor *w = arg;
-	struct policy *policy = w->policy ? w->policy : w->decision->policy;
+	return w->view ? w->view : w->run->decision.view;
+}
+
+void monitor_keep_again(struct monitor *w)
+{
 	auto_view struct view *view = NULL;
 	struct err err = { 0 };
 
-	if (decision_view(w->decision, policy, &view, &err) < 0) {
-		output_say(w->decision->output, "what the settings close may be open to the command that runs: %s", err.msg);
+	if (decision_view(&w->run->decision, current_view(w)->policy, &view,
+			  &err) < 0) {
+		output_say(w->run->output, "what the settings close may be open to the command that runs: %s", err.msg);
 		return;
 	}
 	observer_rules_spare(view, &w->since, w->planted);
@@ -171,14 +167,12 @@ static void keep_again(void *arg)
 static void keep_late(struct monitor *w)
 {
 	/* Before there are mounts to keep, it waits for them */
-	if (w->planted && w->keep.own && planted_has_news(w->planted))
-		keep_again(w);
+	if (w->planted && w->keep.run && planted_has_news(w->planted))
+		monitor_keep_again(w);
 }
 
-static void on_cover(void *arg, const char *path)
+void monitor_covered(struct monitor *w, const char *path)
 {
-	struct monitor *w = arg;
-
 	if (w->planted)
 		planted_covered(w->planted, path);
 }
@@ -196,7 +190,7 @@ static int on_birth(void *arg, uint32_t events)
 /* With --observe off there is an observer for sockets alone */
 static bool sees_files(const struct monitor *w)
 {
-	return w->observer && w->decision->plan->observe;
+	return w->observer && w->run->decision.plan->observe;
 }
 
 static bool is_quiet(void *arg)
@@ -204,16 +198,6 @@ static bool is_quiet(void *arg)
 	const struct monitor *w = arg;
 
 	return sees_files(w) && observer_stats(w->observer).passed == w->settled;
-}
-
-static void set_settle(struct monitor *w, int ms)
-{
-	const struct timespec step = { .tv_nsec = ms * 1000000L };
-	const struct itimerspec when = { step, step };
-
-	w->settling = ms && timerfd_settime(w->settle.fd, 0, &when, NULL) == 0;
-	if (!ms)
-		(void)timerfd_settime(w->settle.fd, 0, &when, NULL);
 }
 
 /* When all calls that were let through are over, what they made is in the queue, and
@@ -230,23 +214,18 @@ static int on_settle(void *arg, uint32_t events)
 	    !planted_dispatch(w->planted))
 		return 0;
 	w->settled = count;
-	set_settle(w, 0);
-	return 0;
+	w->settling = false;
+	return loop_set_timer(w->run->loop, &w->settle, 0, false);
 }
 
 static void start_settling(struct monitor *w)
 {
 	if (!sees_files(w) || w->settling)
 		return;
-	if (w->settle.fd < 0) {
-		w->settle = (struct loop_source){
-			timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-				       TFD_NONBLOCK), on_settle, w };
-		if (w->settle.fd >= 0)
-			(void)loop_add(w->loop, &w->settle, EPOLLIN);
-	}
-	if (w->settle.fd >= 0)
-		set_settle(w, SETTLE_EVERY_MS);
+	w->settle.fn = on_settle;
+	w->settle.arg = w;
+	w->settling = loop_set_timer(w->run->loop, &w->settle,
+				     SETTLE_EVERY_MS, true) == 0;
 }
 
 /* From now on something may be planted */
@@ -264,7 +243,7 @@ static void arm(void *arg)
 		report_missing(w->report, err.msg);
 	w->births = (struct loop_source){ planted_fd(w->planted), on_birth, w };
 	if (w->births.fd >= 0)
-		(void)loop_add(w->loop, &w->births, EPOLLIN);
+		(void)loop_add(w->run->loop, &w->births, EPOLLIN);
 	keep_late(w);
 }
 
@@ -275,50 +254,34 @@ static int on_later(void *arg, uint32_t events)
 	struct monitor *w = arg;
 
 	(void)events;
-	loop_remove(w->loop, &w->later);
+	loop_remove(w->run->loop, &w->later);
 	close_fd(&w->later.fd);
 	w->lasts = true;
 	watch_settings(w);
 	return 0;
 }
 
-static void watch_later(struct monitor *w)
-{
-	const struct itimerspec when = {
-		.it_value.tv_nsec = LIVE_AFTER_MS * 1000000,
-	};
-	const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-						       TFD_NONBLOCK);
-
-	w->later = (struct loop_source){ fd, on_later, w };
-	if (fd >= 0 && timerfd_settime(fd, 0, &when, NULL) == 0)
-		(void)loop_add(w->loop, &w->later, EPOLLIN);
-}
-
-void monitor_start(struct monitor *w, struct loop *loop)
+void monitor_start(struct monitor *w)
 {
 	const struct planted_config config = {
 		.is_quiet = is_quiet, .arg = w,
-		.view = w->decision->view, .state = w->state, .run = w->run,
+		.view = w->run->decision.view, .state = w->state, .run = w->id,
 		.sink = report_sink(w->report), .since = w->since,
 	};
 
-	w->loop = loop;
-	watch_later(w);
+	w->later = (struct loop_source){ -1, on_later, w };
+	(void)loop_set_timer(w->run->loop, &w->later, LIVE_AFTER_MS, false);
 	if (!w->state ||
-	    policy_flag(w->decision->policy, FLAG_FS_DISABLED, false))
+	    policy_flag(w->run->decision.policy, FLAG_FS_DISABLED, false))
 		return;
 	planted_new(&config, &w->planted);
-	if (!w->decision->plan->observe)
+	if (!w->run->decision.plan->observe)
 		arm(w);		/* No observer reports the first write */
 }
 
-void monitor_keep(struct monitor *w, const int *own)
+void monitor_keep(struct monitor *w)
 {
-	w->keep = (struct keeper_client){
-		.decision = w->decision, .loop = w->loop, .own = own,
-		.edited = keep_again, .covers = on_cover, .arg = w,
-	};
+	w->keep.run = w->run;
 	keeper_client_start(&w->keep);
 	if (w->lasts)
 		keeper_client_early(&w->keep);
@@ -327,48 +290,45 @@ void monitor_keep(struct monitor *w, const int *own)
 
 static struct observer_rules *new_observe(struct monitor *w, const struct view *view)
 {
-	const struct decision *s = w->decision;
-	auto_free char *store = s->plan->ephemeral ? ephemeral_dir(view->policy) : NULL;
+	const struct plan *plan = w->run->decision.plan;
+	auto_free char *store = plan->ephemeral ? ephemeral_dir(view->policy) : NULL;
 
-	return observer_rules_new(view, s->plan, store, &w->since);
+	return observer_rules_new(view, plan, store, &w->since);
 }
 
-static void ask_policy(struct observer_rules *observe, struct run_network *network,
+static void ask_policy(const struct monitor *w, struct observer_rules *observe,
 		       struct observer_policy *ret)
 {
 	observer_rules_policy(observe, ret);
-	if (network)
-		run_network_questions(network, &ret->network);
+	if (w->run->network)
+		run_network_questions(w->run->network, &ret->network);
 }
 
 /* All of it is made before any of it counts */
 int monitor_reload(struct monitor *w, struct err *err)
 {
-	const struct settings_state before = {
-		w->policy ? w->policy : w->decision->policy,
-		w->view ? w->view : w->decision->view };
+	const struct decision *d = &w->run->decision;
+	const struct view *before = current_view(w);
 	auto_policy struct policy *policy = NULL;
 	auto_view struct view *view = NULL;
 	struct observer_policy questions;
 	struct observer_rules *observe;
-	int r = decision_run_policy(w->decision->options, &policy, NULL, err);
+	int r;
 
-	if (r == 0)
-		r = settings_check_own(before.policy, policy, w->state, w->planted,
-				    err);
-	if (r == 0)
-		r = settings_check_gone(before.policy, policy, err);
-	if (r == 0 && w->planted)
+	if ((r = decision_run_policy(w->run->options, &policy, NULL, err)) < 0 ||
+	    (r = settings_check_own(before->policy, policy, w->state,
+				    w->planted, err)) < 0 ||
+	    (r = settings_check_gone(before->policy, policy, err)) < 0)
+		return r;
+	if (w->planted)
 		planted_open(w->planted);
-	if (r == 0)
-		r = decision_view(w->decision, policy, &view, err);
-	if (r < 0)
+	if ((r = decision_view(d, policy, &view, err)) < 0)
 		return r;
 	if (w->planted)
 		planted_grant(w->planted, view);
 	observer_rules_spare(view, &w->since, w->planted);
 	observe = new_observe(w, view);
-	ask_policy(observe, w->network, &questions);
+	ask_policy(w, observe, &questions);
 	if (w->observer)
 		observer_set_policy(w->observer, &questions);
 	if (w->masks)
@@ -377,17 +337,14 @@ int monitor_reload(struct monitor *w, struct err *err)
 	keeper_client_view(&w->keep, view, &w->since, w->planted);
 	if (w->planted)
 		(void)planted_has_news(w->planted);
-	(void)run_network_reload(w->network, policy, NULL);
-	settings_print_deferred(w->decision, &before,
-			     &(struct settings_state){ policy, view });
+	(void)run_network_reload(w->run->network, policy, NULL);
+	settings_print_deferred(w->run, before, view);
 	if (w->observe)
 		observer_rules_take_noted(observe, w->observe);
 	observer_rules_free(w->observe);
 	view_free(w->view);
-	policy_unref(w->policy);
 	w->observe = observe;
 	w->view = take_ptr(view);
-	w->policy = take_ptr(policy);
 	return 0;
 }
 
@@ -396,38 +353,20 @@ static void on_edit(void *arg)
 	struct monitor *w = arg;
 	struct err err = { 0 };
 
-	if (!w->ready) {
-		w->edited = true;
-		return;
-	}
-	if (monitor_reload(w, &err) < 0 && !is_silent(w))
-		output_say(w->decision->output, "settings not reloaded, the old ones hold: %s", err.msg);
-}
-
-static int on_edits(void *arg, uint32_t events)
-{
-	struct monitor *w = arg;
-
-	(void)events;
 	if (w->planted)		/* Plants go before anybody reads them */
 		(void)planted_dispatch(w->planted);
-	settings_watch_dispatch(w->live);
-	if (w->edits.fd != settings_watch_fd(w->live)) {
-		w->edits.fd = settings_watch_fd(w->live);
-		(void)loop_add(w->loop, &w->edits, EPOLLIN);
-	}
+	if (!w->ready)
+		w->edited = true;
+	else if (monitor_reload(w, &err) < 0 && !is_silent(w))
+		output_say(w->run->output, "settings not reloaded, the old ones hold: %s", err.msg);
 	keep_late(w);
-	return 0;
 }
 
 static void watch_settings(struct monitor *w)
 {
 	bool edited = false;
 
-	if (settings_watch_all(w->decision, on_edit, w, &w->live, &edited) == 0) {
-		w->edits = (struct loop_source){ settings_watch_fd(w->live), on_edits, w };
-		(void)loop_add(w->loop, &w->edits, EPOLLIN);
-	}
+	(void)settings_watch_all(w->run, on_edit, w, &w->live, &edited);
 	keeper_client_early(&w->keep);
 	if (edited)
 		on_edit(w);
@@ -441,7 +380,7 @@ static void tell_silent(const struct monitor *w)
 
 	if (words)
 		report_missing(w->report, words);
-	else if (w->decision->plan->talk && !w->masks)
+	else if (w->run->decision.plan->talk && !w->masks)
 		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
 }
 
@@ -453,18 +392,13 @@ void monitor_ready(struct monitor *w)
 		on_edit(w);
 }
 
-void monitor_set_network(struct monitor *w, struct run_network *network)
-{
-	w->network = network;
-}
-
 static int on_question(void *arg, uint32_t events)
 {
 	struct monitor *w = arg;
 
 	/* Whatever went wrong with it, the kernel's own floor still holds */
 	if (observer_dispatch(w->observer, events) != 0)
-		loop_remove(w->loop, &w->source);
+		loop_remove(w->run->loop, &w->source);
 	return 0;
 }
 
@@ -475,7 +409,7 @@ static int on_attempt(void *arg, uint32_t events)
 
 	if (fuse_masks_dispatch(w->masks, events) == 0)
 		return 0;
-	loop_remove(w->loop, &w->attempts);
+	loop_remove(w->run->loop, &w->attempts);
 	fuse_masks_free(w->masks);
 	w->masks = NULL;
 	return 0;
@@ -485,22 +419,22 @@ void monitor_masks(struct monitor *w, const int *fds, size_t nfds)
 {
 	struct observer_policy questions;
 	struct fuse_masks_config config = {
-		.plan = w->decision->plan, .policy = &questions,
+		.plan = w->run->decision.plan, .policy = &questions,
 		.sink = report_sink(w->report),
 	};
 
 	if (nfds < 2)
 		return;
 	if (!w->observe)
-		w->observe = new_observe(w, w->decision->view);
-	ask_policy(w->observe, NULL, &questions);
+		w->observe = new_observe(w, w->run->decision.view);
+	ask_policy(w, w->observe, &questions);
 	config.pids = fds[0];
 	config.device = fds[1];
 	w->mask_fds = mask_fds_new(config.plan, fds + 2, nfds - 2);
 	if (fuse_masks_new(&config, &w->masks, NULL) < 0)
 		return;
 	w->attempts = (struct loop_source){ fds[1], on_attempt, w };
-	if (loop_add(w->loop, &w->attempts, EPOLLIN) < 0) {
+	if (loop_add(w->run->loop, &w->attempts, EPOLLIN) < 0) {
 		fuse_masks_free(w->masks);
 		w->masks = NULL;
 	}
@@ -510,29 +444,29 @@ int monitor_observe(struct monitor *w, int listener, struct err *err)
 {
 	struct observer_config config = {
 		.listener = listener, .sink = report_sink(w->report),
-		.reads = w->decision->plan->observe_full ||
-			 w->decision->plan->observe_files,
-		.files = w->decision->plan->observe_files,
-		.no_mounts = w->decision->plan->tier != TIER_FULL,
-		.nested = w->decision->plan->nested_userns, .mask_fds = w->mask_fds,
-		.sockets_by_path = w->decision->plan->sockets_by_path,
+		.reads = w->run->decision.plan->observe_full ||
+			 w->run->decision.plan->observe_files,
+		.files = w->run->decision.plan->observe_files,
+		.no_mounts = w->run->decision.plan->tier != TIER_FULL,
+		.nested = w->run->decision.plan->nested_userns, .mask_fds = w->mask_fds,
+		.sockets_by_path = w->run->decision.plan->sockets_by_path,
 		.on_make = arm, .arg = w,
-		.home = w->decision->view->home,
+		.home = w->run->decision.view->home,
 	};
 	auto_free struct observer_socket *sockets =
-		observer_rules_sockets(w->decision->policy, &config.nsockets);
+		observer_rules_sockets(w->run->decision.policy, &config.nsockets);
 	int r;
 
 	config.sockets = sockets;
 	if (!w->observe)
-		w->observe = new_observe(w, w->decision->view);
-	ask_policy(w->observe, w->network, &config.policy);
+		w->observe = new_observe(w, w->run->decision.view);
+	ask_policy(w, w->observe, &config.policy);
 	r = observer_new(&config, &w->observer, err);
 	if (r < 0)
 		return r;
 	w->source = (struct loop_source){ observer_fd(w->observer),
 					  on_question, w };
-	r = loop_add(w->loop, &w->source, EPOLLIN);
+	r = loop_add(w->run->loop, &w->source, EPOLLIN);
 	return r < 0 ? fail(err, r, "cannot wait for the observer") : 0;
 }
 
@@ -543,14 +477,14 @@ void monitor_blind(struct monitor *w)
 	arm(w);
 	report_missing(w->report, words);
 	if (!is_silent(w))
-		output_say(w->decision->output, "%s", words);
+		output_say(w->run->output, "%s", words);
 }
 
 /* Landlock knows inodes: what comes beside something hidden has no rule */
 static void tell_unreadable(const struct monitor *w)
 {
-	const struct view *view = w->decision->plan->view;
-	auto_closedir DIR *dir = view->home && landlock_carves(w->decision->plan) ?
+	const struct view *view = w->run->decision.plan->view;
+	auto_closedir DIR *dir = view->home && landlock_carves(w->run->decision.plan) ?
 				 opendir(view->home) : NULL;
 	auto_buf struct buf names = { 0 }, safe = { 0 };
 	const struct dirent *entry;
@@ -566,7 +500,7 @@ static void tell_unreadable(const struct monitor *w)
 	}
 	text_escape(&safe, buf_str(&names));
 	if (names.len)
-		output_say(w->decision->output, "note: made or replaced outside since the start, so a new run can read it and this one could not: %s",
+		output_say(w->run->output, "note: made or replaced outside since the start, so a new run can read it and this one could not: %s",
 			   buf_str(&safe));
 }
 
@@ -585,8 +519,8 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (w->planted &&
 	    planted_finish(w->planted, !seen || stats.makes, seen,
 			seen && !stats.names && !stats.unseen &&
-			!w->decision->plan->nested_userns, &err) < 0)
-		output_say(w->decision->output, "the next run looks for what was planted: %s",
+			!w->run->decision.plan->nested_userns, &err) < 0)
+		output_say(w->run->output, "the next run looks for what was planted: %s",
 			  err.msg);
 	report_finish(w->report);
 	if (is_silent(w))
@@ -594,11 +528,12 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (failed)
 		tell_unreadable(w);
 	if (w->observe && *observer_rules_noted(w->observe))
-		output_say(w->decision->output, "note: written for later commands: %s",
+		output_say(w->run->output, "note: written for later commands: %s",
 			  observer_rules_noted(w->observe));
-	report_footer(w->report, w->mode, failed,
-		      options_has(w->decision->options, OPTION_VERBOSE), &text);
-	output_print(w->decision->output, text.p, text.len);
+	report_footer(w->report, event_stream_mode(options_get(w->run->options,
+							       OPTION_ANNOTATE)),
+		      failed, options_has(w->run->options, OPTION_VERBOSE), &text);
+	output_print(w->run->output, text.p, text.len);
 }
 
 void monitor_drop(const struct monitor *w)

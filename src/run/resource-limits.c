@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "sandbox/sandbox.h"
+#include "policy/policy.h"
+#include "run/run.h"
 
 enum { CONTROL_FILE_MAX = 4096 };
 
@@ -266,36 +268,28 @@ static uint64_t hits(const struct limits *l, size_t i)
 			  c->number == NUMBER_PIDS ? "max " : NULL);
 }
 
-/* A process that hit its limit may not have said so */
-static void tell_maybe(const struct number *numbers, enum policy_number number,
-		       limits_fn fn, void *arg)
+/* Without a control group nothing counts the hits: a command that fails may not have
+ * said that a limit was why
+ */
+void limits_explain(const struct limits *l, struct run *run, int status)
 {
-	char words[80];
+	static const char maybe[] = "the command failed with a limit of %" PRIu64 " in force";
+	const struct number *size = &l->policy->numbers[NUMBER_FILE_SIZE];
 
-	snprintf(words, sizeof(words), "the command failed with a limit of %llu in force",
-		 (unsigned long long)numbers[number].value);
-	fn(arg, number, false, words);
-}
-
-void limits_explain(const struct limits *l, int status, limits_fn fn, void *arg)
-{
-	const struct number *numbers = l->policy->numbers;
-	char words[80];
-
-	snprintf(words, sizeof(words), "a file reached %llu bytes",
-		 (unsigned long long)numbers[NUMBER_FILE_SIZE].value);
-	if (numbers[NUMBER_FILE_SIZE].set && status == 128 + SIGXFSZ)
-		fn(arg, NUMBER_FILE_SIZE, true, words);
-	else if (numbers[NUMBER_FILE_SIZE].set && status != 0)
-		tell_maybe(numbers, NUMBER_FILE_SIZE, fn, arg);
+	if (size->set && status == 128 + SIGXFSZ)
+		run_report_limit(run, NUMBER_FILE_SIZE, true,
+				 "a file reached %" PRIu64 " bytes", size->value);
+	else if (size->set && status != 0)
+		run_report_limit(run, NUMBER_FILE_SIZE, false, maybe,
+				 size->value);
 	for (size_t i = 0; i < CONTROLLERS; i++) {
-		const struct controller *c = &controllers[i];
+		const enum policy_number number = controllers[i].number;
+		const uint64_t value = l->policy->numbers[number].value;
 
-		snprintf(words, sizeof(words), "the sandbox reached %llu",
-			 (unsigned long long)numbers[c->number].value);
 		if (l->groups[i] && hits(l, i))
-			fn(arg, c->number, true, words);
+			run_report_limit(run, number, true,
+					 "the sandbox reached %" PRIu64, value);
 		else if (wants(l, i) && !l->groups[i] && status != 0)
-			tell_maybe(numbers, c->number, fn, arg);
+			run_report_limit(run, number, false, maybe, value);
 	}
 }

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "policy/policy.h"
-
-struct sandbox_request;
 struct limits;
+struct policy;
+struct run;
+struct sandbox_request;
 
 /* Which limits the policy has, and how they can be kept here */
 struct limits *limits_new(const struct policy *policy);
@@ -31,13 +31,8 @@ void limits_fill(const struct limits *limits, struct sandbox_request *request);
 /* Put @init into the group. 0 or a negative errno: then nothing may run. */
 int limits_apply(const struct limits *limits, pid_t init);
 
-/* One limit that was hit, or if not @sure may have been; @reason says how */
-typedef void (*limits_fn)(void *arg, enum policy_number number, bool sure,
-			  const char *reason);
-
-/* Tell which; @status is the exit status */
-void limits_explain(const struct limits *limits, int status, limits_fn fn,
-		    void *arg);
+/* Report to @run which were hit, or may have been; @status is the exit status */
+void limits_explain(const struct limits *limits, struct run *run, int status);
 
 /* "control group (v2)", "control group (v1)" or "per process" */
 const char *limits_method(const struct limits *limits);

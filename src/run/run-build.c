@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * run/run-build.c - build the sandbox and supervise the command to its end
+ * run/run-build.c - build the sandbox, supervise the command, let go of everything
  *
  * One epoll loop outside the sandbox: signals for the command, messages from
  * its init, the time limit, observer, gate and settings. The sandbox lives as
@@ -22,15 +22,11 @@
 #include "ipc/listener.h"
 #include "ipc/socket.h"
 #include "plan/plan.h"
-#include "policy/policy.h"
-#include "run/choose-tier.h"
 #include "run/command-stdio.h"
 #include "run/host-channel.h"
-#include "run/monitor.h"
 #include "run/options.h"
 #include "run/output.h"
 #include "run/resource-limits.h"
-#include "run/run-network.h"
 #include "run/run.h"
 
 enum { LOOP_OVER, LOOP_STARTED };	/* Values of loop_stop() */
@@ -53,48 +49,13 @@ static int start_network(struct run *run, bool gate)
 	if (r < 0)
 		return r == -EMSGSIZE ? too_few_descriptors(run->err) :
 		       fail(run->err, r, "the sandbox did not hand over its network");
-	return run_network_start(&(struct run_network_config){
-		.loop = run->loop, .decision = &run->decision,
-		.sink = monitor_sink(run->monitor),
-		.listeners = !gate ? NULL : shared ? shared : &own,
-		.jail = gate && run->jail.net >= 0 ? &run->jail : NULL,
-		.user = run->own[0], .net = run->own[2],
-		.init = run->sandbox.pid,
-	}, &run->network, run->err);
+	return run_network_start(run, !gate ? NULL : shared ? shared : &own);
 }
 
-static void on_library_signal(void *arg, int number)
+void run_abort(struct run *run)
 {
-	struct run *run = arg;
-
-	job_signal(&run->job, number);
-}
-
-static int on_library_update(void *arg, struct err *err)
-{
-	struct run *run = arg;
-
-	return monitor_reload(run->monitor, err);
-}
-
-static void on_library_gone(void *arg)
-{
-	struct run *run = arg;
-
 	run->status = EXIT_NOT_BUILT;
 	loop_stop(run->loop, LOOP_OVER);
-}
-
-/* Once there is something that an update can change */
-static int serve_library(struct run *run)
-{
-	const struct host_channel_handlers handlers = {
-		.signal = on_library_signal, .reload = on_library_update,
-		.gone = on_library_gone, .arg = run,
-	};
-
-	return run->output->channel ?
-	       host_channel_serve(run->output->channel, run->loop, &handlers) : 0;
 }
 
 /* Put init into its control group, and only then let it start the command. An init
@@ -113,6 +74,15 @@ static int let_go(struct run *run)
 		    strerror(-r));
 }
 
+/* What the sandbox had to be built without */
+static void print_missing(const struct output *output, int value)
+{
+	if (value & SANDBOX_HOST_PROC)
+		output_say(output, "weaker nested sandbox: no new /proc can be made here, so the command sees the host's process list (enableWeakerNestedSandbox, profile home); ptrace checks still guard what is in it");
+	if (value & SANDBOX_NO_LAYER)
+		output_say(output, "profile home: this kernel has no overlays for users, so ~/.cache and ~/.local/share are read-only but for listed caches, which are the host's own ('cloche explain')");
+}
+
 static int take_ready(struct run *run, const struct sandbox_message *m,
 		      int *fds, size_t nfds)
 {
@@ -125,17 +95,16 @@ static int take_ready(struct run *run, const struct sandbox_message *m,
 		return fail(run->err, -EPROTO, "the sandbox did not hand over its descriptors");
 	memcpy(run->own, fds, own * sizeof(*fds));
 	if (own)
-		monitor_keep(run->monitor, run->own);
+		monitor_keep(run->monitor);
 	if (m->value & SANDBOX_HAS_OBSERVER)
 		run->listener = take_fd(&fds[own]);
-	tier_tell_without(run->output, m->value);
+	print_missing(run->output, m->value);
 	gate = (m->value & SANDBOX_HAS_NETWORK) ||
 	       (run->decision.proxies && run->listener >= 0);
 	if (gate || (run->listener >= 0 && own && plan->net != NET_HOST))
 		r = start_network(run, gate);
 	if (r < 0)
 		return r;
-	monitor_set_network(run->monitor, run->network);
 	if (run->listener >= 0)
 		r = monitor_observe(run->monitor, take_fd(&run->listener),
 				    run->err);
@@ -144,7 +113,9 @@ static int take_ready(struct run *run, const struct sandbox_message *m,
 	if (r < 0)
 		return r;
 	monitor_ready(run->monitor);
-	r = serve_library(run);
+	/* Once there is something that an update can change */
+	if (run->output->channel)
+		r = host_channel_serve(run->output->channel, run);
 	return r == 0 && run->waits ? let_go(run) : r;
 }
 
@@ -154,7 +125,7 @@ static void take_started(struct run *run, int pidfd)
 	run_network_command_runs(run->network);
 	sandbox_forget_plan(&run->sandbox);
 	if (run->output->channel)
-		host_channel_started(run->output->channel);
+		host_channel_tell(run->output->channel, WIRE_STARTED, NULL);
 	loop_stop(run->loop, LOOP_STARTED);
 }
 
@@ -325,7 +296,7 @@ static int start(struct run *run)
 				run->err)) < 0 ||
 	    (r = start_sandbox(run)) < 0)
 		return r;
-	monitor_start(run->monitor, run->loop);
+	monitor_start(run->monitor);
 	run_report_recovered(run, monitor_sink(run->monitor));
 	decision_keep_walk(&run->decision);
 	if ((r = command_stdio_start(run->stdio, run->loop, run->err)) < 0 ||
@@ -333,6 +304,35 @@ static int start(struct run *run)
 			    on_message)) < 0)
 		return r;
 	return add_source(run, &run->death, run->sandbox.pidfd, on_death);
+}
+
+int run_prepare(struct run *run)
+{
+	const struct decision *d = &run->decision;
+	const struct plan *plan = d->plan;
+	sigset_t all;
+	int r;
+
+	(void)sigprocmask(SIG_SETMASK, NULL, &run->mask);
+	if ((r = loop_new(&run->loop, run->err)) < 0)
+		return r;
+	run->limits = limits_new(d->policy);
+	if ((r = monitor_new(run)) < 0 ||
+	    (r = command_stdio_new(plan, &d->policy->numbers[NUMBER_OUTPUT],
+				   &run->stdio, run->err)) < 0)
+		return r;
+	if (plan->tmp == TMP_KEPT && d->tmpdir &&
+	    (r = tmpdir_open(d->tmpdir, d->policy->project,
+			     plan->tier == TIER_FULL, &run->tmp, run->err)) < 0)
+		return r;
+	if (plan->ephemeral &&
+	    (r = ephemeral_start(plan, &run->changes, run->err)) < 0)
+		return r;
+	sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+	run->signals.fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->signals.fd < 0 ? fail_errno(run->err, "cannot wait for signals")
+				   : 0;
 }
 
 int run_build(struct run *run)
@@ -355,4 +355,43 @@ int run_supervise(struct run *run)
 		sandbox_stop(&run->sandbox);
 	command_stdio_drain(run->stdio);
 	return r < 0 ? r : 0;
+}
+
+void run_release(struct run *run)
+{
+	const struct plan *plan = run->decision.plan;
+
+	if (run->output->channel)
+		host_channel_leave(run->output->channel);
+	/* The last holder of a namespace takes it down and waits for that: let it
+	 * be init, which we wait for only in a control group
+	 */
+	for (size_t i = 0; i < SANDBOX_OWN_FDS; i++)
+		close_fd(&run->own[i]);
+	if (!run->limits || limits_need_group(run->limits) || plan->ephemeral)
+		sandbox_stop(&run->sandbox);
+	command_stdio_free(run->stdio);
+	limits_free(run->limits);
+	run_network_free(run->network);
+	/* Nothing has run: the next run has nothing to clean up */
+	if ((run->failed || run->waits) && run->monitor)
+		monitor_drop(run->monitor);
+	monitor_free(run->monitor);
+	sandbox_leave(&run->sandbox);
+	jail_stop(&run->jail);
+	ephemeral_done(&run->changes);
+	tmpdir_close(&run->tmp);
+	job_done(&run->job);
+	close_fd(&run->listener);
+	close_fd(&run->signals.fd);
+	if (run->loop) {
+		loop_free(run->loop);
+		reap_rest();
+		(void)sigprocmask(SIG_SETMASK, &run->mask, NULL);
+	}
+	run->loop = NULL;
+	run->stdio = NULL;
+	run->limits = NULL;
+	run->network = NULL;
+	run->monitor = NULL;
 }

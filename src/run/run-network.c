@@ -7,8 +7,6 @@
  * refused here and again by Landlock.
  */
 
-#include "run/run-network.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,10 +18,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -38,14 +34,12 @@
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-#include "run/decision.h"
-#include "run/host-prompt.h"
 #include "run/landlock-proxies.h"
 #include "run/localhost-hint.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/run.h"
 #include "run/socket-owner.h"
-#include "sandbox/jail-holder.h"
 #include "sandbox/netns-helper.h"
 #include "sandbox/netns.h"
 
@@ -193,7 +187,7 @@ static void port_capture_yield(struct port_capture *d, struct gate_client *gate,
 
 enum {
 	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
-	SERVER_S = 2,			/* What serves for so long is a server */
+	SERVER_MS = 2000,		/* What serves for so long is a server */
 	EPHEMERAL = 32768,		/* From here on the kernel chooses ports */
 	LOOKS_MS = 100,			/* Of a second, to find who was refused */
 };
@@ -207,6 +201,7 @@ struct port_list {
  * struct run_network - One run's network
  * @policy:	What the gate goes by, referenced
  * @asker:	Prompts for hosts
+ * @jail:	The namespaces that the gate dials from
  * @fixed:	Ports that are captured for every address, from the start
  * @unserved:	Those of them that nothing serves on the sandbox's own loopback
  * @demand:	Destinations that were captured on demand
@@ -216,41 +211,37 @@ struct port_list {
  * @local:	What was tried at the sandbox's own localhost
  * @keeper:	Listens inside for us; NULL until it is needed
  * @no_keeper:	It could not be had
- * @init:	Process 1 of the sandbox, as seen from here
  * @last_seen:	Who was refused last
  * @looks_since, @looks_ms: When, and how long in that second, we looked for one
- * @sink:	For what is refused here
  */
 struct run_network {
-	const struct decision *decision;
+	struct run *run;
 	struct policy *policy;
 	struct gate_client *gate;
 	struct host_prompt *asker;
-	int user, net, jail[2];
+	int jail[2];
 	struct port_list fixed, unserved, published;
 	struct port_capture demand;
 	struct localhost_hint local;
 	uint16_t server;
-	struct loop *loop;
 	struct loop_source timer;
 	struct netns_helper *keeper;
 	bool no_keeper;
-	pid_t init, last_seen;
+	pid_t last_seen;
 	int64_t looks_since, looks_ms;
-	const struct violation_sink *sink;
 };
 
 /* The command's connections are made here: it has no network of its own */
 static bool in_landlock_tier(const struct run_network *n)
 {
-	return n->decision->plan->proxies.http != 0;
+	return n->run->decision.plan->proxies.http != 0;
 }
 
 static void on_gone(void *arg, const char *why)
 {
 	const struct run_network *n = arg;
 
-	output_say(n->decision->output, "%s", why);
+	output_say(n->run->output, "%s", why);
 }
 
 static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
@@ -263,7 +254,8 @@ static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 static bool has_keeper(struct run_network *n)
 {
 	if (!n->keeper && !n->no_keeper &&
-	    netns_helper_start(n->user, n->net, &n->keeper, NULL) < 0)
+	    netns_helper_start(n->run->own[0], n->run->own[2], &n->keeper,
+			       NULL) < 0)
 		n->no_keeper = true;
 	return n->keeper != NULL;
 }
@@ -295,7 +287,8 @@ static pid_t look_for(struct run_network *n,
 	if (client)
 		inode = inode_of(n, client);
 	if (inode)
-		pid = n->last_seen = socket_owner_find(n->init, inode, n->last_seen);
+		pid = n->last_seen = socket_owner_find(n->run->sandbox.pid,
+						     inode, n->last_seen);
 	n->looks_ms += now_ms(CLOCK_MONOTONIC) - now;
 	return pid;
 }
@@ -305,22 +298,11 @@ static pid_t on_who(void *arg, const struct listener_client *client)
 	return look_for(arg, client, 0);
 }
 
-static void on_answer(void *arg, uint32_t id, bool allow,
-		      enum ask_scope scope)
+void run_network_answer(const struct run *run, uint32_t id, bool allow,
+			enum ask_scope scope)
 {
-	struct run_network *n = arg;
-
-	if (n->gate)
-		gate_client_answer(n->gate, id, allow, scope);
-}
-
-static void on_reload(void *arg, struct policy *policy)
-{
-	struct run_network *n = arg;
-	struct err err = { 0 };
-
-	if (run_network_reload(n, policy, &err) < 0)
-		output_say(n->decision->output, "%s", err.msg);
+	if (run->network && run->network->gate)
+		gate_client_answer(run->network->gate, id, allow, scope);
 }
 
 static void remember_ports(struct run_network *n,
@@ -347,50 +329,31 @@ static int publish(struct run_network *n, const struct plan *plan,
 	return r;
 }
 
-int run_network_start(const struct run_network_config *config,
-		  struct run_network **ret, struct err *err)
+int run_network_start(struct run *run, struct listener_set *listeners)
 {
-	struct run_network *n = mem_zalloc(sizeof(*n));
-	struct gate_client_config keeper = {
-		.policy = config->decision->policy, .sink = *config->sink,
+	struct run_network *n = run->network = mem_zalloc(sizeof(*n));
+	struct gate_client_config config = {
+		.policy = run->decision.policy,
+		.sink = *monitor_sink(run->monitor),
 		.gone = on_gone, .who = on_who, .arg = n,
-		.known_peers = config->decision->plan->tier != TIER_FULL,
-		.jail = config->jail ? n->jail : NULL,
+		.known_peers = run->decision.plan->tier != TIER_FULL,
+		.jail = run->jail.net >= 0 ? n->jail : NULL,
 	};
 	int r;
 
-	if (config->jail) {
-		n->jail[0] = config->jail->user;
-		n->jail[1] = config->jail->net;
-	}
-	n->decision = config->decision;
-	n->loop = config->loop;
+	n->run = run;
 	n->timer.fd = -1;
-	n->user = config->user;
-	n->net = config->net;
-	n->init = config->init;
-	n->sink = config->sink;
-	*ret = n;
-	if (!config->listeners)
+	n->jail[0] = run->jail.user;
+	n->jail[1] = run->jail.net;
+	if (!listeners)
 		return 0;
-	n->policy = policy_ref(config->decision->policy);
-	remember_ports(n, config->listeners);
-	r = host_prompt_new(&(struct host_prompt_config){
-		.loop = config->loop, .decision = config->decision,
-		.answer = on_answer, .reload = on_reload, .arg = n,
-	}, &n->asker, err);
-	if (!r) {
-		keeper.ask = host_prompt_can_ask(n->asker) ? on_ask : NULL;
-		r = gate_client_new(config->loop, &keeper, config->listeners,
-				   &n->gate, err);
-	}
-	if (!r)
-		r = publish(n, config->decision->plan, err);
-	if (r < 0) {
-		run_network_free(n);
-		*ret = NULL;
-	}
-	return r;
+	n->policy = policy_ref(run->decision.policy);
+	remember_ports(n, listeners);
+	if ((r = host_prompt_new(run, &n->asker)) < 0)
+		return r;
+	config.ask = host_prompt_can_ask(n->asker) ? on_ask : NULL;
+	r = gate_client_new(run->loop, &config, listeners, &n->gate, run->err);
+	return r < 0 ? r : publish(n, run->decision.plan, run->err);
 }
 
 void run_network_command_runs(struct run_network *n)
@@ -415,7 +378,8 @@ void run_network_finish(struct run_network *n)
 void run_network_explain(const struct run_network *n)
 {
 	if (n)
-		localhost_hint_report(&n->local, n->decision->policy->project, n->sink);
+		localhost_hint_report(&n->local, n->run->decision.policy->project,
+				      monitor_sink(n->run->monitor));
 }
 
 void run_network_free(struct run_network *n)
@@ -424,7 +388,7 @@ void run_network_free(struct run_network *n)
 		return;
 	run_network_finish(n);
 	if (n->timer.fd >= 0)
-		loop_remove(n->loop, &n->timer);
+		loop_remove(n->run->loop, &n->timer);
 	close_fd(&n->timer.fd);
 	policy_unref(n->policy);
 	free(n->fixed.v);
@@ -485,13 +449,6 @@ static bool is_stream(int sock)
 				      &len) < 0 || type == SOCK_STREAM;
 }
 
-static int expect(void *arg, uint16_t port)
-{
-	struct run_network *n = arg;
-
-	return n->gate ? gate_client_expect(n->gate, port) : -ECONNREFUSED;
-}
-
 /* A connect() that fails with @error. @fix: what to do, or NULL: to allow the
  * address.
  */
@@ -518,7 +475,7 @@ static void report_connect(struct run_network *n,
 	v.reason = mem_strdup(reason);
 	v.rule_key = mem_strdup("sandbox.network.allowedDomains");
 	v.suggest_edit = fix ? mem_strdup(fix) : NULL;
-	violation_report(n->sink, &v);
+	violation_report(monitor_sink(n->run->monitor), &v);
 	violation_done(&v);
 }
 
@@ -526,8 +483,8 @@ static void report_connect(struct run_network *n,
 static int connect_for(struct run_network *n, const struct sockaddr *address,
 		       socklen_t len, int sock)
 {
-	const int r = landlock_proxies_connect(&n->decision->plan->proxies,
-					       address, len, sock, expect, n);
+	const int r = landlock_proxies_connect(&n->run->decision.plan->proxies,
+					       address, len, sock, n->gate);
 
 	if (r == -EACCES)
 		report_connect(n, address, len, sock, EACCES,
@@ -605,13 +562,13 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 
 	if (n->gate || !localhost_hint_is_away(address, len, &a))
 		return;
-	if (n->decision->plan->net == NET_NONE)
+	if (n->run->decision.plan->net == NET_NONE)
 		report_connect(n, address, len, sock, error,
 			       a.sin6_port == htons(53) && !is_stream(sock) ?
 			       "names cannot be looked up: the run has no network" :
 			       "the run has no network",
 			       "leave out --net none");
-	else if (n->decision->plan->net == NET_JAIL)
+	else if (n->run->decision.plan->net == NET_JAIL)
 		report_connect(n, address, len, sock, error,
 			       "the jail has no route there",
 			       "--allow-ip with that address");
@@ -656,9 +613,9 @@ static int on_server(void *arg, uint32_t events)
 	struct run_network *n = arg;
 
 	(void)events;
-	loop_remove(n->loop, &n->timer);
+	loop_remove(n->run->loop, &n->timer);
 	close_fd(&n->timer.fd);
-	output_say(n->decision->output, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
+	output_say(n->run->output, "port %u is served inside the sandbox only; to reach it from the host: cloche run --publish %u",
 		  n->server, n->server);
 	return 0;
 }
@@ -666,22 +623,15 @@ static int on_server(void *arg, uint32_t events)
 /* Tell once, on a terminal or with -v, of the first server that is not published */
 static void expect_server(struct run_network *n, uint16_t port)
 {
-	const struct itimerspec when = { .it_value.tv_sec = SERVER_S };
-
 	if (n->server || port < 1 || port >= EPHEMERAL || in_landlock_tier(n) ||
 	    has_port(&n->published, htons(port)) ||
-	    options_has(n->decision->options, OPTION_QUIET) ||
+	    options_has(n->run->options, OPTION_QUIET) ||
 	    (!isatty(STDERR_FILENO) &&
-	     !options_has(n->decision->options, OPTION_VERBOSE)))
+	     !options_has(n->run->options, OPTION_VERBOSE)))
 		return;
 	n->server = port;
-	n->timer = (struct loop_source){
-		timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-		on_server, n,
-	};
-	if (n->timer.fd < 0 || timerfd_settime(n->timer.fd, 0, &when, NULL) < 0 ||
-	    loop_add(n->loop, &n->timer, EPOLLIN) < 0)
-		close_fd(&n->timer.fd);
+	n->timer = (struct loop_source){ -1, on_server, n };
+	(void)loop_set_timer(n->run->loop, &n->timer, SERVER_MS, false);
 }
 
 /* Publish its port on the host, if the policy says so for any port */
@@ -692,7 +642,7 @@ static void on_listen(void *arg, int sock)
 	struct err err = { 0 };
 
 	localhost_hint_served(&n->local, htons(port));
-	if (!n->decision->plan->network.publish_any) {
+	if (!n->run->decision.plan->network.publish_any) {
 		expect_server(n, port);
 		return;
 	}
@@ -701,7 +651,7 @@ static void on_listen(void *arg, int sock)
 		return;
 	*vec_push(&n->published) = port;
 	if (gate_client_publish(n->gate, port, &err) < 0)
-		output_say(n->decision->output, "the command's port %u is not reachable from the host: %s",
+		output_say(n->run->output, "the command's port %u is not reachable from the host: %s",
 			  port, err.msg);
 }
 

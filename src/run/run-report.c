@@ -2,26 +2,25 @@
 /* run/run-report.c - what the user reads when a run has ended */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "base/text.h"
 #include "plan/plan.h"
 #include "policy/env-rules.h"
-#include "policy/policy.h"
 #include "report/violation.h"
 #include "run/command-stdio.h"
 #include "run/exec-error.h"
-#include "run/monitor.h"
 #include "run/options.h"
 #include "run/output.h"
 #include "run/resource-limits.h"
-#include "run/run-network.h"
 #include "run/run.h"
 
 enum { NAMES_MAX = 8 };		/* Of variables, in one line */
@@ -59,12 +58,15 @@ static void record_limit(const struct run *run, enum policy_number number,
 	violation_done(&v);
 }
 
-/* Print which limit was hit, and record it if that is certain */
-static void on_limit(void *arg, enum policy_number number, bool sure,
-		     const char *reason)
+void run_report_limit(struct run *run, enum policy_number number, bool sure,
+		      const char *fmt, ...)
 {
-	const struct run *run = arg;
+	auto_free char *reason = NULL;
+	va_list ap;
 
+	va_start(ap, fmt);
+	reason = mem_vprintf(fmt, ap);
+	va_end(ap);
 	output_say(run->output, "%s limit: %s (%s)", names[number].text, reason,
 		   names[number].option);
 	if (sure)
@@ -74,22 +76,20 @@ static void on_limit(void *arg, enum policy_number number, bool sure,
 static void report_limits(struct run *run)
 {
 	const struct number *numbers = run->decision.policy->numbers;
-	const unsigned long long ms = numbers[NUMBER_TIMEOUT_MS].value;
-	const unsigned long long bytes = numbers[NUMBER_OUTPUT].value;
+	const uint64_t ms = numbers[NUMBER_TIMEOUT_MS].value;
 	const bool cut_off = command_stdio_cut_off(run->stdio);
-	/* With a known reason there is no need to guess at others */
-	const bool known = run->job.timed_out || cut_off;
-	char reason[80];
 
-	limits_explain(run->limits, known ? 0 : run->status, on_limit, run);
-	snprintf(reason, sizeof(reason), "the command printed more than %llu bytes",
-		 bytes);
+	/* With a known reason there is no need to guess at others */
+	limits_explain(run->limits, run,
+		       run->job.timed_out || cut_off ? 0 : run->status);
 	if (cut_off)
-		on_limit(run, NUMBER_OUTPUT, true, reason);
-	snprintf(reason, sizeof(reason), "the command was ended after %llu.%03llu s",
-		 ms / 1000, ms % 1000);
+		run_report_limit(run, NUMBER_OUTPUT, true,
+				 "the command printed more than %" PRIu64 " bytes",
+				 numbers[NUMBER_OUTPUT].value);
 	if (run->job.timed_out)
-		on_limit(run, NUMBER_TIMEOUT_MS, true, reason);
+		run_report_limit(run, NUMBER_TIMEOUT_MS, true,
+				 "the command was ended after %" PRIu64 ".%03" PRIu64 " s",
+				 ms / 1000, ms % 1000);
 	else if (run->status == 128 + SIGSYS)
 		output_say(run->output, "the command made a system call that ends it; a 32-bit program cannot run in the sandbox");
 }

@@ -10,6 +10,8 @@
 
 #include "base/loop.h"
 #include "ephemeral/ephemeral.h"
+#include "gate/ask.h"
+#include "policy/policy.h"
 #include "run/decision.h"
 #include "run/job.h"
 #include "run/tmpdir.h"
@@ -18,8 +20,12 @@
 
 struct command_stdio;
 struct err;
+struct host;
+struct host_prompt;
 struct limits;
+struct listener_set;
 struct monitor;
+struct observer_network;
 struct options;
 struct output;
 struct run_network;
@@ -102,8 +108,16 @@ int run_prepare(struct run *run);	/* report, limits, stdio, /tmp, signals */
 int run_build(struct run *run);		/* sandbox, gate, observer; to the command's start */
 int run_supervise(struct run *run);	/* to the command's end */
 
-/* Hand what earlier runs left to @sink, once */
+/* Hand what earlier runs left to @sink, once. What was not handed over is stored in the
+ * end, so that it can be restored.
+ */
 void run_report_recovered(struct run *run, const struct violation_sink *sink);
+void run_store_recovered(struct run *run);
+
+/* Print why and become the command, in the policy's start directory. Returns only on
+ * failure: 126 or 127, with a message; or a negative errno with @err.
+ */
+int run_unsandboxed(const struct run *run);
 
 /* Write what the user reads about a run that has ended: limits that were hit,
  * refusals, changes that are staged
@@ -114,5 +128,107 @@ void run_report(struct run *run);
  * at any stage, and twice.
  */
 void run_release(struct run *run);
+
+/* The program around the run is gone: end it */
+void run_abort(struct run *run);
+
+/* Print that a limit was hit, and record it if that is @sure */
+void run_report_limit(struct run *run, enum policy_number number, bool sure,
+		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
+/* monitor.c - observe, record and report what is refused during a run */
+
+/* Set run->monitor. 0, or a negative errno with a message for a stream of --events
+ * that cannot be written.
+ */
+int monitor_new(struct run *run);
+/* What is slow to close is left with the sandbox */
+void monitor_free(struct monitor *monitor);
+
+/* Where refusals go; valid as long as @monitor */
+const struct violation_sink *monitor_sink(const struct monitor *monitor);
+
+/* The sandbox is being built: watch the writable directories as soon as something is
+ * made; and, if the run is not a short one, the settings: a valid edit takes effect in
+ * the running sandbox, any other changes nothing and is reported on stderr
+ */
+void monitor_start(struct monitor *monitor);
+
+/* Answer the notifications of seccomp's @listener, which is taken over */
+int monitor_observe(struct monitor *monitor, int listener, struct err *err);
+
+/* Answer for masks that talk. @fds came with SANDBOX_MASKS and are taken
+ * over. Without it, masks are silent.
+ */
+void monitor_masks(struct monitor *monitor, const int *fds, size_t nfds);
+
+/* Keep masks and read-only files in the sandbox, whose descriptors run->own has;
+ * again, when there are others; and: a mount holds the file @path
+ */
+void monitor_keep(struct monitor *monitor);
+void monitor_keep_again(struct monitor *monitor);
+void monitor_covered(struct monitor *monitor, const char *path);
+
+/* The sandbox is built: edits from before take effect now, others at once */
+void monitor_ready(struct monitor *monitor);
+
+/* Read the settings again, as the options say now. 0, or a negative errno with
+ * a message and nothing has changed.
+ */
+int monitor_reload(struct monitor *monitor, struct err *err);
+
+/* There is no observer. Without one the footer would be empty, so it is said now. */
+void monitor_blind(struct monitor *monitor);
+
+/* The command has ended: last records, and the footer on stderr */
+void monitor_finish(struct monitor *monitor, bool failed);
+/* Instead, if nothing has run */
+void monitor_drop(const struct monitor *monitor);
+
+/* run-network.c - the gate, ports on demand, what the observer asks */
+
+/* Set run->network, once the sandbox is built. @listeners, from the sandbox, are taken
+ * over; NULL: there is no gate, and all that is done is to report what cannot be
+ * reached. 0, or a negative errno with a message.
+ */
+int run_network_start(struct run *run, struct listener_set *listeners);
+
+/* The command has started: be ready when it connects */
+void run_network_command_runs(struct run_network *network);
+
+/* The command has ended: take the last reports, end the gate */
+void run_network_finish(struct run_network *network);
+void run_network_free(struct run_network *network);
+
+/* The command has failed: report ports that it tried at the sandbox's localhost and
+ * that the host serves
+ */
+void run_network_explain(const struct run_network *network);
+
+/* What the observer is to ask; as long as the network lives */
+void run_network_questions(struct run_network *network,
+			   struct observer_network *ret);
+
+/* From now on @policy decides */
+int run_network_reload(struct run_network *network, struct policy *policy,
+		       struct err *err);
+
+/* The answer to the question @id about a host */
+void run_network_answer(const struct run *run, uint32_t id, bool allow,
+			enum ask_scope scope);
+
+/* host-prompt.c - ask about hosts that no rule mentions
+ *
+ * --ask puts a question to the terminal, or as a JSON line on --control-fd; the same
+ * descriptor also takes new lists of hosts. The answer comes by run_network_answer(),
+ * maybe from within.
+ */
+int host_prompt_new(struct run *run, struct host_prompt **ret);
+void host_prompt_free(struct host_prompt *prompt);
+/* True if there is a terminal, a descriptor or a library to ask */
+bool host_prompt_can_ask(const struct host_prompt *prompt);
+/* Ask about @host for the process @pid, 0 if unknown */
+void host_prompt_ask(struct host_prompt *prompt, uint32_t id,
+		     const struct host *host, pid_t pid);
 
 #endif /* RUN_RUN_H */

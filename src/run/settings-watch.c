@@ -2,33 +2,28 @@
 /*
  * run/settings-watch.c - settings files that change while a command runs
  *
- * The number of inotify watches per user is limited, and the command runs as the same
- * user: where none is left the files are polled, or a command could use all watches up
- * and never see a denial.
- *
- * An editor may remove a file on its way to a new one, so a removal counts after
- * GONE_MS. The timer for that is made when it is needed; from then on the loop waits
- * for an epoll instance with both.
+ * An event says where to look; what stat() says of a file decides whether it was
+ * edited. The number of inotify watches per user is limited, and the command runs as
+ * the same user: where none is left the files are looked at all the time, or a command
+ * could use all watches up and never see a denial.
  */
 
 #include "run/settings-watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/json.h"
+#include "base/loop.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
@@ -38,24 +33,25 @@
 #include "policy/policy.h"
 #include "policy/settings.h"
 #include "run/approval.h"
-#include "run/decision.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/run.h"
 #include "view/view.h"
 
 enum {
-	LOOK_EVERY_MS = 200, GONE_MS = 200,
+	LOOK_EVERY_MS = 200,	/* Where nothing can be watched */
+	GONE_MS = 200,		/* An editor may remove a file on its way to a new one */
 	READS_MAX = 8,	/* At once: who makes files without end is not waited for */
 };
 
 /**
- * struct live_file - One file
+ * struct watched_file - One file
  * @wd:		The watch on @dir
  * @dir:	The nearest directory above it that exists
- * @seen:	What it was when it was looked at last
- * @gone:	It was there, and has been removed
+ * @seen:	What it was when it was looked at last; zero if it was not there
+ * @gone:	It was there at the look before
  */
-struct live_file {
+struct watched_file {
 	char *path, *dir;
 	int wd;
 	struct stat seen;
@@ -64,26 +60,21 @@ struct live_file {
 
 /**
  * struct settings_watch - What is waited for
- * @fd:		All of it
- * @watch:	inotify, where it is not @fd itself; -1
- * @moment:	The timer for what is gone; -1
- * @looks:	Nothing can be watched; @fd is a timer
+ * @events:	inotify; -1 where the files are looked at every LOOK_EVERY_MS
+ * @timer:	For that, or for what is gone; -1 until it is needed
+ * @changed:	A file was edited, and @fn was not called yet
  */
 struct settings_watch {
-	int fd, watch, moment;
-	bool looks;
+	struct loop *loop;
+	struct loop_source events, timer;
 	void (*fn)(void *arg);
 	void *arg;
-	struct { struct live_file *v; size_t len, cap; } files;
+	bool changed;
+	struct { struct watched_file *v; size_t len, cap; } files;
 };
 
-static int inotify_of(const struct settings_watch *live)
-{
-	return live->watch >= 0 ? live->watch : live->fd;
-}
-
 /* Watch the nearest directory above @f; again after something was made */
-static void watch(struct settings_watch *live, struct live_file *f)
+static void watch(struct settings_watch *w, struct watched_file *f)
 {
 	auto_free char *dir = path_parent(f->path);
 	int wd;
@@ -92,7 +83,7 @@ static void watch(struct settings_watch *live, struct live_file *f)
 		char *above;
 
 		/* Attributes: it may have become unreadable */
-		wd = inotify_add_watch(inotify_of(live), dir, IN_CLOSE_WRITE |
+		wd = inotify_add_watch(w->events.fd, dir, IN_CLOSE_WRITE |
 				       IN_MOVED_TO | IN_CREATE | IN_ATTRIB |
 				       IN_DELETE | IN_MOVED_FROM |
 				       IN_MOVE_SELF | IN_ONLYDIR);
@@ -108,127 +99,109 @@ static void watch(struct settings_watch *live, struct live_file *f)
 	f->wd = wd;
 }
 
-static bool has(const struct settings_watch *live, const char *path)
+/* What @path is; zero if that is no file */
+static struct stat look_at(const char *path)
 {
-	for (size_t i = 0; i < live->files.len; i++) {
-		if (!strcmp(live->files.v[i].path, path))
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? st :
+	       (struct stat){ 0 };
+}
+
+static bool has(const struct settings_watch *w, const char *path)
+{
+	for (size_t i = 0; i < w->files.len; i++) {
+		if (!strcmp(w->files.v[i].path, path))
 			return true;
 	}
 	return false;
 }
 
 /* Also where @path leads, if it is a link: that is what is edited */
-static void add_file(struct settings_watch *live, const char *path)
+static void add_file(struct settings_watch *w, const char *path)
 {
 	auto_free char *real = realpath(path, NULL);
 
 	for (const char *p = path; p; p = p == path ? real : NULL) {
-		struct live_file *f;
+		struct watched_file *f;
 
-		if (has(live, p) || live->files.len >= SETTINGS_WATCH_FILES_MAX)
+		if (has(w, p) || w->files.len >= SETTINGS_WATCH_FILES_MAX)
 			continue;
-		f = vec_push(&live->files);
-		*f = (struct live_file){ .path = mem_strdup(p), .wd = -1 };
-		watch(live, f);
+		f = vec_push(&w->files);
+		*f = (struct watched_file){ .path = mem_strdup(p), .wd = -1,
+					     .seen = look_at(p) };
+		watch(w, f);
 	}
 }
 
-/* True if a file is another one than at the last look, or gone since the one
- * before it
- */
-static bool look(struct settings_watch *live)
+static bool is_same_stat(const struct stat *a, const struct stat *b)
 {
-	bool changed = false;
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
+	       a->st_size == b->st_size &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
 
-	for (size_t i = 0; i < live->files.len; i++) {
-		struct live_file *f = &live->files.v[i];
-		struct stat *seen = &f->seen, now = { 0 };
+/* Look at all files, and call @fn if one is another than before. One that is gone
+ * counts if it is still gone when @time is up; until then the others wait, too.
+ */
+static void look(struct settings_watch *w, bool time)
+{
+	bool wait = false;
 
-		if (stat(f->path, &now) < 0) {
-			changed |= f->gone;
-			f->gone = !f->gone && seen->st_ino;
-			if (!f->gone)
-				*seen = now;
+	for (size_t i = 0; i < w->files.len; i++) {
+		struct watched_file *f = &w->files.v[i];
+		const struct stat now = look_at(f->path);
+
+		if (f->seen.st_ino && !now.st_ino && !(f->gone && time)) {
+			f->gone = wait = true;
 			continue;
 		}
 		f->gone = false;
-		changed |= now.st_ino != seen->st_ino ||
-			   now.st_dev != seen->st_dev ||
-			   now.st_size != seen->st_size ||
-			   now.st_ctim.tv_sec != seen->st_ctim.tv_sec ||
-			   now.st_ctim.tv_nsec != seen->st_ctim.tv_nsec;
-		*seen = now;
+		w->changed |= !is_same_stat(&f->seen, &now);
+		f->seen = now;
 	}
-	return changed;
+	/* Where the files are looked at all the time, the timer runs */
+	if (wait && (w->events.fd < 0 ||
+		     loop_set_timer(w->loop, &w->timer, GONE_MS, false) == 0))
+		return;
+	if (!w->changed)
+		return;
+	w->changed = false;
+	for (size_t i = 0, n = w->files.len; i < n; i++) {
+		auto_free char *path = mem_strdup(w->files.v[i].path);
+
+		add_file(w, path);	/* A link may lead elsewhere now */
+	}
+	w->fn(w->arg);
 }
 
-static bool is_watched(const struct settings_watch *live)
+static int on_timer(void *arg, uint32_t events)
 {
-	bool all = live->fd >= 0;
+	struct settings_watch *w = arg;
+	uint64_t times;
 
-	for (size_t i = 0; i < live->files.len; i++)
-		all = all && live->files.v[i].wd >= 0;
-	return all;
-}
-
-/* The new descriptor has another number than the old one */
-static int begin_looking(struct settings_watch *live)
-{
-	const struct timespec step = { .tv_nsec = LOOK_EVERY_MS * 1000000 };
-	const struct itimerspec when = { step, step };
-	auto_close int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-					   TFD_NONBLOCK);
-
-	if (fd < 0 || timerfd_settime(fd, 0, &when, NULL) < 0)
-		return -errno;
-	close_fd(&live->watch);
-	close_fd(&live->moment);
-	close_fd(&live->fd);
-	live->fd = take_fd(&fd);
-	live->looks = true;
-	(void)look(live);
+	(void)events;
+	if (read(w->timer.fd, &times, sizeof(times)) == sizeof(times))
+		look(w, true);
 	return 0;
 }
 
-int settings_watch_new(const char *const *files, size_t n, void (*fn)(void *arg),
-	     void *arg, struct settings_watch **ret)
+static bool is_watched(const struct settings_watch *w)
 {
-	struct settings_watch *live = mem_zalloc(sizeof(*live));
-	int r = 0;
+	bool all = w->events.fd >= 0;
 
-	live->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	live->watch = live->moment = -1;
-	live->fn = fn;
-	live->arg = arg;
-	for (size_t i = 0; i < n; i++)
-		add_file(live, files[i]);
-	if (!is_watched(live))
-		r = begin_looking(live);
-	if (r < 0)
-		settings_watch_free(live);
-	else
-		*ret = live;
-	return r;
+	for (size_t i = 0; i < w->files.len; i++)
+		all = all && w->files.v[i].wd >= 0;
+	return all;
 }
 
-void settings_watch_free(struct settings_watch *live)
+static int look_always(struct settings_watch *w)
 {
-	if (!live)
-		return;
-	for (size_t i = 0; i < live->files.len; i++) {
-		free(live->files.v[i].path);
-		free(live->files.v[i].dir);
-	}
-	free(live->files.v);
-	close_fd(&live->watch);
-	close_fd(&live->moment);
-	close_fd(&live->fd);
-	free(live);
-}
-
-int settings_watch_fd(const struct settings_watch *live)
-{
-	return live->fd;
+	if (w->events.fd >= 0)
+		loop_remove(w->loop, &w->events);
+	close_fd(&w->events.fd);
+	return loop_set_timer(w->loop, &w->timer, LOOK_EVERY_MS, true);
 }
 
 /* A link is complete when it is made */
@@ -239,138 +212,96 @@ static bool is_link(const char *path)
 	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* Wait for both; 0 or -errno */
-static int start_moment(struct settings_watch *live)
+/* True if @event is about a file, or a directory on the way to one, which is watched
+ * then. A file that was made counts when it is closed.
+ */
+static bool take_event(struct settings_watch *w, const struct inotify_event *event)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	auto_close int moment = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC |
-					       TFD_NONBLOCK);
-	auto_close int both = epoll_create1(EPOLL_CLOEXEC);
+	bool counts = event->mask & IN_Q_OVERFLOW;
 
-	if (moment < 0 || both < 0 ||
-	    epoll_ctl(both, EPOLL_CTL_ADD, live->fd, &event) < 0 ||
-	    epoll_ctl(both, EPOLL_CTL_ADD, moment, &event) < 0)
-		return -errno;
-	live->watch = live->fd;
-	live->fd = take_fd(&both);
-	live->moment = take_fd(&moment);
-	return 0;
-}
-
-/* True if it cannot be waited for: then it counts at once */
-static bool await_gone(struct settings_watch *live, struct live_file *f)
-{
-	const struct itimerspec when = {
-		.it_value.tv_nsec = GONE_MS * 1000000,
-	};
-
-	f->gone = true;
-	if (live->moment < 0 && start_moment(live) < 0)
-		return true;
-	return timerfd_settime(live->moment, 0, &when, NULL) < 0;
-}
-
-/* True if one that was removed is not there, or is no file any more */
-static bool is_gone(const struct settings_watch *live)
-{
-	struct stat st;
-
-	for (size_t i = 0; i < live->files.len; i++) {
-		const struct live_file *f = &live->files.v[i];
-
-		if (f->gone && (stat(f->path, &st) < 0 ||
-				!S_ISREG(st.st_mode)))
-			return true;
-	}
-	return false;
-}
-
-/* The moment is over: true if it lasts */
-static bool end_moment(struct settings_watch *live)
-{
-	const bool gone = is_gone(live);
-	uint64_t times;
-
-	if (live->moment < 0 ||
-	    read(live->moment, &times, sizeof(times)) != sizeof(times))
-		return false;
-	for (size_t i = 0; i < live->files.len; i++)
-		live->files.v[i].gone = false;
-	return gone;
-}
-
-/* The directory itself was removed or moved away, or the file out of it */
-static bool take_loss(struct settings_watch *live, const struct inotify_event *event,
-		      struct live_file *f)
-{
-	auto_free char *lost = event->len ? path_join(f->dir, event->name) : NULL;
-
-	if (event->mask & (IN_MOVE_SELF | IN_IGNORED))
-		watch(live, f);
-	else if (!lost || strcmp(lost, f->path) != 0)
-		return false;
-	return await_gone(live, f);
-}
-
-/* True if a file was written. Directories on the way to one are watched. */
-static bool take_event(struct settings_watch *live, const struct inotify_event *event)
-{
-	bool changed = event->mask & IN_Q_OVERFLOW;
-
-	for (size_t i = 0; i < live->files.len; i++) {
-		struct live_file *f = &live->files.v[i];
-		auto_free char *made = NULL;
+	for (size_t i = 0; i < w->files.len; i++) {
+		struct watched_file *f = &w->files.v[i];
+		auto_free char *at = NULL;
 
 		if (f->wd != event->wd)
 			continue;
-		if (event->mask & (IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF |
-				   IN_IGNORED)) {
-			changed |= take_loss(live, event, f);
-			continue;
-		}
-		if (!event->len)
-			continue;
-		made = path_join(f->dir, event->name);
-		if (!strcmp(made, f->path)) {
-			const bool link = is_link(made);
-
-			changed |= link || !(event->mask & IN_CREATE);
-			if (link)
-				add_file(live, made);
-		} else if (path_is_below(made, f->path)) {
-			watch(live, f);
-			/* It may be complete already: a directory moved here */
-			changed |= !access(f->path, F_OK);
+		at = path_join(f->dir, event->len ? event->name : "");
+		if (event->len && !strcmp(at, f->path)) {
+			counts |= !(event->mask & IN_CREATE) || is_link(at);
+		} else if (!event->len || path_is_below(at, f->path)) {
+			watch(w, f);
+			counts = true;
 		}
 	}
-	return changed;
+	return counts;
 }
 
-void settings_watch_dispatch(struct settings_watch *live)
+static int on_events(void *arg, uint32_t unused)
 {
-	char room[8192] __attribute__((aligned(__alignof__(
+	struct settings_watch *w = arg;
+	char buffer[8192] __attribute__((aligned(__alignof__(
 		struct inotify_event))));
-	bool changed = live->looks && look(live);
-	const bool lost = end_moment(live);
+	bool counts = false;
 	ssize_t n;
 
+	(void)unused;
 	for (int i = 0; i < READS_MAX &&
-	     (n = read(inotify_of(live), room, sizeof(room))) > 0 &&
-	     !live->looks; i++) {
+	     (n = read(w->events.fd, buffer, sizeof(buffer))) > 0; i++) {
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *event =
-				(const void *)(room + at);
+				(const void *)(buffer + at);
 
-			changed |= take_event(live, event);
+			counts |= take_event(w, event);
 			at += (ssize_t)(sizeof(*event) + event->len);
 		}
 	}
-	/* What came before the first look was not heard of */
-	if (!live->looks && !is_watched(live))
-		changed |= begin_looking(live) == 0;
-	/* What changed beside a loss is read when that is over */
-	if (lost || (changed && (live->moment < 0 || !is_gone(live))))
-		live->fn(live->arg);
+	if (!is_watched(w))
+		(void)look_always(w);
+	if (counts)
+		look(w, false);
+	return 0;
+}
+
+int settings_watch_new(struct loop *loop, const char *const *files, size_t n,
+		       void (*fn)(void *arg), void *arg,
+		       struct settings_watch **ret)
+{
+	struct settings_watch *w = mem_zalloc(sizeof(*w));
+	int r;
+
+	w->loop = loop;
+	w->events = (struct loop_source){
+		inotify_init1(IN_NONBLOCK | IN_CLOEXEC), on_events, w };
+	w->timer = (struct loop_source){ -1, on_timer, w };
+	w->fn = fn;
+	w->arg = arg;
+	for (size_t i = 0; i < n; i++)
+		add_file(w, files[i]);
+	r = is_watched(w) ? loop_add(loop, &w->events, EPOLLIN) : look_always(w);
+	if (r < 0)
+		settings_watch_free(w);
+	else
+		*ret = w;
+	return r;
+}
+
+void settings_watch_free(struct settings_watch *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->files.len; i++) {
+		free(w->files.v[i].path);
+		free(w->files.v[i].dir);
+	}
+	free(w->files.v);
+	close_fd(&w->events.fd);
+	close_fd(&w->timer.fd);
+	free(w);
+}
+
+int settings_watch_fd(const struct settings_watch *w)
+{
+	return w->events.fd;
 }
 
 static const struct source *find_source(const struct policy *policy,
@@ -433,8 +364,8 @@ int settings_check_own(const struct policy *old, const struct policy *policy,
 	return 0;
 }
 
-int settings_watch_all(const struct decision *decision, void (*fn)(void *arg),
-		       void *arg, struct settings_watch **ret, bool *ret_edited)
+int settings_watch_all(const struct run *run, void (*fn)(void *arg), void *arg,
+		       struct settings_watch **ret, bool *ret_edited)
 {
 	auto_policy struct policy *unused = NULL;
 	auto_report struct settings_report report = { 0 };
@@ -445,7 +376,7 @@ int settings_watch_all(const struct decision *decision, void (*fn)(void *arg),
 	int r;
 
 	/* Only the list of files is wanted, whatever is in them by now */
-	r = decision_policy_report(decision->options, true, &unused, &report, &ignored);
+	r = decision_policy_report(run->options, true, &unused, &report, &ignored);
 	if (r < 0)
 		return r;
 	if (approved)
@@ -454,9 +385,9 @@ int settings_watch_all(const struct decision *decision, void (*fn)(void *arg),
 		if (report.files.v[i].path && report.files.v[i].path[0] == '/')
 			files[n++] = report.files.v[i].path;
 	}
-	r = n ? settings_watch_new(files, n, fn, arg, ret) : -ENOENT;
+	r = n ? settings_watch_new(run->loop, files, n, fn, arg, ret) : -ENOENT;
 	for (size_t i = approved ? 1 : 0; r == 0 && i < n && !*ret_edited; i++)
-		*ret_edited = is_edited(decision->policy, files[i]);
+		*ret_edited = is_edited(run->decision.policy, files[i]);
 	return r;
 }
 
@@ -562,19 +493,18 @@ static void name_opened(const struct plan *plan, const struct view *before,
 	}
 }
 
-void settings_print_deferred(const struct decision *decision,
-			     const struct settings_state *before,
-			     const struct settings_state *now)
+void settings_print_deferred(const struct run *run, const struct view *before,
+			     const struct view *now)
 {
-	const struct plan *plan = decision->plan;
+	const struct plan *plan = run->decision.plan;
 	auto_buf struct buf words = { 0 };
 
-	if (options_has(decision->options, OPTION_QUIET))
+	if (options_has(run->options, OPTION_QUIET))
 		return;
 	name_values(before->policy, now->policy, &words);
-	name_opened(plan, before->view, now->view, VIEW_READ, &words);
-	name_opened(plan, before->view, now->view, VIEW_WRITE, &words);
+	name_opened(plan, before, now, VIEW_READ, &words);
+	name_opened(plan, before, now, VIEW_WRITE, &words);
 	if (words.len)
-		output_say(decision->output, "settings reloaded; this counts from the next run on: %s",
-			  buf_str(&words));
+		output_say(run->output, "settings reloaded; this counts from the next run on: %s",
+			   buf_str(&words));
 }

@@ -13,35 +13,34 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct decision;
 struct err;
+struct loop;
 struct planted;
 struct policy;
+struct run;
 struct settings_watch;
 struct view;
 
 enum { SETTINGS_WATCH_FILES_MAX = 256 };
 
-/* Watch @n absolute paths, and where they lead if they are links; @fn is called,
- * once per batch, when one of them was written, came into being or is gone. 0, or
- * a negative errno.
+/* Watch @n absolute paths, and where they lead if they are links, on @loop; @fn is
+ * called, once per batch, when one of them was written, came into being or is gone. 0,
+ * or a negative errno.
  */
-int settings_watch_new(const char *const *files, size_t n, void (*fn)(void *arg),
-	     void *arg, struct settings_watch **ret);
-void settings_watch_free(struct settings_watch *live);
+int settings_watch_new(struct loop *loop, const char *const *files, size_t n,
+		       void (*fn)(void *arg), void *arg,
+		       struct settings_watch **ret);
+void settings_watch_free(struct settings_watch *watch);
 
-/* For the loop: EPOLLIN. It may be another one after settings_watch_dispatch(), which has
- * closed the old one then.
- */
-int settings_watch_fd(const struct settings_watch *live);
-void settings_watch_dispatch(struct settings_watch *live);
+/* The inotify descriptor, which is slow to close; -1 if there is none */
+int settings_watch_fd(const struct settings_watch *watch);
 
-/* Watch every file that could have made the policy of @decision: @fn is called with
+/* Watch every file that could have made the policy of @run: @fn is called with
  * @arg when one changes. *@ret_edited says whether one has changed since it was
  * read. 0 and *@ret, or a negative errno.
  */
-int settings_watch_all(const struct decision *decision, void (*fn)(void *arg),
-		       void *arg, struct settings_watch **ret, bool *ret_edited);
+int settings_watch_all(const struct run *run, void (*fn)(void *arg), void *arg,
+		       struct settings_watch **ret, bool *ret_edited);
 
 /* 0; or -EPERM with a message if a settings file of the user's in @policy lies where the
  * command can write (by @planted; NULL: anywhere) and holds neither what it held
@@ -58,20 +57,11 @@ int settings_check_own(const struct policy *old, const struct policy *policy,
 int settings_check_gone(const struct policy *old, const struct policy *policy,
 			struct err *err);
 
-/**
- * struct settings_state - The settings at one time
- */
-struct settings_state {
-	const struct policy *policy;
-	const struct view *view;
-};
-
-/* Print in one line what of an edit does not count in the running sandbox of
- * @decision: paths that are unmasked, and all that is set up once (limits,
+/* Print in one line what of an edit, which made @now of @before, does not count in the
+ * running sandbox: paths that are unmasked, and all that is set up once (limits,
  * variables)
  */
-void settings_print_deferred(const struct decision *decision,
-			     const struct settings_state *before,
-			     const struct settings_state *now);
+void settings_print_deferred(const struct run *run, const struct view *before,
+			     const struct view *now);
 
 #endif /* RUN_SETTINGS_WATCH_H */

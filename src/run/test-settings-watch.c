@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/loop.h"
 #include "ns.h"
 #include "test.h"
 
@@ -15,13 +16,15 @@ static void count(void *arg)
 	++*(int *)arg;
 }
 
+static struct loop *loop;
+
 static struct settings_watch *start(const char *name, int *changes)
 {
 	const char *file = test_path(name);
 	struct settings_watch *live = NULL;
 
-	CHECK_INT(settings_watch_new(&file, 1, count, changes, &live), 0);
-	CHECK(settings_watch_fd(live) >= 0);
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(settings_watch_new(loop, &file, 1, count, changes, &live), 0);
 	return live;
 }
 
@@ -32,31 +35,32 @@ TEST(written_in_place_and_replaced_by_rename)
 
 	test_write(test_path("settings.json"), "1");
 	live = start("settings.json", &changes);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 0);
 	test_write(test_path("settings.json"), "2");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	test_write(test_path("other.json"), "x");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	CHECK_INT(rename(test_path("other.json"), test_path("settings.json")),
 		  0);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 2);
 	CHECK_INT(chmod(test_path("settings.json"), 0), 0);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 3);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 /* Until it has something to say */
-static void wait_for(struct settings_watch *live)
+static void wait_for(void)
 {
-	struct pollfd p = { .fd = settings_watch_fd(live), .events = POLLIN };
+	struct pollfd p = { .fd = loop_fd(loop), .events = POLLIN };
 
 	CHECK_INT(poll(&p, 1, 60000), 1);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 }
 
 /* Somebody makes files beside it, faster than we read of them */
@@ -73,15 +77,16 @@ TEST(a_flood_of_names_does_not_keep_an_edit_from_counting)
 		CHECK_INT(mkdir(test_path("flood"), 0755), 0);
 		CHECK_INT(rmdir(test_path("flood")), 0);
 	}
-	p.fd = settings_watch_fd(live);
-	settings_watch_dispatch(live);
+	p.fd = loop_fd(loop);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	CHECK_INT(poll(&p, 1, 0), 1);
 	test_write(test_path("settings.json"), "3");
 	while (poll(&p, 1, 0) == 1)
-		settings_watch_dispatch(live);
+		CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 2);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 /* One that is there, in a directory that can be moved */
@@ -98,14 +103,15 @@ TEST(a_loss_counts_when_it_lasts)
 	struct settings_watch *live = start_there(&changes);
 
 	CHECK_INT(unlink(test_path("d/settings.json")), 0);
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 0);
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 1);
 	test_write(test_path("d/settings.json"), "2");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 2);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(an_editor_may_move_it_away_first)
@@ -116,11 +122,11 @@ TEST(an_editor_may_move_it_away_first)
 	CHECK_INT(rename(test_path("d/settings.json"),
 			 test_path("d/settings.json~")),
 		  0);
-	wait_for(live);
+	wait_for();
 	test_write(test_path("d/settings.json"), "3");
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 1);
-	wait_for(live);		/* The moment is over */
+	wait_for();		/* The moment is over */
 	CHECK_INT(changes, 1);
 
 	/* One that is slow, but not too slow, in the same breath as a write */
@@ -128,14 +134,15 @@ TEST(an_editor_may_move_it_away_first)
 	CHECK_INT(rename(test_path("d/settings.json"),
 			 test_path("d/settings.json~")),
 		  0);
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 1);
 	test_write(test_path("d/settings.json"), "5");
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 2);
-	wait_for(live);
+	wait_for();
 	CHECK_INT(changes, 2);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(a_directory_in_its_place_is_a_loss)
@@ -145,10 +152,11 @@ TEST(a_directory_in_its_place_is_a_loss)
 
 	CHECK_INT(unlink(test_path("d/settings.json")), 0);
 	CHECK_INT(mkdir(test_path("d/settings.json"), 0755), 0);
-	wait_for(live);
-	wait_for(live);
+	wait_for();
+	wait_for();
 	CHECK_INT(changes, 1);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(its_directory_is_moved_or_removed_and_made_anew)
@@ -163,16 +171,17 @@ TEST(its_directory_is_moved_or_removed_and_made_anew)
 		} else {
 			CHECK_INT(rename(test_path("d"), test_path("e")), 0);
 		}
-		wait_for(live);
-		wait_for(live);
+		wait_for();
+		wait_for();
 		CHECK_INT(changes, 2 * i + 1);
 		CHECK_INT(mkdir(test_path("d"), 0755), 0);
-		wait_for(live);
+		wait_for();
 		test_write(test_path("d/settings.json"), "4");
-		wait_for(live);
+		wait_for();
 		CHECK_INT(changes, 2 * i + 2);
 	}
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(a_file_whose_directory_is_made_later)
@@ -181,14 +190,15 @@ TEST(a_file_whose_directory_is_made_later)
 	struct settings_watch *live = start("a/b/settings.json", &changes);
 
 	CHECK_INT(mkdir(test_path("a"), 0755), 0);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(mkdir(test_path("a/b"), 0755), 0);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 0);
 	test_write(test_path("a/b/settings.json"), "1");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(all_made_at_once_is_seen_too)
@@ -197,12 +207,13 @@ TEST(all_made_at_once_is_seen_too)
 	struct settings_watch *live = start("a/b/settings.json", &changes);
 
 	test_write(test_path("a/b/settings.json"), "1");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	test_write(test_path("a/b/settings.json"), "2");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 2);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(what_a_link_leads_to_counts)
@@ -215,16 +226,17 @@ TEST(what_a_link_leads_to_counts)
 	CHECK_INT(symlink("dots/real.json", test_path("settings.json")), 0);
 	live = start("settings.json", &changes);
 	test_write(test_path("dots/real.json"), "2");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 1);
 	CHECK_INT(symlink("dots/other.json", test_path("new")), 0);
 	CHECK_INT(rename(test_path("new"), test_path("settings.json")), 0);
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 2);
 	test_write(test_path("dots/other.json"), "2");
-	settings_watch_dispatch(live);
+	CHECK_INT(loop_turn(loop), 0);
 	CHECK_INT(changes, 3);
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 /* As many directories as we may watch from now on, where nobody else does */
@@ -244,11 +256,13 @@ TEST(what_cannot_be_watched_any_more_is_looked_at)
 	test_write(files[0], "1");
 	test_write(files[1], "1");
 	allow_watches("1");
-	CHECK_INT(settings_watch_new(files, 2, count, &changes, &live), 0);
+	CHECK_INT(loop_new(&loop, NULL), 0);
+	CHECK_INT(settings_watch_new(loop, files, 2, count, &changes, &live), 0);
 	test_write(files[1], "22");
 	while (!changes)
-		wait_for(live);
+		wait_for();
 	settings_watch_free(live);
+	loop_free(loop);
 }
 
 TEST(a_directory_that_comes_when_no_more_can_be_watched)
@@ -259,10 +273,11 @@ TEST(a_directory_that_comes_when_no_more_can_be_watched)
 	allow_watches("1");
 	live = start("a/settings.json", &changes);
 	CHECK_INT(mkdir(test_path("a"), 0755), 0);
-	wait_for(live);
+	wait_for();
 	before = changes;
 	test_write(test_path("a/settings.json"), "1");
 	while (changes == before)
-		wait_for(live);
+		wait_for();
 	settings_watch_free(live);
+	loop_free(loop);
 }
