@@ -18,8 +18,10 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-static json_t *hosts_to_json(const struct host_rules *rules)
+static json_t *hosts_to_json(const struct policy *policy, enum host_list which,
+			     gate_policy_fn keep)
 {
+	const struct host_rules *rules = &policy->hosts[which];
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < rules->len; i++) {
@@ -29,6 +31,8 @@ static json_t *hosts_to_json(const struct host_rules *rules)
 		auto_free char *place = source && line ?
 			mem_printf("%s:%u", source->name, line) : NULL;
 
+		if (keep && !keep(policy, which, &rules->v[i]))
+			continue;
 		json_array_append_new(list, json_pack("[ooioo]",
 			json_text(rules->v[i].text),
 			json_text(rules->v[i].reason),
@@ -39,7 +43,8 @@ static json_t *hosts_to_json(const struct host_rules *rules)
 	return list;
 }
 
-void gate_policy_write(const struct policy *policy, struct buf *out)
+static void write_policy(const struct policy *policy, gate_policy_fn keep,
+			 struct buf *out)
 {
 	const struct string_rules *denied =
 		&policy->lists[LIST_DENIED_ADDRESSES];
@@ -49,8 +54,8 @@ void gate_policy_write(const struct policy *policy, struct buf *out)
 	for (size_t i = 0; i < denied->len; i++)
 		json_array_append_new(ranges, json_text(denied->v[i].text));
 	root = json_pack("[ooo[bb][II][ooo]]",
-		hosts_to_json(&policy->hosts[HOST_ALLOW]),
-		hosts_to_json(&policy->hosts[HOST_DENY]), ranges,
+		hosts_to_json(policy, HOST_ALLOW, keep),
+		hosts_to_json(policy, HOST_DENY, keep), ranges,
 		policy_flag(policy, FLAG_STRICT_ALLOWLIST, false),
 		policy_flag(policy, FLAG_MANAGED_DOMAINS_ONLY, false),
 		(json_int_t)policy->numbers[NUMBER_HTTP_PROXY_PORT].value,
@@ -63,6 +68,11 @@ void gate_policy_write(const struct policy *policy, struct buf *out)
 	if (!text)
 		abort();
 	buf_adds(out, text);
+}
+
+void gate_policy_write(const struct policy *policy, struct buf *out)
+{
+	write_policy(policy, NULL, out);
 }
 
 static int read_hosts(struct policy *p, enum host_list list, json_t *rows)
@@ -136,4 +146,12 @@ struct policy *gate_policy_read(const char *text, size_t n)
 
 	json_decref(root);
 	return r < 0 ? NULL : take_ptr(p);
+}
+
+struct policy *gate_policy_copy(const struct policy *policy, gate_policy_fn keep)
+{
+	auto_buf struct buf text = { 0 };
+
+	write_policy(policy, keep, &text);
+	return gate_policy_read(text.p, text.len);
 }

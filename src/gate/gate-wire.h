@@ -9,12 +9,13 @@
 #ifndef GATE_GATE_WIRE_H
 #define GATE_GATE_WIRE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ipc/listener.h"
+#include "policy/policy.h"
 
 struct buf;
-struct policy;
 
 enum {
 	GATE_TEXT_MAX = 8 << 10,	/* Bytes of text in a message of the gate's */
@@ -58,5 +59,12 @@ struct gate_message {
  */
 void gate_policy_write(const struct policy *policy, struct buf *out);
 struct policy *gate_policy_read(const char *text, size_t n);
+
+/* Both at once: a copy of what the network needs, with those rules about hosts for
+ * which @keep is true
+ */
+typedef bool (*gate_policy_fn)(const struct policy *policy, enum host_list list,
+			       const struct host_rule *rule);
+struct policy *gate_policy_copy(const struct policy *policy, gate_policy_fn keep);
 
 #endif /* GATE_GATE_WIRE_H */

@@ -32,6 +32,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "gate/gate-wire.h"
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
@@ -49,25 +50,15 @@ enum {
 	QUEUE_MAX = 64,			/* Questions that wait for the terminal */
 };
 
-/* The rules of @from that a line can't replace */
-static int keep_rules(struct policy *to, const struct policy *from,
-		      enum host_list list, struct err *err)
+/* The rules that a line can't replace */
+static bool is_kept(const struct policy *policy, enum host_list list,
+		    const struct host_rule *rule)
 {
-	const struct host_rules *rules = &from->hosts[list];
-	int r = 0;
+	const struct source *source = rule->origin.source;
 
-	for (size_t i = 0; !r && i < rules->len; i++) {
-		const struct host_rule *rule = &rules->v[i];
-		const struct source *source = rule->origin.source;
-
-		/* srt's lines replace the denials as well */
-		if ((list == HOST_ALLOW || from->profile == PROFILE_SRT) &&
-		    (!source || source->scope != SCOPE_MANAGED))
-			continue;
-		r = policy_add_host(to, list, rule->text, rule->reason,
-				    rule->origin, err);
-	}
-	return r;
+	/* srt's lines replace the denials as well */
+	return (list == HOST_DENY && policy->profile != PROFILE_SRT) ||
+	       (source && source->scope == SCOPE_MANAGED);
 }
 
 static int add_hosts(struct policy *p, enum host_list list, const json_t *net,
@@ -94,33 +85,6 @@ static int add_hosts(struct policy *p, enum host_list list, const json_t *net,
 	return 0;
 }
 
-static void copy_values(struct policy *to, const struct policy *from)
-{
-	const struct string_rules *denied = &from->lists[LIST_DENIED_ADDRESSES];
-
-	for (size_t i = 0; i < denied->len; i++)
-		(void)policy_add_string(to, LIST_DENIED_ADDRESSES, denied->v[i].text,
-				  denied->v[i].origin, NULL);
-	for (size_t i = 0; i < FLAG_COUNT; i++) {
-		if (from->flags[i].set)
-			policy_set_flag(to, (enum policy_flag)i,
-					from->flags[i].value,
-					from->flags[i].origin);
-	}
-	for (size_t i = 0; i < NUMBER_COUNT; i++) {
-		if (from->numbers[i].set)
-			policy_set_number(to, (enum policy_number)i,
-					from->numbers[i].value,
-					from->numbers[i].origin);
-	}
-	for (size_t i = 0; i < TEXT_COUNT; i++) {
-		if (from->texts[i].value)
-			policy_set_text(to, (enum policy_text)i,
-					from->texts[i].value,
-					from->texts[i].origin);
-	}
-}
-
 /* A policy for the network with the lists of hosts of @net in the place of those that
  * the run was started with; denials (but for profile srt), and what an administrator
  * manages, stay. 0 and *@ret, or a negative errno with a message.
@@ -128,23 +92,23 @@ static void copy_values(struct policy *to, const struct policy *from)
 static int read_policy(const json_t *net, const struct policy *from,
 		       struct policy **ret, struct err *err)
 {
-	auto_policy struct policy *p = policy_new(from->cwd, from->home);
-	const struct source *source = policy_add_source(p, SCOPE_FLAG,
-		"--control-fd", NULL, 0, NULL);
-	int r;
+	auto_policy struct policy *p = NULL;
+	const struct source *source;
+	int r = 0;
 
 	if (!json_is_object(net))
 		return fail(err, -EINVAL, "neither an answer nor a policy with \"network\"");
-	if ((r = keep_rules(p, from, HOST_DENY, err)) < 0 ||
-	    (r = keep_rules(p, from, HOST_ALLOW, err)) < 0 ||
-	    (!policy_flag(from, FLAG_MANAGED_DOMAINS_ONLY, false) &&
-	     (r = add_hosts(p, HOST_ALLOW, net, "allowedDomains", source,
-			    err)) < 0) ||
-	    (r = add_hosts(p, HOST_DENY, net, "deniedDomains", source, err)) < 0)
-		return r;
-	copy_values(p, from);
-	*ret = take_ptr(p);
-	return 0;
+	p = gate_policy_copy(from, is_kept);
+	if (!p)
+		return fail(err, -EINVAL, "the present policy cannot be copied");
+	source = policy_add_source(p, SCOPE_FLAG, "--control-fd", NULL, 0, NULL);
+	if (!policy_flag(from, FLAG_MANAGED_DOMAINS_ONLY, false))
+		r = add_hosts(p, HOST_ALLOW, net, "allowedDomains", source, err);
+	if (r == 0)
+		r = add_hosts(p, HOST_DENY, net, "deniedDomains", source, err);
+	if (r == 0)
+		*ret = take_ptr(p);
+	return r;
 }
 
 struct question {

@@ -44,15 +44,23 @@
 #include "sandbox/netns.h"
 
 enum {
-	CAPTURED_MAX = 256,		/* Destinations */
-	CAPTURED_IDLE_MS = 60000,	/* Without a connect() to it */
+	CAPTURED_MAX = 256,		/* Destinations; then the least used goes */
+	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
+	SERVER_MS = 2000,		/* What serves for so long is a server */
+	EPHEMERAL = 32768,		/* From here on the kernel chooses ports */
+	LOOKS_MS = 100,			/* Of a second, to find who was refused */
 };
 
 /**
- * struct destination - A destination that is captured
+ * struct destination - A destination that is captured on demand
  * @id:		The gate's name for its listener
  * @listener:	The same, here; or -1
  * @used_ms:	Time of the last connect() to it
+ *
+ * A connect() to a port that is not captured gets its listener just before it goes
+ * on; the gate decides about the connection as about any other. A server inside that
+ * binds to the port gets it at once: the gate closes its copy later, but shutdown()
+ * here ends the listening for both.
  */
 struct destination {
 	struct sockaddr_in6 address;
@@ -61,66 +69,80 @@ struct destination {
 	int64_t used_ms;
 };
 
-/**
- * struct port_capture - Destinations that are captured on demand
- * @count:	Their number, for other threads
- *
- * A connect() to a port that is not captured gets its listener just before it goes
- * on; the gate decides about the connection as about any other. A destination that
- * is not used gives its listener up when another comes. A server inside that binds
- * to the port gets it at once: the gate closes its copy later, but shutdown() here
- * ends the listening for both.
- */
-struct port_capture {
-	struct destination *v;
+struct port_list {
+	uint16_t *v;
 	size_t len, cap;
-	uint32_t last_id;
-	_Atomic size_t count;
 };
 
-static void port_capture_done(struct port_capture *d)
+/**
+ * struct run_network - One run's network
+ * @policy:	What the gate goes by, referenced
+ * @asker:	Prompts for hosts
+ * @jail:	The namespaces that the gate dials from
+ * @fixed:	Ports that are captured for every address, from the start
+ * @unserved:	Those of them that nothing serves on the sandbox's own loopback
+ * @captured:	Destinations that were captured on demand; @ncaptured is their
+ *		number, for other threads
+ * @published:	Ports that are the host's as well, or could not be
+ * @server:	One that is not, and was not reported yet; or 0
+ * @timer:	When to tell
+ * @local:	What was tried at the sandbox's own localhost
+ * @keeper:	Listens inside for us; NULL until it is needed
+ * @no_keeper:	It could not be had
+ * @last_seen:	Who was refused last
+ * @looks_since, @looks_ms: When, and how long in that second, we looked for one
+ */
+struct run_network {
+	struct run *run;
+	struct policy *policy;
+	struct gate_client *gate;
+	struct host_prompt *asker;
+	int jail[2];
+	struct port_list fixed, unserved, published;
+	struct { struct destination *v; size_t len, cap; } captured;
+	_Atomic size_t ncaptured;
+	uint32_t last_id;
+	struct localhost_hint local;
+	uint16_t server;
+	struct loop_source timer;
+	struct netns_helper *keeper;
+	bool no_keeper;
+	pid_t last_seen;
+	int64_t looks_since, looks_ms;
+};
+
+static void release_port(struct run_network *n, size_t i)
 {
-	for (size_t i = 0; i < d->len; i++)
-		close_fd(&d->v[i].listener);
-	free(d->v);
+	struct destination *d = &n->captured.v[i];
+
+	if (d->listener >= 0)
+		(void)shutdown(d->listener, SHUT_RDWR);
+	close_fd(&d->listener);
+	gate_client_remove(n->gate, d->id);
+	*d = n->captured.v[--n->captured.len];
+	n->ncaptured = n->captured.len;
 }
 
-static void release_port(struct port_capture *d, struct gate_client *gate, size_t i)
+static void drop_least_used(struct run_network *n)
 {
-	if (d->v[i].listener >= 0)
-		(void)shutdown(d->v[i].listener, SHUT_RDWR);
-	close_fd(&d->v[i].listener);
-	gate_client_remove(gate, d->v[i].id);
-	d->v[i] = d->v[--d->len];
-	d->count = d->len;
-}
-
-/* Let go of what is not used, and of the least used if that is not enough */
-static void drop_unused(struct port_capture *d, struct gate_client *gate)
-{
-	const int64_t now = now_ms(CLOCK_MONOTONIC_COARSE);
 	size_t oldest = 0;
 
-	for (size_t i = d->len; i-- > 0;) {
-		if (now - d->v[i].used_ms > CAPTURED_IDLE_MS)
-			release_port(d, gate, i);
-	}
-	if (d->len < CAPTURED_MAX)
+	if (n->captured.len < CAPTURED_MAX)
 		return;
-	for (size_t i = 1; i < d->len; i++) {
-		if (d->v[i].used_ms < d->v[oldest].used_ms)
+	for (size_t i = 1; i < n->captured.len; i++) {
+		if (n->captured.v[i].used_ms < n->captured.v[oldest].used_ms)
 			oldest = i;
 	}
-	release_port(d, gate, oldest);
+	release_port(n, oldest);
 }
 
-/* True if @address is captured, which counts as a use */
-static bool port_capture_has(struct port_capture *d, const struct sockaddr_in6 *a)
+/* True if @a is captured, which counts as a use */
+static bool is_captured(struct run_network *n, const struct sockaddr_in6 *a)
 {
-	for (size_t i = 0; i < d->len; i++) {
-		if (memcmp(&d->v[i].address, a, sizeof(*a)) != 0)
+	for (size_t i = 0; i < n->captured.len; i++) {
+		if (memcmp(&n->captured.v[i].address, a, sizeof(*a)) != 0)
 			continue;
-		d->v[i].used_ms = now_ms(CLOCK_MONOTONIC_COARSE);
+		n->captured.v[i].used_ms = now_ms(CLOCK_MONOTONIC_COARSE);
 		return true;
 	}
 	return false;
@@ -143,93 +165,25 @@ static int listen_for(struct netns_helper *keeper, const struct sockaddr_in6 *a)
 				sizeof(four));
 }
 
-/* Capture @address, if that can be done: a server inside may have it */
-static void port_capture_add(struct port_capture *d, struct gate_client *gate,
-			     struct netns_helper *keeper,
-			     const struct sockaddr_in6 *a)
+/* Capture @a, if that can be done: a server inside may have it */
+static void capture(struct run_network *n, const struct sockaddr_in6 *a)
 {
 	auto_close int copy = -1;
 	int fd;
 
-	drop_unused(d, gate);
-	fd = listen_for(keeper, a);
+	drop_least_used(n);
+	fd = listen_for(n->keeper, a);
 	if (fd < 0)	/* The program's own server, perhaps */
 		return;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (gate_client_add(gate, LISTENER_CAPTURE, ntohs(a->sin6_port),
-			    ++d->last_id, fd) == 0)
-		*vec_push(d) = (struct destination){
-			*a, d->last_id, take_fd(&copy),
+	if (gate_client_add(n->gate, LISTENER_CAPTURE, ntohs(a->sin6_port),
+			    ++n->last_id, fd) == 0)
+		*vec_push(&n->captured) = (struct destination){
+			*a, n->last_id, take_fd(&copy),
 			now_ms(CLOCK_MONOTONIC_COARSE),
 		};
-	d->count = d->len;
+	n->ncaptured = n->captured.len;
 }
-
-/* True if a server that binds to @address may find it taken; from any thread */
-static bool port_capture_blocks(const struct port_capture *d,
-				const struct sockaddr_in6 *a)
-{
-	const struct in6_addr *ip = &a->sin6_addr;
-
-	return d->count && a->sin6_port && !IN6_IS_ADDR_LOOPBACK(ip) &&
-	       !(IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127);
-}
-
-/* Let go of the port of @address, at once */
-static void port_capture_yield(struct port_capture *d, struct gate_client *gate,
-			       const struct sockaddr_in6 *a)
-{
-	for (size_t i = d->len; i-- > 0;) {
-		if (d->v[i].address.sin6_port == a->sin6_port)
-			release_port(d, gate, i);
-	}
-}
-
-enum {
-	PUBLISHED_MAX = 64,		/* Ports of servers that came up inside */
-	SERVER_MS = 2000,		/* What serves for so long is a server */
-	EPHEMERAL = 32768,		/* From here on the kernel chooses ports */
-	LOOKS_MS = 100,			/* Of a second, to find who was refused */
-};
-
-struct port_list {
-	uint16_t *v;
-	size_t len, cap;
-};
-
-/**
- * struct run_network - One run's network
- * @policy:	What the gate goes by, referenced
- * @asker:	Prompts for hosts
- * @jail:	The namespaces that the gate dials from
- * @fixed:	Ports that are captured for every address, from the start
- * @unserved:	Those of them that nothing serves on the sandbox's own loopback
- * @demand:	Destinations that were captured on demand
- * @published:	Ports that are the host's as well, or could not be
- * @server:	One that is not, and was not reported yet; or 0
- * @timer:	When to tell
- * @local:	What was tried at the sandbox's own localhost
- * @keeper:	Listens inside for us; NULL until it is needed
- * @no_keeper:	It could not be had
- * @last_seen:	Who was refused last
- * @looks_since, @looks_ms: When, and how long in that second, we looked for one
- */
-struct run_network {
-	struct run *run;
-	struct policy *policy;
-	struct gate_client *gate;
-	struct host_prompt *asker;
-	int jail[2];
-	struct port_list fixed, unserved, published;
-	struct port_capture demand;
-	struct localhost_hint local;
-	uint16_t server;
-	struct loop_source timer;
-	struct netns_helper *keeper;
-	bool no_keeper;
-	pid_t last_seen;
-	int64_t looks_since, looks_ms;
-};
 
 /* The command's connections are made here: it has no network of its own */
 static bool in_landlock_tier(const struct run_network *n)
@@ -393,7 +347,9 @@ void run_network_free(struct run_network *n)
 	policy_unref(n->policy);
 	free(n->fixed.v);
 	free(n->unserved.v);
-	port_capture_done(&n->demand);
+	for (size_t i = 0; i < n->captured.len; i++)
+		close_fd(&n->captured.v[i].listener);
+	free(n->captured.v);
 	free(n->published.v);
 	free(n);
 }
@@ -523,7 +479,7 @@ static bool wants_connect(void *arg, const struct sockaddr *address,
 		return !is_local(n, &a);
 	return is_refused(n, &a) ||
 	       (a.sin6_port && !has_port(&n->fixed, a.sin6_port) &&
-		!port_capture_has(&n->demand, &a));
+		!is_captured(n, &a));
 }
 
 /* 0: whether it may is the gate's to say, unless it is about an address that it will
@@ -549,7 +505,7 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		return -EACCES;
 	}
 	if (has_keeper(n))
-		port_capture_add(&n->demand, n->gate, n->keeper, &a);
+		capture(n, &a);
 	return 0;
 }
 
@@ -574,24 +530,29 @@ static void on_unreached(void *arg, const struct sockaddr *address,
 			       "--allow-ip with that address");
 }
 
+/* True if a server that binds to the address may find it taken; from any thread */
 static bool is_held(void *arg, const struct sockaddr *address, socklen_t len)
 {
 	const struct run_network *n = arg;
 	struct sockaddr_in6 a;
+	const struct in6_addr *ip = &a.sin6_addr;
 
 	(void)localhost_hint_is_away(address, len, &a);
-	return port_capture_blocks(&n->demand, &a);
+	return n->ncaptured && a.sin6_port && !IN6_IS_ADDR_LOOPBACK(ip) &&
+	       !(IN6_IS_ADDR_V4MAPPED(ip) && ip->s6_addr[12] == 127);
 }
 
-/* A server of the command's own is served first */
+/* A server of the command's own is served first: let go of its port at once */
 static void on_bind(void *arg, const struct sockaddr *address, socklen_t len)
 {
 	struct run_network *n = arg;
 	struct sockaddr_in6 a;
 
 	(void)localhost_hint_is_away(address, len, &a);
-	if (n->gate)
-		port_capture_yield(&n->demand, n->gate, &a);
+	for (size_t i = n->gate ? n->captured.len : 0; i-- > 0;) {
+		if (n->captured.v[i].address.sin6_port == a.sin6_port)
+			release_port(n, i);
+	}
 }
 
 /* The port that a stream socket is bound to, or 0 */
