@@ -208,6 +208,19 @@ git -C n config core.fsmonitor ./x; echo ready; sleep 1000""")
 
 
 @test
+def a_file_called_config_stays_unless_it_makes_a_repository(t):
+    """git obeys it only where HEAD, objects and refs are, too"""
+    for options in ((), ("--observe", "off")):
+        r = t.shell("echo x > config; mkdir hooks", options=options).ok()
+        lacks(r.err, "quarantine")
+        equal(t.read("config"), "x\n")
+        t.outside("rm", "-r", "config", "hooks").ok()
+    t.shell("mkdir objects refs; echo x > config; echo x > HEAD",
+            options=("--observe", "off"))
+    check(not t.exists("HEAD") and not t.exists("config"))
+
+
+@test
 def an_old_repository_gets_no_new_hooks(t):
     need("git")
     t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
