@@ -32,10 +32,12 @@ enum { THREADS_MAX = 16, FDS = 16, FIRST_FD = 20, PARTS = 5, UPS = 3 };
 
 static const char *const plain[] = {
 	"fz1", "fz2", "fz3", "fz4", "fz5 (deleted)", "fz1 (deleted)",
+	"fz1", "fz2", "fz3", "fz4", "fzdeep", "a", "b", "c",
 };
 static const char *const protected[] = {
 	".envrc", ".mcp.json", ".bashrc", ".gitmodules", ".vscode",
-	".idea", ".claude", "settings.json", "tasks.json",
+	".idea", ".claude", "settings.json", "tasks.json", "hooks",
+	"config", "pre-commit",
 };
 
 static const char *project;
@@ -63,7 +65,7 @@ static void start_path(struct random *r, char *ret, size_t size)
 {
 	const int fd = some_fd(r), pid = (int)getpid();
 
-	switch (below(r, 16)) {
+	switch (below(r, 18)) {
 	case 0: case 1:
 		snprintf(ret, size, "/proc/self/fd/%d/", fd);
 		break;
@@ -93,6 +95,9 @@ static void start_path(struct random *r, char *ret, size_t size)
 		break;
 	case 12:
 		snprintf(ret, size, "%s/fzdeep/a/b/c/", project);
+		break;
+	case 13:
+		snprintf(ret, size, "%s/fz1/.git/", project);
 		break;
 	default:
 		ret[0] = '\0';
