@@ -91,7 +91,7 @@ static const char *check_plain(const struct policy *policy,
 	if (host_address_is_denied(policy, address))
 		return "resolved to an address on the deny list";
 	if (host_is_localhost(host))
-		return is_in("127.0.0.0/8", address) || is_in("::1", address) ?
+		return address_is_loopback(address) ?
 			NULL : "resolved to an address that is not loopback";
 	if (host_address_is_named(policy, address))
 		return NULL;
@@ -138,6 +138,23 @@ const char *address_guard(const struct policy *policy,
 	while (!reason && address_unwrap(address, &next, &inner))
 		reason = check_plain(policy, own, host, &inner);
 	return reason;
+}
+
+bool address_is_loopback(const struct host *address)
+{
+	return address->kind == HOST_IPV4 ? address->address[0] == 127
+		: address->kind == HOST_IPV6 &&
+		  !memcmp(address->address, &in6addr_loopback, 16);
+}
+
+void address_loopback(enum host_kind kind, uint16_t port, struct host *ret)
+{
+	static const uint8_t four[4] = { 127, 0, 0, 1 };
+
+	if (kind == HOST_IPV4)
+		host_of_address(four, sizeof(four), port, ret);
+	else
+		host_of_address(in6addr_loopback.s6_addr, 16, port, ret);
 }
 
 int address_from_sockaddr(const struct sockaddr *sa, socklen_t len,

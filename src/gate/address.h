@@ -65,6 +65,11 @@ bool address_is_private_name(const struct host *host);
 bool address_unwrap(const struct host *address, size_t *next,
 		    struct host *ret);
 
+/* True of 127.0.0.0/8 and ::1 */
+bool address_is_loopback(const struct host *address);
+/* 127.0.0.1 or ::1 */
+void address_loopback(enum host_kind kind, uint16_t port, struct host *ret);
+
 /* The host of a socket address, or the reverse. 0 or -EAFNOSUPPORT. */
 int address_from_sockaddr(const struct sockaddr *sa, socklen_t len,
 			  struct host *ret);

@@ -56,21 +56,6 @@ static void unlist(struct asked *a)
 	*(a->open ? &asks->open : &asks->kept) -= 1;
 }
 
-void asks_free(struct asks *asks)
-{
-	if (!asks)
-		return;
-	while (!LIST_EMPTY(&asks->all)) {
-		struct asked *a = LIST_FIRST(&asks->all);
-
-		while (!LIST_EMPTY(&a->waiting))
-			ask_forget(LIST_FIRST(&a->waiting));
-		unlist(a);
-		free(a);
-	}
-	free(asks);
-}
-
 void ask_forget(struct ask_wait *w)
 {
 	if (!w->asked)

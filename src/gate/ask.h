@@ -40,7 +40,6 @@ struct ask_wait {
 typedef int (*ask_send_fn)(void *arg, uint32_t id, const struct host *host,
 			   int client);
 struct asks *asks_new(struct timers *timers, ask_send_fn send, void *arg);
-void asks_free(struct asks *asks);
 
 /* Ask about @host and its port, once for all that wait for the same. 0: the
  * answer will come (no, after a minute); 1: it is yes already, 2: it is no;

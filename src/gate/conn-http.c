@@ -490,7 +490,6 @@ static ssize_t move_body(struct http_body *body, struct input *in,
 {
 	const uint64_t raw = http_body_raw(body);
 	struct http_span out;
-	const char *why;
 	ssize_t n = 0;
 
 	if (flow->piped || splice_waiting(flow) >= SPLICE_PENDING_MAX)
@@ -499,7 +498,7 @@ static ssize_t move_body(struct http_body *body, struct input *in,
 	    splice_waiting(flow) >= SPLICE_PENDING_MAX)
 		return n;
 	if (in->len) {
-		n = http_body_step(body, in->p + in->off, in->len, &out, &why);
+		n = http_body_step(body, in->p + in->off, in->len, &out);
 		if (n > 0 && out.n)
 			splice_queue(flow, out.p, out.n);
 		if (n > 0)

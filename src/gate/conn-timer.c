@@ -30,7 +30,7 @@ struct timers {
 	struct loop_source source;
 	int64_t armed;
 	unsigned int ms[TIMER_KINDS];
-	struct timer *first[TIMER_KINDS], *last[TIMER_KINDS];
+	TAILQ_HEAD(, timer) running[TIMER_KINDS];
 };
 
 int64_t timer_now(void)
@@ -56,7 +56,7 @@ static struct timer *earliest(const struct timers *t)
 	struct timer *found = NULL;
 
 	for (int i = 0; i < TIMER_KINDS; i++) {
-		struct timer *timer = t->first[i];
+		struct timer *timer = TAILQ_FIRST(&t->running[i]);
 
 		if (timer && (!found || timer->deadline < found->deadline))
 			found = timer;
@@ -103,9 +103,11 @@ int timers_new(struct loop *loop, const unsigned int *ms, struct timers **ret)
 		free(t);
 		return r;
 	}
-	for (int i = 0; i < TIMER_KINDS; i++)
+	for (int i = 0; i < TIMER_KINDS; i++) {
 		t->ms[i] = ms && ms[i] && ms[i] < builtin_ms[i] ? ms[i]
 								: builtin_ms[i];
+		TAILQ_INIT(&t->running[i]);
+	}
 	*ret = t;
 	return 0;
 }
@@ -115,10 +117,7 @@ void timer_start(struct timers *t, struct timer *timer, enum timer_kind kind)
 	timer_stop(t, timer);
 	timer->kind = kind;
 	timer->deadline = timer_now() + t->ms[kind];
-	timer->prev = t->last[kind];
-	timer->next = NULL;
-	*(timer->prev ? &timer->prev->next : &t->first[kind]) = timer;
-	t->last[kind] = timer;
+	TAILQ_INSERT_TAIL(&t->running[kind], timer, link);
 	arm(t, timer->deadline);
 }
 
@@ -126,17 +125,14 @@ void timer_stop(struct timers *t, struct timer *timer)
 {
 	if (!timer->deadline)
 		return;
-	*(timer->prev ? &timer->prev->next : &t->first[timer->kind]) =
-		timer->next;
-	*(timer->next ? &timer->next->prev : &t->last[timer->kind]) =
-		timer->prev;
+	TAILQ_REMOVE(&t->running[timer->kind], timer, link);
 	timer->deadline = 0;
 }
 
 struct timer *timers_oldest(const struct timers *t, enum timer_kind kind,
 			    unsigned int ms)
 {
-	struct timer *timer = t->first[kind];
+	struct timer *timer = TAILQ_FIRST(&t->running[kind]);
 
 	return timer && timer_now() - (timer->deadline - t->ms[kind]) >= ms
 		       ? timer : NULL;

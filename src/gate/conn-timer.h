@@ -10,6 +10,7 @@
 #define GATE_CONN_TIMER_H
 
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct loop;
 struct timers;
@@ -31,7 +32,7 @@ enum timer_kind {
 struct timer {
 	void (*fn)(void *arg);
 	void *arg;
-	struct timer *prev, *next;
+	TAILQ_ENTRY(timer) link;
 	enum timer_kind kind;
 	int64_t deadline;	/* 0 if it is not running */
 };

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "base/own.h"
+#include "gate/address.h"
 #include "gate/fake-ip.h"
 #include "gate/proto/sni.h"
 #include "policy/policy.h"
@@ -35,12 +36,12 @@ static const char no_name[] = "let the program send the host's name in TLS (SNI)
 
 /* For @why; @sni is what a ClientHello names instead, for SNI_NAME */
 static void refuse_hello(struct conn *conn, const char *why,
-			 enum sni_result result, const struct sni *sni)
+			 enum sni_result result, const struct host *sni)
 {
 	conn_report(conn, (struct refusal){
 		.kind = VIOLATION_NET_SNI, .op = "ClientHello",
 		.host = &conn->reach.host, .reason = why,
-		.named = result == SNI_NAME ? &sni->host : NULL,
+		.named = result == SNI_NAME ? sni : NULL,
 		.fix = result == SNI_NONE ? no_name : NULL,
 		.by_port = result == SNI_NOT_TLS,
 	});
@@ -49,9 +50,9 @@ static void refuse_hello(struct conn *conn, const char *why,
 }
 
 /* A connection to an address may say a name, if that is allowed as well */
-static bool names_another(struct conn *conn, const struct sni *sni)
+static bool names_another(struct conn *conn, const struct host *sni)
 {
-	struct host h = sni->host;
+	struct host h = *sni;
 
 	h.port = conn->reach.host.port;
 	if (conn->reach.host.kind == HOST_NAME ||
@@ -66,7 +67,7 @@ static bool inspect(struct conn *conn)
 {
 	const struct host *host = &conn->reach.host;
 	const char *why;
-	struct sni sni;
+	struct host sni;
 	enum sni_result result;
 
 	if (!conn_read(conn) && conn->client.failed) {
@@ -229,8 +230,6 @@ static void on_dialled(void *arg, int error)
 
 static struct dial *prepare_dial(struct conn *conn, uint16_t port)
 {
-	static const uint8_t four[4] = { 127, 0, 0, 1 };
-	static const uint8_t six[16] = { [15] = 1 };
 	struct dial *d = &conn->reach.dial;
 
 	conn->step = step_fixed;
@@ -239,8 +238,8 @@ static struct dial *prepare_dial(struct conn *conn, uint16_t port)
 	d->end = &conn->server;
 	d->fn = on_dialled;
 	d->arg = conn;
-	host_of_address(four, sizeof(four), port, &d->v[0]);
-	host_of_address(six, sizeof(six), port, &d->v[1]);
+	address_loopback(HOST_IPV4, port, &d->v[0]);
+	address_loopback(HOST_IPV6, port, &d->v[1]);
 	d->count = 2;
 	return d;
 }

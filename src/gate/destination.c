@@ -304,8 +304,8 @@ static void set_reason(struct gate_destination *r, const char *reason,
 	}
 }
 
-static void refuse_address(struct gate_destination *r, enum destination_outcome outcome,
-			   const char *reason, const struct host_rule *rule,
+static void report_refusal(struct gate_destination *r, const char *reason,
+			   const struct host_rule *rule,
 			   const struct host *address)
 {
 	set_reason(r, reason, rule);
@@ -314,6 +314,13 @@ static void refuse_address(struct gate_destination *r, enum destination_outcome 
 		.address = address, .reason = reason, .rule = rule,
 		.client = r->client,
 	}, r->seen);
+}
+
+static void refuse_address(struct gate_destination *r, enum destination_outcome outcome,
+			   const char *reason, const struct host_rule *rule,
+			   const struct host *address)
+{
+	report_refusal(r, reason, rule, address);
 	end_destination(r, outcome);
 }
 
@@ -669,12 +676,7 @@ bool destination_is_allowed(struct gate_destination *r)
 		v.reason = why;
 		v.rule = denier(r, address);
 	}
-	set_reason(r, v.reason, v.rule);
-	gate_report(r->gate, &(struct refusal){
-		.kind = VIOLATION_NET_CONNECT, .op = r->op, .host = &r->host,
-		.address = address, .reason = v.reason, .rule = v.rule,
-		.client = r->client,
-	}, r->seen);
+	report_refusal(r, v.reason, v.rule, address);
 	r->outcome = DESTINATION_DENIED;
 	return false;
 }

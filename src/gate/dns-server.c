@@ -142,18 +142,6 @@ static void report_name(struct gate *gate, const struct dns_client *client,
 	}, client->wait);
 }
 
-static enum dns_result localhost(enum dns_ask ask, uint8_t address[16])
-{
-	static const uint8_t four[4] = { 127, 0, 0, 1 };
-	static const uint8_t six[16] = { [15] = 1 };
-
-	if (ask == DNS_ASK_A)
-		memcpy(address, four, sizeof(four));
-	else
-		memcpy(address, six, sizeof(six));
-	return DNS_ADDRESS;
-}
-
 static enum dns_result from_pool(struct gate *gate,
 				 const struct dns_client *client,
 				 const struct dns_query *q, uint8_t address[16])
@@ -197,11 +185,16 @@ static enum dns_result find_address(struct gate *gate,
 {
 	const bool wants = q->ask == DNS_ASK_A || q->ask == DNS_ASK_AAAA;
 	struct host_verdict v;
+	struct host local;
 
 	if (q->ask == DNS_ASK_REVERSE || !q->named)
 		return DNS_NXDOMAIN;
-	if (host_is_localhost(&q->host))
-		return wants ? localhost(q->ask, address) : DNS_NODATA;
+	if (host_is_localhost(&q->host)) {
+		address_loopback(q->ask == DNS_ASK_A ? HOST_IPV4 : HOST_IPV6, 0,
+				 &local);
+		memcpy(address, local.address, sizeof(local.address));
+		return wants ? DNS_ADDRESS : DNS_NODATA;
+	}
 	v = gate_decide(gate, &q->host);
 	if (v.decision == HOST_DENIED) {
 		if (!is_made_up(gate, &q->host)) {

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -32,17 +31,6 @@ static_assert(FIRST + FAKE_IP_NAMES_MAX <= 1 << 16, "numbers fit in two bytes");
 struct fake_ip *fake_ip_new(void)
 {
 	return mem_zalloc(sizeof(struct fake_ip));
-}
-
-void fake_ip_free(struct fake_ip *pool)
-{
-	if (!pool)
-		return;
-	for (size_t i = 0; i < pool->names.len; i++)
-		free(pool->names.v[i]);
-	free(pool->names.v);
-	free(pool->sorted.v);
-	free(pool);
 }
 
 int fake_ip_number(struct fake_ip *pool, const struct host *host)

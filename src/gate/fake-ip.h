@@ -20,7 +20,6 @@ struct fake_ip;
 enum { FAKE_IP_NAMES_MAX = 8192 };		/* "*.a.b" lets a stranger make names */
 
 struct fake_ip *fake_ip_new(void);
-void fake_ip_free(struct fake_ip *pool);
 
 /* The number of @host, a name; a new one if it has none. Negative: -ENOSPC
  * when all are taken (answer SERVFAIL and report the limit), -EINVAL if it is

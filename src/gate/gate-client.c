@@ -25,7 +25,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "gate/gate-wire.h"
-#include "gate/gate.h"
+#include "gate/gate-state.h"
 #include "ipc/listener.h"
 #include "ipc/socket.h"
 #include "policy/policy.h"

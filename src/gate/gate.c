@@ -10,7 +10,7 @@
  * close: the queue gets shorter and the loop never spins.
  */
 
-#include "gate/gate.h"
+#include "gate/gate-state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,6 @@
 #include "gate/dns-server.h"
 #include "gate/fake-ip.h"
 #include "gate/gate-confine.h"
-#include "gate/gate-state.h"
 #include "gate/gate-wire.h"
 #include "gate/http-answer.h"
 #include "ipc/socket.h"
@@ -52,14 +51,6 @@ struct gate_listener {
 	struct listener row;
 	uint32_t id;
 };
-
-static bool is_loopback(const struct host *host)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return host->kind == HOST_IPV4 ? host->address[0] == 127
-				       : !memcmp(host->address, one, 16);
-}
 
 static void start_local(struct conn *conn, const struct listener *row)
 {
@@ -101,7 +92,7 @@ static void start_conn(struct conn *conn, const struct listener *row)
 		   address_from_sockaddr((struct sockaddr *)&sa, len,
 					 &meant) < 0) {
 		conn_reset(conn);
-	} else if (is_loopback(&meant)) {
+	} else if (address_is_loopback(&meant)) {
 		start_local(conn, row);
 	} else {
 		conn_start_captured(conn, &meant);
@@ -224,7 +215,7 @@ static bool is_expected(struct gate *gate, int fd)
 	if (gate_take_messages(gate) < 0 ||
 	    getpeername(fd, (struct sockaddr *)&sa, &len) < 0 ||
 	    address_from_sockaddr((struct sockaddr *)&sa, len, &peer) < 0 ||
-	    !is_loopback(&peer))
+	    !address_is_loopback(&peer))
 		return false;
 	bit = (uint8_t)(1 << peer.port % 8);
 	if (!(gate->peers[peer.port / 8] & bit))
@@ -258,10 +249,17 @@ static bool accept_one(struct gate_listener *l)
 }
 
 /* Whether more wait, the kernel says without being asked */
-static int on_stream(void *arg, uint32_t events)
+static int on_listener(void *arg, uint32_t events)
 {
+	struct gate_listener *l = arg;
+
 	(void)events;
-	(void)accept_one(arg);
+	if (l->row.role == LISTENER_DNS_UDP)
+		dns_serve_datagrams(l->gate, l->source.fd);
+	else if (l->row.role == LISTENER_UNREACHED)
+		udp_refusal_report(l->gate, l->source.fd);
+	else
+		(void)accept_one(l);
 	return 0;
 }
 
@@ -269,30 +267,6 @@ static void accept_rest(struct gate_listener *l)
 {
 	for (int i = 0; i < ACCEPTS_MAX && accept_one(l); i++)
 		;
-}
-
-static int on_datagram(void *arg, uint32_t events)
-{
-	struct gate_listener *l = arg;
-
-	(void)events;
-	dns_serve_datagrams(l->gate, l->source.fd);
-	return 0;
-}
-
-static int on_unreached(void *arg, uint32_t events)
-{
-	struct gate_listener *l = arg;
-
-	(void)events;
-	udp_refusal_report(l->gate, l->source.fd);
-	return 0;
-}
-
-static int (*served_by(uint16_t role))(void *arg, uint32_t events)
-{
-	return role == LISTENER_DNS_UDP ? on_datagram
-	       : role == LISTENER_UNREACHED ? on_unreached : on_stream;
 }
 
 /* Serve one more socket, which is taken; @id is for accept_remove(), or 0 */
@@ -305,9 +279,7 @@ static int accept_add(struct gate *gate, struct listener row, uint32_t id,
 	l->gate = gate;
 	l->row = row;
 	l->id = id;
-	l->source = (struct loop_source){
-		fd, served_by(row.role), l,
-	};
+	l->source = (struct loop_source){ fd, on_listener, l };
 	r = loop_add(gate->loop, &l->source, EPOLLIN);
 	if (r < 0) {
 		close_fd(&fd);

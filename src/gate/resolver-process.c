@@ -30,26 +30,10 @@
 
 enum { HELPER_SECONDS = 6 };	/* One more than the gate waits */
 
-static bool address_of(const struct sockaddr *sa, struct resolve_address *ret)
+static bool address_of(const struct sockaddr *sa, struct host *ret)
 {
-	if (!sa)
-		return false;
-	memset(ret, 0, sizeof(*ret));
-	if (sa->sa_family == AF_INET) {
-		const struct sockaddr_in *in = (const void *)sa;
-
-		ret->len = 4;
-		memcpy(ret->bytes, &in->sin_addr, 4);
-		return true;
-	}
-	if (sa->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const void *)sa;
-
-		ret->len = 16;
-		memcpy(ret->bytes, &in6->sin6_addr, 16);
-		return true;
-	}
-	return false;
+	return sa && address_from_sockaddr(sa, sizeof(struct sockaddr_in6),
+					   ret) == 0;
 }
 
 /* True if @a is @mine, in whatever wrapping it comes */
@@ -71,7 +55,6 @@ static bool leads_to(const struct resolve_address *a, const struct host *mine)
 static void mark_own(struct resolve_answer *answer)
 {
 	struct ifaddrs *list = NULL;
-	struct resolve_address at;
 	struct host mine;
 
 	if (getifaddrs(&list) < 0) {
@@ -81,10 +64,9 @@ static void mark_own(struct resolve_answer *answer)
 		return;
 	}
 	for (const struct ifaddrs *a = list; a; a = a->ifa_next) {
-		if (!address_of(a->ifa_addr, &at))
-			continue;
-		host_of_address(at.bytes, at.len, 0, &mine);
-		for (uint32_t i = 0; i < answer->count; i++)
+		const bool inet = address_of(a->ifa_addr, &mine);
+
+		for (uint32_t i = 0; inet && i < answer->count; i++)
 			answer->v[i].own |= leads_to(&answer->v[i], &mine);
 	}
 	freeifaddrs(list);
@@ -123,8 +105,14 @@ void resolve_system(const char *name, struct resolve_answer *ret)
 	}
 	for (const struct addrinfo *a = list;
 	     a && ret->count < RESOLVE_ADDRESSES_MAX; a = a->ai_next) {
-		if (address_of(a->ai_addr, &ret->v[ret->count]))
-			ret->count++;
+		struct resolve_address *at = &ret->v[ret->count];
+		struct host host;
+
+		if (!address_of(a->ai_addr, &host))
+			continue;
+		at->len = host.kind == HOST_IPV4 ? 4 : 16;
+		memcpy(at->bytes, host.address, sizeof(at->bytes));
+		ret->count++;
 	}
 	freeaddrinfo(list);
 	ret->error = ret->count ? 0 : -ENOENT;

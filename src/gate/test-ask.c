@@ -73,7 +73,6 @@ TEST(one_question_for_all_who_wait_for_the_same)
 	CHECK_INT(told[2], 1);
 	CHECK_INT(ask(&w[0], "a.test", 443, &told[0]), 0);
 	CHECK_INT(sent, 2);
-	asks_free(asks);
 }
 
 TEST(an_answer_for_the_session_is_for_that_host_and_port_only)
@@ -94,7 +93,6 @@ TEST(an_answer_for_the_session_is_for_that_host_and_port_only)
 	ask_answer(asks, last_id, false, ASK_SESSION);
 	CHECK_INT(ask(&other, "b.test", 443, &told[0]), 2);
 	ask_answer(asks, 4711, true, ASK_SESSION);
-	asks_free(asks);
 }
 
 TEST(no_answer_is_no)
@@ -106,7 +104,6 @@ TEST(no_answer_is_no)
 	CHECK_INT(ask(&w, "a.test", 443, &told[0]), 0);
 	CHECK_INT(loop_run(loop), 0);
 	CHECK_INT(told[0], -1);
-	asks_free(asks);
 }
 
 TEST(open_questions_have_a_limit)
@@ -120,5 +117,4 @@ TEST(open_questions_have_a_limit)
 		CHECK_INT(ask(&w[i], name, 443, &told[i]),
 			  i < ASK_OPEN_MAX ? 0 : -EBUSY);
 	}
-	asks_free(asks);
 }

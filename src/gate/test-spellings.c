@@ -120,7 +120,7 @@ static int by_sni(const char *text, size_t n, struct host *ret)
 {
 	static const char zeros[32];
 	auto_buf struct buf b = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	buf_add(&b, "\26\3\1", 3);
 	put16(&b, n + 56);
@@ -138,7 +138,7 @@ static int by_sni(const char *text, size_t n, struct host *ret)
 	buf_add(&b, text, n);
 	if (sni_parse((const uint8_t *)b.p, b.len, &sni) != SNI_NAME)
 		return -EINVAL;
-	*ret = sni.host;
+	*ret = sni;
 	ret->port = PORT;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
+#include "gate/address.h"
 #include "gate/fake-ip.h"
 #include "gate/proto/icmp.h"
 #include "ipc/listener.h"
@@ -51,25 +52,23 @@ static bool was_reported(struct gate *gate, const struct listener_client *c)
 }
 
 /* A closed port of the sandbox itself would be closed without a gate as well */
-static bool is_own(const struct listener_client *c)
+static bool is_own(const struct host *to)
 {
 	static const uint8_t own4[4] = LISTENER_OWN_IPV4;
 	static const uint8_t own6[16] = LISTENER_OWN_IPV6;
-	static const uint8_t one[16] = { [15] = 1 };
 
-	if (c->family == 4)
-		return c->to[0] == 127 || !memcmp(c->to, own4, sizeof(own4));
-	return !memcmp(c->to, one, sizeof(one)) ||
-	       !memcmp(c->to, own6, sizeof(own6));
+	return address_is_loopback(to) ||
+	       (to->kind == HOST_IPV4 ? !memcmp(to->address, own4, sizeof(own4))
+				      : !memcmp(to->address, own6, sizeof(own6)));
 }
 
 static void report_datagram(struct gate *gate, const struct listener_client *c)
 {
 	struct host host;
 
-	if (is_own(c) || was_reported(gate, c))
-		return;
 	host_of_address(c->to, c->family == 4 ? 4 : 16, c->to_port, &host);
+	if (is_own(&host) || was_reported(gate, c))
+		return;
 	fake_ip_resolve(gate->pool, &host);
 	gate_report(gate, &(struct refusal){
 		.kind = VIOLATION_NET_CONNECT, .op = "UDP", .host = &host,

@@ -13,8 +13,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
+#include "gate/address.h"
 #include "policy/policy.h"
-#include "policy/host.h"
 
 /* "user:password" of a URL, percent signs undone, as Basic credentials */
 static char *authorization(const char *p, size_t n)
@@ -126,15 +126,6 @@ static bool is_excepted(const char *list, const struct host *host)
 	return false;
 }
 
-static bool is_loopback(const struct host *host)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return host_is_localhost(host) ||
-	       (host->kind == HOST_IPV4 && host->address[0] == 127) ||
-	       (host->kind == HOST_IPV6 && !memcmp(host->address, one, 16));
-}
-
 const struct upstream *upstreams_for(const struct upstreams *parents,
 				 const struct host *host, bool plain)
 {
@@ -143,7 +134,8 @@ const struct upstream *upstreams_for(const struct upstreams *parents,
 
 	if (p == &parents->https && !p->host.port)
 		p = &parents->http;
-	if (!p->host.port || is_loopback(host) ||
+	if (!p->host.port || host_is_localhost(host) ||
+	    address_is_loopback(host) ||
 	    is_excepted(parents->no_proxy, host))
 		return NULL;
 	return p;

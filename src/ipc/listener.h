@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipc/listener.h - the sockets born in the sandbox's namespace, and their parts
  *
- * The cage makes them (sandbox/netns.h), the gate serves them (gate/gate.h); a
+ * The sandbox makes them (sandbox/netns.h), the gate serves them (gate/gate-state.h); a
  * set travels between the two as messages of rows and descriptors.
  */
 

@@ -48,7 +48,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "gate/gate-client.h"
-#include "gate/gate.h"
+#include "gate/gate-state.h"
 #include "ipc/listener.h"
 #include "ipc/socket.h"
 #include "policy/host.h"

@@ -31,7 +31,7 @@ static ssize_t run(struct fuzz_input in, bool raw, struct buf *out,
 			at += piece;
 			continue;
 		}
-		r = http_body_step(&body, in.p + at, piece, &span, NULL);
+		r = http_body_step(&body, in.p + at, piece, &span);
 		if (r < 0)
 			return r;
 		fuzz_want(r > 0 && (size_t)r <= piece);

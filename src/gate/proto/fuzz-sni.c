@@ -11,11 +11,11 @@
 
 static void check_prefixes(const uint8_t *p, size_t n)
 {
-	struct sni sni = { 0 }, again = { 0 };
+	struct host sni = { 0 }, again = { 0 };
 	const enum sni_result whole = sni_parse(p, n, &sni);
 
 	if (whole == SNI_NAME)
-		fuzz_want(*sni.host.name && !sni.host.port);
+		fuzz_want(*sni.name && !sni.port);
 	for (size_t cut = 0; cut < n && cut < 512; cut++) {
 		const enum sni_result r = sni_parse(p, cut, &again);
 
@@ -23,7 +23,7 @@ static void check_prefixes(const uint8_t *p, size_t n)
 	}
 }
 
-static enum sni_result in_records(struct fuzz_input in, struct sni *ret)
+static enum sni_result in_records(struct fuzz_input in, struct host *ret)
 {
 	auto_buf struct buf b = { 0 };
 
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct fuzz_input cut = fuzz_input(data, size);
 	const struct fuzz_input whole = { .p = cut.p, .n = cut.n };
-	struct sni a = { 0 }, b = { 0 };
+	struct host a = { 0 }, b = { 0 };
 
 	check_prefixes(data, size);
 	if (cut.n > 2048)
@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* A record may end before what follows the hello starts */
 	if (in_records(whole, &a) == SNI_NAME) {
 		fuzz_want(in_records(cut, &b) == SNI_NAME);
-		fuzz_want(host_is_same(&a.host, &b.host));
+		fuzz_want(host_is_same(&a, &b));
 	}
 	return 0;
 }

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 
@@ -83,11 +82,6 @@ static bool is_text(unsigned char c)
 	return c == '\t' || (c >= 0x20 && c != 0x7f);
 }
 
-static bool is_token_byte(unsigned char c)
-{
-	return c > 0x20 && c < 0x7f && !strchr("\"(),/:;<=>?@[\\]{}", c);
-}
-
 static enum state size_byte(struct http_body *b, unsigned char c)
 {
 	const int digit = text_hex_digit((char)c);
@@ -122,11 +116,11 @@ static enum state trailer_byte(struct http_body *b, unsigned char c)
 		return BROKEN;
 	switch (b->state) {
 	case TRAILER:
-		return is_token_byte(c) ? TRAILER_NAME : BROKEN;
+		return http_is_token_byte(c) ? TRAILER_NAME : BROKEN;
 	case TRAILER_NAME:
 		if (c == ':')
 			return TRAILER_VALUE;
-		return is_token_byte(c) ? TRAILER_NAME : BROKEN;
+		return http_is_token_byte(c) ? TRAILER_NAME : BROKEN;
 	case TRAILER_VALUE:
 		if (c == '\r')
 			return TRAILER_LF;
@@ -186,7 +180,7 @@ static ssize_t pass(struct http_body *b, const char *p, size_t n,
 }
 
 ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
-		       struct http_span *ret, const char **why)
+		       struct http_span *ret)
 {
 	size_t at = 0;
 
@@ -205,8 +199,6 @@ ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
 	}
 	if (body->state == BROKEN) {
 		*ret = (struct http_span){ body->line, 0 };
-		if (why)
-			*why = "a chunk of the body is malformed";
 		return -EBADMSG;
 	}
 	return (ssize_t)at;

@@ -47,11 +47,11 @@ bool http_body_may_end(const struct http_body *body);
 
 /* Take a step with the @n bytes at @p. Returns how many are consumed, with
  * *@ret the bytes to forward (in @p or in @body, until the next call; may be
- * empty), 0 if the body is done or @n is 0, or -EBADMSG with *@why. Call it
+ * empty), 0 if the body is done or @n is 0, or -EBADMSG. Call it
  * until all is consumed or the body is done: each step consumes something.
  */
 ssize_t http_body_step(struct http_body *body, const char *p, size_t n,
-		       struct http_span *ret, const char **why);
+		       struct http_span *ret);
 
 /* How many bytes may be moved unseen (by splice) from here, and that they
  * were; @n is at most what http_body_raw() said

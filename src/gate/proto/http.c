@@ -87,7 +87,7 @@ ssize_t http_head_scan(struct http_scan *scan, const char *p, size_t n)
 	return n < HTTP_HEAD_MAX ? 0 : -EMSGSIZE;
 }
 
-static bool is_token_byte(unsigned char c)
+bool http_is_token_byte(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') ||
@@ -97,7 +97,7 @@ static bool is_token_byte(unsigned char c)
 static bool http_is_token(struct http_span span)
 {
 	for (size_t i = 0; i < span.n; i++) {
-		if (!is_token_byte((unsigned char)span.p[i]))
+		if (!http_is_token_byte((unsigned char)span.p[i]))
 			return false;
 	}
 	return span.n > 0;

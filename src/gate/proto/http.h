@@ -172,6 +172,9 @@ void http_response_write(const struct http_response *response,
 struct http_span http_header_find(const struct http_headers *headers,
 				  const char *name);
 
+/* True of a byte that names of methods and headers are made of */
+bool http_is_token_byte(unsigned char c);
+
 /* True if @span is @text, any case */
 bool http_span_is(struct http_span span, const char *text);
 

@@ -74,7 +74,7 @@ static bool server_name_parse(struct cursor extension, struct host *ret)
 	       !host_parse((const char *)name.p, name.n, 0, ret);
 }
 
-static enum sni_result extensions_parse(struct cursor all, struct sni *sni)
+static enum sni_result extensions_parse(struct cursor all, struct host *sni)
 {
 	enum sni_result result = SNI_NONE;
 
@@ -87,14 +87,14 @@ static enum sni_result extensions_parse(struct cursor all, struct sni *sni)
 		if (type != EXTENSION_SERVER_NAME)
 			continue;
 		if (result == SNI_NAME ||
-		    !server_name_parse(extension, &sni->host))
+		    !server_name_parse(extension, sni))
 			return SNI_MALFORMED;
 		result = SNI_NAME;
 	}
 	return result;
 }
 
-static enum sni_result hello_parse(struct cursor hello, struct sni *sni)
+static enum sni_result hello_parse(struct cursor hello, struct host *sni)
 {
 	const unsigned int major = take_number(&hello, 1);
 	struct cursor part, extensions;
@@ -168,10 +168,10 @@ static enum sni_result hello_gather(const uint8_t *p, size_t n, uint8_t *out,
 	return result;
 }
 
-enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret)
+enum sni_result sni_parse(const uint8_t *p, size_t n, struct host *ret)
 {
 	uint8_t hello[SNI_PEEK_MAX];
-	struct sni sni = { 0 };
+	struct host sni = { 0 };
 	enum sni_result result;
 	size_t hello_n = 0;
 
@@ -190,7 +190,7 @@ enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret)
 	return result;
 }
 
-const char *sni_objection(enum sni_result result, const struct sni *sni,
+const char *sni_objection(enum sni_result result, const struct host *sni,
 			  const struct host *host)
 {
 	switch (result) {
@@ -204,7 +204,7 @@ const char *sni_objection(enum sni_result result, const struct sni *sni,
 		return host->kind == HOST_NAME ? "the TLS hello names no host"
 					       : NULL;
 	case SNI_NAME:
-		return host_is_same(&sni->host, host) ?
+		return host_is_same(sni, host) ?
 			NULL : "the TLS hello names another host";
 	}
 	return "the TLS hello is malformed";

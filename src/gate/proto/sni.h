@@ -16,24 +16,16 @@ enum sni_result {
 	SNI_NOT_TLS,	/* Something else, seen from its first bytes */
 	SNI_MALFORMED,	/* TLS, but broken, ambiguous or over SNI_PEEK_MAX */
 	SNI_NONE,	/* A ClientHello that names no host */
-	SNI_NAME,	/* A ClientHello that names sni->host */
-};
-
-/**
- * struct sni - What a ClientHello says about its destination
- * @host:	For SNI_NAME; no port. Of an Encrypted ClientHello, real or for
- *		show, it is the outer name; our DNS gives no client the keys to
- *		hide another one (gate/proto/dns.h).
- */
-struct sni {
-	struct host host;
+	SNI_NAME,	/* A ClientHello that names a host */
 };
 
 /* Look at all @n bytes that the connection began with. Fragments of one
  * ClientHello over several records are put together. *@ret is written for
- * SNI_NONE and SNI_NAME only.
+ * SNI_NONE and SNI_NAME only; it has no port. Of an Encrypted ClientHello, real
+ * or for show, it is the outer name: our DNS gives no client the keys to hide
+ * another one (gate/proto/dns.h).
  */
-enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret);
+enum sni_result sni_parse(const uint8_t *p, size_t n, struct host *ret);
 
 /* NULL if a connection for @host may go on after @result; else why not. A
  * name must be repeated by the SNI; an address needs none, and if it has one
@@ -41,7 +33,7 @@ enum sni_result sni_parse(const uint8_t *p, size_t n, struct sni *ret);
  * instead). SNI_MORE is for a client that fell silent. SNI_NOT_TLS passes: not
  * everything is TLS, and ports that must be are the caller's business.
  */
-const char *sni_objection(enum sni_result result, const struct sni *sni,
+const char *sni_objection(enum sni_result result, const struct host *sni,
 			  const struct host *host);
 
 #endif /* GATE_PROTO_SNI_H */

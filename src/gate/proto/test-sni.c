@@ -72,7 +72,7 @@ static void make_records(struct buf *out, const struct buf *hello,
 }
 
 static enum sni_result parse_extensions(const struct buf *extensions,
-					struct sni *ret)
+					struct host *ret)
 {
 	auto_buf struct buf hello = { 0 }, wire = { 0 };
 
@@ -81,7 +81,7 @@ static enum sni_result parse_extensions(const struct buf *extensions,
 	return sni_parse((const uint8_t *)wire.p, wire.len, ret);
 }
 
-static enum sni_result parse_name(const char *name, size_t n, struct sni *ret)
+static enum sni_result parse_name(const char *name, size_t n, struct host *ret)
 {
 	auto_buf struct buf extensions = { 0 };
 
@@ -91,18 +91,18 @@ static enum sni_result parse_name(const char *name, size_t n, struct sni *ret)
 
 TEST(a_hello_names_its_host)
 {
-	struct sni sni;
+	struct host sni;
 
 	CHECK_INT(parse_name("a.test", 6, &sni), SNI_NAME);
-	CHECK_STR(sni.host.name, "a.test");
+	CHECK_STR(sni.name, "a.test");
 	CHECK_INT(parse_name("A.Test.", 7, &sni), SNI_NAME);
-	CHECK_STR(sni.host.name, "a.test");
+	CHECK_STR(sni.name, "a.test");
 }
 
 TEST(a_hello_may_name_nobody)
 {
 	auto_buf struct buf empty = { 0 }, other = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	CHECK_INT(parse_extensions(NULL, &sni), SNI_NONE);
 	CHECK_INT(parse_extensions(&empty, &sni), SNI_NONE);
@@ -113,22 +113,22 @@ TEST(a_hello_may_name_nobody)
 TEST(of_an_encrypted_hello_the_outer_name_counts)
 {
 	auto_buf struct buf extensions = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	add_extension(&extensions, 0xfe0d, "x", 1);
 	CHECK_INT(parse_extensions(&extensions, &sni), SNI_NONE);
 	add_name(&extensions, "public.test", 11);
 	CHECK_INT(parse_extensions(&extensions, &sni), SNI_NAME);
-	CHECK_STR(sni.host.name, "public.test");
+	CHECK_STR(sni.name, "public.test");
 }
 
 static void check_wire(const char *p, size_t n, enum sni_result want)
 {
-	struct sni sni = { .host.port = 42 };
+	struct host sni = { .port = 42 };
 
 	CHECK_INT(sni_parse((const uint8_t *)p, n, &sni), want);
 	if (want != SNI_NAME && want != SNI_NONE)
-		CHECK_INT(sni.host.port, 42);
+		CHECK_INT(sni.port, 42);
 }
 
 TEST(fragments_are_put_together_in_every_cut)
@@ -141,7 +141,7 @@ TEST(fragments_are_put_together_in_every_cut)
 	make_hello(&hello, &extensions);
 	for (size_t piece = 1; piece <= hello.len; piece++) {
 		auto_buf struct buf wire = { 0 };
-		struct sni sni;
+		struct host sni;
 
 		make_records(&wire, &hello, piece);
 		for (size_t n = 0; n < wire.len; n++)
@@ -151,7 +151,7 @@ TEST(fragments_are_put_together_in_every_cut)
 		buf_add(&wire, "\27\3\3\0\1x", 6);
 		CHECK_INT(sni_parse((const uint8_t *)wire.p, wire.len, &sni),
 			  SNI_NAME);
-		CHECK_STR(sni.host.name, "a.test");
+		CHECK_STR(sni.name, "a.test");
 	}
 }
 
@@ -191,7 +191,7 @@ TEST(names_are_single_plain_and_valid)
 		{ "a test", 6 }, { "a..test", 7 }, { "127.1", 5 }, { ".", 1 },
 		{ "a\303\251.test", 8 }, { "[::1]", 5 }, { "a.test:443", 10 },
 	};
-	struct sni sni;
+	struct host sni;
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK_INT(parse_name(bad[i].p, bad[i].n, &sni), SNI_MALFORMED);
@@ -200,7 +200,7 @@ TEST(names_are_single_plain_and_valid)
 static void check_extension(const char *p, size_t n)
 {
 	auto_buf struct buf extensions = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	add_extension(&extensions, 0, p, n);
 	CHECK_INT(parse_extensions(&extensions, &sni), SNI_MALFORMED);
@@ -209,7 +209,7 @@ static void check_extension(const char *p, size_t n)
 TEST(ambiguous_name_lists_are_malformed)
 {
 	auto_buf struct buf twice = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	add_name(&twice, "a.test", 6);
 	add_name(&twice, "a.test", 6);
@@ -237,7 +237,7 @@ TEST(lengths_must_fit_exactly)
 	for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
 		for (int change = -1; change <= 1; change += 2) {
 			auto_buf struct buf wire = { 0 };
-			struct sni sni;
+			struct host sni;
 			enum sni_result r;
 
 			hello.p[lengths[i]] += (char)change;
@@ -276,7 +276,7 @@ TEST(a_hello_cut_short_is_malformed)
 static enum sni_result parse_patched(size_t at, int value)
 {
 	auto_buf struct buf extensions = { 0 }, hello = { 0 }, wire = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	add_name(&extensions, "a.test", 6);
 	make_hello(&hello, &extensions);
@@ -297,7 +297,7 @@ static enum sni_result parse_shaped(size_t session, size_t suites,
 				    size_t compressions)
 {
 	auto_buf struct buf body = { 0 }, hello = { 0 }, wire = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	put(&body, 0x0301, 2);
 	for (int i = 0; i < 32; i++)
@@ -331,7 +331,7 @@ static enum sni_result parse_padded(size_t total)
 {
 	auto_buf struct buf extensions = { 0 }, padding = { 0 }, hello = { 0 };
 	auto_buf struct buf wire = { 0 };
-	struct sni sni;
+	struct host sni;
 
 	while (padding.len < total - (5 + 4 + 34 + 1 + 4 + 2 + 2 + 4 + 15))
 		buf_addc(&padding, '\0');
@@ -352,12 +352,12 @@ TEST(a_hello_of_the_allowed_size_passes_and_no_larger)
 static const char *objection(enum sni_result result, const char *sni_name,
 			     const char *host_name)
 {
-	struct sni sni = { 0 };
+	struct host sni = { 0 };
 	struct host h;
 
 	CHECK_INT(host_parse(host_name, strlen(host_name), 443, &h), 0);
 	if (sni_name)
-		CHECK_INT(host_parse(sni_name, strlen(sni_name), 0, &sni.host),
+		CHECK_INT(host_parse(sni_name, strlen(sni_name), 0, &sni),
 			  0);
 	return sni_objection(result, &sni, &h);
 }
