@@ -16,8 +16,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "observe/resolved-path.h"
 #include "observe/tracee.h"
 #include "report/suggestion.h"
@@ -47,12 +50,13 @@ static bool see_mask(const struct observer_policy *policy, struct resolved_path 
 	return true;
 }
 
-int decide_found(const struct decide *j, int found, struct resolved_path *p)
+int decide_found(const struct observer_config *config, int found,
+		 struct resolved_path *p)
 {
-	if (found == -EACCES && see_mask(j->policy, p))
+	if (found == -EACCES && see_mask(&config->policy, p))
 		found = 0;
-	if (!found && j->policy->is_fixed &&
-	    j->policy->is_fixed(j->policy->arg, p->path))
+	if (!found && config->policy.is_fixed &&
+	    config->policy.is_fixed(config->policy.arg, p->path))
 		p->mount_root = true;
 	return found;
 }
@@ -70,12 +74,13 @@ static struct decision fails(int error)
 }
 
 /* The policy's decision about a change of @p */
-static struct decision check_write(const struct decide *j, const struct resolved_path *p,
-			       enum violation_kind kind)
+static struct decision check_write(const struct observer_config *config,
+				   const struct resolved_path *p,
+				   enum violation_kind kind)
 {
 	struct decision g = { .path = p, .kind = kind };
 
-	j->policy->verdict(j->policy->arg, OBSERVER_WRITE, p->path, &g.verdict);
+	config->policy.verdict(config->policy.arg, OBSERVER_WRITE, p->path, &g.verdict);
 	switch (g.verdict.answer) {
 	case OBSERVER_ALLOWED:
 		break;
@@ -83,7 +88,7 @@ static struct decision check_write(const struct decide *j, const struct resolved
 		/* A mount of the sandbox's own may be writable: /dev/shm */
 		if (p->read_only)
 			g.error = EROFS;
-		else if (j->no_mounts)
+		else if (config->no_mounts)
 			g.error = EACCES;
 		break;
 	case OBSERVER_DENIED:
@@ -100,14 +105,15 @@ static struct decision check_write(const struct decide *j, const struct resolved
 /* @g allows it; but a directory or a link carries other names. @what: where it is now,
  * or NULL.
  */
-static struct decision check_carried(const struct decide *j, struct decision g,
-			       const char *what, const struct resolved_path *p)
+static struct decision check_carried(const struct observer_config *config,
+				     struct decision g, const char *what,
+				     const struct resolved_path *p)
 {
 	struct observer_verdict v = { 0 };
 
-	if (g.error || !j->policy->check_move)
+	if (g.error || !config->policy.check_move)
 		return g;
-	j->policy->check_move(j->policy->arg, what, p->path, &v);
+	config->policy.check_move(config->policy.arg, what, p->path, &v);
 	g.scan |= v.scan;
 	if (v.answer == OBSERVER_ALLOWED)
 		return g;
@@ -122,18 +128,18 @@ static bool brings_names(const struct resolved_path *p)
 	return p->exists && (S_ISDIR(p->mode) || S_ISLNK(p->mode));
 }
 
-static struct decision decide_make(const struct decide *j,
-				   const struct attempt *a)
+static struct decision decide_make(const struct observer_config *config,
+				   const struct notification *q)
 {
-	const struct resolved_path *p = a->from;
+	const struct resolved_path *p = q->from;
 	struct decision g;
 
 	if (p->exists)
-		return fails(a->what == CALL_BIND ? EADDRINUSE : EEXIST);
-	if (p->slash && !a->dir)
+		return fails(q->what == CALL_BIND ? EADDRINUSE : EEXIST);
+	if (p->slash && !q->dir)
 		return fails(ENOENT);
-	g = check_write(j, p, VIOLATION_FS_WRITE);
-	return a->link ? check_carried(j, g, NULL, p) : g;
+	g = check_write(config, p, VIOLATION_FS_WRITE);
+	return q->link ? check_carried(config, g, NULL, p) : g;
 }
 
 static bool is_special(mode_t mode)
@@ -152,31 +158,31 @@ static bool is_on_host(const struct resolved_path *p)
 /* A denied read of a missing file: ENOENT as without a sandbox, unless the directory is
  * hidden, where the answer must not depend on what exists
  */
-static struct decision read_missing(const struct decide *j,
+static struct decision read_missing(const struct observer_config *config,
 				     const struct resolved_path *p)
 {
 	auto_free char *parent = path_parent(p->path);
 	struct observer_verdict v;
 
-	j->policy->verdict(j->policy->arg, OBSERVER_READ, parent, &v);
+	config->policy.verdict(config->policy.arg, OBSERVER_READ, parent, &v);
 	return fails(v.answer == OBSERVER_ALLOWED ? ENOENT : EACCES);
 }
 
-static struct decision decide_read(const struct decide *j,
+static struct decision decide_read(const struct observer_config *config,
 				   const struct resolved_path *p)
 {
 	struct decision g = { .path = p, .kind = VIOLATION_FS_READ };
 
-	if (!j->reads)
+	if (!config->reads)
 		return GO_ON;
 	/* A masked file does not exist inside: the policy decides, not the mounts */
-	j->policy->verdict(j->policy->arg, OBSERVER_READ, p->path, &g.verdict);
+	config->policy.verdict(config->policy.arg, OBSERVER_READ, p->path, &g.verdict);
 	g.error = g.verdict.answer == OBSERVER_ALLOWED ? 0 : EACCES;
 	g.report = g.error;
-	if (g.error && j->files && ((p->exists && S_ISDIR(p->mode)) ||
-				    read_missing(j, p).error == EACCES))
+	if (g.error && config->files && ((p->exists && S_ISDIR(p->mode)) ||
+				    read_missing(config, p).error == EACCES))
 		return GO_ON;
-	return g.error && !p->exists && !is_on_host(p) ? read_missing(j, p) : g;
+	return g.error && !p->exists && !is_on_host(p) ? read_missing(config, p) : g;
 }
 
 /* The errno with which an open fails for what stands there and how it is
@@ -201,55 +207,55 @@ static struct decision modes_first(struct decision g, const struct resolved_path
 	return g;
 }
 
-static struct decision decide_open(const struct decide *j,
-				   const struct attempt *a)
+static struct decision decide_open(const struct observer_config *config,
+				   const struct notification *q)
 {
-	const struct resolved_path *p = a->from;
-	const uint64_t access = a->flags & O_ACCMODE;
+	const struct resolved_path *p = q->from;
+	const uint64_t access = q->flags & O_ACCMODE;
 	const bool writes = access == O_WRONLY || access == O_RDWR ||
-			    (a->flags & O_TRUNC);
+			    (q->flags & O_TRUNC);
 	struct decision g;
 	int error;
 
-	if (a->flags & O_PATH)
+	if (q->flags & O_PATH)
 		return GO_ON;
-	error = open_fails(p, a->flags);
+	error = open_fails(p, q->flags);
 	if (error)
 		return fails(error);
-	if ((a->flags & O_TMPFILE) == O_TMPFILE)
-		return p->exists ? check_write(j, p, VIOLATION_FS_WRITE)
+	if ((q->flags & O_TMPFILE) == O_TMPFILE)
+		return p->exists ? check_write(config, p, VIOLATION_FS_WRITE)
 				 : fails(ENOENT);
-	if (!p->exists && !(a->flags & O_CREAT))
-		return writes ? fails(ENOENT) : decide_read(j, p);
+	if (!p->exists && !(q->flags & O_CREAT))
+		return writes ? fails(ENOENT) : decide_read(config, p);
 	if (!p->exists)
-		return decide_make(j, a);
-	if ((a->flags & O_CREAT) && (a->flags & O_EXCL))
+		return decide_make(config, q);
+	if ((q->flags & O_CREAT) && (q->flags & O_EXCL))
 		return fails(EEXIST);
 	if (!writes)
-		return decide_read(j, p);
+		return decide_read(config, p);
 	if (S_ISDIR(p->mode))
 		return fails(EISDIR);
 	/* A read-only mount does not prevent writing to a pipe */
 	if (is_special(p->mode) && !(S_ISFIFO(p->mode) && p->read_only))
 		return GO_ON;
-	g = check_write(j, p, VIOLATION_FS_WRITE);
-	return a->flags & O_TRUNC ? g : modes_first(g, p);
+	g = check_write(config, p, VIOLATION_FS_WRITE);
+	return q->flags & O_TRUNC ? g : modes_first(g, p);
 }
 
-static struct decision decide_change(const struct decide *j,
-				     const struct attempt *a)
+static struct decision decide_change(const struct observer_config *config,
+				     const struct notification *q)
 {
-	const struct resolved_path *p = a->from;
+	const struct resolved_path *p = q->from;
 	struct decision g;
 
 	if (!p->exists)
 		return fails(ENOENT);
-	if (!j->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode)))
+	if (!config->no_mounts && (S_ISCHR(p->mode) || S_ISBLK(p->mode)))
 		return GO_ON;
-	if (a->what == CALL_TRUNCATE && !S_ISREG(p->mode))
+	if (q->what == CALL_TRUNCATE && !S_ISREG(p->mode))
 		return GO_ON;
-	g = check_write(j, p, VIOLATION_FS_WRITE);
-	return a->what == CALL_TRUNCATE ? modes_first(g, p) : g;
+	g = check_write(config, p, VIOLATION_FS_WRITE);
+	return q->what == CALL_TRUNCATE ? modes_first(g, p) : g;
 }
 
 /* @p is a mount point, which cannot be moved or removed, whatever the rules allow */
@@ -272,10 +278,11 @@ static struct decision refuse_mount_point(struct decision g, const struct resolv
 }
 
 /* The observer makes the call on the host, and the mount goes with it */
-static bool needs_emulation(const struct decide *j, const struct resolved_path *p)
+static bool needs_emulation(const struct observer_config *config,
+			    const struct resolved_path *p)
 {
-	return !j->no_mounts && j->policy->needs_emulation &&
-	       j->policy->needs_emulation(j->policy->arg, p->path, false);
+	return !config->no_mounts && config->policy.needs_emulation &&
+	       config->policy.needs_emulation(config->policy.arg, p->path, false);
 }
 
 /* True if the directory @p is not empty */
@@ -292,11 +299,11 @@ static bool is_filled(const struct resolved_path *p)
 	return fd >= 0 && dir_next(&dir, &entry) > 0;
 }
 
-static struct decision decide_remove(const struct decide *j,
-				     const struct attempt *a)
+static struct decision decide_remove(const struct observer_config *config,
+				     const struct notification *q)
 {
-	const struct resolved_path *p = a->from;
-	const bool dir = a->what == CALL_RMDIR || (a->flags & AT_REMOVEDIR);
+	const struct resolved_path *p = q->from;
+	const bool dir = q->what == CALL_RMDIR || (q->flags & AT_REMOVEDIR);
 	struct decision g;
 
 	if (!*p->name)
@@ -307,27 +314,27 @@ static struct decision decide_remove(const struct decide *j,
 		return fails(ENOTDIR);
 	if (!dir && S_ISDIR(p->mode))
 		return fails(EISDIR);
-	g = check_write(j, p, VIOLATION_FS_WRITE);
-	if (p->mount_root && !needs_emulation(j, p))
+	g = check_write(config, p, VIOLATION_FS_WRITE);
+	if (p->mount_root && !needs_emulation(config, p))
 		g = refuse_mount_point(g, p, VIOLATION_FS_WRITE);
 	/* As without the sandbox: npm empties a directory then, and gives up at EBUSY */
 	return g.error && dir && is_filled(p) ? fails(ENOTEMPTY) : g;
 }
 
 /* What the rules say of both names, and of what moves */
-static struct decision decide_names(const struct decide *j,
-				    const struct attempt *a)
+static struct decision decide_names(const struct observer_config *config,
+				    const struct notification *q)
 {
-	const struct resolved_path *from = a->from, *to = a->to;
-	struct decision g = check_write(j, from, VIOLATION_FS_RENAME);
+	const struct resolved_path *from = q->from, *to = q->to;
+	struct decision g = check_write(config, from, VIOLATION_FS_RENAME);
 	bool scan = g.scan;
 
 	if (!g.error)
-		g = check_write(j, to, VIOLATION_FS_RENAME);
+		g = check_write(config, to, VIOLATION_FS_RENAME);
 	if (brings_names(from))
-		g = check_carried(j, g, from->path, to);
-	if ((a->flags & RENAME_EXCHANGE) && brings_names(to))
-		g = check_carried(j, g, to->path, from);
+		g = check_carried(config, g, from->path, to);
+	if ((q->flags & RENAME_EXCHANGE) && brings_names(to))
+		g = check_carried(config, g, to->path, from);
 	g.scan |= scan;
 	return g;
 }
@@ -335,121 +342,111 @@ static struct decision decide_names(const struct decide *j,
 /* To another mount: the kernel says EXDEV. On one file system that is the sandbox's
  * doing: the usual copy would fail for the same reason, or leave the original.
  */
-static struct decision decide_across(const struct decide *j,
-				     const struct attempt *a)
+static struct decision decide_across(const struct observer_config *config,
+				     const struct notification *q)
 {
 	struct decision g;
 
-	if (a->from->dev != a->to->dev ||
-	    ((a->flags & RENAME_NOREPLACE) && a->to->exists))
+	if (q->from->dev != q->to->dev ||
+	    ((q->flags & RENAME_NOREPLACE) && q->to->exists))
 		return fails(EXDEV);
-	g = check_write(j, a->from, VIOLATION_FS_RENAME);
+	g = check_write(config, q->from, VIOLATION_FS_RENAME);
 	if (!g.error)
-		g = check_write(j, a->to, VIOLATION_FS_RENAME);
+		g = check_write(config, q->to, VIOLATION_FS_RENAME);
 	return g.error ? g : fails(EXDEV);
 }
 
-static struct decision decide_rename(const struct decide *j,
-				     const struct attempt *a)
+static struct decision decide_rename(const struct observer_config *config,
+				     const struct notification *q)
 {
-	const struct resolved_path *from = a->from, *to = a->to;
+	const struct resolved_path *from = q->from, *to = q->to;
 	struct decision g;
 
 	if (!*from->name || !*to->name)
 		return fails(from->mount == to->mount ? EBUSY : EXDEV);
 	if (!from->exists ||
-	    ((a->flags & RENAME_EXCHANGE) && !to->exists))
+	    ((q->flags & RENAME_EXCHANGE) && !to->exists))
 		return fails(ENOENT);
 	if (to->slash && !S_ISDIR(from->mode))
 		return fails(ENOTDIR);
 	if (from->mount != to->mount)
-		return decide_across(j, a);
-	if ((a->flags & RENAME_NOREPLACE) && to->exists)
+		return decide_across(config, q);
+	if ((q->flags & RENAME_NOREPLACE) && to->exists)
 		return fails(EEXIST);
 
-	g = decide_names(j, a);
+	g = decide_names(config, q);
 	if (from->mount_root)
 		return refuse_mount_point(g, from, VIOLATION_FS_RENAME);
 	return to->exists && to->mount_root ?
 	       refuse_mount_point(g, to, VIOLATION_FS_RENAME) : g;
 }
 
-static struct decision decide_link(const struct decide *j,
-				   const struct attempt *a)
+static struct decision decide_link(const struct observer_config *config,
+				   const struct notification *q)
 {
-	const bool here = a->from->mount == a->to->mount;
+	const bool here = q->from->mount == q->to->mount;
 	/* The kernel checks the mount it was opened on, not where its name is now */
-	const bool open = a->open || (a->flags & AT_SYMLINK_FOLLOW);
+	const bool open = q->open || (q->flags & AT_SYMLINK_FOLLOW);
 	struct decision g = GO_ON;
 
-	if (!a->from->exists && !a->open)
+	if (!q->from->exists && !q->open)
 		return fails(ENOENT);
-	if (a->to->exists)
+	if (q->to->exists)
 		return fails(EEXIST);
-	if (a->to->slash)
+	if (q->to->slash)
 		return fails(ENOENT);
 	/* EROFS comes before EXDEV, which would be left if it were allowed */
 	if (!here && !open) {
-		g = check_write(j, a->to, VIOLATION_FS_WRITE);
+		g = check_write(config, q->to, VIOLATION_FS_WRITE);
 		g.verdict.final = true;
 		return g.error == EROFS ? g : fails(EXDEV);
 	}
 	/* A second name would evade the rule on the first */
-	if (a->from->exists)
-		g = check_write(j, a->from, VIOLATION_FS_WRITE);
+	if (q->from->exists)
+		g = check_write(config, q->from, VIOLATION_FS_WRITE);
 	if (g.verdict.answer == OBSERVER_DENIED)
 		return g;
 	/* Also to another mount: what is open may have been opened on this one */
-	g = check_write(j, a->to, VIOLATION_FS_WRITE);
-	return S_ISLNK(a->from->mode) ? check_carried(j, g, a->from->path, a->to) : g;
+	g = check_write(config, q->to, VIOLATION_FS_WRITE);
+	return S_ISLNK(q->from->mode) ? check_carried(config, g, q->from->path, q->to) : g;
 }
 
 /* A slash after a name of something that is not a directory; calls that create a name
  * check that themselves
  */
-static bool is_misnamed(const struct attempt *a)
+static bool is_misnamed(const struct notification *q)
 {
-	const struct resolved_path *p = a->from;
+	const struct resolved_path *p = q->from;
 
-	return a->what != CALL_OPEN && a->what != CALL_MAKE &&
-	       a->what != CALL_BIND && p->slash && p->exists &&
+	return q->what != CALL_OPEN && q->what != CALL_MAKE &&
+	       q->what != CALL_BIND && p->slash && p->exists &&
 	       !S_ISDIR(p->mode);
 }
 
-struct decision decide_call(const struct decide *j, const struct attempt *a)
+struct decision decide_call(const struct observer_config *config,
+			    const struct notification *q)
 {
-	if (is_misnamed(a))
+	if (is_misnamed(q))
 		return fails(ENOTDIR);
-	switch (a->what) {
+	switch (q->what) {
 	case CALL_OPEN:
-	case CALL_OPEN_HOW:
-	case CALL_CREAT:
-		return decide_open(j, a);
+		return decide_open(config, q);
 	case CALL_MAKE:
 	case CALL_BIND:
-		return decide_make(j, a);
+		return decide_make(config, q);
 	case CALL_UNLINK:
 	case CALL_RMDIR:
-		return decide_remove(j, a);
+		return decide_remove(config, q);
 	case CALL_RENAME:
-		return decide_rename(j, a);
+		return decide_rename(config, q);
 	case CALL_LINK:
-		return decide_link(j, a);
+		return decide_link(config, q);
 	case CALL_TRUNCATE:
 	case CALL_SETATTR:
-	case CALL_LSETATTR:
-		return decide_change(j, a);
-	case CALL_ACCESS:
-	case CALL_CHDIR:
-	case CALL_UNSHARE:
-	case CALL_SETPGID:
-	case CALL_CONNECT:
-	case CALL_LISTEN:
-	case CALL_SOCKET:
-	case CALL_SOCKETPAIR:
-		break;
+		return decide_change(config, q);
+	default:
+		return GO_ON;
 	}
-	return GO_ON;
 }
 
 /* True if a rule for @p itself, which would be a mount on it, does not help: it
@@ -616,9 +613,8 @@ static void suggest(struct violation *v, const char *home,
 		suggestion_nothing(v, verdict->final ? "cannot be allowed" : why);
 }
 
-void decide_report(const struct violation_sink *sink, const char *home,
-		   const struct notification *q, const struct name *name,
-		   const struct decision *g)
+void decide_report(const struct observer_config *config, const struct notification *q,
+		   const struct name *name, const struct decision *g)
 {
 	const struct resolved_path *p = g->path;
 	auto_free char *given = path_resolve("/", name->full);
@@ -638,7 +634,30 @@ void decide_report(const struct violation_sink *sink, const char *home,
 				      name->text);
 	else
 		v.reason = mem_strdup(g->verdict.reason);
-	suggest(&v, home, q, g);
-	violation_report(sink, &v);
+	suggest(&v, config->home, q, g);
+	violation_report(config->sink, &v);
 	violation_done(&v);
+}
+
+int decide_send(const struct observer_config *config, const struct notification *q,
+		struct decision *g)
+{
+	const bool goes_on = g->answer == DECISION_ERROR && !g->error;
+	struct seccomp_notif_resp resp = {
+		.id = q->notif->id, .error = -g->error,
+		.flags = goes_on ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0,
+	};
+	auto_close int fd = g->answer == DECISION_FD ? g->fd : -1;
+	const struct seccomp_notif_addfd add = {
+		.id = q->notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = q->flags & O_CLOEXEC ? O_CLOEXEC : 0,
+	};
+
+	if (fd >= 0 && (ioctl(config->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) >= 0 ||
+			errno == ENOENT))	/* It does not wait any more */
+		return 0;
+	if (fd >= 0)
+		resp.error = -errno;
+	return sys_notif_send(config->listener, &resp);
 }

@@ -5,7 +5,6 @@
 #define OBSERVE_DECIDE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "observe/notification.h"
 #include "observe/observer-config.h"
@@ -13,40 +12,27 @@
 
 struct resolved_path;
 
-/**
- * struct decide - By what a call is decided; see struct observer_config
- */
-struct decide {
-	const struct observer_policy *policy;
-	bool no_mounts, reads, files;
+enum decision_answer {
+	DECISION_ERROR,		/* @error; 0: the call goes on */
+	DECISION_DONE,		/* The observer made it: @error is its result */
+	DECISION_FD,		/* The observer made it: @fd is what it opened */
+	DECISION_PENDING,	/* A connect() that the observer waits for on @fd */
 };
 
 /**
- * struct attempt - A call and its resolved paths
- * @what:	Never CALL_OPEN_HOW or CALL_CREAT: those are CALL_OPEN
- * @flags:	Of the call: O_*, AT_*, RENAME_*
- * @from:	Where it leads; for CALL_RENAME and CALL_LINK the old name
- * @to:		For those two the new name, else NULL
- * @link, @dir:	CALL_MAKE makes a symbolic link, a directory
- * @open:	CALL_LINK links an open file, whose name @from was
- */
-struct attempt {
-	enum call_what what;
-	uint64_t flags;
-	const struct resolved_path *from, *to;
-	bool link, dir, open;
-};
-
-/**
- * struct decision - The answer
- * @error:	0: the call goes on; else the errno it fails with
+ * struct decision - The answer to a call
+ * @error:	See above; a positive errno
+ * @fd:		The caller's to close
+ * @inode:	Of DECISION_PENDING: unless -1, the queue of this socket is full, so
+ *		address_connect() is to be tried again; the caller's to close
  * @report:	The policy refuses it; then also:
  * @kind, @path, @verdict: what was refused, where, and why
  * @path:	NULL if the policy was not consulted: the call can only fail
  * @scan:	See struct observer_verdict
  */
 struct decision {
-	int error;
+	enum decision_answer answer;
+	int error, fd, inode;
 	bool report, scan;
 	enum violation_kind kind;
 	const struct resolved_path *path;
@@ -56,16 +42,23 @@ struct decision {
 /* Complete what resolved_path_find() left in @path with what the policy knows of masks
  * and mount points. @found is its result; returns the result to use instead.
  */
-int decide_found(const struct decide *decide, int found, struct resolved_path *path);
+int decide_found(const struct observer_config *config, int found,
+		 struct resolved_path *path);
 
-struct decision decide_call(const struct decide *decide, const struct attempt *a);
+/* Decide about @q, whose paths are resolved */
+struct decision decide_call(const struct observer_config *config,
+			    const struct notification *q);
 
-/* Report to @sink that @g refuses the call in @q, with what would allow it. @name is
- * the path argument that @g->path was resolved from; @home is never suggested as a
- * whole, and may be NULL.
+/* Report that @g refuses the call in @q, with what would allow it. @name is the path
+ * argument that @g->path was resolved from.
  */
-void decide_report(const struct violation_sink *sink, const char *home,
-		   const struct notification *q, const struct name *name,
-		   const struct decision *g);
+void decide_report(const struct observer_config *config, const struct notification *q,
+		   const struct name *name, const struct decision *g);
+
+/* Send @g, unless it is DECISION_PENDING: 0, also if the call does not wait any more,
+ * or a negative errno
+ */
+int decide_send(const struct observer_config *config, const struct notification *q,
+		struct decision *g);
 
 #endif /* OBSERVE_DECIDE_H */

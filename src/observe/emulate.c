@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/limits.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -26,6 +27,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "observe/notification.h"
 #include "observe/resolved-path.h"
 #include "observe/tracee.h"
 
@@ -60,98 +62,99 @@ static int open_target(const struct resolved_path *place, int dir)
 	return st.st_ino == place->ino ? take_fd(&fd) : -EACCES;
 }
 
-static mode_t masked(const struct emulation *p, uint64_t mode)
+static mode_t masked(const struct notification *q, uint64_t mode)
 {
 	mode_t mask = 0;
 
-	tracee_process(p->tracee, &mask);
+	tracee_process(q->tracee, &mask);
 	return (mode_t)mode & 01777 & ~mask;
 }
 
-static mode_t mode_of(const struct emulation *p, unsigned int arg)
+static mode_t mode_of(const struct notification *q, unsigned int arg)
 {
-	return masked(p, p->args[arg]);
+	return masked(q, q->notif->data.args[arg]);
 }
 
 /* The first argument after those that say what it is about */
-static const unsigned long long *after_name(const struct emulation *p)
+static const unsigned long long *after_name(const struct notification *q)
 {
-	return p->args + (p->call->path < 0 ? 0 : p->call->path) + 1;
+	return q->notif->data.args + (q->call->path < 0 ? 0 : q->call->path) + 1;
 }
 
-static int emulate_open(const struct emulation *p, int dir)
+static int emulate_open(const struct notification *q, int dir)
 {
-	const bool at = p->call->dir >= 0;
-	const bool nameless = (p->flags & O_TMPFILE) == O_TMPFILE;
-	const int flags = ((int)p->flags & ~(O_PATH | O_TRUNC)) | O_CLOEXEC |
+	const bool at = q->call->dir >= 0;
+	const bool nameless = (q->flags & O_TMPFILE) == O_TMPFILE;
+	const int flags = ((int)q->flags & ~(O_PATH | O_TRUNC)) | O_CLOEXEC |
 			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-	const mode_t mode = p->call->what == CALL_OPEN_HOW ?
-		masked(p, p->how_mode) :
-		mode_of(p, p->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
+	const mode_t mode = q->call->what == CALL_OPEN_HOW ?
+		masked(q, q->how_mode) :
+		mode_of(q, q->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
 	auto_close int fd = -1;
 	struct stat st;
 
-	fd = openat(dir, *p->from->name ? p->from->name : ".", flags, mode);
+	fd = openat(dir, *q->from->name ? q->from->name : ".", flags, mode);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) ||
-	    (p->from->exists && !nameless && st.st_ino != p->from->ino))
+	    (q->from->exists && !nameless && st.st_ino != q->from->ino))
 		return -EACCES;
-	if ((p->flags & O_TRUNC) && (p->flags & O_ACCMODE) != O_RDONLY &&
+	if ((q->flags & O_TRUNC) && (q->flags & O_ACCMODE) != O_RDONLY &&
 	    ftruncate(fd, 0) < 0)
 		return -errno;
-	if (!(p->flags & O_NONBLOCK) &&
+	if (!(q->flags & O_NONBLOCK) &&
 	    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK) < 0)
 		return -errno;
 	return take_fd(&fd);
 }
 
 /* mkdir, mknod and symlink, with and without a directory */
-static int emulate_make(const struct emulation *p, int dir)
+static int emulate_make(const struct notification *q, int dir)
 {
-	const unsigned int shift = p->call->dir >= 0;
-	const char *name = p->from->name;
+	const unsigned int shift = q->call->dir >= 0;
+	const char *name = q->from->name;
 	char target[PATH_MAX];
 	ssize_t n;
 	int r;
 
 	/* A file without a name: its descriptor is not ours to link */
-	if (p->call->what == CALL_LINK)
+	if (q->call->what == CALL_LINK)
 		return -EXDEV;
-	if (strstr(p->call->name, "symlink")) {
-		n = tracee_string(p->tracee, p->args[0], target,
+	if (strstr(q->call->name, "symlink")) {
+		n = tracee_string(q->tracee, q->notif->data.args[0], target,
 				  sizeof(target));
 		if (n < 0)
 			return (int)n;
 		r = symlinkat(target, dir, name);
-	} else if (strstr(p->call->name, "mkdir")) {
-		r = mkdirat(dir, name, mode_of(p, 1 + shift));
+	} else if (strstr(q->call->name, "mkdir")) {
+		r = mkdirat(dir, name, mode_of(q, 1 + shift));
 	} else {
-		const mode_t type = (mode_t)p->args[1 + shift] & S_IFMT;
+		const mode_t type = (mode_t)q->notif->data.args[1 + shift] & S_IFMT;
 
 		if (type && type != S_IFREG && type != S_IFIFO)
 			return -EPERM;
-		r = mknodat(dir, name, type | mode_of(p, 1 + shift), 0);
+		r = mknodat(dir, name, type | mode_of(q, 1 + shift), 0);
 	}
 	return r < 0 ? -errno : 0;
 }
 
 /* As the kernel would say it to the caller; but it gets no signal */
-static bool is_too_large(const struct emulation *p, uint64_t size)
+static bool is_too_large(const struct notification *q, uint64_t size)
 {
 	struct rlimit limit;
 
-	return prlimit(p->tracee->tid, RLIMIT_FSIZE, NULL, &limit) < 0 ||
+	return prlimit(q->tracee->tid, RLIMIT_FSIZE, NULL, &limit) < 0 ||
 	       (limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur);
 }
 
 /* In a user namespace with one user and one group others have no number */
-static int emulate_chown(const struct emulation *p, const char *self)
+static int emulate_chown(const struct notification *q, const char *self,
+			 bool one_user)
 {
-	const uid_t uid = (uid_t)after_name(p)[0];
-	const gid_t gid = (gid_t)after_name(p)[1];
+	const uid_t uid = (uid_t)after_name(q)[0];
+	const gid_t gid = (gid_t)after_name(q)[1];
 
-	if (p->one_user && ((uid != (uid_t)-1 && uid != geteuid()) ||
+	if (one_user && ((uid != (uid_t)-1 && uid != geteuid()) ||
 			    (gid != (gid_t)-1 && gid != getegid())))
 		return -EINVAL;
 	return chown(self, uid, gid) < 0 ? -errno : 0;
@@ -160,12 +163,12 @@ static int emulate_chown(const struct emulation *p, const char *self)
 /* The times at @address: seconds alone, or with a fraction in units of @unit
  * nanoseconds
  */
-static int read_times(const struct emulation *p, uint64_t address, long unit,
+static int read_times(const struct notification *q, uint64_t address, long unit,
 		      struct timespec ret[2])
 {
 	const size_t step = unit ? 2 : 1;
 	int64_t raw[4] = { 0 };
-	const int r = tracee_read(p->tracee, address, raw,
+	const int r = tracee_read(q->tracee, address, raw,
 				  2 * step * sizeof(*raw));
 
 	for (size_t i = 0; i < 2 && !r; i++) {
@@ -179,52 +182,52 @@ static int read_times(const struct emulation *p, uint64_t address, long unit,
 	return r;
 }
 
-static int emulate_utime(const struct emulation *p, const char *self)
+static int emulate_utime(const struct notification *q, const char *self)
 {
-	const uint64_t address = *after_name(p);
-	const long unit = !strcmp(p->call->name, "utime") ? 0 :
-			  !strcmp(p->call->name, "utimensat") ? 1 : 1000;
+	const uint64_t address = *after_name(q);
+	const long unit = !strcmp(q->call->name, "utime") ? 0 :
+			  !strcmp(q->call->name, "utimensat") ? 1 : 1000;
 	struct timespec times[2];
-	int r = address ? read_times(p, address, unit, times) : 0;
+	int r = address ? read_times(q, address, unit, times) : 0;
 
 	if (!r && utimensat(AT_FDCWD, self, address ? times : NULL, 0) < 0)
 		r = -errno;
 	return r;
 }
 
-static int emulate_cut(const struct emulation *p, const char *self)
+static int emulate_cut(const struct notification *q, const char *self)
 {
-	auto_close int fd = S_ISREG(p->from->mode) ?
+	auto_close int fd = S_ISREG(q->from->mode) ?
 			    open(self, O_WRONLY | O_CLOEXEC) : -1;
 
 	if (fd < 0)
-		return S_ISREG(p->from->mode) ? -errno : -EACCES;
-	if (is_too_large(p, p->args[1]))
+		return S_ISREG(q->from->mode) ? -errno : -EACCES;
+	if (is_too_large(q, q->notif->data.args[1]))
 		return -EFBIG;
-	return ftruncate(fd, (off_t)p->args[1]) < 0 ? -errno : 0;
+	return ftruncate(fd, (off_t)q->notif->data.args[1]) < 0 ? -errno : 0;
 }
 
 /* Clear setuid and setgid; keep setgid on directories, where it only sets the
  * group
  */
-static int emulate_chmod(const struct emulation *p, const char *self,
+static int emulate_chmod(const struct notification *q, const char *self,
 			 mode_t old)
 {
 	if (S_ISLNK(old))
 		return -EOPNOTSUPP;
-	return chmod(self, (mode_t)*after_name(p) &
+	return chmod(self, (mode_t)*after_name(q) &
 		     (S_ISDIR(old) ? 03777 : 01777)) < 0 ? -errno : 0;
 }
 
 /* The user's own, and access lists, which say no more than modes; all others are
  * the system's
  */
-static int emulate_xattr(const struct emulation *p, const char *self)
+static int emulate_xattr(const struct notification *q, const char *self)
 {
-	const unsigned long long *args = after_name(p);
+	const unsigned long long *args = after_name(q);
 	char key[XATTR_NAME_MAX + 1];
 	auto_free char *value = NULL;
-	const ssize_t n = tracee_string(p->tracee, args[0], key, sizeof(key));
+	const ssize_t n = tracee_string(q->tracee, args[0], key, sizeof(key));
 	int r;
 
 	if (n < 0)
@@ -232,12 +235,12 @@ static int emulate_xattr(const struct emulation *p, const char *self)
 	if (strncmp(key, "user.", 5) != 0 &&
 	    strncmp(key, "system.posix_acl_", 17) != 0)
 		return -EOPNOTSUPP;
-	if (strstr(p->call->name, "remove"))
+	if (strstr(q->call->name, "remove"))
 		return removexattr(self, key) < 0 ? -errno : 0;
 	if (args[2] > XATTR_SIZE_MAX)
 		return -E2BIG;
 	value = mem_zalloc(args[2] + 1);
-	r = args[2] ? tracee_read(p->tracee, args[1], value, args[2]) : 0;
+	r = args[2] ? tracee_read(q->tracee, args[1], value, args[2]) : 0;
 	if (!r && setxattr(self, key, value, args[2], (int)args[3]) < 0)
 		r = -errno;
 	return r;
@@ -246,60 +249,60 @@ static int emulate_xattr(const struct emulation *p, const char *self)
 /* Without capabilities, as inside: access() alone would look with those that an
  * ordinary program of root's could take up again
  */
-static int emulate_look(const struct emulation *p, const char *self)
+static int emulate_look(const struct notification *q, const char *self)
 {
-	return faccessat(AT_FDCWD, self, (int)*after_name(p), AT_EACCESS) < 0 ?
+	return faccessat(AT_FDCWD, self, (int)*after_name(q), AT_EACCESS) < 0 ?
 	       -errno : 0;
 }
 
 /* Of one file, open as @fd. Devices are the host's, even if the user may write to them. */
-static int emulate_change(const struct emulation *p, int fd)
+static int emulate_change(const struct notification *q, int fd, bool one_user)
 {
 	char self[32];
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (p->what == CALL_SETATTR &&
+	if (q->what == CALL_SETATTR &&
 	    (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
 		return -EPERM;
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	if (p->what == CALL_ACCESS)
-		return emulate_look(p, self);
-	if (p->what == CALL_TRUNCATE)
-		return emulate_cut(p, self);
-	if (strstr(p->call->name, "chown"))
-		return emulate_chown(p, self);
-	if (strstr(p->call->name, "utime"))
-		return emulate_utime(p, self);
-	if (strstr(p->call->name, "xattr"))
-		return emulate_xattr(p, self);
-	return emulate_chmod(p, self, st.st_mode);
+	if (q->what == CALL_ACCESS)
+		return emulate_look(q, self);
+	if (q->what == CALL_TRUNCATE)
+		return emulate_cut(q, self);
+	if (strstr(q->call->name, "chown"))
+		return emulate_chown(q, self, one_user);
+	if (strstr(q->call->name, "utime"))
+		return emulate_utime(q, self);
+	if (strstr(q->call->name, "xattr"))
+		return emulate_xattr(q, self);
+	return emulate_chmod(q, self, st.st_mode);
 }
 
-static int emulate_link(const struct emulation *p, int from, int to)
+static int emulate_link(const struct notification *q, int from, int to)
 {
 	char self[32];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", from);
-	return linkat(AT_FDCWD, self, to, p->to->name, AT_SYMLINK_FOLLOW);
+	return linkat(AT_FDCWD, self, to, q->to->name, AT_SYMLINK_FOLLOW);
 }
 
-static int emulate_two(const struct emulation *p, int dir)
+static int emulate_two(const struct notification *q, int dir)
 {
-	auto_close int to = open_parent(p->to), from = -1;
+	auto_close int to = open_parent(q->to), from = -1;
 	int r;
 
 	if (to < 0)
 		return to;
-	from = open_target(p->from, dir);
+	from = open_target(q->from, dir);
 	if (from < 0)
 		return from;
-	if (p->what == CALL_LINK)
-		r = emulate_link(p, from, to);
+	if (q->what == CALL_LINK)
+		r = emulate_link(q, from, to);
 	else
-		r = (int)syscall(SYS_renameat2, dir, p->from->name, to,
-				 p->to->name, (unsigned int)p->flags);
+		r = (int)syscall(SYS_renameat2, dir, q->from->name, to,
+				 q->to->name, (unsigned int)q->flags);
 	return r < 0 ? -errno : 0;
 }
 
@@ -333,57 +336,47 @@ static int drop_caps(caps before)
 	return r < 0 ? r : 1;
 }
 
-static int emulate_call(const struct emulation *p)
+static int emulate_call(const struct notification *q, int fd, bool one_user)
 {
 	auto_close int dir = -1, target = -1;
 	int r = 0;
 
-	if (p->fd >= 0)
-		return emulate_change(p, p->fd);
-	dir = open_parent(p->from);
+	if (fd >= 0)
+		return emulate_change(q, fd, one_user);
+	dir = open_parent(q->from);
 	if (dir < 0)
 		return dir;
-	switch (p->what) {
+	switch (q->what) {
 	case CALL_OPEN:
-	case CALL_OPEN_HOW:
-	case CALL_CREAT:
-		return emulate_open(p, dir);
+		return emulate_open(q, dir);
 	case CALL_MAKE:
-		return emulate_make(p, dir);
+		return emulate_make(q, dir);
 	case CALL_TRUNCATE:
 	case CALL_SETATTR:
-	case CALL_LSETATTR:
 	case CALL_ACCESS:
-		target = open_target(p->from, dir);
-		return target < 0 ? target : emulate_change(p, target);
+		target = open_target(q->from, dir);
+		return target < 0 ? target : emulate_change(q, target, one_user);
 	case CALL_RENAME:
 	case CALL_LINK:
-		return emulate_two(p, dir);
+		return emulate_two(q, dir);
 	case CALL_UNLINK:
-		r = unlinkat(dir, p->from->name, (int)p->flags & AT_REMOVEDIR);
+		r = unlinkat(dir, q->from->name, (int)q->flags & AT_REMOVEDIR);
 		break;
 	case CALL_RMDIR:
-		r = unlinkat(dir, p->from->name, AT_REMOVEDIR);
+		r = unlinkat(dir, q->from->name, AT_REMOVEDIR);
 		break;
-	case CALL_CHDIR:
-	case CALL_UNSHARE:
-	case CALL_SETPGID:
-	case CALL_CONNECT:
-	case CALL_BIND:
-	case CALL_LISTEN:
-	case CALL_SOCKET:
-	case CALL_SOCKETPAIR:
+	default:
 		return -EACCES;
 	}
 	return r < 0 ? -errno : 0;
 }
 
-int emulate(const struct emulation *p)
+int emulate(const struct notification *q, int fd, bool one_user)
 {
 	caps before;
 	const int had = drop_caps(before);
 	const mode_t mask = umask(0);
-	const int r = had < 0 ? had : emulate_call(p);
+	const int r = had < 0 ? had : emulate_call(q, fd, one_user);
 
 	umask(mask);
 	/* Without them much else would fail, and safely */

@@ -13,36 +13,14 @@
 #define OBSERVE_EMULATE_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
-#include "observe/notification.h"
+struct notification;
 
-struct resolved_path;
-struct tracee;
-
-/**
- * struct emulation - What to do
- * @flags:	O_* for CALL_OPEN, else those of the call
- * @args:	Of the call, for modes and sizes
- * @to:		For CALL_RENAME and CALL_LINK, else NULL
- * @fd:		For a CALL_SETATTR of what is open: a copy of that, and no @from;
- *		else -1
- * @one_user:	The command's user namespace has one user and one group
+/* Make the call in @q, whose paths are resolved and decided about. @fd: for a
+ * CALL_SETATTR of an open file, a copy of its descriptor; else -1. @one_user: the
+ * command's user namespace has one user and one group. 0, or a negative errno which is
+ * the call's result. For CALL_OPEN: a descriptor to install.
  */
-struct emulation {
-	const struct call *call;
-	enum call_what what;
-	uint64_t flags, how_mode;
-	const unsigned long long *args;
-	struct tracee *tracee;
-	const struct resolved_path *from, *to;
-	int fd;
-	bool one_user;
-};
-
-/* 0, or a negative errno which is the call's result. For CALL_OPEN: a
- * descriptor to hand in.
- */
-int emulate(const struct emulation *p);
+int emulate(const struct notification *q, int fd, bool one_user);
 
 #endif /* OBSERVE_EMULATE_H */

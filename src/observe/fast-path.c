@@ -35,6 +35,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "observe/decide.h"
 #include "observe/inflight-calls.h"
 #include "observe/mask-fds.h"
 #include "observe/sockets.h"
@@ -70,6 +71,7 @@ bool fast_path_free(struct fast_path *f)
 		return false;
 	close_fd(&f->pipe[0]);
 	close_fd(&f->root);
+	close_fd(&f->config.listener);
 	for (size_t i = 0; i < FAST_PATH_DIRS; i++)
 		free(f->dirs[i].path);
 	tracees_done(&f->tracees);
@@ -252,35 +254,22 @@ int fast_path_open_device(struct fast_path *f, const struct notification *q,
 	return take_fd(&fd);
 }
 
-/**
- * struct effect - The answer to a call
- * @makes:	It goes on, and can create a name
- * @fd:		Unless -1, it is answered with this descriptor; @cloexec: of that
- * @error:	Unless 0, it is answered with this error, negative
- */
-struct effect {
-	bool makes, cloexec;
-	int fd, error;
-};
-
 /* connect() and bind(): true if the address in the tracee's memory decides */
-static bool check_address(struct fast_path *f, const struct call *call,
-			  const struct seccomp_notif *notif, struct effect *effect)
+static bool check_address(struct fast_path *f, const struct notification *q)
 {
-	const struct tracee tracee = { (pid_t)notif->pid, -1, NULL };
+	const struct tracee tracee = { (pid_t)q->notif->pid, -1, NULL };
+	const unsigned long long *args = q->notif->data.args;
 
 	/* The address may be a path when the kernel reads it */
-	effect->makes = call->what == CALL_BIND;
-	if (effect->makes)
-		return f->makes && address_is_free(&f->config.policy, &tracee,
-						   notif->data.args);
+	if (q->what == CALL_BIND)
+		return f->makes && address_is_free(&f->config.policy, &tracee, args);
 	return !f->config.sockets_by_path &&
-	       address_is_served(&f->config.policy, &tracee, notif->data.args);
+	       address_is_served(&f->config.policy, &tracee, args);
 }
 
-/* A call with paths: true if @effect is the answer */
+/* A call with paths: true if *@ret is the answer */
 static bool check_names(struct fast_path *f, struct notification *q,
-			struct effect *effect)
+			struct decision *ret)
 {
 	int r;
 
@@ -292,13 +281,12 @@ static bool check_names(struct fast_path *f, struct notification *q,
 		return false;
 	r = f->config.nested ? -ENODEV : fast_path_open_device(f, q, f->names);
 	if (r >= 0 || r == -ENXIO) {
-		*effect = (struct effect){ .fd = r < 0 ? -1 : r,
-					   .error = r < 0 ? r : 0,
-					   .cloexec = q->flags & O_CLOEXEC };
+		ret->answer = r < 0 ? DECISION_ERROR : DECISION_FD;
+		ret->error = r < 0 ? -r : 0;
+		ret->fd = r;
 		return true;
 	}
-	effect->makes = notification_makes(q);
-	if (effect->makes && !f->makes)
+	if (notification_makes(q) && !f->makes)
 		return false;
 	if (q->reads || !f->names[0].text[0])
 		return q->reads;
@@ -306,93 +294,61 @@ static bool check_names(struct fast_path *f, struct notification *q,
 	/* In a mount namespace of its own the tracee may see what we do not */
 	if (r < 0 && (f->config.nested || q->quiet))
 		return false;
-	effect->error = r < 0 ? r : 0;
+	ret->error = r < 0 ? -r : 0;
 	if (r > 0)
 		git_lock_note(&f->git, q, (pid_t)q->notif->pid, f->names[0].full);
 	return r;
 }
 
-/* True if @effect is the answer */
-static bool decide_fast(struct fast_path *f, const struct seccomp_notif *notif,
-			struct effect *effect)
+/* True if *@ret is the answer */
+static bool decide_fast(struct fast_path *f, struct notification *q,
+			struct decision *ret)
 {
-	struct notification q = {
-		.notif = notif, .call = call_find(notif->data.nr), .fd = -1,
-	};
+	const pid_t tid = (pid_t)q->notif->pid;
 	const int64_t now = now_coarse_ms();
 
-	if (!q.call || q.call->what >= CALL_LISTEN ||
-	    q.call->what == CALL_SETPGID)
+	q->call = call_find(q->notif->data.nr);
+	if (!q->call || q->call->what >= CALL_LISTEN ||
+	    q->call->what == CALL_SETPGID)
 		return false;
-	if (q.call->what == CALL_CHDIR) {
-		cwd_note_chdir(&f->cwds, (pid_t)notif->pid, now);
+	q->what = q->call->what;
+	if (q->what == CALL_CHDIR) {
+		cwd_note_chdir(&f->cwds, tid, now);
 		return true;
 	}
 	/* A thread that executes another program gets its first thread's number */
-	if (q.call->what == CALL_UNSHARE) {
+	if (q->what == CALL_UNSHARE) {
 		f->unshared = true;
 		return true;
 	}
-	cwd_note_call(&f->cwds, (pid_t)notif->pid);
+	cwd_note_call(&f->cwds, tid);
 	if (!f->config.nested && !f->unshared && is_still(f, now))
-		q.cwds = &f->cwds;
-	return q.call->what >= CALL_CONNECT ?
-	       check_address(f, q.call, notif, effect) :
-	       check_names(f, &q, effect);
-}
-
-static int let_go_on(struct fast_path *f, const struct seccomp_notif *notif,
-		     const struct effect *effect)
-{
-	struct seccomp_notif_resp resp = {
-		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
-	};
-
-	/* First: what appears from now on may be the command's */
-	if (effect->makes)
-		inflight_add(f->inflight, notif);
-	return sys_notif_send(f->config.listener, &resp);
-}
-
-/* Install the descriptor of @effect, or send its error */
-static int send_answer(struct fast_path *f, const struct seccomp_notif *notif,
-		       const struct effect *effect)
-{
-	auto_close int fd = effect->fd;
-	struct seccomp_notif_resp resp = {
-		.id = notif->id, .error = effect->error,
-	};
-	int r;
-
-	if (fd >= 0) {
-		r = notification_install_fd(notif, f->config.listener, fd,
-					    effect->cloexec);
-		if (r >= 0)
-			return 0;
-		resp.error = r;
-	}
-	return sys_notif_send(f->config.listener, &resp);
+		q->cwds = &f->cwds;
+	return q->what >= CALL_CONNECT ? check_address(f, q) : check_names(f, q, ret);
 }
 
 /* 0, or a negative errno when there is nothing left to do */
 static int answer(struct fast_path *f, const struct seccomp_notif *notif)
 {
-	struct effect effect = { .fd = -1 };
+	struct notification q = { .notif = notif };
+	struct decision decision = { 0 };
 	bool stopped, fast = false;
 
 	inflight_note_call(f->inflight, (pid_t)notif->pid);
 	pthread_mutex_lock(&f->lock);
 	stopped = f->stopped;
 	if (!stopped)
-		fast = decide_fast(f, notif, &effect);
+		fast = decide_fast(f, &q, &decision);
 	pthread_mutex_unlock(&f->lock);
 	if (stopped)
 		return -ECANCELED;
 	if (!fast)
 		return write(f->pipe[1], notif, sizeof(*notif)) < 0 ? -errno : 0;
 	f->answered++;
-	return effect.fd >= 0 || effect.error ? send_answer(f, notif, &effect) :
-	       let_go_on(f, notif, &effect);
+	/* First: what appears from now on may be the command's */
+	if (!decision.answer && !decision.error && notification_makes(&q))
+		inflight_add(f->inflight, notif);
+	return decide_send(&f->config, &q, &decision);
 }
 
 /* ENOENT: the tracee ended before its notification was read; or all have */

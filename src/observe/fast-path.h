@@ -30,7 +30,8 @@ enum {
 
 /**
  * struct fast_path - State of the fast path, shared with the loop
- * @config:	Of the observer; @lock protects its policy while the thread runs
+ * @config:	Of the observer, with its listener; @lock protects its policy while
+ *		the thread runs
  * @root:	The sandbox's root directory, or -1 before the first notification
  * @dirs:	Directories whose text leads through no link, until @until_ms
  * @moved_ms:	When a call that can place a link was last notified or answered; 0 if
@@ -63,7 +64,7 @@ struct fast_path {
 	struct name names[2];
 };
 
-/* @config is copied, without its listener being taken over */
+/* @config is copied, and its listener taken over */
 struct fast_path *fast_path_new(const struct observer_config *config);
 
 /* Start the thread, which alone receives from the listener from now on. Not where
@@ -72,8 +73,8 @@ struct fast_path *fast_path_new(const struct observer_config *config);
  */
 int fast_path_start(struct fast_path *f);
 
-/* Stop answering. True if all is freed; false if the thread still waits in the
- * listener, which must then stay open: the kernel ends both with the process.
+/* Stop answering, and free all; unless the thread still waits in the listener, which
+ * must then stay open: the kernel ends both with the process. True if it was freed.
  */
 bool fast_path_free(struct fast_path *f);
 

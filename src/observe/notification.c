@@ -298,17 +298,9 @@ int notification_read(struct notification *q, bool reads, struct name names[2])
 	return !r && q->two && !names[1].text[0] ? -ENOENT : r;
 }
 
-int notification_install_fd(const struct seccomp_notif *notif, int listener, int fd,
-			    bool cloexec)
+bool notification_waits(const struct notification *q, int listener)
 {
-	const struct seccomp_notif_addfd add = {
-		.id = notif->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (uint32_t)fd, .newfd_flags = cloexec ? O_CLOEXEC : 0,
-	};
-
-	/* ENOENT: it is not waiting any more */
-	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0 &&
-	       errno != ENOENT ? -errno : 0;
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &q->notif->id) == 0;
 }
 
 /* Its flags are in a register, but for openat2() */

@@ -62,9 +62,10 @@ struct name {
 /**
  * struct notification - The call that waits for an answer
  * @cwds:	Cache of current directories, or NULL
- * @what:	Never CALL_OPEN_HOW or CALL_CREAT once it is read
+ * @what:	Never CALL_OPEN_HOW, CALL_CREAT or CALL_LSETATTR once it is read
+ * @flags:	Of the call: O_*, AT_*, RENAME_*
+ * @from, @to:	Its resolved paths: @to for CALL_RENAME and CALL_LINK, else NULL
  * @two:	It has a second name
- * @done:	The observer made the call; @fd is what it opened, or -1
  * @link, @dir:	It makes a symbolic link, a directory
  * @in_root:	RESOLVE_IN_ROOT: the directory that its name is relative to is its "/"
  * @open:	What gets a second name was given as a descriptor
@@ -80,8 +81,8 @@ struct notification {
 	enum call_what what;
 	uint64_t flags, how_mode;
 	enum resolved_path_follow follow;
-	bool two, done, link, dir, in_root, open, quiet, reads;
-	int fd;
+	const struct resolved_path *from, *to;
+	bool two, link, dir, in_root, open, quiet, reads;
 };
 
 /* Read the call's flags and names: 0, or a negative errno. @reads: those of a
@@ -89,11 +90,8 @@ struct notification {
  */
 int notification_read(struct notification *q, bool reads, struct name names[2]);
 
-/* Answer with a copy of @fd. 0, also if the call does not wait any more; or a negative
- * errno, and it waits.
- */
-int notification_install_fd(const struct seccomp_notif *notif, int listener, int fd,
-			    bool cloexec);
+/* True as long as the call waits: then its thread's number is still the thread's */
+bool notification_waits(const struct notification *q, int listener);
 
 /* True if the call, let through, can create a name */
 bool notification_makes(const struct notification *q);

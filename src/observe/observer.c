@@ -44,23 +44,22 @@
 
 enum { ANCESTORS_MAX = 1000 };
 
+/**
+ * struct observer - All of it
+ * @config:	Of @fast
+ * @reason:	Of the refusal being reported
+ * @pending:	Where every connect() is emulated, else NULL
+ */
 struct observer {
-	int listener;
-	struct decide decide;
-	struct observer_policy policy;
-	bool nested;
-	const struct violation_sink *sink;
+	struct fast_path *fast;
+	const struct observer_config *config;
 	struct addresses addresses;
 	struct tracees tracees;
 	struct name names[2];
 	struct resolved_path paths[2];
 	struct observer_stats stats;
-	void (*on_make)(void *arg);
-	void *arg;
-	const char *home;
-	struct fast_path *fast;
-	char reason[256];	/* Of the refusal being reported */
-	struct pending_connect *pending;	/* Where every connect() is emulated */
+	char reason[256];
+	struct pending_connect *pending;
 };
 
 int observer_new(const struct observer_config *config, struct observer **ret,
@@ -72,18 +71,8 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	if (!config->policy.verdict)
 		return fail(err, -EINVAL, "an observer needs a policy");
 	o = mem_zalloc(sizeof(*o));
-	o->listener = config->listener;
 	o->fast = fast_path_new(config);
-	o->policy = config->policy;
-	o->decide = (struct decide) { &o->policy, config->no_mounts,
-				    config->reads, config->files };
-	o->nested = config->nested;
-	o->sink = config->sink;
-	o->on_make = config->on_make;
-	o->home = config->home;
-	o->arg = config->arg;
-	o->addresses.by_path = config->sockets_by_path;
-	o->addresses.listener = config->listener;
+	o->config = &o->fast->config;
 	for (size_t i = 0; i < config->nsockets; i++)
 		*vec_push(&o->addresses.allowed) = config->sockets[i];
 	tracees_init(&o->tracees, config->mask_fds);
@@ -92,7 +81,7 @@ int observer_new(const struct observer_config *config, struct observer **ret,
 	if (!config->reads)
 		(void)fast_path_start(o->fast);
 	if (config->sockets_by_path &&
-	    (r = pending_connect_new(fast_path_fd(o->fast), o->listener,
+	    (r = pending_connect_new(fast_path_fd(o->fast), config->listener,
 				     &o->pending)) < 0) {
 		observer_free(o);
 		return fail(err, r, "cannot wait for connections");
@@ -105,8 +94,7 @@ void observer_free(struct observer *o)
 {
 	if (!o)
 		return;
-	if (fast_path_free(o->fast))
-		close_fd(&o->listener);
+	(void)fast_path_free(o->fast);
 	pending_connect_free(o->pending);
 	tracees_done(&o->tracees);
 	addresses_done(&o->addresses);
@@ -121,7 +109,6 @@ int observer_fd(const struct observer *o)
 void observer_set_policy(struct observer *o,
 			 const struct observer_policy *policy)
 {
-	o->policy = *policy;
 	fast_path_set_policy(o->fast, policy);
 }
 
@@ -160,75 +147,72 @@ static int resolve(struct observer *o, const struct notification *q, int i,
 		if (root < 0)
 			return root;
 	}
-	return decide_found(&o->decide, resolved_path_find(q->tracee, root,
-						 root < 0 ? "" : "/", text,
-						 follow, p), p);
+	return decide_found(o->config, resolved_path_find(q->tracee, root,
+							 root < 0 ? "" : "/",
+							 text, follow, p), p);
 }
 
-static bool needs_emulation(const struct observer *o, const struct attempt *a)
+static bool needs_emulation(const struct observer *o, const struct notification *q)
 {
-	const struct observer_policy *p = &o->policy;
+	const struct observer_policy *p = &o->config->policy;
 
 	return p->needs_emulation &&
-	       (p->needs_emulation(p->arg, a->from->path, a->from->read_only) ||
-		(a->to && p->needs_emulation(p->arg, a->to->path,
-				     a->to->read_only)));
+	       (p->needs_emulation(p->arg, q->from->path, q->from->read_only) ||
+		(q->to && p->needs_emulation(p->arg, q->to->path,
+					     q->to->read_only)));
+}
+
+static struct observer_verdict check_write(const struct observer *o, const char *path)
+{
+	const struct observer_policy *policy = &o->config->policy;
+	struct observer_verdict v;
+
+	policy->verdict(policy->arg, OBSERVER_WRITE, path, &v);
+	return v;
 }
 
 static bool may_write(const struct observer *o, const struct resolved_path *p)
 {
-	struct observer_verdict v;
-
-	o->policy.verdict(o->policy.arg, OBSERVER_WRITE, p->path, &v);
-	return v.answer == OBSERVER_ALLOWED;
+	return check_write(o, p->path).answer == OBSERVER_ALLOWED;
 }
 
 /* A name is about to be created: the scan at the end may find something */
 static void note_make(struct observer *o)
 {
 	o->stats.makes = true;
-	if (o->on_make)
-		o->on_make(o->arg);
+	if (o->config->on_make)
+		o->config->on_make(o->config->arg);
 	o->fast->makes = true;
 }
 
 /* Allowed, but not by the mounts of this sandbox, so that the kernel would refuse. A
  * call that fails anyway (the name exists, or is a special file) goes on and does so.
  */
-static void emulate_call(struct observer *o, struct notification *q,
-			 const struct attempt *a, struct decision *ret)
+static void emulate_call(struct observer *o, const struct notification *q,
+			 struct decision *ret)
 {
-	const struct emulation p = {
-		.call = q->call, .what = a->what, .flags = a->flags,
-		.how_mode = q->how_mode, .args = q->notif->data.args,
-		.tracee = q->tracee, .from = a->from, .to = a->to, .fd = -1,
-		.one_user = !o->decide.no_mounts,
-	};
 	int r;
 
 	/* A second name for what may not be written would make it writable,
 	 * and we are not stopped by the mounts that would stop the caller
 	 */
-	if (a->what == CALL_LINK && !may_write(o, a->from)) {
+	if (q->what == CALL_LINK && !may_write(o, q->from)) {
 		ret->error = EXDEV;
 		return;
 	}
-	if (a->from->exists &&
-	    (a->what == CALL_MAKE || (!S_ISREG(a->from->mode) &&
-	     a->what == CALL_OPEN && (a->flags & O_TMPFILE) != O_TMPFILE)))
+	if (q->from->exists &&
+	    (q->what == CALL_MAKE || (!S_ISREG(q->from->mode) &&
+	     q->what == CALL_OPEN && (q->flags & O_TMPFILE) != O_TMPFILE)))
 		return;
 	/* Only while the tracee waits: its number may be reused */
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
-		  &q->notif->id) < 0)
+	if (!notification_waits(q, o->config->listener))
 		return;
 	if (notification_makes(q))
 		note_make(o);
-	r = emulate(&p);
-	q->done = true;
-	if (r < 0)
-		ret->error = -r;
-	else if (a->what == CALL_OPEN)
-		q->fd = r;
+	r = emulate(q, -1, !o->config->no_mounts);
+	ret->answer = r >= 0 && q->what == CALL_OPEN ? DECISION_FD : DECISION_DONE;
+	ret->error = r < 0 ? -r : 0;
+	ret->fd = r;
 }
 
 /* A change of an open file, or access(): not refused; but in a root that needs
@@ -237,12 +221,10 @@ static void emulate_call(struct observer *o, struct notification *q,
 static void answer_quietly(struct observer *o, struct notification *q,
 			   struct decision *ret)
 {
-	const struct attempt a = { .what = q->what, .flags = q->flags,
-				   .from = &o->paths[0] };
-
-	if (!resolve(o, q, 0, q->follow) && a.from->exists &&
-	    needs_emulation(o, &a) && may_write(o, a.from))
-		emulate_call(o, q, &a, ret);
+	q->from = &o->paths[0];
+	if (!resolve(o, q, 0, q->follow) && q->from->exists &&
+	    needs_emulation(o, q) && may_write(o, q->from))
+		emulate_call(o, q, ret);
 }
 
 /* Landlock knows nothing of modes, owners, times and attributes: where there are
@@ -251,23 +233,18 @@ static void answer_quietly(struct observer *o, struct notification *q,
  */
 static bool changes_here(const struct observer *o, const struct notification *q)
 {
-	return o->decide.no_mounts && q->what == CALL_SETATTR;
+	return o->config->no_mounts && q->what == CALL_SETATTR;
 }
 
 /* Change an open file through a copy of its descriptor. The policy decides about the
  * copy's path; an object without one is the command's own.
  */
-static int change_open(struct observer *o, struct notification *q,
+static int change_open(struct observer *o, const struct notification *q,
 		       struct decision *ret)
 {
-	const unsigned long long *args = q->notif->data.args;
 	auto_close int copy = q->call->dir < 0 ? -EFAULT :
-		tracee_get_fd(q->tracee, (int)args[q->call->dir]);
+		tracee_get_fd(q->tracee, (int)q->notif->data.args[q->call->dir]);
 	struct tracee *own = tracee_get(&o->tracees, getpid());
-	const struct emulation p = {
-		.call = q->call, .what = q->what, .flags = q->flags,
-		.args = args, .tracee = q->tracee, .fd = copy,
-	};
 	struct observer_verdict v = {
 		.answer = OBSERVER_DENIED,
 		.reason = "the path could not be looked up",
@@ -281,7 +258,7 @@ static int change_open(struct observer *o, struct notification *q,
 	o->names[0].text[0] = path[0] = 0;
 	n = own ? tracee_fd_link(own, copy, path, PATH_MAX) : -EPERM;
 	if (n >= 0)
-		o->policy.verdict(o->policy.arg, OBSERVER_WRITE, path, &v);
+		v = check_write(o, path);
 	else if (n == -ENOTDIR || n == -EIDRM)
 		v.answer = OBSERVER_ALLOWED;
 	if (v.answer != OBSERVER_ALLOWED) {
@@ -291,61 +268,58 @@ static int change_open(struct observer *o, struct notification *q,
 		return 0;
 	}
 	/* Only while the tracee waits: the copy may be of another process */
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &q->notif->id) < 0)
+	if (!notification_waits(q, o->config->listener))
 		return -EBADF;
-	r = emulate(&p);
-	q->done = true;
+	r = emulate(q, copy, !o->config->no_mounts);
+	ret->answer = DECISION_DONE;
 	ret->error = r < 0 ? -r : 0;
 	return 0;
 }
 
 /* git writes its settings to a second file, which is to replace the first */
-static void replace(struct observer *o, struct notification *q,
-		    const struct attempt *a, struct decision *ret)
+static void replace(struct observer *o, const struct notification *q,
+		    struct decision *ret)
 {
-	if (a->what != CALL_RENAME || a->flags || !o->policy.replace ||
-	    ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID,
-		  &q->notif->id) < 0 ||
-	    !o->policy.replace(o->policy.arg, a->from->path, a->to->path))
-		return;
-	*ret = (struct decision){ 0 };
-	q->done = true;
+	const struct observer_policy *policy = &o->config->policy;
+
+	if (q->what == CALL_RENAME && !q->flags && policy->replace &&
+	    notification_waits(q, o->config->listener) &&
+	    policy->replace(policy->arg, q->from->path, q->to->path))
+		*ret = (struct decision){ .answer = DECISION_DONE };
 }
 
 /* Resolve the paths of @q and decide. 0 and *@ret, or a negative errno. */
 static int decide_resolved(struct observer *o, struct notification *q,
 			struct decision *ret)
 {
-	struct attempt a = { .what = q->what, .flags = q->flags,
-			     .link = q->link, .dir = q->dir, .open = q->open,
-			     .from = &o->paths[0] };
 	int r = resolve(o, q, 0, q->follow);
 
+	q->from = &o->paths[0];
 	if (q->what == CALL_LINK || q->what == CALL_RENAME) {
 		const int r2 = resolve(o, q, 1, RESOLVED_PATH_STAY);
 
 		if (r2 < 0)
 			return r2;
-		a.to = &o->paths[1];
+		q->to = &o->paths[1];
 		if (q->what == CALL_LINK && r == -ENOTNAM) {
 			/* A file without a name gets one */
-			a.what = CALL_MAKE;
-			a.from = a.to;
+			q->what = CALL_MAKE;
+			q->from = q->to;
 			r = 0;
 		}
 	}
 	if (r < 0)
 		return r;
-	*ret = decide_call(&o->decide, &a);
+	*ret = decide_call(o->config, q);
 	o->stats.names += !ret->error && ret->scan;
 	if (ret->error && ret->report)
-		replace(o, q, &a, ret);
+		replace(o, q, ret);
 	/* Without a verdict of the policy nothing is emulated: the kernel finds
 	 * why it fails
 	 */
-	if (!ret->error && ret->path && (changes_here(o, q) || needs_emulation(o, &a)))
-		emulate_call(o, q, &a, ret);
-	if (!ret->error && !q->done && changes_here(o, q))
+	if (!ret->error && ret->path && (changes_here(o, q) || needs_emulation(o, q)))
+		emulate_call(o, q, ret);
+	if (!ret->error && !ret->answer && changes_here(o, q))
 		return -EPERM;
 	return 0;
 }
@@ -356,8 +330,7 @@ static void report(struct observer *o, const struct notification *q,
 	o->stats.refused++;
 	o->stats.names += g->kind == VIOLATION_FS_CREATE ||
 			  g->kind == VIOLATION_FS_RENAME;
-	decide_report(o->sink, o->home, q,
-		      &o->names[g->path == &o->paths[1]], g);
+	decide_report(o->config, q, &o->names[g->path == &o->paths[1]], g);
 }
 
 /* Errors that the kernel finds as well */
@@ -386,7 +359,7 @@ static bool goes_on(struct observer *o, const struct notification *q, int r)
 	if (q->reads || q->quiet || (r == -ENOTNAM && acts))
 		return true;
 	if ((r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
-	    (o->nested && r != -EFAULT && is_natural(r))) {
+	    (o->config->nested && r != -EFAULT && is_natural(r))) {
 		o->stats.unseen++;
 		return true;
 	}
@@ -397,15 +370,16 @@ static bool goes_on(struct observer *o, const struct notification *q, int r)
 static int decide_notification(struct observer *o, struct notification *q,
 		      struct decision *ret)
 {
-	int r = notification_read(q, o->decide.reads, o->names);
+	const bool reads = o->config->reads;
+	int r = notification_read(q, reads, o->names);
 
 	fast_path_note(o->fast, q->call);
 	if (changes_here(o, q) && q->quiet)
 		return change_open(o, q, ret);
-	if (r < 0 || (q->reads && !o->decide.reads) || !o->names[0].text[0])
+	if (r < 0 || (q->reads && !reads) || !o->names[0].text[0])
 		return r;
 	/* The thread has tried that with what it passes on */
-	if (o->decide.reads)
+	if (reads)
 		r = fast_path_check(o->fast, q, o->names);
 	if (r <= 0 && q->quiet) {
 		answer_quietly(o, q, ret);
@@ -421,36 +395,26 @@ static int respond(struct observer *o, uint64_t id, int error)
 {
 	struct seccomp_notif_resp resp = { .id = id, .error = -error };
 
-	return sys_notif_send(o->listener, &resp);
-}
-
-static int let_go_on(struct observer *o, const struct seccomp_notif *notif)
-{
-	struct seccomp_notif_resp resp = {
-		.id = notif->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE,
-	};
-
-	return sys_notif_send(o->listener, &resp);
+	return sys_notif_send(o->config->listener, &resp);
 }
 
 /* The filter refuses this call with EPERM and notifies for the report alone */
-static int refuse_filtered(struct observer *o, const struct seccomp_notif *notif)
+static int refuse_filtered(struct observer *o, const struct notification *q)
 {
-	const struct observer_policy *policy = &o->policy;
-	struct tracee *t = tracee_get(&o->tracees, (pid_t)notif->pid);
+	const struct observer_policy *policy = &o->config->policy;
 	struct violation v = {
 		.kind = VIOLATION_SYSCALL, .error = EPERM, .count = 1,
 	};
 
-	if (t && policy->describe_syscall &&
-	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id)) {
-		v.pid = tracee_process(t, NULL);
-		policy->describe_syscall(policy->arg, &notif->data, &v);
-		violation_report(o->sink, &v);
+	if (q->tracee && policy->describe_syscall &&
+	    notification_waits(q, o->config->listener)) {
+		v.pid = tracee_process(q->tracee, NULL);
+		policy->describe_syscall(policy->arg, &q->notif->data, &v);
+		violation_report(o->config->sink, &v);
 		violation_done(&v);
 	}
 	o->stats.refused++;
-	return respond(o, notif->id, EPERM);
+	return respond(o, q->notif->id, EPERM);
 }
 
 /* Refuse a call whose path could not be read or resolved */
@@ -469,7 +433,7 @@ static struct decision refuse_unseen(struct observer *o)
  */
 static bool may_join(const struct observer *o, pid_t caller, pid_t group)
 {
-	if (!o->decide.no_mounts || group == getpgid(caller))
+	if (!o->config->no_mounts || group == getpgid(caller))
 		return true;
 	for (int i = 0; i < ANCESTORS_MAX && group > 1; i++) {
 		group = tracee_parent(group);
@@ -491,68 +455,59 @@ static void stop_git(struct observer *o, pid_t pid, struct decision *g)
 	g->verdict.reason = o->reason;
 }
 
+/* Decide about a call of the table: 0 and *@ret, or a negative errno */
+static int decide_row(struct observer *o, struct notification *q, struct decision *ret)
+{
+	q->what = q->call->what;
+	if (q->what < CALL_CHDIR)
+		return decide_notification(o, q, ret);
+	if (!q->tracee)
+		return -EPERM;
+	if (q->what >= CALL_CONNECT)
+		return address_answer(&o->addresses, o->config, q, &o->paths[0], ret);
+	if (q->what == CALL_SETPGID &&
+	    !may_join(o, (pid_t)q->notif->pid, (pid_t)q->notif->data.args[1]))
+		ret->error = EPERM;
+	return 0;
+}
+
 static int answer(struct observer *o, const struct seccomp_notif *notif)
 {
 	struct notification q = {
 		.notif = notif, .call = call_find(notif->data.nr),
 		.tracee = tracee_get(&o->tracees, (pid_t)notif->pid),
-		.fd = -1,
 	};
-	struct address_answer a = { .pending = -1, .inode = -1 };
-	int r = q.call && q.tracee ? 0 : -EPERM;
+	struct decision d = { 0 };
+	int r;
 
 	if (!q.call)
-		return refuse_filtered(o, notif);
+		return refuse_filtered(o, &q);
 	o->names[0].full[0] = 0;
-	if (!r && q.call->what >= CALL_CONNECT) {
-		q.what = q.call->what;
-		o->addresses.id = notif->id;
-		r = address_answer(&o->addresses, &o->decide, q.tracee, q.call,
-				   notif->data.args, &o->paths[0], &a);
-	} else if (q.call->what == CALL_SETPGID) {
-		if (!r && !may_join(o, (pid_t)notif->pid, (pid_t)notif->data.args[1]))
-			a.decision.error = EPERM;
-	} else if (q.call->what < CALL_CONNECT && q.call->what != CALL_CHDIR &&
-		   q.call->what != CALL_UNSHARE) {
-		r = decide_notification(o, &q, &a.decision);
-	}
+	r = decide_row(o, &q, &d);
 	/* Masks hide what must not be read, whether we can tell or not */
 	if (r < 0 && !goes_on(o, &q, r)) {
 		if (is_natural(r))
-			a.decision.error = -r;
+			d.error = -r;
 		else
-			a.decision = refuse_unseen(o);
+			d = refuse_unseen(o);
 	}
-
-	if (r >= 0 && q.call && q.call->what < CALL_CONNECT)
-		stop_git(o, (pid_t)notif->pid, &a.decision);
-
+	if (r >= 0 && q.call->what < CALL_CONNECT)
+		stop_git(o, (pid_t)notif->pid, &d);
 	/* If the tracee is gone, its number may have been another process' by then */
-	if (a.decision.report && q.call && q.tracee &&
-	    !ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &notif->id))
-		report(o, &q, &a.decision);
+	if (d.report && q.tracee && notification_waits(&q, o->config->listener))
+		report(o, &q, &d);
 	resolved_path_done(&o->paths[0]);
 	resolved_path_done(&o->paths[1]);
-	if (!a.done && !q.done && !a.decision.error && notification_makes(&q)) {
+	if (d.answer == DECISION_PENDING)
+		return pending_connect_add(o->pending, notif->id, d.fd, d.inode) < 0 ?
+		       respond(o, notif->id, EAGAIN) : 0;
+	if (!d.answer && !d.error && notification_makes(&q)) {
 		note_make(o);
 		inflight_add(o->fast->inflight, notif);
 	}
-	if (q.fd >= 0) {
-		r = notification_install_fd(notif, o->listener, q.fd,
-					    q.flags & O_CLOEXEC);
-		close_fd(&q.fd);
-		return r < 0 ? respond(o, notif->id, -r) : 0;
-	}
-	if (a.pending >= 0) {
-		r = pending_connect_try(o->pending, notif->id, a.pending, a.inode);
-		return r < 0 ? respond(o, notif->id, EAGAIN) : 0;
-	}
-	if (q.call->what < CALL_CONNECT && !a.decision.error)
+	if (q.call->what < CALL_CONNECT && d.answer != DECISION_FD && !d.error)
 		git_lock_note(&o->fast->git, &q, (pid_t)notif->pid, o->names[0].full);
-	if (a.done || q.done || a.decision.error)
-		return respond(o, notif->id, a.done ? a.error
-						    : a.decision.error);
-	return let_go_on(o, notif);
+	return decide_send(o->config, &q, &d);
 }
 
 static void on_connected(void *arg, uint64_t id, int error)

@@ -99,7 +99,7 @@ static int start_timer(void)
 		       ? -errno : take_fd(&fd);
 }
 
-int pending_connect_try(struct pending_connect *l, uint64_t id, int fd, int inode)
+int pending_connect_add(struct pending_connect *l, uint64_t id, int fd, int inode)
 {
 	struct wait wait = { .id = id, .fd = fd, .inode = inode, .timer = -1 };
 	uint32_t i = 0;
@@ -122,20 +122,6 @@ int pending_connect_try(struct pending_connect *l, uint64_t id, int fd, int inod
 	return 0;
 }
 
-int pending_connect_add(struct pending_connect *l, uint64_t id, int fd)
-{
-	return pending_connect_try(l, id, fd, -1);
-}
-
-static int error_of(int fd)
-{
-	int error = 0;
-	socklen_t len = sizeof(error);
-
-	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno
-								      : error;
-}
-
 /* -EAGAIN if @w has to wait on; else the error of its call, or 0 */
 static int result_of(const struct pending_connect *l, const struct wait *w)
 {
@@ -143,7 +129,7 @@ static int result_of(const struct pending_connect *l, const struct wait *w)
 	int error;
 
 	if (w->inode < 0)
-		return error_of(w->fd);
+		return address_error(w->fd);
 	(void)!read(w->timer, &expired, sizeof(expired));
 	/* Only while the tracee waits */
 	if (ioctl(l->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &w->id) < 0)

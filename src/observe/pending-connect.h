@@ -23,16 +23,12 @@ void pending_connect_free(struct pending_connect *later);
 /* Readable when there is something to do */
 int pending_connect_fd(const struct pending_connect *later);
 
-/* The answer to @id depends on what becomes of @fd, which is taken: 0, or
- * -EBUSY if there are too many
+/* The answer to @id depends on what becomes of @fd. Unless @inode is -1, @fd is a Unix
+ * socket that is to be connected to it as soon as the queue there has room: the kernel
+ * sends no event for that, so it is tried every few milliseconds. Both are taken. 0, or
+ * a negative errno: -EBUSY if there are too many.
  */
-int pending_connect_add(struct pending_connect *later, uint64_t id, int fd);
-
-/* The same for the Unix socket @fd, which is to be connected to @inode as soon as
- * the queue there has room: the kernel sends no event for that, so it is tried
- * every few milliseconds. Both are taken.
- */
-int pending_connect_try(struct pending_connect *later, uint64_t id, int fd, int inode);
+int pending_connect_add(struct pending_connect *later, uint64_t id, int fd, int inode);
 
 /* Tell @answer, with @arg, about those that are through. Returns the events of
  * notifications; never waits.

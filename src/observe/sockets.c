@@ -43,6 +43,22 @@ struct address {
 	socklen_t len;
 };
 
+/**
+ * struct request - A call on a socket
+ * @place:	Where its path leads
+ * @copy:	Of its socket, for connect()
+ * @address:	Copied from its arguments
+ */
+struct request {
+	struct addresses *addresses;
+	const struct observer_config *config;
+	const struct notification *q;
+	struct resolved_path *place;
+	struct decision *ret;
+	int copy;
+	struct address address;
+};
+
 void addresses_done(struct addresses *a)
 {
 	for (size_t i = 0; i < a->allowed.len; i++)
@@ -146,6 +162,15 @@ int address_connect(int copy, int inode)
 	return connect_inode(copy, inode, &waits);
 }
 
+int address_error(int sock)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+
+	return getsockopt(sock, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno
+									: error;
+}
+
 static int domain_of(int sock)
 {
 	int domain = AF_UNSPEC;
@@ -185,68 +210,65 @@ static struct decision refuse_socket(const struct resolved_path *place)
 	};
 }
 
-/* What is called @name and is no path */
-static struct decision refuse_name(struct resolved_path *place, const char *name,
-				    const char *reason)
+/* Refuse @name, a path that the sandbox does not have, or what is no path */
+static struct decision refuse_named(struct resolved_path *place, const char *name,
+				    int error)
 {
 	struct decision g = refuse_socket(place);
 
 	snprintf(place->path, sizeof(place->path), "%s", name);
-	place->name = place->path;
+	place->name = *name == '/' ? path_base(place->path) : place->path;
 	place->exists = true;
 	place->mode = S_IFSOCK;
-	g.verdict.reason = reason;
-	g.verdict.rule_key = "sandbox.network.allowAllUnixSockets";
+	g.error = error;
 	return g;
+}
+
+/* The call was made: 0 or the errno that it failed with */
+static void set_result(struct request *r, int error)
+{
+	*r->ret = (struct decision){ .answer = DECISION_DONE, .error = error };
 }
 
 /* A socket that neither the policy nor the sandbox itself knows. What was left by
  * a server that is gone is answered as it would be anywhere: programs then remove
  * it and take its place. Of sockets in other network namespaces nothing is known.
  */
-static void refuse_foreign(struct address_answer *ret,
-			   const struct resolved_path *place, ino_t ino)
+static void refuse_foreign(struct request *r, ino_t ino)
 {
-	if (is_incidental(place->path) || socket_unix_listens(ino) == 0) {
-		ret->error = ECONNREFUSED;
-		return;
-	}
-	ret->done = false;
-	ret->decision = refuse_socket(place);
+	if (is_incidental(r->place->path) || socket_unix_listens(ino) == 0)
+		set_result(r, ECONNREFUSED);
+	else
+		*r->ret = refuse_socket(r->place);
 }
 
-static void connect_unix(const struct addresses *a, int *copy,
-			 const struct resolved_path *place, struct address_answer *ret)
+static void connect_unix(struct request *r)
 {
-	auto_close int fd = openat(place->parent, place->name,
+	const struct addresses *a = r->addresses;
+	auto_close int fd = openat(r->place->parent, r->place->name,
 				   O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	bool waits = false;
 	struct stat st;
 
-	ret->done = true;
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		ret->error = errno;
+		set_result(r, errno);
 		return;
 	}
 	if (!S_ISSOCK(st.st_mode)) {
-		ret->error = ECONNREFUSED;
+		set_result(r, ECONNREFUSED);
 		return;
 	}
 	if (!is_listed(a->allowed.v, a->allowed.len, fd, &st) &&
 	    !is_listed(a->own.v, a->own.len, fd, &st)) {
-		refuse_foreign(ret, place, st.st_ino);
+		refuse_foreign(r, st.st_ino);
 		return;
 	}
-	ret->error = connect_inode(*copy, fd, &waits);
-	if (ret->error == EAGAIN && waits) {
-		ret->pending = take_fd(copy);
-		ret->inode = take_fd(&fd);
-	}
-}
-
-static bool still_waits(const struct addresses *a)
-{
-	return ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &a->id) == 0;
+	set_result(r, connect_inode(r->copy, fd, &waits));
+	if (r->ret->error == EAGAIN && waits)
+		*r->ret = (struct decision){
+			.answer = DECISION_PENDING, .fd = take_fd(&r->copy),
+			.inode = take_fd(&fd),
+		};
 }
 
 /* The inode that the socket @copy is bound to, O_PATH. The kernel opens it for
@@ -301,16 +323,15 @@ static void remember(struct addresses *a, struct tracee *t, int copy,
 		a->own.v[a->oldest++ % ADDRESS_OWN_MAX] = own;
 }
 
-static int answer_bind(const struct decide *j, struct tracee *t,
-		       const char *path, struct resolved_path *place,
-		       struct address_answer *ret)
+static int answer_bind(struct request *r, const char *path)
 {
-	const struct attempt attempt = { .what = CALL_BIND, .from = place };
-	const int r = find(t, path, false, place);
+	struct notification q = *r->q;
+	const int error = find(q.tracee, path, false, r->place);
 
-	if (r < 0)
-		return r;
-	ret->decision = decide_call(j, &attempt);
+	if (error < 0)
+		return error;
+	q.from = r->place;
+	*r->ret = decide_call(r->config, &q);
 	return 0;
 }
 
@@ -323,17 +344,17 @@ static bool wants_connect(const struct observer_policy *policy,
 		policy->network.wants_connect(policy->network.arg, &a->sa, a->len));
 }
 
-static void note_listen(struct addresses *a,
-			const struct observer_policy *policy,
-			struct tracee *tracee, int number, struct resolved_path *place)
+static void note_listen(const struct request *r)
 {
-	auto_close int copy = tracee_get_fd(tracee, number);
+	const struct observer_network *network = &r->config->policy.network;
+	struct tracee *tracee = r->q->tracee;
+	auto_close int copy = tracee_get_fd(tracee, (int)r->q->notif->data.args[0]);
 	const int domain = copy < 0 ? copy : domain_of(copy);
 
-	if (domain == AF_UNIX && a->by_path)
-		remember(a, tracee, copy, place);
-	else if (domain >= 0 && policy->network.listen)
-		policy->network.listen(policy->network.arg, copy);
+	if (domain == AF_UNIX && r->config->sockets_by_path)
+		remember(r->addresses, tracee, copy, r->place);
+	else if (domain >= 0 && network->listen)
+		network->listen(network->arg, copy);
 }
 
 /* The one of the allowed sockets that the host has at @path: a descriptor, or
@@ -359,9 +380,7 @@ static int open_listed(const struct addresses *a, const char *path)
  * directory is mounted there. An allowed socket of the host's is reached all the
  * same; another is reported, with the @error that says nothing about it.
  */
-static void connect_hidden(const struct addresses *a, struct tracee *t,
-			   int copy, const char *path, int error,
-			   struct resolved_path *place, struct address_answer *ret)
+static void connect_hidden(struct request *r, const char *path, int error)
 {
 	char cwd[PATH_MAX] = "/";
 	auto_free char *full = NULL;
@@ -369,25 +388,17 @@ static void connect_hidden(const struct addresses *a, struct tracee *t,
 	struct stat st;
 	bool waits;
 
-	ret->error = error;
-	if (*path != '/' && tracee_link(t, "cwd", cwd, sizeof(cwd)) < 0)
+	set_result(r, error);
+	if (*path != '/' &&
+	    tracee_link(r->q->tracee, "cwd", cwd, sizeof(cwd)) < 0)
 		return;
 	full = path_resolve(cwd, path);
-	fd = open_listed(a, full);
-	if (fd >= 0) {
-		ret->error = connect_inode(copy, fd, &waits);
-		return;
-	}
-	if (is_incidental(full) || lstat(full, &st) < 0 ||
-	    !S_ISSOCK(st.st_mode) || socket_unix_listens(st.st_ino) == 0)
-		return;
-	ret->done = false;
-	ret->decision = refuse_socket(place);
-	ret->decision.error = error;
-	snprintf(place->path, sizeof(place->path), "%s", full);
-	place->name = path_base(place->path);
-	place->exists = true;
-	place->mode = S_IFSOCK;
+	fd = open_listed(r->addresses, full);
+	if (fd >= 0)
+		set_result(r, connect_inode(r->copy, fd, &waits));
+	else if (!is_incidental(full) && lstat(full, &st) == 0 &&
+		 S_ISSOCK(st.st_mode) && socket_unix_listens(st.st_ino) != 0)
+		*r->ret = refuse_named(r->place, full, error);
 }
 
 static uint64_t network_of(int sock)
@@ -412,18 +423,17 @@ static bool is_own_network(int copy)
 }
 
 /* An abstract name as it is written everywhere, "@name" */
-static void refuse_abstract(const struct address *a, struct resolved_path *place,
-			    struct address_answer *ret)
+static void refuse_abstract(struct request *r)
 {
-	const size_t head = offsetof(struct sockaddr_un, sun_path);
+	const struct address *a = &r->address;
+	const size_t n = a->len - offsetof(struct sockaddr_un, sun_path);
 	char name[sizeof(a->room) + 1] = "@";
-	size_t n = a->len - head;
 
 	memcpy(name + 1, a->un.sun_path + 1, n - 1);
 	name[n] = '\0';
-	ret->done = false;
-	ret->decision = refuse_name(place, name,
-				     "an abstract name of the host's network");
+	*r->ret = refuse_named(r->place, name, EACCES);
+	r->ret->verdict.reason = "an abstract name of the host's network";
+	r->ret->verdict.rule_key = "sandbox.network.allowAllUnixSockets";
 }
 
 static bool is_abstract(const struct address *a)
@@ -432,121 +442,99 @@ static bool is_abstract(const struct address *a)
 	       !a->un.sun_path[0];
 }
 
-static void connect_abstract(int copy, const struct address *a,
-			     struct resolved_path *place, struct address_answer *ret)
+static void connect_abstract(struct request *r)
 {
 	bool waits;
 
-	if (is_own_network(copy))
-		ret->error = connect_copy(copy, a, &waits);
-	else if (is_abstract(a))
-		refuse_abstract(a, place, ret);
+	if (is_own_network(r->copy))
+		set_result(r, connect_copy(r->copy, &r->address, &waits));
+	else if (is_abstract(&r->address))
+		refuse_abstract(r);
 	else
-		ret->error = EINVAL;
+		set_result(r, EINVAL);
 }
 
 /* connect() of a Unix socket */
-static void connect_by_path(const struct addresses *addresses,
-			    struct tracee *t, int *copy,
-			    const struct address *a, struct resolved_path *place,
-			    struct address_answer *ret)
+static void connect_by_path(struct request *r)
 {
 	char text[PATH_MAX];
-	const char *path = unix_path(a, text);
-	int r;
+	const char *path = unix_path(&r->address, text);
+	int error;
 
-	if (a->sa.sa_family != AF_UNIX) {
-		ret->error = EINVAL;
+	if (r->address.sa.sa_family != AF_UNIX) {
+		set_result(r, EINVAL);
 		return;
 	}
 	if (!path) {
-		connect_abstract(*copy, a, place, ret);
+		connect_abstract(r);
 		return;
 	}
-	r = find(t, path, true, place);
-	if (!r && !place->exists)
-		r = -ENOENT;
-	if (r == -EACCES || r == -ENOENT)
-		connect_hidden(addresses, t, *copy, path, -r, place, ret);
-	else if (r < 0)
-		ret->error = -r;
+	error = find(r->q->tracee, path, true, r->place);
+	if (!error && !r->place->exists)
+		error = -ENOENT;
+	if (error == -EACCES || error == -ENOENT)
+		connect_hidden(r, path, -error);
+	else if (error < 0)
+		set_result(r, -error);
 	else
-		connect_unix(addresses, copy, place, ret);
+		connect_unix(r);
 }
 
 /* connect() of another socket: it may take its time */
-static void connect_away(const struct observer_policy *policy, int *copy,
-			 const struct address *a, struct address_answer *ret)
+static void connect_away(struct request *r)
 {
-	struct pollfd p = { .fd = *copy, .events = POLLOUT };
+	const struct observer_network *network = &r->config->policy.network;
+	const struct address *a = &r->address;
+	struct pollfd p = { .fd = r->copy, .events = POLLOUT };
+	int error = 0;
 	bool waits;
-	int r = 0;
 
-	if (wants_connect(policy, a))
-		r = policy->network.connect(policy->network.arg, &a->sa, a->len, *copy);
-	if (r) {
-		ret->error = r < 0 ? -r : 0;
+	if (wants_connect(&r->config->policy, a))
+		error = network->connect(network->arg, &a->sa, a->len, r->copy);
+	if (error) {
+		set_result(r, error < 0 ? -error : 0);
 		return;
 	}
-	ret->error = connect_copy(*copy, a, &waits);
-	if (policy->network.unreached &&
-	    (ret->error == ENETUNREACH || ret->error == EHOSTUNREACH ||
-	     ret->error == EACCES))
-		policy->network.unreached(policy->network.arg, &a->sa, a->len,
-					  *copy, ret->error);
-	if (!waits || (ret->error != EINPROGRESS && ret->error != EALREADY))
+	error = connect_copy(r->copy, a, &waits);
+	set_result(r, error);
+	if (network->unreached &&
+	    (error == ENETUNREACH || error == EHOSTUNREACH || error == EACCES))
+		network->unreached(network->arg, &a->sa, a->len, r->copy, error);
+	if (!waits || (error != EINPROGRESS && error != EALREADY))
 		return;
 	/* Mostly it is there at once */
-	if (poll(&p, 1, 0) == 1) {
-		socklen_t len = sizeof(ret->error);
-
-		if (getsockopt(*copy, SOL_SOCKET, SO_ERROR, &ret->error,
-			       &len) < 0)
-			ret->error = errno;
-	} else {
-		ret->pending = take_fd(copy);
-	}
+	if (poll(&p, 1, 0) == 1)
+		set_result(r, address_error(r->copy));
+	else
+		*r->ret = (struct decision){
+			.answer = DECISION_PENDING, .fd = take_fd(&r->copy),
+			.inode = -1,
+		};
 }
 
-/* Every connect() where Unix sockets go by path */
-static int connect_here(struct addresses *addresses,
-			const struct decide *decide, struct tracee *t,
-			const unsigned long long *args, struct resolved_path *place,
-			struct address_answer *ret)
+/* Every connect() where Unix sockets go by path. Nothing is done once the tracee has
+ * stopped waiting, because its number may be another process' by then.
+ */
+static void connect_here(struct request *r)
 {
-	auto_close int copy = tracee_get_fd(t, (int)args[0]);
-	const int domain = copy < 0 ? copy : domain_of(copy);
-	struct address a;
-	int r;
+	const unsigned long long *args = r->q->notif->data.args;
+	const int domain = r->copy < 0 ? r->copy : domain_of(r->copy);
+	const int read = domain < 0 ? domain :
+			 read_address(r->q->tracee, args, &r->address);
 
-	ret->done = true;
-	if (domain < 0) {
-		ret->error = -domain;
-		return 0;
-	}
-	r = read_address(t, args, &a);
-	if (r <= 0) {
-		ret->error = r < 0 ? -r : EINVAL;
-		return 0;
-	}
-	if (!still_waits(addresses)) {
-		ret->error = EINTR;
-		return 0;
-	}
-	if (domain == AF_UNIX) {
-		connect_by_path(addresses, t, &copy, &a, place, ret);
-	} else if (domain == AF_INET || domain == AF_INET6) {
-		/* Without a namespace, what is let through is bounded by
-		 * Landlock, which does not bound us
-		 */
-		if (decide->no_mounts && !decide->policy->network.connect)
-			ret->done = false;
-		else
-			connect_away(decide->policy, &copy, &a, ret);
-	} else {
-		ret->error = EPERM;
-	}
-	return 0;
+	if (read <= 0)
+		set_result(r, read < 0 ? -read : EINVAL);
+	else if (!notification_waits(r->q, r->config->listener))
+		set_result(r, EINTR);
+	else if (domain == AF_UNIX)
+		connect_by_path(r);
+	else if (domain != AF_INET && domain != AF_INET6)
+		set_result(r, EPERM);
+	/* Without a namespace, what is let through is bounded by Landlock, which
+	 * does not bound us
+	 */
+	else if (!r->config->no_mounts || r->config->policy.network.connect)
+		connect_away(r);
 }
 
 static bool is_held(const struct observer_policy *policy,
@@ -558,98 +546,97 @@ static bool is_held(const struct observer_policy *policy,
 }
 
 /* Hand one end of a pair in: its number, or a negative errno */
-static int hand_in(const struct addresses *a, int fd, int flags)
+static int hand_in(const struct request *r, int fd, int flags)
 {
 	const struct seccomp_notif_addfd add = {
-		.id = a->id, .srcfd = (uint32_t)fd,
+		.id = r->q->notif->id, .srcfd = (uint32_t)fd,
 		.newfd_flags = flags & SOCK_CLOEXEC ? O_CLOEXEC : 0,
 	};
-	const int r = ioctl(a->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	const int number = ioctl(r->config->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
-	return r < 0 ? -errno : r;
+	return number < 0 ? -errno : number;
 }
 
 /* A pair of datagram sockets. Each end could be sent to any path, so it gets one
  * that keeps messages apart as well and is connected for life. 0 or an errno.
  */
-static int make_pair(const struct addresses *a, const struct tracee *t,
-		     const unsigned long long *args)
+static int make_pair(const struct request *r)
 {
+	const unsigned long long *args = r->q->notif->data.args;
 	const int flags = (int)args[1];
 	auto_close int one = -1, two = -1;
-	int ends[2], r;
+	int ends[2];
 
-	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
-		       (flags & SOCK_NONBLOCK), 0, ends);
-	if (r < 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC |
+		       (flags & SOCK_NONBLOCK), 0, ends) < 0)
 		return errno;
 	one = ends[0];
 	two = ends[1];
-	ends[0] = hand_in(a, one, flags);
-	ends[1] = ends[0] < 0 ? ends[0] : hand_in(a, two, flags);
+	ends[0] = hand_in(r, one, flags);
+	ends[1] = ends[0] < 0 ? ends[0] : hand_in(r, two, flags);
 	if (ends[1] < 0)
 		return -ends[1];
-	return -tracee_write(t, args[3], ends, sizeof(ends));
+	return -tracee_write(r->q->tracee, args[3], ends, sizeof(ends));
 }
 
-static void bind_abstract(struct tracee *t, int number,
-			  const struct address *a, struct resolved_path *place,
-			  struct address_answer *ret)
+/* bind(), and connect() where Unix sockets do not go by path */
+static int answer_address(struct request *r)
 {
-	auto_close int copy = tracee_get_fd(t, number);
-
-	if (copy >= 0 && domain_of(copy) == AF_UNIX && !is_own_network(copy))
-		refuse_abstract(a, place, ret);
-}
-
-int address_answer(struct addresses *addresses, const struct decide *decide,
-		   struct tracee *tracee, const struct call *call,
-		   const unsigned long long *args, struct resolved_path *place,
-		   struct address_answer *ret)
-{
-	const struct observer_policy *policy = decide->policy;
+	const struct observer_policy *policy = &r->config->policy;
+	const unsigned long long *args = r->q->notif->data.args;
+	const bool binds = r->q->what == CALL_BIND;
+	const struct address *a = &r->address;
 	char text[PATH_MAX];
 	const char *path;
-	struct address a;
-	int r;
+	int error = read_address(r->q->tracee, args, &r->address);
 
-	*ret = (struct address_answer) { .pending = -1, .inode = -1 };
-	if (call->what == CALL_SOCKET) {
-		ret->decision = refuse_name(place, "SOCK_DGRAM",
-			"a datagram socket could be sent to any socket of the host");
-		ret->decision.error = EPERM;
-		return 0;
+	if (error <= 0)
+		return error;
+	if (a->sa.sa_family == AF_UNIX) {
+		path = binds ? unix_path(a, text) : NULL;
+		if (!path && r->config->sockets_by_path && is_abstract(a)) {
+			r->copy = tracee_get_fd(r->q->tracee, (int)args[0]);
+			if (domain_of(r->copy) == AF_UNIX && !is_own_network(r->copy))
+				refuse_abstract(r);
+		}
+		return path ? answer_bind(r, path) : 0;
 	}
-	if (call->what == CALL_SOCKETPAIR) {
-		ret->done = true;
-		ret->error = make_pair(addresses, tracee, args);
-		return 0;
-	}
-	if (call->what == CALL_LISTEN) {
-		note_listen(addresses, policy, tracee, (int)args[0], place);
-		return 0;
-	}
-	if (call->what == CALL_CONNECT && addresses->by_path)
-		return connect_here(addresses, decide, tracee, args, place, ret);
-	r = read_address(tracee, args, &a);
-	if (r <= 0)
-		return r;
-	if (a.sa.sa_family == AF_UNIX) {
-		path = call->what == CALL_BIND ? unix_path(&a, text) : NULL;
-		if (!path && addresses->by_path && is_abstract(&a))
-			bind_abstract(tracee, (int)args[0], &a, place, ret);
-		return path ? answer_bind(decide, tracee, path, place, ret) : 0;
-	}
-	if (call->what == CALL_BIND && is_held(policy, &a))
-		policy->network.bind(policy->network.arg, &a.sa, a.len);
-	if (call->what == CALL_CONNECT && wants_connect(policy, &a)) {
-		auto_close int copy = tracee_get_fd(tracee, (int)args[0]);
-
-		r = policy->network.connect(policy->network.arg, &a.sa, a.len, copy);
-		ret->decision.error = r < 0 ? -r : 0;
-		ret->done = r > 0;
+	if (binds && is_held(policy, a))
+		policy->network.bind(policy->network.arg, &a->sa, a->len);
+	if (!binds && wants_connect(policy, a)) {
+		r->copy = tracee_get_fd(r->q->tracee, (int)args[0]);
+		error = policy->network.connect(policy->network.arg, &a->sa, a->len,
+						r->copy);
+		r->ret->error = error < 0 ? -error : 0;
+		r->ret->answer = error > 0 ? DECISION_DONE : DECISION_ERROR;
 	}
 	return 0;
+}
+
+int address_answer(struct addresses *addresses, const struct observer_config *config,
+		   const struct notification *q, struct resolved_path *place,
+		   struct decision *ret)
+{
+	struct request r = { addresses, config, q, place, ret, -1, { .len = 0 } };
+	int error = 0;
+
+	*ret = (struct decision){ 0 };
+	if (q->what == CALL_SOCKET) {
+		*ret = refuse_named(place, "SOCK_DGRAM", EPERM);
+		ret->verdict.reason = "a datagram socket could be sent to any socket of the host";
+		ret->verdict.rule_key = "sandbox.network.allowAllUnixSockets";
+	} else if (q->what == CALL_SOCKETPAIR) {
+		set_result(&r, make_pair(&r));
+	} else if (q->what == CALL_LISTEN) {
+		note_listen(&r);
+	} else if (q->what == CALL_CONNECT && config->sockets_by_path) {
+		r.copy = tracee_get_fd(q->tracee, (int)q->notif->data.args[0]);
+		connect_here(&r);
+	} else {
+		error = answer_address(&r);
+	}
+	close_fd(&r.copy);
+	return error;
 }
 
 bool address_is_served(const struct observer_policy *policy,

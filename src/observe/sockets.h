@@ -18,7 +18,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "observe/decide.h"
 #include "observe/observer-config.h"
@@ -33,18 +32,12 @@ enum {
 
 /**
  * struct addresses - What may be connected to
- * @listener, @id: The notification: nothing is done once its tracee has stopped
- *		waiting, because its number may be another process' by then.
- * @by_path:	Unix sockets need to be in @allowed or @own
  * @allowed:	The policy's
  * @own:	Bound by the sandbox itself in this run, to listen; @oldest: which of them is
  *		forgotten next, when there are too many
  * @pinned:	Open inodes, so that their numbers are not given to others
  */
 struct addresses {
-	int listener;
-	uint64_t id;
-	bool by_path;
 	struct { struct observer_socket *v; size_t len, cap; } allowed, own;
 	struct { int *v; size_t len, cap; } pinned;
 	size_t oldest;
@@ -52,32 +45,20 @@ struct addresses {
 
 void addresses_done(struct addresses *a);
 
-/**
- * struct address_answer - What becomes of the call
- * @done:	It was made here; @error is its result, 0 for success
- * @pending:	If not -1: it is under way on this copy, which is the caller's
- * @inode:	If not -1, the caller's too: the queue of that socket is full, so
- *		address_connect() is to be tried again
- * @decision:	Otherwise this: goes on, or fails
+/* Answer the call in @q (CALL_CONNECT and what comes after it). @place is room for
+ * where a path leads (resolved_path_done() it). 0 and *@ret, or a negative errno.
  */
-struct address_answer {
-	bool done;
-	int error, pending, inode;
-	struct decision decision;
-};
-
-/* Answer @call (CALL_CONNECT and what comes after it) with the arguments @args of
- * @tracee. @place is room for where a path leads (resolved_path_done() it).
- */
-int address_answer(struct addresses *addresses, const struct decide *decide,
-		   struct tracee *tracee, const struct call *call,
-		   const unsigned long long *args, struct resolved_path *place,
-		   struct address_answer *ret);
+int address_answer(struct addresses *addresses, const struct observer_config *config,
+		   const struct notification *q, struct resolved_path *place,
+		   struct decision *ret);
 
 /* Connect the socket @copy, without waiting, to the one that @inode is: 0 or an
  * errno
  */
 int address_connect(int copy, int inode);
+
+/* How the connect() that was under way on @socket ended: 0 or an errno */
+int address_error(int socket);
 
 /* True if a connect() with @args needs no answer but to go on: for any thread,
  * where sockets do not go by path

@@ -23,9 +23,9 @@ static int ask(const char *root, const char *path, uint64_t flags)
 	const struct seccomp_notif notif = { .pid = (uint32_t)getpid() };
 	const struct notification q = {
 		.notif = &notif, .call = call_find(SYS_openat),
-		.what = CALL_OPEN, .flags = flags, .fd = -1,
+		.what = CALL_OPEN, .flags = flags,
 	};
-	struct fast_path *fast = fast_path_new(&(struct observer_config){ 0 });
+	struct fast_path *fast = fast_path_new(&(struct observer_config){ .listener = -1 });
 	int r;
 
 	fast->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -87,10 +87,12 @@ static bool all_plain(void *arg, const char *path)
 static int make(const char *path)
 {
 	static struct name names[2];
-	const struct observer_config config = { .policy.is_fast = all_plain };
+	const struct observer_config config = {
+		.policy.is_fast = all_plain, .listener = -1,
+	};
 	const struct notification q = {
 		.call = call_find(SYS_openat), .what = CALL_OPEN,
-		.flags = O_WRONLY | O_CREAT | O_EXCL, .fd = -1,
+		.flags = O_WRONLY | O_CREAT | O_EXCL,
 	};
 	struct fast_path *fast = fast_path_new(&config);
 	int r;

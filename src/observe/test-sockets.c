@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -33,22 +34,26 @@ static void verdict(void *arg, enum observer_op op, const char *path,
 }
 
 /* As if this process had asked, and had been killed since */
-static struct address_answer ask(struct addresses *a, int nr, int fd,
-				 struct sockaddr_un *name)
+static struct decision ask(struct addresses *a, int nr, int fd,
+			   struct sockaddr_un *name)
 {
-	static const struct observer_policy policy = { .verdict = verdict };
-	const struct decide judge = { .policy = &policy };
-	const unsigned long long args[6] = {
+	static const struct observer_config config = {
+		.policy.verdict = verdict, .listener = -1,
+		.sockets_by_path = true,
+	};
+	const struct seccomp_notif notif = { .data.args = {
 		(unsigned long long)fd, (unsigned long long)(size_t)name,
 		sizeof(*name),
-	};
+	} };
+	struct notification q = { .notif = &notif, .call = call_find(nr) };
 	struct resolved_path place = { .parent = -1 };
-	struct address_answer answer;
+	struct decision answer;
 	struct tracees tracees;
 
 	tracees_init(&tracees, NULL);
-	CHECK_INT(address_answer(a, &judge, tracee_get(&tracees, getpid()),
-				 call_find(nr), args, &place, &answer), 0);
+	q.tracee = tracee_get(&tracees, getpid());
+	q.what = q.call->what;
+	CHECK_INT(address_answer(a, &config, &q, &place, &answer), 0);
 	resolved_path_done(&place);
 	tracees_done(&tracees);
 	return answer;
@@ -56,11 +61,11 @@ static struct address_answer ask(struct addresses *a, int nr, int fd,
 
 TEST(nothing_is_done_for_who_does_not_wait_any_more)
 {
-	struct addresses a = { .listener = -1, .by_path = true };
+	struct addresses a = { 0 };
 	auto_close int server = socket(AF_UNIX, SOCK_STREAM, 0);
 	auto_close int client = socket(AF_UNIX, SOCK_STREAM, 0);
 	auto_close int there = -1;
-	struct address_answer answer;
+	struct decision answer;
 	struct sockaddr_un name, other;
 	struct stat st;
 
@@ -75,7 +80,7 @@ TEST(nothing_is_done_for_who_does_not_wait_any_more)
 	};
 
 	answer = ask(&a, SYS_connect, client, &name);
-	CHECK(answer.done);
+	CHECK_INT(answer.answer, DECISION_DONE);
 	CHECK_INT(answer.error, EINTR);
 	CHECK(getpeername(client, (struct sockaddr *)&other,
 			  &(socklen_t){ sizeof(other) }) < 0);
