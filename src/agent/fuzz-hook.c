@@ -22,13 +22,13 @@ static const struct hook_wrapper wrapper = {
 
 static struct policy *make_policy(void)
 {
-	static const struct rule_bases bases = { "/w", "/w", "/h" };
 	struct policy *p = policy_new("/w", "/h");
+	struct rule rule;
 
-	(void)permission_add(p->ruleset, "Bash(curl *)", ACTION_DENY, &bases,
-			  (struct origin){ 0 }, NULL);
-	(void)permission_add(p->ruleset, "Bash(git push *)", ACTION_ASK, &bases,
-			  (struct origin){ 0 }, NULL);
+	if (rule_parse("Bash(curl *)", ACTION_DENY, &rule, NULL) == 0)
+		permission_add(p->ruleset, &rule, (struct origin){ 0 });
+	if (rule_parse("Bash(git push *)", ACTION_ASK, &rule, NULL) == 0)
+		permission_add(p->ruleset, &rule, (struct origin){ 0 });
 	policy_add_string(p, LIST_EXCLUDED_COMMANDS, "docker *",
 			  (struct origin){ 0 }, NULL);
 	return p;

@@ -55,68 +55,27 @@ static json_t *paths_json(const struct path_rules *rules)
 	return list_of(rules->set, list);
 }
 
-static json_t *hosts_json(const struct host_rules *rules)
+static json_t *list_json(const struct policy *p, enum string_list which)
 {
+	const struct list_rules *rules = &p->lists[which];
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < rules->len; i++) {
-		const struct host_rule *rule = &rules->v[i];
-		json_t *o = entry(json_text(rule->text), &rule->origin);
+		const struct list_rule *rule = &rules->v[i];
+		/* A variable's value may be a secret, its name is not */
+		auto_free char *shown = which == LIST_ENV_SET ?
+			mem_strndup(rule->text, strcspn(rule->text, "=")) :
+			which == LIST_IGNORES ?
+			mem_printf("%s: %s", rule->detail, rule->text) :
+			mem_strdup(rule->text);
+		json_t *o = entry(json_text(shown), &rule->origin);
 
-		if (rule->reason)
+		if (rule->detail && which != LIST_IGNORES)
 			json_object_set_new(o, "reason",
-					    json_text(rule->reason));
+					    json_text(rule->detail));
 		json_array_append_new(list, o);
 	}
 	return list_of(rules->set, list);
-}
-
-static json_t *strings_json(const struct policy *p, enum string_list which)
-{
-	const struct string_rules *rules = &p->lists[which];
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < rules->len; i++) {
-		const char *text = rules->v[i].text;
-		/* A variable's value may be a secret, its name is not */
-		auto_free char *shown = which == LIST_ENV_SET ?
-			mem_strndup(text, strcspn(text, "=")) :
-			mem_strdup(text);
-
-		json_array_append_new(list, entry(json_text(shown),
-						  &rules->v[i].origin));
-	}
-	return list_of(rules->set, list);
-}
-
-static json_t *credentials_json(const struct policy *p,
-				enum credential_kind kind)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->credentials.len; i++) {
-		const struct credential *c = &p->credentials.v[i];
-
-		if (c->kind == kind)
-			json_array_append_new(list, entry(json_text(c->name),
-							  &c->origin));
-	}
-	return list_of(json_array_size(list) > 0, list);
-}
-
-static json_t *ignores_json(const struct policy *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->ignores.len; i++) {
-		const struct ignore_rule *rule = &p->ignores.v[i];
-		auto_free char *shown = mem_printf("%s: %s", rule->command,
-						   rule->text);
-
-		json_array_append_new(list, entry(json_text(shown),
-						  &rule->origin));
-	}
-	return list_of(p->ignores.len > 0, list);
 }
 
 static json_t *flag_json(const struct flag *flag)
@@ -173,18 +132,16 @@ static json_t *value_json(const struct policy *p, const struct setting *s)
 	case TYPE_PATHS:
 		return paths_json(&p->paths[s->slot]);
 	case TYPE_HOSTS:
-		return hosts_json(&p->hosts[s->slot]);
 	case TYPE_STRINGS:
 	case TYPE_PORTS:
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:
 	case TYPE_VARIABLES:
 	case TYPE_COMMANDS:
-		return strings_json(p, (enum string_list)s->slot);
 	case TYPE_CREDENTIALS:
-		return credentials_json(p, (enum credential_kind)s->slot);
+		return list_json(p, (enum string_list)s->slot);
 	case TYPE_IGNORES:
-		return ignores_json(p);
+		return list_json(p, LIST_IGNORES);
 	default:
 		return NULL;
 	}

@@ -290,7 +290,7 @@ void destination_stop(struct gate_destination *r)
 }
 
 static void set_reason(struct gate_destination *r, const char *reason,
-		      const struct host_rule *rule)
+		      const struct list_rule *rule)
 {
 	auto_buf struct buf text = { 0 };
 
@@ -305,7 +305,7 @@ static void set_reason(struct gate_destination *r, const char *reason,
 }
 
 static void report_refusal(struct gate_destination *r, const char *reason,
-			   const struct host_rule *rule,
+			   const struct list_rule *rule,
 			   const struct host *address)
 {
 	set_reason(r, reason, rule);
@@ -317,7 +317,7 @@ static void report_refusal(struct gate_destination *r, const char *reason,
 }
 
 static void refuse_address(struct gate_destination *r, enum destination_outcome outcome,
-			   const char *reason, const struct host_rule *rule,
+			   const char *reason, const struct list_rule *rule,
 			   const struct host *address)
 {
 	report_refusal(r, reason, rule, address);
@@ -325,13 +325,13 @@ static void refuse_address(struct gate_destination *r, enum destination_outcome 
 }
 
 static void refuse(struct gate_destination *r, enum destination_outcome outcome,
-		   const char *reason, const struct host_rule *rule)
+		   const char *reason, const struct list_rule *rule)
 {
 	refuse_address(r, outcome, reason, rule, NULL);
 }
 
 /* The rule that denies an address; NULL if a range does, or none */
-static const struct host_rule *denier(const struct gate_destination *r,
+static const struct list_rule *denier(const struct gate_destination *r,
 				      const struct host *address)
 {
 	const struct host_verdict v = host_decide(r->gate->policy, address,

@@ -54,7 +54,7 @@ static int send_record(struct gate *gate, struct violation *v,
 	return r;
 }
 
-static void set_rule(struct violation *v, const struct host_rule *rule)
+static void set_rule(struct violation *v, const struct list_rule *rule)
 {
 	const struct origin *origin = &rule->origin;
 	const unsigned int line = origin_line(origin);

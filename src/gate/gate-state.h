@@ -24,7 +24,7 @@
 struct asks;
 struct fake_ip;
 struct gate_message;
-struct host_rule;
+struct list_rule;
 struct listener_client;
 struct listener_set;
 struct lookup;
@@ -171,7 +171,7 @@ struct refusal {
 	const char *fix;
 	bool by_port;
 	const char *reason;
-	const struct host_rule *rule;
+	const struct list_rule *rule;
 	int client;
 	const struct listener_client *datagram;
 };

@@ -18,10 +18,10 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
-static json_t *hosts_to_json(const struct policy *policy, enum host_list which,
+static json_t *hosts_to_json(const struct policy *policy, enum string_list which,
 			     gate_policy_fn keep)
 {
-	const struct host_rules *rules = &policy->hosts[which];
+	const struct list_rules *rules = &policy->lists[which];
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < rules->len; i++) {
@@ -35,7 +35,7 @@ static json_t *hosts_to_json(const struct policy *policy, enum host_list which,
 			continue;
 		json_array_append_new(list, json_pack("[ooioo]",
 			json_text(rules->v[i].text),
-			json_text(rules->v[i].reason),
+			json_text(rules->v[i].detail),
 			source ? (int)source->scope : 0,
 			json_text(place ? place : source ? source->name : NULL),
 			json_text(origin->key)));
@@ -46,7 +46,7 @@ static json_t *hosts_to_json(const struct policy *policy, enum host_list which,
 static void write_policy(const struct policy *policy, gate_policy_fn keep,
 			 struct buf *out)
 {
-	const struct string_rules *denied =
+	const struct list_rules *denied =
 		&policy->lists[LIST_DENIED_ADDRESSES];
 	json_t *ranges = json_array(), *root;
 	auto_free char *text = NULL;
@@ -75,7 +75,7 @@ void gate_policy_write(const struct policy *policy, struct buf *out)
 	write_policy(policy, NULL, out);
 }
 
-static int read_hosts(struct policy *p, enum host_list list, json_t *rows)
+static int read_hosts(struct policy *p, enum string_list list, json_t *rows)
 {
 	size_t i;
 	json_t *row;

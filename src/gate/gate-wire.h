@@ -63,8 +63,8 @@ struct policy *gate_policy_read(const char *text, size_t n);
 /* Both at once: a copy of what the network needs, with those rules about hosts for
  * which @keep is true
  */
-typedef bool (*gate_policy_fn)(const struct policy *policy, enum host_list list,
-			       const struct host_rule *rule);
+typedef bool (*gate_policy_fn)(const struct policy *policy, enum string_list list,
+			       const struct list_rule *rule);
 struct policy *gate_policy_copy(const struct policy *policy, gate_policy_fn keep);
 
 #endif /* GATE_GATE_WIRE_H */

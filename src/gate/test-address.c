@@ -30,7 +30,7 @@ static struct host host(const char *text)
 	return h;
 }
 
-static void add(struct policy *p, enum host_list list, const char *text)
+static void add(struct policy *p, enum string_list list, const char *text)
 {
 	struct err err = { 0 };
 

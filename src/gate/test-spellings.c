@@ -156,7 +156,7 @@ static const struct form {
 static struct policy *make_policy(void)
 {
 	static const struct {
-		enum host_list list;
+		enum string_list list;
 		const char *text;
 	} rules[] = {
 		{ HOST_ALLOW, "allowed.test" }, { HOST_ALLOW, "*.wild.test" },

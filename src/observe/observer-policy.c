@@ -551,7 +551,7 @@ void observer_rules_policy(struct observer_rules *observe, struct observer_polic
 struct observer_socket *observer_rules_sockets(const struct policy *policy,
 					size_t *ret_len)
 {
-	const struct string_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
+	const struct list_rules *names = &policy->lists[LIST_UNIX_SOCKETS];
 	struct observer_socket *sockets =
 		mem_zalloc((names->len + 1) * sizeof(*sockets));
 

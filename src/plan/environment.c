@@ -95,7 +95,7 @@ static void pass_allowed(struct env *env, const struct policy *policy,
 static void put_asked(struct env *env, const struct policy *policy,
 		      char *const *caller)
 {
-	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+	const struct list_rules *asked = &policy->lists[LIST_ENV_SET];
 
 	for (size_t i = 0; i < asked->len; i++) {
 		const char *text = asked->v[i].text;
@@ -113,7 +113,7 @@ static void put_asked(struct env *env, const struct policy *policy,
 static void put_agent(struct env *env, const struct policy *policy,
 		      char *const *caller)
 {
-	const struct string_rules *sockets = &policy->lists[LIST_UNIX_SOCKETS];
+	const struct list_rules *sockets = &policy->lists[LIST_UNIX_SOCKETS];
 	const char *agent = env_lookup(caller, "SSH_AUTH_SOCK");
 
 	for (size_t i = 0; agent && i < sockets->len; i++) {
@@ -205,7 +205,7 @@ static void put_git(struct env *env, unsigned int *count, const char *key,
 static void put_trusted(struct env *env, const struct policy *policy)
 {
 	static const char key[] = "safe.directory", total[] = "GIT_CONFIG_COUNT";
-	const struct string_rules *dirs = &policy->lists[LIST_GIT_SAFE];
+	const struct list_rules *dirs = &policy->lists[LIST_GIT_SAFE];
 	const char *had = find(env, total);
 	unsigned int count = had ? (unsigned int)strtoul(had, NULL, 10) : 0;
 	auto_free char *sum = NULL;

@@ -126,10 +126,10 @@ static bool is_gated(const struct plan *plan)
 	return plan->net == NET_FILTERED;
 }
 
-static void print_hosts(const struct policy *policy, enum host_list which,
+static void print_hosts(const struct policy *policy, enum string_list which,
 			const char *what, struct buf *out)
 {
-	const struct host_rules *rules = &policy->hosts[which];
+	const struct list_rules *rules = &policy->lists[which];
 
 	for (size_t i = 0; i < rules->len; i++)
 		print_line(out, what, rules->v[i].text, &rules->v[i].origin);
@@ -141,7 +141,7 @@ static void print_lists(const struct plan *plan, struct buf *out)
 	const struct flag *any = &policy->flags[FLAG_LOCAL_BINDING];
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		const struct string_rules *l = &policy->lists[lists[i].list];
+		const struct list_rules *l = &policy->lists[lists[i].list];
 
 		for (size_t j = 0; j < l->len; j++) {
 			if (!lists[i].gated || is_gated(plan))
@@ -202,7 +202,7 @@ static bool is_closed(const struct plan *plan)
 {
 	const struct policy *policy = plan->view->policy;
 
-	return is_gated(plan) && !policy->hosts[HOST_ALLOW].len &&
+	return is_gated(plan) && !policy->lists[HOST_ALLOW].len &&
 	       !policy->numbers[NUMBER_HTTP_PROXY_PORT].set &&
 	       !policy->numbers[NUMBER_SOCKS_PROXY_PORT].set;
 }
@@ -224,19 +224,19 @@ static void explain_network(const struct plan *plan, struct buf *out)
 		print_proxies(policy, out);
 }
 
-static json_t *json_hosts(const struct policy *policy, enum host_list which)
+static json_t *json_hosts(const struct policy *policy, enum string_list which)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < policy->hosts[which].len; i++)
+	for (size_t i = 0; i < policy->lists[which].len; i++)
 		json_array_append_new(list, explain_json_name(
-			policy->hosts[which].v[i].text));
+			policy->lists[which].v[i].text));
 	return list;
 }
 
 static json_t *json_list(const struct plan *plan, size_t row)
 {
-	const struct string_rules *l =
+	const struct list_rules *l =
 		&plan->view->policy->lists[lists[row].list];
 	json_t *list = json_array();
 
@@ -305,7 +305,7 @@ static void add_rule_words(struct buf *out, const struct path_rule *rule,
 static void add_variable_words(struct buf *out, const struct policy *policy,
 			       const char *name, const char *value)
 {
-	const struct string_rules *asked = &policy->lists[LIST_ENV_SET];
+	const struct list_rules *asked = &policy->lists[LIST_ENV_SET];
 	const char *outside = getenv(name);
 	const size_t n = strlen(name);
 	auto_free char *entry = mem_printf("%s=%s", name, value);

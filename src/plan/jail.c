@@ -52,11 +52,11 @@ static int add(struct jail *jail, const struct host_range *range, bool open,
 static int add_allowed(struct jail *jail, const struct policy *policy,
 		       struct err *err)
 {
-	const struct string_rules *rules = &policy->lists[LIST_ALLOW_IPS];
+	const struct list_rules *rules = &policy->lists[LIST_ALLOW_IPS];
 	int r = 0;
 
 	for (size_t i = 0; !r && i < rules->len; i++) {
-		const struct string_rule *rule = &rules->v[i];
+		const struct list_rule *rule = &rules->v[i];
 		struct host_range range = { 0 };
 		auto_buf struct buf who = { 0 };
 

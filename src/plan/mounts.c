@@ -157,13 +157,10 @@ static void push_pin(struct walk *w, const char *path, bool loose)
 
 static bool is_mounted(struct walk *w, const char *path)
 {
-	size_t ignored;
-
 	for (; w->known < w->plan->mounts.len; w->known++)
 		(void)dedup_add(w->mounted, 0,
-			       w->plan->mounts.v[w->known].path, w->known,
-			       &ignored);
-	return dedup_find(w->mounted, 0, path, &ignored);
+				w->plan->mounts.v[w->known].path, w->known);
+	return dedup_find(w->mounted, 0, path, NULL);
 }
 
 /* Pin every directory strictly between the writable @above and @path */

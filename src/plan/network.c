@@ -30,7 +30,7 @@ static bool add(struct network_ports *ports, uint16_t port)
 static int add_list(struct network_ports *ports, const struct policy *policy,
 		    enum string_list list, const char *option, struct err *err)
 {
-	const struct string_rules *rules = &policy->lists[list];
+	const struct list_rules *rules = &policy->lists[list];
 
 	for (size_t i = 0; i < rules->len; i++) {
 		uint64_t port;
@@ -108,7 +108,7 @@ static bool is_loopback(const char *text)
 int network_plan(const struct policy *policy, struct network *ret,
 		 struct err *err)
 {
-	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
+	const struct list_rules *allow = &policy->lists[HOST_ALLOW];
 	int r;
 
 	*ret = (struct network){
@@ -134,7 +134,7 @@ int network_plan(const struct policy *policy, struct network *ret,
 
 static bool is_allowed(const struct policy *policy, const char *what)
 {
-	const struct host_rules *allow = &policy->hosts[HOST_ALLOW];
+	const struct list_rules *allow = &policy->lists[HOST_ALLOW];
 
 	for (size_t i = 0; i < allow->len; i++) {
 		if (allows(allow->v[i].text, what))

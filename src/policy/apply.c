@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * policy/apply.c - facts become a policy, by the types of the schema
+ * policy/apply.c - facts become a policy
  *
  * Theory of operation: facts come strongest first and the policy keeps the
  * first value of each scalar, so precedence needs no code of its own. Denials
  * go in before anything that opens, because a lock may ask what is denied.
+ *
+ * An agent's rules speak of its tools. What a command may do follows from three of
+ * them: Edit(path) opens and closes for writing, Read(path) closes for reading,
+ * WebFetch(domain:host) opens and closes hosts. All rules go into the policy's rule
+ * set, for those who decide about a tool's use.
  */
 
 #include "policy/apply.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -16,11 +22,12 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "policy/host.h"
+#include "policy/permission.h"
 #include "policy/policy.h"
 
-void apply_note_refusal(const struct entry *entry,
-			const struct refusal *refusal)
+/* Note that @entry does not count, and why */
+static void note_refusal(const struct entry *entry,
+			 const struct refusal *refusal)
 {
 	auto_buf struct buf by = { 0 };
 
@@ -63,20 +70,18 @@ static bool approve(const struct apply *apply, const struct entry *entry,
 	return ask->approved;
 }
 
-bool apply_admits(const struct apply *apply, const struct entry *entry)
+/* True if @v counts: the file has authority, or the user has approved of it */
+static bool is_approved(const struct apply *apply, const struct entry *entry,
+			struct value *v)
 {
 	struct refusal refusal;
-	struct ask ask;
-	bool admitted;
 
 	if (entry->fact->document->authority == AUTHORITY_FULL ||
-	    !ask_of(apply->asks, entry, &ask))
+	    v->ask.kind == ASK_NOTHING || v->ask.closes ||
+	    approve(apply, entry, &v->ask, &refusal))
 		return true;
-	admitted = ask.closes || approve(apply, entry, &ask, &refusal);
-	if (!admitted)
-		apply_note_refusal(entry, &refusal);
-	ask_done(&ask);
-	return admitted;
+	note_refusal(entry, &refusal);
+	return false;
 }
 
 static void list_asks(const struct apply *apply,
@@ -138,126 +143,272 @@ void apply_report_asks(const struct apply *apply)
 	}
 }
 
-int apply_wrong_type(const struct entry *entry)
+/* No scope opens what a stronger one denies */
+static int add_path(const struct apply *apply, const struct entry *e,
+		    struct value *v, enum path_list list, struct err *why)
 {
-	return entry_problem(entry, "must be %s", schema_type_words(
-			     entry->fact->setting->type));
-}
+	struct refusal refusal;
 
-static int apply_flag(const struct apply *apply, const struct entry *whole)
-{
-	if (!json_is_boolean(whole->value))
-		return apply_wrong_type(whole);
-	policy_set_flag(apply->policy,
-			(enum policy_flag)whole->fact->setting->slot,
-			json_is_true(whole->value), entry_origin(whole));
-	return 0;
-}
-
-static int apply_number(const struct apply *apply, const struct entry *whole)
-{
-	const struct setting *setting = whole->fact->setting;
-	uint64_t value;
-
-	if (schema_number(setting->type, whole->value, &value) < 0)
-		return apply_wrong_type(whole);
-	policy_set_number(apply->policy, (enum policy_number)setting->slot,
-			  value, entry_origin(whole));
-	return 0;
-}
-
-static int apply_text(const struct apply *apply, const struct entry *whole)
-{
-	const struct setting *setting = whole->fact->setting;
-	const char *text = json_string_value(whole->value), *user;
-	struct err err = { 0 };
-	struct host host;
-	size_t n;
-
-	if (!text || (setting->type == TYPE_TIER && strcmp(text, "full") != 0 &&
-		      strcmp(text, "landlock") != 0))
-		return apply_wrong_type(whole);
-	if (!*text)
+	if (!path_list_denies(list) &&
+	    !managed_admit_path(apply->locks, e->fact->document->source->scope,
+				v->path.path, v->path.glob, &refusal)) {
+		note_refusal(e, &refusal);
 		return 0;
-	if (setting->type == TYPE_PROXY &&
-	    proxy_parse(text, &host, &user, &n, &err) < 0)
-		return entry_problem(whole, "%s", err.msg);
-	policy_set_text(apply->policy, (enum policy_text)setting->slot, text,
+	}
+	v->path.strength = RULE_USER;
+	v->path.origin = entry_origin(e);
+	return policy_take_path(apply->policy, list, &v->path, why);
+}
+
+/* What the sandbox takes from a rule. A tool without a specifier says whether the
+ * agent may use it at all, which is no matter of the sandbox; what is readable is not
+ * opened by rules but by allowRead.
+ */
+static int add_rule(const struct apply *apply, const struct entry *e,
+		    struct value *v, struct err *why)
+{
+	const struct rule *rule = &v->rule;
+	const bool deny = rule->action == ACTION_DENY;
+	struct refusal refusal = { .why = rule->inert };
+	int r = 0;
+
+	if (rule->inert) {
+		note_refusal(e, &refusal);
+	} else if (rule->action == ACTION_ASK) {
+		;
+	} else if (rule->kind == RULE_PATH && (deny || rule->tool != TOOL_READ)) {
+		r = add_path(apply, e, v, rule->tool == TOOL_READ ? PATH_DENY_READ :
+			     deny ? PATH_DENY_WRITE : PATH_ALLOW_WRITE, why);
+	} else if (rule->kind == RULE_DOMAIN) {
+		if (deny || managed_admit_host(apply->locks, e->fact, &refusal))
+			r = policy_add_host(apply->policy, deny ? HOST_DENY
+							        : HOST_ALLOW,
+					    rule->content, NULL, entry_origin(e),
+					    why);
+		else
+			note_refusal(e, &refusal);
+	}
+	if (r == 0)
+		permission_add(apply->policy->ruleset, &v->rule, entry_origin(e));
+	return r;
+}
+
+static int add_credential(const struct apply *apply, const struct entry *e,
+			  struct value *v, struct err *why)
+{
+	const bool file = e->fact->setting->slot == LIST_MASKED_FILES;
+	auto_free char *name = mem_strdup(file ? v->path.path : v->text);
+	int r;
+
+	r = file ? add_path(apply, e, v, PATH_DENY_READ, why) :
+	    policy_add_string(apply->policy, LIST_ENV_DENY, name,
+			      entry_origin(e), why);
+	if (r == 0 && v->mask)
+		r = policy_add_string(apply->policy,
+				      (enum string_list)e->fact->setting->slot,
+				      name, entry_origin(e), why);
+	return r;
+}
+
+static int add_reasons(const struct apply *apply, const struct entry *whole)
+{
+	struct entry e = *whole;
+	json_t *value;
+
+	json_object_foreach(whole->value, e.member, value) {
+		const char *reason = json_string_value(value);
+		int r = 0;
+
+		if (!reason || !*reason)
+			r = entry_problem(&e, "must be a text that is not empty");
+		else if (!policy_set_reason(apply->policy, HOST_DENY, e.member,
+					    reason))
+			entry_warn(&e, "is not an entry of network.deniedDomains");
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The texts of @list, member @e->member of an object; each to ignoreViolations of
+ * @policy, if that is not NULL
+ */
+static int add_texts(const struct entry *e, json_t *list, struct policy *policy)
+{
+	struct entry whole = *e;
+	json_t *value;
+	size_t i;
+	int r = 0;
+
+	whole.member = NULL;
+	if (!json_is_array(list))
+		return entry_problem(e, "must be a list of texts");
+	json_array_foreach(list, i, value) {
+		const char *text = json_string_value(value);
+		struct err why = { 0 };
+
+		if (!text || !*text)
+			r = entry_problem(e, "must be a list of texts that are not empty");
+		else if (policy && policy_add_ignore(policy, e->member, text,
+						     entry_origin(&whole), &why) < 0)
+			r = entry_problem(e, "%s", why.msg);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_ignores(const struct apply *apply, const struct entry *whole)
+{
+	struct entry e = *whole;
+	json_t *list;
+
+	json_object_foreach(whole->value, e.member, list) {
+		const int r = add_texts(&e, list, apply->policy);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The object of the strongest file counts, and as a whole. Its parts are checked. */
+static int add_tls(const struct apply *apply, const struct entry *whole)
+{
+	static const char *const lists[] = { "excludeDomains", "extraCaCertPaths" };
+	json_t *cert = json_object_get(whole->value, "caCertPath");
+	json_t *key = json_object_get(whole->value, "caKeyPath");
+	struct entry e = *whole;
+
+	if (apply->policy->flags[FLAG_TLS_TERMINATE].set)
+		return 0;
+	if (json_is_string(cert) != json_is_string(key))
+		return entry_problem(whole, "needs both caCertPath and caKeyPath, or neither");
+	policy_set_flag(apply->policy, FLAG_TLS_TERMINATE, true,
 			entry_origin(whole));
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		json_t *list = json_object_get(whole->value, lists[i]);
+		int r = 0;
+
+		e.member = lists[i];
+		if (list && !json_is_null(list))
+			r = add_texts(&e, list, NULL);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
-static int apply_profile(const struct apply *apply, const struct entry *whole)
+static int add_value(const struct apply *apply, const struct entry *e,
+		     struct value *v, struct err *why)
 {
-	const char *text = json_string_value(whole->value);
-	enum profile profile;
+	const struct setting *row = e->fact->setting;
+	struct policy *policy = apply->policy;
 
-	if (!text || profile_parse(text, &profile) < 0)
-		return apply_wrong_type(whole);
-	policy_set_profile(apply->policy, profile, entry_origin(whole));
-	return 0;
+	switch (row->type) {
+	case TYPE_FLAG:
+		policy_set_flag(policy, (enum policy_flag)row->slot, v->number,
+				entry_origin(e));
+		return 0;
+	case TYPE_COUNT:
+	case TYPE_PORT:
+	case TYPE_DEPTH:
+	case TYPE_SIZE:
+	case TYPE_DURATION:
+		policy_set_number(policy, (enum policy_number)row->slot,
+				  v->number, entry_origin(e));
+		return 0;
+	case TYPE_TEXT:
+	case TYPE_PROXY:
+	case TYPE_TIER:
+		if (*v->text)
+			policy_set_text(policy, (enum policy_text)row->slot,
+					v->text, entry_origin(e));
+		return 0;
+	case TYPE_PROFILE:
+		policy_set_profile(policy, (enum profile)v->number,
+				   entry_origin(e));
+		return 0;
+	case TYPE_NET:
+		policy_set_net(policy, (enum net_mode)v->number,
+			       entry_origin(e));
+		return 0;
+	case TYPE_PATHS:
+		return add_path(apply, e, v, (enum path_list)row->slot, why);
+	case TYPE_HOSTS:
+		return policy_add_host(policy, (enum string_list)row->slot,
+				       v->text, NULL, entry_origin(e), why);
+	case TYPE_RULES:
+		return add_rule(apply, e, v, why);
+	case TYPE_CREDENTIALS:
+		return add_credential(apply, e, v, why);
+	case TYPE_REASONS:
+		return add_reasons(apply, e);
+	case TYPE_IGNORES:
+		return add_ignores(apply, e);
+	case TYPE_TLS:
+		return add_tls(apply, e);
+	case TYPE_UNUSED:	/* Worth a note in `policy check` */
+		document_note(apply->facts, e->fact->document, NOTE_INFO,
+			      e->fact->key, "has no effect: %s", row->words);
+		return 0;
+	case TYPE_FOREIGN:
+		return 0;
+	default:
+		return policy_add_string(policy, (enum string_list)row->slot,
+					 v->text, entry_origin(e), why);
+	}
 }
 
-static int apply_net(const struct apply *apply, const struct entry *whole)
+static int apply_entry(const struct apply *apply, const struct entry *e)
 {
-	const char *text = json_string_value(whole->value);
-	enum net_mode mode;
+	struct err why = { 0 };
+	struct value v;
+	int r;
 
-	if (!text || net_mode_parse(text, &mode) < 0)
-		return apply_wrong_type(whole);
-	policy_set_net(apply->policy, mode, entry_origin(whole));
-	return 0;
+	r = value_read(apply->asks, e,
+		       e->fact->document->authority != AUTHORITY_FULL, &v, &why);
+	if (r == -ENODATA) {
+		entry_warn(e, "%s", why.msg);
+		return 0;
+	}
+	if (r == 0) {
+		if (is_approved(apply, e, &v))
+			r = add_value(apply, e, &v, &why);
+		else
+			why.code = 0;
+		value_done(&v);
+	}
+	return why.code ? entry_problem(e, "%s", why.msg) : r;
 }
 
-/* Known keys that do nothing here are worth a note in `policy check` */
-static int apply_unused(const struct apply *apply, const struct entry *whole)
+static int apply_fact(const struct apply *apply, const struct fact *fact)
 {
-	document_note(apply->facts, whole->fact->document, NOTE_INFO,
-		      whole->fact->key, "has no effect: %s",
-		      whole->fact->setting->words);
-	return 0;
-}
+	struct entry e = fact_entry(apply->facts, fact);
+	const struct setting *row = fact->setting;
+	int r = 0;
 
-static int (*const appliers[TYPE_KINDS])(const struct apply *apply,
-					 const struct entry *whole) = {
-	[TYPE_FLAG] = apply_flag,
-	[TYPE_COUNT] = apply_number,
-	[TYPE_PORT] = apply_number,
-	[TYPE_DEPTH] = apply_number,
-	[TYPE_SIZE] = apply_number,
-	[TYPE_DURATION] = apply_number,
-	[TYPE_TEXT] = apply_text,
-	[TYPE_PROXY] = apply_text,
-	[TYPE_TIER] = apply_text,
-	[TYPE_PROFILE] = apply_profile,
-	[TYPE_NET] = apply_net,
-	[TYPE_PATHS] = apply_list,
-	[TYPE_HOSTS] = apply_list,
-	[TYPE_STRINGS] = apply_list,
-	[TYPE_PORTS] = apply_list,
-	[TYPE_RANGES] = apply_list,
-	[TYPE_SOCKETS] = apply_list,
-	[TYPE_VARIABLES] = apply_list,
-	[TYPE_COMMANDS] = apply_list,
-	[TYPE_REASONS] = apply_reasons,
-	[TYPE_IGNORES] = apply_ignores,
-	[TYPE_TLS] = apply_tls,
-	[TYPE_CREDENTIALS] = apply_list,
-	[TYPE_RULES] = apply_list,
-	[TYPE_UNUSED] = apply_unused,
-};
+	/* The list was written, even if as [] */
+	if (json_is_array(fact->value) &&
+	    fact->document->authority == AUTHORITY_FULL) {
+		if (row->type == TYPE_PATHS)
+			apply->policy->paths[row->slot].set = true;
+		else if (row->type >= TYPE_HOSTS && row->type <= TYPE_COMMANDS)
+			apply->policy->lists[row->slot].set = true;
+	}
+	while (r == 0 && entry_next(&e))
+		r = apply_entry(apply, &e);
+	return r;
+}
 
 /* True for what can only be applied once every denial is known */
 static bool opens(const struct setting *setting)
 {
 	switch (setting->type) {
 	case TYPE_PATHS:
-		return setting->slot == PATH_ALLOW_READ ||
-		       setting->slot == PATH_ALLOW_WRITE;
 	case TYPE_HOSTS:
-		return setting->slot == HOST_ALLOW;
 	case TYPE_RULES:
-		return setting->slot == RULES_ALLOW;
+		return setting->ask != ASK_NOTHING;
 	case TYPE_REASONS:	/* Reasons of denials */
 		return true;
 	default:
@@ -299,24 +450,19 @@ static bool is_in_pass(const struct fact *fact, enum apply_pass pass)
 
 int apply_facts(const struct apply *apply, enum apply_pass pass)
 {
-	for (size_t i = 0; i < apply->facts->len; i++) {
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < apply->facts->len; i++) {
 		const struct fact *fact = &apply->facts->v[i];
 		struct entry whole = fact_entry(apply->facts, fact);
 		struct refusal refusal;
-		int r = 0;
 
-		whole.value = fact->value;
-		if (!appliers[fact->setting->type] || !is_in_pass(fact, pass))
+		if (!is_in_pass(fact, pass))
 			continue;
-		if (!managed_admit(apply->locks, fact, &refusal)) {
-			if (pass != APPLY_STICKY)
-				apply_note_refusal(&whole, &refusal);
-			continue;
-		}
-		if (json_is_array(fact->value) || apply_admits(apply, &whole))
-			r = appliers[fact->setting->type](apply, &whole);
-		if (r < 0)
-			return r;
+		if (managed_admit(apply->locks, fact, &refusal))
+			r = apply_fact(apply, fact);
+		else if (pass != APPLY_STICKY)
+			note_refusal(&whole, &refusal);
 	}
-	return 0;
+	return r;
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/apply.h - facts become a policy
- *
- * Inside of policy/: apply.c has the order, the approvals and the scalars,
- * apply-entries.c lists and objects.
- */
+/* policy/apply.h - facts become a policy; inside of policy/ */
 
 #ifndef POLICY_APPLY_H
 #define POLICY_APPLY_H
@@ -49,25 +45,5 @@ void apply_find_pinned(const struct apply *apply, const char *pinned);
  * denies is applied
  */
 void apply_report_asks(const struct apply *apply);
-
-/* Note that @entry does not count, and why */
-void apply_note_refusal(const struct entry *entry,
-			const struct refusal *refusal);
-
-/* True if @entry counts: the file has authority, or the user has approved of the
- * entry. Noted if not.
- */
-bool apply_admits(const struct apply *apply, const struct entry *entry);
-
-/* "must be a list of paths", by the fact's type: as entry_problem() */
-int apply_wrong_type(const struct entry *entry);
-
-/* One fact's whole value each, which the locks have admitted. 0, or -EINVAL with a
- * message.
- */
-int apply_list(const struct apply *apply, const struct entry *whole);
-int apply_reasons(const struct apply *apply, const struct entry *whole);
-int apply_ignores(const struct apply *apply, const struct entry *whole);
-int apply_tls(const struct apply *apply, const struct entry *whole);
 
 #endif /* POLICY_APPLY_H */

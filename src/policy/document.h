@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 #include "policy/diagnostics.h"
+#include "policy/pathrule.h"
+#include "shell/rule.h"
 
 struct err;
 struct file_reader;
@@ -125,8 +127,8 @@ struct entry {
 
 #define ENTRY_WHOLE	((size_t)-1)
 
-/* The whole value of @fact; entry_next() then steps through its list: true for each
- * entry, and once for the whole of a value that is no list
+/* Before the first entry of @fact; entry_next() then steps through its list: true for
+ * each entry, and once for the whole of a value that is no list
  */
 struct entry fact_entry(const struct facts *facts, const struct fact *fact);
 bool entry_next(struct entry *entry);
@@ -157,8 +159,36 @@ struct ask_context {
 	const struct policy_dedup *hidden;
 };
 
+/**
+ * struct value - What one entry says
+ * @ask:	What it asks for beyond the defaults; ASK_NOTHING: nothing
+ * @path:	Of paths, sockets, path rules and credentials in files
+ * @rule:	Of permission rules
+ * @number:	Of switches, numbers, the profile and the network's mode
+ * @text:	Of texts, hosts and strings; lives as long as the entry
+ * @mask:	A credential that is masked, and not only denied
+ * @asked:	@ask is wanted
+ * @digits:	For @text
+ */
+struct value {
+	struct ask ask;
+	struct path_rule path;
+	struct rule rule;
+	uint64_t number;
+	const char *text;
+	bool mask, asked;
+	char digits[24];
+};
+
+/* Parse @entry, with what it asks for if that is @asked. 0; -EINVAL with a message, -ENODATA for an entry that is empty and
+ * opens nothing. With 0 a message in @why is about a part that does not count.
+ */
+int value_read(const struct ask_context *ctx, const struct entry *entry,
+	       bool asked, struct value *ret, struct err *why);
+void value_done(struct value *value);
+
 /* What @entry asks for beyond the defaults. False and nothing to release if that is
- * nothing. An entry that cannot be understood asks for nothing: apply.c reports it.
+ * nothing. An entry that cannot be parsed asks for nothing: apply.c reports it.
  */
 bool ask_of(const struct ask_context *ctx, const struct entry *entry,
 	    struct ask *ret);

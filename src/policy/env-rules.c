@@ -275,7 +275,7 @@ static bool is_secret_value(const char *value)
 static bool is_listed(const struct policy *policy, enum string_list list,
 		      const char *name, size_t n)
 {
-	const struct string_rules *rules = &policy->lists[list];
+	const struct list_rules *rules = &policy->lists[list];
 
 	for (size_t i = 0; i < rules->len; i++) {
 		const char *text = rules->v[i].text;

@@ -19,7 +19,7 @@ static const struct rule_bases bases = { "/r", "/w", "/h" };
 
 static bool covers(const char *text, enum rule_action action, const char *path)
 {
-	struct rule_path p;
+	struct path_rule p = { 0 };
 	struct rule r;
 	bool yes = false;
 
@@ -33,7 +33,7 @@ static bool covers(const char *text, enum rule_action action, const char *path)
 			abort();
 		if (yes && !path_is_within(p.path, path))
 			abort();
-		rule_path_done(&p);
+		path_rule_done(&p);
 	}
 	rule_done(&r);
 	return yes;
@@ -44,9 +44,10 @@ static enum rule_action decide(const char *text, enum rule_action action,
 {
 	struct permission *set = permission_new();
 	struct permission_verdict v;
+	struct rule rule;
 
-	(void)permission_add(set, text, action, &bases, (struct origin){ 0 },
-			  NULL);
+	if (rule_parse(text, action, &rule, NULL) == 0)
+		permission_add(set, &rule, (struct origin){ 0 });
 	v = permission_decide_command(set, command,
 			false);
 	permission_verdict_done(&v);

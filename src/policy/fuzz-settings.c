@@ -70,10 +70,10 @@ static void check_closed(const struct policy *p)
 		must(!is_repository(&p->paths[PATH_ALLOW_WRITE].v[i].origin) ||
 		     path_is_within(p->cwd,
 				    p->paths[PATH_ALLOW_WRITE].v[i].path));
-	for (size_t i = 0; i < p->hosts[HOST_ALLOW].len; i++)
-		must(!is_repository(&p->hosts[HOST_ALLOW].v[i].origin));
+	for (size_t i = 0; i < p->lists[HOST_ALLOW].len; i++)
+		must(!is_repository(&p->lists[HOST_ALLOW].v[i].origin));
 	for (size_t i = 0; i < ARRAY_SIZE(opening); i++) {
-		const struct string_rules *list = &p->lists[opening[i]];
+		const struct list_rules *list = &p->lists[opening[i]];
 
 		for (size_t j = 0; j < list->len; j++)
 			must(!is_repository(&list->v[j].origin));

@@ -10,7 +10,7 @@
 /* Under allowManagedDomainsOnly only managed rules allow. settings.c drops all
  * others already; this check does not rely on it.
  */
-static bool counts(const struct policy *policy, const struct host_rule *rule)
+static bool counts(const struct policy *policy, const struct list_rule *rule)
 {
 	return !policy_flag(policy, FLAG_MANAGED_DOMAINS_ONLY, false) ||
 	       (rule->origin.source &&
@@ -18,12 +18,12 @@ static bool counts(const struct policy *policy, const struct host_rule *rule)
 }
 
 /* The first rule for @host; the next one after @at, if that is not NULL */
-static const struct host_rule *next_match(const struct policy *policy,
-					  enum host_list list,
+static const struct list_rule *next_match(const struct policy *policy,
+					  enum string_list list,
 					  const struct host *host,
-					  const struct host_rule *at)
+					  const struct list_rule *at)
 {
-	const struct host_rules *rules = &policy->hosts[list];
+	const struct list_rules *rules = &policy->lists[list];
 
 	for (size_t i = at ? (size_t)(at - rules->v) + 1 : 0; i < rules->len;
 	     i++) {
@@ -35,8 +35,8 @@ static const struct host_rule *next_match(const struct policy *policy,
 	return NULL;
 }
 
-static const struct host_rule *first_match(const struct policy *policy,
-					   enum host_list list,
+static const struct list_rule *first_match(const struct policy *policy,
+					   enum string_list list,
 					   const struct host *host)
 {
 	return next_match(policy, list, host, NULL);
@@ -49,7 +49,7 @@ struct host_verdict host_decide(const struct policy *policy,
 
 	v.rule = first_match(policy, HOST_DENY, host);
 	if (v.rule) {
-		v.reason = v.rule->reason ? v.rule->reason
+		v.reason = v.rule->detail ? v.rule->detail
 					  : "host is on the deny list";
 		return v;
 	}
@@ -76,7 +76,7 @@ bool host_address_is_named(const struct policy *policy,
 
 bool host_port_is_named(const struct policy *policy, const struct host *host)
 {
-	const struct host_rule *rule = NULL;
+	const struct list_rule *rule = NULL;
 
 	while ((rule = next_match(policy, HOST_ALLOW, host, rule)) != NULL) {
 		if (host_pattern_port(rule->pattern))
@@ -88,7 +88,7 @@ bool host_port_is_named(const struct policy *policy, const struct host *host)
 bool host_address_is_denied(const struct policy *policy,
 			    const struct host *host)
 {
-	const struct string_rules *list = &policy->lists[LIST_DENIED_ADDRESSES];
+	const struct list_rules *list = &policy->lists[LIST_DENIED_ADDRESSES];
 
 	if (host->kind == HOST_NAME)
 		return false;

@@ -11,7 +11,7 @@
 struct buf;
 struct err;
 struct policy;
-struct host_rule;
+struct list_rule;
 
 enum { HOST_NAME_MAX_LEN = 253 };	/* RFC 1035, without the final dot */
 
@@ -115,7 +115,7 @@ enum host_decision { HOST_DENIED, HOST_ALLOWED, HOST_ASK };
  */
 struct host_verdict {
 	enum host_decision decision;
-	const struct host_rule *rule;
+	const struct list_rule *rule;
 	const char *reason;
 };
 

@@ -251,9 +251,14 @@ static void look_at_writes(const struct facts *facts, const struct policy *p)
 
 static void look_at_masks(const struct facts *facts, const struct policy *p)
 {
-	for (size_t i = 0; i < p->credentials.len; i++)
-		warn_origin(facts, &p->credentials.v[i].origin,
-			    "a masked credential stays outside like a denied one; the proxy does not put it in");
+	static const enum string_list lists[] = {
+		LIST_MASKED_FILES, LIST_MASKED_VARIABLES,
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+		for (size_t i = 0; i < p->lists[lists[k]].len; i++)
+			warn_origin(facts, &p->lists[lists[k]].v[i].origin,
+				    "a masked credential stays outside like a denied one; the proxy does not put it in");
 }
 
 void lint_note(const struct facts *facts, const struct policy *policy)
@@ -267,10 +272,10 @@ void lint_note(const struct facts *facts, const struct policy *policy)
 	    !policy_flag(policy, FLAG_ENABLED, false))
 		warn_origin(facts, &automatic->origin,
 			    "has no effect while the sandbox is not enabled");
-	for (size_t i = 0; i < policy->hosts[HOST_DENY].len; i++) {
-		const struct host_rule *rule = &policy->hosts[HOST_DENY].v[i];
+	for (size_t i = 0; i < policy->lists[HOST_DENY].len; i++) {
+		const struct list_rule *rule = &policy->lists[HOST_DENY].v[i];
 
-		if (!strcmp(rule->text, "*") && policy->hosts[HOST_ALLOW].len)
+		if (!strcmp(rule->text, "*") && policy->lists[HOST_ALLOW].len)
 			warn_origin(facts, &rule->origin,
 				    "denies every host, also those that are allowed; without it all others are refused anyway");
 	}

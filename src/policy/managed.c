@@ -45,7 +45,7 @@ static bool has_denial(const struct fact *fact, const char *start)
 	json_t *rule;
 
 	if (fact->setting->type != TYPE_RULES ||
-	    fact->setting->slot != (int)RULES_DENY)
+	    fact->setting->slot != (int)ACTION_DENY)
 		return false;
 	json_array_foreach(fact->value, i, rule) {
 		const char *text = json_string_value(rule);
@@ -84,7 +84,7 @@ static void look_at_managed(struct managed *locks, const struct fact *fact)
 	     yes && is_flag(fact, FLAG_MANAGED_RULES_ONLY));
 	lock(&locks->filesystem, fact,
 	     !strncmp(fact->setting->path, "filesystem.", 11) ||
-	     has_entries(fact, TYPE_CREDENTIALS, CREDENTIAL_FILE) ||
+	     has_entries(fact, TYPE_CREDENTIALS, LIST_MASKED_FILES) ||
 	     has_denial(fact, "Read(") || has_denial(fact, "Edit("));
 	lock(&locks->names, fact,
 	     fact->setting->type == TYPE_HOSTS ||
@@ -128,9 +128,7 @@ void managed_done(struct managed *locks)
 
 static void note_denial(struct managed *locks, enum scope scope, const char *path)
 {
-	size_t unused;
-
-	if (!dedup_add_copy(locks->denied, scope, path, 0, &unused) ||
+	if (!dedup_add(locks->denied, scope, path, 0) ||
 	    scope == SCOPE_BUILTIN)
 		return;
 	*vec_push(&locks->denials) = (struct denial){ scope,
@@ -331,7 +329,7 @@ static int check_denied(const struct policy *policy, enum path_list list,
 int managed_check_options(const struct managed *locks,
 			  const struct policy *policy, struct err *err)
 {
-	const struct host_rules *hosts = &policy->hosts[HOST_ALLOW];
+	const struct list_rules *hosts = &policy->lists[HOST_ALLOW];
 	const struct path_rules *paths = &policy->paths[PATH_ALLOW_READ];
 	int r;
 

@@ -78,7 +78,7 @@ const struct origin *mode_lock(const struct policy *policy)
 bool mode_excludes(const struct policy *policy, const char *command,
 		   char **why)
 {
-	const struct string_rules *rules =
+	const struct list_rules *rules =
 		&policy->lists[LIST_EXCLUDED_COMMANDS];
 	auto_free const char **patterns = NULL;
 

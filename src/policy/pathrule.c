@@ -75,7 +75,7 @@ static int add_pattern(const char *base, const char *rest,
 			    "'..' after a pattern; write where it leads");
 	glob = glob_new(pattern, err);
 	if (!glob)
-		return err && err->code ? err->code : -EINVAL;
+		return -EINVAL;
 
 	if (slash)
 		slash[1] = '\0';
@@ -149,9 +149,11 @@ int path_rule_parse(const char *text, const char *base, const char *home,
 		rest += strspn(rest + 1, "/") + 1;
 	}
 
-	if (glob_is_pattern(rest))
-		return add_pattern(base, rest, ret, err);
-	ret->path = path_resolve(base, rest);
+	if (!glob_is_pattern(rest))
+		ret->path = path_resolve(base, rest);
+	else if (add_pattern(base, rest, ret, err) < 0)
+		return -EINVAL;
+	ret->text = mem_strdup(text);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ struct path_rule {
  * NULL): "//p" and "/p" are absolute, "~" and "~/p" lie in
  * the home, all else below @base; "*", "?" and "[set]" make it a pattern; a
  * final "/" or "/ **" (without the blank) means the directory itself.
- * Fills in path, glob and literal. 0, or -EINVAL with a message and @ret as it was.
+ * Fills in text, path, glob and literal. 0, or -EINVAL with a message and @ret as it was.
  */
 int path_rule_parse(const char *text, const char *base, const char *home,
 		    struct path_rule *ret, struct err *err);

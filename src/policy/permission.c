@@ -59,24 +59,11 @@ void permission_verdict_done(struct permission_verdict *verdict)
 	verdict->why = NULL;
 }
 
-int permission_add(struct permission *set, const char *text, enum rule_action action,
-		const struct rule_bases *bases, struct origin origin,
-		struct err *err)
+void permission_add(struct permission *set, struct rule *rule,
+		    struct origin origin)
 {
-	struct entry e = { .origin = origin };
-	struct rule_path path = { 0 };
-	int r = rule_parse(text, action, &e.rule, err);
-
-	/* A path that makes no sense is an error also where it is not used */
-	if (!r && e.rule.kind == RULE_PATH && !e.rule.inert)
-		r = rule_path_init(&path, &e.rule, bases, err);
-	rule_path_done(&path);
-	if (r < 0) {
-		rule_done(&e.rule);
-		return r;
-	}
-	*vec_push(&set->actions[action]) = e;
-	return 0;
+	*vec_push(&set->actions[rule->action]) = (struct entry){ *rule, origin };
+	*rule = (struct rule){ 0 };
 }
 
 static struct permission_verdict verdict(enum rule_action action,

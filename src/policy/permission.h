@@ -9,9 +9,8 @@
 #define POLICY_PERMISSION_H
 
 #include "policy/origin.h"
-#include "policy/rule-path.h"
+#include "shell/rule.h"
 
-struct err;
 struct permission;
 
 /**
@@ -35,11 +34,9 @@ void permission_verdict_done(struct permission_verdict *verdict);
 struct permission *permission_new(void);
 void permission_free(struct permission *set);
 
-/* Add a rule. 0, or -EINVAL with a message; nothing was added then.
- */
-int permission_add(struct permission *set, const char *text, enum rule_action action,
-		const struct rule_bases *bases, struct origin origin,
-		struct err *err);
+/* Add a rule, whose parts are taken over */
+void permission_add(struct permission *set, struct rule *rule,
+		    struct origin origin);
 
 /* May this shell line be run? To be allowed, each of its commands must be; one
  * that is denied or asked about is enough for that. With @no_broad_ask rules to

@@ -72,70 +72,27 @@ struct policy *policy_ref(struct policy *p)
 	return p;
 }
 
-static void free_paths(struct path_rules *rules)
-{
-	for (size_t i = 0; i < rules->len; i++)
-		path_rule_done(&rules->v[i]);
-	free(rules->v);
-}
-
-static void free_hosts(struct host_rules *rules)
-{
-	for (size_t i = 0; i < rules->len; i++) {
-		free(rules->v[i].text);
-		free(rules->v[i].reason);
-		host_pattern_free(rules->v[i].pattern);
-	}
-	free(rules->v);
-}
-
-static void free_strings(struct string_rules *rules)
-{
-	for (size_t i = 0; i < rules->len; i++) {
-		free(rules->v[i].text);
-	}
-	free(rules->v);
-}
-
-static void free_ignores(struct ignore_rules *rules)
-{
-	for (size_t i = 0; i < rules->len; i++) {
-		free(rules->v[i].command);
-		free(rules->v[i].text);
-	}
-	free(rules->v);
-}
-
-void credential_done(struct credential *c)
-{
-	for (size_t i = 0; i < c->claims.len; i++)
-		free(c->claims.v[i]);
-	for (size_t i = 0; i < c->hosts.len; i++)
-		free(c->hosts.v[i]);
-	free(c->claims.v);
-	free(c->hosts.v);
-	free(c->name);
-	free(c->extract);
-}
-
 void policy_unref(struct policy *p)
 {
 	if (!p || --p->refs)
 		return;
-	for (size_t i = 0; i < PATH_LISTS; i++)
-		free_paths(&p->paths[i]);
-	for (size_t i = 0; i < HOST_LISTS; i++)
-		free_hosts(&p->hosts[i]);
-	for (size_t i = 0; i < LIST_COUNT; i++)
-		free_strings(&p->lists[i]);
+	for (size_t i = 0; i < PATH_LISTS; i++) {
+		for (size_t j = 0; j < p->paths[i].len; j++)
+			path_rule_done(&p->paths[i].v[j]);
+		free(p->paths[i].v);
+	}
+	for (size_t i = 0; i < LIST_COUNT; i++) {
+		for (size_t j = 0; j < p->lists[i].len; j++) {
+			free(p->lists[i].v[j].text);
+			free(p->lists[i].v[j].detail);
+			host_pattern_free(p->lists[i].v[j].pattern);
+		}
+		free(p->lists[i].v);
+	}
 	for (size_t i = 0; i < DIR_COUNT; i++)
 		free(p->dirs[i]);
 	for (size_t i = 0; i < TEXT_COUNT; i++)
 		free(p->texts[i].value);
-	free_ignores(&p->ignores);
-	for (size_t i = 0; i < p->credentials.len; i++)
-		credential_done(&p->credentials.v[i]);
-	free(p->credentials.v);
 	for (size_t i = 0; i < p->sources.len; i++)
 		source_free(p->sources.v[i]);
 	free(p->sources.v);
@@ -310,7 +267,7 @@ const char *net_mode_name(enum net_mode mode)
 }
 
 /* Keys of the set of what was seen: the lists share it */
-enum { SEEN_PATHS = 0, SEEN_HOSTS = 100, SEEN_STRINGS = 200 };
+enum { SEEN_PATHS = 0, SEEN_LISTS = 100 };
 
 static int check_limit(size_t len, struct err *err)
 {
@@ -320,27 +277,40 @@ static int check_limit(size_t len, struct err *err)
 		    POLICY_RULES_MAX);
 }
 
-/* Take over the parts of @rule; an entry that is there already, which @whole
- * or else its path tells, is dropped
- */
+/* Take over the parts of @rule; NULL if such an entry is there already */
 static struct path_rule *push_path(struct policy *p, enum path_list list,
-				   struct path_rule rule, const char *whole)
+				   struct path_rule rule)
 {
 	const unsigned int key = SEEN_PATHS + (unsigned int)list * 8 +
 		(unsigned int)rule.strength * 2 + !!rule.glob;
 	struct path_rules *rules = &p->paths[list];
-	size_t at;
+	/* "/x" is another pattern in another file, in another directory */
+	auto_free char *whole = !rule.glob || rule.literal ? NULL :
+		mem_printf("%s\n%s", rule.path, rule.text);
 
 	/* Our own tables do not count as setting the list */
 	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
 		rules->set = true;
-	if (whole ? !dedup_add_copy(p->seen, key, whole, rules->len, &at)
-		  : !dedup_add(p->seen, key, rule.path, rules->len, &at)) {
+	if (!dedup_add(p->seen, key, whole ? whole : rule.literal ? rule.literal
+		       : rule.path, rules->len)) {
 		path_rule_done(&rule);
 		return NULL;
 	}
 	*vec_push(rules) = rule;
 	return &rules->v[rules->len - 1];
+}
+
+int policy_take_path(struct policy *p, enum path_list list,
+		     struct path_rule *rule, struct err *err)
+{
+	const int r = check_limit(p->paths[list].len, err);
+
+	if (r == 0)
+		push_path(p, list, *rule);
+	else
+		path_rule_done(rule);
+	*rule = (struct path_rule){ 0 };
+	return r;
 }
 
 int policy_add_path(struct policy *p, enum path_list list, const char *text,
@@ -349,32 +319,9 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 {
 	const char *base = origin.source ? origin.source->base : p->cwd;
 	struct path_rule rule = { .strength = strength, .origin = origin };
-	int r;
+	const int r = path_rule_parse(text, base, p->home, &rule, err);
 
-	r = check_limit(p->paths[list].len, err);
-	if (r == 0)
-		r = path_rule_parse(text, base, p->home, &rule, err);
-	if (r < 0)
-		return r;
-	rule.text = mem_strdup(text);
-	push_path(p, list, rule, rule.literal);
-	return 0;
-}
-
-void policy_add_glob(struct policy *p, enum path_list list, const char *text,
-		     struct glob *glob, enum rule_strength strength,
-		     struct origin origin)
-{
-	/* "/x" is another pattern in another file, in another directory */
-	auto_free char *whole = mem_printf("%s\n%s", glob_prefix(glob), text);
-
-	push_path(p, list, (struct path_rule){
-		.text = mem_strdup(text),
-		.path = mem_strdup(glob_prefix(glob)),
-		.glob = glob,
-		.strength = strength,
-		.origin = origin,
-	}, whole);
+	return r < 0 ? r : policy_take_path(p, list, &rule, err);
 }
 
 struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
@@ -386,7 +333,7 @@ struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
 		.path = path,
 		.strength = strength,
 		.origin = origin,
-	}, NULL);
+	});
 }
 
 void policy_add_literal(struct policy *p, enum path_list list,
@@ -397,86 +344,67 @@ void policy_add_literal(struct policy *p, enum path_list list,
 			    origin);
 }
 
-int policy_add_host(struct policy *p, enum host_list list, const char *text,
-		    const char *reason, struct origin origin, struct err *err)
+/* Takes over @pattern */
+static int push_list(struct policy *p, enum string_list list, const char *text,
+		     struct host_pattern *pattern, const char *detail,
+		     struct origin origin, struct err *err)
 {
-	struct host_rules *rules = &p->hosts[list];
-	struct host_pattern *pattern;
-	size_t at;
-	int r;
+	struct list_rules *rules = &p->lists[list];
+	const int r = check_limit(rules->len, err);
 
-	r = check_limit(rules->len, err);
-	if (r < 0)
-		return r;
-	pattern = host_pattern_new(text, list == HOST_DENY, err);
-	if (!pattern)
-		return err && err->code ? err->code : -EINVAL;
 	rules->set = true;
-	if (dedup_find(p->seen, SEEN_HOSTS + list, text, &at)) {
-		struct host_rule *first = &rules->v[at];
-
-		/* The reason may come from another file than the entry */
-		if (reason && !first->reason)
-			first->reason = mem_strdup(reason);
+	/* Of LIST_IGNORES each goes with its command */
+	if (r < 0 || (!dedup_add(p->seen, SEEN_LISTS + list, text, rules->len) &&
+		      list != LIST_IGNORES)) {
 		host_pattern_free(pattern);
-		return 0;
+		return r;
 	}
-	*vec_push(rules) = (struct host_rule){
+	*vec_push(rules) = (struct list_rule){
 		.text = mem_strdup(text),
+		.detail = detail ? mem_strdup(detail) : NULL,
 		.pattern = pattern,
-		.reason = reason ? mem_strdup(reason) : NULL,
 		.origin = origin,
 	};
-	(void)dedup_add(p->seen, SEEN_HOSTS + list,
-		       rules->v[rules->len - 1].text, rules->len - 1, &at);
 	return 0;
+}
+
+int policy_add_host(struct policy *p, enum string_list list, const char *text,
+		    const char *reason, struct origin origin, struct err *err)
+{
+	struct host_pattern *pattern = host_pattern_new(text, list == HOST_DENY,
+							err);
+
+	if (!pattern)
+		return err && err->code ? err->code : -EINVAL;
+	/* The reason may come from another file than the entry */
+	if (reason)
+		(void)policy_set_reason(p, list, text, reason);
+	return push_list(p, list, text, pattern, reason, origin, err);
 }
 
 int policy_add_string(struct policy *p, enum string_list list,
 		      const char *text, struct origin origin, struct err *err)
 {
-	struct string_rules *rules = &p->lists[list];
-	size_t at;
-	int r;
-
-	rules->set = true;
-	r = check_limit(rules->len, err);
-	if (r < 0 || dedup_find(p->seen, SEEN_STRINGS + list, text, &at))
-		return r;
-	*vec_push(rules) = (struct string_rule){
-		.text = mem_strdup(text), .origin = origin,
-	};
-	(void)dedup_add(p->seen, SEEN_STRINGS + list,
-		       rules->v[rules->len - 1].text, rules->len - 1, &at);
-	return 0;
+	return push_list(p, list, text, NULL, NULL, origin, err);
 }
 
 int policy_add_ignore(struct policy *p, const char *command,
 		      const char *text, struct origin origin, struct err *err)
 {
-	const int r = check_limit(p->ignores.len, err);
-
-	if (r < 0)
-		return r;
-	*vec_push(&p->ignores) = (struct ignore_rule){
-		.command = mem_strdup(command),
-		.text = mem_strdup(text),
-		.origin = origin,
-	};
-	return 0;
+	return push_list(p, LIST_IGNORES, text, NULL, command, origin, err);
 }
 
-bool policy_set_reason(struct policy *p, const char *text,
-		       const char *reason)
+bool policy_set_reason(struct policy *p, enum string_list list,
+		       const char *text, const char *reason)
 {
-	struct host_rule *rule;
+	struct list_rule *rule;
 	size_t at;
 
-	if (!dedup_find(p->seen, SEEN_HOSTS + HOST_DENY, text, &at))
+	if (!dedup_find(p->seen, SEEN_LISTS + list, text, &at))
 		return false;
-	rule = &p->hosts[HOST_DENY].v[at];
-	if (!rule->reason)
-		rule->reason = mem_strdup(reason);
+	rule = &p->lists[list].v[at];
+	if (!rule->detail)
+		rule->detail = mem_strdup(reason);
 	return true;
 }
 

@@ -64,29 +64,9 @@ struct path_rules {
 	bool set;
 };
 
-enum host_list { HOST_ALLOW, HOST_DENY, HOST_LISTS };
-
-/**
- * struct host_rule - One entry of a host list
- * @text:	As it was written
- * @pattern:	Compiled (policy/host.h)
- * @reason:	The user's own words for a denial, or NULL
- */
-struct host_rule {
-	char *text;
-	struct host_pattern *pattern;
-	char *reason;
-	struct origin origin;
-};
-
-struct host_rules {
-	struct host_rule *v;
-	size_t len, cap;
-	bool set;
-};
-
-/* Lists of plain strings */
+/* All other lists */
 enum string_list {
+	HOST_ALLOW, HOST_DENY,	/* Each with its pattern */
 	LIST_UNIX_SOCKETS,	/* Absolute paths */
 	LIST_HOST_PORTS,	/* Decimal ports of the host's loopback */
 	LIST_PUBLISH,		/* Decimal ports published on the host */
@@ -98,18 +78,27 @@ enum string_list {
 	LIST_ENV_SET,		/* NAME=VALUE, or NAME to pass it */
 	LIST_ENV_DENY,		/* Names whose value outside stays outside */
 	LIST_GIT_SAFE,		/* git.safeDirectories */
-	LIST_TLS_EXCLUDE,	/* tlsTerminate.excludeDomains */
-	LIST_TLS_EXTRA_CA,	/* tlsTerminate.extraCaCertPaths */
+	LIST_MASKED_FILES,	/* Absolute paths; also in PATH_DENY_READ */
+	LIST_MASKED_VARIABLES,	/* Also in LIST_ENV_DENY */
+	LIST_IGNORES,		/* ignoreViolations: hides reports, never allows */
 	LIST_COUNT,
 };
 
-struct string_rule {
-	char *text;
+/**
+ * struct list_rule - One entry of a list
+ * @text:	As it was written; of LIST_IGNORES a substring of the report
+ * @detail:	The user's own words for a denied host, or NULL; of LIST_IGNORES
+ *		"*", or a substring of the command
+ * @pattern:	Of a host, compiled (policy/host.h)
+ */
+struct list_rule {
+	char *text, *detail;
+	struct host_pattern *pattern;
 	struct origin origin;
 };
 
-struct string_rules {
-	struct string_rule *v;
+struct list_rules {
+	struct list_rule *v;
 	size_t len, cap;
 	bool set;
 };
@@ -167,57 +156,12 @@ struct number {
 enum policy_text {
 	TEXT_PARENT_HTTP, TEXT_PARENT_HTTPS, TEXT_PARENT_NO_PROXY,
 	TEXT_MINIMUM_TIER,
-	TEXT_TLS_CA_CERT, TEXT_TLS_CA_KEY,
 	TEXT_COUNT,
 };
 
 struct text_value {
 	char *value;	/* NULL if unset */
 	struct origin origin;
-};
-
-/**
- * struct ignore_rule - ignoreViolations: hides reports, never allows
- * @command:	"*", or a substring of the command
- * @text:	A substring of the report
- */
-struct ignore_rule {
-	char *command, *text;
-	struct origin origin;
-};
-
-struct ignore_rules {
-	struct ignore_rule *v;
-	size_t len, cap;
-};
-
-enum credential_kind { CREDENTIAL_FILE, CREDENTIAL_ENV };
-
-/**
- * struct credential - A secret that is masked: credentials.files, .envVars
- * @kind:	A file or a variable
- * @name:	The file's absolute path, or the variable's name
- * @extract:	A regular expression whose group is the secret, or NULL: all
- * @jwt:	The secret is a JSON web token
- * @claims:	The claims of it to mask, or none: the whole token
- * @hosts:	Where the real value may go
- *
- * What is masked is hidden as well (PATH_DENY_READ, LIST_ENV_DENY): who does
- * not know about masks shows nothing rather than the secret.
- */
-struct credential {
-	enum credential_kind kind;
-	char *name, *extract;
-	bool jwt;
-	struct { char **v; size_t len, cap; } claims, hosts;
-	struct origin origin;
-};
-
-void credential_done(struct credential *c);
-
-struct credentials {
-	struct credential *v;
-	size_t len, cap;
 };
 
 /**
@@ -273,13 +217,10 @@ struct policy {
 	enum net_mode net;
 	struct origin net_origin;
 	struct path_rules paths[PATH_LISTS];
-	struct host_rules hosts[HOST_LISTS];
-	struct string_rules lists[LIST_COUNT];
+	struct list_rules lists[LIST_COUNT];
 	struct flag flags[FLAG_COUNT];
 	struct number numbers[NUMBER_COUNT];
 	struct text_value texts[TEXT_COUNT];
-	struct ignore_rules ignores;
-	struct credentials credentials;
 	struct permission *ruleset;
 	struct source_list sources;
 };
@@ -328,12 +269,9 @@ int policy_add_path(struct policy *p, enum path_list list, const char *text,
 		    enum rule_strength strength, struct origin origin,
 		    struct err *err);
 
-/* Add a pattern that was compiled elsewhere, for gitignore(5) has its own
- * grammar. Takes over @glob.
- */
-void policy_add_glob(struct policy *p, enum path_list list, const char *text,
-		     struct glob *glob, enum rule_strength strength,
-		     struct origin origin);
+/* As policy_add_path() with a rule that is parsed; takes over its parts */
+int policy_take_path(struct policy *p, enum path_list list,
+		     struct path_rule *rule, struct err *err);
 
 /* As policy_add_path() for an absolute path that holds no pattern */
 void policy_add_literal(struct policy *p, enum path_list list,
@@ -348,7 +286,7 @@ struct path_rule *policy_take_literal(struct policy *p, enum path_list list,
 				      struct origin origin);
 
 /* Add a host pattern (spec/network); duplicates are dropped */
-int policy_add_host(struct policy *p, enum host_list list, const char *text,
+int policy_add_host(struct policy *p, enum string_list list, const char *text,
 		    const char *reason, struct origin origin, struct err *err);
 
 /* 0, or -E2BIG with a message */
@@ -357,11 +295,11 @@ int policy_add_string(struct policy *p, enum string_list list,
 int policy_add_ignore(struct policy *p, const char *command,
 		      const char *text, struct origin origin, struct err *err);
 
-/* The reason of the denial whose text is exactly @text; false if there is none,
- * and it changes nothing where a stronger file gave a reason
+/* The reason of the entry whose text is exactly @text; false if there is none, and
+ * it changes nothing where a stronger file gave a reason
  */
-bool policy_set_reason(struct policy *p, const char *text,
-		       const char *reason);
+bool policy_set_reason(struct policy *p, enum string_list list,
+		       const char *text, const char *reason);
 
 /* True if @list holds exactly @text */
 bool policy_has_string(const struct policy *p, enum string_list list,

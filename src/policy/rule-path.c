@@ -158,34 +158,13 @@ static bool is_here(const struct specifier *spec, enum rule_action action)
 	return spec->fixed || (action == ACTION_ALLOW && spec->whole);
 }
 
-static int compile(struct rule_path *ret, const struct specifier *spec,
-		   enum rule_action action, struct err *err)
-{
-	auto_free char *text = mem_printf("%s%s", is_here(spec, action) ? "/"
-					  : "", spec->pattern.p);
-	struct gitignore_pattern pattern;
-	int r;
-
-	r = gitignore_pattern_init(&pattern, spec->dir, text,
-				GITIGNORE_NO_NEGATION | GITIGNORE_MUST_MATCH, err);
-	if (r < 0)
-		return r;
-	if (pattern.literal) {
-		ret->path = take_ptr(pattern.literal);
-		ret->glob = NULL;
-	} else {
-		ret->path = mem_strdup(glob_prefix(pattern.glob));
-		ret->glob = take_ptr(pattern.glob);
-	}
-	gitignore_pattern_done(&pattern);
-	return 0;
-}
-
-int rule_path_init(struct rule_path *ret, const struct rule *rule,
+int rule_path_init(struct path_rule *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err)
 {
 	__attribute__((cleanup(specifier_done))) struct specifier spec = { 0 };
 	const char *doubt = path_rule_doubt(rule->content, true);
+	struct gitignore_pattern pattern = { 0 };
+	auto_free char *text = NULL;
 	const char *rest;
 	int r;
 
@@ -198,16 +177,25 @@ int rule_path_init(struct rule_path *ret, const struct rule *rule,
 	if (r < 0)
 		return r;
 	drop_final_stars(&spec);
-	if (spec.pattern.len)
-		return compile(ret, &spec, rule->action, err);
-	ret->path = take_ptr(spec.dir);
-	ret->glob = NULL;
+	if (!spec.pattern.len) {
+		ret->path = take_ptr(spec.dir);
+		ret->text = mem_strdup(ret->path);
+		return 0;
+	}
+	text = mem_printf("%s%s", is_here(&spec, rule->action) ? "/" : "",
+			  spec.pattern.p);
+	r = gitignore_pattern_init(&pattern, spec.dir, text,
+			GITIGNORE_NO_NEGATION | GITIGNORE_MUST_MATCH, err);
+	if (r < 0)
+		return r;
+	if (pattern.literal) {
+		ret->path = take_ptr(pattern.literal);
+		ret->text = mem_strdup(ret->path);
+	} else {
+		ret->path = mem_strdup(glob_prefix(pattern.glob));
+		ret->text = mem_strdup(rule->content);
+		ret->glob = take_ptr(pattern.glob);
+	}
+	gitignore_pattern_done(&pattern);
 	return 0;
-}
-
-void rule_path_done(struct rule_path *path)
-{
-	free(path->path);
-	glob_free(path->glob);
-	*path = (struct rule_path){ 0 };
 }

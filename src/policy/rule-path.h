@@ -7,7 +7,7 @@
 #include "shell/rule.h"
 
 struct err;
-struct glob;
+struct path_rule;
 
 /**
  * struct rule_bases - Where relative paths start; all absolute and clean
@@ -19,23 +19,12 @@ struct rule_bases {
 	const char *root, *cwd, *home;
 };
 
-/**
- * struct rule_path - What a Read or Edit rule names; it covers all below that
- * @path:	The one path, or for a pattern the directory that matches are in
- * @glob:	NULL, or the pattern over absolute paths, for the thing itself
- */
-struct rule_path {
-	char *path;
-	struct glob *glob;
-};
-
 /* The paths of @rule, which is RULE_PATH. A name alone is meant at any depth
  * below @bases->cwd, and so is a directory's ("name/", or with two stars) if
- * it is denied; where it is allowed, only the one there is meant. 0, or
- * -EINVAL with a message and *@ret untouched.
+ * it is denied; where it is allowed, only the one there is meant. Fills in text,
+ * path and glob. 0, or -EINVAL with a message and *@ret untouched.
  */
-int rule_path_init(struct rule_path *ret, const struct rule *rule,
+int rule_path_init(struct path_rule *ret, const struct rule *rule,
 		   const struct rule_bases *bases, struct err *err);
-void rule_path_done(struct rule_path *path);
 
 #endif /* POLICY_RULE_PATH_H */

@@ -10,6 +10,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "policy/policy.h"
+#include "shell/rule.h"
 
 static const struct setting rows[] = {
 #define SETTING(area, path, type, slot, guard, tighten, ask, otherwise, words) \

@@ -22,21 +22,20 @@ enum setting_type {
 	TYPE_PROXY,
 	TYPE_TIER, TYPE_PROFILE, TYPE_NET,	/* One of a few words */
 	TYPE_PATHS,	/* -> enum path_list */
-	TYPE_HOSTS,	/* -> enum host_list */
-	TYPE_STRINGS,	/* -> enum string_list; and with checks: */
+	/* Lists -> enum string_list; the first and the last are used by apply.c */
+	TYPE_HOSTS,
+	TYPE_STRINGS,	/* And with checks: */
 	TYPE_PORTS, TYPE_RANGES, TYPE_SOCKETS, TYPE_VARIABLES,
 	TYPE_COMMANDS,
 	TYPE_REASONS,	/* {text: text} */
 	TYPE_IGNORES,	/* {text: [text]} */
 	TYPE_TLS,	/* An object: a switch and its parts */
 	TYPE_CREDENTIALS,	/* A list of objects */
-	TYPE_RULES,	/* Permission rules -> enum rules_list */
+	TYPE_RULES,	/* Permission rules -> enum rule_action */
 	TYPE_UNUSED,	/* Known; noted that it does nothing here */
 	TYPE_FOREIGN,	/* Known; the agent's own */
 	TYPE_KINDS,
 };
-
-enum rules_list { RULES_ALLOW, RULES_DENY, RULES_ASK };
 
 /* Which scopes may set a key. What a repository's files may set follows from what
  * the value asks for (enum ask_kind).

@@ -51,7 +51,7 @@ static void answer_paths(const struct path_rules *rules, struct buf *out)
 		buf_adds(out, rules->set ? "nothing\n" : "unset\n");
 }
 
-static void answer_hosts(const struct host_rules *rules, struct buf *out)
+static void answer_list(const struct list_rules *rules, struct buf *out)
 {
 	for (size_t i = 0; i < rules->len; i++) {
 		buf_adds(out, rules->v[i].text);
@@ -61,48 +61,23 @@ static void answer_hosts(const struct host_rules *rules, struct buf *out)
 		buf_adds(out, rules->set ? "nothing\n" : "unset\n");
 }
 
-static void answer_strings(const struct string_rules *rules, struct buf *out)
+static void answer_masks(const struct list_rules *rules, struct buf *out)
 {
 	for (size_t i = 0; i < rules->len; i++) {
-		buf_adds(out, rules->v[i].text);
+		buf_addf(out, "mask %s", rules->v[i].text);
 		add_origin(&rules->v[i].origin, out);
 	}
 	if (!rules->len)
-		buf_adds(out, rules->set ? "nothing\n" : "unset\n");
-}
-
-static void answer_credentials(const struct policy *p,
-			       enum credential_kind kind, struct buf *out)
-{
-	bool any = false;
-
-	for (size_t i = 0; i < p->credentials.len; i++) {
-		const struct credential *c = &p->credentials.v[i];
-
-		if (c->kind != kind)
-			continue;
-		any = true;
-		buf_addf(out, "mask %s", c->name);
-		if (c->extract)
-			buf_addf(out, " extract %s", c->extract);
-		if (c->jwt)
-			buf_adds(out, " jwt");
-		for (size_t j = 0; j < c->hosts.len; j++)
-			buf_addf(out, " for %s", c->hosts.v[j]);
-		add_origin(&c->origin, out);
-	}
-	if (!any)
 		buf_adds(out, "no mask\n");
 }
 
-static void answer_ignores(const struct policy *p, struct buf *out)
+static void answer_ignores(const struct list_rules *rules, struct buf *out)
 {
-	for (size_t i = 0; i < p->ignores.len; i++) {
-		buf_addf(out, "%s: %s", p->ignores.v[i].command,
-			 p->ignores.v[i].text);
-		add_origin(&p->ignores.v[i].origin, out);
+	for (size_t i = 0; i < rules->len; i++) {
+		buf_addf(out, "%s: %s", rules->v[i].detail, rules->v[i].text);
+		add_origin(&rules->v[i].origin, out);
 	}
-	if (!p->ignores.len)
+	if (!rules->len)
 		buf_adds(out, "nothing\n");
 }
 
@@ -173,21 +148,19 @@ static void answer_value(const struct policy *p, const char *key,
 		answer_paths(&p->paths[s->slot], out);
 		break;
 	case TYPE_HOSTS:
-		answer_hosts(&p->hosts[s->slot], out);
-		break;
 	case TYPE_STRINGS:
 	case TYPE_PORTS:
 	case TYPE_RANGES:
 	case TYPE_SOCKETS:
 	case TYPE_VARIABLES:
 	case TYPE_COMMANDS:
-		answer_strings(&p->lists[s->slot], out);
+		answer_list(&p->lists[s->slot], out);
 		break;
 	case TYPE_CREDENTIALS:
-		answer_credentials(p, (enum credential_kind)s->slot, out);
+		answer_masks(&p->lists[s->slot], out);
 		break;
 	case TYPE_IGNORES:
-		answer_ignores(p, out);
+		answer_ignores(&p->lists[LIST_IGNORES], out);
 		break;
 	default:
 		buf_addf(out, "no such key: %s\n", key);

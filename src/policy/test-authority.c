@@ -293,7 +293,7 @@ static const char *wider_paths(const struct policy *a, const struct policy *b)
 static const char *wider_lists(const struct policy *a, const struct policy *b)
 {
 	for (enum string_list list = 0; list < LIST_COUNT; list++) {
-		const bool deny = list == LIST_ENV_DENY ||
+		const bool deny = list == LIST_ENV_DENY || list == HOST_DENY ||
 				  list == LIST_DENIED_ADDRESSES;
 		const struct policy *from = deny ? b : a, *in = deny ? a : b;
 
@@ -303,22 +303,7 @@ static const char *wider_lists(const struct policy *a, const struct policy *b)
 				return from->lists[list].v[i].text;
 		}
 	}
-	for (enum host_list list = 0; list < HOST_LISTS; list++) {
-		const bool deny = list == HOST_DENY;
-		const struct policy *from = deny ? b : a, *in = deny ? a : b;
-
-		for (size_t i = 0; i < from->hosts[list].len; i++) {
-			bool found = false;
-
-			for (size_t k = 0; k < in->hosts[list].len; k++)
-				found |= !strcmp(in->hosts[list].v[k].text,
-						 from->hosts[list].v[i].text);
-			if (!found)
-				return from->hosts[list].v[i].text;
-		}
-	}
-	return a->ignores.len > b->ignores.len ? "ignoreViolations" :
-	       a->credentials.len > b->credentials.len ? "masks" : NULL;
+	return NULL;
 }
 
 static bool is_strict_on(enum policy_flag flag)
@@ -422,8 +407,8 @@ static bool has_rule(const struct policy *p, const struct ask *ask)
 			(enum string_list)(lists[ask->kind] - 1),
 			ask->kind == ASK_SOCKET ? ask->path : ask->text);
 	if (ask->kind == ASK_HOST) {
-		for (size_t i = 0; i < p->hosts[HOST_ALLOW].len; i++) {
-			if (!strcmp(p->hosts[HOST_ALLOW].v[i].text, ask->text))
+		for (size_t i = 0; i < p->lists[HOST_ALLOW].len; i++) {
+			if (!strcmp(p->lists[HOST_ALLOW].v[i].text, ask->text))
 				return true;
 		}
 		return false;
@@ -699,8 +684,8 @@ static const char *not_union(const struct policy *with,
 				return asks->v[k].text;
 		}
 	}
-	for (size_t i = 0; i < with->hosts[HOST_ALLOW].len; i++) {
-		const struct host_rule *r = &with->hosts[HOST_ALLOW].v[i];
+	for (size_t i = 0; i < with->lists[HOST_ALLOW].len; i++) {
+		const struct list_rule *r = &with->lists[HOST_ALLOW].v[i];
 		bool asked = !scope_is_repository(r->origin.source->scope);
 
 		for (size_t n = 0; !asked && n < report->sources.len; n++) {

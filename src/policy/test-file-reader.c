@@ -123,15 +123,17 @@ TEST(what_was_seen_is_found_again)
 
 	for (size_t i = 0; i < MANY; i++) {
 		texts[i] = mem_printf("%zu", i);
-		CHECK(dedup_add(seen, 1, texts[i], i, &at));
+		CHECK(dedup_add(seen, 1, texts[i], i));
 	}
 	for (size_t i = 0; i < MANY; i++) {
-		CHECK(!dedup_add(seen, 1, texts[i], 7, &at));
+		CHECK(!dedup_add(seen, 1, texts[i], 7));
+		CHECK(dedup_find(seen, 1, texts[i], &at));
 		CHECK_INT(at, i);
 		CHECK(!dedup_find(seen, 2, texts[i], &at));
 	}
-	CHECK(dedup_add_copy(seen, 2, "0", 9, &at));
-	CHECK(!dedup_add_copy(seen, 2, "0", 10, &at));
+	CHECK(dedup_add(seen, 2, "0", 9));
+	CHECK(!dedup_add(seen, 2, "0", 10));
+	CHECK(dedup_find(seen, 2, "0", &at));
 	CHECK_INT(at, 9);
 	dedup_free(seen);
 	for (size_t i = 0; i < MANY; i++)

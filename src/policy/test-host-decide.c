@@ -7,7 +7,7 @@
 #include "policy/policy.h"
 #include "test.h"
 
-static void add(struct policy *p, enum host_list list, const char *text,
+static void add(struct policy *p, enum string_list list, const char *text,
 		const char *reason, enum scope scope)
 {
 	const struct source *s = policy_add_source(p, scope, "test", NULL, 0,

@@ -10,10 +10,11 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "policy/glob.h"
+#include "policy/pathrule.h"
 #include "policy/rule-path.h"
 
 /* True if @absolute, or a directory above it, is named */
-static inline bool rule_path_match(const struct rule_path *path, const char *absolute)
+static inline bool rule_path_match(const struct path_rule *path, const char *absolute)
 {
 	auto_free char *up = NULL;
 	char *slash;

@@ -138,7 +138,7 @@ static const char *place(const char *content, enum rule_action action)
 	static char out[1100];
 	auto_free char *text = mem_printf("Edit(%s)", content);
 	struct err err = { 0 };
-	struct rule_path p;
+	struct path_rule p = { 0 };
 	struct rule r;
 
 	CHECK_INT(rule_parse(text, action, &r, NULL), 0);
@@ -146,7 +146,7 @@ static const char *place(const char *content, enum rule_action action)
 		snprintf(out, sizeof(out), "?%s", err.msg);
 	} else {
 		snprintf(out, sizeof(out), "%s%s", p.path, p.glob ? "+" : "");
-		rule_path_done(&p);
+		path_rule_done(&p);
 	}
 	rule_done(&r);
 	return out;
@@ -196,7 +196,7 @@ TEST(where_a_path_starts)
 TEST(without_a_home_there_is_no_tilde)
 {
 	const struct rule_bases homeless = { "/root", "/w", NULL };
-	struct rule_path p = { .path = NULL };
+	struct path_rule p = { .path = NULL };
 	struct err err = { 0 };
 	struct rule r;
 
@@ -211,14 +211,14 @@ static bool covers(const char *content, enum rule_action action,
 		   const char *path)
 {
 	auto_free char *text = mem_printf("Read(%s)", content);
-	struct rule_path p;
+	struct path_rule p = { 0 };
 	struct rule r;
 	bool yes;
 
 	CHECK_INT(rule_parse(text, action, &r, NULL), 0);
 	CHECK_INT(rule_path_init(&p, &r, &bases, NULL), 0);
 	yes = rule_path_match(&p, path);
-	rule_path_done(&p);
+	path_rule_done(&p);
 	rule_done(&r);
 	return yes;
 }
@@ -261,7 +261,7 @@ TEST(a_directory_here_or_at_any_depth)
 TEST(special_characters_of_the_bases_are_plain)
 {
 	const struct rule_bases odd = { "/r*", "/w[a]", "/home/?" };
-	struct rule_path p;
+	struct path_rule p = { 0 };
 	struct rule r;
 
 	CHECK_INT(rule_parse("Read(*.c)", ACTION_DENY, &r, NULL), 0);
@@ -269,6 +269,6 @@ TEST(special_characters_of_the_bases_are_plain)
 	CHECK_STR(p.path, "/w[a]");
 	CHECK(rule_path_match(&p, "/w[a]/x/y.c"));
 	CHECK(!rule_path_match(&p, "/wa/y.c"));
-	rule_path_done(&p);
+	path_rule_done(&p);
 	rule_done(&r);
 }

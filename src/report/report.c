@@ -31,7 +31,7 @@
 
 struct report {
 	char *run, *command, *line, *project, *missing;
-	const struct ignore_rules *ignores;
+	const struct list_rules *ignores;
 	int stream;
 	struct buf rest;	/* Of the last line, which it did not take */
 	int (*take)(void *arg, const struct violation *v);
@@ -253,7 +253,7 @@ const struct violation_sink *report_sink(const struct report *report)
 }
 
 void report_set_ignores(struct report *report,
-			const struct ignore_rules *ignores)
+			const struct list_rules *ignores)
 {
 	report->ignores = ignores;
 }

@@ -9,7 +9,7 @@
 #include "report/footer.h"
 #include "report/violation.h"
 
-struct ignore_rules;
+struct list_rules;
 struct report;
 
 enum {
@@ -31,7 +31,7 @@ enum {
  */
 struct report_config {
 	const char *run, *command, *project;
-	const struct ignore_rules *ignores;
+	const struct list_rules *ignores;
 	int stream;
 	int (*take)(void *arg, const struct violation *v);
 	void *arg;
@@ -57,7 +57,7 @@ const struct violation_sink *report_sink(const struct report *report);
 
 /* The policy changed: these rules count from now on, the old ones may go */
 void report_set_ignores(struct report *report,
-			const struct ignore_rules *ignores);
+			const struct list_rules *ignores);
 
 /* Something is not watched; the footer says so. @words is copied. */
 void report_missing(struct report *report, const char *words);

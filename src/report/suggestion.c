@@ -247,16 +247,16 @@ void suggestion_for(struct violation *v, const char *dir)
 	v->suggest_command = buf_take(&line);
 }
 
-const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
+const struct list_rule *ignore_find(const struct list_rules *rules,
 				      const struct violation *v)
 {
 	auto_buf struct buf line = { 0 };
 
 	for (size_t i = 0; rules && i < rules->len; i++) {
-		const struct ignore_rule *rule = &rules->v[i];
+		const struct list_rule *rule = &rules->v[i];
 
-		if (strcmp(rule->command, "*") &&
-		    (!v->command || !strstr(v->command, rule->command)))
+		if (strcmp(rule->detail, "*") &&
+		    (!v->command || !strstr(v->command, rule->detail)))
 			continue;
 		if (!line.len)
 			footer_line(v, &line);

@@ -4,7 +4,7 @@
 #ifndef REPORT_SUGGESTION_H
 #define REPORT_SUGGESTION_H
 
-struct ignore_rules;
+struct list_rules;
 struct violation;
 
 /* Fill in @v->suggest_edit and @v->suggest_command where they are NULL and
@@ -32,7 +32,7 @@ void suggestion_instead(struct violation *v, const char *command);
 void suggestion_for(struct violation *v, const char *dir);
 
 /* The rule's line of ignoreViolations that hides @v, or NULL */
-const struct ignore_rule *ignore_find(const struct ignore_rules *rules,
+const struct list_rule *ignore_find(const struct list_rules *rules,
 				      const struct violation *v);
 
 #endif /* REPORT_SUGGESTION_H */

@@ -16,7 +16,7 @@
 
 enum { LINES_MAX = 1024 };
 
-static struct report *start(int stream, const struct ignore_rules *ignores)
+static struct report *start(int stream, const struct list_rules *ignores)
 {
 	const char *dir = test_path("state");
 	const struct report_config config = {
@@ -151,8 +151,8 @@ TEST(the_rate_holds_back_and_the_closing_record_says_so)
 TEST(ignored_records_are_seen_by_nobody)
 {
 	char path[4096], any[] = "*", text[] = "/etc/7";
-	struct ignore_rule rule = { .command = any, .text = text };
-	const struct ignore_rules rules = { .v = &rule, .len = 1 };
+	struct list_rule rule = { .detail = any, .text = text };
+	const struct list_rules rules = { .v = &rule, .len = 1 };
 	auto_close int fd = open_stream(path, sizeof(path));
 	struct report *report = start(fd, &rules);
 

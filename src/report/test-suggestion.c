@@ -100,11 +100,11 @@ TEST(a_rule_is_lifted_where_it_was_written)
 
 TEST(ignore_rules_need_the_command_and_the_text)
 {
-	struct ignore_rule rules[] = {
-		{ .command = literal("npm"), .text = literal("/etc/hosts") },
-		{ .command = literal("*"), .text = literal("file-read /x") },
+	struct list_rule rules[] = {
+		{ .detail = literal("npm"), .text = literal("/etc/hosts") },
+		{ .detail = literal("*"), .text = literal("file-read /x") },
 	};
-	const struct ignore_rules list = { .v = rules, .len = 2 };
+	const struct list_rules list = { .v = rules, .len = 2 };
 	struct violation v = { .kind = VIOLATION_FS_WRITE,
 			       .command = literal("npm test"),
 			       .target = literal("/etc/hosts") };

@@ -175,7 +175,7 @@ static int apply_option(const struct option_value *v, struct policy *policy,
 		return add_path(policy, (enum path_list)index, v->value,
 				origin, err);
 	case KIND_HOST:
-		return policy_add_host(policy, (enum host_list)index,
+		return policy_add_host(policy, (enum string_list)index,
 				       v->value, NULL, origin, err);
 	case KIND_SOCKET:
 		path = path_resolve(policy->cwd, v->value);
@@ -482,7 +482,7 @@ static void note_variables(struct decision *s, const struct options *options)
 /* What waits for the user's approval, and what is asked for in vain */
 static void note_policy(struct decision *s, bool observed)
 {
-	const struct string_rules *asked = &s->policy->lists[LIST_ENV_SET];
+	const struct list_rules *asked = &s->policy->lists[LIST_ENV_SET];
 	char *text = approvals_note(s->report);
 
 	if (!observed && policy_flag(s->policy, FLAG_LOCAL_BINDING, false))

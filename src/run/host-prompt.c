@@ -51,8 +51,8 @@ enum {
 };
 
 /* The rules that a line can't replace */
-static bool is_kept(const struct policy *policy, enum host_list list,
-		    const struct host_rule *rule)
+static bool is_kept(const struct policy *policy, enum string_list list,
+		    const struct list_rule *rule)
 {
 	const struct source *source = rule->origin.source;
 
@@ -61,7 +61,7 @@ static bool is_kept(const struct policy *policy, enum host_list list,
 	       (source && source->scope == SCOPE_MANAGED);
 }
 
-static int add_hosts(struct policy *p, enum host_list list, const json_t *net,
+static int add_hosts(struct policy *p, enum string_list list, const json_t *net,
 		     const char *name, const struct source *source,
 		     struct err *err)
 {

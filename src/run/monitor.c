@@ -90,7 +90,7 @@ int monitor_new(struct run *run)
 		.run = w->id, .command = buf_str(&command),
 		.project = options_get(run->options, OPTION_CWD) ?
 			   d->policy->cwd : NULL,
-		.ignores = &d->policy->ignores,
+		.ignores = &d->policy->lists[LIST_IGNORES],
 		.stream = w->stream, .store_dir = w->state,
 		.take = channel ? host_channel_violation : NULL,
 		.arg = channel,
@@ -333,7 +333,7 @@ int monitor_reload(struct monitor *w, struct err *err)
 		observer_set_policy(w->observer, &questions);
 	if (w->masks)
 		fuse_masks_set_policy(w->masks, &questions);
-	report_set_ignores(w->report, &policy->ignores);
+	report_set_ignores(w->report, &policy->lists[LIST_IGNORES]);
 	keeper_client_view(&w->keep, view, &w->since, w->planted);
 	if (w->planted)
 		(void)planted_has_news(w->planted);

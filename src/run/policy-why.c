@@ -241,7 +241,7 @@ static void ask_list(const struct policy *policy, enum string_list list,
 		     bool all, const char *otherwise, const char *kind,
 		     struct policy_why *why)
 {
-	const struct string_rules *rules = &policy->lists[list];
+	const struct list_rules *rules = &policy->lists[list];
 
 	for (size_t i = 0; i < rules->len && !why->rule; i++) {
 		if (!strcmp(rules->v[i].text, why->target))

@@ -89,7 +89,7 @@ char *profile_home_gitconfig(const struct policy *policy)
 {
 	auto_free char *xdg = path_join(policy->dirs[DIR_CONFIG], "git/config");
 	auto_free char *own = path_join(policy->home, ".gitconfig");
-	const struct string_rules *trusted = &policy->lists[LIST_GIT_SAFE];
+	const struct list_rules *trusted = &policy->lists[LIST_GIT_SAFE];
 	auto_buf struct buf out = { 0 };
 
 	buf_adds(&out, "# Made by cloche for this run, from the safe part of yours\n");

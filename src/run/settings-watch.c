@@ -421,7 +421,7 @@ static void add_deferred(struct buf *ret, const char *words)
 	buf_adds(ret, words);
 }
 
-static bool are_same(const struct string_rules *a, const struct string_rules *b)
+static bool are_same(const struct list_rules *a, const struct list_rules *b)
 {
 	size_t i = 0;
 

@@ -123,8 +123,8 @@ static const char *const facts[] = {
 
 static void print_hosts(const struct verify *v, struct buf *out)
 {
-	const struct host_rules *hosts =
-		&v->plan->view->policy->hosts[HOST_ALLOW];
+	const struct list_rules *hosts =
+		&v->plan->view->policy->lists[HOST_ALLOW];
 
 	if (v->plan->net == NET_HOST)
 		buf_adds(out, "  The network is the host's: everything can be sent anywhere.\n");

@@ -165,7 +165,7 @@ static bool is_network(const struct verify_row *row)
 /* The rule by which the gate leads to this machine itself, where our listeners
  * are; NULL if there is none
  */
-static const struct host_rule *opens_here(const struct verify *v)
+static const struct list_rule *opens_here(const struct verify *v)
 {
 	const char *const here[] = {
 		"localhost", "127.0.0.1", "0.0.0.0", v->target.w.own,
@@ -206,7 +206,7 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 		      bool hit, struct verify_result *r)
 {
 	const struct policy *p = policy_of(v);
-	const struct host_rule *here;
+	const struct list_rule *here;
 
 	if (is_about_files(row) && !(row->when & WHEN_FROZEN) && row->guarantee != GUARANTEE_IPC &&
 	    (hit || row->group != GROUP_DESCRIPTORS) &&

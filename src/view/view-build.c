@@ -295,7 +295,7 @@ static void show_home(struct view *view)
  */
 static void show_sockets(struct view *view)
 {
-	const struct string_rules *sockets =
+	const struct list_rules *sockets =
 		&view->policy->lists[LIST_UNIX_SOCKETS];
 
 	for (size_t i = 0; i < sockets->len; i++) {
@@ -469,7 +469,7 @@ static void note_made(struct view *view)
 static void note_hosts(struct view *view)
 {
 	const struct policy *p = view->policy;
-	const size_t n = p->hosts[HOST_ALLOW].len + p->hosts[HOST_DENY].len;
+	const size_t n = p->lists[HOST_ALLOW].len + p->lists[HOST_DENY].len;
 
 	if (!n || (p->net != NET_HOST && p->net != NET_JAIL))
 		return;

@@ -60,7 +60,7 @@
 enum { PORTS_MAX = 16, RULES_MAX = 64, CHILDREN_MAX = 256 };
 
 struct rule {
-	enum host_list list;
+	enum string_list list;
 	const char *text;
 };
 
