@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tools/gen-gate-filter.c - print the gate's and its resolver's seccomp programs
+/* tools/gen-gate-filter.c - print the seccomp programs of the gate, its resolver, cloche-tls
  *
  * gen-gate-filter x86_64|aarch64	print gate-filter-ARCH.h
  *
@@ -9,6 +9,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -21,14 +22,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum condition { NO, YES, WEB, NSS, DATA, FORK, ORPHAN };
-enum { GATE, RESOLVER, KINDS };
+enum condition { NO, YES, WEB, NSS, DATA, FORK, ORPHAN, SEE };
+enum { GATE, RESOLVER, TLS, KINDS };
 
 static const struct {
 	const char *name;
 	enum condition conditions[KINDS];
 } calls[] = {
-#define CALL(name, gate, resolver) { #name, { gate, resolver } },
+#define CALL(name, gate, resolver, tls) { #name, { gate, resolver, tls } },
 #define CALL_X86_64 CALL
 #include "gate/gate-confine.def"
 };
@@ -49,6 +50,7 @@ static const struct {
 	{ FORK, 0, UINT32_MAX,
 	  CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD },
 	{ ORPHAN, 0, UINT32_MAX, PR_SET_PDEATHSIG },
+	{ SEE, 2, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY },
 };
 
 static void check(int r, const char *what)
@@ -126,5 +128,6 @@ int main(int argc, char **argv)
 	printf("/* Made by tools/gen-gate-filter.c from gate/gate-confine.def */\n\n");
 	make(arch, GATE, "gate_filter");
 	make(arch, RESOLVER, "resolver_filter");
+	make(arch, TLS, "tls_filter");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate/gate-confine.c - confine the gate and its resolver
+/* gate/gate-confine.c - confine the gate, its resolver and cloche-tls
  *
  * tools/gen-gate-filter.c makes the system call filters from gate-confine.def.
  */
@@ -117,6 +117,20 @@ static const char *const resolver_paths[] = {
 	"/run/nscd", "/var/lib/sss",
 };
 
+/* Where OpenSSL looks for an authority by its hash, and where the links lead */
+static const char *const tls_paths[] = {
+	"/etc/ssl/certs", "/usr/share/ca-certificates",
+	"/usr/local/share/ca-certificates", "/etc/pki/ca-trust/extracted",
+};
+
+static const struct {
+	const char *const *paths;
+	size_t n;
+} readable[CONFINED_KINDS] = {
+	[CONFINED_RESOLVER] = { resolver_paths, ARRAY_SIZE(resolver_paths) },
+	[CONFINED_TLS] = { tls_paths, ARRAY_SIZE(tls_paths) },
+};
+
 static int allow_reading(int ruleset, const char *path, struct err *err)
 {
 	struct landlock_path_beneath_attr attr = {
@@ -154,9 +168,8 @@ static int restrict_files(enum confined kind, struct err *err)
 	fd = sys_landlock_create_ruleset(&attr);
 	if (fd < 0)
 		return fail_errno(err, "cannot make a Landlock ruleset");
-	for (size_t i = 0; !r && kind == CONFINED_RESOLVER &&
-			   i < ARRAY_SIZE(resolver_paths); i++)
-		r = allow_reading(fd, resolver_paths[i], err);
+	for (size_t i = 0; !r && i < readable[kind].n; i++)
+		r = allow_reading(fd, readable[kind].paths[i], err);
 	if (r < 0)
 		return r;
 	if (sys_landlock_restrict_self(fd) < 0)
@@ -173,6 +186,7 @@ static int restrict_calls(enum confined kind, struct err *err)
 		[CONFINED_GATE] = { gate_filter, ARRAY_SIZE(gate_filter) },
 		[CONFINED_RESOLVER] = { resolver_filter,
 					ARRAY_SIZE(resolver_filter) },
+		[CONFINED_TLS] = { tls_filter, ARRAY_SIZE(tls_filter) },
 	};
 	const struct sock_fprog program = {
 		(unsigned short)filters[kind].len,

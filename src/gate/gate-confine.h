@@ -12,10 +12,11 @@ struct err;
 enum confined {
 	CONFINED_GATE,		/* Sockets that it has or makes; no files */
 	CONFINED_RESOLVER,	/* What getaddrinfo() needs, and forking */
+	CONFINED_TLS,		/* Sockets that it is given; certificates */
 	CONFINED_KINDS,
 };
 
-/* First step, common to both: forget the environment, the standard streams and
+/* First step, common to all: forget the environment, the standard streams and
  * all descriptors but @keep; signals as at birth, but those of a terminal
  * ignored; no privilege, none to be had, no core dump; end with the parent.
  * @name is what ps shows. 0 or a negative errno with a message.

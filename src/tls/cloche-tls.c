@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/cloche-tls.c - put secrets into requests that the command never holds
+ *
+ * cloche-tls FD: FD is a socket to the supervisor, which sends one message with the
+ * configuration, a channel to the gate and a pipe for each value. The program answers
+ * with a certificate and the placeholders, gives up everything else, and serves the
+ * connections that the gate hands over. It opens no socket and resolves no name: where
+ * a connection leads was decided, and dialled, by the gate.
+ */
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "gate/conn-timer.h"
+#include "gate/gate-confine.h"
+#include "gate/tls-wire.h"
+#include "ipc/socket.h"
+#include "secret/harden.h"
+#include "tls/authority.h"
+#include "tls/config.h"
+#include "tls/tls-conn.h"
+
+enum { VALUES_MS = 10000 };	/* Until all values must have come */
+
+/**
+ * struct setup - What there is before the first connection
+ */
+struct setup {
+	struct tls_config config;
+	struct secret_values values;
+	struct authority *authority;
+	SSL_CTX *upstream;
+	struct loop *loop;
+	struct timers *timers;
+	int channel;
+};
+
+static int read_value(int fd, int64_t until, struct bytes *ret, struct err *err)
+{
+	char piece[4096];
+	ssize_t n = 1;
+
+	while (n > 0) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		const int64_t left = until - now_ms(CLOCK_MONOTONIC);
+
+		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+			return fail(err, -ETIMEDOUT, "no value came within %d s",
+				    VALUES_MS / 1000);
+		n = read(fd, piece, sizeof(piece));
+		if (n < 0)
+			return fail_errno(err, "cannot read the value");
+		bytes_add(ret, piece, (size_t)n);
+		explicit_bzero(piece, sizeof(piece));
+		if (ret->len > PLACEHOLDER_MAX)
+			return fail(err, -EFBIG, "the value has more than %d bytes",
+				    PLACEHOLDER_MAX);
+	}
+	bytes_chomp(ret);
+	return ret->len ? 0 : fail(err, -ENODATA, "there is no value");
+}
+
+static int read_values(struct setup *s, const int *fds, struct err *err)
+{
+	const int64_t until = now_ms(CLOCK_MONOTONIC) + VALUES_MS;
+
+	for (size_t i = 0; i < s->config.secrets.len; i++) {
+		struct bound_secret *secret = &s->config.secrets.v[i];
+		struct bytes *value = &s->values.v[i];
+		int r = read_value(fds[i], until, value, err);
+
+		if (!r) {
+			secret->placeholder = mem_zalloc(value->len + 1);
+			r = placeholder_make(s->config.key, s->config.project,
+					     secret->name, value->p, value->len,
+					     secret->placeholder, err);
+		}
+		if (r < 0)
+			return fail_in(err, r, "secret '%s'", secret->name);
+		/* Equal texts would stand for two secrets */
+		for (size_t k = 0; k < i; k++) {
+			if (!strcmp(s->config.secrets.v[k].placeholder,
+				    secret->placeholder))
+				return fail(err, -EEXIST, "secrets '%s' and '%s' have one placeholder",
+					    s->config.secrets.v[k].name,
+					    secret->name);
+		}
+	}
+	return 0;
+}
+
+static int receive(int control, struct setup *s, struct err *err)
+{
+	struct {
+		struct tls_message m;
+		char text[TLS_TEXT_MAX];
+	} *in = mem_zalloc(sizeof(*in));
+	int fds[SOCKET_FDS_MAX];
+	size_t n_fds = SOCKET_FDS_MAX;
+	const ssize_t got = socket_recv(control, in, sizeof(*in), fds, &n_fds);
+	int r = 0;
+
+	if (got < (ssize_t)sizeof(in->m) || in->m.kind != TLS_CONFIG || !n_fds)
+		r = fail(err, -EBADMSG, "no configuration came");
+	if (!r)
+		r = tls_config_read(in->text, (size_t)got - sizeof(in->m),
+				    &s->config, err);
+	if (!r && n_fds != s->config.secrets.len + 1)
+		r = fail(err, -EBADMSG, "%zu pipes came for %zu secrets",
+			 n_fds - 1, s->config.secrets.len);
+	if (!r) {
+		s->channel = fds[0];
+		r = read_values(s, fds + 1, err);
+	}
+	for (size_t i = 1; got >= 0 && i < n_fds; i++)
+		close_fd(&fds[i]);
+	free(in);
+	return r;
+}
+
+static int prepare(int control, struct setup *s, struct err *err)
+{
+	int r = receive(control, s, err);
+
+	if (!r)
+		r = authority_new(&s->config.secrets, &s->authority, err);
+	if (!r) {
+		s->upstream = upstream_context(s->config.cas, s->config.n_cas,
+					       err);
+		r = s->upstream ? 0 : err->code;
+	}
+	if (!r)
+		r = loop_new(&s->loop, err);
+	if (!r && timers_new(s->loop, NULL, &s->timers) < 0)
+		r = fail(err, -ENOMEM, "cannot make a timer");
+	return r < 0 ? r : confine_seal(CONFINED_TLS, err);
+}
+
+static int send_text(int control, enum tls_message_kind kind, const char *text)
+{
+	const struct tls_message m = { .kind = kind };
+	auto_buf struct buf out = { 0 };
+
+	buf_add(&out, &m, sizeof(m));
+	buf_adds(&out, text);
+	return socket_send(control, out.p, out.len, NULL, 0);
+}
+
+static int send_ready(int control, const struct setup *s, struct err *err)
+{
+	auto_buf struct buf pem = { 0 };
+	json_t *placeholders = json_array(), *root;
+	auto_free char *text = NULL;
+	int r = authority_write(s->authority, &pem, err);
+
+	for (size_t i = 0; i < s->config.secrets.len; i++)
+		json_array_append_new(placeholders,
+			json_string(s->config.secrets.v[i].placeholder));
+	root = json_pack("{s:s, s:o}", "ca", buf_str(&pem), "placeholders",
+			 placeholders);
+	text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+	json_decref(root);
+	if (!r && (!text || strlen(text) > TLS_TEXT_MAX))
+		r = fail(err, -E2BIG, "the values are too long, or not UTF-8");
+	return r < 0 ? r : send_text(control, TLS_READY, text);
+}
+
+/* One connection of the gate's */
+static int on_channel(void *arg, uint32_t events)
+{
+	static struct {
+		struct tls_message m;
+		char text[HOST_NAME_MAX_LEN + TLS_HELLO_MAX];
+	} in;
+	struct tls_server *server = arg;
+	int fds[SOCKET_FDS_MAX];
+	size_t n_fds = SOCKET_FDS_MAX;
+	const ssize_t got = socket_recv(server->channel, &in, sizeof(in), fds,
+					&n_fds);
+	const size_t n = got < (ssize_t)sizeof(in.m) ? 0
+				: (size_t)got - sizeof(in.m);
+	struct host host;
+
+	(void)events;
+	if (got <= 0)
+		return got < 0 && got != -EPIPE && got != -ECONNRESET ? 0 : -ESHUTDOWN;
+	if (n_fds != 2 || in.m.kind != TLS_SERVE || in.m.n > n ||
+	    host_parse(in.text, in.m.n, in.m.port, &host) < 0 ||
+	    host.kind != HOST_NAME) {
+		for (size_t i = 0; i < n_fds; i++)
+			close_fd(&fds[i]);
+		return 0;
+	}
+	tls_conn_start(server, in.m.id, &host, fds[0], fds[1], in.text + in.m.n,
+		       n - in.m.n);
+	return 0;
+}
+
+static void serve(struct setup *s)
+{
+	struct tls_server server = {
+		.loop = s->loop, .timers = s->timers,
+		.authority = s->authority, .secrets = &s->config.secrets,
+		.values = &s->values, .upstream = s->upstream,
+		.channel = s->channel,
+	};
+	struct loop_source source = { s->channel, on_channel, &server };
+
+	if (!loop_add(server.loop, &source, EPOLLIN))
+		(void)loop_run(server.loop);
+	tls_conns_close(&server);
+}
+
+int main(int argc, char **argv)
+{
+	struct setup setup = { .channel = -1 };
+	struct err err = { 0 };
+	uint64_t number = 0;
+	int control;
+
+	if (getauxval(AT_SECURE) || argc != 2 ||
+	    text_to_u64(argv[1], INT_MAX, &number) < 0 || number < 3) {
+		fprintf(stderr, "cloche-tls: only cloche itself can call this\n");
+		return 2;
+	}
+	control = (int)number;
+	if (harden_process(&err) < 0 ||
+	    confine_inherit(&control, 1, "cloche-tls", &err) < 0 ||
+	    prepare(control, &setup, &err) < 0 ||
+	    send_ready(control, &setup, &err) < 0) {
+		(void)send_text(control, TLS_FAILED, err.msg);
+		return 1;
+	}
+	close_fd(&control);
+	serve(&setup);
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/placeholder.h - text that looks like a secret and is worth nothing */
+
+#ifndef TLS_PLACEHOLDER_H
+#define TLS_PLACEHOLDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+enum {
+	PLACEHOLDER_MIN = 8,		/* Bytes of a value; fewer are refused */
+	PLACEHOLDER_MAX = 16 << 10,
+	PLACEHOLDER_KEY = 32,		/* Bytes of the key */
+};
+
+/* Write @n bytes and a NUL to @ret that have the length, the alphabet and the known
+ * prefix of @value ("ghp_", "sk-ant-", ...); of a JSON web token header and claims
+ * as well. The same for the same @key, @project and @name, and never @value. 0, or
+ * -EINVAL with a message if @value cannot be a credential: too short, too long, or
+ * with a CR, LF or NUL in it.
+ */
+int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
+		     const char *name, const char *value, size_t n, char *ret,
+		     struct err *err);
+
+#endif /* TLS_PLACEHOLDER_H */

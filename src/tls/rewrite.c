@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/rewrite.c - the head of a request with real credentials in it */
+
+#include "tls/rewrite.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "policy/host.h"
+
+static const struct bytes *value_of(const struct bound_secrets *secrets,
+				    const struct secret_values *values,
+				    const struct bound_secret *secret)
+{
+	return &values->v[secret - secrets->v];
+}
+
+/* Basic credentials, with @value in the place of the user or of the password */
+static void put_basic(const struct credential_use *use,
+		      const struct bytes *value, struct bytes *out)
+{
+	auto_bytes struct bytes plain = { 0 }, encoded = { 0 };
+	char old[BOUND_BASIC_MAX];
+	const ssize_t n = base64_decode(use->at.p, use->at.n, old, sizeof(old));
+	const char *colon = memchr(old, ':', (size_t)n);
+	const size_t user = (size_t)(colon - old);
+
+	if (use->form == CREDENTIAL_BASIC_USER) {
+		bytes_add(&plain, value->p, value->len);
+		bytes_add(&plain, colon, (size_t)n - user);
+	} else {
+		bytes_add(&plain, old, user + 1);
+		bytes_add(&plain, value->p, value->len);
+	}
+	bytes_reserve(&encoded, BASE64_SIZE(plain.len));
+	bytes_add(out, encoded.p, base64_encode(plain.p, plain.len, encoded.p));
+}
+
+static void put_value(const struct credential_use *use,
+		      const struct bytes *value, struct bytes *out)
+{
+	if (use->form == CREDENTIAL_BASIC_USER ||
+	    use->form == CREDENTIAL_BASIC_PASSWORD)
+		put_basic(use, value, out);
+	else
+		bytes_add(out, value->p, value->len);
+}
+
+/* Which placeholders are in @ret->request, each bound to @host. 0 or -errno. */
+static int find_uses(const struct bound_secrets *secrets,
+		     const struct host *host, struct rewrite *ret,
+		     struct credential_use *uses)
+{
+	const struct http_request *q = &ret->request;
+
+	for (size_t i = 0; i < q->headers.len; i++) {
+		struct credential_use *use = &uses[ret->n_used];
+
+		if (ret->n_used == REWRITE_USES_MAX) {
+			ret->why = "too many credentials in one request";
+			return -E2BIG;
+		}
+		if (!credential_find(secrets, &q->headers.v[i], use))
+			continue;
+		if (!credential_is_bound(use, q, host)) {
+			ret->why = "the placeholder of a secret that is not bound to this host";
+			ret->misplaced = use->secret;
+			return -EACCES;
+		}
+		ret->used[ret->n_used++] = use->secret;
+	}
+	return 0;
+}
+
+int rewrite_head(const char *p, size_t n, const struct host *host,
+		 const struct bound_secrets *secrets,
+		 const struct secret_values *values, struct rewrite *ret,
+		 struct bytes *out)
+{
+	struct credential_use uses[REWRITE_USES_MAX + 1];
+	const char *from = p;
+	int r;
+
+	ret->why = NULL;
+	ret->misplaced = NULL;
+	ret->n_used = 0;
+	r = http_request_parse(p, n, host, &ret->request, &ret->why);
+	if (!r && !host_is_same(&ret->request.vhost, host)) {
+		ret->why = "Host names another host";
+		r = -EACCES;
+	}
+	if (!r)
+		r = find_uses(secrets, host, ret, uses);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ret->n_used; i++) {
+		bytes_add(out, from, (size_t)(uses[i].at.p - from));
+		put_value(&uses[i], value_of(secrets, values, uses[i].secret),
+			  out);
+		from = uses[i].at.p + uses[i].at.n;
+	}
+	bytes_add(out, from, (size_t)(p + n - from));
+	return 0;
+}

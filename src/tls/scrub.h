@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/scrub.h - replace a secret that a server sends back
+ *
+ * A second layer, not a promise: a server that compresses or encodes what it echoes
+ * is not caught. A value and its placeholder have one length, so nothing else of a
+ * response changes.
+ */
+
+#ifndef TLS_SCRUB_H
+#define TLS_SCRUB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "secret/locked-memory.h"
+
+enum {
+	SCRUB_FORMS = 4,	/* As it is, and base64 at three alignments */
+	SCRUB_VALUES_MAX = 8,	/* Values replaced in one request */
+};
+
+/**
+ * struct scrub - A search in one response; zero-initialise it
+ * @find, @put:	What is searched for and what takes its place, equally long
+ * @held:	Bytes that may be the beginning of one
+ * @longest:	Of @find
+ * @hits:	How often something was replaced
+ */
+struct scrub {
+	struct { struct bytes find, put; } v[SCRUB_VALUES_MAX * SCRUB_FORMS];
+	size_t len, longest, hits;
+	struct bytes held;
+};
+
+/* Search for @value as well, of @n bytes as @placeholder. The same one again, or one
+ * too many, changes nothing.
+ */
+void scrub_add(struct scrub *scrub, const char *value, const char *placeholder,
+	       size_t n);
+
+/* Append to @out what may go on of @held and the @n bytes at @p; all of it if this is
+ * the @end of the response
+ */
+void scrub_step(struct scrub *scrub, const char *p, size_t n, bool end,
+		struct buf *out);
+
+void scrub_done(struct scrub *scrub);
+
+#endif /* TLS_SCRUB_H */

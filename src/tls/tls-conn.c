@@ -1,0 +1,871 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-conn.c - one opened connection: TLS to the client, TLS to the server
+ *
+ * Theory of operation: both handshakes begin at once, and nothing of the client's is
+ * sent on before the server's certificate was verified for the name that the gate has
+ * checked. One connection to the client is one connection to the server, so heads and
+ * bodies pass as they are, hop by hop headers included; where a message ends is
+ * found by the gate's own parsers, which refuse what could be read in two ways. The
+ * next request is read when the response to the one before is complete.
+ *
+ * Both sockets are in the loop edge-triggered: step() goes on until OpenSSL wants to
+ * wait on both sides.
+ */
+
+#include "tls/tls-conn.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "gate/conn-timer.h"
+#include "gate/http-answer.h"
+#include "gate/proto/http-body.h"
+#include "gate/tls-wire.h"
+#include "ipc/socket.h"
+#include "tls/authority.h"
+#include "tls/scrub.h"
+
+enum {
+	CHUNK = 16 << 10,		/* Bytes of one TLS record */
+	WAITING_MAX = 64 << 10,		/* Bytes that wait for the other side */
+	TURNS_MAX = 64,			/* Before other connections have theirs */
+	REPORT_MAX = 300,		/* Bytes of a reason */
+};
+
+/**
+ * struct tls_end - One side
+ * @hello:	The client's first bytes, which the gate has read; @hello_at of them
+ *		were used
+ * @open:	The handshake is complete
+ * @failed:	Nothing more can be read or written
+ * @eof:	The last byte was read; @clean: its peer said so
+ * @in:		Read and not yet forwarded
+ * @head:	To be written first; has real credentials in it
+ * @out:	To be written; the first @sent bytes were
+ */
+struct tls_end {
+	struct loop_source source;
+	SSL *ssl;
+	char *hello;
+	size_t hello_at, hello_n;
+	bool open, failed, eof, clean, shut;
+	struct buf in, out;
+	struct bytes head;
+	size_t sent;
+};
+
+enum up_state { UP_HEAD, UP_BODY, UP_WAIT, UP_TUNNEL };
+enum down_state { DOWN_IDLE, DOWN_HEAD, DOWN_BODY, DOWN_TUNNEL };
+
+/**
+ * struct tls_conn - One connection
+ * @served:	Requests that were answered
+ * @last:	The connection ends with this response
+ * @closing:	Only what is in @client.out is still to be sent
+ * @closed:	It is freed after the events at hand
+ * @active:	Something moved since the idle timer was started
+ */
+struct tls_conn {
+	struct tls_server *server;
+	LIST_ENTRY(tls_conn) link;
+	uint32_t id;
+	struct host host;
+	struct tls_end client, upstream;
+	enum up_state up;
+	enum down_state down;
+	struct http_scan scan, response_scan;
+	struct http_request request;
+	struct http_body up_body, down_body;
+	struct scrub scrub;
+	unsigned int served;
+	bool last, closing, closed, active;
+	struct timer timer;
+	struct loop_task task;
+};
+
+/* A BIO that gives out what the gate has read before it reads the socket */
+static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
+{
+	struct tls_end *end = BIO_get_data(bio);
+	ssize_t got;
+
+	BIO_clear_retry_flags(bio);
+	if (end->hello_at < end->hello_n) {
+		if (n > end->hello_n - end->hello_at)
+			n = end->hello_n - end->hello_at;
+		memcpy(p, end->hello + end->hello_at, n);
+		end->hello_at += n;
+		*ret = n;
+		return 1;
+	}
+	got = recv(end->source.fd, p, n, 0);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_read(bio);
+	*ret = got > 0 ? (size_t)got : 0;
+	return got > 0;
+}
+
+static int hello_write(BIO *bio, const char *p, size_t n, size_t *ret)
+{
+	struct tls_end *end = BIO_get_data(bio);
+	const ssize_t put = send(end->source.fd, p, n, MSG_NOSIGNAL);
+
+	BIO_clear_retry_flags(bio);
+	if (put < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_write(bio);
+	*ret = put > 0 ? (size_t)put : 0;
+	return put > 0;
+}
+
+static long hello_control(BIO *bio, int command, long n, void *p)
+{
+	(void)bio;
+	(void)n;
+	(void)p;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static BIO *new_bio(struct tls_end *end)
+{
+	static BIO_METHOD *method;
+	BIO *bio;
+
+	if (!method) {
+		method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+				      "gate's socket");
+		BIO_meth_set_read_ex(method, hello_read);
+		BIO_meth_set_write_ex(method, hello_write);
+		BIO_meth_set_ctrl(method, hello_control);
+	}
+	bio = BIO_new(method);
+	if (bio) {
+		BIO_set_data(bio, end);
+		BIO_set_init(bio, 1);
+	}
+	return bio;
+}
+
+SSL_CTX *upstream_context(char *const *cas, size_t n, struct err *err)
+{
+	SSL_CTX *c = SSL_CTX_new(TLS_client_method());
+
+	if (!c || !SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) ||
+	    SSL_CTX_set_alpn_protos(c, (const unsigned char *)"\x08http/1.1", 9)) {
+		(void)fail(err, -EIO, "cannot set up TLS");
+		SSL_CTX_free(c);
+		return NULL;
+	}
+	/* By directory, which is read when a certificate is looked for: reading the
+	 * bundle takes 30 ms
+	 */
+	(void)SSL_CTX_load_verify_dir(c, "/etc/ssl/certs");
+	for (size_t i = 0; i < n; i++) {
+		if (SSL_CTX_load_verify_file(c, cas[i]) == 1)
+			continue;
+		(void)fail(err, -EINVAL, "'%s' has no certificate authority that can be read",
+			   cas[i]);
+		ERR_clear_error();
+		SSL_CTX_free(c);
+		return NULL;
+	}
+	SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+			       SSL_OP_NO_TICKET | SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
+			    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+			    SSL_MODE_RELEASE_BUFFERS);
+	return c;
+}
+
+static void send_message(struct tls_conn *conn, enum tls_message_kind kind,
+			 const char *text, size_t n)
+{
+	const struct tls_message message = { .kind = kind, .id = conn->id };
+	auto_buf struct buf out = { 0 };
+
+	buf_add(&out, &message, sizeof(message));
+	buf_add(&out, text, n);
+	if (socket_send(conn->server->channel, out.p, out.len, NULL, 0) < 0)
+		conn->server->lost++;
+}
+
+/* Report that something was refused */
+static void report(struct tls_conn *conn, const char *reason,
+		   const struct bound_secret *secret, const char *fix)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_add(&text, reason, strlen(reason) + 1);
+	buf_adds(&text, secret ? secret->name : "");
+	buf_addc(&text, '\0');
+	buf_add(&text, fix ? fix : "", fix ? strlen(fix) + 1 : 1);
+	send_message(conn, TLS_REFUSED, text.p, text.len);
+}
+
+static void end_close(struct tls_server *server, struct tls_end *end)
+{
+	SSL_free(end->ssl);
+	end->ssl = NULL;
+	if (end->source.fd >= 0)
+		loop_close(server->loop, &end->source);
+	end->source.fd = -1;
+	free(end->hello);
+	end->hello = NULL;
+	buf_done(&end->in);
+	buf_done(&end->out);
+	bytes_done(&end->head);
+}
+
+static void free_later(void *arg)
+{
+	free(arg);
+}
+
+static void conn_close(struct tls_conn *conn)
+{
+	struct tls_server *server = conn->server;
+
+	if (conn->closed)
+		return;
+	conn->closed = true;
+	timer_stop(server->timers, &conn->timer);
+	end_close(server, &conn->client);
+	end_close(server, &conn->upstream);
+	scrub_done(&conn->scrub);
+	LIST_REMOVE(conn, link);
+	server->n_conns--;
+	send_message(conn, TLS_DONE, NULL, 0);
+	loop_cancel(&conn->task);
+	conn->task.fn = free_later;
+	loop_defer(server->loop, &conn->task);
+}
+
+/* The client must not take a cut response for a whole one: no close_notify */
+static void conn_abort(struct tls_conn *conn)
+{
+	const struct linger now = { .l_onoff = 1 };
+
+	if (!conn->closed)
+		(void)setsockopt(conn->client.source.fd, SOL_SOCKET, SO_LINGER,
+				 &now, sizeof(now));
+	conn_close(conn);
+}
+
+/* Send what waits for the client, then end */
+static void conn_finish(struct tls_conn *conn)
+{
+	conn->closing = true;
+	timer_start(conn->server->timers, &conn->timer, TIMER_LINGER);
+}
+
+static void answer(struct tls_conn *conn, enum http_answer what,
+		   const char *reason, const char *fix)
+{
+	const struct http_answer_text text = {
+		.reason = reason, .host = &conn->host, .fix = fix,
+		.head_only = conn->request.kind == HTTP_METHOD_HEAD,
+	};
+
+	http_answer_write(what, &text, &conn->client.out);
+	conn_finish(conn);
+}
+
+static bool wants_to_wait(struct tls_end *end, int r)
+{
+	const int why = SSL_get_error(end->ssl, r);
+
+	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+}
+
+/* Why a client ended the handshake, as far as it can be mended outside */
+static void report_client(struct tls_conn *conn)
+{
+	const int reason = ERR_GET_REASON(ERR_peek_last_error());
+
+	switch (reason) {
+	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+		report(conn, "the program does not trust the run's certificate authority: it has its own list, or pins a certificate",
+		       NULL, "point the program at $SSL_CERT_FILE, or leave the host unbound");
+		break;
+	case SSL_R_NO_APPLICATION_PROTOCOL:
+		report(conn, "the program offers no HTTP/1.1", NULL,
+		       "let the program speak HTTP/1.1 to this host");
+		break;
+	case SSL_R_UNSUPPORTED_PROTOCOL:
+		report(conn, "the program offers no TLS 1.2 or later", NULL, NULL);
+		break;
+	default:
+		break;
+	}
+}
+
+static void handshake_client(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->client;
+	int r;
+
+	if (end->open || end->failed)
+		return;
+	ERR_clear_error();
+	r = SSL_accept(end->ssl);
+	if (r == 1) {
+		end->open = true;
+		timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
+		free(end->hello);
+		end->hello = NULL;
+		end->hello_n = end->hello_at = 0;
+	} else if (!wants_to_wait(end, r)) {
+		report_client(conn);
+		end->failed = true;
+		conn_close(conn);
+	}
+}
+
+static void handshake_upstream(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->upstream;
+	int r;
+
+	if (end->open || end->failed)
+		return;
+	ERR_clear_error();
+	r = SSL_connect(end->ssl);
+	if (r == 1)
+		end->open = true;
+	else if (!wants_to_wait(end, r))
+		end->failed = true;
+}
+
+/* The server's handshake failed: tell the client by HTTP, where people read it */
+static void refuse_upstream(struct tls_conn *conn)
+{
+	const long verify = SSL_get_verify_result(conn->upstream.ssl);
+	char reason[REPORT_MAX];
+
+	if (verify == X509_V_OK) {
+		answer(conn, HTTP_ANSWER_UNREACHABLE,
+		       "the TLS handshake with the host failed", NULL);
+		return;
+	}
+	snprintf(reason, sizeof(reason),
+		 "the host's certificate does not verify: %s",
+		 X509_verify_cert_error_string(verify));
+	report(conn, reason, NULL,
+	       "name the authority in network.tlsTerminate.extraCaCertPaths, if the host is right");
+	answer(conn, HTTP_ANSWER_UNREACHABLE, reason, NULL);
+}
+
+/* True if something was written */
+static bool flush(struct tls_end *end)
+{
+	bool moved = false;
+
+	while (end->open && !end->failed) {
+		const bool head = end->head.len;
+		const char *p = (head ? end->head.p : end->out.p) + end->sent;
+		const size_t n = (head ? end->head.len : end->out.len) - end->sent;
+		int r;
+
+		if (!n)
+			break;
+		ERR_clear_error();
+		r = SSL_write(end->ssl, p, n > CHUNK ? CHUNK : (int)n);
+		if (r <= 0) {
+			end->failed |= !wants_to_wait(end, r);
+			break;
+		}
+		moved = true;
+		end->sent += (size_t)r;
+		if (end->sent < (head ? end->head.len : end->out.len))
+			continue;
+		if (head)
+			bytes_done(&end->head);
+		else
+			end->out.len = 0;
+		end->sent = 0;
+	}
+	return moved;
+}
+
+static bool is_sent(const struct tls_end *end)
+{
+	return !end->head.len && !end->out.len;
+}
+
+/* Read one record's worth to the end of @in: true if there was something */
+static bool fill(struct tls_end *end, size_t max)
+{
+	char chunk[CHUNK];
+	int r;
+
+	if (!end->open || end->failed || end->eof || end->in.len >= max)
+		return false;
+	ERR_clear_error();
+	r = SSL_read(end->ssl, chunk, sizeof(chunk));
+	if (r > 0) {
+		buf_add(&end->in, chunk, (size_t)r);
+		return true;
+	}
+	if (wants_to_wait(end, r))
+		return false;
+	end->eof = true;
+	end->clean = SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
+	return true;
+}
+
+static void drop(struct buf *in, size_t n)
+{
+	memmove(in->p, in->p + n, in->len - n);
+	in->len -= n;
+}
+
+static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
+{
+	if (conn->scrub.len)
+		scrub_step(&conn->scrub, p, n, end, &conn->client.out);
+	else
+		buf_add(&conn->client.out, p, n);
+}
+
+/* Where the body in @in ends. Returns the bytes of it that are there, or -errno. */
+static ssize_t body_span(struct http_body *body, const struct buf *in)
+{
+	struct http_span unused;
+	const char *why;
+	size_t at = 0;
+
+	while (at < in->len && !http_body_is_done(body)) {
+		const ssize_t n = http_body_step(body, in->p + at, in->len - at,
+						 &unused, &why);
+
+		if (n < 0)
+			return n;
+		at += (size_t)n;
+	}
+	return (ssize_t)at;
+}
+
+static void refuse_request(struct tls_conn *conn, const struct rewrite *w, int error)
+{
+	auto_buf struct buf fix = { 0 };
+
+	conn->request.kind = HTTP_METHOD_OTHER;
+	if (!w->misplaced) {
+		if (error == -EACCES)
+			report(conn, w->why, NULL, NULL);
+		answer(conn, error == -EACCES ? HTTP_ANSWER_BLOCKED
+					      : http_answer_of(error),
+		       w->why, NULL);
+		return;
+	}
+	buf_adds(&fix, "cloche secret bind ");
+	text_shell_quote(&fix, w->misplaced->name);
+	buf_addc(&fix, ' ');
+	host_format(&conn->host, 443, &fix);
+	report(conn, w->why, w->misplaced, fix.p);
+	conn->request.kind = w->request.kind;
+	answer(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
+}
+
+static void note_uses(struct tls_conn *conn, const struct rewrite *w)
+{
+	struct tls_server *server = conn->server;
+
+	for (size_t i = 0; i < w->n_used; i++) {
+		const struct bound_secret *s = w->used[i];
+		const struct bytes *value =
+			&server->values->v[s - server->secrets->v];
+
+		scrub_add(&conn->scrub, value->p, s->placeholder, value->len);
+		send_message(conn, TLS_USED, s->name, strlen(s->name));
+	}
+}
+
+/* Judge the head of @n bytes in @client.in and send it on */
+static void take_head(struct tls_conn *conn, size_t n)
+{
+	struct rewrite *w = mem_zalloc(sizeof(*w));
+	int r = rewrite_head(conn->client.in.p, n, &conn->host,
+			     conn->server->secrets, conn->server->values, w,
+			     &conn->upstream.head);
+
+	if (r < 0) {
+		refuse_request(conn, w, r);
+	} else {
+		scrub_done(&conn->scrub);
+		note_uses(conn, w);
+		conn->request = (struct http_request){
+			.kind = w->request.kind, .minor = w->request.minor,
+			.websocket = w->request.websocket,
+		};
+		conn->last = !w->request.keep_alive;
+		http_body_init(&conn->up_body, w->request.framing,
+			       w->request.length);
+		drop(&conn->client.in, n);
+		conn->scan = conn->response_scan = (struct http_scan){ 0 };
+		conn->up = http_body_is_done(&conn->up_body) ? UP_WAIT : UP_BODY;
+		conn->down = DOWN_HEAD;
+		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
+	}
+	free(w);
+}
+
+static bool step_head(struct tls_conn *conn)
+{
+	const bool moved = fill(&conn->client, HTTP_HEAD_MAX);
+	const struct buf *in = &conn->client.in;
+	ssize_t n;
+
+	if (!in->len) {
+		if (conn->client.eof || conn->client.failed || conn->upstream.eof)
+			conn_close(conn);
+		return moved;
+	}
+	if (conn->timer.kind != TIMER_HEAD)
+		timer_start(conn->server->timers, &conn->timer, TIMER_HEAD);
+	n = http_head_scan(&conn->scan, in->p, in->len);
+	if (n < 0) {
+		answer(conn, http_answer_of((int)n), NULL, NULL);
+		return true;
+	}
+	if (!n) {
+		if (conn->client.eof)
+			conn_abort(conn);
+		return moved;
+	}
+	if (conn->upstream.failed && !conn->upstream.open) {
+		refuse_upstream(conn);
+		return true;
+	}
+	if (!conn->upstream.open)
+		return moved;
+	take_head(conn, (size_t)n);
+	return true;
+}
+
+static bool step_up(struct tls_conn *conn)
+{
+	struct tls_end *from = &conn->client, *to = &conn->upstream;
+	bool moved;
+	ssize_t n;
+
+	if (conn->up == UP_HEAD)
+		return step_head(conn);
+	if (conn->up == UP_WAIT || to->out.len >= WAITING_MAX)
+		return false;
+	moved = fill(from, CHUNK);
+	n = conn->up == UP_TUNNEL ? (ssize_t)from->in.len
+				  : body_span(&conn->up_body, &from->in);
+	if (n < 0 || (conn->up == UP_BODY && from->eof && !from->in.len)) {
+		conn_abort(conn);
+		return true;
+	}
+	buf_add(&to->out, from->in.p, (size_t)n);
+	drop(&from->in, (size_t)n);
+	if (conn->up == UP_BODY && http_body_is_done(&conn->up_body))
+		conn->up = UP_WAIT;
+	if (conn->up == UP_TUNNEL && from->eof && !to->shut && is_sent(to)) {
+		to->shut = true;
+		(void)SSL_shutdown(to->ssl);
+	}
+	return moved || n > 0;
+}
+
+static void end_response(struct tls_conn *conn)
+{
+	to_client(conn, NULL, 0, true);
+	conn->served++;
+	conn->down = DOWN_IDLE;
+	/* A request whose body nobody waited for leaves the connection undefined */
+	if (conn->last || conn->up != UP_WAIT) {
+		conn_finish(conn);
+		return;
+	}
+	conn->up = UP_HEAD;
+	timer_start(conn->server->timers, &conn->timer, TIMER_KEEP);
+}
+
+static bool take_response(struct tls_conn *conn, size_t n)
+{
+	struct http_response *response = mem_zalloc(sizeof(*response));
+	const char *why = NULL;
+	bool ok = !http_response_parse(conn->upstream.in.p, n, &conn->request,
+				       response, &why);
+
+	if (ok) {
+		to_client(conn, conn->upstream.in.p, n, false);
+		drop(&conn->upstream.in, n);
+		conn->response_scan = (struct http_scan){ 0 };
+		http_body_init(&conn->down_body, response->framing,
+			       response->length);
+		if (response->tunnel) {
+			conn->up = UP_TUNNEL;
+			conn->down = DOWN_TUNNEL;
+		} else if (!response->interim) {
+			conn->down = DOWN_BODY;
+			conn->last |= !response->keep_alive;
+		}
+	}
+	free(response);
+	return ok;
+}
+
+static bool step_response_head(struct tls_conn *conn)
+{
+	const bool moved = fill(&conn->upstream, HTTP_HEAD_MAX);
+	const struct buf *in = &conn->upstream.in;
+	ssize_t n = in->len ? http_head_scan(&conn->response_scan, in->p, in->len)
+			    : 0;
+
+	if (n > 0 && take_response(conn, (size_t)n))
+		return true;
+	if (n || conn->upstream.eof || conn->upstream.failed) {
+		/* On a connection that was kept the client expects this, and tries
+		 * again by itself
+		 */
+		if (!n && !in->len && conn->served)
+			conn_close(conn);
+		else
+			answer(conn, HTTP_ANSWER_UNREACHABLE,
+			       n ? "the host's answer could not be read"
+				 : "the host closed the connection", NULL);
+		return true;
+	}
+	return moved;
+}
+
+static bool step_down(struct tls_conn *conn)
+{
+	struct tls_end *from = &conn->upstream, *to = &conn->client;
+	bool moved;
+	ssize_t n;
+
+	if (conn->down == DOWN_HEAD)
+		return step_response_head(conn);
+	if (to->out.len >= WAITING_MAX)
+		return false;
+	if (conn->down == DOWN_IDLE) {
+		/* Between requests a server sends nothing but its end */
+		if (from->open && fill(from, 1) && !conn->client.in.len)
+			conn_close(conn);
+		return false;
+	}
+	moved = fill(from, CHUNK);
+	n = conn->down == DOWN_TUNNEL ? (ssize_t)from->in.len
+				      : body_span(&conn->down_body, &from->in);
+	if (n < 0) {
+		conn_abort(conn);
+		return true;
+	}
+	if (n)
+		to_client(conn, from->in.p, (size_t)n, false);
+	drop(&from->in, (size_t)n);
+	if (conn->down == DOWN_BODY && http_body_is_done(&conn->down_body)) {
+		end_response(conn);
+		return true;
+	}
+	if ((from->eof || from->failed) && !from->in.len) {
+		if (conn->down == DOWN_TUNNEL ||
+		    http_body_may_end(&conn->down_body)) {
+			conn->last = true;
+			end_response(conn);
+		} else {
+			conn_abort(conn);
+		}
+		return true;
+	}
+	return moved || n > 0;
+}
+
+/* The last bytes to the client; what it sends meanwhile is dropped, so that no reset
+ * overtakes them
+ */
+static bool step_closing(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->client;
+
+	if (end->failed || !end->open) {
+		conn_close(conn);
+		return true;
+	}
+	if (!is_sent(end))
+		return false;
+	if (!end->shut) {
+		end->shut = true;
+		(void)SSL_shutdown(end->ssl);
+		(void)shutdown(end->source.fd, SHUT_WR);
+	}
+	end->in.len = 0;
+	if (fill(end, CHUNK) && !end->eof)
+		return true;
+	if (end->eof || end->failed)
+		conn_close(conn);
+	return false;
+}
+
+static bool step_once(struct tls_conn *conn)
+{
+	bool moved = false;
+
+	handshake_client(conn);
+	if (conn->closed)
+		return false;
+	handshake_upstream(conn);
+	if (conn->closing) {
+		moved = flush(&conn->client);
+		return step_closing(conn) || moved;
+	}
+	moved |= step_up(conn);
+	if (!conn->closed && !conn->closing)
+		moved |= step_down(conn);
+	if (conn->closed)
+		return false;
+	moved |= flush(&conn->upstream);
+	moved |= flush(&conn->client);
+	conn->active |= moved;
+	if (conn->client.failed)
+		conn_close(conn);
+	return moved;
+}
+
+static void step(void *arg)
+{
+	struct tls_conn *conn = arg;
+
+	for (int i = 0; !conn->closed; i++) {
+		if (i == TURNS_MAX) {
+			loop_defer(conn->server->loop, &conn->task);
+			return;
+		}
+		if (!step_once(conn))
+			return;
+	}
+}
+
+static int on_event(void *arg, uint32_t events)
+{
+	(void)events;
+	step(arg);
+	return 0;
+}
+
+static void on_timer(void *arg)
+{
+	struct tls_conn *conn = arg;
+
+	if (conn->timer.kind == TIMER_IDLE && conn->active) {
+		conn->active = false;
+		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
+		return;
+	}
+	if (conn->timer.kind == TIMER_HEAD && conn->client.open &&
+	    conn->client.in.len && !conn->closing) {
+		answer(conn, conn->upstream.open ? HTTP_ANSWER_DEADLINE
+						 : HTTP_ANSWER_TIMEOUT, NULL, NULL);
+		step(conn);
+	} else {
+		conn_abort(conn);
+	}
+}
+
+/* The gate has compared the names already */
+static int check_name(SSL *ssl, int *alert, void *arg)
+{
+	struct tls_conn *conn = SSL_get_app_data(ssl);
+	const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+	struct host said;
+
+	(void)arg;
+	if (name && !host_parse(name, strlen(name), 0, &said) &&
+	    host_is_same(&said, &conn->host))
+		return SSL_TLSEXT_ERR_OK;
+	*alert = SSL_AD_UNRECOGNIZED_NAME;
+	return SSL_TLSEXT_ERR_ALERT_FATAL;
+}
+
+static bool set_up_client(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->client;
+	SSL_CTX *context = authority_context(conn->server->authority,
+					     conn->host.name, NULL);
+	BIO *bio = context ? new_bio(end) : NULL;
+
+	if (!bio)
+		return false;
+	SSL_CTX_set_tlsext_servername_callback(context, check_name);
+	end->ssl = SSL_new(context);
+	if (!end->ssl) {
+		BIO_free(bio);
+		return false;
+	}
+	SSL_set_bio(end->ssl, bio, bio);
+	SSL_set_app_data(end->ssl, conn);
+	return true;
+}
+
+static bool set_up_upstream(struct tls_conn *conn)
+{
+	struct tls_end *end = &conn->upstream;
+
+	end->ssl = SSL_new(conn->server->upstream);
+	if (!end->ssl || !SSL_set_fd(end->ssl, end->source.fd) ||
+	    !SSL_set_tlsext_host_name(end->ssl, conn->host.name) ||
+	    !SSL_set1_host(end->ssl, conn->host.name))
+		return false;
+	SSL_set_hostflags(end->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return true;
+}
+
+void tls_conn_start(struct tls_server *server, uint32_t id,
+		    const struct host *host, int client, int upstream,
+		    const void *hello, size_t n)
+{
+	struct tls_conn *conn = mem_zalloc(sizeof(*conn));
+	static const uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+
+	conn->server = server;
+	conn->id = id;
+	conn->host = *host;
+	conn->client.source = (struct loop_source){ client, on_event, conn };
+	conn->upstream.source = (struct loop_source){ upstream, on_event, conn };
+	conn->client.hello = mem_alloc(n + 1);
+	memcpy(conn->client.hello, hello, n);
+	conn->client.hello_n = n;
+	conn->timer.fn = on_timer;
+	conn->timer.arg = conn;
+	conn->task = (struct loop_task){ .fn = step, .arg = conn };
+	LIST_INSERT_HEAD(&server->conns, conn, link);
+	server->n_conns++;
+	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
+	    !set_up_upstream(conn) ||
+	    loop_add(server->loop, &conn->client.source, events) < 0 ||
+	    loop_add(server->loop, &conn->upstream.source, events) < 0) {
+		conn_abort(conn);
+		return;
+	}
+	timer_start(server->timers, &conn->timer, TIMER_PARENT);
+	step(conn);
+}
+
+void tls_conns_close(struct tls_server *server)
+{
+	while (!LIST_EMPTY(&server->conns))
+		conn_close(LIST_FIRST(&server->conns));
+}

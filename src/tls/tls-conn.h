@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-conn.h - one opened connection: TLS to the client, TLS to the server
+ *
+ * Requests are judged and rewritten one by one; bodies, and a WebSocket after its
+ * handshake, pass as they are.
+ */
+
+#ifndef TLS_TLS_CONN_H
+#define TLS_TLS_CONN_H
+
+#include <openssl/ssl.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "policy/host.h"
+#include "tls/rewrite.h"
+
+struct authority;
+struct loop;
+struct timers;
+struct tls_conn;
+
+enum { TLS_CONNS_MAX = 1024 };
+
+/**
+ * struct tls_server - What all connections share
+ * @upstream:	To connect to servers with
+ * @channel:	To the gate
+ * @lost:	Messages that the gate had no space for
+ */
+struct tls_server {
+	struct loop *loop;
+	struct timers *timers;
+	struct authority *authority;
+	const struct bound_secrets *secrets;
+	struct secret_values *values;
+	SSL_CTX *upstream;
+	int channel;
+	uint64_t lost;
+	LIST_HEAD(, tls_conn) conns;
+	size_t n_conns;
+};
+
+/* Serve a connection of the gate's, number @id. Both descriptors are taken; @hello
+ * are the client's first @n bytes.
+ */
+void tls_conn_start(struct tls_server *server, uint32_t id,
+		    const struct host *host, int client, int upstream,
+		    const void *hello, size_t n);
+
+/* Close all of them */
+void tls_conns_close(struct tls_server *server);
+
+/* What servers are verified and spoken to with; @cas are files of the user's, @n of
+ * them. NULL with a message on failure.
+ */
+SSL_CTX *upstream_context(char *const *cas, size_t n, struct err *err);
+
+#endif /* TLS_TLS_CONN_H */
