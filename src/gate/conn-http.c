@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "gate/bound-secret.h"
 #include "gate/fake-ip.h"
 #include "gate/http-answer.h"
 #include "gate/proto/http-body.h"
@@ -316,6 +317,33 @@ static void report_request(struct conn *conn, int error, const char *why)
 	});
 }
 
+/* In plain HTTP anybody on the way could read a secret, so none is put in. The
+ * placeholder would only be refused by the server: say so here, and why. True if the
+ * request has one, which was reported and answered.
+ */
+static bool has_placeholder(struct conn *conn)
+{
+	static const char why[] = "a secret's placeholder in a request without TLS; secrets go out over https only";
+	const struct http_request *q = &conn->http->request;
+	struct credential_use use;
+
+	for (size_t i = 0; conn->gate->secrets && i < q->headers.len; i++) {
+		if (!credential_find(conn->gate->secrets, &q->headers.v[i], &use))
+			continue;
+		conn_report(conn, (struct refusal){
+			.kind = VIOLATION_NET_HTTP, .op = "credential",
+			.key = "secrets", .host = &q->host, .reason = why,
+			.fix = "let the program use https",
+		});
+		conn_answer(conn, HTTP_ANSWER_BLOCKED, &(struct http_answer_text){
+			.reason = why, .host = &q->host,
+			.head_only = q->kind == HTTP_METHOD_HEAD,
+		});
+		return true;
+	}
+	return false;
+}
+
 static void read_head(struct conn *conn)
 {
 	struct exchange *x = conn->http;
@@ -355,6 +383,8 @@ static void read_head(struct conn *conn)
 		conn_answer_why(conn, http_answer_of(r), why);
 		return;
 	}
+	if (has_placeholder(conn))
+		return;
 	x->scan = (struct http_scan){ .at = (size_t)n };
 	/* On a connection captured by address, Host may be a name for it. It
 	 * must be allowed as a name as well, or the address would be a front

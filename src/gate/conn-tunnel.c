@@ -104,6 +104,14 @@ static bool inspect(struct conn *conn)
 		conn->again = true;
 		return false;
 	}
+	if (result == SNI_NAME && conn_needs_tls(conn)) {
+		/* The answer to a CONNECT comes first */
+		if (splice_flush(&conn->down) < 0)
+			conn_reset(conn);
+		else if (!splice_waiting(&conn->down))
+			conn_hand_over(conn);
+		return false;
+	}
 	return true;
 }
 

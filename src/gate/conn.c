@@ -99,6 +99,8 @@ void conn_close(struct conn *conn)
 	if (conn->closed)
 		return;
 	conn->closed = true;
+	if (conn->tls)		/* cloche-tls has it open as well */
+		(void)shutdown(conn->client.source.fd, SHUT_RDWR);
 	timer_stop(gate->timers, &conn->timer);
 	seen_forget(&conn->seen);
 	destination_stop(&conn->reach);
@@ -152,6 +154,8 @@ static bool is_over(const struct conn *conn)
 
 	if (conn->reach.gate && conn->reach.outcome == DESTINATION_PENDING)
 		return is_pointless(conn);
+	if (conn->tls)
+		return false;
 	if (splice_waiting(flow) || conn->in.len)
 		return false;
 	if (conn->http)

@@ -48,6 +48,7 @@ struct input {
  * @reach:	The way to the server; reach.host is its destination
  * @named:	The client's name for it, where it is an address; or NULL
  * @http:	Requests and responses, for connections that have them
+ * @tls:	Number of a connection that cloche-tls serves, or 0
  */
 struct conn {
 	struct gate *gate;
@@ -65,6 +66,7 @@ struct conn {
 	struct gate_destination reach;
 	struct host *named;
 	struct exchange *http;
+	uint32_t tls;
 };
 
 /* Make a connection of the accepted @fd, which is taken. The caller sets it going
@@ -88,6 +90,14 @@ void conn_start_origin(struct conn *conn, const struct host *host);
  * goes first.
  */
 void conn_tunnel(struct conn *conn, bool inspect);
+
+/* True if a secret is bound to the destination; then cloche-tls serves it, from the
+ * client's first bytes on, which are in @in
+ */
+bool conn_needs_tls(const struct conn *conn);
+void conn_hand_over(struct conn *conn);
+/* A message of cloche-tls's: for the loop, @gate */
+int conn_tls_message(void *gate, uint32_t events);
 
 /* Let the step function run until it has nothing to do; when called from
  * within it, once more.

@@ -338,6 +338,8 @@ int gate_client_start(struct gate_client *k, struct err *err)
 	config.may_ask = k->config.ask != NULL;
 	config.wait_for_lookup = k->config.who != NULL;
 	config.peers = k->peers;
+	config.secrets = k->config.secrets;
+	config.tls = k->config.secrets ? k->config.tls : -1;
 	stop_timer(k);
 	r = fork_gate(k, &config, err);
 	if (r < 0)

@@ -18,6 +18,7 @@
 #include "ipc/listener.h"
 #include "report/violation.h"
 
+struct bound_secrets;
 struct err;
 struct gate_config;
 struct gate_client;
@@ -36,6 +37,8 @@ struct policy;
  * @gone:	The gate ended and the network with it, or the resolver did;
  *		@why is one line
  * @jail:	Namespaces (user, network) to dial from, or NULL; they stay open
+ * @secrets, @tls: Which hosts cloche-tls serves, and a socket to it, which stays the
+ *		caller's; or NULL
  * @limits:	Shorter times, fewer connections, another resolver; or NULL
  */
 struct gate_client_config {
@@ -47,6 +50,8 @@ struct gate_client_config {
 	void *arg;
 	bool known_peers;
 	const int *jail;
+	const struct bound_secrets *secrets;
+	int tls;
 	const struct gate_config *limits;
 };
 

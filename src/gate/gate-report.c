@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -165,6 +166,8 @@ static void suggest(const struct gate *gate, const struct refusal *refusal,
 
 	if (refusal->named)
 		explain_name(v, refusal);
+	else if (refusal->fix && !strncmp(refusal->fix, "cloche ", 7))
+		v->suggest_command = mem_strdup(refusal->fix);
 	else if (refusal->fix)
 		v->suggest_edit = mem_strdup(refusal->fix);
 	else if (address && host_address_is_denied(gate->policy, address))
@@ -197,7 +200,8 @@ void gate_report(struct gate *gate, const struct refusal *refusal,
 	if (refusal->rule)
 		set_rule(&v, refusal->rule);
 	else
-		v.rule_key = mem_strdup("sandbox.network.allowedDomains");
+		v.rule_key = mem_strdup(refusal->key ? refusal->key :
+					"sandbox.network.allowedDomains");
 	suggest(gate, refusal, &v);
 	if (refusal->datagram)
 		message.client = *refusal->datagram;

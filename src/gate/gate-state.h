@@ -22,6 +22,7 @@
 #include "report/violation.h"
 
 struct asks;
+struct bound_secrets;
 struct fake_ip;
 struct gate_message;
 struct list_rule;
@@ -34,6 +35,7 @@ struct udp_refusals;
 enum {
 	GATE_CONNS_MAX = 512,	/* Beyond: 503 */
 	GATE_SHED_MAX = 128,	/* Connections beyond the limit that get that */
+	GATE_TLS_TEXT_MAX = 2048,	/* Bytes of a message of cloche-tls's */
 	GATE_SPARES = 2,	/* For a new connection; for a message with one */
 };
 
@@ -52,6 +54,7 @@ enum { GATE_PEERS_SIZE = 65536 / 8 };	/* Bytes of a bit for each port */
  * @peers:	A bit for each port that a client may come from, cleared when it
  *		has; GATE_PEER sets more. NULL: any client.
  * @jail:	Namespaces (user, network) to dial from, or NULL: our own
+ * @secrets, @tls: Which hosts cloche-tls serves, and a socket to it; or NULL and -1
  * @conns_max:	Fewer connections than GATE_CONNS_MAX; 0 for that
  * @ms:		Shorter times than gate/conn-timers.def; 0 for those
  */
@@ -63,6 +66,8 @@ struct gate_config {
 	resolve_fn lookup;
 	uint8_t *peers;
 	const int *jail;
+	const struct bound_secrets *secrets;
+	int tls;
 	size_t conns_max;
 	unsigned int ms[TIMER_KINDS];
 };
@@ -109,6 +114,8 @@ struct seen_wait {
  * @peers:	See struct gate_config
  * @last:	Runs once the command has ended
  * @finishing:	What the command sent is still passed on, until @end fires
+ * @secrets:	Which hosts cloche-tls serves, or NULL
+ * @tls, @last_tls: To cloche-tls, and the last number of a connection there
  * @pause:	Runs while nothing is accepted for want of descriptors
  */
 struct gate {
@@ -146,6 +153,9 @@ struct gate {
 	struct timer pause, end;
 	struct loop_task last;
 	bool finishing;
+	const struct bound_secrets *secrets;
+	struct loop_source tls;
+	uint32_t last_tls;
 };
 
 /* Take all messages that the supervisor has sent: 0 or a negative errno */
@@ -157,7 +167,9 @@ int gate_take_messages(struct gate *gate);
  * @host:	Where to
  * @address:	What it resolved to, if that was refused; or NULL
  * @named:	What the client called it, if that is why; or NULL
- * @fix:	What to do, where no rule of the user's would help; or NULL
+ * @fix:	What to do, where no rule of the user's would help, or the command that
+ *		helps; or NULL
+ * @key:	The setting that decided, if that is not the list of hosts
  * @by_port:	A rule that names the port as well would allow it
  * @reason:	One line
  * @rule:	What refused it, or NULL
@@ -168,7 +180,7 @@ struct refusal {
 	enum violation_kind kind;
 	const char *op;
 	const struct host *host, *address, *named;
-	const char *fix;
+	const char *fix, *key;
 	bool by_port;
 	const char *reason;
 	const struct list_rule *rule;

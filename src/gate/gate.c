@@ -564,6 +564,9 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	gate->wait_for_lookup = config->wait_for_lookup;
 	gate->names = config->names;
 	gate->peers = config->peers;
+	gate->secrets = config->secrets;
+	gate->tls = (struct loop_source){ config->secrets ? config->tls : -1,
+					  conn_tls_message, gate };
 	gate->conns_max = config->conns_max &&
 			  config->conns_max < GATE_CONNS_MAX
 				  ? config->conns_max : GATE_CONNS_MAX;
@@ -574,6 +577,8 @@ static int set_up(struct gate *gate, const struct gate_config *config)
 	r = use_policy(gate, config->policy);
 	if (!r)
 		r = loop_add(gate->loop, &gate->control, EPOLLIN);
+	if (!r && gate->tls.fd >= 0)
+		r = loop_add(gate->loop, &gate->tls, EPOLLIN);
 	accept_take_spares(gate);
 	return r < 0 ? r : add_listeners(gate, config->listeners);
 }
@@ -585,7 +590,7 @@ void gate_main(const struct gate_config *config)
 	struct gate gate = {
 		.spares = { -1, -1 }, .seeds = { -1, -1 }, .search = &search,
 	};
-	int keep[LISTENERS_MAX + 3];
+	int keep[LISTENERS_MAX + 4];
 	size_t n = 0;
 
 	search_list_read(&search);
@@ -595,6 +600,7 @@ void gate_main(const struct gate_config *config)
 		keep[n++] = config->listeners->fds[i];
 	keep[n++] = config->control;
 	keep[n++] = config->names;
+	keep[n++] = config->secrets ? config->tls : -1;
 	keep[n++] = loop_fd(gate.loop);
 	if (config->jail && (setns(config->jail[0], CLONE_NEWUSER) < 0 ||
 			     setns(config->jail[1], CLONE_NEWNET) < 0))
