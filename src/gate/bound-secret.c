@@ -15,8 +15,8 @@
  * Cookie and the like come back in pages and logs: what is put there is not secret.
  */
 static const char *const fields[] = {
-	"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Private-Token",
-	"Api-Key", "X-Auth-Token",
+	"Authorization", "X-Api-Key", "X-Goog-Api-Key",
+	"Private-Token", "Api-Key",   "X-Auth-Token",
 };
 
 void bound_secrets_done(struct bound_secrets *secrets)
@@ -104,7 +104,8 @@ size_t base64_encode(const void *bytes, size_t n, char *ret)
 	size_t out = 0;
 
 	for (size_t i = 0; i < n; i += 3) {
-		const uint32_t bits = (uint32_t)p[i] << 16 |
+		const uint32_t bits =
+			(uint32_t)p[i] << 16 |
 			(i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
 			(i + 2 < n ? p[i + 2] : 0);
 
@@ -117,8 +118,8 @@ size_t base64_encode(const void *bytes, size_t n, char *ret)
 	return out;
 }
 
-static const struct bound_secret *find_placeholder(const struct bound_secrets *secrets,
-						   const char *p, size_t n)
+static const struct bound_secret *
+find_placeholder(const struct bound_secrets *secrets, const char *p, size_t n)
 {
 	for (size_t i = 0; i < secrets->len; i++) {
 		const char *placeholder = secrets->v[i].placeholder;
@@ -144,7 +145,8 @@ static bool find_basic(const struct bound_secrets *secrets,
 	*ret = (struct credential_use){
 		.secret = find_placeholder(secrets, colon + 1,
 					   (size_t)n - user - 1),
-		.form = CREDENTIAL_BASIC_PASSWORD, .at = text,
+		.form = CREDENTIAL_BASIC_PASSWORD,
+		.at = text,
 	};
 	if (!ret->secret) {
 		ret->secret = find_placeholder(secrets, plain, user);
@@ -153,8 +155,8 @@ static bool find_basic(const struct bound_secrets *secrets,
 	return ret->secret;
 }
 
-static bool is_field(const struct bound_secrets *secrets,
-		     struct http_span name, const struct bound_secret *found)
+static bool is_field(const struct bound_secrets *secrets, struct http_span name,
+		     const struct bound_secret *found)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
 		if (http_span_is(name, fields[i]))
@@ -182,17 +184,20 @@ bool credential_find(const struct bound_secrets *secrets,
 		return false;
 	*ret = (struct credential_use){
 		.secret = find_placeholder(secrets, value.p, value.n),
-		.form = CREDENTIAL_WHOLE, .at = value,
+		.form = CREDENTIAL_WHOLE,
+		.at = value,
 	};
 	if (!ret->secret && blank) {
 		while (blank < value.p + value.n && *blank == ' ')
 			blank++;
 		rest = (struct http_span){
-			blank, (size_t)(value.p + value.n - blank),
+			blank,
+			(size_t)(value.p + value.n - blank),
 		};
 		*ret = (struct credential_use){
 			.secret = find_placeholder(secrets, rest.p, rest.n),
-			.form = CREDENTIAL_SCHEME, .at = rest,
+			.form = CREDENTIAL_SCHEME,
+			.at = rest,
 		};
 	}
 	if (!ret->secret && value.n > 6 && !strncasecmp(value.p, "Basic ", 6))

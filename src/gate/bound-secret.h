@@ -18,9 +18,10 @@ struct host;
 struct host_pattern;
 
 enum {
-	BOUND_SECRETS_MAX = 24,		/* Of one run: a descriptor each in one message */
-	BOUND_HOSTS_MAX = 64,		/* Of one secret */
-	BOUND_BASIC_MAX = 8 << 10,	/* Bytes of decoded Basic credentials */
+	BOUND_SECRETS_MAX =
+		24, /* Of one run: a descriptor each in one message */
+	BOUND_HOSTS_MAX = 64, /* Of one secret */
+	BOUND_BASIC_MAX = 8 << 10, /* Bytes of decoded Basic credentials */
 };
 
 /**
@@ -57,10 +58,10 @@ bool bound_secrets_cover(const struct bound_secrets *secrets,
 
 /* Where in a header's value a placeholder stands */
 enum credential_form {
-	CREDENTIAL_WHOLE,		/* "X-Api-Key: PLACEHOLDER" */
-	CREDENTIAL_SCHEME,		/* "Authorization: Bearer PLACEHOLDER" */
-	CREDENTIAL_BASIC_USER,		/* Before the colon of Basic credentials */
-	CREDENTIAL_BASIC_PASSWORD,	/* After it */
+	CREDENTIAL_WHOLE, /* "X-Api-Key: PLACEHOLDER" */
+	CREDENTIAL_SCHEME, /* "Authorization: Bearer PLACEHOLDER" */
+	CREDENTIAL_BASIC_USER, /* Before the colon of Basic credentials */
+	CREDENTIAL_BASIC_PASSWORD, /* After it */
 };
 
 /**
@@ -96,6 +97,6 @@ ssize_t base64_decode(const char *text, size_t n, char *ret, size_t max);
 /* The length of the encoded text; @ret has space for BASE64_SIZE(n) */
 size_t base64_encode(const void *bytes, size_t n, char *ret);
 
-#define BASE64_SIZE(n)	(((n) + 2) / 3 * 4 + 1)
+#define BASE64_SIZE(n) (((n) + 2) / 3 * 4 + 1)
 
 #endif /* GATE_BOUND_SECRET_H */

@@ -35,7 +35,9 @@ static int send_sockets(struct conn *conn)
 {
 	const struct host *host = &conn->reach.host;
 	const struct tls_message m = {
-		.kind = TLS_SERVE, .id = conn->tls, .port = host->port,
+		.kind = TLS_SERVE,
+		.id = conn->tls,
+		.port = host->port,
 		.n = (uint16_t)strlen(host->name),
 	};
 	const int fds[] = { conn->client.source.fd, conn->server.source.fd };
@@ -56,18 +58,23 @@ void conn_hand_over(struct conn *conn)
 	conn->tls = ++conn->gate->last_tls;
 	if (send_sockets(conn) < 0) {
 		conn->tls = 0;
-		conn_report(conn, (struct refusal){
-			.kind = VIOLATION_NET_HTTP, .op = "ClientHello",
-			.key = "secrets", .host = &conn->reach.host,
-			.reason = "a secret is bound to this host, and cloche-tls does not run",
-			.fix = "start the command again",
-		});
+		conn_report(
+			conn,
+			(struct refusal){
+				.kind = VIOLATION_NET_HTTP,
+				.op = "ClientHello",
+				.key = "secrets",
+				.host = &conn->reach.host,
+				.reason =
+					"a secret is bound to this host, and cloche-tls does not run",
+				.fix = "start the command again",
+			});
 		conn_refuse(conn);
 		return;
 	}
 	if (conn->client.watched)
 		loop_remove(loop, &conn->client.source);
-	conn->client.watched = true;	/* Not to be put into the loop again */
+	conn->client.watched = true; /* Not to be put into the loop again */
 	splice_end_close(loop, &conn->server);
 	input_done(&conn->in);
 	timer_stop(conn->gate->timers, &conn->timer);
@@ -78,7 +85,8 @@ static struct conn *find_conn(struct gate *gate, uint32_t id)
 {
 	struct conn *conn;
 
-	LIST_FOREACH(conn, &gate->conns, link) {
+	LIST_FOREACH(conn, &gate->conns, link)
+	{
 		if (id && conn->tls == id)
 			return conn;
 	}
@@ -99,11 +107,13 @@ static void report_refusal(struct conn *conn, const char *text, size_t n)
 		text = nul + 1;
 	}
 	conn_report(conn, (struct refusal){
-		.kind = VIOLATION_NET_HTTP,
-		.op = *words[1] ? "credential" : "TLS",
-		.key = "secrets", .host = &conn->reach.host, .reason = words[0],
-		.fix = *words[2] ? words[2] : NULL,
-	});
+				  .kind = VIOLATION_NET_HTTP,
+				  .op = *words[1] ? "credential" : "TLS",
+				  .key = "secrets",
+				  .host = &conn->reach.host,
+				  .reason = words[0],
+				  .fix = *words[2] ? words[2] : NULL,
+			  });
 }
 
 /* cloche-tls has ended: its connections have, too */

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 enum {
-	TLS_HELLO_MAX = 16 << 10,	/* Bytes that the gate has read already */
-	TLS_TEXT_MAX = 64 << 10,	/* Of any message */
+	TLS_HELLO_MAX = 16 << 10, /* Bytes that the gate has read already */
+	TLS_TEXT_MAX = 64 << 10, /* Of any message */
 };
 
 enum tls_message_kind {

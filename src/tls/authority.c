@@ -20,7 +20,7 @@
 #include "gate/bound-secret.h"
 
 enum {
-	BEFORE_S = 3600,		/* Clocks inside may be behind */
+	BEFORE_S = 3600, /* Clocks inside may be behind */
 	AFTER_S = 24 * 3600,
 };
 
@@ -37,7 +37,10 @@ struct leaf {
 struct authority {
 	EVP_PKEY *key, *leaf_key;
 	X509 *cert;
-	struct { struct leaf *v; size_t len, cap; } leaves;
+	struct {
+		struct leaf *v;
+		size_t len, cap;
+	} leaves;
 };
 
 static int fail_ssl(struct err *err, const char *what)
@@ -71,7 +74,8 @@ static X509 *new_cert(EVP_PKEY *key, const char *name, X509 *issuer)
 	    X509_gmtime_adj(X509_getm_notAfter(cert), AFTER_S) &&
 	    X509_set_pubkey(cert, key) &&
 	    X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_ASC,
-				       (const unsigned char *)name, -1, -1, 0) &&
+				       (const unsigned char *)name, -1, -1,
+				       0) &&
 	    X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer)
 					      : subject))
 		return cert;
@@ -127,7 +131,8 @@ static int make_cert(const struct bound_secrets *secrets, struct authority *a,
 	    !add_extension(a->cert, NULL, NID_name_constraints,
 			   buf_str(&constraints)) ||
 	    !X509_sign(a->cert, a->key, EVP_sha256()))
-		return fail_ssl(err, "cannot make the run's certificate authority");
+		return fail_ssl(err,
+				"cannot make the run's certificate authority");
 	return 0;
 }
 
@@ -165,8 +170,7 @@ void authority_free(struct authority *a)
 	free(a);
 }
 
-int authority_write(const struct authority *a, struct buf *out,
-		    struct err *err)
+int authority_write(const struct authority *a, struct buf *out, struct err *err)
 {
 	BIO *bio = BIO_new(BIO_s_mem());
 	char *text;
@@ -185,8 +189,8 @@ int authority_write(const struct authority *a, struct buf *out,
 static X509 *make_leaf(struct authority *a, const char *host)
 {
 	/* A common name has 64 characters at most; clients read the other one */
-	X509 *cert = new_cert(a->leaf_key, strlen(host) > 64 ? "bound host" : host,
-			      a->cert);
+	X509 *cert = new_cert(a->leaf_key,
+			      strlen(host) > 64 ? "bound host" : host, a->cert);
 	auto_buf struct buf name = { 0 };
 
 	buf_addf(&name, "DNS:%s", host);
@@ -236,13 +240,13 @@ static SSL_CTX *make_context(struct authority *a, X509 *leaf)
 		return NULL;
 	}
 	SSL_CTX_set_options(c, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
-			       SSL_OP_NO_COMPRESSION);
+				       SSL_OP_NO_COMPRESSION);
 	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_num_tickets(c, 0);
 	SSL_CTX_set_max_early_data(c, 0);
 	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
-			    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-			    SSL_MODE_RELEASE_BUFFERS);
+				    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				    SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_alpn_select_cb(c, choose_protocol, NULL);
 	return c;
 }

@@ -16,7 +16,7 @@ struct bound_secrets;
 struct buf;
 struct err;
 
-enum { AUTHORITY_LEAVES_MAX = 256 };	/* Certificates kept, one a host */
+enum { AUTHORITY_LEAVES_MAX = 256 }; /* Certificates kept, one a host */
 
 int authority_new(const struct bound_secrets *secrets, struct authority **ret,
 		  struct err *err);

@@ -34,8 +34,9 @@
 #include "tls/authority.h"
 #include "tls/config.h"
 #include "tls/tls-conn.h"
+#include "tls/tls-end.h"
 
-enum { VALUES_MS = 10000 };	/* Until all values must have come */
+enum { VALUES_MS = 10000 }; /* Until all values must have come */
 
 /**
  * struct setup - What there is before the first connection
@@ -60,7 +61,8 @@ static int read_value(int fd, int64_t until, struct bytes *ret, struct err *err)
 		const int64_t left = until - now_ms(CLOCK_MONOTONIC);
 
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			return fail(err, -ETIMEDOUT, "no value came within %d s",
+			return fail(err, -ETIMEDOUT,
+				    "no value came within %d s",
 				    VALUES_MS / 1000);
 		n = read(fd, piece, sizeof(piece));
 		if (n < 0)
@@ -68,7 +70,8 @@ static int read_value(int fd, int64_t until, struct bytes *ret, struct err *err)
 		bytes_add(ret, piece, (size_t)n);
 		explicit_bzero(piece, sizeof(piece));
 		if (ret->len > PLACEHOLDER_MAX)
-			return fail(err, -EFBIG, "the value has more than %d bytes",
+			return fail(err, -EFBIG,
+				    "the value has more than %d bytes",
 				    PLACEHOLDER_MAX);
 	}
 	bytes_chomp(ret);
@@ -96,9 +99,11 @@ static int read_values(struct setup *s, const int *fds, struct err *err)
 		for (size_t k = 0; k < i; k++) {
 			if (!strcmp(s->config.secrets.v[k].placeholder,
 				    secret->placeholder))
-				return fail(err, -EEXIST, "secrets '%s' and '%s' have one placeholder",
-					    s->config.secrets.v[k].name,
-					    secret->name);
+				return fail(
+					err, -EEXIST,
+					"secrets '%s' and '%s' have one placeholder",
+					s->config.secrets.v[k].name,
+					secret->name);
 		}
 	}
 	return 0;
@@ -140,8 +145,8 @@ static int prepare(int control, struct setup *s, struct err *err)
 	if (!r)
 		r = authority_new(&s->config.secrets, &s->authority, err);
 	if (!r) {
-		s->upstream = upstream_context(s->config.cas, s->config.n_cas,
-					       err);
+		s->upstream = tls_upstream_context(s->config.cas,
+						   s->config.n_cas, err);
 		r = s->upstream ? 0 : err->code;
 	}
 	if (!r)
@@ -169,7 +174,8 @@ static int send_ready(int control, const struct setup *s, struct err *err)
 	int r = authority_write(s->authority, &pem, err);
 
 	for (size_t i = 0; i < s->config.secrets.len; i++)
-		json_array_append_new(placeholders,
+		json_array_append_new(
+			placeholders,
 			json_string(s->config.secrets.v[i].placeholder));
 	root = json_pack("{s:s, s:o}", "ca", buf_str(&pem), "placeholders",
 			 placeholders);
@@ -190,15 +196,17 @@ static int on_channel(void *arg, uint32_t events)
 	struct tls_server *server = arg;
 	int fds[SOCKET_FDS_MAX];
 	size_t n_fds = SOCKET_FDS_MAX;
-	const ssize_t got = socket_recv(server->channel, &in, sizeof(in), fds,
-					&n_fds);
-	const size_t n = got < (ssize_t)sizeof(in.m) ? 0
-				: (size_t)got - sizeof(in.m);
+	const ssize_t got =
+		socket_recv(server->channel, &in, sizeof(in), fds, &n_fds);
+	const size_t n =
+		got < (ssize_t)sizeof(in.m) ? 0 : (size_t)got - sizeof(in.m);
 	struct host host;
 
 	(void)events;
 	if (got <= 0)
-		return got < 0 && got != -EPIPE && got != -ECONNRESET ? 0 : -ESHUTDOWN;
+		return got < 0 && got != -EPIPE && got != -ECONNRESET
+			       ? 0
+			       : -ESHUTDOWN;
 	if (n_fds != 2 || in.m.kind != TLS_SERVE || in.m.n > n ||
 	    host_parse(in.text, in.m.n, in.m.port, &host) < 0 ||
 	    host.kind != HOST_NAME) {
@@ -214,9 +222,12 @@ static int on_channel(void *arg, uint32_t events)
 static void serve(struct setup *s)
 {
 	struct tls_server server = {
-		.loop = s->loop, .timers = s->timers,
-		.authority = s->authority, .secrets = &s->config.secrets,
-		.values = &s->values, .upstream = s->upstream,
+		.loop = s->loop,
+		.timers = s->timers,
+		.authority = s->authority,
+		.secrets = &s->config.secrets,
+		.values = &s->values,
+		.upstream = s->upstream,
 		.channel = s->channel,
 	};
 	struct loop_source source = { s->channel, on_channel, &server };
@@ -235,7 +246,8 @@ int main(int argc, char **argv)
 
 	if (getauxval(AT_SECURE) || argc != 2 ||
 	    text_to_u64(argv[1], INT_MAX, &number) < 0 || number < 3) {
-		fprintf(stderr, "cloche-tls: only cloche itself can call this\n");
+		fprintf(stderr,
+			"cloche-tls: only cloche itself can call this\n");
 		return 2;
 	}
 	control = (int)number;

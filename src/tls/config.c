@@ -51,8 +51,9 @@ static int read_hosts(const json_t *hosts, struct bound_secret *s,
 			text ? host_pattern_new(text, false, err) : NULL;
 
 		if (!pattern)
-			return fail(err, -EINVAL, "secret '%s': host %zu is not one",
-				    s->name, i + 1);
+			return fail(err, -EINVAL,
+				    "secret '%s': host %zu is not one", s->name,
+				    i + 1);
 		s->hosts[s->n_hosts] = mem_strdup(text);
 		s->patterns[s->n_hosts++] = pattern;
 	}
@@ -81,7 +82,8 @@ static int read_all(const json_t *root, struct tls_config *ret, struct err *err)
 
 	ret->project = string_of(root, "project");
 	if (!ret->project ||
-	    read_key(json_string_value(json_object_get(root, "key")), ret->key) < 0)
+	    read_key(json_string_value(json_object_get(root, "key")),
+		     ret->key) < 0)
 		return fail(err, -EINVAL, "no project or key");
 	if (json_array_size(cas) > CONFIG_CAS_MAX)
 		return fail(err, -EINVAL, "more than %d files with authorities",
@@ -93,7 +95,8 @@ static int read_all(const json_t *root, struct tls_config *ret, struct err *err)
 			return fail(err, -EINVAL, "an authority is not a path");
 		ret->cas[ret->n_cas++] = mem_strdup(path);
 	}
-	if (!json_array_size(secrets) || json_array_size(secrets) > BOUND_SECRETS_MAX)
+	if (!json_array_size(secrets) ||
+	    json_array_size(secrets) > BOUND_SECRETS_MAX)
 		return fail(err, -EINVAL, "there must be 1 to %d secrets",
 			    BOUND_SECRETS_MAX);
 	for (size_t i = 0; !r && i < json_array_size(secrets); i++)

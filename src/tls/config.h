@@ -16,7 +16,7 @@
 
 struct err;
 
-enum { CONFIG_CAS_MAX = 16 };	/* Files with authorities of the user's */
+enum { CONFIG_CAS_MAX = 16 }; /* Files with authorities of the user's */
 
 /**
  * struct tls_config - The same, read

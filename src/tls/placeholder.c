@@ -18,17 +18,18 @@
 #include "base/own.h"
 
 enum {
-	BLOCK = 32,		/* Bytes of one HMAC-SHA-256 */
-	TRIES = 4,		/* Other texts, should one be the value itself */
+	BLOCK = 32, /* Bytes of one HMAC-SHA-256 */
+	TRIES = 4, /* Other texts, should one be the value itself */
 	UUID_LEN = 36,
 };
 
 /* Longer ones before those that they begin with */
 static const char *const prefixes[] = {
-	"github_pat_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_",
-	"sk-ant-api03-", "sk-ant-oat01-", "sk-ant-", "sk-proj-", "sk-",
-	"glpat-", "gldt-", "npm_", "pypi-", "hf_", "AKIA", "ASIA", "AIza",
-	"xoxb-", "xoxp-", "rubygems_", "dop_v1_", "shpat_", "SG.",
+	"github_pat_", "ghp_",		"gho_",		 "ghu_",    "ghs_",
+	"ghr_",	       "sk-ant-api03-", "sk-ant-oat01-", "sk-ant-", "sk-proj-",
+	"sk-",	       "glpat-",	"gldt-",	 "npm_",    "pypi-",
+	"hf_",	       "AKIA",		"ASIA",		 "AIza",    "xoxb-",
+	"xoxp-",       "rubygems_",	"dop_v1_",	 "shpat_",  "SG.",
 };
 
 /**
@@ -46,8 +47,10 @@ static uint8_t next_byte(struct stream *s)
 {
 	if (s->at == s->length) {
 		uint8_t text[4] = {
-			(uint8_t)(s->count >> 24), (uint8_t)(s->count >> 16),
-			(uint8_t)(s->count >> 8), (uint8_t)s->count,
+			(uint8_t)(s->count >> 24),
+			(uint8_t)(s->count >> 16),
+			(uint8_t)(s->count >> 8),
+			(uint8_t)s->count,
 		};
 		uint8_t first[BLOCK], second[BLOCK];
 
@@ -145,8 +148,9 @@ static size_t alphabet_of(const char *p, size_t n, char *ret)
 static size_t known_prefix(const char *value, size_t n)
 {
 	const char *dot = memchr(value, '.', n);
-	const char *second = dot ? memchr(dot + 1, '.', n - (size_t)(dot + 1 - value))
-				 : NULL;
+	const char *second =
+		dot ? memchr(dot + 1, '.', n - (size_t)(dot + 1 - value))
+		    : NULL;
 
 	/* {"alg"... and {"typ"..., and claims: a program reads them */
 	if (second && n > 3 && !memcmp(value, "eyJ", 3) &&
@@ -163,7 +167,7 @@ static size_t known_prefix(const char *value, size_t n)
 	return 0;
 }
 
-static void fill(struct stream *s, const char *value, size_t n, char *ret)
+static void fill_text(struct stream *s, const char *value, size_t n, char *ret)
 {
 	const size_t keep = known_prefix(value, n);
 	const bool uuid = is_uuid(value, n);
@@ -187,14 +191,17 @@ int placeholder_make(const uint8_t key[PLACEHOLDER_KEY], const char *project,
 	struct stream s = { .key = key, .project = project, .name = name };
 
 	if (n < PLACEHOLDER_MIN || n > PLACEHOLDER_MAX)
-		return fail(err, -EINVAL, "the value has %zu bytes; it must have %d to %d",
-			    n, PLACEHOLDER_MIN, PLACEHOLDER_MAX);
+		return fail(err, -EINVAL,
+			    "the value has %zu bytes; it must have %d to %d", n,
+			    PLACEHOLDER_MIN, PLACEHOLDER_MAX);
 	for (size_t i = 0; i < n; i++) {
 		if ((unsigned char)value[i] < ' ' || value[i] == 0x7f)
-			return fail(err, -EINVAL, "the value has a control character, which no header may have");
+			return fail(
+				err, -EINVAL,
+				"the value has a control character, which no header may have");
 	}
 	for (int i = 0; i < TRIES; i++) {
-		fill(&s, value, n, ret);
+		fill_text(&s, value, n, ret);
 		if (memcmp(ret, value, n) != 0)
 			return 0;
 	}

@@ -10,9 +10,9 @@
 struct err;
 
 enum {
-	PLACEHOLDER_MIN = 8,		/* Bytes of a value; fewer are refused */
+	PLACEHOLDER_MIN = 8, /* Bytes of a value; fewer are refused */
 	PLACEHOLDER_MAX = 16 << 10,
-	PLACEHOLDER_KEY = 32,		/* Bytes of the key */
+	PLACEHOLDER_KEY = 32, /* Bytes of the key */
 };
 
 /* Write @n bytes and a NUL to @ret that have the length, the alphabet and the known

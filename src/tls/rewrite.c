@@ -63,7 +63,8 @@ static int find_uses(const struct bound_secrets *secrets,
 		if (!credential_find(secrets, &q->headers.v[i], use))
 			continue;
 		if (!credential_is_bound(use, q, host)) {
-			ret->why = "the placeholder of a secret that is not bound to this host";
+			ret->why =
+				"the placeholder of a secret that is not bound to this host";
 			ret->misplaced = use->secret;
 			return -EACCES;
 		}

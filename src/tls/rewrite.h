@@ -13,7 +13,7 @@
 #include "gate/proto/http.h"
 #include "secret/locked-memory.h"
 
-enum { REWRITE_USES_MAX = 8 };		/* Credentials in one head */
+enum { REWRITE_USES_MAX = 8 }; /* Credentials in one head */
 
 /**
  * struct secret_values - The values behind placeholders

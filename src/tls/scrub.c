@@ -15,7 +15,7 @@ static void add_base64(struct bytes *b, const char *p, size_t n, size_t before)
 {
 	const size_t total = before + n;
 	auto_bytes struct bytes plain = { 0 }, text = { 0 };
-	const size_t first = before ? before + 1 : 0;	/* Of whole characters */
+	const size_t first = before ? before + 1 : 0; /* Of whole characters */
 	const size_t whole = total * 8 / 6;
 
 	bytes_reserve(&plain, total);

@@ -16,8 +16,8 @@
 #include "secret/locked-memory.h"
 
 enum {
-	SCRUB_FORMS = 4,	/* As it is, and base64 at three alignments */
-	SCRUB_VALUES_MAX = 8,	/* Values replaced in one request */
+	SCRUB_FORMS = 4, /* As it is, and base64 at three alignments */
+	SCRUB_VALUES_MAX = 8, /* Values replaced in one request */
 };
 
 /**
@@ -28,7 +28,9 @@ enum {
  * @hits:	How often something was replaced
  */
 struct scrub {
-	struct { struct bytes find, put; } v[SCRUB_VALUES_MAX * SCRUB_FORMS];
+	struct {
+		struct bytes find, put;
+	} v[SCRUB_VALUES_MAX * SCRUB_FORMS];
 	size_t len, longest, hits;
 	struct bytes held;
 };

@@ -8,18 +8,15 @@
  * found by the gate's own parsers, which refuse what could be read in two ways. The
  * next request is read when the response to the one before is complete.
  *
- * Both sockets are in the loop edge-triggered: step() goes on until OpenSSL wants to
+ * Both sockets are in the loop edge-triggered: advance() goes on until OpenSSL wants to
  * wait on both sides.
  */
 
 #include "tls/tls-conn.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
-#include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -38,34 +35,12 @@
 #include "ipc/socket.h"
 #include "tls/authority.h"
 #include "tls/scrub.h"
+#include "tls/tls-end.h"
 
 enum {
-	CHUNK = 16 << 10,		/* Bytes of one TLS record */
-	WAITING_MAX = 64 << 10,		/* Bytes that wait for the other side */
-	TURNS_MAX = 64,			/* Before other connections have theirs */
-	REPORT_MAX = 300,		/* Bytes of a reason */
-};
-
-/**
- * struct tls_end - One side
- * @hello:	The client's first bytes, which the gate has read; @hello_at of them
- *		were used
- * @open:	The handshake is complete
- * @failed:	Nothing more can be read or written
- * @eof:	The last byte was read; @clean: its peer said so
- * @in:		Read and not yet forwarded
- * @head:	To be written first; has real credentials in it
- * @out:	To be written; the first @sent bytes were
- */
-struct tls_end {
-	struct loop_source source;
-	SSL *ssl;
-	char *hello;
-	size_t hello_at, hello_n;
-	bool open, failed, eof, clean, shut;
-	struct buf in, out;
-	struct bytes head;
-	size_t sent;
+	WAITING_MAX = 64 << 10, /* Bytes that wait for the other side */
+	TURNS_MAX = 64, /* Before other connections have theirs */
+	REPORT_MAX = 300, /* Bytes of a reason */
 };
 
 enum up_state { UP_HEAD, UP_BODY, UP_WAIT, UP_TUNNEL };
@@ -97,101 +72,6 @@ struct tls_conn {
 	struct loop_task task;
 };
 
-/* A BIO that gives out what the gate has read before it reads the socket */
-static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
-{
-	struct tls_end *end = BIO_get_data(bio);
-	ssize_t got;
-
-	BIO_clear_retry_flags(bio);
-	if (end->hello_at < end->hello_n) {
-		if (n > end->hello_n - end->hello_at)
-			n = end->hello_n - end->hello_at;
-		memcpy(p, end->hello + end->hello_at, n);
-		end->hello_at += n;
-		*ret = n;
-		return 1;
-	}
-	got = recv(end->source.fd, p, n, 0);
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		BIO_set_retry_read(bio);
-	*ret = got > 0 ? (size_t)got : 0;
-	return got > 0;
-}
-
-static int hello_write(BIO *bio, const char *p, size_t n, size_t *ret)
-{
-	struct tls_end *end = BIO_get_data(bio);
-	const ssize_t put = send(end->source.fd, p, n, MSG_NOSIGNAL);
-
-	BIO_clear_retry_flags(bio);
-	if (put < 0 && (errno == EAGAIN || errno == EINTR))
-		BIO_set_retry_write(bio);
-	*ret = put > 0 ? (size_t)put : 0;
-	return put > 0;
-}
-
-static long hello_control(BIO *bio, int command, long n, void *p)
-{
-	(void)bio;
-	(void)n;
-	(void)p;
-	return command == BIO_CTRL_FLUSH;
-}
-
-static BIO *new_bio(struct tls_end *end)
-{
-	static BIO_METHOD *method;
-	BIO *bio;
-
-	if (!method) {
-		method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-				      "gate's socket");
-		BIO_meth_set_read_ex(method, hello_read);
-		BIO_meth_set_write_ex(method, hello_write);
-		BIO_meth_set_ctrl(method, hello_control);
-	}
-	bio = BIO_new(method);
-	if (bio) {
-		BIO_set_data(bio, end);
-		BIO_set_init(bio, 1);
-	}
-	return bio;
-}
-
-SSL_CTX *upstream_context(char *const *cas, size_t n, struct err *err)
-{
-	SSL_CTX *c = SSL_CTX_new(TLS_client_method());
-
-	if (!c || !SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) ||
-	    SSL_CTX_set_alpn_protos(c, (const unsigned char *)"\x08http/1.1", 9)) {
-		(void)fail(err, -EIO, "cannot set up TLS");
-		SSL_CTX_free(c);
-		return NULL;
-	}
-	/* By directory, which is read when a certificate is looked for: reading the
-	 * bundle takes 30 ms
-	 */
-	(void)SSL_CTX_load_verify_dir(c, "/etc/ssl/certs");
-	for (size_t i = 0; i < n; i++) {
-		if (SSL_CTX_load_verify_file(c, cas[i]) == 1)
-			continue;
-		(void)fail(err, -EINVAL, "'%s' has no certificate authority that can be read",
-			   cas[i]);
-		ERR_clear_error();
-		SSL_CTX_free(c);
-		return NULL;
-	}
-	SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
-	SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-			       SSL_OP_NO_TICKET | SSL_OP_IGNORE_UNEXPECTED_EOF);
-	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
-	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
-			    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-			    SSL_MODE_RELEASE_BUFFERS);
-	return c;
-}
-
 static void send_message(struct tls_conn *conn, enum tls_message_kind kind,
 			 const char *text, size_t n)
 {
@@ -217,20 +97,6 @@ static void report(struct tls_conn *conn, const char *reason,
 	send_message(conn, TLS_REFUSED, text.p, text.len);
 }
 
-static void end_close(struct tls_server *server, struct tls_end *end)
-{
-	SSL_free(end->ssl);
-	end->ssl = NULL;
-	if (end->source.fd >= 0)
-		loop_close(server->loop, &end->source);
-	end->source.fd = -1;
-	free(end->hello);
-	end->hello = NULL;
-	buf_done(&end->in);
-	buf_done(&end->out);
-	bytes_done(&end->head);
-}
-
 static void free_later(void *arg)
 {
 	free(arg);
@@ -244,8 +110,8 @@ static void conn_close(struct tls_conn *conn)
 		return;
 	conn->closed = true;
 	timer_stop(server->timers, &conn->timer);
-	end_close(server, &conn->client);
-	end_close(server, &conn->upstream);
+	tls_end_close(server->loop, &conn->client);
+	tls_end_close(server->loop, &conn->upstream);
 	scrub_done(&conn->scrub);
 	LIST_REMOVE(conn, link);
 	server->n_conns--;
@@ -273,23 +139,18 @@ static void conn_finish(struct tls_conn *conn)
 	timer_start(conn->server->timers, &conn->timer, TIMER_LINGER);
 }
 
-static void answer(struct tls_conn *conn, enum http_answer what,
-		   const char *reason, const char *fix)
+static void answer_client(struct tls_conn *conn, enum http_answer what,
+			  const char *reason, const char *fix)
 {
 	const struct http_answer_text text = {
-		.reason = reason, .host = &conn->host, .fix = fix,
+		.reason = reason,
+		.host = &conn->host,
+		.fix = fix,
 		.head_only = conn->request.kind == HTTP_METHOD_HEAD,
 	};
 
 	http_answer_write(what, &text, &conn->client.out);
 	conn_finish(conn);
-}
-
-static bool wants_to_wait(struct tls_end *end, int r)
-{
-	const int why = SSL_get_error(end->ssl, r);
-
-	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
 }
 
 /* Why a client ended the handshake, as far as it can be mended outside */
@@ -301,15 +162,18 @@ static void report_client(struct tls_conn *conn)
 	case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
 	case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
 	case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
-		report(conn, "the program does not trust the run's certificate authority: it has its own list, or pins a certificate",
-		       NULL, "point the program at $SSL_CERT_FILE, or leave the host unbound");
+		report(conn,
+		       "the program does not trust the run's certificate authority: it has its own list, or pins a certificate",
+		       NULL,
+		       "point the program at $SSL_CERT_FILE, or leave the host unbound");
 		break;
 	case SSL_R_NO_APPLICATION_PROTOCOL:
 		report(conn, "the program offers no HTTP/1.1", NULL,
 		       "let the program speak HTTP/1.1 to this host");
 		break;
 	case SSL_R_UNSUPPORTED_PROTOCOL:
-		report(conn, "the program offers no TLS 1.2 or later", NULL, NULL);
+		report(conn, "the program offers no TLS 1.2 or later", NULL,
+		       NULL);
 		break;
 	default:
 		break;
@@ -331,7 +195,7 @@ static void handshake_client(struct tls_conn *conn)
 		free(end->hello);
 		end->hello = NULL;
 		end->hello_n = end->hello_at = 0;
-	} else if (!wants_to_wait(end, r)) {
+	} else if (!tls_end_waits(end, r)) {
 		report_client(conn);
 		end->failed = true;
 		conn_close(conn);
@@ -349,7 +213,7 @@ static void handshake_upstream(struct tls_conn *conn)
 	r = SSL_connect(end->ssl);
 	if (r == 1)
 		end->open = true;
-	else if (!wants_to_wait(end, r))
+	else if (!tls_end_waits(end, r))
 		end->failed = true;
 }
 
@@ -360,8 +224,8 @@ static void refuse_upstream(struct tls_conn *conn)
 	char reason[REPORT_MAX];
 
 	if (verify == X509_V_OK) {
-		answer(conn, HTTP_ANSWER_UNREACHABLE,
-		       "the TLS handshake with the host failed", NULL);
+		answer_client(conn, HTTP_ANSWER_UNREACHABLE,
+			      "the TLS handshake with the host failed", NULL);
 		return;
 	}
 	snprintf(reason, sizeof(reason),
@@ -369,65 +233,7 @@ static void refuse_upstream(struct tls_conn *conn)
 		 X509_verify_cert_error_string(verify));
 	report(conn, reason, NULL,
 	       "name the authority in network.tlsTerminate.extraCaCertPaths, if the host is right");
-	answer(conn, HTTP_ANSWER_UNREACHABLE, reason, NULL);
-}
-
-/* True if something was written */
-static bool flush(struct tls_end *end)
-{
-	bool moved = false;
-
-	while (end->open && !end->failed) {
-		const bool head = end->head.len;
-		const char *p = (head ? end->head.p : end->out.p) + end->sent;
-		const size_t n = (head ? end->head.len : end->out.len) - end->sent;
-		int r;
-
-		if (!n)
-			break;
-		ERR_clear_error();
-		r = SSL_write(end->ssl, p, n > CHUNK ? CHUNK : (int)n);
-		if (r <= 0) {
-			end->failed |= !wants_to_wait(end, r);
-			break;
-		}
-		moved = true;
-		end->sent += (size_t)r;
-		if (end->sent < (head ? end->head.len : end->out.len))
-			continue;
-		if (head)
-			bytes_done(&end->head);
-		else
-			end->out.len = 0;
-		end->sent = 0;
-	}
-	return moved;
-}
-
-static bool is_sent(const struct tls_end *end)
-{
-	return !end->head.len && !end->out.len;
-}
-
-/* Read one record's worth to the end of @in: true if there was something */
-static bool fill(struct tls_end *end, size_t max)
-{
-	char chunk[CHUNK];
-	int r;
-
-	if (!end->open || end->failed || end->eof || end->in.len >= max)
-		return false;
-	ERR_clear_error();
-	r = SSL_read(end->ssl, chunk, sizeof(chunk));
-	if (r > 0) {
-		buf_add(&end->in, chunk, (size_t)r);
-		return true;
-	}
-	if (wants_to_wait(end, r))
-		return false;
-	end->eof = true;
-	end->clean = SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
-	return true;
+	answer_client(conn, HTTP_ANSWER_UNREACHABLE, reason, NULL);
 }
 
 static void drop(struct buf *in, size_t n)
@@ -462,7 +268,8 @@ static ssize_t body_span(struct http_body *body, const struct buf *in)
 	return (ssize_t)at;
 }
 
-static void refuse_request(struct tls_conn *conn, const struct rewrite *w, int error)
+static void refuse_request(struct tls_conn *conn, const struct rewrite *w,
+			   int error)
 {
 	auto_buf struct buf fix = { 0 };
 
@@ -470,9 +277,10 @@ static void refuse_request(struct tls_conn *conn, const struct rewrite *w, int e
 	if (!w->misplaced) {
 		if (error == -EACCES)
 			report(conn, w->why, NULL, NULL);
-		answer(conn, error == -EACCES ? HTTP_ANSWER_BLOCKED
-					      : http_answer_of(error),
-		       w->why, NULL);
+		answer_client(conn,
+			      error == -EACCES ? HTTP_ANSWER_BLOCKED
+					       : http_answer_of(error),
+			      w->why, NULL);
 		return;
 	}
 	buf_adds(&fix, "cloche secret bind ");
@@ -481,7 +289,7 @@ static void refuse_request(struct tls_conn *conn, const struct rewrite *w, int e
 	host_format(&conn->host, 443, &fix);
 	report(conn, w->why, w->misplaced, fix.p);
 	conn->request.kind = w->request.kind;
-	answer(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
+	answer_client(conn, HTTP_ANSWER_BLOCKED, w->why, fix.p);
 }
 
 static void note_uses(struct tls_conn *conn, const struct rewrite *w)
@@ -512,7 +320,8 @@ static void take_head(struct tls_conn *conn, size_t n)
 		scrub_done(&conn->scrub);
 		note_uses(conn, w);
 		conn->request = (struct http_request){
-			.kind = w->request.kind, .minor = w->request.minor,
+			.kind = w->request.kind,
+			.minor = w->request.minor,
 			.websocket = w->request.websocket,
 		};
 		conn->last = !w->request.keep_alive;
@@ -520,7 +329,8 @@ static void take_head(struct tls_conn *conn, size_t n)
 			       w->request.length);
 		drop(&conn->client.in, n);
 		conn->scan = conn->response_scan = (struct http_scan){ 0 };
-		conn->up = http_body_is_done(&conn->up_body) ? UP_WAIT : UP_BODY;
+		conn->up = http_body_is_done(&conn->up_body) ? UP_WAIT
+							     : UP_BODY;
 		conn->down = DOWN_HEAD;
 		timer_start(conn->server->timers, &conn->timer, TIMER_IDLE);
 	}
@@ -529,12 +339,13 @@ static void take_head(struct tls_conn *conn, size_t n)
 
 static bool step_head(struct tls_conn *conn)
 {
-	const bool moved = fill(&conn->client, HTTP_HEAD_MAX);
+	const bool moved = tls_end_fill(&conn->client, HTTP_HEAD_MAX);
 	const struct buf *in = &conn->client.in;
 	ssize_t n;
 
 	if (!in->len) {
-		if (conn->client.eof || conn->client.failed || conn->upstream.eof)
+		if (conn->client.eof || conn->client.failed ||
+		    conn->upstream.eof)
 			conn_close(conn);
 		return moved;
 	}
@@ -542,7 +353,7 @@ static bool step_head(struct tls_conn *conn)
 		timer_start(conn->server->timers, &conn->timer, TIMER_HEAD);
 	n = http_head_scan(&conn->scan, in->p, in->len);
 	if (n < 0) {
-		answer(conn, http_answer_of((int)n), NULL, NULL);
+		answer_client(conn, http_answer_of((int)n), NULL, NULL);
 		return true;
 	}
 	if (!n) {
@@ -570,7 +381,7 @@ static bool step_up(struct tls_conn *conn)
 		return step_head(conn);
 	if (conn->up == UP_WAIT || to->out.len >= WAITING_MAX)
 		return false;
-	moved = fill(from, CHUNK);
+	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->up == UP_TUNNEL ? (ssize_t)from->in.len
 				  : body_span(&conn->up_body, &from->in);
 	if (n < 0 || (conn->up == UP_BODY && from->eof && !from->in.len)) {
@@ -581,7 +392,8 @@ static bool step_up(struct tls_conn *conn)
 	drop(&from->in, (size_t)n);
 	if (conn->up == UP_BODY && http_body_is_done(&conn->up_body))
 		conn->up = UP_WAIT;
-	if (conn->up == UP_TUNNEL && from->eof && !to->shut && is_sent(to)) {
+	if (conn->up == UP_TUNNEL && from->eof && !to->shut &&
+	    tls_end_is_sent(to)) {
 		to->shut = true;
 		(void)SSL_shutdown(to->ssl);
 	}
@@ -629,10 +441,11 @@ static bool take_response(struct tls_conn *conn, size_t n)
 
 static bool step_response_head(struct tls_conn *conn)
 {
-	const bool moved = fill(&conn->upstream, HTTP_HEAD_MAX);
+	const bool moved = tls_end_fill(&conn->upstream, HTTP_HEAD_MAX);
 	const struct buf *in = &conn->upstream.in;
-	ssize_t n = in->len ? http_head_scan(&conn->response_scan, in->p, in->len)
-			    : 0;
+	ssize_t n =
+		in->len ? http_head_scan(&conn->response_scan, in->p, in->len)
+			: 0;
 
 	if (n > 0 && take_response(conn, (size_t)n))
 		return true;
@@ -643,9 +456,10 @@ static bool step_response_head(struct tls_conn *conn)
 		if (!n && !in->len && conn->served)
 			conn_close(conn);
 		else
-			answer(conn, HTTP_ANSWER_UNREACHABLE,
-			       n ? "the host's answer could not be read"
-				 : "the host closed the connection", NULL);
+			answer_client(conn, HTTP_ANSWER_UNREACHABLE,
+				      n ? "the host's answer could not be read"
+					: "the host closed the connection",
+				      NULL);
 		return true;
 	}
 	return moved;
@@ -663,11 +477,11 @@ static bool step_down(struct tls_conn *conn)
 		return false;
 	if (conn->down == DOWN_IDLE) {
 		/* Between requests a server sends nothing but its end */
-		if (from->open && fill(from, 1) && !conn->client.in.len)
+		if (from->open && tls_end_fill(from, 1) && !conn->client.in.len)
 			conn_close(conn);
 		return false;
 	}
-	moved = fill(from, CHUNK);
+	moved = tls_end_fill(from, TLS_RECORD_MAX);
 	n = conn->down == DOWN_TUNNEL ? (ssize_t)from->in.len
 				      : body_span(&conn->down_body, &from->in);
 	if (n < 0) {
@@ -705,7 +519,7 @@ static bool step_closing(struct tls_conn *conn)
 		conn_close(conn);
 		return true;
 	}
-	if (!is_sent(end))
+	if (!tls_end_is_sent(end))
 		return false;
 	if (!end->shut) {
 		end->shut = true;
@@ -713,7 +527,7 @@ static bool step_closing(struct tls_conn *conn)
 		(void)shutdown(end->source.fd, SHUT_WR);
 	}
 	end->in.len = 0;
-	if (fill(end, CHUNK) && !end->eof)
+	if (tls_end_fill(end, TLS_RECORD_MAX) && !end->eof)
 		return true;
 	if (end->eof || end->failed)
 		conn_close(conn);
@@ -729,7 +543,7 @@ static bool step_once(struct tls_conn *conn)
 		return false;
 	handshake_upstream(conn);
 	if (conn->closing) {
-		moved = flush(&conn->client);
+		moved = tls_end_flush(&conn->client);
 		return step_closing(conn) || moved;
 	}
 	moved |= step_up(conn);
@@ -737,15 +551,15 @@ static bool step_once(struct tls_conn *conn)
 		moved |= step_down(conn);
 	if (conn->closed)
 		return false;
-	moved |= flush(&conn->upstream);
-	moved |= flush(&conn->client);
+	moved |= tls_end_flush(&conn->upstream);
+	moved |= tls_end_flush(&conn->client);
 	conn->active |= moved;
 	if (conn->client.failed)
 		conn_close(conn);
 	return moved;
 }
 
-static void step(void *arg)
+static void advance(void *arg)
 {
 	struct tls_conn *conn = arg;
 
@@ -762,7 +576,7 @@ static void step(void *arg)
 static int on_event(void *arg, uint32_t events)
 {
 	(void)events;
-	step(arg);
+	advance(arg);
 	return 0;
 }
 
@@ -777,9 +591,11 @@ static void on_timer(void *arg)
 	}
 	if (conn->timer.kind == TIMER_HEAD && conn->client.open &&
 	    conn->client.in.len && !conn->closing) {
-		answer(conn, conn->upstream.open ? HTTP_ANSWER_DEADLINE
-						 : HTTP_ANSWER_TIMEOUT, NULL, NULL);
-		step(conn);
+		answer_client(conn,
+			      conn->upstream.open ? HTTP_ANSWER_DEADLINE
+						  : HTTP_ANSWER_TIMEOUT,
+			      NULL, NULL);
+		advance(conn);
 	} else {
 		conn_abort(conn);
 	}
@@ -805,31 +621,13 @@ static bool set_up_client(struct tls_conn *conn)
 	struct tls_end *end = &conn->client;
 	SSL_CTX *context = authority_context(conn->server->authority,
 					     conn->host.name, NULL);
-	BIO *bio = context ? new_bio(end) : NULL;
 
-	if (!bio)
+	if (!context)
 		return false;
 	SSL_CTX_set_tlsext_servername_callback(context, check_name);
-	end->ssl = SSL_new(context);
-	if (!end->ssl) {
-		BIO_free(bio);
+	if (!tls_end_accept(end, context))
 		return false;
-	}
-	SSL_set_bio(end->ssl, bio, bio);
 	SSL_set_app_data(end->ssl, conn);
-	return true;
-}
-
-static bool set_up_upstream(struct tls_conn *conn)
-{
-	struct tls_end *end = &conn->upstream;
-
-	end->ssl = SSL_new(conn->server->upstream);
-	if (!end->ssl || !SSL_set_fd(end->ssl, end->source.fd) ||
-	    !SSL_set_tlsext_host_name(end->ssl, conn->host.name) ||
-	    !SSL_set1_host(end->ssl, conn->host.name))
-		return false;
-	SSL_set_hostflags(end->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
 	return true;
 }
 
@@ -838,30 +636,33 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 		    const void *hello, size_t n)
 {
 	struct tls_conn *conn = mem_zalloc(sizeof(*conn));
-	static const uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	static const uint32_t events = EPOLLIN | EPOLLOUT | EPOLLRDHUP |
+				       EPOLLET;
 
 	conn->server = server;
 	conn->id = id;
 	conn->host = *host;
 	conn->client.source = (struct loop_source){ client, on_event, conn };
-	conn->upstream.source = (struct loop_source){ upstream, on_event, conn };
+	conn->upstream.source =
+		(struct loop_source){ upstream, on_event, conn };
 	conn->client.hello = mem_alloc(n + 1);
 	memcpy(conn->client.hello, hello, n);
 	conn->client.hello_n = n;
 	conn->timer.fn = on_timer;
 	conn->timer.arg = conn;
-	conn->task = (struct loop_task){ .fn = step, .arg = conn };
+	conn->task = (struct loop_task){ .fn = advance, .arg = conn };
 	LIST_INSERT_HEAD(&server->conns, conn, link);
 	server->n_conns++;
 	if (server->n_conns > TLS_CONNS_MAX || !set_up_client(conn) ||
-	    !set_up_upstream(conn) ||
+	    !tls_end_connect(&conn->upstream, server->upstream,
+			     conn->host.name) ||
 	    loop_add(server->loop, &conn->client.source, events) < 0 ||
 	    loop_add(server->loop, &conn->upstream.source, events) < 0) {
 		conn_abort(conn);
 		return;
 	}
 	timer_start(server->timers, &conn->timer, TIMER_PARENT);
-	step(conn);
+	advance(conn);
 }
 
 void tls_conns_close(struct tls_server *server)

@@ -51,9 +51,4 @@ void tls_conn_start(struct tls_server *server, uint32_t id,
 /* Close all of them */
 void tls_conns_close(struct tls_server *server);
 
-/* What servers are verified and spoken to with; @cas are files of the user's, @n of
- * them. NULL with a message on failure.
- */
-SSL_CTX *upstream_context(char *const *cas, size_t n, struct err *err);
-
 #endif /* TLS_TLS_CONN_H */

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-end.c - one side of an opened connection: TLS over a socket of the gate's */
+
+#include "tls/tls-end.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/err.h"
+
+/* A BIO that gives out what the gate has read before it reads the socket */
+static int hello_read(BIO *bio, char *p, size_t n, size_t *ret)
+{
+	struct tls_end *end = BIO_get_data(bio);
+	ssize_t got;
+
+	BIO_clear_retry_flags(bio);
+	if (end->hello_at < end->hello_n) {
+		if (n > end->hello_n - end->hello_at)
+			n = end->hello_n - end->hello_at;
+		memcpy(p, end->hello + end->hello_at, n);
+		end->hello_at += n;
+		*ret = n;
+		return 1;
+	}
+	got = recv(end->source.fd, p, n, 0);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_read(bio);
+	*ret = got > 0 ? (size_t)got : 0;
+	return got > 0;
+}
+
+static int hello_write(BIO *bio, const char *p, size_t n, size_t *ret)
+{
+	struct tls_end *end = BIO_get_data(bio);
+	const ssize_t put = send(end->source.fd, p, n, MSG_NOSIGNAL);
+
+	BIO_clear_retry_flags(bio);
+	if (put < 0 && (errno == EAGAIN || errno == EINTR))
+		BIO_set_retry_write(bio);
+	*ret = put > 0 ? (size_t)put : 0;
+	return put > 0;
+}
+
+static long hello_control(BIO *bio, int command, long n, void *p)
+{
+	(void)bio;
+	(void)n;
+	(void)p;
+	return command == BIO_CTRL_FLUSH;
+}
+
+static BIO *new_bio(struct tls_end *end)
+{
+	static BIO_METHOD *method;
+	BIO *bio;
+
+	if (!method) {
+		method =
+			BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
+				     "gate's socket");
+		BIO_meth_set_read_ex(method, hello_read);
+		BIO_meth_set_write_ex(method, hello_write);
+		BIO_meth_set_ctrl(method, hello_control);
+	}
+	bio = BIO_new(method);
+	if (bio) {
+		BIO_set_data(bio, end);
+		BIO_set_init(bio, 1);
+	}
+	return bio;
+}
+
+SSL_CTX *tls_upstream_context(char *const *cas, size_t n, struct err *err)
+{
+	SSL_CTX *c = SSL_CTX_new(TLS_client_method());
+
+	if (!c || !SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION) ||
+	    SSL_CTX_set_alpn_protos(c, (const unsigned char *)"\x08http/1.1",
+				    9)) {
+		(void)fail(err, -EIO, "cannot set up TLS");
+		SSL_CTX_free(c);
+		return NULL;
+	}
+	/* By directory, which is read when a certificate is looked for: reading the
+	 * bundle takes 30 ms
+	 */
+	(void)SSL_CTX_load_verify_dir(c, "/etc/ssl/certs");
+	for (size_t i = 0; i < n; i++) {
+		if (SSL_CTX_load_verify_file(c, cas[i]) == 1)
+			continue;
+		(void)fail(err, -EINVAL,
+			   "'%s' has no certificate authority that can be read",
+			   cas[i]);
+		ERR_clear_error();
+		SSL_CTX_free(c);
+		return NULL;
+	}
+	SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
+	SSL_CTX_set_options(c, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+				       SSL_OP_NO_TICKET |
+				       SSL_OP_IGNORE_UNEXPECTED_EOF);
+	SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
+	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE |
+				    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+				    SSL_MODE_RELEASE_BUFFERS);
+	return c;
+}
+
+bool tls_end_accept(struct tls_end *end, SSL_CTX *context)
+{
+	BIO *bio = new_bio(end);
+
+	end->ssl = bio ? SSL_new(context) : NULL;
+	if (!end->ssl) {
+		BIO_free(bio);
+		return false;
+	}
+	SSL_set_bio(end->ssl, bio, bio);
+	return true;
+}
+
+bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host)
+{
+	end->ssl = SSL_new(context);
+	if (!end->ssl || !SSL_set_fd(end->ssl, end->source.fd) ||
+	    !SSL_set_tlsext_host_name(end->ssl, host) ||
+	    !SSL_set1_host(end->ssl, host))
+		return false;
+	SSL_set_hostflags(end->ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+	return true;
+}
+
+bool tls_end_waits(struct tls_end *end, int r)
+{
+	const int why = SSL_get_error(end->ssl, r);
+
+	return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
+}
+
+bool tls_end_flush(struct tls_end *end)
+{
+	bool moved = false;
+
+	while (end->open && !end->failed) {
+		const bool head = end->head.len;
+		const char *p = (head ? end->head.p : end->out.p) + end->sent;
+		const size_t n =
+			(head ? end->head.len : end->out.len) - end->sent;
+		int r;
+
+		if (!n)
+			break;
+		ERR_clear_error();
+		r = SSL_write(end->ssl, p,
+			      n > TLS_RECORD_MAX ? TLS_RECORD_MAX : (int)n);
+		if (r <= 0) {
+			end->failed |= !tls_end_waits(end, r);
+			break;
+		}
+		moved = true;
+		end->sent += (size_t)r;
+		if (end->sent < (head ? end->head.len : end->out.len))
+			continue;
+		if (head)
+			bytes_done(&end->head);
+		else
+			end->out.len = 0;
+		end->sent = 0;
+	}
+	return moved;
+}
+
+bool tls_end_is_sent(const struct tls_end *end)
+{
+	return !end->head.len && !end->out.len;
+}
+
+bool tls_end_fill(struct tls_end *end, size_t max)
+{
+	char chunk[TLS_RECORD_MAX];
+	int r;
+
+	if (!end->open || end->failed || end->eof || end->in.len >= max)
+		return false;
+	ERR_clear_error();
+	r = SSL_read(end->ssl, chunk, sizeof(chunk));
+	if (r > 0) {
+		buf_add(&end->in, chunk, (size_t)r);
+		return true;
+	}
+	if (tls_end_waits(end, r))
+		return false;
+	end->eof = true;
+	end->clean = SSL_get_shutdown(end->ssl) & SSL_RECEIVED_SHUTDOWN;
+	return true;
+}
+
+void tls_end_close(struct loop *loop, struct tls_end *end)
+{
+	SSL_free(end->ssl);
+	end->ssl = NULL;
+	if (end->source.fd >= 0)
+		loop_close(loop, &end->source);
+	end->source.fd = -1;
+	free(end->hello);
+	end->hello = NULL;
+	buf_done(&end->in);
+	buf_done(&end->out);
+	bytes_done(&end->head);
+}

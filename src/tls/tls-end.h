@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/tls-end.h - one side of an opened connection: TLS over a socket of the gate's */
+
+#ifndef TLS_TLS_END_H
+#define TLS_TLS_END_H
+
+#include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "secret/locked-memory.h"
+
+struct err;
+
+enum { TLS_RECORD_MAX = 16 << 10 }; /* Bytes of one TLS record */
+
+/**
+ * struct tls_end - One side
+ * @hello:	The client's first bytes, which the gate has read; @hello_at of them
+ *		were used
+ * @open:	The handshake is complete
+ * @failed:	Nothing more can be read or written
+ * @eof:	The last byte was read; @clean: its peer said so
+ * @in:		Read and not yet forwarded
+ * @head:	To be written first; has real credentials in it
+ * @out:	To be written; the first @sent bytes were
+ */
+struct tls_end {
+	struct loop_source source;
+	SSL *ssl;
+	char *hello;
+	size_t hello_at, hello_n;
+	bool open, failed, eof, clean, shut;
+	struct buf in, out;
+	struct bytes head;
+	size_t sent;
+};
+
+/* What servers are verified and spoken to with; @cas are files of the user's, @n of
+ * them. NULL with a message on failure.
+ */
+SSL_CTX *tls_upstream_context(char *const *cas, size_t n, struct err *err);
+
+/* Begin as the server that @context has a certificate for. False without memory. */
+bool tls_end_accept(struct tls_end *end, SSL_CTX *context);
+
+/* Begin as a client of @host, whose certificate will be verified */
+bool tls_end_connect(struct tls_end *end, SSL_CTX *context, const char *host);
+
+/* After a call of OpenSSL's that returned @r: true if it only wants to wait */
+bool tls_end_waits(struct tls_end *end, int r);
+
+/* Write @head and @out as far as the socket takes it: true if something was written */
+bool tls_end_flush(struct tls_end *end);
+bool tls_end_is_sent(const struct tls_end *end);
+
+/* Read one record to the end of @in, if that has less than @max bytes: true if
+ * something came, or the end
+ */
+bool tls_end_fill(struct tls_end *end, size_t max);
+
+/* Take the socket out of @loop and close everything */
+void tls_end_close(struct loop *loop, struct tls_end *end);
+
+#endif /* TLS_TLS_END_H */
