@@ -56,12 +56,12 @@ static int find_uses(const struct bound_secrets *secrets,
 	for (size_t i = 0; i < q->headers.len; i++) {
 		struct credential_use *use = &uses[ret->n_used];
 
+		if (!credential_find(secrets, &q->headers.v[i], use))
+			continue;
 		if (ret->n_used == REWRITE_USES_MAX) {
 			ret->why = "too many credentials in one request";
 			return -E2BIG;
 		}
-		if (!credential_find(secrets, &q->headers.v[i], use))
-			continue;
 		if (!credential_is_bound(use, q, host)) {
 			ret->why =
 				"the placeholder of a secret that is not bound to this host";

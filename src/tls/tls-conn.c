@@ -254,12 +254,11 @@ static void to_client(struct tls_conn *conn, const char *p, size_t n, bool end)
 static ssize_t body_span(struct http_body *body, const struct buf *in)
 {
 	struct http_span unused;
-	const char *why;
 	size_t at = 0;
 
 	while (at < in->len && !http_body_is_done(body)) {
-		const ssize_t n = http_body_step(body, in->p + at, in->len - at,
-						 &unused, &why);
+		const ssize_t n =
+			http_body_step(body, in->p + at, in->len - at, &unused);
 
 		if (n < 0)
 			return n;

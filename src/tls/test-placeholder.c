@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tls/test-placeholder.c - a placeholder looks like its secret and says nothing of it */
+
+#include "tls/placeholder.h"
+
+#include <ctype.h>
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "test.h"
+
+static const uint8_t key[PLACEHOLDER_KEY] = { 1, 2, 3 };
+
+static const char *made(const char *project, const char *name,
+			const char *value)
+{
+	static char out[4][PLACEHOLDER_MAX + 1];
+	static int which;
+	char *ret = out[which++ % 4];
+	struct err err = { 0 };
+
+	CHECK_INT(placeholder_make(key, project, name, value, strlen(value),
+				   ret, &err),
+		  0);
+	CHECK_INT(strlen(ret), strlen(value));
+	CHECK(strcmp(ret, value) != 0);
+	return ret;
+}
+
+TEST(it_is_stable_for_a_project_and_a_name)
+{
+	auto_free char *a = strdup(made("/p", "TOKEN", "abcdefgh12345678"));
+
+	CHECK_STR(made("/p", "TOKEN", "abcdefgh12345678"), a);
+	/* The value has no part in it but its shape */
+	CHECK_STR(made("/p", "TOKEN", "zyxwvuts87654321"), a);
+	CHECK(strcmp(made("/q", "TOKEN", "abcdefgh12345678"), a) != 0);
+	CHECK(strcmp(made("/p", "OTHER", "abcdefgh12345678"), a) != 0);
+	/* No text of one can continue as the other */
+	CHECK(strcmp(made("/pT", "OKEN", "abcdefgh12345678"), a) != 0);
+}
+
+TEST(known_prefixes_stay)
+{
+	static const char *const rows[][2] = {
+		{ "ghp_abcdefghijklmnopqrstuvwxyz0123456789", "ghp_" },
+		{ "github_pat_11ABCDEFG0abcdefghijkl_mnop", "github_pat_" },
+		{ "sk-ant-api03-abcdefghijklmnop", "sk-ant-api03-" },
+		{ "sk-abcdefghijklmnop", "sk-" },
+		{ "glpat-abcdefgh1234", "glpat-" },
+		{ "npm_abcdefghijklmnop", "npm_" },
+		{ "AKIAABCDEFGH12345678", "AKIA" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *p = made("/p", "X", rows[i][0]);
+		const size_t n = strlen(rows[i][1]);
+
+		CHECK(!strncmp(p, rows[i][1], n));
+		CHECK(strcmp(p + n, rows[i][0] + n) != 0);
+	}
+}
+
+TEST(the_alphabet_stays)
+{
+	const char *p = made("/p", "X", "0123456789abcdef0123456789abcdef");
+
+	CHECK_INT(strspn(p, "0123456789abcdef"), 32);
+	CHECK_INT(strspn(made("/p", "X", "98765432109876"), "0123456789abcdef"),
+		  14);
+	p = made("/p", "X", "ABCDEFGHIJKLMNOPQ");
+	CHECK_INT(strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), 17);
+	p = made("/p", "X", "01234567-89ab-cdef-0123-456789abcdef");
+	CHECK(p[8] == '-' && p[13] == '-' && p[18] == '-' && p[23] == '-');
+}
+
+TEST(a_web_token_keeps_header_and_claims)
+{
+	static const char token[] =
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJtZSJ9.c2lnbmF0dXJlLW9mLWl0";
+	const char *p = made("/p", "X", token);
+	const size_t n = (size_t)(strrchr(token, '.') - token);
+
+	CHECK(!strncmp(p, token, n + 1));
+}
+
+TEST(what_no_header_can_carry_is_refused)
+{
+	static const char *const wrong[] = { "", "short", "two\nlines-of-it",
+					     "a\rreturn-in-it" };
+	static char big[PLACEHOLDER_MAX + 2], out[PLACEHOLDER_MAX + 2];
+	struct err err = { 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECK_INT(placeholder_make(key, "/p", "X", wrong[i],
+					   strlen(wrong[i]), out, &err),
+			  -EINVAL);
+	CHECK_INT(placeholder_make(key, "/p", "X", "nul\0in-the-value", 16, out,
+				   &err),
+		  -EINVAL);
+	memset(big, 'a', sizeof(big));
+	CHECK_INT(placeholder_make(key, "/p", "X", big, PLACEHOLDER_MAX, out,
+				   &err),
+		  0);
+	CHECK_INT(placeholder_make(key, "/p", "X", big, PLACEHOLDER_MAX + 1,
+				   out, &err),
+		  -EINVAL);
+}
