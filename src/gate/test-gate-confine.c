@@ -73,17 +73,17 @@ TEST(the_gate_has_sockets_and_nothing_else)
 	CHECK_INT(sealed(CONFINED_GATE, gate_attempts), 0);
 }
 
-enum { NO, YES, WEB, NSS, DATA, FORK, ORPHAN };
+enum { NO, YES, WEB, NSS, DATA, FORK, ORPHAN, SEE };
 
 static const struct {
 	long number;
 	int who[CONFINED_KINDS];
 } rows[] = {
-#define CALL(name, gate, resolver) { SYS_##name, { gate, resolver } },
+#define CALL(name, gate, resolver, tls) { SYS_##name, { gate, resolver, tls } },
 #ifdef __x86_64__
 #define CALL_X86_64 CALL
 #else
-#define CALL_X86_64(name, gate, resolver)
+#define CALL_X86_64(name, gate, resolver, tls)
 #endif
 #include "gate/gate-confine.def"
 #undef CALL
@@ -135,10 +135,37 @@ static int odd_for_resolver(void)
 	return odd_one(CONFINED_RESOLVER);
 }
 
+static int odd_for_tls(void)
+{
+	return odd_one(CONFINED_TLS);
+}
+
 TEST(every_number_is_treated_as_the_table_says)
 {
+	CHECK_INT(sealed(CONFINED_TLS, odd_for_tls), 0);
 	CHECK_INT(sealed(CONFINED_GATE, odd_for_gate), 0);
 	CHECK_INT(sealed(CONFINED_RESOLVER, odd_for_resolver), 0);
+}
+
+static int tls_attempts(void)
+{
+	if (!refused(socket(AF_INET, SOCK_STREAM, 0)) ||
+	    !refused(socket(AF_UNIX, SOCK_STREAM, 0)))
+		return 1;
+	if (!refused(execl("/bin/true", "true", (char *)NULL)) || fork() >= 0)
+		return 2;
+	if (!refused(open("/etc/ssl/certs/new", O_WRONLY | O_CREAT, 0600)))
+		return 3;
+	if (sys_landlock_abi() && !refused(open("/etc/passwd", O_RDONLY)))
+		return 4;
+	if (open("/etc/ssl/certs", O_RDONLY | O_DIRECTORY) < 0)
+		return 5;
+	return 0;
+}
+
+TEST(cloche_tls_has_its_sockets_and_certificates)
+{
+	CHECK_INT(sealed(CONFINED_TLS, tls_attempts), 0);
 }
 
 static int resolver_attempts(void)
