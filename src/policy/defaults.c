@@ -14,7 +14,6 @@
  */
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,19 +23,91 @@
 #include "base/path.h"
 #include "policy/policy.h"
 
-struct hidden_row {
-	enum policy_dir dir;
-	const char *path;
-	enum path_list list;
-	enum rule_strength strength;
-	const char *marker, *reason;
+enum {
+	IN_DEFAULT = 1 << PROFILE_DEFAULT,
+	IN_HOME = 1 << PROFILE_HOME,
+	IN_SRT = 1 << PROFILE_SRT,
+	IN_ALL = IN_DEFAULT | IN_HOME | IN_SRT,
 };
 
-static const struct hidden_row hidden_rows[] = {
-#define HIDE(dir, path, strength, marker, reason)			\
-	{ DIR_##dir, path, PATH_DENY_READ, RULE_##strength, marker, reason },
-#define SHOW(dir, path, reason)						\
-	{ DIR_##dir, path, PATH_ALLOW_READ, RULE_BASELINE, NULL, reason },
+enum row_kind {
+	ROW_FROZEN, ROW_OBEYED,
+	ROW_PRIVATE, ROW_LAYER, ROW_CACHE, ROW_SHOW, ROW_FORGE, ROW_BIN, ROW_COVER,
+	ROW_HIDE,
+	ROW_ALWAYS, ROW_BASELINE, ROW_SHOWN,
+};
+
+/* What becomes of a row's path, and in which profiles */
+static const struct {
+	enum path_list list;
+	enum rule_strength strength;
+	enum rule_place place;
+	unsigned int profiles;
+} kinds[] = {
+	[ROW_FROZEN] = { PATH_DENY_WRITE, RULE_ALWAYS, PLACE_HOST, IN_DEFAULT | IN_HOME },
+	[ROW_OBEYED] = { PATH_DENY_WRITE, RULE_ALWAYS, PLACE_HOST, IN_ALL },
+	[ROW_PRIVATE] = { PATH_DENY_READ, RULE_ALWAYS, PLACE_PRIVATE, IN_HOME },
+	[ROW_LAYER] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_LAYER, IN_HOME },
+	[ROW_CACHE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_CACHE, IN_HOME },
+	[ROW_SHOW] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST, IN_HOME },
+	[ROW_FORGE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST, IN_HOME },
+	[ROW_BIN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_BIN, IN_HOME },
+	[ROW_COVER] = { PATH_DENY_READ, RULE_BASELINE, PLACE_COVER, IN_HOME },
+	[ROW_HIDE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST, IN_HOME },
+	[ROW_ALWAYS] = { PATH_DENY_READ, RULE_ALWAYS, PLACE_HOST, IN_ALL },
+	[ROW_BASELINE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST, IN_DEFAULT | IN_HOME },
+	/* What profile home shows has a row in home.def */
+	[ROW_SHOWN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST, IN_DEFAULT },
+};
+
+/* FROZEN and OBEYED: what no command may write, whatever the lists say, existing or
+ * not: the files that decide what the next command may do, also of agents' hooks. What
+ * has no fixed place is in run/immutable-files.c. DIR_PARENTS: the start directory and
+ * every one above it.
+ */
+static const struct row {
+	enum row_kind kind;
+	enum policy_dir dir;
+	const char *path, *marker, *reason;
+} rows[] = {
+	{ ROW_OBEYED, DIR_ETC, "claude-code/managed-settings.json", NULL,
+	  "managed settings" },
+	{ ROW_OBEYED, DIR_ETC, "claude-code/managed-settings.d", NULL,
+	  "managed settings" },
+	{ ROW_OBEYED, DIR_ETC, "cloche", NULL, "managed policy" },
+	{ ROW_OBEYED, DIR_CONFIG, "cloche", NULL, "cloche's own policy" },
+	{ ROW_OBEYED, DIR_STATE, "cloche", NULL, "cloche's own state" },
+	{ ROW_OBEYED, DIR_HOME, ".srt-settings.json", NULL, "settings of srt" },
+	{ ROW_OBEYED, DIR_CLAUDE, "settings.json", NULL, "user settings" },
+	{ ROW_OBEYED, DIR_CLAUDE, "settings.local.json", NULL, "user settings" },
+	{ ROW_FROZEN, DIR_CLAUDE, ".credentials.json", NULL, "Claude token" },
+	{ ROW_FROZEN, DIR_CLAUDE, "skills", NULL, "skills run as instructions" },
+	{ ROW_FROZEN, DIR_CLAUDE, "agents", NULL, "agents run as instructions" },
+	{ ROW_FROZEN, DIR_CLAUDE, "commands", NULL, "commands run as instructions" },
+	{ ROW_OBEYED, DIR_CLAUDE, "hooks", NULL, "hooks run outside the sandbox" },
+	{ ROW_FROZEN, DIR_HOME, ".claude.json", NULL,
+	  "state of Claude Code: trust decisions" },
+	{ ROW_OBEYED, DIR_PARENTS, ".claude/settings.json", NULL, "project settings" },
+	{ ROW_OBEYED, DIR_PARENTS, ".claude/settings.local.json", NULL,
+	  "local settings" },
+	{ ROW_FROZEN, DIR_PARENTS, ".claude/skills", NULL,
+	  "skills run as instructions" },
+	{ ROW_FROZEN, DIR_PARENTS, ".claude/agents", NULL,
+	  "agents run as instructions" },
+	{ ROW_FROZEN, DIR_PARENTS, ".claude/commands", NULL,
+	  "commands run as instructions" },
+	{ ROW_OBEYED, DIR_PARENTS, ".claude/hooks", NULL,
+	  "hooks run outside the sandbox" },
+	{ ROW_FROZEN, DIR_PARENTS, ".mcp.json", NULL,
+	  "MCP servers run outside the sandbox" },
+	{ ROW_OBEYED, DIR_PARENTS, ".cloche.json", NULL, "project policy" },
+#define HOME_ROW(kind, dir, path, reason) \
+	{ ROW_##kind, DIR_##dir, path, NULL, reason },
+#include "policy/home.def"
+#undef HOME_ROW
+#define HIDE(dir, path, strength, marker, reason) \
+	{ ROW_##strength, DIR_##dir, path, marker, reason },
+#define SHOW(dir, path, reason) { ROW_SHOWN, DIR_##dir, path, NULL, reason },
 #define NAMED(variable, reason)
 #include "policy/hidden-paths.def"
 #undef HIDE
@@ -54,190 +125,108 @@ static const struct { const char *variable, *reason; } named_rows[] = {
 #undef NAMED
 };
 
-/* What no command may write, whatever the lists say, existing or not: the files that
- * decide what the next command may do, also of agents' hooks. What has no fixed
- * place is in run/immutable-files.c. DIR_PARENTS: the start directory and every one
- * above it. @srt: the row is in profile srt too.
- */
-static const struct frozen_row {
-	enum policy_dir dir;
-	const char *path;
-	bool srt;
-	const char *reason;
-} frozen_rows[] = {
-	{ DIR_ETC, "claude-code/managed-settings.json", true,
-	  "managed settings" },
-	{ DIR_ETC, "claude-code/managed-settings.d", true, "managed settings" },
-	{ DIR_ETC, "cloche", true, "managed policy" },
-	{ DIR_CONFIG, "cloche", true, "cloche's own policy" },
-	{ DIR_STATE, "cloche", true, "cloche's own state" },
-	{ DIR_HOME, ".srt-settings.json", true, "settings of srt" },
-	{ DIR_CLAUDE, "settings.json", true, "user settings" },
-	{ DIR_CLAUDE, "settings.local.json", true, "user settings" },
-	{ DIR_CLAUDE, ".credentials.json", false, "Claude token" },
-	{ DIR_CLAUDE, "skills", false, "skills run as instructions" },
-	{ DIR_CLAUDE, "agents", false, "agents run as instructions" },
-	{ DIR_CLAUDE, "commands", false, "commands run as instructions" },
-	{ DIR_CLAUDE, "hooks", true, "hooks run outside the sandbox" },
-	{ DIR_HOME, ".claude.json", false,
-	  "state of Claude Code: trust decisions" },
-	{ DIR_PARENTS, ".claude/settings.json", true, "project settings" },
-	{ DIR_PARENTS, ".claude/settings.local.json", true, "local settings" },
-	{ DIR_PARENTS, ".claude/skills", false, "skills run as instructions" },
-	{ DIR_PARENTS, ".claude/agents", false, "agents run as instructions" },
-	{ DIR_PARENTS, ".claude/commands", false,
-	  "commands run as instructions" },
-	{ DIR_PARENTS, ".claude/hooks", true, "hooks run outside the sandbox" },
-	{ DIR_PARENTS, ".mcp.json", false,
-	  "MCP servers run outside the sandbox" },
-	{ DIR_PARENTS, ".cloche.json", true, "project policy" },
-};
-
-enum home_kind {
-	HOME_PRIVATE, HOME_LAYER, HOME_CACHE, HOME_SHOW, HOME_FORGE, HOME_BIN,
-	HOME_COVER, HOME_HIDE, HOME_KINDS,
-};
-
-struct home_row {
-	enum home_kind kind;
-	enum policy_dir dir;
-	const char *path, *reason;
-};
-
-static const struct home_row home_rows[] = {
-#define HOME_ROW(kind, dir, path, reason) \
-	{ HOME_##kind, DIR_##dir, path, reason },
-#include "policy/home.def"
-#undef HOME_ROW
-};
-
-static const struct {
-	enum path_list list;
-	enum rule_strength strength;
-	enum rule_place place;
-} home_kinds[HOME_KINDS] = {
-	[HOME_PRIVATE] = { PATH_DENY_READ, RULE_ALWAYS, PLACE_PRIVATE },
-	[HOME_LAYER] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_LAYER },
-	[HOME_CACHE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_CACHE },
-	[HOME_SHOW] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST },
-	[HOME_FORGE] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_HOST },
-	[HOME_BIN] = { PATH_ALLOW_READ, RULE_BASELINE, PLACE_BIN },
-	[HOME_COVER] = { PATH_DENY_READ, RULE_BASELINE, PLACE_COVER },
-	[HOME_HIDE] = { PATH_DENY_READ, RULE_BASELINE, PLACE_HOST },
-};
-
 /* Paths that srt lets every command write */
 static const char *const srt_writable[] = {
 	"/tmp/claude", "/private/tmp/claude", "~/.npm/_logs",
 	"~/.claude/debug",
 };
 
+static bool is_obeyed(const struct row *row)
+{
+	return row->kind == ROW_OBEYED && row->dir != DIR_PARENTS;
+}
+
 /* The path has a rule of the user's already: it is still of the kind that the row says */
 static void mark_place(struct path_rules *rules, const char *path,
-		       const struct path_rule *row)
+		       const struct row *row)
 {
 	for (size_t i = 0; i < rules->len; i++) {
 		struct path_rule *rule = &rules->v[i];
 
 		if (rule->glob || strcmp(rule->path, path) != 0)
 			continue;
-		if (row->place != PLACE_HOST)
-			rule->place = row->place;
-		rule->obeyed |= row->obeyed;
-		if (rule->strength < row->strength)
-			rule->strength = row->strength;
+		if (kinds[row->kind].place != PLACE_HOST)
+			rule->place = kinds[row->kind].place;
+		rule->obeyed |= is_obeyed(row);
+		if (rule->strength < kinds[row->kind].strength)
+			rule->strength = kinds[row->kind].strength;
 	}
 }
 
-/* @row says how; its path is below @dir */
 static void add_row(struct policy *p, const struct source *source,
-		    enum path_list list, const char *dir,
-		    const struct path_rule *row, const char *reason)
+		    const char *dir, const struct row *row)
 {
+	const enum path_list list = kinds[row->kind].list;
 	auto_free char *path = *row->path ? path_join(dir, row->path)
 					  : mem_strdup(dir);
 	struct path_rule *rule = policy_take_literal(p, list, mem_strdup(path),
-		row->strength, origin_make(source, NULL, reason));
+		kinds[row->kind].strength, origin_make(source, NULL, row->reason));
 
 	if (rule) {
 		rule->marker = row->marker;
-		rule->place = row->place;
-		rule->obeyed = row->obeyed;
-	} else if (row->place != PLACE_HOST || row->obeyed) {
+		rule->place = kinds[row->kind].place;
+		rule->obeyed = is_obeyed(row);
+	} else if (kinds[row->kind].place != PLACE_HOST || is_obeyed(row)) {
 		mark_place(&p->paths[list], path, row);
 	}
 }
 
-/* The default place of @dir, if it was moved from there */
-static char *moved_from(const struct policy *p, enum policy_dir dir)
+static void add_in_parents(struct policy *p, const struct source *source,
+			   const struct row *row)
 {
-	const char *below = dir == DIR_HOME ? NULL : policy_dir_below_home(dir);
-	const size_t n = p->home ? strlen(p->home) : 0;
-	const char *at = p->dirs[dir];
+	auto_free char *dir = mem_strdup(p->cwd);
 
-	if (!below || !p->home ||
-	    (at && !strncmp(at, p->home, n) && at[n] == '/' &&
-	     !strcmp(at + n + 1, below)))
-		return NULL;
-	return path_join(p->home, below);
+	for (;;) {
+		char *parent = path_parent(dir);
+		const bool last = !strcmp(parent, dir);
+
+		add_row(p, source, dir, row);
+		free(dir);
+		dir = parent;
+		if (last)
+			return;
+	}
 }
 
-/* $HOME may be anything; the home that programs find by the password database is
- * the user's all the same
+/* Also at the default place of @row's directory, if it was moved from there. $HOME may
+ * be anything; the home that programs find by the password database is the user's all
+ * the same.
  */
-static void add_in_account(struct policy *p, const struct source *source,
-			   enum policy_dir dir, enum path_list list,
-			   const struct path_rule *row, const char *reason)
-{
-	const char *below = policy_dir_below_home(dir);
-	auto_free char *at = p->account_home && below ?
-			     path_resolve(p->account_home, below) : NULL;
-
-	if (at && row->place == PLACE_HOST &&
-	    (!p->home || strcmp(p->home, p->account_home) != 0))
-		add_row(p, source, list, at, row, reason);
-}
-
 static void add_default(struct policy *p, const struct source *source,
-		  enum policy_dir dir, enum path_list list,
-		  const struct path_rule *row, const char *reason)
+			const struct row *row)
 {
-	auto_free char *usual = moved_from(p, dir);
+	const char *below = policy_dir_below_home(row->dir), *at = p->dirs[row->dir];
+	auto_free char *usual = below && p->home ? path_resolve(p->home, below)
+						 : NULL;
+	auto_free char *account = below && p->account_home ?
+		path_resolve(p->account_home, below) : NULL;
 
-	if (p->dirs[dir])
-		add_row(p, source, list, p->dirs[dir], row, reason);
-	if (usual)
-		add_row(p, source, list, usual, row, reason);
-	add_in_account(p, source, dir, list, row, reason);
+	if (at)
+		add_row(p, source, at, row);
+	if (usual && row->dir != DIR_HOME && (!at || strcmp(at, usual) != 0))
+		add_row(p, source, usual, row);
+	if (account && kinds[row->kind].place == PLACE_HOST &&
+	    (!p->home || strcmp(p->home, p->account_home) != 0))
+		add_row(p, source, account, row);
 }
 
-/* A row of a table, as the rule that it is a part of */
-static struct path_rule rule_of(const char *path, enum rule_strength strength,
-				const char *marker)
-{
-	return (struct path_rule){
-		.path = (char *)(uintptr_t)path, .strength = strength,
-		.marker = marker,
-	};
-}
-
-static void add_hidden(struct policy *p)
+static void add_rows(struct policy *p, bool frozen)
 {
 	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
-		"hidden.def", NULL, 0, "/");
+		"defaults", NULL, 0, "/");
 
-	for (size_t i = 0; i < ARRAY_SIZE(hidden_rows); i++) {
-		const struct hidden_row *row = &hidden_rows[i];
-		const struct path_rule rule = rule_of(row->path, row->strength,
-						      row->marker);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct row *row = &rows[i];
 
-		if (p->profile == PROFILE_SRT && row->strength != RULE_ALWAYS)
+		if ((row->kind <= ROW_OBEYED) != frozen ||
+		    !(kinds[row->kind].profiles & 1u << p->profile) ||
+		    (row->kind == ROW_FORGE &&
+		     policy_flag(p, FLAG_NO_FORGE, false)))
 			continue;
-		/* What this profile shows has a row in home.def */
-		if (p->profile == PROFILE_HOME && row->list == PATH_ALLOW_READ)
-			continue;
-		add_default(p, source, row->dir, row->list, &rule,
-			     row->reason);
+		if (row->dir == DIR_PARENTS)
+			add_in_parents(p, source, row);
+		else
+			add_default(p, source, row);
 	}
 }
 
@@ -245,7 +234,7 @@ static void add_hidden(struct policy *p)
 static void add_named(struct policy *p)
 {
 	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
-		"hidden.def", NULL, 0, "/");
+		"defaults", NULL, 0, "/");
 
 	for (size_t i = 0; i < ARRAY_SIZE(named_rows); i++) {
 		const char *value = p->variable(named_rows[i].variable);
@@ -262,64 +251,6 @@ static void add_named(struct policy *p)
 					RULE_BASELINE, origin_make(source, NULL,
 					named_rows[i].reason));
 		}
-	}
-}
-
-static void add_in_parents(struct policy *p, const struct source *source,
-			   const struct frozen_row *row)
-{
-	const struct path_rule rule = rule_of(row->path, RULE_ALWAYS, NULL);
-	auto_free char *dir = mem_strdup(p->cwd);
-
-	for (;;) {
-		char *parent = path_parent(dir);
-
-		add_row(p, source, PATH_DENY_WRITE, dir, &rule, row->reason);
-		if (!strcmp(parent, dir)) {
-			free(parent);
-			return;
-		}
-		free(dir);
-		dir = parent;
-	}
-}
-
-static void add_frozen(struct policy *p)
-{
-	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
-		"always.def", NULL, 0, "/");
-
-	for (size_t i = 0; i < ARRAY_SIZE(frozen_rows); i++) {
-		const struct frozen_row *row = &frozen_rows[i];
-		struct path_rule rule = rule_of(row->path, RULE_ALWAYS, NULL);
-
-		rule.obeyed = row->srt;
-		if (p->profile == PROFILE_SRT && !row->srt)
-			continue;
-		if (row->dir == DIR_PARENTS)
-			add_in_parents(p, source, row);
-		else
-			add_default(p, source, row->dir, PATH_DENY_WRITE,
-				     &rule, row->reason);
-	}
-}
-
-static void add_home(struct policy *p)
-{
-	const struct source *source = policy_add_source(p, SCOPE_BUILTIN,
-		"home.def", NULL, 0, "/");
-
-	for (size_t i = 0; i < ARRAY_SIZE(home_rows); i++) {
-		const struct home_row *row = &home_rows[i];
-		struct path_rule rule = rule_of(row->path,
-			home_kinds[row->kind].strength, NULL);
-
-		if (row->kind == HOME_FORGE &&
-		    policy_flag(p, FLAG_NO_FORGE, false))
-			continue;
-		rule.place = home_kinds[row->kind].place;
-		add_default(p, source, row->dir, home_kinds[row->kind].list,
-			     &rule, row->reason);
 	}
 }
 
@@ -360,7 +291,7 @@ int policy_finish(struct policy *p, struct err *err)
 		return fail(err, -EALREADY, "the policy is finished already");
 	p->finished = true;
 	/* Without file rules these remain: they decide what the next run may */
-	add_frozen(p);
+	add_rows(p, true);
 	if (policy_flag(p, FLAG_FS_DISABLED, false))
 		return 0;
 
@@ -373,9 +304,7 @@ int policy_finish(struct policy *p, struct err *err)
 			RULE_BASELINE, origin_make(profile, NULL,
 			!strcmp(p->project, p->cwd) ? "the start directory"
 			: "the git work tree around the start directory"));
-	if (p->profile == PROFILE_HOME)
-		add_home(p);
-	add_hidden(p);
+	add_rows(p, false);
 	if (p->variable && p->profile != PROFILE_SRT)
 		add_named(p);
 	return 0;

@@ -25,7 +25,7 @@ enum scope {
 /**
  * struct source - One place that policy comes from; owned by its policy
  * @scope:	How strong it is
- * @name:	A file's path, an option ("--write"), or a table ("hidden.def")
+ * @name:	A file's path, an option ("--write"), or "defaults"
  * @text:	The file's bytes, or NULL; lines are looked up in it when asked
  * @len:	Bytes of @text
  * @base:	The directory that relative paths in it start from

@@ -50,7 +50,7 @@ static const char *const installed[] = {
 static void freeze(struct policy *policy, char *path, const char *why)
 {
 	const struct source *source = policy_add_source(policy, SCOPE_BUILTIN,
-							"always.def", NULL, 0,
+							"defaults", NULL, 0,
 							"/");
 
 	struct path_rule *rule = policy_take_literal(policy, PATH_DENY_WRITE,
