@@ -27,7 +27,7 @@
 enum {
 	LABEL_MAX = 63,
 	PORT_DIGITS_MAX = 5,
-	IPV6_TEXT_MIN = 2, IPV6_TEXT_MAX = 45,
+	IPV6_TEXT_MAX = 45,
 	HTTP_PROXY_PORT = 80,
 };
 
@@ -48,42 +48,18 @@ static bool is_name_byte(char c)
 	return (c >= 'a' && c <= 'z') || is_digit(c) || c == '-' || c == '_';
 }
 
-/* One decimal number of an IPv4 address; false at a leading zero or over 255 */
-static bool octet_parse(const char *text, size_t n, size_t *at, uint8_t *ret)
-{
-	const size_t start = *at;
-	unsigned int value = 0;
-
-	for (; *at < n && is_digit(text[*at]) && value <= 255; ++*at)
-		value = value * 10 + (unsigned int)(text[*at] - '0');
-	*ret = (uint8_t)value;
-	return *at > start && value <= 255 &&
-	       (text[start] != '0' || *at == start + 1);
-}
-
-/* Four decimal numbers and three dots; nothing else is an address */
-static bool ipv4_parse(const char *text, size_t n, uint8_t ret[4])
-{
-	size_t at = 0;
-
-	for (int i = 0; i < 4; i++) {
-		if (i && (at == n || text[at++] != '.'))
-			return false;
-		if (!octet_parse(text, n, &at, &ret[i]))
-			return false;
-	}
-	return at == n;
-}
-
-static bool ipv6_parse(const char *text, size_t n, uint8_t ret[16])
+/* An address in the only spelling that inet_pton() takes: a dotted quad has four
+ * decimal numbers without leading zeros
+ */
+static bool address_parse(int family, const char *text, size_t n, uint8_t *ret)
 {
 	char copy[IPV6_TEXT_MAX + 1];
 
-	if (n < IPV6_TEXT_MIN || n > IPV6_TEXT_MAX || memchr(text, '\0', n))
+	if (!n || n > IPV6_TEXT_MAX || memchr(text, '\0', n))
 		return false;
 	memcpy(copy, text, n);
 	copy[n] = '\0';
-	return inet_pton(AF_INET6, copy, ret) == 1;
+	return inet_pton(family, copy, ret) == 1;
 }
 
 void host_of_address(const uint8_t *address, size_t n, uint16_t port,
@@ -144,14 +120,14 @@ int host_parse(const char *text, size_t n, uint16_t port, struct host *ret)
 	uint8_t address[16];
 
 	if (n && memchr(text, ':', n)) {
-		if (!ipv6_parse(text, n, address))
+		if (!address_parse(AF_INET6, text, n, address))
 			return -EINVAL;
 		host_of_address(address, 16, port, ret);
 		return 0;
 	}
 	if (n && text[n - 1] == '.')
 		n--;
-	if (ipv4_parse(text, n, address)) {
+	if (address_parse(AF_INET, text, n, address)) {
 		host_of_address(address, 4, port, ret);
 		return 0;
 	}
@@ -161,21 +137,21 @@ int host_parse(const char *text, size_t n, uint16_t port, struct host *ret)
 	return 0;
 }
 
-static int port_parse(const char *text, size_t n, uint16_t *ret)
+/* A number without leading zeros in @n bytes, at most @max */
+static bool number_parse(const char *text, size_t n, unsigned int max,
+			 unsigned int *ret)
 {
 	unsigned int value = 0;
 
-	if (!n || n > PORT_DIGITS_MAX || text[0] == '0')
-		return -EINVAL;
+	if (!n || n > PORT_DIGITS_MAX || (n > 1 && text[0] == '0'))
+		return false;
 	for (size_t i = 0; i < n; i++) {
 		if (!is_digit(text[i]))
-			return -EINVAL;
+			return false;
 		value = value * 10 + (unsigned int)(text[i] - '0');
 	}
-	if (value > UINT16_MAX)
-		return -EINVAL;
-	*ret = (uint16_t)value;
-	return 0;
+	*ret = value;
+	return value <= max;
 }
 
 int host_parse_authority(const char *text, size_t n, uint16_t port,
@@ -186,20 +162,19 @@ int host_parse_authority(const char *text, size_t n, uint16_t port,
 	const char *end = n ? memchr(text, bracket ? ']' : ':', n) : NULL;
 	const char *rest = end ? end + bracket : text + n;
 	const size_t rest_n = (size_t)(text + n - rest);
+	unsigned int number = port;
 	struct host h;
 
-	if (bracket && !end)
-		return -EINVAL;
-	if (rest_n && (*rest != ':' ||
-		       port_parse(rest + 1, rest_n - 1, &port) < 0))
-		return -EINVAL;
-	if (!port)
+	if ((bracket && !end) ||
+	    (rest_n && (*rest != ':' ||
+			!number_parse(rest + 1, rest_n - 1, UINT16_MAX, &number))) ||
+	    !number)
 		return -EINVAL;
 	n = (size_t)((end ? end : text + n) - name);
 	/* Brackets are for IPv6, and IPv6 is for brackets */
 	if (bracket != (n && memchr(name, ':', n) != NULL))
 		return -EINVAL;
-	if (host_parse(name, n, port, &h) < 0)
+	if (host_parse(name, n, (uint16_t)number, &h) < 0)
 		return -EINVAL;
 	*ret = h;
 	return 0;
@@ -243,30 +218,20 @@ int host_range_parse(const char *text, size_t n, struct host_range *ret)
 	size_t name_n = slash ? (size_t)(slash - text) : n;
 	const size_t tail = slash ? n - name_n - 1 : 0;
 	struct host_range range = { 0 };
-	unsigned int bits = 0, width;
+	unsigned int bits, width;
 
 	if (name_n >= 2 && text[0] == '[' && text[name_n - 1] == ']') {
 		text++;
 		name_n -= 2;
 	}
-	if (ipv4_parse(text, name_n, range.address))
+	if (address_parse(AF_INET, text, name_n, range.address))
 		range.kind = HOST_IPV4;
-	else if (ipv6_parse(text, name_n, range.address))
+	else if (address_parse(AF_INET6, text, name_n, range.address))
 		range.kind = HOST_IPV6;
 	else
 		return -EINVAL;
-	width = range.kind == HOST_IPV4 ? 32 : 128;
-
-	if (slash && (!tail || tail > 3 || (tail > 1 && slash[1] == '0')))
-		return -EINVAL;
-	for (size_t i = 0; i < tail; i++) {
-		if (!is_digit(slash[1 + i]))
-			return -EINVAL;
-		bits = bits * 10 + (unsigned int)(slash[1 + i] - '0');
-	}
-	if (!slash)
-		bits = width;
-	if (bits > width)
+	bits = width = range.kind == HOST_IPV4 ? 32 : 128;
+	if (slash && !number_parse(slash + 1, tail, width, &bits))
 		return -EINVAL;
 	for (unsigned int i = bits; i < width; i++) {
 		if (range.address[i / 8] & 0x80 >> i % 8)
