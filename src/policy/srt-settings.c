@@ -16,10 +16,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text.h"
 #include "policy/env-rules.h"
 
 enum srt_kind {
@@ -71,37 +71,12 @@ static const char *const wanted[SRT_KINDS] = {
 	[SRT_RANGE] = "must be an address or a range such as 10.0.0.0/8",
 };
 
-/**
- * struct step - Where a value is, from the inside out
- * @name:	The key, or NULL for entry @index of a list
- */
-struct step {
-	const struct step *up;
-	const char *name;
-	size_t index;
-};
-
-static void add_path(const struct step *at, struct buf *out)
-{
-	if (!at)
-		return;
-	add_path(at->up, out);
-	if (out->len)
-		buf_addc(out, '.');
-	if (at->name)
-		buf_adds(out, at->name);
-	else
-		buf_addf(out, "%zu", at->index);
-}
-
-static int problem(const struct step *at, struct err *err, const char *what,
+/* @at is where the value is: "credentials.files.0.path", "" for all of it */
+static int problem(const char *at, struct err *err, const char *what,
 		   const char *detail)
 {
-	auto_buf struct buf path = { 0 };
-
-	add_path(at, &path);
-	return fail(err, -EINVAL, "%s: %s%s%s", path.len ? buf_str(&path) :
-		    "(root)", what, detail ? " " : "", detail ? detail : "");
+	return fail(err, -EINVAL, "%s: %s%s%s", *at ? at : "(root)", what,
+		    detail ? " " : "", detail ? detail : "");
 }
 
 /* 1 to 65535, without a zero before it */
@@ -257,20 +232,6 @@ static bool is_number(const char *bounds, const json_t *value)
 	       n <= (double)strtol(rest, NULL, 10) && (double)(long)n == n;
 }
 
-static bool is_enum_word(const char *words, const char *text)
-{
-	const size_t n = text ? strlen(text) : 0;
-
-	for (const char *w = words; n && *w; w += strspn(w, " ")) {
-		const size_t len = strcspn(w, " ");
-
-		if (len == n && !strncmp(text, w, n))
-			return true;
-		w += len;
-	}
-	return false;
-}
-
 static bool is_path_entry(const json_t *value)
 {
 	const bool object = json_is_object(value);
@@ -296,6 +257,8 @@ static bool are_texts(const json_t *list)
 
 static bool is_valid(const struct field *f, const json_t *value)
 {
+	const char *text = json_string_value(value);
+
 	switch (f->kind) {
 	case SRT_OBJECT:
 	case SRT_STRICT:
@@ -309,7 +272,8 @@ static bool is_valid(const struct field *f, const json_t *value)
 	case SRT_NUMBER:
 		return is_number(f->detail, value);
 	case SRT_ENUM:
-		return is_enum_word(f->detail, json_string_value(value));
+		return text && *text && !strchr(text, ' ') &&
+		       text_has_word(f->detail, text);
 	case SRT_CALLBACK:
 		return false;
 	case SRT_ENTRY:
@@ -317,16 +281,16 @@ static bool is_valid(const struct field *f, const json_t *value)
 	case SRT_TEXTS:
 		return are_texts(value);
 	default:
-		return is_text(f->kind, json_string_value(value));
+		return is_text(f->kind, text);
 	}
 }
 
-static int check_object(const char *row, const struct step *at, json_t *object,
+static int check_object(const char *row, const char *at, json_t *object,
 			bool strict, struct err *err);
 
 /* One value, or one entry of a list or a map. @row is its path in the table. */
 static int check_value(const struct field *f, const char *row,
-		       const struct step *at, json_t *value, struct err *err)
+		       const char *at, json_t *value, struct err *err)
 {
 	if (!is_valid(f, value))
 		return problem(at, err, wanted[f->kind], f->detail);
@@ -334,36 +298,39 @@ static int check_value(const struct field *f, const char *row,
 	       check_object(row, at, value, f->kind == SRT_STRICT, err);
 }
 
-static int check_field(const struct field *f, const struct step *up,
-		       json_t *value, struct err *err)
+static int check_field(const struct field *f, const char *up, json_t *value,
+		       struct err *err)
 {
-	const struct step at = { up, f->name, 0 };
+	auto_free char *at = mem_printf("%s%s%s", up, *up ? "." : "", f->name);
 	auto_free char *row = mem_printf("%s%s%s", f->parent,
 					 *f->parent ? "." : "", f->name);
-	struct step in = { &at, NULL, 0 };
+	const bool map = f->many == MAP;
+	const char *name;
 	json_t *entry;
+	size_t i;
 	int r = 0;
 
 	if (!value)
 		return f->need == OPTIONAL ? 0 :
-		       problem(&at, err, "is missing", NULL);
+		       problem(at, err, "is missing", NULL);
 	if (f->many == ONE)
-		return check_value(f, row, &at, value, err);
-	if (f->many == MAP ? !json_is_object(value) : !json_is_array(value))
-		return problem(&at, err, f->many == MAP ? wanted[SRT_OBJECT] :
+		return check_value(f, row, at, value, err);
+	if (map ? !json_is_object(value) : !json_is_array(value))
+		return problem(at, err, map ? wanted[SRT_OBJECT] :
 			       "must be a list", NULL);
 	if (f->many == SOME && !json_array_size(value))
-		return problem(&at, err, "must not be empty", NULL);
-	json_object_foreach(value, in.name, entry) {
-		r = check_value(f, row, &in, entry, err);
-		if (r < 0)
-			return r;
+		return problem(at, err, "must not be empty", NULL);
+	json_object_foreach(value, name, entry) {
+		auto_free char *in = mem_printf("%s.%s", at, name);
+
+		if (r == 0)
+			r = check_value(f, row, in, entry, err);
 	}
-	in.name = NULL;
-	json_array_foreach(value, in.index, entry) {
-		r = check_value(f, row, &in, entry, err);
-		if (r < 0)
-			break;
+	json_array_foreach(value, i, entry) {
+		auto_free char *in = mem_printf("%s.%zu", at, i);
+
+		if (r == 0)
+			r = check_value(f, row, in, entry, err);
 	}
 	return r;
 }
@@ -379,7 +346,7 @@ static bool is_known(const char *row, const char *key)
 }
 
 /* Keys that srt does not know are taken out, or an error if @strict */
-static int check_object(const char *row, const struct step *at, json_t *object,
+static int check_object(const char *row, const char *at, json_t *object,
 			bool strict, struct err *err)
 {
 	const char *key;
@@ -627,8 +594,8 @@ int srt_check(json_t *root, struct err *err)
 	int r;
 
 	if (!json_is_object(root))
-		return problem(NULL, err, wanted[SRT_OBJECT], NULL);
-	r = check_object("", NULL, root, false, err);
+		return problem("", err, wanted[SRT_OBJECT], NULL);
+	r = check_object("", "", root, false, err);
 	if (r == 0 && enforced)
 		r = check_denials(filesystem, "denyRead", err);
 	if (r == 0 && enforced)
