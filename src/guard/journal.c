@@ -21,14 +21,18 @@
 #include "base/path.h"
 #include "base/text.h"
 
+static void free_paths(const struct journal_paths *paths)
+{
+	for (size_t i = 0; i < paths->len; i++)
+		free(paths->v[i]);
+	free(paths->v);
+}
+
 void journal_done(struct journal *j)
 {
-	for (size_t i = 0; i < j->roots.len; i++)
-		free(j->roots.v[i]);
-	for (size_t i = 0; i < j->existing.len; i++)
-		free(j->existing.v[i]);
-	free(j->roots.v);
-	free(j->existing.v);
+	free_paths(&j->roots);
+	free_paths(&j->existing);
+	free_paths(&j->obeyed);
 	free(j->run);
 	free(j->cwd);
 	*j = (struct journal) { 0 };
@@ -52,12 +56,12 @@ static int open_dir(const char *state, struct err *err)
 	return above < 0 ? above : fs_open_private_dir(path, err);
 }
 
-static json_t *encode_list(char *const *v, size_t len)
+static json_t *encode_list(const struct journal_paths *paths)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < len; i++) {
-		auto_free char *text = encode_bytes(v[i]);
+	for (size_t i = 0; i < paths->len; i++) {
+		auto_free char *text = encode_bytes(paths->v[i]);
 
 		json_array_append_new(list, json_string(text));
 	}
@@ -67,14 +71,14 @@ static json_t *encode_list(char *const *v, size_t len)
 static char *to_text(const struct journal *j)
 {
 	auto_free char *cwd = encode_bytes(j->cwd);
-	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o}",
+	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:[I, I], s:o, s:o, s:o}",
 				 "v", 1, "run", j->run, "cwd", cwd, "profile",
 				 profile_name(j->profile), "since",
 				 (json_int_t)j->since.tv_sec,
 				 (json_int_t)j->since.tv_nsec, "roots",
-				 encode_list(j->roots.v, j->roots.len),
-				 "existing",
-				 encode_list(j->existing.v, j->existing.len));
+				 encode_list(&j->roots), "existing",
+				 encode_list(&j->existing), "obeyed",
+				 encode_list(&j->obeyed));
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
 	json_decref(root);
@@ -193,19 +197,14 @@ void journal_remove(const char *state, const struct journal *j)
 		(void)unlinkat(dir, name, 0);
 }
 
-static void decode_list(json_t *list, char ***v, size_t *len, size_t *cap)
+static void decode_list(json_t *list, struct journal_paths *ret)
 {
 	json_t *item;
 	size_t i;
 
 	json_array_foreach(list, i, item) {
-		struct { char **v; size_t len, cap; } vec = { *v, *len, *cap };
-
 		if (json_is_string(item))
-			*vec_push(&vec) = decode_bytes(json_string_value(item));
-		*v = vec.v;
-		*len = vec.len;
-		*cap = vec.cap;
+			*vec_push(ret) = decode_bytes(json_string_value(item));
 	}
 }
 
@@ -214,15 +213,15 @@ static int parse(const char *text, size_t n, struct journal *ret)
 	/* Ours, and as long as the project has protected names */
 	json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES |
 				  JSON_DISABLE_EOF_CHECK, NULL);
-	json_t *roots = NULL, *existing = NULL;
+	json_t *roots = NULL, *existing = NULL, *obeyed = NULL;
 	json_int_t seconds = 0, nanoseconds = 0;
 	const char *run = NULL, *cwd = NULL, *profile = "default";
 	int version = 0;
 	const int r = !root ? -1 :
-		json_unpack(root, "{s:i, s:s, s:s, s?s, s:[I, I], s:o, s:o}",
+		json_unpack(root, "{s:i, s:s, s:s, s?s, s:[I, I], s:o, s:o, s?o}",
 			    "v", &version, "run", &run, "cwd", &cwd, "profile",
 			    &profile, "since", &seconds, &nanoseconds, "roots",
-			    &roots, "existing", &existing);
+			    &roots, "existing", &existing, "obeyed", &obeyed);
 
 	if (!r && version == 1) {
 		ret->run = mem_strdup(run);
@@ -231,10 +230,9 @@ static int parse(const char *text, size_t n, struct journal *ret)
 		(void)profile_parse(profile, &ret->profile);
 		ret->since.tv_sec = (time_t)seconds;
 		ret->since.tv_nsec = (long)nanoseconds;
-		decode_list(roots, &ret->roots.v, &ret->roots.len,
-			    &ret->roots.cap);
-		decode_list(existing, &ret->existing.v, &ret->existing.len,
-			    &ret->existing.cap);
+		decode_list(roots, &ret->roots);
+		decode_list(existing, &ret->existing);
+		decode_list(obeyed, &ret->obeyed);
 	}
 	json_decref(root);
 	return r || version != 1 ? -EINVAL : 0;

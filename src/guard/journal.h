@@ -22,19 +22,26 @@ enum {
 	JOURNAL_TEXT_MAX = 1 << 28,	/* All names that a walk may find */
 };
 
+struct journal_paths {
+	char **v;
+	size_t len, cap;
+};
+
 /**
  * struct journal - One run's
  * @run:	Its id
  * @cwd:	Where it started
  * @roots:	What it may write
  * @existing:	Protected names that were there
+ * @obeyed:	Paths that were missing, that the next run obeys or starts, and that
+ *		no protected name covers
  * @since:	When it began
  * @profile:	Which names it protects
  */
 struct journal {
 	char *run, *cwd;
 	enum profile profile;
-	struct { char **v; size_t len, cap; } roots, existing;
+	struct journal_paths roots, existing, obeyed;
 	struct timespec since;
 };
 

@@ -142,6 +142,18 @@ static bool is_root(const struct view_rule *r)
 	return r->list == PATH_ALLOW_WRITE && (S_ISDIR(r->mode) || !r->mode);
 }
 
+/* The row that protects @path. The root may itself be called so: only what is below
+ * counts.
+ */
+static const struct protected_row *find_row(const struct journal *j,
+					    const struct view *view,
+					    const char *path)
+{
+	const char *root = journal_root(j, path);
+
+	return root ? protected_match(view->policy, path + strlen(root)) : NULL;
+}
+
 /* The roots of @view that are new, and what is protected in them; false if
  * there are none
  */
@@ -164,6 +176,13 @@ static bool add_roots(struct journal *j, const struct view *view)
 		else if (scan_knows(r) ||
 			 (r->list == PATH_DENY_WRITE && r->mode))
 			add_existing(j, r->path);
+	}
+	for (size_t i = 0; found && i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (!known[i] && r->rule->obeyed && !r->mode &&
+		    journal_root(j, r->path) && !find_row(j, view, r->path))
+			*vec_push(&j->obeyed) = mem_strdup(r->path);
 	}
 	return found;
 }
@@ -381,6 +400,11 @@ static int watch_roots(struct planted *b)
 		if (r == 0)
 			(void)watch_dir(b, claude);
 	}
+	for (size_t i = 0; b->inotify >= 0 && i < b->journal.obeyed.len; i++) {
+		auto_free char *dir = path_parent(b->journal.obeyed.v[i]);
+
+		(void)watch_dir(b, dir);
+	}
 	return r == -ENOENT || r == -ENOTDIR ? 0 : r;
 }
 
@@ -432,21 +456,30 @@ static bool is_unfinished(const char *path, const struct stat *st)
 	return !target;
 }
 
+/* Why @path is protected, or NULL */
+static const char *find_reason(const struct planted *b, const char *path)
+{
+	const struct journal *j = &b->journal;
+	const struct protected_row *row = find_row(j, b->config.view, path);
+
+	for (size_t i = 0; !row && i < j->obeyed.len; i++) {
+		if (!strcmp(j->obeyed.v[i], path))
+			return SCAN_OBEYED;
+	}
+	return row ? row->reason : NULL;
+}
+
 /* A name has appeared: if it is a protected one, is it the user's? */
 static void consider(struct planted *b, const char *path)
 {
-	const char *root = journal_root(&b->journal, path);
-	/* The root may itself be called so: only what is below counts */
-	const struct protected_row *row = root ?
-		protected_match(b->config.view->policy, path + strlen(root)) :
-		NULL;
+	const char *reason = find_reason(b, path);
 	struct scan s = { .journal = &b->journal, .policy = b->config.view->policy,
 			   .quarantine = { b->config.state, b->config.run,
 				     b->config.sink, .pending = &b->pending } };
 	struct own *own = find_own(b, path);
 	struct stat st;
 
-	if (!row || (!own && journal_existed(&b->journal, path)) ||
+	if (!reason || (!own && journal_existed(&b->journal, path)) ||
 	    lstat(path, &st) < 0 ||
 	    (own && own->dev == st.st_dev && own->ino == st.st_ino) ||
 	    is_unfinished(path, &st))
@@ -462,7 +495,7 @@ static void consider(struct planted *b, const char *path)
 	 */
 	s.quarantine.full = b->moves >= PLANTED_MOVES_MAX;
 	b->moves += !s.quarantine.full;
-	scan_name(&s, path, row->reason);
+	scan_name(&s, path, reason);
 }
 
 /* Before anybody inside made anything; or a directory has come with names in it; or
@@ -481,6 +514,8 @@ static void consider_all(struct planted *b)
 
 		consider(b, path);
 	}
+	for (size_t i = 0; i < j->obeyed.len; i++)
+		consider(b, j->obeyed.v[i]);
 }
 
 int planted_arm(struct planted *b, struct err *err)

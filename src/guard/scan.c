@@ -32,6 +32,8 @@
 #include "view/view.h"
 #include "view/walk-git.h"
 
+const char SCAN_OBEYED[] = "the next run would obey it";
+
 /* The git directory that @path lies in if it was made in this run, or that of the
  * submodule; else NULL. The caller frees.
  */
@@ -393,6 +395,18 @@ static void sweep_found(struct scan *s, const struct view *view)
 	}
 }
 
+/* Its absence has no mount, and the observer reads a path before the kernel does */
+static void take_obeyed(struct scan *s)
+{
+	const struct journal *j = s->journal;
+
+	for (size_t i = 0; i < j->obeyed.len; i++) {
+		if (scan_sees("/", j->obeyed.v[i]) &&
+		    !journal_existed(j, j->obeyed.v[i]))
+			scan_name(s, j->obeyed.v[i], SCAN_OBEYED);
+	}
+}
+
 int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err)
 {
@@ -403,6 +417,7 @@ int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 		return r;
 	s->policy = policy;
 	sweep_found(s, view);
+	take_obeyed(s);
 	git_sanitize_check_todos(&s->quarantine, view, s->before, &s->journal->since);
 	if (deep)
 		r = sweep_deep(s, policy, err);

@@ -47,6 +47,9 @@ struct scan {
 int scan_all(struct scan *s, struct policy *policy, struct walk_cache *cache,
 	      bool deep, struct err *err);
 
+/* Words for a path of journal.obeyed */
+extern const char SCAN_OBEYED[];
+
 /* Take away @path, a protected name that was not there before */
 void scan_name(struct scan *s, const char *path, const char *reason);
 

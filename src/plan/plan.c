@@ -410,8 +410,6 @@ int plan_build(const struct view *view, const struct machine *machine,
 		: fill_full(plan, view, request, err);
 	if (r == 0 && !plan->ephemeral && !machine->nested)
 		plan->unfrozen = find_unfrozen(view);
-	if (r == 0)
-		r = plan_check_frozen(plan, plan->observe, err);
 	if (r < 0)
 		return r;
 	if (request->proxies)

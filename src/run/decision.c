@@ -627,6 +627,8 @@ int decision_make(const struct options *options, char *const *argv,
 		r = set_proxies(&s, &request, &ports, err);
 	if (r == 0)
 		r = plan_build(s.view, &machine, &request, &s.plan, err);
+	if (r == 0)
+		r = plan_check_frozen(s.plan, s.plan->observe, err);
 	if (r < 0) {
 		decision_done(&s);
 		return r;

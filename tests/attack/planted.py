@@ -7,7 +7,9 @@ have made it; how long ago a call was let through says nothing.
 
 import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "harness"))
@@ -193,7 +195,8 @@ def settings_of_a_clone_that_changes_meanwhile_are_not_obeyed(t):
 def what_the_user_makes_while_no_call_is_under_way_stays(t):
     """And is read-only inside; else it is in quarantine, and comes back"""
     os.mkdir(".claude")
-    p = t.start("run", "--", "sh", "-c", "echo x > made; echo ready; read x; "
+    p = t.start("run", "--write", t.home, "--", "sh", "-c",
+                "echo x > made; echo ready; read x; "
                 f"(echo x > {FILE}) 2>/dev/null || echo refused; read x; "
                 "while test ! -e stop; do echo x > made; echo; done")
     equal(p.stdout.readline(), b"ready\n")
@@ -223,9 +226,50 @@ def what_the_user_makes_while_no_call_is_under_way_stays(t):
            if v["target"].endswith("/.mcp.json")][-1]
     t.run(*fix.split()[1:]).ok()
     t.write("stop", "")
-    p.communicate()
+    lacks(p.communicate()[1].decode(), "may be open")
     equal(t.read(".mcp.json"), "{}", "it came back, and stayed")
     equal(t.read(FILE), "{}")
+
+
+@test
+def what_the_next_run_obeys_or_starts_does_not_stay(t):
+    """No row protects these by their name, and a command can win them by a race"""
+    bin = t.home + "/.local/bin"
+    os.makedirs(bin)
+    os.mkdir(t.home + "/opt")
+    program = shutil.copy(os.path.realpath(CLOCHE), t.home + "/opt/cloche")
+    env = {**os.environ, "PATH": bin + ":" + os.environ["PATH"],
+           "CLAUDE_CONFIG_DIR": t.home + "/other"}
+    names = [t.home + name for name in (
+        "/.srt-settings.json", "/.local/bin/cloche", "/opt/cloche-secret",
+        "/other/settings.json")]
+    for killed in (False, True):
+        p = Started([program, "run", "--write", t.home, "--", "sh", "-c",
+                     "echo x > made; echo ready; "
+                     "while test ! -e stop; do echo x > made; done"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE, cwd=t.dir, env=env)
+        equal(p.stdout.readline(), b"ready\n")
+        if killed:
+            p.send_signal(signal.SIGSTOP)
+        for name in (*names, bin + "/plain"):
+            t.write(name, "{}")
+        if killed:
+            p.kill()
+        else:
+            wait_until(lambda: not os.path.lexists(names[1]), "quarantine")
+        t.write("stop")
+        p.communicate()
+        if killed:
+            t.run("run", "--no-settings", "true", env=env).ok()
+        equal([name for name in names if os.path.lexists(name)], [], killed)
+        check(os.path.exists(bin + "/plain"), "the control")
+        os.unlink("stop")
+    fix = [v["suggest"]["command"] for v in records(t, "--kind", "quarantine")
+           if v["target"] == names[1]][-1]
+    t.run(*fix.split()[1:]).ok()
+    t.inside("true", env=env).ok()
+    equal(t.read(names[1]), "{}", "it came back, and stayed")
 
 
 ASIDE = """

@@ -403,7 +403,7 @@ def settings_that_come_during_a_run_are_not_the_commands_to_change(t):
 
 @test
 def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
-    """No row protects them by their name: it is asked whose they are"""
+    """No row protects them by their name: they are not read, or quarantined"""
     os.mkdir("mine")
     never = os.path.join(t.away, "never")
     grant = json.dumps({"sandbox": {"filesystem": {"allowWrite": [t.away]}}})
@@ -416,9 +416,9 @@ def settings_of_another_name_that_the_command_makes_are_not_obeyed(t):
         equal(p.stdout.readline(), b"refused\n")
         t.write("mine/settings.json", grant)	# Who won a race could do this
         wait_until(lambda: os.path.exists(never) or
+                   not os.path.exists("mine/settings.json") or
                    select.select([p.stderr], [], [], 0)[0], "a look at it")
         check(not os.path.exists(never), "it was obeyed")
-        contains(p.stderr.readline(), b"changed where the command can write")
         t.write("stop")
     t.write("mine/settings.json", grant)
     t.inside("touch", never, env=env).ok("the user's own")
