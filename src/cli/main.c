@@ -20,7 +20,7 @@
 #include "cli/command-line.h"
 #include "compat/applet.h"
 #include "embed/embedded.h"
-#include "ipc/embedding.h"
+#include "ipc/wire.h"
 #include "run/decision.h"
 #include "run/exec-error.h"
 #include "run/job.h"

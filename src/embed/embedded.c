@@ -13,7 +13,7 @@
 #include "base/own.h"
 #include "base/text.h"
 #include "embed/embedded.h"
-#include "ipc/embedding.h"
+#include "ipc/wire.h"
 #include "run/host-channel.h"
 #include "run/options.h"
 #include "run/output.h"

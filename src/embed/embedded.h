@@ -6,7 +6,7 @@
 
 struct err;
 
-/* The supervisor of a run that the library started (ipc/embedding.h). An exit
+/* The supervisor of a run that the library started (ipc/wire.h). An exit
  * status; whatever there is to say goes to the library.
  */
 int cli_embedded(int argc, char **argv, struct err *err);

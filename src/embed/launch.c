@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/own.h"
-#include "ipc/embedding.h"
+#include "ipc/wire.h"
 
 enum { NFDS = 5, ABOVE = 16 };
 

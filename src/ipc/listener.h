@@ -2,7 +2,7 @@
 /* ipc/listener.h - the sockets born in the sandbox's namespace, and their parts
  *
  * The sandbox makes them (sandbox/netns.h), the gate serves them (gate/gate-state.h); a
- * set travels between the two as messages of rows and descriptors.
+ * set travels between the two as one message of rows and descriptors.
  */
 
 #ifndef IPC_LISTENER_H
@@ -86,8 +86,8 @@ void listener_yield(struct listener_set *set);
 /* Close what is left in it */
 void listener_done(struct listener_set *set);
 
-/* Hand all of it over a SOCK_SEQPACKET socket; the descriptors stay open here.
- * 0 or a negative errno.
+/* Hand all of it, one at least, over a SOCK_SEQPACKET socket as one message; the
+ * descriptors stay open here. 0 or a negative errno.
  */
 int listener_send(int sock, const struct listener_set *set);
 

@@ -10,7 +10,7 @@
 
 struct err;
 
-enum { SOCKET_FDS_MAX = 32 };	/* Descriptors in one message */
+enum { SOCKET_FDS_MAX = 128 };	/* Descriptors in one message */
 
 /* A SOCK_SEQPACKET pair, close-on-exec. 0 or a negative errno. */
 int socket_pair(int ret[2]);

@@ -18,7 +18,7 @@ static int some_fd(void)
 	return fd;
 }
 
-TEST(a_set_larger_than_one_message_arrives_whole)
+TEST(the_largest_set_arrives_whole)
 {
 	struct listener_set out = { 0 }, in = { 0 };
 	int pair[2];
@@ -70,16 +70,17 @@ TEST(only_captured_ports_that_anybody_may_have_are_given_up)
 TEST(an_unknown_role_a_wrong_count_and_the_end_are_refused)
 {
 	const struct listener bad = { LISTENER_ROLES, 1 };
-	const uint32_t one = 1, many = LISTENERS_MAX + 1;
+	const struct listener good[2] = { { LISTENER_HTTP, 1 } };
 	struct listener_set in = { .len = 42 };
 	const int fd = some_fd();
 	int pair[2];
 
 	CHECK_INT(socket_pair(pair), 0);
-	CHECK_INT(socket_send(pair[0], &one, sizeof(one), NULL, 0), 0);
 	CHECK_INT(socket_send(pair[0], &bad, sizeof(bad), &fd, 1), 0);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
-	CHECK_INT(socket_send(pair[0], &many, sizeof(many), NULL, 0), 0);
+	CHECK_INT(socket_send(pair[0], good, sizeof(good), &fd, 1), 0);
+	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
+	CHECK_INT(socket_send(pair[0], good, sizeof(*good), NULL, 0), 0);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);
 	close_fd(&pair[0]);
 	CHECK_INT(listener_recv(pair[1], &in), -EPROTO);

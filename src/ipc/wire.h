@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipc/wire.h - messages between a run's supervisor and the library
+/* ipc/wire.h - how the library starts the program, and their messages
  *
- * Over a stream socket: the length of what follows, the verb, and words that
- * end with a NUL each. Either side reads only what it has room for and never
- * waits for the other.
+ * `cloche embedded PID`, where PID is the process that uses the library. The
+ * command's environment (how many variables, or EMBED_OWN_ENV, then these), the
+ * options and the command come in a file without a name, each string ended by a
+ * NUL, as `cloche run` has them: no other process reads them from /proc.
+ *
+ * Messages go over a stream socket: the length of what follows, the verb, and
+ * strings that end with a NUL each. Either side reads only what it has a buffer
+ * for and never waits for the other.
  */
 
 #ifndef IPC_WIRE_H
@@ -13,6 +18,14 @@
 #include "base/loop.h"
 
 #define WIRE_PROTOCOL "2"
+#define EMBED_VERB "embedded"
+#define EMBED_OWN_ENV "-"	/* The command has the supervisor's */
+
+enum {
+	EMBED_SOCKET = 3,
+	EMBED_WORDS = 4,
+	EMBED_WORDS_MAX = 16 << 20,	/* Bytes of all that */
+};
 
 enum {
 	WIRE_FRAME_MAX = 2 << 20,	/* Bytes of one message */
