@@ -87,8 +87,8 @@ struct port_list {
  * @server:	One that is not, and was not reported yet; or 0
  * @timer:	When to tell
  * @local:	What was tried at the sandbox's own localhost
- * @keeper:	Listens inside for us; NULL until it is needed
- * @no_keeper:	It could not be had
+ * @helper:	Listens inside for us; PROC_NONE until it is needed
+ * @no_helper:	It could not be had
  * @last_seen:	Who was refused last
  * @looks_since, @looks_ms: When, and how long in that second, we looked for one
  */
@@ -105,8 +105,8 @@ struct run_network {
 	struct localhost_hint local;
 	uint16_t server;
 	struct loop_source timer;
-	struct netns_helper *keeper;
-	bool no_keeper;
+	struct proc helper;
+	bool no_helper;
 	pid_t last_seen;
 	int64_t looks_since, looks_ms;
 };
@@ -151,17 +151,17 @@ static bool is_captured(struct run_network *n, const struct sockaddr_in6 *a)
 /* An IPv4 destination gets an IPv4 listener: the program may use the same port
  * for a server of its own on the other family
  */
-static int listen_for(struct netns_helper *keeper, const struct sockaddr_in6 *a)
+static int listen_for(const struct proc *helper, const struct sockaddr_in6 *a)
 {
 	struct sockaddr_in four = {
 		.sin_family = AF_INET, .sin_port = a->sin6_port,
 	};
 
 	if (!IN6_IS_ADDR_V4MAPPED(&a->sin6_addr))
-		return netns_helper_listen(keeper, (const struct sockaddr *)a,
+		return netns_helper_listen(helper, (const struct sockaddr *)a,
 					sizeof(*a));
 	memcpy(&four.sin_addr, a->sin6_addr.s6_addr + 12, 4);
-	return netns_helper_listen(keeper, (const struct sockaddr *)&four,
+	return netns_helper_listen(helper, (const struct sockaddr *)&four,
 				sizeof(four));
 }
 
@@ -172,7 +172,7 @@ static void capture(struct run_network *n, const struct sockaddr_in6 *a)
 	int fd;
 
 	drop_least_used(n);
-	fd = listen_for(n->keeper, a);
+	fd = listen_for(&n->helper, a);
 	if (fd < 0)	/* The program's own server, perhaps */
 		return;
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -205,13 +205,13 @@ static void on_ask(void *arg, uint32_t id, const struct host *host, pid_t pid)
 	host_prompt_ask(n->asker, id, host, pid);
 }
 
-static bool has_keeper(struct run_network *n)
+static bool has_helper(struct run_network *n)
 {
-	if (!n->keeper && !n->no_keeper &&
-	    netns_helper_start(n->run->own[0], n->run->own[2], &n->keeper,
+	if (n->helper.pid <= 0 && !n->no_helper &&
+	    netns_helper_start(n->run->own[0], n->run->own[2], &n->helper,
 			       NULL) < 0)
-		n->no_keeper = true;
-	return n->keeper != NULL;
+		n->no_helper = true;
+	return n->helper.pid > 0;
 }
 
 static uint64_t inode_of(struct run_network *n,
@@ -219,7 +219,7 @@ static uint64_t inode_of(struct run_network *n,
 {
 	if (in_landlock_tier(n))	/* The sandbox's network is ours */
 		return netns_inode(client);
-	return has_keeper(n) ? netns_helper_inode(n->keeper, client) : 0;
+	return has_helper(n) ? netns_helper_inode(&n->helper, client) : 0;
 }
 
 /* Whose socket a refusal was about: @client's, or @inode. Not free, and not worth
@@ -295,6 +295,7 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 	};
 	int r;
 
+	n->helper = PROC_NONE;
 	n->run = run;
 	n->timer.fd = -1;
 	n->jail[0] = run->jail.user;
@@ -323,8 +324,7 @@ void run_network_finish(struct run_network *n)
 	gate_client_finish(n->gate);
 	gate_client_free(n->gate);
 	n->gate = NULL;
-	netns_helper_stop(n->keeper);
-	n->keeper = NULL;
+	proc_end(&n->helper, true);
 	host_prompt_free(n->asker);
 	n->asker = NULL;
 }
@@ -504,7 +504,7 @@ static int on_connect(void *arg, const struct sockaddr *address, socklen_t len,
 		report_connect(n, address, len, sock, EACCES, reason, NULL);
 		return -EACCES;
 	}
-	if (has_keeper(n))
+	if (has_helper(n))
 		capture(n, &a);
 	return 0;
 }

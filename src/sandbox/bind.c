@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/sys.h"
+#include "sandbox/mount-fd.h"
 
 void bind_forget(struct bind_dir *dir)
 {
@@ -92,10 +93,6 @@ int bind_cover(struct bind_dir *dir, const char *source,
 int bind_self(struct bind_dir *dir, const char *source, const char *path,
 	      const struct stat *there, bool read_only, struct err *err)
 {
-	static const struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
-		.propagation = MS_PRIVATE,
-	};
 	const char *name;
 	const int r = enter_dir_of(dir, path, &name, err);
 
@@ -104,9 +101,10 @@ int bind_self(struct bind_dir *dir, const char *source, const char *path,
 	if (mount(source ? source : name, name, NULL, MS_BIND | MS_REC,
 		  NULL) < 0)
 		return fail_errno(err, "cannot mount '%s' on itself", path);
-	if (read_only && sys_mount_setattr(dir->fd, name,
-					   AT_SYMLINK_NOFOLLOW | AT_RECURSIVE,
-					   &attr) < 0)
+	if (read_only && tree_attr(dir->fd, name,
+				   AT_SYMLINK_NOFOLLOW | AT_RECURSIVE,
+				   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
+				   0) < 0)
 		return fail_errno(err, "cannot restrict the mount at '%s'",
 				  path);
 	return check_mounted(dir, name, there, err, path);

@@ -30,14 +30,11 @@
  */
 static int clone_terminal(int host, const char *name)
 {
-	static const struct mount_attr closed = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
-	};
 	auto_close int tree = open_tree(host, name, OPEN_TREE_CLONE |
 					    OPEN_TREE_CLOEXEC);
 
-	if (tree < 0 ||
-	    sys_mount_setattr(tree, "", AT_EMPTY_PATH, &closed) < 0)
+	if (tree < 0 || tree_attr(tree, "", 0, MOUNT_ATTR_RDONLY |
+				  MOUNT_ATTR_NOSUID, 0) < 0)
 		return -1;
 	return take_fd(&tree);
 }
@@ -96,17 +93,9 @@ int tmpfs_begin_dev(struct tmpfs *tmpfs, struct err *err)
 int tmpfs_open_dev(const struct tmpfs *tmpfs, struct err *err)
 {
 	/* Read-only keeps root from changing the modes of the host's */
-	static const struct mount_attr open = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID,
-		.attr_clr = MOUNT_ATTR_NODEV,
-	};
-	static const struct mount_attr closed = {
-		.attr_set = MOUNT_ATTR_NODEV,
-	};
-
-	if (sys_mount_setattr(tmpfs->dev, "", AT_EMPTY_PATH | AT_RECURSIVE,
-			      &open) < 0 ||
-	    sys_mount_setattr(tmpfs->dev, "", AT_EMPTY_PATH, &closed) < 0)
+	if (tree_attr(tmpfs->dev, "", AT_RECURSIVE, MOUNT_ATTR_RDONLY |
+		      MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV) < 0 ||
+	    tree_attr(tmpfs->dev, "", 0, MOUNT_ATTR_NODEV, 0) < 0)
 		return fail_errno(err, "cannot open the devices in /dev");
 	return 0;
 }
@@ -114,19 +103,12 @@ int tmpfs_open_dev(const struct tmpfs *tmpfs, struct err *err)
 /* The new /dev is mounted read-only by then, over the tmpfs's own directory */
 int tmpfs_make_console(const struct tmpfs *tmpfs, struct err *err)
 {
-	static const struct mount_attr open = {
-		.attr_clr = MOUNT_ATTR_RDONLY,
-	};
-	static const struct mount_attr closed = {
-		.attr_set = MOUNT_ATTR_RDONLY,
-	};
 	int r;
 
-	if (sys_mount_setattr(tmpfs->dev, "", AT_EMPTY_PATH, &open) < 0)
+	if (tree_attr(tmpfs->dev, "", 0, 0, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "cannot write to our own /dev");
 	r = tmpfs_make_file(tmpfs->dev, "console", 0644, err);
-	if (r == 0 && sys_mount_setattr(tmpfs->dev, "", AT_EMPTY_PATH,
-					&closed) < 0)
+	if (r == 0 && tree_attr(tmpfs->dev, "", 0, MOUNT_ATTR_RDONLY, 0) < 0)
 		r = fail_errno(err, "cannot close our own /dev");
 	return r;
 }
@@ -216,9 +198,7 @@ static int close_settings(int proc, struct err *err)
 /* Who makes a user namespace writes its map there */
 static int open_proc(const struct tmpfs *tmpfs, struct err *err)
 {
-	const struct mount_attr attr = { .attr_clr = MOUNT_ATTR_RDONLY };
-
-	if (sys_mount_setattr(tmpfs->proc, "", AT_EMPTY_PATH, &attr) < 0)
+	if (tree_attr(tmpfs->proc, "", 0, 0, MOUNT_ATTR_RDONLY) < 0)
 		return fail_errno(err, "cannot make /proc writable");
 	return close_settings(tmpfs->proc, err);
 }
@@ -244,9 +224,7 @@ int tmpfs_mount_proc(const struct tmpfs *tmpfs, const struct plan *plan,
 
 int tmpfs_close_sys(struct err *err)
 {
-	const struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
-
-	if (sys_mount_setattr(AT_FDCWD, "/sys", AT_RECURSIVE, &attr) < 0 &&
+	if (tree_attr(AT_FDCWD, "/sys", AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0) < 0 &&
 	    errno != ENOENT && errno != EINVAL)	/* Not there, not mounted */
 		return fail_errno(err, "cannot make /sys read-only");
 	return 0;

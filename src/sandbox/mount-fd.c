@@ -51,17 +51,22 @@ int tree_attach(int tree, int at, struct err *err, const char *path)
 	return 0;
 }
 
+int tree_attr(int dir, const char *name, unsigned int flags, uint64_t set,
+	      uint64_t clear)
+{
+	const struct mount_attr attr = {
+		.attr_set = set, .attr_clr = clear, .propagation = MS_PRIVATE,
+	};
+
+	return sys_mount_setattr(dir, name, flags | (*name ? 0 : AT_EMPTY_PATH),
+				 &attr);
+}
+
 int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
 	     const char *path)
 {
-	const struct mount_attr attr = {
-		.attr_set = set | MOUNT_ATTR_NOSUID,
-		.attr_clr = clear,
-		.propagation = MS_PRIVATE,
-	};
-
-	if (sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
-			      &attr) < 0)
+	if (tree_attr(tree, "", AT_RECURSIVE, set | MOUNT_ATTR_NOSUID,
+		      clear) < 0)
 		return fail_errno(err, "cannot restrict the mount at '%s'",
 				  path);
 	return 0;
@@ -69,16 +74,12 @@ int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
 
 int tree_seal(int dir, const char *name)
 {
-	const struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
-			    MOUNT_ATTR_NODEV,
-	};
 	auto_close int tree = open_tree(dir, name, CLONE_TREE |
 					    AT_SYMLINK_NOFOLLOW);
 
 	return tree < 0 ||
-	       sys_mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE,
-				 &attr) < 0 ||
+	       tree_attr(tree, "", AT_RECURSIVE, MOUNT_ATTR_RDONLY |
+			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0) < 0 ||
 	       move_mount(tree, "", dir, name,
 			      MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }

@@ -19,7 +19,13 @@ int tree_open(const char *path, struct err *err);
 /* A detached copy of the mounts at and below @fd */
 int tree_clone(int fd, struct err *err, const char *path);
 int tree_attach(int tree, int at, struct err *err, const char *path);
-/* Set and clear MOUNT_ATTR_* on all of @tree, with nosuid; make it private */
+/* Set and clear MOUNT_ATTR_* of the mount at @name in @dir, or of @dir itself if
+ * that is "", and make it private; with AT_RECURSIVE also those below. 0, or -1
+ * with errno.
+ */
+int tree_attr(int dir, const char *name, unsigned int flags, uint64_t set,
+	      uint64_t clear);
+/* The same for all of @tree, with nosuid */
 int tree_set(int tree, uint64_t set, uint64_t clear, struct err *err,
 	     const char *path);
 

@@ -202,36 +202,13 @@ static bool is_replaced(const struct plan_mount *m)
 	       path_is_within("/proc", m->path);
 }
 
-/* Writable roots and carve-outs, from the tree as the host has it. Of layers,
- * only where they are missing: a clone that is never mounted is slow to drop.
- */
-static int clone_pristine(const struct plan *plan, const struct root_clone *clone,
-			  int *trees, struct err *err)
-{
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-
-		if (!m->pristine || m->kind == MOUNT_LAYER ||
-		    m->kind == MOUNT_SPARE || m->kind == MOUNT_ASIDE ||
-		    is_replaced(m) || root_clone_has(clone, m))
-			continue;
-		trees[i] = clone_planned(m, err);
-		if (trees[i] < 0)
-			return trees[i];
-	}
-	return 0;
-}
-
 /* The world, read-only: one call for every mount there is */
 static int restrict_world(const struct plan *plan, struct err *err)
 {
-	const struct mount_attr attr = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-			    (plan->root_writable ? 0 : MOUNT_ATTR_RDONLY),
-		.propagation = MS_PRIVATE,
-	};
+	const uint64_t set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+			     (plan->root_writable ? 0 : MOUNT_ATTR_RDONLY);
 
-	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &attr) < 0)
+	if (tree_attr(AT_FDCWD, "/", AT_RECURSIVE, set, 0) < 0)
 		return fail_errno(err, "cannot make the file system read-only");
 	return plan->root_writable ? tmpfs_close_sys(err) : 0;
 }
@@ -266,56 +243,62 @@ static int stand_in(const struct plan *plan, unsigned int mask,
 	return 0;
 }
 
-/* While the host's directories can still be seen, and written. 1 if one could
- * not be made.
- */
-static int make_layers(const struct plan *plan, struct tmpfs *tmpfs,
-		       struct trees *trees, struct err *err)
+/* A layer; 1 if it could not be made, and the host's directory stands in */
+static int make_layer(const struct plan *plan, size_t i, struct tmpfs *tmpfs,
+		      struct trees *trees, struct err *err)
 {
+	const struct plan_mount *m = &plan->mounts.v[i];
+	auto_close int lower = open_planned(m, err);
+	int r;
+
+	if (lower < 0)
+		return lower;
+	trees->v[i] = tmpfs_layer(tmpfs, m->mask, lower, NULL);
+	if (trees->v[i] >= 0)
+		return 0;
+	r = stand_in(plan, m->mask, trees, err);
+	return r < 0 ? r : 1;
+}
+
+/* A root whose changes are staged: there is nothing instead */
+static int make_staged(const struct sandbox_request *request,
+		       const struct plan_mount *m, struct err *err)
+{
+	auto_close int lower = open_planned(m, err);
+
+	return lower < 0 ? lower
+			 : tmpfs_staged(request->aside, m->mask, lower, err);
+}
+
+/* Writable roots, carve-outs, layers and staged roots, from the tree as the host
+ * has it, which can still be seen and written. What stands in for layers is cloned
+ * only where they are missing: a clone that is never mounted is slow to drop. 1 if
+ * a layer could not be made.
+ */
+static int take_trees(const struct sandbox_request *request,
+		      const struct root_clone *clone, struct tmpfs *tmpfs,
+		      struct trees *trees, struct err *err)
+{
+	const struct plan *plan = request->plan;
 	int missing = 0;
 
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
-		auto_close int lower = -1;
-		struct err why = { 0 };
-		int r;
+		int r = 0;
 
-		if (m->kind != MOUNT_LAYER || is_replaced(m))
+		if (is_replaced(m) || m->kind == MOUNT_SPARE)
 			continue;
-		lower = open_planned(m, err);
-		if (lower < 0)
-			return lower;
-		trees->v[i] = tmpfs_layer(tmpfs, m->mask, lower, &why);
-		if (trees->v[i] >= 0)
-			continue;
-		missing = 1;
-		r = stand_in(plan, m->mask, trees, err);
+		if (m->kind == MOUNT_LAYER)
+			r = make_layer(plan, i, tmpfs, trees, err);
+		else if (m->kind == MOUNT_ASIDE)
+			r = trees->v[i] = make_staged(request, m, err);
+		else if (m->pristine && !root_clone_has(clone, m))
+			r = trees->v[i] = clone_planned(m, err);
 		if (r < 0)
 			return r;
+		missing |= m->kind == MOUNT_LAYER && r;
 	}
 	return missing;
-}
-
-/* Roots whose changes are kept aside: there is nothing instead */
-static int make_asides(const struct sandbox_request *request,
-		       struct trees *trees, struct err *err)
-{
-	const struct plan *plan = request->plan;
-
-	for (size_t i = 0; i < plan->mounts.len; i++) {
-		const struct plan_mount *m = &plan->mounts.v[i];
-		auto_close int lower = -1;
-
-		if (m->kind != MOUNT_ASIDE || is_replaced(m))
-			continue;
-		lower = open_planned(m, err);
-		if (lower < 0)
-			return lower;
-		trees->v[i] = tmpfs_staged(request->aside, m->mask, lower, err);
-		if (trees->v[i] < 0)
-			return trees->v[i];
-	}
-	return 0;
 }
 
 /* Some mounts are for layers that stand, some for those that do not */
@@ -336,12 +319,14 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 
 	if (pristine >= 0)
 		return pristine;
-	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE)
-		return tmpfs_mask(tmpfs, m->kind == MOUNT_MASK_DIR, m->mask, err);
-	if (m->kind == MOUNT_MADE)
-		return tmpfs_file(tmpfs, m->mask, err);
+	if (m->kind == MOUNT_MASK_FILE)
+		return tmpfs_part(tmpfs, TMPFS_UNREADABLE, 0, err);
+	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MADE)
+		return tmpfs_mask(tmpfs, m->mask,
+				  m->kind == MOUNT_MADE ? "/file" : "", 0, err);
 	if (m->kind == MOUNT_PRIVATE)
-		return tmpfs_private(tmpfs, m->mask, err);
+		return tmpfs_mask(tmpfs, m->mask, "", MOUNT_ATTR_RDONLY |
+				  MOUNT_ATTR_NOEXEC, err);
 	tree = tree_clone(at, err, m->path);	/* Also of a link itself */
 	if (tree >= 0 && m->kind == MOUNT_BIND_RO) {
 		r = tree_set(tree, MOUNT_ATTR_RDONLY, 0, err, m->path);
@@ -498,7 +483,9 @@ static int mask_own(const struct plan *plan, const struct tmpfs *tmpfs,
 			continue;
 		if (at < 0 || fstat(at, &st) < 0)
 			return fail_errno(err, "cannot open '%s'", m->path);
-		tree = tmpfs_mask(tmpfs, S_ISDIR(st.st_mode), MASK_EMPTY, err);
+		tree = S_ISDIR(st.st_mode) ?
+		       tmpfs_mask(tmpfs, MASK_EMPTY, "", 0, err) :
+		       tmpfs_part(tmpfs, TMPFS_UNREADABLE, 0, err);
 		r = tree < 0 ? tree : tree_attach(tree, at, err, m->path);
 		if (r < 0)
 			return r;
@@ -518,13 +505,9 @@ static int build_tree(struct sandbox_request *request, struct tmpfs *tmpfs,
 	fuse_mount_prepare(&masks, plan, tmpfs->host);
 	r = tmpfs_prepare(tmpfs, request, err);
 	if (r == 0)
-		r = clone_pristine(plan, &clone, trees->v, err);
-	if (r == 0)
-		r = make_asides(request, trees, err);
-	if (r == 0)
 		r = tmpfs_open(tmpfs, plan, err);
 	if (r == 0)
-		no_layer = r = make_layers(plan, tmpfs, trees, err);
+		no_layer = r = take_trees(request, &clone, tmpfs, trees, err);
 	if (r >= 0)
 		r = restrict_world(plan, err);
 	if (r == 0)

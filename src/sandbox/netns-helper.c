@@ -11,23 +11,17 @@
 
 #include <errno.h>
 #include <linux/capability.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "ipc/listener.h"
 #include "ipc/socket.h"
 #include "sandbox/netns.h"
-
-struct netns_helper {
-	struct proc proc;
-};
 
 /**
  * struct request - What the supervisor wants
@@ -108,50 +102,39 @@ static void helper_main(int sock, const void *arg)
 		serve_requests(sock);
 }
 
-int netns_helper_start(int user, int net, struct netns_helper **ret,
-		    struct err *err)
+int netns_helper_start(int user, int net, struct proc *ret, struct err *err)
 {
-	struct netns_helper *k = mem_zalloc(sizeof(*k));
 	int status = -EIO;
 	int r = proc_spawn("cloche-listen", 0, helper_main,
-			   (const int[]){ user, net }, &k->proc);
+			   (const int[]){ user, net }, ret);
 
-	if (r == 0 && socket_recv(k->proc.socket, &status, sizeof(status), NULL,
+	if (r == 0 && socket_recv(ret->socket, &status, sizeof(status), NULL,
 				  NULL) == sizeof(status))
 		r = status;
 	else if (r == 0)
 		r = -EIO;
-	if (r < 0) {
-		netns_helper_stop(k);
-		return fail(err, r, "cannot enter the sandbox's network: %s",
-			    strerror(-r));
-	}
-	*ret = k;
-	return 0;
-}
-
-void netns_helper_stop(struct netns_helper *k)
-{
-	if (k)
-		proc_end(&k->proc, true);
-	free(k);
+	if (r == 0)
+		return 0;
+	proc_end(ret, true);
+	return fail(err, r, "cannot enter the sandbox's network: %s",
+		    strerror(-r));
 }
 
 /* Ask, and wait for the answer; *@ret_fd is -1 if none came with it */
-static int ask_helper(struct netns_helper *k, const struct request *in,
+static int ask_helper(const struct proc *k, const struct request *in,
 	       struct reply *ret, int *ret_fd)
 {
 	size_t nfds = 1;
-	const int r = socket_send(k->proc.socket, in, sizeof(*in), NULL, 0);
+	const int r = socket_send(k->socket, in, sizeof(*in), NULL, 0);
 
 	*ret_fd = -1;
 	if (r < 0)
 		return r;
-	return socket_recv(k->proc.socket, ret, sizeof(*ret), ret_fd, &nfds) ==
+	return socket_recv(k->socket, ret, sizeof(*ret), ret_fd, &nfds) ==
 			       sizeof(*ret) ? 0 : -EIO;
 }
 
-int netns_helper_listen(struct netns_helper *k, const struct sockaddr *address,
+int netns_helper_listen(const struct proc *k, const struct sockaddr *address,
 		     socklen_t len)
 {
 	struct request in = { .len = len };
@@ -167,7 +150,7 @@ int netns_helper_listen(struct netns_helper *k, const struct sockaddr *address,
 	return !r && fd < 0 ? -EIO : r < 0 ? r : fd;
 }
 
-uint64_t netns_helper_inode(struct netns_helper *k,
+uint64_t netns_helper_inode(const struct proc *k,
 			 const struct listener_client *client)
 {
 	const struct request in = { .client = *client };

@@ -11,23 +11,22 @@
 
 struct err;
 struct listener_client;
-struct netns_helper;
+struct proc;
 
 /* Fork a process that joins the namespaces @user and @net (descriptors, which
- * stay the caller's). It can do two things there: listen, and look.
+ * stay the caller's). It can do two things there: listen, and look. The caller
+ * ends it (proc_end()). 0 or a negative errno with a message.
  */
-int netns_helper_start(int user, int net, struct netns_helper **ret,
-		    struct err *err);
-void netns_helper_stop(struct netns_helper *keeper);
+int netns_helper_start(int user, int net, struct proc *ret, struct err *err);
 
 /* netns_listen() in there: the descriptor or a negative errno */
-int netns_helper_listen(struct netns_helper *keeper, const struct sockaddr *address,
+int netns_helper_listen(const struct proc *helper, const struct sockaddr *address,
 		     socklen_t len);
 
 /* The inode of the socket inside that is @client, as /proc shows it; 0 if there
  * is none (any more), or the kernel does not tell
  */
-uint64_t netns_helper_inode(struct netns_helper *keeper,
+uint64_t netns_helper_inode(const struct proc *helper,
 			 const struct listener_client *client);
 
 #endif /* SANDBOX_NETNS_HELPER_H */

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "base/proc.h"
 #include "ipc/listener.h"
 #include "ipc/socket.h"
 #include "sandbox/netns-helper.h"
@@ -217,7 +218,7 @@ TEST(a_keeper_captures_a_port_on_demand)
 		.sin_addr.s_addr = htonl(0x5db8d822),
 	};
 	const struct sockaddr *sa = (const struct sockaddr *)&a;
-	struct netns_helper *keeper;
+	struct proc helper;
 	struct listener_set set;
 	struct err err = { 0 };
 	int pair[2], status, fd, again;
@@ -238,22 +239,22 @@ TEST(a_keeper_captures_a_port_on_demand)
 		_exit(WEXITSTATUS(status));
 	}
 	CHECK_INT(netns_helper_start(open_ns(sandbox, "user"),
-				  open_ns(sandbox, "net"), &keeper, &err), 0);
-	fd = netns_helper_listen(keeper, sa, sizeof(a));
+				  open_ns(sandbox, "net"), &helper, &err), 0);
+	fd = netns_helper_listen(&helper, sa, sizeof(a));
 	CHECK(fd >= 0);
 	/* The place of one that is given up, but not closed yet */
-	again = netns_helper_listen(keeper, sa, sizeof(a));
+	again = netns_helper_listen(&helper, sa, sizeof(a));
 	CHECK(again >= 0);
 	CHECK_INT(close(again), 0);
-	/* With its next answer the keeper has closed its own copy, too */
-	again = netns_helper_listen(keeper, (const struct sockaddr *)&next,
+	/* With its next answer the helper has closed its own copy, too */
+	again = netns_helper_listen(&helper, (const struct sockaddr *)&next,
 				 sizeof(next));
 	CHECK(again >= 0);
 	CHECK_INT(socket_send(pair[0], "g", 1, NULL, 0), 0);
 	CHECK_INT(waitpid(sandbox, &status, 0), sandbox);
 	CHECK_INT(status, 0);
 	CHECK(accept(fd, NULL, NULL) >= 0);
-	netns_helper_stop(keeper);
+	proc_end(&helper, true);
 }
 
 static uint64_t inode_of(int fd)

@@ -151,7 +151,7 @@ static int furnish(int tmpfs, struct err *err)
 	int r = tmpfs_make_dir(tmpfs, "empty", 0555, err);
 
 	if (r == 0)
-		r = tmpfs_make_file(tmpfs, "unreadable", 0, err);
+		r = tmpfs_make_file(tmpfs, TMPFS_UNREADABLE, 0, err);
 	if (r == 0)
 		r = tmpfs_make_dir(tmpfs, "proc", 0555, err);
 	if (r == 0)
@@ -165,26 +165,12 @@ static int furnish(int tmpfs, struct err *err)
 		       : dev_furnish(dev, 01777, err);
 }
 
-/* From now on what is cloned of it is read-only, unless that is changed */
-static int make_read_only(const struct tmpfs *tmpfs, struct err *err)
+/* What is cloned of it is read-only, unless that is changed */
+static int set_writable(const struct tmpfs *tmpfs, bool writable, struct err *err)
 {
-	static const struct mount_attr attr = {
-		.attr_set = TMPFS_ATTR, .propagation = MS_PRIVATE,
-	};
-
-	if (sys_mount_setattr(tmpfs->fd, "", AT_EMPTY_PATH, &attr) < 0)
+	if (tree_attr(tmpfs->fd, "", 0, writable ? 0 : TMPFS_ATTR,
+		      writable ? MOUNT_ATTR_RDONLY : 0) < 0)
 		return fail_errno(err, "cannot restrict our own tmpfs");
-	return 0;
-}
-
-static int make_writable(const struct tmpfs *tmpfs, struct err *err)
-{
-	static const struct mount_attr attr = {
-		.attr_clr = MOUNT_ATTR_RDONLY,
-	};
-
-	if (sys_mount_setattr(tmpfs->fd, "", AT_EMPTY_PATH, &attr) < 0)
-		return fail_errno(err, "cannot write to our own tmpfs");
 	return 0;
 }
 
@@ -220,13 +206,13 @@ int tmpfs_fill(struct tmpfs *tmpfs, struct err *err)
 
 	(void)umask(before);
 	if (r == 0)
-		r = make_read_only(tmpfs, err);
+		r = set_writable(tmpfs, false, err);
 	if (r == 0)
 		r = tmpfs->host = tree_open(TMPFS_AT, err);
 	if (r < 0)
 		return r;
 	if (fstatat(tmpfs->fd, "empty", &tmpfs->empty, 0) < 0 ||
-	    fstatat(tmpfs->fd, "unreadable", &tmpfs->unreadable, 0) < 0)
+	    fstatat(tmpfs->fd, TMPFS_UNREADABLE, &tmpfs->unreadable, 0) < 0)
 		return fail_errno(err, "cannot look at our own tmpfs");
 	/* Kernels before 6.15 clone only what is attached somewhere */
 	return tree_attach(tmpfs->fd, tmpfs->host, err, TMPFS_AT);
@@ -292,12 +278,12 @@ static int fill(const struct tmpfs *tmpfs, const struct plan *plan,
 int tmpfs_open(const struct tmpfs *tmpfs, const struct plan *plan, struct err *err)
 {
 	const mode_t before = umask(0);
-	int r = make_writable(tmpfs, err);
+	int r = set_writable(tmpfs, true, err);
 
 	if (r == 0)
 		r = fill(tmpfs, plan, err);
 	(void)umask(before);
-	return r < 0 ? r : make_read_only(tmpfs, err);
+	return r < 0 ? r : set_writable(tmpfs, false, err);
 }
 
 /* A clone of one directory or file of the tmpfs, less the attributes @clear */
@@ -315,37 +301,22 @@ int tmpfs_part(const struct tmpfs *tmpfs, const char *name, uint64_t clear,
 	return r < 0 ? r : take_fd(&tree);
 }
 
-int tmpfs_mask(const struct tmpfs *tmpfs, bool dir, unsigned int mask,
-	     struct err *err)
+int tmpfs_mask(const struct tmpfs *tmpfs, unsigned int mask, const char *below,
+	       uint64_t clear, struct err *err)
 {
-	char name[32];
+	char name[64];
+	size_t n;
 
 	tmpfs_mask_name(mask, name, sizeof(name));
-	return tmpfs_part(tmpfs, dir ? name : "unreadable", 0, err);
-}
-
-int tmpfs_private(const struct tmpfs *tmpfs, unsigned int mask, struct err *err)
-{
-	char name[32];
-
-	tmpfs_mask_name(mask, name, sizeof(name));
-	return tmpfs_part(tmpfs, name, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC,
-			  err);
-}
-
-int tmpfs_file(const struct tmpfs *tmpfs, unsigned int mask, struct err *err)
-{
-	char name[32], path[64];
-
-	tmpfs_mask_name(mask, name, sizeof(name));
-	snprintf(path, sizeof(path), "%s/file", name);
-	return tmpfs_part(tmpfs, path, 0, err);
+	n = strlen(name);
+	snprintf(name + n, sizeof(name) - n, "%s", below);
+	return tmpfs_part(tmpfs, name, clear, err);
 }
 
 int tmpfs_cover(const struct tmpfs *tmpfs, struct bind_dir *at, bool dir,
 	      const char *path, struct err *err)
 {
-	return bind_cover(at, dir ? TMPFS_AT "/empty" : TMPFS_AT "/unreadable",
+	return bind_cover(at, dir ? TMPFS_AT "/empty" : TMPFS_AT "/" TMPFS_UNREADABLE,
 			  dir ? &tmpfs->empty : &tmpfs->unreadable, path, err);
 }
 

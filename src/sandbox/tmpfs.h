@@ -16,6 +16,7 @@ struct plan;
 
 #define TMPFS_AT	"/dev"	/* Where it is attached until there is a new /dev */
 #define TMPFS_CLONE	"clone"	/* A directory in it: mount-tree.c */
+#define TMPFS_UNREADABLE	"unreadable"	/* The file that masks show */
 
 /**
  * struct tmpfs - Descriptors while the tree is built
@@ -47,23 +48,17 @@ int tmpfs_prepare(struct tmpfs *tmpfs, const struct sandbox_request *request,
 /* What this plan needs in the tmpfs */
 int tmpfs_open(const struct tmpfs *tmpfs, const struct plan *plan, struct err *err);
 
-/* A new clone of the empty directory, of mask number @mask, or of the
- * unreadable file, read-only
+/* A new clone of mask number @mask, or of what is @below ("/file") in it, less the
+ * attributes @clear: without them it is read-only and holds no programs
  */
-int tmpfs_mask(const struct tmpfs *tmpfs, bool dir, unsigned int mask,
-	     struct err *err);
+int tmpfs_mask(const struct tmpfs *tmpfs, unsigned int mask, const char *below,
+	       uint64_t clear, struct err *err);
 
 /* Cover @path, which outlives @at, with the empty directory if it is one, else
  * with the unreadable file
  */
 int tmpfs_cover(const struct tmpfs *tmpfs, struct bind_dir *at, bool dir,
 	      const char *path, struct err *err);
-
-/* A new clone of mask number @mask that can be written to */
-int tmpfs_private(const struct tmpfs *tmpfs, unsigned int mask, struct err *err);
-
-/* A new clone of the file in mask number @mask, read-only */
-int tmpfs_file(const struct tmpfs *tmpfs, unsigned int mask, struct err *err);
 
 /* The directory @lower with mask number @mask as the private layer over it. A
  * negative errno where this kernel has no such overlays.
