@@ -217,8 +217,10 @@ static struct decision decide_open(const struct observer_config *config,
 	struct decision g;
 	int error;
 
+	/* Of a file it opens again by its number, whatever it is called by then */
 	if (q->flags & O_PATH)
-		return GO_ON;
+		return p->exists && S_ISDIR(p->mode) ? GO_ON :
+		       decide_read(config, p);
 	error = open_fails(p, q->flags);
 	if (error)
 		return fails(error);

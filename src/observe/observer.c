@@ -343,9 +343,11 @@ static bool is_natural(int error)
 
 /* A call whose path could not be resolved is refused: each such call was a way past
  * the observer. That includes missing files, which may exist by the time the kernel
- * looks. The exceptions: calls that change nothing; objects without a path; removing
- * one name in a directory too deep for us, which could not be cleaned up otherwise; and
- * names in a mount namespace of the command's own, which the observer does not see.
+ * looks. The exceptions: calls that change nothing, unless the observer keeps hidden files
+ * from being read and the kernel may find one where the observer failed; objects without a
+ * path; removing one name in a directory too deep for us, which could not be cleaned up
+ * otherwise; and names in a mount namespace of the command's own, which the observer does
+ * not see.
  */
 static bool goes_on(struct observer *o, const struct notification *q, int r)
 {
@@ -356,7 +358,11 @@ static bool goes_on(struct observer *o, const struct notification *q, int r)
 
 	if (changes_here(o, q))
 		return false;
-	if (q->reads || q->quiet || (r == -ENOTNAM && acts))
+	if (q->reads)
+		return !o->config->reads || r == -ENOTNAM || r == -ETXTBSY ||
+		       (is_natural(r) && r != -ELOOP && r != -ENAMETOOLONG) ||
+		       o->config->nested;
+	if (q->quiet || (r == -ENOTNAM && acts))
 		return true;
 	if ((r == -ENAMETOOLONG && removes && *text && !strchr(text, '/')) ||
 	    (o->config->nested && r != -EFAULT && is_natural(r))) {
@@ -418,11 +424,12 @@ static int refuse_filtered(struct observer *o, const struct notification *q)
 }
 
 /* Refuse a call whose path could not be read or resolved */
-static struct decision refuse_unseen(struct observer *o)
+static struct decision refuse_unseen(struct observer *o, bool reads)
 {
 	o->stats.failed++;
 	return (struct decision) {
-		.error = EACCES, .report = true, .kind = VIOLATION_FS_WRITE,
+		.error = EACCES, .report = true,
+		.kind = reads ? VIOLATION_FS_READ : VIOLATION_FS_WRITE,
 		.verdict = { .reason = "the path could not be looked up" },
 	};
 }
@@ -484,12 +491,11 @@ static int answer(struct observer *o, const struct seccomp_notif *notif)
 		return refuse_filtered(o, &q);
 	o->names[0].full[0] = 0;
 	r = decide_row(o, &q, &d);
-	/* Masks hide what must not be read, whether we can tell or not */
 	if (r < 0 && !goes_on(o, &q, r)) {
 		if (is_natural(r))
 			d.error = -r;
 		else
-			d = refuse_unseen(o);
+			d = refuse_unseen(o, q.reads);
 	}
 	if (r >= 0 && q.call->what < CALL_CONNECT)
 		stop_git(o, (pid_t)notif->pid, &d);

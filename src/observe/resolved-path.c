@@ -10,8 +10,8 @@
  * The last component is examined by itself. Where a FUSE mask refuses us, the
  * walk continues from a descriptor (mask-fds.c).
  *
- * What is left of /proc is either a file of a process's own (-ENOTNAM), or the
- * magic link of another process, which is not followed (-EPERM). A path that leads
+ * What is left of /proc is either a file of a process's own (-ENOTNAM, -ETXTBSY), or
+ * the magic link of another process, which is not followed (-EPERM). A path that leads
  * into a procfs by any other spelling than /proc/... is -EPERM as well, and so is
  * -EXDEV of openat2(), which is a magic link that was not replaced: errors that
  * the caller refuses.
@@ -119,23 +119,33 @@ static const char *after_process(const char *path, bool *own)
 	return n && (below[n] == '/' || !below[n]) ? below + n : NULL;
 }
 
-/* True if @rest of /proc/PROCESS/... goes through a link that leads elsewhere,
- * or up, and so perhaps out of /proc
+/* What is @rest of /proc/PROCESS/...? -EPERM if it goes through a link that leads
+ * elsewhere, or up, and so perhaps out of /proc; -ETXTBSY for the program itself, which
+ * the kernel lets nobody write to; -ENOTNAM for a file or directory of the process
  */
-static bool has_magic(const char *rest)
+static int classify(const char *rest)
 {
 	static const char *const links[] = {
 		"root", "cwd", "fd", "exe", "map_files", "..",
 	};
 
 	for (; *rest; rest += strcspn(rest, "/")) {
+		const char *below;
+
 		rest += strspn(rest, "/");
 		for (size_t i = 0; i < ARRAY_SIZE(links); i++) {
-			if (after(rest, links[i]))
-				return true;
+			below = after(rest, links[i]);
+			if (below && !*below && !strcmp(links[i], "exe"))
+				return -ETXTBSY;
+			/* The list of links, not one of them */
+			if (below && !*below && (!strcmp(links[i], "fd") ||
+						 !strcmp(links[i], "map_files")))
+				return -ENOTNAM;
+			if (below)
+				return -EPERM;
 		}
 	}
-	return false;
+	return -ENOTNAM;
 }
 
 /* tracee_link() said @error of a magic link that reads @target. A removed
@@ -179,7 +189,7 @@ static int follow_own(struct tracee *t, char *path)
 	if (own && !rest)
 		rest = follow_fd(t, below, target, &n);
 	if (!rest)
-		return has_magic(below) ? -EPERM : -ENOTNAM;
+		return classify(below);
 	if (n < 0)
 		return leave_nameless((int)n, target, rest, path);
 	whole = !rest[strspn(rest, "/")];

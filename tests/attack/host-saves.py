@@ -17,7 +17,7 @@ import os, sys
 paths, stop = sys.argv[2:], sys.argv[1]
 print("ready", flush=True)
 tries = 0
-while not os.path.exists(stop):
+while not tries or not os.path.exists(stop):
     for _ in range(200):
         for path in paths:
             tries += 1
@@ -106,6 +106,63 @@ def a_hidden_file_of_the_project_that_the_host_saves_is_not_read_by_name(t):
         equal(saved(t, paths, long(25, 250), way, *hide), 0, way.__name__)
     check(saved(t, paths, 25, by_rename, "--observe", "off", *hide),
           "the control")
+
+
+OTHERWISE = r"""
+import os, stat, sys
+stop, path = sys.argv[1:]
+top, name = os.path.split(path)
+os.symlink(path, "link")
+deep = "x" * 250
+at = os.open(top, os.O_RDONLY)
+for _ in range(17):
+    os.mkdir(deep, dir_fd=at)
+    at = os.open(deep, os.O_RDONLY, dir_fd=at)
+found, kept = set(), []
+def look(way, *args, **more):
+    try: fd = os.open(*args, **more)
+    except OSError: return
+    text = b""
+    if not args[1] & os.O_PATH: text = os.read(fd, 100)
+    elif stat.S_ISREG(os.fstat(fd).st_mode): kept.append(fd)
+    if b"SECRET" in text: found.add(way)
+    if not kept or kept[-1] != fd: os.close(fd)
+print("ready", flush=True)
+while not os.path.exists(stop):
+    for _ in range(100):
+        look("", path, os.O_PATH)
+        look("", f"/proc/{os.getpid()}/cwd/{name}", os.O_PATH)
+        look("another process's link", f"/proc/{os.getpid()}/cwd/link", os.O_RDONLY)
+        look("a thread's link", f"/proc/self/task/{os.getpid()}/cwd/{name}", os.O_RDONLY)
+        look("up from /proc", f"/proc/self/../..{path}", os.O_RDONLY)
+        look("too long", "../" * 17 + name, os.O_RDONLY, dir_fd=at)
+        if not kept: continue
+        fd = kept.pop(0)
+        look("what it was, by its number", f"/proc/self/fd/{fd}", os.O_RDONLY)
+        kept.append(fd) if len(kept) < 50 else os.close(fd)
+print("tries", sorted(found))
+"""
+
+
+@test
+def a_hidden_file_of_the_project_is_not_read_by_another_way(t):
+    """What the observer cannot look up does not go on, nor a descriptor of a path"""
+    path = t.write(t.dir + "/.env", "SECRET")
+    for options in ((), ("--observe", "full"), ("--observe", "off")):
+        stop = t.dir + "/stop"
+        p = t.start("run", "--quiet", *options, "--deny-read", path, "--",
+                    "/usr/bin/python3", "-c", OTHERWISE, stop, path)
+        equal(p.stdout.readline(), b"ready\n")
+        for i in range(long(50, 1000)):
+            by_rename(path, f"SECRET {i}")
+        t.write(stop)
+        out, err = p.communicate()
+        contains(out, b"tries", err)
+        if "off" in options:
+            contains(out, b"number", "the control")
+        else:
+            equal(out, b"tries []\n", options)
+        t.outside("sh", "-c", "rm -rf x* link stop").ok()
 
 
 OPEN = r"""
