@@ -230,69 +230,28 @@ static int add_reasons(const struct apply *apply, const struct entry *whole)
 	return 0;
 }
 
-/* The texts of @list, member @e->member of an object; each to ignoreViolations of
- * @policy, if that is not NULL
- */
-static int add_texts(const struct entry *e, json_t *list, struct policy *policy)
-{
-	struct entry whole = *e;
-	json_t *value;
-	size_t i;
-	int r = 0;
-
-	whole.member = NULL;
-	if (!json_is_array(list))
-		return entry_problem(e, "must be a list of texts");
-	json_array_foreach(list, i, value) {
-		const char *text = json_string_value(value);
-		struct err why = { 0 };
-
-		if (!text || !*text)
-			r = entry_problem(e, "must be a list of texts that are not empty");
-		else if (policy && policy_add_ignore(policy, e->member, text,
-						     entry_origin(&whole), &why) < 0)
-			r = entry_problem(e, "%s", why.msg);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int add_ignores(const struct apply *apply, const struct entry *whole)
 {
 	struct entry e = *whole;
-	json_t *list;
+	json_t *list, *value;
+	size_t i;
+	int r = 0;
 
 	json_object_foreach(whole->value, e.member, list) {
-		const int r = add_texts(&e, list, apply->policy);
+		if (!json_is_array(list))
+			r = entry_problem(&e, "must be a list of texts");
+		json_array_foreach(list, i, value) {
+			const char *text = json_string_value(value);
+			struct err why = { 0 };
 
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* The object of the strongest file counts, and as a whole. Its parts are checked. */
-static int add_tls(const struct apply *apply, const struct entry *whole)
-{
-	static const char *const lists[] = { "excludeDomains", "extraCaCertPaths" };
-	json_t *cert = json_object_get(whole->value, "caCertPath");
-	json_t *key = json_object_get(whole->value, "caKeyPath");
-	struct entry e = *whole;
-
-	if (apply->policy->flags[FLAG_TLS_TERMINATE].set)
-		return 0;
-	if (json_is_string(cert) != json_is_string(key))
-		return entry_problem(whole, "needs both caCertPath and caKeyPath, or neither");
-	policy_set_flag(apply->policy, FLAG_TLS_TERMINATE, true,
-			entry_origin(whole));
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		json_t *list = json_object_get(whole->value, lists[i]);
-		int r = 0;
-
-		e.member = lists[i];
-		if (list && !json_is_null(list))
-			r = add_texts(&e, list, NULL);
+			if (!text || !*text)
+				r = entry_problem(&e, "must be a list of texts that are not empty");
+			else if (policy_add_ignore(apply->policy, e.member, text,
+						   entry_origin(whole), &why) < 0)
+				r = entry_problem(&e, "%s", why.msg);
+			if (r < 0)
+				return r;
+		}
 		if (r < 0)
 			return r;
 	}
@@ -307,6 +266,7 @@ static int add_value(const struct apply *apply, const struct entry *e,
 
 	switch (row->type) {
 	case TYPE_FLAG:
+	case TYPE_TLS:
 		policy_set_flag(policy, (enum policy_flag)row->slot, v->number,
 				entry_origin(e));
 		return 0;
@@ -346,8 +306,6 @@ static int add_value(const struct apply *apply, const struct entry *e,
 		return add_reasons(apply, e);
 	case TYPE_IGNORES:
 		return add_ignores(apply, e);
-	case TYPE_TLS:
-		return add_tls(apply, e);
 	case TYPE_UNUSED:	/* Worth a note in `policy check` */
 		document_note(apply->facts, e->fact->document, NOTE_INFO,
 			      e->fact->key, "has no effect: %s", row->words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* policy/diagnostics.h - what happened on the way from files to a policy */
+/* policy/diagnostics.h - what happened on the way from files to a policy (document.c) */
 
 #ifndef POLICY_DIAGNOSTICS_H
 #define POLICY_DIAGNOSTICS_H

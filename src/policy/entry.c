@@ -11,7 +11,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +27,7 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 #include "policy/rule-path.h"
+#include "policy/srt-settings.h"
 
 /* What the files that are not a repository's make of the same number; where
  * none sets it, the default does
@@ -321,90 +321,6 @@ static int read_rule(const struct ask_context *ctx, const struct entry *entry,
 	return r;
 }
 
-static const char *text_of(const json_t *entry, const char *name)
-{
-	return json_string_value(json_object_get(entry, name));
-}
-
-/* True if the member @name is one of @words, which have blanks between them */
-static bool has_word_of(const json_t *entry, const char *name, const char *words)
-{
-	const char *text = text_of(entry, name);
-
-	return text && !strchr(text, ' ') && text_has_word(words, text);
-}
-
-/* A list of texts that are not empty, or nothing; of hosts if @hosts */
-static bool are_texts(const json_t *list, bool hosts, struct err *why)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(list, i, entry) {
-		const char *text = json_string_value(entry);
-		struct host_pattern *pattern = text && *text && hosts ?
-			host_pattern_new(text, false, why) : NULL;
-		const bool good = text && *text && (pattern || !hosts);
-
-		host_pattern_free(pattern);
-		if (!good)
-			return false;
-	}
-	return !list || json_array_size(list);
-}
-
-static const char *unknown_key(json_t *entry)
-{
-	const char *name;
-	json_t *value;
-
-	json_object_foreach(entry, name, value) {
-		if (strchr(name, ' ') ||
-		    !text_has_word("path name mode extract onExtractNoMatch decode maskClaims maskDuplicates injectHosts",
-				   name))
-			return name;
-	}
-	return NULL;
-}
-
-/* What srt checks of a mask; nothing of it is used here */
-static int check_mask(const json_t *entry, const struct value *v,
-		      struct err *why)
-{
-	const char *extract = text_of(entry, "extract");
-	regex_t regex;
-	size_t groups = 1;
-
-	if (v->path.glob)
-		return fail(why, -EINVAL, "a mask needs one file, not a pattern");
-	if (json_object_get(entry, "onExtractNoMatch") &&
-	    !has_word_of(entry, "onExtractNoMatch", "warn deny error"))
-		return fail(why, -EINVAL,
-			    "onExtractNoMatch must be \"warn\", \"deny\" or \"error\"");
-	if (json_object_get(entry, "extract")) {
-		if (!extract || regcomp(&regex, extract, REG_EXTENDED) != 0)
-			return fail(why, -EINVAL,
-				    "extract is not a regular expression");
-		groups = regex.re_nsub;
-		regfree(&regex);
-	}
-	if (!groups)
-		return fail(why, -EINVAL,
-			    "extract needs a group (...) around the secret");
-	if (json_object_get(entry, "decode") && !has_word_of(entry, "decode", "jwt"))
-		return fail(why, -EINVAL, "decode must be \"jwt\"");
-	if (!are_texts(json_object_get(entry, "maskClaims"), false, NULL))
-		return fail(why, -EINVAL, "maskClaims must be a list of texts");
-	if (json_object_get(entry, "maskClaims") &&
-	    !json_object_get(entry, "decode"))
-		return fail(why, -EINVAL,
-			    "maskClaims needs \"decode\": \"jwt\"");
-	if (!are_texts(json_object_get(entry, "injectHosts"), true, why))
-		return why && why->code ? why->code : fail(why, -EINVAL,
-			"injectHosts must be a list of hosts");
-	return 0;
-}
-
 /* A credential is denied whatever its mode, and what is wrong with the rest of the
  * entry goes into @why beside that: a managed file's denial holds.
  */
@@ -414,13 +330,13 @@ static int read_credential(const struct ask_context *ctx,
 {
 	const bool file = entry->fact->setting->slot == LIST_MASKED_FILES;
 	const char *key = file ? "path" : "name";
-	const char *unknown = unknown_key(entry->value);
+	const json_t *mode = json_object_get(entry->value, "mode");
 	int r = 0;
 
-	v->text = text_of(entry->value, key);
+	v->text = json_string_value(json_object_get(entry->value, key));
 	if (!v->text || !*v->text)
 		return fail(why, -EINVAL, "needs a \"%s\"", key);
-	if (!has_word_of(entry->value, "mode", "deny mask"))
+	if (!is_word(mode, "deny") && !is_word(mode, "mask"))
 		return fail(why, -EINVAL, "mode must be \"deny\" or \"mask\"");
 	if (file)
 		r = parse_path(ctx, entry, v->text, v, why);
@@ -436,10 +352,10 @@ static int read_credential(const struct ask_context *ctx,
 		ask_for_path(ctx, v);
 	else
 		v->ask.text = mem_strdup(v->text);
-	if (unknown)
-		(void)fail(why, -EINVAL, "unknown key '%s'", unknown);
-	else if (v->mask)
-		v->mask = check_mask(entry->value, v, why) == 0;
+	if (srt_check_part(entry->fact->setting->path, entry->value, why) < 0)
+		v->mask = false;
+	else if (v->path.glob && v->mask)
+		(void)fail(why, -EINVAL, "a mask needs one file, not a pattern");
 	return 0;
 }
 
@@ -495,8 +411,14 @@ static int read_whole(const struct ask_context *ctx, const struct entry *entry,
 	case TYPE_REASONS:
 		return json_is_object(entry->value) ? 0 : wrong_type(entry, why);
 	case TYPE_IGNORES:
-	case TYPE_TLS:
 		valid = json_is_object(entry->value);
+		break;
+	case TYPE_TLS:
+		v->number = true;
+		if (!json_object_get(entry->value, "caCertPath") !=
+		    !json_object_get(entry->value, "caKeyPath"))
+			return fail(why, -EINVAL, "needs both caCertPath and caKeyPath, or neither");
+		r = srt_check_part(entry->fact->setting->path, entry->value, why);
 		break;
 	case TYPE_FLAG:
 		valid = json_is_boolean(entry->value);

@@ -39,19 +39,15 @@ json_t *firewall_mark_read(void)
 	return document;
 }
 
-static bool is_in_state(const char *state)
-{
-	json_t *mark = firewall_mark_read();
-	const char *value = json_string_value(json_object_get(mark, "state"));
-	const bool is = value && !strcmp(value, state);
-
-	json_decref(mark);
-	return is;
-}
-
 bool firewall_mark_is_up(void)
 {
-	return is_in_state("up") || is_in_state("deny-all");
+	json_t *mark = firewall_mark_read();
+	const char *state = json_string_value(json_object_get(mark, "state"));
+	const bool up = state && (!strcmp(state, "up") ||
+				  !strcmp(state, "deny-all"));
+
+	json_decref(mark);
+	return up;
 }
 
 bool firewall_mark_is_missing(void)

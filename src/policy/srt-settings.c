@@ -75,7 +75,7 @@ static const char *const wanted[SRT_KINDS] = {
 static int problem(const char *at, struct err *err, const char *what,
 		   const char *detail)
 {
-	return fail(err, -EINVAL, "%s: %s%s%s", *at ? at : "(root)", what,
+	return fail(err, -EINVAL, "%s%s%s%s%s", at, *at ? ": " : "", what,
 		    detail ? " " : "", detail ? detail : "");
 }
 
@@ -476,17 +476,24 @@ static const char *hosts_fault(const json_t *entry, const json_t *network,
 	return NULL;
 }
 
-static const char *entry_fault(const json_t *entry, const json_t *network,
-			       bool enforced)
+static const char *claims_fault(const json_t *entry)
 {
 	const json_t *claims = json_object_get(entry, "maskClaims");
-	const bool mask = !strcmp(text_of(entry, "mode"), "mask");
-	const char *path = text_of(entry, "path");
 
 	if (claims && !json_object_get(entry, "decode"))
 		return "maskClaims needs decode";
-	if (claims && !json_array_size(claims))
-		return "maskClaims is empty";
+	return claims && !json_array_size(claims) ? "maskClaims is empty" : NULL;
+}
+
+static const char *entry_fault(const json_t *entry, const json_t *network,
+			       bool enforced)
+{
+	const char *fault = claims_fault(entry);
+	const bool mask = !strcmp(text_of(entry, "mode"), "mask");
+	const char *path = text_of(entry, "path");
+
+	if (fault)
+		return fault;
 	if (mask && path && path[strlen(path) - 1] == '/')
 		return "a mask needs one file, not a directory";
 	if (!mask && enforced && is_dead_glob(path))
@@ -585,6 +592,16 @@ static void drop_unused(json_t *root)
 		(void)json_object_del(filesystem, lists[i]);
 }
 
+int srt_check_part(const char *row, json_t *value, struct err *err)
+{
+	const char *fault = claims_fault(value);
+
+	if (!json_is_object(value))
+		return problem("", err, wanted[SRT_OBJECT], NULL);
+	return fault ? fail(err, -EINVAL, "%s", fault) :
+	       check_object(row, "", value, true, err);
+}
+
 int srt_check(json_t *root, struct err *err)
 {
 	const json_t *filesystem = json_object_get(root, "filesystem");
@@ -594,7 +611,7 @@ int srt_check(json_t *root, struct err *err)
 	int r;
 
 	if (!json_is_object(root))
-		return problem("", err, wanted[SRT_OBJECT], NULL);
+		return problem("(root)", err, wanted[SRT_OBJECT], NULL);
 	r = check_object("", "", root, false, err);
 	if (r == 0 && enforced)
 		r = check_denials(filesystem, "denyRead", err);

@@ -19,4 +19,9 @@ struct err;
  */
 int srt_check(json_t *root, struct err *err);
 
+/* Check @value alone, the object or entry of a list at @row ("credentials.files") of
+ * any settings file; a key that srt does not know is an error too
+ */
+int srt_check_part(const char *row, json_t *value, struct err *err);
+
 #endif /* POLICY_SRT_SETTINGS_H */
