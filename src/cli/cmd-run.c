@@ -113,6 +113,7 @@ int cli_explain(struct call *call, struct err *err)
 	int r = options_command(&call->options, call->args, true, &command,
 				err);
 
+	call->options.reads_no_secrets = true;
 	if (r == 0)
 		r = decision_make(&call->options, command, &decision, err);
 	if (r < 0)

@@ -188,28 +188,31 @@ static char *forwarded(const struct jail *jail, const char *text)
 	return buf_take(&out);
 }
 
-/* The sandbox asks pasta instead of the host's resolvers */
-static void add_resolver(struct plan *plan, const char *text)
+/* @text, which is taken over, in the place of the file @path, if that exists */
+static void add_made(struct plan *plan, const char *path, char *text,
+		     const char *reason)
 {
 	char real[PATH_MAX];
 	struct plan_mount *m;
 	struct plan_point *point;
 	struct stat st;
 
-	if (!realpath(RESOLV_CONF, real) || lstat(real, &st) < 0 ||
-	    !S_ISREG(st.st_mode))
-		return;		/* Names do not resolve, as on the host */
+	if (!realpath(path, real) || lstat(real, &st) < 0 ||
+	    !S_ISREG(st.st_mode)) {
+		free(text);
+		return;
+	}
 	m = vec_push(&plan->mounts);
 	m->kind = MOUNT_MADE;
 	m->path = mem_strdup(real);
 	m->dev = st.st_dev;
 	m->ino = st.st_ino;
 	m->mask = plan->masks++;
-	m->reason = "pasta asks the host's resolvers";
+	m->reason = reason;
 	point = vec_push(&plan->points);
 	point->mask = m->mask;
 	point->path = mem_strdup("file");
-	point->text = forwarded(&plan->jail, text);
+	point->text = text;
 	point->open = true;
 }
 
@@ -222,7 +225,12 @@ static int add_jail(struct plan *plan, struct err *err)
 		(void)fs_read(AT_FDCWD, RESOLV_CONF, RESOLV_MAX, &text, NULL);
 	r = jail_plan(plan->view->policy, buf_str(&text), &plan->jail, err);
 	if (r == 0 && (plan->jail.forward4 || plan->jail.forward6))
-		add_resolver(plan, buf_str(&text));
+		/* The sandbox asks pasta instead of the host's resolvers. Without
+		 * the file names do not resolve, as on the host.
+		 */
+		add_made(plan, RESOLV_CONF,
+			 forwarded(&plan->jail, buf_str(&text)),
+			 "pasta asks the host's resolvers");
 	return r;
 }
 
@@ -348,6 +356,10 @@ static int fill_full(struct plan *plan, const struct view *view,
 	mounts_plan(plan, view);
 	choose_answers(plan);
 	add_git_config(plan, request->git_config);
+	if (request->bundle)
+		add_made(plan, "/etc/ssl/certs/ca-certificates.crt",
+			 mem_strdup(request->bundle),
+			 "the system's certificates, and the one of this run");
 	r = add_jail(plan, err);
 	if (r < 0)
 		return r;

@@ -193,13 +193,14 @@ struct plan {
  * @program:	Where the command will find cloche itself; NULL if nowhere
  * @proxies:	In the landlock tier: where the proxies are, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
+ * @bundle:	Certificates instead of the system's, or NULL
  */
 struct plan_request {
 	char *const *argv;
 	char *const *environ;
 	bool observe, observe_full, ephemeral;
 	enum tier tier;
-	const char *tmpdir, *program, *git_config;
+	const char *tmpdir, *program, *git_config, *bundle;
 	const struct network_proxies *proxies;
 };
 

@@ -81,6 +81,8 @@ enum string_list {
 	LIST_MASKED_FILES,	/* Absolute paths; also in PATH_DENY_READ */
 	LIST_MASKED_VARIABLES,	/* Also in LIST_ENV_DENY */
 	LIST_IGNORES,		/* ignoreViolations: hides reports, never allows */
+	LIST_SECRETS,		/* NAME@HOST,HOST: bound secrets */
+	LIST_SECRET_SOURCES,	/* NAME=env:X, NAME=file:X, NAME=command:X */
 	LIST_COUNT,
 };
 

@@ -38,6 +38,7 @@
 #include "run/landlock-proxies.h"
 #include "run/options.h"
 #include "run/profile-home.h"
+#include "run/run-secrets.h"
 #include "run/tmpdir.h"
 #include "view/realpath.h"
 #include "view/symlink-guard.h"
@@ -186,6 +187,8 @@ static int apply_option(const struct option_value *v, struct policy *policy,
 	case KIND_ENV:
 		return policy_add_string(policy, (enum string_list)index,
 					 v->value, origin, err);
+	case KIND_SECRET:
+		return run_secrets_bind(policy, v->value, origin, err);
 	case KIND_FLAG:
 		policy_set_flag(policy, (enum policy_flag)index, true, origin);
 		return 0;
@@ -580,6 +583,24 @@ static struct walk_cache *open_walk(const struct policy *policy)
 	return walk_cache_new(text.p, text.len);
 }
 
+/* `explain` reads no secret: it shows where one would be */
+static int start_secrets(struct decision *s, struct plan_request *request,
+			 struct err *err)
+{
+	const struct list_rules *bound = &s->policy->lists[LIST_SECRETS];
+	int r;
+
+	if (!bound->len || s->options->reads_no_secrets)
+		return 0;
+	if (!net_is_filtered(s->policy->net) || request->tier != TIER_FULL)
+		return fail(err, -EINVAL, "--secret needs the full tier and --net filtered");
+	r = run_secrets_start(s->policy, s->options, &s->secrets, err);
+	if (r < 0)
+		return fail_in(err, r, "--secret");
+	request->bundle = s->secrets->bundle;
+	return 0;
+}
+
 int decision_make(const struct options *options, char *const *argv,
 		 struct decision *ret, struct err *err)
 {
@@ -608,6 +629,8 @@ int decision_make(const struct options *options, char *const *argv,
 				err);
 	if (r == 0)
 		r = check_ports(s.policy, err);
+	if (r == 0)
+		r = start_secrets(&s, &request, err);
 	if (r == 0 && s.policy->profile == PROFILE_HOME)
 		r = profile_home_check(s.policy, err);
 	if (r == 0)
@@ -663,6 +686,7 @@ void decision_done(struct decision *decision)
 		listener_done(decision->proxies);
 	free(decision->proxies);
 	free(decision->git_config);
+	run_secrets_end(decision->secrets);
 	if (decision->report)
 		settings_report_done(decision->report);
 	free(decision->report);

@@ -11,6 +11,7 @@ struct listener_set;
 struct options;
 struct plan;
 struct policy;
+struct run_secrets;
 struct settings_report;
 struct view;
 struct walk_cache;
@@ -22,6 +23,7 @@ struct walk_cache;
  * @walked:	What is known of the project's directories, or NULL
  * @proxies:	In the landlock tier: the sockets of the gate, or NULL
  * @git_config:	In profile home: the content of ~/.gitconfig
+ * @secrets:	Bound secrets, or NULL
  * @report:	What the settings files ask for, among other things
  */
 struct decision {
@@ -33,6 +35,7 @@ struct decision {
 	struct walk_cache *walked;
 	struct listener_set *proxies;
 	char *git_config;
+	struct run_secrets *secrets;
 	struct settings_report *report;
 };
 

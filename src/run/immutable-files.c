@@ -37,7 +37,7 @@ static const char own_program[] = "cloche runs from here: update it outside the 
 /* Beside the program, wherever that is */
 static const char *const companions[] = {
 	"cloche", "cloche-firewall", "cloche-resolve", "cloche-secret",
-	"cloche-secret-service", "cloche-verify", "libcloche.so",
+	"cloche-secret-service", "cloche-tls", "cloche-verify", "libcloche.so",
 	"libcloche.so.0",
 };
 

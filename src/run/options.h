@@ -31,7 +31,7 @@ struct option_row {
 /* What becomes of a value (options.def) */
 enum option_kind {
 	KIND_PATH, KIND_HOST, KIND_LIST, KIND_PORT, KIND_SOCKET, KIND_ENV,
-	KIND_SIZE, KIND_TIME, KIND_COUNT, KIND_FLAG, KIND_RUN,
+	KIND_SIZE, KIND_TIME, KIND_COUNT, KIND_FLAG, KIND_SECRET, KIND_RUN,
 };
 
 /**
@@ -54,13 +54,14 @@ struct option_value {
 /**
  * struct options - All that were given, in order; zero-initialise
  * @env:	The command's environment, the caller's; NULL: this process's
+ * @reads_no_secrets: Only explain what would be done
  * @as_srt:	The settings file must be what srt takes (policy/srt-settings.h)
  */
 struct options {
 	struct option_value *v;
 	size_t len, cap;
 	char *const *env;
-	bool as_srt;
+	bool as_srt, reads_no_secrets;
 };
 
 const struct option_row *option_row(enum option_id id);

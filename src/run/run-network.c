@@ -38,6 +38,7 @@
 #include "run/localhost-hint.h"
 #include "run/options.h"
 #include "run/output.h"
+#include "run/run-secrets.h"
 #include "run/run.h"
 #include "run/socket-owner.h"
 #include "sandbox/netns-helper.h"
@@ -292,6 +293,9 @@ int run_network_start(struct run *run, struct listener_set *listeners)
 		.gone = on_gone, .who = on_who, .arg = n,
 		.known_peers = run->decision.plan->tier != TIER_FULL,
 		.jail = run->jail.net >= 0 ? n->jail : NULL,
+		.secrets = run->decision.secrets ? &run->decision.secrets->bound
+						 : NULL,
+		.tls = run->decision.secrets ? run->decision.secrets->channel : -1,
 	};
 	int r;
 

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/run-secrets.c - the secrets of a run, which cloche-tls holds and the command
+ * does not
+ *
+ * Theory of operation: a child of ours per secret writes the value into a pipe, from
+ * the credential store (cloche-secret), a variable, a file or a command. cloche-tls has
+ * the other ends. It answers with a placeholder for each value and with the certificate
+ * of an authority that it made for this run; this process never reads a value that
+ * was not in its environment.
+ */
+
+#include "run/run-secrets.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fs.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "gate/tls-wire.h"
+#include "ipc/helper-program.h"
+#include "ipc/socket.h"
+#include "plan/plan.h"
+#include "policy/host.h"
+#include "policy/policy.h"
+#include "report/violation-store.h"
+#include "run/options.h"
+
+enum {
+	KEY_SIZE = 32, /* Bytes that placeholders are made with */
+	BUNDLE_MAX = 4 << 20, /* Bytes of the host's certificates */
+	READY_MS = 15000, /* cloche-tls itself waits 10 s for values */
+};
+
+static const char program_name[] = "cloche-tls";
+static const char key_name[] = "placeholder-key";
+
+/* What a word stands for in --secret: a variable, and where it may go */
+static const struct provider {
+	const char *word, *variable, *hosts;
+} providers[] = {
+	{ "github", "GITHUB_TOKEN",
+	  "github.com,api.github.com,uploads.github.com" },
+	{ "github", "GH_TOKEN",
+	  "github.com,api.github.com,uploads.github.com" },
+	{ "gitlab", "GITLAB_TOKEN", "gitlab.com" },
+	{ "anthropic", "ANTHROPIC_API_KEY", "api.anthropic.com" },
+	{ "openai", "OPENAI_API_KEY", "api.openai.com" },
+	{ "gemini", "GEMINI_API_KEY", "generativelanguage.googleapis.com" },
+	{ "huggingface", "HF_TOKEN", "huggingface.co" },
+};
+
+/* Programs that replace the system's list of authorities by one of these get the
+ * whole bundle; NODE_EXTRA_CA_CERTS and DENO_CERT add to theirs
+ */
+static const char *const bundle_variables[] = {
+	"SSL_CERT_FILE",       "REQUESTS_CA_BUNDLE",
+	"CURL_CA_BUNDLE",      "PIP_CERT",
+	"GIT_SSL_CAINFO",      "AWS_CA_BUNDLE",
+	"CARGO_HTTP_CAINFO",   "CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE",
+	"NIX_SSL_CERT_FILE",   "BUNDLE_SSL_CA_CERT",
+	"NODE_EXTRA_CA_CERTS", "DENO_CERT",
+};
+
+static bool is_variable_name(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+			return false;
+	}
+	return n && !isdigit((unsigned char)*text);
+}
+
+static const struct provider *find_provider(const char *text, size_t n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++) {
+		const struct provider *p = &providers[i];
+
+		if ((strlen(p->word) == n && !strncmp(p->word, text, n)) ||
+		    (strlen(p->variable) == n &&
+		     !strncmp(p->variable, text, n)))
+			return p;
+	}
+	return NULL;
+}
+
+static int add_hosts(struct policy *policy, const char *hosts,
+		     struct origin origin, struct err *err)
+{
+	int r = 0;
+
+	while (!r && *hosts) {
+		const size_t n = strcspn(hosts, ",");
+		auto_free char *host = mem_strndup(hosts, n);
+		struct host address;
+
+		if (!n || !host_parse_authority(host, n, 443, &address))
+			r = n && address.kind == HOST_NAME
+				    ? 0
+				    : fail(err, -EINVAL,
+					   "'%s': a secret is bound to names, not to addresses",
+					   host);
+		if (!r)
+			r = policy_add_host(policy, HOST_ALLOW, host, NULL,
+					    origin, err);
+		hosts += n + (hosts[n] == ',');
+	}
+	return r;
+}
+
+int run_secrets_bind(struct policy *policy, const char *text,
+		     struct origin origin, struct err *err)
+{
+	const size_t n = strcspn(text, "@");
+	const struct provider *provider = find_provider(text, n);
+	const char *hosts = text[n]    ? text + n + 1
+			    : provider ? provider->hosts
+				       : "";
+	const char *name = provider && strncmp(provider->word, text, n) == 0 &&
+					   strlen(provider->word) == n
+				   ? provider->variable
+				   : NULL;
+	auto_free char *own = name ? mem_strdup(name) : mem_strndup(text, n);
+	auto_free char *entry = NULL;
+
+	if (memchr(text, '=', n))
+		return fail(
+			err, -EINVAL,
+			"a value in an argument is seen by everybody; store it with 'cloche secret set %.*s'",
+			(int)strcspn(text, "="), text);
+	if (!is_variable_name(own, strlen(own)))
+		return fail(err, -EINVAL, "'%s' is not the name of a variable",
+			    own);
+	if (!*hosts)
+		return fail(err, -EINVAL,
+			    "which hosts may get it? write %s@HOST[,HOST...]",
+			    own);
+	entry = mem_printf("%s@%s", own, hosts);
+	if (policy->lists[LIST_SECRETS].len >= BOUND_SECRETS_MAX)
+		return fail(err, -E2BIG, "more than %d secrets",
+			    BOUND_SECRETS_MAX);
+	return policy_add_string(policy, LIST_SECRETS, entry, origin, err) < 0
+		       ? -E2BIG
+		       : add_hosts(policy, hosts, origin, err);
+}
+
+/* How --secret-from says where the value of @name is, or NULL */
+static const char *source_of(const struct policy *policy, const char *name)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRET_SOURCES];
+	const size_t n = strlen(name);
+
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strncmp(list->v[i].text, name, n) &&
+		    list->v[i].text[n] == '=')
+			return list->v[i].text + n + 1;
+	}
+	return NULL;
+}
+
+static bool starts_with(const char *text, const char *prefix)
+{
+	return text && !strncmp(text, prefix, strlen(prefix));
+}
+
+static int check_sources(const struct policy *policy, struct err *err)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRET_SOURCES];
+
+	for (size_t i = 0; i < list->len; i++) {
+		const char *equals = strchr(list->v[i].text, '=');
+		const char *from = equals ? equals + 1 : NULL;
+
+		if (!starts_with(from, "env:") && !starts_with(from, "file:") &&
+		    !starts_with(from, "command:"))
+			return fail(
+				err, -EINVAL,
+				"--secret-from: write NAME=env:VARIABLE, NAME=file:PATH or NAME=command:LINE");
+	}
+	return 0;
+}
+
+/* In a child: write the value of @name to @fd and end */
+static void put_value(const char *name, const char *from, int fd)
+{
+	char program[] = "cloche-secret", verb[] = "get";
+	char *const get[] = { program, verb, (char *)(uintptr_t)name, NULL };
+	const char *value = NULL;
+	int status = -1;
+
+	if (starts_with(from, "file:")) {
+		auto_buf struct buf text = { 0 };
+
+		if (fs_read(AT_FDCWD, from + 5, BUNDLE_MAX, &text, NULL) < 0)
+			_exit(1);
+		_exit(fs_tell(fd, text.p, text.len) < 0);
+	}
+	(void)dup2(fd, STDOUT_FILENO);
+	if (starts_with(from, "command:"))
+		_exit(execl("/bin/sh", "sh", "-c", from + 8, (char *)NULL));
+	if (starts_with(from, "env:"))
+		value = getenv(from + 4);
+	if (!from) {
+		const pid_t pid = fork();
+
+		if (!pid) {
+			/* That there is none is no error where a variable has it */
+			if (getenv(name))
+				(void)dup2(open("/dev/null",
+						O_WRONLY | O_CLOEXEC),
+					   STDERR_FILENO);
+			(void)helper_program_exec(get[0], get, environ);
+			_exit(127);
+		}
+		(void)waitpid(pid, &status, 0);
+		value = status ? getenv(name) : NULL;
+	}
+	_exit(value && fs_tell(fd, value, strlen(value)) < 0);
+}
+
+/* A pipe whose writer is a child of ours; its end for reading, or -errno */
+static int open_value(const char *name, const char *from)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		(void)sigprocmask(SIG_SETMASK, &none, NULL);
+		(void)close(ends[0]);
+		put_value(name, from, ends[1]);
+	}
+	close_fd(&ends[1]);
+	if (pid < 0) {
+		close_fd(&ends[0]);
+		return -EAGAIN;
+	}
+	reap_later(pid);
+	return ends[0];
+}
+
+/* The key of this user's placeholders, as hexadecimal digits; made when it is needed
+ * first. Who knows it can recognise a placeholder, and nothing else.
+ */
+static int read_key(char ret[2 * KEY_SIZE + 1], struct err *err)
+{
+	auto_free char *state = violation_store_default_dir();
+	auto_close int dir = state ? fs_open_private_dir(state, err) : -ENOENT;
+	auto_buf struct buf text = { 0 };
+	uint8_t bytes[KEY_SIZE];
+
+	if (dir < 0)
+		return fail(err, dir, "--secret needs the state directory");
+	if (!fs_read(dir, key_name, 2 * KEY_SIZE, &text, NULL) &&
+	    text.len == 2 * (size_t)KEY_SIZE) {
+		memcpy(ret, text.p, 2 * KEY_SIZE);
+		ret[2 * KEY_SIZE] = '\0';
+		return 0;
+	}
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return fail_errno(err, "cannot make a key");
+	for (size_t i = 0; i < KEY_SIZE; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	return fs_replace(dir, key_name, ret, 2 * KEY_SIZE, 0600, err);
+}
+
+/* @policy's secrets into @s, and as the configuration for cloche-tls */
+static json_t *describe(const struct policy *policy, struct run_secrets *s,
+			struct err *err)
+{
+	const struct list_rules *list = &policy->lists[LIST_SECRETS];
+	json_t *secrets = json_array();
+
+	for (size_t i = 0; i < list->len; i++) {
+		const char *at = strchr(list->v[i].text, '@');
+		struct bound_secret *secret = vec_push(&s->bound);
+		json_t *hosts = json_array();
+		const char *host = at + 1;
+
+		secret->name = mem_strndup(list->v[i].text,
+					   (size_t)(at - list->v[i].text));
+		secret->hosts = mem_zalloc(BOUND_HOSTS_MAX * sizeof(char *));
+		secret->patterns = mem_zalloc(BOUND_HOSTS_MAX * sizeof(void *));
+		while (*host && secret->n_hosts < BOUND_HOSTS_MAX) {
+			const size_t n = strcspn(host, ",");
+			auto_free char *one = mem_strndup(host, n);
+			struct host_pattern *pattern =
+				host_pattern_new(one, false, err);
+
+			host += n + (host[n] == ',');
+			if (!pattern)
+				break;
+			secret->patterns[secret->n_hosts] = pattern;
+			secret->hosts[secret->n_hosts++] = take_ptr(one);
+			json_array_append_new(
+				hosts,
+				json_string(
+					secret->hosts[secret->n_hosts - 1]));
+		}
+		json_array_append_new(secrets,
+				      json_pack("{s:s, s:o}", "name",
+						secret->name, "hosts", hosts));
+	}
+	return secrets;
+}
+
+static void run_program(int socket, const void *arg)
+{
+	char number[16];
+	char *const argv[] = { (char *)(uintptr_t)program_name, number, NULL };
+	char *const none[] = { NULL };
+
+	(void)arg;
+	snprintf(number, sizeof(number), "%d", socket);
+	(void)fcntl(socket, F_SETFD, 0);
+	(void)helper_program_exec(program_name, argv, none);
+	_exit(127);
+}
+
+static int send_config(const struct policy *policy, struct run_secrets *s,
+		       json_t *secrets, int gate_end, struct err *err)
+{
+	char key[2 * KEY_SIZE + 1];
+	const struct tls_message m = { .kind = TLS_CONFIG };
+	json_t *root;
+	auto_free char *text = NULL;
+	auto_buf struct buf out = { 0 };
+	int fds[BOUND_SECRETS_MAX + 1] = { gate_end };
+	size_t n = 1;
+	int r = read_key(key, err);
+
+	root = json_pack("{s:o, s:o, s:s, s:[]}", "secrets", secrets, "project",
+			 json_text(policy->project ? policy->project
+						   : policy->cwd),
+			 "key", key, "cas");
+	text = json_dumps(root, JSON_COMPACT);
+	json_decref(root);
+	buf_add(&out, &m, sizeof(m));
+	buf_adds(&out, text ? text : "");
+	for (size_t i = 0; !r && i < s->bound.len; i++) {
+		const char *name = s->bound.v[i].name;
+
+		fds[n] = open_value(name, source_of(policy, name));
+		if (fds[n] < 0)
+			r = fail(err, fds[n],
+				 "secret '%s': cannot start its source", name);
+		else
+			n++;
+	}
+	if (!r && socket_send(s->program.socket, out.p, out.len, fds, n) < 0)
+		r = fail(err, -EPIPE,
+			 "%s does not start; is it installed beside cloche?",
+			 program_name);
+	for (size_t i = 1; i < n; i++)
+		close_fd(&fds[i]);
+	return r;
+}
+
+static int take_answer(struct run_secrets *s, const char *text, size_t n,
+		       struct buf *pem, struct err *err)
+{
+	json_t *root = json_parse(text, n, program_name, err);
+	json_t *list = json_object_get(root, "placeholders");
+	int r = root && json_array_size(list) == s->bound.len
+			? 0
+			: fail(err, -EPROTO, "%s answered nonsense",
+			       program_name);
+
+	for (size_t i = 0; !r && i < s->bound.len; i++)
+		s->bound.v[i].placeholder =
+			mem_strdup(json_string_value(json_array_get(list, i)));
+	if (!r)
+		buf_adds(pem, json_string_value(json_object_get(root, "ca")));
+	json_decref(root);
+	return r;
+}
+
+static int receive_answer(struct run_secrets *s, struct buf *pem,
+			  struct err *err)
+{
+	struct {
+		struct tls_message m;
+		char text[TLS_TEXT_MAX];
+	} *in = mem_zalloc(sizeof(*in));
+	struct pollfd p = { .fd = s->program.socket, .events = POLLIN };
+	size_t none = 0;
+	ssize_t got = 0;
+	int r = 0;
+
+	if (poll(&p, 1, READY_MS) == 1)
+		got = socket_recv(s->program.socket, in, sizeof(*in) - 1, NULL,
+				  &none);
+	if (got < (ssize_t)sizeof(in->m))
+		r = fail(
+			err, -EPROTO,
+			"%s is not there, or ended; is it installed beside cloche?",
+			program_name);
+	else if (in->m.kind == TLS_FAILED)
+		r = fail(err, -EIO, "%s", in->text);
+	else
+		r = take_answer(s, in->text, (size_t)got - sizeof(in->m), pem,
+				err);
+	free(in);
+	return r;
+}
+
+/* The certificates of the user, else of the system, and @pem */
+static int make_bundle(struct run_secrets *s, char *const *environ_,
+		       const struct buf *pem, struct err *err)
+{
+	const char *own = env_lookup(environ_, "SSL_CERT_FILE");
+	auto_buf struct buf text = { 0 };
+	int r = fs_read(AT_FDCWD, own && *own ? own : RUN_SECRETS_BUNDLE,
+			BUNDLE_MAX, &text, err);
+
+	if (r < 0)
+		return fail_in(err, r, "the system's certificates");
+	buf_addc(&text, '\n');
+	buf_add(&text, pem->p, pem->len);
+	s->bundle = buf_take(&text);
+	return 0;
+}
+
+static void set_variables(struct policy *policy, const struct run_secrets *s)
+{
+	const struct origin origin = origin_make(
+		policy_add_source(policy, SCOPE_FLAG, "--secret", NULL, 0, "/"),
+		NULL, NULL);
+
+	for (size_t i = 0; i < s->bound.len; i++) {
+		auto_free char *entry = mem_printf("%s=%s", s->bound.v[i].name,
+						   s->bound.v[i].placeholder);
+
+		(void)policy_add_string(policy, LIST_ENV_SET, entry, origin,
+					NULL);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bundle_variables); i++) {
+		auto_free char *entry = mem_printf("%s=" RUN_SECRETS_BUNDLE,
+						   bundle_variables[i]);
+
+		(void)policy_add_string(policy, LIST_ENV_SET, entry, origin,
+					NULL);
+	}
+	(void)policy_add_string(policy, LIST_ENV_SET, "UV_NATIVE_TLS=1", origin,
+				NULL);
+}
+
+int run_secrets_start(struct policy *policy, const struct options *options,
+		      struct run_secrets **ret, struct err *err)
+{
+	struct run_secrets *s;
+	auto_buf struct buf pem = { 0 };
+	int pair[2], r;
+	json_t *secrets;
+
+	*ret = NULL;
+	if (!policy->lists[LIST_SECRETS].len)
+		return 0;
+	if ((r = check_sources(policy, err)) < 0)
+		return r;
+	if ((r = socket_pair(pair)) < 0)
+		return fail(err, r, "cannot make a socket");
+	s = mem_zalloc(sizeof(*s));
+	s->program = PROC_NONE;
+	s->channel = pair[0];
+	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	secrets = describe(policy, s, err);
+	r = proc_spawn(program_name, 0, run_program, NULL, &s->program);
+	if (r < 0) {
+		(void)fail(err, r, "cannot start %s", program_name);
+		json_decref(secrets);
+	} else {
+		r = send_config(policy, s, secrets, pair[1], err);
+	}
+	close_fd(&pair[1]);
+	if (!r)
+		r = receive_answer(s, &pem, err);
+	if (!r)
+		r = make_bundle(s, options_env(options), &pem, err);
+	if (r < 0) {
+		run_secrets_end(s);
+		return r;
+	}
+	set_variables(policy, s);
+	*ret = s;
+	return 0;
+}
+
+void run_secrets_end(struct run_secrets *s)
+{
+	if (!s)
+		return;
+	proc_end(&s->program, false);
+	close_fd(&s->channel);
+	bound_secrets_done(&s->bound);
+	free(s->bundle);
+	free(s);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/run-secrets.h - the secrets of a run, which cloche-tls holds and the command
+ * does not
+ */
+
+#ifndef RUN_RUN_SECRETS_H
+#define RUN_RUN_SECRETS_H
+
+#include "base/proc.h"
+#include "gate/bound-secret.h"
+
+struct err;
+struct options;
+struct origin;
+struct policy;
+
+/**
+ * struct run_secrets - What is known of them here: everything but the values
+ * @program:	cloche-tls
+ * @channel:	The gate's end of a socket to it
+ * @bundle:	Certificates for the sandbox: the host's, and the run's own
+ */
+struct run_secrets {
+	struct bound_secrets bound;
+	struct proc program;
+	int channel;
+	char *bundle;
+};
+
+/* Where the sandbox finds @bundle */
+#define RUN_SECRETS_BUNDLE "/etc/ssl/certs/ca-certificates.crt"
+
+/* Take over "NAME[@HOST,...]" of --secret: its hosts are allowed, too. 0, or -EINVAL
+ * with a message.
+ */
+int run_secrets_bind(struct policy *policy, const char *text,
+		     struct origin origin, struct err *err);
+
+/* Start cloche-tls with what @policy binds, wait for it, and let @policy set the
+ * placeholders and the variables that name the bundle. *@ret is NULL if nothing is
+ * bound. 0, or a negative errno with a message.
+ */
+int run_secrets_start(struct policy *policy, const struct options *options,
+		      struct run_secrets **ret, struct err *err);
+
+/* End cloche-tls; NULL is ignored */
+void run_secrets_end(struct run_secrets *secrets);
+
+#endif /* RUN_RUN_SECRETS_H */
