@@ -30,108 +30,47 @@ enum { X32 = 0x40000000, I386_GETPID = 20, I386_SOCKET = 359, RING_SIZE = 256 };
 
 #define NOWHERE	((void *)1)	/* Faults if the kernel looks at it */
 
+#ifndef SYS_modify_ldt
+#define SYS_modify_ldt	-1
+#endif
+
+static char ring[RING_SIZE];
+static struct perf_event_attr counter = {
+	.type = PERF_TYPE_SOFTWARE, .size = sizeof(counter),
+	.exclude_kernel = 1,
+};
+
 #ifdef __x86_64__
-static int gate32(long nr, long a, long b)
+static long gate32(long nr, long a, long b)
 {
 	long r;
 
 	__asm__ volatile("int $0x80" : "=a"(r)
 			 : "a"(nr), "b"(a), "c"(b), "d"(0L) : "memory");
-	return (int)r < 0 ? (int)r : 0;
+	errno = (int)r < 0 ? -(int)r : 0;
+	return (int)r;
 }
-#else
-static int gate32(long nr, long a, long b)
-{
-	(void)nr, (void)a, (void)b;
-	return -ENOSYS;		/* There is no such gate */
-}
+#else	/* There is no such gate */
+#define gate32(nr, a, b)	syscall(-1)
 #endif
 
-static int int80(struct attack *a)
-{
-	(void)a;
-	return gate32(I386_GETPID, 0, 0);
-}
-
-static int int80_socket(struct attack *a)
-{
-	(void)a;
-	return gate32(I386_SOCKET, AF_UNIX, SOCK_STREAM);
-}
-
-static int x32(struct attack *a)
-{
-	(void)a;
-	return attack_result(syscall(X32 | SYS_getpid));
-}
-
-static int io_uring(struct attack *a)
-{
-	char params[RING_SIZE] = { 0 };
-
-	(void)a;
-	return attack_result(syscall(SYS_io_uring_setup, 1, params));
-}
-
-static int bpf(struct attack *a)
-{
-	(void)a;
-	return attack_result(syscall(SYS_bpf, 0, NOWHERE, 64));
-}
-
-static int perf(struct attack *a)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr),
-		.exclude_kernel = 1,
-	};
-
-	(void)a;
-	return attack_result(syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0));
-}
-
-static int userfaultfd(struct attack *a)
-{
-	(void)a;
-	return attack_result(syscall(SYS_userfaultfd, 1 /* user mode only */));
-}
-
-static int modify_ldt(struct attack *a)
-{
-	(void)a;
-#ifdef SYS_modify_ldt
-	return attack_result(syscall(SYS_modify_ldt, 1, NOWHERE, 16UL));
-#else
-	return -ENOSYS;
-#endif
-}
-
-static int kcmp(struct attack *a)
-{
-	(void)a;
-	return attack_result(syscall(SYS_kcmp, getpid(), getpid(), -1, 0, 0));
-}
-
-static int exec_personality(struct attack *a)
-{
-	(void)a;
-	return attack_result(personality(READ_IMPLIES_EXEC));
-}
-
+ATTEMPT(int80, gate32(I386_GETPID, 0, 0))
+ATTEMPT(int80_socket, gate32(I386_SOCKET, AF_UNIX, SOCK_STREAM))
+ATTEMPT(x32, syscall(X32 | SYS_getpid))
+ATTEMPT(io_uring, syscall(SYS_io_uring_setup, 1, ring))
+ATTEMPT(bpf, syscall(SYS_bpf, 0, NOWHERE, 64))
+ATTEMPT(perf, syscall(SYS_perf_event_open, &counter, 0, -1, -1, 0))
+ATTEMPT(userfaultfd, syscall(SYS_userfaultfd, 1 /* user mode only */))
+ATTEMPT(modify_ldt, syscall(SYS_modify_ldt, 1, NOWHERE, 16UL))
+ATTEMPT(kcmp, syscall(SYS_kcmp, getpid(), getpid(), -1, 0, 0))
+ATTEMPT(exec_personality, personality(READ_IMPLIES_EXEC))
 /* A call by its number, with nothing useful */
-static int by_number(struct attack *a)
-{
-	return attack_result(syscall(strtol(a->argv[0], NULL, 0), -1L, -1L,
-				     -1L, -1L, -1L, -1L));
-}
-
+ATTEMPT(by_number, syscall(strtol(a->argv[0], NULL, 0), -1L, -1L, -1L, -1L,
+			   -1L, -1L))
 /* "FAMILY TYPE PROTOCOL", with as many bits as a register has */
-static int raw_socket(struct attack *a)
-{
-	return attack_result(syscall(SYS_socket, strtoul(a->argv[0], NULL, 0),
-				     strtoul(a->argv[1], NULL, 0),
-				     strtoul(a->argv[2], NULL, 0)));
-}
+ATTEMPT(raw_socket, syscall(SYS_socket, strtoul(a->argv[0], NULL, 0),
+			    strtoul(a->argv[1], NULL, 0),
+			    strtoul(a->argv[2], NULL, 0)))
 
 /* Every family and type: which opens that is not on the short list? */
 static int other_families(struct attack *a)
@@ -174,10 +113,7 @@ static unsigned long namespaces(const char *names)
 	return all;
 }
 
-static int try_unshare(struct attack *a)
-{
-	return attack_result(syscall(SYS_unshare, namespaces(a->argv[0])));
-}
+ATTEMPT(try_unshare, syscall(SYS_unshare, namespaces(a->argv[0])))
 
 /* The raw call: the child just leaves */
 static int collect(long pid)

@@ -17,23 +17,40 @@
 #include "attack/attack.h"
 #include "base/own.h"
 
-enum { REPLACED_TRIES = 20 };
+enum {
+	REPLACED_TRIES = 20,
+	QUIETLY = O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+};
+
+/* Attempts that are one call */
+ATTEMPT(open_write, open(a->argv[0], O_WRONLY | QUIETLY))
+ATTEMPT(create, open(a->argv[0], O_WRONLY | O_CREAT | O_EXCL | QUIETLY, 0600))
+ATTEMPT(tmpfile_in, open(a->argv[0], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600))
+ATTEMPT(try_truncate, truncate(a->argv[0], 0))
+ATTEMPT(try_chmod, chmod(a->argv[0], 0777))
+ATTEMPT(try_setxattr, setxattr(a->argv[0], "user.cloche", "x", 1, 0))
+ATTEMPT(utime_now, utimensat(AT_FDCWD, a->argv[0], NULL, 0))
+ATTEMPT(try_unlink, unlink(a->argv[0]))
+ATTEMPT(try_rename, rename(a->argv[0], a->argv[1]))
+ATTEMPT(exchange, renameat2(AT_FDCWD, a->argv[0], AT_FDCWD, a->argv[1],
+			    RENAME_EXCHANGE))
+ATTEMPT(try_link, link(a->argv[0], a->argv[1]))
+ATTEMPT(try_mkdir, mkdir(a->argv[0], 0700))
+ATTEMPT(try_symlink, symlink(a->argv[0], a->argv[1]))
+ATTEMPT(try_mkfifo, mkfifo(a->argv[0], 0600))
+/* Character device 0:0 is an overlay's whiteout, which needs no privilege */
+ATTEMPT(mknod_whiteout, mknod(a->argv[0], S_IFCHR, makedev(0, 0)))
 
 /* A free name in the start directory; every attempt has its own */
-static void own_path(const struct attack *a, char ret[static PATH_MAX])
+static const char *own_path(const struct attack *a)
 {
-	snprintf(ret, PATH_MAX, "own-%s", a->word ?: "x");
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "own-%s", a->word ?: "x");
+	return path;
 }
 
-static void parent_of(const char *path, char ret[static PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-
-	snprintf(ret, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 1,
-		 slash ? path : ".");
-}
-
-static void make_parents(const char *path)
+void attack_make_parents(const char *path)
 {
 	char dir[PATH_MAX];
 
@@ -45,12 +62,12 @@ static void make_parents(const char *path)
 	}
 }
 
-static int open_close(const char *path, int flags)
+static void parent_of(const char *path, char ret[static PATH_MAX])
 {
-	auto_close int fd = open(path, flags | O_CLOEXEC | O_NOCTTY |
-				       O_NONBLOCK, 0600);
+	const char *slash = strrchr(path, '/');
 
-	return attack_result(fd);
+	snprintf(ret, PATH_MAX, "%.*s", slash ? (int)(slash - path) : 1,
+		 slash ? path : ".");
 }
 
 static int try_read(struct attack *a)
@@ -61,21 +78,15 @@ static int try_read(struct attack *a)
 
 static int read_link(struct attack *a)
 {
-	char own[PATH_MAX];
-
-	own_path(a, own);
-	(void)!symlink(a->argv[0], own);
-	return attack_read(a, open(own, O_RDONLY | O_CLOEXEC));
+	(void)!symlink(a->argv[0], own_path(a));
+	return attack_read(a, open(own_path(a), O_RDONLY | O_CLOEXEC));
 }
 
 static int read_hard(struct attack *a)
 {
-	char own[PATH_MAX];
-
-	own_path(a, own);
-	if (link(a->argv[0], own) < 0)
+	if (link(a->argv[0], own_path(a)) < 0)
 		return -errno;
-	return attack_read(a, open(own, O_RDONLY | O_CLOEXEC));
+	return attack_read(a, open(own_path(a), O_RDONLY | O_CLOEXEC));
 }
 
 static int by_handle(struct attack *a)
@@ -122,18 +133,14 @@ static int devices(struct attack *a)
 		if (!strstr(usual, word))
 			attack_learn(a, word, strlen(word));
 	}
-	return a->len ? 0 : -ENOENT;
-}
-
-static int open_write(struct attack *a)
-{
-	return open_close(a->argv[0], O_WRONLY);
+	return a->found.len ? 0 : -ENOENT;
 }
 
 static int open_any(struct attack *a)
 {
-	return open_close(a->argv[0], O_RDWR) == 0
-		? 0 : open_close(a->argv[0], O_RDONLY);
+	const int fd = open(a->argv[0], O_RDWR | QUIETLY);
+
+	return attack_result(fd >= 0 ? fd : open(a->argv[0], O_RDONLY | QUIETLY));
 }
 
 static int append(struct attack *a)
@@ -141,26 +148,11 @@ static int append(struct attack *a)
 	return attack_mark(a->argv[0], O_APPEND);
 }
 
-static int create(struct attack *a)
-{
-	return open_close(a->argv[0], O_WRONLY | O_CREAT | O_EXCL);
-}
-
 /* With the directories that it is in */
 static int plant(struct attack *a)
 {
-	make_parents(a->argv[0]);
+	attack_make_parents(a->argv[0]);
 	return attack_mark(a->argv[0], O_CREAT | O_EXCL);
-}
-
-static int try_truncate(struct attack *a)
-{
-	return attack_result(truncate(a->argv[0], 0));
-}
-
-static int try_chmod(struct attack *a)
-{
-	return attack_result(chmod(a->argv[0], 0777));
 }
 
 /* The mode by a descriptor that was opened to read */
@@ -171,82 +163,29 @@ static int try_fchmod(struct attack *a)
 	return attack_result(fd < 0 ? -1 : fchmod(fd, 0666));
 }
 
-static int try_setxattr(struct attack *a)
-{
-	return attack_result(setxattr(a->argv[0], "user.cloche", "x", 1, 0));
-}
-
-static int utime_now(struct attack *a)
-{
-	return attack_result(utimensat(AT_FDCWD, a->argv[0], NULL, 0));
-}
-
-static int try_unlink(struct attack *a)
-{
-	return attack_result(unlink(a->argv[0]));
-}
-
-static int try_rename(struct attack *a)
-{
-	return attack_result(rename(a->argv[0], a->argv[1]));
-}
-
-static int exchange(struct attack *a)
-{
-	return attack_result(renameat2(AT_FDCWD, a->argv[0], AT_FDCWD,
-				       a->argv[1], RENAME_EXCHANGE));
-}
-
 static int exchange_new(struct attack *a)
 {
 	(void)mkdir(a->argv[1], 0700);
 	return exchange(a);
 }
 
-static int try_link(struct attack *a)
-{
-	return attack_result(link(a->argv[0], a->argv[1]));
-}
-
-static int try_mkdir(struct attack *a)
-{
-	return attack_result(mkdir(a->argv[0], 0700));
-}
-
-static int try_symlink(struct attack *a)
-{
-	return attack_result(symlink(a->argv[0], a->argv[1]));
-}
-
 static int plant_symlink(struct attack *a)
 {
-	make_parents(a->argv[0]);
+	attack_make_parents(a->argv[0]);
 	return attack_result(symlink("/etc/passwd", a->argv[0]));
-}
-
-static int try_mkfifo(struct attack *a)
-{
-	return attack_result(mkfifo(a->argv[0], 0600));
-}
-
-/* Character device 0:0 is an overlay's whiteout, which needs no privilege */
-static int mknod_whiteout(struct attack *a)
-{
-	return attack_result(mknod(a->argv[0], S_IFCHR, makedev(0, 0)));
 }
 
 /* Another file in the place of one: from beside it, else from the project */
 static int replace_file(struct attack *a)
 {
-	char own[PATH_MAX], beside[PATH_MAX];
+	char beside[PATH_MAX];
 
 	snprintf(beside, sizeof(beside), "%s-beside", a->argv[0]);
 	if (attack_mark(beside, O_CREAT) == 0 &&
 	    rename(beside, a->argv[0]) == 0)
 		return 0;
-	own_path(a, own);
-	(void)attack_mark(own, O_CREAT);
-	return attack_result(rename(own, a->argv[0]));
+	(void)attack_mark(own_path(a), O_CREAT);
+	return attack_result(rename(own_path(a), a->argv[0]));
 }
 
 static int replace_or_unlink(struct attack *a)
@@ -256,24 +195,14 @@ static int replace_or_unlink(struct attack *a)
 
 static int append_hard(struct attack *a)
 {
-	char own[PATH_MAX];
-
-	own_path(a, own);
-	return link(a->argv[0], own) < 0 ? -errno : attack_mark(own, O_APPEND);
+	return link(a->argv[0], own_path(a)) < 0 ? -errno :
+	       attack_mark(own_path(a), O_APPEND);
 }
 
 static int append_link(struct attack *a)
 {
-	char own[PATH_MAX];
-
-	own_path(a, own);
-	(void)!symlink(a->argv[0], own);
-	return attack_mark(own, O_APPEND);
-}
-
-static int tmpfile_in(struct attack *a)
-{
-	return open_close(a->argv[0], O_TMPFILE | O_RDWR);
+	(void)!symlink(a->argv[0], own_path(a));
+	return attack_mark(own_path(a), O_APPEND);
 }
 
 /* A file without a name gets one */
@@ -294,14 +223,14 @@ static int tmpfile_link(struct attack *a)
 /* A directory with the file in it, made under another name */
 static int rename_parent(struct attack *a)
 {
-	char own[PATH_MAX], file[2 * PATH_MAX], dir[PATH_MAX];
+	char file[2 * PATH_MAX], dir[PATH_MAX];
+	const char *own = own_path(a);
 
-	own_path(a, own);
 	parent_of(a->argv[0], dir);
 	(void)mkdir(own, 0700);
 	snprintf(file, sizeof(file), "%s%s", own, strrchr(a->argv[0], '/'));
 	(void)attack_mark(file, O_CREAT);
-	make_parents(dir);
+	attack_make_parents(dir);
 	return attack_result(rename(own, dir));
 }
 
@@ -314,7 +243,7 @@ static int by_removed_dir(struct attack *a)
 
 	snprintf(dir, sizeof(dir), "%.*s/gone", (int)(slash - a->argv[0]),
 		 a->argv[0]);
-	make_parents(dir);
+	attack_make_parents(dir);
 	(void)mkdir(dir, 0700);
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	(void)rmdir(dir);
@@ -394,9 +323,9 @@ static int replaced_read(struct attack *a)
 
 	attack_after_host(a);
 	for (int i = 0; i < (a->control ? 1 : REPLACED_TRIES); i++) {
-		a->len = 0;
+		a->found.len = 0;
 		r = attack_read(a, open(a->argv[0], O_RDONLY | O_CLOEXEC));
-		if (!a->len)
+		if (!a->found.len)
 			break;
 		(void)nanosleep(&tenth, NULL);
 	}
@@ -429,10 +358,73 @@ static int plant_links(struct attack *a)
 			continue;
 		snprintf(file, sizeof(file), "%s%.200s", *used,
 			 strrchr(a->argv[0], '/'));
-		if (open_close(file, O_WRONLY | O_CREAT) == 0)
+		if (open(file, O_WRONLY | O_CREAT | QUIETLY, 0600) >= 0)
 			r = 0;
 	}
 	return r;
+}
+
+void attack_prefix(const char *path, char ret[static ATTACK_PREFIX_HEX])
+{
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	unsigned char bytes[ATTACK_PREFIX_HEX / 2];
+	const ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+
+	ret[0] = '\0';
+	for (ssize_t i = 0; i < n; i++)
+		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* Names that are listed, as "N/NAME"; of a file the first bytes, as "N=HEX" */
+static void own_read(size_t number, const char *path, struct attack *a)
+{
+	auto_closedir DIR *dir = opendir(path);
+	const struct dirent *entry;
+	char line[NAME_MAX + 32], hex[ATTACK_PREFIX_HEX];
+
+	while (dir && (entry = readdir(dir)) != NULL) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		snprintf(line, sizeof(line), "%zu/%s", number, entry->d_name);
+		attack_learn(a, line, strlen(line) + 1);
+	}
+	if (dir)
+		return;
+	attack_prefix(path, hex);
+	snprintf(line, sizeof(line), "%zu=%s", number, hex);
+	if (hex[0])
+		attack_learn(a, line, strlen(line) + 1);
+}
+
+/* In a directory a new name; a file is opened for writing, and that is all */
+static void own_write(size_t number, const char *path, struct attack *a)
+{
+	char line[64], below[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) < 0)
+		return;
+	snprintf(below, sizeof(below), "%s/%s", path, a->argv[0]);
+	fd = S_ISDIR(st.st_mode) ?
+	     open(below, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
+	     open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return;
+	(void)close(fd);
+	snprintf(line, sizeof(line), "%zu!", number);
+	attack_learn(a, line, strlen(line) + 1);
+}
+
+/* Paths come on standard input, a NUL after each */
+static int own_paths(struct attack *a)
+{
+	auto_free char *path = NULL;
+	size_t size = 0;
+
+	for (size_t i = 0; getdelim(&path, &size, '\0', stdin) > 0; i++)
+		(strcmp(a->name, "own-reads") ? own_write : own_read)(i, path, a);
+	return a->found.len ? 0 : -EACCES;
 }
 
 const struct attempt attack_files[] = {
@@ -460,5 +452,6 @@ const struct attempt attack_files[] = {
 	{ "reopen-write", reopen_write, 1 }, { "reopen-read", reopen_read, 1 },
 	{ "replaced-read", replaced_read, 1 },
 	{ "replaced-append", replaced_append, 1 },
-	{ "plant-links", plant_links, -1 }, { 0 },
+	{ "plant-links", plant_links, -1 }, { "own-reads", own_paths, 0 },
+	{ "own-writes", own_paths, 1 }, { 0 },
 };

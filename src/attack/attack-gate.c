@@ -386,7 +386,7 @@ static int socks_connect(struct attack *a)
 	text[n++] = (char)(port >> 8);
 	text[n++] = (char)port;
 	r = by_proxy(a, true, host, a->argv[2], text, n);
-	return !a->control && a->len >= 4 && a->found[3] ? -EACCES : r;
+	return !a->control && a->found.len >= 4 && a->found.bytes[3] ? -EACCES : r;
 }
 
 /* COMMAND PORT: BIND, UDP ASSOCIATE; 0 stands for version 4 */

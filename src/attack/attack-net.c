@@ -260,7 +260,7 @@ static int race_path(struct attack *a)
 			(void)attack_read(a, fd);
 		else if (fd >= 0)
 			(void)close(fd);
-		done = write ? access(a->argv[1], F_OK) == 0 : a->len > 0;
+		done = write ? access(a->argv[1], F_OK) == 0 : a->found.len > 0;
 	}
 	end_child(pid);
 	return done ? 0 : -EACCES;

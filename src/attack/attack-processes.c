@@ -89,11 +89,7 @@ static int variable(struct attack *a)
 	return 0;
 }
 
-static int try_kill(struct attack *a)
-{
-	return attack_result(kill(pid_of(a->argv[0]), 0));
-}
-
+ATTEMPT(try_kill, kill(pid_of(a->argv[0]), 0))
 /* 0 would be every process that is with us */
 static int kill_hard(struct attack *a)
 {
@@ -156,12 +152,7 @@ static int lacks_flag(struct attack *a)
 	return vfs.f_flag & flag ? -EPERM : 0;
 }
 
-static int try_ptrace(struct attack *a)
-{
-	return attack_result(ptrace(PTRACE_SEIZE, pid_of(a->argv[0]), NULL,
-				    NULL));
-}
-
+ATTEMPT(try_ptrace, ptrace(PTRACE_SEIZE, pid_of(a->argv[0]), NULL, NULL))
 static int vm_read(struct attack *a)
 {
 	char byte;

@@ -39,14 +39,15 @@ int attack_result(long r)
 
 void attack_learn(struct attack *a, const void *bytes, size_t n)
 {
-	const size_t left = sizeof(a->found) - a->len;
+	struct found *f = &a->found;
+	const size_t left = sizeof(f->bytes) - f->len;
 
 	if (a->print) {
 		printf("%.*s\n", (int)n, (const char *)bytes);
 		return;
 	}
-	memcpy(a->found + a->len, bytes, n < left ? n : left);
-	a->len += n < left ? n : left;
+	memcpy(f->bytes + f->len, bytes, n < left ? n : left);
+	f->len += n < left ? n : left;
 }
 
 int attack_read(struct attack *a, int fd)
@@ -92,8 +93,7 @@ void attack_run(const struct attempt *attempt, struct attack *a,
 	int status = 0;
 	pid_t pid;
 
-	a->error = ATTACK_NOTHING;
-	a->len = 0;
+	a->found = (struct found){ .error = ATTACK_NOTHING };
 	if (shared == MAP_FAILED)
 		return;
 	*shared = *a;
@@ -101,19 +101,20 @@ void attack_run(const struct attempt *attempt, struct attack *a,
 	pid = fork();
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (a->prepare)
+			a->prepare(a->world);
 		(void)alarm(seconds);
-		shared->error = -attempt->fn(shared);
+		shared->found.error = -attempt->fn(shared);
 		(void)fflush(stdout);
 		_exit(0);
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	a->error = shared->error;
-	a->len = shared->len < sizeof(a->found) ? shared->len
-						: sizeof(a->found);
-	memcpy(a->found, shared->found, a->len);
+	a->found = shared->found;
+	if (a->found.len > sizeof(a->found.bytes))
+		a->found.len = 0;
 	if (pid > 0 && WIFSIGNALED(status) &&
 	    (!seconds || WTERMSIG(status) != SIGALRM))
-		a->error = ATTACK_SIGNAL | WTERMSIG(status);
+		a->found.error = ATTACK_SIGNAL | WTERMSIG(status);
 	(void)munmap(shared, sizeof(*shared));
 }

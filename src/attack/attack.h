@@ -14,9 +14,21 @@
 
 enum {
 	ATTACK_FOUND_MAX = 2048,	/* Bytes that an attempt may bring back */
+	ATTACK_PREFIX_HEX = 17,		/* 8 bytes of a file, as text */
 	ATTACK_SECONDS = 5,
 	ATTACK_SIGNAL = 1 << 16,	/* Ended by the signal in the low bits */
 	ATTACK_NOTHING = 1 << 20,	/* Never ended */
+};
+
+/**
+ * struct found - What an attempt came back with
+ * @error:	0, an errno or ATTACK_*
+ * @bytes:	@len bytes that were learned
+ */
+struct found {
+	int error;
+	size_t len;
+	char bytes[ATTACK_FOUND_MAX];
 };
 
 /**
@@ -27,17 +39,16 @@ enum {
  * @control:	Outside, where it must succeed: there is no gate, and no host
  *		that acts meanwhile
  * @print:	Print what is learned, a line each, instead of keeping it
- * @error:	0, an errno or ATTACK_*
- * @found:	@len bytes that were learned
+ * @prepare:	Called with @world in the child, before the attempt; or NULL
  */
 struct attack {
 	const char *name;
 	char **argv;
 	const char *word;
 	bool control, print;
-	int error;
-	size_t len;
-	char found[ATTACK_FOUND_MAX];
+	void (*prepare)(const void *world);
+	const void *world;
+	struct found found;
 };
 
 /**
@@ -57,17 +68,28 @@ extern const struct attempt attack_files[], attack_calls[], attack_processes[],
 /* NULL if nothing is called so */
 const struct attempt *attack_find(const char *name);
 
-/* Make the attempt in a child of its own; @a->error and what was learned. At
- * most @seconds, or 0: as long as it takes.
+/* Make the attempt in a child of its own, and set @a->found. At most @seconds, or
+ * 0: as long as it takes.
  */
 void attack_run(const struct attempt *attempt, struct attack *a,
 		unsigned int seconds);
 
 /* For attempts: 0 or -errno of what a system call returned */
 int attack_result(long r);
+/* An attempt that is one call */
+#define ATTEMPT(fn, call)						\
+	static int fn(struct attack *a)					\
+	{								\
+		(void)a;						\
+		return attack_result(call);				\
+	}
 void attack_learn(struct attack *a, const void *bytes, size_t n);
 /* Read @fd, which may be -1 with errno, and close it */
 int attack_read(struct attack *a, int fd);
+/* Make the directories that @path is in */
+void attack_make_parents(const char *path);
+/* The first bytes of a file in hexadecimal, "" if it cannot be read */
+void attack_prefix(const char *path, char ret[static ATTACK_PREFIX_HEX]);
 /* Write where cloche-verify looks for a change */
 int attack_mark(const char *path, int flags);
 /* Tell the host to act, and wait until it has */

@@ -69,15 +69,6 @@ static void catch_signals(void)
 	(void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
-const char *verify_project(const struct verify *v)
-{
-	static char path[PATH_MAX];
-
-	world_expand(&v->target.w, "P/", NULL, path, sizeof(path));
-	path[strlen(path) - 1] = '\0';
-	return path;
-}
-
 static const char *const moved[VERIFY_SAVED] = {
 	"HOME", "CLAUDE_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
 	"XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR",
@@ -86,9 +77,8 @@ static const char *const moved[VERIFY_SAVED] = {
 static void set_home(const struct verify *v, const char *name,
 		     const char *below)
 {
-	char path[PATH_MAX];
+	auto_free char *path = target_path(&v->target, below);
 
-	world_expand(&v->target.w, below, NULL, path, sizeof(path));
 	(void)setenv(name, path, 1);
 }
 
@@ -106,9 +96,8 @@ void verify_go_home(const struct verify *v)
 	(void)!chdir(v->plan->view->policy->cwd);
 }
 
-/* Where @path of the user's own is in the scratch place; false if nowhere */
-static bool copied_to(const struct verify *v, const char *path, char *ret,
-		      size_t size)
+/* Where @path of the user's own is in the scratch directory; NULL if nowhere */
+static char *copied_to(const struct verify *v, const char *path)
 {
 	const struct policy *p = v->plan->view->policy;
 	const struct {
@@ -122,48 +111,40 @@ static bool copied_to(const struct verify *v, const char *path, char *ret,
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		const char *from = places[i].from;
 		const size_t n = from ? strlen(from) : 0;
-		char text[PATH_MAX + 16];
+		auto_free char *to = target_path(&v->target, places[i].to);
 
-		if (!n || strncmp(path, from, n) != 0 || path[n] != '/')
-			continue;
-		snprintf(text, sizeof(text), "%s%s", places[i].to, path + n);
-		world_expand(&v->target.w, text, NULL, ret, size);
-		return true;
+		if (n && !strncmp(path, from, n) && path[n] == '/')
+			return path_join(to, path + n + 1);
 	}
-	return false;
+	return NULL;
 }
 
 static int copy_file(const char *from, const char *to, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
 	auto_close int dir = -1;
-	auto_free char *parent = mem_strdup(to);
-	char *slash = strrchr(parent, '/');
+	auto_free char *parent = path_parent(to);
 	int r = fs_read(AT_FDCWD, from, SETTINGS_MAX, &text, err);
 
 	if (r < 0)
 		return r;
-	*slash = '\0';
 	dir = fs_open_dir_p(parent, 0700, err);
-	if (dir < 0)
-		return dir;
-	return fs_replace(dir, slash + 1, text.p, text.len, 0600, err);
+	return dir < 0 ? dir : fs_replace(dir, path_base(to), text.p, text.len,
+					  0600, err);
 }
 
 /* The policy must be the user's: the files it comes from move along */
 static int copy_settings(const struct verify *v, struct err *err)
 {
 	const struct settings_report *report = v->settings;
-	char to[PATH_MAX];
 	int r = 0;
 
 	for (size_t i = 0; i < report->files.len && r >= 0; i++) {
 		const struct settings_file *file = &report->files.v[i];
+		auto_free char *to = file->path ? copied_to(v, file->path) : NULL;
 
-		if (file->state != FILE_READ || file->scope == SCOPE_MANAGED ||
-		    file->scope == SCOPE_FLAG)
-			continue;
-		if (copied_to(v, file->path, to, sizeof(to)))
+		if (to && file->state == FILE_READ &&
+		    file->scope != SCOPE_MANAGED && file->scope != SCOPE_FLAG)
 			r = copy_file(file->path, to, err);
 	}
 	return r < 0 ? r : 0;
@@ -213,6 +194,7 @@ static int find_program(struct verify *v, struct err *err)
 {
 	const ssize_t n = readlink("/proc/self/exe", v->exe,
 				   sizeof(v->exe) - 1);
+	auto_free char *copy = target_path(&v->target, "A/cloche-verify");
 
 	if (n <= 0)
 		return fail_errno(err, "cannot tell where this program is");
@@ -220,8 +202,8 @@ static int find_program(struct verify *v, struct err *err)
 	if (view_verdict(v->view, VIEW_READ, v->exe).allowed &&
 	    !view_is_private(v->view, v->exe) && access(v->exe, X_OK) == 0)
 		return 0;
-	world_expand(&v->target.w, "A/cloche-verify", NULL, v->exe, sizeof(v->exe));
-	return verify_copy("/proc/self/exe", v->exe, err);
+	snprintf(v->exe, sizeof(v->exe), "%s", copy);
+	return verify_copy("/proc/self/exe", copy, err);
 }
 
 /* Options that are about one command, not about the policy */
@@ -290,6 +272,7 @@ static int open_scratch(const struct verify *v, struct decision *ret,
 			struct err *err)
 {
 	static char *const none[] = { NULL };
+	auto_free char *project = target_path(&v->target, "P");
 	struct options options = { 0 };
 	int r = 0;
 
@@ -304,7 +287,7 @@ static int open_scratch(const struct verify *v, struct decision *ret,
 				word[n] ? word + n + 1 : NULL, err);
 	}
 	if (r == 0)
-		r = options_add(&options, OPTION_CWD, verify_project(v), err);
+		r = options_add(&options, OPTION_CWD, project, err);
 	if (r == 0)
 		r = decision_make(&options, none, ret, err);
 	options_done(&options);
@@ -336,7 +319,8 @@ static void progress(const struct verify *v, const char *text)
 
 	if (!v->json && isatty(STDERR_FILENO) && term &&
 	    strcmp(term, "dumb") != 0)
-		fprintf(stderr, "\r\033[K%s", text);
+		fprintf(stderr, "\r\033[K%s%s%s", *text ? "verify: " : "", text,
+			*text ? " ..." : "");
 }
 
 static int try_all(struct verify *v, struct err *err)
@@ -347,18 +331,13 @@ static int try_all(struct verify *v, struct err *err)
 	} steps[] = {
 		{ "positive controls, outside the sandbox", verify_controls },
 		{ "attempts, in the sandbox", verify_main_run },
-		{ "files that change meanwhile", verify_live_runs },
-		{ "your own files, under your own rules", verify_own },
-		{ "command lines that must be refused", verify_refusals },
+		{ "attempts that need a sandbox each", verify_row_runs },
 	};
 	const int64_t start = now_ms(CLOCK_MONOTONIC);
 	int r = find_program(v, err);
 
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && r == 0; i++) {
-		char text[80];
-
-		snprintf(text, sizeof(text), "verify: %s ...", steps[i].text);
-		progress(v, text);
+		progress(v, steps[i].text);
 		r = steps[i].step(v, err);
 	}
 	progress(v, "");
@@ -383,7 +362,8 @@ static int verify_policy(struct verify *v, struct err *err)
 	choose_parent(v);
 	v->results = mem_zalloc(verify_rows_len * sizeof(*v->results));
 	for (size_t i = 0; i < verify_rows_len; i++) {
-		v->results[i].asked = verify_rows[i].when & verify_when(v);
+		v->results[i].asked = verify_rows[i].when &
+			(v->full ? WHEN_QUICK | WHEN_FULL : WHEN_QUICK);
 		v->results[i].found.error = ATTACK_NOTHING;
 	}
 	r = target_make(&v->target, v->parent, err);

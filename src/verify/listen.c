@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify/listen.c - listeners of the host that no attempt may reach */
 
-#include "verify/world.h"
+#include "verify/verify.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/own.h"
+#include "base/path.h"
 
 enum { BACKLOG = 128, LATE_MS = 20 };
 
@@ -47,17 +48,14 @@ static int bound(int family, int kind, const void *address, socklen_t n)
 static int on_path(const struct target *t, const char *text, int kind)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	char path[PATH_MAX], dir[PATH_MAX];
-	auto_close int fd = -1;
+	auto_free char *path = target_path(t, text);
+	auto_free char *dir = path_parent(path);
+	auto_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	world_expand(&t->w, text, NULL, path, sizeof(path));
-	snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path),
-		 path);
-	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	snprintf(address.sun_path, sizeof(address.sun_path),
-		 "/proc/self/fd/%d%.64s", fd, strrchr(path, '/'));
+		 "/proc/self/fd/%d/%.64s", fd, path_base(path));
 	return bound(AF_UNIX, kind, &address, sizeof(address));
 }
 
@@ -73,14 +71,11 @@ static int on_abstract(const struct target *t)
 
 static int on_fifo(const struct target *t)
 {
-	char path[PATH_MAX];
-	int fd;
+	auto_free char *path = target_path(t, "A/fifo");
 
-	world_expand(&t->w, "A/fifo", NULL, path, sizeof(path));
 	if (mkfifo(path, 0600) < 0)
 		return -errno;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 static int on_address(int kind, struct in_addr at, int *ret_port)

@@ -7,8 +7,8 @@
  *	id		of the probe catalogue; rows of one probe share it
  *	severity	C host code, host write, secret read, free egress; H, M, L
  *	guarantee	the promise it tests (plan/tiers.def)
- *	when		WHEN_* (row.h), without the prefix
- *	attempt		of src/attack, and its arguments; world_expand() says
+ *	when		WHEN_* (verify.h), without the prefix
+ *	attempt		of src/attack, and its arguments; world_path() says
  *			what H/, P/, A/ and +x stand for
  *	proof		what the host looks at afterwards (verify-proof.c):
  *			INTACT	the file that was planted at the target
@@ -30,7 +30,7 @@
 #include <sys/syscall.h>
 
 #include "base/own.h"
-#include "verify/row.h"
+#include "verify/verify.h"
 
 #define ROW(id, severity, group, guarantee, when, attempt, proof, target, title) \
 	RULE(id, severity, group, guarantee, when, attempt, proof, target, \
@@ -366,8 +366,8 @@ USELESS("P108", 'H', keyctl)
 	CALLS("P079", 'C', QUICK | MAYBE, #how " " which, \
 	      #how "() of a " name " namespace")
 NEW_NS(unshare, "user", "user")
-NEW_NS(unshare, "user+mnt", "user and mount")
-NEW_NS(unshare, "user+net", "user and network")
+NEW_NS(unshare, "user,mnt", "user and mount")
+NEW_NS(unshare, "user,net", "user and network")
 NEW_NS(clone, "user", "user")
 NEW_NS(clone3, "user", "user")
 USELESS("P120", 'C', mount)

@@ -21,10 +21,17 @@
 #include "base/own.h"
 #include "verify/verify.h"
 
-static bool wants_keys(const struct verify_row *row)
-{
-	return row_is(row, "keyring-search") || row_is(row, "lines-with");
-}
+/**
+ * struct caller - A process set up as the sandbox's caller is
+ * @keys:	It has a keyring of its own
+ * @root:	Root of a new user namespace
+ * @out:	Its standard output, or -1
+ */
+struct caller {
+	const struct target *t;
+	bool keys, root;
+	int out;
+};
 
 static void write_file(const char *path, const char *text)
 {
@@ -49,42 +56,21 @@ static void become_root(void)
 	write_file("/proc/self/uid_map", map);
 }
 
-/* As verify_try(), from a process that is set up as the sandbox's caller is */
-static void try_armed(const struct target *t, const struct verify_row *row,
-		      size_t number, bool as_root, int out, struct found *ret)
+static void become_caller(const void *arg)
 {
-	int ends[2], status;
-	pid_t pid;
+	const struct caller *c = arg;
 
-	*ret = (struct found){ .error = ATTACK_NOTHING };
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return;
-	pid = fork();
-	if (pid == 0) {
-		struct found f;
-
-		target_arm(t, wants_keys(row));
-		if (out >= 0)
-			(void)dup2(out, STDOUT_FILENO);
-		if (as_root)
-			become_root();
-		(void)!chdir(t->w.root);
-		(void)!chdir("project");
-		world_try(&t->w, number, &f);
-		(void)!write(ends[1], &f, sizeof(f));
-		_exit(0);
-	}
-	(void)close(ends[1]);
-	if (read(ends[0], ret, sizeof(*ret)) != (ssize_t)sizeof(*ret))
-		ret->error = ATTACK_NOTHING;
-	(void)close(ends[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	target_arm(c->t, c->keys);
+	if (c->out >= 0)
+		(void)dup2(c->out, STDOUT_FILENO);
+	if (c->root)
+		become_root();
+	(void)!chdir(c->t->w.root);
+	(void)!chdir("project");
 }
 
-/* The survivor holds the pipe; then it is ended */
-static bool survives(const struct target *t, const struct verify_row *row,
-		     size_t number, struct found *ret)
+/* A process that outlives the attempt holds the pipe; then it is ended */
+static bool survives(struct caller *c, size_t number, struct found *ret)
 {
 	struct pollfd p = { .events = POLLIN };
 	bool lives;
@@ -93,7 +79,8 @@ static bool survives(const struct target *t, const struct verify_row *row,
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return false;
-	try_armed(t, row, number, false, ends[1], ret);
+	c->out = ends[1];
+	world_try(&c->t->w, number, become_caller, c, ret);
 	(void)close(ends[1]);
 	p.fd = ends[0];
 	lives = poll(&p, 1, 0) == 0 && ret->len == sizeof(pid);
@@ -105,7 +92,7 @@ static bool survives(const struct target *t, const struct verify_row *row,
 	return lives;
 }
 
-/* A process that was given the secret as a word, as any other would be */
+/* A process that was given the secret as an argument, as any other would be */
 static bool is_seen(const struct target *t)
 {
 	char secret[CANARY_HEX + 1], byte;
@@ -137,19 +124,23 @@ static bool is_seen(const struct target *t)
 static bool control_hits(struct target *t, const struct verify_row *row,
 			 size_t number, struct found *f)
 {
+	struct caller c = {
+		.t = t, .out = -1,
+		.keys = row_is(row, "keyring-search") || row_is(row, "lines-with"),
+	};
+	bool hit;
+
+	*f = (struct found){ 0 };
 	if (row->proof == PROOF_GONE)
-		return survives(t, row, number, f);
-	if (row->proof == PROOF_SEEN) {
-		f->error = 0;
+		return survives(&c, number, f);
+	if (row->proof == PROOF_SEEN)
 		return is_seen(t);
-	}
-	try_armed(t, row, number, false, -1, f);
-	if (proof_hit(t, NULL, number, row, f))
-		return true;
-	if (row->proof != PROOF_CALL)
-		return false;
-	try_armed(t, row, number, true, -1, f);
-	return proof_hit(t, NULL, number, row, f);
+	do {
+		world_try(&t->w, number, become_caller, &c, f);
+		hit = proof_hit(t, NULL, number, row, f);
+		c.root = !c.root;
+	} while (!hit && c.root && row->proof == PROOF_CALL);
+	return hit;
 }
 
 static int control(struct verify *v, struct target *t, size_t number,
@@ -165,39 +156,34 @@ static int control(struct verify *v, struct target *t, size_t number,
 		return r;
 	result->control = control_hits(t, row, number, &f);
 	result->control_error = f.error;
-	t->nameless = false;	/* A control says its name, or is no control */
+	t->nameless = false;	/* A control that works sends its row's word */
 	return 0;
 }
 
-/* What cannot be planted (an outer sandbox may object) has no control either
- */
+/* What cannot be planted (an outer sandbox may object) has no control either */
 static void plant_all(struct verify *v, struct target *t)
 {
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
-
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < verify_rows_len; i++) {
 		if (v->results[i].asked)
-			(void)target_plant(t, &rows[i]);
+			(void)target_plant(t, &verify_rows[i]);
 	}
 }
 
 int verify_controls(struct verify *v, struct err *err)
 {
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
 	struct target t;
 	int r = target_make(&t, v->parent, err);
 
 	if (r == 0)
 		plant_all(v, &t);
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = 0; i < verify_rows_len && r == 0; i++) {
+		const struct verify_row *row = &verify_rows[i];
+
 		if (verify_is_over())
 			r = fail(err, -EINTR, "interrupted");
-		else if (v->results[i].asked &&
-			 rows[i].proof != PROOF_EITHER &&
-			 rows[i].proof != PROOF_OWN)
-			r = control(v, &t, i, &rows[i], err);
+		else if (v->results[i].asked && row->proof != PROOF_EITHER &&
+			 row->proof != PROOF_OWN)
+			r = control(v, &t, i, row, err);
 	}
 	target_done(&t);
 	if (r == 0)

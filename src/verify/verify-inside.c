@@ -19,18 +19,23 @@
 /* After "--attempt", in this order: see verify-launch.c */
 enum {
 	ARG_KIND, ARG_ROOT, ARG_NAME, ARG_OWN, ARG_TCP4, ARG_OWN_PORT, ARG_UDP,
-	ARG_VICTIM, ARG_KEY, ARG_WHEN, ARGS,
+	ARG_VICTIM, ARG_KEY, ARG_FULL, ARGS,
 };
 
-/* Every sandbox process is our child's; the first one is our parent */
+static int number(const char *text)
+{
+	return (int)strtol(text, NULL, 10);
+}
+
+/* The first process of the sandbox is our parent */
 static void read_world(char **argv, struct world *w)
 {
 	*w = (struct world){
-		.tcp4 = (int)strtol(argv[ARG_TCP4], NULL, 10),
-		.own_port = (int)strtol(argv[ARG_OWN_PORT], NULL, 10),
-		.udp = (int)strtol(argv[ARG_UDP], NULL, 10),
-		.victim = (pid_t)strtol(argv[ARG_VICTIM], NULL, 10),
-		.key = (int)strtol(argv[ARG_KEY], NULL, 10),
+		.tcp4 = number(argv[ARG_TCP4]),
+		.own_port = number(argv[ARG_OWN_PORT]),
+		.udp = number(argv[ARG_UDP]),
+		.victim = number(argv[ARG_VICTIM]),
+		.key = number(argv[ARG_KEY]),
 		.init = getppid(), .inside = true,
 	};
 	snprintf(w->root, sizeof(w->root), "%s", argv[ARG_ROOT]);
@@ -49,16 +54,6 @@ static void report(size_t row, const struct found *f)
 	(void)fs_write_all(STDOUT_FILENO, line.p, line.len);
 }
 
-/* "main" is every row but those the host takes part in; a number is one row */
-static bool is_asked(const char *kind, size_t number,
-		     const struct verify_row *row, int when)
-{
-	if (strcmp(kind, "main") != 0)
-		return strtoul(kind, NULL, 10) == number;
-	return (row->when & when) && !row->options &&
-	       row->proof != PROOF_EITHER;
-}
-
 static int be_victim(const char *name)
 {
 	(void)prctl(PR_SET_NAME, name);
@@ -68,68 +63,57 @@ static int be_victim(const char *name)
 		(void)pause();
 }
 
+/* "main" is every row but those that have a sandbox of their own */
 int verify_attempt(int argc, char **argv)
 {
+	const char *kind = argv[ARG_KIND];
 	struct world w;
 	int when;
 
-	if (argc == 2 && !strcmp(argv[ARG_KIND], "victim"))
+	if (argc == 2 && !strcmp(kind, "victim"))
 		return be_victim(argv[1]);
 	if (argc != ARGS)
 		return 2;
 	read_world(argv, &w);
-	if (!strcmp(argv[ARG_KIND], "mark")) {
-		char path[PATH_MAX];
-
-		world_expand(&w, "P/ran", NULL, path, sizeof(path));
-		return attack_mark(path, O_CREAT | O_EXCL) < 0;
-	}
-	when = (int)strtol(argv[ARG_WHEN], NULL, 10);
+	if (!strcmp(kind, "mark"))
+		return attack_mark(world_path(&w, "P/ran", NULL),
+				   O_CREAT | O_EXCL) < 0;
+	when = WHEN_QUICK | (number(argv[ARG_FULL]) ? WHEN_FULL : 0);
 	for (size_t i = 0; i < verify_rows_len; i++) {
+		const struct verify_row *row = &verify_rows[i];
 		struct found f;
 
-		if (!is_asked(argv[ARG_KIND], i, &verify_rows[i], when))
+		if (strcmp(kind, "main") ? (size_t)number(kind) != i :
+		    !(row->when & when) || row->options)
 			continue;
-		world_try(&w, i, &f);
+		world_try(&w, i, NULL, NULL, &f);
 		report(i, &f);
 	}
 	return 0;
 }
 
-static size_t unhex(const char *text, char *ret, size_t size)
-{
-	size_t n = 0;
-
-	for (; text[0] && text[1] && n < size; text += 2) {
-		const char pair[3] = { text[0], text[1], '\0' };
-
-		ret[n++] = (char)strtoul(pair, NULL, 16);
-	}
-	return n;
-}
-
 static void take_line(struct verify *v, const char *line)
 {
-	struct verify_result *r;
+	struct found *f;
 	char *at;
 	const unsigned long row = strtoul(line, &at, 10);
 
 	if (at == line || *at != ' ' || row >= verify_rows_len)
 		return;
-	r = &v->results[row];
-	r->found = (struct found){ 0 };
-	r->found.error = (int)strtol(at + 1, &at, 10);
-	if (*at == ' ')
-		r->found.len = unhex(at + 1, r->found.bytes,
-				     sizeof(r->found.bytes));
+	f = &v->results[row].found;
+	*f = (struct found){ .error = (int)strtol(at + 1, &at, 10) };
+	for (at += *at == ' '; at[0] && at[1] && f->len < sizeof(f->bytes);
+	     at += 2) {
+		const char pair[3] = { at[0], at[1], '\0' };
+
+		f->bytes[f->len++] = (char)strtoul(pair, NULL, 16);
+	}
 }
 
-void verify_take_report(struct verify *v, char *text, size_t n)
+void verify_take_report(struct verify *v, char *text)
 {
 	char *save = NULL;
 
-	if (!n)
-		return;
 	for (char *line = strtok_r(text, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save))
 		take_line(v, line);

@@ -21,11 +21,11 @@
 #include "attack/lack.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/proc.h"
 #include "base/mem.h"
+#include "base/sys.h"
 #include "base/own.h"
 #include "base/path.h"
-#include "base/proc.h"
-#include "base/sys.h"
 #include "verify/verify.h"
 #include "view/view.h"
 
@@ -36,166 +36,200 @@ enum {
 };
 
 /**
- * struct probe_run - One that runs
+ * struct launch - A sandbox: what is to be started, and how it ended
+ * @row:	Whose sandbox it is, or NULL: it is the one that rows share
+ * @feed:	PROOF_OWN: its standard input, in the user's own directory
+ * @argv:	The command line, owned
  * @in:		Its standard input, or -1: it has the armed file
  * @out:	What it reports
- * @act:	The row for which the host acts when asked, or NULL
- * @seen:	What it saw then
- * @late:	It did not end in time, or says too much
- */
-struct probe_run {
-	pid_t pid;
-	int pidfd, in, out;
-	const struct verify_row *act;
-	struct buf report;
-	bool gone, survived, seen, late;
-	int status;
-};
-
-/**
- * struct launch - A sandbox to start
- * @words:	The command line, owned
- * @keys:	The caller has a keyring; a user may have some hundred
- * @own:	In the user's own directory, with @feed as standard input
- * @lack:	What the kernel does not have, or NULL
- * @exe:	The program to start
- * @srt:	With profile srt, which makes a directory in the host's /tmp
+ * @survived:	A process in it outlived it
+ * @seen:	What the host saw when it was told to look
+ * @late:	It did not end in time, or reported too much
+ * @status:	Exit status, -1 for a signal
  */
 struct launch {
-	struct { char **v; size_t len, cap; } words;
-	bool keys, own, srt;
-	const struct buf *feed;
-	const char *lack;
+	const struct verify_row *row;
+	struct buf feed;
+	struct { char **v; size_t len, cap; } argv;
 	char exe[PATH_MAX];
+	pid_t pid;
+	int pidfd, in, out;
+	struct buf report;
+	bool survived, seen, late;
+	int status;
 };
 
 static void launch_done(struct launch *l)
 {
-	for (size_t i = 0; i < l->words.len; i++)
-		free(l->words.v[i]);
-	free(l->words.v);
+	for (size_t i = 0; i < l->argv.len; i++)
+		free(l->argv.v[i]);
+	free(l->argv.v);
+	buf_done(&l->feed);
 }
 
 #define auto_launch	__attribute__((cleanup(launch_done)))
 
-static void add(struct launch *l, const char *word)
+static bool proves_by(const struct launch *l, enum verify_proof proof)
 {
-	*vec_push(&l->words) = mem_strdup(word);
+	return l->row && l->row->proof == proof;
 }
 
-/* Up to the options: as the user starts it, in the scratch project */
-static void begin(const struct verify *v, struct launch *l, const char *name)
+static void add(struct launch *l, const char *word)
 {
-	snprintf(l->exe, sizeof(l->exe), "%s", v->program);
-	add(l, name);
+	*vec_push(&l->argv) = mem_strdup(word);
+}
+
+/* A sandbox's own settings take the place of the user's: a run has one such file.
+ * The scratch directory has no settings but those that a row is about.
+ */
+static bool is_left_out(const struct verify_row *row, const char *word)
+{
+	return row && (strstr(row->options, "P/hostile") ?
+		       !strcmp(word, "--no-settings") :
+		       strstr(row->options, "--settings") &&
+		       !strncmp(word, "--settings=", 11));
+}
+
+/* The user's options, then those that the row is about. What must be refused is
+ * refused without the user's.
+ */
+static void add_options(const struct verify *v, struct launch *l)
+{
+	auto_free char *line = mem_strdup(l->row && l->row->options ?
+					  l->row->options : "");
+	char *save = NULL;
+
+	if (proves_by(l, PROOF_EITHER)) {
+		if (line[0] == '{')
+			add(l, "--settings");
+		add(l, line);
+		return;
+	}
+	for (char *const *o = v->words.v; *o; o++) {
+		if (!is_left_out(l->row, *o))
+			add(l, *o);
+	}
+	for (const char *p = strtok_r(line, " ", &save); p;
+	     p = strtok_r(NULL, " ", &save))
+		*vec_push(&l->argv) = target_path(&v->target, p);
+}
+
+/* As the user starts it, in the scratch project; then what verify_attempt() takes,
+ * in its order: a row's number, "main" or "mark"
+ */
+static void add_command(const struct verify *v, struct launch *l)
+{
+	const struct world *w = &v->target.w;
+	const long numbers[] = { w->tcp4, w->own_port, w->udp, w->victim,
+				 w->key, v->full };
+
+	/* The name must not be what shows a secret */
+	add(l, l->row && row_is(l->row, "passed") ? "cloche" : v->target.text);
 	add(l, "run");
 	add(l, "--quiet");
 	add(l, "--annotate=never");
 	/* Or the run has one of its own, without our scratch directory */
-	if (path_is_within(VAR_TMP, v->target.w.root))
+	if (path_is_within(VAR_TMP, w->root))
 		add(l, "--read=" VAR_TMP);
-}
-
-/* What verify_attempt() takes, in its order: row @kind, "main" or "mark" */
-static void add_attempt(const struct verify *v, const char *kind,
-			struct launch *l)
-{
-	const struct world *w = &v->target.w;
-	const long numbers[] = { w->tcp4, w->own_port, w->udp, w->victim,
-				 w->key, verify_when(v) };
-
+	add_options(v, l);
 	add(l, "--");
 	add(l, v->exe);
 	add(l, "--attempt");
-	add(l, kind);
+	*vec_push(&l->argv) = !l->row ? mem_strdup("main") :
+		proves_by(l, PROOF_EITHER) ? mem_strdup("mark") :
+		mem_printf("%td", l->row - verify_rows);
 	add(l, w->root);
 	add(l, w->name);
 	add(l, w->own);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		*vec_push(&l->words) = mem_printf("%ld", numbers[i]);
-	*vec_push(&l->words) = NULL;
+		*vec_push(&l->argv) = mem_printf("%ld", numbers[i]);
+	*vec_push(&l->argv) = NULL;
 }
 
 static void run_child(const struct verify *v, const struct launch *l,
 		      int in, int out)
 {
-	char path[PATH_MAX], *list;
+	const struct target *t = &v->target;
+	const char *bin = target_path(t, "A/bin"), *project = target_path(t, "P");
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!l->own)
-		target_arm(&v->target, l->keys);
+	/* The caller has a keyring in one run: a user may have some hundred */
+	if (!proves_by(l, PROOF_OWN))
+		target_arm(t, !l->row);
 	if (in >= 0)
 		(void)dup2(in, STDIN_FILENO);
 	(void)dup2(out, STDOUT_FILENO);
-	world_expand(&v->target.w, "A/bin", NULL, path, sizeof(path));
-	list = mem_printf("%s:%s", path, getenv("PATH") ?: "/usr/bin:/bin");
-	(void)setenv("PATH", list, 1);
-	(void)!chdir(verify_project(v));
-	if (l->srt)
-		(void)setenv("CLAUDE_TMPDIR", verify_project(v), 1);
-	if (l->own)
+	(void)setenv("PATH", mem_printf("%s:%s", bin, getenv("PATH") ?:
+					"/usr/bin:/bin"), 1);
+	(void)!chdir(project);
+	/* The profile makes a directory in the host's /tmp otherwise */
+	if (l->row && strstr(l->row->options, "--profile srt"))
+		(void)setenv("CLAUDE_TMPDIR", project, 1);
+	if (proves_by(l, PROOF_OWN))
 		verify_go_home(v);
-	if (l->lack && lack_of(l->lack) < 0)
+	if (l->row && row_is(l->row, "lack") &&
+	    lack_of(strchr(l->row->attempt, ' ') + 1) < 0)
 		_exit(127);
-	execv(l->exe, l->words.v);
+	execv(l->exe, l->argv.v);
 	_exit(127);
 }
 
-static int start(const struct verify *v, const struct launch *l, bool talks,
-		 struct probe_run *ret, struct err *err)
+static int start(const struct verify *v, struct launch *l, struct err *err)
 {
+	const bool talks = l->row && l->row->when & WHEN_ACT;
 	int out[2] = { -1, -1 }, in[2] = { -1, -1 };
 
-	*ret = (struct probe_run){ .pidfd = -1, .in = -1, .out = -1 };
+	l->pidfd = l->in = l->out = -1;
 	if (pipe2(out, O_CLOEXEC) < 0 ||
-	    ((talks || l->feed) && pipe2(in, O_CLOEXEC) < 0))
+	    ((talks || l->feed.len) && pipe2(in, O_CLOEXEC) < 0))
 		return fail_errno(err, "cannot make a pipe");
-	if (l->feed) {	/* Less than a pipe holds */
-		(void)!write(in[1], l->feed->p, l->feed->len);
+	if (l->feed.len) {	/* Less than a pipe holds */
+		(void)!write(in[1], l->feed.p, l->feed.len);
 		close_fd(&in[1]);
 	}
-	ret->pid = fork();
-	if (ret->pid == 0)
+	l->pid = fork();
+	if (l->pid == 0)
 		run_child(v, l, in[0], out[1]);
 	(void)close(out[1]);
 	close_fd(&in[0]);
-	ret->out = out[0];
-	ret->in = in[1];
-	if (ret->pid < 0)
+	l->out = out[0];
+	l->in = in[1];
+	if (l->pid < 0)
 		return fail_errno(err, "cannot start the sandbox");
-	ret->pidfd = pidfd_open(ret->pid, 0);
+	l->pidfd = pidfd_open(l->pid, 0);
 	return 0;
 }
 
-/* Take what there is; false at the end */
-static bool take_output(struct verify *v, struct probe_run *s)
+/* Take what there is, and act if the attempt asks for it; false at the end */
+static bool take_output(struct verify *v, struct launch *l)
 {
-	char room[65536];
-	const ssize_t n = read(s->out, room, sizeof(room));
+	char bytes[65536];
+	const ssize_t n = read(l->out, bytes, sizeof(bytes));
 
-	if (n <= 0 || s->report.len > REPORT_MAX)
+	if (n <= 0 || l->report.len > REPORT_MAX)
 		return false;
-	buf_add(&s->report, room, (size_t)n);
-	if (s->act && memchr(room, '!', (size_t)n)) {
-		if (row_is(s->act, "passed"))
-			s->seen = seen_in_command_lines(&v->target);
+	buf_add(&l->report, bytes, (size_t)n);
+	if (l->in >= 0 && memchr(bytes, '!', (size_t)n)) {
+		if (row_is(l->row, "passed"))
+			l->seen = seen_in_command_lines(&v->target);
 		else
-			(void)target_replace(&v->target, s->act);
-		(void)!write(s->in, "\n", 1);
+			(void)target_replace(&v->target, l->row);
+		(void)!write(l->in, "\n", 1);
 	}
 	return true;
 }
 
-/* To the end of its report. Whoever still holds the pipe when the sandbox is
- * gone has outlived it.
+/* To the end of its report. A process that still holds the pipe when the sandbox
+ * is gone has outlived it.
  */
-static void follow(struct verify *v, struct probe_run *s)
+static void follow(struct verify *v, struct launch *l)
 {
 	int64_t end = now_ms(CLOCK_MONOTONIC) + RUN_MS;
 	struct pollfd p[2] = {
-		{ .fd = s->out, .events = POLLIN },
-		{ .fd = s->pidfd, .events = POLLIN },
+		{ .fd = l->out, .events = POLLIN },
+		{ .fd = l->pidfd, .events = POLLIN },
 	};
+	bool gone = false;
 
 	while (!verify_is_over()) {
 		const int64_t now = now_ms(CLOCK_MONOTONIC);
@@ -204,62 +238,53 @@ static void follow(struct verify *v, struct probe_run *s)
 			break;
 		if (poll(p, 2, (int)(end - now)) < 0)
 			continue;
-		if (p[0].revents && !take_output(v, s)) {
-			s->late = s->report.len > REPORT_MAX;
+		if (p[0].revents && !take_output(v, l)) {
+			l->late = l->report.len > REPORT_MAX;
 			return;
 		}
 		if (p[1].fd >= 0 && p[1].revents) {
 			p[1].fd = -1;
-			s->gone = true;
+			gone = true;
 			end = now_ms(CLOCK_MONOTONIC) + GONE_MS;
 		}
 	}
-	s->survived = s->gone;
-	s->late = !s->gone;
+	l->survived = gone;
+	l->late = !gone;
 }
 
-/* Whoever was not started has no number: 0 and -1 would be everybody */
-static void finish(struct probe_run *s)
+/* Start it, take its report, wait for its end */
+static int run_sandbox(struct verify *v, struct launch *l, struct err *err)
 {
-	if (s->pid > 0) {
-		if (s->late)
-			(void)kill(s->pid, SIGKILL);
-		while (waitpid(s->pid, &s->status, 0) < 0 && errno == EINTR)
-			(void)kill(s->pid, SIGKILL);
-	}
-	close_fd(&s->pidfd);
-	close_fd(&s->in);
-	close_fd(&s->out);
-}
+	int r = start(v, l, err), status = 0;
 
-/* Start it, take its report; @act: the row for which the host acts, or NULL */
-static int run_sandbox(struct verify *v, const struct launch *l,
-		       const struct verify_row *act, struct probe_run *s,
-		       struct err *err)
-{
-	int r = start(v, l, act != NULL, s, err);
-
-	s->act = act;
 	if (r == 0)
-		follow(v, s);
-	finish(s);
+		follow(v, l);
+	/* 0 and -1 as the number of a process would be every process */
+	if (l->pid > 0) {
+		if (l->late)
+			(void)kill(l->pid, SIGKILL);
+		while (waitpid(l->pid, &status, 0) < 0 && errno == EINTR)
+			(void)kill(l->pid, SIGKILL);
+	}
+	l->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	close_fd(&l->pidfd);
+	close_fd(&l->in);
+	close_fd(&l->out);
 	if (r == 0 && verify_is_over())
 		r = fail(err, -EINTR, "interrupted");
-	if (r == 0)
-		verify_take_report(v, s->report.p, s->report.len);
-	buf_done(&s->report);
-	s->status = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+	if (r == 0 && l->report.len)
+		verify_take_report(v, l->report.p);
+	buf_done(&l->report);
 	return r;
 }
 
 /* The first line of what cloche itself said, after the canary's */
 static void keep_complaint(struct verify *v)
 {
-	char path[PATH_MAX], line[WHY_MAX];
-	auto_fclose FILE *file = NULL;
+	auto_free char *path = target_path(&v->target, "A/stderr");
+	auto_fclose FILE *file = fopen(path, "re");
+	char line[WHY_MAX];
 
-	world_expand(&v->target.w, "A/stderr", NULL, path, sizeof(path));
-	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file)) {
 		if (strncmp(line, "cloche: ", 8) != 0)
 			continue;
@@ -269,40 +294,28 @@ static void keep_complaint(struct verify *v)
 	}
 }
 
+static int launch(struct verify *v, struct launch *l, struct err *err)
+{
+	if (!l->exe[0])
+		snprintf(l->exe, sizeof(l->exe), "%s", v->program);
+	add_command(v, l);
+	return run_sandbox(v, l, err);
+}
+
 int verify_main_run(struct verify *v, struct err *err)
 {
-	auto_launch struct launch l = { .keys = true };
-	struct probe_run s;
-	int r;
+	auto_launch struct launch l = { 0 };
+	const int r = launch(v, &l, err);
 
-	begin(v, &l, v->target.text);
-	for (char *const *o = v->words.v; *o; o++)
-		add(&l, *o);
-	add_attempt(v, "main", &l);
-	r = run_sandbox(v, &l, NULL, &s, err);
-	if (r == 0) {
-		v->started = s.status == 0;
-		v->survived = s.survived;
+	for (size_t i = 0; i < verify_rows_len; i++)
+		v->results[i].hit = verify_rows[i].proof == PROOF_GONE &&
+				    l.survived;
+	if (r == 0)
 		keep_complaint(v);
-	}
 	return r;
 }
 
-/* The options that an attempt is about */
-static void add_options(const struct verify *v, const struct verify_row *row,
-			struct launch *l)
-{
-	char line[WHY_MAX], path[PATH_MAX], *save = NULL;
-
-	snprintf(line, sizeof(line), "%s", row->options);
-	for (const char *p = strtok_r(line, " ", &save); p;
-	     p = strtok_r(NULL, " ", &save)) {
-		world_expand(&v->target.w, p, NULL, path, sizeof(path));
-		add(l, path);
-	}
-}
-
-/* A pipeline needs somebody who answers its first request */
+/* A pipeline needs a server that answers its first request */
 static pid_t start_server(const struct verify *v, const struct verify_row *row)
 {
 	const int fd = v->target.listeners[LISTENER_TCP4];
@@ -316,62 +329,39 @@ static pid_t start_server(const struct verify *v, const struct verify_row *row)
 	return pid;
 }
 
-/* The scratch place has no settings but those it is about, and those that an
- * attempt brings take the place of the user's: a run has one such file
- */
-static bool is_left_out(const struct verify_row *row, const char *word)
-{
-	return strstr(row->options, "P/hostile") ? !strcmp(word, "--no-settings")
-		: strstr(row->options, "--settings") &&
-		  !strncmp(word, "--settings=", 11);
-}
-
 /* From a directory where a command may write */
-static int move_program(const struct verify *v, const struct verify_row *row,
-			struct launch *l, struct err *err)
+static int move_program(const struct verify *v, struct launch *l,
+			struct err *err)
 {
-	if (!(row->when & WHEN_MOVED))
+	auto_free char *moved = target_path(&v->target, "P/tools/moved");
+
+	if (!(l->row->when & WHEN_MOVED))
 		return 0;
-	world_expand(&v->target.w, "P/tools/moved", NULL, l->exe,
-		     sizeof(l->exe));
-	return access(l->exe, X_OK) == 0 ? 0 :
-	       verify_copy(v->program, l->exe, err);
+	snprintf(l->exe, sizeof(l->exe), "%s", moved);
+	return access(moved, X_OK) == 0 ? 0 :
+	       verify_copy(v->program, moved, err);
 }
 
-static int live_run(struct verify *v, size_t number,
-		    const struct verify_row *row, struct err *err)
+static int live_run(struct verify *v, struct launch *l,
+		    struct verify_result *result, struct err *err)
 {
-	auto_launch struct launch l = {
-		.srt = strstr(row->options, "--profile srt"),
-	};
-	struct verify_result *result = &v->results[number];
-	char kind[32];
-	struct probe_run s;
+	const struct verify_row *row = l->row;
 	pid_t server;
 	int r;
 
-	snprintf(kind, sizeof(kind), "%zu", number);
-	/* The name must not be what shows a secret */
-	begin(v, &l, row_is(row, "passed") ? "cloche" : v->target.text);
-	for (char *const *o = v->words.v; *o; o++) {
-		if (!is_left_out(row, *o))
-			add(&l, *o);
-	}
-	add_options(v, row, &l);
-	add_attempt(v, kind, &l);
 	(void)target_plant(&v->target, row);
-	r = move_program(v, row, &l, err);
+	r = move_program(v, l, err);
 	if (r < 0)
 		return r;
 	target_listen(&v->target);
 	server = start_server(v, row);
-	for (int again = (row->when & WHEN_TWICE) != 0; again >= 0; again--)
-		r = run_sandbox(v, &l, row->when & WHEN_ACT ? row : NULL, &s,
-				err);
-	result->own_hit = s.seen;
+	r = launch(v, l, err);
+	if (row->when & WHEN_TWICE)
+		r = run_sandbox(v, l, err);
+	result->hit = l->seen;
 	/* What the observer alone would stop does not start without it */
 	if ((row_is(row, "seccomp-listener") || row->when & WHEN_FROZEN) &&
-	    s.status == EXIT_NOT_BUILT)
+	    l->status == EXIT_NOT_BUILT)
 		result->found.error = EACCES;
 	if (server > 0) {
 		(void)kill(server, SIGKILL);
@@ -384,71 +374,60 @@ static int live_run(struct verify *v, size_t number,
 	return r;
 }
 
-int verify_own_run(struct verify *v, size_t number, const struct buf *feed,
-		   struct err *err)
+/* The user's own files, by the user's own rules, from the user's own directory */
+static int own_run(struct verify *v, struct launch *l,
+		   struct verify_result *result, struct err *err)
 {
-	auto_launch struct launch l = { .own = true, .feed = feed };
-	char kind[32];
-	struct probe_run s;
-
-	snprintf(kind, sizeof(kind), "%zu", number);
-	begin(v, &l, v->target.text);
-	for (char *const *o = v->words.v; *o; o++)
-		add(&l, *o);
-	add_attempt(v, kind, &l);
-	return run_sandbox(v, &l, NULL, &s, err);
-}
-
-int verify_live_runs(struct verify *v, struct err *err)
-{
+	const bool write = row_is(l->row, "own-writes");
 	int r = 0;
 
-	for (size_t i = 0; i < verify_rows_len && r == 0; i++) {
-		const struct verify_row *row = &verify_rows[i];
-
-		if (v->results[i].asked && row->options &&
-		    row->proof != PROOF_OWN && row->proof != PROOF_EITHER)
-			r = live_run(v, i, row, err);
-	}
+	own_collect(v, write, &l->feed);
+	result->control = l->feed.len > 0;
+	result->control_error = ENOENT;
+	if (l->feed.len)
+		r = launch(v, l, err);
+	result->hit = own_hit(v, write, &l->feed, &result->found);
 	return r;
 }
 
 /* A command line: 0 if the command ran all the same, EINVAL if it was refused */
-static int refusal(struct verify *v, const char *option, const char *lack,
-		   int *ret, struct err *err)
+static int refused_run(struct verify *v, struct launch *l, int *ret,
+		       struct err *err)
 {
-	auto_launch struct launch l = { .lack = lack };
-	char path[PATH_MAX];
-	struct probe_run s;
+	auto_free char *ran = target_path(&v->target, "P/ran");
 	int r;
 
-	world_expand(&v->target.w, "P/ran", NULL, path, sizeof(path));
-	(void)unlink(path);
-	begin(v, &l, v->target.text);
-	if (option[0] == '{')
-		add(&l, "--settings");
-	add(&l, option);
-	add_attempt(v, "mark", &l);
-	r = run_sandbox(v, &l, NULL, &s, err);
-	*ret = access(path, F_OK) == 0 ? 0 :
-	       s.status == EXIT_NOT_BUILT ? EINVAL : ATTACK_NOTHING;
+	(void)unlink(ran);
+	r = launch(v, l, err);
+	*ret = access(ran, F_OK) == 0 ? 0 :
+	       l->status == EXIT_NOT_BUILT ? EINVAL : ATTACK_NOTHING;
 	return r;
 }
 
-int verify_refusals(struct verify *v, struct err *err)
+int verify_row_runs(struct verify *v, struct err *err)
 {
-	int control, r = refusal(v, "--profile=default", NULL, &control, err);
+	static const struct verify_row good = {
+		.attempt = "launch", .proof = PROOF_EITHER,
+		.options = "--profile=default",
+	};
+	auto_launch struct launch control = { .row = &good };
+	int ran, r = refused_run(v, &control, &ran, err);
 
 	for (size_t i = 0; i < verify_rows_len && r == 0; i++) {
 		const struct verify_row *row = &verify_rows[i];
 		struct verify_result *result = &v->results[i];
+		auto_launch struct launch l = { .row = row };
 
-		if (!result->asked || row->proof != PROOF_EITHER)
+		if (!result->asked || !row->options)
 			continue;
-		r = refusal(v, row->options, row_is(row, "lack") ?
-			    strchr(row->attempt, ' ') + 1 : NULL,
-			    &result->found.error, err);
-		result->control = control == 0;
+		if (row->proof == PROOF_EITHER) {
+			result->control = ran == 0;
+			r = refused_run(v, &l, &result->found.error, err);
+		} else if (row->proof == PROOF_OWN) {
+			r = own_run(v, &l, result, err);
+		} else {
+			r = live_run(v, &l, result, err);
+		}
 	}
 	return r;
 }

@@ -28,7 +28,6 @@
 
 enum {
 	FEED_MAX = 32 << 10,	/* Half of what a pipe holds */
-	PREFIX = 8,		/* Bytes of a file that are compared */
 };
 
 /* The path numbered @want in @feed */
@@ -42,91 +41,8 @@ static const char *path_at(const struct buf *feed, unsigned long want)
 	return NULL;
 }
 
-static size_t prefix_of(const char *path, char ret[static PREFIX])
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const ssize_t n = fd < 0 ? -1 : read(fd, ret, PREFIX);
-
-	return n < 0 ? 0 : (size_t)n;
-}
-
-/* Names that are listed, as "N/NAME"; of a file the first bytes, as "N=HEX" */
-static void try_read(size_t number, const char *path, struct attack *a)
-{
-	auto_closedir DIR *dir = opendir(path);
-	const struct dirent *entry;
-	char line[NAME_MAX + 32], bytes[PREFIX];
-	const size_t n = dir ? 0 : prefix_of(path, bytes);
-	int at = snprintf(line, sizeof(line), "%zu=", number);
-
-	for (size_t i = 0; i < n; i++)
-		at += snprintf(line + at, sizeof(line) - (size_t)at, "%02x",
-			       (unsigned char)bytes[i]);
-	if (n)
-		attack_learn(a, line, strlen(line) + 1);
-	while (dir && (entry = readdir(dir)) != NULL) {
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		snprintf(line, sizeof(line), "%zu/%s", number, entry->d_name);
-		attack_learn(a, line, strlen(line) + 1);
-	}
-}
-
-/* In a directory a new name; a file is opened for writing, and that is all */
-static void try_write(size_t number, const char *path, struct attack *a)
-{
-	char line[64], below[PATH_MAX];
-	struct stat st;
-	int fd;
-
-	if (stat(path, &st) < 0)
-		return;
-	snprintf(below, sizeof(below), "%s/%s", path, a->argv[0]);
-	fd = S_ISDIR(st.st_mode) ?
-	     open(below, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) :
-	     open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return;
-	(void)close(fd);
-	snprintf(line, sizeof(line), "%zu!", number);
-	attack_learn(a, line, strlen(line) + 1);
-}
-
-static int try_all(struct attack *a)
-{
-	const bool write = !strcmp(a->name, "own-writes");
-	auto_buf struct buf feed = { 0 };
-	char bytes[4096];
-	size_t number = 0;
-	ssize_t n;
-
-	while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0)
-		buf_add(&feed, bytes, (size_t)n);
-	for (const char *p = feed.p; p && p < feed.p + feed.len;
-	     p += strlen(p) + 1, number++) {
-		if (write)
-			try_write(number, p, a);
-		else
-			try_read(number, p, a);
-	}
-	return a->len ? 0 : -EACCES;
-}
-
-const struct attempt *own_attempt(const char *name)
-{
-	static const struct attempt own[] = {
-		{ "own-reads", try_all, 0 }, { "own-writes", try_all, 1 },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		if (!strcmp(own[i].name, name))
-			return &own[i];
-	}
-	return NULL;
-}
-
 /* What the rules forbid, exists, and could be had outside: the controls */
-static void collect(const struct verify *v, bool write, struct buf *feed)
+void own_collect(const struct verify *v, bool write, struct buf *feed)
 {
 	const struct view *view = v->plan->view;
 	const enum path_list list = write ? PATH_DENY_WRITE : PATH_DENY_READ;
@@ -178,7 +94,7 @@ static bool is_read(const struct verify *v, const char *path,
 		    const char *rest)
 {
 	const struct view *view = v->plan->view;
-	char bytes[PREFIX], hex[2 * PREFIX + 1] = "", name[PATH_MAX];
+	char hex[ATTACK_PREFIX_HEX], name[PATH_MAX];
 	struct stat st;
 
 	if (*rest == '/') {
@@ -188,8 +104,7 @@ static bool is_read(const struct verify *v, const char *path,
 		       !(view_place(view, name) == VIEW_PRIVATE &&
 			 is_furnished(v, name));
 	}
-	for (size_t i = 0, n = prefix_of(path, bytes); i < n; i++)
-		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)bytes[i]);
+	attack_prefix(path, hex);
 	return hex[0] && !strcmp(hex, rest + 1);
 }
 
@@ -204,11 +119,11 @@ static bool is_written(const struct target *t, const char *path)
 	return unlink(name) == 0;
 }
 
-static void look(struct verify *v, bool write, const struct buf *feed,
-		 struct verify_result *r)
+bool own_hit(const struct verify *v, bool write, const struct buf *feed,
+	     const struct found *f)
 {
-	const struct found *f = &r->found;
 	char list[ATTACK_FOUND_MAX + 1];
+	bool hit = false;
 
 	memcpy(list, f->bytes, f->len);
 	list[f->len] = '\0';
@@ -216,30 +131,10 @@ static void look(struct verify *v, bool write, const struct buf *feed,
 		char *rest;
 		const char *path = path_at(feed, strtoul(p, &rest, 10));
 
+		/* Every new name must be removed: all of them are looked at */
 		if (path && (write ? is_written(&v->target, path) :
 				     is_read(v, path, rest)))
-			r->own_hit = true;
+			hit = true;
 	}
-}
-
-int verify_own(struct verify *v, struct err *err)
-{
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
-	int r = 0;
-
-	for (size_t i = 0; i < n && r == 0; i++) {
-		const bool write = row_is(&rows[i], "own-writes");
-		auto_buf struct buf feed = { 0 };
-
-		if (!v->results[i].asked || rows[i].proof != PROOF_OWN)
-			continue;
-		collect(v, write, &feed);
-		v->results[i].control = feed.len > 0;
-		v->results[i].control_error = ENOENT;
-		if (feed.len)
-			r = verify_own_run(v, i, &feed, err);
-		look(v, write, &feed, &v->results[i]);
-	}
-	return r;
+	return hit;
 }

@@ -17,10 +17,12 @@
 #include "verify/verify.h"
 #include "view/view.h"
 
-static const char *const marks[VERDICTS] = {
-	[VERDICT_PASS] = "✓", [VERDICT_FAIL] = "✗",
-	[VERDICT_INCONCLUSIVE] = "?", [VERDICT_CHOICE] = "!",
-	[VERDICT_SKIP] = "-",
+static const struct {
+	const char *mark, *name;
+} verdicts[VERDICTS] = {
+	[VERDICT_PASS] = { "✓", "PASS" }, [VERDICT_FAIL] = { "✗", "FAIL" },
+	[VERDICT_INCONCLUSIVE] = { "?", "INCONCLUSIVE" },
+	[VERDICT_CHOICE] = { "!", "CHOICE" }, [VERDICT_SKIP] = { "-", "SKIP" },
 };
 
 static void errno_name(int error, char *ret, size_t size)
@@ -41,7 +43,7 @@ static void print_row(const struct verify_row *row,
 {
 	char name[32];
 
-	buf_addf(out, "  %s %s %c %s", marks[r->verdict], row->id,
+	buf_addf(out, "  %s %s %c %s", verdicts[r->verdict].mark, row->id,
 		 row->severity, row->title);
 	if (more)
 		buf_addf(out, " and %zu more", more);
@@ -51,7 +53,7 @@ static void print_row(const struct verify_row *row,
 			 name, name[0] ? ")" : "");
 		return;
 	}
-	buf_addf(out, ": %s: ", verdict_name(r->verdict));
+	buf_addf(out, ": %s: ", verdicts[r->verdict].name);
 	text_escape(out, r->why);
 	buf_addc(out, '\n');
 }
@@ -60,11 +62,10 @@ static void print_row(const struct verify_row *row,
 static size_t alike(const struct verify *v, size_t first, size_t n)
 {
 	size_t same = 0;
-	const struct verify_row *all = verify_rows;
 	const struct verify_result *r = &v->results[first];
 
 	for (size_t i = 0; i < n; i++) {
-		same += all[i].group == all[first].group &&
+		same += verify_rows[i].group == verify_rows[first].group &&
 			v->results[i].asked &&
 			v->results[i].verdict == r->verdict &&
 			!strcmp(v->results[i].why, r->why);
@@ -72,8 +73,7 @@ static size_t alike(const struct verify *v, size_t first, size_t n)
 	return same;
 }
 
-static void print_result(const struct verify *v, size_t i, size_t n,
-			 struct buf *out)
+static void print_result(const struct verify *v, size_t i, struct buf *out)
 {
 	const struct verify_row *row = &verify_rows[i];
 	const struct verify_result *r = &v->results[i];
@@ -87,19 +87,17 @@ static void print_result(const struct verify *v, size_t i, size_t n,
 	if (r->verdict == VERDICT_FAIL)
 		print_row(row, r, 0, out);
 	else if (!alike(v, i, i))
-		print_row(row, r, alike(v, i, n) - 1, out);
+		print_row(row, r, alike(v, i, verify_rows_len) - 1, out);
 }
 
-/* In quick mode what was stopped is a number; all else is told */
+/* In quick mode what was stopped is a number; all else is listed */
 static void print_group(const struct verify *v, enum verify_group_id group,
 			struct buf *out)
 {
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
 	size_t passed = 0, asked = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].group != group || !v->results[i].asked ||
+	for (size_t i = 0; i < verify_rows_len; i++) {
+		if (verify_rows[i].group != group || !v->results[i].asked ||
 		    v->results[i].verdict == VERDICT_SKIP)
 			continue;
 		asked++;
@@ -107,9 +105,9 @@ static void print_group(const struct verify *v, enum verify_group_id group,
 	}
 	buf_addf(out, "%s: %zu of %zu stopped\n", verify_groups[group].title,
 		 passed, asked);
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].group == group && v->results[i].asked)
-			print_result(v, i, n, out);
+	for (size_t i = 0; i < verify_rows_len; i++) {
+		if (verify_rows[i].group == group && v->results[i].asked)
+			print_result(v, i, out);
 	}
 }
 
@@ -187,7 +185,7 @@ static json_t *json_row(const struct verify_row *row,
 			 "id", row->id, "severity", severity,
 			 "group", verify_groups[row->group].name,
 			 "title", row->title,
-			 "verdict", verdict_name(r->verdict),
+			 "verdict", verdicts[r->verdict].name,
 			 "layer", r->layer, "errno", name, "why", r->why,
 			 "control", r->control);
 }
@@ -209,13 +207,11 @@ static json_t *json_facts(const struct verify *v)
 
 static json_t *json_rows(const struct verify *v)
 {
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < verify_rows_len; i++) {
 		if (v->results[i].asked)
-			json_array_append_new(list, json_row(&rows[i],
+			json_array_append_new(list, json_row(&verify_rows[i],
 							     &v->results[i]));
 	}
 	return list;

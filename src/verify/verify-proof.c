@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -126,9 +127,8 @@ static bool was_heard(struct target *t, size_t number)
 bool proof_hit(struct target *t, const struct view *view, size_t number,
 	       const struct verify_row *row, const struct found *f)
 {
-	char path[PATH_MAX];
+	auto_free char *path = target_path(t, row->target);
 
-	world_expand(&t->w, row->target, t->canary, path, sizeof(path));
 	switch (row->proof) {
 	case PROOF_INTACT:
 		return !is_intact(t, path);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -15,24 +17,13 @@
 #include "verify/verify.h"
 #include "view/view.h"
 
-static const char *const names[VERDICTS] = {
-	[VERDICT_PASS] = "PASS", [VERDICT_FAIL] = "FAIL",
-	[VERDICT_INCONCLUSIVE] = "INCONCLUSIVE", [VERDICT_CHOICE] = "CHOICE",
-	[VERDICT_SKIP] = "SKIP",
-};
-
-const char *verdict_name(enum verify_verdict verdict)
-{
-	return names[verdict];
-}
-
 static const struct policy *policy_of(const struct verify *v)
 {
 	return v->plan->view->policy;
 }
 
-/* "RULE (who said so)" */
-static void say_rule(struct verify_result *r, const char *text,
+/* "RULE (who said so)"; true */
+static bool say_rule(struct verify_result *r, const char *text,
 		     const struct origin *origin)
 {
 	auto_buf struct buf by = { 0 };
@@ -41,6 +32,7 @@ static void say_rule(struct verify_result *r, const char *text,
 		origin_describe(origin, &by);
 	snprintf(r->why, sizeof(r->why), "allowed by your policy: %s%s%s%s",
 		 text, by.len ? " (" : "", buf_str(&by), by.len ? ")" : "");
+	return true;
 }
 
 /* A home of our own gives some things back, by name, and says so */
@@ -52,15 +44,26 @@ static bool home_gives(const struct view *view, enum view_op op,
 
 	for (size_t i = 0; p->profile == PROFILE_HOME && op == VIEW_READ &&
 	     i < rules->len; i++) {
-		if (rules->v[i].path && path_is_within(rules->v[i].path, path)) {
-			say_rule(r, "profile home", &p->profile_origin);
-			return true;
-		}
+		if (rules->v[i].path && path_is_within(rules->v[i].path, path))
+			return say_rule(r, "profile home", &p->profile_origin);
 	}
 	return false;
 }
 
-/* Does somebody's rule allow it? Built-in rules are no excuse, but for the
+static bool flag_allows(const struct policy *p, enum policy_flag flag,
+			const char *name, struct verify_result *r)
+{
+	return policy_flag(p, flag, false) &&
+	       say_rule(r, name, &p->flags[flag].origin);
+}
+
+static bool srt_allows(const struct policy *p, struct verify_result *r)
+{
+	return p->profile == PROFILE_SRT &&
+	       say_rule(r, "profile srt", &p->profile_origin);
+}
+
+/* Does a rule allow it? Built-in rules are no excuse, but for the
  * profile whose point it is to be as open as srt.
  */
 static bool rule_allows(const struct view *view, enum view_op op,
@@ -73,17 +76,10 @@ static bool rule_allows(const struct view *view, enum view_op op,
 	if (!v.allowed)
 		return false;
 	if (rule && rule->origin.source &&
-	    rule->origin.source->scope != SCOPE_BUILTIN) {
-		say_rule(r, rule->text, &rule->origin);
-		return true;
-	}
-	if (p->profile == PROFILE_SRT)
-		say_rule(r, "profile srt", &p->profile_origin);
-	else if (policy_flag(p, FLAG_FS_DISABLED, false))
-		say_rule(r, "filesystem.disabled",
-			 &p->flags[FLAG_FS_DISABLED].origin);
-	return p->profile == PROFILE_SRT ||
-	       policy_flag(p, FLAG_FS_DISABLED, false);
+	    rule->origin.source->scope != SCOPE_BUILTIN)
+		return say_rule(r, rule->text, &rule->origin);
+	return srt_allows(p, r) ||
+	       flag_allows(p, FLAG_FS_DISABLED, "filesystem.disabled", r);
 }
 
 static bool is_read(const struct verify_row *row)
@@ -115,44 +111,26 @@ static bool files_allow(const struct verify *v, const struct verify_row *row,
 			bool hit, struct verify_result *r)
 {
 	const enum view_op op = is_read(row) ? VIEW_READ : VIEW_WRITE;
+	auto_free char *scratch = target_path(&v->target, row->target);
 	char path[PATH_MAX];
 
 	if (real_path(v, row->target, path, sizeof(path)) &&
 	    rule_allows(v->plan->view, op, path, r))
 		return true;
-	world_expand(&v->target.w, row->target, v->target.canary, path,
-		   sizeof(path));
-	return hit && (rule_allows(v->view, op, path, r) ||
-		       home_gives(v->view, op, path, r));
+	return hit && (rule_allows(v->view, op, scratch, r) ||
+		       home_gives(v->view, op, scratch, r));
 }
 
-static bool flag_allows(const struct verify *v, enum policy_flag flag,
-			const char *name, struct verify_result *r)
-{
-	const struct policy *p = policy_of(v);
-
-	if (!policy_flag(p, flag, false))
-		return false;
-	say_rule(r, name, &p->flags[flag].origin);
-	return true;
-}
-
-static bool variable_allowed(const struct verify *v,
+static bool variable_allowed(const struct policy *p,
 			     const struct verify_row *row,
 			     struct verify_result *r)
 {
-	const struct policy *p = policy_of(v);
 	const char *name = strchr(row->attempt, ' ') + 1;
 
-	if (p->profile == PROFILE_SRT) {
-		say_rule(r, "profile srt", &p->profile_origin);
-		return true;
-	}
-	if (policy_has_string(p, LIST_ENV_SET, name)) {
-		say_rule(r, name, NULL);
-		return true;
-	}
-	return flag_allows(v, FLAG_PASS_ENV, "--pass-env", r);
+	return srt_allows(p, r) ||
+	       (policy_has_string(p, LIST_ENV_SET, name) &&
+		say_rule(r, name, NULL)) ||
+	       flag_allows(p, FLAG_PASS_ENV, "--pass-env", r);
 }
 
 static bool is_network(const struct verify_row *row)
@@ -214,36 +192,28 @@ static bool is_choice(const struct verify *v, const struct verify_row *row,
 		return true;
 	if (!hit)
 		return false;
-	if (row->guarantee == GUARANTEE_PLANTED && !v->plan->observe) {
-		say_rule(r, "--observe off", NULL);
-		return true;
-	}
+	if (row->guarantee == GUARANTEE_PLANTED && !v->plan->observe)
+		return say_rule(r, "--observe off", NULL);
 	/* Its only one, and pasta's at the other end */
-	if (row_is(row, "other-interfaces") && p->net == NET_JAIL) {
-		say_rule(r, "network jail", &p->net_origin);
-		return true;
-	}
+	if (row_is(row, "other-interfaces") && p->net == NET_JAIL)
+		return say_rule(r, "network jail", &p->net_origin);
 	here = goes_by_gate(row) ? opens_here(v) : NULL;
-	if (here) {
-		say_rule(r, here->text, &here->origin);
-		return true;
-	}
-	if (is_network(row) && p->net == NET_HOST) {
-		say_rule(r, "network host", &p->net_origin);
-		return true;
-	}
+	if (here)
+		return say_rule(r, here->text, &here->origin);
+	if (is_network(row) && p->net == NET_HOST)
+		return say_rule(r, "network host", &p->net_origin);
 	if (row->guarantee == GUARANTEE_UNIX_SOCKETS ||
 	    !strncmp(row->title, "AF_UNIX", 7))
-		return flag_allows(v, FLAG_ALL_UNIX_SOCKETS,
+		return flag_allows(p, FLAG_ALL_UNIX_SOCKETS,
 				   "allowAllUnixSockets", r);
 	if (row_is(row, "variable"))
-		return variable_allowed(v, row, r);
+		return variable_allowed(p, row, r);
 	if (is_nesting(row))
-		return flag_allows(v, FLAG_NESTED_USERNS,
+		return flag_allows(p, FLAG_NESTED_USERNS,
 				   "allowNestedUserNamespaces", r);
 	return v->plan->weak_proc &&
 	       row->guarantee == GUARANTEE_PROCESSES &&
-	       flag_allows(v, FLAG_WEAKER_NESTED,
+	       flag_allows(p, FLAG_WEAKER_NESTED,
 			   "enableWeakerNestedSandbox", r);
 }
 
@@ -314,6 +284,18 @@ static bool needs_namespaces(const struct verify_row *row)
 	       strstr(row->attempt, "CapBnd");
 }
 
+/* @verdict, and why */
+static enum verify_verdict __attribute__((format(printf, 3, 4)))
+because(struct verify_result *r, enum verify_verdict verdict, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(r->why, sizeof(r->why), fmt, ap);
+	va_end(ap);
+	return verdict;
+}
+
 static enum verify_verdict on_hit(struct verify *v,
 				  const struct verify_row *row,
 				  struct verify_result *r)
@@ -324,13 +306,10 @@ static enum verify_verdict on_hit(struct verify *v,
 
 	if (is_choice(v, row, true, r))
 		return VERDICT_CHOICE;
-	if (g.holds == HOLDS) {
-		snprintf(r->why, sizeof(r->why), "it worked: nothing stopped it");
-		return VERDICT_FAIL;
-	}
-	snprintf(r->why, sizeof(r->why), "tier %s does not promise it: %s",
-		 tier_name(plan->tier), g.by);
-	return VERDICT_INCONCLUSIVE;
+	if (g.holds == HOLDS)
+		return because(r, VERDICT_FAIL, "it worked: nothing stopped it");
+	return because(r, VERDICT_INCONCLUSIVE, "tier %s does not promise it: %s",
+		       tier_name(plan->tier), g.by);
 }
 
 static enum verify_verdict without_control(const struct verify_row *row,
@@ -338,43 +317,34 @@ static enum verify_verdict without_control(const struct verify_row *row,
 {
 	const int error = r->control_error;
 
-	snprintf(r->why, sizeof(r->why), "the same attempt fails outside as well%s%s",
-		 error > 0 && error < ATTACK_SIGNAL ? ": " : "",
-		 error > 0 && error < ATTACK_SIGNAL ? strerror(error) : "");
-	return row->when & WHEN_MAYBE ? VERDICT_SKIP : VERDICT_INCONCLUSIVE;
+	return because(r, row->when & WHEN_MAYBE ? VERDICT_SKIP :
+		       VERDICT_INCONCLUSIVE, "the same attempt fails outside as well%s%s",
+		       error > 0 && error < ATTACK_SIGNAL ? ": " : "",
+		       error > 0 && error < ATTACK_SIGNAL ? strerror(error) : "");
 }
 
 static enum verify_verdict judge(struct verify *v, size_t number,
 				 const struct verify_row *row,
 				 struct verify_result *r)
 {
-	const bool hit = row->proof == PROOF_GONE ? v->survived :
-			 row->proof == PROOF_OWN ||
-			 row->proof == PROOF_SEEN ? r->own_hit :
-			 proof_hit(&v->target, v->view, number, row,
-				   &r->found);
+	const bool hit = r->hit || proof_hit(&v->target, v->view, number, row,
+					     &r->found);
 
-	if (v->plan->tier != TIER_FULL && needs_namespaces(row)) {
-		snprintf(r->why, sizeof(r->why), "tier %s has no namespaces",
-			 tier_name(v->plan->tier));
-		return VERDICT_SKIP;
-	}
+	if (v->plan->tier != TIER_FULL && needs_namespaces(row))
+		return because(r, VERDICT_SKIP, "tier %s has no namespaces",
+			       tier_name(v->plan->tier));
 	if (row->group == GROUP_PROXY && row->proof == PROOF_CALL &&
-	    v->plan->net != NET_FILTERED) {
-		snprintf(r->why, sizeof(r->why), "there is no gate to ask: network %s",
-			 net_mode_name(v->plan->net));
-		return VERDICT_SKIP;
-	}
+	    v->plan->net != NET_FILTERED)
+		return because(r, VERDICT_SKIP, "there is no gate to ask: network %s",
+			       net_mode_name(v->plan->net));
 	if (!r->control && (!hit || row->proof == PROOF_INTACT ||
 			    row->proof == PROOF_LINK))
 		return without_control(row, r);
 	if (hit)
 		return on_hit(v, row, r);
-	if (r->found.error == ATTACK_NOTHING) {
-		snprintf(r->why, sizeof(r->why), "no answer from the sandbox%s%s",
-			 v->failure[0] ? ": " : "", v->failure);
-		return VERDICT_INCONCLUSIVE;
-	}
+	if (r->found.error == ATTACK_NOTHING)
+		return because(r, VERDICT_INCONCLUSIVE, "no answer from the sandbox%s%s",
+			       v->failure[0] ? ": " : "", v->failure);
 	if (is_choice(v, row, false, r))
 		return VERDICT_CHOICE;
 	r->layer = layer_of(v, row, r->found.error);
@@ -383,17 +353,14 @@ static enum verify_verdict judge(struct verify *v, size_t number,
 
 void verify_judge(struct verify *v)
 {
-	const struct verify_row *rows = verify_rows;
-	const size_t n = verify_rows_len;
-
 	v->target.open = opens_here(v) != NULL;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < verify_rows_len; i++) {
 		struct verify_result *r = &v->results[i];
 
 		if (!r->asked)
 			continue;
 		r->layer = "";
-		r->verdict = judge(v, i, &rows[i], r);
+		r->verdict = judge(v, i, &verify_rows[i], r);
 		v->counts[r->verdict]++;
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify/world.c - scratch directories, planted files, a victim */
 
-#include "verify/world.h"
+#include "verify/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,19 +26,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/mem.h"
 #include "base/own.h"
+#include "base/path.h"
 #include "base/sys.h"
 
 /* Numbers that nothing of ours has */
 enum { ARMED_FILE = 207, ARMED_DIR = 208, DYING_MS = 50, CONTROL_MS = 2000,
-       KEYS_TRIES = 250, KEYS_WAIT_MS = 20, WALK_FDS = 16, ATTEMPT_MAX = 1024,
-       ATTEMPT_WORDS = 8, COMMAND_LINE_MAX = 8192,
+       KEYS_TRIES = 250, KEYS_WAIT_MS = 20, WALK_FDS = 16, ATTEMPT_WORDS = 8,
+       COMMAND_LINE_MAX = 8192,
        STALE_SECONDS = 60 };	/* A new scratch may not be locked yet */
 
 #define SCRATCH_PREFIX	"cloche-verify-"
-
 
 bool row_is(const struct verify_row *row, const char *name)
 {
@@ -47,9 +49,9 @@ bool row_is(const struct verify_row *row, const char *name)
 	return strlen(name) == n && !strncmp(row->attempt, name, n);
 }
 
-/* What "+@code" stands for; false if it is no code */
-static bool value_of(const struct world *w, char code, const char *canary,
-		     char *ret, size_t size)
+/* Append what "+@code" stands for; false if it is no code */
+static bool add_value(const struct world *w, char code, const char *canary,
+		      struct buf *out)
 {
 	const struct {
 		char code;
@@ -58,72 +60,72 @@ static bool value_of(const struct world *w, char code, const char *canary,
 		{ 'v', w->victim }, { 'i', w->init }, { 'k', w->key },
 		{ 'p', w->tcp4 }, { 'o', w->own_port }, { 'u', w->udp },
 	};
+	char host[HOST_NAME_MAX + 1] = "";
 
-	if (code == 'h')
-		return gethostname(ret, size) == 0;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		if (numbers[i].code == code)
-			return snprintf(ret, size, "%ld",
-					numbers[i].number) > 0;
+		if (numbers[i].code != code)
+			continue;
+		buf_addf(out, "%ld", numbers[i].number);
+		return true;
 	}
-	snprintf(ret, size, "%s", code == 'n' ? w->name : code == 'a' ? w->own :
-		 code == 'c' && canary ? canary : "");
-	return code == 'n' || code == 'a' || code == 'c';
+	if (code == 'h')
+		(void)gethostname(host, sizeof(host) - 1);
+	buf_adds(out, code == 'n' ? w->name : code == 'a' ? w->own :
+		 code == 'c' && canary ? canary : host);
+	return code && strchr("nach", code);
 }
 
-void world_expand(const struct world *w, const char *text, const char *canary,
-		  char *ret, size_t size)
+char *world_path(const struct world *w, const char *text, const char *canary)
 {
 	static const char *const below[] = {
 		['A'] = "away", ['H'] = "home", ['P'] = "project",
 	};
-	const char *plus = strchr(text, '+');
-	char rest[PATH_MAX], value[HOST_NAME_MAX + 1];
+	struct buf out = { 0 };
+	bool first = true;	/* What follows may be the name of a directory */
 
-	if (plus && value_of(w, plus[1], canary, value, sizeof(value))) {
-		snprintf(rest, sizeof(rest), "%.*s%s%s", (int)(plus - text),
-			 text, value, plus + 2);
-		world_expand(w, rest, canary, ret, size);
-	} else if (plus) {
-		world_expand(w, plus + 1, canary, rest, sizeof(rest));
-		snprintf(ret, size, "%.*s%s", (int)(plus - text), text, rest);
-	} else if (text[0] && strchr("AHP", text[0]) &&
-		   (text[1] == '/' || !text[1])) {
-		snprintf(ret, size, "%s/%s%s", w->root,
-			 below[(unsigned char)text[0]], text + 1);
-	} else {
-		snprintf(ret, size, "%s", text);
+	for (; *text; text++) {
+		if (first && strchr("AHP", *text) && (text[1] == '/' || !text[1]))
+			buf_addf(&out, "%s/%s", w->root,
+				 below[(unsigned char)*text]);
+		else if (*text == '+' && add_value(w, text[1], canary, &out))
+			text++;
+		else if (*text != '+')
+			buf_addc(&out, *text);
+		first = *text == '+';
 	}
+	return buf_take(&out);
 }
 
-void world_try(const struct world *w, size_t number, struct found *ret)
+char *target_path(const struct target *t, const char *text)
 {
-	const struct verify_row *row = &verify_rows[number];
-	char line[ATTEMPT_MAX], words[ATTEMPT_WORDS][PATH_MAX], word[32];
-	char *argv[ATTEMPT_WORDS + 1] = { NULL }, *save = NULL;
-	struct attack a = { .argv = argv + 1, .word = word,
-			    .control = !w->inside };
+	return world_path(&t->w, text, t->canary);
+}
+
+void world_try(const struct world *w, size_t number,
+	       void (*prepare)(const void *arg), const void *arg,
+	       struct found *ret)
+{
+	auto_free char *line = mem_strdup(verify_rows[number].attempt);
+	char *argv[ATTEMPT_WORDS + 1] = { NULL }, *save = NULL, word[32];
+	struct attack a = {
+		.argv = argv + 1, .word = word, .control = !w->inside,
+		.prepare = prepare, .world = arg,
+		.found.error = ATTACK_NOTHING,
+	};
 	const struct attempt *attempt;
 	size_t n = 0;
 
-	snprintf(line, sizeof(line), "%s", row->attempt);
 	snprintf(word, sizeof(word), "row-%zu;", number);
 	for (char *p = strtok_r(line, " ", &save); p && n < ATTEMPT_WORDS;
-	     p = strtok_r(NULL, " ", &save), n++) {
-		world_expand(w, p, NULL, words[n], sizeof(words[n]));
-		argv[n] = words[n];
-	}
+	     p = strtok_r(NULL, " ", &save))
+		argv[n++] = world_path(w, p, NULL);
 	a.name = argv[0];
 	attempt = attack_find(a.name);
-	*ret = (struct found){ .error = ATTACK_NOTHING };
-	if (!attempt)
-		attempt = own_attempt(a.name);
-	if (!attempt)
-		return;
-	attack_run(attempt, &a, ATTACK_SECONDS);
-	ret->error = a.error;
-	ret->len = a.len;
-	memcpy(ret->bytes, a.found, a.len);
+	if (attempt)
+		attack_run(attempt, &a, ATTACK_SECONDS);
+	*ret = a.found;
+	while (n > 0)
+		free(argv[--n]);
 }
 
 /* The directory is in use until the descriptor is closed */
@@ -152,14 +154,10 @@ static void scratch_remove(const char *path)
 
 static void sweep_one(const char *parent, const char *name)
 {
-	char path[PATH_MAX];
-	auto_close int lock = -1;
+	auto_free char *path = path_join(parent, name);
+	auto_close int lock = scratch_lock(path);
 	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/%s", parent, name) >=
-	    (int)sizeof(path))
-		return;
-	lock = scratch_lock(path);
 	if (lock < 0 || fstat(lock, &st) < 0 || st.st_uid != geteuid() ||
 	    st.st_ctim.tv_sec > time(NULL) - STALE_SECONDS)
 		return;
@@ -213,30 +211,18 @@ static int random_key(const char *name)
 	return (int)strtol(part, NULL, 16) | 1;
 }
 
-static int make_parents(const char *path)
-{
-	char dir[PATH_MAX];
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	for (char *p = strchr(dir + 1, '/'); p; p = strchr(p + 1, '/')) {
-		*p = '\0';
-		if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*p = '/';
-	}
-	return 0;
-}
-
 /* A file as it must stay: its text, its mode, its time */
-static int put(const char *path, const char *text, mode_t mode)
+static int put(const struct target *t, const char *name, const char *text,
+	       mode_t mode)
 {
 	const struct timespec times[2] = { { PLANTED_TIME, 0 },
 					   { PLANTED_TIME, 0 } };
+	auto_free char *path = name[0] == '/' ? mem_strdup(name) :
+						target_path(t, name);
 	auto_close int fd = -1;
-	int r = make_parents(path);
+	int r;
 
-	if (r < 0)
-		return r;
+	attack_make_parents(path);
 	(void)unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0)
@@ -264,7 +250,7 @@ static int put_canary(const struct target *t, const char *path)
 	char text[CANARY_LINE];
 
 	canary_line(t, path, text);
-	return put(path, text, 0600);
+	return put(t, path, text, 0600);
 }
 
 /* A link beside what it leads to */
@@ -282,23 +268,21 @@ static int put_link(const struct target *t, const char *path)
 }
 
 /* What makes a directory a repository */
-static int put_repository(const char *path)
+static int put_repository(const struct target *t, const char *path)
 {
-	static const char *const parts[] = { "objects/", "refs/" };
+	static const char *const parts[] = { "objects/", "refs/", "HEAD" };
 	const char *at = strstr(path, "/.git/");
 	char part[PATH_MAX];
-	int r = 0;
 
 	if (!at)
 		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && r == 0; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		snprintf(part, sizeof(part), "%.*s%s", (int)(at - path + 6),
 			 path, parts[i]);
-		r = make_parents(part);
+		attack_make_parents(part);
 	}
-	snprintf(part, sizeof(part), "%.*sHEAD", (int)(at - path + 6), path);
-	return r < 0 || access(part, F_OK) == 0 ?
-	       r : put(part, "ref: refs/heads/main\n", 0600);
+	return access(part, F_OK) == 0 ?
+	       0 : put(t, part, "ref: refs/heads/main\n", 0600);
 }
 
 /* Rules that a project never makes, and others that nobody has approved */
@@ -307,36 +291,26 @@ static int put_hostile(const struct target *t)
 	static const char *const names[] = {
 		"P/hostile/.cloche.json", "P/hostile/.claude/settings.json",
 	};
-	char path[PATH_MAX], away[PATH_MAX], text[2 * PATH_MAX];
+	auto_free char *away = target_path(t, "A");
 	int r = 0;
 
-	world_expand(&t->w, "A", NULL, away, sizeof(away));
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
-		world_expand(&t->w, names[i], NULL, path, sizeof(path));
-		snprintf(text, sizeof(text), "%s{\"filesystem\":{\"disabled\":true,\"allowWrite\":[\"%s\"]},\"passEnv\":true,\"allowNestedUserNamespaces\":true}%s\n",
-			 i ? "{\"sandbox\":" : "", away, i ? "}" : "");
-		r = put(path, text, 0600);
+		auto_free char *text = mem_printf("%s{\"filesystem\":{\"disabled\":true,\"allowWrite\":[\"%s\"]},\"passEnv\":true,\"allowNestedUserNamespaces\":true}%s\n",
+			i ? "{\"sandbox\":" : "", away, i ? "}" : "");
+
+		r = put(t, names[i], text, 0600);
 	}
 	return r;
 }
 
-/* Rules that are fine, for now */
-static int put_settings(const struct target *t)
-{
-	char path[PATH_MAX];
-
-	world_expand(&t->w, "A/live.json", NULL, path, sizeof(path));
-	return put(path, "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
-		   0600);
-}
-
 int target_plant(struct target *t, const struct verify_row *row)
 {
-	char path[PATH_MAX];
+	auto_free char *path = target_path(t, row->target);
 	int r;
 
-	if (row_is(row, "reloaded"))
-		return put_settings(t);
+	if (row_is(row, "reloaded"))	/* Rules that are fine, for now */
+		return put(t, "A/live.json", "{\"sandbox\":{\"network\":{\"allowedDomains\":[]}}}\n",
+			   0600);
 	if (row->options && strstr(row->options, "P/hostile") &&
 	    put_hostile(t) < 0)
 		return -EIO;
@@ -346,11 +320,9 @@ int target_plant(struct target *t, const struct verify_row *row)
 				row->proof != PROOF_LINK &&
 				row->proof != PROOF_MOUNTS))
 		return 0;
-	world_expand(&t->w, row->target, t->canary, path, sizeof(path));
-	r = row->target[0] == 'A' || row->options ?
-	    make_parents(path) : 0;
-	if (r == 0)
-		r = put_repository(path);
+	if (row->target[0] == 'A' || row->options)
+		attack_make_parents(path);
+	r = put_repository(t, path);
 	if (r == 0 && row->proof == PROOF_LINK)
 		return put_link(t, path);
 	if (r == 0 && (row->proof == PROOF_ABSENT ||
@@ -363,14 +335,11 @@ int target_plant(struct target *t, const struct verify_row *row)
 
 int target_replace(struct target *t, const struct verify_row *row)
 {
-	char path[PATH_MAX], fresh[PATH_MAX + 8];
-	int r;
+	auto_free char *path = target_path(t, row->proof == PROOF_HIT ?
+					   "A/live.json" : row->target);
+	auto_free char *fresh = mem_printf("%s.new", path);
+	int r = put_canary(t, fresh);
 
-	world_expand(&t->w, row->proof == PROOF_HIT ? "A/live.json" :
-		     row->target,
-		   t->canary, path, sizeof(path));
-	snprintf(fresh, sizeof(fresh), "%s.new", path);
-	r = put_canary(t, fresh);
 	if (r == 0 && rename(fresh, path) < 0)
 		r = -errno;
 	return r;
@@ -383,26 +352,21 @@ static int put_helpers(const struct target *t)
 		"bwrap", "socat", "rg", "ip", "nft", "pasta", "slirp4netns",
 		"newuidmap", "newgidmap", "sh", "bash", "git", "env",
 	};
-	char path[PATH_MAX], script[PATH_MAX + 64], ran[PATH_MAX];
+	auto_free char *ran = target_path(t, "A/helper-ran");
+	auto_free char *script = mem_printf("#!/bin/sh\n: > '%s'\n", ran);
 	int r = 0;
 
-	world_expand(&t->w, "A/helper-ran", NULL, ran, sizeof(ran));
-	snprintf(script, sizeof(script), "#!/bin/sh\n: > '%s'\n", ran);
 	for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++) {
-		char name[64];
+		auto_free char *name = path_join("A/bin", names[i]);
 
-		snprintf(name, sizeof(name), "A/bin/%s", names[i]);
-		world_expand(&t->w, name, NULL, path, sizeof(path));
-		r = put(path, script, 0700);
+		r = put(t, name, script, 0700);
 	}
 	return r;
 }
 
 static int put_places(struct target *t, const char *parent)
 {
-	static const char *const below[] = { "home/", "project/", "away/" };
-	char path[PATH_MAX + 16];
-	int r = 0;
+	static const char *const below[] = { "H/", "P/", "A/" };
 
 	if (snprintf(t->w.root, sizeof(t->w.root), "%s/" SCRATCH_PREFIX "XXXXXX",
 		     parent) >= (int)sizeof(t->w.root))
@@ -413,15 +377,12 @@ static int put_places(struct target *t, const char *parent)
 		return -errno;
 	}
 	t->lock = scratch_lock(t->w.root);
-	for (size_t i = 0; i < ARRAY_SIZE(below) && r == 0; i++) {
-		snprintf(path, sizeof(path), "%s/%s", t->w.root, below[i]);
-		r = make_parents(path);
+	for (size_t i = 0; i < ARRAY_SIZE(below); i++) {
+		auto_free char *path = target_path(t, below[i]);
+
+		attack_make_parents(path);
 	}
-	if (r == 0) {
-		world_expand(&t->w, "A/stdin", NULL, path, sizeof(path));
-		r = put_canary(t, path);
-	}
-	return r == 0 ? put_helpers(t) : r;
+	return put_canary(t, "A/stdin") ?: put_helpers(t);
 }
 
 /* Objects outside the file system, each with the canary in it */
@@ -577,11 +538,9 @@ static void arm_keys(const struct target *t)
 static void arm_descriptor(const struct target *t, const char *text,
 			   int flags, int number)
 {
-	char path[PATH_MAX];
-	int fd;
+	auto_free char *path = target_path(t, text);
+	const int fd = open(path, flags | O_CLOEXEC, 0600);
 
-	world_expand(&t->w, text, NULL, path, sizeof(path));
-	fd = open(path, flags | O_CLOEXEC, 0600);
 	if (fd >= 0 && dup2(fd, number) >= 0 && fd != number)
 		(void)close(fd);
 }

@@ -120,12 +120,12 @@ static int attempt(int argc, char **argv)
 	attack_run(row, &a, 0);
 	for (int i = 0; i < argc; i++)
 		printf("%s%s", i ? " " : "", argv[i]);
-	if (a.error == ATTACK_NOTHING)
+	if (a.found.error == ATTACK_NOTHING)
 		printf(": exit\n");
-	else if (a.error & ATTACK_SIGNAL)
-		printf(": SIG%s\n", sigabbrev_np(a.error & ~ATTACK_SIGNAL));
+	else if (a.found.error & ATTACK_SIGNAL)
+		printf(": SIG%s\n", sigabbrev_np(a.found.error & ~ATTACK_SIGNAL));
 	else
-		printf(": %s\n", a.error ? strerrorname_np(a.error) : "OK");
+		printf(": %s\n", a.found.error ? strerrorname_np(a.found.error) : "OK");
 	fflush(stdout);
 	return 0;
 }
