@@ -140,58 +140,43 @@ static int print_json(json_t *document)
 	return 0;
 }
 
-/* Lines of a trial: what went well to stdout, the rest where errors go */
-static void print_said(const struct buf *said, bool json)
-{
-	const char *p = buf_str(said);
-
-	while (*p) {
-		const int n = (int)strcspn(p, "\n");
-		const bool good = !strncmp(p, "ok: ", 4);
-
-		if (good && !json)
-			printf("%.*s\n", n, p);
-		else if (!good)
-			fprintf(stderr, "cloche: firewall: %.*s\n", n, p);
-		p += n + (p[n] == '\n');
-	}
-}
-
-static json_t *lines_of(const struct buf *said)
-{
-	json_t *array = json_array();
-	const char *p = buf_str(said);
-
-	while (*p) {
-		const size_t n = strcspn(p, "\n");
-
-		(void)json_array_append_new(array, json_stringn(p, n));
-		p += n + (p[n] == '\n');
-	}
-	return array;
-}
-
 static void warn(const char *line)
 {
 	fprintf(stderr, "cloche: firewall: %s\n", line);
 }
 
+/* Lines of a trial: what went well to stdout, the rest where errors go */
+static void print_report(const json_t *report, bool json)
+{
+	size_t i;
+	json_t *line;
+
+	json_array_foreach(report, i, line) {
+		const char *text = json_string_value(line);
+
+		if (strncmp(text, "ok: ", 4) != 0)
+			warn(text);
+		else if (!json)
+			printf("%s\n", text);
+	}
+}
+
 static void print_up(const struct call *c, const struct ruleset *r,
-		     int result, const struct buf *said)
+		     int result, json_t *report)
 {
 	if (c->json) {
-		print_json(json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:b, s:o}",
+		print_json(json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:b, s:O}",
 			"version", 1, "state", result ? "deny-all" : "up",
 			"names", (int)c->f.names.len,
-			"addresses", (int)r->names.len,
-			"ranges", (int)(r->ranges.len + r->lan.len),
-			"resolvers", (int)r->resolvers.len,
+			"addresses", (int)r->sets[SET_NAMES].len,
+			"ranges", (int)(r->sets[SET_RANGES].len + r->sets[SET_LAN].len),
+			"resolvers", (int)r->sets[SET_RESOLVERS].len,
 			"verified", !result && !c->f.no_verify,
-			"checks", lines_of(said)));
+			"checks", report));
 	} else if (!result) {
 		printf("firewall: up; %zu names (%zu addresses), %zu networks, %zu resolvers; %s\n",
-		       c->f.names.len, r->names.len,
-		       r->ranges.len + r->lan.len, r->resolvers.len,
+		       c->f.names.len, r->sets[SET_NAMES].len,
+		       r->sets[SET_RANGES].len + r->sets[SET_LAN].len, r->sets[SET_RESOLVERS].len,
 		       c->f.no_verify ? "not verified" : "verified");
 	}
 	if (result)
@@ -199,28 +184,37 @@ static void print_up(const struct call *c, const struct ruleset *r,
 	(void)fflush(stdout);
 }
 
+static int dry_run(const struct call *c, struct ruleset *r, struct err *err)
+{
+	auto_buf struct buf text = { 0 };
+	const int result = firewall_plan(&c->f, r, err);
+
+	if (result == 0) {
+		ruleset_write(r, &text);
+		fputs(buf_str(&text), stdout);
+	}
+	return result;
+}
+
 static int up(struct call *c, struct err *err)
 {
-	auto_buf struct buf said = { 0 };
+	json_t *report = json_array();
 	struct ruleset r = { 0 };
 	int result;
 
 	if (!c->f.watch_ms)
 		c->f.watch_ms = FIREWALL_WATCH_MS;
 	if (c->dry_run) {
-		result = firewall_plan(&c->f, &r, err);
-		if (result == 0) {
-			ruleset_write(&r, &said);
-			fputs(buf_str(&said), stdout);
-		}
+		result = dry_run(c, &r, err);
 	} else {
-		result = firewall_up(&c->f, &r, &said, err);
-		print_said(&said, c->json);
+		result = firewall_up(&c->f, &r, report, err);
+		print_report(report, c->json);
 		if (result >= 0)
-			print_up(c, &r, result, &said);
+			print_up(c, &r, result, report);
 		if (result == 0 && c->watch)
 			result = firewall_watch(&c->f, &r, warn, err);
 	}
+	json_decref(report);
 	ruleset_done(&r);
 	return result;
 }
@@ -305,13 +299,14 @@ static int status(struct call *c, struct err *err)
 
 static int verify(struct call *c, struct err *err)
 {
-	auto_buf struct buf said = { 0 };
-	const int r = firewall_verify(&c->f, &said, err);
+	json_t *report = json_array();
+	const int r = firewall_verify(&c->f, report, err);
 
 	if (r >= 0 && c->json)
-		print_json(json_pack("{s:i, s:b, s:o}", "version", 1, "ok", !r,
-				     "checks", lines_of(&said)));
-	print_said(&said, c->json);
+		print_json(json_pack("{s:i, s:b, s:O}", "version", 1, "ok", !r,
+				     "checks", report));
+	print_report(report, c->json);
+	json_decref(report);
 	return r;
 }
 

@@ -267,14 +267,15 @@ int firewall_look_up(const struct firewall *f, const char *name,
 	for (size_t i = 0; i < answer.len; i++) {
 		const char *what = names_guard(&host, &answer.v[i]);
 
-		if (what && !range_list_has(&r->ranges, &answer.v[i]) &&
-		    !range_list_has(&r->lan, &answer.v[i]))
+		if (what && !range_list_has(&r->sets[SET_RANGES], &answer.v[i]) &&
+		    !range_list_has(&r->sets[SET_LAN], &answer.v[i]))
 			return fail(err, -EACCES, "'%s' leads to %s, %s; if that is meant, allow the address itself with --allow %s",
 				    name, answer.v[i].name, what,
 				    answer.v[i].name);
 	}
 	for (size_t i = 0; i < answer.len; i++) {
-		if (named_list_add(&r->names, name, &answer.v[i], now) < 0)
+		if (range_list_note(&r->sets[SET_NAMES], name, &answer.v[i],
+				    now) < 0)
 			return fail(err, -E2BIG, "the names have too many addresses: %d at most",
 				    RULESET_ADDRESSES_MAX);
 	}
@@ -284,8 +285,16 @@ int firewall_look_up(const struct firewall *f, const char *name,
 static void copy_ranges(struct range_list *to, const struct range_list *from)
 {
 	for (size_t i = 0; i < from->len; i++)
-		(void)range_list_add(to, &from->v[i]);
+		(void)range_list_add(to, &from->v[i].range);
 	range_list_tidy(to);
+}
+
+void firewall_resolvers(const struct firewall *f, struct ruleset *r)
+{
+	if (f->resolvers.len)
+		copy_ranges(&r->sets[SET_RESOLVERS], &f->resolvers);
+	else
+		local_resolvers(&r->sets[SET_RESOLVERS]);
 }
 
 void firewall_mark(struct ruleset *r, int64_t since)
@@ -303,13 +312,10 @@ int firewall_plan(const struct firewall *f, struct ruleset *ret,
 	firewall_mark(ret, time(NULL));
 	if (!f->names.len && !f->ranges.len && !f->lan)
 		return fail(err, -EINVAL, "nothing is allowed: give --allow HOST, --ranges FILE or --lan");
-	copy_ranges(&ret->ranges, &f->ranges);
-	if (f->resolvers.len)
-		copy_ranges(&ret->resolvers, &f->resolvers);
-	else
-		local_resolvers(&ret->resolvers);
+	copy_ranges(&ret->sets[SET_RANGES], &f->ranges);
+	firewall_resolvers(f, ret);
 	if (f->lan)
-		r = local_lan(&ret->lan, err);
+		r = local_lan(&ret->sets[SET_LAN], err);
 	for (size_t i = 0; i < f->names.len && r == 0; i++)
 		r = firewall_look_up(f, f->names.v[i], ret, now, err);
 	return r;

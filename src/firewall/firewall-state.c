@@ -74,7 +74,7 @@ static void read_chain(const json_t *chain, struct state *s)
 		return;
 	if (s->mode == FIREWALL_FOREIGN)
 		s->mode = FIREWALL_DENY_ALL;
-	snprintf(s->id, sizeof(s->id), "%s", name);
+	snprintf(s->ruleset.id, sizeof(s->ruleset.id), "%s", name);
 	s->since = strtoll(name + n, NULL, 10);
 }
 
@@ -94,34 +94,41 @@ static void read_counter(const json_t *counter, struct state *s)
 	}
 }
 
-/* "1.2.3.4", or with a comment { "elem": { "val": "1.2.3.4" } } */
-static void read_element(const json_t *value, struct state *s)
+/* "1.2.3.4", { "prefix": { "addr": "1.2.3.0", "len": 24 } }, or with a comment
+ * { "elem": { "val": "1.2.3.4" } }
+ */
+static void read_element(json_t *value, struct range_list *list)
 {
-	const json_t *elem = json_object_get(value, "elem");
-	const char *text;
-	struct host host;
+	const char *text = NULL;
+	char network[64] = "";
+	struct host_range range;
+	int bits;
 
-	if (elem)
-		value = json_object_get(elem, "val");
-	text = json_string_value(value);
-	if (text && host_parse(text, strlen(text), 0, &host) == 0 &&
-	    host.kind != HOST_NAME)
-		(void)range_list_add_host(&s->addresses, &host);
+	(void)json_unpack(value, "{s:{s:o}}", "elem", "val", &value);
+	if (json_unpack(value, "{s:{s:s, s:i}}", "prefix", "addr", &text, "len",
+			&bits) == 0)
+		snprintf(network, sizeof(network), "%s/%d", text, bits);
+	text = network[0] ? network : json_string_value(value);
+	if (text && host_range_parse(text, strlen(text), &range) == 0)
+		(void)range_list_add(list, &range);
 }
 
 static void read_set(const json_t *set, struct state *s)
 {
 	const json_t *elements = json_object_get(set, "elem");
 	const char *name = name_of(set);
-	size_t i;
+	size_t i, k = 0;
 	json_t *value;
 
 	s->sets++;
 	s->elements += json_array_size(elements);
-	if (strncmp(name, "names", 5) != 0 && strncmp(name, "ranges", 6) != 0)
+	while (k < SETS && strncmp(name, ruleset_sets[k],
+				   strlen(ruleset_sets[k])) != 0)
+		k++;
+	if (k == SETS)
 		return;
 	json_array_foreach(elements, i, value)
-		read_element(value, s);
+		read_element(value, &s->ruleset.sets[k]);
 }
 
 /* The mark is read before the other chains: it decides what they mean */
@@ -205,7 +212,7 @@ int state_count(const char *counter, uint64_t *ret, struct err *err)
 
 void state_done(struct state *state)
 {
-	range_list_done(&state->addresses);
+	ruleset_done(&state->ruleset);
 }
 
 static int write_document(const json_t *document, struct err *err)

@@ -51,7 +51,7 @@ static int load_over(struct ruleset *r, const struct state *before,
 	if (before->mode != FIREWALL_UP)
 		return load(r, err);
 	firewall_mark(r, before->since);
-	ruleset_write_over(r, before->id, &text);
+	ruleset_write_over(r, before->ruleset.id, &text);
 	return nft_load(&text, NULL) < 0 ? load(r, err) : 0;
 }
 
@@ -65,7 +65,7 @@ static int load_and_look(struct ruleset *r, const struct state *before,
 	if (result < 0)
 		return result;
 	result = state_read(&state, err);
-	if (result == 0 && strcmp(state.id, r->id) != 0)
+	if (result == 0 && strcmp(state.ruleset.id, r->id) != 0)
 		result = fail(err, -EIO, "nft took the ruleset, but the kernel does not have it");
 	state_done(&state);
 	return result;
@@ -91,11 +91,7 @@ static int open_dns(const struct firewall *f, const char *id, struct err *err)
 	int result;
 
 	snprintf(r.id, sizeof(r.id), "%s", id);
-	for (size_t i = 0; i < f->resolvers.len; i++)
-		(void)range_list_add(&r.resolvers, &f->resolvers.v[i]);
-	if (!f->resolvers.len)
-		local_resolvers(&r.resolvers);
-	range_list_tidy(&r.resolvers);
+	firewall_resolvers(f, &r);
 	result = load(&r, err);
 	ruleset_done(&r);
 	return result;
@@ -139,43 +135,37 @@ static json_t *texts_of(const struct target_list *list)
 
 /* A hint only: that it cannot be left is told, and is no failure */
 static void leave(const struct firewall *f, const char *mode,
-		  struct buf *said)
+		  json_t *report)
 {
 	struct err err = { 0 };
-	json_t *document = json_pack("{s:i, s:s}", "version", 1, "state", mode);
+	json_t *document = json_pack("{s:i, s:s, s:o, s:o}", "version", 1,
+				     "state", mode,
+				     "verifyAllowed", texts_of(&f->must),
+				     "verifyDenied", texts_of(&f->must_not));
 
-	(void)json_object_set_new(document, "verifyAllowed",
-				  texts_of(&f->must));
-	(void)json_object_set_new(document, "verifyDenied",
-				  texts_of(&f->must_not));
 	if (state_leave(document, &err) < 0)
-		buf_addf(said, "note: 'cloche preflight' will not know of this: %s\n",
-			 err.msg);
+		(void)json_array_append_new(report, json_sprintf(
+			"note: 'cloche preflight' will not know of this: %s",
+			err.msg));
 }
 
 static int verify_or_close(const struct firewall *f, const struct ruleset *r,
-			   struct buf *said, struct err *err)
+			   json_t *report, struct err *err)
 {
-	struct range_list addresses = { 0 };
 	struct err why = { 0 };
-	int result;
+	int result = firewall_check_targets(f, r, report, &why);
 
-	for (size_t i = 0; i < r->names.len; i++)
-		(void)range_list_add_host(&addresses, &r->names.v[i].address);
-	for (size_t i = 0; i < r->ranges.len; i++)
-		(void)range_list_add(&addresses, &r->ranges.v[i]);
-	result = firewall_check_targets(f, &addresses, r, said, &why);
-	range_list_done(&addresses);
 	if (result == 0)
 		return 0;
 	if (result < 0)
-		buf_addf(said, "FAILED: %s\n", why.msg);
+		(void)json_array_append_new(report, json_sprintf("FAILED: %s",
+								 why.msg));
 	result = deny_all(r->id, err);
 	return result < 0 ? fail_in(err, result, "the verification failed, and closing everything too") : 1;
 }
 
 int firewall_up(const struct firewall *f, struct ruleset *ret,
-		struct buf *said, struct err *err)
+		json_t *report, struct err *err)
 {
 	struct state before;
 	bool closed;
@@ -185,21 +175,21 @@ int firewall_up(const struct firewall *f, struct ruleset *ret,
 	if (r == 0 && before.mode == FIREWALL_FOREIGN)
 		r = refuse_foreign(err);
 	if (r == 0 && closed)
-		r = open_dns(f, before.id, err);
+		r = open_dns(f, before.ruleset.id, err);
 	if (r == 0)
 		r = plan(f, ret, err);
 	if (r == 0)
 		r = load_and_look(ret, &before, err);
 	if (r < 0 && closed)
-		(void)deny_all(before.id, NULL);
+		(void)deny_all(before.ruleset.id, NULL);
 	state_done(&before);
 	if (r < 0)
 		return r;
-	if (!ret->resolvers.len)
-		buf_adds(said, "note: no resolver is known but on loopback, and whom that asks is refused, too; --resolver IP names it\n");
+	if (!ret->sets[SET_RESOLVERS].len)
+		(void)json_array_append_new(report, json_string("note: no resolver is known but on loopback, and whom that asks is refused, too; --resolver IP names it"));
 	if (!f->no_verify)
-		r = verify_or_close(f, ret, said, err);
-	leave(f, r ? "deny-all" : "up", said);
+		r = verify_or_close(f, ret, report, err);
+	leave(f, r ? "deny-all" : "up", report);
 	return r;
 }
 
@@ -232,7 +222,7 @@ static void recall(struct target_list *list, const json_t *texts)
 	}
 }
 
-int firewall_verify(struct firewall *f, struct buf *said, struct err *err)
+int firewall_verify(struct firewall *f, json_t *report, struct err *err)
 {
 	json_t *left = firewall_mark_read();
 	struct state state;
@@ -244,22 +234,22 @@ int firewall_verify(struct firewall *f, struct buf *said, struct err *err)
 		recall(&f->must_not, json_object_get(left, "verifyDenied"));
 	json_decref(left);
 	if (r == 0 && state.mode != FIREWALL_UP) {
-		buf_addf(said, "FAILED: the firewall is %s\n",
-			 state_mode_name(state.mode));
+		(void)json_array_append_new(report, json_sprintf(
+			"FAILED: the firewall is %s", state_mode_name(state.mode)));
 		r = 1;
 	} else if (r == 0) {
-		r = firewall_check_targets(f, &state.addresses, NULL, said,
-					   err);
+		r = firewall_check_targets(f, &state.ruleset, report, err);
 	}
 	state_done(&state);
 	return r;
 }
 
-static void keep_addresses(struct ruleset *r, const char *name, int64_t now)
+static void keep_addresses(struct range_list *list, const char *name,
+			   int64_t now)
 {
-	for (size_t i = 0; i < r->names.len; i++) {
-		if (!strcmp(r->names.v[i].name, name))
-			r->names.v[i].seen_ms = now;
+	for (size_t i = 0; i < list->len; i++) {
+		if (!strcmp(list->v[i].name, name))
+			list->v[i].seen_ms = now;
 	}
 }
 
@@ -275,7 +265,7 @@ static void look_up_all(const struct firewall *f, struct ruleset *r, bool *faili
 						  &err) < 0;
 
 		if (bad)
-			keep_addresses(r, f->names.v[i], now);
+			keep_addresses(&r->sets[SET_NAMES], f->names.v[i], now);
 		if (bad && !failing[i])
 			warn(err.msg);
 		failing[i] = bad;
@@ -288,7 +278,7 @@ static bool is_ours(const struct ruleset *r)
 	struct err err = { 0 };
 	struct state state;
 	const bool known = state_read(&state, &err) == 0;
-	const bool ours = known && !strcmp(state.id, r->id);
+	const bool ours = known && !strcmp(state.ruleset.id, r->id);
 
 	state_done(&state);
 	return ours || !known;
@@ -310,7 +300,8 @@ int firewall_watch(const struct firewall *f, struct ruleset *r,
 			return 0;
 		ruleset_write_names(r, &before);
 		look_up_all(f, r, failing, warn);
-		named_list_expire(&r->names, now_ms(CLOCK_MONOTONIC) - keep_ms);
+		range_list_expire(&r->sets[SET_NAMES],
+				  now_ms(CLOCK_MONOTONIC) - keep_ms);
 		ruleset_write_names(r, &after);
 		if (!strcmp(buf_str(&before), buf_str(&after)))
 			continue;

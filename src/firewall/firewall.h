@@ -45,16 +45,31 @@ enum {
 };
 
 /**
- * struct range_list - Addresses and networks
+ * struct range - An address or a network
+ * @name:	The allowed name that leads there, or NULL; not owned
+ * @seen_ms:	When it last did
  */
+struct range {
+	struct host_range range;
+	const char *name;
+	int64_t seen_ms;
+};
+
 struct range_list {
-	struct host_range *v;
+	struct range *v;
 	size_t len, cap;
 };
 
 /* 0, or -E2BIG when it is full */
 int range_list_add(struct range_list *list, const struct host_range *range);
 int range_list_add_host(struct range_list *list, const struct host *address);
+/* Add the address of a name, or note that it was seen again. 1 if it is new, 0 if
+ * not, -E2BIG.
+ */
+int range_list_note(struct range_list *list, const char *name,
+		    const struct host *address, int64_t now_ms);
+/* Forget what was not seen since @limit_ms; returns how many */
+size_t range_list_expire(struct range_list *list, int64_t limit_ms);
 /* Sort, and drop what another range holds: nft refuses overlaps */
 void range_list_tidy(struct range_list *list);
 bool range_list_has(const struct range_list *list, const struct host *address);
@@ -67,47 +82,25 @@ void range_list_done(struct range_list *list);
 int ranges_parse(const char *text, size_t n, const char *name,
 		 struct range_list *list, struct err *err);
 
-/**
- * struct named_address - One address of an allowed name
- * @name:	Owned by the list of names
- * @seen_ms:	When the name last led there
- */
-struct named_address {
-	const char *name;
-	struct host address;
-	int64_t seen_ms;
+enum ruleset_set {
+	SET_NAMES,	/* Addresses of allowed names, each once */
+	SET_RANGES,	/* Allowed addresses and networks */
+	SET_LAN,	/* The networks around us */
+	SET_RESOLVERS,	/* Who may be asked for names; allows nothing else */
+	SETS,
 };
 
-/**
- * struct named_list - The addresses of all allowed names, each once
- */
-struct named_list {
-	struct named_address *v;
-	size_t len, cap;
-};
-
-/* Add it, or note that it was seen again. 1 if it is new, 0 if not, -E2BIG. */
-int named_list_add(struct named_list *list, const char *name,
-		   const struct host *address, int64_t now_ms);
-/* Forget what was not seen since @limit_ms; returns how many */
-size_t named_list_expire(struct named_list *list, int64_t limit_ms);
-bool named_list_has(const struct named_list *list, const struct host *address);
-void named_list_done(struct named_list *list);
+extern const char *const ruleset_sets[SETS];
 
 /**
  * struct ruleset - Everything that may leave
  * @id:		Name of the marking chain
  * @deny_all:	Nothing but loopback and answers to who called us
- * @names:	Addresses of allowed names
- * @ranges:	Allowed addresses and networks
- * @lan:	The networks around us
- * @resolvers:	Who may be asked for names
  */
 struct ruleset {
 	char id[RULESET_ID_MAX];
 	bool deny_all;
-	struct named_list names;
-	struct range_list ranges, lan, resolvers;
+	struct range_list sets[SETS];
 };
 
 void ruleset_done(struct ruleset *ruleset);
@@ -176,10 +169,10 @@ int firewall_plan(const struct firewall *f, struct ruleset *ret,
 
 /* Put it in force and verify it. 0; 1 if the verification failed, and nothing
  * is let out now; or a negative errno with words, and nothing has changed.
- * @said gets lines to show.
+ * @report, an array, gets lines to show.
  */
 int firewall_up(const struct firewall *f, struct ruleset *ret,
-		struct buf *said, struct err *err);
+		json_t *report, struct err *err);
 
 /* Remove our table. 0, 1 if there was none, or a negative errno with words. */
 int firewall_down(struct err *err);
@@ -187,7 +180,7 @@ int firewall_down(struct err *err);
 /* Try what the firewall promises. 0, 1 if it does not hold, or a negative
  * errno with words. Without targets: those of `up`, else what is in the sets.
  */
-int firewall_verify(struct firewall *f, struct buf *said, struct err *err);
+int firewall_verify(struct firewall *f, json_t *report, struct err *err);
 
 /* Look the names up again and again, and follow them, until the table is gone
  * (0) or something fails. @warn is called with lines for the user.
@@ -195,16 +188,16 @@ int firewall_verify(struct firewall *f, struct buf *said, struct err *err);
 int firewall_watch(const struct firewall *f, struct ruleset *r,
 		   void (*warn)(const char *line), struct err *err);
 
+/* Fill in who may be asked for names */
+void firewall_resolvers(const struct firewall *f, struct ruleset *r);
 /* Fill in the id: since when, and who we are */
 void firewall_mark(struct ruleset *r, int64_t since);
 
 /* Resolve one name into @r. 0, or a negative errno with words. */
 int firewall_look_up(const struct firewall *f, const char *name,
 		     struct ruleset *r, int64_t now, struct err *err);
-int firewall_check_targets(const struct firewall *f,
-			   const struct range_list *addresses,
-			   const struct ruleset *r, struct buf *said,
-			   struct err *err);
+int firewall_check_targets(const struct firewall *f, const struct ruleset *r,
+			   json_t *report, struct err *err);
 
 enum firewall_mode {
 	FIREWALL_DOWN,
@@ -215,19 +208,17 @@ enum firewall_mode {
 
 /**
  * struct state - Our table, read from the kernel
- * @id:		Its mark
+ * @ruleset:	Its mark and what is in its sets
  * @since:	Seconds since 1970
  * @sets, @elements: How many
  * @packets, @bytes: Refused, per counter
- * @addresses:	What is in the sets of names and ranges, single addresses only
  */
 struct state {
 	enum firewall_mode mode;
-	char id[RULESET_ID_MAX];
+	struct ruleset ruleset;
 	int64_t since;
 	size_t sets, elements;
 	uint64_t packets[STATE_COUNTERS], bytes[STATE_COUNTERS];
-	struct range_list addresses;
 };
 
 extern const char *const state_counters[STATE_COUNTERS];

@@ -88,7 +88,7 @@ static int ask(const struct range_list *servers, const char *name,
 	int r = -EAGAIN;
 
 	for (size_t i = 0; i < servers->len * TRIES; i++) {
-		const struct host_range *s = &servers->v[i % servers->len];
+		const struct host_range *s = &servers->v[i % servers->len].range;
 		struct host server = { .kind = s->kind, .port = DNS_PORT };
 
 		memcpy(server.address, s->address, sizeof(server.address));

@@ -34,7 +34,7 @@ int range_list_add(struct range_list *list, const struct host_range *range)
 {
 	if (list->len == RULESET_RANGES_MAX)
 		return -E2BIG;
-	*vec_push(list) = *range;
+	vec_push(list)->range = *range;
 	return 0;
 }
 
@@ -59,7 +59,8 @@ int range_list_add_host(struct range_list *list, const struct host *address)
 /* Families apart, then by address, the larger network first */
 static int compare_ranges(const void *a, const void *b)
 {
-	const struct host_range *x = a, *y = b;
+	const struct host_range *x = &((const struct range *)a)->range;
+	const struct host_range *y = &((const struct range *)b)->range;
 	int r = (int)x->kind - (int)y->kind;
 
 	if (!r)
@@ -84,7 +85,7 @@ void range_list_tidy(struct range_list *list)
 	if (list->len)
 		qsort(list->v, list->len, sizeof(*list->v), compare_ranges);
 	for (size_t i = 0; i < list->len; i++) {
-		if (!kept || !holds(&list->v[kept - 1], &list->v[i]))
+		if (!kept || !holds(&list->v[kept - 1].range, &list->v[i].range))
 			list->v[kept++] = list->v[i];
 	}
 	list->len = kept;
@@ -93,7 +94,7 @@ void range_list_tidy(struct range_list *list)
 bool range_list_has(const struct range_list *list, const struct host *address)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (host_range_has(&list->v[i], address))
+		if (host_range_has(&list->v[i].range, address))
 			return true;
 	}
 	return false;
@@ -105,35 +106,22 @@ void range_list_done(struct range_list *list)
 	*list = (struct range_list){ 0 };
 }
 
-static struct named_address *find_named(const struct named_list *list,
-				  const struct host *address)
+int range_list_note(struct range_list *list, const char *name,
+		    const struct host *address, int64_t now_ms)
 {
 	for (size_t i = 0; i < list->len; i++) {
-		if (host_is_same(&list->v[i].address, address))
-			return &list->v[i];
-	}
-	return NULL;
-}
-
-int named_list_add(struct named_list *list, const char *name,
-		   const struct host *address, int64_t now_ms)
-{
-	struct named_address *a = find_named(list, address);
-
-	if (a) {
-		a->seen_ms = now_ms;
-		return 0;
+		if (host_range_has(&list->v[i].range, address)) {
+			list->v[i].seen_ms = now_ms;
+			return 0;
+		}
 	}
 	if (list->len == RULESET_ADDRESSES_MAX)
 		return -E2BIG;
-	a = vec_push(list);
-	a->name = name;
-	a->address = *address;
-	a->seen_ms = now_ms;
+	*vec_push(list) = (struct range){ range_of(address), name, now_ms };
 	return 1;
 }
 
-size_t named_list_expire(struct named_list *list, int64_t limit_ms)
+size_t range_list_expire(struct range_list *list, int64_t limit_ms)
 {
 	size_t kept = 0, gone;
 
@@ -144,17 +132,6 @@ size_t named_list_expire(struct named_list *list, int64_t limit_ms)
 	gone = list->len - kept;
 	list->len = kept;
 	return gone;
-}
-
-bool named_list_has(const struct named_list *list, const struct host *address)
-{
-	return find_named(list, address) != NULL;
-}
-
-void named_list_done(struct named_list *list)
-{
-	free(list->v);
-	*list = (struct named_list){ 0 };
 }
 
 #define TABLE	RULESET_FAMILY " " RULESET_TABLE
@@ -168,6 +145,11 @@ enum { COMMENT_MAX = 120 };	/* The kernel takes 128 bytes with its NUL */
 
 static const char reject[] = "reject with icmpx type admin-prohibited\n";
 
+const char *const ruleset_sets[SETS] = {
+	[SET_NAMES] = "names", [SET_RANGES] = "ranges", [SET_LAN] = "lan",
+	[SET_RESOLVERS] = "resolvers",
+};
+
 static const enum host_kind kinds[] = { HOST_IPV4, HOST_IPV6 };
 
 static const char *digit(enum host_kind kind)
@@ -180,80 +162,54 @@ static const char *protocol(enum host_kind kind)
 	return kind == HOST_IPV4 ? "ip" : "ip6";
 }
 
-static void add_address(struct buf *out, enum host_kind kind,
-			const uint8_t *address)
-{
-	char text[INET6_ADDRSTRLEN];
-
-	buf_adds(out, inet_ntop(kind == HOST_IPV4 ? AF_INET : AF_INET6,
-				address, text, sizeof(text)));
-}
-
-static void add_ranges(struct buf *out, const struct range_list *list,
-		       enum host_kind kind)
+/* What is of @kind, "" if nothing is. A name is letters, digits, dots, "-" and "_"
+ * (host_parse()): safe in quotes.
+ */
+static void add_elements(struct buf *out, const struct range_list *list,
+			 enum host_kind kind)
 {
 	const unsigned int most = kind == HOST_IPV4 ? 32 : 128;
-	size_t n = 0;
+	char text[INET6_ADDRSTRLEN];
 
 	for (size_t i = 0; i < list->len; i++) {
-		const struct host_range *r = &list->v[i];
+		const struct host_range *r = &list->v[i].range;
 
 		if (r->kind != kind)
 			continue;
-		buf_adds(out, n++ ? ",\n\t\t\t" : "");
-		add_address(out, kind, r->address);
+		buf_adds(out, out->len ? ",\n\t\t\t" : "");
+		buf_adds(out, inet_ntop(kind == HOST_IPV4 ? AF_INET : AF_INET6,
+					r->address, text, sizeof(text)));
 		if (r->bits < most)
 			buf_addf(out, "/%u", r->bits);
+		if (list->v[i].name)
+			buf_addf(out, " comment \"%.*s\"", COMMENT_MAX,
+				 list->v[i].name);
 	}
 }
 
-/* A name is letters, digits, dots, "-" and "_" (host_parse()): safe in quotes */
-static size_t add_named(struct buf *out, const struct named_list *list,
-			enum host_kind kind)
+static void add_sets(struct buf *out, const struct ruleset *r)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < list->len; i++) {
-		const struct named_address *a = &list->v[i];
-
-		if (a->address.kind != kind)
-			continue;
-		buf_adds(out, n++ ? ",\n\t\t\t" : "");
-		add_address(out, kind, a->address.address);
-		buf_addf(out, " comment \"%.*s\"", COMMENT_MAX, a->name);
-	}
-	return n;
-}
-
-static void add_set(struct buf *out, const char *name, enum host_kind kind,
-		    bool interval, struct buf *elements)
-{
-	buf_addf(out, "\tset %s%s {\n\t\ttype ipv%s_addr\n", name,
-		 digit(kind), digit(kind));
-	if (interval)
-		buf_adds(out, "\t\tflags interval\n");
-	if (elements->len)
-		buf_addf(out, "\t\telements = {\n\t\t\t%s\n\t\t}\n",
-			 buf_str(elements));
-	buf_adds(out, "\t}\n");
-}
-
-static void add_range_sets(struct buf *out, const char *name,
-			   const struct range_list *list)
-{
-	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+	for (size_t i = 0; i < SETS * ARRAY_SIZE(kinds); i++) {
+		const enum ruleset_set set = i / ARRAY_SIZE(kinds);
+		const enum host_kind kind = kinds[i % ARRAY_SIZE(kinds)];
 		auto_buf struct buf elements = { 0 };
 
-		add_ranges(&elements, list, kinds[k]);
-		add_set(out, name, kinds[k], true, &elements);
+		add_elements(&elements, &r->sets[set], kind);
+		buf_addf(out, "\tset %s%s {\n\t\ttype ipv%s_addr\n%s",
+			 ruleset_sets[set], digit(kind), digit(kind),
+			 set == SET_NAMES ? "" : "\t\tflags interval\n");
+		if (elements.len)
+			buf_addf(out, "\t\telements = {\n\t\t\t%s\n\t\t}\n",
+				 buf_str(&elements));
+		buf_adds(out, "\t}\n");
 	}
 }
 
-static void add_accept(struct buf *out, const char *name)
+static void add_accept(struct buf *out, enum ruleset_set set)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		buf_addf(out, "\t\t%s daddr @%s%s accept\n",
-			 protocol(kinds[k]), name, digit(kinds[k]));
+			 protocol(kinds[k]), ruleset_sets[set], digit(kinds[k]));
 }
 
 static void add_refused(struct buf *out)
@@ -269,14 +225,14 @@ static void add_refused(struct buf *out)
 static void add_allowed(struct buf *out)
 {
 	buf_adds(out, "\tchain dns {\n");
-	add_accept(out, "resolvers");
+	add_accept(out, SET_RESOLVERS);
 	buf_adds(out, "\t\tcounter name " RULESET_COUNTER "dns ");
 	buf_adds(out, reject);
 	buf_adds(out, "\t}\n\tchain " RULESET_OPEN " {\n"
 		 "\t\tmeta l4proto { tcp, udp } th dport { 53, 853 } goto dns\n");
-	add_accept(out, "names");
-	add_accept(out, "ranges");
-	add_accept(out, "lan");
+	add_accept(out, SET_NAMES);
+	add_accept(out, SET_RANGES);
+	add_accept(out, SET_LAN);
 	buf_adds(out, "\t}\n");
 }
 
@@ -304,17 +260,8 @@ static void add_table(const struct ruleset *r, struct buf *out)
 		 "\tcounter " RULESET_COUNTER "dns {\n\t}\n"
 		 "\tcounter " RULESET_COUNTER "ipv4 {\n\t}\n"
 		 "\tcounter " RULESET_COUNTER "ipv6 {\n\t}\n", r->id);
-	if (!r->deny_all) {
-		for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-			auto_buf struct buf elements = { 0 };
-
-			(void)add_named(&elements, &r->names, kinds[k]);
-			add_set(out, "names", kinds[k], false, &elements);
-		}
-		add_range_sets(out, "ranges", &r->ranges);
-		add_range_sets(out, "lan", &r->lan);
-		add_range_sets(out, "resolvers", &r->resolvers);
-	}
+	if (!r->deny_all)
+		add_sets(out, r);
 	add_refused(out);
 	if (!r->deny_all)
 		add_allowed(out);
@@ -336,16 +283,13 @@ void ruleset_write_over(const struct ruleset *r, const char *id,
 	static const char *const chains[] = {
 		"refused", "dns", RULESET_OPEN, "output", "forward",
 	};
-	static const char *const sets[] = {
-		"names", "ranges", "lan", "resolvers",
-	};
 
 	buf_addf(out, "delete chain " TABLE " %s\n", id);
 	for (size_t i = 0; i < ARRAY_SIZE(chains); i++)
 		buf_addf(out, "flush chain " TABLE " %s\n", chains[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+	for (size_t i = 0; i < SETS; i++)
 		buf_addf(out, "flush set " TABLE " %s4\nflush set " TABLE " %s6\n",
-			 sets[i], sets[i]);
+			 ruleset_sets[i], ruleset_sets[i]);
 	add_table(r, out);
 }
 
@@ -358,7 +302,8 @@ void ruleset_write_names(const struct ruleset *r, struct buf *out)
 
 		buf_addf(out, "flush set " TABLE " names%s\n",
 			 digit(kinds[k]));
-		if (add_named(&elements, &r->names, kinds[k]))
+		add_elements(&elements, &r->sets[SET_NAMES], kinds[k]);
+		if (elements.len)
 			buf_addf(out, "add element " TABLE " names%s {\n\t\t\t%s\n}\n",
 				 digit(kinds[k]), buf_str(&elements));
 	}
@@ -366,8 +311,6 @@ void ruleset_write_names(const struct ruleset *r, struct buf *out)
 
 void ruleset_done(struct ruleset *r)
 {
-	named_list_done(&r->names);
-	range_list_done(&r->ranges);
-	range_list_done(&r->lan);
-	range_list_done(&r->resolvers);
+	for (size_t i = 0; i < SETS; i++)
+		range_list_done(&r->sets[i]);
 }

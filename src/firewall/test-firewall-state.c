@@ -35,13 +35,15 @@ TEST(ours_with_its_numbers)
 		"  {\"addr\": \"2001:db8::\", \"len\": 32}}]}}]");
 
 	CHECK_INT(s.mode, FIREWALL_UP);
-	CHECK_STR(s.id, "since_1000_42");
+	CHECK_STR(s.ruleset.id, "since_1000_42");
 	CHECK_INT(s.since, 1000);
 	CHECK_INT(s.sets, 3);
 	CHECK_INT(s.elements, 4);
 	CHECK_INT(state_refused(&s), 5);
 	CHECK_INT(s.bytes[2], 240);
-	CHECK_INT(s.addresses.len, 2);
+	CHECK_INT(s.ruleset.sets[SET_NAMES].len, 2);
+	CHECK_INT(s.ruleset.sets[SET_RANGES].len, 1);
+	CHECK_INT(s.ruleset.sets[SET_RANGES].v[0].range.bits, 32);
 	state_done(&s);
 }
 

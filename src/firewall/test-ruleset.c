@@ -35,7 +35,7 @@ static void name(struct ruleset *r, const char *n, const char *address)
 {
 	const struct host h = host(address);
 
-	CHECK_INT(named_list_add(&r->names, n, &h, 0), 1);
+	CHECK_INT(range_list_note(&r->sets[SET_NAMES], n, &h, 0), 1);
 }
 
 static void same(const char *file, const struct buf *text)
@@ -54,10 +54,10 @@ static void full(struct ruleset *r)
 	name(r, "api.test", "192.0.2.10");
 	name(r, "api.test", "2001:db8::10");
 	name(r, "git.test", "192.0.2.11");
-	add(&r->ranges, "198.51.100.0/24");
-	add(&r->ranges, "2001:db8:1::/48");
-	add(&r->lan, "10.0.0.0/24");
-	add(&r->resolvers, "10.0.0.1");
+	add(&r->sets[SET_RANGES], "198.51.100.0/24");
+	add(&r->sets[SET_RANGES], "2001:db8:1::/48");
+	add(&r->sets[SET_LAN], "10.0.0.0/24");
+	add(&r->sets[SET_RESOLVERS], "10.0.0.1");
 }
 
 TEST(everything_at_once)
@@ -76,7 +76,7 @@ TEST(sets_may_be_empty)
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { .id = RULESET_MARK "1_1" };
 
-	add(&r.ranges, "2001:db8::/32");
+	add(&r.sets[SET_RANGES], "2001:db8::/32");
 	ruleset_write(&r, &out);
 	same("one-range.nft", &out);
 	ruleset_done(&r);
@@ -101,7 +101,7 @@ TEST(in_place)
 	auto_buf struct buf out = { 0 };
 	struct ruleset r = { .id = RULESET_MARK "1_2" };
 
-	add(&r.ranges, "2001:db8::/32");
+	add(&r.sets[SET_RANGES], "2001:db8::/32");
 	ruleset_write_over(&r, RULESET_MARK "1_1", &out);
 	same("over.nft", &out);
 	CHECK(!strstr(buf_str(&out), "delete table"));
@@ -140,11 +140,11 @@ TEST(overlaps_are_taken_out)
 		add(&list, given[i]);
 	range_list_tidy(&list);
 	CHECK_INT(list.len, 4);
-	CHECK_INT(list.v[0].address[0], 9);
-	CHECK_INT(list.v[1].bits, 8);
-	CHECK_INT(list.v[2].address[0], 11);
-	CHECK_INT(list.v[3].kind, HOST_IPV6);
-	CHECK_INT(list.v[3].bits, 0);
+	CHECK_INT(list.v[0].range.address[0], 9);
+	CHECK_INT(list.v[1].range.bits, 8);
+	CHECK_INT(list.v[2].range.address[0], 11);
+	CHECK_INT(list.v[3].range.kind, HOST_IPV6);
+	CHECK_INT(list.v[3].range.bits, 0);
 	range_list_done(&list);
 	range_list_tidy(&list);
 	CHECK_INT(list.len, 0);
@@ -153,7 +153,7 @@ TEST(overlaps_are_taken_out)
 TEST(lists_end_at_their_limit)
 {
 	struct range_list ranges = { 0 };
-	struct named_list names = { 0 };
+	struct range_list names = { 0 };
 	struct host h = host("10.0.0.0");
 
 	for (int i = 0; i < RULESET_RANGES_MAX; i++)
@@ -162,26 +162,26 @@ TEST(lists_end_at_their_limit)
 	for (int i = 0; i < RULESET_ADDRESSES_MAX; i++) {
 		h.address[2] = (uint8_t)(i >> 8);
 		h.address[3] = (uint8_t)i;
-		CHECK_INT(named_list_add(&names, "a", &h, i), 1);
+		CHECK_INT(range_list_note(&names, "a", &h, i), 1);
 	}
-	CHECK_INT(named_list_add(&names, "a", &h, 0), 0);
+	CHECK_INT(range_list_note(&names, "a", &h, 0), 0);
 	h.address[1] = 1;
-	CHECK_INT(named_list_add(&names, "a", &h, 0), -E2BIG);
+	CHECK_INT(range_list_note(&names, "a", &h, 0), -E2BIG);
 	range_list_done(&ranges);
-	named_list_done(&names);
+	range_list_done(&names);
 }
 
 TEST(addresses_that_are_not_seen_go)
 {
-	struct named_list names = { 0 };
+	struct range_list names = { 0 };
 	const struct host a = host("192.0.2.1"), b = host("192.0.2.2");
 
-	CHECK_INT(named_list_add(&names, "a", &a, 10), 1);
-	CHECK_INT(named_list_add(&names, "a", &b, 10), 1);
-	CHECK_INT(named_list_add(&names, "b", &b, 20), 0);
-	CHECK_INT(named_list_expire(&names, 10), 0);
-	CHECK_INT(named_list_expire(&names, 11), 1);
-	CHECK(!named_list_has(&names, &a));
-	CHECK(named_list_has(&names, &b));
-	named_list_done(&names);
+	CHECK_INT(range_list_note(&names, "a", &a, 10), 1);
+	CHECK_INT(range_list_note(&names, "a", &b, 10), 1);
+	CHECK_INT(range_list_note(&names, "b", &b, 20), 0);
+	CHECK_INT(range_list_expire(&names, 10), 0);
+	CHECK_INT(range_list_expire(&names, 11), 1);
+	CHECK(!range_list_has(&names, &a));
+	CHECK(range_list_has(&names, &b));
+	range_list_done(&names);
 }

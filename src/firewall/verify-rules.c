@@ -30,25 +30,34 @@ enum {
 	REACH_MS = 5000,	/* Enough for two lost packets */
 };
 
-/* 0 if it stands already, -EINPROGRESS with *@fd set, or why not */
-static int start_connect(const struct host *host, int *fd)
+/* A socket that connects to @host: 0 if it has, -EINPROGRESS, or why not. *@ret is
+ * the socket, or -1.
+ */
+static int start_connect(const struct host *host, int type, int *ret)
 {
 	struct sockaddr_storage sa;
 	socklen_t len;
 	int r = address_to_sockaddr(host, &sa, &len);
 
+	*ret = -1;
 	if (r < 0)
 		return r;
-	*fd = socket(sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-		     0);
-	if (*fd < 0)
+	*ret = socket(sa.ss_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*ret < 0)
 		return -errno;
-	if (connect(*fd, (const struct sockaddr *)&sa, len) == 0)
-		return 0;
-	r = -errno;
-	if (r != -EINPROGRESS)
-		close_fd(fd);
+	r = connect(*ret, (const struct sockaddr *)&sa, len) < 0 ? -errno : 0;
+	if (r < 0 && r != -EINPROGRESS)
+		close_fd(ret);
 	return r;
+}
+
+static bool has_route(const struct host *host)
+{
+	int fd;
+	const int r = start_connect(host, SOCK_DGRAM, &fd);
+
+	close_fd(&fd);
+	return r == 0;
 }
 
 /* A refusal by the other end says more than silence or no way at all */
@@ -59,46 +68,6 @@ static int worse(int before, int now)
 	return before == 0 || before == -ENETUNREACH ? now : before;
 }
 
-static int first_connected(struct pollfd *p, size_t n, int *error)
-{
-	for (size_t i = 0; i < n; i++) {
-		int code = 0;
-		socklen_t len = sizeof(code);
-
-		if (p[i].fd < 0 || !p[i].revents)
-			continue;
-		if (getsockopt(p[i].fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0)
-			code = errno;
-		if (!code)
-			return (int)i;
-		*error = worse(*error, -code);
-		close_fd(&p[i].fd);
-	}
-	return -1;
-}
-
-static bool is_waiting(const struct pollfd *p, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (p[i].fd >= 0)
-			return true;
-	}
-	return false;
-}
-
-static bool reach_has_route(const struct host *host)
-{
-	struct sockaddr_storage sa;
-	socklen_t len;
-	auto_close int fd = -1;
-
-	if (address_to_sockaddr(host, &sa, &len) < 0)
-		return false;
-	fd = socket(sa.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return fd >= 0 &&
-	       connect(fd, (const struct sockaddr *)&sa, len) == 0;
-}
-
 /* The index of the first of @hosts that answers; or -ECONNREFUSED if one said no,
  * -ENETUNREACH if there is no way, -ETIMEDOUT
  */
@@ -106,28 +75,44 @@ static int reach_any(const struct host *hosts, size_t n, int timeout_ms)
 {
 	struct pollfd p[REACH_HOSTS_MAX];
 	const int64_t end = now_ms(CLOCK_MONOTONIC) + timeout_ms;
+	size_t waiting = 0;
 	int found = -1, error = 0;
 
-	if (n > REACH_HOSTS_MAX)
-		n = REACH_HOSTS_MAX;
 	for (size_t i = 0; i < n; i++) {
 		int r;
 
-		p[i] = (struct pollfd){ .fd = -1, .events = POLLOUT };
-		r = start_connect(&hosts[i], &p[i].fd);
+		p[i].events = POLLOUT;
+		r = start_connect(&hosts[i], SOCK_STREAM, &p[i].fd);
 		if (r == 0)
 			found = (int)i;
-		else if (r != -EINPROGRESS)
+		else if (r == -EINPROGRESS)
+			waiting++;
+		else
 			error = worse(error, r);
 	}
-	while (found < 0 && is_waiting(p, n)) {
+	while (found < 0 && waiting) {
 		const int64_t left = end - now_ms(CLOCK_MONOTONIC);
 
-		if (left <= 0 || poll(p, n, (int)left) == 0) {
+		if (left <= 0 || poll(p, n, (int)left) <= 0) {
 			error = worse(error, -ETIMEDOUT);
 			break;
 		}
-		found = first_connected(p, n, &error);
+		for (size_t i = 0; i < n && found < 0; i++) {
+			int code = 0;
+			socklen_t len = sizeof(code);
+
+			if (p[i].fd < 0 || !p[i].revents)
+				continue;
+			(void)getsockopt(p[i].fd, SOL_SOCKET, SO_ERROR, &code,
+					 &len);
+			if (!code) {
+				found = (int)i;
+				break;
+			}
+			error = worse(error, -code);
+			close_fd(&p[i].fd);
+			waiting--;
+		}
 	}
 	for (size_t i = 0; i < n; i++)
 		close_fd(&p[i].fd);
@@ -140,14 +125,12 @@ static const char *const nobody[] = {
 
 /**
  * struct trial - One verification under way
- * @addresses:	Single addresses that are allowed, from the kernel's sets
  * @failed:	Something did not hold
  */
 struct trial {
 	const struct firewall *f;
-	const struct range_list *addresses;
 	const struct ruleset *ruleset;
-	struct buf *said;
+	json_t *report;
 	bool failed;
 };
 
@@ -188,62 +171,59 @@ static int addresses_of(const struct firewall *f,
 }
 
 static void tell(struct trial *t, bool good, const char *what,
-		 const char *words)
+		 const char *text)
 {
-	buf_addf(t->said, "%s: %s %s\n", good ? "ok" : "FAILED", what, words);
+	(void)json_array_append_new(t->report, json_sprintf("%s: %s %s",
+		good ? "ok" : "FAILED", what, text));
 	t->failed |= !good;
 }
 
-static int try_must(struct trial *t, const struct firewall_target *target,
-		    struct err *err)
+static int try_target(struct trial *t, const struct firewall_target *target,
+		      bool must, struct err *err)
 {
 	struct host hosts[REACH_HOSTS_MAX];
 	int r = addresses_of(t->f, target, hosts, err);
-	auto_buf struct buf words = { 0 };
+	auto_buf struct buf text = { 0 };
 
+	if (r < 0 && !must)
+		return r;	/* Nothing was proved */
 	if (r < 0) {
 		tell(t, false, target->text, "must be reachable, but has no address");
 		return 0;
 	}
 	r = reach_any(hosts, (size_t)r, REACH_MS);
-	buf_addf(&words, "must be reachable%s%s", r < 0 ? ", but " : ", and is",
-		 r < 0 ? words_of(r) : "");
-	tell(t, r >= 0, target->text, buf_str(&words));
+	if (must)
+		buf_addf(&text, "must be reachable%s%s", r < 0 ? ", but " :
+			 ", and is", r < 0 ? words_of(r) : "");
+	else	/* A host that refuses the connection was reached, too */
+		buf_adds(&text, r >= 0 || r == -ECONNREFUSED ?
+			 "must not be reachable, but is" :
+			 "must not be reachable, and is not");
+	tell(t, must ? r >= 0 : r < 0 && r != -ECONNREFUSED, target->text,
+	     buf_str(&text));
 	return 0;
 }
 
-static int try_must_not(struct trial *t, const struct firewall_target *target,
-			struct err *err)
-{
-	struct host hosts[REACH_HOSTS_MAX];
-	int r = addresses_of(t->f, target, hosts, err);
-
-	if (r < 0)
-		return r;	/* Nothing was proved */
-	r = reach_any(hosts, (size_t)r, REACH_MS);
-	/* Who refuses a connection was reached, too */
-	if (r >= 0 || r == -ECONNREFUSED)
-		tell(t, false, target->text, "must not be reachable, but is");
-	else
-		tell(t, true, target->text, "must not be reachable, and is not");
-	return 0;
-}
-
+/* Single addresses that are allowed: one must answer */
 static void guess_must(struct trial *t)
 {
 	struct host hosts[REACH_HOSTS_MAX];
 	size_t n = 0;
 	int r;
 
-	for (size_t i = 0; i < t->addresses->len && n < REACH_HOSTS_MAX; i++) {
-		const struct host_range *a = &t->addresses->v[i];
+	for (enum ruleset_set set = SET_NAMES; set <= SET_RANGES; set++) {
+		const struct range_list *list = &t->ruleset->sets[set];
 
-		if (a->bits == (a->kind == HOST_IPV4 ? 32 : 128))
-			host_of_address(a->address, a->bits / 8, HTTPS,
-					&hosts[n++]);
+		for (size_t i = 0; i < list->len && n < REACH_HOSTS_MAX; i++) {
+			const struct host_range *a = &list->v[i].range;
+
+			if (a->bits == (a->kind == HOST_IPV4 ? 32 : 128))
+				host_of_address(a->address, a->bits / 8, HTTPS,
+						&hosts[n++]);
+		}
 	}
 	if (!n) {
-		buf_adds(t->said, "note: only networks are allowed, and none of their hosts was tried; --verify-allowed HOST:PORT names one\n");
+		(void)json_array_append_new(t->report, json_string("note: only networks are allowed, and none of their hosts was tried; --verify-allowed HOST:PORT names one"));
 		return;
 	}
 	r = reach_any(hosts, n, REACH_MS);
@@ -253,12 +233,11 @@ static void guess_must(struct trial *t)
 		tell(t, false, "no allowed address answers", "at port 443; name one that must with --verify-allowed HOST:PORT, or give --no-verify");
 }
 
-static bool is_allowed(const struct trial *t, const struct host *host)
+static bool is_allowed(const struct ruleset *r, const struct host *host)
 {
-	return range_list_has(t->addresses, host) ||
-	       (t->ruleset && (range_list_has(&t->ruleset->ranges, host) ||
-			       range_list_has(&t->ruleset->lan, host) ||
-			       named_list_has(&t->ruleset->names, host)));
+	return range_list_has(&r->sets[SET_NAMES], host) ||
+	       range_list_has(&r->sets[SET_RANGES], host) ||
+	       range_list_has(&r->sets[SET_LAN], host);
 }
 
 /* An address that nobody has, is not allowed, and has a route */
@@ -267,8 +246,8 @@ static bool find_nobody(const struct trial *t, enum host_kind kind,
 {
 	for (size_t i = 0; i < ARRAY_SIZE(nobody); i++) {
 		if (host_parse(nobody[i], strlen(nobody[i]), HTTPS, ret) == 0 &&
-		    ret->kind == kind && !is_allowed(t, ret))
-			return reach_has_route(ret);
+		    ret->kind == kind && !is_allowed(t->ruleset, ret))
+			return has_route(ret);
 	}
 	return false;
 }
@@ -309,24 +288,19 @@ static int guess_must_not(struct trial *t, struct err *err)
 	return r;
 }
 
-int firewall_check_targets(const struct firewall *f,
-			   const struct range_list *addresses,
-			   const struct ruleset *ruleset, struct buf *said,
-			   struct err *err)
+int firewall_check_targets(const struct firewall *f, const struct ruleset *r,
+			   json_t *report, struct err *err)
 {
-	struct trial t = {
-		.f = f, .addresses = addresses, .ruleset = ruleset,
-		.said = said,
-	};
-	int r = 0;
+	struct trial t = { .f = f, .ruleset = r, .report = report };
+	int result = 0;
 
-	for (size_t i = 0; i < f->must.len && r == 0; i++)
-		r = try_must(&t, &f->must.v[i], err);
+	for (size_t i = 0; i < f->must.len && result == 0; i++)
+		result = try_target(&t, &f->must.v[i], true, err);
 	if (!f->must.len)
 		guess_must(&t);
-	for (size_t i = 0; i < f->must_not.len && r == 0; i++)
-		r = try_must_not(&t, &f->must_not.v[i], err);
-	if (!f->must_not.len && r == 0)
-		r = guess_must_not(&t, err);
-	return r < 0 ? r : t.failed;
+	for (size_t i = 0; i < f->must_not.len && result == 0; i++)
+		result = try_target(&t, &f->must_not.v[i], false, err);
+	if (!f->must_not.len && result == 0)
+		result = guess_must_not(&t, err);
+	return result < 0 ? result : t.failed;
 }
