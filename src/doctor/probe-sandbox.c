@@ -25,32 +25,12 @@
 #include "ipc/listener.h"
 #include "sandbox/netns.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/stages.h"
 
 /* All that a sandbox asks for at once */
 #define SANDBOX_FLAGS							\
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC |	\
 	 CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET)
-
-static int put(const char *path, const char *text)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-}
-
-static int map_ids(uid_t uid, gid_t gid)
-{
-	char map[64];
-	int r = put("/proc/self/setgroups", "deny");
-
-	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
-	if (r == 0)
-		r = put("/proc/self/uid_map", map);
-	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
-	if (r == 0)
-		r = put("/proc/self/gid_map", map);
-	return r;
-}
 
 static int wait_for(pid_t pid)
 {
@@ -76,7 +56,7 @@ int probe_inside(uint64_t flags, int (*fn)(void), bool *ret_mapped)
 		return -errno;
 	pid = sys_fork_into(flags | CLONE_NEWUSER, NULL);
 	if (!pid) {
-		r = map_ids(uid, gid);
+		r = stage_idmap(uid, gid, NULL);
 		*mapped = r == 0;
 		if (r == 0 && fn)
 			r = fn();
@@ -203,56 +183,35 @@ static int try_tun(void)
 	return ioctl(fd, TUNSETIFF, &request) < 0 ? -errno : 0;
 }
 
-/* A no of something that needs namespaces first has their cause */
+/* A no of something that needs namespaces first has their cause; what says
+ * @refusal to the rest has @why
+ */
 static void try_inside(struct probe_result *r, enum probe probe, uint64_t flags,
-		   int (*fn)(void))
+		       int (*fn)(void), int refusal, enum cause why)
 {
 	bool mapped = false;
 	const int error = -probe_inside(flags, fn, &mapped);
 
 	if (error && mapped)
-		probe_failed(r, probe, CAUSE_NONE, error);
+		probe_failed(r, probe, error == refusal ? why : CAUSE_NONE,
+			     error);
 	if (!error || mapped)
 		return;
 	probe_no(r, probe, why_no_userns(error), error);
 	probe_detail(r, "user namespaces are refused");
 }
 
-void probe_mounts(struct probe_result *r)
-{
-	try_inside(r, PROBE_mounts, CLONE_NEWNS, try_mounts);
-}
-
-void probe_proc(struct probe_result *r)
-{
-	try_inside(r, PROBE_proc, CLONE_NEWNS | CLONE_NEWPID, try_proc);
-	if (r->error == EPERM && r->cause == CAUSE_NONE)
-		r->cause = CAUSE_PROC_MASKED;
-}
-
-void probe_netns(struct probe_result *r)
-{
-	try_inside(r, PROBE_netns, CLONE_NEWNET, try_network);
-}
-
-void probe_overlay(struct probe_result *r)
-{
-	try_inside(r, PROBE_overlay, CLONE_NEWNS, try_overlay);
-}
-
-void probe_fuse(struct probe_result *r)
-{
-	try_inside(r, PROBE_fuse, CLONE_NEWNS, try_fuse);
-	if (r->error == EACCES && r->cause == CAUSE_NONE)
-		r->cause = CAUSE_DEVICE_MODE;
-}
-
-void probe_tun(struct probe_result *r)
-{
-	try_inside(r, PROBE_tun, CLONE_NEWNET, try_tun);
-	if (r->error == EACCES && r->cause == CAUSE_NONE)
-		r->cause = CAUSE_DEVICE_MODE;
-}
+#define INSIDE(id, flags, fn, refusal, why)				\
+	void probe_##id(struct probe_result *r)				\
+	{								\
+		try_inside(r, PROBE_##id, flags, fn, refusal, CAUSE_##why); \
+	}
+INSIDE(mounts, CLONE_NEWNS, try_mounts, 0, NONE)
+INSIDE(proc, CLONE_NEWNS | CLONE_NEWPID, try_proc, EPERM, PROC_MASKED)
+INSIDE(netns, CLONE_NEWNET, try_network, 0, NONE)
+INSIDE(overlay, CLONE_NEWNS, try_overlay, 0, NONE)
+INSIDE(fuse, CLONE_NEWNS, try_fuse, EACCES, DEVICE_MODE)
+INSIDE(tun, CLONE_NEWNET, try_tun, EACCES, DEVICE_MODE)
 
 static int try_filter(enum seccomp_observe observe)
 {

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "sandbox/stages.h"
 #include "verify/verify.h"
 
 /**
@@ -33,27 +34,15 @@ struct caller {
 	int out;
 };
 
-static void write_file(const char *path, const char *text)
-{
-	auto_close int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		(void)!write(fd, text, strlen(text));
-}
-
 static void become_root(void)
 {
-	char map[64];
-	const unsigned int uid = getuid(), gid = getgid();
+	const uid_t uid = getuid();
+	const gid_t gid = getgid();
+	auto_close int self = open("/proc/self", O_PATH | O_CLOEXEC);
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWNET |
-		    CLONE_NEWIPC) < 0)
-		return;
-	write_file("/proc/self/setgroups", "deny");
-	snprintf(map, sizeof(map), "0 %u 1", gid);
-	write_file("/proc/self/gid_map", map);
-	snprintf(map, sizeof(map), "0 %u 1", uid);
-	write_file("/proc/self/uid_map", map);
+		    CLONE_NEWIPC) == 0)
+		(void)idmap_write(self, 0, uid, 0, gid, NULL);
 }
 
 static void become_caller(const void *arg)
