@@ -19,12 +19,13 @@
 
 struct buf;
 struct err;
+struct nlmsghdr;
 
 /* "nft list table inet cloche" shows it */
 #define RULESET_FAMILY	"inet"
 #define RULESET_TABLE	"cloche"
 /* An empty chain with this in front of its name marks a table as ours; the
- * rest says since when and who made it
+ * rest has the time and the process that made it
  */
 #define RULESET_MARK	"since_"
 /* The chain that a table has unless it denies everything */
@@ -76,7 +77,7 @@ bool range_list_has(const struct range_list *list, const struct host *address);
 void range_list_done(struct range_list *list);
 
 /* Add the networks of a JSON document: an object of lists of "ADDRESS/BITS".
- * @name is for messages. 0, or a negative errno with words; then some may have
+ * @name is for messages. 0, or a negative errno with a message; then some may have
  * been added.
  */
 int ranges_parse(const char *text, size_t n, const char *name,
@@ -86,7 +87,7 @@ enum ruleset_set {
 	SET_NAMES,	/* Addresses of allowed names, each once */
 	SET_RANGES,	/* Allowed addresses and networks */
 	SET_LAN,	/* The networks around us */
-	SET_RESOLVERS,	/* Who may be asked for names; allows nothing else */
+	SET_RESOLVERS,	/* DNS servers; allows nothing but DNS */
 	SETS,
 };
 
@@ -95,7 +96,7 @@ extern const char *const ruleset_sets[SETS];
 /**
  * struct ruleset - Everything that may leave
  * @id:		Name of the marking chain
- * @deny_all:	Nothing but loopback and answers to who called us
+ * @deny_all:	Nothing but loopback and answers on incoming connections
  */
 struct ruleset {
 	char id[RULESET_ID_MAX];
@@ -139,10 +140,10 @@ struct target_list {
  * struct firewall - What is asked for; zero-initialise it
  * @names:	Allowed names
  * @ranges:	Allowed addresses and networks, also from files
- * @resolvers:	Who may be asked for names; empty: those of resolv.conf
+ * @resolvers:	DNS servers; empty: those of resolv.conf
  * @lan:	The networks around us are allowed too
  * @must, @must_not: What is verified; empty: found among what is allowed, and
- *		an address that nobody has
+ *		a documentation address
  * @watch_ms:	Between look-ups
  */
 struct firewall {
@@ -155,7 +156,7 @@ struct firewall {
 
 void firewall_done(struct firewall *f);
 
-/* A name, an address or a network. 0, or -EINVAL with words. */
+/* A name, an address or a network. 0, or -EINVAL with a message. */
 int firewall_allow(struct firewall *f, const char *text, struct err *err);
 int firewall_allow_file(struct firewall *f, const char *path, struct err *err);
 int firewall_resolver(struct firewall *f, const char *text, struct err *err);
@@ -168,17 +169,17 @@ int firewall_plan(const struct firewall *f, struct ruleset *ret,
 		  struct err *err);
 
 /* Put it in force and verify it. 0; 1 if the verification failed, and nothing
- * is let out now; or a negative errno with words, and nothing has changed.
+ * is let out now; or a negative errno with a message, and nothing has changed.
  * @report, an array, gets lines to show.
  */
 int firewall_up(const struct firewall *f, struct ruleset *ret,
 		json_t *report, struct err *err);
 
-/* Remove our table. 0, 1 if there was none, or a negative errno with words. */
+/* Remove our table. 0, 1 if there was none, or a negative errno with a message. */
 int firewall_down(struct err *err);
 
 /* Try what the firewall promises. 0, 1 if it does not hold, or a negative
- * errno with words. Without targets: those of `up`, else what is in the sets.
+ * errno with a message. Without targets: those of `up`, else what is in the sets.
  */
 int firewall_verify(struct firewall *f, json_t *report, struct err *err);
 
@@ -188,12 +189,12 @@ int firewall_verify(struct firewall *f, json_t *report, struct err *err);
 int firewall_watch(const struct firewall *f, struct ruleset *r,
 		   void (*warn)(const char *line), struct err *err);
 
-/* Fill in who may be asked for names */
+/* Fill in the DNS servers */
 void firewall_resolvers(const struct firewall *f, struct ruleset *r);
-/* Fill in the id: since when, and who we are */
+/* Fill in the id: the time and our pid */
 void firewall_mark(struct ruleset *r, int64_t since);
 
-/* Resolve one name into @r. 0, or a negative errno with words. */
+/* Resolve one name into @r. 0, or a negative errno with a message. */
 int firewall_look_up(const struct firewall *f, const char *name,
 		     struct ruleset *r, int64_t now, struct err *err);
 int firewall_check_targets(const struct firewall *f, const struct ruleset *r,
@@ -225,12 +226,12 @@ extern const char *const state_counters[STATE_COUNTERS];
 
 /* Pure: from what `nft -j list table` gave */
 void state_parse(const json_t *list, struct state *ret);
-/* Ask the kernel. 0, or a negative errno with words. */
+/* Ask the kernel. 0, or a negative errno with a message. */
 int state_read(struct state *ret, struct err *err);
 void state_done(struct state *state);
 
 const char *state_mode_name(enum firewall_mode mode);
-/* One counter as the kernel has it now. 0, or a negative errno with words. */
+/* One counter as the kernel has it now. 0, or a negative errno with a message. */
 int state_count(const char *counter, uint64_t *ret, struct err *err);
 uint64_t state_refused(const struct state *state);
 
@@ -239,20 +240,20 @@ void state_time(int64_t seconds, char ret[32]);
 
 /* Leave @document (a new reference, taken) with our network namespace added at
  * FIREWALL_MARK, or remove the file if it is NULL and about this namespace.
- * 0 or a negative errno with words.
+ * 0 or a negative errno with a message.
  */
 int state_leave(json_t *document, struct err *err);
 
 /* nft.c: 0 if nft is here and we may change this network namespace, else a
- * negative errno with words
+ * negative errno with a message
  */
 int nft_check(struct err *err);
 /* Load @text as one transaction: all of it or nothing */
 int nft_load(const struct buf *text, struct err *err);
-/* `nft -j list WORDS...` as its list of objects; NULL with words on failure,
+/* `nft -j list ARGS...` as its list of objects; NULL with a message on failure,
  * json_decref() the result
  */
-json_t *nft_list(const char *const *words, struct err *err);
+json_t *nft_list(const char *const *args, struct err *err);
 
 /* local.c: add the networks of our interfaces and the default gateways; not
  * loopback
@@ -264,9 +265,8 @@ int local_lan(struct range_list *list, struct err *err);
 void local_parse_resolvers(const char *text, struct range_list *list);
 /* The same from /etc/resolv.conf; none if it is not there */
 void local_resolvers(struct range_list *list);
-/* Add the default gateways in the text of /proc/net/route or ipv6_route */
-void local_parse_route4(const char *text, struct range_list *list);
-void local_parse_route6(const char *text, struct range_list *list);
+/* Add the gateway to @list, a range_list, if the message is about a default route; 0 */
+int local_take_route(const struct nlmsghdr *head, void *list);
 
 /**
  * struct name_addresses - What a name leads to
@@ -278,7 +278,7 @@ struct name_addresses {
 
 /* names.c: look @name up as programs here do: /etc/hosts, then DNS. With
  * @resolvers (not empty) those are asked, else the C library asks whom it asks.
- * 0 with at least one address, or a negative errno with words.
+ * 0 with at least one address, or a negative errno with a message.
  */
 int names_resolve(const char *name, const struct range_list *resolvers,
 		  struct name_addresses *ret, struct err *err);

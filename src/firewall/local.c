@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/fs.h"
+#include "base/netlink.h"
 #include "base/own.h"
 #include "gate/address.h"
 
@@ -22,7 +24,6 @@ enum {
 	FILE_MAX = 1 << 20,
 	WORDS_MAX = 10,		/* Of a line that we look at */
 	WORD_MAX = 64,
-	ROUTE_UP_GATEWAY = 3,	/* RTF_UP and RTF_GATEWAY */
 };
 
 /* The @n words of the line at *@text, which moves on; how many there were */
@@ -89,66 +90,34 @@ void local_parse_resolvers(const char *text, struct range_list *list)
 	}
 }
 
-/* "0102A8C0": the bytes of a word of this machine, as the kernel prints it */
-void local_parse_route4(const char *text, struct range_list *list)
+int local_take_route(const struct nlmsghdr *head, void *list)
 {
-	char words[WORDS_MAX][WORD_MAX];
+	const struct rtmsg *route = NLMSG_DATA(head);
+	int left = (int)RTM_PAYLOAD(head);
 
-	while (*text) {
-		uint32_t gateway;
+	if (head->nlmsg_type != RTM_NEWROUTE || left < 0 ||
+	    route->rtm_dst_len || route->rtm_table != RT_TABLE_MAIN)
+		return 0;
+	for (const struct rtattr *a = RTM_RTA(route); RTA_OK(a, left);
+	     a = RTA_NEXT(a, left)) {
+		const size_t n = RTA_PAYLOAD(a);
 		struct host host;
 
-		if (next_line(&text, words) < 8 ||
-		    strcmp(words[1], "00000000") != 0 ||
-		    strcmp(words[7], "00000000") != 0 ||
-		    (strtoul(words[3], NULL, 16) & ROUTE_UP_GATEWAY) !=
-			    ROUTE_UP_GATEWAY)
+		if (a->rta_type != RTA_GATEWAY || (n != 4 && n != 16))
 			continue;
-		gateway = (uint32_t)strtoul(words[2], NULL, 16);
-		host_of_address((const uint8_t *)&gateway, 4, 0, &host);
+		host_of_address(RTA_DATA(a), n, 0, &host);
 		(void)range_list_add_host(list, &host);
 	}
-}
-
-void local_parse_route6(const char *text, struct range_list *list)
-{
-	char words[WORDS_MAX][WORD_MAX];
-
-	while (*text) {
-		uint8_t address[16];
-		struct host host;
-
-		if (next_line(&text, words) < 9 ||
-		    strcmp(words[1], "00") != 0 || strlen(words[4]) != 32 ||
-		    (strtoul(words[8], NULL, 16) & ROUTE_UP_GATEWAY) !=
-			    ROUTE_UP_GATEWAY)
-			continue;
-		for (size_t i = 0; i < sizeof(address); i++) {
-			const char pair[] = {
-				words[4][2 * i], words[4][2 * i + 1], 0,
-			};
-
-			address[i] = (uint8_t)strtoul(pair, NULL, 16);
-		}
-		host_of_address(address, sizeof(address), 0, &host);
-		(void)range_list_add_host(list, &host);
-	}
-}
-
-static void from_file(const char *path,
-		      void (*parse)(const char *, struct range_list *),
-		      struct range_list *list)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	auto_buf struct buf text = { 0 };
-
-	if (fd >= 0 && fs_read_fd(fd, FILE_MAX, &text, NULL) == 0)
-		parse(buf_str(&text), list);
+	return 0;
 }
 
 void local_resolvers(struct range_list *list)
 {
-	from_file("/etc/resolv.conf", local_parse_resolvers, list);
+	auto_close int fd = open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC);
+	auto_buf struct buf text = { 0 };
+
+	if (fd >= 0 && fs_read_fd(fd, FILE_MAX, &text, NULL) == 0)
+		local_parse_resolvers(buf_str(&text), list);
 	range_list_tidy(list);
 }
 
@@ -183,6 +152,9 @@ static void add_network(const struct ifaddrs *i, struct range_list *list)
 
 int local_lan(struct range_list *list, struct err *err)
 {
+	auto_close int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+				   NETLINK_ROUTE);
+	struct netlink routes = { 0 };
 	struct ifaddrs *all = NULL;
 
 	if (getifaddrs(&all) < 0)
@@ -190,8 +162,9 @@ int local_lan(struct range_list *list, struct err *err)
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
 		add_network(i, list);
 	freeifaddrs(all);
-	from_file("/proc/net/route", local_parse_route4, list);
-	from_file("/proc/net/ipv6_route", local_parse_route6, list);
+	(void)netlink_add(&routes, RTM_GETROUTE, NLM_F_REQUEST | NLM_F_DUMP,
+			  sizeof(struct rtmsg));
+	(void)netlink_ask(fd, &routes, local_take_route, list);
 	range_list_tidy(list);
 	return 0;
 }

@@ -3,6 +3,9 @@
 
 #include "firewall/firewall.h"
 
+#include <linux/rtnetlink.h>
+
+#include "base/netlink.h"
 #include "test.h"
 
 static struct host host(const char *text)
@@ -53,27 +56,38 @@ TEST(what_dockers_resolver_asks_itself)
 	range_list_done(&list);
 }
 
+/* What the kernel says of a route */
+static void take_route(uint8_t bits, uint8_t table, const char *gateway,
+		       struct range_list *list)
+{
+	struct netlink q = { 0 };
+	struct rtmsg *route = netlink_add(&q, RTM_NEWROUTE, 0, sizeof(*route));
+	const uint32_t priority = 100;
+
+	route->rtm_dst_len = bits;
+	route->rtm_table = table;
+	netlink_add_attribute(&q, RTA_PRIORITY, &priority, sizeof(priority));
+	if (gateway) {
+		const struct host h = host(gateway);
+
+		netlink_add_attribute(&q, RTA_GATEWAY, h.address,
+				      h.kind == HOST_IPV4 ? 4 : 16);
+	}
+	CHECK_INT(local_take_route(&q.head, list), 0);
+}
+
 TEST(gateways_of_default_routes)
 {
 	struct range_list list = { 0 };
-	char text[512];
-	/* As this machine would print 10.1.2.3 */
-	const union { uint8_t bytes[4]; uint32_t word; } gateway = {
-		{ 10, 1, 2, 3 },
-	};
 
-	snprintf(text, sizeof(text), "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n"
-		 "eth0\t00000000\t%08X\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"
-		 "eth0\t0000000A\t0101010A\t0003\t0\t0\t0\t000000FF\t0\t0\t0\n"
-		 "eth1\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n",
-		 gateway.word);
-	local_parse_route4(text, &list);
+	take_route(0, RT_TABLE_MAIN, "10.1.2.3", &list);
+	take_route(8, RT_TABLE_MAIN, "10.1.1.1", &list);
+	take_route(0, RT_TABLE_LOCAL, "10.1.1.2", &list);
+	take_route(0, RT_TABLE_MAIN, NULL, &list);
 	CHECK_INT(list.len, 1);
 	CHECK(has(&list, "10.1.2.3"));
-	local_parse_route6("00000000000000000000000000000000 00 00000000000000000000000000000000 00 fd000000000000000000000000000001 00000400 00000001 00000000 00000003 eth0\n"
-			   "fd000000000000000000000000000000 40 00000000000000000000000000000000 00 00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth0\n"
-			   "00000000000000000000000000000000 00 00000000000000000000000000000000 00 00000000000000000000000000000000 ffffffff 00000001 00000000 00200200 lo\n",
-			   &list);
+	take_route(0, RT_TABLE_MAIN, "fd00::1", &list);
+	take_route(64, RT_TABLE_MAIN, NULL, &list);
 	CHECK_INT(list.len, 2);
 	CHECK(has(&list, "fd00::1"));
 	range_list_done(&list);
