@@ -11,7 +11,7 @@ struct err;
  * @name:	Of the program; installed in the libexec directory
  * @help:	One line
  * @run:	argv[0] is as it was called (a login shell's has a dash before
- *		it). Returns the exit status; what there is to say was said.
+ *		it). Returns the exit status, with messages printed.
  */
 struct applet {
 	const char *name, *help;
@@ -26,6 +26,11 @@ struct applet {
 const struct applet *applet_find(const char *argv0);
 /* The whole table, ending with an empty row */
 const struct applet *applet_table(void);
+
+/* The shell @name on the PATH that is not a link to us, else the system's; NULL if
+ * there is none. The caller frees.
+ */
+char *shell_find(const char *name);
 
 /* The verb 'as' (cli/command-line.h) */
 int cli_as(int argc, char **argv, struct err *err);

@@ -48,7 +48,7 @@ enum {
  * @root:	The new one
  * @self:	/proc/self, to name descriptors for calls that take paths
  * @store:	A tmpfs below the new root, for bytes and overlays; -1 if not needed
- * @stored:	How many names it has
+ * @stored:	The last name in it
  */
 struct builder {
 	struct bwrap_plan *plan;
@@ -243,66 +243,44 @@ static int clone_source(int source, const struct bwrap_op *op, struct err *err)
 	return take_fd(&mount);
 }
 
-/* Attach @mount (taken over) at @at (taken over); if that is the root, @mount is
- * from now on
- */
+/* Attach @mount at @at; if that is the root, it is @mount from now on */
 static int attach(struct builder *b, int mount, int at,
 		  const struct bwrap_op *op, struct err *err)
 {
-	auto_close int fd = mount, to = at;
-	const bool root = is_same_place(b->root, to);
+	const bool root = is_same_place(b->root, at);
 
-	if (tree_attach(fd, to, NULL, op->dest) < 0)
+	if (tree_attach(mount, at, NULL, op->dest) < 0)
 		return fail_errno(err, "Can't mount on %s", op->dest);
 	if (root) {
-		(void)close(b->root);
-		b->root = take_fd(&fd);
+		close_fd(&b->root);
+		b->root = fcntl(mount, F_DUPFD_CLOEXEC, 3);
 	}
-	return 0;
+	return root && b->root < 0 ? fail_errno(err, "Can't keep the root") : 0;
 }
 
-static int do_bind(struct builder *b, struct bwrap_op *op, struct err *err)
+/* A new mount for @op, detached; or -ENOENT and the like with a message */
+static int new_bind(struct builder *b, struct bwrap_op *op, struct err *err)
 {
 	auto_close int mount = take_fd(&op->mount), source = -1;
-	int at;
 
-	if (mount < 0) {
-		source = open_source(op, err);
-		if (source < 0)
-			return source == -ENOENT && op->flags & BWRAP_TRY ?
-			       0 : source;
-	}
-	at = open_dest(b, op, is_dir(mount < 0 ? source : mount), err);
-	if (at < 0)
-		return at;
-	if (mount < 0)
-		mount = clone_source(source, op, err);
-	return mount < 0 ? mount : attach(b, take_fd(&mount), at, op, err);
+	(void)b;
+	if (mount >= 0)
+		return take_fd(&mount);
+	source = open_source(op, err);
+	return source < 0 ? source : clone_source(source, op, err);
 }
 
-/* A new file system on a directory. *@ret, if not NULL, leads there. */
-static int mount_at(struct builder *b, const struct bwrap_op *op, int mount,
-		    int *ret, struct err *err)
+static int new_file_system(const char *type, const char *const (*options)[2],
+			   unsigned int attr, const char *dest, struct err *err)
 {
-	static const char *const types[BWRAP_KINDS] = {
-		[BWRAP_PROC] = "proc", [BWRAP_DEV] = "tmpfs",
-		[BWRAP_TMPFS] = "tmpfs", [BWRAP_MQUEUE] = "mqueue",
-	};
-	auto_close int fd = mount;
-	int at;
+	const int mount = mount_new(type, options, attr);
 
-	if (fd < 0)
-		return fail(err, fd, "Can't mount %s on %s: %s",
-			    types[op->kind], op->dest, strerror(-fd));
-	at = open_dest(b, op, true, err);
-	if (at < 0)
-		return at;
-	if (ret)
-		*ret = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	return attach(b, take_fd(&fd), at, op, err);
+	return mount < 0 ? fail(err, mount, "Can't mount %s on %s: %s", type,
+				dest, strerror(-mount)) : mount;
 }
 
-static int new_tmpfs(mode_t mode, uint64_t size)
+static int new_tmpfs(mode_t mode, uint64_t size, const char *dest,
+		     struct err *err)
 {
 	char mode_text[16], size_text[32];
 	const char *const options[][2] = {
@@ -313,44 +291,49 @@ static int new_tmpfs(mode_t mode, uint64_t size)
 	snprintf(mode_text, sizeof(mode_text), "%o", mode);
 	snprintf(size_text, sizeof(size_text), "%llu",
 		 (unsigned long long)size);
-	return mount_new("tmpfs", options,
-			 MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return new_file_system("tmpfs", options, MOUNT_ATTR_NOSUID |
+			       MOUNT_ATTR_NODEV, dest, err);
 }
 
-static int do_tmpfs(struct builder *b, struct bwrap_op *op, struct err *err)
+static int new_op_tmpfs(struct builder *b, struct bwrap_op *op, struct err *err)
 {
-	return mount_at(b, op, new_tmpfs(op->perms, op->size), NULL, err);
+	(void)b;
+	return new_tmpfs(op->kind == BWRAP_DEV ? 0755 : op->perms, op->size,
+			 op->dest, err);
 }
 
-static int do_mqueue(struct builder *b, struct bwrap_op *op, struct err *err)
+static int new_mqueue(struct builder *b, struct bwrap_op *op, struct err *err)
 {
 	static const char *const options[][2] = { { "source", "mqueue" }, { 0 } };
 
-	return mount_at(b, op, mount_new("mqueue", options, 0), NULL, err);
+	(void)b;
+	return new_file_system("mqueue", options, 0, op->dest, err);
 }
 
-/* A new one, or the host's where its processes are ours. Where we could write to
- * settings of the kernel, by whatever right, they become read-only.
- */
-static int do_proc(struct builder *b, struct bwrap_op *op, struct err *err)
+/* A new one, or the host's where its processes are ours */
+static int new_proc(struct builder *b, struct bwrap_op *op, struct err *err)
 {
 	static const char *const options[][2] = { { "source", "proc" }, { 0 } };
+	auto_close int host = -1;
+
+	if (has_pidns(b->plan))
+		return new_file_system("proc", options, MOUNT_ATTR_NOSUID |
+				       MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+				       op->dest, err);
+	host = open_path("/proc", err);
+	return host < 0 ? host : clone_source(host, op, err);
+}
+
+/* Where we could write to settings of the kernel, by whatever right, they become
+ * read-only
+ */
+static int fill_proc(int proc, struct err *err)
+{
 	static const char *const settings[] = {
 		"sys", "sysrq-trigger", "irq", "bus",
 	};
-	auto_close int proc = -1, host = -1;
-	int r;
+	int r = 0;
 
-	if (!has_pidns(b->plan)) {
-		host = open_path("/proc", err);
-		r = host < 0 ? host : clone_source(host, op, err);
-		if (r < 0)
-			return r;
-	} else {
-		r = mount_new("proc", options, MOUNT_ATTR_NOSUID |
-			      MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	}
-	r = mount_at(b, op, r, &proc, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(settings); i++) {
 		r = faccessat(proc, settings[i], W_OK, AT_EACCESS) == 0 ?
 		    tree_seal(proc, settings[i]) :
@@ -378,14 +361,12 @@ static int bind_node(int dev, const char *path, const char *name,
 	return 0;
 }
 
-static int do_dev(struct builder *b, struct bwrap_op *op, struct err *err)
+static int fill_dev(int dev, struct err *err)
 {
-	auto_close int dev = -1, pts = mount_new_devpts();
+	auto_close int pts = mount_new_devpts();
 	char path[64];
-	int r = mount_at(b, op, new_tmpfs(0755, 0), &dev, err);
+	int r = dev_furnish(dev, 0755, err);
 
-	if (r == 0)
-		r = dev_furnish(dev, 0755, err);
 	for (size_t i = 0; r == 0 && i < DEV_NODES; i++) {
 		snprintf(path, sizeof(path), "/dev/%s", dev_nodes[i]);
 		r = bind_node(dev, path, dev_nodes[i], err);
@@ -464,33 +445,33 @@ static int do_file(struct builder *b, struct bwrap_op *op, struct err *err)
 	return copy_bytes(b, fd, op, err);
 }
 
-/* In the store under a name that goes at once; bound from there. The destination
- * comes last: bytes that cannot be had leave none behind.
+/* A file in the store. Its name goes once the mount is attached, not before: the
+ * kernel attaches nothing that is unlinked.
  */
-static int do_data(struct builder *b, struct bwrap_op *op, struct err *err)
+static int new_data(struct builder *b, struct bwrap_op *op, struct err *err)
 {
 	auto_free char *parent_name = NULL;
-	auto_close int parent = open_parent(b, op, &parent_name, err);
-	auto_close int fd = -1, at = -1;
+	auto_close int parent = open_parent(b, op, &parent_name, err), fd = -1;
 	char name[32];
-	int mount, r;
+	int r;
 
 	if (parent < 0)
 		return parent;
-	snprintf(name, sizeof(name), "%u", b->stored++);
+	snprintf(name, sizeof(name), "%u", ++b->stored);
 	fd = openat(b->store, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0600);
 	if (fd < 0 || fchmod(fd, op->perms) < 0)
 		return fail_errno(err, "Can't create tmpfile for %s", op->dest);
 	r = copy_bytes(b, fd, op, err);
-	if (r == 0)
-		r = at = open_dest(b, op, false, err);
-	mount = r < 0 ? r : clone_source(fd, op, err);
-	if (mount < 0)
-		return mount;
-	r = attach(b, mount, take_fd(&at), op, err);
-	(void)unlinkat(b->store, name, 0);	/* Now: not while it moves */
-	return r;
+	return r < 0 ? r : clone_source(fd, op, err);
+}
+
+static void unlink_stored(const struct builder *b)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%u", b->stored);
+	(void)unlinkat(b->store, name, 0);
 }
 
 static int do_symlink(struct builder *b, struct bwrap_op *op, struct err *err)
@@ -572,7 +553,7 @@ static int make_scratch(struct builder *b, struct err *err)
 	char name[32];
 	int fd = -1;
 
-	snprintf(name, sizeof(name), "%u", b->stored++);
+	snprintf(name, sizeof(name), "%u", ++b->stored);
 	if (mkdirat(b->store, name, 0755) == 0)
 		fd = openat(b->store, name, O_PATH | O_CLOEXEC);
 	return fd < 0 ? fail_errno(err, "Can't make a directory for an overlay")
@@ -580,7 +561,7 @@ static int make_scratch(struct builder *b, struct err *err)
 }
 
 /* Upper and work directory, or -1, then the lower ones, topmost first: that is the
- * caller's last. 0, or a negative errno with words.
+ * caller's last. 0, or a negative errno with a message.
  */
 static int open_layers(struct builder *b, const struct bwrap_op *op, int *fds,
 		       struct err *err)
@@ -604,8 +585,8 @@ static int open_layers(struct builder *b, const struct bwrap_op *op, int *fds,
 }
 
 /* In /proc/self, where the names of descriptors are short */
-static int new_overlay(const struct builder *b, const struct bwrap_op *op,
-		       const int *fds, struct err *err)
+static int overlay_of(const struct builder *b, const struct bwrap_op *op,
+		      const int *fds, struct err *err)
 {
 	auto_close int cwd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int mount;
@@ -621,20 +602,61 @@ static int new_overlay(const struct builder *b, const struct bwrap_op *op,
 				    : strerror(-mount));
 }
 
-static int do_overlay(struct builder *b, struct bwrap_op *op, struct err *err)
+static int new_overlay(struct builder *b, struct bwrap_op *op, struct err *err)
 {
 	auto_free int *fds = mem_zalloc((2 + op->layers) * sizeof(*fds));
-	auto_close int at = open_dest(b, op, true, err);
-	int r;
+	int r = open_layers(b, op, fds, err);
 
-	if (at < 0)
-		return at;
-	r = open_layers(b, op, fds, err);
 	if (r == 0)
-		r = new_overlay(b, op, fds, err);
+		r = overlay_of(b, op, fds, err);
 	for (size_t i = 0; i < 2 + op->layers; i++)
 		close_fd(&fds[i]);
-	return r < 0 ? r : attach(b, r, take_fd(&at), op, err);
+	return r;
+}
+
+/**
+ * struct operation - How a kind of operation is done
+ * @make:	A mount to attach at the destination: detached, or a negative errno
+ *		with a message
+ * @fill:	What is then done in it, or NULL
+ * @act:	Instead of a mount
+ */
+static const struct operation {
+	int (*make)(struct builder *b, struct bwrap_op *op, struct err *err);
+	int (*fill)(int mount, struct err *err);
+	int (*act)(struct builder *b, struct bwrap_op *op, struct err *err);
+} operations[BWRAP_KINDS] = {
+	[BWRAP_BIND] = { .make = new_bind },
+	[BWRAP_OVERLAY] = { .make = new_overlay },
+	[BWRAP_PROC] = { .make = new_proc, .fill = fill_proc },
+	[BWRAP_DEV] = { .make = new_op_tmpfs, .fill = fill_dev },
+	[BWRAP_TMPFS] = { .make = new_op_tmpfs },
+	[BWRAP_MQUEUE] = { .make = new_mqueue },
+	[BWRAP_DATA] = { .make = new_data },
+	[BWRAP_REMOUNT] = { .act = do_remount }, [BWRAP_DIR] = { .act = do_dir },
+	[BWRAP_FILE] = { .act = do_file }, [BWRAP_SYMLINK] = { .act = do_symlink },
+	[BWRAP_CHMOD] = { .act = do_chmod },
+	[BWRAP_HOSTNAME] = { .act = do_hostname },
+};
+
+static int carry_out(struct builder *b, struct bwrap_op *op, struct err *err)
+{
+	const struct operation *how = &operations[op->kind];
+	auto_close int mount = -1, at = -1;
+	int r;
+
+	if (how->act)
+		return how->act(b, op, err);
+	mount = how->make(b, op, err);
+	if (mount < 0)
+		return mount == -ENOENT && op->flags & BWRAP_TRY ? 0 : mount;
+	at = open_dest(b, op, is_dir(mount), err);
+	if (at < 0)
+		return at;
+	r = attach(b, mount, at, op, err);
+	if (op->kind == BWRAP_DATA)
+		unlink_stored(b);
+	return r < 0 || !how->fill ? r : how->fill(mount, err);
 }
 
 /* Find what is missing before anything is done. The root is cloned here: its
@@ -664,15 +686,12 @@ static int check_sources(struct builder *b, struct err *err)
 }
 
 /* Attach @mount (taken over) on top of all that is mounted on "/" */
-static int stack_on_root(const struct builder *b, int mount, const char *what,
-			 struct err *err)
+static int stack_on_root(const struct builder *b, int mount, struct err *err)
 {
 	auto_close int fd = mount;
 
-	if (fd < 0)
-		return fail(err, fd, "Can't make %s: %s", what, strerror(-fd));
-	if (tree_attach(fd, b->host, NULL, "/") < 0)
-		return fail_errno(err, "Can't mount %s", what);
+	if (fd >= 0 && tree_attach(fd, b->host, NULL, "/") < 0)
+		return fail_errno(err, "Can't mount on /");
 	return take_fd(&fd);
 }
 
@@ -711,16 +730,6 @@ static int enter_root(const struct builder *b, struct err *err)
 
 static int build_root(struct builder *b, struct err *err)
 {
-	static int (*const run[BWRAP_KINDS])(struct builder *,
-					     struct bwrap_op *, struct err *) = {
-		[BWRAP_BIND] = do_bind, [BWRAP_OVERLAY] = do_overlay,
-		[BWRAP_REMOUNT] = do_remount, [BWRAP_PROC] = do_proc,
-		[BWRAP_DEV] = do_dev, [BWRAP_TMPFS] = do_tmpfs,
-		[BWRAP_MQUEUE] = do_mqueue, [BWRAP_DIR] = do_dir,
-		[BWRAP_FILE] = do_file, [BWRAP_DATA] = do_data,
-		[BWRAP_SYMLINK] = do_symlink, [BWRAP_CHMOD] = do_chmod,
-		[BWRAP_HOSTNAME] = do_hostname,
-	};
 	const struct mount_attr slave = { .propagation = MS_SLAVE };
 	struct bwrap_op *first = b->plan->ops.v;
 	int r = check_sources(b, err);
@@ -731,20 +740,16 @@ static int build_root(struct builder *b, struct err *err)
 	if (sys_mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &slave) < 0)
 		return fail_errno(err, "Failed to make / slave");
 	if (needs_store(b->plan))
-		r = b->store = stack_on_root(b, new_tmpfs(0755, 0),
-					     "a tmpfs for data", err);
+		r = b->store = stack_on_root(b, new_tmpfs(0755, 0, "/", err),
+					     err);
 	/* The host's root, bound on "/" before all else, needs no tmpfs below it */
 	bound = b->plan->ops.len && first->mount >= 0 &&
 		!strcmp(first->dest, "/");
 	if (r >= 0)
 		r = b->root = stack_on_root(b, bound ? take_fd(&first->mount) :
-					    new_tmpfs(0755, 0), "a new root",
-					    err);
-	for (size_t i = bound; r >= 0 && i < b->plan->ops.len; i++) {
-		struct bwrap_op *op = &b->plan->ops.v[i];
-
-		r = run[op->kind](b, op, err);
-	}
+					    new_tmpfs(0755, 0, "/", err), err);
+	for (size_t i = bound; r >= 0 && i < b->plan->ops.len; i++)
+		r = carry_out(b, &b->plan->ops.v[i], err);
 	return r < 0 ? r : enter_root(b, err);
 }
 

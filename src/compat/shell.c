@@ -3,7 +3,7 @@
  * compat/shell.c - cloche as a shell: the real one, in the sandbox
  *
  * Many programs run commands by "$SHELL -c" or by the first bash on the PATH,
- * and can be told which. All words are the shell's own; the policy comes from
+ * and can be given another. All arguments are the shell's own; the policy comes from
  * the settings. The real shell is the next one of that name, so a link of ours
  * may stand before it on the PATH. Inside the sandbox the link is simply the
  * shell.
@@ -48,7 +48,7 @@ static char *shell_in(const char *dir, const char *name)
 	return NULL;
 }
 
-static char *find_shell(const char *name)
+char *shell_find(const char *name)
 {
 	const char *path = getenv("PATH");
 	char *file = NULL;
@@ -65,8 +65,8 @@ static char *find_shell(const char *name)
 	return file ? file : shell_in("/bin", name);
 }
 
-/* The shell's argv; a login shell is told by an option, for its name is only
- * known outside
+/* The shell's argv; a login shell gets an option, for its name is only known
+ * outside
  */
 static char **words_for(char *shell, bool login, int argc, char **argv)
 {
@@ -102,7 +102,7 @@ int applet_shell(int argc, char **argv)
 {
 	const char *name = path_base(argv[0]);
 	const bool login = *name == '-';
-	auto_free char *shell = find_shell(name + login);
+	auto_free char *shell = shell_find(name + login);
 	auto_free char **words = NULL;
 
 	if (!shell) {

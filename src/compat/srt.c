@@ -151,7 +151,7 @@ static bool is_whole(const char *word)
 }
 
 /* Negative if there is something to do, with *@ret filled in; else the exit
- * status, and what there was to say was said. An option that srt does not know is
+ * status, with messages printed. An option that srt does not know is
  * the first word of the command. Options end there: srt goes on looking, and takes
  * -d, -s and -c away from the command itself.
  */
@@ -206,7 +206,7 @@ static void on_print(void *arg, const char *text, size_t n)
 	}
 }
 
-/* Look at the file as srt does; 0, or the exit status with all said */
+/* Look at the file as srt does; 0, or the exit status with a message */
 static int check_text(const char *file, const struct buf *text)
 {
 	auto_free char *reason = NULL;
@@ -317,25 +317,6 @@ static int check_control(const char *text)
 	return 1;
 }
 
-/* As `which` would find it */
-static char *find_shell(void)
-{
-	const char *path = getenv("PATH");
-
-	while (path && *path) {
-		const size_t n = strcspn(path, ":");
-		auto_free char *dir = mem_strndup(path, n);
-		char *file = path_join(dir, "bash");
-
-		if (*dir == '/' && access(file, X_OK) == 0)
-			return file;
-		free(file);
-		path += n + (path[n] == ':');
-	}
-	return mem_strdup(access("/bin/bash", X_OK) == 0 ? "/bin/bash"
-							  : "/bin/sh");
-}
-
 /* A leading word that srt leaves without quotes, so bash takes it for an
  * assignment
  */
@@ -416,7 +397,8 @@ static int run_srt(const struct srt_call *call, const char *settings)
 	};
 	static struct run one;
 	struct options options = { 0 };
-	auto_free char *shell = find_shell();
+	auto_free char *bash = shell_find("bash");
+	char sh[] = "/bin/sh", *shell = bash ? bash : sh;
 	auto_buf struct buf script = { 0 };
 	auto_free char **argv = command_for(call, shell, &script);
 	struct err err = { 0 };
