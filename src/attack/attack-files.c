@@ -261,7 +261,7 @@ static int bare_repository(struct attack *a)
 	return attack_mark("HEAD", O_CREAT);
 }
 
-/* A new file NAME in every mount, with a list for who cleans up; then PATH,
+/* A new file NAME in every mount, with a list for the host to clean up; then PATH,
  * where it shows in a control
  */
 static int everywhere(struct attack *a)

@@ -35,7 +35,7 @@ struct found {
  * struct attack - One attempt
  * @argv:	Its arguments
  * @word:	What a listener is sent, to tell attempts apart; NULL: "x", and
- *		nothing to those who listen for a connection
+ *		nothing where a connection is all there is
  * @control:	Outside, where it must succeed: there is no gate, and no host
  *		that acts meanwhile
  * @print:	Print what is learned, a line each, instead of keeping it

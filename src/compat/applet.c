@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/path.h"
 
-static const struct applet personas[] = {
+static const struct applet applets[] = {
 #define APPLET(id, name, help) { name, help, applet_##id },
 #include "compat/applets.def"
 #undef APPLET
@@ -19,13 +19,13 @@ static const struct applet personas[] = {
 
 const struct applet *applet_table(void)
 {
-	return personas;
+	return applets;
 }
 
 const struct applet *applet_find(const char *argv0)
 {
 	const char *name = path_base(argv0);
-	const struct applet *p = personas;
+	const struct applet *p = applets;
 
 	if (*name == '-')	/* A login shell */
 		name++;

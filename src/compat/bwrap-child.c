@@ -3,7 +3,7 @@
  * compat/bwrap-child.c - bwrap's first process, from fork to the command
  *
  * Should: do what the plan says, in bubblewrap's order, since callers see it:
- * nothing before a process outside has said so, mounts while the user namespace
+ * nothing before the process outside allows it, mounts while the user namespace
  * still gives the right to, capabilities and filters last. Mustn't: leave open
  * what is ours, or run anything after a failed step.
  *
@@ -109,7 +109,7 @@ static int enter_pidns(const struct child *c, struct err *err)
 		return r;
 	pidfd = pidfd_open(getpid(), 0);
 	if (pidfd < 0 || socket_send(c->socket, &m, sizeof(m), &pidfd, 1) < 0)
-		return fail_errno(err, "cannot tell who we are");
+		return fail_errno(err, "cannot send our pidfd");
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static int set_up_network(const struct bwrap_plan *plan, struct err *err)
 	const int r = plan->namespaces & CLONE_NEWNET ? netns_up(false, NULL)
 						      : 0;
 
-	/* Known words, from containers */
+	/* A known message, from containers */
 	return r < 0 ? fail(err, r, "loopback: Failed RTM_NEWADDR: %s",
 			    strerror(-r)) : 0;
 }
@@ -150,7 +150,7 @@ static int map_ids(const struct child *c, struct err *err)
 	if (!(plan->namespaces & CLONE_NEWUSER) || plan->userns_block >= 0)
 		return 0;
 	r = idmap_write(c->self, new.uid, old.uid, new.gid, old.gid, NULL);
-	/* These words are known: it is how AppArmor's restriction shows */
+	/* A known message: it is how AppArmor's restriction shows */
 	return r < 0 ? fail(err, r, "setting up uid map: %s", strerror(-r)) : 0;
 }
 

@@ -24,7 +24,7 @@ enum {
 	FLAGS_SHIFT = 8,		/* A row's value: a kind, then its flags */
 };
 
-/* Each takes what it needs of the row, its words and room for an error */
+/* Each takes what it needs of the row, its arguments and a buffer for an error */
 #define OPTION(id)							\
 	static int set_##id(struct bwrap *b __attribute__((unused)),	\
 			    const struct bwrap_row *row			\
@@ -335,7 +335,7 @@ static int take_word(struct bwrap_op *op, const struct bwrap_row *row,
 	}
 }
 
-/* What the options before it said: a mode, a size, lower directories */
+/* What the options before it set: a mode, a size, lower directories */
 static int take_modifiers(struct bwrap *b, const struct bwrap_row *row,
 			  struct bwrap_op *op, struct err *err)
 {
@@ -405,7 +405,7 @@ static const struct bwrap_row rows[] = {
 	{ "--level-prefix", "", set_flag, AT(level_prefix), "Put a syslog level before each message, as <3>" },
 	{ "--unshare-all", "", set_unshare_all, CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWUTS, "New namespaces of every kind there is" },
 	{ "--share-net", "", set_share, CLONE_NEWNET, "But keep the network (after --unshare-all)" },
-	{ "--unshare-user", "", set_unshare, CLONE_NEWUSER, "New user namespace (who is not root gets one anyway)" },
+	{ "--unshare-user", "", set_unshare, CLONE_NEWUSER, "New user namespace (always made unless root)" },
 	{ "--unshare-user-try", "", set_flag, AT(plan.user_try), "New user namespace, if the kernel has them" },
 	{ "--unshare-ipc", "", set_unshare, CLONE_NEWIPC, "New IPC namespace" },
 	{ "--unshare-pid", "", set_unshare, CLONE_NEWPID, "New pid namespace" },
@@ -454,12 +454,12 @@ static const struct bwrap_row rows[] = {
 	{ "--seccomp", "FD", set_seccomp, 0, "Load the seccomp program in FD; only one" },
 	{ "--add-seccomp-fd", "FD", set_add_seccomp, 0, "Load the seccomp program in FD; as many as there are" },
 	{ "--block-fd", "FD", set_fd, AT(plan.block), "Before the command starts, wait for data on FD" },
-	{ "--userns-block-fd", "FD", set_fd, AT(plan.userns_block), "Wait for data on FD while somebody else maps users" },
+	{ "--userns-block-fd", "FD", set_fd, AT(plan.userns_block), "Wait for data on FD while another process maps users" },
 	{ "--info-fd", "FD", set_fd, AT(plan.info), "Write facts about the sandbox to FD, as JSON" },
 	{ "--json-status-fd", "FD", set_fd, AT(plan.status), "Write start and end to FD, a JSON object per line" },
 	{ "--new-session", "", set_flag, AT(plan.new_session), "Leave the terminal's session" },
 	{ "--die-with-parent", "", set_flag, AT(plan.die_with_parent), "End the sandbox when the process that started it ends" },
-	{ "--as-pid-1", "", set_flag, AT(plan.as_pid_1), "The command is process 1: nobody reaps for it" },
+	{ "--as-pid-1", "", set_flag, AT(plan.as_pid_1), "The command is process 1, and reaps orphans itself" },
 	{ "--cap-add", "CAP", set_cap, 1, "Keep a capability, or ALL" },
 	{ "--cap-drop", "CAP", set_cap, 0, "Drop a capability, or ALL" },
 	{ "--perms", "OCTAL", set_perms, 0, "Mode of what the next option makes" },

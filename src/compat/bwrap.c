@@ -113,7 +113,7 @@ static int take_pid(struct first *first, struct err *err)
 	return 0;
 }
 
-/* Must the first process wait until others have been told of it? */
+/* Must the first process wait until others know of it? */
 static bool must_wait(const struct bwrap_plan *plan)
 {
 	return plan->info >= 0 || plan->status >= 0 || plan->userns_block >= 0;
@@ -268,7 +268,7 @@ static int wait_for_pid(pid_t pid)
 	return ended == pid ? reap_exit_code(status) : BWRAP_FAILED;
 }
 
-/* Until it has ended, or said how the command did */
+/* Until it has ended, or reported how the command did */
 static int follow(const struct bwrap_plan *plan, const struct first *first,
 		  struct err *err)
 {
@@ -311,7 +311,7 @@ static void reserve_standard(void)
 		(void)close(fd);
 }
 
-/* The command's exit status (128+N for signal N), or a negative errno with words:
+/* The command's exit status (128+N for signal N), or a negative errno with a message:
  * then nothing ran
  */
 static int run_plan(struct bwrap_plan *plan, struct err *err)

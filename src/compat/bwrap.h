@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compat/bwrap.h - bubblewrap: its command line, as a plan, and who carries it out
+/* compat/bwrap.h - bubblewrap: its command line, as a plan that is carried out
  *
  * A plan of cloche (plan/plan.h) comes from a policy, and all of it holds in
  * every run. This one has what a caller asked for, in the caller's order, and
@@ -118,7 +118,7 @@ struct bwrap {
 /**
  * struct bwrap_row - One option
  * @words:	What follows it, for people
- * @set:	Takes them; 0, or a negative errno with words
+ * @set:	Takes them; 0, or a negative errno with a message
  */
 struct bwrap_row {
 	const char *name, *words;
@@ -137,13 +137,13 @@ size_t bwrap_count(const struct bwrap_row *row);
 /* Read options from @words, which ends with NULL; what is left is the command.
  * Options on the environment change ours. @caps are the capabilities that
  * --cap-add and --cap-drop change. 0, BWRAP_HELP or BWRAP_VERSION, or a negative
- * errno with words. Done with bwrap_done() in any case.
+ * errno with a message. Done with bwrap_done() in any case.
  */
 int bwrap_parse(struct bwrap *b, char *const *words, uint64_t caps,
 		struct err *err);
 void bwrap_done(struct bwrap *b);
 
-/* Combinations that cannot be, in bubblewrap's words; and the user namespace
+/* Combinations that cannot be, with bubblewrap's messages; and the user namespace
  * without which the caller, @uid, can make no other. 0 or -EINVAL.
  */
 int bwrap_check(struct bwrap_plan *plan, uid_t uid, struct err *err);
@@ -152,7 +152,7 @@ int bwrap_check(struct bwrap_plan *plan, uid_t uid, struct err *err);
 int bwrap_build(struct bwrap_plan *plan, struct err *err);
 
 /**
- * struct bwrap_owner - Who started it: inside, we cannot ask any more
+ * struct bwrap_owner - The ids of the user outside, which are unknown inside
  */
 struct bwrap_owner {
 	uid_t uid;
@@ -161,7 +161,7 @@ struct bwrap_owner {
 
 /* bwrap-child.c: the sandbox's first process, all the way to the command. What it
  * says on @socket is struct sandbox_message: SANDBOX_STARTED with its pidfd if it
- * joined a pid namespace; SANDBOX_FAILED with words; SANDBOX_READY when only the
+ * joined a pid namespace; SANDBOX_FAILED with a message; SANDBOX_READY when only the
  * command's execve() is left; SANDBOX_EXITED where a process 1 of ours waits for
  * it. With @wait_first it does nothing before a byte has come.
  */

@@ -93,7 +93,7 @@ static bool host_is_docker(void)
 	return access("/.dockerenv", F_OK) == 0 && !is_first_namespace();
 }
 
-/* The container we are in, or NULL; words for people */
+/* The container we are in, or NULL; text for people */
 static const char *find_container(void)
 {
 	static const char release[] = "/proc/sys/kernel/osrelease";

@@ -133,7 +133,7 @@ void doctor_preflight(const struct preflight *want, struct buf *out)
 
 	if (firewall_mark_is_missing())
 		buf_adds(out, "cloche: the egress firewall of this container (/etc/cloche/firewall) is down, so its network is open; restart the container\n");
-	/* What cannot be told is not worth an alarm at every start */
+	/* An unknown state is not worth an alarm at every start */
 	if (!want->enabled || doctor_run(&d, true, NULL) < 0 ||
 	    d.tier == TIER_FULL)
 		return;

@@ -86,7 +86,7 @@ void probe_pasta(struct probe_result *r)
 		     buf_str(&out));
 }
 
-/* Keep one capability over an execve() as somebody else than root */
+/* Keep one capability over an execve() as a user other than root */
 static int keep_capability(unsigned int cap)
 {
 	struct sys_caps caps;
@@ -166,6 +166,6 @@ void probe_git(struct probe_result *r)
 
 void probe_cgroup(struct probe_result *r)
 {
-	/* Tried by whoever keeps the limits; see doctor_run() */
+	/* The supervisor tries it: see doctor_run() */
 	r->ran = false;
 }

@@ -43,7 +43,7 @@ const char *probe_fix(enum probe probe, const struct probe_result *r)
 				      : probes[probe].fix;
 }
 
-enum { PROBE_SECONDS = 5 };	/* Whoever takes longer hangs */
+enum { PROBE_SECONDS = 5 };	/* A probe that takes longer hangs */
 
 static void (*const functions[PROBE_COUNT])(struct probe_result *) = {
 #define PROBE(id, ...) [PROBE_##id] = probe_##id,

@@ -87,7 +87,7 @@ static enum firewall_option find(const char *name, size_t n)
 	return id;
 }
 
-/* One option at argv[@i]; how many words it took, or -EINVAL with words */
+/* One option at argv[@i]; how many arguments it took, or -EINVAL with a message */
 static int parse_one(int argc, char **argv, int i, struct call *c,
 		     struct err *err)
 {

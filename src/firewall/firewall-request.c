@@ -21,8 +21,8 @@
 #include "gate/address.h"
 
 /* The lists of GitHub's meta document that a command needs to clone, push, fetch
- * packages and call the API. "actions" and "codespaces" are machines that anybody
- * can rent, "hooks" call us, "pages" is what anybody may publish. A document with
+ * packages and call the API. "actions" and "codespaces" are machines that anyone
+ * can rent, "hooks" call us, "pages" is what anyone may publish. A document with
  * none of these keys is the user's own: all of its lists count.
  */
 static const char *const taken[] = { "web", "api", "git", "packages" };

@@ -3,8 +3,8 @@
  * firewall/firewall.c - up, down, verify, watch
  *
  * Theory of operation: everything that can fail is done before anything is
- * changed: words, files, names, the program, the capability, a table of
- * somebody else. Then one transaction replaces our table, and the promise is
+ * changed: arguments, files, names, the program, the capability, a foreign
+ * table. Then one transaction replaces our table, and the promise is
  * tried. If it does not hold, another transaction replaces the table by one
  * that lets nothing out. At no moment is more open than before or than asked.
  *
@@ -15,7 +15,7 @@
  * let in, those not seen for some rounds go: a name with many addresses shows
  * a few at a time, and a program may hold on to one that it got before. A name
  * that cannot be resolved keeps what it had. The transaction names the mark of
- * our table, so it fails when somebody took the table down or replaced it; a
+ * our table, so it fails when the table was taken down or replaced; a
  * watcher never brings a firewall back. Nothing needs to be tidied up: killed
  * at any moment, it leaves the firewall as it is.
  */
@@ -76,7 +76,7 @@ static int refuse_foreign(struct err *err)
 	return fail(err, -EEXIST, "there is a table '" RULESET_FAMILY " " RULESET_TABLE "' that is not ours; look at it ('nft list table " RULESET_FAMILY " " RULESET_TABLE "') and remove it");
 }
 
-/* A failure in here leaves what was there, and that is told */
+/* A failure in here leaves the table as it was, and is reported */
 static int deny_all(const char *id, struct err *err)
 {
 	struct ruleset r = { .deny_all = true };
@@ -133,7 +133,7 @@ static json_t *texts_of(const struct target_list *list)
 	return array;
 }
 
-/* A hint only: that it cannot be left is told, and is no failure */
+/* A hint only: that it cannot be written is reported, and is no failure */
 static void leave(const struct firewall *f, const char *mode,
 		  json_t *report)
 {
@@ -253,7 +253,7 @@ static void keep_addresses(struct range_list *list, const char *name,
 	}
 }
 
-/* One round of look-ups. @failing remembers who was complained about. */
+/* One round of look-ups. @failing: names that were complained about. */
 static void look_up_all(const struct firewall *f, struct ruleset *r, bool *failing,
 		 void (*warn)(const char *line))
 {

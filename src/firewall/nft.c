@@ -3,7 +3,7 @@
  * firewall/nft.c - the kernel's tables, through the program nft
  *
  * Theory of operation: what goes in and what comes out are files in memory, so
- * that nobody waits for a full pipe. The program gets a fixed environment. Only
+ * that neither side waits for a full pipe. The program gets a fixed environment. Only
  * directories of the distribution are searched, and only if $PATH names them: a
  * project's directory on the path of root is no place for this program.
  */
@@ -122,23 +122,23 @@ static void message(const struct buf *text, struct buf *ret)
 	text_escape(ret, first);
 }
 
-static int judge(int status, const struct buf *errors, struct err *err)
+static int check_status(int status, const struct buf *errors, struct err *err)
 {
-	auto_buf struct buf words = { 0 };
+	auto_buf struct buf text = { 0 };
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
 	if (strstr(buf_str(errors), "Operation not permitted"))
 		return refuse_permission(err);
-	message(errors, &words);
+	message(errors, &text);
 	return fail(err, -EIO, "nft failed: %s",
-		    words.len ? buf_str(&words) : "no reason given");
+		    text.len ? buf_str(&text) : "no reason given");
 }
 
 static int read_back(int fd, struct buf *out, struct err *err)
 {
 	if (lseek(fd, 0, SEEK_SET) < 0)
-		return fail_errno(err, "cannot read what nft said");
+		return fail_errno(err, "cannot read nft's output");
 	return fs_read_fd(fd, NFT_OUTPUT_MAX, out, err);
 }
 
@@ -149,7 +149,7 @@ static int run(const char *const *argv, const struct buf *input,
 	auto_close int output = memfd_create("nft-output", MFD_CLOEXEC);
 	auto_close int errors = memfd_create("nft-errors", MFD_CLOEXEC);
 	const int fds[3] = { in, output, errors };
-	auto_buf struct buf said = { 0 };
+	auto_buf struct buf messages = { 0 };
 	char path[64];
 	int status = 0, r = find(path, sizeof(path), err);
 	pid_t pid;
@@ -170,9 +170,9 @@ static int run(const char *const *argv, const struct buf *input,
 		if (errno != EINTR)
 			return fail_errno(err, "cannot wait for nft");
 	}
-	r = read_back(errors, &said, err);
+	r = read_back(errors, &messages, err);
 	if (r == 0)
-		r = judge(status, &said, err);
+		r = check_status(status, &messages, err);
 	return r < 0 || !out ? r : read_back(output, out, err);
 }
 
@@ -183,14 +183,14 @@ int nft_load(const struct buf *text, struct err *err)
 	return run(argv, text, NULL, err);
 }
 
-json_t *nft_list(const char *const *words, struct err *err)
+json_t *nft_list(const char *const *args, struct err *err)
 {
 	const char *argv[WORDS_MAX + 1] = { "nft", "-j", "list" };
 	auto_buf struct buf out = { 0 };
 	json_t *root, *list;
 
-	for (size_t i = 0; words[i] && i + 3 < WORDS_MAX; i++)
-		argv[i + 3] = words[i];
+	for (size_t i = 0; args[i] && i + 3 < WORDS_MAX; i++)
+		argv[i + 3] = args[i];
 	if (run(argv, NULL, &out, err) < 0)
 		return NULL;
 	root = json_parse(buf_str(&out), out.len, "nft", err);

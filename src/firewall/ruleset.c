@@ -4,7 +4,7 @@
  *
  * Theory of operation: two base chains (what this machine sends, what it
  * forwards) whose policy is drop. Loopback passes; then answers on connections
- * that others opened to us; then DNS, to the resolvers and to nobody else, not
+ * that others opened to us; then DNS, to the resolvers and to nothing else, not
  * even to an allowed address; then the sets. What is left is counted by kind
  * and rejected, so that a client fails at once instead of after two minutes.
  *

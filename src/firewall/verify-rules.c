@@ -2,10 +2,10 @@
 /*
  * firewall/verify-rules.c - what the firewall promises, tried
  *
- * Theory of operation: somebody allowed must answer, and somebody denied must
- * not. Where the user names nobody, any allowed address will do that answers
+ * Theory of operation: an allowed host must answer, and a denied one must
+ * not. Where the user names none, any allowed address will do that answers
  * at the port of HTTPS, if only with a refusal of its own: the packets went
- * and came. As the denied one serve addresses that documents use and nobody
+ * and came. As the denied ones serve documentation addresses, which no host
  * has; they would not answer anyway, so for them the proof is that our
  * counter moved. A family without a route needs no proof.
  */
@@ -25,7 +25,7 @@
 
 enum {
 	HTTPS = 443,
-	NOBODY_MS = 100,
+	UNUSED_MS = 100,
 	REACH_HOSTS_MAX = 16,	/* Tried at the same time */
 	REACH_MS = 5000,	/* Enough for two lost packets */
 };
@@ -68,7 +68,7 @@ static int worse(int before, int now)
 	return before == 0 || before == -ENETUNREACH ? now : before;
 }
 
-/* The index of the first of @hosts that answers; or -ECONNREFUSED if one said no,
+/* The index of the first of @hosts that answers; or -ECONNREFUSED if one refused,
  * -ENETUNREACH if there is no way, -ETIMEDOUT
  */
 static int reach_any(const struct host *hosts, size_t n, int timeout_ms)
@@ -119,7 +119,7 @@ static int reach_any(const struct host *hosts, size_t n, int timeout_ms)
 	return found >= 0 ? found : error ? error : -ENETUNREACH;
 }
 
-static const char *const nobody[] = {
+static const char *const unused[] = {
 	"192.0.2.1", "198.51.100.1", "203.0.113.1", "2001:db8::1", "3fff::1",
 };
 
@@ -134,7 +134,7 @@ struct trial {
 	bool failed;
 };
 
-static const char *words_of(int r)
+static const char *reason_of(int r)
 {
 	switch (r) {
 	case -ETIMEDOUT:
@@ -148,7 +148,7 @@ static const char *words_of(int r)
 	}
 }
 
-/* Its addresses with the port; how many, or a negative errno with words */
+/* Its addresses with the port; how many, or a negative errno with a message */
 static int addresses_of(const struct firewall *f,
 			const struct firewall_target *t,
 			struct host ret[REACH_HOSTS_MAX], struct err *err)
@@ -170,7 +170,7 @@ static int addresses_of(const struct firewall *f,
 	return r;
 }
 
-static void tell(struct trial *t, bool good, const char *what,
+static void note(struct trial *t, bool good, const char *what,
 		 const char *text)
 {
 	(void)json_array_append_new(t->report, json_sprintf("%s: %s %s",
@@ -188,18 +188,18 @@ static int try_target(struct trial *t, const struct firewall_target *target,
 	if (r < 0 && !must)
 		return r;	/* Nothing was proved */
 	if (r < 0) {
-		tell(t, false, target->text, "must be reachable, but has no address");
+		note(t, false, target->text, "must be reachable, but has no address");
 		return 0;
 	}
 	r = reach_any(hosts, (size_t)r, REACH_MS);
 	if (must)
 		buf_addf(&text, "must be reachable%s%s", r < 0 ? ", but " :
-			 ", and is", r < 0 ? words_of(r) : "");
+			 ", and is", r < 0 ? reason_of(r) : "");
 	else	/* A host that refuses the connection was reached, too */
 		buf_adds(&text, r >= 0 || r == -ECONNREFUSED ?
 			 "must not be reachable, but is" :
 			 "must not be reachable, and is not");
-	tell(t, must ? r >= 0 : r < 0 && r != -ECONNREFUSED, target->text,
+	note(t, must ? r >= 0 : r < 0 && r != -ECONNREFUSED, target->text,
 	     buf_str(&text));
 	return 0;
 }
@@ -228,9 +228,9 @@ static void guess_must(struct trial *t)
 	}
 	r = reach_any(hosts, n, REACH_MS);
 	if (r >= 0 || r == -ECONNREFUSED)
-		tell(t, true, "an allowed address", "answers");
+		note(t, true, "an allowed address", "answers");
 	else
-		tell(t, false, "no allowed address answers", "at port 443; name one that must with --verify-allowed HOST:PORT, or give --no-verify");
+		note(t, false, "no allowed address answers", "at port 443; name one that must with --verify-allowed HOST:PORT, or give --no-verify");
 }
 
 static bool is_allowed(const struct ruleset *r, const struct host *host)
@@ -240,12 +240,12 @@ static bool is_allowed(const struct ruleset *r, const struct host *host)
 	       range_list_has(&r->sets[SET_LAN], host);
 }
 
-/* An address that nobody has, is not allowed, and has a route */
-static bool find_nobody(const struct trial *t, enum host_kind kind,
+/* A documentation address that is not allowed and has a route */
+static bool find_unused(const struct trial *t, enum host_kind kind,
 			struct host *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(nobody); i++) {
-		if (host_parse(nobody[i], strlen(nobody[i]), HTTPS, ret) == 0 &&
+	for (size_t i = 0; i < ARRAY_SIZE(unused); i++) {
+		if (host_parse(unused[i], strlen(unused[i]), HTTPS, ret) == 0 &&
 		    ret->kind == kind && !is_allowed(t->ruleset, ret))
 			return has_route(ret);
 	}
@@ -253,7 +253,7 @@ static bool find_nobody(const struct trial *t, enum host_kind kind,
 }
 
 /* The first packet is counted at once: no need to wait for more */
-static int try_nobody(struct trial *t, const struct host *host,
+static int try_unused(struct trial *t, const struct host *host,
 		      struct err *err)
 {
 	const char *counter = host->kind == HOST_IPV4 ? "ipv4" : "ipv6";
@@ -263,14 +263,14 @@ static int try_nobody(struct trial *t, const struct host *host,
 
 	if (r < 0)
 		return r;
-	found = reach_any(host, 1, NOBODY_MS);
+	found = reach_any(host, 1, UNUSED_MS);
 	r = state_count(counter, &after, err);
 	if (r < 0)
 		return r;
 	if (found < 0 && found != -ECONNREFUSED && after > before)
-		tell(t, true, host->name, "is not allowed, and was refused");
+		note(t, true, host->name, "is not allowed, and was refused");
 	else
-		tell(t, false, host->name, "is not allowed, but was let through");
+		note(t, false, host->name, "is not allowed, but was let through");
 	return 0;
 }
 
@@ -282,8 +282,8 @@ static int guess_must_not(struct trial *t, struct err *err)
 	for (size_t k = 0; k < ARRAY_SIZE(kinds) && r == 0; k++) {
 		struct host host;
 
-		if (find_nobody(t, kinds[k], &host))
-			r = try_nobody(t, &host, err);
+		if (find_unused(t, kinds[k], &host))
+			r = try_unused(t, &host, err);
 	}
 	return r;
 }

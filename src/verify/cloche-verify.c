@@ -5,7 +5,7 @@
  * Every row of rows.c is tried twice: outside, where it must succeed (the positive
  * control), and in a sandbox that `cloche run` makes with the user's options and
  * settings, in a scratch home and project. The verdict is taken outside afterwards,
- * from a fresh random canary, never from what the attempt said of itself. Nothing
+ * from a fresh random canary, never from what the attempt reports. Nothing
  * of the user's own is changed.
  */
 
@@ -90,7 +90,7 @@ void verify_go_home(const struct verify *v)
 		else
 			(void)unsetenv(moved[i]);
 	}
-	/* What is refused now is no news for the user's own records */
+	/* Refusals must not enter the user's own records */
 	set_home(v, "XDG_STATE_HOME", "H/.local/state");
 	set_home(v, "XDG_CACHE_HOME", "H/.cache");
 	(void)!chdir(v->plan->view->policy->cwd);

@@ -155,7 +155,7 @@ static void take_stream(struct target *t, int fd)
 	size_t n = 0;
 	ssize_t got;
 
-	/* Who connects sends its word at once */
+	/* An attempt sends its word at once */
 	while (n < sizeof(text) - 1 && poll(&p, 1, LATE_MS) == 1 &&
 	       (got = recv(fd, text + n, sizeof(text) - 1 - n, 0)) > 0)
 		n += (size_t)got;

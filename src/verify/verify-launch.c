@@ -43,7 +43,7 @@ enum {
  * @in:		Its standard input, or -1: it has the armed file
  * @out:	What it reports
  * @survived:	A process in it outlived it
- * @seen:	What the host saw when it was told to look
+ * @seen:	What the host saw when it was asked to look
  * @late:	It did not end in time, or reported too much
  * @status:	Exit status, -1 for a signal
  */
@@ -278,7 +278,7 @@ static int run_sandbox(struct verify *v, struct launch *l, struct err *err)
 	return r;
 }
 
-/* The first line of what cloche itself said, after the canary's */
+/* The first line that cloche itself printed, after the canary's */
 static void keep_complaint(struct verify *v)
 {
 	auto_free char *path = target_path(&v->target, "A/stderr");

@@ -115,8 +115,8 @@ static bool is_same_outside(const struct verify_row *row,
 	return n > 0 && (size_t)n == f->len && !memcmp(target, f->bytes, f->len);
 }
 
-/* Whoever says no name may be anybody: then nobody is above suspicion, unless
- * somebody may come here
+/* A connection that names no row may be any row's: it counts against all of them,
+ * unless the user's rules allow connections here
  */
 static bool was_heard(struct target *t, size_t number)
 {
@@ -156,7 +156,7 @@ bool proof_hit(struct target *t, const struct view *view, size_t number,
 	case PROOF_GONE:
 	case PROOF_SEEN:
 	case PROOF_OWN:
-		break;	/* Whoever ran it knows */
+		break;	/* Known from the run */
 	}
 	return false;
 }

@@ -22,7 +22,7 @@ static const struct policy *policy_of(const struct verify *v)
 	return v->plan->view->policy;
 }
 
-/* "RULE (who said so)"; true */
+/* "RULE (its origin)"; true */
 static bool say_rule(struct verify_result *r, const char *text,
 		     const struct origin *origin)
 {
@@ -153,14 +153,14 @@ static const struct list_rule *opens_here(const struct verify *v)
 	for (size_t i = 0; i < ARRAY_SIZE(here) * ARRAY_SIZE(ports); i++) {
 		const char *name = here[i / ARRAY_SIZE(ports)];
 		const int port = ports[i % ARRAY_SIZE(ports)];
-		struct host_verdict said;
+		struct host_verdict verdict;
 		struct host host;
 
 		if (host_parse(name, strlen(name), (uint16_t)port, &host) < 0)
 			continue;
-		said = host_decide(policy_of(v), &host, false);
-		if (said.decision == HOST_ALLOWED && said.rule)
-			return said.rule;
+		verdict = host_decide(policy_of(v), &host, false);
+		if (verdict.decision == HOST_ALLOWED && verdict.rule)
+			return verdict.rule;
 	}
 	return NULL;
 }
@@ -257,7 +257,7 @@ static const char *errno_layer(const struct verify_row *row, int error)
 	return NULL;
 }
 
-/* What stopped it, from what the attempt said; that can only misattribute */
+/* What stopped it, from what the attempt reported; that can only misattribute */
 static const char *layer_of(const struct verify *v,
 			    const struct verify_row *row, int error)
 {

@@ -108,7 +108,7 @@ enum listener {
 /**
  * struct target - A world as its maker knows it. The host makes one for the
  * controls, and one for the sandbox.
- * @w:		What attempts are told
+ * @w:		What attempts know
  * @canary:	The secret, in hexadecimal
  * @text:	CANARY_PREFIX and @canary
  * @listeners:	-1 where there is none
@@ -138,7 +138,7 @@ enum verify_verdict {
  * struct verify_result - Of one row
  * @asked:	It is part of this mode
  * @control:	The attempt outside succeeded
- * @hit:	It worked, as the one who ran it saw: PROOF_OWN, SEEN and GONE
+ * @hit:	It worked, as the run showed: PROOF_OWN, SEEN and GONE
  * @control_error: errno of the control
  * @found:	What came back from inside
  * @layer:	What stopped it, a literal; "" if nothing did
@@ -166,7 +166,7 @@ struct verify_result {
  * @parent:	Where scratch directories are made
  * @exe:	cloche-verify, at a path that the sandbox shows
  * @ms:		How long everything took
- * @failure:	What cloche itself said on standard error
+ * @failure:	What cloche itself printed on standard error
  */
 struct verify {
 	const char *program;

@@ -285,7 +285,7 @@ static int put_repository(const struct target *t, const char *path)
 	       0 : put(t, part, "ref: refs/heads/main\n", 0600);
 }
 
-/* Rules that a project never makes, and others that nobody has approved */
+/* Rules that a project never makes, and others that are not approved */
 static int put_hostile(const struct target *t)
 {
 	static const char *const names[] = {
@@ -583,7 +583,7 @@ void target_done(struct target *t)
 	t->w.root[0] = '\0';
 }
 
-/* The canary backwards: another secret, which no attempt is told */
+/* The canary backwards: another secret, which no attempt knows */
 void passed_secret(const struct target *t, char ret[static CANARY_HEX + 1])
 {
 	for (size_t i = 0; i < CANARY_HEX; i++)
