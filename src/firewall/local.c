@@ -50,12 +50,6 @@ static size_t next_line(const char **text, char words[][WORD_MAX])
 	return count;
 }
 
-static bool is_loopback(const struct host *h)
-{
-	return h->kind == HOST_IPV4 ? h->address[0] == 127
-				    : !strcmp(h->name, "::1");
-}
-
 /* An address, maybe with a zone behind it or a bracket around */
 static void add_resolver(const char *word, struct range_list *list)
 {
@@ -65,7 +59,7 @@ static void add_resolver(const char *word, struct range_list *list)
 	word += *word == '[';
 	n = strcspn(word, "%]");
 	if (host_parse(word, n, 0, &host) == 0 && host.kind != HOST_NAME &&
-	    !is_loopback(&host))
+	    !address_is_loopback(&host))
 		(void)range_list_add_host(list, &host);
 }
 

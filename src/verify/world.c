@@ -50,8 +50,8 @@ bool row_is(const struct verify_row *row, const char *name)
 }
 
 /* Append what "+@code" stands for; false if it is no code */
-static bool add_value(const struct world *w, char code, const char *canary,
-		      struct buf *out)
+static bool add_code(const struct world *w, char code, const char *canary,
+		     struct buf *out)
 {
 	const struct {
 		char code;
@@ -87,7 +87,7 @@ char *world_path(const struct world *w, const char *text, const char *canary)
 		if (first && strchr("AHP", *text) && (text[1] == '/' || !text[1]))
 			buf_addf(&out, "%s/%s", w->root,
 				 below[(unsigned char)*text]);
-		else if (*text == '+' && add_value(w, text[1], canary, &out))
+		else if (*text == '+' && add_code(w, text[1], canary, &out))
 			text++;
 		else if (*text != '+')
 			buf_addc(&out, *text);
