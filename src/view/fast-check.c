@@ -51,36 +51,14 @@ struct fast_check {
 	size_t len, cap;
 };
 
-/* Rule and text: the first @n bytes of @path, and then @last */
-static int compare(const struct view_rule *rule, const char *path, size_t n,
-		   char last)
-{
-	const int c = strncmp(rule->path, path, n);
-
-	return c ? c : (int)(unsigned char)rule->path[n] - last;
-}
-
-/* The first rule in @span that does not come before that text */
-static size_t find(const struct view *view, struct span span, const char *path,
-		   size_t n, char last)
-{
-	while (span.lo < span.hi) {
-		const size_t mid = span.lo + (span.hi - span.lo) / 2;
-
-		if (compare(&view->rules.v[mid], path, n, last) < 0)
-			span.lo = mid + 1;
-		else
-			span.hi = mid;
-	}
-	return span.lo;
-}
-
+/* True if a rule in @span begins with the @n bytes of @path and then @next */
 static bool has(const struct view *view, struct span span, const char *path,
-		size_t n, char last)
+		size_t n, char next)
 {
-	const size_t at = find(view, span, path, n, last);
+	const size_t at = view_find(view, span.lo, span.hi, path, n, next);
 
-	return at < span.hi && !compare(&view->rules.v[at], path, n, last);
+	return at < span.hi && !strncmp(view->rules.v[at].path, path, n) &&
+	       view->rules.v[at].path[n] == next;
 }
 
 static void add_root(struct fast_check *p, const char *path, bool private)
@@ -91,11 +69,11 @@ static void add_root(struct fast_check *p, const char *path, bool private)
 	if (root->len == 1)
 		root->len = 0;		/* "/": what follows has the slash */
 	for (size_t i = 0; i < p->nviews; i++) {
-		const struct span all = { 0, p->views[i]->rules.len };
+		const struct view *v = p->views[i];
 
-		root->spans[i].lo = find(p->views[i], all, path, root->len, '/');
-		root->spans[i].hi = find(p->views[i], all, path, root->len,
-					 '/' + 1);
+		root->spans[i].lo = view_find(v, 0, v->rules.len, path, root->len, '/');
+		root->spans[i].hi = view_find(v, 0, v->rules.len, path, root->len,
+					      '/' + 1);
 	}
 }
 

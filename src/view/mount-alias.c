@@ -131,7 +131,7 @@ static void hide_in(struct view *view, const struct view_rule *rule,
 	    !view_sees(view, AT_FDCWD, alias, &st) ||
 	    (whole && (st.st_dev != rule->dev || st.st_ino != rule->ino)))
 		return;
-	view_add_found(view, rule->list, alias, rule->rule, &st);
+	view_add_seen(view, rule->list, alias, rule->rule, &st)->found = true;
 }
 
 /* True if @rule's path is where @own is mounted and has nothing in it: the mask of a

@@ -133,22 +133,6 @@ static int follow(struct walk *w, const char *path)
 	return 0;
 }
 
-/* The first of the sorted rules that is not before @path */
-static size_t find_first(const struct walk *w, const char *path)
-{
-	size_t low = 0, high = w->sorted;
-
-	while (low < high) {
-		const size_t mid = low + (high - low) / 2;
-
-		if (strcmp(w->view->rules.v[mid].path, path) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 /* Of a link the view knows only what it is now */
 static bool is_known(const struct walk *w, size_t i, const char *path)
 {
@@ -163,7 +147,7 @@ static void add_name(const struct walk *w, const char *path)
 {
 	const struct view_rules *rules = &w->view->rules;
 
-	for (size_t i = find_first(w, path);
+	for (size_t i = view_find(w->view, 0, w->sorted, path, strlen(path), '\0');
 	     i < w->sorted && !strcmp(rules->v[i].path, path); i++) {
 		if (is_known(w, i, path))
 			return;

@@ -21,19 +21,7 @@
 /* First rule at or after the @n bytes of @path, in sorted order */
 static size_t lower_bound(const struct view *view, const char *path, size_t n)
 {
-	size_t lo = 0, hi = view->rules.len;
-
-	while (lo < hi) {
-		const size_t mid = lo + (hi - lo) / 2;
-		const char *other = view->rules.v[mid].path;
-		const int c = strncmp(other, path, n);
-
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return view_find(view, 0, view->rules.len, path, n, '\0');
 }
 
 /**

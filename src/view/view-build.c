@@ -151,7 +151,7 @@ static int add_path(struct view *view, struct realpath *resolver,
 		return 0;
 	closed = st.st_mode ? NULL : realpath_closed(resolver, real);
 	if (closed)	/* As in walk.c: the whole of it */
-		view_add_closed(view, list, closed, rule);
+		view_add(view, list, closed, rule, false)->closed = true;
 	if (closed && link)
 		view_add_seen(view, list, link, rule, &link_st);
 	if (!closed)

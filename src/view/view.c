@@ -21,8 +21,9 @@
 #include "policy/pathrule.h"
 #include "view/realpath.h"
 
-void view_add_seen(struct view *view, enum path_list list, const char *path,
-		   const struct path_rule *rule, const struct stat *st)
+struct view_rule *view_add_seen(struct view *view, enum path_list list,
+				const char *path, const struct path_rule *rule,
+				const struct stat *st)
 {
 	struct view_rule *r = vec_push(&view->rules);
 
@@ -36,24 +37,20 @@ void view_add_seen(struct view *view, enum path_list list, const char *path,
 		*vec_push(&view->linked) = (struct view_linked){
 			st->st_dev, st->st_ino, list, rule,
 		};
+	return r;
 }
 
-void view_add(struct view *view, enum path_list list, const char *path,
-	      const struct path_rule *rule, bool found)
+struct view_rule *view_add(struct view *view, enum path_list list, const char *path,
+			   const struct path_rule *rule, bool found)
 {
+	struct view_rule *r;
 	struct stat st;
 
 	if (!view_sees(view, AT_FDCWD, path, &st))
 		st = (struct stat){ 0 };
-	view_add_seen(view, list, path, rule, &st);
-	view->rules.v[view->rules.len - 1].found = found;
-}
-
-void view_add_found(struct view *view, enum path_list list, const char *path,
-		    const struct path_rule *rule, const struct stat *st)
-{
-	view_add_seen(view, list, path, rule, st);
-	view->rules.v[view->rules.len - 1].found = true;
+	r = view_add_seen(view, list, path, rule, &st);
+	r->found = found;
+	return r;
 }
 
 void view_add_target(struct view *view, enum path_list list, const char *path,
@@ -67,25 +64,16 @@ void view_add_target(struct view *view, enum path_list list, const char *path,
 
 	view_missed(view, realpath_error(resolver));
 	realpath_free(resolver);
-	if (closed) {
-		view_add_closed(view, list, closed, rule);
-	} else if (!path_is_within(real, path)) {
-		view_add(view, list, real, rule, true);
-		view->rules.v[view->rules.len - 1].target = true;
-	}
+	if (closed)
+		view_add(view, list, closed, rule, false)->closed = true;
+	else if (!path_is_within(real, path))
+		view_add(view, list, real, rule, true)->target = true;
 }
 
 void view_drop(struct view *view, size_t n)
 {
 	while (view->rules.len > n)
 		free(view->rules.v[--view->rules.len].path);
-}
-
-void view_add_closed(struct view *view, enum path_list list, const char *path,
-		     const struct path_rule *rule)
-{
-	view_add(view, list, path, rule, false);
-	view->rules.v[view->rules.len - 1].closed = true;
 }
 
 const struct path_rule *view_own_rule(struct view *view, const char *path,
@@ -121,6 +109,22 @@ void view_sort(struct view *view)
 		qsort(r->v, r->len, sizeof(*r->v), compare);
 }
 
+size_t view_find(const struct view *view, size_t lo, size_t hi, const char *path,
+		 size_t n, char next)
+{
+	while (lo < hi) {
+		const size_t mid = lo + (hi - lo) / 2;
+		const char *other = view->rules.v[mid].path;
+		const int c = strncmp(other, path, n);
+
+		if (c < 0 || (!c && (unsigned char)other[n] < (unsigned char)next))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 void view_note(struct view *view, char *text)
 {
 	vec_push(&view->notes)->text = text;
@@ -131,7 +135,7 @@ void view_protect(struct view *view, const char *path, const struct stat *st,
 {
 	const struct path_rule *rule = view_own_rule(view, path, name, reason);
 
-	view_add_found(view, PATH_DENY_WRITE, path, rule, st);
+	view_add_seen(view, PATH_DENY_WRITE, path, rule, st)->found = true;
 	if (S_ISLNK(st->st_mode))
 		view_add_target(view, PATH_DENY_WRITE, path, rule);
 }
@@ -140,8 +144,9 @@ void view_close_dir(struct view *view, const char *closed)
 {
 	static const char reason[] = "nobody can look into it (chmod u+rx)";
 
-	view_add_closed(view, PATH_DENY_WRITE, closed,
-			view_own_rule(view, closed, path_base(closed), reason));
+	view_add(view, PATH_DENY_WRITE, closed,
+		 view_own_rule(view, closed, path_base(closed), reason), false)
+		->closed = true;
 }
 
 void view_missed(struct view *view, int error)

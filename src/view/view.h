@@ -62,11 +62,6 @@ struct glob_rule {
 	struct glob *own;
 };
 
-struct glob_rules {
-	struct glob_rule *v;
-	size_t len, cap;
-};
-
 /**
  * struct view_note - Something the user should hear, once
  * @unmade:	Of a path that the observer will let be made: nothing is amiss
@@ -74,11 +69,6 @@ struct glob_rules {
 struct view_note {
 	char *text;
 	bool unmade;
-};
-
-struct view_notes {
-	struct view_note *v;
-	size_t len, cap;
 };
 
 /**
@@ -89,11 +79,6 @@ struct view_notes {
 struct view_link {
 	char *path, *target;
 	bool home;
-};
-
-struct view_links {
-	struct view_link *v;
-	size_t len, cap;
 };
 
 /**
@@ -137,9 +122,9 @@ struct view_repo {
 struct view {
 	struct policy *policy;
 	struct view_rules rules;
-	struct glob_rules globs;
-	struct view_notes notes;
-	struct view_links links;
+	struct { struct glob_rule *v; size_t len, cap; } globs;
+	struct { struct view_note *v; size_t len, cap; } notes;
+	struct { struct view_link *v; size_t len, cap; } links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
 	struct { char **v; size_t len, cap; } tops;
 	char *home;
@@ -204,17 +189,16 @@ bool verdict_yields(const struct verdict *v, enum view_op op, const char *path);
 char *view_root_of(const struct view *view, const char *path);
 
 /* Add a literal rule, as a grant that comes later or what the walk finds.
- * @path is looked up; a missing one is kept.
+ * @path is looked up; a missing one is kept. The result is valid until the next one
+ * is added.
  */
-void view_add(struct view *view, enum path_list list, const char *path,
-	      const struct path_rule *rule, bool found);
+struct view_rule *view_add(struct view *view, enum path_list list, const char *path,
+			   const struct path_rule *rule, bool found);
 
 /* The same with what stands there */
-void view_add_seen(struct view *view, enum path_list list, const char *path,
-		   const struct path_rule *rule, const struct stat *st);
-/* The same for what the walk found, and has looked at */
-void view_add_found(struct view *view, enum path_list list, const char *path,
-		    const struct path_rule *rule, const struct stat *st);
+struct view_rule *view_add_seen(struct view *view, enum path_list list,
+				const char *path, const struct path_rule *rule,
+				const struct stat *st);
 
 /* The link at @path is denied: so is what it leads to, unless that holds the
  * link, which would close the whole project
@@ -227,10 +211,6 @@ void view_drop(struct view *view, size_t n);
 
 /* The symbolic link at @path stands in a private place, too */
 void view_add_link(struct view *view, const char *path);
-
-/* A rule for whatever is in the directory @path, which is closed to us */
-void view_add_closed(struct view *view, enum path_list list, const char *path,
-		     const struct path_rule *rule);
 
 /* A rule of the view's own, for view_add(); @reason is a literal */
 const struct path_rule *view_own_rule(struct view *view, const char *path,
@@ -268,6 +248,12 @@ bool view_is_private(const struct view *view, const char *path);
 
 /* Sort after view_add(); view_build() does it for its own */
 void view_sort(struct view *view);
+
+/* Of the sorted rules from @lo up to @hi, the first whose path is not before the @n
+ * bytes of @path and then @next
+ */
+size_t view_find(const struct view *view, size_t lo, size_t hi, const char *path,
+		 size_t n, char next);
 
 /* Add to @view that @path, which is @st, must not be written. A link is held in
  * its place, and what it leads to stays as it is.

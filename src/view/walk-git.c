@@ -193,7 +193,8 @@ static void read_file(struct reading *r, const char *file)
 	r->file = before;
 }
 
-void walk_config_for(struct view *view, const char *git_dir, const char *top)
+/* walk_config_user() for the repository @git_dir and the working tree @top */
+static void walk_config_for(struct view *view, const char *git_dir, const char *top)
 {
 	static const char *const names[] = { "config", "config.worktree" };
 	struct reading r = { view, git_dir, &top, 1, NULL, WALK_INCLUDES_MAX };
@@ -205,7 +206,7 @@ void walk_config_for(struct view *view, const char *git_dir, const char *top)
 	}
 }
 
-void walk_config(struct view *view, const char *git_dir)
+static void walk_config(struct view *view, const char *git_dir)
 {
 	auto_free char *top = path_parent(git_dir);
 	const char *project = view->policy->project;
@@ -214,11 +215,6 @@ void walk_config(struct view *view, const char *git_dir)
 	/* A linked working tree is not beside the repository, but we stand in it */
 	if (!path_is_within(top, project))
 		walk_config_for(view, git_dir, project);
-}
-
-void walk_config_top(struct view *view, const char *dir)
-{
-	*vec_push(&view->tops) = mem_strdup(dir);
 }
 
 void walk_config_user(struct view *view)

@@ -48,17 +48,9 @@ char *walk_git_target(const char *file, char **ret_named);
 
 enum { WALK_INCLUDES_MAX = 32 };	/* Files that are read for one repository */
 
-/* Hold on to what the configuration of @git_dir names in a writable place,
- * whether it is there or not
+/* Hold on to what the user's own configuration names in a writable place, whether it
+ * is there or not: a relative path is one in every working tree of @view->tops
  */
-void walk_config(struct view *view, const char *git_dir);
-/* The same for the working tree @top alone, which points at it */
-void walk_config_for(struct view *view, const char *git_dir, const char *top);
-
-/* The same for what the user's own configuration names: a relative path is one in
- * every working tree, each of which was told as a @dir
- */
-void walk_config_top(struct view *view, const char *dir);
 void walk_config_user(struct view *view);
 
 #endif /* VIEW_WALK_GIT_H */

@@ -234,7 +234,7 @@ void glob_set_close(struct glob_set *set, const char *path, unsigned int depth)
 		const struct glob_rule *rule = rule_of(set, i);
 
 		if (set->at[depth][i] != GLOB_NOWHERE && is_denial(rule))
-			view_add_closed(set->view, rule->list, path,
-					rule->rule);
+			view_add(set->view, rule->list, path, rule->rule, false)
+				->closed = true;
 	}
 }

@@ -46,48 +46,39 @@
 #include "view/walk-git.h"
 #include "view/walk-glob.h"
 
-static bool is_type(long type, const long *types, size_t n)
+/* What is known of file systems */
+enum {
+	KEEPS_TIMES = 1,	/* The kernel itself keeps a directory's change time; a
+				 * server could say anything */
+	COUNTS_DIRS = 2,	/* It also counts the directories in one as links */
+	NO_FILES = 4,		/* The kernel's own, and mounts that nobody has asked
+				 * for yet */
+};
+
+static unsigned int fstype_flags(const struct statfs *fs)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (types[i] == type)
-			return true;
+	static const struct {
+		long magic;
+		unsigned int flags;
+	} known[] = {
+		{ EXT4_SUPER_MAGIC, KEEPS_TIMES | COUNTS_DIRS },
+		{ XFS_SUPER_MAGIC, KEEPS_TIMES | COUNTS_DIRS },
+		{ F2FS_SUPER_MAGIC, KEEPS_TIMES | COUNTS_DIRS },
+		{ TMPFS_MAGIC, KEEPS_TIMES | COUNTS_DIRS },
+		{ BTRFS_SUPER_MAGIC, KEEPS_TIMES },
+		{ OVERLAYFS_SUPER_MAGIC, KEEPS_TIMES },
+		{ PROC_SUPER_MAGIC, NO_FILES }, { SYSFS_MAGIC, NO_FILES },
+		{ CGROUP_SUPER_MAGIC, NO_FILES }, { CGROUP2_SUPER_MAGIC, NO_FILES },
+		{ DEVPTS_SUPER_MAGIC, NO_FILES }, { DEBUGFS_MAGIC, NO_FILES },
+		{ TRACEFS_MAGIC, NO_FILES }, { SECURITYFS_MAGIC, NO_FILES },
+		{ BPF_FS_MAGIC, NO_FILES }, { AUTOFS_SUPER_MAGIC, NO_FILES },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		if (known[i].magic == (long)fs->f_type)
+			return known[i].flags;
 	}
-	return false;
-}
-
-/* The kernel itself keeps a directory's change time; a server could say anything */
-static bool fstype_keeps_times(const struct statfs *fs)
-{
-	static const long known[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
-		F2FS_SUPER_MAGIC, TMPFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
-	};
-
-	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
-}
-
-/* The kernel's own, and mounts that nobody has asked for yet */
-static bool fstype_has_no_files(const struct statfs *fs)
-{
-	static const long known[] = {
-		PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC,
-		CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, DEBUGFS_MAGIC,
-		TRACEFS_MAGIC, SECURITYFS_MAGIC, BPF_FS_MAGIC,
-		AUTOFS_SUPER_MAGIC,
-	};
-
-	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
-}
-
-/* It also counts the directories in one as links */
-static bool fstype_counts_dirs(const struct statfs *fs)
-{
-	static const long known[] = {
-		EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-		TMPFS_MAGIC,
-	};
-
-	return is_type((long)fs->f_type, known, ARRAY_SIZE(known));
+	return 0;
 }
 
 /**
@@ -190,7 +181,7 @@ static bool check_name(struct walk *w, const char *dir_path, const char *name)
 		auto_free char *git = path_join(dir_path, name);
 		struct stat st = { 0 };
 
-		walk_config_top(w->view, dir_path);
+		*vec_push(&w->view->tops) = mem_strdup(dir_path);
 		if (view_sees(w->view, AT_FDCWD, git, &st) &&
 		    S_ISDIR(st.st_mode))
 			walk_git(w->view, git, w->left);
@@ -230,7 +221,8 @@ static void check_linked(struct walk *w, const char *dir_path,
 		path = path_join(dir_path, entry->name);
 		if (view_sees(w->view, AT_FDCWD, path, &st) &&
 		    st.st_dev == l->dev && st.st_ino == l->ino)
-			view_add_found(w->view, l->list, path, l->rule, &st);
+			view_add_seen(w->view, l->list, path, l->rule, &st)->found =
+				true;
 	}
 }
 
@@ -402,12 +394,16 @@ static bool close_dir(struct walk *w, const char *path, unsigned int depth)
 static bool enter_file_system(struct walk *w, int fd, const struct stat *st)
 {
 	struct statfs fs;
+	unsigned int flags;
 
-	if (fstatfs(fd, &fs) < 0 || (w->dev && fstype_has_no_files(&fs)))
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	flags = fstype_flags(&fs);
+	if (w->dev && (flags & NO_FILES))
 		return false;
 	w->dev = st->st_dev;
-	w->cache = w->globs || !fstype_keeps_times(&fs) ? NULL : w->view->cache;
-	w->leaves = w->view->deep && fstype_counts_dirs(&fs);
+	w->cache = w->globs || !(flags & KEEPS_TIMES) ? NULL : w->view->cache;
+	w->leaves = w->view->deep && (flags & COUNTS_DIRS);
 	return true;
 }
 
