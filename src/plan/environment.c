@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan/environment.c - the command's environment, from the caller's and the policy */
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -49,16 +50,22 @@ static void put_name(struct env *env, const char *name, const char *value)
 	put(env, name, strlen(name), value);
 }
 
-/* The value that the command will have, or NULL */
-static const char *find(const struct env *env, const char *name)
+static const char *find_with(char *const *v, size_t len, const char *name,
+			     int (*compare)(const char *, const char *, size_t))
 {
 	const size_t n = strlen(name);
 
-	for (size_t i = 0; i < env->len; i++) {
-		if (!strncmp(env->v[i], name, n) && env->v[i][n] == '=')
-			return env->v[i] + n + 1;
+	for (size_t i = 0; i < len && v[i]; i++) {
+		if (!compare(v[i], name, n) && v[i][n] == '=')
+			return v[i] + n + 1;
 	}
 	return NULL;
+}
+
+/* The value that the command will have, or NULL */
+static const char *find(const struct env *env, const char *name)
+{
+	return find_with(env->v, env->len, name, strncmp);
 }
 
 static void put_variable(void *arg, const char *name, const char *value)
@@ -68,13 +75,7 @@ static void put_variable(void *arg, const char *name, const char *value)
 
 const char *env_lookup(char *const *caller, const char *name)
 {
-	const size_t n = strlen(name);
-
-	for (; *caller; caller++) {
-		if (!strncmp(*caller, name, n) && (*caller)[n] == '=')
-			return *caller + n + 1;
-	}
-	return NULL;
+	return find_with(caller, SIZE_MAX, name, strncmp);
 }
 
 static void pass_allowed(struct env *env, const struct policy *policy,
@@ -268,18 +269,6 @@ static const struct cache {
 	{ "BUNDLE_USER_CACHE",		".bundle/cache",		"bundle-cache" },
 };
 
-/* The caller's value; npm takes its own in any letters */
-static const char *find_any_case(const struct env *env, const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (size_t i = 0; i < env->len; i++) {
-		if (!strncasecmp(env->v[i], name, n) && env->v[i][n] == '=')
-			return env->v[i] + n + 1;
-	}
-	return NULL;
-}
-
 /* Maven and Gradle read what the host has, beside a place of their own; Maven's has
  * no variable
  */
@@ -309,7 +298,9 @@ static void put_caches(struct env *env, const struct view *view,
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(caches); i++) {
 		const struct cache *c = &caches[i];
-		const char *said = find_any_case(env, c->variable);
+		/* npm takes its own in any letters */
+		const char *said = find_with(env->v, env->len, c->variable,
+					     strncasecmp);
 		auto_free char *usual = path_resolve(policy->home,
 						     said ? said : c->usual);
 		auto_free char *ours = path_join(tmpdir, c->name);

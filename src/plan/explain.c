@@ -46,20 +46,51 @@ static void add_range(struct buf *out, const struct host_range *range)
 		buf_addf(out, "/%u", range->bits);
 }
 
+/* One line: what, which, and why */
+static void print_line(struct buf *out, const char *what, const char *which,
+		       const char *why)
+{
+	buf_addf(out, "  %-14s ", what);
+	text_escape(out, which);
+	buf_adds(out, "  (");
+	text_escape(out, why);
+	buf_adds(out, ")\n");
+}
+
+/* The same; @origin says why */
+static void print_origin(struct buf *out, const char *what, const char *which,
+			 const struct origin *origin)
+{
+	auto_buf struct buf words = { 0 };
+
+	origin_describe(origin, &words);
+	print_line(out, what, which, buf_str(&words));
+}
+
+/* The same for what @rule, or if that is NULL @reason, is behind */
+static void print_rule(struct buf *out, const char *what, const char *which,
+		       const struct path_rule *rule, const char *reason)
+{
+	if (rule)
+		print_origin(out, what, which, &rule->origin);
+	else
+		print_line(out, what, which, reason);
+}
+
 static void print_jail(const struct plan *plan, struct buf *out)
 {
 	if (!plan->jail.on)
 		return;
-	buf_addf(out, "  %-14s the networks that the machine is in, its gateway  (pasta and routes%s)\n",
-		 "unreachable",
-		 plan->net == NET_FILTERED ? ", for the gate" : "");
+	print_line(out, "unreachable", "the networks that the machine is in, its gateway",
+		   plan->net == NET_FILTERED ? "pasta and routes, for the gate"
+					     : "pasta and routes");
 	for (size_t i = 0; i < plan->jail.len; i++) {
 		const struct jail_route *route = &plan->jail.v[i];
+		auto_buf struct buf range = { 0 };
 
-		buf_addf(out, "  %-14s ", route->open ? "reachable"
-						      : "unreachable");
-		add_range(out, &route->range);
-		buf_addf(out, "  (%s)\n", route->why);
+		add_range(&range, &route->range);
+		print_line(out, route->open ? "reachable" : "unreachable",
+			   buf_str(&range), route->why);
 	}
 }
 
@@ -77,20 +108,6 @@ static json_t *json_jail(const struct plan *plan)
 			"why", route->why));
 	}
 	return list;
-}
-
-/* One line: what, which, and who says so */
-static void print_line(struct buf *out, const char *what, const char *which,
-		       const struct origin *origin)
-{
-	auto_buf struct buf words = { 0 };
-
-	origin_describe(origin, &words);
-	buf_addf(out, "  %-14s ", what);
-	text_escape(out, which);
-	buf_adds(out, "  (");
-	text_escape(out, buf_str(&words));
-	buf_adds(out, ")\n");
 }
 
 /* Lists of text. What @gated says is the gate's: another network has none. */
@@ -132,7 +149,7 @@ static void print_hosts(const struct policy *policy, enum string_list which,
 	const struct list_rules *rules = &policy->lists[which];
 
 	for (size_t i = 0; i < rules->len; i++)
-		print_line(out, what, rules->v[i].text, &rules->v[i].origin);
+		print_origin(out, what, rules->v[i].text, &rules->v[i].origin);
 }
 
 static void print_lists(const struct plan *plan, struct buf *out)
@@ -145,12 +162,12 @@ static void print_lists(const struct plan *plan, struct buf *out)
 
 		for (size_t j = 0; j < l->len; j++) {
 			if (!lists[i].gated || is_gated(plan))
-				print_line(out, lists[i].what, l->v[j].text,
+				print_origin(out, lists[i].what, l->v[j].text,
 					   &l->v[j].origin);
 		}
 	}
 	if (is_gated(plan) && plan->network.publish_any)
-		print_line(out, "publish", "whatever is listened on",
+		print_origin(out, "publish", "whatever is listened on",
 			   &any->origin);
 }
 
@@ -181,7 +198,7 @@ static void print_proxies(const struct policy *policy, struct buf *out)
 			continue;
 		buf_addf(&place, "port %u of the host, which alone decides",
 			 (unsigned int)n->value);
-		print_line(out, own_proxies[i].what, buf_str(&place),
+		print_origin(out, own_proxies[i].what, buf_str(&place),
 			   &n->origin);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(parents); i++) {
@@ -190,7 +207,7 @@ static void print_proxies(const struct policy *policy, struct buf *out)
 		if (!parent_place(policy, parents[i].text, &place))
 			continue;
 		any = true;
-		print_line(out, parents[i].what, buf_str(&place),
+		print_origin(out, parents[i].what, buf_str(&place),
 			   &policy->texts[parents[i].text].origin);
 	}
 	if (any)
@@ -289,18 +306,6 @@ static void explain_network_json(const struct plan *plan, struct json_t *root)
 		json_proxies(policy, root);
 }
 
-static void add_rule_words(struct buf *out, const struct path_rule *rule,
-			   const char *reason)
-{
-	auto_buf struct buf words = { 0 };
-
-	if (rule)
-		origin_describe(&rule->origin, &words);
-	else
-		buf_adds(&words, reason);
-	text_escape(out, buf_str(&words));
-}
-
 /* Who lets the variable @name in: an option or a setting, our table, or us */
 static void add_variable_words(struct buf *out, const struct policy *policy,
 			       const char *name, const char *value)
@@ -331,11 +336,10 @@ static void print_withheld(const struct policy *policy, struct buf *out)
 		const struct env_verdict v = env_decide(policy, *e, n);
 		auto_free char *name = mem_strndup(*e, n);
 
-		if (v.pass || !n)
-			continue;
-		buf_adds(out, "  not passed     ");
-		text_escape(out, name);
-		buf_addf(out, "  (%s; --env NAME passes it)\n", v.reason);
+		auto_free char *why = mem_printf("%s; --env NAME passes it", v.reason);
+
+		if (!v.pass && n)
+			print_line(out, "not passed", name, why);
 	}
 }
 
@@ -367,26 +371,20 @@ static void print_grants(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->grants.len; i++) {
 		const struct plan_grant *g = &plan->grants.v[i];
 
-		if (g->beside)
-			continue;
-		buf_addf(out, "  %-14s ", grant_words(g->right));
-		text_escape(out, g->path);
-		buf_adds(out, "  (");
-		add_rule_words(out, g->rule, "readable by default");
-		buf_adds(out, ")\n");
+		if (!g->beside)
+			print_rule(out, grant_words(g->right), g->path, g->rule,
+				   "readable by default");
 	}
 	for (size_t i = 0; i < plan->carved.len; i++) {
 		const struct plan_carved *c = &plan->carved.v[i];
+		auto_free char *why = mem_printf("its entries one by one, because of %s%s%s",
+			c->because, c->listed ? "" : "; it cannot be listed",
+			c->right != GRANT_WRITE ? "" :
+			plan_ground(plan).observer ?
+			"; what is made or removed in it goes through the observer" :
+			"; without the observer nothing can be made or removed in it");
 
-		buf_addf(out, "  %-14s ", grant_words(c->right));
-		text_escape(out, c->path);
-		buf_adds(out, "  (its entries one by one, because of ");
-		text_escape(out, c->because);
-		buf_addf(out, "%s%s)\n", c->listed ? "" : "; it cannot be listed",
-			 c->right != GRANT_WRITE ? "" :
-			 plan_ground(plan).observer ?
-			 "; what is made or removed in it goes through the observer" :
-			 "; without the observer nothing can be made or removed in it");
+		print_line(out, grant_words(c->right), c->path, why);
 	}
 }
 
@@ -410,30 +408,18 @@ static void print_mounts(const struct plan *plan, struct buf *out)
 {
 	const struct verdict root = view_verdict(plan->view, VIEW_WRITE, "/");
 
-	buf_addf(out, "files\n  %-14s /  (",
-		 plan->root_writable ? "write" : "read-only");
-	add_rule_words(out, plan->root_writable ? root.rule : NULL,
-		       plan->root_writable ? root.reason
-					   : "everything not listed below");
-	buf_adds(out, ")\n");
+	buf_adds(out, "files\n");
+	print_rule(out, plan->root_writable ? "write" : "read-only", "/",
+		   plan->root_writable ? root.rule : NULL,
+		   plan->root_writable ? root.reason : "everything not listed below");
 	/* The host's is as its own rules say, below */
 	if (plan->tmp != TMP_HOST)
-		buf_addf(out, "  %-14s /tmp  (%s)\n", "write",
-			 tmp_words(plan->tmp));
+		print_line(out, "write", "/tmp", tmp_words(plan->tmp));
 	for (size_t i = 0; i < plan->mounts.len; i++) {
 		const struct plan_mount *m = &plan->mounts.v[i];
 
-		buf_addf(out, "  %-14s ", mount_kind_name(m->kind));
-		text_escape(out, m->path);
-		buf_adds(out, "  (");
-		add_rule_words(out, m->rule, m->reason);
-		buf_adds(out, ")\n");
+		print_rule(out, mount_kind_name(m->kind), m->path, m->rule, m->reason);
 	}
-}
-
-static bool is_told(const struct plan_point *point)
-{
-	return point->target || point->text;
 }
 
 /* Made for the run: what stands in a private place that was not mounted */
@@ -442,12 +428,12 @@ static void print_made(const struct plan *plan, struct buf *out)
 	for (size_t i = 0; i < plan->points.len; i++) {
 		const struct plan_point *point = &plan->points.v[i];
 
-		if (!is_told(point))
-			continue;
-		buf_addf(out, "  %-14s ", point->target ? "link" : "make");
-		text_escape(out, point->path);
-		buf_adds(out, point->target ? "  (a program's; leads where the host's does)\n"
-					   : "  (in the private home: git's settings, safe ones only)\n");
+		if (point->target)
+			print_line(out, "link", point->path,
+				   "a program's; leads where the host's does");
+		else if (point->text)
+			print_line(out, "make", point->path,
+				   "in the private home: git's settings, safe ones only");
 	}
 }
 
@@ -490,16 +476,15 @@ static void print_limits(const struct plan *plan, struct buf *out)
 
 	for (size_t i = 0; i < NUMBER_COUNT; i++) {
 		const struct number *n = &plan->view->policy->numbers[i];
+		auto_free char *value = NULL;
 
 		if (!limit_names[i] || !n->set)
 			continue;
 		if (!any)
 			buf_adds(out, "limits\n");
 		any = true;
-		buf_addf(out, "  %-14s %llu  (", limit_names[i],
-			 (unsigned long long)n->value);
-		origin_describe(&n->origin, out);
-		buf_adds(out, ")\n");
+		value = mem_printf("%llu", (unsigned long long)n->value);
+		print_origin(out, limit_names[i], value, &n->origin);
 	}
 }
 

@@ -13,12 +13,37 @@
 #include "base/own.h"
 #include "policy/policy.h"
 
+/* Networks that cannot be reached, unless an --allow-ip lies in them. The gateway, the
+ * machine's own addresses and the networks that it has routes to come on top of these:
+ * they are known only when it runs.
+ */
 static const struct {
 	const char *range, *why;
 } rows[] = {
-#define JAIL(range, why) { range, why },
-#include "plan/jail.def"
-#undef JAIL
+	{ "10.0.0.0/8",		"private networks" },
+	{ "172.16.0.0/12",		"private networks" },
+	{ "192.168.0.0/16",		"private networks" },
+	{ "100.64.0.0/10",		"private networks of providers and clusters" },
+	{ "169.254.0.0/16",		"link-local; the metadata of clouds" },
+	{ "192.0.0.0/24",		"protocols, and the metadata of a cloud" },
+	{ "198.18.0.0/15",		"networks for tests" },
+	{ "224.0.0.0/4",		"multicast: asks the whole LAN" },
+	{ "240.0.0.0/4",		"reserved, and broadcast" },
+	{ "fc00::/7",		"private networks (ULA)" },
+	{ "fe80::/10",		"link-local" },
+	{ "fec0::/10",		"private networks, of old" },
+	{ "ff00::/8",		"multicast: asks the whole LAN" },
+	{ "64:ff9b::a00:0/104",	"private networks behind NAT64" },
+	{ "64:ff9b::ac10:0/108",	"private networks behind NAT64" },
+	{ "64:ff9b::c0a8:0/112",	"private networks behind NAT64" },
+	{ "64:ff9b::6440:0/106",	"private networks behind NAT64" },
+	{ "64:ff9b::a9fe:0/112",	"link-local behind NAT64" },
+	{ "2002:a00::/24",		"private networks behind 6to4" },
+	{ "2002:ac10::/28",		"private networks behind 6to4" },
+	{ "2002:c0a8::/32",		"private networks behind 6to4" },
+	{ "2002:6440::/26",		"private networks behind 6to4" },
+	{ "2002:a9fe::/32",		"link-local behind 6to4" },
+	{ "64:ff9b:1::/48",		"local use of NAT64" },
 #define METADATA(range) { range, "the metadata of a cloud" },
 #include "policy/metadata.def"
 #undef METADATA

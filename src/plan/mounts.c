@@ -72,27 +72,6 @@ static int compare_rules(const void *a, const void *b)
 	return path_compare((*x)->path, (*y)->path);
 }
 
-/* They come sorted, which is nearly the same order: few have to move, and not
- * far
- */
-static void sort_rules(const struct view_rule **v, size_t n)
-{
-	size_t moves = 4 * n;
-
-	for (size_t i = 1; i < n; i++) {
-		const struct view_rule *x = v[i];
-		size_t at = i;
-
-		for (; at && moves && compare_rules(&v[at - 1], &x) > 0; at--) {
-			v[at] = v[at - 1];
-			moves--;
-		}
-		v[at] = x;
-	}
-	if (!moves)
-		qsort(v, n, sizeof(*v), compare_rules);
-}
-
 /* What kind of world does the command see at @path? */
 static enum state state_of(const struct view *view, const char *path,
 			   const struct path_rule **rule)
@@ -286,20 +265,31 @@ static void show_home_link(struct walk *w, struct level *hidden)
 	}
 }
 
+/* A directory in a state of the sandbox's own, with a skeleton directory */
+static struct plan_mount *push_own(struct walk *w, struct level *above,
+				   const struct view_rule *at, enum mount_kind kind,
+				   enum state state, const struct path_rule *rule,
+				   const char *reason)
+{
+	struct plan_mount *m;
+
+	if (above->state != STATE_READ && above->state != STATE_WRITE)
+		push_point(w, above, at->path, true);
+	m = push_mount(w, kind, at, rule, reason);
+	m->mask = w->plan->masks++;
+	push_level(w, at->path, state);
+	w->v[w->len - 1].mask = m->mask;
+	return m;
+}
+
 static void visit_private(struct walk *w, struct level *above,
 			  const struct view_rule *at,
 			  const struct path_rule *rule)
 {
-	struct plan_mount *m;
+	struct plan_mount *m = push_own(w, above, at, MOUNT_PRIVATE, STATE_PRIVATE,
+					rule, "empty and private");
 
-	if (above->state == STATE_HIDDEN || above->state == STATE_TMP ||
-	    above->state == STATE_LAYER)
-		push_point(w, above, at->path, true);
-	m = push_mount(w, MOUNT_PRIVATE, at, rule, "empty and private");
 	m->loose = true;
-	m->mask = w->plan->masks++;
-	push_level(w, at->path, STATE_PRIVATE);
-	w->v[w->len - 1].mask = m->mask;
 	furnish(w, at->path, at->rule->path, m->mask);
 }
 
@@ -318,16 +308,10 @@ static void visit_layer(struct walk *w, struct level *above,
 			const struct view_rule *at,
 			const struct path_rule *rule)
 {
-	struct plan_mount *m;
+	struct plan_mount *m = push_own(w, above, at, MOUNT_LAYER, STATE_LAYER, rule,
+					"a private layer");
 
-	if (above->state == STATE_HIDDEN || above->state == STATE_PRIVATE ||
-	    above->state == STATE_TMP)
-		push_point(w, above, at->path, true);
-	m = push_mount(w, MOUNT_LAYER, at, rule, "a private layer");
 	m->pristine = true;
-	m->mask = w->plan->masks++;
-	push_level(w, at->path, STATE_LAYER);
-	w->v[w->len - 1].mask = m->mask;
 	add_point(w, m->mask, "u", true)->open = true;
 	add_point(w, m->mask, "w", true)->open = true;
 	if (rule->place == PLACE_CACHE)
@@ -498,7 +482,7 @@ void mounts_plan(struct plan *plan, const struct view *view)
 	}
 	if (view->private_tmp)
 		sorted[count++] = &private_tmp;
-	sort_rules(sorted, count);
+	qsort(sorted, count, sizeof(*sorted), compare_rules);
 
 	push_level(&w, "/", plan->root_writable ? STATE_WRITE : STATE_READ);
 	for (size_t i = 0; i < count; i++) {

@@ -15,6 +15,51 @@
 #include "policy/host.h"
 #include "policy/policy.h"
 
+#define HTTP_URL	"http://localhost:3128"
+#define SOCKS_URL	"socks5h://localhost:1080"
+
+/* What programs are told of the proxies; they work without, as connections are captured.
+ * @srt: in profile srt, if that is another value, as srt has it.
+ */
+static const struct {
+	const char *name, *value, *srt;
+} variables[] = {
+	{ "HTTP_PROXY",			HTTP_URL },
+	{ "HTTPS_PROXY",		HTTP_URL },
+	{ "http_proxy",			HTTP_URL },
+	{ "https_proxy",		HTTP_URL },
+	{ "ALL_PROXY",			SOCKS_URL, HTTP_URL },
+	{ "all_proxy",			SOCKS_URL, HTTP_URL },
+	{ "FTP_PROXY",			SOCKS_URL },
+	{ "ftp_proxy",			SOCKS_URL },
+	{ "GRPC_PROXY",			SOCKS_URL, HTTP_URL },
+	{ "grpc_proxy",			SOCKS_URL, HTTP_URL },
+	{ "RSYNC_PROXY",		"localhost:1080" },
+	{ "DOCKER_HTTP_PROXY",		HTTP_URL },
+	{ "DOCKER_HTTPS_PROXY",		HTTP_URL },
+	{ "CLOUDSDK_PROXY_TYPE",	"http" },
+	{ "CLOUDSDK_PROXY_ADDRESS",	"localhost" },
+	{ "CLOUDSDK_PROXY_PORT",	"3128" },
+	{ "NODE_USE_ENV_PROXY",		"1" },
+	{ "CLAUDE_CODE_HOST_HTTP_PROXY_PORT",	"3128" },
+	{ "CLAUDE_CODE_HOST_SOCKS_PROXY_PORT",	"1080" },
+};
+
+/* Entries of NO_PROXY, each left out where a rule allows something of @what */
+static const struct {
+	const char *entry, *what;
+} direct[] = {
+	{ "localhost",		"localhost" },
+	{ "127.0.0.1",		"127.0.0.0/8" },
+	{ "::1",			"::1/128" },
+	{ "*.local",		".local" },
+	{ ".local",		".local" },
+	{ "169.254.0.0/16",	"169.254.0.0/16" },
+	{ "10.0.0.0/8",		"10.0.0.0/8" },
+	{ "172.16.0.0/12",		"172.16.0.0/12" },
+	{ "192.168.0.0/16",	"192.168.0.0/16" },
+};
+
 static bool add(struct network_ports *ports, uint16_t port)
 {
 	for (size_t i = 0; i < ports->len; i++) {
@@ -191,31 +236,11 @@ void network_env(const struct policy *policy,
 		 void (*put)(void *arg, const char *name, const char *value),
 		 void *arg)
 {
-	static const struct {
-		const char *name, *value, *srt;
-	} variables[] = {
-#define PROXY_ENV(name, value) { name, value, value },
-#define SRT_ENV(name, value, srt) { name, value, srt },
-#define DIRECT(entry, what)
-#include "plan/network.def"
-#undef PROXY_ENV
-#undef SRT_ENV
-#undef DIRECT
-	}, direct[] = {
-#define PROXY_ENV(name, value)
-#define SRT_ENV(name, value, srt)
-#define DIRECT(entry, what) { entry, what, NULL },
-#include "plan/network.def"
-#undef PROXY_ENV
-#undef SRT_ENV
-#undef DIRECT
-	};
 	auto_buf struct buf list = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
-		const char *value = policy->profile == PROFILE_SRT
-					    ? variables[i].srt
-					    : variables[i].value;
+		const char *value = policy->profile == PROFILE_SRT && variables[i].srt ?
+				    variables[i].srt : variables[i].value;
 
 		if (proxies)
 			put_moved(variables[i].name, value, proxies, put, arg);
@@ -223,9 +248,9 @@ void network_env(const struct policy *policy,
 			put(arg, variables[i].name, value);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(direct); i++) {
-		if (!is_allowed(policy, direct[i].value))
+		if (!is_allowed(policy, direct[i].what))
 			buf_addf(&list, "%s%s", list.len ? "," : "",
-				 direct[i].name);
+				 direct[i].entry);
 	}
 	put(arg, "NO_PROXY", buf_str(&list));
 	/* axios asks an HTTP proxy for https://, which none but a few can do, and
