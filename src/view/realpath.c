@@ -24,19 +24,15 @@
 
 enum {
 	BUCKETS = 256,
-	OPEN_AFTER = 4,	/* Looks into a directory before it is worth opening */
 	LINKS_MAX = 40,	/* The kernel's */
 };
 
 /**
  * struct known - A directory that was resolved
- * @fd:		Itself, once many names in it were looked at; -1 before
  */
 struct known {
 	char *path, *real;
 	bool missing;
-	unsigned int looks;
-	int fd;
 	struct known *next;
 };
 
@@ -75,7 +71,6 @@ void realpath_free(struct realpath *r)
 
 			free(k->path);
 			free(k->real);
-			close_fd(&k->fd);
 			free(k);
 			k = next;
 		}
@@ -95,7 +90,6 @@ static struct known *directory(struct realpath *r, const char *path)
 	}
 	k = mem_zalloc(sizeof(*k));
 	k->path = mem_strdup(path);
-	k->fd = -1;
 	if (!strcmp(path, "/")) {
 		k->real = mem_strdup("/");
 	} else {
@@ -105,18 +99,6 @@ static struct known *directory(struct realpath *r, const char *path)
 	k->next = *bucket;
 	*bucket = k;
 	return k;
-}
-
-/* Look at @path, which is in @dir */
-static int look(struct known *dir, const char *path, struct stat *st)
-{
-	if (++dir->looks == OPEN_AFTER)
-		dir->fd = open(dir->real, O_PATH | O_DIRECTORY | O_NOFOLLOW |
-			       O_CLOEXEC);
-	if (dir->fd >= 0)
-		return fstatat(dir->fd, path_base(path), st,
-			       AT_SYMLINK_NOFOLLOW);
-	return lstat(path, st);
 }
 
 static void note_error(struct realpath *r)
@@ -139,7 +121,7 @@ static char *spell(struct realpath *r, const char *path, struct stat *st)
 	}
 	dir = directory(r, parent);
 	real = path_join(dir->real, path_base(path));
-	if (!dir->missing && look(dir, real, st) == 0)
+	if (!dir->missing && lstat(real, st) == 0)
 		return real;
 	if (!dir->missing)
 		note_error(r);
