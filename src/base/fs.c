@@ -324,6 +324,14 @@ int fs_open_private_dir(const char *path, struct err *err)
 	return take_fd(&fd);
 }
 
+int fs_open_private_below(const char *path, const char *name, struct err *err)
+{
+	auto_free char *below = path_join(path, name);
+	auto_close int above = fs_open_private_dir(path, err);
+
+	return above < 0 ? above : fs_open_private_dir(below, err);
+}
+
 bool fs_is_named(int fd, const char *path)
 {
 	struct stat held, named;

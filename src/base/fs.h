@@ -81,6 +81,9 @@ int fs_open_dir_p(const char *path, mode_t mode, struct err *err);
  */
 int fs_open_private_dir(const char *path, struct err *err);
 
+/* The same for @path, and for @name in it */
+int fs_open_private_below(const char *path, const char *name, struct err *err);
+
 /* True if @path, not followed, is what @fd is open on */
 bool fs_is_named(int fd, const char *path);
 

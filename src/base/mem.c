@@ -72,3 +72,11 @@ void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
 	memset(slot, 0, size);
 	return slot;
 }
+
+void strings_done(struct strings *s)
+{
+	for (size_t i = 0; i < s->len; i++)
+		free(s->v[i]);
+	free(s->v);
+	*s = (struct strings){ 0 };
+}

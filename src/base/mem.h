@@ -32,4 +32,14 @@ void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
 	((__typeof__((vec)->v))mem_grow((void **)&(vec)->v,		\
 		(vec)->len++, &(vec)->cap, sizeof(*(vec)->v)))
 
+/**
+ * struct strings - A growing list of strings, for vec_push(); it owns them
+ */
+struct strings {
+	char **v;
+	size_t len, cap;
+};
+
+void strings_done(struct strings *s);
+
 #endif /* BASE_MEM_H */

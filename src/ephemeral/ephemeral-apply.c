@@ -301,7 +301,7 @@ struct ephemeral_apply {
 	char *state, run[REPORT_RUN_SIZE];
 	struct violation_sink sink;
 	struct planted *planted;
-	struct { char **v; size_t len, cap; } repos;
+	struct strings repos;
 	struct { struct made_dir *v; size_t len, cap; } dirs;
 	struct names names;
 };
@@ -361,11 +361,9 @@ void ephemeral_apply_finish(struct ephemeral_apply *a)
 {
 	const struct quarantine_config seal = { a->state, a->run, &a->sink };
 
-	for (size_t i = 0; i < a->repos.len; i++) {
+	for (size_t i = 0; i < a->repos.len; i++)
 		git_sanitize_disarm(&seal, a->repos.v[i]);
-		free(a->repos.v[i]);
-	}
-	free(a->repos.v);
+	strings_done(&a->repos);
 	/* What was asked about is not all that comes along: at any depth */
 	if (a->planted)	/* If that fails, the next run looks */
 		(void)planted_finish(a->planted, true, false, false, NULL);

@@ -30,6 +30,7 @@
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "guard/tree-copy.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
 #include "view/view.h"
@@ -170,26 +171,6 @@ static int tell_hidden(const struct walker *w, int upper, const char *path,
 	return r;
 }
 
-/* The directory @name of a store, so that all that is in it can be looked at and
- * removed, whatever mode it was given. By descriptor: a link that is put
- * in its place gets no mode from us. *@was is the mode that it had.
- */
-static int open_full(int at, const char *name, mode_t *was)
-{
-	auto_close int held = openat(at, name, O_PATH | O_DIRECTORY |
-				     O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	int fd;
-
-	if (held < 0 || fstat(held, &st) < 0)
-		return -errno;
-	*was = st.st_mode;
-	if ((st.st_mode & S_IRWXU) != S_IRWXU)
-		(void)fs_chmod(held, st.st_mode | S_IRWXU);
-	fd = openat(held, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Where the store has @path, which is in that root */
 static char *upper_path(const struct ephemeral *store, unsigned int root,
 			const char *path)
@@ -202,7 +183,7 @@ static int walk(const struct walker *w, int at, const char *name,
 		const char *path, const char *whole, unsigned int depth)
 {
 	mode_t was = S_IRWXU;
-	auto_close int fd = open_full(at, name, &was);
+	auto_close int fd = tree_copy_open(at, name, &was);
 	auto_dir struct dir dir = dir_of(fd);
 	struct dir_entry entry;
 	struct stat host;
@@ -295,57 +276,9 @@ int ephemeral_open_staged(const struct ephemeral *store, const struct ephemeral_
 		      : fd;
 }
 
-/* Too deep to be removed where it is: directly into @attic, a directory that is
- * being removed
- */
-static int lift(int at, const char *name, int attic)
-{
-	char to[32];
-	int r = -1;
-
-	for (unsigned int i = 0; r < 0 && i < EPHEMERAL_CHANGES_MAX; i++) {
-		snprintf(to, sizeof(to), "deep-%u", i);
-		r = renameat(at, name, attic, to);
-		if (r < 0 && errno != EEXIST && errno != ENOTEMPTY)
-			break;
-	}
-	return r < 0 ? -errno : 0;
-}
-
-/* @attic: for what is too deep, or -1 */
-static int remove_all(int at, const char *name, unsigned int depth, int attic)
-{
-	auto_dir struct dir dir = dir_of(-1);
-	auto_close int fd = -1;
-	struct dir_entry entry;
-	mode_t was;
-	int r = 0;
-
-	if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
-		return 0;
-	if (errno != EISDIR && errno != EPERM)
-		return -errno;
-	fd = open_full(at, name, &was);
-	if (fd < 0)
-		return fd;
-	if (depth > EPHEMERAL_DEPTH_MAX)
-		return attic < 0 ? -ELOOP : lift(at, name, attic);
-	dir = dir_of(fd);
-	/* Again until nothing is found: names may come in, or be passed over */
-	for (bool found = true; r == 0 && found;) {
-		found = false;
-		(void)lseek(fd, 0, SEEK_SET);
-		while (r == 0 && dir_next(&dir, &entry) > 0) {
-			r = remove_all(fd, entry.name, depth + 1, attic);
-			found = true;
-		}
-	}
-	return r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : r;
-}
-
 int ephemeral_remove(int at, const char *name)
 {
-	return remove_all(at, name, 0, -1);
+	return tree_copy_remove(at, name, EPHEMERAL_DEPTH_MAX + 1, -1);
 }
 
 int ephemeral_drop(struct ephemeral *store, const struct ephemeral_change *change,
@@ -371,8 +304,8 @@ int ephemeral_drop(struct ephemeral *store, const struct ephemeral_change *chang
 				    strerror(-r)) : 0;
 	}
 	at = open(parent, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	r = at < 0 ? -errno : remove_all(at, path_base(store->dir), 0,
-				      store->lock);
+	r = at < 0 ? -errno : tree_copy_remove(at, path_base(store->dir),
+					       EPHEMERAL_DEPTH_MAX + 1, store->lock);
 	if (r == 0)
 		(void)rmdir(parent);
 	return r < 0 ? fail(err, r, "'%s': %s", store->dir, strerror(-r)) : 0;
@@ -573,9 +506,7 @@ void ephemeral_done(struct ephemeral *store)
 {
 	forget_changes(store);
 	restore_modes(store);
-	for (size_t i = 0; i < store->roots.len; i++)
-		free(store->roots.v[i]);
-	free(store->roots.v);
+	strings_done(&store->roots);
 	free(store->dir);
 	fs_unlock(&store->lock);
 	*store = EPHEMERAL_NONE;

@@ -14,6 +14,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/mem.h"
+
 struct err;
 struct plan;
 struct policy;
@@ -62,7 +64,7 @@ struct ephemeral_mode {
 struct ephemeral {
 	char *dir;
 	int lock;
-	struct { char **v; size_t len, cap; } roots;
+	struct strings roots;
 	struct { struct ephemeral_change *v; size_t len, cap; } changes;
 	struct { struct ephemeral_mode *v; size_t len, cap; } opened;
 };

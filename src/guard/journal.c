@@ -21,18 +21,11 @@
 #include "base/path.h"
 #include "base/text.h"
 
-static void free_paths(const struct journal_paths *paths)
-{
-	for (size_t i = 0; i < paths->len; i++)
-		free(paths->v[i]);
-	free(paths->v);
-}
-
 void journal_done(struct journal *j)
 {
-	free_paths(&j->roots);
-	free_paths(&j->existing);
-	free_paths(&j->obeyed);
+	strings_done(&j->roots);
+	strings_done(&j->existing);
+	strings_done(&j->obeyed);
 	free(j->run);
 	free(j->cwd);
 	*j = (struct journal) { 0 };
@@ -47,21 +40,12 @@ bool journal_existed(const struct journal *j, const char *path)
 	return false;
 }
 
-static int open_dir(const char *state, struct err *err)
-{
-	auto_free char *path = path_join(state, "journal");
-	auto_close int above = -1;
-
-	above = fs_open_private_dir(state, err);
-	return above < 0 ? above : fs_open_private_dir(path, err);
-}
-
-static json_t *encode_list(const struct journal_paths *paths)
+static json_t *encode_list(const struct strings *s)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < paths->len; i++) {
-		auto_free char *text = encode_bytes(paths->v[i]);
+	for (size_t i = 0; i < s->len; i++) {
+		auto_free char *text = encode_bytes(s->v[i]);
 
 		json_array_append_new(list, json_string(text));
 	}
@@ -75,10 +59,10 @@ static char *to_text(const struct journal *j)
 				 "v", 1, "run", j->run, "cwd", cwd, "profile",
 				 profile_name(j->profile), "since",
 				 (json_int_t)j->since.tv_sec,
-				 (json_int_t)j->since.tv_nsec, "roots",
-				 encode_list(&j->roots), "existing",
-				 encode_list(&j->existing), "obeyed",
-				 encode_list(&j->obeyed));
+				 (json_int_t)j->since.tv_nsec,
+				 "roots", encode_list(&j->roots),
+				 "existing", encode_list(&j->existing),
+				 "obeyed", encode_list(&j->obeyed));
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
 
 	json_decref(root);
@@ -151,7 +135,7 @@ static int create(const char *state, const char *name, struct err *err)
 	int r = -ENOENT;
 
 	for (int tries = 0; r == -ENOENT && tries < JOURNAL_TRIES; tries++) {
-		auto_close int dir = open_dir(state, err);
+		auto_close int dir = fs_open_private_below(state, "journal", err);
 
 		if (dir < 0)
 			return dir;
@@ -190,14 +174,14 @@ void journal_rewrite(int fd, const struct journal *j)
 
 void journal_remove(const char *state, const struct journal *j)
 {
-	auto_close int dir = open_dir(state, NULL);
+	auto_close int dir = fs_open_private_below(state, "journal", NULL);
 	auto_free char *name = mem_printf("%s.json", j->run);
 
 	if (dir >= 0)
 		(void)unlinkat(dir, name, 0);
 }
 
-static void decode_list(json_t *list, struct journal_paths *ret)
+static void decode_list(json_t *list, struct strings *ret)
 {
 	json_t *item;
 	size_t i;

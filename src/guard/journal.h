@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "base/mem.h"
 #include "policy/policy.h"
 
 struct err;
@@ -20,11 +21,6 @@ enum {
 	JOURNAL_REPLAY_MAX = 64,	/* Runs cleaned up after at once */
 	JOURNAL_TRIES = 8,		/* While others clean up */
 	JOURNAL_TEXT_MAX = 1 << 28,	/* All names that a walk may find */
-};
-
-struct journal_paths {
-	char **v;
-	size_t len, cap;
 };
 
 /**
@@ -41,7 +37,7 @@ struct journal_paths {
 struct journal {
 	char *run, *cwd;
 	enum profile profile;
-	struct journal_paths roots, existing, obeyed;
+	struct strings roots, existing, obeyed;
 	struct timespec since;
 };
 

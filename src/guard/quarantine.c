@@ -38,9 +38,10 @@
 static const char ITEM[] = "item";
 static const char META[] = "meta.json";
 
+static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+
 static void make_id(char ret[QUARANTINE_ID_SIZE])
 {
-	static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
 	unsigned char random[QUARANTINE_ID_SIZE - 1];
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
@@ -53,15 +54,12 @@ static void make_id(char ret[QUARANTINE_ID_SIZE])
 static bool is_id(const char *id)
 {
 	return strlen(id) == QUARANTINE_ID_SIZE - 1 &&
-	       strspn(id, "0123456789abcdefghjkmnpqrstvwxyz") == strlen(id);
+	       strspn(id, digits) == strlen(id);
 }
 
 static int open_store(const char *state, struct err *err)
 {
-	auto_free char *path = path_join(state, "quarantine");
-	auto_close int above = fs_open_private_dir(state, err);
-
-	return above < 0 ? above : fs_open_private_dir(path, err);
+	return fs_open_private_below(state, "quarantine", err);
 }
 
 /* A new directory with its record; the descriptor, or a negative errno */
@@ -156,7 +154,7 @@ static int move(int parent, const char *name, int dir)
 	/* It is all there from the time before, when it could not be removed */
 	if (r == -EEXIST)
 		r = 0;
-	return r < 0 ? r : tree_copy_remove(parent, name, limits.depth + 1);
+	return r < 0 ? r : tree_copy_remove(parent, name, limits.depth + 1, -1);
 }
 
 /* What it is called in its directory, where nobody obeys it */
@@ -249,18 +247,6 @@ static int drop_plant(const char *path, struct err *err)
 	return 1;
 }
 
-/* Keep a copy of @n bytes of the file @path, which is about to be rewritten */
-static int keep_bytes(const char *state, const char *path, const void *data,
-		      size_t n, const char *run, const char *reason,
-		      char ret_id[QUARANTINE_ID_SIZE], struct err *err)
-{
-	auto_close int dir = -1;
-
-	make_id(ret_id);
-	dir = make_entry(state, path, run, reason, true, ret_id, err);
-	return dir < 0 ? dir : fs_replace(dir, ITEM, data, n, 0600, err);
-}
-
 /* Where entry @dir belongs, and whether it is a copy */
 static char *read_meta(int dir, bool *copy, struct err *err)
 {
@@ -329,7 +315,7 @@ int quarantine_restore(const char *state, const char *id, struct err *err)
 	if (r < 0)
 		return fail(err, r, "cannot restore '%s': %s", path,
 			    strerror(-r));
-	return tree_copy_remove(store, id, QUARANTINE_DEPTH_MAX);
+	return tree_copy_remove(store, id, QUARANTINE_DEPTH_MAX, -1);
 }
 
 /* @err is why it is not in quarantine; it may be @gone all the same */
@@ -410,9 +396,13 @@ bool quarantine_rewrite(const struct quarantine_config *c, int dir, const char *
 	char id[QUARANTINE_ID_SIZE];
 	struct err err = { 0 };
 	struct stat st = { .st_mode = 0644 };
-	int r = keep_bytes(c->state, path, buf_str(old), old->len, c->run, reason,
-			   id, &err);
+	auto_close int entry = -1;
+	int r;
 
+	make_id(id);
+	entry = make_entry(c->state, path, c->run, reason, true, id, &err);
+	r = entry < 0 ? entry : fs_replace(entry, ITEM, buf_str(old), old->len, 0600,
+					   &err);
 	(void)fstatat(dir, path_base(path), &st, AT_SYMLINK_NOFOLLOW);
 	if (r == 0)
 		r = fs_replace(dir, path_base(path), buf_str(text), text->len,

@@ -334,11 +334,6 @@ static int sweep_deep(struct scan *s, struct policy *policy,
 	return r;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* A repository around what was there before would widen the project of later
  * runs in it: it counts once a run was started in the directory itself
  */
@@ -364,7 +359,8 @@ static void disarm_repos(struct scan *s)
 	const char *last = NULL;
 
 	if (s->repos.len)
-		qsort(s->repos.v, s->repos.len, sizeof(*s->repos.v), by_text);
+		qsort(s->repos.v, s->repos.len, sizeof(*s->repos.v),
+		      path_compare_items);
 	for (size_t i = 0; i < s->repos.len; i++) {
 		if (!last || strcmp(last, s->repos.v[i]) != 0) {
 			git_sanitize_disarm(&s->quarantine, s->repos.v[i]);
@@ -372,12 +368,8 @@ static void disarm_repos(struct scan *s)
 		}
 		last = s->repos.v[i];
 	}
-	for (size_t i = 0; i < s->repos.len; i++)
-		free(s->repos.v[i]);
-	free(s->repos.v);
-	for (size_t i = 0; i < s->spared.len; i++)
-		free(s->spared.v[i]);
-	free(s->spared.v);
+	strings_done(&s->repos);
+	strings_done(&s->spared);
 }
 
 static void sweep_found(struct scan *s, const struct view *view)

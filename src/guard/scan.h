@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/mem.h"
 #include "guard/quarantine.h"
 
 struct err;
@@ -38,7 +39,7 @@ struct scan {
 	struct quarantine_config quarantine;
 	bool guessed, seen;
 	const struct view *before;
-	struct { char **v; size_t len, cap; } repos, spared;
+	struct strings repos, spared;
 };
 
 /* Take away what was planted where @policy lets the run write; @deep: at any

@@ -28,9 +28,7 @@ static void note_name(const char *path, char ret[NAME_SIZE])
 
 int settings_receipt_note(const char *state, const char *path, const char *text, size_t n)
 {
-	auto_free char *where = path_join(state, "edits");
-	auto_close int above = fs_open_private_dir(state, NULL);
-	auto_close int dir = above < 0 ? -1 : fs_open_private_dir(where, NULL);
+	auto_close int dir = fs_open_private_below(state, "edits", NULL);
 	auto_buf struct buf note = { 0 };
 	char name[NAME_SIZE];
 

@@ -85,7 +85,7 @@ TEST(another_disk_gets_a_copy)
 	CHECK(st.st_blocks < 1024);
 	CHECK_INT(truncate(at(other, "t/d/file"), 4), 0);
 	CHECK_STR(test_read(at(other, "t/d/file")), "deep");
-	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8, -1), 0);
 	close_both();
 }
 
@@ -104,7 +104,7 @@ TEST(bytes_are_counted)
 	CHECK(faccessat(to, "t", F_OK, 0) < 0);
 	CHECK_INT(tree_copy_move(from, "tree", to, "t", limits(9, 20000, 8)), 0);
 	CHECK_STR(test_read(at(other, "t/b")), text);
-	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8, -1), 0);
 	close_both();
 }
 
@@ -130,7 +130,7 @@ TEST(modes_are_no_obstacle_and_come_along)
 	CHECK_INT(chmod(at(other, "t/d"), 0700), 0);
 	CHECK_INT(stat(at(other, "t/d/e"), &st), 0);
 	CHECK_INT(st.st_mode & 07777, 0400);
-	CHECK_INT(tree_copy_remove(to, "t", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "t", 8, -1), 0);
 	close_both();
 }
 
@@ -144,6 +144,6 @@ TEST(what_is_there_already_stays)
 	CHECK_INT(tree_copy_move(from, "tree", to, "tree", limits(9, 99, 8)), -EEXIST);
 	CHECK_STR(test_read(at(other, "tree/file")), "old");
 	CHECK_STR(test_read(test_path("tree/file")), "new");
-	CHECK_INT(tree_copy_remove(to, "tree", 8), 0);
+	CHECK_INT(tree_copy_remove(to, "tree", 8, -1), 0);
 	close_both();
 }

@@ -23,7 +23,11 @@
 #include "base/fs.h"
 #include "base/own.h"
 
-enum { CHUNK = 1 << 20, SECTOR = 512 };
+enum {
+	CHUNK = 1 << 20,
+	SECTOR = 512,
+	LIFTED_MAX = 1 << 16,	/* Names that a tree's deep parts get */
+};
 
 static int copy_any(struct tree_copy *c, int from, const char *name, int to,
 		    const char *to_name);
@@ -190,29 +194,70 @@ int tree_copy_tree(struct tree_copy *copy, int from_dir, const char *from_name,
 
 	r = copy_any(copy, from_dir, from_name, to_dir, to_name);
 	if (r < 0 && r != -EEXIST)
-		(void)tree_copy_remove(to_dir, to_name, depth + 1);
+		(void)tree_copy_remove(to_dir, to_name, depth + 1, -1);
 	return r;
 }
 
-int tree_copy_remove(int dir, const char *name, unsigned int depth_max)
+int tree_copy_open(int dir, const char *name, mode_t *was)
 {
-	auto_closedir DIR *d = NULL;
-	const char *entry;
+	auto_close int held = openat(dir, name, O_PATH | O_DIRECTORY |
+				     O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int fd;
+
+	if (held < 0 || fstat(held, &st) < 0)
+		return -errno;
+	*was = st.st_mode;
+	if ((st.st_mode & S_IRWXU) != S_IRWXU)
+		(void)fs_chmod(held, st.st_mode | S_IRWXU);
+	fd = openat(held, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Too deep to be removed where it is: into @attic, by a name that is free */
+static int lift(int dir, const char *name, int attic)
+{
+	char to[32];
+	int r = -1;
+
+	for (unsigned int i = 0; r < 0 && i < LIFTED_MAX; i++) {
+		snprintf(to, sizeof(to), "deep-%u", i);
+		r = renameat(dir, name, attic, to);
+		if (r < 0 && errno != EEXIST && errno != ENOTEMPTY)
+			break;
+	}
+	return r < 0 ? -errno : 0;
+}
+
+int tree_copy_remove(int dir, const char *name, unsigned int depth_max, int attic)
+{
+	auto_dir struct dir names = dir_of(-1);
+	auto_close int fd = -1;
+	struct dir_entry entry;
+	bool found = true;
+	mode_t was;
 	int r = 0;
 
 	if (!unlinkat(dir, name, 0) || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR && errno != EPERM)
 		return -errno;
-	(void)lift_mode(dir, name, S_IRWXU);
-	d = open_dir(dir, name);
-	if (!d)
-		return -errno;
-	while (!r && depth_max && (entry = next_name(d)) != NULL)
-		r = tree_copy_remove(dirfd(d), entry, depth_max - 1);
-	if (!r && unlinkat(dir, name, AT_REMOVEDIR) < 0)
-		r = -errno;
-	return r;
+	fd = tree_copy_open(dir, name, &was);
+	if (fd < 0)
+		return fd;
+	if (!depth_max && attic >= 0)
+		return lift(dir, name, attic);
+	names = dir_of(fd);
+	/* Again until nothing is found: names may come in, or be passed over */
+	while (r == 0 && found && depth_max) {
+		found = false;
+		(void)lseek(fd, 0, SEEK_SET);
+		while (r == 0 && dir_next(&names, &entry) > 0) {
+			r = tree_copy_remove(fd, entry.name, depth_max - 1, attic);
+			found = true;
+		}
+	}
+	return r == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
 int tree_copy_move(int from_dir, const char *from_name, int to_dir,
@@ -227,5 +272,6 @@ int tree_copy_move(int from_dir, const char *from_name, int to_dir,
 	if (errno != EXDEV && errno != EINVAL)
 		return -errno;
 	r = tree_copy_tree(&limits, from_dir, from_name, to_dir, to_name);
-	return r < 0 ? r : tree_copy_remove(from_dir, from_name, depth + 1);
+	return r < 0 ? r : tree_copy_remove(from_dir, from_name, depth + 1,
+						-1);
 }

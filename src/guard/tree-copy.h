@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /**
  * struct tree_copy - What may still be copied
@@ -39,7 +40,16 @@ int tree_copy_data(int in, int out, uint64_t *bytes);
 int tree_copy_move(int from_dir, const char *from_name, int to_dir,
 	      const char *to_name, struct tree_copy limits);
 
-/* Remove a tree; links are not followed */
-int tree_copy_remove(int dir, const char *name, unsigned int depth_max);
+/* The directory @name, so that all that is in it can be looked at and removed, whatever
+ * mode it was given: *@was. By descriptor: a link that is put in its place gets no mode
+ * from us. Or a negative errno.
+ */
+int tree_copy_open(int dir, const char *name, mode_t *was);
+
+/* Remove a tree; links are not followed. What is deeper than @depth_max is first moved
+ * directly into @attic, a directory that is being removed; -1: there is none. 0 or a
+ * negative errno.
+ */
+int tree_copy_remove(int dir, const char *name, unsigned int depth_max, int attic);
 
 #endif /* GUARD_TREE_COPY_H */

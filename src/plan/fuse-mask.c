@@ -207,9 +207,7 @@ void fuse_mask_tree_done(struct fuse_mask_tree *tree)
 		free(tree->v[i].name);
 		free(tree->v[i].path);
 	}
-	for (size_t i = 0; i < tree->ways.len; i++)
-		free(tree->ways.v[i]);
-	free(tree->ways.v);
+	strings_done(&tree->ways);
 	free(tree->v);
 	*tree = (struct fuse_mask_tree){ 0 };
 }

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/mem.h"
+
 struct plan;
 
 #define FUSE_MASK_SOURCE "cloche"	/* What file systems of masks are called */
@@ -54,7 +56,7 @@ struct fuse_mask_node {
 struct fuse_mask_tree {
 	struct fuse_mask_node *v;
 	size_t len, cap, silent;
-	struct { char **v; size_t len, cap; } ways;
+	struct strings ways;
 	uid_t uid;
 	gid_t gid;
 };

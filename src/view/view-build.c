@@ -523,7 +523,7 @@ static int hide_root(struct view *view, struct err *err)
 {
 	const struct verdict root = view_verdict(view, VIEW_READ, "/");
 	auto_closedir DIR *dir = root.allowed ? NULL : opendir("/");
-	struct { char **v; size_t len, cap; } tops = { 0 };
+	struct strings tops = { 0 };
 	struct dirent *entry;
 	bool hides_tmp = false;
 
@@ -548,11 +548,9 @@ static int hide_root(struct view *view, struct err *err)
 		hides_tmp = view_verdict(view, VIEW_READ, "/tmp").rule ==
 			    root.rule;
 	/* Not while they are asked about: they must be sorted for that */
-	for (size_t i = 0; i < tops.len; i++) {
+	for (size_t i = 0; i < tops.len; i++)
 		view_add(view, PATH_DENY_READ, tops.v[i], root.rule, false);
-		free(tops.v[i]);
-	}
-	free(tops.v);
+	strings_done(&tops);
 	if (hides_tmp)
 		view_add(view, PATH_ALLOW_READ, "/tmp",
 			 view_own_rule(view, "/tmp", "/tmp",

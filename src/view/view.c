@@ -215,9 +215,7 @@ void view_free(struct view *view)
 		free(view->owned.v[i]);
 	}
 	free(view->owned.v);
-	for (size_t i = 0; i < view->tops.len; i++)
-		free(view->tops.v[i]);
-	free(view->tops.v);
+	strings_done(&view->tops);
 	free(view->linked.v);
 	for (size_t i = 0; i < view->repos.len; i++) {
 		free(view->repos.v[i].path);

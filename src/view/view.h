@@ -15,6 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "base/mem.h"
 #include "policy/policy.h"
 
 struct err;
@@ -126,7 +127,7 @@ struct view {
 	struct { struct view_note *v; size_t len, cap; } notes;
 	struct { struct view_link *v; size_t len, cap; } links;
 	struct { struct path_rule **v; size_t len, cap; } owned;
-	struct { char **v; size_t len, cap; } tops;
+	struct strings tops;
 	char *home;
 	struct { struct view_repo *v; size_t len, cap; } repos;
 	struct { struct view_linked *v; size_t len, cap; } linked;
