@@ -14,8 +14,9 @@
  * together, which keeps that step constant. DIRS is special: once it has
  * begun it owes a "/", so only entering it enables its successor.
  *
- * Characters are code points because "?" means one character to people; a
- * byte that is not UTF-8 is a character of its own, beyond all code points.
+ * A character is its UTF-8 bytes in one number, because "?" means one character
+ * to people; numbers are ordered as code points are. A byte that is not UTF-8 is
+ * a character of its own, beyond all others.
  *
  * The grammar of sandbox.filesystem and srt files is at the end; gitignore.c has
  * the other one. A run of stars is read from its end: the last two are "**" (with
@@ -77,23 +78,12 @@ struct states {
 
 uint32_t pattern_char(const char **s)
 {
-	const unsigned char *u = (const unsigned char *)*s;
 	const size_t n = text_utf8_len(*s);
+	uint32_t c = n ? 0 : PATTERN_BYTE >> 8;
 
-	*s += n ? n : 1;
-	switch (n) {
-	case 1:
-		return u[0];
-	case 2:
-		return (u[0] & 31u) << 6 | (u[1] & 63u);
-	case 3:
-		return (u[0] & 15u) << 12 | (u[1] & 63u) << 6 | (u[2] & 63u);
-	case 4:
-		return (u[0] & 7u) << 18 | (u[1] & 63u) << 12 |
-		       (u[2] & 63u) << 6 | (u[3] & 63u);
-	default:
-		return PATTERN_BYTE + u[0];
-	}
+	for (size_t i = 0; i < (n ? n : 1); i++)
+		c = c << 8 | (unsigned char)*(*s)++;
+	return c;
 }
 
 struct glob *pattern_new(void)
@@ -154,26 +144,11 @@ void pattern_add(struct glob *glob, enum piece_kind kind)
 		push(glob, kind);
 }
 
-/* The bytes of a character; only valid ones come apart */
 static void add_bytes(struct buf *b, uint32_t c)
 {
-	if (c >= PATTERN_BYTE) {
-		buf_addc(b, (char)(c - PATTERN_BYTE));
-	} else if (c < 0x80) {
-		buf_addc(b, (char)c);
-	} else if (c < 0x800) {
-		buf_addc(b, (char)(0xc0 | c >> 6));
-		buf_addc(b, (char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		buf_addc(b, (char)(0xe0 | c >> 12));
-		buf_addc(b, (char)(0x80 | (c >> 6 & 63)));
-		buf_addc(b, (char)(0x80 | (c & 63)));
-	} else {
-		buf_addc(b, (char)(0xf0 | c >> 18));
-		buf_addc(b, (char)(0x80 | (c >> 12 & 63)));
-		buf_addc(b, (char)(0x80 | (c >> 6 & 63)));
-		buf_addc(b, (char)(0x80 | (c & 63)));
-	}
+	if (c > 0xff && c < PATTERN_BYTE)
+		add_bytes(b, c >> 8);
+	buf_addc(b, (char)(c & 0xff));
 }
 
 void pattern_add_char(struct glob *glob, uint32_t c)

@@ -64,10 +64,11 @@ bool glob_may_end(const struct glob *glob, const char *name);
 enum {
 	GLOB_PATTERN_MAX = 4096,	/* Pieces, and bytes as written */
 	PATTERN_SLASH = '/',
-	PATTERN_BYTE = 0x110000,	/* + a byte that is not valid UTF-8 */
 };
 
-/* The pieces. A character is a code point, or PATTERN_BYTE + an invalid byte */
+#define PATTERN_BYTE	UINT32_C(0xff000000)	/* + a byte that is not valid UTF-8 */
+
+/* The pieces. A character is its bytes in UTF-8, or PATTERN_BYTE + an invalid byte */
 enum piece_kind {
 	PIECE_LITERAL,	/* One character */
 	PIECE_ONE,	/* "?": any character but "/" */
