@@ -29,15 +29,16 @@
 #include "report/suggestion.h"
 #include "report/violation-store.h"
 
+/**
+ * struct report - The configuration, copies of its strings, and what came of it
+ * @line:	The whole command line, if its addresses hide nothing
+ * @rest:	Of the last line, which the stream did not take
+ */
 struct report {
-	char *run, *command, *line, *project, *missing;
-	const struct list_rules *ignores;
-	int stream;
-	struct buf rest;	/* Of the last line, which it did not take */
-	int (*take)(void *arg, const struct violation *v);
-	void *take_arg;
+	struct report_config config;
+	char *run, *command, *line, *project, *missing, *store_dir;
+	struct buf rest;
 	struct violation_store *store;
-	char *store_dir;
 	struct ring ring;
 	struct rate rate;
 	uint64_t dropped;
@@ -62,7 +63,7 @@ void report_run_id(char ret[REPORT_RUN_SIZE])
 static void write_rest(struct report *report)
 {
 	struct buf *rest = &report->rest;
-	const ssize_t done = rest->len ? fs_write_now(report->stream, rest->p,
+	const ssize_t done = rest->len ? fs_write_now(report->config.stream, rest->p,
 						      rest->len) : 0;
 
 	if (done <= 0)
@@ -83,7 +84,7 @@ static int write_stream(struct report *report, const struct violation *v)
 	if (report->rest.len)
 		return -EAGAIN;
 	violation_to_json(v, &line);
-	done = fs_write_now(report->stream, line.p, line.len);
+	done = fs_write_now(report->config.stream, line.p, line.len);
 	if (done < 0)
 		return (int)done;
 	buf_add(&report->rest, line.p + done, line.len - (size_t)done);
@@ -113,9 +114,9 @@ static bool write_record(struct report *report, const struct violation *v, bool 
 {
 	if (!rate_take(&report->rate, now_ms(CLOCK_MONOTONIC)) && !always)
 		return false;
-	if (report->stream >= 0 && write_stream(report, v) < 0)
+	if (report->config.stream >= 0 && write_stream(report, v) < 0)
 		report->dropped++;
-	if (report->take && report->take(report->take_arg, v) < 0)
+	if (report->config.take && report->config.take(report->config.arg, v) < 0)
 		report->dropped++;
 	if (report->store_dir && store(report, v) < 0)
 		report->dropped++;
@@ -169,7 +170,7 @@ static void take_record(void *arg, const struct violation *v)
 	struct violation full;
 
 	complete(report, v, &full);
-	if (ignore_find(report->ignores, &full)) {
+	if (ignore_find(report->config.ignores, &full)) {
 		violation_done(&full);
 		return;
 	}
@@ -210,6 +211,7 @@ struct report *report_new(const struct report_config *config)
 {
 	struct report *report = mem_zalloc(sizeof(*report));
 
+	report->config = *config;
 	report->run = mem_strdup(config->run);
 	if (config->command) {
 		report->command = mem_strdup(config->command);
@@ -221,10 +223,6 @@ struct report *report_new(const struct report_config *config)
 	}
 	if (config->project)
 		report->project = mem_strdup(config->project);
-	report->stream = config->stream;
-	report->take = config->take;
-	report->take_arg = config->arg;
-	report->ignores = config->ignores;
 	report->sink = (struct violation_sink) { take_record, report };
 	if (config->store_dir)
 		report->store_dir = mem_strdup(config->store_dir);
@@ -255,7 +253,7 @@ const struct violation_sink *report_sink(const struct report *report)
 void report_set_ignores(struct report *report,
 			const struct list_rules *ignores)
 {
-	report->ignores = ignores;
+	report->config.ignores = ignores;
 }
 
 void report_missing(struct report *report, const char *words)

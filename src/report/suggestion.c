@@ -18,23 +18,15 @@
 #include "report/footer.h"
 #include "report/violation.h"
 
-/* The list that would allow a kind of refusal, and what rules call the kind; NULL
- * where no rule helps
- */
-static const struct advice {
-	const char *key, *kind;
-} advices[VIOLATION_KINDS] = {
-	[VIOLATION_FS_WRITE] = { "sandbox.filesystem.allowWrite", "write" },
-	[VIOLATION_FS_RENAME] = { "sandbox.filesystem.allowWrite", "write" },
-	[VIOLATION_FS_READ] = { "sandbox.filesystem.allowRead", "read" },
-	[VIOLATION_NET_CONNECT] = { "sandbox.network.allowedDomains", "host" },
-	[VIOLATION_NET_DNS] = { "sandbox.network.allowedDomains", "host" },
-	[VIOLATION_NET_HTTP] = { "sandbox.network.allowedDomains", "host" },
-	[VIOLATION_UNIX_SOCKET] = { "sandbox.network.allowUnixSockets", "socket" },
-};
-
-static const struct advice unprotect = {
-	"sandbox.filesystem.unprotect", "unprotect",
+/* The list that would allow a kind of refusal; NULL where no rule helps */
+static const char *const keys[VIOLATION_KINDS] = {
+	[VIOLATION_FS_WRITE] = "filesystem.allowWrite",
+	[VIOLATION_FS_RENAME] = "filesystem.allowWrite",
+	[VIOLATION_FS_READ] = "filesystem.allowRead",
+	[VIOLATION_NET_CONNECT] = "network.allowedDomains",
+	[VIOLATION_NET_DNS] = "network.allowedDomains",
+	[VIOLATION_NET_HTTP] = "network.allowedDomains",
+	[VIOLATION_UNIX_SOCKET] = "network.allowUnixSockets",
 };
 
 static bool is_network(enum violation_kind kind)
@@ -86,7 +78,7 @@ static void suggest_removal(struct violation *v)
 					     v->rule_file);
 }
 
-static void set_rule(struct violation *v, const struct advice *advice,
+static void set_rule(struct violation *v, const char *key, const char *kind,
 		     const char *value)
 {
 	auto_buf struct buf edit = { 0 }, command = { 0 };
@@ -97,29 +89,29 @@ static void set_rule(struct violation *v, const struct advice *advice,
 	if (!is_plain(value) ||
 	    (!is_network(v->kind) && glob_is_pattern(value)))
 		return;
-	buf_addf(&edit, "%s += ", advice->key);
+	buf_addf(&edit, "sandbox.%s += ", key);
 	add_json_text(&edit, value);
 	v->suggest_edit = buf_take(&edit);
-	buf_addf(&command, "cloche policy allow %s ", advice->kind);
+	buf_addf(&command, "cloche policy allow %s ", kind);
 	text_shell_quote(&command, value);
 	v->suggest_command = buf_take(&command);
 }
 
 void suggestion_allow(struct violation *v, const char *grant)
 {
-	const struct advice *advice = &advices[v->kind];
+	const char *key = keys[v->kind];
 	auto_free char *value = NULL;
 
-	if (v->suggest_edit || v->suggest_command || !advice->key ||
+	if (v->suggest_edit || v->suggest_command || !key ||
 	    !v->target || !*v->target)
 		return;
 	value = make_value(v, grant);
-	set_rule(v, advice, value);
+	set_rule(v, key, violation_kind_words(v->kind), value);
 }
 
 void suggestion_unprotect(struct violation *v, const char *name)
 {
-	set_rule(v, &unprotect, name);
+	set_rule(v, "filesystem.unprotect", "unprotect", name);
 }
 
 void suggestion_nothing(struct violation *v, const char *why)
