@@ -393,10 +393,9 @@ static int add_value(const struct hook_target *t, struct hook_record *note,
 	json_decref(value);
 	if (!literal)
 		return fail(err, -EINVAL, "a word of the hook is not UTF-8");
-	r = list ? json_edit_append_value(buf_str(text), text->len, t->file, path,
-				     literal, &next, err) :
-		   json_edit_set(buf_str(text), text->len, t->file, path, literal,
-			    &next, err);
+	r = json_edit(buf_str(text), text->len, t->file,
+		      list ? JSON_EDIT_APPEND_VALUE : JSON_EDIT_SET, path,
+		      literal, &next, err);
 	if (r < 0)
 		return r;
 	record_piece(note, text, &next);

@@ -136,9 +136,9 @@ static void edit(const char *text)
 	auto_buf struct buf once = { 0 };
 	auto_buf struct buf twice = { 0 };
 
-	if (json_edit_append(text, strlen(text), "f", "sandbox.network.x", "a",
+	if (json_edit(text, strlen(text), "f", JSON_EDIT_APPEND, "sandbox.network.x", "a",
 			&once, NULL) == 1)
-		must(json_edit_append(once.p, once.len, "f", "sandbox.network.x",
+		must(json_edit(once.p, once.len, "f", JSON_EDIT_APPEND, "sandbox.network.x",
 				 "a", &twice, NULL) == 0);
 }
 

@@ -57,29 +57,6 @@ static void find_layout(struct editing *e)
 	}
 }
 
-/* A change of the value at @path to or by @value */
-typedef int change_fn(const struct editing *e, const char *path,
-		      const char *value);
-
-static int edit(struct editing e, change_fn *change, const char *path,
-		const char *value)
-{
-	int r;
-
-	if (e.text[strspn(e.text, " \t\r\n")] == '\0') {
-		e.text = "{}\n";
-		e.n = 3;
-	}
-	e.root = json_parse(e.text, e.n, e.name, e.err);
-	if (!e.root)
-		return -EINVAL;
-	find_layout(&e);
-	r = json_is_object(e.root) ? change(&e, path, value) :
-	    fail(e.err, -EINVAL, "%s: must be an object: { ... }", e.name);
-	json_decref(e.root);
-	return r;
-}
-
 static int locate(const struct editing *e, const char *path, size_t n,
 		  struct json_place *ret)
 {
@@ -104,7 +81,7 @@ static int splice(const struct editing *e, size_t from, size_t to,
 	buf_add(e->out, e->text, from);
 	buf_adds(e->out, piece);
 	buf_add(e->out, e->text + to, e->n - to);
-	return 0;
+	return 1;
 }
 
 static void add_object(const struct editing *e, const char *rest,
@@ -196,13 +173,6 @@ static int set(const struct editing *e, const char *path, const char *value)
 	}
 }
 
-int json_edit_set(const char *text, size_t n, const char *name, const char *path,
-	     const char *value, struct buf *out, struct err *err)
-{
-	return edit((struct editing){ text, n, name, out, err }, set, path,
-		    value);
-}
-
 static json_t *value_at(json_t *root, const char *path)
 {
 	json_t *at = root;
@@ -253,15 +223,13 @@ static int append_literal(const struct editing *e, const char *path,
 	auto_buf struct buf piece = { 0 };
 	struct json_place at;
 	size_t blank;
-	int r;
 
 	if (list && !json_is_null(list) && !json_is_array(list))
 		return fail(e->err, -EINVAL, "%s: %s must be a list", e->name,
 			    path);
 	if (!json_array_size(list)) {
 		buf_addf(&piece, "[%s]", literal);
-		r = set(e, path, buf_str(&piece));
-		return r < 0 ? r : 1;
+		return set(e, path, buf_str(&piece));
 	}
 	if (locate(e, last, strlen(last), &at) < 0)
 		return -EINVAL;
@@ -276,8 +244,7 @@ static int append_literal(const struct editing *e, const char *path,
 		buf_addc(&piece, ' ');
 	}
 	buf_adds(&piece, literal);
-	(void)splice(e, at.end, at.end, buf_str(&piece));
-	return 1;
+	return splice(e, at.end, at.end, buf_str(&piece));
 }
 
 static int append_string(const struct editing *e, const char *path,
@@ -293,22 +260,6 @@ static int append_string(const struct editing *e, const char *path,
 	if (find_value(list, value) < json_array_size(list))
 		return 0;
 	return append_literal(e, path, literal);
-}
-
-int json_edit_append(const char *text, size_t n, const char *name,
-		const char *path, const char *value, struct buf *out,
-		struct err *err)
-{
-	return edit((struct editing){ text, n, name, out, err }, append_string,
-		    path, value);
-}
-
-int json_edit_append_value(const char *text, size_t n, const char *name,
-		      const char *path, const char *value, struct buf *out,
-		      struct err *err)
-{
-	return edit((struct editing){ text, n, name, out, err }, append_literal,
-		    path, value);
 }
 
 /* The end of the entry before, or the start of the one behind, says where the
@@ -352,9 +303,30 @@ static int take(const struct editing *e, const char *path, const char *value)
 	return r < 0 ? r : 1;
 }
 
-int json_edit_take(const char *text, size_t n, const char *name, const char *path,
-	      const char *value, struct buf *out, struct err *err)
+int json_edit(const char *text, size_t n, const char *name,
+	      enum json_edit_op op, const char *path, const char *value,
+	      struct buf *out, struct err *err)
 {
-	return edit((struct editing){ text, n, name, out, err }, take, path,
-		    value);
+	static int (*const changes[])(const struct editing *e, const char *path,
+				      const char *value) = {
+		[JSON_EDIT_SET] = set,
+		[JSON_EDIT_APPEND] = append_string,
+		[JSON_EDIT_APPEND_VALUE] = append_literal,
+		[JSON_EDIT_TAKE] = take,
+	};
+	const bool empty = !text[strspn(text, " \t\r\n")];
+	struct editing e = {
+		.text = empty ? "{}\n" : text, .n = empty ? 3 : n,
+		.name = name, .out = out, .err = err,
+	};
+	int r;
+
+	e.root = json_parse(e.text, e.n, name, err);
+	if (!e.root)
+		return -EINVAL;
+	find_layout(&e);
+	r = json_is_object(e.root) ? changes[op](&e, path, value) :
+	    fail(err, -EINVAL, "%s: must be an object: { ... }", name);
+	json_decref(e.root);
+	return r;
 }

@@ -13,33 +13,23 @@
 struct buf;
 struct err;
 
-/* Set the value at @path ("sandbox.network.allowedDomains": plain keys) of the
- * object in @n bytes of @text to the JSON text @value; objects on the way are
- * made. An empty @text is an empty object. @name is for words. 0, or -EINVAL
- * with @out as it was.
- */
-int json_edit_set(const char *text, size_t n, const char *name, const char *path,
-	     const char *value, struct buf *out, struct err *err);
+enum json_edit_op {
+	JSON_EDIT_SET,		/* The value becomes the JSON text @value */
+	JSON_EDIT_APPEND,	/* The string @value comes last in the list */
+	JSON_EDIT_APPEND_VALUE,	/* The JSON text @value does, even if it is there */
+	JSON_EDIT_TAKE,		/* @value leaves the list: a string, a number written
+				 * so, or an object of that name
+				 */
+};
 
-/* Add the string @value to the end of the list at @path, which is made if it
- * is not there. 1 if it was added, 0 if it is in the list already.
+/* Change the value at @path ("sandbox.network.allowedDomains": plain keys) of the
+ * object in @n bytes of @text; objects on the way, and lists to append to, are made. An
+ * empty @text is an empty object. @name is for words. 1 and the new text in @out; 0 if
+ * nothing is to be done; or -EINVAL with @out as it was.
  */
-int json_edit_append(const char *text, size_t n, const char *name,
-		const char *path, const char *value, struct buf *out,
-		struct err *err);
-
-/* Take @value out of the list at @path: a string, a number written so, or an
- * object of that name. 1 if it was there, 0 if not.
- */
-int json_edit_take(const char *text, size_t n, const char *name, const char *path,
-	      const char *value, struct buf *out, struct err *err);
-
-/* As json_edit_append() for any value, given as JSON text; it is added even if it
- * is there. 1, or a negative errno.
- */
-int json_edit_append_value(const char *text, size_t n, const char *name,
-		      const char *path, const char *value, struct buf *out,
-		      struct err *err);
+int json_edit(const char *text, size_t n, const char *name,
+	      enum json_edit_op op, const char *path, const char *value,
+	      struct buf *out, struct err *err);
 
 /* Take entry @index out of the list at @path, with the comma that goes with
  * it. 0, or -ENOENT with a message if there is none.

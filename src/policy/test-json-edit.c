@@ -13,7 +13,7 @@ static const char *set(const char *text, const char *path, const char *value)
 	struct err err = { 0 };
 
 	buf_done(&out);
-	if (json_edit_set(text, strlen(text), "f", path, value, &out, &err) < 0)
+	if (json_edit(text, strlen(text), "f", JSON_EDIT_SET, path, value, &out, &err) < 0)
 		buf_addf(&out, "! %s", err.msg);
 	return buf_str(&out);
 }
@@ -26,7 +26,7 @@ static const char *append(const char *text, const char *path,
 	int r;
 
 	buf_done(&out);
-	r = json_edit_append(text, strlen(text), "f", path, value, &out, &err);
+	r = json_edit(text, strlen(text), "f", JSON_EDIT_APPEND, path, value, &out, &err);
 	if (r <= 0)
 		buf_addf(&out, r ? "! %s" : "same%s", err.msg);
 	return buf_str(&out);
@@ -109,7 +109,7 @@ TEST(any_value_can_be_added)
 	const char *text = "{\"a\": [1]}";
 	auto_buf struct buf out = { 0 };
 
-	CHECK_INT(json_edit_append_value(text, strlen(text), "f", "a", "{\"b\": 1}",
+	CHECK_INT(json_edit(text, strlen(text), "f", JSON_EDIT_APPEND_VALUE, "a", "{\"b\": 1}",
 				    &out, NULL), 1);
 	CHECK_STR(buf_str(&out), "{\"a\": [1, {\"b\": 1}]}");
 	CHECK_STR(removed(buf_str(&out), 1), text);

@@ -173,23 +173,27 @@ static const char *key_in(enum scope scope, const char *path)
 	       path + strlen(above) : path;
 }
 
-/* Do @fn with @value to the list at @path: 1 if that changed the file */
+/* Do @op with @value to the list at @path: 1 if that changed the file. A @literal is
+ * appended instead, unless @value names an entry.
+ */
 static int change_list(const struct settings_request *req, enum scope scope,
-		       const char *path, const char *value,
-		       int (*fn)(const char *text, size_t n, const char *name,
-				 const char *path, const char *value,
-				 struct buf *out, struct err *err),
-		       char **ret_file, struct err *err)
+		       const char *path, enum json_edit_op op, const char *value,
+		       const char *literal, char **ret_file, struct err *err)
 {
-	auto_buf struct buf text = { 0 };
+	auto_buf struct buf text = { 0 }, without = { 0 };
+	const char *key = key_in(scope, path);
 	struct change c;
 	int r, changed = 0;
 
 	r = change_init(&c, req, scope, err);
+	if (r == 0 && literal)
+		r = json_edit(buf_str(&c.text), c.text.len, c.file,
+			      JSON_EDIT_TAKE, key, value, &without, err);
 	if (r == 0)
-		r = changed = fn(buf_str(&c.text), c.text.len, c.file,
-				 key_in(scope, path), value, &text, err);
-	if (r > 0)
+		r = changed = json_edit(buf_str(&c.text), c.text.len, c.file, op,
+					key, literal ? literal : value, &text,
+					err);
+	if (changed > 0)
 		r = save(req, &c, &text, err);
 	if (r >= 0)
 		*ret_file = take_ptr(c.file);
@@ -201,40 +205,30 @@ int settings_edit_append(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err)
 {
-	return change_list(req, scope, path, value, json_edit_append, ret_file,
-			   err);
+	return change_list(req, scope, path, JSON_EDIT_APPEND, value, NULL,
+			   ret_file, err);
 }
 
 /* A variable that is denied is an object */
-static int deny_variable(const char *text, size_t n, const char *name,
-			 const char *path, const char *value, struct buf *out,
-			 struct err *err)
-{
-	auto_free char *literal = mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}",
-					     value);
-	auto_buf struct buf without = { 0 };
-	const int r = json_edit_take(text, n, name, path, value, &without, err);
-
-	if (r)
-		return r < 0 ? r : 0;
-	return json_edit_append_value(text, n, name, path, literal, out, err);
-}
-
 int settings_edit_deny_variable(const struct settings_request *req, enum scope scope,
 			 const char *value, char **ret_file, struct err *err)
 {
+	auto_free char *literal = mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}",
+					     value);
+
 	if (value[strcspn(value, "\"\\=")])
 		return fail(err, -EINVAL, "'%s' is not the name of a variable",
 			    value);
-	return change_list(req, scope, "sandbox.credentials.envVars", value,
-			   deny_variable, ret_file, err);
+	return change_list(req, scope, "sandbox.credentials.envVars",
+			   JSON_EDIT_APPEND_VALUE, value, literal, ret_file, err);
 }
 
 int settings_edit_remove(const struct settings_request *req, enum scope scope,
 		  const char *path, const char *value, char **ret_file,
 		  struct err *err)
 {
-	return change_list(req, scope, path, value, json_edit_take, ret_file, err);
+	return change_list(req, scope, path, JSON_EDIT_TAKE, value, NULL,
+			   ret_file, err);
 }
 
 int settings_edit_mode(const struct settings_request *req, enum scope scope,
@@ -248,17 +242,17 @@ int settings_edit_mode(const struct settings_request *req, enum scope scope,
 
 	r = change_init(&c, req, scope, err);
 	if (r == 0)
-		r = json_edit_set(buf_str(&c.text), c.text.len, c.file,
-			     key_in(scope, "sandbox.enabled"),
-			     mode == MODE_DISABLED ? "false" : "true", &first,
-			     err);
+		r = json_edit(buf_str(&c.text), c.text.len, c.file,
+			      JSON_EDIT_SET, key_in(scope, "sandbox.enabled"),
+			      mode == MODE_DISABLED ? "false" : "true", &first,
+			      err);
 	/* What a disabled sandbox would do when enabled again stays */
-	if (r == 0 && mode != MODE_DISABLED)
-		r = json_edit_set(buf_str(&first), first.len, c.file,
-			     key_in(scope, "sandbox.autoAllowBashIfSandboxed"),
-			     mode == MODE_AUTO_ALLOW ? "true" : "false",
-			     &second, err);
-	if (r == 0)
+	if (r > 0 && mode != MODE_DISABLED)
+		r = json_edit(buf_str(&first), first.len, c.file, JSON_EDIT_SET,
+			      key_in(scope, "sandbox.autoAllowBashIfSandboxed"),
+			      mode == MODE_AUTO_ALLOW ? "true" : "false",
+			      &second, err);
+	if (r > 0)
 		r = save(req, &c, mode == MODE_DISABLED ? &first : &second,
 			 err);
 	if (r == 0)
