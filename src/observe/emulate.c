@@ -86,7 +86,8 @@ static int emulate_open(const struct notification *q, int dir)
 	const bool at = q->call->dir >= 0;
 	const bool nameless = (q->flags & O_TMPFILE) == O_TMPFILE;
 	const int flags = ((int)q->flags & ~(O_PATH | O_TRUNC)) | O_CLOEXEC |
-			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+			  O_NOFOLLOW | O_NOCTTY | O_NONBLOCK |
+			  (q->from->exists ? 0 : O_EXCL);
 	const mode_t mode = q->call->what == CALL_OPEN_HOW ?
 		masked(q, q->how_mode) :
 		mode_of(q, q->call->what == CALL_CREAT ? 1 : at ? 3 : 2);
@@ -302,7 +303,8 @@ static int emulate_two(const struct notification *q, int dir)
 		r = emulate_link(q, from, to);
 	else
 		r = (int)syscall(SYS_renameat2, dir, q->from->name, to,
-				 q->to->name, (unsigned int)q->flags);
+				 q->to->name, (unsigned int)q->flags |
+				 (q->to->exists ? 0 : RENAME_NOREPLACE));
 	return r < 0 ? -errno : 0;
 }
 

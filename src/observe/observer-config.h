@@ -105,6 +105,8 @@ struct observer_network {
  *		(observe/emulate.h). May be NULL.
  * @replace:	@from is to replace @to, which is refused: true if that was done in
  *		another way after all (git's settings). May be NULL.
+ * @made:	The observer has made the file @path for the command, open as @fd. May be
+ *		NULL.
  * @is_fixed:	True if what stands at @path may not be moved or removed; where
  *		there are mounts, they say so. May be NULL.
  * @mask:	What part of a FUSE mask @path is: the observer cannot enter those.
@@ -122,6 +124,7 @@ struct observer_policy {
 	bool (*is_fast)(void *arg, const char *path);
 	bool (*needs_emulation)(void *arg, const char *path, bool read_only);
 	bool (*replace)(void *arg, const char *from, const char *to);
+	void (*made)(void *arg, const char *path, int fd);
 	bool (*is_fixed)(void *arg, const char *path);
 	enum fuse_mask_part (*mask)(void *arg, const char *path);
 	void (*describe_syscall)(void *arg, const struct seccomp_data *call,

@@ -41,7 +41,10 @@
 #include "view/view.h"
 #include "view/walk-git.h"
 
-enum { OBSERVE_NOTED_MAX = 8 };		/* Names in one line */
+enum {
+	OBSERVE_NOTED_MAX = 8,		/* Names in one line */
+	OBSERVE_LOCKS_MAX = 8,		/* Of git's settings, that the command holds */
+};
 
 /**
  * struct observer_rules - The view, and room for one answer's words
@@ -51,6 +54,8 @@ enum { OBSERVE_NOTED_MAX = 8 };		/* Names in one line */
  * @plain:	For the quick answer
  * @store:	Where changes are kept aside, or NULL
  * @noted, @nnoted: What was written that a later command runs, in words
+ * @locks, @nlocks: Locks of git's settings that were made for the command: open, so that
+ *		their inode numbers are not used again
  */
 struct observer_rules {
 	const struct view *view, *initial;
@@ -59,7 +64,8 @@ struct observer_rules {
 	char *store;
 	struct timespec since;
 	struct buf file, key, noted;
-	unsigned int nnoted;
+	unsigned int nnoted, nlocks;
+	int locks[OBSERVE_LOCKS_MAX];
 };
 
 struct observer_rules *observer_rules_new(const struct view *view, const struct plan *plan,
@@ -101,6 +107,8 @@ void observer_rules_free(struct observer_rules *o)
 	buf_done(&o->file);
 	buf_done(&o->key);
 	buf_done(&o->noted);
+	for (size_t i = 0; i < o->nlocks && i < OBSERVE_LOCKS_MAX; i++)
+		close_fd(&o->locks[i]);
 	fast_check_free(o->plain);
 	free(o->store);
 	free(o);
@@ -353,8 +361,54 @@ static bool may_write_above(const struct observer_rules *o, const char *path)
 	return may_write(o, parent);
 }
 
-/* In a root that an edit granted after the sandbox was built, or that did not
- * exist then; or that edits took back and granted again, while its mount has
+/* git writes new settings to "config.lock" and renames that. Where a command of the user's
+ * outside does so, the command inside must not get hold of the file, which will be
+ * protected under its new name: it may only have locks that the observer made for it.
+ */
+static bool is_lock(const struct observer_rules *o, const char *path)
+{
+	const size_t n = strlen(path), suffix = strlen(".lock");
+	auto_free char *to = n > suffix && !strcmp(path + n - suffix, ".lock") &&
+			     protected_in_git(path) && !o->plan->ephemeral ?
+			     mem_strndup(path, n - suffix) : NULL;
+	struct verdict v;
+
+	if (!to)
+		return false;
+	v = view_verdict(o->view, VIEW_WRITE, to);
+	return !v.allowed && v.rule && protected_row_of(v.rule) &&
+	       protected_row_of(v.rule)->kind == PROTECTED_REPO;
+}
+
+/* True if a lock stands at @path that was not made for the command */
+static bool is_foreign_lock(const struct observer_rules *o, const char *path)
+{
+	struct stat st, own;
+
+	if (!is_lock(o, path) || lstat(path, &st) < 0)
+		return false;
+	for (size_t i = 0; i < o->nlocks && i < OBSERVE_LOCKS_MAX; i++) {
+		if (fstat(o->locks[i], &own) == 0 && own.st_dev == st.st_dev &&
+		    own.st_ino == st.st_ino)
+			return false;
+	}
+	return true;
+}
+
+static void on_made(void *arg, const char *path, int fd)
+{
+	struct observer_rules *o = arg;
+	int *slot = &o->locks[o->nlocks % OBSERVE_LOCKS_MAX];
+
+	if (!is_lock(o, path))
+		return;
+	if (o->nlocks++ >= OBSERVE_LOCKS_MAX)
+		close_fd(slot);
+	*slot = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A lock of git's settings; or in a root that an edit granted after the sandbox was
+ * built, or that did not exist then; or that edits took back and granted again, while its mount has
  * stayed read-only; or, in the landlock tier, in a directory where Landlock cannot
  * allow what the policy does
  */
@@ -362,7 +416,7 @@ static bool needs_emulation(void *arg, const char *path, bool read_only)
 {
 	const struct observer_rules *o = arg;
 
-	if (view_is_unmade(o->initial, path))
+	if (view_is_unmade(o->initial, path) || is_lock(o, path))
 		return may_write(o, path);
 	if (o->plan->tier != TIER_FULL)
 		return may_write(o, path) && may_write_above(o, path) &&
@@ -413,6 +467,11 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		ret->rule_key = "sandbox.filesystem.allowWrite";
 	if (v.allowed && op == OBSERVER_WRITE)
 		check_names(o, path, ret);
+	if (v.allowed && op == OBSERVER_WRITE && is_foreign_lock(o, path))
+		*ret = (struct observer_verdict){
+			.answer = OBSERVER_DENIED, .final = true,
+			.reason = "protected settings are being written to it outside the sandbox",
+		};
 }
 
 /* What was made in this run is found by its birth, wherever it is moved to; what
@@ -496,7 +555,7 @@ static bool on_replace(void *arg, const char *from, const char *to)
 	auto_buf struct buf old = { 0 }, new = { 0 }, added = { 0 };
 	auto_close int source = -1, target = -1;
 
-	if (!is_git_settings(o, from, to))
+	if (!is_git_settings(o, from, to) || is_foreign_lock(o, from))
 		return false;
 	source = read_settings(from, O_RDONLY, &new);
 	target = source < 0 ? -1 : read_settings(to, O_RDWR, &old);
@@ -543,7 +602,7 @@ void observer_rules_policy(struct observer_rules *observe, struct observer_polic
 		.arg = observe, .verdict = on_verdict, .check_move = check_move,
 		.patterns = observe->view->globs.len > 0,
 		.is_fast = is_fast, .needs_emulation = needs_emulation, .is_fixed = is_fixed,
-		.replace = on_replace,
+		.replace = on_replace, .made = on_made,
 		.mask = on_mask, .describe_syscall = describe_syscall,
 	};
 }

@@ -213,6 +213,8 @@ static void emulate_call(struct observer *o, const struct notification *q,
 	ret->answer = r >= 0 && q->what == CALL_OPEN ? DECISION_FD : DECISION_DONE;
 	ret->error = r < 0 ? -r : 0;
 	ret->fd = r;
+	if (ret->answer == DECISION_FD && !q->from->exists && o->config->policy.made)
+		o->config->policy.made(o->config->policy.arg, q->from->path, r);
 }
 
 /* A change of an open file, or access(): not refused; but in a root that needs

@@ -189,7 +189,12 @@ static bool has_protected_name(const struct fast_check *p, const struct root *ro
 		return true;
 	for (const char *in = protected_in_git(path); in;
 	     in = protected_in_git(in - 1)) {
-		if (protected_match_repo(policy, in))
+		const size_t n = strlen(in), suffix = strlen(".lock");
+		auto_free char *locked = n > suffix && !strcmp(in + n - suffix, ".lock") ?
+					 mem_strndup(in, n - suffix) : NULL;
+
+		if (protected_match_repo(policy, in) ||
+		    (locked && protected_match_repo(policy, locked)))
 			return true;
 	}
 	return false;

@@ -165,6 +165,66 @@ def a_hidden_file_of_the_project_is_not_read_by_another_way(t):
         t.outside("sh", "-c", "rm -rf x* link stop").ok()
 
 
+LOCK = r"""
+import os, sys
+stop, evil = sys.argv[1], b"[core]\n\tfsmonitor = EVIL\n"
+lock, tries = ".git/config.lock", 0
+def write(flags):
+    fd = os.open(lock, flags)
+    os.write(fd, evil)
+    os.close(fd)
+def replace():
+    with open("evil", "wb") as file: file.write(evil)
+    os.rename("evil", lock)
+def remove():
+    if os.stat(lock): os.unlink(lock)
+    write(os.O_WRONLY | os.O_CREAT)
+ways = (lambda: write(os.O_WRONLY | os.O_APPEND),
+        lambda: write(os.O_WRONLY | os.O_APPEND | os.O_CREAT), replace, remove,
+        lambda: os.link(lock, "name"), lambda: os.unlink(lock))
+print("ready", flush=True)
+while not tries or not os.path.exists(stop):
+    for way in ways[:int(sys.argv[2])] * 20:
+        tries += 1
+        try: way()
+        except OSError: pass
+print("tries", tries)
+"""
+
+
+@test
+def what_git_writes_before_it_renames_is_not_the_commands(t):
+    """The new .git/config is .git/config.lock first, which no mount holds"""
+    need("git")
+    for ways, options in ((1, ()), (6, ()), (6, ("--tier", "landlock")),
+                          (1, ("--observe", "off"))):
+        t.outside("sh", "-c", "rm -rf .git evil name stop; git init -q .").ok()
+        stop = t.dir + "/stop"
+        p = t.start("run", "--quiet", *options, "--", "/usr/bin/python3", "-c",
+                    LOCK, stop, str(ways))
+        equal(p.stdout.readline(), b"ready\n")
+        worked, evil, saves = 0, False, 0
+        while saves < long(60, 600) or ("off" in options and not evil and
+                                        saves < 3000):
+            saves += 1
+            # A lock of the command's stops git, which advises the user to remove it
+            worked += subprocess.run(
+                f"git config a.b {saves} || {{ rm -f .git/config.lock; false; }}",
+                shell=True, stderr=subprocess.DEVNULL).returncode == 0
+            evil = evil or "EVIL" in t.read(".git/config")
+        t.write(stop)
+        out, err = p.communicate()
+        contains(out, b"tries", err)
+        equal(evil, "off" in options, options, "after", worked, "saves")
+        check(worked, "none was saved")
+    # The command's own
+    t.outside("sh", "-c", "rm -rf .git stop; git init -q .").ok()
+    r = t.inside("sh", "-c", "git config branch.x.remote origin; git config a.b c; "
+                 "git config branch.x.remote").ok()
+    equal(r.out, "origin\n")
+    check(not t.exists(".git/config.lock"))
+
+
 OPEN = r"""
 import os, sys
 path = sys.argv[1]
