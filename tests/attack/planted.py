@@ -148,23 +148,25 @@ def what_the_command_of_another_run_plants_is_nobodys_settings(t):
     os.mkdir(other)
     os.mkdir(".claude")
     t.write(other + "/grant", grant(t))
-    b = t.start("run", "--", "sh", "-c", "echo x > made; echo ready; read x; "
-                "for i in 1 2 3 4 5 6 7 8 9 10; do "
-                f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done")
-    equal(b.stdout.readline(), b"ready\n")
-    a = t.start("run", "--observe", "off", "--write", t.dir, "--", "sh", "-c",
-                f"echo ready; read x; cp grant {t.dir}/{FILE} && echo planted; "
-                "read x", cwd=other)
-    equal(a.stdout.readline(), b"ready\n")
-    a.send_signal(signal.SIGSTOP)	# It is up to the other one
-    a.stdin.write(b"\n")
-    a.stdin.flush()
-    equal(a.stdout.readline(), b"planted\n")
-    _, err = b.communicate(b"\n")
-    check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
-    check(not os.path.exists(FILE), "it was taken for the user's", err)
-    a.send_signal(signal.SIGCONT)
-    a.communicate(b"\n")
+    for call in ("echo x > made; ", ""):
+        b = t.start("run", "--", "sh", "-c", call + "echo ready; read x; "
+                    "for i in 1 2 3 4 5 6 7 8 9 10; do "
+                    f"(echo x > {t.away}/never) 2>/dev/null; sleep 0.1; done")
+        equal(b.stdout.readline(), b"ready\n")
+        a = t.start("run", "--observe", "off", "--write", t.dir, "--", "sh", "-c",
+                    f"echo ready; read x; cp grant {t.dir}/{FILE} && "
+                    "echo planted; read x", cwd=other)
+        equal(a.stdout.readline(), b"ready\n")
+        a.send_signal(signal.SIGSTOP)	# It is up to the other one
+        a.stdin.write(b"\n")
+        a.stdin.flush()
+        equal(a.stdout.readline(), b"planted\n")
+        _, err = b.communicate(b"\n")
+        check(not os.path.exists(t.away + "/never"), "it was obeyed", err)
+        check(not call or not os.path.exists(FILE), "the user's?", err)
+        a.send_signal(signal.SIGCONT)
+        a.communicate(b"\n")
+        check(not os.path.exists(FILE), "it stayed")
     t.write(FILE, grant(t))
     opens_when_approved(t, t.dir)
 
