@@ -199,12 +199,15 @@ int cmd_policy_check(struct call *call, struct err *err)
 	return errors ? 1 : 0;
 }
 
-static int add_file(const char *path, const char *dir, bool required,
+/* @pipe: one of the shell, which has no name and is waited for */
+static int add_file(const char *path, const char *dir, bool required, bool pipe,
 		    struct asks *ret, struct err *err)
 {
 	struct settings_request req;
 	auto_buf struct buf text = { 0 };
-	int r = fs_read(AT_FDCWD, path, JSON_TEXT_MAX, &text, err);
+	auto_close int fd = pipe ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	int r = pipe ? fs_read_fd(fd, JSON_TEXT_MAX, &text, err) :
+		fs_read(AT_FDCWD, path, JSON_TEXT_MAX, &text, err);
 
 	if (r == -ENOENT && !required)
 		return 0;
@@ -229,8 +232,12 @@ static int read_reach(const char *path, struct asks *ret, struct err *err)
 	struct stat st;
 	int r = 0;
 
-	if (!realpath(path, real) || stat(real, &st) < 0)
+	if (stat(path, &st) < 0)
 		return fail_errno(err, "'%s'", path);
+	if (!realpath(path, real))
+		return S_ISFIFO(st.st_mode) && getcwd(real, sizeof(real)) ?
+		       add_file(path, real, true, true, ret, err) :
+		       fail_errno(err, "'%s'", path);
 	if (!S_ISDIR(st.st_mode)) {
 		dir = path_parent(real);
 		if (!strcmp(path_base(dir), ".claude")) {
@@ -238,12 +245,12 @@ static int read_reach(const char *path, struct asks *ret, struct err *err)
 
 			dir = path_parent(claude);
 		}
-		return add_file(real, dir, true, ret, err);
+		return add_file(real, dir, true, false, ret, err);
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(names); i++) {
 		auto_free char *file = path_join(real, names[i]);
 
-		r = add_file(file, real, false, ret, err);
+		r = add_file(file, real, false, false, ret, err);
 	}
 	return r;
 }
