@@ -144,17 +144,23 @@ void apply_report_asks(const struct apply *apply)
 }
 
 /* No scope opens what a stronger one denies */
-static int add_path(const struct apply *apply, const struct entry *e,
-		    struct value *v, enum path_list list, struct err *why)
+static bool admits_path(const struct apply *apply, const struct entry *e,
+			const struct value *v)
 {
 	struct refusal refusal;
 
-	if (!path_list_denies(list) &&
-	    !managed_admit_path(apply->locks, e->fact->document->source->scope,
-				v->path.path, v->path.glob, &refusal)) {
-		note_refusal(e, &refusal);
+	if (managed_admit_path(apply->locks, e->fact->document->source->scope,
+			       v->path.path, v->path.glob, &refusal))
+		return true;
+	note_refusal(e, &refusal);
+	return false;
+}
+
+static int add_path(const struct apply *apply, const struct entry *e,
+		    struct value *v, enum path_list list, struct err *why)
+{
+	if (!path_list_denies(list) && !admits_path(apply, e, v))
 		return 0;
-	}
 	v->path.strength = RULE_USER;
 	v->path.origin = entry_origin(e);
 	return policy_take_path(apply->policy, list, &v->path, why);
@@ -313,8 +319,9 @@ static int add_value(const struct apply *apply, const struct entry *e,
 	case TYPE_FOREIGN:
 		return 0;
 	default:
-		return policy_add_string(policy, (enum string_list)row->slot,
-					 v->text, entry_origin(e), why);
+		return row->type == TYPE_SOCKETS && !admits_path(apply, e, v) ? 0 :
+			policy_add_string(policy, (enum string_list)row->slot,
+					  v->text, entry_origin(e), why);
 	}
 }
 
@@ -367,6 +374,7 @@ static bool opens(const struct setting *setting)
 	case TYPE_HOSTS:
 	case TYPE_RULES:
 		return setting->ask != ASK_NOTHING;
+	case TYPE_SOCKETS:
 	case TYPE_REASONS:	/* Reasons of denials */
 		return true;
 	default:

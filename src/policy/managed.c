@@ -144,7 +144,8 @@ static bool opens_paths(const struct facts *facts)
 		const enum ask_kind ask = facts->v[i].setting->ask;
 
 		if (scope_of(&facts->v[i]) != SCOPE_MANAGED &&
-		    (ask == ASK_READ || ask == ASK_WRITE || ask == ASK_RULE))
+		    (ask == ASK_READ || ask == ASK_WRITE || ask == ASK_RULE ||
+		     ask == ASK_SOCKET))
 			return true;
 	}
 	return false;

@@ -277,6 +277,21 @@ static int check_limit(size_t len, struct err *err)
 		    POLICY_RULES_MAX);
 }
 
+/* A repository's file and the user's deny the same: it stays the user's denial,
+ * which no repository lifts
+ */
+static void keep_denial(struct path_rule *old, struct path_rule *rule)
+{
+	const struct origin origin = rule->origin;
+
+	if (!origin.source || origin.source->scope != SCOPE_USER ||
+	    (old->origin.source->scope != SCOPE_PROJECT &&
+	     old->origin.source->scope != SCOPE_LOCAL))
+		return;
+	rule->origin = old->origin;
+	old->origin = origin;
+}
+
 /* Take over the parts of @rule; NULL if such an entry is there already */
 static struct path_rule *push_path(struct policy *p, enum path_list list,
 				   struct path_rule rule)
@@ -287,12 +302,16 @@ static struct path_rule *push_path(struct policy *p, enum path_list list,
 	/* "/x" is another pattern in another file, in another directory */
 	auto_free char *whole = !rule.glob || rule.literal ? NULL :
 		mem_printf("%s\n%s", rule.path, rule.text);
+	const char *name = whole ? whole : rule.literal ? rule.literal
+							: rule.path;
+	size_t at;
 
 	/* Our own tables do not count as setting the list */
 	if (rule.origin.source && rule.origin.source->scope != SCOPE_BUILTIN)
 		rules->set = true;
-	if (!dedup_add(p->seen, key, whole ? whole : rule.literal ? rule.literal
-		       : rule.path, rules->len)) {
+	if (!dedup_add(p->seen, key, name, rules->len)) {
+		if (dedup_find(p->seen, key, name, &at) && path_list_denies(list))
+			keep_denial(&rules->v[at], &rule);
 		path_rule_done(&rule);
 		return NULL;
 	}

@@ -387,14 +387,17 @@ static const char *wider(const struct policy *a, const struct policy *b)
 	return what;
 }
 
+/* The list that an ask of each kind opens, + 1 */
+static const int opened_lists[ASK_KINDS] = {
+	[ASK_HOST] = 1 + HOST_ALLOW,
+	[ASK_SOCKET] = 1 + LIST_UNIX_SOCKETS,
+	[ASK_HOST_PORT] = 1 + LIST_HOST_PORTS,
+	[ASK_PUBLISH] = 1 + LIST_PUBLISH,
+	[ASK_ADDRESS] = 1 + LIST_ALLOW_IPS,
+};
+
 static bool has_rule(const struct policy *p, const struct ask *ask)
 {
-	static const int lists[ASK_KINDS] = {
-		[ASK_SOCKET] = 1 + LIST_UNIX_SOCKETS,
-		[ASK_HOST_PORT] = 1 + LIST_HOST_PORTS,
-		[ASK_PUBLISH] = 1 + LIST_PUBLISH,
-		[ASK_ADDRESS] = 1 + LIST_ALLOW_IPS,
-	};
 	const struct path_rules *opened =
 		&p->paths[ask->kind == ASK_READ ? PATH_ALLOW_READ
 						: PATH_ALLOW_WRITE];
@@ -402,17 +405,10 @@ static bool has_rule(const struct policy *p, const struct ask *ask)
 	if (strchr(ask->text, '=') || ask->kind == ASK_MODE ||
 	    ask->kind == ASK_RULE || ask->kind >= ASK_NEVER)
 		return true;	/* A switch: somebody stronger may have set it */
-	if (lists[ask->kind])
+	if (opened_lists[ask->kind])
 		return policy_has_string(p,
-			(enum string_list)(lists[ask->kind] - 1),
+			(enum string_list)(opened_lists[ask->kind] - 1),
 			ask->kind == ASK_SOCKET ? ask->path : ask->text);
-	if (ask->kind == ASK_HOST) {
-		for (size_t i = 0; i < p->lists[HOST_ALLOW].len; i++) {
-			if (!strcmp(p->lists[HOST_ALLOW].v[i].text, ask->text))
-				return true;
-		}
-		return false;
-	}
 	for (size_t i = 0; i < opened->len; i++) {
 		if (!strcmp(opened->v[i].path, ask->path))
 			return true;
@@ -672,6 +668,30 @@ static const char *not_chosen(const struct policy *with, const struct trial *t)
 	return what;
 }
 
+/* True if a repository's file asks for @text, or the path @text, of @list, or of
+ * the path list @paths, and may have it
+ */
+static bool is_asked(const struct settings_report *report, int list, int path_list,
+		     const char *text)
+{
+	for (size_t i = 0; i < report->sources.len; i++) {
+		const struct asks *asks = &report->sources.v[i].asks;
+
+		for (size_t k = 0; k < asks->len; k++) {
+			const struct ask *ask = &asks->v[k];
+			const bool kind = list >= 0 ?
+				opened_lists[ask->kind] == list + 1 :
+				ask->kind == (path_list == PATH_ALLOW_READ ?
+					      ASK_READ : ASK_WRITE);
+
+			if (kind && !ask->refused && !ask->closes &&
+			    !strcmp(ask->path ? ask->path : ask->text, text))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Approved: what is asked for is there, and nothing is that nobody asked for */
 static const char *not_union(const struct policy *with,
 			     const struct settings_report *report)
@@ -684,20 +704,28 @@ static const char *not_union(const struct policy *with,
 				return asks->v[k].text;
 		}
 	}
-	for (size_t i = 0; i < with->lists[HOST_ALLOW].len; i++) {
-		const struct list_rule *r = &with->lists[HOST_ALLOW].v[i];
-		bool asked = !scope_is_repository(r->origin.source->scope);
+	for (int list = 0; list < LIST_COUNT; list++) {
+		for (size_t i = 0; i < with->lists[list].len; i++) {
+			const struct list_rule *r = &with->lists[list].v[i];
 
-		for (size_t n = 0; !asked && n < report->sources.len; n++) {
-			const struct asks *asks = &report->sources.v[n].asks;
-
-			for (size_t k = 0; k < asks->len; k++)
-				asked |= asks->v[k].kind == ASK_HOST &&
-					 !asks->v[k].refused &&
-					 !strcmp(asks->v[k].text, r->text);
+			if (list != HOST_DENY && list != LIST_ENV_DENY &&
+			    list != LIST_DENIED_ADDRESSES &&
+			    scope_is_repository(r->origin.source->scope) &&
+			    !is_asked(report, list, -1, r->text))
+				return r->text;
 		}
-		if (!asked)
-			return r->text;
+	}
+	/* A path inside the project needs no approval */
+	for (int list = 0; list < PATH_LISTS; list++) {
+		for (size_t i = 0; i < with->paths[list].len; i++) {
+			const struct path_rule *r = &with->paths[list].v[i];
+
+			if (!path_list_denies(list) && r->origin.source &&
+			    scope_is_repository(r->origin.source->scope) &&
+			    !path_is_within(with->project, r->path) &&
+			    !is_asked(report, -1, list, r->path))
+				return r->path;
+		}
 	}
 	return NULL;
 }

@@ -208,7 +208,9 @@ def what_no_repository_gets(t):
     t.write("private/x", "SECRET")
     user = t.home + "/" + PROJECT
     settings(t, user, filesystem={"denyRead": ["./private", t.dir + "/private"]})
-    asked = {"filesystem": {"unprotect": [".idea"], "allowRead": ["private"]},
+    # The same denial as the user's is not the repository's to lift
+    asked = {"filesystem": {"unprotect": [".idea"], "allowRead": ["private/x"],
+                            "denyRead": ["private"], "allowWrite": ["private/x"]},
              "network": {"httpProxyPort": 8888, "socksProxyPort": 8889},
              "ignoreViolations": {"*": ["."]}, "passEnv": True,
              "env": ["TOKEN"], "minimumTier": "landlock"}
