@@ -230,34 +230,17 @@ static int open_range(int fd, const struct host_range *range,
 	return change(fd, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, &route);
 }
 
-/**
- * struct ways - Where traffic goes, by family
- */
-struct ways {
-	const struct route *v4, *v6;
-};
-
-static const struct route *way_to(const struct ways *ways,
-				  const struct host_range *range)
+/* The default route of a family, or NULL */
+static const struct route *find_way(const struct routes *routes,
+				    enum host_kind kind)
 {
-	return range->kind == HOST_IPV4 ? ways->v4 : ways->v6;
-}
-
-static struct ways find_ways(const struct routes *routes)
-{
-	struct ways ways = { NULL, NULL };
-
 	for (size_t i = 0; i < routes->len; i++) {
 		const struct route *r = &routes->v[i];
 
-		if (r->to.bits || r->type != RTN_UNICAST)
-			continue;
-		if (r->to.kind == HOST_IPV4 && !ways.v4)
-			ways.v4 = r;
-		if (r->to.kind == HOST_IPV6 && !ways.v6)
-			ways.v6 = r;
+		if (!r->to.bits && r->type == RTN_UNICAST && r->to.kind == kind)
+			return r;
 	}
-	return ways;
+	return NULL;
 }
 
 static bool is_open_range(const struct jail *jail, const struct host_range *range)
@@ -296,15 +279,16 @@ static int close_near(int fd, const struct jail *jail,
  * to block
  */
 static bool is_without(const struct host_range *range,
-		       const struct ways *ways, int error)
+		       const struct routes *routes, int error)
 {
-	return range->kind == HOST_IPV6 && !ways->v6 &&
+	return range->kind == HOST_IPV6 && !find_way(routes, HOST_IPV6) &&
 	       (error == -EAFNOSUPPORT || error == -EOPNOTSUPP ||
 		error == -EACCES || error == -ENODEV);
 }
 
 static int close_others(int fd, const struct jail *jail,
-			const struct jail_near *near, const struct ways *ways)
+			const struct jail_near *near,
+			const struct routes *routes)
 {
 	int r = 0;
 
@@ -312,7 +296,7 @@ static int close_others(int fd, const struct jail *jail,
 		if (is_open_range(jail, &near->v[i]))
 			continue;
 		r = block(fd, &near->v[i]);
-		if (is_without(&near->v[i], ways, r))
+		if (is_without(&near->v[i], routes, r))
 			r = 0;
 	}
 	return r;
@@ -334,21 +318,21 @@ static int block_gateway(int fd, const struct jail *jail,
 	return is_open_range(jail, &range) ? 0 : block(fd, &range);
 }
 
-static int set_all(int fd, const struct jail *jail, const struct ways *ways)
+static int set_all(int fd, const struct jail *jail, const struct routes *routes)
 {
-	int r = block_gateway(fd, jail, ways->v4);
+	int r = block_gateway(fd, jail, find_way(routes, HOST_IPV4));
 
 	if (!r)
-		r = block_gateway(fd, jail, ways->v6);
+		r = block_gateway(fd, jail, find_way(routes, HOST_IPV6));
 	for (size_t i = 0; !r && i < jail->len; i++) {
 		const struct host_range *range = &jail->v[i].range;
-		const struct route *way = way_to(ways, range);
+		const struct route *way = find_way(routes, range->kind);
 
 		if (!jail->v[i].open)
 			r = block(fd, range);
 		else if (way)
 			r = open_range(fd, range, way);
-		if (is_without(range, ways, r))
+		if (is_without(range, routes, r))
 			r = 0;
 	}
 	return r;
@@ -359,18 +343,12 @@ static bool sample(const struct jail *jail, const struct host_range *range,
 		   struct route *ret)
 {
 	const size_t n = bytes_of(range);
-	struct host host;
 
 	*ret = (struct route){ .to = *range };
 	ret->to.bits = (uint8_t)(n * 8);
 	for (size_t bit = range->bits; bit < n * 8 - 1; bit++)
 		ret->to.address[bit / 8] |= (uint8_t)(0x80 >> (bit % 8));
-	host_of_address(ret->to.address, n, 0, &host);
-	for (size_t i = 0; i < jail->len; i++) {
-		if (jail->v[i].open && host_range_has(&jail->v[i].range, &host))
-			return false;
-	}
-	return true;
+	return !is_open_range(jail, &ret->to);
 }
 
 static int take_type(const struct nlmsghdr *head, void *data)
@@ -421,16 +399,15 @@ static int lock_routes(int fd, const struct jail *jail,
 		       const struct jail_near *near,
 		       const struct routes *routes, struct err *err)
 {
-	const struct ways ways = find_ways(routes);
 	int r;
 
-	if (!ways.v4 && !ways.v6)
+	if (!find_way(routes, HOST_IPV4) && !find_way(routes, HOST_IPV6))
 		return fail(err, -ENETUNREACH, "--net jail: this machine has no default route, so there is nothing to reach");
 	r = close_near(fd, jail, routes);
 	if (!r)
-		r = close_others(fd, jail, near, &ways);
+		r = close_others(fd, jail, near, routes);
 	if (!r)
-		r = set_all(fd, jail, &ways);
+		r = set_all(fd, jail, routes);
 	if (r < 0)
 		return fail(err, r, "--net jail: cannot lock the routes: %s",
 			    strerror(-r));
