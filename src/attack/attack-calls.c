@@ -139,7 +139,7 @@ static int try_clone3(struct attack *a)
 		.flags = namespaces(a->argv[0]), .exit_signal = SIGCHLD,
 	};
 
-	return collect(sys_clone3(&args, sizeof(args)));
+	return collect(syscall(SYS_clone3, &args, sizeof(args)));
 }
 
 /* EBUSY, as there is a listener already, is as good a refusal as EPERM */

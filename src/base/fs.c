@@ -23,7 +23,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
 
@@ -80,19 +79,29 @@ int fs_given_fd(const char *text)
 	return flags < 0 || flags & FD_CLOEXEC ? -EBADF : (int)fd;
 }
 
-char *fs_fd_path(int fd)
+int fs_fd_link(int fd, char *path, size_t size)
 {
-	char name[64], path[PATH_MAX];
-	struct stat st, there;
+	char name[32];
 	ssize_t n;
 
 	(void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	n = readlink(name, path, sizeof(path) - 1);
-	if (n <= 0 || path[0] != '/')
-		return NULL;
+	n = readlink(name, path, size - 1);
+	if (n <= 0 || path[0] != '/') {
+		path[0] = '\0';
+		return n < 0 ? -errno : -ENOENT;
+	}
 	path[n] = '\0';
-	if (fstat(fd, &st) < 0 || stat(path, &there) < 0 ||
-	    st.st_dev != there.st_dev || st.st_ino != there.st_ino)
+	return 0;
+}
+
+char *fs_fd_path(int fd)
+{
+	char path[PATH_MAX];
+	struct stat st, there;
+
+	if (fs_fd_link(fd, path, sizeof(path)) < 0 || fstat(fd, &st) < 0 ||
+	    stat(path, &there) < 0 || st.st_dev != there.st_dev ||
+	    st.st_ino != there.st_ino)
 		return NULL;
 	return mem_strdup(path);
 }

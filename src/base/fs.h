@@ -22,11 +22,16 @@ int fs_read(int dirfd, const char *path, size_t max, struct buf *b,
 /* As fs_read(), from a descriptor of any kind */
 int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
 
-/* The descriptor that @text names, one that whoever started this program left
- * open for it. -EINVAL if @text is no number; -EBADF if nobody did, also for
- * one of our own, which all close on exec.
+/* The descriptor that @text names, which the caller of this program left open for
+ * it. -EINVAL if @text is not a number; -EBADF if it is not open, also for one of
+ * our own, which all close on exec.
  */
 int fs_given_fd(const char *text);
+
+/* What the kernel calls the file that @fd is open on: an absolute path, which may
+ * be another file's by now. 0, or a negative errno and "": a socket, a pipe.
+ */
+int fs_fd_link(int fd, char *path, size_t size);
 
 /* The absolute path that @fd is open on, or NULL if it has none: a socket, a pipe,
  * a file that is gone. The caller frees.
@@ -39,8 +44,8 @@ char *fs_fd_path(int fd);
  */
 int fs_above_std(int fd);
 
-/* flock() that does not wait for ever: whoever holds the lock may be stopped, or
- * hold it to be in the way. 0, or a negative errno: -EWOULDBLOCK after @ms.
+/* flock() that does not wait for ever: the process that holds the lock may be
+ * stopped, or hold it on purpose. 0, or a negative errno: -EWOULDBLOCK after @ms.
  */
 int fs_flock_within(int fd, int how, unsigned int ms);
 
@@ -59,7 +64,7 @@ ssize_t fs_write_quietly(int fd, const void *data, size_t n);
 int fs_tell(int fd, const void *data, size_t n);
 
 /* As fs_write_quietly(), for what must not wait: how many bytes were taken, or a
- * negative errno, -EAGAIN if there is no room. The flags of @fd, which others may
+ * negative errno, -EAGAIN if the buffer is full. The flags of @fd, which others may
  * have too, stay as they are.
  */
 ssize_t fs_write_now(int fd, const void *data, size_t n);
@@ -77,7 +82,7 @@ int fs_replace(int dirfd, const char *name, const void *data, size_t n,
 int fs_open_dir_p(const char *path, mode_t mode, struct err *err);
 
 /* As fs_open_dir_p() with 0700, and the last directory must be a real one of
- * ours that nobody else may enter
+ * ours that no other user may enter
  */
 int fs_open_private_dir(const char *path, struct err *err);
 

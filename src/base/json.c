@@ -81,12 +81,6 @@ static int check_shape(const char *text, size_t n, const char *name,
 	return 0;
 }
 
-/* The library's words for that are about its own flags */
-static bool is_nul(const json_error_t *why)
-{
-	return json_error_code(why) == json_error_null_character;
-}
-
 /* What people write who know a language that JSON is not; @at is behind what
  * could not be read
  */
@@ -118,19 +112,21 @@ json_t *json_parse(const char *text, size_t n, const char *name,
 {
 	json_error_t why;
 	json_t *root;
+	bool nul;
 
 	if (check_shape(text, n, name, err) < 0)
 		return NULL;
 	root = json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
 			  &why);
-	if (!root)
-		fail(err, -EINVAL, "%s:%d:%d: %s%s%s", name, why.line,
-		     why.column,
-		     is_nul(&why) ? "" : "not valid JSON: ",
-		     is_nul(&why) ? "holds \\u0000, which no path or name can hold" :
-				    why.text,
-		     hint(text, (size_t)why.position, n));
-	return root;
+	if (root)
+		return root;
+	/* The library's text for that is about its own flags */
+	nul = json_error_code(&why) == json_error_null_character;
+	fail(err, -EINVAL, "%s:%d:%d: %s%s%s", name, why.line, why.column,
+	     nul ? "" : "not valid JSON: ",
+	     nul ? "holds \\u0000, which no path or name can hold" : why.text,
+	     hint(text, (size_t)why.position, n));
+	return NULL;
 }
 
 static const char *skip_blank(const char *p, const char *end)

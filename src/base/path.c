@@ -10,12 +10,10 @@
 
 static void drop_last(struct buf *b)
 {
-	while (b->len && b->p[b->len - 1] != '/')
-		b->len--;
+	const char *slash = b->len ? memrchr(b->p, '/', b->len) : NULL;
+
 	if (b->len)
-		b->len--;
-	if (b->p)
-		b->p[b->len] = '\0';
+		b->p[b->len = slash ? (size_t)(slash - b->p) : 0] = '\0';
 }
 
 static void add_components(struct buf *b, const char *path)

@@ -90,11 +90,6 @@ int sys_notif_send(int listener, struct seccomp_notif_resp *resp)
 	return r < 0 && errno != ENOENT ? -errno : 0;
 }
 
-pid_t sys_clone3(const struct clone_args *args, size_t size)
-{
-	return (pid_t)syscall(SYS_clone3, args, size);
-}
-
 pid_t sys_fork_into(uint64_t flags, int *pidfd)
 {
 	const struct clone_args args = {
@@ -103,7 +98,7 @@ pid_t sys_fork_into(uint64_t flags, int *pidfd)
 		/* A sibling has its brother's */
 		.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD,
 	};
-	const pid_t pid = sys_clone3(&args, sizeof(args));
+	const pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid >= 0 || errno != ENOSYS)
 		return pid;
@@ -170,7 +165,7 @@ static int open_name(int dirfd, const char *name, int flags, mode_t mode)
 	return take_fd(&fd);
 }
 
-/* The same in steps: in a cloche sandbox there is no openat2() */
+/* The same in steps, where a filter hides openat2() */
 static int open_in_steps(int dirfd, const char *path, int flags, mode_t mode)
 {
 	auto_close int at = *path == '/' ? open("/", O_PATH | O_CLOEXEC) :

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-struct clone_args;
-
 /* Milliseconds of @clock: CLOCK_MONOTONIC and the like */
 static inline int64_t now_ms(clockid_t clock)
 {
@@ -69,14 +67,13 @@ int sys_capset(const struct sys_caps *caps);
 int sys_openat2(int dirfd, const char *path, const struct open_how *how);
 int sys_mount_setattr(int dirfd, const char *path, unsigned int flags,
 		      const struct mount_attr *attr);
-/* What keeps inotify from @error, in words that help: the limits are its own */
+/* Why inotify failed with @error, as a message: it has limits of its own */
 const char *sys_inotify_why(int error);
 int sys_seccomp(unsigned int op, unsigned int flags, const void *args);
-/* Answer a notification. 0, also if whoever asked has been killed; or -errno. A
- * stop that comes between is no reason to let somebody wait for ever.
+/* Answer a notification. 0, also if the tracee has been killed; or -errno. After
+ * a signal it is sent again, or the tracee would wait for ever.
  */
 int sys_notif_send(int listener, struct seccomp_notif_resp *resp);
-pid_t sys_clone3(const struct clone_args *args, size_t size);
 /* fork() with clone flags, and *@pidfd if it is not NULL; where a container's
  * filter hides clone3(), by clone()
  */
@@ -93,7 +90,7 @@ int sys_landlock_restrict_self(int fd);
 /* The Landlock ABI of this kernel, or 0 where there is none */
 int sys_landlock_abi(void);
 
-/* False in a sandbox of ours, for one */
+/* False where a filter hides it */
 bool sys_has_openat2(void);
 
 /* open() that follows no symbolic link anywhere in @path, with openat2() or without

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -129,12 +130,9 @@ static int open_dir(int at, const char *path, uint64_t resolve)
 /* True if @fd, which was opened below @shown, is still there */
 static bool is_there(const struct mask_fd *shown, int fd)
 {
-	char link[32], path[PATH_MAX];
-	ssize_t n;
+	char path[PATH_MAX];
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
+	(void)fs_fd_link(fd, path, sizeof(path));
 	return path_is_within(shown->path, path);
 }
 

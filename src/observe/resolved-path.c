@@ -30,6 +30,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/text.h"
@@ -243,16 +244,12 @@ static const char *split(char *path, bool *ends_in_slash, char name[NAME_MAX + 1
 /* The real path of the directory @fd, then "/@name" */
 static int name_place(int fd, const char *name, struct resolved_path *p)
 {
-	char link[32], dir[PATH_MAX];
+	char dir[PATH_MAX];
 	struct statfs fs;
-	ssize_t n;
-	int r;
+	int r = fs_fd_link(fd, dir, sizeof(dir));
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, dir, sizeof(dir) - 1);
-	if (n <= 0 || dir[0] != '/')
-		return n < 0 ? -errno : -ENOENT;
-	dir[n] = 0;
+	if (r < 0)
+		return r;
 	p->proc = !fstatfs(fd, &fs) && fs.f_type == PROC_SUPER_MAGIC;
 	r = join(p->path, strcmp(dir, "/") || !*name ? dir : "", name);
 	p->name = *name && !r ? p->path + strlen(p->path) - strlen(name) : "";

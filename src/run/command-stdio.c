@@ -74,20 +74,6 @@ void command_stdio_reserve(void)
 	}
 }
 
-/* The file behind @fd, as a path of the host; false if it has none */
-static bool path_of(int fd, char *path, size_t size)
-{
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, size - 1);
-	if (n <= 0 || path[0] != '/')
-		return false;
-	path[n] = '\0';
-	return true;
-}
-
 /* How a descriptor goes in: as it is, opened again by init, or as a pipe */
 enum way { WAY_AS_IT_IS, WAY_AGAIN, WAY_COPIED };
 
@@ -146,7 +132,7 @@ static bool needs_relay(struct command_stdio *s, const struct plan *plan, int fd
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	if (!path_of(fd, path, sizeof(path)))
+	if (fs_fd_link(fd, path, sizeof(path)) < 0)
 		return true;
 	way = way_of(plan, fd, path, &st);
 	if (way == WAY_AGAIN)

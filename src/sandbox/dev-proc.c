@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "plan/plan.h"
@@ -42,16 +43,12 @@ static int clone_terminal(int host, const char *name)
 int tmpfs_terminal(const struct tmpfs *tmpfs, const struct sandbox_request *request)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
-		char link[32], path[64];
+		char path[64];
 		struct stat st, named;
-		ssize_t n;
 
 		if (request->stdio[i] < 0 || !isatty(request->stdio[i]))
 			continue;
-		snprintf(link, sizeof(link), "/proc/self/fd/%d",
-			 request->stdio[i]);
-		n = readlink(link, path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
+		(void)fs_fd_link(request->stdio[i], path, sizeof(path));
 		if (!strncmp(path, "/dev/", 5) &&
 		    fstat(request->stdio[i], &st) == 0 &&
 		    fstatat(tmpfs->host, path + 5, &named,

@@ -13,11 +13,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/sys.h"
 #include "sandbox/sandbox.h"
@@ -76,16 +76,13 @@ void reopen_devices(struct sandbox_request *request)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(request->stdio); i++) {
 		int *given = &request->stdio[i], fd;
-		char link[32], path[64];
+		char path[64];
 		struct stat st;
-		ssize_t n;
 
 		if (*given < 0 || fstat(*given, &st) < 0 ||
 		    !S_ISCHR(st.st_mode))
 			continue;
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", *given);
-		n = readlink(link, path, sizeof(path) - 1);
-		path[n > 0 ? n : 0] = '\0';
+		(void)fs_fd_link(*given, path, sizeof(path));
 		fd = open_device(path, *given, &st);
 		if (fd < 0)
 			fd = open_device("/dev/console", *given, &st);
