@@ -18,7 +18,7 @@ struct timespec btime_now(void);
  */
 bool btime_is_after(const char *path, const struct timespec *since);
 
-/* When what is open as @fd was made, in nanoseconds; 0 if nobody knows. With it
+/* When what is open as @fd was made, in nanoseconds; 0 if that is unknown. With it
  * an inode number that is used again is another.
  */
 int64_t btime_of(int fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/err.c - why something failed, in the words that the user will read */
+/* base/err.c - why something failed, as the user will read it */
 
 #include "base/err.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/err.h - why something failed, in the words that the user will read */
+/* base/err.h - why something failed, as the user will read it */
 
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
 #include <stdbool.h>
 
-enum { ERR_MSG_MAX = 1024 };	/* A path of 255 bytes twice, and words */
+enum { ERR_MSG_MAX = 1024 };	/* A path of 255 bytes twice, and text */
 
 /**
- * struct err - The caller's room for one explanation
+ * struct err - The caller's buffer for one message
  * @code:	Negative errno, or 0 if nothing failed yet
  * @msg:	One line, no newline, outermost context first
  */
@@ -19,7 +19,7 @@ struct err {
 };
 
 /* Record a failure. Returns @code, so that "return fail(...)" is the idiom.
- * @err may be NULL when nobody will read the explanation. errno survives.
+ * @err may be NULL when the message will not be read. errno survives.
  * Control characters are shown as \xNN: names come from strangers.
  */
 int fail(struct err *err, int code, const char *fmt, ...)
@@ -32,7 +32,7 @@ int fail_errno(struct err *err, const char *fmt, ...)
 	__attribute__((cold, format(printf, 2, 3)));
 
 /* Prefix "<context>: " to an explanation on its way up. Returns @code, which is
- * its code: an @err that is NULL loses the words and nothing else.
+ * its code: an @err that is NULL loses the message and nothing else.
  */
 int fail_in(struct err *err, int code, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));

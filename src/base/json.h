@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base/json.h - strict JSON documents that know where each value stands
  *
- * jansson parses; this adds the limits, the words and the places. A place is
- * found again from the text by a value's JSON path ("sandbox.network[2]"), so
- * nothing is paid for it until somebody asks.
+ * jansson parses; this adds the limits, the messages and the places. A place is
+ * found again from the text by a value's JSON path ("network.hosts[2]"), so it
+ * costs nothing until it is needed.
  */
 
 #ifndef BASE_JSON_H

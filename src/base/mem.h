@@ -21,8 +21,8 @@ char *mem_vprintf(const char *fmt, va_list ap)
 char *mem_printf(const char *fmt, ...)
 	__attribute__((malloc, returns_nonnull, format(printf, 1, 2)));
 
-/* Make room for one more element of @size bytes in *@array, which holds @len
- * and has room for *@cap. Returns the address of the new, zeroed element.
+/* Grow *@array, which holds @len elements of @size bytes and has space for *@cap,
+ * by one. Returns the address of the new, zeroed element.
  */
 void *mem_grow(void **array, size_t len, size_t *cap, size_t size)
 	__attribute__((returns_nonnull));

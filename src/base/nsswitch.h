@@ -22,7 +22,7 @@ void nss_stay_inside(void);
 
 /* Before getaddrinfo() is asked for @name: one with a dot in it is meant as it
  * is. Below a domain of the host's search list it would be another name, which
- * nobody has allowed. 0 or -EIO.
+ * no policy has allowed. 0 or -EIO.
  */
 int nss_mean(const char *name);
 

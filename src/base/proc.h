@@ -34,7 +34,7 @@ struct proc {
 /**
  * proc_spawn - Fork a helper that talks to us over a socket
  * @name:	Its name in ps
- * @namespaces:	CLONE_NEW* flags that it is born into, or 0
+ * @namespaces:	CLONE_NEW* flags of the namespaces to fork it into, or 0
  * @main:	Runs in the child with its end of the socket. It must not return, and
  *		inherits every descriptor: see proc_close_others().
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/terminal.c - lines for a terminal, or for whoever reads standard error */
+/* base/terminal.c - lines for people: safe for a terminal, and on standard error */
 
 #include <errno.h>
 #include <stdarg.h>

@@ -12,8 +12,8 @@
 void terminal_line(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Text to standard error, as it is; nobody need be there to read it. What finds no
- * room now is written when the program ends.
+/* Text to standard error, as it is; a reader that is gone does no harm. What
+ * would block is written when the program ends.
  */
 void stderr_write(const char *text, size_t n);
 

@@ -47,7 +47,7 @@ int text_hex_digit(char c);
 char *encode_bytes(const char *bytes);
 char *decode_bytes(const char *text);
 
-/* FNV-1a: different for different texts, unless somebody looks for equals */
+/* FNV-1a: different for different texts, but not for texts that were chosen to collide */
 uint64_t text_hash(const char *s);
 
 /* The length of the valid UTF-8 sequence at @s (1 to 4), or 0 if invalid */

@@ -54,7 +54,7 @@ struct address_range {
 /* The first reserved range that holds @address, or NULL */
 const struct address_range *address_range_of(const struct host *address);
 
-/* True for names that nobody can register on the internet: single labels, and
+/* True for names that cannot be registered on the internet: single labels, and
  * those below "local", "internal" and the like
  */
 bool address_is_private_name(const struct host *host);

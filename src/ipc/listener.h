@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipc/listener.h - the sockets born in the sandbox's namespace, and their parts
+/* ipc/listener.h - the sockets made in the sandbox's namespace, and their roles
  *
  * The sandbox makes them (sandbox/netns.h), the gate serves them (gate/gate-state.h); a
  * set travels between the two as one message of rows and descriptors.
@@ -38,7 +38,7 @@ enum listener_role {
 	LISTENER_PUBLISH,	/* Born on the host: a port inside */
 	LISTENER_SEED,		/* A listener that only makes other sockets */
 	LISTENER_SEED_SOCKET,	/* Not listening: the first of those sockets */
-	LISTENER_UNREACHED,	/* A raw socket: datagrams that nobody takes */
+	LISTENER_UNREACHED,	/* A raw socket: datagrams that no socket takes */
 	LISTENER_ROLES,
 };
 

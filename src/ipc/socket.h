@@ -20,11 +20,11 @@ int socket_pair(int ret[2]);
  */
 int socket_send(int fd, const void *data, size_t n, const int *fds, size_t nfds);
 
-/* What a send came to, in words: returns @r, after @what */
+/* Record why a send failed, "@what: ..."; returns @r */
 int socket_fail(int r, const char *what, struct err *err);
 
 /* Receive one message: the bytes, 0 at the end, or -errno. *@nfds says how
- * many descriptors @fds has room for and becomes how many came; they are
+ * many descriptors @fds has space for and becomes how many came; they are
  * close-on-exec and the caller's. With too many, all are closed: -EMSGSIZE.
  */
 ssize_t socket_recv(int fd, void *data, size_t n, int *fds, size_t *nfds);

@@ -42,7 +42,7 @@ enum wire_verb {
 
 /**
  * struct wire - One end; wire_init() it
- * @loop:	NULL while nobody waits for the other side
+ * @loop:	NULL while this side does not wait for messages
  * @take:	A message; it has as many words as its row says
  * @gone:	The other end is closed, or made no sense; called once
  */
@@ -63,8 +63,8 @@ void wire_done(struct wire *wire);
 int wire_attach(struct wire *wire, struct loop *loop);
 void wire_detach(struct wire *wire);
 
-/* Send now, or as soon as there is room. 0, -ENOBUFS if too much waits already
- * (but there is always room for how it ended), -EMSGSIZE, or -EPIPE.
+/* Send now, or as soon as the socket takes it. 0, -ENOBUFS if too much waits already
+ * (but never for how it ended), -EMSGSIZE, or -EPIPE.
  */
 int wire_send(struct wire *wire, enum wire_verb verb,
 	      const char *const *words);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox/filter.h - the words of syscalls.def and filters.def, as enums
+/* sandbox/filter.h - the columns of syscalls.def and filters.def, as enums
  *
  * Shared by the generator (tools/gen-filter.c), what it writes
  * (filters-ARCH.h), the loader (sandbox/seccomp.c) and the tests.

@@ -56,7 +56,7 @@ bool fuse_mount_source(struct fuse_mount *masks, size_t mount, char *name,
 		  size_t size, struct stat *st);
 
 /* The tree stands: end the second thread. 0 and *@ret, which is empty
- * where masks are silent; or a negative errno with words.
+ * where masks are silent; or a negative errno with a message.
  */
 int fuse_mount_finish(struct fuse_mount *masks, struct mask_ends *ret, struct err *err);
 void mask_ends_close(struct mask_ends *ends);

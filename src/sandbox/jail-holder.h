@@ -42,12 +42,12 @@ struct jail_near {
 };
 
 /* jail-routes.c: the host's, while we are still in its network. 0, or a negative
- * errno with words. The caller frees @ret->v.
+ * errno with a message. The caller frees @ret->v.
  */
 int jail_look(struct jail_near *ret, struct err *err);
 
 /* Lock the routes of the namespace that we are in. 0, or a
- * negative errno with words.
+ * negative errno with a message.
  */
 int jail_lock(const struct jail *jail, const struct jail_near *near,
 	      struct err *err);

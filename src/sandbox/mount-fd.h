@@ -2,7 +2,7 @@
 /* sandbox/mount-fd.h - mounts by their descriptors: clone, restrict, attach, make
  *
  * Functions with an @err return a descriptor or 0, or a negative errno with
- * words; the others leave the words to the caller. Descriptors are the caller's.
+ * a message; the others leave the message to the caller. Descriptors are the caller's.
  */
 
 #ifndef SANDBOX_MOUNT_FD_H
@@ -43,7 +43,7 @@ int mount_new_devpts(void);
 
 /* An overlay of @n lower directories, the topmost first; @upper is -1 if it is
  * read-only. @fds is what the kernel reads descriptors' names behind:
- * "/proc/self/fd/", or "fd/" for a caller in /proc/self, which leaves room for
+ * "/proc/self/fd/", or "fd/" for a caller in /proc/self, which leaves space for
  * more of them in the 255 bytes of an option. Newer kernels take any number.
  */
 int mount_new_overlay(const char *fds, const int *lower, size_t n, int upper,

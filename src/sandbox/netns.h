@@ -36,7 +36,7 @@ struct netns_config {
  * `lo` up and, if filtered, every address of both families local, and the
  * listeners (ipc/listener.h) in *@ret. Needs CAP_NET_ADMIN and
  * CAP_NET_BIND_SERVICE over the namespace. Without IPv6 in the kernel the
- * sockets are IPv4. 0, or a negative errno with words and nothing left open.
+ * sockets are IPv4. 0, or a negative errno with a message and nothing left open.
  */
 int netns_setup(const struct netns_config *config, struct listener_set *ret,
 		struct err *err);

@@ -151,7 +151,7 @@ int sandbox_begin(const struct sandbox_kind *kind, struct sandbox *ret,
 	       struct err *err);
 
 /* Build as @request says, in the sandbox that was begun if that is of the same kind,
- * else in a new one. 0, or a negative errno with words: then nothing runs.
+ * else in a new one. 0, or a negative errno with a message: then nothing runs.
  * Signals should be blocked by the caller beforehand.
  */
 int sandbox_start(struct sandbox *sandbox, const struct sandbox_request *request,

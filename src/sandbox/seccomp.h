@@ -83,7 +83,7 @@ enum { SECCOMP_NAME_MAX = 23, SECCOMP_REASON_MAX = 55 };
  * @number:	Its number on this machine
  * @action:	"allowed", "refused (EPERM)", ...
  * @watch:	"not reported", "reported", ...
- * @reason:	Why, in a few words
+ * @reason:	Why, in short
  */
 struct seccomp_row {
 	const char *name;

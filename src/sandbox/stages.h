@@ -71,7 +71,7 @@ int stage_landlock(const struct sandbox_request *request, int socket,
 
 /* The rules for reading beside what is hidden, made by the supervisor: a ruleset for
  * stage_landlock(), which takes it from @socket; -ENOENT if @plan needs none, or
- * another negative errno with words
+ * another negative errno with a message
  */
 int landlock_prepare(const struct plan *plan, struct err *err);
 /* True if it needs one: then what the host makes beside what is hidden has no rule */

@@ -60,7 +60,7 @@ struct dns_query {
 	size_t question_n;
 };
 
-/* Parse a whole message. 0: judge ret->host. Positive: *@ret holds enough to
+/* Parse a whole message. 0: decide on ret->host. Positive: *@ret holds enough to
  * answer with this enum dns_result and nothing else. -EBADMSG: not a question
  * at all (too short, too long, or a response): drop it.
  */

@@ -82,10 +82,10 @@ enum http_method {
  * @method:	As received: a token
  * @target:	Path and query as received, or "*"; may be empty, or start with
  *		"?": the writer adds what is missing; for CONNECT empty
- * @host:	The destination, with its port: judge this
+ * @host:	The destination, with its port: decide on this
  * @vhost:	What the origin's Host will be. The same as @host, except on a
  *		connection captured by address, where a client may know a name
- *		for it: where host_is_same() says no, judge this one too
+ *		for it: where host_is_same() says no, decide on this one too
  * @minor:	HTTP/1.@minor, 0 or 1
  * @framing:	How the body is delimited
  * @length:	For HTTP_BODY_LENGTH

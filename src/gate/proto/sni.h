@@ -29,7 +29,7 @@ enum sni_result sni_parse(const uint8_t *p, size_t n, struct host *ret);
 
 /* NULL if a connection for @host may go on after @result; else why not. A
  * name must be repeated by the SNI; an address needs none, and if it has one
- * it must be that address (a caller may judge such a name by the policy
+ * it must be that address (a caller may decide on such a name by the policy
  * instead). SNI_MORE is for a client that fell silent. SNI_NOT_TLS passes: not
  * everything is TLS, and ports that must be are the caller's business.
  */
