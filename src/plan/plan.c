@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "policy/redact.h"
 #include "view/view.h"
 #include "view/walk-git.h"
 
@@ -146,8 +147,8 @@ static int check_ephemeral(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* Where GIT_CONFIG_GLOBAL leads: a file of the private home */
-static void add_git_config(struct plan *plan, const char *text)
+/* A file of the private home */
+static void add_home_file(struct plan *plan, const char *path, const char *text)
 {
 	const char *home = plan->view->policy->home;
 
@@ -160,10 +161,55 @@ static void add_git_config(struct plan *plan, const char *text)
 			continue;
 		point = vec_push(&plan->points);
 		point->mask = m->mask;
-		point->path = mem_strdup(".gitconfig");
+		point->path = mem_strdup(path);
 		point->text = mem_strdup(text);
 		point->open = true;
 	}
+}
+
+/* A settings file of @rule's without its secrets, in the private home */
+static void add_redacted(struct plan *plan, const struct path_rule *rule)
+{
+	const char *home = plan->view->policy->home;
+	auto_buf struct buf text = { 0 }, shown = { 0 };
+
+	if (!rule->keys || !home || !path_is_below(home, rule->path) ||
+	    fs_read(AT_FDCWD, rule->path, MARKER_LOOK_MAX, &text, NULL) < 0 ||
+	    !redact_settings(rule->keys, buf_str(&text), text.len, &shown))
+		return;
+	add_home_file(plan, rule->path + strlen(home) + 1, buf_str(&shown));
+}
+
+/* The same in the place of the host's, where that is hidden */
+static void show_redacted(struct plan *plan, struct plan_mount *m)
+{
+	auto_buf struct buf text = { 0 }, shown = { 0 };
+	struct plan_point *point;
+
+	if (m->kind != MOUNT_MASK_FILE || !m->rule || !m->rule->keys ||
+	    fs_read(AT_FDCWD, m->path, MARKER_LOOK_MAX, &text, NULL) < 0 ||
+	    !redact_settings(m->rule->keys, buf_str(&text), text.len, &shown))
+		return;
+	m->kind = MOUNT_REDACTED;
+	m->mask = plan->masks++;
+	m->reason = "shown without its secrets";
+	point = vec_push(&plan->points);
+	point->mask = m->mask;
+	point->path = mem_strdup("file");
+	point->text = buf_take(&shown);
+	point->open = true;
+}
+
+/* Settings that name a registry: without them a package manager asks another one */
+static void add_all_redacted(struct plan *plan)
+{
+	const struct policy *policy = plan->view->policy;
+	const struct path_rules *hidden = &policy->paths[PATH_DENY_READ];
+
+	for (size_t i = 0; i < plan->mounts.len; i++)
+		show_redacted(plan, &plan->mounts.v[i]);
+	for (size_t i = 0; policy->profile == PROFILE_HOME && i < hidden->len; i++)
+		add_redacted(plan, &hidden->v[i]);
 }
 
 static const char *const srt_tmpdirs[] = {
@@ -355,7 +401,9 @@ static int fill_full(struct plan *plan, const struct view *view,
 		return r;
 	mounts_plan(plan, view);
 	choose_answers(plan);
-	add_git_config(plan, request->git_config);
+	/* Where GIT_CONFIG_GLOBAL leads */
+	add_home_file(plan, ".gitconfig", request->git_config);
+	add_all_redacted(plan);
 	if (request->bundle)
 		add_made(plan, "/etc/ssl/certs/ca-certificates.crt",
 			 mem_strdup(request->bundle),
@@ -485,6 +533,7 @@ const char *mount_kind_name(enum mount_kind kind)
 		[MOUNT_LAYER] = "private layer",
 		[MOUNT_SPARE] = "write, spare",
 		[MOUNT_MADE] = "replace",
+		[MOUNT_REDACTED] = "redact",
 		[MOUNT_ASIDE] = "write aside",
 	};
 

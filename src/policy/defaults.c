@@ -68,7 +68,7 @@ static const struct {
 static const struct row {
 	enum row_kind kind;
 	enum policy_dir dir;
-	const char *path, *marker, *reason;
+	const char *path, *marker, *reason, *keys;
 } rows[] = {
 	{ ROW_OBEYED, DIR_ETC, "claude-code/managed-settings.json", NULL,
 	  "managed settings" },
@@ -107,20 +107,25 @@ static const struct row {
 #undef HOME_ROW
 #define HIDE(dir, path, strength, marker, reason) \
 	{ ROW_##strength, DIR_##dir, path, marker, reason },
+#define REDACT(dir, path, marker, keys, reason) \
+	{ ROW_BASELINE, DIR_##dir, path, marker, reason, keys },
 #define SHOW(dir, path, reason) { ROW_SHOWN, DIR_##dir, path, NULL, reason },
 #define NAMED(variable, reason)
 #include "policy/hidden-paths.def"
 #undef HIDE
+#undef REDACT
 #undef SHOW
 #undef NAMED
 };
 
 static const struct { const char *variable, *reason; } named_rows[] = {
 #define HIDE(dir, path, strength, marker, reason)
+#define REDACT(dir, path, marker, keys, reason)
 #define SHOW(dir, path, reason)
 #define NAMED(variable, reason) { variable, reason },
 #include "policy/hidden-paths.def"
 #undef HIDE
+#undef REDACT
 #undef SHOW
 #undef NAMED
 };
@@ -164,6 +169,7 @@ static void add_row(struct policy *p, const struct source *source,
 
 	if (rule) {
 		rule->marker = row->marker;
+		rule->keys = row->keys;
 		rule->place = kinds[row->kind].place;
 		rule->obeyed = is_obeyed(row);
 	} else if (kinds[row->kind].place != PLACE_HOST || is_obeyed(row)) {

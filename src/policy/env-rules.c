@@ -257,7 +257,7 @@ static bool has_token_at(const char *s)
 	return false;
 }
 
-static bool is_secret_value(const char *value)
+bool env_is_secret_value(const char *value)
 {
 	for (const char *s = value; *s; s++) {
 		if ((s == value || !isalnum((unsigned char)s[-1])) &&
@@ -318,7 +318,7 @@ struct env_verdict env_decide(const struct policy *policy, const char *entry,
 	if (!strncmp(value, "unix:", 5))
 		return stays(false, "names a socket outside");
 	if (!policy_flag(policy, FLAG_PASS_ENV, false) &&
-	    is_secret_value(value))
+	    env_is_secret_value(value))
 		return stays(true, "its value looks like a secret");
 	return passes("passes by default");
 }

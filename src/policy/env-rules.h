@@ -31,4 +31,9 @@ bool env_is_name(const char *name, size_t n);
 struct env_verdict env_decide(const struct policy *policy, const char *entry,
 			      size_t n);
 
+/* True if @value, or a part of it, has the shape of a token, a key or an address with
+ * a password
+ */
+bool env_is_secret_value(const char *value);
+
 #endif /* POLICY_ENV_RULES_H */

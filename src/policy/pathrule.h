@@ -43,6 +43,7 @@ enum rule_place {
  * @obeyed:	A file or program that the next run obeys without approval
  * @marker:	Applies only while the file holds one of these
  *		(path_rule_has_marker()), or NULL: always
+ * @keys:	Settings of such a file that stay visible (policy/redact.h), or NULL
  * @place:	What becomes of the path
  * @origin:	Where it was written
  */
@@ -53,7 +54,7 @@ struct path_rule {
 	char *literal;
 	enum rule_strength strength;
 	bool must_exist, obeyed;
-	const char *marker;
+	const char *marker, *keys;
 	enum rule_place place;
 	struct origin origin;
 };

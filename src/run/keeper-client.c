@@ -142,6 +142,9 @@ static void add_plan(struct keeper_list *list, const struct plan *plan)
 		if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MASK_FILE ||
 		    m->kind == MOUNT_BIND_RO)
 			add(list, m->kind, m->path, m->is_dir);
+		/* One that the host writes anew is hidden as a whole */
+		else if (m->kind == MOUNT_REDACTED)
+			add(list, MOUNT_MASK_FILE, m->path, false);
 	}
 	for (size_t i = 0; i < rules->len && list->len < KEEPER_MOUNTS_MAX; i++) {
 		const struct view_rule *r = &rules->v[i];

@@ -163,7 +163,7 @@ static bool is_root(const struct plan_mount *m)
  */
 static bool is_hidden(const struct plan *plan, const struct plan_mount *m)
 {
-	if (m->kind != MOUNT_MASK_FILE &&
+	if (m->kind != MOUNT_MASK_FILE && m->kind != MOUNT_REDACTED &&
 	    (m->kind != MOUNT_MASK_DIR || m->mask != MASK_EMPTY))
 		return false;
 	for (size_t i = 0; i < plan->mounts.len; i++) {
@@ -203,7 +203,7 @@ static bool leads(const struct carving *c, const char *path, bool *is)
 		if (!path_is_within(path, m->path))
 			continue;
 		*is |= !m->path[strlen(path)];
-		found |= *is || m->kind == MOUNT_MASK_FILE;
+		found |= *is || m->kind != MOUNT_MASK_DIR;
 	}
 	return found;
 }
@@ -265,7 +265,7 @@ static bool list_hidden(const struct plan *plan, struct carving *ret)
 
 		if (!is_hidden(plan, m))
 			continue;
-		found |= m->kind == MOUNT_MASK_FILE;
+		found |= m->kind != MOUNT_MASK_DIR;
 		if (ret)
 			ret->hidden[ret->len++] = m;
 	}
@@ -342,7 +342,7 @@ static int allow_own_reads(int ruleset, const struct plan *plan,
 		    m->kind == MOUNT_SPARE ||
 		    (m->kind == MOUNT_MASK_DIR && m->mask != MASK_EMPTY))
 			r = allow(ruleset, m->path, READ_RIGHTS, err);
-		else if (m->kind == MOUNT_MASK_FILE)
+		else if (m->kind == MOUNT_MASK_FILE || m->kind == MOUNT_REDACTED)
 			r = allow_mask(ruleset, m->path, err);
 	}
 	return r;

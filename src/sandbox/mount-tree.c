@@ -321,9 +321,10 @@ static int source_of(const struct plan_mount *m, int at, int pristine,
 		return pristine;
 	if (m->kind == MOUNT_MASK_FILE)
 		return tmpfs_part(tmpfs, TMPFS_UNREADABLE, 0, err);
-	if (m->kind == MOUNT_MASK_DIR || m->kind == MOUNT_MADE)
-		return tmpfs_mask(tmpfs, m->mask,
-				  m->kind == MOUNT_MADE ? "/file" : "", 0, err);
+	if (m->kind == MOUNT_MASK_DIR)
+		return tmpfs_mask(tmpfs, m->mask, "", 0, err);
+	if (m->kind == MOUNT_MADE || m->kind == MOUNT_REDACTED)
+		return tmpfs_mask(tmpfs, m->mask, "/file", 0, err);
 	if (m->kind == MOUNT_PRIVATE)
 		return tmpfs_mask(tmpfs, m->mask, "", MOUNT_ATTR_RDONLY |
 				  MOUNT_ATTR_NOEXEC, err);

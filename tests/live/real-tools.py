@@ -212,4 +212,45 @@ def tar_and_find_and_sed_work(t):
     equal(t.read("a/b/1"), "x1\n")
 
 
+NPMRC = ("registry=https://registry.example.org/\n"
+         "//registry.example.org/:_authToken=npm-token\n")
+PIP_CONF = "[global]\nindex-url = https://me:word@pypi.example.org/simple\n"
+
+
+@test
+def a_registry_stays_when_its_token_is_hidden(t):
+    """A package manager that cannot read the name would ask the public one"""
+    npm = need("npm")
+    for options in ((), ("--profile", "home"), ("--observe", "off")):
+        npmrc = t.write(t.home + "/.npmrc", NPMRC)
+        pip = t.write(t.home + "/.config/pip/pip.conf", PIP_CONF)
+        r = t.shell(f"cat {npmrc} {pip}", options=options).ok()
+        equal(r.out, "registry=https://registry.example.org/\n[global]\n"
+              "index-url = https://pypi.example.org/simple\n")
+        equal(r.err, "")
+        equal(t.inside(npm, "config", "get", "registry", options=options).ok().out,
+              t.outside(npm, "config", "get", "registry").ok().out)
+        t.shell(f"echo x >> {npmrc}; rm {npmrc}; mv {npmrc} {npmrc}2",
+                options=options)
+        equal(t.read(npmrc), NPMRC)
+    equal(t.inside("cat", npmrc, options=("--read", npmrc)).ok().out, NPMRC)
+    # Without a name to show, all of it is hidden
+    t.write(npmrc, "_authToken=npm-token\n")
+    check(t.inside("cat", npmrc).code)
+
+
+@test
+def a_registry_file_that_the_host_saves_anew_is_hidden(t):
+    """The old copy without its token, or nothing, is in its place"""
+    npmrc = t.write(t.home + "/.npmrc", NPMRC)
+    with t.start("run", "--", "sh", "-c", f"cat {npmrc}; read x; "
+                 f"for i in $(seq 300); do cat {npmrc}; done; echo end") as run:
+        contains(run.stdout.readline().decode(), "registry=")
+        t.write(npmrc + ".new", NPMRC.replace("npm-token", "new-token"))
+        os.rename(npmrc + ".new", npmrc)
+        out, _ = run.communicate(b"x\n", timeout=RUN_SECONDS)
+        lacks(out.decode(), "token")
+        contains(out.decode(), "end\n")
+
+
 main()
