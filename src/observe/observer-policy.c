@@ -44,6 +44,7 @@
 enum {
 	OBSERVE_NOTED_MAX = 8,		/* Names in one line */
 	OBSERVE_LOCKS_MAX = 8,		/* Of git's settings, that the command holds */
+	OBSERVE_PRIVATE_MAX = 6,	/* Likewise, of the private home */
 };
 
 /**
@@ -56,6 +57,7 @@ enum {
  * @noted, @nnoted: What was written that a later command runs, in words
  * @locks, @nlocks: Locks of git's settings that were made for the command: open, so that
  *		their inode numbers are not used again
+ * @private, @nprivate: What was written in the private home, in words
  */
 struct observer_rules {
 	const struct view *view, *initial;
@@ -63,8 +65,8 @@ struct observer_rules {
 	struct fast_check *plain;
 	char *store;
 	struct timespec since;
-	struct buf file, key, noted;
-	unsigned int nnoted, nlocks;
+	struct buf file, key, noted, private;
+	unsigned int nnoted, nprivate, nlocks;
 	int locks[OBSERVE_LOCKS_MAX];
 };
 
@@ -109,6 +111,7 @@ void observer_rules_free(struct observer_rules *o)
 	buf_done(&o->noted);
 	for (size_t i = 0; i < o->nlocks && i < OBSERVE_LOCKS_MAX; i++)
 		close_fd(&o->locks[i]);
+	buf_done(&o->private);
 	fast_check_free(o->plain);
 	free(o->store);
 	free(o);
@@ -275,6 +278,13 @@ void observer_rules_take_noted(struct observer_rules *o, struct observer_rules *
 {
 	buf_add(&o->noted, before->noted.p, before->noted.len);
 	o->nnoted += before->nnoted;
+	buf_add(&o->private, before->private.p, before->private.len);
+	o->nprivate += before->nprivate;
+}
+
+const char *observer_rules_private(const struct observer_rules *o)
+{
+	return buf_str(&o->private);
 }
 
 const char *observer_rules_noted(const struct observer_rules *o)
@@ -297,6 +307,50 @@ static void note(struct observer_rules *o, char *text)
 		buf_addf(&o->noted, "%s%s", o->noted.len ? ", " : "", text);
 	}
 	free(text);
+}
+
+/* The part of @below, a path in the home, that a user would name to keep it: a file
+ * or directory of one program. Caches and histories are nobody's loss.
+ */
+static size_t private_len(const char *below)
+{
+	static const char *const dirs[] = { ".config/", ".local/share/", ".local/" };
+	static const char *const skipped[] = {
+		".cache", ".local/state", ".npm", ".cargo", ".gradle", ".m2",
+		"go", ".bash_history", ".lesshst", ".lesshsQ", ".viminfo",
+		".python_history", ".node_repl_history", ".wget-hsts",
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++) {
+		if (path_is_within(skipped[i], below))
+			return 0;
+	}
+	for (size_t i = 0; !n && i < ARRAY_SIZE(dirs); i++) {
+		if (!strncmp(below, dirs[i], strlen(dirs[i])))
+			n = strlen(dirs[i]);
+	}
+	return n + strcspn(below + n, "/");
+}
+
+/* Profile home: what is written to the private home goes with the sandbox */
+static void note_private(struct observer_rules *o, const char *path)
+{
+	const char *home = o->view->home;
+	const char *below;
+	auto_free char *name = NULL;
+	size_t n;
+
+	if (o->view->policy->profile != PROFILE_HOME || !home ||
+	    o->nprivate > OBSERVE_PRIVATE_MAX || !path_is_below(home, path) ||
+	    view_place(o->view, path) != VIEW_PRIVATE)
+		return;
+	below = path + strlen(home) + 1;
+	n = private_len(below);
+	name = n ? mem_printf("~/%.*s ", (int)n, below) : NULL;
+	if (!name || strstr(buf_str(&o->private), name))
+		return;
+	buf_adds(&o->private, o->nprivate++ == OBSERVE_PRIVATE_MAX ? "... " : name);
 }
 
 /* It may be written, and is named in the end with what will run it */
@@ -465,8 +519,10 @@ static void on_verdict(void *arg, enum observer_op op, const char *path,
 		ret->unprotect = protected_row_of(v.rule)->name;
 	if (!v.allowed && !v.rule)
 		ret->rule_key = "sandbox.filesystem.allowWrite";
-	if (v.allowed && op == OBSERVER_WRITE)
+	if (v.allowed && op == OBSERVER_WRITE) {
+		note_private(o, path);
 		check_names(o, path, ret);
+	}
 	if (v.allowed && op == OBSERVER_WRITE && is_foreign_lock(o, path))
 		*ret = (struct observer_verdict){
 			.answer = OBSERVER_DENIED, .final = true,

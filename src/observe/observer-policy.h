@@ -35,6 +35,8 @@ void observer_rules_free(struct observer_rules *observe);
  */
 void observer_rules_take_noted(struct observer_rules *observe, struct observer_rules *before);
 const char *observer_rules_noted(const struct observer_rules *observe);
+/* Likewise: what it wrote to the private home of profile home */
+const char *observer_rules_private(const struct observer_rules *observe);
 
 /* To hand to the observer; connect() is not decided here: ret->network is empty */
 void observer_rules_policy(struct observer_rules *observe, struct observer_policy *ret);

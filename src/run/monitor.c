@@ -530,6 +530,9 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (w->observe && *observer_rules_noted(w->observe))
 		output_say(w->run->output, "note: written for later commands: %s",
 			  observer_rules_noted(w->observe));
+	if (w->observe && *observer_rules_private(w->observe))
+		output_say(w->run->output, "note: profile home: not kept: %s(--write PATH keeps it)",
+			  observer_rules_private(w->observe));
 	report_footer(w->report, event_stream_mode(options_get(w->run->options,
 							       OPTION_ANNOTATE)),
 		      failed, options_has(w->run->options, OPTION_VERBOSE), &text);

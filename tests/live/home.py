@@ -116,8 +116,25 @@ def the_home_starts_empty_and_is_gone_afterwards(t):
     found = [os.path.relpath(p, t.home) for p in r.out.split()[:-1]]
     equal(found, [".cache", ".config", ".gitconfig", ".local", ".local/bin",
                   ".local/share", ".local/state", "project"])
-    equal(r.err, "")
+    equal(r.err, "cloche: note: profile home: not kept: ~/.new ~/.profile "
+          "~/.local/bin ~/.config/c (--write PATH keeps it)\n")
     equal(kept(t), before)
+
+
+@test
+def what_is_not_kept_is_named_in_one_line(t):
+    r = t.shell("for i in 1 2 3 4 5 6 7 8; do echo > ~/f$i; done; echo > ~/.cache/x; "
+                "mkdir -p ~/.npm/x; echo > ~/.bash_history; echo > file",
+                options=HOME).ok()
+    equal(r.err, "cloche: note: profile home: not kept: ~/f1 ~/f2 "
+          "~/f3 ~/f4 ~/f5 ~/f6 ... (--write PATH keeps it)\n")
+    # With the option that it names, it is kept
+    for name in ("f1", ".config/a"):
+        os.makedirs(f"{t.home}/{name}")
+        r = t.shell(f"echo x > ~/{name}/file",
+                    options=HOME + ("--write", f"{t.home}/{name}")).ok()
+        equal(r.err, "")
+        equal(t.read(f"{t.home}/{name}/file"), "x\n")
 
 
 @test
