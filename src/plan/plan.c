@@ -343,6 +343,24 @@ static const struct view_rule *secret_start(const struct view *view)
 	return NULL;
 }
 
+/* True if something below the start directory, which a rule of the user's hides, is
+ * shown again: the command starts in what is left of it, as srt has it
+ */
+static bool is_shown_in(const struct view *view, const struct verdict *hidden)
+{
+	for (size_t i = 0; i < view->rules.len; i++) {
+		const struct view_rule *r = &view->rules.v[i];
+
+		if (hidden->rule && hidden->rule->strength == RULE_USER &&
+		    r->rule->strength == RULE_USER &&
+		    (r->list == PATH_ALLOW_READ || r->list == PATH_ALLOW_WRITE) &&
+		    r->mode && path_is_below(view->policy->cwd, r->path) &&
+		    view_verdict(view, VIEW_READ, r->path).allowed)
+			return true;
+	}
+	return false;
+}
+
 static int check_start(const struct view *view, struct err *err)
 {
 	const char *cwd = view->policy->cwd;
@@ -352,6 +370,8 @@ static int check_start(const struct view *view, struct err *err)
 
 	if (!v.allowed && v.rule)
 		origin_describe(&v.rule->origin, &by);
+	if (!v.allowed && is_shown_in(view, &v))
+		return 0;
 	if (!v.allowed)
 		return fail(err, -EACCES, "the start directory '%s' is hidden by '%s' (%s); start elsewhere, deny less, or give it back with --read",
 			    cwd, v.rule ? v.rule->text : "/", buf_str(&by));

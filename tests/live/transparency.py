@@ -63,6 +63,12 @@ def what_a_rule_keeps_from_starting_names_the_rule(t):
                  "with --read")
     r = t.inside("true", options=["--deny-read", "."]).ended(125)
     contains(r.err, f"'{t.dir}' is hidden by '.' (--deny-read); ")
+    # What is shown in it again can be worked with
+    t.write("shown/file", "x\n")
+    t.write("other", "y\n")
+    r = t.shell("ls; cat shown/file; cat other", options=["--deny-read", ".",
+                                                        "--read", "shown"])
+    equal(r.out, "shown\nx\n", repr(r))
     t.inside(tool).ok("the control")
     lacks(t.inside("./nothing", options=["--deny-read", "own"]).ended(127).err,
           "hidden")
