@@ -184,10 +184,15 @@ func main() {
 }
 X
 go run .""", "go", heavy=True)
-workflow("chromium_renders_without_a_window", """chromium --headless --no-sandbox \\
+for name, browser, options in (
+        ("with_its_own_sandbox", "chromium",
+         ("-s", '{"allowNestedUserNamespaces":true}')),
+        ("without", "chromium --no-sandbox", ())):
+    # Root's has no sandbox of its own
+    workflow("chromium_renders_a_page_" + name, browser + """ --headless \\
   --disable-gpu --user-data-dir=$(mktemp -d) --disable-component-update \\
   --disable-background-networking --dump-dom 'data:text/html,<p>hello</p>' 2>/dev/null""",
-         "chromium", heavy=True, options=("--quiet",))
+             "chromium", heavy=True, options=("--quiet",) + options, root=False)
 
 
 @test

@@ -16,7 +16,7 @@ from tap import *
 
 BIN = os.path.dirname(os.path.abspath(CLOCHE))
 HERE = os.path.dirname(os.path.abspath(__file__))
-STAND_INS = ("claude", "codex", "gemini", "aider", "goose", "agent", "gh",
+STAND_INS = ("chromium", "claude", "codex", "gemini", "aider", "goose", "agent", "gh",
              "your-program")
 STARTS = re.compile(r"(?:\(|[A-Z_]+=\S+ |sudo )*(cloche|srt|bwrap|make|printf|curl|"
                     r"docker|flatpak|ln|cd|git|umask|%s)\b" % "|".join(STAND_INS))
