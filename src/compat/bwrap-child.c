@@ -55,7 +55,6 @@ enum {
 struct child {
 	struct bwrap_plan *plan;
 	int socket, proc, self;
-	const struct bwrap_owner *owner;
 	struct { struct sock_fprog *v; size_t len, cap; } filters;
 	struct { int *v; size_t len, cap; } kept;
 };
@@ -132,24 +131,22 @@ bool bwrap_has_userns(const struct bwrap_plan *plan)
 static int map_ids(const struct child *c, struct err *err)
 {
 	const struct bwrap_plan *plan = c->plan;
-	const struct bwrap_owner old = *c->owner, new = {
-		plan->uid < 0 ? old.uid : (uid_t)plan->uid,
-		plan->gid < 0 ? old.gid : (gid_t)plan->gid,
-	};
+	const uid_t uid = plan->uid < 0 ? plan->host_uid : (uid_t)plan->uid;
+	const gid_t gid = plan->gid < 0 ? plan->host_gid : (gid_t)plan->gid;
 	int r;
 
 	if (plan->userns >= 0) {
-		if (new.gid != old.gid && setgid(new.gid) < 0)
+		if (gid != plan->host_gid && setgid(gid) < 0)
 			return fail_errno(err, "unable to switch to gid %d",
-					  (int)new.gid);
-		if (new.uid != old.uid && setuid(new.uid) < 0)
+					  (int)gid);
+		if (uid != plan->host_uid && setuid(uid) < 0)
 			return fail_errno(err, "unable to switch to uid %d",
-					  (int)new.uid);
+					  (int)uid);
 		return 0;
 	}
 	if (!(plan->namespaces & CLONE_NEWUSER) || plan->userns_block >= 0)
 		return 0;
-	r = idmap_write(c->self, new.uid, old.uid, new.gid, old.gid, NULL);
+	r = idmap_write(c->self, uid, plan->host_uid, gid, plan->host_gid, NULL);
 	/* A known message: it is how AppArmor's restriction shows */
 	return r < 0 ? fail(err, r, "setting up uid map: %s", strerror(-r)) : 0;
 }
@@ -480,11 +477,10 @@ static bool needs_init(const struct bwrap_plan *plan)
 		plan->syncs.len);
 }
 
-void bwrap_child(struct bwrap_plan *plan, const struct bwrap_owner *owner,
-		 int socket, bool wait_first)
+void bwrap_child(struct bwrap_plan *plan, int socket, bool wait_first)
 {
 	struct child c = {
-		.plan = plan, .owner = owner, .socket = socket,
+		.plan = plan, .socket = socket,
 		.proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
 	};
 	const char *program = plan->argv[0];

@@ -131,11 +131,12 @@ static int join_userns(const struct bwrap_plan *plan, struct err *err)
 static int start_first(struct bwrap_plan *plan, struct first *ret,
 		       struct err *err)
 {
-	const struct bwrap_owner owner = { getuid(), getgid() };
 	uint64_t flags;
 	int pair[2];
 	int r = try_namespaces(plan, err);
 
+	plan->host_uid = getuid();
+	plan->host_gid = getgid();
 	if (r == 0)
 		r = join_userns(plan, err);
 	if (r == 0 && plan->pidns >= 0 && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
@@ -152,7 +153,7 @@ static int start_first(struct bwrap_plan *plan, struct first *ret,
 	ret->pid = sys_fork_into(flags, NULL);
 	if (!ret->pid) {
 		(void)close(pair[0]);
-		bwrap_child(plan, &owner, pair[1], must_wait(plan));
+		bwrap_child(plan, pair[1], must_wait(plan));
 	}
 	if (ret->pid < 0)
 		r = explain_fork(plan, err);

@@ -69,6 +69,7 @@ struct bwrap_op {
  * @no_userns:	The command may make no user namespace
  * @assert_no_userns: Fail if it could
  * @uid, @gid:	Inside; -1 is as outside
+ * @host_uid, @host_gid: Outside, where a process inside cannot ask for them
  * @caps:	Capabilities that the command keeps, if @caps_used
  * @filters:	Descriptors with seccomp programs, in the order of loading
  * @locks:	Files to hold a read lock on
@@ -87,6 +88,8 @@ struct bwrap_plan {
 	struct { void **v; size_t len, cap; } memory;
 	uint64_t namespaces, caps;
 	int64_t uid, gid;
+	uid_t host_uid;
+	gid_t host_gid;
 	int userns, userns2, pidns, block, userns_block, info, status;
 	bool user_try, cgroup_try, no_userns, assert_no_userns, caps_used;
 	bool new_session, die_with_parent, as_pid_1;
@@ -151,22 +154,14 @@ int bwrap_check(struct bwrap_plan *plan, uid_t uid, struct err *err);
 /* bwrap-mounts.c: build the root that @plan asks for and enter it */
 int bwrap_build(struct bwrap_plan *plan, struct err *err);
 
-/**
- * struct bwrap_owner - The ids of the user outside, which are unknown inside
- */
-struct bwrap_owner {
-	uid_t uid;
-	gid_t gid;
-};
-
 /* bwrap-child.c: the sandbox's first process, all the way to the command. What it
  * says on @socket is struct sandbox_message: SANDBOX_STARTED with its pidfd if it
  * joined a pid namespace; SANDBOX_FAILED with a message; SANDBOX_READY when only the
  * command's execve() is left; SANDBOX_EXITED where a process 1 of ours waits for
  * it. With @wait_first it does nothing before a byte has come.
  */
-void bwrap_child(struct bwrap_plan *plan, const struct bwrap_owner *owner,
-		 int socket, bool wait_first) __attribute__((noreturn));
+void bwrap_child(struct bwrap_plan *plan, int socket, bool wait_first)
+	__attribute__((noreturn));
 bool bwrap_has_userns(const struct bwrap_plan *plan);
 /* Drop what the command may not have; all of it, if not for the command */
 int bwrap_drop_caps(const struct bwrap_plan *plan, bool command, struct err *err);
