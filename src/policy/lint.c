@@ -49,10 +49,10 @@ static bool means_the_system(const char *path)
 	return false;
 }
 
-static void look_at_tool(const struct entry *e, const char *text)
+static void look_at_rule(const struct entry *e, const char *text)
 {
+	const char *path = rule_path(text), *meant;
 	struct rule rule;
-	const char *meant;
 
 	if (rule_parse(text, ACTION_DENY, &rule, NULL) < 0)
 		return;
@@ -64,23 +64,9 @@ static void look_at_tool(const struct entry *e, const char *text)
 		entry_warn(e, "no tool '%s' is known, so this has no effect on the sandbox",
 			   rule.name);
 	rule_done(&rule);
-}
-
-static void look_at_rule(const struct entry *e, const char *rule)
-{
-	const char *path = rule_path(rule);
-
-	look_at_tool(e, rule);
 	if (path && is_one_slash(path) && means_the_system(path))
 		entry_warn(e, "one slash starts at %s; for the system's directory write %.5s/%s",
-			   e->fact->document->rules_base, rule, path);
-}
-
-static void look_at_excluded(const struct entry *e, const char *text)
-{
-	if (*text && !text[strcspn(text, " *:")])
-		entry_warn(e, "matches the bare command only; with arguments it is '%s *'",
-			   text);
+			   e->fact->document->rules_base, text, path);
 }
 
 /* What a shell would have made another path of */
@@ -136,12 +122,6 @@ static void look_at_unprotect(const struct entry *e, const char *text)
 	entry_warn(e, "'%s' is not a protected name", text);
 }
 
-static void look_at_platform(const struct entry *e, const char *text)
-{
-	if (!strcasecmp(text, "linux") && strcmp(text, "linux") != 0)
-		entry_warn(e, "'%s' is no platform; write linux", text);
-}
-
 static void look_at_entry(const struct entry *e, const char *text)
 {
 	switch (e->fact->setting->type) {
@@ -162,11 +142,14 @@ static void look_at_entry(const struct entry *e, const char *text)
 	case TYPE_STRINGS:
 		if (e->fact->setting->slot == LIST_UNPROTECT)
 			look_at_unprotect(e, text);
-		if (e->fact->setting->slot == LIST_ENABLED_PLATFORMS)
-			look_at_platform(e, text);
+		else if (e->fact->setting->slot == LIST_ENABLED_PLATFORMS &&
+			 !strcasecmp(text, "linux") && strcmp(text, "linux") != 0)
+			entry_warn(e, "'%s' is no platform; write linux", text);
 		break;
 	case TYPE_COMMANDS:
-		look_at_excluded(e, text);
+		if (*text && !text[strcspn(text, " *:")])
+			entry_warn(e, "matches the bare command only; with arguments it is '%s *'",
+				   text);
 		break;
 	default:
 		break;
@@ -197,7 +180,7 @@ static void look_at_slashes(struct slashes *s, const struct entry *e,
 	else if (fact->setting->type == TYPE_PATHS && is_one_slash(text))
 		s->sandbox = fact;
 	if (s->sandbox && s->rule)
-		document_note(e->facts, fact->document, NOTE_WARNING,
+		(void)document_note(e->facts, fact->document, NOTE_WARNING,
 			      s->rule->key,
 			      "this file mixes two grammars: '/x' in %s is the absolute /x, in Read(/x) and Edit(/x) it is %s/x; write //x there for the absolute one",
 			      s->sandbox->key, fact->document->rules_base);
@@ -231,6 +214,18 @@ static void warn_origin(const struct facts *facts,
 		      what);
 }
 
+/* About each entry of @list, or that which is @text */
+static void warn_list(const struct facts *facts, const struct policy *p,
+		      enum string_list list, const char *text, const char *what)
+{
+	for (size_t i = 0; i < p->lists[list].len; i++) {
+		const struct list_rule *rule = &p->lists[list].v[i];
+
+		if (!text || !strcmp(rule->text, text))
+			warn_origin(facts, &rule->origin, what);
+	}
+}
+
 static void look_at_writes(const struct facts *facts, const struct policy *p)
 {
 	const struct path_rules *rules = &p->paths[PATH_ALLOW_WRITE];
@@ -249,34 +244,20 @@ static void look_at_writes(const struct facts *facts, const struct policy *p)
 	}
 }
 
-static void look_at_masks(const struct facts *facts, const struct policy *p)
-{
-	static const enum string_list lists[] = {
-		LIST_MASKED_FILES, LIST_MASKED_VARIABLES,
-	};
-
-	for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
-		for (size_t i = 0; i < p->lists[lists[k]].len; i++)
-			warn_origin(facts, &p->lists[lists[k]].v[i].origin,
-				    "a masked credential stays outside like a denied one; the proxy does not put it in");
-}
-
 void lint_note(const struct facts *facts, const struct policy *policy)
 {
+	static const char masked[] = "a masked credential stays outside like a denied one; the proxy does not put it in";
 	const struct flag *automatic = &policy->flags[FLAG_AUTO_ALLOW];
 
 	look_at_facts(facts);
 	look_at_writes(facts, policy);
-	look_at_masks(facts, policy);
+	warn_list(facts, policy, LIST_MASKED_FILES, NULL, masked);
+	warn_list(facts, policy, LIST_MASKED_VARIABLES, NULL, masked);
 	if (automatic->set && automatic->value &&
 	    !policy_flag(policy, FLAG_ENABLED, false))
 		warn_origin(facts, &automatic->origin,
 			    "has no effect while the sandbox is not enabled");
-	for (size_t i = 0; i < policy->lists[HOST_DENY].len; i++) {
-		const struct list_rule *rule = &policy->lists[HOST_DENY].v[i];
-
-		if (!strcmp(rule->text, "*") && policy->lists[HOST_ALLOW].len)
-			warn_origin(facts, &rule->origin,
-				    "denies every host, also those that are allowed; without it all others are refused anyway");
-	}
+	if (policy->lists[HOST_ALLOW].len)
+		warn_list(facts, policy, HOST_DENY, "*",
+			  "denies every host, also those that are allowed; without it all others are refused anyway");
 }
