@@ -434,24 +434,12 @@ static bool covers(const json_t *list, const json_t *hosts, bool none)
 	size_t i;
 
 	json_array_foreach(hosts, i, entry) {
-		if (is_covered(json_string_value(entry), list) == none)
+		auto_free char *host = host_of(json_string_value(entry));
+
+		if (is_covered(host, list) == none)
 			return false;
 	}
 	return true;
-}
-
-static bool covers_all_entries(const json_t *list, const json_t *entries)
-{
-	json_t *entry;
-	size_t i;
-
-	json_array_foreach(entries, i, entry) {
-		auto_free char *host = host_of(json_string_value(entry));
-
-		if (!is_covered(host, list))
-			return false;
-	}
-	return json_array_size(entries) > 0;
 }
 
 /* What is wrong with where the masked or denied @entry may go, or NULL */
@@ -471,7 +459,7 @@ static const char *hosts_fault(const json_t *entry, const json_t *network,
 		return "injectHosts is empty: the credential would go nowhere";
 	if (json_array_size(exclude) &&
 	    (hosts ? !covers(exclude, hosts, true) :
-	     covers_all_entries(exclude, allowed)))
+	     json_array_size(allowed) && covers(exclude, allowed, false)))
 		return "network.tlsTerminate.excludeDomains covers where the credential may go";
 	return NULL;
 }
