@@ -313,9 +313,9 @@ static int add_value(const struct apply *apply, const struct entry *e,
 	case TYPE_IGNORES:
 		return add_ignores(apply, e);
 	case TYPE_UNUSED:	/* Worth a note in `policy check` */
-		document_note(apply->facts, e->fact->document, NOTE_INFO,
-			      e->fact->key, "has no effect: %s", row->words);
-		return 0;
+		return document_note(apply->facts, e->fact->document, NOTE_INFO,
+				     e->fact->key, "has no effect: %s",
+				     row->words);
 	case TYPE_FOREIGN:
 		return 0;
 	default:

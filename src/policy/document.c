@@ -75,69 +75,39 @@ bool scope_is_repository(enum scope scope)
 	return scope == SCOPE_PROJECT || scope == SCOPE_LOCAL;
 }
 
-__attribute__((format(printf, 4, 0)))
-static void describe(const struct document *document, const char *key,
-		     struct err *into, const char *fmt, va_list ap)
+/* A managed file's problem is reported, and the rest of the file enforced */
+__attribute__((format(printf, 5, 0)))
+static int add_note(const struct facts *facts, const struct document *document,
+		    enum note_level level, const char *key, const char *fmt,
+		    va_list ap)
 {
 	const struct source *source = document->source;
+	const bool fatal = level == NOTE_ERROR && !facts->check &&
+			   source->scope != SCOPE_MANAGED;
 	struct json_place at = { .line = 1, .column = 1 };
 	char what[ERR_MSG_MAX / 2];
+	struct err text = { 0 };
 
+	if (!fatal && !facts->report)
+		return 0;
 	(void)source_locate(source, key, &at);
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
-	fail(into, -EINVAL, "%s:%u:%u: %s%s%s", source->name, at.line,
-	     at.column, key, *key ? ": " : "", what);
-}
-
-__attribute__((format(printf, 5, 0)))
-static void add_note(const struct facts *facts, const struct document *document,
-		     enum note_level level, const char *key, const char *fmt,
-		     va_list ap)
-{
-	struct err text = { 0 };
-
-	if (!facts->report)
-		return;
-	describe(document, key, &text, fmt, ap);
+	fail(fatal ? facts->err : &text, -EINVAL, "%s:%u:%u: %s%s%s",
+	     source->name, at.line, at.column, key, *key ? ": " : "", what);
+	if (fatal)
+		return -EINVAL;
 	settings_note(facts->report, level, "%s", text.msg);
-}
-
-void document_note(const struct facts *facts, const struct document *document,
-		   enum note_level level, const char *key, const char *fmt,
-		   ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_note(facts, document, level, key, fmt, ap);
-	va_end(ap);
-}
-
-/* A managed file's problem is reported, and the rest of the file enforced */
-__attribute__((format(printf, 4, 0)))
-static int add_problem(const struct facts *facts,
-		       const struct document *document, const char *key,
-		       const char *fmt, va_list ap)
-{
-	struct err text = { 0 };
-
-	describe(document, key, &text, fmt, ap);
-	if (!facts->check && document->source->scope != SCOPE_MANAGED)
-		return fail(facts->err, -EINVAL, "%s", text.msg);
-	settings_note(facts->report, NOTE_ERROR, "%s", text.msg);
 	return 0;
 }
 
-__attribute__((format(printf, 4, 5)))
-static int document_problem(const struct facts *facts,
-			    const struct document *document, const char *key,
-			    const char *fmt, ...)
+int document_note(const struct facts *facts, const struct document *document,
+		  enum note_level level, const char *key, const char *fmt, ...)
 {
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	r = add_problem(facts, document, key, fmt, ap);
+	r = add_note(facts, document, level, key, fmt, ap);
 	va_end(ap);
 	return r;
 }
@@ -175,7 +145,8 @@ int entry_problem(const struct entry *entry, const char *fmt, ...)
 	int r;
 
 	va_start(ap, fmt);
-	r = add_problem(entry->facts, entry->fact->document, key, fmt, ap);
+	r = add_note(entry->facts, entry->fact->document, NOTE_ERROR, key, fmt,
+		     ap);
 	va_end(ap);
 	return r;
 }
@@ -186,8 +157,8 @@ void entry_warn(const struct entry *entry, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	add_note(entry->facts, entry->fact->document, NOTE_WARNING, key, fmt,
-		 ap);
+	(void)add_note(entry->facts, entry->fact->document, NOTE_WARNING, key,
+		       fmt, ap);
 	va_end(ap);
 }
 
@@ -215,13 +186,12 @@ static int note_meant(const struct walk *walk, const char *key,
 
 	if (!document->as_srt && (near->tighten == TIGHTEN_YES ||
 				  near->tighten == TIGHTEN_DENY))
-		return document_problem(walk->facts, document, key,
-					"unknown key; did you mean %s%.*s?",
-					above, (int)n, near->path);
-	document_note(walk->facts, document, NOTE_UNKNOWN, key,
-		      "unknown key, ignored; did you mean %s%.*s?", above,
-		      (int)n, near->path);
-	return 0;
+		return document_note(walk->facts, document, NOTE_ERROR, key,
+				     "unknown key; did you mean %s%.*s?",
+				     above, (int)n, near->path);
+	return document_note(walk->facts, document, NOTE_UNKNOWN, key,
+			     "unknown key, ignored; did you mean %s%.*s?", above,
+			     (int)n, near->path);
 }
 
 static int note_unknown(const struct walk *walk, const char *key)
@@ -234,9 +204,8 @@ static int note_unknown(const struct walk *walk, const char *key)
 		return note_meant(walk, key, same, strlen(path));
 	if (near)
 		return note_meant(walk, key, near, strlen(near->path));
-	document_note(walk->facts, walk->document, NOTE_UNKNOWN, key,
-		      "unknown key, ignored");
-	return 0;
+	return document_note(walk->facts, walk->document, NOTE_UNKNOWN, key,
+			     "unknown key, ignored");
 }
 
 /* A key beside "sandbox" that is most likely ours: in other letters, or one level
@@ -253,10 +222,9 @@ static int note_foreign(const struct walk *walk, const char *name,
 		near = schema_respelled(AREA_SANDBOX, name);
 	if (near)
 		return note_meant(walk, name, near, strlen(name));
-	if (meant)
-		document_note(walk->facts, walk->document, NOTE_UNKNOWN, name,
-			      "unknown key, ignored; did you mean %s?", meant);
-	return 0;
+	return !meant ? 0 :
+	       document_note(walk->facts, walk->document, NOTE_UNKNOWN, name,
+			     "unknown key, ignored; did you mean %s?", meant);
 }
 
 static void add_fact(const struct walk *walk, const struct setting *setting,
@@ -291,8 +259,8 @@ static int walk_member(struct walk *walk, const char *name, json_t *value)
 	else if (json_is_object(value))
 		r = walk_object(walk, value);
 	else
-		r = document_problem(walk->facts, walk->document,
-				     buf_str(&walk->key), "must be an object");
+		r = document_note(walk->facts, walk->document, NOTE_ERROR,
+				  buf_str(&walk->key), "must be an object");
 
 	walk->path.len = path_len;
 	walk->key.len = key_len;
@@ -338,8 +306,8 @@ static int walk_claude(struct walk *walk, json_t *root)
 	if (!sandbox || json_is_null(sandbox))
 		return 0;
 	if (!json_is_object(sandbox))
-		return document_problem(walk->facts, walk->document, "sandbox",
-					"must be an object");
+		return document_note(walk->facts, walk->document, NOTE_ERROR,
+				     "sandbox", "must be an object");
 	walk->area = AREA_SANDBOX;
 	json_path_key(&walk->key, "sandbox");
 	return walk_object(walk, sandbox);
@@ -353,8 +321,8 @@ static int walk_document(struct facts *facts, const struct document *document)
 	int r;
 
 	if (!json_is_object(document->root))
-		r = document_problem(facts, document, "",
-				     "must be an object: { ... }");
+		r = document_note(facts, document, NOTE_ERROR, "",
+				  "must be an object: { ... }");
 	else if (document->shape == SHAPE_CLAUDE)
 		r = walk_claude(&walk, document->root);
 	else

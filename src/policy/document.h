@@ -99,10 +99,12 @@ int document_add(struct facts *facts, struct policy *policy,
 		 size_t n);
 void facts_done(struct facts *facts);
 
-/* A note about the value at @key */
-void document_note(const struct facts *facts, const struct document *document,
-		   enum note_level level, const char *key, const char *fmt,
-		   ...) __attribute__((format(printf, 5, 6)));
+/* A note about the value at @key. 0; or -EINVAL for a NOTE_ERROR that ends the run,
+ * with "FILE:LINE:COLUMN: KEY: what" in the facts' err.
+ */
+int document_note(const struct facts *facts, const struct document *document,
+		  enum note_level level, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* Why a path that @document denies is surely not what was meant, or NULL; in a
  * file of srt's it means what it means there
