@@ -221,6 +221,18 @@ def a_file_called_config_stays_unless_it_makes_a_repository(t):
 
 
 @test
+def what_programs_run_unasked_is_not_made(t):
+    names = ("crush.json", ".crush.json", ".qwen/x", ".factory/x", ".kilocode/x",
+             ".openhands/x", ".helix/x", ".Renviron", ".octaverc", ".ocamlinit",
+             ".psysh.php", ".perldb", ".byebugrc", ".rdbgrc")
+    script = ('for f; do mkdir -p "$(dirname "sub/$f")"; '
+              'echo x > "sub/$f" && echo "$f"; done 2>/dev/null; :')
+    equal(t.inside("sh", "-c", script, "sh", *names).out, "")
+    t.outside("rm", "-rf", "sub").ok()
+    equal(tuple(t.outside("sh", "-c", script, "sh", *names).out.split()), names)
+
+
+@test
 def an_old_repository_gets_no_new_hooks(t):
     need("git")
     t.outside("git", "init", "-q", "deep/er/and/deep/er").ok()
