@@ -287,7 +287,7 @@ struct made_dir {
 /**
  * struct ephemeral_apply - One call of apply
  * @plan:	Only what the answers need of it
- * @since:	What is born later is of this call
+ * @since:	What is made later is of this call
  * @repos:	Git directories that it made
  * @dirs:	Directories that it made or changed
  * @names:	Files of which there may be more names

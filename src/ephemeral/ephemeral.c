@@ -237,9 +237,9 @@ static int walk_store(struct ephemeral *store, struct err *err)
 	return r;
 }
 
-/* Give directories back the modes that hindered the walk */
-/* BOTH */
-/* From the last, which may be in the one before */
+/* Give directories back the modes that hindered the walk, from the last one, which may
+ * be in the one before
+ */
 static void restore_modes(struct ephemeral *store)
 {
 	const struct open_how how = {
@@ -345,7 +345,7 @@ static int lock_store(struct ephemeral *store, bool make, struct err *err)
 		return make ? store->lock : fail_errno(err, "'%s'", store->dir);
 	if (flock(store->lock, LOCK_EX | LOCK_NB) < 0)
 		return fail(err, -EBUSY, "another run with --ephemeral uses the changes of this project; wait for its end");
-	/* The cage follows no link, and ~/.local or the home may be one */
+	/* The sandbox follows no link, and ~/.local or the home may be one */
 	real = realpath(store->dir, NULL);
 	if (!real)
 		return fail_errno(err, "'%s'", store->dir);

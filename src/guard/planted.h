@@ -57,45 +57,45 @@ void planted_new(const struct planted_config *config, struct planted **ret);
  * never writes needs neither. 0, or a negative errno with words: then the
  * watch is not complete. Called again, it does nothing.
  */
-int planted_arm(struct planted *born, struct err *err);
-void planted_free(struct planted *born);
+int planted_arm(struct planted *planted, struct err *err);
+void planted_free(struct planted *planted);
 
 /* For the loop (EPOLLIN), or -1 if there is nothing to wait for (yet) */
-int planted_fd(const struct planted *born);
+int planted_fd(const struct planted *planted);
 /* The journal, or -1 */
-int planted_held(const struct planted *b);
+int planted_held(const struct planted *planted);
 /* Look at what has appeared; false if that is not all */
-bool planted_dispatch(struct planted *born);
+bool planted_dispatch(struct planted *planted);
 
 /* True if @path is in a place that the command can write */
-bool planted_covers(const struct planted *born, const char *path);
+bool planted_covers(const struct planted *planted, const char *path);
 
 /* True if @path, or what it is in, came during the run and is the user's */
-bool planted_is_late(const struct planted *born, const char *path);
+bool planted_is_late(const struct planted *planted, const char *path);
 
 /* True if something of that kind has come since the last question */
-bool planted_has_news(struct planted *born);
+bool planted_has_news(struct planted *planted);
 
 /* A mount holds the file @path again, or for the first time: what stands there is
  * compared with what the user wrote, as far as that is known. Who inside has it open
  * is reported, and what is changed after this put back in the end.
  */
-void planted_covered(struct planted *born, const char *path);
+void planted_covered(struct planted *planted, const char *path);
 
 /* Writable roots that were closed from inside can be looked into again */
-void planted_open(const struct planted *born);
+void planted_open(const struct planted *planted);
 
 /* An edit of the settings granted more: @view is as it is now */
-void planted_grant(struct planted *born, const struct view *view);
+void planted_grant(struct planted *planted, const struct view *view);
 
 /* The sandbox is gone: look once more at everything, if anything may have
  * @changed; at any depth, unless an observer @watched and refused nobody a name.
  * Where there was one at all, it has @seen what was made. The journal goes; or a
  * negative errno with words, and it stays: the next run looks.
  */
-int planted_finish(struct planted *born, bool changed, bool seen, bool watched,
+int planted_finish(struct planted *planted, bool changed, bool seen, bool watched,
 		struct err *err);
 /* Nobody has run inside: there is nothing to look for, now or by the next run */
-void planted_drop(const struct planted *born);
+void planted_drop(const struct planted *planted);
 
 #endif /* GUARD_PLANTED_H */

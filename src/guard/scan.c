@@ -4,7 +4,7 @@
  *
  * Theory of operation: the view is built again and compared with the one from
  * before: a protected name that is found now and was not then has been
- * planted. Repositories are another matter: one whose git directory was born
+ * planted. Repositories are another matter: one whose git directory was made
  * in the run must work, so only what git would run is taken out of it.
  */
 

@@ -86,7 +86,7 @@ struct observer_rules *observer_rules_new(const struct view *view, const struct 
 }
 
 void observer_rules_spare(struct view *view, const struct timespec *since,
-		   const struct planted *born)
+		   const struct planted *planted)
 {
 	struct view_rules *r = &view->rules;
 	size_t kept = 0;
@@ -94,7 +94,7 @@ void observer_rules_spare(struct view *view, const struct timespec *since,
 	for (size_t i = 0; i < r->len; i++) {
 		if (r->v[i].found && r->v[i].list == PATH_DENY_WRITE &&
 		    btime_is_after(r->v[i].path, since) &&
-		    !(born && planted_is_late(born, r->v[i].path)))
+		    !(planted && planted_is_late(planted, r->v[i].path)))
 			free(r->v[i].path);
 		else
 			r->v[kept++] = r->v[i];

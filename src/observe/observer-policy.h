@@ -24,22 +24,22 @@ struct observer_rules *observer_rules_new(const struct view *view, const struct 
 			    const char *store, const struct timespec *since);
 /* A repository that is made in this run must work, also when @view was made in
  * the middle of it: what the walk found there is judged by its name, unless it is
- * the user's by @born, which may be NULL
+ * the user's by @planted, which may be NULL
  */
 void observer_rules_spare(struct view *view, const struct timespec *since,
-		   const struct planted *born);
-void observer_rules_free(struct observer_rules *observe);
+		   const struct planted *planted);
+void observer_rules_free(struct observer_rules *rules);
 
 /* What the command wrote that a later command runs, as words for one line; "" if
  * there is nothing. @before, if it is not NULL, hands its own over.
  */
-void observer_rules_take_noted(struct observer_rules *observe, struct observer_rules *before);
-const char *observer_rules_noted(const struct observer_rules *observe);
+void observer_rules_take_noted(struct observer_rules *rules, struct observer_rules *before);
+const char *observer_rules_noted(const struct observer_rules *rules);
 /* Likewise: what it wrote to the private home of profile home */
-const char *observer_rules_private(const struct observer_rules *observe);
+const char *observer_rules_private(const struct observer_rules *rules);
 
 /* To hand to the observer; connect() is not decided here: ret->network is empty */
-void observer_rules_policy(struct observer_rules *observe, struct observer_policy *ret);
+void observer_rules_policy(struct observer_rules *rules, struct observer_policy *ret);
 
 /* The Unix sockets that the policy names, as the objects they are now; not
  * through a link that a command could have planted. The caller frees.

@@ -3,7 +3,7 @@
  *
  * One FUSE file system holds a node for every mask of a plan. This is the pure
  * half: which nodes there are, and the reply to each request of the kernel. The
- * cage mounts the nodes (sandbox/fuse-mount.h), the supervisor answers and reports
+ * sandbox mounts the nodes (sandbox/fuse-mount.h), the supervisor answers and reports
  * (observe/fuse-mask-server.h).
  */
 
@@ -96,7 +96,7 @@ enum fuse_mask_attempt {
  * struct fuse_mask_event - What was attempted
  * @node:	Index of the node
  * @name:	In the request; only of FUSE_MASK_SOUGHT
- * @tid:	The thread, in the pid namespace of whoever mounted
+ * @tid:	The thread, in the pid namespace that mounted the masks
  * @error:	What it got, 0 if it got nothing to see
  */
 struct fuse_mask_event {

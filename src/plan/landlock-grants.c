@@ -114,7 +114,7 @@ static int compare_points(const void *a, const void *b)
 }
 
 /* Every existing path of a rule, each once; /proc and /sys, where the right to
- * write to all of the root ends; and /dev, of which the cage grants the harmless
+ * write to all of the root ends; and /dev, of which the sandbox grants the harmless
  * devices one by one
  */
 static void collect(struct carver *c, const struct view *view)

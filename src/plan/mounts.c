@@ -11,7 +11,7 @@
  * cannot be renamed.
  *
  * A directory that is hidden but shows something inside is a directory of the
- * cage's own little file system with mount points in it. So is a
+ * sandbox's own little file system with mount points in it. So is a
  * private home, which the command may write to; what leads to a point in there
  * is pinned, so that it stays where the rules say it is. A layer is an overlay
  * with two such directories, for what is written ("u") and for the kernel's
@@ -417,7 +417,7 @@ static void visit(struct walk *w, const struct view_rule *at)
 	case STATE_LAYER:
 		visit_layer(w, above, at, rule);
 		break;
-	case STATE_TMP:		/* The cage mounts it itself */
+	case STATE_TMP:		/* The sandbox mounts it itself */
 		push_level(w, at->path, state);
 		break;
 	}

@@ -2,7 +2,7 @@
 /*
  * plan/overlay-path.c - what only the store of --ephemeral has, and the host does not
  *
- * What the overlay copied into the store when it was changed is born there now,
+ * What the overlay copied into the store when it was changed has a new time of birth there,
  * and old all the same: the store is asked only about what the host has not.
  */
 

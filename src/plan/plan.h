@@ -2,7 +2,7 @@
 /* plan/plan.h - everything the launcher will do, as data
  *
  * Built from a view and facts about the machine, without touching anything:
- * `cloche explain` prints it, tests compare it, the cage executes it.
+ * `cloche explain` prints it, tests compare it, src/sandbox carries it out.
  */
 
 #ifndef PLAN_PLAN_H

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * view/rename-guard.c - rules about what is in a directory that is to be moved
+ * view/rename-guard.c - find a deny rule that a directory rename would escape
  *
- * Theory of operation: a rule with a path speaks of nothing any more once what
- * is above that path has another name. A pattern goes on to speak of all below
- * if it is at least as far at the new name as at the old one, which is true of
- * most patterns and most names; only else is the directory looked through.
+ * Theory of operation: a rule with a path matches nothing any more once a directory
+ * above that path has another name. A pattern still matches all that it matched below
+ * the directory if it has matched as many of its components at the new name as at the
+ * old one, which is true of most patterns and names; otherwise the directory is
+ * searched.
  */
 
 #include "view/rename-guard.h"

@@ -68,7 +68,7 @@ static bool is_in(const char *dir, const char *path)
 }
 
 /* Could it have been made at @path because @rule allows that, and nothing was
- * there? What is made so need not be a directory (view/prune.c).
+ * there? What is made so need not be a directory (view/view-build.c).
  */
 static bool is_made(const struct policy *p, const struct path_rule *rule,
 		    const char *path)

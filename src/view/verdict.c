@@ -79,7 +79,7 @@ static bool allow_wins(const struct view *view, const struct found *f,
 		return false;
 	if (deny->strength == RULE_BASELINE)
 		return true;
-	/* What our tables show does not lift what somebody denied */
+	/* What our tables show does not lift what a rule of the user denies */
 	if (allow->strength == RULE_BASELINE)
 		return false;
 	/* A denied file is lifted by naming that file; srt lets allow win */
@@ -223,7 +223,7 @@ static const char *closed_reason(const char *path)
 	return i < ARRAY_SIZE(places) ? places[i].reason : NULL;
 }
 
-/* These every sandbox has: src/cage makes or grants them one by one */
+/* Every sandbox has these: src/sandbox makes or grants them one by one */
 static bool is_device(const char *path)
 {
 	static const char *const devices[] = {

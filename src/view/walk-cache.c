@@ -50,14 +50,14 @@ struct record {
  * @seen:	The records of this time
  * @read:	Names that were not known
  * @until:	Only what was changed before is kept
- * @told:	The text for the next time has been made
+ * @done:	The text for the next time has been made
  */
 struct walk_cache {
 	struct buf text, seen;
 	uint32_t *slots;
 	size_t cap, read;
 	time_t until;
-	bool told;
+	bool done;
 };
 
 static uint64_t checksum(const void *p, size_t n)
@@ -175,7 +175,7 @@ static void keep(struct walk_cache *c, const struct stat *st, const void *names,
 		.nsec = (uint32_t)st->st_ctim.tv_nsec, .len = (uint32_t)len,
 	};
 
-	if (c->told || st->st_ctim.tv_sec >= c->until || len > WALK_CACHE_MAX ||
+	if (c->done || st->st_ctim.tv_sec >= c->until || len > WALK_CACHE_MAX ||
 	    c->seen.len + sizeof(r) + len > WALK_CACHE_MAX)
 		return;
 	buf_add(&c->seen, &r, sizeof(r));
@@ -242,7 +242,7 @@ void walk_cache_seal(const void *records, size_t n, struct buf *ret)
 
 bool walk_cache_text(struct walk_cache *c, struct buf *ret)
 {
-	c->told = true;
+	c->done = true;
 	if (c->read < WALK_CACHE_WORTH || !c->seen.len)
 		return false;
 	walk_cache_seal(c->seen.p, c->seen.len, ret);

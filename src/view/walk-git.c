@@ -47,7 +47,7 @@ struct reading {
 };
 
 /**
- * struct lead - A setting that names a file or directory, as a row of protect.def
+ * struct lead - A setting that names a file or directory, as a row of protected-names.def
  * @below_file:	A relative one is beside the file that says so; else in the
  *		working tree, for that is where hooks run
  */
@@ -474,7 +474,7 @@ void walk_git(struct view *view, const char *git_dir, size_t *left)
 }
 
 /* What is not there yet: where the directory is called ".git", its name says
- * enough to whoever asks
+ * enough
  */
 static void protect_missing(struct view *view, const char *dir, int fd)
 {

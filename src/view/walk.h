@@ -15,7 +15,7 @@ enum {
 	WALK_LINKED_MAX = 1 << 13,	/* Of them behind links to directories */
 };
 
-/* Add to @view what protect.def names below its writable roots, and what its
+/* Add to @view what protected-names.def names below its writable roots, and what its
  * patterns match. 0, or a negative errno with words: for a pattern that cannot be
  * enforced, or more names than are looked at.
  */
