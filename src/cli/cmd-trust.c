@@ -173,19 +173,16 @@ static int review_all(const struct call *call, struct err *err)
 
 static int list_approvals(const struct call *call)
 {
-	struct approvals now = { 0 };
+	json_t *now = approvals_read();
+	json_t *all = json_object_get(now, "approved");
 	const json_t *record, *line;
 	size_t i, n;
 
-	approvals_read(&now);
-	if (call_flag(call, "json")) {
-		json_t *all = json_object_get(now.root, "approved");
-
+	if (call_flag(call, "json"))
 		print_json(json_pack("{s:i, s:o}", "version", 1,
 			"approved", all ? json_incref(all) : json_array()),
 			JSON_COMPACT);
-	}
-	json_array_foreach(json_object_get(now.root, "approved"), i, record) {
+	json_array_foreach(all, i, record) {
 		if (call_flag(call, "json"))
 			break;
 		terminal_line(stdout, "%s  %s",
@@ -194,7 +191,7 @@ static int list_approvals(const struct call *call)
 		json_array_foreach(json_object_get(record, "asks"), n, line)
 			terminal_line(stdout, "  %s", json_string_value(line));
 	}
-	approvals_done(&now);
+	json_decref(now);
 	return 0;
 }
 

@@ -42,20 +42,14 @@ char *approvals_path(void)
 	return state ? path_join(state, NAME) : NULL;
 }
 
-void approvals_read(struct approvals *a)
+json_t *approvals_read(void)
 {
 	auto_free char *path = approvals_path();
 	auto_buf struct buf text = { 0 };
 
-	*a = (struct approvals){ 0 };
-	if (path && fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) == 0)
-		a->root = json_loadb(buf_str(&text), text.len, 0, NULL);
-}
-
-void approvals_done(struct approvals *a)
-{
-	json_decref(a->root);
-	*a = (struct approvals){ 0 };
+	if (!path || fs_read(AT_FDCWD, path, FILE_MAX, &text, NULL) < 0)
+		return NULL;
+	return json_loadb(buf_str(&text), text.len, 0, NULL);
 }
 
 static bool is_text(const json_t *value, const char *text)
@@ -67,14 +61,26 @@ static bool is_text(const json_t *value, const char *text)
 	return same;
 }
 
-static bool has_line(const json_t *lines, const char *line)
+/* True if a record of @id has @text as its @key, or in the list that is its @key; or if
+ * there is one at all, without @key
+ */
+static bool has_record(const json_t *root, const char *id, const char *key,
+		       const char *text)
 {
-	const json_t *entry;
-	size_t i;
+	const json_t *record, *entry;
+	size_t i, k;
 
-	json_array_foreach(lines, i, entry) {
-		if (is_text(entry, line))
+	json_array_foreach(json_object_get(root, "approved"), i, record) {
+		const json_t *value = key ? json_object_get(record, key) : NULL;
+
+		if (!is_text(json_object_get(record, "id"), id))
+			continue;
+		if (!key || is_text(value, text))
 			return true;
+		json_array_foreach(value, k, entry) {
+			if (is_text(entry, text))
+				return true;
+		}
 	}
 	return false;
 }
@@ -82,27 +88,16 @@ static bool has_line(const json_t *lines, const char *line)
 bool approvals_allow(void *arg, enum authority authority, const char *id,
 		     const char *line)
 {
-	const struct approvals *a = arg;
-	const json_t *record;
-	bool known = false;
-	size_t i;
-
-	json_array_foreach(json_object_get(a->root, "approved"), i, record) {
-		if (!is_text(json_object_get(record, "id"), id))
-			continue;
-		known = true;
-		if (has_line(json_object_get(record, "asks"), line))
-			return true;
-	}
-	return authority == AUTHORITY_RECORDED && !known;
+	return has_record(arg, id, "asks", line) ||
+	       (authority == AUTHORITY_RECORDED &&
+		!has_record(arg, id, NULL, NULL));
 }
 
 /**
  * struct change - The file, locked
  */
 struct change {
-	struct approvals now;
-	json_t *list;
+	json_t *root, *list;
 	int dir;
 };
 
@@ -122,26 +117,25 @@ static int change_begin(struct change *c, struct err *err)
 	if (r < 0)
 		return fail(err, r, "cannot lock '%s': %s", state,
 			    strerror(-r));
-	approvals_read(&c->now);
-	if (!json_is_object(c->now.root)) {
-		json_decref(c->now.root);
-		c->now.root = json_pack("{s:i, s:[]}", "version", 1,
-					"approved");
+	c->root = approvals_read();
+	if (!json_is_object(c->root)) {
+		json_decref(c->root);
+		c->root = json_pack("{s:i, s:[]}", "version", 1, "approved");
 	}
-	c->list = json_object_get(c->now.root, "approved");
+	c->list = json_object_get(c->root, "approved");
 	return 0;
 }
 
 static int change_end(struct change *c, int r, struct err *err)
 {
 	if (r >= 0) {
-		auto_free char *text = json_dumps(c->now.root, JSON_INDENT(1));
+		auto_free char *text = json_dumps(c->root, JSON_INDENT(1));
 		const int written = text ? fs_replace(c->dir, NAME, text,
 			strlen(text), 0600, err) : -ENOMEM;
 
 		r = written < 0 ? written : r;
 	}
-	approvals_done(&c->now);
+	json_decref(c->root);
 	close_fd(&c->dir);
 	return r;
 }
@@ -265,38 +259,24 @@ int approvals_keep_new(const struct settings_report *before,
 	return r;
 }
 
-static bool is_known(const struct approvals *a, const char *id)
-{
-	const json_t *record;
-	size_t i;
-
-	json_array_foreach(json_object_get(a->root, "approved"), i, record) {
-		if (is_text(json_object_get(record, "id"), id))
-			return true;
-	}
-	return false;
-}
-
 int approvals_keep_first(const struct settings_report *report,
 			 struct err *err)
 {
-	for (size_t i = 0; i < report->sources.len; i++) {
-		const struct settings_source *s = &report->sources.v[i];
-		struct approvals now = { 0 };
-		bool known;
-		int r;
+	json_t *now = approvals_read();
+	int r = 0;
 
-		if (s->authority != AUTHORITY_RECORDED)
-			continue;
-		approvals_read(&now);
-		known = is_known(&now, s->id);
-		approvals_done(&now);
-		r = known ? 0 : approvals_keep(s, NULL, err);
+	for (size_t i = 0; r >= 0 && i < report->sources.len; i++) {
+		const struct settings_source *s = &report->sources.v[i];
+
+		if (s->authority == AUTHORITY_RECORDED &&
+		    !has_record(now, s->id, NULL, NULL))
+			r = approvals_keep(s, NULL, err);
 		/* Nowhere to keep it: then every use is the first */
-		if (r < 0 && r != -ENOENT && r != -EROFS && r != -EACCES)
-			return r;
+		if (r == -ENOENT || r == -EROFS || r == -EACCES)
+			r = 0;
 	}
-	return 0;
+	json_decref(now);
+	return r;
 }
 
 int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
@@ -321,18 +301,13 @@ int approvals_remove(bool (*drop)(void *arg, const char *id), void *arg,
 /* True if the user has seen just these asks */
 static bool is_reviewed(const struct settings_source *source)
 {
+	json_t *now = approvals_read();
 	char digest[ASK_DIGEST_SIZE];
-	struct approvals now = { 0 };
-	const json_t *record;
-	bool seen = false;
-	size_t i;
+	bool seen;
 
 	asks_digest(&source->asks, digest);
-	approvals_read(&now);
-	json_array_foreach(json_object_get(now.root, "approved"), i, record)
-		seen |= is_text(json_object_get(record, "id"), source->id) &&
-			is_text(json_object_get(record, "digest"), digest);
-	approvals_done(&now);
+	seen = has_record(now, source->id, "digest", digest);
+	json_decref(now);
 	return seen;
 }
 

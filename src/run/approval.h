@@ -16,22 +16,16 @@
 
 struct err;
 
-/**
- * struct approvals - The records, as they are now; zero-initialise
- */
-struct approvals {
-	json_t *root;
-};
-
 /* The file; NULL without a home. The caller frees. */
 char *approvals_path(void);
 
-/* Read them. One that cannot be read approves nothing. */
-void approvals_read(struct approvals *a);
-void approvals_done(struct approvals *a);
+/* Read the records, as they are now, into a reference of the caller's; NULL if they
+ * cannot be read: that approves nothing
+ */
+json_t *approvals_read(void);
 
-/* For settings_request: @arg is a struct approvals. The first use of a file of
- * --settings is its approval.
+/* For settings_request: @arg is what approvals_read() returned. The first use of a file
+ * of --settings is its approval.
  */
 bool approvals_allow(void *arg, enum authority authority, const char *id,
 		     const char *line);

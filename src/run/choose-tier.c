@@ -155,26 +155,19 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 		return false;
 	why = doctor_why_not(&doctor);
 	why = why ? why : err->msg;
-	if (options_has(options, OPTION_TIER)) {
+	if (options_has(options, OPTION_TIER))
 		fail(err, -EOPNOTSUPP, "tier full cannot be had here: %s; 'cloche doctor' says what to do",
 		     why);
-		return false;
-	}
-	if (minimum_of(plan->view->policy) == TIER_FULL) {
+	else if (minimum_of(plan->view->policy) == TIER_FULL)
 		fail(err, -EOPNOTSUPP, "minimumTier is full, which cannot be had here: %s; 'cloche doctor' says what to do",
 		     why);
-		return false;
-	}
-	if (doctor.tier == TIER_NONE && doctor_is_in_landlock()) {
+	else if (doctor.tier == TIER_NONE && doctor_is_in_landlock())
 		fail_in_landlock(err);
-		return false;
-	}
-	if (doctor.tier == TIER_NONE) {
+	else if (doctor.tier == TIER_NONE)
 		fail(err, -EOPNOTSUPP, "this machine cannot hold a sandbox: %s; 'cloche doctor' says what to do",
 		     why);
-		return false;
-	}
-	fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",
-	     why);
-	return true;
+	else
+		return fail(err, -EOPNOTSUPP, "tier landlock: %s; 'cloche explain' shows what that means, 'cloche doctor' how to get tier full",
+			    why) < 0;
+	return false;
 }

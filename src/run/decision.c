@@ -158,20 +158,19 @@ static int apply_option(const struct option_value *v, struct policy *policy,
 		 struct err *err)
 {
 	const struct option_row *row = option_row(v->id);
-	const enum option_kind kind = option_effect(v->id)->kind;
-	const int index = option_effect(v->id)->index;
+	const int index = row->index;
 	auto_free char *name = mem_printf("--%s", row->name);
 	const struct source *source;
 	struct origin origin;
 	auto_free char *path = NULL;
 	uint64_t n = 0;
 
-	if (kind == KIND_RUN)
+	if (row->kind == KIND_RUN)
 		return 0;
 	source = policy_add_source(policy, SCOPE_FLAG, name, NULL, 0,
 				   policy->cwd);
 	origin = origin_make(source, NULL, NULL);
-	switch (kind) {
+	switch (row->kind) {
 	case KIND_PATH:
 		return add_path(policy, (enum path_list)index, v->value,
 				origin, err);
@@ -193,7 +192,7 @@ static int apply_option(const struct option_value *v, struct policy *policy,
 		policy_set_flag(policy, (enum policy_flag)index, true, origin);
 		return 0;
 	default:
-		(void)option_number(kind, v->value, &n);
+		(void)option_number(row->kind, v->value, &n);
 		policy_set_number(policy, (enum policy_number)index, n,
 				  origin);
 		return 0;
@@ -253,7 +252,7 @@ int decision_policy_report(const struct options *options, bool check,
 {
 	auto_free char *cwd = start_directory(options, err);
 	struct settings_request request;
-	struct approvals approvals;
+	json_t *approvals;
 	int r;
 
 	if (!cwd)
@@ -266,11 +265,11 @@ int decision_policy_report(const struct options *options, bool check,
 	request.options = apply_options;
 	/* The callback only reads them */
 	request.options_arg = (void *)(uintptr_t)options;
-	approvals_read(&approvals);
+	approvals = approvals_read();
 	request.approves = approvals_allow;
-	request.approves_arg = &approvals;
+	request.approves_arg = approvals;
 	r = settings_load(&request, ret, report, err);
-	approvals_done(&approvals);
+	json_decref(approvals);
 	settings_request_done(&request);
 	return r;
 }
@@ -601,9 +600,9 @@ static int start_secrets(struct decision *s, struct plan_request *request,
 	return 0;
 }
 
-int decision_make(const struct options *options, char *const *argv,
-		 struct decision *ret, struct err *err)
+static int fill(struct decision *s, char *const *argv, struct err *err)
 {
+	const struct options *options = s->options;
 	const struct machine machine = {
 		.landlock_abi = sys_landlock_abi(), .nested = tier_is_nested(),
 		.uid = geteuid(), .gid = getegid(),
@@ -614,50 +613,47 @@ int decision_make(const struct options *options, char *const *argv,
 	};
 	auto_free char *program = NULL;
 	struct network_proxies ports;
+	int r;
+
+	if ((r = set_observe(options, &request, err)) < 0 ||
+	    (r = decision_run_policy(options, &s->policy, s->report, err)) < 0 ||
+	    (r = check_user_files(s->policy, err)) < 0 ||
+	    (r = tier_choose(options, s->policy, &machine, &request.tier,
+			     err)) < 0 ||
+	    (r = check_ports(s->policy, err)) < 0 ||
+	    (r = start_secrets(s, &request, err)) < 0 ||
+	    (r = profile_home_check(s->policy, err)) < 0)
+		return r;
+	s->walked = open_walk(s->policy);
+	if ((r = view_build_with(s->policy, s->walked, &s->view, err)) < 0)
+		return r;
+	note_settings(s->view, s->report, options->as_srt);
+	note_idle(s, options);
+	note_variables(s, options);
+	note_policy(s, request.observe);
+	furnish_home(s, &request);
+	set_tmpdir(s, &request);
+	request.program = program = find_program(s);
+	if ((r = set_proxies(s, &request, &ports, err)) < 0 ||
+	    (r = plan_build(s->view, &machine, &request, &s->plan, err)) < 0)
+		return r;
+	return plan_check_frozen(s->plan, s->plan->observe, err);
+}
+
+int decision_make(const struct options *options, char *const *argv,
+		 struct decision *ret, struct err *err)
+{
 	struct decision s = {
 		.options = options,
 		.report = mem_zalloc(sizeof(*s.report)),
 	};
-	int r = set_observe(options, &request, err);
+	const int r = fill(&s, argv, err);
 
-	if (r == 0)
-		r = decision_run_policy(options, &s.policy, s.report, err);
-	if (r == 0)
-		r = check_user_files(s.policy, err);
-	if (r == 0)
-		r = tier_choose(options, s.policy, &machine, &request.tier,
-				err);
-	if (r == 0)
-		r = check_ports(s.policy, err);
-	if (r == 0)
-		r = start_secrets(&s, &request, err);
-	if (r == 0 && s.policy->profile == PROFILE_HOME)
-		r = profile_home_check(s.policy, err);
-	if (r == 0)
-		s.walked = open_walk(s.policy);
-	if (r == 0)
-		r = view_build_with(s.policy, s.walked, &s.view, err);
-	if (r == 0) {
-		note_settings(s.view, s.report, options->as_srt);
-		note_idle(&s, options);
-		note_variables(&s, options);
-		note_policy(&s, request.observe);
-		furnish_home(&s, &request);
-		set_tmpdir(&s, &request);
-		request.program = program = find_program(&s);
-	}
-	if (r == 0)
-		r = set_proxies(&s, &request, &ports, err);
-	if (r == 0)
-		r = plan_build(s.view, &machine, &request, &s.plan, err);
-	if (r == 0)
-		r = plan_check_frozen(s.plan, s.plan->observe, err);
-	if (r < 0) {
+	if (r < 0)
 		decision_done(&s);
-		return r;
-	}
-	*ret = s;
-	return 0;
+	else
+		*ret = s;
+	return r;
 }
 
 int decision_view(const struct decision *decision, struct policy *policy,

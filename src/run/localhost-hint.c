@@ -101,34 +101,33 @@ static bool is_local(const char *hex, size_t n)
 /* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if it is a listening socket */
 static uint16_t listening_port(const char *line)
 {
-	const char *address = strchr(line, ':'), *end;
-	char *rest;
-	uint16_t port;
+	unsigned int port, state;
+	char address[33];
 
-	if (!address || address[1] != ' ')
-		return 0;
-	address += 2;
-	end = address + strspn(address, "0123456789ABCDEF");
-	if (*end != ':' || !is_local(address, (size_t)(end - address)))
-		return 0;
-	port = (uint16_t)strtoul(end + 1, &rest, 16);
-	rest = *rest == ' ' ? strchr(rest + 1, ' ') : NULL;
-	return rest && strtoul(rest, NULL, 16) == LISTENS ? port : 0;
+	return sscanf(line, " %*d: %32[0-9A-F]:%4x %*[0-9A-F]:%*x %2x", address,
+		      &port, &state) == 3 && state == LISTENS &&
+	       is_local(address, strlen(address)) ? (uint16_t)port : 0;
 }
 
-static void find_served(const char *table, bool *host, const uint16_t *ports)
+/* Which of @ports the network of process @pid serves */
+static void find_served(const char *pid, bool *ret, const uint16_t *ports)
 {
-	auto_buf struct buf text = { 0 };
-	const char *line;
+	static const char *const tables[] = { "tcp", "tcp6" };
 
-	if (fs_read(AT_FDCWD, table, TABLE_MAX, &text, NULL) < 0)
-		return;
-	for (line = strchr(buf_str(&text), '\n'); line;
-	     line = strchr(line + 1, '\n')) {
-		const uint16_t port = listening_port(line);
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++) {
+		auto_free char *path = mem_printf("/proc/%s/net/%s", pid,
+						  tables[t]);
+		auto_buf struct buf text = { 0 };
+		const char *line = NULL;
 
-		for (size_t i = 0; port && i < LOCALHOST_HINT_MAX; i++)
-			host[i] |= ports[i] == port;
+		if (fs_read(AT_FDCWD, path, TABLE_MAX, &text, NULL) == 0)
+			line = strchr(buf_str(&text), '\n');
+		for (; line; line = strchr(line + 1, '\n')) {
+			const uint16_t port = listening_port(line);
+
+			for (size_t i = 0; port && i < LOCALHOST_HINT_MAX; i++)
+				ret[i] |= ports[i] == port;
+		}
 	}
 }
 
@@ -160,7 +159,6 @@ static void find_elsewhere(const char *project, bool *there,
 
 	seen[0] = network_of("self", "/");
 	while (fd >= 0 && n < NETWORKS_MAX && dir_next(&dir, &entry) > 0) {
-		char path[64];
 		ino_t net;
 		size_t i = 0;
 
@@ -172,10 +170,7 @@ static void find_elsewhere(const char *project, bool *there,
 		if (!net || i < n)
 			continue;
 		seen[n++] = net;
-		snprintf(path, sizeof(path), "/proc/%.16s/net/tcp", entry.name);
-		find_served(path, there, ports);
-		snprintf(path, sizeof(path), "/proc/%.16s/net/tcp6", entry.name);
-		find_served(path, there, ports);
+		find_served(entry.name, there, ports);
 	}
 }
 
@@ -214,8 +209,7 @@ void localhost_hint_report(const struct localhost_hint *local, const char *proje
 	}
 	if (!any)
 		return;
-	find_served("/proc/self/net/tcp", host, missed);
-	find_served("/proc/self/net/tcp6", host, missed);
+	find_served("self", host, missed);
 	if (project)
 		find_elsewhere(project, there, missed);
 	for (size_t i = 0; i < LOCALHOST_HINT_MAX; i++) {

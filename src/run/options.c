@@ -22,14 +22,7 @@ enum { COUNT_MAX = 4194304 };	/* Processes that Linux can have */
 
 static const struct option_row rows[OPTION_COUNT] = {
 #define OPTION(id, name, letter, argument, kind, index, help)	\
-	[OPTION_##id] = { name, letter, argument, help },
-#include "run/options.def"
-#undef OPTION
-};
-
-static const struct option_effect effects[OPTION_COUNT] = {
-#define OPTION(id, name, letter, argument, kind, index, help)	\
-	[OPTION_##id] = { KIND_##kind, (int)index },
+	[OPTION_##id] = { name, letter, argument, KIND_##kind, (int)index, help },
 #include "run/options.def"
 #undef OPTION
 };
@@ -47,20 +40,6 @@ enum option_id option_find(const char *name, size_t n)
 				     rows[id].name[n]))
 		id++;
 	return id;
-}
-
-enum option_id option_find_letter(char letter)
-{
-	enum option_id id = 0;
-
-	while (id < OPTION_COUNT && (!letter || rows[id].letter != letter))
-		id++;
-	return id;
-}
-
-const struct option_effect *option_effect(enum option_id id)
-{
-	return &effects[id];
 }
 
 int option_number(enum option_kind kind, const char *value, uint64_t *ret)
@@ -99,7 +78,7 @@ int option_check(const char *name, const char *argument, const char *value,
 int options_add(struct options *options, enum option_id id, const char *value,
 		struct err *err)
 {
-	const enum option_kind kind = effects[id].kind;
+	const enum option_kind kind = rows[id].kind;
 	const char *name = rows[id].name;
 	uint64_t n = 1;
 	int r = option_check(name, rows[id].argument, value, err);
@@ -240,12 +219,13 @@ int options_parse_one(char **argv, struct options *options, struct err *err)
 	const bool is_long = argv[0][1] == '-';
 	const char *name = argv[0] + 1 + is_long;
 	const size_t n = is_long ? strcspn(name, "=") : 1;
-	const enum option_id id = is_long ? option_find(name, n) :
-				  option_find_letter(*name);
 	const char *value = name[n] ? name + n + is_long : NULL;
+	enum option_id id = is_long ? option_find(name, n) : 0;
 	bool next;
 	int r;
 
+	while (!is_long && id < OPTION_COUNT && rows[id].letter != *name)
+		id++;
 	if (id == OPTION_COUNT)
 		return -ENOENT;
 	next = !value && rows[id].argument && argv[1];

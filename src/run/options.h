@@ -17,17 +17,6 @@ enum option_id {
 	OPTION_COUNT,
 };
 
-/**
- * struct option_row - One option, for parsers, help, man page and completion
- * @argument:	What its value is called, or NULL if it takes none
- */
-struct option_row {
-	const char *name;
-	char letter;
-	const char *argument;
-	const char *help;
-};
-
 /* What becomes of a value (options.def) */
 enum option_kind {
 	KIND_PATH, KIND_HOST, KIND_LIST, KIND_PORT, KIND_SOCKET, KIND_ENV,
@@ -35,12 +24,17 @@ enum option_kind {
 };
 
 /**
- * struct option_effect - Where a value goes
- * @index:	Which list, number or flag of that kind
+ * struct option_row - One option, for parsers, help, man page and completion
+ * @argument:	What its value is called, or NULL if it takes none
+ * @index:	Which list, number or flag of @kind its value goes to
  */
-struct option_effect {
+struct option_row {
+	const char *name;
+	char letter;
+	const char *argument;
 	enum option_kind kind;
 	int index;
+	const char *help;
 };
 
 /**
@@ -65,14 +59,12 @@ struct options {
 };
 
 const struct option_row *option_row(enum option_id id);
-const struct option_effect *option_effect(enum option_id id);
 
 /* The number that @value is, for the kinds that have one: 0 or -EINVAL */
 int option_number(enum option_kind kind, const char *value, uint64_t *ret);
 
-/* By long name (without dashes) or by letter; OPTION_COUNT if unknown */
+/* By long name, without dashes, of @n bytes; OPTION_COUNT if unknown */
 enum option_id option_find(const char *name, size_t n);
-enum option_id option_find_letter(char letter);
 
 /* Check and remember one option: 0, or -EINVAL with a message */
 int options_add(struct options *options, enum option_id id, const char *value,

@@ -166,6 +166,8 @@ int profile_home_check(const struct policy *policy, struct err *err)
 	const char *home = policy->home;
 	int r;
 
+	if (policy->profile != PROFILE_HOME)
+		return 0;
 	if (!set || *set != '/' || !home)
 		return fail(err, -EINVAL, "profile home: HOME is %s; set it to your home directory",
 			    !set ? "not set" : "not an absolute path");

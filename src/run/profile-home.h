@@ -8,7 +8,8 @@ struct err;
 struct policy;
 struct view;
 
-/* Refuse a $HOME that cannot be made empty. 0, or a negative errno with a message.
+/* Refuse a $HOME that profile home cannot make empty. 0, also in other profiles; or a
+ * negative errno with a message.
  */
 int profile_home_check(const struct policy *policy, struct err *err);
 

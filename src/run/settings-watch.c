@@ -31,6 +31,7 @@
 #include "guard/settings-receipt.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "policy/schema.h"
 #include "policy/settings.h"
 #include "run/approval.h"
 #include "run/options.h"
@@ -391,35 +392,15 @@ int settings_watch_all(const struct run *run, void (*fn)(void *arg), void *arg,
 	return r;
 }
 
-static const struct { enum policy_number number; const char *key; } numbers[] = {
-	{ NUMBER_TIMEOUT_MS, "limits.timeout" },
-	{ NUMBER_MEMORY, "limits.memory" },
-	{ NUMBER_PIDS, "limits.pids" },
-	{ NUMBER_FILE_SIZE, "limits.fileSize" },
-	{ NUMBER_OUTPUT, "limits.output" },
+/* What a sandbox is built with, and has to its end */
+static const char *const fixed[] = {
+	"profile", "network.mode", "limits.timeout", "limits.memory",
+	"limits.pids", "limits.fileSize", "limits.output",
+	"allowNestedUserNamespaces", "network.allowAllUnixSockets",
+	"network.allowLocalBinding", "filesystem.disabled", "passEnv",
+	"network.allowUnixSockets", "network.hostPorts", "network.publish",
+	"network.allowIps", "env",
 };
-
-static const struct { enum policy_flag flag; const char *key; } flags[] = {
-	{ FLAG_NESTED_USERNS, "allowNestedUserNamespaces" },
-	{ FLAG_ALL_UNIX_SOCKETS, "network.allowAllUnixSockets" },
-	{ FLAG_LOCAL_BINDING, "network.allowLocalBinding" },
-	{ FLAG_FS_DISABLED, "filesystem.disabled" },
-	{ FLAG_PASS_ENV, "passEnv" },
-};
-
-static const struct { enum string_list list; const char *key; } lists[] = {
-	{ LIST_UNIX_SOCKETS, "network.allowUnixSockets" },
-	{ LIST_HOST_PORTS, "network.hostPorts" },
-	{ LIST_PUBLISH, "network.publish" },
-	{ LIST_ALLOW_IPS, "network.allowIps" },
-	{ LIST_ENV_SET, "env" },
-};
-
-static void add_deferred(struct buf *ret, const char *words)
-{
-	buf_adds(ret, ret->len ? ", " : "");
-	buf_adds(ret, words);
-}
 
 static bool are_same(const struct list_rules *a, const struct list_rules *b)
 {
@@ -430,30 +411,29 @@ static bool are_same(const struct list_rules *a, const struct list_rules *b)
 	return i == a->len && i == b->len;
 }
 
-static void name_values(const struct policy *a, const struct policy *b,
-			struct buf *ret)
+static bool is_same_setting(const struct policy *a, const struct policy *b,
+			    const struct setting *s)
 {
-	if (a->profile != b->profile)
-		add_deferred(ret, "profile");
-	if (a->net != b->net)
-		add_deferred(ret, "network.mode");
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		const struct number *x = &a->numbers[numbers[i].number];
-		const struct number *y = &b->numbers[numbers[i].number];
+	switch (s->type) {
+	case TYPE_PROFILE:
+		return a->profile == b->profile;
+	case TYPE_NET:
+		return a->net == b->net;
+	case TYPE_FLAG:
+		return a->flags[s->slot].value == b->flags[s->slot].value;
+	case TYPE_COUNT:
+	case TYPE_SIZE:
+	case TYPE_DURATION:
+		return a->numbers[s->slot].set == b->numbers[s->slot].set &&
+		       a->numbers[s->slot].value == b->numbers[s->slot].value;
+	default:
+		return are_same(&a->lists[s->slot], &b->lists[s->slot]);
+	}
+}
 
-		if (x->set != y->set || x->value != y->value)
-			add_deferred(ret, numbers[i].key);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		if (a->flags[flags[i].flag].value !=
-		    b->flags[flags[i].flag].value)
-			add_deferred(ret, flags[i].key);
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		if (!are_same(&a->lists[lists[i].list],
-			      &b->lists[lists[i].list]))
-			add_deferred(ret, lists[i].key);
-	}
+static void add_deferred(struct buf *ret, const char *words)
+{
+	buf_addf(ret, "%s%s", ret->len ? ", " : "", words);
 }
 
 /* True if @path may be read or written since the edit, but not in this run: masks
@@ -501,7 +481,11 @@ void settings_print_deferred(const struct run *run, const struct view *before,
 
 	if (options_has(run->options, OPTION_QUIET))
 		return;
-	name_values(before->policy, now->policy, &words);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed); i++) {
+		if (!is_same_setting(before->policy, now->policy,
+				     schema_find(AREA_SANDBOX, fixed[i])))
+			add_deferred(&words, fixed[i]);
+	}
 	name_opened(plan, before, now, VIEW_READ, &words);
 	name_opened(plan, before, now, VIEW_WRITE, &words);
 	if (words.len)
