@@ -4,9 +4,9 @@
  *
  * Theory of operation: an edit puts a piece into the text in the place of another,
  * often of nothing. Both pieces and the place are recorded in our state directory,
- * and undone from there, so what others have changed in the meantime stays. Without
- * a record, or where our piece was edited, our entries are taken out of their lists
- * instead.
+ * and undone from there, so what others have changed around it in the meantime stays.
+ * Without a record, or where our piece was edited, our entries are taken out of their
+ * lists instead.
  */
 
 #include <errno.h>
@@ -30,31 +30,21 @@
 #include "run/settings-edit.h"
 
 /**
- * struct piece - One change of the text
- * @at:		Where @new stood when it was put there
+ * struct hook_record - What installing did to one file
+ * @created:	There was no file
+ * @made_dir:	Nor its directory
+ * @at:		Where @new was put, in the place of @old; NULL if that is not known
  */
-struct piece {
+struct hook_record {
+	bool created, made_dir;
 	size_t at;
 	char *old, *new;
 };
 
-/**
- * struct hook_record - What installing did to one file
- * @created:	There was no file
- * @made_dir:	Nor its directory
- */
-struct hook_record {
-	bool created, made_dir;
-	struct { struct piece *v; size_t len, cap; } pieces;
-};
-
 static void record_done(struct hook_record *note)
 {
-	for (size_t i = 0; i < note->pieces.len; i++) {
-		free(note->pieces.v[i].old);
-		free(note->pieces.v[i].new);
-	}
-	free(note->pieces.v);
+	free(note->old);
+	free(note->new);
 }
 
 /* "agent-NUMBER.json": one note for a file and an agent */
@@ -81,19 +71,11 @@ static int record_save(const struct hook_target *t, const struct hook_record *no
 	auto_close int dir = open_records(err);
 	auto_free char *name = record_name(t);
 	auto_free char *text = NULL;
-	json_t *pieces = json_array();
-	json_t *root;
+	json_t *root = json_pack("{s:i, s:s, s:b, s:b, s:I, s:s, s:s}",
+		"version", 1, "file", t->file, "created", note->created,
+		"made_dir", note->made_dir, "at", (json_int_t)note->at,
+		"old", note->old, "new", note->new);
 
-	for (size_t i = 0; i < note->pieces.len; i++) {
-		const struct piece *p = &note->pieces.v[i];
-
-		json_array_append_new(pieces, json_pack("{s:I, s:s, s:s}",
-			"at", (json_int_t)p->at, "old", p->old,
-			"new", p->new));
-	}
-	root = json_pack("{s:i, s:s, s:b, s:b, s:o}", "version", 1,
-			 "file", t->file, "created", note->created,
-			 "made_dir", note->made_dir, "pieces", pieces);
 	text = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
 	json_decref(root);
 	if (dir < 0)
@@ -108,30 +90,26 @@ static bool record_load(const struct hook_target *t, struct hook_record *ret)
 	auto_close int dir = open_records(NULL);
 	auto_free char *name = record_name(t);
 	auto_buf struct buf text = { 0 };
-	json_t *root, *piece;
-	size_t i;
+	const char *old, *new;
+	json_t *root;
 
 	*ret = (struct hook_record){ 0 };
 	if (dir < 0 || fs_read(dir, name, JSON_TEXT_MAX, &text, NULL) < 0)
 		return false;
 	root = json_parse(buf_str(&text), text.len, name, NULL);
-	ret->created = json_is_true(json_object_get(root, "created"));
-	ret->made_dir = json_is_true(json_object_get(root, "made_dir"));
-	json_array_foreach(json_object_get(root, "pieces"), i, piece) {
-		const char *old = json_string_value(
-			json_object_get(piece, "old"));
-		const char *new = json_string_value(
-			json_object_get(piece, "new"));
-
-		if (old && new)
-			*vec_push(&ret->pieces) = (struct piece){
-				.at = (size_t)json_integer_value(
-					json_object_get(piece, "at")),
-				.old = mem_strdup(old), .new = mem_strdup(new),
-			};
-	}
+	old = json_string_value(json_object_get(root, "old"));
+	new = json_string_value(json_object_get(root, "new"));
+	if (old && new)
+		*ret = (struct hook_record){
+			.created = json_is_true(json_object_get(root, "created")),
+			.made_dir = json_is_true(json_object_get(root,
+								 "made_dir")),
+			.at = (size_t)json_integer_value(
+				json_object_get(root, "at")),
+			.old = mem_strdup(old), .new = mem_strdup(new),
+		};
 	json_decref(root);
-	return ret->pieces.len > 0;
+	return ret->new;
 }
 
 static void record_forget(const struct hook_target *t)
@@ -166,53 +144,29 @@ static void record_piece(struct hook_record *note, const struct buf *before,
 		tail++;
 	while (tail && is_inside_character(a[before->len - tail]))
 		tail--;
-	*vec_push(&note->pieces) = (struct piece){
-		.at = head,
-		.old = mem_strndup(a + head, before->len - tail - head),
-		.new = mem_strndup(b + head, after->len - tail - head),
-	};
+	note->at = head;
+	note->old = mem_strndup(a + head, before->len - tail - head);
+	note->new = mem_strndup(b + head, after->len - tail - head);
 }
 
-/* Where @piece stands in @text: at its place, or at the only other one */
-static const char *find_piece(const struct buf *text,
-			      const struct piece *piece)
-{
-	const size_t n = strlen(piece->new);
-	const char *s = buf_str(text);
-	const char *found;
-
-	if (piece->at <= text->len && text->len - piece->at >= n &&
-	    !memcmp(s + piece->at, piece->new, n))
-		return s + piece->at;
-	found = n ? strstr(s, piece->new) : NULL;
-	return found && !strstr(found + 1, piece->new) ? found : NULL;
-}
-
-/* Put the old pieces back, the last first, where they stand by now. False, and
- * nothing in @ret, if one of them is not there any more.
+/* Put the old piece back, where the new one stands: at its place, or at the only other
+ * one. False if it is not there any more.
  */
 static bool record_undo(const struct hook_record *note, const struct buf *text,
-	       struct buf *ret)
+			struct buf *ret)
 {
-	struct buf now = { 0 };
+	const size_t n = strlen(note->new);
+	const char *s = buf_str(text), *at = s + note->at;
 
-	buf_add(&now, buf_str(text), text->len);
-	for (size_t i = note->pieces.len; i-- > 0;) {
-		const struct piece *p = &note->pieces.v[i];
-		const char *at = find_piece(&now, p);
-		struct buf next = { 0 };
-
-		if (!at) {
-			buf_done(&now);
+	if (note->at > text->len || text->len - note->at < n ||
+	    memcmp(at, note->new, n) != 0) {
+		at = n ? strstr(s, note->new) : NULL;
+		if (!at || strstr(at + 1, note->new))
 			return false;
-		}
-		buf_add(&next, now.p, (size_t)(at - now.p));
-		buf_adds(&next, p->old);
-		buf_adds(&next, at + strlen(p->new));
-		buf_done(&now);
-		now = next;
 	}
-	*ret = now;
+	buf_add(ret, s, (size_t)(at - s));
+	buf_adds(ret, note->old);
+	buf_adds(ret, at + n);
 	return true;
 }
 
@@ -380,10 +334,9 @@ static int take_out(const struct agent *agent, struct buf *text,
 	return found;
 }
 
-/* One edit of @text, noted */
-static int add_value(const struct hook_target *t, struct hook_record *note,
-		     struct buf *text, const char *path, json_t *value,
-		     bool list, struct err *err)
+static int add_value(const struct hook_target *t, struct buf *text,
+		     const char *path, json_t *value, bool list,
+		     struct err *err)
 {
 	auto_free char *literal = value ? json_dumps(value, JSON_ENCODE_ANY)
 					: NULL;
@@ -398,7 +351,6 @@ static int add_value(const struct hook_target *t, struct hook_record *note,
 		      literal, &next, err);
 	if (r < 0)
 		return r;
-	record_piece(note, text, &next);
 	replace(text, &next);
 	return 0;
 }
@@ -413,22 +365,19 @@ static bool has_key(const struct buf *text, const char *key)
 	return r;
 }
 
-static int put_in(const struct hook_target *t, struct hook_record *note,
-		  struct buf *text, struct err *err)
+static int put_in(const struct hook_target *t, struct buf *text, struct err *err)
 {
 	const struct agent_event *event;
 	int r = 0;
 
 	/* Cursor reads no file without its version */
 	if (t->agent->id == AGENT_CURSOR && !has_key(text, "version"))
-		r = add_value(t, note, text, "version", json_integer(1), false,
-			      err);
+		r = add_value(t, text, "version", json_integer(1), false, err);
 	for (size_t i = 0; r == 0 && (event = agent_event_at(t->agent, i));
 	     i++) {
 		auto_free char *path = mem_printf("hooks.%s", event->theirs);
 
-		r = add_value(t, note, text, path, entry_for(t, event), true,
-			      err);
+		r = add_value(t, text, path, entry_for(t, event), true, err);
 	}
 	return r;
 }
@@ -489,6 +438,7 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 {
 	struct job *job = arg;
 	struct hook_record old = { 0 };
+	auto_buf struct buf before = { 0 };
 	int r;
 
 	if (is_installed(job->target, text))
@@ -497,11 +447,14 @@ static int edit_install(void *arg, const struct buf *text, bool exists,
 	job->note.created = !exists || old.created;
 	job->note.made_dir = job->note.made_dir || old.made_dir;
 	record_done(&old);
+	buf_add(&before, buf_str(ret), ret->len);
 	if (r >= 0)
-		r = put_in(job->target, &job->note, ret, err);
+		r = put_in(job->target, ret, err);
+	if (r < 0)
+		return r;
 	/* Noted before it is done: a note too much does no harm */
-	if (r >= 0)
-		r = record_save(job->target, &job->note, err);
+	record_piece(&job->note, &before, ret);
+	r = record_save(job->target, &job->note, err);
 	return r < 0 ? r : SETTINGS_EDIT_WRITE;
 }
 
