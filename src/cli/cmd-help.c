@@ -214,15 +214,6 @@ static void print_words(const struct verb *c)
 	}
 }
 
-static const struct word *find_word(const struct verb *c, const char *name)
-{
-	const struct word *w = word_first(c);
-
-	while (w && strcmp(w->name, name) != 0)
-		w = word_next(w);
-	return w;
-}
-
 static void print_word(const struct verb *c, const struct word *w)
 {
 	char call[64];
@@ -255,8 +246,8 @@ int cli_help(int argc, char **argv, struct err *err)
 		return verb_fail(argv[1], err);
 	if (c->raw == cli_secret)	/* It tells its own */
 		return cli_secret(2, secret, err);
-	w = argc > 2 ? find_word(c, argv[2]) : NULL;
-	if (w) {
+	w = argc > 2 ? word_find(c, argv[2]) : NULL;
+	if (w && !strcmp(w->name, argv[2])) {
 		print_word(c, w);
 		return 0;
 	}

@@ -13,7 +13,6 @@
 #include "base/path.h"
 #include "base/terminal.h"
 #include "base/text.h"
-#include "cli/cmd-policy.h"
 #include "cli/command-line.h"
 #include "policy/mode.h"
 #include "policy/policy.h"
@@ -381,9 +380,10 @@ static int add_value(struct call *call, const struct policy *policy,
 	return r;
 }
 
-static int allow_or_deny(struct call *call, bool allow,
-			 struct err *err)
+/* allow and deny */
+int cmd_policy_rule(struct call *call, struct err *err)
 {
+	const bool allow = !strcmp(call->name, "allow");
 	auto_policy struct policy *policy = NULL;
 	const struct kind *kind;
 	enum scope scope;
@@ -404,16 +404,6 @@ static int allow_or_deny(struct call *call, bool allow,
 		worst = r > worst ? r : worst;
 	}
 	return r < 0 ? r : worst;
-}
-
-int cmd_policy_allow(struct call *call, struct err *err)
-{
-	return allow_or_deny(call, true, err);
-}
-
-int cmd_policy_deny(struct call *call, struct err *err)
-{
-	return allow_or_deny(call, false, err);
 }
 
 enum { WAYS = 3 };

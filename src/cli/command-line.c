@@ -70,6 +70,15 @@ const struct word *word_next(const struct word *word)
 								 : NULL;
 }
 
+const struct word *word_find(const struct verb *c, const char *name)
+{
+	const struct word *w = word_first(c);
+
+	while (w && strcmp(w->name, name) != 0 && !isupper(w->name[0]))
+		w = word_next(w);
+	return w;
+}
+
 bool synopsis_has_run(const char *synopsis)
 {
 	return strstr(synopsis, "[OPTIONS of run]") ||
@@ -219,15 +228,6 @@ static int fail_word(const struct verb *verb, const char *name, struct err *err)
 		    buf_str(&all));
 }
 
-static const struct word *find_word(const struct verb *verb, const char *name)
-{
-	const struct word *w = word_first(verb);
-
-	while (w && strcmp(w->name, name) != 0 && !isupper(w->name[0]))
-		w = word_next(w);
-	return w;
-}
-
 int call_run(const struct verb *verb, int argc, char **argv, struct err *err)
 {
 	struct call call = { .verb = verb, .args = argv + 1 };
@@ -236,7 +236,7 @@ int call_run(const struct verb *verb, int argc, char **argv, struct err *err)
 	if (!verb->run) {
 		call.name = argc > 1 ? *call.args++ :
 			    !strcmp(verb->name, "violations") ? "list" : NULL;
-		call.word = call.name ? find_word(verb, call.name) : NULL;
+		call.word = call.name ? word_find(verb, call.name) : NULL;
 		if (!call.word)
 			return fail_word(verb, call.name, err);
 	}

@@ -17,6 +17,7 @@
 struct buf;
 struct call;
 struct err;
+struct origin;
 struct policy;
 
 /* Returns an exit status, or a negative errno with a message: main() prints that
@@ -95,6 +96,8 @@ int verb_fail(const char *name, struct err *err);
 const struct word *word_first(const struct verb *c);
 /* The next one, or NULL */
 const struct word *word_next(const struct word *word);
+/* The one that @name stands for, or NULL */
+const struct word *word_find(const struct verb *c, const char *name);
 
 /* True if the options of run may be given where @synopsis stands */
 bool synopsis_has_run(const char *synopsis);
@@ -120,6 +123,9 @@ int call_expect(const struct call *call, int fewest, int most, struct err *err);
 
 /* Print @value, which is taken over; @format is jansson's */
 void print_json(json_t *value, size_t format);
+
+/* {"scope": ..., "file": ..., "line": ..., "key": ..., "reason": ...} */
+json_t *policy_origin_json(const struct origin *origin);
 
 /* The path of this program, so that PATH cannot put another in its place */
 const char *own_path(char *path, size_t size);
