@@ -156,10 +156,10 @@ bool tier_falls_back(const struct options *options, const struct plan *plan,
 	why = doctor_why_not(&doctor);
 	why = why ? why : err->msg;
 	if (options_has(options, OPTION_TIER))
-		fail(err, -EOPNOTSUPP, "tier full cannot be had here: %s; 'cloche doctor' says what to do",
+		fail(err, -EOPNOTSUPP, "tier full is not available here: %s; 'cloche doctor' says what to do",
 		     why);
 	else if (minimum_of(plan->view->policy) == TIER_FULL)
-		fail(err, -EOPNOTSUPP, "minimumTier is full, which cannot be had here: %s; 'cloche doctor' says what to do",
+		fail(err, -EOPNOTSUPP, "minimumTier is full, which is not available here: %s; 'cloche doctor' says what to do",
 		     why);
 	else if (doctor.tier == TIER_NONE && doctor_is_in_landlock())
 		fail_in_landlock(err);

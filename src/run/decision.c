@@ -389,7 +389,7 @@ static void set_tmpdir(struct decision *s, struct plan_request *request)
 
 	/* Ours says so with the tier it falls back to */
 	if (around && !nested)
-		view_note(s->view, mem_printf("%s is around this sandbox, which adds its layers inside and loosens nothing",
+		view_note(s->view, mem_printf("running inside %s; its restrictions still apply",
 					      around));
 
 	if (!nested && s->view->private_tmp)

@@ -159,12 +159,3 @@ void event_stream_command(char *const *argv, size_t max, struct buf *out)
 		text_shell_quote(out, *a);
 	}
 }
-
-enum footer_mode event_stream_mode(const char *name)
-{
-	enum footer_mode mode = FOOTER_AUTO;
-
-	if (name)
-		(void)footer_parse(name, &mode);
-	return footer_choose(mode, getenv("CLAUDECODE"));
-}

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/footer.h"
-
 struct buf;
 struct err;
 struct policy;
@@ -35,10 +33,5 @@ bool event_stream_make(const struct view *view, const char *where);
  * after @max bytes
  */
 void event_stream_command(char *const *argv, size_t max, struct buf *out);
-
-/* The form of the footer: @name is that of --annotate, which the decision
- * has looked at, or NULL
- */
-enum footer_mode event_stream_mode(const char *name);
 
 #endif /* RUN_EVENT_STREAM_H */

@@ -24,7 +24,7 @@
 #include "run/run.h"
 #include "view/view.h"
 
-#define LOST "what others replace from outside is no longer kept closed to the command that runs"
+#define LOST "files that the host replaces are not masked or read-only again in the running sandbox"
 
 enum { ENDED_MAX = 3 };	/* Keepers that are replaced when they end */
 
@@ -327,7 +327,7 @@ void keeper_client_view(struct keeper_client *k, const struct view *view,
 	if (k->busy || !first)
 		return;
 	if (plan_build(view, &first->machine, &request, &plan, &err) < 0) {
-		output_say(k->run->output, "what the settings close may be open to the command that runs: %s", err.msg);
+		output_say(k->run->output, "cannot apply the denials of the settings to the running sandbox: %s", err.msg);
 		return;
 	}
 	spare_new(plan, since, planted);

@@ -21,6 +21,7 @@
 #include "observe/observer.h"
 #include "plan/plan.h"
 #include "policy/policy.h"
+#include "report/footer.h"
 #include "report/report.h"
 #include "report/violation-store.h"
 #include "run/event-stream.h"
@@ -156,7 +157,7 @@ void monitor_keep_again(struct monitor *w)
 
 	if (decision_view(&w->run->decision, current_view(w)->policy, &view,
 			  &err) < 0) {
-		output_say(w->run->output, "what the settings close may be open to the command that runs: %s", err.msg);
+		output_say(w->run->output, "cannot apply the denials of the settings to the running sandbox: %s", err.msg);
 		return;
 	}
 	observer_rules_spare(view, &w->since, w->planted);
@@ -375,13 +376,13 @@ static void watch_settings(struct monitor *w)
 static void tell_silent(const struct monitor *w)
 {
 	const size_t n = w->masks ? fuse_masks_silent(w->masks) : 0;
-	auto_free char *words = n ? mem_printf("reads in %zu hidden path%s are reported with --observe full only: too much is hidden, or shown in what is",
+	auto_free char *words = n ? mem_printf("denied reads under %zu hidden path%s are not reported (too many masks); use --observe full",
 					       n, n == 1 ? "" : "s") : NULL;
 
 	if (words)
 		report_missing(w->report, words);
 	else if (w->run->decision.plan->talk && !w->masks)
-		report_missing(w->report, "reads of what is hidden are reported with --observe full only: /dev/fuse does not open");
+		report_missing(w->report, "denied reads of hidden paths are not reported (/dev/fuse does not open); use --observe full");
 }
 
 void monitor_ready(struct monitor *w)
@@ -508,7 +509,9 @@ void monitor_finish(struct monitor *w, bool failed)
 {
 	const struct observer_stats stats = w->observer ?
 		observer_stats(w->observer) : (struct observer_stats){ 0 };
+	const char *form = options_get(w->run->options, OPTION_ANNOTATE);
 	const bool seen = sees_files(w);
+	enum footer_mode mode = FOOTER_AUTO;
 	auto_buf struct buf text = { 0 };
 	struct err err = { 0 };
 
@@ -533,9 +536,10 @@ void monitor_finish(struct monitor *w, bool failed)
 	if (w->observe && *observer_rules_private(w->observe))
 		output_say(w->run->output, "note: profile home: not kept: %s(--write PATH keeps it)",
 			  observer_rules_private(w->observe));
-	report_footer(w->report, event_stream_mode(options_get(w->run->options,
-							       OPTION_ANNOTATE)),
-		      failed, options_has(w->run->options, OPTION_VERBOSE), &text);
+	if (form)	/* The decision has looked at it */
+		(void)footer_parse(form, &mode);
+	report_footer(w->report, footer_choose(mode, getenv("CLAUDECODE")), failed,
+		      options_has(w->run->options, OPTION_VERBOSE), &text);
 	output_print(w->run->output, text.p, text.len);
 }
 

@@ -153,8 +153,8 @@ static void report_changes(struct run *run)
 	run_release(run);
 	n = ephemeral_finish(&changes);
 	if (n && !options_has(run->options, OPTION_QUIET))
-		output_say(run->output, "%zu change%s kept aside: cloche diff, cloche apply, cloche discard",
-			   n, n == 1 ? " is" : "s are");
+		output_say(run->output, "%zu change%s staged: cloche diff, cloche apply, cloche discard",
+			   n, n == 1 ? "" : "s");
 	ephemeral_done(&changes);
 }
 

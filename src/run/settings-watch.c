@@ -337,7 +337,7 @@ int settings_check_gone(const struct policy *old, const struct policy *policy,
 
 		if (s->text && s->name[0] == '/' && s->scope != SCOPE_FLAG &&
 		    !find_source(policy, s->name))
-			return fail(err, -ENOENT, "'%s' is gone or makes no sense; put it back, with {} in it if it is to say nothing",
+			return fail(err, -ENOENT, "'%s' was removed or is invalid; restore it ('{}' is an empty file)",
 				    s->name);
 	}
 	return 0;
@@ -359,7 +359,7 @@ int settings_check_own(const struct policy *old, const struct policy *policy,
 		    !memcmp(was->text, s->text, s->len))
 			continue;
 		if (!state || !settings_receipt_holds(state, s->name, s->text, s->len))
-			return fail(err, -EPERM, "'%s' changed where the command can write; use 'cloche policy', or it counts from the next run on",
+			return fail(err, -EPERM, "'%s' changed where the command can write; use 'cloche policy'; edited otherwise, it applies to new runs only",
 				    s->name);
 	}
 	return 0;
@@ -489,6 +489,6 @@ void settings_print_deferred(const struct run *run, const struct view *before,
 	name_opened(plan, before, now, VIEW_READ, &words);
 	name_opened(plan, before, now, VIEW_WRITE, &words);
 	if (words.len)
-		output_say(run->output, "settings reloaded; this counts from the next run on: %s",
+		output_say(run->output, "settings reloaded; applies to new runs only: %s",
 			   buf_str(&words));
 }

@@ -64,7 +64,7 @@ def what_an_edit_shows_waits_for_the_next_run_and_is_told(t):
     equal(p.stdout.readline(), b"ready\n")
     t.write(settings + ".new", "{}")
     os.rename(settings + ".new", settings)
-    contains(p.stderr.readline().decode(), "this counts from the next run on: "
+    contains(p.stderr.readline().decode(), "applies to new runs only: "
              f"reading '{t.away}'")
     equal(p.communicate(b"\n")[0], b"1\n0\n")
     for path in (host, host + ".d"):

@@ -110,7 +110,7 @@ def nothing_is_changed_until_it_is_applied(t):
     before = tree(t.dir)
     r = t.shell(CHANGES + "; cat kept; ls tree", options=EPHEMERAL).ok()
     equal(r.out, "old\nmore\nown\n")
-    contains(r.err, "kept aside: cloche diff, cloche apply, cloche discard")
+    contains(r.err, "staged: cloche diff, cloche apply, cloche discard")
     equal(tree(t.dir), before)
     equal(diff(t), ["A added", "A d", "A d/e", "A d/e/f", "A link",
                     "A tree/own", "D gone", "D tree/a", "D tree/b", "M kept"])

@@ -176,7 +176,7 @@ def an_edit_that_waits_for_the_next_run_says_so(t):
     p = t.start("run", "--", "sh", "-c",
                 "echo ready; read x", stdin=subprocess.PIPE)
     equal(p.stdout.readline(), b"ready\n")
-    words = "cloche: settings reloaded; this counts from the next run on: "
+    words = "cloche: settings reloaded; applies to new runs only: "
     edit(network={"allowedDomains": ["example.com"]})
     edit(limits={"timeout": "1h"})
     equal(p.stderr.readline().decode(), words + "limits.timeout\n")

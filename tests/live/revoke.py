@@ -29,7 +29,7 @@ def what_an_edit_shows_counts_from_the_next_run_on(t):
     contains(fix, "cloche policy allow read")
     t.outside("sh", "-c", fix.replace("cloche", os.environ["CLOCHE"], 1)).ok()
     equal(inside.p.stderr.readline().decode(),
-          "cloche: settings reloaded; this counts from the next run on: "
+          "cloche: settings reloaded; applies to new runs only: "
           f"reading '{path}'\n")
     equal(inside.ask("get", path), "hidden")
     inside.end()
@@ -136,7 +136,7 @@ def what_is_opened_for_writing_waits_without_an_observer(t):
     inside = Inside(t, "--observe", "off")
     edit(t, allowWrite=[t.away])
     equal(inside.p.stderr.readline().decode(),
-          "cloche: settings reloaded; this counts from the next run on: "
+          "cloche: settings reloaded; applies to new runs only: "
           f"writing '{t.away}'\n")
     equal(inside.ask("put", t.away + "/file"), "refused")
     inside.end()
