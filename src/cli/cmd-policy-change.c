@@ -109,7 +109,6 @@ int cmd_policy_mode(struct call *call, struct err *err)
 	auto_report struct settings_report before = { 0 };
 	auto_policy struct policy *policy = NULL;
 	auto_free char *file = NULL;
-	struct settings_request req;
 	enum scope scope;
 	enum mode mode;
 	int r;
@@ -130,9 +129,8 @@ int cmd_policy_mode(struct call *call, struct err *err)
 		return 1;
 	if (mode == MODE_DISABLED && scope != SCOPE_USER)
 		return fail(err, -EPERM, "a repository's file cannot switch the sandbox off; --scope user does it for all projects");
-	settings_request_init(&req, policy->cwd);
-	r = settings_edit_mode(&req, scope ? scope : SCOPE_LOCAL, mode, &file, err);
-	settings_request_done(&req);
+	r = settings_edit_mode(policy->cwd, scope ? scope : SCOPE_LOCAL, mode,
+			       &file, err);
 	if (r == 0)
 		r = approve(call, &before, "autoAllowBashIfSandboxed=true", err);
 	if (r == 0)
@@ -168,18 +166,13 @@ static int append(struct call *call, const struct policy *policy,
 	auto_report struct settings_report before = { 0 };
 	auto_policy struct policy *unused = NULL;
 	auto_free char *file = NULL;
-	struct settings_request req;
-	int r, added = 0;
+	int r, added;
 
 	r = decision_policy_report(&call->options, true, &unused, &before, err);
 	if (r < 0)
 		return r;
-	settings_request_init(&req, policy->cwd);
-	if (!strcmp(path, "sandbox.credentials.envVars"))
-		added = settings_edit_deny_variable(&req, scope, value, &file, err);
-	else
-		added = settings_edit_append(&req, scope, path, value, &file, err);
-	settings_request_done(&req);
+	added = settings_edit_list(policy->cwd, scope, true, path, value, &file,
+				   err);
 	r = added < 0 ? added : approve(call, &before, value, err);
 	if (r == 0)
 		tell_change(file, path, added, "+=", value);
@@ -432,18 +425,12 @@ static int remove_value(const struct policy *policy, bool claude,
 		const char *path = kind->path[i % 2];
 		auto_free char *value = spell(policy, kind, word, i / 2 % WAYS);
 		auto_free char *file = NULL;
-		struct settings_request req;
 		int r;
 
 		if (!path || (scope == SCOPE_LOCAL) != claude)
 			continue;
-		settings_request_init(&req, policy->cwd);
-		file = settings_file_for(&req, scope);
-		r = !file || access(file, F_OK) < 0 ? 0 : 1;
-		free(take_ptr(file));
-		if (r)
-			r = settings_edit_remove(&req, scope, path, value, &file, err);
-		settings_request_done(&req);
+		r = settings_edit_list(policy->cwd, scope, false, path, value,
+				       &file, err);
 		if (r < 0)
 			return r;
 		if (r)

@@ -36,7 +36,6 @@
 #include "plan/plan.h"
 #include "policy/host.h"
 #include "policy/policy.h"
-#include "policy/settings.h"
 #include "policy/srt-settings.h"
 #include "run/host-channel.h"
 #include "run/options.h"
@@ -169,18 +168,15 @@ static void show_first(const struct host_prompt *a)
 /* "always": into the user's own settings */
 static void remember(const struct host_prompt *a, const struct host *host)
 {
-	struct settings_request req;
 	auto_buf struct buf text = { 0 };
 	auto_free char *file = NULL;
 	struct err err = { 0 };
 
 	host_format(host, host->port == 80 ? 80 : 443, &text);
-	settings_request_init(&req, a->run->decision.policy->cwd);
-	if (settings_edit_append(&req, SCOPE_USER, "sandbox.network.allowedDomains",
-			  buf_str(&text), &file, &err) < 0)
-		output_say(a->run->output, "not remembered: %s",
-			  err.msg);
-	settings_request_done(&req);
+	if (settings_edit_list(a->run->decision.policy->cwd, SCOPE_USER, true,
+			       "sandbox.network.allowedDomains", buf_str(&text),
+			       &file, &err) < 0)
+		output_say(a->run->output, "not remembered: %s", err.msg);
 }
 
 static void forget(struct host_prompt *a, size_t i)

@@ -27,12 +27,14 @@ enum { LOCK_WAIT_MS = 5000 };	/* Much longer than an edit takes */
 
 /**
  * struct change - A file that is being edited
+ * @req:	Whose settings they are; zero for a file that is not ours
  * @file:	Its real path: a link is followed, so that it stays a link
  * @dir:	Its directory, locked against another edit
  * @mode:	Permissions to keep
  * @exists:	It was there
  */
 struct change {
+	struct settings_request req;
 	enum scope scope;
 	char *file;
 	int dir;
@@ -43,6 +45,7 @@ struct change {
 
 static void change_done(struct change *c)
 {
+	settings_request_done(&c->req);
 	free(c->file);
 	close_fd(&c->dir);
 	buf_done(&c->text);
@@ -63,7 +66,6 @@ static int change_open(struct change *c, const char *path, struct err *err)
 	struct stat st;
 	int r;
 
-	*c = (struct change){ .dir = -1 };
 	c->file = realpath(path, NULL);
 	if (!c->file)
 		c->file = mem_strdup(path);
@@ -108,30 +110,35 @@ static int check_within(const struct change *c, const char *asked,
 		    asked, c->file);
 }
 
-static int change_init(struct change *c, const struct settings_request *req,
-		       enum scope scope, struct err *err)
+/* Open the file of @scope for one in @cwd; @create: also if there is none, else that is
+ * -ENOENT with no file in @c
+ */
+static int change_init(struct change *c, const char *cwd, enum scope scope,
+		       bool create, struct err *err)
 {
-	auto_free char *asked = settings_file_for(req, scope);
+	auto_free char *asked = NULL;
 	int r;
 
-	if (!asked) {
-		*c = (struct change){ .dir = -1 };
+	*c = (struct change){ .dir = -1, .scope = scope };
+	settings_request_init(&c->req, cwd);
+	asked = settings_file_for(&c->req, scope);
+	if (!asked)
 		return fail(err, -ENOENT,
 			    "there is no home directory; set $HOME");
-	}
+	if (!create && access(asked, F_OK) < 0)
+		return -ENOENT;
 	r = change_open(c, asked, err);
-	c->scope = scope;
 	return r == 0 && scope != SCOPE_USER ? check_within(c, asked, err) : r;
 }
 
 /* Nothing is written that could not be read again */
-static int check(const struct settings_request *req, const struct change *c,
-		 const struct buf *text, struct err *err)
+static int check(const struct change *c, const struct buf *text,
+		 struct err *err)
 {
 	auto_report struct settings_report report = { 0 };
 	int r;
 
-	r = settings_check_text(req, c->scope, c->file, buf_str(text),
+	r = settings_check_text(&c->req, c->scope, c->file, buf_str(text),
 				text->len, &report, err);
 	if (r < 0)
 		return r;
@@ -156,10 +163,9 @@ static int put(struct change *c, const struct buf *text, struct err *err)
 	return r < 0 ? fail_in(err, r, "%s", c->file) : 0;
 }
 
-static int save(const struct settings_request *req, struct change *c,
-		const struct buf *text, struct err *err)
+static int save(struct change *c, const struct buf *text, struct err *err)
 {
-	const int r = check(req, c, text, err);
+	const int r = check(c, text, err);
 
 	return r < 0 ? r : put(c, text, err);
 }
@@ -173,20 +179,28 @@ static const char *key_in(enum scope scope, const char *path)
 	       path + strlen(above) : path;
 }
 
-/* Do @op with @value to the list at @path: 1 if that changed the file. A @literal is
- * appended instead, unless @value names an entry.
- */
-static int change_list(const struct settings_request *req, enum scope scope,
-		       const char *path, enum json_edit_op op, const char *value,
-		       const char *literal, char **ret_file, struct err *err)
+int settings_edit_list(const char *cwd, enum scope scope, bool add,
+		       const char *path, const char *value, char **ret_file,
+		       struct err *err)
 {
+	const bool variable = add && !strcmp(path, "sandbox.credentials.envVars");
+	/* A variable that is denied is an object */
+	auto_free char *literal = variable ?
+		mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}", value) : NULL;
+	const enum json_edit_op op = !add ? JSON_EDIT_TAKE : variable ?
+				     JSON_EDIT_APPEND_VALUE : JSON_EDIT_APPEND;
 	auto_buf struct buf text = { 0 }, without = { 0 };
 	const char *key = key_in(scope, path);
 	struct change c;
 	int r, changed = 0;
 
-	r = change_init(&c, req, scope, err);
-	if (r == 0 && literal)
+	if (variable && value[strcspn(value, "\"\\=")])
+		return fail(err, -EINVAL, "'%s' is not the name of a variable",
+			    value);
+	r = change_init(&c, cwd, scope, add, err);
+	if (r == -ENOENT && !add)
+		r = 1;	/* No file, nothing to take out */
+	if (r == 0 && variable)
 		r = json_edit(buf_str(&c.text), c.text.len, c.file,
 			      JSON_EDIT_TAKE, key, value, &without, err);
 	if (r == 0)
@@ -194,53 +208,22 @@ static int change_list(const struct settings_request *req, enum scope scope,
 					key, literal ? literal : value, &text,
 					err);
 	if (changed > 0)
-		r = save(req, &c, &text, err);
+		r = save(&c, &text, err);
 	if (r >= 0)
 		*ret_file = take_ptr(c.file);
 	change_done(&c);
 	return r < 0 ? r : changed;
 }
 
-int settings_edit_append(const struct settings_request *req, enum scope scope,
-		  const char *path, const char *value, char **ret_file,
-		  struct err *err)
-{
-	return change_list(req, scope, path, JSON_EDIT_APPEND, value, NULL,
-			   ret_file, err);
-}
-
-/* A variable that is denied is an object */
-int settings_edit_deny_variable(const struct settings_request *req, enum scope scope,
-			 const char *value, char **ret_file, struct err *err)
-{
-	auto_free char *literal = mem_printf("{\"name\": \"%s\", \"mode\": \"deny\"}",
-					     value);
-
-	if (value[strcspn(value, "\"\\=")])
-		return fail(err, -EINVAL, "'%s' is not the name of a variable",
-			    value);
-	return change_list(req, scope, "sandbox.credentials.envVars",
-			   JSON_EDIT_APPEND_VALUE, value, literal, ret_file, err);
-}
-
-int settings_edit_remove(const struct settings_request *req, enum scope scope,
-		  const char *path, const char *value, char **ret_file,
-		  struct err *err)
-{
-	return change_list(req, scope, path, JSON_EDIT_TAKE, value, NULL,
-			   ret_file, err);
-}
-
-int settings_edit_mode(const struct settings_request *req, enum scope scope,
-		enum mode mode,
-		char **ret_file, struct err *err)
+int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
+		       char **ret_file, struct err *err)
 {
 	auto_buf struct buf first = { 0 };
 	auto_buf struct buf second = { 0 };
 	struct change c;
 	int r;
 
-	r = change_init(&c, req, scope, err);
+	r = change_init(&c, cwd, scope, true, err);
 	if (r == 0)
 		r = json_edit(buf_str(&c.text), c.text.len, c.file,
 			      JSON_EDIT_SET, key_in(scope, "sandbox.enabled"),
@@ -253,8 +236,7 @@ int settings_edit_mode(const struct settings_request *req, enum scope scope,
 			      mode == MODE_AUTO_ALLOW ? "true" : "false",
 			      &second, err);
 	if (r > 0)
-		r = save(req, &c, mode == MODE_DISABLED ? &first : &second,
-			 err);
+		r = save(&c, mode == MODE_DISABLED ? &first : &second, err);
 	if (r == 0)
 		*ret_file = take_ptr(c.file);
 	change_done(&c);
@@ -264,7 +246,7 @@ int settings_edit_mode(const struct settings_request *req, enum scope scope,
 int settings_edit_file(const char *path, change_fn fn, void *arg, struct err *err)
 {
 	auto_buf struct buf text = { 0 };
-	struct change c;
+	struct change c = { .dir = -1 };
 	json_t *root;
 	int want = 0, r;
 

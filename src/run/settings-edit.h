@@ -11,32 +11,22 @@
 
 struct buf;
 struct err;
-struct settings_request;
 
 /* Add @value to the list at @path ("sandbox.network.allowedDomains") of the file of
- * @scope: SCOPE_PROJECT and SCOPE_USER are cloche's own, SCOPE_LOCAL is Claude
- * Code's for this project. The file is replaced at once or not at
- * all, and only if what came of it is valid; the rest of it stays as it was. 1
- * if it was added, 0 if it was there; *@ret_file names the file and is the
- * caller's to free.
+ * @scope, or take it out, for who is in @cwd: SCOPE_PROJECT and SCOPE_USER are
+ * cloche's own, SCOPE_LOCAL is Claude Code's for this project. In the list
+ * sandbox.credentials.envVars, @value is a variable that no command shall have. The
+ * file is replaced at once or not at all, and only if what came of it is valid; the
+ * rest of it stays as it was. 1 if it was changed, 0 if that was not needed; *@ret_file
+ * names the file, or is NULL where there is none, and is the caller's to free.
  */
-int settings_edit_append(const struct settings_request *req, enum scope scope,
-		  const char *path, const char *value, char **ret_file,
-		  struct err *err);
+int settings_edit_list(const char *cwd, enum scope scope, bool add,
+		       const char *path, const char *value, char **ret_file,
+		       struct err *err);
 
-/* The same for a variable that no command shall have */
-int settings_edit_deny_variable(const struct settings_request *req, enum scope scope,
-			 const char *value, char **ret_file, struct err *err);
-
-/* Take @value out of such a list: 1 if it was there */
-int settings_edit_remove(const struct settings_request *req, enum scope scope,
-		  const char *path, const char *value, char **ret_file,
-		  struct err *err);
-
-/* Write @mode into the local file, likewise */
-int settings_edit_mode(const struct settings_request *req, enum scope scope,
-		enum mode mode,
-		char **ret_file, struct err *err);
+/* Write @mode into the file of @scope, likewise: 0 */
+int settings_edit_mode(const char *cwd, enum scope scope, enum mode mode,
+		       char **ret_file, struct err *err);
 
 /* What an edit of any file wants */
 enum settings_edit_want {
