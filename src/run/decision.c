@@ -600,7 +600,7 @@ static int start_secrets(struct decision *s, struct plan_request *request,
 	return 0;
 }
 
-static int fill(struct decision *s, char *const *argv, struct err *err)
+static int fill_decision(struct decision *s, char *const *argv, struct err *err)
 {
 	const struct options *options = s->options;
 	const struct machine machine = {
@@ -647,7 +647,7 @@ int decision_make(const struct options *options, char *const *argv,
 		.options = options,
 		.report = mem_zalloc(sizeof(*s.report)),
 	};
-	const int r = fill(&s, argv, err);
+	const int r = fill_decision(&s, argv, err);
 
 	if (r < 0)
 		decision_done(&s);

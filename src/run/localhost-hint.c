@@ -101,12 +101,19 @@ static bool is_local(const char *hex, size_t n)
 /* "  0: 0100007F:1F90 00000000:0000 0A ...": its port, if it is a listening socket */
 static uint16_t listening_port(const char *line)
 {
-	unsigned int port, state;
-	char address[33];
+	const char *address = strchr(line, ':'), *end;
+	char *rest;
+	uint16_t port;
 
-	return sscanf(line, " %*d: %32[0-9A-F]:%4x %*[0-9A-F]:%*x %2x", address,
-		      &port, &state) == 3 && state == LISTENS &&
-	       is_local(address, strlen(address)) ? (uint16_t)port : 0;
+	if (!address || address[1] != ' ')
+		return 0;
+	address += 2;
+	end = address + strspn(address, "0123456789ABCDEF");
+	if (*end != ':' || !is_local(address, (size_t)(end - address)))
+		return 0;
+	port = (uint16_t)strtoul(end + 1, &rest, 16);
+	rest = *rest == ' ' ? strchr(rest + 1, ' ') : NULL;
+	return rest && strtoul(rest, NULL, 16) == LISTENS ? port : 0;
 }
 
 /* Which of @ports the network of process @pid serves */
