@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
@@ -77,6 +78,20 @@ int fs_given_fd(const char *text)
 		return -EINVAL;
 	flags = fcntl((int)fd, F_GETFD);
 	return flags < 0 || flags & FD_CLOEXEC ? -EBADF : (int)fd;
+}
+
+char *fs_link(const char *fmt, ...)
+{
+	char target[PATH_MAX];
+	auto_free char *path = NULL;
+	ssize_t n;
+	va_list ap;
+
+	va_start(ap, fmt);
+	path = mem_vprintf(fmt, ap);
+	va_end(ap);
+	n = readlink(path, target, sizeof(target));
+	return n > 0 ? mem_strndup(target, (size_t)n) : NULL;
 }
 
 int fs_fd_link(int fd, char *path, size_t size)

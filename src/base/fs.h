@@ -28,6 +28,11 @@ int fs_read_fd(int fd, size_t max, struct buf *b, struct err *err);
  */
 int fs_given_fd(const char *text);
 
+/* What the symbolic link of that path holds ("/proc/%d/exe"); NULL if that cannot be
+ * read. The caller frees.
+ */
+char *fs_link(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* What the kernel calls the file that @fd is open on: an absolute path, which may
  * be another file's by now. 0, or a negative errno and "": a socket, a pipe.
  */

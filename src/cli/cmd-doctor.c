@@ -2,7 +2,6 @@
 /* cli/cmd-doctor.c - cloche doctor and preflight: what this machine can enforce */
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,15 +57,15 @@ int cli_doctor(struct call *call, struct err *err)
 	const bool json = call_flag(call, "json");
 	auto_buf struct buf out = { 0 };
 	struct doctor doctor;
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	int r;
 
 	if (call_expect(call, 0, 0, err) < 0)
 		return -EINVAL;
 	if (call_flag(call, "print-apparmor")) {
-		if (*own_path(path, sizeof(path)) != '/')
+		if (*self != '/')
 			return fail(err, -ENOENT, "cannot tell where this program is; /proc is not mounted");
-		doctor_print_apparmor(path, &out);
+		doctor_print_apparmor(self, &out);
 		fputs(buf_str(&out), stdout);
 		return 0;
 	}

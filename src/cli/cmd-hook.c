@@ -119,9 +119,9 @@ static int answer_tool(const struct hook_call *call, const char *project,
 {
 	auto_policy struct policy *policy = NULL;
 	struct hook_decision decision = { 0 };
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	const struct hook_wrapper wrapper = {
-		.program = own_path(path, sizeof(path)),
+		.program = self,
 		.options = (const char *const *)words,
 		.project = project,
 		.in_project = said && is_in_project(call, project),
@@ -223,9 +223,9 @@ static int add_failure(void *arg, const struct violation *v)
 static void add_script(const struct hook_call *call, const char *project,
 		       char **words, struct buf *out)
 {
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	const struct hook_wrapper wrapper = {
-		.program = own_path(path, sizeof(path)),
+		.program = self,
 		.options = (const char *const *)words,
 		.project = project,
 	};
@@ -529,7 +529,7 @@ int cmd_hook_settings(struct call *call, struct err *err)
 	auto_buf struct buf names = { 0 };
 	auto_free char *file = NULL;
 	const char *done = NULL;
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	json_t *settings;
 
 	if (!target.agent) {
@@ -538,7 +538,7 @@ int cmd_hook_settings(struct call *call, struct err *err)
 			    call->name, buf_str(&names));
 	}
 	target.file = file = file_for(target.agent, scope ? scope : "user", err);
-	target.program = own_path(path, sizeof(path));
+	target.program = self;
 	if (file && !strcmp(call->name, "print")) {
 		settings = hook_settings(&target, err);
 		if (settings)

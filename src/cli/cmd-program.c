@@ -4,13 +4,13 @@
  * They link what a run does not need.
  */
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "cli/command-line.h"
@@ -54,11 +54,11 @@ int cli_firewall(int argc, char **argv, struct err *err)
 int cli_verify(int argc, char **argv, struct err *err)
 {
 	char name[] = "cloche-verify", option[] = "--program";
-	char self[PATH_MAX] = "";
+	auto_free char *self = fs_link("/proc/self/exe");
 	auto_free char **words = mem_zalloc(((size_t)argc + 3) *
 					    sizeof(*words));
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+	if (!self)
 		return fail_errno(err, "cannot tell where this program is");
 	words[0] = name;
 	words[1] = option;

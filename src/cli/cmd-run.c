@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd-run.c - cloche run, wrap and explain: a command in the sandbox */
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,14 +88,14 @@ int cli_wrap(struct call *call, struct err *err)
 {
 	auto_free char **command = NULL;
 	auto_buf struct buf line = { 0 };
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	/* Checked here, so that the line does not fail later for this */
 	const int r = options_command(&call->options, call->args, false,
 				      &command, err);
 
 	if (r < 0)
 		return r;
-	text_shell_quote(&line, own_path(path, sizeof(path)));
+	text_shell_quote(&line, self);
 	buf_adds(&line, " run");
 	add_words(&line, call->given.v);
 	buf_adds(&line, " --");

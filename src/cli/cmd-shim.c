@@ -2,7 +2,6 @@
 /* cli/cmd-shim.c - cloche shim: a program's own name runs it in the sandbox */
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +32,10 @@ static void print_installed(const struct shim *s)
 int cmd_shim_install(struct call *call, struct err *err)
 {
 	struct shim shim = { 0 };
-	char path[PATH_MAX];
+	auto_free char *self = own_path();
 	int r;
 
-	r = shim_install(own_path(path, sizeof(path)), call->args[0],
+	r = shim_install(self, call->args[0],
 			 call_flag(call, "dir"),
 			 (const char *const *)call->given.v, &shim, err);
 	if (r == 0)

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
@@ -257,12 +258,9 @@ void print_json(json_t *value, size_t format)
 	json_decref(value);
 }
 
-const char *own_path(char *path, size_t size)
+char *own_path(void)
 {
-	const ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *path = fs_link("/proc/self/exe");
 
-	if (n <= 0)
-		return "cloche";
-	path[n] = '\0';
-	return path;
+	return path ? path : mem_strdup("cloche");
 }

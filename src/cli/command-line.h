@@ -127,8 +127,10 @@ void print_json(json_t *value, size_t format);
 /* {"scope": ..., "file": ..., "line": ..., "key": ..., "reason": ...} */
 json_t *policy_origin_json(const struct origin *origin);
 
-/* The path of this program, so that PATH cannot put another in its place */
-const char *own_path(char *path, size_t size);
+/* The path of this program, so that PATH cannot put another in its place; "cloche"
+ * where /proc is not mounted. The caller frees.
+ */
+char *own_path(void);
 
 /* Append a line if the sandbox is @enabled but cannot run here, as @policy wants it */
 void advise(const struct policy *policy, bool enabled, struct buf *out);

@@ -4,13 +4,13 @@
 #include "ipc/helper-program.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/terminal.h"
@@ -18,15 +18,10 @@
 
 static char *beside(const char *name)
 {
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	auto_free char *dir = NULL;
+	auto_free char *self = fs_link("/proc/self/exe");
+	auto_free char *dir = self ? path_parent(self) : NULL;
 
-	if (n <= 0)
-		return NULL;
-	self[n] = '\0';
-	dir = path_parent(self);
-	return path_join(dir, name);
+	return dir ? path_join(dir, name) : NULL;
 }
 
 int helper_program_exec(const char *name, char *const *argv, char *const *envp)

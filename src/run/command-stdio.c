@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -126,17 +125,18 @@ static enum way way_of(const struct plan *plan, int fd, const char *path,
 
 static bool needs_relay(struct command_stdio *s, const struct plan *plan, int fd)
 {
-	char path[PATH_MAX];
+	auto_free char *path = NULL;
 	enum way way;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return false;
-	if (fs_fd_link(fd, path, sizeof(path)) < 0)
+	path = fs_link("/proc/self/fd/%d", fd);
+	if (!path || *path != '/')
 		return true;
 	way = way_of(plan, fd, path, &st);
 	if (way == WAY_AGAIN)
-		s->path = mem_strdup(path);
+		s->path = take_ptr(path);
 	return way == WAY_COPIED;
 }
 

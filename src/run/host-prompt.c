@@ -9,11 +9,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -138,13 +136,9 @@ struct host_prompt {
 static char *program_of(const struct host_prompt *a, pid_t pid)
 {
 	const char *command = a->run->decision.plan->argv[0];
-	char path[32], exe[PATH_MAX];
-	ssize_t n;
+	char *exe = pid ? fs_link("/proc/%d/exe", (int)pid) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	n = pid ? readlink(path, exe, sizeof(exe)) : -1;
-	return n > 0 ? mem_strndup(exe, (size_t)n)
-		     : mem_strdup(command ? command : "the command");
+	return exe ? exe : mem_strdup(command ? command : "the command");
 }
 
 static void show_first(const struct host_prompt *a)

@@ -14,7 +14,6 @@
 #include "run/immutable-files.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,13 +71,9 @@ static void freeze_existing(struct policy *policy, char *path)
 /* The directory of this program; after an update its file has no name */
 static char *own_dir(void)
 {
-	char self[PATH_MAX];
-	const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	auto_free char *self = fs_link("/proc/self/exe");
 
-	if (n <= 0)
-		return NULL;
-	self[n] = '\0';
-	return path_parent(self);
+	return self ? path_parent(self) : NULL;
 }
 
 /* The package of a binding, which has the program in native/; pnpm keeps it aside

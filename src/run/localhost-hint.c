@@ -6,8 +6,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -141,17 +139,12 @@ static void find_served(const char *pid, bool *ret, const uint16_t *ports)
 /* The network namespace of the process @pid, if it runs in @project; else 0 */
 static ino_t network_of(const char *pid, const char *project)
 {
-	char path[64], cwd[PATH_MAX];
+	auto_free char *cwd = fs_link("/proc/%s/cwd", pid);
+	auto_free char *net = mem_printf("/proc/%s/ns/net", pid);
 	struct stat st;
-	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/cwd", pid);
-	n = readlink(path, cwd, sizeof(cwd) - 1);
-	cwd[n > 0 ? n : 0] = '\0';
-	if (!path_is_within(project, cwd))
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%.16s/ns/net", pid);
-	return stat(path, &st) < 0 ? 0 : st.st_ino;
+	return cwd && path_is_within(project, cwd) && stat(net, &st) == 0 ?
+	       st.st_ino : 0;
 }
 
 /* Processes in @project that have another network than we are sandboxes' */
