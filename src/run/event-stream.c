@@ -94,13 +94,12 @@ static bool is_for_reading(int fd)
 	return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
 }
 
-int event_stream_open(const struct view *view, const char *where, int *ret_fd,
-		bool *ret_owned, struct err *err)
+int event_stream_open(const struct view *view, const char *where, int *ret,
+		      struct err *err)
 {
 	int fd;
 
-	*ret_fd = -1;
-	*ret_owned = false;
+	*ret = -1;
 	if (!where)
 		return 0;
 	fd = fs_given_fd(where);
@@ -113,16 +112,11 @@ int event_stream_open(const struct view *view, const char *where, int *ret_fd,
 	if (fd >= 0 && is_shared(view, fd))
 		return fail(err, -EPERM, "--events: the command can write to descriptor %s itself; name a file, or open another pipe",
 			    where);
-	if (fd >= 0) {
-		*ret_fd = fd;
-		return 0;
-	}
-	fd = open_file(view->policy, where, err);
-	if (fd < 0)
-		return fd;
-	*ret_fd = fd;
-	*ret_owned = true;
-	return 0;
+	*ret = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) :
+	       open_file(view->policy, where, err);
+	if (*ret < 0 && fd >= 0)
+		return fail_errno(err, "--events: descriptor %s", where);
+	return *ret < 0 ? *ret : 0;
 }
 
 void event_stream_protect(struct policy *policy, const char *where)

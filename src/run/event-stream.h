@@ -12,12 +12,11 @@ struct err;
 struct policy;
 struct view;
 
-/* @where is a descriptor that the caller holds open, else a file; NULL is
- * nowhere, -1. *@ret_owned says whether it is ours to close. 0, or a negative
- * errno with a message.
+/* @where is a descriptor that the caller holds open, of which we get a copy, else a
+ * file; NULL is nowhere, -1. 0, or a negative errno with a message.
  */
-int event_stream_open(const struct view *view, const char *where, int *ret_fd,
-		bool *ret_owned, struct err *err);
+int event_stream_open(const struct view *view, const char *where, int *ret,
+		      struct err *err);
 
 /* No command may write the file that @where names, or put another in its place:
  * it could forge the record

@@ -46,25 +46,17 @@ static bool is_program(const char *path)
 
 char *exec_error_find(const char *name, const char *path, const char *cwd)
 {
-	auto_free char *words = mem_strdup(path);
+	const bool named = strchr(name, '/');
+	auto_free char *words = mem_strdup(named ? "." : path);
 	char *save = NULL;
 
-	if (strchr(name, '/')) {
-		char *own = path_resolve(cwd, name);
-
-		if (is_program(own))
-			return own;
-		free(own);
-		return NULL;
-	}
 	for (char *word = strtok_r(words, ":", &save); word;
 	     word = strtok_r(NULL, ":", &save)) {
 		auto_free char *dir = path_resolve(cwd, word);
-		char *own = path_join(dir, name);
+		auto_free char *own = path_resolve(dir, name);
 
 		if (is_program(own))
-			return own;
-		free(own);
+			return take_ptr(own);
 	}
 	return NULL;
 }

@@ -62,7 +62,7 @@ struct monitor {
 	struct settings_watch *live;
 	struct view *view;
 	int stream;
-	bool owns_stream, ready, edited, lasts, settling;
+	bool ready, edited, lasts, settling;
 	uint64_t settled;
 	char id[REPORT_RUN_SIZE];
 	char *state;
@@ -82,7 +82,7 @@ int monitor_new(struct run *run)
 	w->state = violation_store_default_dir();
 	w->since = btime_now();
 	r = event_stream_open(d->view, options_get(run->options, OPTION_EVENTS),
-			      &w->stream, &w->owns_stream, run->err);
+			      &w->stream, run->err);
 	if (r < 0)
 		return r;
 	event_stream_command(d->plan->argv, REPORT_COMMAND_MAX, &command);
@@ -129,8 +129,7 @@ void monitor_free(struct monitor *w)
 	settings_watch_free(w->live);
 	keeper_client_done(&w->keep);
 	view_free(w->view);
-	if (w->owns_stream)
-		close_fd(&w->stream);
+	close_fd(&w->stream);
 	free(w);
 }
 

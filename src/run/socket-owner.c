@@ -42,15 +42,14 @@ struct search {
 
 static DIR *open_list(pid_t pid, const char *what)
 {
-	char path[64];
+	auto_free char *path = mem_printf("/proc/%d/%s", (int)pid, what);
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
 	return opendir(path);
 }
 
 static bool holds(struct search *s, pid_t pid)
 {
-	DIR *dir = open_list(pid, "fd");
+	auto_closedir DIR *dir = open_list(pid, "fd");
 	const struct dirent *e;
 	bool found = false;
 
@@ -66,15 +65,13 @@ static bool holds(struct search *s, pid_t pid)
 		link[n] = '\0';
 		found = !strcmp(link, s->link);
 	}
-	if (dir)
-		closedir(dir);
 	return found;
 }
 
 /* Children belong to the thread that made them */
 static void add_children(struct search *s, pid_t pid)
 {
-	DIR *dir = open_list(pid, "task");
+	auto_closedir DIR *dir = open_list(pid, "task");
 	const struct dirent *e;
 
 	while (dir && s->found.len < PROCESSES_MAX &&
@@ -95,8 +92,6 @@ static void add_children(struct search *s, pid_t pid)
 		     w = strtok_r(NULL, " ", &save))
 			*vec_push(&s->found) = (pid_t)strtol(w, NULL, 10);
 	}
-	if (dir)
-		closedir(dir);
 }
 
 static pid_t next(struct search *s)
